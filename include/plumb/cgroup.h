@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* cgroup: paths and ids of the version 2 hierarchy. */
+#ifndef PLUMB_CGROUP_H
+#define PLUMB_CGROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Opens the cgroup at PATH: a directory in a cgroup2 mount, or a path below
+ * that mount ("/system.slice").  Returns a descriptor, the caller's, or
+ * -errno after saying what is wrong with it.
+ */
+int plumb_cgroup_open(const char *path);
+
+/*
+ * The path below the mount of the cgroup with this id ("/system.slice"), or
+ * "cgroup:ID" if it is gone or there is no such mount.
+ */
+void plumb_cgroup_path(uint64_t id, char *text, size_t size);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What every BPF program of plumb includes first. */
+#ifndef PLUMB_COMMON_BPF_H
+#define PLUMB_COMMON_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <plumb/config.h>
+
+#define BPF_ANY	    0
+#define BPF_NOEXIST 1
+
+const volatile struct plumb_config plumb_config = {};
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * config: what a loader tells its BPF program before it is loaded.
+ *
+ * It lies in .rodata, so the verifier knows every value: a filter that is not
+ * asked for costs nothing, its code is removed.  Unused lists have length 0.
+ */
+#ifndef PLUMB_CONFIG_H
+#define PLUMB_CONFIG_H
+
+#include <plumb/key.h>
+
+/* Entries of each filter list (-p, -t, -c, -g). */
+#define PLUMB_MAX_LIST 64
+
+struct plumb_config {
+	/* filter */
+	__u32 self; /* tgid of the tool, which does not trace itself; 0: it does */
+	__u32 npids, ntids, ncomms, ncgroups;
+	__u32 descendants; /* only the processes in the map plumb_family */
+	__u32 pids[PLUMB_MAX_LIST];
+	__u32 tids[PLUMB_MAX_LIST];
+	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN]; /* padded with zeroes */
+	/* inflight */
+	__u32 task_storage; /* 1: task storage (5.13), 0: a hash keyed by tid */
+	/* key */
+	__u32 by; /* PLUMB_BY_* and the tool's own bits */
+	/* hist */
+	__u32 cpus; /* possible CPUs */
+	__u32 precision, buckets;
+	__u32 shards;	 /* histograms a slot, a power of two unless it is cpus */
+	__u32 exclusive; /* a shard has one CPU and one writer: no atomics */
+};
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* fields: the parts of a key, by name, for --by and for every kind of output. */
+#ifndef PLUMB_FIELDS_H
+#define PLUMB_FIELDS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plumb_field {
+	const char *name; /* in --by and JSON */
+	uint32_t bit;	  /* in plumb_config.by */
+	bool number;	  /* aligned to the right */
+	/* One line of text without control characters; KEY is the tool's key. */
+	void (*format)(const void *key, char *text, size_t size);
+	/* A new reference; NULL: format()'s text is taken. */
+	json_t *(*json)(const void *key);
+};
+
+extern const struct plumb_field plumb_common_fields[];
+extern const size_t plumb_n_common_fields;
+
+/* Copies a name that a process chose, its control characters as '?'. */
+void plumb_copy_printable(char *to, const char *from, size_t size);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * filter, BPF face: whose calls are wanted.
+ *
+ * filter_thread() asks what cannot change during a call (pid, tid), so that the
+ * end of a call may ask it again; filter_entry() asks the rest, at entry only.
+ */
+#ifndef PLUMB_FILTER_BPF_H
+#define PLUMB_FILTER_BPF_H
+
+#include <plumb/common.bpf.h>
+#include <plumb/ledger.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, PLUMB_MAX_LIST);
+	__type(key, __u32);
+	__type(value, __u32);
+} plumb_cgroups SEC(".maps");
+
+/* tgids of the command and its descendants. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u8);
+} plumb_family SEC(".maps");
+
+static __always_inline bool filter_thread(void)
+{
+	__u64 id;
+	__u32 i;
+
+	if (!plumb_config.self && !plumb_config.npids && !plumb_config.ntids)
+		return true;
+	id = bpf_get_current_pid_tgid();
+	if (plumb_config.self && id >> 32 == plumb_config.self)
+		return false;
+	if (plumb_config.npids) {
+		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
+			if (plumb_config.pids[i] == id >> 32)
+				break;
+		if (i == plumb_config.npids)
+			return false;
+	}
+	if (plumb_config.ntids) {
+		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
+			if (plumb_config.tids[i] == (__u32)id)
+				break;
+		if (i == plumb_config.ntids)
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool filter_comm(void)
+{
+	__u64 comm[2] = {};
+	__u32 i;
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ncomms; i++) {
+		const volatile __u64 *want = (const volatile __u64 *)plumb_config.comms[i];
+
+		if (want[0] == comm[0] && want[1] == comm[1])
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool filter_cgroup(void)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ncgroups; i++)
+		if (bpf_current_task_under_cgroup(&plumb_cgroups, i) == 1)
+			return true;
+	return false;
+}
+
+static __always_inline bool filter_entry(void)
+{
+	__u32 tgid;
+
+	if (plumb_config.descendants) {
+		tgid = bpf_get_current_pid_tgid() >> 32;
+		if (!bpf_map_lookup_elem(&plumb_family, &tgid))
+			return false;
+	}
+	if (plumb_config.ncomms && !filter_comm())
+		return false;
+	if (plumb_config.ncgroups && !filter_cgroup())
+		return false;
+	return true;
+}
+
+/* Who is born to the family belongs to it.  sched_process_fork runs as the parent. */
+static __always_inline void filter_fork(struct task_struct *child)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u8 yes = 1;
+
+	if (!plumb_config.descendants || !bpf_map_lookup_elem(&plumb_family, &tgid))
+		return;
+	tgid = BPF_CORE_READ(child, tgid);
+	if (bpf_map_update_elem(&plumb_family, &tgid, &yes, BPF_ANY))
+		ledger_count(bpf_get_smp_processor_id(), untracked);
+}
+
+/* And leaves it with its last thread, so that its pid can be used anew. */
+static __always_inline void filter_exit(struct task_struct *task)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (plumb_config.descendants && !BPF_CORE_READ(task, signal, live.counter))
+		bpf_map_delete_elem(&plumb_family, &tgid);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * hist: a log-linear histogram of durations, the same arithmetic on both sides.
+ *
+ * An octave [2^e, 2^(e+1)) is cut into 2^p equal sub-buckets, p being the
+ * precision (--precision, 6 unless told).  Below 2^(p+1) a bucket is one
+ * nanosecond wide.  With s = max(0, e - p), value v lies in bucket
+ *
+ *	index(v) = (s << p) + (v >> s)
+ *
+ * which numbers all buckets without a gap: the octave of shift s fills
+ * [(s + 1) << p, (s + 2) << p).  (The layout is HdrHistogram's, as H2
+ * histograms write it.)
+ *
+ * Bound: bucket b holds the values [lowest, highest] with highest - lowest =
+ * 2^s - 1, and lowest >= 2^(p+s) wherever s > 0, so
+ *
+ *	(highest - v) / v  <  2^s / 2^(p+s)  =  1 / 2^p
+ *
+ * A percentile that is reported as its bucket's highest value is never low and
+ * less than 1/2^p high: 1/64 (1.6 %) at precision 6.
+ *
+ * Range: [0, 2^42) ns, which is 73 minutes.  Longer ones are counted in one
+ * more bucket, the last ("saturated"); their exact maximum is kept apart.
+ *
+ * Memory: (43 - p) << p buckets and the saturated one, 8 bytes each: 18,952
+ * bytes at precision 6.
+ */
+#ifndef PLUMB_HIST_H
+#define PLUMB_HIST_H
+
+#include <plumb/types.h>
+
+#define PLUMB_HIST_RANGE_BITS	 42
+#define PLUMB_HIST_MIN_PRECISION 1
+#define PLUMB_HIST_MAX_PRECISION 10
+#define PLUMB_HIST_PRECISION	 6
+
+/* Number of buckets, the saturated one included. */
+static inline __attribute__((always_inline)) __u32 plumb_hist_buckets(__u32 precision)
+{
+	return ((PLUMB_HIST_RANGE_BITS + 1 - precision) << precision) + 1;
+}
+
+/*
+ * floor(log2(v)), 0 for 0.  Branches, because clang 14 cannot compile
+ * __builtin_clzll for BPF, and a call's usual durations predict them well.
+ */
+static inline __attribute__((always_inline)) __u32 plumb_log2(__u64 v)
+{
+	__u32 e = 0;
+
+	if (v >> 32) {
+		v >>= 32;
+		e += 32;
+	}
+	if (v >> 16) {
+		v >>= 16;
+		e += 16;
+	}
+	if (v >> 8) {
+		v >>= 8;
+		e += 8;
+	}
+	if (v >> 4) {
+		v >>= 4;
+		e += 4;
+	}
+	if (v >> 2) {
+		v >>= 2;
+		e += 2;
+	}
+	return e + (__u32)(v >> 1);
+}
+
+/* The bucket of v: always below plumb_hist_buckets(precision). */
+static inline __attribute__((always_inline)) __u32 plumb_hist_index(__u64 v, __u32 precision)
+{
+	__u32 e, s;
+
+	if (v >> PLUMB_HIST_RANGE_BITS)
+		return plumb_hist_buckets(precision) - 1;
+	e = plumb_log2(v);
+	s = e > precision ? e - precision : 0;
+	return (s << precision) + (__u32)(v >> s);
+}
+
+#endif

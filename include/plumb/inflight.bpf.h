@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * inflight: what is known of a thread: the call it is inside, and which slots
+ * its last keys had.
+ */
+#ifndef PLUMB_INFLIGHT_BPF_H
+#define PLUMB_INFLIGHT_BPF_H
+
+#include <plumb/common.bpf.h>
+
+/* Slots a thread remembers.  A thread that polls, reads and writes in turn hits each time. */
+#define PLUMB_CACHED_SLOTS 8
+
+struct plumb_cached_slot {
+	__u64 var; /* the part of the key that changes from call to call */
+	__u32 slot;
+	__u32 valid;
+};
+
+struct plumb_thread {
+	__u64 start; /* ns, CLOCK_MONOTONIC; 0: not inside a call */
+	__u64 call;  /* which call: the tool's own words */
+	__u64 comm[2];
+	__u64 cgroup;
+	struct plumb_cached_slot cached[PLUMB_CACHED_SLOTS];
+};
+
+/* Freed by the kernel with its thread.  Raw tracepoints may use it from 5.13. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct plumb_thread);
+} plumb_threads SEC(".maps");
+
+/* For older kernels; preallocated, because allocating in a tracepoint can deadlock there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct plumb_thread);
+} plumb_threads_by_tid SEC(".maps");
+
+/* The current thread's state, or NULL if it has none. */
+static __always_inline struct plumb_thread *inflight_get(void)
+{
+	__u32 tid;
+
+	if (plumb_config.task_storage)
+		return bpf_task_storage_get(&plumb_threads, bpf_get_current_task_btf(), 0, 0);
+	tid = (__u32)bpf_get_current_pid_tgid();
+	return bpf_map_lookup_elem(&plumb_threads_by_tid, &tid);
+}
+
+/* The same, made if need be; NULL when there is no room, which the caller counts. */
+static __always_inline struct plumb_thread *inflight_make(void)
+{
+	static const struct plumb_thread fresh;
+	struct plumb_thread *t;
+	__u32 tid;
+
+	if (plumb_config.task_storage)
+		return bpf_task_storage_get(&plumb_threads, bpf_get_current_task_btf(), 0,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+	tid = (__u32)bpf_get_current_pid_tgid();
+	t = bpf_map_lookup_elem(&plumb_threads_by_tid, &tid);
+	if (t)
+		return t;
+	bpf_map_update_elem(&plumb_threads_by_tid, &tid, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&plumb_threads_by_tid, &tid);
+}
+
+/* Call when the current thread dies. */
+static __always_inline void inflight_drop(void)
+{
+	__u32 tid;
+
+	if (plumb_config.task_storage)
+		return;
+	tid = (__u32)bpf_get_current_pid_tgid();
+	bpf_map_delete_elem(&plumb_threads_by_tid, &tid);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ledger: one counter for each door through which a call can leave the trace.
+ *
+ *	began  = ended + in flight + abandoned + overwritten
+ *	ended  = recorded + left_out
+ *
+ * All counters are in calls.  Each is written by one program only, on its own
+ * CPU's copy, under that program's recursion guard: a plain increment is exact.
+ */
+#ifndef PLUMB_LEDGER_H
+#define PLUMB_LEDGER_H
+
+#include <plumb/types.h>
+
+struct plumb_ledger {
+	/* written at the entry of a call */
+	__u64 began;
+	__u64 overwritten; /* the thread was inside a call already: that one's end was missed */
+	__u64 no_state;	   /* no memory for the thread's state: the call is lost */
+	/* written at its end */
+	__u64 ended;
+	__u64 left_out;	 /* by a filter that only the end can judge (--errors, --min) */
+	__u64 unmatched; /* ended, but its entry was not seen */
+	__u64 pooled;	 /* recorded under [other]: more keys than --max-keys */
+	/* written when a thread dies */
+	__u64 abandoned; /* inside a call that therefore never ended */
+	/* written at a fork */
+	__u64 untracked; /* a descendant of the command too many: its calls are lost */
+	__u64 pad[7];
+};
+_Static_assert(sizeof(struct plumb_ledger) == 128, "two cache lines a CPU");
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * percentile: a histogram's non-empty buckets, and what they say.
+ *
+ * A percentile is found by nearest rank: the smallest recorded value such that
+ * at least p % of all values are not above it.  What is returned is the highest
+ * value of that value's bucket, or the exact maximum if that is lower: never
+ * low, less than 1/2^precision high (hist.h).  Beyond the histogram's range it
+ * is the exact maximum.
+ */
+#ifndef PLUMB_PERCENTILE_H
+#define PLUMB_PERCENTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Percentiles are integers, in millionths of a percent: ranks are exact. */
+#define PLUMB_PERCENT (1000000ULL)
+
+struct plumb_bucket {
+	uint32_t index;
+	uint64_t count;
+};
+
+/* Buckets by rising index, none empty.  Times in ns; min and max are the exact ones. */
+struct plumb_dist {
+	struct plumb_bucket *buckets;
+	size_t n;
+	uint32_t precision;
+	uint64_t min, max;
+};
+
+/* Lowest and highest value of a bucket; the saturated one ends at UINT64_MAX. */
+uint64_t plumb_bucket_lowest(uint32_t index, uint32_t precision);
+uint64_t plumb_bucket_highest(uint32_t index, uint32_t precision);
+
+/* Values recorded. */
+uint64_t plumb_dist_count(const struct plumb_dist *d);
+
+/* Values beyond the range. */
+uint64_t plumb_dist_saturated(const struct plumb_dist *d);
+
+/* p in (0, 100 * PLUMB_PERCENT]; 0 for an empty distribution. */
+uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p);
+
+/* Fewer than 1/(1-p) values: not even one is expected above the percentile. */
+bool plumb_percentile_is_weak(uint64_t count, uint64_t p);
+
+/*
+ * Dense to sparse: the non-empty ones of DENSE[0..n) go to *buckets (malloc'd,
+ * the caller's).  Returns their number or -ENOMEM.
+ */
+long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **buckets);
+
+/* Takes the counts of OLDER, an earlier state of the same histogram, away from D. */
+void plumb_dist_subtract(struct plumb_dist *d, const struct plumb_dist *older);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * session: a run from open to detach, and what it knows that a report prints.
+ *
+ * The parts, in the order of their use: filter (against the running system),
+ * ladder (which rung holds), calibrate (what it costs), then the loop, which
+ * takes snapshots and hands them to the report.
+ */
+#ifndef PLUMB_SESSION_H
+#define PLUMB_SESSION_H
+
+#include <plumb/ledger.h>
+#include <plumb/options.h>
+#include <plumb/percentile.h>
+#include <plumb/tool.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct bpf_link;
+struct bpf_program;
+
+#define PLUMB_MAX_RUNGS	   8
+#define PLUMB_MAX_PROGRAMS 16
+
+/* A rung that did not hold, and why. */
+struct plumb_refusal {
+	const char *name;
+	char why[192];
+};
+
+/* What tracing adds to a call, in ns; negative: not known. */
+struct plumb_overhead {
+	double traced, filtered;
+	const char *how; /* "calibrated", "off" */
+};
+
+/* One loaded, perhaps attached, instance of a tool's BPF object. */
+struct plumb_instance {
+	struct plumb_bpf bpf;
+	const struct plumb_rung *rung;
+	struct bpf_link *links[PLUMB_MAX_PROGRAMS]; /* as rung->programs */
+	size_t n_links;
+};
+
+/* Rows of a snapshot: times in ns, cumulative or of an interval. */
+struct plumb_row {
+	uint32_t slot; /* 0: [other] */
+	const void *key;
+	uint64_t count, errors, sum;
+	struct plumb_dist dist;
+};
+
+struct plumb_snapshot {
+	struct plumb_row *rows;
+	size_t n;
+	void *keys; /* what rows[].key points into */
+	struct plumb_ledger ledger;
+	uint64_t missed;
+	bool missed_known;
+	struct timespec taken; /* CLOCK_REALTIME */
+	uint64_t clock;	       /* ns, CLOCK_MONOTONIC */
+};
+
+struct plumb_session {
+	struct plumb_tool *tool;
+	struct plumb_options options;
+	int cgroups[PLUMB_MAX_LIST]; /* descriptors, as options.cgroups */
+	pid_t child;		     /* the command, 0: none */
+	volatile int *child_go;	     /* released by 1, see command.c */
+	struct plumb_instance instance;
+	struct plumb_refusal refused[PLUMB_MAX_RUNGS];
+	size_t n_refused;
+	struct plumb_overhead overhead;
+};
+
+/* filter: the options' pids, names and cgroups against the running system; -errno if one is wrong. */
+int plumb_filter_resolve(struct plumb_session *s);
+/* Writes the filters into the configuration of a BPF object that is not loaded yet. */
+void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *config);
+/* And into its maps, once it is. */
+int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object);
+
+/*
+ * ladder: opens, loads, calibrates and attaches the first rung that holds, or
+ * the one that is asked for.  Returns 0 or -errno; what was refused, and why, stays in the session.
+ */
+int plumb_ladder_climb(struct plumb_session *s);
+/* Another instance of the rung that held, for its own thread only: what calibrate measures. */
+int plumb_ladder_twin(const struct plumb_session *s, struct plumb_instance *twin);
+/* Attaches all its programs or none; -errno with the reason in WHY. */
+int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
+void plumb_instance_detach(struct plumb_instance *in);
+void plumb_instance_close(struct plumb_instance *in);
+
+/* calibrate: fills overhead; before the tool's own programs are attached, and after. */
+void plumb_calibrate_traced(struct plumb_session *s);
+void plumb_calibrate_filtered(struct plumb_session *s);
+
+/* command: starts COMMAND, stopped before its first system call; its pid or -errno. */
+int plumb_command_start(struct plumb_session *s);
+/* Lets it go. */
+void plumb_command_release(struct plumb_session *s);
+
+/* snapshot: all that the maps hold now.  Returns 0 or -errno. */
+int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *snap);
+/* The rows of what came between OLDER and NOW; their keys are NOW's. */
+int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
+			 const struct plumb_snapshot *older);
+void plumb_snapshot_free(struct plumb_snapshot *snap);
+
+#endif

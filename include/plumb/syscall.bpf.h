@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* syscall, BPF face: which call, with which arguments, and how it ended. */
+#ifndef PLUMB_SYSCALL_BPF_H
+#define PLUMB_SYSCALL_BPF_H
+
+#include <plumb/common.bpf.h>
+#include <plumb/syscall.h>
+
+const volatile struct syscall_config syscall_config = {};
+
+/* A call as one word: number, and the table it is of above. */
+static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
+{
+	return (__u64)abi << 32 | nr;
+}
+
+/* The table that the current call's number is of. */
+static __always_inline __u32 syscall_abi(void)
+{
+	struct task_struct *task;
+
+#if defined(__TARGET_ARCH_x86)
+	if (plumb_config.task_storage)
+		return !!(bpf_get_current_task_btf()->thread_info.status & 2 /* TS_COMPAT */);
+	task = (void *)bpf_get_current_task();
+	return !!(BPF_CORE_READ(task, thread_info.status) & 2);
+#elif defined(__TARGET_ARCH_arm64)
+	if (plumb_config.task_storage)
+		return !!(bpf_get_current_task_btf()->thread_info.flags & 1UL << 22 /* TIF_32BIT */);
+	task = (void *)bpf_get_current_task();
+	return !!(BPF_CORE_READ(task, thread_info.flags) & 1UL << 22);
+#else
+#error "which flag marks a 32-bit call on this architecture?"
+#endif
+}
+
+static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
+{
+	__u32 i = nr + abi * PLUMB_SYSCALLS;
+
+	if (!syscall_config.selected)
+		return true;
+	if (nr >= PLUMB_SYSCALLS || i >= 2 * PLUMB_SYSCALLS)
+		return false;
+	return syscall_config.bitmap[i / 64] >> i % 64 & 1;
+}
+
+/* The loader selects only calls that have these arguments. */
+static __always_inline bool syscall_arguments_match(struct pt_regs *regs)
+{
+	__u64 size;
+
+	if (syscall_config.has_fd && (__u32)PT_REGS_PARM1_CORE_SYSCALL(regs) != syscall_config.fd)
+		return false;
+	if (syscall_config.has_size) {
+		size = PT_REGS_PARM3_CORE_SYSCALL(regs);
+		if (size < syscall_config.min_size || size > syscall_config.max_size)
+			return false;
+	}
+	return true;
+}
+
+/* The number of the call that ends, where its entry was not seen. */
+static __always_inline __u32 syscall_ending_nr(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(regs, orig_ax);
+#else
+	return BPF_CORE_READ(regs, syscallno);
+#endif
+}
+
+/* A new thread leaves the fork that its parent made: no call of its own ends. */
+static __always_inline bool syscall_is_birth(__u32 nr, __u32 abi, long ret)
+{
+	int i;
+
+	if (ret)
+		return false;
+	for (i = 0; i < 4; i++)
+		if ((__s32)nr == syscall_config.forks[abi & 1][i])
+			return true;
+	return false;
+}
+
+/* The call's errno, 0 if it succeeded (include/linux/err.h: MAX_ERRNO is 4095). */
+static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
+{
+	if (ret >= 0 || ret < -4095)
+		return 0;
+	if ((__s32)nr == syscall_config.sigreturns[abi & 1][0] ||
+	    (__s32)nr == syscall_config.sigreturns[abi & 1][1])
+		return 0;
+	return -ret;
+}
+
+static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
+{
+	__u64 var = 0;
+
+	/* 33 bits of call, 12 of errno, the rest CPU. */
+	if (plumb_config.by & PLUMB_BY_SYSCALL)
+		var = call;
+	if (plumb_config.by & PLUMB_BY_ERRNO)
+		var |= (__u64)error << 33;
+	if (plumb_config.by & PLUMB_BY_CPU)
+		var |= (__u64)cpu << 45;
+	return var;
+}
+
+#endif

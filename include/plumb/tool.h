@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * tool: what a tool tells the library about itself.
+ *
+ * A tool's .c file fills one struct plumb_tool and calls plumb_main().  All
+ * that is the same for every tool (options, filters, attaching, the loop, the
+ * report) happens there.
+ */
+#ifndef PLUMB_TOOL_H
+#define PLUMB_TOOL_H
+
+#include <argp.h>
+#include <plumb/config.h>
+#include <plumb/fields.h>
+#include <plumb/options.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_object;
+struct bpf_object_skeleton;
+
+/* A BPF object that a rung has opened and not yet loaded. */
+struct plumb_bpf {
+	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_object *object;
+	struct plumb_config *config; /* in .rodata, writable until it is loaded */
+	uint32_t *live;		     /* plumb_live of ledger.bpf.h */
+};
+
+/* One way to get at the question's events.  Rungs are listed cheapest first. */
+struct plumb_rung {
+	const char *name;      /* as --mechanism takes it */
+	const char *stability; /* "stable", "unstable", … */
+	/*
+	 * Opens the skeleton and sets the tool's own rodata.  Returns 0, or
+	 * -errno after writing to WHY what stands against this rung.
+	 */
+	int (*open)(struct plumb_bpf *bpf, const struct plumb_options *options, char *why,
+		    size_t size);
+	/*
+	 * Programs by name, in the order in which they are attached: what ends
+	 * a call before what begins it, so that each end has an entry or is
+	 * older than the trace.  NULL ends the list.
+	 */
+	const char *const *programs;
+	const char *const *hooks; /* what the report calls them */
+};
+
+struct plumb_tool {
+	const char *name;
+	const char *question; /* one line: what it answers */
+	const char *about;    /* --about: hooks, stability, kernels, usual rate, cost */
+	const struct argp_option *options; /* its own, ended by {0} */
+	/* An own option, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
+	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
+
+	const struct plumb_field *fields; /* keys that it adds to the common ones */
+	size_t n_fields;
+	size_t key_size;
+	uint32_t default_by;
+	bool counts_only; /* no times: rows have counts and errors, and rates */
+
+	const struct plumb_rung *rungs;
+	size_t n_rungs;
+	/* Makes the program accept getppid() whatever is selected, for the calibration. */
+	void (*accept_all)(struct plumb_bpf *bpf);
+};
+
+/* Runs the tool; the result is main()'s. */
+int plumb_main(int argc, char **argv, struct plumb_tool *tool);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* totals: the counters of one slot on one CPU. */
+#ifndef PLUMB_TOTALS_BPF_H
+#define PLUMB_TOTALS_BPF_H
+
+#include <plumb/common.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: slots times possible CPUs */
+	__type(key, __u32);
+	__type(value, struct plumb_totals);
+} plumb_totals SEC(".maps");
+
+static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
+{
+	__u32 at = slot * plumb_config.cpus + cpu;
+
+	return bpf_map_lookup_elem(&plumb_totals, &at);
+}
+
+static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
+{
+	t->count++;
+	t->sum += ns;
+	if (ns > t->max)
+		t->max = ns;
+	if (~ns > t->inverted_min)
+		t->inverted_min = ~ns;
+}
+
+#endif

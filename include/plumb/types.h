@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* __u32 and the like, on whichever side this is compiled for. */
+#ifndef PLUMB_TYPES_H
+#define PLUMB_TYPES_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#endif
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ladder: which rung holds is found by trying.  A rung holds when its object
+ * opens, loads and attaches here, in this configuration.
+ */
+#include <errno.h>
+#include <plumb/hist.h>
+#include <plumb/log.h>
+#include <plumb/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* All histograms together; more is refused, and fewer shards are made first. */
+#define MAX_HIST_BYTES (256ULL << 20)
+
+static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
+{
+	return bpf_object__find_map_by_name(bpf->object, name);
+}
+
+/* Task storage for these programs?  Asked once, by trying. */
+static bool has_task_storage(void)
+{
+	static int answer = -1;
+
+	if (answer < 0)
+		answer = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1 &&
+			 libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+						 BPF_FUNC_task_storage_get, NULL) == 1;
+	return answer;
+}
+
+static uint32_t power_of_two_below(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (2ULL * p <= n && p < 1U << 31)
+		p *= 2;
+	return p;
+}
+
+/* A shard a CPU where memory allows; CPUs that share one need atomic increments. */
+static int size_hist(const struct plumb_options *o, struct plumb_config *c)
+{
+	uint64_t slots = o->max_keys + 1;
+	uint64_t bytes;
+
+	c->precision = o->precision;
+	c->buckets = plumb_hist_buckets(c->precision);
+	bytes = slots * c->buckets * sizeof(uint64_t);
+	if (bytes > MAX_HIST_BYTES)
+		return plumb_error(E2BIG, "histograms of %llu MB: lower --max-keys or --precision",
+				   (unsigned long long)(bytes >> 20));
+	c->exclusive = bytes * c->cpus <= MAX_HIST_BYTES;
+	c->shards = c->exclusive ? c->cpus : power_of_two_below(MAX_HIST_BYTES / bytes);
+	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
+		   (unsigned long long)slots, c->shards, c->buckets,
+		   (unsigned long long)(bytes * c->shards >> 10));
+	return 0;
+}
+
+static int configure(const struct plumb_session *s, struct plumb_bpf *bpf)
+{
+	const struct plumb_options *o = &s->options;
+	struct plumb_config *c = bpf->config;
+	struct bpf_map *m;
+	int err;
+
+	plumb_filter_configure(s, c);
+	c->by = o->by;
+	c->cpus = libbpf_num_possible_cpus();
+	c->task_storage = has_task_storage();
+	bpf_map__set_autocreate(map(bpf, c->task_storage ? "plumb_threads_by_tid" : "plumb_threads"),
+				false);
+	if (!c->descendants) {
+		bpf_program__set_autoload(bpf_object__find_program_by_name(bpf->object, "thread_fork"),
+					  false);
+		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
+	}
+	m = map(bpf, "plumb_hists");
+	if (m) {
+		err = size_hist(o, c);
+		if (err)
+			return err;
+		bpf_map__set_value_size(m, c->buckets * sizeof(uint64_t));
+		bpf_map__set_max_entries(m, (o->max_keys + 1) * c->shards);
+	}
+	bpf_map__set_max_entries(map(bpf, "plumb_totals"), (o->max_keys + 1) * c->cpus);
+	bpf_map__set_max_entries(map(bpf, "plumb_ledger"), c->cpus);
+	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
+	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
+	return 0;
+}
+
+/* Slot 0 is [other]; all others can be had. */
+static int fill_slots(const struct plumb_session *s, const struct plumb_bpf *bpf)
+{
+	int fd = bpf_map__fd(map(bpf, "plumb_free_slots"));
+
+	for (uint32_t slot = 1; slot <= s->options.max_keys; slot++)
+		if (bpf_map_update_elem(fd, NULL, &slot, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/* Why the kernel may have said so, in words. */
+static void explain(int err, const char *what, char *why, size_t size)
+{
+	const char *hint = "";
+
+	if (err == -EPERM || err == -EACCES)
+		hint = ", not permitted (kernel lockdown?)";
+	else if (err == -ENOENT || err == -ESRCH)
+		hint = ", not in this kernel";
+	else if (err == -ENOMEM)
+		hint = ", no memory: lower --max-keys or --precision";
+	else if (err == -EINVAL || err == -EOPNOTSUPP || err == -524)
+		hint = ", not supported by this kernel";
+	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
+}
+
+static int load(const struct plumb_session *s, const struct plumb_rung *rung,
+		struct plumb_instance *in, bool twin, char *why, size_t size)
+{
+	int err;
+
+	*in = (struct plumb_instance){.rung = rung};
+	err = rung->open(&in->bpf, &s->options, why, size);
+	if (err)
+		return err;
+	err = configure(s, &in->bpf);
+	if (err) {
+		snprintf(why, size, "too much memory");
+		goto close;
+	}
+	if (twin) {
+		struct plumb_config *c = in->bpf.config;
+
+		c->self = c->npids = c->ncomms = c->ncgroups = c->descendants = 0;
+		c->ntids = 1;
+		c->tids[0] = gettid();
+		s->tool->accept_all(&in->bpf);
+	}
+	err = bpf_object__load_skeleton(in->bpf.skeleton);
+	if (!err)
+		err = plumb_filter_fill(s, in->bpf.object);
+	if (!err)
+		err = fill_slots(s, &in->bpf);
+	if (!err)
+		return 0;
+	explain(err, "load", why, size);
+close:
+	plumb_instance_close(in);
+	return err;
+}
+
+int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
+{
+	struct bpf_program *p;
+	int err;
+
+	for (size_t i = 0; in->rung->programs[i]; i++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, in->rung->programs[i]);
+		if (!bpf_program__autoload(p))
+			continue;
+		in->links[in->n_links] = bpf_program__attach(p);
+		if (!in->links[in->n_links]) {
+			err = -errno;
+			explain(err, in->rung->programs[i], why, size);
+			plumb_instance_detach(in);
+			return err;
+		}
+		in->n_links++;
+	}
+	*in->bpf.live = 1;
+	return 0;
+}
+
+/* In the reverse order: a call that has begun may still end. */
+void plumb_instance_detach(struct plumb_instance *in)
+{
+	if (in->bpf.live)
+		*in->bpf.live = 0;
+	while (in->n_links)
+		bpf_link__destroy(in->links[--in->n_links]);
+}
+
+void plumb_instance_close(struct plumb_instance *in)
+{
+	plumb_instance_detach(in);
+	if (in->bpf.skeleton)
+		bpf_object__destroy_skeleton(in->bpf.skeleton);
+	free(in->bpf.owner);
+	in->bpf = (struct plumb_bpf){};
+}
+
+static int attach(struct plumb_session *s, char *why, size_t size)
+{
+	int err;
+
+	plumb_calibrate_traced(s);
+	err = plumb_instance_attach(&s->instance, why, size);
+	if (err)
+		plumb_instance_close(&s->instance);
+	else
+		plumb_calibrate_filtered(s);
+	return err;
+}
+
+int plumb_ladder_climb(struct plumb_session *s)
+{
+	const struct plumb_rung *rung;
+	struct plumb_refusal *no;
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < s->tool->n_rungs; i++) {
+		rung = &s->tool->rungs[i];
+		if (s->options.mechanism && strcmp(s->options.mechanism, rung->name))
+			continue;
+		no = &s->refused[s->n_refused];
+		err = load(s, rung, &s->instance, false, no->why, sizeof(no->why));
+		if (!err)
+			err = attach(s, no->why, sizeof(no->why));
+		if (!err)
+			return 0;
+		no->name = rung->name;
+		s->n_refused++;
+		plumb_info("%s refused: %s", no->name, no->why);
+	}
+	return err;
+}
+
+int plumb_ladder_twin(const struct plumb_session *s, struct plumb_instance *twin)
+{
+	struct plumb_session one_key = *s;
+	char why[192];
+
+	one_key.options.max_keys = 1;
+	one_key.child = 0;
+	one_key.options.n_cgroups = 0;
+	return load(&one_key, s->instance.rung, twin, true, why, sizeof(why));
+}

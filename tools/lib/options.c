@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <argp.h>
+#include <errno.h>
+#include <plumb/hist.h>
+#include <plumb/log.h>
+#include <plumb/options.h>
+#include <plumb/parse.h>
+#include <plumb/percentile.h>
+#include <plumb/report.h>
+#include <plumb/tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEC_NS	1000000000ULL
+#define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
+
+enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, ABOUT, SORT };
+
+static const struct argp_option common[] = {
+	{NULL, 0, NULL, 0, "When:", 10},
+	{"duration", 'd', "SEC", 0, "end after SEC seconds (else Ctrl-C, SIGTERM, or the command's end)", 10},
+	{NULL, 0, NULL, 0, "Only these:", 20},
+	{"pid", 'p', "PID[,...]", 0, "processes", 20},
+	{"tid", 't', "TID[,...]", 0, "threads", 20},
+	{"comm", 'c', "NAME[,...]", 0, "threads of this name", 20},
+	{"cgroup", 'g', "PATH[,...]", 0, "cgroups (v2) and all below them", 20},
+	{NULL, 0, NULL, 0, "What is reported:", 40},
+	{"by", 'b', "KEY[,...]", 0, "group by these keys; -b help lists them", 40},
+	{"min-count", 'm', "N", 0, "leave rows of fewer calls out of the table", 40},
+	{"percentiles", 'q', "LIST", 0, "default 50,90,99,99.9", 40},
+	{"unit", 'u', "auto|ns|us|ms|s", 0, "unit of times in the table", 40},
+	{"histogram", 'H', NULL, 0, "a histogram under each row", 40},
+	{"json", 'j', NULL, 0, "JSON lines, one object a report", 40},
+	{"top", 'n', "N", 0, "only the first N rows of the table", 40},
+	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
+	{NULL, 0, NULL, 0, "How it is measured:", 60},
+	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is [other]; default 256", 60},
+	{"precision", PRECISION, "BITS", 0, "percentiles are at most 1/2^BITS high; 1 to 10, default 6", 60},
+	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; -v shows those tried", 60},
+	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
+	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
+	{NULL, 0, NULL, 0, "About:", -1},
+	{"about", ABOUT, NULL, 0, "what this tool asks, of which hooks, at what cost", -1},
+	{"verbose", 'v', NULL, 0, "say what is decided and why; twice: libbpf's messages too", -1},
+	{"version", 'V', NULL, 0, "print the version", -1},
+	{"help", 'h', NULL, 0, "print this", -1},
+	{0},
+};
+
+/* What the parser needs besides the options themselves. */
+struct parsing {
+	struct plumb_options *options;
+	struct plumb_tool *tool;
+	struct argp_state *state;
+	const char *what; /* the option at hand, for messages */
+};
+
+const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i)
+{
+	if (i < plumb_n_common_fields)
+		return &plumb_common_fields[i];
+	i -= plumb_n_common_fields;
+	return i < tool->n_fields ? &tool->fields[i] : NULL;
+}
+
+const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name)
+{
+	const struct plumb_field *f;
+
+	for (size_t i = 0; (f = plumb_field_at(tool, i)); i++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+static int add_id(struct parsing *p, const char *item, uint32_t *list, uint32_t *n)
+{
+	uint64_t id;
+
+	if (plumb_parse_u64(item, 1, INT32_MAX, &id))
+		plumb_usage_error("%s: not an id: %s", p->what, item);
+	if (*n == PLUMB_MAX_LIST)
+		plumb_usage_error("%s: at most %d", p->what, PLUMB_MAX_LIST);
+	list[(*n)++] = id;
+	return 0;
+}
+
+static int add_pid(const char *item, void *context)
+{
+	struct parsing *p = context;
+
+	return add_id(p, item, p->options->pids, &p->options->n_pids);
+}
+
+static int add_tid(const char *item, void *context)
+{
+	struct parsing *p = context;
+
+	return add_id(p, item, p->options->tids, &p->options->n_tids);
+}
+
+static int add_comm(const char *item, void *context)
+{
+	struct parsing *p = context;
+	struct plumb_options *o = p->options;
+
+	if (strlen(item) >= PLUMB_COMM_LEN)
+		plumb_usage_error("--comm: the kernel keeps %d characters of a name: %s",
+			   PLUMB_COMM_LEN - 1, item);
+	if (o->n_comms == PLUMB_MAX_LIST)
+		plumb_usage_error("--comm: at most %d", PLUMB_MAX_LIST);
+	strcpy(o->comms[o->n_comms++], item);
+	return 0;
+}
+
+static int add_cgroup(const char *item, void *context)
+{
+	struct parsing *p = context;
+	struct plumb_options *o = p->options;
+
+	if (o->n_cgroups == PLUMB_MAX_LIST)
+		plumb_usage_error("--cgroup: at most %d", PLUMB_MAX_LIST);
+	o->cgroups[o->n_cgroups++] = strdup(item);
+	return 0;
+}
+
+static void list_fields(const struct plumb_tool *tool, FILE *out)
+{
+	const struct plumb_field *f;
+
+	for (size_t i = 0; (f = plumb_field_at(tool, i)); i++)
+		fprintf(out, "%s%s", i ? " " : "", f->name);
+	fputc('\n', out);
+}
+
+static int add_key(const char *item, void *context)
+{
+	struct parsing *p = context;
+	const struct plumb_field *f = plumb_field_find(p->tool, item);
+
+	if (!strcmp(item, "help")) {
+		list_fields(p->tool, stdout);
+		exit(plumb_close_stdout(0));
+	}
+	if (!f)
+		plumb_usage_error("--by: no such key: %s; -b help lists them", item);
+	p->options->by |= f->bit;
+	p->options->by_given = true;
+	return 0;
+}
+
+static int add_percentile(const char *item, void *context)
+{
+	struct parsing *p = context;
+	struct plumb_options *o = p->options;
+	uint64_t value;
+
+	if (plumb_parse_fixed(item, 6, 1, 100 * PLUMB_PERCENT, &value) ||
+	    strlen(item) >= sizeof(o->percentiles[0].name))
+		plumb_usage_error("--percentiles: above 0, at most 100, six decimals: %s", item);
+	if (o->n_percentiles == PLUMB_MAX_PERCENTILES)
+		plumb_usage_error("--percentiles: at most %d", PLUMB_MAX_PERCENTILES);
+	o->percentiles[o->n_percentiles].p = value;
+	strcpy(o->percentiles[o->n_percentiles++].name, item);
+	return 0;
+}
+
+static void parse_list(struct parsing *p, const char *what, const char *text,
+		       int (*each)(const char *, void *))
+{
+	p->what = what;
+	if (plumb_parse_list(text, each, p))
+		plumb_usage_error("%s: an empty item in '%s'", what, text);
+}
+
+static void parse_number(const char *what, const char *text, uint64_t min,
+			 uint64_t max, uint64_t *value)
+{
+	if (plumb_parse_u64(text, min, max, value))
+		plumb_usage_error("%s: a number from %llu to %llu: %s", what,
+			   (unsigned long long)min, (unsigned long long)max, text);
+}
+
+static void parse_seconds(const char *what, const char *text, uint64_t *ns)
+{
+	if (plumb_parse_seconds(text, 1, YEAR_NS, ns))
+		plumb_usage_error("%s: seconds, above 0, at most a year: %s", what, text);
+}
+
+static void parse_unit(struct parsing *p, const char *text)
+{
+	static const char *const names[] = {"auto", "ns", "us", "ms", "s"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i])) {
+			p->options->unit = i;
+			return;
+		}
+	}
+	plumb_usage_error("--unit: auto, ns, us, ms or s: %s", text);
+}
+
+static void parse_strict(struct parsing *p, const char *text)
+{
+	p->options->strict = true;
+	if (text && plumb_parse_fixed(text, 6, 0, 100 * PLUMB_PERCENT, &p->options->strict_percent))
+		plumb_usage_error("--strict: a percentage from 0 to 100: %s", text);
+}
+
+static void parse_mechanism(struct parsing *p, const char *text)
+{
+	char known[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->tool->n_rungs; i++)
+		if (!strcmp(text, p->tool->rungs[i].name)) {
+			p->options->mechanism = text;
+			return;
+		}
+	for (size_t i = 0; i < p->tool->n_rungs; i++)
+		n += snprintf(known + n, sizeof(known) - n, " %s", p->tool->rungs[i].name);
+	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", text, known);
+}
+
+
+static void show_about(const struct plumb_tool *tool)
+{
+	printf("%s %s\n%s\n\n%s", tool->name, PLUMB_VERSION, tool->question, tool->about);
+	exit(plumb_close_stdout(0));
+}
+
+/* [INTERVAL [COUNT]] before "--", the command after it. */
+static void parse_argument(struct parsing *p, char *text)
+{
+	struct plumb_options *o = p->options;
+
+	if (p->state->quoted && p->state->next > p->state->quoted) {
+		o->command = &p->state->argv[p->state->next - 1];
+		p->state->next = p->state->argc;
+	} else if (!o->interval) {
+		parse_seconds("INTERVAL", text, &o->interval);
+	} else if (!o->count) {
+		parse_number("COUNT", text, 1, UINT32_MAX, &o->count);
+	} else {
+		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
+	}
+}
+
+static void finish(struct parsing *p)
+{
+	struct plumb_options *o = p->options;
+
+	if (p->state->quoted && !o->command)
+		plumb_usage_error("no command after --");
+	if (o->command && (o->n_pids || o->n_tids || o->n_cgroups))
+		plumb_usage_error("-p, -t and -g choose running processes, -- starts one: not both");
+	if (!o->by_given)
+		o->by = p->tool->default_by;
+	if (!o->n_percentiles)
+		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
+	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort))
+		plumb_usage_error("--sort: no such column: %s", o->sort);
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	struct plumb_options *o = p->options;
+
+	p->state = state;
+	switch (key) {
+	case 'd':
+		parse_seconds("--duration", text, &o->duration);
+		return 0;
+	case 'p':
+		parse_list(p, "--pid", text, add_pid);
+		return 0;
+	case 't':
+		parse_list(p, "--tid", text, add_tid);
+		return 0;
+	case 'c':
+		parse_list(p, "--comm", text, add_comm);
+		return 0;
+	case 'g':
+		parse_list(p, "--cgroup", text, add_cgroup);
+		return 0;
+	case 'b':
+		parse_list(p, "--by", text, add_key);
+		return 0;
+	case 'm':
+		parse_number("--min-count", text, 0, UINT64_MAX, &o->min_count);
+		return 0;
+	case 'q':
+		parse_list(p, "--percentiles", text, add_percentile);
+		return 0;
+	case 'u':
+		parse_unit(p, text);
+		return 0;
+	case 'H':
+		o->histogram = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'n':
+		parse_number("--top", text, 1, UINT32_MAX, &o->top);
+		return 0;
+	case SORT:
+		o->sort = text;
+		return 0;
+	case MAX_KEYS:
+		parse_number("--max-keys", text, 1, 1 << 20, &o->max_keys);
+		return 0;
+	case PRECISION:
+		parse_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
+			     PLUMB_HIST_MAX_PRECISION, &o->precision);
+		return 0;
+	case MECHANISM:
+		parse_mechanism(p, text);
+		return 0;
+	case NO_CALIBRATE:
+		o->calibrate = false;
+		return 0;
+	case STRICT:
+		parse_strict(p, text);
+		return 0;
+	case ABOUT:
+		show_about(p->tool);
+		return 0;
+	case 'v':
+		plumb_verbosity++;
+		return 0;
+	case 'V':
+		printf("%s (plumb) %s\n", p->tool->name, PLUMB_VERSION);
+		exit(plumb_close_stdout(0));
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
+		exit(plumb_close_stdout(0));
+	case ARGP_KEY_ARG:
+		parse_argument(p, text);
+		return 0;
+	case ARGP_KEY_END:
+		finish(p);
+		return p->tool->parse ? p->tool->parse(key, text, state, o) : 0;
+	default:
+		return p->tool->parse ? p->tool->parse(key, text, state, o) : ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The tool's own options and the common ones, in one table for argp. */
+static struct argp_option *all_options(const struct plumb_tool *tool)
+{
+	size_t own = 0;
+	struct argp_option *all;
+
+	while (tool->options[own].name || tool->options[own].doc)
+		own++;
+	all = calloc(own + sizeof(common) / sizeof(common[0]), sizeof(*all));
+	if (!all)
+		exit(1);
+	memcpy(all, tool->options, own * sizeof(*all));
+	memcpy(all + own, common, sizeof(common));
+	return all;
+}
+
+void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
+			 struct plumb_tool *tool)
+{
+	struct parsing p = {.options = options, .tool = tool};
+	struct argp argp = {.parser = parse, .args_doc = "[INTERVAL [COUNT]]\n[-- COMMAND [ARG...]]"};
+	struct argp_option *table = all_options(tool);
+
+	*options = (struct plumb_options){
+		.calibrate = true,
+		.max_keys = 256,
+		.precision = PLUMB_HIST_PRECISION,
+	};
+	argp.options = table;
+	argp.doc = tool->question;
+	argp_err_exit_status = 2;
+	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
+		exit(2);
+	free(table);
+}

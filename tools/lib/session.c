@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <linux/capability.h>
+#include <plumb/log.h>
+#include <plumb/report.h>
+#include <plumb/session.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_CANNOT_RUN = 1, EXIT_STRICT = 3, EXIT_UNSUPPORTED = 77 };
+
+/* The loop's own state. */
+struct run {
+	struct plumb_session *s;
+	struct plumb_snapshot last;  /* as of the latest report; at first empty, but for its time */
+	struct plumb_snapshot total; /* the whole run, at its end */
+	uint64_t start;		     /* ns, CLOCK_MONOTONIC */
+	uint64_t reports;
+	int signals;			   /* a signalfd */
+	int child_status;		   /* as waitpid gives it; -1: it runs */
+	bool over;
+};
+
+static uint64_t monotonic(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* CAP_BPF and CAP_PERFMON came with 5.8; CAP_SYS_ADMIN holds both. */
+static bool may_trace(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return true;
+	if (data[0].effective & 1U << CAP_SYS_ADMIN)
+		return true;
+	return data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32);
+}
+
+static int check_system(void)
+{
+	if (!may_trace()) {
+		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON");
+		return EXIT_CANNOT_RUN;
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes CONFIG_DEBUG_INFO_BTF",
+			   strerror(errno));
+		return EXIT_UNSUPPORTED;
+	}
+	return 0;
+}
+
+static int ladder_failed(const struct plumb_session *s)
+{
+	for (size_t i = 0; i < s->n_refused; i++)
+		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
+	return EXIT_UNSUPPORTED;
+}
+
+static int open_signals(void)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* A reader that goes away is seen as EPIPE or POLLERR. */
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void take_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD) {
+			if (run->s->child &&
+			    waitpid(run->s->child, &run->child_status, WNOHANG) == run->s->child)
+				run->over = true;
+		} else {
+			run->over = true;
+		}
+	}
+}
+
+/* Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over. */
+static void wait_until(struct run *run, uint64_t deadline)
+{
+	struct pollfd fds[] = {
+		{.fd = run->signals, .events = POLLIN},
+		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
+	};
+	struct timespec left, *timeout = NULL;
+	uint64_t now;
+
+	while (!run->over) {
+		if (deadline) {
+			now = monotonic();
+			if (now >= deadline)
+				return;
+			left = (struct timespec){(deadline - now) / 1000000000, (deadline - now) % 1000000000};
+			timeout = &left;
+		}
+		if (ppoll(fds, 2, timeout, NULL) <= 0)
+			continue;
+		if (fds[0].revents)
+			take_signal(run);
+		if (fds[1].revents & (POLLERR | POLLHUP))
+			run->over = true;
+	}
+}
+
+/* Reports what came since the last report; NOW is where the run stands. */
+static int report(struct run *run, const struct plumb_snapshot *now, bool final)
+{
+	struct plumb_snapshot since;
+	struct plumb_report r = {
+		.session = run->s,
+		.snap = &since,
+		.total = now,
+		.start = run->last.taken,
+		.elapsed = now->clock - run->last.clock,
+		.seq = ++run->reports,
+		.final = final,
+	};
+	int err = plumb_snapshot_since(&since, now, &run->last);
+
+	if (!err)
+		err = plumb_report_print(&r);
+	plumb_snapshot_free(&since);
+	return err;
+}
+
+/* A report each interval, but for the last one, which is made after detaching. */
+static int loop(struct run *run)
+{
+	const struct plumb_options *o = &run->s->options;
+	uint64_t end = o->duration ? run->start + o->duration : 0, next = 0;
+	struct plumb_snapshot now;
+	int err;
+
+	for (uint64_t i = 1; !run->over; i++) {
+		next = o->interval ? run->start + i * o->interval : 0;
+		if (end && (!next || end <= next))
+			next = end;
+		wait_until(run, next);
+		if (run->over || next == end || i == o->count)
+			break;
+		err = plumb_snapshot_take(run->s, &now);
+		if (!err)
+			err = report(run, &now, false);
+		plumb_snapshot_free(&run->last);
+		run->last = now;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int judge(const struct run *run)
+{
+	const struct plumb_session *s = run->s;
+	struct plumb_verdict v = plumb_ledger_judge(&run->total);
+
+	if (s->options.strict && plumb_ledger_is_broken(&v, s->options.strict_percent)) {
+		plumb_warn("--strict: %llu calls were lost", (unsigned long long)v.lost);
+		return EXIT_STRICT;
+	}
+	if (!s->child || run->child_status < 0)
+		return 0;
+	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status) :
+						WEXITSTATUS(run->child_status);
+}
+
+static int finish(struct run *run, int err)
+{
+	struct plumb_session *s = run->s;
+
+	plumb_instance_detach(&s->instance);
+	if (!err)
+		err = plumb_snapshot_take(s, &run->total);
+	if (!err)
+		err = report(run, &run->total, true);
+	/* The command has had its trace: it does not go on alone. */
+	if (s->child && run->child_status < 0)
+		kill(s->child, SIGTERM);
+	if (err)
+		return err == -EPIPE ? 0 : EXIT_CANNOT_RUN;
+	return judge(run);
+}
+
+static int trace(struct plumb_session *s, int signals)
+{
+	struct run run = {.s = s, .signals = signals, .child_status = -1};
+	int status;
+
+	clock_gettime(CLOCK_REALTIME, &run.last.taken);
+	run.start = run.last.clock = monotonic();
+	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
+	if (s->child)
+		plumb_command_release(s);
+	status = finish(&run, loop(&run));
+	plumb_snapshot_free(&run.last);
+	plumb_snapshot_free(&run.total);
+	return status;
+}
+
+int plumb_main(int argc, char **argv, struct plumb_tool *tool)
+{
+	struct plumb_session s = {.tool = tool};
+	int status, signals;
+
+	plumb_log_init();
+	plumb_options_parse(&s.options, argc, argv, tool);
+	status = check_system();
+	if (status)
+		return status;
+	if (plumb_filter_resolve(&s))
+		return EXIT_CANNOT_RUN;
+	if (s.options.command && plumb_command_start(&s))
+		return EXIT_CANNOT_RUN;
+	signals = open_signals();
+	status = plumb_ladder_climb(&s) ? ladder_failed(&s) : trace(&s, signals);
+	plumb_instance_close(&s.instance);
+	if (status == EXIT_UNSUPPORTED && s.child)
+		kill(s.child, SIGKILL);
+	return plumb_close_stdout(status);
+}

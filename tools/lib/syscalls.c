@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <asm/unistd.h>
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/report.h>
+#include <plumb/syscalls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Made by the build from <asm/unistd.h> and, where there is one, <asm/unistd_32.h>. */
+static const char *const native_names[PLUMB_SYSCALLS] = {
+#include "syscalls-native.inc"
+};
+static const char *const compat_names[PLUMB_SYSCALLS] = {
+#include "syscalls-compat.inc"
+};
+
+/*
+ * Since 5.1 a new call has one number on all architectures.  These may be newer
+ * than the build's headers.
+ */
+static const struct {
+	uint32_t nr;
+	const char *name;
+} newer[] = {
+	{451, "cachestat"},	    {452, "fchmodat2"},	      {453, "map_shadow_stack"},
+	{454, "futex_wake"},	    {455, "futex_wait"},      {456, "futex_requeue"},
+	{457, "statmount"},	    {458, "listmount"},	      {459, "lsm_get_self_attr"},
+	{460, "lsm_set_self_attr"}, {461, "lsm_list_modules"}, {462, "mseal"},
+	{463, "setxattrat"},	    {464, "getxattrat"},      {465, "listxattrat"},
+	{466, "removexattrat"},	    {467, "open_tree_attr"},  {468, "file_getattr"},
+	{469, "file_setattr"},	    {470, "listns"},	      {471, "rseq_slice_yield"},
+};
+
+#if defined(__x86_64__)
+#define COMPAT_PREFIX "ia32:"
+#else
+#define COMPAT_PREFIX "arm:"
+#endif
+
+const struct plumb_syscall_table plumb_syscall_tables[2] = {
+	[PLUMB_ABI_NATIVE] = {"", native_names, PLUMB_SYSCALLS},
+	[PLUMB_ABI_COMPAT] = {COMPAT_PREFIX, compat_names, PLUMB_SYSCALLS},
+};
+
+#define X32_BIT 0x40000000U
+
+static const char *name_of(uint32_t nr, uint32_t abi)
+{
+	if (nr < PLUMB_SYSCALLS && plumb_syscall_tables[abi].names[nr])
+		return plumb_syscall_tables[abi].names[nr];
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+		if (newer[i].nr == nr)
+			return newer[i].name;
+	return NULL;
+}
+
+const char *plumb_syscall_name(uint32_t nr, uint32_t abi, char *text, size_t size)
+{
+	const char *prefix = plumb_syscall_tables[abi & 1].prefix, *name;
+
+#if defined(__x86_64__)
+	/* x32 calls have numbers of their own from 512, else those of x86_64. */
+	if (!abi && nr != UINT32_MAX && nr & X32_BIT) {
+		prefix = "x32:";
+		nr &= ~X32_BIT;
+	}
+#endif
+	name = name_of(nr, abi & 1);
+	if (name)
+		snprintf(text, size, "%s%s", prefix, name);
+	else
+		snprintf(text, size, "%ssyscall_%d", prefix, (int)nr);
+	return text;
+}
+
+static int number_of(const char *name, uint32_t abi)
+{
+	const char *known;
+	uint64_t nr;
+
+	for (uint32_t i = 0; i < PLUMB_SYSCALLS; i++) {
+		known = name_of(i, abi);
+		if (known && !strcmp(name, known))
+			return i;
+	}
+	if (!strncmp(name, "syscall_", 8) && !plumb_parse_u64(name + 8, 0, PLUMB_SYSCALLS - 1, &nr))
+		return nr;
+	return -1;
+}
+
+int plumb_syscall_select(struct syscall_config *config, const char *name)
+{
+	uint32_t abi = !strncmp(name, COMPAT_PREFIX, strlen(COMPAT_PREFIX)), i;
+	int nr = number_of(name + (abi ? strlen(COMPAT_PREFIX) : 0), abi);
+
+	if (nr < 0)
+		return -ENOENT;
+	i = nr + abi * PLUMB_SYSCALLS;
+	config->selected = 1;
+	config->bitmap[i / 64] |= 1ULL << i % 64;
+	return 0;
+}
+
+/* Keeps, of what is selected (or of all), the native calls in NAMES. */
+static void keep(struct syscall_config *config, const char *const *names, size_t n)
+{
+	struct syscall_config kept = {};
+
+	for (size_t i = 0; i < n; i++)
+		plumb_syscall_select(&kept, names[i]); /* not every architecture has all */
+	for (size_t i = 0; i < sizeof(kept.bitmap) / sizeof(kept.bitmap[0]); i++)
+		config->bitmap[i] = config->selected ? config->bitmap[i] & kept.bitmap[i] : kept.bitmap[i];
+	config->selected = 1;
+}
+
+void plumb_syscall_keep_sized(struct syscall_config *config)
+{
+	static const char *const names[] = {
+		"read", "write", "pread64", "pwrite64", "recvfrom", "sendto", "getdents", "getdents64",
+		"readahead", "mq_timedsend", "mq_timedreceive", "msgsnd",
+		"msgrcv",
+	};
+
+	keep(config, names, sizeof(names) / sizeof(names[0]));
+}
+
+void plumb_syscall_keep_fd(struct syscall_config *config)
+{
+	static const char *const names[] = {
+		"accept", "accept4", "bind", "close", "connect", "copy_file_range", "dup", "dup2", "dup3",
+		"epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "execveat", "faccessat",
+		"faccessat2", "fadvise64", "fallocate", "fanotify_mark", "fchdir", "fchmod", "fchmodat",
+		"fchmodat2", "fchown", "fchownat", "fcntl", "fdatasync", "fgetxattr", "finit_module",
+		"flistxattr", "flock", "fremovexattr", "fsconfig", "fsetxattr", "fsmount", "fstat",
+		"fstatfs", "fsync", "ftruncate", "futimesat", "getdents", "getdents64", "getpeername",
+		"getsockname", "getsockopt", "inotify_add_watch", "inotify_rm_watch", "io_uring_enter",
+		"io_uring_register", "ioctl", "linkat", "listen", "lseek", "mkdirat", "mknodat",
+		"mq_getsetattr", "mq_notify", "mq_timedreceive", "mq_timedsend", "name_to_handle_at",
+		"newfstatat", "open_by_handle_at", "open_tree", "openat", "openat2",
+		"pidfd_getfd", "pidfd_send_signal", "pread64", "preadv", "preadv2", "pwrite64", "pwritev",
+		"pwritev2", "read", "readahead", "readlinkat", "readv", "recvfrom", "recvmmsg", "recvmsg",
+		"renameat", "renameat2", "sendfile", "sendmmsg", "sendmsg", "sendto", "setns",
+		"setsockopt", "shutdown", "signalfd", "signalfd4", "splice", "statx",
+		"sync_file_range", "syncfs", "tee", "timerfd_gettime", "timerfd_settime", "unlinkat",
+		"utimensat", "vmsplice", "write", "writev",
+	};
+
+	keep(config, names, sizeof(names) / sizeof(names[0]));
+}
+
+bool plumb_syscall_none(const struct syscall_config *config)
+{
+	uint64_t any = 0;
+
+	for (size_t i = 0; i < sizeof(config->bitmap) / sizeof(config->bitmap[0]); i++)
+		any |= config->bitmap[i];
+	return config->selected && !any;
+}
+
+void plumb_syscall_prepare(struct syscall_config *config)
+{
+	static const char *const forks[] = {"clone", "clone3", "fork", "vfork"};
+	static const char *const sigreturns[] = {"rt_sigreturn", "sigreturn"};
+
+	for (uint32_t abi = 0; abi < 2; abi++) {
+		for (size_t i = 0; i < 4; i++)
+			config->forks[abi][i] = number_of(forks[i], abi);
+		for (size_t i = 0; i < 2; i++)
+			config->sigreturns[abi][i] = number_of(sigreturns[i], abi);
+	}
+}
+
+static void list_names(void)
+{
+	const char *name;
+
+	for (uint32_t abi = 0; abi < 2; abi++)
+		for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
+			name = name_of(nr, abi);
+			/* A table that the build could not make has but the newest names. */
+			if (name && plumb_syscall_tables[abi].names[1])
+				printf("%s%s\n", plumb_syscall_tables[abi].prefix, name);
+		}
+	exit(plumb_close_stdout(0));
+}
+
+static int add(const char *item, void *context)
+{
+	const char *near;
+
+	if (!strcmp(item, "help"))
+		list_names();
+	if (!plumb_syscall_select(context, item))
+		return 0;
+	near = plumb_nearest(item, native_names, PLUMB_SYSCALLS);
+	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
+			  near ? "; did you mean " : "", near ?: "", near ? "?" : " (-s help lists them)");
+}
+
+void plumb_syscall_option(struct syscall_config *config, const char *list)
+{
+	if (plumb_parse_list(list, add, config))
+		plumb_usage_error("--syscall: an empty item in '%s'", list);
+}
+
+static void format_syscall(const void *key, char *text, size_t size)
+{
+	const struct syscall_key *k = key;
+
+	plumb_syscall_name(k->nr, k->abi, text, size);
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	const struct syscall_key *k = key;
+
+	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
+}
+
+const struct plumb_field plumb_syscall_fields[] = {
+	{"syscall", PLUMB_BY_SYSCALL, false, format_syscall, NULL},
+	{"errno", PLUMB_BY_ERRNO, false, format_errno, NULL},
+};
+const size_t plumb_n_syscall_fields = sizeof(plumb_syscall_fields) / sizeof(plumb_syscall_fields[0]);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report as a table: keys to the left, figures to the right, the ledger below. */
+#include <ctype.h>
+#include <plumb/log.h>
+#include <plumb/report.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define MAX_COLUMNS 48
+#define CELL	    256
+
+/* A column is a key's field, a percentile, or one of these figures. */
+enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, FIELD };
+
+struct column {
+	enum figure figure;
+	char heading[20];
+	const struct plumb_field *field;
+	size_t percentile; /* which of the options' */
+	int width;
+};
+
+struct table {
+	struct plumb_report *r;
+	struct column columns[MAX_COLUMNS];
+	size_t n;
+};
+
+static const struct {
+	const char *name;
+	enum figure figure;
+	bool times; /* only where times are kept */
+} figures[] = {
+	{"calls", CALLS, false}, {"rate", RATE, false}, {"errors", ERRORS, false}, {"total", TOTAL, true},
+	{"mean", MEAN, true},	 {"min", MIN, true},	{"max", MAX, true},
+};
+#define N_FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+static void add(struct table *t, struct column c, const char *heading)
+{
+	for (size_t i = 0; i + 1 < sizeof(c.heading) && heading[i]; i++)
+		c.heading[i] = toupper((unsigned char)heading[i]);
+	if (t->n < MAX_COLUMNS)
+		t->columns[t->n++] = c;
+}
+
+/* The figure that NAME sorts by; percentiles are called "p99". */
+static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o, const char *name,
+		       struct column *c)
+{
+	for (size_t i = 0; i < N_FIGURES; i++)
+		if (!strcmp(name, figures[i].name) && !(tool->counts_only && figures[i].times)) {
+			c->figure = figures[i].figure;
+			return 0;
+		}
+	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && *name == 'p'; i++)
+		if (!strcmp(name + 1, o->percentiles[i].name)) {
+			*c = (struct column){.figure = PERCENTILE, .percentile = i};
+			return 0;
+		}
+	return -1;
+}
+
+bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
+			     const char *name)
+{
+	struct column c;
+
+	return !find_figure(tool, o, name, &c);
+}
+
+static uint64_t value(const struct table *t, const struct column *c, const struct plumb_row *row)
+{
+	switch (c->figure) {
+	case CALLS:
+		return row->count;
+	case RATE:
+		return t->r->elapsed ? row->count * 1e9 / t->r->elapsed + 0.5 : 0;
+	case ERRORS:
+		return row->errors;
+	case TOTAL:
+		return row->sum;
+	case MEAN:
+		return row->count ? row->sum / row->count : 0;
+	case MIN:
+		return row->count ? row->dist.min : 0;
+	case MAX:
+		return row->dist.max;
+	case PERCENTILE:
+		return plumb_percentile(&row->dist,
+					t->r->session->options.percentiles[c->percentile].p);
+	case FIELD:
+		break;
+	}
+	return 0;
+}
+
+static void lay_out(struct table *t)
+{
+	const struct plumb_session *s = t->r->session;
+	const struct plumb_options *o = &s->options;
+	const struct plumb_field *f;
+	uint64_t errors = 0;
+	struct column sort;
+	char heading[20];
+
+	for (size_t i = 0; (f = plumb_field_at(s->tool, i)); i++)
+		if (o->by & f->bit)
+			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
+	add(t, (struct column){.figure = CALLS}, "calls");
+	if (s->tool->counts_only)
+		add(t, (struct column){.figure = RATE}, "rate/s");
+	for (size_t i = 0; i < t->r->snap->n; i++)
+		errors += t->r->snap->rows[i].errors;
+	if (errors || s->tool->counts_only)
+		add(t, (struct column){.figure = ERRORS}, "errors");
+	if (s->tool->counts_only)
+		return;
+	if (o->sort && !find_figure(s->tool, o, o->sort, &sort) &&
+	    (sort.figure == TOTAL || sort.figure == MEAN || sort.figure == MIN))
+		add(t, sort, o->sort);
+	for (size_t i = 0; i < o->n_percentiles; i++) {
+		snprintf(heading, sizeof(heading), "p%s", o->percentiles[i].name);
+		add(t, (struct column){.figure = PERCENTILE, .percentile = i}, heading);
+	}
+	add(t, (struct column){.figure = MAX}, "max");
+}
+
+const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	uint64_t scale, digits = 1;
+	int decimals = 0, u;
+
+	if (unit != PLUMB_AUTO) {
+		u = unit - PLUMB_NS;
+		snprintf(text, size, "%.*f", 3 * (u > 0), (double)ns / units[u].ns);
+		return text;
+	}
+	/* Three digits, rounded up: what is shown is not lower than what was measured. */
+	for (uint64_t rest = ns; rest >= 1000; rest = (rest + 9) / 10)
+		digits *= 10;
+	ns = (ns + digits - 1) / digits * digits;
+	for (u = 0; u < 3 && ns >= units[u + 1].ns; u++)
+		;
+	scale = units[u].ns;
+	if (u)
+		decimals = ns < 10 * scale ? 2 : ns < 100 * scale ? 1 : 0;
+	snprintf(text, size, "%.*f%s", decimals, (double)ns / scale, units[u].name);
+	return text;
+}
+
+static void cell(const struct table *t, const struct column *c, const struct plumb_row *row,
+		 char *text, size_t size)
+{
+	const struct plumb_options *o = &t->r->session->options;
+
+	if (c->figure == FIELD) {
+		if (row->slot)
+			c->field->format(row->key, text, size);
+		else
+			snprintf(text, size, "%s", c == t->columns ? "[other]" : "");
+	} else if (c->figure <= ERRORS) {
+		snprintf(text, size, "%llu", (unsigned long long)value(t, c, row));
+	} else {
+		plumb_format_time(value(t, c, row), o->unit, text, size);
+		if (c->figure == PERCENTILE &&
+		    plumb_percentile_is_weak(plumb_dist_count(&row->dist),
+					     o->percentiles[c->percentile].p))
+			strncat(text, "?", size - strlen(text) - 1);
+	}
+}
+
+static bool shown(const struct table *t, const struct plumb_row *row)
+{
+	return row->count >= t->r->session->options.min_count;
+}
+
+static void measure(struct table *t)
+{
+	char text[CELL];
+	int width;
+
+	for (size_t i = 0; i < t->n; i++)
+		t->columns[i].width = strlen(t->columns[i].heading);
+	for (size_t j = 0; j < t->r->snap->n; j++) {
+		if (!shown(t, &t->r->snap->rows[j]))
+			continue;
+		for (size_t i = 0; i < t->n; i++) {
+			cell(t, &t->columns[i], &t->r->snap->rows[j], text, sizeof(text));
+			width = strlen(text);
+			if (width > t->columns[i].width)
+				t->columns[i].width = width;
+		}
+	}
+}
+
+static void print_line(const struct table *t, const struct plumb_row *row, FILE *out)
+{
+	const struct column *c;
+	char text[CELL];
+	bool left;
+
+	for (size_t i = 0; i < t->n; i++) {
+		c = &t->columns[i];
+		if (row)
+			cell(t, c, row, text, sizeof(text));
+		left = c->figure == FIELD && !c->field->number;
+		fprintf(out, "%s%*s", i ? " " : "", left ? -c->width : c->width,
+			row ? text : c->heading);
+	}
+	fputc('\n', out);
+}
+
+/* qsort has no context argument. */
+static const struct table *sorted_table;
+static struct column sorted_by;
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = value(sorted_table, &sorted_by, a), y = value(sorted_table, &sorted_by, b);
+
+	return (x < y) - (x > y);
+}
+
+static void sort_rows(struct table *t)
+{
+	const struct plumb_session *s = t->r->session;
+
+	sorted_table = t;
+	sorted_by = (struct column){.figure = CALLS};
+	if (s->options.sort)
+		find_figure(s->tool, &s->options, s->options.sort, &sorted_by);
+	qsort(t->r->snap->rows, t->r->snap->n, sizeof(*t->r->snap->rows), compare);
+}
+
+static void print_rows(struct table *t, FILE *out)
+{
+	const struct plumb_options *o = &t->r->session->options;
+	size_t printed = 0, hidden = 0;
+
+	print_line(t, NULL, out);
+	for (size_t i = 0; i < t->r->snap->n; i++) {
+		const struct plumb_row *row = &t->r->snap->rows[i];
+
+		if (!shown(t, row) || (o->top && printed == o->top)) {
+			hidden++;
+			continue;
+		}
+		print_line(t, row, out);
+		if (o->histogram && !t->r->session->tool->counts_only)
+			plumb_report_histogram(row, o->unit, out);
+		printed++;
+	}
+	if (hidden)
+		fprintf(out, "(%zu more rows: --min-count, --top)\n", hidden);
+	if (!t->r->snap->n)
+		fputs("(no calls)\n", out);
+}
+
+static void print_mechanism(const struct plumb_session *s, FILE *out)
+{
+	const struct plumb_rung *rung = s->instance.rung;
+
+	fprintf(out, "mechanism: %s on", rung->name);
+	for (size_t i = 0; rung->hooks[i]; i++)
+		fprintf(out, "%s %s", i ? "," : "", rung->hooks[i]);
+	fprintf(out, " (%s)\n", rung->stability);
+	for (size_t i = 0; i < s->n_refused; i++)
+		fprintf(out, "  %s refused: %s\n", s->refused[i].name, s->refused[i].why);
+}
+
+static void print_cost(const struct plumb_session *s, FILE *out)
+{
+	const struct plumb_overhead *o = &s->overhead;
+
+	if (o->traced < 0)
+		fprintf(out, "cost: not measured (%s)\n", o->how);
+	else
+		fprintf(out, "cost: %.0f ns added to a traced call, %.0f ns to a rejected one (%s)\n",
+			o->traced, o->filtered, o->how);
+}
+
+static void print_precision(const struct plumb_session *s, FILE *out)
+{
+	if (!s->tool->counts_only)
+		fprintf(out, "percentiles: never low, at most %.2g %% high; ?: too few calls for this one\n",
+			100.0 / (1 << s->options.precision));
+}
+
+/* What is not zero, but for what every run has. */
+static void print_ledger(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_ledger *l = &r->total->ledger;
+	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct {
+		const char *name;
+		uint64_t calls;
+	} more[] = {
+		{"left out by --min or --errors", l->left_out},
+		{"unmatched (their entry was not seen)", l->unmatched},
+		{"in flight at the end", v.in_flight},
+		{"abandoned (the thread ended inside)", l->abandoned},
+		{"overwritten (their end was missed)", l->overwritten},
+		{"pooled under [other]: raise --max-keys", l->pooled},
+		{"saturated (73 minutes or longer)", v.saturated},
+		{"lost: no room for the thread's state", l->no_state},
+		{"lost: a descendant too many", l->untracked},
+		{"lost: missed executions", r->total->missed},
+	};
+
+	fprintf(out, "ledger: %llu recorded, %llu lost", (unsigned long long)v.recorded,
+		(unsigned long long)v.lost);
+	if (!r->total->missed_known)
+		fputs(", misses unknown on this kernel", out);
+	fputc('\n', out);
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i].calls)
+			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].calls, more[i].name);
+}
+
+static void print_time(const struct plumb_report *r, FILE *out)
+{
+	char text[32];
+	struct tm tm;
+
+	localtime_r(&r->snap->taken.tv_sec, &tm);
+	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	fprintf(out, "%s%s\n", r->seq > 1 ? "\n" : "", text);
+}
+
+void plumb_report_table(struct plumb_report *r, FILE *out)
+{
+	struct table t = {.r = r};
+
+	if (r->session->options.interval)
+		print_time(r, out);
+	lay_out(&t);
+	sort_rows(&t);
+	measure(&t);
+	print_rows(&t, out);
+	if (!r->final)
+		return;
+	fputc('\n', out);
+	print_mechanism(r->session, out);
+	print_precision(r->session, out);
+	print_cost(r->session, out);
+	print_ledger(r, out);
+}

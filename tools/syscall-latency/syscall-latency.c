@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/syscalls.h>
+#include <plumb/tool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "syscall-latency.skel.h"
+
+enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these calls:", 30},
+	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
+	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
+	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
+	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends, receives of at least BYTES", 30},
+	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
+	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{0},
+};
+
+/* What the command line selects; copied into the program's rodata. */
+static struct syscall_config selection = {.max_size = UINT64_MAX};
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	uint64_t value;
+
+	(void)state;
+	switch (key) {
+	case 's':
+		plumb_syscall_option(&selection, text);
+		return 0;
+	case ERRORS_ONLY:
+		selection.only_errors = 1;
+		return 0;
+	case FD:
+		if (plumb_parse_u64(text, 0, INT32_MAX, &value))
+			plumb_usage_error("--fd: not a file descriptor: %s", text);
+		selection.has_fd = 1;
+		selection.fd = value;
+		return 0;
+	case MIN_SIZE:
+	case MAX_SIZE:
+		if (plumb_parse_size(text, 0, UINT64_MAX, &value))
+			plumb_usage_error("--%s-size: bytes, as 512 or 64K: %s",
+					  key == MIN_SIZE ? "min" : "max", text);
+		selection.has_size = 1;
+		*(key == MIN_SIZE ? &selection.min_size : &selection.max_size) = value;
+		return 0;
+	case MIN_TIME:
+		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
+			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s", text);
+		selection.min_ns = value;
+		return 0;
+	case ARGP_KEY_END:
+		if (selection.selected && !o->by_given)
+			o->by |= PLUMB_BY_SYSCALL;
+		if (selection.min_size > selection.max_size)
+			plumb_usage_error("--min-size is above --max-size");
+		if (selection.has_fd)
+			plumb_syscall_keep_fd(&selection);
+		if (selection.has_size)
+			plumb_syscall_keep_sized(&selection);
+		if (plumb_syscall_none(&selection))
+			plumb_usage_error("none of the selected system calls has a %s",
+					  selection.has_size ? "size" : "file descriptor");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int open_raw_tracepoint(struct plumb_bpf *bpf, const struct plumb_options *o, char *why,
+			       size_t size)
+{
+	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
+
+	(void)o;
+	if (!skel) {
+		snprintf(why, size, "open: %s", plumb_errno_name(errno));
+		return -errno;
+	}
+	plumb_syscall_prepare(&selection);
+	memcpy((void *)&skel->rodata->syscall_config, &selection, sizeof(selection));
+	*bpf = (struct plumb_bpf){
+		.owner = skel,
+		.skeleton = skel->skeleton,
+		.object = skel->obj,
+		.config = (struct plumb_config *)&skel->rodata->plumb_config,
+		.live = &skel->bss->plumb_live,
+	};
+	return 0;
+}
+
+static void accept_all(struct plumb_bpf *bpf)
+{
+	struct syscall_latency_bpf *skel = bpf->owner;
+	struct syscall_config *c = (struct syscall_config *)&skel->rodata->syscall_config;
+
+	c->selected = c->has_fd = c->has_size = c->only_errors = 0;
+	c->min_ns = 0;
+}
+
+/* The end first: a call whose end is seen has begun before the trace or in it. */
+static const char *const programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter", NULL};
+static const char *const hooks[] = {"sys_enter", "sys_exit", NULL};
+
+static const struct plumb_rung rungs[] = {
+	{"raw_tracepoint", "stable", open_raw_tracepoint, programs, hooks},
+};
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.name = "syscall-latency",
+		.question = "How long do system calls take, for whom: percentiles by process, thread, name, "
+			    "call, cgroup.",
+		.about = "",
+		.options = options,
+		.parse = parse,
+		.fields = plumb_syscall_fields,
+		.n_fields = plumb_n_syscall_fields,
+		.key_size = sizeof(struct syscall_key),
+		.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
+		.rungs = rungs,
+		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.accept_all = accept_all,
+	};
+
+	return plumb_main(argc, argv, &tool);
+}
