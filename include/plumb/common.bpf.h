@@ -14,4 +14,17 @@
 
 const volatile struct plumb_config plumb_config = {};
 
+/*
+ * A program cannot interrupt itself on its CPU (each has a recursion guard, and
+ * before it got one, by 6.1, nothing could preempt a raw tracepoint's program),
+ * so what it alone writes there it may write plainly.
+ */
+#define plumb_add(counter, n)                                                                      \
+	do {                                                                                       \
+		if (plumb_config.interleaved)                                                      \
+			__sync_fetch_and_add(&(counter), n);                                       \
+		else                                                                               \
+			(counter) += (n);                                                          \
+	} while (0)
+
 #endif

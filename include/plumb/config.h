@@ -29,7 +29,8 @@ struct plumb_config {
 	__u32 cpus; /* possible CPUs */
 	__u32 precision, buckets;
 	__u32 shards;	 /* histograms a slot, a power of two unless it is cpus */
-	__u32 exclusive; /* a shard has one CPU and one writer: no atomics */
+	__u32 exclusive;   /* a shard has one CPU: no atomics */
+	__u32 interleaved; /* programs that record can interrupt each other on a CPU: atomics everywhere */
 };
 
 #endif

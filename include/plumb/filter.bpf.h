@@ -8,7 +8,7 @@
 #ifndef PLUMB_FILTER_BPF_H
 #define PLUMB_FILTER_BPF_H
 
-#include <plumb/common.bpf.h>
+#include <plumb/current.bpf.h>
 #include <plumb/ledger.bpf.h>
 
 struct {
@@ -26,26 +26,22 @@ struct {
 	__type(value, __u8);
 } plumb_family SEC(".maps");
 
-static __always_inline bool filter_thread(void)
+static __always_inline bool filter_thread(const struct plumb_current *now)
 {
-	__u64 id;
 	__u32 i;
 
-	if (!plumb_config.self && !plumb_config.npids && !plumb_config.ntids)
-		return true;
-	id = bpf_get_current_pid_tgid();
-	if (plumb_config.self && id >> 32 == plumb_config.self)
+	if (plumb_config.self && now->pid == plumb_config.self)
 		return false;
 	if (plumb_config.npids) {
 		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
-			if (plumb_config.pids[i] == id >> 32)
+			if (plumb_config.pids[i] == now->pid)
 				break;
 		if (i == plumb_config.npids)
 			return false;
 	}
 	if (plumb_config.ntids) {
 		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
-			if (plumb_config.tids[i] == (__u32)id)
+			if (plumb_config.tids[i] == now->tid)
 				break;
 		if (i == plumb_config.ntids)
 			return false;
@@ -78,15 +74,10 @@ static __always_inline bool filter_cgroup(void)
 	return false;
 }
 
-static __always_inline bool filter_entry(void)
+static __always_inline bool filter_entry(const struct plumb_current *now)
 {
-	__u32 tgid;
-
-	if (plumb_config.descendants) {
-		tgid = bpf_get_current_pid_tgid() >> 32;
-		if (!bpf_map_lookup_elem(&plumb_family, &tgid))
-			return false;
-	}
+	if (plumb_config.descendants && !bpf_map_lookup_elem(&plumb_family, &now->pid))
+		return false;
 	if (plumb_config.ncomms && !filter_comm())
 		return false;
 	if (plumb_config.ncgroups && !filter_cgroup())
@@ -95,25 +86,24 @@ static __always_inline bool filter_entry(void)
 }
 
 /* Who is born to the family belongs to it.  sched_process_fork runs as the parent. */
-static __always_inline void filter_fork(struct task_struct *child)
+static __always_inline void filter_fork(const struct plumb_current *now, struct task_struct *child)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = BPF_CORE_READ(child, tgid);
 	__u8 yes = 1;
 
-	if (!plumb_config.descendants || !bpf_map_lookup_elem(&plumb_family, &tgid))
+	if (!plumb_config.descendants || !bpf_map_lookup_elem(&plumb_family, &now->pid))
 		return;
-	tgid = BPF_CORE_READ(child, tgid);
 	if (bpf_map_update_elem(&plumb_family, &tgid, &yes, BPF_ANY))
 		ledger_count(bpf_get_smp_processor_id(), untracked);
 }
 
 /* And leaves it with its last thread, so that its pid can be used anew. */
-static __always_inline void filter_exit(struct task_struct *task)
+static __always_inline void filter_exit(const struct plumb_current *now)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
 	if (plumb_config.descendants && !BPF_CORE_READ(task, signal, live.counter))
-		bpf_map_delete_elem(&plumb_family, &tgid);
+		bpf_map_delete_elem(&plumb_family, &now->pid);
 }
 
 #endif

@@ -3,9 +3,8 @@
  * hist, BPF face.
  *
  * Totals are kept per slot and CPU, buckets per slot and shard.  Where memory
- * allows, a shard belongs to one CPU, and since a program cannot interrupt
- * itself on its CPU, plain increments are exact.  Else CPUs share and the
- * increments are atomic.
+ * allows, a shard belongs to one CPU and plain increments are exact.  Else CPUs
+ * share and the increments are atomic.
  */
 #ifndef PLUMB_HIST_BPF_H
 #define PLUMB_HIST_BPF_H
@@ -33,7 +32,7 @@ static __always_inline void hist_add(__u32 slot, __u32 cpu, __u64 ns)
 	if (i >= plumb_config.buckets) /* never; for the verifier */
 		return;
 	if (plumb_config.exclusive)
-		buckets[i]++;
+		plumb_add(buckets[i], 1);
 	else
 		__sync_fetch_and_add(&buckets[i], 1);
 }

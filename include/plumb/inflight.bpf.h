@@ -6,7 +6,7 @@
 #ifndef PLUMB_INFLIGHT_BPF_H
 #define PLUMB_INFLIGHT_BPF_H
 
-#include <plumb/common.bpf.h>
+#include <plumb/current.bpf.h>
 
 /* Slots a thread remembers.  A thread that polls, reads and writes in turn hits each time. */
 #define PLUMB_CACHED_SLOTS 8
@@ -42,43 +42,34 @@ struct {
 } plumb_threads_by_tid SEC(".maps");
 
 /* The current thread's state, or NULL if it has none. */
-static __always_inline struct plumb_thread *inflight_get(void)
+static __always_inline struct plumb_thread *inflight_get(const struct plumb_current *now)
 {
-	__u32 tid;
-
 	if (plumb_config.task_storage)
-		return bpf_task_storage_get(&plumb_threads, bpf_get_current_task_btf(), 0, 0);
-	tid = (__u32)bpf_get_current_pid_tgid();
-	return bpf_map_lookup_elem(&plumb_threads_by_tid, &tid);
+		return bpf_task_storage_get(&plumb_threads, now->task, 0, 0);
+	return bpf_map_lookup_elem(&plumb_threads_by_tid, &now->tid);
 }
 
 /* The same, made if need be; NULL when there is no room, which the caller counts. */
-static __always_inline struct plumb_thread *inflight_make(void)
+static __always_inline struct plumb_thread *inflight_make(const struct plumb_current *now)
 {
 	static const struct plumb_thread fresh;
 	struct plumb_thread *t;
-	__u32 tid;
 
 	if (plumb_config.task_storage)
-		return bpf_task_storage_get(&plumb_threads, bpf_get_current_task_btf(), 0,
+		return bpf_task_storage_get(&plumb_threads, now->task, 0,
 					    BPF_LOCAL_STORAGE_GET_F_CREATE);
-	tid = (__u32)bpf_get_current_pid_tgid();
-	t = bpf_map_lookup_elem(&plumb_threads_by_tid, &tid);
+	t = bpf_map_lookup_elem(&plumb_threads_by_tid, &now->tid);
 	if (t)
 		return t;
-	bpf_map_update_elem(&plumb_threads_by_tid, &tid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&plumb_threads_by_tid, &tid);
+	bpf_map_update_elem(&plumb_threads_by_tid, &now->tid, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&plumb_threads_by_tid, &now->tid);
 }
 
 /* Call when the current thread dies. */
-static __always_inline void inflight_drop(void)
+static __always_inline void inflight_drop(const struct plumb_current *now)
 {
-	__u32 tid;
-
-	if (plumb_config.task_storage)
-		return;
-	tid = (__u32)bpf_get_current_pid_tgid();
-	bpf_map_delete_elem(&plumb_threads_by_tid, &tid);
+	if (!plumb_config.task_storage)
+		bpf_map_delete_elem(&plumb_threads_by_tid, &now->tid);
 }
 
 #endif

@@ -44,14 +44,14 @@ static __always_inline void key_forget(struct plumb_thread *t)
  * Keep up with the parts of the key that can change between two calls.  Call
  * at entry: a call belongs to the name under which it was made, also execve.
  */
-static __always_inline void key_refresh(struct plumb_thread *t)
+static __always_inline void key_refresh(struct plumb_thread *t, const struct plumb_current *now)
 {
 	__u64 comm[2] = {}, cgroup;
 
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
 			/* Two loads instead of a call.  What follows the NUL may be stale, hence only a hint. */
-			const __u64 *raw = (const __u64 *)bpf_get_current_task_btf()->comm;
+			const __u64 *raw = (const __u64 *)now->task->comm;
 
 			comm[0] = raw[0];
 			comm[1] = raw[1];
@@ -80,16 +80,16 @@ static __always_inline struct plumb_cached_slot *key_cached(struct plumb_thread 
 }
 _Static_assert(PLUMB_CACHED_SLOTS == 1 << (64 - 61), "key_cached takes the top bits");
 
-static __always_inline void key_who(struct plumb_who *who, const struct plumb_thread *t, __u32 cpu)
+static __always_inline void key_who(struct plumb_who *who, const struct plumb_thread *t,
+				    const struct plumb_current *now, __u32 cpu)
 {
-	__u64 id = bpf_get_current_pid_tgid();
 	const char *comm = (const char *)t->comm;
 	int i;
 
 	if (plumb_config.by & PLUMB_BY_PID)
-		who->pid = id >> 32;
+		who->pid = now->pid;
 	if (plumb_config.by & PLUMB_BY_TID)
-		who->tid = (__u32)id;
+		who->tid = now->tid;
 	if (plumb_config.by & PLUMB_BY_CGROUP)
 		who->cgroup = t->cgroup;
 	if (plumb_config.by & PLUMB_BY_CPU)

@@ -26,7 +26,7 @@ __u32 plumb_live = 0;
 		__u32 __cpu = (cpu);                                                     \
 		struct plumb_ledger *__l = bpf_map_lookup_elem(&plumb_ledger, &__cpu);   \
 		if (__l)                                                                 \
-			__l->field++;                                                    \
+			plumb_add(__l->field, 1);                                        \
 	} while (0)
 
 #endif

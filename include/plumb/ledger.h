@@ -2,11 +2,12 @@
 /*
  * ledger: one counter for each door through which a call can leave the trace.
  *
- *	began  = ended + in flight + abandoned + overwritten
- *	ended  = recorded + left_out
+ *	began = recorded + left_out + in flight + abandoned + overwritten
  *
+ * What is recorded is the sum of all rows; in flight is what the sum leaves.
  * All counters are in calls.  Each is written by one program only, on its own
  * CPU's copy, under that program's recursion guard: a plain increment is exact.
+ * Where several programs write one (plumb_config.interleaved) it is atomic.
  */
 #ifndef PLUMB_LEDGER_H
 #define PLUMB_LEDGER_H
@@ -19,7 +20,6 @@ struct plumb_ledger {
 	__u64 overwritten; /* the thread was inside a call already: that one's end was missed */
 	__u64 no_state;	   /* no memory for the thread's state: the call is lost */
 	/* written at its end */
-	__u64 ended;
 	__u64 left_out;	 /* by a filter that only the end can judge (--errors, --min) */
 	__u64 unmatched; /* ended, but its entry was not seen */
 	__u64 pooled;	 /* recorded under [other]: more keys than --max-keys */
@@ -27,7 +27,7 @@ struct plumb_ledger {
 	__u64 abandoned; /* inside a call that therefore never ended */
 	/* written at a fork */
 	__u64 untracked; /* a descendant of the command too many: its calls are lost */
-	__u64 pad[7];
+	__u64 pad[8];
 };
 _Static_assert(sizeof(struct plumb_ledger) == 128, "two cache lines a CPU");
 

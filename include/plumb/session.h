@@ -68,7 +68,7 @@ struct plumb_session {
 	struct plumb_options options;
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors, as options.cgroups */
 	pid_t child;		     /* the command, 0: none */
-	volatile int *child_go;	     /* released by 1, see command.c */
+	volatile int *child_go;	     /* shared with it, see command.c */
 	struct plumb_instance instance;
 	struct plumb_refusal refused[PLUMB_MAX_RUNGS];
 	size_t n_refused;

@@ -3,8 +3,11 @@
 #ifndef PLUMB_SYSCALL_BPF_H
 #define PLUMB_SYSCALL_BPF_H
 
-#include <plumb/common.bpf.h>
+#include <plumb/filter.bpf.h>
 #include <plumb/syscall.h>
+
+#define PLUMB_KEY struct syscall_key
+#include <plumb/key.bpf.h>
 
 const volatile struct syscall_config syscall_config = {};
 
@@ -15,20 +18,12 @@ static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
 }
 
 /* The table that the current call's number is of. */
-static __always_inline __u32 syscall_abi(void)
+static __always_inline __u32 syscall_abi(const struct plumb_current *now)
 {
-	struct task_struct *task;
-
 #if defined(__TARGET_ARCH_x86)
-	if (plumb_config.task_storage)
-		return !!(bpf_get_current_task_btf()->thread_info.status & 2 /* TS_COMPAT */);
-	task = (void *)bpf_get_current_task();
-	return !!(BPF_CORE_READ(task, thread_info.status) & 2);
+	return !!(current_read(now, thread_info.status) & 2 /* TS_COMPAT */);
 #elif defined(__TARGET_ARCH_arm64)
-	if (plumb_config.task_storage)
-		return !!(bpf_get_current_task_btf()->thread_info.flags & 1UL << 22 /* TIF_32BIT */);
-	task = (void *)bpf_get_current_task();
-	return !!(BPF_CORE_READ(task, thread_info.flags) & 1UL << 22);
+	return !!(current_read(now, thread_info.flags) & 1UL << 22 /* TIF_32BIT */);
 #else
 #error "which flag marks a 32-bit call on this architecture?"
 #endif
@@ -94,11 +89,26 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 	return -ret;
 }
 
+/* An end whose entry was not seen.  Is it one that should have been? */
+static __always_inline void syscall_unmatched(const struct plumb_current *now, struct pt_regs *regs, long ret)
+{
+	__u32 nr, abi;
+
+	if (!plumb_live || !filter_entry(now))
+		return;
+	nr = syscall_ending_nr(regs);
+	abi = syscall_abi(now);
+	if (!syscall_selected(nr, abi) || syscall_is_birth(nr, abi, ret) ||
+	    !syscall_arguments_match(regs))
+		return;
+	ledger_count(bpf_get_smp_processor_id(), unmatched);
+}
+
+/* The part of the key that changes from call to call: 33 bits of call, 12 of errno, the rest CPU. */
 static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 {
 	__u64 var = 0;
 
-	/* 33 bits of call, 12 of errno, the rest CPU. */
 	if (plumb_config.by & PLUMB_BY_SYSCALL)
 		var = call;
 	if (plumb_config.by & PLUMB_BY_ERRNO)
@@ -106,6 +116,26 @@ static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 	if (plumb_config.by & PLUMB_BY_CPU)
 		var |= (__u64)cpu << 45;
 	return var;
+}
+
+/* The slot of a call's key; the ledger knows of those under [other]. */
+static __always_inline __u32 syscall_slot(struct plumb_thread *t, const struct plumb_current *now,
+					  __u64 call, __u32 error, __u32 cpu)
+{
+	__u64 var = syscall_var(call, error, cpu);
+	struct plumb_cached_slot *cached = key_cached(t, var);
+	struct syscall_key key = {};
+
+	if (cached->valid && cached->var == var)
+		return cached->slot;
+	key_who(&key.who, t, now, cpu);
+	if (plumb_config.by & PLUMB_BY_SYSCALL) {
+		key.nr = call;
+		key.abi = call >> 32;
+	}
+	if (plumb_config.by & PLUMB_BY_ERRNO)
+		key.error = error;
+	return key_slot(cached, var, &key);
 }
 
 #endif

@@ -29,8 +29,18 @@ void plumb_syscall_keep_fd(struct syscall_config *config);
 void plumb_syscall_keep_sized(struct syscall_config *config);
 bool plumb_syscall_none(const struct syscall_config *config);
 
-/* Fills in what every such tool needs: which calls fork, and which restore registers. */
-void plumb_syscall_prepare(struct syscall_config *config);
+/* The selected numbers, if they are native calls and at most MAX; how many, or -1. */
+int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, int max);
+
+/* The kernel's function of a native call, "__x64_sys_sendto". */
+void plumb_syscall_function(uint32_t nr, char *text, size_t size);
+
+/*
+ * Writes a program's configuration: SELECTION, or for the twin all calls, and
+ * which calls fork and which restore registers.
+ */
+void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
+			     bool twin);
 
 /* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
 void plumb_syscall_option(struct syscall_config *config, const char *list);

@@ -10,6 +10,7 @@
 #define PLUMB_TOOL_H
 
 #include <argp.h>
+#include <asm/unistd.h>
 #include <plumb/config.h>
 #include <plumb/fields.h>
 #include <plumb/options.h>
@@ -20,6 +21,15 @@
 struct bpf_object;
 struct bpf_object_skeleton;
 
+#define PLUMB_MAX_HOOKS 8
+
+/*
+ * The system call that the calibration makes: next to nothing happens in it, it
+ * has no effect, and, unlike getppid(), its function has an argument, without
+ * which BTF does not know it (kernel-side it is an alias).
+ */
+#define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
+
 /* A BPF object that a rung has opened and not yet loaded. */
 struct plumb_bpf {
 	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
@@ -27,25 +37,38 @@ struct plumb_bpf {
 	struct bpf_object *object;
 	struct plumb_config *config; /* in .rodata, writable until it is loaded */
 	uint32_t *live;		     /* plumb_live of ledger.bpf.h */
+	const char *hooks[PLUMB_MAX_HOOKS + 1]; /* what the report calls them; static or in the object */
 };
+
+/* A struct plumb_bpf of a generated skeleton, with its hooks; its program includes ledger.bpf.h. */
+#define PLUMB_BPF_OF(skel, ...)                                                                    \
+	((struct plumb_bpf){                                                                       \
+		.owner = (skel),                                                                   \
+		.skeleton = (skel)->skeleton,                                                      \
+		.object = (skel)->obj,                                                             \
+		.config = (struct plumb_config *)&(skel)->rodata->plumb_config,                    \
+		.live = &(skel)->bss->plumb_live,                                                  \
+		.hooks = {__VA_ARGS__},                                                            \
+	})
 
 /* One way to get at the question's events.  Rungs are listed cheapest first. */
 struct plumb_rung {
 	const char *name;      /* as --mechanism takes it */
 	const char *stability; /* "stable", "unstable", … */
+	/* NULL: may be tried.  Else why it cannot do what is asked, whatever the kernel. */
+	const char *(*unfit)(const struct plumb_options *options);
 	/*
-	 * Opens the skeleton and sets the tool's own rodata.  Returns 0, or
-	 * -errno after writing to WHY what stands against this rung.
+	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
+	 * twin takes PLUMB_CALIBRATION_NR, whatever is selected.
 	 */
-	int (*open)(struct plumb_bpf *bpf, const struct plumb_options *options, char *why,
-		    size_t size);
+	int (*open)(struct plumb_bpf *bpf, bool twin);
+	bool interleaved; /* as in plumb_config */
 	/*
 	 * Programs by name, in the order in which they are attached: what ends
 	 * a call before what begins it, so that each end has an entry or is
 	 * older than the trace.  NULL ends the list.
 	 */
 	const char *const *programs;
-	const char *const *hooks; /* what the report calls them */
 };
 
 struct plumb_tool {
@@ -64,8 +87,6 @@ struct plumb_tool {
 
 	const struct plumb_rung *rungs;
 	size_t n_rungs;
-	/* Makes the program accept getppid() whatever is selected, for the calibration. */
-	void (*accept_all)(struct plumb_bpf *bpf);
 };
 
 /* Runs the tool; the result is main()'s. */

@@ -19,10 +19,17 @@ static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
 	return bpf_map_lookup_elem(&plumb_totals, &at);
 }
 
+static __always_inline void totals_add_call(struct plumb_totals *t, __u32 error)
+{
+	plumb_add(t->count, 1);
+	if (error)
+		plumb_add(t->errors, 1);
+}
+
+/* The extremes are exact where one program writes a slot: interleaved ones must not share any. */
 static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
 {
-	t->count++;
-	t->sum += ns;
+	plumb_add(t->sum, ns);
 	if (ns > t->max)
 		t->max = ns;
 	if (~ns > t->inverted_min)

@@ -8,73 +8,94 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void run_child(char **command, volatile int *go)
+/* What the parent and the child share. */
+enum { GO, SPINNING };
+
+static void run_child(const char *path, char **command, volatile int *shared)
 {
+	const char *slash = strrchr(path, '/');
 	sigset_t none;
-	const char *slash = strrchr(command[0], '/');
 
 	/* execve belongs to the name under which it is made: let it be the right one. */
-	prctl(PR_SET_NAME, slash ? slash + 1 : command[0]);
+	prctl(PR_SET_NAME, slash ? slash + 1 : path);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	go[1] = 1;
-	while (!go[0])
+	shared[SPINNING] = 1;
+	while (!shared[GO])
 		;
-	execvp(command[0], command);
-	go[2] = errno;
-	_exit(errno == ENOENT ? 127 : 126);
+	execv(path, command);
+	plumb_warn("cannot run %s: %s", path, strerror(errno));
+	_exit(126);
 }
 
-/* Does the command exist and may it be run?  Better asked before anything is attached. */
-static int check(const char *name)
+/* May a file be run?  Better asked before anything is attached. */
+static int check(const char *path)
 {
-	char *path, *rest, *dir, try[4096];
-	int err = ENOENT;
+	struct stat st;
 
-	if (strchr(name, '/'))
-		return access(name, X_OK) ? errno : 0;
+	if (stat(path, &st))
+		return errno;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	return access(path, X_OK) ? errno : 0;
+}
+
+/* The file that NAME runs, malloc'd, as a shell would find it; NULL with errno set. */
+static char *find(const char *name)
+{
+	char *path, *rest, *dir, *file = NULL;
+	int err = ENOENT, found;
+
+	if (strchr(name, '/')) {
+		errno = check(name);
+		return errno ? NULL : strdup(name);
+	}
 	path = rest = strdup(getenv("PATH") ?: "/bin:/usr/bin");
-	while ((dir = strsep(&rest, ":"))) {
-		snprintf(try, sizeof(try), "%s/%s", *dir ? dir : ".", name);
-		if (!access(try, X_OK)) {
-			err = 0;
+	while (!file && (dir = strsep(&rest, ":"))) {
+		if (asprintf(&file, "%s/%s", *dir ? dir : ".", name) < 0)
+			file = NULL;
+		found = file ? check(file) : ENOMEM;
+		if (!found)
 			break;
-		}
-		if (errno != ENOENT)
-			err = errno;
+		if (found == EACCES)
+			err = found;
+		free(file);
+		file = NULL;
 	}
 	free(path);
-	return err;
+	errno = err;
+	return file;
 }
 
 int plumb_command_start(struct plumb_session *s)
 {
-	char **command = s->options.command;
-	int err = check(command[0]), status;
+	char **command = s->options.command, *path = find(command[0]);
+	int status;
 
-	if (err)
-		return plumb_error(err, "cannot run %s: %s", command[0], strerror(err));
+	if (!path)
+		return plumb_error(errno, "cannot run %s: %s", command[0], strerror(errno));
 	s->child_go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s->child_go == MAP_FAILED)
-		return plumb_error(errno, "cannot start %s: %s", command[0], strerror(errno));
-	s->child = fork();
-	if (s->child < 0)
+	if (s->child_go != MAP_FAILED)
+		s->child = fork();
+	if (s->child_go == MAP_FAILED || s->child < 0)
 		return plumb_error(errno, "cannot start %s: %s", command[0], strerror(errno));
 	if (!s->child)
-		run_child(command, s->child_go);
-	while (!s->child_go[1])
+		run_child(path, command, s->child_go);
+	free(path);
+	while (!s->child_go[SPINNING])
 		usleep(50);
 	kill(s->child, SIGSTOP);
 	waitpid(s->child, &status, WUNTRACED);
@@ -83,6 +104,6 @@ int plumb_command_start(struct plumb_session *s)
 
 void plumb_command_release(struct plumb_session *s)
 {
-	s->child_go[0] = 1;
+	s->child_go[GO] = 1;
 	kill(s->child, SIGCONT);
 }

@@ -64,8 +64,9 @@ static int size_hist(const struct plumb_options *o, struct plumb_config *c)
 	return 0;
 }
 
-static int configure(const struct plumb_session *s, struct plumb_bpf *bpf)
+static int configure(const struct plumb_session *s, struct plumb_instance *in)
 {
+	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
@@ -75,6 +76,7 @@ static int configure(const struct plumb_session *s, struct plumb_bpf *bpf)
 	c->by = o->by;
 	c->cpus = libbpf_num_possible_cpus();
 	c->task_storage = has_task_storage();
+	c->interleaved = in->rung->interleaved;
 	bpf_map__set_autocreate(map(bpf, c->task_storage ? "plumb_threads_by_tid" : "plumb_threads"),
 				false);
 	if (!c->descendants) {
@@ -130,10 +132,12 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	int err;
 
 	*in = (struct plumb_instance){.rung = rung};
-	err = rung->open(&in->bpf, &s->options, why, size);
-	if (err)
+	err = rung->open(&in->bpf, twin);
+	if (err) {
+		explain(err, "open", why, size);
 		return err;
-	err = configure(s, &in->bpf);
+	}
+	err = configure(s, in);
 	if (err) {
 		snprintf(why, size, "too much memory");
 		goto close;
@@ -144,7 +148,6 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		c->self = c->npids = c->ncomms = c->ncgroups = c->descendants = 0;
 		c->ntids = 1;
 		c->tids[0] = gettid();
-		s->tool->accept_all(&in->bpf);
 	}
 	err = bpf_object__load_skeleton(in->bpf.skeleton);
 	if (!err)
@@ -216,12 +219,20 @@ int plumb_ladder_climb(struct plumb_session *s)
 {
 	const struct plumb_rung *rung;
 	struct plumb_refusal *no;
+	const char *unfit;
 	int err = -ENOENT;
 
 	for (size_t i = 0; i < s->tool->n_rungs; i++) {
 		rung = &s->tool->rungs[i];
 		if (s->options.mechanism && strcmp(s->options.mechanism, rung->name))
 			continue;
+		unfit = rung->unfit ? rung->unfit(&s->options) : NULL;
+		if (unfit && s->options.mechanism)
+			plumb_usage_error("--mechanism=%s: %s", rung->name, unfit);
+		if (unfit) {
+			plumb_info("%s not tried: %s", rung->name, unfit);
+			continue;
+		}
 		no = &s->refused[s->n_refused];
 		err = load(s, rung, &s->instance, false, no->why, sizeof(no->why));
 		if (!err)

@@ -10,16 +10,17 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 {
 	const struct plumb_ledger *l = &total->ledger;
 	struct plumb_verdict v = {
-		.recorded = l->ended - l->left_out,
 		.lost = l->no_state + l->untracked + total->missed,
 	};
 
-	/* Counters of several CPUs are not read at one instant: while calls run this can dip below 0. */
-	v.in_flight = l->began - l->ended - l->abandoned - l->overwritten;
+	for (size_t i = 0; i < total->n; i++) {
+		v.recorded += total->rows[i].count;
+		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
+	}
+	/* All counters are not read at one instant: while calls run this can dip below 0. */
+	v.in_flight = l->began - v.recorded - l->left_out - l->abandoned - l->overwritten;
 	if ((int64_t)v.in_flight < 0)
 		v.in_flight = 0;
-	for (size_t i = 0; i < total->n; i++)
-		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
 	return v;
 }
 
@@ -63,7 +64,7 @@ int plumb_close_stdout(int status)
 
 	if (!fclose(stdout) && !failed)
 		return status;
-	if (errno == EPIPE)
+	if (errno == EPIPE || status)
 		return status;
 	plumb_warn("cannot write to standard output: %s", strerror(errno));
 	return EXIT_FAILURE;

@@ -112,7 +112,6 @@ static int read_ledger(const struct plumb_session *s, struct plumb_ledger *sum)
 		sum->began += l.began;
 		sum->overwritten += l.overwritten;
 		sum->no_state += l.no_state;
-		sum->ended += l.ended;
 		sum->left_out += l.left_out;
 		sum->unmatched += l.unmatched;
 		sum->pooled += l.pooled;

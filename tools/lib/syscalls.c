@@ -160,11 +160,38 @@ bool plumb_syscall_none(const struct syscall_config *config)
 	return config->selected && !any;
 }
 
-void plumb_syscall_prepare(struct syscall_config *config)
+int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, int max)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < 2 * PLUMB_SYSCALLS; i++) {
+		if (!(config->bitmap[i / 64] >> i % 64 & 1))
+			continue;
+		if (i >= PLUMB_SYSCALLS || n == max)
+			return -1;
+		nrs[n++] = i;
+	}
+	return config->selected && n ? n : -1;
+}
+
+void plumb_syscall_function(uint32_t nr, char *text, size_t size)
+{
+#if defined(__x86_64__)
+	static const char prefix[] = "__x64_sys_";
+#else
+	static const char prefix[] = "__arm64_sys_";
+#endif
+
+	snprintf(text, size, "%s%s", prefix, name_of(nr, PLUMB_ABI_NATIVE) ?: "?");
+}
+
+void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
+			     bool twin)
 {
 	static const char *const forks[] = {"clone", "clone3", "fork", "vfork"};
 	static const char *const sigreturns[] = {"rt_sigreturn", "sigreturn"};
 
+	*config = twin ? (struct syscall_config){} : *selection;
 	for (uint32_t abi = 0; abi < 2; abi++) {
 		for (size_t i = 0; i < 4; i++)
 			config->forks[abi][i] = number_of(forks[i], abi);

@@ -5,8 +5,9 @@
 #include <plumb/syscalls.h>
 #include <plumb/tool.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "syscall-latency-fentry.skel.h"
+#include "syscall-latency.h"
 #include "syscall-latency.skel.h"
 
 enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME };
@@ -74,43 +75,88 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static int open_raw_tracepoint(struct plumb_bpf *bpf, const struct plumb_options *o, char *why,
-			       size_t size)
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 {
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
 
-	(void)o;
-	if (!skel) {
-		snprintf(why, size, "open: %s", plumb_errno_name(errno));
+	if (!skel)
 		return -errno;
-	}
-	plumb_syscall_prepare(&selection);
-	memcpy((void *)&skel->rodata->syscall_config, &selection, sizeof(selection));
-	*bpf = (struct plumb_bpf){
-		.owner = skel,
-		.skeleton = skel->skeleton,
-		.object = skel->obj,
-		.config = (struct plumb_config *)&skel->rodata->plumb_config,
-		.live = &skel->bss->plumb_live,
-	};
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
 	return 0;
 }
 
-static void accept_all(struct plumb_bpf *bpf)
+/* Why not fentry: it is for a few calls, and their programs must not share a slot. */
+static const char *fentry_unfit(const struct plumb_options *o)
 {
-	struct syscall_latency_bpf *skel = bpf->owner;
-	struct syscall_config *c = (struct syscall_config *)&skel->rodata->syscall_config;
+	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS];
+	int n = plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS);
 
-	c->selected = c->has_fd = c->has_size = c->only_errors = 0;
-	c->min_ns = 0;
+	if (n < 0)
+		return "takes 1 to 4 native system calls, named by -s";
+	if (n > 1 && !(o->by & PLUMB_BY_SYSCALL))
+		return "takes several system calls only if they are told apart (-b syscall)";
+	return NULL;
+}
+
+static int open_fentry(struct plumb_bpf *bpf, bool twin)
+{
+	static char names[SYSCALL_LATENCY_FUNCTIONS][64];
+	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
+	int n = twin ? 1 : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS), err = 0;
+	struct syscall_latency_fentry_bpf *skel = syscall_latency_fentry_bpf__open();
+	char program[16];
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, NULL);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	for (int i = 0; i < SYSCALL_LATENCY_FUNCTIONS; i++) {
+		struct bpf_program *enter, *exit;
+
+		snprintf(program, sizeof(program), "enter_%d", i);
+		enter = bpf_object__find_program_by_name(skel->obj, program);
+		snprintf(program, sizeof(program), "exit_%d", i);
+		exit = bpf_object__find_program_by_name(skel->obj, program);
+		if (i >= n) {
+			bpf_program__set_autoload(enter, false);
+			bpf_program__set_autoload(exit, false);
+			continue;
+		}
+		((uint32_t *)skel->rodata->fentry_nrs)[i] = nrs[i];
+		plumb_syscall_function(nrs[i], names[i], sizeof(names[i]));
+		bpf->hooks[i] = names[i];
+		err = bpf_program__set_attach_target(enter, 0, names[i]);
+		if (!err)
+			err = bpf_program__set_attach_target(exit, 0, names[i]);
+		if (err)
+			break;
+	}
+	return err;
 }
 
 /* The end first: a call whose end is seen has begun before the trace or in it. */
-static const char *const programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter", NULL};
-static const char *const hooks[] = {"sys_enter", "sys_exit", NULL};
+static const char *const raw_programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter", NULL};
+static const char *const fentry_programs[] = {
+	"thread_exit", "thread_fork", "exit_0",	 "exit_1",  "exit_2", "exit_3",
+	"enter_0",     "enter_1",     "enter_2", "enter_3", NULL,
+};
 
 static const struct plumb_rung rungs[] = {
-	{"raw_tracepoint", "stable", open_raw_tracepoint, programs, hooks},
+	{
+		.name = "fentry",
+		.stability = "unstable: kernel functions",
+		.unfit = fentry_unfit,
+		.open = open_fentry,
+		.interleaved = true,
+		.programs = fentry_programs,
+	},
+	{
+		.name = "raw_tracepoint",
+		.stability = "stable",
+		.open = open_raw_tracepoint,
+		.programs = raw_programs,
+	},
 };
 
 int main(int argc, char **argv)
@@ -128,7 +174,6 @@ int main(int argc, char **argv)
 		.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
-		.accept_all = accept_all,
 	};
 
 	return plumb_main(argc, argv, &tool);

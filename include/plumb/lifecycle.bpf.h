@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* lifecycle: the programs that every tool attaches besides its own. */
+#ifndef PLUMB_LIFECYCLE_BPF_H
+#define PLUMB_LIFECYCLE_BPF_H
+
+#include <plumb/filter.bpf.h>
+#include <plumb/inflight.bpf.h>
+
+SEC("raw_tp/sched_process_exit")
+int thread_exit(void *ctx __attribute__((unused)))
+{
+	struct plumb_current now = current_get();
+	struct plumb_thread *t = inflight_get(&now);
+
+	if (t && t->start) {
+		t->start = 0;
+		ledger_count(bpf_get_smp_processor_id(), abandoned);
+	}
+	inflight_drop(&now);
+	filter_exit(&now);
+	return 0;
+}
+
+/* Loaded only where a command's descendants are followed. */
+SEC("raw_tp/sched_process_fork")
+int thread_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct plumb_current now = current_get();
+
+	filter_fork(&now, (struct task_struct *)ctx->args[1]);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/lifecycle.bpf.h>
+#include <plumb/syscall.bpf.h>
+#include <plumb/totals.bpf.h>
+
+/*
+ * A call is counted when it begins, since some never end, and an error when it
+ * is returned: nothing is kept in between.  Only where errno is a key must the
+ * call wait for its end.
+ */
+static __always_inline bool at_end(void)
+{
+	return plumb_config.by & PLUMB_BY_ERRNO;
+}
+
+static __always_inline struct plumb_totals *totals_for(struct plumb_thread *t,
+						       const struct plumb_current *now, __u64 call,
+						       __u32 error)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 slot = syscall_slot(t, now, call, error, cpu);
+
+	if (!slot)
+		ledger_count(cpu, pooled);
+	return totals_of(slot, cpu);
+}
+
+static __always_inline void enter(const struct plumb_current *now, __u64 call)
+{
+	struct plumb_thread *t = inflight_make(now);
+	struct plumb_totals *totals;
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return;
+	}
+	key_refresh(t, now);
+	if (at_end()) {
+		if (t->start)
+			ledger_count(cpu, overwritten);
+		ledger_count(cpu, began);
+		t->call = call;
+		t->start = 1;
+		return;
+	}
+	totals = totals_for(t, now, call, 0);
+	if (totals)
+		totals_add_call(totals, 0);
+}
+
+/* Counts the end of a call whose entry waited for it. */
+static __always_inline void leave(struct plumb_thread *t, const struct plumb_current *now, long ret)
+{
+	__u32 error = syscall_error(t->call, t->call >> 32, ret);
+	struct plumb_totals *totals = totals_for(t, now, t->call, error);
+
+	t->start = 0;
+	if (totals)
+		totals_add_call(totals, error);
+}
+
+/* Counts an error.  The call's number survives in the registers, but for rt_sigreturn, which has no errors. */
+static __always_inline void count_error(const struct plumb_current *now, struct pt_regs *regs, long ret)
+{
+	__u32 nr = syscall_ending_nr(regs), abi = syscall_abi(now);
+	struct plumb_totals *totals;
+	struct plumb_thread *t;
+
+	if ((__s32)nr < 0 || !syscall_selected(nr, abi) || !filter_entry(now) ||
+	    !syscall_error(nr, abi, ret))
+		return;
+	t = inflight_make(now);
+	if (!t)
+		return;
+	key_refresh(t, now);
+	totals = totals_for(t, now, syscall_word(nr, abi), 0);
+	if (totals)
+		totals->errors++;
+}
+
+SEC("raw_tp/sys_enter")
+int sys_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct plumb_current now = current_get();
+	__u32 nr = ctx->args[1], abi;
+
+	if (!filter_thread(&now))
+		return 0;
+	abi = syscall_abi(&now);
+	if (syscall_selected(nr, abi) && filter_entry(&now))
+		enter(&now, syscall_word(nr, abi));
+	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int sys_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	struct plumb_current now;
+	struct plumb_thread *t;
+	long ret = ctx->args[1];
+
+	if (!at_end() && (ret >= 0 || ret < -4095))
+		return 0;
+	now = current_get();
+	if (!filter_thread(&now))
+		return 0;
+	if (!at_end()) {
+		count_error(&now, regs, ret);
+		return 0;
+	}
+	t = inflight_get(&now);
+	if (t && t->start)
+		leave(t, &now, ret);
+	else
+		syscall_unmatched(&now, regs, ret);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/syscalls.h>
+#include <plumb/tool.h>
+
+#include "syscall-count.skel.h"
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these calls:", 30},
+	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
+	{0},
+};
+
+/* What the command line selects; copied into the program's rodata. */
+static struct syscall_config selection;
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	(void)o;
+	switch (key) {
+	case 's':
+		plumb_syscall_option(&selection, text);
+		return 0;
+	case ARGP_KEY_END:
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+{
+	struct syscall_count_bpf *skel = syscall_count_bpf__open();
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	return 0;
+}
+
+/* The end first: a call whose end is seen has begun before the trace or in it. */
+static const char *const programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter", NULL};
+
+static const struct plumb_rung rungs[] = {
+	{
+		.name = "raw_tracepoint",
+		.stability = "stable",
+		.open = open_raw_tracepoint,
+		.programs = programs,
+	},
+};
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.name = "syscall-count",
+		.question = "Which system calls, how often, with which errors, by whom.",
+		.about = "",
+		.options = options,
+		.parse = parse,
+		.fields = plumb_syscall_fields,
+		.n_fields = plumb_n_syscall_fields,
+		.key_size = sizeof(struct syscall_key),
+		.default_by = PLUMB_BY_SYSCALL,
+		.counts_only = true,
+		.rungs = rungs,
+		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	};
+
+	return plumb_main(argc, argv, &tool);
+}
