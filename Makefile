@@ -2,7 +2,7 @@
 #
 # make            the tools, static and stripped, in build/bin
 # make DYNAMIC=1  the same, linked to shared libraries, in build/bin
-# make check      all tests (what they need is installed by scripts/check.sh)
+# make check      all tests; what they need is installed by scripts/check.sh
 # make bench      what tracing costs, beside its peers
 # make install    DESTDIR= prefix= sbindir= mandir=
 #
@@ -19,6 +19,7 @@ sbindir  ?= $(prefix)/sbin
 mandir   ?= $(prefix)/share/man
 completionsdir ?= $(prefix)/share/bash-completion/completions
 
+B        ?= build
 VERSION  := 0.1.0
 TARGET   := $(shell $(CC) -dumpmachine)
 MULTIARCH := $(TARGET)
@@ -36,93 +37,99 @@ include libbpf/libbpf.mk
 include vmlinux/vmlinux.mk
 
 TOOLS    := $(filter-out lib,$(notdir $(wildcard tools/*)))
-BINARIES := $(TOOLS:%=build/bin/%)
-PAGES    := $(TOOLS:%=build/man/%.8)
-LIB      := $(patsubst tools/lib/%.c,build/lib/%.o,$(wildcard tools/lib/*.c))
-WORKLOADS := $(patsubst tests/workloads/%.c,build/tests/%,$(wildcard tests/workloads/*.c))
-UNITS    := $(patsubst tests/unit/%.c,build/unit/%,$(wildcard tests/unit/*.c))
+BINARIES := $(TOOLS:%=$(B)/bin/%)
+PAGES    := $(TOOLS:%=$(B)/man/%.8)
+LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c))
+WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
+UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 
 # The project's own flags; CFLAGS and LDFLAGS are the builder's.
 WARN     := -Wall -Wextra -Werror
-FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -Ibuild/gen \
+FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
 	-ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)/= $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
-BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_$(ARCH) -Iinclude -Ibuild \
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-ffile-prefix-map=$(CURDIR)/= $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 LINK     := -Wl,--gc-sections $(if $(DYNAMIC),,-static)
 LIBS     := $(LIBBPF_LIBS) -lelf -lz -ljansson
 
 all: $(BINARIES) $(PAGES)
 
-build build/bin build/lib build/gen build/man build/bpf build/tests build/unit:
+$(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit:
 	$(Q)mkdir -p $@
 
 # A change of these flags is a change of everything.
-build/flags: FORCE | build
+$(B)/flags: FORCE | $(B)
 	$(Q)echo '$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(CLANG) $(VERSION)' | cmp -s - $@ || \
 		echo '$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(CLANG) $(VERSION)' > $@
 FORCE:
 
 # --- BPF side: object, then skeleton ---
-build/bpf/%.bpf.o: build/vmlinux.h build/flags | build/bpf
+$(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf
 	$(call say,BPF,$@)
 	$(Q)$(CLANG) $(BPF_FLAGS) -c $(filter %.bpf.c,$(wildcard tools/*/$*.bpf.c tests/*/$*.bpf.c)) -o $@.tmp \
-		-MF build/bpf/$*.bpf.d -MT $@
+		-MF $(B)/bpf/$*.bpf.d -MT $@
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp && rm $@.tmp
 
-build/gen/%.skel.h: build/bpf/%.bpf.o | build/gen
+$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
 
 # --- names of system calls, from the kernel's headers ---
 SYSCALL_MACROS = sed -nE 's/^\#define __NR_([a-z0-9_]+) .*/\1/p' | grep -vxE 'syscalls|arch_specific_syscall|Linux|.*_syscalls' | sort
-build/gen/syscalls-native.inc: build/flags | build/gen
+$(B)/gen/syscalls-native.inc: $(B)/flags | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | $(SYSCALL_MACROS) | \
 		sed 's/.*/[__NR_&] = "&",/' > $@
 # Numbers, not macros: the two tables share their macros' names.
-build/gen/syscalls-compat.inc: build/flags | build/gen
+$(B)/gen/syscalls-compat.inc: $(B)/flags | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)echo '#include <asm/unistd_32.h>' | $(CC) -E -dM - 2>/dev/null | \
 		sed -nE 's/^#define __NR_([a-z0-9_]+) ([0-9]+)$$/[\2] = "\1",/p' | sort > $@ || true
 
 # --- loader side ---
-build/lib/%.o: tools/lib/%.c build/flags | build/lib build/gen/syscalls-native.inc build/gen/syscalls-compat.inc
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
-build/lib/libplumb.a: $(LIB)
+$(B)/lib/libplumb.a: $(LIB)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB)
 
 define tool_rules
-build/lib/$(1).main.o: tools/$(1)/$(1).c build/flags $(patsubst tools/$(1)/%.bpf.c,build/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | build/lib
+$(B)/lib/$(1).main.o: tools/$(1)/$(1).c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rules,$(t))))
 
-build/bin/%: build/lib/%.main.o build/lib/libplumb.a $(LIBBPF_A) build/flags | build/bin
+$(B)/bin/%: $(B)/lib/%.main.o $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/bin
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $< build/lib/libplumb.a $(LIBS) -o $@.tmp
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@.tmp
 	$(Q)$(STRIP) $@.tmp && mv $@.tmp $@
 
 # --- manual pages ---
-build/man/%.8: tools/%/*.rst tools/lib/options.rst | build/man
-	$(call say,MAN,$@)
-	$(Q)$(RST2MAN) --no-datestamp tools/$*/$*.rst $@ 2>/dev/null || $(RST2MAN) tools/$*/$*.rst $@
+define page_rule
+$(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/lib/*.rst) | $(B)/man
+	$$(call say,MAN,$$@)
+	$(Q)$$(RST2MAN) --halt=2 $$< $$@
+endef
+$(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
 
 # --- tests ---
-build/tests/%: tests/workloads/%.c build/flags | build/tests
+$(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF build/tests/$*.d -static -pthread $< -o $@
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/$*.d -static -pthread $< -o $@
 
-build/unit/%: tests/unit/%.c build/lib/libplumb.a $(LIBBPF_A) | build/unit
+$(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF build/unit/$*.d $< build/lib/libplumb.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/unit/$*.d $< $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 
 workloads: $(WORKLOADS)
-check: all workloads $(UNITS)
-	tests/run
+units: $(UNITS)
+check:
+	scripts/check.sh --no-install
+bench: all workloads
+	tests/bench/run
 
 install: all
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir)
@@ -130,8 +137,8 @@ install: all
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
 
 clean:
-	rm -rf build
+	rm -rf $(B)
 
-.PHONY: all check bench install clean workloads FORCE
+.PHONY: all check bench install clean workloads units FORCE
 
--include $(wildcard build/*/*.d)
+-include $(wildcard $(B)/*/*.d)

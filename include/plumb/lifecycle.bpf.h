@@ -31,4 +31,13 @@ int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Never attached: the loader runs it once, to see whether a thread's state can be had here. */
+SEC("raw_tp")
+int state_trial(void *ctx __attribute__((unused)))
+{
+	struct plumb_current now = current_get();
+
+	return !!inflight_make(&now);
+}
+
 #endif

@@ -21,7 +21,7 @@
 struct bpf_object;
 struct bpf_object_skeleton;
 
-#define PLUMB_MAX_HOOKS 8
+#define PLUMB_MAX_HOOKS 9
 
 /*
  * The system call that the calibration makes: next to nothing happens in it, it
@@ -37,7 +37,7 @@ struct plumb_bpf {
 	struct bpf_object *object;
 	struct plumb_config *config; /* in .rodata, writable until it is loaded */
 	uint32_t *live;		     /* plumb_live of ledger.bpf.h */
-	const char *hooks[PLUMB_MAX_HOOKS + 1]; /* what the report calls them; static or in the object */
+	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
 };
 
 /* A struct plumb_bpf of a generated skeleton, with its hooks; its program includes ledger.bpf.h. */

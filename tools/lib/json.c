@@ -51,7 +51,7 @@ static json_t *mechanism(const struct plumb_session *s)
 	json_t *m = json_object(), *hooks = json_array(), *refused = json_array(), *one;
 
 	set(m, "name", json_string(rung->name));
-	for (size_t i = 0; s->instance.bpf.hooks[i]; i++)
+	for (size_t i = 0; *s->instance.bpf.hooks[i]; i++)
 		json_array_append_new(hooks, json_string(s->instance.bpf.hooks[i]));
 	set(m, "hooks", hooks);
 	set(m, "stability", json_string(rung->stability));

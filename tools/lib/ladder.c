@@ -23,16 +23,31 @@ static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
 	return bpf_object__find_map_by_name(bpf->object, name);
 }
 
-/* Task storage for these programs?  Asked once, by trying. */
+/* Task storage for these programs?  Asked once, by trying; -1: not asked yet. */
+static int task_storage = -1;
+
 static bool has_task_storage(void)
 {
-	static int answer = -1;
+	if (task_storage < 0)
+		task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1 &&
+			       libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+						       BPF_FUNC_task_storage_get, NULL) == 1;
+	return task_storage;
+}
 
-	if (answer < 0)
-		answer = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1 &&
-			 libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
-						 BPF_FUNC_task_storage_get, NULL) == 1;
-	return answer;
+/*
+ * From 7.0 on a tracing program gets task storage from an allocator that never
+ * waits, and which hands out nothing at all on a CPU without a 16-byte
+ * compare-and-exchange.  The loaded program says whether it does.
+ */
+static bool state_can_be_had(const struct plumb_bpf *bpf)
+{
+	struct bpf_program *trial = bpf_object__find_program_by_name(bpf->object, "state_trial");
+	__u64 arguments[1] = {};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+
+	/* Where it cannot be run (before 5.10) it is believed. */
+	return bpf_prog_test_run_opts(bpf_program__fd(trial), &run) || run.retval;
 }
 
 static uint32_t power_of_two_below(uint64_t n)
@@ -64,6 +79,28 @@ static int size_hist(const struct plumb_options *o, struct plumb_config *c)
 	return 0;
 }
 
+static bool is_listed(const char *const *list, const char *name)
+{
+	while (*list && strcmp(*list, name))
+		list++;
+	return *list;
+}
+
+/* Loads what this rung attaches, and the trial. */
+static void choose_programs(struct plumb_instance *in)
+{
+	struct bpf_program *p;
+	const char *name;
+
+	bpf_object__for_each_program(p, in->bpf.object) {
+		name = bpf_program__name(p);
+		if (!strcmp(name, "thread_fork"))
+			bpf_program__set_autoload(p, in->bpf.config->descendants);
+		else if (strcmp(name, "state_trial") && !is_listed(in->rung->programs, name))
+			bpf_program__set_autoload(p, false);
+	}
+}
+
 static int configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
@@ -79,11 +116,9 @@ static int configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->interleaved = in->rung->interleaved;
 	bpf_map__set_autocreate(map(bpf, c->task_storage ? "plumb_threads_by_tid" : "plumb_threads"),
 				false);
-	if (!c->descendants) {
-		bpf_program__set_autoload(bpf_object__find_program_by_name(bpf->object, "thread_fork"),
-					  false);
+	choose_programs(in);
+	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
-	}
 	m = map(bpf, "plumb_hists");
 	if (m) {
 		err = size_hist(o, c);
@@ -135,7 +170,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	err = rung->open(&in->bpf, twin);
 	if (err) {
 		explain(err, "open", why, size);
-		return err;
+		goto close;
 	}
 	err = configure(s, in);
 	if (err) {
@@ -150,6 +185,12 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		c->tids[0] = gettid();
 	}
 	err = bpf_object__load_skeleton(in->bpf.skeleton);
+	if (!err && in->bpf.config->task_storage && !state_can_be_had(&in->bpf)) {
+		plumb_info("no task storage on this CPU: threads are kept in a hash");
+		task_storage = 0;
+		plumb_instance_close(in);
+		return load(s, rung, in, twin, why, size);
+	}
 	if (!err)
 		err = plumb_filter_fill(s, in->bpf.object);
 	if (!err)

@@ -267,10 +267,10 @@ static void print_rows(struct table *t, FILE *out)
 static void print_mechanism(const struct plumb_session *s, FILE *out)
 {
 	const struct plumb_rung *rung = s->instance.rung;
-	const char *const *hooks = s->instance.bpf.hooks;
+	const char(*hooks)[64] = s->instance.bpf.hooks;
 
 	fprintf(out, "mechanism: %s on", rung->name);
-	for (size_t i = 0; hooks[i]; i++)
+	for (size_t i = 0; *hooks[i]; i++)
 		fprintf(out, "%s %s", i ? "," : "", hooks[i]);
 	fprintf(out, " (%s)\n", rung->stability);
 	for (size_t i = 0; i < s->n_refused; i++)

@@ -6,7 +6,6 @@
 #include <plumb/tool.h>
 #include <stdio.h>
 
-#include "syscall-latency-fentry.skel.h"
 #include "syscall-latency.h"
 #include "syscall-latency.skel.h"
 
@@ -99,39 +98,41 @@ static const char *fentry_unfit(const struct plumb_options *o)
 	return NULL;
 }
 
+/* Points the pair of programs number I at the function of system call NR. */
+static int aim(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, uint32_t nr)
+{
+	struct bpf_program *const pairs[][2] = {
+		{skel->progs.enter_0, skel->progs.exit_0},
+		{skel->progs.enter_1, skel->progs.exit_1},
+		{skel->progs.enter_2, skel->progs.exit_2},
+		{skel->progs.enter_3, skel->progs.exit_3},
+	};
+	int err;
+
+	_Static_assert(sizeof(pairs) / sizeof(pairs[0]) == SYSCALL_LATENCY_FUNCTIONS, "all pairs");
+	((uint32_t *)skel->rodata->fentry_nrs)[i] = nr;
+	plumb_syscall_function(nr, bpf->hooks[i], sizeof(bpf->hooks[i]));
+	for (int end = 0; end < 2; end++) {
+		err = bpf_program__set_attach_target(pairs[i][end], 0, bpf->hooks[i]);
+		if (err)
+			return err;
+		bpf_program__set_autoload(pairs[i][end], true);
+	}
+	return 0;
+}
+
 static int open_fentry(struct plumb_bpf *bpf, bool twin)
 {
-	static char names[SYSCALL_LATENCY_FUNCTIONS][64];
+	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
 	int n = twin ? 1 : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS), err = 0;
-	struct syscall_latency_fentry_bpf *skel = syscall_latency_fentry_bpf__open();
-	char program[16];
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, NULL);
+	*bpf = PLUMB_BPF_OF(skel, "");
 	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
-	for (int i = 0; i < SYSCALL_LATENCY_FUNCTIONS; i++) {
-		struct bpf_program *enter, *exit;
-
-		snprintf(program, sizeof(program), "enter_%d", i);
-		enter = bpf_object__find_program_by_name(skel->obj, program);
-		snprintf(program, sizeof(program), "exit_%d", i);
-		exit = bpf_object__find_program_by_name(skel->obj, program);
-		if (i >= n) {
-			bpf_program__set_autoload(enter, false);
-			bpf_program__set_autoload(exit, false);
-			continue;
-		}
-		((uint32_t *)skel->rodata->fentry_nrs)[i] = nrs[i];
-		plumb_syscall_function(nrs[i], names[i], sizeof(names[i]));
-		bpf->hooks[i] = names[i];
-		err = bpf_program__set_attach_target(enter, 0, names[i]);
-		if (!err)
-			err = bpf_program__set_attach_target(exit, 0, names[i]);
-		if (err)
-			break;
-	}
+	for (int i = 0; i < n && !err; i++)
+		err = aim(skel, bpf, i, nrs[i]);
 	return err;
 }
 

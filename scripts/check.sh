@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# From a bare Debian machine to every test passed: installs what building and
+# testing need, builds with gcc and with clang, and runs all tests under prove.
+
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/packages.sh
+
+usage() {
+	cat <<-END
+	Usage: ${0##*/} [--no-install] [--no-vm]
+
+	Install what building and testing need (apt; as root), build, run all tests.
+
+	  --no-install  use what is there
+	  --no-vm       leave out the emulated machines
+
+	Exit status: 0 all tests pass; 1 some do not, or something is missing; 2 wrong usage.
+	END
+}
+
+install=1 vm=1
+for option; do
+	case $option in
+	--no-install) install= ;;
+	--no-vm) vm= ;;
+	-h | --help) usage; exit 0 ;;
+	*) printf '%s: unknown option: %s (try --help)\n' "${0##*/}" "$option" >&2; exit 2 ;;
+	esac
+done
+
+[[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}"
+
+make all workloads units
+make B=build/clang CC=clang all units
+make B=build/dynamic DYNAMIC=1 all
+[[ -z $vm ]] || scripts/kernels.sh || (($? == 77)) # a kernel that the archive lost is a named skip
+
+tests=(build/unit/* tests/build/*.t tests/cli/*.t tests/live/*.t)
+[[ -z $vm ]] || tests+=(tests/vm/*.t)
+CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --exec '' "${tests[@]}"

@@ -1,0 +1,281 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Fetch the kernels that the tools are tested on, without installing anything.
+
+set -euo pipefail
+
+readonly program=${0##*/}
+readonly all_x86_64=(5.10 6.1 6.12 7) all_arm64=(6.12 7)
+
+usage() {
+	cat <<-END
+	Usage: $program [--arch=ARCH] [--refresh] [SERIES...]
+
+	Fetch the newest Debian cloud kernel of each SERIES (default: all) and print
+	SERIES, RELEASE and the path of its image, separated by tabs. Nothing is
+	installed: the packages come from this machine's own APT sources, with the suite's
+	name replaced, and are unpacked into a cache. What is cached is not fetched again.
+
+	Series:  x86_64: ${all_x86_64[*]}    arm64: ${all_arm64[*]}    (7 is the newest 7.x)
+
+	  --arch=ARCH   x86_64 (default) or arm64
+	  --refresh     fetch again what is cached
+	  -h, --help    show this help
+
+	Cache: \$PLUMB_KERNEL_CACHE, else \$XDG_CACHE_HOME/plumb/kernels, else
+	~/.cache/plumb/kernels. It holds SERIES/vmlinuz, release and config (arm64: SERIES-arm64).
+
+	Exit status: 0 good; 1 could not fetch; 2 wrong usage; 77 the archive no longer
+	has a series that was asked for (the others are printed).
+	END
+}
+
+say() { printf '%s: %s\n' "$program" "$*" >&2; }
+die() { say "$@"; exit 1; }
+misuse() { say "$* (try --help)"; exit 2; }
+
+# Where a series may be: groups of suites, one a line, in the order to look in.
+# A release's own, long package list comes last.
+suite_groups() {
+	case $1 in
+	5.10) printf '%s\n' "bullseye bullseye-security" ;;
+	6.1) printf '%s\n' "bookworm bookworm-security" ;;
+	6.12) printf '%s\n' "bookworm-backports bookworm-security trixie-security" "trixie" ;;
+	7) printf '%s\n' "trixie-backports" "forky forky-security" "sid" ;;
+	esac
+}
+
+# The releases of a series, as an extended regular expression. Asking for one number
+# more than the name has leaves out metapackages such as linux-image-6.1-cloud-amd64.
+release_pattern() {
+	case $1 in
+	7) printf '%s' '7\.[0-9]+\.[0-9]' ;;
+	*) printf '%s' "${1//./\\.}\\.[0-9]" ;;
+	esac
+}
+
+# Print this machine's APT sources of format $1 ("list" or "sources") for other suites:
+# $2 where it has a Debian release, $3 where it has a release's security archive.
+# Mirrors, keys and options stay what they are.
+derive_sources() {
+	local list parts files=()
+	eval "$(apt-config shell list Dir::Etc::sourcelist/f parts Dir::Etc::sourceparts/d)"
+	shopt -s nullglob
+	case $1 in
+	list) files=("${parts%/}"/*.list); [[ ! -f $list ]] || files+=("$list") ;;
+	sources) files=("${parts%/}"/*.sources) ;;
+	esac
+	shopt -u nullglob
+	(( ${#files[@]} )) || return 0
+	awk -v format="$1" -v release="$2" -v security="$3" '
+	# The suites to ask for instead of these; none where these are no Debian release.
+	function instead(old,    n, i, word, new) {
+		n = split(old, word, /[ \t\n]+/)
+		for (i = 1; i <= n; i++) {
+			if (word[i] ~ /^(bullseye|bookworm|trixie|forky|duke|(old)*stable|testing|sid|unstable)$/)
+				return release
+			if (word[i] ~ /^(bullseye|bookworm|trixie|forky|duke|(old)*stable|testing)(-security|\/updates)$/)
+				new = security
+		}
+		return new
+	}
+	function one_line(    options, n, i, word, main) {
+		sub(/#.*/, "")
+		if (!match($0, /^[ \t]*deb[ \t]+/)) return
+		$0 = substr($0, RLENGTH + 1)
+		if (match($0, /^\[[^]]*\]/)) {
+			options = substr($0, 1, RLENGTH)
+			$0 = substr($0, RLENGTH + 1)
+			gsub(/arch[+-]?=[^] \t]*/, "", options)
+			if (options ~ /^\[[ \t]*\]$/) options = ""
+		}
+		for (i = 3; i <= NF; i++)
+			if ($i == "main") main = 1
+		n = main ? split(instead($2), word, " ") : 0
+		for (i = 1; i <= n; i++)
+			print "deb", options, $1, word[i], "main"
+	}
+	function stanza(    new) {
+		new = instead(field["suites"])
+		if (new != "" && field["types"] ~ /(^|[ \t])deb([ \t]|$)/ &&
+		    field["components"] ~ /(^|[ \t\n])main([ \t\n]|$)/ &&
+		    tolower(field["enabled"]) !~ /^(no|false|without|off|disable|0)$/)
+			printf "%sTypes: deb\nSuites: %s\nComponents: main\n\n", kept, new
+		kept = key = ""
+		delete field
+	}
+	format == "list" { one_line(); next }
+	FNR == 1 { stanza() }
+	/^#/ { next }
+	/^[ \t]*$/ { stanza(); next }
+	/^[^ \t]/ {
+		key = tolower(substr($0, 1, index($0, ":") - 1))
+		field[key] = substr($0, index($0, ":") + 1)
+		gsub(/^[ \t]+|[ \t]+$/, "", field[key])
+	}
+	/^[ \t]/ { field[key] = field[key] "\n" $0 }
+	key !~ /^(types|suites|components|architectures|enabled)$/ { kept = kept $0 "\n" }
+	END { stanza() }
+	' "${files[@]}"
+}
+
+# Make a private APT in directory $1 that knows the suites $2 and nothing of what the
+# machine has installed, cached or pinned.
+private_apt() {
+	local dir=$1 suite release="" security=""
+	for suite in $2; do
+		case $suite in
+		*-security) security+=" $suite" ;;
+		*) release+=" $suite" ;;
+		esac
+	done
+	mkdir "$dir/state" "$dir/cache" "$dir/parts"
+	: >"$dir/status"
+	derive_sources list "$release" "$security" >"$dir/parts/derived.list"
+	derive_sources sources "$release" "$security" >"$dir/parts/derived.sources"
+	[[ -s $dir/parts/derived.list || -s $dir/parts/derived.sources ]] ||
+		die "the APT sources of this machine name no Debian archive: get a kernel image by hand and give vm.sh its path"
+	# The list of a suite that was archived has expired, its signature has not.
+	cat >"$dir/apt.conf" <<-END
+	#clear APT::Update::Pre-Invoke;
+	#clear APT::Update::Post-Invoke;
+	#clear APT::Update::Post-Invoke-Success;
+	#clear APT::Architectures;
+	APT::Architecture "$deb_arch";
+	APT::Architectures { "$deb_arch"; };
+	APT::Default-Release "";
+	Acquire::Check-Valid-Until "false";
+	Acquire::Languages "none";
+	Acquire::Retries "3";
+	Dir::State "$dir/state";
+	Dir::State::status "$dir/status";
+	Dir::Cache "$dir/cache";
+	Dir::Etc::sourcelist "/dev/null";
+	Dir::Etc::sourceparts "$dir/parts";
+	Dir::Etc::preferences "/dev/null";
+	Dir::Etc::preferencesparts "/dev/null";
+	END
+}
+
+# Download package $2 with the private APT in $1; put its kernel image and its
+# configuration, whichever it has, into directory $3.
+unpack() {
+	local dir=$1 package=$2 into=$3 name
+	mkdir -p "$dir/deb" "$dir/tree"
+	chmod 777 "$dir/deb" # APT downloads as a user of its own where root calls it
+	(cd "$dir/deb" && apt-get -qq -c "$dir/apt.conf" download "$package") >>"$dir/log" 2>&1 || return
+	# tar fails for the patterns that match nothing; what was found is checked by the caller.
+	dpkg-deb --fsys-tarfile "$dir"/deb/*.deb | tar -x -C "$dir/tree" --wildcards \
+		'./boot/vmlinuz-*' './boot/config-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/config' \
+		2>/dev/null || :
+	for name in vmlinuz config; do
+		find "$dir/tree" -type f \( -name "$name" -o -name "$name-*" \) -exec mv {} "$into/$name" \;
+	done
+	rm -rf "$dir/deb" "$dir/tree"
+}
+
+# Put the newest kernel of series $1 into directory $2. Returns 77 if there is none.
+fetch() {
+	local series=$1 into=$2 group dir names releases release package trouble=""
+	while read -r group; do
+		dir=$(mktemp -d "$work/apt.XXXXXX")
+		chmod 755 "$work" "$dir"
+		private_apt "$dir" "$group"
+		say "$series: looking in ${group// /, }"
+		# A suite that is gone makes this fail, with the others read all the same.
+		apt-get -q -c "$dir/apt.conf" update >"$dir/log" 2>&1 || :
+		names=$(apt-cache -c "$dir/apt.conf" pkgnames linux-)
+		releases=$(sed -nE "s/^linux-image-($(release_pattern "$series").*-cloud-$deb_arch)(-unsigned)?$/\1/p" <<<"$names" | sort -ruV)
+		for release in $releases; do
+			# From 7.x on the image is in linux-binary-*, and linux-image-* is but a name.
+			for package in linux-{binary,image,binary-unsigned}-"$release" "linux-image-$release-unsigned"; do
+				grep -qxF "$package" <<<"$names" || continue
+				if ! unpack "$dir" "$package" "$into" || [[ ! -s $into/vmlinuz ]]; then
+					continue
+				fi
+				[[ -s $into/config ]] || unpack "$dir" "linux-base-$release" "$into" || :
+				printf '%s\n' "$release" >"$into/release"
+				say "$series: unpacked $package"
+				return 0
+			done
+		done
+		# A suite that is gone is no "Failed to fetch"; a mirror that does not answer is.
+		[[ -n $trouble ]] || trouble=$(grep -m 1 'Failed to fetch' "$dir/log") || :
+	done < <(suite_groups "$series")
+	if [[ -n $trouble ]]; then
+		say "$series: ${trouble#?: }"
+		return 1
+	fi
+	say "$series: the archive has no linux-image-$series*-cloud-$deb_arch any more"
+	return 77
+}
+
+# Print the line of series $1, fetching it first if it must be.
+provide() {
+	local series=$1 dir=$cache/$1
+	[[ $arch == x86_64 ]] || dir+=-$arch
+	if [[ -n $refresh || ! -s $dir/release ]]; then
+		prepare
+		# Another run may have fetched it while this one waited for the lock.
+		if [[ -n $refresh || ! -s $dir/release ]]; then
+			rm -rf "$cache/.new"
+			mkdir "$cache/.new"
+			fetch "$series" "$cache/.new" || return
+			rm -rf "$dir"
+			mv "$cache/.new" "$dir"
+		fi
+	fi
+	printf '%s\t%s\t%s\n' "$series" "$(<"$dir/release")" "$dir/vmlinuz"
+}
+
+# What only fetching needs: the programs, a work directory, and the cache's lock.
+prepare() {
+	local need
+	[[ -z $work ]] || return 0
+	for need in apt-get apt-cache apt-config dpkg-deb; do
+		command -v "$need" >/dev/null ||
+			die "$need is missing (kernels come from a Debian archive): get a kernel image by hand and give vm.sh its path"
+	done
+	mkdir -p "$cache" || die "cannot make the cache directory $cache"
+	exec {lock}>"$cache/.lock"
+	flock "$lock"
+	work=$(mktemp -d)
+	trap 'rm -rf "$work" "$cache/.new"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+}
+
+arch=x86_64 refresh="" work=""
+series=()
+while (( $# )); do
+	case $1 in
+	-h | --help) usage; exit 0 ;;
+	--refresh) refresh=1 ;;
+	--arch=*) arch=${1#*=} ;;
+	--arch) (( $# > 1 )) || misuse "--arch needs a value"; arch=$2; shift ;;
+	-*) misuse "unknown option: $1" ;;
+	*) series+=("$1") ;;
+	esac
+	shift
+done
+case $arch in
+x86_64) deb_arch=amd64 all=("${all_x86_64[@]}") ;;
+arm64) deb_arch=arm64 all=("${all_arm64[@]}") ;;
+*) misuse "unknown architecture: $arch" ;;
+esac
+for one in "${series[@]}"; do
+	[[ " ${all[*]} " == *" $one "* ]] || misuse "unknown series for $arch: $one (known: ${all[*]})"
+done
+(( ${#series[@]} )) || series=("${all[@]}")
+cache=${PLUMB_KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plumb/kernels}
+export LC_ALL=C # APT's messages are read
+
+worst=0
+for one in "${series[@]}"; do
+	status=0
+	provide "$one" || status=$?
+	# Missing from the archive is the mildest way to fail.
+	(( status == 0 || worst != 0 && status == 77 )) || worst=$status
+done
+exit "$worst"

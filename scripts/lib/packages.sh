@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash disable=SC2034
+#
+# Which Debian packages are needed for what, and how they are installed. Sourced.
+
+# A C compiler; clang for BPF; libbpf (LGPL-2.1 or BSD-2), libelf (LGPL-3 or
+# GPL-2) and zlib, which libbpf needs; jansson (MIT) for JSON; docutils for
+# manual pages.
+packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
+	libjansson-dev python3-docutils linux-libc-dev)
+# cmocka (Apache-2) for unit tests; the emulator and its guest.
+packages_test=(perl jq libcmocka-dev shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio)
+
+# packages_install NAME...: those that are missing, with apt.
+packages_install() {
+	local name missing=()
+	command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {
+		printf '%s: no apt here: install by hand what these Debian packages hold: %s\n' \
+			"${0##*/}" "$*" >&2
+		return 1
+	}
+	for name; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+	done
+	((${#missing[@]})) || return 0
+	((EUID == 0)) || {
+		printf '%s: needs root to install: %s\n' "${0##*/}" "${missing[*]}" >&2
+		return 1
+	}
+	DEBIAN_FRONTEND=noninteractive apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}

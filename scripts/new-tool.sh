@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Makes the room of a new tool: a small one that works, to be changed.
+
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() {
+	cat <<-END
+	Usage: ${0##*/} NAME
+
+	Make tools/NAME with NAME.c, NAME.bpf.c and NAME.rst: a tool that counts context
+	switches by thread name. No other file has to be touched: make builds it.
+	END
+}
+
+case ${1-} in
+-h | --help) usage; exit 0 ;;
+'' | -*) usage >&2; exit 2 ;;
+esac
+name=$1
+[[ $# == 1 && $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ ]] || {
+	echo "${0##*/}: a name of small letters, digits and hyphens: $*" >&2
+	exit 2
+}
+[[ ! -e tools/$name ]] || { echo "${0##*/}: tools/$name is there already" >&2; exit 1; }
+room=tools/$name object=${name//-/_}
+spdx='SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause'
+bar=${name//?/=}
+mkdir "$room"
+
+cat >"$room/$name.bpf.c" <<END
+/* $spdx */
+#define PLUMB_KEY struct plumb_who
+#include <plumb/key.bpf.h>
+#include <plumb/lifecycle.bpf.h>
+#include <plumb/totals.bpf.h>
+
+/* Runs as the thread that leaves the CPU. */
+SEC("raw_tp/sched_switch")
+int on_switch(void *ctx __attribute__((unused)))
+{
+	struct plumb_current now = current_get();
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
+	struct plumb_cached_slot *cached;
+	struct plumb_totals *totals;
+	struct plumb_who key = {};
+	struct plumb_thread *t;
+	__u64 var;
+
+	if (!filter_thread(&now) || !filter_entry(&now))
+		return 0;
+	t = inflight_make(&now);
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return 0;
+	}
+	key_refresh(t, &now);
+	var = plumb_config.by & PLUMB_BY_CPU ? cpu : 0;
+	cached = key_cached(t, var);
+	if (cached->valid && cached->var == var) {
+		slot = cached->slot;
+	} else {
+		key_who(&key, t, &now, cpu);
+		slot = key_slot(cached, var, &key);
+	}
+	if (!slot)
+		ledger_count(cpu, pooled);
+	totals = totals_of(slot, cpu);
+	if (totals)
+		totals_add_call(totals, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+END
+
+cat >"$room/$name.c" <<END
+/* $spdx */
+#include <errno.h>
+#include <plumb/tool.h>
+
+#include "$name.skel.h"
+
+static const struct argp_option options[] = {{0}};
+
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+{
+	struct ${object}_bpf *skel = ${object}_bpf__open();
+
+	(void)twin;
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
+	return 0;
+}
+
+static const char *const programs[] = {"thread_exit", "thread_fork", "on_switch", NULL};
+
+static const struct plumb_rung rungs[] = {
+	{
+		.name = "raw_tracepoint",
+		.stability = "stable-ish",
+		.open = open_raw_tracepoint,
+		.programs = programs,
+	},
+};
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.name = "$name",
+		.question = "How often do threads leave the CPU, by name.",
+		.about = "",
+		.options = options,
+		.key_size = sizeof(struct plumb_who),
+		.default_by = PLUMB_BY_COMM,
+		.counts_only = true,
+		.rungs = rungs,
+		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	};
+
+	return plumb_main(argc, argv, &tool);
+}
+END
+
+cat >"$room/$name.rst" <<END
+.. $spdx
+
+$bar
+$name
+$bar
+
+----------------------------------------
+how often do threads leave the CPU
+----------------------------------------
+
+:Manual section: 8
+:Manual group: plumb
+
+SYNOPSIS
+========
+**$name** [OPTION...] [INTERVAL [COUNT]]
+
+**$name** [OPTION...] -- COMMAND [ARG...]
+
+OPTIONS
+=======
+.. include:: ../lib/options.rst
+
+.. include:: ../lib/footer.rst
+END
+echo "$room is made; next: make build/bin/$name"

@@ -1,0 +1,295 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Run one command as root on another kernel, in an emulated machine that is made for it.
+
+set -euo pipefail
+
+readonly program=${0##*/}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here top=${here%/*}
+
+usage() {
+	cat <<-END
+	Usage: $program [OPTION...] KERNEL -- COMMAND [ARG...]
+
+	Boot KERNEL under QEMU's software emulation (no KVM, no disk, no network), run
+	COMMAND there as root, pass its stdout, stderr and exit status on, and power off.
+	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.12, 7; fetched when missing)
+	or the path of a kernel image.
+
+	In the guest: busybox, the tools of build/bin in /bin, what is in build/tests in
+	/tests; /proc, /sys, /dev, tracefs, debugfs, bpffs and cgroup2 are mounted, lo is
+	up, stdin is /dev/null.
+
+	  --smp=N                        CPUs (default 2)
+	  --mem=MB                       memory (default 1024)
+	  --timeout=SEC                  stop after SEC seconds, boot included (default 120)
+	  --file=HOSTPATH[:GUESTPATH]    also copy a file in (default GUESTPATH: /NAME)
+	  --root=DIR                     also copy the tree under DIR to /
+	  --arch=x86_64                  the only one so far
+	  -h, --help                     show this help
+
+	Exit status: COMMAND's; but 1 could not start; 2 wrong usage; 77 the archive no
+	longer has this kernel; 124 timeout; 125 the guest panicked, died, or its kernel
+	logged a BUG, Oops, WARNING, lockup or stall, even if COMMAND succeeded.
+
+	Example: $program 6.12 -- syscall-latency -d 2
+	END
+}
+
+say() { printf '%s: %s\n' "$program" "$*" >&2; }
+die() { say "$@"; exit 1; }
+misuse() { say "$* (try --help)"; exit 2; }
+
+# Quote a word for any POSIX shell (printf %q may answer in bash's own $'' form).
+quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
+
+# Append what "find . ARG..." lists under directory $1 to the initramfs; root owns it all.
+# The kernel unpacks archives that follow each other, so nothing needs to be merged here.
+# Uncompressed boots fastest: emulated, unpacking costs more than copying.
+pack() {
+	local dir=$1
+	shift
+	(cd "$dir" && find "$@" -print0 | cpio --null --create --format=newc --owner=0:0 --quiet) >>"$work/initrd"
+}
+
+# Stage the file $1, "HOSTPATH[:GUESTPATH]", under $work/files.
+stage_file() {
+	local from=$1 to=""
+	if [[ $1 == *:/* ]]; then
+		from=${1%:/*}
+		to=/${1##*:/}
+	fi
+	[[ -f $from && -r $from ]] || die "--file: no such readable file: $from"
+	[[ -n $to && $to != */ ]] || to=${to:-/}${from##*/}
+	[[ /$to/ != */../* ]] || misuse "--file: .. in the guest's path: $to"
+	mkdir -p "$work/files$(dirname "$to")"
+	cp -L --preserve=mode,timestamps "$from" "$work/files$to"
+}
+
+# The guest's first process. The command gets pipes and not the serial lines, so that it
+# sees no terminal and may open /dev/stderr again. It runs in a session of its own, which
+# killall5 needs to spare the cats (this session) and end what the command left behind.
+write_init() {
+	cat >"$1" <<-'END'
+	#!/bin/busybox sh
+	/bin/busybox mkdir -p /bin /sbin /usr/bin /usr/sbin /proc /sys /dev /tmp /run /root
+	/bin/busybox --install -s /bin
+	export PATH=/bin:/sbin:/usr/bin:/usr/sbin:/tests HOME=/root TERM=dumb
+	mount -t proc proc /proc
+	mount -t sysfs sysfs /sys
+	mount -t devtmpfs devtmpfs /dev
+	mkdir -p /dev/pts /dev/shm /.vm/tmp
+	mount -t devpts devpts /dev/pts
+	mount -t tmpfs tmpfs /dev/shm
+	ln -s /proc/self/fd /dev/fd
+	ln -s fd/0 /dev/stdin
+	ln -s fd/1 /dev/stdout
+	ln -s fd/2 /dev/stderr
+	mount -t tmpfs -o mode=1777 tmpfs /.vm/tmp
+	cp -a /tmp/. /.vm/tmp/ # what --file and --root put there
+	chmod 1777 /.vm/tmp
+	mount -o move /.vm/tmp /tmp
+	mount -t tracefs tracefs /sys/kernel/tracing
+	mount -t debugfs debugfs /sys/kernel/debug
+	mount -t bpf bpf /sys/fs/bpf
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	hostname plumb-vm
+	ip link set lo up
+
+	for line in 1 2 3; do stty -F /dev/ttyS$line raw -echo; done
+	mkfifo /.vm/out /.vm/err
+	cat /.vm/out >/dev/ttyS1 &
+	out=$!
+	cat /.vm/err >/dev/ttyS2 &
+	err=$!
+	cd /
+	setsid /.vm/command </dev/null >/.vm/out 2>/.vm/err &
+	wait $!
+	status=$?
+	killall5 -9
+	wait $out $err
+	echo "exit $status tainted $(cat /proc/sys/kernel/tainted)" >/dev/ttyS3
+	poweroff -f
+	END
+	chmod 755 "$1"
+}
+
+# The whole initramfs, in $work/initrd.
+build_initrd() {
+	local one tree=$work/tree
+	mkdir -p "$tree/bin" "$tree/etc" "$tree/.vm" "$work/files"
+	cp -L "$busybox" "$tree/bin/busybox"
+	write_init "$tree/init"
+	{
+		echo '#!/bin/busybox sh'
+		printf 'exec'
+		for one in "${command[@]}"; do
+			printf ' '
+			quote "$one"
+		done
+		echo
+	} >"$tree/.vm/command"
+	chmod 755 "$tree/.vm/command"
+	printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' >"$tree/etc/passwd"
+	printf '%s\n' 'root:x:0:' 'nogroup:x:65534:' >"$tree/etc/group"
+	printf '%s\n' '127.0.0.1 localhost' '::1 localhost' >"$tree/etc/hosts"
+	for one in "${files[@]}"; do stage_file "$one"; done
+
+	# What comes later wins.
+	pack "$tree" .
+	[[ ! -d $top/build/bin ]] || pack "$top/build" bin
+	[[ ! -d $top/build/tests ]] || pack "$top/build" tests \( -type d -o ! -name '*.[do]' \)
+	for one in "${roots[@]}"; do pack "$one" .; done
+	pack "$work/files" .
+}
+
+# Copy what comes through the FIFO $work/$1 to descriptor $2. Its write end stays open
+# as $writer until QEMU has it. A reader that goes away ends the machine.
+copy_out() {
+	local hold
+	mkfifo "$work/$1"
+	exec {hold}<>"$work/$1" # else each end would wait for the other to be opened
+	{
+		status=0
+		cat || status=$?
+		(( status == 0 )) || { echo "$status" >"$work/gone"; kill "$(<"$work/pid")"; }
+	} <"$work/$1" >&"$2" {hold}>&- &
+	copiers+=("$!")
+	exec {writer}>"$work/$1" {hold}>&-
+	writers+=("$writer")
+}
+
+# Start the machine. Three serial lines besides the console carry stdout, stderr and the
+# status; each has an interrupt of its own (by default they share two, and ISA lines cannot
+# be shared).
+# -cx16: with it QEMU 7.2 breaks 6.12. no_timer_check: else a boot in ten panics.
+# loglevel=5 and not "quiet", which would hide WARNINGs.
+start_qemu() {
+	timeout --kill-after=5 "$timeout" qemu-system-x86_64 \
+		-accel tcg,thread=single -cpu max,-cx16 -smp "$smp" -m "$mem" \
+		-no-user-config -nodefaults -display none -no-reboot \
+		-kernel "$kernel" -initrd "$work/initrd" \
+		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check tsc=reliable 8250.nr_uarts=4" \
+		-chardev file,id=console,path="$work/console" -device isa-serial,chardev=console,index=0,irq=4 \
+		-chardev file,id=out,path="$work/out" -device isa-serial,chardev=out,index=1,irq=3 \
+		-chardev file,id=err,path="$work/err" -device isa-serial,chardev=err,index=2,irq=6 \
+		-chardev file,id=status,path="$work/status" -device isa-serial,chardev=status,index=3,irq=7 \
+		</dev/null >"$work/qemu" 2>&1 &
+	qemu=$!
+	echo "$qemu" >"$work/pid"
+}
+
+# Kernel messages that make a run an error, whatever the command says; [#1] ends the first
+# line of every oops.
+readonly serious='^\[ *[0-9]+\.[0-9]+\](\[ *[CT][0-9]+\])? (WARNING: |.*(BUG: |BUG at |Oops|\[#[0-9]+\]|Kernel panic|soft lockup|hard LOCKUP|detected stall|blocked for more than))'
+# The same in /proc/sys/kernel/tainted: bad page, died, warned, soft lockup.
+readonly tainting=$((1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))
+
+# Say that the guest failed, show the end of its console, and exit with $1.
+guest_failed() {
+	local status=$1
+	shift
+	say "$kernel: $*"
+	if [[ -s $work/console ]]; then
+		say "the end of its console:"
+		tail -n 40 "$work/console" | tr -d '\r' >&2
+	fi
+	cat "$work/qemu" >&2
+	exit "$status"
+}
+
+# shellcheck disable=SC2317 # the trap calls it
+cleanup() {
+	trap '' INT TERM HUP
+	if [[ -n $qemu ]]; then
+		kill "$qemu" 2>/dev/null || : # timeout passes it on
+		wait "$qemu" || :
+	fi
+	rm -rf "$work"
+}
+
+smp=2 mem=1024 timeout=120
+files=() roots=()
+while (( $# )); do
+	option=$1
+	case $option in
+	-h | --help) usage; exit 0 ;;
+	--smp | --mem | --timeout | --file | --root | --arch)
+		(( $# > 1 )) || misuse "$option needs a value"
+		value=$2
+		shift
+		;;
+	--*=*) value=${option#*=} option=${option%%=*} ;;
+	--) misuse "KERNEL is missing" ;;
+	-*) misuse "unknown option: $option" ;;
+	*) break ;;
+	esac
+	shift
+	case $option in
+	--smp | --mem | --timeout)
+		[[ $value =~ ^[1-9][0-9]{0,6}$ ]] || misuse "$option: not a positive number: $value"
+		declare "${option#--}=$value"
+		;;
+	--file) files+=("$value") ;;
+	--root)
+		[[ -d $value ]] || die "--root: no such directory: $value"
+		roots+=("$value")
+		;;
+	--arch) [[ $value == x86_64 ]] || misuse "unknown architecture: $value" ;;
+	*) misuse "unknown option: $option" ;;
+	esac
+done
+(( $# )) || misuse "KERNEL is missing"
+kernel=$1
+shift
+[[ ${1-} == -- && $# -gt 1 ]] || misuse "-- COMMAND is missing after $kernel"
+shift
+command=("$@")
+
+for need in qemu-system-x86_64:qemu-system-x86 cpio:cpio busybox:busybox-static; do
+	command -v "${need%:*}" >/dev/null || die "${need%:*} is missing: apt-get install ${need#*:}"
+done
+busybox=$(command -v busybox)
+! grep -q -a -F /ld-linux "$busybox" || die "$busybox is not static: apt-get install busybox-static"
+
+if [[ $kernel == */* ]]; then
+	[[ -f $kernel && -r $kernel ]] || die "no such readable kernel image: $kernel"
+else
+	line=$("$here/kernels.sh" "$kernel") || exit
+	kernel=${line##*$'\t'}
+fi
+
+qemu=""
+work=$(mktemp -d)
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+copiers=() writers=()
+build_initrd
+copy_out out 1
+copy_out err 2
+start_qemu
+for writer in "${writers[@]}"; do exec {writer}>&-; done
+ended=0
+wait "$qemu" || ended=$?
+qemu=""
+wait "${copiers[@]}"
+
+if [[ -e $work/gone ]]; then
+	(( $(<"$work/gone") == 141 )) || die "could not pass the output on"
+	exit 141
+fi
+case $ended in
+124 | 137) guest_failed 124 "timeout after $timeout s" ;;
+esac
+if message=$(grep -a -m 1 -E "$serious" "$work/console"); then
+	guest_failed 125 "its kernel logged: ${message%$'\r'}"
+fi
+[[ $(<"$work/status") =~ ^exit\ ([0-9]+)\ tainted\ ([0-9]+)$ ]] ||
+	guest_failed 125 "the machine ended before the command did (QEMU: exit status $ended)"
+(( (BASH_REMATCH[2] & tainting) == 0 )) || guest_failed 125 "its kernel is tainted: ${BASH_REMATCH[2]}"
+exit "${BASH_REMATCH[1]}"
