@@ -46,9 +46,9 @@ UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 # The project's own flags; CFLAGS and LDFLAGS are the builder's.
 WARN     := -Wall -Wextra -Werror
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
-	-ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)/= $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
+	-ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=. $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
-	-ffile-prefix-map=$(CURDIR)/= $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
+	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 LINK     := -Wl,--gc-sections $(if $(DYNAMIC),,-static)
 LIBS     := $(LIBBPF_LIBS) -lelf -lz -ljansson
 
@@ -135,6 +135,8 @@ install: all
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir)
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
+	for tool in $(TOOLS); do \
+		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
 
 clean:
 	rm -rf $(B)

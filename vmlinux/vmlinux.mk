@@ -10,7 +10,7 @@ VMLINUX_BTF := /sys/kernel/btf/vmlinux
 endif
 endif
 
-build/vmlinux.h: | build
+$(B)/vmlinux.h: | $(B)
 ifdef VMLINUX_BTF
 	$(call say,BTF,$@)
 	$(Q)$(BPFTOOL) btf dump file $(VMLINUX_BTF) format c > $@.new

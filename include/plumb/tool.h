@@ -84,6 +84,7 @@ struct plumb_tool {
 	size_t key_size;
 	uint32_t default_by;
 	bool counts_only; /* no times: rows have counts and errors, and rates */
+	bool sees_syscalls; /* its cost can be calibrated by making system calls */
 
 	const struct plumb_rung *rungs;
 	size_t n_rungs;

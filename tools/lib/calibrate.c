@@ -50,8 +50,8 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	struct plumb_instance twin;
 	char why[192];
 
-	s->overhead = (struct plumb_overhead){-1, -1, "off"};
-	if (!s->options.calibrate)
+	s->overhead = (struct plumb_overhead){-1, -1, s->options.calibrate ? "nothing to provoke" : "off"};
+	if (!s->options.calibrate || !s->tool->sees_syscalls)
 		return;
 	bare = cost_of_call();
 	if (plumb_ladder_twin(s, &twin))

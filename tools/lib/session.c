@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
@@ -226,6 +227,12 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	struct plumb_session s = {.tool = tool};
 	int status, signals;
 
+	/*
+	 * libbpf reads the kernel's BTF, some 6 MB, and gives it back: with a
+	 * fixed threshold it comes from and goes back to the system, not to a
+	 * heap that stays.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	plumb_log_init();
 	plumb_options_parse(&s.options, argc, argv, tool);
 	status = check_system();

@@ -173,6 +173,7 @@ int main(int argc, char **argv)
 		.n_fields = plumb_n_syscall_fields,
 		.key_size = sizeof(struct syscall_key),
 		.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
+		.sees_syscalls = true,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};
