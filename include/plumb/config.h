@@ -22,7 +22,7 @@ struct plumb_config {
 	__u32 tids[PLUMB_MAX_LIST];
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN]; /* padded with zeroes */
 	/* inflight */
-	__u32 task_storage; /* 1: task storage (5.13), 0: a hash keyed by tid */
+	__u32 task_storage; /* 1: task storage (5.13), 0: a hash keyed by task */
 	/* key */
 	__u32 by; /* PLUMB_BY_* and the tool's own bits */
 	/* hist */

@@ -25,7 +25,7 @@ static __always_inline struct plumb_current current_get(void)
 		c.pid = c.task->tgid;
 		c.tid = c.task->pid;
 	} else {
-		c.task = NULL;
+		c.task = (struct task_struct *)bpf_get_current_task();
 		id = bpf_get_current_pid_tgid();
 		c.pid = id >> 32;
 		c.tid = (__u32)id;
@@ -37,6 +37,6 @@ static __always_inline struct plumb_current current_get(void)
 #define current_read(c, field)                                                                     \
 	(plumb_config.task_storage ?                                                               \
 		 (c)->task->field :                                                                \
-		 BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
+		 BPF_CORE_READ((c)->task, field))
 
 #endif

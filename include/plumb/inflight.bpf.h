@@ -33,20 +33,24 @@ struct {
 	__type(value, struct plumb_thread);
 } plumb_threads SEC(".maps");
 
-/* For older kernels; preallocated, because allocating in a tracepoint can deadlock there. */
+/*
+ * For older kernels; preallocated, because allocating in a tracepoint can
+ * deadlock there.  The key is the address of the task, since a tid changes when
+ * another thread than the first calls execve.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u32);
+	__type(key, __u64);
 	__type(value, struct plumb_thread);
-} plumb_threads_by_tid SEC(".maps");
+} plumb_threads_by_task SEC(".maps");
 
 /* The current thread's state, or NULL if it has none. */
 static __always_inline struct plumb_thread *inflight_get(const struct plumb_current *now)
 {
 	if (plumb_config.task_storage)
 		return bpf_task_storage_get(&plumb_threads, now->task, 0, 0);
-	return bpf_map_lookup_elem(&plumb_threads_by_tid, &now->tid);
+	return bpf_map_lookup_elem(&plumb_threads_by_task, &now->task);
 }
 
 /* The same, made if need be; NULL when there is no room, which the caller counts. */
@@ -58,18 +62,18 @@ static __always_inline struct plumb_thread *inflight_make(const struct plumb_cur
 	if (plumb_config.task_storage)
 		return bpf_task_storage_get(&plumb_threads, now->task, 0,
 					    BPF_LOCAL_STORAGE_GET_F_CREATE);
-	t = bpf_map_lookup_elem(&plumb_threads_by_tid, &now->tid);
+	t = bpf_map_lookup_elem(&plumb_threads_by_task, &now->task);
 	if (t)
 		return t;
-	bpf_map_update_elem(&plumb_threads_by_tid, &now->tid, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&plumb_threads_by_tid, &now->tid);
+	bpf_map_update_elem(&plumb_threads_by_task, &now->task, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&plumb_threads_by_task, &now->task);
 }
 
 /* Call when the current thread dies. */
 static __always_inline void inflight_drop(const struct plumb_current *now)
 {
 	if (!plumb_config.task_storage)
-		bpf_map_delete_elem(&plumb_threads_by_tid, &now->tid);
+		bpf_map_delete_elem(&plumb_threads_by_task, &now->task);
 }
 
 #endif

@@ -114,7 +114,7 @@ static int configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->cpus = libbpf_num_possible_cpus();
 	c->task_storage = has_task_storage();
 	c->interleaved = in->rung->interleaved;
-	bpf_map__set_autocreate(map(bpf, c->task_storage ? "plumb_threads_by_tid" : "plumb_threads"),
+	bpf_map__set_autocreate(map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads"),
 				false);
 	choose_programs(in);
 	if (!c->descendants)

@@ -52,7 +52,6 @@ static const struct argp_option common[] = {
 struct parsing {
 	struct plumb_options *options;
 	struct plumb_tool *tool;
-	struct argp_state *state;
 	const char *what; /* the option at hand, for messages */
 };
 
@@ -230,29 +229,20 @@ static void show_about(const struct plumb_tool *tool)
 	exit(plumb_close_stdout(0));
 }
 
-/* [INTERVAL [COUNT]] before "--", the command after it. */
-static void parse_argument(struct parsing *p, char *text)
+static void parse_argument(struct plumb_options *o, const char *text)
 {
-	struct plumb_options *o = p->options;
-
-	if (p->state->quoted && p->state->next > p->state->quoted) {
-		o->command = &p->state->argv[p->state->next - 1];
-		p->state->next = p->state->argc;
-	} else if (!o->interval) {
+	if (!o->interval)
 		parse_seconds("INTERVAL", text, &o->interval);
-	} else if (!o->count) {
+	else if (!o->count)
 		parse_number("COUNT", text, 1, UINT32_MAX, &o->count);
-	} else {
+	else
 		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
-	}
 }
 
 static void finish(struct parsing *p)
 {
 	struct plumb_options *o = p->options;
 
-	if (p->state->quoted && !o->command)
-		plumb_usage_error("no command after --");
 	if (o->command && (o->n_pids || o->n_tids || o->n_cgroups))
 		plumb_usage_error("-p, -t and -g choose running processes, -- starts one: not both");
 	if (!o->by_given)
@@ -268,7 +258,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	struct parsing *p = state->input;
 	struct plumb_options *o = p->options;
 
-	p->state = state;
 	switch (key) {
 	case 'd':
 		parse_seconds("--duration", text, &o->duration);
@@ -338,7 +327,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		exit(plumb_close_stdout(0));
 	case ARGP_KEY_ARG:
-		parse_argument(p, text);
+		parse_argument(o, text);
 		return 0;
 	case ARGP_KEY_END:
 		finish(p);
@@ -346,6 +335,24 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	default:
 		return p->tool->parse ? p->tool->parse(key, text, state, o) : ARGP_ERR_UNKNOWN;
 	}
+}
+
+/*
+ * Cuts the command off the arguments, before argp, which sorts them, can mix
+ * its words with ours.  Returns what is left of argc.
+ */
+static int split_command(struct plumb_options *o, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--"))
+			continue;
+		if (i + 1 == argc)
+			plumb_usage_error("no command after --");
+		o->command = argv + i + 1;
+		argv[i] = NULL;
+		return i;
+	}
+	return argc;
 }
 
 /* The tool's own options and the common ones, in one table for argp. */
@@ -376,6 +383,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		.max_keys = 256,
 		.precision = PLUMB_HIST_PRECISION,
 	};
+	argc = split_command(options, argc, argv);
 	argp.options = table;
 	argp.doc = tool->question;
 	argp_err_exit_status = 2;
