@@ -67,6 +67,7 @@ struct plumb_session {
 	struct plumb_tool *tool;
 	struct plumb_options options;
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors, as options.cgroups */
+	int pids[PLUMB_MAX_LIST];    /* pidfds, as options.pids; negative: ended */
 	pid_t child;		     /* the command, 0: none */
 	volatile int *child_go;	     /* shared with it, see command.c */
 	struct plumb_instance instance;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -66,6 +67,9 @@ int plumb_filter_resolve(struct plumb_session *s)
 		if (tgid != o->pids[i])
 			return plumb_error(ESRCH, "--pid: %u is a thread of process %u: use -t or -p %u",
 					   o->pids[i], tgid, tgid);
+		s->pids[i] = syscall(SYS_pidfd_open, o->pids[i], 0);
+		if (s->pids[i] < 0)
+			return plumb_error(errno, "--pid %u: %s", o->pids[i], strerror(errno));
 	}
 	for (uint32_t i = 0; i < o->n_tids; i++)
 		if (!process_of(o->tids[i]))

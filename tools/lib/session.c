@@ -100,13 +100,31 @@ static void take_signal(struct run *run)
 	}
 }
 
+/* Notes which of the processes to trace have ended; once none is left nothing more can come. */
+static void take_ends(struct run *run, const struct pollfd *fds)
+{
+	struct plumb_session *s = run->s;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < s->options.n_pids; i++) {
+		if (s->pids[i] >= 0 && fds[i].revents) {
+			close(s->pids[i]);
+			s->pids[i] = -1;
+		}
+		left += s->pids[i] >= 0;
+	}
+	if (s->options.n_pids && !left)
+		run->over = true;
+}
+
 /* Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over. */
 static void wait_until(struct run *run, uint64_t deadline)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[2 + PLUMB_MAX_LIST] = {
 		{.fd = run->signals, .events = POLLIN},
 		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
 	};
+	uint32_t n_pids = run->s->options.n_pids;
 	struct timespec left, *timeout = NULL;
 	uint64_t now;
 
@@ -118,12 +136,15 @@ static void wait_until(struct run *run, uint64_t deadline)
 			left = (struct timespec){(deadline - now) / 1000000000, (deadline - now) % 1000000000};
 			timeout = &left;
 		}
-		if (ppoll(fds, 2, timeout, NULL) <= 0)
+		for (uint32_t i = 0; i < n_pids; i++)
+			fds[2 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
+		if (ppoll(fds, 2 + n_pids, timeout, NULL) <= 0)
 			continue;
 		if (fds[0].revents)
 			take_signal(run);
 		if (fds[1].revents & (POLLERR | POLLHUP))
 			run->over = true;
+		take_ends(run, fds + 2);
 	}
 }
 
