@@ -83,6 +83,8 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 /* And into its maps, once it is. */
 int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object);
 
+/* Do the histograms that the options ask for fit into what is allowed?  0, or -errno after saying what to lower. */
+int plumb_ladder_check_memory(const struct plumb_session *s);
 /*
  * ladder: opens, loads, calibrates and attaches the first rung that holds, or
  * the one that is asked for.  Returns 0 or -errno; what was refused, and why, stays in the session.

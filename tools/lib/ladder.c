@@ -60,7 +60,7 @@ static uint32_t power_of_two_below(uint64_t n)
 }
 
 /* A shard a CPU where memory allows; CPUs that share one need atomic increments. */
-static int size_hist(const struct plumb_options *o, struct plumb_config *c)
+static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 {
 	uint64_t slots = o->max_keys + 1;
 	uint64_t bytes;
@@ -68,15 +68,11 @@ static int size_hist(const struct plumb_options *o, struct plumb_config *c)
 	c->precision = o->precision;
 	c->buckets = plumb_hist_buckets(c->precision);
 	bytes = slots * c->buckets * sizeof(uint64_t);
-	if (bytes > MAX_HIST_BYTES)
-		return plumb_error(E2BIG, "histograms of %llu MB: lower --max-keys or --precision",
-				   (unsigned long long)(bytes >> 20));
 	c->exclusive = bytes * c->cpus <= MAX_HIST_BYTES;
 	c->shards = c->exclusive ? c->cpus : power_of_two_below(MAX_HIST_BYTES / bytes);
 	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
 		   (unsigned long long)slots, c->shards, c->buckets,
 		   (unsigned long long)(bytes * c->shards >> 10));
-	return 0;
 }
 
 static bool is_listed(const char *const *list, const char *name)
@@ -101,13 +97,12 @@ static void choose_programs(struct plumb_instance *in)
 	}
 }
 
-static int configure(const struct plumb_session *s, struct plumb_instance *in)
+static void configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
-	int err;
 
 	plumb_filter_configure(s, c);
 	c->by = o->by;
@@ -121,9 +116,7 @@ static int configure(const struct plumb_session *s, struct plumb_instance *in)
 		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
 	m = map(bpf, "plumb_hists");
 	if (m) {
-		err = size_hist(o, c);
-		if (err)
-			return err;
+		size_hist(o, c);
 		bpf_map__set_value_size(m, c->buckets * sizeof(uint64_t));
 		bpf_map__set_max_entries(m, (o->max_keys + 1) * c->shards);
 	}
@@ -131,7 +124,6 @@ static int configure(const struct plumb_session *s, struct plumb_instance *in)
 	bpf_map__set_max_entries(map(bpf, "plumb_ledger"), c->cpus);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
-	return 0;
 }
 
 /* Slot 0 is [other]; all others can be had. */
@@ -172,11 +164,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		explain(err, "open", why, size);
 		goto close;
 	}
-	err = configure(s, in);
-	if (err) {
-		snprintf(why, size, "too much memory");
-		goto close;
-	}
+	configure(s, in);
 	if (twin) {
 		struct plumb_config *c = in->bpf.config;
 
@@ -254,6 +242,17 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 	else
 		plumb_calibrate_filtered(s);
 	return err;
+}
+
+int plumb_ladder_check_memory(const struct plumb_session *s)
+{
+	uint64_t bytes = (s->options.max_keys + 1) * plumb_hist_buckets(s->options.precision) *
+			 sizeof(uint64_t);
+
+	if (s->tool->counts_only || bytes <= MAX_HIST_BYTES)
+		return 0;
+	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: lower --max-keys or --precision",
+			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20);
 }
 
 int plumb_ladder_climb(struct plumb_session *s)

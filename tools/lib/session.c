@@ -255,11 +255,12 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	plumb_log_init();
+	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
 	plumb_options_parse(&s.options, argc, argv, tool);
 	status = check_system();
 	if (status)
 		return status;
-	if (plumb_filter_resolve(&s))
+	if (plumb_ladder_check_memory(&s) || plumb_filter_resolve(&s))
 		return EXIT_CANNOT_RUN;
 	if (s.options.command && plumb_command_start(&s))
 		return EXIT_CANNOT_RUN;

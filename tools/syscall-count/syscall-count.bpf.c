@@ -13,22 +13,22 @@ static __always_inline bool at_end(void)
 	return plumb_config.by & PLUMB_BY_ERRNO;
 }
 
-static __always_inline struct plumb_totals *totals_for(struct plumb_thread *t,
-						       const struct plumb_current *now, __u64 call,
-						       __u32 error)
+static __always_inline void count_call(struct plumb_thread *t, const struct plumb_current *now,
+				       __u64 call, __u32 error)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u32 slot = syscall_slot(t, now, call, error, cpu);
+	struct plumb_totals *totals = totals_of(slot, cpu);
 
 	if (!slot)
 		ledger_count(cpu, pooled);
-	return totals_of(slot, cpu);
+	if (totals)
+		totals_add_call(totals, error);
 }
 
 static __always_inline void enter(const struct plumb_current *now, __u64 call)
 {
 	struct plumb_thread *t = inflight_make(now);
-	struct plumb_totals *totals;
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!t) {
@@ -44,26 +44,20 @@ static __always_inline void enter(const struct plumb_current *now, __u64 call)
 		t->start = 1;
 		return;
 	}
-	totals = totals_for(t, now, call, 0);
-	if (totals)
-		totals_add_call(totals, 0);
+	count_call(t, now, call, 0);
 }
 
 /* Counts the end of a call whose entry waited for it. */
 static __always_inline void leave(struct plumb_thread *t, const struct plumb_current *now, long ret)
 {
-	__u32 error = syscall_error(t->call, t->call >> 32, ret);
-	struct plumb_totals *totals = totals_for(t, now, t->call, error);
-
 	t->start = 0;
-	if (totals)
-		totals_add_call(totals, error);
+	count_call(t, now, t->call, syscall_error(t->call, t->call >> 32, ret));
 }
 
 /* Counts an error.  The call's number survives in the registers, but for rt_sigreturn, which has no errors. */
 static __always_inline void count_error(const struct plumb_current *now, struct pt_regs *regs, long ret)
 {
-	__u32 nr = syscall_ending_nr(regs), abi = syscall_abi(now);
+	__u32 nr = syscall_ending_nr(regs), abi = syscall_abi(now), cpu = bpf_get_smp_processor_id();
 	struct plumb_totals *totals;
 	struct plumb_thread *t;
 
@@ -74,7 +68,7 @@ static __always_inline void count_error(const struct plumb_current *now, struct 
 	if (!t)
 		return;
 	key_refresh(t, now);
-	totals = totals_for(t, now, syscall_word(nr, abi), 0);
+	totals = totals_of(syscall_slot(t, now, syscall_word(nr, abi), 0, cpu), cpu);
 	if (totals)
 		totals->errors++;
 }
