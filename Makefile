@@ -64,7 +64,7 @@ $(B)/flags: FORCE | $(B)
 FORCE:
 
 # --- BPF side: object, then skeleton ---
-$(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf
+$(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf $(LIBBPF_A)
 	$(call say,BPF,$@)
 	$(Q)$(CLANG) $(BPF_FLAGS) -c $(filter %.bpf.c,$(wildcard tools/*/$*.bpf.c tests/*/$*.bpf.c)) -o $@.tmp \
 		-MF $(B)/bpf/$*.bpf.d -MT $@
@@ -87,7 +87,7 @@ $(B)/gen/syscalls-compat.inc: $(B)/flags | $(B)/gen
 		sed -nE 's/^#define __NR_([a-z0-9_]+) ([0-9]+)$$/[\2] = "\1",/p' | sort > $@ || true
 
 # --- loader side ---
-$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
@@ -96,7 +96,7 @@ $(B)/lib/libplumb.a: $(LIB)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB)
 
 define tool_rules
-$(B)/lib/$(1).main.o: tools/$(1)/$(1).c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib
+$(B)/lib/$(1).main.o: tools/$(1)/$(1).c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(LIBBPF_A)
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
 endef
