@@ -16,13 +16,13 @@ usage() {
 	Boot KERNEL under QEMU's software emulation (no KVM, no disk, no network), run
 	COMMAND there as root, pass its stdout, stderr and exit status on, and power off.
 	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.12, 7; fetched when missing)
-	or the path of a kernel image.
+	or the path, with a slash in it, of a kernel image.
 
 	In the guest: busybox, the tools of build/bin in /bin, what is in build/tests in
 	/tests; /proc, /sys, /dev, tracefs, debugfs, bpffs and cgroup2 are mounted, lo is
 	up, stdin is /dev/null.
 
-	  --smp=N                        CPUs (default 2)
+	  --smp=N                        CPUs (default 2; before QEMU 10 they take turns)
 	  --mem=MB                       memory (default 1024)
 	  --timeout=SEC                  stop after SEC seconds, boot included (default 120)
 	  --file=HOSTPATH[:GUESTPATH]    also copy a file in (default GUESTPATH: /NAME)
@@ -45,8 +45,8 @@ misuse() { say "$* (try --help)"; exit 2; }
 # Quote a word for any POSIX shell (printf %q may answer in bash's own $'' form).
 quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
 
-# Append what "find . ARG..." lists under directory $1 to the initramfs; root owns it all.
-# The kernel unpacks archives that follow each other, so nothing needs to be merged here.
+# Append what "find ARG..." lists in directory $1 to the initramfs; root owns it all. The
+# kernel unpacks archives that follow each other, so nothing needs to be merged here.
 # Uncompressed boots fastest: emulated, unpacking costs more than copying.
 pack() {
 	local dir=$1
@@ -69,11 +69,12 @@ stage_file() {
 }
 
 # The guest's first process. The command gets pipes and not the serial lines, so that it
-# sees no terminal and may open /dev/stderr again. It runs in a session of its own, which
-# killall5 needs to spare the cats (this session) and end what the command left behind.
+# sees no terminal and may open /dev/stderr again. What it leaves running is killed, else
+# the cats would wait for it.
 write_init() {
 	cat >"$1" <<-'END'
 	#!/bin/busybox sh
+	/bin/busybox chmod 755 / # some kernels give it 1777
 	/bin/busybox mkdir -p /bin /sbin /usr/bin /usr/sbin /proc /sys /dev /tmp /run /root
 	/bin/busybox --install -s /bin
 	export PATH=/bin:/sbin:/usr/bin:/usr/sbin:/tests HOME=/root TERM=dumb
@@ -108,7 +109,10 @@ write_init() {
 	setsid /.vm/command </dev/null >/.vm/out 2>/.vm/err &
 	wait $!
 	status=$?
-	killall5 -9
+	for pid in /proc/[0-9]*; do
+	    pid=${pid#/proc/}
+	    case $pid in 1 | $out | $err) ;; *) kill -9 $pid ;; esac
+	done 2>/dev/null # kernel threads do not mind
 	wait $out $err
 	echo "exit $status tainted $(cat /proc/sys/kernel/tainted)" >/dev/ttyS3
 	poweroff -f
@@ -138,11 +142,11 @@ build_initrd() {
 	for one in "${files[@]}"; do stage_file "$one"; done
 
 	# What comes later wins.
-	pack "$tree" .
+	pack "$tree" . -mindepth 1
 	[[ ! -d $top/build/bin ]] || pack "$top/build" bin
 	[[ ! -d $top/build/tests ]] || pack "$top/build" tests \( -type d -o ! -name '*.[do]' \)
-	for one in "${roots[@]}"; do pack "$one" .; done
-	pack "$work/files" .
+	for one in "${roots[@]}"; do pack "$one" . -mindepth 1; done
+	pack "$work/files" . -mindepth 1
 }
 
 # Copy what comes through the FIFO $work/$1 to descriptor $2. Its write end stays open
@@ -162,13 +166,17 @@ copy_out() {
 }
 
 # Start the machine. Three serial lines besides the console carry stdout, stderr and the
-# status; each has an interrupt of its own (by default they share two, and ISA lines cannot
-# be shared).
+# status; each has an interrupt of its own (by default they share two, as ISA lines cannot).
+# thread=single: two emulated CPUs that really run at once break when one patches code that
+# the other runs, as each attached probe does (seen with QEMU 7.2, not with 10.0).
 # -cx16: with it QEMU 7.2 breaks 6.12. no_timer_check: else a boot in ten panics.
 # loglevel=5 and not "quiet", which would hide WARNINGs.
 start_qemu() {
+	local thread=single version
+	version=$(qemu-system-x86_64 --version)
+	[[ ! $version =~ version\ ([0-9]+) ]] || (( BASH_REMATCH[1] < 10 )) || thread=multi
 	timeout --kill-after=5 "$timeout" qemu-system-x86_64 \
-		-accel tcg,thread=single -cpu max,-cx16 -smp "$smp" -m "$mem" \
+		-accel tcg,thread=$thread -cpu max,-cx16 -smp "$smp" -m "$mem" \
 		-no-user-config -nodefaults -display none -no-reboot \
 		-kernel "$kernel" -initrd "$work/initrd" \
 		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check tsc=reliable 8250.nr_uarts=4" \
@@ -187,16 +195,12 @@ readonly serious='^\[ *[0-9]+\.[0-9]+\](\[ *[CT][0-9]+\])? (WARNING: |.*(BUG: |B
 # The same in /proc/sys/kernel/tainted: bad page, died, warned, soft lockup.
 readonly tainting=$((1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))
 
-# Say that the guest failed, show the end of its console, and exit with $1.
+# Say that the guest failed, show its console from line $2 on, and exit with $1.
 guest_failed() {
-	local status=$1
-	shift
-	say "$kernel: $*"
-	if [[ -s $work/console ]]; then
-		say "the end of its console:"
-		tail -n 40 "$work/console" | tr -d '\r' >&2
-	fi
-	cat "$work/qemu" >&2
+	local status=$1 from=$2
+	shift 2
+	say "$kernel: $*; its console:"
+	tail -n "$from" "$work/console" | head -n 60 | tr -d '\r' >&2 || :
 	exit "$status"
 }
 
@@ -261,6 +265,7 @@ else
 	kernel=${line##*$'\t'}
 fi
 
+umask 022
 qemu=""
 work=$(mktemp -d)
 trap cleanup EXIT
@@ -284,12 +289,17 @@ if [[ -e $work/gone ]]; then
 	exit 141
 fi
 case $ended in
-124 | 137) guest_failed 124 "timeout after $timeout s" ;;
+124 | 137) guest_failed 124 -40 "timeout after $timeout s" ;;
 esac
-if message=$(grep -a -m 1 -E "$serious" "$work/console"); then
-	guest_failed 125 "its kernel logged: ${message%$'\r'}"
+if [[ ! -s $work/console ]]; then
+	cat "$work/qemu" >&2
+	die "QEMU could not start (exit status $ended)"
+fi
+if message=$(grep -a -n -m 1 -E "$serious" "$work/console"); then
+	guest_failed 125 "+${message%%:*}" "the kernel logged a serious message"
 fi
 [[ $(<"$work/status") =~ ^exit\ ([0-9]+)\ tainted\ ([0-9]+)$ ]] ||
-	guest_failed 125 "the machine ended before the command did (QEMU: exit status $ended)"
-(( (BASH_REMATCH[2] & tainting) == 0 )) || guest_failed 125 "its kernel is tainted: ${BASH_REMATCH[2]}"
+	guest_failed 125 -40 "the machine ended before the command did"
+(( (BASH_REMATCH[2] & tainting) == 0 )) ||
+	guest_failed 125 -40 "the kernel is tainted (${BASH_REMATCH[2]})"
 exit "${BASH_REMATCH[1]}"

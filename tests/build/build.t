@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What the build promises: nothing is made twice, a changed header is, tools are
+# small and stand alone, install goes where it is told, a new tool needs no line.
+
+set -uo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$top" || exit 1
+. tests/lib.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A copy, so that nothing here disturbs other tests.
+mkdir "$work/tree"
+tar -c --exclude=./build --exclude=./.git . | tar -x -C "$work/tree"
+cd "$work/tree" || exit 1
+make >"$work/first" 2>&1
+is "builds from a clean tree" $? 0 || cat "$work/first"
+
+made() { make 2>&1 | awk '/^  [A-Z]/ { print $2 }' | sort; }
+
+is "a second make does nothing" "$(made)" ""
+
+touch include/plumb/hist.h
+rebuilt=$(made)
+like "a touched shared header rebuilds the BPF object that includes it" "$rebuilt" 'build/bpf/syscall-latency.bpf.o'
+like "and the loader's objects that include it" "$rebuilt" 'build/lib/percentile.o'
+is "and not those that do not" "$(grep -c 'build/lib/cgroup.o' <<<"$rebuilt")" 0
+is "nor a BPF object that does not" "$(grep -c 'build/bpf/syscall-count.bpf.o' <<<"$rebuilt")" 0
+like "and the tool is linked anew" "$rebuilt" 'build/bin/syscall-latency'
+
+touch tools/lib/options.rst
+is "a touched shared page rebuilds the manual pages only" \
+	"$(made | grep -v '^build/man/')" ""
+
+for tool in build/bin/*; do
+	name=${tool##*/}
+	claim "$name is at most 1.6 MB" test "$(stat -c %s "$tool")" -le 1600000
+	like "$name is static" "$(file -L "$tool" 2>/dev/null || ldd "$tool" 2>&1)" 'statically linked|not a dynamic'
+	is "$name has no symbols" "$(nm "$tool" 2>/dev/null | wc -l)" 0
+	is "$name does not know where it was built" "$(grep -c "$work" "$tool")" 0
+done
+
+make V=1 -B build/lib/cgroup.o >"$work/verbose" 2>&1
+like "V=1 shows the commands" "$(cat "$work/verbose")" '-c tools/lib/cgroup.c'
+
+make install DESTDIR="$work/root" prefix=/usr >"$work/install" 2>&1
+is "installs" $? 0
+is "each tool, with its page and its completion" \
+	"$(cd "$work/root" && find . -type f -o -type l | sort | grep -c syscall-latency)" 3
+make install DESTDIR="$work/other" sbindir=/s mandir=/m >/dev/null 2>&1
+claim "where sbindir and mandir say" test -x "$work/other/s/syscall-count" -a -f "$work/other/m/man8/syscall-count.8"
+
+make B="$work/btf" VMLINUX_BTF=/sys/kernel/btf/vmlinux "$work/btf/vmlinux.h" >/dev/null 2>&1
+like "VMLINUX_BTF= names the kernel whose types are taken" "$(grep -m1 'struct task_struct {' "$work/btf/vmlinux.h")" task_struct
+echo '/* packaged */' >"$work/vmlinux.h"
+make B="$work/packaged" VMLINUX_PACKAGED="$work/vmlinux.h" "$work/packaged/vmlinux.h" >/dev/null 2>&1
+is "else a packaged header is" "$(cat "$work/packaged/vmlinux.h")" '/* packaged */'
+
+scripts/new-tool.sh try-out >/dev/null
+make >"$work/new" 2>&1
+is "a new tool builds without a line elsewhere" "$?" 0 || cat "$work/new"
+if ((EUID == 0)); then
+	build/bin/try-out --no-calibrate -j -- sleep 0.05 >"$work/new.json" 2>/dev/null
+	holds "and counts" "$work/new.json" '$last.tool == "try-out" and $last.ledger.recorded > 0'
+fi
+done_testing

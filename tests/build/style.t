@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What no reader should have to look for.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib.sh
+
+mapfile -t files < <(git ls-files 2>/dev/null)
+((${#files[@]})) || { echo "1..0 # SKIP not a git checkout"; exit 0; }
+
+without_spdx=$(for f in "${files[@]}"; do
+	case $f in
+	*.md | LICENSE | LICENSES/* | .gitignore) ;;
+	*) [[ -L $f ]] || head -5 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause' || echo "$f" ;;
+	esac
+done)
+is "each file says its licence" "$without_spdx" ""
+
+mapfile -t scripts < <(for f in "${files[@]}"; do
+	[[ -L $f ]] || ! head -1 "$f" | grep -qE '^#!.*(bash|sh)$' || echo "$f"
+done)
+claim "shell scripts satisfy shellcheck" shellcheck --external-sources --source-path=SCRIPTDIR "${scripts[@]}"
+
+is "nothing unbounded or unchecked is called" \
+	"$(grep -nE '\b(atoi|atol|strtol|strtoul|sprintf|gets|system|popen)\(' tools/*/*.c tools/*/*.h include/plumb/*.h)" ""
+is "no line of code is longer than 100 columns" \
+	"$(expand tools/*/*.[ch] include/plumb/*.h | awk 'length > 110' | head -5)" ""
+done_testing
