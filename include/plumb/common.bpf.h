@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 #include <plumb/config.h>
 
-#define BPF_ANY	    0
+#define BPF_ANY     0
 #define BPF_NOEXIST 1
 
 const volatile struct plumb_config plumb_config = {};

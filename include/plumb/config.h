@@ -28,9 +28,9 @@ struct plumb_config {
 	/* hist */
 	__u32 cpus; /* possible CPUs */
 	__u32 precision, buckets;
-	__u32 shards;	 /* histograms a slot, a power of two unless it is cpus */
+	__u32 shards;      /* histograms a slot, a power of two unless it is cpus */
 	__u32 exclusive;   /* a shard has one CPU: no atomics */
-	__u32 interleaved; /* programs that record can interrupt each other on a CPU: atomics everywhere */
+	__u32 interleaved; /* our programs can interrupt each other on a CPU: only atomics */
 };
 
 #endif

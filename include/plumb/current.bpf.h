@@ -33,10 +33,8 @@ static __always_inline struct plumb_current current_get(void)
 	return c;
 }
 
-/* A field of the current task, where it may not be worth a helper's call on either kind of kernel. */
+/* A field of the current task. */
 #define current_read(c, field)                                                                     \
-	(plumb_config.task_storage ?                                                               \
-		 (c)->task->field :                                                                \
-		 BPF_CORE_READ((c)->task, field))
+	(plumb_config.task_storage ? (c)->task->field : BPF_CORE_READ((c)->task, field))
 
 #endif

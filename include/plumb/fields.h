@@ -10,8 +10,8 @@
 
 struct plumb_field {
 	const char *name; /* in --by and JSON */
-	uint32_t bit;	  /* in plumb_config.by */
-	bool number;	  /* aligned to the right */
+	uint32_t bit;     /* in plumb_config.by */
+	bool number;      /* aligned to the right */
 	/* One line of text without control characters; KEY is the tool's key. */
 	void (*format)(const void *key, char *text, size_t size);
 	/* A new reference; NULL: format()'s text is taken. */

@@ -31,10 +31,10 @@
 
 #include <plumb/types.h>
 
-#define PLUMB_HIST_RANGE_BITS	 42
+#define PLUMB_HIST_RANGE_BITS    42
 #define PLUMB_HIST_MIN_PRECISION 1
 #define PLUMB_HIST_MAX_PRECISION 10
-#define PLUMB_HIST_PRECISION	 6
+#define PLUMB_HIST_PRECISION     6
 
 /* Number of buckets, the saturated one included. */
 static inline __attribute__((always_inline)) __u32 plumb_hist_buckets(__u32 precision)

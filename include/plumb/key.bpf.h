@@ -50,7 +50,7 @@ static __always_inline void key_refresh(struct plumb_thread *t, const struct plu
 
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
-			/* Two loads instead of a call.  What follows the NUL may be stale, hence only a hint. */
+			/* Two loads, not a call.  What follows the NUL may be stale. */
 			const __u64 *raw = (const __u64 *)now->task->comm;
 
 			comm[0] = raw[0];
@@ -108,7 +108,7 @@ static __always_inline __u32 key_slot(struct plumb_cached_slot *cached, __u64 va
 	known = bpf_map_lookup_elem(&plumb_keys, key);
 	if (!known && !bpf_map_pop_elem(&plumb_free_slots, &slot)) {
 		if (bpf_map_update_elem(&plumb_keys, key, &slot, BPF_NOEXIST)) {
-			/* Another CPU was first, or the table was busy (6.1): then this once [other]. */
+			/* Another CPU was first.  Or the table was busy (6.1): [other], once. */
 			bpf_map_push_elem(&plumb_free_slots, &slot, BPF_ANY);
 			known = bpf_map_lookup_elem(&plumb_keys, key);
 			if (!known)

@@ -13,12 +13,12 @@
 #define PLUMB_COMM_LEN 16
 
 /* Bits of plumb_config.by; a tool's own start at PLUMB_BY_TOOL. */
-#define PLUMB_BY_PID	(1U << 0)
-#define PLUMB_BY_TID	(1U << 1)
-#define PLUMB_BY_COMM	(1U << 2)
+#define PLUMB_BY_PID    (1U << 0)
+#define PLUMB_BY_TID    (1U << 1)
+#define PLUMB_BY_COMM   (1U << 2)
 #define PLUMB_BY_CGROUP (1U << 3)
-#define PLUMB_BY_CPU	(1U << 4)
-#define PLUMB_BY_TOOL	(1U << 8)
+#define PLUMB_BY_CPU    (1U << 4)
+#define PLUMB_BY_TOOL   (1U << 8)
 
 struct plumb_who {
 	__u32 pid; /* what the kernel calls tgid */

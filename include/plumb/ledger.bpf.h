@@ -21,12 +21,12 @@ struct {
 __u32 plumb_live = 0;
 
 /* Count one more in FIELD of the ledger of CPU. */
-#define ledger_count(cpu, field)                                                         \
-	do {                                                                             \
-		__u32 __cpu = (cpu);                                                     \
-		struct plumb_ledger *__l = bpf_map_lookup_elem(&plumb_ledger, &__cpu);   \
-		if (__l)                                                                 \
-			plumb_add(__l->field, 1);                                        \
+#define ledger_count(cpu, field)                                                                   \
+	do {                                                                                       \
+		__u32 __cpu = (cpu);                                                               \
+		struct plumb_ledger *__l = bpf_map_lookup_elem(&plumb_ledger, &__cpu);             \
+		if (__l)                                                                           \
+			plumb_add(__l->field, 1);                                                  \
 	} while (0)
 
 #endif

@@ -18,11 +18,11 @@ struct plumb_ledger {
 	/* written at the entry of a call */
 	__u64 began;
 	__u64 overwritten; /* the thread was inside a call already: that one's end was missed */
-	__u64 no_state;	   /* no memory for the thread's state: the call is lost */
+	__u64 no_state;    /* no memory for the thread's state: the call is lost */
 	/* written at its end */
-	__u64 left_out;	 /* by a filter that only the end can judge (--errors, --min) */
+	__u64 left_out;  /* by a filter that only the end can judge (--errors, --min) */
 	__u64 unmatched; /* ended, but its entry was not seen */
-	__u64 pooled;	 /* recorded under [other]: more keys than --max-keys */
+	__u64 pooled;    /* recorded under [other]: more keys than --max-keys */
 	/* written when a thread dies */
 	__u64 abandoned; /* inside a call that therefore never ended */
 	/* written at a fork */

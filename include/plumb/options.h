@@ -16,7 +16,7 @@ enum plumb_unit { PLUMB_AUTO, PLUMB_NS, PLUMB_US, PLUMB_MS, PLUMB_S };
 
 struct plumb_options {
 	uint64_t interval; /* ns; 0: one report, at the end */
-	uint64_t count;	   /* reports; 0: no limit */
+	uint64_t count;    /* reports; 0: no limit */
 	uint64_t duration; /* ns; 0: no limit */
 
 	/* Only these.  An empty list is no filter. */

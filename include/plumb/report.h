@@ -12,8 +12,8 @@ struct plumb_report {
 	struct plumb_snapshot *snap; /* of the interval, or of the whole run */
 	struct timespec start;
 	uint64_t elapsed; /* ns that the rows cover */
-	uint64_t seq;	  /* from 1 */
-	bool final;	  /* the last one of the run */
+	uint64_t seq;     /* from 1 */
+	bool final;       /* the last one of the run */
 	/* Of the whole run, also in an interval's report: */
 	const struct plumb_snapshot *total;
 };

@@ -21,7 +21,7 @@
 struct bpf_link;
 struct bpf_program;
 
-#define PLUMB_MAX_RUNGS	   8
+#define PLUMB_MAX_RUNGS    8
 #define PLUMB_MAX_PROGRAMS 16
 
 /* A rung that did not hold, and why. */
@@ -60,7 +60,7 @@ struct plumb_snapshot {
 	uint64_t missed;
 	bool missed_known;
 	struct timespec taken; /* CLOCK_REALTIME */
-	uint64_t clock;	       /* ns, CLOCK_MONOTONIC */
+	uint64_t clock;        /* ns, CLOCK_MONOTONIC */
 };
 
 struct plumb_session {
@@ -68,22 +68,22 @@ struct plumb_session {
 	struct plumb_options options;
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors, as options.cgroups */
 	int pids[PLUMB_MAX_LIST];    /* pidfds, as options.pids; negative: ended */
-	pid_t child;		     /* the command, 0: none */
-	volatile int *child_go;	     /* shared with it, see command.c */
+	pid_t child;                 /* the command, 0: none */
+	volatile int *child_go;      /* shared with it, see command.c */
 	struct plumb_instance instance;
 	struct plumb_refusal refused[PLUMB_MAX_RUNGS];
 	size_t n_refused;
 	struct plumb_overhead overhead;
 };
 
-/* filter: the options' pids, names and cgroups against the running system; -errno if one is wrong. */
+/* filter: the options against the running system; -errno after saying what is wrong. */
 int plumb_filter_resolve(struct plumb_session *s);
 /* Writes the filters into the configuration of a BPF object that is not loaded yet. */
 void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *config);
 /* And into its maps, once it is. */
 int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object);
 
-/* Do the histograms that the options ask for fit into what is allowed?  0, or -errno after saying what to lower. */
+/* Do the histograms fit into what is allowed?  0, or -errno after saying what to lower. */
 int plumb_ladder_check_memory(const struct plumb_session *s);
 /*
  * ladder: opens, loads, calibrates and attaches the first rung that holds, or

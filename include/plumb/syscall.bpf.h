@@ -90,7 +90,8 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 }
 
 /* An end whose entry was not seen.  Is it one that should have been? */
-static __always_inline void syscall_unmatched(const struct plumb_current *now, struct pt_regs *regs, long ret)
+static __always_inline void syscall_unmatched(const struct plumb_current *now, struct pt_regs *regs,
+					      long ret)
 {
 	__u32 nr, abi;
 
@@ -104,7 +105,8 @@ static __always_inline void syscall_unmatched(const struct plumb_current *now, s
 	ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
-/* The part of the key that changes from call to call: 33 bits of call, 12 of errno, the rest CPU. */
+/* The part of the key that changes from call to call: 33 bits of call, 12 of errno, the rest CPU.
+ */
 static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 {
 	__u64 var = 0;

@@ -7,7 +7,7 @@
 
 /* What these tools add to --by. */
 #define PLUMB_BY_SYSCALL (PLUMB_BY_TOOL << 0)
-#define PLUMB_BY_ERRNO	 (PLUMB_BY_TOOL << 1)
+#define PLUMB_BY_ERRNO   (PLUMB_BY_TOOL << 1)
 
 /* Which table a number is of.  x32 calls are native ones with bit 30 set. */
 enum plumb_abi {
@@ -33,14 +33,15 @@ _Static_assert(sizeof(struct syscall_key) == 56, "no hidden padding in a hash ke
 struct syscall_config {
 	__u32 selected; /* 1: only the calls in the bitmap */
 	__u32 has_fd, has_size;
-	__u32 fd;		     /* first argument */
-	__u64 min_size, max_size;    /* third argument, both included */
+	__u32 fd;                 /* first argument */
+	__u64 min_size, max_size; /* third argument, both included */
 	__u64 bitmap[2 * PLUMB_SYSCALLS / 64];
 	__u32 only_errors;
 	__u32 pad;
 	__u64 min_ns;
-	/* Calls whose end is not an end of theirs: numbers in the tables, -1 where there is none. */
-	__s32 forks[2][4];    /* clone, clone3, fork, vfork: they end in the child too */
+	/* Calls whose end is not an end of theirs: numbers in the tables, -1 where there is none.
+	 */
+	__s32 forks[2][4];      /* clone, clone3, fork, vfork: they end in the child too */
 	__s32 sigreturns[2][2]; /* they restore a register that is no result */
 };
 

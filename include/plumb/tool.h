@@ -35,8 +35,8 @@ struct plumb_bpf {
 	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *object;
-	struct plumb_config *config; /* in .rodata, writable until it is loaded */
-	uint32_t *live;		     /* plumb_live of ledger.bpf.h */
+	struct plumb_config *config;     /* in .rodata, writable until it is loaded */
+	uint32_t *live;                  /* plumb_live of ledger.bpf.h */
 	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
 };
 
@@ -83,7 +83,7 @@ struct plumb_tool {
 	size_t n_fields;
 	size_t key_size;
 	uint32_t default_by;
-	bool counts_only; /* no times: rows have counts and errors, and rates */
+	bool counts_only;   /* no times: rows have counts and errors, and rates */
 	bool sees_syscalls; /* its cost can be calibrated by making system calls */
 
 	const struct plumb_rung *rungs;

@@ -25,6 +25,5 @@ claim "shell scripts satisfy shellcheck" shellcheck --external-sources --source-
 
 is "nothing unbounded or unchecked is called" \
 	"$(grep -nE '\b(atoi|atol|strtol|strtoul|sprintf|gets|system|popen)\(' tools/*/*.c tools/*/*.h include/plumb/*.h)" ""
-is "no line of code is longer than 100 columns" \
-	"$(expand tools/*/*.[ch] include/plumb/*.h | awk 'length > 110' | head -5)" ""
+claim "code is formatted" clang-format --dry-run -Werror tools/*/*.[ch] include/plumb/*.h tests/*/*.[ch]
 done_testing

@@ -16,7 +16,7 @@
  * Many short loops, of which the fastest counts, because all others were
  * disturbed.  10,000 calls, 3 times, at about 0.3 us: 9 ms in all.
  */
-#define LOOPS	   50
+#define LOOPS      50
 #define LOOP_CALLS 200
 
 static uint64_t now(void)
@@ -50,7 +50,8 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	struct plumb_instance twin;
 	char why[192];
 
-	s->overhead = (struct plumb_overhead){-1, -1, s->options.calibrate ? "nothing to provoke" : "off"};
+	s->overhead = (struct plumb_overhead){-1, -1,
+					      s->options.calibrate ? "nothing to provoke" : "off"};
 	if (!s->options.calibrate || !s->tool->sees_syscalls)
 		return;
 	bare = cost_of_call();

@@ -65,7 +65,8 @@ int plumb_filter_resolve(struct plumb_session *s)
 		if (!tgid)
 			return plumb_error(ESRCH, "--pid: no process %u", o->pids[i]);
 		if (tgid != o->pids[i])
-			return plumb_error(ESRCH, "--pid: %u is a thread of process %u: use -t or -p %u",
+			return plumb_error(ESRCH,
+					   "--pid: %u is a thread of process %u: use -t or -p %u",
 					   o->pids[i], tgid, tgid);
 		s->pids[i] = syscall(SYS_pidfd_open, o->pids[i], 0);
 		if (s->pids[i] < 0)

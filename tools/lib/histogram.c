@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BAR	  40
+#define BAR       40
 #define MAX_LINES 24
 
 /* Line of a bucket, with 2^split lines an octave (those below the linear part share one). */
@@ -50,7 +50,8 @@ void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, F
 		memset(bar, ' ', BAR);
 		memset(bar, '#', (n * BAR + most - 1) / most);
 		bar[BAR] = 0;
-		plumb_format_time(plumb_bucket_lowest(line << step, d->precision), unit, from, sizeof(from));
+		plumb_format_time(plumb_bucket_lowest(line << step, d->precision), unit, from,
+				  sizeof(from));
 		plumb_format_time(highest > d->max ? d->max : highest, unit, to, sizeof(to));
 		fprintf(out, "  %9s .. %-9s %10llu |%s|\n", from, to, (unsigned long long)n, bar);
 	}

@@ -109,8 +109,8 @@ static json_t *hist(const struct plumb_dist *d)
 	for (size_t i = 0; i < d->n; i++) {
 		highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
 		b = json_array();
-		json_array_append_new(b, json_integer(plumb_bucket_lowest(d->buckets[i].index,
-									  d->precision)));
+		json_array_append_new(
+			b, json_integer(plumb_bucket_lowest(d->buckets[i].index, d->precision)));
 		/* The saturated bucket is as wide as its longest call. */
 		json_array_append_new(b, json_integer(highest == UINT64_MAX ? d->max : highest));
 		json_array_append_new(b, json_integer(d->buckets[i].count));

@@ -88,7 +88,8 @@ static void choose_programs(struct plumb_instance *in)
 	struct bpf_program *p;
 	const char *name;
 
-	bpf_object__for_each_program(p, in->bpf.object) {
+	bpf_object__for_each_program(p, in->bpf.object)
+	{
 		name = bpf_program__name(p);
 		if (!strcmp(name, "thread_fork"))
 			bpf_program__set_autoload(p, in->bpf.config->descendants);
@@ -109,8 +110,8 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->cpus = libbpf_num_possible_cpus();
 	c->task_storage = has_task_storage();
 	c->interleaved = in->rung->interleaved;
-	bpf_map__set_autocreate(map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads"),
-				false);
+	bpf_map__set_autocreate(
+		map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads"), false);
 	choose_programs(in);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
@@ -251,7 +252,8 @@ int plumb_ladder_check_memory(const struct plumb_session *s)
 
 	if (s->tool->counts_only || bytes <= MAX_HIST_BYTES)
 		return 0;
-	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: lower --max-keys or --precision",
+	return plumb_error(E2BIG,
+			   "histograms of %llu MB, at most %llu: lower --max-keys or --precision",
 			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20);
 }
 

@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEC_NS	1000000000ULL
+#define SEC_NS  1000000000ULL
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
 
 enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, ABOUT, SORT };
 
+/* clang-format off */
 static const struct argp_option common[] = {
 	{NULL, 0, NULL, 0, "When:", 10},
 	{"duration", 'd', "SEC", 0, "end after SEC seconds (else Ctrl-C, SIGTERM, or the command's end)", 10},
@@ -47,6 +48,7 @@ static const struct argp_option common[] = {
 	{"help", 'h', NULL, 0, "print this", -1},
 	{0},
 };
+/* clang-format on */
 
 /* What the parser needs besides the options themselves. */
 struct parsing {
@@ -106,7 +108,7 @@ static int add_comm(const char *item, void *context)
 
 	if (strlen(item) >= PLUMB_COMM_LEN)
 		plumb_usage_error("--comm: the kernel keeps %d characters of a name: %s",
-			   PLUMB_COMM_LEN - 1, item);
+				  PLUMB_COMM_LEN - 1, item);
 	if (o->n_comms == PLUMB_MAX_LIST)
 		plumb_usage_error("--comm: at most %d", PLUMB_MAX_LIST);
 	strcpy(o->comms[o->n_comms++], item);
@@ -173,12 +175,12 @@ static void parse_list(struct parsing *p, const char *what, const char *text,
 		plumb_usage_error("%s: an empty item in '%s'", what, text);
 }
 
-static void parse_number(const char *what, const char *text, uint64_t min,
-			 uint64_t max, uint64_t *value)
+static void parse_number(const char *what, const char *text, uint64_t min, uint64_t max,
+			 uint64_t *value)
 {
 	if (plumb_parse_u64(text, min, max, value))
 		plumb_usage_error("%s: a number from %llu to %llu: %s", what,
-			   (unsigned long long)min, (unsigned long long)max, text);
+				  (unsigned long long)min, (unsigned long long)max, text);
 }
 
 static void parse_seconds(const char *what, const char *text, uint64_t *ns)
@@ -222,7 +224,6 @@ static void parse_mechanism(struct parsing *p, const char *text)
 	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", text, known);
 }
 
-
 static void show_about(const struct plumb_tool *tool)
 {
 	printf("%s %s\n%s\n\n%s", tool->name, PLUMB_VERSION, tool->question, tool->about);
@@ -244,7 +245,8 @@ static void finish(struct parsing *p)
 	struct plumb_options *o = p->options;
 
 	if (o->command && (o->n_pids || o->n_tids || o->n_cgroups))
-		plumb_usage_error("-p, -t and -g choose running processes, -- starts one: not both");
+		plumb_usage_error(
+			"-p, -t and -g choose running processes, -- starts one: not both");
 	if (!o->by_given)
 		o->by = p->tool->default_by;
 	if (!o->n_percentiles)
@@ -375,7 +377,8 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 			 struct plumb_tool *tool)
 {
 	struct parsing p = {.options = options, .tool = tool};
-	struct argp argp = {.parser = parse, .args_doc = "[INTERVAL [COUNT]]\n[-- COMMAND [ARG...]]"};
+	struct argp argp = {.parser = parse,
+			    .args_doc = "[INTERVAL [COUNT]]\n[-- COMMAND [ARG...]]"};
 	struct argp_option *table = all_options(tool);
 
 	*options = (struct plumb_options){

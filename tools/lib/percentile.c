@@ -26,8 +26,7 @@ uint64_t plumb_bucket_highest(uint32_t index, uint32_t precision)
 {
 	if (is_saturated(index, precision))
 		return UINT64_MAX;
-	return plumb_bucket_lowest(index, precision) +
-	       (1ULL << bucket_shift(index, precision)) - 1;
+	return plumb_bucket_lowest(index, precision) + (1ULL << bucket_shift(index, precision)) - 1;
 }
 
 uint64_t plumb_dist_count(const struct plumb_dist *d)

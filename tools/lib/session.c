@@ -22,10 +22,10 @@ struct run {
 	struct plumb_session *s;
 	struct plumb_snapshot last;  /* as of the latest report; at first empty, but for its time */
 	struct plumb_snapshot total; /* the whole run, at its end */
-	uint64_t start;		     /* ns, CLOCK_MONOTONIC */
+	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t reports;
-	int signals;			   /* a signalfd */
-	int child_status;		   /* as waitpid gives it; -1: it runs */
+	int signals;      /* a signalfd */
+	int child_status; /* as waitpid gives it; -1: it runs */
 	bool over;
 };
 
@@ -47,7 +47,8 @@ static bool may_trace(void)
 		return true;
 	if (data[0].effective & 1U << CAP_SYS_ADMIN)
 		return true;
-	return data[1].effective & 1U << (CAP_BPF - 32) && data[1].effective & 1U << (CAP_PERFMON - 32);
+	return data[1].effective & 1U << (CAP_BPF - 32) &&
+	       data[1].effective & 1U << (CAP_PERFMON - 32);
 }
 
 static int check_system(void)
@@ -57,7 +58,8 @@ static int check_system(void)
 		return EXIT_CANNOT_RUN;
 	}
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes CONFIG_DEBUG_INFO_BTF",
+		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes "
+			   "CONFIG_DEBUG_INFO_BTF",
 			   strerror(errno));
 		return EXIT_UNSUPPORTED;
 	}
@@ -133,7 +135,8 @@ static void wait_until(struct run *run, uint64_t deadline)
 			now = monotonic();
 			if (now >= deadline)
 				return;
-			left = (struct timespec){(deadline - now) / 1000000000, (deadline - now) % 1000000000};
+			left = (struct timespec){(deadline - now) / 1000000000,
+						 (deadline - now) % 1000000000};
 			timeout = &left;
 		}
 		for (uint32_t i = 0; i < n_pids; i++)
@@ -206,8 +209,8 @@ static int judge(const struct run *run)
 	}
 	if (!s->child || run->child_status < 0)
 		return 0;
-	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status) :
-						WEXITSTATUS(run->child_status);
+	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status)
+					      : WEXITSTATUS(run->child_status);
 }
 
 static int finish(struct run *run, int err)

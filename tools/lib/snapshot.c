@@ -14,7 +14,7 @@ struct reader {
 	const struct plumb_config *config;
 	size_t key_size;
 	int keys, totals, hists; /* map descriptors; hists is negative where times are not kept */
-	uint64_t *shard, *sum;	 /* buckets each */
+	uint64_t *shard, *sum;   /* buckets each */
 };
 
 static int read_hist(const struct reader *r, struct plumb_row *row)
@@ -128,7 +128,8 @@ static void read_missed(const struct plumb_session *s, struct plumb_snapshot *sn
 	struct bpf_program *p;
 
 	snap->missed_known = true;
-	bpf_object__for_each_program(p, s->instance.bpf.object) {
+	bpf_object__for_each_program(p, s->instance.bpf.object)
+	{
 		struct bpf_prog_info info = {};
 		__u32 size = sizeof(info);
 

@@ -25,13 +25,13 @@ static const struct {
 	uint32_t nr;
 	const char *name;
 } newer[] = {
-	{451, "cachestat"},	    {452, "fchmodat2"},	      {453, "map_shadow_stack"},
-	{454, "futex_wake"},	    {455, "futex_wait"},      {456, "futex_requeue"},
-	{457, "statmount"},	    {458, "listmount"},	      {459, "lsm_get_self_attr"},
+	{451, "cachestat"},         {452, "fchmodat2"},        {453, "map_shadow_stack"},
+	{454, "futex_wake"},        {455, "futex_wait"},       {456, "futex_requeue"},
+	{457, "statmount"},         {458, "listmount"},        {459, "lsm_get_self_attr"},
 	{460, "lsm_set_self_attr"}, {461, "lsm_list_modules"}, {462, "mseal"},
-	{463, "setxattrat"},	    {464, "getxattrat"},      {465, "listxattrat"},
-	{466, "removexattrat"},	    {467, "open_tree_attr"},  {468, "file_getattr"},
-	{469, "file_setattr"},	    {470, "listns"},	      {471, "rseq_slice_yield"},
+	{463, "setxattrat"},        {464, "getxattrat"},       {465, "listxattrat"},
+	{466, "removexattrat"},     {467, "open_tree_attr"},   {468, "file_getattr"},
+	{469, "file_setattr"},      {470, "listns"},           {471, "rseq_slice_yield"},
 };
 
 #if defined(__x86_64__)
@@ -104,51 +104,45 @@ int plumb_syscall_select(struct syscall_config *config, const char *name)
 	return 0;
 }
 
-/* Keeps, of what is selected (or of all), the native calls in NAMES. */
-static void keep(struct syscall_config *config, const char *const *names, size_t n)
+/* Keeps, of what is selected (or of all), the native calls in NAMES, which one blank separates. */
+static void keep(struct syscall_config *config, const char *names)
 {
+	char *copy = strdup(names), *rest = copy, *name;
 	struct syscall_config kept = {};
 
-	for (size_t i = 0; i < n; i++)
-		plumb_syscall_select(&kept, names[i]); /* not every architecture has all */
+	while (copy && (name = strsep(&rest, " ")))
+		plumb_syscall_select(&kept, name); /* not every architecture has all */
+	free(copy);
 	for (size_t i = 0; i < sizeof(kept.bitmap) / sizeof(kept.bitmap[0]); i++)
-		config->bitmap[i] = config->selected ? config->bitmap[i] & kept.bitmap[i] : kept.bitmap[i];
+		kept.bitmap[i] &= config->selected ? config->bitmap[i] : ~0ULL;
+	memcpy(config->bitmap, kept.bitmap, sizeof(kept.bitmap));
 	config->selected = 1;
 }
 
 void plumb_syscall_keep_sized(struct syscall_config *config)
 {
-	static const char *const names[] = {
-		"read", "write", "pread64", "pwrite64", "recvfrom", "sendto", "getdents", "getdents64",
-		"readahead", "mq_timedsend", "mq_timedreceive", "msgsnd",
-		"msgrcv",
-	};
-
-	keep(config, names, sizeof(names) / sizeof(names[0]));
+	keep(config, "read write pread64 pwrite64 recvfrom sendto getdents getdents64 readahead "
+		     "mq_timedsend mq_timedreceive msgsnd msgrcv");
 }
 
 void plumb_syscall_keep_fd(struct syscall_config *config)
 {
-	static const char *const names[] = {
-		"accept", "accept4", "bind", "close", "connect", "copy_file_range", "dup", "dup2", "dup3",
-		"epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "execveat", "faccessat",
-		"faccessat2", "fadvise64", "fallocate", "fanotify_mark", "fchdir", "fchmod", "fchmodat",
-		"fchmodat2", "fchown", "fchownat", "fcntl", "fdatasync", "fgetxattr", "finit_module",
-		"flistxattr", "flock", "fremovexattr", "fsconfig", "fsetxattr", "fsmount", "fstat",
-		"fstatfs", "fsync", "ftruncate", "futimesat", "getdents", "getdents64", "getpeername",
-		"getsockname", "getsockopt", "inotify_add_watch", "inotify_rm_watch", "io_uring_enter",
-		"io_uring_register", "ioctl", "linkat", "listen", "lseek", "mkdirat", "mknodat",
-		"mq_getsetattr", "mq_notify", "mq_timedreceive", "mq_timedsend", "name_to_handle_at",
-		"newfstatat", "open_by_handle_at", "open_tree", "openat", "openat2",
-		"pidfd_getfd", "pidfd_send_signal", "pread64", "preadv", "preadv2", "pwrite64", "pwritev",
-		"pwritev2", "read", "readahead", "readlinkat", "readv", "recvfrom", "recvmmsg", "recvmsg",
-		"renameat", "renameat2", "sendfile", "sendmmsg", "sendmsg", "sendto", "setns",
-		"setsockopt", "shutdown", "signalfd", "signalfd4", "splice", "statx",
-		"sync_file_range", "syncfs", "tee", "timerfd_gettime", "timerfd_settime", "unlinkat",
-		"utimensat", "vmsplice", "write", "writev",
-	};
-
-	keep(config, names, sizeof(names) / sizeof(names[0]));
+	keep(config,
+	     "accept accept4 bind cachestat close connect copy_file_range dup dup2 dup3 epoll_ctl "
+	     "epoll_pwait epoll_pwait2 epoll_wait execveat faccessat faccessat2 fadvise64 "
+	     "fallocate fanotify_mark fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl "
+	     "fdatasync fgetxattr finit_module flistxattr flock fremovexattr fsconfig fsetxattr "
+	     "fsmount fstat fstatfs fsync ftruncate futimesat getdents getdents64 getpeername "
+	     "getsockname getsockopt inotify_add_watch inotify_rm_watch io_uring_enter "
+	     "io_uring_register ioctl linkat listen lseek mkdirat mknodat mount_setattr move_mount "
+	     "mq_getsetattr mq_notify "
+	     "mq_timedreceive mq_timedsend name_to_handle_at newfstatat open_by_handle_at "
+	     "open_tree openat openat2 pidfd_getfd pidfd_send_signal pread64 process_madvise "
+	     "process_mrelease preadv preadv2 "
+	     "pwrite64 pwritev pwritev2 read readahead readlinkat readv recvfrom recvmmsg recvmsg "
+	     "renameat renameat2 sendfile sendmmsg sendmsg sendto setns setsockopt shutdown "
+	     "signalfd signalfd4 splice statx sync_file_range syncfs tee timerfd_gettime "
+	     "timerfd_settime unlinkat utimensat vmsplice write writev");
 }
 
 bool plumb_syscall_none(const struct syscall_config *config)
@@ -224,7 +218,8 @@ static int add(const char *item, void *context)
 		return 0;
 	near = plumb_nearest(item, native_names, PLUMB_SYSCALLS);
 	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
-			  near ? "; did you mean " : "", near ?: "", near ? "?" : " (-s help lists them)");
+			  near ? "; did you mean " : "", near ?: "",
+			  near ? "?" : " (-s help lists them)");
 }
 
 void plumb_syscall_option(struct syscall_config *config, const char *list)
@@ -251,4 +246,5 @@ const struct plumb_field plumb_syscall_fields[] = {
 	{"syscall", PLUMB_BY_SYSCALL, false, format_syscall, NULL},
 	{"errno", PLUMB_BY_ERRNO, false, format_errno, NULL},
 };
-const size_t plumb_n_syscall_fields = sizeof(plumb_syscall_fields) / sizeof(plumb_syscall_fields[0]);
+const size_t plumb_n_syscall_fields =
+	sizeof(plumb_syscall_fields) / sizeof(plumb_syscall_fields[0]);

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define MAX_COLUMNS 48
-#define CELL	    256
+#define CELL        256
 
 /* A column is a key's field, a percentile, or one of these figures. */
 enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, FIELD };
@@ -34,8 +34,9 @@ static const struct {
 	enum figure figure;
 	bool times; /* only where times are kept */
 } figures[] = {
-	{"calls", CALLS, false}, {"rate", RATE, false}, {"errors", ERRORS, false}, {"total", TOTAL, true},
-	{"mean", MEAN, true},	 {"min", MIN, true},	{"max", MAX, true},
+	{"calls", CALLS, false}, {"rate", RATE, false}, {"errors", ERRORS, false},
+	{"total", TOTAL, true},  {"mean", MEAN, true},  {"min", MIN, true},
+	{"max", MAX, true},
 };
 #define N_FIGURES (sizeof(figures) / sizeof(figures[0]))
 
@@ -48,8 +49,8 @@ static void add(struct table *t, struct column c, const char *heading)
 }
 
 /* The figure that NAME sorts by; percentiles are called "p99". */
-static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o, const char *name,
-		       struct column *c)
+static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
+		       const char *name, struct column *c)
 {
 	for (size_t i = 0; i < N_FIGURES; i++)
 		if (!strcmp(name, figures[i].name) && !(tool->counts_only && figures[i].times)) {
@@ -284,14 +285,15 @@ static void print_cost(const struct plumb_session *s, FILE *out)
 	if (o->traced < 0)
 		fprintf(out, "cost: not measured (%s)\n", o->how);
 	else
-		fprintf(out, "cost: %.0f ns added to a traced call, %.0f ns to a rejected one (%s)\n",
+		fprintf(out,
+			"cost: %.0f ns added to a traced call, %.0f ns to a rejected one (%s)\n",
 			o->traced, o->filtered, o->how);
 }
 
 static void print_precision(const struct plumb_session *s, FILE *out)
 {
 	if (!s->tool->counts_only)
-		fprintf(out, "percentiles: never low, at most %.2g %% high; ?: too few calls for this one\n",
+		fprintf(out, "percentiles: never low, at most %.2g %% high; ?: too few calls\n",
 			100.0 / (1 << s->options.precision));
 }
 
@@ -323,7 +325,8 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 	fputc('\n', out);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (more[i].calls)
-			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].calls, more[i].name);
+			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].calls,
+				more[i].name);
 }
 
 static void print_time(const struct plumb_report *r, FILE *out)

@@ -54,10 +54,13 @@ static __always_inline void leave(struct plumb_thread *t, const struct plumb_cur
 	count_call(t, now, t->call, syscall_error(t->call, t->call >> 32, ret));
 }
 
-/* Counts an error.  The call's number survives in the registers, but for rt_sigreturn, which has no errors. */
-static __always_inline void count_error(const struct plumb_current *now, struct pt_regs *regs, long ret)
+/* Counts an error.  The call's number survives in the registers, but for rt_sigreturn, which has no
+ * errors. */
+static __always_inline void count_error(const struct plumb_current *now, struct pt_regs *regs,
+					long ret)
 {
-	__u32 nr = syscall_ending_nr(regs), abi = syscall_abi(now), cpu = bpf_get_smp_processor_id();
+	__u32 nr = syscall_ending_nr(regs), abi = syscall_abi(now),
+	      cpu = bpf_get_smp_processor_id();
 	struct plumb_totals *totals;
 	struct plumb_thread *t;
 

@@ -23,8 +23,8 @@ static __always_inline void enter(const struct plumb_current *now, __u32 nr, __u
 	t->start = bpf_ktime_get_ns();
 }
 
-static __always_inline void leave(struct plumb_thread *t, const struct plumb_current *now, __u64 end,
-				  long ret)
+static __always_inline void leave(struct plumb_thread *t, const struct plumb_current *now,
+				  __u64 end, long ret)
 {
 	__u32 error, slot, cpu = bpf_get_smp_processor_id();
 	struct plumb_totals *totals;

@@ -53,7 +53,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case MIN_TIME:
 		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
-			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s", text);
+			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s",
+					  text);
 		selection.min_ns = value;
 		return 0;
 	case ARGP_KEY_END:
@@ -125,7 +126,8 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 {
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
-	int n = twin ? 1 : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS), err = 0;
+	int n = twin ? 1 : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS),
+	    err = 0;
 
 	if (!skel)
 		return -errno;
@@ -137,9 +139,10 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 }
 
 /* The end first: a call whose end is seen has begun before the trace or in it. */
-static const char *const raw_programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter", NULL};
+static const char *const raw_programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter",
+					   NULL};
 static const char *const fentry_programs[] = {
-	"thread_exit", "thread_fork", "exit_0",	 "exit_1",  "exit_2", "exit_3",
+	"thread_exit", "thread_fork", "exit_0",  "exit_1",  "exit_2", "exit_3",
 	"enter_0",     "enter_1",     "enter_2", "enter_3", NULL,
 };
 
@@ -164,7 +167,8 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.name = "syscall-latency",
-		.question = "How long do system calls take, for whom: percentiles by process, thread, name, "
+		.question = "How long do system calls take, for whom: percentiles by process, "
+			    "thread, name, "
 			    "call, cgroup.",
 		.about = "",
 		.options = options,
