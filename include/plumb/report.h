@@ -31,9 +31,9 @@ bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent);
 /* Prints and flushes; 0 or -errno (-EPIPE where the reader is gone). */
 int plumb_report_print(struct plumb_report *r);
 
-/* Is there such a column to --sort by? */
+/* Is there such a column to --sort by?  If not, KNOWN gets the names of those there are. */
 bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
-			     const char *name);
+			     const char *name, char *known, size_t size);
 
 /* Flushes stdout at exit: STATUS, or 1 after saying that it could not be written. */
 int plumb_close_stdout(int status);

@@ -113,9 +113,6 @@ _plumb() {
 	# Not COMP_WORDS, which "=" and ":" have cut to pieces.
 	read -ra words <<<"$line"
 	[[ $line != *[[:space:]] ]] || words+=('')
-	while ((${#words[@]})) && [[ ${words[0]} != "$1" ]]; do
-		words=("${words[@]:1}")
-	done
 	((${#words[@]} > 1)) || return
 	cur=${words[-1]}
 

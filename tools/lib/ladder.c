@@ -269,8 +269,6 @@ int plumb_ladder_climb(struct plumb_session *s)
 		if (s->options.mechanism && strcmp(s->options.mechanism, rung->name))
 			continue;
 		unfit = rung->unfit ? rung->unfit(&s->options) : NULL;
-		if (unfit && s->options.mechanism)
-			plumb_usage_error("--mechanism=%s: %s", rung->name, unfit);
 		if (unfit) {
 			plumb_info("%s not tried: %s", rung->name, unfit);
 			continue;

@@ -240,9 +240,24 @@ static void parse_argument(struct plumb_options *o, const char *text)
 		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
 }
 
+/* A mechanism that is asked for must be able to do what is asked of it. */
+static void check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
+{
+	const char *unfit;
+
+	for (size_t i = 0; o->mechanism && i < tool->n_rungs; i++) {
+		if (strcmp(o->mechanism, tool->rungs[i].name) || !tool->rungs[i].unfit)
+			continue;
+		unfit = tool->rungs[i].unfit(o);
+		if (unfit)
+			plumb_usage_error("--mechanism=%s: %s", o->mechanism, unfit);
+	}
+}
+
 static void finish(struct parsing *p)
 {
 	struct plumb_options *o = p->options;
+	char known[256];
 
 	if (o->command && (o->n_pids || o->n_tids || o->n_cgroups))
 		plumb_usage_error(
@@ -251,8 +266,8 @@ static void finish(struct parsing *p)
 		o->by = p->tool->default_by;
 	if (!o->n_percentiles)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
-	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort))
-		plumb_usage_error("--sort: no such column: %s", o->sort);
+	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
+		plumb_usage_error("--sort: no such column: %s; there is:%s", o->sort, known);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -331,6 +346,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		parse_argument(o, text);
 		return 0;
+	case ARGP_KEY_INIT:
+		/* getopt says what is wrong; argp would add two lines and an option that is not
+		 * ours. */
+		state->err_stream = NULL;
+		return 0;
 	case ARGP_KEY_END:
 		finish(p);
 		return p->tool->parse ? p->tool->parse(key, text, state, o) : 0;
@@ -392,5 +412,6 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 	argp_err_exit_status = 2;
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
 		exit(2);
+	check_mechanism(options, tool);
 	free(table);
 }

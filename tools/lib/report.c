@@ -48,6 +48,8 @@ int plumb_report_print(struct plumb_report *r)
 		err = plumb_report_json(r, stdout);
 	else
 		plumb_report_table(r, stdout);
+	if (err == -EPIPE)
+		return err;
 	if (err)
 		return plumb_error(err, "cannot write JSON: %s", strerror(-err));
 	if (fflush(stdout) || ferror(stdout)) {

@@ -66,11 +66,19 @@ static int find_figure(const struct plumb_tool *tool, const struct plumb_options
 }
 
 bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
-			     const char *name)
+			     const char *name, char *known, size_t size)
 {
 	struct column c;
+	size_t n = 0;
 
-	return !find_figure(tool, o, name, &c);
+	if (!find_figure(tool, o, name, &c))
+		return true;
+	for (size_t i = 0; i < N_FIGURES && n < size; i++)
+		if (!(tool->counts_only && figures[i].times))
+			n += snprintf(known + n, size - n, " %s", figures[i].name);
+	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && n < size; i++)
+		n += snprintf(known + n, size - n, " p%s", o->percentiles[i].name);
+	return false;
 }
 
 static uint64_t value(const struct table *t, const struct column *c, const struct plumb_row *row)
