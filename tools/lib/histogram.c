@@ -32,11 +32,13 @@ void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, F
 
 	if (!d->n)
 		return;
-	/* As fine as fits. */
-	do {
+	/* As fine as fits, at last a line an octave. */
+	for (;; split--) {
 		first = line_of(d->buckets[0].index, d->precision, split);
 		last = line_of(d->buckets[d->n - 1].index, d->precision, split);
-	} while (last - first >= MAX_LINES && split--);
+		if (last - first < MAX_LINES || !split)
+			break;
+	}
 	step = d->precision - split;
 	for (uint32_t line = first; line <= last; line++) {
 		n = line_count(d, line, split);
@@ -52,7 +54,7 @@ void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, F
 		bar[BAR] = 0;
 		plumb_format_time(plumb_bucket_lowest(line << step, d->precision), unit, from,
 				  sizeof(from));
-		plumb_format_time(highest > d->max ? d->max : highest, unit, to, sizeof(to));
+		plumb_format_time(line == last ? d->max : highest, unit, to, sizeof(to));
 		fprintf(out, "  %9s .. %-9s %10llu |%s|\n", from, to, (unsigned long long)n, bar);
 	}
 }

@@ -63,7 +63,7 @@ const char *plumb_syscall_name(uint32_t nr, uint32_t abi, char *text, size_t siz
 
 #if defined(__x86_64__)
 	/* x32 calls have numbers of their own from 512, else those of x86_64. */
-	if (!abi && nr != UINT32_MAX && nr & X32_BIT) {
+	if (!abi && (nr & 3 * X32_BIT) == X32_BIT) {
 		prefix = "x32:";
 		nr &= ~X32_BIT;
 	}
@@ -175,8 +175,27 @@ void plumb_syscall_function(uint32_t nr, char *text, size_t size)
 #else
 	static const char prefix[] = "__arm64_sys_";
 #endif
+	/* Calls that are implemented under another name (the tables in arch/.../syscall). */
+	static const struct {
+		const char *call, *function;
+	} renamed[] = {
+		{"stat", "newstat"},
+		{"lstat", "newlstat"},
+		{"fstat", "newfstat"},
+		{"uname", "newuname"},
+		{"umount2", "umount"},
+		{"sendfile", "sendfile64"},
+#if defined(__aarch64__)
+		{"fadvise64", "fadvise64_64"},
+		{"personality", "arm64_personality"},
+#endif
+	};
+	const char *name = name_of(nr, PLUMB_ABI_NATIVE) ?: "?";
 
-	snprintf(text, size, "%s%s", prefix, name_of(nr, PLUMB_ABI_NATIVE) ?: "?");
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+		if (!strcmp(name, renamed[i].call))
+			name = renamed[i].function;
+	snprintf(text, size, "%s%s", prefix, name);
 }
 
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,

@@ -138,6 +138,7 @@ static void lay_out(struct table *t)
 	add(t, (struct column){.figure = MAX}, "max");
 }
 
+/* Rounded up: what is shown is not lower than what was measured. */
 const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size)
 {
 	static const struct {
@@ -149,10 +150,16 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 
 	if (unit != PLUMB_AUTO) {
 		u = unit - PLUMB_NS;
-		snprintf(text, size, "%.*f", 3 * (u > 0), (double)ns / units[u].ns);
+		scale = u ? units[u].ns / 1000 : 1; /* of the last digit */
+		ns = ns / scale + (ns % scale != 0);
+		if (u)
+			snprintf(text, size, "%llu.%03llu", (unsigned long long)ns / 1000,
+				 (unsigned long long)ns % 1000);
+		else
+			snprintf(text, size, "%llu", (unsigned long long)ns);
 		return text;
 	}
-	/* Three digits, rounded up: what is shown is not lower than what was measured. */
+	/* Three digits. */
 	for (uint64_t rest = ns; rest >= 1000; rest = (rest + 9) / 10)
 		digits *= 10;
 	ns = (ns + digits - 1) / digits * digits;
