@@ -38,6 +38,7 @@ make B=build/clang CC=clang all units
 make B=build/dynamic DYNAMIC=1 all
 [[ -z $vm ]] || scripts/kernels.sh || (($? == 77)) # a kernel that the archive lost is a named skip
 
-tests=(build/unit/* tests/build/*.t tests/cli/*.t tests/live/*.t)
+mapfile -t units < <(find build/unit -type f -executable | sort)
+tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/live/*.t)
 [[ -z $vm ]] || tests+=(tests/vm/*.t)
 CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --exec '' "${tests[@]}"

@@ -65,15 +65,13 @@ static __always_inline __u32 syscall_ending_nr(struct pt_regs *regs)
 #endif
 }
 
-/* A new thread leaves the fork that its parent made: no call of its own ends. */
-static __always_inline bool syscall_is_birth(__u32 nr, __u32 abi, long ret)
+/* Is NR one of the N in LIST? */
+static __always_inline bool syscall_is_one_of(__u32 nr, const volatile __s32 *list, int n)
 {
 	int i;
 
-	if (ret)
-		return false;
-	for (i = 0; i < 4; i++)
-		if ((__s32)nr == syscall_config.forks[abi & 1][i])
+	for (i = 0; i < n; i++)
+		if ((__s32)nr == list[i])
 			return true;
 	return false;
 }
@@ -83,8 +81,7 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 {
 	if (ret >= 0 || ret < -4095)
 		return 0;
-	if ((__s32)nr == syscall_config.sigreturns[abi & 1][0] ||
-	    (__s32)nr == syscall_config.sigreturns[abi & 1][1])
+	if (syscall_is_one_of(nr, syscall_config.sigreturns[abi & 1], 2))
 		return 0;
 	return -ret;
 }
@@ -99,8 +96,13 @@ static __always_inline void syscall_unmatched(const struct plumb_current *now, s
 		return;
 	nr = syscall_ending_nr(regs);
 	abi = syscall_abi(now);
-	if (!syscall_selected(nr, abi) || syscall_is_birth(nr, abi, ret) ||
-	    !syscall_arguments_match(regs))
+	if (!syscall_selected(nr, abi) || !syscall_arguments_match(regs))
+		return;
+	/* A new thread leaves the fork that its parent made: no call of its own ends. */
+	if (!ret && syscall_is_one_of(nr, syscall_config.forks[abi & 1], 4))
+		return;
+	/* The call that gave the thread its name was rejected under the old one. */
+	if (plumb_config.ncomms && syscall_is_one_of(nr, syscall_config.renames[abi & 1], 3))
 		return;
 	ledger_count(bpf_get_smp_processor_id(), unmatched);
 }

@@ -39,10 +39,14 @@ struct syscall_config {
 	__u32 only_errors;
 	__u32 pad;
 	__u64 min_ns;
-	/* Calls whose end is not an end of theirs: numbers in the tables, -1 where there is none.
+	/* Numbers in the two tables of calls with odd ends; PLUMB_NO_SYSCALL where there is none.
 	 */
 	__s32 forks[2][4];      /* clone, clone3, fork, vfork: they end in the child too */
-	__s32 sigreturns[2][2]; /* they restore a register that is no result */
+	__s32 sigreturns[2][2]; /* rt_sigreturn, sigreturn: they restore a register that is no
+				   result */
+	__s32 renames[2][3];    /* execve, execveat, prctl: they end under another name */
 };
+
+#define PLUMB_NO_SYSCALL (-2147483647 - 1)
 
 #endif

@@ -198,18 +198,27 @@ void plumb_syscall_function(uint32_t nr, char *text, size_t size)
 	snprintf(text, size, "%s%s", prefix, name);
 }
 
+static void find_numbers(int32_t *numbers, const char *const *names, int n, uint32_t abi)
+{
+	for (int i = 0; i < n; i++) {
+		numbers[i] = number_of(names[i], abi);
+		if (numbers[i] < 0)
+			numbers[i] = PLUMB_NO_SYSCALL;
+	}
+}
+
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool twin)
 {
 	static const char *const forks[] = {"clone", "clone3", "fork", "vfork"};
 	static const char *const sigreturns[] = {"rt_sigreturn", "sigreturn"};
+	static const char *const renames[] = {"execve", "execveat", "prctl"};
 
 	*config = twin ? (struct syscall_config){} : *selection;
 	for (uint32_t abi = 0; abi < 2; abi++) {
-		for (size_t i = 0; i < 4; i++)
-			config->forks[abi][i] = number_of(forks[i], abi);
-		for (size_t i = 0; i < 2; i++)
-			config->sigreturns[abi][i] = number_of(sigreturns[i], abi);
+		find_numbers(config->forks[abi], forks, 4, abi);
+		find_numbers(config->sigreturns[abi], sigreturns, 2, abi);
+		find_numbers(config->renames[abi], renames, 3, abi);
 	}
 }
 

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# --sort takes every figure of the table, shows it, and sorts by it, highest first.
+. "$(dirname "$0")/lib.sh"
+root_or_end "sorting"
+
+command=(sh -c 'exec >/dev/null 2>&1; ls /; ls /nonexistent; sleep 0.01; id; true')
+
+# The heading's figures, as --sort takes them: RATE/S is rate.
+figures() {
+	local word
+	for word in $(head -n 1 "$out"); do
+		word=${word,,} word=${word%/s}
+		[[ " $keys " == *" $word "* ]] || printf '%s ' "$word"
+	done
+}
+
+# Values of a column, by its heading, of a table whose other cells have no blanks.
+column() {
+	awk -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) { h = tolower($i); sub("/s$", "", h); if (h == name) at = i } next }
+		!NF { exit } at { sub("[?]$", "", $at); print $at }' "$out"
+}
+
+for tool in "${tools[@]}"; do
+	if ! has "$tool" --sort || ! has "$tool" COMMAND; then
+		continue
+	fi
+	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ' ')
+	by=()
+	[[ " $keys " != *" pid "* ]] || by=(-b pid)
+	run "$tool" -u ns "${by[@]}" -- "${command[@]}"
+	is "$tool has a table" "$status" 0
+	shown=$(figures)
+	# These can be had besides, if the tool keeps times.
+	more=
+	[[ $shown != *p50* ]] || more="total mean min"
+	for figure in $shown $more; do
+		run "$tool" -u ns "${by[@]}" --sort "$figure" -- "${command[@]}"
+		is "$tool --sort $figure is taken" "$status" 0
+		claim "$tool --sort $figure shows it" test "$(column "$figure" | wc -l)" -ge 2
+		is "$tool --sort $figure sorts by it" "$(column "$figure")" "$(column "$figure" | sort -s -g -r)"
+	done
+	run "$tool" --sort nonsense
+	for figure in $shown $more; do
+		[[ $figure == p[0-9]* ]] || like "$tool --sort nonsense: the message lists $figure" "$(<"$err")" "[ ,]$figure\b"
+	done
+done
+done_trying

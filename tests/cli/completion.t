@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Completion asks the tool, and finds what it says.
+. "$(dirname "$0")/lib.sh"
+PATH=$bin:$PATH
+start_idle
+
+# Completes LINE as bash would, "=" and ":" being words; what it offers, sorted.
+offers() {
+	local line=$1 spaced=${1//=/ = }
+	spaced=${spaced//:/ : }
+	COMP_LINE=$line COMP_POINT=${#line}
+	read -ra COMP_WORDS <<<"$spaced"
+	[[ $line != *[[:space:]=:] ]] || COMP_WORDS+=('')
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	COMPREPLY=()
+	line=${line%% -*}
+	_plumb "${line##* }" "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]-}"
+	((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]}" | sort | paste -s -d ' '
+}
+
+values() {
+	"$bin/$tool" "$@" help | tr -s '[:space:]' '[\n*]'
+}
+
+sorted() {
+	sort | paste -s -d ' '
+}
+
+# shellcheck source=../../tools/lib/completion.bash
+. "$cli_top/tools/lib/completion.bash"
+for tool in "${tools[@]}"; do
+	like "$tool is completed in the source tree" "$(complete -p "$tool" 2>/dev/null)" '-F _plumb'
+done
+
+for tool in "${tools[@]}"; do
+	# As it is installed.
+	cp "$cli_top/tools/lib/completion.bash" "$work/$tool"
+	# shellcheck disable=SC1090 # the same file
+	is "$tool is completed where it is installed" \
+		"$(complete -r; . "$work/$tool"; complete -p)" "complete -F _plumb $tool"
+
+	is "$tool --hel is completed" "$(offers "$tool --hel")" --help
+	is "$tool by its path is completed" "$(offers "$bin/$tool --hel")" --help
+	is "$tool after an assignment is completed" "$(offers "LANG=C $tool --hel")" --help
+	is "$tool: nothing is made up" "$(offers "$tool --nonsense")$(offers "$tool -Z")$(offers "$tool --nonsense=")" ""
+	if has "$tool" --pid; then
+		is "$tool --pid takes a pid" "$(offers "$tool --pid $idle")" "$idle"
+		is "$tool -p takes a pid" "$(offers "$tool -p $idle")" "$idle"
+		is "$tool --pid= takes a pid" "$(offers "$tool --pid=$idle")" "$idle"
+		is "$tool -p, attached, takes a pid" "$(offers "$tool -p$idle")" "-p$idle"
+		is "$tool -p takes another pid" "$(offers "$tool -p 1,$idle")" "1,$idle"
+		is "$tool -p, after others, takes a pid" "$(offers "$tool -d 3 -jp $idle")" "$idle"
+	fi
+	if has "$tool" --tid; then
+		is "$tool -t takes a tid" "$(offers "$tool -t $idle")" "$idle"
+	fi
+	if has "$tool" --by; then
+		is "$tool -b takes a key" "$(offers "$tool -b ")" "$(values -b | sorted)"
+		first=$(values -b | head -n 1)
+		is "$tool -b takes another key" "$(offers "$tool -b $first,")" \
+			"$(values -b | grep -vx "$first" | sed "s/^/$first,/" | sorted)"
+		is "$tool --by= takes keys" "$(offers "$tool --by=$first,")" "$(offers "$tool -b $first,")"
+	fi
+	if has "$tool" --syscall; then
+		is "$tool -s takes a call" "$(offers "$tool -s send")" "$(values -s | grep ^send | sorted)"
+		is "$tool -s takes another call" "$(offers "$tool -s read,nanosl")" "read,nanosleep"
+		# bash replaces what follows the colon only.
+		is "$tool -s takes a call of 32 bits" "$(offers "$tool -s ia32:send")" \
+			"$(values -s | sed -n 's/^ia32:send/send/p' | sorted)"
+	fi
+	if has "$tool" --unit; then
+		is "$tool -u takes a unit" "$(offers "$tool -u ")" "auto ms ns s us"
+		is "$tool --unit= takes a unit" "$(offers "$tool --unit=m")" "ms"
+	fi
+	if has "$tool" --cgroup; then
+		mkdir -p "$work/one/two"
+		is "$tool -g takes a directory" "$(offers "$tool -g $work/o")" "$work/one/"
+		is "$tool -g takes another directory" "$(offers "$tool -g /,$work/one/t")" "/,$work/one/two/"
+	fi
+	if has "$tool" --comm; then
+		like "$tool -c takes a name" "$(offers "$tool -c slee")" '\bsleep\b'
+	fi
+	if has "$tool" --duration; then
+		is "$tool -d takes what cannot be guessed" "$(offers "$tool -d ")" ""
+	fi
+	if has "$tool" COMMAND; then
+		is "$tool -- takes a command" "$(offers "$tool -- setpri")" setpriv
+		is "$tool -- COMMAND takes a file" "$(offers "$tool -- ls $work/on")" "$work/one"
+		is "$tool -- COMMAND has options of its own" "$(offers "$tool -- ls --hel")" ""
+	fi
+done
+is "what is not there is not asked" "$(offers "nonexistent-tool --he")" ""
+done_trying

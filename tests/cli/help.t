@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Who asks for help gets it, on stdout, and nothing else.
+. "$(dirname "$0")/lib.sh"
+
+version=$(sed -nE 's/^VERSION *:= *//p' "$cli_top/Makefile")
+
+answers() {
+	run "$tool" "$@"
+	is "$tool ${*: -1} exits 0" "$status" 0
+	claim "$tool ${*: -1} answers on stdout" test -s "$out"
+	is "$tool ${*: -1} says nothing on stderr" "$(<"$err")" ""
+}
+
+for tool in "${tools[@]}"; do
+	for option in --help -h; do
+		answers "$option"
+		like "$tool $option begins with the usage" "$(head -n 1 "$out")" "^Usage: $tool "
+	done
+	is "$tool -h is --help" "$(cat "$out")" "$("$bin/$tool" --help)"
+	is "$tool --help is no wider than a terminal" "$("$bin/$tool" --help | awk 'length > 80')" ""
+	for option in --version -V; do
+		answers "$option"
+		is "$tool $option names the tool and its version" "$(<"$out")" "$tool (plumb) $version"
+	done
+	answers --about
+	like "$tool --about begins with the tool" "$(head -n 1 "$out")" "^$tool "
+	claim "$tool --about tells more than the question" test "$(grep -c . "$out")" -ge 4
+	answers -p 1 --help
+	# By whatever path it is called, it has one name.
+	ln -s "$bin/$tool" "$work/$tool"
+	"$work/$tool" --help >"$out" 2>"$err"
+	like "$tool called through a link has its name" "$(head -n 1 "$out")" "^Usage: $tool "
+done
+done_trying

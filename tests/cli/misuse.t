@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Wrong usage is status 2 and one line that names the option and the value.
+. "$(dirname "$0")/lib.sh"
+
+start_idle
+
+# What is taken by mistake must not trace all of the machine.
+harmless() {
+	safe=()
+	! has "$tool" --duration || safe+=(-d 0.1)
+	! has "$tool" --pid || safe+=(-p "$idle")
+}
+
+# OPTION VALUE, or OPTION=VALUE; then the message's word, if it is not the value
+bad() {
+	local option=${1%%=*} value=${2-${1#*=}} arguments=("$1")
+	has "$tool" "$option" || return
+	[[ $1 == *=* ]] || arguments+=("$value")
+	run "$tool" "${safe[@]}" "${arguments[@]}"
+	refused "$tool ${arguments[*]:0:40} is wrong usage" 2 "$tool" "$(long_of "$tool" "$option")" "${3-$value}"
+}
+
+# Words that are no options: WORD-IN-THE-MESSAGE VALUE ARG...
+bad_argument() {
+	has "$tool" "$1" || return
+	run "$tool" "${safe[@]}" "${@:3}"
+	refused "$tool ${*:3} is wrong usage" 2 "$tool" "$1" "$2"
+}
+
+# More than one option is at fault: OPTION... : ARG...
+bad_together() {
+	local words=()
+	while [[ $1 != : ]]; do
+		has "$tool" "$1" || return
+		words+=("$1")
+		shift
+	done
+	shift
+	run "$tool" "${safe[@]}" "$@"
+	refused "$tool $* is wrong usage" 2 "$tool" "${words[@]}"
+}
+
+bad_ids() {
+	local option
+	for option in -p -t; do
+		for value in abc 0 -1 +1 1.5 99999999999 18446744073709551617 1,,2 ',' '' ' 1' '1 ' 0x10 1x; do
+			bad "$option" "$value"
+		done
+	done
+	bad -p "$(seq -s , 1 65)" 64
+	bad -c abcdefghijklmnop
+	bad -c abc,
+	bad -c ''
+	bad -g ''
+	bad -g /,,/
+}
+
+bad_numbers() {
+	local value
+	for value in 0 -1 1e5 x '' 1s 0.0000000001 99999999999 18446744073709551616 inf; do
+		bad -d "$value"
+	done
+	for value in 0 101 -1 99.9999999 100.000001 50,,99 x '' 50%; do
+		bad -q "$value"
+	done
+	bad -q "$(seq -s , 1 17)" 16
+	for value in -1 x '' 1.5 18446744073709551616; do
+		bad -m "$value"
+	done
+	for value in 0 -1 x ''; do
+		bad -n "$value"
+	done
+	for value in 0 11 -1 6.5 x ''; do
+		bad --precision "$value"
+	done
+	for value in 0 -1 x '' 1e3 99999999999; do
+		bad --max-keys "$value"
+	done
+	for value in -1 101 100.000001 x 1% 0.0000001; do
+		bad "--strict=$value"
+	done
+	bad --strict=
+}
+
+bad_names() {
+	for value in nonsense PID pid,,comm ''; do
+		bad -b "$value"
+	done
+	bad -b pid,nonsense nonsense
+	for value in minutes MS '' 1; do
+		bad -u "$value"
+	done
+	bad --mechanism nonsense
+	bad --mechanism ''
+	bad --sort nonsense
+	bad --sort ''
+	for value in nonsense READ read,,write '' syscall_512 syscall_-1; do
+		bad -s "$value"
+	done
+	bad -s read,nonsense nonsense
+	bad_argument --syscall 'sendto?' -s sendot
+}
+
+bad_filters() {
+	for value in x -1 '' 4294967296; do
+		bad --fd "$value"
+	done
+	for value in 5 5m 1.5ns 5MS ms -1ms '' 18446744074s; do
+		bad --min "$value"
+	done
+	for value in x 64k 1KB 1.5K -1 '' 17179869184G; do
+		bad --min-size "$value"
+		bad --max-size "$value"
+	done
+	bad_together --min-size --max-size : --min-size 3 --max-size 2
+}
+
+bad_arguments() {
+	for value in 0 x 1e5 99999999999 '' 0.0000000001 1s; do
+		bad_argument INTERVAL "$value" "$value"
+	done
+	for value in 0 x 1.5 99999999999 18446744073709551617 ''; do
+		bad_argument COUNT "$value" 1 "$value"
+	done
+	if has "$tool" COUNT; then
+		run "$tool" "${safe[@]}" 1 1 three
+		refused "$tool 1 1 three is wrong usage" 2 "$tool" three
+	fi
+	has "$tool" COMMAND || return
+	run "$tool" --
+	refused "$tool -- without a command is wrong usage" 2 "$tool" --
+	for option in -p -t -g; do
+		has "$tool" "$option" || continue
+		run "$tool" "$option" 1 -- true
+		refused "$tool $option with a command is wrong usage" 2 "$tool" "$option" --
+	done
+}
+
+# What no table of options knows.  getopt's own words are taken, but no more than two lines.
+unknown() {
+	local name=$1
+	shift
+	run "$tool" "${safe[@]}" "$@"
+	is "$tool $* exits 2" "$status" 2
+	is "$tool $* says nothing on stdout" "$(<"$out")" ""
+	like "$tool $* names tool and option" "$(head -n 1 "$err")" "^$tool: .*$name"
+	claim "$tool $* says so shortly" test "$(wc -l <"$err")" -le 2
+	is "$tool $*: it refers to nothing that is not there" "$(grep -o -e --usage "$err")" ""
+}
+
+for tool in "${tools[@]}"; do
+	harmless
+	bad_ids
+	bad_numbers
+	bad_names
+	bad_filters
+	bad_arguments
+	unknown nonsense --nonsense
+	unknown nonsense --nonsense=3
+	unknown Z -Z
+	unknown Z -vZv
+	unknown version --version=3
+	unknown 1 -1
+	has "$tool" --pid && unknown "'?p" -p && unknown --pid --pid
+	has "$tool" --pid && has "$tool" --precision && unknown "--p" --p 1
+done
+done_trying

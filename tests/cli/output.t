@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Output that cannot be written is status 1 and one line; a reader that goes away is a good end.
+. "$(dirname "$0")/lib.sh"
+
+start_idle
+
+fifo=$work/fifo
+mkfifo "$fifo"
+# From 7 on is read as long as it is open; 8 writes.
+exec 7<>"$fifo"
+exec 8>"$fifo"
+
+# The first line, "tracing …", is as it should be.
+complaint() {
+	grep -v "^$tool: tracing …" "$err"
+}
+
+unwritable() {
+	status=0
+	timeout 20 "$bin/$tool" "$@" </dev/null >/dev/full 2>"$err" || status=$?
+	is "$tool $* on a full disk exits 1" "$status" 1
+	like "$tool $* on a full disk says so" "$(complaint)" "^$tool: [^"$'\n'"]*No space left on device$"
+	status=0
+	timeout 20 "$bin/$tool" "$@" </dev/null >&- 2>"$err" || status=$?
+	is "$tool $* without stdout exits 1" "$status" 1
+	like "$tool $* without stdout says so" "$(complaint)" "^$tool: [^"$'\n'"]*output[^"$'\n'"]*$"
+}
+
+# The reader has gone before anything was written.
+unread() {
+	local start=$SECONDS
+	status=0
+	exec 7<&-
+	timeout 20 "$bin/$tool" "$@" </dev/null >&8 2>"$err" || status=$?
+	exec 7<>"$fifo"
+	is "$tool $* without a reader ends well" "$status" 0
+	is "$tool $* without a reader ends quietly" "$(complaint)" ""
+	claim "$tool $* without a reader ends at once" test $((SECONDS - start)) -lt 5
+}
+
+# The reader goes when there is more to write than stdio holds: not the flush fails, but a write before.
+# The tool stands still meanwhile.
+unread_late() {
+	local keys by=() pid i
+	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ,)
+	by=(-b "${keys%,}")
+	"$bin/$tool" "$1" "${by[@]}" -- "${busy[@]}" >"$out" 2>"$err"
+	claim "$tool $1: a report of more than 8 kB" test "$(wc -c <"$out")" -gt 8192
+	rm -f "$work/go" "$work/done"
+	"$bin/$tool" "$1" "${by[@]}" -- sh -c "until [ -e '$work/go' ]; do sleep 0.01; done; $busy_script; : >'$work/done'" \
+		</dev/null >&8 2>"$err" 7<&- &
+	pid=$!
+	cli_started+=("$pid")
+	for ((i = 0; i < 500; i++)); do grep -q tracing "$err" && break; sleep 0.01; done
+	kill -STOP "$pid"
+	: >"$work/go"
+	for ((i = 0; i < 500; i++)); do [[ ! -e $work/done ]] || break; sleep 0.01; done
+	exec 7<&-
+	kill -CONT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	exec 7<>"$fifo"
+	is "$tool $1 whose reader goes in midst of a report ends well" "$status" 0
+	is "$tool $1 whose reader goes in midst of a report ends quietly" "$(complaint)" ""
+}
+
+busy_script='for i in 1 2 3; do ls -l /; id; uname -a; ls /nonexistent; done >/dev/null 2>&1'
+busy=(sh -c "$busy_script")
+
+for tool in "${tools[@]}"; do
+	for option in --help --version --about; do
+		unwritable "$option"
+	done
+	has "$tool" --by && unwritable -b help
+	has "$tool" --syscall && unwritable -s help
+	((EUID == 0)) || { skip "$tool: reports" "tracing takes root"; continue; }
+	has "$tool" --pid || continue
+	unwritable -d 0.1 -p "$idle"
+	unwritable -d 0.1 -j -p "$idle"
+	unwritable 0.1 -p "$idle"
+	if ! has "$tool" COMMAND || ! has "$tool" --by; then
+		continue
+	fi
+	for format in -j -H; do
+		unread_late "$format"
+	done
+	unread -d 15 -p "$idle"
+	unread -d 15 -j -p "$idle"
+	unread 0.1 -p "$idle"
+done
+done_trying

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What is well said but wrong on this system is status 1 and one line, before anything is traced.
+. "$(dirname "$0")/lib.sh"
+root_or_end "wrong against the system"
+
+true &
+gone=$!
+wait "$gone"
+start_idle
+coproc threads { exec perl -Mthreads -e '$| = 1; threads->create(sub { sleep 300 }); print "ready\n"; sleep 300'; }
+# shellcheck disable=SC2154 # coproc sets it
+cli_started+=("$threads_PID")
+read -r -t 10 _ <&"${threads[0]}" || :
+tid=
+for task in /proc/"$threads_PID"/task/*; do
+	[[ ${task##*/} == "$threads_PID" ]] || tid=${task##*/}
+done
+: >"$work/file"
+chmod 644 "$work/file"
+mkdir "$work/directory"
+
+# WORD... : ARG...
+wrong() {
+	local words=()
+	while [[ $1 != : ]]; do
+		words+=("$1")
+		shift
+	done
+	shift
+	run "$tool" "$@"
+	refused "$tool $* cannot run" 1 "$tool" "${words[@]}"
+}
+
+wrong_ids() {
+	has "$tool" --pid && {
+		wrong --pid "no process $gone" : -d 0.1 -p "$gone"
+		wrong --pid "no process $gone" : -d 0.1 -p "$idle,$gone"
+		wrong --pid "no process 2147483647" : -d 0.1 -p 2147483647
+		wrong --pid "$tid" "$threads_PID" -t : -d 0.1 -p "$tid"
+	}
+	has "$tool" --tid && wrong --tid "no thread $gone" : -d 0.1 -t "$gone"
+}
+
+wrong_cgroups() {
+	has "$tool" --cgroup || return
+	wrong cgroup /nonexistent/group : -d 0.1 -g /nonexistent/group
+	wrong cgroup "$work/directory" : -d 0.1 -g "$work/directory"
+	wrong cgroup "$work/file" : -d 0.1 -g "$work/file"
+	wrong cgroup "$work/directory" : -d 0.1 -g "/,$work/directory"
+}
+
+wrong_commands() {
+	has "$tool" COMMAND || return
+	wrong "$work/missing" : -- "$work/missing"
+	wrong nonexistent-command : -- nonexistent-command
+	wrong "$work/directory" : -- "$work/directory"
+	wrong "$work/file" : -- "$work/file"
+	wrong "$work/file/below" : -- "$work/file/below"
+}
+
+# What cannot be attached is found out when the command is there already, stopped.
+abandoned_commands() {
+	local mechanism left
+	has "$tool" --mechanism && has "$tool" COMMAND || return
+	for mechanism in $("$bin/$tool" --mechanism '' 2>&1 | sed -n 's/.*there is://p'); do
+		# In our own process group: the kernel hangs up what is stopped in one that nobody is left to look after.
+		timeout --foreground 20 "$bin/$tool" --mechanism "$mechanism" -- true </dev/null >"$out" 2>"$err"
+		mapfile -t left < <(pgrep -f "^$bin/$tool --mechanism $mechanism -- true")
+		is "$tool --mechanism=$mechanism leaves no command behind, whether it can be used or not" "${left[*]}" ""
+		[[ -z ${left[*]} ]] || kill -9 "${left[@]}"
+	done
+}
+
+too_large() {
+	has "$tool" --max-keys && has "$tool" --percentiles || return
+	[[ $(head -n 1 <"$work/table") == *P50* ]] || return
+	wrong --max-keys --precision : -d 0.1 --max-keys 1048576 -p "$idle"
+	wrong --max-keys --precision : -d 0.1 --max-keys 50000 --precision 10 -p "$idle"
+}
+
+other_namespace() {
+	has "$tool" --pid || return
+	unshare --pid --fork true 2>/dev/null || { skip "$tool in another pid namespace" "none can be made"; return; }
+	status=0
+	timeout 20 unshare --pid --fork --mount-proc "$bin/$tool" -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
+	refused "$tool -p in another pid namespace cannot run" 1 "$tool" "pid namespace"
+}
+
+for tool in "${tools[@]}"; do
+	run "$tool" -d 0.05 -p "$idle"
+	cp "$out" "$work/table"
+	wrong_ids
+	wrong_cgroups
+	wrong_commands
+	abandoned_commands
+	too_large
+	other_namespace
+done
+done_trying

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* format: times, error numbers and foreign names as text. */
+#include "unit.h"
+#include <plumb/fields.h>
+#include <plumb/key.h>
+#include <plumb/log.h>
+#include <plumb/report.h>
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+	enum plumb_unit unit;
+} units[] = {
+	{"ns", 1, PLUMB_NS},
+	{"us", 1000, PLUMB_US},
+	{"ms", 1000000, PLUMB_MS},
+	{"s", 1000000000, PLUMB_S},
+};
+
+static const char *format(uint64_t ns, enum plumb_unit unit)
+{
+	static char text[64];
+
+	assert_ptr_equal(plumb_format_time(ns, unit, text, sizeof(text)), text);
+	return text;
+}
+
+/* What TEXT says, in billionths of UNIT's ns: without rounding, and leaving *end behind the digits.
+ */
+static unsigned __int128 read_back(const char *text, const char **end, uint64_t unit_ns)
+{
+	unsigned __int128 digits = 0, scale = 1;
+	bool point = false;
+
+	for (; *text == '.' || (*text >= '0' && *text <= '9'); text++) {
+		if (*text == '.') {
+			check(!point, "%s", text);
+			point = true;
+			continue;
+		}
+		digits = 10 * digits + (*text - '0');
+		scale *= point ? 10 : 1;
+	}
+	*end = text;
+	return digits * 1000000000 / scale * unit_ns;
+}
+
+/* Digits from the first that is not 0 to the last one. */
+static int significant(const char *text)
+{
+	int n = 0, trailing = 0;
+
+	for (; *text == '.' || (*text >= '0' && *text <= '9'); text++) {
+		if (*text == '.' || (!n && *text == '0'))
+			continue;
+		n++;
+		trailing = *text == '0' ? trailing + 1 : 0;
+	}
+	return n - trailing;
+}
+
+static void check_auto(uint64_t ns)
+{
+	const char *text = format(ns, PLUMB_AUTO), *unit;
+	unsigned __int128 said, one = (unsigned __int128)ns * 1000000000;
+	size_t u;
+
+	read_back(text, &unit, 1);
+	for (u = 0; u < LENGTH(units) && strcmp(unit, units[u].name); u++)
+		;
+	check(u < LENGTH(units), "%lu: '%s' has no unit", ns, text);
+	said = read_back(text, &unit, units[u].ns);
+	check(said >= one, "%lu: '%s' is low", ns, text);
+	check(said - one <= one / 100, "%lu: '%s' is too high", ns, text);
+	check(ns >= 1000 || said == one, "%lu: '%s' is not exact", ns, text);
+	check(significant(text) <= 3, "%lu: '%s' has more digits than are true", ns, text);
+	check(!u || ns >= units[u].ns || ns > units[u].ns - units[u].ns / 100,
+	      "%lu: '%s' has too large a unit", ns, text);
+	check(u == 3 || said < (unsigned __int128)units[u + 1].ns * 1000000000,
+	      "%lu: '%s' has too small a unit", ns, text);
+}
+
+static void times_are_never_low(void **state)
+{
+	static const uint64_t steps[] = {0, 1, 2, 9, 10, 99, 100, 999};
+	uint64_t seed = 20240229;
+
+	(void)state;
+	for (uint64_t ns = 0; ns < 200000; ns++)
+		check_auto(ns);
+	for (uint64_t power = 1000; power < 1ULL << 63 && power <= 1000000000000000000; power *= 10)
+		for (uint64_t m = 1; m <= 9; m++)
+			for (size_t i = 0; i < LENGTH(steps); i++) {
+				check_auto(m * power - steps[i]);
+				check_auto(m * power + steps[i]);
+			}
+	for (int i = 0; i < 200000; i++)
+		check_auto(next_random(&seed) >> (1 + i % 63));
+	check_auto((1ULL << 63) - 1);
+	check_auto(1ULL << 63);
+	check_auto((1ULL << 63) + 1);
+}
+
+static void units_change_where_four_digits_would_begin(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} known[] = {
+		{0, "0ns"},
+		{1, "1ns"},
+		{999, "999ns"},
+		{1000, "1.00us"},
+		{1001, "1.01us"},
+		{1010, "1.01us"},
+		{9990, "9.99us"},
+		{9991, "10.0us"},
+		{99900, "99.9us"},
+		{99901, "100us"},
+		{999000, "999us"},
+		{999001, "1.00ms"},
+		{999999, "1.00ms"},
+		{1000000, "1.00ms"},
+		{1234567, "1.24ms"},
+		{999000000, "999ms"},
+		{999000001, "1.00s"},
+		{1000000000, "1.00s"},
+		{59999999999, "60.0s"},
+		{999000000000, "999s"},
+		{999000000001, "1000s"},
+		{1ULL << 42, "4400s"},
+		{1ULL << 63, "9230000000s"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++)
+		check(!strcmp(format(known[i].ns, PLUMB_AUTO), known[i].text), "%lu is %s, not %s",
+		      known[i].ns, format(known[i].ns, PLUMB_AUTO), known[i].text);
+}
+
+/* In a unit that was asked for there are three decimals, and none of ns. */
+static void times_in_a_given_unit_are_never_low(void **state)
+{
+	uint64_t seed = 1, ns;
+	const char *end;
+
+	(void)state;
+	for (size_t u = 0; u < LENGTH(units); u++) {
+		uint64_t step = u ? units[u].ns / 1000 : 1;
+
+		for (int i = 0; i < 100000; i++) {
+			ns = i < 2000 ? (uint64_t)i : next_random(&seed) >> (1 + i % 63);
+			unsigned __int128 one = (unsigned __int128)ns * 1000000000;
+			unsigned __int128 said =
+				read_back(format(ns, units[u].unit), &end, units[u].ns);
+
+			check(!*end, "'%s' has more than digits", format(ns, units[u].unit));
+			check(said >= one, "%lu in %s: '%s' is low", ns, units[u].name,
+			      format(ns, units[u].unit));
+			check(said - one < (unsigned __int128)step * 1000000000,
+			      "%lu in %s: '%s' is too high", ns, units[u].name,
+			      format(ns, units[u].unit));
+		}
+	}
+}
+
+static void times_in_a_given_unit_have_its_decimals(void **state)
+{
+	(void)state;
+	assert_string_equal(format(0, PLUMB_NS), "0");
+	assert_string_equal(format(1234567, PLUMB_NS), "1234567");
+	assert_string_equal(format(0, PLUMB_S), "0.000");
+	assert_string_equal(format(1234567, PLUMB_US), "1234.567");
+	assert_string_equal(format(1234000, PLUMB_MS), "1.234");
+	assert_string_equal(format(2500000000, PLUMB_S), "2.500");
+	assert_string_equal(format(1, PLUMB_S), "0.001"); /* not 0: something was there */
+	assert_string_equal(format(1234400, PLUMB_MS), "1.235");
+}
+
+/* --- errors --- */
+
+static void errors_have_their_names(void **state)
+{
+	static const struct {
+		int error;
+		const char *name;
+	} known[] = {
+		{1, "EPERM"},
+		{-1, "EPERM"},
+		{2, "ENOENT"},
+		{4, "EINTR"},
+		{11, "EAGAIN"}, /* EWOULDBLOCK too */
+		{-32, "EPIPE"},
+		{35, "EDEADLK"},
+		{95, "EOPNOTSUPP"},
+		{110, "ETIMEDOUT"},
+		{133, "EHWPOISON"},
+		/* The kernel's own: what a tracer sees of a call that a signal interrupts. */
+		{512, "ERESTARTSYS"},
+		{513, "ERESTARTNOINTR"},
+		{514, "ERESTARTNOHAND"},
+		{515, "ENOIOCTLCMD"},
+		{516, "ERESTART_RESTARTBLOCK"},
+		{-516, "ERESTART_RESTARTBLOCK"},
+		{517, "EPROBE_DEFER"},
+		{524, "ENOTSUPP"},
+		{-524, "ENOTSUPP"},
+		/* no names */
+		{0, "errno 0"},
+		{41, "errno 41"},
+		{58, "errno 58"},
+		{4000, "errno 4000"},
+		{-4095, "errno 4095"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++)
+		check(!strcmp(plumb_errno_name(known[i].error), known[i].name), "%d is %s, not %s",
+		      known[i].error, plumb_errno_name(known[i].error), known[i].name);
+}
+
+static void every_error_has_some_name(void **state)
+{
+	(void)state;
+	for (int e = 0; e <= 4095; e++) {
+		const char *name = plumb_errno_name(e);
+
+		check(name && *name && strlen(name) < 24, "%d", e);
+		check(*name == 'E' || !strncmp(name, "errno ", 6), "%d is %s", e, name);
+	}
+}
+
+/* --- names that others chose --- */
+
+static const char *printable(const char *name)
+{
+	static char text[PLUMB_COMM_LEN];
+
+	memset(text, 'x', sizeof(text));
+	plumb_copy_printable(text, name, sizeof(text));
+	return text;
+}
+
+static void names_are_copied_without_control_characters(void **state)
+{
+	char all[2], seen[2];
+
+	(void)state;
+	assert_string_equal(printable("sshd"), "sshd");
+	assert_string_equal(printable(""), "");
+	assert_string_equal(printable("kworker/0:1-eve"), "kworker/0:1-eve");
+	assert_string_equal(printable("a b~!\"\\"), "a b~!\"\\");
+	assert_string_equal(printable("\033[31mred"), "?[31mred");
+	assert_string_equal(printable("two\nlines\r\t"), "two?lines??");
+	assert_string_equal(printable("\177\001\037"), "???");
+	assert_string_equal(printable("h\303\251"), "h\303\251"); /* UTF-8 stays */
+	for (int c = 1; c < 256; c++) {
+		all[0] = c;
+		all[1] = 0;
+		plumb_copy_printable(seen, all, sizeof(seen));
+		check(seen[0] == (c < 0x20 || c == 0x7f ? '?' : (char)c), "%d", c);
+		assert_int_equal(seen[1], 0);
+	}
+}
+
+static void names_are_cut_to_their_room(void **state)
+{
+	char text[4] = "zzz";
+
+	(void)state;
+	plumb_copy_printable(text, "abcdef", sizeof(text));
+	assert_string_equal(text, "abc");
+	plumb_copy_printable(text, "abcdef", 1);
+	assert_string_equal(text, "");
+	/* A comm that fills its field has its NUL all the same. */
+	assert_string_equal(printable("123456789012345"), "123456789012345");
+	assert_string_equal(printable("1234567890123456789"), "123456789012345");
+}
+
+static void fields_of_a_key_are_one_line(void **state)
+{
+	static const struct {
+		const char *field, *text;
+	} known[] = {{"pid", "4711"}, {"tid", "4712"}, {"comm", "a?b"}, {"cpu", "3"}};
+	struct plumb_who who = {.pid = 4711, .tid = 4712, .cpu = 3, .comm = "a\nb"};
+	char text[64];
+
+	(void)state;
+	for (size_t k = 0; k < LENGTH(known); k++)
+		for (size_t i = 0; i < plumb_n_common_fields; i++) {
+			if (strcmp(plumb_common_fields[i].name, known[k].field))
+				continue;
+			plumb_common_fields[i].format(&who, text, sizeof(text));
+			assert_string_equal(text, known[k].text);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_are_never_low),
+		cmocka_unit_test(units_change_where_four_digits_would_begin),
+		cmocka_unit_test(times_in_a_given_unit_are_never_low),
+		cmocka_unit_test(times_in_a_given_unit_have_its_decimals),
+		cmocka_unit_test(errors_have_their_names),
+		cmocka_unit_test(every_error_has_some_name),
+		cmocka_unit_test(names_are_copied_without_control_characters),
+		cmocka_unit_test(names_are_cut_to_their_room),
+		cmocka_unit_test(fields_of_a_key_are_one_line),
+	};
+
+	return run_all(tests);
+}

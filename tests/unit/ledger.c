@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* ledger: what its counters amount to, and when --strict is broken. */
+#include "unit.h"
+#include <plumb/hist.h>
+#include <plumb/report.h>
+
+#define WHOLE (100 * PLUMB_PERCENT)
+
+static void sums_are_exact(void **state)
+{
+	struct plumb_bucket fast = {.index = 100, .count = 1000},
+			    slow[] = {{.index = 200, .count = 3},
+				      {.index = plumb_hist_buckets(6) - 1, .count = 6}};
+	struct plumb_row rows[] = {
+		{.slot = 0, .count = 1000, .dist = {.buckets = &fast, .n = 1, .precision = 6}},
+		{.slot = 1,
+		 .count = 9,
+		 .errors = 4,
+		 .dist = {.buckets = slow, .n = 2, .precision = 6}},
+	};
+	struct plumb_snapshot total = {
+		.rows = rows,
+		.n = 2,
+		.missed = 2,
+		.missed_known = true,
+		.ledger = {.began = 1100,
+			   .overwritten = 5,
+			   .no_state = 11,
+			   .left_out = 40,
+			   .unmatched = 7,
+			   .pooled = 1000,
+			   .abandoned = 16,
+			   .untracked = 13},
+	};
+	struct plumb_verdict v = plumb_ledger_judge(&total);
+
+	(void)state;
+	assert_int_equal(v.recorded, 1009);
+	assert_int_equal(v.saturated, 6);
+	/* What is pooled or saturated is recorded; what ended only is older than the trace. */
+	assert_int_equal(v.lost, 11 + 13 + 2);
+	/* began = recorded + left_out + in flight + abandoned + overwritten */
+	assert_int_equal(v.in_flight, 1100 - 1009 - 40 - 16 - 5);
+}
+
+static void nothing_in_flight_is_0(void **state)
+{
+	struct plumb_row row = {.slot = 1, .count = 23};
+	struct plumb_snapshot total = {.rows = &row, .n = 1, .ledger = {.began = 23}};
+
+	(void)state;
+	assert_int_equal(plumb_ledger_judge(&total).in_flight, 0);
+	/* Counters that are read while calls run may be one apart. */
+	total.ledger.began = 22;
+	assert_int_equal(plumb_ledger_judge(&total).in_flight, 0);
+	/* Counted at entry, nothing begins. */
+	total.ledger.began = 0;
+	assert_int_equal(plumb_ledger_judge(&total).in_flight, 0);
+	total = (struct plumb_snapshot){};
+	assert_int_equal(plumb_ledger_judge(&total).recorded, 0);
+	assert_int_equal(plumb_ledger_judge(&total).lost, 0);
+}
+
+static bool broken(uint64_t recorded, uint64_t lost, uint64_t percent)
+{
+	struct plumb_verdict v = {.recorded = recorded, .lost = lost};
+
+	return plumb_ledger_is_broken(&v, percent);
+}
+
+static void strict_0_allows_none(void **state)
+{
+	(void)state;
+	assert_false(broken(0, 0, 0));
+	assert_false(broken(1000000, 0, 0));
+	assert_true(broken(0, 1, 0));
+	assert_true(broken(1ULL << 62, 1, 0));
+}
+
+static void strict_allows_its_percentage_and_not_one_more(void **state)
+{
+	(void)state;
+	assert_false(broken(99, 1, PLUMB_PERCENT));
+	assert_true(broken(98, 1, PLUMB_PERCENT));
+	assert_true(broken(99, 2, PLUMB_PERCENT));
+	assert_false(broken(1, 1, 50 * PLUMB_PERCENT));
+	assert_true(broken(1, 2, 50 * PLUMB_PERCENT));
+	assert_false(broken(999, 1, 100000 /* 0.1 % */));
+	assert_true(broken(998, 1, 100000));
+	assert_false(broken(WHOLE - 1, 1, 1 /* 0.000001 % */));
+	assert_true(broken(WHOLE - 2, 1, 1));
+	assert_true(broken(0, 1, WHOLE - 1));
+}
+
+static void strict_100_allows_all(void **state)
+{
+	(void)state;
+	assert_false(broken(0, 0, WHOLE));
+	assert_false(broken(0, 1000, WHOLE));
+	assert_false(broken(0, 1ULL << 63, WHOLE));
+}
+
+static void strict_is_exact_for_huge_counts(void **state)
+{
+	(void)state;
+	assert_false(broken((1ULL << 62), 1ULL << 62, 50 * PLUMB_PERCENT));
+	assert_true(broken((1ULL << 62) - 1, 1ULL << 62, 50 * PLUMB_PERCENT));
+	assert_true(broken((1ULL << 62), (1ULL << 62) + 1, 50 * PLUMB_PERCENT));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_are_exact),
+		cmocka_unit_test(nothing_in_flight_is_0),
+		cmocka_unit_test(strict_0_allows_none),
+		cmocka_unit_test(strict_allows_its_percentage_and_not_one_more),
+		cmocka_unit_test(strict_100_allows_all),
+		cmocka_unit_test(strict_is_exact_for_huge_counts),
+	};
+
+	return run_all(tests);
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* parse: what is taken, what is refused, and that a refusal writes nothing. */
+#include "unit.h"
+#include <errno.h>
+#include <plumb/parse.h>
+
+#define UNTOUCHED 0xdeadbeefcafef00dULL
+#define ANY       INT32_MIN /* refused: which of the two errors is a matter of taste */
+
+typedef int (*parser)(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+
+/* What one parser makes of TEXT: VALUE, or ERROR. */
+struct sample {
+	const char *text;
+	int error;
+	uint64_t value;
+};
+
+static int to_fixed_6(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	return plumb_parse_fixed(text, 6, min, max, value);
+}
+
+static void try(parser parse, uint64_t min, uint64_t max, const struct sample *s)
+{
+	uint64_t value = UNTOUCHED;
+	int err = parse(s->text, min, max, &value);
+
+	if (!s->error) {
+		check(!err, "'%s' is refused: %d", s->text, err);
+		check(value == s->value, "'%s' is read as %lu, not %lu", s->text, value, s->value);
+		return;
+	}
+	check(err == -EINVAL || err == -ERANGE, "'%s' is not refused: %d", s->text, err);
+	check(s->error == ANY || err == s->error, "'%s' is refused with %d, not %d", s->text, err,
+	      s->error);
+	check(value == UNTOUCHED, "'%s' is refused, but wrote %lu", s->text, value);
+}
+
+static void try_all(parser parse, uint64_t min, uint64_t max, const struct sample *samples,
+		    size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		try(parse, min, max, &samples[i]);
+}
+
+/* What no parser takes. */
+static const struct sample junk[] = {
+	{"", -EINVAL, 0},       {" ", -EINVAL, 0},     {"\t", -EINVAL, 0},   {"\n", -EINVAL, 0},
+	{"abc", -EINVAL, 0},    {"-", -EINVAL, 0},     {"+", -EINVAL, 0},    {"-1", -EINVAL, 0},
+	{"+1", -EINVAL, 0},     {"-0", -EINVAL, 0},    {"- 1", -EINVAL, 0},  {"--1", -EINVAL, 0},
+	{" 1", -EINVAL, 0},     {"1 ", -EINVAL, 0},    {"1\n", -EINVAL, 0},  {"1 2", -EINVAL, 0},
+	{"1x", -EINVAL, 0},     {"x1", -EINVAL, 0},    {"0x10", -EINVAL, 0}, {"0X10", -EINVAL, 0},
+	{"0b1", -EINVAL, 0},    {"1e5", -EINVAL, 0},   {"1E5", -EINVAL, 0},  {"1e", -EINVAL, 0},
+	{"1_000", -EINVAL, 0},  {"1,000", -EINVAL, 0}, {"1,5", -EINVAL, 0},  {",", -EINVAL, 0},
+	{".", -EINVAL, 0},      {"..", -EINVAL, 0},    {"1.", -EINVAL, 0},   {"1..2", -EINVAL, 0},
+	{"1.2.3", -EINVAL, 0},  {".1.", -EINVAL, 0},   {"inf", -EINVAL, 0},  {"nan", -EINVAL, 0},
+	{"\u0661", -EINVAL, 0}, /* a digit, but not one of ours */
+	{"\xff", -EINVAL, 0},   {"1\xff", -EINVAL, 0}, {"1%", -EINVAL, 0},   {"0-1", -EINVAL, 0},
+};
+
+static void junk_is_refused_by_all(void **state)
+{
+	static const parser parsers[] = {plumb_parse_u64, plumb_parse_seconds, to_fixed_6,
+					 plumb_parse_size, plumb_parse_duration};
+
+	(void)state;
+	for (size_t p = 0; p < LENGTH(parsers); p++)
+		try_all(parsers[p], 0, UINT64_MAX, junk, LENGTH(junk));
+}
+
+static void decimal_numbers(void **state)
+{
+	static const struct sample samples[] = {
+		{"0", 0, 0},
+		{"1", 0, 1},
+		{"1\0.5", 0, 1}, /* the text ends at the NUL */
+		{"007", 0, 7},
+		{"00000000000000000000000000000000000000012", 0, 12},
+		{"4294967296", 0, 1ULL << 32},
+		{"9223372036854775808", 0, 1ULL << 63},
+		{"18446744073709551615", 0, UINT64_MAX},
+		{"18446744073709551616", -ERANGE, 0}, /* 2^64 */
+		{"18446744073709551617", -ERANGE, 0},
+		{"18446744073709551625", -ERANGE, 0},
+		{"36893488147419103232", -ERANGE, 0}, /* 2^65: wraps to 0 */
+		{"99999999999999999999", -ERANGE, 0},
+		{"184467440737095516160", -ERANGE, 0}, /* wraps twice */
+		{"100000000000000000000000000000000000000000000", -ERANGE, 0},
+		{"99999999999999999999x", ANY, 0},
+		{"0.5", -EINVAL, 0},
+		{"1.0", -EINVAL, 0},
+		{".5", -EINVAL, 0},
+		{"64K", -EINVAL, 0},
+		{"10s", -EINVAL, 0},
+	};
+
+	(void)state;
+	try_all(plumb_parse_u64, 0, UINT64_MAX, samples, LENGTH(samples));
+}
+
+static void ends_of_a_range_belong_to_it(void **state)
+{
+	static const struct sample one_to_ten[] = {
+		{"0", -ERANGE, 0}, {"1", 0, 1},        {"2", 0, 2},
+		{"10", 0, 10},     {"11", -ERANGE, 0}, {"18446744073709551615", -ERANGE, 0},
+	};
+	static const struct sample only_seven[] = {
+		{"6", -ERANGE, 0}, {"7", 0, 7}, {"8", -ERANGE, 0}};
+	static const struct sample only_the_last[] = {{"18446744073709551614", -ERANGE, 0},
+						      {"18446744073709551615", 0, UINT64_MAX}};
+	static const struct sample seconds[] = {
+		{"0", -ERANGE, 0},    {"0.000000000", -ERANGE, 0},    {"0.000000001", 0, 1},
+		{"1", 0, 1000000000}, {"1.000000000", 0, 1000000000}, {"1.000000001", -ERANGE, 0}};
+	static const struct sample sizes[] = {{"1023", -ERANGE, 0},
+					      {"1K", 0, 1024},
+					      {"1024", 0, 1024},
+					      {"2K", 0, 2048},
+					      {"2049", -ERANGE, 0}};
+	static const struct sample durations[] = {{"999ns", -ERANGE, 0},
+						  {"1us", 0, 1000},
+						  {"1ms", 0, 1000000},
+						  {"1.000001ms", -ERANGE, 0}};
+	static const struct sample percents[] = {
+		{"0", -ERANGE, 0},          {"0.000001", 0, 1},
+		{"100", 0, 100000000},      {"100.000000", 0, 100000000},
+		{"100.000001", -ERANGE, 0}, {"101", -ERANGE, 0}};
+
+	(void)state;
+	try_all(plumb_parse_u64, 1, 10, one_to_ten, LENGTH(one_to_ten));
+	try_all(plumb_parse_u64, 7, 7, only_seven, LENGTH(only_seven));
+	try_all(plumb_parse_u64, UINT64_MAX, UINT64_MAX, only_the_last, LENGTH(only_the_last));
+	try_all(plumb_parse_seconds, 1, 1000000000, seconds, LENGTH(seconds));
+	try_all(plumb_parse_size, 1024, 2048, sizes, LENGTH(sizes));
+	try_all(plumb_parse_duration, 1000, 1000000, durations, LENGTH(durations));
+	try_all(to_fixed_6, 1, 100000000, percents, LENGTH(percents));
+}
+
+static void decimal_fractions(void **state)
+{
+	static const struct sample samples[] = {
+		{"0", 0, 0},
+		{"99.9", 0, 99900000},
+		{"99.99", 0, 99990000},
+		{"99.999999", 0, 99999999},
+		{"0.000001", 0, 1},
+		{"050.50", 0, 50500000},
+		{".5", 0, 500000},
+		{"0.0000001", -EINVAL, 0}, /* a decimal too many, even if it is 0: */
+		{"0.0000000", -EINVAL, 0},
+		{"99.9999999", -EINVAL, 0},
+		{"18446744073709.551615", 0, UINT64_MAX},
+		{"18446744073709.551616", -ERANGE, 0},
+		{"18446744073710", -ERANGE, 0},
+		{"18446744073709551615", -ERANGE, 0},
+	};
+
+	(void)state;
+	try_all(to_fixed_6, 0, UINT64_MAX, samples, LENGTH(samples));
+}
+
+static void seconds(void **state)
+{
+	static const struct sample samples[] = {
+		{"0", 0, 0},
+		{"1", 0, 1000000000},
+		{"0.25", 0, 250000000},
+		{".25", 0, 250000000},
+		{"0.000000001", 0, 1},
+		{"1.234567891", 0, 1234567891},
+		{"0.0000000001", -EINVAL, 0},
+		{"1.2345678912", -EINVAL, 0},
+		{"18446744073.709551615", 0, UINT64_MAX},
+		{"18446744073.709551616", -ERANGE, 0},
+		{"18446744073.71", -ERANGE, 0},
+		{"18446744074", -ERANGE, 0},
+		{"18446744073709551616", -ERANGE, 0},
+		{"1s", -EINVAL, 0},
+		{"1ms", -EINVAL, 0},
+		{"1:30", -EINVAL, 0},
+	};
+
+	(void)state;
+	try_all(plumb_parse_seconds, 0, UINT64_MAX, samples, LENGTH(samples));
+}
+
+static void durations_with_their_unit(void **state)
+{
+	static const struct sample samples[] = {
+		{"0ns", 0, 0},
+		{"1ns", 0, 1},
+		{"10us", 0, 10000},
+		{"1.5ms", 0, 1500000},
+		{".5ms", 0, 500000},
+		{"2s", 0, 2000000000},
+		{"0.000000001s", 0, 1},
+		{"1.001us", 0, 1001},
+		{"18446744073709551615ns", 0, UINT64_MAX},
+		{"18446744073.709551615s", 0, UINT64_MAX},
+		/* no unit */
+		{"0", -EINVAL, 0},
+		{"5", -EINVAL, 0},
+		{"1.5", -EINVAL, 0},
+		/* not a unit, or not so written */
+		{"5m", -EINVAL, 0},
+		{"5h", -EINVAL, 0},
+		{"5S", -EINVAL, 0},
+		{"5MS", -EINVAL, 0},
+		{"5Ms", -EINVAL, 0},
+		{"5US", -EINVAL, 0},
+		{"5 ms", -EINVAL, 0},
+		{"5ms ", -EINVAL, 0},
+		{"5mss", -EINVAL, 0},
+		{"5sec", -EINVAL, 0},
+		{"5msus", -EINVAL, 0},
+		{"5ms5", -EINVAL, 0},
+		{"\u00b5s", -EINVAL, 0},
+		/* no number */
+		{"ns", -EINVAL, 0},
+		{"ms", -EINVAL, 0},
+		{"s", -EINVAL, 0},
+		{".s", -EINVAL, 0},
+		{"-1ms", -EINVAL, 0},
+		{"+1ms", -EINVAL, 0},
+		{"1e3ns", -EINVAL, 0},
+		{"0x1ns", -EINVAL, 0},
+		/* a number that is none */
+		{"1.ms", -EINVAL, 0},
+		{"1..5ms", -EINVAL, 0},
+		{"1.2.3ms", -EINVAL, 0},
+		/* below a nanosecond */
+		{"1.5ns", -EINVAL, 0},
+		{"0.0001us", -EINVAL, 0},
+		{"1.0000001ms", -EINVAL, 0},
+		{"0.0000000001s", -EINVAL, 0},
+		/* too long */
+		{"18446744073709551616ns", -ERANGE, 0},
+		{"18446744073709552us", -ERANGE, 0},
+		{"18446744073710ms", -ERANGE, 0},
+		{"18446744074s", -ERANGE, 0},
+		{"18446744073.709551616s", -ERANGE, 0},
+	};
+
+	(void)state;
+	try_all(plumb_parse_duration, 0, UINT64_MAX, samples, LENGTH(samples));
+}
+
+static void sizes(void **state)
+{
+	static const struct sample samples[] = {
+		{"0", 0, 0},
+		{"0K", 0, 0},
+		{"1", 0, 1},
+		{"1K", 0, 1024},
+		{"64K", 0, 65536},
+		{"3M", 0, 3 << 20},
+		{"2G", 0, 2ULL << 30},
+		{"17179869183G", 0, UINT64_MAX - (1 << 30) + 1},
+		{"17179869184G", -ERANGE, 0}, /* 2^64 */
+		{"17592186044416M", -ERANGE, 0},
+		{"18014398509481984K", -ERANGE, 0},
+		{"18014398509481983K", 0, UINT64_MAX - 1023},
+		{"18446744073709551615", 0, UINT64_MAX},
+		{"18446744073709551616", -ERANGE, 0},
+		{"K", -EINVAL, 0},
+		{"64k", -EINVAL, 0},
+		{"1m", -EINVAL, 0},
+		{"1g", -EINVAL, 0},
+		{"1T", -EINVAL, 0},
+		{"1KB", -EINVAL, 0},
+		{"1KiB", -EINVAL, 0},
+		{"1KK", -EINVAL, 0},
+		{"1B", -EINVAL, 0},
+		{"1 K", -EINVAL, 0},
+		{"1.5K", -EINVAL, 0},
+		{".5K", -EINVAL, 0},
+		{"-1K", -EINVAL, 0},
+	};
+
+	(void)state;
+	try_all(plumb_parse_size, 0, UINT64_MAX, samples, LENGTH(samples));
+}
+
+/* --- lists --- */
+
+struct items {
+	size_t n;
+	char texts[8][16];
+	int refuse; /* what the item "no" returns */
+};
+
+static int take(const char *item, void *context)
+{
+	struct items *items = context;
+
+	assert_true(items->n < LENGTH(items->texts));
+	snprintf(items->texts[items->n++], sizeof(items->texts[0]), "%s", item);
+	return strcmp(item, "no") ? 0 : items->refuse;
+}
+
+static void lists_hand_over_their_items_in_order(void **state)
+{
+	struct items items = {};
+	const char text[] = "a,bc, d ,e=f";
+
+	(void)state;
+	assert_int_equal(plumb_parse_list(text, take, &items), 0);
+	assert_string_equal(text, "a,bc, d ,e=f");
+	assert_int_equal(items.n, 4);
+	assert_string_equal(items.texts[0], "a");
+	assert_string_equal(items.texts[1], "bc");
+	assert_string_equal(items.texts[2], " d "); /* blanks are the item's matter */
+	assert_string_equal(items.texts[3], "e=f");
+	items.n = 0;
+	assert_int_equal(plumb_parse_list("alone", take, &items), 0);
+	assert_int_equal(items.n, 1);
+}
+
+static void empty_items_are_refused(void **state)
+{
+	static const char *const texts[] = {"",   ",",  ",,",   ",,,,,,,,,",
+					    "a,", ",a", "a,,b", "a,b,,"};
+	struct items items;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(texts); i++) {
+		items = (struct items){};
+		check(plumb_parse_list(texts[i], take, &items) == -EINVAL, "'%s'", texts[i]);
+		for (size_t j = 0; j < items.n; j++)
+			check(*items.texts[j], "an empty item of '%s' was handed over", texts[i]);
+	}
+}
+
+static void a_refused_item_ends_the_list(void **state)
+{
+	static const int results[] = {-ENOENT, -1, 1, 42};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(results); i++) {
+		struct items items = {.refuse = results[i]};
+
+		assert_int_equal(plumb_parse_list("a,no,b", take, &items), results[i]);
+		assert_int_equal(items.n, 2);
+	}
+}
+
+/* --- what may have been meant --- */
+
+static void nearest_is_what_was_meant(void **state)
+{
+	static const char *const names[] = {"read",   NULL,    "write",  "sendto", "sendmsg",
+					    "openat", "close", "getpid", "gettid", NULL};
+	static const struct {
+		const char *typed, *meant;
+	} samples[] = {
+		{"sendot", "sendto"}, {"sento", "sendto"},  {"sendtoo", "sendto"},
+		{"Sendto", "sendto"}, {"wirte", "write"},   {"opneat", "openat"},
+		{"getpit", "getpid"}, {"gettif", "gettid"}, {"senmsg", "sendmsg"},
+		{"clos", "close"},    {"read", "read"},     {"raed", "read"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		const char *nearest = plumb_nearest(samples[i].typed, names, LENGTH(names));
+
+		check(nearest && !strcmp(nearest, samples[i].meant), "'%s': %s, not %s",
+		      samples[i].typed, nearest ?: "nothing", samples[i].meant);
+	}
+}
+
+static void nothing_near_is_nothing(void **state)
+{
+	static const char *const names[] = {"read", "write", NULL, "sendto"};
+	static const char *const none[] = {NULL, NULL};
+	static char huge[4096];
+
+	(void)state;
+	memset(huge, 'r', sizeof(huge) - 1);
+	assert_null(plumb_nearest("nonsense", names, LENGTH(names)));
+	assert_null(plumb_nearest("xyz", names, LENGTH(names)));
+	assert_null(plumb_nearest("", names, LENGTH(names)));
+	assert_null(plumb_nearest(huge, names, LENGTH(names)));
+	assert_null(plumb_nearest("read", none, LENGTH(none)));
+	assert_null(plumb_nearest("read", names, 0));
+}
+
+static void names_too_long_to_compare_are_passed_over(void **state)
+{
+	static char sixty_three[64], sixty_four[65], two_hundred[201];
+	const char *const names[] = {two_hundred, sixty_four, sixty_three};
+
+	(void)state;
+	memset(sixty_three, 'a', 63);
+	memset(sixty_four, 'a', 64);
+	memset(two_hundred, 'a', 200);
+	assert_ptr_equal(plumb_nearest(sixty_three, names, LENGTH(names)), sixty_three);
+	assert_ptr_equal(plumb_nearest(sixty_four, names, LENGTH(names)), sixty_three);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(junk_is_refused_by_all),
+		cmocka_unit_test(decimal_numbers),
+		cmocka_unit_test(ends_of_a_range_belong_to_it),
+		cmocka_unit_test(decimal_fractions),
+		cmocka_unit_test(seconds),
+		cmocka_unit_test(durations_with_their_unit),
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(lists_hand_over_their_items_in_order),
+		cmocka_unit_test(empty_items_are_refused),
+		cmocka_unit_test(a_refused_item_ends_the_list),
+		cmocka_unit_test(nearest_is_what_was_meant),
+		cmocka_unit_test(nothing_near_is_nothing),
+		cmocka_unit_test(names_too_long_to_compare_are_passed_over),
+	};
+
+	return run_all(tests);
+}

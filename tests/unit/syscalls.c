@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* syscalls: names of all numbers, numbers of all names, and what selecting selects. */
+#include "unit.h"
+#include <asm/unistd.h>
+#include <errno.h>
+#include <plumb/syscalls.h>
+
+#if defined(__x86_64__)
+#define COMPAT "ia32:"
+#else
+#define COMPAT "arm:"
+#endif
+#define X32 0x40000000U
+
+static const char *name(uint32_t nr, uint32_t abi)
+{
+	static char text[64];
+
+	return plumb_syscall_name(nr, abi, text, sizeof(text));
+}
+
+static bool selects(const struct syscall_config *c, uint32_t nr, uint32_t abi)
+{
+	uint32_t i = nr + abi * PLUMB_SYSCALLS;
+
+	return c->bitmap[i / 64] >> i % 64 & 1;
+}
+
+static size_t count_selected(const struct syscall_config *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < LENGTH(c->bitmap); i++)
+		n += __builtin_popcountll(c->bitmap[i]);
+	return n;
+}
+
+static struct syscall_config selection_of(const char *const *names)
+{
+	struct syscall_config c = {};
+
+	for (; *names; names++)
+		assert_int_equal(plumb_syscall_select(&c, *names), 0);
+	return c;
+}
+
+/* --- names --- */
+
+static void known_numbers_have_their_names(void **state)
+{
+	static const struct {
+		uint32_t nr;
+		const char *name;
+	} known[] = {
+		{__NR_read, "read"},
+		{__NR_write, "write"},
+		{__NR_close, "close"},
+		{__NR_openat, "openat"},
+		{__NR_sendto, "sendto"},
+		{__NR_recvmsg, "recvmsg"},
+		{__NR_getppid, "getppid"},
+		{__NR_nanosleep, "nanosleep"},
+		{__NR_execve, "execve"},
+		{__NR_exit_group, "exit_group"},
+		{__NR_rt_sigreturn, "rt_sigreturn"},
+		{__NR_futex, "futex"},
+		{__NR_clone3, "clone3"},
+		{__NR_io_uring_enter, "io_uring_enter"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++)
+		assert_string_equal(name(known[i].nr, PLUMB_ABI_NATIVE), known[i].name);
+}
+
+/* Every __NR_ macro of HEADER, its value worked out by the compiler, against the table. */
+static void compare_with_header(const char *header, uint32_t abi, const char *prefix)
+{
+	char command[1024], line[256], call[128], wanted[160];
+	unsigned int nr, n = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "{ echo '#include <%s>'; echo '#include <%s>' | ${CC:-cc} -E -dM - |"
+		 " sed -nE 's/^#define __NR_([a-z0-9_]+) .*/\"\\1\" __NR_\\1/p' |"
+		 " grep -vE '\"(syscalls|arch_specific_syscall|.*_syscalls)\"'; } | ${CC:-cc} -E "
+		 "-P - | grep '^\"'",
+		 header, header);
+	f = popen(command, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "\"%127[a-z0-9_]\" %u", call, &nr) != 2)
+			continue;
+		snprintf(wanted, sizeof(wanted), "%s%s", prefix, call);
+		check(!strcmp(name(nr, abi), wanted), "%u is %s, not %s", nr, wanted,
+		      name(nr, abi));
+		n++;
+	}
+	pclose(f);
+	check(n > 250, "%s has only %u system calls?", header, n);
+}
+
+static void every_call_of_the_headers_has_its_name(void **state)
+{
+	(void)state;
+	compare_with_header("asm/unistd.h", PLUMB_ABI_NATIVE, "");
+}
+
+/* Since 5.1 a new call has one number everywhere; the oldest of them are in all headers. */
+static void newer_calls_have_their_names_whatever_the_headers(void **state)
+{
+	(void)state;
+	for (uint32_t abi = 0; abi < 2; abi++) {
+		const char *prefix = plumb_syscall_tables[abi].prefix;
+
+		assert_string_equal(name(451, abi) + strlen(prefix), "cachestat");
+		assert_string_equal(name(452, abi) + strlen(prefix), "fchmodat2");
+		assert_string_equal(name(462, abi) + strlen(prefix), "mseal");
+		assert_string_equal(name(467, abi) + strlen(prefix), "open_tree_attr");
+		assert_memory_equal(name(467, abi), prefix, strlen(prefix));
+	}
+}
+
+static void calls_of_32_bits_are_kept_apart(void **state)
+{
+	(void)state;
+	assert_string_equal(plumb_syscall_tables[PLUMB_ABI_NATIVE].prefix, "");
+	assert_string_equal(plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix, COMPAT);
+#if defined(__x86_64__)
+	compare_with_header("asm/unistd_32.h", PLUMB_ABI_COMPAT, COMPAT);
+	/* 3 is close on one, read on the other. */
+	assert_string_equal(name(3, PLUMB_ABI_NATIVE), "close");
+	assert_string_equal(name(3, PLUMB_ABI_COMPAT), "ia32:read");
+	assert_string_equal(name(4, PLUMB_ABI_COMPAT), "ia32:write");
+	assert_string_equal(name(102, PLUMB_ABI_COMPAT), "ia32:socketcall");
+#endif
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
+		assert_memory_equal(name(nr, PLUMB_ABI_COMPAT), COMPAT, strlen(COMPAT));
+		assert_null(strchr(name(nr, PLUMB_ABI_NATIVE), ':'));
+	}
+}
+
+static void numbers_without_a_name_are_printed(void **state)
+{
+	(void)state;
+	assert_string_equal(name(511, PLUMB_ABI_NATIVE), "syscall_511");
+	assert_string_equal(name(512, PLUMB_ABI_NATIVE), "syscall_512");
+	assert_string_equal(name(999, PLUMB_ABI_NATIVE), "syscall_999");
+	assert_string_equal(name(999, PLUMB_ABI_COMPAT), COMPAT "syscall_999");
+	assert_string_equal(name(0x3fffffff, PLUMB_ABI_NATIVE), "syscall_1073741823");
+	/* A tracer or a filter that denies a call makes its number -1. */
+	assert_string_equal(name(UINT32_MAX, PLUMB_ABI_NATIVE), "syscall_-1");
+	assert_string_equal(name(UINT32_MAX, PLUMB_ABI_COMPAT), COMPAT "syscall_-1");
+	assert_string_equal(name(-38, PLUMB_ABI_NATIVE), "syscall_-38");
+	assert_string_equal(name(0x80000000, PLUMB_ABI_NATIVE), "syscall_-2147483648");
+}
+
+static void x32_calls_are_marked(void **state)
+{
+	(void)state;
+#if defined(__x86_64__)
+	assert_string_equal(name(X32 | __NR_read, PLUMB_ABI_NATIVE), "x32:read");
+	assert_string_equal(name(X32 | __NR_sendto, PLUMB_ABI_NATIVE), "x32:sendto");
+	assert_string_equal(name(X32 | 999, PLUMB_ABI_NATIVE), "x32:syscall_999");
+	/* There is no such bit in a number of ia32. */
+	assert_string_equal(name(X32, PLUMB_ABI_COMPAT), "ia32:syscall_1073741824");
+#else
+	skip();
+#endif
+}
+
+static void names_are_cut_to_their_room(void **state)
+{
+	char text[5] = "????";
+
+	(void)state;
+	assert_string_equal(
+		plumb_syscall_name(__NR_exit_group, PLUMB_ABI_NATIVE, text, sizeof(text)), "exit");
+	assert_string_equal(plumb_syscall_name(UINT32_MAX, PLUMB_ABI_NATIVE, text, sizeof(text)),
+			    "sysc");
+}
+
+static void fields_print_a_key(void **state)
+{
+	struct syscall_key key = {.nr = __NR_sendto};
+	char text[64];
+
+	(void)state;
+	assert_int_equal(plumb_n_syscall_fields, 2);
+	plumb_syscall_fields[0].format(&key, text, sizeof(text));
+	assert_string_equal(text, "sendto");
+	plumb_syscall_fields[1].format(&key, text, sizeof(text));
+	assert_string_equal(text, "0");
+	key.error = EAGAIN;
+	plumb_syscall_fields[1].format(&key, text, sizeof(text));
+	assert_string_equal(text, "EAGAIN");
+	key.error = 516;
+	plumb_syscall_fields[1].format(&key, text, sizeof(text));
+	assert_string_equal(text, "ERESTART_RESTARTBLOCK");
+}
+
+/* --- selection --- */
+
+static void every_name_selects_its_number_and_no_other(void **state)
+{
+	char text[64];
+
+	(void)state;
+	for (uint32_t abi = 0; abi < 2; abi++)
+		for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
+			struct syscall_config c = {};
+
+			plumb_syscall_name(nr, abi, text, sizeof(text));
+			check(!plumb_syscall_select(&c, text), "%s", text);
+			check(selects(&c, nr, abi), "%s is not %u", text, nr);
+			assert_int_equal(count_selected(&c), 1);
+			assert_int_equal(c.selected, 1);
+		}
+}
+
+static void selections_add_up(void **state)
+{
+	struct syscall_config c = {};
+
+	(void)state;
+	assert_int_equal(plumb_syscall_select(&c, "read"), 0);
+	assert_int_equal(plumb_syscall_select(&c, "write"), 0);
+	assert_int_equal(plumb_syscall_select(&c, "read"), 0);
+	assert_int_equal(plumb_syscall_select(&c, "syscall_500"), 0);
+	assert_true(selects(&c, __NR_read, PLUMB_ABI_NATIVE));
+	assert_true(selects(&c, __NR_write, PLUMB_ABI_NATIVE));
+	assert_true(selects(&c, 500, PLUMB_ABI_NATIVE));
+	assert_int_equal(count_selected(&c), 3);
+}
+
+static void unknown_names_select_nothing(void **state)
+{
+	static const char *const unknown[] = {
+		"",
+		"nonsense",
+		"sendot",
+		"READ",
+		"read ",
+		" read",
+		"__NR_read",
+		"sys_read",
+		"re",
+		"reads",
+		"0",
+		"1",
+		"syscall_",
+		"syscall_-1",
+		"syscall_512",
+		"syscall_x",
+		"syscall_1x",
+		"syscall_ 1",
+		"syscall",
+		"syscall_0x1",
+		"syscall_1.0",
+		"syscall_99999999999999999999",
+		"help",
+		COMPAT,
+		COMPAT "nonsense",
+		COMPAT "syscall_512",
+		COMPAT COMPAT "read",
+		"x32:read",
+		":read",
+		"read:",
+		"IA32:read",
+	};
+	const struct syscall_config empty = {};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(unknown); i++) {
+		struct syscall_config c = {};
+
+		check(plumb_syscall_select(&c, unknown[i]) == -ENOENT, "'%s'", unknown[i]);
+		check(!memcmp(&c, &empty, sizeof(c)), "'%s' left something", unknown[i]);
+	}
+}
+
+static void keeping_fd_keeps_calls_on_descriptors(void **state)
+{
+	static const char *const with[] = {"read",  "write",       "close",  "sendto", "recvmsg",
+					   "fstat", "ioctl",       "fcntl",  "openat", "fsync",
+					   "lseek", "epoll_pwait", "accept4"};
+	static const char *const without[] = {"getpid",  "nanosleep",  "futex",  "mmap",
+					      "execve",  "exit_group", "brk",    "clone",
+					      "getppid", "madvise",    "socket", "pipe2"};
+	struct syscall_config c = {};
+
+	(void)state;
+	plumb_syscall_keep_fd(&c);
+	assert_int_equal(c.selected, 1);
+	for (size_t i = 0; i < LENGTH(with); i++) {
+		const char *const one[] = {with[i], NULL};
+		struct syscall_config s = selection_of(one);
+
+		plumb_syscall_keep_fd(&s);
+		check(count_selected(&s) == 1, "%s has a descriptor", with[i]);
+		check(!plumb_syscall_none(&s), "%s has a descriptor", with[i]);
+	}
+	for (size_t i = 0; i < LENGTH(without); i++) {
+		const char *const one[] = {without[i], NULL};
+		struct syscall_config s = selection_of(one);
+
+		plumb_syscall_keep_fd(&s);
+		check(plumb_syscall_none(&s), "%s has no descriptor", without[i]);
+	}
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
+		check(!selects(&c, nr, PLUMB_ABI_COMPAT), "%s", name(nr, PLUMB_ABI_COMPAT));
+}
+
+static void keeping_sized_keeps_calls_with_a_size(void **state)
+{
+	/* All that have it, to the last: its third argument is a number of bytes. */
+	static const char *const with[] = {
+		"read",       "write",     "pread64",      "pwrite64",        "recvfrom", "sendto",
+		"getdents64", "readahead", "mq_timedsend", "mq_timedreceive", "msgsnd",   "msgrcv"};
+	/* Their third argument is something else. */
+	static const char *const without[] = {"openat", "readv", "writev", "sendmsg", "recvmsg",
+					      "lseek",  "fcntl", "ioctl",  "mmap",    "getpid",
+					      "close",  "ppoll", "bind"};
+	struct syscall_config c = {};
+
+	(void)state;
+	plumb_syscall_keep_sized(&c);
+	for (size_t i = 0; i < LENGTH(with); i++) {
+		const char *const one[] = {with[i], NULL};
+		struct syscall_config s = selection_of(one);
+
+		plumb_syscall_keep_sized(&s);
+		check(count_selected(&s) == 1, "%s has a size", with[i]);
+	}
+	for (size_t i = 0; i < LENGTH(without); i++) {
+		const char *const one[] = {without[i], NULL};
+		struct syscall_config s = selection_of(one);
+
+		plumb_syscall_keep_sized(&s);
+		check(plumb_syscall_none(&s), "%s has no size", without[i]);
+	}
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
+		check(!selects(&c, nr, PLUMB_ABI_COMPAT), "%s", name(nr, PLUMB_ABI_COMPAT));
+}
+
+static void keeping_never_adds(void **state)
+{
+	static const char *const some[] = {"read", "openat", "getpid", COMPAT "syscall_3", NULL};
+	struct syscall_config c = selection_of(some);
+
+	(void)state;
+	plumb_syscall_keep_fd(&c);
+	assert_true(selects(&c, __NR_read, PLUMB_ABI_NATIVE));
+	assert_true(selects(&c, __NR_openat, PLUMB_ABI_NATIVE));
+	assert_int_equal(count_selected(&c), 2);
+	plumb_syscall_keep_sized(&c);
+	assert_true(selects(&c, __NR_read, PLUMB_ABI_NATIVE));
+	assert_int_equal(count_selected(&c), 1);
+}
+
+static void nothing_selected_is_everything_not_none(void **state)
+{
+	struct syscall_config c = {};
+
+	(void)state;
+	assert_false(plumb_syscall_none(&c));
+	c.selected = 1;
+	assert_true(plumb_syscall_none(&c));
+	c.bitmap[LENGTH(c.bitmap) - 1] = 1ULL << 63;
+	assert_false(plumb_syscall_none(&c));
+}
+
+static void only_a_few_native_calls_are_listed(void **state)
+{
+	static const char *const three[] = {"sendto", "read", "getppid", NULL};
+	static const char *const compat[] = {"read", COMPAT "syscall_3", NULL};
+	struct syscall_config c = selection_of(three), all = {};
+	uint32_t nrs[3] = {};
+
+	(void)state;
+	assert_int_equal(plumb_syscall_selected(&c, nrs, 3), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(selects(&c, nrs[i], PLUMB_ABI_NATIVE));
+	assert_true(nrs[0] < nrs[1] && nrs[1] < nrs[2]);
+	assert_int_equal(plumb_syscall_selected(&c, nrs, 2), -1);
+	c = selection_of(compat);
+	assert_int_equal(plumb_syscall_selected(&c, nrs, 3), -1);
+	assert_int_equal(plumb_syscall_selected(&all, nrs, 3), -1);
+	all.selected = 1;
+	assert_int_equal(plumb_syscall_selected(&all, nrs, 3), -1);
+}
+
+/*
+ * The names of the functions in the kernel's own tables
+ * (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h).
+ * A function by a call's own name may exist and be another call's.
+ */
+static void calls_have_their_functions(void **state)
+{
+#if defined(__x86_64__)
+#define FUNCTION "__x64_sys_"
+#else
+#define FUNCTION "__arm64_sys_"
+#endif
+	static const struct {
+		uint32_t nr;
+		const char *function;
+	} known[] = {
+		{__NR_read, FUNCTION "read"},
+		{__NR_sendto, FUNCTION "sendto"},
+		{__NR_getppid, FUNCTION "getppid"},
+		{__NR_openat, FUNCTION "openat"},
+		{__NR_pread64, FUNCTION "pread64"},
+		{__NR_newfstatat, FUNCTION "newfstatat"},
+		{__NR_fstat, FUNCTION "newfstat"},
+		{__NR_uname, FUNCTION "newuname"},
+		{__NR_umount2, FUNCTION "umount"},
+		{__NR_sendfile, FUNCTION "sendfile64"},
+#if defined(__x86_64__)
+		{__NR_stat, FUNCTION "newstat"},
+		{__NR_lstat, FUNCTION "newlstat"},
+		{__NR_fadvise64, FUNCTION "fadvise64"},
+#else
+		{__NR_fadvise64, FUNCTION "fadvise64_64"},
+		{__NR_personality, FUNCTION "arm64_personality"},
+#endif
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++) {
+		plumb_syscall_function(known[i].nr, text, sizeof(text));
+		check(!strcmp(text, known[i].function), "%s, not %s", text, known[i].function);
+	}
+}
+
+static void configuring_copies_the_selection(void **state)
+{
+	static const char *const two[] = {"sendto", COMPAT "syscall_3", NULL};
+	struct syscall_config c, selection = selection_of(two);
+
+	(void)state;
+	selection.has_size = 1;
+	selection.max_size = 7;
+	selection.min_ns = 9;
+	memset(&c, 0xff, sizeof(c));
+	plumb_syscall_configure(&c, &selection, false);
+	assert_memory_equal(c.bitmap, selection.bitmap, sizeof(c.bitmap));
+	assert_int_equal(c.selected, 1);
+	assert_int_equal(c.has_size, 1);
+	assert_int_equal(c.max_size, 7);
+	assert_int_equal(c.min_ns, 9);
+	assert_int_equal(c.has_fd, 0);
+}
+
+static void a_twin_is_given_all_calls(void **state)
+{
+	struct syscall_config c,
+		selection = {
+			.selected = 1, .has_fd = 1, .has_size = 1, .only_errors = 1, .min_ns = 1};
+
+	(void)state;
+	plumb_syscall_configure(&c, &selection, true);
+	assert_int_equal(c.selected, 0);
+	assert_int_equal(c.has_fd, 0);
+	assert_int_equal(c.has_size, 0);
+	assert_int_equal(c.only_errors, 0);
+	assert_int_equal(c.min_ns, 0);
+}
+
+static void forks_and_sigreturns_are_known(void **state)
+{
+	struct syscall_config c, selection = {};
+
+	(void)state;
+	for (int twin = 0; twin < 2; twin++) {
+		plumb_syscall_configure(&c, &selection, twin);
+		assert_int_equal(c.forks[0][0], __NR_clone);
+		assert_int_equal(c.forks[0][1], __NR_clone3);
+		assert_int_equal(c.sigreturns[0][0], __NR_rt_sigreturn);
+		assert_int_equal(c.sigreturns[0][1], PLUMB_NO_SYSCALL);
+#if defined(__x86_64__)
+		assert_int_equal(c.forks[0][2], __NR_fork);
+		assert_int_equal(c.forks[0][3], __NR_vfork);
+		assert_int_equal(c.forks[1][0], 120);
+		assert_int_equal(c.forks[1][1], 435);
+		assert_int_equal(c.forks[1][2], 2);
+		assert_int_equal(c.forks[1][3], 190);
+		assert_int_equal(c.sigreturns[1][0], 173);
+		assert_int_equal(c.sigreturns[1][1], 119);
+#else
+		assert_int_equal(c.forks[0][2], PLUMB_NO_SYSCALL);
+		assert_int_equal(c.forks[0][3], PLUMB_NO_SYSCALL);
+#endif
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_numbers_have_their_names),
+		cmocka_unit_test(every_call_of_the_headers_has_its_name),
+		cmocka_unit_test(newer_calls_have_their_names_whatever_the_headers),
+		cmocka_unit_test(calls_of_32_bits_are_kept_apart),
+		cmocka_unit_test(numbers_without_a_name_are_printed),
+		cmocka_unit_test(x32_calls_are_marked),
+		cmocka_unit_test(names_are_cut_to_their_room),
+		cmocka_unit_test(fields_print_a_key),
+		cmocka_unit_test(every_name_selects_its_number_and_no_other),
+		cmocka_unit_test(selections_add_up),
+		cmocka_unit_test(unknown_names_select_nothing),
+		cmocka_unit_test(keeping_fd_keeps_calls_on_descriptors),
+		cmocka_unit_test(keeping_sized_keeps_calls_with_a_size),
+		cmocka_unit_test(keeping_never_adds),
+		cmocka_unit_test(nothing_selected_is_everything_not_none),
+		cmocka_unit_test(only_a_few_native_calls_are_listed),
+		cmocka_unit_test(calls_have_their_functions),
+		cmocka_unit_test(configuring_copies_the_selection),
+		cmocka_unit_test(a_twin_is_given_all_calls),
+		cmocka_unit_test(forks_and_sigreturns_are_known),
+	};
+
+	return run_all(tests);
+}
