@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <mntent.h>
 #include <plumb/cgroup.h>
+#include <plumb/fields.h>
 #include <plumb/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,5 +103,5 @@ void plumb_cgroup_path(uint64_t id, char *text, size_t size)
 	if (n < (ssize_t)prefix)
 		return;
 	path[n] = 0;
-	snprintf(text, size, "%s", path[prefix] ? path + prefix : "/");
+	plumb_copy_printable(text, path[prefix] ? path + prefix : "/", size);
 }

@@ -247,9 +247,13 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 
 int plumb_ladder_check_memory(const struct plumb_session *s)
 {
-	uint64_t bytes = (s->options.max_keys + 1) * plumb_hist_buckets(s->options.precision) *
-			 sizeof(uint64_t);
+	uint64_t slots = s->options.max_keys + 1;
+	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) * sizeof(uint64_t);
+	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
 
+	if (totals > MAX_HIST_BYTES)
+		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: lower --max-keys",
+				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20);
 	if (s->tool->counts_only || bytes <= MAX_HIST_BYTES)
 		return 0;
 	return plumb_error(E2BIG,

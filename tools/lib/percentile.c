@@ -65,7 +65,8 @@ bool plumb_percentile_is_weak(uint64_t count, uint64_t p)
 {
 	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
 
-	return count * (whole - p) < whole;
+	/* 100 is the exact maximum: no number of calls would make it better. */
+	return p < whole && count * (whole - p) < whole;
 }
 
 long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **buckets)

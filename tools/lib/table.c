@@ -54,7 +54,7 @@ static int find_figure(const struct plumb_tool *tool, const struct plumb_options
 {
 	for (size_t i = 0; i < N_FIGURES; i++)
 		if (!strcmp(name, figures[i].name) && !(tool->counts_only && figures[i].times)) {
-			c->figure = figures[i].figure;
+			*c = (struct column){.figure = figures[i].figure};
 			return 0;
 		}
 	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && *name == 'p'; i++)
