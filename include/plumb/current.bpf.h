@@ -33,8 +33,11 @@ static __always_inline struct plumb_current current_get(void)
 	return c;
 }
 
-/* A field of the current task. */
+/* A field of the current task.  (A relocation must not begin at our own struct.) */
 #define current_read(c, field)                                                                     \
-	(plumb_config.task_storage ? (c)->task->field : BPF_CORE_READ((c)->task, field))
+	({                                                                                         \
+		struct task_struct *__task = (c)->task;                                            \
+		plumb_config.task_storage ? __task->field : BPF_CORE_READ(__task, field);          \
+	})
 
 #endif

@@ -14,11 +14,11 @@ packages_test=(perl jq libcmocka-dev shellcheck util-linux procps man-db qemu-sy
 # packages_install NAME...: those that are missing, with apt.
 packages_install() {
 	local name missing=()
-	command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {
+	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 		printf '%s: no apt here: install by hand what these Debian packages hold: %s\n' \
 			"${0##*/}" "$*" >&2
 		return 1
-	}
+	fi
 	for name; do
 		dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
 	done
