@@ -54,7 +54,7 @@ LIBS     := $(LIBBPF_LIBS) -lelf -lz -ljansson
 
 all: $(BINARIES) $(PAGES)
 
-$(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit:
+$(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench:
 	$(Q)mkdir -p $@
 
 # A change of these flags is a change of everything.
@@ -128,8 +128,19 @@ workloads: $(WORKLOADS)
 units: $(UNITS)
 check:
 	scripts/check.sh --no-install
-bench: all workloads
-	tests/bench/run
+
+# --- the benchmark: its floor, its load, its peers ---
+$(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
+$(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/spin.d -static -pthread $< -o $@
+
+bench: all workloads $(B)/bench/floor $(B)/bench/spin
+	tests/bench/run --build=$(B) $(BENCH)
+
 
 install: all
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir)

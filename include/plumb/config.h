@@ -26,7 +26,8 @@ struct plumb_config {
 	/* key */
 	__u32 by; /* PLUMB_BY_* and the tool's own bits */
 	/* hist */
-	__u32 cpus; /* possible CPUs */
+	__u32 cpus;  /* possible CPUs */
+	__u32 slots; /* --max-keys, and [other] */
 	__u32 precision, buckets;
 	__u32 shards;      /* histograms a slot, a power of two unless it is cpus */
 	__u32 exclusive;   /* a shard has one CPU: no atomics */

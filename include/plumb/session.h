@@ -90,6 +90,14 @@ int plumb_ladder_check_memory(const struct plumb_session *s);
  * the one that is asked for.  Returns 0 or -errno; what was refused, and why, stays in the session.
  */
 int plumb_ladder_climb(struct plumb_session *s);
+/*
+ * While a program is preempted the kernel skips it for all other threads on that
+ * CPU: their calls are missed for a whole time slice.  fentry programs can be
+ * preempted wherever the kernel can, those of raw tracepoints from 7.0 on, those
+ * of tracepoints never.
+ */
+bool plumb_fentry_can_be_preempted(void);
+bool plumb_raw_tracepoints_can_be_preempted(void);
 /* Another instance of the rung that held, for its own thread only: what calibrate measures. */
 int plumb_ladder_twin(const struct plumb_session *s, struct plumb_instance *twin);
 /* Attaches all its programs or none; -errno with the reason in WHY. */

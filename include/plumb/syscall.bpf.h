@@ -40,29 +40,66 @@ static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
 	return syscall_config.bitmap[i / 64] >> i % 64 & 1;
 }
 
-/* The loader selects only calls that have these arguments. */
-static __always_inline bool syscall_arguments_match(struct pt_regs *regs)
-{
-	__u64 size;
+/* The arguments by which calls are filtered. */
+struct syscall_arguments {
+	__u32 fd;   /* the first */
+	__u64 size; /* the third */
+};
 
-	if (syscall_config.has_fd && (__u32)PT_REGS_PARM1_CORE_SYSCALL(regs) != syscall_config.fd)
-		return false;
-	if (syscall_config.has_size) {
-		size = PT_REGS_PARM3_CORE_SYSCALL(regs);
-		if (size < syscall_config.min_size || size > syscall_config.max_size)
-			return false;
-	}
-	return true;
+static __always_inline struct syscall_arguments syscall_arguments(struct pt_regs *regs)
+{
+	struct syscall_arguments a = {};
+
+	if (syscall_config.has_fd)
+		a.fd = PT_REGS_PARM1_CORE_SYSCALL(regs);
+	if (syscall_config.has_size)
+		a.size = PT_REGS_PARM3_CORE_SYSCALL(regs);
+	return a;
 }
 
-/* The number of the call that ends, where its entry was not seen. */
-static __always_inline __u32 syscall_ending_nr(struct pt_regs *regs)
+/* The loader selects only calls that have these arguments. */
+static __always_inline bool syscall_arguments_match(const struct syscall_arguments *a)
 {
+	if (syscall_config.has_fd && a->fd != syscall_config.fd)
+		return false;
+	return !syscall_config.has_size ||
+	       (a->size >= syscall_config.min_size && a->size <= syscall_config.max_size);
+}
+
+/*
+ * What is seen of a call that ends: from a tracepoint its number, from a raw
+ * tracepoint the registers, which are read only where that is needed.
+ */
+struct syscall_end {
+	struct pt_regs *regs; /* NULL: nr is known, the arguments are not */
+	__u32 nr;
+	long ret;
+};
+
+static __always_inline __u32 syscall_end_nr(const struct syscall_end *e)
+{
+	struct pt_regs *regs = e->regs;
+
+	if (!regs)
+		return e->nr;
 #if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(regs, orig_ax);
 #else
 	return BPF_CORE_READ(regs, syscallno);
 #endif
+}
+
+/* Without registers a call that is filtered by its arguments cannot be told. */
+static __always_inline bool syscall_end_arguments_match(const struct syscall_end *e)
+{
+	struct syscall_arguments a;
+
+	if (!syscall_config.has_fd && !syscall_config.has_size)
+		return true;
+	if (!e->regs)
+		return false;
+	a = syscall_arguments(e->regs);
+	return syscall_arguments_match(&a);
 }
 
 /* Is NR one of the N in LIST? */
@@ -87,19 +124,19 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 }
 
 /* An end whose entry was not seen.  Is it one that should have been? */
-static __always_inline void syscall_unmatched(const struct plumb_current *now, struct pt_regs *regs,
-					      long ret)
+static __always_inline void syscall_unmatched(const struct plumb_current *now,
+					      const struct syscall_end *e)
 {
 	__u32 nr, abi;
 
 	if (!plumb_live || !filter_entry(now))
 		return;
-	nr = syscall_ending_nr(regs);
+	nr = syscall_end_nr(e);
 	abi = syscall_abi(now);
-	if (!syscall_selected(nr, abi) || !syscall_arguments_match(regs))
+	if (!syscall_selected(nr, abi) || !syscall_end_arguments_match(e))
 		return;
 	/* A new thread leaves the fork that its parent made: no call of its own ends. */
-	if (!ret && syscall_is_one_of(nr, syscall_config.forks[abi & 1], 4))
+	if (!e->ret && syscall_is_one_of(nr, syscall_config.forks[abi & 1], 4))
 		return;
 	/* The call that gave the thread its name was rejected under the old one. */
 	if (plumb_config.ncomms && syscall_is_one_of(nr, syscall_config.renames[abi & 1], 3))
@@ -141,5 +178,41 @@ static __always_inline __u32 syscall_slot(struct plumb_thread *t, const struct p
 		key.error = error;
 	return key_slot(cached, var, &key);
 }
+
+/*
+ * The programs of the rungs raw_tracepoint and tracepoint, around
+ *	void enter(__u32 nr, const struct syscall_arguments *);
+ *	void leave(const struct syscall_end *);
+ */
+#define SYSCALL_PROGRAMS(enter, leave)                                                             \
+	SEC("raw_tp/sys_enter")                                                                    \
+	int raw_enter(struct bpf_raw_tracepoint_args *ctx)                                         \
+	{                                                                                          \
+		struct syscall_arguments a = syscall_arguments((struct pt_regs *)ctx->args[0]);    \
+		enter(ctx->args[1], &a);                                                           \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("raw_tp/sys_exit")                                                                     \
+	int raw_exit(struct bpf_raw_tracepoint_args *ctx)                                          \
+	{                                                                                          \
+		struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0],                    \
+					.ret = ctx->args[1]};                                      \
+		leave(&e);                                                                         \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp/raw_syscalls/sys_enter")                                                           \
+	int tp_enter(struct trace_event_raw_sys_enter *ctx)                                        \
+	{                                                                                          \
+		struct syscall_arguments a = {.fd = ctx->args[0], .size = ctx->args[2]};           \
+		enter(ctx->id, &a);                                                                \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp/raw_syscalls/sys_exit")                                                            \
+	int tp_exit(struct trace_event_raw_sys_exit *ctx)                                          \
+	{                                                                                          \
+		struct syscall_end e = {.nr = ctx->id, .ret = ctx->ret};                           \
+		leave(&e);                                                                         \
+		return 0;                                                                          \
+	}
 
 #endif

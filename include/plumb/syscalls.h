@@ -45,6 +45,22 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 /* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
 void plumb_syscall_option(struct syscall_config *config, const char *list);
 
+/* The rungs on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
+extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];
+const char *plumb_syscall_tp_outdone(void);
+#define PLUMB_SYSCALL_RUNGS(open_)                                                                 \
+	{                                                                                          \
+		.name = "tracepoint",                                                              \
+		.stability = "stable",                                                             \
+		.outdone = plumb_syscall_tp_outdone,                                               \
+		.open = open_,                                                                     \
+		.programs = plumb_syscall_tp_programs,                                             \
+	},                                                                                         \
+	{                                                                                          \
+		.name = "raw_tracepoint", .stability = "stable", .open = open_,                    \
+		.programs = plumb_syscall_raw_programs,                                            \
+	}
+
 /* Keys: syscall, errno. */
 extern const struct plumb_field plumb_syscall_fields[];
 extern const size_t plumb_n_syscall_fields;

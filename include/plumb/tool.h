@@ -57,6 +57,8 @@ struct plumb_rung {
 	const char *stability; /* "stable", "unstable", … */
 	/* NULL: may be tried.  Else why it cannot do what is asked, whatever the kernel. */
 	const char *(*unfit)(const struct plumb_options *options);
+	/* NULL: should be tried.  Else why a later rung is better here; "" is not worth a line. */
+	const char *(*outdone)(void);
 	/*
 	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
 	 * twin takes PLUMB_CALIBRATION_NR, whatever is selected.

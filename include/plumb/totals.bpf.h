@@ -7,14 +7,15 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: slots times possible CPUs */
+	__uint(max_entries, 1); /* set by the loader: possible CPUs times slots */
 	__type(key, __u32);
 	__type(value, struct plumb_totals);
 } plumb_totals SEC(".maps");
 
 static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
 {
-	__u32 at = slot * plumb_config.cpus + cpu;
+	/* CPU by CPU: two of them never write to one cache line, except at the seam. */
+	__u32 at = cpu * plumb_config.slots + slot;
 
 	return bpf_map_lookup_elem(&plumb_totals, &at);
 }

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 /* All histograms together; more is refused, and fewer shards are made first. */
@@ -48,6 +50,38 @@ static bool state_can_be_had(const struct plumb_bpf *bpf)
 
 	/* Where it cannot be run (before 5.10) it is believed. */
 	return bpf_prog_test_run_opts(bpf_program__fd(trial), &run) || run.retval;
+}
+
+bool plumb_raw_tracepoints_can_be_preempted(void)
+{
+	/*
+	 * From when on SRCU guards tracepoints and not disabled preemption; this
+	 * guard's type came with it.
+	 */
+	static const char type[] = "class_srcu_fast_notrace_t";
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return found;
+}
+
+/* Known not to be only where the kernel was built so, or says that it runs so. */
+bool plumb_fentry_can_be_preempted(void)
+{
+	struct utsname uts;
+	char mode[64] = "";
+	FILE *f;
+
+	if (uname(&uts) || !strstr(uts.version, "PREEMPT"))
+		return false;
+	f = fopen("/sys/kernel/debug/sched/preempt", "re");
+	if (f) {
+		if (!fgets(mode, sizeof(mode), f))
+			*mode = 0;
+		fclose(f);
+	}
+	return !strstr(mode, "(none)") && !strstr(mode, "(voluntary)");
 }
 
 static uint32_t power_of_two_below(uint64_t n)
@@ -108,6 +142,7 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 	plumb_filter_configure(s, c);
 	c->by = o->by;
 	c->cpus = libbpf_num_possible_cpus();
+	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();
 	c->interleaved = in->rung->interleaved;
 	bpf_map__set_autocreate(
@@ -261,22 +296,35 @@ int plumb_ladder_check_memory(const struct plumb_session *s)
 			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20);
 }
 
+/* Is this rung to be tried?  If not, and if that is worth a line, it is noted as refused. */
+static bool is_worth_trying(struct plumb_session *s, const struct plumb_rung *rung)
+{
+	const char *unfit = rung->unfit ? rung->unfit(&s->options) : NULL;
+	const char *outdone = !unfit && rung->outdone ? rung->outdone() : NULL;
+	struct plumb_refusal *no = &s->refused[s->n_refused];
+
+	if (s->options.mechanism)
+		return !strcmp(s->options.mechanism, rung->name);
+	if (unfit)
+		plumb_info("%s not tried: %s", rung->name, unfit);
+	if (outdone && *outdone) {
+		no->name = rung->name;
+		snprintf(no->why, sizeof(no->why), "%s", outdone);
+		s->n_refused++;
+	}
+	return !unfit && !outdone;
+}
+
 int plumb_ladder_climb(struct plumb_session *s)
 {
 	const struct plumb_rung *rung;
 	struct plumb_refusal *no;
-	const char *unfit;
 	int err = -ENOENT;
 
 	for (size_t i = 0; i < s->tool->n_rungs; i++) {
 		rung = &s->tool->rungs[i];
-		if (s->options.mechanism && strcmp(s->options.mechanism, rung->name))
+		if (!is_worth_trying(s, rung))
 			continue;
-		unfit = rung->unfit ? rung->unfit(&s->options) : NULL;
-		if (unfit) {
-			plumb_info("%s not tried: %s", rung->name, unfit);
-			continue;
-		}
 		no = &s->refused[s->n_refused];
 		err = load(s, rung, &s->instance, false, no->why, sizeof(no->why));
 		if (!err)

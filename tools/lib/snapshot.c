@@ -46,7 +46,7 @@ static int read_row(const struct reader *r, struct plumb_row *row)
 	uint32_t at;
 
 	for (uint32_t cpu = 0; cpu < r->config->cpus; cpu++) {
-		at = row->slot * r->config->cpus + cpu;
+		at = cpu * r->config->slots + row->slot;
 		if (bpf_map_lookup_elem(r->totals, &at, &t))
 			return -errno;
 		row->count += t.count;

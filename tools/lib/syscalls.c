@@ -225,6 +225,19 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 	}
 }
 
+/* What ends a call before what begins it: each end has an entry, or is older than the trace. */
+const char *const plumb_syscall_tp_programs[] = {"thread_exit", "thread_fork", "tp_exit",
+						 "tp_enter", NULL};
+const char *const plumb_syscall_raw_programs[] = {"thread_exit", "thread_fork", "raw_exit",
+						  "raw_enter", NULL};
+
+const char *plumb_syscall_tp_outdone(void)
+{
+	return plumb_raw_tracepoints_can_be_preempted()
+		       ? NULL
+		       : "raw_tracepoint costs less and misses nothing on this kernel";
+}
+
 static void list_names(void)
 {
 	const char *name;

@@ -56,16 +56,15 @@ static __always_inline void leave(struct plumb_thread *t, const struct plumb_cur
 
 /* Counts an error.  The call's number survives in the registers, but for rt_sigreturn, which has no
  * errors. */
-static __always_inline void count_error(const struct plumb_current *now, struct pt_regs *regs,
-					long ret)
+static __always_inline void count_error(const struct plumb_current *now,
+					const struct syscall_end *e)
 {
-	__u32 nr = syscall_ending_nr(regs), abi = syscall_abi(now),
-	      cpu = bpf_get_smp_processor_id();
+	__u32 nr = syscall_end_nr(e), abi = syscall_abi(now), cpu = bpf_get_smp_processor_id();
 	struct plumb_totals *totals;
 	struct plumb_thread *t;
 
 	if ((__s32)nr < 0 || !syscall_selected(nr, abi) || !filter_entry(now) ||
-	    !syscall_error(nr, abi, ret))
+	    !syscall_error(nr, abi, e->ret))
 		return;
 	t = inflight_make(now);
 	if (!t)
@@ -76,43 +75,40 @@ static __always_inline void count_error(const struct plumb_current *now, struct 
 		totals->errors++;
 }
 
-SEC("raw_tp/sys_enter")
-int sys_enter(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void on_enter(__u32 nr, const struct syscall_arguments *a)
 {
 	struct plumb_current now = current_get();
-	__u32 nr = ctx->args[1], abi;
+	__u32 abi;
 
+	(void)a;
 	if (!filter_thread(&now))
-		return 0;
+		return;
 	abi = syscall_abi(&now);
 	if (syscall_selected(nr, abi) && filter_entry(&now))
 		enter(&now, syscall_word(nr, abi));
-	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int sys_exit(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void on_exit(const struct syscall_end *e)
 {
-	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	struct plumb_current now;
 	struct plumb_thread *t;
-	long ret = ctx->args[1];
 
-	if (!at_end() && (ret >= 0 || ret < -4095))
-		return 0;
+	if (!at_end() && (e->ret >= 0 || e->ret < -4095))
+		return;
 	now = current_get();
 	if (!filter_thread(&now))
-		return 0;
+		return;
 	if (!at_end()) {
-		count_error(&now, regs, ret);
-		return 0;
+		count_error(&now, e);
+		return;
 	}
 	t = inflight_get(&now);
 	if (t && t->start)
-		leave(t, &now, ret);
+		leave(t, &now, e->ret);
 	else
-		syscall_unmatched(&now, regs, ret);
-	return 0;
+		syscall_unmatched(&now, e);
 }
+
+SYSCALL_PROGRAMS(on_enter, on_exit)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -30,7 +30,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 {
 	struct syscall_count_bpf *skel = syscall_count_bpf__open();
 
@@ -41,16 +41,8 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-/* The end first: a call whose end is seen has begun before the trace or in it. */
-static const char *const programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter", NULL};
-
 static const struct plumb_rung rungs[] = {
-	{
-		.name = "raw_tracepoint",
-		.stability = "stable",
-		.open = open_raw_tracepoint,
-		.programs = programs,
-	},
+	PLUMB_SYSCALL_RUNGS(open_tracepoints),
 };
 
 int main(int argc, char **argv)

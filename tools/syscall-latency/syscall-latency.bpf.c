@@ -48,40 +48,37 @@ static __always_inline void leave(struct plumb_thread *t, const struct plumb_cur
 }
 
 /*
- * raw_tracepoint: every call of the machine passes here, those that are not
- * wanted too.
+ * Tracepoints: every call of the machine passes here, those that are not wanted
+ * too.
  */
 
-SEC("raw_tp/sys_enter")
-int sys_enter(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void on_enter(__u32 nr, const struct syscall_arguments *a)
 {
-	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	struct plumb_current now = current_get();
-	__u32 nr = ctx->args[1], abi;
+	__u32 abi;
 
 	if (!filter_thread(&now))
-		return 0;
+		return;
 	abi = syscall_abi(&now);
-	if (syscall_selected(nr, abi) && filter_entry(&now) && syscall_arguments_match(regs))
+	if (syscall_selected(nr, abi) && filter_entry(&now) && syscall_arguments_match(a))
 		enter(&now, nr, abi);
-	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int sys_exit(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void on_exit(const struct syscall_end *e)
 {
 	struct plumb_current now = current_get();
 	struct plumb_thread *t;
 
 	if (!filter_thread(&now))
-		return 0;
+		return;
 	t = inflight_get(&now);
 	if (t && t->start)
-		leave(t, &now, bpf_ktime_get_ns(), ctx->args[1]);
+		leave(t, &now, bpf_ktime_get_ns(), e->ret);
 	else
-		syscall_unmatched(&now, (struct pt_regs *)ctx->args[0], ctx->args[1]);
-	return 0;
+		syscall_unmatched(&now, e);
 }
+
+SYSCALL_PROGRAMS(on_enter, on_exit)
 
 /*
  * fentry: on the functions of a few system calls, so that no other call of the
@@ -96,8 +93,9 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct plumb_current now = current_get();
+	struct syscall_arguments a = syscall_arguments(regs);
 
-	if (filter_thread(&now) && filter_entry(&now) && syscall_arguments_match(regs))
+	if (filter_thread(&now) && filter_entry(&now) && syscall_arguments_match(&a))
 		enter(&now, nr, PLUMB_ABI_NATIVE);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
+#include <plumb/session.h>
 #include <plumb/syscalls.h>
 #include <plumb/tool.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 {
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
 
@@ -97,6 +98,13 @@ static const char *fentry_unfit(const struct plumb_options *o)
 	if (n > 1 && !(o->by & PLUMB_BY_SYSCALL))
 		return "takes several system calls only if they are told apart (-b syscall)";
 	return NULL;
+}
+
+static const char *fentry_outdone(void)
+{
+	return plumb_fentry_can_be_preempted()
+		       ? "its programs can be preempted here, and calls missed meanwhile"
+		       : NULL;
 }
 
 /* Points the pair of programs number I at the function of system call NR. */
@@ -138,9 +146,6 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 	return err;
 }
 
-/* The end first: a call whose end is seen has begun before the trace or in it. */
-static const char *const raw_programs[] = {"thread_exit", "thread_fork", "sys_exit", "sys_enter",
-					   NULL};
 static const char *const fentry_programs[] = {
 	"thread_exit", "thread_fork", "exit_0",  "exit_1",  "exit_2", "exit_3",
 	"enter_0",     "enter_1",     "enter_2", "enter_3", NULL,
@@ -151,16 +156,12 @@ static const struct plumb_rung rungs[] = {
 		.name = "fentry",
 		.stability = "unstable: kernel functions",
 		.unfit = fentry_unfit,
+		.outdone = fentry_outdone,
 		.open = open_fentry,
 		.interleaved = true,
 		.programs = fentry_programs,
 	},
-	{
-		.name = "raw_tracepoint",
-		.stability = "stable",
-		.open = open_raw_tracepoint,
-		.programs = raw_programs,
-	},
+	PLUMB_SYSCALL_RUNGS(open_tracepoints),
 };
 
 int main(int argc, char **argv)

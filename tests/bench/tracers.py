@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the benchmarks share: tracers, ours and others', started, watched and ended alike."""
+import contextlib
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PRIVATE = "PLUMB_BENCH_PRIVATE_MOUNTS"
+PACKAGES = {"bpftrace": "bpftrace", "syscount": "libbpf-tools"}
+
+
+class Broken(Exception):
+    """This tracer cannot be measured here; the text says why."""
+
+
+def read(path):
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as f:
+        return f.read().strip()
+    return ""
+
+
+class Tracer:
+    """One configuration: how it is started, how it says that it is ready, what it counted."""
+
+    def __init__(self, name, label, argv, ready="tracing …", stop=signal.SIGTERM, counted=None,
+                 settle=False):
+        self.name, self.label, self.argv = name, label, argv
+        self.ready = re.compile(ready.encode(), re.MULTILINE)
+        self.stop, self.counted = stop, counted
+        self.settle = settle  # its line comes before it is attached
+        self.failures, self.why = 0, None
+        self.taken = []       # pairs of (ns untraced, ns traced), each by number of threads
+        self.added = {1: [], 2: []}
+        self.starts, self.lost, self.memory = [], [], {"resident": 0, "peak": 0, "maps": 0}
+
+    def start(self):
+        """Start it, wait until it is ready, and take the time."""
+        began = time.monotonic()
+        try:
+            run = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, bufsize=0)
+        except OSError as error:
+            raise Broken(f"{self.argv[0]}: {error.strerror}") from error
+        said, deadline = b"", began + 20
+        with selectors.DefaultSelector() as ears:
+            ears.register(run.stdout, selectors.EVENT_READ)
+            ears.register(run.stderr, selectors.EVENT_READ)
+            while not self.ready.search(said):
+                for key, _ in ears.select(max(0, deadline - time.monotonic())):
+                    text = os.read(key.fd, 65536)
+                    said += text
+                    if not text:
+                        ears.unregister(key.fileobj)
+                if not ears.get_map() or time.monotonic() > deadline:
+                    run.kill()
+                    run.communicate()
+                    lines = said.decode(errors="replace").strip().splitlines()
+                    raise Broken(lines[-1] if lines else "never became ready")
+        self.starts.append((time.monotonic() - began) * 1e3)
+        return run
+
+    def weigh(self, pid):
+        """Resident memory while it traces, at its peak (loading), and the kernel's, in maps."""
+        status = read(f"/proc/{pid}/status")
+        for what, field in (("resident", "VmRSS"), ("peak", "VmHWM")):
+            found = re.search(rf"^{field}:\s+(\d+)", status, re.MULTILINE)
+            self.memory[what] = max(self.memory[what], int(found[1]) * 1024 if found else 0)
+        maps = {}
+        with contextlib.suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+                info = dict(re.findall(r"^(\w+):\s+(\d+)$", read(f"/proc/{pid}/fdinfo/{fd}"),
+                                       re.MULTILINE))
+                if "map_type" in info:
+                    maps[info["map_id"]] = int(info["memlock"])
+        self.memory["maps"] = max(self.memory["maps"], sum(maps.values()))
+
+    def end(self, run):
+        """End it as its user would, and return what it printed."""
+        self.weigh(run.pid)
+        run.send_signal(self.stop)
+        try:
+            out, err = run.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.communicate()
+            raise Broken("did not end when told to") from None
+        if run.returncode not in (0, -self.stop):
+            lines = err.decode(errors="replace").strip().splitlines()
+            raise Broken(f"exit status {run.returncode}: {lines[-1] if lines else ''}")
+        return out.decode(errors="replace")
+
+
+def lay_out(cells, markdown):
+    cells = list(cells)
+    columns = len(cells[0])
+    if markdown:
+        for i, row in enumerate(cells):
+            print("| " + " | ".join(row + [""] * (columns - len(row))) + " |")
+            if not i:
+                print("|---" + "|---:" * (columns - 1) + "|")
+        return
+    # A reason is as long as it is: it does not widen the columns.
+    whole = [row for row in cells if len(row) == columns]
+    widths = [max(len(row[i]) for row in whole) for i in range(columns)]
+    widths[0] = max(len(row[0]) for row in cells)
+    for row in cells:
+        if len(row) < columns:
+            print(row[0].ljust(widths[0]) + "  " + row[1])
+        else:
+            print("  ".join([row[0].ljust(widths[0])] +
+                            [c.rjust(w) for c, w in zip(row[1:], widths[1:])]).rstrip())
+
+
+def others():
+    """Other programs on the system call tracepoints, as bpftool names them; "" also without it."""
+    tool = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    if not tool:
+        return ""
+    links = subprocess.run([tool, "-j", "link", "list"], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, check=False).stdout
+    with contextlib.suppress(ValueError):
+        return ", ".join(f"link {link['id']} on {link['tp_name']}"
+                         for link in json.loads(links)
+                         if link.get("tp_name") in ("sys_enter", "sys_exit"))
+    return ""
+
+
+def machine():
+    model = re.search(r"^(?:model name|CPU part)\s*: (.*)", read("/proc/cpuinfo"), re.MULTILINE)
+    flaws = "/sys/devices/system/cpu/vulnerabilities/"
+    return {"cpu": model[1] if model else os.uname().machine, "arch": os.uname().machine,
+            "cores": len(os.sched_getaffinity(0)), "kernel": os.uname().release,
+            # They decide what a call of a BPF helper costs.
+            "mitigations": {name: read(flaws + name)
+                            for name in ("spectre_v2", "spec_rstack_overflow", "retbleed")},
+            "load": os.getloadavg()[0]}
+
+
+def install_peers():
+    missing = {package for tool, package in PACKAGES.items() if not shutil.which(tool)}
+    if missing and shutil.which("apt-get"):
+        # A peer that cannot be had is said in its row.
+        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *sorted(missing)],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
+def mount_privately():
+    """bpftrace and BCC need tracefs; only this process and its children see what is mounted."""
+    if PRIVATE not in os.environ:
+        os.environ[PRIVATE] = "1"
+        os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
+    for kind, where, proof in (("debugfs", "/sys/kernel/debug", "tracing"),
+                               ("tracefs", "/sys/kernel/tracing", "events")):
+        if not os.path.isdir(f"{where}/{proof}"):
+            subprocess.run(["mount", "-t", kind, kind, where], check=False)
