@@ -41,7 +41,7 @@ cat >"$room/$name.bpf.c" <<END
 SEC("raw_tp/sched_switch")
 int on_switch(void *ctx __attribute__((unused)))
 {
-	struct plumb_current now = current_get();
+	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct plumb_cached_slot *cached;
 	struct plumb_totals *totals;
@@ -49,20 +49,20 @@ int on_switch(void *ctx __attribute__((unused)))
 	struct plumb_thread *t;
 	__u64 var;
 
-	if (!filter_thread(&now) || !filter_entry(&now))
+	if (!filter_thread(task) || !filter_entry(task))
 		return 0;
-	t = inflight_make(&now);
+	t = inflight_make(task);
 	if (!t) {
 		ledger_count(cpu, no_state);
 		return 0;
 	}
-	key_refresh(t, &now);
+	key_refresh(t, task);
 	var = plumb_config.by & PLUMB_BY_CPU ? cpu : 0;
 	cached = key_cached(t, var);
 	if (cached->valid && cached->var == var) {
 		slot = cached->slot;
 	} else {
-		key_who(&key, t, &now, cpu);
+		key_who(&key, t, task, cpu);
 		slot = key_slot(cached, var, &key);
 	}
 	if (!slot)

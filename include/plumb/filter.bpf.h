@@ -26,27 +26,78 @@ struct {
 	__type(value, __u8);
 } plumb_family SEC(".maps");
 
-static __always_inline bool filter_thread(const struct plumb_current *now)
+/* Is anybody rejected by an id?  Then it is cheaper to ask for that first, also at the end. */
+static __always_inline bool filter_by_id(void)
 {
-	__u32 i;
+	return plumb_config.npids || plumb_config.ntids;
+}
 
-	if (plumb_config.self && now->pid == plumb_config.self)
-		return false;
+static __always_inline bool filter_thread(struct task_struct *task)
+{
+	__u32 i, id;
+
+	/* No list needs to hold the tool. */
+	if (!filter_by_id())
+		return !plumb_config.self || current_pid(task) != plumb_config.self;
 	if (plumb_config.npids) {
+		id = current_pid(task);
 		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
-			if (plumb_config.pids[i] == now->pid)
+			if (plumb_config.pids[i] == id)
 				break;
 		if (i == plumb_config.npids)
 			return false;
 	}
 	if (plumb_config.ntids) {
+		id = current_tid(task);
 		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
-			if (plumb_config.tids[i] == now->tid)
+			if (plumb_config.tids[i] == id)
 				break;
 		if (i == plumb_config.ntids)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Whom -p or -t turned away last on each CPU.  The end of that call, nearly
+ * always the next thing to happen there, then need not ask whose it is.  A
+ * thread is known by the place of its registers, at the top of its kernel stack;
+ * that can become another's only when somebody has died.
+ */
+struct plumb_turned_away {
+	__u64 regs;
+	__u64 deaths;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: possible CPUs */
+	__type(key, __u32);
+	__type(value, struct plumb_turned_away);
+} plumb_turned_away SEC(".maps");
+
+__u64 plumb_deaths = 0;
+
+static __always_inline void filter_turn_away(const struct pt_regs *regs)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_turned_away *last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
+
+	if (last && filter_by_id()) {
+		last->regs = (__u64)regs;
+		last->deaths = plumb_deaths;
+	}
+}
+
+static __always_inline bool filter_was_turned_away(const struct pt_regs *regs)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_turned_away *last;
+
+	if (!filter_by_id())
+		return false;
+	last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
+	return last && last->regs == (__u64)regs && last->deaths == plumb_deaths;
 }
 
 static __always_inline bool filter_comm(void)
@@ -74,10 +125,15 @@ static __always_inline bool filter_cgroup(void)
 	return false;
 }
 
-static __always_inline bool filter_entry(const struct plumb_current *now)
+static __always_inline bool filter_entry(struct task_struct *task)
 {
-	if (plumb_config.descendants && !bpf_map_lookup_elem(&plumb_family, &now->pid))
-		return false;
+	__u32 pid;
+
+	if (plumb_config.descendants) {
+		pid = current_pid(task);
+		if (!bpf_map_lookup_elem(&plumb_family, &pid))
+			return false;
+	}
 	if (plumb_config.ncomms && !filter_comm())
 		return false;
 	if (plumb_config.ncgroups && !filter_cgroup())
@@ -86,24 +142,25 @@ static __always_inline bool filter_entry(const struct plumb_current *now)
 }
 
 /* Who is born to the family belongs to it.  sched_process_fork runs as the parent. */
-static __always_inline void filter_fork(const struct plumb_current *now, struct task_struct *child)
+static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
 {
-	__u32 tgid = BPF_CORE_READ(child, tgid);
+	__u32 parent = current_pid(task), pid = BPF_CORE_READ(child, tgid);
 	__u8 yes = 1;
 
-	if (!plumb_config.descendants || !bpf_map_lookup_elem(&plumb_family, &now->pid))
+	if (!plumb_config.descendants || !bpf_map_lookup_elem(&plumb_family, &parent))
 		return;
-	if (bpf_map_update_elem(&plumb_family, &tgid, &yes, BPF_ANY))
+	if (bpf_map_update_elem(&plumb_family, &pid, &yes, BPF_ANY))
 		ledger_count(bpf_get_smp_processor_id(), untracked);
 }
 
-/* And leaves it with its last thread, so that its pid can be used anew. */
-static __always_inline void filter_exit(const struct plumb_current *now)
+/* A thread dies.  With its last one a process leaves the family: its pid can be used anew. */
+static __always_inline void filter_exit(struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u32 pid = current_pid(task);
 
+	__sync_fetch_and_add(&plumb_deaths, 1);
 	if (plumb_config.descendants && !BPF_CORE_READ(task, signal, live.counter))
-		bpf_map_delete_elem(&plumb_family, &now->pid);
+		bpf_map_delete_elem(&plumb_family, &pid);
 }
 
 #endif

@@ -46,34 +46,39 @@ struct {
 } plumb_threads_by_task SEC(".maps");
 
 /* The current thread's state, or NULL if it has none. */
-static __always_inline struct plumb_thread *inflight_get(const struct plumb_current *now)
+static __always_inline struct plumb_thread *inflight_get(struct task_struct *task)
 {
+	__u64 key = (__u64)task;
+
 	if (plumb_config.task_storage)
-		return bpf_task_storage_get(&plumb_threads, now->task, 0, 0);
-	return bpf_map_lookup_elem(&plumb_threads_by_task, &now->task);
+		return bpf_task_storage_get(&plumb_threads, task, 0, 0);
+	return bpf_map_lookup_elem(&plumb_threads_by_task, &key);
 }
 
 /* The same, made if need be; NULL when there is no room, which the caller counts. */
-static __always_inline struct plumb_thread *inflight_make(const struct plumb_current *now)
+static __always_inline struct plumb_thread *inflight_make(struct task_struct *task)
 {
 	static const struct plumb_thread fresh;
+	__u64 key = (__u64)task;
 	struct plumb_thread *t;
 
 	if (plumb_config.task_storage)
-		return bpf_task_storage_get(&plumb_threads, now->task, 0,
+		return bpf_task_storage_get(&plumb_threads, task, 0,
 					    BPF_LOCAL_STORAGE_GET_F_CREATE);
-	t = bpf_map_lookup_elem(&plumb_threads_by_task, &now->task);
+	t = bpf_map_lookup_elem(&plumb_threads_by_task, &key);
 	if (t)
 		return t;
-	bpf_map_update_elem(&plumb_threads_by_task, &now->task, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&plumb_threads_by_task, &now->task);
+	bpf_map_update_elem(&plumb_threads_by_task, &key, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&plumb_threads_by_task, &key);
 }
 
 /* Call when the current thread dies. */
-static __always_inline void inflight_drop(const struct plumb_current *now)
+static __always_inline void inflight_drop(struct task_struct *task)
 {
+	__u64 key = (__u64)task;
+
 	if (!plumb_config.task_storage)
-		bpf_map_delete_elem(&plumb_threads_by_task, &now->task);
+		bpf_map_delete_elem(&plumb_threads_by_task, &key);
 }
 
 #endif

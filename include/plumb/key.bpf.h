@@ -44,14 +44,14 @@ static __always_inline void key_forget(struct plumb_thread *t)
  * Keep up with the parts of the key that can change between two calls.  Call
  * at entry: a call belongs to the name under which it was made, also execve.
  */
-static __always_inline void key_refresh(struct plumb_thread *t, const struct plumb_current *now)
+static __always_inline void key_refresh(struct plumb_thread *t, struct task_struct *task)
 {
 	__u64 comm[2] = {}, cgroup;
 
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
 			/* Two loads, not a call.  What follows the NUL may be stale. */
-			const __u64 *raw = (const __u64 *)now->task->comm;
+			const __u64 *raw = (const __u64 *)task->comm;
 
 			comm[0] = raw[0];
 			comm[1] = raw[1];
@@ -81,15 +81,15 @@ static __always_inline struct plumb_cached_slot *key_cached(struct plumb_thread 
 _Static_assert(PLUMB_CACHED_SLOTS == 1 << (64 - 61), "key_cached takes the top bits");
 
 static __always_inline void key_who(struct plumb_who *who, const struct plumb_thread *t,
-				    const struct plumb_current *now, __u32 cpu)
+				    struct task_struct *task, __u32 cpu)
 {
 	const char *comm = (const char *)t->comm;
 	int i;
 
 	if (plumb_config.by & PLUMB_BY_PID)
-		who->pid = now->pid;
+		who->pid = current_pid(task);
 	if (plumb_config.by & PLUMB_BY_TID)
-		who->tid = now->tid;
+		who->tid = current_tid(task);
 	if (plumb_config.by & PLUMB_BY_CGROUP)
 		who->cgroup = t->cgroup;
 	if (plumb_config.by & PLUMB_BY_CPU)

@@ -9,15 +9,15 @@
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
-	struct plumb_current now = current_get();
-	struct plumb_thread *t = inflight_get(&now);
+	struct task_struct *task = current_task();
+	struct plumb_thread *t = inflight_get(task);
 
 	if (t && t->start) {
 		t->start = 0;
 		ledger_count(bpf_get_smp_processor_id(), abandoned);
 	}
-	inflight_drop(&now);
-	filter_exit(&now);
+	inflight_drop(task);
+	filter_exit(task);
 	return 0;
 }
 
@@ -25,9 +25,9 @@ int thread_exit(void *ctx __attribute__((unused)))
 SEC("raw_tp/sched_process_fork")
 int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct plumb_current now = current_get();
+	struct task_struct *task = current_task();
 
-	filter_fork(&now, (struct task_struct *)ctx->args[1]);
+	filter_fork(task, (struct task_struct *)ctx->args[1]);
 	return 0;
 }
 
@@ -35,9 +35,9 @@ int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp")
 int state_trial(void *ctx __attribute__((unused)))
 {
-	struct plumb_current now = current_get();
+	struct task_struct *task = current_task();
 
-	return !!inflight_make(&now);
+	return !!inflight_make(task);
 }
 
 #endif

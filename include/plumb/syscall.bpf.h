@@ -18,12 +18,12 @@ static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
 }
 
 /* The table that the current call's number is of. */
-static __always_inline __u32 syscall_abi(const struct plumb_current *now)
+static __always_inline __u32 syscall_abi(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
-	return !!(current_read(now, thread_info.status) & 2 /* TS_COMPAT */);
+	return !!(current_read(task, thread_info.status) & 2 /* TS_COMPAT */);
 #elif defined(__TARGET_ARCH_arm64)
-	return !!(current_read(now, thread_info.flags) & 1UL << 22 /* TIF_32BIT */);
+	return !!(current_read(task, thread_info.flags) & 1UL << 22 /* TIF_32BIT */);
 #else
 #error "which flag marks a 32-bit call on this architecture?"
 #endif
@@ -124,15 +124,14 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 }
 
 /* An end whose entry was not seen.  Is it one that should have been? */
-static __always_inline void syscall_unmatched(const struct plumb_current *now,
-					      const struct syscall_end *e)
+static __always_inline void syscall_unmatched(struct task_struct *task, const struct syscall_end *e)
 {
 	__u32 nr, abi;
 
-	if (!plumb_live || !filter_entry(now))
+	if (!plumb_live || !filter_entry(task))
 		return;
 	nr = syscall_end_nr(e);
-	abi = syscall_abi(now);
+	abi = syscall_abi(task);
 	if (!syscall_selected(nr, abi) || !syscall_end_arguments_match(e))
 		return;
 	/* A new thread leaves the fork that its parent made: no call of its own ends. */
@@ -160,36 +159,49 @@ static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 }
 
 /* The slot of a call's key; the ledger knows of those under [other]. */
-static __always_inline __u32 syscall_slot(struct plumb_thread *t, const struct plumb_current *now,
+static __always_inline __u32 syscall_slot(struct plumb_thread *t, struct task_struct *task,
 					  __u64 call, __u32 error, __u32 cpu)
 {
 	__u64 var = syscall_var(call, error, cpu);
 	struct plumb_cached_slot *cached = key_cached(t, var);
-	struct syscall_key key = {};
 
-	if (cached->valid && cached->var == var)
+	if (cached->valid && cached->var == var) {
 		return cached->slot;
-	key_who(&key.who, t, now, cpu);
-	if (plumb_config.by & PLUMB_BY_SYSCALL) {
-		key.nr = call;
-		key.abi = call >> 32;
+	} else {
+		struct syscall_key key = {};
+
+		key_who(&key.who, t, task, cpu);
+		if (plumb_config.by & PLUMB_BY_SYSCALL) {
+			key.nr = call;
+			key.abi = call >> 32;
+		}
+		if (plumb_config.by & PLUMB_BY_ERRNO)
+			key.error = error;
+		return key_slot(cached, var, &key);
 	}
-	if (plumb_config.by & PLUMB_BY_ERRNO)
-		key.error = error;
-	return key_slot(cached, var, &key);
 }
 
 /*
  * The programs of the rungs raw_tracepoint and tracepoint, around
- *	void enter(__u32 nr, const struct syscall_arguments *);
- *	void leave(const struct syscall_end *);
+ *	void enter(struct task_struct *, __u32 nr, const struct syscall_arguments *);
+ *	void leave(struct task_struct *, const struct syscall_end *);
+ * for threads that filter_thread() lets pass, and an expression of RET: is this
+ * end of no interest, whoever makes it?
  */
-#define SYSCALL_PROGRAMS(enter, leave)                                                             \
+#define SYSCALL_PROGRAMS(enter, leave, skip)                                                       \
 	SEC("raw_tp/sys_enter")                                                                    \
 	int raw_enter(struct bpf_raw_tracepoint_args *ctx)                                         \
 	{                                                                                          \
-		struct syscall_arguments a = syscall_arguments((struct pt_regs *)ctx->args[0]);    \
-		enter(ctx->args[1], &a);                                                           \
+		struct pt_regs *regs = (struct pt_regs *)ctx->args[0];                             \
+		struct task_struct *task = current_task();                                         \
+		struct syscall_arguments a;                                                        \
+                                                                                                   \
+		if (filter_thread(task)) {                                                         \
+			a = syscall_arguments(regs);                                               \
+			enter(task, ctx->args[1], &a);                                             \
+		} else {                                                                           \
+			filter_turn_away(regs);                                                    \
+		}                                                                                  \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("raw_tp/sys_exit")                                                                     \
@@ -197,21 +209,36 @@ static __always_inline __u32 syscall_slot(struct plumb_thread *t, const struct p
 	{                                                                                          \
 		struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0],                    \
 					.ret = ctx->args[1]};                                      \
-		leave(&e);                                                                         \
+		struct task_struct *task;                                                          \
+                                                                                                   \
+		if (skip(e.ret) || filter_was_turned_away(e.regs))                                 \
+			return 0;                                                                  \
+		task = current_task();                                                             \
+		if (filter_thread(task))                                                           \
+			leave(task, &e);                                                           \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("tp/raw_syscalls/sys_enter")                                                           \
 	int tp_enter(struct trace_event_raw_sys_enter *ctx)                                        \
 	{                                                                                          \
 		struct syscall_arguments a = {.fd = ctx->args[0], .size = ctx->args[2]};           \
-		enter(ctx->id, &a);                                                                \
+		struct task_struct *task = current_task();                                         \
+                                                                                                   \
+		if (filter_thread(task))                                                           \
+			enter(task, ctx->id, &a);                                                  \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("tp/raw_syscalls/sys_exit")                                                            \
 	int tp_exit(struct trace_event_raw_sys_exit *ctx)                                          \
 	{                                                                                          \
 		struct syscall_end e = {.nr = ctx->id, .ret = ctx->ret};                           \
-		leave(&e);                                                                         \
+		struct task_struct *task;                                                          \
+                                                                                                   \
+		if (skip(e.ret))                                                                   \
+			return 0;                                                                  \
+		task = current_task();                                                             \
+		if (filter_thread(task))                                                           \
+			leave(task, &e);                                                           \
 		return 0;                                                                          \
 	}
 

@@ -39,13 +39,19 @@ static int read_hist(const struct reader *r, struct plumb_row *row)
 	return 0;
 }
 
+/*
+ * The buckets first: a program writes its totals before its bucket, so that the
+ * maximum is not below any value that was seen in a bucket.  And while calls go
+ * on, the row's count is that of its buckets.
+ */
 static int read_row(const struct reader *r, struct plumb_row *row)
 {
 	uint64_t inverted_min = 0;
 	struct plumb_totals t;
 	uint32_t at;
+	int err = r->hists >= 0 ? read_hist(r, row) : 0;
 
-	for (uint32_t cpu = 0; cpu < r->config->cpus; cpu++) {
+	for (uint32_t cpu = 0; !err && cpu < r->config->cpus; cpu++) {
 		at = cpu * r->config->slots + row->slot;
 		if (bpf_map_lookup_elem(r->totals, &at, &t))
 			return -errno;
@@ -58,7 +64,9 @@ static int read_row(const struct reader *r, struct plumb_row *row)
 			inverted_min = t.inverted_min;
 	}
 	row->dist.min = ~inverted_min;
-	return row->count && r->hists >= 0 ? read_hist(r, row) : 0;
+	if (r->hists >= 0)
+		row->count = plumb_dist_count(&row->dist);
+	return err;
 }
 
 /* Slots are never given back, so a slot is a row's name. */
@@ -82,8 +90,9 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 	err = read_row(r, &snap->rows[0]);
 	if (err)
 		return err;
-	snap->rows[0].key = NULL;
 	snap->n = snap->rows[0].count ? 1 : 0;
+	if (!snap->n)
+		free(snap->rows[0].dist.buckets);
 	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
 		row = &snap->rows[snap->n];
 		*row = (struct plumb_row){.key = key};

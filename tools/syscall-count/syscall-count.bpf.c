@@ -13,11 +13,11 @@ static __always_inline bool at_end(void)
 	return plumb_config.by & PLUMB_BY_ERRNO;
 }
 
-static __always_inline void count_call(struct plumb_thread *t, const struct plumb_current *now,
-				       __u64 call, __u32 error)
+static __always_inline void count_call(struct plumb_thread *t, struct task_struct *task, __u64 call,
+				       __u32 error)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	__u32 slot = syscall_slot(t, now, call, error, cpu);
+	__u32 slot = syscall_slot(t, task, call, error, cpu);
 	struct plumb_totals *totals = totals_of(slot, cpu);
 
 	if (!slot)
@@ -26,16 +26,16 @@ static __always_inline void count_call(struct plumb_thread *t, const struct plum
 		totals_add_call(totals, error);
 }
 
-static __always_inline void enter(const struct plumb_current *now, __u64 call)
+static __always_inline void enter(struct task_struct *task, __u64 call)
 {
-	struct plumb_thread *t = inflight_make(now);
+	struct plumb_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!t) {
 		ledger_count(cpu, no_state);
 		return;
 	}
-	key_refresh(t, now);
+	key_refresh(t, task);
 	if (at_end()) {
 		if (t->start)
 			ledger_count(cpu, overwritten);
@@ -44,71 +44,64 @@ static __always_inline void enter(const struct plumb_current *now, __u64 call)
 		t->start = 1;
 		return;
 	}
-	count_call(t, now, call, 0);
+	t->call = call + 1; /* for count_error(); 0 is none */
+	count_call(t, task, call, 0);
 }
 
 /* Counts the end of a call whose entry waited for it. */
-static __always_inline void leave(struct plumb_thread *t, const struct plumb_current *now, long ret)
+static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, long ret)
 {
 	t->start = 0;
-	count_call(t, now, t->call, syscall_error(t->call, t->call >> 32, ret));
+	count_call(t, task, t->call, syscall_error(t->call, t->call >> 32, ret));
 }
 
-/* Counts an error.  The call's number survives in the registers, but for rt_sigreturn, which has no
- * errors. */
-static __always_inline void count_error(const struct plumb_current *now,
-					const struct syscall_end *e)
+/*
+ * Counts the error of a call that was counted: the last one that this thread
+ * began.  (Others end in the trace as well: those that began before it, and
+ * those that seccomp refuses before the entry hook.)  The call's number survives
+ * in the registers, but for rt_sigreturn, which has no errors.
+ */
+static __always_inline void count_error(struct task_struct *task, const struct syscall_end *e)
 {
-	__u32 nr = syscall_end_nr(e), abi = syscall_abi(now), cpu = bpf_get_smp_processor_id();
+	__u32 nr = syscall_end_nr(e), abi = syscall_abi(task), cpu = bpf_get_smp_processor_id();
+	struct plumb_thread *t = inflight_get(task);
 	struct plumb_totals *totals;
-	struct plumb_thread *t;
 
-	if ((__s32)nr < 0 || !syscall_selected(nr, abi) || !filter_entry(now) ||
-	    !syscall_error(nr, abi, e->ret))
+	if (!t || t->call != syscall_word(nr, abi) + 1 || !syscall_error(nr, abi, e->ret))
 		return;
-	t = inflight_make(now);
-	if (!t)
-		return;
-	key_refresh(t, now);
-	totals = totals_of(syscall_slot(t, now, syscall_word(nr, abi), 0, cpu), cpu);
+	t->call = 0;
+	totals = totals_of(syscall_slot(t, task, syscall_word(nr, abi), 0, cpu), cpu);
 	if (totals)
-		totals->errors++;
+		plumb_add(totals->errors, 1);
 }
 
-static __always_inline void on_enter(__u32 nr, const struct syscall_arguments *a)
+static __always_inline void on_enter(struct task_struct *task, __u32 nr,
+				     const struct syscall_arguments *a)
 {
-	struct plumb_current now = current_get();
-	__u32 abi;
+	__u32 abi = syscall_abi(task);
 
 	(void)a;
-	if (!filter_thread(&now))
-		return;
-	abi = syscall_abi(&now);
-	if (syscall_selected(nr, abi) && filter_entry(&now))
-		enter(&now, syscall_word(nr, abi));
+	if (syscall_selected(nr, abi) && filter_entry(task))
+		enter(task, syscall_word(nr, abi));
 }
 
-static __always_inline void on_exit(const struct syscall_end *e)
+static __always_inline void on_exit(struct task_struct *task, const struct syscall_end *e)
 {
-	struct plumb_current now;
 	struct plumb_thread *t;
 
-	if (!at_end() && (e->ret >= 0 || e->ret < -4095))
-		return;
-	now = current_get();
-	if (!filter_thread(&now))
-		return;
 	if (!at_end()) {
-		count_error(&now, e);
+		count_error(task, e);
 		return;
 	}
-	t = inflight_get(&now);
+	t = inflight_get(task);
 	if (t && t->start)
-		leave(t, &now, e->ret);
+		leave(t, task, e->ret);
 	else
-		syscall_unmatched(&now, e);
+		syscall_unmatched(task, e);
 }
 
-SYSCALL_PROGRAMS(on_enter, on_exit)
+/* Most calls succeed, and then there is nothing to do but where errno is a key. */
+#define IS_NO_ERROR(ret) (!at_end() && ((ret) >= 0 || (ret) < -4095))
+SYSCALL_PROGRAMS(on_enter, on_exit, IS_NO_ERROR)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -4,12 +4,12 @@
 #include <plumb/syscall.bpf.h>
 #include "syscall-latency.h"
 
-static __always_inline void enter(const struct plumb_current *now, __u32 nr, __u32 abi)
+static __always_inline void enter(struct task_struct *task, __u32 nr, __u32 abi)
 {
 	struct plumb_thread *t;
 	__u32 cpu;
 
-	t = inflight_make(now);
+	t = inflight_make(task);
 	cpu = bpf_get_smp_processor_id();
 	if (!t) {
 		ledger_count(cpu, no_state);
@@ -17,14 +17,14 @@ static __always_inline void enter(const struct plumb_current *now, __u32 nr, __u
 	}
 	if (t->start)
 		ledger_count(cpu, overwritten);
-	key_refresh(t, now);
+	key_refresh(t, task);
 	t->call = syscall_word(nr, abi);
 	ledger_count(cpu, began);
 	t->start = bpf_ktime_get_ns();
 }
 
-static __always_inline void leave(struct plumb_thread *t, const struct plumb_current *now,
-				  __u64 end, long ret)
+static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, __u64 end,
+				  long ret)
 {
 	__u32 error, slot, cpu = bpf_get_smp_processor_id();
 	struct plumb_totals *totals;
@@ -36,7 +36,7 @@ static __always_inline void leave(struct plumb_thread *t, const struct plumb_cur
 		ledger_count(cpu, left_out);
 		return;
 	}
-	slot = syscall_slot(t, now, call, error, cpu);
+	slot = syscall_slot(t, task, call, error, cpu);
 	if (!slot)
 		ledger_count(cpu, pooled);
 	totals = totals_of(slot, cpu);
@@ -52,33 +52,27 @@ static __always_inline void leave(struct plumb_thread *t, const struct plumb_cur
  * too.
  */
 
-static __always_inline void on_enter(__u32 nr, const struct syscall_arguments *a)
+static __always_inline void on_enter(struct task_struct *task, __u32 nr,
+				     const struct syscall_arguments *a)
 {
-	struct plumb_current now = current_get();
-	__u32 abi;
+	__u32 abi = syscall_abi(task);
 
-	if (!filter_thread(&now))
-		return;
-	abi = syscall_abi(&now);
-	if (syscall_selected(nr, abi) && filter_entry(&now) && syscall_arguments_match(a))
-		enter(&now, nr, abi);
+	if (syscall_selected(nr, abi) && filter_entry(task) && syscall_arguments_match(a))
+		enter(task, nr, abi);
 }
 
-static __always_inline void on_exit(const struct syscall_end *e)
+static __always_inline void on_exit(struct task_struct *task, const struct syscall_end *e)
 {
-	struct plumb_current now = current_get();
-	struct plumb_thread *t;
+	struct plumb_thread *t = inflight_get(task);
 
-	if (!filter_thread(&now))
-		return;
-	t = inflight_get(&now);
 	if (t && t->start)
-		leave(t, &now, bpf_ktime_get_ns(), e->ret);
+		leave(t, task, bpf_ktime_get_ns(), e->ret);
 	else
-		syscall_unmatched(&now, e);
+		syscall_unmatched(task, e);
 }
 
-SYSCALL_PROGRAMS(on_enter, on_exit)
+#define ALL_ENDS_MATTER(ret) false
+SYSCALL_PROGRAMS(on_enter, on_exit, ALL_ENDS_MATTER)
 
 /*
  * fentry: on the functions of a few system calls, so that no other call of the
@@ -92,25 +86,25 @@ const volatile __u32 fentry_nrs[SYSCALL_LATENCY_FUNCTIONS] = {};
 static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
-	struct plumb_current now = current_get();
+	struct task_struct *task = current_task();
 	struct syscall_arguments a = syscall_arguments(regs);
 
-	if (filter_thread(&now) && filter_entry(&now) && syscall_arguments_match(&a))
-		enter(&now, nr, PLUMB_ABI_NATIVE);
+	if (filter_thread(task) && filter_entry(task) && syscall_arguments_match(&a))
+		enter(task, nr, PLUMB_ABI_NATIVE);
 	return 0;
 }
 
 /* The end runs only for calls whose entry ran: without a state it was rejected there. */
 static __always_inline int function_exit(__u64 *ctx)
 {
-	struct plumb_current now = current_get();
+	struct task_struct *task = current_task();
 	struct plumb_thread *t;
 
-	if (!filter_thread(&now))
+	if (!filter_thread(task))
 		return 0;
-	t = inflight_get(&now);
+	t = inflight_get(task);
 	if (t && t->start)
-		leave(t, &now, bpf_ktime_get_ns(), ctx[1]);
+		leave(t, task, bpf_ktime_get_ns(), ctx[1]);
 	return 0;
 }
 

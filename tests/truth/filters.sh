@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# Each filter: one that matches captures exactly what it names, one that does not, nothing.
+
+# Two threads with names of their own that make 1009 of each of six calls.
+kinds='getppid close-bad read:100@40 read:5000@41 write:100@42 sendto-bad:300'
+
+filter_threads() {
+	# shellcheck disable=SC2086 # words
+	start target calls -t 2 -n plumb-alpha,plumb-beta 1009 $kinds
+	alpha=$(tid_of "$pid" plumb-alpha)
+	echo "$alpha" >alpha.tid
+	sleep 60 &
+	other=$!
+	started="$started $other"
+	some='-s getppid,close,read,write,sendto --max-keys=32 -b syscall'
+	# shellcheck disable=SC2086 # words
+	{
+		attach no-filter $some -p "$pid"
+		attach pid-other $some -p "$other"
+		attach pid-list $some -p "$other,$pid"
+		attach tid-match $some -t "$alpha"
+		attach tid-other $some -t "$pid"
+		attach comm-match $some -c plumb-alpha
+		attach comm-list $some -c plumb-alpha,plumb-beta,plumb-gamma
+		attach comm-other $some -c plumb-alph
+		attach syscall-match --max-keys=32 -b syscall -s close -p "$pid"
+		attach syscall-other --max-keys=32 -b syscall -s getpgid -p "$pid"
+		attach errors $some -p "$pid" --errors
+		attach fd-match $some -p "$pid" --fd=41
+		attach fd-other $some -p "$pid" --fd=39
+		attach size-min $some -p "$pid" --min-size=300
+		attach size-max $some -p "$pid" --max-size=100
+		attach size-exact $some -p "$pid" --min-size=5000 --max-size=5000
+		attach size-other $some -p "$pid" --min-size=101 --max-size=299
+		attach together $some -t "$alpha" -p "$pid" -c plumb-alpha --fd=40 --min-size=100
+		attach apart $some -t "$alpha" -p "$pid" -c plumb-beta
+	}
+	go target
+	detach no-filter pid-other pid-list tid-match tid-other comm-match comm-list comm-other \
+		syscall-match syscall-other errors fd-match fd-other size-min size-max size-exact \
+		size-other together apart
+}
+
+# Where cgroup2 is, alone or beside version 1.
+cgroup_mount() {
+	awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts
+}
+
+filter_cgroups() {
+	top=$(cgroup_mount)
+	if [ -z "$top" ]; then
+		echo "no cgroup2 file system is mounted" >cgroup.skip
+		return
+	fi
+	cgroup=/plumb-truth-$$
+	# The inner ones first: in this order they can be removed.
+	# shellcheck disable=SC2034 # by what the run does at its end
+	cgroups="$top$cgroup/in/deep $top$cgroup/in $top$cgroup/out $top$cgroup"
+	mkdir -p "$top$cgroup/in/deep" "$top$cgroup/out" || return
+	# shellcheck disable=SC2016 # the inner shell expands it
+	start in sh -c 'echo $$ >"$0/cgroup.procs"; exec calls 1009 getppid' "$top$cgroup/in/deep"
+	# shellcheck disable=SC2016
+	start out sh -c 'echo $$ >"$0/cgroup.procs"; exec calls 1013 getppid' "$top$cgroup/out"
+	attach cgroup-match -s getppid -g "$top$cgroup/in/deep"
+	attach cgroup-subtree -s getppid -g "$top$cgroup/in"
+	attach cgroup-below-mount -s getppid -g "$cgroup/in"
+	attach cgroup-list -s getppid -g "$cgroup/in,$cgroup/out"
+	attach cgroup-other -s getppid -g "$top$cgroup/out"
+	attach cgroup-root -s getppid -g "$top$cgroup"
+	go in
+	finish_cgroups='cgroup-match cgroup-subtree cgroup-below-mount cgroup-list cgroup-root'
+	go out
+	# shellcheck disable=SC2086 # words
+	detach $finish_cgroups cgroup-other
+}
+
+# A command's descendants are traced; who is no descendant is not, whoever its twin.
+filter_descendants() {
+	start outsider calls 1013 getppid
+	cat >family-script <<-'END'
+		calls 23 getppid
+		(calls 1009 getppid; :) &
+		wait
+		: >outsider.gates/go
+		until [ -e outsider.truth ]; do sleep 0.02; done
+	END
+	traced descendants -s getppid -b comm -- sh family-script
+	finish outsider "$(cat outsider.pid)"
+}
+
+run() {
+	filter_threads
+	filter_cgroups
+	filter_descendants
+}
+
+# captures CLAIM TOOL CALLS - these rows and no other; CALLS is {syscall: count}
+captures() {
+	evidence "$2.json" "$2.err"
+	holds "$1" "$2.json" \
+		'($last.rows | map({key: .key.syscall, value: .count}) | from_entries) == $calls
+			and $last.ledger.recorded == ($calls | add // 0)' --argjson calls "$3"
+	holds "... and nothing is lost or left over: $2" "$2.json" \
+		'$last.ledger | .unmatched == 0 and .in_flight == 0 and .abandoned == 0 and .no_state == 0'
+	sound "under the filter $2" "$2.json"
+	is "... and it ends well: $2" "$(cat "$2.status")" 0
+}
+
+# The same for cgroups, whose rows are of two processes.
+captures_in_cgroup() {
+	evidence "$2.json" "$2.err"
+	holds "$1" "$2.json" '($last.rows | map(.count) | sort) == $counts' --argjson counts "$3"
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	all='{"getppid": 2018, "close": 2018, "read": 4036, "write": 2018, "sendto": 2018}'
+	half='{"getppid": 1009, "close": 1009, "read": 2018, "write": 1009, "sendto": 1009}'
+	captures "without more filters both threads are captured" no-filter "$all"
+	captures "-p of another process captures nothing" pid-other '{}'
+	captures "-p of two captures the one that calls" pid-list "$all"
+	captures "-t captures one thread" tid-match "$half"
+	captures "-t of a thread that makes no such call captures nothing" tid-other '{}'
+	captures "-c captures one name" comm-match "$half"
+	captures "-c captures several names" comm-list "$all"
+	captures "-c of a prefix captures nothing" comm-other '{}'
+	captures "-s captures one call" syscall-match '{"close": 2018}'
+	captures "-s of a call that nobody makes captures nothing" syscall-other '{}'
+	captures "--errors captures failed calls only" errors '{"close": 2018, "sendto": 2018}'
+	captures "--fd captures one file's calls" fd-match '{"read": 2018}'
+	captures "--fd of a file that nobody uses captures nothing" fd-other '{}'
+	captures "--min-size captures the large ones" size-min '{"read": 2018, "sendto": 2018}'
+	captures "--max-size captures the small ones" size-max '{"read": 2018, "write": 2018}'
+	captures "--min-size and --max-size include their value" size-exact '{"read": 2018}'
+	captures "sizes between which nothing lies capture nothing" size-other '{}'
+	captures "filters together capture what passes all" together '{"read": 1009}'
+	captures "filters that exclude each other capture nothing" apart '{}'
+
+	evidence no-filter.json comm-list.json
+	holds "two tools at once count the same" no-filter.json \
+		'($last.rows | map([.key, .count, .errors]) | sort)
+			== ($other[0].rows | map([.key, .count, .errors]) | sort)' --slurpfile other comm-list.json
+
+	if [ -e cgroup.skip ]; then
+		skip "-g captures a cgroup" "$(cat cgroup.skip)"
+	else
+		captures_in_cgroup "-g captures a cgroup" cgroup-match '[1009]'
+		captures_in_cgroup "-g captures what is below" cgroup-subtree '[1009]'
+		captures_in_cgroup "-g takes a path below the mount" cgroup-below-mount '[1009]'
+		captures_in_cgroup "-g takes several" cgroup-list '[1009, 1013]'
+		captures_in_cgroup "-g of a sibling captures the sibling's" cgroup-other '[1013]'
+		captures_in_cgroup "-g of the parent captures both" cgroup-root '[1009, 1013]'
+	fi
+
+	evidence descendants.json descendants.err notes
+	holds "a command's descendants are captured, and nobody else" descendants.json \
+		'($last.rows | map(select(.key.comm == "calls").count)) == [1032]'
+	holds "... and nobody is lost" descendants.json \
+		'$last.ledger | .unmatched == 0 and .no_state == 0 and (.untracked // 0) == 0'
+}

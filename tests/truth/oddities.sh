@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# Calls that do not just begin and end.
+
+# of_process TOOL 'TOOL-ARGS' WORKLOAD ARG... - trace a running workload by its pid
+of_process() {
+	of=$1 options=$2
+	shift 2
+	start "under-$of" "$@"
+	# shellcheck disable=SC2086 # words
+	attach "$of" $options -p "$pid"
+	go "under-$of"
+	detach "$of"
+}
+
+run() {
+	of_process exec '-s execve -b pid,syscall' family 23 exec
+	of_process exec-thread '-s execve -b pid,syscall' family 7 exec-thread
+	forks='-s fork,vfork,clone,clone3,getppid -b syscall'
+	[ "$(uname -m)" = x86_64 ] || forks='-s clone,clone3,getppid -b syscall'
+	for call in fork vfork clone3; do
+		of_process "$call-parent" "$forks" family 23 "$call"
+		# shellcheck disable=SC2086 # words
+		traced "$call-family" $forks -- family 23 "$call"
+	done
+	of_process self '-s tgkill,rt_sigreturn -b syscall' signals 101 self
+	of_process suspend '-s rt_sigsuspend,rt_sigreturn -b syscall,errno' signals 23 suspend
+	of_process read-eintr '-s read,rt_sigreturn -b syscall,errno' signals 7 read-eintr
+	of_process read-restart '-s read,rt_sigreturn -b syscall,errno' signals 7 read-restart
+	of_process nanosleep '-s nanosleep,rt_sigreturn -b syscall,errno' signals 7 nanosleep
+	of_process stop '-s nanosleep,restart_syscall -b syscall,errno' signals 3 stop
+	of_process refused '-s getppid' refused 1009 23
+
+	start under-ia32 ia32 211 1009 || :
+	if is_over "$pid"; then
+		finish under-ia32 "$pid"
+		[ "$(cat under-ia32.status)" != 77 ] || cp under-ia32.err ia32.skip
+	else
+		attach ia32 -b syscall -p "$pid"
+		attach ia32-named -b syscall -s getppid -p "$pid"
+		attach ia32-number -b syscall -s semget -p "$pid"
+		go under-ia32
+		detach ia32 ia32-named ia32-number
+	fi
+
+	# Who changes its name by a call made that call under the old name.
+	start under-renamed renamer alpha:23 beta:1009
+	attach renamed -c beta -b comm,syscall -p "$pid"
+	go under-renamed
+	detach renamed
+}
+
+nothing={}
+
+# has CLAIM TOOL ROWS LEDGER - rows [SYSCALL, ERRNO or null, COUNT, ERRORS] and no other
+has() {
+	evidence "$2.json" "$2.err" "under-$2.truth" notes
+	holds "$1" "$2.json" \
+		'($last.rows | map([.key.syscall, (if .errors > 0 then .key.errno else null end), .count, .errors]) | sort)
+			== ($rows | sort)' --argjson rows "$3"
+	holds "... and so the ledger: $2" "$2.json" '{unmatched: 0, in_flight: 0, abandoned: 0, no_state: 0} + $wanted
+		| to_entries | map(select($last.ledger[.key] != .value))
+		| if length > 0 then error("differs from: \(.)") else true end' --argjson wanted "${4-$nothing}"
+	sound "of $2" "$2.json"
+}
+
+check() {
+	has "23 execve are 23 calls" exec '[["execve", null, 23, 0]]'
+	has "7 execve by other threads than the leader are 7 calls" exec-thread '[["execve", null, 7, 0]]'
+	for call in fork vfork clone3; do
+		name=$(jq -r '.calls[0].syscall' "under-$call-parent.truth")
+		children=$(jq '.calls[1].count // 0' "under-$call-parent.truth")
+		has "23 children by $call are 23 calls of the parent" "$call-parent" "[[\"$name\", null, 23, 0]]"
+		rows="[[\"$name\", null, 23, 0], [\"getppid\", null, 23, 0]]"
+		[ "$children" != 0 ] || rows="[[\"$name\", null, 23, 0]]"
+		has "23 children by $call: the child's way out of it is no call" "$call-family" "$rows"
+	done
+	has "101 signals to itself are 101 tgkill and as many rt_sigreturn" self \
+		'[["tgkill", null, 101, 0], ["rt_sigreturn", null, 101, 0]]'
+	has "an EINTR that rt_sigreturn restores is not its error" suspend \
+		'[["rt_sigsuspend", "ERESTARTNOHAND", 23, 23], ["rt_sigreturn", null, 23, 0]]'
+	has "a read that a signal ends is one call that failed" read-eintr \
+		'[["read", "ERESTARTSYS", 7, 7], ["rt_sigreturn", null, 7, 0]]'
+	has "a read that is restarted is two, the first of which failed" read-restart \
+		'[["read", "ERESTARTSYS", 7, 7], ["read", null, 7, 0], ["rt_sigreturn", null, 7, 0]]'
+	has "a sleep that a signal ends is one call that failed" nanosleep \
+		'[["nanosleep", "ERESTART_RESTARTBLOCK", 7, 7], ["rt_sigreturn", null, 7, 0]]'
+	has "a sleep that is stopped goes on as restart_syscall" stop \
+		'[["nanosleep", "ERESTART_RESTARTBLOCK", 3, 3], ["restart_syscall", null, 3, 0]]'
+	has "calls that seccomp refuses never began: they are not recorded" refused \
+		'[["getppid", null, 1009, 0]]' '{"unmatched": 23}'
+
+	if [ -e ia32.skip ]; then
+		skip "32-bit calls are kept apart" "$(cat ia32.skip)"
+	else
+		evidence ia32.json ia32.err under-ia32.truth
+		holds "1009 native calls are not mixed with 211 32-bit ones" ia32.json \
+			'$last.rows | map(select(.key.syscall == "getppid").count) == [1009]'
+		holds "211 32-bit calls are under the 32-bit call's name" ia32.json \
+			'$last.rows | map(select(.count == 211)) | length == 1
+				and (.[0].key.syscall | test("getppid") and . != "getppid")'
+		holds "a 32-bit call is not taken for the native one of its number" ia32.json \
+			'$last.rows | map(select(.key.syscall == "semget")) == []'
+		evidence ia32-number.json
+		holds "-s of the native call of its number does not capture it" ia32-number.json \
+			'$last.ledger.recorded == 0 and $last.rows == []'
+	fi
+
+	evidence renamed.json renamed.err
+	holds "calls under another name are not captured" renamed.json \
+		'$last.rows | map(select(.key.syscall == "getppid")) | length == 1 and .[0].count == 1009'
+	holds "the call that gave the name is not taken for one that began before the trace" renamed.json \
+		'$last.ledger.unmatched == 0'
+}

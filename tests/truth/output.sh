@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# The table says what the JSON says.
+
+# table TOOL ARG... - until its command ends; what it prints is TOOL.json all the same
+table() {
+	table=$1
+	shift
+	export WORKLOAD_JSON="$PWD/$table.truth"
+	launch "$table" -s getppid,close,read -b syscall "$@" -- \
+		calls 1009 getppid close-bad read:10 read:20 read:30
+	unset WORKLOAD_JSON
+	finish "$table" "$tool"
+}
+
+run() {
+	table plain
+	table top -n 1
+	table sorted --sort=errors -n 1
+	table ns -u ns
+	table histogram -H -n 1
+	table percentiles -q 10,99.99
+	start target calls 1009 getppid
+	attach json -s getppid -p "$pid" -b comm -m 2000
+	launch both -s getppid -p "$pid" -u ns -b comm
+	await 30 is_tracing both
+	go target
+	detach both json
+	start target-min calls 1009 getppid
+	launch min-count -s getppid -p "$pid" -b comm -m 1010
+	await 30 is_tracing min-count
+	go target-min
+	detach min-count
+	traced verbose -v -s getppid -- calls 23 getppid
+	traced calibrated-1 -s getppid -- calls 23 getppid
+	traced calibrated-2 -s getppid -- calls 23 getppid
+	traced uncalibrated --no-calibrate -s getppid -- calls 23 getppid
+}
+
+# Lines of the rows: between the headings and the empty line.
+rows_of() {
+	sed -n '2,/^$/p' "$1.json" | sed '/^$/d'
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	evidence plain.json plain.err
+	is "the table has a row with count and errors for each call, most calls first" \
+		"$(rows_of plain | awk '{ print $1, $2, $3 }' | sed '2,$s/getppid 1009 0/X/; 2,$s/close 1009 1009/X/')" \
+		"$(printf 'read 3027 0\nX\nX')"
+	like "the headings are the keys and figures" "$(head -n 1 plain.json)" \
+		'SYSCALL +CALLS +ERRORS +P50 +P90 +P99 +P99.9 +MAX'
+	for word in mechanism percentiles cost ledger; do
+		claim "the footer has its line of $word" grep -q "^$word: " plain.json
+	done
+	like "the ledger says that nothing is lost" "$(grep ^ledger: plain.json)" 'recorded, 0 lost'
+	evidence top.json top.err
+	is "-n 1 shows one row, the one with most calls" "$(rows_of top | grep -c -E '^(getppid|close|read) ')" 1
+	like "... that is it" "$(rows_of top)" '^read '
+	evidence sorted.json sorted.err
+	like "--sort=errors shows the one with most errors first" "$(rows_of sorted)" '^close '
+	evidence histogram.json histogram.err
+	is "the lines of -H add up to the row's calls" \
+		"$(sed -n 's/^ .* \([0-9]*\) |#* *|$/\1/p' histogram.json | awk '{ n += $1 } END { print n }')" 3027
+	evidence percentiles.json percentiles.err
+	like "-q gives the columns" "$(head -n 1 percentiles.json)" 'P10 +P99.99 +MAX'
+	like "a percentile of too few calls is marked" "$(rows_of percentiles | grep ^read)" '\?'
+	evidence both.json json.json both.err json.err
+	is "the table and the JSON of one process agree on count and name" "$(rows_of both | awk '{ print $1, $2 }')" \
+		"$(jq -r '.rows[] | "\(.key.comm) \(.count)"' json.json)"
+	holds "--min-count does not touch the JSON" json.json '$last.rows | length == 1'
+	evidence min-count.json min-count.err
+	is "--min-count leaves rows out of the table" "$(grep -c '^calls ' min-count.json)" 0
+	like "... and says so" "$(cat min-count.json)" '1 more row'
+
+	evidence verbose.json verbose.err
+	claim "-v says more on stderr" test "$(wc -l <verbose.err)" -gt 1
+	holds "... and the JSON stays JSON" verbose.json '$last.rows[0].count == 23'
+	is "the tracing line is printed once" "$(grep -c 'tracing …' verbose.err)" 1
+	evidence uncalibrated.json uncalibrated.err
+	holds "--no-calibrate leaves the cost unknown and says why" uncalibrated.json \
+		'$last.overhead_ns | .traced == null and .filtered == null and (.how | length > 0)'
+	evidence verbose.json calibrated-1.json calibrated-2.json
+	# Somebody else who traces, and stops it meanwhile, spoils one.
+	holds "calibration tells what a call costs more" verbose.json \
+		'[$last, $one[], $two[] | .overhead_ns | .traced > 0 and .traced < 100000 and .filtered != null
+			and .how == "calibrated"] | any' --slurpfile one calibrated-1.json --slurpfile two calibrated-2.json
+}

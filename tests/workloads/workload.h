@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * workload: what the programs share that make a known number of known calls.
+ *
+ * Each prints one line of JSON that says what it really did, as it measured it
+ * itself, for a test to hold a tool's report against:
+ *
+ *	{"workload":NAME,"pid":PID,"calls":[{"tid":TID,"comm":NAME,
+ *	 "syscall":NAME,"count":N,"errors":N, ...}, ...]}
+ *
+ * Counts are exact for the named calls of the named threads.  So the calls that
+ * a workload needs for itself are never of a kind that it counts: it waits with
+ * clock_nanosleep, looks into /proc with pread64, prints with writev, makes
+ * files with mknodat and openat2, and reads the clock through the vDSO.
+ *
+ * Environment:
+ *	WORKLOAD_JSON=FILE  the line goes there, for when stdout is the tool's
+ *	WORKLOAD_GATES=DIR  the workload creates DIR/NAME to tell how far it is,
+ *			    and waits for DIR/NAME to go on; without it, it does not wait
+ */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORKLOAD_SKIP 77 /* exit status: this kernel cannot do it */
+
+/* Each program defines it: what --help prints. */
+extern const char usage[];
+
+/* ---- errors ---- */
+
+static inline void complain(const char *format, va_list args)
+{
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+__attribute__((noreturn, format(printf, 1, 2))) static inline void die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	exit(1);
+}
+
+__attribute__((noreturn, format(printf, 1, 2))) static inline void misuse(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	fputs(usage, stderr);
+	exit(2);
+}
+
+static inline void help_if_asked(int argc, char **argv)
+{
+	if (argc != 2 || (strcmp(argv[1], "-h") && strcmp(argv[1], "--help")))
+		return;
+	fputs(usage, stdout);
+	exit(0);
+}
+
+/* A decimal number of [least, most], digits only. */
+static inline uint64_t parse_number(const char *text, const char *what, uint64_t least,
+				    uint64_t most)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || n < least || n > most)
+		misuse("%s '%s' is not a number of %llu to %llu", what, text,
+		       (unsigned long long)least, (unsigned long long)most);
+	return n;
+}
+
+/* Not by openat, which may be what is counted. */
+static inline int open_uncounted(const char *path, uint64_t flags)
+{
+	struct open_how how = {.flags = flags, .mode = flags & O_CREAT ? 0644 : 0};
+
+	return syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+/* ---- time ---- */
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* For the workload's own waiting: nanosleep itself may be what is counted. */
+static inline void pause_ns(uint64_t ns)
+{
+	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	while (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, &t) && errno == EINTR)
+		;
+}
+
+/* ---- gates ---- */
+
+static inline const char *gate_path(char *path, size_t size, const char *name)
+{
+	const char *dir = getenv("WORKLOAD_GATES");
+
+	if (!dir || !*dir)
+		return NULL;
+	if ((size_t)snprintf(path, size, "%s/%s", dir, name) >= size)
+		die("WORKLOAD_GATES is too long");
+	return path;
+}
+
+/* Tell that the workload has come as far as NAME. */
+static inline void reached(const char *name)
+{
+	char path[PATH_MAX];
+
+	if (!gate_path(path, sizeof(path), name))
+		return;
+	if (syscall(SYS_mknodat, AT_FDCWD, path, S_IFREG | 0644, 0))
+		die("%s: %s", path, strerror(errno));
+}
+
+/* Go on when NAME is there.  Whoever opens the gates may have died: not for ever. */
+static inline void gate(const char *name)
+{
+	uint64_t deadline = now_ns() + 60000000000ULL;
+	char path[PATH_MAX];
+
+	if (!gate_path(path, sizeof(path), name))
+		return;
+	while (syscall(SYS_faccessat, AT_FDCWD, path, F_OK)) {
+		if (now_ns() > deadline)
+			die("%s did not appear within a minute", path);
+		pause_ns(1000000);
+	}
+}
+
+/* ---- threads ---- */
+
+static inline pid_t own_tid(void)
+{
+	return syscall(SYS_gettid);
+}
+
+static inline void own_comm(char comm[16])
+{
+	if (prctl(PR_GET_NAME, comm))
+		die("prctl(PR_GET_NAME): %s", strerror(errno));
+}
+
+static inline void rename_self(const char *name)
+{
+	if (prctl(PR_SET_NAME, name))
+		die("prctl(PR_SET_NAME): %s", strerror(errno));
+}
+
+static inline int open_stat(pid_t pid, pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	fd = open_uncounted(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* R, S, T ... of the thread whose stat file FD is, 0 if it is gone. */
+static inline char thread_state(int fd)
+{
+	char text[512], *after;
+	ssize_t n = syscall(SYS_pread64, fd, text, sizeof(text) - 1, (off_t)0);
+
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	after = strrchr(text, ')'); /* a name may hold anything, also a parenthesis */
+	return after && after[1] ? after[2] : 0;
+}
+
+/*
+ * Wait until the thread whose stat file FD is sleeps.  Where the thread's last
+ * deed before its blocking call was to say so, it then sleeps in that call.
+ */
+static inline void await_state(int fd, char wanted)
+{
+	uint64_t deadline = now_ns() + 20000000000ULL;
+	char state;
+
+	while ((state = thread_state(fd)) != wanted) {
+		if (!state)
+			die("a thread is gone that should be in state %c", wanted);
+		if (now_ns() > deadline)
+			die("a thread is in state %c for 20 s, not %c", state, wanted);
+		pause_ns(50000);
+	}
+}
+
+static inline void make_pipe(int ends[2])
+{
+	if (syscall(SYS_pipe2, ends, O_CLOEXEC))
+		die("pipe2: %s", strerror(errno));
+}
+
+/* Zeroed memory that a fork does not separate. */
+static inline void *shared_memory(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	return p;
+}
+
+static inline pid_t fork_or_die(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	return pid;
+}
+
+static inline int reap(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("waitpid: %s", strerror(errno));
+	return status;
+}
+
+/* ---- what one thread measured of one kind of call ---- */
+
+struct series {
+	uint64_t *ns; /* of each call, in order */
+	uint64_t count, room, errors;
+};
+
+static inline void series_init(struct series *s, uint64_t room)
+{
+	*s = (struct series){.room = room, .ns = calloc(room ? room : 1, sizeof(*s->ns))};
+	if (!s->ns)
+		die("no memory for %llu calls", (unsigned long long)room);
+}
+
+static inline void series_add(struct series *s, uint64_t ns, bool error)
+{
+	if (s->count == s->room)
+		die("more calls than there is room for");
+	s->ns[s->count++] = ns;
+	s->errors += error;
+}
+
+static inline int compare_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* ---- output ---- */
+
+static char json[1 << 18];
+static size_t json_length;
+
+__attribute__((format(printf, 1, 2))) static inline void put(const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(json + json_length, sizeof(json) - json_length, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(json) - json_length)
+		die("the report is too long");
+	json_length += n;
+}
+
+static inline void put_string(const char *name, const char *text)
+{
+	put("\"%s\":\"", name);
+	for (; *text; text++)
+		if (*text == '"' || *text == '\\' || (unsigned char)*text < 0x20)
+			put("\\u%04x", *text);
+		else
+			put("%c", *text);
+	put("\"");
+}
+
+/* "sum", "min", "max" and nearest-rank percentiles; sorts. */
+static inline void put_figures(struct series *s)
+{
+	static const struct {
+		const char *name;
+		uint64_t per_mille;
+	} ladder[] = {{"50", 500}, {"90", 900}, {"99", 990}, {"99.9", 999}};
+	uint64_t i, sum = 0;
+
+	if (!s->count) {
+		put("\"sum\":0,\"min\":null,\"max\":null,\"percentiles\":{}");
+		return;
+	}
+	qsort(s->ns, s->count, sizeof(*s->ns), compare_ns);
+	for (i = 0; i < s->count; i++)
+		sum += s->ns[i];
+	put("\"sum\":%llu,\"min\":%llu,\"max\":%llu,\"percentiles\":{", (unsigned long long)sum,
+	    (unsigned long long)s->ns[0], (unsigned long long)s->ns[s->count - 1]);
+	for (i = 0; i < sizeof(ladder) / sizeof(*ladder); i++)
+		put("%s\"%s\":%llu", i ? "," : "", ladder[i].name,
+		    (unsigned long long)s->ns[(s->count * ladder[i].per_mille + 999) / 1000 - 1]);
+	put("}");
+}
+
+static inline void report_begin(void)
+{
+	put("{");
+	put_string("workload", program_invocation_short_name);
+	put(",\"pid\":%d,\"calls\":[", getpid());
+}
+
+/* The head of a row; the caller adds members and closes the brace. */
+static inline void put_row(pid_t tid, const char *comm, const char *name, uint64_t count,
+			   uint64_t errors)
+{
+	put("%s{\"tid\":%d,", json[json_length - 1] == '[' ? "" : ",", tid);
+	put_string("comm", comm);
+	put(",");
+	put_string("syscall", name);
+	put(",\"count\":%llu,\"errors\":%llu", (unsigned long long)count,
+	    (unsigned long long)errors);
+}
+
+/* A row of the calling thread that has nothing more to tell. */
+static inline void put_plain_row(const char *name, uint64_t count, uint64_t errors)
+{
+	char comm[16];
+
+	own_comm(comm);
+	put_row(own_tid(), comm, name, count, errors);
+	put("}");
+}
+
+static inline void report_end(void)
+{
+	const char *path = getenv("WORKLOAD_JSON");
+	struct iovec all = {.iov_base = json};
+	int fd = 1;
+
+	put("]}\n");
+	if (path && *path)
+		fd = open_uncounted(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
+	all.iov_len = json_length;
+	if (fd < 0 || syscall(SYS_writev, fd, &all, 1) != (ssize_t)json_length)
+		die("%s: %s", fd == 1 ? "stdout" : path, strerror(errno));
+}
+
+#endif
