@@ -33,4 +33,12 @@ static __always_inline __u32 current_tid(struct task_struct *task)
 	return plumb_config.task_storage ? task->pid : (__u32)bpf_get_current_pid_tgid();
 }
 
+/*
+ * A thread's user registers lie at the top of its kernel stack, and a raw
+ * tracepoint of system calls hands over their place: a name for the thread that
+ * costs nothing.  It can become another's only when somebody has died, so who
+ * keeps such a name also keeps this count, which thread_exit raises.
+ */
+__u64 plumb_deaths = 0;
+
 #endif

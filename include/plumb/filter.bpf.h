@@ -60,9 +60,7 @@ static __always_inline bool filter_thread(struct task_struct *task)
 
 /*
  * Whom -p or -t turned away last on each CPU.  The end of that call, nearly
- * always the next thing to happen there, then need not ask whose it is.  A
- * thread is known by the place of its registers, at the top of its kernel stack;
- * that can become another's only when somebody has died.
+ * always the next thing to happen there, then need not ask whose it is.
  */
 struct plumb_turned_away {
 	__u64 regs;
@@ -75,8 +73,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct plumb_turned_away);
 } plumb_turned_away SEC(".maps");
-
-__u64 plumb_deaths = 0;
 
 static __always_inline void filter_turn_away(const struct pt_regs *regs)
 {
@@ -153,12 +149,11 @@ static __always_inline void filter_fork(struct task_struct *task, struct task_st
 		ledger_count(bpf_get_smp_processor_id(), untracked);
 }
 
-/* A thread dies.  With its last one a process leaves the family: its pid can be used anew. */
+/* And leaves it with its last thread, so that its pid can be used anew. */
 static __always_inline void filter_exit(struct task_struct *task)
 {
 	__u32 pid = current_pid(task);
 
-	__sync_fetch_and_add(&plumb_deaths, 1);
 	if (plumb_config.descendants && !BPF_CORE_READ(task, signal, live.counter))
 		bpf_map_delete_elem(&plumb_family, &pid);
 }

@@ -12,11 +12,10 @@ int thread_exit(void *ctx __attribute__((unused)))
 	struct task_struct *task = current_task();
 	struct plumb_thread *t = inflight_get(task);
 
-	if (t && t->start) {
-		t->start = 0;
+	if (t && inflight_clear(t, task))
 		ledger_count(bpf_get_smp_processor_id(), abandoned);
-	}
 	inflight_drop(task);
+	__sync_fetch_and_add(&plumb_deaths, 1);
 	filter_exit(task);
 	return 0;
 }

@@ -42,13 +42,14 @@ static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
 
 /* The arguments by which calls are filtered. */
 struct syscall_arguments {
-	__u32 fd;   /* the first */
-	__u64 size; /* the third */
+	__u32 fd;                   /* the first */
+	__u64 size;                 /* the third */
+	const struct pt_regs *regs; /* NULL: not known */
 };
 
 static __always_inline struct syscall_arguments syscall_arguments(struct pt_regs *regs)
 {
-	struct syscall_arguments a = {};
+	struct syscall_arguments a = {.regs = regs};
 
 	if (syscall_config.has_fd)
 		a.fd = PT_REGS_PARM1_CORE_SYSCALL(regs);
@@ -185,10 +186,11 @@ static __always_inline __u32 syscall_slot(struct plumb_thread *t, struct task_st
  * The programs of the rungs raw_tracepoint and tracepoint, around
  *	void enter(struct task_struct *, __u32 nr, const struct syscall_arguments *);
  *	void leave(struct task_struct *, const struct syscall_end *);
- * for threads that filter_thread() lets pass, and an expression of RET: is this
- * end of no interest, whoever makes it?
+ * for threads that filter_thread() lets pass, and
+ *	bool done(const struct syscall_end *);
+ * for all of them, asked first: is this end dealt with, or of no interest?
  */
-#define SYSCALL_PROGRAMS(enter, leave, skip)                                                       \
+#define SYSCALL_PROGRAMS(enter, leave, done)                                                       \
 	SEC("raw_tp/sys_enter")                                                                    \
 	int raw_enter(struct bpf_raw_tracepoint_args *ctx)                                         \
 	{                                                                                          \
@@ -211,7 +213,7 @@ static __always_inline __u32 syscall_slot(struct plumb_thread *t, struct task_st
 					.ret = ctx->args[1]};                                      \
 		struct task_struct *task;                                                          \
                                                                                                    \
-		if (skip(e.ret) || filter_was_turned_away(e.regs))                                 \
+		if (done(&e) || filter_was_turned_away(e.regs))                                    \
 			return 0;                                                                  \
 		task = current_task();                                                             \
 		if (filter_thread(task))                                                           \
@@ -234,7 +236,7 @@ static __always_inline __u32 syscall_slot(struct plumb_thread *t, struct task_st
 		struct syscall_end e = {.nr = ctx->id, .ret = ctx->ret};                           \
 		struct task_struct *task;                                                          \
                                                                                                    \
-		if (skip(e.ret))                                                                   \
+		if (done(&e))                                                                      \
 			return 0;                                                                  \
 		task = current_task();                                                             \
 		if (filter_thread(task))                                                           \

@@ -4,7 +4,6 @@
 # What the build promises: nothing is made twice, a changed header is, tools are
 # small and stand alone, install goes where it is told, a new tool needs no line.
 
-# shellcheck disable=SC2016 # the filters of jq have variables of their own
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top" || exit 1

@@ -35,7 +35,7 @@ signals_and_times() {
 	go target-gone
 	ends_alone gone "$tool"
 	traced intervals 0.4 -s nanosleep,ppoll,read -- latencies
-	traced busy 0.1 -s sendto -- loop udp 1 100
+	traced busy 0.05 -s sendto -- loop udp 1 100
 }
 
 # What reads the report goes away.

@@ -159,6 +159,8 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 	bpf_map__set_max_entries(map(bpf, "plumb_totals"), (o->max_keys + 1) * c->cpus);
 	bpf_map__set_max_entries(map(bpf, "plumb_ledger"), c->cpus);
 	bpf_map__set_max_entries(map(bpf, "plumb_turned_away"), c->cpus);
+	m = map(bpf, "plumb_seats");
+	bpf_map__set_max_entries(m, bpf_map__max_entries(m) * c->cpus);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
 }

@@ -101,7 +101,11 @@ static __always_inline void on_exit(struct task_struct *task, const struct sysca
 }
 
 /* Most calls succeed, and then there is nothing to do but where errno is a key. */
-#define IS_NO_ERROR(ret) (!at_end() && ((ret) >= 0 || (ret) < -4095))
-SYSCALL_PROGRAMS(on_enter, on_exit, IS_NO_ERROR)
+static __always_inline bool is_no_error(const struct syscall_end *e)
+{
+	return !at_end() && (e->ret >= 0 || e->ret < -4095);
+}
+
+SYSCALL_PROGRAMS(on_enter, on_exit, is_no_error)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -4,47 +4,71 @@
 #include <plumb/syscall.bpf.h>
 #include "syscall-latency.h"
 
-static __always_inline void enter(struct task_struct *task, __u32 nr, __u32 abi)
+/* Is all that decides a call's row, and whether it has one, known at its entry? */
+static __always_inline bool slot_is_known_at_entry(void)
 {
-	struct plumb_thread *t;
-	__u32 cpu;
+	return !(plumb_config.by & (PLUMB_BY_ERRNO | PLUMB_BY_CPU)) &&
+	       !syscall_config.only_errors && !syscall_config.min_ns;
+}
 
-	t = inflight_make(task);
-	cpu = bpf_get_smp_processor_id();
+static __always_inline void enter(struct task_struct *task, __u64 call, const struct pt_regs *regs)
+{
+	struct plumb_thread *t = inflight_make(task);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_seat *seat = NULL;
+
 	if (!t) {
 		ledger_count(cpu, no_state);
 		return;
 	}
-	if (t->start)
+	if (inflight_clear(t, task))
 		ledger_count(cpu, overwritten);
-	key_refresh(t, task);
-	t->call = syscall_word(nr, abi);
 	ledger_count(cpu, began);
-	t->start = bpf_ktime_get_ns();
+	key_refresh(t, task);
+	if (regs && slot_is_known_at_entry())
+		seat = seat_take(t, task, regs, cpu);
+	if (seat) {
+		seat->call = call;
+		seat->slot = syscall_slot(t, task, call, 0, cpu);
+		seat->start = bpf_ktime_get_ns();
+	} else {
+		t->call = call;
+		t->start = bpf_ktime_get_ns();
+	}
 }
 
-static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, __u64 end,
-				  long ret)
+static __always_inline void record(__u32 slot, __u64 ns, __u32 error)
 {
-	__u32 error, slot, cpu = bpf_get_smp_processor_id();
-	struct plumb_totals *totals;
-	__u64 call = t->call, ns = end - t->start;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_totals *totals = totals_of(slot, cpu);
 
-	t->start = 0;
-	error = syscall_error(call, call >> 32, ret);
-	if ((syscall_config.only_errors && !error) || ns < syscall_config.min_ns) {
-		ledger_count(cpu, left_out);
-		return;
-	}
-	slot = syscall_slot(t, task, call, error, cpu);
 	if (!slot)
 		ledger_count(cpu, pooled);
-	totals = totals_of(slot, cpu);
 	if (!totals)
 		return;
 	totals_add_call(totals, error);
 	totals_add_time(totals, ns);
 	hist_add(slot, cpu, ns);
+}
+
+static __always_inline void leave_seat(struct plumb_seat *seat, long ret)
+{
+	__u64 ns = bpf_ktime_get_ns() - seat->start;
+
+	seat->start = 0;
+	record(seat->slot, ns, syscall_error(seat->call, seat->call >> 32, ret));
+}
+
+static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, long ret)
+{
+	__u64 ns = bpf_ktime_get_ns() - t->start;
+	__u32 error = syscall_error(t->call, t->call >> 32, ret), cpu = bpf_get_smp_processor_id();
+
+	t->start = 0;
+	if ((syscall_config.only_errors && !error) || ns < syscall_config.min_ns)
+		ledger_count(cpu, left_out);
+	else
+		record(syscall_slot(t, task, t->call, error, cpu), ns, error);
 }
 
 /*
@@ -58,21 +82,35 @@ static __always_inline void on_enter(struct task_struct *task, __u32 nr,
 	__u32 abi = syscall_abi(task);
 
 	if (syscall_selected(nr, abi) && filter_entry(task) && syscall_arguments_match(a))
-		enter(task, nr, abi);
+		enter(task, syscall_word(nr, abi), a->regs);
+}
+
+static __always_inline bool on_exit_of_seated(const struct syscall_end *e)
+{
+	struct plumb_seat *seat;
+
+	if (!e->regs || !slot_is_known_at_entry())
+		return false;
+	seat = seat_of_name(e->regs, bpf_get_smp_processor_id());
+	if (seat)
+		leave_seat(seat, e->ret);
+	return seat;
 }
 
 static __always_inline void on_exit(struct task_struct *task, const struct syscall_end *e)
 {
 	struct plumb_thread *t = inflight_get(task);
+	struct plumb_seat *seat = t ? seat_of(t, task) : NULL;
 
-	if (t && t->start)
-		leave(t, task, bpf_ktime_get_ns(), e->ret);
+	if (seat)
+		leave_seat(seat, e->ret);
+	else if (t && t->start)
+		leave(t, task, e->ret);
 	else
 		syscall_unmatched(task, e);
 }
 
-#define ALL_ENDS_MATTER(ret) false
-SYSCALL_PROGRAMS(on_enter, on_exit, ALL_ENDS_MATTER)
+SYSCALL_PROGRAMS(on_enter, on_exit, on_exit_of_seated)
 
 /*
  * fentry: on the functions of a few system calls, so that no other call of the
@@ -90,7 +128,7 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 	struct syscall_arguments a = syscall_arguments(regs);
 
 	if (filter_thread(task) && filter_entry(task) && syscall_arguments_match(&a))
-		enter(task, nr, PLUMB_ABI_NATIVE);
+		enter(task, syscall_word(nr, PLUMB_ABI_NATIVE), NULL);
 	return 0;
 }
 
@@ -104,7 +142,7 @@ static __always_inline int function_exit(__u64 *ctx)
 		return 0;
 	t = inflight_get(task);
 	if (t && t->start)
-		leave(t, task, bpf_ktime_get_ns(), ctx[1]);
+		leave(t, task, ctx[1]);
 	return 0;
 }
 
