@@ -65,7 +65,9 @@ static __always_inline bool filter_thread(struct task_struct *task)
 struct plumb_turned_away {
 	__u64 regs;
 	__u64 deaths;
+	__u64 pad[6];
 };
+_Static_assert(sizeof(struct plumb_turned_away) == 64, "one cache line a CPU");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -19,7 +19,7 @@ const char usage[] =
 	"\n"
 	"Gates: ready, go.\n";
 
-#define STOPPED_SLEEP 400000000ULL
+#define STOPPED_SLEEP 999999999ULL
 
 struct shared {
 	atomic_ulong turn;    /* the main thread's next step is its turn-th call */

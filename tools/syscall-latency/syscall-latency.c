@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 			 "refused\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-			 "cost:      measured at each start, see the footer; raw tracepoints slow\n"
+			 "cost:      measured at each start, see the footer; tracepoints slow\n"
 			 "           all other system calls of the machine too, by some 30 ns\n",
 		.options = options,
 		.parse = parse,
