@@ -30,10 +30,11 @@ struct plumb_refusal {
 	char why[192];
 };
 
-/* What tracing adds to a call, in ns; negative: not known. */
+/* What tracing adds to a call, in ns. */
 struct plumb_overhead {
+	bool known;
 	double traced, filtered;
-	const char *how; /* "calibrated", "off" */
+	const char *how; /* "calibrated", or why it is not known */
 };
 
 /* One loaded, perhaps attached, instance of a tool's BPF object. */

@@ -7,7 +7,6 @@
  * under the tool's own programs, which reject them.  The twin has its own maps:
  * nothing of this reaches a report.
  */
-#include <plumb/log.h>
 #include <plumb/session.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,8 +49,9 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	struct plumb_instance twin;
 	char why[192];
 
-	s->overhead = (struct plumb_overhead){-1, -1,
-					      s->options.calibrate ? "nothing to provoke" : "off"};
+	s->overhead = (struct plumb_overhead){
+		.how = s->options.calibrate ? "nothing to provoke" : "off",
+	};
 	if (!s->options.calibrate || !s->tool->sees_syscalls)
 		return;
 	bare = cost_of_call();
@@ -59,13 +59,19 @@ void plumb_calibrate_traced(struct plumb_session *s)
 		return;
 	if (!plumb_instance_attach(&twin, why, sizeof(why))) {
 		s->overhead.traced = cost_of_call() - bare;
-		s->overhead.how = "calibrated";
+		/* Not so where another tracer left meanwhile, or the CPU changed its speed. */
+		s->overhead.known = s->overhead.traced > 0;
+		s->overhead.how = s->overhead.known ? "calibrated" : "disturbed";
 	}
 	plumb_instance_close(&twin);
 }
 
 void plumb_calibrate_filtered(struct plumb_session *s)
 {
-	if (s->overhead.traced >= 0)
-		s->overhead.filtered = cost_of_call() - bare;
+	double added;
+
+	if (!s->overhead.known)
+		return;
+	added = cost_of_call() - bare;
+	s->overhead.filtered = added > 0 ? added : 0;
 }

@@ -65,17 +65,17 @@ static json_t *mechanism(const struct plumb_session *s)
 	return m;
 }
 
-static json_t *ns_or_null(double ns)
+static json_t *ns_or_null(bool known, double ns)
 {
-	return ns < 0 ? json_null() : json_integer((json_int_t)(ns + 0.5));
+	return known ? json_integer((json_int_t)(ns + 0.5)) : json_null();
 }
 
 static json_t *overhead(const struct plumb_overhead *o)
 {
 	json_t *j = json_object();
 
-	set(j, "traced", ns_or_null(o->traced));
-	set(j, "filtered", ns_or_null(o->filtered));
+	set(j, "traced", ns_or_null(o->known, o->traced));
+	set(j, "filtered", ns_or_null(o->known, o->filtered));
 	set(j, "how", json_string(o->how));
 	return j;
 }

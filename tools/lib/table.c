@@ -297,7 +297,7 @@ static void print_cost(const struct plumb_session *s, FILE *out)
 {
 	const struct plumb_overhead *o = &s->overhead;
 
-	if (o->traced < 0)
+	if (!o->known)
 		fprintf(out, "cost: not measured (%s)\n", o->how);
 	else
 		fprintf(out,

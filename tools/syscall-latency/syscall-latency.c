@@ -172,9 +172,9 @@ int main(int argc, char **argv)
 			    "thread, name, "
 			    "call, cgroup.",
 		.about = "hooks:     fentry, fexit on the functions of 1 to 4 calls named by -s "
-			 "(unstable)\n"
-			 "           raw tracepoints sys_enter, sys_exit (stable), where that is "
-			 "refused\n"
+			 "(unstable),\n"
+			 "           raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			 "           tracepoints (stable), whose programs cannot be preempted\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 			 "cost:      measured at each start, see the footer; tracepoints slow\n"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# --strict: its own exit status where calls were lost, and only there.
+
+# More threads than CPUs: where a raw tracepoint's programs can be preempted (7.x), calls are lost.
+run() {
+	for limit in strict strict=100; do
+		syscall-latency -j --no-calibrate --mechanism=raw_tracepoint --$limit -s getppid -- \
+			calls -t 8 25013 getppid >$limit.out 2>$limit.err
+		echo $? >$limit.status
+		grep plumb/1 $limit.out >$limit.json
+	done
+}
+
+check() {
+	evidence strict.json strict.err
+	holds "all calls are recorded or lost" strict.json \
+		'$last.ledger | .recorded <= 200104 and .recorded + (.missed // 0) >= 200104'
+	lost=$(jq '.ledger.missed // 0 | . > 0' strict.json)
+	is "--strict exits 3 where calls were lost, else 0 (lost: $lost)" "$(cat strict.status)" \
+		"$([ "$lost" = true ] && echo 3 || echo 0)"
+	if [ "$lost" = true ]; then
+		like "and says how many" "$(cat strict.err)" '--strict: [0-9]+ calls were lost'
+	fi
+	is "--strict=100 lets all pass" "$(cat strict=100.status)" 0
+}
