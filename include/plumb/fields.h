@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct plumb_tool;
+
 struct plumb_field {
 	const char *name; /* in --by and JSON */
 	uint32_t bit;     /* in plumb_config.by */
@@ -21,7 +23,10 @@ struct plumb_field {
 extern const struct plumb_field plumb_common_fields[];
 extern const size_t plumb_n_common_fields;
 
-/* Copies a name that a process chose, its control characters as '?'. */
-void plumb_copy_printable(char *to, const char *from, size_t size);
+/* The field that --by or a column calls NAME, or NULL. */
+const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name);
+
+/* Field I of the tool, the common ones first; NULL behind the last. */
+const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i);
 
 #endif

@@ -4,13 +4,12 @@
 #define PLUMB_OPTIONS_H
 
 #include <plumb/config.h>
+#include <plumb/text.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct plumb_tool;
-
-enum plumb_unit { PLUMB_AUTO, PLUMB_NS, PLUMB_US, PLUMB_MS, PLUMB_S };
 
 #define PLUMB_MAX_PERCENTILES 16
 
@@ -54,11 +53,5 @@ struct plumb_options {
  */
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 			 struct plumb_tool *tool);
-
-/* The field that --by or a column calls NAME, or NULL. */
-const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name);
-
-/* Field I of the tool, the common ones first; NULL behind the last. */
-const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i);
 
 #endif

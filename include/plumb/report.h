@@ -4,6 +4,8 @@
 #define PLUMB_REPORT_H
 
 #include <plumb/session.h>
+#include <plumb/text.h>
+#include <plumb/verdict.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,16 +20,6 @@ struct plumb_report {
 	const struct plumb_snapshot *total;
 };
 
-/* What the ledger amounts to, in calls. */
-struct plumb_verdict {
-	uint64_t recorded, in_flight, lost, saturated;
-};
-
-struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total);
-
-/* More lost than --strict allows? */
-bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent);
-
 /* Prints and flushes; 0 or -errno (-EPIPE where the reader is gone). */
 int plumb_report_print(struct plumb_report *r);
 
@@ -35,15 +27,9 @@ int plumb_report_print(struct plumb_report *r);
 bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
 			     const char *name, char *known, size_t size);
 
-/* Flushes stdout at exit: STATUS, or 1 after saying that it could not be written. */
-int plumb_close_stdout(int status);
-
 /* The parts of plumb_report_print(). */
 void plumb_report_table(struct plumb_report *r, FILE *out);
 void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);
 int plumb_report_json(const struct plumb_report *r, FILE *out);
-
-/* A time in UNIT, "1.23ms" for PLUMB_AUTO; returns TEXT. */
-const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size);
 
 #endif

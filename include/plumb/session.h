@@ -84,11 +84,27 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 /* And into its maps, once it is. */
 int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object);
 
-/* Do the histograms fit into what is allowed?  0, or -errno after saying what to lower. */
-int plumb_ladder_check_memory(const struct plumb_session *s);
+/* instance: does what the options ask for fit into what is allowed?  0, or -errno after saying so.
+ */
+int plumb_instance_check_memory(const struct plumb_session *s);
+/* Opens and loads the session's; 0, or -errno with the reason in WHY. */
+int plumb_instance_load(struct plumb_session *s, const struct plumb_rung *rung, char *why,
+			size_t size);
+/* Another of the same rung, for this thread only: what calibrate measures. */
+int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin);
+/* Attaches all its programs or none; 0, or -errno with the reason in WHY. */
+int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
+void plumb_instance_detach(struct plumb_instance *in);
+void plumb_instance_close(struct plumb_instance *in);
+
+/* calibrate: fills overhead; before the tool's own programs are attached, and after. */
+void plumb_calibrate_traced(struct plumb_session *s);
+void plumb_calibrate_filtered(struct plumb_session *s);
+
 /*
- * ladder: opens, loads, calibrates and attaches the first rung that holds, or
- * the one that is asked for.  Returns 0 or -errno; what was refused, and why, stays in the session.
+ * ladder: loads, calibrates and attaches the first rung that holds, or the one
+ * that is asked for.  Returns 0 or -errno; what was refused, and why, stays in
+ * the session.
  */
 int plumb_ladder_climb(struct plumb_session *s);
 /*
@@ -99,16 +115,6 @@ int plumb_ladder_climb(struct plumb_session *s);
  */
 bool plumb_fentry_can_be_preempted(void);
 bool plumb_raw_tracepoints_can_be_preempted(void);
-/* Another instance of the rung that held, for its own thread only: what calibrate measures. */
-int plumb_ladder_twin(const struct plumb_session *s, struct plumb_instance *twin);
-/* Attaches all its programs or none; -errno with the reason in WHY. */
-int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
-void plumb_instance_detach(struct plumb_instance *in);
-void plumb_instance_close(struct plumb_instance *in);
-
-/* calibrate: fills overhead; before the tool's own programs are attached, and after. */
-void plumb_calibrate_traced(struct plumb_session *s);
-void plumb_calibrate_filtered(struct plumb_session *s);
 
 /* command: starts COMMAND, stopped before its first system call; its pid or -errno. */
 int plumb_command_start(struct plumb_session *s);

@@ -55,7 +55,7 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	if (!s->options.calibrate || !s->tool->sees_syscalls)
 		return;
 	bare = cost_of_call();
-	if (plumb_ladder_twin(s, &twin))
+	if (plumb_instance_load_twin(s, &twin))
 		return;
 	if (!plumb_instance_attach(&twin, why, sizeof(why))) {
 		s->overhead.traced = cost_of_call() - bare;

@@ -4,8 +4,8 @@
 #include <linux/magic.h>
 #include <mntent.h>
 #include <plumb/cgroup.h>
-#include <plumb/fields.h>
 #include <plumb/log.h>
+#include <plumb/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

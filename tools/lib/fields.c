@@ -2,16 +2,10 @@
 #include <plumb/cgroup.h>
 #include <plumb/fields.h>
 #include <plumb/key.h>
+#include <plumb/text.h>
+#include <plumb/tool.h>
 #include <stdio.h>
-
-void plumb_copy_printable(char *to, const char *from, size_t size)
-{
-	size_t i;
-
-	for (i = 0; i + 1 < size && from[i]; i++)
-		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
-	to[i] = 0;
-}
+#include <string.h>
 
 static void format_pid(const void *key, char *text, size_t size)
 {
@@ -64,3 +58,21 @@ const struct plumb_field plumb_common_fields[] = {
 	{"cpu", PLUMB_BY_CPU, true, format_cpu, json_cpu},
 };
 const size_t plumb_n_common_fields = sizeof(plumb_common_fields) / sizeof(plumb_common_fields[0]);
+
+const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i)
+{
+	if (i < plumb_n_common_fields)
+		return &plumb_common_fields[i];
+	i -= plumb_n_common_fields;
+	return i < tool->n_fields ? &tool->fields[i] : NULL;
+}
+
+const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name)
+{
+	const struct plumb_field *f;
+
+	for (size_t i = 0; (f = plumb_field_at(tool, i)); i++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}

@@ -57,24 +57,6 @@ struct parsing {
 	const char *what; /* the option at hand, for messages */
 };
 
-const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i)
-{
-	if (i < plumb_n_common_fields)
-		return &plumb_common_fields[i];
-	i -= plumb_n_common_fields;
-	return i < tool->n_fields ? &tool->fields[i] : NULL;
-}
-
-const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name)
-{
-	const struct plumb_field *f;
-
-	for (size_t i = 0; (f = plumb_field_at(tool, i)); i++)
-		if (!strcmp(f->name, name))
-			return f;
-	return NULL;
-}
-
 static int add_id(struct parsing *p, const char *item, uint32_t *list, uint32_t *n)
 {
 	uint64_t id;

@@ -6,31 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
-{
-	const struct plumb_ledger *l = &total->ledger;
-	struct plumb_verdict v = {
-		.lost = l->no_state + l->untracked + total->missed,
-	};
-
-	for (size_t i = 0; i < total->n; i++) {
-		v.recorded += total->rows[i].count;
-		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
-	}
-	/* All counters are not read at one instant: while calls run this can dip below 0. */
-	v.in_flight = l->began - v.recorded - l->left_out - l->abandoned - l->overwritten;
-	if ((int64_t)v.in_flight < 0)
-		v.in_flight = 0;
-	return v;
-}
-
-bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent)
-{
-	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
-
-	return v->lost * whole > (unsigned __int128)(v->recorded + v->lost) * percent;
-}
-
 /* Most calls first. */
 static int by_count(const void *a, const void *b)
 {
@@ -58,16 +33,4 @@ int plumb_report_print(struct plumb_report *r)
 		return plumb_error(errno, "cannot write to standard output: %s", strerror(errno));
 	}
 	return 0;
-}
-
-int plumb_close_stdout(int status)
-{
-	int failed = ferror(stdout);
-
-	if (!fclose(stdout) && !failed)
-		return status;
-	if (errno == EPIPE || status)
-		return status;
-	plumb_warn("cannot write to standard output: %s", strerror(errno));
-	return EXIT_FAILURE;
 }

@@ -263,7 +263,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	status = check_system();
 	if (status)
 		return status;
-	if (plumb_ladder_check_memory(&s) || plumb_filter_resolve(&s))
+	if (plumb_instance_check_memory(&s) || plumb_filter_resolve(&s))
 		return EXIT_CANNOT_RUN;
 	if (s.options.command && plumb_command_start(&s))
 		return EXIT_CANNOT_RUN;

@@ -138,40 +138,6 @@ static void lay_out(struct table *t)
 	add(t, (struct column){.figure = MAX}, "max");
 }
 
-/* Rounded up: what is shown is not lower than what was measured. */
-const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-	uint64_t scale, digits = 1;
-	int decimals = 0, u;
-
-	if (unit != PLUMB_AUTO) {
-		u = unit - PLUMB_NS;
-		scale = u ? units[u].ns / 1000 : 1; /* of the last digit */
-		ns = ns / scale + (ns % scale != 0);
-		if (u)
-			snprintf(text, size, "%llu.%03llu", (unsigned long long)ns / 1000,
-				 (unsigned long long)ns % 1000);
-		else
-			snprintf(text, size, "%llu", (unsigned long long)ns);
-		return text;
-	}
-	/* Three digits. */
-	for (uint64_t rest = ns; rest >= 1000; rest = (rest + 9) / 10)
-		digits *= 10;
-	ns = (ns + digits - 1) / digits * digits;
-	for (u = 0; u < 3 && ns >= units[u + 1].ns; u++)
-		;
-	scale = units[u].ns;
-	if (u)
-		decimals = ns < 10 * scale ? 2 : ns < 100 * scale ? 1 : 0;
-	snprintf(text, size, "%.*f%s", decimals, (double)ns / scale, units[u].name);
-	return text;
-}
-
 static void cell(const struct table *t, const struct column *c, const struct plumb_row *row,
 		 char *text, size_t size)
 {

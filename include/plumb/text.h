@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* text: what is printed, to the letter. */
+#ifndef PLUMB_TEXT_H
+#define PLUMB_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum plumb_unit { PLUMB_AUTO, PLUMB_NS, PLUMB_US, PLUMB_MS, PLUMB_S };
+
+/* A time in UNIT, "1.23ms" for PLUMB_AUTO; returns TEXT. */
+const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size);
+
+/* Copies a name that a process chose, its control characters as '?'. */
+void plumb_copy_printable(char *to, const char *from, size_t size);
+
+/* Flushes stdout at exit: STATUS, or 1 after saying that it could not be written. */
+int plumb_close_stdout(int status);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* verdict: what a ledger amounts to, in calls. */
+#ifndef PLUMB_VERDICT_H
+#define PLUMB_VERDICT_H
+
+#include <plumb/session.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct plumb_verdict {
+	uint64_t recorded, in_flight, lost, saturated;
+};
+
+struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total);
+
+/* More lost than --strict allows?  PERCENT is as percentile.h's p. */
+bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent);
+
+#endif
