@@ -47,7 +47,8 @@ UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 WARN     := -Wall -Wextra -Werror
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
 	-ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=. $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
-BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
+# The kernel's own types use Microsoft's unnamed members from 6.19 on.
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 LINK     := -Wl,--gc-sections $(if $(DYNAMIC),,-static)
 LIBS     := $(LIBBPF_LIBS) -lelf -lz -ljansson
