@@ -39,6 +39,6 @@ make B=build/dynamic DYNAMIC=1 all
 [[ -z $vm ]] || scripts/kernels.sh || (($? == 77)) # a kernel that the archive lost is a named skip
 
 mapfile -t units < <(find build/unit -type f -executable | sort)
-tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/live/*.t)
+tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/workloads/witness tests/live/*.t)
 [[ -z $vm ]] || tests+=(tests/vm/*.t)
 CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --exec '' "${tests[@]}"

@@ -9,7 +9,7 @@
 packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
 	libjansson-dev python3-docutils linux-libc-dev)
 # cmocka (Apache-2) for unit tests; the emulator and its guest.
-packages_test=(perl jq libcmocka-dev shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format)
+packages_test=(perl jq libcmocka-dev shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file)
 
 # packages_install NAME...: those that are missing, with apt.
 packages_install() {
