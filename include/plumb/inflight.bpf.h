@@ -23,6 +23,7 @@ struct plumb_thread {
 	__u64 seat;  /* 1 + the seat that it took last; 0: none */
 	__u64 comm[2];
 	__u64 cgroup;
+	__u64 tid; /* of the cached slots: execve can change it */
 	struct plumb_cached_slot cached[PLUMB_CACHED_SLOTS];
 };
 

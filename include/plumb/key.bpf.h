@@ -31,7 +31,7 @@ struct {
 	__type(value, __u32);
 } plumb_free_slots SEC(".maps");
 
-/* Forget the slots of a thread whose name or cgroup changed. */
+/* Forget the slots of a thread whose name, cgroup or tid changed. */
 static __always_inline void key_forget(struct plumb_thread *t)
 {
 	int i;
@@ -46,7 +46,7 @@ static __always_inline void key_forget(struct plumb_thread *t)
  */
 static __always_inline void key_refresh(struct plumb_thread *t, struct task_struct *task)
 {
-	__u64 comm[2] = {}, cgroup;
+	__u64 comm[2] = {}, cgroup, tid;
 
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
@@ -61,6 +61,13 @@ static __always_inline void key_refresh(struct plumb_thread *t, struct task_stru
 		if (comm[0] != t->comm[0] || comm[1] != t->comm[1]) {
 			t->comm[0] = comm[0];
 			t->comm[1] = comm[1];
+			key_forget(t);
+		}
+	}
+	if (plumb_config.by & PLUMB_BY_TID) {
+		tid = current_tid(task);
+		if (tid != t->tid) {
+			t->tid = tid;
 			key_forget(t);
 		}
 	}

@@ -13,6 +13,8 @@ run() {
 
 	# Four threads on two CPUs take turns in the middle of everything.
 	traced threads -s getppid -b tid -- calls -t 4 25013 getppid
+	# More keys than fit once for each CPU: the CPUs share their histograms, by atomic additions.
+	traced shared -s getppid --max-keys=7100 -- calls -t 4 25013 getppid
 
 	start target-kinds calls 1009 getppid close-bad read write open-missing nosys:1000
 	attach kinds -b syscall -p "$pid"
@@ -66,6 +68,10 @@ check() {
 		'$last.rows | map({tid: .key.tid, count}) | sort
 			== ($truth[0].calls | map({tid, count}) | sort)' --slurpfile truth threads.truth
 	holds "the ledger adds 4 threads up to 100052" threads.json '$last.ledger.recorded == 100052'
+	evidence shared.json shared.err
+	holds "counts as exactly where CPUs share their histograms" shared.json \
+		'($last.rows | map(.count)) == [100052]'
+	sound "of shared histograms" shared.json
 	sound "of 4 threads" threads.json
 
 	evidence kinds.json kinds.err target-kinds.truth
