@@ -35,9 +35,9 @@ static bool has_task_storage(void)
 }
 
 /*
- * From 7.0 on a tracing program gets task storage from an allocator that never
- * waits, and which hands out nothing at all on a CPU without a 16-byte
- * compare-and-exchange.  The loaded program says whether it does.
+ * On 7.2 a tracing program gets no task storage where the CPU has no 16-byte
+ * compare-and-exchange, though map and helper are there (its allocator, which
+ * must not wait, seems to need that).  The loaded program says whether it does.
  */
 static bool state_can_be_had(const struct plumb_bpf *bpf)
 {
