@@ -3,15 +3,17 @@
 # make            the tools, static and stripped, in build/bin
 # make DYNAMIC=1  the same, linked to shared libraries, in build/bin
 # make check      all tests; what they need is installed by scripts/check.sh
-# make bench      what tracing costs, beside its peers
+# make bench      what tracing costs, beside its peers (bench-syscalls, then bench-functions)
 # make install    DESTDIR= prefix= sbindir= mandir=
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c and NAME.rst: no line here.
+# Other .c files in it are linked too; tests/unit/NAME.c is their unit test.
 
 CC       ?= gcc
 CLANG    ?= clang
 BPFTOOL  ?= /usr/sbin/bpftool
 STRIP    ?= strip
+OBJCOPY  ?= llvm-objcopy
 RST2MAN  ?= rst2man
 CFLAGS   ?= -O2 -g
 prefix   ?= /usr/local
@@ -69,7 +71,9 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf $(LIBBPF_A)
 	$(call say,BPF,$@)
 	$(Q)$(CLANG) $(BPF_FLAGS) -c $(filter %.bpf.c,$(wildcard tools/*/$*.bpf.c tests/*/$*.bpf.c)) -o $@.tmp \
 		-MF $(B)/bpf/$*.bpf.d -MT $@
-	$(Q)$(BPFTOOL) gen object $@ $@.tmp && rm $@.tmp
+	$(Q)$(BPFTOOL) gen object $@.lines $@.tmp && rm $@.tmp
+	$(Q)$(OBJCOPY) --dump-section .BTF.ext=$@.tmp $@.lines && scripts/lib/strip-lines.py $@.tmp
+	$(Q)$(OBJCOPY) --discard-all --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
 
 $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
 	$(call say,SKEL,$@)
@@ -97,15 +101,18 @@ $(B)/lib/libplumb.a: $(LIB)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB)
 
 define tool_rules
-$(B)/lib/$(1).main.o: tools/$(1)/$(1).c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(LIBBPF_A)
+OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
+$(B)/bin/$(1): $$(OBJECTS_$(1))
+$(B)/unit/$(1): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
+$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(LIBBPF_A)
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rules,$(t))))
 
-$(B)/bin/%: $(B)/lib/%.main.o $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/bin
+$(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/bin
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@.tmp
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@.tmp
 	$(Q)$(STRIP) $@.tmp && mv $@.tmp $@
 
 # --- manual pages ---
@@ -123,7 +130,7 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 
 $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/unit/$*.d $< $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$* -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 
 workloads: $(WORKLOADS)
 units: $(UNITS)
@@ -135,12 +142,22 @@ $(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/fla
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
+FLOOR_SKELETONS := $(patsubst tests/bench/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tests/bench/function-floor*.bpf.c))
+$(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(LIBBPF_A) $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/function-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
 $(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/spin.d -static -pthread $< -o $@
 
-bench: all workloads $(B)/bench/floor $(B)/bench/spin
+# What takes system calls is measured here, what takes functions in emulated machines.
+bench: bench-syscalls
+	$(Q)$(MAKE) bench-functions
+bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
+bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
+	tests/bench/functions --build=$(B) $(BENCH)
 
 
 install: all
@@ -153,6 +170,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check bench install clean workloads units FORCE
+.PHONY: all check bench bench-syscalls bench-functions install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d)

@@ -65,8 +65,6 @@ int on_switch(void *ctx __attribute__((unused)))
 		key_who(&key, t, task, cpu);
 		slot = key_slot(cached, var, &key);
 	}
-	if (!slot)
-		ledger_count(cpu, pooled);
 	totals = totals_of(slot, cpu);
 	if (totals)
 		totals_add_call(totals, 0);

@@ -26,11 +26,14 @@ struct plumb_config {
 	/* key */
 	__u32 by; /* PLUMB_BY_* and the tool's own bits */
 	/* hist */
-	__u32 cpus;  /* possible CPUs */
-	__u32 slots; /* --max-keys, and [other] */
+	__u32 cpus;    /* possible CPUs */
+	__u32 slots;   /* --max-keys, and [other] */
+	__u32 second;  /* slots behind the first of which each key's second measure is; 0: none */
+	__u32 off_cpu; /* calls are also to know how long they had no CPU */
 	__u32 precision, buckets;
 	__u32 shards;      /* histograms a slot, a power of two unless it is cpus */
 	__u32 exclusive;   /* a shard has one CPU: no atomics */
+	__u32 unguarded;   /* programs of fentry's kind can come upon themselves (before 5.12) */
 	__u32 interleaved; /* our programs can interrupt each other on a CPU: only atomics */
 };
 

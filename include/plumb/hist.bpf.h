@@ -2,39 +2,57 @@
 /*
  * hist, BPF face.
  *
- * Totals are kept per slot and CPU, buckets per slot and shard.  Where memory
- * allows, a shard belongs to one CPU and plain increments are exact.  Else CPUs
- * share and the increments are atomic.
+ * Where memory allows, each CPU has its own histogram of each slot, in which plain
+ * increments are exact, with the slot's totals behind the buckets: one lookup finds
+ * both.  Else CPUs share histograms ("shards") and the increments are atomic.
  */
 #ifndef PLUMB_HIST_BPF_H
 #define PLUMB_HIST_BPF_H
 
 #include <plumb/common.bpf.h>
 #include <plumb/hist.h>
+#include <plumb/ledger.bpf.h>
 #include <plumb/totals.bpf.h>
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set by the loader: slots times shards */
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u64)); /* set by the loader: buckets */
+	__uint(value_size, sizeof(__u64)); /* set by the loader: buckets, and totals */
 } plumb_hists SEC(".maps");
 
-static __always_inline void hist_add(__u32 slot, __u32 cpu, __u64 ns)
+/* One value more in a slot; its totals, or NULL.  SECOND: of the key's second measure. */
+static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, __u64 value,
+							__u32 error, bool second)
 {
-	__u32 shard = plumb_config.exclusive ? cpu : cpu & (plumb_config.shards - 1);
-	__u32 i, at = slot * plumb_config.shards + shard;
-	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, &at);
+	__u32 shard = plumb_config.exclusive ? cpu : cpu & (plumb_config.shards - 1), at, i;
+	struct plumb_totals *totals;
+	__u64 *buckets;
 
+	if (second)
+		slot += plumb_config.second;
+	at = slot * plumb_config.shards + shard;
+	buckets = bpf_map_lookup_elem(&plumb_hists, &at);
 	if (!buckets)
-		return;
-	i = plumb_hist_index(ns, plumb_config.precision);
+		return NULL;
+	totals = (struct plumb_totals *)(buckets + plumb_config.buckets);
+	if (!plumb_config.exclusive) {
+		totals = totals_of(slot, cpu);
+		if (!totals)
+			return NULL;
+	}
+	/* The buckets say how many. */
+	if (error)
+		plumb_add(totals->errors, 1);
+	totals_add_time(totals, value);
+	i = plumb_hist_index(value, plumb_config.precision);
 	if (i >= plumb_config.buckets) /* never; for the verifier */
-		return;
+		return totals;
 	if (plumb_config.exclusive)
 		plumb_add(buckets[i], 1);
 	else
 		__sync_fetch_and_add(&buckets[i], 1);
+	return totals;
 }
 
 #endif

@@ -42,47 +42,73 @@ static inline __attribute__((always_inline)) __u32 plumb_hist_buckets(__u32 prec
 	return ((PLUMB_HIST_RANGE_BITS + 1 - precision) << precision) + 1;
 }
 
+/* floor(log2(i)) of a byte, 0 for 0. */
+#define PLUMB_LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
+static const __u8 plumb_log2_of_byte[256] = {
+	0,
+	0,
+	1,
+	1,
+	2,
+	2,
+	2,
+	2,
+	3,
+	3,
+	3,
+	3,
+	3,
+	3,
+	3,
+	3,
+	PLUMB_LOG2_16(4),
+	PLUMB_LOG2_16(5),
+	PLUMB_LOG2_16(5),
+	PLUMB_LOG2_16(6),
+	PLUMB_LOG2_16(6),
+	PLUMB_LOG2_16(6),
+	PLUMB_LOG2_16(6),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7),
+};
+
 /*
- * floor(log2(v)), 0 for 0.  Branches, because clang 14 cannot compile
- * __builtin_clzll for BPF, and a call's usual durations predict them well.
+ * floor(log2(v)), 0 for 0.  By a table, because clang 14 cannot compile
+ * __builtin_clzll for BPF, and with few branches: what each costs is said in
+ * README, under "What a probe costs".
  */
 static inline __attribute__((always_inline)) __u32 plumb_log2(__u64 v)
 {
-	__u32 e = 0;
+	__u32 e = 0, s;
 
-	if (v >> 32) {
+	if (v > 0xffffffff) {
 		v >>= 32;
-		e += 32;
+		e = 32;
 	}
-	if (v >> 16) {
-		v >>= 16;
-		e += 16;
-	}
-	if (v >> 8) {
-		v >>= 8;
-		e += 8;
-	}
-	if (v >> 4) {
-		v >>= 4;
-		e += 4;
-	}
-	if (v >> 2) {
-		v >>= 2;
-		e += 2;
-	}
-	return e + (__u32)(v >> 1);
+	s = (0xffff - v) >> 63 << 4; /* 16 if v is above */
+	v >>= s;
+	e += s;
+	s = (0xff - v) >> 63 << 3;
+	v >>= s;
+	return e + s + plumb_log2_of_byte[v & 0xff];
 }
 
 /* The bucket of v: always below plumb_hist_buckets(precision). */
 static inline __attribute__((always_inline)) __u32 plumb_hist_index(__u64 v, __u32 precision)
 {
-	__u32 e, s;
+	__s32 s;
 
 	if (v >> PLUMB_HIST_RANGE_BITS)
 		return plumb_hist_buckets(precision) - 1;
-	e = plumb_log2(v);
-	s = e > precision ? e - precision : 0;
-	return (s << precision) + (__u32)(v >> s);
+	s = plumb_log2(v) - precision;
+	s &= ~(s >> 31); /* at least 0 */
+	return ((__u32)s << precision) + (__u32)(v >> s);
 }
 
 #endif

@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * key, BPF face: from who and what to a slot number.
- *
- * A slot is asked for once per thread and key; afterwards the thread's state
- * knows it.  Slots are never freed.  Slot 0 is [other], for the keys beyond
- * --max-keys.
- *
- * A tool defines its key's struct as PLUMB_KEY before it includes this file.
+ * key, for threads with a state of seats.bpf.h: a slot is asked for once per
+ * thread and key; afterwards the thread's state knows it.
  */
 #ifndef PLUMB_KEY_BPF_H
 #define PLUMB_KEY_BPF_H
 
-#include <plumb/common.bpf.h>
-#include <plumb/inflight.bpf.h>
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set by the loader: --max-keys */
-	__type(key, PLUMB_KEY);
-	__type(value, __u32);
-} plumb_keys SEC(".maps");
-
-/*
- * The slots not yet given away, filled by the loader.  A queue, because handing
- * out numbers with an atomic counter takes a fetching add, which 5.10 lacks.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* set by the loader: --max-keys */
-	__type(value, __u32);
-} plumb_free_slots SEC(".maps");
+#include <plumb/keys.bpf.h>
+#include <plumb/seats.bpf.h>
 
 /* Forget the slots of a thread whose name, cgroup or tid changed. */
 static __always_inline void key_forget(struct plumb_thread *t)
@@ -106,24 +84,14 @@ static __always_inline void key_who(struct plumb_who *who, const struct plumb_th
 			who->comm[i] = comm[i];
 }
 
-/* The slot of KEY, a new one if it has none; 0 when all are taken. */
+/* The slot of KEY, which is remembered in CACHED. */
 static __always_inline __u32 key_slot(struct plumb_cached_slot *cached, __u64 var,
 				      const PLUMB_KEY *key)
 {
-	__u32 *known, slot = 0;
+	__u32 slot;
 
-	known = bpf_map_lookup_elem(&plumb_keys, key);
-	if (!known && !bpf_map_pop_elem(&plumb_free_slots, &slot)) {
-		if (bpf_map_update_elem(&plumb_keys, key, &slot, BPF_NOEXIST)) {
-			/* Another CPU was first.  Or the table was busy (6.1): [other], once. */
-			bpf_map_push_elem(&plumb_free_slots, &slot, BPF_ANY);
-			known = bpf_map_lookup_elem(&plumb_keys, key);
-			if (!known)
-				return 0;
-		}
-	}
-	if (known)
-		slot = *known;
+	if (!key_find(key, &slot))
+		return 0;
 	cached->var = var;
 	cached->slot = slot;
 	cached->valid = 1;

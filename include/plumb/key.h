@@ -40,7 +40,8 @@ struct plumb_totals {
 	__u64 sum;
 	__u64 max;
 	__u64 inverted_min;
-	__u64 pad[3];
+	__u64 extra[2]; /* the tool's own sums (plumb_tool.extra) */
+	__u64 pad;
 };
 _Static_assert(sizeof(struct plumb_totals) == 64, "one cache line");
 

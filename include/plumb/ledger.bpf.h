@@ -6,13 +6,8 @@
 #include <plumb/common.bpf.h>
 #include <plumb/ledger.h>
 
-/* An array indexed by CPU, not a per-CPU array: its lookup is inlined on 5.10 too. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: possible CPUs */
-	__type(key, __u32);
-	__type(value, struct plumb_ledger);
-} plumb_ledger SEC(".maps");
+/* A global variable: its address is in the program, nothing is looked up. */
+struct plumb_ledger plumb_ledgers[PLUMB_LEDGERS] = {};
 
 /*
  * 1 while both ends of a call are traced.  While the programs detach one after
@@ -20,13 +15,18 @@ struct {
  */
 __u32 plumb_live = 0;
 
-/* Count one more in FIELD of the ledger of CPU. */
-#define ledger_count(cpu, field)                                                                   \
-	do {                                                                                       \
-		__u32 __cpu = (cpu);                                                               \
-		struct plumb_ledger *__l = bpf_map_lookup_elem(&plumb_ledger, &__cpu);             \
-		if (__l)                                                                           \
-			plumb_add(__l->field, 1);                                                  \
-	} while (0)
+/* Number N of CPU's 2^BITS entries in an array of as many for each ledger. */
+static __always_inline __u64 ledger_index(__u32 cpu, __u64 n, __u32 bits)
+{
+	__u64 at = ((__u64)cpu << bits) + n;
+
+	barrier_var(at); /* what comes last is what the verifier of 5.10 sees */
+	return at & ((PLUMB_LEDGERS << bits) - 1);
+}
+
+/* Count N more in FIELD of the ledger of CPU. */
+#define ledger_add(cpu, field, n) plumb_add(plumb_ledgers[(cpu) & (PLUMB_LEDGERS - 1)].field, n)
+
+#define ledger_count(cpu, field) ledger_add(cpu, field, 1)
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * ledger: one counter for each door through which a call can leave the trace.
  *
- *	began = recorded + left_out + in flight + abandoned + overwritten
+ *	began = recorded + left_out + in flight + abandoned + overwritten + overtaken
  *
  * What is recorded is the sum of all rows; in flight is what the sum leaves.
  * All counters are in calls.  Each is written by one program only, on its own
@@ -19,16 +19,22 @@ struct plumb_ledger {
 	__u64 began;
 	__u64 overwritten; /* the thread was inside a call already: that one's end was missed */
 	__u64 no_state;    /* no memory for the thread's state: the call is lost */
+	__u64 too_deep;    /* inside too many others of its thread's: the call is lost */
 	/* written at its end */
 	__u64 left_out;  /* by a filter that only the end can judge (--errors, --min) */
 	__u64 unmatched; /* ended, but its entry was not seen */
-	__u64 pooled;    /* recorded under [other]: more keys than --max-keys */
+	__u64 overtaken; /* as overwritten, found at the end of a call around it */
+	/* written at either end, by who finds its like at work on the CPU (guard.bpf.h) */
+	__u64 shut_out; /* a missed execution */
 	/* written when a thread dies */
 	__u64 abandoned; /* inside a call that therefore never ended */
 	/* written at a fork */
 	__u64 untracked; /* a descendant of the command too many: its calls are lost */
-	__u64 pad[8];
+	__u64 pad[6];
 };
+/* CPUs with a ledger of their own, a power of two; where there are more, they share them. */
+#define PLUMB_LEDGERS 512
+
 _Static_assert(sizeof(struct plumb_ledger) == 128, "two cache lines a CPU");
 
 #endif

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* lifecycle: the programs that every tool attaches besides its own. */
+/*
+ * lifecycle: the programs that every tool attaches besides its own.  One that
+ * keeps nothing of threads says so by PLUMB_STATELESS.
+ */
 #ifndef PLUMB_LIFECYCLE_BPF_H
 #define PLUMB_LIFECYCLE_BPF_H
 
 #include <plumb/filter.bpf.h>
-#include <plumb/inflight.bpf.h>
+#if !defined(PLUMB_STATELESS) &&                                                                   \
+	!defined(PLUMB_INFLIGHT_BPF_H) /* else the tool has a state of its own */
+#include <plumb/seats.bpf.h>
+#endif
 
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
+#ifndef PLUMB_STATELESS
 	struct plumb_thread *t = inflight_get(task);
 
-	if (t && inflight_clear(t, task))
-		ledger_count(bpf_get_smp_processor_id(), abandoned);
+	ledger_add(bpf_get_smp_processor_id(), abandoned, inflight_clear(t, task));
 	inflight_drop(task);
 	__sync_fetch_and_add(&plumb_deaths, 1);
+#endif
 	filter_exit(task);
 	return 0;
 }
@@ -30,6 +37,7 @@ int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+#ifndef PLUMB_STATELESS
 /* Never attached: the loader runs it once, to see whether a thread's state can be had here. */
 SEC("raw_tp")
 int state_trial(void *ctx __attribute__((unused)))
@@ -38,5 +46,6 @@ int state_trial(void *ctx __attribute__((unused)))
 
 	return !!inflight_make(task);
 }
+#endif
 
 #endif

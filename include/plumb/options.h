@@ -41,7 +41,9 @@ struct plumb_options {
 	const char *sort;
 
 	uint64_t max_keys, precision;
+	bool max_keys_given;   /* else the tool may raise it */
 	const char *mechanism; /* NULL: the first rung that holds */
+	const char *btf;       /* a file; NULL: the running kernel's */
 	bool calibrate;
 	bool strict;
 	uint64_t strict_percent; /* as percentile.h's p */

@@ -12,6 +12,7 @@
 #include <plumb/ledger.h>
 #include <plumb/options.h>
 #include <plumb/percentile.h>
+#include <plumb/probe.h>
 #include <plumb/tool.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,8 +34,8 @@ struct plumb_refusal {
 /* What tracing adds to a call, in ns. */
 struct plumb_overhead {
 	bool known;
-	double traced, filtered;
-	const char *how; /* "calibrated", or why it is not known */
+	double traced, filtered; /* filtered is negative where only it is not known */
+	const char *how;         /* "calibrated", or why it is not known */
 };
 
 /* One loaded, perhaps attached, instance of a tool's BPF object. */
@@ -43,14 +44,19 @@ struct plumb_instance {
 	const struct plumb_rung *rung;
 	struct bpf_link *links[PLUMB_MAX_PROGRAMS]; /* as rung->programs */
 	size_t n_links;
+	const struct plumb_functions *functions; /* NULL: none */
+	struct plumb_probes probes;
+	bool kprobe_misses; /* does this kernel count them? */
 };
 
 /* Rows of a snapshot: times in ns, cumulative or of an interval. */
 struct plumb_row {
 	uint32_t slot; /* 0: [other] */
 	const void *key;
-	uint64_t count, errors, sum;
+	uint64_t count, errors, sum, extra[2];
 	struct plumb_dist dist;
+	uint64_t second_sum; /* of the tool's second measure; as dist */
+	struct plumb_dist second;
 };
 
 struct plumb_snapshot {
@@ -75,6 +81,8 @@ struct plumb_session {
 	struct plumb_refusal refused[PLUMB_MAX_RUNGS];
 	size_t n_refused;
 	struct plumb_overhead overhead;
+	int statistics; /* descriptor that keeps run-time statistics on, -1: none */
+	struct plumb_functions calibration; /* the function that the calibration provokes */
 };
 
 /* filter: the options against the running system; -errno after saying what is wrong. */
@@ -90,8 +98,13 @@ int plumb_instance_check_memory(const struct plumb_session *s);
 /* Opens and loads the session's; 0, or -errno with the reason in WHY. */
 int plumb_instance_load(struct plumb_session *s, const struct plumb_rung *rung, char *why,
 			size_t size);
-/* Another of the same rung, for this thread only: what calibrate measures. */
-int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin);
+/*
+ * Another of the same rung, which calibrate measures: on the system call of the
+ * calibration, and for this thread only, or for all but those that run.
+ */
+enum plumb_twin { PLUMB_NO_TWIN, PLUMB_TWIN_TAKES, PLUMB_TWIN_REJECTS };
+int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin,
+			     enum plumb_twin kind);
 /* Attaches all its programs or none; 0, or -errno with the reason in WHY. */
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
 void plumb_instance_detach(struct plumb_instance *in);
@@ -100,6 +113,20 @@ void plumb_instance_close(struct plumb_instance *in);
 /* calibrate: fills overhead; before the tool's own programs are attached, and after. */
 void plumb_calibrate_traced(struct plumb_session *s);
 void plumb_calibrate_filtered(struct plumb_session *s);
+/*
+ * Where nothing can be provoked: what the kernel says of the runs of the programs,
+ * of the calls that come in the trace's first PLUMB_STATISTICS_NS.  Until then each
+ * run costs some 20 ns more.
+ */
+#define PLUMB_STATISTICS_NS 100000000ULL
+void plumb_calibrate_begin_statistics(struct plumb_session *s);
+void plumb_calibrate_end_statistics(struct plumb_session *s);
+/*
+ * What the programs of any rung add to what PROVOKE does (NULL: the calibration's
+ * call, for rungs with aims), in ns; negative where that cannot be had.
+ */
+double plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
+			    enum plumb_twin kind, void (*provoke)(void));
 
 /*
  * ladder: loads, calibrates and attaches the first rung that holds, or the one
@@ -107,14 +134,6 @@ void plumb_calibrate_filtered(struct plumb_session *s);
  * the session.
  */
 int plumb_ladder_climb(struct plumb_session *s);
-/*
- * While a program is preempted the kernel skips it for all other threads on that
- * CPU: their calls are missed for a whole time slice.  fentry programs can be
- * preempted wherever the kernel can, those of raw tracepoints from 7.0 on, those
- * of tracepoints never.
- */
-bool plumb_fentry_can_be_preempted(void);
-bool plumb_raw_tracepoints_can_be_preempted(void);
 
 /* command: starts COMMAND, stopped before its first system call; its pid or -errno. */
 int plumb_command_start(struct plumb_session *s);

@@ -4,40 +4,15 @@
 #define PLUMB_SYSCALL_BPF_H
 
 #include <plumb/filter.bpf.h>
-#include <plumb/syscall.h>
+#include <plumb/selection.bpf.h>
 
 #define PLUMB_KEY struct syscall_key
 #include <plumb/key.bpf.h>
-
-const volatile struct syscall_config syscall_config = {};
 
 /* A call as one word: number, and the table it is of above. */
 static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
 {
 	return (__u64)abi << 32 | nr;
-}
-
-/* The table that the current call's number is of. */
-static __always_inline __u32 syscall_abi(struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_x86)
-	return !!(current_read(task, thread_info.status) & 2 /* TS_COMPAT */);
-#elif defined(__TARGET_ARCH_arm64)
-	return !!(current_read(task, thread_info.flags) & 1UL << 22 /* TIF_32BIT */);
-#else
-#error "which flag marks a 32-bit call on this architecture?"
-#endif
-}
-
-static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
-{
-	__u32 i = nr + abi * PLUMB_SYSCALLS;
-
-	if (!syscall_config.selected)
-		return true;
-	if (nr >= PLUMB_SYSCALLS || i >= 2 * PLUMB_SYSCALLS)
-		return false;
-	return syscall_config.bitmap[i / 64] >> i % 64 & 1;
 }
 
 /* The arguments by which calls are filtered. */

@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum plumb_unit { PLUMB_AUTO, PLUMB_NS, PLUMB_US, PLUMB_MS, PLUMB_S };
+enum plumb_unit { PLUMB_AUTO, PLUMB_NS, PLUMB_US, PLUMB_MS, PLUMB_S, PLUMB_BYTES };
 
-/* A time in UNIT, "1.23ms" for PLUMB_AUTO; returns TEXT. */
+/* A time in UNIT, "1.23ms" for PLUMB_AUTO; or PLUMB_BYTES as below; returns TEXT. */
 const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size);
+
+/* Bytes, "1.50K" with powers of 1024; returns TEXT. */
+const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 
 /* Copies a name that a process chose, its control characters as '?'. */
 void plumb_copy_printable(char *to, const char *from, size_t size);

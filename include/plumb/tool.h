@@ -13,13 +13,22 @@
 #include <asm/unistd.h>
 #include <plumb/config.h>
 #include <plumb/fields.h>
+#include <plumb/ledger.h>
 #include <plumb/options.h>
+#include <plumb/probe.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct bpf_object;
+struct bpf_object_open_opts;
 struct bpf_object_skeleton;
+struct function_config;
+struct plumb_report;
+struct plumb_row;
+struct plumb_session;
+struct plumb_snapshot;
 
 #define PLUMB_MAX_HOOKS 9
 
@@ -30,13 +39,24 @@ struct bpf_object_skeleton;
  */
 #define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
 
+/* How a rung opens a skeleton: with the types that --btf names. */
+const struct bpf_object_open_opts *plumb_open_opts(void);
+
 /* A BPF object that a rung has opened and not yet loaded. */
 struct plumb_bpf {
 	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *object;
-	struct plumb_config *config;     /* in .rodata, writable until it is loaded */
-	uint32_t *live;                  /* plumb_live of ledger.bpf.h */
+	struct plumb_config *config;        /* in .rodata, writable until it is loaded */
+	uint32_t *live;                     /* plumb_live of ledger.bpf.h */
+	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, as above */
+	struct function_config *function;   /* of function.bpf.h, NULL: it times no functions */
+	bool own_slots; /* each copy of a program writes slots that no other writes */
+	/* Attaches what is no kernel function to copies of the programs COPIED; NULL: none. */
+	const char *const *copied;
+	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+		      size_t size);
+	int way;                         /* in which the rung does that */
 	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
 };
 
@@ -48,6 +68,7 @@ struct plumb_bpf {
 		.object = (skel)->obj,                                                             \
 		.config = (struct plumb_config *)&(skel)->rodata->plumb_config,                    \
 		.live = &(skel)->bss->plumb_live,                                                  \
+		.ledgers = (skel)->bss->plumb_ledgers,                                             \
 		.hooks = {__VA_ARGS__},                                                            \
 	})
 
@@ -71,6 +92,17 @@ struct plumb_rung {
 	 * older than the trace.  NULL ends the list.
 	 */
 	const char *const *programs;
+	/* Programs that get to the tool's functions, ended by a hook 0; NULL: it has none. */
+	const struct plumb_aim *aims;
+};
+
+/* A column that a tool works out from a row; R has the time, and the other rows. */
+struct plumb_column {
+	const char *name;
+	int id; /* the tool's */
+	double (*value)(int id, const struct plumb_report *r, const struct plumb_row *row);
+	void (*format)(int id, const struct plumb_report *r, const struct plumb_row *row,
+		       char *text, size_t size);
 };
 
 struct plumb_tool {
@@ -80,13 +112,42 @@ struct plumb_tool {
 	const struct argp_option *options; /* its own, ended by {0} */
 	/* An own option, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
 	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
+	/* Words before [INTERVAL [COUNT]] that are no numbers ("FUNC... "); NULL: none. */
+	const char *arguments;
+	void (*argument)(const char *text);
+	/* An item of --by that is more than a field's name, as "size:512": taken, its bit set? */
+	bool (*key)(const char *item, struct plumb_options *options);
+
+	/* Before anything is attached: the tool's own measurements. */
+	void (*calibrate)(struct plumb_session *s);
+	/*
+	 * Before anything is opened: what takes the running system.  0, or -errno
+	 * after saying why; -EOPNOTSUPP if it is the kernel's fault.
+	 */
+	int (*prepare)(struct plumb_options *options);
+	/* After the last report: has the tool something to say of the whole run? */
+	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
+		       uint64_t elapsed);
+
+	/* Fills the tool's own maps, once they are there; 0 or -errno. */
+	int (*fill)(struct bpf_object *object);
 
 	const struct plumb_field *fields; /* keys that it adds to the common ones */
 	size_t n_fields;
 	size_t key_size;
 	uint32_t default_by;
-	bool counts_only;   /* no times: rows have counts and errors, and rates */
-	bool sees_syscalls; /* its cost can be calibrated by making system calls */
+	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
+	bool counts_only;     /* no times: rows have counts and errors, and rates */
+	bool no_errors;       /* ... and no errors */
+	bool counts_live;     /* nothing unless plumb_live: it reports before it detaches */
+	const struct plumb_column *columns; /* behind all others */
+	size_t n_columns;
+	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
+	void (*footer)(FILE *out);         /* lines at the end of a table */
+	bool sees_syscalls;                /* its cost can be calibrated by making system calls */
+	struct plumb_functions *functions; /* that rungs with aims attach to */
+	bool sizes;                        /* its measure is bytes, not time */
+	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */
 
 	const struct plumb_rung *rungs;
 	size_t n_rungs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* totals: the counters of one slot on one CPU. */
+/* totals: the counters of one slot on one CPU, where no histogram of that CPU holds them. */
 #ifndef PLUMB_TOTALS_BPF_H
 #define PLUMB_TOTALS_BPF_H
 
@@ -15,7 +15,7 @@ struct {
 static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
 {
 	/* CPU by CPU: two of them never write to one cache line, except at the seam. */
-	__u32 at = cpu * plumb_config.slots + slot;
+	__u32 at = cpu * (plumb_config.slots + plumb_config.second) + slot;
 
 	return bpf_map_lookup_elem(&plumb_totals, &at);
 }

@@ -9,6 +9,7 @@
 
 struct plumb_verdict {
 	uint64_t recorded, in_flight, lost, saturated;
+	uint64_t pooled; /* recorded under [other]: more keys than --max-keys */
 };
 
 struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total);

@@ -2,8 +2,9 @@
 /*
  * spin: the load that the benchmark measures.
  *
- * It prints `ready PID`, then for each line `THREADS MILLISECONDS` on stdin it
- * calls getppid in THREADS threads, each on a CPU of its own, and answers
+ * spin [NR BATCH] prints `ready PID`, then for each line `THREADS MILLISECONDS` on
+ * stdin it makes system call NR (getppid unless told) in THREADS threads, each on
+ * a CPU of its own, and answers
  *
  *	MEDIAN MINIMUM CALLS
  *
@@ -26,8 +27,6 @@
 
 #define MAX_THREADS 64
 #define MAX_BATCHES 16384
-/* About a millisecond without a tracer, so that two reads of the clock weigh nothing. */
-#define BATCH 10000
 
 struct spinner {
 	pthread_t thread;
@@ -39,6 +38,9 @@ struct spinner {
 };
 
 static pthread_barrier_t together;
+static long nr = SYS_getppid;
+/* About a millisecond without a tracer, so that two reads of the clock weigh nothing. */
+static int batch = 10000;
 
 static double now(clockid_t clock)
 {
@@ -68,10 +70,10 @@ static void *spin(void *arg)
 	pthread_barrier_wait(&together);
 	while (!s->batches || (s->batches < MAX_BATCHES && now(CLOCK_MONOTONIC) < s->deadline)) {
 		began = now(CLOCK_THREAD_CPUTIME_ID);
-		for (i = 0; i < BATCH; i++)
-			syscall(SYS_getppid);
-		s->ns[s->batches] = (now(CLOCK_THREAD_CPUTIME_ID) - began) / BATCH;
-		s->calls += BATCH;
+		for (i = 0; i < batch; i++)
+			syscall(nr, 0);
+		s->ns[s->batches] = (now(CLOCK_THREAD_CPUTIME_ID) - began) / batch;
+		s->calls += batch;
 		/* The first batch warms the caches and makes the tracer's state. */
 		if (first)
 			first = 0;
@@ -132,12 +134,17 @@ static void run(int threads, double ms, const int *cpus)
 	printf("%.2f %.2f %lu\n", all[n / 2], all[0], calls);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int cpus[MAX_THREADS], ncpus = choose_cpus(cpus), threads;
-	char line[64];
+	char line[64], rest;
 	double ms;
 
+	if (argc != 1 && (argc != 3 || sscanf(argv[1], "%ld%c", &nr, &rest) != 1 ||
+			  sscanf(argv[2], "%d%c", &batch, &rest) != 1 || batch < 1)) {
+		fprintf(stderr, "usage: spin [NR BATCH]\n");
+		return 2;
+	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("ready %d\n", getpid());
 	while (fgets(line, sizeof(line), stdin)) {

@@ -97,6 +97,24 @@ class Tracer:
         return out.decode(errors="replace")
 
 
+# How many of spin's calls did the tracer count?
+
+def counted_by_plumb(out, pid):
+    last = json.loads(out.splitlines()[-1])
+    return sum(row["count"] for row in last["rows"] if row["key"].get("pid") == pid)
+
+
+def counted_by_bpftrace(out, pid):
+    for line in out.splitlines():
+        with contextlib.suppress(ValueError, AttributeError):
+            message = json.loads(line)
+            if message.get("type") != "hist":
+                continue
+            return sum(bucket["count"] for key, hist in message["data"]["@"].items()
+                       if key.startswith(f"{pid},") for bucket in hist)
+    return 0
+
+
 def lay_out(cells, markdown):
     cells = list(cells)
     columns = len(cells[0])

@@ -36,7 +36,10 @@ is "a touched shared page rebuilds the manual pages only" \
 
 for tool in build/bin/*; do
 	name=${tool##*/}
-	claim "$name is at most 1.6 MB" test "$(stat -c %s "$tool")" -le 1600000
+	# Those that time functions hold programs for each form of sessions besides.
+	limit=1600000
+	[[ -f build/gen/$name-session-700.skel.h ]] && limit=2050000
+	claim "$name is at most $((limit / 1000)) kB" test "$(stat -c %s "$tool")" -le "$limit"
 	like "$name is static" "$(file -L "$tool" 2>/dev/null || ldd "$tool" 2>&1)" 'statically linked|not a dynamic'
 	is "$name has no symbols" "$(nm "$tool" 2>/dev/null | wc -l)" 0
 	is "$name does not know where it was built" "$(grep -c "$work" "$tool")" 0

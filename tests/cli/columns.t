@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# --sort takes every figure of the table, shows it, and sorts by it, highest first.
+# --sort takes every figure of the table, shows it, and sorts by it, highest first.  Where a tool
+# cannot trace, it takes those that it lists.
 . "$(dirname "$0")/lib.sh"
 root_or_end "sorting"
 
-command=(sh -c 'exec >/dev/null 2>&1; ls /; ls /nonexistent; sleep 0.01; id; true')
+command=(sh -c "exec >/dev/null 2>&1; ls /; ls /nonexistent; sleep 0.01; id
+	'$sends' 127.0.0.1,3,1; '$sends' 127.0.0.1,5,5000 127.0.0.1,2,700,epipe; true")
 
-# The heading's figures, as --sort takes them: RATE/S is rate.
+# The heading's figures, as --sort takes them: RATE/S is rate.  What a tool concludes from them
+# (a share of a CPU, a verdict) is in their order.
 figures() {
 	local word
 	for word in $(head -n 1 "$out"); do
 		word=${word,,} word=${word%/s}
-		[[ " $keys " == *" $word "* ]] || printf '%s ' "$word"
+		[[ " $keys " == *" $word "* || $word == *%* || $word == verdict ]] || printf '%s ' "$word"
 	done
 }
 
@@ -21,10 +24,22 @@ column() {
 		!NF { exit } at { sub("[?]$", "", $at); print $at }' "$out"
 }
 
+# The figures of a tool that shows no table here.
+listed() {
+	local figures
+	run "$tool" --sort nonsense
+	figures=$(sed -n 's/.*there is: //p' "$err")
+	claim "$tool --sort nonsense: the message lists figures" test "$(wc -w <<<"$figures")" -ge 3
+	for figure in $figures; do
+		unable "$tool --sort $figure is taken, but nothing traced" "$tool" --sort "$figure"
+	done
+}
+
 for tool in "${tools[@]}"; do
 	if ! has "$tool" --sort || ! has "$tool" COMMAND; then
 		continue
 	fi
+	traces "$tool" || { listed; continue; }
 	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ' ')
 	by=()
 	[[ " $keys " != *" pid "* ]] || by=(-b pid)
@@ -38,7 +53,7 @@ for tool in "${tools[@]}"; do
 		run "$tool" -u ns "${by[@]}" --sort "$figure" -- "${command[@]}"
 		is "$tool --sort $figure is taken" "$status" 0
 		claim "$tool --sort $figure shows it" test "$(column "$figure" | wc -l)" -ge 2
-		is "$tool --sort $figure sorts by it" "$(column "$figure")" "$(column "$figure" | sort -s -g -r)"
+		is "$tool --sort $figure sorts by it" "$(column "$figure")" "$(column "$figure" | sort -s -h -r)"
 	done
 	run "$tool" --sort nonsense
 	for figure in $shown $more; do

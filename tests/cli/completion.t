@@ -20,7 +20,8 @@ offers() {
 }
 
 values() {
-	"$bin/$tool" "$@" help | tr -s '[:space:]' '[\n*]'
+	# arg:NAME is not a value, but arg: begins some.
+	"$bin/$tool" "$@" help | tr -s '[:space:]' '[\n*]' | sed 's/[A-Z].*//'
 }
 
 sorted() {

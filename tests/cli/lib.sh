@@ -6,7 +6,10 @@
 #
 #	for tool in "${tools[@]}"; do ...
 #	run TOOL [ARG...]            its output to $out and $err, its end to $status
+#	run_bare TOOL [ARG...]       the same, without the operand that it takes
 #	refused CLAIM STATUS WORD... $status, no output, one line that has all the words
+#	traces TOOL                  can it trace on this kernel?
+#	unable CLAIM TOOL ARG...     it cannot, says of each mechanism why, and starts no command
 #	root_or_end WHAT             skips what is left where tracing is not allowed
 #	done_trying                  done_testing, if there were claims
 
@@ -17,7 +20,12 @@ cli_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bin=${PLUMB_BIN:-$cli_top/build/bin}
 work=$(mktemp -d)
 out=$work/out err=$work/err status=
-declare -A cli_help=()
+# For tools that see nothing but this.
+# shellcheck disable=SC2034 # by tests
+sends="${bin%/*}/tests/sends"
+# What is to be traced, for tools that do not know; a tool that is not here takes no operand.
+declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read)
+declare -A cli_help=() cli_traces=()
 evidence "$out" "$err"
 
 cli_started=()
@@ -44,9 +52,13 @@ start_idle() {
 	cli_started+=("$idle")
 }
 
-run() {
+run_bare() {
 	status=0
 	timeout -k 5 20 "$bin/$1" "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
+}
+
+run() {
+	run_bare "$1" ${operand[$1]:+"${operand[$1]}"} "${@:2}"
 }
 
 # Is there such an option, "-p" or "--pid", or such a word in the lines of usage?
@@ -87,8 +99,50 @@ refused() {
 	tap_result "$failed" "$1" <<<"exit status $status, wanted $2, with nothing on stdout and one line '$3: …' that has: ${*:4}" || :
 }
 
+# Found by trying, once: what ends otherwise than with a trace or as a kernel that cannot is a failure.
+traces() {
+	if [[ -z ${cli_traces[$1]-} ]]; then
+		run "$1" -d 0.01 -p $$
+		claim "$1 can trace here, or says that it cannot" test "$status" = 0 -o "$status" = 77 || :
+		cli_traces[$1]=$status
+	fi
+	[[ ${cli_traces[$1]} != 77 ]]
+}
+
+# The mechanisms of a tool, of which it tries the last one last.
+mechanisms() {
+	"$bin/$1" --mechanism '' 2>&1 | sed -n 's/.*there is: //p'
+}
+
+# Each line of the message is about another mechanism, to the last one; or about the one that was asked for.
+excuses() {
+	local tool=$1 known name names
+	known=$(mechanisms "$tool")
+	names=$(sed -nE "s/^$tool: ([a-z_.]+) refused: .{4,}/\\1/p" "$err")
+	[[ -n $names && $(wc -l <<<"$names") == $(wc -l <"$err") && -z $(sort <<<"$names" | uniq -d) ]] || return
+	for name in $names; do
+		[[ " $known " == *" $name "* ]] || return
+	done
+	case " ${*:2} " in
+	*" --mechanism="*) [[ " ${*:2} " == *" --mechanism=$names "* ]] ;;
+	*) [[ $name == "${known##* }" ]] ;;
+	esac
+}
+
+# A command that is not started is appended to the arguments.
+unable() {
+	local failed=1
+	run "${@:2}" -- touch "$work/started"
+	if [[ $status == 77 && ! -s $out && ! -e $work/started ]] && excuses "${@:2}"; then
+		failed=0
+	fi
+	tap_result "$failed" "$1" <<<"exit status $status, wanted 77, with nothing on stdout, lines '$2: MECHANISM refused: …' \
+only, for each that was to be tried, and no $(ls "$work/started" 2>&1)" || :
+}
+
 # The end: a test that found nothing to try has not passed.
 done_trying() {
+	claim "no tool that cannot trace has started a command" test ! -e "$work/started"
 	claim "there was something to try" test "$tap_count" -ge $((5 * ${#tools[@]}))
 	done_testing
 }

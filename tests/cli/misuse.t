@@ -100,6 +100,29 @@ bad_names() {
 	done
 	bad -s read,nonsense nonsense
 	bad_argument --syscall 'sendto?' -s sendot
+	[[ $("$bin/$tool" -b help) == *arg:* ]] || return
+	bad -b arg: "arg:;"
+	for value in 'arg:count>>64' 'arg:count>>' 'arg:count>>-1' 'arg:count>>x' 'arg:>>1' 'arg:count>1' 'arg:count>' \
+		'arg:NAME|N[>>SHIFT]' "arg:$(printf 'x%.0s' {1..100})"; do
+		bad -b "$value"
+	done
+	bad -b arg:count,arg:pos "arg:count, arg:pos"
+}
+
+bad_operands() {
+	[[ -n ${operand[$tool]-} ]] || return
+	run_bare "$tool" "${safe[@]}"
+	refused "$tool without what it is to trace is wrong usage" 2 "$tool" "$tool $(operand_name)"
+	run_bare "$tool" "${safe[@]}" 1 5
+	refused "$tool 1 5: these are INTERVAL and COUNT, not what to trace" 2 "$tool" "$tool $(operand_name)"
+	# shellcheck disable=SC2046 # words
+	run_bare "$tool" "${safe[@]}" $(printf 'x%d ' {1..65})
+	refused "$tool of 65 is wrong usage" 2 "$tool" "at most 64"
+}
+
+# What --help calls an operand: "FUNC...".
+operand_name() {
+	"$bin/$tool" --help | sed -nE '1s/.*\] ([A-Z]+\.\.\.).*/\1/p'
 }
 
 bad_filters() {
@@ -117,15 +140,20 @@ bad_filters() {
 }
 
 bad_arguments() {
-	for value in 0 x 1e5 99999999999 '' 0.0000000001 1s; do
+	# What does not begin as a number does is an operand, for tools that take some.
+	local no_numbers=(x '')
+	[[ -z ${operand[$tool]-} ]] || no_numbers=()
+	for value in 0 .0 1e5 99999999999 0.0000000001 1s "${no_numbers[@]}"; do
 		bad_argument INTERVAL "$value" "$value"
 	done
-	for value in 0 x 1.5 99999999999 18446744073709551617 ''; do
+	for value in 0 1.5 .5 99999999999 18446744073709551617 "${no_numbers[@]}"; do
 		bad_argument COUNT "$value" 1 "$value"
 	done
 	if has "$tool" COUNT; then
-		run "$tool" "${safe[@]}" 1 1 three
-		refused "$tool 1 1 three is wrong usage" 2 "$tool" three
+		for value in 3 "${no_numbers[@]}"; do
+			run "$tool" "${safe[@]}" 1 1 "$value"
+			refused "$tool 1 1 $value is wrong usage" 2 "$tool" "too many: $value"
+		done
 	fi
 	has "$tool" COMMAND || return
 	run "$tool" --
@@ -156,6 +184,7 @@ for tool in "${tools[@]}"; do
 	bad_names
 	bad_filters
 	bad_arguments
+	bad_operands
 	unknown nonsense --nonsense
 	unknown nonsense --nonsense=3
 	unknown Z -Z

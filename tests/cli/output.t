@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Output that cannot be written is status 1 and one line; a reader that goes away is a good end.
+# Where a tool cannot trace, it has no output, and says that, wherever it would go.
 . "$(dirname "$0")/lib.sh"
 
 start_idle
@@ -18,11 +19,11 @@ complaint() {
 
 unwritable() {
 	status=0
-	timeout 20 "$bin/$tool" "$@" </dev/null >/dev/full 2>"$err" || status=$?
+	timeout 20 "${call[@]}" "$@" </dev/null >/dev/full 2>"$err" || status=$?
 	is "$tool $* on a full disk exits 1" "$status" 1
 	like "$tool $* on a full disk says so" "$(complaint)" "^$tool: [^"$'\n'"]*No space left on device$"
 	status=0
-	timeout 20 "$bin/$tool" "$@" </dev/null >&- 2>"$err" || status=$?
+	timeout 20 "${call[@]}" "$@" </dev/null >&- 2>"$err" || status=$?
 	is "$tool $* without stdout exits 1" "$status" 1
 	like "$tool $* without stdout says so" "$(complaint)" "^$tool: [^"$'\n'"]*output[^"$'\n'"]*$"
 }
@@ -32,7 +33,7 @@ unread() {
 	local start=$SECONDS
 	status=0
 	exec 7<&-
-	timeout 20 "$bin/$tool" "$@" </dev/null >&8 2>"$err" || status=$?
+	timeout 20 "${call[@]}" "$@" </dev/null >&8 2>"$err" || status=$?
 	exec 7<>"$fifo"
 	is "$tool $* without a reader ends well" "$status" 0
 	is "$tool $* without a reader ends quietly" "$(complaint)" ""
@@ -43,12 +44,13 @@ unread() {
 # The tool stands still meanwhile.
 unread_late() {
 	local keys by=() pid i
-	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ,)
-	by=(-b "${keys%,}")
-	"$bin/$tool" "$1" "${by[@]}" -- "${busy[@]}" >"$out" 2>"$err"
+	# But for those that take more than their name.
+	keys=$("$bin/$tool" -b help | tr -s '[:space:]' '[\n*]' | grep -vx -e label -e '.*:.*' | paste -sd ,)
+	by=(-b "$keys")
+	"${call[@]}" "$1" "${by[@]}" -- "${busy[@]}" >"$out" 2>"$err"
 	claim "$tool $1: a report of more than 8 kB" test "$(wc -c <"$out")" -gt 8192
 	rm -f "$work/go" "$work/done"
-	"$bin/$tool" "$1" "${by[@]}" -- sh -c "until [ -e '$work/go' ]; do sleep 0.01; done; $busy_script; : >'$work/done'" \
+	"${call[@]}" "$1" "${by[@]}" -- sh -c "until [ -e '$work/go' ]; do sleep 0.01; done; $busy_script; : >'$work/done'" \
 		</dev/null >&8 2>"$err" 7<&- &
 	pid=$!
 	cli_started+=("$pid")
@@ -65,10 +67,38 @@ unread_late() {
 	is "$tool $1 whose reader goes in midst of a report ends quietly" "$(complaint)" ""
 }
 
-busy_script='for i in 1 2 3; do ls -l /; id; uname -a; ls /nonexistent; done >/dev/null 2>&1'
+# After a run that had nothing to write.
+excused() {
+	is "$tool $* cannot trace" "$status" 77
+	claim "$tool $* says why, as ever" excuses "$tool"
+}
+
+# Whatever its output is.
+helpless() {
+	local start=$SECONDS
+	status=0
+	timeout 20 "${call[@]}" "$@" </dev/null >/dev/full 2>"$err" || status=$?
+	excused "$@" on a full disk
+	status=0
+	timeout 20 "${call[@]}" "$@" </dev/null >&- 2>"$err" || status=$?
+	excused "$@" without stdout
+	status=0
+	exec 7<&-
+	timeout 20 "${call[@]}" "$@" </dev/null >&8 2>"$err" || status=$?
+	exec 7<>"$fifo"
+	excused "$@" without a reader
+	claim "$tool $* ends at once where it cannot trace" test $((SECONDS - start)) -lt 5
+}
+
+busy_script="for i in 1 2 3; do
+	ls -l /; id; uname -a; ls /nonexistent
+	'$sends' 127.0.0.1,9,1 127.0.0.2,9,1000 127.0.0.3,9,5000 127.0.0.4,9,9,epipe 127.0.0.5,9,70000 \
+		127.0.0.6,9,20000 127.0.0.7,9,100 ::1,9,500
+done >/dev/null 2>&1"
 busy=(sh -c "$busy_script")
 
 for tool in "${tools[@]}"; do
+	call=("$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"})
 	for option in --help --version --about; do
 		unwritable "$option"
 	done
@@ -76,6 +106,15 @@ for tool in "${tools[@]}"; do
 	has "$tool" --syscall && unwritable -s help
 	((EUID == 0)) || { skip "$tool: reports" "tracing takes root"; continue; }
 	has "$tool" --pid || continue
+	if ! traces "$tool"; then
+		helpless -d 15 -p "$idle"
+		helpless -d 15 -j -p "$idle"
+		helpless 0.1 -p "$idle"
+		for format in -j -H; do
+			unable "$tool $format is taken, but nothing traced" "$tool" "$format"
+		done
+		continue
+	fi
 	unwritable -d 0.1 -p "$idle"
 	unwritable -d 0.1 -j -p "$idle"
 	unwritable 0.1 -p "$idle"

@@ -63,10 +63,11 @@ wrong_commands() {
 abandoned_commands() {
 	local mechanism left
 	has "$tool" --mechanism && has "$tool" COMMAND || return
-	for mechanism in $("$bin/$tool" --mechanism '' 2>&1 | sed -n 's/.*there is://p'); do
+	for mechanism in $(mechanisms "$tool"); do
 		# In our own process group: the kernel hangs up what is stopped in one that nobody is left to look after.
-		timeout --foreground 20 "$bin/$tool" --mechanism "$mechanism" -- true </dev/null >"$out" 2>"$err"
-		mapfile -t left < <(pgrep -f "^$bin/$tool --mechanism $mechanism -- true")
+		timeout --foreground 20 "$bin/$tool" --mechanism "$mechanism" ${operand[$tool]:+"${operand[$tool]}"} -- true \
+			</dev/null >"$out" 2>"$err"
+		mapfile -t left < <(pgrep -f "^$bin/$tool --mechanism $mechanism .*-- true")
 		is "$tool --mechanism=$mechanism leaves no command behind, whether it can be used or not" "${left[*]}" ""
 		[[ -z ${left[*]} ]] || kill -9 "${left[@]}"
 	done
@@ -74,7 +75,8 @@ abandoned_commands() {
 
 too_large() {
 	has "$tool" --max-keys && has "$tool" --percentiles || return
-	[[ $(head -n 1 <"$work/table") == *P50* ]] || return
+	run "$tool" --sort nonsense
+	grep -qw p50 "$err" || return # it keeps no distribution
 	wrong --max-keys --precision : -d 0.1 --max-keys 1048576 -p "$idle"
 	wrong --max-keys --precision : -d 0.1 --max-keys 50000 --precision 10 -p "$idle"
 }
@@ -83,16 +85,36 @@ other_namespace() {
 	has "$tool" --pid || return
 	unshare --pid --fork true 2>/dev/null || { skip "$tool in another pid namespace" "none can be made"; return; }
 	status=0
-	timeout 20 unshare --pid --fork --mount-proc "$bin/$tool" -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
+	timeout 20 unshare --pid --fork --mount-proc "$bin/$tool" \
+		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
 	refused "$tool -p in another pid namespace cannot run" 1 "$tool" "pid namespace"
 }
 
+# Whose types these are said to be.
+wrong_types() {
+	has "$tool" --btf || return
+	wrong --btf "$work/missing" : -d 0.1 -p "$idle" --btf "$work/missing"
+	wrong --btf "$work/file" : -d 0.1 -p "$idle" --btf "$work/file"
+	wrong --btf "$work/directory" : -d 0.1 -p "$idle" --btf "$work/directory"
+}
+
+wrong_operands() {
+	[[ -n ${operand[$tool]-} ]] || return
+	wrong no_such_name : -d 0.1 -p "$idle" no_such_name
+	wrong "no_such_name*" : -d 0.1 -p "$idle" "no_such_name*"
+	# It may be a module's, though it begins as a number does.
+	wrong "8021q:no_such_name" : -d 0.1 -p "$idle" 8021q:no_such_name
+	[[ $("$bin/$tool" -b help) == *arg:* ]] || return
+	wrong vfs_read no_such_name "file, buf, count, pos" : -d 0.1 -p "$idle" -b arg:no_such_name
+	wrong vfs_read 9 "file, buf, count, pos" : -d 0.1 -p "$idle" -b arg:9
+}
+
 for tool in "${tools[@]}"; do
-	run "$tool" -d 0.05 -p "$idle"
-	cp "$out" "$work/table"
 	wrong_ids
 	wrong_cgroups
 	wrong_commands
+	wrong_types
+	wrong_operands
 	abandoned_commands
 	too_large
 	other_namespace

@@ -101,6 +101,42 @@ static void times_are_never_low(void **state)
 	check_auto((1ULL << 63) + 1);
 }
 
+static void sizes_have_three_digits(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} known[] = {
+		{0, "0"},
+		{1, "1"},
+		{999, "999"},
+		{1023, "1023"},
+		{1024, "1.00K"},
+		{1029, "1.00K"},
+		{1030, "1.01K"},
+		{1536, "1.50K"},
+		{10234, "9.99K"},
+		{10235, "10.0K"},
+		{102348, "99.9K"},
+		{102349, "100K"},
+		{1023 << 10, "1023K"},
+		{(1023 << 10) + 511, "1023K"},
+		{(1023 << 10) + 512, "1.00M"},
+		{1 << 20, "1.00M"},
+		{5ULL << 30, "5.00G"},
+		{1ULL << 40, "1.00T"},
+		{1ULL << 50, "1.00P"},
+		{1ULL << 60, "1.00E"},
+		{UINT64_MAX, "16.0E"},
+	};
+	char text[16];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++)
+		check(!strcmp(plumb_format_size(known[i].bytes, text, sizeof(text)), known[i].text),
+		      "%lu is %s, not %s", known[i].bytes, text, known[i].text);
+}
+
 static void units_change_where_four_digits_would_begin(void **state)
 {
 	static const struct {
@@ -299,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_never_low),
+		cmocka_unit_test(sizes_have_three_digits),
 		cmocka_unit_test(units_change_where_four_digits_would_begin),
 		cmocka_unit_test(times_in_a_given_unit_are_never_low),
 		cmocka_unit_test(times_in_a_given_unit_have_its_decimals),

@@ -25,10 +25,11 @@ static void sums_are_exact(void **state)
 		.missed_known = true,
 		.ledger = {.began = 1100,
 			   .overwritten = 5,
+			   .overtaken = 3,
 			   .no_state = 11,
+			   .too_deep = 17,
 			   .left_out = 40,
 			   .unmatched = 7,
-			   .pooled = 1000,
 			   .abandoned = 16,
 			   .untracked = 13},
 	};
@@ -38,9 +39,10 @@ static void sums_are_exact(void **state)
 	assert_int_equal(v.recorded, 1009);
 	assert_int_equal(v.saturated, 6);
 	/* What is pooled or saturated is recorded; what ended only is older than the trace. */
-	assert_int_equal(v.lost, 11 + 13 + 2);
-	/* began = recorded + left_out + in flight + abandoned + overwritten */
-	assert_int_equal(v.in_flight, 1100 - 1009 - 40 - 16 - 5);
+	assert_int_equal(v.lost, 11 + 17 + 13 + 2);
+	/* began = recorded + left_out + in flight + abandoned + overwritten + overtaken */
+	assert_int_equal(v.in_flight, 1100 - 1009 - 40 - 16 - 5 - 3);
+	assert_int_equal(v.pooled, rows[0].count);
 }
 
 static void nothing_in_flight_is_0(void **state)

@@ -3,9 +3,10 @@
 #include "workload.h"
 
 const char usage[] =
-	"Usage: calls [-t THREADS] [-n NAME[,NAME...]] N CALL[:SIZE][@FD]...\n"
+	"Usage: calls [-t THREADS] [-n NAME[,NAME...]] [-s] N CALL[:SIZE][@FD]...\n"
 	"Make exactly N of each CALL, in turn, in each of THREADS threads (without -t: in the\n"
-	"main thread), and print what each took. -n names the threads.\n"
+	"main thread), and print what each took. -n names the threads; with -s, one has made all\n"
+	"its calls before the next begins.\n"
 	"\n"
 	"CALL          what it is\n"
 	"getppid       succeeds\n"
@@ -15,6 +16,9 @@ const char usage[] =
 	"sendto-bad    SIZE bytes to a closed file: EBADF\n"
 	"open-missing  openat of a file that does not exist: ENOENT\n"
 	"nosys         the system call number SIZE (1000), which does not exist: ENOSYS\n"
+	"lseek         to SIZE (0) in /dev/null, which is opened as @FD\n"
+	"priority      sched_get_priority_max(SIZE), which for 0 to 2 does next to nothing and\n"
+	"              succeeds, and for 4 is EINVAL\n"
 	"\n"
 	"Gates: ready, go. Each thread is there and named at ready.\n";
 
@@ -28,7 +32,7 @@ struct kind {
 	uint64_t size;    /* unless told */
 };
 
-enum { GETPPID, CLOSE_BAD, READ, WRITE, SENDTO_BAD, OPEN_MISSING, NOSYS };
+enum { GETPPID, CLOSE_BAD, READ, WRITE, SENDTO_BAD, OPEN_MISSING, NOSYS, LSEEK, PRIORITY };
 
 static const struct kind kinds[] = {
 	[GETPPID] = {"getppid", "getppid", NULL, 0},
@@ -38,6 +42,8 @@ static const struct kind kinds[] = {
 	[SENDTO_BAD] = {"sendto-bad", "sendto", NULL, 64},
 	[OPEN_MISSING] = {"open-missing", "openat", NULL, 0},
 	[NOSYS] = {"nosys", "", NULL, 1000},
+	[LSEEK] = {"lseek", "lseek", "/dev/null", 0},
+	[PRIORITY] = {"priority", "sched_get_priority_max", NULL, 0},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -60,9 +66,12 @@ static unsigned int ncalls;
 static uint64_t repeats;
 static struct worker workers[MAX_THREADS];
 static pthread_barrier_t named, start;
+static pthread_mutex_t only = PTHREAD_MUTEX_INITIALIZER;
+static bool serial;
 static char buffer[MAX_SIZE];
 
-static long make_call(const struct call *c)
+/* Not inlined: it is also a function of a program, called a known number of times. */
+__attribute__((noinline)) static long make_call(const struct call *c)
 {
 	switch (c->kind - kinds) {
 	case GETPPID:
@@ -79,6 +88,10 @@ static long make_call(const struct call *c)
 		return syscall(SYS_openat, AT_FDCWD, "/nonexistent/plumb", O_RDONLY);
 	case NOSYS:
 		return syscall(c->size);
+	case LSEEK:
+		return syscall(SYS_lseek, c->fd, c->size, SEEK_SET);
+	case PRIORITY:
+		return syscall(SYS_sched_get_priority_max, c->size);
 	}
 	return -1;
 }
@@ -112,7 +125,11 @@ static void *work(void *arg)
 	introduce(w);
 	pthread_barrier_wait(&named);
 	pthread_barrier_wait(&start);
+	if (serial)
+		pthread_mutex_lock(&only);
 	make_all(w);
+	if (serial)
+		pthread_mutex_unlock(&only);
 	return NULL;
 }
 
@@ -226,13 +243,16 @@ int main(int argc, char **argv)
 	int option;
 
 	help_if_asked(argc, argv);
-	while ((option = getopt(argc, argv, "+t:n:")) != -1)
+	while ((option = getopt(argc, argv, "+t:n:s")) != -1)
 		switch (option) {
 		case 't':
 			threads = parse_number(optarg, "number of threads", 1, MAX_THREADS);
 			break;
 		case 'n':
 			names = optarg;
+			break;
+		case 's':
+			serial = true;
 			break;
 		default:
 			misuse("no such option, or its argument is missing");

@@ -8,6 +8,8 @@
  *	{"workload":NAME,"pid":PID,"calls":[{"tid":TID,"comm":NAME,
  *	 "syscall":NAME,"count":N,"errors":N, ...}, ...]}
  *
+ * (or "function":NAME, a function of the kernel).
+ *
  * Counts are exact for the named calls of the named threads.  So the calls that
  * a workload needs for itself are never of a kind that it counts: it waits with
  * clock_nanosleep, looks into /proc with pread64, prints with writev, makes
@@ -357,16 +359,22 @@ static inline void report_begin(void)
 	put(",\"pid\":%d,\"calls\":[", getpid());
 }
 
-/* The head of a row; the caller adds members and closes the brace. */
-static inline void put_row(pid_t tid, const char *comm, const char *name, uint64_t count,
-			   uint64_t errors)
+/* The head of a row about what is a KIND; the caller adds members and closes the brace. */
+static inline void put_row_of(const char *kind, pid_t tid, const char *comm, const char *name,
+			      uint64_t count, uint64_t errors)
 {
 	put("%s{\"tid\":%d,", json[json_length - 1] == '[' ? "" : ",", tid);
 	put_string("comm", comm);
 	put(",");
-	put_string("syscall", name);
+	put_string(kind, name);
 	put(",\"count\":%llu,\"errors\":%llu", (unsigned long long)count,
 	    (unsigned long long)errors);
+}
+
+static inline void put_row(pid_t tid, const char *comm, const char *name, uint64_t count,
+			   uint64_t errors)
+{
+	put_row_of("syscall", tid, comm, name, count, errors);
 }
 
 /* A row of the calling thread that has nothing more to tell. */

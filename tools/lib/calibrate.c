@@ -5,11 +5,17 @@
  * The cheapest system call is made in a loop: before anything is attached,
  * under a twin of the tool's programs that takes this thread's calls only, and
  * under the tool's own programs, which reject them.  The twin has its own maps:
- * nothing of this reaches a report.
+ * nothing of this reaches a report.  Tools that do not see system calls but kernel
+ * functions have their twin on the function of that call, and another that rejects.
  */
 #include <plumb/session.h>
+#include <plumb/syscalls.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 /*
  * Many short loops, of which the fastest counts, because all others were
@@ -26,15 +32,20 @@ static uint64_t now(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+static void make_call(void)
+{
+	syscall(PLUMB_CALIBRATION_NR, 0);
+}
+
 /* ns of one call, as it is right now. */
-static double cost_of_call(void)
+static double cost_of(void (*provoke)(void))
 {
 	uint64_t best = UINT64_MAX, start, took;
 
 	for (int i = 0; i < LOOPS; i++) {
 		start = now();
 		for (int j = 0; j < LOOP_CALLS; j++)
-			syscall(PLUMB_CALIBRATION_NR, 0);
+			provoke();
 		took = now() - start;
 		if (took < best)
 			best = took;
@@ -42,36 +53,126 @@ static double cost_of_call(void)
 	return (double)best / LOOP_CALLS;
 }
 
+static double cost_of_call(void)
+{
+	return cost_of(make_call);
+}
+
 static double bare;
+
+/* What a twin adds to a call; negative where none can be had. */
+static double cost_under_twin(const struct plumb_session *s, enum plumb_twin kind,
+			      void (*provoke)(void))
+{
+	struct plumb_instance twin;
+	double added = -1;
+	char why[192];
+
+	if (plumb_instance_load_twin(s, &twin, kind))
+		return -1;
+	if (!plumb_instance_attach(&twin, why, sizeof(why)))
+		added = cost_of(provoke) - bare;
+	plumb_instance_close(&twin);
+	return added;
+}
+
+/* Tools of kernel functions are measured on that of the calibration's call. */
+static bool find_function(struct plumb_session *s)
+{
+	char name[64];
+	const char *const pattern = name;
+
+	if (!s->calibration.n) {
+		plumb_syscall_function(PLUMB_CALIBRATION_NR, name, sizeof(name));
+		plumb_functions_find(&pattern, 1, s->options.btf, &s->calibration);
+	}
+	return s->calibration.n == 1;
+}
 
 void plumb_calibrate_traced(struct plumb_session *s)
 {
-	struct plumb_instance twin;
-	char why[192];
+	bool function = s->instance.rung->aims;
 
 	s->overhead = (struct plumb_overhead){
 		.how = s->options.calibrate ? "nothing to provoke" : "off",
 	};
-	if (!s->options.calibrate || !s->tool->sees_syscalls)
+	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->sees_syscalls))
 		return;
 	bare = cost_of_call();
-	if (plumb_instance_load_twin(s, &twin))
-		return;
-	if (!plumb_instance_attach(&twin, why, sizeof(why))) {
-		s->overhead.traced = cost_of_call() - bare;
-		/* Not so where another tracer left meanwhile, or the CPU changed its speed. */
-		s->overhead.known = s->overhead.traced > 0;
-		s->overhead.how = s->overhead.known ? "calibrated" : "disturbed";
-	}
-	plumb_instance_close(&twin);
+	s->overhead.traced = cost_under_twin(s, PLUMB_TWIN_TAKES, make_call);
+	if (function)
+		s->overhead.filtered = cost_under_twin(s, PLUMB_TWIN_REJECTS, make_call);
+	/* Not so where another tracer left meanwhile, or the CPU changed its speed. */
+	s->overhead.known = s->overhead.traced > 0;
+	s->overhead.how = s->overhead.known ? "calibrated" : "disturbed";
+}
+
+double plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
+			    enum plumb_twin kind, void (*provoke)(void))
+{
+	struct plumb_session with = *s;
+
+	if (rung->aims && !find_function(s))
+		return -1;
+	with.calibration = s->calibration;
+	with.instance.rung = rung;
+	if (!provoke)
+		provoke = make_call;
+	bare = cost_of(provoke);
+	return cost_under_twin(&with, kind, provoke);
 }
 
 void plumb_calibrate_filtered(struct plumb_session *s)
 {
-	double added;
+	if (s->overhead.known && s->tool->sees_syscalls && !s->instance.rung->aims)
+		s->overhead.filtered = cost_of_call() - bare;
+	if (s->overhead.filtered < 0)
+		s->overhead.filtered = 0;
+}
 
-	if (!s->overhead.known)
+void plumb_calibrate_begin_statistics(struct plumb_session *s)
+{
+	s->statistics = -1;
+	if (s->options.calibrate && !s->overhead.known)
+		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
+/* ns of a run; negative if there was none. */
+static double run_time(const struct bpf_program *p)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) || !info.run_cnt)
+		return -1;
+	return (double)info.run_time_ns / info.run_cnt;
+}
+
+void plumb_calibrate_end_statistics(struct plumb_session *s)
+{
+	const struct plumb_instance *in = &s->instance;
+	struct plumb_overhead sum = {
+		.known = true,
+		.filtered = -1,
+		.how = "the kernel's run-time statistics",
+	};
+	double ns;
+
+	if (s->statistics < 0)
 		return;
-	added = cost_of_call() - bare;
-	s->overhead.filtered = added > 0 ? added : 0;
+	close(s->statistics);
+	s->statistics = -1;
+	for (size_t i = 0; in->rung->programs[i] && sum.known; i++) {
+		/* Those that follow threads are no part of a call. */
+		if (!strncmp(in->rung->programs[i], "thread_", strlen("thread_")))
+			continue;
+		ns = run_time(
+			bpf_object__find_program_by_name(in->bpf.object, in->rung->programs[i]));
+		sum.known = ns >= 0;
+		sum.traced += ns;
+	}
+	if (sum.known)
+		s->overhead = sum;
+	else
+		s->overhead.how = "nothing to provoke, and no call came in the first 0.1 s";
 }

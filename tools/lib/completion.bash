@@ -28,7 +28,8 @@ _plumb_values() {
 	local option=$1 last=$2 takes=${argument[$1]} file name
 
 	if [[ ${text[$option]} == *" help lists"* ]]; then
-		"$tool" "$option" help 2>/dev/null </dev/null | tr -s '[:space:]' '[\n*]'
+		# Of arg:NAME only arg: can be completed.
+		"$tool" "$option" help 2>/dev/null </dev/null | tr -s '[:space:]' '[\n*]' | sed 's/[A-Z].*//'
 		return
 	fi
 	case $takes in

@@ -3,7 +3,9 @@
  * instance: a tool's BPF object in this configuration, loaded and attached.
  */
 #include <errno.h>
+#include <plumb/function.h>
 #include <plumb/hist.h>
+#include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
 #include <stdio.h>
@@ -45,8 +47,8 @@ static bool state_can_be_had(const struct plumb_bpf *bpf)
 	__u64 arguments[1] = {};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
 
-	/* Where it cannot be run (before 5.10) it is believed. */
-	return bpf_prog_test_run_opts(bpf_program__fd(trial), &run) || run.retval;
+	/* Where it cannot be run (before 5.10) it is believed; a tool may need no state. */
+	return !trial || bpf_prog_test_run_opts(bpf_program__fd(trial), &run) || run.retval;
 }
 
 static uint32_t power_of_two_below(uint64_t n)
@@ -61,7 +63,7 @@ static uint32_t power_of_two_below(uint64_t n)
 /* A shard a CPU where memory allows; CPUs that share one need atomic increments. */
 static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 {
-	uint64_t slots = o->max_keys + 1;
+	uint64_t slots = c->slots + c->second;
 	uint64_t bytes;
 
 	c->precision = o->precision;
@@ -74,16 +76,26 @@ static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 		   (unsigned long long)(bytes * c->shards >> 10));
 }
 
-static bool is_listed(const char *const *list, const char *name)
+static bool is_one_of(const char *const *names, const char *name)
 {
-	while (*list && strcmp(*list, name))
-		list++;
-	return *list;
+	for (; names && *names; names++)
+		if (!strcmp(*names, name))
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct plumb_instance *in, const char *name)
+{
+	for (const struct plumb_aim *a = in->rung->aims; a && a->hook; a++)
+		if (!strcmp(a->program, name))
+			return true;
+	return is_one_of(in->rung->programs, name) || is_one_of(in->bpf.copied, name);
 }
 
 /* Loads what this rung attaches, and the trial. */
 static void choose_programs(struct plumb_instance *in)
 {
+	const struct plumb_config *c = in->bpf.config;
 	struct bpf_program *p;
 	const char *name;
 
@@ -91,16 +103,88 @@ static void choose_programs(struct plumb_instance *in)
 	{
 		name = bpf_program__name(p);
 		if (!strcmp(name, "thread_fork"))
-			bpf_program__set_autoload(p, in->bpf.config->descendants);
-		else if (strcmp(name, "state_trial") && !is_listed(in->rung->programs, name))
+			bpf_program__set_autoload(p, c->descendants);
+		else if (!strcmp(name, "thread_switch_btf"))
+			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);
+		else if (!strcmp(name, "thread_switch_raw"))
+			bpf_program__set_autoload(p, c->off_cpu && !c->task_storage);
+		else if (strcmp(name, "state_trial") && !is_listed(in, name))
 			bpf_program__set_autoload(p, false);
 	}
+}
+
+/* Where programs are copied for several functions their copies can interrupt one another. */
+static bool may_interleave(const struct plumb_instance *in)
+{
+	const struct plumb_aim *a = in->rung->aims;
+
+	if (in->rung->interleaved || in->bpf.config->cpus > PLUMB_LEDGERS)
+		return true;
+	if (!a || in->bpf.config->unguarded)
+		return false;
+	return !plumb_hook_is_multi(a->hook) && in->functions->n > 1 && !in->bpf.own_slots;
+}
+
+/* A session keeps a call's start itself; all else takes frames. */
+static bool needs_frames(const struct plumb_instance *in)
+{
+	switch (in->rung->aims->hook) {
+	case PLUMB_FSESSION:
+	case PLUMB_FSESSION_MULTI:
+		return in->bpf.config->off_cpu;
+	case PLUMB_KPROBE_SESSION:
+		return in->bpf.config->off_cpu || in->bpf.function->takes_args;
+	default:
+		return true;
+	}
+}
+
+/* How a program of function.bpf.h is to keep the calls that go on. */
+static void configure_function(struct plumb_instance *in)
+{
+	const struct plumb_config *c = in->bpf.config;
+	struct function_config *f = in->bpf.function;
+
+	f->target = in->functions->n == 1 ? plumb_probe_target(in->functions, 0) : ~0ULL;
+	f->frames = needs_frames(in);
+	f->seats = in->rung->aims->hook == PLUMB_FEXIT && !c->interleaved && !c->off_cpu;
+}
+
+/* For the report: the first functions by name. */
+static void name_hooks(struct plumb_instance *in)
+{
+	const size_t most = PLUMB_MAX_HOOKS - 2, n = in->functions->n;
+	char(*hooks)[64] = in->bpf.hooks;
+
+	if (*hooks[0])
+		return;
+	for (size_t i = 0; i < n && i < most; i++)
+		plumb_probe_name(in->functions, i, hooks[i], sizeof(hooks[i]));
+	if (n > most)
+		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
+}
+
+/* Points the rung's programs to the functions. */
+static int aim(struct plumb_instance *in)
+{
+	struct bpf_program *p;
+	int err = 0;
+
+	name_hooks(in);
+	if (in->bpf.function)
+		configure_function(in);
+	for (const struct plumb_aim *a = in->rung->aims; a->hook && !err; a++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, a->program);
+		err = p ? plumb_probe_prepare(p, a->hook, in->functions) : -ENOENT;
+	}
+	return err;
 }
 
 static void configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
+	static const char *const per_cpu[] = {"plumb_turned_away", "plumb_seats"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 
@@ -109,23 +193,31 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();
-	c->interleaved = in->rung->interleaved;
-	bpf_map__set_autocreate(
-		map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads"), false);
+	c->second = s->tool->second ? c->slots : 0;
+	c->unguarded = in->rung->aims && plumb_hook_is_fentry(in->rung->aims->hook) &&
+		       !plumb_fentry_is_guarded();
+	c->interleaved |= may_interleave(in);
+	m = map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads");
+	if (m)
+		bpf_map__set_autocreate(m, false);
 	choose_programs(in);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
 	m = map(bpf, "plumb_hists");
 	if (m) {
 		size_hist(o, c);
-		bpf_map__set_value_size(m, c->buckets * sizeof(uint64_t));
-		bpf_map__set_max_entries(m, (o->max_keys + 1) * c->shards);
+		bpf_map__set_value_size(m, c->buckets * sizeof(uint64_t) +
+						   sizeof(struct plumb_totals));
+		bpf_map__set_max_entries(m, (c->slots + c->second) * c->shards);
 	}
-	bpf_map__set_max_entries(map(bpf, "plumb_totals"), (o->max_keys + 1) * c->cpus);
-	bpf_map__set_max_entries(map(bpf, "plumb_ledger"), c->cpus);
-	bpf_map__set_max_entries(map(bpf, "plumb_turned_away"), c->cpus);
-	m = map(bpf, "plumb_seats");
-	bpf_map__set_max_entries(m, bpf_map__max_entries(m) * c->cpus);
+	if (!m || !c->exclusive)
+		bpf_map__set_max_entries(map(bpf, "plumb_totals"),
+					 (c->slots + c->second) * c->cpus);
+	for (size_t i = 0; i < sizeof(per_cpu) / sizeof(per_cpu[0]); i++) {
+		m = map(bpf, per_cpu[i]);
+		if (m)
+			bpf_map__set_max_entries(m, bpf_map__max_entries(m) * c->cpus);
+	}
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
 }
@@ -146,36 +238,59 @@ static void explain(int err, const char *what, char *why, size_t size)
 {
 	const char *hint = "";
 
-	if (err == -EPERM || err == -EACCES)
+	if (err == -EPERM)
 		hint = ", not permitted (kernel lockdown?)";
+	else if (err == -EACCES)
+		hint = ", its verifier says no (-vv shows why)";
+	else if (err == -ENODATA)
+		hint = ", BTF does not know it";
+	else if (err == -EDEADLK)
+		hint = ", its programs call it themselves";
+	else if (err == -ENODEV)
+		hint = ", CONFIG_KPROBES is off";
 	else if (err == -ENOENT || err == -ESRCH)
 		hint = ", not in this kernel";
 	else if (err == -ENOMEM)
 		hint = ", no memory: lower --max-keys or --precision";
-	else if (err == -EINVAL || err == -EOPNOTSUPP || err == -524)
+	else if (err == -EINVAL || err == -EOPNOTSUPP || err == -524 || err == -E2BIG)
 		hint = ", not supported by this kernel";
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
 }
 
+/* Twins see this thread only, or everyone else. */
+static void configure_twin(struct plumb_config *c, enum plumb_twin twin)
+{
+	if (!twin)
+		return;
+	c->self = c->npids = c->ncomms = c->ncgroups = c->descendants = 0;
+	c->ntids = 1;
+	c->tids[0] = twin == PLUMB_TWIN_TAKES ? gettid() : 1;
+}
+
 static int load(const struct plumb_session *s, const struct plumb_rung *rung,
-		struct plumb_instance *in, bool twin, char *why, size_t size)
+		struct plumb_instance *in, enum plumb_twin twin, char *why, size_t size)
 {
 	int err;
 
 	*in = (struct plumb_instance){.rung = rung};
+	if (rung->aims && !s->tool->functions->n) {
+		explain(-ENOENT, "its function", why, size);
+		return -ENOENT;
+	}
+	in->functions = twin ? &s->calibration : s->tool->functions;
 	err = rung->open(&in->bpf, twin);
 	if (err) {
 		explain(err, "open", why, size);
 		goto close;
 	}
 	configure(s, in);
-	if (twin) {
-		struct plumb_config *c = in->bpf.config;
-
-		c->self = c->npids = c->ncomms = c->ncgroups = c->descendants = 0;
-		c->ntids = 1;
-		c->tids[0] = gettid();
+	if (rung->aims)
+		err = aim(in);
+	if (err) {
+		explain(err, "aim", why, size);
+		goto close;
 	}
+	configure_twin(in->bpf.config, twin);
 	err = bpf_object__load_skeleton(in->bpf.skeleton);
 	if (!err && in->bpf.config->task_storage && !state_can_be_had(&in->bpf)) {
 		plumb_info("no task storage on this CPU: threads are kept in a hash");
@@ -185,6 +300,8 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	}
 	if (!err)
 		err = plumb_filter_fill(s, in->bpf.object);
+	if (!err && s->tool->fill)
+		err = s->tool->fill(in->bpf.object);
 	if (!err)
 		err = fill_slots(s, &in->bpf);
 	if (!err)
@@ -192,6 +309,23 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	explain(err, "load", why, size);
 close:
 	plumb_instance_close(in);
+	return err;
+}
+
+static int attach_probes(struct plumb_instance *in, char *why, size_t size)
+{
+	char what[128] = "";
+	int err = 0;
+
+	if (in->rung->aims)
+		err = plumb_probe_attach(&in->probes, in->bpf.object, in->rung->aims, in->functions,
+					 what, sizeof(what));
+	if (!err && in->bpf.attach)
+		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
+	if (err) {
+		explain(err, what, why, size);
+		plumb_instance_detach(in);
+	}
 	return err;
 }
 
@@ -213,8 +347,10 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 		}
 		in->n_links++;
 	}
-	*in->bpf.live = 1;
-	return 0;
+	in->kprobe_misses = plumb_kprobe_misses_are_counted();
+	err = attach_probes(in, why, size);
+	*in->bpf.live = !err;
+	return err;
 }
 
 /* In the reverse order: a call that has begun may still end. */
@@ -222,6 +358,7 @@ void plumb_instance_detach(struct plumb_instance *in)
 {
 	if (in->bpf.live)
 		*in->bpf.live = 0;
+	plumb_probe_detach(&in->probes);
 	while (in->n_links)
 		bpf_link__destroy(in->links[--in->n_links]);
 }
@@ -229,6 +366,7 @@ void plumb_instance_detach(struct plumb_instance *in)
 void plumb_instance_close(struct plumb_instance *in)
 {
 	plumb_instance_detach(in);
+	plumb_probe_close(&in->probes);
 	if (in->bpf.skeleton)
 		bpf_object__destroy_skeleton(in->bpf.skeleton);
 	free(in->bpf.owner);
@@ -237,7 +375,7 @@ void plumb_instance_close(struct plumb_instance *in)
 
 int plumb_instance_check_memory(const struct plumb_session *s)
 {
-	uint64_t slots = s->options.max_keys + 1;
+	uint64_t slots = (s->options.max_keys + 1) * (s->tool->second ? 2 : 1);
 	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) * sizeof(uint64_t);
 	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
 
@@ -251,19 +389,23 @@ int plumb_instance_check_memory(const struct plumb_session *s)
 			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20);
 }
 
-int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin)
+int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin,
+			     enum plumb_twin kind)
 {
 	struct plumb_session one_key = *s;
 	char why[192];
+	int err;
 
 	one_key.options.max_keys = 1;
 	one_key.child = 0;
 	one_key.options.n_cgroups = 0;
-	return load(&one_key, s->instance.rung, twin, true, why, sizeof(why));
+	err = load(&one_key, s->instance.rung, twin, kind, why, sizeof(why));
+	twin->functions = &s->calibration;
+	return err;
 }
 
 int plumb_instance_load(struct plumb_session *s, const struct plumb_rung *rung, char *why,
 			size_t size)
 {
-	return load(s, rung, &s->instance, false, why, size);
+	return load(s, rung, &s->instance, PLUMB_NO_TWIN, why, size);
 }

@@ -75,7 +75,7 @@ static json_t *overhead(const struct plumb_overhead *o)
 	json_t *j = json_object();
 
 	set(j, "traced", ns_or_null(o->known, o->traced));
-	set(j, "filtered", ns_or_null(o->known, o->filtered));
+	set(j, "filtered", ns_or_null(o->known && o->filtered >= 0, o->filtered));
 	set(j, "how", json_string(o->how));
 	return j;
 }
@@ -119,23 +119,32 @@ static json_t *hist(const struct plumb_dist *d)
 	return all;
 }
 
-static void add_times(const struct plumb_options *o, const struct plumb_row *row, json_t *j)
+static void add_measure(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
+			json_t *j)
 {
 	json_t *percentiles = json_object(), *low = json_array();
-	uint64_t count = plumb_dist_count(&row->dist);
+	uint64_t count = plumb_dist_count(d);
 
-	set_u64(j, "sum", row->sum);
-	set_u64(j, "min", row->dist.min);
-	set_u64(j, "max", row->dist.max);
+	set_u64(j, "sum", sum);
+	set_u64(j, "min", d->min);
+	set_u64(j, "max", d->max);
 	for (size_t i = 0; i < o->n_percentiles; i++) {
 		set_u64(percentiles, o->percentiles[i].name,
-			plumb_percentile(&row->dist, o->percentiles[i].p));
+			plumb_percentile(d, o->percentiles[i].p));
 		if (plumb_percentile_is_weak(count, o->percentiles[i].p))
 			json_array_append_new(low, json_string(o->percentiles[i].name));
 	}
 	set(j, "percentiles", percentiles);
 	set(j, "low_samples", low);
-	set(j, "hist", hist(&row->dist));
+	set(j, "hist", hist(d));
+}
+
+static void add_second(const struct plumb_session *s, const struct plumb_row *row, json_t *j)
+{
+	json_t *second = json_object();
+
+	add_measure(&s->options, &row->second, row->second_sum, second);
+	set(j, s->tool->second, second);
 }
 
 static json_t *rows(const struct plumb_report *r)
@@ -150,8 +159,14 @@ static json_t *rows(const struct plumb_report *r)
 		set(j, "key", key_of(s, row));
 		set_u64(j, "count", row->count);
 		set_u64(j, "errors", row->errors);
+		for (size_t e = 0; e < 2 && s->tool->extra[e]; e++)
+			set_u64(j, s->tool->extra[e], row->extra[e]);
 		if (!s->tool->counts_only)
-			add_times(&s->options, row, j);
+			add_measure(&s->options, &row->dist, row->sum, j);
+		if (s->tool->second)
+			add_second(s, row, j);
+		if (s->tool->row_json)
+			s->tool->row_json(j, r, row);
 		json_array_append_new(all, j);
 	}
 	return all;
@@ -168,12 +183,13 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "unmatched", l->unmatched);
 	set_u64(j, "in_flight", v.in_flight);
 	set_u64(j, "abandoned", l->abandoned);
-	set_u64(j, "overwritten", l->overwritten);
+	set_u64(j, "overwritten", l->overwritten + l->overtaken);
 	set_u64(j, "no_state", l->no_state);
+	set_u64(j, "too_deep", l->too_deep);
 	set_u64(j, "untracked", l->untracked);
 	set_u64(j, "dropped", 0);
 	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
-	set_u64(j, "pooled", l->pooled);
+	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);
 	return j;
 }

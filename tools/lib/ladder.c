@@ -8,47 +8,14 @@
 #include <plumb/session.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
-
-#include <bpf/btf.h>
-
-bool plumb_raw_tracepoints_can_be_preempted(void)
-{
-	/*
-	 * From when on SRCU guards tracepoints and not disabled preemption; this
-	 * guard's type came with it.
-	 */
-	static const char type[] = "class_srcu_fast_notrace_t";
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
-
-	btf__free(btf);
-	return found;
-}
-
-/* Known not to be only where the kernel was built so, or says that it runs so. */
-bool plumb_fentry_can_be_preempted(void)
-{
-	struct utsname uts;
-	char mode[64] = "";
-	FILE *f;
-
-	if (uname(&uts) || !strstr(uts.version, "PREEMPT"))
-		return false;
-	f = fopen("/sys/kernel/debug/sched/preempt", "re");
-	if (f) {
-		if (!fgets(mode, sizeof(mode), f))
-			*mode = 0;
-		fclose(f);
-	}
-	return !strstr(mode, "(none)") && !strstr(mode, "(voluntary)");
-}
 
 static int attach(struct plumb_session *s, char *why, size_t size)
 {
 	int err;
 
 	plumb_calibrate_traced(s);
+	if (s->tool->calibrate && s->options.calibrate)
+		s->tool->calibrate(s);
 	err = plumb_instance_attach(&s->instance, why, size);
 	if (err)
 		plumb_instance_close(&s->instance);

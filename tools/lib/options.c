@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <plumb/hist.h>
 #include <plumb/log.h>
@@ -15,7 +16,7 @@
 #define SEC_NS  1000000000ULL
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
 
-enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, ABOUT, SORT };
+enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, ABOUT, SORT, BTF };
 
 /* clang-format off */
 static const struct argp_option common[] = {
@@ -39,6 +40,7 @@ static const struct argp_option common[] = {
 	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is [other]; default 256", 60},
 	{"precision", PRECISION, "BITS", 0, "percentiles are at most 1/2^BITS high; 1 to 10, default 6", 60},
 	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; -v shows those tried", 60},
+	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},
 	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
 	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
 	{NULL, 0, NULL, 0, "About:", -1},
@@ -126,9 +128,12 @@ static int add_key(const char *item, void *context)
 		list_fields(p->tool, stdout);
 		exit(plumb_close_stdout(0));
 	}
-	if (!f)
-		plumb_usage_error("--by: no such key: %s; -b help lists them", item);
-	p->options->by |= f->bit;
+	/* The tool's first: what the list says of keys that it makes is not one of them. */
+	if (!p->tool->key || !p->tool->key(item, p->options)) {
+		if (!f)
+			plumb_usage_error("--by: no such key: %s; -b help lists them", item);
+		p->options->by |= f->bit;
+	}
 	p->options->by_given = true;
 	return 0;
 }
@@ -210,6 +215,12 @@ static void show_about(const struct plumb_tool *tool)
 {
 	printf("%s %s\n%s\n\n%s", tool->name, PLUMB_VERSION, tool->question, tool->about);
 	exit(plumb_close_stdout(0));
+}
+
+/* Meant as one, that is; "8021q:vlan_*" is functions of a module. */
+static bool is_number(const char *text)
+{
+	return isdigit((unsigned char)text[*text == '.']) && !strchr(text, ':');
 }
 
 static void parse_argument(struct plumb_options *o, const char *text)
@@ -299,6 +310,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case MAX_KEYS:
 		parse_number("--max-keys", text, 1, 1 << 20, &o->max_keys);
+		o->max_keys_given = true;
 		return 0;
 	case PRECISION:
 		parse_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
@@ -306,6 +318,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case MECHANISM:
 		parse_mechanism(p, text);
+		return 0;
+	case BTF:
+		o->btf = text;
 		return 0;
 	case NO_CALIBRATE:
 		o->calibrate = false;
@@ -326,7 +341,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		exit(plumb_close_stdout(0));
 	case ARGP_KEY_ARG:
-		parse_argument(o, text);
+		if (p->tool->argument && !is_number(text))
+			p->tool->argument(text);
+		else
+			parse_argument(o, text);
 		return 0;
 	case ARGP_KEY_INIT:
 		/* getopt says what is wrong; argp would add two lines and an option that is not
@@ -379,8 +397,8 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 			 struct plumb_tool *tool)
 {
 	struct parsing p = {.options = options, .tool = tool};
-	struct argp argp = {.parser = parse,
-			    .args_doc = "[INTERVAL [COUNT]]\n[-- COMMAND [ARG...]]"};
+	struct argp argp = {.parser = parse};
+	char usage[128];
 	struct argp_option *table = all_options(tool);
 
 	*options = (struct plumb_options){
@@ -389,6 +407,9 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		.precision = PLUMB_HIST_PRECISION,
 	};
 	argc = split_command(options, argc, argv);
+	snprintf(usage, sizeof(usage), "%s[INTERVAL [COUNT]]\n%s[-- COMMAND [ARG...]]",
+		 tool->arguments ?: "", tool->arguments ?: "");
+	argp.args_doc = usage;
 	argp.options = table;
 	argp.doc = tool->question;
 	argp_err_exit_status = 2;

@@ -112,26 +112,35 @@ int plumb_parse_list(const char *text, int (*each)(const char *item, void *conte
 	return err;
 }
 
-/* Levenshtein, one row at a time; names longer than the row are never near. */
+/*
+ * Levenshtein's, where neighbours that changed places are one error and not two;
+ * names longer than a row are never near.
+ */
 static unsigned int distance(const char *a, const char *b)
 {
-	unsigned int row[64], n = strlen(b), diagonal, above;
+	unsigned int rows[3][64] = {}, *row = rows[0], *above = rows[1], *top = rows[2], *reused;
+	unsigned int n = strlen(b), d;
 
-	if (n >= sizeof(row) / sizeof(row[0]))
+	if (n >= sizeof(rows[0]) / sizeof(rows[0][0]))
 		return ~0U;
 	for (unsigned int j = 0; j <= n; j++)
 		row[j] = j;
-	for (unsigned int i = 1; *a; a++, i++) {
-		diagonal = row[0];
+	for (unsigned int i = 1; a[i - 1]; i++) {
+		reused = top;
+		top = above;
+		above = row;
+		row = reused;
 		row[0] = i;
 		for (unsigned int j = 1; j <= n; j++) {
-			above = row[j];
-			row[j] = diagonal + (*a != b[j - 1]);
-			if (above + 1 < row[j])
-				row[j] = above + 1;
-			if (row[j - 1] + 1 < row[j])
-				row[j] = row[j - 1] + 1;
-			diagonal = above;
+			d = above[j - 1] + (a[i - 1] != b[j - 1]);
+			if (above[j] + 1 < d)
+				d = above[j] + 1;
+			if (row[j - 1] + 1 < d)
+				d = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    top[j - 2] + 1 < d)
+				d = top[j - 2] + 1;
+			row[j] = d;
 		}
 	}
 	return row[n];
@@ -140,11 +149,13 @@ static unsigned int distance(const char *a, const char *b)
 const char *plumb_nearest(const char *name, const char *const *names, size_t n)
 {
 	/* A third of the letters wrong is no longer a slip of the fingers. */
-	unsigned int best = strlen(name) / 3 + 2, d;
+	long length = strlen(name);
+	unsigned int best = length / 3 + 2, d;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!names[i])
+		/* No fewer letters are wrong than are missing: spares most of 100,000 names. */
+		if (!names[i] || labs((long)strlen(names[i]) - length) >= (long)best)
 			continue;
 		d = distance(name, names[i]);
 		if (d < best) {

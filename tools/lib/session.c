@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
 enum { EXIT_CANNOT_RUN = 1, EXIT_STRICT = 3, EXIT_UNSUPPORTED = 77 };
 
 /* The loop's own state. */
@@ -51,15 +54,32 @@ static bool may_trace(void)
 	       data[1].effective & 1U << (CAP_PERFMON - 32);
 }
 
-static int check_system(void)
+/* libbpf would only say that no program can be loaded. */
+static int check_types(const char *file)
+{
+	struct btf *btf = btf__parse(file, NULL);
+	char why[128];
+
+	if (!btf) {
+		libbpf_strerror(-errno, why, sizeof(why));
+		plumb_warn("--btf: no types in %s: %s", file, why);
+		return EXIT_CANNOT_RUN;
+	}
+	btf__free(btf);
+	return 0;
+}
+
+static int check_system(const struct plumb_options *o)
 {
 	if (!may_trace()) {
 		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON");
 		return EXIT_CANNOT_RUN;
 	}
+	if (o->btf)
+		return check_types(o->btf);
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
 		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes "
-			   "CONFIG_DEBUG_INFO_BTF",
+			   "CONFIG_DEBUG_INFO_BTF, or --btf FILE",
 			   strerror(errno));
 		return EXIT_UNSUPPORTED;
 	}
@@ -70,6 +90,8 @@ static int ladder_failed(const struct plumb_session *s)
 {
 	for (size_t i = 0; i < s->n_refused; i++)
 		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
+	if (!s->n_refused)
+		plumb_warn("--mechanism=%s: not for what is asked", s->options.mechanism);
 	return EXIT_UNSUPPORTED;
 }
 
@@ -180,6 +202,13 @@ static int loop(struct run *run)
 	struct plumb_snapshot now;
 	int err;
 
+	if (run->s->statistics >= 0) {
+		if (!end || end > run->start + PLUMB_STATISTICS_NS)
+			wait_until(run, run->start + PLUMB_STATISTICS_NS);
+		else
+			wait_until(run, end);
+		plumb_calibrate_end_statistics(run->s);
+	}
 	for (uint64_t i = 1; !run->over; i++) {
 		next = o->interval ? run->start + i * o->interval : 0;
 		if (end && (!next || end <= next))
@@ -216,12 +245,19 @@ static int judge(const struct run *run)
 static int finish(struct run *run, int err)
 {
 	struct plumb_session *s = run->s;
+	uint64_t end = monotonic();
 
-	plumb_instance_detach(&s->instance);
+	if (s->tool->counts_live)
+		*s->instance.bpf.live = 0;
+	else
+		plumb_instance_detach(&s->instance);
 	if (!err)
 		err = plumb_snapshot_take(s, &run->total);
+	run->total.clock = end; /* thousands of probes take their time to go */
 	if (!err)
 		err = report(run, &run->total, true);
+	if (!err && s->tool->finish)
+		s->tool->finish(s, &run->total, run->total.clock - run->start);
 	/* The command has had its trace: it does not go on alone. */
 	if (s->child && run->child_status < 0)
 		kill(s->child, SIGTERM);
@@ -235,6 +271,7 @@ static int trace(struct plumb_session *s, int signals)
 	struct run run = {.s = s, .signals = signals, .child_status = -1};
 	int status;
 
+	plumb_calibrate_begin_statistics(s);
 	clock_gettime(CLOCK_REALTIME, &run.last.taken);
 	run.start = run.last.clock = monotonic();
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
@@ -244,6 +281,13 @@ static int trace(struct plumb_session *s, int signals)
 	plumb_snapshot_free(&run.last);
 	plumb_snapshot_free(&run.total);
 	return status;
+}
+
+static struct bpf_object_open_opts open_opts = {.sz = sizeof(open_opts)};
+
+const struct bpf_object_open_opts *plumb_open_opts(void)
+{
+	return &open_opts;
 }
 
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
@@ -260,9 +304,13 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	plumb_log_init();
 	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
 	plumb_options_parse(&s.options, argc, argv, tool);
-	status = check_system();
+	open_opts.btf_custom_path = s.options.btf;
+	status = check_system(&s.options);
 	if (status)
 		return status;
+	status = tool->prepare ? tool->prepare(&s.options) : 0;
+	if (status)
+		return status == -EOPNOTSUPP ? EXIT_UNSUPPORTED : EXIT_CANNOT_RUN;
 	if (plumb_instance_check_memory(&s) || plumb_filter_resolve(&s))
 		return EXIT_CANNOT_RUN;
 	if (s.options.command && plumb_command_start(&s))

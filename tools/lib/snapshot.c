@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +13,25 @@ struct reader {
 	const struct plumb_config *config;
 	size_t key_size;
 	int keys, totals, hists; /* map descriptors; hists is negative where times are not kept */
-	uint64_t *shard, *sum;   /* buckets each */
+	uint64_t *shard, *sum;   /* buckets each, and totals behind those of the shard */
 };
 
-static int read_hist(const struct reader *r, struct plumb_row *row)
+static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
+{
+	sum->count += t->count;
+	sum->errors += t->errors;
+	sum->sum += t->sum;
+	sum->extra[0] += t->extra[0];
+	sum->extra[1] += t->extra[1];
+	if (t->max > sum->max)
+		sum->max = t->max;
+	if (t->inverted_min > sum->inverted_min)
+		sum->inverted_min = t->inverted_min;
+}
+
+/* Where CPUs have their own histograms the slot's totals are behind the buckets. */
+static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *dist,
+		     struct plumb_totals *all)
 {
 	const struct plumb_config *c = r->config;
 	uint32_t at;
@@ -25,17 +39,33 @@ static int read_hist(const struct reader *r, struct plumb_row *row)
 
 	memset(r->sum, 0, c->buckets * sizeof(*r->sum));
 	for (uint32_t shard = 0; shard < c->shards; shard++) {
-		at = row->slot * c->shards + shard;
+		at = slot * c->shards + shard;
 		if (bpf_map_lookup_elem(r->hists, &at, r->shard))
 			return -errno;
 		for (uint32_t i = 0; i < c->buckets; i++)
 			r->sum[i] += r->shard[i];
+		add_totals(all, (const void *)(r->shard + c->buckets));
 	}
-	n = plumb_buckets_pack(r->sum, c->buckets, &row->dist.buckets);
+	n = plumb_buckets_pack(r->sum, c->buckets, &dist->buckets);
 	if (n < 0)
 		return n;
-	row->dist.n = n;
-	row->dist.precision = c->precision;
+	dist->n = n;
+	dist->precision = c->precision;
+	return 0;
+}
+
+/* What all CPUs have in a slot. */
+static int read_totals(const struct reader *r, uint32_t slot, struct plumb_totals *all)
+{
+	struct plumb_totals t;
+	uint32_t at;
+
+	for (uint32_t cpu = 0; cpu < r->config->cpus; cpu++) {
+		at = cpu * (r->config->slots + r->config->second) + slot;
+		if (bpf_map_lookup_elem(r->totals, &at, &t))
+			return -errno;
+		add_totals(all, &t);
+	}
 	return 0;
 }
 
@@ -44,29 +74,44 @@ static int read_hist(const struct reader *r, struct plumb_row *row)
  * maximum is not below any value that was seen in a bucket.  And while calls go
  * on, the row's count is that of its buckets.
  */
+static int read_measure(const struct reader *r, uint32_t slot, struct plumb_dist *dist,
+			struct plumb_totals *all)
+{
+	int err = 0;
+
+	*all = (struct plumb_totals){};
+	if (r->hists >= 0)
+		err = read_hist(r, slot, dist, all);
+	if (!err && !(r->hists >= 0 && r->config->exclusive))
+		err = read_totals(r, slot, all);
+	dist->max = all->max;
+	dist->min = ~all->inverted_min;
+	return err;
+}
+
 static int read_row(const struct reader *r, struct plumb_row *row)
 {
-	uint64_t inverted_min = 0;
-	struct plumb_totals t;
-	uint32_t at;
-	int err = r->hists >= 0 ? read_hist(r, row) : 0;
+	struct plumb_totals all = {};
+	int err = 0;
 
-	for (uint32_t cpu = 0; !err && cpu < r->config->cpus; cpu++) {
-		at = cpu * r->config->slots + row->slot;
-		if (bpf_map_lookup_elem(r->totals, &at, &t))
-			return -errno;
-		row->count += t.count;
-		row->errors += t.errors;
-		row->sum += t.sum;
-		if (t.max > row->dist.max)
-			row->dist.max = t.max;
-		if (t.inverted_min > inverted_min)
-			inverted_min = t.inverted_min;
+	if (r->config->second) {
+		err = read_measure(r, row->slot + r->config->second, &row->second, &all);
+		row->second_sum = all.sum;
 	}
-	row->dist.min = ~inverted_min;
-	if (r->hists >= 0)
-		row->count = plumb_dist_count(&row->dist);
+	if (!err)
+		err = read_measure(r, row->slot, &row->dist, &all);
+	row->count = r->hists >= 0 ? plumb_dist_count(&row->dist) : all.count;
+	row->errors = all.errors;
+	row->sum = all.sum;
+	row->extra[0] = all.extra[0];
+	row->extra[1] = all.extra[1];
 	return err;
+}
+
+static void free_row(struct plumb_row *row)
+{
+	free(row->dist.buckets);
+	free(row->second.buckets);
 }
 
 /* Slots are never given back, so a slot is a row's name. */
@@ -92,7 +137,7 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 		return err;
 	snap->n = snap->rows[0].count ? 1 : 0;
 	if (!snap->n)
-		free(snap->rows[0].dist.buckets);
+		free_row(&snap->rows[0]);
 	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
 		row = &snap->rows[snap->n];
 		*row = (struct plumb_row){.key = key};
@@ -110,46 +155,54 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 	return 0;
 }
 
-static int read_ledger(const struct plumb_session *s, struct plumb_ledger *sum)
+static void read_ledger(const struct plumb_session *s, struct plumb_ledger *sum)
 {
-	int fd = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_ledger");
-	struct plumb_ledger l;
+	const struct plumb_ledger *l = s->instance.bpf.ledgers;
 
-	for (uint32_t cpu = 0; cpu < s->instance.bpf.config->cpus; cpu++) {
-		if (bpf_map_lookup_elem(fd, &cpu, &l))
-			return -errno;
-		sum->began += l.began;
-		sum->overwritten += l.overwritten;
-		sum->no_state += l.no_state;
-		sum->left_out += l.left_out;
-		sum->unmatched += l.unmatched;
-		sum->pooled += l.pooled;
-		sum->abandoned += l.abandoned;
-		sum->untracked += l.untracked;
+	for (const struct plumb_ledger *end = l + PLUMB_LEDGERS; l < end; l++) {
+		sum->began += l->began;
+		sum->overwritten += l->overwritten;
+		sum->no_state += l->no_state;
+		sum->too_deep += l->too_deep;
+		sum->left_out += l->left_out;
+		sum->unmatched += l->unmatched;
+		sum->overtaken += l->overtaken;
+		sum->shut_out += l->shut_out;
+		sum->abandoned += l->abandoned;
+		sum->untracked += l->untracked;
 	}
-	return 0;
+}
+
+/* Those of kprobe's and tracepoint's kind are counted since 6.7 only. */
+static bool misses_are_counted(const struct plumb_session *s, const struct bpf_program *p)
+{
+	switch (bpf_program__type(p)) {
+	case BPF_PROG_TYPE_KPROBE:
+	case BPF_PROG_TYPE_TRACEPOINT:
+		return s->instance.kprobe_misses;
+	default:
+		return true;
+	}
 }
 
 /* Executions that the kernel skipped, of all our programs. */
 static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
-	const size_t needed = offsetof(struct bpf_prog_info, recursion_misses) + sizeof(__u64);
+	const struct plumb_aim *aims = s->instance.rung->aims;
 	struct bpf_program *p;
 
 	snap->missed_known = true;
 	bpf_object__for_each_program(p, s->instance.bpf.object)
 	{
-		struct bpf_prog_info info = {};
-		__u32 size = sizeof(info);
-
 		if (!bpf_program__autoload(p))
 			continue;
-		/* An older kernel fills in less (5.12 is the first to tell). */
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) || size < needed)
+		if (!misses_are_counted(s, p) ||
+		    !plumb_program_missed(bpf_program__fd(p), &snap->missed))
 			snap->missed_known = false;
-		else
-			snap->missed += info.recursion_misses;
 	}
+	if (!plumb_probe_missed(&s->instance.probes, &snap->missed) ||
+	    (aims && !plumb_hook_is_fentry(aims->hook) && !s->instance.kprobe_misses))
+		snap->missed_known = false;
 }
 
 static uint64_t monotonic(void)
@@ -175,17 +228,17 @@ int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *sn
 	*snap = (struct plumb_snapshot){};
 	clock_gettime(CLOCK_REALTIME, &snap->taken);
 	snap->clock = monotonic();
-	r.shard = calloc(2 * bpf->config->buckets + 1, sizeof(*r.shard));
-	if (!r.shard)
+	r.sum = calloc(1, 2 * bpf->config->buckets * sizeof(*r.sum) + sizeof(struct plumb_totals));
+	if (!r.sum)
 		return -ENOMEM;
-	r.sum = r.shard + bpf->config->buckets;
+	r.shard = r.sum + bpf->config->buckets;
 	err = read_rows(&r, s->options.max_keys, snap);
-	free(r.shard);
-	if (!err)
-		err = read_ledger(s, &snap->ledger);
+	free(r.sum);
 	if (err)
 		return plumb_error(err, "cannot read the maps: %s", strerror(-err));
+	read_ledger(s, &snap->ledger);
 	read_missed(s, snap);
+	snap->missed += snap->ledger.shut_out;
 	return 0;
 }
 
@@ -213,7 +266,8 @@ int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapsh
 	for (size_t i = 0; i < now->n; i++) {
 		row = &delta->rows[delta->n];
 		*row = now->rows[i];
-		if (copy_dist(&row->dist, &now->rows[i].dist))
+		if (copy_dist(&row->dist, &now->rows[i].dist) ||
+		    copy_dist(&row->second, &now->rows[i].second))
 			return -ENOMEM;
 		delta->n++;
 		old = older->n ? bsearch(row, older->rows, older->n, sizeof(*row), by_slot) : NULL;
@@ -221,10 +275,14 @@ int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapsh
 			row->count -= old->count;
 			row->errors -= old->errors;
 			row->sum -= old->sum;
+			row->extra[0] -= old->extra[0];
+			row->extra[1] -= old->extra[1];
+			row->second_sum -= old->second_sum;
 			plumb_dist_subtract(&row->dist, &old->dist);
+			plumb_dist_subtract(&row->second, &old->second);
 		}
 		if (!row->count && !row->errors) {
-			free(row->dist.buckets);
+			free_row(row);
 			delta->n--;
 		}
 	}
@@ -234,7 +292,7 @@ int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapsh
 void plumb_snapshot_free(struct plumb_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n; i++)
-		free(snap->rows[i].dist.buckets);
+		free_row(&snap->rows[i]);
 	free(snap->rows);
 	free(snap->keys);
 	*snap = (struct plumb_snapshot){};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <asm/unistd.h>
 #include <errno.h>
+#include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
 #include <plumb/report.h>

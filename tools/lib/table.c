@@ -13,13 +13,15 @@
 #define CELL        256
 
 /* A column is a key's field, a percentile, or one of these figures. */
-enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, FIELD };
+enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, EXTRA, OWN, FIELD };
 
 struct column {
 	enum figure figure;
 	char heading[20];
 	const struct plumb_field *field;
 	size_t percentile; /* which of the options' */
+	size_t extra;      /* which of the tool's */
+	const struct plumb_column *own;
 	int width;
 };
 
@@ -48,18 +50,35 @@ static void add(struct table *t, struct column c, const char *heading)
 		t->columns[t->n++] = c;
 }
 
+/* How many figures of its own the tool has. */
+static size_t n_extra(const struct plumb_tool *tool)
+{
+	return !tool->extra[0] ? 0 : tool->extra[1] ? 2 : 1;
+}
+
+static bool has_figure(const struct plumb_tool *tool, size_t i)
+{
+	return !(tool->counts_only && figures[i].times) &&
+	       !(tool->no_errors && figures[i].figure == ERRORS);
+}
+
 /* The figure that NAME sorts by; percentiles are called "p99". */
 static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
 		       const char *name, struct column *c)
 {
 	for (size_t i = 0; i < N_FIGURES; i++)
-		if (!strcmp(name, figures[i].name) && !(tool->counts_only && figures[i].times)) {
+		if (!strcmp(name, figures[i].name) && has_figure(tool, i)) {
 			*c = (struct column){.figure = figures[i].figure};
 			return 0;
 		}
 	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && *name == 'p'; i++)
 		if (!strcmp(name + 1, o->percentiles[i].name)) {
 			*c = (struct column){.figure = PERCENTILE, .percentile = i};
+			return 0;
+		}
+	for (size_t i = 0; i < n_extra(tool); i++)
+		if (!strcmp(name, tool->extra[i])) {
+			*c = (struct column){.figure = EXTRA, .extra = i};
 			return 0;
 		}
 	return -1;
@@ -74,8 +93,12 @@ bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_o
 	if (!find_figure(tool, o, name, &c))
 		return true;
 	for (size_t i = 0; i < N_FIGURES && n < size; i++)
-		if (!(tool->counts_only && figures[i].times))
+		if (has_figure(tool, i))
 			n += snprintf(known + n, size - n, " %s", figures[i].name);
+	for (size_t i = 0; i < n_extra(tool) && n < size; i++)
+		n += snprintf(known + n, size - n, " %s", tool->extra[i]);
+	for (size_t i = 0; i < tool->n_columns && n < size; i++)
+		n += snprintf(known + n, size - n, " %s", tool->columns[i].name);
 	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && n < size; i++)
 		n += snprintf(known + n, size - n, " p%s", o->percentiles[i].name);
 	return false;
@@ -101,6 +124,10 @@ static uint64_t value(const struct table *t, const struct column *c, const struc
 	case PERCENTILE:
 		return plumb_percentile(&row->dist,
 					t->r->session->options.percentiles[c->percentile].p);
+	case EXTRA:
+		return row->extra[c->extra];
+	case OWN:
+		return c->own->value(c->own->id, t->r, row) * 1000;
 	case FIELD:
 		break;
 	}
@@ -120,12 +147,19 @@ static void lay_out(struct table *t)
 		if (o->by & f->bit)
 			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
 	add(t, (struct column){.figure = CALLS}, "calls");
-	if (s->tool->counts_only)
+	for (size_t i = 0; i < n_extra(s->tool); i++)
+		add(t, (struct column){.figure = EXTRA, .extra = i}, s->tool->extra[i]);
+	if (s->tool->counts_only || s->tool->sizes)
 		add(t, (struct column){.figure = RATE}, "rate/s");
+	if (s->tool->sizes)
+		add(t, (struct column){.figure = TOTAL}, "bytes");
 	for (size_t i = 0; i < t->r->snap->n; i++)
 		errors += t->r->snap->rows[i].errors;
-	if (errors || s->tool->counts_only)
+	if (errors || (s->tool->counts_only && !s->tool->no_errors))
 		add(t, (struct column){.figure = ERRORS}, "errors");
+	for (size_t i = 0; i < s->tool->n_columns; i++)
+		add(t, (struct column){.figure = OWN, .own = &s->tool->columns[i]},
+		    s->tool->columns[i].name);
 	if (s->tool->counts_only)
 		return;
 	if (o->sort && !find_figure(s->tool, o, o->sort, &sort) &&
@@ -138,20 +172,50 @@ static void lay_out(struct table *t)
 	add(t, (struct column){.figure = MAX}, "max");
 }
 
+/* A row's second measure, as a row of its own. */
+static struct plumb_row second_of(const struct plumb_row *row)
+{
+	struct plumb_row second = *row;
+
+	second.sum = row->second_sum;
+	second.dist = row->second;
+	return second;
+}
+
+static enum plumb_unit measure_unit(const struct plumb_session *s, bool second)
+{
+	return s->tool->sizes && !second ? PLUMB_BYTES : s->options.unit;
+}
+
+/* Sums of bytes have a heading of their own. */
+static bool has_second(const struct table *t, const struct column *c)
+{
+	if (c->figure == TOTAL)
+		return !t->r->session->tool->sizes;
+	return c->figure == MEAN || c->figure == MIN || c->figure == MAX || c->figure == PERCENTILE;
+}
+
 static void cell(const struct table *t, const struct column *c, const struct plumb_row *row,
-		 char *text, size_t size)
+		 bool second, char *text, size_t size)
 {
 	const struct plumb_options *o = &t->r->session->options;
 
-	if (c->figure == FIELD) {
+	if (second && !has_second(t, c)) {
+		snprintf(text, size, "%s", c == t->columns ? t->r->session->tool->second : "");
+	} else if (c->figure == FIELD) {
 		if (row->slot)
 			c->field->format(row->key, text, size);
 		else
 			snprintf(text, size, "%s", c == t->columns ? "[other]" : "");
 	} else if (c->figure <= ERRORS) {
 		snprintf(text, size, "%llu", (unsigned long long)value(t, c, row));
+	} else if (c->figure == OWN) {
+		c->own->format(c->own->id, t->r, row, text, size);
+	} else if (c->figure == EXTRA) {
+		plumb_format_size(value(t, c, row), text, size);
 	} else {
-		plumb_format_time(value(t, c, row), o->unit, text, size);
+		plumb_format_time(value(t, c, row), measure_unit(t->r->session, second), text,
+				  size);
 		if (c->figure == PERCENTILE &&
 		    plumb_percentile_is_weak(plumb_dist_count(&row->dist),
 					     o->percentiles[c->percentile].p))
@@ -164,26 +228,37 @@ static bool shown(const struct table *t, const struct plumb_row *row)
 	return row->count >= t->r->session->options.min_count;
 }
 
-static void measure(struct table *t)
+static void widen(struct table *t, const struct plumb_row *row, bool second)
 {
 	char text[CELL];
 	int width;
+
+	for (size_t i = 0; i < t->n; i++) {
+		cell(t, &t->columns[i], row, second, text, sizeof(text));
+		width = strlen(text);
+		if (width > t->columns[i].width)
+			t->columns[i].width = width;
+	}
+}
+
+static void measure(struct table *t)
+{
+	struct plumb_row second;
 
 	for (size_t i = 0; i < t->n; i++)
 		t->columns[i].width = strlen(t->columns[i].heading);
 	for (size_t j = 0; j < t->r->snap->n; j++) {
 		if (!shown(t, &t->r->snap->rows[j]))
 			continue;
-		for (size_t i = 0; i < t->n; i++) {
-			cell(t, &t->columns[i], &t->r->snap->rows[j], text, sizeof(text));
-			width = strlen(text);
-			if (width > t->columns[i].width)
-				t->columns[i].width = width;
+		widen(t, &t->r->snap->rows[j], false);
+		if (t->r->session->tool->second) {
+			second = second_of(&t->r->snap->rows[j]);
+			widen(t, &second, true);
 		}
 	}
 }
 
-static void print_line(const struct table *t, const struct plumb_row *row, FILE *out)
+static void print_line(const struct table *t, const struct plumb_row *row, bool second, FILE *out)
 {
 	const struct column *c;
 	char text[CELL];
@@ -192,8 +267,8 @@ static void print_line(const struct table *t, const struct plumb_row *row, FILE 
 	for (size_t i = 0; i < t->n; i++) {
 		c = &t->columns[i];
 		if (row)
-			cell(t, c, row, text, sizeof(text));
-		left = c->figure == FIELD && !c->field->number;
+			cell(t, c, row, second, text, sizeof(text));
+		left = c->figure == FIELD && (!c->field->number || (second && !i));
 		fprintf(out, "%s%*s", i ? " " : "", left ? -c->width : c->width,
 			row ? text : c->heading);
 	}
@@ -222,12 +297,27 @@ static void sort_rows(struct table *t)
 	qsort(t->r->snap->rows, t->r->snap->n, sizeof(*t->r->snap->rows), compare);
 }
 
+static void print_row(const struct table *t, const struct plumb_row *row, FILE *out)
+{
+	const struct plumb_session *s = t->r->session;
+	struct plumb_row second = second_of(row);
+
+	print_line(t, row, false, out);
+	if (s->options.histogram && !s->tool->counts_only)
+		plumb_report_histogram(row, measure_unit(s, false), out);
+	if (!s->tool->second)
+		return;
+	print_line(t, &second, true, out);
+	if (s->options.histogram)
+		plumb_report_histogram(&second, measure_unit(s, true), out);
+}
+
 static void print_rows(struct table *t, FILE *out)
 {
 	const struct plumb_options *o = &t->r->session->options;
 	size_t printed = 0, hidden = 0;
 
-	print_line(t, NULL, out);
+	print_line(t, NULL, false, out);
 	for (size_t i = 0; i < t->r->snap->n; i++) {
 		const struct plumb_row *row = &t->r->snap->rows[i];
 
@@ -235,9 +325,7 @@ static void print_rows(struct table *t, FILE *out)
 			hidden++;
 			continue;
 		}
-		print_line(t, row, out);
-		if (o->histogram && !t->r->session->tool->counts_only)
-			plumb_report_histogram(row, o->unit, out);
+		print_row(t, row, out);
 		printed++;
 	}
 	if (hidden)
@@ -265,6 +353,9 @@ static void print_cost(const struct plumb_session *s, FILE *out)
 
 	if (!o->known)
 		fprintf(out, "cost: not measured (%s)\n", o->how);
+	else if (o->filtered < 0)
+		fprintf(out, "cost: %.0f ns in the programs of a traced call (%s)\n", o->traced,
+			o->how);
 	else
 		fprintf(out,
 			"cost: %.0f ns added to a traced call, %.0f ns to a rejected one (%s)\n",
@@ -291,10 +382,11 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{"unmatched (their entry was not seen)", l->unmatched},
 		{"in flight at the end", v.in_flight},
 		{"abandoned (the thread ended inside)", l->abandoned},
-		{"overwritten (their end was missed)", l->overwritten},
-		{"pooled under [other]: raise --max-keys", l->pooled},
+		{"overwritten (their end was missed)", l->overwritten + l->overtaken},
+		{"pooled under [other]: raise --max-keys", v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
 		{"lost: no room for the thread's state", l->no_state},
+		{"lost: inside 16 others of their thread", l->too_deep},
 		{"lost: a descendant too many", l->untracked},
 		{"lost: missed executions", r->total->missed},
 	};
@@ -337,4 +429,6 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 	print_precision(r->session, out);
 	print_cost(r->session, out);
 	print_ledger(r, out);
+	if (r->session->tool->footer)
+		r->session->tool->footer(out);
 }

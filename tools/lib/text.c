@@ -25,6 +25,8 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 	uint64_t scale, digits = 1;
 	int decimals = 0, u;
 
+	if (unit == PLUMB_BYTES)
+		return plumb_format_size(ns, text, size);
 	if (unit != PLUMB_AUTO) {
 		u = unit - PLUMB_NS;
 		scale = u ? units[u].ns / 1000 : 1; /* of the last digit */
@@ -46,6 +48,21 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 	if (u)
 		decimals = ns < 10 * scale ? 2 : ns < 100 * scale ? 1 : 0;
 	snprintf(text, size, "%.*f%s", decimals, (double)ns / scale, units[u].name);
+	return text;
+}
+
+const char *plumb_format_size(uint64_t bytes, char *text, size_t size)
+{
+	static const char suffixes[][2] = {"", "K", "M", "G", "T", "P", "E"};
+	double value = bytes;
+	int suffix = 0, decimals = 0;
+
+	/* 1023.5K is 1.00M and not 1024K. */
+	for (; value >= 1023.5; suffix++)
+		value /= 1024;
+	if (suffix)
+		decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+	snprintf(text, size, "%.*f%s", decimals, value, suffixes[suffix]);
 	return text;
 }
 

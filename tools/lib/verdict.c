@@ -5,15 +5,18 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 {
 	const struct plumb_ledger *l = &total->ledger;
 	struct plumb_verdict v = {
-		.lost = l->no_state + l->untracked + total->missed,
+		.lost = l->no_state + l->too_deep + l->untracked + total->missed,
 	};
 
 	for (size_t i = 0; i < total->n; i++) {
 		v.recorded += total->rows[i].count;
+		if (!total->rows[i].slot)
+			v.pooled = total->rows[i].count;
 		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
 	}
 	/* All counters are not read at one instant: while calls run this can dip below 0. */
-	v.in_flight = l->began - v.recorded - l->left_out - l->abandoned - l->overwritten;
+	v.in_flight =
+		l->began - v.recorded - l->left_out - l->abandoned - l->overwritten - l->overtaken;
 	if ((int64_t)v.in_flight < 0)
 		v.in_flight = 0;
 	return v;

@@ -20,8 +20,6 @@ static __always_inline void count_call(struct plumb_thread *t, struct task_struc
 	__u32 slot = syscall_slot(t, task, call, error, cpu);
 	struct plumb_totals *totals = totals_of(slot, cpu);
 
-	if (!slot)
-		ledger_count(cpu, pooled);
 	if (totals)
 		totals_add_call(totals, error);
 }

@@ -32,7 +32,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 {
-	struct syscall_count_bpf *skel = syscall_count_bpf__open();
+	struct syscall_count_bpf *skel = syscall_count_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;

@@ -37,26 +37,13 @@ static __always_inline void enter(struct task_struct *task, __u64 call, const st
 	}
 }
 
-static __always_inline void record(__u32 slot, __u64 ns, __u32 error)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct plumb_totals *totals = totals_of(slot, cpu);
-
-	if (!slot)
-		ledger_count(cpu, pooled);
-	if (!totals)
-		return;
-	totals_add_call(totals, error);
-	totals_add_time(totals, ns);
-	hist_add(slot, cpu, ns);
-}
-
 static __always_inline void leave_seat(struct plumb_seat *seat, long ret)
 {
 	__u64 ns = bpf_ktime_get_ns() - seat->start;
 
 	seat->start = 0;
-	record(seat->slot, ns, syscall_error(seat->call, seat->call >> 32, ret));
+	hist_record(seat->slot, bpf_get_smp_processor_id(), ns,
+		    syscall_error(seat->call, seat->call >> 32, ret), false);
 }
 
 static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, long ret)
@@ -68,7 +55,7 @@ static __always_inline void leave(struct plumb_thread *t, struct task_struct *ta
 	if ((syscall_config.only_errors && !error) || ns < syscall_config.min_ns)
 		ledger_count(cpu, left_out);
 	else
-		record(syscall_slot(t, task, t->call, error, cpu), ns, error);
+		hist_record(syscall_slot(t, task, t->call, error, cpu), cpu, ns, error, false);
 }
 
 /*

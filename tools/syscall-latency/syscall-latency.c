@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
 #include <plumb/session.h>
@@ -78,7 +79,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 {
-	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
+	struct syscall_latency_bpf *skel = syscall_latency_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;
@@ -132,7 +133,7 @@ static int aim(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, u
 
 static int open_fentry(struct plumb_bpf *bpf, bool twin)
 {
-	struct syscall_latency_bpf *skel = syscall_latency_bpf__open();
+	struct syscall_latency_bpf *skel = syscall_latency_bpf__open_opts(plumb_open_opts());
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
 	int n = twin ? 1 : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS),
 	    err = 0;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* function: what crosses the boundary of the tools that time kernel functions. */
+#ifndef PLUMB_FUNCTION_H
+#define PLUMB_FUNCTION_H
+
+#include <plumb/types.h>
+
+/* Arguments of a call that are kept for its end. */
+#define PLUMB_FUNCTION_ARGS 2
+
+/*
+ * A target: which of the tool's functions, how many bits its result has (0: it
+ * tells of no errors), and how many arguments are before the result (0xff: there
+ * is none, or it is not known), in one word, which is written into each function's
+ * own copy of a program, or is the cookie of its probe.
+ */
+#define PLUMB_TARGET(index, result_bits, n_args)                                                   \
+	((__u64)(index) | (__u64)(result_bits) << 32 | (__u64)(n_args) << 40)
+#define PLUMB_TARGET_INDEX(target)       ((__u32)(target))
+#define PLUMB_TARGET_RESULT_BITS(target) ((__u32)((target) >> 32) & 0xff)
+#define PLUMB_TARGET_N_ARGS(target)      ((__u32)((target) >> 40) & 0xff)
+
+/* What a program has in place of it until it is copied. */
+#define PLUMB_TARGET_UNSET 0x7061726765740000ULL
+
+struct function_config {
+	__u64 target; /* of the only function; 0xff…: there are several */
+	__u64 min_ns;
+	__u32 only_errors;
+	__u32 takes_args; /* a call's arguments decide on it, or are in its key */
+	__u32 frames;     /* calls are in frames.bpf.h; 0: their start is in a session's cookie */
+	__u32 seats;      /* ... in its seats, as long as one is free */
+	__u32 twin;       /* this is one, for calibrating */
+	__u32 pad;
+};
+
+#endif

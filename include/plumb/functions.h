@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * functions: from names and globs to functions of the running kernel.
+ *
+ * A pattern is NAME, a glob (tcp_*), or either behind the name of a loaded
+ * module ("nf_tables:nft_*"); the kernel itself is "vmlinux:".
+ *
+ * A name stands for each function that has it: static functions of several
+ * files may.  Where there is none, it stands for what the compiler made of it:
+ * .isra.N, .constprop.N, .part.N, .llvm.N and their like, all that there are;
+ * for .cold parts only if there is nothing else.
+ *
+ * A glob is matched with names as the source has them, so that tcp_* and
+ * *_sendmsg also take tcp_sendmsg.isra.0; one with a dot in it, with whole
+ * names.  It never takes .cold parts, what the compiler and the linker put
+ * beside functions (__pfx_*, __SCT__*, ...), code for boot only, nor what is
+ * known not to be traceable.
+ */
+#ifndef PLUMB_FUNCTIONS_H
+#define PLUMB_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct btf;
+
+/* How a result tells of an error. */
+enum plumb_result {
+	PLUMB_RESULT_NONE, /* not at all (void, bool, unsigned), or it is not known */
+	PLUMB_RESULT_INT,  /* 32 bits with sign: -errno */
+	PLUMB_RESULT_LONG, /* 64 bits with sign, or a pointer (ERR_PTR): -errno */
+};
+
+struct plumb_function {
+	char *name;       /* as the kernel has it: "foo.isra.0" */
+	char *module;     /* NULL: the kernel itself */
+	uint64_t address; /* 0: the kernel does not say (kernel.kptr_restrict) */
+	/*
+	 * Its prototype: type btf_id, a BTF_KIND_FUNC, of BTF.  NULL and 0 where
+	 * there is none or it cannot be trusted: changed, cold or ambiguous.  The
+	 * kernel takes btf_id, with btf_fd, for fentry only where the BTF is its
+	 * own and not from a file.
+	 */
+	const struct btf *btf;
+	uint32_t btf_id;
+	int btf_fd; /* the module's BTF in the kernel; 0: the kernel's own; -1: cannot be had */
+	enum plumb_result result;
+	bool changed;     /* the compiler changed its signature: no argument is where it was */
+	bool cold;        /* a part that is jumped to: no arguments, and no return address, so that
+			     a kretprobe on it would overwrite its parent's stack */
+	bool ambiguous;   /* others have its name: only the address says which is meant */
+	bool untraced;    /* ftrace does not know it: nothing but a plain kprobe can hold */
+	bool blacklisted; /* the kernel refuses kprobes on it */
+};
+
+struct plumb_module_btf;
+
+struct plumb_functions {
+	struct plumb_function *all; /* in the order of the patterns, a glob's by name */
+	size_t n;
+	struct btf *btf; /* the kernel's, while the functions live; NULL: none, or of no use */
+	struct plumb_module_btf *modules;
+	size_t n_modules;
+};
+
+/*
+ * The functions that the patterns stand for, each address once.  Types are from
+ * BTF_FILE, or with NULL from the kernel, as far as it has them.  Says on stderr
+ * where a name is several functions, or is not what its source was.  Returns 0,
+ * or -errno after saying what is wrong, with names that are near; FOUND is empty
+ * then.
+ */
+int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
+			 struct plumb_functions *found);
+void plumb_functions_free(struct plumb_functions *found);
+
+/* Why attaching to it may have failed, in words to go behind its name; NULL: not known. */
+const char *plumb_function_obstacle(const struct plumb_function *f);
+
+struct plumb_argument {
+	unsigned int index; /* from 0 */
+	unsigned int bits;  /* of its type: what is above them in a register is left over */
+	bool is_signed;
+};
+
+/*
+ * The argument of that name or number (from 0).  A number is taken on trust, as
+ * 64 bits without sign, where there is no prototype.  Returns 0, or after saying
+ * what is wrong -ENOENT (there is none) or -ENOTSUP (it is no number, or no
+ * register is known to hold it).
+ */
+int plumb_function_argument(const struct plumb_function *f, const char *text,
+			    struct plumb_argument *argument);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* near: what else may have been meant, for the end of an error message. */
+#ifndef PLUMB_NEAR_H
+#define PLUMB_NEAR_H
+
+#include <stddef.h>
+
+/*
+ * "; did you mean A, B or C" of up to three of NAMES[0..n) that are near NAME
+ * (plumb_nearest), the nearest first, or ""; returns TEXT.
+ */
+const char *plumb_near(const char *name, const char *const *names, size_t n, char *text,
+		       size_t size);
+
+#endif

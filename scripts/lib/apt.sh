@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# Packages of any Debian release, from this machine's own APT sources, to be unpacked
+# and never installed. Sourced by what defines die().
+
+# Print this machine's APT sources of format $1 ("list" or "sources") for other suites:
+# $2 where it has a Debian release, $3 where it has a release's security archive.
+# Mirrors, keys and options stay what they are.
+derive_sources() {
+	local list parts files=()
+	eval "$(apt-config shell list Dir::Etc::sourcelist/f parts Dir::Etc::sourceparts/d)"
+	shopt -s nullglob
+	case $1 in
+	list) files=("${parts%/}"/*.list); [[ ! -f $list ]] || files+=("$list") ;;
+	sources) files=("${parts%/}"/*.sources) ;;
+	esac
+	shopt -u nullglob
+	(( ${#files[@]} )) || return 0
+	awk -v format="$1" -v release="$2" -v security="$3" '
+	# The suites to ask for instead of these; none where these are no Debian release.
+	function instead(old,    n, i, word, new) {
+		n = split(old, word, /[ \t\n]+/)
+		for (i = 1; i <= n; i++) {
+			if (word[i] ~ /^(bullseye|bookworm|trixie|forky|duke|(old)*stable|testing|sid|unstable)$/)
+				return release
+			if (word[i] ~ /^(bullseye|bookworm|trixie|forky|duke|(old)*stable|testing)(-security|\/updates)$/)
+				new = security
+		}
+		return new
+	}
+	function one_line(    options, n, i, word, main) {
+		sub(/#.*/, "")
+		if (!match($0, /^[ \t]*deb[ \t]+/)) return
+		$0 = substr($0, RLENGTH + 1)
+		if (match($0, /^\[[^]]*\]/)) {
+			options = substr($0, 1, RLENGTH)
+			$0 = substr($0, RLENGTH + 1)
+			gsub(/arch[+-]?=[^] \t]*/, "", options)
+			if (options ~ /^\[[ \t]*\]$/) options = ""
+		}
+		for (i = 3; i <= NF; i++)
+			if ($i == "main") main = 1
+		n = main ? split(instead($2), word, " ") : 0
+		for (i = 1; i <= n; i++)
+			print "deb", options, $1, word[i], "main"
+	}
+	function stanza(    new) {
+		new = instead(field["suites"])
+		if (new != "" && field["types"] ~ /(^|[ \t])deb([ \t]|$)/ &&
+		    field["components"] ~ /(^|[ \t\n])main([ \t\n]|$)/ &&
+		    tolower(field["enabled"]) !~ /^(no|false|without|off|disable|0)$/)
+			printf "%sTypes: deb\nSuites: %s\nComponents: main\n\n", kept, new
+		kept = key = ""
+		delete field
+	}
+	format == "list" { one_line(); next }
+	FNR == 1 { stanza() }
+	/^#/ { next }
+	/^[ \t]*$/ { stanza(); next }
+	/^[^ \t]/ {
+		key = tolower(substr($0, 1, index($0, ":") - 1))
+		field[key] = substr($0, index($0, ":") + 1)
+		gsub(/^[ \t]+|[ \t]+$/, "", field[key])
+	}
+	/^[ \t]/ { field[key] = field[key] "\n" $0 }
+	key !~ /^(types|suites|components|architectures|enabled)$/ { kept = kept $0 "\n" }
+	END { stanza() }
+	' "${files[@]}"
+}
+
+# Make a private APT of architecture $3 in directory $1 that knows the suites $2 and
+# nothing of what the machine has installed, cached or pinned. $4 is what to do instead.
+private_apt() {
+	local dir=$1 deb_arch=$3 suite release="" security=""
+	for suite in $2; do
+		case $suite in
+		*-security) security+=" $suite" ;;
+		*) release+=" $suite" ;;
+		esac
+	done
+	mkdir "$dir/state" "$dir/cache" "$dir/parts"
+	: >"$dir/status"
+	derive_sources list "$release" "$security" >"$dir/parts/derived.list"
+	derive_sources sources "$release" "$security" >"$dir/parts/derived.sources"
+	[[ -s $dir/parts/derived.list || -s $dir/parts/derived.sources ]] ||
+		die "the APT sources of this machine name no Debian archive$4"
+	# The list of a suite that was archived has expired, its signature has not.
+	cat >"$dir/apt.conf" <<-END
+	#clear APT::Update::Pre-Invoke;
+	#clear APT::Update::Post-Invoke;
+	#clear APT::Update::Post-Invoke-Success;
+	#clear APT::Architectures;
+	APT::Architecture "$deb_arch";
+	APT::Architectures { "$deb_arch"; };
+	APT::Default-Release "";
+	Acquire::Check-Valid-Until "false";
+	Acquire::Languages "none";
+	Acquire::Retries "3";
+	Dir::State "$dir/state";
+	Dir::State::status "$dir/status";
+	Dir::Cache "$dir/cache";
+	Dir::Etc::sourcelist "/dev/null";
+	Dir::Etc::sourceparts "$dir/parts";
+	Dir::Etc::preferences "/dev/null";
+	Dir::Etc::preferencesparts "/dev/null";
+	END
+}

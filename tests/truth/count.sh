@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# func-count: functions of the kernel, tracepoints and functions of a program, as often as they were.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=func-count quick=--no-calibrate
+	uname -r >kernel
+	case $(uname -m) in
+	aarch64) entry=__arm64_sys_ ;;
+	*) entry=__x64_sys_ ;;
+	esac
+	calls=$(command -v calls)
+
+	# A survey ends by itself: these are to outlast the start of all.
+	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
+	start each calls 1009 priority lseek write:100 write:100
+	attach_each functions -d 90 -p "$pid" "${entry}sched_get_priority_max" null_lseek write_null
+	attach_each who -d 90 -p "$pid" -b comm,pid null_lseek
+	rungs=${mechanism:-uprobe.multi uprobe}
+	attach_each program -d 90 -p "$pid" "u:$calls:make_call"
+	go each
+	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
+	detach_each functions who
+	rungs=${mechanism:-uprobe.multi uprobe}
+	detach_each program
+	rungs=${mechanism:-fentry.multi kprobe.multi}
+	attach_each wide -d 90 -v 'tcp_*' 'ip_*' 'udp_*' 'sk_*' 'skb_*' 'vfs_*' '__skb_*'
+	attached
+	detach_each wide
+	start names renamer 'name-%d:97'
+	# shellcheck disable=SC2034 # by attach_each
+	rungs=${mechanism:-raw_tracepoint tracepoint}
+	attach_each renames -d 90 -p "$pid" t:task:task_rename
+	go names
+	detach_each renames
+
+	start target calls 1009 priority lseek write:100 write:100
+	attach functions -d 90 -p "$pid" "${entry}sched_get_priority_max" 'null_lsee?' write_null
+	attach tracepoints -d 90 -p "$pid" t:syscalls:sys_enter_lseek 't:syscalls:sys_exit_writ?'
+	attach program -d 90 -p "$pid" "u:$calls:make_call"
+	attach mixed -d 90 -p "$pid" null_lseek t:syscalls:sys_enter_write "u:$calls:make_cal?"
+	attach other -d 90 -c no-such-name t:syscalls:sys_enter_lseek
+	attach who -d 90 -p "$pid" -b pid,comm t:syscalls:sys_enter_lseek t:syscalls:sys_enter_write
+	attach few -d 90 --max-keys=1 -p "$pid" t:syscalls:sys_enter_lseek t:syscalls:sys_enter_write
+	go target
+	detach functions tracepoints program mixed other who few
+	traced command t:syscalls:sys_enter_lseek -- calls 1009 lseek
+	traced survey -d 1 t:syscalls:sys_enter_lseek
+	quick='' traced measured -d 0.1 t:syscalls:sys_enter_lseek "u:$calls:make_call" -c no-such-name
+	traced intervals 0.2 3 t:syscalls:sys_enter_lseek -p $$
+}
+
+# counts CLAIM TOOL {NAME: COUNT, ...} - a name is how the row's ends
+counts() {
+	unable "$2" fentry kprobe.multi kprobe && return
+	evidence "$2.json" "$2.err" target.truth notes
+	holds "$1" "$2.json" '($last.rows | map([(.key.func | split(":")[-1] | sub("^__[a-z0-9]+_sys_"; "")), .count]) | sort)
+		== ($rows | to_entries | map([.key, .value]) | sort)' --argjson rows "$3"
+	sound "of $2" "$2.json"
+}
+
+# has CLAIM TOOL MECHANISM {NAME: COUNT, ...} - the same, of one that is forced
+has() {
+	forced "$2-$3" "$3" || return
+	holds "$3: $1" "$2-$3.json" '($last.rows | map([(.key.func // ":" | split(":")[-1] | sub("^__[a-z0-9]+_sys_"; "")), .count]) | sort)
+		== ($rows | to_entries | map([.key, .value]) | sort)' --argjson rows "$4"
+	sound "of $2-$3" "$2-$3.json"
+}
+
+# What the rate is, and what follows from it.
+rates() {
+	evidence "$2.json" "$2.err"
+	holds "$1" "$2.json" 'def at: (.[:19] + "Z" | fromdate) + ("0" + .[19:-1] | tonumber);
+		(($last.end | at) - ($last.start | at)) as $seconds
+		| $last.rows | length > 0 and all(.[]; . as $row
+		| (.rate * $seconds / .count | . > 0.8 and . < 1.2) and .verdict == (if .rate < 10000 then "go" elif .rate <= 100000 then "mind" else "filter" end)
+		and (.cost | length > 0) and all(.cost[]; .ns > 0 and .how == "published"
+			and (.cpu_percent / ($row.rate * .ns / 1e7) | . > 0.999 and . < 1.001)))'
+}
+
+# within SECONDS WHAT - is each time of the err file that was taken for WHAT below that?
+within() {
+	awk -v limit="$1" -v what="$2" '$0 ~ what " in [0-9.]+ s$" { n++; late += $(NF - 1) > limit }
+		END { exit !n || late }' "$3"
+}
+
+# A thousand functions come and go within two seconds.
+quickly() {
+	evidence "wide-$1.err" notes
+	if [ "$(cat "wide-$1.status")" = 77 ]; then
+		is "$1: is missing where it may be" \
+			"$(echo " $(mechanisms_of "$(cat kernel)")$must " | grep -c " $1 ")" 0
+		return
+	fi
+	like "$1: a thousand functions are attached to" "$(cat "wide-$1.err")" '(8[0-9][0-9]|9[0-9][0-9]|1[0-9][0-9][0-9]) functions attached'
+	claim "$1: within two seconds" within 2 "functions attached to" "wide-$1.err"
+	claim "$1: and as quickly detached" within 2 "probes detached" "wide-$1.err"
+}
+
+check_each() {
+	for name in fentry.multi kprobe.multi; do
+		quickly "$name"
+	done
+	for name in fentry.multi fentry kprobe.multi kprobe; do
+		has "functions are counted exactly" functions "$name" \
+			'{"sched_get_priority_max": 1009, "null_lseek": 1009, "write_null": 2018}'
+		has "who called is told" who "$name" '{"": 1009}'
+	done
+	for name in raw_tracepoint tracepoint; do
+		has "a tracepoint is counted exactly" renames "$name" '{"task_rename": 97}'
+	done
+	for name in uprobe.multi uprobe; do
+		has "functions of a program are counted exactly" program "$name" '{"make_call": 4036}'
+	done
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	# shellcheck disable=SC2034 # by forced
+	case $(cat kernel) in
+	5.10.* | 6.1.*) must=' raw_tracepoint tracepoint uprobe' ;;
+	6.12.*) must=' raw_tracepoint tracepoint uprobe uprobe.multi' ;;
+	7.*) must=' fentry.multi raw_tracepoint tracepoint uprobe uprobe.multi' ;;
+	esac
+	check_each
+	counts "functions of the kernel are counted exactly" functions \
+		'{"sched_get_priority_max": 1009, "null_lseek": 1009, "write_null": 2018}'
+	counts "tracepoints are counted exactly" tracepoints '{"sys_enter_lseek": 1009, "sys_exit_write": 2018}'
+	counts "functions of a program are counted exactly" program '{"make_call": 4036}'
+	counts "all three kinds at once" mixed '{"null_lseek": 1009, "sys_enter_write": 2018, "make_call": 4036}'
+	counts "-c of another name counts nothing" other '{}'
+	counts "a command's calls are counted" command '{"sys_enter_lseek": 1009}'
+	is "a survey of a second ends well" "$(cat survey.status)" 0
+	evidence intervals.json intervals.err
+	holds "intervals are as many as were asked for" intervals.json '($all | length) == 3 and $last.final'
+	like "a target that stays silent is said" "$(cat other.err)" 't:syscalls:sys_enter_lseek: 0 calls in [0-9.e-]+ s'
+	evidence who.json who.err
+	holds "who and what together" who.json '($last.rows | map([.key.pid, .key.comm, .key.func, .count]) | sort)
+		== [[$pid, "calls", "t:syscalls:sys_enter_lseek", 1009], [$pid, "calls", "t:syscalls:sys_enter_write", 2018]]' \
+		--argjson pid "$(cat target.pid)"
+	sound "of who and what" who.json
+	evidence few.json few.err
+	holds "what --max-keys has no room for is pooled" few.json \
+		'($last.rows | map([.key.func // .key.other, .count]) | sort)
+			== [[true, 2018], ["t:syscalls:sys_enter_lseek", 1009]] and $last.ledger.pooled == 2018'
+	rates "each row has its rate, and what that would cost" tracepoints
+	evidence measured.json measured.err
+	holds "cost is measured at the start" measured.json '$last.overhead_ns | .how == "calibrated" and .traced > 0'
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# func-latency: calls that a mechanism misses are in the ledger, where the kernel can tell.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=func-latency quick=--no-calibrate
+	uname -r >kernel
+	# More calls at the same time than a kretprobe can remember returns: 10, or twice the CPUs, if
+	# that is more; before 6.1 as many as CPUs, where the kernel is not preemptible.
+	start held midcall 40 23
+	attach_each held --strict -b func -p "$pid" ksys_read
+	attached
+	open_gate held go
+	await 20 [ -e held.gates/blocked ]
+	open_gate held end
+	await 20 [ -e held.gates/done ]
+	open_gate held leave
+	finish held "$pid"
+	detach_each held
+
+	# -b cgroup makes the tool's programs call a function that they are attached to. On 5.10 a
+	# program of fentry's kind would then call itself without end.
+	! grep -q '^5\.10\.' kernel || rungs=kprobe
+	for rung in $rungs; do
+		start "target-$rung" calls 1009 lseek
+		attach "provoked-$rung" "--mechanism=$rung" -b func,cgroup -p "$pid" bpf_get_current_cgroup_id null_lseek
+		go "target-$rung"
+		detach "provoked-$rung"
+	done
+}
+
+# Does MECHANISM forget returns on this kernel? And can the kernel tell?
+forgets() {
+	case $1/$(cat kernel) in
+	kprobe/*) true ;;
+	kprobe.*/6.*) true ;;
+	*) false ;;
+	esac
+}
+
+tells() {
+	case $1/$(cat kernel) in
+	kprobe*/5.* | kprobe*/6.[0-6].*) false ;;
+	*) true ;;
+	esac
+}
+
+check_rung() {
+	lost=$(jq '.ledger.missed // 0 | . > 0' "held-$1.json")
+	forced "held-$1" "$1" "$([ "$lost" = true ] && echo 3 || echo 0)" || return
+	evidence "held-$1.json" "held-$1.err" held.truth
+	whole "of held calls, $1" "held-$1.json"
+	holds "$1: no call is recorded that was not made" "held-$1.json" \
+		'($last.rows | map(.key)) == [{"func": "ksys_read"}] and $last.ledger.recorded <= 960
+			and $last.rows[0].max <= ($truth[0].calls | map(.max) | max)' --slurpfile truth held.truth
+	if tells "$1"; then
+		holds "$1: of 960 calls all are recorded or missed" "held-$1.json" \
+			'$last.ledger | .recorded + .missed >= 960'
+	else
+		holds "$1: how many it missed, this kernel cannot tell" "held-$1.json" '$last.ledger.missed == null'
+	fi
+	if forgets "$1"; then
+		holds "$1: returns of blocked calls are forgotten" "held-$1.json" '$last.ledger.recorded <= 930'
+	elif [ "$2" != preemptible ]; then
+		# Others call it too, who may make a program miss a call.
+		holds "$1: all of them are recorded" "held-$1.json" '$last.ledger.recorded == 960'
+	fi
+}
+
+provoked() {
+	[ -e "provoked-$1.status" ] && forced "provoked-$1" "$1" || return
+	evidence "provoked-$1.json" "provoked-$1.err"
+	whole "of provoked calls, $1" "provoked-$1.json"
+	holds "$1: what its own programs provoke does not keep it from counting the others" "provoked-$1.json" \
+		'$last.rows | map(select(.key.func == "null_lseek") | .count) == [1009]'
+	if tells "$1"; then
+		holds "$1: the calls that its own programs provoked are missed, and that is in the ledger" \
+			"provoked-$1.json" '$last.ledger.missed >= 1009'
+	fi
+}
+
+check() {
+	for rung in $(mechanisms); do
+		case $rung/$(cat kernel) in
+		f*/7.*) check_rung "$rung" preemptible ;;
+		*) check_rung "$rung" "" ;;
+		esac
+		provoked "$rung"
+	done
+}

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# tcp-sendmsg-lat: known sends of known sizes, to whom, and how long they took.
+
+# The local port of the connection to 127.0.0.3:7103, as the kernel's table has it.
+local_port() {
+	port=$(awk '$3 == "0300007F:1BBF" && $4 == "01" { split($2, end, ":"); print end[2]; exit }' /proc/net/tcp)
+	echo $((0x${port:-1}))
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=tcp-sendmsg-lat quick=--no-calibrate
+	rungs="$rungs raw_tracepoint"
+	uname -r >kernel
+	# Where these are, and root is allowed to use them, the tool has to work.
+	grep ' __traceiter_\(tcp_sendmsg_locked\|sock_send_length\)$' /proc/kallsyms >tracepoints
+	cat >labels <<-'END'
+		# who is where
+		127.0.0.2           alpha
+		127.0.0.0/8:7103    beta
+		[::1]:7101          gamma
+		127.0.0.0/8         rest    # but for those above
+	END
+	readlink /proc/self/ns/net | tr -dc 0-9 >netns
+
+	start target sends 127.0.0.2@7102,23,100 127.0.0.3@7103,1009,4096 ::1@7101,23,70000 \
+		::ffff:127.0.0.4@7104,23,100,spread 127.0.0.5@7105,23,100,epipe 127.0.0.6@7106,7,4096,eagain \
+		127.0.0.1@7107,23,100,udp
+	target=$pid
+	start stalled sends 127.0.0.12,11,1000000,stall:20 ::1,23,1000000,stall:5
+	attach_each all -b pid,raddr,rport,errno -p "$target,$pid"
+	go target
+	go stalled
+	detach_each all
+
+	start keyed sends 127.0.0.2@7102,23,100 127.0.0.3@7103,1009,4096 ::1@7101,23,70000 \
+		::ffff:127.0.0.4@7104,23,100,spread 127.0.0.5@7105,23,100,epipe
+	local_port >lport
+	attach by-size -b size -p "$pid"
+	attach by-step -b size:1000 -p "$pid"
+	attach by-ends -b laddr,lport,raddr,rport,pid,tid,comm,netns -p "$pid"
+	attach by-label -b label -p "$pid" --labels=labels
+	attach errors -b raddr,errno -p "$pid" --errors
+	attach filter-rport -b raddr -p "$pid" --rport=7101,7104-7105
+	attach filter-raddr -b raddr -p "$pid" --raddr=127.0.0.2/31,::1
+	go keyed
+	detach by-size by-step by-ends by-label errors filter-rport filter-raddr
+
+	# The rest of the filters where the mechanisms of two kinds are.
+	if [ "$(wc -l <tracepoints)" = 2 ]; then
+		start filtered sends 127.0.0.2@7102,23,100 127.0.0.3@7103,1009,4096 ::1@7101,23,70000 \
+			::ffff:127.0.0.4@7104,23,100,spread 127.0.0.5@7105,23,100,epipe
+		local_port >lport
+		attach filter-mapped -b raddr -p "$pid" --raddr=127.0.0.4
+		attach filter-none -b raddr -p "$pid" --raddr=127.0.0.9
+		attach filter-all -b raddr -p "$pid" --raddr=::/0
+		attach filter-laddr -b raddr -p "$pid" --laddr=127.0.0.1
+		attach filter-laddr-6 -b raddr -p "$pid" --laddr=::1
+		attach filter-lport -b raddr -p "$pid" "--lport=$(cat lport)"
+		attach filter-lport-none -b raddr -p "$pid" --lport=7103
+		attach filter-min -b raddr -p "$pid" --min-size=4096
+		attach filter-max -b raddr -p "$pid" --max-size=4095
+		attach filter-between -b raddr -p "$pid" --min-size=101 --max-size=4096
+		attach filter-together -b raddr -p "$pid" --min-size=100 --rport=7102-7105 --raddr=127.0.0.0/8 \
+			--laddr=127.0.0.0/8 --max-size=100 -c sends
+		attach filter-comm -b raddr -c receiver --rport=7101-7105
+		go filtered
+		detach filter-mapped filter-none filter-all filter-laddr filter-laddr-6 filter-lport filter-lport-none \
+			filter-min filter-max filter-between filter-together filter-comm
+	fi
+
+	# shellcheck disable=SC2034
+	quick=
+	traced command -b raddr -- sends 127.0.0.2,23,100 127.0.0.3,1009,4096
+}
+
+# What was sent over TCP, by destination. A mapped address is the one that it maps.
+destinations='def plain: sub("^::ffff:"; "");
+	[$truth[0].calls | map(select(.how != "udp")) | group_by(.remote_address)[] | .[0] as $first | {
+		raddr: ($first.remote_address | plain), rport: $first.remote_port,
+		laddr: ($first.local_address | plain), lport: $first.local_port, size: $first.size,
+		sends: (map(.sends) | add), errors: (map(.errors) | add), asked: (map(.asked) | add),
+		sent: (map(.sent) | add), error: ($first.failed | keys[0]), $first}] as $to'
+
+# One row each, or with errors beside.
+figures='def figures: [(map(.count) | add), (map(.errors) | add), (map(.asked) | add), (map(.sent) | add)];
+	def by_destination: group_by(.key.raddr) | map([.[0].key.raddr] + figures) | sort'
+
+# sends_to CLAIM TOOL JQ WORKLOAD - what JQ selects of all destinations is what the tool counted
+sends_to() {
+	evidence "$2.json" "$2.err" "$4.truth" notes
+	holds "$1" "$2.json" "$figures; $destinations"'
+		| ($last.rows | by_destination) == ($to | map(select('"$3"'))
+			| map([.raddr, .sends, .errors, .asked, .sent]) | sort)' --slurpfile truth "$4.truth"
+	sound "of $2" "$2.json"
+}
+
+# The same of the process of WORKLOAD only.
+own='def own($pid): map(select(.key.pid == $pid))'
+
+check_rung() {
+	forced "all-$1" "$1" || return
+	evidence "all-$1.json" "all-$1.err" target.truth stalled.truth
+	for workload in target stalled; do
+		holds "$1: counts sends and bytes by destination exactly, $workload" "all-$1.json" \
+			"$own; $figures; $destinations"'
+			| ($last.rows | own($truth[0].pid) | by_destination)
+				== ($to | map([.raddr, .sends, .errors, .asked, .sent]) | sort)' \
+			--slurpfile truth $workload.truth
+		holds "$1: and ports and errors, $workload" "all-$1.json" "$own; $destinations"'
+			| ($last.rows | own($truth[0].pid)) as $rows
+			| ($rows | map(select(.errors > 0) | [.key.raddr, .key.rport, .key.errno, .errors]) | sort)
+				== ($to | map(select(.errors > 0) | [.raddr, .rport, .error, .errors]) | sort)
+			and ($rows | map([.key.raddr, .key.rport]) | unique) == ($to | map([.raddr, .rport]) | sort)' \
+			--slurpfile truth $workload.truth
+		holds "$1: no send takes longer than the workload measured around it, $workload" "all-$1.json" \
+			"$own; $destinations"'
+			| ($last.rows | own($truth[0].pid)) as $rows
+			| all($to[]; . as $one | [$rows[] | select(.key.raddr == $one.raddr).max] | max
+				<= ([$truth[0].calls[] | select(.remote_port == $one.rport).max] | max))' \
+			--slurpfile truth $workload.truth
+	done
+	holds "$1: sends that wait for their receiver take as long" "all-$1.json" "$own; $destinations"'
+		| [$to[] | . as $one | $last.rows | own($truth[0].pid)[] | select(.key.raddr == $one.raddr)
+			| .min >= $one.first.least.min * 0.99 and .min <= $one.first.min and .sum <= $one.first.sum
+			and all(.percentiles | to_entries[]; .value >= $one.first.least.percentiles[.key] * 0.99
+				and .value <= $one.first.percentiles[.key] * 65 / 64)] == [true, true]' \
+		--slurpfile truth stalled.truth
+	sound "of sends, $1" "all-$1.json"
+}
+
+check_filters() {
+	sends_to "--raddr=ADDRESS captures a mapped one too" filter-mapped '.raddr == "127.0.0.4"' filtered
+	sends_to "--raddr of nobody captures nothing" filter-none false filtered
+	sends_to "--raddr=::/0 captures all" filter-all true filtered
+	sends_to "--laddr=ADDRESS captures a mapped one too" filter-laddr '.raddr != "::1"' filtered
+	sends_to "--laddr=::1 captures what is sent from there" filter-laddr-6 '.raddr == "::1"' filtered
+	sends_to "--lport captures one connection" filter-lport '.raddr == "127.0.0.3"' filtered
+	sends_to "--lport of a remote port captures nothing" filter-lport-none false filtered
+	sends_to "--min-size captures the large ones" filter-min '.size >= 4096' filtered
+	sends_to "--max-size captures the small ones" filter-max '.size <= 4095' filtered
+	sends_to "--min-size and --max-size include their values" filter-between '.size == 4096' filtered
+	sends_to "filters together capture what passes all" filter-together '.size == 100 and .raddr != "::1"' filtered
+	sends_to "-c of who receives captures nothing" filter-comm false filtered
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	# shellcheck disable=SC2034 # by what judges a refusal
+	[ "$(wc -l <tracepoints)" -lt 2 ] || must=raw_tracepoint
+	for rung in $(mechanisms) raw_tracepoint; do
+		check_rung "$rung"
+	done
+	if unable command; then
+		return
+	fi
+	if [ "$(wc -l <tracepoints)" = 2 ]; then
+		check_filters
+	fi
+	sends_to "--rport takes ports and ranges" filter-rport '.rport | IN(7101, 7104, 7105)' keyed
+	sends_to "--raddr takes prefixes and addresses" filter-raddr \
+		'.raddr | IN("127.0.0.2", "127.0.0.3", "::1")' keyed
+	sends_to "a command's sends are counted" command true command
+	evidence by-size.json by-size.err
+	holds "-b size: powers of two from 1 KiB on" by-size.json \
+		'($last.rows | map([.key.size, .count]) | sort) == [[0, 69], [4096, 1009], [65536, 23]]'
+	evidence by-step.json by-step.err
+	holds "-b size:1000: multiples of it" by-step.json \
+		'($last.rows | map([.key.size, .count]) | sort) == [[0, 69], [4000, 1009], [70000, 23]]'
+	evidence by-ends.json by-ends.err keyed.truth
+	holds "-b laddr,lport,raddr,rport,pid,tid,comm,netns" by-ends.json "$destinations"'
+		| ($last.rows | map([.key.laddr, .key.lport, .key.raddr, .key.rport, .key.pid, .key.tid, .key.comm,
+				(.key.netns | tostring), .count]) | sort)
+			== ($to | map([.laddr, .lport, .raddr, .rport, $truth[0].pid, $truth[0].pid, "sends", $netns, .sends])
+				| sort)' --slurpfile truth keyed.truth --arg netns "$(cat netns)"
+	evidence by-label.json by-label.err labels
+	holds "--labels names destinations, the port and the longest prefix first" by-label.json \
+		'($last.rows | map([.key.label, .count]) | sort)
+			== [["alpha", 23], ["beta", 1009], ["gamma", 23], ["rest", 46]]'
+	evidence errors.json errors.err
+	holds "--errors captures failed sends only" errors.json \
+		'($last.rows | map([.key.raddr, .key.errno, .count, .errors, .asked, .sent]))
+			== [["127.0.0.5", "EPIPE", 23, 23, 2300, 0]]'
+	for tool in by-size by-step by-ends by-label errors; do
+		sound "of $tool" "$tool.json"
+	done
+}

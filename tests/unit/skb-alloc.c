@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* skb-alloc: which container a cgroup's path names, as each runtime writes it. */
+#include "unit.h"
+
+#include "container.h"
+
+#define ID    "4f9d2a6b8c0e1f3a5b7d9c1e3f5a7b9d0c2e4f6a8b0d2c4e6f8a0b1c3d5e7f90"
+#define OTHER "aa11bb22cc33dd44ee55ff6600778899aa11bb22cc33dd44ee55ff6600778899"
+#define POD   "0c5f8f0e-5f1b-4f0c-9d3b-2a6a1de0b6d1"
+
+struct sample {
+	const char *path, *name;
+};
+
+static void check_all(const struct sample *samples, size_t n)
+{
+	char text[64];
+
+	for (size_t i = 0; i < n; i++) {
+		assert_ptr_equal(container_name(samples[i].path, text, sizeof(text)), text);
+		check(!strcmp(text, samples[i].name), "%s: %s, not %s", samples[i].path, text,
+		      samples[i].name);
+	}
+}
+
+static void runtimes(void **state)
+{
+	static const struct sample samples[] = {
+		/* Docker, with its own driver and with systemd's */
+		{"/docker/" ID, "4f9d2a6b8c0e"},
+		{"/system.slice/docker-" ID ".scope", "4f9d2a6b8c0e"},
+		/* rootless */
+		{"/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" ID ".scope",
+		 "4f9d2a6b8c0e"},
+		/* containerd and CRI-O under Kubernetes */
+		{"/kubepods/burstable/pod" POD "/" ID, "4f9d2a6b8c0e"},
+		{"/kubepods/pod" POD "/" ID, "4f9d2a6b8c0e"},
+		{"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod"
+		 "0c5f8f0e_5f1b_4f0c_9d3b_2a6a1de0b6d1.slice/cri-containerd-" ID ".scope",
+		 "4f9d2a6b8c0e"},
+		{"/kubepods.slice/kubepods-pod0c5f8f0e.slice/crio-" ID ".scope", "4f9d2a6b8c0e"},
+		{"/system.slice/containerd.service/kubepods-pod0c5f8f0e.slice:cri-containerd:" ID,
+		 "4f9d2a6b8c0e"},
+		/* Podman */
+		{"/machine.slice/libpod-" ID ".scope", "4f9d2a6b8c0e"},
+		{"/machine.slice/libpod-" ID ".scope/container", "4f9d2a6b8c0e"},
+		{"/libpod_parent/libpod-" ID, "4f9d2a6b8c0e"},
+		{"/machine.slice/libpod-conmon-" ID ".scope", "4f9d2a6b8c0e"},
+		/* LXC, and systemd-nspawn */
+		{"/lxc.payload.web", "web"},
+		{"/lxc.payload.web/system.slice/nginx.service", "web"},
+		{"/lxc/web", "web"},
+		{"/lxc/web/init.scope", "web"},
+		{"/machine.slice/machine-web.scope", "web"},
+		{"/machine.slice/machine-web.scope/payload/system.slice", "web"},
+	};
+
+	(void)state;
+	check_all(samples, LENGTH(samples));
+}
+
+static void the_innermost_of_nested_ones(void **state)
+{
+	static const struct sample samples[] = {
+		{"/docker/" ID "/docker/" OTHER, "aa11bb22cc33"},
+		{"/docker/" ID "/system.slice/docker-" OTHER ".scope/init", "aa11bb22cc33"},
+		{"/lxc.payload.web/docker/" ID, "4f9d2a6b8c0e"},
+		{"/docker/" ID "/lxc/web/init.scope", "web"},
+		{"/docker/" ID "/lxc.payload.web", "web"},
+		{"/machine.slice/machine-web.scope/docker/" ID, "4f9d2a6b8c0e"},
+		{"/lxc/web/lxc/inner", "inner"},
+		{"/lxc/lxc", "lxc"},
+	};
+
+	(void)state;
+	check_all(samples, LENGTH(samples));
+}
+
+static void none(void **state)
+{
+	static const struct sample samples[] = {
+		{"", "-"},
+		{"/", "-"},
+		{"-", "-"},
+		{"[cgroup 17]", "-"},
+		{"/init.scope", "-"},
+		{"/system.slice/ssh.service", "-"},
+		{"/system.slice/docker.service", "-"},
+		{"/docker", "-"},
+		{"/docker/", "-"},
+		{"/lxc", "-"},
+		{"/lxc/", "-"},
+		{"/lxc.payload.", "-"},
+		{"/lxc.monitor.web", "-"},
+		{"/lxcfs/web", "-"},
+		{"/machine.slice", "-"},
+		{"/machine-.scope", "-"},
+		{"/user.slice/user-1000.slice/session-4.scope", "-"},
+		/* A pod is not a container. */
+		{"/kubepods/burstable/pod" POD, "-"},
+		/* Not an id: a digit too few, one too many, capitals. */
+		{"/docker/f9d2a6b8c0e1f3a5b7d9c1e3f5a7b9d0c2e4f6a8b0d2c4e6f8a0b1c3d5e7f90", "-"},
+		{"/docker/" ID "0", "-"},
+		{"/docker/4F9D2A6B8C0E1F3A5B7D9C1E3F5A7B9D0C2E4F6A8B0D2C4E6F8A0B1C3D5E7F90", "-"},
+		{"/docker/4f9d2a6b8c0e1f3a5b7d9c1e3f5a7b9d/0c2e4f6a8b0d2c4e6f8a0b1c3d5e7f90", "-"},
+	};
+
+	(void)state;
+	check_all(samples, LENGTH(samples));
+}
+
+/* A name may be as long as a file's. */
+static void names_are_cut_to_their_room(void **state)
+{
+	char text[8], *end = text + 6;
+
+	(void)state;
+	*end = '!';
+	assert_string_equal(container_name("/docker/" ID, text, 6), "4f9d2");
+	assert_string_equal(container_name("/lxc/a-long-name", text, 6), "a-lon");
+	assert_string_equal(container_name("/lxc.payload.a-long-name", text, 6), "a-lon");
+	assert_string_equal(container_name("/", text, 6), "-");
+	assert_int_equal(*end, '!');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runtimes),
+		cmocka_unit_test(the_innermost_of_nested_ones),
+		cmocka_unit_test(none),
+		cmocka_unit_test(names_are_cut_to_their_room),
+	};
+
+	return run_all(tests);
+}

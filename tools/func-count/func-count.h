@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of func-count agree on. */
+#ifndef FUNC_COUNT_H
+#define FUNC_COUNT_H
+
+#include <plumb/key.h>
+
+/* What it adds to --by.  Where it is the only key, slot N + 1 is that of target N. */
+#define FUNC_COUNT_BY_FUNC (PLUMB_BY_TOOL << 0)
+
+struct func_count_key {
+	struct plumb_who who;
+	__u32 target; /* its number */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct func_count_key) == 48, "no hidden padding in a hash key");
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "func-latency.h"
+
+const volatile struct func_latency_arg func_latency_arg = {};
+
+#define FUNCTION_ARG_0 func_latency_arg.position
+#include <plumb/function.bpf.h>
+#include <plumb/hist.bpf.h>
+#include <plumb/lifecycle.bpf.h>
+
+#define PLUMB_KEY struct func_latency_key
+#include <plumb/key-cpu.bpf.h>
+
+static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+{
+	(void)task;
+	(void)args;
+	return true;
+}
+
+/* Registers hold more than an argument's type: what is above is anything. */
+static __always_inline __u64 arg_value(__u64 arg)
+{
+	__u32 spare = (64 - func_latency_arg.bits) & 63;
+
+	if (func_latency_arg.is_signed)
+		return (__s64)(arg << spare) >> spare >> (func_latency_arg.shift & 63);
+	return arg << spare >> spare >> (func_latency_arg.shift & 63);
+}
+
+static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
+	struct func_latency_key key = {};
+
+	if (plumb_config.by >= PLUMB_BY_TOOL) {
+		if (plumb_config.by & FUNC_LATENCY_BY_FUNC)
+			key.function = PLUMB_TARGET_INDEX(c->target);
+		if (plumb_config.by & FUNC_LATENCY_BY_ARG)
+			key.arg = arg_value(c->args[0]);
+		if (plumb_config.by & FUNC_LATENCY_BY_RET)
+			key.ret = function_result(c->target, c->ret);
+		if (plumb_config.by & FUNC_LATENCY_BY_ERRNO)
+			key.error = c->error;
+	}
+	slot = key_cpu_slot(task, &key, cpu);
+	hist_record(slot, cpu, c->ns, c->error, false);
+	if (plumb_config.off_cpu)
+		hist_record(slot, cpu, c->on_cpu, c->error, true);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

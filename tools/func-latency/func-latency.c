@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/functions.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/rungs.h>
+#include <plumb/session.h>
+#include <plumb/verdict.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "func-latency.h"
+
+#include "func-latency-session-610.skel.h"
+#include "func-latency-session-700.skel.h"
+#include "func-latency.skel.h"
+
+enum { ERRORS_ONLY = 0x2000, MIN_TIME, ON_CPU };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these calls:", 30},
+	{"errors", ERRORS_ONLY, NULL, 0, "calls that returned an error", 30},
+	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{NULL, 0, NULL, 0, "What is reported:", 40},
+	{"cpu", ON_CPU, NULL, 0, "also the time on the CPU, below that on the clock", 40},
+	{0},
+};
+
+/* What the command line asks for. */
+static const char *patterns[PLUMB_MAX_LIST];
+static size_t n_patterns;
+static struct function_config selection;
+static bool on_cpu;
+static char arg_key[64]; /* "arg:size>>10" */
+static struct func_latency_arg arg = {.position = FUNC_LATENCY_NO_ARG};
+
+static struct plumb_functions functions;
+static struct plumb_tool tool;
+
+static void add_pattern(const char *text)
+{
+	if (n_patterns == PLUMB_MAX_LIST)
+		plumb_usage_error("at most %d functions or globs", PLUMB_MAX_LIST);
+	patterns[n_patterns++] = text;
+}
+
+static void format_function(const void *key, char *text, size_t size)
+{
+	const struct func_latency_key *k = key;
+
+	plumb_probe_name(&functions, k->function, text, size);
+}
+
+static void format_arg(const void *key, char *text, size_t size)
+{
+	const struct func_latency_key *k = key;
+
+	if (arg.is_signed)
+		snprintf(text, size, "%lld", (long long)k->arg);
+	else
+		snprintf(text, size, "%llu", (unsigned long long)k->arg);
+}
+
+static json_t *json_arg(const void *key)
+{
+	const struct func_latency_key *k = key;
+	char text[32];
+
+	if (arg.is_signed || k->arg <= INT64_MAX)
+		return json_integer(k->arg);
+	format_arg(key, text, sizeof(text));
+	return json_string(text);
+}
+
+static void format_ret(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%lld", (long long)((const struct func_latency_key *)key)->ret);
+}
+
+static json_t *json_ret(const void *key)
+{
+	return json_integer(((const struct func_latency_key *)key)->ret);
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	const struct func_latency_key *k = key;
+
+	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
+}
+
+/* The argument's has the name under which it was asked for. */
+static struct plumb_field fields[] = {
+	{"func", FUNC_LATENCY_BY_FUNC, false, format_function, NULL},
+	{"arg:NAME|N[>>SHIFT]", FUNC_LATENCY_BY_ARG, true, format_arg, json_arg},
+	{"ret", FUNC_LATENCY_BY_RET, true, format_ret, json_ret},
+	{"errno", FUNC_LATENCY_BY_ERRNO, false, format_errno, NULL},
+};
+
+static bool parse_key(const char *item, struct plumb_options *o)
+{
+	const char *shift = strchr(item, '>');
+	uint64_t value = 0;
+
+	if (strncmp(item, "arg:", 4) || !item[4])
+		return false;
+	if (*arg_key && strcmp(arg_key, item))
+		plumb_usage_error("--by: one argument only: %s, %s", arg_key, item);
+	if (shift &&
+	    (shift == item + 4 || shift[1] != '>' || plumb_parse_u64(shift + 2, 0, 63, &value)))
+		plumb_usage_error("--by: arg:NAME>>SHIFT, with a shift from 0 to 63: %s", item);
+	if (strlen(item) >= sizeof(arg_key))
+		plumb_usage_error("--by: too long: %s", item);
+	strcpy(arg_key, item);
+	arg.shift = value;
+	fields[1].name = arg_key;
+	o->by |= FUNC_LATENCY_BY_ARG;
+	return true;
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	uint64_t value;
+
+	(void)state;
+	(void)o;
+	switch (key) {
+	case ERRORS_ONLY:
+		selection.only_errors = 1;
+		return 0;
+	case MIN_TIME:
+		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
+			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s",
+					  text);
+		selection.min_ns = value;
+		return 0;
+	case ON_CPU:
+		on_cpu = true;
+		tool.second = "cpu";
+		return 0;
+	case ARGP_KEY_END:
+		if (!n_patterns)
+			plumb_usage_error("which function? func-latency FUNC...");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The argument that is a key must be the same in all functions, since all have one program. */
+static int find_arg(void)
+{
+	struct plumb_argument a, first = {};
+	char name[sizeof(arg_key)], function[128];
+	int err;
+
+	strcpy(name, arg_key + strlen("arg:"));
+	name[strcspn(name, ">")] = 0;
+	for (size_t i = 0; i < functions.n; i++) {
+		err = plumb_function_argument(&functions.all[i], name, &a);
+		if (err)
+			return err;
+		if (!i)
+			first = a;
+		else if (a.index != first.index || a.bits != first.bits ||
+			 a.is_signed != first.is_signed)
+			return plumb_error(
+				EINVAL, "argument %s is another in %s: one run for each", name,
+				plumb_probe_name(&functions, i, function, sizeof(function)));
+	}
+	arg.position = first.index;
+	arg.bits = first.bits;
+	arg.is_signed = first.is_signed;
+	return 0;
+}
+
+static void configure(struct plumb_bpf *bpf, struct func_latency_arg *config, bool twin)
+{
+	bpf->config->off_cpu = on_cpu;
+	bpf->function->min_ns = twin ? 0 : selection.min_ns;
+	bpf->function->only_errors = !twin && selection.only_errors;
+	*config = arg;
+	if (twin)
+		config->position = FUNC_LATENCY_NO_ARG;
+	bpf->function->takes_args = config->position != FUNC_LATENCY_NO_ARG;
+}
+
+PLUMB_FUNCTION_OPEN(open_plain, func_latency_bpf, func_latency_arg, configure)
+PLUMB_FUNCTION_OPEN(open_610, func_latency_session_610_bpf, func_latency_arg, configure)
+PLUMB_FUNCTION_OPEN(open_700, func_latency_session_700_bpf, func_latency_arg, configure)
+PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+
+static const struct plumb_rung few[] = {
+	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+};
+
+/* Many at once are attached and detached quickly; each call pays for asking which it is. */
+static const struct plumb_rung many[] = {
+	PLUMB_FUNCTION_RUNG("fsession.multi", open_700, plumb_fsession_multi),
+	PLUMB_FUNCTION_RUNG("kprobe.session", open_session, plumb_kprobe_session),
+	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, plumb_kprobe_multi),
+	PLUMB_FUNCTION_RUNG("fsession", open_700, plumb_fsession),
+	PLUMB_FUNCTION_RUNG("fentry", open_plain, plumb_fentry),
+	PLUMB_FUNCTION_RUNG("kprobe", open_plain, plumb_kprobe),
+};
+
+#define FEW 4
+
+static int prepare(struct plumb_options *o)
+{
+	int err = plumb_functions_find(patterns, n_patterns, o->btf, &functions);
+
+	for (size_t i = 0; i < functions.n && !err; i++)
+		if (functions.all[i].cold)
+			err = plumb_error(EINVAL, "%s is a part that is jumped to: it has no end",
+					  functions.all[i].name);
+	if (!err && *arg_key)
+		err = find_arg();
+	if (err)
+		return err;
+	if (functions.n > 1)
+		o->by |= FUNC_LATENCY_BY_FUNC;
+	if (functions.n <= FEW && !o->mechanism) {
+		tool.rungs = few;
+		tool.n_rungs = sizeof(few) / sizeof(few[0]);
+	}
+	plumb_info("%zu functions", functions.n);
+	return 0;
+}
+
+/* Was the trace to see all calls, whoever makes them? */
+static bool is_unfiltered(const struct plumb_session *s)
+{
+	const struct plumb_options *o = &s->options;
+
+	return !(o->n_pids || o->n_tids || o->n_comms || o->n_cgroups || o->command);
+}
+
+/* A probe that attached and stayed silent is worth a word: it may never fire. */
+static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+		   uint64_t elapsed)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+	size_t silent = functions.n;
+	bool *seen = calloc(functions.n, sizeof(*seen));
+	char name[128];
+
+	if (!seen || v.pooled || total->ledger.left_out || !(s->options.by & FUNC_LATENCY_BY_FUNC))
+		goto out;
+	for (size_t i = 0; i < total->n; i++) {
+		const struct func_latency_key *k = total->rows[i].key;
+
+		silent -= !seen[k->function];
+		seen[k->function] = true;
+	}
+	if (silent > FEW)
+		plumb_warn("%zu of %zu functions: 0 calls in %.3g s", silent, functions.n,
+			   elapsed / 1e9);
+	for (size_t i = 0; i < functions.n && silent <= FEW; i++)
+		if (!seen[i])
+			plumb_warn("%s: 0 calls in %.3g s%s",
+				   plumb_probe_name(&functions, i, name, sizeof(name)),
+				   elapsed / 1e9,
+				   is_unfiltered(s) ? ": it may be inlined into its callers"
+						    : " of those that are traced: another may call "
+						      "it, or it is inlined into its callers");
+out:
+	free(seen);
+}
+
+static struct plumb_tool tool = {
+	.name = "func-latency",
+	.question = "How long do kernel functions take, for whom: percentiles by function, "
+		    "process, argument, result.",
+	.about = "hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
+		 "           and kretprobe on the functions (unstable: another kernel may have\n"
+		 "           them inlined, renamed or gone)\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
+		 "fire rate: as often as the function is called: func-count tells\n"
+		 "cost:      measured at each start on another function, see the footer\n",
+	.options = options,
+	.parse = parse,
+	.arguments = "FUNC... ",
+	.argument = add_pattern,
+	.key = parse_key,
+	.prepare = prepare,
+	.finish = finish,
+	.fields = fields,
+	.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.key_size = sizeof(struct func_latency_key),
+	.default_by = FUNC_LATENCY_BY_FUNC,
+	.functions = &functions,
+	.rungs = many,
+	.n_rungs = sizeof(many) / sizeof(many[0]),
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* container: which one a cgroup belongs to, as far as its path tells. */
+#ifndef CONTAINER_H
+#define CONTAINER_H
+
+#include <stddef.h>
+
+/*
+ * The innermost container of a cgroup's PATH: the first twelve digits of its id,
+ * as container runtimes print it, or its name; "-" where the path names none.
+ * Known are the paths of Docker, containerd and CRI-O (also under Kubernetes),
+ * Podman, LXC and systemd-nspawn.  Returns TEXT.
+ */
+const char *container_name(const char *path, char *text, size_t size);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* __alloc_skb(size, ...): size is its first argument. */
+#define FUNCTION_ARG_0 0
+#include <plumb/function.bpf.h>
+#include <plumb/hist.bpf.h>
+#include <plumb/lifecycle.bpf.h>
+#include "skb-alloc.h"
+
+#define PLUMB_KEY struct skb_alloc_key
+#include <plumb/key-cpu.bpf.h>
+
+static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+{
+	(void)task;
+	(void)args;
+	return true;
+}
+
+static __always_inline __u32 alloc_slot(struct task_struct *task, __u32 cpu)
+{
+	struct skb_alloc_key key = {};
+
+	if (plumb_config.by & SKB_ALLOC_BY_CONTAINER)
+		key.container = bpf_get_current_cgroup_id();
+	return key_cpu_slot(task, &key, cpu);
+}
+
+static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), slot = alloc_slot(task, cpu);
+	__u32 size = c->args[0];
+
+	/* No memory: no buffer. */
+	hist_record(slot, cpu, size, !c->ret, false);
+	hist_record(slot, cpu, c->ns, !c->ret, true);
+}
+
+/* Without --latency the beginning of a call says it all. */
+
+#if !PLUMB_SESSION
+
+static __always_inline int count(__u32 size)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (filter_thread(task) && filter_entry(task))
+		hist_record(alloc_slot(task, cpu), cpu, size, 0, false);
+	return 0;
+}
+
+SEC("fentry")
+int count_fentry(__u64 *ctx)
+{
+	__u64 args[] = FUNCTION_ARGS(function_ctx, ctx);
+
+	if (guard_enter()) {
+		count(args[0]);
+		guard_leave();
+	}
+	return 0;
+}
+
+SEC("kprobe.multi")
+int count_multi(struct pt_regs *ctx)
+{
+	__u64 args[] = FUNCTION_ARGS(function_register, ctx);
+
+	return count(args[0]);
+}
+
+SEC("kprobe")
+int count_kprobe(struct pt_regs *ctx)
+{
+	__u64 args[] = FUNCTION_ARGS(function_register, ctx);
+
+	return count(args[0]);
+}
+
+#endif
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

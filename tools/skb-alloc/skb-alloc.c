@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/cgroup.h>
+#include <plumb/functions.h>
+#include <plumb/log.h>
+#include <plumb/rungs.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "container.h"
+#include "skb-alloc.h"
+
+#include "skb-alloc-session-610.skel.h"
+#include "skb-alloc-session-700.skel.h"
+#include "skb-alloc.skel.h"
+
+enum { LATENCY = 0x2000 };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What is reported:", 40},
+	{"latency", LATENCY, NULL, 0, "also how long each allocation took, below its size", 40},
+	{0},
+};
+
+static struct plumb_functions functions;
+static struct plumb_tool tool;
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)text;
+	(void)state;
+	switch (key) {
+	case LATENCY:
+		tool.second = "latency";
+		return 0;
+	case ARGP_KEY_END:
+		if (!tool.second && o->mechanism && strstr(o->mechanism, "session"))
+			plumb_usage_error("--mechanism=%s: that is for both ends of a call: "
+					  "--latency",
+					  o->mechanism);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void format_container(const void *key, char *text, size_t size)
+{
+	const struct skb_alloc_key *k = key;
+	char path[4096];
+
+	plumb_cgroup_path(k->container, path, sizeof(path));
+	container_name(path, text, size);
+}
+
+static const struct plumb_field fields[] = {
+	{"container", SKB_ALLOC_BY_CONTAINER, false, format_container, NULL},
+};
+
+static void configure(struct plumb_bpf *bpf, const void *unused, bool twin)
+{
+	(void)unused;
+	(void)twin;
+	bpf->function->takes_args = true;
+}
+
+PLUMB_FUNCTION_OPEN(open_plain, skb_alloc_bpf, function_config, configure)
+PLUMB_FUNCTION_OPEN(open_610, skb_alloc_session_610_bpf, function_config, configure)
+PLUMB_FUNCTION_OPEN(open_700, skb_alloc_session_700_bpf, function_config, configure)
+PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+
+static const struct plumb_rung both_ends[] = {
+	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+};
+
+static const struct plumb_aim fentry[] = {{"count_fentry", PLUMB_FENTRY}, {}};
+static const struct plumb_aim multi[] = {{"count_multi", PLUMB_KPROBE_MULTI}, {}};
+static const struct plumb_aim kprobe[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
+
+static const struct plumb_rung beginning[] = {
+	PLUMB_FUNCTION_RUNG("fentry", open_plain, fentry),
+	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, multi),
+	PLUMB_FUNCTION_RUNG("kprobe", open_plain, kprobe),
+};
+
+static int prepare(struct plumb_options *o)
+{
+	static const char *const pattern = "__alloc_skb";
+
+	if (!tool.second) {
+		tool.rungs = beginning;
+		tool.n_rungs = sizeof(beginning) / sizeof(beginning[0]);
+	}
+	return plumb_functions_find(&pattern, 1, o->btf, &functions) ? -EOPNOTSUPP : 0;
+}
+
+static struct plumb_tool tool = {
+	.name = "skb-alloc",
+	.question = "Who makes the kernel allocate socket buffers, how many, how large, how fast.",
+	.about = "hooks:     the kernel function __alloc_skb (unstable, but the same from 5.10\n"
+		 "           to 7.3), by fentry, kprobe.multi or kprobe at its beginning; with\n"
+		 "           --latency by fsession, fentry and fexit, kprobe.session,\n"
+		 "           kprobe.multi or kprobe and kretprobe at both ends\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
+		 "fire rate: twice a TCP segment and more: up to 1,000,000 a second\n"
+		 "cost:      measured at each start on another function, see the footer\n",
+	.options = options,
+	.parse = parse,
+	.prepare = prepare,
+	.fields = fields,
+	.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.key_size = sizeof(struct skb_alloc_key),
+	.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+	.sizes = true,
+	.functions = &functions,
+	.rungs = both_ends,
+	.n_rungs = sizeof(both_ends) / sizeof(both_ends[0]),
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}

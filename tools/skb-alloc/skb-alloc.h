@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of skb-alloc agree on. */
+#ifndef SKB_ALLOC_H
+#define SKB_ALLOC_H
+
+#include <plumb/key.h>
+
+/* What it adds to --by. */
+#define SKB_ALLOC_BY_CONTAINER (PLUMB_BY_TOOL << 0)
+
+struct skb_alloc_key {
+	struct plumb_who who;
+	__u64 container; /* the cgroup whose path tells it */
+};
+_Static_assert(sizeof(struct skb_alloc_key) == 48, "no hidden padding in a hash key");
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * addresses: addresses, prefixes and ports, as they are written.
+ *
+ * The readers take the whole string and return 0 or -EINVAL; then they have
+ * written nothing.
+ */
+#ifndef ADDRESSES_H
+#define ADDRESSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tcp-sendmsg-lat.h"
+
+/* Room for the longest address and its NUL (INET6_ADDRSTRLEN). */
+#define TCP_ADDRESS_TEXT 46
+
+/* "10.0.0.0/8", "::1"; one of IPv4 is of IPv6 too, its /8 is a /104. */
+int tcp_parse_prefix(const char *text, struct tcp_prefix *prefix);
+
+/* "443" or "8000-8999". */
+int tcp_parse_ports(const char *text, struct tcp_ports *ports);
+
+/* A prefix and perhaps a port: "10.0.0.0/8:443", "[2001:db8::]/32:443", "::1"; PORT 0 is none. */
+int tcp_parse_endpoint(const char *text, struct tcp_prefix *prefix, uint16_t *port);
+
+/* How long the prefix is, of 128 bits. */
+uint32_t tcp_prefix_bits(const struct tcp_prefix *prefix);
+
+/* "10.1.2.3" or "2001:db8::1"; returns TEXT. */
+const char *tcp_format_address(const struct tcp_address *address, char *text, size_t size);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "addresses.h"
+#include "keys.h"
+
+uint64_t tcp_size_step;
+struct tcp_labels tcp_labels;
+
+/* "size:512": classes of 512 bytes. */
+bool tcp_take_key(const char *item, struct plumb_options *o)
+{
+	if (strncmp(item, "size:", 5))
+		return false;
+	if (plumb_parse_size(item + 5, 1, 1ULL << 32, &tcp_size_step))
+		plumb_usage_error("--by: size:BYTES, as size:512 or size:64K: %s", item);
+	o->by |= TCP_BY_SIZE;
+	return true;
+}
+
+static void format_raddr(const void *key, char *text, size_t size)
+{
+	tcp_format_address(&((const struct send_key *)key)->raddr, text, size);
+}
+
+static void format_laddr(const void *key, char *text, size_t size)
+{
+	tcp_format_address(&((const struct send_key *)key)->laddr, text, size);
+}
+
+static void format_rport(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%u", ((const struct send_key *)key)->rport);
+}
+
+static json_t *json_rport(const void *key)
+{
+	return json_integer(((const struct send_key *)key)->rport);
+}
+
+static void format_lport(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%u", ((const struct send_key *)key)->lport);
+}
+
+static json_t *json_lport(const void *key)
+{
+	return json_integer(((const struct send_key *)key)->lport);
+}
+
+/* Exact: a multiple of 1024 as one, anything else in bytes. */
+static const char *format_bound(uint64_t bytes, char *text, size_t size)
+{
+	static const char *const suffixes[] = {"", "K", "M", "G"};
+	int suffix = 0;
+
+	for (; suffix < 3 && bytes && !(bytes % 1024); suffix++)
+		bytes /= 1024;
+	snprintf(text, size, "%llu%s", (unsigned long long)bytes, suffixes[suffix]);
+	return text;
+}
+
+static json_t *json_size(const void *key)
+{
+	return json_integer(((const struct send_key *)key)->size);
+}
+
+/* "4K-8K": 4096 bytes and more, fewer than 8192. */
+static void format_size(const void *key, char *text, size_t size)
+{
+	uint64_t lowest = ((const struct send_key *)key)->size, beyond;
+	char from[24], to[24];
+
+	if (tcp_size_step)
+		beyond = lowest + tcp_size_step;
+	else
+		beyond = lowest ? 2 * lowest : 1024;
+	snprintf(text, size, "%s-%s", format_bound(lowest, from, sizeof(from)),
+		 format_bound(beyond, to, sizeof(to)));
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	const struct send_key *k = key;
+
+	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
+}
+
+static void format_netns(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%u", ((const struct send_key *)key)->netns);
+}
+
+static json_t *json_netns(const void *key)
+{
+	return json_integer(((const struct send_key *)key)->netns);
+}
+
+static void format_label(const void *key, char *text, size_t size)
+{
+	const struct send_key *k = key;
+
+	snprintf(text, size, "%s", k->label ? tcp_labels.list[k->label - 1].name : "-");
+}
+
+const struct plumb_field tcp_fields[TCP_N_FIELDS] = {
+	{"label", TCP_BY_LABEL, false, format_label, NULL},
+	{"raddr", TCP_BY_RADDR, false, format_raddr, NULL},
+	{"rport", TCP_BY_RPORT, true, format_rport, json_rport},
+	{"laddr", TCP_BY_LADDR, false, format_laddr, NULL},
+	{"lport", TCP_BY_LPORT, true, format_lport, json_lport},
+	{"size", TCP_BY_SIZE, true, format_size, json_size},
+	{"errno", TCP_BY_ERRNO, false, format_errno, NULL},
+	{"netns", TCP_BY_NETNS, true, format_netns, json_netns},
+};

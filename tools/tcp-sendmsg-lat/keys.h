@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* keys: what the tool adds to --by, and how it is shown. */
+#ifndef KEYS_H
+#define KEYS_H
+
+#include <plumb/fields.h>
+#include <plumb/options.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "labels.h"
+
+extern uint64_t tcp_size_step; /* as in struct tcp_config */
+extern struct tcp_labels tcp_labels;
+
+#define TCP_N_FIELDS 8
+extern const struct plumb_field tcp_fields[TCP_N_FIELDS];
+
+/* As plumb_tool.key: takes "size:BYTES". */
+bool tcp_take_key(const char *item, struct plumb_options *options);
+
+#endif

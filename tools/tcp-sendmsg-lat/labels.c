@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <plumb/log.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "labels.h"
+
+#define BLANKS     " \t\r"
+#define MAX_ERRORS 10 /* that are told, of one file */
+
+static bool is_name(const char *text)
+{
+	for (; *text; text++)
+		if (!isascii(*text) || !isgraph(*text))
+			return false;
+	return true;
+}
+
+int tcp_parse_label(char *line, struct tcp_label *label, const char **why)
+{
+	char *rest, *endpoint = strtok_r(line, BLANKS, &rest), *name, *more;
+
+	if (!endpoint || *endpoint == '#')
+		return 0;
+	name = strtok_r(NULL, BLANKS, &rest);
+	more = name ? strtok_r(NULL, BLANKS, &rest) : NULL;
+	*label = (struct tcp_label){};
+	*why = NULL;
+	if (tcp_parse_endpoint(endpoint, &label->prefix, &label->port))
+		*why = "not an address (ADDRESS[/PREFIX][:PORT], IPv6 with a port in brackets)";
+	else if (!name || *name == '#')
+		*why = "no name behind the address";
+	else if (more && *more != '#')
+		*why = "a name is one word";
+	else if (strlen(name) >= sizeof(label->name))
+		*why = "a name has at most 31 characters";
+	else if (!is_name(name))
+		*why = "a name is of printable ASCII characters";
+	else if (!strcmp(name, "-"))
+		*why = "the name - is for what has none";
+	if (*why)
+		return -EINVAL;
+	strcpy(label->name, name);
+	return 1;
+}
+
+/* Of entries with the same name the first; and are there two for the same addresses? */
+static const struct tcp_label *place(struct tcp_labels *labels, struct tcp_label *new)
+{
+	new->first = labels->n;
+	for (size_t i = labels->n; i--;) {
+		const struct tcp_label *old = &labels->list[i];
+
+		if (old->port == new->port &&
+		    !memcmp(&old->prefix, &new->prefix, sizeof(new->prefix)))
+			return old;
+		if (!strcmp(old->name, new->name))
+			new->first = old->first;
+	}
+	return NULL;
+}
+
+/* 0, or -EINVAL after saying what is wrong with line number N, which has LENGTH bytes. */
+static int add_line(struct tcp_labels *labels, const char *file, unsigned int n, char *line,
+		    size_t length)
+{
+	struct tcp_label label;
+	const struct tcp_label *same;
+	const char *why;
+	int found;
+
+	if (strlen(line) != length)
+		return plumb_error(EINVAL, "%s:%u: not a text", file, n);
+	found = tcp_parse_label(line, &label, &why);
+	if (found < 0)
+		return plumb_error(EINVAL, "%s:%u: %s", file, n, why);
+	if (!found)
+		return 0;
+	if (labels->n == TCP_MAX_LABELS)
+		return plumb_error(EINVAL, "%s:%u: more than %d labels", file, n, TCP_MAX_LABELS);
+	label.line = n;
+	same = place(labels, &label);
+	if (same)
+		return plumb_error(EINVAL, "%s:%u: the same addresses as in line %u", file, n,
+				   same->line);
+	labels->list[labels->n++] = label;
+	return 0;
+}
+
+static int read_lines(struct tcp_labels *labels, const char *file, FILE *f)
+{
+	unsigned int n = 0, errors = 0;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+
+	while (errors < MAX_ERRORS && (length = getline(&line, &size, f)) >= 0) {
+		if (length && line[length - 1] == '\n')
+			line[--length] = 0;
+		errors += add_line(labels, file, ++n, line, length) != 0;
+	}
+	free(line);
+	if (ferror(f))
+		return plumb_error(errno, "%s: %s", file, strerror(errno));
+	if (errors == MAX_ERRORS)
+		plumb_warn("%s: the rest is not read", file);
+	return errors ? -EINVAL : 0;
+}
+
+int tcp_labels_read(struct tcp_labels *labels, const char *file)
+{
+	FILE *f = fopen(file, "re");
+	int err;
+
+	if (!f)
+		return plumb_error(errno, "%s: %s", file, strerror(errno));
+	if (!labels->list)
+		labels->list = calloc(TCP_MAX_LABELS, sizeof(*labels->list));
+	err = labels->list ? read_lines(labels, file, f) : -ENOMEM;
+	fclose(f);
+	return err;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* labels: names for the far ends of connections, from a file (--labels). */
+#ifndef LABELS_H
+#define LABELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addresses.h"
+
+#define TCP_MAX_LABELS 4096
+#define TCP_LABEL_LEN  32 /* with its NUL */
+
+struct tcp_label {
+	struct tcp_prefix prefix;
+	uint16_t port;  /* 0: all */
+	uint32_t first; /* the first entry of this name, whose number stands for all of them */
+	unsigned int line;
+	char name[TCP_LABEL_LEN];
+};
+
+struct tcp_labels {
+	struct tcp_label *list;
+	size_t n;
+};
+
+/*
+ * One line of a file, without its newline: 1 and a LABEL (name, prefix, port),
+ * 0 for one that has none, or -EINVAL, with what is wrong in *WHY.  It is cut up.
+ */
+int tcp_parse_label(char *line, struct tcp_label *label, const char **why);
+
+/* Adds what FILE has; 0, or -errno after saying which lines are wrong and why. */
+int tcp_labels_read(struct tcp_labels *labels, const char *file);
+
+#endif

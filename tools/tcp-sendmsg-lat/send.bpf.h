@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* send: is this send wanted, whose is it, and its row; however it was seen. */
+#ifndef TCP_SEND_BPF_H
+#define TCP_SEND_BPF_H
+
+#include "tcp-sendmsg-lat.h"
+#define PLUMB_KEY struct send_key
+#include <plumb/hist.bpf.h>
+#include <plumb/key-cpu.bpf.h>
+#include <bpf/bpf_endian.h>
+
+#define AF_INET  2
+#define AF_INET6 10
+
+const volatile struct tcp_config tcp_config = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* set by the loader: as many as there are */
+	__type(key, struct tcp_label_key);
+	__type(value, __u32);
+} tcp_labels SEC(".maps");
+
+static __always_inline bool send_is_tcp(struct sock *sk)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	return (family == AF_INET || family == AF_INET6) &&
+	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
+}
+
+static __always_inline void read_address(struct sock *sk, struct tcp_address *a, bool remote)
+{
+	if (BPF_CORE_READ(sk, __sk_common.skc_family) == AF_INET6 &&
+	    bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		if (remote)
+			BPF_CORE_READ_INTO(a, sk, __sk_common.skc_v6_daddr);
+		else
+			BPF_CORE_READ_INTO(a, sk, __sk_common.skc_v6_rcv_saddr);
+		return;
+	}
+	a->halves[0] = 0;
+	a->words[2] = bpf_htonl(0xffff);
+	a->words[3] = remote ? BPF_CORE_READ(sk, __sk_common.skc_daddr)
+			     : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+}
+
+/* The local port is read where it stays when a reset gives it back (skc_num does not). */
+static __always_inline __u16 read_port(struct sock *sk, bool remote)
+{
+	__be16 port = remote ? BPF_CORE_READ(sk, __sk_common.skc_dport)
+			     : BPF_CORE_READ((struct inet_sock *)sk, inet_sport);
+
+	return bpf_ntohs(port);
+}
+
+static __always_inline bool end_is_wanted(struct sock *sk, const volatile struct tcp_filter *f,
+					  bool remote)
+{
+	struct tcp_address a;
+	__u16 port;
+	__u32 i;
+
+	if (f->n_ports) {
+		port = read_port(sk, remote);
+		for (i = 0; i < PLUMB_MAX_LIST && i < f->n_ports; i++)
+			if (port >= f->ports[i].from && port <= f->ports[i].to)
+				break;
+		if (i == f->n_ports)
+			return false;
+	}
+	if (f->n_prefixes) {
+		read_address(sk, &a, remote);
+		for (i = 0; i < PLUMB_MAX_LIST && i < f->n_prefixes; i++)
+			if ((a.halves[0] & f->prefixes[i].mask.halves[0]) ==
+				    f->prefixes[i].address.halves[0] &&
+			    (a.halves[1] & f->prefixes[i].mask.halves[1]) ==
+				    f->prefixes[i].address.halves[1])
+				break;
+		if (i == f->n_prefixes)
+			return false;
+	}
+	return true;
+}
+
+/* What can be judged when a send begins. */
+static __always_inline bool send_is_wanted(struct sock *sk, __u64 asked)
+{
+	if (asked < tcp_config.min_size || asked > tcp_config.max_size)
+		return false;
+	return end_is_wanted(sk, &tcp_config.remote, true) &&
+	       end_is_wanted(sk, &tcp_config.local, false);
+}
+
+/* The lowest size of the class: a multiple of the step, or 0, 1K, 2K, 4K, ... */
+static __always_inline __u64 size_class(__u64 size)
+{
+	if (tcp_config.size_step)
+		return size / tcp_config.size_step * tcp_config.size_step;
+	return size >> 10 ? 1ULL << plumb_log2(size) : 0;
+}
+
+static __always_inline __u32 find_label(const struct tcp_address *address, __u16 port)
+{
+	struct tcp_label_key key = {.bits = 32 + 128, .port = port, .address = *address};
+	__u32 *label = bpf_map_lookup_elem(&tcp_labels, &key);
+
+	if (!label) {
+		key.port = 0;
+		label = bpf_map_lookup_elem(&tcp_labels, &key);
+	}
+	return label ? *label : 0;
+}
+
+/* What KEY has besides who it was. */
+static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u64 asked,
+				     __u32 error)
+{
+	struct tcp_address remote;
+	__u16 port = 0;
+
+	if (plumb_config.by & (TCP_BY_RADDR | TCP_BY_LABEL))
+		read_address(sk, &remote, true);
+	if (plumb_config.by & (TCP_BY_RPORT | TCP_BY_LABEL))
+		port = read_port(sk, true);
+	if (plumb_config.by & TCP_BY_RADDR)
+		key->raddr = remote;
+	if (plumb_config.by & TCP_BY_RPORT)
+		key->rport = port;
+	if (plumb_config.by & TCP_BY_LABEL)
+		key->label = find_label(&remote, port);
+	if (plumb_config.by & TCP_BY_LADDR)
+		read_address(sk, &key->laddr, false);
+	if (plumb_config.by & TCP_BY_LPORT)
+		key->lport = read_port(sk, false);
+	if (plumb_config.by & TCP_BY_SIZE)
+		key->size = size_class(asked);
+	if (plumb_config.by & TCP_BY_NETNS)
+		key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	if (plumb_config.by & TCP_BY_ERRNO)
+		key->error = error;
+}
+
+/* A send of the current thread has ended, NS after it began, with what tcp_sendmsg returns. */
+static __noinline void record_send(struct task_struct *task, struct sock *sk, __u64 ns, __u64 asked,
+				   long ret)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), error = ret < 0 ? -ret : 0;
+	struct plumb_totals *totals;
+	struct send_key key = {};
+
+	fill_key(&key, sk, asked, error);
+	totals = hist_record(key_cpu_slot(task, &key, cpu), cpu, ns, error, false);
+	if (!totals)
+		return;
+	plumb_add(totals->extra[0], asked);
+	if (ret > 0)
+		plumb_add(totals->extra[1], ret);
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/functions.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/rungs.h>
+#include <plumb/syscalls.h>
+#include <plumb/tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "addresses.h"
+#include "keys.h"
+#include "tcp-sendmsg-lat-raw.skel.h"
+#include "tcp-sendmsg-lat-session-610.skel.h"
+#include "tcp-sendmsg-lat-session-700.skel.h"
+#include "tcp-sendmsg-lat.skel.h"
+
+enum { RADDR = 0x2000, RPORT, LADDR, LPORT, MIN_SIZE, MAX_SIZE, ERRORS_ONLY, MIN_TIME, LABELS };
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these sends:", 30},
+	{"raddr", RADDR, "PREFIX[,...]", 0, "to these addresses (192.0.2.7, 10.0.0.0/8, ::1)", 30},
+	{"rport", RPORT, "PORTS[,...]", 0, "to these ports (443, 8000-8999)", 30},
+	{"laddr", LADDR, "PREFIX[,...]", 0, "from these addresses", 30},
+	{"lport", LPORT, "PORTS[,...]", 0, "from these ports", 30},
+	{"min-size", MIN_SIZE, "BYTES", 0, "of at least BYTES", 30},
+	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
+	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
+	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"labels", LABELS, "FILE", 0, "names for remote addresses; makes label a key", 40},
+	{0},
+};
+/* clang-format on */
+
+/* What the command line asks for; copied into the program's rodata. */
+static struct tcp_config config = {.max_size = UINT64_MAX};
+
+static const char *const function = "tcp_sendmsg";
+static struct plumb_functions functions;
+
+static int add_prefix(const char *item, void *context)
+{
+	struct tcp_filter *f = context;
+
+	if (f->n_prefixes == PLUMB_MAX_LIST)
+		plumb_usage_error("--%caddr: at most %d", f == &config.remote ? 'r' : 'l',
+				  PLUMB_MAX_LIST);
+	if (tcp_parse_prefix(item, &f->prefixes[f->n_prefixes++]))
+		plumb_usage_error("--%caddr: not an address or prefix, as 10.0.0.0/8 or ::1: %s",
+				  f == &config.remote ? 'r' : 'l', item);
+	return 0;
+}
+
+static int add_ports(const char *item, void *context)
+{
+	struct tcp_filter *f = context;
+
+	if (f->n_ports == PLUMB_MAX_LIST)
+		plumb_usage_error("--%cport: at most %d", f == &config.remote ? 'r' : 'l',
+				  PLUMB_MAX_LIST);
+	if (tcp_parse_ports(item, &f->ports[f->n_ports++]))
+		plumb_usage_error("--%cport: not a port or range, as 443 or 8000-8999: %s",
+				  f == &config.remote ? 'r' : 'l', item);
+	return 0;
+}
+
+static void parse_list(const char *option, const char *text,
+		       int (*each)(const char *item, void *context), struct tcp_filter *f)
+{
+	if (plumb_parse_list(text, each, f))
+		plumb_usage_error("--%s: an empty item in '%s'", option, text);
+}
+
+static uint64_t parse_size(const char *option, const char *text)
+{
+	uint64_t size;
+
+	if (plumb_parse_size(text, 0, UINT64_MAX, &size))
+		plumb_usage_error("--%s: bytes, as 512 or 64K: %s", option, text);
+	return size;
+}
+
+static void check(struct plumb_options *o)
+{
+	if (config.min_size > config.max_size)
+		plumb_usage_error("--min-size is above --max-size");
+	config.size_step = tcp_size_step;
+	if (tcp_labels.list && !o->by_given)
+		o->by |= TCP_BY_LABEL;
+	if (!tcp_labels.list && o->by & TCP_BY_LABEL)
+		plumb_usage_error("--by: label takes --labels=FILE");
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	uint64_t value;
+
+	(void)state;
+	switch (key) {
+	case RADDR:
+		parse_list("raddr", text, add_prefix, &config.remote);
+		return 0;
+	case RPORT:
+		parse_list("rport", text, add_ports, &config.remote);
+		return 0;
+	case LADDR:
+		parse_list("laddr", text, add_prefix, &config.local);
+		return 0;
+	case LPORT:
+		parse_list("lport", text, add_ports, &config.local);
+		return 0;
+	case MIN_SIZE:
+		config.min_size = parse_size("min-size", text);
+		return 0;
+	case MAX_SIZE:
+		config.max_size = parse_size("max-size", text);
+		return 0;
+	case ERRORS_ONLY:
+		config.only_errors = 1;
+		return 0;
+	case MIN_TIME:
+		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
+			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s",
+					  text);
+		config.min_ns = value;
+		return 0;
+	case LABELS:
+		if (tcp_labels_read(&tcp_labels, text))
+			exit(EXIT_FAILURE);
+		return 0;
+	case ARGP_KEY_END:
+		check(o);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void size_labels(const struct bpf_object *object)
+{
+	if (tcp_labels.n)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "tcp_labels"),
+					 tcp_labels.n);
+}
+
+static int fill_labels(struct bpf_object *object)
+{
+	int fd = bpf_object__find_map_fd_by_name(object, "tcp_labels");
+
+	for (size_t i = 0; i < tcp_labels.n; i++) {
+		const struct tcp_label *l = &tcp_labels.list[i];
+		struct tcp_label_key key = {
+			.bits = 32 + tcp_prefix_bits(&l->prefix),
+			.port = l->port,
+			.address = l->prefix.address,
+		};
+		uint32_t number = l->first + 1;
+
+		if (bpf_map_update_elem(fd, &key, &number, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+/* The twin of the calibration is on another function: nothing is filtered by its arguments. */
+static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool twin)
+{
+	if (twin) {
+		*c = (struct tcp_config){.max_size = UINT64_MAX, .size_step = config.size_step};
+	} else {
+		*c = config;
+		bpf->function->min_ns = config.min_ns;
+		bpf->function->only_errors = config.only_errors;
+	}
+	bpf->function->takes_args = true;
+	strcpy(bpf->hooks[0], function);
+	size_labels(bpf->object);
+}
+
+PLUMB_FUNCTION_OPEN(open_plain, tcp_sendmsg_lat_bpf, tcp_config, configure)
+PLUMB_FUNCTION_OPEN(open_610, tcp_sendmsg_lat_session_610_bpf, tcp_config, configure)
+PLUMB_FUNCTION_OPEN(open_700, tcp_sendmsg_lat_session_700_bpf, tcp_config, configure)
+PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+
+/* Selects those of the calls in NAMES that each table has. */
+static void select_calls(struct syscall_config *selection, const char *const *names)
+{
+	char name[64];
+
+	for (; *names; names++)
+		for (int abi = 0; abi < 2; abi++) {
+			snprintf(name, sizeof(name), "%s%s", plumb_syscall_tables[abi].prefix,
+				 *names);
+			plumb_syscall_select(selection, name);
+		}
+}
+
+static int open_raw(struct plumb_bpf *bpf, bool twin)
+{
+	/* All that can send on a socket. */
+	static const char *const sends[] = {
+		"write",   "writev",    "pwritev2",       "send",     "sendto",
+		"sendmsg", "sendmmsg",  "socketcall",     "sendfile", "sendfile64",
+		"splice",  "io_submit", "io_uring_enter", NULL,
+	};
+	static const char *const sized[] = {"write", "send", "sendto", NULL};
+	struct tcp_sendmsg_lat_raw_bpf *skel =
+		tcp_sendmsg_lat_raw_bpf__open_opts(plumb_open_opts());
+	struct syscall_config selection = {};
+
+	(void)twin;
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "tcp_sendmsg_locked", "sock_send_length");
+	select_calls(&selection, sized);
+	memcpy(config.sized, selection.bitmap, sizeof(config.sized));
+	select_calls(&selection, sends);
+	memcpy((void *)&skel->rodata->syscall_config, &selection, sizeof(selection));
+	memcpy((void *)&skel->rodata->tcp_config, &config, sizeof(config));
+	size_labels(bpf->object);
+	return 0;
+}
+
+static const char *const raw_programs[] = {
+	"thread_exit", "thread_fork", "send_end", "send_begin", "call_enter", NULL,
+};
+
+static const struct plumb_rung rungs[] = {
+	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+	{
+		.name = "raw_tracepoint",
+		.stability = "stable; times begin with the system call",
+		.open = open_raw,
+		.programs = raw_programs,
+	},
+};
+
+static int prepare(struct plumb_options *o)
+{
+	return plumb_functions_find(&function, 1, o->btf, &functions);
+}
+
+static struct plumb_tool tool = {
+	.name = "tcp-sendmsg-lat",
+	.question = "How long does sending on TCP take: percentiles by process, remote address "
+		    "and port, size, label.",
+	.about = "hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
+		 "           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
+		 "           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
+		 "           (stable; kernels from 6.16 on)\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+		 "fire rate: 1,000 to 1,000,000 a second on a busy server\n"
+		 "cost:      of function probes measured at each start, see the footer; the\n"
+		 "           tracepoints add 0.5 to 1 us to a send, and slow all other system\n"
+		 "           calls of the machine by some 70 ns\n",
+	.options = options,
+	.parse = parse,
+	.key = tcp_take_key,
+	.prepare = prepare,
+	.fill = fill_labels,
+	.fields = tcp_fields,
+	.n_fields = sizeof(tcp_fields) / sizeof(tcp_fields[0]),
+	.key_size = sizeof(struct send_key),
+	.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_RPORT,
+	.extra = {"asked", "sent"},
+	.functions = &functions,
+	.rungs = rungs,
+	.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of tcp-sendmsg-lat agree on. */
+#ifndef TCP_SENDMSG_LAT_H
+#define TCP_SENDMSG_LAT_H
+
+#include <plumb/config.h>
+#include <plumb/syscall.h>
+
+/* What the tool adds to --by. */
+#define TCP_BY_RADDR (PLUMB_BY_TOOL << 0)
+#define TCP_BY_RPORT (PLUMB_BY_TOOL << 1)
+#define TCP_BY_LADDR (PLUMB_BY_TOOL << 2)
+#define TCP_BY_LPORT (PLUMB_BY_TOOL << 3)
+#define TCP_BY_SIZE  (PLUMB_BY_TOOL << 4)
+#define TCP_BY_ERRNO (PLUMB_BY_TOOL << 5)
+#define TCP_BY_NETNS (PLUMB_BY_TOOL << 6)
+#define TCP_BY_LABEL (PLUMB_BY_TOOL << 7)
+
+/* IPv6, in network order; an IPv4 address is ::ffff:a.b.c.d, of whichever family its socket is. */
+struct tcp_address {
+	union {
+		__u8 bytes[16];
+		__u32 words[4];
+		__u64 halves[2];
+	};
+};
+
+struct send_key {
+	struct plumb_who who;
+	struct tcp_address raddr, laddr;
+	__u64 size;         /* the lowest of its class */
+	__u16 rport, lport; /* as written: 80 is port 80 */
+	__u32 error;        /* positive errno, 0 for success */
+	__u32 netns;        /* its inode's number */
+	__u32 label;        /* 1 + its place in the table of labels; 0: none */
+};
+_Static_assert(sizeof(struct send_key) == 96, "no hidden padding in a hash key");
+
+/* Addresses that agree with ADDRESS where MASK has ones; elsewhere ADDRESS has zeroes. */
+struct tcp_prefix {
+	struct tcp_address address, mask;
+};
+
+/* Both included. */
+struct tcp_ports {
+	__u16 from, to;
+};
+
+/* An end of a connection: any prefix of the one list, and any range of the other; all if empty. */
+struct tcp_filter {
+	__u32 n_prefixes, n_ports;
+	struct tcp_prefix prefixes[PLUMB_MAX_LIST];
+	struct tcp_ports ports[PLUMB_MAX_LIST];
+};
+
+struct tcp_config {
+	struct tcp_filter remote, local;
+	__u64 min_size, max_size; /* bytes asked, both included */
+	__u64 min_ns;
+	__u64 size_step; /* classes are so many bytes wide; 0: powers of two from 1 KiB */
+	__u32 only_errors;
+	__u32 pad;
+	/* The system calls whose third argument is the size of the message. */
+	__u64 sized[2 * PLUMB_SYSCALLS / 64];
+};
+
+/*
+ * Labels, in a trie that finds the longest prefix.  The port comes first: of
+ * entries for this port, then of those for all of them, which have port 0.
+ */
+struct tcp_label_key {
+	__u32 bits; /* of port and address: 32 and the prefix's */
+	__u32 port;
+	struct tcp_address address;
+};
+_Static_assert(sizeof(struct tcp_label_key) == 24, "no hidden padding in a trie's key");
+
+#endif
