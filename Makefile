@@ -73,7 +73,7 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf $(LIBBPF_A)
 		-MF $(B)/bpf/$*.bpf.d -MT $@
 	$(Q)$(BPFTOOL) gen object $@.lines $@.tmp && rm $@.tmp
 	$(Q)$(OBJCOPY) --dump-section .BTF.ext=$@.tmp $@.lines && scripts/lib/strip-lines.py $@.tmp
-	$(Q)$(OBJCOPY) --discard-all --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
+	$(Q)$(OBJCOPY) -w --strip-symbol='LBB*' --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
 
 $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
 	$(call say,SKEL,$@)

@@ -315,6 +315,11 @@ static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 {
 	__u64 v = 0;
 
+	/* Copied, a pointer is a number. */
+	if (n & PLUMB_POINTER && n != 0xff) {
+		bpf_probe_read_kernel(&v, sizeof(v), ctx + (n & ~PLUMB_POINTER));
+		return v;
+	}
 	switch (n) {
 		FUNCTION_CTX_WORD(0);
 		FUNCTION_CTX_WORD(1);
@@ -350,7 +355,7 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #if defined(__TARGET_ARCH_x86)
 	const struct pt_regs *regs = ctx;
 
-	switch (n) {
+	switch (n & ~PLUMB_POINTER) {
 		FUNCTION_REGISTER(0, di);
 		FUNCTION_REGISTER(1, si);
 		FUNCTION_REGISTER(2, dx);
@@ -360,7 +365,7 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #elif defined(__TARGET_ARCH_arm64)
 	const struct user_pt_regs *regs = (const struct user_pt_regs *)ctx;
 
-	switch (n) {
+	switch (n & ~PLUMB_POINTER) {
 		FUNCTION_REGISTER(0, regs[0]);
 		FUNCTION_REGISTER(1, regs[1]);
 		FUNCTION_REGISTER(2, regs[2]);
@@ -414,7 +419,7 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 static __always_inline void function_leave_fentry(__u64 target, __u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
-	long ret = function_ctx(ctx, PLUMB_TARGET_N_ARGS(target));
+	long ret = function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target));
 
 	if (function_config.seats)
 		function_leave_seat(target, ctx, args, ret);
@@ -505,7 +510,7 @@ int fsession(__u64 *ctx)
 
 	if (session_is_return(ctx))
 		session_leave(target, function_place(ctx), cookie, args,
-			      function_ctx(ctx, PLUMB_TARGET_N_ARGS(target)));
+			      function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target)));
 	else
 		function_enter(target, function_place(ctx), cookie, args);
 	return 0;

@@ -10,15 +10,18 @@
 
 /*
  * A target: which of the tool's functions, how many bits its result has (0: it
- * tells of no errors), and how many arguments are before the result (0xff: there
+ * tells of no errors), and at which word it is, behind the arguments (0xff: there
  * is none, or it is not known), in one word, which is written into each function's
  * own copy of a program, or is the cookie of its probe.
  */
-#define PLUMB_TARGET(index, result_bits, n_args)                                                   \
-	((__u64)(index) | (__u64)(result_bits) << 32 | (__u64)(n_args) << 40)
+#define PLUMB_TARGET(index, result_bits, result_at)                                                \
+	((__u64)(index) | (__u64)(result_bits) << 32 | (__u64)(result_at) << 40)
 #define PLUMB_TARGET_INDEX(target)       ((__u32)(target))
 #define PLUMB_TARGET_RESULT_BITS(target) ((__u32)((target) >> 32) & 0xff)
-#define PLUMB_TARGET_N_ARGS(target)      ((__u32)((target) >> 40) & 0xff)
+#define PLUMB_TARGET_RESULT_AT(target)   ((__u32)((target) >> 40) & 0xff)
+
+/* In a word's number: it is a pointer, with which the verifier lets nobody calculate. */
+#define PLUMB_POINTER 0x80
 
 /* What a program has in place of it until it is copied. */
 #define PLUMB_TARGET_UNSET 0x7061726765740000ULL

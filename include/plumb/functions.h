@@ -27,9 +27,10 @@ struct btf;
 
 /* How a result tells of an error. */
 enum plumb_result {
-	PLUMB_RESULT_NONE, /* not at all (void, bool, unsigned), or it is not known */
-	PLUMB_RESULT_INT,  /* 32 bits with sign: -errno */
-	PLUMB_RESULT_LONG, /* 64 bits with sign, or a pointer (ERR_PTR): -errno */
+	PLUMB_RESULT_NONE,    /* not at all (void, bool, unsigned), or it is not known */
+	PLUMB_RESULT_INT,     /* 32 bits with sign: -errno */
+	PLUMB_RESULT_LONG,    /* 64 bits with sign: -errno */
+	PLUMB_RESULT_POINTER, /* ERR_PTR: -errno */
 };
 
 struct plumb_function {
@@ -82,6 +83,7 @@ struct plumb_argument {
 	unsigned int index; /* from 0 */
 	unsigned int bits;  /* of its type: what is above them in a register is left over */
 	bool is_signed;
+	bool is_pointer;
 };
 
 /*

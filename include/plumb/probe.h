@@ -48,6 +48,9 @@ struct plumb_aim {
 
 #define PLUMB_MAX_AIMS 2
 
+/* Up to so many probes are rather cheap when they fire than quickly attached. */
+#define PLUMB_FEW 4
+
 /* One program on one hook, or on many. */
 struct plumb_probe {
 	int program; /* this function's copy, -1: the object's own */
@@ -59,6 +62,7 @@ struct plumb_probes {
 	struct plumb_probe *list;
 	size_t n;
 	size_t refused;  /* functions that could not be attached to */
+	int refusal;     /* the last one's, -errno */
 	uint64_t missed; /* by links that are detached */
 	bool missed_unknown;
 };

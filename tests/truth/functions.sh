@@ -30,6 +30,12 @@ run() {
 	detach long
 	cat target.truth known.truth >both.truth
 
+	# A function that takes and returns a pointer, with which the verifier lets nobody calculate.
+	start buffers sends 127.0.0.1,1009,100,udp
+	attach_each pointer -b errno,arg:sk -p "$pid" sock_alloc_send_pskb
+	go buffers
+	detach_each pointer
+
 	# What is the same for all mechanisms. The threads make their calls in turn: one that is preempted
 	# inside of a program makes others miss calls, on 7.x.
 	start options calls -s -t 2 -n plumb-alpha,plumb-beta 1009 priority priority:4 write:100@40 write:5000@41 \
@@ -105,6 +111,13 @@ check_rung() {
 	if forced "sizes-$1" "$1"; then
 		has "$1: an argument tells calls apart" "sizes-$1" \
 			'[[{"arg:count>>10": 0}, 1009, 0], [{"arg:count>>10": 4}, 1009, 0]]'
+	fi
+	if forced "pointer-$1" "$1"; then
+		evidence "pointer-$1.json" "pointer-$1.err"
+		holds "$1: a function of pointers is timed, and no pointer is an error" "pointer-$1.json" \
+			'$last.rows | length == 1 and (.[0] | .count == 1009 and .errors == 0 and .key.errno == "0"
+				and (.key["arg:sk"] | test("^0x[0-9a-f]{16}$")))'
+		sound "of pointers, $1" "pointer-$1.json"
 	fi
 }
 

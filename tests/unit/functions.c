@@ -605,7 +605,7 @@ static void results_tell_of_errors_by_their_type(void **state)
 		{"f_ulong", t.u64, PLUMB_RESULT_NONE},
 		{"f_short", t.s16, PLUMB_RESULT_NONE},
 		{"f_bool", t.boolean, PLUMB_RESULT_NONE},
-		{"f_pointer", t.pointer, PLUMB_RESULT_LONG},
+		{"f_pointer", t.pointer, PLUMB_RESULT_POINTER},
 		{"f_enum", t.choice, PLUMB_RESULT_NONE},
 		{"f_struct", t.small, PLUMB_RESULT_NONE},
 	};
@@ -742,7 +742,7 @@ static int argument(const char *name, const char *text, struct plumb_argument *a
 {
 	int err;
 
-	*a = (struct plumb_argument){99, 99, true};
+	*a = (struct plumb_argument){99, 99, true, true};
 	listen_to_stderr();
 	err = plumb_function_argument(function(name), text, a);
 	heard = said();

@@ -22,9 +22,6 @@
 
 #define SURVEY_NS 5000000000ULL
 
-/* Up to so many probes are rather cheap when they fire than quickly attached. */
-#define FEW 4
-
 /* Each of which is waited for when it is removed, some 10 to 150 ms. */
 #define SLOW 50
 
@@ -218,7 +215,7 @@ static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 {
 	static const struct plumb_aim single = {"count_uprobe", PLUMB_UPROBE};
 	static const struct plumb_aim multi = {"count_uprobe_multi", PLUMB_UPROBE_MULTI};
-	bool at_once = bpf->way & MULTI || (u->n > FEW && !(bpf->way & SINGLE));
+	bool at_once = bpf->way & MULTI || (u->n > PLUMB_FEW && !(bpf->way & SINGLE));
 	size_t refused = probes->refused;
 	int err = -ENOENT;
 
@@ -280,7 +277,7 @@ static bool are_many(void)
 	bool many = false;
 
 	for (size_t i = 0; i < targets.n_files; i++)
-		many |= targets.files[i].n > FEW;
+		many |= targets.files[i].n > PLUMB_FEW;
 	return many &&
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
@@ -525,7 +522,7 @@ static int prepare(struct plumb_options *o)
 		o->max_keys = targets.n;
 	if (!o->duration && !o->interval && !o->command)
 		o->duration = SURVEY_NS;
-	if (targets.n <= FEW && !o->mechanism) {
+	if (targets.n <= PLUMB_FEW && !o->mechanism) {
 		tool.rungs = few;
 		tool.n_rungs = sizeof(few) / sizeof(few[0]);
 	}
@@ -578,7 +575,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 		silent--;
 	}
 	silent -= refused < silent ? refused : silent;
-	if (silent > FEW || refused) {
+	if (silent > PLUMB_FEW || refused) {
 		if (silent)
 			plumb_warn("%zu of %zu targets: 0 calls in %.3g s", silent, targets.n,
 				   elapsed / 1e9);

@@ -56,7 +56,9 @@ static void format_arg(const void *key, char *text, size_t size)
 {
 	const struct func_latency_key *k = key;
 
-	if (arg.is_signed)
+	if (arg.position & PLUMB_POINTER)
+		snprintf(text, size, "%#llx", (unsigned long long)k->arg);
+	else if (arg.is_signed)
 		snprintf(text, size, "%lld", (long long)k->arg);
 	else
 		snprintf(text, size, "%llu", (unsigned long long)k->arg);
@@ -67,20 +69,34 @@ static json_t *json_arg(const void *key)
 	const struct func_latency_key *k = key;
 	char text[32];
 
-	if (arg.is_signed || k->arg <= INT64_MAX)
+	if (!(arg.position & PLUMB_POINTER) && (arg.is_signed || k->arg <= INT64_MAX))
 		return json_integer(k->arg);
 	format_arg(key, text, sizeof(text));
 	return json_string(text);
 }
 
+/* Where functions are not told apart there is but one, the first. */
+static bool is_pointer(const struct func_latency_key *k)
+{
+	return functions.all[k->function].result == PLUMB_RESULT_POINTER;
+}
+
 static void format_ret(const void *key, char *text, size_t size)
 {
-	snprintf(text, size, "%lld", (long long)((const struct func_latency_key *)key)->ret);
+	const struct func_latency_key *k = key;
+
+	snprintf(text, size, is_pointer(k) ? "%#llx" : "%lld", (long long)k->ret);
 }
 
 static json_t *json_ret(const void *key)
 {
-	return json_integer(((const struct func_latency_key *)key)->ret);
+	const struct func_latency_key *k = key;
+	char text[32];
+
+	if (!is_pointer(k))
+		return json_integer(k->ret);
+	format_ret(key, text, sizeof(text));
+	return json_string(text);
 }
 
 static void format_errno(const void *key, char *text, size_t size)
@@ -169,7 +185,7 @@ static int find_arg(void)
 				EINVAL, "argument %s is another in %s: one run for each", name,
 				plumb_probe_name(&functions, i, function, sizeof(function)));
 	}
-	arg.position = first.index;
+	arg.position = first.index | (first.is_pointer ? PLUMB_POINTER : 0);
 	arg.bits = first.bits;
 	arg.is_signed = first.is_signed;
 	return 0;
@@ -205,8 +221,6 @@ static const struct plumb_rung many[] = {
 	PLUMB_FUNCTION_RUNG("kprobe", open_plain, plumb_kprobe),
 };
 
-#define FEW 4
-
 static int prepare(struct plumb_options *o)
 {
 	int err = plumb_functions_find(patterns, n_patterns, o->btf, &functions);
@@ -221,7 +235,7 @@ static int prepare(struct plumb_options *o)
 		return err;
 	if (functions.n > 1)
 		o->by |= FUNC_LATENCY_BY_FUNC;
-	if (functions.n <= FEW && !o->mechanism) {
+	if (functions.n <= PLUMB_FEW && !o->mechanism) {
 		tool.rungs = few;
 		tool.n_rungs = sizeof(few) / sizeof(few[0]);
 	}
@@ -254,10 +268,10 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 		silent -= !seen[k->function];
 		seen[k->function] = true;
 	}
-	if (silent > FEW)
+	if (silent > PLUMB_FEW)
 		plumb_warn("%zu of %zu functions: 0 calls in %.3g s", silent, functions.n,
 			   elapsed / 1e9);
-	for (size_t i = 0; i < functions.n && silent <= FEW; i++)
+	for (size_t i = 0; i < functions.n && silent <= PLUMB_FEW; i++)
 		if (!seen[i])
 			plumb_warn("%s: 0 calls in %.3g s%s",
 				   plumb_probe_name(&functions, i, name, sizeof(name)),

@@ -320,11 +320,15 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	if (in->rung->aims)
 		err = plumb_probe_attach(&in->probes, in->bpf.object, in->rung->aims, in->functions,
 					 what, sizeof(what));
+	/* Of a few all are wanted: another rung may take them. */
+	if (!err && in->probes.refused && in->functions->n <= PLUMB_FEW)
+		err = in->probes.refusal;
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
 	if (err) {
 		explain(err, what, why, size);
 		plumb_instance_detach(in);
+		plumb_probe_close(&in->probes);
 	}
 	return err;
 }

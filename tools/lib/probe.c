@@ -110,7 +110,8 @@ uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)
 {
 	const struct plumb_function *one = &f->all[i];
 	const struct btf_type *t;
-	static const int bits[] = {[PLUMB_RESULT_INT] = 32, [PLUMB_RESULT_LONG] = 64};
+	static const int bits[] = {
+		[PLUMB_RESULT_INT] = 32, [PLUMB_RESULT_LONG] = 64, [PLUMB_RESULT_POINTER] = 64};
 	uint32_t n_args = 0xff; /* nothing is returned behind them */
 
 	if (one->btf_id) {
@@ -120,6 +121,8 @@ uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)
 			n_args--;
 		if (!t->type) /* void */
 			n_args = 0xff;
+		else if (one->result == PLUMB_RESULT_POINTER)
+			n_args |= PLUMB_POINTER;
 	}
 	return PLUMB_TARGET(i, bits[one->result], n_args);
 }
@@ -303,6 +306,7 @@ void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err)
 {
 	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
 	probes->refused++;
+	probes->refusal = err < 0 ? err : -err;
 }
 
 void plumb_probe_allow_files(void)

@@ -104,7 +104,7 @@ static enum plumb_result result_of(const struct plumb_function *f)
 	const struct btf_type *t = resolve(f->btf, prototype(f)->type);
 
 	if (t && btf_is_ptr(t))
-		return PLUMB_RESULT_LONG;
+		return PLUMB_RESULT_POINTER;
 	if (!t || !btf_is_int(t) || !is_signed(t))
 		return PLUMB_RESULT_NONE;
 	return t->size == 8   ? PLUMB_RESULT_LONG
@@ -272,7 +272,12 @@ static int use_argument(const struct plumb_function *f, const struct btf_type *p
 				"%s: argument %u cannot be found, as argument %u is not in one "
 				"register",
 				f->name, index, i);
-	*argument = (struct plumb_argument){index, btf_is_ptr(t) ? 64 : t->size * 8, is_signed(t)};
+	*argument = (struct plumb_argument){
+		.index = index,
+		.bits = btf_is_ptr(t) ? 64 : t->size * 8,
+		.is_signed = is_signed(t),
+		.is_pointer = btf_is_ptr(t),
+	};
 	return 0;
 }
 
@@ -304,7 +309,7 @@ static int trust_number(const struct plumb_function *f, const char *text, bool i
 	if (number > 5)
 		return plumb_error(ENOENT, "%s: argument %s: only 0 to 5 are in registers", f->name,
 				   text);
-	*argument = (struct plumb_argument){number, 64, false};
+	*argument = (struct plumb_argument){.index = number, .bits = 64};
 	return 0;
 }
 
