@@ -11,8 +11,8 @@
  * The programs at the end of this file are thin: each finds the two ends of a
  * call in the words of its hook.  Those that use sessions are an object of their
  * own, because libbpf refuses an object that declares a kernel function which
- * the kernel does not have in that form.  A tool's NAME-session.bpf.c is its
- * NAME.bpf.c with PLUMB_SESSION set to the first kernel that has that form.
+ * the kernel does not have in that form.  A tool's NAME-session-610.bpf.c and -700
+ * are its NAME.bpf.c with PLUMB_SESSION set to the first kernel of that form.
  */
 #ifndef PLUMB_FUNCTION_BPF_H
 #define PLUMB_FUNCTION_BPF_H
@@ -167,7 +167,7 @@ static __always_inline bool function_enter(__u64 target, __u64 place, __u64 *coo
 static __always_inline void function_finish(struct task_struct *task, struct function_call *c)
 {
 	c->error = function_error(c->target, c->ret);
-	if ((function_config.only_errors && !c->error) || c->ns < function_config.min_ns)
+	if (unlikely((function_config.only_errors && !c->error) || c->ns < function_config.min_ns))
 		ledger_count(bpf_get_smp_processor_id(), left_out);
 	else
 		function_record(task, c);
@@ -251,7 +251,7 @@ static __always_inline void function_leave_session(__u64 target, const __u64 *co
 	__u64 start = *cookie;
 	__u32 i;
 
-	if (start <= PLUMB_CALL_REJECTED) {
+	if (unlikely(start <= PLUMB_CALL_REJECTED)) {
 		/* It is zeroed for each call: the entry was missed. */
 		if (!start && filter_thread(task))
 			function_unmatched(task, args);
@@ -316,7 +316,7 @@ static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 	__u64 v = 0;
 
 	/* Copied, a pointer is a number. */
-	if (n & PLUMB_POINTER && n != 0xff) {
+	if (unlikely(n & PLUMB_POINTER)) {
 		bpf_probe_read_kernel(&v, sizeof(v), ctx + (n & ~PLUMB_POINTER));
 		return v;
 	}
@@ -382,7 +382,7 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 }
 
 /* A twin's function has other arguments than those that the tool knows. */
-#define FUNCTION_ARG(get, ctx, n) (function_config.twin ? 0 : get(ctx, n))
+#define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.twin) ? 0 : get(ctx, n))
 #ifdef FUNCTION_ARG_1
 #define FUNCTION_ARGS(get, ctx)                                                                    \
 	{                                                                                          \
@@ -505,7 +505,7 @@ SEC("fentry")
 int fsession(__u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
-	__u64 *cookie = function_config.frames ? NULL : session_cookie(ctx);
+	__u64 *cookie = unlikely(function_config.frames) ? NULL : session_cookie(ctx);
 	__u64 target = function_own_target();
 
 	if (session_is_return(ctx))
@@ -520,7 +520,7 @@ SEC("fsession.multi")
 int fsession_multi(__u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
-	__u64 *cookie = function_config.frames ? NULL : session_cookie(ctx);
+	__u64 *cookie = unlikely(function_config.frames) ? NULL : session_cookie(ctx);
 	__u64 target = function_target(ctx), ret = 0;
 
 	if (session_is_return(ctx)) {
@@ -537,7 +537,7 @@ int fsession_multi(__u64 *ctx)
 SEC("kprobe.multi")
 int kprobe_session(struct pt_regs *ctx)
 {
-	__u64 *cookie = function_config.frames ? NULL : session_cookie(ctx);
+	__u64 *cookie = unlikely(function_config.frames) ? NULL : session_cookie(ctx);
 	__u64 target = function_target(ctx);
 
 	if (session_is_return(ctx)) {

@@ -10,8 +10,8 @@
 
 /*
  * A target: which of the tool's functions, how many bits its result has (0: it
- * tells of no errors), and at which word it is, behind the arguments (0xff: there
- * is none, or it is not known), in one word, which is written into each function's
+ * tells of no errors), and at which word it is, behind the arguments (PLUMB_NO_RESULT:
+ * there is none, or it is not known), in one word, which is written into each function's
  * own copy of a program, or is the cookie of its probe.
  */
 #define PLUMB_TARGET(index, result_bits, result_at)                                                \
@@ -22,6 +22,8 @@
 
 /* In a word's number: it is a pointer, with which the verifier lets nobody calculate. */
 #define PLUMB_POINTER 0x80
+/* A number that no word has. */
+#define PLUMB_NO_RESULT 0x7f
 
 /* What a program has in place of it until it is copied. */
 #define PLUMB_TARGET_UNSET 0x7061726765740000ULL

@@ -33,16 +33,16 @@ static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, _
 		slot += plumb_config.second;
 	at = slot * plumb_config.shards + shard;
 	buckets = bpf_map_lookup_elem(&plumb_hists, &at);
-	if (!buckets)
+	if (unlikely(!buckets))
 		return NULL;
 	totals = (struct plumb_totals *)(buckets + plumb_config.buckets);
-	if (!plumb_config.exclusive) {
+	if (unlikely(!plumb_config.exclusive)) {
 		totals = totals_of(slot, cpu);
 		if (!totals)
 			return NULL;
 	}
 	/* The buckets say how many. */
-	if (error)
+	if (unlikely(error))
 		plumb_add(totals->errors, 1);
 	totals_add_time(totals, value);
 	i = plumb_hist_index(value, plumb_config.precision);

@@ -34,6 +34,13 @@ touch tools/lib/options.rst
 is "a touched shared page rebuilds the manual pages only" \
 	"$(made | grep -v '^build/man/')" ""
 
+# 5.10 has no other atomic instruction, and refuses a program that holds one that never runs.
+is "programs for all kernels have no atomic instruction but additions that fetch nothing" "$(
+	for object in build/bpf/*.bpf.o; do
+		[[ $object == *-session-* ]] || llvm-objdump -d --no-show-raw-insn "$object" |
+			grep -E 'lock|atomic|xchg' | grep -v ' += ' | sed "s|^|$object|"
+	done)" ""
+
 for tool in build/bin/*; do
 	name=${tool##*/}
 	# Those that time functions hold programs for each form of sessions besides.

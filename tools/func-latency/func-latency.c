@@ -137,8 +137,6 @@ static bool parse_key(const char *item, struct plumb_options *o)
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
-	uint64_t value;
-
 	(void)state;
 	(void)o;
 	switch (key) {
@@ -146,10 +144,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		selection.only_errors = 1;
 		return 0;
 	case MIN_TIME:
-		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
-			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s",
-					  text);
-		selection.min_ns = value;
+		selection.min_ns = plumb_option_duration("--min", text);
 		return 0;
 	case ON_CPU:
 		on_cpu = true;

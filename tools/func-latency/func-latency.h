@@ -20,7 +20,7 @@ struct func_latency_key {
 };
 _Static_assert(sizeof(struct func_latency_key) == 64, "no hidden padding in a hash key");
 
-#define FUNC_LATENCY_NO_ARG 0xff
+#define FUNC_LATENCY_NO_ARG 0x7f
 
 /* The argument that is a key. */
 struct func_latency_arg {

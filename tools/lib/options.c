@@ -176,6 +176,24 @@ static void parse_seconds(const char *what, const char *text, uint64_t *ns)
 		plumb_usage_error("%s: seconds, above 0, at most a year: %s", what, text);
 }
 
+uint64_t plumb_option_duration(const char *option, const char *text)
+{
+	uint64_t ns;
+
+	if (plumb_parse_duration(text, 0, UINT64_MAX, &ns))
+		plumb_usage_error("%s: a time with its unit, as 10us or 1.5ms: %s", option, text);
+	return ns;
+}
+
+uint64_t plumb_option_size(const char *option, const char *text)
+{
+	uint64_t bytes;
+
+	if (plumb_parse_size(text, 0, UINT64_MAX, &bytes))
+		plumb_usage_error("%s: bytes, as 512 or 64K: %s", option, text);
+	return bytes;
+}
+
 static void parse_unit(struct parsing *p, const char *text)
 {
 	static const char *const names[] = {"auto", "ns", "us", "ms", "s"};

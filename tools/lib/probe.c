@@ -112,7 +112,7 @@ uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)
 	const struct btf_type *t;
 	static const int bits[] = {
 		[PLUMB_RESULT_INT] = 32, [PLUMB_RESULT_LONG] = 64, [PLUMB_RESULT_POINTER] = 64};
-	uint32_t n_args = 0xff; /* nothing is returned behind them */
+	uint32_t n_args = PLUMB_NO_RESULT;
 
 	if (one->btf_id) {
 		t = btf__type_by_id(one->btf, btf__type_by_id(one->btf, one->btf_id)->type);
@@ -120,7 +120,7 @@ uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)
 		if (n_args && !btf_params(t)[n_args - 1].type) /* "..." */
 			n_args--;
 		if (!t->type) /* void */
-			n_args = 0xff;
+			n_args = PLUMB_NO_RESULT;
 		else if (one->result == PLUMB_RESULT_POINTER)
 			n_args |= PLUMB_POINTER;
 	}

@@ -47,17 +47,14 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case MIN_SIZE:
 	case MAX_SIZE:
-		if (plumb_parse_size(text, 0, UINT64_MAX, &value))
-			plumb_usage_error("--%s-size: bytes, as 512 or 64K: %s",
-					  key == MIN_SIZE ? "min" : "max", text);
 		selection.has_size = 1;
-		*(key == MIN_SIZE ? &selection.min_size : &selection.max_size) = value;
+		if (key == MIN_SIZE)
+			selection.min_size = plumb_option_size("--min-size", text);
+		else
+			selection.max_size = plumb_option_size("--max-size", text);
 		return 0;
 	case MIN_TIME:
-		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
-			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s",
-					  text);
-		selection.min_ns = value;
+		selection.min_ns = plumb_option_duration("--min", text);
 		return 0;
 	case ARGP_KEY_END:
 		if (selection.selected && !o->by_given)

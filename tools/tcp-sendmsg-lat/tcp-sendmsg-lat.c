@@ -77,15 +77,6 @@ static void parse_list(const char *option, const char *text,
 		plumb_usage_error("--%s: an empty item in '%s'", option, text);
 }
 
-static uint64_t parse_size(const char *option, const char *text)
-{
-	uint64_t size;
-
-	if (plumb_parse_size(text, 0, UINT64_MAX, &size))
-		plumb_usage_error("--%s: bytes, as 512 or 64K: %s", option, text);
-	return size;
-}
-
 static void check(struct plumb_options *o)
 {
 	if (config.min_size > config.max_size)
@@ -99,8 +90,6 @@ static void check(struct plumb_options *o)
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
-	uint64_t value;
-
 	(void)state;
 	switch (key) {
 	case RADDR:
@@ -116,19 +105,16 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		parse_list("lport", text, add_ports, &config.local);
 		return 0;
 	case MIN_SIZE:
-		config.min_size = parse_size("min-size", text);
+		config.min_size = plumb_option_size("--min-size", text);
 		return 0;
 	case MAX_SIZE:
-		config.max_size = parse_size("max-size", text);
+		config.max_size = plumb_option_size("--max-size", text);
 		return 0;
 	case ERRORS_ONLY:
 		config.only_errors = 1;
 		return 0;
 	case MIN_TIME:
-		if (plumb_parse_duration(text, 0, UINT64_MAX, &value))
-			plumb_usage_error("--min: a time with its unit, as 10us or 1.5ms: %s",
-					  text);
-		config.min_ns = value;
+		config.min_ns = plumb_option_duration("--min", text);
 		return 0;
 	case LABELS:
 		if (tcp_labels_read(&tcp_labels, text))
