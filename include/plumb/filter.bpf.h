@@ -32,13 +32,10 @@ static __always_inline bool filter_by_id(void)
 	return plumb_config.npids || plumb_config.ntids;
 }
 
-static __always_inline bool filter_thread(struct task_struct *task)
+static __always_inline bool filter_ids(struct task_struct *task)
 {
 	__u32 i, id;
 
-	/* No list needs to hold the tool. */
-	if (!filter_by_id())
-		return !plumb_config.self || current_pid(task) != plumb_config.self;
 	if (plumb_config.npids) {
 		id = current_pid(task);
 		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
@@ -56,6 +53,14 @@ static __always_inline bool filter_thread(struct task_struct *task)
 			return false;
 	}
 	return true;
+}
+
+/* No list of ids needs to leave the tool out. */
+static __always_inline bool filter_thread(struct task_struct *task)
+{
+	if (unlikely(filter_by_id()))
+		return filter_ids(task);
+	return !plumb_config.self || current_pid(task) != plumb_config.self;
 }
 
 /*
@@ -127,14 +132,14 @@ static __always_inline bool filter_entry(struct task_struct *task)
 {
 	__u32 pid;
 
-	if (plumb_config.descendants) {
+	if (unlikely(plumb_config.descendants)) {
 		pid = current_pid(task);
 		if (!bpf_map_lookup_elem(&plumb_family, &pid))
 			return false;
 	}
-	if (plumb_config.ncomms && !filter_comm())
+	if (unlikely(plumb_config.ncomms) && !filter_comm())
 		return false;
-	if (plumb_config.ncgroups && !filter_cgroup())
+	if (unlikely(plumb_config.ncgroups) && !filter_cgroup())
 		return false;
 	return true;
 }
