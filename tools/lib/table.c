@@ -11,6 +11,7 @@
 
 #define MAX_COLUMNS 48
 #define CELL        256
+#define WIDTH       78
 
 /* A column is a key's field, a percentile, or one of these figures. */
 enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, EXTRA, OWN, FIELD };
@@ -334,17 +335,44 @@ static void print_rows(struct table *t, FILE *out)
 		fputs("(no calls)\n", out);
 }
 
+/* Words, in lines of a terminal's usual width. */
+static void print_wrapped(const char *text, FILE *out)
+{
+	size_t column = 0, length;
+
+	for (; *text; text += length + (text[length] == ' ')) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > WIDTH) {
+			fputs("\n    ", out);
+			column = 4;
+		} else if (column) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", (int)length, text);
+		column += length;
+	}
+	fputc('\n', out);
+}
+
 static void print_mechanism(const struct plumb_session *s, FILE *out)
 {
 	const struct plumb_rung *rung = s->instance.rung;
 	const char(*hooks)[64] = s->instance.bpf.hooks;
+	char text[1024];
+	size_t n;
 
-	fprintf(out, "mechanism: %s on", rung->name);
+	n = snprintf(text, sizeof(text), "mechanism: %s on", rung->name);
 	for (size_t i = 0; *hooks[i]; i++)
-		fprintf(out, "%s %s", i ? "," : "", hooks[i]);
-	fprintf(out, " (%s)\n", rung->stability);
-	for (size_t i = 0; i < s->n_refused; i++)
-		fprintf(out, "  %s refused: %s\n", s->refused[i].name, s->refused[i].why);
+		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
+	snprintf(text + n, sizeof(text) - n, " (%s)", rung->stability);
+	print_wrapped(text, out);
+	for (size_t i = 0; i < s->n_refused; i++) {
+		fputs("  ", out);
+		snprintf(text, sizeof(text), "%s refused: %s", s->refused[i].name,
+			 s->refused[i].why);
+		print_wrapped(text, out);
+	}
 }
 
 static void print_cost(const struct plumb_session *s, FILE *out)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/report.h>
+#include <plumb/session.h>
+#include <stdio.h>
+
+#include "func-count.h"
+#include "survey.h"
+
+size_t survey_target_of(const struct plumb_row *row)
+{
+	return ((const struct func_count_key *)row->key)->target;
+}
+
+static void format_target(const void *key, char *text, size_t size)
+{
+	targets_name(&survey.targets, ((const struct func_count_key *)key)->target, false, text,
+		     size);
+}
+
+static json_t *json_target(const void *key)
+{
+	char text[4096];
+
+	targets_name(&survey.targets, ((const struct func_count_key *)key)->target, true, text,
+		     sizeof(text));
+	return json_string(text);
+}
+
+const struct plumb_field survey_fields[] = {
+	{"func", FUNC_COUNT_BY_FUNC, false, format_target, json_target},
+};
+const size_t survey_n_fields = sizeof(survey_fields) / sizeof(survey_fields[0]);
+
+static double rate_of(const struct plumb_report *r, uint64_t count)
+{
+	return r->elapsed ? count * 1e9 / r->elapsed : 0;
+}
+
+/* Of the whole target: who filters or groups by who pays for all fires of it. */
+static double target_rate(const struct plumb_report *r, const struct plumb_row *row)
+{
+	uint64_t count = 0;
+
+	if (r->session->options.by == FUNC_COUNT_BY_FUNC)
+		return rate_of(r, row->count);
+	for (size_t i = 0; i < r->snap->n; i++)
+		if (r->snap->rows[i].slot &&
+		    survey_target_of(&r->snap->rows[i]) == survey_target_of(row))
+			count += r->snap->rows[i].count;
+	return rate_of(r, count);
+}
+
+/* Columns that are no mechanism's. */
+enum { LEAST = MECHANISMS, MOST, VERDICT };
+
+/* The mechanism that a column is about, for this row; NULL: none. */
+static const struct cost *cost_of(int id, const struct plumb_row *row)
+{
+	enum target_kind kind;
+
+	if (!row->slot || id == VERDICT)
+		return NULL;
+	kind = targets_kind(&survey.targets, survey_target_of(row));
+	if (id >= LEAST)
+		return cost_extreme(kind, id == MOST);
+	return costs[id].kind == kind ? &costs[id] : NULL;
+}
+
+static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	const struct cost *c = cost_of(id, row);
+
+	if (id == VERDICT)
+		return row->slot ? target_rate(r, row) : 0;
+	return c ? cost_percent(c, rate_of(r, row->count)) : 0;
+}
+
+static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
+			  char *text, size_t size)
+{
+	if (id == VERDICT && row->slot)
+		snprintf(text, size, "%s", cost_verdict(column_value(id, r, row)));
+	else if (cost_of(id, row))
+		cost_format(column_value(id, r, row), text, size);
+	else
+		snprintf(text, size, "-");
+}
+
+static json_t *json_cost(const struct cost *c, double rate)
+{
+	return json_pack("{s:f,s:s,s:f}", "ns", c->ns, "how",
+			 c->measured ? "measured" : "published", "cpu_percent",
+			 cost_percent(c, rate));
+}
+
+void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row)
+{
+	double rate = rate_of(r, row->count);
+	json_t *all = json_object();
+
+	json_object_set_new(row_json, "rate", json_real(rate));
+	json_object_set_new(row_json, "verdict",
+			    row->slot ? json_string(cost_verdict(target_rate(r, row)))
+				      : json_null());
+	for (const struct cost *c = costs; row->slot && c < costs + MECHANISMS; c++)
+		if (c->ns > 0 && c->kind == targets_kind(&survey.targets, survey_target_of(row)))
+			json_object_set_new(all, c->name, json_cost(c, rate));
+	json_object_set_new(row_json, "cost", all);
+}
+
+void survey_print_footer(FILE *out)
+{
+	bool there_is[TARGET_KINDS];
+
+	for (int kind = 0; kind < TARGET_KINDS; kind++)
+		there_is[kind] = survey_asks_for(kind);
+	cost_print(there_is, out);
+}
+
+/* Each mechanism's share of a CPU, or where kinds are mixed the least and the most. */
+void survey_lay_out_columns(struct plumb_tool *tool)
+{
+	static struct plumb_column columns[MECHANISMS + 1];
+	int kinds = 0;
+
+	for (int kind = 0; kind < TARGET_KINDS; kind++)
+		kinds += survey_asks_for(kind);
+	tool->columns = columns;
+	tool->n_columns = 0;
+	for (int i = 0; i < MECHANISMS && kinds == 1; i++)
+		if (survey_asks_for(costs[i].kind) && costs[i].heading && costs[i].ns > 0)
+			columns[tool->n_columns++] = (struct plumb_column){
+				costs[i].heading, i, column_value, format_column};
+	if (kinds > 1) {
+		columns[tool->n_columns++] =
+			(struct plumb_column){"%least", LEAST, column_value, format_column};
+		columns[tool->n_columns++] =
+			(struct plumb_column){"%most", MOST, column_value, format_column};
+	}
+	columns[tool->n_columns++] =
+		(struct plumb_column){"verdict", VERDICT, column_value, format_column};
+}
