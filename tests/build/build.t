@@ -38,7 +38,7 @@ is "a touched shared page rebuilds the manual pages only" \
 is "programs for all kernels have no atomic instruction but additions that fetch nothing" "$(
 	for object in build/bpf/*.bpf.o; do
 		[[ $object == *-session-* ]] || llvm-objdump -d --no-show-raw-insn "$object" |
-			grep -E 'lock|atomic|xchg' | grep -v ' += ' | sed "s|^|$object|"
+			grep -E 'lock \*|atomic|xchg' | grep -v ' += ' | sed "s|^|$object|"
 	done)" ""
 
 for tool in build/bin/*; do
