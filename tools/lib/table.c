@@ -397,6 +397,16 @@ static void print_precision(const struct plumb_session *s, FILE *out)
 			100.0 / (1 << s->options.precision));
 }
 
+/* Programs of fentry's kind can be preempted where the kernel can, and are missed meanwhile. */
+static const char *missed_of(const struct plumb_session *s)
+{
+	const struct plumb_aim *aims = s->instance.rung->aims;
+
+	return aims && plumb_hook_is_fentry(aims->hook) && aims->hook != PLUMB_FENTRY
+		       ? "lost: missed executions (--mechanism=kprobe.session may have fewer)"
+		       : "lost: missed executions";
+}
+
 /* What is not zero, but for what every run has. */
 static void print_ledger(const struct plumb_report *r, FILE *out)
 {
@@ -416,7 +426,7 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{"lost: no room for the thread's state", l->no_state},
 		{"lost: inside 16 others of their thread", l->too_deep},
 		{"lost: a descendant too many", l->untracked},
-		{"lost: missed executions", r->total->missed},
+		{missed_of(r->session), r->total->missed},
 	};
 
 	fprintf(out, "ledger: %llu recorded, %llu lost", (unsigned long long)v.recorded,
