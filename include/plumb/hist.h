@@ -43,45 +43,20 @@ static inline __attribute__((always_inline)) __u32 plumb_hist_buckets(__u32 prec
 }
 
 /* floor(log2(i)) of a byte, 0 for 0. */
+/* clang-format off */
 #define PLUMB_LOG2_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
 static const __u8 plumb_log2_of_byte[256] = {
-	0,
-	0,
-	1,
-	1,
-	2,
-	2,
-	2,
-	2,
-	3,
-	3,
-	3,
-	3,
-	3,
-	3,
-	3,
-	3,
-	PLUMB_LOG2_16(4),
-	PLUMB_LOG2_16(5),
-	PLUMB_LOG2_16(5),
-	PLUMB_LOG2_16(6),
-	PLUMB_LOG2_16(6),
-	PLUMB_LOG2_16(6),
-	PLUMB_LOG2_16(6),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
-	PLUMB_LOG2_16(7),
+	0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
+	PLUMB_LOG2_16(4), PLUMB_LOG2_16(5), PLUMB_LOG2_16(5),
+	PLUMB_LOG2_16(6), PLUMB_LOG2_16(6), PLUMB_LOG2_16(6), PLUMB_LOG2_16(6),
+	PLUMB_LOG2_16(7), PLUMB_LOG2_16(7), PLUMB_LOG2_16(7), PLUMB_LOG2_16(7),
+	PLUMB_LOG2_16(7), PLUMB_LOG2_16(7), PLUMB_LOG2_16(7), PLUMB_LOG2_16(7),
 };
+/* clang-format on */
 
 /*
  * floor(log2(v)), 0 for 0.  By a table, because clang 14 cannot compile
- * __builtin_clzll for BPF, and with few branches: what each costs is said in
- * README, under "What a probe costs".
+ * __builtin_clzll for BPF, and with one branch only: clang would make two of each.
  */
 static inline __attribute__((always_inline)) __u32 plumb_log2(__u64 v)
 {
