@@ -46,8 +46,6 @@ struct plumb_aim {
 	enum plumb_hook hook;
 };
 
-#define PLUMB_MAX_AIMS 2
-
 /* Up to so many probes are rather cheap when they fire than quickly attached. */
 #define PLUMB_FEW 4
 

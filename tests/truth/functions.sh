@@ -64,6 +64,7 @@ run() {
 	quick=
 	traced command "$max" -- calls 1009 priority priority:4
 	traced missing no_such_function -- calls 23 getppid
+	traced notrace ktime_get_mono_fast_ns -- calls 23 getppid
 }
 
 # Each row of the tool beside the workload's one of the same calls: the system call is in the name.
@@ -186,6 +187,9 @@ check() {
 	evidence missing.err
 	is "a function that does not exist is no report" "$(cat missing.status)" 1
 	like "... and is named" "$(cat missing.err)" 'no_such_function'
+	evidence notrace.err
+	is "a function that is marked notrace cannot be traced" "$(cat notrace.status)" 77
+	like "... and that is why" "$(cat notrace.err)" 'fentry refused: ktime_get_mono_fast_ns: [A-Z]+, it is marked notrace'
 	check_options
 	check_silent
 	evidence long.json long.err known.truth

@@ -156,6 +156,7 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		.filtered = -1,
 		.how = "the kernel's run-time statistics",
 	};
+	size_t looked_at = 0;
 	double ns;
 
 	if (s->statistics < 0)
@@ -170,9 +171,12 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 			bpf_object__find_program_by_name(in->bpf.object, in->rung->programs[i]));
 		sum.known = ns >= 0;
 		sum.traced += ns;
+		looked_at++;
 	}
-	if (sum.known)
+	/* Programs that are aimed at functions are not listed: calibration has said why it failed.
+	 */
+	if (sum.known && looked_at)
 		s->overhead = sum;
-	else
+	else if (looked_at)
 		s->overhead.how = "nothing to provoke, and no call came in the first 0.1 s";
 }

@@ -312,9 +312,21 @@ close:
 	return err;
 }
 
+/* What is known to stand in the way of the function of that name. */
+static const char *obstacle_of(const struct plumb_functions *f, const char *name)
+{
+	char text[128];
+
+	for (size_t i = 0; f && i < f->n; i++)
+		if (!strcmp(plumb_probe_name(f, i, text, sizeof(text)), name))
+			return plumb_function_obstacle(&f->all[i]);
+	return NULL;
+}
+
 static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 {
 	char what[128] = "";
+	const char *obstacle;
 	int err = 0;
 
 	if (in->rung->aims)
@@ -326,7 +338,11 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
 	if (err) {
-		explain(err, what, why, size);
+		obstacle = obstacle_of(in->functions, what);
+		if (obstacle)
+			snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
+		else
+			explain(err, what, why, size);
 		plumb_instance_detach(in);
 		plumb_probe_close(&in->probes);
 	}
