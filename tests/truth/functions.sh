@@ -188,8 +188,11 @@ check() {
 	is "a function that does not exist is no report" "$(cat missing.status)" 1
 	like "... and is named" "$(cat missing.err)" 'no_such_function'
 	evidence notrace.err
-	is "a function that is marked notrace cannot be traced" "$(cat notrace.status)" 77
-	like "... and that is why" "$(cat notrace.err)" 'fentry refused: ktime_get_mono_fast_ns: [A-Z]+, it is marked notrace'
+	if [[ $(cat kernel) != 5.10.* ]]; then # there fentry holds on it all the same
+		is "a function that is marked notrace cannot be traced" "$(cat notrace.status)" 77
+		like "... and that is why" "$(cat notrace.err)" \
+			'fentry refused: ktime_get_mono_fast_ns: [A-Z]+, it is marked notrace'
+	fi
 	check_options
 	check_silent
 	evidence long.json long.err known.truth
