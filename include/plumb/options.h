@@ -49,10 +49,6 @@ struct plumb_options {
 	uint64_t strict_percent; /* as percentile.h's p */
 };
 
-/* What an option has as its value; what is none is wrong usage: status 2. */
-uint64_t plumb_option_duration(const char *option, const char *text); /* "1.5ms", in ns */
-uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", in bytes */
-
 /*
  * Parses the command line of TOOL.  Wrong usage ends the process with status 2,
  * --help, --version, --about and -h with 0.

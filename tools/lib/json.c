@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report as JSON: one object a report, times in ns, integers exact (schema "plumb/1"). */
 #include <errno.h>
-#include <jansson.h>
-#include <plumb/hist.h>
-#include <plumb/report.h>
-#include <stdio.h>
-#include <string.h>
+#include <plumb/json.h>
 #include <sys/utsname.h>
-#include <time.h>
 
-static void set(json_t *object, const char *name, json_t *value)
-{
-	json_object_set_new(object, name, value);
-}
-
-static void set_u64(json_t *object, const char *name, uint64_t value)
-{
-	set(object, name, json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
-}
-
-/* Text of the system's: bytes that are not UTF-8 become '?'. */
-static json_t *text(const char *bytes)
+json_t *plumb_json_text(const char *bytes)
 {
 	json_t *s = json_string(bytes);
 	char copy[4096];
@@ -34,7 +17,12 @@ static json_t *text(const char *bytes)
 	return json_string(copy);
 }
 
-static json_t *time_of(const struct timespec *t)
+json_t *plumb_json_u64(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+json_t *plumb_json_time(const struct timespec *t)
 {
 	char day[32], all[64];
 	struct tm tm;
@@ -45,181 +33,27 @@ static json_t *time_of(const struct timespec *t)
 	return json_string(all);
 }
 
-static json_t *mechanism(const struct plumb_session *s)
+json_t *plumb_json_new(const char *tool)
 {
-	const struct plumb_rung *rung = s->instance.rung;
-	json_t *m = json_object(), *hooks = json_array(), *refused = json_array(), *one;
-
-	set(m, "name", json_string(rung->name));
-	for (size_t i = 0; *s->instance.bpf.hooks[i]; i++)
-		json_array_append_new(hooks, json_string(s->instance.bpf.hooks[i]));
-	set(m, "hooks", hooks);
-	set(m, "stability", json_string(rung->stability));
-	for (size_t i = 0; i < s->n_refused; i++) {
-		one = json_object();
-		set(one, "name", json_string(s->refused[i].name));
-		set(one, "why", text(s->refused[i].why));
-		json_array_append_new(refused, one);
-	}
-	set(m, "refused", refused);
-	return m;
-}
-
-static json_t *ns_or_null(bool known, double ns)
-{
-	return known ? json_integer((json_int_t)(ns + 0.5)) : json_null();
-}
-
-static json_t *overhead(const struct plumb_overhead *o)
-{
-	json_t *j = json_object();
-
-	set(j, "traced", ns_or_null(o->known, o->traced));
-	set(j, "filtered", ns_or_null(o->known && o->filtered >= 0, o->filtered));
-	set(j, "how", json_string(o->how));
-	return j;
-}
-
-static json_t *key_of(const struct plumb_session *s, const struct plumb_row *row)
-{
-	const struct plumb_field *f;
-	json_t *key = json_object();
-	char buf[4096];
-
-	if (!row->slot)
-		return json_pack("{s:b}", "other", 1);
-	for (size_t i = 0; (f = plumb_field_at(s->tool, i)); i++) {
-		if (!(s->options.by & f->bit))
-			continue;
-		if (f->json) {
-			set(key, f->name, f->json(row->key));
-		} else {
-			f->format(row->key, buf, sizeof(buf));
-			set(key, f->name, text(buf));
-		}
-	}
-	return key;
-}
-
-static json_t *hist(const struct plumb_dist *d)
-{
-	json_t *all = json_array(), *b;
-	uint64_t highest;
-
-	for (size_t i = 0; i < d->n; i++) {
-		highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
-		b = json_array();
-		json_array_append_new(
-			b, json_integer(plumb_bucket_lowest(d->buckets[i].index, d->precision)));
-		/* The saturated bucket is as wide as its longest call. */
-		json_array_append_new(b, json_integer(highest == UINT64_MAX ? d->max : highest));
-		json_array_append_new(b, json_integer(d->buckets[i].count));
-		json_array_append_new(all, b);
-	}
-	return all;
-}
-
-static void add_measure(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
-			json_t *j)
-{
-	json_t *percentiles = json_object(), *low = json_array();
-	uint64_t count = plumb_dist_count(d);
-
-	set_u64(j, "sum", sum);
-	set_u64(j, "min", d->min);
-	set_u64(j, "max", d->max);
-	for (size_t i = 0; i < o->n_percentiles; i++) {
-		set_u64(percentiles, o->percentiles[i].name,
-			plumb_percentile(d, o->percentiles[i].p));
-		if (plumb_percentile_is_weak(count, o->percentiles[i].p))
-			json_array_append_new(low, json_string(o->percentiles[i].name));
-	}
-	set(j, "percentiles", percentiles);
-	set(j, "low_samples", low);
-	set(j, "hist", hist(d));
-}
-
-static void add_second(const struct plumb_session *s, const struct plumb_row *row, json_t *j)
-{
-	json_t *second = json_object();
-
-	add_measure(&s->options, &row->second, row->second_sum, second);
-	set(j, s->tool->second, second);
-}
-
-static json_t *rows(const struct plumb_report *r)
-{
-	const struct plumb_session *s = r->session;
-	json_t *all = json_array(), *j;
-
-	for (size_t i = 0; i < r->snap->n; i++) {
-		const struct plumb_row *row = &r->snap->rows[i];
-
-		j = json_object();
-		set(j, "key", key_of(s, row));
-		set_u64(j, "count", row->count);
-		set_u64(j, "errors", row->errors);
-		for (size_t e = 0; e < 2 && s->tool->extra[e]; e++)
-			set_u64(j, s->tool->extra[e], row->extra[e]);
-		if (!s->tool->counts_only)
-			add_measure(&s->options, &row->dist, row->sum, j);
-		if (s->tool->second)
-			add_second(s, row, j);
-		if (s->tool->row_json)
-			s->tool->row_json(j, r, row);
-		json_array_append_new(all, j);
-	}
-	return all;
-}
-
-static json_t *ledger(const struct plumb_report *r)
-{
-	const struct plumb_ledger *l = &r->total->ledger;
-	struct plumb_verdict v = plumb_ledger_judge(r->total);
-	json_t *j = json_object();
-
-	set_u64(j, "recorded", v.recorded);
-	set_u64(j, "left_out", l->left_out);
-	set_u64(j, "unmatched", l->unmatched);
-	set_u64(j, "in_flight", v.in_flight);
-	set_u64(j, "abandoned", l->abandoned);
-	set_u64(j, "overwritten", l->overwritten + l->overtaken);
-	set_u64(j, "no_state", l->no_state);
-	set_u64(j, "too_deep", l->too_deep);
-	set_u64(j, "untracked", l->untracked);
-	set_u64(j, "dropped", 0);
-	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
-	set_u64(j, "pooled", v.pooled);
-	set_u64(j, "saturated", v.saturated);
-	return j;
-}
-
-int plumb_report_json(const struct plumb_report *r, FILE *out)
-{
-	const struct plumb_session *s = r->session;
 	json_t *j = json_object();
 	struct utsname uts;
-	int err;
 
 	uname(&uts);
-	set(j, "schema", json_string("plumb/1"));
-	set(j, "tool", json_string(s->tool->name));
-	set(j, "version", json_string(PLUMB_VERSION));
-	set(j, "host", text(uts.nodename));
-	set(j, "kernel", text(uts.release));
-	set(j, "arch", json_string(uts.machine));
-	set(j, "start", time_of(&r->start));
-	set(j, "end", time_of(&r->snap->taken));
-	set_u64(j, "seq", r->seq);
-	set(j, "final", json_boolean(r->final));
-	set(j, "mechanism", mechanism(s));
-	set_u64(j, "precision_bits", s->options.precision);
-	set(j, "overhead_ns", overhead(&s->overhead));
-	set(j, "rows", rows(r));
-	set(j, "ledger", ledger(r));
-	err = json_dumpf(j, out, JSON_COMPACT) ? -(errno ?: EIO) : 0;
+	json_object_set_new(j, "schema", json_string("plumb/1"));
+	json_object_set_new(j, "tool", json_string(tool));
+	json_object_set_new(j, "version", json_string(PLUMB_VERSION));
+	json_object_set_new(j, "host", plumb_json_text(uts.nodename));
+	json_object_set_new(j, "kernel", plumb_json_text(uts.release));
+	json_object_set_new(j, "arch", json_string(uts.machine));
+	return j;
+}
+
+int plumb_json_print(json_t *object, FILE *out)
+{
+	int err = json_dumpf(object, out, JSON_COMPACT) ? -(errno ?: EIO) : 0;
+
 	if (!err)
 		fputc('\n', out);
-	json_decref(j);
+	json_decref(object);
 	return err;
 }

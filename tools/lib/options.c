@@ -2,6 +2,7 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <plumb/cli.h>
 #include <plumb/hist.h>
 #include <plumb/log.h>
 #include <plumb/options.h>
@@ -13,10 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEC_NS  1000000000ULL
-#define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
-
-enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, ABOUT, SORT, BTF };
+enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF };
 
 /* clang-format off */
 static const struct argp_option common[] = {
@@ -43,11 +41,6 @@ static const struct argp_option common[] = {
 	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},
 	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
 	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
-	{NULL, 0, NULL, 0, "About:", -1},
-	{"about", ABOUT, NULL, 0, "what this tool asks, of which hooks, at what cost", -1},
-	{"verbose", 'v', NULL, 0, "say what is decided and why; twice: libbpf's messages too", -1},
-	{"version", 'V', NULL, 0, "print the version", -1},
-	{"help", 'h', NULL, 0, "print this", -1},
 	{0},
 };
 /* clang-format on */
@@ -162,38 +155,6 @@ static void parse_list(struct parsing *p, const char *what, const char *text,
 		plumb_usage_error("%s: an empty item in '%s'", what, text);
 }
 
-static void parse_number(const char *what, const char *text, uint64_t min, uint64_t max,
-			 uint64_t *value)
-{
-	if (plumb_parse_u64(text, min, max, value))
-		plumb_usage_error("%s: a number from %llu to %llu: %s", what,
-				  (unsigned long long)min, (unsigned long long)max, text);
-}
-
-static void parse_seconds(const char *what, const char *text, uint64_t *ns)
-{
-	if (plumb_parse_seconds(text, 1, YEAR_NS, ns))
-		plumb_usage_error("%s: seconds, above 0, at most a year: %s", what, text);
-}
-
-uint64_t plumb_option_duration(const char *option, const char *text)
-{
-	uint64_t ns;
-
-	if (plumb_parse_duration(text, 0, UINT64_MAX, &ns))
-		plumb_usage_error("%s: a time with its unit, as 10us or 1.5ms: %s", option, text);
-	return ns;
-}
-
-uint64_t plumb_option_size(const char *option, const char *text)
-{
-	uint64_t bytes;
-
-	if (plumb_parse_size(text, 0, UINT64_MAX, &bytes))
-		plumb_usage_error("%s: bytes, as 512 or 64K: %s", option, text);
-	return bytes;
-}
-
 static void parse_unit(struct parsing *p, const char *text)
 {
 	static const char *const names[] = {"auto", "ns", "us", "ms", "s"};
@@ -229,12 +190,6 @@ static void parse_mechanism(struct parsing *p, const char *text)
 	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", text, known);
 }
 
-static void show_about(const struct plumb_tool *tool)
-{
-	printf("%s %s\n%s\n\n%s", tool->name, PLUMB_VERSION, tool->question, tool->about);
-	exit(plumb_close_stdout(0));
-}
-
 /* Meant as one, that is; "8021q:vlan_*" is functions of a module. */
 static bool is_number(const char *text)
 {
@@ -244,9 +199,9 @@ static bool is_number(const char *text)
 static void parse_argument(struct plumb_options *o, const char *text)
 {
 	if (!o->interval)
-		parse_seconds("INTERVAL", text, &o->interval);
+		o->interval = plumb_option_seconds("INTERVAL", text);
 	else if (!o->count)
-		parse_number("COUNT", text, 1, UINT32_MAX, &o->count);
+		o->count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
 	else
 		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
 }
@@ -281,14 +236,14 @@ static void finish(struct parsing *p)
 		plumb_usage_error("--sort: no such column: %s; there is:%s", o->sort, known);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static int parse(int key, char *text, struct argp_state *state, void *context)
 {
-	struct parsing *p = state->input;
+	struct parsing *p = context;
 	struct plumb_options *o = p->options;
 
 	switch (key) {
 	case 'd':
-		parse_seconds("--duration", text, &o->duration);
+		o->duration = plumb_option_seconds("--duration", text);
 		return 0;
 	case 'p':
 		parse_list(p, "--pid", text, add_pid);
@@ -306,7 +261,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		parse_list(p, "--by", text, add_key);
 		return 0;
 	case 'm':
-		parse_number("--min-count", text, 0, UINT64_MAX, &o->min_count);
+		o->min_count = plumb_option_number("--min-count", text, 0, UINT64_MAX);
 		return 0;
 	case 'q':
 		parse_list(p, "--percentiles", text, add_percentile);
@@ -321,18 +276,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		o->json = true;
 		return 0;
 	case 'n':
-		parse_number("--top", text, 1, UINT32_MAX, &o->top);
+		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
 		return 0;
 	case SORT:
 		o->sort = text;
 		return 0;
 	case MAX_KEYS:
-		parse_number("--max-keys", text, 1, 1 << 20, &o->max_keys);
+		o->max_keys = plumb_option_number("--max-keys", text, 1, 1 << 20);
 		o->max_keys_given = true;
 		return 0;
 	case PRECISION:
-		parse_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
-			     PLUMB_HIST_MAX_PRECISION, &o->precision);
+		o->precision = plumb_option_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
+						   PLUMB_HIST_MAX_PRECISION);
 		return 0;
 	case MECHANISM:
 		parse_mechanism(p, text);
@@ -346,28 +301,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case STRICT:
 		parse_strict(p, text);
 		return 0;
-	case ABOUT:
-		show_about(p->tool);
-		return 0;
-	case 'v':
-		plumb_verbosity++;
-		return 0;
-	case 'V':
-		printf("%s (plumb) %s\n", p->tool->name, PLUMB_VERSION);
-		exit(plumb_close_stdout(0));
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
-		exit(plumb_close_stdout(0));
 	case ARGP_KEY_ARG:
 		if (p->tool->argument && !is_number(text))
 			p->tool->argument(text);
 		else
 			parse_argument(o, text);
-		return 0;
-	case ARGP_KEY_INIT:
-		/* getopt says what is wrong; argp would add two lines and an option that is not
-		 * ours. */
-		state->err_stream = NULL;
 		return 0;
 	case ARGP_KEY_END:
 		finish(p);
@@ -377,62 +315,29 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-/*
- * Cuts the command off the arguments, before argp, which sorts them, can mix
- * its words with ours.  Returns what is left of argc.
- */
-static int split_command(struct plumb_options *o, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--"))
-			continue;
-		if (i + 1 == argc)
-			plumb_usage_error("no command after --");
-		o->command = argv + i + 1;
-		argv[i] = NULL;
-		return i;
-	}
-	return argc;
-}
-
-/* The tool's own options and the common ones, in one table for argp. */
-static struct argp_option *all_options(const struct plumb_tool *tool)
-{
-	size_t own = 0;
-	struct argp_option *all;
-
-	while (tool->options[own].name || tool->options[own].doc)
-		own++;
-	all = calloc(own + sizeof(common) / sizeof(common[0]), sizeof(*all));
-	if (!all)
-		exit(1);
-	memcpy(all, tool->options, own * sizeof(*all));
-	memcpy(all + own, common, sizeof(common));
-	return all;
-}
-
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 			 struct plumb_tool *tool)
 {
 	struct parsing p = {.options = options, .tool = tool};
-	struct argp argp = {.parser = parse};
+	struct plumb_cli cli = {
+		.name = tool->name,
+		.question = tool->question,
+		.about = tool->about,
+		.options = tool->options,
+		.more = common,
+		.parse = parse,
+		.command = &options->command,
+	};
 	char usage[128];
-	struct argp_option *table = all_options(tool);
 
 	*options = (struct plumb_options){
 		.calibrate = true,
 		.max_keys = 256,
 		.precision = PLUMB_HIST_PRECISION,
 	};
-	argc = split_command(options, argc, argv);
 	snprintf(usage, sizeof(usage), "%s[INTERVAL [COUNT]]\n%s[-- COMMAND [ARG...]]",
 		 tool->arguments ?: "", tool->arguments ?: "");
-	argp.args_doc = usage;
-	argp.options = table;
-	argp.doc = tool->question;
-	argp_err_exit_status = 2;
-	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
-		exit(2);
+	cli.usage = usage;
+	plumb_cli_parse(&cli, argc, argv, &p);
 	check_mechanism(options, tool);
-	free(table);
 }

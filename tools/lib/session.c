@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <plumb/cli.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
@@ -17,8 +18,6 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-
-enum { EXIT_CANNOT_RUN = 1, EXIT_STRICT = 3, EXIT_UNSUPPORTED = 77 };
 
 /* The loop's own state. */
 struct run {
@@ -63,7 +62,7 @@ static int check_types(const char *file)
 	if (!btf) {
 		libbpf_strerror(-errno, why, sizeof(why));
 		plumb_warn("--btf: no types in %s: %s", file, why);
-		return EXIT_CANNOT_RUN;
+		return PLUMB_EXIT_FAILED;
 	}
 	btf__free(btf);
 	return 0;
@@ -73,7 +72,7 @@ static int check_system(const struct plumb_options *o)
 {
 	if (!may_trace()) {
 		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON");
-		return EXIT_CANNOT_RUN;
+		return PLUMB_EXIT_FAILED;
 	}
 	if (o->btf)
 		return check_types(o->btf);
@@ -81,7 +80,7 @@ static int check_system(const struct plumb_options *o)
 		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes "
 			   "CONFIG_DEBUG_INFO_BTF, or --btf FILE",
 			   strerror(errno));
-		return EXIT_UNSUPPORTED;
+		return PLUMB_EXIT_UNSUPPORTED;
 	}
 	return 0;
 }
@@ -92,7 +91,7 @@ static int ladder_failed(const struct plumb_session *s)
 		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
 	if (!s->n_refused)
 		plumb_warn("--mechanism=%s: not for what is asked", s->options.mechanism);
-	return EXIT_UNSUPPORTED;
+	return PLUMB_EXIT_UNSUPPORTED;
 }
 
 static int open_signals(void)
@@ -234,7 +233,7 @@ static int judge(const struct run *run)
 
 	if (s->options.strict && plumb_ledger_is_broken(&v, s->options.strict_percent)) {
 		plumb_warn("--strict: %llu calls were lost", (unsigned long long)v.lost);
-		return EXIT_STRICT;
+		return PLUMB_EXIT_JUDGED;
 	}
 	if (!s->child || run->child_status < 0)
 		return 0;
@@ -262,7 +261,7 @@ static int finish(struct run *run, int err)
 	if (s->child && run->child_status < 0)
 		kill(s->child, SIGTERM);
 	if (err)
-		return err == -EPIPE ? 0 : EXIT_CANNOT_RUN;
+		return err == -EPIPE ? 0 : PLUMB_EXIT_FAILED;
 	return judge(run);
 }
 
@@ -301,8 +300,6 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	 * heap that stays.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	plumb_log_init();
-	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
 	plumb_options_parse(&s.options, argc, argv, tool);
 	open_opts.btf_custom_path = s.options.btf;
 	status = check_system(&s.options);
@@ -310,15 +307,15 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		return status;
 	status = tool->prepare ? tool->prepare(&s.options) : 0;
 	if (status)
-		return status == -EOPNOTSUPP ? EXIT_UNSUPPORTED : EXIT_CANNOT_RUN;
+		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
 	if (plumb_instance_check_memory(&s) || plumb_filter_resolve(&s))
-		return EXIT_CANNOT_RUN;
+		return PLUMB_EXIT_FAILED;
 	if (s.options.command && plumb_command_start(&s))
-		return EXIT_CANNOT_RUN;
+		return PLUMB_EXIT_FAILED;
 	signals = open_signals();
 	status = plumb_ladder_climb(&s) ? ladder_failed(&s) : trace(&s, signals);
 	plumb_instance_close(&s.instance);
-	if (status == EXIT_UNSUPPORTED && s.child)
+	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
 		kill(s.child, SIGKILL);
 	return plumb_close_stdout(status);
 }

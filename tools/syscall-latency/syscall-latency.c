@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/cli.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
