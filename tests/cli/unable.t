@@ -48,6 +48,7 @@ for tool in "${tools[@]}"; do
 		done
 	fi
 
+	has "$tool" --mechanism || continue
 	# Where nobody can reach it.
 	install -m 755 "$bin/$tool" "$work/bin/$tool"
 	as_nobody "$tool" -d 0.1 -p "$idle"
