@@ -3,10 +3,12 @@
 # make            the tools, static and stripped, in build/bin
 # make DYNAMIC=1  the same, linked to shared libraries, in build/bin
 # make check      all tests; what they need is installed by scripts/check.sh
-# make bench      what tracing costs, beside its peers (bench-syscalls, then bench-functions)
+# make bench      what tracing costs, beside its peers (bench-syscalls, then bench-functions);
+#                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 # make install    DESTDIR= prefix= sbindir= mandir=
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c and NAME.rst: no line here.
+# NAME.targets, if there is one, is what it hooks, for probe-check --tool.
 # Other .c files in it are linked too; tests/unit/NAME.c is their unit test.
 
 CC       ?= gcc
@@ -28,12 +30,12 @@ MULTIARCH := $(TARGET)
 ARCH     := $(if $(filter aarch64%,$(TARGET)),arm64,$(if $(filter x86_64%,$(TARGET)),x86,\
 	$(error no support for $(TARGET): x86_64 and aarch64 only)))
 
+comma := ,
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s%s\n' $(1) $(2))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.SECONDARY:
 
 include libbpf/libbpf.mk
 include vmlinux/vmlinux.mk
@@ -43,6 +45,7 @@ BINARIES := $(TOOLS:%=$(B)/bin/%)
 PAGES    := $(TOOLS:%=$(B)/man/%.8)
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
+SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 
 # The project's own flags; CFLAGS and LDFLAGS are the builder's.
@@ -52,12 +55,12 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I
 # The kernel's own types use Microsoft's unnamed members from 6.19 on.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
-LINK     := -Wl,--gc-sections $(if $(DYNAMIC),,-static)
-LIBS     := $(LIBBPF_LIBS) -lelf -lz -ljansson
+LINK     := -Wl,--gc-sections $(if $(DYNAMIC),-Wl$(comma)--as-needed,-static)
+LIBS     := $(LIBBPF_LIBS) -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty
 
 all: $(BINARIES) $(PAGES)
 
-$(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench:
+$(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
 
 # A change of these flags is a change of everything.
@@ -75,6 +78,9 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf $(LIBBPF_A)
 	$(Q)$(OBJCOPY) --dump-section .BTF.ext=$@.tmp $@.lines && scripts/lib/strip-lines.py $@.tmp
 	$(Q)$(OBJCOPY) -w --strip-symbol='LBB*' --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
 
+# They are kept.  (An empty list would mean all that is made, of which make then does not miss what is gone.)
+.SECONDARY: $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(notdir $(wildcard tools/*/*.bpf.c tests/*/*.bpf.c)))
+
 $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
@@ -91,6 +97,13 @@ $(B)/gen/syscalls-compat.inc: $(B)/flags | $(B)/gen
 	$(Q)echo '#include <asm/unistd_32.h>' | $(CC) -E -dM - 2>/dev/null | \
 		sed -nE 's/^#define __NR_([a-z0-9_]+) ([0-9]+)$$/[\2] = "\1",/p' | sort > $@ || true
 
+# --- what our tools hook, for probe-check --tool ---
+$(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
+	$(call say,GEN,$@)
+	$(Q)awk -F ': ' '!/^#/ && NF > 1 { \
+		tool = FILENAME; sub(".*/", "", tool); sub("[.]targets$$", "", tool); \
+		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
+
 # --- loader side ---
 $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(LIBBPF_A)
 	$(call say,CC,$@)
@@ -104,7 +117,7 @@ define tool_rules
 OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
 $(B)/bin/$(1): $$(OBJECTS_$(1))
 $(B)/unit/$(1): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
-$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(LIBBPF_A)
+$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(LIBBPF_A)
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
 endef
@@ -132,10 +145,35 @@ $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$* -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 
-workloads: $(WORKLOADS)
+# Programs that show what the library finds, for tests in emulated machines.
+$(B)/trust/%: tests/trust/%.c $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/trust
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@
+
+workloads: $(WORKLOADS) $(SHOWING)
 units: $(UNITS)
 check:
 	scripts/check.sh --no-install
+
+# --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
+# An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
+$(B)/fuzz/lib.%.o: tools/lib/%.c $(B)/flags | $(B)/fuzz $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(LIBBPF_A)
+	$(call say,CC,$@)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
+
+$(B)/fuzz/lib.a: $(LIB:$(B)/lib/%=$(B)/fuzz/lib.%)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
+	$(call say,CC,$@)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
+
+# make fuzz FUZZ_SECONDS=86400
+FUZZ_SECONDS ?= 3600
+fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms
+	tests/trust/fuzz.t $(FUZZ_SECONDS)
 
 # --- the benchmark: its floor, its load, its peers ---
 $(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/flags | $(B)/bench
@@ -158,6 +196,8 @@ bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
 	tests/bench/functions --build=$(B) $(BENCH)
+bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
+	tests/bench/probes --build=$(B) $(BENCH)
 
 
 install: all
@@ -170,6 +210,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check bench bench-syscalls bench-functions install clean workloads units FORCE
+.PHONY: all check fuzz bench bench-syscalls bench-functions bench-probes install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d)

@@ -10,8 +10,8 @@ usage() {
 	cat <<-END
 	Usage: ${0##*/} NAME
 
-	Make tools/NAME with NAME.c, NAME.bpf.c and NAME.rst: a tool that counts context
-	switches by thread name. No other file has to be touched: make builds it.
+	Make tools/NAME with NAME.c, NAME.bpf.c, NAME.rst and NAME.targets: a tool that counts
+	context switches by thread name. No other file has to be touched: make builds it.
 	END
 }
 
@@ -148,5 +148,11 @@ OPTIONS
 .. include:: ../lib/options.rst
 
 .. include:: ../lib/footer.rst
+END
+cat >"$room/$name.targets" <<END
+# $spdx
+# What it hooks, by rung: for probe-check --tool. "all": whatever the rung is.
+all: t:sched:sched_process_exit t:sched:sched_process_fork
+raw_tracepoint: t:sched:sched_switch
 END
 echo "$room is made; next: make build/bin/$name"

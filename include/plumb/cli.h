@@ -38,6 +38,9 @@ struct plumb_cli {
 /* Parses the command line, which argp may sort: first the options, then the arguments. */
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context);
 
+/* May this process trace?  If not, it is said. */
+bool plumb_may_trace(void);
+
 /*
  * Readers of an option's value, which say what is wrong with it; OPTION is its name for
  * the message.

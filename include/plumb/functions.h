@@ -41,7 +41,7 @@ struct plumb_function {
 	 * Its prototype: type btf_id, a BTF_KIND_FUNC, of BTF.  NULL and 0 where
 	 * there is none or it cannot be trusted: changed, cold or ambiguous.  The
 	 * kernel takes btf_id, with btf_fd, for fentry only where the BTF is its
-	 * own and not from a file.
+	 * own and not from a file.  As a declaration in C: declare.h.
 	 */
 	const struct btf *btf;
 	uint32_t btf_id;

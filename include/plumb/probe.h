@@ -31,6 +31,7 @@ enum plumb_hook {
 	PLUMB_RAW_TRACEPOINT,
 	PLUMB_TRACEPOINT,
 	PLUMB_UPROBE,
+	PLUMB_URETPROBE,
 	/* many functions at once */
 	PLUMB_FENTRY_MULTI,   /* 7.2 */
 	PLUMB_FSESSION_MULTI, /* 7.2 */

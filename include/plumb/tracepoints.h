@@ -29,8 +29,12 @@ struct plumb_tracepoints {
 	size_t n;
 };
 
-/* A descriptor of tracefs' root for openat(), the caller's, or -errno after saying why not. */
+/*
+ * A descriptor of tracefs' root for openat(), the caller's, or -errno after saying why not;
+ * the second without saying it.
+ */
 int plumb_tracefs_open(void);
+int plumb_tracefs_try(void);
 
 /*
  * The tracepoints that PATTERN, "CATEGORY:NAME" with globs in either, stands

@@ -4,12 +4,14 @@
 # Which Debian packages are needed for what, and how they are installed. Sourced.
 
 # A C compiler; clang for BPF; libbpf (LGPL-2.1 or BSD-2), libelf (LGPL-3 or
-# GPL-2) and zlib, which libbpf needs; jansson (MIT) for JSON; docutils for
-# manual pages.
+# GPL-2) and zlib, which libbpf needs; jansson (MIT) for JSON; libdw (as libelf), which
+# needs bzip2 (BSD-like) and liblzma (public domain), for debugging information; zstd (BSD
+# or GPL-2), lz4 (BSD-2) and liblzma for kernels' files; libiberty (LGPL-2.1 or later) for
+# names of C++ and Rust; docutils for manual pages.
 packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
-	libjansson-dev python3-docutils linux-libc-dev)
-# cmocka (Apache-2) for unit tests; the emulator and its guest.
-packages_test=(perl jq libcmocka-dev shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file)
+	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev python3-docutils linux-libc-dev)
+# cmocka (Apache-2) for unit tests; clang's fuzzer and sanitizers; the emulator and its guest.
+packages_test=(perl jq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils)
 
 # packages_install NAME...: those that are missing, with apt.
 packages_install() {

@@ -2,15 +2,18 @@
 /*
  * spin: the load that the benchmark measures.
  *
- * spin [NR BATCH] prints `ready PID`, then for each line `THREADS MILLISECONDS` on
- * stdin it makes system call NR (getppid unless told) in THREADS threads, each on
- * a CPU of its own, and answers
+ * spin [WHAT BATCH] prints `ready PID`, then for each line `THREADS MILLISECONDS` on
+ * stdin it does WHAT (system call getppid unless told) in THREADS threads, each on a
+ * CPU of its own, and answers
  *
  *	MEDIAN MINIMUM CALLS
  *
  * ns per call over the batches of all threads, and how many calls they made, so
  * that a tracer's count can be held against it.  One process serves a whole
  * benchmark: a tracer can be told its pid before the load begins.
+ *
+ * WHAT is the number of a system call; `rename`, a thread gives itself the name that
+ * it has; or `call`, it calls the function spin_call.
  *
  * Time is the thread's CPU time: what others do on the machine counts only as
  * far as it slows the processor itself.
@@ -21,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +43,23 @@ struct spinner {
 
 static pthread_barrier_t together;
 static long nr = SYS_getppid;
+
+static void make_call(void)
+{
+	syscall(nr, 0);
+}
+
+static void rename_thread(void)
+{
+	prctl(PR_SET_NAME, "spin");
+}
+
+__attribute__((noinline)) void spin_call(void)
+{
+	asm volatile("" : : : "memory");
+}
+
+static void (*what)(void) = make_call;
 /* About a millisecond without a tracer, so that two reads of the clock weigh nothing. */
 static int batch = 10000;
 
@@ -71,7 +92,7 @@ static void *spin(void *arg)
 	while (!s->batches || (s->batches < MAX_BATCHES && now(CLOCK_MONOTONIC) < s->deadline)) {
 		began = now(CLOCK_THREAD_CPUTIME_ID);
 		for (i = 0; i < batch; i++)
-			syscall(nr, 0);
+			what();
 		s->ns[s->batches] = (now(CLOCK_THREAD_CPUTIME_ID) - began) / batch;
 		s->calls += batch;
 		/* The first batch warms the caches and makes the tracer's state. */
@@ -102,6 +123,19 @@ static int choose_cpus(int *cpus)
 		if (CPU_ISSET(cpu, &allowed))
 			cpus[n++] = cpu;
 	return n;
+}
+
+static int choose(const char *word)
+{
+	char rest;
+
+	if (!strcmp(word, "rename"))
+		what = rename_thread;
+	else if (!strcmp(word, "call"))
+		what = spin_call;
+	else
+		return sscanf(word, "%ld%c", &nr, &rest) == 1;
+	return 1;
 }
 
 static void run(int threads, double ms, const int *cpus)
@@ -140,9 +174,9 @@ int main(int argc, char **argv)
 	char line[64], rest;
 	double ms;
 
-	if (argc != 1 && (argc != 3 || sscanf(argv[1], "%ld%c", &nr, &rest) != 1 ||
+	if (argc != 1 && (argc != 3 || !choose(argv[1]) ||
 			  sscanf(argv[2], "%d%c", &batch, &rest) != 1 || batch < 1)) {
-		fprintf(stderr, "usage: spin [NR BATCH]\n");
+		fprintf(stderr, "usage: spin [NR|rename|call BATCH]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -26,7 +26,7 @@ for tool in "${tools[@]}"; do
 	answers --about
 	like "$tool --about begins with the tool" "$(head -n 1 "$out")" "^$tool "
 	claim "$tool --about tells more than the question" test "$(grep -c . "$out")" -ge 4
-	answers -p 1 --help
+	! has "$tool" --pid || answers -p 1 --help
 	# By whatever path it is called, it has one name.
 	ln -s "$bin/$tool" "$work/$tool"
 	"$work/$tool" --help >"$out" 2>"$err"

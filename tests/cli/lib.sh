@@ -18,6 +18,7 @@ cli_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$cli_top/tests/lib.sh"
 
 bin=${PLUMB_BIN:-$cli_top/build/bin}
+export PLUMB_CACHE= # the host's figures are not for tests
 work=$(mktemp -d)
 out=$work/out err=$work/err status=
 # For tools that see nothing but this.

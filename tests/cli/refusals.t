@@ -92,7 +92,7 @@ other_namespace() {
 
 # Whose types these are said to be.
 wrong_types() {
-	has "$tool" --btf || return
+	has "$tool" --btf && has "$tool" --pid || return
 	wrong --btf "$work/missing" : -d 0.1 -p "$idle" --btf "$work/missing"
 	wrong --btf "$work/file" : -d 0.1 -p "$idle" --btf "$work/file"
 	wrong --btf "$work/directory" : -d 0.1 -p "$idle" --btf "$work/directory"

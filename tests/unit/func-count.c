@@ -144,39 +144,55 @@ static void verdicts_have_their_bounds(void **state)
 	assert_string_equal(cost_verdict(100000.1), "filter");
 }
 
-static void percents_are_of_one_cpu(void **state)
-{
-	const struct cost c = {.ns = 100};
-	char text[32];
-
-	(void)state;
-	assert_true(cost_percent(&c, 1e7) == 100);
-	assert_true(cost_percent(&c, 1e5) == 1);
-	assert_string_equal(cost_format(0, text, sizeof(text)), "0.00");
-	assert_string_equal(cost_format(0.0049, text, sizeof(text)), "<0.01");
-	assert_string_equal(cost_format(0.0051, text, sizeof(text)), "0.01");
-	assert_string_equal(cost_format(9.994, text, sizeof(text)), "9.99");
-	assert_string_equal(cost_format(9.996, text, sizeof(text)), "10.0");
-	assert_string_equal(cost_format(99.96, text, sizeof(text)), "100");
-	assert_string_equal(cost_format(395.4, text, sizeof(text)), "395");
-}
-
+/* In this order: each finds what the one before has left. */
 static void what_is_measured_replaces_what_is_published(void **state)
 {
 	double ns[MECHANISMS] = {[FENTRY] = 50, [KPROBE_MULTI] = -1, [KPROBE] = 120};
 
 	(void)state;
-	assert_true(costs[FENTRY].ns == 5.9 && !costs[FENTRY].measured);
+	assert_true(costs[FENTRY].ns == 5.9 && costs[FENTRY].source == PUBLISHED);
 	assert_ptr_equal(cost_extreme(TARGET_FUNCTION, false), &costs[FENTRY]);
 	assert_ptr_equal(cost_extreme(TARGET_FUNCTION, true), &costs[KPROBE]);
 	cost_measured(ns);
-	assert_true(costs[FENTRY].ns == 50 && costs[FENTRY].measured);
-	assert_true(costs[KPROBE].ns == 120 && costs[KPROBE].measured);
+	assert_true(costs[FENTRY].ns == 50 && costs[FENTRY].source == MEASURED);
+	assert_true(costs[KPROBE].ns == 120 && costs[KPROBE].source == MEASURED);
 	/* Not here, while others of its kind are. */
 	assert_true(costs[KPROBE_MULTI].ns == 0);
 	/* Of another kind nothing was measured. */
-	assert_true(costs[TRACEPOINT].ns == 11.8 && !costs[TRACEPOINT].measured);
+	assert_true(costs[TRACEPOINT].ns == 11.8 && costs[TRACEPOINT].source == PUBLISHED);
 	assert_ptr_equal(cost_extreme(TARGET_FUNCTION, true), &costs[KPROBE]);
+}
+
+static void what_was_kept_stays(void **state)
+{
+	static const bool there_is[TARGET_KINDS] = {[TARGET_TRACEPOINT] = true};
+	double ns[MECHANISMS] = {[RAW_TRACEPOINT] = 60, [TRACEPOINT] = 90};
+	json_t *kept = json_pack("{s:s,s:[{s:s,s:s,s:f},{s:s,s:s,s:f},{s:s,s:s}]}", "end",
+				 "2026-11-20T11:58:55Z", "rows", "mechanism", "raw_tp", "body",
+				 "empty", "ns", 3.0, "mechanism", "raw_tp", "body", "counter", "ns",
+				 4.5, "mechanism", "tracepoint", "refused", "EPERM");
+	char *text;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(kept);
+	cost_take_kept(kept);
+	json_decref(kept);
+	assert_true(costs[RAW_TRACEPOINT].ns == 4.5 && costs[RAW_TRACEPOINT].source == KEPT);
+	assert_true(costs[TRACEPOINT].ns == 0);
+	cost_measured(ns);
+	assert_true(costs[RAW_TRACEPOINT].ns == 4.5 && costs[RAW_TRACEPOINT].source == KEPT);
+	assert_true(costs[TRACEPOINT].ns == 90 && costs[TRACEPOINT].source == MEASURED);
+	assert_string_equal(cost_how(&costs[RAW_TRACEPOINT]), "probe-cost");
+	f = open_memstream(&text, &size);
+	cost_print(there_is, f);
+	fclose(f);
+	check(strstr(text, "measured by probe-cost on 2026-11-20:\n  raw_tracepoint 5ns\n"), "%s",
+	      text);
+	check(strstr(text, "measured here:\n  tracepoint 90ns\n"), "%s", text);
+	check(!strstr(text, "published"), "%s", text);
+	free(text);
 }
 
 int main(void)
@@ -189,8 +205,8 @@ int main(void)
 		cmocka_unit_test(a_function_is_a_target_once),
 		cmocka_unit_test(what_is_missing_is_told),
 		cmocka_unit_test(verdicts_have_their_bounds),
-		cmocka_unit_test(percents_are_of_one_cpu),
 		cmocka_unit_test(what_is_measured_replaces_what_is_published),
+		cmocka_unit_test(what_was_kept_stays),
 	};
 
 	return run_all(tests);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/costs.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ static double column_value(int id, const struct plumb_report *r, const struct pl
 
 	if (id == VERDICT)
 		return row->slot ? target_rate(r, row) : 0;
-	return c ? cost_percent(c, rate_of(r, row->count)) : 0;
+	return c ? plumb_cost_percent(c->ns, rate_of(r, row->count)) : 0;
 }
 
 static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
@@ -81,16 +82,15 @@ static void format_column(int id, const struct plumb_report *r, const struct plu
 	if (id == VERDICT && row->slot)
 		snprintf(text, size, "%s", cost_verdict(column_value(id, r, row)));
 	else if (cost_of(id, row))
-		cost_format(column_value(id, r, row), text, size);
+		plumb_format_percent(column_value(id, r, row), text, size);
 	else
 		snprintf(text, size, "-");
 }
 
 static json_t *json_cost(const struct cost *c, double rate)
 {
-	return json_pack("{s:f,s:s,s:f}", "ns", c->ns, "how",
-			 c->measured ? "measured" : "published", "cpu_percent",
-			 cost_percent(c, rate));
+	return json_pack("{s:f,s:s,s:f}", "ns", c->ns, "how", cost_how(c), "cpu_percent",
+			 plumb_cost_percent(c->ns, rate));
 }
 
 void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row)

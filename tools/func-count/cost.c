@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cost.h"
 
+#include <plumb/costs.h>
 #include <plumb/text.h>
 
 struct cost costs[MECHANISMS] = {
-	[FENTRY_MULTI] = {"fentry.multi", NULL, TARGET_FUNCTION, 0, false},
-	[FENTRY] = {"fentry", "%fentry", TARGET_FUNCTION, 5.9, false},
-	[KPROBE_MULTI] = {"kprobe.multi", "%kmulti", TARGET_FUNCTION, 15.8, false},
-	[KPROBE] = {"kprobe", "%kprobe", TARGET_FUNCTION, 16.7, false},
-	[RAW_TRACEPOINT] = {"raw_tracepoint", "%rawtp", TARGET_TRACEPOINT, 5.1, false},
-	[TRACEPOINT] = {"tracepoint", "%tp", TARGET_TRACEPOINT, 11.8, false},
-	[UPROBE_MULTI] = {"uprobe.multi", NULL, TARGET_USER, 0, false},
-	[UPROBE] = {"uprobe", "%uprobe", TARGET_USER, 318, false},
+	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, TARGET_FUNCTION, 0, PUBLISHED},
+	[FENTRY] = {"fentry", "%fentry", "fentry", TARGET_FUNCTION, 5.9, PUBLISHED},
+	[KPROBE_MULTI] = {"kprobe.multi", "%kmulti", "kprobe.multi", TARGET_FUNCTION, 15.8,
+			  PUBLISHED},
+	[KPROBE] = {"kprobe", "%kprobe", "kprobe", TARGET_FUNCTION, 16.7, PUBLISHED},
+	[RAW_TRACEPOINT] = {"raw_tracepoint", "%rawtp", "raw_tp", TARGET_TRACEPOINT, 5.1,
+			    PUBLISHED},
+	[TRACEPOINT] = {"tracepoint", "%tp", "tracepoint", TARGET_TRACEPOINT, 11.8, PUBLISHED},
+	[UPROBE_MULTI] = {"uprobe.multi", NULL, "uprobe.multi", TARGET_USER, 0, PUBLISHED},
+	[UPROBE] = {"uprobe", "%uprobe", "uprobe", TARGET_USER, 318, PUBLISHED},
 };
+
+static char kept_on[16]; /* the date */
 
 const struct cost *cost_extreme(enum target_kind kind, bool dearest)
 {
@@ -25,50 +30,70 @@ const struct cost *cost_extreme(enum target_kind kind, bool dearest)
 	return found;
 }
 
-double cost_percent(const struct cost *cost, double rate)
-{
-	return rate * cost->ns / 1e9 * 100;
-}
-
-const char *cost_format(double percent, char *text, size_t size)
-{
-	if (percent > 0 && percent < 0.005)
-		snprintf(text, size, "<0.01");
-	else
-		snprintf(text, size, "%.*f",
-			 percent < 9.995   ? 2
-			 : percent < 99.95 ? 1
-					   : 0,
-			 percent);
-	return text;
-}
-
 const char *cost_verdict(double rate)
 {
 	return rate < 10000 ? "go" : rate <= 100000 ? "mind" : "filter";
 }
 
-void cost_measured(const double ns[MECHANISMS])
+/* NS are SOURCE's: whoever is not among them, while one of its kind is, is not here. */
+static void take(const double ns[MECHANISMS], enum cost_source source)
 {
 	bool any[TARGET_KINDS] = {};
 
 	for (int m = 0; m < MECHANISMS; m++)
 		any[costs[m].kind] |= ns[m] > 0;
 	for (int m = 0; m < MECHANISMS; m++) {
-		if (!any[costs[m].kind])
+		if (!any[costs[m].kind] || costs[m].source == KEPT)
 			continue;
 		costs[m].ns = ns[m] > 0 ? ns[m] : 0;
-		costs[m].measured = ns[m] > 0;
+		if (ns[m] > 0)
+			costs[m].source = source;
 	}
 }
 
-static void print_kind(enum target_kind kind, FILE *out)
+void cost_take_kept(const json_t *kept)
+{
+	double ns[MECHANISMS] = {};
+
+	for (int m = 0; m < MECHANISMS; m++)
+		if (costs[m].kept_as)
+			ns[m] = plumb_costs_of(kept, costs[m].kept_as, "counter");
+	take(ns, KEPT);
+	plumb_costs_date(kept, kept_on, sizeof(kept_on));
+}
+
+void cost_measured(const double ns[MECHANISMS])
+{
+	take(ns, MEASURED);
+}
+
+const char *cost_how(const struct cost *cost)
+{
+	static const char *const names[] = {"published", "measured", "probe-cost"};
+
+	return names[cost->source];
+}
+
+static bool is_of(const struct cost *c, enum target_kind kind, enum cost_source source)
+{
+	return c->kind == kind && c->ns > 0 && c->source == source;
+}
+
+static bool has(enum target_kind kind, enum cost_source source)
+{
+	for (const struct cost *c = costs; c < costs + MECHANISMS; c++)
+		if (is_of(c, kind, source))
+			return true;
+	return false;
+}
+
+static void print_kind(enum target_kind kind, enum cost_source source, FILE *out)
 {
 	const char *before = "  ";
 	char text[32];
 
 	for (const struct cost *c = costs; c < costs + MECHANISMS; c++) {
-		if (c->kind != kind || c->ns <= 0)
+		if (!is_of(c, kind, source))
 			continue;
 		fprintf(out, "%s%s %s", before, c->name,
 			plumb_format_time(c->ns + 0.5, PLUMB_AUTO, text, sizeof(text)));
@@ -77,25 +102,39 @@ static void print_kind(enum target_kind kind, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_all(const bool there_is[TARGET_KINDS], bool measured, FILE *out)
+static void print_source(enum cost_source source, FILE *out)
+{
+	switch (source) {
+	case KEPT:
+		fprintf(out, "cost of a fire, measured by probe-cost on %s:\n", kept_on);
+		break;
+	case MEASURED:
+		fputs("cost of a fire, measured here:\n", out);
+		break;
+	default:
+		fputs("cost of a fire, published (" COST_PUBLISHED "):\n", out);
+	}
+}
+
+static void print_all(const bool there_is[TARGET_KINDS], enum cost_source source, FILE *out)
 {
 	bool any = false;
 
 	for (int kind = 0; kind < TARGET_KINDS; kind++) {
-		if (!there_is[kind] || cost_extreme(kind, false)->measured != measured)
+		if (!there_is[kind] || !has(kind, source))
 			continue;
 		if (!any)
-			fprintf(out, "cost of a fire, %s:\n",
-				measured ? "measured here" : "published (" COST_PUBLISHED ")");
+			print_source(source, out);
 		any = true;
-		print_kind(kind, out);
+		print_kind(kind, source, out);
 	}
 }
 
 void cost_print(const bool there_is[TARGET_KINDS], FILE *out)
 {
-	print_all(there_is, true, out);
-	print_all(there_is, false, out);
+	print_all(there_is, KEPT, out);
+	print_all(there_is, MEASURED, out);
+	print_all(there_is, PUBLISHED, out);
 	fputs("verdict: go: below 10,000/s; mind: mind the cost; filter: above 100,000/s,\n"
 	      "  choose a cheaper hook or filter first\n",
 	      out);

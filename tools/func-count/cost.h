@@ -5,6 +5,7 @@
 
 #include "targets.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,32 +22,42 @@ enum mechanism {
 	MECHANISMS
 };
 
+/* Where a figure is from. */
+enum cost_source { PUBLISHED, MEASURED, KEPT, COST_SOURCES };
+
 struct cost {
 	const char *name;    /* the rung's */
 	const char *heading; /* of its column; NULL: it has none */
+	const char *kept_as; /* probe-cost's name of it; NULL: it knows of none */
 	enum target_kind kind;
 	double ns; /* of one fire, 0: not known */
-	bool measured;
+	enum cost_source source;
 };
 
-/* As they are published; calibration puts its own in place. */
+/* As they are published; what was measured is put in place. */
 extern struct cost costs[MECHANISMS];
 
 /* Where from. */
 #define COST_PUBLISHED "BPF selftests' trigger benchmark, x86, Nov 2025"
 
 /*
- * NS of each as measured here, not above 0 where that cannot be.  Of a kind of
- * which one is measured the others are not here; else what is published stays.
+ * What probe-cost has measured on this host, of a program with one counter.  Of a
+ * kind of which it measured one the others are not here.
+ */
+void cost_take_kept(const json_t *kept);
+
+/*
+ * NS of each as measured now, not above 0 where that cannot be; those that were kept
+ * stay.  Of a kind of which one is measured the others are not here; else what is
+ * published stays.
  */
 void cost_measured(const double ns[MECHANISMS]);
 
+/* "measured", "probe-cost", "published" */
+const char *cost_how(const struct cost *cost);
+
 /* The cheapest, or the dearest, of what is known for a kind of target. */
 const struct cost *cost_extreme(enum target_kind kind, bool dearest);
-
-/* How much of one CPU, in percent, RATE fires a second take. */
-double cost_percent(const struct cost *cost, double rate);
-const char *cost_format(double percent, char *text, size_t size);
 
 /* "go", "mind", "filter", in a word what RATE fires a second mean. */
 const char *cost_verdict(double rate);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/costs.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
+#include <plumb/trial.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,6 @@
 
 #include "func-count.h"
 #include "survey.h"
-#include "trial.h"
 
 #define SURVEY_NS 5000000000ULL
 
@@ -44,11 +45,11 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 }
 
 static void (*const provoke[TARGET_KINDS])(void) = {
-	[TARGET_TRACEPOINT] = trial_rename,
-	[TARGET_USER] = trial_call,
+	[TARGET_TRACEPOINT] = plumb_trial_rename,
+	[TARGET_USER] = plumb_trial_call,
 };
 
-/* Each mechanism that holds here, on something that the tool can provoke. */
+/* Each mechanism that holds here and is not known, on something that the tool can provoke. */
 static void measure_all(struct plumb_session *s)
 {
 	double ns[MECHANISMS] = {};
@@ -56,7 +57,7 @@ static void measure_all(struct plumb_session *s)
 	for (int m = 0; m < MECHANISMS; m++) {
 		const struct cost *c = &costs[m];
 
-		if (!survey_asks_for(c->kind))
+		if (!survey_asks_for(c->kind) || c->source == KEPT)
 			continue;
 		if (s->overhead.known && !strcmp(s->instance.rung->name, c->name))
 			ns[m] = s->overhead.traced;
@@ -73,15 +74,25 @@ static void note_overhead(struct plumb_session *s)
 {
 	const struct plumb_rung *rung = s->instance.rung;
 
-	for (const struct cost *c = costs; c < costs + MECHANISMS && !s->overhead.known; c++)
-		if (c->measured && !strcmp(rung->name, c->name))
-			s->overhead = (struct plumb_overhead){
-				.known = true,
-				.traced = c->ns,
-				.filtered = plumb_calibrate_rung(s, rung, PLUMB_TWIN_REJECTS,
-								 provoke[c->kind]),
-				.how = "calibrated",
-			};
+	double traced;
+
+	for (const struct cost *c = costs; c < costs + MECHANISMS && !s->overhead.known; c++) {
+		if (strcmp(rung->name, c->name))
+			continue;
+		/* What was kept is of a program that does less. */
+		traced = c->source == MEASURED ? c->ns
+					       : plumb_calibrate_rung(s, rung, PLUMB_TWIN_TAKES,
+								      provoke[c->kind]);
+		if (traced <= 0)
+			continue;
+		s->overhead = (struct plumb_overhead){
+			.known = true,
+			.traced = traced,
+			.filtered =
+				plumb_calibrate_rung(s, rung, PLUMB_TWIN_REJECTS, provoke[c->kind]),
+			.how = "calibrated",
+		};
+	}
 }
 
 static void calibrate(struct plumb_session *s)
@@ -92,6 +103,17 @@ static void calibrate(struct plumb_session *s)
 		measure_all(s);
 	done = true;
 	note_overhead(s);
+}
+
+static void take_kept(void)
+{
+	json_t *kept = plumb_costs_load();
+
+	if (!kept)
+		return;
+	cost_take_kept(kept);
+	json_decref(kept);
+	survey_lay_out_columns(&tool);
 }
 
 static int prepare(struct plumb_options *o)
@@ -111,6 +133,7 @@ static int prepare(struct plumb_options *o)
 		tool.n_rungs = survey_n_few;
 	}
 	survey.options = o;
+	take_kept();
 	plumb_info("%zu targets", survey.targets.n);
 	return 0;
 }
@@ -181,13 +204,14 @@ static struct plumb_tool tool = {
 	.name = "func-count",
 	.question = "What does the kernel do most often: the fire rate of functions, tracepoints "
 		    "and user functions, and what probing them would cost.",
-	.about = "hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
-		 "           (unstable: another kernel may have them inlined, renamed or gone),\n"
-		 "           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
-		 "           functions); x86_64\n"
-		 "fire rate: what it finds out: a survey, by default of 5 seconds\n"
-		 "cost:      measured at each start for each mechanism, see the footer\n",
+	.about =
+		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
+		"           (unstable: another kernel may have them inlined, renamed or gone),\n"
+		"           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
+		"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
+		"           functions); x86_64\n"
+		"fire rate: what it finds out: a survey, by default of 5 seconds\n"
+		"cost:      by mechanism, of probe-cost or measured at the start, see the footer\n",
 	.options = options,
 	.parse = parse,
 	.arguments = "TARGET... ",

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/kernel.h>
 #include <plumb/probe.h>
+#include <plumb/trial.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,6 @@
 
 #include "func-count.h"
 #include "survey.h"
-#include "trial.h"
 
 #include "func-count.skel.h"
 
@@ -69,14 +69,14 @@ static int attach_trial(const struct plumb_bpf *bpf, struct plumb_probes *probes
 	int err;
 
 	if (!(bpf->way & (MULTI | SINGLE))) {
-		err = trial_find_tracepoint(&t);
+		err = plumb_trial_find_tracepoint(&t);
 		if (err)
 			return err;
 		err = attach_tracepoints(bpf, probes, &t, 0, what, size);
 		plumb_tracepoints_free(&t);
 		return err;
 	}
-	err = trial_find_userfunc(&u);
+	err = plumb_trial_find_userfunc(&u);
 	if (err)
 		return err;
 	err = attach_file(bpf, probes, &u, 0, what, size);

@@ -9,54 +9,14 @@
  * functions have their twin on the function of that call, and another that rejects.
  */
 #include <plumb/session.h>
-#include <plumb/syscalls.h>
+#include <plumb/trial.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/*
- * Many short loops, of which the fastest counts, because all others were
- * disturbed.  10,000 calls, 3 times, at about 0.3 us: 9 ms in all.
- */
-#define LOOPS      50
-#define LOOP_CALLS 200
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-static void make_call(void)
-{
-	syscall(PLUMB_CALIBRATION_NR, 0);
-}
-
-/* ns of one call, as it is right now. */
-static double cost_of(void (*provoke)(void))
-{
-	uint64_t best = UINT64_MAX, start, took;
-
-	for (int i = 0; i < LOOPS; i++) {
-		start = now();
-		for (int j = 0; j < LOOP_CALLS; j++)
-			provoke();
-		took = now() - start;
-		if (took < best)
-			best = took;
-	}
-	return (double)best / LOOP_CALLS;
-}
-
-static double cost_of_call(void)
-{
-	return cost_of(make_call);
-}
+#define BUDGET_NS 3000000 /* three times */
 
 static double bare;
 
@@ -71,7 +31,7 @@ static double cost_under_twin(const struct plumb_session *s, enum plumb_twin kin
 	if (plumb_instance_load_twin(s, &twin, kind))
 		return -1;
 	if (!plumb_instance_attach(&twin, why, sizeof(why)))
-		added = cost_of(provoke) - bare;
+		added = plumb_trial_ns(provoke, BUDGET_NS) - bare;
 	plumb_instance_close(&twin);
 	return added;
 }
@@ -79,13 +39,8 @@ static double cost_under_twin(const struct plumb_session *s, enum plumb_twin kin
 /* Tools of kernel functions are measured on that of the calibration's call. */
 static bool find_function(struct plumb_session *s)
 {
-	char name[64];
-	const char *const pattern = name;
-
-	if (!s->calibration.n) {
-		plumb_syscall_function(PLUMB_CALIBRATION_NR, name, sizeof(name));
-		plumb_functions_find(&pattern, 1, s->options.btf, &s->calibration);
-	}
+	if (!s->calibration.n)
+		plumb_trial_find_function(s->options.btf, &s->calibration);
 	return s->calibration.n == 1;
 }
 
@@ -98,10 +53,10 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	};
 	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->sees_syscalls))
 		return;
-	bare = cost_of_call();
-	s->overhead.traced = cost_under_twin(s, PLUMB_TWIN_TAKES, make_call);
+	bare = plumb_trial_ns(plumb_trial_syscall, BUDGET_NS);
+	s->overhead.traced = cost_under_twin(s, PLUMB_TWIN_TAKES, plumb_trial_syscall);
 	if (function)
-		s->overhead.filtered = cost_under_twin(s, PLUMB_TWIN_REJECTS, make_call);
+		s->overhead.filtered = cost_under_twin(s, PLUMB_TWIN_REJECTS, plumb_trial_syscall);
 	/* Not so where another tracer left meanwhile, or the CPU changed its speed. */
 	s->overhead.known = s->overhead.traced > 0;
 	s->overhead.how = s->overhead.known ? "calibrated" : "disturbed";
@@ -117,15 +72,15 @@ double plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *ru
 	with.calibration = s->calibration;
 	with.instance.rung = rung;
 	if (!provoke)
-		provoke = make_call;
-	bare = cost_of(provoke);
+		provoke = plumb_trial_syscall;
+	bare = plumb_trial_ns(provoke, BUDGET_NS);
 	return cost_under_twin(&with, kind, provoke);
 }
 
 void plumb_calibrate_filtered(struct plumb_session *s)
 {
 	if (s->overhead.known && s->tool->sees_syscalls && !s->instance.rung->aims)
-		s->overhead.filtered = cost_of_call() - bare;
+		s->overhead.filtered = plumb_trial_ns(plumb_trial_syscall, BUDGET_NS) - bare;
 	if (s->overhead.filtered < 0)
 		s->overhead.filtered = 0;
 }

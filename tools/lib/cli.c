@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <linux/capability.h>
 #include <plumb/cli.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define SEC_NS  1000000000ULL
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
@@ -120,6 +123,29 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
 		exit(PLUMB_EXIT_USAGE);
 	free(table);
+}
+
+/* CAP_BPF and CAP_PERFMON came with 5.8; CAP_SYS_ADMIN holds both. */
+static bool holds_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return true;
+	if (data[0].effective & 1U << CAP_SYS_ADMIN)
+		return true;
+	return data[1].effective & 1U << (CAP_BPF - 32) &&
+	       data[1].effective & 1U << (CAP_PERFMON - 32);
+}
+
+bool plumb_may_trace(void)
+{
+	bool may = holds_capabilities();
+
+	if (!may)
+		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON");
+	return may;
 }
 
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max)

@@ -2,16 +2,13 @@
 #include "functions.h"
 #include <errno.h>
 #include <plumb/log.h>
-#include <plumb/near.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct search {
 	struct plumb_functions *found;
 	size_t room;
-	struct plumb_symbols symbols;
-	struct plumb_names traceable;
-	struct plumb_blacklist blacklist;
+	struct plumb_lists lists;
 	struct plumb_symbol **matches; /* of one pattern */
 	size_t n_matches;
 };
@@ -26,10 +23,10 @@ struct outcome {
 /* Sets the matches; their array is big enough for all symbols. */
 static void match(struct search *q, const struct plumb_pattern *p, plumb_matcher *matches)
 {
-	struct plumb_symbol *s = q->symbols.all;
+	struct plumb_symbol *s = q->lists.symbols.all;
 
 	q->n_matches = 0;
-	for (size_t i = 0; i < q->symbols.n; i++, s++)
+	for (size_t i = 0; i < q->lists.symbols.n; i++, s++)
 		if (plumb_pattern_is_about(p, s) && matches(p, s))
 			q->matches[q->n_matches++] = s;
 }
@@ -45,41 +42,10 @@ static int compare(const void *a, const void *b)
 	return order ?: (s->address > t->address) - (s->address < t->address);
 }
 
-/*
- * Symbols of one address are neighbours; one without has no aliases.  Sets the
- * first, returns how many they are.
- */
-static size_t find_aliases(const struct plumb_symbols *symbols, struct plumb_symbol *s,
-			   struct plumb_symbol **first)
-{
-	struct plumb_symbol *end = s + 1;
-
-	*first = s;
-	if (!s->address)
-		return 1;
-	while (*first > symbols->all && (*first)[-1].address == s->address)
-		--*first;
-	while (end < symbols->all + symbols->n && end->address == s->address)
-		end++;
-	return end - *first;
-}
-
-/* ftrace and others know a function by one of its names. */
-static bool is_traceable(struct search *q, struct plumb_symbol *s)
-{
-	struct plumb_symbol *alias;
-	size_t n = find_aliases(&q->symbols, s, &alias);
-
-	for (; n; n--, alias++)
-		if (plumb_names_have(&q->traceable, alias->name))
-			return true;
-	return false;
-}
-
 static bool is_taken(struct search *q, struct plumb_symbol *s)
 {
 	struct plumb_symbol *alias;
-	size_t n = find_aliases(&q->symbols, s, &alias);
+	size_t n = plumb_symbol_aliases(&q->lists.symbols, s, &alias);
 
 	for (; n; n--, alias++)
 		if (alias->taken)
@@ -112,20 +78,25 @@ static int take(struct search *q, struct plumb_symbol *s, const struct plumb_fun
 static int consider(struct search *q, const struct plumb_pattern *p, struct plumb_symbol *s,
 		    bool ambiguous, struct outcome *o)
 {
-	struct plumb_function f = {.ambiguous = ambiguous, .cold = plumb_name_is_cold(s->name)};
+	bool is_listed = q->lists.traceable.slots;
+	struct plumb_standing is = plumb_lists_judge(&q->lists, s);
+	struct plumb_function f = {
+		.ambiguous = ambiguous,
+		.cold = is.cold,
+		.changed = is.changed,
+		.untraced = is.untraced,
+		.blacklisted = is.blacklisted,
+	};
 
 	if (is_taken(q, s)) {
 		o->taken++;
 		return 0;
 	}
-	if (!plumb_symbol_exists(&q->symbols, s)) {
+	if (is.boot_only) {
 		o->gone++;
 		return 0;
 	}
-	f.changed = !plumb_suffix_is_harmless(s->name);
-	f.untraced = q->traceable.slots && !is_traceable(q, s);
-	f.blacklisted = plumb_blacklist_has(&q->blacklist, s);
-	if (f.blacklisted && (f.untraced || (p->is_glob && !q->traceable.slots))) {
+	if (f.blacklisted && (f.untraced || (p->is_glob && !is_listed))) {
 		o->barred++;
 		return 0;
 	}
@@ -220,36 +191,16 @@ static int consider_all(struct search *q, const struct plumb_pattern *p, struct 
 
 static int say_missing(struct search *q, const struct plumb_pattern *p)
 {
-	const char **names = calloc(q->symbols.n + 1, sizeof(*names));
-	struct plumb_symbol *s = q->symbols.all;
-	bool any = !p->module || !strcmp(p->module, "vmlinux");
 	char near[1024] = "";
-	int err;
 
-	for (size_t i = 0; names && i < q->symbols.n; i++, s++) {
-		if (!plumb_pattern_is_about(p, s))
-			continue;
-		any = true;
-		if (plumb_symbol_is_internal(s) || !plumb_symbol_exists(&q->symbols, s))
-			continue;
-		/* As it would be typed; this search is over. */
-		s->name[strcspn(s->name, ".")] = 0;
-		names[i] = s->name;
-	}
-	if (!any)
-		err = plumb_error(ENOENT,
-				  "%s: module %s is not loaded (what is built in: vmlinux:%s)",
-				  p->text, p->module, p->name);
-	else if (p->is_glob)
-		err = plumb_error(ENOENT, "no function's name matches %s", p->text);
-	else {
-		if (names)
-			plumb_near(p->name, names, q->symbols.n, near, sizeof(near));
-		err = plumb_error(ENOENT, "no such function: %s%s%s", p->text, near,
-				  *near ? "?" : "");
-	}
-	free(names);
-	return err;
+	if (!plumb_lists_have_module(&q->lists, p))
+		return plumb_error(ENOENT,
+				   "%s: module %s is not loaded (what is built in: vmlinux:%s)",
+				   p->text, p->module, p->name);
+	if (p->is_glob)
+		return plumb_error(ENOENT, "no function's name matches %s", p->text);
+	plumb_lists_near_pattern(&q->lists, p, near, sizeof(near));
+	return plumb_error(ENOENT, "no such function: %s%s%s", p->text, near, *near ? "?" : "");
 }
 
 /* It has matches, but none of them could be taken. */
@@ -298,22 +249,59 @@ int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_
 	int err;
 
 	*found = (struct plumb_functions){};
-	err = plumb_symbols_read(&q.symbols);
+	err = plumb_lists_fill(&q.lists);
 	if (err)
 		return err;
-	plumb_traceable_read(&q.traceable);
-	plumb_blacklist_read(&q.blacklist);
-	q.matches = calloc(q.symbols.n + 1, sizeof(*q.matches));
+	q.matches = calloc(q.lists.symbols.n + 1, sizeof(*q.matches));
 	if (!q.matches)
 		err = plumb_error(ENOMEM, "no memory for the kernel's symbols");
 	for (size_t i = 0; !err && i < n; i++)
 		err = find(&q, patterns[i]);
 	free(q.matches);
-	plumb_blacklist_free(&q.blacklist);
-	plumb_names_free(&q.traceable);
-	plumb_symbols_free(&q.symbols); /* before BTF, which is as large */
+	plumb_lists_empty(&q.lists); /* before BTF, which is as large */
 	if (!err)
 		err = plumb_prototypes_read(found, btf_file);
+	if (err)
+		plumb_functions_free(found);
+	return err;
+}
+
+static bool is_ambiguous(const struct plumb_standing *all, size_t n,
+			 const struct plumb_standing *one)
+{
+	size_t namesakes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		namesakes += !strcmp(all[i].name, one->name) &&
+			     !strcmp(all[i].module ?: "", one->module ?: "");
+	return namesakes > 1;
+}
+
+int plumb_functions_of(const struct plumb_standing *all, size_t n, const struct btf *btf,
+		       struct plumb_functions *found)
+{
+	int err = 0;
+
+	*found = (struct plumb_functions){.all = calloc(n + 1, sizeof(*found->all))};
+	for (size_t i = 0; found->all && !err && i < n; i++) {
+		struct plumb_function *f = &found->all[found->n++];
+
+		*f = (struct plumb_function){
+			.name = strdup(all[i].name),
+			.module = all[i].module ? strdup(all[i].module) : NULL,
+			.address = all[i].address,
+			.changed = all[i].changed,
+			.cold = all[i].cold,
+			.ambiguous = is_ambiguous(all, n, &all[i]),
+			.untraced = all[i].untraced,
+			.blacklisted = all[i].blacklisted,
+		};
+		err = f->name && (f->module || !all[i].module) ? 0 : -ENOMEM;
+	}
+	if (err || !found->all)
+		err = plumb_error(ENOMEM, "no memory for functions");
+	else
+		err = btf ? plumb_prototypes_from(found, btf) : plumb_prototypes_read(found, NULL);
 	if (err)
 		plumb_functions_free(found);
 	return err;

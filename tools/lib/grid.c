@@ -75,7 +75,9 @@ static void print_wrapped(const char *text, int indent, FILE *out)
 
 		while (cut && text[cut] != ' ')
 			cut--;
-		if (!cut)
+		if (!cut) /* one word is wider than that */
+			cut = strcspn(text, " ");
+		if (!text[cut])
 			break;
 		fprintf(out, "%.*s\n%*s", cut, text, indent, "");
 		text += cut + 1;

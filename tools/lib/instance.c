@@ -236,24 +236,9 @@ static int fill_slots(const struct plumb_session *s, const struct plumb_bpf *bpf
 /* Why the kernel may have said so, in words. */
 static void explain(int err, const char *what, char *why, size_t size)
 {
-	const char *hint = "";
+	const char *hint = err == -ENOMEM ? ", no memory: lower --max-keys or --precision"
+					  : plumb_errno_hint(err);
 
-	if (err == -EPERM)
-		hint = ", not permitted (kernel lockdown?)";
-	else if (err == -EACCES)
-		hint = ", its verifier says no (-vv shows why)";
-	else if (err == -ENODATA)
-		hint = ", BTF does not know it";
-	else if (err == -EDEADLK)
-		hint = ", its programs call it themselves";
-	else if (err == -ENODEV)
-		hint = ", CONFIG_KPROBES is off";
-	else if (err == -ENOENT || err == -ESRCH)
-		hint = ", not in this kernel";
-	else if (err == -ENOMEM)
-		hint = ", no memory: lower --max-keys or --precision";
-	else if (err == -EINVAL || err == -EOPNOTSUPP || err == -524 || err == -E2BIG)
-		hint = ", not supported by this kernel";
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/log.h>
+#include <plumb/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +12,13 @@
 
 const char *plumb_functions_root = "";
 
-/* All of a file, which ends with a NUL then; NULL and errno where it cannot be read. */
-static char *read_file(const char *path, size_t *size)
+/* All of a file, which is closed then, with a NUL behind it; NULL and errno where that fails. */
+static char *read_open_file(int fd, size_t *size)
 {
-	char name[4096], *text = NULL, *more;
+	char *text = NULL, *more;
 	size_t n = 0, room = 0;
 	ssize_t got;
-	int fd;
 
-	snprintf(name, sizeof(name), "%s%s", plumb_functions_root, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	do {
@@ -44,6 +42,14 @@ failed:
 	free(text);
 	close(fd);
 	return NULL;
+}
+
+static char *read_file(const char *path, size_t *size)
+{
+	char name[4096];
+
+	snprintf(name, sizeof(name), "%s%s", plumb_functions_root, path);
+	return read_open_file(open(name, O_RDONLY | O_CLOEXEC), size);
 }
 
 /* Cuts the first line off *REST; NULL behind the last. */
@@ -130,25 +136,33 @@ static void sort_by_address(struct plumb_symbols *symbols)
 		qsort(symbols->all + n, symbols->n - n, sizeof(*symbols->all), compare);
 }
 
-int plumb_symbols_read(struct plumb_symbols *symbols)
+int plumb_symbols_parse(struct plumb_symbols *symbols, char *text)
 {
-	static const char path[] = "/proc/kallsyms";
 	struct plumb_symbol s;
-	size_t size, room = 0;
-	char *rest, *line;
+	size_t room = 0;
+	char *line;
 
-	*symbols = (struct plumb_symbols){};
-	symbols->text = rest = read_file(path, &size);
-	if (!rest)
-		return plumb_error(errno, "functions cannot be found: %s: %s", path,
-				   strerror(errno));
-	while ((line = next_line(&rest)))
+	*symbols = (struct plumb_symbols){.text = text};
+	while ((line = next_line(&text)))
 		if (read_symbol(line, &s) && add_symbol(symbols, &room, &s)) {
 			plumb_symbols_free(symbols);
 			return plumb_error(ENOMEM, "no memory for the kernel's symbols");
 		}
 	sort_by_address(symbols);
 	return 0;
+}
+
+int plumb_symbols_read(struct plumb_symbols *symbols)
+{
+	static const char path[] = "/proc/kallsyms";
+	size_t size;
+	char *text = read_file(path, &size);
+
+	*symbols = (struct plumb_symbols){};
+	if (!text)
+		return plumb_error(errno, "functions cannot be found: %s: %s", path,
+				   strerror(errno));
+	return plumb_symbols_parse(symbols, text);
 }
 
 void plumb_symbols_free(struct plumb_symbols *symbols)
@@ -162,6 +176,21 @@ bool plumb_symbol_exists(const struct plumb_symbols *symbols, const struct plumb
 {
 	return s->module || !symbols->end ||
 	       (s->address >= symbols->start && s->address < symbols->end);
+}
+
+size_t plumb_symbol_aliases(const struct plumb_symbols *symbols, struct plumb_symbol *s,
+			    struct plumb_symbol **first)
+{
+	struct plumb_symbol *end = s + 1;
+
+	*first = s;
+	if (!s->address)
+		return 1;
+	while (*first > symbols->all && (*first)[-1].address == s->address)
+		--*first;
+	while (end < symbols->all + symbols->n && end->address == s->address)
+		end++;
+	return end - *first;
 }
 
 bool plumb_symbol_is_internal(const struct plumb_symbol *s)
@@ -183,15 +212,23 @@ bool plumb_symbol_is_internal(const struct plumb_symbol *s)
 	return false;
 }
 
-/* Opens PATH below tracefs, which is mounted at one of two places. */
+/* PATH below tracefs, which may be mounted at two places, or at none. */
 static char *read_tracefs(const char *path, size_t *size)
 {
 	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	char name[128], *text = NULL;
+	int tracefs;
 
 	for (size_t i = 0; !text && i < 2; i++) {
 		snprintf(name, sizeof(name), "%s/%s", mounts[i], path);
 		text = read_file(name, size);
+	}
+	if (text || *plumb_functions_root)
+		return text;
+	tracefs = plumb_tracefs_try();
+	if (tracefs >= 0) {
+		text = read_open_file(openat(tracefs, path, O_RDONLY | O_CLOEXEC), size);
+		close(tracefs);
 	}
 	return text;
 }
@@ -272,6 +309,7 @@ void plumb_blacklist_read(struct plumb_blacklist *list)
 
 	*list = (struct plumb_blacklist){};
 	list->text = rest = read_file("/sys/kernel/debug/kprobes/blacklist", &size);
+	list->is_known = rest;
 	while (rest && (line = next_line(&rest))) {
 		if (list->n == room) {
 			room = room ? 2 * room : 1024;
@@ -282,6 +320,59 @@ void plumb_blacklist_read(struct plumb_blacklist *list)
 		}
 		list->n += read_barred(line, &list->all[list->n]);
 	}
+}
+
+static int add_barred(struct plumb_blacklist *list, struct plumb_barred b)
+{
+	struct plumb_barred *more = realloc(list->all, (list->n + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	list->all = more;
+	more[list->n++] = b;
+	return 0;
+}
+
+/*
+ * Sections that are barred as a whole: what begins and ends them.  In another kernel
+ * than the running one NOKPROBE_SYMBOL() leaves a symbol for each that it bars, if
+ * it was built with CONFIG_KALLSYMS_ALL.
+ */
+int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
+{
+	static const char *const ends[][2] = {
+		{"__noinstr_text_start", "__noinstr_text_end"},
+		{"__kprobes_text_start", "__kprobes_text_end"},
+		{"__entry_text_start", "__entry_text_end"},
+		{"__indirect_thunk_start", "__indirect_thunk_end"},
+	};
+	static const char mark[] = "_kbl_addr_";
+	struct plumb_barred sections[sizeof(ends) / sizeof(ends[0])] = {};
+	char *rest, *line, *name, *p;
+	int err = 0;
+
+	*list = (struct plumb_blacklist){.text = strdup(symbols)};
+	if (!list->text)
+		return -ENOMEM;
+	for (rest = list->text; !err && (line = next_line(&rest));) {
+		uint64_t address = read_hex(line, &p);
+
+		name = strlen(p) > 3 ? p + 3 : p; /* " T NAME" */
+		for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+			if (!strcmp(name, ends[i][0]))
+				sections[i].start = address;
+			else if (!strcmp(name, ends[i][1]))
+				sections[i].end = address;
+		if (strncmp(name, mark, strlen(mark)))
+			continue;
+		list->is_known = true;
+		err = add_barred(list, (struct plumb_barred){.name = name + strlen(mark)});
+	}
+	for (size_t i = 0; !err && i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (sections[i].start < sections[i].end)
+			err = add_barred(list, (struct plumb_barred){sections[i].start,
+								     sections[i].end, ""});
+	return err;
 }
 
 /* By address, as a static function may share its name with one that can be probed. */

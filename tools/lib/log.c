@@ -9,11 +9,26 @@
 
 int plumb_verbosity;
 
+static char *diverted;
+static size_t diverted_room;
+
+void plumb_divert(char *text, size_t size)
+{
+	diverted = text;
+	diverted_room = size;
+	if (text)
+		*text = 0;
+}
+
 static void print(const char *format, va_list args)
 {
 	char line[1024];
 	int n, room = sizeof(line);
 
+	if (diverted) {
+		vsnprintf(diverted, diverted_room, format, args);
+		return;
+	}
 	n = snprintf(line, room, "%s: ", program_invocation_short_name);
 	if (n < room)
 		vsnprintf(line + n, room - n, format, args);
@@ -87,6 +102,32 @@ const char *plumb_errno_name(int error)
 		return name;
 	snprintf(unnamed, sizeof(unnamed), "errno %d", error);
 	return unnamed;
+}
+
+const char *plumb_errno_hint(int error)
+{
+	switch (abs(error)) {
+	case EPERM:
+		return ", not permitted (kernel lockdown?)";
+	case EACCES:
+		return ", its verifier says no (-vv shows why)";
+	case ENODATA:
+		return ", BTF does not know it";
+	case EDEADLK:
+		return ", its programs call it themselves";
+	case ENODEV:
+		return ", CONFIG_KPROBES is off";
+	case ENOENT:
+	case ESRCH:
+		return ", not in this kernel";
+	case EINVAL:
+	case EOPNOTSUPP:
+	case E2BIG:
+	case 524: /* ENOTSUPP, as above */
+		return ", not supported by this kernel";
+	default:
+		return "";
+	}
 }
 
 /* libbpf is loud about rungs that are merely tried, so it speaks at -vv only. */

@@ -146,10 +146,10 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 		return attach_at_once(probes, p, &(struct file){u, first}, what, size);
 	plumb_probe_allow_files();
 	for (size_t i = 0; i < u->n; i++) {
-		int event = plumb_probe_open_pmu("uprobe", false, (uintptr_t)u->path,
-						 u->list[i].offset);
+		int event = plumb_probe_open_pmu("uprobe", aim->hook == PLUMB_URETPROBE,
+						 (uintptr_t)u->path, u->list[i].offset);
 
-		err = attach_event(probes, object, p, PLUMB_UPROBE, event,
+		err = attach_event(probes, object, p, aim->hook, event,
 				   PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0));
 		if (err)
 			plumb_probe_refuse(probes, plumb_userfunc_name(u, i, what, size), err);

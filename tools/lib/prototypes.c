@@ -226,6 +226,13 @@ int plumb_prototypes_read(struct plumb_functions *fs, const char *btf_file)
 	return err ? plumb_error(err, "no memory for types of functions") : 0;
 }
 
+int plumb_prototypes_from(struct plumb_functions *fs, const struct btf *btf)
+{
+	int err = describe(fs, NULL, btf, 1, -1);
+
+	return err ? plumb_error(err, "no memory for types of functions") : 0;
+}
+
 void plumb_prototypes_free(struct plumb_functions *fs)
 {
 	struct plumb_module_btf *m;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <linux/capability.h>
 #include <malloc.h>
 #include <plumb/cli.h>
 #include <plumb/log.h>
@@ -12,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,20 +37,6 @@ static uint64_t monotonic(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* CAP_BPF and CAP_PERFMON came with 5.8; CAP_SYS_ADMIN holds both. */
-static bool may_trace(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return true;
-	if (data[0].effective & 1U << CAP_SYS_ADMIN)
-		return true;
-	return data[1].effective & 1U << (CAP_BPF - 32) &&
-	       data[1].effective & 1U << (CAP_PERFMON - 32);
-}
-
 /* libbpf would only say that no program can be loaded. */
 static int check_types(const char *file)
 {
@@ -70,10 +54,8 @@ static int check_types(const char *file)
 
 static int check_system(const struct plumb_options *o)
 {
-	if (!may_trace()) {
-		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON");
+	if (!plumb_may_trace())
 		return PLUMB_EXIT_FAILED;
-	}
 	if (o->btf)
 		return check_types(o->btf);
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {

@@ -32,7 +32,7 @@ static int mount_detached(void)
 	return mount < 0 ? err : mount;
 }
 
-int plumb_tracefs_open(void)
+int plumb_tracefs_try(void)
 {
 	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	struct statfs fs;
@@ -45,7 +45,13 @@ int plumb_tracefs_open(void)
 		if (fd >= 0)
 			close(fd);
 	}
-	fd = mount_detached();
+	return mount_detached();
+}
+
+int plumb_tracefs_open(void)
+{
+	int fd = plumb_tracefs_try();
+
 	if (fd == -ENODEV)
 		return plumb_error(ENODEV, "this kernel has no tracefs (CONFIG_TRACING is off)");
 	if (fd == -EPERM)

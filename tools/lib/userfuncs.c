@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "elffile.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <gelf.h>
-#include <plumb/binary.h>
 #include <plumb/log.h>
 #include <plumb/near.h>
 #include <plumb/userfuncs.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Kernels probe 32-bit programs on x86_64, not on arm64. */
-#if defined(__x86_64__)
-#define MACHINE    EM_X86_64
-#define MACHINE_32 EM_386
-#else
-#define MACHINE    EM_AARCH64
-#define MACHINE_32 EM_AARCH64
-#endif
 
 void plumb_userfuncs_free(struct plumb_userfuncs *u)
 {
@@ -30,22 +16,6 @@ void plumb_userfuncs_free(struct plumb_userfuncs *u)
 	free(u->list);
 	free(u->path);
 	*u = (struct plumb_userfuncs){};
-}
-
-/* The offset in the file of code at ADDRESS. */
-static bool offset_of(Elf *elf, uint64_t address, uint64_t *offset)
-{
-	size_t n = 0;
-	GElf_Phdr p;
-
-	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
-		if (p.p_type == PT_LOAD && p.p_flags & PF_X && address >= p.p_vaddr &&
-		    address - p.p_vaddr < p.p_filesz) {
-			*offset = address - p.p_vaddr + p.p_offset;
-			return true;
-		}
-	return false;
 }
 
 static int append(struct plumb_userfuncs *u, const char *name, uint64_t offset)
@@ -91,7 +61,7 @@ static int collect_from(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, con
 		if (name && matches(pattern, name)) {
 			if (type == STT_GNU_IFUNC)
 				*indirect = true;
-			else if (offset_of(elf, symbol.st_value, &offset))
+			else if (plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
 				err = append(found, name, offset);
 		}
 		free(name);
@@ -162,63 +132,37 @@ static int complain(Elf *elf, const char *path, const char *name, bool indirect)
 	return err;
 }
 
-/* Is it something that uprobes can be set in?  0, or -errno after saying why not. */
-static int check(Elf *elf, const char *path)
-{
-	GElf_Ehdr header;
-
-	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
-		return plumb_error(ENOEXEC, "%s is not a program or library (ELF)", path);
-	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return plumb_error(ENOEXEC, "%s is ELF, but not a program or library", path);
-	if (header.e_machine != MACHINE && header.e_machine != MACHINE_32)
-		return plumb_error(ENOEXEC, "%s is for another machine", path);
-	return 0;
-}
-
-static int find_in(const char *path, int fd, const char *name, struct plumb_userfuncs *found)
+static int find_in(const struct plumb_elf *file, const char *name, struct plumb_userfuncs *found)
 {
 	bool indirect = false;
-	Elf *elf;
-	int err;
+	int err = collect(file->elf, name, found, &indirect);
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	err = check(elf, path) ?: collect(elf, name, found, &indirect);
 	/* An old version of the name may be a function, but not the one that is called. */
 	if (!err && (!found->n || (indirect && !strpbrk(name, "*?["))))
-		err = complain(elf, path, name, indirect);
-	elf_end(elf);
+		err = complain(file->elf, file->path, name, indirect);
 	return err;
 }
 
 int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found)
 {
-	char *file = strdup(target), *name = file ? strchr(file, ':') : NULL;
-	struct stat st;
-	int fd, err;
+	char *name = strdup(target), *function = name ? strchr(name, ':') : NULL;
+	struct plumb_elf file;
+	int err;
 
 	*found = (struct plumb_userfuncs){};
-	if (!name || name == file || !name[1]) {
-		free(file);
+	if (!function || function == name || !function[1]) {
+		free(name);
 		return plumb_error(EINVAL, "user function '%s': should be FILE:FUNCTION", target);
 	}
-	*name++ = 0;
-	err = plumb_binary_find(file, &found->path);
-	if (!err) {
-		fd = open(found->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
-			err = plumb_error(errno, "cannot open %s: %s", found->path,
-					  strerror(errno));
-		else if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-			err = plumb_error(EINVAL, "%s is not a file", found->path);
-		else
-			err = find_in(found->path, fd, name, found);
-		if (fd >= 0)
-			close(fd);
-	}
-	if (err)
+	*function++ = 0;
+	err = plumb_elf_open(name, &file) ?: find_in(&file, function, found);
+	if (err) {
 		plumb_userfuncs_free(found);
-	free(file);
+	} else {
+		found->path = file.path;
+		file.path = NULL;
+	}
+	plumb_elf_close(&file);
+	free(name);
 	return err;
 }

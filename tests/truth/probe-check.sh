@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# probe-check: our tools' own targets, what may not be probed, what was inlined, and what is silent.
+
+# judge NAME ARG... - its JSON
+judge() {
+	judged=$1
+	shift
+	probe-check -j "$@" >"$judged.json" 2>"$judged.err"
+	echo $? >"$judged.status"
+}
+
+known=/sys/kernel/tracing/available_filter_functions
+blacklist=/sys/kernel/debug/kprobes/blacklist
+
+# "KIND NAME", ten of each: functions of the kernel itself, of a plain name, sorted out by its own lists alone.
+find_specimens() {
+	awk -v known="$known" -v blacklist="$blacklist" '
+		FILENAME == known { traced[$1] = 1; next }
+		FILENAME == blacklist { barred[$2] = 1; next }
+		$3 == "_stext" { inside = 1; next }
+		$3 == "_etext" { inside = 0 }
+		inside && NF == 3 && $2 ~ /^[tT]$/ && $3 ~ /^[a-z][a-z_0-9]*$/ { n[$3]++; alias[$1]++; at[$3] = $1 }
+		END {
+			for (name in n) {
+				if (n[name] > 1)
+					kind = (name in traced) && !(name in barred) ? "twice" : ""
+				else if (alias[at[name]] > 1)
+					kind = ""
+				else if (name in barred)
+					kind = "barred"
+				else
+					kind = name in traced ? "" : "notrace"
+				if (kind && ++some[kind] <= 10)
+					print kind, name
+			}
+		}' "$known" "$blacklist" /proc/kallsyms
+}
+
+# each_hook TOOL ARG... - what it says that it hooks, by each mechanism
+each_hook() {
+	hooking=$1
+	shift
+	for rung in $("$hooking" --mechanism '' 2>&1 | sed -n 's/.*there is: //p'); do
+		"$hooking" "--mechanism=$rung" --no-calibrate -d 0.05 -j "$@" >"hooks-$hooking-$rung.json" 2>/dev/null
+	done
+}
+
+run() {
+	uname -r >kernel
+	judge own --tool skb-alloc --tool syscall-count --tool syscall-latency --tool tcp-sendmsg-lat --tool func-latency \
+		--tool func-count
+	each_hook tcp-sendmsg-lat
+	each_hook syscall-count
+	skb-alloc --no-calibrate -d 0.05 -j >hooks-skb-alloc.json 2>/dev/null
+	syscall-latency --no-calibrate -d 0.05 -j >hooks-syscall-latency.json 2>/dev/null
+	: >specimens
+	if [ -r "$known" ] && [ -r "$blacklist" ]; then
+		find_specimens >specimens
+	fi
+	# shellcheck disable=SC2046 # words
+	judge names k:vfs_llseek k:ksys_lseek k:null_lseek k:finish_task_switch k:start_kernel s:openat s:cachestat \
+		$(sed 's/.* /k:/' specimens)
+	# Somebody has to call what is waited for: lseek(2), which is ksys_lseek, in which vfs_llseek may stand.
+	while :; do calls 100000 lseek >/dev/null 2>&1; done &
+	started="$started $!"
+	judge live --live 2 k:vfs_llseek k:ksys_lseek s:lseek t:raw_syscalls:sys_exit t:syscalls:sys_enter_swapoff
+}
+
+# verdict NAME TARGET REGEX
+verdict() {
+	evidence "$1.json" "$1.err"
+	like "$2 is $3" "$(jq -r --arg t "$2" '.checks[] | select(.target == $t).verdict' "$1.json")" "^($3)\$"
+}
+
+# kind KIND REGEX - of all such specimens
+kind() {
+	evidence names.json names.err specimens
+	holds "what the kernel's lists have as $1 is $2" names.json '
+		($names | split("\n") | map(select(startswith("\($kind) ")) | "k:" + split(" ")[1])) as $these
+		| ($these | length) > 2
+			and all($last.checks[] | select(.target | IN($these[])); .verdict | test("^(\($want))$"))' \
+		--arg kind "$1" --arg want "$2" --arg names "$(cat specimens)"
+}
+
+own_targets() {
+	evidence own.json own.err
+	is "the targets of our own tools are fine" "$(cat own.status)" 0
+	holds "each tool's are" own.json '[$last.tools[] | select(.ok).tool] | length == 6'
+	for hooks in hooks-*.json; do
+		[ -s "$hooks" ] || continue
+		evidence "$hooks" own.json
+		is "${hooks%.json}: the tool hooks what its list says" "$(jq -r '.mechanism.hooks[]' "$hooks" | sort -u)" \
+			"$(jq -r --arg tool "$(jq -r .tool "$hooks")" --arg rung "$(jq -r .mechanism.name "$hooks")" \
+				'.tools[] | select(.tool == $tool).rungs[] | select(.rungs | split(", ") | index($rung))
+				| .targets | split(" ")[] | split(":")[-1]' own.json | sort)"
+	done
+}
+
+check() {
+	own_targets
+	if [ -s specimens ]; then
+		kind barred blacklisted
+		kind notrace notrace
+		kind twice 'duplicated|inlined|partly inlined'
+	else
+		skip "what the kernel's own lists say" "they cannot be read here"
+	fi
+	verdict names k:start_kernel gone
+	verdict names k:null_lseek ok
+	verdict names s:openat ok
+	case $(cat kernel) in
+	5.10.*)
+		verdict names k:finish_task_switch ok
+		verdict names k:vfs_llseek inlined
+		verdict live k:vfs_llseek inlined
+		verdict names s:cachestat gone
+		;;
+	6.1.*)
+		verdict names k:finish_task_switch renamed
+		verdict live k:vfs_llseek 'attached but silent'
+		verdict names s:cachestat gone
+		;;
+	6.12.* | 7.*)
+		verdict names k:finish_task_switch renamed
+		verdict live k:vfs_llseek 'attached but silent'
+		verdict names s:cachestat ok
+		;;
+	esac
+	if jq -e '.checks[] | select(.target == "k:ksys_lseek").fires' live.json >/dev/null; then
+		verdict live k:ksys_lseek ok
+	else
+		skip "functions that are called fire" "no kprobes hold here"
+	fi
+	verdict live s:lseek ok
+	verdict live t:raw_syscalls:sys_exit ok
+	verdict live t:syscalls:sys_enter_swapoff 'attached but silent'
+	evidence live.json
+	holds "and are counted" live.json '[$last.checks[] | select(.target == "s:lseek").fires] | .[0] > 1000'
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* probe-check: targets as they are typed, verdicts, tools' rungs, snapshots and their differences.
+ */
+#include "unit.h"
+#include "said.h"
+#include "../../tools/probe-check/plan.h"
+#include "../../tools/probe-check/remains.h"
+#include "../../tools/probe-check/snapshot.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- targets --- */
+
+static struct target read_target(const char *text)
+{
+	struct target t;
+	const char *flaw;
+
+	check(!target_parse(text, &t, &flaw), "%s: %s", text, flaw);
+	assert_string_equal(t.text, text);
+	return t;
+}
+
+static void targets_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		enum target_kind kind;
+		const char *file, *name;
+		uint64_t offset;
+	} all[] = {
+		{"k:vfs_read", TARGET_FUNCTION, NULL, "vfs_read", 0},
+		{"k:foo.isra.0", TARGET_FUNCTION, NULL, "foo.isra.0", 0},
+		{"k:nf_tables:nft_do_chain", TARGET_FUNCTION, NULL, "nf_tables:nft_do_chain", 0},
+		{"t:sched:sched_switch", TARGET_TRACEPOINT, "sched", "sched_switch", 0},
+		{"s:openat", TARGET_SYSCALL, NULL, "openat", 0},
+		{"u:libc:malloc", TARGET_USER, "libc", "malloc", 0},
+		{"u:/bin/x:f+16", TARGET_USER, "/bin/x", "f", 16},
+		{"u:/bin/x:f+0x1F", TARGET_USER, "/bin/x", "f", 31},
+		{"u:./x:main.(*T).f", TARGET_USER, "./x", "main.(*T).f", 0},
+		{"u:x:_ZN3foo3barEv", TARGET_USER, "x", "_ZN3foo3barEv", 0},
+		{"usdt:libc:libc:setjmp", TARGET_USDT, "libc", "libc:setjmp", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(all); i++) {
+		struct target t = read_target(all[i].text);
+
+		check(t.kind == all[i].kind, "%s", t.text);
+		check(!strcmp(t.file ?: "", all[i].file ?: ""), "%s: %s", t.text, t.file);
+		check(!strcmp(t.name, all[i].name), "%s: %s", t.text, t.name);
+		check(t.offset == all[i].offset, "%s", t.text);
+		target_free(&t);
+	}
+}
+
+static void what_is_no_target_is_refused(void **state)
+{
+	static const char *const all[] = {
+		"",          "vfs_read",  "k:",       "k::x",
+		"k:x:",      "k:vfs_*",   "K:x",      "t:",
+		"t:sched",   "t:sched:",  "t::x",     "t:a:b:c",
+		"t:s*:x",    "s:",        "s:ia32:x", "u:libc",
+		"u::malloc", "u:libc:",   "u:x:+1",   "u:x:f+",
+		"u:x:f+x",   "u:x:f+-1",  "u:x:f+0x", "u:x:f+0xg",
+		"u:x:f+1 ",  "usdt:libc", "usdt:a:b", "usdt:a:b:",
+		"usdt:a::c", "usdt::b:c", "x:y",      "u:x:f+0x11112222333344445",
+	};
+	struct target t;
+	const char *flaw;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(all); i++) {
+		check(target_parse(all[i], &t, &flaw) == -EINVAL, "%s", all[i]);
+		check(flaw && *flaw, "%s", all[i]);
+	}
+}
+
+/* --- verdicts --- */
+
+static void each_verdict_has_a_word(void **state)
+{
+	(void)state;
+	for (enum verdict v = VERDICT_UNKNOWN; v <= VERDICT_SILENT; v++)
+		check(verdict_word(v) && *verdict_word(v), "%d", v);
+	assert_false(verdict_fails(VERDICT_OK));
+	assert_false(verdict_fails(VERDICT_NO_BTF));
+	assert_false(verdict_fails(VERDICT_DUPLICATED));
+	assert_true(verdict_fails(VERDICT_DIFFERENT));
+	assert_true(verdict_fails(VERDICT_UNKNOWN));
+	assert_string_equal(verdict_word(VERDICT_DIFFERENT), verdict_word(VERDICT_DUPLICATED));
+}
+
+static enum verdict after_fires(enum verdict before, bool has_inlined, uint64_t fires)
+{
+	struct check c = {.live = true, .fires = fires, .has_inlined = has_inlined};
+
+	check_judge(&c, before, "because");
+	check_judge_fires(&c, 2);
+	check(!strncmp(c.why, "because; ", 9), "%s", c.why);
+	return c.verdict;
+}
+
+static void fires_decide(void **state)
+{
+	(void)state;
+	assert_int_equal(after_fires(VERDICT_OK, false, 1), VERDICT_OK);
+	assert_int_equal(after_fires(VERDICT_OK, false, 0), VERDICT_SILENT);
+	assert_int_equal(after_fires(VERDICT_DUPLICATED, false, 0), VERDICT_SILENT);
+	assert_int_equal(after_fires(VERDICT_INLINED, true, 0), VERDICT_INLINED);
+	/* It was called, from where calls are not counted. */
+	assert_int_equal(after_fires(VERDICT_INLINED, false, 1), VERDICT_OK);
+	assert_int_equal(after_fires(VERDICT_INLINED, true, 1), VERDICT_PARTLY_INLINED);
+	assert_int_equal(after_fires(VERDICT_PARTLY_INLINED, true, 9), VERDICT_PARTLY_INLINED);
+}
+
+static void words_never_overflow(void **state)
+{
+	struct check c = {};
+
+	(void)state;
+	check_judge(&c, VERDICT_OK, "%02000d", 1);
+	for (int i = 0; i < 100; i++)
+		check_add(&c, "%0100d", i);
+	assert_int_equal(strlen(c.why), sizeof(c.why) - 1);
+}
+
+/* --- what remains of a function --- */
+
+static struct check judged;
+
+/* The verdict on "foo"; -1: nothing is wrong. */
+static int judge_hollow(const struct plumb_callee *callees, size_t n, size_t exact, bool is_kernel,
+			const struct plumb_calls *calls)
+{
+	struct remains r = {
+		.check = &judged,
+		.callees = callees,
+		.n = n,
+		.n_exact = exact,
+		.calls = calls,
+		.is_kernel = is_kernel,
+	};
+
+	judged = (struct check){};
+	return remains_judge_hollow(&r) ? (int)judged.verdict : -1;
+}
+
+static const struct plumb_calls counted = {.has_code = true, .has_data = true};
+static const struct plumb_calls uncounted = {};
+
+static void what_is_never_called_is_inlined(void **state)
+{
+	struct plumb_callee c = {.name = "foo", .address = 16};
+
+	(void)state;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), VERDICT_INLINED);
+	c.exported = true;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), VERDICT_INLINED);
+	assert_int_equal(judge_hollow(&c, 1, 1, false, &counted), -1);
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &uncounted), -1);
+	c.direct = 1;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
+	c.direct = 0, c.taken = 1;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
+	c.taken = 0, c.address = 0; /* hidden */
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
+	/* It is known not to be inlined: then nobody calls it. */
+	c.address = 16, c.described = true;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
+}
+
+static void what_is_inlined_here_and_called_there_is_partly_inlined(void **state)
+{
+	struct plumb_callee c[] = {
+		{.name = "foo", .address = 16, .described = true, .inlined = 3, .direct = 2},
+		{.name = "foo.part.0", .address = 32, .direct = 1},
+	};
+
+	(void)state;
+	assert_int_equal(judge_hollow(c, 1, 1, true, &counted), VERDICT_PARTLY_INLINED);
+	assert_true(judged.has_inlined && judged.has_direct);
+	assert_int_equal(judged.inlined, 3);
+	assert_int_equal(judged.direct, 2);
+	assert_non_null(strstr(judged.why, "inlined at 3 places; a probe sees only the 2 direct"));
+	c[0].inlined = 0;
+	assert_int_equal(judge_hollow(c, 2, 1, true, &counted), -1); /* its own call */
+	c[1].direct = 2;
+	assert_int_equal(judge_hollow(c, 2, 1, true, &counted), VERDICT_PARTLY_INLINED);
+	assert_non_null(strstr(judged.why, "foo.part.0"));
+	c[1].direct = 0;
+	assert_int_equal(judge_hollow(c, 2, 1, true, &uncounted), VERDICT_PARTLY_INLINED);
+	c[1].name = "foo.cold";
+	assert_int_equal(judge_hollow(c, 2, 1, true, &uncounted), -1);
+}
+
+static enum verdict judge_made(const char *one, const char *two)
+{
+	struct plumb_callee c[] = {{.name = one, .address = 16}, {.name = two, .address = 32}};
+	struct remains r = {.check = &judged, .callees = c, .n = two ? 2 : 1, .calls = &counted};
+
+	judged = (struct check){};
+	assert_true(remains_judge_made(&r));
+	return judged.verdict;
+}
+
+static void suffixes_tell_what_was_made(void **state)
+{
+	(void)state;
+	assert_int_equal(judge_made("foo.isra.0", NULL), VERDICT_RENAMED);
+	assert_int_equal(judge_made("foo.isra.0", "foo.isra.0.cold"), VERDICT_RENAMED);
+	assert_int_equal(judge_made("foo.part.0", NULL), VERDICT_PARTLY_INLINED);
+	assert_int_equal(judge_made("foo.cold", NULL), VERDICT_INLINED);
+	assert_int_equal(judge_made("foo.part.0", "foo.constprop.0"), VERDICT_RENAMED);
+	assert_non_null(strstr(judged.why, "foo.part.0, foo.constprop.0"));
+}
+
+/* --- tools --- */
+
+static struct plan plan;
+
+static void set(const char *target, enum verdict verdict)
+{
+	for (size_t i = 0; i < plan.n; i++)
+		if (!strcmp(plan.checks[i].target.text, target)) {
+			check_judge(&plan.checks[i], verdict, "so");
+			return;
+		}
+	fail_msg("not planned: %s", target);
+}
+
+static void a_tool_holds_by_one_rung(void **state)
+{
+	(void)state;
+	plan_free(&plan);
+	plan.n_tools = 0;
+	plan_add_tool(&plan, "tcp-sendmsg-lat");
+	plan_add_tool(&plan, "tcp-sendmsg-lat");
+	assert_int_equal(plan.n_tools, 1);
+	for (size_t i = 0; i < plan.n; i++)
+		check_judge(&plan.checks[i], VERDICT_OK, "so");
+	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	set("k:tcp_sendmsg", VERDICT_GONE);
+	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	set("t:sock:sock_send_length", VERDICT_GONE);
+	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	set("k:tcp_sendmsg", VERDICT_NO_BTF);
+	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	set("t:sched:sched_process_exit", VERDICT_GONE); /* that all rungs take */
+	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+}
+
+static void a_target_is_checked_once(void **state)
+{
+	(void)state;
+	plan_free(&plan);
+	plan_add_tool(&plan, "skb-alloc");
+	size_t n = plan.n;
+
+	plan_add_target(&plan, "k:__alloc_skb");
+	assert_int_equal(plan.n, n);
+	plan_add_target(&plan, "k:other");
+	assert_int_equal(plan.n, n + 1);
+	for (size_t i = 0; i < plan.n; i++)
+		assert_int_equal(plan.checks[i].asked,
+				 !strcmp(plan.checks[i].target.text, "k:__alloc_skb") ||
+					 !strcmp(plan.checks[i].target.text, "k:other"));
+	plan_free(&plan);
+}
+
+static void each_line_of_our_tools_is_of_targets(void **state)
+{
+	struct target all[MAX_CHECKS];
+	size_t n = 0;
+
+	(void)state;
+	assert_true(n_tool_lines >= 6);
+	for (enum target_kind kind = TARGET_FUNCTION; kind <= TARGET_USDT; kind++)
+		n += plan_known(kind, all + n, MAX_CHECKS - n);
+	assert_true(n >= 7);
+	for (size_t i = 0; i < n_tool_lines; i++) {
+		char *copy = strdup(tool_lines[i].targets), *rest = copy, *word;
+
+		check(*tool_lines[i].rungs && *copy, "%s", tool_lines[i].tool);
+		while ((word = strsep(&rest, " "))) {
+			bool is_known = !strcmp(word, "*");
+
+			for (size_t j = 0; j < n; j++)
+				is_known |= !strcmp(all[j].text, word);
+			check(is_known, "%s: %s", tool_lines[i].tool, word);
+		}
+		free(copy);
+	}
+	while (n)
+		target_free(&all[--n]);
+}
+
+/* --- snapshots --- */
+
+static const char was[] =
+	"{'schema': 'plumb-snapshot/1', 'kernel': '1', 'arch': 'x86_64',"
+	" 'functions': {'f': {'arguments': ['int a', 'char *b'], 'returns': 'int'}, 'plain': {}},"
+	" 'tracepoints': {'c:e': ["
+	"  {'name': 'x', 'type': 'int', 'offset': 8, 'size': 4, 'signed': true},"
+	"  {'name': 'y', 'type': 'u32', 'offset': 12, 'size': 4, 'signed': false}]}}";
+
+static char differences[4096];
+
+static void tell(void *context, const char *target, const char *what)
+{
+	size_t n = strlen(differences);
+
+	(void)context;
+	snprintf(differences + n, sizeof(differences) - n, "%s: %s\n", target, what);
+}
+
+/* TEXT has ' for ". */
+static json_t *parse(const char *text)
+{
+	char *copy = strdup(text);
+	json_error_t error;
+	json_t *j;
+
+	for (char *p = copy; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	j = json_loads(copy, 0, &error);
+	free(copy);
+	return j;
+}
+
+/* What WAS becomes by replacing OLD by NEW is different in these ways. */
+static void differs(const char *old, const char *new, const char *wanted)
+{
+	const char *at = strstr(was, old);
+	char is[2048];
+	json_t *a, *b;
+
+	assert_non_null(at);
+	snprintf(is, sizeof(is), "%.*s%s%s", (int)(at - was), was, new, at + strlen(old));
+	a = parse(was);
+	b = parse(is);
+	check(b, "%s", is);
+	*differences = 0;
+	snapshot_compare(a, b, tell, NULL);
+	assert_string_equal(differences, wanted);
+	json_decref(a);
+	json_decref(b);
+}
+
+static void differences_are_said(void **state)
+{
+	(void)state;
+	differs("'1'", "'2'", "");
+	differs("'int a'", "'long a'", "k:f: argument 0 was int a, is long a\n");
+	differs(", 'char *b'", "",
+		"k:f: takes 1 argument, took 2\nk:f: argument 1 was char *b, and is gone\n");
+	differs("'int a', ", "'int a', 'int n', ",
+		"k:f: takes 3 arguments, took 2\nk:f: argument 1 was char *b, is int n\n"
+		"k:f: argument 2 is new: char *b\n");
+	differs("'returns': 'int'", "'returns': 'void'", "k:f: returned int, returns void\n");
+	differs("'f': {", "'g': {", "k:f: gone\n");
+	differs("'plain'", "'other'", "k:plain: gone\n");
+	differs("{'arguments': ['int a', 'char *b'], 'returns': 'int'}", "{}",
+		"k:f: its types are no longer known\n");
+	differs("'plain': {}", "'plain': {'arguments': [], 'returns': 'int'}", "");
+	differs("'offset': 12", "'offset': 16", "t:c:e: field y moved from offset 12 to 16\n");
+	differs("'type': 'int'", "'type': 'long'", "t:c:e: field x was int, is long\n");
+	differs("'size': 4", "'size': 8", "t:c:e: field x had 4 bytes, has 8\n");
+	differs("'signed': true", "'signed': false", "t:c:e: field x is unsigned now\n");
+	differs("'name': 'x'", "'name': 'z'", "t:c:e: field x is gone\nt:c:e: field z is new\n");
+	differs("'c:e'", "'c:f'", "t:c:e: gone\n");
+	/* An image has none: they are not compared. */
+	differs("'tracepoints'", "'nothing'", "");
+}
+
+static char directory[64], path[80];
+
+static json_t *read_text(const char *text, const char **words)
+{
+	FILE *f = fopen(path, "w");
+	json_t *j;
+
+	assert_non_null(f);
+	for (const char *p = text; *p; p++)
+		fputc(*p == '\'' ? '"' : *p, f);
+	assert_int_equal(fclose(f), 0);
+	listen_to_stderr();
+	j = snapshot_read(path);
+	*words = said();
+	return j;
+}
+
+static int make_directory(void **state)
+{
+	(void)state;
+	snprintf(directory, sizeof(directory), "%s/snapshot.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	if (!mkdtemp(directory))
+		return -1;
+	snprintf(path, sizeof(path), "%s/file", directory);
+	return 0;
+}
+
+static int remove_directory(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(directory);
+}
+
+static void hostile_snapshots_are_refused(void **state)
+{
+#define HEAD "{'schema': 'plumb-snapshot/1', 'kernel': '1', 'arch': 'x', 'functions': "
+	static const struct {
+		const char *text, *words;
+	} all[] = {
+		{"", "line"},
+		{"{", "line"},
+		{"[]", "not a snapshot"},
+		{"{}", "not a snapshot"},
+		{"null", "line"},
+		{"{'schema': 1}", "not a snapshot"},
+		{"{'schema': 'plumb/1'}", "not a snapshot"},
+		{"{'schema': 'plumb-snapshot/2'}", "another version"},
+		{"{'schema': 'plumb-snapshot/1'}", "name its kernel"},
+		{"{'schema': 'plumb-snapshot/1', 'kernel': 5, 'arch': 'x'}", "name its kernel"},
+		{"{'schema': 'plumb-snapshot/1', 'kernel': '1', 'arch': 'x'}", "functions are"},
+		{HEAD "[]}", "functions are"},
+		{HEAD "{'f': 1}}", "functions are"},
+		{HEAD "{'f': {'arguments': []}}}", "functions are"},
+		{HEAD "{'f': {'returns': 'int'}}}", "functions are"},
+		{HEAD "{'f': {'arguments': {}, 'returns': 'int'}}}", "functions are"},
+		{HEAD "{'f': {'arguments': [1], 'returns': 'int'}}}", "functions are"},
+		{HEAD "{'f': {'arguments': ['a'], 'returns': null}}}", "functions are"},
+		{HEAD "{}, 'tracepoints': []}", "tracepoints are"},
+		{HEAD "{}, 'tracepoints': {'a:b': {}}}", "tracepoints are"},
+		{HEAD "{}, 'tracepoints': {'a:b': [1]}}", "tracepoints are"},
+		{HEAD "{}, 'tracepoints': {'a:b': [{'name': 'x', 'type': 'int', 'offset': '8',"
+		      " 'size': 4, 'signed': true}]}}",
+		 "tracepoints are"},
+		{HEAD "{}, 'tracepoints': {'a:b': [{'name': 'x', 'type': 'int', 'offset': 1e99,"
+		      " 'size': 4, 'signed': true}]}}",
+		 "tracepoints are"},
+		{HEAD "{'f': {}, 'f': {}}}", "line"},
+	};
+	const char *words;
+	char *deep;
+	json_t *j;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(all); i++) {
+		check(!read_text(all[i].text, &words), "%s", all[i].text);
+		check(strstr(words, all[i].words), "%s: %s", all[i].text, words);
+		check(strstr(words, "--against: ") && strstr(words, path), "%s", words);
+	}
+	deep = calloc(1, 1 << 20);
+	memset(deep, '[', (1 << 20) - 1);
+	assert_null(read_text(deep, &words));
+	free(deep);
+	j = read_text(was, &words);
+	assert_non_null(j);
+	json_decref(j);
+}
+
+static void a_snapshot_is_written_whole_or_not(void **state)
+{
+	json_t *a = parse(was), *b;
+	mode_t mask = umask(027);
+	const char *words;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(snapshot_write(a, path), 0);
+	assert_int_equal(snapshot_write(a, path), 0); /* over it */
+	b = snapshot_read(path);
+	assert_true(json_equal(a, b));
+	json_decref(b);
+	assert_false(stat(path, &st));
+	assert_int_equal(st.st_mode & 0777, 0640);
+	listen_to_stderr();
+	assert_true(snapshot_write(a, "/nonexistent/file") < 0);
+	words = said();
+	check(strstr(words, "--save") && strstr(words, "/nonexistent/file"), "%s", words);
+	umask(mask);
+	json_decref(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(targets_are_read),
+		cmocka_unit_test(what_is_no_target_is_refused),
+		cmocka_unit_test(each_verdict_has_a_word),
+		cmocka_unit_test(fires_decide),
+		cmocka_unit_test(words_never_overflow),
+		cmocka_unit_test(what_is_never_called_is_inlined),
+		cmocka_unit_test(what_is_inlined_here_and_called_there_is_partly_inlined),
+		cmocka_unit_test(suffixes_tell_what_was_made),
+		cmocka_unit_test(a_tool_holds_by_one_rung),
+		cmocka_unit_test(a_target_is_checked_once),
+		cmocka_unit_test(each_line_of_our_tools_is_of_targets),
+		cmocka_unit_test(differences_are_said),
+		cmocka_unit_test_setup_teardown(hostile_snapshots_are_refused, make_directory,
+						remove_directory),
+		cmocka_unit_test_setup_teardown(a_snapshot_is_written_whole_or_not, make_directory,
+						remove_directory),
+	};
+
+	return run_all(tests);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* symbols-perfmap: names of code that a JIT has made, and maps that others have put there. */
+#include "specimen.h"
+#include <plumb/symbols.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+
+static int make_directory(void **state)
+{
+	(void)state;
+	return make_specimens();
+}
+
+static int remove_directory(void **state)
+{
+	(void)state;
+	return remove_specimens();
+}
+
+/* Code of no file; TMP, if there is one, becomes its /tmp. */
+static uint64_t make_code(const char *tmp)
+{
+	if (*tmp && (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		     mount(tmp, "/tmp", NULL, MS_BIND, NULL)))
+		return 0;
+	return (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+}
+
+static char map[64];
+
+static struct child start_jit(uint64_t (*make)(const char *))
+{
+	struct child child;
+
+	assert_int_equal(mkdir("tmp", 0755), 0);
+	child = start_child(make, "tmp");
+	snprintf(map, sizeof(map), "tmp/perf-%d.map", child.pid);
+	return child;
+}
+
+static void end_jit(const struct child *child)
+{
+	end_child(child);
+	run("rm -r tmp");
+}
+
+__attribute__((format(printf, 1, 2))) static void append(const char *format, ...)
+{
+	FILE *f = fopen(map, "a");
+	va_list args;
+
+	assert_non_null(f);
+	va_start(args, format);
+	vfprintf(f, format, args);
+	va_end(args);
+	fclose(f);
+}
+
+static const char *name(struct plumb_symbolizer *s, const struct child *child, uint64_t offset)
+{
+	static char text[256];
+	struct plumb_frame_name frame;
+
+	assert_int_equal(plumb_symbolizer_note(s, child->pid), 0);
+	plumb_symbolize_user(s, child->pid, child->address + offset, false, &frame, 1);
+	assert_string_equal(frame.module, frame.function ? "[perf map]" : "[anon]");
+	return plumb_frame_name_text(&frame, text, sizeof(text));
+}
+
+/* The namespace for it needs root. */
+#define NEEDS_ROOT()                                                                               \
+	do {                                                                                       \
+		(void)state;                                                                       \
+		if (geteuid())                                                                     \
+			skip();                                                                    \
+	} while (0)
+
+static void code_has_the_names_of_its_map(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child child;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	assert_string_equal(name(s, &child, 0x10), "[anon]+0x10");
+	append("%lx 20 LazyCompile:~main app.js:1\n", child.address);
+	append("%lx 10 void Main::run(Ljava/lang/String;)\n", child.address + 0x20);
+	append("%lx 10 not yet", child.address + 0x40);
+	assert_string_equal(name(s, &child, 0), "LazyCompile:~main app.js:1");
+	assert_string_equal(name(s, &child, 0x1f), "LazyCompile:~main app.js:1");
+	assert_string_equal(name(s, &child, 0x20), "void Main::run(Ljava/lang/String:)");
+	assert_string_equal(name(s, &child, 0x30), "[anon]+0x30");
+	assert_string_equal(name(s, &child, 0x40), "[anon]+0x40");
+	append(" whole\n%lx 20 second\n", child.address);
+	assert_string_equal(name(s, &child, 0x40), "not yet whole");
+	assert_string_equal(name(s, &child, 0), "second");
+	assert_int_equal(plumb_symbolizer_counts(s)->bad_lines, 0);
+	/* Written anew, and then as another file. */
+	assert_int_equal(truncate(map, 0), 0);
+	append("%lx 20 third\n", child.address);
+	assert_string_equal(name(s, &child, 0), "third");
+	assert_string_equal(name(s, &child, 0x40), "[anon]+0x40");
+	run("mv %s old", map);
+	append("%lx 20 fourth, which is longer than all before\n", child.address);
+	assert_string_equal(name(s, &child, 0), "fourth, which is longer than all before");
+	kill(child.pid, SIGKILL);
+	waitid(P_PID, child.pid, NULL, WEXITED | WNOWAIT);
+	assert_string_equal(name(s, &child, 0), "fourth, which is longer than all before");
+	end_jit(&child);
+	plumb_symbolizer_free(s);
+}
+
+static void lines_that_are_none_are_passed_over_and_counted(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child child;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	append("\n%lx\n%lx 10\n%lx 10 \n%lx 0 empty\n", child.address, child.address, child.address,
+	       child.address);
+	append("wrong 10 wrong\n%lx wrong wrong\n%c%c%c\n", child.address, 0, 0, 0);
+	append("%lx 10 %05000d\n", child.address, 1); /* longer than any */
+	append("%lx 10 go\tod\n", child.address);
+	assert_string_equal(name(s, &child, 0), "go?od");
+	assert_int_equal(plumb_symbolizer_counts(s)->bad_lines, 9);
+	end_jit(&child);
+	plumb_symbolizer_free(s);
+}
+
+static void maps_of_others_are_not_believed(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child child;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	append("%lx 10 forged\n", child.address);
+	assert_int_equal(chown(map, 65534, 65534), 0);
+	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	run("mv %s tmp/its && chown 0 tmp/its && ln -s its %s", map, map);
+	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	run("rm %s && mkfifo %s", map, map); /* to open it would wait */
+	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	run("rm %s && mkdir %s", map, map);
+	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	run("rmdir %s && mv tmp/its %s", map, map);
+	assert_string_equal(name(s, &child, 0), "forged");
+	end_jit(&child);
+	plumb_symbolizer_free(s);
+}
+
+static void a_map_that_is_too_large_is_read_in_part(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child child;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	append("%lx 10 first\n", child.address);
+	assert_int_equal(truncate(map, 1L << 40), 0);
+	append("\n%lx 10 last\n", child.address);
+	assert_string_equal(name(s, &child, 0), "first");
+	end_jit(&child);
+	plumb_symbolizer_free(s);
+}
+
+/* The process is the first of its PID namespace. */
+static uint64_t make_code_in_a_namespace(const char *tmp)
+{
+	int fds[2];
+	uint64_t address;
+	pid_t pid;
+
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
+	if (unshare(CLONE_NEWPID) || pipe(fds))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		address = make_code(tmp);
+		if (write(fds[1], &address, sizeof(address)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	return read(fds[0], &address, sizeof(address)) == sizeof(address) ? (uint64_t)pid : 0;
+}
+
+static uint64_t code_of(pid_t pid)
+{
+	char path[32], line[256];
+	uint64_t start, code = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (strstr(line, " r-xp 00000000 00:00 0 \n") && sscanf(line, "%lx", &start) == 1)
+			code = start;
+	fclose(f);
+	assert_true(code);
+	return code;
+}
+
+static void the_map_is_that_of_the_pid_in_its_namespace(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child parent, child;
+
+	NEEDS_ROOT();
+	parent = start_jit(make_code_in_a_namespace);
+	child = (struct child){.pid = parent.address, .address = code_of(parent.address)};
+	strcpy(map, "tmp/perf-1.map");
+	append("%lx 10 inside\n", child.address);
+	assert_string_equal(name(s, &child, 0), "inside");
+	kill(child.pid, SIGKILL);
+	end_jit(&parent);
+	plumb_symbolizer_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_has_the_names_of_its_map),
+		cmocka_unit_test(lines_that_are_none_are_passed_over_and_counted),
+		cmocka_unit_test(maps_of_others_are_not_believed),
+		cmocka_unit_test(a_map_that_is_too_large_is_read_in_part),
+		cmocka_unit_test(the_map_is_that_of_the_pid_in_its_namespace),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# A kernel's file says of the kernel what the kernel says of itself when it runs: types, all symbols,
+# and what became of calls. And what is known of some functions is found.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+evidence "$work/file" "$work/core" "$work/boot" "$work/err"
+# 32 at most.
+functions=(vfs_llseek vfs_read vfs_write null_lseek tcp_sendmsg tcp_sendmsg_locked schedule __alloc_skb nothing_like_it)
+
+# image_of [--arch=ARCH] SERIES - the path of its file, in $path
+image_of() {
+	local status=0
+	path=$(scripts/kernels.sh "$@" 2>"$work/err" | cut -f 3)
+	[[ -n $path ]] || status=1
+	if ((status)); then
+		skip "$*" "no such kernel: $(tail -n 1 "$work/err")"
+	fi
+	return "$status"
+}
+
+# value NAME FILE
+value() {
+	sed -n "s/^$1 //p" "$work/$2"
+}
+
+# What holds of each kernel's file. known SERIES MACHINE
+known() {
+	is "$1: its machine is told" "$(value machine file)" "$2"
+	like "$1: its release is told" "$(value release file)" "^${1//./\\.}\\.[0-9.]+.*-cloud-"
+	is "$1: its build id is told" "$(value build_id file)" 20
+	claim "$1: its types are read" test "$(value types file)" -gt 50000
+	claim "$1: its symbols are read" test "$(value symbols file)" -gt 50000
+	is "$1: its code and data are read" "$(value file_code file) $(value file_data file)" "1 1"
+	like "$1: vfs_read is called" "$(value file_vfs_read file)" '^[2-9] direct, 0 taken, not exported$'
+	like "$1: null_lseek is called by pointer only" "$(value file_null_lseek file)" '^0 direct, [1-9] taken, not exported$'
+	like "$1: schedule is called, and exported" "$(value file_schedule file)" '^[1-9][0-9][0-9] direct, [0-9]+ taken, exported$'
+	like "$1: tcp_sendmsg is called by pointer, too" "$(value file_tcp_sendmsg file)" '^[1-9] direct, [1-9] taken, exported$'
+	is "$1: what is not there is not found" "$(value file_nothing_like_it file)" \
+		"no address, 0 direct, 0 taken, not exported"
+	# The call of lseek() has it inlined; from 6.1 on writing a core still calls it.
+	like "$1: vfs_llseek is hardly called" "$(value file_vfs_llseek file)" '^[01] direct, 0 taken, exported$'
+}
+
+# The numbers of direct calls, of what is told of FILE or of a running kernel.
+direct() {
+	sed -n "s/^$1_\([a-z_]* [0-9]* direct\),.*/\1/p" "$work/$2"
+}
+
+for series in 5.10 6.1 6.12 7; do
+	image_of "$series" || continue
+	release=$(cat "${path%/*}/release")
+	scripts/vm.sh --mem=1536 --file="$path:/boot/vmlinuz-$release" --file=build/trust/image:/image "$series" -- sh -c '
+		/image --running "$0" "$@"; echo; mount --bind /dev/null /proc/kcore; /image --running "$0" "$@"' \
+		"/boot/vmlinuz-$release" "${functions[@]}" >"$work/out" 2>"$work/err"
+	is "$series: what looks at it ends well" $? 0
+	sed '/^$/Q' "$work/out" >"$work/core"
+	sed '1,/^$/d' "$work/out" >"$work/boot"
+	grep -v '^running' "$work/core" >"$work/file"
+	known "$series" 62
+	is "$series: all symbols and their addresses are those of the running kernel" \
+		"$(value different_symbols core) different, $(value missing_symbols core) missing, same: $(value same_symbols core)" \
+		"0 different, 0 missing, same: $(value symbols core)"
+	is "$series: so are release, build id and types" \
+		"$(value same_release core)$(value same_build_id core)$(value same_types core)" 111
+	is "$series: the running kernel's code is in its memory" "$(value from core)$(value why core)" /proc/kcore
+	is "$series: which has the same calls" "$(direct running core)" "$(direct file core)"
+	is "$series: where its memory is refused, the code is in its file" \
+		"$(value from boot)$(value why boot)" "/boot/vmlinuz-$release"
+	is "$series: which has the same calls and pointers, wherever the kernel is loaded" \
+		"$(sed -n 's/^running_//p' "$work/boot")" "$(sed -n 's/^file_//p' "$work/boot")"
+done
+
+for series in 6.12 7; do
+	image_of --arch=arm64 "$series" || continue
+	build/trust/image "$path" "${functions[@]}" >"$work/file" 2>"$work/err"
+	is "$series, arm64: what looks at it ends well" $? 0
+	known "$series" 183
+done
+done_testing

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "probe.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <plumb/hooks.h>
+#include <plumb/log.h>
+#include <plumb/trial.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+/* The kernel has it to test fentry on: nothing else calls it. */
+#define FUNCTION "bpf_fentry_test1"
+
+#define KPROBE_MULTI 42 /* include/uapi/linux/bpf.h: since 5.18 */
+
+static const struct {
+	const char *name;
+	enum bpf_prog_type program;
+	int attach_type;
+} hooks[] = {
+	[PLUMB_RAW_TRACEPOINT] = {"raw_tracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT, 0},
+	[PLUMB_TRACEPOINT] = {"tracepoint", BPF_PROG_TYPE_TRACEPOINT, 0},
+	[PLUMB_FENTRY] = {"fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY},
+	[PLUMB_FEXIT] = {"fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT},
+	[PLUMB_KPROBE] = {"kprobe", BPF_PROG_TYPE_KPROBE, 0},
+	[PLUMB_KPROBE_MULTI] = {"kprobe.multi", BPF_PROG_TYPE_KPROBE, KPROBE_MULTI},
+	[PLUMB_UPROBE] = {"uprobe", BPF_PROG_TYPE_KPROBE, 0},
+};
+
+const char *plumb_hook_name(enum plumb_hook hook)
+{
+	return hooks[hook].name;
+}
+
+/* --- events to attach to: a descriptor, or -errno --- */
+
+static int open_tracepoint(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
+	struct plumb_tracepoints found;
+	int err = plumb_trial_find_tracepoint(&found);
+
+	if (err)
+		return err;
+	attr.config = found.list[0].id;
+	plumb_tracepoints_free(&found);
+	return plumb_probe_open_event(&attr);
+}
+
+static int open_uprobe(void)
+{
+	struct plumb_userfuncs found;
+	int err = plumb_trial_find_userfunc(&found);
+
+	if (err)
+		return err;
+	err = plumb_probe_open_pmu("uprobe", false, (uintptr_t)found.path, found.list[0].offset);
+	plumb_userfuncs_free(&found);
+	return err;
+}
+
+/* --- */
+
+static int load(enum plumb_hook hook)
+{
+	static const struct bpf_insn returns_0[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = hooks[hook].attach_type);
+	int fd;
+
+	if (plumb_hook_is_fentry(hook)) {
+		fd = libbpf_find_vmlinux_btf_id(FUNCTION, hooks[hook].attach_type);
+		if (fd < 0)
+			return access("/sys/kernel/btf/vmlinux", R_OK) ? -ENODATA : fd;
+		opts.attach_btf_id = fd;
+	}
+	fd = bpf_prog_load(hooks[hook].program, "plumb_trial", "Dual BSD/GPL", returns_0,
+			   sizeof(returns_0) / sizeof(returns_0[0]), &opts);
+	return fd < 0 ? -errno : fd;
+}
+
+static int link_many(int program)
+{
+	const char *function = FUNCTION;
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .kprobe_multi.syms = &function,
+		    .kprobe_multi.cnt = 1);
+	int fd = bpf_link_create(program, 0, KPROBE_MULTI, &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int attach(enum plumb_hook hook, struct plumb_probe *probe)
+{
+	const char *raw = hook == PLUMB_RAW_TRACEPOINT ? "task_rename" : NULL;
+
+	switch (hook) {
+	case PLUMB_RAW_TRACEPOINT:
+	case PLUMB_FENTRY:
+	case PLUMB_FEXIT:
+		probe->link = bpf_raw_tracepoint_open(raw, probe->program);
+		return probe->link < 0 ? -errno : 0;
+	case PLUMB_KPROBE_MULTI:
+		probe->link = link_many(probe->program);
+		return probe->link < 0 ? probe->link : 0;
+	case PLUMB_TRACEPOINT:
+		probe->event = open_tracepoint();
+		break;
+	case PLUMB_UPROBE:
+		probe->event = open_uprobe();
+		break;
+	default:
+		probe->event = plumb_probe_open_pmu("kprobe", false, (uintptr_t)FUNCTION, 0);
+	}
+	return probe->event < 0 ? probe->event : plumb_probe_attach_event(probe);
+}
+
+/* "integrity" of "none [integrity] confidentiality"; "": none, or it does not say. */
+static void read_lockdown(char *state, size_t size)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128], *end;
+
+	*state = 0;
+	if (!f)
+		return;
+	if (fgets(line, sizeof(line), f) && strchr(line, '[')) {
+		snprintf(state, size, "%s", strchr(line, '[') + 1);
+		end = strchr(state, ']');
+		if (end)
+			*end = 0;
+		if (!strcmp(state, "none"))
+			*state = 0;
+	}
+	fclose(f);
+}
+
+static void explain(enum plumb_hook hook, int err, char *why, size_t size)
+{
+	const char *name = plumb_errno_name(err);
+	char state[32];
+
+	read_lockdown(state, sizeof(state));
+	if (err == -EPERM && geteuid())
+		snprintf(why, size, "%s, not root", name);
+	else if (err == -EPERM && *state)
+		snprintf(why, size, "%s, kernel lockdown (%s)", name, state);
+	else if (err == -ENODATA)
+		snprintf(why, size, "%s, no BTF (/sys/kernel/btf/vmlinux)", name);
+	else if (err == -ENODEV && hook == PLUMB_UPROBE)
+		snprintf(why, size, "%s, CONFIG_UPROBES is off", name);
+	else
+		snprintf(why, size, "%s%s", name, plumb_errno_hint(err));
+}
+
+int plumb_hook_try(enum plumb_hook hook, char *why, size_t size)
+{
+	struct plumb_probe probe = {.program = load(hook), .event = -1, .link = -1};
+	int err = probe.program < 0 ? probe.program : attach(hook, &probe);
+
+	plumb_probe_drop(&probe);
+	*why = 0;
+	if (err)
+		explain(hook, err, why, size);
+	return err;
+}

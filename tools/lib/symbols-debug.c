@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "symbols.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* A file without a build id is compared byte by byte: not if it is larger. */
+#define CHECKED (256 << 20)
+
+/* --- opening what others have chosen --- */
+
+/* Opens what PATH, an O_PATH descriptor that it takes, stands for: the like of a FIFO never. */
+static int open_regular(int path)
+{
+	char link[64];
+	struct stat st;
+	int fd, err;
+
+	if (path < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	fd = fstat(path, &st) || !S_ISREG(st.st_mode)
+		     ? -EINVAL
+		     : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	err = fd == -1 ? -errno : fd;
+	close(path);
+	return err;
+}
+
+int plumb_open_here(const char *path)
+{
+	return open_regular(open(path, O_PATH | O_CLOEXEC));
+}
+
+int plumb_open_in_root(int dir, const char *path, bool follow)
+{
+	/* A link below /proc/PID/root would else lead to a file of ours. */
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return open_regular(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
+}
+
+/* --- is it the one? --- */
+
+static bool has_crc(int fd, uint32_t wanted)
+{
+	unsigned char buffer[1 << 16];
+	uLong crc = crc32(0, NULL, 0);
+	ssize_t n;
+
+	for (off_t at = 0; (n = pread(fd, buffer, sizeof(buffer), at)) > 0; at += n)
+		crc = crc32(crc, buffer, n);
+	return !n && crc == wanted;
+}
+
+struct wanted {
+	unsigned char id[PLUMB_BUILD_ID_MAX];
+	size_t id_size;
+	uint32_t crc; /* if there is no id */
+	uid_t owner;
+};
+
+static bool is_wanted(int fd, const struct wanted *w)
+{
+	unsigned char id[PLUMB_BUILD_ID_MAX];
+	struct stat st;
+	bool is = false;
+	Elf *elf;
+
+	if (fstat(fd, &st) || (st.st_uid && st.st_uid != w->owner))
+		return false;
+	if (!w->id_size)
+		return st.st_size <= CHECKED && has_crc(fd, w->crc);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf_kind(elf) == ELF_K_ELF)
+		is = plumb_elf_build_id(elf, id) == w->id_size && !memcmp(id, w->id, w->id_size);
+	elf_end(elf);
+	return is;
+}
+
+/* The process's own, else ours. */
+static int try(int root, int host, const char *path, const struct wanted *w)
+{
+	int roots[] = {root, host}, fd = -ENOENT;
+
+	for (size_t i = 0; fd < 0 && i < 2; i++) {
+		fd = roots[i] < 0 ? -ENOENT : plumb_open_in_root(roots[i], path, true);
+		if (fd >= 0 && !is_wanted(fd, w)) {
+			close(fd);
+			fd = -ENOENT;
+		}
+	}
+	return fd;
+}
+
+/* --- where it may be --- */
+
+static int try_build_id(int root, int host, const struct wanted *w)
+{
+	char path[64 + 2 * PLUMB_BUILD_ID_MAX];
+	int n = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", w->id[0]);
+
+	for (size_t i = 1; i < w->id_size; i++)
+		n += snprintf(path + n, sizeof(path) - n, "%02x", w->id[i]);
+	snprintf(path + n, sizeof(path) - n, ".debug");
+	return try(root, host, path, w);
+}
+
+/* .gnu_debuglink: a file's name, and its CRC at the next multiple of 4. */
+static const char *read_link(Elf *elf, uint32_t *crc)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = plumb_elf_section(elf, ".gnu_debuglink", &header);
+	Elf_Data *data = section && header.sh_size < 4096 ? elf_rawdata(section, NULL) : NULL;
+	const char *name = data ? data->d_buf : NULL, *end;
+	size_t at;
+
+	end = name ? memchr(name, 0, data->d_size) : NULL;
+	if (!end || end == name || memchr(name, '/', end - name))
+		return NULL;
+	at = (end - name) / 4 * 4 + 4;
+	if (at + sizeof(*crc) > data->d_size)
+		return NULL;
+	memcpy(crc, name + at, sizeof(*crc));
+	return name;
+}
+
+static int try_link(int root, int host, const char *file, const char *name, const struct wanted *w)
+{
+	static const char *const forms[] = {"%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s"};
+	const char *slash = strrchr(file, '/');
+	char path[8192];
+	int fd = -ENOENT;
+
+	for (size_t i = 0; slash && fd < 0 && i < sizeof(forms) / sizeof(forms[0]); i++) {
+		snprintf(path, sizeof(path), forms[i], (int)(slash - file), file, name);
+		fd = try(root, host, path, w);
+	}
+	return fd;
+}
+
+int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner)
+{
+	struct wanted w = {.owner = owner};
+	int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -ENOENT;
+	const char *name = read_link(elf, &w.crc);
+
+	w.id_size = plumb_elf_build_id(elf, w.id);
+	if (w.id_size)
+		fd = try_build_id(root, host, &w);
+	if (fd < 0 && name)
+		fd = try_link(root, host, path, name, &w);
+	if (host >= 0)
+		close(host);
+	return fd;
+}

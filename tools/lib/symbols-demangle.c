@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "symbols.h"
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+/* What libiberty says, as far as there is room for it. */
+struct output {
+	char *text;
+	size_t n, size;
+	jmp_buf full;
+};
+
+/* A few hundred bytes can stand for more than any memory holds: it has to be left, and can be. */
+static void append(const char *part, size_t length, void *context)
+{
+	struct output *o = context;
+	size_t room = o->size - 1 - o->n, n = length < room ? length : room;
+
+	memcpy(o->text + o->n, part, n);
+	o->n += n;
+	o->text[o->n] = 0;
+	if (n < length)
+		longjmp(o->full, 1);
+}
+
+typedef int demangler(const char *name, int options, demangle_callbackref callback, void *context);
+
+static bool demangle(demangler *how, const char *name, char *text, size_t size)
+{
+	struct output o = {.text = text, .size = size};
+
+	return setjmp(o.full) || how(name, DMGL_PARAMS | DMGL_ANSI, append, &o);
+}
+
+void plumb_demangle(const char *name, char *text, size_t size)
+{
+	char plain[2048];              /* libiberty takes half of that */
+	size_t n = strcspn(name, "@"); /* the symbol's version */
+
+	if (n < sizeof(plain) && (!strncmp(name, "_R", 2) || !strncmp(name, "_Z", 2))) {
+		memcpy(plain, name, n);
+		plain[n] = 0;
+		/* Rust's older names are also some of C++. */
+		if (demangle(rust_demangle_callback, plain, text, size) ||
+		    demangle(cplus_demangle_v3_callback, plain, text, size))
+			return;
+	}
+	n = n < size ? n : size - 1;
+	memcpy(text, name, n);
+	text[n] = 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "symbols.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files that are open and not yet read: descriptors are few, and they keep mounts busy. */
+#define OPEN_MAX_FILES 128
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Copies have one build id.  Others may forge it, but not the owner. */
+static bool is_copy(const struct plumb_symfile *a, const struct plumb_symfile *b)
+{
+	return a->build_id_size && a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_size) &&
+	       a->st.st_size == b->st.st_size && a->st.st_uid == b->st.st_uid;
+}
+
+/* Where code is; in files that mark none as such, where anything is. */
+static int read_segments(struct plumb_symfile *file, Elf *elf)
+{
+	size_t n = 0;
+	GElf_Phdr p;
+
+	elf_getphdrnum(elf, &n);
+	file->segments = calloc(n + 1, sizeof(*file->segments));
+	if (!file->segments)
+		return -ENOMEM;
+	for (int flags = PF_X; flags >= 0 && !file->n_segments; flags -= PF_X)
+		for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
+			if (p.p_type == PT_LOAD && (p.p_flags & flags) == (unsigned int)flags)
+				file->segments[file->n_segments++] =
+					(struct plumb_segment){p.p_offset, p.p_filesz, p.p_vaddr};
+	return 0;
+}
+
+static bool has_section(Elf *elf, const char *name)
+{
+	GElf_Shdr header;
+
+	return plumb_elf_section(elf, name, &header) && header.sh_type != SHT_NOBITS;
+}
+
+static void close_file(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void plumb_symfile_free(struct plumb_symfile *file)
+{
+	if (!file)
+		return;
+	plumb_inlines_close(file->inlines);
+	close_file(&file->fd);
+	close_file(&file->debug_fd);
+	plumb_symtab_free(&file->table);
+	free(file->segments);
+	free(file->image);
+	free(file->path);
+	free(file);
+}
+
+static Elf *open_elf(const struct plumb_symfile *file)
+{
+	return file->image ? elf_memory(file->image, file->image_size)
+			   : elf_begin(file->fd, ELF_C_READ, NULL);
+}
+
+/* What is known before its symbols are read; false: it is no ELF file. */
+static bool examine(struct plumb_symbolizer *s, struct plumb_symfile *file, int root)
+{
+	Elf *elf = open_elf(file);
+	bool is_elf = elf_kind(elf) == ELF_K_ELF && !read_segments(file, elf);
+
+	if (is_elf)
+		file->build_id_size = plumb_elf_build_id(elf, file->build_id);
+	if (is_elf && !file->image &&
+	    (!has_section(elf, ".symtab") || (s->inlines && !has_section(elf, ".debug_info"))))
+		file->debug_fd = plumb_debug_open(elf, file->path, root, file->st.st_uid);
+	elf_end(elf);
+	return is_elf;
+}
+
+/* Reads the file that has waited longest, if too many wait. */
+static void limit_open_files(struct plumb_symbolizer *s)
+{
+	struct plumb_symfile *oldest = NULL;
+
+	if (s->open_files <= OPEN_MAX_FILES)
+		return;
+	for (struct plumb_symfile *f = s->files; f; f = f->next)
+		if (f->fd >= 0 && !f->is_read)
+			oldest = f;
+	plumb_symfile_read(s, oldest);
+}
+
+/* FILE, or what it is a copy of. */
+static struct plumb_symfile *add(struct plumb_symbolizer *s, struct plumb_symfile *file)
+{
+	for (struct plumb_symfile *known = s->files; known; known = known->next)
+		if (is_copy(known, file)) {
+			plumb_symfile_free(file);
+			return known;
+		}
+	file->next = s->files;
+	s->files = file;
+	s->counts.files++;
+	s->open_files += file->fd >= 0;
+	limit_open_files(s);
+	return file;
+}
+
+static struct plumb_symfile *new_file(int fd, const char *path, char *image, size_t size)
+{
+	struct plumb_symfile *file = calloc(1, sizeof(*file));
+
+	if (file && (file->path = strdup(path))) {
+		file->fd = fd;
+		file->debug_fd = -1;
+		file->image = image;
+		file->image_size = size;
+		return file;
+	}
+	free(file);
+	free(image);
+	close_file(&fd);
+	return NULL;
+}
+
+struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, const char *path,
+					int root)
+{
+	struct plumb_symfile *file;
+	struct stat st;
+
+	if (fstat(fd, &st)) {
+		close(fd);
+		return NULL;
+	}
+	for (file = s->files; file; file = file->next)
+		if (is_same(&file->st, &st)) {
+			close(fd);
+			return file;
+		}
+	file = new_file(fd, path, NULL, 0);
+	if (!file)
+		return NULL;
+	file->st = st;
+	if (!examine(s, file, root)) {
+		if (strncmp(path, "/memfd:", 7)) /* memory of a JIT */
+			plumb_symbolizer_unread(s, path, "is not an ELF file");
+		close_file(&file->fd);
+		file->is_read = true;
+	}
+	return add(s, file);
+}
+
+struct plumb_symfile *plumb_symfile_of_image(struct plumb_symbolizer *s, char *image, size_t size)
+{
+	struct plumb_symfile *file = new_file(-1, "[vdso]", image, size);
+
+	if (!file)
+		return NULL;
+	if (!examine(s, file, -1))
+		file->is_read = true;
+	return add(s, file);
+}
+
+static int read_symbols(struct plumb_symfile *file)
+{
+	Elf *elf = open_elf(file),
+	    *debug = file->debug_fd >= 0 ? elf_begin(file->debug_fd, ELF_C_READ, NULL) : NULL;
+	bool whole = false;
+	int err = elf ? plumb_symtab_read_elf(&file->table, elf, &whole) : -ENOEXEC, result;
+
+	if (!whole && debug)
+		plumb_symtab_read_elf(&file->table, debug, &whole);
+	if (!whole && elf) {
+		result = plumb_symtab_read_minidebug(&file->table, elf);
+		err = err ?: result;
+	}
+	elf_end(debug);
+	elf_end(elf);
+	return file->table.n ? 0 : err;
+}
+
+void plumb_symfile_read(struct plumb_symbolizer *s, struct plumb_symfile *file)
+{
+	int fd;
+
+	if (file->is_read)
+		return;
+	file->is_read = true;
+	if (read_symbols(file))
+		plumb_symbolizer_unread(s, file->path, "is damaged");
+	if (file->image)
+		return;
+	s->open_files--;
+	/* DWARF is read when it is needed. */
+	fd = file->debug_fd >= 0 ? file->debug_fd : file->fd;
+	file->inlines = s->inlines ? plumb_inlines_open(fd) : NULL;
+	if (!file->inlines || fd != file->fd)
+		close_file(&file->fd);
+	if (!file->inlines || fd != file->debug_fd)
+		close_file(&file->debug_fd);
+}
+
+bool plumb_symfile_address(const struct plumb_symfile *file, uint64_t offset, uint64_t *address)
+{
+	for (size_t i = 0; i < file->n_segments; i++)
+		if (offset - file->segments[i].offset < file->segments[i].size) {
+			*address = offset - file->segments[i].offset + file->segments[i].address;
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What is inlined at an address, by DWARF.  The units of a file have ranges of
+ * addresses, and each has its functions, whose tree of inlined calls is walked.
+ *
+ * libdw's own walk is not used, as it calls itself as deep as the file says.
+ */
+#include "symbols.h"
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* DIEs inside one another, and looked at in one walk, before a file is held to be damaged. */
+#define DEPTH 64
+#define STEPS (1 << 22)
+
+/* Larger ones are read if they are root's only. */
+#define FILE_MAX (1UL << 30)
+
+struct range {
+	uint64_t start, end;
+	Dwarf_Off die;
+};
+
+struct ranges {
+	struct range *all;
+	size_t n, room;
+	bool is_sorted;
+};
+
+struct unit {
+	Dwarf_Off die;
+	struct ranges functions;
+	bool is_read;
+};
+
+struct plumb_inlines {
+	Elf *elf;
+	Dwarf *dwarf;
+	struct ranges code;
+	struct unit *units; /* by offset */
+	size_t n_units, room;
+};
+
+/* --- ranges --- */
+
+/* Adds all ranges of a DIE. */
+static void add_ranges(struct ranges *r, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	struct range *more;
+
+	for (int i = 0; i < STEPS && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0; i++) {
+		if (r->n == r->room) {
+			r->room = r->room ? 2 * r->room : 64;
+			more = realloc(r->all, r->room * sizeof(*more));
+			if (!more)
+				return;
+			r->all = more;
+		}
+		/* What the linker has dropped is left at 0. */
+		if (start && start < end)
+			r->all[r->n++] = (struct range){start, end, dwarf_dieoffset(die)};
+	}
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static struct range *find(struct ranges *r, uint64_t address)
+{
+	size_t low = 0, high = r->n, middle;
+
+	if (r->n && !r->is_sorted)
+		qsort(r->all, r->n, sizeof(*r->all), by_start);
+	r->is_sorted = true;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (r->all[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < r->all[low - 1].end ? &r->all[low - 1] : NULL;
+}
+
+/* --- a unit's functions --- */
+
+/* In namespaces and types, too. */
+static void add_functions(struct ranges *r, Dwarf_Die *parent, int depth, int *steps)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH || dwarf_child(parent, &die))
+		return;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			add_ranges(r, &die);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+			add_functions(r, &die, depth + 1, steps);
+			break;
+		}
+	} while (--*steps > 0 && !dwarf_siblingof(&die, &die));
+}
+
+static int by_offset(const void *left, const void *right)
+{
+	const struct unit *a = left, *b = right;
+
+	return (a->die > b->die) - (a->die < b->die);
+}
+
+/* Those of the unit whose DIE is there. */
+static struct ranges *functions_of(struct plumb_inlines *i, Dwarf_Off offset)
+{
+	struct unit *unit = bsearch(&(struct unit){.die = offset}, i->units, i->n_units,
+				    sizeof(*unit), by_offset);
+	int steps = STEPS;
+	Dwarf_Die die;
+
+	if (!unit)
+		return NULL;
+	if (!unit->is_read && dwarf_offdie(i->dwarf, offset, &die))
+		add_functions(&unit->functions, &die, 0, &steps);
+	unit->is_read = true;
+	return &unit->functions;
+}
+
+/* --- the walk --- */
+
+static const char *name_of(Dwarf_Die *die)
+{
+	static const unsigned int attributes[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+						  DW_AT_name};
+	const char *name = NULL;
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; !name && i < sizeof(attributes) / sizeof(attributes[0]); i++)
+		if (dwarf_attr_integrate(die, attributes[i], &attribute))
+			name = dwarf_formstring(&attribute);
+	return name;
+}
+
+/* The block or inlined call in PARENT that has ADDRESS. */
+static bool descend(Dwarf_Die *parent, uint64_t address, int *steps, Dwarf_Die *die)
+{
+	int tag;
+
+	if (dwarf_child(parent, die))
+		return false;
+	do {
+		tag = dwarf_tag(die);
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+		    dwarf_haspc(die, address) > 0)
+			return true;
+	} while (--*steps > 0 && !dwarf_siblingof(die, die));
+	return false;
+}
+
+size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char **names, size_t max)
+{
+	struct range *range = find(&i->code, address);
+	struct ranges *functions = range ? functions_of(i, range->die) : NULL;
+	const char *chain[DEPTH], *name;
+	int steps = STEPS;
+	size_t n = 0, k;
+	Dwarf_Die die, inner;
+
+	range = functions ? find(functions, address) : NULL;
+	if (!range || !dwarf_offdie(i->dwarf, range->die, &die))
+		return 0;
+	for (int depth = 0; depth < DEPTH && descend(&die, address, &steps, &inner); depth++) {
+		die = inner;
+		name = dwarf_tag(&die) == DW_TAG_inlined_subroutine ? name_of(&die) : NULL;
+		if (name)
+			chain[n++] = name;
+	}
+	for (k = 0; k < n && k < max; k++)
+		names[k] = chain[n - 1 - k];
+	return k;
+}
+
+/* --- the file --- */
+
+/* Is it worth its memory, and does it name no other files, which libdw would open? */
+static bool is_readable(Elf *elf, const struct stat *st)
+{
+	Elf_Scn *section = NULL;
+	uint64_t size = 0;
+	GElf_Shdr header;
+	GElf_Chdr compressed;
+
+	if (!plumb_elf_section(elf, ".debug_info", &header) || header.sh_type == SHT_NOBITS ||
+	    plumb_elf_section(elf, ".gnu_debugaltlink", &header))
+		return false;
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getchdr(section, &compressed))
+			size += compressed.ch_size;
+	return !st->st_uid || (st->st_size <= (off_t)FILE_MAX && size <= FILE_MAX);
+}
+
+static void read_units(struct plumb_inlines *i)
+{
+	Dwarf_CU *unit = NULL;
+	struct unit *more;
+	Dwarf_Die die;
+
+	while (!dwarf_get_units(i->dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
+		if (i->n_units == i->room) {
+			i->room = i->room ? 2 * i->room : 64;
+			more = realloc(i->units, i->room * sizeof(*more));
+			if (!more)
+				return;
+			i->units = more;
+		}
+		i->units[i->n_units++] = (struct unit){.die = dwarf_dieoffset(&die)};
+		add_ranges(&i->code, &die);
+	}
+}
+
+struct plumb_inlines *plumb_inlines_open(int fd)
+{
+	struct plumb_inlines *i = calloc(1, sizeof(*i));
+	struct stat st;
+
+	if (!i || fstat(fd, &st)) {
+		free(i);
+		return NULL;
+	}
+	/* What others may cut short is not mapped. */
+	i->elf = elf_begin(fd, st.st_uid ? ELF_C_READ : ELF_C_READ_MMAP, NULL);
+	if (i->elf && is_readable(i->elf, &st))
+		i->dwarf = dwarf_begin_elf(i->elf, DWARF_C_READ, NULL);
+	if (!i->dwarf) {
+		plumb_inlines_close(i);
+		return NULL;
+	}
+	read_units(i);
+	return i;
+}
+
+void plumb_inlines_close(struct plumb_inlines *i)
+{
+	if (!i)
+		return;
+	for (size_t k = 0; k < i->n_units; k++)
+		free(i->units[k].functions.all);
+	free(i->units);
+	free(i->code.all);
+	dwarf_end(i->dwarf);
+	elf_end(i->elf);
+	free(i);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Perf maps: "START SIZE NAME" in hexadecimal, a line for each function that a JIT
+ * has compiled, in /tmp/perf-PID.map as the process sees /tmp and itself.  Anyone
+ * can write to /tmp.
+ */
+#include "symbols.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is read of a map at most; node.js writes some 10 MB. */
+#define MAP_MAX (64 << 20)
+
+#define LINE_MAX_LENGTH 2048
+
+struct identity {
+	unsigned int pid; /* in its own PID namespace */
+	uid_t real, effective;
+};
+
+static bool read_identity(pid_t pid, struct identity *identity)
+{
+	char path[64], *line = NULL, *last;
+	size_t room = 0;
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (getline(&line, &room, f) >= 0) {
+		if (sscanf(line, "Uid: %u %u", &identity->real, &identity->effective) == 2)
+			found |= 1;
+		last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+		if (last && sscanf(last, "%u", &identity->pid) == 1)
+			found |= 2;
+	}
+	free(line);
+	fclose(f);
+	return found == 3;
+}
+
+/* The map's descriptor, if the process or root has written it; or -errno. */
+static int open_map(pid_t pid, int root, struct stat *st)
+{
+	struct identity identity;
+	char path[64];
+	int fd;
+
+	if (!read_identity(pid, &identity))
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", identity.pid);
+	fd = plumb_open_in_root(root, path, false);
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, st) &&
+	    (!st->st_uid || st->st_uid == identity.real || st->st_uid == identity.effective))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+/* "START SIZE NAME" */
+static bool read_line(struct plumb_symtab *t, const char *line)
+{
+	uint64_t address, size;
+	int64_t name;
+	char *end;
+
+	address = strtoull(line, &end, 16);
+	if (end == line || *end != ' ')
+		return false;
+	line = end + 1;
+	size = strtoull(line, &end, 16);
+	if (end == line || *end != ' ' || !end[1] || !size)
+		return false;
+	name = plumb_symtab_text(t, end + 1, strlen(end + 1));
+	return name >= 0 && !plumb_symtab_add(t, address, size, name, 0);
+}
+
+/* Lines that are whole, from where it was left; how many were none. */
+static uint64_t read_lines(struct plumb_perfmap *map, FILE *f)
+{
+	char line[LINE_MAX_LENGTH];
+	uint64_t bad = 0;
+	size_t n = 0;
+	int c;
+
+	while (map->parsed + n < MAP_MAX && (c = getc_unlocked(f)) != EOF) {
+		if (c != '\n') {
+			if (n < sizeof(line))
+				line[n] = c;
+			n++;
+			continue;
+		}
+		line[n < sizeof(line) ? n : 0] = 0;
+		bad += !read_line(&map->table, line);
+		map->parsed += n + 1;
+		n = 0;
+	}
+	return bad;
+}
+
+uint64_t plumb_perfmap_update(struct plumb_perfmap *map, pid_t pid, int root)
+{
+	struct stat st;
+	int fd = open_map(pid, root, &st);
+	uint64_t bad = 0;
+	FILE *f;
+
+	if (fd < 0)
+		return 0;
+	if (st.st_dev != map->dev || st.st_ino != map->ino || st.st_size < map->size) {
+		plumb_symtab_free(&map->table);
+		*map = (struct plumb_perfmap){.dev = st.st_dev, .ino = st.st_ino};
+		map->table.is_log = true;
+	}
+	f = st.st_size > map->size ? fdopen(fd, "r") : NULL;
+	if (!f) {
+		close(fd);
+		return 0;
+	}
+	map->size = st.st_size;
+	if (!fseeko(f, map->parsed, SEEK_SET))
+		bad = read_lines(map, f);
+	fclose(f);
+	return bad;
+}

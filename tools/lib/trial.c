@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <link.h>
+#include <plumb/key.h>
+#include <plumb/syscalls.h>
+#include <plumb/tool.h>
+#include <plumb/trial.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOP_CALLS 200
+#define MIN_LOOPS  4
+
+int plumb_trial_find_function(const char *btf_file, struct plumb_functions *found)
+{
+	char name[64];
+	const char *const pattern = name;
+
+	plumb_syscall_function(PLUMB_CALIBRATION_NR, name, sizeof(name));
+	return plumb_functions_find(&pattern, 1, btf_file, found);
+}
+
+void plumb_trial_syscall(void)
+{
+	syscall(PLUMB_CALIBRATION_NR, 0);
+}
+
+int plumb_trial_find_tracepoint(struct plumb_tracepoints *found)
+{
+	int tracefs = plumb_tracefs_open(), err;
+
+	if (tracefs < 0)
+		return tracefs;
+	err = plumb_tracepoints_find(tracefs, "task:task_rename", found);
+	close(tracefs);
+	return err;
+}
+
+void plumb_trial_rename(void)
+{
+	static char name[PLUMB_COMM_LEN];
+
+	if (!*name)
+		prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, name);
+}
+
+__attribute__((noinline)) void plumb_trial_call(void)
+{
+	asm volatile("" : : : "memory");
+}
+
+/* The place of plumb_trial_call() in the file: the program itself is the first that is told. */
+static int find_offset(struct dl_phdr_info *info, size_t size, void *offset)
+{
+	uint64_t address = (uintptr_t)plumb_trial_call - info->dlpi_addr;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && address - p->p_vaddr < p->p_filesz)
+			*(uint64_t *)offset = address - p->p_vaddr + p->p_offset;
+	}
+	return 1;
+}
+
+int plumb_trial_find_userfunc(struct plumb_userfuncs *found)
+{
+	uint64_t offset = 0;
+
+	dl_iterate_phdr(find_offset, &offset);
+	*found = (struct plumb_userfuncs){
+		.path = realpath("/proc/self/exe", NULL),
+		.list = calloc(1, sizeof(*found->list)),
+		.n = 1,
+	};
+	if (!offset || !found->path || !found->list) {
+		plumb_userfuncs_free(found);
+		return -ENOENT;
+	}
+	found->list->name = strdup("plumb_trial_call");
+	found->list->offset = offset;
+	return 0;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* All that were slower were disturbed. */
+double plumb_trial_ns(void (*provoke)(void), uint64_t budget)
+{
+	uint64_t best = UINT64_MAX, end = now() + budget, start, took;
+	int loops = 0;
+
+	do {
+		start = now();
+		for (int i = 0; i < LOOP_CALLS; i++)
+			provoke();
+		took = now() - start;
+		if (took < best)
+			best = took;
+	} while (++loops < MIN_LOOPS || start + took < end);
+	return (double)best / LOOP_CALLS;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* entry: has a function of a kernel that does not run a place for ftrace at its entry? */
+#ifndef ENTRY_H
+#define ENTRY_H
+
+#include <plumb/image.h>
+#include <stdbool.h>
+
+/* False also where there is no such code: see image->n_spans. */
+bool entry_is_traceable(const struct plumb_image *image, uint64_t address);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* functions: what becomes of a probe on a function of the kernel. */
+#include "entry.h"
+#include "kernel.h"
+#include "remains.h"
+
+#include <errno.h>
+#include <plumb/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A target, what the kernel has of its name, and what became of each of these. */
+struct candidate {
+	struct check *check;
+	const char *name; /* without module */
+	struct plumb_standing *all;
+	size_t n;
+	size_t n_exact; /* the first of all: called so */
+	struct remains remains;
+};
+
+struct inquiry {
+	const struct kernel *kernel;
+	struct candidate *candidates;
+	size_t n;
+	struct plumb_callee *callees; /* of all */
+	size_t n_callees;
+	struct plumb_calls calls;
+};
+
+static int look_up(const struct kernel *k, struct candidate *c)
+{
+	const char *colon = strchr(c->check->target.name, ':');
+	ssize_t n = 0;
+
+	c->name = colon ? colon + 1 : c->check->target.name;
+	if (k->lists)
+		n = plumb_lists_find(k->lists, c->check->target.name, &c->all);
+	if (n < 0)
+		return n;
+	c->n = n;
+	while (c->n_exact < c->n && !strcmp(c->all[c->n_exact].name, c->name))
+		c->n_exact++;
+	/* Where ftrace cannot be asked the code tells. */
+	for (size_t i = 0; !k->running && k->image.n_spans && i < c->n; i++)
+		c->all[i].untraced = !entry_is_traceable(&k->image, c->all[i].address);
+	return 0;
+}
+
+/* --- calls --- */
+
+/* All symbols whose code the image has, and names without one, which only types may tell of. */
+static int list_callees(struct inquiry *q)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n; i++)
+		n += q->candidates[i].n ?: 1;
+	q->callees = calloc(n + 1, sizeof(*q->callees));
+	if (!q->callees)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->n; i++) {
+		struct candidate *c = &q->candidates[i];
+
+		c->remains = (struct remains){
+			.check = c->check,
+			.callees = &q->callees[q->n_callees],
+			.n = c->n,
+			.n_exact = c->n_exact,
+			.calls = &q->calls,
+			.is_kernel = true,
+		};
+		for (size_t j = 0; j < c->n; j++)
+			q->callees[q->n_callees++] = (struct plumb_callee){
+				.name = c->all[j].name,
+				.address = c->all[j].module ? 0 : c->all[j].address,
+			};
+		if (!c->n)
+			q->callees[q->n_callees++] = (struct plumb_callee){.name = c->name};
+	}
+	return 0;
+}
+
+static int count_calls(struct inquiry *q)
+{
+	int err = list_callees(q);
+
+	if (err)
+		return plumb_error(err, "no memory for functions");
+	if (!q->kernel->image.symbols)
+		return 0;
+	return plumb_calls_in_kernel(&q->kernel->image, q->callees, q->n_callees, &q->calls);
+}
+
+/* --- names --- */
+
+/* What a function usually becomes that loses its name. */
+static const char *other_name(const struct kernel *k, const char *name, char *text, size_t size)
+{
+	static const char *const around[][2] = {{"__", ""}, {"_", ""}, {"", "_noprof"}};
+
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+		snprintf(text, size, "%s%s%s", around[i][0], name, around[i][1]);
+		if (kernel_has_function(k, text))
+			return text;
+	}
+	while (*name == '_') {
+		snprintf(text, size, "%s", ++name);
+		if (kernel_has_function(k, text))
+			return text;
+	}
+	return NULL;
+}
+
+static void judge_missing(const struct inquiry *q, struct candidate *c)
+{
+	const struct kernel *k = q->kernel;
+	char near[512], other[256];
+
+	if (remains_judge_inlined(&c->remains))
+		return;
+	if (!strchr(c->check->target.name, ':') && other_name(k, c->name, other, sizeof(other))) {
+		check_judge(c->check, VERDICT_RENAMED,
+			    "no function is called so, but there is %s: see whether it is the same",
+			    other);
+		return;
+	}
+	kernel_near(k, c->check->target.name, near, sizeof(near));
+	check_judge(c->check, VERDICT_GONE, "%s has no such function%s%s", k->name, near,
+		    *near ? "?" : "");
+}
+
+/* Without symbols all that is known is which functions have types. */
+static void judge_by_types(const struct inquiry *q, struct candidate *c)
+{
+	size_t n = kernel_types_of(q->kernel, c->name);
+
+	if (!n)
+		judge_missing(q, c);
+	else if (n > 1)
+		check_judge(c->check, VERDICT_DIFFERENT,
+			    "%zu functions have that name, and not the same arguments", n);
+	else
+		check_judge(c->check, VERDICT_OK,
+			    "it has a type; whether it can be probed takes symbols: --image");
+}
+
+/* --- what may not be probed --- */
+
+/* Are all that are called so, and that still are there, like that? */
+static bool all_are(const struct candidate *c, bool (*is)(const struct plumb_standing *))
+{
+	for (size_t i = 0; i < c->n_exact; i++)
+		if (!is(&c->all[i]))
+			return false;
+	return true;
+}
+
+static bool is_boot_only(const struct plumb_standing *s)
+{
+	return s->boot_only;
+}
+
+static bool is_blacklisted(const struct plumb_standing *s)
+{
+	return s->blacklisted || s->boot_only;
+}
+
+static bool is_untraced(const struct plumb_standing *s)
+{
+	return s->untraced || s->boot_only;
+}
+
+static bool judge_refusal(const struct kernel *k, struct candidate *c)
+{
+	if (all_are(c, is_boot_only))
+		check_judge(c->check, VERDICT_GONE,
+			    "it was for the kernel's boot only, and its code is gone since");
+	else if (all_are(c, is_blacklisted))
+		check_judge(c->check, VERDICT_BLACKLISTED, "the kernel takes no kprobe on it%s",
+			    all_are(c, is_untraced)   ? ", and no fentry, as it is notrace"
+			    : kernel_knows_notrace(k) ? "; fentry may hold"
+						      : "");
+	else if (all_are(c, is_untraced))
+		check_judge(c->check, VERDICT_NOTRACE,
+			    "ftrace does not know it (marked notrace, or compiled without a place "
+			    "for ftrace): fentry and kprobes through perf are refused");
+	else
+		return false;
+	return true;
+}
+
+/* --- what it is --- */
+
+static void judge_types(const struct inquiry *q, struct candidate *c)
+{
+	size_t types = c->all[0].module ? 1 : kernel_types_of(q->kernel, c->name), n = 0;
+
+	for (size_t i = 0; i < c->n_exact; i++)
+		n += !c->all[i].boot_only;
+	if (n > 1 && types > 1)
+		check_judge(c->check, VERDICT_DIFFERENT,
+			    "%zu functions have that name, and not the same arguments: all are "
+			    "attached to, and arguments are not trusted",
+			    n);
+	else if (n > 1)
+		check_judge(c->check, VERDICT_DUPLICATED,
+			    "%zu functions have that name, all are attached to%s", n,
+			    types ? "" : "; their arguments are not known");
+	else if (!types)
+		check_judge(c->check, VERDICT_NO_BTF,
+			    "kprobes take it, fentry does not: no type describes it%s",
+			    q->kernel->btf ? "" : ", as the kernel has none");
+	else if (c->all[0].changed)
+		check_judge(c->check, VERDICT_NO_BTF,
+			    "the compiler changed its signature: kprobes take it, its arguments "
+			    "are not trusted");
+	else
+		check_judge(c->check, VERDICT_OK, "kprobes and fentry take it");
+}
+
+static void judge(const struct inquiry *q, struct candidate *c)
+{
+	if (!q->kernel->lists) {
+		judge_by_types(q, c);
+	} else if (!c->n) {
+		judge_missing(q, c);
+	} else if (!c->n_exact) {
+		remains_judge_made(&c->remains);
+	} else if (!judge_refusal(q->kernel, c) && !remains_judge_hollow(&c->remains)) {
+		judge_types(q, c);
+		remains_add_calls(&c->remains);
+		if (c->all[0].module)
+			check_add(c->check, "in a module: calls are not counted");
+	}
+}
+
+/* Once, and not in each verdict. */
+static void say_limits(const struct kernel *k)
+{
+	char limits[128];
+
+	if (*kernel_limits(k, limits, sizeof(limits)))
+		plumb_warn("of functions is not judged: %s%s%s%s", limits,
+			   *k->why_no_code ? " (" : "", k->why_no_code, *k->why_no_code ? ")" : "");
+}
+
+int functions_check(const struct kernel *k, struct check *checks, size_t n)
+{
+	struct inquiry q = {.kernel = k, .candidates = calloc(n + 1, sizeof(*q.candidates))};
+	int err = q.candidates ? 0 : plumb_error(ENOMEM, "no memory for functions");
+
+	for (size_t i = 0; !err && i < n; i++) {
+		if (checks[i].target.kind != TARGET_FUNCTION)
+			continue;
+		q.candidates[q.n].check = &checks[i];
+		err = look_up(k, &q.candidates[q.n++]);
+	}
+	if (!err && q.n)
+		err = count_calls(&q);
+	if (!err && q.n)
+		say_limits(k);
+	for (size_t i = 0; !err && i < q.n; i++)
+		judge(&q, &q.candidates[i]);
+	for (size_t i = 0; i < q.n; i++)
+		free(q.candidates[i].all);
+	plumb_calls_free(&q.calls);
+	free(q.candidates);
+	free(q.callees);
+	return err;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "live.h"
+
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/config.h>
+#include <plumb/probe.h>
+#include <plumb/usdt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/libbpf.h>
+
+#include "probe-check.h"
+
+#include "probe-check.skel.h"
+
+/* A target under trial. */
+struct trial {
+	struct probe_check_bpf *skel;
+	struct plumb_probes probes;
+	uint64_t before; /* fires before all were attached, which do not count */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+/* --- attaching: 0 or -errno, with words where there is more to say --- */
+
+static int attach_function(const struct kernel *k, struct trial *t, const struct target *target)
+{
+	static const struct plumb_aim aims[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
+	struct plumb_functions found;
+	char what[256];
+	int err = kernel_functions(k, (const char *const *)&target->name, 1, &found);
+
+	if (!err)
+		err = plumb_probe_attach(&t->probes, t->skel->obj, aims, &found, what,
+					 sizeof(what));
+	plumb_functions_free(&found);
+	return err;
+}
+
+static int attach_tracepoint(const struct kernel *k, struct trial *t, const char *category,
+			     const char *name)
+{
+	struct plumb_tracepoints found;
+	char pattern[512], what[256];
+	int err;
+
+	snprintf(pattern, sizeof(pattern), "%s:%s", category, name);
+	err = plumb_tracepoints_find(k->tracefs, pattern, &found);
+	if (!err)
+		err = plumb_probe_tracepoints(&t->probes, t->skel->obj, "count_raw",
+					      "count_tracepoint", &found, 0, what, sizeof(what));
+	plumb_tracepoints_free(&found);
+	return err;
+}
+
+static int attach_syscall(const struct kernel *k, struct trial *t, const struct target *target)
+{
+	char function[128], event[128];
+
+	return syscall_hooks(target->name, function, event)
+		       ? attach_tracepoint(k, t, "syscalls", event)
+		       : -ENOENT;
+}
+
+static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
+{
+	static const struct plumb_aim aim = {"count_kprobe", PLUMB_UPROBE};
+	char what[4096];
+
+	return plumb_probe_userfuncs(&t->probes, t->skel->obj, &aim, places, 0, what, sizeof(what));
+}
+
+static int attach_userfunc(struct trial *t, const struct target *target)
+{
+	struct plumb_userfuncs found;
+	char name[4400];
+	int err;
+
+	snprintf(name, sizeof(name), "%s:%s", target->file, target->name);
+	err = plumb_userfuncs_find(name, &found);
+	if (err)
+		return err;
+	for (size_t i = 0; i < found.n; i++)
+		found.list[i].offset += target->offset;
+	err = attach_places(t, &found);
+	plumb_userfuncs_free(&found);
+	return err;
+}
+
+/* All its places, as if they were functions. */
+static int attach_usdt(struct trial *t, const struct target *target)
+{
+	struct plumb_userfuncs places = {};
+	struct plumb_usdts found;
+	char name[4400];
+	int err;
+
+	snprintf(name, sizeof(name), "%s:%s", target->file, target->name);
+	err = plumb_usdts_find(name, &found);
+	if (err)
+		return err;
+	places.path = found.path;
+	places.list = calloc(found.list[0].n + 1, sizeof(*places.list));
+	for (size_t i = 0; places.list && !err && i < found.list[0].n; i++) {
+		const struct plumb_usdt_place *p = &found.list[0].places[i];
+
+		places.list[places.n++] =
+			(struct plumb_userfunc){.name = found.list[0].name, .offset = p->offset};
+		if (p->semaphore)
+			err = plumb_error(EOPNOTSUPP, "its semaphore would have to be raised");
+	}
+	if (!places.list)
+		err = -ENOMEM;
+	if (!err)
+		err = attach_places(t, &places);
+	free(places.list);
+	plumb_usdts_free(&found);
+	return err;
+}
+
+static int attach(const struct kernel *k, struct trial *t, const struct target *target)
+{
+	switch (target->kind) {
+	case TARGET_FUNCTION:
+		return attach_function(k, t, target);
+	case TARGET_TRACEPOINT:
+		return attach_tracepoint(k, t, target->file, target->name);
+	case TARGET_SYSCALL:
+		return attach_syscall(k, t, target);
+	case TARGET_USER:
+		return attach_userfunc(t, target);
+	default:
+		return attach_usdt(t, target);
+	}
+}
+
+/* --- one target --- */
+
+/* Only the programs that its kind takes: another may be refused. */
+static int load(struct trial *t, enum target_kind kind)
+{
+	bool is_tracepoint = kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL;
+
+	t->skel = probe_check_bpf__open();
+	if (!t->skel)
+		return -errno;
+	bpf_program__set_autoload(t->skel->progs.count_kprobe, !is_tracepoint);
+	bpf_program__set_autoload(t->skel->progs.count_raw, is_tracepoint);
+	bpf_program__set_autoload(t->skel->progs.count_tracepoint, is_tracepoint);
+	return probe_check_bpf__load(t->skel);
+}
+
+static void begin(const struct kernel *k, struct trial *t, struct check *c)
+{
+	char words[sizeof(c->obstacle)];
+	int err;
+
+	plumb_divert(words, sizeof(words));
+	err = load(t, c->target.kind) ?: attach(k, t, &c->target);
+	plumb_divert(NULL, 0);
+	c->live = !err;
+	if (err && *words)
+		snprintf(c->obstacle, sizeof(c->obstacle), "%s", words);
+	else if (err)
+		snprintf(c->obstacle, sizeof(c->obstacle), "%s%s", plumb_errno_name(err),
+			 plumb_errno_hint(err));
+}
+
+static uint64_t read_fires(const struct trial *t)
+{
+	uint64_t n = 0;
+
+	for (size_t cpu = 0; cpu < FIRES; cpu++)
+		n += t->skel->bss->fires[cpu].n;
+	return n;
+}
+
+static void end(struct trial *t)
+{
+	plumb_probe_detach(&t->probes);
+	plumb_probe_close(&t->probes);
+	probe_check_bpf__destroy(t->skel);
+}
+
+/* --- all --- */
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* For so long, or until it is told to end; how long, in seconds. */
+static double wait_for(uint64_t ns)
+{
+	struct timespec left = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	double start = now();
+
+	while (!interrupted && nanosleep(&left, &left) && errno == EINTR)
+		;
+	return now() - start;
+}
+
+static void handle_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static void judge(struct check *c, double seconds)
+{
+	if (c->live)
+		check_judge_fires(c, seconds);
+	else if (c->verdict != VERDICT_GONE)
+		check_add(c, "cannot be tried here: %s",
+			  *c->obstacle ? c->obstacle : "interrupted");
+}
+
+int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t ns)
+{
+	struct trial *trials = calloc(n + 1, sizeof(*trials));
+	double seconds = 0;
+	int tried = 0;
+
+	if (!trials)
+		return plumb_error(ENOMEM, "no memory for probes");
+	handle_signals();
+	for (size_t i = 0; i < n && !interrupted; i++) {
+		begin(k, &trials[i], &checks[i]);
+		tried += checks[i].live;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].live)
+			trials[i].before = read_fires(&trials[i]);
+	if (tried) {
+		plumb_warn("tracing …");
+		seconds = wait_for(ns);
+	}
+	/* All, and only then are they detached, which takes its time. */
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].live)
+			checks[i].fires = read_fires(&trials[i]) - trials[i].before;
+	for (size_t i = 0; i < n; i++) {
+		end(&trials[i]);
+		judge(&checks[i], seconds);
+	}
+	free(trials);
+	return tried;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* plan: the targets that are to be checked, each once, and the tools that they are for. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "verdict.h"
+
+#define MAX_CHECKS 256
+#define MAX_TOOLS  32
+
+struct plan {
+	struct check checks[MAX_CHECKS];
+	size_t n;
+	const char *tools[MAX_TOOLS];
+	size_t n_tools;
+};
+
+/* Wrong targets and tools end the process with status 2. */
+void plan_add_target(struct plan *p, const char *text);
+void plan_add_tool(struct plan *p, const char *name);
+
+/* What our tools hook of one kind, each once, as targets' names; how many of MAX. */
+size_t plan_known(enum target_kind kind, struct target *targets, size_t max);
+
+/* Of a tool's targets: do those pass that it always takes, and those of one of its rungs? */
+bool plan_tool_holds(const struct plan *p, const char *tool);
+/* Do those of one line? */
+bool plan_line_holds(const struct plan *p, const struct tool_line *line);
+/* Does it name functions that are its user's choice? */
+bool tool_line_is_open(const struct tool_line *line);
+bool tool_line_is_for_all(const struct tool_line *line);
+
+void plan_free(struct plan *p);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/log.h>
+#include <plumb/text.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+#include "live.h"
+#include "plan.h"
+#include "report.h"
+#include "snapshot.h"
+#include "user.h"
+
+enum { TOOL = 0x1000, LIVE, SAVE, AGAINST, BTF, IMAGE };
+
+struct options {
+	struct plan *plan;
+	const char *save, *against, *btf, *image;
+	uint64_t live; /* ns */
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What is checked:", 10},
+	{"tool", TOOL, "NAME", 0, "also what this tool of ours hooks", 10},
+	{"live", LIVE, "SEC", 0, "attach to the targets and see whether they fire", 10},
+	{NULL, 0, NULL, 0, "Between kernels:", 20},
+	{"save", SAVE, "FILE", 0, "write prototypes and tracepoints' fields to it", 20},
+	{"against", AGAINST, "FILE", 0, "say what has changed since that was saved", 20},
+	{"btf", BTF, "FILE", 0, "judge by these types, of another kernel", 20},
+	{"image", IMAGE, "VMLINUZ", 0, "judge this kernel, and not the running one", 20},
+	{NULL, 0, NULL, 0, "How it is shown:", 30},
+	{"json", 'j', NULL, 0, "one JSON object", 30},
+	{0},
+};
+
+static void check_options(const struct options *o)
+{
+	if (o->live && (o->image || o->btf))
+		plumb_usage_error("--live is for the running kernel: not with %s",
+				  o->image ? "--image" : "--btf");
+	if (o->live && !o->plan->n)
+		plumb_usage_error("--live: of which targets? probe-check --live=SEC TARGET...");
+	if (!o->plan->n && !o->save && !o->against)
+		plumb_usage_error("what is to be checked? probe-check TARGET...");
+}
+
+static int parse(int key, char *text, struct argp_state *state, void *context)
+{
+	struct options *o = context;
+
+	(void)state;
+	switch (key) {
+	case TOOL:
+		plan_add_tool(o->plan, text);
+		return 0;
+	case LIVE:
+		o->live = plumb_option_seconds("--live", text);
+		return 0;
+	case SAVE:
+		o->save = text;
+		return 0;
+	case AGAINST:
+		o->against = text;
+		return 0;
+	case BTF:
+		o->btf = text;
+		return 0;
+	case IMAGE:
+		o->image = text;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		plan_add_target(o->plan, text);
+		return 0;
+	case ARGP_KEY_END:
+		check_options(o);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static struct kernel_wants wants_of(const struct options *o)
+{
+	bool snapshots = o->save || o->against;
+	struct kernel_wants wants = {.functions = snapshots, .tracefs = snapshots};
+
+	for (size_t i = 0; i < o->plan->n; i++) {
+		enum target_kind kind = o->plan->checks[i].target.kind;
+
+		wants.functions |= kind == TARGET_FUNCTION || kind == TARGET_SYSCALL;
+		wants.tracefs |= kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL;
+	}
+	return wants;
+}
+
+/* --- snapshots --- */
+
+/* The functions of our tools, and of the command line. */
+static json_t *take(const struct kernel *k, const struct plan *p)
+{
+	struct target known[MAX_CHECKS];
+	const char *names[2 * MAX_CHECKS];
+	size_t n_known = plan_known(TARGET_FUNCTION, known, MAX_CHECKS), n = 0;
+	json_t *snapshot;
+
+	for (size_t i = 0; i < n_known; i++)
+		names[n++] = known[i].name;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->checks[i].target.kind == TARGET_FUNCTION)
+			names[n++] = p->checks[i].target.name;
+	snapshot = snapshot_take(k, names, n);
+	for (size_t i = 0; i < n_known; i++)
+		target_free(&known[i]);
+	return snapshot;
+}
+
+static int save(const struct kernel *k, const struct plan *p, const char *path)
+{
+	json_t *snapshot = take(k, p);
+	int err = snapshot ? snapshot_write(snapshot, path) : -EIO;
+
+	if (!err && !k->running)
+		plumb_warn("%s: prototypes only: tracepoints' fields are known of a running "
+			   "kernel only",
+			   path);
+	json_decref(snapshot);
+	return err;
+}
+
+static void add_difference(void *context, const char *target, const char *what)
+{
+	struct findings *f = context;
+	struct difference *more;
+
+	more = realloc(f->differences, (f->n_differences + 1) * sizeof(*more));
+	if (!more)
+		abort();
+	f->differences = more;
+	more[f->n_differences++] = (struct difference){strdup(target), strdup(what)};
+}
+
+/* The same functions as in WAS. */
+static json_t *take_same(const struct kernel *k, const json_t *was)
+{
+	json_t *functions = json_object_get(was, "functions"), *value, *is;
+	const char **names = calloc(json_object_size(functions) + 1, sizeof(*names)), *name;
+	size_t n = 0;
+
+	if (!names)
+		return NULL;
+	json_object_foreach(functions, name, value) names[n++] = name;
+	is = snapshot_take(k, names, n);
+	free(names);
+	return is;
+}
+
+static int compare(const struct kernel *k, const json_t *was, struct findings *f)
+{
+	json_t *is = take_same(k, was);
+
+	if (!is)
+		return -EIO;
+	if (json_object_get(was, "tracepoints") && !json_object_get(is, "tracepoints"))
+		plumb_warn("tracepoints are not compared: their fields are known of a running "
+			   "kernel only");
+	f->compared = true;
+	f->snapshot_kernel = json_string_value(json_object_get(was, "kernel"));
+	snapshot_compare(was, is, add_difference, f);
+	json_decref(is);
+	return 0;
+}
+
+/* --- the verdict of all --- */
+
+static int judge(struct findings *f)
+{
+	for (size_t i = 0; i < f->plan->n; i++) {
+		const struct check *c = &f->plan->checks[i];
+
+		/* What only tools ask for fails with them: they may have other rungs. */
+		if (!c->asked || !verdict_fails(c->verdict))
+			continue;
+		f->failed += c->verdict != VERDICT_UNKNOWN;
+		f->unknown += c->verdict == VERDICT_UNKNOWN;
+	}
+	for (size_t i = 0; i < f->plan->n_tools; i++)
+		f->failed += !plan_tool_holds(f->plan, f->plan->tools[i]);
+	if (f->failed || f->n_differences)
+		return PLUMB_EXIT_JUDGED;
+	return f->unknown ? PLUMB_EXIT_FAILED : 0;
+}
+
+static int check_all(const struct kernel *k, struct plan *p)
+{
+	int err = functions_check(k, p->checks, p->n);
+
+	if (!err)
+		err = tracepoints_check(k, p->checks, p->n);
+	if (!err)
+		err = syscalls_check(k, p->checks, p->n);
+	if (err)
+		return err;
+	userfuncs_check(p->checks, p->n);
+	usdts_check(p->checks, p->n);
+	return 0;
+}
+
+static int run(const struct options *o, const struct kernel *k, const json_t *was)
+{
+	struct findings f = {.kernel = k, .plan = o->plan};
+	int err = check_all(k, o->plan), tried = 1, status;
+
+	if (!err && o->live && !plumb_may_trace())
+		err = -EPERM;
+	if (!err && o->live)
+		tried = live_check(k, o->plan->checks, o->plan->n, o->live);
+	if (tried < 0)
+		err = tried;
+	if (!err && was)
+		err = compare(k, was, &f);
+	if (!err && o->save)
+		err = save(k, o->plan, o->save);
+	if (err)
+		return err == -ENODEV ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
+	status = judge(&f);
+	if (o->json)
+		report_json(&f);
+	else
+		report_print(&f);
+	for (size_t i = 0; i < f.n_differences; i++) {
+		free(f.differences[i].target);
+		free(f.differences[i].what);
+	}
+	free(f.differences);
+	return !tried && !status ? PLUMB_EXIT_UNSUPPORTED : status;
+}
+
+static const char about[] =
+	"hooks:     none; with --live a kprobe, tracepoint or uprobe on each target\n"
+	"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64; images of\n"
+	"           these\n"
+	"fire rate: with --live that of the targets, whoever makes them fire\n"
+	"cost:      an addition a fire, while --live lasts\n";
+
+int main(int argc, char **argv)
+{
+	static struct plan plan;
+	struct options o = {.plan = &plan};
+	const struct plumb_cli cli = {
+		.name = "probe-check",
+		.question = "Will this probe fire, and will it still on that kernel.",
+		.about = about,
+		.usage = "TARGET...\n--tool=NAME\n--save=FILE\n--against=FILE",
+		.options = options,
+		.parse = parse,
+	};
+	struct kernel k;
+	json_t *was = NULL;
+	int status = PLUMB_EXIT_FAILED;
+
+	plumb_cli_parse(&cli, argc, argv, &o);
+	signal(SIGPIPE, SIG_IGN);
+	if (o.against && !(was = snapshot_read(o.against)))
+		return plumb_close_stdout(PLUMB_EXIT_FAILED);
+	if (!kernel_open(&k, o.image, o.btf, wants_of(&o))) {
+		status = run(&o, &k, was);
+		kernel_close(&k);
+	}
+	json_decref(was);
+	plan_free(&plan);
+	return plumb_close_stdout(status);
+}

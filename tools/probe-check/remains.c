@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "remains.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static bool is_cold(const struct plumb_callee *c)
+{
+	return strstr(c->name, ".cold");
+}
+
+static bool is_part(const struct plumb_callee *c)
+{
+	return strstr(c->name, ".part.") && !is_cold(c);
+}
+
+struct plumb_callee remains_sum(const struct remains *r)
+{
+	struct plumb_callee all = {.address = 1};
+
+	for (size_t i = 0; i < r->n_exact; i++) {
+		const struct plumb_callee *one = &r->callees[i];
+
+		all.described |= one->described;
+		all.inlined += one->inlined;
+		all.direct += one->direct;
+		all.taken += one->taken;
+		all.exported |= one->exported;
+		if (!one->address)
+			all.address = 0;
+	}
+	return all;
+}
+
+/* --- nothing is called so --- */
+
+bool remains_judge_inlined(const struct remains *r)
+{
+	size_t n = r->callees[0].inlined;
+
+	if (!n)
+		return false;
+	r->check->has_inlined = true;
+	r->check->inlined = n;
+	check_judge(r->check, VERDICT_INLINED,
+		    "inlined at %zu place%s, and no function is left to probe", n, plural(n));
+	return true;
+}
+
+static void note_made(const struct remains *r)
+{
+	struct check *check = r->check;
+
+	for (size_t i = 0; i < r->n; i++) {
+		check->has_inlined |= r->callees[i].described;
+		check->inlined += r->callees[i].inlined;
+		check->direct += is_cold(&r->callees[i]) ? 0 : r->callees[i].direct;
+	}
+	check->has_direct = r->calls->has_code;
+}
+
+bool remains_judge_made(const struct remains *r)
+{
+	size_t hot = 0, parts = 0, length = 0;
+	char names[256] = "";
+
+	if (!r->n)
+		return false;
+	for (size_t i = 0; i < r->n; i++) {
+		if (is_cold(&r->callees[i]))
+			continue;
+		hot++;
+		parts += is_part(&r->callees[i]);
+		if (length < sizeof(names))
+			length += snprintf(names + length, sizeof(names) - length, "%s%s",
+					   *names ? ", " : "", r->callees[i].name);
+	}
+	note_made(r);
+	if (!hot)
+		check_judge(r->check, VERDICT_INLINED,
+			    "all that is left is %s, a part that is jumped to: the rest is inlined",
+			    r->callees[0].name);
+	else if (hot == parts)
+		check_judge(r->check, VERDICT_PARTLY_INLINED,
+			    "inlined but for %s, which callers call on some paths only", names);
+	else
+		check_judge(r->check, VERDICT_RENAMED,
+			    "it is %s here: a probe has to name it so, and its arguments may have "
+			    "changed",
+			    names);
+	return true;
+}
+
+/* --- it is there --- */
+
+/*
+ * foo.part.0 is what is left of foo where foo's beginning was inlined into its
+ * callers; foo itself may call it once.
+ */
+static const char *shared_part(const struct remains *r)
+{
+	for (size_t i = r->n_exact; i < r->n; i++)
+		if (is_part(&r->callees[i]) && (!r->calls->has_code || r->callees[i].direct > 1))
+			return r->callees[i].name;
+	return NULL;
+}
+
+static bool is_never_called(const struct remains *r, const struct plumb_callee *all)
+{
+	return r->check->has_direct && r->calls->has_data && !all->direct && !all->taken &&
+	       (r->is_kernel || !all->exported) && (all->inlined || !all->described);
+}
+
+static void judge_never_called(const struct remains *r, const struct plumb_callee *all)
+{
+	if (all->described)
+		check_judge(r->check, VERDICT_INLINED,
+			    "inlined at %zu place%s, and no call is left", all->inlined,
+			    plural(all->inlined));
+	else
+		check_judge(r->check, VERDICT_INLINED, "no call of it is left in the code of %s",
+			    r->is_kernel ? "the kernel" : "the file");
+	check_add(r->check, all->exported
+				    ? "a probe would see calls from modules only: probe a function "
+				      "that calls it"
+				    : "a probe would never fire: probe a function that calls it");
+}
+
+bool remains_judge_hollow(const struct remains *r)
+{
+	struct plumb_callee all = remains_sum(r);
+	const char *part = shared_part(r);
+	struct check *check = r->check;
+
+	check->has_inlined = all.described;
+	check->inlined = all.inlined;
+	check->has_direct = r->calls->has_code && all.address;
+	check->direct = all.direct;
+	if (is_never_called(r, &all)) {
+		judge_never_called(r, &all);
+		return true;
+	}
+	if (all.inlined) {
+		check_judge(check, VERDICT_PARTLY_INLINED, "inlined at %zu place%s", all.inlined,
+			    plural(all.inlined));
+		if (check->has_direct)
+			check_add(check, "a probe sees only the %zu direct call%s that %s left",
+				  all.direct, plural(all.direct), all.direct == 1 ? "is" : "are");
+		return true;
+	}
+	if (part)
+		check_judge(check, VERDICT_PARTLY_INLINED,
+			    "its beginning is inlined into callers, which then call %s: a probe "
+			    "misses those calls",
+			    part);
+	return part;
+}
+
+void remains_add_calls(const struct remains *r)
+{
+	struct plumb_callee all = remains_sum(r);
+
+	if (r->check->has_direct)
+		check_add(r->check, "%zu direct call%s%s%s", all.direct, plural(all.direct),
+			  all.taken ? ", and calls by pointer" : "",
+			  all.exported && !r->is_kernel ? ", and those of other files" : "");
+	if (all.described)
+		check_add(r->check, "inlined nowhere");
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report.h"
+
+#include <plumb/grid.h>
+#include <plumb/json.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- for people --- */
+
+static void print_checks(const struct plan *p)
+{
+	static const char *const headings[] = {"TARGET", "VERDICT", "WHY"};
+	struct plumb_grid *g = plumb_grid_new(headings, 3);
+
+	for (size_t i = 0; i < p->n; i++) {
+		plumb_grid_cell(g, "%s", p->checks[i].target.text);
+		plumb_grid_cell(g, "%s", verdict_word(p->checks[i].verdict));
+		plumb_grid_cell(g, "%s", p->checks[i].why);
+	}
+	plumb_grid_print(g, stdout);
+	plumb_grid_free(g);
+}
+
+/* The rungs of a tool whose targets all pass, or those of which some fail. */
+static void list_rungs(const struct plan *p, const char *tool, bool hold, char *text, size_t size)
+{
+	size_t n = 0;
+
+	*text = 0;
+	for (size_t i = 0; i < n_tool_lines; i++) {
+		const struct tool_line *line = &tool_lines[i];
+
+		if (strcmp(line->tool, tool) || tool_line_is_open(line) ||
+		    tool_line_is_for_all(line) || plan_line_holds(p, line) != hold)
+			continue;
+		if (n < size)
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", line->rungs);
+	}
+}
+
+static bool is_open(const char *tool)
+{
+	for (size_t i = 0; i < n_tool_lines; i++)
+		if (!strcmp(tool_lines[i].tool, tool) && tool_line_is_open(&tool_lines[i]))
+			return true;
+	return false;
+}
+
+static void print_tools(const struct plan *p)
+{
+	static const char *const headings[] = {"TOOL", "VERDICT", "BY"};
+	struct plumb_grid *g = plumb_grid_new(headings, 3);
+	char by[512], not_by[512];
+
+	if (p->n_tools)
+		putchar('\n');
+	for (size_t i = 0; i < p->n_tools; i++) {
+		list_rungs(p, p->tools[i], true, by, sizeof(by));
+		list_rungs(p, p->tools[i], false, not_by, sizeof(not_by));
+		plumb_grid_cell(g, "%s", p->tools[i]);
+		plumb_grid_cell(g, "%s", plan_tool_holds(p, p->tools[i]) ? "ok" : "fails");
+		plumb_grid_cell(
+			g, "%s%s%s%s%s", by, *not_by ? *by ? "; not by " : "not by " : "", not_by,
+			is_open(p->tools[i]) && (*by || *not_by) ? "; " : "",
+			is_open(p->tools[i])
+				? "other targets are what its user names: check them as k:, "
+				  "t:, s: or u:"
+				: "");
+	}
+	plumb_grid_print(g, stdout);
+	plumb_grid_free(g);
+}
+
+static void print_differences(const struct findings *f)
+{
+	static const char *const headings[] = {"TARGET", "DIFFERENCE"};
+	struct plumb_grid *g = plumb_grid_new(headings, 2);
+
+	if (f->plan->n)
+		putchar('\n');
+	for (size_t i = 0; i < f->n_differences; i++) {
+		plumb_grid_cell(g, "%s", f->differences[i].target);
+		plumb_grid_cell(g, "%s", f->differences[i].what);
+	}
+	plumb_grid_print(g, stdout);
+	plumb_grid_free(g);
+	printf("%zu difference%s between %s and %s\n", f->n_differences,
+	       f->n_differences == 1 ? "" : "s", f->snapshot_kernel,
+	       *f->kernel->release ? f->kernel->release : f->kernel->name);
+}
+
+void report_print(const struct findings *f)
+{
+	print_checks(f->plan);
+	print_tools(f->plan);
+	if (f->compared)
+		print_differences(f);
+}
+
+/* --- JSON --- */
+
+static json_t *check_json(const struct check *c)
+{
+	json_t *j = json_object();
+
+	json_object_set_new(j, "target", plumb_json_text(c->target.text));
+	json_object_set_new(j, "verdict", json_string(verdict_word(c->verdict)));
+	json_object_set_new(j, "ok", json_boolean(!verdict_fails(c->verdict)));
+	json_object_set_new(j, "why", plumb_json_text(c->why));
+	json_object_set_new(j, "inlined",
+			    c->has_inlined ? plumb_json_u64(c->inlined) : json_null());
+	json_object_set_new(j, "calls", c->has_direct ? plumb_json_u64(c->direct) : json_null());
+	json_object_set_new(j, "fires", c->live ? plumb_json_u64(c->fires) : json_null());
+	return j;
+}
+
+static json_t *tool_json(const struct plan *p, const char *tool)
+{
+	json_t *j = json_object(), *rungs = json_array(), *one;
+
+	json_object_set_new(j, "tool", json_string(tool));
+	json_object_set_new(j, "ok", json_boolean(plan_tool_holds(p, tool)));
+	json_object_set_new(j, "users_choice", json_boolean(is_open(tool)));
+	for (size_t i = 0; i < n_tool_lines; i++) {
+		if (strcmp(tool_lines[i].tool, tool))
+			continue;
+		one = json_object();
+		json_object_set_new(one, "rungs", json_string(tool_lines[i].rungs));
+		json_object_set_new(one, "targets", json_string(tool_lines[i].targets));
+		json_object_set_new(one, "ok", json_boolean(plan_line_holds(p, &tool_lines[i])));
+		json_array_append_new(rungs, one);
+	}
+	json_object_set_new(j, "rungs", rungs);
+	return j;
+}
+
+static json_t *differences_json(const struct findings *f)
+{
+	json_t *all = json_array(), *one;
+
+	for (size_t i = 0; i < f->n_differences; i++) {
+		one = json_object();
+		json_object_set_new(one, "target", plumb_json_text(f->differences[i].target));
+		json_object_set_new(one, "what", plumb_json_text(f->differences[i].what));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+int report_json(const struct findings *f)
+{
+	json_t *j = plumb_json_new("probe-check"), *checks = json_array(), *tools = json_array(),
+	       *summary = json_object();
+	char limits[128];
+
+	for (size_t i = 0; i < f->plan->n; i++)
+		json_array_append_new(checks, check_json(&f->plan->checks[i]));
+	for (size_t i = 0; i < f->plan->n_tools; i++)
+		json_array_append_new(tools, tool_json(f->plan, f->plan->tools[i]));
+	/* "kernel" is the one that it runs on. */
+	json_object_set_new(
+		j, "judged",
+		plumb_json_text(*f->kernel->release ? f->kernel->release : f->kernel->name));
+	json_object_set_new(j, "not_judged",
+			    json_string(kernel_limits(f->kernel, limits, sizeof(limits))));
+	json_object_set_new(j, "checks", checks);
+	json_object_set_new(j, "tools", tools);
+	if (f->compared)
+		json_object_set_new(j, "differences", differences_json(f));
+	json_object_set_new(summary, "checked", plumb_json_u64(f->plan->n));
+	json_object_set_new(summary, "failed", plumb_json_u64(f->failed));
+	json_object_set_new(summary, "unknown", plumb_json_u64(f->unknown));
+	json_object_set_new(summary, "differences",
+			    f->compared ? plumb_json_u64(f->n_differences) : json_null());
+	json_object_set_new(j, "summary", summary);
+	return plumb_json_print(j, stdout);
+}

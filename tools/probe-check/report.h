@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report: what was found, for people or as one JSON object. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "kernel.h"
+#include "plan.h"
+
+struct difference {
+	char *target, *what;
+};
+
+struct findings {
+	const struct kernel *kernel;
+	const struct plan *plan;
+	struct difference *differences;
+	size_t n_differences;
+	bool compared; /* --against */
+	const char *snapshot_kernel;
+	size_t failed, unknown; /* targets, in so far as no tool of them does without */
+};
+
+void report_print(const struct findings *f);
+int report_json(const struct findings *f);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* snapshot-file: snapshots in files, which may be anybody's. */
+#include "snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/log.h>
+#include <plumb/replace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* All functions and tracepoints of a kernel take a tenth of it. */
+#define LARGEST (64 << 20)
+
+int snapshot_write(const json_t *snapshot, const char *path)
+{
+	struct plumb_replacement r;
+	int err = plumb_replace_begin(&r, path);
+
+	if (!err) {
+		if (json_dumpf(snapshot, r.out, JSON_INDENT(1) | JSON_SORT_KEYS) ||
+		    fputc('\n', r.out) == EOF)
+			err = -(errno ?: EIO);
+		err = plumb_replace_end(&r, err);
+	}
+	return err ? plumb_error(err, "--save: cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
+static bool is_function(const json_t *f)
+{
+	const json_t *arguments = json_object_get(f, "arguments"),
+		     *returns = json_object_get(f, "returns");
+
+	if (!json_is_object(f) || !arguments != !returns)
+		return false;
+	if (!arguments)
+		return true;
+	for (size_t i = 0; i < json_array_size(arguments); i++)
+		if (!json_is_string(json_array_get(arguments, i)))
+			return false;
+	return json_is_array(arguments) && json_is_string(returns);
+}
+
+static bool is_field(const json_t *f)
+{
+	return json_is_string(json_object_get(f, "name")) &&
+	       json_is_string(json_object_get(f, "type")) &&
+	       json_is_integer(json_object_get(f, "offset")) &&
+	       json_is_integer(json_object_get(f, "size")) &&
+	       json_is_boolean(json_object_get(f, "signed"));
+}
+
+static bool is_tracepoint(const json_t *fields)
+{
+	for (size_t i = 0; i < json_array_size(fields); i++)
+		if (!is_field(json_array_get(fields, i)))
+			return false;
+	return json_is_array(fields);
+}
+
+static bool are_all(const json_t *object, bool (*is)(const json_t *))
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(object))
+		return false;
+	json_object_foreach((json_t *)object, name, value) if (!is(value)) return false;
+	return true;
+}
+
+/* What is wrong with its form; NULL: nothing. */
+static const char *flaw_of(const json_t *s)
+{
+	const char *schema = json_string_value(json_object_get(s, "schema"));
+	const json_t *tracepoints = json_object_get(s, "tracepoints");
+
+	if (!schema || strncmp(schema, "plumb-snapshot/", strlen("plumb-snapshot/")))
+		return "it is not a snapshot of probe-check --save";
+	if (strcmp(schema, "plumb-snapshot/1"))
+		return "it is of another version of probe-check";
+	if (!json_is_string(json_object_get(s, "kernel")) ||
+	    !json_is_string(json_object_get(s, "arch")))
+		return "it does not name its kernel";
+	if (!are_all(json_object_get(s, "functions"), is_function))
+		return "its functions are damaged";
+	if (tracepoints && !are_all(tracepoints, is_tracepoint))
+		return "its tracepoints are damaged";
+	return NULL;
+}
+
+static json_t *load(int fd, const char *path)
+{
+	json_error_t error;
+	const char *flaw;
+	struct stat st;
+	json_t *s;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > LARGEST) {
+		plumb_warn("--against: %s is not a file of at most %d MB", path, LARGEST >> 20);
+		return NULL;
+	}
+	s = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+	if (!s) {
+		plumb_warn("--against: %s: line %d: %s", path, error.line, error.text);
+		return NULL;
+	}
+	flaw = flaw_of(s);
+	if (!flaw)
+		return s;
+	plumb_warn("--against: %s: %s", path, flaw);
+	json_decref(s);
+	return NULL;
+}
+
+json_t *snapshot_read(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	json_t *s;
+
+	if (fd < 0) {
+		plumb_warn("--against: cannot open %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	s = load(fd, path);
+	close(fd);
+	return s;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* tracepoints: what becomes of a probe on a tracepoint or a system call. */
+#include "kernel.h"
+
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/near.h>
+#include <plumb/parse.h>
+#include <plumb/syscalls.h>
+#include <plumb/tracepoints.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+static const struct plumb_tracepoint *find(const struct plumb_tracepoints *all,
+					   const char *category, const char *name)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->list[i].name, name) &&
+		    (!category || !strcmp(all->list[i].category, category)))
+			return &all->list[i];
+	return NULL;
+}
+
+static void judge_missing(const struct plumb_tracepoints *all, struct check *c)
+{
+	const struct plumb_tracepoint *elsewhere = find(all, NULL, c->target.name);
+	const char **names = calloc(all->n + 1, sizeof(*names));
+	char near[512] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; names && i < all->n; i++)
+		if (!strcmp(all->list[i].category, c->target.file))
+			names[n++] = all->list[i].name;
+	if (names && n)
+		plumb_near(c->target.name, names, n, near, sizeof(near));
+	free(names);
+	if (elsewhere)
+		check_judge(c, VERDICT_RENAMED, "it is t:%s:%s here", elsewhere->category,
+			    elsewhere->name);
+	else
+		check_judge(c, VERDICT_GONE, "this kernel has no such %s%s%s",
+			    n ? "tracepoint" : "category, or its module is not loaded", near,
+			    *near ? "?" : "");
+}
+
+/* The kernel declares a type btf_trace_NAME for each that is also a raw tracepoint. */
+static void judge_by_types(const struct kernel *k, struct check *c)
+{
+	char type[256];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", c->target.name);
+	if (!k->btf)
+		check_judge(c, VERDICT_UNKNOWN, "%s has no types, and tracepoints are told by them",
+			    k->name);
+	else if (!strcmp(c->target.file, "syscalls"))
+		check_judge(c, VERDICT_UNKNOWN,
+			    "no type tells of single calls' tracepoints: check the call, as "
+			    "s:openat");
+	else if (btf__find_by_name_kind(k->btf, type, BTF_KIND_TYPEDEF) > 0)
+		check_judge(c, VERDICT_OK,
+			    "a raw tracepoint by its types; its category and fields are known of "
+			    "a running kernel only");
+	else
+		check_judge(c, VERDICT_GONE, "%s has no raw tracepoint of this name", k->name);
+}
+
+static void judge_listed(const struct plumb_tracepoints *all, struct check *c)
+{
+	const struct plumb_tracepoint *t = find(all, c->target.file, c->target.name);
+
+	if (!t)
+		judge_missing(all, c);
+	else
+		check_judge(c, VERDICT_OK, "%s",
+			    t->is_raw ? "as a tracepoint and a raw tracepoint" : "as a tracepoint");
+}
+
+static bool has_kind(const struct check *checks, size_t n, enum target_kind kind)
+{
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].target.kind == kind)
+			return true;
+	return false;
+}
+
+int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
+{
+	struct plumb_tracepoints all = {};
+	int err = 0;
+
+	if (!has_kind(checks, n, TARGET_TRACEPOINT))
+		return 0;
+	if (k->running && k->tracefs < 0)
+		return k->tracefs;
+	if (k->running)
+		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
+	for (size_t i = 0; !err && i < n; i++) {
+		if (checks[i].target.kind != TARGET_TRACEPOINT)
+			continue;
+		if (k->running)
+			judge_listed(&all, &checks[i]);
+		else
+			judge_by_types(k, &checks[i]);
+	}
+	plumb_tracepoints_free(&all);
+	return err;
+}
+
+/* --- system calls --- */
+
+static void judge_no_call(struct check *c)
+{
+	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
+	char near[512];
+
+	plumb_near(c->target.name, table->names, table->n, near, sizeof(near));
+	check_judge(c, VERDICT_GONE, "no system call is called so%s%s", near, *near ? "?" : "");
+}
+
+/* A call that was configured away has a function all the same, a weak one which says ENOSYS. */
+static bool is_weak(const struct kernel *k, const char *function)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line), " W %s\n", function);
+	return k->image.symbols && strstr(k->image.symbols, line);
+}
+
+bool syscall_hooks(const char *name, char function[128], char event[128])
+{
+	struct syscall_config selection = {};
+	uint32_t nr;
+
+	if (plumb_syscall_select(&selection, name) ||
+	    plumb_syscall_selected(&selection, &nr, 1) != 1)
+		return false;
+	plumb_syscall_function(nr, function, 128);
+	snprintf(event, 128, "sys_enter%s", strstr(function, "_sys_") + 4);
+	return true;
+}
+
+static void judge_call(const struct kernel *k, const struct plumb_tracepoints *all, struct check *c)
+{
+	char function[128], event[128];
+	bool has_function, has_event;
+
+	if (!syscall_hooks(c->target.name, function, event)) {
+		judge_no_call(c);
+		return;
+	}
+	has_function = kernel_has_function(k, function) && !is_weak(k, function);
+	has_event = find(all, "syscalls", event);
+	if (!has_function && !has_event)
+		check_judge(c, VERDICT_GONE, "%s was built without this system call", k->name);
+	else if (k->running)
+		check_judge(c, VERDICT_OK, "by raw_syscalls:sys_enter and sys_exit%s%s%s%s",
+			    has_event ? ", by syscalls:" : "", has_event ? event : "",
+			    has_function ? ", by its function " : "", has_function ? function : "");
+	else
+		check_judge(c, VERDICT_OK, "by its function %s", function);
+}
+
+int syscalls_check(const struct kernel *k, struct check *checks, size_t n)
+{
+	struct plumb_tracepoints all = {};
+	int err = 0;
+
+	if (!has_kind(checks, n, TARGET_SYSCALL))
+		return 0;
+	if (k->running && k->tracefs < 0)
+		return k->tracefs;
+	if (k->running)
+		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
+	for (size_t i = 0; !err && i < n; i++)
+		if (checks[i].target.kind == TARGET_SYSCALL)
+			judge_call(k, &all, &checks[i]);
+	plumb_tracepoints_free(&all);
+	return err;
+}

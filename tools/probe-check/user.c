@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "user.h"
+#include "remains.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <plumb/binary.h>
+#include <plumb/log.h>
+#include <plumb/usdt.h>
+#include <plumb/userfuncs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A target, what its file has of its name, and what became of each of these. */
+struct candidate {
+	struct check *check;
+	const char *name;
+	char *path;
+	struct plumb_parts parts;
+	struct plumb_callee *callees;
+	struct plumb_calls calls;
+	struct remains remains;
+};
+
+/* The kernel takes it, but a program that reads arguments has to know. */
+static bool is_32bit(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	Elf *elf;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	is = gelf_getclass(elf) == ELFCLASS32;
+	elf_end(elf);
+	close(fd);
+	return is;
+}
+
+/* --- what the file has --- */
+
+/* Those that are called so, or the others, behind the N that there are; how many there are then. */
+static size_t list(struct candidate *c, bool exact, size_t n)
+{
+	for (size_t i = 0; i < c->parts.n; i++) {
+		const struct plumb_part *p = &c->parts.all[i];
+
+		if (!strcmp(p->name, c->name) == exact)
+			c->callees[n++] =
+				(struct plumb_callee){.name = p->name, .address = p->address};
+	}
+	return n;
+}
+
+static int count_calls(struct candidate *c)
+{
+	size_t exact, n;
+
+	c->callees = calloc(c->parts.n + 1, sizeof(*c->callees));
+	if (!c->callees)
+		return -ENOMEM;
+	exact = list(c, true, 0);
+	n = list(c, false, exact);
+	c->remains = (struct remains){
+		.check = c->check,
+		.callees = c->callees,
+		.n = n,
+		.n_exact = exact,
+		.calls = &c->calls,
+	};
+	if (!n)
+		c->callees[n++].name = c->name;
+	return plumb_calls_in_file(c->path, c->callees, n, &c->calls);
+}
+
+/* Sets VERDICT_UNKNOWN and the words where the file cannot be read. */
+static bool look_into(struct candidate *c)
+{
+	char words[1024];
+	int err;
+
+	plumb_divert(words, sizeof(words));
+	err = plumb_binary_find(c->check->target.file, &c->path);
+	if (!err)
+		err = plumb_parts_find(c->path, c->name, &c->parts);
+	if (!err)
+		err = count_calls(c);
+	plumb_divert(NULL, 0);
+	if (err)
+		check_judge(c->check, err == -ENOENT ? VERDICT_GONE : VERDICT_UNKNOWN, "%s",
+			    *words ? words : strerror(-err));
+	return !err;
+}
+
+static void release(struct candidate *c)
+{
+	plumb_calls_free(&c->calls);
+	plumb_parts_free(&c->parts);
+	free(c->callees);
+	free(c->path);
+}
+
+/* --- verdicts --- */
+
+/*
+ * Does the library that sets probes find no function of the name?  It knows what else
+ * may be meant, and which functions are chosen at run time (ifunc), so that an old
+ * version that has the name is not what is called.
+ */
+static bool judge_refusal(struct candidate *c)
+{
+	struct plumb_userfuncs found;
+	char target[4400], words[1024];
+	int err;
+
+	snprintf(target, sizeof(target), "%s:%s", c->path, c->name);
+	plumb_divert(words, sizeof(words));
+	err = plumb_userfuncs_find(target, &found);
+	plumb_divert(NULL, 0);
+	if (err)
+		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
+	else
+		plumb_userfuncs_free(&found);
+	return err;
+}
+
+/* Is the place that is asked for in the function? */
+static bool judge_offset(struct candidate *c)
+{
+	const struct target *t = &c->check->target;
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < c->parts.n; i++)
+		if (!strcmp(c->parts.all[i].name, c->name) && c->parts.all[i].size > size)
+			size = c->parts.all[i].size;
+	if (!t->offset || t->offset < size)
+		return false;
+	check_judge(c->check, VERDICT_GONE,
+		    "it is %" PRIu64 " bytes long: +%" PRIu64 " is behind its end", size,
+		    t->offset);
+	return true;
+}
+
+static void add_doubts(struct candidate *c)
+{
+	if (!c->check->has_inlined)
+		check_add(c->check, c->calls.debug_info
+					    ? "whether it is inlined besides is not known: "
+					      "debugging information has no such name"
+					    : "whether it is inlined besides is not known: there "
+					      "is no debugging information");
+	if (c->check->target.offset)
+		check_add(c->check, "whether an instruction begins at +%" PRIu64 " is not known",
+			  c->check->target.offset);
+}
+
+static void judge_found(struct candidate *c)
+{
+	size_t n = c->remains.n_exact;
+
+	if (judge_refusal(c) || judge_offset(c) || remains_judge_hollow(&c->remains))
+		return;
+	if (n > 1)
+		check_judge(c->check, VERDICT_DUPLICATED,
+			    "%zu functions have that name (static ones, or a symbol's versions), "
+			    "all are attached to",
+			    n);
+	else
+		check_judge(c->check, VERDICT_OK, "uprobes take it");
+	remains_add_calls(&c->remains);
+	add_doubts(c);
+}
+
+static void judge(struct candidate *c)
+{
+	if (c->remains.n_exact)
+		judge_found(c);
+	else if (!remains_judge_made(&c->remains) && !remains_judge_inlined(&c->remains) &&
+		 !judge_refusal(c))
+		check_judge(c->check, VERDICT_GONE, "its symbol is not one of code");
+}
+
+static void check_one(struct check *check)
+{
+	struct candidate c = {.check = check, .name = check->target.name};
+
+	if (look_into(&c)) {
+		judge(&c);
+		if (is_32bit(c.path))
+			check_add(check, "the file is a 32-bit one, with arguments elsewhere");
+	}
+	release(&c);
+}
+
+void userfuncs_check(struct check *checks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].target.kind == TARGET_USER)
+			check_one(&checks[i]);
+}
+
+/* --- USDT --- */
+
+static void check_usdt(struct check *check)
+{
+	struct plumb_usdts found;
+	char target[4400], words[1024];
+	size_t places = 0;
+	bool guarded = false;
+	int err;
+
+	snprintf(target, sizeof(target), "%s:%s", check->target.file, check->target.name);
+	plumb_divert(words, sizeof(words));
+	err = plumb_usdts_find(target, &found);
+	plumb_divert(NULL, 0);
+	if (err) {
+		check_judge(check, err == -ENOENT ? VERDICT_GONE : VERDICT_UNKNOWN, "%s",
+			    *words ? words : strerror(-err));
+		return;
+	}
+	for (size_t i = 0; i < found.n; i++)
+		for (size_t j = 0; j < found.list[i].n; j++, places++)
+			guarded |= found.list[i].places[j].semaphore;
+	check_judge(check, VERDICT_OK, "at %zu place%s in the code%s", places, plural(places),
+		    guarded ? "; it fires only while its semaphore is raised, as tracers that "
+			      "know of USDT do"
+			    : "");
+	plumb_usdts_free(&found);
+}
+
+void usdts_check(struct check *checks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].target.kind == TARGET_USDT)
+			check_usdt(&checks[i]);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* user: what becomes of a probe on a function or a USDT probe of a program or library. */
+#ifndef USER_H
+#define USER_H
+
+#include "verdict.h"
+
+/* Judge each check of the kind, and pass over the others. */
+void userfuncs_check(struct check *checks, size_t n);
+void usdts_check(struct check *checks, size_t n);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One probe at a time: others in the same place would make it dearer.  Just before it
+ * comes and just after it went the unprobed loop is timed, and the mean of both taken
+ * off.  Each round attaches anew, a fresh copy of the program: where it comes to lie in
+ * memory is part of what it costs.
+ */
+#include "measure.h"
+
+#include "mechanisms.h"
+
+#include <plumb/log.h>
+#include <plumb/trial.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#define BUDGET_NS 1000000 /* of one loop's measurement */
+
+struct row {
+	struct mechanism *m;
+	int body;
+	double *added; /* ns, of each round */
+};
+
+/* Caches stay warm, and two CPUs need not be alike. */
+static void stay_on_this_cpu(void)
+{
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&one);
+	if (cpu >= 0)
+		CPU_SET(cpu, &one);
+	if (cpu < 0 || sched_setaffinity(0, sizeof(one), &one))
+		plumb_warn("cannot stay on one CPU: less sure");
+}
+
+/* Why it cannot be measured, if so, is in the mechanism.  Was it slowed? */
+static bool measure(const struct row *row, unsigned int round)
+{
+	struct mechanism *m = row->m;
+	struct plumb_probes probes;
+	double before, during;
+	uint64_t runs;
+	bool slowed;
+	int err;
+
+	before = plumb_trial_ns(m->provoke, BUDGET_NS);
+	if (mechanism_attach(m, row->body, &probes))
+		return false;
+	err = mechanism_prove(m, row->body, &probes);
+	runs = mechanism_runs(m, row->body, &probes);
+	during = plumb_trial_ns(m->provoke, BUDGET_NS);
+	slowed = mechanism_runs(m, row->body, &probes) != runs;
+	plumb_probe_detach(&probes);
+	plumb_probe_close(&probes);
+	if (!err)
+		row->added[round] = during - (before + plumb_trial_ns(m->provoke, BUDGET_NS)) / 2;
+	return slowed;
+}
+
+/* Fisher and Yates'; the same in each run. */
+static void shuffle(struct row *rows, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t j = random() % i;
+		struct row last = rows[i - 1];
+
+		rows[i - 1] = rows[j];
+		rows[j] = last;
+	}
+}
+
+static size_t list_rows(struct row **rows, unsigned int rounds, double **added)
+{
+	size_t n = 0;
+
+	*rows = calloc(n_mechanisms * BODIES, sizeof(**rows));
+	*added = calloc(n_mechanisms * BODIES * rounds, sizeof(**added));
+	if (!*rows || !*added)
+		abort();
+	for (struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
+		for (int body = 0; body < bodies_of(m); body++, n++)
+			(*rows)[n] = (struct row){m, body, *added + n * rounds};
+	return n;
+}
+
+bool measure_all(unsigned int rounds, unsigned int *slowed)
+{
+	int verbosity = plumb_verbosity;
+	struct row *rows;
+	double *added;
+	size_t n = list_rows(&rows, rounds, &added);
+	bool any = false;
+
+	*slowed = 0;
+	stay_on_this_cpu();
+	if (verbosity == 1)
+		plumb_verbosity = 0; /* of probes by the hundred there is nothing to say */
+	for (unsigned int round = 0; round < rounds; round++) {
+		shuffle(rows, n);
+		for (size_t i = 0; i < n; i++)
+			if (!*rows[i].m->why)
+				*slowed += measure(&rows[i], round);
+	}
+	plumb_verbosity = verbosity;
+	for (size_t i = 0; i < n; i++) {
+		struct mechanism *m = rows[i].m;
+
+		if (*m->why)
+			continue;
+		m->cost[rows[i].body] = plumb_bootstrap(rows[i].added, rounds, 1);
+		any |= !is_bystander(m);
+	}
+	free(added);
+	free(rows);
+	return any;
+}

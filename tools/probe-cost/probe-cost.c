@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/cli.h>
+#include <plumb/costs.h>
+#include <plumb/grid.h>
+#include <plumb/json.h>
+#include <plumb/log.h>
+#include <plumb/text.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "measure.h"
+#include "mechanisms.h"
+
+enum { RATE = 0x2000 };
+
+#define MAX_RATE 1000000000000
+
+static unsigned int rounds = MIN_ROUNDS;
+static double rate; /* 0: not asked for */
+static bool as_json;
+static unsigned int slowed; /* measurements, by statistics that others have on */
+static struct timespec start, end;
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What is reported:", 40},
+	{"rate", RATE, "N", 0, "also what share of a CPU N fires a second take", 40},
+	{"json", 'j', NULL, 0, "one JSON line", 40},
+	{NULL, 0, NULL, 0, "How it is measured:", 60},
+	{"rounds", 'r', "N", 0, "each probe N times, 5 (default) to 1000", 60},
+	{0},
+};
+
+static int parse(int key, char *text, struct argp_state *state, void *context)
+{
+	(void)state;
+	(void)context;
+	switch (key) {
+	case RATE:
+		rate = plumb_option_number("--rate", text, 1, MAX_RATE);
+		return 0;
+	case 'j':
+		as_json = true;
+		return 0;
+	case 'r':
+		rounds = plumb_option_number("--rounds", text, MIN_ROUNDS, MAX_ROUNDS);
+		return 0;
+	case ARGP_KEY_ARG:
+		plumb_usage_error("no argument is taken: %s", text);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *body_of(const struct mechanism *m, int body)
+{
+	return is_bystander(m) ? "syscall" : bodies[body];
+}
+
+static json_t *json_row(const struct mechanism *m, int body)
+{
+	const struct plumb_interval *c = &m->cost[body];
+	json_t *row = json_pack("{s:s}", "mechanism", m->name);
+
+	if (*m->why) {
+		json_object_set_new(row, "refused", plumb_json_text(m->why));
+		return row;
+	}
+	json_object_set_new(row, "body", json_string(body_of(m, body)));
+	json_object_set_new(row, "ns", json_real(c->median));
+	json_object_set_new(row, "low", json_real(c->low));
+	json_object_set_new(row, "high", json_real(c->high));
+	if (rate > 0)
+		json_object_set_new(row, "cpu_percent",
+				    json_real(plumb_cost_percent(c->median, rate)));
+	return row;
+}
+
+static json_t *json_report(void)
+{
+	json_t *line = plumb_json_new("probe-cost"), *rows = json_array();
+
+	plumb_costs_describe(line);
+	json_object_set_new(line, "start", plumb_json_time(&start));
+	json_object_set_new(line, "end", plumb_json_time(&end));
+	json_object_set_new(line, "rounds", json_integer(rounds));
+	json_object_set_new(line, "slowed", json_integer(slowed));
+	if (rate > 0)
+		json_object_set_new(line, "rate", json_real(rate));
+	for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
+		for (int body = 0; body < (*m->why ? 1 : bodies_of(m)); body++)
+			json_array_append_new(rows, json_row(m, body));
+	json_object_set_new(line, "rows", rows);
+	return line;
+}
+
+static bool any_refused(void)
+{
+	for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
+		if (*m->why)
+			return true;
+	return false;
+}
+
+static void add_figure(struct plumb_grid *g, double ns)
+{
+	plumb_grid_cell(g, "%.*f", ns < 999.95, ns);
+}
+
+static void add_row(struct plumb_grid *g, const struct mechanism *m, int body)
+{
+	const struct plumb_interval *c = &m->cost[body];
+	char percent[32];
+
+	plumb_grid_cell(g, "%s", m->name);
+	if (*m->why) {
+		for (int i = 0; i < 4 + (rate > 0); i++)
+			plumb_grid_cell(g, "-");
+		plumb_grid_cell(g, "%s", m->why);
+		return;
+	}
+	plumb_grid_cell(g, "%s", body_of(m, body));
+	add_figure(g, c->median);
+	add_figure(g, c->low);
+	add_figure(g, c->high);
+	if (rate > 0)
+		plumb_grid_cell(g, "%s",
+				plumb_format_percent(plumb_cost_percent(c->median, rate), percent,
+						     sizeof(percent)));
+	if (any_refused())
+		plumb_grid_cell(g, "%s", "");
+}
+
+static void print_table(void)
+{
+	const char *headings[7] = {"MECHANISM", "BODY", ">NS", ">LOW", ">HIGH"};
+	size_t n = 5;
+	struct plumb_grid *g;
+
+	if (rate > 0)
+		headings[n++] = ">%CPU";
+	if (any_refused())
+		headings[n++] = "REFUSED";
+	g = plumb_grid_new(headings, n);
+	for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
+		for (int body = 0; body < (*m->why ? 1 : bodies_of(m)); body++)
+			add_row(g, m, body);
+	plumb_grid_print(g, stdout);
+	plumb_grid_free(g);
+	printf("NS: what a fire adds, the median of %u interleaved rounds; LOW to HIGH: 95 %%\n",
+	       rounds);
+	if (rate > 0)
+		printf("%%CPU: of one CPU, at %.0f fires a second\n", rate);
+}
+
+static int run(void)
+{
+	json_t *line;
+
+	clock_gettime(CLOCK_REALTIME, &start);
+	mechanisms_open();
+	if (!measure_all(rounds, &slowed)) {
+		for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
+			plumb_warn("%s refused: %s", m->name, m->why);
+		return PLUMB_EXIT_UNSUPPORTED;
+	}
+	clock_gettime(CLOCK_REALTIME, &end);
+	if (slowed)
+		plumb_warn("run-time statistics of BPF were on, by others, in %u measurements: "
+			   "their figures are higher",
+			   slowed);
+	line = json_report();
+	plumb_costs_save(line);
+	if (as_json) {
+		plumb_json_print(line, stdout); /* what is wrong with it is said at the end */
+	} else {
+		json_decref(line);
+		print_table();
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct plumb_cli cli = {
+		.name = "probe-cost",
+		.question = "What does a probe cost on this host, by mechanism?",
+		.about = "hooks:     the tracepoint task:task_rename, the function of the system "
+			 "call\n"
+			 "           sched_get_priority_max, a function of its own; one at a time\n"
+			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without "
+			 "kernel\n"
+			 "           functions); x86_64\n"
+			 "fire rate: as fast as it can fire them itself, a few milliseconds at a "
+			 "time\n"
+			 "cost:      for others next to nothing: who fires what is being measured "
+			 "pays\n",
+		.usage = "",
+		.options = options,
+		.parse = parse,
+	};
+	int status;
+
+	plumb_cli_parse(&cli, argc, argv, NULL);
+	if (!plumb_may_trace())
+		return PLUMB_EXIT_FAILED;
+	status = run();
+	mechanisms_close();
+	return plumb_close_stdout(status);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of probe-cost agree on. */
+#ifndef PROBE_COST_H
+#define PROBE_COST_H
+
+#include <plumb/hist.h>
+#include <plumb/key.h>
+
+#define PROBE_COST_BUCKETS                                                                         \
+	(((PLUMB_HIST_RANGE_BITS + 1 - PLUMB_HIST_PRECISION) << PLUMB_HIST_PRECISION) + 1)
+
+struct probe_cost_key {
+	char comm[PLUMB_COMM_LEN];
+	__u32 pid;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct probe_cost_key) == 24, "no hidden padding in a hash key");
+
+struct probe_cost_histogram {
+	__u64 buckets[PROBE_COST_BUCKETS];
+};
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "arguments.h"
+
+#include <plumb/formats.h>
+#include <plumb/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+struct argument {
+	char *name, *type, *declaration;
+};
+
+struct signature {
+	char *returns; /* NULL: nothing, or it is not known */
+	struct argument *list;
+	size_t n;
+	bool known;
+};
+
+static void free_signature(struct signature *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->list[i].name);
+		free(s->list[i].type);
+		free(s->list[i].declaration);
+	}
+	free(s->list);
+	free(s->returns);
+}
+
+/* The strings are copied; what there is no memory for makes all of it unknown. */
+static void add(struct signature *s, const char *name, const char *type, const char *declaration)
+{
+	struct argument *list = reallocarray(s->list, s->n + 1, sizeof(*list));
+
+	if (!list) {
+		s->known = false;
+		return;
+	}
+	s->list = list;
+	list[s->n] = (struct argument){strdup(name), strdup(type), strdup(declaration)};
+	if (!list[s->n].name || !list[s->n].type || !list[s->n].declaration)
+		s->known = false;
+	s->n++;
+}
+
+/* --- events --- */
+
+/* What is the event's own; the number of a call is known from its name. */
+static bool is_argument(const struct plumb_format_field *f)
+{
+	return !f->is_common && strcmp(f->name, "__syscall_nr");
+}
+
+static void read_format(int tracefs, const struct plumb_tracepoint *t, struct signature *s)
+{
+	struct plumb_format format;
+
+	s->known = t && !plumb_format_read(tracefs, t->category, t->name, &format);
+	if (!s->known)
+		return;
+	for (size_t i = 0; i < format.n; i++) {
+		const struct plumb_format_field *f = &format.fields[i];
+
+		if (is_argument(f))
+			add(s, f->name, f->type, f->declaration);
+	}
+	plumb_format_free(&format);
+}
+
+static void read_call(int tracefs, const struct point *call, struct signature *s)
+{
+	struct signature at_exit = {};
+
+	read_format(tracefs, call->events[0], s);
+	read_format(tracefs, call->events[1], &at_exit);
+	if (at_exit.n)
+		s->returns = strdup(at_exit.list[0].type);
+	free_signature(&at_exit);
+}
+
+/* --- BTF --- */
+
+/* "..." has no type. */
+static void add_parameter(struct plumb_declarer *d, const struct btf *btf,
+			  const struct btf_param *param, struct signature *s)
+{
+	const char *name = btf__name_by_offset(btf, param->name_off) ?: "", *text;
+	char *type;
+
+	if (!param->type) {
+		add(s, "", "...", "...");
+		return;
+	}
+	text = plumb_declare(d, btf, param->type, "");
+	type = text ? strdup(text) : NULL;
+	text = plumb_declare(d, btf, param->type, name);
+	if (type && text)
+		add(s, name, type, text);
+	else
+		s->known = false;
+	free(type);
+}
+
+static void read_prototype(struct plumb_declarer *d, const struct btf *btf, uint32_t id,
+			   uint32_t first, struct signature *s)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+	const char *returns;
+
+	s->known = t && btf_is_func_proto(t);
+	if (!s->known)
+		return;
+	for (uint32_t i = first; i < btf_vlen(t); i++)
+		add_parameter(d, btf, &btf_params(t)[i], s);
+	returns = plumb_declare(d, btf, t->type, "");
+	s->returns = returns ? strdup(returns) : NULL;
+}
+
+static void read_signature(struct points *p, const struct point *point, struct signature *s)
+{
+	const struct plumb_function *f = point->function;
+
+	*s = (struct signature){};
+	switch (point->family) {
+	case SYSCALL:
+		read_call(p->tracefs, point, s);
+		break;
+	case TRACEPOINT:
+		read_format(p->tracefs, point->events[0], s);
+		break;
+	case RAW_TRACEPOINT: /* what comes first is the program's own */
+		if (point->prototype)
+			read_prototype(&p->declarer, point->btf, point->prototype, 1, s);
+		free(s->returns);
+		s->returns = NULL;
+		break;
+	case FUNCTION:
+		if (f->btf)
+			read_prototype(&p->declarer, f->btf,
+				       btf__type_by_id(f->btf, f->btf_id)->type, 0, s);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- as text --- */
+
+/* Its name as it stands in a declaration: without prefix, category and module. */
+static const char *short_name(const struct point *point)
+{
+	return strrchr(point->name, ':') + 1;
+}
+
+static const char *obstacle_of(const struct point *point)
+{
+	const struct plumb_function *f = point->function;
+
+	if (!f)
+		return point->family == USER_FUNCTION ? "symbols have no types"
+						      : "the kernel does not say";
+	return f->changed     ? "the compiler changed its signature"
+	       : f->ambiguous ? "several functions have this name"
+			      : "no BTF describes it";
+}
+
+static void print_usdt(const struct plumb_usdt *u, FILE *out)
+{
+	fprintf(out, "%s:", u->name);
+	for (size_t i = 0; i < u->n; i++)
+		if (!i || strcmp(u->places[i].arguments, u->places[i - 1].arguments))
+			fprintf(out, "%s %s", i ? "," : "",
+				*u->places[i].arguments ? u->places[i].arguments : "no arguments");
+}
+
+static void print_signature(const struct signature *s, const struct point *point, FILE *out)
+{
+	size_t n = s->returns ? strlen(s->returns) : 0;
+
+	if (!s->known) {
+		fprintf(out, "arguments not known: %s", obstacle_of(point));
+		return;
+	}
+	if (n)
+		fprintf(out, "%s%s", s->returns, s->returns[n - 1] == '*' ? "" : " ");
+	fprintf(out, "%s(", short_name(point));
+	for (size_t i = 0; i < s->n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", s->list[i].declaration);
+	fputc(')', out);
+}
+
+char *arguments_text(struct points *p, const struct point *point)
+{
+	const char *prototype = NULL;
+	struct signature s;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (point->family == FUNCTION)
+		prototype = plumb_function_prototype(&p->declarer, point->function);
+	if (prototype)
+		return strdup(prototype);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	if (point->usdt) {
+		print_usdt(point->usdt, out);
+	} else {
+		read_signature(p, point, &s);
+		print_signature(&s, point, out);
+		free_signature(&s);
+	}
+	fclose(out);
+	return text;
+}
+
+/* --- as JSON --- */
+
+static json_t *places_json(const struct plumb_usdt *u)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < u->n; i++) {
+		const struct plumb_usdt_place *place = &u->places[i];
+		json_t *one = json_object();
+
+		json_object_set_new(one, "offset", plumb_json_u64(place->offset));
+		json_object_set_new(one, "semaphore", plumb_json_u64(place->semaphore));
+		json_object_set_new(one, "arguments", plumb_json_text(place->arguments));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+static json_t *list_json(const struct signature *s)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *one = json_object();
+
+		json_object_set_new(one, "name", plumb_json_text(s->list[i].name));
+		json_object_set_new(one, "type", plumb_json_text(s->list[i].type));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+void arguments_json(struct points *p, const struct point *point, json_t *to)
+{
+	struct signature s;
+
+	if (point->usdt) {
+		json_object_set_new(to, "places", places_json(point->usdt));
+		return;
+	}
+	read_signature(p, point, &s);
+	json_object_set_new(to, "arguments", s.known ? list_json(&s) : json_null());
+	json_object_set_new(to, "returns", s.returns ? plumb_json_text(s.returns) : json_null());
+	free_signature(&s);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tracepoints with an event, of which those of single system calls are a family of their own. */
+#include "points.h"
+
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/syscall.h>
+#include <plumb/syscalls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The events' names have what implements a call; by number, what the call's name is. */
+struct call {
+	char implementation[64], name[64];
+};
+
+static const char *const ends[2] = {"sys_enter_", "sys_exit_"};
+
+/* "sys_enter_newfstat": which end, and of what; -1: it is of no call. */
+static int end_of(const struct plumb_tracepoint *t, const char **implementation)
+{
+	for (int end = 0; end < 2; end++) {
+		size_t n = strlen(ends[end]);
+
+		*implementation = t->name + n;
+		if (!strcmp(t->category, "syscalls") && !strncmp(t->name, ends[end], n))
+			return end;
+	}
+	return -1;
+}
+
+static void name_calls(struct call *calls)
+{
+	char function[sizeof(calls->implementation)];
+
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
+		plumb_syscall_function(nr, function, sizeof(function));
+		/* "__x64_sys_newfstat" */
+		snprintf(calls[nr].implementation, sizeof(calls[nr].implementation), "%s",
+			 strstr(function, "_sys_") + strlen("_sys_"));
+		plumb_syscall_name(nr, PLUMB_ABI_NATIVE, calls[nr].name, sizeof(calls[nr].name));
+	}
+}
+
+static const char *name_of(const struct call *calls, const char *implementation)
+{
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
+		if (!strcmp(calls[nr].implementation, implementation))
+			return calls[nr].name;
+	return implementation;
+}
+
+/* The point of the same call's other end, from FIRST on; NULL: it is not there yet. */
+static struct point *find_call(struct points *p, size_t first, int end, const char *implementation)
+{
+	const struct plumb_tracepoint *other;
+
+	for (size_t i = p->n; i-- > first;) {
+		other = p->list[i].family == SYSCALL ? p->list[i].events[!end] : NULL;
+		if (other && !strcmp(other->name + strlen(ends[!end]), implementation))
+			return &p->list[i];
+	}
+	return NULL;
+}
+
+static int add_call(struct points *p, size_t first, int end, const struct plumb_tracepoint *t,
+		    const struct call *calls)
+{
+	const char *implementation = t->name + strlen(ends[end]);
+	struct point *call = find_call(p, first, end, implementation);
+	struct point like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1};
+	char *name = NULL;
+
+	if (call) {
+		call->events[end] = t;
+		call->n++;
+		return 0;
+	}
+	like.events[end] = t;
+	if (asprintf(&name, "s:%s", name_of(calls, implementation)) < 0)
+		name = NULL;
+	return points_add(p, SYSCALL, name, &like);
+}
+
+static int add_tracepoint(struct points *p, const struct plumb_tracepoint *t)
+{
+	struct point like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1, .events = {t}};
+	char *name = NULL;
+
+	if (asprintf(&name, "t:%s:%s", t->category, t->name) < 0)
+		name = NULL;
+	return points_add(p, TRACEPOINT, name, &like);
+}
+
+int points_read_events(struct points *p, unsigned int wanted)
+{
+	static struct call calls[PLUMB_SYSCALLS];
+	const char *implementation;
+	size_t first = p->n;
+	int err;
+
+	p->tracefs = plumb_tracefs_open();
+	if (p->tracefs < 0)
+		return p->tracefs;
+	err = plumb_tracepoints_find(p->tracefs, "*:*", &p->events);
+	name_calls(calls);
+	for (size_t i = 0; !err && i < p->events.n; i++) {
+		const struct plumb_tracepoint *t = &p->events.list[i];
+		int end = end_of(t, &implementation);
+
+		if (end >= 0 && wanted & 1 << SYSCALL)
+			err = add_call(p, first, end, t, calls);
+		else if (end < 0 && wanted & 1 << TRACEPOINT)
+			err = add_tracepoint(p, t);
+	}
+	return err;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Functions of the kernel: which kinds of probes each can have. */
+#include "points.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/log.h>
+#include <plumb/standing.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLACKLIST "/sys/kernel/debug/kprobes/blacklist"
+
+/* Why tracefs' available_filter_functions could not be read. */
+static const char *obstacle_of_tracefs(void)
+{
+	int tracefs = plumb_tracefs_try(), fd;
+
+	if (tracefs < 0)
+		return strerror(-tracefs);
+	fd = openat(tracefs, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+	close(tracefs);
+	if (fd < 0)
+		return strerror(errno);
+	close(fd);
+	return "it is empty";
+}
+
+static const char *obstacle_of_blacklist(void)
+{
+	int fd = open(BLACKLIST, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return strerror(errno);
+	close(fd);
+	return "it cannot be read";
+}
+
+/* What this kernel keeps to itself, and what that does to the list. */
+static void say_unknown(const struct plumb_lists *lists, const struct plumb_functions *f)
+{
+	if (!plumb_lists_know_traceable(lists))
+		plumb_warn("which functions can be traced is not known, all are listed: tracefs' "
+			   "available_filter_functions: %s",
+			   obstacle_of_tracefs());
+	if (!plumb_lists_know_blacklist(lists))
+		plumb_warn("which functions refuse kprobes is not known, all are listed: " BLACKLIST
+			   ": %s",
+			   obstacle_of_blacklist());
+	if (f->n && !f->all[0].address)
+		plumb_warn("addresses are hidden (kernel.kptr_restrict): code that was for boot "
+			   "only is listed too");
+}
+
+static bool is_namesake(const struct plumb_function *f, const struct plumb_function *g)
+{
+	return !strcmp(f->name, g->name) && !strcmp(f->module ?: "", g->module ?: "");
+}
+
+/*
+ * What ftrace does not know takes no probe: not fentry, nor kprobe.multi, nor a kprobe that is
+ * made as an event, unless the kernel was built to allow that (CONFIG_KPROBE_EVENTS_ON_NOTRACE).
+ */
+static unsigned int hooks_of(const struct plumb_function *f)
+{
+	unsigned int hooks = 0;
+
+	if (f->untraced)
+		return 0;
+	if (f->btf)
+		hooks |= 1 << PLUMB_FENTRY | 1 << PLUMB_FEXIT;
+	if (!f->blacklisted)
+		hooks |= 1 << PLUMB_KPROBE;
+	return hooks | 1 << PLUMB_KPROBE_MULTI;
+}
+
+/* N functions of one name. */
+static int add(struct points *p, const struct plumb_function *f, size_t n)
+{
+	struct point like = {.function = f};
+	char *name = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		like.hooks |= hooks_of(f + i);
+		like.n += hooks_of(f + i) != 0;
+	}
+	if (!like.hooks)
+		return 0;
+	if (asprintf(&name, "k:%s%s%s", f->module ?: "", f->module ? ":" : "", f->name) < 0)
+		name = NULL;
+	return points_add(p, FUNCTION, name, &like);
+}
+
+int points_read_functions(struct points *p)
+{
+	struct plumb_lists *lists = plumb_lists_read();
+	const struct plumb_function *f, *end;
+	size_t n;
+	int err;
+
+	if (!lists)
+		return -ENOENT; /* it has said why */
+	err = plumb_functions_all(lists, &p->functions);
+	if (!err)
+		say_unknown(lists, &p->functions);
+	plumb_lists_free(lists);
+	f = p->functions.all;
+	for (end = f + p->functions.n; !err && f < end; f += n) {
+		for (n = 1; f + n < end && is_namesake(f, f + n); n++)
+			;
+		err = add(p, f, n);
+	}
+	return err;
+}

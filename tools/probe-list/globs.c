@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "globs.h"
+
+#include <fnmatch.h>
+#include <plumb/log.h>
+#include <plumb/near.h>
+#include <plumb/text.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Is it FILE:GLOB, or FILE:PROVIDER:GLOB? */
+static bool has_parts(const char *text, int n)
+{
+	while (--n) {
+		const char *colon = strchr(text, ':');
+
+		if (!colon || colon == text)
+			return false;
+		text = colon + 1;
+	}
+	return *text;
+}
+
+void glob_read(struct glob *g, const char *text)
+{
+	*g = (struct glob){.text = text, .name = text, .families = ALL_OF_KERNEL};
+	for (enum family f = 0; f < FAMILIES; f++) {
+		size_t n = strlen(families[f].prefix);
+
+		if (!strncmp(text, families[f].prefix, n) && text[n] == ':') {
+			g->name = text + n + 1;
+			g->families = 1 << f;
+		}
+	}
+	/* Calls by the names of their events. */
+	g->only_events = g->families == 1 << TRACEPOINT && !strncmp(g->name, "syscalls:", 9);
+	if (g->only_events)
+		g->families = 1 << SYSCALL;
+	g->only_names = g->families == 1 << SYSCALL && !g->only_events;
+	if (g->families == 1 << USER_FUNCTION && !has_parts(g->name, 2))
+		plumb_usage_error("GLOB: should be u:FILE:GLOB: %s", text);
+	if (g->families == 1 << USDT && !has_parts(g->name, 3))
+		plumb_usage_error("GLOB: should be usdt:FILE:PROVIDER:NAME, with globs: %s", text);
+	if (g->families & 1 << FUNCTION && !strncmp(g->name, "vmlinux:", 8)) {
+		g->families = 1 << FUNCTION;
+		g->built_in = true;
+		g->name += 8;
+	}
+}
+
+static bool matches(const char *glob, const char *name)
+{
+	return !fnmatch(glob, name, 0);
+}
+
+/* What follows the last colon: an event without its category, a function without its module. */
+static const char *last_part(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon ? colon + 1 : name;
+}
+
+/* Before what the compiler adds: tcp_* and *_sendmsg take tcp_sendmsg.isra.0 as well. */
+static bool matches_source(const char *glob, const char *name)
+{
+	size_t n = strcspn(name, ".");
+	char copy[256];
+
+	if (!name[n] || n >= sizeof(copy) || strchr(glob, '.'))
+		return false;
+	memcpy(copy, name, n);
+	copy[n] = 0;
+	return matches(glob, copy);
+}
+
+static bool matches_event(const struct glob *g, const struct plumb_tracepoint *t)
+{
+	char name[256];
+
+	if (!t)
+		return false;
+	plumb_tracepoint_name(t, name, sizeof(name));
+	return matches(g->name, name + strlen("t:")) || matches(g->name, t->name);
+}
+
+static bool matches_point(const struct glob *g, const struct point *point)
+{
+	const char *name = point->name + strlen(families[point->family].prefix) + 1;
+	const char *last = last_part(name);
+
+	if (!(g->families >> point->family & 1) ||
+	    (g->built_in && point->function && point->function->module))
+		return false;
+	if (point->family == SYSCALL && !g->only_names &&
+	    (matches_event(g, point->events[0]) || matches_event(g, point->events[1])))
+		return true;
+	if (g->only_events)
+		return false;
+	return matches(g->text, point->name) || matches(g->name, name) ||
+	       (last != name && matches(g->name, last)) ||
+	       (point->family == FUNCTION && matches_source(g->name, last));
+}
+
+size_t glob_take(const struct glob *g, struct points *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (matches_point(g, &p->list[i])) {
+			p->list[i].taken = true;
+			n++;
+		}
+	return n;
+}
+
+void glob_complain(const struct glob *g, const struct points *p)
+{
+	const char **names = calloc(p->n + 1, sizeof(*names));
+	char near[1024] = "", shown[256];
+
+	/* With as many parts as were given. */
+	for (size_t i = 0; names && i < p->n; i++) {
+		const struct point *point = &p->list[i];
+		const char *name = point->name + strlen(families[point->family].prefix) + 1;
+
+		if (g->families >> point->family & 1)
+			names[i] = strchr(g->name, ':') ? name : last_part(name);
+	}
+	plumb_copy_printable(shown, g->text, sizeof(shown));
+	if (names && strlen(g->name) < sizeof(shown) && !strpbrk(g->name, "*?["))
+		plumb_near(g->name, names, p->n, near, sizeof(near));
+	plumb_warn("no probe point matches %s%s%s", shown, near, *near ? "?" : "");
+	free(names);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "points.h"
+
+#include <errno.h>
+#include <plumb/log.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+
+const struct family_info families[FAMILIES] = {
+	[SYSCALL] = {"syscall", "s", "stable", {PLUMB_TRACEPOINT}},
+	[TRACEPOINT] = {"tracepoint", "t", "stable-ish", {PLUMB_TRACEPOINT}},
+	[RAW_TRACEPOINT] = {"raw tracepoint", "r", "stable-ish", {PLUMB_RAW_TRACEPOINT}},
+	[FUNCTION] = {"function",
+		      "k",
+		      "unstable",
+		      {PLUMB_FENTRY, PLUMB_FEXIT, PLUMB_KPROBE, PLUMB_KPROBE_MULTI}},
+	[USER_FUNCTION] = {"user function", "u", "unstable", {PLUMB_UPROBE}},
+	[USDT] = {"usdt", "usdt", "stable-ish", {PLUMB_UPROBE}},
+};
+
+int points_add(struct points *p, enum family family, char *name, const struct point *like)
+{
+	struct point *list = p->list;
+
+	if (name && p->n == p->room) {
+		list = reallocarray(p->list, p->room * 2 ?: 1024, sizeof(*list));
+		if (list) {
+			p->list = list;
+			p->room = p->room * 2 ?: 1024;
+		}
+	}
+	if (!name || !list) {
+		free(name);
+		return plumb_error(ENOMEM, "no memory for the list of points");
+	}
+	p->list[p->n] = *like;
+	p->list[p->n].family = family;
+	p->list[p->n].name = name;
+	p->n++;
+	return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct point *a = left, *b = right;
+
+	return a->family != b->family ? (a->family < b->family ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* Two patterns may stand for one point, and a module may declare the kernel's own tracepoint. */
+void points_sort(struct points *p)
+{
+	size_t n = 0;
+
+	if (p->n)
+		qsort(p->list, p->n, sizeof(*p->list), compare);
+	for (size_t i = 0; i < p->n; i++)
+		if (n && !compare(&p->list[n - 1], &p->list[i]))
+			free(p->list[i].name);
+		else
+			p->list[n++] = p->list[i];
+	p->n = n;
+}
+
+void points_free(struct points *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->list[i].name);
+	free(p->list);
+	plumb_declarer_free(&p->declarer);
+	plumb_tracepoints_free(&p->events);
+	plumb_functions_free(&p->functions);
+	while (p->n_types) /* a module's types build on those of the kernel */
+		btf__free(p->types[--p->n_types]);
+	free(p->types);
+	while (p->n_usdts)
+		plumb_usdts_free(&p->usdts[--p->n_usdts]);
+	free(p->usdts);
+	if (p->tracefs >= 0)
+		close(p->tracefs);
+	*p = (struct points){.tracefs = -1};
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "access.h"
+#include "globs.h"
+#include "print.h"
+
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/hooks.h>
+#include <plumb/log.h>
+#include <plumb/text.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum { SUMMARY = 0x1000 };
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Output:", 10},
+	{"arguments", 'a', NULL, 0, "also each point's arguments, with their types", 10},
+	{"summary", SUMMARY, NULL, 0, "how many points each family has, and what is closed here", 10},
+	{"json", 'j', NULL, 0, "one JSON object, with all of that", 10},
+	{0},
+};
+/* clang-format on */
+
+static struct {
+	struct glob *globs;
+	size_t n;
+	bool arguments, summary, json;
+} asked;
+
+static int parse(int key, char *text, struct argp_state *state, void *context)
+{
+	(void)state;
+	(void)context;
+	switch (key) {
+	case 'a':
+		asked.arguments = true;
+		return 0;
+	case 'j':
+		asked.json = true;
+		return 0;
+	case SUMMARY:
+		asked.summary = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		glob_read(&asked.globs[asked.n++], text);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct plumb_cli cli = {
+	.name = "probe-list",
+	.question = "What can be probed here, by family and stability.",
+	.about = "hooks:     each kind is tried for a moment, on a point that hardly ever fires\n"
+		 "stability: stable: system calls; stable-ish: tracepoints, USDT;\n"
+		 "           unstable: functions\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+		 "cost:      none once it has ended\n",
+	.usage = "[GLOB...]",
+	.options = options,
+	.parse = parse,
+};
+
+static unsigned int wanted_families(void)
+{
+	const unsigned int of_files = 1 << USER_FUNCTION | 1 << USDT;
+	unsigned int wanted = 0;
+
+	for (size_t i = 0; i < asked.n; i++)
+		wanted |= asked.globs[i].families;
+	if (!asked.n)
+		wanted = ALL_OF_KERNEL | (asked.summary ? of_files : 0);
+	return wanted;
+}
+
+/* What cannot be read is said, and is no reason to hide the rest. */
+static void read_kernel(struct points *p, unsigned int wanted)
+{
+	const unsigned int events = wanted & (1 << SYSCALL | 1 << TRACEPOINT);
+
+	if (events && points_read_events(p, events))
+		p->unknown |= events;
+	if (wanted & 1 << RAW_TRACEPOINT && points_read_raw_tracepoints(p))
+		p->unknown |= 1 << RAW_TRACEPOINT;
+	if (wanted & 1 << FUNCTION && points_read_functions(p))
+		p->unknown |= 1 << FUNCTION;
+	for (size_t i = 0; i < p->n; i++)
+		p->list[i].taken = !asked.n;
+}
+
+/* Takes what one GLOB stands for; false after saying why it stands for nothing. */
+static bool take(struct points *p, const struct glob *g)
+{
+	if (g->families == 1 << USER_FUNCTION)
+		return !points_read_user(p, g->text);
+	if (g->families == 1 << USDT)
+		return !points_read_usdt(p, g->text);
+	if (glob_take(g, p))
+		return true;
+	if (g->families & ~p->unknown)
+		glob_complain(g, p);
+	return false;
+}
+
+static void print(struct points *p, unsigned int wanted)
+{
+	if (asked.json)
+		print_json(p, wanted, asked.summary);
+	else if (asked.summary)
+		print_summary(p, wanted);
+	else
+		print_lines(p, asked.arguments);
+}
+
+int main(int argc, char **argv)
+{
+	struct points p = {.tracefs = -1};
+	unsigned int wanted;
+	size_t failed = 0;
+	int status;
+
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen as EPIPE */
+	asked.globs = calloc(argc, sizeof(*asked.globs));
+	if (!asked.globs)
+		return PLUMB_EXIT_FAILED;
+	plumb_cli_parse(&cli, argc, argv, NULL);
+	wanted = wanted_families();
+	read_kernel(&p, wanted);
+	for (size_t i = 0; i < asked.n; i++)
+		failed += !take(&p, &asked.globs[i]);
+	if (failed < asked.n || (!asked.n && p.n)) {
+		points_sort(&p);
+		access_try(wanted, p.tracefs);
+		if (!asked.json && !asked.summary)
+			access_say_closed();
+		print(&p, wanted);
+	} else {
+		failed = 1;
+	}
+	status = plumb_close_stdout(failed ? PLUMB_EXIT_FAILED : 0);
+	points_free(&p);
+	free(asked.globs);
+	return status;
+}

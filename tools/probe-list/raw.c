@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Raw tracepoints: the kernel declares a type btf_trace_NAME for each.  That has the types of its
+ * arguments, but not their names: those are with the function that calls its probes.
+ */
+#include "points.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <plumb/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#define TYPES  "/sys/kernel/btf"
+#define PREFIX "btf_trace_"
+#define CALLER "__traceiter_"
+
+/* A typedef of a pointer to a function, whose first argument is the program's own. */
+static uint32_t prototype_of(const struct btf *btf, const struct btf_type *t)
+{
+	const struct btf_type *pointer = btf__type_by_id(btf, t->type), *function;
+
+	function = pointer && btf_is_ptr(pointer) ? btf__type_by_id(btf, pointer->type) : NULL;
+	return function && btf_is_func_proto(function) ? pointer->type : 0;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct point *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+/* From the point FROM on: the prototype that also has names, if it is otherwise the same. */
+static void name_arguments(struct points *p, size_t from, const struct btf *btf, uint32_t first)
+{
+	char name[256];
+	struct point key = {.name = name}, *found;
+	const struct btf_type *t, *mute, *named;
+
+	qsort(p->list + from, p->n - from, sizeof(*p->list), by_name);
+	for (uint32_t id = first; id < btf__type_cnt(btf); id++) {
+		t = btf__type_by_id(btf, id);
+		if (!btf_is_func(t) ||
+		    strncmp(btf__name_by_offset(btf, t->name_off), CALLER, strlen(CALLER)))
+			continue;
+		snprintf(name, sizeof(name), "r:%s",
+			 btf__name_by_offset(btf, t->name_off) + strlen(CALLER));
+		found = bsearch(&key, p->list + from, p->n - from, sizeof(*p->list), by_name);
+		mute = found ? btf__type_by_id(btf, found->prototype) : NULL;
+		named = btf__type_by_id(btf, t->type);
+		if (mute && btf_vlen(mute) == btf_vlen(named))
+			found->prototype = t->type;
+	}
+}
+
+static int add_all(struct points *p, const struct btf *btf, uint32_t first)
+{
+	size_t from = p->n;
+	int err = 0;
+
+	for (uint32_t id = first; !err && id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id);
+		const char *name = btf__name_by_offset(btf, t->name_off);
+		struct point like = {.hooks = 1 << PLUMB_RAW_TRACEPOINT, .n = 1, .btf = btf};
+		char *full = NULL;
+
+		if (!btf_is_typedef(t) || !name || strncmp(name, PREFIX, strlen(PREFIX)))
+			continue;
+		like.prototype = prototype_of(btf, t);
+		if (asprintf(&full, "r:%s", name + strlen(PREFIX)) < 0)
+			full = NULL;
+		err = points_add(p, RAW_TRACEPOINT, full, &like);
+	}
+	if (p->n > from)
+		name_arguments(p, from, btf, first);
+	return err;
+}
+
+static int keep(struct points *p, struct btf *btf)
+{
+	struct btf **types = reallocarray(p->types, p->n_types + 1, sizeof(*types));
+
+	if (!types) {
+		btf__free(btf);
+		return -ENOMEM;
+	}
+	p->types = types;
+	types[p->n_types++] = btf;
+	return 0;
+}
+
+static int read_modules(struct points *p, DIR *dir)
+{
+	struct btf *kernel = p->types[0], *btf;
+	struct dirent *entry;
+	char path[512];
+	int err = 0;
+
+	while (!err && (entry = readdir(dir))) {
+		if (*entry->d_name == '.' || !strcmp(entry->d_name, "vmlinux"))
+			continue;
+		snprintf(path, sizeof(path), TYPES "/%s", entry->d_name);
+		btf = btf__parse_split(path, kernel);
+		if (!btf) {
+			plumb_warn("raw tracepoints of module %s are not known: %s: %s",
+				   entry->d_name, path, strerror(errno));
+			continue;
+		}
+		err = keep(p, btf) ?: add_all(p, btf, btf__type_cnt(kernel));
+	}
+	return err;
+}
+
+int points_read_raw_tracepoints(struct points *p)
+{
+	struct btf *btf = btf__parse(TYPES "/vmlinux", NULL);
+	DIR *dir;
+	int err;
+
+	if (!btf)
+		return plumb_error(errno, "raw tracepoints are not known: " TYPES "/vmlinux: %s",
+				   strerror(errno));
+	err = keep(p, btf) ?: add_all(p, btf, 1);
+	dir = err ? NULL : opendir(TYPES);
+	if (dir) {
+		err = read_modules(p, dir);
+		closedir(dir);
+	}
+	return err;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report.h"
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/kernel.h>
+#include <plumb/log.h>
+#include <plumb/text.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#define SEC_NS 1000000000ULL
+
+enum { TOP = 0x1000 };
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "When:", 10},
+	{"duration", 'd', "SEC", 0, "end after SEC seconds (1, if there is no INTERVAL)", 10},
+	{NULL, 0, NULL, 0, "What is reported:", 20},
+	{"all", 'a', NULL, 0, "also programs that did not run and never missed anything", 20},
+	{"json", 'j', NULL, 0, "JSON lines, one object a report", 20},
+	{"top", TOP, "N", OPTION_ARG_OPTIONAL, "only the first N rows (else a screen of them), each INTERVAL (1) anew, on a terminal in place", 20},
+	{0},
+};
+/* clang-format on */
+
+static struct {
+	uint64_t duration, interval, count; /* ns; 0: none */
+	size_t rows;
+	bool all, json, top;
+} asked;
+
+static int parse(int key, char *text, struct argp_state *state, void *context)
+{
+	(void)state;
+	(void)context;
+	switch (key) {
+	case 'd':
+		asked.duration = plumb_option_seconds("--duration", text);
+		return 0;
+	case 'a':
+		asked.all = true;
+		return 0;
+	case 'j':
+		asked.json = true;
+		return 0;
+	case TOP:
+		asked.top = true;
+		if (text)
+			asked.rows = plumb_option_number("--top", text, 1, UINT32_MAX);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!asked.interval)
+			asked.interval = plumb_option_seconds("INTERVAL", text);
+		else if (!asked.count)
+			asked.count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
+		else
+			plumb_usage_error("one argument too many: %s", text);
+		return 0;
+	case ARGP_KEY_END:
+		if (asked.top && !asked.interval)
+			asked.interval = SEC_NS;
+		if (!asked.interval && !asked.duration)
+			asked.duration = SEC_NS;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct plumb_cli cli = {
+	.name = "probe-misses",
+	.question = "Which loaded BPF programs miss executions, and what do they all cost.",
+	.about = "hooks:     none: the kernel's own list of programs and links, and its\n"
+		 "           run-time statistics, which are on while this runs\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+		 "cost:      two readings of the clock for each run of any BPF program\n",
+	.usage = "[INTERVAL [COUNT]]",
+	.options = options,
+	.parse = parse,
+};
+
+/* The loop's own state. */
+struct run {
+	int signals; /* a signalfd */
+	bool over, counted, on_before;
+	uint64_t reports;
+	struct census last;
+};
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* A reader that goes away is seen as EPIPE or POLLERR. */
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static uint64_t monotonic(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * SEC_NS + t.tv_nsec;
+}
+
+/* Waits until DEADLINE (ns, monotonic), or until the run is over. */
+static void wait_until(struct run *run, uint64_t deadline)
+{
+	struct pollfd fds[] = {
+		{.fd = run->signals, .events = POLLIN},
+		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
+	};
+	struct timespec left;
+	uint64_t now;
+
+	while (!run->over && (now = monotonic()) < deadline) {
+		left = (struct timespec){(deadline - now) / SEC_NS, (deadline - now) % SEC_NS};
+		if (ppoll(fds, 2, &left, NULL) > 0)
+			run->over = fds[0].revents || fds[1].revents & (POLLERR | POLLHUP);
+	}
+}
+
+static int print(struct report *r)
+{
+	int err = 0;
+
+	if (asked.json)
+		err = report_json(r, stdout);
+	else if (asked.top && isatty(STDOUT_FILENO))
+		report_redraw(r, stdout);
+	else {
+		if (r->seq > 1)
+			fputc('\n', stdout);
+		report_rows(r, stdout);
+		report_footer(r, stdout);
+	}
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = -errno;
+	return err && err != -EPIPE
+		       ? plumb_error(err, "cannot write to standard output: %s", strerror(-err))
+		       : err;
+}
+
+/* What came since the last report. */
+static int report(struct run *run, bool final)
+{
+	struct report r = {
+		.start = run->last.taken,
+		.seq = ++run->reports,
+		.final = final,
+		.timed = asked.interval,
+		.all = asked.all,
+		.top = asked.rows,
+		.on_before = run->on_before,
+	};
+	struct census now;
+	struct rows rows;
+	int err = census_take(&now, &run->last);
+
+	if (err)
+		return err;
+	err = rows_make(&rows, &now, &run->last, run->counted);
+	r.rows = &rows;
+	r.now = &now;
+	if (!err)
+		err = print(&r);
+	rows_free(&rows);
+	census_free(&run->last);
+	run->last = now;
+	return err;
+}
+
+static int loop(struct run *run)
+{
+	uint64_t start = run->last.clock,
+		 end = asked.duration ? start + asked.duration : UINT64_MAX;
+	uint64_t next;
+	bool final;
+	int err = 0;
+
+	for (uint64_t i = 1; !err; i++) {
+		next = asked.interval ? start + i * asked.interval : end;
+		if (next > end)
+			next = end;
+		wait_until(run, next);
+		final = run->over || next == end || i == asked.count;
+		err = report(run, final);
+		if (final)
+			break;
+	}
+	return err;
+}
+
+/* Were statistics on for all, by sysctl, before this? */
+static bool are_statistics_on(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/bpf_stats_enabled", "re");
+	int c = f ? fgetc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	return c == '1';
+}
+
+/* The kernel keeps them on while the descriptor is open, and no longer, however this ends. */
+static int enable_statistics(int *status)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == EPERM) {
+		plumb_warn("seeing all BPF programs takes root (CAP_SYS_ADMIN; CAP_BPF is not "
+			   "enough)");
+		*status = PLUMB_EXIT_FAILED;
+	} else {
+		plumb_warn("this kernel does not time BPF programs (BPF_ENABLE_STATS, 5.8): %s",
+			   strerror(errno));
+		*status = PLUMB_EXIT_UNSUPPORTED;
+	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = {};
+	int statistics, status = 0, err;
+
+	plumb_cli_parse(&cli, argc, argv, NULL);
+	run.on_before = are_statistics_on();
+	statistics = enable_statistics(&status);
+	if (statistics < 0)
+		return plumb_close_stdout(status);
+	run.counted = plumb_kprobe_misses_are_counted();
+	run.signals = open_signals();
+	err = census_take(&run.last, NULL);
+	if (!err) {
+		fputs("probe-misses: tracing … by run-time statistics\n", stderr);
+		err = loop(&run);
+	}
+	close(statistics);
+	census_free(&run.last);
+	return plumb_close_stdout(err && err != -EPIPE ? PLUMB_EXIT_FAILED : 0);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report.h"
+#include <inttypes.h>
+#include <plumb/grid.h>
+#include <plumb/json.h>
+#include <plumb/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const names[MEASURES] = {"wall", "cpu", "metric"};
+static const char *const verdicts[] = {"unbiased", "not enough runs", "biased"};
+
+static enum verdict worst(const struct comparison *c)
+{
+	enum verdict v = UNBIASED;
+
+	for (size_t m = 0; m < c->measures; m++)
+		if (c->of[m].verdict > v)
+			v = c->of[m].verdict;
+	return v;
+}
+
+enum verdict report_judge(struct comparison *c)
+{
+	double *without = calloc(c->n, sizeof(*without)), *with = calloc(c->n, sizeof(*with));
+
+	if (!without || !with)
+		abort();
+	for (size_t m = 0; m < c->measures; m++) {
+		for (size_t i = 0; i < c->n; i++) {
+			without[i] = c->pairs[i].without.values[m];
+			with[i] = c->pairs[i].with.values[m];
+		}
+		c->of[m] = judge(without, with, c->n, c->limit, c->seed);
+	}
+	free(without);
+	free(with);
+	return worst(c);
+}
+
+static void add_value(struct plumb_grid *g, size_t measure, double value)
+{
+	char text[32];
+
+	if (measure == METRIC)
+		plumb_grid_cell(g, "%.6g", value);
+	else
+		plumb_grid_cell(g, "%s", plumb_format_time(value, PLUMB_AUTO, text, sizeof(text)));
+}
+
+static void add_verdict(struct plumb_grid *g, const struct judgement *j)
+{
+	if (j->verdict != UNDECIDED)
+		plumb_grid_cell(g, "%s", verdicts[j->verdict]);
+	else
+		plumb_grid_cell(g, "%s: %s %" PRIu64 " more", verdicts[j->verdict],
+				j->more == JUDGE_MOST ? "over" : "about", j->more);
+}
+
+void report_print_table(const struct comparison *c)
+{
+	static const char *const headings[] = {"MEASURE", ">WITHOUT", ">WITH",  ">CHANGE",
+					       ">LOW",    ">HIGH",    "VERDICT"};
+	struct plumb_grid *g = plumb_grid_new(headings, 7);
+	json_t *notes = notes_list(&c->notes), *note;
+	size_t i;
+
+	for (size_t m = 0; m < c->measures; m++) {
+		const struct judgement *j = &c->of[m];
+
+		plumb_grid_cell(g, "%s", names[m]);
+		add_value(g, m, j->without);
+		add_value(g, m, j->with);
+		plumb_grid_cell(g, "%+.2f%%", j->change.median);
+		plumb_grid_cell(g, "%+.2f%%", j->change.low);
+		plumb_grid_cell(g, "%+.2f%%", j->change.high);
+		add_verdict(g, j);
+	}
+	plumb_grid_print(g, stdout);
+	plumb_grid_free(g);
+	printf("\n%s: %zu pairs, seed %" PRIu64 "; 95 %% intervals, limit %g %%\n",
+	       verdicts[worst(c)], c->n, c->seed, c->limit);
+	json_array_foreach(notes, i, note) printf("  %s\n", json_string_value(note));
+	json_decref(notes);
+}
+
+static json_t *measure_json(const struct comparison *c, size_t m)
+{
+	const struct judgement *j = &c->of[m];
+	json_t *o =
+		json_pack("{s:s, s:s?, s:f, s:f, s:{s:f, s:f, s:f}, s:s}", "name", names[m], "unit",
+			  m == METRIC ? NULL : "ns", "without", j->without, "with", j->with,
+			  "change_percent", "median", j->change.median, "low", j->change.low,
+			  "high", j->change.high, "verdict", verdicts[j->verdict]);
+
+	if (j->verdict == UNDECIDED)
+		json_object_set_new(o, "more_pairs", plumb_json_u64(j->more));
+	return o;
+}
+
+static json_t *run_json(const struct comparison *c, const struct run *run)
+{
+	json_t *o = json_object();
+
+	for (size_t m = 0; m < c->measures; m++)
+		json_object_set_new(o, names[m], json_real(run->values[m]));
+	json_object_set_new(o, "migrations", plumb_json_u64(run->migrations));
+	return o;
+}
+
+static json_t *pairs_json(const struct comparison *c)
+{
+	json_t *pairs = json_array(), *o;
+
+	for (size_t i = 0; i < c->n; i++) {
+		o = json_object();
+		json_object_set_new(o, "first",
+				    json_string(c->pairs[i].with_first ? "with" : "without"));
+		json_object_set_new(o, "without", run_json(c, &c->pairs[i].without));
+		json_object_set_new(o, "with", run_json(c, &c->pairs[i].with));
+		json_array_append_new(pairs, o);
+	}
+	return pairs;
+}
+
+void report_print_json(const struct comparison *c)
+{
+	json_t *o = plumb_json_new("trace-bias"), *workload = json_array(),
+	       *measures = json_array();
+
+	for (char **word = c->plan->workload; *word; word++)
+		json_array_append_new(workload, plumb_json_text(*word));
+	for (size_t m = 0; m < c->measures; m++)
+		json_array_append_new(measures, measure_json(c, m));
+	json_object_set_new(o, "start", plumb_json_time(&c->start));
+	json_object_set_new(o, "end", plumb_json_time(&c->end));
+	json_object_set_new(o, "traced_by", plumb_json_text(c->plan->tool));
+	json_object_set_new(o, "workload", workload);
+	json_object_set_new(o, "limit_percent", json_real(c->limit));
+	json_object_set_new(o, "seed", plumb_json_u64(c->seed));
+	json_object_set_new(o, "verdict", json_string(verdicts[worst(c)]));
+	json_object_set_new(o, "measures", measures);
+	json_object_set_new(o, "notes", notes_list(&c->notes));
+	json_object_set_new(o, "pairs", pairs_json(c));
+	plumb_json_print(o, stdout);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report: the pairs of runs, compared: a table, or a JSON object with all of them. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "judge.h"
+#include "notes.h"
+#include "run.h"
+#include <time.h>
+
+struct pair {
+	struct run without, with;
+	bool with_first;
+};
+
+struct comparison {
+	struct run_plan *plan;
+	struct pair *pairs;
+	size_t n;
+	double limit; /* percent */
+	uint64_t seed;
+	struct timespec start, end;
+	struct notes notes;
+	struct judgement of[MEASURES];
+	size_t measures; /* METRIC is the last, if there is one */
+};
+
+/* Fills in OF; the verdict on all of them. */
+enum verdict report_judge(struct comparison *c);
+void report_print_table(const struct comparison *c);
+void report_print_json(const struct comparison *c);
+
+#endif

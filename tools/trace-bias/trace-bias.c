@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/cli.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/text.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* With fewer the interval cannot be one of 95 %. */
+#define LEAST_PAIRS 5
+
+/* After its line a tool may have a little more to do, on the CPU that the workload would get. */
+#define SETTLE_NS 20000000
+
+/* Beside those that all tools have. */
+enum { EXIT_UNDECIDED = 4 };
+
+enum { TOOL = 0x1000, READY_REGEX, SETTLE, PAIRS, METRIC_REGEX, LIMIT, SEED };
+
+/* clang-format off */
+static const struct argp_option own[] = {
+	{NULL, 0, NULL, 0, "What is run:", 10},
+	{"tool", TOOL, "LINE", 0, "the tool's command line; {} in it is the workload's pid", 10},
+	{"ready", READY_REGEX, "REGEX", 0, "it traces once it prints a line like this; default [Tt]racing", 10},
+	{"settle", SETTLE, "SEC", 0, "it traces SEC seconds after its start, or after that line", 10},
+	{"pairs", PAIRS, "N", 0, "N runs with the tool, N without; 5 or more, default 10", 10},
+	{"seed", SEED, "N", 0, "of the order within pairs and of the bootstrap", 10},
+	{NULL, 0, NULL, 0, "What is reported:", 20},
+	{"metric", METRIC_REGEX, "REGEX", 0, "compare the figure that the workload prints; (...) is the figure", 20},
+	{"limit", LIMIT, "PCT", 0, "a change up to PCT % is no bias; default 5", 20},
+	{"json", 'j', NULL, 0, "a JSON object, with each run", 20},
+	{0},
+};
+/* clang-format on */
+
+struct options {
+	struct run_plan plan;
+	uint64_t pairs, seed;
+	double limit;
+	bool json;
+};
+
+static const char *compile(const char *option, const char *text, regex_t *regex, size_t groups)
+{
+	char why[128];
+	int err = regcomp(regex, text, REG_EXTENDED);
+
+	if (err) {
+		regerror(err, regex, why, sizeof(why));
+		plumb_usage_error("%s: %s: '%s'", option, why, text);
+	}
+	if (regex->re_nsub < groups)
+		plumb_usage_error("%s: no (...) for the figure in '%s'", option, text);
+	return text;
+}
+
+static double option_percent(const char *option, const char *text)
+{
+	uint64_t millionths;
+
+	if (plumb_parse_fixed(text, 6, 1, 100000000, &millionths))
+		plumb_usage_error("%s: a percentage above 0, at most 100: %s", option, text);
+	return millionths / 1e6;
+}
+
+/* What does not trace is wrong usage before anything runs. */
+static void finish(struct options *o)
+{
+	struct run_plan *p = &o->plan;
+
+	if (!p->tool)
+		plumb_usage_error("--tool is missing: the command line of what traces");
+	if (!p->ready && !p->settle)
+		p->ready = compile("--ready", "[Tt]racing", &p->ready_regex, 0);
+	if (!p->settle)
+		p->settle = SETTLE_NS;
+}
+
+static int parse(int key, char *text, struct argp_state *state, void *context)
+{
+	struct options *o = context;
+
+	(void)state;
+	switch (key) {
+	case TOOL:
+		if (!*text)
+			plumb_usage_error("--tool: no command line: '%s'", text);
+		o->plan.tool = text;
+		return 0;
+	case READY_REGEX:
+		o->plan.ready = compile("--ready", text, &o->plan.ready_regex, 0);
+		return 0;
+	case SETTLE:
+		o->plan.settle = plumb_option_seconds("--settle", text);
+		return 0;
+	case PAIRS:
+		o->pairs = plumb_option_number("--pairs", text, LEAST_PAIRS, JUDGE_MOST);
+		return 0;
+	case SEED:
+		o->seed = plumb_option_number("--seed", text, 0, UINT32_MAX);
+		return 0;
+	case METRIC_REGEX:
+		o->plan.metric = compile("--metric", text, &o->plan.metric_regex, 1);
+		return 0;
+	case LIMIT:
+		o->limit = option_percent("--limit", text);
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		plumb_usage_error("what is that: %s (the workload goes after --)", text);
+	case ARGP_KEY_END:
+		finish(o);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int open_signals(void)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen as EPIPE or POLLERR */
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* What is closed stays unusable, but nothing that we open gets its number. */
+static void keep_stdio(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
+/* On a terminal, one line that is written over; DONE of N, erased when all are. */
+static void show_progress(uint64_t done, uint64_t n)
+{
+	if (!isatty(STDERR_FILENO) || plumb_verbosity)
+		return;
+	if (done < n)
+		fprintf(stderr, "\rpair %llu of %llu", (unsigned long long)done + 1,
+			(unsigned long long)n);
+	else
+		fputs("\r\033[K", stderr);
+}
+
+static int run_noted(struct comparison *c, bool traced, const char *which, struct run *run)
+{
+	int err;
+
+	notes_run_begins(&c->notes);
+	err = run_once(c->plan, traced, which, run);
+	if (err)
+		return err;
+	notes_run_ended(&c->notes);
+	c->notes.migrations[traced] += run->migrations;
+	plumb_info("%s: wall %.6f s, cpu %.6f s", which, run->values[WALL] / 1e9,
+		   run->values[CPU] / 1e9);
+	return 0;
+}
+
+static int run_pair(struct comparison *c, struct pair *pair, size_t number)
+{
+	char without[48], with[48];
+	int err;
+
+	snprintf(without, sizeof(without), "pair %zu, without the tool", number);
+	snprintf(with, sizeof(with), "pair %zu, with the tool", number);
+	if (pair->with_first) {
+		err = run_noted(c, true, with, &pair->with);
+		return err ?: run_noted(c, false, without, &pair->without);
+	}
+	err = run_noted(c, false, without, &pair->without);
+	return err ?: run_noted(c, true, with, &pair->with);
+}
+
+static int run_all(struct comparison *c)
+{
+	unsigned short order[3] = {c->seed, c->seed >> 16, 0x330e};
+	struct run thrown_away;
+	int err = run_once(c->plan, false, "warm-up run", &thrown_away);
+
+	if (!err)
+		err = run_once(c->plan, true, "warm-up run with the tool", &thrown_away);
+
+	clock_gettime(CLOCK_REALTIME, &c->start);
+	notes_begin(&c->notes, "");
+	for (size_t i = 0; !err && i < c->n; i++) {
+		show_progress(i, c->n);
+		c->pairs[i].with_first = jrand48(order) < 0;
+		err = run_pair(c, &c->pairs[i], i + 1);
+	}
+	show_progress(c->n, c->n);
+	clock_gettime(CLOCK_REALTIME, &c->end);
+	return err;
+}
+
+/* Its exit status. */
+static int compare(struct options *o)
+{
+	struct comparison c = {
+		.plan = &o->plan,
+		.pairs = calloc(o->pairs, sizeof(struct pair)),
+		.n = o->pairs,
+		.limit = o->limit,
+		.seed = o->seed,
+		.measures = o->plan.metric ? MEASURES : METRIC,
+	};
+	enum verdict verdict = UNBIASED;
+	int err = c.pairs ? run_all(&c) : plumb_error(ENOMEM, "no memory for the pairs");
+
+	if (err == -EINTR)
+		plumb_warn("interrupted: the workload and the tool are ended, nothing is compared");
+	if (!err) {
+		verdict = report_judge(&c);
+		if (o->json)
+			report_print_json(&c);
+		else
+			report_print_table(&c);
+	}
+	free(c.pairs);
+	if (err)
+		return err == -EPIPE ? 0 : PLUMB_EXIT_FAILED;
+	return verdict == BIASED ? PLUMB_EXIT_JUDGED : verdict == UNDECIDED ? EXIT_UNDECIDED : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.pairs = 10, .limit = 5};
+	const struct plumb_cli cli = {
+		.name = "trace-bias",
+		.question = "Does tracing change the answer: a workload, with a tool and without, "
+			    "interleaved.",
+		.about = "hooks:     none; the tool that is told attaches its own\n"
+			 "kernels:   any; nothing is asked of them\n"
+			 "fire rate: none\n"
+			 "cost:      two runs of the workload a pair, 22 at the defaults; while "
+			 "one\n"
+			 "           is timed it only reads what workload and tool print\n",
+		.usage = "--tool=LINE -- WORKLOAD [ARG...]",
+		.options = own,
+		.parse = parse,
+		.command = &o.plan.workload,
+	};
+	int status;
+
+	if (getrandom(&o.seed, sizeof(uint32_t), 0) < 0)
+		o.seed = getpid();
+	plumb_cli_parse(&cli, argc, argv, &o);
+	if (!o.plan.workload)
+		plumb_usage_error("no workload: it goes after --");
+	keep_stdio();
+	o.plan.signals = open_signals();
+	if (o.plan.signals < 0) {
+		plumb_warn("cannot watch for signals: %s", strerror(errno));
+		return PLUMB_EXIT_FAILED;
+	}
+	status = compare(&o);
+	/* A judgement that nobody could read is none. */
+	return status == PLUMB_EXIT_FAILED ? status : plumb_close_stdout(0) ?: status;
+}
