@@ -50,4 +50,10 @@ uint64_t plumb_option_seconds(const char *option, const char *text);  /* in ns, 
 uint64_t plumb_option_duration(const char *option, const char *text); /* "1.5ms", in ns */
 uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", in bytes */
 
+/*
+ * A signalfd of what ends a run (INT, TERM, HUP) and of children that end; these signals
+ * are blocked then.  A reader that goes away is seen as EPIPE or POLLERR: PIPE is ignored.
+ */
+int plumb_signals_open(void);
+
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* inlining: what became of calls, in files compiled for it, whose numbers are known. */
 #include "said.h"
+#include "specimen.h"
 #include "../../tools/lib/inlining.h"
 #include <elf.h>
 #include <plumb/image.h>
@@ -56,7 +57,6 @@ static const char more[] = /* another small(), and one from elsewhere */
 	"static __attribute__((noinline)) int local(int x) { return x - sink; }\n"
 	"int d(int x) { return small(x) + small(x + 1) + shared(x) + local(x); }\n";
 
-static char root[] = "/tmp/inlining.XXXXXX";
 static struct plumb_calls calls;
 
 static void write_text(const char *name, const char *text)
@@ -68,23 +68,12 @@ static void write_text(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void run(const char *format, ...)
-{
-	char command[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
-	check(!system(command), "%s", command);
-}
-
 static int make_files(void **state)
 {
 	(void)state;
-	if (!mkdtemp(root) || chdir(root))
+	if (make_specimens())
 		return -1;
-	plumb_debuginfo_root = strdup(root);
+	plumb_debuginfo_root = strdup(specimens);
 	write_text("s.c", source);
 	write_text("more.c", more);
 	run("gcc -g -O0 s.c -o O0");
@@ -112,8 +101,7 @@ static int remove_files(void **state)
 {
 	(void)state;
 	free((char *)plumb_debuginfo_root);
-	run("rm -r %s", root);
-	return chdir("/");
+	return remove_specimens();
 }
 
 /* The address that nm says; 0: it says none. */
@@ -276,10 +264,10 @@ static void debugging_information_may_be_in_another_file(void **state)
 
 	(void)state;
 	check_calls("./id", "small", 3, 0);
-	snprintf(path, sizeof(path), "%s/.build-id/00/11223344556677.debug", root);
+	snprintf(path, sizeof(path), "%s/.build-id/00/11223344556677.debug", specimens);
 	assert_string_equal(calls.debug_info, path);
 	check_calls("./linked", "small", 3, 0);
-	snprintf(path, sizeof(path), "%s/.debug/linked.debug", root);
+	snprintf(path, sizeof(path), "%s/.debug/linked.debug", specimens);
 	assert_string_equal(calls.debug_info, path);
 }
 

@@ -2,8 +2,8 @@
 /* usdt: probes of files made for it, by their offsets; of files that are broken; of what is here.
  */
 #include "said.h"
+#include "specimen.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <plumb/usdt.h>
 
 /*
@@ -49,17 +49,6 @@ static const char odd[] =
 	".4byte 0x7fffffff, 0x7fffffff, 3\n" /* beyond the end */
 	".section .note.GNU-stack,\"\",%progbits\n";
 
-static char root[] = "/tmp/usdt.XXXXXX";
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-	FILE *f = fopen(name, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
-}
-
 static void compile(const char *flags)
 {
 	char command[512];
@@ -72,7 +61,7 @@ static void compile(const char *flags)
 static int make_files(void **state)
 {
 	(void)state;
-	if (!mkdtemp(root) || chdir(root))
+	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
 	write_file("odd.S", odd, strlen(odd));
@@ -92,35 +81,8 @@ static int make_files(void **state)
 
 static int remove_files(void **state)
 {
-	char command[64];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return chdir("/") || system(command);
-}
-
-/* The whole of a file, malloc'd. */
-static char *contents(const char *path, size_t *size)
-{
-	FILE *f = fopen(path, "r");
-	char *data = malloc(1 << 20);
-
-	assert_non_null(f);
-	assert_non_null(data);
-	*size = fread(data, 1, 1 << 20, f);
-	fclose(f);
-	return data;
-}
-
-static uint64_t offset_of_mark(const char *path, const char *mark)
-{
-	size_t size;
-	char *data = contents(path, &size), *at = memmem(data, size, mark, strlen(mark));
-	uint64_t offset = at - data;
-
-	check(at, "no %s in %s", mark, path);
-	free(data);
-	return offset;
+	return remove_specimens();
 }
 
 /* What TARGET finds: "app:begin/2 app:end/1". */

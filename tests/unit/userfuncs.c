@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* userfuncs: offsets of functions, in files made for it, in this very program and in libc. */
 #include "said.h"
+#include "specimen.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <plumb/userfuncs.h>
 
 /* Each function's code is its mark, so that its offset can be found without any symbol. */
@@ -30,17 +30,6 @@ static const char source[] =
 	"#endif\n"
 	".section .note.GNU-stack,\"\",%progbits\n";
 
-static char root[] = "/tmp/userfuncs.XXXXXX";
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-	FILE *f = fopen(name, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
-}
-
 static void compile(const char *flags)
 {
 	char command[512];
@@ -54,7 +43,7 @@ static int make_files(void **state)
 	static const char script[] = "OLD { *; }; NEW {} OLD;\n";
 
 	(void)state;
-	if (!mkdtemp(root) || chdir(root))
+	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
 	write_file("versions", script, strlen(script));
@@ -75,35 +64,8 @@ static int make_files(void **state)
 
 static int remove_files(void **state)
 {
-	char command[64];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return chdir("/") || system(command);
-}
-
-/* The whole of a file, malloc'd. */
-static char *contents(const char *path, size_t *size)
-{
-	FILE *f = fopen(path, "r");
-	char *data = malloc(1 << 20);
-
-	assert_non_null(f);
-	assert_non_null(data);
-	*size = fread(data, 1, 1 << 20, f);
-	fclose(f);
-	return data;
-}
-
-static uint64_t offset_of_mark(const char *path, const char *mark)
-{
-	size_t size;
-	char *data = contents(path, &size), *at = memmem(data, size, mark, strlen(mark));
-	uint64_t offset = at - data;
-
-	check(at, "no %s in %s", mark, path);
-	free(data);
-	return offset;
+	return remove_specimens();
 }
 
 /* What TARGET finds, by name: "alias,plain". */

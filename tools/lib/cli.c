@@ -5,9 +5,11 @@
 #include <plumb/log.h>
 #include <plumb/parse.h>
 #include <plumb/text.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -183,4 +185,17 @@ uint64_t plumb_option_size(const char *option, const char *text)
 	if (plumb_parse_size(text, 0, UINT64_MAX, &bytes))
 		plumb_usage_error("%s: bytes, as 512 or 64K: %s", option, text);
 	return bytes;
+}
+
+int plumb_signals_open(void)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -76,20 +76,6 @@ static int ladder_failed(const struct plumb_session *s)
 	return PLUMB_EXIT_UNSUPPORTED;
 }
 
-static int open_signals(void)
-{
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		sigaddset(&set, handled[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	/* A reader that goes away is seen as EPIPE or POLLERR. */
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static void take_signal(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -294,7 +280,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		return PLUMB_EXIT_FAILED;
 	if (s.options.command && plumb_command_start(&s))
 		return PLUMB_EXIT_FAILED;
-	signals = open_signals();
+	signals = plumb_signals_open();
 	status = plumb_ladder_climb(&s) ? ladder_failed(&s) : trace(&s, signals);
 	plumb_instance_close(&s.instance);
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)

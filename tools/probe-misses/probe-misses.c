@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -93,20 +92,6 @@ struct run {
 	uint64_t reports;
 	struct census last;
 };
-
-static int open_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	/* A reader that goes away is seen as EPIPE or POLLERR. */
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 static uint64_t monotonic(void)
 {
@@ -245,7 +230,7 @@ int main(int argc, char **argv)
 	if (statistics < 0)
 		return plumb_close_stdout(status);
 	run.counted = plumb_kprobe_misses_are_counted();
-	run.signals = open_signals();
+	run.signals = plumb_signals_open();
 	err = census_take(&run.last, NULL);
 	if (!err) {
 		fputs("probe-misses: tracing … by run-time statistics\n", stderr);

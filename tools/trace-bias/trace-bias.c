@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 /* With fewer the interval cannot be one of 95 %. */
@@ -124,19 +123,6 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-static int open_signals(void)
-{
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		sigaddset(&set, handled[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen as EPIPE or POLLERR */
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* What is closed stays unusable, but nothing that we open gets its number. */
@@ -265,7 +251,7 @@ int main(int argc, char **argv)
 	if (!o.plan.workload)
 		plumb_usage_error("no workload: it goes after --");
 	keep_stdio();
-	o.plan.signals = open_signals();
+	o.plan.signals = plumb_signals_open();
 	if (o.plan.signals < 0) {
 		plumb_warn("cannot watch for signals: %s", strerror(errno));
 		return PLUMB_EXIT_FAILED;
