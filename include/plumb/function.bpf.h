@@ -24,8 +24,8 @@
 #include <plumb/target.bpf.h>
 
 struct function_call {
-	__u64 target;
-	__u64 args[PLUMB_FUNCTION_ARGS];
+	__u64 target;      /* see call_target() */
+	const __u64 *args; /* to be looked at where function_config.takes_args */
 	__u64 ns;
 	__u64 on_cpu; /* ns; where plumb_config.off_cpu asks for it */
 	long ret;
@@ -35,6 +35,14 @@ struct function_call {
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args);
 static __always_inline void function_record(struct task_struct *task,
 					    const struct function_call *call);
+
+/* In place of the target: the program's own, a number in it, which nothing need keep. */
+#define FUNCTION_OWN (~0ULL)
+
+static __always_inline __u64 call_target(const struct function_call *c)
+{
+	return c->target == FUNCTION_OWN ? function_own_target() : c->target;
+}
 
 /* The result, of as many bits as it has. */
 static __always_inline long function_result(__u64 target, long ret)
@@ -50,8 +58,7 @@ static __always_inline __u32 function_error(__u64 target, long ret)
 	if (!PLUMB_TARGET_RESULT_BITS(target))
 		return 0;
 	ret = function_result(target, ret);
-	/* All bits are set where -4095 <= ret < 0. */
-	return -ret & (ret >> 63 & ~((ret + 4095) >> 63));
+	return unlikely((__u64)ret >= (__u64)-4095) ? -ret : 0;
 }
 
 /* The time, and how long the thread had no CPU until then: of one instant, also if preempted. */
@@ -108,7 +115,7 @@ static __always_inline __u64 function_place(const __u64 *ctx)
 {
 	__u32 place;
 
-	asm volatile("%0 = %1" : "=w"(place) : "w"((__u32)(__u64)ctx));
+	asm("%0 = %1" : "=w"(place) : "w"((__u32)(__u64)ctx));
 	return place;
 }
 
@@ -147,26 +154,17 @@ static __always_inline void function_sit_rejected(const __u64 *ctx)
 }
 
 /* The beginning of a call; false: its end is of no interest. */
-static __always_inline bool function_enter(__u64 target, __u64 place, __u64 *cookie,
-					   const __u64 *args)
+static __always_inline bool function_enter(__u64 target, __u64 place, const __u64 *args)
 {
 	struct task_struct *task = current_task();
 
-	if (!filter_thread(task) || !filter_entry(task) || !function_wanted(task, args)) {
-		if (cookie)
-			*cookie = PLUMB_CALL_REJECTED;
-		return false;
-	}
-	if (!cookie)
-		return function_push(task, target, place, args);
-	ledger_count(bpf_get_smp_processor_id(), began);
-	*cookie = bpf_ktime_get_ns();
-	return true;
+	return filter_thread(task) && filter_entry(task) && function_wanted(task, args) &&
+	       function_push(task, target, place, args);
 }
 
 static __always_inline void function_finish(struct task_struct *task, struct function_call *c)
 {
-	c->error = function_error(c->target, c->ret);
+	c->error = function_error(call_target(c), c->ret);
 	if (unlikely((function_config.only_errors && !c->error) || c->ns < function_config.min_ns))
 		ledger_count(bpf_get_smp_processor_id(), left_out);
 	else
@@ -189,14 +187,12 @@ static __always_inline void function_rise(struct task_struct *task, struct funct
 					  const __u64 *args)
 {
 	__u64 start = seat->start;
-	__u32 i;
 
 	seat->start = 0;
 	if (start == PLUMB_CALL_REJECTED)
 		return;
 	c->ns = c->on_cpu = now - start; /* who asks for less has frames */
-	for (i = 0; i < PLUMB_FUNCTION_ARGS; i++)
-		c->args[i] = args[i];
+	c->args = args;
 	function_finish(task, c);
 }
 
@@ -206,14 +202,14 @@ static __always_inline bool function_pop(struct task_struct *task, struct functi
 {
 	struct plumb_thread *t = inflight_get(task);
 	struct plumb_frame f;
-	__u32 stale, i;
 	__u64 off = 0;
+	__u32 stale;
 
 	if (!t)
 		return false;
 	if (plumb_config.off_cpu)
 		now = function_now(t, &off);
-	if (!frame_pop(t, c->target, place, &f, &stale)) {
+	if (!frame_pop(t, call_target(c), place, &f, &stale)) {
 		if (!t->deeper)
 			return false;
 		t->deeper--;
@@ -223,8 +219,7 @@ static __always_inline bool function_pop(struct task_struct *task, struct functi
 		ledger_add(bpf_get_smp_processor_id(), overtaken, stale);
 	c->ns = now - f.start;
 	c->on_cpu = c->ns - (off - f.off);
-	for (i = 0; i < PLUMB_FUNCTION_ARGS; i++)
-		c->args[i] = f.args[i];
+	c->args = f.args;
 	function_finish(task, c);
 	return true;
 }
@@ -242,25 +237,50 @@ static __always_inline void function_leave(__u64 target, __u64 place, const __u6
 		function_unmatched(task, args);
 }
 
-/* The end of a call that has one. */
-static __always_inline void function_leave_session(__u64 target, const __u64 *cookie,
-						   const __u64 *args, long ret)
-{
-	struct function_call c = {.target = target, .ret = ret};
-	struct task_struct *task = current_task();
-	__u64 start = *cookie;
-	__u32 i;
+/* The two ends of a call that has a cookie.  It is zeroed for each call. */
 
-	if (unlikely(start <= PLUMB_CALL_REJECTED)) {
-		/* It is zeroed for each call: the entry was missed. */
-		if (!start && filter_thread(task))
-			function_unmatched(task, args);
-		return;
+static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *args)
+{
+	struct task_struct *task = current_task();
+
+	if (!filter_thread(task) || !filter_entry(task) || !function_wanted(task, args)) {
+		*cookie = PLUMB_CALL_REJECTED;
+		return false;
 	}
-	c.ns = c.on_cpu = bpf_ktime_get_ns() - start; /* who asks for less has frames */
-	for (i = 0; args && i < PLUMB_FUNCTION_ARGS; i++)
-		c.args[i] = args[i];
-	function_finish(task, &c);
+	ledger_count(bpf_get_smp_processor_id(), began);
+	*cookie = bpf_ktime_get_ns();
+	return true;
+}
+
+/* How long was the call?  False: it is of no interest, or its beginning was missed. */
+static __always_inline bool function_took(const __u64 *cookie, __u64 *ns)
+{
+	const volatile __u64 *start = cookie; /* loaded again: cheaper than to keep */
+	__u64 took;
+
+	if (unlikely(*start <= PLUMB_CALL_REJECTED))
+		return false;
+	took = bpf_ktime_get_ns() - *start;
+	barrier_var(took); /* now, not when it is used */
+	*ns = took;
+	return true;
+}
+
+static __always_inline void function_leave_session(__u64 target, __u64 ns, const __u64 *args,
+						   long ret)
+{
+	struct function_call c = {
+		.target = target, .args = args, .ns = ns, .on_cpu = ns, .ret = ret};
+
+	function_finish(current_task(), &c);
+}
+
+static __always_inline void function_missed(const __u64 *args)
+{
+	struct task_struct *task = current_task();
+
+	if (filter_thread(task))
+		function_unmatched(task, args);
 }
 
 /* The end of a call that may have sat, here or elsewhere. */
@@ -308,17 +328,17 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
  */
 #define FUNCTION_CTX_WORD(n)                                                                       \
 	case n:                                                                                    \
-		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(v) : "r"(ctx), "i"(8 * (n)));         \
+		asm("%0 = *(u64 *)(%1 + %2)" : "=r"(v) : "r"(ctx), "i"(8 * (n)));                  \
 		break
 
 static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 {
-	__u64 v = 0;
+	__u64 v = 0, copy;
 
 	/* Copied, a pointer is a number. */
 	if (unlikely(n & PLUMB_POINTER)) {
-		bpf_probe_read_kernel(&v, sizeof(v), ctx + (n & ~PLUMB_POINTER));
-		return v;
+		bpf_probe_read_kernel(&copy, sizeof(copy), ctx + (n & ~PLUMB_POINTER));
+		return copy;
 	}
 	switch (n) {
 		FUNCTION_CTX_WORD(0);
@@ -343,9 +363,9 @@ static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 /* The same of registers at a function's beginning: the arguments that are passed in them. */
 #define FUNCTION_REGISTER(n, name)                                                                 \
 	case n:                                                                                    \
-		asm volatile("%0 = *(u64 *)(%1 + %2)"                                              \
-			     : "=r"(v)                                                             \
-			     : "r"(regs), "i"(__builtin_offsetof(__typeof__(*regs), name)));       \
+		asm("%0 = *(u64 *)(%1 + %2)"                                                       \
+		    : "=r"(v)                                                                      \
+		    : "r"(regs), "i"(__builtin_offsetof(__typeof__(*regs), name)));                \
 		break
 
 static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 n)
@@ -398,6 +418,20 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 /* The target of a program that is attached to many functions at once. */
 #define function_target(ctx)                                                                       \
 	(~function_config.target ? function_config.target : bpf_get_attach_cookie(ctx))
+
+/* What a program of fentry's kind finds in its context. */
+static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
+{
+	if (function_config.takes_args) {
+		const __u64 all[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+
+		args[0] = all[0];
+		args[1] = all[1];
+	}
+	asm volatile("" : : "r"(args) : "memory"); /* in no registers, which are few */
+}
+
+#define fentry_result(ctx, target) function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target))
 
 #if !PLUMB_SESSION
 
@@ -452,7 +486,7 @@ int kprobe_enter(struct pt_regs *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-	function_enter(function_own_target(), PT_REGS_SP(ctx), NULL, args);
+	function_enter(function_own_target(), PT_REGS_SP(ctx), args);
 	return 0;
 }
 
@@ -468,7 +502,7 @@ int multi_enter(struct pt_regs *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-	function_enter(function_target(ctx), PT_REGS_SP(ctx), NULL, args);
+	function_enter(function_target(ctx), PT_REGS_SP(ctx), args);
 	return 0;
 }
 
@@ -481,15 +515,6 @@ int multi_leave(struct pt_regs *ctx)
 
 #else
 
-static __always_inline void session_leave(__u64 target, __u64 place, const __u64 *cookie,
-					  const __u64 *args, long ret)
-{
-	if (cookie)
-		function_leave_session(target, cookie, args, ret);
-	else
-		function_leave(target, place, args, ret);
-}
-
 #if PLUMB_SESSION < 700 /* from 6.10 on */
 extern bool bpf_session_is_return(void) __ksym;
 extern __u64 *bpf_session_cookie(void) __ksym;
@@ -501,18 +526,39 @@ extern __u64 *bpf_session_cookie(void *ctx) __ksym;
 #define session_is_return(ctx) bpf_session_is_return(ctx)
 #define session_cookie(ctx)    bpf_session_cookie(ctx)
 
-SEC("fentry")
-int fsession(__u64 *ctx)
+/* With frames there are no cookies.  Of its own, so that the others do without its registers. */
+static __noinline int fsession_framed(__u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
-	__u64 *cookie = unlikely(function_config.frames) ? NULL : session_cookie(ctx);
 	__u64 target = function_own_target();
 
 	if (session_is_return(ctx))
-		session_leave(target, function_place(ctx), cookie, args,
-			      function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target)));
+		function_leave(target, function_place(ctx), args, fentry_result(ctx, target));
 	else
-		function_enter(target, function_place(ctx), cookie, args);
+		function_enter(target, function_place(ctx), args);
+	return 0;
+}
+
+/* What is not needed before the clock is read is asked for behind it. */
+SEC("fentry")
+int fsession(__u64 *ctx)
+{
+	__u64 *cookie, ns, args[PLUMB_FUNCTION_ARGS];
+
+	if (unlikely(function_config.frames))
+		return fsession_framed(ctx);
+	cookie = session_cookie(ctx);
+	if (!session_is_return(ctx)) {
+		fentry_args(ctx, args);
+		function_enter_session(cookie, args);
+	} else if (function_took(cookie, &ns)) {
+		fentry_args(ctx, args);
+		function_leave_session(FUNCTION_OWN, ns, args,
+				       fentry_result(ctx, function_own_target()));
+	} else if (!*cookie) {
+		fentry_args(ctx, args);
+		function_missed(args);
+	}
 	return 0;
 }
 
@@ -520,14 +566,25 @@ SEC("fsession.multi")
 int fsession_multi(__u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
-	__u64 *cookie = unlikely(function_config.frames) ? NULL : session_cookie(ctx);
-	__u64 target = function_target(ctx), ret = 0;
+	__u64 target = function_target(ctx), ret = 0, *cookie, ns;
 
-	if (session_is_return(ctx)) {
+	if (unlikely(function_config.frames)) {
+		if (session_is_return(ctx)) {
+			bpf_get_func_ret(ctx, &ret);
+			function_leave(target, function_place(ctx), args, ret);
+		} else {
+			function_enter(target, function_place(ctx), args);
+		}
+		return 0;
+	}
+	cookie = session_cookie(ctx);
+	if (!session_is_return(ctx)) {
+		function_enter_session(cookie, args);
+	} else if (function_took(cookie, &ns)) {
 		bpf_get_func_ret(ctx, &ret);
-		session_leave(target, function_place(ctx), cookie, args, ret);
-	} else {
-		function_enter(target, function_place(ctx), cookie, args);
+		function_leave_session(target, ns, args, ret);
+	} else if (!*cookie) {
+		function_missed(args);
 	}
 	return 0;
 }
@@ -537,16 +594,25 @@ int fsession_multi(__u64 *ctx)
 SEC("kprobe.multi")
 int kprobe_session(struct pt_regs *ctx)
 {
-	__u64 *cookie = unlikely(function_config.frames) ? NULL : session_cookie(ctx);
-	__u64 target = function_target(ctx);
+	const __u64 none[PLUMB_FUNCTION_ARGS] = {};
+	__u64 target = function_target(ctx), *cookie, ns;
 
 	if (session_is_return(ctx)) {
-		session_leave(target, function_left_place(ctx), cookie, NULL, PT_REGS_RC(ctx));
+		if (unlikely(function_config.frames)) {
+			function_leave(target, function_left_place(ctx), NULL, PT_REGS_RC(ctx));
+			return 0;
+		}
+		cookie = session_cookie(ctx);
+		if (function_took(cookie, &ns))
+			function_leave_session(target, ns, none, PT_REGS_RC(ctx));
+		else if (!*cookie)
+			function_missed(NULL);
 	} else {
 		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-		if (!function_enter(target, PT_REGS_SP(ctx), cookie, args))
-			return 1;
+		if (unlikely(function_config.frames))
+			return !function_enter(target, PT_REGS_SP(ctx), args);
+		return !function_enter_session(session_cookie(ctx), args);
 	}
 	return 0;
 }

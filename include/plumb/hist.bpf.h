@@ -21,23 +21,26 @@ struct {
 	__uint(value_size, sizeof(__u64)); /* set by the loader: buckets, and totals */
 } plumb_hists SEC(".maps");
 
-/* One value more in a slot; its totals, or NULL.  SECOND: of the key's second measure. */
-static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, __u64 value,
-							__u32 error, bool second)
+/* Which histogram a slot has on this CPU. */
+static __always_inline __u32 hist_at(__u32 slot, __u32 cpu)
 {
-	__u32 shard = plumb_config.exclusive ? cpu : cpu & (plumb_config.shards - 1), at, i;
-	struct plumb_totals *totals;
-	__u64 *buckets;
+	return slot * plumb_config.shards +
+	       (plumb_config.exclusive ? cpu : cpu & (plumb_config.shards - 1));
+}
 
-	if (second)
-		slot += plumb_config.second;
-	at = slot * plumb_config.shards + shard;
-	buckets = bpf_map_lookup_elem(&plumb_hists, &at);
+/* One value more in histogram AT, which is in memory anyway; its totals, or NULL. */
+static __always_inline struct plumb_totals *hist_record_at(const __u32 *at, __u64 value,
+							   __u32 error)
+{
+	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, at);
+	struct plumb_totals *totals;
+	__u32 i;
+
 	if (unlikely(!buckets))
 		return NULL;
 	totals = (struct plumb_totals *)(buckets + plumb_config.buckets);
 	if (unlikely(!plumb_config.exclusive)) {
-		totals = totals_of(slot, cpu);
+		totals = totals_of(*at / plumb_config.shards, bpf_get_smp_processor_id());
 		if (!totals)
 			return NULL;
 	}
@@ -53,6 +56,15 @@ static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, _
 	else
 		__sync_fetch_and_add(&buckets[i], 1);
 	return totals;
+}
+
+/* One value more in a slot; its totals, or NULL.  SECOND: of the key's second measure. */
+static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, __u64 value,
+							__u32 error, bool second)
+{
+	__u32 at = hist_at(second ? slot + plumb_config.second : slot, cpu);
+
+	return hist_record_at(&at, value, error);
 }
 
 #endif

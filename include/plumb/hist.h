@@ -54,24 +54,28 @@ static const __u8 plumb_log2_of_byte[256] = {
 };
 /* clang-format on */
 
-/*
- * floor(log2(v)), 0 for 0.  By a table, because clang 14 cannot compile
- * __builtin_clzll for BPF, and with one branch only: clang would make two of each.
- */
+/* floor(log2(v)) below 2^16, 0 for 0.  By a table: clang 14 has no __builtin_clzll for BPF. */
+static inline __attribute__((always_inline)) __u32 plumb_log2_16(__u32 v)
+{
+	__u32 s = (0xff - v) >> 31 << 3; /* 8 if v is above */
+
+	return s + plumb_log2_of_byte[v >> s & 0xff];
+}
+
+/* floor(log2(v)), 0 for 0. */
 static inline __attribute__((always_inline)) __u32 plumb_log2(__u64 v)
 {
-	__u32 e = 0, s;
+	__u32 e = 0;
 
-	if (v > 0xffffffff) {
+	if (v >> 32) {
 		v >>= 32;
 		e = 32;
 	}
-	s = (0xffff - v) >> 63 << 4; /* 16 if v is above */
-	v >>= s;
-	e += s;
-	s = (0xff - v) >> 63 << 3;
-	v >>= s;
-	return e + s + plumb_log2_of_byte[v & 0xff];
+	if (v >> 16) {
+		v >>= 16;
+		e += 16;
+	}
+	return e + plumb_log2_16(v);
 }
 
 /* The bucket of v: always below plumb_hist_buckets(precision). */
@@ -79,9 +83,14 @@ static inline __attribute__((always_inline)) __u32 plumb_hist_index(__u64 v, __u
 {
 	__s32 s;
 
-	if (v >> PLUMB_HIST_RANGE_BITS)
+	/* What is short should cost little. */
+	if (!__builtin_expect(v >> 16, 0))
+		s = plumb_log2_16(v);
+	else if (v >> PLUMB_HIST_RANGE_BITS)
 		return plumb_hist_buckets(precision) - 1;
-	s = plumb_log2(v) - precision;
+	else
+		s = plumb_log2(v);
+	s -= precision;
 	s &= ~(s >> 31); /* at least 0 */
 	return ((__u32)s << precision) + (__u32)(v >> s);
 }

@@ -28,46 +28,16 @@ struct plumb_remembered {
 /* A global variable: its address is in the program, nothing is looked up. */
 static struct plumb_remembered plumb_remembered[PLUMB_LEDGERS << PLUMB_REMEMBERED_BITS] = {};
 
-/* Who, in the parts that are grouped by.  An id of nobody is none of memory never written. */
-struct key_who {
-	__u64 id, cgroup, comm[2];
-};
+/* An id of nobody is none of memory never written. */
 #define KEY_NOBODY (1ULL << 63)
 
-static __always_inline struct key_who key_current(struct task_struct *task)
-{
-	struct key_who w = {.id = KEY_NOBODY};
-	__u64 comm[2] = {};
-
-	if (plumb_config.by & PLUMB_BY_PID)
-		w.id |= current_pid(task);
-	if (plumb_config.by & PLUMB_BY_TID)
-		w.id |= (__u64)current_tid(task) << 32;
-	if (plumb_config.by & PLUMB_BY_CGROUP)
-		w.cgroup = bpf_get_current_cgroup_id();
-	if (plumb_config.by & PLUMB_BY_COMM) {
-		if (plumb_config.task_storage) {
-			const __u64 *raw = (const __u64 *)task->comm;
-
-			w.comm[0] = raw[0];
-			w.comm[1] = raw[1];
-		} else {
-			bpf_get_current_comm(comm, sizeof(comm));
-			w.comm[0] = comm[0];
-			w.comm[1] = comm[1];
-		}
-	}
-	return w;
-}
-
-static __always_inline struct plumb_remembered *key_remembered(const struct key_who *w,
+/* Where a CPU remembers a key.  OWN is written only if the tool has a part in the key. */
+static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 cgroup,
 							       const __u64 *own, __u32 cpu)
 {
-	__u64 mix = w->id;
+	__u64 mix = id ^ cgroup;
 	__u32 i;
 
-	if (plumb_config.by & PLUMB_BY_CGROUP)
-		mix ^= w->cgroup;
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
 			mix = (mix ^ own[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
@@ -77,21 +47,41 @@ static __always_inline struct plumb_remembered *key_remembered(const struct key_
 					      PLUMB_REMEMBERED_BITS)];
 }
 
-/* Is it this key?  One branch, for what is nearly always so. */
-static __always_inline bool key_is(const struct plumb_remembered *r, const struct key_who *w,
-				   const __u64 *own)
+/* Who, in the parts that are grouped by. */
+struct key_who {
+	__u64 id, cgroup, comm[2];
+};
+
+static __always_inline void key_current(struct key_who *w, struct task_struct *task)
 {
-	__u64 differs = r->id ^ w->id;
+	w->id = KEY_NOBODY;
+	if (plumb_config.by & PLUMB_BY_PID)
+		w->id |= current_pid(task);
+	if (plumb_config.by & PLUMB_BY_TID)
+		w->id |= (__u64)current_tid(task) << 32;
+	if (plumb_config.by & PLUMB_BY_CGROUP)
+		w->cgroup = bpf_get_current_cgroup_id();
+	if (plumb_config.by & PLUMB_BY_COMM) {
+		if (plumb_config.task_storage) {
+			w->comm[0] = ((const __u64 *)task->comm)[0];
+			w->comm[1] = ((const __u64 *)task->comm)[1];
+		} else {
+			bpf_get_current_comm(w->comm, sizeof(w->comm));
+		}
+	}
+}
+
+static __always_inline __u64 key_differs(const struct plumb_remembered *r, const struct key_who *w,
+					 const __u64 *own)
+{
+	__u64 differs = (r->id ^ w->id) | (r->cgroup ^ w->cgroup) | (r->comm[0] ^ w->comm[0]) |
+			(r->comm[1] ^ w->comm[1]);
 	__u32 i;
 
-	if (plumb_config.by & PLUMB_BY_COMM)
-		differs |= (r->comm[0] ^ w->comm[0]) | (r->comm[1] ^ w->comm[1]);
-	if (plumb_config.by & PLUMB_BY_CGROUP)
-		differs |= r->cgroup ^ w->cgroup;
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
 			differs |= r->own[i] ^ own[i];
-	return !differs;
+	return differs;
 }
 
 /* The slot of a key, looked up; who is in W, the rest in OWN. */
@@ -101,45 +91,80 @@ static __always_inline bool key_find_who(const struct key_who *w, const __u64 *o
 	PLUMB_KEY key = {
 		.who = {.pid = w->id, .tid = (w->id & ~KEY_NOBODY) >> 32, .cgroup = w->cgroup}};
 	__u64 *words = (__u64 *)(&key.who + 1);
-	__u64 raw[2] = {w->comm[0], w->comm[1]};
-	const char *comm = (const char *)raw;
+	const char *comm = (const char *)w->comm;
 	__u32 i;
 
 	if (plumb_config.by & PLUMB_BY_CPU)
 		key.who.cpu = cpu;
 	for (i = 0; i < PLUMB_COMM_LEN && comm[i]; i++)
 		key.who.comm[i] = comm[i];
-	for (i = 0; i < PLUMB_KEY_OWN; i++)
-		words[i] = own[i];
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			words[i] = own[i];
 	return key_find(&key, slot);
 }
 
-/* The slot of KEY, of which the tool has filled in its own part; this adds who. */
-static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_KEY *key, __u32 cpu)
+/*
+ * The slot of any key, remembered or not.  A function of its own: what is seldom needed takes no
+ * registers and no stack of what each call pays for.
+ */
+static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u32 cpu)
 {
-	const __u64 *own = (const __u64 *)(&key->who + 1);
-	struct key_who w = key_current(task);
 	struct plumb_remembered *r = NULL;
+	struct key_who w = {};
 	__u32 slot, i;
 
+	key_current(&w, task);
 	if (!plumb_config.interleaved) {
-		r = key_remembered(&w, own, cpu);
-		if (key_is(r, &w, own))
+		r = key_remembered(w.id, w.cgroup, own, cpu);
+		if (!key_differs(r, &w, own))
 			return r->slot;
 	}
-	/* Asked again: not kept in registers for what is seldom needed. */
-	barrier();
-	w = key_current(task);
 	if (!key_find_who(&w, own, cpu, &slot) || !r)
 		return slot;
 	r->id = w.id;
 	r->cgroup = w.cgroup;
 	r->comm[0] = w.comm[0];
 	r->comm[1] = w.comm[1];
-	for (i = 0; i < PLUMB_KEY_OWN; i++)
-		r->own[i] = own[i];
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			r->own[i] = own[i];
 	r->slot = slot;
 	return slot;
+}
+
+/* The slot of KEY, of which the tool has filled in its own part; this adds who. */
+static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_KEY *key, __u32 cpu)
+{
+	__u64 own[PLUMB_KEY_OWN], id = KEY_NOBODY, differs;
+	const __u64 *comm = (const __u64 *)task->comm;
+	struct plumb_remembered *r;
+	__u32 i;
+
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			own[i] = ((const __u64 *)(&key->who + 1))[i];
+	asm volatile("" : : "r"(own) : "memory"); /* in no registers, which are few */
+
+	/* What is nearly always so, if it takes no helper to see it: one branch. */
+	if (unlikely(!plumb_config.task_storage || plumb_config.by & PLUMB_BY_CGROUP ||
+		     plumb_config.interleaved))
+		return key_ask(task, own, cpu);
+	if (plumb_config.by & PLUMB_BY_PID)
+		id |= (__u32)task->tgid;
+	if (plumb_config.by & PLUMB_BY_TID)
+		id |= (__u64)(__u32)task->pid << 32;
+	r = key_remembered(id, 0, own, cpu);
+	barrier_var(r); /* else it is computed anew for the slot */
+	differs = r->id ^ id;
+	if (plumb_config.by & PLUMB_BY_COMM)
+		differs |= (r->comm[0] ^ comm[0]) | (r->comm[1] ^ comm[1]);
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			differs |= r->own[i] ^ own[i];
+	if (!unlikely(differs))
+		return r->slot;
+	return key_ask(task, own, cpu);
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* fold: which loads become numbers, and that nothing else changes. */
+/* fold: what becomes a number, which branches are decided, and that nothing else changes. */
 #include "unit.h"
 #include "../../tools/lib/fold.h"
 
@@ -43,6 +43,7 @@ static const struct config {
 #define JUMP(to)                   INSN(BPF_JMP | BPF_JA, 0, 0, to, 0)
 #define BRANCH(reg, to)            INSN(BPF_JMP | BPF_JEQ | BPF_K, reg, 0, to, 0)
 #define CALL                       INSN(BPF_JMP | BPF_CALL, 0, 0, 0, 14)
+#define NOTHING                    JUMP(0)
 #define EXIT                       INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 /* What a load of NUMBER becomes. */
 #define NUMBER(dst, number) INSN(BPF_ALU | BPF_MOV | BPF_K, dst, 0, 0, (int32_t)(number))
@@ -389,7 +390,7 @@ static void a_loop_that_loses_the_address(void **state)
 /* Once around and it is another's. It takes more than one round to see what r1 is. */
 static void a_loop_that_walks(void **state)
 {
-	PROGRAM(ADDRESS(1, 0), LOAD(BPF_W, 2, 1, 0), ADD(1, 4), BRANCH(2, -3), EXIT);
+	PROGRAM(ADDRESS(1, 0), LOAD(BPF_W, 2, 1, 0), ADD(1, 4), BRANCH(3, -3), EXIT);
 
 	(void)state;
 	stays();
@@ -399,7 +400,7 @@ static void a_loop_that_walks(void **state)
 static void a_loop_that_passes_registers_on(void **state)
 {
 	PROGRAM(ADDRESS(6, 0), MOV(7, 6), MOV(8, 6), MOV(9, 6), LOAD(BPF_W, 2, 9, 0), MOV(9, 8),
-		MOV(8, 7), MOV(7, 3), BRANCH(2, -5), EXIT);
+		MOV(8, 7), MOV(7, 3), BRANCH(3, -5), EXIT);
 
 	(void)state;
 	stays();
@@ -407,12 +408,22 @@ static void a_loop_that_passes_registers_on(void **state)
 
 /* --- what is not reached --- */
 
-/* A function of the program's own: its arguments are not known here. */
-static void subprograms_stay(void **state)
+#define CALL_OWN(to) INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, to)
+
+/* Of the arguments of a function of the program's own nothing is known, of the rest all. */
+static void functions_of_its_own(void **state)
 {
-	PROGRAM(ADDRESS(1, 0), INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 2),
-		LOAD(BPF_W, 2, 1, 0), EXIT, LOAD(BPF_W, 0, 1, 0), ADDRESS(3, 0),
-		LOAD(BPF_W, 0, 3, 0), EXIT);
+	PROGRAM(ADDRESS(1, 0), CALL_OWN(2), LOAD(BPF_W, 2, 1, 0), EXIT, LOAD(BPF_W, 0, 1, 0),
+		ADDRESS(3, 0), LOAD(BPF_W, 0, 3, 0), EXIT);
+
+	(void)state;
+	becomes(8, NUMBER(0, 0x12345678));
+}
+
+/* Nobody calls it. */
+static void what_is_not_reached_stays(void **state)
+{
+	PROGRAM(ADDRESS(1, 0), EXIT, ADDRESS(1, 0), LOAD(BPF_W, 2, 1, 0), EXIT);
 
 	(void)state;
 	stays();
@@ -425,6 +436,218 @@ static void ways_out_of_the_program_are_left_to_the_verifier(void **state)
 
 	(void)state;
 	becomes(6, NUMBER(2, 0x12345678));
+}
+
+/* --- numbers --- */
+
+#define ALU64(op, dst, src)     INSN(BPF_ALU64 | (op) | BPF_X, dst, src, 0, 0)
+#define ALU32(op, dst, src)     INSN(BPF_ALU | (op) | BPF_X, dst, src, 0, 0)
+#define ALU64_K(op, dst, value) INSN(BPF_ALU64 | (op) | BPF_K, dst, 0, 0, value)
+#define ALU32_K(op, dst, value) INSN(BPF_ALU | (op) | BPF_K, dst, 0, 0, value)
+/* One that is negative. */
+#define SIGNED(dst, number) ALU64_K(BPF_MOV, dst, number)
+
+/* A with B, of 64 bits and of 32. */
+static void check_alu(int op, int32_t a, int32_t b, struct bpf_insn of_64, struct bpf_insn of_32)
+{
+	const struct bpf_insn program[] = {SIGNED(1, a), SIGNED(2, b),    ALU64(op, 1, 2),
+					   SIGNED(3, a), ALU32(op, 3, 2), EXIT};
+
+	become(2, of_64, 4, of_32);
+}
+
+static void numbers_are_computed(void **state)
+{
+	(void)state;
+	check_alu(BPF_MOV, 1, -7, SIGNED(1, -7), NUMBER(3, -7));
+	check_alu(BPF_ADD, 3, 4, NUMBER(1, 7), NUMBER(3, 7));
+	check_alu(BPF_ADD, -3, 1, SIGNED(1, -2), NUMBER(3, -2));
+	check_alu(BPF_ADD, -1, 1, NUMBER(1, 0), NUMBER(3, 0));
+	check_alu(BPF_SUB, 3, 4, SIGNED(1, -1), NUMBER(3, -1));
+	check_alu(BPF_MUL, -3, 5, SIGNED(1, -15), NUMBER(3, -15));
+	check_alu(BPF_AND, 0xff0, 0xff, NUMBER(1, 0xf0), NUMBER(3, 0xf0));
+	check_alu(BPF_OR, 0xf0, 0x1f, NUMBER(1, 0xff), NUMBER(3, 0xff));
+	check_alu(BPF_XOR, 0xf0, 0xff, NUMBER(1, 0xf), NUMBER(3, 0xf));
+	check_alu(BPF_LSH, 1, 31, NUMBER(1, 1U << 31), NUMBER(3, 1U << 31));
+	check_alu(BPF_RSH, 0x100, 4, NUMBER(1, 0x10), NUMBER(3, 0x10));
+	check_alu(BPF_ARSH, -16, 2, SIGNED(1, -4), NUMBER(3, -4));
+	/* Shifts count modulo the number of bits. */
+	check_alu(BPF_LSH, 3, 64, NUMBER(1, 3), NUMBER(3, 3));
+	check_alu(BPF_RSH, -1, 63, NUMBER(1, 1), NUMBER(3, 1));
+	check_alu(BPF_NEG, 5, 0, SIGNED(1, -5), NUMBER(3, -5));
+}
+
+/* Half of a number: the upper half of what comes out is clear, and of what goes in is not seen. */
+static void halves(void **state)
+{
+	PROGRAM(WIDE(0, 1, 0x10, 0x7), ALU32_K(BPF_RSH, 1, 4), NUMBER(2, 0x80000000),
+		ALU32_K(BPF_ARSH, 2, 4), NUMBER(3, 0x80000000), ALU64_K(BPF_ARSH, 3, 4), EXIT);
+
+	(void)state;
+	check_fold(program, LENGTH(program),
+		   (struct bpf_insn[]){NUMBER(1, 1), NUMBER(2, 0xf8000000), NUMBER(3, 0x8000000)},
+		   (size_t[]){2, 4, 6}, 3);
+}
+
+static void numbers_that_do_not_fit_stay(void **state)
+{
+	PROGRAM(WIDE(0, 1, 0, 1), ALU64_K(BPF_ADD, 1, 1), ALU64_K(BPF_RSH, 1, 32), EXIT);
+
+	(void)state;
+	becomes(3, NUMBER(1, 1));
+}
+
+static void what_is_not_computed_here(void **state)
+{
+	PROGRAM(NUMBER(1, 8), NUMBER(2, 0), ALU64(BPF_DIV, 1, 2), ALU64_K(BPF_DIV, 1, 2),
+		ALU64(BPF_MOD, 1, 2), NUMBER(1, 8), INSN(BPF_ALU | BPF_END | BPF_X, 1, 0, 0, 16),
+		NUMBER(1, 8), INSN(BPF_ALU64 | BPF_MOV | BPF_X, 1, 2, 8, 0), ADD(1, 3), EXIT);
+
+	(void)state;
+	stays();
+}
+
+static void a_known_operand_needs_no_register(void **state)
+{
+	PROGRAM(NUMBER(2, 40), ALU64(BPF_ADD, 1, 2), ALU64(BPF_LSH, 1, 2), ALU32(BPF_LSH, 1, 2),
+		INSN(BPF_JMP | BPF_JGT | BPF_X, 1, 2, 0, 0),
+		INSN(BPF_JMP32 | BPF_JSLT | BPF_X, 1, 2, 0, 0), EXIT);
+
+	(void)state;
+	check_fold(program, LENGTH(program),
+		   (struct bpf_insn[]){ALU64_K(BPF_ADD, 1, 40), ALU64_K(BPF_LSH, 1, 40),
+				       ALU32_K(BPF_LSH, 1, 8),
+				       INSN(BPF_JMP | BPF_JGT | BPF_K, 1, 0, 0, 40),
+				       INSN(BPF_JMP32 | BPF_JSLT | BPF_K, 1, 0, 0, 40)},
+		   (size_t[]){1, 2, 3, 4, 5}, 5);
+}
+
+/* An instruction extends its number by the sign, if it is of 64 bits. */
+static void an_operand_that_does_not_fit_stays(void **state)
+{
+	PROGRAM(NUMBER(2, 0x80000000), ALU64(BPF_ADD, 1, 2), ALU32(BPF_ADD, 3, 2),
+		INSN(BPF_JMP | BPF_JEQ | BPF_X, 1, 2, 0, 0),
+		INSN(BPF_JMP32 | BPF_JEQ | BPF_X, 1, 2, 0, 0), EXIT);
+
+	(void)state;
+	become(2, ALU32_K(BPF_ADD, 3, 0x80000000), 4,
+	       INSN(BPF_JMP32 | BPF_JEQ | BPF_K, 1, 0, 0, 0x80000000));
+}
+
+static void what_changes_nothing_is_nothing(void **state)
+{
+	PROGRAM(NUMBER(2, 0), ALU64(BPF_LSH, 1, 2), ADD(1, 0), ALU32(BPF_LSH, 1, 2),
+		ALU64(BPF_AND, 1, 2), EXIT);
+
+	(void)state;
+	/* Of 32 bits it clears the upper half. */
+	check_fold(program, LENGTH(program),
+		   (struct bpf_insn[]){NOTHING, NOTHING, ALU32_K(BPF_LSH, 1, 0),
+				       ALU64_K(BPF_AND, 1, 0)},
+		   (size_t[]){1, 2, 3, 4}, 4);
+}
+
+/* --- branches --- */
+
+/* A compared with B, both known, of 64 bits, and of 32. */
+static void check_branch(int op, int32_t a, int32_t b, bool of_64, bool of_32)
+{
+	const struct bpf_insn program[] = {SIGNED(1, a), SIGNED(2, b),
+					   INSN(BPF_JMP | BPF_X | op, 1, 2, 1, 0),
+					   INSN(BPF_JMP32 | BPF_X | op, 1, 2, 0, 0), EXIT};
+	/* Of 32 bits with a number: its upper half is clear. */
+	const struct bpf_insn half[] = {ALU32_K(BPF_MOV, 1, a),
+					INSN(BPF_JMP32 | BPF_K | op, 1, 0, 1, b), EXIT, EXIT};
+
+	if (of_64)
+		check_fold(program, LENGTH(program), (struct bpf_insn[]){JUMP(1)}, (size_t[]){2},
+			   1);
+	else
+		check_fold(program, LENGTH(program), (struct bpf_insn[]){NOTHING, NOTHING},
+			   (size_t[]){2, 3}, 2);
+	check_fold(half, LENGTH(half), (struct bpf_insn[]){of_32 ? JUMP(1) : NOTHING},
+		   (size_t[]){1}, 1);
+}
+
+static void branches_are_decided(void **state)
+{
+	(void)state;
+	check_branch(BPF_JEQ, 3, 3, true, true);
+	check_branch(BPF_JEQ, 3, 4, false, false);
+	check_branch(BPF_JNE, 3, 4, true, true);
+	check_branch(BPF_JNE, 3, 3, false, false);
+	check_branch(BPF_JSET, 6, 2, true, true);
+	check_branch(BPF_JSET, 6, 1, false, false);
+	check_branch(BPF_JGT, 4, 3, true, true);
+	check_branch(BPF_JGT, 3, 3, false, false);
+	check_branch(BPF_JGT, -1, 3, true, true);
+	check_branch(BPF_JGE, 3, 3, true, true);
+	check_branch(BPF_JGE, 3, -1, false, false);
+	check_branch(BPF_JLT, 3, -1, true, true);
+	check_branch(BPF_JLT, 3, 3, false, false);
+	check_branch(BPF_JLE, 3, 3, true, true);
+	check_branch(BPF_JLE, -1, 3, false, false);
+	check_branch(BPF_JSGT, 3, -1, true, true);
+	check_branch(BPF_JSGT, -1, 3, false, false);
+	check_branch(BPF_JSGE, 3, 3, true, true);
+	check_branch(BPF_JSGE, -1, 3, false, false);
+	check_branch(BPF_JSLT, -1, 3, true, true);
+	check_branch(BPF_JSLT, 3, 3, false, false);
+	check_branch(BPF_JSLE, 3, 3, true, true);
+	check_branch(BPF_JSLE, 3, -1, false, false);
+}
+
+/* What differs in the upper half only is the same to a branch of 32 bits. */
+static void a_branch_of_32_bits_looks_at_half(void **state)
+{
+	PROGRAM(NUMBER(1, -5), SIGNED(2, -5), INSN(BPF_JMP | BPF_JEQ | BPF_X, 1, 2, 0, 0),
+		INSN(BPF_JMP32 | BPF_JNE | BPF_X, 1, 2, 0, 0),
+		INSN(BPF_JMP32 | BPF_JNE | BPF_X, 2, 1, 0, 0),
+		INSN(BPF_JMP32 | BPF_JSGT | BPF_K, 1, 0, 0, -4),
+		INSN(BPF_JMP32 | BPF_JEQ | BPF_X, 1, 2, 1, 0), EXIT, EXIT);
+
+	(void)state;
+	check_fold(program, LENGTH(program),
+		   (struct bpf_insn[]){NOTHING, NOTHING, NOTHING, NOTHING, JUMP(1)},
+		   (size_t[]){2, 3, 4, 5, 6}, 5);
+}
+
+static void an_unknown_branch_is_not_decided(void **state)
+{
+	PROGRAM(NUMBER(0, 0), INSN(BPF_JMP | 0xe0, 0, 0, 0, 0), EXIT);
+
+	(void)state;
+	stays();
+}
+
+/* The way that is not taken does not count: neither what it would change nor what it would need. */
+static void a_way_that_is_not_taken(void **state)
+{
+	PROGRAM(ADDRESS(1, 0), LOAD(BPF_W, 2, 1, AT(zero)), BRANCH(2, 1), MOV(1, 3),
+		LOAD(BPF_W, 4, 1, 0), EXIT);
+
+	(void)state;
+	check_fold(program, LENGTH(program),
+		   (struct bpf_insn[]){NUMBER(2, 0), JUMP(1), NUMBER(4, 0x12345678)},
+		   (size_t[]){2, 3, 5}, 3);
+}
+
+static void a_jump_that_is_not_made(void **state)
+{
+	PROGRAM(ADDRESS(1, 0), NUMBER(2, 1), BRANCH(2, 1), JUMP(1), MOV(1, 3), LOAD(BPF_W, 4, 1, 0),
+		EXIT);
+
+	(void)state;
+	become(3, NOTHING, 6, NUMBER(4, 0x12345678));
+}
+
+/* It is 0 at first, but not always. */
+static void a_branch_in_a_loop_is_not_decided_too_early(void **state)
+{
+	PROGRAM(NUMBER(6, 0), BRANCH(6, 1), EXIT, MOV(6, 3), BRANCH(3, -4), EXIT);
+
+	(void)state;
+	stays();
 }
 
 int main(void)
@@ -458,8 +681,22 @@ int main(void)
 		cmocka_unit_test(a_loop_that_loses_the_address),
 		cmocka_unit_test(a_loop_that_walks),
 		cmocka_unit_test(a_loop_that_passes_registers_on),
-		cmocka_unit_test(subprograms_stay),
+		cmocka_unit_test(functions_of_its_own),
+		cmocka_unit_test(what_is_not_reached_stays),
 		cmocka_unit_test(ways_out_of_the_program_are_left_to_the_verifier),
+		cmocka_unit_test(numbers_are_computed),
+		cmocka_unit_test(halves),
+		cmocka_unit_test(numbers_that_do_not_fit_stay),
+		cmocka_unit_test(what_is_not_computed_here),
+		cmocka_unit_test(a_known_operand_needs_no_register),
+		cmocka_unit_test(an_operand_that_does_not_fit_stays),
+		cmocka_unit_test(what_changes_nothing_is_nothing),
+		cmocka_unit_test(branches_are_decided),
+		cmocka_unit_test(a_branch_of_32_bits_looks_at_half),
+		cmocka_unit_test(an_unknown_branch_is_not_decided),
+		cmocka_unit_test(a_way_that_is_not_taken),
+		cmocka_unit_test(a_jump_that_is_not_made),
+		cmocka_unit_test(a_branch_in_a_loop_is_not_decided_too_early),
 	};
 
 	return run_all(tests);

@@ -30,23 +30,25 @@ static __always_inline __u64 arg_value(__u64 arg)
 
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), slot;
+	__u32 cpu = bpf_get_smp_processor_id(), at;
 	struct func_latency_key key = {};
 
 	if (plumb_config.by >= PLUMB_BY_TOOL) {
 		if (plumb_config.by & FUNC_LATENCY_BY_FUNC)
-			key.function = PLUMB_TARGET_INDEX(c->target);
+			key.function = PLUMB_TARGET_INDEX(call_target(c));
 		if (plumb_config.by & FUNC_LATENCY_BY_ARG)
 			key.arg = arg_value(c->args[0]);
 		if (plumb_config.by & FUNC_LATENCY_BY_RET)
-			key.ret = function_result(c->target, c->ret);
+			key.ret = function_result(call_target(c), c->ret);
 		if (plumb_config.by & FUNC_LATENCY_BY_ERRNO)
 			key.error = c->error;
 	}
-	slot = key_cpu_slot(task, &key, cpu);
-	hist_record(slot, cpu, c->ns, c->error, false);
-	if (plumb_config.off_cpu)
-		hist_record(slot, cpu, c->on_cpu, c->error, true);
+	at = hist_at(key_cpu_slot(task, &key, cpu), cpu);
+	hist_record_at(&at, c->ns, c->error);
+	if (plumb_config.off_cpu) {
+		at += plumb_config.second * plumb_config.shards;
+		hist_record_at(&at, c->on_cpu, c->error);
+	}
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -3,10 +3,11 @@
  * fold: writes a program's configuration into it.
  *
  * The verifier knows the value of everything in .rodata and drops the branches
- * that depend on it, but not the loads: each probe that fires would still make
- * some forty of them.  Here each load whose address is the same on every way to it
- * becomes a move of the number.  (Constant propagation, for these addresses only.)
- * All else stays as it is; the verifier checks what comes out.
+ * that depend on it, but not what computes their conditions: each probe that fires
+ * would still make some forty loads.  Here what is the same on every way to an
+ * instruction is computed beforehand: constant propagation over the registers, where
+ * a branch that is decided leads one way only.  All else stays as it is; prune.h
+ * removes what is left without a use, and the verifier checks what comes out.
  */
 #ifndef PLUMB_FOLD_H
 #define PLUMB_FOLD_H

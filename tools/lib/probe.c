@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fold.h"
 #include "probe.h"
+#include "prune.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -155,9 +156,9 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 	return pattern ? bpf_program__set_attach_target(p, 0, pattern) : -ENODATA;
 }
 
-/* The instructions of the loaded program P, with its target and its configuration in them. */
+/* The N instructions of the loaded program P, with its target and its configuration in them. */
 static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct bpf_program *p,
-				   uint64_t target)
+				   uint64_t target, size_t *n_insns)
 {
 	size_t n = bpf_program__insn_cnt(p), size;
 	struct bpf_insn *insns = malloc(n * sizeof(*insns));
@@ -180,13 +181,15 @@ static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct
 		if (strstr(bpf_map__name(m), ".rodata"))
 			plumb_fold(insns, n, bpf_map__fd(m), value, size);
 	}
+	*n_insns = plumb_prune(insns, n);
 	return insns;
 }
 
 int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *p,
 		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target)
 {
-	struct bpf_insn *insns = copy_insns(object, p, target);
+	size_t n;
+	struct bpf_insn *insns = copy_insns(object, p, target, &n);
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type(hook));
 	int fd;
 
@@ -196,8 +199,8 @@ int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *
 		opts.attach_btf_id = function->btf_id;
 		opts.attach_btf_obj_fd = function->btf_fd;
 	}
-	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns,
-			   bpf_program__insn_cnt(p), &opts);
+	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns, n,
+			   &opts);
 	if (fd < 0)
 		fd = -errno;
 	free(insns);
