@@ -3,7 +3,7 @@
 # make            the tools, static and stripped, in build/bin
 # make DYNAMIC=1  the same, linked to shared libraries, in build/bin
 # make check      all tests; what they need is installed by scripts/check.sh
-# make bench      what tracing costs, beside its peers (bench-syscalls, then bench-functions);
+# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -switches);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 # make install    DESTDIR= prefix= sbindir= mandir=
 #
@@ -51,7 +51,7 @@ UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 # The project's own flags; CFLAGS and LDFLAGS are the builder's.
 WARN     := -Wall -Wextra -Werror
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
-	-ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=. $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
+	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -ffile-prefix-map=$(CURDIR)=. $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
 # The kernel's own types use Microsoft's unnamed members from 6.19 on.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
@@ -104,8 +104,13 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		tool = FILENAME; sub(".*/", "", tool); sub("[.]targets$$", "", tool); \
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
+# --- a script that is part of a tool's output, as a C string ---
+$(B)/gen/flame.js.inc: tools/lib/flame.js | $(B)/gen
+	$(call say,GEN,$@)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+
 # --- loader side ---
-$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(LIBBPF_A)
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
@@ -189,15 +194,26 @@ $(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/spin.d -static -pthread $< -o $@
 
-# What takes system calls is measured here, what takes functions in emulated machines.
+$(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h $(LIBBPF_A) $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
+$(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/pingpong.d -static -pthread $< -o $@
+
+# What takes system calls and switches is measured here, what takes functions in emulated machines.
 bench: bench-syscalls
 	$(Q)$(MAKE) bench-functions
+	$(Q)$(MAKE) bench-switches
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
 	tests/bench/functions --build=$(B) $(BENCH)
 bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
 	tests/bench/probes --build=$(B) $(BENCH)
+bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
+	tests/bench/switches --build=$(B) $(BENCH)
 
 
 install: all
@@ -210,6 +226,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check fuzz bench bench-syscalls bench-functions bench-probes install clean workloads units FORCE
+.PHONY: all check fuzz bench bench-syscalls bench-functions bench-probes bench-switches install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d)

@@ -39,8 +39,8 @@ make B=build/dynamic DYNAMIC=1 all
 [[ -z $vm ]] || scripts/kernels.sh || (($? == 77)) # a kernel that the archive lost is a named skip
 
 mapfile -t units < <(find build/unit -type f -executable | sort)
-tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/workloads/witness tests/live/*.t)
+tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
 [[ -z $vm ]] || tests+=(tests/vm/*.t)
 # An emulated machine takes one CPU: two at a time, or one beside what runs here, which is in turn.
 CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --jobs 2 --rules 'par=tests/vm/*' \
-	--rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/workloads,tests/live}/*' --exec '' "${tests[@]}"
+	--rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/flame,tests/workloads,tests/live}/*' --exec '' "${tests[@]}"

@@ -29,6 +29,7 @@ struct plumb_config {
 	__u32 cpus;    /* possible CPUs */
 	__u32 slots;   /* --max-keys, and [other] */
 	__u32 second;  /* slots behind the first of which each key's second measure is; 0: none */
+	__u32 split;   /* calls are to know where their time went (split.h) */
 	__u32 off_cpu; /* calls are also to know how long they had no CPU */
 	__u32 precision, buckets;
 	__u32 shards;      /* histograms a slot, a power of two unless it is cpus */

@@ -20,6 +20,9 @@ bool plumb_fentry_is_guarded(void);
 /* Are misses of kprobes, tracepoints and their links counted (6.7)? */
 bool plumb_kprobe_misses_are_counted(void);
 
+/* Can sched.bpf.h be used?  0, or -EOPNOTSUPP after saying what the scheduler does not keep. */
+int plumb_sched_check(void);
+
 /*
  * Which form have the functions by which a program of both ends asks which end
  * it is at: 610, without argument; 700, with the context; 0, there are none.

@@ -88,16 +88,19 @@ static __always_inline __u64 key_differs(const struct plumb_remembered *r, const
 static __always_inline bool key_find_who(const struct key_who *w, const __u64 *own, __u32 cpu,
 					 __u32 *slot)
 {
-	PLUMB_KEY key = {
-		.who = {.pid = w->id, .tid = (w->id & ~KEY_NOBODY) >> 32, .cgroup = w->cgroup}};
-	__u64 *words = (__u64 *)(&key.who + 1);
+	PLUMB_KEY key = {};
+	struct plumb_who *who = (struct plumb_who *)&key;
+	__u64 *words = (__u64 *)(who + 1);
 	const char *comm = (const char *)w->comm;
 	__u32 i;
 
+	who->pid = w->id;
+	who->tid = (w->id & ~KEY_NOBODY) >> 32;
+	who->cgroup = w->cgroup;
 	if (plumb_config.by & PLUMB_BY_CPU)
-		key.who.cpu = cpu;
+		who->cpu = cpu;
 	for (i = 0; i < PLUMB_COMM_LEN && comm[i]; i++)
-		key.who.comm[i] = comm[i];
+		who->comm[i] = comm[i];
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
 			words[i] = own[i];
@@ -143,7 +146,7 @@ static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_
 
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
-			own[i] = ((const __u64 *)(&key->who + 1))[i];
+			own[i] = ((const __u64 *)((const struct plumb_who *)key + 1))[i];
 	asm volatile("" : : "r"(own) : "memory"); /* in no registers, which are few */
 
 	/* What is nearly always so, if it takes no helper to see it: one branch. */

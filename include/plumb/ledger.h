@@ -30,7 +30,10 @@ struct plumb_ledger {
 	__u64 abandoned; /* inside a call that therefore never ended */
 	/* written at a fork */
 	__u64 untracked; /* a descendant of the command too many: its calls are lost */
-	__u64 pad[6];
+	/* written by who takes a stack, or hands a record over */
+	__u64 stacks;  /* that could not be kept: what they are of is counted without */
+	__u64 dropped; /* the ring buffer was full: the record is lost */
+	__u64 pad[4];
 };
 /* CPUs with a ledger of their own, a power of two; where there are more, they share them. */
 #define PLUMB_LEDGERS 512

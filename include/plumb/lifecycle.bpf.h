@@ -12,6 +12,7 @@
 #include <plumb/seats.bpf.h>
 #endif
 
+#ifndef PLUMB_AWAY_BPF_H /* which sees it itself */
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
@@ -19,13 +20,17 @@ int thread_exit(void *ctx __attribute__((unused)))
 #ifndef PLUMB_STATELESS
 	struct plumb_thread *t = inflight_get(task);
 
-	ledger_add(bpf_get_smp_processor_id(), abandoned, inflight_clear(t, task));
+	__u32 inside = inflight_clear(t, task);
+
+	if (inside)
+		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);
 	inflight_drop(task);
 	__sync_fetch_and_add(&plumb_deaths, 1);
 #endif
 	filter_exit(task);
 	return 0;
 }
+#endif
 
 /* Loaded only where a command's descendants are followed. */
 SEC("raw_tp/sched_process_fork")

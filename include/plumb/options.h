@@ -40,6 +40,7 @@ struct plumb_options {
 	uint64_t top; /* rows in the table; 0: all */
 	const char *sort;
 
+	bool split; /* rows are to say where the time went (split.h); the tool's option */
 	uint64_t max_keys, precision;
 	bool max_keys_given;   /* else the tool may raise it */
 	const char *mechanism; /* NULL: the first rung that holds */

@@ -100,6 +100,10 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 			  const struct plumb_aim *aim, const struct plumb_userfuncs *u,
 			  size_t first, char *what, size_t size);
 
+/* A program (the object's own) HZ times a second on each CPU, by the CPU's clock; 0 or -errno. */
+int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
+			const char *program, uint64_t hz, char *what, size_t size);
+
 /* "t:sched:sched_switch", "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, size_t size);
 const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char *text, size_t size);

@@ -3,6 +3,7 @@
 #ifndef PLUMB_REPORT_H
 #define PLUMB_REPORT_H
 
+#include <jansson.h>
 #include <plumb/session.h>
 #include <plumb/text.h>
 #include <plumb/verdict.h>
@@ -29,7 +30,14 @@ bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_o
 
 /* The parts of plumb_report_print(). */
 void plumb_report_table(struct plumb_report *r, FILE *out);
+/* Before an interval's. */
+void plumb_report_time(const struct plumb_report *r, FILE *out);
+/* Behind the last table. */
+void plumb_report_footer(const struct plumb_report *r, FILE *out);
+void plumb_report_split(const struct plumb_row *row, FILE *out);
+json_t *plumb_json_split(const struct plumb_row *row);
 void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);
-int plumb_report_json(const struct plumb_report *r, FILE *out);
+int plumb_report_json(struct plumb_report *r, FILE *out);
+json_t *plumb_json_key(const struct plumb_session *s, const struct plumb_row *row);
 
 #endif

@@ -7,6 +7,7 @@
 #define PLUMB_SEATS_BPF_H
 
 #include <plumb/current.bpf.h>
+#include <plumb/split.h>
 
 /* Slots a thread remembers.  A thread that polls, reads and writes in turn hits each time. */
 #define PLUMB_CACHED_SLOTS 8
@@ -24,6 +25,13 @@ struct plumb_thread {
 	__u64 comm[2];
 	__u64 cgroup;
 	__u64 tid; /* of the cached slots: execve can change it */
+	/* When it last left a CPU: its run_delay (sched_info), and sched_clock(). */
+	__u64 delay, left;
+	__u64 runnable;         /* did it want to go on? */
+	__u64 off[PLUMB_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
+#ifdef PLUMB_THREAD_OWN
+	struct PLUMB_THREAD_OWN own; /* the tool's */
+#endif
 	struct plumb_cached_slot cached[PLUMB_CACHED_SLOTS];
 };
 
@@ -43,7 +51,8 @@ struct plumb_seat {
 	__u64 task; /* who, for certain */
 	__u64 call;
 	__u64 slot;
-	__u64 pad[2];
+	__u64 left; /* did its thread leave the CPU? */
+	__u64 pad;
 };
 _Static_assert(sizeof(struct plumb_seat) == 64, "one cache line");
 

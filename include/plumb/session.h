@@ -13,6 +13,7 @@
 #include <plumb/options.h>
 #include <plumb/percentile.h>
 #include <plumb/probe.h>
+#include <plumb/split.h>
 #include <plumb/tool.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,6 +50,13 @@ struct plumb_instance {
 	bool kprobe_misses; /* does this kernel count them? */
 };
 
+/* What the calls of a bucket spent their time with. */
+struct plumb_parts {
+	uint32_t bucket;
+	uint64_t ns[PLUMB_ALL_PARTS];
+	uint64_t led[PLUMB_ALL_PARTS]; /* calls of which this part was the largest */
+};
+
 /* Rows of a snapshot: times in ns, cumulative or of an interval. */
 struct plumb_row {
 	uint32_t slot; /* 0: [other] */
@@ -57,6 +65,8 @@ struct plumb_row {
 	struct plumb_dist dist;
 	uint64_t second_sum; /* of the tool's second measure; as dist */
 	struct plumb_dist second;
+	struct plumb_parts *split; /* of buckets that hold anything; NULL: not asked for */
+	size_t n_split;
 };
 
 struct plumb_snapshot {

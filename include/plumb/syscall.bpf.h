@@ -5,9 +5,7 @@
 
 #include <plumb/filter.bpf.h>
 #include <plumb/selection.bpf.h>
-
-#define PLUMB_KEY struct syscall_key
-#include <plumb/key.bpf.h>
+#include <plumb/syscall.h>
 
 /* A call as one word: number, and the table it is of above. */
 static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
@@ -31,6 +29,52 @@ static __always_inline struct syscall_arguments syscall_arguments(struct pt_regs
 	if (syscall_config.has_size)
 		a.size = PT_REGS_PARM3_CORE_SYSCALL(regs);
 	return a;
+}
+
+/* The user's registers of the current thread, which a tracepoint does not hand over; NULL: not
+ * here. */
+static __always_inline struct pt_regs *syscall_registers(void)
+{
+	/* Since 5.15. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return NULL;
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+/*
+ * All six, also of a call that ends: the registers still have them, since only the
+ * result was put over one (arm64's first), and that one is kept apart.
+ */
+static __always_inline void syscall_read_arguments(struct pt_regs *regs, __u32 abi,
+						   __u64 arguments[6])
+{
+	struct pt_regs r;
+
+	if (bpf_probe_read_kernel(&r, sizeof(r), regs))
+		return;
+#if defined(__TARGET_ARCH_x86)
+	if (abi == PLUMB_ABI_NATIVE) {
+		arguments[0] = r.di;
+		arguments[1] = r.si;
+		arguments[2] = r.dx;
+		arguments[3] = r.r10;
+		arguments[4] = r.r8;
+		arguments[5] = r.r9;
+	} else {
+		arguments[0] = (__u32)r.bx;
+		arguments[1] = (__u32)r.cx;
+		arguments[2] = (__u32)r.dx;
+		arguments[3] = (__u32)r.si;
+		arguments[4] = (__u32)r.di;
+		arguments[5] = (__u32)r.bp;
+	}
+#else
+	int i;
+
+	arguments[0] = r.orig_x0;
+	for (i = 1; i < 6; i++)
+		arguments[i] = abi == PLUMB_ABI_NATIVE ? r.regs[i] : (__u32)r.regs[i];
+#endif
 }
 
 /* The loader selects only calls that have these arguments. */
@@ -99,6 +143,14 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 	return -ret;
 }
 
+/* Have the registers at its end still what they had at its entry? */
+static __always_inline bool syscall_keeps_arguments(__u32 nr, __u32 abi, long ret)
+{
+	if (syscall_is_one_of(nr, syscall_config.sigreturns[abi & 1], 2))
+		return false;
+	return ret || !syscall_is_one_of(nr, syscall_config.renames[abi & 1], 2);
+}
+
 /* An end whose entry was not seen.  Is it one that should have been? */
 static __always_inline void syscall_unmatched(struct task_struct *task, const struct syscall_end *e)
 {
@@ -117,44 +169,6 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 	if (plumb_config.ncomms && syscall_is_one_of(nr, syscall_config.renames[abi & 1], 3))
 		return;
 	ledger_count(bpf_get_smp_processor_id(), unmatched);
-}
-
-/* The part of the key that changes from call to call: 33 bits of call, 12 of errno, the rest CPU.
- */
-static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
-{
-	__u64 var = 0;
-
-	if (plumb_config.by & PLUMB_BY_SYSCALL)
-		var = call;
-	if (plumb_config.by & PLUMB_BY_ERRNO)
-		var |= (__u64)error << 33;
-	if (plumb_config.by & PLUMB_BY_CPU)
-		var |= (__u64)cpu << 45;
-	return var;
-}
-
-/* The slot of a call's key; the ledger knows of those under [other]. */
-static __always_inline __u32 syscall_slot(struct plumb_thread *t, struct task_struct *task,
-					  __u64 call, __u32 error, __u32 cpu)
-{
-	__u64 var = syscall_var(call, error, cpu);
-	struct plumb_cached_slot *cached = key_cached(t, var);
-
-	if (cached->valid && cached->var == var) {
-		return cached->slot;
-	} else {
-		struct syscall_key key = {};
-
-		key_who(&key.who, t, task, cpu);
-		if (plumb_config.by & PLUMB_BY_SYSCALL) {
-			key.nr = call;
-			key.abi = call >> 32;
-		}
-		if (plumb_config.by & PLUMB_BY_ERRNO)
-			key.error = error;
-		return key_slot(cached, var, &key);
-	}
 }
 
 /*

@@ -28,6 +28,7 @@ struct function_config;
 struct plumb_report;
 struct plumb_row;
 struct plumb_session;
+struct plumb_switches;
 struct plumb_snapshot;
 
 #define PLUMB_MAX_HOOKS 9
@@ -105,6 +106,13 @@ struct plumb_column {
 		       char *text, size_t size);
 };
 
+/* A ring buffer of the programs, by name, and what is to be done with each record. */
+struct plumb_ring {
+	const char *map;
+	/* 0, or -errno to end the run (-EPIPE: the reader is gone). */
+	int (*take)(void *session, void *record, size_t size);
+};
+
 struct plumb_tool {
 	const char *name;
 	const char *question; /* one line: what it answers */
@@ -112,9 +120,10 @@ struct plumb_tool {
 	const struct argp_option *options; /* its own, ended by {0} */
 	/* An own option, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
 	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
-	/* Words before [INTERVAL [COUNT]] that are no numbers ("FUNC... "); NULL: none. */
+	/* Words before [INTERVAL [COUNT]] ("FUNC... "); NULL: none. */
 	const char *arguments;
-	void (*argument)(const char *text);
+	/* NUMBER: it looks like one.  Was it taken? */
+	bool (*argument)(const char *text, bool number);
 	/* An item of --by that is more than a field's name, as "size:512": taken, its bit set? */
 	bool (*key)(const char *item, struct plumb_options *options);
 
@@ -129,6 +138,28 @@ struct plumb_tool {
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
 		       uint64_t elapsed);
 
+	/* What comes one by one, beside the rows; ended by a map NULL. */
+	const struct plumb_ring *rings;
+	/*
+	 * Whenever all that has come is taken; 0, or in how many ns it is to be called
+	 * again even if nothing comes, or -errno to end the run.
+	 */
+	int (*taken)(void);
+	/*
+	 * Called when the trace has begun, and again when it says: ELAPSED and the
+	 * result are ns since then; 0: never again.
+	 */
+	uint64_t (*tick)(uint64_t elapsed);
+	/* Prints a report in place of the table, but not of JSON; 0 or -errno. */
+	int (*print)(struct plumb_report *r);
+
+	/*
+	 * Before the last report: writes what is to be kept of the whole run besides;
+	 * 0, or -errno after saying why.
+	 */
+	int (*save)(const struct plumb_session *s, const struct plumb_snapshot *total,
+		    uint64_t elapsed);
+
 	/* Fills the tool's own maps, once they are there; 0 or -errno. */
 	int (*fill)(struct bpf_object *object);
 
@@ -139,12 +170,21 @@ struct plumb_tool {
 	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
 	bool counts_only;     /* no times: rows have counts and errors, and rates */
 	bool no_errors;       /* ... and no errors */
+	bool no_table;        /* it has no options about a table's columns */
+	bool no_rows;         /* ... nor about rows */
 	bool counts_live;     /* nothing unless plumb_live: it reports before it detaches */
 	const struct plumb_column *columns; /* behind all others */
 	size_t n_columns;
 	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
-	void (*footer)(FILE *out);         /* lines at the end of a table */
-	bool sees_syscalls;                /* its cost can be calibrated by making system calls */
+	/* Makes the rows of a report's JSON, in place of those that there are. */
+	json_t *(*rows_json)(const struct plumb_report *r);
+	/* Adds to a report's JSON. */
+	void (*report_json)(json_t *json, struct plumb_report *r);
+	void (*footer)(FILE *out); /* lines at the end of a table */
+	bool sees_syscalls;        /* its cost can be calibrated by making system calls */
+	const char *traced;        /* what has that cost; NULL: "a traced call" */
+	const struct plumb_switches *switches; /* ... or context switches; NULL: not */
+	bool samples; /* a clock runs its programs: how long they took is known at the end */
 	struct plumb_functions *functions; /* that rungs with aims attach to */
 	bool sizes;                        /* its measure is bytes, not time */
 	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */

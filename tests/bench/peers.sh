@@ -3,8 +3,8 @@
 #
 # Fetch bpftrace and BCC's libbpf-tools of a Debian suite for an emulated machine,
 # without installing anything: print the directory for vm.sh's --root, which holds
-# bpftrace and funclatency in /usr/bin, the libraries that they need, and /peers, a line
-# NAME VERSION for each.
+# bpftrace and some of libbpf-tools in /usr/bin, the libraries that they need, bpftrace's
+# scripts, and /peers, a line NAME VERSION for each.
 
 set -euo pipefail
 
@@ -30,7 +30,7 @@ pick() {
 }
 
 fetch() {
-	local dir=$work/apt into=$work/new packages
+	local dir=$work/apt into=$work/new packages tool
 	mkdir "$dir" "$dir/deb" "$dir/tree" "$into"
 	chmod 755 "$work" "$dir"
 	chmod 777 "$dir/deb" # APT downloads as a user of its own where root calls it
@@ -48,13 +48,17 @@ fetch() {
 	done
 	[[ -e $dir/tree/lib64 ]] || ln -s usr/lib64 "$dir/tree/lib64"
 	pick "$dir/tree" "$dir/tree/usr/bin/bpftrace" bpftrace
-	# Named -libbpf from trixie on.
-	pick "$dir/tree" "$(find "$dir/tree/usr/sbin" -name funclatency -o -name funclatency-libbpf)" funclatency
+	for tool in "${tools[@]}"; do
+		# Named -libbpf from trixie on.
+		pick "$dir/tree" "$(find "$dir/tree/usr/sbin" -name "$tool" -o -name "$tool-libbpf")" "$tool"
+	done
+	install -D -m 644 "$dir/tree/usr/sbin/runqlat.bt" "$into/usr/share/bpftrace/runqlat.bt"
 	sed -nE 's/^Inst (bpftrace|libbpf-tools) \(([^ ]+) .*/\1 \2/p' "$dir/plan" >"$into/peers"
 	rm -rf "${cache:?}/$suite"
 	mv "$into" "$cache/$suite"
 }
 
+tools=(funclatency offcputime profile runqlat)
 suite=${1-}
 if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then
 	say "usage: $program SUITE"
@@ -62,7 +66,7 @@ if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then
 fi
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/plumb/peers
 export LC_ALL=C # APT's messages are read
-if [[ ! -s $cache/$suite/peers ]]; then
+if [[ ! -s $cache/$suite/peers || ! -x $cache/$suite/usr/bin/${tools[-1]} ]]; then
 	mkdir -p "$cache"
 	work=$(mktemp -d "$cache/.new.XXXXXX")
 	trap 'rm -rf "$work"' EXIT

@@ -45,7 +45,7 @@ for tool in build/bin/*; do
 	name=${tool##*/}
 	# Those that time functions hold programs for each form of sessions besides.
 	limit=1600000
-	[[ -f build/gen/$name-session-700.skel.h ]] && limit=2050000
+	[[ -f build/gen/$name-session-700.skel.h ]] && limit=2100000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
 	grep -qE 'plumb/(inlining|image|symbols|stacks)\.h' "tools/$name"/*.[ch] && limit=2400000
 	claim "$name is at most $((limit / 1000)) kB" test "$(stat -c %s "$tool")" -le "$limit"

@@ -25,7 +25,8 @@ out=$work/out err=$work/err status=
 # shellcheck disable=SC2034 # by tests
 sends="${bin%/*}/tests/sends"
 # What is to be traced, for tools that do not know; a tool that is not here takes no operand.
-declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read)
+declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read [func-stack]='t:sched:sched_*'
+	[syscall-breakdown]=-sread [syscall-slower]=1ms)
 declare -A cli_help=() cli_traces=()
 evidence "$out" "$err"
 
@@ -89,6 +90,11 @@ says() {
 	for word in "${@:2}"; do
 		[[ $text == *"$word"* ]] || return
 	done
+}
+
+# Are what it is to trace words, and not an option?
+takes_words() {
+	[[ ${operand[$1]-} == [!-]* && ${operand[$1]} != 1ms ]]
 }
 
 # After run TOOL: CLAIM STATUS TOOL WORD...

@@ -113,11 +113,21 @@ bad_operands() {
 	[[ -n ${operand[$tool]-} ]] || return
 	run_bare "$tool" "${safe[@]}"
 	refused "$tool without what it is to trace is wrong usage" 2 "$tool" "$tool $(operand_name)"
+	[[ ${operand[$tool]} != 1ms ]] || { bad_times; return; }
 	run_bare "$tool" "${safe[@]}" 1 5
 	refused "$tool 1 5: these are INTERVAL and COUNT, not what to trace" 2 "$tool" "$tool $(operand_name)"
+	takes_words "$tool" || return
 	# shellcheck disable=SC2046 # words
 	run_bare "$tool" "${safe[@]}" $(printf 'x%d ' {1..65})
 	refused "$tool of 65 is wrong usage" 2 "$tool" "at most 64"
+}
+
+bad_times() {
+	local time
+	for time in 1 5 x 0ms 1m 1msx; do
+		run_bare "$tool" "${safe[@]}" "$time"
+		refused "$tool $time: a time has a unit" 2 "$tool" "$time"
+	done
 }
 
 # What --help calls an operand: "FUNC...".
@@ -142,7 +152,7 @@ bad_filters() {
 bad_arguments() {
 	# What does not begin as a number does is an operand, for tools that take some.
 	local no_numbers=(x '')
-	[[ -z ${operand[$tool]-} ]] || no_numbers=()
+	! takes_words "$tool" || no_numbers=()
 	for value in 0 .0 1e5 99999999999 0.0000000001 1s "${no_numbers[@]}"; do
 		bad_argument INTERVAL "$value" "$value"
 	done

@@ -117,11 +117,15 @@ for tool in "${tools[@]}"; do
 	fi
 	unwritable -d 0.1 -p "$idle"
 	unwritable -d 0.1 -j -p "$idle"
-	unwritable 0.1 -p "$idle"
+	has "$tool" --by && unwritable 0.1 -p "$idle"
+	! has "$tool" --folded || call+=(--top=1000) # for enough to write
 	if ! has "$tool" COMMAND || ! has "$tool" --by; then
 		continue
 	fi
+	[[ $tool != cpu-profile ]] || call+=(-F 9973) # for enough to write
 	for format in -j -H; do
+		has "$tool" "$format" || continue
+		! has "$tool" --above || continue # a tree is short
 		unread_late "$format"
 	done
 	unread -d 15 -p "$idle"

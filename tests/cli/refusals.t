@@ -99,7 +99,7 @@ wrong_types() {
 }
 
 wrong_operands() {
-	[[ -n ${operand[$tool]-} ]] || return
+	takes_words "$tool" || return
 	wrong no_such_name : -d 0.1 -p "$idle" no_such_name
 	wrong "no_such_name*" : -d 0.1 -p "$idle" "no_such_name*"
 	# It may be a module's, though it begins as a number does.

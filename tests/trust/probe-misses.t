@@ -86,7 +86,7 @@ watch -d 60
 "$calls" 23 priority >/dev/null
 end_watch TERM
 like "the table has it too, by the last part of its path" "$(<"$out")" \
-	$'\n *'"$id"' +[0-9]+ +[0-9]+ +[0-9.]+ +[-0-9]+ +- +count_uprobe: uprobe'
+	$'\n *'"$id"' +[0-9]+ +[0-9]+ +[0-9.]+ +[-0-9]+ +- +fired_uprobe: uprobe'
 is "not by all of it" "$(grep -c -e "calls+0x" -e "$calls" "$out") $(grep -c "$calls" "$out")" "1 0"
 is "no line is wider than a terminal" "$(awk 'length > 80' "$out")" ""
 claim "no escape codes but on a terminal" test "$(grep -c $'\033' "$out")" = 0

@@ -112,12 +112,54 @@ static void nothing_since_is_nothing(void **state)
 	plumb_snapshot_free(&older);
 }
 
+static void add_parts(struct plumb_row *r, uint32_t bucket, uint64_t ns, uint64_t led)
+{
+	struct plumb_parts *p;
+
+	r->split = realloc(r->split, (r->n_split + 1) * sizeof(*r->split));
+	p = &r->split[r->n_split++];
+	*p = (struct plumb_parts){.bucket = bucket};
+	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
+		p->ns[i] = ns * (i + 1);
+		p->led[i] = led * (i + 1);
+	}
+}
+
+static void parts_are_subtracted_by_bucket(void **state)
+{
+	struct plumb_snapshot older = {}, now = {}, delta;
+
+	(void)state;
+	add(&older, row(1, "x", 10, 0, 300));
+	add_parts(&older.rows[0], 300, 1000, 1);
+	add_parts(&older.rows[0], 400, 70, 0); /* time whose call is not counted yet */
+	add(&now, row(1, "x", 30, 0, 300));
+	add_parts(&now.rows[0], 200, 5, 5); /* new */
+	add_parts(&now.rows[0], 300, 1000, 1);
+	add_parts(&now.rows[0], 400, 77, 1);
+	add(&now, row(2, "y", 0, 0, 300));
+	add_parts(&now.rows[1], 300, 1, 0); /* nothing else yet: kept, or the sums were not whole */
+	assert_int_equal(plumb_snapshot_since(&delta, &now, &older), 0);
+	assert_int_equal(delta.n, 2);
+	assert_int_equal(delta.rows[0].n_split, 2);
+	assert_int_equal(delta.rows[0].split[0].bucket, 200);
+	assert_int_equal(delta.rows[0].split[0].ns[PLUMB_ON_CPU], 5 * (PLUMB_ON_CPU + 1));
+	assert_int_equal(delta.rows[0].split[1].bucket, 400);
+	assert_int_equal(delta.rows[0].split[1].ns[PLUMB_WAITING], 7 * (PLUMB_WAITING + 1));
+	assert_int_equal(delta.rows[0].split[1].led[PLUMB_BLOCKED], PLUMB_BLOCKED + 1);
+	assert_int_equal(delta.rows[1].n_split, 1);
+	plumb_snapshot_free(&delta);
+	plumb_snapshot_free(&now);
+	plumb_snapshot_free(&older);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(differences_are_by_slot),
 		cmocka_unit_test(since_nothing_is_everything),
 		cmocka_unit_test(nothing_since_is_nothing),
+		cmocka_unit_test(parts_are_subtracted_by_bucket),
 	};
 
 	return run_all(tests);

@@ -3,7 +3,8 @@
  * ia32: 32-bit calls, by int $0x80 from 64-bit code, among native ones.
  *
  * getppid is number 64 there; number 64 of the native table is semget.  And the
- * native getppid's number, 39, is mkdir there.
+ * native getppid's number, 39, is mkdir there.  It has no arguments; the registers
+ * of five hold 1 to 5, the first with something above its 32 bits.
  */
 #include "workload.h"
 
@@ -29,7 +30,10 @@ static long compat_call(long nr)
 {
 	long result;
 
-	asm volatile("int $0x80" : "=a"(result) : "a"(nr) : "r8", "r9", "r10", "r11", "memory");
+	asm volatile("int $0x80"
+		     : "=a"(result)
+		     : "a"(nr), "b"(7ULL << 32 | 1), "c"(2), "d"(3), "S"(4), "D"(5)
+		     : "r8", "r9", "r10", "r11", "memory");
 	return (int)result;
 }
 

@@ -3,34 +3,9 @@
 #include <plumb/report.h>
 #include <plumb/session.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "func-count.h"
 #include "survey.h"
-
-size_t survey_target_of(const struct plumb_row *row)
-{
-	return ((const struct func_count_key *)row->key)->target;
-}
-
-static void format_target(const void *key, char *text, size_t size)
-{
-	targets_name(&survey.targets, ((const struct func_count_key *)key)->target, false, text,
-		     size);
-}
-
-static json_t *json_target(const void *key)
-{
-	char text[4096];
-
-	targets_name(&survey.targets, ((const struct func_count_key *)key)->target, true, text,
-		     sizeof(text));
-	return json_string(text);
-}
-
-const struct plumb_field survey_fields[] = {
-	{"func", FUNC_COUNT_BY_FUNC, false, format_target, json_target},
-};
-const size_t survey_n_fields = sizeof(survey_fields) / sizeof(survey_fields[0]);
 
 static double rate_of(const struct plumb_report *r, uint64_t count)
 {
@@ -42,11 +17,11 @@ static double target_rate(const struct plumb_report *r, const struct plumb_row *
 {
 	uint64_t count = 0;
 
-	if (r->session->options.by == FUNC_COUNT_BY_FUNC)
+	if (r->session->options.by == PLUMB_BY_TARGET)
 		return rate_of(r, row->count);
 	for (size_t i = 0; i < r->snap->n; i++)
 		if (r->snap->rows[i].slot &&
-		    survey_target_of(&r->snap->rows[i]) == survey_target_of(row))
+		    plumb_points_target(&r->snap->rows[i]) == plumb_points_target(row))
 			count += r->snap->rows[i].count;
 	return rate_of(r, count);
 }
@@ -57,11 +32,11 @@ enum { LEAST = MECHANISMS, MOST, VERDICT };
 /* The mechanism that a column is about, for this row; NULL: none. */
 static const struct cost *cost_of(int id, const struct plumb_row *row)
 {
-	enum target_kind kind;
+	enum plumb_target_kind kind;
 
 	if (!row->slot || id == VERDICT)
 		return NULL;
-	kind = targets_kind(&survey.targets, survey_target_of(row));
+	kind = plumb_targets_kind(&plumb_points.targets, plumb_points_target(row));
 	if (id >= LEAST)
 		return cost_extreme(kind, id == MOST);
 	return costs[id].kind == kind ? &costs[id] : NULL;
@@ -103,17 +78,18 @@ void survey_add_json(json_t *row_json, const struct plumb_report *r, const struc
 			    row->slot ? json_string(cost_verdict(target_rate(r, row)))
 				      : json_null());
 	for (const struct cost *c = costs; row->slot && c < costs + MECHANISMS; c++)
-		if (c->ns > 0 && c->kind == targets_kind(&survey.targets, survey_target_of(row)))
+		if (c->ns > 0 &&
+		    c->kind == plumb_targets_kind(&plumb_points.targets, plumb_points_target(row)))
 			json_object_set_new(all, c->name, json_cost(c, rate));
 	json_object_set_new(row_json, "cost", all);
 }
 
 void survey_print_footer(FILE *out)
 {
-	bool there_is[TARGET_KINDS];
+	bool there_is[PLUMB_TARGET_KINDS];
 
-	for (int kind = 0; kind < TARGET_KINDS; kind++)
-		there_is[kind] = survey_asks_for(kind);
+	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
+		there_is[kind] = plumb_points_ask_for(kind);
 	cost_print(there_is, out);
 }
 
@@ -123,12 +99,12 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 	static struct plumb_column columns[MECHANISMS + 1];
 	int kinds = 0;
 
-	for (int kind = 0; kind < TARGET_KINDS; kind++)
-		kinds += survey_asks_for(kind);
+	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
+		kinds += plumb_points_ask_for(kind);
 	tool->columns = columns;
 	tool->n_columns = 0;
 	for (int i = 0; i < MECHANISMS && kinds == 1; i++)
-		if (survey_asks_for(costs[i].kind) && costs[i].heading && costs[i].ns > 0)
+		if (plumb_points_ask_for(costs[i].kind) && costs[i].heading && costs[i].ns > 0)
 			columns[tool->n_columns++] = (struct plumb_column){
 				costs[i].heading, i, column_value, format_column};
 	if (kinds > 1) {
@@ -139,4 +115,12 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 	}
 	columns[tool->n_columns++] =
 		(struct plumb_column){"verdict", VERDICT, column_value, format_column};
+}
+
+const struct plumb_rung *survey_rung_of(const struct cost *c)
+{
+	for (size_t i = 0; i < PLUMB_POINTS_RUNGS; i++)
+		if (!strcmp(plumb_points_rungs[i].name, c->name))
+			return &plumb_points_rungs[i];
+	return NULL;
 }

@@ -5,21 +5,22 @@
 #include <plumb/text.h>
 
 struct cost costs[MECHANISMS] = {
-	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, TARGET_FUNCTION, 0, PUBLISHED},
-	[FENTRY] = {"fentry", "%fentry", "fentry", TARGET_FUNCTION, 5.9, PUBLISHED},
-	[KPROBE_MULTI] = {"kprobe.multi", "%kmulti", "kprobe.multi", TARGET_FUNCTION, 15.8,
+	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, PLUMB_TARGET_FUNCTION, 0, PUBLISHED},
+	[FENTRY] = {"fentry", "%fentry", "fentry", PLUMB_TARGET_FUNCTION, 5.9, PUBLISHED},
+	[KPROBE_MULTI] = {"kprobe.multi", "%kmulti", "kprobe.multi", PLUMB_TARGET_FUNCTION, 15.8,
 			  PUBLISHED},
-	[KPROBE] = {"kprobe", "%kprobe", "kprobe", TARGET_FUNCTION, 16.7, PUBLISHED},
-	[RAW_TRACEPOINT] = {"raw_tracepoint", "%rawtp", "raw_tp", TARGET_TRACEPOINT, 5.1,
+	[KPROBE] = {"kprobe", "%kprobe", "kprobe", PLUMB_TARGET_FUNCTION, 16.7, PUBLISHED},
+	[RAW_TRACEPOINT] = {"raw_tracepoint", "%rawtp", "raw_tp", PLUMB_TARGET_TRACEPOINT, 5.1,
 			    PUBLISHED},
-	[TRACEPOINT] = {"tracepoint", "%tp", "tracepoint", TARGET_TRACEPOINT, 11.8, PUBLISHED},
-	[UPROBE_MULTI] = {"uprobe.multi", NULL, "uprobe.multi", TARGET_USER, 0, PUBLISHED},
-	[UPROBE] = {"uprobe", "%uprobe", "uprobe", TARGET_USER, 318, PUBLISHED},
+	[TRACEPOINT] = {"tracepoint", "%tp", "tracepoint", PLUMB_TARGET_TRACEPOINT, 11.8,
+			PUBLISHED},
+	[UPROBE_MULTI] = {"uprobe.multi", NULL, "uprobe.multi", PLUMB_TARGET_USER, 0, PUBLISHED},
+	[UPROBE] = {"uprobe", "%uprobe", "uprobe", PLUMB_TARGET_USER, 318, PUBLISHED},
 };
 
 static char kept_on[16]; /* the date */
 
-const struct cost *cost_extreme(enum target_kind kind, bool dearest)
+const struct cost *cost_extreme(enum plumb_target_kind kind, bool dearest)
 {
 	const struct cost *found = NULL;
 
@@ -38,7 +39,7 @@ const char *cost_verdict(double rate)
 /* NS are SOURCE's: whoever is not among them, while one of its kind is, is not here. */
 static void take(const double ns[MECHANISMS], enum cost_source source)
 {
-	bool any[TARGET_KINDS] = {};
+	bool any[PLUMB_TARGET_KINDS] = {};
 
 	for (int m = 0; m < MECHANISMS; m++)
 		any[costs[m].kind] |= ns[m] > 0;
@@ -74,12 +75,12 @@ const char *cost_how(const struct cost *cost)
 	return names[cost->source];
 }
 
-static bool is_of(const struct cost *c, enum target_kind kind, enum cost_source source)
+static bool is_of(const struct cost *c, enum plumb_target_kind kind, enum cost_source source)
 {
 	return c->kind == kind && c->ns > 0 && c->source == source;
 }
 
-static bool has(enum target_kind kind, enum cost_source source)
+static bool has(enum plumb_target_kind kind, enum cost_source source)
 {
 	for (const struct cost *c = costs; c < costs + MECHANISMS; c++)
 		if (is_of(c, kind, source))
@@ -87,7 +88,7 @@ static bool has(enum target_kind kind, enum cost_source source)
 	return false;
 }
 
-static void print_kind(enum target_kind kind, enum cost_source source, FILE *out)
+static void print_kind(enum plumb_target_kind kind, enum cost_source source, FILE *out)
 {
 	const char *before = "  ";
 	char text[32];
@@ -116,11 +117,11 @@ static void print_source(enum cost_source source, FILE *out)
 	}
 }
 
-static void print_all(const bool there_is[TARGET_KINDS], enum cost_source source, FILE *out)
+static void print_all(const bool there_is[PLUMB_TARGET_KINDS], enum cost_source source, FILE *out)
 {
 	bool any = false;
 
-	for (int kind = 0; kind < TARGET_KINDS; kind++) {
+	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++) {
 		if (!there_is[kind] || !has(kind, source))
 			continue;
 		if (!any)
@@ -130,7 +131,7 @@ static void print_all(const bool there_is[TARGET_KINDS], enum cost_source source
 	}
 }
 
-void cost_print(const bool there_is[TARGET_KINDS], FILE *out)
+void cost_print(const bool there_is[PLUMB_TARGET_KINDS], FILE *out)
 {
 	print_all(there_is, KEPT, out);
 	print_all(there_is, MEASURED, out);

@@ -3,9 +3,8 @@
 #ifndef COST_H
 #define COST_H
 
-#include "targets.h"
-
 #include <jansson.h>
+#include <plumb/targets.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,7 +28,7 @@ struct cost {
 	const char *name;    /* the rung's */
 	const char *heading; /* of its column; NULL: it has none */
 	const char *kept_as; /* probe-cost's name of it; NULL: it knows of none */
-	enum target_kind kind;
+	enum plumb_target_kind kind;
 	double ns; /* of one fire, 0: not known */
 	enum cost_source source;
 };
@@ -57,12 +56,12 @@ void cost_measured(const double ns[MECHANISMS]);
 const char *cost_how(const struct cost *cost);
 
 /* The cheapest, or the dearest, of what is known for a kind of target. */
-const struct cost *cost_extreme(enum target_kind kind, bool dearest);
+const struct cost *cost_extreme(enum plumb_target_kind kind, bool dearest);
 
 /* "go", "mind", "filter", in a word what RATE fires a second mean. */
 const char *cost_verdict(double rate);
 
 /* Lines for the end of a table: ns by mechanism, for the kinds that THERE_IS. */
-void cost_print(const bool there_is[TARGET_KINDS], FILE *out);
+void cost_print(const bool there_is[PLUMB_TARGET_KINDS], FILE *out);
 
 #endif

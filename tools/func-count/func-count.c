@@ -2,34 +2,29 @@
 #include <errno.h>
 #include <plumb/costs.h>
 #include <plumb/log.h>
-#include <plumb/session.h>
-#include <plumb/trial.h>
-#include <stdlib.h>
+#include <plumb/points.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "func-count.h"
+#include "func-count.skel.h"
 #include "survey.h"
 
 #define SURVEY_NS 5000000000ULL
 
-/* Each of which is waited for when it is removed, some 10 to 150 ms. */
-#define SLOW 50
-
 static struct plumb_tool tool;
+static const struct plumb_options *options_in_force;
 
-static void add_pattern(const char *text)
+static bool add_pattern(const char *text, bool number)
 {
-	const char *flaw = target_flaw(text);
+	bool taken = plumb_points_add(text, number);
 
-	if (flaw)
-		plumb_usage_error("%s: %s", flaw, text);
-	if (survey.n_patterns == PLUMB_MAX_LIST)
-		plumb_usage_error("at most %d targets or globs", PLUMB_MAX_LIST);
-	survey.patterns[survey.n_patterns++] = text;
-	survey_lay_out_columns(&tool);
+	if (taken)
+		survey_lay_out_columns(&tool);
+	return taken;
 }
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
@@ -39,15 +34,10 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)o;
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
-	if (!survey.n_patterns)
+	if (!plumb_points.n_patterns)
 		plumb_usage_error("what is to be counted? func-count TARGET...");
 	return 0;
 }
-
-static void (*const provoke[TARGET_KINDS])(void) = {
-	[TARGET_TRACEPOINT] = plumb_trial_rename,
-	[TARGET_USER] = plumb_trial_call,
-};
 
 /* Each mechanism that holds here and is not known, on something that the tool can provoke. */
 static void measure_all(struct plumb_session *s)
@@ -57,42 +47,15 @@ static void measure_all(struct plumb_session *s)
 	for (int m = 0; m < MECHANISMS; m++) {
 		const struct cost *c = &costs[m];
 
-		if (!survey_asks_for(c->kind) || c->source == KEPT)
+		if (!plumb_points_ask_for(c->kind) || c->source == KEPT)
 			continue;
 		if (s->overhead.known && !strcmp(s->instance.rung->name, c->name))
 			ns[m] = s->overhead.traced;
 		else
-			ns[m] = plumb_calibrate_rung(s, survey_rung_of(c), PLUMB_TWIN_TAKES,
-						     provoke[c->kind]);
+			ns[m] = plumb_points_measure(s, survey_rung_of(c), PLUMB_TWIN_TAKES);
 	}
 	cost_measured(ns);
 	survey_lay_out_columns(&tool);
-}
-
-/* The library measures rungs on kernel functions only. */
-static void note_overhead(struct plumb_session *s)
-{
-	const struct plumb_rung *rung = s->instance.rung;
-
-	double traced;
-
-	for (const struct cost *c = costs; c < costs + MECHANISMS && !s->overhead.known; c++) {
-		if (strcmp(rung->name, c->name))
-			continue;
-		/* What was kept is of a program that does less. */
-		traced = c->source == MEASURED ? c->ns
-					       : plumb_calibrate_rung(s, rung, PLUMB_TWIN_TAKES,
-								      provoke[c->kind]);
-		if (traced <= 0)
-			continue;
-		s->overhead = (struct plumb_overhead){
-			.known = true,
-			.traced = traced,
-			.filtered =
-				plumb_calibrate_rung(s, rung, PLUMB_TWIN_REJECTS, provoke[c->kind]),
-			.how = "calibrated",
-		};
-	}
 }
 
 static void calibrate(struct plumb_session *s)
@@ -102,7 +65,7 @@ static void calibrate(struct plumb_session *s)
 	if (!done)
 		measure_all(s);
 	done = true;
-	note_overhead(s);
+	plumb_points_calibrate(s);
 }
 
 static void take_kept(void)
@@ -118,23 +81,32 @@ static void take_kept(void)
 
 static int prepare(struct plumb_options *o)
 {
-	int err = targets_find(&survey.targets, survey.patterns, survey.n_patterns, o->btf);
+	int err = plumb_points_find(&tool, o);
+	size_t n = plumb_points.targets.n;
 
 	if (err)
 		return err;
-	if (survey.targets.n > 1)
-		o->by |= FUNC_COUNT_BY_FUNC;
-	if (!o->max_keys_given && o->max_keys < survey.targets.n)
-		o->max_keys = survey.targets.n;
+	if (!o->max_keys_given && o->max_keys < n)
+		o->max_keys = n;
 	if (!o->duration && !o->interval && !o->command)
 		o->duration = SURVEY_NS;
-	if (survey.targets.n <= PLUMB_FEW && !o->mechanism) {
-		tool.rungs = survey_few;
-		tool.n_rungs = survey_n_few;
-	}
-	survey.options = o;
+	options_in_force = o;
 	take_kept();
-	plumb_info("%zu targets", survey.targets.n);
+	return 0;
+}
+
+static int open_counters(struct plumb_bpf *bpf, bool twin)
+{
+	struct func_count_bpf *skel = func_count_bpf__open_opts(plumb_open_opts());
+	const struct plumb_targets *t = &plumb_points.targets;
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "");
+	skel->rodata->points_single = twin || t->n == 1;
+	bpf->own_slots =
+		options_in_force->by == PLUMB_BY_TARGET && t->n <= options_in_force->max_keys;
+	bpf->config->interleaved = !bpf->own_slots && t->functions.n < t->n; /* several programs */
 	return 0;
 }
 
@@ -145,7 +117,7 @@ static int fill(struct bpf_object *object)
 	size_t n = bpf_map__max_entries(keys); /* a twin has one */
 
 	for (uint32_t i = 0;
-	     survey.options->by == FUNC_COUNT_BY_FUNC && i < survey.targets.n && i < n; i++) {
+	     options_in_force->by == PLUMB_BY_TARGET && i < plumb_points.targets.n && i < n; i++) {
 		struct func_count_key key = {.target = i};
 		uint32_t slot = i + 1;
 
@@ -153,49 +125,6 @@ static int fill(struct bpf_object *object)
 			return -errno;
 	}
 	return 0;
-}
-
-/* Which targets stayed silent: each by name if they are few. */
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
-		   uint64_t elapsed)
-{
-	bool *fired = calloc(survey.targets.n, sizeof(*fired));
-	size_t silent = survey.targets.n, refused = s->instance.probes.refused;
-	char name[256];
-
-	if (s->instance.probes.n > SLOW)
-		plumb_warn("the kernel takes its time to remove %zu probes one by one",
-			   s->instance.probes.n);
-	if (refused)
-		plumb_warn("%zu of %zu targets could not be attached to (-v says which)", refused,
-			   survey.targets.n);
-	if (!fired)
-		return;
-	for (size_t i = 0; i < total->n; i++) {
-		size_t target;
-
-		if (!total->rows[i].slot) /* [other]: it may be any */
-			goto out;
-		target = survey_target_of(&total->rows[i]);
-		if (!total->rows[i].count || fired[target])
-			continue;
-		fired[target] = true;
-		silent--;
-	}
-	silent -= refused < silent ? refused : silent;
-	if (silent > PLUMB_FEW || refused) {
-		if (silent)
-			plumb_warn("%zu of %zu targets: 0 calls in %.3g s", silent,
-				   survey.targets.n, elapsed / 1e9);
-		goto out;
-	}
-	for (size_t i = 0; i < survey.targets.n && silent; i++)
-		if (!fired[i])
-			plumb_warn("%s: 0 calls in %.3g s",
-				   targets_name(&survey.targets, i, false, name, sizeof(name)),
-				   elapsed / 1e9);
-out:
-	free(fired);
 }
 
 static const struct argp_option options[] = {{0}};
@@ -218,23 +147,25 @@ static struct plumb_tool tool = {
 	.argument = add_pattern,
 	.prepare = prepare,
 	.calibrate = calibrate,
-	.finish = finish,
+	.finish = plumb_points_finish,
 	.fill = fill,
-	.fields = survey_fields,
+	.fields = &plumb_points_field,
+	.n_fields = 1,
 	.key_size = sizeof(struct func_count_key),
-	.default_by = FUNC_COUNT_BY_FUNC,
+	.default_by = PLUMB_BY_TARGET,
 	.counts_only = true,
 	.no_errors = true,
 	.counts_live = true,
 	.row_json = survey_add_json,
 	.footer = survey_print_footer,
-	.functions = &survey.targets.functions,
-	.rungs = survey_many,
+	.functions = &plumb_points.targets.functions,
+	.rungs = plumb_points_rungs,
+	.n_rungs = PLUMB_POINTS_RUNGS,
 };
 
 int main(int argc, char **argv)
 {
-	tool.n_fields = survey_n_fields;
-	tool.n_rungs = survey_n_many;
+	plumb_points.open = open_counters;
+	plumb_points.target_at = offsetof(struct func_count_key, target);
 	return plumb_main(argc, argv, &tool);
 }

@@ -5,9 +5,7 @@
 
 #include <plumb/key.h>
 
-/* What it adds to --by.  Where it is the only key, slot N + 1 is that of target N. */
-#define FUNC_COUNT_BY_FUNC (PLUMB_BY_TOOL << 0)
-
+/* Where the target is the only key, slot N + 1 is that of target N. */
 struct func_count_key {
 	struct plumb_who who;
 	__u32 target; /* its number */

@@ -39,11 +39,14 @@ static struct func_latency_arg arg = {.position = FUNC_LATENCY_NO_ARG};
 static struct plumb_functions functions;
 static struct plumb_tool tool;
 
-static void add_pattern(const char *text)
+static bool add_pattern(const char *text, bool number)
 {
+	if (number)
+		return false;
 	if (n_patterns == PLUMB_MAX_LIST)
 		plumb_usage_error("at most %d functions or globs", PLUMB_MAX_LIST);
 	patterns[n_patterns++] = text;
+	return true;
 }
 
 static void format_function(const void *key, char *text, size_t size)

@@ -51,7 +51,7 @@ static int open_tracepoint(void)
 		return err;
 	attr.config = found.list[0].id;
 	plumb_tracepoints_free(&found);
-	return plumb_probe_open_event(&attr);
+	return plumb_probe_open_event(&attr, 0);
 }
 
 static int open_uprobe(void)

@@ -60,20 +60,53 @@ static uint32_t power_of_two_below(uint64_t n)
 	return p;
 }
 
+/* What a bucket takes in each shard, and besides. */
+static uint64_t bucket_bytes(const struct plumb_options *o)
+{
+	return (o->split ? 2 : 1) * sizeof(uint64_t);
+}
+
+static uint64_t split_bytes(const struct plumb_options *o)
+{
+	return o->split ? sizeof(struct plumb_split) : 0;
+}
+
 /* A shard a CPU where memory allows; CPUs that share one need atomic increments. */
 static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 {
 	uint64_t slots = c->slots + c->second;
-	uint64_t bytes;
+	uint64_t bytes, room;
 
 	c->precision = o->precision;
 	c->buckets = plumb_hist_buckets(c->precision);
-	bytes = slots * c->buckets * sizeof(uint64_t);
-	c->exclusive = bytes * c->cpus <= MAX_HIST_BYTES;
-	c->shards = c->exclusive ? c->cpus : power_of_two_below(MAX_HIST_BYTES / bytes);
+	bytes = slots * c->buckets * bucket_bytes(o);
+	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(o);
+	c->exclusive = bytes * c->cpus <= room;
+	c->shards = c->exclusive ? c->cpus : power_of_two_below(room / bytes);
 	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
 		   (unsigned long long)slots, c->shards, c->buckets,
-		   (unsigned long long)(bytes * c->shards >> 10));
+		   (unsigned long long)((bytes * c->shards + MAX_HIST_BYTES - room) >> 10));
+}
+
+/* The maps of a histogram and of what belongs to it. */
+static void configure_hist(const struct plumb_options *o, struct plumb_config *c,
+			   const struct plumb_bpf *bpf)
+{
+	struct bpf_map *hists = map(bpf, "plumb_hists"), *splits = map(bpf, "plumb_splits");
+
+	if (hists) {
+		size_hist(o, c);
+		bpf_map__set_value_size(hists,
+					c->buckets * bucket_bytes(o) + sizeof(struct plumb_totals));
+		bpf_map__set_max_entries(hists, (c->slots + c->second) * c->shards);
+	}
+	if (splits && o->split) {
+		bpf_map__set_value_size(splits, c->buckets * sizeof(struct plumb_split));
+		bpf_map__set_max_entries(splits, c->slots);
+	}
+	if (!hists || !c->exclusive)
+		bpf_map__set_max_entries(map(bpf, "plumb_totals"),
+					 (c->slots + c->second) * c->cpus);
 }
 
 static bool is_one_of(const char *const *names, const char *name)
@@ -108,6 +141,8 @@ static void choose_programs(struct plumb_instance *in)
 			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);
 		else if (!strcmp(name, "thread_switch_raw"))
 			bpf_program__set_autoload(p, c->off_cpu && !c->task_storage);
+		else if (!strcmp(name, "thread_leaves"))
+			bpf_program__set_autoload(p, c->split);
 		else if (strcmp(name, "state_trial") && !is_listed(in, name))
 			bpf_program__set_autoload(p, false);
 	}
@@ -131,9 +166,10 @@ static bool needs_frames(const struct plumb_instance *in)
 	switch (in->rung->aims->hook) {
 	case PLUMB_FSESSION:
 	case PLUMB_FSESSION_MULTI:
-		return in->bpf.config->off_cpu;
+		return in->bpf.config->off_cpu || in->bpf.function->nested;
 	case PLUMB_KPROBE_SESSION:
-		return in->bpf.config->off_cpu || in->bpf.function->takes_args;
+		return in->bpf.config->off_cpu || in->bpf.function->nested ||
+		       in->bpf.function->takes_args;
 	default:
 		return true;
 	}
@@ -147,7 +183,8 @@ static void configure_function(struct plumb_instance *in)
 
 	f->target = in->functions->n == 1 ? plumb_probe_target(in->functions, 0) : ~0ULL;
 	f->frames = needs_frames(in);
-	f->seats = in->rung->aims->hook == PLUMB_FEXIT && !c->interleaved && !c->off_cpu;
+	f->seats =
+		in->rung->aims->hook == PLUMB_FEXIT && !c->interleaved && !c->off_cpu && !f->nested;
 }
 
 /* For the report: the first functions by name. */
@@ -180,6 +217,16 @@ static int aim(struct plumb_instance *in)
 	return err;
 }
 
+/* For the report, besides those of the rung. */
+static void name_hook(struct plumb_bpf *bpf, const char *name)
+{
+	size_t i = 0;
+
+	while (i < PLUMB_MAX_HOOKS - 2 && *bpf->hooks[i])
+		i++;
+	snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s", name);
+}
+
 static void configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
@@ -190,6 +237,7 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 
 	plumb_filter_configure(s, c);
 	c->by = o->by;
+	c->split |= o->split;
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();
@@ -203,16 +251,9 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 	choose_programs(in);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
-	m = map(bpf, "plumb_hists");
-	if (m) {
-		size_hist(o, c);
-		bpf_map__set_value_size(m, c->buckets * sizeof(uint64_t) +
-						   sizeof(struct plumb_totals));
-		bpf_map__set_max_entries(m, (c->slots + c->second) * c->shards);
-	}
-	if (!m || !c->exclusive)
-		bpf_map__set_max_entries(map(bpf, "plumb_totals"),
-					 (c->slots + c->second) * c->cpus);
+	configure_hist(o, c, bpf);
+	if (o->split)
+		name_hook(bpf, "sched_switch");
 	for (size_t i = 0; i < sizeof(per_cpu) / sizeof(per_cpu[0]); i++) {
 		m = map(bpf, per_cpu[i]);
 		if (m)
@@ -341,7 +382,8 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 
 	for (size_t i = 0; in->rung->programs[i]; i++) {
 		p = bpf_object__find_program_by_name(in->bpf.object, in->rung->programs[i]);
-		if (!bpf_program__autoload(p))
+		/* Of those that follow threads a tool has what it needs. */
+		if (!p || !bpf_program__autoload(p))
 			continue;
 		in->links[in->n_links] = bpf_program__attach(p);
 		if (!in->links[in->n_links]) {
@@ -381,7 +423,8 @@ void plumb_instance_close(struct plumb_instance *in)
 int plumb_instance_check_memory(const struct plumb_session *s)
 {
 	uint64_t slots = (s->options.max_keys + 1) * (s->tool->second ? 2 : 1);
-	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) * sizeof(uint64_t);
+	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
+			 (bucket_bytes(&s->options) + split_bytes(&s->options));
 	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
 
 	if (totals > MAX_HIST_BYTES)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <plumb/kernel.h>
+#include <plumb/log.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -99,4 +101,32 @@ int plumb_session_form(void)
 	}
 	btf__free(btf);
 	return form;
+}
+
+/* It counts the times that this thread got a CPU: one at least, unless it counts nothing. */
+static bool waits_are_kept(void)
+{
+	unsigned long long on_cpu, waited, times = 0;
+	FILE *f = fopen("/proc/self/schedstat", "re");
+
+	if (!f)
+		return false;
+	if (fscanf(f, "%llu %llu %llu", &on_cpu, &waited, &times) != 3)
+		times = 0;
+	fclose(f);
+	return times;
+}
+
+int plumb_sched_check(void)
+{
+	static const char *const queue[] = {"cfs_rq", NULL}, *const rq[] = {"rq", NULL};
+
+	if (!waits_are_kept())
+		return plumb_error(EOPNOTSUPP,
+				   "the scheduler keeps no account of waits: CONFIG_SCHED_INFO is "
+				   "off, or kernel.task_delayacct is 0");
+	if (!has_member("sched_entity", queue) || !has_member("cfs_rq", rq))
+		return plumb_error(EOPNOTSUPP, "a task's run queue cannot be found: "
+					       "CONFIG_FAIR_GROUP_SCHED is off");
+	return 0;
 }

@@ -45,6 +45,10 @@ static const struct argp_option common[] = {
 };
 /* clang-format on */
 
+/* Those about a table's columns, and about its rows. */
+static const int of_tables[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
+static const int of_rows[] = {'b', 'n', MAX_KEYS, 0};
+
 /* What the parser needs besides the options themselves. */
 struct parsing {
 	struct plumb_options *options;
@@ -302,9 +306,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		parse_strict(p, text);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (p->tool->argument && !is_number(text))
-			p->tool->argument(text);
-		else
+		if (!p->tool->argument || !p->tool->argument(text, is_number(text)))
 			parse_argument(o, text);
 		return 0;
 	case ARGP_KEY_END:
@@ -313,6 +315,25 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 	default:
 		return p->tool->parse ? p->tool->parse(key, text, state, o) : ARGP_ERR_UNKNOWN;
 	}
+}
+
+static bool is_one_of(const int *keys, const struct argp_option *option)
+{
+	while (*keys && option->key != *keys)
+		keys++;
+	return *keys;
+}
+
+static const struct argp_option *options_of(const struct plumb_tool *tool)
+{
+	static struct argp_option rest[sizeof(common) / sizeof(common[0])];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		if (!(tool->no_table && is_one_of(of_tables, &common[i])) &&
+		    !(tool->no_rows && is_one_of(of_rows, &common[i])))
+			rest[n++] = common[i];
+	return rest;
 }
 
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
@@ -324,7 +345,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		.question = tool->question,
 		.about = tool->about,
 		.options = tool->options,
-		.more = common,
+		.more = options_of(tool),
 		.parse = parse,
 		.command = &options->command,
 	};

@@ -68,7 +68,7 @@ static int open_tracepoint(uint32_t id)
 		.config = id,
 	};
 
-	return plumb_probe_open_event(&attr);
+	return plumb_probe_open_event(&attr, 0);
 }
 
 int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object *object,

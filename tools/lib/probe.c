@@ -221,9 +221,9 @@ static int read_number(const char *path, const char *format)
 	return number;
 }
 
-int plumb_probe_open_event(const struct perf_event_attr *attr)
+int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu)
 {
-	int fd = syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -251,7 +251,7 @@ int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint
 			return number;
 		attr.config = 1ULL << number;
 	}
-	return plumb_probe_open_event(&attr);
+	return plumb_probe_open_event(&attr, 0);
 }
 
 static int open_kprobe(const struct plumb_function *function, bool at_return)

@@ -14,7 +14,7 @@ int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *
 
 /* A perf event of the kind that PMU ("kprobe", "uprobe") has; its descriptor or -errno. */
 int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2);
-int plumb_probe_open_event(const struct perf_event_attr *attr);
+int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu);
 
 /* The probe's program to its event. */
 int plumb_probe_attach_event(struct plumb_probe *probe);

@@ -50,7 +50,7 @@ static json_t *overhead(const struct plumb_overhead *o)
 	return j;
 }
 
-static json_t *key_of(const struct plumb_session *s, const struct plumb_row *row)
+json_t *plumb_json_key(const struct plumb_session *s, const struct plumb_row *row)
 {
 	const struct plumb_field *f;
 	json_t *key = json_object();
@@ -96,7 +96,7 @@ static void add_measure(const struct plumb_options *o, const struct plumb_dist *
 	uint64_t count = plumb_dist_count(d);
 
 	set_u64(j, "sum", sum);
-	set_u64(j, "min", d->min);
+	set_u64(j, "min", count ? d->min : 0);
 	set_u64(j, "max", d->max);
 	for (size_t i = 0; i < o->n_percentiles; i++) {
 		set_u64(percentiles, o->percentiles[i].name,
@@ -126,13 +126,15 @@ static json_t *rows(const struct plumb_report *r)
 		const struct plumb_row *row = &r->snap->rows[i];
 
 		j = json_object();
-		set(j, "key", key_of(s, row));
+		set(j, "key", plumb_json_key(s, row));
 		set_u64(j, "count", row->count);
 		set_u64(j, "errors", row->errors);
 		for (size_t e = 0; e < 2 && s->tool->extra[e]; e++)
 			set_u64(j, s->tool->extra[e], row->extra[e]);
 		if (!s->tool->counts_only)
 			add_measure(&s->options, &row->dist, row->sum, j);
+		if (row->split)
+			set(j, "split", plumb_json_split(row));
 		if (s->tool->second)
 			add_second(s, row, j);
 		if (s->tool->row_json)
@@ -157,14 +159,15 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "no_state", l->no_state);
 	set_u64(j, "too_deep", l->too_deep);
 	set_u64(j, "untracked", l->untracked);
-	set_u64(j, "dropped", 0);
+	set_u64(j, "dropped", l->dropped);
+	set_u64(j, "stacks_lost", l->stacks);
 	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
 	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);
 	return j;
 }
 
-int plumb_report_json(const struct plumb_report *r, FILE *out)
+int plumb_report_json(struct plumb_report *r, FILE *out)
 {
 	const struct plumb_session *s = r->session;
 	json_t *j = plumb_json_new(s->tool->name);
@@ -176,7 +179,9 @@ int plumb_report_json(const struct plumb_report *r, FILE *out)
 	set(j, "mechanism", mechanism(s));
 	set_u64(j, "precision_bits", s->options.precision);
 	set(j, "overhead_ns", overhead(&s->overhead));
-	set(j, "rows", rows(r));
+	set(j, "rows", s->tool->rows_json ? s->tool->rows_json(r) : rows(r));
 	set(j, "ledger", ledger(r));
+	if (s->tool->report_json)
+		s->tool->report_json(j, r);
 	return plumb_json_print(j, out);
 }

@@ -21,12 +21,14 @@ int plumb_report_print(struct plumb_report *r)
 	qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), by_count);
 	if (r->session->options.json)
 		err = plumb_report_json(r, stdout);
+	else if (r->session->tool->print)
+		err = r->session->tool->print(r);
 	else
 		plumb_report_table(r, stdout);
 	if (err == -EPIPE)
 		return err;
 	if (err)
-		return plumb_error(err, "cannot write JSON: %s", strerror(-err));
+		return plumb_error(err, "cannot write the report: %s", strerror(-err));
 	if (fflush(stdout) || ferror(stdout)) {
 		if (errno == EPIPE)
 			return -EPIPE;

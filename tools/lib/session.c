@@ -24,8 +24,12 @@ struct run {
 	struct plumb_snapshot total; /* the whole run, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t reports;
-	int signals;      /* a signalfd */
-	int child_status; /* as waitpid gives it; -1: it runs */
+	uint64_t tick;            /* when the tool wants to be called, as START; 0: never */
+	int signals;              /* a signalfd */
+	struct ring_buffer *ring; /* of the tool's records; NULL: it has none */
+	uint64_t take;            /* when it is to be asked again; 0: when something comes */
+	int err;                  /* of a record that could not be dealt with */
+	int child_status;         /* as waitpid gives it; -1: it runs */
 	bool over;
 };
 
@@ -108,36 +112,104 @@ static void take_ends(struct run *run, const struct pollfd *fds)
 		run->over = true;
 }
 
+static void take_records(struct run *run)
+{
+	int (*taken)(void) = run->s->tool->taken;
+	int err;
+
+	if (!run->ring || run->err)
+		return;
+	err = ring_buffer__consume(run->ring);
+	if (err >= 0)
+		err = taken ? taken() : 0;
+	run->take = err > 0 ? monotonic() + err : 0;
+	if (err < 0) {
+		run->err = err;
+		run->over = true;
+	}
+}
+
+static int open_rings(struct run *run)
+{
+	const struct bpf_object *object = run->s->instance.bpf.object;
+	int err = 0;
+
+	for (const struct plumb_ring *r = run->s->tool->rings; r && r->map && !err; r++) {
+		int map = bpf_object__find_map_fd_by_name(object, r->map);
+
+		if (run->ring)
+			err = ring_buffer__add(run->ring, map, r->take, run->s);
+		else
+			run->ring = ring_buffer__new(map, r->take, run->s, NULL);
+		if (!run->ring)
+			err = -errno;
+		if (err)
+			return plumb_error(err, "no ring buffer %s: %s", r->map, strerror(-err));
+	}
+	return 0;
+}
+
+/* Of two times, of which 0 is never. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* From NOW to THEN, as ppoll takes it. */
+static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *left)
+{
+	uint64_t ns = then > now ? then - now : 0;
+
+	*left = (struct timespec){ns / 1000000000, ns % 1000000000};
+	return then ? left : NULL;
+}
+
 /* Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over. */
 static void wait_until(struct run *run, uint64_t deadline)
 {
-	struct pollfd fds[2 + PLUMB_MAX_LIST] = {
+	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
 		{.fd = run->signals, .events = POLLIN},
 		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
+		{.fd = run->ring ? ring_buffer__epoll_fd(run->ring) : -1, .events = POLLIN},
 	};
 	uint32_t n_pids = run->s->options.n_pids;
-	struct timespec left, *timeout = NULL;
+	struct timespec left, *timeout;
 	uint64_t now;
 
 	while (!run->over) {
-		if (deadline) {
-			now = monotonic();
-			if (now >= deadline)
-				return;
-			left = (struct timespec){(deadline - now) / 1000000000,
-						 (deadline - now) % 1000000000};
-			timeout = &left;
-		}
+		now = monotonic();
+		if (deadline && now >= deadline)
+			return;
+		if (run->take && now >= run->take)
+			take_records(run);
+		timeout = time_left(now, sooner(deadline, run->take), &left);
 		for (uint32_t i = 0; i < n_pids; i++)
-			fds[2 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
-		if (ppoll(fds, 2 + n_pids, timeout, NULL) <= 0)
+			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
+		if (ppoll(fds, 3 + n_pids, timeout, NULL) <= 0)
 			continue;
 		if (fds[0].revents)
 			take_signal(run);
 		if (fds[1].revents & (POLLERR | POLLHUP))
 			run->over = true;
-		take_ends(run, fds + 2);
+		if (fds[2].revents)
+			take_records(run);
+		take_ends(run, fds + 3);
 	}
+}
+
+/* The same, calling the tool when it wants to be. */
+static void wait_ticking(struct run *run, uint64_t deadline)
+{
+	uint64_t next;
+
+	while (!run->over && run->tick && (!deadline || run->tick < deadline)) {
+		wait_until(run, run->tick);
+		if (run->over)
+			return;
+		next = run->s->tool->tick(monotonic() - run->start);
+		run->tick = next ? run->start + next : 0;
+	}
+	wait_until(run, deadline);
 }
 
 /* Reports what came since the last report; NOW is where the run stands. */
@@ -169,7 +241,7 @@ static int loop(struct run *run)
 	struct plumb_snapshot now;
 	int err;
 
-	if (run->s->statistics >= 0) {
+	if (run->s->statistics >= 0 && !run->s->tool->samples) {
 		if (!end || end > run->start + PLUMB_STATISTICS_NS)
 			wait_until(run, run->start + PLUMB_STATISTICS_NS);
 		else
@@ -180,7 +252,7 @@ static int loop(struct run *run)
 		next = o->interval ? run->start + i * o->interval : 0;
 		if (end && (!next || end <= next))
 			next = end;
-		wait_until(run, next);
+		wait_ticking(run, next);
 		if (run->over || next == end || i == o->count)
 			break;
 		err = plumb_snapshot_take(run->s, &now);
@@ -213,24 +285,34 @@ static int finish(struct run *run, int err)
 {
 	struct plumb_session *s = run->s;
 	uint64_t end = monotonic();
+	bool unread; /* who read the reports has gone, but may want what is saved */
+	int saved = 0;
 
 	if (s->tool->counts_live)
 		*s->instance.bpf.live = 0;
 	else
 		plumb_instance_detach(&s->instance);
+	plumb_calibrate_end_statistics(s);
+	for (take_records(run); run->take; take_records(run))
+		usleep(1000);
 	if (!err)
+		err = run->err;
+	unread = err == -EPIPE;
+	if (!err || unread)
 		err = plumb_snapshot_take(s, &run->total);
 	run->total.clock = end; /* thousands of probes take their time to go */
-	if (!err)
+	if (!err && s->tool->save)
+		saved = s->tool->save(s, &run->total, end - run->start);
+	if (!err && !unread)
 		err = report(run, &run->total, true);
-	if (!err && s->tool->finish)
+	if (!err && !unread && s->tool->finish)
 		s->tool->finish(s, &run->total, run->total.clock - run->start);
 	/* The command has had its trace: it does not go on alone. */
 	if (s->child && run->child_status < 0)
 		kill(s->child, SIGTERM);
-	if (err)
-		return err == -EPIPE ? 0 : PLUMB_EXIT_FAILED;
-	return judge(run);
+	if (saved || (err && err != -EPIPE))
+		return PLUMB_EXIT_FAILED;
+	return err || unread ? 0 : judge(run);
 }
 
 static int trace(struct plumb_session *s, int signals)
@@ -238,13 +320,17 @@ static int trace(struct plumb_session *s, int signals)
 	struct run run = {.s = s, .signals = signals, .child_status = -1};
 	int status;
 
+	if (open_rings(&run))
+		return PLUMB_EXIT_FAILED;
 	plumb_calibrate_begin_statistics(s);
 	clock_gettime(CLOCK_REALTIME, &run.last.taken);
 	run.start = run.last.clock = monotonic();
+	run.tick = s->tool->tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
 	if (s->child)
 		plumb_command_release(s);
 	status = finish(&run, loop(&run));
+	ring_buffer__free(run.ring);
 	plumb_snapshot_free(&run.last);
 	plumb_snapshot_free(&run.total);
 	return status;

@@ -12,8 +12,12 @@
 struct reader {
 	const struct plumb_config *config;
 	size_t key_size;
-	int keys, totals, hists; /* map descriptors; hists is negative where times are not kept */
-	uint64_t *shard, *sum;   /* buckets each, and totals behind those of the shard */
+	/* map descriptors; hists is negative where times are not kept */
+	int keys, totals, hists, splits;
+	/* Buckets each; behind those of the shard totals, and the buckets' times if they are kept.
+	 */
+	uint64_t *shard, *sum, *times;
+	struct plumb_split *off; /* a bucket each; NULL: calls are not split */
 };
 
 static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
@@ -34,23 +38,66 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 		     struct plumb_totals *all)
 {
 	const struct plumb_config *c = r->config;
+	const uint64_t *times = r->shard + c->buckets + sizeof(*all) / sizeof(*times);
 	uint32_t at;
 	long n;
 
 	memset(r->sum, 0, c->buckets * sizeof(*r->sum));
+	memset(r->times, 0, c->buckets * sizeof(*r->times));
 	for (uint32_t shard = 0; shard < c->shards; shard++) {
 		at = slot * c->shards + shard;
 		if (bpf_map_lookup_elem(r->hists, &at, r->shard))
 			return -errno;
 		for (uint32_t i = 0; i < c->buckets; i++)
 			r->sum[i] += r->shard[i];
+		for (uint32_t i = 0; c->split && i < c->buckets; i++)
+			r->times[i] += times[i];
 		add_totals(all, (const void *)(r->shard + c->buckets));
+	}
+	if (r->off) {
+		if (bpf_map_lookup_elem(r->splits, &slot, r->off))
+			return -errno;
+		for (uint32_t i = 0; i < c->buckets; i++)
+			for (int p = 0; p < PLUMB_PARTS; p++)
+				r->sum[i] += r->off[i].led[p];
 	}
 	n = plumb_buckets_pack(r->sum, c->buckets, &dist->buckets);
 	if (n < 0)
 		return n;
 	dist->n = n;
 	dist->precision = c->precision;
+	return 0;
+}
+
+static bool holds_anything(const struct plumb_parts *p)
+{
+	uint64_t any = 0;
+
+	for (int i = 0; i < PLUMB_ALL_PARTS; i++)
+		any |= p->ns[i] | p->led[i];
+	return any;
+}
+
+/* After read_hist(): where the time went. */
+static int read_split(const struct reader *r, struct plumb_row *row)
+{
+	struct plumb_parts *kept;
+
+	kept = row->split = calloc(r->config->buckets, sizeof(*row->split));
+	if (!kept)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->config->buckets; i++) {
+		*kept = (struct plumb_parts){.bucket = i};
+		kept->ns[PLUMB_ON_CPU] = r->times[i];
+		kept->led[PLUMB_ON_CPU] = r->sum[i];
+		for (int p = 0; p < PLUMB_PARTS; p++) {
+			kept->ns[p] = r->off[i].ns[p];
+			kept->led[p] = r->off[i].led[p];
+			kept->led[PLUMB_ON_CPU] -= kept->led[p];
+		}
+		kept += holds_anything(kept);
+	}
+	row->n_split = kept - row->split;
 	return 0;
 }
 
@@ -100,6 +147,8 @@ static int read_row(const struct reader *r, struct plumb_row *row)
 	}
 	if (!err)
 		err = read_measure(r, row->slot, &row->dist, &all);
+	if (!err && r->off)
+		err = read_split(r, row);
 	row->count = r->hists >= 0 ? plumb_dist_count(&row->dist) : all.count;
 	row->errors = all.errors;
 	row->sum = all.sum;
@@ -112,6 +161,12 @@ static void free_row(struct plumb_row *row)
 {
 	free(row->dist.buckets);
 	free(row->second.buckets);
+	free(row->split);
+}
+
+static bool is_empty(const struct plumb_row *row)
+{
+	return !row->count && !row->errors && !row->sum && !row->extra[0] && !row->extra[1];
 }
 
 /* Slots are never given back, so a slot is a row's name. */
@@ -135,7 +190,7 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 	err = read_row(r, &snap->rows[0]);
 	if (err)
 		return err;
-	snap->n = snap->rows[0].count ? 1 : 0;
+	snap->n = is_empty(&snap->rows[0]) ? 0 : 1;
 	if (!snap->n)
 		free_row(&snap->rows[0]);
 	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
@@ -170,6 +225,8 @@ static void read_ledger(const struct plumb_session *s, struct plumb_ledger *sum)
 		sum->shut_out += l->shut_out;
 		sum->abandoned += l->abandoned;
 		sum->untracked += l->untracked;
+		sum->stacks += l->stacks;
+		sum->dropped += l->dropped;
 	}
 }
 
@@ -213,6 +270,21 @@ static uint64_t monotonic(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+static int make_room(struct reader *r)
+{
+	size_t buckets = r->config->buckets;
+
+	r->sum = calloc(1, 4 * buckets * sizeof(*r->sum) + sizeof(struct plumb_totals));
+	if (!r->sum)
+		return -ENOMEM;
+	r->times = r->sum + buckets;
+	r->shard = r->times + buckets;
+	if (r->splits < 0 || !r->config->split)
+		return 0;
+	r->off = calloc(buckets, sizeof(*r->off));
+	return r->off ? 0 : -ENOMEM;
+}
+
 int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
 	const struct plumb_bpf *bpf = &s->instance.bpf;
@@ -222,18 +294,18 @@ int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *sn
 		.keys = bpf_object__find_map_fd_by_name(bpf->object, "plumb_keys"),
 		.totals = bpf_object__find_map_fd_by_name(bpf->object, "plumb_totals"),
 		.hists = bpf_object__find_map_fd_by_name(bpf->object, "plumb_hists"),
+		.splits = bpf_object__find_map_fd_by_name(bpf->object, "plumb_splits"),
 	};
 	int err;
 
 	*snap = (struct plumb_snapshot){};
 	clock_gettime(CLOCK_REALTIME, &snap->taken);
 	snap->clock = monotonic();
-	r.sum = calloc(1, 2 * bpf->config->buckets * sizeof(*r.sum) + sizeof(struct plumb_totals));
-	if (!r.sum)
-		return -ENOMEM;
-	r.shard = r.sum + bpf->config->buckets;
-	err = read_rows(&r, s->options.max_keys, snap);
+	err = make_room(&r);
+	if (!err)
+		err = read_rows(&r, s->options.max_keys, snap);
 	free(r.sum);
+	free(r.off);
 	if (err)
 		return plumb_error(err, "cannot read the maps: %s", strerror(-err));
 	read_ledger(s, &snap->ledger);
@@ -250,6 +322,34 @@ static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
 		return -ENOMEM;
 	if (from->n)
 		memcpy(to->buckets, from->buckets, from->n * sizeof(*from->buckets));
+	return 0;
+}
+
+/* A copy of NOW's less OLDER's (NULL: nothing). */
+static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
+			  const struct plumb_row *older)
+{
+	struct plumb_parts *kept;
+	size_t j = 0;
+
+	if (!now->split)
+		return 0;
+	kept = row->split = calloc(now->n_split + 1, sizeof(*row->split));
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < now->n_split; i++) {
+		*kept = now->split[i];
+		/* What is there now stays there: OLDER has no bucket that NOW has not. */
+		if (older && j < older->n_split && older->split[j].bucket == kept->bucket) {
+			for (int p = 0; p < PLUMB_ALL_PARTS; p++) {
+				kept->ns[p] -= older->split[j].ns[p];
+				kept->led[p] -= older->split[j].led[p];
+			}
+			j++;
+		}
+		kept += holds_anything(kept);
+	}
+	row->n_split = kept - row->split;
 	return 0;
 }
 
@@ -271,6 +371,8 @@ int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapsh
 			return -ENOMEM;
 		delta->n++;
 		old = older->n ? bsearch(row, older->rows, older->n, sizeof(*row), by_slot) : NULL;
+		if (subtract_split(row, &now->rows[i], old))
+			return -ENOMEM;
 		if (old) {
 			row->count -= old->count;
 			row->errors -= old->errors;
@@ -281,7 +383,7 @@ int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapsh
 			plumb_dist_subtract(&row->dist, &old->dist);
 			plumb_dist_subtract(&row->second, &old->second);
 		}
-		if (!row->count && !row->errors) {
+		if (is_empty(row) && !row->n_split) {
 			free_row(row);
 			delta->n--;
 		}

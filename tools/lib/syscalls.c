@@ -227,10 +227,10 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 }
 
 /* What ends a call before what begins it: each end has an entry, or is older than the trace. */
-const char *const plumb_syscall_tp_programs[] = {"thread_exit", "thread_fork", "tp_exit",
-						 "tp_enter", NULL};
-const char *const plumb_syscall_raw_programs[] = {"thread_exit", "thread_fork", "raw_exit",
-						  "raw_enter", NULL};
+const char *const plumb_syscall_tp_programs[] = {"thread_exit", "thread_fork", "thread_leaves",
+						 "tp_exit",     "tp_enter",    NULL};
+const char *const plumb_syscall_raw_programs[] = {"thread_exit", "thread_fork", "thread_leaves",
+						  "raw_exit",    "raw_enter",   NULL};
 
 const char *plumb_syscall_tp_outdone(void)
 {

@@ -11,7 +11,6 @@
 
 #define MAX_COLUMNS 48
 #define CELL        256
-#define WIDTH       78
 
 /* A column is a key's field, a percentile, or one of these figures. */
 enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, EXTRA, OWN, FIELD };
@@ -306,6 +305,8 @@ static void print_row(const struct table *t, const struct plumb_row *row, FILE *
 	print_line(t, row, false, out);
 	if (s->options.histogram && !s->tool->counts_only)
 		plumb_report_histogram(row, measure_unit(s, false), out);
+	if (row->split)
+		plumb_report_split(row, out);
 	if (!s->tool->second)
 		return;
 	print_line(t, &second, true, out);
@@ -335,112 +336,7 @@ static void print_rows(struct table *t, FILE *out)
 		fputs("(no calls)\n", out);
 }
 
-/* Words, in lines of a terminal's usual width. */
-static void print_wrapped(const char *text, FILE *out)
-{
-	size_t column = 0, length;
-
-	for (; *text; text += length + (text[length] == ' ')) {
-		length = strcspn(text, " ");
-		if (column && column + 1 + length > WIDTH) {
-			fputs("\n    ", out);
-			column = 4;
-		} else if (column) {
-			fputc(' ', out);
-			column++;
-		}
-		fprintf(out, "%.*s", (int)length, text);
-		column += length;
-	}
-	fputc('\n', out);
-}
-
-static void print_mechanism(const struct plumb_session *s, FILE *out)
-{
-	const struct plumb_rung *rung = s->instance.rung;
-	const char(*hooks)[64] = s->instance.bpf.hooks;
-	char text[1024];
-	size_t n;
-
-	n = snprintf(text, sizeof(text), "mechanism: %s on", rung->name);
-	for (size_t i = 0; *hooks[i]; i++)
-		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
-	snprintf(text + n, sizeof(text) - n, " (%s)", rung->stability);
-	print_wrapped(text, out);
-	for (size_t i = 0; i < s->n_refused; i++) {
-		fputs("  ", out);
-		snprintf(text, sizeof(text), "%s refused: %s", s->refused[i].name,
-			 s->refused[i].why);
-		print_wrapped(text, out);
-	}
-}
-
-static void print_cost(const struct plumb_session *s, FILE *out)
-{
-	const struct plumb_overhead *o = &s->overhead;
-
-	if (!o->known)
-		fprintf(out, "cost: not measured (%s)\n", o->how);
-	else if (o->filtered < 0)
-		fprintf(out, "cost: %.0f ns in the programs of a traced call (%s)\n", o->traced,
-			o->how);
-	else
-		fprintf(out,
-			"cost: %.0f ns added to a traced call, %.0f ns to a rejected one (%s)\n",
-			o->traced, o->filtered, o->how);
-}
-
-static void print_precision(const struct plumb_session *s, FILE *out)
-{
-	if (!s->tool->counts_only)
-		fprintf(out, "percentiles: never low, at most %.2g %% high; ?: too few calls\n",
-			100.0 / (1 << s->options.precision));
-}
-
-/* Programs of fentry's kind can be preempted where the kernel can, and are missed meanwhile. */
-static const char *missed_of(const struct plumb_session *s)
-{
-	const struct plumb_aim *aims = s->instance.rung->aims;
-
-	return aims && plumb_hook_is_fentry(aims->hook) && aims->hook != PLUMB_FENTRY
-		       ? "lost: missed executions (--mechanism=kprobe.session may have fewer)"
-		       : "lost: missed executions";
-}
-
-/* What is not zero, but for what every run has. */
-static void print_ledger(const struct plumb_report *r, FILE *out)
-{
-	const struct plumb_ledger *l = &r->total->ledger;
-	struct plumb_verdict v = plumb_ledger_judge(r->total);
-	const struct {
-		const char *name;
-		uint64_t calls;
-	} more[] = {
-		{"left out by --min or --errors", l->left_out},
-		{"unmatched (their entry was not seen)", l->unmatched},
-		{"in flight at the end", v.in_flight},
-		{"abandoned (the thread ended inside)", l->abandoned},
-		{"overwritten (their end was missed)", l->overwritten + l->overtaken},
-		{"pooled under [other]: raise --max-keys", v.pooled},
-		{"saturated (73 minutes or longer)", v.saturated},
-		{"lost: no room for the thread's state", l->no_state},
-		{"lost: inside 16 others of their thread", l->too_deep},
-		{"lost: a descendant too many", l->untracked},
-		{missed_of(r->session), r->total->missed},
-	};
-
-	fprintf(out, "ledger: %llu recorded, %llu lost", (unsigned long long)v.recorded,
-		(unsigned long long)v.lost);
-	if (!r->total->missed_known)
-		fputs(", misses unknown on this kernel", out);
-	fputc('\n', out);
-	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		if (more[i].calls)
-			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].calls,
-				more[i].name);
-}
-
-static void print_time(const struct plumb_report *r, FILE *out)
+void plumb_report_time(const struct plumb_report *r, FILE *out)
 {
 	char text[32];
 	struct tm tm;
@@ -455,18 +351,11 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 	struct table t = {.r = r};
 
 	if (r->session->options.interval)
-		print_time(r, out);
+		plumb_report_time(r, out);
 	lay_out(&t);
 	sort_rows(&t);
 	measure(&t);
 	print_rows(&t, out);
-	if (!r->final)
-		return;
-	fputc('\n', out);
-	print_mechanism(r->session, out);
-	print_precision(r->session, out);
-	print_cost(r->session, out);
-	print_ledger(r, out);
-	if (r->session->tool->footer)
-		r->session->tool->footer(out);
+	if (r->final)
+		plumb_report_footer(r, out);
 }

@@ -5,7 +5,7 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 {
 	const struct plumb_ledger *l = &total->ledger;
 	struct plumb_verdict v = {
-		.lost = l->no_state + l->too_deep + l->untracked + total->missed,
+		.lost = l->no_state + l->too_deep + l->untracked + l->dropped + total->missed,
 	};
 
 	for (size_t i = 0; i < total->n; i++) {
@@ -15,8 +15,8 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
 	}
 	/* All counters are not read at one instant: while calls run this can dip below 0. */
-	v.in_flight =
-		l->began - v.recorded - l->left_out - l->abandoned - l->overwritten - l->overtaken;
+	v.in_flight = l->began - v.recorded - l->dropped - l->left_out - l->abandoned -
+		      l->overwritten - l->overtaken;
 	if ((int64_t)v.in_flight < 0)
 		v.in_flight = 0;
 	return v;

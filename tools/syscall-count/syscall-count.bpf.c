@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/lifecycle.bpf.h>
-#include <plumb/syscall.bpf.h>
+#include <plumb/syscall-key.bpf.h>
 #include <plumb/totals.bpf.h>
 
 /*

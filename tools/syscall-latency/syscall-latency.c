@@ -12,8 +12,9 @@
 #include "syscall-latency.h"
 #include "syscall-latency.skel.h"
 
-enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME };
+enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME, SPLIT };
 
+/* clang-format off */
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Only these calls:", 30},
 	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
@@ -22,8 +23,13 @@ static const struct argp_option options[] = {
 	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends, receives of at least BYTES", 30},
 	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"split", SPLIT, NULL, 0, "where the time went: on the CPU, preempted, blocked, waiting for it", 40},
 	{0},
 };
+/* clang-format on */
+
+/* Each key that is split takes some 130 kB more, and for each CPU twice as much as else. */
+#define SPLIT_KEYS 64
 
 /* What the command line selects; copied into the program's rodata. */
 static struct syscall_config selection = {.max_size = UINT64_MAX};
@@ -54,10 +60,15 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		else
 			selection.max_size = plumb_option_size("--max-size", text);
 		return 0;
+	case SPLIT:
+		o->split = true;
+		return 0;
 	case MIN_TIME:
 		selection.min_ns = plumb_option_duration("--min", text);
 		return 0;
 	case ARGP_KEY_END:
+		if (o->split && !o->max_keys_given)
+			o->max_keys = SPLIT_KEYS;
 		if (selection.selected && !o->by_given)
 			o->by |= PLUMB_BY_SYSCALL;
 		if (selection.min_size > selection.max_size)
@@ -73,6 +84,11 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+static int prepare(struct plumb_options *o)
+{
+	return o->split ? plumb_sched_check() : 0;
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
@@ -146,8 +162,8 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 }
 
 static const char *const fentry_programs[] = {
-	"thread_exit", "thread_fork", "exit_0",  "exit_1",  "exit_2", "exit_3",
-	"enter_0",     "enter_1",     "enter_2", "enter_3", NULL,
+	"thread_exit", "thread_fork", "thread_leaves", "exit_0",  "exit_1",  "exit_2",
+	"exit_3",      "enter_0",     "enter_1",       "enter_2", "enter_3", NULL,
 };
 
 static const struct plumb_rung rungs[] = {
@@ -180,6 +196,7 @@ int main(int argc, char **argv)
 			 "           all other system calls of the machine too, by some 30 ns\n",
 		.options = options,
 		.parse = parse,
+		.prepare = prepare,
 		.fields = plumb_syscall_fields,
 		.n_fields = plumb_n_syscall_fields,
 		.key_size = sizeof(struct syscall_key),

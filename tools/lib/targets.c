@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "targets.h"
+#include <plumb/targets.h>
 
 #include <errno.h>
 #include <plumb/log.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum target_kind target_kind(const char *pattern)
+enum plumb_target_kind plumb_target_kind(const char *pattern)
 {
 	if (!strncmp(pattern, "t:", 2))
-		return TARGET_TRACEPOINT;
+		return PLUMB_TARGET_TRACEPOINT;
 	if (!strncmp(pattern, "u:", 2))
-		return TARGET_USER;
-	return TARGET_FUNCTION;
+		return PLUMB_TARGET_USER;
+	return PLUMB_TARGET_FUNCTION;
 }
 
 /* Are there words on both sides of a colon, and with ONLY no other colon? */
@@ -26,16 +26,16 @@ static bool is_pair(const char *text, bool only)
 	return colon && colon != text && colon[1] && !(only && strchr(colon + 1, ':'));
 }
 
-const char *target_flaw(const char *pattern)
+const char *plumb_target_flaw(const char *pattern)
 {
 	const char *colon = strrchr(pattern, ':');
 
-	switch (target_kind(pattern)) {
-	case TARGET_TRACEPOINT:
+	switch (plumb_target_kind(pattern)) {
+	case PLUMB_TARGET_TRACEPOINT:
 		return is_pair(pattern + 2, true) ? NULL
 						  : "a tracepoint is t:CATEGORY:NAME, as "
 						    "t:sched:sched_switch";
-	case TARGET_USER:
+	case PLUMB_TARGET_USER:
 		return is_pair(pattern + 2, false) ? NULL
 						   : "a user function is u:FILE:FUNCTION, as "
 						     "u:libc.so.6:malloc";
@@ -73,7 +73,7 @@ static int merge_tracepoints(struct plumb_tracepoints *all, struct plumb_tracepo
 	return 0;
 }
 
-static int find_tracepoints(struct targets *found, int tracefs, const char *pattern)
+static int find_tracepoints(struct plumb_targets *found, int tracefs, const char *pattern)
 {
 	struct plumb_tracepoints more;
 	int err = plumb_tracepoints_find(tracefs, pattern, &more);
@@ -87,7 +87,7 @@ static int find_tracepoints(struct targets *found, int tracefs, const char *patt
 
 /* --- user functions --- */
 
-static struct plumb_userfuncs *find_file(struct targets *t, const char *path)
+static struct plumb_userfuncs *find_file(struct plumb_targets *t, const char *path)
 {
 	for (size_t i = 0; i < t->n_files; i++)
 		if (!strcmp(t->files[i].path, path))
@@ -121,7 +121,7 @@ static int merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs *
 	return 0;
 }
 
-static int find_userfuncs(struct targets *found, const char *pattern)
+static int find_userfuncs(struct plumb_targets *found, const char *pattern)
 {
 	struct plumb_userfuncs more, *files;
 	int err = plumb_userfuncs_find(pattern, &more);
@@ -147,7 +147,7 @@ static int find_userfuncs(struct targets *found, const char *pattern)
 /* --- all --- */
 
 /* The kernel's functions are looked for together: it has one list of them. */
-static int find_functions(struct targets *found, const char *const *patterns, size_t n,
+static int find_functions(struct plumb_targets *found, const char *const *patterns, size_t n,
 			  const char *btf)
 {
 	const char **own = calloc(n, sizeof(*own));
@@ -155,7 +155,7 @@ static int find_functions(struct targets *found, const char *const *patterns, si
 	int err = own ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < n; i++)
-		if (target_kind(patterns[i]) == TARGET_FUNCTION)
+		if (plumb_target_kind(patterns[i]) == PLUMB_TARGET_FUNCTION)
 			own[n_own++] = patterns[i];
 	if (n_own)
 		err = plumb_functions_find(own, n_own, btf, &found->functions);
@@ -163,21 +163,21 @@ static int find_functions(struct targets *found, const char *const *patterns, si
 	return err;
 }
 
-static int find_points(struct targets *found, const char *const *patterns, size_t n)
+static int find_points(struct plumb_targets *found, const char *const *patterns, size_t n)
 {
 	int tracefs = -1, err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
-		enum target_kind kind = target_kind(patterns[i]);
+		enum plumb_target_kind kind = plumb_target_kind(patterns[i]);
 
-		if (kind == TARGET_TRACEPOINT && tracefs < 0)
+		if (kind == PLUMB_TARGET_TRACEPOINT && tracefs < 0)
 			tracefs = plumb_tracefs_open();
 		if (tracefs == -ENODEV)
 			return -EOPNOTSUPP;
-		if (kind == TARGET_TRACEPOINT)
+		if (kind == PLUMB_TARGET_TRACEPOINT)
 			err = tracefs < 0 ? tracefs
 					  : find_tracepoints(found, tracefs, patterns[i] + 2);
-		else if (kind == TARGET_USER)
+		else if (kind == PLUMB_TARGET_USER)
 			err = find_userfuncs(found, patterns[i] + 2);
 	}
 	if (tracefs >= 0)
@@ -185,35 +185,36 @@ static int find_points(struct targets *found, const char *const *patterns, size_
 	return err;
 }
 
-int targets_find(struct targets *found, const char *const *patterns, size_t n, const char *btf)
+int plumb_targets_find(struct plumb_targets *found, const char *const *patterns, size_t n,
+		       const char *btf)
 {
 	int err;
 
-	*found = (struct targets){};
+	*found = (struct plumb_targets){};
 	err = find_functions(found, patterns, n, btf);
 	if (!err)
 		err = find_points(found, patterns, n);
-	found->n = targets_first_of(found, found->n_files);
-	if (!err && found->n > MAX_TARGETS)
+	found->n = plumb_targets_first_of(found, found->n_files);
+	if (!err && found->n > PLUMB_MAX_TARGETS)
 		err = plumb_error(E2BIG,
 				  "%zu targets, at most %d: a narrower glob, or several runs",
-				  found->n, MAX_TARGETS);
+				  found->n, PLUMB_MAX_TARGETS);
 	if (err)
-		targets_free(found);
+		plumb_targets_free(found);
 	return err;
 }
 
-void targets_free(struct targets *t)
+void plumb_targets_free(struct plumb_targets *t)
 {
 	plumb_functions_free(&t->functions);
 	plumb_tracepoints_free(&t->tracepoints);
 	for (size_t i = 0; i < t->n_files; i++)
 		plumb_userfuncs_free(&t->files[i]);
 	free(t->files);
-	*t = (struct targets){};
+	*t = (struct plumb_targets){};
 }
 
-size_t targets_first_of(const struct targets *t, size_t file)
+size_t plumb_targets_first_of(const struct plumb_targets *t, size_t file)
 {
 	size_t first = t->functions.n + t->tracepoints.n;
 
@@ -222,11 +223,11 @@ size_t targets_first_of(const struct targets *t, size_t file)
 	return first;
 }
 
-enum target_kind targets_kind(const struct targets *t, size_t i)
+enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *t, size_t i)
 {
 	if (i < t->functions.n)
-		return TARGET_FUNCTION;
-	return i < t->functions.n + t->tracepoints.n ? TARGET_TRACEPOINT : TARGET_USER;
+		return PLUMB_TARGET_FUNCTION;
+	return i < t->functions.n + t->tracepoints.n ? PLUMB_TARGET_TRACEPOINT : PLUMB_TARGET_USER;
 }
 
 static const char *last_part(const char *path)
@@ -237,7 +238,7 @@ static const char *last_part(const char *path)
 }
 
 /* Is there one file only with the last part of this one's path? */
-static bool is_named_by_last_part(const struct targets *t, size_t file)
+static bool is_named_by_last_part(const struct plumb_targets *t, size_t file)
 {
 	for (size_t i = 0; i < t->n_files; i++)
 		if (i != file &&
@@ -246,14 +247,14 @@ static bool is_named_by_last_part(const struct targets *t, size_t file)
 	return true;
 }
 
-static const char *name_userfunc(const struct targets *t, size_t i, bool whole, char *text,
+static const char *name_userfunc(const struct plumb_targets *t, size_t i, bool whole, char *text,
 				 size_t size)
 {
 	size_t file = 0;
 
-	while (file + 1 < t->n_files && i >= targets_first_of(t, file + 1))
+	while (file + 1 < t->n_files && i >= plumb_targets_first_of(t, file + 1))
 		file++;
-	i -= targets_first_of(t, file);
+	i -= plumb_targets_first_of(t, file);
 	if (whole || !is_named_by_last_part(t, file))
 		return plumb_userfunc_name(&t->files[file], i, text, size);
 	snprintf(text, size, "u:%s:%s", last_part(t->files[file].path),
@@ -261,12 +262,13 @@ static const char *name_userfunc(const struct targets *t, size_t i, bool whole, 
 	return text;
 }
 
-const char *targets_name(const struct targets *t, size_t i, bool whole, char *text, size_t size)
+const char *plumb_targets_name(const struct plumb_targets *t, size_t i, bool whole, char *text,
+			       size_t size)
 {
-	switch (targets_kind(t, i)) {
-	case TARGET_FUNCTION:
+	switch (plumb_targets_kind(t, i)) {
+	case PLUMB_TARGET_FUNCTION:
 		return plumb_probe_name(&t->functions, i, text, size);
-	case TARGET_TRACEPOINT:
+	case PLUMB_TARGET_TRACEPOINT:
 		return plumb_tracepoint_name(&t->tracepoints.list[i - t->functions.n], text, size);
 	default:
 		return name_userfunc(t, i, whole, text, size);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* points: the ladder of what gets to kernel functions, tracepoints and user functions. */
 #include <errno.h>
 #include <plumb/kernel.h>
+#include <plumb/log.h>
+#include <plumb/points.h>
 #include <plumb/probe.h>
+#include <plumb/session.h>
 #include <plumb/trial.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-
-#include "func-count.h"
-#include "survey.h"
-
-#include "func-count.skel.h"
 
 /* How a rung gets to tracepoints and user functions. */
 enum {
@@ -26,8 +25,8 @@ enum {
 static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 		       const struct plumb_userfuncs *u, size_t first, char *what, size_t size)
 {
-	static const struct plumb_aim single = {"count_uprobe", PLUMB_UPROBE};
-	static const struct plumb_aim multi = {"count_uprobe_multi", PLUMB_UPROBE_MULTI};
+	static const struct plumb_aim single = {"fired_uprobe", PLUMB_UPROBE};
+	static const struct plumb_aim multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
 	bool at_once = bpf->way & MULTI || (u->n > PLUMB_FEW && !(bpf->way & SINGLE));
 	size_t refused = probes->refused;
 	int err = -ENOENT;
@@ -44,23 +43,23 @@ static int attach_tracepoints(const struct plumb_bpf *bpf, struct plumb_probes *
 			      const struct plumb_tracepoints *t, size_t first, char *what,
 			      size_t size)
 {
-	return plumb_probe_tracepoints(probes, bpf->object, bpf->way & RAW ? "count_raw" : NULL,
-				       "count_tracepoint", t, first, what, size);
+	return plumb_probe_tracepoints(probes, bpf->object, bpf->way & RAW ? "fired_raw" : NULL,
+				       "fired_tracepoint", t, first, what, size);
 }
 
 static int attach_points(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			 size_t size)
 {
-	int err = attach_tracepoints(bpf, probes, &survey.targets.tracepoints,
-				     survey.targets.functions.n, what, size);
+	int err = attach_tracepoints(bpf, probes, &plumb_points.targets.tracepoints,
+				     plumb_points.targets.functions.n, what, size);
 
-	for (size_t i = 0; !err && i < survey.targets.n_files; i++)
-		err = attach_file(bpf, probes, &survey.targets.files[i],
-				  targets_first_of(&survey.targets, i), what, size);
+	for (size_t i = 0; !err && i < plumb_points.targets.n_files; i++)
+		err = attach_file(bpf, probes, &plumb_points.targets.files[i],
+				  plumb_targets_first_of(&plumb_points.targets, i), what, size);
 	return err;
 }
 
-/* What a twin counts. */
+/* What a twin is about. */
 static int attach_trial(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			size_t size)
 {
@@ -89,8 +88,8 @@ static bool are_many(void)
 {
 	bool many = false;
 
-	for (size_t i = 0; i < survey.targets.n_files; i++)
-		many |= survey.targets.files[i].n > PLUMB_FEW;
+	for (size_t i = 0; i < plumb_points.targets.n_files; i++)
+		many |= plumb_points.targets.files[i].n > PLUMB_FEW;
 	return many &&
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
@@ -99,7 +98,7 @@ static bool are_many(void)
 static const char *const *list_programs(int way)
 {
 	static const char *names[5];
-	bool tracepoints = survey.targets.tracepoints.n, users = survey.targets.n_files;
+	bool tracepoints = plumb_points.targets.tracepoints.n, users = plumb_points.targets.n_files;
 	size_t n = 0;
 
 	if (way & TWIN && way & FUNCTIONS)
@@ -109,13 +108,13 @@ static const char *const *list_programs(int way)
 	else if (way & TWIN)
 		users = false;
 	if (tracepoints && way & RAW)
-		names[n++] = "count_raw";
+		names[n++] = "fired_raw";
 	if (tracepoints)
-		names[n++] = "count_tracepoint";
+		names[n++] = "fired_tracepoint";
 	if (users && !(way & MULTI))
-		names[n++] = "count_uprobe";
+		names[n++] = "fired_uprobe";
 	if (users && (way & MULTI || (!(way & SINGLE) && are_many())))
-		names[n++] = "count_uprobe_multi";
+		names[n++] = "fired_uprobe_multi";
 	names[n] = NULL;
 	return names;
 }
@@ -127,27 +126,26 @@ static void name_hooks(struct plumb_bpf *bpf)
 	const char *by;
 	size_t i;
 
-	for (i = 0; i < survey.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
-		enum target_kind kind = target_kind(survey.patterns[i]);
+	for (i = 0; i < plumb_points.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
+		enum plumb_target_kind kind = plumb_target_kind(plumb_points.patterns[i]);
 
 		by = "";
-		if (kind == TARGET_TRACEPOINT && bpf->way & FUNCTIONS)
+		if (kind == PLUMB_TARGET_TRACEPOINT && bpf->way & FUNCTIONS)
 			by = bpf->way & RAW ? " (raw tracepoint)" : " (tracepoint)";
-		else if (kind == TARGET_USER && !(bpf->way & (MULTI | SINGLE)))
+		else if (kind == PLUMB_TARGET_USER && !(bpf->way & (MULTI | SINGLE)))
 			by = " (uprobe)";
-		snprintf(bpf->hooks[i], room, "%.40s%s", survey.patterns[i], by);
+		snprintf(bpf->hooks[i], room, "%.40s%s", plumb_points.patterns[i], by);
 	}
-	if (i < survey.n_patterns)
-		snprintf(bpf->hooks[i - 1], room, "and %zu more", survey.n_patterns - i + 1);
+	if (i < plumb_points.n_patterns)
+		snprintf(bpf->hooks[i - 1], room, "and %zu more", plumb_points.n_patterns - i + 1);
 }
 
 static int open_way(struct plumb_bpf *bpf, bool twin, int way)
 {
-	struct func_count_bpf *skel = func_count_bpf__open_opts(plumb_open_opts());
+	int err = plumb_points.open(bpf, twin);
 
-	if (!skel)
-		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "");
+	if (err)
+		return err;
 	bpf->way = way | (twin ? TWIN : 0);
 	bpf->copied = list_programs(bpf->way);
 	if (!twin)
@@ -155,13 +153,9 @@ static int open_way(struct plumb_bpf *bpf, bool twin, int way)
 	else if (!(way & FUNCTIONS))
 		bpf->attach = attach_trial;
 	name_hooks(bpf);
-	skel->rodata->func_count_single = twin || survey.targets.n == 1;
-	bpf->own_slots = survey.options->by == FUNC_COUNT_BY_FUNC &&
-			 survey.targets.n <= survey.options->max_keys;
-	bpf->config->interleaved =
-		!bpf->own_slots &&
-		survey.targets.functions.n < survey.targets.n; /* several programs */
-	return plumb_probe_prepare(skel->progs.count_uprobe_multi, PLUMB_UPROBE_MULTI, NULL);
+	return plumb_probe_prepare(
+		bpf_object__find_program_by_name(bpf->object, "fired_uprobe_multi"),
+		PLUMB_UPROBE_MULTI, NULL);
 }
 
 static bool prefers_raw(void)
@@ -197,21 +191,23 @@ static int open_uprobe_multi(struct plumb_bpf *bpf, bool twin)
 static const char *no_functions(const struct plumb_options *o)
 {
 	(void)o;
-	return survey_asks_for(TARGET_FUNCTION) ? NULL : "no target is a kernel function";
+	return plumb_points_ask_for(PLUMB_TARGET_FUNCTION) ? NULL
+							   : "no target is a kernel function";
 }
 
 static const char *no_tracepoints(const struct plumb_options *o)
 {
 	(void)o;
-	if (survey_asks_for(TARGET_FUNCTION))
+	if (plumb_points_ask_for(PLUMB_TARGET_FUNCTION))
 		return "some targets are kernel functions";
-	return survey_asks_for(TARGET_TRACEPOINT) ? NULL : "no target is a tracepoint";
+	return plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT) ? NULL : "no target is a tracepoint";
 }
 
 static const char *not_only_users(const struct plumb_options *o)
 {
 	(void)o;
-	return survey_asks_for(TARGET_FUNCTION) || survey_asks_for(TARGET_TRACEPOINT)
+	return plumb_points_ask_for(PLUMB_TARGET_FUNCTION) ||
+			       plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT)
 		       ? "some targets are no user functions"
 		       : NULL;
 }
@@ -224,10 +220,10 @@ static const char *raw_outdone(void)
 
 static const char *const programs[] = {"thread_exit", "thread_fork", NULL};
 
-static const struct plumb_aim fentry_multi[] = {{"count_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
-static const struct plumb_aim fentry[] = {{"count_fentry", PLUMB_FENTRY}, {}};
-static const struct plumb_aim kprobe_multi[] = {{"count_kprobe_multi", PLUMB_KPROBE_MULTI}, {}};
-static const struct plumb_aim kprobe[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
+static const struct plumb_aim fentry_multi[] = {{"fired_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
+static const struct plumb_aim fentry[] = {{"fired_fentry", PLUMB_FENTRY}, {}};
+static const struct plumb_aim kprobe_multi[] = {{"fired_kprobe_multi", PLUMB_KPROBE_MULTI}, {}};
+static const struct plumb_aim kprobe[] = {{"fired_kprobe", PLUMB_KPROBE}, {}};
 
 #define RUNG(name_, stability_, open_, ...)                                                        \
 	{                                                                                          \
@@ -245,15 +241,13 @@ static const struct plumb_aim kprobe[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
 	RUNG(name_, "as stable as the program", open_, .unfit = not_only_users)
 
 /* Cheapest first. */
-const struct plumb_rung survey_few[] = {
+static const struct plumb_rung few[] = {
 	FUNCTION_RUNG("fentry", fentry),  FUNCTION_RUNG("kprobe.multi", kprobe_multi),
 	FUNCTION_RUNG("kprobe", kprobe),  TRACEPOINT_RUNGS,
 	USER_RUNG("uprobe", open_uprobe),
 };
-const size_t survey_n_few = sizeof(survey_few) / sizeof(survey_few[0]);
 
-/* What attaches to many at once. */
-const struct plumb_rung survey_many[] = {
+const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS] = {
 	FUNCTION_RUNG("fentry.multi", fentry_multi),
 	FUNCTION_RUNG("kprobe.multi", kprobe_multi),
 	FUNCTION_RUNG("fentry", fentry),
@@ -262,12 +256,45 @@ const struct plumb_rung survey_many[] = {
 	USER_RUNG("uprobe.multi", open_uprobe_multi),
 	USER_RUNG("uprobe", open_uprobe),
 };
-const size_t survey_n_many = sizeof(survey_many) / sizeof(survey_many[0]);
 
-const struct plumb_rung *survey_rung_of(const struct cost *c)
+int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 {
-	for (size_t i = 0; i < survey_n_many; i++)
-		if (!strcmp(survey_many[i].name, c->name))
-			return &survey_many[i];
-	return NULL;
+	struct plumb_targets *t = &plumb_points.targets;
+	int err = plumb_targets_find(t, plumb_points.patterns, plumb_points.n_patterns, o->btf);
+
+	if (err)
+		return err;
+	if (t->n > 1)
+		o->by |= PLUMB_BY_TARGET;
+	if (t->n <= PLUMB_FEW && !o->mechanism) {
+		tool->rungs = few;
+		tool->n_rungs = sizeof(few) / sizeof(few[0]);
+	}
+	plumb_info("%zu targets", t->n);
+	return 0;
+}
+
+double plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+			    enum plumb_twin kind)
+{
+	void (*provoke)(void) = rung->aims                      ? plumb_trial_syscall
+				: rung->unfit == no_tracepoints ? plumb_trial_rename
+								: plumb_trial_call;
+
+	return plumb_calibrate_rung(s, rung, kind, provoke);
+}
+
+void plumb_points_calibrate(struct plumb_session *s)
+{
+	const struct plumb_rung *rung = s->instance.rung;
+	double traced = s->overhead.known ? 0 : plumb_points_measure(s, rung, PLUMB_TWIN_TAKES);
+
+	if (traced <= 0)
+		return;
+	s->overhead = (struct plumb_overhead){
+		.known = true,
+		.traced = traced,
+		.filtered = plumb_points_measure(s, rung, PLUMB_TWIN_REJECTS),
+		.how = "calibrated",
+	};
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * away: the state of a thread for tools that see it leave its CPU, and nothing else.
+ * It lasts until the thread leaves for good.
+ */
+#ifndef PLUMB_AWAY_BPF_H
+#define PLUMB_AWAY_BPF_H
+
+#include <plumb/filter.bpf.h>
+#include <plumb/sched.bpf.h>
+
+struct plumb_thread {
+	__u64 left;         /* when, by sched_clock(); 0: it was not seen to leave */
+	__u64 delay, stays; /* its run_delay and pcount then (sched_info) */
+	__u64 slot;
+};
+
+#include <plumb/inflight.bpf.h>
+
+/* The state of the current thread, which leaves its CPU; NULL: it is not wanted. */
+static __always_inline struct plumb_thread *away_thread(struct task_struct *task, __u32 cpu)
+{
+	struct plumb_thread *t;
+
+	if (!filter_thread(task) || !filter_entry(task))
+		return NULL;
+	t = inflight_make(task);
+	if (!t)
+		ledger_count(cpu, no_state);
+	return t;
+}
+
+/* After all else that the current thread's leave gives rise to: was it its last? */
+static __always_inline void away_end(struct task_struct *task)
+{
+	if (!(sched_state(task) & TASK_DEAD))
+		return;
+	inflight_drop(task);
+	filter_exit(task);
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * points, BPF face: a program for each way to get to kernel functions, tracepoints
+ * and user functions.  The tool says what is to happen there, in
+ *
+ *	static __always_inline void fired(void *ctx, __u64 target, bool guarded)
+ *
+ * GUARDED: the kernel does not run the program while it runs on that CPU already.
+ */
+#ifndef PLUMB_POINTS_BPF_H
+#define PLUMB_POINTS_BPF_H
+
+#define PLUMB_STATELESS
+#include <plumb/guard.bpf.h>
+#include <plumb/lifecycle.bpf.h>
+#include <plumb/points.h>
+#include <plumb/target.bpf.h>
+
+static __always_inline void fired(void *ctx, __u64 target, bool guarded);
+
+const volatile __u32 points_single = 0; /* there is one target: number 0 */
+
+/* The target of a program that is attached to many at once. */
+#define points_target(ctx) (points_single ? 0 : bpf_get_attach_cookie(ctx))
+
+SEC("fentry")
+int fired_fentry(void *ctx)
+{
+	if (guard_enter()) {
+		fired(ctx, function_own_target(), true);
+		guard_leave();
+	}
+	return 0;
+}
+
+SEC("fentry.multi")
+int fired_fentry_multi(void *ctx)
+{
+	fired(ctx, points_target(ctx), true);
+	return 0;
+}
+
+SEC("kprobe")
+int fired_kprobe(void *ctx)
+{
+	fired(ctx, function_own_target(), true);
+	return 0;
+}
+
+SEC("kprobe.multi")
+int fired_kprobe_multi(void *ctx)
+{
+	fired(ctx, points_target(ctx), true);
+	return 0;
+}
+
+/* Before 6.1 an interrupt's tracepoint may come upon itself. */
+SEC("raw_tp")
+int fired_raw(void *ctx)
+{
+	fired(ctx, function_own_target(), false);
+	return 0;
+}
+
+SEC("tracepoint")
+int fired_tracepoint(void *ctx)
+{
+	fired(ctx, function_own_target(), true);
+	return 0;
+}
+
+/*
+ * Nothing keeps two threads of a CPU from being in a uprobe's program at once.  From
+ * 6.13 on a program's stack is, if it takes 64 bytes, one a CPU, which each then
+ * overwrites of the other.  Programs that have a tail call keep to the thread's own
+ * stack, even if that call is never made.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} points_nowhere SEC(".maps");
+
+static __always_inline void points_keep_stack(void *ctx)
+{
+	if (plumb_config.cpus == 0)
+		bpf_tail_call(ctx, &points_nowhere, 0);
+}
+
+/* A thread can be preempted in here by another that comes here. */
+SEC("uprobe")
+int fired_uprobe(void *ctx)
+{
+	points_keep_stack(ctx);
+	fired(ctx, function_own_target(), false);
+	return 0;
+}
+
+SEC("uprobe.multi")
+int fired_uprobe_multi(void *ctx)
+{
+	points_keep_stack(ctx);
+	fired(ctx, points_target(ctx), false);
+	return 0;
+}
+
+#endif

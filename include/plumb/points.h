@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * points: tools whose programs (points.bpf.h) run wherever one of the targets is
+ * reached that the user names: kernel functions, tracepoints, user functions.
+ */
+#ifndef PLUMB_POINTS_H
+#define PLUMB_POINTS_H
+
+#include <plumb/key.h>
+
+/* In plumb_config.by: rows are told apart by their target's number. */
+#define PLUMB_BY_TARGET PLUMB_BY_TOOL
+
+#ifndef __bpf__
+#include <plumb/session.h>
+#include <plumb/targets.h>
+
+struct plumb_points {
+	/* The tool's: opens its skeleton, and where the target's number is in a row's key. */
+	int (*open)(struct plumb_bpf *bpf, bool twin);
+	size_t target_at;
+
+	const char *patterns[PLUMB_MAX_LIST]; /* as they were typed */
+	size_t n_patterns;
+	struct plumb_targets targets; /* that they stand for */
+};
+
+extern struct plumb_points plumb_points;
+
+/* Those that attach to many at once come first. */
+#define PLUMB_POINTS_RUNGS 8
+extern const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS];
+
+/* The key "func", in struct plumb_tool's fields. */
+extern const struct plumb_field plumb_points_field;
+
+/* In struct plumb_tool's argument. */
+bool plumb_points_add(const char *text, bool number);
+bool plumb_points_ask_for(enum plumb_target_kind kind);
+
+/*
+ * In its prepare: finds the targets, by which rows are told apart if there are
+ * several, and leaves TOOL the rungs that fit their number; 0 or -errno.
+ */
+int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o);
+
+/*
+ * ns that a fire adds by a rung, on something that can be provoked; not above 0 where
+ * that cannot be had.
+ */
+double plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+			    enum plumb_twin kind);
+/* In its calibrate: what the library cannot measure itself, rungs of no kernel functions. */
+void plumb_points_calibrate(struct plumb_session *s);
+
+size_t plumb_points_target(const struct plumb_row *row);
+
+/* In its finish: which targets stayed silent, each by name if they are few. */
+void plumb_points_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+			 uint64_t elapsed);
+#endif
+
+#endif

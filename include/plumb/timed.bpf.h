@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * timed: system calls, each handed over with its time when it ends.
+ *
+ * On the tracepoints a call is kept in a seat where it can be: then its end knows it
+ * without asking who runs.  fentry is on the functions of a few calls; no other call
+ * of the machine pays anything.  Each of those has programs of its own, which can
+ * interleave on a CPU: what they write must be one call's, to which the loader sees.
+ */
+#ifndef PLUMB_TIMED_BPF_H
+#define PLUMB_TIMED_BPF_H
+
+#include <plumb/lifecycle.bpf.h>
+#include <plumb/split.bpf.h>
+#include <plumb/syscall.bpf.h>
+
+struct timed_call {
+	__u64 call; /* syscall_word() */
+	__u64 ns;
+	long ret;
+	struct pt_regs *regs; /* NULL: not known */
+	__u32 slot;           /* as timed_slot() gave it at the entry, if SEATED */
+	bool seated;
+	bool left;              /* may it have left the CPU? */
+	struct plumb_thread *t; /* NULL, if SEATED: not looked up yet */
+};
+
+/* The tool's: can all be known at the entry that decides the slot? */
+static __always_inline bool timed_at_entry(void);
+/* A call begins. */
+static __always_inline void timed_begin(struct plumb_thread *t, struct task_struct *task);
+/* Its slot then. */
+static __always_inline __u32 timed_slot(struct plumb_thread *t, struct task_struct *task,
+					__u64 call, __u32 cpu);
+/* A call has ended. */
+static __always_inline void timed_end(const struct timed_call *c);
+
+static __always_inline void timed_enter(struct task_struct *task, __u64 call,
+					const struct pt_regs *regs)
+{
+	struct plumb_thread *t = inflight_make(task);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_seat *seat = NULL;
+
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return;
+	}
+	if (inflight_clear(t, task))
+		ledger_count(cpu, overwritten);
+	ledger_count(cpu, began);
+	timed_begin(t, task);
+	if (plumb_config.split)
+		split_begin(t);
+	if (regs && timed_at_entry())
+		seat = seat_take(t, task, regs, cpu);
+	if (seat) {
+		seat->call = call;
+		seat->left = 0;
+		seat->slot = timed_slot(t, task, call, cpu);
+		seat->start = bpf_ktime_get_ns();
+	} else {
+		t->call = call;
+		t->start = bpf_ktime_get_ns();
+	}
+}
+
+static __always_inline void timed_leave_seat(struct plumb_seat *seat, long ret,
+					     struct pt_regs *regs)
+{
+	struct timed_call c = {
+		.ns = bpf_ktime_get_ns() - seat->start,
+		.call = seat->call,
+		.ret = ret,
+		.regs = regs,
+		.slot = seat->slot,
+		.seated = true,
+		.left = seat->left,
+	};
+
+	seat->start = 0;
+	timed_end(&c);
+}
+
+static __always_inline void timed_leave(struct plumb_thread *t, long ret, struct pt_regs *regs)
+{
+	struct timed_call c = {
+		.ns = bpf_ktime_get_ns() - t->start,
+		.call = t->call,
+		.ret = ret,
+		.regs = regs,
+		.left = true,
+		.t = t,
+	};
+
+	t->start = 0;
+	timed_end(&c);
+}
+
+/*
+ * Tracepoints: every call of the machine passes here, those that are not wanted
+ * too.
+ */
+
+static __always_inline void timed_on_enter(struct task_struct *task, __u32 nr,
+					   const struct syscall_arguments *a)
+{
+	__u32 abi = syscall_abi(task);
+
+	if (syscall_selected(nr, abi) && filter_entry(task) && syscall_arguments_match(a))
+		timed_enter(task, syscall_word(nr, abi), a->regs);
+}
+
+static __always_inline bool timed_on_exit_of_seated(const struct syscall_end *e)
+{
+	struct plumb_seat *seat;
+
+	if (!e->regs || !timed_at_entry())
+		return false;
+	seat = seat_of_name(e->regs, bpf_get_smp_processor_id());
+	if (seat)
+		timed_leave_seat(seat, e->ret, e->regs);
+	return seat;
+}
+
+static __always_inline void timed_on_exit(struct task_struct *task, const struct syscall_end *e)
+{
+	struct plumb_thread *t = inflight_get(task);
+	struct plumb_seat *seat = t ? seat_of(t, task) : NULL;
+
+	if (seat)
+		timed_leave_seat(seat, e->ret, e->regs);
+	else if (t && t->start)
+		timed_leave(t, e->ret, e->regs);
+	else
+		syscall_unmatched(task, e);
+}
+
+SYSCALL_PROGRAMS(timed_on_enter, timed_on_exit, timed_on_exit_of_seated)
+
+#endif

@@ -1,0 +1,225 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""browser.py FILE.svg FOLDED: looks at a flame graph with Chromium, as TAP.
+
+What it shows is held against FOLDED, the same stacks as text: names, widths, what a click on a
+frame does, and what a search finds.
+"""
+import os
+import re
+import sys
+from collections import defaultdict
+
+from selenium import webdriver
+from selenium.webdriver.common.alert import Alert
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+WIDTH = 1200
+count = failed = 0
+
+
+def claim(holds, what, why=""):
+    global count, failed
+    count += 1
+    failed += not holds
+    print(f"{'ok' if holds else 'not ok'} {count} - {what}")
+    if not holds:
+        print(f"#   {why}")
+
+
+def read_folded(path):
+    """Weights by the frames that lead there, outermost first; the whole is ()."""
+    weights = defaultdict(int)
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            text, weight = line.rstrip("\n").rsplit(" ", 1)
+            frames = tuple(text.split(";"))
+            for depth in range(len(frames) + 1):
+                weights[frames[:depth]] += int(weight)
+    return weights
+
+
+def share_of(weights, pattern):
+    """Of the whole, of stacks in which a frame's name matches."""
+    def matches(frame):
+        return re.search(pattern, frame.removesuffix("_[k]"))
+
+    # Each outermost frame that matches has all that is in it.
+    return sum(w for path, w in weights.items() if path and matches(path[-1])
+               and not any(matches(frame) for frame in path[:-1])) / weights[()]
+
+
+class Graph:
+    """The page, as it is now."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def frames(self):
+        return self.driver.execute_script("""
+            return Array.from(document.querySelectorAll('g.frame')).map(g => ({
+                name: g.dataset.name, depth: Number(g.dataset.depth),
+                shown: getComputedStyle(g).display !== 'none',
+                x: Number(g.querySelector('rect').getAttribute('x')),
+                width: Number(g.querySelector('rect').getAttribute('width')),
+                colour: getComputedStyle(g.querySelector('rect')).fill,
+                marked: g.classList.contains('match'),
+                title: g.querySelector('title').textContent,
+                label: g.querySelector('text').textContent}))""")
+
+    def shown(self):
+        return [f for f in self.frames() if f["shown"]]
+
+    def element(self, index):
+        return self.driver.find_elements(By.CSS_SELECTOR, "g.frame")[index]
+
+    def click(self, index):
+        ActionChains(self.driver).move_to_element(
+            self.element(index).find_element(By.TAG_NAME, "rect")).click().perform()
+
+    def text(self, name):
+        return self.driver.find_element(By.ID, name).text
+
+    def search(self, pattern, how):
+        how()
+        alert = Alert(self.driver)
+        alert.send_keys(pattern)
+        alert.accept()
+
+
+def add_up(frames, what):
+    """Frames of a depth lie beside each other, within those that called them."""
+    by_depth = defaultdict(list)
+    for f in frames:
+        by_depth[f["depth"]].append(f)
+    wrong = []
+    for depth, row in by_depth.items():
+        row.sort(key=lambda f: f["x"])
+        wrong += [f["name"] for f, g in zip(row, row[1:]) if f["x"] + f["width"] > g["x"] + 0.1]
+        above = by_depth.get(depth - 1)
+        if above and sum(f["width"] for f in row) > sum(f["width"] for f in above) + 0.1:
+            wrong.append(f"all of depth {depth}")
+    claim(not wrong, f"widths add up, {what}", wrong)
+
+
+def check_whole(graph, weights):
+    frames = graph.shown()
+    claim(frames[0]["name"] == "all" and abs(frames[0]["width"] - WIDTH) < 0.01,
+          "the whole is as wide as the picture", frames[0])
+    visible = sum(1 for path, w in weights.items() if w / weights[()] * WIDTH >= 0.1)
+    claim(len(frames) == visible, "each frame that can be seen is there",
+          f"{len(frames)} of {visible}")
+    by_name = defaultdict(float)
+    wanted = defaultdict(float)
+    for f in frames[1:]:
+        by_name[f["depth"], f["name"]] += f["width"]
+    for path, w in weights.items():
+        if path and w / weights[()] * WIDTH >= 0.1:
+            wanted[len(path), path[-1].removesuffix("_[k]")] += w / weights[()] * WIDTH
+    wrong = [key for key in wanted if abs(wanted[key] - by_name[key]) > 0.1]
+    claim(not wrong, "each is as wide as it weighs", wrong[:5])
+    add_up(frames, "of the whole")
+    kernel = {f["colour"] for f in frames if "[kernel]" in f["title"]}
+    user = {f["colour"] for f in frames[1:] if "[kernel]" not in f["title"]}
+    claim(kernel and user and not kernel & user, "kernel and user are coloured apart")
+    claim(all(re.search(r" samples?, [\d.]+ %\)$", f["title"]) and
+              f["title"].startswith(f["name"]) for f in frames), "each says what it is")
+
+
+def check_zoom(graph):
+    frames = graph.frames()
+    # The widest that is neither the whole nor all of it.
+    index = max((i for i, f in enumerate(frames) if f["depth"] > 1 and f["width"] < 0.99 * WIDTH),
+                key=lambda i: frames[i]["width"])
+    chosen = frames[index]
+    graph.click(index)
+    shown = graph.shown()
+    now = graph.frames()[index]
+    claim(abs(now["width"] - WIDTH) < 0.01 and now["x"] < 0.01,
+          f"a click makes {chosen['name']} as wide as the picture", now)
+    callers = [f for f in shown if f["depth"] < chosen["depth"]]
+    claim(len(callers) == chosen["depth"] and all(abs(f["width"] - WIDTH) < 0.01 for f in callers),
+          "... and what called it", callers)
+    beside = [f["name"] for f, old in zip(graph.frames(), frames) if f["shown"] and (
+        old["x"] + old["width"] < chosen["x"] - 0.01 or
+        old["x"] > chosen["x"] + chosen["width"] + 0.01)]
+    claim(not beside, "... and hides all beside it", beside)
+    add_up(shown, "of what is zoomed to")
+    inside = [f for f in shown if f["depth"] == chosen["depth"] + 1]
+    old = {f["name"]: f for f in frames if f["depth"] == chosen["depth"] + 1 and
+           chosen["x"] - 0.01 <= f["x"] < chosen["x"] + chosen["width"]}
+    claim(all(abs(f["width"] - old[f["name"]]["width"] * WIDTH / chosen["width"]) < 0.5
+              for f in inside), "... what it called grows with it")
+    claim(all(f["label"] == f["name"] for f in callers if len(f["name"]) < 100),
+          "... labels have the room that there is")
+    graph.driver.find_element(By.ID, "reset").click()
+    claim([(f["x"], f["width"]) for f in graph.shown()] ==
+          [(f["x"], f["width"]) for f in frames], "all shows the whole again")
+    claim(not graph.driver.find_element(By.ID, "reset").is_displayed(), "... and goes")
+
+
+def matched(graph):
+    found = re.search(r"([\d.]+) %", graph.text("matched"))
+    return float(found[1]) if found else None
+
+
+def check_search(graph, weights, pattern):
+    button = graph.driver.find_element(By.ID, "search")
+    graph.search(pattern, button.click)
+    wanted = 100 * share_of(weights, pattern)
+    claim(matched(graph) is not None and abs(matched(graph) - wanted) < 0.5,
+          f"a search for {pattern} says how much that is", f"{graph.text('matched')}: {wanted}")
+    frames = graph.frames()[1:]
+    claim(all(f["marked"] == bool(re.search(pattern, f["name"])) for f in frames) and
+          any(f["marked"] for f in frames), "... and marks the frames that match")
+    graph.search("(", lambda: ActionChains(graph.driver).key_down(Keys.CONTROL).send_keys("f")
+                 .key_up(Keys.CONTROL).perform())
+    claim("not a regular expression" in graph.text("matched"), "Ctrl-F searches; what is no regular "
+          "expression is said", graph.text("matched"))
+    graph.search("", button.click)
+    claim(graph.text("matched") == "" and not any(f["marked"] for f in graph.frames()),
+          "a search for nothing finds nothing", graph.text("matched"))
+
+
+def check_details(graph):
+    index, frame = max(((i, f) for i, f in enumerate(graph.frames()) if f["depth"] == 2),
+                       key=lambda pair: pair[1]["width"])
+    ActionChains(graph.driver).move_to_element(
+        graph.element(index).find_element(By.TAG_NAME, "rect")).perform()
+    claim(graph.text("details") == frame["title"], "a frame that is pointed at says what it is",
+          graph.text("details"))
+
+
+def main():
+    svg, folded, pattern = sys.argv[1:4]
+    options = Options()
+    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.set_capability("unhandledPromptBehavior", "ignore")
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    try:
+        driver.get("file://" + os.path.abspath(svg))
+        graph, weights = Graph(driver), read_folded(folded)
+        check_whole(graph, weights)
+        check_details(graph)
+        check_zoom(graph)
+        check_search(graph, weights, pattern)
+        requests = [e["message"] for e in driver.get_log("performance")
+                    if "Network.requestWillBeSent\"" in e["message"]]
+        claim(all('"url":"file://' in r for r in requests) and len(requests) == 1,
+              "nothing but the file is asked for", requests[:3])
+        errors = [e for e in driver.get_log("browser") if e["level"] == "SEVERE"]
+        claim(not errors, "the browser has no complaint", errors)
+    finally:
+        driver.quit()
+    print(f"1..{count}")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What the tools of stacks write: table, folded lines, graph and JSON say the same of one workload,
+# and what cannot be written is said.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here top=${here%/*/*}
+# shellcheck source=../lib.sh
+. "$top/tests/lib.sh"
+PATH=$top/build/bin:$top/build/tests:$PATH
+
+((EUID == 0)) || { echo "1..0 # SKIP tracing takes root"; exit 0; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export WORKLOAD_JSON=$work/truth
+evidence out err
+
+run() {
+	status=0
+	timeout -k 5 60 "$@" </dev/null >out 2>err || status=$?
+}
+
+# The last line but "tracing …".
+complaint() {
+	grep -v ': tracing …' err || :
+}
+
+set +e
+run offcpu-time --folded -b comm,state -c stays-reader --flame=one.svg -- stays pipe 2 41
+is "--folded ends well" "$status" 0
+is "... quietly" "$(complaint)" ""
+claim "... each line is a key, frames and a weight" awk '!/^[^;]+-[a-z]+(;[^;]+)* [0-9]+$/ { exit 1 }' out
+line=$(grep 'stay_in_pipe' out | grep pipe_read)
+like "... outermost first, the kernel's with a mark" "$line" \
+	'^stays-reader-sleeping;.*read_all;stay_in_pipe;.*_\[k\];.*pipe_read_\[k\];schedule_\[k\];__schedule_\[k\] [0-9]+$'
+read -r low high <<<"$(jq -r '.calls[0].sum | "\(.[0]) \(.[1])"' truth)"
+claim "... and the weight is the time" test "${line##* }" -ge "$low" -a "${line##* }" -le "$high"
+is "... each stack is there once" "$(sed 's/ [0-9]*$//' out | sort | uniq -d)" ""
+like "the graph has the same frames" "$(tr '\n' ' ' <one.svg)" \
+	'data-name="stay_in_pipe"[^>]*><title>stay_in_pipe \([0-9.]+ms, [0-9]+ times, [0-9.]+ %\)'
+
+run offcpu-time -j -b comm -c stays-reader --flame=two.svg -- stays pipe 2 41
+is "-j with --flame ends well" "$status" 0
+claim "... and writes both" test -s two.svg
+holds "... the JSON is as ever" out '$last.rows | any(.[]; .count == 41 and .min <= .max and .sum >= 41 * .min
+	and any(.stack[]; .frame == "stay_in_pipe" and (.kernel | not)))'
+holds "... no two rows say the same" out '$last.rows | map([.key, .stack]) | length == (unique | length)'
+
+run offcpu-time -b comm -c stays-reader -n 1 -- stays pipe 2 41
+like "the table begins with the heaviest stack" "$(head -n 1 out)" \
+	'^ *[0-9.]+ms +[0-9.]+% +41 x, [0-9.]+[mu]s to [0-9.]+ms: stays-reader$'
+is "... kernel and user apart" "$(grep -c '^    --$' out)" 1
+like "... names what it costs" "$(<out)" 'cost: [0-9]+ ns added to a traced switch, [0-9]+ ns to a rejected one \(calibrated\)'
+claim "... within 80 columns, but for names" awk '!/^    / && length > 80 { exit 1 }' out
+
+run offcpu-time --folded -b comm -c stays 0.2 -- stays sleep 1 11 300 3
+claim "reports of intervals follow one another" test "$(grep -c stay_asleep out)" -ge 2
+
+run offcpu-time -c stays-reader --max-stacks=1 --folded -b comm -- stays pipe 2 41
+claim "a stack that is lost is said" grep -q '\[stack lost\]' out
+
+run cpu-profile -F 499 --flame=/nonexistent/x.svg -b comm -- busy user 200
+is "--flame in a directory that is missing: status 1" "$status" 1
+is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /nonexistent/x.svg: No such file or directory"
+claim "... and the report all the same" grep -q 'be_busy' out
+run cpu-profile -F 499 --flame=/dev/full -j -b comm -- busy user 200
+is "--flame on a full disk: status 1" "$status" 1
+is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /dev/full: No space left on device"
+holds "... and the report all the same" out '$last.rows | length > 0'
+claim "... /dev/full is what it was" test -c /dev/full
+
+status=0
+cpu-profile -F 499 --flame=three.svg 0.1 -b comm -c busy 2>err | head -c 1 >out || status=$?
+is "a reader that goes away is a good end" "$status $(complaint)" "0 "
+claim "... and the graph is written" test -s three.svg
+run offcpu-time --folded -j
+is "--folded and --json are wrong usage together" "$status" 2
+run offcpu-time --min 2ms --max 1ms
+is "--min above --max is wrong usage" "$status" 2
+done_testing

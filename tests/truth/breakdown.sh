@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# syscall-breakdown: of calls that work in the kernel and calls that sleep there, below which
+# function that was.  And that all times are those of the calls, to the nanosecond.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=syscall-breakdown quick=--no-calibrate
+	uname -r >kernel
+
+	# A known number of calls that work, and of calls that sleep.
+	start two inside 101 200000 23 20
+	attach both -s read,getrandom -p "$pid"
+	attach work -s getrandom -p "$pid"
+	go two
+	detach both work
+
+	# Only the long ones.
+	start long inside 1009 512 23 40
+	attach min -s read,getrandom -p "$pid" --min 30ms
+	go long
+	detach min
+
+	# One call in which it is seen at more places than are kept.
+	start single inside 1 33000000 0 0
+	attach one -F 4999 -s getrandom -p "$pid"
+	go single
+	detach one
+
+	# The slowest, by a first pass.
+	start many inside 150001 4096 0 0
+	attach above -s getrandom -p "$pid" --above 90
+	attach unknown -s read -p "$pid" --above 99
+	go many
+	detach above unknown
+
+	# Report by report.
+	start steps inside 1009 100000 23 20
+	attach each -s read,getrandom -p "$pid" 0.2
+	go steps
+	detach each
+
+	# Calls that do not end while it looks.
+	start sleepers midcall 3 0
+	attach asleep -s read -p "$pid"
+	attached
+	open_gate sleepers go
+	await 20 test -e sleepers.gates/blocked
+	detach asleep
+	open_gate sleepers end
+	open_gate sleepers leave
+	finish sleepers "$(cat sleepers.pid)"
+
+	launch text -s read,write -- dd if=/dev/urandom of=/dev/null bs=1M count=20
+	finish text "$tool"
+}
+
+# Of a tree: the topmost branches of a function whose name matches, as [on_cpu, blocked, runnable].
+trees='def time: [.on_cpu, .blocked, .runnable];
+	def branches($re): if .function | test($re) then . else .calls[] | branches($re) end;
+	def below($re): [branches($re) | time] | if . == [] then [0, 0, 0] else transpose | map(add) end;
+	def exact: .ns == (.tree | time | add) and .on_cpu == .tree.on_cpu;
+	def nested: (time as $all | [.calls[] | time] | transpose | map(add)
+		| [$all, .] | transpose | all(.[]; .[0] >= (.[1] // 0))) and all(.calls[]; nested);
+	def calls($name): $truth[0].calls[] | select(.syscall == $name);'
+
+random='^(get_random_bytes_user|extract_crng_user)$'
+pipe='pipe_read$'
+
+# exact WHAT FILE - do the times add up, to the nanosecond?
+exact() {
+	evidence "$2.json" "$2.err" notes
+	is "the tool ends well, $1" "$(cat "$2.status")" 0
+	holds "all times are those of the calls, exactly, $1" "$2.json" "$trees"'
+		$last | exact and (.tree | nested)' --argjson truth '[{"calls":[]}]'
+	sound "of $1" "$2.json"
+}
+
+check_both() {
+	exact "calls that work and calls that sleep" both
+	holds "all calls are counted, and their time is that of the workload's clock" both.json "$trees"'
+		($truth[0].calls | map(.sum) | add) as $sum
+		| $last | .calls == 124 and .ns < $sum and .ns > $sum / 2' --slurpfile truth two.truth
+	holds "nearly all time on the CPU is below what makes random numbers" both.json "$trees"'
+		$last | .samples > 10 and (.tree | below($re)[0] > 0.9 * .on_cpu)' \
+		--arg re "$random" --slurpfile truth two.truth
+	# The scheduler's clock and the workload's differ, by 500 ppm at most.
+	holds "nearly all time asleep is below the read of the pipe" both.json "$trees"'
+		calls("read") as $read | $last.tree | .blocked as $all | below($re)
+		| .[1] >= 0.99 * $all and .[1] >= 0.999 * 23 * 20000000 and .[1] + .[2] <= 1.001 * $read.sum' --arg re "$pipe" --slurpfile truth two.truth
+	holds "... and none of what makes random numbers" both.json "$trees"'
+		$last.tree | below($re)[1] < 0.01 * .blocked' --arg re "$random" --slurpfile truth two.truth
+	exact "calls that work" work
+	holds "calls of one kind have none of the other" work.json "$trees"'
+		$last | .calls == 101 and (.tree | below($re) | add) == 0 and .ns <= calls("getrandom").sum' \
+		--arg re "$pipe" --slurpfile truth two.truth
+}
+
+check_chosen() {
+	exact "--min" min
+	holds "--min leaves out exactly the faster calls" min.json "$trees"'
+		calls("getrandom").long as $long | $last
+		| .calls >= 23 and .calls <= 23 + $long and .calls + .ledger.left_out == 1032
+			and .ns >= .calls * 30000000' --slurpfile truth long.truth
+	holds "... and their samples" min.json "$trees"'
+		calls("getrandom").long as $long | $last.tree
+		| $long > 0 or below($re)[0] == 0' --arg re "$random" --slurpfile truth long.truth
+	exact "--above" above
+	holds "--above leaves out what is below the percentile, and the first pass" above.json '
+		$last | .above.percentile == "90" and .above.ns > 0 and .above.calls > 9
+		and .calls + .ledger.left_out == 150001 and .ns >= .calls * .above.ns
+		and .calls > 0 and .calls < 0.5 * (150001 - .above.calls)'
+	exact "--above of calls that do not come" unknown
+	holds "--above of calls that do not come says so" unknown.json '
+		$last | .calls == 0 and .ns == 0 and .above.ns == 0 and .above.calls == 0'
+}
+
+check_one() {
+	exact "a long call" one
+	# An emulated machine looks at interrupts between few instructions only.
+	holds "a call at more places than are kept has all its time at places" one.json "$trees"'
+		$last | .calls == 1 and .samples > 60
+		and ([.rows[] | select(.samples > 0)] | length) > (if .host == "plumb-vm" then 20 else 48 end)
+		and (.tree | below("^.stack lost.$")[0] < 0.05 * .on_cpu and below($re)[0] > 0.9 * .on_cpu)' \
+		--arg re "$random" --argjson truth '[]'
+}
+
+check_each() {
+	evidence each.json each.err notes
+	holds "there are several reports" each.json '($all | length) > 2'
+	holds "all reports together are the whole, exactly" each.json "$trees"'
+		([$all[].calls] | add) == 1032 and ([$all[].ns] | add) == ([$all[].tree | time | add] | add)
+		and ([$all[].ns] | add) < ($truth[0].calls | map(.sum) | add)' --slurpfile truth steps.truth
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	is "the workloads ended well" "$(cat two.status long.status single.status many.status steps.status \
+		sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 "
+	check_both
+	check_chosen
+	check_one
+	check_each
+	exact "calls that go on" asleep
+	holds "calls that have not ended are in flight, and in no sum" asleep.json '
+		$last | .calls == 0 and .ns == 0 and .samples == 0 and .ledger.in_flight == 3'
+	evidence text.json text.err
+	is "a command's status is the tool's" "$(cat text.status)" 0
+	like "the table begins with what it is about" "$(cat text.json)" \
+		'^[0-9]+ calls, [0-9.]+[mu]?s in all, [0-9.]+[mu]?s of it on the CPU, where [0-9]+ samples were taken'
+	like "... and shows the tree" "$(cat text.json)" 'FUNCTION.*100\.0% .* all.*get_random_bytes_user'
+	is "no line is wider than 80 columns but for deep functions" \
+		"$(grep -v '^ *[0-9.]*% ' text.json | awk 'length > 80' | wc -l)" 0
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# offcpu-time: known stays off the CPU, below known functions, as often and as long as they were.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=offcpu-time quick=--no-calibrate
+
+	start pipe stays pipe 3 97
+	attach reader -p "$pid" -c stays-reader -b comm,state
+	attach whole -p "$pid" -b tid,state
+	attach one-stack -p "$pid" -c stays-reader --max-stacks=1
+	attach one-key -p "$pid" -c stays-reader --max-keys=1 -b comm
+	attach other -p $$
+	go pipe
+	detach reader whole one-stack one-key other
+
+	start vfork stays vfork 3 23
+	attach parent -p "$pid" -b comm,state
+	go vfork
+	detach parent
+
+	start sleep stays sleep 1 97 1000 3
+	attach all -p "$pid" -b comm
+	attach long -p "$pid" -b comm --min=500ms
+	attach short -p "$pid" -b comm --max=500ms
+	attach none -p "$pid" -b comm --min=1000s
+	go sleep
+	detach all long short none
+
+	start turns turns spin 500 2
+	attach preempted -p "$pid" -b tid,state
+	attached
+	open_gate turns go
+	await 30 [ -e turns.gates/done ]
+	detach preempted
+	open_gate turns end
+	finish turns "$pid"
+
+	# 5 threads are inside read when the trace ends.
+	start going midcall 5 23
+	attach in-flight -p "$pid"
+	attached
+	open_gate going go
+	await 20 [ -e going.gates/blocked ]
+	detach in-flight
+	open_gate going end
+	open_gate going leave
+	finish going "$pid"
+
+	traced intervals -b comm -c stays 0.5 3 -- stays sleep 1 23 500 5
+	traced command -b comm,state -- stays pipe 1 23
+}
+
+# below CLAIM TOOL FUNCTION WORK [KEY] - one row of KEY has all stays below FUNCTION, as many and as long as WORK says
+below() {
+	evidence "$2.json" "$2.err" "$4.truth"
+	holds "$1" "$2.json" '[$last.rows[] | select(any(.stack[]; .frame == $below and (.kernel | not)))
+		| select(.key | contains($key))] as $rows
+		| $truth[0].calls[0] as $t | ($rows | length) == 1 and ($rows[0]
+		| .count == $t.count and .sum >= $t.sum[0] and .sum <= $t.sum[1] and .min >= $t.min[0] and .min <= $t.min[1]
+		and .max >= $t.max[0] and .max <= $t.max[1])' --arg below "$3" --slurpfile truth "$4.truth" \
+		--argjson key "${5:-{\}}"
+	sound "of $2" "$2.json"
+}
+
+# frames CLAIM TOOL FUNCTION REGEX - the row below FUNCTION has the kernel's function REGEX, and kernel above user
+frames() {
+	holds "$1" "$2.json" '[$last.rows[] | select(any(.stack[]; .frame == $below))][0].stack
+		| any(.[]; .kernel and (.frame | test($regex))) and (map(.kernel) | . == (sort | reverse))' \
+		--arg below "$3" --arg regex "$4"
+}
+
+# asleep CLAIM TOOL FILTER - the row below stay_asleep has as many stays as FILTER makes of $sum and $long
+asleep() {
+	evidence "$2.json" "$2.err" sleep.truth
+	holds "$1" "$2.json" '$truth[0].calls[0] as {count: $sum, long: $long}
+		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep")) | .count] | add // 0) == ('"$3"')
+		and $last.ledger.left_out >= $sum - ('"$3"')' --slurpfile truth sleep.truth
+	sound "of $2" "$2.json"
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	below "stays in a pipe are counted, and as long as their thread says" reader stay_in_pipe pipe \
+		'{"comm": "stays-reader", "state": "sleeping"}'
+	frames "... where the kernel reads the pipe" reader stay_in_pipe '^(anon_)?pipe_read$'
+	below "a thread that is told by its number is the same" whole stay_in_pipe pipe '{"state": "sleeping"}'
+	evidence one-stack.json one-stack.err pipe.truth
+	holds "--max-stacks=1: what is lost has its time all the same" one-stack.json '$truth[0].calls[0] as $t
+		| ($last.rows | map(.sum) | add) >= $t.sum[0] and ($last.rows | map(.count) | add) == $last.ledger.recorded
+		and $last.ledger.recorded >= $t.count' --slurpfile truth pipe.truth
+	holds "... and is counted, for each stay a stack" one-stack.json '$last.ledger.stacks_lost >= 97
+		and any($last.rows[].stack[]; .frame == "[stack lost]")'
+	evidence one-key.json one-key.err
+	holds "--max-keys=1: what has no row is in [other]" one-key.json '($last.rows | length) <= 2
+		and ([$last.rows[] | select(.key.other).count] | add // 0) == $last.ledger.pooled'
+	evidence other.json other.err
+	holds "-p of another process has none of these" other.json \
+		'all($last.rows[]; .key.comm != "stays-reader")'
+
+	below "a parent that waits for its vfork is uninterruptible" parent stay_in_vfork vfork \
+		'{"comm": "stays", "state": "uninterruptible"}'
+
+	# shellcheck disable=SC2016 # jq's
+	{
+		asleep "without limits all sleeps count" all '$sum'
+		asleep "--min has the long ones, and the others are left out by number" long '$long'
+		asleep "--max has the short ones" short '$sum - $long'
+		asleep "--min of more than all has none" none 0
+	}
+
+	evidence preempted.json preempted.err turns.truth
+	holds "who shares a CPU is runnable while another has it, by the kernel's own account" preempted.json \
+		'all($truth[0].calls[]; . as $t
+		| ([$last.rows[] | select(.key.tid == $t.tid and .key.state == "runnable").sum] | add) as $sum
+		| $sum <= $t.delay * 1.01 and $sum >= ($t.wall - $t.busy) * 0.95 - 20000000)' --slurpfile truth turns.truth
+	sound "of preempted" preempted.json
+
+	evidence in-flight.json in-flight.err
+	holds "who is off the CPU at the end is in flight" in-flight.json '$last.ledger.in_flight >= 5'
+	sound "of in-flight" in-flight.json
+
+	evidence intervals.json intervals.err
+	holds "intervals have what came in them" intervals.json '($all | length) >= 2 and ($all | length) <= 3
+		and ([$all[] | .rows[] | .count] | add) == $last.ledger.recorded'
+	below "a command's threads are followed" command stay_in_pipe command '{"comm": "stays-reader", "state": "sleeping"}'
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# cpu-profile: who is busy in a known function is found there, as often as its time allows; whatever file it is of.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=cpu-profile
+	busy=$(command -v busy)
+
+	for work in user kernel jit; do
+		start "$work-work" busy "$work" 1000
+		attach "$work" -F 499 -p "$pid" -b comm
+		go "$work-work"
+		detach "$work"
+	done
+	rm -f /tmp/perf-"$pid".map
+	start usual-work busy user 1000
+	attach usual -p "$pid"
+	go usual-work
+	detach usual
+	traced command -F 499 -b comm -- busy user 300
+
+	start who busy user 500
+	attach by-who -F 499 -p "$pid" -b pid,tid,comm,cgroup,cpu
+	attach nobody -c no-such-name
+	go who
+	detach by-who nobody
+
+	# It has ended, and its file is gone, when its stacks are named.
+	cp "$busy" short-lived
+	attach ended -F 199 -c short-lived -b comm
+	attached
+	./short-lived user 1000 >/dev/null
+	rm short-lived
+	detach ended
+
+	cp "$busy" deleted-file
+	start deleted ./deleted-file user 500
+	rm deleted-file
+	attach deleted-name -F 199 -p "$pid" -b comm
+	go deleted
+
+	# In a file system that nobody else sees.
+	mkdir elsewhere
+	# shellcheck disable=SC2016 # the inner shell expands it
+	start namespace unshare -m sh -c \
+		'mount -t tmpfs none elsewhere && cp "$0" elsewhere/hidden-file && exec elsewhere/hidden-file user 500' "$busy"
+	attach namespace-name -F 199 -p "$pid" -b comm
+	go namespace
+	detach deleted-name namespace-name
+
+	grep -c '^processor' /proc/cpuinfo >cpus
+	traced whole -d 2
+}
+
+# found CLAIM TOOL FUNCTION KERNEL - nine of ten samples are below the user's FUNCTION, and in the kernel's (a regex)
+found() {
+	evidence "$2.json" "$2.err"
+	holds "$1" "$2.json" '($last.rows | map(.count) | add) as $sum
+		| ([$last.rows[] | select(any(.stack[]; .frame == $below and (.kernel | not))
+			and any(.stack[]; (.frame | test($kernel)) and (.kernel or $kernel == "")))
+			| .count] | add // 0) as $there
+		| $sum > 20 and $there >= 0.9 * $sum' --arg below "$3" --arg kernel "${4-}"
+	sound "of $2" "$2.json"
+}
+
+# As many as the time that it was on the CPU allows; an emulated machine misses many a tick.
+often() {
+	holds "... as often as $2 times a second" "$1.json" '($last.rows | map(.count) | add) as $sum
+		| ($truth[0].calls[0].cpu / 1e9 * $hz) as $most | $sum <= $most * 1.1 + 10 and $sum >= $most * 0.3
+		and $last.frequency == $hz' --argjson hz "$2" --slurpfile truth "$1-work.truth"
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	found "who is busy in a function of its own is found there" user be_busy
+	often user 499
+	found "who is busy in the kernel is found there, and where it came from" kernel be_busy_for getrandom
+	often kernel 499
+	found "code that a perf map names is named" jit busy_jit
+	holds "... below what called it" jit.json '[$last.rows[] | select(any(.stack[]; .frame == "busy_jit"))
+		| select(any(.stack[]; .frame == "be_busy_in_jit")) | .count] | add > 100'
+	found "99 times a second, unless told otherwise" usual be_busy
+	often usual 99
+
+	evidence command.json command.err
+	holds "a command is looked at" command.json 'any($last.rows[]; .key.comm == "busy" and .count > 20
+		and any(.stack[]; .frame == "be_busy"))'
+
+	evidence by-who.json by-who.err
+	holds "-b pid,tid,comm,cgroup,cpu has them all" by-who.json 'all($last.rows[].key;
+		.pid == $pid and .tid == $pid and .comm == "busy" and (.cgroup | startswith("/")) and .cpu >= 0)
+		and ($last.rows | length) > 0' --argjson pid "$(cat who.pid)"
+	holds "... and all others are counted apart" by-who.json '$last.others > 0'
+	evidence nobody.json
+	holds "-c of another name has no row" nobody.json '$last.rows == [] and $last.others > 0'
+
+	found "who has ended is named" ended be_busy
+	found "who runs a deleted file is named" deleted-name be_busy
+	if grep -q -e 'unshare' -e 'mount' namespace.err; then
+		skip "who runs a file of another mount namespace is named" "$(head -n 1 namespace.err)"
+	else
+		found "who runs a file of another mount namespace is named" namespace-name be_busy
+	fi
+
+	evidence whole.json whole.err
+	holds "each CPU is looked at 99 times a second, be it idle or not" whole.json '($last.rows | map(.count) | add // 0) as $sum
+		| ($sum + $last.idle + $last.others) as $all | (2 * 99 * $cpus) as $most
+		| $all <= $most * 1.15 + 10 and $all >= $most * 0.3' --argjson cpus "$(cat cpus)"
+	holds "idle CPUs are in no row" whole.json 'all($last.rows[]; .key.pid > 0)'
+	sound "of whole" whole.json
+}

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# --split: where the time of calls went, held against what is known of it.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	quick=--no-calibrate rungs=${mechanism:-fentry tracepoint raw_tracepoint}
+	uname -r >kernel
+	[ -e /sys/kernel/tracing/events/raw_syscalls ] && echo tracepoint >tracepoints
+
+	start target parts
+	if is_over "$pid"; then
+		finish target "$pid"
+		mv target.err parts.skip
+		return
+	fi
+	attach_each split --split -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
+	go target
+	detach_each split
+
+	start ways parts
+	attach by-cpu --split -s getrandom,read,sched_get_priority_max -b comm,syscall,errno,cpu -p "$pid"
+	attach min --split --min=1ms -s getrandom,read,sched_get_priority_max -b comm -p "$pid"
+	attach comm --split -s read -b comm -c blocked,waiting
+	attach intervals --split 0.2 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
+	attach one-row --split --max-keys=1 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
+	launch table --split -H -b comm -s getrandom,read -p "$pid"
+	await 30 is_tracing table
+	go ways
+	detach by-cpu min comm intervals one-row table
+
+	traced errors --split --errors -s close -b errno,cpu -- calls 1009 close-bad
+	traced killed --split -s read,exit_group -b syscall -- dying 7 kill
+	# Thousands of calls a second that block, while reports are made.
+	case $(uname -r) in
+	*cloud*) blocks=10007 ;;
+	*) blocks=200003 ;;
+	esac
+	traced busy --split 0.02 -b comm -- \
+		sh -c 'dd if=/dev/zero bs=4096 count=$0 2>/dev/null | dd of=/dev/null bs=4096 2>/dev/null' "$blocks"
+}
+
+# All that is said of a row is one and the same: the parts, the whole, the bands, the calls.
+# SETTLED: no call was on its way when it was read.
+consistent='def parts: [.on_cpu, .preempted, .blocked, .waiting];
+	def coherent: (parts | add) == .sum and all(parts[]; . >= 0) and all(.mostly[]; . >= 0)
+		and (.mostly | add) == .count;
+	def added($list): reduce $list[] as $one ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+		[., ($one | [.count, .sum] + parts + (.mostly | [.on_cpu, .preempted, .blocked, .waiting]))]
+		| transpose | map(add));
+	def consistent($settled): all(.rows[]; .split as $split
+		| if ($split | coherent) and all($split.bands[]; coherent) then . else error("parts: \($split)") end
+		| if added($split.bands) == added([$split]) then . else error("bands: \($split)") end
+		| if $split.count == .count and ($settled and $split.sum != .sum | not)
+			then . else error("row: \(del(.hist))") end);'
+
+# The calls above a percentile are those of the buckets above its value.
+banded='def banded: all(.rows[] | select(.percentiles | has("99.9")); . as $row
+	| [0, .percentiles["50"], .percentiles["90"], .percentiles["99"], .percentiles["99.9"]] as $from
+	| [range(5)] | map(. as $i | [$row.hist[]
+		| select((.[0] > $from[$i] or $i == 0) and ($i == 4 or .[0] <= $from[$i + 1])) | .[2]] | add // 0)
+	| . == [$row.split.bands[].count]);'
+
+# Rows as one per thread of the workload, with the parts of each.
+threads='def threads($rows): [$rows[] | {comm: .key.comm, split}] | group_by(.comm)
+	| map({key: .[0].comm, value: {count: (map(.split.count) | add), sum: (map(.split.sum) | add),
+		on_cpu: (map(.split.on_cpu) | add), preempted: (map(.split.preempted) | add),
+		blocked: (map(.split.blocked) | add), waiting: (map(.split.waiting) | add),
+		mostly: (map(.split.mostly) | reduce .[] as $m ({}; reduce ($m | keys[]) as $k (.; .[$k] += $m[$k])))}})
+	| from_entries;'
+
+# The scheduler's clock is not disciplined as the workload's is: 500 ppm.
+bounded='def bounded($split; $true):
+	if $split.count != $true.count then error("\($true.comm): count: \($split)") else . end
+	| if $split.sum > $true.sum then error("\($true.comm): sum: \($split), \($true)") else . end
+	| reduce ("preempted", "blocked", "waiting") as $part (.;
+		if $split[$part] < $true.must[$part] * 0.9995
+		then error("\($true.comm): too little \($part): \($split), \($true)") else . end
+		| if $split.mostly[$part] < $true.mostly[$part]
+		then error("\($true.comm): too few mostly \($part): \($split), \($true)") else . end)
+	| if $split.sum - $split.on_cpu > $true.can.off * 1.0005
+		then error("\($true.comm): too much off the CPU: \($split), \($true)") else . end
+	| reduce ("blocked", "waiting") as $part (.;
+		if $true.can[$part] > 0 and $split[$part] > $true.can[$part] * 1.0005
+		then error("\($true.comm): too much \($part): \($split), \($true)") else . end)
+	| if $true.switches.involuntary == 0 and $split.preempted > 0
+		then error("\($true.comm): was not preempted: \($split)") else . end
+	| if $true.switches.voluntary == 0 and $split.blocked + $split.waiting > 0
+		then error("\($true.comm): did not sleep: \($split)") else . end;'
+
+# known CLAIM TOOL WORKLOAD [ROWS] - the rows (of the last report) are of each thread what it must have been
+known() {
+	holds "$1" "$2.json" "$threads $bounded"' threads('"${4-\$last.rows}"') as $found
+		| true | reduce $truth[0].calls[] as $true (.; bounded($found[$true.comm]; $true))
+		| ($found | keys) == ($truth[0].calls | map(.comm) | sort)' --slurpfile truth "$3.truth"
+}
+
+# adds_up TOOL
+adds_up() {
+	holds "the parts of each row and band add up to its time and its calls, $1" "$1.json" \
+		"$consistent "'$all | all(consistent(length == 1))'
+	holds "the bands are those of the percentiles, $1" "$1.json" "$banded"' $all | all(banded)'
+}
+
+check_rung() {
+	forced "split-$1" "$1" || return
+	evidence "split-$1.json" "split-$1.err" target.truth
+	known "$1: each thread's time went where it knows that it did" "split-$1" target
+	adds_up "split-$1"
+	# Programs of raw tracepoints and fentry can be preempted on 7.x, and what comes meanwhile is missed.
+	case $1:$(cat kernel) in
+	tracepoint:* | *:[56].*) sound "of --split by $1" "split-$1.json" ;;
+	*) whole "of --split by $1" "split-$1.json" ;;
+	esac
+}
+
+check() {
+	if [ -e parts.skip ]; then
+		skip "--split is true" "$(cat parts.skip)"
+		return
+	fi
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	# shellcheck disable=SC2034 # by what judges a refusal
+	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
+	for workload in target ways; do
+		evidence "$workload.truth" "$workload.err"
+		is "the workload ended well, $workload" "$(cat "$workload.status")" 0
+		holds "it knows something of all its parts, $workload" "$workload.truth" '
+			def known($comm; $part): $last.calls[] | select(.comm == $comm).must[$part] > 0;
+			known("preempted"; "preempted") and known("blocked"; "blocked") and known("waiting"; "waiting")
+			and ([$last.calls[] | select(.comm == "mixed")] | . == []
+				or (known("mixed"; "preempted") and known("mixed"; "blocked")))'
+		grep -q '"comm":"mixed"' "$workload.truth" ||
+			skip "a call that sleeps and is preempted, $workload" "$(cat "$workload.err")"
+	done
+	for rung in ${mechanism:-fentry tracepoint raw_tracepoint}; do
+		check_rung "$rung"
+	done
+
+	evidence by-cpu.json by-cpu.err ways.truth
+	known "-b errno,cpu: each thread's time went where it knows" by-cpu ways
+	holds "... and all was on one CPU" by-cpu.json '($last.rows | map(.key.cpu) | unique | length) == 1'
+	evidence comm.json comm.err ways.truth
+	holds "-c: the two threads that were asked for" comm.json \
+		'($last.rows | map([.key.comm, .split.count]) | sort) == [["blocked", 101], ["waiting", 29]]'
+	evidence one-row.json one-row.err ways.truth
+	holds "--max-keys=1: [other] is split as well" one-row.json '[$last.rows[].split.count] | add
+		== ($truth[0].calls | map(.count) | add) and length == 2' --slurpfile truth ways.truth
+	evidence min.json min.err ways.truth
+	holds "--min: what is left out is in no part" min.json \
+		'[$last.rows[] | .split.count, .count] | (length > 0 and add == 2 * $last.ledger.recorded)'
+	holds "... and no shorter call is in a row" min.json 'all($last.rows[]; .min >= 1000000)'
+	evidence intervals.json intervals.err ways.truth
+	known "the intervals' parts add up to the whole" intervals ways '[$all[].rows[]]'
+	holds "... of several reports" intervals.json '$all | length > 2'
+	for tool in by-cpu comm one-row min intervals; do
+		adds_up "$tool"
+		sound "of --split, $tool" "$tool.json"
+	done
+
+	evidence errors.json errors.err
+	holds "--errors: failed calls, that never left their CPU" errors.json \
+		'([$last.rows[] | select(.key.errno == "EBADF").split.count] | add) == 1009 and $last.ledger.recorded == 1009'
+	adds_up errors
+	evidence killed.json killed.err
+	holds "calls whose threads are killed inside were blocked" killed.json '
+		$last.rows | map(select(.key.syscall == "read").split) | length == 1
+		and .[0].count == 7 and .[0].blocked > 0 and .[0].mostly.blocked + .[0].mostly.waiting > 0'
+	holds "... and one that never ended is in no part" killed.json \
+		'$last.ledger | .recorded == 7 and .abandoned == 1'
+	adds_up killed
+	evidence busy.err
+	adds_up busy
+	holds "what blocks while reports are made is in them once" busy.json '
+		([$all[].rows[].split.sum] | add) == ([$all[].rows[].sum] | add)
+		and ([$all[].rows[].split.mostly.blocked] | add) > 100 and ($all | length) > 5'
+
+	evidence table.json table.err
+	is "a table with -H and --split is no wider than 80 columns" \
+		"$(awk 'length > 80' table.json)" ""
+	for band in 'to p50' 'all'; do
+		claim "... and each row has its shares: $band" \
+			grep -qE "^  $band +[0-9]+( +[0-9.]+% +[0-9]+){4}\$" table.json
+	done
+	like "the hooks are told" "$(grep -A1 ^mechanism: table.json)" sched_switch
+}

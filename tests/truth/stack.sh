@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# func-stack: two ways to a function, told apart and counted, on every rung; after their process has ended.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=func-stack quick=--no-calibrate
+	uname -r >kernel
+	ways=$(command -v ways)
+	reach=u:$ways:reach
+
+	start each ways 23 1009
+	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
+	attach_each function -b pid -p "$pid" write_null
+	attach_each several -b pid -p "$pid" write_null 'vfs_writ?'
+	rungs=${mechanism:-raw_tracepoint tracepoint}
+	attach_each tracepoint -b pid -p "$pid" t:task:task_rename
+	rungs=${mechanism:-uprobe.multi uprobe}
+	attach_each user -b pid -p "$pid" "$reach"
+	go each
+	detach_each user
+	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
+	detach_each function several
+	# shellcheck disable=SC2034 # by attach_each
+	rungs=${mechanism:-raw_tracepoint tracepoint}
+	detach_each tracepoint
+
+	start target ways 23 1009
+	attach other -c no-such-name "$reach"
+	attach mixed -b pid -p "$pid" "$reach" t:task:task_rename t:syscalls:sys_enter_write
+	attach by-tid -b tid -p "$pid" "$reach"
+	attach lost -b pid -p "$pid" --max-stacks=1 "$reach" t:task:task_rename
+	launch folded -b pid -p "$pid" --folded --flame flame.svg "$reach"
+	launch table -b pid -p "$pid" --top=1 "$reach"
+	attaching="$attaching folded table"
+	go target
+	detach other mixed by-tid lost folded table
+
+	# More threads than CPUs, in the midst of a uprobe's program. Kernels have died of it.
+	start threads calls -t 8 5003 write lseek
+	# shellcheck disable=SC2034 # by attach_each
+	rungs=${mechanism:-uprobe.multi uprobe}
+	attach_each crowd -b pid -p "$pid" "u:$(command -v calls):make_call"
+	go threads
+	detach_each crowd
+
+	# One that takes stacks is what another sees, and itself.
+	start inner ways 23 1009
+	attach taker -p "$pid" t:task:task_rename
+	attach inside -b pid -p "$pid" get_perf_callchain
+	go inner
+	detach taker inside
+}
+
+# ways_are CLAIM REPORT INNERMOST - each way as often as it was gone, with all who are on it
+#
+# Of a probe on a user function's first instruction kernels before 6.11 may leave out who called it (pass).
+ways_are() {
+	evidence "$2.json" "$2.err" each.truth notes
+	holds "$1" "$2.json" 'def names: map(.frame);
+		$last.rows | map(select(.key.func // $first | endswith($first)))
+		| (map([.count, (.stack | names | map(select(endswith("_way")))[])]) | sort) == [[23, "left_way"], [1009, "right_way"]]
+		and all(.[]; (.stack[0].frame | endswith($first | split(":")[-1])) and (.stack | map(select(.kernel | not).frame)
+			| .[:index("main") // index("go_right")] | . == ["reach", "pass", .[-1]] or (. == ["reach", .[-1]] and $skips)))' \
+		--arg first "$3" --argjson skips "$([ "$3" = reach ] && skips_callers && echo true || echo false)"
+}
+
+skips_callers() {
+	case $(cat kernel) in
+	5.* | 6.[0-9].* | 6.10.*) true ;;
+	*) false ;;
+	esac
+}
+
+# through CLAIM REPORT FRAME... - the kernel's frames begin with these
+through() {
+	what=$1 report=$2
+	shift 2
+	holds "$what" "$report.json" '($frames | split(" ")) as $frames | $last.rows | length > 0
+		and all(.[]; [.stack[] | select(.kernel).frame][:($frames | length)] == $frames)' --arg frames "$*"
+}
+
+check_each() {
+	for name in fentry.multi fentry kprobe.multi kprobe; do
+		forced "function-$name" "$name" || continue
+		ways_are "$name: the stacks of a function are counted exactly" "function-$name" write_null
+		through "$name: from the function itself on" "function-$name" write_null vfs_write ksys_write
+		sound "of function-$name" "function-$name.json"
+		forced "several-$name" "$name" || continue
+		ways_are "$name: those of one among several" "several-$name" write_null
+		ways_are "$name: and those of the other" "several-$name" vfs_write
+		sound "of several-$name" "several-$name.json"
+	done
+	for name in raw_tracepoint tracepoint; do
+		forced "tracepoint-$name" "$name" || continue
+		ways_are "$name: the stacks of a tracepoint are counted exactly" "tracepoint-$name" __set_task_comm
+		through "$name: from the function that has it on" "tracepoint-$name" __set_task_comm
+		sound "of tracepoint-$name" "tracepoint-$name.json"
+	done
+	for name in uprobe.multi uprobe; do
+		forced "user-$name" "$name" || continue
+		ways_are "$name: the stacks of a user function are counted exactly" "user-$name" reach
+		holds "$name: without the kernel's" "user-$name.json" '[$last.rows[].stack[].kernel] | any | not'
+		sound "of user-$name" "user-$name.json"
+		forced "crowd-$name" "$name" || continue
+		holds "$name: threads that compete for a CPU are all counted" "crowd-$name.json" '([$last.rows[].count] | add) == 80048'
+		holds "$name: and no stack of theirs is lost" "crowd-$name.json" '$last.ledger.stacks_lost == 0
+			and all($last.rows[]; .stack[0].frame == "make_call")'
+	done
+}
+
+check_output() {
+	evidence mixed.json mixed.err
+	holds "several targets are told apart" mixed.json '[$last.rows | group_by(.key.func)[] | [(.[0].key.func | split(":")[-1]), (map(.count) | add)]]
+		| sort == [["reach", 1032], ["sys_enter_write", 1032], ["task_rename", 1032]]'
+	evidence other.json other.err
+	holds "-c of another name counts nothing" other.json '$last.rows == [] and $last.final'
+	like "and is said" "$(cat other.err)" 'u:ways:reach: 0 calls in '
+	evidence by-tid.json by-tid.err
+	holds "threads are told apart" by-tid.json '[$last.rows[] | .key.tid] | length == 2 and .[0] != .[1]'
+	evidence lost.json lost.err
+	holds "with --max-stacks=1 all are counted" lost.json '([$last.rows[].count] | add) == 2064'
+	holds "and stacks are lost, which is counted" lost.json '$last.ledger.stacks_lost > 0'
+	evidence folded.json folded.err
+	is "folded lines have the ways and their counts" \
+		"$(sed -nE 's/^.*;([a-z]+_way);.* ([0-9]+)$/\1 \2/p' folded.json | sort | paste -s -d ' ')" \
+		'left_way 23 right_way 1009'
+	like "the flame graph has them, too" "$(cat flame.svg)" 'right_way'
+	evidence table.json table.err
+	like "the table has the most frequent first, and tells of the rest" "$(tr -s '\n ' ' ' <table.json)" \
+		'^ 1009 97\.8%: [0-9]+ reach (pass )?right_way .* 2\.2% in 1 more stacks: --top=N shows more '
+}
+
+# The function that takes stacks, where another program has them taken.
+check_inside() {
+	unable inside fentry kprobe.multi kprobe && return
+	evidence inside.json inside.err taker.json taker.err
+	holds "who takes a stack in a program is seen through it" inside.json '$last.final and ($last.rows | length > 0
+		and all(.[]; [.stack[].frame] | .[0] == "get_perf_callchain" and (index("__set_task_comm") // 0) > 1))'
+	holds "what it does itself there is missed, and told where the kernel tells" inside.json '$last.ledger
+		| .recorded == 2064 and (.missed | . == null or . == 4128)'
+	holds "and that it is traced changes no count" taker.json '([$last.rows[].count] | add) == 1032 and $last.ledger.stacks_lost == 0'
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	# shellcheck disable=SC2034 # by forced
+	case $(cat kernel) in
+	5.10.* | 6.1.*) must=' raw_tracepoint tracepoint uprobe' ;;
+	6.12.*) must=' raw_tracepoint tracepoint uprobe uprobe.multi' ;;
+	7.*) must=' fentry.multi raw_tracepoint tracepoint uprobe uprobe.multi' ;;
+	esac
+	check_each
+	check_output
+	check_inside
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "said.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <plumb/flame.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A line a frame, as an XML parser that has nothing in common with the writer reads it. */
+static const char reader[] =
+	"import sys, xml.dom.minidom as dom\n"
+	"for g in dom.parse(sys.argv[1]).getElementsByTagName('g'):\n"
+	"    a = lambda name: g.getAttribute('data-' + name)\n"
+	"    rect = g.getElementsByTagName('rect')[0]\n"
+	"    print(a('depth'), a('name'), '%.3f' % float(a('from')),\n"
+	"          '%.3f' % float(a('share')), rect.getAttribute('fill')[:3],\n"
+	"          g.getElementsByTagName('text')[0].firstChild and\n"
+	"          g.getElementsByTagName('text')[0].firstChild.data or '-')\n";
+
+static char dir[] = "/tmp/plumb-flame-XXXXXX";
+static char path[64];
+
+static const struct plumb_flame samples = {.title = "a <title> & more", .unit = "samples"};
+
+/* What there is in the file; "" if it is no XML. */
+static char *frames_of(const char *file)
+{
+	static char text[1 << 20];
+	char command[2048];
+	size_t n;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "PYTHONIOENCODING=utf-8 /usr/bin/python3 -c \"%s\" %s",
+		 reader, file);
+	f = popen(command, "r");
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = 0;
+	return pclose(f) ? "" : text;
+}
+
+static struct plumb_folded stack(const char *text, uint64_t weight)
+{
+	return (struct plumb_folded){.text = (char *)text, .weight = weight, .count = weight};
+}
+
+static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
+{
+	/* "main loop" sorts before "main;", and must not come between what main called. */
+	const struct plumb_folded all[] = {stack("main;read;vfs_read_[k]", 50),
+					   stack("main loop;x", 10), stack("main;write", 30),
+					   stack("main", 10)};
+
+	(void)state;
+	assert_int_equal(plumb_flame_write(path, &samples, all, LENGTH(all)), 0);
+	assert_string_equal(frames_of(path), "0 all 0.000 1.000 #d0 all\n"
+					     "1 main 0.000 0.900 hsl main\n"
+					     "2 read 0.000 0.500 hsl read\n"
+					     "3 vfs_read 0.000 0.500 hsl vfs_read\n"
+					     "2 write 0.500 0.300 hsl write\n"
+					     "1 main loop 0.900 0.100 hsl main loop\n"
+					     "2 x 0.900 0.100 hsl x\n");
+}
+
+static void any_name_makes_valid_xml(void **state)
+{
+	static const struct {
+		const char *name, *shown;
+	} names[] = {
+		{"<script>alert(1)</script>", "<script>alert(1)</script>"},
+		{"a&b&amp\"'", "a&b&amp\"'"},
+		{"]]>", "]]>"},
+		{"\x01\x1b[31m\t\n\x7f", "??[31m???"},
+		{"\xff\xfe", "??"},
+		{"\xc3\x28 \xc3", "?( ?"},                /* cut short */
+		{"\xc0\xaf \xe0\x80\xaf", "?? ???"},      /* longer than need be */
+		{"\xed\xa0\x80", "???"},                  /* a surrogate */
+		{"\xef\xbf\xbe \xef\xbf\xbf", "??? ???"}, /* no characters */
+		{"\xc2\x85", "??"},                       /* C1 */
+		{"\xf4\x90\x80\x80", "????"},             /* beyond Unicode */
+		{"gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\xa5", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\xa5"},
+		{"%s%n%d", "%s%n%d"},
+	};
+	char wanted[256];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(names); i++) {
+		struct plumb_folded one = stack(names[i].name, 1);
+
+		snprintf(wanted, sizeof(wanted),
+			 "0 all 0.000 1.000 #d0 all\n1 %s 0.000 1.000 hsl %s\n", names[i].shown,
+			 names[i].shown);
+		assert_int_equal(plumb_flame_write(path, &samples, &one, 1), 0);
+		assert_string_equal(frames_of(path), wanted);
+	}
+}
+
+static void a_label_is_cut_between_characters(void **state)
+{
+	static const char omega[] = "\xce\xa9";
+	struct plumb_folded all[] = {stack("y", 39), {0}};
+	char name[201] = "";
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		strcat(name, omega);
+	all[1] = stack(name, 1); /* 30 pixels: 3 characters, of which 2 are dots */
+	assert_int_equal(plumb_flame_write(path, &samples, all, 2), 0);
+	assert_non_null(strstr(frames_of(path), " hsl \xce\xa9..\n"));
+}
+
+static void what_is_too_narrow_is_not_drawn_but_counted(void **state)
+{
+	const struct plumb_folded all[] = {stack("a", 1000000), stack("b;c", 1)};
+	char text[1 << 16];
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(plumb_flame_write(path, &samples, all, 2), 0);
+	assert_null(strstr(frames_of(path), " b "));
+	f = fopen(path, "r");
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	assert_non_null(strstr(text, ">1 narrower frames "));
+}
+
+static void nothing_is_a_graph_too(void **state)
+{
+	const struct plumb_folded none = stack("a", 0);
+
+	(void)state;
+	assert_int_equal(plumb_flame_write(path, &samples, NULL, 0), 0);
+	assert_string_equal(frames_of(path), "");
+	assert_int_equal(plumb_flame_write(path, &samples, &none, 1), 0);
+}
+
+static void a_hundred_thousand_stacks_take_no_time(void **state)
+{
+	static struct plumb_folded all[100000];
+	static char texts[LENGTH(all)][64];
+	struct timespec begin, end;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(all); i++) {
+		snprintf(texts[i], sizeof(texts[i]), "f%zu;main;g%zu;h_[k]", i % 2 ? i : 0, i);
+		all[i] = stack(texts[i], 1 + i % 7);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	assert_int_equal(plumb_flame_write(path, &samples, all, LENGTH(all)), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	check(end.tv_sec - begin.tv_sec < 3, "%ld s", (long)(end.tv_sec - begin.tv_sec));
+}
+
+static void stacks_may_be_deep(void **state)
+{
+	const size_t depth = 5000;
+	char *text = malloc(depth * 8 + 1);
+	struct plumb_folded one;
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < depth; i++)
+		n += sprintf(text + n, "%sf%zu", i ? ";" : "", i);
+	one = stack(text, 1);
+	assert_int_equal(plumb_flame_write(path, &samples, &one, 1), 0);
+	assert_non_null(strstr(frames_of(path), "4 f3 0.000 1.000"));
+	free(text);
+}
+
+static void what_cannot_be_written_is_said_in_a_line(void **state)
+{
+	const struct plumb_folded one = stack("a", 1);
+
+	(void)state;
+	listen_to_stderr();
+	assert_int_equal(plumb_flame_write("/nonexistent/x.svg", &samples, &one, 1), -ENOENT);
+	assert_non_null(strstr(said(), "--flame: cannot write /nonexistent/x.svg: "
+				       "No such file or directory\n"));
+	listen_to_stderr();
+	assert_int_equal(plumb_flame_write("/dev/full", &samples, &one, 1), -ENOSPC);
+	assert_non_null(strstr(said(), "cannot write /dev/full: No space left on device\n"));
+}
+
+static void a_link_stays_one_and_a_file_is_replaced(void **state)
+{
+	const struct plumb_folded one = stack("a", 1);
+	char to[64], link[64];
+	struct stat s;
+
+	(void)state;
+	snprintf(to, sizeof(to), "%s/to", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	fclose(fopen(to, "w"));
+	assert_int_equal(symlink(to, link), 0);
+	umask(027);
+	assert_int_equal(plumb_flame_write(link, &samples, &one, 1), 0);
+	assert_int_equal(lstat(link, &s), 0);
+	assert_true(S_ISLNK(s.st_mode));
+	assert_non_null(strstr(frames_of(to), "1 a 0.000"));
+	assert_int_equal(plumb_flame_write(to, &samples, &one, 1), 0);
+	assert_int_equal(stat(to, &s), 0);
+	assert_int_equal(s.st_mode & 0777, 0640);
+	unlink(link);
+	unlink(to);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_lie_on_their_callers_as_wide_as_they_weigh),
+		cmocka_unit_test(any_name_makes_valid_xml),
+		cmocka_unit_test(a_label_is_cut_between_characters),
+		cmocka_unit_test(what_is_too_narrow_is_not_drawn_but_counted),
+		cmocka_unit_test(nothing_is_a_graph_too),
+		cmocka_unit_test(a_hundred_thousand_stacks_take_no_time),
+		cmocka_unit_test(stacks_may_be_deep),
+		cmocka_unit_test(what_cannot_be_written_is_said_in_a_line),
+		cmocka_unit_test(a_link_stays_one_and_a_file_is_replaced),
+	};
+	int failed;
+
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(path, sizeof(path), "%s/flame.svg", dir);
+	failed = run_all(tests);
+	unlink(path);
+	rmdir(dir);
+	return failed;
+}

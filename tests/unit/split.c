@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* split: the bands of a row, and that all adds up. */
+#include "unit.h"
+#include <plumb/hist.h>
+#include <plumb/report.h>
+#include <string.h>
+
+#define P 6
+
+/* A row of buckets in which N[i] calls took I * 1000 ns or so each, with room for where. */
+static struct plumb_row row_of(const uint64_t *n, size_t buckets)
+{
+	struct plumb_row r = {.slot = 1};
+
+	r.dist = (struct plumb_dist){.precision = P, .min = 1000, .max = buckets * 1000};
+	r.dist.buckets = calloc(buckets + 1, sizeof(*r.dist.buckets));
+	r.split = calloc(buckets + 1, sizeof(*r.split));
+	for (size_t i = 0; i < buckets; i++) {
+		uint32_t index = plumb_hist_index((i + 1) * 1000, P);
+
+		if (n[i])
+			r.dist.buckets[r.dist.n++] = (struct plumb_bucket){index, n[i]};
+		r.split[r.n_split].bucket = index;
+		r.split[r.n_split].led[PLUMB_ON_CPU] = n[i];
+		r.split[r.n_split++].ns[PLUMB_ON_CPU] = n[i] * (i + 1) * 1000;
+		r.count += n[i];
+	}
+	return r;
+}
+
+static void free_row(struct plumb_row *r)
+{
+	free(r->dist.buckets);
+	free(r->split);
+}
+
+static json_int_t number(json_t *j, const char *name)
+{
+	return json_integer_value(json_object_get(j, name));
+}
+
+static json_int_t in_band(json_t *split, size_t i)
+{
+	return number(json_array_get(json_object_get(split, "bands"), i), "count");
+}
+
+static void bands_end_at_percentiles(void **state)
+{
+	const uint64_t n[] = {500, 400, 90, 9, 1};
+	struct plumb_row r = row_of(n, 5);
+	json_t *j = plumb_json_split(&r);
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(in_band(j, i), n[i]);
+	assert_int_equal(number(j, "count"), 1000);
+	assert_int_equal(number(j, "sum"), (500 + 800 + 270 + 36 + 5) * 1000);
+	json_decref(j);
+	free_row(&r);
+}
+
+static void a_bucket_is_not_cut(void **state)
+{
+	/* The 50th percentile lies in the second, the 90th and all above in the third. */
+	const uint64_t n[] = {490, 20, 490};
+	struct plumb_row r = row_of(n, 3);
+	json_t *j = plumb_json_split(&r);
+
+	(void)state;
+	assert_int_equal(in_band(j, 0), 510);
+	assert_int_equal(in_band(j, 1), 490);
+	for (size_t i = 2; i < 5; i++)
+		assert_int_equal(in_band(j, i), 0);
+	json_decref(j);
+	free_row(&r);
+}
+
+static void one_bucket_is_all_up_to_the_median(void **state)
+{
+	const uint64_t n[] = {7};
+	struct plumb_row r = row_of(n, 1);
+	json_t *j = plumb_json_split(&r);
+
+	(void)state;
+	assert_int_equal(in_band(j, 0), 7);
+	assert_int_equal(in_band(j, 4), 0);
+	json_decref(j);
+	free_row(&r);
+}
+
+static void nothing_adds_up_to_nothing(void **state)
+{
+	struct plumb_row r = row_of(NULL, 0);
+	json_t *j = plumb_json_split(&r);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_int_equal(number(j, "count"), 0);
+	assert_int_equal(number(j, "sum"), 0);
+	plumb_report_split(&r, out);
+	fclose(out);
+	/* The heading alone. */
+	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+	free(text);
+	json_decref(j);
+	free_row(&r);
+}
+
+/* As a report of an interval has it: the time has come, its call will be in the next. */
+static void time_without_a_call_is_kept(void **state)
+{
+	const uint64_t n[] = {10, 0};
+	struct plumb_row r = row_of(n, 2);
+	json_t *j;
+
+	(void)state;
+	r.split[1].ns[PLUMB_BLOCKED] = 1900;
+	j = plumb_json_split(&r);
+	assert_int_equal(number(j, "count"), 10);
+	assert_int_equal(number(j, "sum"), 10 * 1000 + 1900);
+	assert_int_equal(number(j, "blocked"), 1900);
+	json_decref(j);
+	free_row(&r);
+}
+
+static void the_parts_are_told_apart(void **state)
+{
+	const uint64_t n[] = {0, 0};
+	struct plumb_row r = row_of(n, 2);
+	char *text = NULL, *line;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	json_t *j, *led;
+
+	(void)state;
+	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
+		r.split[1].ns[i] = 1000 << i;
+		r.split[1].led[i] = 1 << i;
+	}
+	j = plumb_json_split(&r);
+	led = json_object_get(j, "mostly");
+	assert_int_equal(number(j, "preempted"), 1000 << PLUMB_PREEMPTED);
+	assert_int_equal(number(j, "blocked"), 1000 << PLUMB_BLOCKED);
+	assert_int_equal(number(j, "waiting"), 1000 << PLUMB_WAITING);
+	assert_int_equal(number(j, "on_cpu"), 1000 << PLUMB_ON_CPU);
+	assert_int_equal(number(led, "preempted"), 1 << PLUMB_PREEMPTED);
+	assert_int_equal(number(led, "waiting"), 1 << PLUMB_WAITING);
+	assert_int_equal(number(j, "sum"), 15000);
+	assert_int_equal(number(j, "count"), 15);
+	plumb_report_split(&r, out);
+	fclose(out);
+	line = strstr(text, "\n  all ");
+	assert_non_null(line);
+	assert_string_equal(line + 1,
+			    "  all             15  53.3%       8   6.7%       1  13.3%       2"
+			    "  26.7%       4\n");
+	for (line = text; *line; line = strchr(line, '\n') + 1)
+		assert_true(strchr(line, '\n') - line <= 80);
+	free(text);
+	json_decref(j);
+	free_row(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bands_end_at_percentiles),
+		cmocka_unit_test(a_bucket_is_not_cut),
+		cmocka_unit_test(one_bucket_is_all_up_to_the_median),
+		cmocka_unit_test(nothing_adds_up_to_nothing),
+		cmocka_unit_test(time_without_a_call_is_kept),
+		cmocka_unit_test(the_parts_are_told_apart),
+	};
+
+	return run_all(tests);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* syscall-breakdown: a tree of functions has all the time of the stacks that it is made of. */
+#include "unit.h"
+
+#include "tree.h"
+
+/* Frames are given innermost first, as stacks have them. */
+static void add(struct tree *tree, const struct tree_time *time, size_t n, const char *const *names)
+{
+	struct plumb_frames f = {.n = n, .n_kernel = n};
+
+	for (size_t i = 0; i < n; i++)
+		f.text[i] = (char *)names[i];
+	tree_add(tree, &f, time);
+}
+
+static struct tree *sample_tree(void)
+{
+	struct tree *tree = tree_new();
+
+	add(tree, &(struct tree_time){.on_cpu = 700}, 2, (const char *[]){"copy", "read"});
+	add(tree, &(struct tree_time){.blocked = 200, .runnable = 50}, 2,
+	    (const char *[]){"wait", "read"});
+	add(tree, &(struct tree_time){.on_cpu = 40}, 1, (const char *[]){"write"});
+	add(tree, &(struct tree_time){.on_cpu = 5}, 2, (const char *[]){"copy", "write"});
+	add(tree, &(struct tree_time){.on_cpu = 5}, 0, NULL);
+	return tree;
+}
+
+static uint64_t number(const json_t *j, const char *name)
+{
+	return json_integer_value(json_object_get(j, name));
+}
+
+/* The branch of that name, directly below. */
+static json_t *below(const json_t *j, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(j, "calls"), i,
+			   one) if (!strcmp(json_string_value(json_object_get(one, "function")),
+					    name)) return one;
+	return NULL;
+}
+
+static void a_branch_has_all_that_is_below_it(void **state)
+{
+	struct tree *tree = sample_tree();
+	json_t *j = tree_json(tree), *one;
+
+	(void)state;
+	assert_int_equal(number(j, "on_cpu"), 750);
+	assert_int_equal(number(j, "blocked"), 200);
+	assert_int_equal(number(j, "runnable"), 50);
+	one = below(j, "read");
+	assert_non_null(one);
+	assert_int_equal(number(one, "on_cpu"), 700);
+	assert_int_equal(number(one, "blocked"), 200);
+	assert_int_equal(number(below(one, "copy"), "on_cpu"), 700);
+	assert_int_equal(number(below(one, "wait"), "runnable"), 50);
+	/* The same function below another one is another branch. */
+	one = below(j, "write");
+	assert_int_equal(number(one, "on_cpu"), 45);
+	assert_int_equal(number(below(one, "copy"), "on_cpu"), 5);
+	assert_null(below(one, "wait"));
+	json_decref(j);
+	tree_free(tree);
+}
+
+/* As text, which is good until the next one. */
+static char *printed(const struct tree *tree, double percent)
+{
+	static char text[4096];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	tree_print(tree, percent, out);
+	fclose(out);
+	return text;
+}
+
+static void the_table_is_heaviest_first_and_leaves_out_what_is_light(void **state)
+{
+	static const char *const lines[] = {" all\n", "  read\n", "   copy\n", "   wait\n",
+					    "  write\n"};
+	struct tree *tree = sample_tree();
+	char *text = printed(tree, 1), *at = text;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(lines); i++) {
+		at = strstr(at, lines[i]);
+		check(at, "%s is not there, or not in its place:\n%s", lines[i], text);
+	}
+	assert_null(strstr(strstr(text, "write"), "copy"));
+	text = printed(tree, 0);
+	assert_non_null(strstr(strstr(text, "write"), "copy"));
+	tree_free(tree);
+}
+
+static void nothing_is_a_tree_too(void **state)
+{
+	struct tree *tree = tree_new();
+	const char *text = printed(tree, 0.5);
+
+	(void)state;
+	assert_non_null(strstr(text, "  0.0%"));
+	assert_non_null(strstr(text, " all\n"));
+	tree_free(tree);
+}
+
+static void shares_add_up_to_the_whole(void **state)
+{
+	uint64_t random = 88172645463325252ULL;
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		uint64_t whole = next_random(&random) >> (next_random(&random) & 63);
+		uint64_t weights[37], among = 0, before = 0, sum = 0, share;
+
+		for (size_t i = 0; i < LENGTH(weights); i++)
+			among += weights[i] = next_random(&random) >> 32 >> (i & 31);
+		for (size_t i = 0; i < LENGTH(weights); i++) {
+			share = tree_share(whole, weights[i], before, among);
+			check(share <= (double)whole * weights[i] / among * (1 + 1e-9) + 1 &&
+				      share + 1 >= (double)whole * weights[i] / among * (1 - 1e-9),
+			      "%llu of %llu by %llu of %llu", (unsigned long long)share,
+			      (unsigned long long)whole, (unsigned long long)weights[i],
+			      (unsigned long long)among);
+			before += weights[i];
+			sum += share;
+		}
+		check(sum == whole, "%llu, not %llu", (unsigned long long)sum,
+		      (unsigned long long)whole);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_branch_has_all_that_is_below_it),
+		cmocka_unit_test(the_table_is_heaviest_first_and_leaves_out_what_is_light),
+		cmocka_unit_test(nothing_is_a_tree_too),
+		cmocka_unit_test(shares_add_up_to_the_whole),
+	};
+
+	return run_all(tests);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* syscall-slower: slow calls are printed in the order in which they ended. */
+#include "unit.h"
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "syscall-slower.h"
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static void take(uint64_t end, uint32_t tid)
+{
+	struct slow_call c = {.end = end, .ns = 1000, .tid = tid, .comm = "x", .has_arguments = 1};
+
+	assert_int_equal(calls_take(NULL, &c, sizeof(c)), 0);
+}
+
+/* What calls_taken() prints; its result to *AGAIN. */
+static char *printed(int *again)
+{
+	static char text[8192];
+	FILE *file = tmpfile();
+	int out = dup(STDOUT_FILENO);
+	size_t n;
+
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	*again = calls_taken();
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	rewind(file);
+	n = fread(text, 1, sizeof(text) - 1, file);
+	text[n] = 0;
+	fclose(file);
+	return text;
+}
+
+static void the_first_to_end_is_the_first(void **state)
+{
+	uint64_t then = now() - 1000000000;
+	const char *text, *a, *b, *c;
+	int again;
+
+	(void)state;
+	take(then + 3, 33);
+	take(then + 1, 11);
+	take(then + 2, 22);
+	text = printed(&again);
+	a = strstr(text, "x/11 "), b = strstr(text, "x/22 "), c = strstr(text, "x/33 ");
+	assert_true(a && b && c && a < b && b < c);
+	assert_int_equal(again, 0);
+	assert_true(!strncmp(text, "ENDED ", 6));
+}
+
+static void what_may_be_overtaken_is_kept(void **state)
+{
+	uint64_t then = now();
+	char *text;
+	int again;
+
+	(void)state;
+	take(then, 55);
+	take(then - 1000000000, 44);
+	text = printed(&again);
+	assert_true(strstr(text, "x/44 ") && !strstr(text, "x/55 "));
+	assert_true(again > 0);
+	/* Its CPU was late: it ended before. */
+	take(then - 1, 54);
+	usleep(again / 1000 + 1000);
+	text = printed(&again);
+	assert_true(strstr(text, "x/54 ") && strstr(text, "x/54 ") < strstr(text, "x/55 "));
+	assert_null(strstr(text, "ENDED"));
+	assert_int_equal(again, 0);
+	assert_string_equal(printed(&again), "");
+}
+
+static void a_record_that_is_too_short_is_none(void **state)
+{
+	struct slow_call c = {.end = 1};
+	int again;
+
+	(void)state;
+	assert_int_equal(calls_take(NULL, &c, sizeof(c) - 1), 0);
+	assert_string_equal(printed(&again), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_to_end_is_the_first),
+		cmocka_unit_test(what_may_be_overtaken_is_kept),
+		cmocka_unit_test(a_record_that_is_too_short_is_none),
+	};
+
+	calls_begin(false, false);
+	return run_all(tests);
+}

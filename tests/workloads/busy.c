@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* busy: a thread that is on the CPU, in known functions, for a known time. */
+#include "workload.h"
+#include <sys/random.h>
+
+const char usage[] =
+	"Usage: busy user|kernel|jit MS\n"
+	"\n"
+	"user: in be_busy(). kernel: in getrandom, below be_busy_in_kernel(). jit: in code that\n"
+	"is in no file, which /tmp/perf-PID.map calls busy_jit, below be_busy_in_jit().\n"
+	"\n"
+	"\"cpu\" is the time that it was on the CPU, by the kernel's clock of the thread.\n"
+	"Gates: ready, go.\n";
+
+/* Else the compiler leaves out what stacks are followed by. */
+#pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
+
+static volatile uint64_t sink;
+static uint64_t deadline;
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+__attribute__((noinline)) static void be_busy(void)
+{
+	for (int i = 0; i < 1000000; i++)
+		sink += i;
+}
+
+__attribute__((noinline)) static void be_busy_in_kernel(void)
+{
+	static char bytes[1 << 18];
+
+	if (syscall(SYS_getrandom, bytes, sizeof(bytes), 0) < 0)
+		die("getrandom: %s", strerror(errno));
+	sink++; /* behind the call: it is no jump */
+}
+
+static void (*jit)(void);
+
+__attribute__((noinline)) static void be_busy_in_jit(void)
+{
+	jit();
+	sink++;
+}
+
+/* A loop of 2^20 turns, with a frame. */
+static void make_jit(void)
+{
+#if defined(__x86_64__)
+	static const unsigned char code[] = {
+		0x55,                         /* push %rbp */
+		0x48, 0x89, 0xe5,             /* mov %rsp, %rbp */
+		0xb9, 0x00, 0x00, 0x10, 0x00, /* mov $0x100000, %ecx */
+		0xff, 0xc9,                   /* dec %ecx */
+		0x75, 0xfc,                   /* jnz -4 */
+		0x5d,                         /* pop %rbp */
+		0xc3,                         /* ret */
+	};
+#elif defined(__aarch64__)
+	static const uint32_t code[] = {
+		0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+		0x910003fd, /* mov x29, sp */
+		0xd2a00200, /* mov x0, #0x100000 */
+		0xf1000400, /* subs x0, x0, #1 */
+		0x54ffffe1, /* b.ne -4 */
+		0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+		0xd65f03c0, /* ret */
+	};
+#endif
+	char path[64], line[64];
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd, n;
+
+	if (page == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	memcpy(page, code, sizeof(code));
+	__builtin___clear_cache(page, (char *)page + sizeof(code));
+	jit = (void (*)(void))page;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	n = snprintf(line, sizeof(line), "%lx %zx busy_jit\n", (unsigned long)page, sizeof(code));
+	fd = open_uncounted(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+	if (fd < 0 || write(fd, line, n) != n)
+		die("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+__attribute__((noinline)) static void be_busy_for(uint64_t ns, void (*work)(void))
+{
+	deadline = cpu_ns() + ns;
+	while (cpu_ns() < deadline)
+		work();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*work)(void);
+	} works[] = {{"user", be_busy}, {"kernel", be_busy_in_kernel}, {"jit", be_busy_in_jit}};
+	uint64_t ns, begin;
+	char comm[16];
+	size_t i;
+
+	help_if_asked(argc, argv);
+	if (argc != 3)
+		misuse("where to be busy, and MS are needed");
+	for (i = 0; i < 3 && strcmp(argv[1], works[i].name); i++)
+		;
+	if (i == 3)
+		misuse("'%s' is not user, kernel or jit", argv[1]);
+	ns = parse_number(argv[2], "MS", 1, 60000) * 1000000;
+	if (works[i].work == be_busy_in_jit)
+		make_jit();
+	reached("ready");
+	gate("go");
+	begin = cpu_ns();
+	be_busy_for(ns, works[i].work);
+	begin = cpu_ns() - begin;
+	report_begin();
+	own_comm(comm);
+	put_row_of("work", own_tid(), comm, works[i].name, 1, 0);
+	put(",\"cpu\":%llu}", (unsigned long long)begin);
+	report_end();
+	return 0;
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * parts: calls of which it is known where their time went, a thread of its own name
+ * for each kind.
+ *
+ * All threads that make calls share one CPU with a SCHED_FIFO thread, the holder,
+ * which takes that CPU away for times that it measures.  Who partners them (writes to
+ * their pipe, resolves their page fault) is on another CPU, or the holder.  So, for
+ * each row:
+ *
+ *	must	what was seen to be so by the clock: the call was inside while the
+ *		holder held the CPU (preempted, or waiting if it had been woken);
+ *		it was asleep from when that was seen until its partner began to wake it.
+ *	can	no waiting begins before the partner's waking call, no sleep goes on after
+ *		it if it was made on the same CPU (0: it was not); and what was off the
+ *		CPU is no more than the time around the call less the thread's CPU time
+ *		(CLOCK_THREAD_CPUTIME_ID).
+ *	mostly	calls of which such a part was certainly more than half.
+ *	switches  what the kernel counted for the thread (getrusage): where that is 0
+ *		nothing can have been preempted, or asleep.
+ */
+#include "workload.h"
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+const char usage[] =
+	"Usage: parts\n"
+	"Make calls that are preempted, blocked, waiting for their CPU, always on it, and two of\n"
+	"these: 23 getrandom, 101 and 29 read, 1009 sched_get_priority_max, 11 getrandom.\n"
+	"Exit status 77: no second CPU, or no SCHED_FIFO.\n"
+	"\n"
+	"Gates: ready, go.\n";
+
+struct call {
+	uint64_t before, after, cpu_before, cpu_after; /* ns, around it */
+	long sleeps;                                   /* of the thread, until then */
+	long voluntary, involuntary;                   /* switches, around it */
+	/* What its partner saw: asleep since, woken between. */
+	uint64_t asleep, cpu_asleep, waking, woken;
+	/* When the holder had its CPU, and what the thread had used until then (0: not seen). */
+	uint64_t held, released, cpu_held;
+};
+
+enum kind { PREEMPTED, BLOCKED, WAITING, ON_CPU, MIXED, KINDS };
+
+static struct batch {
+	const char *name, *syscall;
+	uint64_t n;
+	pid_t tid;
+	int status;
+	clockid_t clock; /* its CPU time */
+	struct call *calls;
+} batches[KINDS] = {
+	[PREEMPTED] = {"preempted", "getrandom", 23},
+	[BLOCKED] = {"blocked", "read", 101},
+	[WAITING] = {"waiting", "read", 29},
+	[ON_CPU] = {"on-cpu", "sched_get_priority_max", 1009},
+	[MIXED] = {"mixed", "getrandom", 11},
+};
+
+#define MS 1000000ULL
+
+static cpu_set_t calling_cpu, other_cpu;
+static int ends[2], faults = -1;
+static char *buffer; /* its first page is not there when a mixed call begins */
+static size_t size;  /* getrandom of that takes some 20 ms */
+
+/* The worker's next call is its turn-th. */
+static atomic_uint turn;
+
+static uint64_t thread_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	if (clock_gettime(clock, &t))
+		return 0;
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static void pin(const cpu_set_t *cpu)
+{
+	if (sched_setaffinity(0, sizeof(*cpu), cpu))
+		die("sched_setaffinity: %s", strerror(errno));
+}
+
+static bool become_realtime(int priority)
+{
+	return !sched_setscheduler(0, SCHED_FIFO,
+				   &(struct sched_param){.sched_priority = priority});
+}
+
+static void start(pthread_t *thread, void *(*body)(void *), void *argument)
+{
+	if (pthread_create(thread, NULL, body, argument))
+		die("cannot create a thread");
+}
+
+/* ---- the holder ---- */
+
+static void wake(struct call *c, enum kind kind)
+{
+	struct uffdio_zeropage zero = {.range = {(uintptr_t)buffer, 4096}};
+	long result;
+
+	c->waking = now_ns();
+	if (kind == MIXED)
+		result = ioctl(faults, UFFDIO_ZEROPAGE, &zero);
+	else
+		result = syscall(SYS_write, ends[1], "", 1);
+	c->woken = now_ns();
+	if (result < 0)
+		die("waking: %s", strerror(errno));
+}
+
+static sem_t hold_wanted, hold_over;
+static struct call *hold_of;
+static enum kind hold_kind;
+static uint64_t hold_ns;
+static atomic_uint holds; /* odd: one is going on */
+
+static void *hold(void *unused)
+{
+	pin(&calling_cpu);
+	if (!become_realtime(2))
+		die("sched_setscheduler: %s", strerror(errno));
+	for (;; sem_post(&hold_over)) {
+		while (sem_wait(&hold_wanted))
+			;
+		hold_of->held = now_ns();
+		/* From another CPU that might be done only when this one looks at its mail. */
+		if (hold_kind == WAITING)
+			wake(hold_of, hold_kind);
+		atomic_fetch_add(&holds, 1);
+		while (now_ns() < hold_of->held + hold_ns)
+			;
+		hold_of->released = now_ns();
+		atomic_fetch_add(&holds, 1);
+	}
+	return unused;
+}
+
+static void take_cpu(struct batch *b, struct call *c, uint64_t ns)
+{
+	unsigned int before = atomic_load(&holds);
+	uint64_t cpu;
+
+	hold_of = c;
+	hold_kind = b - batches;
+	hold_ns = ns;
+	sem_post(&hold_wanted);
+	while (atomic_load(&holds) == before)
+		;
+	/* Who is pinned to that CPU does not run until it is given back. */
+	cpu = thread_ns(b->clock);
+	c->cpu_held = atomic_load(&holds) == before + 1 ? cpu : 0;
+	while (sem_wait(&hold_over))
+		;
+}
+
+/* ---- who makes the calls ---- */
+
+static long make(enum kind kind)
+{
+	char byte;
+
+	switch (kind) {
+	case PREEMPTED:
+		return syscall(SYS_getrandom, buffer + 4096, size, 0);
+	case MIXED:
+		return syscall(SYS_getrandom, buffer, size, 0);
+	case ON_CPU:
+		return syscall(SYS_sched_get_priority_max, 0);
+	default:
+		return syscall(SYS_read, ends[0], &byte, 1);
+	}
+}
+
+static void measure(enum kind kind, struct call *c)
+{
+	struct rusage then, now;
+
+	if (kind == MIXED && madvise(buffer, 4096, MADV_DONTNEED))
+		die("madvise: %s", strerror(errno));
+	getrusage(RUSAGE_THREAD, &then);
+	c->sleeps = then.ru_nvcsw;
+	c->before = now_ns();
+	c->cpu_before = thread_ns(CLOCK_THREAD_CPUTIME_ID);
+	atomic_fetch_add(&turn, 1);
+	if (make(kind) < 0)
+		die("%s: %s", batches[kind].syscall, strerror(errno));
+	c->cpu_after = thread_ns(CLOCK_THREAD_CPUTIME_ID);
+	c->after = now_ns();
+	getrusage(RUSAGE_THREAD, &now);
+	c->voluntary = now.ru_nvcsw - then.ru_nvcsw;
+	c->involuntary = now.ru_nivcsw - then.ru_nivcsw;
+}
+
+static sem_t born;
+
+static void *work(void *argument)
+{
+	struct batch *b = argument;
+	enum kind kind = b - batches;
+
+	rename_self(b->name);
+	b->tid = own_tid();
+	pin(&calling_cpu);
+	if (kind == ON_CPU)
+		become_realtime(1);
+	b->status = open_uncounted("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	if (b->status < 0)
+		die("/proc/thread-self/status: %s", strerror(errno));
+	pthread_getcpuclockid(pthread_self(), &b->clock);
+	sem_post(&born);
+	for (uint64_t i = 0; i < b->n; i++)
+		measure(kind, &b->calls[i]);
+	return NULL;
+}
+
+/* ---- their partner ---- */
+
+/* How often a thread has gone to sleep; -1: it has ended. */
+static long sleeps_of(const struct batch *b)
+{
+	static const char field[] = "\nvoluntary_ctxt_switches:";
+	char text[8192], *at;
+	ssize_t n = syscall(SYS_pread64, b->status, text, sizeof(text) - 1, (off_t)0);
+
+	text[n > 0 ? n : 0] = 0;
+	at = strstr(text, field);
+	return at ? strtol(at + strlen(field), NULL, 10) : -1;
+}
+
+/* Its state says so a little earlier, and it can be preempted on its way. */
+static void await_sleep(const struct batch *b, struct call *c)
+{
+	long sleeps;
+
+	do {
+		sleeps = sleeps_of(b);
+		if (sleeps < 0)
+			die("a thread is gone that should sleep");
+	} while (sleeps == c->sleeps);
+	c->asleep = now_ns();
+	c->cpu_asleep = thread_ns(b->clock);
+}
+
+static void await_fault(void)
+{
+	struct uffd_msg message;
+	struct iovec all = {&message, sizeof(message)};
+
+	if (syscall(SYS_readv, faults, &all, 1) != sizeof(message))
+		die("userfaultfd: %s", strerror(errno));
+}
+
+/* What happens to a call while it goes on; MORE: they differ. */
+static void attend(struct batch *b, struct call *c, uint64_t more)
+{
+	switch (b - batches) {
+	case PREEMPTED:
+		pause_ns(MS);
+		take_cpu(b, c, 26 * MS + more);
+		break;
+	case BLOCKED:
+		await_sleep(b, c);
+		pause_ns(MS + more);
+		wake(c, BLOCKED);
+		break;
+	case WAITING:
+		await_sleep(b, c);
+		pause_ns(MS + more);
+		take_cpu(b, c, 12 * MS + more);
+		break;
+	case MIXED:
+		await_fault();
+		await_sleep(b, c);
+		pause_ns(5 * MS + more);
+		wake(c, MIXED);
+		pause_ns(MS);
+		take_cpu(b, c, 5 * MS + more);
+		break;
+	}
+}
+
+static void run(struct batch *b)
+{
+	pthread_t thread;
+
+	b->calls = calloc(b->n, sizeof(*b->calls));
+	if (!b->calls)
+		die("no memory");
+	atomic_store(&turn, 0);
+	start(&thread, work, b);
+	while (sem_wait(&born))
+		;
+	for (uint64_t i = 0; i < b->n && b != &batches[ON_CPU]; i++) {
+		while (atomic_load(&turn) <= i)
+			pause_ns(20000);
+		attend(b, &b->calls[i], i * 10000);
+	}
+	pthread_join(thread, NULL);
+	close(b->status);
+}
+
+/* ---- what there has to be ---- */
+
+static void skip_unless(bool possible, const char *what)
+{
+	if (possible)
+		return;
+	fprintf(stderr, "parts: %s: %s\n", what, strerror(errno));
+	exit(WORKLOAD_SKIP);
+}
+
+static void choose_cpus(void)
+{
+	cpu_set_t all;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		die("sched_getaffinity: %s", strerror(errno));
+	errno = ENODEV;
+	skip_unless(CPU_COUNT(&all) > 1, "a second CPU");
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_SET(cpu, &calling_cpu);
+	while (!CPU_ISSET(++cpu, &all))
+		;
+	CPU_SET(cpu, &other_cpu);
+	pin(&other_cpu);
+	skip_unless(become_realtime(1), "SCHED_FIFO");
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){});
+}
+
+/* Sets the size by what is no getrandom, but costs as much. */
+static void choose_size(void)
+{
+	int fd = open_uncounted("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	const size_t most = 64 << 20, page = 4096;
+	uint64_t begin, least, took;
+
+	buffer =
+		mmap(NULL, most + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || buffer == MAP_FAILED)
+		die("/dev/urandom: %s", strerror(errno));
+	madvise(buffer, most + page, MADV_NOHUGEPAGE);
+	for (size = 64 << 10; size < most; size *= 2) {
+		memset(buffer, 0, size + page);
+		least = UINT64_MAX;
+		for (int i = 0; i < 5; i++) {
+			begin = thread_ns(CLOCK_THREAD_CPUTIME_ID);
+			if (syscall(SYS_pread64, fd, buffer, size, (off_t)0) != (ssize_t)size)
+				die("/dev/urandom: %s", strerror(errno));
+			took = thread_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+			if (took < least)
+				least = took;
+		}
+		if (least > 12 * MS)
+			break;
+	}
+	close(fd);
+}
+
+static bool can_fault(void)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register page = {
+		.range = {(uintptr_t)buffer, 4096},
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	faults = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (faults >= 0 && !ioctl(faults, UFFDIO_API, &api) &&
+	    !ioctl(faults, UFFDIO_REGISTER, &page))
+		return true;
+	fprintf(stderr, "parts: no mixed calls: userfaultfd: %s\n", strerror(errno));
+	return false;
+}
+
+/* ---- what is known of them ---- */
+
+struct known {
+	uint64_t sum, off, must[3], can[2], mostly[3];
+	long voluntary, involuntary;
+};
+enum { IS_PREEMPTED, IS_BLOCKED, IS_WAITING };
+
+static void must(struct known *k, int part, const struct call *c, uint64_t from, uint64_t to)
+{
+	if (to < from)
+		return;
+	k->must[part] += to - from;
+	k->mostly[part] += to - from > (c->after - c->before) / 2;
+}
+
+/* Much more than it takes from a call's end, or to its beginning, to look at the clock. */
+#define SURELY 200000
+
+static void add_up(struct known *k, const struct call *c, enum kind kind)
+{
+	k->sum += c->after - c->before;
+	k->off += c->after - c->before - (c->cpu_after - c->cpu_before);
+	k->voluntary += c->voluntary;
+	k->involuntary += c->involuntary;
+	/* It had been computing in the call, and did so afterwards. */
+	if (kind != WAITING && c->cpu_held > c->cpu_before + SURELY &&
+	    c->cpu_held > c->cpu_asleep + SURELY && c->cpu_held + SURELY < c->cpu_after)
+		must(k, IS_PREEMPTED, c, c->held, c->released);
+	if (!c->woken)
+		return;
+	k->can[1] += c->after - c->waking;
+	/* Woken from another CPU it may sleep a little longer. */
+	if (kind == WAITING)
+		k->can[0] += c->woken - c->before;
+	if (c->voluntary != 1) /* it slept twice */
+		return;
+	must(k, IS_BLOCKED, c, c->asleep, c->waking);
+	if (kind == WAITING)
+		must(k, IS_WAITING, c, c->woken, c->released);
+}
+
+static void put_three(const char *name, const uint64_t v[3])
+{
+	put(",\"%s\":{\"preempted\":%llu,\"blocked\":%llu,\"waiting\":%llu}", name,
+	    (unsigned long long)v[0], (unsigned long long)v[1], (unsigned long long)v[2]);
+}
+
+static void tell(enum kind kind)
+{
+	const struct batch *b = &batches[kind];
+	struct known k = {};
+
+	for (uint64_t i = 0; i < b->n; i++)
+		add_up(&k, &b->calls[i], kind);
+	put_row(b->tid, b->name, b->syscall, b->n, 0);
+	put(",\"sum\":%llu,\"switches\":{\"voluntary\":%ld,\"involuntary\":%ld}",
+	    (unsigned long long)k.sum, k.voluntary, k.involuntary);
+	put_three("must", k.must);
+	put_three("mostly", k.mostly);
+	put(",\"can\":{\"off\":%llu,\"blocked\":%llu,\"waiting\":%llu}}", (unsigned long long)k.off,
+	    (unsigned long long)k.can[0], (unsigned long long)k.can[1]);
+}
+
+int main(int argc, char **argv)
+{
+	enum kind kinds = KINDS;
+	pthread_t holder;
+
+	help_if_asked(argc, argv);
+	if (argc > 1)
+		misuse("too many arguments");
+	choose_cpus();
+	choose_size();
+	if (!can_fault())
+		kinds = MIXED;
+	make_pipe(ends);
+	sem_init(&hold_wanted, 0, 0);
+	sem_init(&hold_over, 0, 0);
+	sem_init(&born, 0, 0);
+	start(&holder, hold, NULL);
+	reached("ready");
+	gate("go");
+	report_begin();
+	for (enum kind kind = 0; kind < kinds; kind++) {
+		run(&batches[kind]);
+		tell(kind);
+	}
+	report_end();
+	return 0;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* ways: two ways to one function, each gone a known number of times. */
+#include "workload.h"
+
+/* Stacks are followed by frame pointers; a caller that is left by a jump is none. */
+#pragma GCC optimize("no-omit-frame-pointer", "no-shrink-wrap", "no-optimize-sibling-calls")
+
+const char usage[] = "Usage: ways LEFT RIGHT\n"
+		     "Come to reach() by left_way() LEFT times, and in another thread by\n"
+		     "right_way() RIGHT times, through pass() both. reach() writes a byte to\n"
+		     "/dev/null, by its own instruction, and gives the thread its name again.\n"
+		     "\n"
+		     "Gates: ready, go.\n";
+
+/* Time to look at this process, which will be gone when names are asked for. */
+#define LINGER_NS 300000000
+
+static int null;
+static uint64_t left, right;
+
+/* Not by a function of libc's, which would stand between. */
+static inline long call(long number, long a, const void *b, long c)
+{
+#ifdef __x86_64__
+	long result;
+
+	asm volatile("syscall"
+		     : "=a"(result)
+		     : "a"(number), "D"(a), "S"(b), "d"(c)
+		     : "rcx", "r11", "memory");
+	return result;
+#else
+	return syscall(number, a, b, c);
+#endif
+}
+
+__attribute__((noinline, noclone)) static void reach(const char *name)
+{
+	if (call(SYS_write, null, name, 1) != 1)
+		die("/dev/null does not take a byte");
+	call(SYS_prctl, PR_SET_NAME, name, 0);
+}
+
+__attribute__((noinline, noclone)) static void pass(const char *name)
+{
+	reach(name);
+	asm volatile("");
+}
+
+__attribute__((noinline, noclone)) static void left_way(const char *name)
+{
+	for (uint64_t i = 0; i < left; i++)
+		pass(name);
+}
+
+__attribute__((noinline, noclone)) static void right_way(const char *name)
+{
+	for (uint64_t i = 0; i < right; i++)
+		pass(name);
+}
+
+static void *go_right(void *unused)
+{
+	(void)unused;
+	right_way("ways-right");
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	help_if_asked(argc, argv);
+	if (argc != 3)
+		misuse("two numbers are needed");
+	left = parse_number(argv[1], "LEFT", 0, 1000000);
+	right = parse_number(argv[2], "RIGHT", 0, 1000000);
+	null = open_uncounted("/dev/null", O_WRONLY);
+	if (null < 0)
+		die("/dev/null: %s", strerror(errno));
+	reached("ready");
+	gate("go");
+	left_way("ways-left");
+	if (pthread_create(&thread, NULL, go_right, NULL))
+		die("cannot create a thread");
+	pthread_join(thread, NULL);
+	pause_ns(LINGER_NS);
+	report_begin();
+	put_plain_row("write", left + right, 0);
+	report_end();
+	return 0;
+}

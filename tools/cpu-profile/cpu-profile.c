@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/json.h>
+#include <plumb/probe.h>
+#include <plumb/stacks.h>
+#include <plumb/tool.h>
+#include <stdio.h>
+
+#include <bpf/libbpf.h>
+
+#include "cpu-profile.h"
+#include "cpu-profile.skel.h"
+
+/* Not a divisor of what programs and kernels do a hundred or a thousand times a second. */
+#define FREQUENCY 99
+
+static const struct argp_option options[] = {
+	{"frequency", 'F', "HZ", 0, "samples a second of each CPU; default 99 (or 199, 499, 997)",
+	 60},
+	PLUMB_STACK_OPTIONS,
+	{0},
+};
+
+static uint64_t frequency = FREQUENCY;
+static const struct cpu_profile_rest *rest;
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	if (key != 'F')
+		return plumb_stacks_parse(key, text, o);
+	frequency = plumb_option_number("--frequency", text, 1, 10000);
+	return 0;
+}
+
+static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
+{
+	return plumb_probe_samples(probes, bpf->object, "on_sample", frequency, what, size);
+}
+
+static const char *const copied[] = {"on_sample", NULL};
+
+static int open_samples(struct plumb_bpf *bpf, bool twin)
+{
+	struct cpu_profile_bpf *skel = cpu_profile_bpf__open_opts(plumb_open_opts());
+
+	(void)twin;
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "cpu-clock");
+	bpf->copied = copied;
+	bpf->attach = attach;
+	rest = &skel->bss->rest;
+	plumb_stacks_configure(skel->obj);
+	return 0;
+}
+
+static void print_footer(FILE *out)
+{
+	plumb_stacks_footer(out);
+	fprintf(out, "besides: %llu samples of idle CPUs, %llu of threads that are not asked for\n",
+		(unsigned long long)rest->idle, (unsigned long long)rest->others);
+}
+
+static void add_json(json_t *json, struct plumb_report *r)
+{
+	(void)r;
+	json_object_set_new(json, "frequency", plumb_json_u64(frequency));
+	json_object_set_new(json, "idle", plumb_json_u64(rest->idle));
+	json_object_set_new(json, "others", plumb_json_u64(rest->others));
+}
+
+static const char *const programs[] = {"thread_exit", "thread_fork", NULL};
+
+static const struct plumb_rung rungs[] = {
+	{
+		.name = "perf_event",
+		.stability = "stable",
+		.open = open_samples,
+		.programs = programs,
+	},
+};
+
+static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.name = "cpu-profile",
+		.question = "Where do CPUs spend their time: stacks of kernel and user, sampled.",
+		.about = "hooks:     the CPU's clock, 99 times a second on each CPU (stable)\n"
+			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			 "fire rate: 99 a second of each CPU\n"
+			 "cost:      some microseconds a sample\n",
+		.options = options,
+		.parse = parse,
+		.key_size = sizeof(struct plumb_stack_key),
+		.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+		.no_errors = true,
+		.counts_only = true,
+		.counts_live = true,
+		.no_table = true,
+		.samples = true,
+		.traced = "a sample",
+		.rings = rings,
+		.print = plumb_stacks_print,
+		.rows_json = plumb_stacks_rows_json,
+		.report_json = add_json,
+		.save = plumb_stacks_save,
+		.footer = print_footer,
+		.rungs = rungs,
+		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	};
+
+	plumb_stacks_are_samples = true;
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/points.bpf.h>
+#include <plumb/stacks.bpf.h>
+#include <plumb/totals.bpf.h>
+
+/* Counted is only while all targets are attached, so that all have the same time. */
+static __always_inline void fired(void *ctx, __u64 target, bool guarded __attribute__((unused)))
+{
+	struct task_struct *task = current_task();
+	struct plumb_totals *totals;
+	__u32 cpu, what = 0;
+
+	if (!plumb_live || !filter_thread(task) || !filter_entry(task))
+		return;
+	cpu = bpf_get_smp_processor_id();
+	if (plumb_config.by & PLUMB_BY_TARGET)
+		what = PLUMB_TARGET_INDEX(target);
+	totals = totals_of(stack_slot(ctx, task, cpu, what), cpu);
+	if (totals)
+		plumb_add(totals->count, 1);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

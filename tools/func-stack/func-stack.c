@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/log.h>
+#include <plumb/points.h>
+#include <plumb/stacks.h>
+#include <stddef.h>
+
+#include <bpf/libbpf.h>
+
+#include "func-stack.skel.h"
+
+static struct plumb_tool tool;
+
+static const struct argp_option options[] = {PLUMB_STACK_OPTIONS, {0}};
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	if (key == ARGP_KEY_END && !plumb_points.n_patterns)
+		plumb_usage_error("the stacks of what? func-stack TARGET...");
+	return plumb_stacks_parse(key, text, o);
+}
+
+static int prepare(struct plumb_options *o)
+{
+	return plumb_points_find(&tool, o);
+}
+
+static int open_stacks(struct plumb_bpf *bpf, bool twin)
+{
+	struct func_stack_bpf *skel = func_stack_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "");
+	skel->rodata->points_single = twin || plumb_points.targets.n == 1;
+	/* The same stack may be met by several programs, and by one that is preempted. */
+	bpf->config->interleaved = true;
+	plumb_stacks_configure(skel->obj);
+	return 0;
+}
+
+static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
+
+static struct plumb_tool tool = {
+	.name = "func-stack",
+	.question = "Who calls a function, or reaches a tracepoint: stacks of kernel and user, "
+		    "counted.",
+	.about = "hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
+		 "           (unstable: another kernel may have them inlined, renamed or gone),\n"
+		 "           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
+		 "           functions); x86_64\n"
+		 "fire rate: that of the targets: func-count tells it\n"
+		 "cost:      see the footer; most of it is taking stacks\n",
+	.options = options,
+	.parse = parse,
+	.arguments = "TARGET... ",
+	.argument = plumb_points_add,
+	.prepare = prepare,
+	.calibrate = plumb_points_calibrate,
+	.finish = plumb_points_finish,
+	.fields = &plumb_points_field,
+	.n_fields = 1,
+	.key_size = sizeof(struct plumb_stack_key),
+	.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+	.counts_only = true,
+	.no_errors = true,
+	.counts_live = true,
+	.rings = rings,
+	.print = plumb_stacks_print,
+	.row_json = plumb_stacks_row_json,
+	.footer = plumb_stacks_footer,
+	.functions = &plumb_points.targets.functions,
+	.rungs = plumb_points_rungs,
+	.n_rungs = PLUMB_POINTS_RUNGS,
+};
+
+int main(int argc, char **argv)
+{
+	plumb_points.open = open_stacks;
+	plumb_points.target_at = offsetof(struct plumb_stack_key, what);
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report's last lines: by what it was measured, how exactly, at what cost, and what is missing. */
+#include <plumb/report.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 78
+
+/* Words, in lines of a terminal's usual width. */
+static void print_wrapped(const char *text, FILE *out)
+{
+	size_t column = 0, length;
+
+	for (; *text; text += length + (text[length] == ' ')) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > WIDTH) {
+			fputs("\n    ", out);
+			column = 4;
+		} else if (column) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", (int)length, text);
+		column += length;
+	}
+	fputc('\n', out);
+}
+
+static void print_mechanism(const struct plumb_session *s, FILE *out)
+{
+	const struct plumb_rung *rung = s->instance.rung;
+	const char(*hooks)[64] = s->instance.bpf.hooks;
+	char text[1024];
+	size_t n;
+
+	n = snprintf(text, sizeof(text), "mechanism: %s on", rung->name);
+	for (size_t i = 0; *hooks[i]; i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
+	snprintf(text + n, sizeof(text) - n, " (%s)", rung->stability);
+	print_wrapped(text, out);
+	for (size_t i = 0; i < s->n_refused; i++) {
+		fputs("  ", out);
+		snprintf(text, sizeof(text), "%s refused: %s", s->refused[i].name,
+			 s->refused[i].why);
+		print_wrapped(text, out);
+	}
+}
+
+static void print_cost(const struct plumb_session *s, FILE *out)
+{
+	const struct plumb_overhead *o = &s->overhead;
+	const char *traced = s->tool->traced ?: "a traced call";
+
+	if (!o->known)
+		fprintf(out, "cost: not measured (%s)\n", o->how);
+	else if (o->filtered < 0)
+		fprintf(out, "cost: %.0f ns in the programs of %s (%s)\n", o->traced, traced,
+			o->how);
+	else
+		fprintf(out, "cost: %.0f ns added to %s, %.0f ns to a rejected one (%s)\n",
+			o->traced, traced, o->filtered, o->how);
+}
+
+static void print_precision(const struct plumb_session *s, FILE *out)
+{
+	if (!s->tool->counts_only)
+		fprintf(out, "percentiles: never low, at most %.2g %% high; ?: too few calls\n",
+			100.0 / (1 << s->options.precision));
+}
+
+static void print_split(const struct plumb_session *s, FILE *out)
+{
+	if (s->instance.bpf.config->split && !s->tool->counts_only)
+		fputs("split: per cent of the time, and calls of which it was the largest part\n"
+		      "  preempted: runnable, without a CPU; blocked: asleep; waiting: woken, not "
+		      "yet\n"
+		      "  running\n",
+		      out);
+}
+
+/* Programs of fentry's kind can be preempted where the kernel can, and are missed meanwhile. */
+static const char *missed_of(const struct plumb_session *s)
+{
+	const struct plumb_aim *aims = s->instance.rung->aims;
+
+	return aims && plumb_hook_is_fentry(aims->hook) && aims->hook != PLUMB_FENTRY
+		       ? "lost: missed executions (--mechanism=kprobe.session may have fewer)"
+		       : "lost: missed executions";
+}
+
+/* What is not zero, but for what every run has. */
+static void print_ledger(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_ledger *l = &r->total->ledger;
+	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct {
+		const char *name;
+		uint64_t calls;
+	} more[] = {
+		{"left out: not those that are asked for", l->left_out},
+		{"unmatched (their entry was not seen)", l->unmatched},
+		{"in flight at the end", v.in_flight},
+		{"abandoned (the thread ended inside)", l->abandoned},
+		{"overwritten (their end was missed)", l->overwritten + l->overtaken},
+		{"without their stack: raise --max-stacks", l->stacks},
+		{"pooled under [other]: raise --max-keys", v.pooled},
+		{"saturated (73 minutes or longer)", v.saturated},
+		{"lost: no room for the thread's state", l->no_state},
+		{"lost: inside 16 others of their thread", l->too_deep},
+		{"lost: a descendant too many", l->untracked},
+		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
+		{missed_of(r->session), r->total->missed},
+	};
+
+	fprintf(out, "ledger: %llu recorded, %llu lost", (unsigned long long)v.recorded,
+		(unsigned long long)v.lost);
+	if (!r->total->missed_known)
+		fputs(", misses unknown on this kernel", out);
+	fputc('\n', out);
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i].calls)
+			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].calls,
+				more[i].name);
+}
+
+void plumb_report_footer(const struct plumb_report *r, FILE *out)
+{
+	fputc('\n', out);
+	print_mechanism(r->session, out);
+	print_precision(r->session, out);
+	print_split(r->session, out);
+	print_cost(r->session, out);
+	print_ledger(r, out);
+	if (r->session->tool->footer)
+		r->session->tool->footer(out);
+}

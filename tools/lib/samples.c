@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* samples: a program that each CPU's clock runs. */
+#include "probe.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+static int attach_cpu(struct plumb_probes *probes, int program, uint64_t hz, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = hz,
+	};
+	struct plumb_probe probe = {.program = -1, .event = -1, .link = -1};
+	int err;
+
+	probe.event = plumb_probe_open_event(&attr, cpu);
+	if (probe.event < 0)
+		return probe.event;
+	probe.program = dup(program);
+	err = probe.program < 0 ? -errno : plumb_probe_attach_event(&probe);
+	if (!err)
+		err = plumb_probe_add(probes, &probe);
+	if (err)
+		plumb_probe_drop(&probe);
+	return err;
+}
+
+int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
+			const char *program, uint64_t hz, char *what, size_t size)
+{
+	int fd = bpf_program__fd(bpf_object__find_program_by_name(object, program));
+	int err, cpus = libbpf_num_possible_cpus();
+	size_t before = probes->n;
+
+	snprintf(what, size, "cpu-clock");
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		err = attach_cpu(probes, fd, hz, cpu);
+		if (err && err != -ENODEV) /* it is off line */
+			return err;
+	}
+	return probes->n > before ? 0 : -ENODEV;
+}

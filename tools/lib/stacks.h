@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What stacks.c and stacks-report.c share. */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include <plumb/stacks.h>
+#include <plumb/symbols.h>
+
+extern struct plumb_symbolizer *plumb_stacks_symbolizer;
+extern bool plumb_stacks_inlines;
+
+#endif

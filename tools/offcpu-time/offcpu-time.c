@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/kernel.h>
+#include <plumb/log.h>
+#include <plumb/switches.h>
+#include <plumb/tool.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "offcpu-time.h"
+#include "offcpu-time.skel.h"
+
+enum { MIN_TIME = 0x2000, MAX_TIME };
+
+static const char *const states[OFFCPU_STATES] = {
+	[OFFCPU_RUNNABLE] = "runnable",
+	[OFFCPU_SLEEPING] = "sleeping",
+	[OFFCPU_UNINTERRUPTIBLE] = "uninterruptible",
+	[OFFCPU_IDLE] = "idle",
+	[OFFCPU_OTHER] = "other",
+};
+
+static void format_state(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%s", states[((const struct plumb_stack_key *)key)->what]);
+}
+
+static const struct plumb_field fields[] = {
+	{"state", OFFCPU_BY_STATE, false, format_state, NULL},
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these stays:", 30},
+	{"min", MIN_TIME, "TIME", 0, "of at least TIME (10us, 1.5ms, 2s)", 30},
+	{"max", MAX_TIME, "TIME", 0, "of at most TIME", 30},
+	PLUMB_STACK_OPTIONS,
+	{0},
+};
+
+static struct offcpu_config selection = {.max_ns = UINT64_MAX};
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	switch (key) {
+	case MIN_TIME:
+		selection.min_ns = plumb_option_duration("--min", text);
+		return 0;
+	case MAX_TIME:
+		selection.max_ns = plumb_option_duration("--max", text);
+		return 0;
+	case ARGP_KEY_END:
+		if (selection.min_ns > selection.max_ns)
+			plumb_usage_error("--min is longer than --max");
+		return plumb_stacks_parse(key, text, o);
+	default:
+		return plumb_stacks_parse(key, text, o);
+	}
+}
+
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+{
+	struct offcpu_time_bpf *skel = offcpu_time_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
+	memcpy((void *)&skel->rodata->offcpu_config, &selection, sizeof(selection));
+	if (!twin)
+		plumb_stacks_configure(skel->obj);
+	return 0;
+}
+
+static int prepare(struct plumb_options *o)
+{
+	(void)o;
+	return plumb_sched_check();
+}
+
+static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
+
+static const char *const programs[] = {"thread_ends", "thread_fork", "on_leave", NULL};
+
+static const struct plumb_rung rungs[] = {
+	{
+		.name = "raw_tracepoint",
+		.stability = "stable-ish: tracepoint, and the fields of sched_info",
+		.open = open_raw_tracepoint,
+		.programs = programs,
+	},
+};
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.name = "offcpu-time",
+		.question =
+			"Where do threads sleep, and for how long: stacks by the time off the CPU.",
+		.about = "hooks:     raw tracepoint sched_switch (stable), where the thread that\n"
+			 "           leaves the CPU is asked when it had come back to it\n"
+			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
+			 "second\n"
+			 "cost:      see the footer; most of it is taking stacks\n",
+		.options = options,
+		.parse = parse,
+		.fields = fields,
+		.n_fields = sizeof(fields) / sizeof(fields[0]),
+		.key_size = sizeof(struct plumb_stack_key),
+		.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+		.no_errors = true,
+		.switches = &plumb_switches,
+		.traced = "a traced switch",
+		.counts_only = true,
+		.no_table = true,
+		.prepare = prepare,
+		.rings = rings,
+		.print = plumb_stacks_print,
+		.rows_json = plumb_stacks_rows_json,
+		.save = plumb_stacks_save,
+		.footer = plumb_stacks_footer,
+		.rungs = rungs,
+		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	};
+
+	plumb_stacks_weigh_time = true;
+	return plumb_main(argc, argv, &tool);
+}

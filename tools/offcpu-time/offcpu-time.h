@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of offcpu-time agree on. */
+#ifndef OFFCPU_TIME_H
+#define OFFCPU_TIME_H
+
+#include <plumb/stacks.h>
+
+#define OFFCPU_BY_STATE PLUMB_BY_TOOL
+
+/* Why a thread has no CPU: what it says itself when it gives it up. */
+enum offcpu_state {
+	OFFCPU_RUNNABLE,
+	OFFCPU_SLEEPING,
+	OFFCPU_UNINTERRUPTIBLE,
+	OFFCPU_IDLE,
+	OFFCPU_OTHER,
+	OFFCPU_STATES
+};
+
+struct offcpu_config {
+	__u64 min_ns, max_ns; /* only stays of this length */
+};
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "inside.h"
+
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/functions.h>
+#include <plumb/json.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/percentile.h>
+#include <plumb/report.h>
+#include <plumb/syscalls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "breakdown-inside-session-610.skel.h"
+#include "breakdown-inside-session-700.skel.h"
+#include "breakdown-inside.skel.h"
+
+#define BY_FUNCTION PLUMB_BY_TOOL
+
+/* The system calls' functions, then what -f says. */
+static const char *patterns[PLUMB_MAX_LIST], *globs[PLUMB_MAX_LIST];
+static char call_names[PLUMB_MAX_LIST][64];
+static size_t n_globs;
+static int n_calls;
+static struct plumb_functions functions;
+static bool may_hint;
+
+static int add_glob(const char *item, void *context)
+{
+	(void)context;
+	if (n_globs == PLUMB_MAX_LIST)
+		plumb_usage_error("--function: at most %d functions or globs", PLUMB_MAX_LIST);
+	globs[n_globs++] = strdup(item);
+	return 0;
+}
+
+void inside_option(const char *list)
+{
+	if (plumb_parse_list(list, add_glob, NULL))
+		plumb_usage_error("--function: an empty item in '%s'", list);
+}
+
+bool inside_is_asked(void)
+{
+	return n_globs;
+}
+
+void inside_hint(int status)
+{
+	if (status == PLUMB_EXIT_UNSUPPORTED && may_hint)
+		plumb_warn("without -f it times no functions, and may do");
+}
+
+static void configure(struct plumb_bpf *bpf, struct breakdown_inside *config, bool twin)
+{
+	bpf->function->nested = 1;
+	config->n_calls = twin ? 1 : n_calls;
+}
+
+PLUMB_FUNCTION_OPEN(open_plain, breakdown_inside_bpf, breakdown_inside, configure)
+PLUMB_FUNCTION_OPEN(open_610, breakdown_inside_session_610_bpf, breakdown_inside, configure)
+PLUMB_FUNCTION_OPEN(open_700, breakdown_inside_session_700_bpf, breakdown_inside, configure)
+PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+
+const struct plumb_rung inside_many[INSIDE_RUNGS] = {
+	PLUMB_FUNCTION_RUNG("fsession.multi", open_700, plumb_fsession_multi),
+	PLUMB_FUNCTION_RUNG("kprobe.session", open_session, plumb_kprobe_session),
+	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, plumb_kprobe_multi),
+	PLUMB_FUNCTION_RUNG("fsession", open_700, plumb_fsession),
+	PLUMB_FUNCTION_RUNG("fentry", open_plain, plumb_fentry),
+	PLUMB_FUNCTION_RUNG("kprobe", open_plain, plumb_kprobe),
+};
+const struct plumb_rung inside_few[INSIDE_RUNGS_FEW] = {
+	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+};
+
+/* A key for each function, so that the programs need none. */
+static int fill(struct bpf_object *object)
+{
+	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
+	size_t n = bpf_map__max_entries(keys); /* a twin has one */
+
+	for (uint32_t i = 0; i < functions.n && i < n; i++) {
+		struct breakdown_function_key key = {.function = i};
+		uint32_t slot = i + 1;
+
+		if (bpf_map_update_elem(bpf_map__fd(keys), &key, &slot, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static uint32_t number_of(const struct plumb_row *row)
+{
+	return ((const struct breakdown_function_key *)row->key)->function;
+}
+
+static bool is_call(const struct plumb_row *row)
+{
+	return number_of(row) < (uint32_t)n_calls;
+}
+
+static int64_t own_time(const struct plumb_row *row)
+{
+	return row->extra[0];
+}
+
+static void format_function(const void *key, char *text, size_t size)
+{
+	const struct breakdown_function_key *k = key;
+
+	plumb_probe_name(&functions, k->function, text, size);
+}
+
+static const struct plumb_field field = {"func", BY_FUNCTION, false, format_function, NULL};
+
+static int largest_own_first(const void *a, const void *b)
+{
+	const struct plumb_row *x = a, *y = b;
+
+	return (own_time(x) < own_time(y)) - (own_time(x) > own_time(y));
+}
+
+/* How many calls there were, and the ns of all of them. */
+static uint64_t sum_calls(const struct plumb_snapshot *snap, uint64_t *count)
+{
+	uint64_t ns = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < snap->n; i++) {
+		if (!is_call(&snap->rows[i]))
+			continue;
+		*count += snap->rows[i].count;
+		ns += snap->rows[i].sum;
+	}
+	return ns;
+}
+
+static double percent(double part, uint64_t whole)
+{
+	return whole ? 100 * part / whole : 0;
+}
+
+static void print_row(const struct plumb_row *row, uint64_t whole)
+{
+	const int64_t own = own_time(row);
+	char times[4][32], name[128];
+
+	printf("%9llu %8s %5.1f%% %s%7s %5.1f%% %8s %8s  %s%s\n", (unsigned long long)row->count,
+	       plumb_format_time(row->extra[1], PLUMB_AUTO, times[0], sizeof(times[0])),
+	       percent(row->extra[1], whole), own < 0 ? "-" : " ",
+	       plumb_format_time(llabs(own), PLUMB_AUTO, times[1], sizeof(times[1])),
+	       percent(own, whole),
+	       plumb_format_time(plumb_percentile(&row->dist, 50 * PLUMB_PERCENT), PLUMB_AUTO,
+				 times[2], sizeof(times[2])),
+	       plumb_format_time(plumb_percentile(&row->dist, 99 * PLUMB_PERCENT), PLUMB_AUTO,
+				 times[3], sizeof(times[3])),
+	       plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
+	       is_call(row) ? " (left over)" : "");
+}
+
+static int print(struct plumb_report *r)
+{
+	uint64_t calls, whole = sum_calls(r->snap, &calls);
+	char all[32];
+
+	qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), largest_own_first);
+	printf("%llu calls, %s in all\n", (unsigned long long)calls,
+	       plumb_format_time(whole, PLUMB_AUTO, all, sizeof(all)));
+	printf("%9s %8s %6s %8s %6s %8s %8s  %s\n", "CALLS", "TOTAL", "", "OWN", "", "P50", "P99",
+	       "FUNCTION");
+	for (size_t i = 0; i < r->snap->n; i++)
+		print_row(&r->snap->rows[i], whole);
+	if (r->final)
+		plumb_report_footer(r, stdout);
+	return 0;
+}
+
+static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)r;
+	json_object_set_new(json, "total", plumb_json_u64(row->extra[1]));
+	json_object_set_new(json, "own", json_integer(own_time(row)));
+	json_object_set_new(json, "left_over", json_boolean(is_call(row)));
+}
+
+static void report_json(json_t *json, struct plumb_report *r)
+{
+	uint64_t calls, whole = sum_calls(r->snap, &calls);
+
+	json_object_set_new(json, "calls", plumb_json_u64(calls));
+	json_object_set_new(json, "ns", plumb_json_u64(whole));
+}
+
+/* A probe that attached and stayed silent is worth a word. */
+static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+		   uint64_t elapsed)
+{
+	char name[128];
+
+	(void)s;
+	may_hint = false;
+	for (size_t i = 0; i < total->n && total->n <= PLUMB_FEW; i++) {
+		const struct plumb_row *row = &total->rows[i];
+
+		if (!row->count && !own_time(row) && !is_call(row))
+			plumb_warn("%s: 0 calls in %.3g s inside these system calls: it may be "
+				   "inlined into its callers",
+				   plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
+				   elapsed / 1e9);
+	}
+}
+
+/* The calls' own functions come first, each under one name only. */
+static int find_functions(const struct syscall_config *selection, const char *btf)
+{
+	uint32_t nrs[PLUMB_MAX_LIST];
+	char name[128];
+	int err;
+
+	n_calls = plumb_syscall_selected(selection, nrs, PLUMB_MAX_LIST - n_globs);
+	if (n_calls < 0)
+		plumb_usage_error("-f: within native system calls only, at most %zu here",
+				  PLUMB_MAX_LIST - n_globs);
+	for (int i = 0; i < n_calls; i++) {
+		plumb_syscall_function(nrs[i], call_names[i], sizeof(call_names[i]));
+		patterns[i] = call_names[i];
+	}
+	memcpy(patterns + n_calls, globs, n_globs * sizeof(*globs));
+	err = plumb_functions_find(patterns, n_calls + n_globs, btf, &functions);
+	for (int i = 0; i < n_calls && !err; i++)
+		if ((size_t)i >= functions.n ||
+		    strcmp(plumb_probe_name(&functions, i, name, sizeof(name)), call_names[i]))
+			err = plumb_error(ENOENT, "%s is not one function here", call_names[i]);
+	for (size_t i = 0; i < functions.n && !err; i++)
+		if (functions.all[i].cold)
+			err = plumb_error(EINVAL, "%s is a part that is jumped to: it has no end",
+					  functions.all[i].name);
+	return err;
+}
+
+int inside_prepare(struct plumb_tool *tool, const struct syscall_config *selection,
+		   struct plumb_options *o)
+{
+	int err = find_functions(selection, o->btf);
+
+	if (err)
+		return err;
+	may_hint = !o->mechanism;
+	plumb_info("%zu functions", functions.n);
+	o->max_keys = functions.n;
+	o->by = BY_FUNCTION;
+	tool->fields = &field;
+	tool->n_fields = 1;
+	tool->key_size = sizeof(struct breakdown_function_key);
+	tool->counts_only = false;
+	tool->sees_syscalls = false;
+	tool->functions = &functions;
+	tool->fill = fill;
+	tool->tick = NULL;
+	tool->print = print;
+	tool->row_json = row_json;
+	tool->report_json = report_json;
+	tool->footer = NULL;
+	tool->finish = finish;
+	if (functions.n <= PLUMB_FEW && !o->mechanism) {
+		tool->rungs = inside_few;
+		tool->n_rungs = INSIDE_RUNGS_FEW;
+	}
+	return 0;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/hist.h>
+#include <plumb/json.h>
+#include <plumb/kernel.h>
+#include <plumb/log.h>
+#include <plumb/parse.h>
+#include <plumb/percentile.h>
+#include <plumb/report.h>
+#include <plumb/stacks.h>
+#include <plumb/syscalls.h>
+#include <plumb/tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "inside.h"
+#include "syscall-breakdown.h"
+#include "syscall-breakdown.skel.h"
+#include "tree.h"
+
+#define FREQUENCY 997
+#define PERCENT   0.5 /* branches of less are not printed */
+
+enum { MIN_TIME = 0x2000, ABOVE };
+
+#define FIRST_PASS 1000000000ULL /* ns, at least */
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these calls:", 30},
+	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
+	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"above", ABOVE, "PERCENTILE", 0, "calls above it, as the first second, or more, tells it",
+	 30},
+	{"function", 'f', "FUNC[,...]", 0,
+	 "time these functions (globs) inside the calls, instead of sampling", 30},
+	{"frequency", 'F', "HZ", 0, "samples a second of each CPU; default 997", 61},
+	{0},
+};
+
+static struct syscall_config selection = {.max_size = UINT64_MAX};
+static uint64_t frequency = FREQUENCY;
+static uint64_t above; /* as percentile.h's p; 0: all calls */
+static const char *above_name;
+static struct syscall_breakdown_bpf *programs;
+static uint64_t first_calls;
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	(void)o;
+	switch (key) {
+	case 's':
+		plumb_syscall_option(&selection, text);
+		return 0;
+	case MIN_TIME:
+		selection.min_ns = plumb_option_duration("--min", text);
+		return 0;
+	case ABOVE:
+		if (plumb_parse_fixed(text, 6, 1, 100 * PLUMB_PERCENT - 1, &above))
+			plumb_usage_error("--above: a percentile above 0 and below 100: %s", text);
+		above_name = text;
+		return 0;
+	case 'f':
+		inside_option(text);
+		return 0;
+	case 'F':
+		frequency = plumb_option_number("--frequency", text, 1, 10000);
+		return 0;
+	case ARGP_KEY_END:
+		if (!selection.selected)
+			plumb_usage_error("inside which system call? syscall-breakdown -s NAME");
+		if (above && selection.min_ns)
+			plumb_usage_error("--min and --above both say which calls: one of them");
+		if (inside_is_asked() && (above || selection.min_ns))
+			plumb_usage_error("-f times all calls: not with --min or --above");
+		plumb_stacks_begin();
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static struct plumb_tool tool;
+
+static int prepare(struct plumb_options *o)
+{
+	if (inside_is_asked())
+		return inside_prepare(&tool, &selection, o);
+	if (!o->max_keys_given)
+		o->max_keys = 4096;
+	o->by |= PLUMB_BY_STACK;
+	return plumb_sched_check();
+}
+
+static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
+{
+	return plumb_probe_samples(probes, bpf->object, "on_sample", frequency, what, size);
+}
+
+static const char *const copied[] = {"on_sample", NULL};
+
+static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
+{
+	struct syscall_breakdown_bpf *skel = syscall_breakdown_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "cpu-clock");
+	bpf->config->split = 1;
+	bpf->copied = copied;
+	bpf->attach = attach;
+	skel->bss->breakdown_min = selection.min_ns;
+	skel->bss->breakdown_pass = above && !twin ? BREAKDOWN_FIRST : BREAKDOWN_ALL;
+	if (!twin)
+		programs = skel;
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	plumb_stacks_configure(skel->obj);
+	return 0;
+}
+
+/* Ends the first pass, as soon as enough calls have come for the percentile to mean something. */
+static uint64_t tick(uint64_t elapsed)
+{
+	struct plumb_dist d = {.precision = BREAKDOWN_PRECISION, .max = UINT64_MAX};
+	long n;
+
+	if (!above)
+		return 0;
+	n = plumb_buckets_pack((const uint64_t *)programs->bss->breakdown_first,
+			       plumb_hist_buckets(BREAKDOWN_PRECISION), &d.buckets);
+	if (n < 0)
+		return elapsed + FIRST_PASS;
+	d.n = n;
+	first_calls = plumb_dist_count(&d);
+	if (elapsed >= FIRST_PASS && first_calls && !plumb_percentile_is_weak(first_calls, above)) {
+		programs->bss->breakdown_min = plumb_percentile(&d, above) + 1;
+		programs->bss->breakdown_pass = BREAKDOWN_ABOVE;
+	}
+	free(d.buckets);
+	return programs->bss->breakdown_pass == BREAKDOWN_FIRST ? elapsed + FIRST_PASS : 0;
+}
+
+static void print_above(void)
+{
+	char text[32];
+
+	if (!above)
+		return;
+	if (programs->bss->breakdown_pass == BREAKDOWN_FIRST)
+		printf("p%s is not known yet: only %llu calls\n", above_name,
+		       (unsigned long long)first_calls);
+	else
+		printf("calls above p%s, %s, which %llu calls of the first pass gave\n", above_name,
+		       plumb_format_time(programs->bss->breakdown_min, PLUMB_AUTO, text,
+					 sizeof(text)),
+		       (unsigned long long)first_calls);
+}
+
+static const char *takes_functions(const struct plumb_options *o)
+{
+	(void)o;
+	return inside_is_asked() ? NULL : "it is for -f";
+}
+
+static const char *takes_none(const struct plumb_options *o)
+{
+	(void)o;
+	return inside_is_asked() ? "it cannot time functions" : NULL;
+}
+
+/* Those of -f, then these. */
+static const struct plumb_rung samplers[] = {
+	PLUMB_SYSCALL_RUNGS(open_tracepoints),
+};
+#define SAMPLERS (sizeof(samplers) / sizeof(samplers[0]))
+static struct plumb_rung rungs[INSIDE_RUNGS + SAMPLERS];
+
+static void list_rungs(void)
+{
+	memcpy(rungs, inside_many, sizeof(inside_many));
+	memcpy(rungs + INSIDE_RUNGS, samplers, sizeof(samplers));
+	for (size_t i = 0; i < INSIDE_RUNGS + SAMPLERS; i++)
+		rungs[i].unfit = i < INSIDE_RUNGS ? takes_functions : takes_none;
+}
+
+static const struct plumb_stack_key *key_of(const struct plumb_row *row)
+{
+	return row->key;
+}
+
+static bool is_calls(const struct plumb_row *row)
+{
+	return row->slot && key_of(row)->what == BREAKDOWN_CALLS;
+}
+
+/* All calls in one row. */
+struct calls {
+	uint64_t count, ns, on_cpu, samples;
+};
+
+static struct calls sum_calls(const struct plumb_snapshot *snap)
+{
+	struct calls c = {};
+
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct plumb_row *row = &snap->rows[i];
+
+		if (is_calls(row)) {
+			c.count = row->count;
+			c.ns = row->sum;
+			c.on_cpu = row->extra[0];
+		} else {
+			c.samples += row->extra[1];
+		}
+	}
+	return c;
+}
+
+/* Frames of a stack, those of stacks without room included. */
+static void name_frames(struct plumb_frames *f, const struct plumb_report *r,
+			const struct plumb_row *row)
+{
+	static const struct plumb_stack_key lost = {.kernel = PLUMB_LOST_STACK,
+						    .user = PLUMB_NO_STACK};
+
+	plumb_frames_name(f, r->session->instance.bpf.object, row->slot ? row->key : &lost);
+}
+
+/* The samples say how the time on the CPU is divided; all other times are measured. */
+static struct tree *grow(const struct plumb_report *r, const struct calls *c)
+{
+	struct tree *tree = tree_new();
+	struct plumb_frames f = {};
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < r->snap->n; i++) {
+		const struct plumb_row *row = &r->snap->rows[i];
+		struct tree_time time = {.blocked = row->sum, .runnable = row->extra[0]};
+
+		if (is_calls(row))
+			continue;
+		if (row->extra[1])
+			time.on_cpu = tree_share(c->on_cpu, row->extra[1], before, c->samples);
+		before += row->extra[1];
+		name_frames(&f, r, row);
+		tree_add(tree, &f, &time);
+		plumb_frames_free(&f);
+	}
+	/* Calls that no sample hit. */
+	f.n_kernel = 0;
+	if (!c->samples)
+		tree_add(tree, &f, &(struct tree_time){.on_cpu = c->on_cpu});
+	return tree;
+}
+
+static int print(struct plumb_report *r)
+{
+	struct calls c = sum_calls(r->snap);
+	struct tree *tree = grow(r, &c);
+	char all[32], on_cpu[32];
+
+	print_above();
+	printf("%llu calls, %s in all, %s of it on the CPU, where %llu samples were taken\n",
+	       (unsigned long long)c.count, plumb_format_time(c.ns, PLUMB_AUTO, all, sizeof(all)),
+	       plumb_format_time(c.on_cpu, PLUMB_AUTO, on_cpu, sizeof(on_cpu)),
+	       (unsigned long long)c.samples);
+	tree_print(tree, PERCENT, stdout);
+	tree_free(tree);
+	if (r->final)
+		plumb_report_footer(r, stdout);
+	return 0;
+}
+
+static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+{
+	struct plumb_frames f = {};
+
+	if (is_calls(row)) {
+		json_object_set_new(json, "ns", plumb_json_u64(row->sum));
+		json_object_set_new(json, "on_cpu", plumb_json_u64(row->extra[0]));
+		return;
+	}
+	json_object_set_new(json, "blocked", plumb_json_u64(row->sum));
+	json_object_set_new(json, "runnable", plumb_json_u64(row->extra[0]));
+	json_object_set_new(json, "samples", plumb_json_u64(row->extra[1]));
+	name_frames(&f, r, row);
+	json_object_set_new(json, "stack", plumb_frames_json(&f));
+	plumb_frames_free(&f);
+}
+
+static void add_json(json_t *json, struct plumb_report *r)
+{
+	struct calls c = sum_calls(r->snap);
+	struct tree *tree = grow(r, &c);
+
+	json_object_set_new(json, "calls", plumb_json_u64(c.count));
+	json_object_set_new(json, "ns", plumb_json_u64(c.ns));
+	json_object_set_new(json, "on_cpu", plumb_json_u64(c.on_cpu));
+	json_object_set_new(json, "samples", plumb_json_u64(c.samples));
+	if (above)
+		json_object_set_new(json, "above",
+				    json_pack("{s:s, s:I, s:I}", "percentile", above_name, "ns",
+					      (json_int_t)programs->bss->breakdown_min, "calls",
+					      (json_int_t)first_calls));
+	json_object_set_new(json, "tree", tree_json(tree));
+	tree_free(tree);
+}
+
+static struct plumb_tool tool = {
+	.name = "syscall-breakdown",
+	.question = "Inside a system call, which kernel functions take the time: on the CPU, "
+		    "and where it is off it.",
+	.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+		 "           tracepoints (stable); raw tracepoint sched_switch; CPU clock;\n"
+		 "           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
+		 "           kprobe and kretprobe on the functions (unstable)\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"
+		 "           x86_64\n"
+		 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+		 "cost:      measured at each start, see the footer; without -f all other\n"
+		 "           system calls of the machine are slower too, by some 30 ns\n",
+	.options = options,
+	.parse = parse,
+	.prepare = prepare,
+	.key_size = sizeof(struct plumb_stack_key),
+	.counts_only = true,
+	.no_errors = true,
+	.sees_syscalls = true,
+	.tick = tick,
+	.print = print,
+	.report_json = add_json,
+	.row_json = row_json,
+	.footer = plumb_stacks_footer,
+	.rungs = rungs,
+	.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+};
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	list_rungs();
+	status = plumb_main(argc, argv, &tool);
+	inside_hint(status);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of syscall-breakdown agree on. */
+#ifndef SYSCALL_BREAKDOWN_H
+#define SYSCALL_BREAKDOWN_H
+
+#include <plumb/stacks.h>
+
+/*
+ * Rows: of a stack, ns blocked (sum), ns runnable without a CPU (extra[0]) and samples
+ * (extra[1]).  And one of all calls, without a stack: how many, ns in all, ns on the
+ * CPU (extra[0]).
+ */
+#define BREAKDOWN_CALLS 1 /* plumb_stack_key.what of the latter */
+
+/* The first pass, of --above: how long calls take, and nothing else. */
+enum breakdown_pass { BREAKDOWN_ALL, BREAKDOWN_FIRST, BREAKDOWN_ABOVE };
+
+#define BREAKDOWN_PRECISION 6
+#define BREAKDOWN_BUCKETS   4096 /* plumb_hist_buckets(), made a power of two */
+
+/*
+ * Different stacks that are kept of a call until it is known whether it counts, those
+ * where it was seen on the CPU, which tell each instruction apart, and those where it
+ * left it.
+ */
+#define BREAKDOWN_ON  48
+#define BREAKDOWN_OFF 16
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* tree: functions by who calls them, with the time that they and all below them account for. */
+#ifndef TREE_H
+#define TREE_H
+
+#include <jansson.h>
+#include <plumb/stacks.h>
+#include <stdio.h>
+
+/* ns; with all that is below. */
+struct tree_time {
+	uint64_t on_cpu, blocked, runnable;
+};
+
+struct tree;
+
+struct tree *tree_new(void);
+void tree_free(struct tree *tree);
+
+/* Adds a stack of kernel frames and its time; no frames: the time is only in the whole. */
+void tree_add(struct tree *tree, const struct plumb_frames *frames, const struct tree_time *time);
+
+/* Branches of at least PERCENT of the whole. */
+void tree_print(const struct tree *tree, double percent, FILE *out);
+json_t *tree_json(const struct tree *tree);
+
+/*
+ * What a part gets of WHOLE by its weight: BEFORE is the sum of the weights of the parts
+ * before it, AMONG that of all.  Whole numbers, and their sum is WHOLE.
+ */
+uint64_t tree_share(uint64_t whole, uint64_t weight, uint64_t before, uint64_t among);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "calls.h"
+
+#include <errno.h>
+#include <plumb/cgroup.h>
+#include <plumb/json.h>
+#include <plumb/log.h>
+#include <plumb/session.h>
+#include <plumb/stacks.h>
+#include <plumb/syscalls.h>
+#include <plumb/text.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "syscall-slower.h"
+
+/* Calls that are not printed yet: CPUs may overtake one another. */
+static struct {
+	struct slow_call *list;
+	size_t n, room;
+	const struct plumb_session *session;
+	uint64_t offset; /* ns from CLOCK_MONOTONIC to the wall clock */
+	bool json, stacks, headed;
+} calls;
+
+/* So long a call may be on its way from its end to us. */
+#define ON_ITS_WAY 10000000
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* Follows the wall clock where it was set, not where reading it took its time. */
+static void follow_wall_clock(void)
+{
+	uint64_t before, offset;
+
+	do {
+		before = nanoseconds(CLOCK_MONOTONIC);
+		offset = nanoseconds(CLOCK_REALTIME) - before;
+	} while (nanoseconds(CLOCK_MONOTONIC) - before > 100000);
+	if (offset - calls.offset + 1000000 > 2000000)
+		calls.offset = offset;
+}
+
+void calls_begin(bool json, bool stacks)
+{
+	calls.json = json;
+	calls.stacks = stacks;
+	if (stacks)
+		plumb_stacks_begin();
+}
+
+int calls_take(void *session, void *record, size_t size)
+{
+	calls.session = session;
+	if (size < sizeof(struct slow_call))
+		return 0;
+	if (calls.n == calls.room) {
+		calls.room = calls.room * 2 ?: 64;
+		calls.list = reallocarray(calls.list, calls.room, sizeof(*calls.list));
+		if (!calls.list)
+			abort();
+	}
+	memcpy(&calls.list[calls.n++], record, sizeof(struct slow_call));
+	return 0;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct slow_call *x = a, *y = b;
+
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+/* In the order in which they are shown. */
+static const struct {
+	const char *heading, *name;
+	enum plumb_part part;
+} parts[] = {
+	{"CPU", "on_cpu", PLUMB_ON_CPU},
+	{"PREE", "preempted", PLUMB_PREEMPTED},
+	{"BLOCK", "blocked", PLUMB_BLOCKED},
+	{"WAIT", "waiting", PLUMB_WAITING},
+};
+#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
+{
+	uint64_t ns = c->ns;
+
+	if (part != PLUMB_ON_CPU)
+		return c->off[part];
+	for (int i = 0; i < PLUMB_PARTS; i++)
+		ns -= c->off[i];
+	return ns;
+}
+
+/* Of the wall clock, when the call ended. */
+static struct timespec when(const struct slow_call *c)
+{
+	uint64_t ns = calls.offset + c->end;
+
+	return (struct timespec){ns / 1000000000, ns % 1000000000};
+}
+
+static void name_frames(struct plumb_frames *f, const struct slow_call *c)
+{
+	struct plumb_stack_key key = {.kernel = c->kernel, .user = c->user, .tgid = c->pid};
+
+	plumb_frames_name(f, calls.session->instance.bpf.object, &key);
+}
+
+static void print_heading(FILE *out)
+{
+	fprintf(out, "%-15s %7s", "ENDED", "TOOK");
+	for (size_t i = 0; i < N_PARTS; i++)
+		fprintf(out, " %5s", parts[i].heading);
+	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");
+}
+
+static void print_call(const struct slow_call *c, FILE *out)
+{
+	char text[64];
+
+	fprintf(out, "%s(", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)));
+	for (int i = 0; i < 6 && c->has_arguments; i++)
+		fprintf(out, "%s%#llx", i ? ", " : "", (unsigned long long)c->arguments[i]);
+	if (!c->has_arguments)
+		fputc('?', out);
+	if (c->ret < 0 && c->ret >= -4095)
+		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
+	else
+		fprintf(out, ") = %lld", (long long)c->ret);
+}
+
+/* What is as long as it likes comes last. */
+static void print_line(const struct slow_call *c, FILE *out)
+{
+	struct timespec t = when(c);
+	char text[64], comm[PLUMB_COMM_LEN];
+	struct tm tm;
+
+	if (!calls.headed)
+		print_heading(out);
+	calls.headed = true;
+	localtime_r(&t.tv_sec, &tm);
+	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	fprintf(out, "%s.%06ld", text, t.tv_nsec / 1000);
+	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
+	for (size_t i = 0; i < N_PARTS; i++)
+		fprintf(out, " %4.0f%%", c->ns ? 100.0 * part_of(c, parts[i].part) / c->ns : 0);
+	plumb_copy_printable(comm, c->comm, sizeof(comm));
+	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
+	fprintf(out, " %-16s ", text);
+	print_call(c, out);
+	fputc('\n', out);
+}
+
+static void print_stack(const struct slow_call *c, FILE *out)
+{
+	struct plumb_frames f;
+
+	name_frames(&f, c);
+	for (size_t i = 0; i < f.n; i++)
+		fprintf(out, "    %s\n", f.text[i]);
+	plumb_frames_free(&f);
+}
+
+/* Looking it up takes longer than all else, and it seldom changes from call to call. */
+static const char *cgroup_path(const struct slow_call *c)
+{
+	static char path[4096];
+	static uint64_t of;
+
+	if (c->cgroup != of)
+		plumb_cgroup_path(c->cgroup, path, sizeof(path));
+	of = c->cgroup;
+	return path;
+}
+
+static json_t *json_of(const struct slow_call *c)
+{
+	struct timespec t = when(c);
+	json_t *j = json_object(), *arguments = c->has_arguments ? json_array() : json_null();
+	char text[64];
+	struct plumb_frames f;
+
+	json_object_set_new(j, "end", plumb_json_time(&t));
+	json_object_set_new(j, "pid", json_integer(c->pid));
+	json_object_set_new(j, "tid", json_integer(c->tid));
+	json_object_set_new(j, "comm", plumb_json_text(c->comm));
+	json_object_set_new(j, "cgroup", plumb_json_text(cgroup_path(c)));
+	json_object_set_new(j, "cpu", json_integer(c->cpu));
+	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
+	json_object_set_new(j, "syscall", json_string(text));
+	for (int i = 0; i < 6 && c->has_arguments; i++)
+		json_array_append_new(arguments, json_integer(c->arguments[i]));
+	json_object_set_new(j, "arguments", arguments);
+	json_object_set_new(j, "ret", json_integer(c->ret));
+	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
+	for (size_t i = 0; i < N_PARTS; i++)
+		json_object_set_new(j, parts[i].name, plumb_json_u64(part_of(c, parts[i].part)));
+	if (calls.stacks) {
+		name_frames(&f, c);
+		json_object_set_new(j, "stack", plumb_frames_json(&f));
+		plumb_frames_free(&f);
+	}
+	return json_pack("{s:o}", "call", j);
+}
+
+/* How many are old enough for all that ended before them to be here. */
+static size_t count_settled(void)
+{
+	uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+	size_t n = 0;
+
+	while (n < calls.n && calls.list[n].end + ON_ITS_WAY <= now)
+		n++;
+	return n;
+}
+
+static int print(const struct slow_call *c, FILE *out)
+{
+	if (calls.json)
+		return plumb_json_print(json_of(c), out);
+	print_line(c, out);
+	if (calls.stacks)
+		print_stack(c, out);
+	return 0;
+}
+
+/* In one piece: then what errno says is why it could not be written. */
+static int write_out(const char *text, size_t size)
+{
+	int err;
+
+	if (!size || (fwrite(text, 1, size, stdout) == size && !fflush(stdout)))
+		return 0;
+	err = -errno;
+	clearerr(stdout); /* it is told here, not at the end as well */
+	return err;
+}
+
+static int print_settled(size_t settled)
+{
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+	int err = out ? 0 : -errno;
+
+	follow_wall_clock();
+	for (size_t i = 0; i < settled && !err; i++)
+		err = print(&calls.list[i], out);
+	if (out && fclose(out) && !err)
+		err = -errno;
+	if (!err)
+		err = write_out(text, size);
+	free(text);
+	return err;
+}
+
+int calls_taken(void)
+{
+	size_t settled;
+	int err;
+
+	qsort(calls.list, calls.n, sizeof(*calls.list), by_end);
+	settled = count_settled();
+	err = settled ? print_settled(settled) : 0;
+	calls.n -= settled;
+	memmove(calls.list, calls.list + settled, calls.n * sizeof(*calls.list));
+	if (err && err != -EPIPE)
+		return plumb_error(err, "cannot write to standard output: %s", strerror(-err));
+	if (err)
+		return err;
+	return calls.n ? ON_ITS_WAY : 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * calls: prints slow calls, a line each, in the order in which they ended.  So each is
+ * kept for some 10 ms first.
+ */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void calls_begin(bool json, bool stacks);
+
+/* As struct plumb_ring and plumb_tool.taken want them. */
+int calls_take(void *session, void *record, size_t size);
+int calls_taken(void);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/stacks.h>
+
+/* Of a call: the stacks as it left the CPU last, and where it was off it longest. */
+struct where {
+	__u64 longest; /* ns */
+	__s32 kernel, user, longest_kernel, longest_user;
+};
+#define PLUMB_THREAD_OWN where
+
+#define SPLIT_BEGINS(t)                 ((t)->own.longest = 0)
+#define SPLIT_LEAVES(ctx, t, task)      leaves(ctx, &(t)->own, task)
+#define SPLIT_WAS_AWAY(t, away, waited) was_away(&(t)->own, away)
+#include <plumb/stack.bpf.h>
+
+const volatile __u32 with_stacks = 0;
+
+static __always_inline void leaves(void *ctx, struct where *w, struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), tgid;
+
+	if (!with_stacks)
+		return;
+	w->kernel = stack_number(ctx, 0, cpu);
+	w->user = stack_user(ctx, task, cpu, &tgid);
+}
+
+static __always_inline void was_away(struct where *w, __u64 away)
+{
+	if (!with_stacks || away < w->longest)
+		return;
+	w->longest = away;
+	w->longest_kernel = w->kernel;
+	w->longest_user = w->user;
+}
+
+#define PLUMB_KEY struct plumb_who
+#include <plumb/keys.bpf.h>
+#include <plumb/timed.bpf.h>
+#include <plumb/totals.bpf.h>
+#include "syscall-slower.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set by the loader */
+} slow_calls SEC(".maps");
+
+/* No rows: a call may always be kept in a seat. */
+static __always_inline bool timed_at_entry(void)
+{
+	return true;
+}
+
+static __always_inline void timed_begin(struct plumb_thread *t __attribute__((unused)),
+					struct task_struct *task __attribute__((unused)))
+{
+}
+
+static __always_inline __u32 timed_slot(struct plumb_thread *t __attribute__((unused)),
+					struct task_struct *task __attribute__((unused)),
+					__u64 call __attribute__((unused)),
+					__u32 cpu __attribute__((unused)))
+{
+	return 1;
+}
+
+static __always_inline void describe(struct slow_call *s, const struct timed_call *c,
+				     struct task_struct *task, struct plumb_thread *t)
+{
+	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
+	int i;
+
+	s->end = bpf_ktime_get_ns();
+	s->ns = c->ns;
+	s->ret = c->ret;
+	s->nr = c->call;
+	s->abi = c->call >> 32;
+	s->pid = current_pid(task);
+	s->tid = current_tid(task);
+	s->cpu = bpf_get_smp_processor_id();
+	s->cgroup = bpf_get_current_cgroup_id();
+	bpf_get_current_comm(s->comm, sizeof(s->comm));
+	if (regs && syscall_keeps_arguments(s->nr, s->abi, c->ret)) {
+		syscall_read_arguments(regs, s->abi, s->arguments);
+		s->has_arguments = 1;
+	}
+	if (!t)
+		return;
+	split_finish(t, task, c->ns);
+	for (i = 0; i < PLUMB_PARTS; i++)
+		s->off[i] = t->off[i];
+	s->kernel = s->user = PLUMB_NO_STACK;
+	if (with_stacks && t->own.longest) {
+		s->kernel = t->own.longest_kernel;
+		s->user = t->own.longest_user;
+	}
+}
+
+static __always_inline void timed_end(const struct timed_call *c)
+{
+	static const struct slow_call empty;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct task_struct *task;
+	struct plumb_totals *totals;
+	struct slow_call *s;
+
+	if (c->ns < syscall_config.min_ns ||
+	    (syscall_config.only_errors && !syscall_error(c->call, c->call >> 32, c->ret))) {
+		ledger_count(cpu, left_out);
+		return;
+	}
+	s = bpf_ringbuf_reserve(&slow_calls, sizeof(*s), 0);
+	if (!s) {
+		ledger_count(cpu, dropped);
+		return;
+	}
+	*s = empty;
+	task = current_task();
+	describe(s, c, task, c->t ? c->t : inflight_get(task));
+	bpf_ringbuf_submit(s, 0);
+	totals = totals_of(1, cpu);
+	if (totals)
+		totals_add_call(totals, 0);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

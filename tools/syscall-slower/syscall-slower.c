@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/cli.h>
+#include <plumb/kernel.h>
+#include <plumb/log.h>
+#include <plumb/report.h>
+#include <plumb/session.h>
+#include <plumb/stacks.h>
+#include <plumb/syscalls.h>
+#include <plumb/tool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "calls.h"
+#include "syscall-slower.h"
+#include "syscall-slower.skel.h"
+
+enum { ERRORS_ONLY = 0x2000, FD, STACKS, BUFFER };
+
+#define BUFFER_BYTES (4ULL << 20)
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these calls:", 30},
+	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
+	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
+	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
+	{"stacks", STACKS, NULL, 0, "where the call was off the CPU longest", 40},
+	{"buffer", BUFFER, "BYTES", 0, "room for calls that are not printed yet; default 4M", 60},
+	{0},
+};
+/* clang-format on */
+
+static struct syscall_config selection = {.max_size = UINT64_MAX};
+static uint64_t buffer = BUFFER_BYTES;
+static bool stacks;
+
+/* The kernel wants a power of two, and pages. */
+static uint64_t parse_buffer(const char *text)
+{
+	uint64_t bytes = plumb_option_size("--buffer", text), room = 4096;
+
+	if (bytes < room || bytes > 1ULL << 30)
+		plumb_usage_error("--buffer: from 4K to 1G: %s", text);
+	while (room < bytes)
+		room *= 2;
+	return room;
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	switch (key) {
+	case 's':
+		plumb_syscall_option(&selection, text);
+		return 0;
+	case ERRORS_ONLY:
+		selection.only_errors = 1;
+		return 0;
+	case FD:
+		selection.has_fd = 1;
+		selection.fd = plumb_option_number("--fd", text, 0, INT32_MAX);
+		return 0;
+	case STACKS:
+		stacks = true;
+		return 0;
+	case BUFFER:
+		buffer = parse_buffer(text);
+		return 0;
+	case ARGP_KEY_END:
+		if (!selection.min_ns)
+			plumb_usage_error("slower than what? syscall-slower MIN, as 10ms");
+		if (selection.has_fd)
+			plumb_syscall_keep_fd(&selection);
+		if (plumb_syscall_none(&selection))
+			plumb_usage_error(
+				"none of the selected system calls has a file descriptor");
+		calls_begin(o->json, stacks);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The first of all. */
+static bool set_min(const char *text, bool number)
+{
+	(void)number;
+	if (selection.min_ns)
+		return false;
+	selection.min_ns = plumb_option_duration("MIN", text);
+	return true;
+}
+
+static int prepare(struct plumb_options *o)
+{
+	o->max_keys = 1;
+	return plumb_sched_check();
+}
+
+/* All that is slow is one row: it has only to be counted. */
+static int fill(struct bpf_object *object)
+{
+	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
+	struct plumb_who key = {};
+	uint32_t slot = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(keys), &key, &slot, BPF_ANY) ? -errno : 0;
+}
+
+static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
+{
+	struct syscall_slower_bpf *skel = syscall_slower_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch");
+	bpf->config->split = 1;
+	*(uint32_t *)&skel->rodata->with_stacks = stacks;
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	/* What counts is the cost of all those calls that are not printed. */
+	if (twin)
+		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
+	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
+	bpf_map__set_max_entries(skel->maps.plumb_stacks, stacks ? 16384 : 1);
+	return 0;
+}
+
+static const struct plumb_rung rungs[] = {
+	PLUMB_SYSCALL_RUNGS(open_tracepoints),
+};
+
+static const struct plumb_ring rings[] = {
+	{"slow_calls", calls_take},
+	{"plumb_processes", plumb_stacks_take},
+	{},
+};
+
+static int print(struct plumb_report *r)
+{
+	if (r->final)
+		plumb_report_footer(r, stdout);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.name = "syscall-slower",
+		.question =
+			"Which single system calls take longer than MIN, and where do they wait.",
+		.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			 "           tracepoints (stable); raw tracepoint sched_switch\n"
+			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+			 "cost:      measured at each start, see the footer; all other system\n"
+			 "           calls of the machine are slower too, by some 30 ns\n",
+		.options = options,
+		.parse = parse,
+		.arguments = "MIN ",
+		.argument = set_min,
+		.prepare = prepare,
+		.fill = fill,
+		.key_size = sizeof(struct plumb_who),
+		.counts_only = true,
+		.no_errors = true,
+		.no_table = true,
+		.no_rows = true,
+		.sees_syscalls = true,
+		.traced = "a call of less than MIN",
+		.rings = rings,
+		.taken = calls_taken,
+		.print = print,
+		.rungs = rungs,
+		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	};
+
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the loader and the programs of syscall-slower agree on. */
+#ifndef SYSCALL_SLOWER_H
+#define SYSCALL_SLOWER_H
+
+#include <plumb/key.h>
+#include <plumb/split.h>
+
+struct slow_call {
+	__u64 end; /* ns, CLOCK_MONOTONIC */
+	__u64 ns;
+	__u64 off[PLUMB_PARTS];
+	__u64 arguments[6];
+	__s64 ret;
+	__u64 cgroup;
+	__u32 pid, tid;
+	__u32 nr, abi;
+	__u32 cpu;
+	__s32 kernel, user; /* stacks of where it was off the CPU longest */
+	__u32 has_arguments;
+	char comm[PLUMB_COMM_LEN];
+};
+
+#endif
