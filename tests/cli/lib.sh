@@ -25,7 +25,7 @@ out=$work/out err=$work/err status=
 # shellcheck disable=SC2034 # by tests
 sends="${bin%/*}/tests/sends"
 # What is to be traced, for tools that do not know; a tool that is not here takes no operand.
-declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read [func-stack]='t:sched:sched_*'
+declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read [func-stack]='t:sched:sched_switch'
 	[syscall-breakdown]=-sread [syscall-slower]=1ms)
 declare -A cli_help=() cli_traces=()
 evidence "$out" "$err"

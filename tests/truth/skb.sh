@@ -15,8 +15,10 @@ run() {
 	# shellcheck disable=SC2034 # by attach_each
 	rungs=$entries
 	attach_each small -p "$pid"
+	attach_each stacks --stacks -b comm -p "$pid"
 	go one
 	detach_each small
+	detach_each stacks
 	# shellcheck disable=SC2034
 	rungs='fsession fentry kprobe.session kprobe.multi kprobe'
 	detach_each latency
@@ -52,11 +54,22 @@ check_latency() {
 	sound "of buffers and times, $1" "latency-$1.json"
 }
 
+# Who allocates, and from where.
+check_stacks() {
+	forced "stacks-$1" "$1" || return
+	evidence "stacks-$1.json" "stacks-$1.err"
+	holds "$1: --stacks has all 1009 buffers, each from a UDP send of the workload" "stacks-$1.json" \
+		'([$last.rows[].count] | add) == 1009 and all($last.rows[]; .key == {"comm": "sends"}
+			and (.stack | map(select(.kernel).frame) | any(. == "udp_sendmsg") and (.[0] | contains("alloc_skb"))))'
+	sound "of stacks of buffers, $1" "stacks-$1.json"
+}
+
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
 	for rung in $entries; do
 		check_small "$rung"
+		check_stacks "$rung"
 	done
 	for rung in $(mechanisms); do
 		check_latency "$rung"

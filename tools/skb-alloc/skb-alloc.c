@@ -3,6 +3,7 @@
 #include <plumb/functions.h>
 #include <plumb/log.h>
 #include <plumb/rungs.h>
+#include <plumb/stacks.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,18 +12,43 @@
 
 #include "skb-alloc-session-610.skel.h"
 #include "skb-alloc-session-700.skel.h"
+#include "skb-alloc-stacks.skel.h"
 #include "skb-alloc.skel.h"
 
-enum { LATENCY = 0x2000 };
+enum { LATENCY = 0x2000, STACKS };
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What is reported:", 40},
 	{"latency", LATENCY, NULL, 0, "also how long each allocation took, below its size", 40},
+	{"stacks", STACKS, NULL, 0, "who allocates, as stacks by the buffers that they get", 40},
+	PLUMB_STACK_OPTIONS,
 	{0},
 };
 
 static struct plumb_functions functions;
 static struct plumb_tool tool;
+static bool stacks;
+
+/* Stacks are another tool's rows: other keys, other output. */
+static void become_stacks(struct plumb_options *o)
+{
+	static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
+
+	if (tool.second)
+		plumb_usage_error("--stacks and --latency are of different ends: one of them");
+	if (o->by & SKB_ALLOC_BY_CONTAINER)
+		plumb_usage_error("--stacks: not by container: -b cgroup");
+	tool.n_fields = 0;
+	tool.key_size = sizeof(struct plumb_stack_key);
+	tool.sizes = false;
+	tool.counts_only = true;
+	tool.rings = rings;
+	tool.print = plumb_stacks_print;
+	tool.rows_json = plumb_stacks_rows_json;
+	tool.save = plumb_stacks_save;
+	tool.footer = plumb_stacks_footer;
+	plumb_stacks_parse(ARGP_KEY_END, NULL, o);
+}
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
@@ -32,14 +58,22 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	case LATENCY:
 		tool.second = "latency";
 		return 0;
+	case STACKS:
+		stacks = true;
+		return 0;
 	case ARGP_KEY_END:
+		if (stacks)
+			become_stacks(o);
 		if (!tool.second && o->mechanism && strstr(o->mechanism, "session"))
 			plumb_usage_error("--mechanism=%s: that is for both ends of a call: "
 					  "--latency",
 					  o->mechanism);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		if (plumb_stacks_parse(key, text, o))
+			return ARGP_ERR_UNKNOWN;
+		stacks = true; /* nothing else has use for it */
+		return 0;
 	}
 }
 
@@ -72,6 +106,18 @@ static const struct plumb_rung both_ends[] = {
 	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
 };
 
+static int open_stacks(struct plumb_bpf *bpf, bool twin)
+{
+	struct skb_alloc_stacks_bpf *skel = skb_alloc_stacks_bpf__open_opts(plumb_open_opts());
+
+	(void)twin;
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "");
+	plumb_stacks_configure(skel->obj);
+	return 0;
+}
+
 static const struct plumb_aim fentry[] = {{"count_fentry", PLUMB_FENTRY}, {}};
 static const struct plumb_aim multi[] = {{"count_multi", PLUMB_KPROBE_MULTI}, {}};
 static const struct plumb_aim kprobe[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
@@ -82,12 +128,18 @@ static const struct plumb_rung beginning[] = {
 	PLUMB_FUNCTION_RUNG("kprobe", open_plain, kprobe),
 };
 
+static const struct plumb_rung beginning_stacks[] = {
+	PLUMB_FUNCTION_RUNG("fentry", open_stacks, fentry),
+	PLUMB_FUNCTION_RUNG("kprobe.multi", open_stacks, multi),
+	PLUMB_FUNCTION_RUNG("kprobe", open_stacks, kprobe),
+};
+
 static int prepare(struct plumb_options *o)
 {
 	static const char *const pattern = "__alloc_skb";
 
 	if (!tool.second) {
-		tool.rungs = beginning;
+		tool.rungs = stacks ? beginning_stacks : beginning;
 		tool.n_rungs = sizeof(beginning) / sizeof(beginning[0]);
 	}
 	return plumb_functions_find(&pattern, 1, o->btf, &functions) ? -EOPNOTSUPP : 0;
