@@ -33,3 +33,11 @@ echo
 echo "+ tcp-sendmsg-lat --labels=PARTITIONS -b label,size -- ${sends[*]}"
 WORKLOAD_JSON=/dev/null build/bin/tcp-sendmsg-lat --labels="$labels" -b label,size -- "${sends[@]}" ||
 	(($? == 77)) # neither function probes nor the tracepoints: it has said so
+
+# Where that time goes, and in which function of the kernel.
+for tool in 'syscall-latency --split -b comm,syscall' syscall-breakdown; do
+	echo
+	echo "+ $tool -s sendto -- ${sends[*]}"
+	# shellcheck disable=SC2086 # words
+	WORKLOAD_JSON=/dev/null build/bin/$tool -s sendto -- "${sends[@]}" || (($? == 77))
+done
