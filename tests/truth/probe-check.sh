@@ -49,11 +49,15 @@ each_hook() {
 run() {
 	uname -r >kernel
 	judge own --tool skb-alloc --tool syscall-count --tool syscall-latency --tool tcp-sendmsg-lat --tool func-latency \
-		--tool func-count
+		--tool func-count --tool func-stack --tool syscall-slower --tool syscall-breakdown --tool runq-latency \
+		--tool offcpu-time --tool cpu-profile
 	each_hook tcp-sendmsg-lat
 	each_hook syscall-count
 	skb-alloc --no-calibrate -d 0.05 -j >hooks-skb-alloc.json 2>/dev/null
 	syscall-latency --no-calibrate -d 0.05 -j >hooks-syscall-latency.json 2>/dev/null
+	runq-latency --no-calibrate -d 0.05 -j >hooks-runq-latency.json 2>/dev/null
+	offcpu-time --no-calibrate -d 0.05 -j >hooks-offcpu-time.json 2>/dev/null
+	each_hook syscall-slower 1s
 	: >specimens
 	if [ -r "$known" ] && [ -r "$blacklist" ]; then
 		find_specimens >specimens
@@ -86,7 +90,7 @@ kind() {
 own_targets() {
 	evidence own.json own.err
 	is "the targets of our own tools are fine" "$(cat own.status)" 0
-	holds "each tool's are" own.json '[$last.tools[] | select(.ok).tool] | length == 6'
+	holds "each tool's are" own.json '[$last.tools[] | select(.ok).tool] | length == 12'
 	for hooks in hooks-*.json; do
 		[ -s "$hooks" ] || continue
 		evidence "$hooks" own.json
