@@ -16,6 +16,7 @@ struct plumb_thread {
 };
 
 #include <plumb/inflight.bpf.h>
+#include <plumb/lifecycle.bpf.h>
 
 /* The state of the current thread, which leaves its CPU; NULL: it is not wanted. */
 static __always_inline struct plumb_thread *away_thread(struct task_struct *task, __u32 cpu)
@@ -38,5 +39,37 @@ static __always_inline void away_end(struct task_struct *task)
 	inflight_drop(task);
 	filter_exit(task);
 }
+
+/*
+ * The programs, for a tool's LEAVES(ctx, t, task, cpu), when a thread leaves its CPU, and
+ * ENDS(the same), for what is known of it so far, before anyone is told that its process
+ * has ended.
+ */
+#define AWAY_PROGRAMS(leaves, ends)                                                                \
+	SEC("raw_tp/sched_switch")                                                                 \
+	int on_leave(struct bpf_raw_tracepoint_args *ctx)                                          \
+	{                                                                                          \
+		struct task_struct *task = current_task();                                         \
+		__u32 cpu = bpf_get_smp_processor_id();                                            \
+		struct plumb_thread *t;                                                            \
+                                                                                                   \
+		if (!current_tid(task))                                                            \
+			return 0;                                                                  \
+		t = away_thread(task, cpu);                                                        \
+		if (t)                                                                             \
+			leaves(ctx, t, task, cpu);                                                 \
+		away_end(task);                                                                    \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("raw_tp/sched_process_exit")                                                           \
+	int thread_ends(struct bpf_raw_tracepoint_args *ctx)                                       \
+	{                                                                                          \
+		struct task_struct *task = current_task();                                         \
+		struct plumb_thread *t = inflight_get(task);                                       \
+                                                                                                   \
+		if (t)                                                                             \
+			ends(ctx, t, task, bpf_get_smp_processor_id());                            \
+		return 0;                                                                          \
+	}
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* switches: context switches for the calibration of tools that see those. */
+/* switches: what the tools that see context switches share. */
 #ifndef PLUMB_SWITCHES_H
 #define PLUMB_SWITCHES_H
 
@@ -15,5 +15,14 @@ struct plumb_switches {
 
 /* Threads are linked into tools only that name it. */
 extern const struct plumb_switches plumb_switches;
+
+/* The rung of programs made by AWAY_PROGRAMS() and opened by OPEN. */
+extern const char *const plumb_away_programs[];
+#define PLUMB_AWAY_RUNG(open_)                                                                     \
+	{                                                                                          \
+		.name = "raw_tracepoint",                                                          \
+		.stability = "stable-ish: tracepoint, and the fields of sched_info",               \
+		.open = open_, .programs = plumb_away_programs,                                    \
+	}
 
 #endif

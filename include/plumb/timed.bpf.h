@@ -25,14 +25,21 @@ struct timed_call {
 	struct plumb_thread *t; /* NULL, if SEATED: not looked up yet */
 };
 
-/* The tool's: can all be known at the entry that decides the slot? */
+/*
+ * A tool with rows defines TIMED_ROWS, and these: can all be known at the entry that
+ * decides the slot?  A call begins.  Its slot then.
+ */
+#ifdef TIMED_ROWS
 static __always_inline bool timed_at_entry(void);
-/* A call begins. */
 static __always_inline void timed_begin(struct plumb_thread *t, struct task_struct *task);
-/* Its slot then. */
 static __always_inline __u32 timed_slot(struct plumb_thread *t, struct task_struct *task,
 					__u64 call, __u32 cpu);
-/* A call has ended. */
+#else
+#define timed_at_entry() true
+#define timed_begin(t, task)
+#define timed_slot(t, task, call, cpu) 0
+#endif
+/* The tool's: a call has ended. */
 static __always_inline void timed_end(const struct timed_call *c);
 
 static __always_inline void timed_enter(struct task_struct *task, __u64 call,

@@ -95,6 +95,8 @@ calls='[$all[] | .call // empty]'
 was_so() {
 	holds "each slow call is printed as it was made, no other, $1" "$1.json" "$calls"' as $found
 		| [$truth[0].calls[] | select('"${2:-true}"')] as $made
+		| {"nanosleep": 2, "rt_sigtimedwait": 4} as $have
+		| [$made[] | .arguments = .arguments[:$have[.syscall]]] as $made
 		| (reduce $made[] as $one ({}; .["\($one.arguments)"] = $one)) as $by
 		| [$found[] | select(.syscall | IN("nanosleep", "rt_sigtimedwait"))]
 		| if all(.[]; .arguments as $a | $by["\($a)"] as $one
@@ -149,7 +151,7 @@ check_text() {
 		"$(sed -n 's/^ledger: \([0-9]*\) recorded.*/\1/p' text.json)"
 	is "in order" "$(sed '/^$/,$d; 1d' text.json | cut -c 1-15 | sort -c 2>&1)" ""
 	claim "a call's arguments and result are there" \
-		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0, 0x[0-9a-f]+, 0x8, 0x1, 0xfffffffffffffffe\) = -EAGAIN$' text.json
+		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x1001, 0x[0-9a-f]+, 0x8\) = -EAGAIN$' text.json
 	like "the rest is no wider than 80 columns" "$(sed '1,/^$/d' text.json | awk 'length > 80 { print; exit } END { print "end" }')" "^end$"
 }
 

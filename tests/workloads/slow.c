@@ -48,7 +48,7 @@ __attribute__((noinline)) static long sleep_here(long nr, const uint64_t a[6])
 #endif
 }
 
-/* A sleep looks at two arguments, at the second only if it is interrupted. */
+/* Both look at their second argument only if they do not time out. */
 static struct call nap(uint64_t i, const struct timespec *time)
 {
 	return (struct call){
@@ -64,8 +64,8 @@ static struct call wait_in_vain(uint64_t i)
 
 	return (struct call){
 		.name = "rt_sigtimedwait",
-		.arguments = {(uintptr_t)&no_signals, 0, (uintptr_t)&three_ms, sizeof(no_signals),
-			      i, ~i},
+		.arguments = {(uintptr_t)&no_signals, 0x1000 + i, (uintptr_t)&three_ms,
+			      sizeof(no_signals), i, ~i},
 		.least = three_ms.tv_nsec,
 	};
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* switches: context switches for the calibration: two threads that wake each other on one CPU. */
 #include <plumb/switches.h>
 
 #include <fcntl.h>
@@ -7,6 +6,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+const char *const plumb_away_programs[] = {"thread_ends", "thread_fork", "on_leave", NULL};
+
+/* For the calibration: two threads that wake each other on one CPU. */
 static struct {
 	pthread_t partner;
 	int to[2], back[2];

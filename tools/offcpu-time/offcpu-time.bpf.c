@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "offcpu-time.h"
 #include <plumb/away.bpf.h>
-#include <plumb/lifecycle.bpf.h>
 #include <plumb/stacks.bpf.h>
 #include <plumb/totals.bpf.h>
 
@@ -23,7 +22,8 @@ static __always_inline enum offcpu_state state_of(struct task_struct *task, bool
 }
 
 /* The thread has been away and is back since: its stay off the CPU has an end now. */
-static __always_inline void came_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
+static __always_inline void came_back(void *ctx __attribute__((unused)), struct plumb_thread *t,
+				      struct task_struct *task, __u32 cpu)
 {
 	__u64 ns = current_read(task, sched_info.last_arrival) - t->left;
 	struct plumb_totals *totals;
@@ -45,40 +45,21 @@ static __always_inline void came_back(struct plumb_thread *t, struct task_struct
 	totals_add_time(totals, ns);
 }
 
-SEC("raw_tp/sched_switch")
-int on_leave(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct plumb_thread *t,
+				   struct task_struct *task, __u32 cpu)
 {
-	struct task_struct *task = current_task();
-	__u32 cpu = bpf_get_smp_processor_id(), state = 0;
-	struct plumb_thread *t;
+	__u32 state = 0;
 
-	if (!current_tid(task))
-		return 0;
-	t = away_thread(task, cpu);
-	if (t) {
-		came_back(t, task, cpu);
-		if (!(sched_state(task) & TASK_DEAD)) {
-			ledger_count(cpu, began);
-			if (plumb_config.by & OFFCPU_BY_STATE)
-				state = state_of(task, ctx->args[0]);
-			t->slot = stack_slot(ctx, task, cpu, state);
-			t->left = sched_clock(task);
-		}
-	}
-	away_end(task);
-	return 0;
+	came_back(ctx, t, task, cpu);
+	if (sched_state(task) & TASK_DEAD)
+		return;
+	ledger_count(cpu, began);
+	if (plumb_config.by & OFFCPU_BY_STATE)
+		state = state_of(task, ctx->args[0]);
+	t->slot = stack_slot(ctx, task, cpu, state);
+	t->left = sched_clock(task);
 }
 
-/* Where it has been so far, before anyone is told that its process has ended. */
-SEC("raw_tp/sched_process_exit")
-int thread_ends(void *ctx __attribute__((unused)))
-{
-	struct task_struct *task = current_task();
-	struct plumb_thread *t = inflight_get(task);
-
-	if (t)
-		came_back(t, task, bpf_get_smp_processor_id());
-	return 0;
-}
+AWAY_PROGRAMS(leaves, came_back)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/away.bpf.h>
 #include <plumb/hist.bpf.h>
-#include <plumb/lifecycle.bpf.h>
 
 #define PLUMB_KEY struct plumb_who
 #include <plumb/key-cpu.bpf.h>
@@ -10,7 +9,8 @@
  * The thread that leaves the CPU, after one stay there, has waited once for it: by
  * so much its run_delay has grown since it left the last time.  A new one had none.
  */
-static __always_inline void count_wait(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
+static __always_inline void count_wait(void *ctx __attribute__((unused)), struct plumb_thread *t,
+				       struct task_struct *task, __u32 cpu)
 {
 	__u64 delay = current_read(task, sched_info.run_delay);
 	__u64 stays = current_read(task, sched_info.pcount);
@@ -24,32 +24,6 @@ static __always_inline void count_wait(struct plumb_thread *t, struct task_struc
 	t->stays = stays;
 }
 
-SEC("raw_tp/sched_switch")
-int on_leave(void *ctx __attribute__((unused)))
-{
-	struct task_struct *task = current_task();
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct plumb_thread *t;
-
-	if (!current_tid(task))
-		return 0;
-	t = away_thread(task, cpu);
-	if (t)
-		count_wait(t, task, cpu);
-	away_end(task);
-	return 0;
-}
-
-/* What it has waited for so far, before anyone is told that its process has ended. */
-SEC("raw_tp/sched_process_exit")
-int thread_ends(void *ctx __attribute__((unused)))
-{
-	struct task_struct *task = current_task();
-	struct plumb_thread *t = inflight_get(task);
-
-	if (t)
-		count_wait(t, task, bpf_get_smp_processor_id());
-	return 0;
-}
+AWAY_PROGRAMS(count_wait, count_wait)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

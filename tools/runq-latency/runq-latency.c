@@ -28,16 +28,7 @@ static int prepare(struct plumb_options *o)
 	return plumb_sched_check();
 }
 
-static const char *const programs[] = {"thread_ends", "thread_fork", "on_leave", NULL};
-
-static const struct plumb_rung rungs[] = {
-	{
-		.name = "raw_tracepoint",
-		.stability = "stable-ish: tracepoint, and the fields of sched_info",
-		.open = open_raw_tracepoint,
-		.programs = programs,
-	},
-};
+static const struct plumb_rung rungs[] = {PLUMB_AWAY_RUNG(open_raw_tracepoint)};
 
 int main(int argc, char **argv)
 {

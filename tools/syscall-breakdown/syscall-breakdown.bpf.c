@@ -91,25 +91,6 @@ static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 w
 	}
 }
 
-/* No rows of their own: a call may always be kept in a seat. */
-static __always_inline bool timed_at_entry(void)
-{
-	return true;
-}
-
-static __always_inline void timed_begin(struct plumb_thread *t __attribute__((unused)),
-					struct task_struct *task __attribute__((unused)))
-{
-}
-
-static __always_inline __u32 timed_slot(struct plumb_thread *t __attribute__((unused)),
-					struct task_struct *task __attribute__((unused)),
-					__u64 call __attribute__((unused)),
-					__u32 cpu __attribute__((unused)))
-{
-	return 0;
-}
-
 /* SLOT 0 is of stacks for which there was no room. */
 static __always_inline struct plumb_totals *totals_of_stack(__s32 kernel, __u32 what, __u32 cpu,
 							    __u32 *slot)

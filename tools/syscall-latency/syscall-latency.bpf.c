@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/split-hist.bpf.h>
 #include <plumb/syscall-key.bpf.h>
+#define TIMED_ROWS
 #include <plumb/timed.bpf.h>
 #include "syscall-latency.h"
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "arguments.h"
 #include "syscall-slower.h"
 
 /* Calls that are not printed yet: CPUs may overtake one another. */
@@ -126,10 +127,11 @@ static void print_heading(FILE *out)
 
 static void print_call(const struct slow_call *c, FILE *out)
 {
+	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
 	char text[64];
 
 	fprintf(out, "%s(", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)));
-	for (int i = 0; i < 6 && c->has_arguments; i++)
+	for (int i = 0; i < n; i++)
 		fprintf(out, "%s%#llx", i ? ", " : "", (unsigned long long)c->arguments[i]);
 	if (!c->has_arguments)
 		fputc('?', out);
@@ -186,6 +188,7 @@ static const char *cgroup_path(const struct slow_call *c)
 
 static json_t *json_of(const struct slow_call *c)
 {
+	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
 	struct timespec t = when(c);
 	json_t *j = json_object(), *arguments = c->has_arguments ? json_array() : json_null();
 	char text[64];
@@ -199,7 +202,7 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "cpu", json_integer(c->cpu));
 	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
 	json_object_set_new(j, "syscall", json_string(text));
-	for (int i = 0; i < 6 && c->has_arguments; i++)
+	for (int i = 0; i < n; i++)
 		json_array_append_new(arguments, json_integer(c->arguments[i]));
 	json_object_set_new(j, "arguments", arguments);
 	json_object_set_new(j, "ret", json_integer(c->ret));

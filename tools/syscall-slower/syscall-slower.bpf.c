@@ -45,25 +45,6 @@ struct {
 	__uint(max_entries, 4096); /* set by the loader */
 } slow_calls SEC(".maps");
 
-/* No rows: a call may always be kept in a seat. */
-static __always_inline bool timed_at_entry(void)
-{
-	return true;
-}
-
-static __always_inline void timed_begin(struct plumb_thread *t __attribute__((unused)),
-					struct task_struct *task __attribute__((unused)))
-{
-}
-
-static __always_inline __u32 timed_slot(struct plumb_thread *t __attribute__((unused)),
-					struct task_struct *task __attribute__((unused)),
-					__u64 call __attribute__((unused)),
-					__u32 cpu __attribute__((unused)))
-{
-	return 1;
-}
-
 static __always_inline void describe(struct slow_call *s, const struct timed_call *c,
 				     struct task_struct *task, struct plumb_thread *t)
 {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "arguments.h"
+
+#include <plumb/formats.h>
+#include <plumb/syscalls.h>
+#include <plumb/tracepoints.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From 7.0 on a record also has copies of what some of them point to (__data_loc). */
+static int count(const struct plumb_format *format)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < format->n; i++) {
+		const struct plumb_format_field *f = &format->fields[i];
+
+		n += !f->is_common && !f->is_dynamic && strcmp(f->name, "__syscall_nr") != 0;
+	}
+	return n;
+}
+
+static int look_up(const char *name)
+{
+	static int tracefs = -1; /* until the process ends */
+	struct plumb_format format;
+	char event[80];
+	int n;
+
+	if (tracefs < 0)
+		tracefs = plumb_tracefs_try();
+	snprintf(event, sizeof(event), "sys_enter_%s", name);
+	if (tracefs < 0 || plumb_format_read(tracefs, "syscalls", event, &format))
+		return MAX_ARGUMENTS;
+	n = count(&format);
+	plumb_format_free(&format);
+	return n < MAX_ARGUMENTS ? n : MAX_ARGUMENTS;
+}
+
+int arguments_of(uint32_t nr, uint32_t abi)
+{
+	static int8_t known[1024]; /* 1 more than there are; 0: not looked up yet */
+	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
+
+	if (abi != PLUMB_ABI_NATIVE || nr >= sizeof(known) || nr >= table->n || !table->names[nr])
+		return MAX_ARGUMENTS;
+	if (!known[nr])
+		known[nr] = 1 + look_up(table->names[nr]);
+	return known[nr] - 1;
+}
