@@ -59,8 +59,12 @@ tap_result() {
 	fi
 	tap_failed=$((tap_failed + 1))
 	echo "not ok $tap_count - $2"
-	tap_quote
-	tap_show_evidence
+	# prove shows what comes there, and nothing of a test's output.
+	{
+		echo "# ${tap_name:-$0}: not ok $tap_count - $2"
+		tap_quote
+		tap_show_evidence
+	} >&2
 	return 1
 }
 

@@ -73,7 +73,8 @@ int fired_tracepoint(void *ctx)
  * Nothing keeps two threads of a CPU from being in a uprobe's program at once.  From
  * 6.13 on a program's stack is, if it takes 64 bytes, one a CPU, which each then
  * overwrites of the other.  Programs that have a tail call keep to the thread's own
- * stack, even if that call is never made.
+ * stack, even if that call is never made.  Its condition must be none that the loader
+ * decides (fold.h), or it would leave the call out.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -84,7 +85,7 @@ struct {
 
 static __always_inline void points_keep_stack(void *ctx)
 {
-	if (plumb_config.cpus == 0)
+	if (plumb_live > 1) /* it is 0 or 1 */
 		bpf_tail_call(ctx, &points_nowhere, 0);
 }
 

@@ -19,26 +19,23 @@ struct {
 	__type(value, struct plumb_stack);
 } plumb_stacks SEC(".maps");
 
-/* Where a stack is taken to. */
-struct stack_taken {
-	struct plumb_stack stack;
-	/*
-	 * Who takes it, where programs can interrupt one another (plumb_config.interleaved):
-	 * a time, so that no two are the same.  Who finds another's has been interrupted.
-	 */
-	__u64 by;
-};
-
+/* Where a stack is taken to: of each CPU one. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */
 	__type(key, __u32);
-	__type(value, struct stack_taken);
+	__type(value, struct plumb_stack);
 } plumb_stack_taken SEC(".maps");
 
-/* Again, if a program is interrupted so often; then the stack is lost. */
-#define STACK_TRIES 8
-#define STACK_AGAIN (-3)
+/*
+ * Which of them are free, where programs can interrupt one another (plumb_config.
+ * interleaved): a program that is preempted as it takes a stack keeps its own.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1); /* set by the loader, which fills it */
+	__type(value, __u32);
+} plumb_stack_free SEC(".maps");
 
 /*
  * Processes that the loader is to look at while they live, so that their addresses
@@ -61,29 +58,15 @@ static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb
 	return bpf_map_lookup_elem(&plumb_stacks, &number);
 }
 
-static __always_inline bool stack_is_mine(const struct stack_taken *t, __u64 by)
+/* The current thread's stack to TAKEN, as a number. */
+static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct plumb_stack *taken)
 {
-	return !plumb_config.interleaved || *(const volatile __u64 *)&t->by == by;
-}
-
-static __always_inline __s32 stack_try(void *ctx, __u64 flags, __u32 tgid)
-{
-	__u64 mix = tgid, by = 0;
-	struct plumb_stack *taken, *kept;
-	struct stack_taken *t;
-	__u32 zero = 0, i;
+	struct plumb_stack *kept;
+	__u64 mix = tgid;
 	__s32 number;
-	long size;
+	__u32 i;
+	long size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
 
-	t = bpf_map_lookup_elem(&plumb_stack_taken, &zero);
-	if (!t)
-		return PLUMB_NO_STACK;
-	taken = &t->stack;
-	if (plumb_config.interleaved) {
-		by = bpf_ktime_get_ns();
-		*(volatile __u64 *)&t->by = by;
-	}
-	size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
 	if (size <= 0) /* a kernel thread has no user stack */
 		return PLUMB_NO_STACK;
 	taken->n = size / sizeof(taken->addresses[0]);
@@ -91,14 +74,7 @@ static __always_inline __s32 stack_try(void *ctx, __u64 flags, __u32 tgid)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
 	taken->mix = mix;
 	number = mix >> 33;
-	if (!stack_is_mine(t, by))
-		return STACK_AGAIN;
 	kept = stack_keep(number, taken);
-	if (!stack_is_mine(t, by)) {
-		/* What was kept may be half another's. */
-		bpf_map_delete_elem(&plumb_stacks, &number);
-		return STACK_AGAIN;
-	}
 	if (!kept || kept->mix != mix)
 		return PLUMB_LOST_STACK;
 	if (tgid && !kept->told)
@@ -109,15 +85,19 @@ static __always_inline __s32 stack_try(void *ctx, __u64 flags, __u32 tgid)
 /* FLAGS: BPF_F_USER_STACK or 0; TGID: whose user stack it is, or 0. */
 static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u32 cpu)
 {
-	__s32 number = STACK_AGAIN;
-	int i;
+	__s32 number = PLUMB_LOST_STACK;
+	struct plumb_stack *taken;
+	__u32 place = cpu;
 
-	for (i = 0; i < STACK_TRIES && number == STACK_AGAIN; i++)
-		number = stack_try(ctx, flags, tgid);
-	if (number == STACK_AGAIN || number == PLUMB_LOST_STACK) {
-		ledger_count(cpu, stacks);
-		return PLUMB_LOST_STACK;
+	if (!plumb_config.interleaved || !bpf_map_pop_elem(&plumb_stack_free, &place)) {
+		taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
+		if (taken)
+			number = stack_of(ctx, flags, tgid, taken);
+		if (plumb_config.interleaved)
+			bpf_map_push_elem(&plumb_stack_free, &place, 0);
 	}
+	if (number == PLUMB_LOST_STACK)
+		ledger_count(cpu, stacks);
 	return number;
 }
 

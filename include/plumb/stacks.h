@@ -13,6 +13,9 @@
 /* As kernel.perf_event_max_stack, unless that is set; deeper ones lack their outermost frames. */
 #define PLUMB_STACK_DEPTH 127
 
+/* So many programs can be in the midst of taking one on a CPU, where they can be preempted. */
+#define PLUMB_STACKS_AT_ONCE 64
+
 struct plumb_stack {
 	__u64 mix; /* all of the hash */
 	__u32 n;

@@ -104,9 +104,8 @@ check_each() {
 		sound "of user-$name" "user-$name.json"
 		forced "crowd-$name" "$name" || continue
 		holds "$name: threads that compete for a CPU are all counted" "crowd-$name.json" '([$last.rows[].count] | add) == 80048'
-		# The programs of uprobes can be preempted as they take a stack: now and then one is lost, or wrong.
-		holds "$name: and 999 in 1000 of their stacks are right" "crowd-$name.json" \
-			'([$last.rows[] | select(.stack[0].frame == "make_call").count] | add) >= 80048 * 0.999'
+		holds "$name: and each of their stacks is right" "crowd-$name.json" \
+			'([$last.rows[] | select(.stack[0].frame == "make_call").count] | add) == 80048'
 	done
 }
 

@@ -8,6 +8,7 @@
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
+#include <plumb/stacks.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,18 @@ static void name_hook(struct plumb_bpf *bpf, const char *name)
 	snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s", name);
 }
 
+/* For tools that take stacks: where to. */
+static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf)
+{
+	struct bpf_map *taken = map(bpf, "plumb_stack_taken");
+	uint32_t n = c->interleaved ? c->cpus * PLUMB_STACKS_AT_ONCE : c->cpus;
+
+	if (!taken)
+		return;
+	bpf_map__set_max_entries(taken, n);
+	bpf_map__set_max_entries(map(bpf, "plumb_stack_free"), c->interleaved ? n : 1);
+}
+
 static void configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
@@ -259,19 +272,27 @@ static void configure(const struct plumb_session *s, struct plumb_instance *in)
 		if (m)
 			bpf_map__set_max_entries(m, bpf_map__max_entries(m) * c->cpus);
 	}
+	configure_stacks(c, bpf);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
 }
 
-/* Slot 0 is [other]; all others can be had. */
-static int fill_slots(const struct plumb_session *s, const struct plumb_bpf *bpf)
+/* Numbers from FIRST on are in it, as many as it takes. */
+static int fill_free(struct bpf_map *m, uint32_t first)
 {
-	int fd = bpf_map__fd(map(bpf, "plumb_free_slots"));
-
-	for (uint32_t slot = 1; slot <= s->options.max_keys; slot++)
-		if (bpf_map_update_elem(fd, NULL, &slot, BPF_ANY))
+	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
+		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &(uint32_t){first + i}, BPF_ANY))
 			return -errno;
 	return 0;
+}
+
+/* Slot 0 is [other]; all others can be had. */
+static int fill(const struct plumb_bpf *bpf)
+{
+	struct bpf_map *stacks = map(bpf, "plumb_stack_free");
+	int err = fill_free(map(bpf, "plumb_free_slots"), 1);
+
+	return err || !stacks ? err : fill_free(stacks, 0);
 }
 
 /* Why the kernel may have said so, in words. */
@@ -329,7 +350,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	if (!err && s->tool->fill)
 		err = s->tool->fill(in->bpf.object);
 	if (!err)
-		err = fill_slots(s, &in->bpf);
+		err = fill(&in->bpf);
 	if (!err)
 		return 0;
 	explain(err, "load", why, size);
