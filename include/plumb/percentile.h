@@ -48,8 +48,8 @@ uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p);
 bool plumb_percentile_is_weak(uint64_t count, uint64_t p);
 
 /*
- * Dense to sparse: the non-empty ones of DENSE[0..n) go to *buckets (malloc'd,
- * the caller's).  Returns their number or -ENOMEM.
+ * Dense to sparse: the non-empty ones of DENSE[0..n), which no one writes meanwhile, go
+ * to *buckets (malloc'd, the caller's).  Returns their number or -ENOMEM.
  */
 long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **buckets);
 

@@ -126,12 +126,13 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 static uint64_t tick(uint64_t elapsed)
 {
 	struct plumb_dist d = {.precision = BREAKDOWN_PRECISION, .max = UINT64_MAX};
+	uint64_t first[BREAKDOWN_BUCKETS]; /* while the programs go on counting */
 	long n;
 
 	if (!above)
 		return 0;
-	n = plumb_buckets_pack((const uint64_t *)programs->bss->breakdown_first,
-			       plumb_hist_buckets(BREAKDOWN_PRECISION), &d.buckets);
+	memcpy(first, programs->bss->breakdown_first, sizeof(first));
+	n = plumb_buckets_pack(first, plumb_hist_buckets(BREAKDOWN_PRECISION), &d.buckets);
 	if (n < 0)
 		return elapsed + FIRST_PASS;
 	d.n = n;
