@@ -12,6 +12,7 @@ static const char kallsyms[] = "ffffffff81000000 T _text\n"
 			       "ffffffff81000100 T __ia32_sys_getppid\n"
 			       "ffffffff81000180 D data_in_between\n"
 			       "ffffffff81000200 W weak_one\n"
+			       "ffffffff81000240 T kretprobe_trampoline\n"
 			       "0000000000000000 T hidden\n"
 			       "not a line\n"
 			       "ffffffffc0800000 t nft_do_chain\t[nf_tables]\n"
@@ -58,6 +59,7 @@ static void kernel_functions_have_names_and_modules(void **state)
 	assert_string_equal(name(s, 0xffffffff81000190, false), "__x64_sys_getppid");
 	assert_string_equal(name(s, 0xffffffff81000200, false), "weak_one");
 	assert_string_equal(name(s, 0xffffffff81000200, true), "__x64_sys_getppid");
+	assert_string_equal(name(s, 0xffffffff81000240, true), "kretprobe_trampoline");
 	assert_string_equal(name(s, 0xffffffffc0800020, false), "nft_do_chain [nf_tables]");
 	assert_string_equal(name(s, 0xffffffffc0800040, false), "nft_last [nf_tables]");
 	assert_string_equal(name(s, 0xffffffffc0700001, false),

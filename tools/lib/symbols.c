@@ -135,6 +135,23 @@ const char *plumb_symbolizer_obstacle(struct plumb_symbolizer *s)
 	return *s->obstacle ? s->obstacle : NULL;
 }
 
+/*
+ * What a probe of a function's return puts in place of the address to return to is no
+ * call's: it is the first byte of what handles the return.
+ */
+static bool is_put_there(struct plumb_symbolizer *s, uint64_t address)
+{
+	static const char *const handlers[] = {"kretprobe_trampoline", "__kretprobe_trampoline",
+					       "arch_rethook_trampoline", "return_to_handler"};
+	const struct plumb_symtab_entry *e = plumb_symtab_find(&s->kernel, address);
+
+	for (size_t i = 0; e && e->address == address && i < sizeof(handlers) / sizeof(*handlers);
+	     i++)
+		if (!strcmp(s->kernel.text + e->name, handlers[i]))
+			return true;
+	return false;
+}
+
 void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool is_return,
 			    struct plumb_frame_name *frame)
 {
@@ -144,6 +161,7 @@ void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool i
 	read_kernel(s);
 	*frame = (struct plumb_frame_name){.is_kernel = true, .offset = address};
 	s->counts.addresses++;
+	is_return = is_return && !is_put_there(s, address);
 	e = name_function(s, &s->kernel, address, is_return, frame);
 	if (!e) {
 		s->counts.unknown++;
