@@ -9,18 +9,18 @@ run() {
 	ways=$(command -v ways)
 	reach=u:$ways:reach
 
+	# One after the other: past another tool's probe of the same function not every unwinder finds.
+	for rung in ${mechanism:-fentry.multi fentry kprobe.multi kprobe}; do
+		traced "function-$rung" "--mechanism=$rung" -b pid write_null -- ways 23 1009
+		traced "several-$rung" "--mechanism=$rung" -b pid write_null 'vfs_writ?' -- ways 23 1009
+	done
 	start each ways 23 1009
-	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
-	attach_each function -b pid -p "$pid" write_null
-	attach_each several -b pid -p "$pid" write_null 'vfs_writ?'
 	rungs=${mechanism:-raw_tracepoint tracepoint}
 	attach_each tracepoint -b pid -p "$pid" t:task:task_rename
 	rungs=${mechanism:-uprobe.multi uprobe}
 	attach_each user -b pid -p "$pid" "$reach"
 	go each
 	detach_each user
-	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
-	detach_each function several
 	# shellcheck disable=SC2034 # by attach_each
 	rungs=${mechanism:-raw_tracepoint tracepoint}
 	detach_each tracepoint
