@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# However a tool ends: its report is out, its status is right, nothing of it is left behind.
+# However a tool ends: its report is out, its status is right, nothing of it is left behind. Each of a tool
+# of system calls, in calls/, and of one of functions, in functions/, which has probes to take away.
 
 # ended_by SIGNAL - while the target still runs
 ended_by() {
-	start "target-$1" calls 1009 getppid
-	attach "sig$1" -s getppid -p "$pid"
+	start "target-$1" calls 1009 "$call"
+	# shellcheck disable=SC2086 # words
+	attach "sig$1" -p "$pid" $what
 	go "target-$1"
 	kill "-$1" "$tool"
 	await 20 is_over "$tool"
@@ -18,56 +20,53 @@ ends_alone() {
 	finish "$1" "$2"
 }
 
+# shellcheck disable=SC2086 # words
 signals_and_times() {
 	for signal in TERM INT HUP; do
 		ended_by "$signal"
 	done
-	sleep 60 &
-	sleeper=$!
-	started="$started $sleeper"
-	launch duration -j -d 0.5 -s getppid -p "$sleeper"
+	launch duration -j -d 0.5 -p "$sleeper" $what
 	ends_alone duration "$tool"
-	launch count -j 0.2 2 -s getppid -p "$sleeper"
+	launch count -j 0.2 2 -p "$sleeper" $what
 	ends_alone count "$tool"
 	# Nobody is left whom to trace.
-	start target-gone calls 23 getppid
-	attach gone -s getppid -p "$pid"
+	start target-gone calls 23 "$call"
+	attach gone -p "$pid" $what
 	go target-gone
 	ends_alone gone "$tool"
-	traced intervals 0.4 -s nanosleep,ppoll,read -- latencies
-	traced busy 0.05 -s sendto -- loop udp 1 100
 }
 
-# What reads the report goes away.
-readers() {
-	start target-head calls 100003 getppid
-	mkfifo head.fifo quiet.fifo table.fifo
-	head -n 1 <head.fifo >head.out &
-	syscall-latency -j 0.2 -s getppid -p "$pid" </dev/null >head.fifo 2>head.err &
+# reader NAME OUTPUT ARG... - what reads the report is not there, or goes away
+reader() {
+	reader=$1 output=$2
+	shift 2
+	# shellcheck disable=SC2086 # words
+	"$program" --no-calibrate -p "$sleeper" $what "$@" </dev/null >"$output" 2>"$reader.err" &
 	tool=$! && started="$started $tool"
-	open_gate target-head go
-	ends_alone head "$tool"
+	ends_alone "$reader" "$tool"
+}
+
+readers() {
+	mkfifo head.fifo table.fifo quiet.fifo
+	head -n 1 <head.fifo >head.out &
+	reader head head.fifo -j 0.2
 	# The first line of a table is not even the end of the first report.
 	head -n 1 <table.fifo >table.out &
-	syscall-latency 0.2 -s getppid -p "$sleeper" </dev/null >table.fifo 2>table.err &
-	tool=$! && started="$started $tool"
-	ends_alone table "$tool"
+	reader table table.fifo 0.2
 	# This one has nothing to write until somebody ends it.
 	: <quiet.fifo &
-	syscall-latency -j -s getppid -p "$sleeper" </dev/null >quiet.fifo 2>quiet.err &
-	tool=$! && started="$started $tool"
-	ends_alone quiet "$tool"
-	finish target-head "$pid"
-	for format in -j -H; do
-		WORKLOAD_JSON=$PWD/full.truth syscall-latency "$format" -s getppid -- calls 23 getppid \
-			</dev/null >/dev/full 2>"full$format.err" &
-		finish "full$format" $!
-	done
+	reader quiet quiet.fifo -j
+	reader full-j /dev/full -j -d 0.2
+	reader full-H /dev/full -H -d 0.2
+	# shellcheck disable=SC2086 # words
+	"$program" --no-calibrate -p "$sleeper" -d 0.2 $what </dev/null >&- 2>closed.err
+	echo $? >closed.status
 }
 
 # What a dead tool leaves behind: nothing.
 killed() {
-	attach killed -s getppid -p "$sleeper"
+	# shellcheck disable=SC2086 # words
+	attach killed -p "$sleeper" $what
 	attached
 	bpf-alive of "$tool" >killed.programs
 	# shellcheck disable=SC2046 # words
@@ -79,41 +78,87 @@ killed() {
 	echo $? >killed.alive
 }
 
+# shellcheck disable=SC2086 # words
 commands() {
-	traced status-0 -s getppid -- sh -c 'exit 0'
-	traced status-7 -s getppid -- sh -c 'exit 7'
-	traced status-255 -s getppid -- sh -c 'exit 255'
-	traced status-term -s getppid -- sh -c 'kill -TERM $$'
-	traced status-kill -s getppid -- sh -c 'kill -KILL $$'
-	traced strict-0 --strict -s getppid -- calls 23 getppid
-	traced strict-5 --strict -s getppid -- sh -c 'exit 5'
-	traced missing -s getppid -- /nonexistent/missing
-	: >unreadable
-	chmod 644 unreadable
-	traced unreadable -s getppid -- ./unreadable
+	traced status-0 $what -- calls 23 "$call"
+	traced status-term $what -- sh -c 'kill -TERM $$'
+	traced strict-5 --strict $what -- sh -c 'exit 5'
+	traced missing $what -- /nonexistent/missing
 	# The tool ends first: so does the command.
-	attach orphan -s getppid -- sh -c 'echo $$ >orphan.pid2; exec sleep 60'
+	attach orphan $what -- sh -c 'echo $$ >orphan.pid2; exec sleep 60'
 	attached
 	await 20 [ -s orphan.pid2 ]
 	started="$started $(cat orphan.pid2)"
 	detach orphan
 	await 20 is_over "$(cat orphan.pid2)" && echo gone >orphan.gone
+}
+
+# each_kind KIND CALL WHAT - in a folder of its own, if that kind of tool can trace here
+each_kind() {
+	call=$2 what=$3
+	mkdir "$1"
+	cd "$1" || return
+	uname -r >kernel
+	# shellcheck disable=SC2086 # words
+	traced status-7 $what -- sh -c ': >command.ran; exit 7'
+	if [ "$(cat status-7.status)" != 77 ]; then
+		signals_and_times
+		readers
+		killed
+		commands
+	fi
+	cd ..
+}
+
+# What is the same for all kinds.
+once() {
+	traced intervals 0.4 -s nanosleep,ppoll,read -- latencies
+	traced busy 0.05 -s sendto -- loop udp 1 100
+	traced status-255 -s getppid -- sh -c 'exit 255'
+	traced status-kill -s getppid -- sh -c 'kill -KILL $$'
+	traced strict-0 --strict -s getppid -- calls 23 getppid
+	: >unreadable
+	chmod 644 unreadable
+	traced unreadable -s getppid -- ./unreadable
 	# The command's output and the tool's do not mix when the command has its own.
 	traced stdin -s getppid -- sh -c 'echo hello >stdin.out; read line; echo "$?" >stdin.read'
 }
 
+# shellcheck disable=SC2034 # by what starts a tool
 run() {
-	signals_and_times
-	readers
-	killed
-	commands
+	sleep 60 &
+	sleeper=$!
+	started="$started $sleeper"
+	quick=--no-calibrate
+	each_kind calls getppid '-s getppid'
+	program=func-latency
+	each_kind functions lseek null_lseek
+	program=syscall-latency quick=
+	once
 }
 
 status() {
 	is "$1" "$(cat "$2.status")" "$3"
 }
 
-check() {
+# passed_on NAME:STATUS...
+passed_on() {
+	for pair; do
+		evidence "status-${pair%:*}.json" "status-${pair%:*}.err"
+		status "a command's end is passed on: ${pair%:*}" "status-${pair%:*}" "${pair#*:}"
+		holds "... after the report: ${pair%:*}" "status-${pair%:*}.json" '$last.final'
+	done
+}
+
+# cannot_run NAME
+cannot_run() {
+	evidence "$1.err" "$1.json"
+	status "a command that cannot run is status 1: $1" "$1" 1
+	is "... which one line says: $1" "$(grep -c "$1" "$1.err")/$(wc -l <"$1.err")" 1/1
+	is "... before anything is traced: $1" "$(cat "$1.json")" ""
+}
+
+check_signals_and_times() {
 	for signal in TERM INT HUP; do
 		evidence "sig$signal.json" "sig$signal.err" notes
 		holds "SIG$signal ends a tool with its report" "sig$signal.json" \
@@ -132,11 +177,61 @@ check() {
 	holds "INTERVAL COUNT makes COUNT reports, the last of them final" count.json \
 		'($all | map([.seq, .final // false])) == [[1, false], [2, true]]'
 	status "the end of COUNT is a good end" count 0
-
 	evidence gone.json gone.err notes
 	holds "a tool ends with the last process that it traces" gone.json \
 		'($all | length) == 1 and $last.final and $last.ledger.recorded == 23'
 	status "... well" gone 0
+}
+
+check_readers() {
+	evidence head.out head.err notes
+	is "a reader of one line gets one line" "$(wc -l <head.out)" 1
+	holds "... which is JSON" head.out '$last.schema == "plumb/1"'
+	for name in head table quiet; do
+		evidence "$name.err" notes
+		status "a reader that goes away ends a tool well: $name" "$name" 0
+		is "... and quietly: $name" "$(grep -v 'tracing …' "$name.err")" ""
+	done
+	for name in full-j full-H closed; do
+		evidence "$name.err"
+		status "a report that cannot be written is status 1: $name" "$name" 1
+		like "... and says what is wrong: $name" "$(cat "$name.err")" "No space left on device|output"
+		is "... in one line: $name" "$(grep -c -v 'tracing …' "$name.err")" 1
+	done
+}
+
+check_kind() {
+	cd "$1" || return
+	is "nothing was waited for in vain, $1" "$(cat notes 2>/dev/null)" ""
+	if [ "$1" = functions ] && unable status-7; then
+		claim "a command that could not be traced was not started" test ! -e command.ran
+		is "... and there is no report" "$(cat status-7.json)" ""
+		cd ..
+		return
+	fi
+	check_signals_and_times
+	check_readers
+	evidence killed.err killed.programs killed.before killed.after
+	like "a tracing tool holds programs" "$(cat killed.before)" "program [0-9]+ is still loaded"
+	is "kill -9 leaves none of them" "$(cat killed.alive) $(cat killed.after)" "0 "
+	status "kill -9 was it" killed 137
+	evidence status-0.json status-0.err
+	holds "a command's calls are reported" status-0.json '$last.ledger.recorded == 23'
+	passed_on 0:0 7:7 term:143
+	claim "... of a command that ran" test -e command.ran
+	evidence strict-5.json strict-5.err
+	status "--strict passes a command's status on where nothing is lost" strict-5 5
+	cannot_run missing
+	evidence orphan.json orphan.err notes
+	holds "a tool that is ended before its command reports" orphan.json '$last.final'
+	claim "... and ends the command" test -e orphan.gone
+	status "... well" orphan 0
+	cd ..
+}
+
+check() {
+	check_kind calls
+	check_kind functions
 
 	evidence intervals.json intervals.err intervals.truth
 	holds "reports come at each interval, numbered, only the last one final" intervals.json \
@@ -161,45 +256,10 @@ check() {
 		'([$all[].rows[].count] | add) == $truth[0].calls[0].count
 			and ([$all[].rows[].hist[][2]] | add) == $truth[0].calls[0].count' --slurpfile truth busy.truth
 
-	evidence head.out head.err notes
-	is "a reader of one line gets one line" "$(wc -l <head.out)" 1
-	holds "... which is JSON" head.out '$last.schema == "plumb/1"'
-	for name in head table quiet; do
-		evidence "$name.err" notes
-		status "a reader that goes away ends a tool well: $name" "$name" 0
-		is "... and quietly: $name" "$(grep -v 'tracing …' "$name.err")" ""
-	done
-	for format in -j -H; do
-		evidence "full$format.err"
-		status "a report that cannot be written is status 1: $format" "full$format" 1
-		like "... and says what is wrong: $format" "$(cat "full$format.err")" "No space left on device"
-		is "... in one line: $format" "$(grep -c -v 'tracing …' "full$format.err")" 1
-	done
-
-	evidence killed.err killed.programs killed.before killed.after
-	like "a tracing tool holds programs" "$(cat killed.before)" "program [0-9]+ is still loaded"
-	is "kill -9 leaves none of them" "$(cat killed.alive) $(cat killed.after)" "0 "
-	status "kill -9 was it" killed 137
-
-	for pair in 0:0 7:7 255:255 term:143 kill:137; do
-		evidence "status-${pair%:*}.json" "status-${pair%:*}.err"
-		status "a command's end is passed on: ${pair%:*}" "status-${pair%:*}" "${pair#*:}"
-		holds "... after the report: ${pair%:*}" "status-${pair%:*}.json" '$last.final'
-	done
+	passed_on 255:255 kill:137
 	evidence strict-0.json strict-0.err
 	status "--strict is satisfied where nothing is lost" strict-0 0
-	evidence strict-5.json strict-5.err
-	status "--strict passes a command's status on where nothing is lost" strict-5 5
-	for name in missing unreadable; do
-		evidence "$name.err" "$name.json"
-		status "a command that cannot run is status 1: $name" "$name" 1
-		is "... which one line says: $name" "$(grep -c "$name" "$name.err")/$(wc -l <"$name.err")" 1/1
-		is "... before anything is traced: $name" "$(cat "$name.json")" ""
-	done
-	evidence orphan.json orphan.err notes
-	holds "a tool that is ended before its command reports" orphan.json '$last.final'
-	claim "... and ends the command" test -e orphan.gone
-	status "... well" orphan 0
+	cannot_run unreadable
 	evidence stdin.err stdin.json
 	is "a command may use its standard input" "$(cat stdin.read)" 1
 }
