@@ -38,10 +38,9 @@ struct call {
 	uint64_t before, after, cpu_before, cpu_after; /* ns, around it */
 	long sleeps;                                   /* of the thread, until then */
 	long voluntary, involuntary;                   /* switches, around it */
-	/* What its partner saw: asleep since, woken between. */
-	uint64_t asleep, cpu_asleep, waking, woken;
-	/* When the holder had its CPU, and what the thread had used until then (0: not seen). */
-	uint64_t held, released, cpu_held;
+	uint64_t asleep, waking, woken; /* what its partner saw: asleep since, woken between */
+	uint64_t held, released;        /* when the holder had its CPU */
+	bool computing;                 /* ... in the midst of the call */
 };
 
 enum kind { PREEMPTED, BLOCKED, WAITING, ON_CPU, MIXED, KINDS };
@@ -51,7 +50,6 @@ static struct batch {
 	uint64_t n;
 	pid_t tid;
 	int status;
-	clockid_t clock; /* its CPU time */
 	struct call *calls;
 } batches[KINDS] = {
 	[PREEMPTED] = {"preempted", "getrandom", 23},
@@ -142,10 +140,21 @@ static void *hold(void *unused)
 	return unused;
 }
 
+/* A getrandom that has written the one and not the other, both 0 before, is in the midst. */
+static volatile uint64_t *first_word(void)
+{
+	return (void *)(buffer + 4096);
+}
+
+static volatile uint64_t *last_word(void)
+{
+	return (void *)(buffer + size - sizeof(uint64_t)); /* of MIXED, which begins at buffer */
+}
+
 static void take_cpu(struct batch *b, struct call *c, uint64_t ns)
 {
 	unsigned int before = atomic_load(&holds);
-	uint64_t cpu;
+	bool computing;
 
 	hold_of = c;
 	hold_kind = b - batches;
@@ -154,8 +163,8 @@ static void take_cpu(struct batch *b, struct call *c, uint64_t ns)
 	while (atomic_load(&holds) == before)
 		;
 	/* Who is pinned to that CPU does not run until it is given back. */
-	cpu = thread_ns(b->clock);
-	c->cpu_held = atomic_load(&holds) == before + 1 ? cpu : 0;
+	computing = *first_word() && !*last_word();
+	c->computing = computing && atomic_load(&holds) == before + 1;
 	while (sem_wait(&hold_over))
 		;
 }
@@ -184,6 +193,7 @@ static void measure(enum kind kind, struct call *c)
 
 	if (kind == MIXED && madvise(buffer, 4096, MADV_DONTNEED))
 		die("madvise: %s", strerror(errno));
+	*first_word() = *last_word() = 0;
 	getrusage(RUSAGE_THREAD, &then);
 	c->sleeps = then.ru_nvcsw;
 	c->before = now_ns();
@@ -213,7 +223,6 @@ static void *work(void *argument)
 	b->status = open_uncounted("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
 	if (b->status < 0)
 		die("/proc/thread-self/status: %s", strerror(errno));
-	pthread_getcpuclockid(pthread_self(), &b->clock);
 	sem_post(&born);
 	for (uint64_t i = 0; i < b->n; i++)
 		measure(kind, &b->calls[i]);
@@ -245,7 +254,6 @@ static void await_sleep(const struct batch *b, struct call *c)
 			die("a thread is gone that should sleep");
 	} while (sleeps == c->sleeps);
 	c->asleep = now_ns();
-	c->cpu_asleep = thread_ns(b->clock);
 }
 
 static void await_fault(void)
@@ -397,18 +405,13 @@ static void must(struct known *k, int part, const struct call *c, uint64_t from,
 	k->mostly[part] += to - from > (c->after - c->before) / 2;
 }
 
-/* Much more than it takes from a call's end, or to its beginning, to look at the clock. */
-#define SURELY 200000
-
 static void add_up(struct known *k, const struct call *c, enum kind kind)
 {
 	k->sum += c->after - c->before;
 	k->off += c->after - c->before - (c->cpu_after - c->cpu_before);
 	k->voluntary += c->voluntary;
 	k->involuntary += c->involuntary;
-	/* It had been computing in the call, and did so afterwards. */
-	if (kind != WAITING && c->cpu_held > c->cpu_before + SURELY &&
-	    c->cpu_held > c->cpu_asleep + SURELY && c->cpu_held + SURELY < c->cpu_after)
+	if (kind != WAITING && c->computing)
 		must(k, IS_PREEMPTED, c, c->held, c->released);
 	if (!c->woken)
 		return;
