@@ -106,6 +106,7 @@ for tool in "${tools[@]}"; do
 	has "$tool" --syscall && unwritable -s help
 	((EUID == 0)) || { skip "$tool: reports" "tracing takes root"; continue; }
 	has "$tool" --pid || continue
+	call+=(--no-calibrate) # seconds, for some
 	if ! traces "$tool"; then
 		helpless -d 15 -p "$idle"
 		helpless -d 15 -j -p "$idle"
