@@ -22,7 +22,7 @@ const char usage[] =
 	"\n"
 	"Gates: ready, go. Each thread is there and named at ready.\n";
 
-#define MAX_CALLS   16
+#define MAX_CALLS   128
 #define MAX_THREADS 64
 #define MAX_SIZE    (1 << 20)
 
