@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "fold.h"
 #include "probe.h"
-#include "prune.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <plumb/function.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
-#include <plumb/parse.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,84 +16,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
-
-/* include/uapi/linux/bpf.h: attach types, of which older headers lack some. */
-enum {
-	KPROBE_MULTI = 42,
-	UPROBE_MULTI = 48,
-	KPROBE_SESSION = 56,
-	FSESSION = 58,
-	FENTRY_MULTI = 59,
-	FSESSION_MULTI = 61
-};
-
-/* What BPF_LINK_CREATE takes for many functions at once; the same in all kernels that have it. */
-struct link_create {
-	__u32 program, target, attach_type, flags;
-	union {
-		struct {
-			__u32 flags, n;
-			__u64 symbols, addresses, cookies;
-		} kprobe;
-		struct {
-			__u64 ids, cookies;
-			__u32 n;
-		} tracing;
-		struct {
-			__u64 path, offsets, counters, cookies;
-			__u32 n, flags, pid;
-		} uprobe;
-	};
-};
-
-/* As much of struct bpf_link_info as tells misses. */
-struct link_info {
-	__u32 type, id, program, pad;
-	union {
-		struct {
-			__u32 kind, pad;
-			__u64 name;
-			__u32 name_length, offset;
-			__u64 address, missed;
-		} perf_event;
-		struct {
-			__u64 addresses;
-			__u32 n, flags;
-			__u64 missed;
-		} kprobe_multi;
-		__u64 rest[16];
-	};
-};
-
-bool plumb_hook_is_multi(enum plumb_hook hook)
-{
-	return hook >= PLUMB_FENTRY_MULTI;
-}
-
-bool plumb_hook_is_fentry(enum plumb_hook hook)
-{
-	return hook == PLUMB_FENTRY || hook == PLUMB_FEXIT || hook == PLUMB_FSESSION ||
-	       hook == PLUMB_FENTRY_MULTI || hook == PLUMB_FSESSION_MULTI;
-}
-
-static int attach_type(enum plumb_hook hook)
-{
-	static const int types[] = {
-		[PLUMB_FENTRY] = BPF_TRACE_FENTRY,
-		[PLUMB_FEXIT] = BPF_TRACE_FEXIT,
-		[PLUMB_FSESSION] = FSESSION,
-		[PLUMB_FENTRY_MULTI] = FENTRY_MULTI,
-		[PLUMB_FSESSION_MULTI] = FSESSION_MULTI,
-		[PLUMB_KPROBE_MULTI] = KPROBE_MULTI,
-		[PLUMB_KRETPROBE_MULTI] = KPROBE_MULTI,
-		[PLUMB_KPROBE_SESSION] = KPROBE_SESSION,
-		[PLUMB_UPROBE_MULTI] = UPROBE_MULTI,
-	};
-
-	return hook < sizeof(types) / sizeof(types[0]) ? types[hook] : 0;
-}
 
 const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size)
 {
@@ -105,106 +24,6 @@ const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *te
 
 	snprintf(text, size, "%s%s%s", one->module ?: "", one->module ? ":" : "", one->name);
 	return text;
-}
-
-uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)
-{
-	const struct plumb_function *one = &f->all[i];
-	const struct btf_type *t;
-	static const int bits[] = {
-		[PLUMB_RESULT_INT] = 32, [PLUMB_RESULT_LONG] = 64, [PLUMB_RESULT_POINTER] = 64};
-	uint32_t n_args = PLUMB_NO_RESULT;
-
-	if (one->btf_id) {
-		t = btf__type_by_id(one->btf, btf__type_by_id(one->btf, one->btf_id)->type);
-		n_args = btf_vlen(t);
-		if (n_args && !btf_params(t)[n_args - 1].type) /* "..." */
-			n_args--;
-		if (!t->type) /* void */
-			n_args = PLUMB_NO_RESULT;
-		else if (one->result == PLUMB_RESULT_POINTER)
-			n_args |= PLUMB_POINTER;
-	}
-	return PLUMB_TARGET(i, bits[one->result], n_args);
-}
-
-int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
-			const struct plumb_functions *f)
-{
-	const struct plumb_function *one;
-	const char *pattern = NULL;
-	int type = attach_type(hook);
-
-	if (type)
-		bpf_program__set_expected_attach_type(p, type);
-	/* libbpf 1.1 does not know these sections. */
-	if (hook == PLUMB_UPROBE_MULTI)
-		bpf_program__set_type(p, BPF_PROG_TYPE_KPROBE);
-	if (!plumb_hook_is_fentry(hook))
-		return 0;
-	/* A program for many must name no function. */
-	if (plumb_hook_is_multi(hook)) {
-		bpf_program__set_type(p, BPF_PROG_TYPE_TRACING);
-		return 0;
-	}
-	for (size_t i = 0; !pattern && i < f->n; i++) {
-		one = &f->all[i];
-		if (one->btf_id) /* BTF knows foo.llvm.1 as foo */
-			pattern = btf__name_by_offset(
-				one->btf, btf__type_by_id(one->btf, one->btf_id)->name_off);
-	}
-	return pattern ? bpf_program__set_attach_target(p, 0, pattern) : -ENODATA;
-}
-
-/* The N instructions of the loaded program P, with its target and its configuration in them. */
-static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct bpf_program *p,
-				   uint64_t target, size_t *n_insns)
-{
-	size_t n = bpf_program__insn_cnt(p), size;
-	struct bpf_insn *insns = malloc(n * sizeof(*insns));
-	const struct bpf_map *m;
-	const void *value;
-
-	if (!insns)
-		return NULL;
-	memcpy(insns, bpf_program__insns(p), n * sizeof(*insns));
-	for (size_t i = 0; i + 1 < n; i++)
-		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
-		    ((uint64_t)(uint32_t)insns[i + 1].imm << 32 | (uint32_t)insns[i].imm) ==
-			    PLUMB_TARGET_UNSET) {
-			insns[i].imm = target;
-			insns[i + 1].imm = target >> 32;
-		}
-	bpf_object__for_each_map(m, object)
-	{
-		value = bpf_map__initial_value((struct bpf_map *)m, &size);
-		if (strstr(bpf_map__name(m), ".rodata"))
-			plumb_fold(insns, n, bpf_map__fd(m), value, size);
-	}
-	*n_insns = plumb_prune(insns, n);
-	return insns;
-}
-
-int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *p,
-		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target)
-{
-	size_t n;
-	struct bpf_insn *insns = copy_insns(object, p, target, &n);
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type(hook));
-	int fd;
-
-	if (!insns)
-		return -ENOMEM;
-	if (plumb_hook_is_fentry(hook)) {
-		opts.attach_btf_id = function->btf_id;
-		opts.attach_btf_obj_fd = function->btf_fd;
-	}
-	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns, n,
-			   &opts);
-	if (fd < 0)
-		fd = -errno;
-	free(insns);
-	return fd;
 }
 
 /* A number that the kernel has in a file of sysfs; -errno. */
@@ -376,75 +195,6 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 	return probes->n ? 0 : last;
 }
 
-int plumb_many_make(struct plumb_many *m, size_t n)
-{
-	m->addresses = calloc(n, sizeof(*m->addresses));
-	m->cookies = calloc(n, sizeof(*m->cookies));
-	m->ids = calloc(n, sizeof(*m->ids));
-	return m->addresses && m->cookies && m->ids ? 0 : -ENOMEM;
-}
-
-void plumb_many_free(struct plumb_many *m)
-{
-	free(m->addresses);
-	free(m->cookies);
-	free(m->ids);
-}
-
-static int link_many(const struct plumb_many *m, size_t from, size_t to)
-{
-	struct link_create attr = {
-		.program = m->program,
-		.attach_type = attach_type(m->hook),
-	};
-	int fd;
-
-	if (plumb_hook_is_fentry(m->hook)) {
-		attr.tracing.n = to - from;
-		attr.tracing.ids = (uintptr_t)(m->ids + from);
-		attr.tracing.cookies = (uintptr_t)(m->cookies + from);
-	} else if (m->hook == PLUMB_UPROBE_MULTI) {
-		attr.uprobe.n = to - from;
-		attr.uprobe.path = (uintptr_t)m->path;
-		attr.uprobe.offsets = (uintptr_t)(m->addresses + from);
-		attr.uprobe.cookies = (uintptr_t)(m->cookies + from);
-	} else {
-		attr.kprobe.n = to - from;
-		attr.kprobe.flags =
-			m->hook == PLUMB_KRETPROBE_MULTI ? BPF_F_KPROBE_MULTI_RETURN : 0;
-		attr.kprobe.addresses = (uintptr_t)(m->addresses + from);
-		attr.kprobe.cookies = (uintptr_t)(m->cookies + from);
-	}
-	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	return fd < 0 ? -errno : fd;
-}
-
-int plumb_probe_attach_many(struct plumb_probes *probes, const struct plumb_many *m, size_t from,
-			    size_t to, char *what, size_t size)
-{
-	struct plumb_probe probe = {.program = -1, .event = -1, .link = link_many(m, from, to)};
-	size_t middle = from + (to - from) / 2;
-	int first, second;
-
-	if (probe.link >= 0) {
-		if (!plumb_probe_add(probes, &probe))
-			return 0;
-		plumb_probe_drop(&probe);
-		return -ENOMEM;
-	}
-	m->name(m->what, PLUMB_TARGET_INDEX(m->cookies[from]), what, size);
-	if (to - from == 1) {
-		plumb_probe_refuse(probes, what, probe.link);
-		return probe.link;
-	}
-	/* Not this kind of refusal. */
-	if (probe.link == -EPERM || probe.link == -EOPNOTSUPP || probe.link == -ENOMEM)
-		return probe.link;
-	first = plumb_probe_attach_many(probes, m, from, middle, what, size);
-	second = plumb_probe_attach_many(probes, m, middle, to, what, size);
-	return first && second ? first : 0;
-}
-
 static const char *name_function(const void *functions, size_t i, char *text, size_t size)
 {
 	return plumb_probe_name(functions, i, text, size);
@@ -511,50 +261,6 @@ int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *obj
 	return err;
 }
 
-static bool link_missed(int link, uint64_t *missed)
-{
-	enum { KPROBE_MULTI_LINK = 8, PERF_EVENT_LINK = 7 }; /* enum bpf_link_type */
-	struct link_info info = {};
-	__u32 size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(link, &info, &size))
-		return false;
-	if (info.type == KPROBE_MULTI_LINK)
-		*missed += info.kprobe_multi.missed;
-	else if (info.type == PERF_EVENT_LINK)
-		*missed += info.perf_event.missed;
-	return true;
-}
-
-bool plumb_program_missed(int program, uint64_t *missed)
-{
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-
-	/* An older kernel fills in less (5.12 is the first to tell). */
-	if (bpf_obj_get_info_by_fd(program, &info, &size) ||
-	    size < offsetof(struct bpf_prog_info, recursion_misses) + sizeof(__u64))
-		return false;
-	*missed += info.recursion_misses;
-	return true;
-}
-
-bool plumb_probe_missed(const struct plumb_probes *probes, uint64_t *missed)
-{
-	bool known = !probes->missed_unknown;
-
-	*missed += probes->missed;
-	for (size_t i = 0; i < probes->n; i++) {
-		const struct plumb_probe *probe = &probes->list[i];
-
-		if (probe->program >= 0 && !plumb_program_missed(probe->program, missed))
-			known = false;
-		if (probe->link >= 0 && !link_missed(probe->link, missed))
-			known = false;
-	}
-	return known;
-}
-
 /* In the reverse order: a call that has begun may still end. */
 void plumb_probe_detach(struct plumb_probes *probes)
 {
@@ -565,7 +271,7 @@ void plumb_probe_detach(struct plumb_probes *probes)
 		struct plumb_probe *probe = &probes->list[i];
 
 		n += probe->link >= 0 || probe->event >= 0;
-		if (probe->link >= 0 && !link_missed(probe->link, &probes->missed))
+		if (probe->link >= 0 && !plumb_link_missed(probe->link, &probes->missed))
 			probes->missed_unknown = true;
 		close_fd(&probe->link);
 		close_fd(&probe->event);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* probe: what its parts share.  probe.c is about kernel functions, points.c about all else. */
+/*
+ * probe: what its parts share.  probe.c attaches to kernel functions, points.c to all
+ * else, probe-many.c to many at once; probe-program.c makes the programs.
+ */
 #ifndef PROBE_H
 #define PROBE_H
 
@@ -7,6 +10,9 @@
 #include <plumb/probe.h>
 
 struct perf_event_attr;
+
+/* As BPF_LINK_CREATE and BPF_PROG_LOAD take it; 0: the hook needs none. */
+int plumb_hook_attach_type(enum plumb_hook hook);
 
 /* A copy of the loaded program P that knows its target; FUNCTION is for hooks of fentry's kind. */
 int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *p,
@@ -21,6 +27,9 @@ int plumb_probe_attach_event(struct plumb_probe *probe);
 
 int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
 void plumb_probe_drop(struct plumb_probe *probe);
+
+/* Executions that the kernel skipped at this link, added to MISSED; false where it cannot tell. */
+bool plumb_link_missed(int link, uint64_t *missed);
 
 /* Notes that NAME refused, and why. */
 void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err);
