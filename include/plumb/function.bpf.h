@@ -9,10 +9,11 @@
  *	void function_record(struct task_struct *, const struct function_call *)
  *
  * The programs are thin: each finds the two ends of a call in the words of its hook
- * (function-args.bpf.h); what is done there is the same for all (function-calls.bpf.h).  Those that
- *use sessions are an object of their own, because libbpf refuses an object that declares a kernel
- *function which the kernel does not have in that form.  A tool's NAME-session-610.bpf.c and -700
- * are its NAME.bpf.c with PLUMB_SESSION set to the first kernel of that form.
+ * (function-args.bpf.h); what is done there is the same for all (function-calls.bpf.h).
+ * Those that use sessions are an object of their own, because libbpf refuses an object
+ * that declares a kernel function which the kernel does not have in that form.  A tool's
+ * NAME-session-610.bpf.c and -700 are its NAME.bpf.c with PLUMB_SESSION set to the first
+ * kernel of that form.
  */
 #ifndef PLUMB_FUNCTION_BPF_H
 #define PLUMB_FUNCTION_BPF_H

@@ -72,9 +72,10 @@ static bool is_one_of(const struct plumb_frame_name *name, const char *const *pr
  */
 static size_t count_own(const struct plumb_stack *stack)
 {
-	static const char *const prefixes[] = {"bpf_prog_",    "bpf_trace_run",  "__bpf_trace_",
-					       "__traceiter_", "trace_call_bpf", "bpf_trampoline_",
-					       "perf_trace_",  "perf_syscall_e"};
+	static const char *const prefixes[] = {
+		"bpf_prog_",         "bpf_trace_run",  "__bpf_trace_",
+		"__traceiter_",      "trace_call_bpf", "bpf_trampoline_",
+		"ftrace_trampoline", "perf_trace_",    "perf_syscall_e"};
 	struct plumb_frame_name name;
 	size_t n = 0;
 
