@@ -25,7 +25,7 @@ unwritable() {
 	status=0
 	timeout 20 "${call[@]}" "$@" </dev/null >&- 2>"$err" || status=$?
 	is "$tool $* without stdout exits 1" "$status" 1
-	like "$tool $* without stdout says so" "$(complaint)" "^$tool: [^"$'\n'"]*output[^"$'\n'"]*$"
+	like "$tool $* without stdout says so" "$(complaint)" "^$tool: [^"$'\n'"]*output: Bad file descriptor$"
 }
 
 # The reader has gone before anything was written.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <plumb/cli.h>
 #include <plumb/log.h>
@@ -106,6 +107,17 @@ static struct argp_option *all_options(const struct plumb_cli *cli)
 	return all;
 }
 
+/*
+ * A standard stream that is closed would be the next file that is opened, which would get
+ * our output.  What is opened in its place cannot be used as it either.
+ */
+static void keep_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+}
+
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
 {
 	struct parsing p = {.cli = cli, .context = context};
@@ -117,6 +129,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 		.doc = cli->question,
 	};
 
+	keep_streams();
 	plumb_log_init();
 	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
 	if (cli->command)
