@@ -402,7 +402,8 @@ static void must(struct known *k, int part, const struct call *c, uint64_t from,
 	if (to < from)
 		return;
 	k->must[part] += to - from;
-	k->mostly[part] += to - from > (c->after - c->before) / 2;
+	/* More than half, by whatever clock. */
+	k->mostly[part] += (to - from) * 100 > (c->after - c->before) * 51;
 }
 
 static void add_up(struct known *k, const struct call *c, enum kind kind)
