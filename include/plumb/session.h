@@ -102,10 +102,11 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 /* And into its maps, once it is. */
 int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object);
 
-/* instance: does what the options ask for fit into what is allowed?  0, or -errno after saying so.
+/* configure: does what the options ask for fit into what is allowed?  0, or -errno after saying so.
  */
-int plumb_instance_check_memory(const struct plumb_session *s);
-/* Opens and loads the session's; 0, or -errno with the reason in WHY. */
+int plumb_configure_check_memory(const struct plumb_session *s);
+
+/* instance: opens and loads the session's; 0, or -errno with the reason in WHY. */
 int plumb_instance_load(struct plumb_session *s, const struct plumb_rung *rung, char *why,
 			size_t size);
 /*

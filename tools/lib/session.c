@@ -362,7 +362,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	status = tool->prepare ? tool->prepare(&s.options) : 0;
 	if (status)
 		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
-	if (plumb_instance_check_memory(&s) || plumb_filter_resolve(&s))
+	if (plumb_configure_check_memory(&s) || plumb_filter_resolve(&s))
 		return PLUMB_EXIT_FAILED;
 	if (s.options.command && plumb_command_start(&s))
 		return PLUMB_EXIT_FAILED;
