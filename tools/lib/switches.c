@@ -67,7 +67,7 @@ static void make(void)
 	char byte = 0;
 
 	if (write(pair.to[1], &byte, 1) != 1 || read(pair.back[0], &byte, 1) != 1)
-		return;
+		return; /* a switch less: gcc wants the results looked at */
 }
 
 static void end(void)
