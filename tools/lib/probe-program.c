@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <plumb/function.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,14 @@ int plumb_hook_attach_type(enum plumb_hook hook)
 	};
 
 	return hook < sizeof(types) / sizeof(types[0]) ? types[hook] : 0;
+}
+
+const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size)
+{
+	const struct plumb_function *one = &f->all[i];
+
+	snprintf(text, size, "%s%s%s", one->module ?: "", one->module ? ":" : "", one->name);
+	return text;
 }
 
 uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)

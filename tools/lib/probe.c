@@ -2,76 +2,16 @@
 #include "probe.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <plumb/function.h>
+#include <plumb/clock.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-
-const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size)
-{
-	const struct plumb_function *one = &f->all[i];
-
-	snprintf(text, size, "%s%s%s", one->module ?: "", one->module ? ":" : "", one->name);
-	return text;
-}
-
-/* A number that the kernel has in a file of sysfs; -errno. */
-static int read_number(const char *path, const char *format)
-{
-	FILE *f = fopen(path, "re");
-	int number = -EINVAL;
-
-	if (!f)
-		return -errno;
-	if (fscanf(f, format, &number) != 1)
-		number = -EINVAL;
-	fclose(f);
-	return number;
-}
-
-int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu)
-{
-	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.config1 = config1,
-		.config2 = config2,
-	};
-	char path[128];
-	int number;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	number = read_number(path, "%d");
-	if (number < 0)
-		return number == -ENOENT ? -ENODEV : number;
-	attr.type = number;
-	if (at_return) {
-		snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/retprobe",
-			 pmu);
-		number = read_number(path, "config:%d");
-		if (number < 0)
-			return number;
-		attr.config = 1ULL << number;
-	}
-	return plumb_probe_open_event(&attr, 0);
-}
 
 static int open_kprobe(const struct plumb_function *function, bool at_return)
 {
@@ -79,56 +19,6 @@ static int open_kprobe(const struct plumb_function *function, bool at_return)
 	if (function->address)
 		return plumb_probe_open_pmu("kprobe", at_return, 0, function->address);
 	return plumb_probe_open_pmu("kprobe", at_return, (uintptr_t)function->name, 0);
-}
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-int plumb_probe_attach_event(struct plumb_probe *probe)
-{
-	probe->link = bpf_link_create(probe->program, probe->event, BPF_PERF_EVENT, NULL);
-	if (probe->link >= 0) {
-		close_fd(&probe->event); /* the link holds it */
-		return 0;
-	}
-	/* Before 5.15 there is no such link. */
-	if (ioctl(probe->event, PERF_EVENT_IOC_SET_BPF, probe->program) ||
-	    ioctl(probe->event, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
-	return 0;
-}
-
-void plumb_probe_drop(struct plumb_probe *probe)
-{
-	close_fd(&probe->link);
-	close_fd(&probe->event);
-	close_fd(&probe->program);
-}
-
-int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe)
-{
-	struct plumb_probe *list;
-
-	/* Doubled whenever it is a power of two. */
-	if (!(probes->n & (probes->n - 1))) {
-		list = realloc(probes->list, (probes->n ? 2 * probes->n : 1) * sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		probes->list = list;
-	}
-	probes->list[probes->n++] = *probe;
-	return 0;
-}
-
-void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err)
-{
-	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
-	probes->refused++;
-	probes->refusal = err < 0 ? err : -err;
 }
 
 void plumb_probe_allow_files(void)
@@ -234,19 +124,11 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 	return err;
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *object,
 		       const struct plumb_aim *aims, const struct plumb_functions *f, char *what,
 		       size_t size)
 {
-	double start = seconds();
+	uint64_t start = plumb_now();
 	int err;
 
 	plumb_probe_allow_files();
@@ -255,35 +137,8 @@ int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *obj
 	else
 		err = attach_each(probes, object, aims, f, what, size);
 	plumb_info("%zu functions attached to in %.3f s", f->n - probes->refused,
-		   seconds() - start);
+		   (plumb_now() - start) / 1e9);
 	if (err)
 		plumb_probe_close(probes);
 	return err;
-}
-
-/* In the reverse order: a call that has begun may still end. */
-void plumb_probe_detach(struct plumb_probes *probes)
-{
-	double start = seconds();
-	size_t n = 0;
-
-	for (size_t i = probes->n; i-- > 0;) {
-		struct plumb_probe *probe = &probes->list[i];
-
-		n += probe->link >= 0 || probe->event >= 0;
-		if (probe->link >= 0 && !plumb_link_missed(probe->link, &probes->missed))
-			probes->missed_unknown = true;
-		close_fd(&probe->link);
-		close_fd(&probe->event);
-	}
-	if (n)
-		plumb_info("%zu probes detached in %.3f s", n, seconds() - start);
-}
-
-void plumb_probe_close(struct plumb_probes *probes)
-{
-	for (size_t i = 0; i < probes->n; i++)
-		plumb_probe_drop(&probes->list[i]);
-	free(probes->list);
-	*probes = (struct plumb_probes){};
 }

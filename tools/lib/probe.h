@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * probe: what its parts share.  probe.c attaches to kernel functions, points.c to all
- * else, probe-many.c to many at once; probe-program.c makes the programs.
+ * else; by probe-event.c to one, by probe-many.c to many at once.  probe-program.c makes
+ * the programs, probe-attached.c keeps what is attached.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -27,9 +28,6 @@ int plumb_probe_attach_event(struct plumb_probe *probe);
 
 int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
 void plumb_probe_drop(struct plumb_probe *probe);
-
-/* Executions that the kernel skipped at this link, added to MISSED; false where it cannot tell. */
-bool plumb_link_missed(int link, uint64_t *missed);
 
 /* Notes that NAME refused, and why. */
 void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err);

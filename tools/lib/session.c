@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <malloc.h>
+#include <plumb/clock.h>
 #include <plumb/cli.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
@@ -32,14 +33,6 @@ struct run {
 	int child_status;         /* as waitpid gives it; -1: it runs */
 	bool over;
 };
-
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 /* libbpf would only say that no program can be loaded. */
 static int check_types(const char *file)
@@ -122,7 +115,7 @@ static void take_records(struct run *run)
 	err = ring_buffer__consume(run->ring);
 	if (err >= 0)
 		err = taken ? taken() : 0;
-	run->take = err > 0 ? monotonic() + err : 0;
+	run->take = err > 0 ? plumb_now() + err : 0;
 	if (err < 0) {
 		run->err = err;
 		run->over = true;
@@ -177,7 +170,7 @@ static void wait_until(struct run *run, uint64_t deadline)
 	uint64_t now;
 
 	while (!run->over) {
-		now = monotonic();
+		now = plumb_now();
 		if (deadline && now >= deadline)
 			return;
 		if (run->take && now >= run->take)
@@ -206,7 +199,7 @@ static void wait_ticking(struct run *run, uint64_t deadline)
 		wait_until(run, run->tick);
 		if (run->over)
 			return;
-		next = run->s->tool->tick(monotonic() - run->start);
+		next = run->s->tool->tick(plumb_now() - run->start);
 		run->tick = next ? run->start + next : 0;
 	}
 	wait_until(run, deadline);
@@ -284,7 +277,7 @@ static int judge(const struct run *run)
 static int finish(struct run *run, int err)
 {
 	struct plumb_session *s = run->s;
-	uint64_t end = monotonic();
+	uint64_t end = plumb_now();
 	bool unread; /* who read the reports has gone, but may want what is saved */
 	int saved = 0;
 
@@ -324,7 +317,7 @@ static int trace(struct plumb_session *s, int signals)
 		return PLUMB_EXIT_FAILED;
 	plumb_calibrate_begin_statistics(s);
 	clock_gettime(CLOCK_REALTIME, &run.last.taken);
-	run.start = run.last.clock = monotonic();
+	run.start = run.last.clock = plumb_now();
 	run.tick = s->tool->tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
 	if (s->child)

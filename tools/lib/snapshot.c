@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/clock.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
 #include <stdlib.h>
@@ -262,14 +263,6 @@ static void read_missed(const struct plumb_session *s, struct plumb_snapshot *sn
 		snap->missed_known = false;
 }
 
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
 static int make_room(struct reader *r)
 {
 	size_t buckets = r->config->buckets;
@@ -300,7 +293,7 @@ int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *sn
 
 	*snap = (struct plumb_snapshot){};
 	clock_gettime(CLOCK_REALTIME, &snap->taken);
-	snap->clock = monotonic();
+	snap->clock = plumb_now();
 	err = make_room(&r);
 	if (!err)
 		err = read_rows(&r, s->options.max_keys, snap);

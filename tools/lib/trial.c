@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <link.h>
+#include <plumb/clock.h>
 #include <plumb/key.h>
 #include <plumb/syscalls.h>
 #include <plumb/tool.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOP_CALLS 200
@@ -88,25 +88,17 @@ int plumb_trial_find_userfunc(struct plumb_userfuncs *found)
 	return 0;
 }
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
 /* All that were slower were disturbed. */
 double plumb_trial_ns(void (*provoke)(void), uint64_t budget)
 {
-	uint64_t best = UINT64_MAX, end = now() + budget, start, took;
+	uint64_t best = UINT64_MAX, end = plumb_now() + budget, start, took;
 	int loops = 0;
 
 	do {
-		start = now();
+		start = plumb_now();
 		for (int i = 0; i < LOOP_CALLS; i++)
 			provoke();
-		took = now() - start;
+		took = plumb_now() - start;
 		if (took < best)
 			best = took;
 	} while (++loops < MIN_LOOPS || start + took < end);

@@ -2,6 +2,7 @@
 #include "live.h"
 
 #include <errno.h>
+#include <plumb/clock.h>
 #include <plumb/log.h>
 #include <plumb/config.h>
 #include <plumb/probe.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/libbpf.h>
 
@@ -196,23 +196,15 @@ static void end(struct trial *t)
 
 /* --- all --- */
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 /* For so long, or until it is told to end; how long, in seconds. */
 static double wait_for(uint64_t ns)
 {
 	struct timespec left = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-	double start = now();
+	uint64_t start = plumb_now();
 
 	while (!interrupted && nanosleep(&left, &left) && errno == EINTR)
 		;
-	return now() - start;
+	return (plumb_now() - start) / 1e9;
 }
 
 static void handle_signals(void)

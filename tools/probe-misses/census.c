@@ -2,6 +2,7 @@
 #include "census.h"
 #include "target.h"
 #include <errno.h>
+#include <plumb/clock.h>
 #include <plumb/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,13 +143,11 @@ static int by_program(const void *a, const void *b)
 
 int census_take(struct census *c, const struct census *older)
 {
-	struct timespec t;
 	int err;
 
 	*c = (struct census){};
 	clock_gettime(CLOCK_REALTIME, &c->taken);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	c->clock = t.tv_sec * 1000000000ULL + t.tv_nsec;
+	c->clock = plumb_now();
 	err = take_programs(c);
 	if (!err && c->n)
 		qsort(c->programs, c->n, sizeof(*c->programs), by_id);

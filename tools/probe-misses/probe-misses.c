@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <errno.h>
+#include <plumb/clock.h>
 #include <plumb/cli.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
@@ -93,14 +94,6 @@ struct run {
 	struct census last;
 };
 
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * SEC_NS + t.tv_nsec;
-}
-
 /* Waits until DEADLINE (ns, monotonic), or until the run is over. */
 static void wait_until(struct run *run, uint64_t deadline)
 {
@@ -111,7 +104,7 @@ static void wait_until(struct run *run, uint64_t deadline)
 	struct timespec left;
 	uint64_t now;
 
-	while (!run->over && (now = monotonic()) < deadline) {
+	while (!run->over && (now = plumb_now()) < deadline) {
 		left = (struct timespec){(deadline - now) / SEC_NS, (deadline - now) % SEC_NS};
 		if (ppoll(fds, 2, &left, NULL) > 0)
 			run->over = fds[0].revents || fds[1].revents & (POLLERR | POLLHUP);

@@ -4,6 +4,7 @@
 #include "process.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <plumb/clock.h>
 #include <plumb/log.h>
 #include <plumb/text.h>
 #include <poll.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SEC_NS   1000000000ULL
@@ -28,14 +28,6 @@ struct now_running {
 };
 
 enum event { READY, ENDED, LATE, SIGNALLED, UNREAD };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * SEC_NS + t.tv_nsec;
-}
 
 static void workload_says(const char *line, void *context)
 {
@@ -81,7 +73,7 @@ static enum event await(struct now_running *r, const struct process *whom, uint6
 			{.fd = r->workload.output, .events = POLLIN},
 			{.fd = r->tool.output, .events = POLLIN},
 		};
-		uint64_t now = now_ns();
+		uint64_t now = plumb_now();
 		struct timespec left = {(deadline - now) / SEC_NS, (deadline - now) % SEC_NS};
 
 		if (whom ? process_has_ended(whom)
@@ -129,7 +121,7 @@ static void end(struct now_running *r, struct process *p, const char *what, int 
 	if (!p->pid)
 		return;
 	process_signal(p, signal);
-	if (await(r, p, now_ns() + PATIENCE) == LATE)
+	if (await(r, p, plumb_now() + PATIENCE) == LATE)
 		plumb_warn("the %s did not end within %llu s of SIG%s: it is killed", what,
 			   PATIENCE / SEC_NS, sigabbrev_np(signal));
 	if (!process_has_ended(p))
@@ -169,7 +161,7 @@ static int attach_tool(struct now_running *r)
 	if (err)
 		return plumb_error(err, "cannot start a shell for the tool: %s", strerror(-err));
 	if (plan->ready) {
-		e = await(r, NULL, now_ns() + PATIENCE);
+		e = await(r, NULL, plumb_now() + PATIENCE);
 		if (e == LATE)
 			return plumb_error(ETIMEDOUT,
 					   "%s: the tool printed no line like '%s' within %llu s; "
@@ -178,19 +170,19 @@ static int attach_tool(struct now_running *r)
 		if (e != READY)
 			return interrupted(r, e, "before it was ready");
 	}
-	e = await(r, NULL, now_ns() + plan->settle);
+	e = await(r, NULL, plumb_now() + plan->settle);
 	return e == LATE ? 0 : interrupted(r, e, "before the workload began");
 }
 
 static int prepare(struct now_running *r, bool traced)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = plumb_now();
 	enum event e;
 	int err;
 
 	if (traced) {
 		err = attach_tool(r);
-		r->plan->held = now_ns() - begin;
+		r->plan->held = plumb_now() - begin;
 		return err;
 	}
 	e = await(r, NULL, begin + r->plan->held);
@@ -240,14 +232,14 @@ static int judge_workload(struct now_running *r, struct run *run)
 
 static int time_workload(struct now_running *r, struct run *run)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = plumb_now();
 	int err = process_release(&r->workload);
 	enum event e;
 
 	if (err)
 		return plumb_error(err, "cannot run %s: %s", r->plan->workload[0], strerror(-err));
 	e = await(r, NULL, NEVER);
-	run->values[WALL] = now_ns() - begin;
+	run->values[WALL] = plumb_now() - begin;
 	if (!process_has_ended(&r->workload))
 		return interrupted(r, e, "while the workload ran");
 	run->migrations = migrations_of(r->workload.pid);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* clock: the time as programs have it from bpf_ktime_get_ns(). */
+#ifndef PLUMB_CLOCK_H
+#define PLUMB_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define PLUMB_SECOND 1000000000ULL /* ns */
+
+/* ns, CLOCK_MONOTONIC. */
+static inline uint64_t plumb_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
+}
+
+#endif
