@@ -21,6 +21,12 @@ run() {
 	go long
 	detach min
 
+	# A send that waits for room, two functions below the one that sends.
+	start sender sends 127.0.0.1,23,1000000,stall:20
+	attach stalled -s sendto -p "$pid"
+	go sender
+	detach stalled
+
 	# One call in which it is seen at more places than are kept.
 	start single inside 1 33000000 0 0
 	attach one -F 4999 -s getrandom -p "$pid"
@@ -115,6 +121,19 @@ check_chosen() {
 		$last | .calls == 0 and .ns == 0 and .above.ns == 0 and .above.calls == 0'
 }
 
+# The scheduler's clock and the workload's differ, by 500 ppm at most.
+check_stalled() {
+	exact "sends that wait for room" stalled
+	holds "the time that a send had to wait is below what waits, below what sends" stalled.json "$trees"'
+		calls("sendto") as $sends | $last
+		| .calls == 23 and .ns <= $sends.sum
+		and (.tree | .blocked as $all | [branches("^tcp_sendmsg$") | branches("^tcp_sendmsg_locked$") | branches("^sk_stream_wait_memory$")]
+			| length == 1 and (.[0].blocked | . >= 0.9995 * $sends.least.sum and . >= 0.9 * $all))' \
+		--slurpfile truth sender.truth
+	holds "... and hardly any of it is on the CPU there" stalled.json "$trees"'
+		$last.tree | below("^sk_stream_wait_memory$") | .[0] < 0.05 * .[1]' --argjson truth '[{"calls":[]}]'
+}
+
 check_one() {
 	exact "a long call" one
 	# An emulated machine looks at interrupts between few instructions only.
@@ -136,10 +155,11 @@ check_each() {
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	is "the workloads ended well" "$(cat two.status long.status single.status many.status steps.status \
-		sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 "
+	is "the workloads ended well" "$(cat two.status long.status sender.status single.status many.status \
+		steps.status sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 0 "
 	check_both
 	check_chosen
+	check_stalled
 	check_one
 	check_each
 	exact "calls that go on" asleep

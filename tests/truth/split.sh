@@ -29,6 +29,10 @@ run() {
 	go ways
 	detach by-cpu min comm intervals one-row table
 
+	start sender sends 127.0.0.1,23,1000000,stall:20
+	attach stalled --split -s sendto -b comm,syscall -p "$pid"
+	go sender
+	detach stalled
 	traced errors --split --errors -s close -b errno,cpu -- calls 1009 close-bad
 	traced killed --split -s read,exit_group -b syscall -- dying 7 kill
 	# Each write fills the pipe: thousands of calls a second that block, while reports are made.
@@ -159,6 +163,12 @@ check() {
 		sound "of --split, $tool" "$tool.json"
 	done
 
+	evidence stalled.json stalled.err sender.truth
+	holds "sends that had to wait for room were blocked, by so much at least" stalled.json '
+		$truth[0].calls[0] as $true | $last.rows | length == 1 and (.[0].split | .count == 23 and .mostly.blocked == 23
+			and .blocked >= 0.9995 * $true.least.sum and .sum <= $true.sum)' --slurpfile truth sender.truth
+	adds_up stalled
+	sound "of --split, stalled" stalled.json
 	evidence errors.json errors.err
 	holds "--errors: failed calls, that never left their CPU" errors.json \
 		'([$last.rows[] | select(.key.errno == "EBADF").split.count] | add) == 1009 and $last.ledger.recorded == 1009'
