@@ -189,7 +189,7 @@ check() {
 	evidence table.json table.err
 	is "a table with -H and --split is no wider than 80 columns" \
 		"$(awk 'length > 80' table.json)" ""
-	for band in 'to p50' 'all'; do
+	for band in p0-50 all; do
 		claim "... and each row has its shares: $band" \
 			grep -qE "^  $band +[0-9]+( +[0-9.]+% +[0-9]+){4}\$" table.json
 	done
