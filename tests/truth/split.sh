@@ -29,6 +29,9 @@ run() {
 	go ways
 	detach by-cpu min comm intervals one-row table
 
+	syscall-latency --help >help
+	launch rows --split -v -d 0.1
+	finish rows "$tool"
 	start sender sends 127.0.0.1,23,1000000,stall:20
 	attach stalled --split -s sendto -b comm,syscall -p "$pid"
 	go sender
@@ -186,6 +189,10 @@ check() {
 		([$all[].rows[].split.sum] | add) == ([$all[].rows[].sum] | add)
 		and ([$all[].rows[].split.mostly.blocked] | add) > 100 and ($all | length) > 5'
 
+	evidence rows.err help
+	is "as many rows are told apart as --help says" \
+		"$(sed -n 's/.*histograms: \([0-9]*\) slots.*/\1/p' rows.err | head -n 1)" \
+		"$(($(tr -s ' \n' ' ' <help | sed -n 's/.*\[other\]; default \([0-9]*\).*/\1/p') + 1))" # [other]
 	evidence table.json table.err
 	is "a table with -H and --split is no wider than 80 columns" \
 		"$(awk 'length > 80' table.json)" ""
@@ -193,5 +200,6 @@ check() {
 		claim "... and each row has its shares: $band" \
 			grep -qE "^  $band +[0-9]+( +[0-9.]+% +[0-9]+){4}\$" table.json
 	done
-	like "the hooks are told" "$(grep -A1 ^mechanism: table.json)" sched_switch
+	like "the hooks are told, and how stable they are" "$(sed -n '/^mechanism:/,/^[^ m]/p' table.json | tr -s ' \n' ' ')" \
+		'sched_switch \((unstable: kernel functions|stable-ish: tracepoint, and the fields of sched_info)\)'
 }

@@ -106,6 +106,7 @@ int main(int argc, char **argv)
 		.traced = "a traced switch",
 		.counts_only = true,
 		.no_table = true,
+		.max_keys = 16384,
 		.prepare = prepare,
 		.rings = rings,
 		.print = plumb_stacks_print,
