@@ -33,10 +33,10 @@ run() {
 	go single
 	detach one
 
-	# The slowest, by a first pass: of 20 calls 17 are short, 2 longer and 1 is long, for two seconds.
+	# The slowest, by a first pass: of 20 calls 17 are short, 2 longer and 1 is long, for some seconds.
 	case $(uname -r) in
-	*cloud*) rounds=2500 ;;
-	*) rounds=30000 ;;
+	*cloud*) rounds=5000 ;;
+	*) rounds=80000 ;;
 	esac
 	short=
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
