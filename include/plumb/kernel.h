@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+struct plumb_options;
+
 /*
  * While a program is preempted the kernel skips it for all other threads on that
  * CPU: their calls are missed for a whole time slice.  fentry programs can be
@@ -20,8 +22,14 @@ bool plumb_fentry_is_guarded(void);
 /* Are misses of kprobes, tracepoints and their links counted (6.7)? */
 bool plumb_kprobe_misses_are_counted(void);
 
-/* Can sched.bpf.h be used?  0, or -EOPNOTSUPP after saying what the scheduler does not keep. */
-int plumb_sched_check(void);
+/*
+ * As plumb_tool.prepare: can sched.bpf.h be used?  0, or -EOPNOTSUPP after saying what
+ * the scheduler does not keep.
+ */
+int plumb_sched_check(struct plumb_options *options);
+
+/* Of a rung that uses it. */
+#define PLUMB_SCHED_STABILITY "stable-ish: tracepoint, and the fields of sched_info"
 
 /*
  * Which form have the functions by which a program of both ends asks which end

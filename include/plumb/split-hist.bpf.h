@@ -32,9 +32,8 @@ static __always_inline void split_record(const struct plumb_thread *t, __u32 slo
 			led = i;
 		}
 	}
-	for (i = 0; i < PLUMB_PARTS; i++)
-		if (i == led)
-			__sync_fetch_and_add(&splits[bucket].led[i], 1);
+	if (led < PLUMB_PARTS)
+		__sync_fetch_and_add(&splits[bucket].led[led], 1);
 	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
 }
 

@@ -33,4 +33,12 @@ struct plumb_split {
 };
 _Static_assert(sizeof(struct plumb_split) == 48, "no hidden padding in a map's value");
 
+#ifndef __bpf__
+/* The parts in the order in which they are shown, and what they are called. */
+extern const struct plumb_part_name {
+	const char *heading, *column, *json;
+	enum plumb_part part;
+} plumb_parts[PLUMB_ALL_PARTS];
+#endif
+
 #endif

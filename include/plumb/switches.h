@@ -3,6 +3,7 @@
 #ifndef PLUMB_SWITCHES_H
 #define PLUMB_SWITCHES_H
 
+#include <plumb/kernel.h>
 #include <stdbool.h>
 
 struct plumb_switches {
@@ -20,9 +21,8 @@ extern const struct plumb_switches plumb_switches;
 extern const char *const plumb_away_programs[];
 #define PLUMB_AWAY_RUNG(open_)                                                                     \
 	{                                                                                          \
-		.name = "raw_tracepoint",                                                          \
-		.stability = "stable-ish: tracepoint, and the fields of sched_info",               \
-		.open = open_, .programs = plumb_away_programs,                                    \
+		.name = "raw_tracepoint", .stability = PLUMB_SCHED_STABILITY, .open = open_,       \
+		.programs = plumb_away_programs,                                                   \
 	}
 
 #endif

@@ -48,16 +48,16 @@ void plumb_syscall_option(struct syscall_config *config, const char *list);
 /* The rungs on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
 extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];
 const char *plumb_syscall_tp_outdone(void);
-#define PLUMB_SYSCALL_RUNGS(open_)                                                                 \
+#define PLUMB_SYSCALL_RUNGS(open_, stability_)                                                     \
 	{                                                                                          \
 		.name = "tracepoint",                                                              \
-		.stability = "stable",                                                             \
+		.stability = (stability_),                                                         \
 		.outdone = plumb_syscall_tp_outdone,                                               \
 		.open = open_,                                                                     \
 		.programs = plumb_syscall_tp_programs,                                             \
 	},                                                                                         \
 	{                                                                                          \
-		.name = "raw_tracepoint", .stability = "stable", .open = open_,                    \
+		.name = "raw_tracepoint", .stability = (stability_), .open = open_,                \
 		.programs = plumb_syscall_raw_programs,                                            \
 	}
 

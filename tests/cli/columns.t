@@ -39,7 +39,6 @@ for tool in "${tools[@]}"; do
 	if ! has "$tool" --sort || ! has "$tool" COMMAND; then
 		continue
 	fi
-	! has "$tool" --above || continue # it shows a tree
 	! has "$tool" --folded || continue # it shows stacks
 	traces "$tool" || { listed; continue; }
 	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ' ')

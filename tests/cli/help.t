@@ -26,6 +26,8 @@ for tool in "${tools[@]}"; do
 	answers --about
 	like "$tool --about begins with the tool" "$(head -n 1 "$out")" "^$tool "
 	claim "$tool --about tells more than the question" test "$(grep -c . "$out")" -ge 4
+	! grep -q sched_switch "$out" || like "$tool --about says how stable its sched_switch is" \
+		"$(tr -s ' \n' ' ' <"$out")" 'sched_switch(, sched_info)? \(stable-ish\)'
 	! has "$tool" --pid || answers -p 1 --help
 	# By whatever path it is called, it has one name.
 	ln -s "$bin/$tool" "$work/$tool"

@@ -187,8 +187,19 @@ unknown() {
 	is "$tool $*: it refers to nothing that is not there" "$(grep -o -e --usage "$err")" ""
 }
 
+# A tree has no rows to choose, to sort, or to show otherwise.
+bad_for_trees() {
+	local option
+	has "$tool" --above || return
+	for option in -b -m -n -u -H --sort; do
+		unknown "${option##*-}" "$option" 1
+	done
+	bad_together -f -F : -f vfs_read -F 99
+}
+
 for tool in "${tools[@]}"; do
 	harmless
+	bad_for_trees
 	bad_ids
 	bad_numbers
 	bad_names

@@ -21,18 +21,38 @@ run() {
 	go long
 	detach min
 
+	# A send that waits for room, two functions below the one that sends.
+	start sender sends 127.0.0.1,23,1000000,stall:20
+	attach stalled -s sendto -p "$pid"
+	go sender
+	detach stalled
+
 	# One call in which it is seen at more places than are kept.
 	start single inside 1 33000000 0 0
 	attach one -F 4999 -s getrandom -p "$pid"
 	go single
 	detach one
 
-	# The slowest, by a first pass.
-	start many inside 150001 4096 0 0
-	attach above -s getrandom -p "$pid" --above 90
-	attach unknown -s read -p "$pid" --above 99
+	# The slowest, by a first pass: of 20 calls 17 are short, 2 longer and 1 is long, for some seconds.
+	case $(uname -r) in
+	*cloud*) rounds=5000 ;;
+	*) rounds=80000 ;;
+	esac
+	short=
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+		short="$short getppid"
+	done
+	# shellcheck disable=SC2086 # words
+	start many calls "$rounds" $short read:262144 read:262144 read:1048576
+	attach above -s getppid,read -p "$pid" --above 90
+	attach unknown -s getrandom -p "$pid" --above 99
 	go many
 	detach above unknown
+
+	# Over before it is known.
+	traced early -s getppid --above 90 -- calls 1009 getppid
+	launch early-text -s getppid --above 90 -- calls 1009 getppid
+	finish early-text "$tool"
 
 	# Report by report.
 	start steps inside 1009 100000 23 20
@@ -106,13 +126,36 @@ check_chosen() {
 		calls("getrandom").long as $long | $last.tree
 		| $long > 0 or below($re)[0] == 0' --arg re "$random" --slurpfile truth long.truth
 	exact "--above" above
-	holds "--above leaves out what is below the percentile, and the first pass" above.json '
-		$last | .above.percentile == "90" and .above.ns > 0 and .above.calls > 9
-		and .calls + .ledger.left_out == 150001 and .ns >= .calls * .above.ns
-		and .calls > 0 and .calls < 0.5 * (150001 - .above.calls)'
+	# 17 calls of 20 are short, 1 is long: the 90th percentile is among the 2 between them.
+	holds "--above finds the percentile, by the workload's clock" above.json '
+		($truth[0].calls | {short: .[:17], longer: .[17:19], long: .[19]}) as $true
+		| $last.above | .percentile == "90" and .ns > ($true.short | map(.percentiles["99"]) | max)
+			and .ns <= ($true.longer | map(.percentiles["90"]) | max) * 1.016 and .ns < $true.long.min' \
+		--slurpfile truth many.truth
+	holds "... and leaves out what is below it, and the first pass" above.json '
+		($truth[0].calls | map(.count) | add) as $all | $last | ($all - .above.calls) as $rest
+		| .calls + .ledger.left_out == $all and .ns >= .calls * .above.ns
+		and .calls > 0.045 * $rest and .calls < 0.155 * $rest' --slurpfile truth many.truth
+	exact "--above of calls that are over before" early
+	holds "--above of calls that are over before tells how many there were" early.json '
+		$last | .calls == 0 and .above == {percentile: "90", ns: 0, calls: 1009} and .ledger.left_out == 1009'
+	claim "... in text too" grep -qx "p90 is not known yet: only 1009 calls in the first pass" early-text.json
 	exact "--above of calls that do not come" unknown
 	holds "--above of calls that do not come says so" unknown.json '
 		$last | .calls == 0 and .ns == 0 and .above.ns == 0 and .above.calls == 0'
+}
+
+# The scheduler's clock and the workload's differ, by 500 ppm at most.
+check_stalled() {
+	exact "sends that wait for room" stalled
+	holds "the time that a send had to wait is below what waits, below what sends" stalled.json "$trees"'
+		calls("sendto") as $sends | $last
+		| .calls == 23 and .ns <= $sends.sum
+		and (.tree | .blocked as $all | [branches("^tcp_sendmsg$") | branches("^tcp_sendmsg_locked$") | branches("^sk_stream_wait_memory$")]
+			| length == 1 and (.[0].blocked | . >= 0.9995 * $sends.least.sum and . >= 0.9 * $all))' \
+		--slurpfile truth sender.truth
+	holds "... and hardly any of it is on the CPU there" stalled.json "$trees"'
+		$last.tree | below("^sk_stream_wait_memory$") | .[0] < 0.05 * .[1]' --argjson truth '[{"calls":[]}]'
 }
 
 check_one() {
@@ -136,10 +179,11 @@ check_each() {
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	is "the workloads ended well" "$(cat two.status long.status single.status many.status steps.status \
-		sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 "
+	is "the workloads ended well" "$(cat two.status long.status sender.status single.status many.status \
+		steps.status sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 0 "
 	check_both
 	check_chosen
+	check_stalled
 	check_one
 	check_each
 	exact "calls that go on" asleep
@@ -150,6 +194,7 @@ check() {
 	like "the table begins with what it is about" "$(cat text.json)" \
 		'^[0-9]+ calls, [0-9.]+[mu]?s in all, [0-9.]+[mu]?s of it on the CPU, where [0-9]+ samples were taken'
 	like "... and shows the tree" "$(cat text.json)" 'FUNCTION.*100\.0% .* all.*get_random_bytes_user'
+	holds "how stable its hooks are is said" both.json '$last.mechanism.stability | test("sched_info")'
 	is "no line is wider than 80 columns but for deep functions" \
 		"$(grep -v '^ *[0-9.]*% ' text.json | awk 'length > 80' | wc -l)" 0
 }

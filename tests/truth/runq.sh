@@ -15,6 +15,8 @@ enclose() {
 	cgroups=$top/plumb-runq-$$
 	mkdir "$cgroups" && echo "$1" >"$cgroups/cgroup.procs" || return
 	attach by-cgroup -g "/plumb-runq-$$"
+	attach cgroups -p "$1" -b cgroup
+	echo "/plumb-runq-$$" >cgroup
 }
 
 run() {
@@ -48,7 +50,7 @@ run() {
 		open_gate held go
 		await 30 [ -e held.gates/done ]
 		detach other waiter waiting-thread waiter-name waker
-		[ ! -e by-cgroup.pid ] || detach by-cgroup
+		[ ! -e by-cgroup.pid ] || detach by-cgroup cgroups
 		open_gate held end
 	fi
 	finish held "$pid"
@@ -103,6 +105,9 @@ check() {
 		held "-c" waiter-name
 		if [ -e by-cgroup.json ]; then
 			held "-g" by-cgroup
+			held "-b cgroup" cgroups
+			holds "... and names the cgroup of the thread that was woken" cgroups.json \
+				'($last.rows | map(.key)) == [{"cgroup": $path}]' --arg path "$(cat cgroup)"
 		else
 			skip "-g captures the thread that was woken" "no cgroup2 file system is mounted"
 		fi

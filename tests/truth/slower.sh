@@ -41,21 +41,24 @@ run() {
 	attach failed 1ms --errors -p "$pid"
 	attach one 1ms -s rt_sigtimedwait -p "$pid"
 	launch text 1ms -p "$pid"
+	launch text-stacks 1ms -s nanosleep --stacks -p "$pid"
 	await 30 is_tracing text
+	await 30 is_tracing text-stacks
 	go target
 	detach_each slow
-	detach failed one text
+	detach failed one text text-stacks
 
 	traced compat 1ns -s ia32:getppid -- ia32 23 0
 	if [ "$(cat compat.status)" = 77 ]; then
 		mv compat.err compat.skip
 	fi
 	traced exec 1ns -s execve -- calls 0 getppid
+	traced short 1ns --stacks -s getppid -- calls 1009 getppid
 	start parting parts
 	if is_over "$pid"; then
 		mv parting.err parts.skip
 	else
-		attach split 1ns -s getrandom,read -p "$pid"
+		attach split 1ns --stacks -s getrandom,read -p "$pid"
 		go parting
 		detach split
 	fi
@@ -115,6 +118,10 @@ coherent() {
 	holds "the parts of each call add up to its time, $1" "$1.json" "$calls"'
 		| all(.on_cpu + .preempted + .blocked + .waiting == .ns
 			and ([.on_cpu, .preempted, .blocked, .waiting] | all(. >= 0)))'
+	holds "what was off the CPU says when it was so longest, and nothing else does, $1" "$1.json" "$calls"'
+		| map(select(has("longest"))) | all(if .longest then .longest.ns > 0 and .longest.ns <= 1.001 * (.ns - .on_cpu)
+				and .longest.stack[0].frame == "__schedule" and .longest.why as $why | .[$why] > 0
+			else .on_cpu == .ns end)'
 	holds "as many are printed as the ledger has recorded, $1" "$1.json" "$calls"' | length == $last.ledger.recorded'
 	jq -c 'select(.schema)' "$1.json" >"$1.report.json"
 	case $1:$(cat kernel) in
@@ -137,8 +144,8 @@ check_rung() {
 	coherent "slow-$1"
 	holds "$1: --stacks names the kernel's function that sleeps and the user's that called" "slow-$1.json" "$calls"'
 		| map(select((.syscall | IN("nanosleep", "rt_sigtimedwait")) and .blocked > .ns / 2))
-		| length > 0 and all(.[]; (.stack | map(select(.kernel).frame)) as $kernel | (.stack | map(select(.kernel | not).frame)) as $user
-			| $kernel[0] == "__schedule"
+		| length > 0 and all(.[]; (.longest.stack | map(select(.kernel).frame)) as $kernel | (.longest.stack | map(select(.kernel | not).frame)) as $user
+			| $kernel[0] == "__schedule" and .longest.why == "blocked" and .longest.ns <= .blocked + .waiting
 			and (.syscall as $call | any($kernel[]; test($call | sub("^rt_"; ""))))
 			and $user[0] == "sleep_here")'
 }
@@ -153,6 +160,12 @@ check_text() {
 	is "in order" "$(sed '/^$/,$d; 1d' text.json | cut -c 1-15 | sort -c 2>&1)" ""
 	claim "a call's arguments and result are there" \
 		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x1001, 0x[0-9a-f]+, 0x8\) = -EAGAIN$' text.json
+	evidence text-stacks.json text-stacks.err
+	claim "above a stack stands how long, and why, it was off the CPU" awk '
+		/^    off the CPU [0-9.]+[mu]?s, (preempted|blocked|waiting):$/ { told++ }
+		/^    __schedule$/ { stacks++; bad = bad || last !~ /off the CPU/ }
+		{ last = $0 }
+		END { exit !(told && told == stacks && !bad) }' text-stacks.json
 	like "the rest is no wider than 80 columns" "$(sed '1,/^$/d' text.json | awk 'length > 80 { print; exit } END { print "end" }')" "^end$"
 }
 
@@ -184,6 +197,11 @@ check() {
 	holds "a call that puts other registers in their place has no arguments" exec.json "$calls"'
 		| map([.syscall, .arguments, .ret]) == [["execve", null, 0]]'
 
+	evidence short.json short.err
+	holds "calls that never left the CPU have no stack" short.json "$calls"'
+		| length == 1009 and (map(select(.longest == null)) | length > 900)'
+	coherent short
+
 	if [ -e parts.skip ]; then
 		skip "each call is split" "$(cat parts.skip)"
 	else
@@ -196,6 +214,10 @@ check() {
 				and (map(.blocked) | add) >= $true.must.blocked * 0.9995
 				and (map(.waiting) | add) >= $true.must.waiting * 0.9995
 				and (map(.ns - .on_cpu) | add) <= $true.can.off * 1.0005)' --slurpfile truth parting.truth
+		holds "... and where one is told, it is of the part that it had" split.json "$calls"' as $found
+			| [$found[] | select(.preempted > 0 and .blocked + .waiting == 0).longest.why] as $preempted
+			| [$found[] | select(.preempted == 0 and .blocked > .waiting).longest.why] as $blocked
+			| ($preempted | unique) == ["preempted"] and ($blocked | unique) == ["blocked"]'
 	fi
 
 	evidence stopped.err notes

@@ -29,6 +29,13 @@ run() {
 	go ways
 	detach by-cpu min comm intervals one-row table
 
+	syscall-latency --help >help
+	launch rows --split -v -d 0.1
+	finish rows "$tool"
+	start sender sends 127.0.0.1,23,1000000,stall:20
+	attach stalled --split -s sendto -b comm,syscall -p "$pid"
+	go sender
+	detach stalled
 	traced errors --split --errors -s close -b errno,cpu -- calls 1009 close-bad
 	traced killed --split -s read,exit_group -b syscall -- dying 7 kill
 	# Each write fills the pipe: thousands of calls a second that block, while reports are made.
@@ -159,6 +166,12 @@ check() {
 		sound "of --split, $tool" "$tool.json"
 	done
 
+	evidence stalled.json stalled.err sender.truth
+	holds "sends that had to wait for room were blocked, by so much at least" stalled.json '
+		$truth[0].calls[0] as $true | $last.rows | length == 1 and (.[0].split | .count == 23 and .mostly.blocked == 23
+			and .blocked >= 0.9995 * $true.least.sum and .sum <= $true.sum)' --slurpfile truth sender.truth
+	adds_up stalled
+	sound "of --split, stalled" stalled.json
 	evidence errors.json errors.err
 	holds "--errors: failed calls, that never left their CPU" errors.json \
 		'([$last.rows[] | select(.key.errno == "EBADF").split.count] | add) == 1009 and $last.ledger.recorded == 1009'
@@ -176,12 +189,17 @@ check() {
 		([$all[].rows[].split.sum] | add) == ([$all[].rows[].sum] | add)
 		and ([$all[].rows[].split.mostly.blocked] | add) > 100 and ($all | length) > 5'
 
+	evidence rows.err help
+	is "as many rows are told apart as --help says" \
+		"$(sed -n 's/.*histograms: \([0-9]*\) slots.*/\1/p' rows.err | head -n 1)" \
+		"$(($(tr -s ' \n' ' ' <help | sed -n 's/.*\[other\]; default \([0-9]*\).*/\1/p') + 1))" # [other]
 	evidence table.json table.err
 	is "a table with -H and --split is no wider than 80 columns" \
 		"$(awk 'length > 80' table.json)" ""
-	for band in 'to p50' 'all'; do
+	for band in p0-50 all; do
 		claim "... and each row has its shares: $band" \
 			grep -qE "^  $band +[0-9]+( +[0-9.]+% +[0-9]+){4}\$" table.json
 	done
-	like "the hooks are told" "$(grep -A1 ^mechanism: table.json)" sched_switch
+	like "the hooks are told, and how stable they are" "$(sed -n '/^mechanism:/,/^[^ m]/p' table.json | tr -s ' \n' ' ')" \
+		'sched_switch \((unstable: kernel functions|stable-ish: tracepoint, and the fields of sched_info)\)'
 }

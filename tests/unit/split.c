@@ -163,6 +163,40 @@ static void the_parts_are_told_apart(void **state)
 	free_row(&r);
 }
 
+/* More calls than a line has room for. */
+static void no_number_makes_a_line_longer(void **state)
+{
+	static const struct {
+		uint64_t n;
+		const char *all, *led;
+	} cases[] = {
+		{9999999, "  9999999", "9999999"},    {10000000, " 10000000", "    10M"},
+		{12345678, " 12345678", " 12.35M"},   {999999999, "999999999", "  1000M"},
+		{1000000000, "    1000M", "  1000M"}, {9999900000, "      10G", "    10G"},
+		{9999499999, "    9999M", "  9999M"}, {UINT64_MAX, "   18.45E", " 18.45E"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		const uint64_t n[] = {1};
+		struct plumb_row r = row_of(n, 1);
+		char *text = NULL, expected[128];
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		r.split[0].led[PLUMB_ON_CPU] = cases[i].n;
+		plumb_report_split(&r, out);
+		fclose(out);
+		snprintf(expected, sizeof(expected),
+			 "\n  all      %s 100.0%% %s   0.0%%       0   0.0%%       0   0.0%%"
+			 "       0\n",
+			 cases[i].all, cases[i].led);
+		check(strstr(text, expected), "not:%sbut:\n%s", expected, text);
+		free(text);
+		free_row(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +206,7 @@ int main(void)
 		cmocka_unit_test(nothing_adds_up_to_nothing),
 		cmocka_unit_test(time_without_a_call_is_kept),
 		cmocka_unit_test(the_parts_are_told_apart),
+		cmocka_unit_test(no_number_makes_a_line_longer),
 	};
 
 	return run_all(tests);

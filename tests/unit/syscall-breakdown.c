@@ -92,8 +92,14 @@ static void the_table_is_heaviest_first_and_leaves_out_what_is_light(void **stat
 		check(at, "%s is not there, or not in its place:\n%s", lines[i], text);
 	}
 	assert_null(strstr(strstr(text, "write"), "copy"));
+	assert_non_null(strstr(text, "\nleft out: 1 branch of less than 1 % of all\n"));
 	text = printed(tree, 0);
 	assert_non_null(strstr(strstr(text, "write"), "copy"));
+	assert_null(strstr(text, "left out"));
+	text = printed(tree, 5.5);
+	assert_non_null(strstr(text, "\nleft out: 1 branch of less than 5.5 % of all\n"));
+	text = printed(tree, 30);
+	assert_non_null(strstr(text, "\nleft out: 2 branches of less than 30 % of all\n"));
 	tree_free(tree);
 }
 

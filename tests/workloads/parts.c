@@ -66,7 +66,7 @@ static int ends[2], faults = -1;
 static char *buffer; /* its first page is not there when a mixed call begins */
 static size_t size;  /* getrandom of that takes some 20 ms */
 
-/* The worker's next call is its turn-th. */
+/* The worker is at its turn-th call, or behind it. */
 static atomic_uint turn;
 
 static uint64_t thread_ns(clockid_t clock)
@@ -162,8 +162,8 @@ static void take_cpu(struct batch *b, struct call *c, uint64_t ns)
 	sem_post(&hold_wanted);
 	while (atomic_load(&holds) == before)
 		;
-	/* Who is pinned to that CPU does not run until it is given back. */
-	computing = *first_word() && !*last_word();
+	/* Who is pinned to that CPU does not run until it is given back; the call may be over. */
+	computing = *first_word() && !*last_word() && atomic_load(&turn) == c - b->calls + 1;
 	c->computing = computing && atomic_load(&holds) == before + 1;
 	while (sem_wait(&hold_over))
 		;

@@ -101,6 +101,7 @@ int main(int argc, char **argv)
 		.counts_only = true,
 		.counts_live = true,
 		.no_table = true,
+		.max_keys = 16384,
 		.samples = true,
 		.traced = "a sample",
 		.rings = rings,

@@ -67,6 +67,7 @@ static struct plumb_tool tool = {
 	.counts_only = true,
 	.no_errors = true,
 	.no_table = true,
+	.max_keys = 16384,
 	.counts_live = true,
 	.rings = rings,
 	.print = plumb_stacks_print,

@@ -117,10 +117,11 @@ static bool waits_are_kept(void)
 	return times;
 }
 
-int plumb_sched_check(void)
+int plumb_sched_check(struct plumb_options *options)
 {
 	static const char *const queue[] = {"cfs_rq", NULL}, *const rq[] = {"rq", NULL};
 
+	(void)options;
 	if (!waits_are_kept())
 		return plumb_error(EOPNOTSUPP,
 				   "the scheduler keeps no account of waits: CONFIG_SCHED_INFO is "

@@ -14,40 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF };
-
-/* clang-format off */
-static const struct argp_option common[] = {
-	{NULL, 0, NULL, 0, "When:", 10},
-	{"duration", 'd', "SEC", 0, "end after SEC seconds (else Ctrl-C, SIGTERM, or the command's end)", 10},
-	{NULL, 0, NULL, 0, "Only these:", 20},
-	{"pid", 'p', "PID[,...]", 0, "processes", 20},
-	{"tid", 't', "TID[,...]", 0, "threads", 20},
-	{"comm", 'c', "NAME[,...]", 0, "threads of this name", 20},
-	{"cgroup", 'g', "PATH[,...]", 0, "cgroups (v2) and all below them", 20},
-	{NULL, 0, NULL, 0, "What is reported:", 40},
-	{"by", 'b', "KEY[,...]", 0, "group by these keys; -b help lists them", 40},
-	{"min-count", 'm', "N", 0, "leave rows of fewer calls out of the table", 40},
-	{"percentiles", 'q', "LIST", 0, "default 50,90,99,99.9", 40},
-	{"unit", 'u', "auto|ns|us|ms|s", 0, "unit of times in the table", 40},
-	{"histogram", 'H', NULL, 0, "a histogram under each row", 40},
-	{"json", 'j', NULL, 0, "JSON lines, one object a report", 40},
-	{"top", 'n', "N", 0, "only the first N rows of the table", 40},
-	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
-	{NULL, 0, NULL, 0, "How it is measured:", 60},
-	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is [other]; default 256", 60},
-	{"precision", PRECISION, "BITS", 0, "percentiles are at most 1/2^BITS high; 1 to 10, default 6", 60},
-	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; -v shows those tried", 60},
-	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},
-	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
-	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
-	{0},
-};
-/* clang-format on */
-
-/* Those about a table's columns, and about its rows. */
-static const int of_tables[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
-static const int of_rows[] = {'b', 'n', MAX_KEYS, 0};
+#include "options-table.h"
 
 /* What the parser needs besides the options themselves. */
 struct parsing {
@@ -179,21 +146,6 @@ static void parse_strict(struct parsing *p, const char *text)
 		plumb_usage_error("--strict: a percentage from 0 to 100: %s", text);
 }
 
-static void parse_mechanism(struct parsing *p, const char *text)
-{
-	char known[256];
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->tool->n_rungs; i++)
-		if (!strcmp(text, p->tool->rungs[i].name)) {
-			p->options->mechanism = text;
-			return;
-		}
-	for (size_t i = 0; i < p->tool->n_rungs; i++)
-		n += snprintf(known + n, sizeof(known) - n, " %s", p->tool->rungs[i].name);
-	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", text, known);
-}
-
 /* Meant as one, that is; "8021q:vlan_*" is functions of a module. */
 static bool is_number(const char *text)
 {
@@ -210,18 +162,28 @@ static void parse_argument(struct plumb_options *o, const char *text)
 		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
 }
 
+/* The rung that is asked for.  Its tool may have chosen among several ladders by now. */
+static const struct plumb_rung *find_mechanism(const char *name, const struct plumb_tool *tool)
+{
+	char known[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < tool->n_rungs; i++)
+		if (!strcmp(name, tool->rungs[i].name))
+			return &tool->rungs[i];
+	for (size_t i = 0; i < tool->n_rungs; i++)
+		n += snprintf(known + n, sizeof(known) - n, " %s", tool->rungs[i].name);
+	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", name, known);
+}
+
 /* A mechanism that is asked for must be able to do what is asked of it. */
 static void check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
 {
-	const char *unfit;
+	const struct plumb_rung *rung = o->mechanism ? find_mechanism(o->mechanism, tool) : NULL;
+	const char *unfit = rung && rung->unfit ? rung->unfit(o) : NULL;
 
-	for (size_t i = 0; o->mechanism && i < tool->n_rungs; i++) {
-		if (strcmp(o->mechanism, tool->rungs[i].name) || !tool->rungs[i].unfit)
-			continue;
-		unfit = tool->rungs[i].unfit(o);
-		if (unfit)
-			plumb_usage_error("--mechanism=%s: %s", o->mechanism, unfit);
-	}
+	if (unfit)
+		plumb_usage_error("--mechanism=%s: %s", o->mechanism, unfit);
 }
 
 static void finish(struct parsing *p)
@@ -236,104 +198,122 @@ static void finish(struct parsing *p)
 		o->by = p->tool->default_by;
 	if (!o->n_percentiles)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
+	if (o->mechanism)
+		find_mechanism(o->mechanism, p->tool);
 	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
 		plumb_usage_error("--sort: no such column: %s; there is:%s", o->sort, known);
+}
+
+/* Which threads' calls, and for how long.  Was it such an option? */
+static bool parse_choice(int key, const char *text, struct parsing *p)
+{
+	switch (key) {
+	case 'd':
+		p->options->duration = plumb_option_seconds("--duration", text);
+		return true;
+	case 'p':
+		parse_list(p, "--pid", text, add_pid);
+		return true;
+	case 't':
+		parse_list(p, "--tid", text, add_tid);
+		return true;
+	case 'c':
+		parse_list(p, "--comm", text, add_comm);
+		return true;
+	case 'g':
+		parse_list(p, "--cgroup", text, add_cgroup);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What is reported. */
+static bool parse_report(int key, const char *text, struct parsing *p)
+{
+	struct plumb_options *o = p->options;
+
+	switch (key) {
+	case 'b':
+		parse_list(p, "--by", text, add_key);
+		return true;
+	case 'm':
+		o->min_count = plumb_option_number("--min-count", text, 0, UINT64_MAX);
+		return true;
+	case 'q':
+		parse_list(p, "--percentiles", text, add_percentile);
+		return true;
+	case 'u':
+		parse_unit(p, text);
+		return true;
+	case 'H':
+		o->histogram = true;
+		return true;
+	case 'j':
+		o->json = true;
+		return true;
+	case 'n':
+		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
+		return true;
+	case SORT:
+		o->sort = text;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How it is measured. */
+static bool parse_measure(int key, const char *text, struct parsing *p)
+{
+	struct plumb_options *o = p->options;
+
+	switch (key) {
+	case MAX_KEYS:
+		o->max_keys = plumb_option_number("--max-keys", text, 1, 1 << 20);
+		o->max_keys_given = true;
+		return true;
+	case PRECISION:
+		o->precision = plumb_option_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
+						   PLUMB_HIST_MAX_PRECISION);
+		return true;
+	case MECHANISM:
+		o->mechanism = text;
+		return true;
+	case BTF:
+		o->btf = text;
+		return true;
+	case NO_CALIBRATE:
+		o->calibrate = false;
+		return true;
+	case STRICT:
+		parse_strict(p, text);
+		return true;
+	default:
+		return false;
+	}
 }
 
 static int parse(int key, char *text, struct argp_state *state, void *context)
 {
 	struct parsing *p = context;
-	struct plumb_options *o = p->options;
 
 	switch (key) {
-	case 'd':
-		o->duration = plumb_option_seconds("--duration", text);
-		return 0;
-	case 'p':
-		parse_list(p, "--pid", text, add_pid);
-		return 0;
-	case 't':
-		parse_list(p, "--tid", text, add_tid);
-		return 0;
-	case 'c':
-		parse_list(p, "--comm", text, add_comm);
-		return 0;
-	case 'g':
-		parse_list(p, "--cgroup", text, add_cgroup);
-		return 0;
-	case 'b':
-		parse_list(p, "--by", text, add_key);
-		return 0;
-	case 'm':
-		o->min_count = plumb_option_number("--min-count", text, 0, UINT64_MAX);
-		return 0;
-	case 'q':
-		parse_list(p, "--percentiles", text, add_percentile);
-		return 0;
-	case 'u':
-		parse_unit(p, text);
-		return 0;
-	case 'H':
-		o->histogram = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case 'n':
-		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
-		return 0;
-	case SORT:
-		o->sort = text;
-		return 0;
-	case MAX_KEYS:
-		o->max_keys = plumb_option_number("--max-keys", text, 1, 1 << 20);
-		o->max_keys_given = true;
-		return 0;
-	case PRECISION:
-		o->precision = plumb_option_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
-						   PLUMB_HIST_MAX_PRECISION);
-		return 0;
-	case MECHANISM:
-		parse_mechanism(p, text);
-		return 0;
-	case BTF:
-		o->btf = text;
-		return 0;
-	case NO_CALIBRATE:
-		o->calibrate = false;
-		return 0;
-	case STRICT:
-		parse_strict(p, text);
-		return 0;
 	case ARGP_KEY_ARG:
 		if (!p->tool->argument || !p->tool->argument(text, is_number(text)))
-			parse_argument(o, text);
+			parse_argument(p->options, text);
 		return 0;
 	case ARGP_KEY_END:
 		finish(p);
-		return p->tool->parse ? p->tool->parse(key, text, state, o) : 0;
+		break;
 	default:
-		return p->tool->parse ? p->tool->parse(key, text, state, o) : ARGP_ERR_UNKNOWN;
+		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
+		    parse_measure(key, text, p))
+			return 0;
 	}
-}
-
-static bool is_one_of(const int *keys, const struct argp_option *option)
-{
-	while (*keys && option->key != *keys)
-		keys++;
-	return *keys;
-}
-
-static const struct argp_option *options_of(const struct plumb_tool *tool)
-{
-	static struct argp_option rest[sizeof(common) / sizeof(common[0])];
-	size_t n = 0;
-
-	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
-		if (!(tool->no_table && is_one_of(of_tables, &common[i])) &&
-		    !(tool->no_rows && is_one_of(of_rows, &common[i])))
-			rest[n++] = common[i];
-	return rest;
+	if (p->tool->parse)
+		return p->tool->parse(key, text, state, p->options);
+	return key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
@@ -345,7 +325,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		.question = tool->question,
 		.about = tool->about,
 		.options = tool->options,
-		.more = options_of(tool),
+		.more = plumb_options_of(tool),
 		.parse = parse,
 		.command = &options->command,
 	};
@@ -353,7 +333,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 
 	*options = (struct plumb_options){
 		.calibrate = true,
-		.max_keys = 256,
+		.max_keys = plumb_options_default_keys(tool),
 		.precision = PLUMB_HIST_PRECISION,
 	};
 	snprintf(usage, sizeof(usage), "%s[INTERVAL [COUNT]]\n%s[-- COMMAND [ARG...]]",

@@ -9,23 +9,18 @@ static const struct band {
 	const char *name, *from;
 	uint64_t to;
 } bands[] = {
-	{"to p50", "0", 50 * PLUMB_PERCENT},    {"to p90", "50", 90 * PLUMB_PERCENT},
-	{"to p99", "90", 99 * PLUMB_PERCENT},   {"to p99.9", "99", 999 * PLUMB_PERCENT / 10},
+	{"p0-50", "0", 50 * PLUMB_PERCENT},     {"p50-90", "50", 90 * PLUMB_PERCENT},
+	{"p90-99", "90", 99 * PLUMB_PERCENT},   {"p99-99.9", "99", 999 * PLUMB_PERCENT / 10},
 	{"above", "99.9", 100 * PLUMB_PERCENT},
 };
 #define N_BANDS (sizeof(bands) / sizeof(bands[0]))
 
-/* In the order in which they are shown. */
-static const struct {
-	const char *heading, *name;
-	enum plumb_part part;
-} parts[] = {
-	{"on CPU", "on_cpu", PLUMB_ON_CPU},
-	{"preempted", "preempted", PLUMB_PREEMPTED},
-	{"blocked", "blocked", PLUMB_BLOCKED},
-	{"waiting", "waiting", PLUMB_WAITING},
+const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS] = {
+	{"on CPU", "CPU", "on_cpu", PLUMB_ON_CPU},
+	{"preempted", "PREE", "preempted", PLUMB_PREEMPTED},
+	{"blocked", "BLOCK", "blocked", PLUMB_BLOCKED},
+	{"waiting", "WAIT", "waiting", PLUMB_WAITING},
 };
-#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
 
 static void add(struct plumb_parts *sum, const struct plumb_parts *p)
 {
@@ -60,16 +55,35 @@ static uint64_t total(const uint64_t each[PLUMB_ALL_PARTS])
 	return sum;
 }
 
+/* Whole as long as WIDTH digits hold it, then in millions or more, as "12.35M". */
+static const char *format_count(uint64_t n, int width, char *text, size_t size)
+{
+	static const char units[] = "MGTPE";
+	double shown = n / 1e6;
+	size_t unit = 0;
+
+	if (snprintf(text, size, "%llu", (unsigned long long)n) <= width)
+		return text;
+	for (; shown >= 9999.5; shown /= 1000)
+		unit++;
+	snprintf(text, size, "%.4g%c", shown, units[unit]);
+	return text;
+}
+
 static void print_parts(const char *name, const struct plumb_parts *p, FILE *out)
 {
 	uint64_t calls = total(p->led), ns = total(p->ns);
+	char text[32];
 
 	if (!calls)
 		return;
-	fprintf(out, "  %-8s %9llu", name, (unsigned long long)calls);
-	for (size_t i = 0; i < N_PARTS; i++)
-		fprintf(out, " %5.1f%% %7llu", ns ? 100.0 * p->ns[parts[i].part] / ns : 0,
-			(unsigned long long)p->led[parts[i].part]);
+	fprintf(out, "  %-8s %9s", name, format_count(calls, 9, text, sizeof(text)));
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+		const enum plumb_part part = plumb_parts[i].part;
+
+		fprintf(out, " %5.1f%% %7s", ns ? 100.0 * p->ns[part] / ns : 0,
+			format_count(p->led[part], 7, text, sizeof(text)));
+	}
 	fputc('\n', out);
 }
 
@@ -78,8 +92,8 @@ void plumb_report_split(const struct plumb_row *row, FILE *out)
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 
 	fprintf(out, "  %18s", "calls");
-	for (size_t i = 0; i < N_PARTS; i++)
-		fprintf(out, " %14s", parts[i].heading);
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+		fprintf(out, " %14s", plumb_parts[i].heading);
 	fputc('\n', out);
 	add_up(row, &all, in_band);
 	for (size_t i = 0; i < N_BANDS; i++)
@@ -93,9 +107,11 @@ static json_t *json_of(const struct plumb_parts *p)
 
 	json_object_set_new(j, "count", plumb_json_u64(total(p->led)));
 	json_object_set_new(j, "sum", plumb_json_u64(total(p->ns)));
-	for (size_t i = 0; i < N_PARTS; i++) {
-		json_object_set_new(j, parts[i].name, plumb_json_u64(p->ns[parts[i].part]));
-		json_object_set_new(led, parts[i].name, plumb_json_u64(p->led[parts[i].part]));
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+		const struct plumb_part_name *n = &plumb_parts[i];
+
+		json_object_set_new(j, n->json, plumb_json_u64(p->ns[n->part]));
+		json_object_set_new(led, n->json, plumb_json_u64(p->led[n->part]));
 	}
 	json_object_set_new(j, "mostly", led);
 	return j;

@@ -76,7 +76,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 static int prepare(struct plumb_options *o)
 {
 	(void)o;
-	return plumb_sched_check();
+	return plumb_sched_check(o);
 }
 
 static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
@@ -89,8 +89,8 @@ int main(int argc, char **argv)
 		.name = "offcpu-time",
 		.question =
 			"Where do threads sleep, and for how long: stacks by the time off the CPU.",
-		.about = "hooks:     raw tracepoint sched_switch (stable), where the thread that\n"
-			 "           leaves the CPU is asked when it had come back to it\n"
+		.about = "hooks:     raw tracepoint sched_switch (stable-ish), where the thread\n"
+			 "           that leaves the CPU is asked when it had come back to it\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			 "second\n"
@@ -106,6 +106,7 @@ int main(int argc, char **argv)
 		.traced = "a traced switch",
 		.counts_only = true,
 		.no_table = true,
+		.max_keys = 16384,
 		.prepare = prepare,
 		.rings = rings,
 		.print = plumb_stacks_print,

@@ -22,12 +22,6 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-static int prepare(struct plumb_options *o)
-{
-	(void)o;
-	return plumb_sched_check();
-}
-
 static const struct plumb_rung rungs[] = {PLUMB_AWAY_RUNG(open_raw_tracepoint)};
 
 int main(int argc, char **argv)
@@ -36,8 +30,8 @@ int main(int argc, char **argv)
 		.name = "runq-latency",
 		.question = "How long do runnable threads wait for a CPU: percentiles by process, "
 			    "thread, name, cgroup, CPU.",
-		.about = "hooks:     raw tracepoint sched_switch (stable), where the thread that\n"
-			 "           leaves the CPU is asked how long it had waited for it\n"
+		.about = "hooks:     raw tracepoint sched_switch (stable-ish), where the thread\n"
+			 "           that leaves the CPU is asked how long it had waited for it\n"
 			 "           (sched_info.run_delay, which the kernel keeps for all)\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
@@ -49,7 +43,7 @@ int main(int argc, char **argv)
 		.no_errors = true,
 		.switches = &plumb_switches,
 		.traced = "a traced switch",
-		.prepare = prepare,
+		.prepare = plumb_sched_check,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};

@@ -29,6 +29,8 @@ static char call_names[PLUMB_MAX_LIST][64];
 static size_t n_globs;
 static int n_calls;
 static struct plumb_functions functions;
+static struct plumb_tool *tool;
+static const struct syscall_config *selection;
 static bool may_hint;
 
 static int add_glob(const char *item, void *context)
@@ -68,7 +70,7 @@ PLUMB_FUNCTION_OPEN(open_610, breakdown_inside_session_610_bpf, breakdown_inside
 PLUMB_FUNCTION_OPEN(open_700, breakdown_inside_session_700_bpf, breakdown_inside, configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
-const struct plumb_rung inside_many[INSIDE_RUNGS] = {
+static const struct plumb_rung for_many[] = {
 	PLUMB_FUNCTION_RUNG("fsession.multi", open_700, plumb_fsession_multi),
 	PLUMB_FUNCTION_RUNG("kprobe.session", open_session, plumb_kprobe_session),
 	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, plumb_kprobe_multi),
@@ -76,7 +78,7 @@ const struct plumb_rung inside_many[INSIDE_RUNGS] = {
 	PLUMB_FUNCTION_RUNG("fentry", open_plain, plumb_fentry),
 	PLUMB_FUNCTION_RUNG("kprobe", open_plain, plumb_kprobe),
 };
-const struct plumb_rung inside_few[INSIDE_RUNGS_FEW] = {
+static const struct plumb_rung for_few[] = {
 	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
 };
 
@@ -218,7 +220,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 }
 
 /* The calls' own functions come first, each under one name only. */
-static int find_functions(const struct syscall_config *selection, const char *btf)
+static int find_functions(const char *btf)
 {
 	uint32_t nrs[PLUMB_MAX_LIST];
 	char name[128];
@@ -245,33 +247,46 @@ static int find_functions(const struct syscall_config *selection, const char *bt
 	return err;
 }
 
-int inside_prepare(struct plumb_tool *tool, const struct syscall_config *selection,
-		   struct plumb_options *o)
+static int prepare(struct plumb_options *o)
 {
-	int err = find_functions(selection, o->btf);
+	int err = find_functions(o->btf);
 
 	if (err)
 		return err;
 	may_hint = !o->mechanism;
 	plumb_info("%zu functions", functions.n);
 	o->max_keys = functions.n;
-	o->by = BY_FUNCTION;
-	tool->fields = &field;
-	tool->n_fields = 1;
-	tool->key_size = sizeof(struct breakdown_function_key);
-	tool->counts_only = false;
-	tool->sees_syscalls = false;
-	tool->functions = &functions;
-	tool->fill = fill;
-	tool->tick = NULL;
-	tool->print = print;
-	tool->row_json = row_json;
-	tool->report_json = report_json;
-	tool->footer = NULL;
-	tool->finish = finish;
 	if (functions.n <= PLUMB_FEW && !o->mechanism) {
-		tool->rungs = inside_few;
-		tool->n_rungs = INSIDE_RUNGS_FEW;
+		tool->rungs = for_few;
+		tool->n_rungs = sizeof(for_few) / sizeof(for_few[0]);
 	}
 	return 0;
+}
+
+void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
+{
+	tool = its;
+	selection = calls;
+	*tool = (struct plumb_tool){
+		.name = tool->name,
+		.question = tool->question,
+		.about = tool->about,
+		.options = tool->options,
+		.parse = tool->parse,
+		.prepare = prepare,
+		.fill = fill,
+		.fields = &field,
+		.n_fields = 1,
+		.key_size = sizeof(struct breakdown_function_key),
+		.default_by = BY_FUNCTION,
+		.functions = &functions,
+		.no_errors = true,
+		.no_looks = true,
+		.print = print,
+		.row_json = row_json,
+		.report_json = report_json,
+		.finish = finish,
+		.rungs = for_many,
+		.n_rungs = sizeof(for_many) / sizeof(for_many[0]),
+	};
 }

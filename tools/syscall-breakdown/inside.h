@@ -30,14 +30,11 @@ void inside_option(const char *list);
 /* Was there one? */
 bool inside_is_asked(void);
 
-/* For many functions, and for a few. */
-#define INSIDE_RUNGS     6
-#define INSIDE_RUNGS_FEW 5
-extern const struct plumb_rung inside_many[INSIDE_RUNGS], inside_few[INSIDE_RUNGS_FEW];
-
-/* Makes it a tool that times functions within the calls of SELECTION. */
-int inside_prepare(struct plumb_tool *tool, const struct syscall_config *selection,
-		   struct plumb_options *o);
+/*
+ * Makes TOOL one that times functions within the calls of SELECTION, which options may
+ * still change: of the tool that takes samples it keeps the name and the options.
+ */
+void inside_become(struct plumb_tool *tool, const struct syscall_config *selection);
 
 /* With main()'s status: where no function can be timed the tool still has another way. */
 void inside_hint(int status);

@@ -3,27 +3,41 @@
 #include <plumb/common.bpf.h>
 #include <plumb/hist.h>
 
-/* Where a call was seen on the CPU, and where it was off it. */
+struct place_on {
+	__s32 kernel;
+	__u32 samples;
+};
+
+struct place_off {
+	__s32 kernel;
+	__u32 pad;
+	__u64 blocked, runnable; /* ns */
+};
+
+/*
+ * Where a call was seen on the CPU, and where it was off it: as many stacks as there is
+ * room for, and the sum of all others.
+ */
 struct places {
 	__u32 n_on, n_off;
-	__u32 elsewhere; /* samples for which there was no room */
-	__s32 here;      /* the stack as it left the CPU last */
-	struct place_on {
-		__s32 kernel;
-		__u32 samples;
-	} on[BREAKDOWN_ON];
-	struct place_off {
-		__s32 kernel;
-		__u32 pad;
-		__u64 blocked, runnable; /* ns */
-	} off[BREAKDOWN_OFF];
+	__u32 on_elsewhere; /* samples */
+	__s32 here;         /* the stack as it left the CPU last */
+	struct place_on on[BREAKDOWN_ON];
+	struct place_off off[BREAKDOWN_OFF];
+	struct place_off off_elsewhere;
 };
 #define PLUMB_THREAD_OWN places
 
-#define SPLIT_BEGINS(t) ((t)->own.n_on = (t)->own.n_off = (t)->own.elsewhere = 0)
+#define SPLIT_BEGINS(t) places_clear(&(t)->own)
 #define SPLIT_LEAVES(ctx, t, task)                                                                 \
 	((t)->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id()))
 #define SPLIT_WAS_AWAY(t, away, waited) was_away(t, away, waited)
+
+static __always_inline void places_clear(struct places *p)
+{
+	p->n_on = p->n_off = p->on_elsewhere = 0;
+	p->off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
+}
 
 #include <plumb/stack.bpf.h>
 
@@ -40,49 +54,31 @@ __u64 breakdown_min = 0;
 __u32 breakdown_pass = BREAKDOWN_ALL;
 __u64 breakdown_first[BREAKDOWN_BUCKETS] = {};
 
-/* Once more on the CPU there; false: there is no room for another place. */
-static __always_inline bool was_on(struct places *p, __s32 kernel)
-{
-	__u32 i;
-
-	for (i = 0; i < BREAKDOWN_ON; i++) {
-		if (i >= p->n_on) {
-			p->n_on = i + 1;
-			p->on[i] = (struct place_on){.kernel = kernel};
-		}
-		if (p->on[i].kernel == kernel) {
-			p->on[i].samples++;
-			return true;
-		}
+/* Defines NAME(places, stack): the entry of a stack, a new one if need be; NULL: no room. */
+#define PLACE_OF(name, list, n, most)                                                              \
+	static __always_inline struct name *name(struct places *p, __s32 kernel)                   \
+	{                                                                                          \
+		__u32 i;                                                                           \
+                                                                                                   \
+		for (i = 0; i < most; i++) {                                                       \
+			if (i >= p->n) {                                                           \
+				p->n = i + 1;                                                      \
+				p->list[i] = (struct name){.kernel = kernel};                      \
+			}                                                                          \
+			if (p->list[i].kernel == kernel)                                           \
+				return &p->list[i];                                                \
+		}                                                                                  \
+		return NULL;                                                                       \
 	}
-	return false;
-}
-
-/* The entry of a stack, a new one if need be; the last one is for all others. */
-static __always_inline struct place_off *place_off(struct places *p, __s32 kernel)
-{
-	__u32 i;
-
-	for (i = 0; i < BREAKDOWN_OFF; i++) {
-		if (i >= p->n_off) {
-			p->n_off = i + 1;
-			p->off[i] = (struct place_off){.kernel = kernel};
-			break;
-		}
-		if (p->off[i].kernel == kernel)
-			return &p->off[i];
-	}
-	if (i >= BREAKDOWN_OFF - 1) {
-		i = BREAKDOWN_OFF - 1;
-		p->off[i].kernel = PLUMB_LOST_STACK;
-	}
-	return &p->off[i];
-}
+PLACE_OF(place_on, on, n_on, BREAKDOWN_ON)
+PLACE_OF(place_off, off, n_off, BREAKDOWN_OFF)
 
 static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited)
 {
 	struct place_off *place = place_off(&t->own, t->own.here);
 
+	if (!place)
+		place = &t->own.off_elsewhere;
 	if (t->runnable) {
 		place->runnable += away;
 	} else {
@@ -142,10 +138,12 @@ static __always_inline void add_call(struct plumb_thread *t, struct task_struct 
 	split_back(t, task);
 	for (i = 0; i < BREAKDOWN_OFF && i < t->own.n_off; i++)
 		left = add_off(&t->own.off[i], left, cpu);
+	if (t->own.off_elsewhere.blocked | t->own.off_elsewhere.runnable)
+		left = add_off(&t->own.off_elsewhere, left, cpu);
 	for (i = 0; i < BREAKDOWN_ON && i < t->own.n_on; i++)
 		add_on(t->own.on[i].kernel, t->own.on[i].samples, cpu);
-	if (t->own.elsewhere)
-		add_on(PLUMB_LOST_STACK, t->own.elsewhere, cpu);
+	if (t->own.on_elsewhere)
+		add_on(PLUMB_LOST_STACK, t->own.on_elsewhere, cpu);
 	plumb_add(totals->count, 1);
 	plumb_add(totals->sum, ns);
 	plumb_add(totals->extra[0], left);
@@ -181,6 +179,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	__u32 cpu = bpf_get_smp_processor_id();
 	const struct plumb_seat *seat;
 	struct plumb_thread *t;
+	struct place_on *place;
 	__u64 start;
 	__s32 kernel;
 
@@ -194,13 +193,17 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!start)
 		return 0;
 	kernel = stack_number(ctx, 0, cpu);
-	if (was_on(&t->own, kernel))
-		return 0;
-	/* A call that is in the report whenever it ends needs no room. */
-	if (breakdown_pass != BREAKDOWN_FIRST && bpf_ktime_get_ns() - start >= breakdown_min)
+	place = place_on(&t->own, kernel);
+	/*
+	 * Without room it may still be told where, if the call is in the report whenever it
+	 * ends; ns off the CPU may not, since only with its end is known how many it can have.
+	 */
+	if (place)
+		place->samples++;
+	else if (breakdown_pass != BREAKDOWN_FIRST && bpf_ktime_get_ns() - start >= breakdown_min)
 		add_on(kernel, 1, cpu);
 	else
-		t->own.elsewhere++;
+		t->own.on_elsewhere++;
 	return 0;
 }
 

@@ -37,16 +37,23 @@ static const struct argp_option options[] = {
 	 30},
 	{"function", 'f', "FUNC[,...]", 0,
 	 "time these functions (globs) inside the calls, instead of sampling", 30},
-	{"frequency", 'F', "HZ", 0, "samples a second of each CPU; default 997", 61},
+	{"frequency", 'F', "HZ", 0, "samples a second of each CPU; default 997", 60},
 	{0},
 };
 
 static struct syscall_config selection = {.max_size = UINT64_MAX};
-static uint64_t frequency = FREQUENCY;
-static uint64_t above; /* as percentile.h's p; 0: all calls */
+static uint64_t frequency; /* 0: not given */
+static uint64_t above;     /* as percentile.h's p; 0: all calls */
 static const char *above_name;
 static struct syscall_breakdown_bpf *programs;
-static uint64_t first_calls;
+
+/* What --above has found. */
+static struct {
+	bool over;
+	uint64_t calls, ns;
+} first_pass;
+
+static struct plumb_tool tool;
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
@@ -66,6 +73,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case 'f':
 		inside_option(text);
+		inside_become(&tool, &selection);
 		return 0;
 	case 'F':
 		frequency = plumb_option_number("--frequency", text, 1, 10000);
@@ -77,6 +85,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 			plumb_usage_error("--min and --above both say which calls: one of them");
 		if (inside_is_asked() && (above || selection.min_ns))
 			plumb_usage_error("-f times all calls: not with --min or --above");
+		if (inside_is_asked() && frequency)
+			plumb_usage_error("-F is how often to sample, -f does not: one of them");
 		plumb_stacks_begin();
 		return 0;
 	default:
@@ -84,21 +94,10 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static struct plumb_tool tool;
-
-static int prepare(struct plumb_options *o)
-{
-	if (inside_is_asked())
-		return inside_prepare(&tool, &selection, o);
-	if (!o->max_keys_given)
-		o->max_keys = 4096;
-	o->by |= PLUMB_BY_STACK;
-	return plumb_sched_check();
-}
-
 static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
 {
-	return plumb_probe_samples(probes, bpf->object, "on_sample", frequency, what, size);
+	return plumb_probe_samples(probes, bpf->object, "on_sample", frequency ?: FREQUENCY, what,
+				   size);
 }
 
 static const char *const copied[] = {"on_sample", NULL};
@@ -122,71 +121,63 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-/* Ends the first pass, as soon as enough calls have come for the percentile to mean something. */
-static uint64_t tick(uint64_t elapsed)
+/* The first pass as it stands: it is over as soon as its percentile means something. */
+static void look_at_first_pass(bool may_end)
 {
 	struct plumb_dist d = {.precision = BREAKDOWN_PRECISION, .max = UINT64_MAX};
 	uint64_t first[BREAKDOWN_BUCKETS]; /* while the programs go on counting */
 	long n;
 
-	if (!above)
-		return 0;
+	if (first_pass.over)
+		return;
 	memcpy(first, programs->bss->breakdown_first, sizeof(first));
 	n = plumb_buckets_pack(first, plumb_hist_buckets(BREAKDOWN_PRECISION), &d.buckets);
 	if (n < 0)
-		return elapsed + FIRST_PASS;
+		return;
 	d.n = n;
-	first_calls = plumb_dist_count(&d);
-	if (elapsed >= FIRST_PASS && first_calls && !plumb_percentile_is_weak(first_calls, above)) {
-		programs->bss->breakdown_min = plumb_percentile(&d, above) + 1;
+	first_pass.calls = plumb_dist_count(&d);
+	if (may_end && first_pass.calls && !plumb_percentile_is_weak(first_pass.calls, above)) {
+		first_pass.over = true;
+		first_pass.ns = plumb_percentile(&d, above);
+		programs->bss->breakdown_min = first_pass.ns + 1;
 		programs->bss->breakdown_pass = BREAKDOWN_ABOVE;
 	}
 	free(d.buckets);
-	return programs->bss->breakdown_pass == BREAKDOWN_FIRST ? elapsed + FIRST_PASS : 0;
+}
+
+static uint64_t tick(uint64_t elapsed)
+{
+	if (!above)
+		return 0;
+	look_at_first_pass(elapsed >= FIRST_PASS);
+	return first_pass.over ? 0 : elapsed + FIRST_PASS;
 }
 
 static void print_above(void)
 {
+	unsigned long long calls;
 	char text[32];
 
-	if (!above)
-		return;
-	if (programs->bss->breakdown_pass == BREAKDOWN_FIRST)
-		printf("p%s is not known yet: only %llu calls\n", above_name,
-		       (unsigned long long)first_calls);
-	else
+	look_at_first_pass(false);
+	calls = first_pass.calls;
+	if (first_pass.over)
 		printf("calls above p%s, %s, which %llu calls of the first pass gave\n", above_name,
-		       plumb_format_time(programs->bss->breakdown_min, PLUMB_AUTO, text,
-					 sizeof(text)),
-		       (unsigned long long)first_calls);
+		       plumb_format_time(first_pass.ns, PLUMB_AUTO, text, sizeof(text)), calls);
+	else
+		printf("p%s is not known yet: only %llu calls in the first pass\n", above_name,
+		       calls);
 }
 
-static const char *takes_functions(const struct plumb_options *o)
+static json_t *json_above(void)
 {
-	(void)o;
-	return inside_is_asked() ? NULL : "it is for -f";
+	look_at_first_pass(false);
+	return json_pack("{s:s, s:I, s:I}", "percentile", above_name, "ns",
+			 (json_int_t)first_pass.ns, "calls", (json_int_t)first_pass.calls);
 }
 
-static const char *takes_none(const struct plumb_options *o)
-{
-	(void)o;
-	return inside_is_asked() ? "it cannot time functions" : NULL;
-}
-
-/* Those of -f, then these. */
-static const struct plumb_rung samplers[] = {
-	PLUMB_SYSCALL_RUNGS(open_tracepoints),
+static const struct plumb_rung rungs[] = {
+	PLUMB_SYSCALL_RUNGS(open_tracepoints, PLUMB_SCHED_STABILITY),
 };
-#define SAMPLERS (sizeof(samplers) / sizeof(samplers[0]))
-static struct plumb_rung rungs[INSIDE_RUNGS + SAMPLERS];
-
-static void list_rungs(void)
-{
-	memcpy(rungs, inside_many, sizeof(inside_many));
-	memcpy(rungs + INSIDE_RUNGS, samplers, sizeof(samplers));
-	for (size_t i = 0; i < INSIDE_RUNGS + SAMPLERS; i++)
-		rungs[i].unfit = i < INSIDE_RUNGS ? takes_functions : takes_none;
-}
 
 static const struct plumb_stack_key *key_of(const struct plumb_row *row)
 {
@@ -264,7 +255,8 @@ static int print(struct plumb_report *r)
 	struct tree *tree = grow(r, &c);
 	char all[32], on_cpu[32];
 
-	print_above();
+	if (above)
+		print_above();
 	printf("%llu calls, %s in all, %s of it on the CPU, where %llu samples were taken\n",
 	       (unsigned long long)c.count, plumb_format_time(c.ns, PLUMB_AUTO, all, sizeof(all)),
 	       plumb_format_time(c.on_cpu, PLUMB_AUTO, on_cpu, sizeof(on_cpu)),
@@ -303,10 +295,7 @@ static void add_json(json_t *json, struct plumb_report *r)
 	json_object_set_new(json, "on_cpu", plumb_json_u64(c.on_cpu));
 	json_object_set_new(json, "samples", plumb_json_u64(c.samples));
 	if (above)
-		json_object_set_new(json, "above",
-				    json_pack("{s:s, s:I, s:I}", "percentile", above_name, "ns",
-					      (json_int_t)programs->bss->breakdown_min, "calls",
-					      (json_int_t)first_calls));
+		json_object_set_new(json, "above", json_above());
 	json_object_set_new(json, "tree", tree_json(tree));
 	tree_free(tree);
 }
@@ -316,7 +305,8 @@ static struct plumb_tool tool = {
 	.question = "Inside a system call, which kernel functions take the time: on the CPU, "
 		    "and where it is off it.",
 	.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-		 "           tracepoints (stable); raw tracepoint sched_switch; CPU clock;\n"
+		 "           tracepoints (stable); raw tracepoint sched_switch, sched_info\n"
+		 "           (stable-ish); CPU clock;\n"
 		 "           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
 		 "           kprobe and kretprobe on the functions (unstable)\n"
 		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"
@@ -326,8 +316,11 @@ static struct plumb_tool tool = {
 		 "           system calls of the machine are slower too, by some 30 ns\n",
 	.options = options,
 	.parse = parse,
-	.prepare = prepare,
+	.prepare = plumb_sched_check,
 	.key_size = sizeof(struct plumb_stack_key),
+	.default_by = PLUMB_BY_STACK,
+	.max_keys = 4096,
+	.no_looks = true,
 	.counts_only = true,
 	.no_errors = true,
 	.sees_syscalls = true,
@@ -342,10 +335,8 @@ static struct plumb_tool tool = {
 
 int main(int argc, char **argv)
 {
-	int status;
+	int status = plumb_main(argc, argv, &tool);
 
-	list_rungs();
-	status = plumb_main(argc, argv, &tool);
 	inside_hint(status);
 	return status;
 }

@@ -82,13 +82,15 @@ static const char *figure(uint64_t ns, char *text, size_t size)
 	return plumb_format_time(ns, PLUMB_AUTO, text, size);
 }
 
-static void print(const struct tree *tree, uint64_t whole, double percent, int depth, FILE *out)
+/* Returns how many branches it has left out. */
+static size_t print(const struct tree *tree, uint64_t whole, double percent, int depth, FILE *out)
 {
 	double share = whole ? 100.0 * total(tree) / whole : 0;
 	char on_cpu[32], blocked[32], runnable[32];
+	size_t left_out = 0;
 
 	if (share < percent && depth)
-		return;
+		return 1;
 	fprintf(out, "%6.1f%% %8s %8s %8s  %*s%s\n", share,
 		figure(tree->time.on_cpu, on_cpu, sizeof(on_cpu)),
 		figure(tree->time.blocked, blocked, sizeof(blocked)),
@@ -96,13 +98,19 @@ static void print(const struct tree *tree, uint64_t whole, double percent, int d
 		tree->name ?: "all");
 	qsort(tree->below, tree->n, sizeof(*tree->below), heaviest_first);
 	for (size_t i = 0; i < tree->n; i++)
-		print(tree->below[i], whole, percent, depth + 1, out);
+		left_out += print(tree->below[i], whole, percent, depth + 1, out);
+	return left_out;
 }
 
 void tree_print(const struct tree *tree, double percent, FILE *out)
 {
-	fprintf(out, "%7s %8s %8s %8s  %s\n", "TIME", "ON-CPU", "BLOCKED", "RUNNABLE", "FUNCTION");
-	print(tree, total(tree), percent, 0, out);
+	size_t left_out;
+
+	fprintf(out, "%7s %8s %8s %8s  %s\n", "SHARE", "ON-CPU", "BLOCKED", "RUNNABLE", "FUNCTION");
+	left_out = print(tree, total(tree), percent, 0, out);
+	if (left_out)
+		fprintf(out, "left out: %zu branch%s of less than %g %% of all\n", left_out,
+			left_out == 1 ? "" : "es", percent);
 }
 
 json_t *tree_json(const struct tree *tree)

@@ -20,7 +20,7 @@ void tree_free(struct tree *tree);
 /* Adds a stack of kernel frames and its time; no frames: the time is only in the whole. */
 void tree_add(struct tree *tree, const struct plumb_frames *frames, const struct tree_time *time);
 
-/* Branches of at least PERCENT of the whole. */
+/* Branches of at least PERCENT of the whole, and how many are left out. */
 void tree_print(const struct tree *tree, double percent, FILE *out);
 json_t *tree_json(const struct tree *tree);
 

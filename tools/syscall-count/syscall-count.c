@@ -42,7 +42,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 }
 
 static const struct plumb_rung rungs[] = {
-	PLUMB_SYSCALL_RUNGS(open_tracepoints),
+	PLUMB_SYSCALL_RUNGS(open_tracepoints, "stable"),
 };
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <plumb/syscalls.h>
 #include <plumb/tool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "syscall-latency.h"
 #include "syscall-latency.skel.h"
@@ -27,9 +28,6 @@ static const struct argp_option options[] = {
 	{0},
 };
 /* clang-format on */
-
-/* Each key that is split takes some 130 kB more, and for each CPU twice as much as else. */
-#define SPLIT_KEYS 64
 
 /* What the command line selects; copied into the program's rodata. */
 static struct syscall_config selection = {.max_size = UINT64_MAX};
@@ -67,8 +65,6 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		selection.min_ns = plumb_option_duration("--min", text);
 		return 0;
 	case ARGP_KEY_END:
-		if (o->split && !o->max_keys_given)
-			o->max_keys = SPLIT_KEYS;
 		if (selection.selected && !o->by_given)
 			o->by |= PLUMB_BY_SYSCALL;
 		if (selection.min_size > selection.max_size)
@@ -84,11 +80,6 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-static int prepare(struct plumb_options *o)
-{
-	return o->split ? plumb_sched_check() : 0;
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
@@ -166,7 +157,7 @@ static const char *const fentry_programs[] = {
 	"exit_3",      "enter_0",     "enter_1",       "enter_2", "enter_3", NULL,
 };
 
-static const struct plumb_rung rungs[] = {
+static struct plumb_rung rungs[] = {
 	{
 		.name = "fentry",
 		.stability = "unstable: kernel functions",
@@ -176,8 +167,18 @@ static const struct plumb_rung rungs[] = {
 		.interleaved = true,
 		.programs = fentry_programs,
 	},
-	PLUMB_SYSCALL_RUNGS(open_tracepoints),
+	PLUMB_SYSCALL_RUNGS(open_tracepoints, "stable"),
 };
+
+static int prepare(struct plumb_options *o)
+{
+	if (!o->split)
+		return 0;
+	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++)
+		if (!strcmp(rungs[i].stability, "stable"))
+			rungs[i].stability = PLUMB_SCHED_STABILITY;
+	return plumb_sched_check(o);
+}
 
 int main(int argc, char **argv)
 {
@@ -189,7 +190,9 @@ int main(int argc, char **argv)
 		.about = "hooks:     fentry, fexit on the functions of 1 to 4 calls named by -s "
 			 "(unstable),\n"
 			 "           raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			 "           tracepoints (stable), whose programs cannot be preempted\n"
+			 "           tracepoints (stable), whose programs cannot be preempted;\n"
+			 "           with --split raw tracepoint sched_switch, sched_info "
+			 "(stable-ish)\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 			 "cost:      measured at each start, see the footer; tracepoints slow\n"

@@ -79,18 +79,6 @@ static int by_end(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* In the order in which they are shown. */
-static const struct {
-	const char *heading, *name;
-	enum plumb_part part;
-} parts[] = {
-	{"CPU", "on_cpu", PLUMB_ON_CPU},
-	{"PREE", "preempted", PLUMB_PREEMPTED},
-	{"BLOCK", "blocked", PLUMB_BLOCKED},
-	{"WAIT", "waiting", PLUMB_WAITING},
-};
-#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
-
 static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
 {
 	uint64_t ns = c->ns;
@@ -120,8 +108,8 @@ static void name_frames(struct plumb_frames *f, const struct slow_call *c)
 static void print_heading(FILE *out)
 {
 	fprintf(out, "%-15s %7s", "ENDED", "TOOK");
-	for (size_t i = 0; i < N_PARTS; i++)
-		fprintf(out, " %5s", parts[i].heading);
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+		fprintf(out, " %5s", plumb_parts[i].column);
 	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");
 }
 
@@ -155,8 +143,9 @@ static void print_line(const struct slow_call *c, FILE *out)
 	strftime(text, sizeof(text), "%H:%M:%S", &tm);
 	fprintf(out, "%s.%06ld", text, t.tv_nsec / 1000);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
-	for (size_t i = 0; i < N_PARTS; i++)
-		fprintf(out, " %4.0f%%", c->ns ? 100.0 * part_of(c, parts[i].part) / c->ns : 0);
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+		fprintf(out, " %4.0f%%",
+			c->ns ? 100.0 * part_of(c, plumb_parts[i].part) / c->ns : 0);
 	plumb_copy_printable(comm, c->comm, sizeof(comm));
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
@@ -164,10 +153,29 @@ static void print_line(const struct slow_call *c, FILE *out)
 	fputc('\n', out);
 }
 
+/* What most of the time was that it was off the CPU longest. */
+static const struct plumb_part_name *why_longest(const struct slow_call *c)
+{
+	enum plumb_part part = c->preempted                       ? PLUMB_PREEMPTED
+			       : c->longest_wait > c->longest / 2 ? PLUMB_WAITING
+								  : PLUMB_BLOCKED;
+	size_t i = 0;
+
+	while (plumb_parts[i].part != part)
+		i++;
+	return &plumb_parts[i];
+}
+
 static void print_stack(const struct slow_call *c, FILE *out)
 {
 	struct plumb_frames f;
+	char text[32];
 
+	if (!c->longest)
+		return;
+	fprintf(out, "    off the CPU %s, %s:\n",
+		plumb_format_time(c->longest, PLUMB_AUTO, text, sizeof(text)),
+		why_longest(c)->heading);
 	name_frames(&f, c);
 	for (size_t i = 0; i < f.n; i++)
 		fprintf(out, "    %s\n", f.text[i]);
@@ -186,13 +194,24 @@ static const char *cgroup_path(const struct slow_call *c)
 	return path;
 }
 
+static json_t *json_of_longest(const struct slow_call *c)
+{
+	struct plumb_frames f;
+	json_t *j;
+
+	name_frames(&f, c);
+	j = json_pack("{s:o, s:s, s:o}", "ns", plumb_json_u64(c->longest), "why",
+		      why_longest(c)->json, "stack", plumb_frames_json(&f));
+	plumb_frames_free(&f);
+	return j;
+}
+
 static json_t *json_of(const struct slow_call *c)
 {
 	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
 	struct timespec t = when(c);
 	json_t *j = json_object(), *arguments = c->has_arguments ? json_array() : json_null();
 	char text[64];
-	struct plumb_frames f;
 
 	json_object_set_new(j, "end", plumb_json_time(&t));
 	json_object_set_new(j, "pid", json_integer(c->pid));
@@ -207,13 +226,11 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "arguments", arguments);
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
-	for (size_t i = 0; i < N_PARTS; i++)
-		json_object_set_new(j, parts[i].name, plumb_json_u64(part_of(c, parts[i].part)));
-	if (calls.stacks) {
-		name_frames(&f, c);
-		json_object_set_new(j, "stack", plumb_frames_json(&f));
-		plumb_frames_free(&f);
-	}
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+		json_object_set_new(j, plumb_parts[i].json,
+				    plumb_json_u64(part_of(c, plumb_parts[i].part)));
+	if (calls.stacks)
+		json_object_set_new(j, "longest", c->longest ? json_of_longest(c) : json_null());
 	return json_pack("{s:o}", "call", j);
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/stacks.h>
 
-/* Of a call: the stacks as it left the CPU last, and where it was off it longest. */
+/* Of a call: the stacks as it left the CPU last, and of when it was off it longest. */
 struct where {
-	__u64 longest; /* ns */
+	__u64 longest, longest_wait; /* ns */
 	__s32 kernel, user, longest_kernel, longest_user;
+	__u64 preempted; /* then */
 };
 #define PLUMB_THREAD_OWN where
 
 #define SPLIT_BEGINS(t)                 ((t)->own.longest = 0)
 #define SPLIT_LEAVES(ctx, t, task)      leaves(ctx, &(t)->own, task)
-#define SPLIT_WAS_AWAY(t, away, waited) was_away(&(t)->own, away)
+#define SPLIT_WAS_AWAY(t, away, waited) was_away(t, away, waited)
 #include <plumb/stack.bpf.h>
+
+struct plumb_thread;
+static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited);
 
 const volatile __u32 with_stacks = 0;
 
@@ -25,20 +29,24 @@ static __always_inline void leaves(void *ctx, struct where *w, struct task_struc
 	w->user = stack_user(ctx, task, cpu, &tgid);
 }
 
-static __always_inline void was_away(struct where *w, __u64 away)
-{
-	if (!with_stacks || away < w->longest)
-		return;
-	w->longest = away;
-	w->longest_kernel = w->kernel;
-	w->longest_user = w->user;
-}
-
 #define PLUMB_KEY struct plumb_who
 #include <plumb/keys.bpf.h>
 #include <plumb/timed.bpf.h>
 #include <plumb/totals.bpf.h>
 #include "syscall-slower.h"
+
+static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited)
+{
+	struct where *w = &t->own;
+
+	if (!with_stacks || away < w->longest)
+		return;
+	w->longest = away;
+	w->longest_wait = waited;
+	w->preempted = t->runnable;
+	w->longest_kernel = w->kernel;
+	w->longest_user = w->user;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -72,6 +80,9 @@ static __always_inline void describe(struct slow_call *s, const struct timed_cal
 		s->off[i] = t->off[i];
 	s->kernel = s->user = PLUMB_NO_STACK;
 	if (with_stacks && t->own.longest) {
+		s->longest = t->own.longest;
+		s->longest_wait = t->own.longest_wait;
+		s->preempted = t->own.preempted;
 		s->kernel = t->own.longest_kernel;
 		s->user = t->own.longest_user;
 	}

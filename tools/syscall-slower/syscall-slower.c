@@ -95,12 +95,6 @@ static bool set_min(const char *text, bool number)
 	return true;
 }
 
-static int prepare(struct plumb_options *o)
-{
-	o->max_keys = 1;
-	return plumb_sched_check();
-}
-
 /* All that is slow is one row: it has only to be counted. */
 static int fill(struct bpf_object *object)
 {
@@ -130,7 +124,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 }
 
 static const struct plumb_rung rungs[] = {
-	PLUMB_SYSCALL_RUNGS(open_tracepoints),
+	PLUMB_SYSCALL_RUNGS(open_tracepoints, PLUMB_SCHED_STABILITY),
 };
 
 static const struct plumb_ring rings[] = {
@@ -152,23 +146,26 @@ int main(int argc, char **argv)
 		.name = "syscall-slower",
 		.question =
 			"Which single system calls take longer than MIN, and where do they wait.",
-		.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			 "           tracepoints (stable); raw tracepoint sched_switch\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-			 "cost:      measured at each start, see the footer; all other system\n"
-			 "           calls of the machine are slower too, by some 30 ns\n",
+		.about =
+			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			"           tracepoints (stable); raw tracepoint sched_switch, sched_info\n"
+			"           (stable-ish)\n"
+			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+			"cost:      measured at each start, see the footer; all other system\n"
+			"           calls of the machine are slower too, by some 30 ns\n",
 		.options = options,
 		.parse = parse,
 		.arguments = "MIN ",
 		.argument = set_min,
-		.prepare = prepare,
+		.prepare = plumb_sched_check,
 		.fill = fill,
 		.key_size = sizeof(struct plumb_who),
 		.counts_only = true,
 		.no_errors = true,
 		.no_table = true,
 		.no_rows = true,
+		.max_keys = 1,
 		.sees_syscalls = true,
 		.traced = "a call of less than MIN",
 		.rings = rings,

@@ -16,8 +16,11 @@ struct slow_call {
 	__u32 pid, tid;
 	__u32 nr, abi;
 	__u32 cpu;
-	__s32 kernel, user; /* stacks of where it was off the CPU longest */
-	__u32 has_arguments;
+	/* With stacks, of when it was off the CPU longest; 0: it never was. */
+	__u32 preempted;
+	__u64 longest, longest_wait; /* ns, and how many of them it waited for a CPU */
+	__s32 kernel, user;
+	__u32 has_arguments, pad;
 	char comm[PLUMB_COMM_LEN];
 };
 
