@@ -198,6 +198,10 @@ $(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
+$(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/tests/stack-twice.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
 $(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/pingpong.d -static -pthread $< -o $@
