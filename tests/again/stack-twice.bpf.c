@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * At each context switch: the stack is walked, and asked which of those known it is: this
- * thread's last, and whatever stacks this CPU has seen of late.
+ * At each context switch: the stack is walked to, and then it is asked whether it would be
+ * recognised, and whether it would be taken for one of those that this CPU had before.
  */
 #include <plumb/stack-again.bpf.h>
 #include "stack-twice.h"
 
-#define RECENT 32
+#define KNOWN 256 /* stacks that a CPU remembers */
+#define ASKED 24  /* so many of them at each switch, in turn */
 
 struct twice_counts counts = {};
 
-/* The numbers of the stacks that this CPU walked to last; one program a CPU writes them. */
-struct recent {
+struct known {
 	__u32 next;
-	__s32 numbers[RECENT];
+	__s32 numbers[KNOWN];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct recent);
-} recent SEC(".maps");
+	__type(value, struct known);
+} known SEC(".maps");
 
 static __always_inline void count(__u64 *counter)
 {
@@ -47,36 +47,34 @@ __noinline int same_above(__s32 one, __s32 other)
 	return true;
 }
 
-/* Is it NUMBER that stands here, or any of the others? */
-static __always_inline void compare(void *ctx, struct recent *r, __s32 number)
+static __always_inline void compare(void *ctx, struct known *k, __s32 number)
 {
+	__s32 other;
 	__u32 i;
 
 	if (again_is(ctx, number))
 		count(&counts.recognised);
 	else
 		again_learn(ctx, number);
-	for (i = 0; i < RECENT; i++)
-		if (r->numbers[i] != number && again_is(ctx, r->numbers[i]) &&
-		    !same_above(r->numbers[i], number))
+	for (i = 0; i < ASKED; i++) {
+		other = k->numbers[k->next++ % KNOWN];
+		if (other != number && again_is(ctx, other) && !same_above(other, number))
 			count(&counts.mistaken);
+	}
 }
 
 SEC("raw_tp/sched_switch")
 int on_leave(void *ctx)
 {
 	__s32 number = stack_number(ctx, 0, bpf_get_smp_processor_id());
-	__u32 zero = 0, i;
-	struct recent *r = bpf_map_lookup_elem(&recent, &zero);
+	__u32 zero = 0;
+	struct known *k = bpf_map_lookup_elem(&known, &zero);
 
-	if (!r || number < 0 || !(__u32)bpf_get_current_pid_tgid())
+	if (!k || number < 0 || !(__u32)bpf_get_current_pid_tgid())
 		return 0;
 	count(&counts.walked);
-	compare(ctx, r, number);
-	for (i = 0; i < RECENT; i++)
-		if (r->numbers[i] == number)
-			return 0;
-	r->numbers[r->next++ % RECENT] = number;
+	compare(ctx, k, number);
+	k->numbers[(__u32)number % KNOWN] = number;
 	return 0;
 }
 

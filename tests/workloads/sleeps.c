@@ -23,6 +23,7 @@ const char usage[] =
 #define PAGE 4096
 
 static uint64_t deadline;
+static int listener;
 static int faults = -1; /* userfaultfd; -1: there is none */
 
 static uint32_t chance(uint64_t *seed, uint32_t n)
@@ -146,6 +147,18 @@ static void give(int fd)
 		die("write: %s", strerror(errno));
 }
 
+/* Nobody will ever connect, and who waits for that gives up soon. */
+static void begin_listening(void)
+{
+	struct timeval soon = {.tv_usec = 1};
+	sa_family_t family = AF_UNIX;
+
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+	if (bind(listener, (struct sockaddr *)&family, sizeof(family)) || listen(listener, 1))
+		die("listen: %s", strerror(errno));
+}
+
 static void child(bool fork_it)
 {
 	pid_t pid = fork_it ? fork() : vfork();
@@ -182,7 +195,10 @@ static void pause_somewhere(uint64_t *seed)
 	case 16 ... 39:
 		fault(seed);
 		break;
-	case 40:
+	case 40: /* two calls that are one but for where they come from */
+		syscall(chance(seed, 2) ? SYS_accept : SYS_accept4, listener, NULL, NULL, 0);
+		break;
+	case 41:
 		child(chance(seed, 8) == 0);
 		break;
 	}
@@ -266,6 +282,7 @@ int main(int argc, char **argv)
 	if (!ms) /* a child of ours */
 		return 0;
 	begin_faults();
+	begin_listening();
 	reached("ready");
 	gate("go");
 	deadline = now_ns() + ms * 1000000;
