@@ -17,20 +17,25 @@
  * of the same size.  So the first address, at its distance from the context, says where
  * the second is read, and so on; all these words are compared, and where one differs the
  * walk would leave the known way just there, whatever older calls have left behind it.
- * One frame is of no fixed size: the kernel makes that of a system call's first function
- * longer by chance (CONFIG_RANDOMIZE_KSTACK_OFFSET), by moving all below it.  Its return
- * address, the outermost, stands right below the registers, always.  That of all stacks
- * is compared there; and where the distance between context and top has not been seen to
- * vary, this has to be the same, too.  (Else a fault in the kernel, in the midst of one
+ * Frames of no fixed size are these.  That of a system call's first function is made
+ * longer by chance (CONFIG_RANDOMIZE_KSTACK_OFFSET), which moves all below it; but its
+ * return address, the outermost, stands right below the registers, always.  That of all
+ * stacks is compared there; and where the distance from context to top has not been seen
+ * to vary, this has to be the same, too.  (Else a fault in the kernel, in the midst of one
  * of the user's, would pass for that.)
  *
- * What is taken on trust: kernel code that was interrupted, and functions that align
- * their frame or take memory in it by size, have frames that depend on a register saved
- * below.  A stack with one would be taken for another if that register differed, and
- * older calls had left, inside of living frames, a copy of all the addresses above.
+ * A function that aligns its frame, and kernel code that was interrupted, have a gap above
+ * them that depends on where they came to lie.  Such a stack keeps the remainder of that
+ * distance.  So where it varies, it has to vary in the smallest steps that any has (8
+ * bytes in 6.1, 16 in 6.18): then no gap does.  What is left to trust is that such a
+ * function is not called from elsewhere, with another gap, while older calls have left,
+ * inside of living frames, a copy of all the addresses above it.
+ *
+ * The frames below the context are the program's and who calls it: the same each time,
+ * but for the place of that call, which is another while the kernel keeps statistics.
  *
  * Only numbers of stacks, addresses of code and distances are kept.  A CPU's copy of the
- * memory is overwritten the next time, and not given to anyone.
+ * memory is overwritten the next time, and the loader never reads it.
  */
 #ifndef PLUMB_STACK_AGAIN_BPF_H
 #define PLUMB_STACK_AGAIN_BPF_H
@@ -40,7 +45,8 @@
 #define AGAIN_STACKS 4096 /* that can be recognised; the others are always walked */
 #define AGAIN_FRAMES 64   /* of one */
 #define AGAIN_WORDS  512  /* of memory, from the context to the top */
-#define AGAIN_SEEN   8    /* so often a word has to hold the same address */
+#define AGAIN_ROW    32   /* of these, which one call looks at */
+#define AGAIN_SEEN   16   /* so often a word has to hold the same address */
 #define AGAIN_SOUGHT 32   /* stacks whose addresses a CPU looks for at a time */
 #define AGAIN_RIVALS 32   /* so often one takes another's room only after */
 #define AGAIN_TRIES  64   /* to find a stack's addresses */
@@ -79,9 +85,9 @@ struct again_sought {
 struct again_work {
 	__u64 memory[AGAIN_WORDS];
 	__u64 trace[AGAIN_FRAMES];
+	__u64 extent;
 	__u64 found; /* a bit for each address of the trace that stands somewhere */
 	__u32 depth; /* of the trace, without the outermost */
-	__u32 crowd; /* more words hold addresses than can be kept */
 	struct again_places places;
 	struct again_sought sought[AGAIN_SOUGHT];
 };
@@ -92,6 +98,9 @@ struct {
 	__type(key, __u32);
 	__type(value, struct again_work);
 } plumb_again_work SEC(".maps");
+
+/* A bit for each in which the distance of some stack, in words, has varied. */
+static __u32 again_grain = 0;
 
 /* Stacks that share a count are given up together. */
 static __u8 again_tries[AGAIN_STACKS] = {};
@@ -155,14 +164,14 @@ static __always_inline __u32 again_which(const struct again_work *w, __u64 word)
 	return 0;
 }
 
-/* One word of the memory, each in turn.  The verifier looks at it once. */
+/* One word of the memory.  A global function is verified once, and not for each call. */
 __noinline int again_look(__u32 slot, __u32 at)
 {
 	struct again_work *w = again_work();
 	struct again_sought *s;
 	__u32 which, n;
 
-	if (!w || at >= AGAIN_WORDS)
+	if (!w || at >= w->extent || at >= AGAIN_WORDS)
 		return 0;
 	s = &w->sought[slot & (AGAIN_SOUGHT - 1)];
 	which = s->which[at];
@@ -175,15 +184,23 @@ __noinline int again_look(__u32 slot, __u32 at)
 	if (!which)
 		return 0;
 	n = w->places.n;
-	if (n >= AGAIN_FRAMES) {
-		w->crowd = 1;
+	w->places.n = n + 1;
+	if (n >= AGAIN_FRAMES) /* too many, by the count */
 		return 0;
-	}
 	w->found |= 1ULL << ((which - 1) & 63);
 	w->places.addresses[n] = w->memory[at];
 	w->places.at[n] = at;
-	w->places.n = n + 1;
 	w->places.words = at + 1;
+	return 0;
+}
+
+/* A row of them: so the verifier takes few steps. */
+__noinline int again_look_row(__u32 slot, __u32 row)
+{
+	__u32 i;
+
+	for (i = 0; i < AGAIN_ROW; i++)
+		again_look(slot, row * AGAIN_ROW + i);
 	return 0;
 }
 
@@ -225,18 +242,22 @@ static __always_inline void again_learn(void *ctx, __s32 number)
 	    !again_seek(s, number, extent))
 		return;
 	++*tries;
+	again_grain |= s->varies;
 	if (bpf_probe_read_kernel(w->memory, extent * sizeof(__u64), ctx) ||
 	    bpf_probe_read_kernel(w->trace, sizeof(w->trace), stack->addresses))
 		return;
+	w->extent = extent;
 	w->depth = depth;
-	w->found = w->crowd = w->places.n = 0;
+	w->found = w->places.n = 0;
 	barrier_var(depth); /* its bound is known to the compiler, not to the verifier of 6.1 */
 	w->places.outermost = w->trace[depth & (AGAIN_FRAMES - 1)];
-	for (i = 0; i < AGAIN_WORDS && i < extent; i++)
-		again_look(slot, i);
-	if (s->seen < AGAIN_SEEN || w->crowd ||
+	for (i = 0; i < AGAIN_WORDS / AGAIN_ROW; i++)
+		again_look_row(slot, i);
+	if (s->seen < AGAIN_SEEN || w->places.n > AGAIN_FRAMES ||
 	    (w->found | AGAIN_INSIDE) != (1ULL << (depth & 63)) - 1 ||
 	    w->memory[(extent - 1) & (AGAIN_WORDS - 1)] != w->places.outermost)
+		return;
+	if (s->varies && !(s->varies & again_grain & -again_grain))
 		return;
 	w->places.extent = s->varies ? 0 : extent;
 	bpf_map_update_elem(&plumb_again, &number, &w->places, BPF_NOEXIST);

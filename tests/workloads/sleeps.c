@@ -123,9 +123,12 @@ static void take(int fd, uint64_t *seed)
 
 	FD_ZERO(&set);
 	FD_SET(fd, &set);
-	switch (chance(seed, 6)) {
+	switch (chance(seed, 8)) {
 	case 0:
 		poll(&p, 1, -1);
+		break;
+	case 3:
+		ppoll(&p, 1, NULL, NULL);
 		break;
 	case 1:
 		select(fd + 1, &set, NULL, NULL, NULL);
