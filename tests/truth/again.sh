@@ -25,6 +25,7 @@ check() {
 	fi
 	evidence twice.json twice.err sleeps.err sleeps.out
 	is "sleeps: sleeps" "$(cat sleeps.status)" 0
-	holds "what is recognised is what it is taken for" twice.json '$last.mistaken == 0 and $last.walked > 5000'
-	holds "most is recognised" twice.json '$last.recognised > $last.walked / 2'
+	holds "what is recognised is what it is taken for" twice.json '$last.mistaken == 0 and $last.walked > 2000'
+	# On 6.1 polling and vectored reads are not, being of frames that are aligned.
+	holds "much is recognised" twice.json '$last.recognised > $last.walked / 4'
 }
