@@ -155,7 +155,7 @@ $(B)/trust/%: tests/trust/%.c $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@
 
-workloads: $(WORKLOADS) $(SHOWING)
+workloads: $(WORKLOADS) $(SHOWING) $(B)/tests/stack-twice
 units: $(UNITS)
 check:
 	scripts/check.sh --no-install
@@ -197,6 +197,11 @@ $(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
 $(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h $(LIBBPF_A) $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
+# A workload with a program of BPF: what stack-again.bpf.h says beside what the kernel does.
+$(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/tests/stack-twice.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
 $(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)

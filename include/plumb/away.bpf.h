@@ -13,6 +13,7 @@ struct plumb_thread {
 	__u64 left;         /* when, by sched_clock(); 0: it was not seen to leave */
 	__u64 delay, stays; /* its run_delay and pcount then (sched_info) */
 	__u64 slot;
+	__s32 kernel[2]; /* for tools that take stacks: where it was, asleep and runnable */
 };
 
 #include <plumb/inflight.bpf.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "offcpu-time.h"
 #include <plumb/away.bpf.h>
+#include <plumb/stack-again.bpf.h>
 #include <plumb/stacks.bpf.h>
 #include <plumb/totals.bpf.h>
 
@@ -49,6 +50,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct p
 				   struct task_struct *task, __u32 cpu)
 {
 	__u32 state = 0;
+	__s32 *kernel;
 
 	came_back(ctx, t, task, cpu);
 	if (sched_state(task) & TASK_DEAD)
@@ -56,7 +58,9 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct p
 	ledger_count(cpu, began);
 	if (plumb_config.by & OFFCPU_BY_STATE)
 		state = state_of(task, ctx->args[0]);
-	t->slot = stack_slot(ctx, task, cpu, state);
+	kernel = &t->kernel[sched_state(task) == TASK_RUNNING];
+	*kernel = stack_again(ctx, *kernel, cpu);
+	t->slot = stack_slot(ctx, task, cpu, *kernel, state);
 	t->left = sched_clock(task);
 }
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * At each context switch: the stack is walked to, and then it is asked whether it would be
+ * recognised, and whether it would be taken for one of those that this CPU had before.
+ */
+#include <plumb/stack-again.bpf.h>
+#include "stack-twice.h"
+
+#define KNOWN 256 /* stacks that a CPU remembers */
+#define ASKED 24  /* so many of them at each switch, in turn */
+
+struct twice_counts counts = {};
+
+struct known {
+	__u32 next;
+	__s32 numbers[KNOWN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct known);
+} known SEC(".maps");
+
+static __always_inline void count(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+/*
+ * Are the stacks of these numbers the same from the context on?  Below, the kernel calls a
+ * program from another place while it keeps statistics of programs.
+ */
+__noinline int same_above(__s32 one, __s32 other)
+{
+	struct plumb_stack *a = bpf_map_lookup_elem(&plumb_stacks, &one);
+	struct plumb_stack *b = bpf_map_lookup_elem(&plumb_stacks, &other);
+	struct again_places *p = bpf_map_lookup_elem(&plumb_again, &one);
+	__u32 i;
+
+	if (!a || !b || !p || a->n != b->n)
+		return false;
+	for (i = 0; i < PLUMB_STACK_DEPTH && i < a->n; i++)
+		if (i + p->n + 1 >= a->n && a->addresses[i] != b->addresses[i])
+			return false;
+	return true;
+}
+
+static __always_inline void compare(void *ctx, struct known *k, __s32 number)
+{
+	__s32 other;
+	__u32 i;
+
+	if (again_is(ctx, number))
+		count(&counts.recognised);
+	else
+		again_learn(ctx, number);
+	for (i = 0; i < ASKED; i++) {
+		other = k->numbers[k->next++ % KNOWN];
+		if (other != number && again_is(ctx, other) && !same_above(other, number))
+			count(&counts.mistaken);
+	}
+}
+
+SEC("raw_tp/sched_switch")
+int on_leave(void *ctx)
+{
+	__s32 number = stack_number(ctx, 0, bpf_get_smp_processor_id());
+	__u32 zero = 0;
+	struct known *k = bpf_map_lookup_elem(&known, &zero);
+
+	if (!k || number < 0 || !(__u32)bpf_get_current_pid_tgid())
+		return 0;
+	count(&counts.walked);
+	compare(ctx, k, number);
+	k->numbers[(__u32)number % KNOWN] = number;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
