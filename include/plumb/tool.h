@@ -187,6 +187,7 @@ struct plumb_tool {
 	bool samples; /* a clock runs its programs: how long they took is known at the end */
 	struct plumb_functions *functions; /* that rungs with aims attach to */
 	bool sizes;                        /* its measure is bytes, not time */
+	bool weighs_time;                  /* a stack weighs its time, not how often it was there */
 	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */
 
 	const struct plumb_rung *rungs;

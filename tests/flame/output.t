@@ -60,13 +60,39 @@ claim "... within 80 columns, but for names" awk '!/^    / && length > 80 { exit
 run offcpu-time --folded -b comm -c stays 0.2 -- stays sleep 1 11 300 3
 claim "reports of intervals follow one another" test "$(grep -c stay_asleep out)" -ge 2
 
+# What lives for milliseconds is looked at while it lives, and not when the first of many reports is made.
+# named CLAIM ROWS - twenty of these sleep, and nine of ten in a function that has a name
+named() {
+	holds "$1" out '['"$2"' | select(any(.stack[]; .kernel and (.frame | test("nanosleep"))))
+		| [.stack[] | select(.kernel | not).frame][0]] | length >= 20 and (map(select(test("nanosleep"))) | length >= 18)'
+}
+# shellcheck disable=SC2016 # the inner shell expands it
+naps='for i in $(seq 20); do sleep 0.01; done'
+run offcpu-time -j -b pid,comm 0.03 -- sh -c "$naps"
+named "processes that soon end have names" '$all[].rows[]'
+run syscall-slower --stacks -j -s clock_nanosleep 5ms -- sh -c "$naps"
+named "... also in syscall-slower" '$all[].call // empty'
+
 run offcpu-time -c stays-reader --max-stacks=1 --folded -b comm -- stays pipe 2 41
 claim "a stack that is lost is said" grep -q '\[stack lost\]' out
 
-run cpu-profile -F 499 --flame=/nonexistent/x.svg -b comm -- busy user 200
-is "--flame in a directory that is missing: status 1" "$status" 1
-is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /nonexistent/x.svg: No such file or directory"
-claim "... and the report all the same" grep -q 'be_busy' out
+# refused CLAIM STATUS COMPLAINT FILE - at once, before anything is traced
+refused() {
+	run offcpu-time --flame="$4" -- touch was-run
+	is "--flame: $1: status $2, one line, and no trace" \
+		"$status $(<err) $([[ -s out || -e was-run ]] && echo traced)" "$2 offcpu-time: --flame: $3 "
+	rm -f was-run
+}
+refused "a directory that is missing" 1 "cannot write /nonexistent/x.svg: No such file or directory" \
+	/nonexistent/x.svg
+refused "a directory" 1 "cannot write $work: Is a directory" "$work"
+ln -s nowhere dangling
+refused "a link that leads nowhere" 1 "dangling is a link that leads nowhere" dangling
+refused "not a file" 2 "a file is needed: '-'" -
+ln -s linked.svg link.svg
+: >linked.svg
+run offcpu-time -b comm --flame=link.svg -- stays pipe 1 3
+claim "--flame through a link: what it leads to is replaced" test -L link.svg -a -s linked.svg
 run cpu-profile -F 499 --flame=/dev/full -j -b comm -- busy user 200
 is "--flame on a full disk: status 1" "$status" 1
 is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /dev/full: No space left on device"

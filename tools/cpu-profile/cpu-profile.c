@@ -113,6 +113,5 @@ int main(int argc, char **argv)
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};
 
-	plumb_stacks_are_samples = true;
 	return plumb_main(argc, argv, &tool);
 }

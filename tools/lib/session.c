@@ -255,6 +255,7 @@ static int loop(struct run *run)
 		wait_ticking(run, next);
 		if (run->over || next == end || i == o->count)
 			break;
+		take_records(run);
 		err = plumb_snapshot_take(run->s, &now);
 		if (!err)
 			err = report(run, &now, false);
