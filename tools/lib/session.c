@@ -164,7 +164,21 @@ static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *
 	return then ? left : NULL;
 }
 
-/* Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over. */
+static void take_events(struct run *run, const struct pollfd *fds)
+{
+	if (fds[0].revents)
+		take_signal(run);
+	if (fds[1].revents & (POLLERR | POLLHUP))
+		run->over = true;
+	if (fds[2].revents)
+		take_records(run);
+	take_ends(run, fds + 3);
+}
+
+/*
+ * Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over.  What has come
+ * is taken in any case: reports may take longer than their intervals.
+ */
 static void wait_until(struct run *run, uint64_t deadline)
 {
 	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
@@ -178,22 +192,15 @@ static void wait_until(struct run *run, uint64_t deadline)
 
 	while (!run->over) {
 		now = monotonic();
-		if (deadline && now >= deadline)
-			return;
 		if (run->take && now >= run->take)
 			take_records(run);
 		timeout = time_left(now, sooner(deadline, run->take), &left);
 		for (uint32_t i = 0; i < n_pids; i++)
 			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
-		if (ppoll(fds, 3 + n_pids, timeout, NULL) <= 0)
-			continue;
-		if (fds[0].revents)
-			take_signal(run);
-		if (fds[1].revents & (POLLERR | POLLHUP))
-			run->over = true;
-		if (fds[2].revents)
-			take_records(run);
-		take_ends(run, fds + 3);
+		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)
+			take_events(run, fds);
+		if (deadline && monotonic() >= deadline)
+			return;
 	}
 }
 
@@ -255,7 +262,6 @@ static int loop(struct run *run)
 		wait_ticking(run, next);
 		if (run->over || next == end || i == o->count)
 			break;
-		take_records(run);
 		err = plumb_snapshot_take(run->s, &now);
 		if (!err)
 			err = report(run, &now, false);
