@@ -3,7 +3,7 @@
 #include "workload.h"
 
 /* Stacks are followed by frame pointers; a caller that is left by a jump is none. */
-#pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
+#pragma GCC optimize("no-omit-frame-pointer", "no-shrink-wrap", "no-optimize-sibling-calls")
 
 const char usage[] = "Usage: deep FRAMES TIMES\n"
 		     "Call descend(), FRAMES deep, and at the bottom, in at_bottom(), which is\n"
@@ -20,7 +20,7 @@ __attribute__((always_inline)) static inline void at_bottom(const char *name)
 #ifdef __x86_64__
 	long result;
 
-	asm volatile("syscall"
+	asm volatile("syscall\n\tnop" /* where the thread is then is inlined, too */
 		     : "=a"(result)
 		     : "a"(SYS_prctl), "D"(PR_SET_NAME), "S"(name)
 		     : "rcx", "r11", "memory");
@@ -29,7 +29,7 @@ __attribute__((always_inline)) static inline void at_bottom(const char *name)
 #endif
 }
 
-__attribute__((noinline, noclone, optimize("O1"))) static void descend(uint64_t frames)
+__attribute__((noinline, noclone)) static void descend(uint64_t frames)
 {
 	if (frames > 1)
 		descend(frames - 1);
