@@ -97,9 +97,9 @@ int main(int argc, char **argv)
 		.about = "hooks:     the CPU's clock, 99 times a second on each CPU (stable)\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: 99 a second of each CPU\n"
-			 "cost:      19 us a sample with all that an interrupt brings, of which "
-			 "the\n"
-			 "           programs take 5 (AMD EPYC, 6.18); see the footer\n",
+			 "cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
+			 "second;\n"
+			 "           the footer has what the programs take of it\n",
 		.options = options,
 		.parse = parse,
 		.key_size = sizeof(struct plumb_stack_key),
