@@ -109,7 +109,10 @@ struct plumb_column {
 /* A ring buffer of the programs, by name, and what is to be done with each record. */
 struct plumb_ring {
 	const char *map;
-	/* 0, or -errno to end the run (-EPIPE: the reader is gone). */
+	/*
+	 * 0, or -errno to end the run (-EPIPE: the reader is gone).  First without a record
+	 * (NULL, 0), when all is attached.
+	 */
 	int (*take)(void *session, void *record, size_t size);
 };
 

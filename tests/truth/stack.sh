@@ -44,7 +44,7 @@ run() {
 	# A setting of the whole machine, which is ours if it is emulated.
 	case $(uname -r) in
 	*cloud*)
-		echo 32 >/proc/sys/kernel/perf_event_max_stack
+		await 10 sh -c 'echo 32 2>/dev/null >/proc/sys/kernel/perf_event_max_stack'
 		traced shallow -b comm -c deep t:task:task_rename -- deep 300 23
 		echo 127 >/proc/sys/kernel/perf_event_max_stack
 		;;

@@ -143,6 +143,8 @@ static int open_rings(struct run *run)
 			run->ring = ring_buffer__new(map, r->take, run->s, NULL);
 		if (!run->ring)
 			err = -errno;
+		if (!err)
+			err = r->take(run->s, NULL, 0);
 		if (err)
 			return plumb_error(err, "no ring buffer %s: %s", r->map, strerror(-err));
 	}
@@ -327,8 +329,13 @@ static int trace(struct plumb_session *s, int signals)
 	struct run run = {.s = s, .signals = signals, .child_status = -1};
 	int status;
 
+	/* To begin may take its time, which is not the trace's. */
+	if (s->tool->counts_live)
+		*s->instance.bpf.live = 0;
 	if (open_rings(&run))
 		return PLUMB_EXIT_FAILED;
+	if (s->tool->counts_live)
+		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	clock_gettime(CLOCK_REALTIME, &run.last.taken);
 	run.start = run.last.clock = monotonic();

@@ -34,15 +34,19 @@ void plumb_stacks_begin(void)
 	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_inlines);
 	if (!plumb_stacks_symbolizer)
 		abort();
-	/* It takes its time, in which processes would end that are to be looked at. */
-	plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 	read_deepest();
 }
 
 int plumb_stacks_take(void *session, void *record, size_t size)
 {
 	(void)session;
-	if (size >= sizeof(__u32))
+	/*
+	 * Later it would take the time in which processes end that are to be looked at, and
+	 * before programs are attached the kernel has no names for them.
+	 */
+	if (!record)
+		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+	else if (size >= sizeof(__u32))
 		plumb_symbolizer_note(plumb_stacks_symbolizer, *(__u32 *)record);
 	return 0;
 }
