@@ -90,7 +90,7 @@ frames() {
 asleep() {
 	evidence "$2.json" "$2.err" sleep.truth
 	holds "$1" "$2.json" '$truth[0].calls[0] as {count: $sum, long: $long}
-		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep")) | .count] | add // 0) == ('"$3"')
+		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep") and any(.stack[]; .frame == "do_nanosleep")) | .count] | add // 0) == ('"$3"')
 		and $last.ledger.left_out >= $sum - ('"$3"')' --slurpfile truth sleep.truth
 	sound "of $2" "$2.json"
 }

@@ -44,6 +44,8 @@ int plumb_stacks_take(void *session, void *record, size_t size)
 	 * Later it would take the time in which processes end that are to be looked at, and
 	 * before programs are attached the kernel has no names for them.
 	 */
+	if (!plumb_stacks_symbolizer) /* no stacks are asked for */
+		return 0;
 	if (!record)
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 	else if (size >= sizeof(__u32))
