@@ -10,6 +10,9 @@ struct plumb_flame {
 	const char *unit;  /* of the weights: "ns" is shown as times, anything else as it is */
 };
 
+/* Could PATH be written, as far as can be known before?  0, or -errno after saying why not. */
+int plumb_flame_check(const char *path);
+
 /*
  * Writes PATH, or replaces it, all at once: who reads it meanwhile has the old one.  0, or
  * -errno after saying why.

@@ -10,7 +10,7 @@
 
 #include <plumb/key.h>
 
-/* As kernel.perf_event_max_stack, unless that is set; deeper ones lack their outermost frames. */
+/* As kernel.perf_event_max_stack, unless that is set; deeper ones are truncated. */
 #define PLUMB_STACK_DEPTH 127
 
 /* So many programs can be in the midst of taking one on a CPU, where they can be preempted. */
@@ -45,7 +45,8 @@ _Static_assert(sizeof(struct plumb_stack_key) == 56, "no hidden padding in a has
 
 /*
  * What tools of stacks have in common: struct plumb_tool's print, rows_json, save and
- * footer are these, and plumb_processes is one of its rings.
+ * footer are these, and plumb_processes is one of its rings.  Where a clock takes them
+ * (samples) nothing in them is the probe's own.
  */
 enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUMB_STACK_MAX };
 
@@ -58,13 +59,16 @@ enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUM
 		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "different stacks that are kept; default 16384", 50}
 /* clang-format on */
 
-/* The symbolizer of all that follows; plumb_stacks_parse() makes it at the end. */
+/* Before anything is traced; plumb_stacks_parse() does it at the end. */
 void plumb_stacks_begin(void);
 
-/* Frames of a key's stacks, innermost first: the kernel's, then the user's. */
+/*
+ * Frames of a key's stacks, innermost first: the kernel's, then the user's; behind those that
+ * are not all "[truncated]".
+ */
 struct plumb_frames {
-	char *text[2 * PLUMB_STACK_DEPTH];
 	size_t n, n_kernel;
+	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: where inlined ones are too many */
 };
 
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
@@ -81,14 +85,7 @@ int plumb_stacks_print(struct plumb_report *r);
 json_t *plumb_stacks_rows_json(const struct plumb_report *r);
 int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot *total,
 		      uint64_t elapsed);
-/* Of one row, for a tool that has rows of another kind. */
-void plumb_stacks_row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
 void plumb_stacks_footer(FILE *out);
-
-/* Is what a row weighs its time (sum), or its count? */
-extern bool plumb_stacks_weigh_time;
-/* Were they taken by a clock and not by a tracepoint?  Then nothing of it is in them. */
-extern bool plumb_stacks_are_samples;
 #endif
 
 #endif

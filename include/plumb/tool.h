@@ -109,7 +109,10 @@ struct plumb_column {
 /* A ring buffer of the programs, by name, and what is to be done with each record. */
 struct plumb_ring {
 	const char *map;
-	/* 0, or -errno to end the run (-EPIPE: the reader is gone). */
+	/*
+	 * 0, or -errno to end the run (-EPIPE: the reader is gone).  First without a record
+	 * (NULL, 0), when all is attached.
+	 */
 	int (*take)(void *session, void *record, size_t size);
 };
 
@@ -189,6 +192,7 @@ struct plumb_tool {
 	bool samples; /* a clock runs its programs: how long they took is known at the end */
 	struct plumb_functions *functions; /* that rungs with aims attach to */
 	bool sizes;                        /* its measure is bytes, not time */
+	bool weighs_time;                  /* a stack weighs its time, not how often it was there */
 	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */
 
 	const struct plumb_rung *rungs;

@@ -90,7 +90,7 @@ helpless() {
 	claim "$tool $* ends at once where it cannot trace" test $((SECONDS - start)) -lt 12
 }
 
-busy_script="for i in 1 2 3; do
+busy_script="for i in 1 2 3 4 5 6; do
 	ls -l /; id; uname -a; ls /nonexistent
 	'$sends' 127.0.0.1,9,1 127.0.0.2,9,1000 127.0.0.3,9,5000 127.0.0.4,9,9,epipe 127.0.0.5,9,70000 \
 		127.0.0.6,9,20000 127.0.0.7,9,100 ::1,9,500

@@ -54,24 +54,78 @@ run offcpu-time -b comm -c stays-reader -n 1 -- stays pipe 2 41
 like "the table begins with the heaviest stack" "$(head -n 1 out)" \
 	'^ *[0-9.]+ms +[0-9.]+% +41 x, [0-9.]+[mu]s to [0-9.]+ms: stays-reader$'
 is "... kernel and user apart" "$(grep -c '^    --$' out)" 1
-like "... names what it costs" "$(<out)" 'cost: [0-9]+ ns added to a traced switch, [0-9]+ ns to a rejected one \(calibrated\)'
+like "... names what it costs" "$(<out)" \
+	'cost: ([0-9]+ ns added to a traced switch, [0-9]+ ns to a rejected one \(calibrated|not measured \(disturbed)\)'
 claim "... within 80 columns, but for names" awk '!/^    / && length > 80 { exit 1 }' out
 
 run offcpu-time --folded -b comm -c stays 0.2 -- stays sleep 1 11 300 3
 claim "reports of intervals follow one another" test "$(grep -c stay_asleep out)" -ge 2
+run offcpu-time -b comm -c stays 0.2 -- stays sleep 1 11 300 3
+like "... whose shortest and longest are not known, and not shown" "$(grep -h ' x' out)" ' x: stays'
+is "... in none" "$(grep -c ' x, ' out)" 0
+run offcpu-time -j -b comm -c stays 0.2 -- stays sleep 1 11 300 3
+holds "... nor in JSON" out '($all | length > 1) and all($all[].rows[]; .sum > 0 and has("min", "max") == false)'
+run cpu-profile -j -F 499 -b comm -c busy 0.1 -- busy user 500
+holds "... and samples besides are the interval's" out '([$all[] | .idle + .others, .rows[].count] | add) as $sum
+	| ($all | length) as $n | $n > 2 and $sum <= 499 * 0.1 * $cpus * $n * 1.3 + 20 and $sum > 50' --argjson cpus "$(nproc)"
 
-run offcpu-time -c stays-reader --max-stacks=1 --folded -b comm -- stays pipe 2 41
+# What lives for milliseconds is looked at while it lives, and not when the first of many reports is made.
+# named CLAIM ROWS - twenty of these sleep, and nine of ten in a function that has a name
+named() {
+	holds "$1" out '['"$2"' | select(any(.stack[]; .kernel and (.frame | test("nanosleep"))))
+		| [.stack[] | select(.kernel | not).frame][0]] | length >= 20 and (map(select(test("nanosleep"))) | length >= 18)'
+}
+# shellcheck disable=SC2016 # the inner shell expands it
+naps='for i in $(seq 20); do sleep 0.01; done'
+run offcpu-time -j -b pid,comm 0.03 -- sh -c "$naps"
+named "processes that soon end have names" '$all[].rows[]'
+run syscall-slower --stacks -j -s clock_nanosleep 5ms -- sh -c "$naps"
+named "... also in syscall-slower" '$all[].call // empty'
+
+run cpu-profile --no-calibrate -j 0.00001 -- sleep 0.05
+is "reports that take longer than their interval: the end of the command ends them" "$status" 0
+
+run offcpu-time --max-stacks=1 --max-keys=64 --strict --folded -b comm -c stays,stays-reader -- stays pipe 2 41
 claim "a stack that is lost is said" grep -q '\[stack lost\]' out
+claim "... the kernel's with its mark" grep -q ';\[stack lost\]_\[k\][; ]' out
+is "... which is no call that is lost: --strict is kept" "$status $(complaint)" "0 "
+run offcpu-time --max-stacks=1 -b comm,state -- stays pipe 2 41
+like "... the footer tells what helps" "$(tr '\n' ' ' <out)" \
+	'[0-9]+ stacks had no room: raise --max-stacks   [0-9]+ pooled under \[other\]: raise --max-stacks '
+run offcpu-time --max-stacks=1 --max-keys=2 -b comm,state -- stays pipe 2 41
+like "... also where the rows have an option of their own" "$(tr '\n' ' ' <out)" \
+	'[0-9]+ stacks had no room: raise --max-stacks   [0-9]+ pooled under \[other\]: raise --max-keys '
+run syscall-breakdown -s clock_nanosleep --max-keys=1 -- stays sleep 1 41 2 3
+like "... and syscall-breakdown has the time of a stack without room in its tree" "$(<out)" '[0-9.]+m?s +[0-9.-]+[mun]?s? +\[stack lost\]'
 
-run cpu-profile -F 499 --flame=/nonexistent/x.svg -b comm -- busy user 200
-is "--flame in a directory that is missing: status 1" "$status" 1
-is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /nonexistent/x.svg: No such file or directory"
-claim "... and the report all the same" grep -q 'be_busy' out
+# refused CLAIM STATUS COMPLAINT FILE - at once, before anything is traced
+refused() {
+	run offcpu-time --flame="$4" -- touch was-run
+	is "--flame: $1: status $2, one line, and no trace" \
+		"$status $(<err) $([[ -s out || -e was-run ]] && echo traced)" "$2 offcpu-time: --flame: $3 "
+	rm -f was-run
+}
+refused "a directory that is missing" 1 "cannot write /nonexistent/x.svg: No such file or directory" \
+	/nonexistent/x.svg
+refused "a directory" 1 "cannot write $work: Is a directory" "$work"
+ln -s nowhere dangling
+refused "a link that leads nowhere" 1 "dangling is a link that leads nowhere" dangling
+refused "not a file" 2 "a file is needed: '-'" -
+ln -s linked.svg link.svg
+: >linked.svg
+run offcpu-time -b comm --flame=link.svg -- stays pipe 1 3
+claim "--flame through a link: what it leads to is replaced" test -L link.svg -a -s linked.svg
 run cpu-profile -F 499 --flame=/dev/full -j -b comm -- busy user 200
 is "--flame on a full disk: status 1" "$status" 1
 is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /dev/full: No space left on device"
 holds "... and the report all the same" out '$last.rows | length > 0'
 claim "... /dev/full is what it was" test -c /dev/full
+
+run func-stack t:task:task_rename u:libc:malloc -- ls
+like "of several kinds of targets the weakest is told, and what was measured" "$(tr '\n' ' ' <out)" \
+	'\(stable; user +functions as stable as the program\) .*cost: (not measured \(disturbed\)|[0-9]+ ns added to a tracepoint.s fire \(not measured: user functions\),)'
+run func-stack t:task:task_rename -- ls
+like "... and of one kind it alone" "$(<out)" '\(stable\)'
 
 status=0
 cpu-profile -F 499 --flame=three.svg 0.1 -b comm -c busy 2>err | head -c 1 >out || status=$?

@@ -48,6 +48,21 @@ run() {
 	open_gate going leave
 	finish going "$pid"
 
+	# Stopped for a while; and what kernel threads do meanwhile.
+	sleep 60 &
+	stopped=$!
+	started="$started $stopped"
+	attach stopped -p "$stopped" -b state
+	attach idle -b state -d 2
+	attached
+	kill -STOP "$stopped"
+	sleep 1
+	kill -CONT "$stopped"
+	sleep 0.2
+	kill "$stopped"
+	wait "$stopped"
+	detach stopped idle
+
 	traced intervals -b comm -c stays 0.5 3 -- stays sleep 1 23 500 5
 	traced command -b comm,state -- stays pipe 1 23
 }
@@ -75,7 +90,7 @@ frames() {
 asleep() {
 	evidence "$2.json" "$2.err" sleep.truth
 	holds "$1" "$2.json" '$truth[0].calls[0] as {count: $sum, long: $long}
-		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep")) | .count] | add // 0) == ('"$3"')
+		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep") and any(.stack[]; .frame == "do_nanosleep")) | .count] | add // 0) == ('"$3"')
 		and $last.ledger.left_out >= $sum - ('"$3"')' --slurpfile truth sleep.truth
 	sound "of $2" "$2.json"
 }
@@ -117,6 +132,14 @@ check() {
 		| ([$last.rows[] | select(.key.tid == $t.tid and .key.state == "runnable").sum] | add) as $sum
 		| $sum <= $t.delay * 1.01 and $sum >= ($t.wall - $t.busy) * 0.95 - 20000000)' --slurpfile truth turns.truth
 	sound "of preempted" preempted.json
+
+	evidence stopped.json stopped.err idle.json idle.err
+	holds "who is stopped is away in a state of its own" stopped.json '[$last.rows[] | select(.key.state == "other")]
+		| length == 1 and .[0].count == 1 and .[0].sum >= 900000000 and .[0].sum < 10000000000'
+	holds "... and asleep before and after" stopped.json '[$last.rows[] | select(.key.state == "sleeping"
+		and any(.stack[]; .frame | test("nanosleep"))).count] | add >= 1'
+	holds "who has nothing to do is idle: kernel threads, and no others" idle.json '[$last.rows[] | select(.key.state == "idle").stack]
+		| length > 0 and all(.[]; all(.[]; .kernel) and any(.[]; .frame == "kthread"))'
 
 	evidence in-flight.json in-flight.err
 	holds "who is off the CPU at the end is in flight" in-flight.json '$last.ledger.in_flight >= 5'

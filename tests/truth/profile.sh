@@ -49,6 +49,13 @@ run() {
 	go namespace
 	detach deleted-name namespace-name
 
+	# One of the CPUs; of an emulated machine, where nobody else has work.
+	uname -r >kernel
+	start one busy user 2000
+	attach share -F 199 -p "$pid" -b comm
+	go one
+	detach share
+
 	grep -c '^processor' /proc/cpuinfo >cpus
 	traced whole -d 2
 }
@@ -103,6 +110,14 @@ check() {
 	else
 		found "who runs a file of another mount namespace is named" namespace-name be_busy
 	fi
+
+	evidence share.json share.err
+	case $(cat kernel) in
+	*cloud*)
+		holds "of two CPUs of which one is busy the other is idle" share.json '([$last.rows[].count] | add) as $busy
+			| $busy > 50 and $last.idle > 0.4 * $busy and $last.others < 0.4 * $last.idle'
+		;;
+	esac
 
 	evidence whole.json whole.err
 	holds "each CPU is looked at 99 times a second, be it idle or not" whole.json '($last.rows | map(.count) | add // 0) as $sum

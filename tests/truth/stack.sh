@@ -29,12 +29,26 @@ run() {
 	attach other -c no-such-name "$reach"
 	attach mixed -b pid -p "$pid" "$reach" t:task:task_rename t:syscalls:sys_enter_write
 	attach by-tid -b tid -p "$pid" "$reach"
-	attach lost -b pid -p "$pid" --max-stacks=1 "$reach" t:task:task_rename
+	attach lost -b pid -p "$pid" --max-stacks=1 --max-keys=64 "$reach" t:task:task_rename
 	launch folded -b pid -p "$pid" --folded --flame flame.svg "$reach"
 	launch table -b pid -p "$pid" --top=1 "$reach"
 	attaching="$attaching folded table"
 	go target
 	detach other mixed by-tid lost folded table
+
+	for frames in 20 300; do
+		traced "deep-$frames" -b comm -c deep t:task:task_rename -- deep "$frames" 23
+		traced "inlined-$frames" --inlines -b comm -c deep t:task:task_rename -- deep "$frames" 23
+	done
+
+	# A setting of the whole machine, which is ours if it is emulated.
+	case $(uname -r) in
+	*cloud*)
+		await 10 sh -c 'echo 32 2>/dev/null >/proc/sys/kernel/perf_event_max_stack'
+		traced shallow -b comm -c deep t:task:task_rename -- deep 300 23
+		echo 127 >/proc/sys/kernel/perf_event_max_stack
+		;;
+	esac
 
 	# More threads than CPUs, in the midst of a uprobe's program. Kernels have died of it.
 	start threads calls -t 8 5003 write lseek
@@ -121,6 +135,8 @@ check_output() {
 	evidence lost.json lost.err
 	holds "with --max-stacks=1 all are counted" lost.json '([$last.rows[].count] | add) == 2064'
 	holds "and stacks are lost, which is counted" lost.json '$last.ledger.stacks_lost > 0'
+	holds "... be it the kernel's or the user's" lost.json '[$last.rows[].stack[] | select(.frame == "[stack lost]").kernel]
+		| unique == [false, true]'
 	evidence folded.json folded.err
 	is "folded lines have the ways and their counts" \
 		"$(sed -nE 's/^.*;([a-z]+_way);.* ([0-9]+)$/\1 \2/p' folded.json | sort | paste -s -d ' ')" \
@@ -129,6 +145,29 @@ check_output() {
 	evidence table.json table.err
 	like "the table has the most frequent first, and tells of the rest" "$(tr -s '\n ' ' ' <table.json)" \
 		'^ 1009 97\.8%: [0-9]+ reach (pass )?right_way .* 2\.2% in 1 more stacks: --top=N shows more '
+}
+
+# descends CLAIM REPORT FRAME... - the user's frames are these; "descend*N" is N of that
+descends() {
+	what=$1 report=$2
+	shift 2
+	evidence "$report.json" "$report.err"
+	holds "$what" "$report.json" '[$last.rows[] | select(.count == 23)] | length == 1 and (.[0].stack | map(select(.kernel | not).frame)
+		| [foreach .[] as $f ({n: 0}; {f: $f, n: (if .f == $f then .n + 1 else 1 end)}; .)] as $all
+		| [range(0; $all | length) | select($all[. + 1].f != $all[.].f) | $all[.] | if .n > 1 then "\(.f)*\(.n)" else .f end]
+		| .[:($frames | split(" ") | length)] == ($frames | split(" ")))' --arg frames "$*"
+}
+
+check_deep() {
+	descends "a stack has all its frames" deep-20 'descend*20' main
+	descends "one that is too deep says that it is not all there" deep-300 'descend*127' '[truncated]'
+	holds "... and nothing behind" deep-300.json '[$last.rows[] | select(.count == 23)][0].stack[-1].frame == "[truncated]"'
+	holds "... no other does" deep-20.json '[$last.rows[].stack[].frame] | index("[truncated]") | not'
+	if [ -e shallow.json ]; then
+		descends "... nor is it where the kernel is told to take fewer" shallow 'descend*32' '[truncated]'
+	fi
+	descends "--inlines shows what was inlined" inlined-20 at_bottom 'descend*20' main
+	descends "... also in a stack that is too deep" inlined-300 at_bottom 'descend*127' '[truncated]'
 }
 
 # The function that takes stacks, where another program has them taken.
@@ -153,5 +192,6 @@ check() {
 	esac
 	check_each
 	check_output
+	check_deep
 	check_inside
 }

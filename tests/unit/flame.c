@@ -206,6 +206,29 @@ static void a_link_stays_one_and_a_file_is_replaced(void **state)
 	unlink(to);
 }
 
+static void what_could_not_be_written_is_said_before(void **state)
+{
+	char link[64];
+
+	(void)state;
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(plumb_flame_check(path), 0);
+	assert_int_equal(plumb_flame_check("new.svg"), 0);
+	assert_int_equal(plumb_flame_check("/dev/full"), 0);
+	assert_int_equal(symlink("nowhere", link), 0);
+	listen_to_stderr();
+	assert_int_equal(plumb_flame_check(link), -ENOENT);
+	assert_non_null(strstr(said(), "/link is a link that leads nowhere\n"));
+	unlink(link);
+	listen_to_stderr();
+	assert_int_equal(plumb_flame_check("/nonexistent/x.svg"), -ENOENT);
+	assert_non_null(strstr(said(), "--flame: cannot write /nonexistent/x.svg: "
+				       "No such file or directory\n"));
+	listen_to_stderr();
+	assert_int_equal(plumb_flame_check(dir), -EISDIR);
+	assert_non_null(strstr(said(), "Is a directory\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +240,7 @@ int main(void)
 		cmocka_unit_test(a_hundred_thousand_stacks_take_no_time),
 		cmocka_unit_test(stacks_may_be_deep),
 		cmocka_unit_test(what_cannot_be_written_is_said_in_a_line),
+		cmocka_unit_test(what_could_not_be_written_is_said_before),
 		cmocka_unit_test(a_link_stays_one_and_a_file_is_replaced),
 	};
 	int failed;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <fcntl.h>
+#include <libgen.h>
 #include <plumb/flame.h>
 #include <plumb/log.h>
+#include <plumb/replace.h>
 #include <plumb/text.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -334,46 +335,27 @@ static void print_graph(const struct graph *g)
 	fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
-static int cannot_write(const char *path)
+static int cannot_write(const char *path, int err)
 {
-	return plumb_error(errno, "--flame: cannot write %s: %s", path, strerror(errno));
+	return plumb_error(err, "--flame: cannot write %s: %s", path, strerror(-err));
 }
 
-/* 0 or -1, and errno. */
-static int write_to(int fd, struct graph *g)
+int plumb_flame_check(const char *path)
 {
-	int failed;
+	char *there = realpath(path, NULL), *name = there ?: strdup(path);
+	struct stat st = {};
+	int err = 0;
 
-	g->out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!g->out)
-		return -1;
-	print_graph(g);
-	failed = ferror(g->out) ? errno : 0;
-	if (fclose(g->out))
-		return -1;
-	errno = failed;
-	return failed ? -1 : 0;
-}
-
-/* A file comes to be beside PATH, and then takes its place. */
-static int replace(const char *path, struct graph *g)
-{
-	mode_t mask = umask(0);
-	char *beside;
-	int fd, err = 0;
-
-	umask(mask);
-	if (asprintf(&beside, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	fd = mkstemp(beside);
-	if (fd >= 0)
-		fchmod(fd, 0666 & ~mask);
-	if (write_to(fd, g) || rename(beside, path)) {
-		err = cannot_write(path);
-		if (fd >= 0)
-			unlink(beside);
-	}
-	free(beside);
+	if (!name)
+		abort();
+	if (!there && !lstat(path, &st))
+		err = plumb_error(ENOENT, "--flame: %s is a link that leads nowhere", path);
+	else if (there && !stat(path, &st) && S_ISDIR(st.st_mode))
+		err = cannot_write(path, -EISDIR);
+	/* A file comes to be beside the one that it replaces. */
+	else if (access(there && !S_ISREG(st.st_mode) ? path : dirname(name), W_OK))
+		err = cannot_write(path, -errno);
+	free(name);
 	return err;
 }
 
@@ -381,16 +363,16 @@ int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_folded *stacks, size_t n)
 {
 	struct graph g = {.flame = flame, .all = frame_new("all", strlen("all"))};
-	struct stat there;
-	int err = 0;
+	struct plumb_replacement file;
+	int err = plumb_replace_begin(&file, path);
 
 	grow(g.all, stacks, n);
 	measure(&g, g.all, 0);
-	/* A link or a device stays what it is. */
-	if (lstat(path, &there) || S_ISREG(there.st_mode))
-		err = replace(path, &g);
-	else if (write_to(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), &g))
-		err = cannot_write(path);
+	if (!err) {
+		g.out = file.out;
+		print_graph(&g);
+		err = plumb_replace_end(&file, 0);
+	}
 	frame_free(g.all);
-	return err;
+	return err ? cannot_write(path, err) : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report's last lines: by what it was measured, how exactly, at what cost, and what is missing. */
 #include <plumb/report.h>
+#include <plumb/stacks.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,6 +89,29 @@ static const char *missed_of(const struct plumb_session *s)
 		       : "lost: missed executions";
 }
 
+static bool has_option(const struct plumb_tool *tool, const char *name)
+{
+	for (const struct argp_option *o = tool->options; o && (o->name || o->doc); o++)
+		if (o->name && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* Tools of stacks have as many rows as stacks, unless told. */
+static const char *pooled_of(const struct plumb_session *s)
+{
+	return s->options.by & PLUMB_BY_STACK && !s->options.max_keys_given &&
+			       has_option(s->tool, "max-stacks")
+		       ? "pooled under [other]: raise --max-stacks"
+		       : "pooled under [other]: raise --max-keys";
+}
+
+static const char *stacks_of(const struct plumb_session *s)
+{
+	return has_option(s->tool, "max-stacks") ? "stacks had no room: raise --max-stacks"
+						 : "stacks had no room";
+}
+
 /* What is not zero, but for what every run has. */
 static void print_ledger(const struct plumb_report *r, FILE *out)
 {
@@ -95,15 +119,15 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 	struct plumb_verdict v = plumb_ledger_judge(r->total);
 	const struct {
 		const char *name;
-		uint64_t calls;
+		uint64_t n; /* calls, but for stacks */
 	} more[] = {
 		{"left out: not those that are asked for", l->left_out},
 		{"unmatched (their entry was not seen)", l->unmatched},
 		{"in flight at the end", v.in_flight},
 		{"abandoned (the thread ended inside)", l->abandoned},
 		{"overwritten (their end was missed)", l->overwritten + l->overtaken},
-		{"without their stack: raise --max-stacks", l->stacks},
-		{"pooled under [other]: raise --max-keys", v.pooled},
+		{stacks_of(r->session), l->stacks},
+		{pooled_of(r->session), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
 		{"lost: no room for the thread's state", l->no_state},
 		{"lost: inside 16 others of their thread", l->too_deep},
@@ -118,9 +142,8 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		fputs(", misses unknown on this kernel", out);
 	fputc('\n', out);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		if (more[i].calls)
-			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].calls,
-				more[i].name);
+		if (more[i].n)
+			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].n, more[i].name);
 }
 
 void plumb_report_footer(const struct plumb_report *r, FILE *out)

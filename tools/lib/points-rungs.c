@@ -257,6 +257,21 @@ const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS] = {
 	USER_RUNG("uprobe", open_uprobe),
 };
 
+/* What is told of all is what holds for the least of them, and names what was measured. */
+static void name_mixture(struct plumb_tool *tool)
+{
+	static struct plumb_rung rungs[PLUMB_POINTS_RUNGS];
+	const struct plumb_targets *t = &plumb_points.targets;
+
+	memcpy(rungs, tool->rungs, tool->n_rungs * sizeof(*rungs));
+	tool->rungs = rungs;
+	for (size_t i = 0; i < tool->n_rungs; i++)
+		if (rungs[i].unfit == no_tracepoints)
+			rungs[i].stability = "stable; user functions as stable as the program";
+	tool->traced = t->functions.n ? "a kernel function's call (not measured: the others)"
+				      : "a tracepoint's fire (not measured: user functions)";
+}
+
 int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 {
 	struct plumb_targets *t = &plumb_points.targets;
@@ -270,6 +285,8 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 		tool->rungs = few;
 		tool->n_rungs = sizeof(few) / sizeof(few[0]);
 	}
+	if (!!t->functions.n + !!t->tracepoints.n + !!t->n_files > 1)
+		name_mixture(tool);
 	plumb_info("%zu targets", t->n);
 	return 0;
 }

@@ -136,6 +136,8 @@ static int open_rings(struct run *run)
 			run->ring = ring_buffer__new(map, r->take, run->s, NULL);
 		if (!run->ring)
 			err = -errno;
+		if (!err)
+			err = r->take(run->s, NULL, 0);
 		if (err)
 			return plumb_error(err, "no ring buffer %s: %s", r->map, strerror(-err));
 	}
@@ -157,7 +159,21 @@ static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *
 	return then ? left : NULL;
 }
 
-/* Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over. */
+static void take_events(struct run *run, const struct pollfd *fds)
+{
+	if (fds[0].revents)
+		take_signal(run);
+	if (fds[1].revents & (POLLERR | POLLHUP))
+		run->over = true;
+	if (fds[2].revents)
+		take_records(run);
+	take_ends(run, fds + 3);
+}
+
+/*
+ * Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over.  What has come
+ * is taken in any case: reports may take longer than their intervals.
+ */
 static void wait_until(struct run *run, uint64_t deadline)
 {
 	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
@@ -171,22 +187,15 @@ static void wait_until(struct run *run, uint64_t deadline)
 
 	while (!run->over) {
 		now = plumb_now();
-		if (deadline && now >= deadline)
-			return;
 		if (run->take && now >= run->take)
 			take_records(run);
 		timeout = time_left(now, sooner(deadline, run->take), &left);
 		for (uint32_t i = 0; i < n_pids; i++)
 			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
-		if (ppoll(fds, 3 + n_pids, timeout, NULL) <= 0)
-			continue;
-		if (fds[0].revents)
-			take_signal(run);
-		if (fds[1].revents & (POLLERR | POLLHUP))
-			run->over = true;
-		if (fds[2].revents)
-			take_records(run);
-		take_ends(run, fds + 3);
+		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)
+			take_events(run, fds);
+		if (deadline && plumb_now() >= deadline)
+			return;
 	}
 }
 
@@ -313,8 +322,13 @@ static int trace(struct plumb_session *s, int signals)
 	struct run run = {.s = s, .signals = signals, .child_status = -1};
 	int status;
 
+	/* To begin may take its time, which is not the trace's. */
+	if (s->tool->counts_live)
+		*s->instance.bpf.live = 0;
 	if (open_rings(&run))
 		return PLUMB_EXIT_FAILED;
+	if (s->tool->counts_live)
+		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	clock_gettime(CLOCK_REALTIME, &run.last.taken);
 	run.start = run.last.clock = plumb_now();

@@ -22,8 +22,6 @@
 /* What rows take of a CPU, in all (snapshot.c). */
 #define MAX_TOTALS (128ULL << 20)
 
-bool plumb_stacks_weigh_time;
-
 static struct {
 	bool folded;
 	const char *flame;
@@ -56,8 +54,10 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 	case ARGP_KEY_END:
 		if (options.folded && o->json)
 			plumb_usage_error("--folded is text, --json is not: one of them");
-		if (options.flame && !*options.flame)
-			plumb_usage_error("--flame: a file is needed");
+		if (options.flame && (!*options.flame || !strcmp(options.flame, "-")))
+			plumb_usage_error("--flame: a file is needed: '%s'", options.flame);
+		if (options.flame && plumb_flame_check(options.flame))
+			exit(PLUMB_EXIT_FAILED);
 		if (!o->max_keys_given)
 			o->max_keys = default_max_keys();
 		if (!o->top)
@@ -81,16 +81,18 @@ static bool has_key(const struct plumb_session *s)
 }
 
 /* "1234-nginx" */
-static void print_key(const struct plumb_session *s, const void *key, FILE *out)
+static void print_key(const struct plumb_session *s, const struct plumb_row *row, FILE *out)
 {
 	const struct plumb_field *field;
 	const char *before = "";
 	char value[FIELD];
 
-	for (size_t i = 0; (field = plumb_field_at(s->tool, i)); i++) {
+	if (!row->slot)
+		fputs("[other]", out);
+	for (size_t i = 0; row->slot && (field = plumb_field_at(s->tool, i)); i++) {
 		if (!(s->options.by & field->bit))
 			continue;
-		field->format(key, value, sizeof(value));
+		field->format(row->key, value, sizeof(value));
 		for (char *c = value; *c; c++)
 			if (*c == ';' || iscntrl((unsigned char)*c))
 				*c = *c == ';' ? ':' : '?';
@@ -99,60 +101,92 @@ static void print_key(const struct plumb_session *s, const void *key, FILE *out)
 	}
 }
 
+/* The stacks of a snapshot. */
+struct stacks {
+	struct plumb_folded *all; /* with different texts, heaviest first */
+	size_t n;
+	const struct plumb_snapshot *snap;
+	struct plumb_frames **frames; /* of each row; none: [other] */
+};
+
+static const struct plumb_frames *frames_of(const struct stacks *stacks,
+					    const struct plumb_folded *f)
+{
+	return stacks->frames[f->row - stacks->snap->rows];
+}
+
+/* In no more memory than so many take. */
+static struct plumb_frames *name_frames(const struct plumb_session *s, const struct plumb_row *row)
+{
+	struct plumb_frames f = {}, *kept;
+	size_t size;
+
+	if (row->slot)
+		plumb_frames_fill(&f, s->instance.bpf.object, row->key, s->tool->samples);
+	size = offsetof(struct plumb_frames, text) + f.n * sizeof(f.text[0]);
+	kept = malloc(size);
+	if (!kept)
+		abort();
+	return memcpy(kept, &f, size);
+}
+
 /* The key, and then the frames, outermost first. */
-static char *fold(const struct plumb_session *s, const struct plumb_row *row)
+static char *fold(const struct plumb_session *s, const struct plumb_row *row,
+		  const struct plumb_frames *f)
 {
 	const char *before = has_key(s) ? ";" : "";
-	struct plumb_frames f;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		abort();
-	if (!row->slot) {
-		fputs("[other]", out);
-	} else {
-		print_key(s, row->key, out);
-		plumb_frames_name(&f, s->instance.bpf.object, row->key);
-		for (size_t i = f.n; i-- > 0; before = ";")
-			fprintf(out, "%s%s%s", before, f.text[i], i < f.n_kernel ? "_[k]" : "");
-		plumb_frames_free(&f);
-	}
+	print_key(s, row, out);
+	for (size_t i = f->n; i-- > 0; before = ";")
+		fprintf(out, "%s%s%s", before, f->text[i], i < f->n_kernel ? "_[k]" : "");
 	if (fclose(out))
 		abort();
 	return text;
 }
 
 /* Rows whose addresses differ may say the same in words: these are one. */
-static struct plumb_folded *fold_all(const struct plumb_session *s,
-				     const struct plumb_snapshot *snap, size_t *n)
+static struct stacks fold_all(const struct plumb_session *s, const struct plumb_snapshot *snap)
 {
-	struct plumb_folded *all = calloc(snap->n ?: 1, sizeof(*all));
+	struct stacks stacks = {
+		.all = calloc(snap->n ?: 1, sizeof(*stacks.all)),
+		.snap = snap,
+		.frames = calloc(snap->n ?: 1, sizeof(*stacks.frames)),
+	};
 
-	if (!all)
+	if (!stacks.all || !stacks.frames)
 		abort();
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];
 
-		all[i] = (struct plumb_folded){
-			.text = fold(s, row),
-			.weight = plumb_stacks_weigh_time ? row->sum : row->count,
+		stacks.frames[i] = name_frames(s, row);
+		stacks.all[i] = (struct plumb_folded){
+			.text = fold(s, row, stacks.frames[i]),
+			.weight = s->tool->weighs_time ? row->sum : row->count,
 			.count = row->count,
 			.max = row->dist.max,
 			.min = row->dist.min,
 			.row = row,
 		};
 	}
-	*n = plumb_folded_merge(all, snap->n);
-	return all;
+	stacks.n = plumb_folded_merge(stacks.all, snap->n);
+	return stacks;
 }
 
-static void free_all(struct plumb_folded *all, size_t n)
+static void free_all(struct stacks *stacks)
 {
-	for (size_t i = 0; i < n; i++)
-		free(all[i].text);
-	free(all);
+	for (size_t i = 0; i < stacks->n; i++)
+		free(stacks->all[i].text);
+	for (size_t i = 0; i < stacks->snap->n; i++) {
+		plumb_frames_free(stacks->frames[i]);
+		free(stacks->frames[i]);
+	}
+	free(stacks->frames);
+	free(stacks->all);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -160,65 +194,54 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-static void print_figures(const struct plumb_folded *f, uint64_t whole, FILE *out)
+/* Else the shortest and the longest may not be the report's. */
+static bool is_of_all(const struct plumb_report *r)
+{
+	return r->final && r->seq == 1;
+}
+
+static void print_figures(const struct plumb_report *r, const struct plumb_folded *f,
+			  uint64_t whole, FILE *out)
 {
 	char time[32], min[32], max[32];
 
-	if (plumb_stacks_weigh_time)
-		fprintf(out, "%8s %5.1f%% %8llu x, %s to %s: ",
-			plumb_format_time(f->weight, PLUMB_AUTO, time, sizeof(time)),
-			percent(f->weight, whole), (unsigned long long)f->count,
-			plumb_format_time(f->min, PLUMB_AUTO, min, sizeof(min)),
-			plumb_format_time(f->max, PLUMB_AUTO, max, sizeof(max)));
-	else
+	if (!r->session->tool->weighs_time) {
 		fprintf(out, "%8llu %5.1f%%: ", (unsigned long long)f->weight,
 			percent(f->weight, whole));
+		return;
+	}
+	fprintf(out, "%8s %5.1f%% %8llu x",
+		plumb_format_time(f->weight, PLUMB_AUTO, time, sizeof(time)),
+		percent(f->weight, whole), (unsigned long long)f->count);
+	if (is_of_all(r))
+		fprintf(out, ", %s to %s", plumb_format_time(f->min, PLUMB_AUTO, min, sizeof(min)),
+			plumb_format_time(f->max, PLUMB_AUTO, max, sizeof(max)));
+	fputs(": ", out);
 }
 
 /* Innermost first, as debuggers have it; a line between the kernel's and the user's. */
-static void print_frames(const char *frames, FILE *out)
+static void print_stack(const struct plumb_report *r, const struct plumb_folded *folded,
+			const struct plumb_frames *f, uint64_t whole, FILE *out)
 {
-	static const char mark[] = "_[k]";
-	char *copy = strdup(frames), *frame;
-	bool was_kernel = false, is_kernel;
-	size_t length;
-
-	if (!copy)
-		abort();
-	for (; *copy; *frame = 0) {
-		frame = strrchr(copy, ';') ?: copy;
-		length = strlen(frame);
-		is_kernel = length >= strlen(mark) && !strcmp(frame + length - strlen(mark), mark);
-		if (is_kernel)
-			frame[length - strlen(mark)] = 0;
-		else if (was_kernel)
-			fputs("    --\n", out);
-		was_kernel = is_kernel;
-		fprintf(out, "    %s\n", frame + (*frame == ';'));
-	}
-	free(copy);
+	print_figures(r, folded, whole, out);
+	print_key(r->session, folded->row, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < f->n; i++)
+		fprintf(out, "%s    %s\n", i && i == f->n_kernel ? "    --\n" : "", f->text[i]);
 }
 
-static void print_stack(const struct plumb_folded *f, uint64_t whole, bool key, FILE *out)
-{
-	int length = key || !f->row->slot ? strcspn(f->text, ";") : 0;
-
-	print_figures(f, whole, out);
-	fprintf(out, "%.*s\n", length, f->text);
-	print_frames(f->text + length + (f->text[length] == ';'), out);
-}
-
-static void print_table(const struct plumb_report *r, const struct plumb_folded *all, size_t n,
-			FILE *out)
+static void print_table(const struct plumb_report *r, const struct stacks *stacks, FILE *out)
 {
 	uint64_t whole = 0, rest = 0, top = r->session->options.top;
+	const struct plumb_folded *all = stacks->all;
+	size_t n = stacks->n;
 
 	if (r->session->options.interval)
 		plumb_report_time(r, out);
 	for (size_t i = 0; i < n; i++)
 		whole += all[i].weight;
 	for (size_t i = 0; i < n && i < top; i++)
-		print_stack(&all[i], whole, has_key(r->session), out);
+		print_stack(r, &all[i], frames_of(stacks, &all[i]), whole, out);
 	for (size_t i = top; i < n; i++)
 		rest += all[i].weight;
 	if (n > top)
@@ -232,75 +255,61 @@ static void print_table(const struct plumb_report *r, const struct plumb_folded 
 
 int plumb_stacks_print(struct plumb_report *r)
 {
-	size_t n;
-	struct plumb_folded *all = fold_all(r->session, r->snap, &n);
+	struct stacks stacks = fold_all(r->session, r->snap);
 
 	if (options.folded)
-		plumb_folded_print(all, n, stdout);
+		plumb_folded_print(stacks.all, stacks.n, stdout);
 	else
-		print_table(r, all, n, stdout);
-	free_all(all, n);
+		print_table(r, &stacks, stdout);
+	free_all(&stacks);
 	return 0;
 }
 
 int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot *total,
 		      uint64_t elapsed)
 {
-	struct plumb_folded *all;
+	const char *unit = s->tool->weighs_time ? "ns" : "samples";
+	struct stacks stacks;
 	char title[128];
-	size_t n;
 	int err;
 
 	if (!options.flame)
 		return 0;
-	all = fold_all(s, total, &n);
+	stacks = fold_all(s, total);
 	snprintf(title, sizeof(title), "%s, %.3g s", s->tool->name, elapsed / 1e9);
-	err = plumb_flame_write(
-		options.flame,
-		&(struct plumb_flame){title, plumb_stacks_weigh_time ? "ns" : "samples"}, all, n);
-	free_all(all, n);
+	err = plumb_flame_write(options.flame, &(struct plumb_flame){title, unit}, stacks.all,
+				stacks.n);
+	free_all(&stacks);
 	return err;
 }
 
-void plumb_stacks_row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+static json_t *json_of(const struct plumb_report *r, const struct plumb_folded *f,
+		       const struct plumb_frames *frames)
 {
-	struct plumb_frames f = {};
-
-	json_object_set_new(json, "sum", plumb_json_u64(row->sum));
-	if (row->slot)
-		plumb_frames_name(&f, r->session->instance.bpf.object, row->key);
-	json_object_set_new(json, "stack", plumb_frames_json(&f));
-	plumb_frames_free(&f);
-}
-
-static json_t *json_of(const struct plumb_report *r, const struct plumb_folded *f)
-{
-	struct plumb_frames frames = {};
+	bool time = r->session->tool->weighs_time;
 	json_t *json = json_object();
 
 	json_object_set_new(json, "key", plumb_json_key(r->session, f->row));
 	json_object_set_new(json, "count", plumb_json_u64(f->count));
-	if (plumb_stacks_weigh_time) {
+	if (time)
 		json_object_set_new(json, "sum", plumb_json_u64(f->weight));
+	if (time && is_of_all(r)) {
 		json_object_set_new(json, "min", plumb_json_u64(f->min));
 		json_object_set_new(json, "max", plumb_json_u64(f->max));
 	}
-	if (f->row->slot)
-		plumb_frames_name(&frames, r->session->instance.bpf.object, f->row->key);
-	json_object_set_new(json, "stack", plumb_frames_json(&frames));
-	plumb_frames_free(&frames);
+	json_object_set_new(json, "stack", plumb_frames_json(frames));
 	return json;
 }
 
 json_t *plumb_stacks_rows_json(const struct plumb_report *r)
 {
+	struct stacks stacks = fold_all(r->session, r->snap);
 	json_t *rows = json_array();
-	size_t n;
-	struct plumb_folded *all = fold_all(r->session, r->snap, &n);
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(rows, json_of(r, &all[i]));
-	free_all(all, n);
+	for (size_t i = 0; i < stacks.n; i++)
+		json_array_append_new(
+			rows, json_of(r, &stacks.all[i], frames_of(&stacks, &stacks.all[i])));
+	free_all(&stacks);
 	return rows;
 }
 

@@ -14,30 +14,55 @@
 
 struct plumb_symbolizer *plumb_stacks_symbolizer;
 bool plumb_stacks_inlines;
-bool plumb_stacks_are_samples;
+
+/* Of which a stack that has as many lacks its outermost. */
+static __u32 deepest = PLUMB_STACK_DEPTH;
+
+static void read_deepest(void)
+{
+	unsigned int most;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+
+	if (f && fscanf(f, "%u", &most) == 1 && most < deepest)
+		deepest = most;
+	if (f)
+		fclose(f);
+}
 
 void plumb_stacks_begin(void)
 {
 	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_inlines);
 	if (!plumb_stacks_symbolizer)
 		abort();
+	read_deepest();
 }
 
 int plumb_stacks_take(void *session, void *record, size_t size)
 {
 	(void)session;
-	if (size >= sizeof(__u32))
+	/*
+	 * Later it would take the time in which processes end that are to be looked at, and
+	 * before programs are attached the kernel has no names for them.
+	 */
+	if (!plumb_stacks_symbolizer) /* no stacks are asked for */
+		return 0;
+	if (!record)
+		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+	else if (size >= sizeof(__u32))
 		plumb_symbolizer_note(plumb_stacks_symbolizer, *(__u32 *)record);
 	return 0;
 }
 
+#define TRUNCATED "[truncated]"
+
 static void add_text(struct plumb_frames *f, const char *text)
 {
+	const size_t room = sizeof(f->text) / sizeof(f->text[0]);
 	char *copy;
 
-	if (f->n == sizeof(f->text) / sizeof(f->text[0]))
+	if (f->n == room)
 		return;
-	copy = strdup(text);
+	copy = strdup(f->n == room - 1 ? TRUNCATED : text);
 	if (!copy)
 		abort();
 	f->text[f->n++] = copy;
@@ -79,7 +104,7 @@ static size_t count_own(const struct plumb_stack *stack)
 	struct plumb_frame_name name;
 	size_t n = 0;
 
-	for (size_t i = 0; i < stack->n && !plumb_stacks_are_samples; i++) {
+	for (size_t i = 0; i < stack->n; i++) {
 		plumb_symbolize_kernel(plumb_stacks_symbolizer, stack->addresses[i], true, &name);
 		if (is_one_of(&name, prefixes, sizeof(prefixes) / sizeof(prefixes[0])))
 			n = i + 1;
@@ -89,16 +114,19 @@ static size_t count_own(const struct plumb_stack *stack)
 	return n;
 }
 
-static void add_kernel(struct plumb_frames *f, int map, __s32 number)
+static void add_kernel(struct plumb_frames *f, int map, __s32 number, bool own)
 {
 	struct plumb_frame_name name;
 	struct plumb_stack stack;
 
-	if (!read_stack(f, map, number, &stack))
-		return;
-	for (size_t i = count_own(&stack); i < stack.n; i++) {
-		plumb_symbolize_kernel(plumb_stacks_symbolizer, stack.addresses[i], i > 0, &name);
-		add_frame(f, &name);
+	if (read_stack(f, map, number, &stack)) {
+		for (size_t i = own ? 0 : count_own(&stack); i < stack.n; i++) {
+			plumb_symbolize_kernel(plumb_stacks_symbolizer, stack.addresses[i], i > 0,
+					       &name);
+			add_frame(f, &name);
+		}
+		if (stack.n >= deepest)
+			add_text(f, TRUNCATED);
 	}
 	f->n_kernel = f->n;
 }
@@ -126,16 +154,24 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 		for (size_t j = 0; j < m; j++)
 			add_frame(f, &names[j]);
 	}
+	if (stack.n >= deepest)
+		add_text(f, TRUNCATED);
+}
+
+void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key, bool own)
+{
+	int map = bpf_object__find_map_fd_by_name(object, "plumb_stacks");
+
+	f->n = f->n_kernel = 0;
+	add_kernel(f, map, key->kernel, own);
+	add_user(f, map, key);
 }
 
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key)
 {
-	int map = bpf_object__find_map_fd_by_name(object, "plumb_stacks");
-
-	f->n = f->n_kernel = 0;
-	add_kernel(f, map, key->kernel);
-	add_user(f, map, key);
+	plumb_frames_fill(f, object, key, false);
 }
 
 void plumb_frames_free(struct plumb_frames *f)

@@ -9,4 +9,8 @@
 extern struct plumb_symbolizer *plumb_stacks_symbolizer;
 extern bool plumb_stacks_inlines;
 
+/* As plumb_frames_name(); OWN: with what is the probe's own, as samples have to. */
+void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key, bool own);
+
 #endif

@@ -104,6 +104,7 @@ int main(int argc, char **argv)
 		.no_errors = true,
 		.switches = &plumb_switches,
 		.traced = "a traced switch",
+		.weighs_time = true,
 		.counts_only = true,
 		.no_table = true,
 		.max_keys = 16384,
@@ -117,6 +118,5 @@ int main(int argc, char **argv)
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};
 
-	plumb_stacks_weigh_time = true;
 	return plumb_main(argc, argv, &tool);
 }
