@@ -12,8 +12,11 @@
 struct plumb_thread {
 	__u64 left;         /* when, by sched_clock(); 0: it was not seen to leave */
 	__u64 delay, stays; /* its run_delay and pcount then (sched_info) */
-	__u64 slot;
-	__s32 kernel[2]; /* for tools that take stacks: where it was, asleep and runnable */
+	/* For tools that take stacks: */
+	__s32 kernel[2]; /* where it was last, asleep and runnable */
+	__s32 user;
+	__u32 tgid; /* of the user stack */
+	__u32 runnable, what;
 };
 
 #include <plumb/inflight.bpf.h>

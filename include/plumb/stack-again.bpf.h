@@ -34,6 +34,9 @@
  * The frames below the context are the program's and who calls it: the same each time,
  * but for the place of that call, which is another while the kernel keeps statistics.
  *
+ * So it is not only argued: of those that are recognised every 256th is walked as well,
+ * and what the walk says then holds.  The loader tells of those that differ.
+ *
  * Only numbers of stacks, addresses of code and distances are kept.  A CPU's copy of the
  * memory is overwritten the next time, and the loader never reads it.
  */
@@ -50,6 +53,7 @@
 #define AGAIN_SOUGHT 32   /* stacks whose addresses a CPU looks for at a time */
 #define AGAIN_RIVALS 32   /* so often one takes another's room only after */
 #define AGAIN_TRIES  64   /* to find a stack's addresses */
+#define AGAIN_AUDIT  256  /* of those that are recognised one is walked as well */
 
 /* Of the trace the first two may be below the context: the program and who calls it. */
 #define AGAIN_INSIDE 3ULL
@@ -88,6 +92,7 @@ struct again_work {
 	__u64 extent;
 	__u64 found; /* a bit for each address of the trace that stands somewhere */
 	__u32 depth; /* of the trace, without the outermost */
+	__u32 recognised;
 	struct again_places places;
 	struct again_sought sought[AGAIN_SOUGHT];
 };
@@ -104,6 +109,9 @@ static __u32 again_grain = 0;
 
 /* Stacks that share a count are given up together. */
 static __u8 again_tries[AGAIN_STACKS] = {};
+
+/* Walked though they had been recognised, and those of them that were others. */
+__u64 again_audited = 0, again_others = 0;
 
 static __always_inline struct again_work *again_work(void)
 {
@@ -263,19 +271,36 @@ static __always_inline void again_learn(void *ctx, __s32 number)
 	bpf_map_update_elem(&plumb_again, &number, &w->places, BPF_NOEXIST);
 }
 
+/* Is the one that has been recognised to be walked all the same? */
+static __always_inline bool again_audits(void)
+{
+	struct again_work *w = again_work();
+
+	return w && ++w->recognised % AGAIN_AUDIT == 0;
+}
+
 /* The number of the current thread's kernel stack, which was LAST the last time. */
 static __always_inline __s32 stack_again(void *ctx, __s32 last, __u32 cpu)
 {
+	bool recognised;
 	__s32 number;
 
 	/* Since 5.15. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return stack_number(ctx, 0, cpu);
-	if (again_is(ctx, last))
+	recognised = again_is(ctx, last);
+	if (recognised && !again_audits())
 		return last;
-	number = stack_number(ctx, 0, cpu);
-	if (number >= 0)
+	number = stack_number(ctx, 0, cpu); /* at one place, whose address is in the stack */
+	if (recognised) {
+		__sync_fetch_and_add(&again_audited, 1);
+		if (number != last) {
+			__sync_fetch_and_add(&again_others, 1);
+			bpf_map_delete_elem(&plumb_again, &last);
+		}
+	} else if (number >= 0) {
 		again_learn(ctx, number);
+	}
 	return number;
 }
 

@@ -8,12 +8,12 @@
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/key-cpu.bpf.h>
 
-/* The slot of where the current thread is, in the KERNEL and in its process; WHAT is the tool's. */
-static __always_inline __u32 stack_slot(void *ctx, struct task_struct *task, __u32 cpu,
-					__s32 kernel, __u32 what)
+/* The slot of where the current thread is; WHAT is the tool's. */
+static __always_inline __u32 stack_slot(void *ctx, struct task_struct *task, __u32 cpu, __u32 what)
 {
-	struct plumb_stack_key key = {.kernel = kernel, .what = what};
+	struct plumb_stack_key key = {.what = what};
 
+	key.kernel = stack_number(ctx, 0, cpu);
 	key.user = stack_user(ctx, task, cpu, &key.tgid);
 	return key_cpu_slot(task, &key, cpu);
 }

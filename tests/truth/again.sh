@@ -13,9 +13,11 @@ run() {
 		return
 	fi
 	start sleeps sleeps 6000
-	open_gate sleeps go
-	finish sleeps "$pid"
-	detach twice
+	# shellcheck disable=SC2034 # by attach
+	program=offcpu-time quick=--no-calibrate
+	attach audit -b comm -p "$pid"
+	go sleeps
+	detach twice audit
 }
 
 check() {
@@ -28,4 +30,7 @@ check() {
 	holds "what is recognised is what it is taken for" twice.json '$last.mistaken == 0 and $last.walked > 2000'
 	# On 6.1 polling and vectored reads are not, being of frames that are aligned.
 	holds "much is recognised" twice.json '$last.recognised > $last.walked / 4'
+	evidence audit.json audit.err
+	holds "offcpu-time looks at those that it recognises, and none is another" audit.json \
+		'$last.recognised | .audited > 10 and .others == 0'
 }

@@ -24,7 +24,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&rest.others, 1);
 		return 0;
 	}
-	totals = totals_of(stack_slot(ctx, task, cpu, stack_number(ctx, 0, cpu), 0), cpu);
+	totals = totals_of(stack_slot(ctx, task, cpu, 0), cpu);
 	if (totals)
 		totals_add_call(totals, 0);
 	return 0;

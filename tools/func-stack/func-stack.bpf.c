@@ -15,7 +15,7 @@ static __always_inline void fired(void *ctx, __u64 target, bool guarded __attrib
 	cpu = bpf_get_smp_processor_id();
 	if (plumb_config.by & PLUMB_BY_TARGET)
 		what = PLUMB_TARGET_INDEX(target);
-	totals = totals_of(stack_slot(ctx, task, cpu, stack_number(ctx, 0, cpu), what), cpu);
+	totals = totals_of(stack_slot(ctx, task, cpu, what), cpu);
 	if (totals)
 		plumb_add(totals->count, 1);
 }

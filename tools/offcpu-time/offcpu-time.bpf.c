@@ -27,6 +27,12 @@ static __always_inline void came_back(void *ctx __attribute__((unused)), struct 
 				      struct task_struct *task, __u32 cpu)
 {
 	__u64 ns = current_read(task, sched_info.last_arrival) - t->left;
+	struct plumb_stack_key key = {
+		.kernel = t->kernel[t->runnable & 1],
+		.user = t->user,
+		.tgid = t->tgid,
+		.what = t->what,
+	};
 	struct plumb_totals *totals;
 
 	if (!t->left)
@@ -39,7 +45,7 @@ static __always_inline void came_back(void *ctx __attribute__((unused)), struct 
 		ledger_count(cpu, left_out);
 		return;
 	}
-	totals = totals_of(t->slot, cpu);
+	totals = totals_of(key_cpu_slot(task, &key, cpu), cpu);
 	if (!totals)
 		return;
 	totals_add_call(totals, 0);
@@ -49,7 +55,6 @@ static __always_inline void came_back(void *ctx __attribute__((unused)), struct 
 static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct plumb_thread *t,
 				   struct task_struct *task, __u32 cpu)
 {
-	__u32 state = 0;
 	__s32 *kernel;
 
 	came_back(ctx, t, task, cpu);
@@ -57,10 +62,12 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct p
 		return;
 	ledger_count(cpu, began);
 	if (plumb_config.by & OFFCPU_BY_STATE)
-		state = state_of(task, ctx->args[0]);
-	kernel = &t->kernel[sched_state(task) == TASK_RUNNING];
+		t->what = state_of(task, ctx->args[0]);
+	t->runnable = sched_state(task) == TASK_RUNNING;
+	kernel = &t->kernel[t->runnable];
 	*kernel = stack_again(ctx, *kernel, cpu);
-	t->slot = stack_slot(ctx, task, cpu, *kernel, state);
+	t->tgid = 0;
+	t->user = stack_user(ctx, task, cpu, &t->tgid);
 	t->left = sched_clock(task);
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/cli.h>
 #include <plumb/kernel.h>
+#include <plumb/json.h>
 #include <plumb/log.h>
 #include <plumb/switches.h>
 #include <plumb/tool.h>
@@ -60,6 +61,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
+static struct offcpu_time_bpf *programs;
+
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 {
 	struct offcpu_time_bpf *skel = offcpu_time_bpf__open_opts(plumb_open_opts());
@@ -68,15 +71,35 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
 	memcpy((void *)&skel->rodata->offcpu_config, &selection, sizeof(selection));
-	if (!twin)
-		plumb_stacks_configure(skel->obj);
+	if (twin)
+		return 0;
+	programs = skel;
+	plumb_stacks_configure(skel->obj);
 	return 0;
 }
 
-static int prepare(struct plumb_options *o)
+/* Kernel stacks that were recognised are looked at now and then. */
+static void footer(FILE *out)
 {
-	(void)o;
-	return plumb_sched_check(o);
+	const struct offcpu_time_bpf__bss *audit = programs->bss;
+
+	plumb_stacks_footer(out);
+	if (audit->again_audited)
+		fprintf(out,
+			"stacks: of the kernel's that were recognised %llu were walked too, %llu "
+			"differed\n",
+			(unsigned long long)audit->again_audited,
+			(unsigned long long)audit->again_others);
+}
+
+static void add_json(json_t *json, struct plumb_report *r)
+{
+	const struct offcpu_time_bpf__bss *audit = programs->bss;
+
+	(void)r;
+	json_object_set_new(json, "recognised",
+			    json_pack("{s:I, s:I}", "audited", (json_int_t)audit->again_audited,
+				      "others", (json_int_t)audit->again_others));
 }
 
 static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
@@ -108,12 +131,13 @@ int main(int argc, char **argv)
 		.counts_only = true,
 		.no_table = true,
 		.max_keys = 16384,
-		.prepare = prepare,
+		.prepare = plumb_sched_check,
 		.rings = rings,
 		.print = plumb_stacks_print,
 		.rows_json = plumb_stacks_rows_json,
 		.save = plumb_stacks_save,
-		.footer = plumb_stacks_footer,
+		.report_json = add_json,
+		.footer = footer,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};

@@ -14,7 +14,7 @@ static __always_inline int count(void *ctx)
 
 	if (!filter_thread(task) || !filter_entry(task))
 		return 0;
-	totals = totals_of(stack_slot(ctx, task, cpu, stack_number(ctx, 0, cpu), 0), cpu);
+	totals = totals_of(stack_slot(ctx, task, cpu, 0), cpu);
 	if (totals)
 		totals_add_call(totals, 0);
 	return 0;
