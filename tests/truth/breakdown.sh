@@ -33,6 +33,9 @@ run() {
 	go single
 	detach one
 
+	# More stacks than keys.
+	traced few -F 4999 --max-keys=2 -s read -- dd if=/dev/urandom of=/dev/null bs=1048576 count=3
+
 	# The slowest, by a first pass: of 20 calls 17 are short, 2 longer and 1 is long, for some seconds.
 	case $(uname -r) in
 	*cloud*) rounds=5000 ;;
@@ -166,6 +169,9 @@ check_one() {
 		and ([.rows[] | select(.samples > 0)] | length) > (if .host == "plumb-vm" then 20 else 48 end)
 		and (.tree | below("^.stack lost.$")[0] < 0.05 * .on_cpu and below($re)[0] > 0.9 * .on_cpu)' \
 		--arg re "$random" --argjson truth '[]'
+	evidence few.json few.err
+	holds "where keys are too few the rest of the time is at none" few.json "$trees"'
+		$last.tree | below("^.stack lost.$")[0] > 0.1 * .on_cpu' --argjson truth '[]'
 }
 
 check_each() {
