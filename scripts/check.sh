@@ -41,6 +41,8 @@ make B=build/dynamic DYNAMIC=1 all
 mapfile -t units < <(find build/unit -type f -executable | sort)
 tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
 [[ -z $vm ]] || tests+=(tests/vm/*.t)
-# An emulated machine takes one CPU: two at a time, or one beside what runs here, which is in turn.
-CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --jobs 2 --rules 'par=tests/vm/*' \
-	--rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/flame,tests/workloads,tests/live}/*' --exec '' "${tests[@]}"
+# An emulated machine takes one CPU, and what runs here bears no company of its kind: two lanes
+# of about the same length.
+CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --jobs 2 --rules 'seq=tests/vm/{6.12,7,7-hash,image,snapshots}.t' \
+	--rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/flame,tests/workloads,tests/live,tests/vm}/*' \
+	--exec '' "${tests[@]}"
