@@ -55,7 +55,7 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I
 # The kernel's own types use Microsoft's unnamed members from 6.19 on.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
-LINK     := -Wl,--gc-sections $(if $(DYNAMIC),-Wl$(comma)--as-needed,-static)
+LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,-static)
 LIBS     := $(LIBBPF_LIBS) -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty
 
 all: $(BINARIES) $(PAGES)

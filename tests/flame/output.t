@@ -80,7 +80,7 @@ naps='for i in $(seq 20); do sleep 0.01; done'
 run offcpu-time -j -b pid,comm 0.03 -- sh -c "$naps"
 named "processes that soon end have names" '$all[].rows[]'
 run syscall-slower --stacks -j -s clock_nanosleep 5ms -- sh -c "$naps"
-named "... also in syscall-slower" '$all[].call // empty'
+named "... also in syscall-slower" '$all[].call.longest // empty'
 
 run cpu-profile --no-calibrate -j 0.00001 -- sleep 0.05
 is "reports that take longer than their interval: the end of the command ends them" "$status" 0
