@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * At each context switch: the stack is walked to, and then it is asked whether it would be
- * recognised, and whether it would be taken for one of those that this CPU had before.
+ * At each context switch of the workload: the stack is walked to, and then it is asked whether it
+ * would be recognised, and whether it would be taken for one of those that this CPU had before.
  */
 #include <plumb/stack-again.bpf.h>
 #include "stack-twice.h"
@@ -63,14 +63,32 @@ static __always_inline void compare(void *ctx, struct known *k, __s32 number)
 	}
 }
 
+/* A thread of the workload? */
+static __always_inline bool is_ours(void)
+{
+	const char name[] = "sleeps";
+	char comm[PLUMB_COMM_LEN];
+	__u32 i;
+
+	if (bpf_get_current_comm(comm, sizeof(comm)))
+		return false;
+	for (i = 0; i < sizeof(name); i++)
+		if (comm[i] != name[i])
+			return false;
+	return true;
+}
+
 SEC("raw_tp/sched_switch")
 int on_leave(void *ctx)
 {
-	__s32 number = stack_number(ctx, 0, bpf_get_smp_processor_id());
 	__u32 zero = 0;
 	struct known *k = bpf_map_lookup_elem(&known, &zero);
+	__s32 number;
 
-	if (!k || number < 0 || !(__u32)bpf_get_current_pid_tgid())
+	if (!k || !is_ours())
+		return 0;
+	number = stack_number(ctx, 0, bpf_get_smp_processor_id());
+	if (number < 0)
 		return 0;
 	count(&counts.walked);
 	compare(ctx, k, number);
