@@ -45,6 +45,9 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 /* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
 void plumb_syscall_option(struct syscall_config *config, const char *list);
 
+/* With all options read: keeps what has_fd and has_size ask for; wrong usage if that is none. */
+void plumb_syscall_keep(struct syscall_config *config);
+
 /* The rungs on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
 extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];
 const char *plumb_syscall_tp_outdone(void);

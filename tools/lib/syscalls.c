@@ -272,6 +272,17 @@ void plumb_syscall_option(struct syscall_config *config, const char *list)
 		plumb_usage_error("--syscall: an empty item in '%s'", list);
 }
 
+void plumb_syscall_keep(struct syscall_config *config)
+{
+	if (config->has_fd)
+		plumb_syscall_keep_fd(config);
+	if (config->has_size)
+		plumb_syscall_keep_sized(config);
+	if (plumb_syscall_none(config))
+		plumb_usage_error("none of the selected system calls has a %s",
+				  config->has_size ? "size" : "file descriptor");
+}
+
 static void format_syscall(const void *key, char *text, size_t size)
 {
 	const struct syscall_key *k = key;

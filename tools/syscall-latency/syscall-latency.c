@@ -3,7 +3,6 @@
 #include <plumb/cli.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
-#include <plumb/parse.h>
 #include <plumb/session.h>
 #include <plumb/syscalls.h>
 #include <plumb/tool.h>
@@ -34,8 +33,6 @@ static struct syscall_config selection = {.max_size = UINT64_MAX};
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
-	uint64_t value;
-
 	(void)state;
 	switch (key) {
 	case 's':
@@ -45,10 +42,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		selection.only_errors = 1;
 		return 0;
 	case FD:
-		if (plumb_parse_u64(text, 0, INT32_MAX, &value))
-			plumb_usage_error("--fd: not a file descriptor: %s", text);
 		selection.has_fd = 1;
-		selection.fd = value;
+		selection.fd = plumb_option_number("--fd", text, 0, INT32_MAX);
 		return 0;
 	case MIN_SIZE:
 	case MAX_SIZE:
@@ -69,13 +64,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 			o->by |= PLUMB_BY_SYSCALL;
 		if (selection.min_size > selection.max_size)
 			plumb_usage_error("--min-size is above --max-size");
-		if (selection.has_fd)
-			plumb_syscall_keep_fd(&selection);
-		if (selection.has_size)
-			plumb_syscall_keep_sized(&selection);
-		if (plumb_syscall_none(&selection))
-			plumb_usage_error("none of the selected system calls has a %s",
-					  selection.has_size ? "size" : "file descriptor");
+		plumb_syscall_keep(&selection);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

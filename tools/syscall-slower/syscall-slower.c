@@ -73,11 +73,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	case ARGP_KEY_END:
 		if (!selection.min_ns)
 			plumb_usage_error("slower than what? syscall-slower MIN, as 10ms");
-		if (selection.has_fd)
-			plumb_syscall_keep_fd(&selection);
-		if (plumb_syscall_none(&selection))
-			plumb_usage_error(
-				"none of the selected system calls has a file descriptor");
+		plumb_syscall_keep(&selection);
 		calls_begin(o->json, stacks);
 		return 0;
 	default:
