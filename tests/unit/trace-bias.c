@@ -209,8 +209,8 @@ static void a_metric_is_what_the_group_matches(void **state)
 
 static void a_metric_is_a_number_above_0(void **state)
 {
-	static const char *const wrong[] = {"",     " ",   "0",   "-1",    "0.0", "1,234",
-					    "12ms", "inf", "nan", "1e999", "abc", "1 "};
+	static const char *const wrong[] = {"",    " ",   "0",     "-1",  "0.0", "1,234", "12ms",
+					    "inf", "nan", "1e999", "abc", "1 ",  "0x10"};
 	double number = 7;
 
 	(void)state;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool metric_find(const regex_t *regex, const char *line, char *text, size_t size)
 {
@@ -20,7 +21,8 @@ int metric_parse(const char *text, double *value)
 	char *end;
 	double n = strtod(text, &end);
 
-	if (end == text || *end || !isfinite(n) || n <= 0)
+	/* strtod() takes 0x10 as well. */
+	if (end == text || *end || strpbrk(text, "xX") || !isfinite(n) || n <= 0)
 		return -EINVAL;
 	*value = n;
 	return 0;
