@@ -130,11 +130,25 @@ static __always_inline bool timed_on_exit_of_seated(const struct syscall_end *e)
 	return seat;
 }
 
+/*
+ * Where executions are missed, an end may follow another call's entry.  The number tells, where it
+ * comes for free; sigreturn has put its caller's -1 in its place.
+ */
+static __always_inline bool timed_is_of_another(const struct plumb_thread *t,
+						const struct syscall_end *e)
+{
+	return !e->regs && (__s32)e->nr >= 0 && e->nr != (__u32)t->call;
+}
+
 static __always_inline void timed_on_exit(struct task_struct *task, const struct syscall_end *e)
 {
 	struct plumb_thread *t = inflight_get(task);
 	struct plumb_seat *seat = t ? seat_of(t, task) : NULL;
 
+	if (t && t->start && timed_is_of_another(t, e)) {
+		t->start = 0;
+		ledger_count(bpf_get_smp_processor_id(), overwritten);
+	}
 	if (seat)
 		timed_leave_seat(seat, e->ret, e->regs);
 	else if (t && t->start)
