@@ -353,6 +353,8 @@ static void differences_are_said(void **state)
 {
 	(void)state;
 	differs("'1'", "'2'", "");
+	differs("'x86_64'", "'aarch64'", "arch: was x86_64, is aarch64\n");
+	differs("'x86_64'", "''", ""); /* of types alone */
 	differs("'int a'", "'long a'", "k:f: argument 0 was int a, is long a\n");
 	differs(", 'char *b'", "",
 		"k:f: takes 1 argument, took 2\nk:f: argument 1 was char *b, and is gone\n");
@@ -443,6 +445,8 @@ static void hostile_snapshots_are_refused(void **state)
 		      " 'size': 4, 'signed': true}]}}",
 		 "tracepoints are"},
 		{HEAD "{'f': {}, 'f': {}}}", "line"},
+		{HEAD "{}}", "nothing in it"},
+		{HEAD "{}, 'tracepoints': {}}", "nothing in it"},
 	};
 	const char *words;
 	char *deep;
