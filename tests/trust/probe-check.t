@@ -155,6 +155,12 @@ objcopy --add-gnu-debuglink=library.debug stripped.so linked.so
 checks 3 u:./linked.so:both u:./linked.so:called
 verdict u:./linked.so:both 'partly inlined' 2 1
 verdict u:./linked.so:called ok 0 5
+checks 3 u:./linked.so:small u:./linked.so:split u:./linked.so:twin
+verdict u:./linked.so:small inlined 3 null
+verdict u:./linked.so:split 'partly inlined' 3 null
+why u:./linked.so:split 'what is left has no symbol'
+verdict u:./linked.so:twin gone
+why u:./linked.so:twin 'debugging information has it, but the file no symbol'
 id=$(readelf -n stripped.so | sed -n 's/.*Build ID: //p')
 mkdir -p "debug/.build-id/${id:0:2}"
 mv library.debug "debug/.build-id/${id:0:2}/${id:2}.debug"

@@ -216,6 +216,23 @@ static void suffixes_tell_what_was_made(void **state)
 	assert_non_null(strstr(judged.why, "foo.part.0, foo.constprop.0"));
 }
 
+static void what_is_left_may_have_no_symbol(void **state)
+{
+	struct plumb_callee c = {.name = "foo", .described = true, .inlined = 2};
+	struct remains r = {.check = &judged, .callees = &c, .calls = &counted};
+
+	(void)state;
+	judged = (struct check){};
+	assert_true(remains_judge_inlined(&r));
+	assert_int_equal(judged.verdict, VERDICT_INLINED);
+	c.compiled = true;
+	judged = (struct check){};
+	assert_true(remains_judge_inlined(&r));
+	assert_int_equal(judged.verdict, VERDICT_PARTLY_INLINED);
+	c.inlined = 0;
+	assert_false(remains_judge_inlined(&r));
+}
+
 /* --- tools --- */
 
 static struct plan plan;
@@ -500,6 +517,7 @@ int main(void)
 		cmocka_unit_test(words_never_overflow),
 		cmocka_unit_test(what_is_never_called_is_inlined),
 		cmocka_unit_test(what_is_inlined_here_and_called_there_is_partly_inlined),
+		cmocka_unit_test(what_is_left_may_have_no_symbol),
 		cmocka_unit_test(suffixes_tell_what_was_made),
 		cmocka_unit_test(a_tool_holds_by_one_rung),
 		cmocka_unit_test(a_target_is_checked_once),

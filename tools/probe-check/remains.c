@@ -42,13 +42,15 @@ struct plumb_callee remains_sum(const struct remains *r)
 bool remains_judge_inlined(const struct remains *r)
 {
 	size_t n = r->callees[0].inlined;
+	bool is_left = r->callees[0].compiled;
 
 	if (!n)
 		return false;
 	r->check->has_inlined = true;
 	r->check->inlined = n;
-	check_judge(r->check, VERDICT_INLINED,
-		    "inlined at %zu place%s, and no function is left to probe", n, plural(n));
+	check_judge(r->check, is_left ? VERDICT_PARTLY_INLINED : VERDICT_INLINED,
+		    "inlined at %zu place%s, and %s", n, plural(n),
+		    is_left ? "what is left has no symbol" : "no function is left to probe");
 	return true;
 }
 
