@@ -151,6 +151,7 @@ checks 0 u:./stripped.so:both u:./stripped.so:called
 verdict u:./stripped.so:both ok null 1
 checks 3 u:./library.so:both
 verdict u:./library.so:both 'partly inlined' 2 1
+why u:./library.so:both '1 direct call that is left, and those of other files'
 objcopy --add-gnu-debuglink=library.debug stripped.so linked.so
 checks 3 u:./linked.so:both u:./linked.so:called
 verdict u:./linked.so:both 'partly inlined' 2 1

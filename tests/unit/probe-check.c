@@ -184,7 +184,15 @@ static void what_is_inlined_here_and_called_there_is_partly_inlined(void **state
 	assert_int_equal(judged.inlined, 3);
 	assert_int_equal(judged.direct, 2);
 	assert_non_null(strstr(judged.why, "inlined at 3 places; a probe sees only the 2 direct"));
-	c[0].inlined = 0;
+	assert_string_equal(strstr(judged.why, " left"), " left");
+	c[0].exported = true;
+	assert_int_equal(judge_hollow(c, 1, 1, false, &counted), VERDICT_PARTLY_INLINED);
+	assert_non_null(strstr(judged.why, "are left, and those of other files"));
+	c[0].taken = 1;
+	assert_int_equal(judge_hollow(c, 1, 1, true, &counted), VERDICT_PARTLY_INLINED);
+	assert_non_null(strstr(judged.why, "are left, and calls by pointer"));
+	assert_null(strstr(judged.why, "other files"));
+	c[0].inlined = c[0].taken = 0, c[0].exported = false;
 	assert_int_equal(judge_hollow(c, 2, 1, true, &counted), -1); /* its own call */
 	c[1].direct = 2;
 	assert_int_equal(judge_hollow(c, 2, 1, true, &counted), VERDICT_PARTLY_INLINED);
