@@ -29,7 +29,8 @@ fi
 make -s build/fuzz/files build/fuzz/kallsyms >"$work/said" 2>&1
 is "the fuzzers build" $? 0 || done_testing
 
-# Small files with what is read: functions that are inlined and called, probes, types.
+# Small files with what is read: functions that are inlined and called, probes, types; a "kernel" of arm64
+# whose two instructions, adrp and add, make an address below them.
 cat >"$work/s.c" <<'END'
 volatile int sink;
 static inline __attribute__((always_inline)) int always(int x) { return x * 3 + sink; }
@@ -62,13 +63,15 @@ seed O0 -g -O0 && seed O2 -g -O2 && seed four -g -O2 -gdwarf-4 && seed packed -g
 	clang -target bpf -g -O2 -c -o "$work/types.o" -x c - <<<'struct s { int a, b; struct s *next; }; int a(struct s *s) { return s->a; }' &&
 	objcopy -I elf64-little -O binary --only-section=.BTF --set-section-flags .BTF=alloc "$work/types.o" "$work/files/types" &&
 	objcopy --add-section .BTF="$work/files/types" "$work/files/fixed" "$work/files/kernel" 2>>"$work/said" &&
+	gcc -nostdlib -static -no-pie -Wl,-z,noseparate-code -x assembler -o "$work/files/arm64" - <<<'.globl _start; _start: .4byte 0xf0ffffe0, 0x91000000' &&
+	printf '\267' | dd of="$work/files/arm64" bs=1 seek=18 conv=notrunc status=none &&
 	gzip -c "$work/files/kernel" >"$work/files/kernel.gz" &&
 	size=$(stat -c %s "$work/files/kernel.gz") &&
 	{
 		printf 'MZ\0\0zimg\100\0\0\0%b' "$(printf '\\x%02x\\x%02x' $((size & 255)) $((size >> 8)))"
 		head -c 50 /dev/zero && cat "$work/files/kernel.gz"
 	} >"$work/files/zboot"
-is "the corpus is made" "$? $(find "$work/files" -type f -size +0 | wc -l)" "0 13"
+is "the corpus is made" "$? $(find "$work/files" -type f -size +0 | wc -l)" "0 14"
 # Offsets and bytes of any kind.
 head -c 100 tests/fuzz/kallsyms.c >"$work/kallsyms/text"
 

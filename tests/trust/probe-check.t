@@ -151,10 +151,17 @@ checks 0 u:./stripped.so:both u:./stripped.so:called
 verdict u:./stripped.so:both ok null 1
 checks 3 u:./library.so:both
 verdict u:./library.so:both 'partly inlined' 2 1
+why u:./library.so:both '1 direct call that is left, and those of other files'
 objcopy --add-gnu-debuglink=library.debug stripped.so linked.so
 checks 3 u:./linked.so:both u:./linked.so:called
 verdict u:./linked.so:both 'partly inlined' 2 1
 verdict u:./linked.so:called ok 0 5
+checks 3 u:./linked.so:small u:./linked.so:split u:./linked.so:twin
+verdict u:./linked.so:small inlined 3 null
+verdict u:./linked.so:split 'partly inlined' 3 null
+why u:./linked.so:split 'what is left has no symbol'
+verdict u:./linked.so:twin gone
+why u:./linked.so:twin 'debugging information has it, but the file no symbol'
 id=$(readelf -n stripped.so | sed -n 's/.*Build ID: //p')
 mkdir -p "debug/.build-id/${id:0:2}"
 mv library.debug "debug/.build-id/${id:0:2}/${id:2}.debug"
@@ -329,6 +336,11 @@ t:no:such gone
 t:sched:sched_switch field $(jq -r '.tracepoints["sched:sched_switch"][1].name' now) moved "
 "$bin/probe-check" --against edited >"$out" 2>"$err"
 is "a table is no wider than a terminal" "$(awk 'length > 80' "$out")" ""
+jq 'del(.tracepoints)' now >few
+checks 0 --against few
+like "what is missing in a snapshot is said" "$(<"$err")" 'tracepoints are not compared: the snapshot has none'
+jq '.functions = {} | .tracepoints = {}' now >empty
+refused 1 'empty: there is nothing in it' --against empty
 ln -s now link
 "$bin/probe-check" --save link
 claim "a link stays one" test -L link
@@ -344,7 +356,7 @@ claim "and the pipe stays one" test -p fifo
 
 image() {
 	local line
-	line=$("$top/scripts/kernels.sh" "$1" 2>/dev/null) || return
+	line=$("$top/scripts/kernels.sh" "$@" 2>/dev/null) || return
 	echo "${line##*$'\t'}"
 }
 for kernel in 5.10 6.1 6.12 7; do
@@ -385,5 +397,19 @@ if [[ -e of-5.10 ]] && path=$(image 6.12); then
 k:tcp_recvmsg argument 3 was int nonblock, is int flags
 k:tcp_recvmsg argument 4 was int flags, is int *addr_len
 k:tcp_recvmsg argument 5 was int *addr_len, and is gone"
+fi
+if path=$(image --arch=arm64 6.12); then
+	"$bin/probe-check" --image "$path" --save of-arm64 >/dev/null 2>&1
+	is "a snapshot names the architecture of its kernel" "$? $(jq -r .arch of-arm64)" "0 aarch64"
+	if [[ $(uname -m) != aarch64 && -e of-6.12 ]]; then
+		checks 3 --image "$path" --against of-6.12
+		is "which may differ, and nothing else" "$(jq -r '.differences[] | "\(.target) \(.what)"' "$out")" \
+			"arch was $(uname -m), is aarch64"
+		checks 1 --image "$path" s:read
+		verdict s:read unknown
+		why s:read "of this machine's architecture"
+	fi
+else
+	skip "an image of another architecture" "the archive has no such kernel"
 fi
 done_testing

@@ -57,6 +57,16 @@ static const char more[] = /* another small(), and one from elsewhere */
 	"static __attribute__((noinline)) int local(int x) { return x - sink; }\n"
 	"int d(int x) { return small(x) + small(x + 1) + shared(x) + local(x); }\n";
 
+/* A function whose address is asked for as well may be called by an entry of half the size. */
+static const char taken[] =
+	"int sink;\n"
+	"__attribute__((noinline)) int f1(int x) { sink += x; return x; }\n"
+	"__attribute__((noinline)) int f2(int x) { sink -= x; return x + 1; }\n"
+	"void *give1(void) { return f1; }\n"
+	"void *give2(void) { return f2; }\n"
+	"int a(int x) { return f1(x) + f1(x + 1) + f2(x) + f2(x + 1) + f2(x + 2) "
+	"+ f2(x + 3) + f2(x + 4); }\n";
+
 static struct plumb_calls calls;
 
 static void write_text(const char *name, const char *text)
@@ -76,6 +86,7 @@ static int make_files(void **state)
 	plumb_debuginfo_root = strdup(specimens);
 	write_text("s.c", source);
 	write_text("more.c", more);
+	write_text("taken.c", taken);
 	run("gcc -g -O0 s.c -o O0");
 	run("gcc -g -O2 s.c -o O2");
 	run("gcc -g -O2 -fno-pie -no-pie s.c -o fixed");
@@ -211,6 +222,18 @@ static void calls_through_the_own_linkage_table_count(void **state)
 	assert_true(count("./lib.so", "main").exported);
 	assert_false(count("./lib.so", "never").exported);
 	assert_false(count("./O2", "asked").exported);
+}
+
+static void entries_of_the_linkage_table_are_told_apart(void **state)
+{
+	static const char *const options[] = {"-z,now", "-z,lazy", "-z,ibtplt"};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(options); i++) {
+		run("gcc -g -O2 -fPIC -shared -Wl,%s taken.c -o taken.so", options[i]);
+		check_calls("./taken.so", "f1", 0, 2);
+		check_calls("./taken.so", "f2", 0, 5);
+	}
 }
 
 static void places_that_hold_an_address_are_counted(void **state)
@@ -377,6 +400,7 @@ int main(void)
 		cmocka_unit_test(optimization_inlines_and_the_numbers_say_so),
 		cmocka_unit_test(of_a_partly_inlined_function_both_parts_are_told),
 		cmocka_unit_test(calls_through_the_own_linkage_table_count),
+		cmocka_unit_test(entries_of_the_linkage_table_are_told_apart),
 		cmocka_unit_test(places_that_hold_an_address_are_counted),
 		cmocka_unit_test(functions_of_one_name_are_told_apart_by_address),
 		cmocka_unit_test(whole_program_optimization_is_followed_across_units),

@@ -184,7 +184,15 @@ static void what_is_inlined_here_and_called_there_is_partly_inlined(void **state
 	assert_int_equal(judged.inlined, 3);
 	assert_int_equal(judged.direct, 2);
 	assert_non_null(strstr(judged.why, "inlined at 3 places; a probe sees only the 2 direct"));
-	c[0].inlined = 0;
+	assert_string_equal(strstr(judged.why, " left"), " left");
+	c[0].exported = true;
+	assert_int_equal(judge_hollow(c, 1, 1, false, &counted), VERDICT_PARTLY_INLINED);
+	assert_non_null(strstr(judged.why, "are left, and those of other files"));
+	c[0].taken = 1;
+	assert_int_equal(judge_hollow(c, 1, 1, true, &counted), VERDICT_PARTLY_INLINED);
+	assert_non_null(strstr(judged.why, "are left, and calls by pointer"));
+	assert_null(strstr(judged.why, "other files"));
+	c[0].inlined = c[0].taken = 0, c[0].exported = false;
 	assert_int_equal(judge_hollow(c, 2, 1, true, &counted), -1); /* its own call */
 	c[1].direct = 2;
 	assert_int_equal(judge_hollow(c, 2, 1, true, &counted), VERDICT_PARTLY_INLINED);
@@ -214,6 +222,23 @@ static void suffixes_tell_what_was_made(void **state)
 	assert_int_equal(judge_made("foo.cold", NULL), VERDICT_INLINED);
 	assert_int_equal(judge_made("foo.part.0", "foo.constprop.0"), VERDICT_RENAMED);
 	assert_non_null(strstr(judged.why, "foo.part.0, foo.constprop.0"));
+}
+
+static void what_is_left_may_have_no_symbol(void **state)
+{
+	struct plumb_callee c = {.name = "foo", .described = true, .inlined = 2};
+	struct remains r = {.check = &judged, .callees = &c, .calls = &counted};
+
+	(void)state;
+	judged = (struct check){};
+	assert_true(remains_judge_inlined(&r));
+	assert_int_equal(judged.verdict, VERDICT_INLINED);
+	c.compiled = true;
+	judged = (struct check){};
+	assert_true(remains_judge_inlined(&r));
+	assert_int_equal(judged.verdict, VERDICT_PARTLY_INLINED);
+	c.inlined = 0;
+	assert_false(remains_judge_inlined(&r));
 }
 
 /* --- tools --- */
@@ -353,6 +378,8 @@ static void differences_are_said(void **state)
 {
 	(void)state;
 	differs("'1'", "'2'", "");
+	differs("'x86_64'", "'aarch64'", "arch: was x86_64, is aarch64\n");
+	differs("'x86_64'", "''", ""); /* of types alone */
 	differs("'int a'", "'long a'", "k:f: argument 0 was int a, is long a\n");
 	differs(", 'char *b'", "",
 		"k:f: takes 1 argument, took 2\nk:f: argument 1 was char *b, and is gone\n");
@@ -443,6 +470,8 @@ static void hostile_snapshots_are_refused(void **state)
 		      " 'size': 4, 'signed': true}]}}",
 		 "tracepoints are"},
 		{HEAD "{'f': {}, 'f': {}}}", "line"},
+		{HEAD "{}}", "nothing in it"},
+		{HEAD "{}, 'tracepoints': {}}", "nothing in it"},
 	};
 	const char *words;
 	char *deep;
@@ -496,6 +525,7 @@ int main(void)
 		cmocka_unit_test(words_never_overflow),
 		cmocka_unit_test(what_is_never_called_is_inlined),
 		cmocka_unit_test(what_is_inlined_here_and_called_there_is_partly_inlined),
+		cmocka_unit_test(what_is_left_may_have_no_symbol),
 		cmocka_unit_test(suffixes_tell_what_was_made),
 		cmocka_unit_test(a_tool_holds_by_one_rung),
 		cmocka_unit_test(a_target_is_checked_once),

@@ -159,7 +159,16 @@ static void scan_x86(struct plumb_scan *scan, uint64_t address, const unsigned c
 	}
 }
 
-/* jmp *slot(%rip), behind an endbr64 that it may have, in entries of 16 bytes. */
+/* Where the entry with JUMP begins: there, or with an endbr64 before it. */
+static size_t find_entry(uint64_t address, const unsigned char *bytes, size_t jump)
+{
+	size_t behind = (address + jump) & 15;
+
+	return behind <= jump && read_u32(bytes + jump - behind) == 0xfa1e0ff3 ? jump - behind
+									       : jump;
+}
+
+/* jmp *slot(%rip), in entries of 8 bytes, or of 16 at a multiple of that. */
 static int mark_stubs_x86(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 			  size_t size)
 {
@@ -172,8 +181,8 @@ static int mark_stubs_x86(struct plumb_scan *scan, uint64_t address, const unsig
 		callee = plumb_scan_find(scan, address + i + 4 + (int32_t)read_u32(bytes + i),
 					 PLUMB_MARK_SLOT);
 		if (callee)
-			err = plumb_scan_mark(scan, (address + i - 2) & ~15UL, callee,
-					      PLUMB_MARK_CODE);
+			err = plumb_scan_mark(scan, address + find_entry(address, bytes, i - 2),
+					      callee, PLUMB_MARK_CODE);
 	}
 	return err;
 }
@@ -185,12 +194,12 @@ static int mark_stubs_x86(struct plumb_scan *scan, uint64_t address, const unsig
 /* Where adrp at ADDRESS makes REGISTER point to; false: it is another instruction. */
 static bool read_adrp(uint32_t code, uint64_t address, uint64_t *page, unsigned int *reg)
 {
-	int64_t offset = (code >> 5 & 0x7ffff) << 2 | (code >> 29 & 3);
+	uint64_t offset = (code >> 5 & 0x7ffff) << 2 | (code >> 29 & 3);
 
 	if ((code & 0x9f000000) != 0x90000000)
 		return false;
 	*reg = code & 31;
-	*page = (address & ~0xfffUL) + ((uint64_t)(offset << 43 >> 43) << 12);
+	*page = (address & ~0xfffUL) + ((uint64_t)((int64_t)(offset << 43) >> 43) << 12);
 	return true;
 }
 

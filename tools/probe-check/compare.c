@@ -145,12 +145,21 @@ static void compare_all(struct comparison *c, const char *prefix, const json_t *
 	}
 }
 
+/* What is declared alike is in other registers then. */
+static void compare_arch(struct comparison *c, const char *was, const char *is)
+{
+	snprintf(c->target, sizeof(c->target), "arch");
+	if (*was && *is && strcmp(was, is))
+		tell(c, "was %s, is %s", was, is);
+}
+
 void snapshot_compare(const json_t *was, const json_t *is, snapshot_difference *tell_one,
 		      void *context)
 {
 	struct comparison c = {.tell = tell_one, .context = context};
 	const json_t *tracepoints = json_object_get(is, "tracepoints");
 
+	compare_arch(&c, text_of(was, "arch"), text_of(is, "arch"));
 	compare_all(&c, "k:", json_object_get(was, "functions"), json_object_get(is, "functions"),
 		    compare_function);
 	if (tracepoints)

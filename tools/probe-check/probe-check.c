@@ -164,12 +164,14 @@ static json_t *take_same(const struct kernel *k, const json_t *was)
 static int compare(const struct kernel *k, const json_t *was, struct findings *f)
 {
 	json_t *is = take_same(k, was);
+	bool had_tracepoints = json_object_size(json_object_get(was, "tracepoints"));
 
 	if (!is)
 		return -EIO;
-	if (json_object_get(was, "tracepoints") && !json_object_get(is, "tracepoints"))
-		plumb_warn("tracepoints are not compared: their fields are known of a running "
-			   "kernel only");
+	if (had_tracepoints != (json_object_get(is, "tracepoints") != NULL))
+		plumb_warn("tracepoints are not compared: %s",
+			   had_tracepoints ? "their fields are known of a running kernel only"
+					   : "the snapshot has none");
 	f->compared = true;
 	f->snapshot_kernel = json_string_value(json_object_get(was, "kernel"));
 	snapshot_compare(was, is, add_difference, f);

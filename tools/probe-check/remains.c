@@ -42,13 +42,15 @@ struct plumb_callee remains_sum(const struct remains *r)
 bool remains_judge_inlined(const struct remains *r)
 {
 	size_t n = r->callees[0].inlined;
+	bool is_left = r->callees[0].compiled;
 
 	if (!n)
 		return false;
 	r->check->has_inlined = true;
 	r->check->inlined = n;
-	check_judge(r->check, VERDICT_INLINED,
-		    "inlined at %zu place%s, and no function is left to probe", n, plural(n));
+	check_judge(r->check, is_left ? VERDICT_PARTLY_INLINED : VERDICT_INLINED,
+		    "inlined at %zu place%s, and %s", n, plural(n),
+		    is_left ? "what is left has no symbol" : "no function is left to probe");
 	return true;
 }
 
@@ -131,6 +133,15 @@ static void judge_never_called(const struct remains *r, const struct plumb_calle
 				    : "a probe would never fire: probe a function that calls it");
 }
 
+/* What is not among the direct calls that are counted. */
+static const char *uncounted(const struct remains *r, const struct plumb_callee *all)
+{
+	if (all->exported && !r->is_kernel)
+		return all->taken ? ", and calls by pointer, and those of other files"
+				  : ", and those of other files";
+	return all->taken ? ", and calls by pointer" : "";
+}
+
 bool remains_judge_hollow(const struct remains *r)
 {
 	struct plumb_callee all = remains_sum(r);
@@ -149,8 +160,9 @@ bool remains_judge_hollow(const struct remains *r)
 		check_judge(check, VERDICT_PARTLY_INLINED, "inlined at %zu place%s", all.inlined,
 			    plural(all.inlined));
 		if (check->has_direct)
-			check_add(check, "a probe sees only the %zu direct call%s that %s left",
-				  all.direct, plural(all.direct), all.direct == 1 ? "is" : "are");
+			check_add(check, "a probe sees only the %zu direct call%s that %s left%s",
+				  all.direct, plural(all.direct), all.direct == 1 ? "is" : "are",
+				  uncounted(r, &all));
 		return true;
 	}
 	if (part)
@@ -166,9 +178,8 @@ void remains_add_calls(const struct remains *r)
 	struct plumb_callee all = remains_sum(r);
 
 	if (r->check->has_direct)
-		check_add(r->check, "%zu direct call%s%s%s", all.direct, plural(all.direct),
-			  all.taken ? ", and calls by pointer" : "",
-			  all.exported && !r->is_kernel ? ", and those of other files" : "");
+		check_add(r->check, "%zu direct call%s%s", all.direct, plural(all.direct),
+			  uncounted(r, &all));
 	if (all.described)
 		check_add(r->check, "inlined nowhere");
 }

@@ -89,6 +89,8 @@ static const char *flaw_of(const json_t *s)
 		return "its functions are damaged";
 	if (tracepoints && !are_all(tracepoints, is_tracepoint))
 		return "its tracepoints are damaged";
+	if (!json_object_size(json_object_get(s, "functions")) && !json_object_size(tracepoints))
+		return "there is nothing in it";
 	return NULL;
 }
 

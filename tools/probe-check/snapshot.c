@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "snapshot.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <plumb/declare.h>
 #include <plumb/formats.h>
@@ -117,16 +118,26 @@ static json_t *take_tracepoints(const struct kernel *k)
 	return NULL;
 }
 
+/* As uname has it; "": types alone do not tell. */
+static json_t *arch_of(const struct kernel *k)
+{
+	struct utsname uts;
+
+	if (k->running && !uname(&uts))
+		return json_string(uts.machine);
+	return json_string(k->image.machine == EM_AARCH64  ? "aarch64"
+			   : k->image.machine == EM_X86_64 ? "x86_64"
+							   : "");
+}
+
 json_t *snapshot_take(const struct kernel *k, const char *const *functions, size_t n)
 {
 	json_t *all = json_object(), *part = take_functions(k, functions, n);
-	struct utsname uts;
 
-	uname(&uts);
 	json_object_set_new(all, "schema", json_string("plumb-snapshot/1"));
 	json_object_set_new(all, "tool", json_string("probe-check"));
 	json_object_set_new(all, "kernel", plumb_json_text(k->release));
-	json_object_set_new(all, "arch", json_string(uts.machine));
+	json_object_set_new(all, "arch", arch_of(k));
 	if (part)
 		json_object_set_new(all, "functions", part);
 	if (part && k->running) {

@@ -7,7 +7,8 @@
  *  "tracepoints": {"sched:sched_switch": [{"name", "type", "offset", "size", "signed"}, ...]},
  *  "arch", "kernel", "schema", "tool": ...}
  *
- * A function without types is {}.  What is not a running kernel has no "tracepoints".
+ * A function without types is {}.  What is not a running kernel has no "tracepoints"; types
+ * alone are of no kernel or architecture that is known: these are "" then.
  */
 #ifndef SNAPSHOT_H
 #define SNAPSHOT_H

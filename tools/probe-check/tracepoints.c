@@ -142,6 +142,15 @@ bool syscall_hooks(const char *name, char function[128], char event[128])
 	return true;
 }
 
+/* Every kernel has read(2), in a function that is named after the architecture. */
+static bool knows_calls(const struct kernel *k)
+{
+	char function[128], event[128];
+
+	return k->running ||
+	       (syscall_hooks("read", function, event) && kernel_has_function(k, function));
+}
+
 static void judge_call(const struct kernel *k, const struct plumb_tracepoints *all, struct check *c)
 {
 	char function[128], event[128];
@@ -166,17 +175,26 @@ static void judge_call(const struct kernel *k, const struct plumb_tracepoints *a
 int syscalls_check(const struct kernel *k, struct check *checks, size_t n)
 {
 	struct plumb_tracepoints all = {};
+	bool knows;
 	int err = 0;
 
 	if (!has_kind(checks, n, TARGET_SYSCALL))
 		return 0;
+	knows = knows_calls(k);
 	if (k->running && k->tracefs < 0)
 		return k->tracefs;
 	if (k->running)
 		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
-	for (size_t i = 0; !err && i < n; i++)
-		if (checks[i].target.kind == TARGET_SYSCALL)
+	for (size_t i = 0; !err && i < n; i++) {
+		if (checks[i].target.kind != TARGET_SYSCALL)
+			continue;
+		if (knows)
 			judge_call(k, &all, &checks[i]);
+		else
+			check_judge(&checks[i], VERDICT_UNKNOWN,
+				    "%s has no system calls of this machine's architecture",
+				    k->name);
+	}
 	plumb_tracepoints_free(&all);
 	return err;
 }

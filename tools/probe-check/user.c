@@ -181,9 +181,12 @@ static void judge(struct candidate *c)
 {
 	if (c->remains.n_exact)
 		judge_found(c);
-	else if (!remains_judge_made(&c->remains) && !remains_judge_inlined(&c->remains) &&
-		 !judge_refusal(c))
+	else if (remains_judge_made(&c->remains) || remains_judge_inlined(&c->remains))
+		return;
+	else if (!judge_refusal(c))
 		check_judge(c->check, VERDICT_GONE, "its symbol is not one of code");
+	else if (c->callees[0].compiled)
+		check_add(c->check, "debugging information has it, but the file no symbol");
 }
 
 static void check_one(struct check *check)
