@@ -100,7 +100,13 @@ bad_names() {
 	done
 	bad -s read,nonsense nonsense
 	bad_argument --syscall 'sendto?' -s sendot
-	has "$tool" -b && [[ $("$bin/$tool" -b help) == *arg:* ]] || return
+	has "$tool" -b || return
+	if [[ " $("$bin/$tool" -b help) " == *" size "* ]]; then
+		bad -b size:512,size:64K size:64K
+		bad -b size,size:64K size:64K
+		bad -b size:512,size "width only: size"
+	fi
+	[[ $("$bin/$tool" -b help) == *arg:* ]] || return
 	bad -b arg: "arg:;"
 	for value in 'arg:count>>64' 'arg:count>>' 'arg:count>>-1' 'arg:count>>x' 'arg:>>1' 'arg:count>1' 'arg:count>' \
 		'arg:NAME|N[>>SHIFT]' "arg:$(printf 'x%.0s' {1..100})"; do
