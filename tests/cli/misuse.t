@@ -115,6 +115,15 @@ bad_names() {
 	bad -b arg:count,arg:pos "arg:count, arg:pos"
 }
 
+# What is wrong in a file has status 1.
+bad_labels() {
+	has "$tool" --labels || return
+	printf '%s\n' '# one' '10.0.0.1 a' >"$work/one"
+	printf '%s\n' '10.0.0.2 b' '10.0.0.1/32 c' >"$work/two"
+	run "$tool" "${safe[@]}" --labels "$work/one" --labels "$work/two"
+	refused "$tool: the same addresses in two files of labels" 1 "$tool" "$work/two:2:" "$work/one:2"
+}
+
 bad_operands() {
 	[[ -n ${operand[$tool]-} ]] || return
 	run_bare "$tool" "${safe[@]}"
@@ -210,6 +219,7 @@ for tool in "${tools[@]}"; do
 	bad_numbers
 	bad_names
 	bad_filters
+	bad_labels
 	bad_arguments
 	bad_operands
 	unknown nonsense --nonsense

@@ -340,9 +340,9 @@ static void bad_lines_are_named(void **state)
 	}
 		SAMPLE("10.0.0.1 a\n\n10.0.0.x b\n", ":3: not an address"),
 		SAMPLE("10.0.0.1\n10.0.0.2 b\n10.0.0.3 c d\n", ":1: no name", ":3: a name is one"),
-		SAMPLE("10.0.0.1 a\n# a\n10.0.0.1/32 b\n", ":3: the same", "in line 1"),
-		SAMPLE("10.1.0.0/16:80 a\n10.1.2.3/16:80 a\n", ":2: the same", "in line 1"),
-		SAMPLE("::ffff:10.0.0.1 a\n10.0.0.1 b\n", ":2: the same", "in line 1"),
+		SAMPLE("10.0.0.1 a\n# a\n10.0.0.1/32 b\n", ":3: the same", ":1\n"),
+		SAMPLE("10.1.0.0/16:80 a\n10.1.2.3/16:80 a\n", ":2: the same", ":1\n"),
+		SAMPLE("::ffff:10.0.0.1 a\n10.0.0.1 b\n", ":2: the same", ":1\n"),
 		SAMPLE("10.0.0.1 a\0\n", ":1: not a text"),
 		SAMPLE("10.0.0.1 a\n\xff\n", ":2: not an address"),
 	};
