@@ -19,6 +19,7 @@ for tool in "${tools[@]}"; do
 	done
 	is "$tool -h is --help" "$(cat "$out")" "$("$bin/$tool" --help)"
 	is "$tool --help is no wider than a terminal" "$("$bin/$tool" --help | awk 'length > 80')" ""
+	is "$tool --help has no heading twice" "$("$bin/$tool" --help | grep -E '^ [A-Z].*:$' | sort | uniq -d)" ""
 	for option in --version -V; do
 		answers "$option"
 		is "$tool $option names the tool and its version" "$(<"$out")" "$tool (plumb) $version"

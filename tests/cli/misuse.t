@@ -100,13 +100,28 @@ bad_names() {
 	done
 	bad -s read,nonsense nonsense
 	bad_argument --syscall 'sendto?' -s sendot
-	has "$tool" -b && [[ $("$bin/$tool" -b help) == *arg:* ]] || return
+	has "$tool" -b || return
+	if [[ " $("$bin/$tool" -b help) " == *" size "* ]]; then
+		bad -b size:512,size:64K size:64K
+		bad -b size,size:64K size:64K
+		bad -b size:512,size "width only: size"
+	fi
+	[[ $("$bin/$tool" -b help) == *arg:* ]] || return
 	bad -b arg: "arg:;"
 	for value in 'arg:count>>64' 'arg:count>>' 'arg:count>>-1' 'arg:count>>x' 'arg:>>1' 'arg:count>1' 'arg:count>' \
 		'arg:NAME|N[>>SHIFT]' "arg:$(printf 'x%.0s' {1..100})"; do
 		bad -b "$value"
 	done
 	bad -b arg:count,arg:pos "arg:count, arg:pos"
+}
+
+# What is wrong in a file has status 1.
+bad_labels() {
+	has "$tool" --labels || return
+	printf '%s\n' '# one' '10.0.0.1 a' >"$work/one"
+	printf '%s\n' '10.0.0.2 b' '10.0.0.1/32 c' >"$work/two"
+	run "$tool" "${safe[@]}" --labels "$work/one" --labels "$work/two"
+	refused "$tool: the same addresses in two files of labels" 1 "$tool" "$work/two:2:" "$work/one:2"
 }
 
 bad_operands() {
@@ -204,6 +219,7 @@ for tool in "${tools[@]}"; do
 	bad_numbers
 	bad_names
 	bad_filters
+	bad_labels
 	bad_arguments
 	bad_operands
 	unknown nonsense --nonsense

@@ -84,7 +84,7 @@ check() {
 	evidence mixed.json mixed.err
 	holds "sizes are told apart" mixed.json '$last.rows | length == 1 and (.[0] | .count == 1220 and .key.comm == "sends"
 		and .percentiles["50"] < 512 and .percentiles["90"] > 8000 and .max < 9000
-		and .sum > 1009 * 128 + 211 * 8000 and .sum < 1009 * 512 + 211 * 9000)'
+		and .sum > 1009 * 128 + 211 * 8000 and .sum < 1009 * 512 + 211 * 9000 and .rate > 0 and .rate < 1220e3)'
 	sound "of buffers of two sizes" mixed.json
 	evidence by-all.json by-all.err
 	holds "-b pid,tid,cgroup,cpu" by-all.json '($last.rows | map(.count) | add) == 1220

@@ -289,13 +289,54 @@ static void names_are_copied_without_control_characters(void **state)
 	assert_string_equal(printable("\033[31mred"), "?[31mred");
 	assert_string_equal(printable("two\nlines\r\t"), "two?lines??");
 	assert_string_equal(printable("\177\001\037"), "???");
-	assert_string_equal(printable("h\303\251"), "h\303\251"); /* UTF-8 stays */
 	for (int c = 1; c < 256; c++) {
 		all[0] = c;
 		all[1] = 0;
 		plumb_copy_printable(seen, all, sizeof(seen));
-		check(seen[0] == (c < 0x20 || c == 0x7f ? '?' : (char)c), "%d", c);
+		check(seen[0] == (c < 0x20 || c >= 0x7f ? '?' : (char)c), "%d", c);
 		assert_int_equal(seen[1], 0);
+	}
+}
+
+/* What is UTF-8 stays; what is not would not be valid JSON, and may control a terminal. */
+static void names_are_copied_as_utf8(void **state)
+{
+	static const struct {
+		const char *name, *printable;
+	} samples[] = {
+		{"h\303\251", "h\303\251"},
+		{"\342\202\254", "\342\202\254"},
+		{"\360\237\220\247", "\360\237\220\247"},
+		{"\302\240\337\277", "\302\240\337\277"},                 /* U+00a0, U+07ff */
+		{"\340\240\200\357\277\277", "\340\240\200\357\277\277"}, /* U+0800, U+ffff */
+		{"\364\217\277\277", "\364\217\277\277"},                 /* U+10ffff */
+		{"a\377\233b", "a??b"},
+		{"\302\233[31m", "??[31m"}, /* a C1 control character */
+		{"\302\200\302\237", "????"},
+		{"\300\257\301\277", "????"}, /* longer than they need be */
+		{"\340\237\277", "???"},
+		{"\360\217\277\277", "????"},
+		{"\355\240\200\355\277\277", "??????"}, /* surrogates */
+		{"\364\220\200\200\365", "?????"},      /* above U+10ffff */
+		{"\303", "?"},                          /* cut short */
+		{"\342\202", "??"},
+		{"\342\202x", "??x"},
+		{"\360\237\220", "???"},
+		{"\303\303\251", "?\303\251"},
+		/* The room ends within a character. */
+		{"12345678901234\303\251", "12345678901234?"},
+		{"1234567890123\303\251", "1234567890123\303\251"},
+	};
+	char same[32];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		check(!strcmp(printable(samples[i].name), samples[i].printable), "%zu: %s", i,
+		      printable(samples[i].name));
+		/* In place. */
+		strcpy(same, samples[i].name);
+		plumb_copy_printable(same, same, PLUMB_COMM_LEN);
+		check(!strcmp(same, samples[i].printable), "%zu: %s, in place", i, same);
 	}
 }
 
@@ -342,6 +383,7 @@ int main(void)
 		cmocka_unit_test(errors_have_their_names),
 		cmocka_unit_test(every_error_has_some_name),
 		cmocka_unit_test(names_are_copied_without_control_characters),
+		cmocka_unit_test(names_are_copied_as_utf8),
 		cmocka_unit_test(names_are_cut_to_their_room),
 		cmocka_unit_test(fields_of_a_key_are_one_line),
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* skb-alloc: which container a cgroup's path names, as each runtime writes it. */
+/* skb-alloc: which container a cgroup's path names, as each runtime writes it; columns of bytes. */
 #include "unit.h"
+#include <plumb/report.h>
 
 #include "container.h"
 
@@ -123,6 +124,37 @@ static void names_are_cut_to_their_room(void **state)
 	assert_int_equal(*end, '!');
 }
 
+/* The table's columns where rows are sorted by NAME. */
+static const char *columns_sorted_by(const char *name)
+{
+	static char text[256];
+	struct plumb_tool tool = {.sizes = true};
+	struct plumb_session s = {.tool = &tool, .options = {.sort = name}};
+	struct plumb_row row = {.slot = 1, .count = 1, .sum = 100};
+	struct plumb_snapshot one = {.rows = &row, .n = 1};
+	struct plumb_report r = {.session = &s, .snap = &one};
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	plumb_report_table(&r, out);
+	fclose(out);
+	text[strcspn(text, "\n")] = 0;
+	return text;
+}
+
+static void the_sum_of_sizes_is_called_bytes(void **state)
+{
+	const struct plumb_tool tool = {.sizes = true};
+	const struct plumb_options o = {};
+	char known[128];
+
+	(void)state;
+	assert_true(plumb_report_has_column(&tool, &o, "bytes", known, sizeof(known)));
+	assert_false(plumb_report_has_column(&tool, &o, "total", known, sizeof(known)));
+	assert_string_equal(known, " calls rate errors bytes mean min max");
+	assert_string_equal(columns_sorted_by("bytes"), "CALLS RATE/S BYTES MAX");
+	assert_string_equal(columns_sorted_by("min"), "CALLS RATE/S BYTES MIN MAX");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +162,7 @@ int main(void)
 		cmocka_unit_test(the_innermost_of_nested_ones),
 		cmocka_unit_test(none),
 		cmocka_unit_test(names_are_cut_to_their_room),
+		cmocka_unit_test(the_sum_of_sizes_is_called_bytes),
 	};
 
 	return run_all(tests);

@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 const char usage[] =
@@ -18,6 +19,9 @@ const char usage[] =
 	"spread     the same by sendto, write, writev, sendmsg and sendmmsg in turn; a sendmmsg "
 	"is\n"
 	"           two sends\n"
+	"file       over TCP, from a file in memory, by sendfile and splice in turn; SIZE is at "
+	"most\n"
+	"           a page, so that each is one send\n"
 	"stall:MS   by send, to a receiver that lets the sender sleep for MS milliseconds each "
 	"time;\n"
 	"           SIZE has to be more than the sockets' buffers hold, 1000000 is\n"
@@ -39,17 +43,18 @@ const char usage[] =
 #define MAX_FILLING 65536 /* sends until a buffer is full */
 #define BUFFER_SIZE 131072
 
-enum how { SEND, SPREAD, STALL, EPIPE_, EAGAIN_, UDP };
+enum how { SEND, SPREAD, FILE_, STALL, EPIPE_, EAGAIN_, UDP };
 
 static const char *const hows[] = {
-	[SEND] = "send",    [SPREAD] = "spread",  [STALL] = "stall",
+	[SEND] = "send",    [SPREAD] = "spread",  [FILE_] = "file", [STALL] = "stall",
 	[EPIPE_] = "epipe", [EAGAIN_] = "eagain", [UDP] = "udp",
 };
 #define HOWS (sizeof(hows) / sizeof(*hows))
 
-enum { SENDTO, WRITE, WRITEV, SENDMSG, SENDMMSG, WAYS };
+enum { SENDTO, WRITE, WRITEV, SENDMSG, SENDMMSG, SENDFILE, SPLICE, WAYS };
 
-static const char *const ways[] = {"sendto", "write", "writev", "sendmsg", "sendmmsg"};
+static const char *const ways[] = {"sendto",   "write",    "writev", "sendmsg",
+				   "sendmmsg", "sendfile", "splice"};
 
 /* What one system call did for one target. */
 struct account {
@@ -73,6 +78,7 @@ static struct target targets[MAX_TARGETS];
 static unsigned int ntargets;
 static char *buffer;
 static int sender_stat;
+static int file, pipe_ends[2]; /* of FILE_ */
 
 static int checked(int result, const char *what)
 {
@@ -223,7 +229,7 @@ static void start_receiver(struct target *t)
 {
 	void *(*work)(void *) = t->how == STALL ? receive_late : receive_all;
 
-	if (t->how != SEND && t->how != SPREAD && t->how != STALL)
+	if (t->how != SEND && t->how != SPREAD && t->how != FILE_ && t->how != STALL)
 		return;
 	if (pthread_create(&t->thread, NULL, work, t))
 		die("cannot create a thread");
@@ -238,6 +244,7 @@ static long send_by(const struct target *t, int way, unsigned int messages)
 	struct mmsghdr m[2] = {{.msg_hdr = {.msg_iov = &all, .msg_iovlen = 1}},
 			       {.msg_hdr = {.msg_iov = &all, .msg_iovlen = 1}}};
 	int flags = MSG_NOSIGNAL | (t->how == EAGAIN_ ? MSG_DONTWAIT : 0);
+	off_t offset = 0;
 	long n;
 
 	switch (way) {
@@ -249,6 +256,12 @@ static long send_by(const struct target *t, int way, unsigned int messages)
 		return syscall(SYS_writev, t->sender, &all, 1);
 	case SENDMSG:
 		return syscall(SYS_sendmsg, t->sender, &m[0].msg_hdr, flags);
+	case SENDFILE:
+		return syscall(SYS_sendfile, t->sender, file, &offset, t->size);
+	case SPLICE:
+		n = syscall(SYS_splice, file, &offset, pipe_ends[1], NULL, t->size, 0);
+		return n < 0 ? n
+			     : syscall(SYS_splice, pipe_ends[0], NULL, t->sender, NULL, t->size, 0);
 	}
 	n = syscall(SYS_sendmmsg, t->sender, m, messages, flags);
 	if (n >= 0 && n < (long)messages)
@@ -275,13 +288,18 @@ static unsigned int send_once(struct target *t, int way, uint64_t left)
 	return messages;
 }
 
+static int way_of(enum how how, uint64_t call)
+{
+	return how == SPREAD ? call % SENDFILE : how == FILE_ ? SENDFILE + call % 2 : SENDTO;
+}
+
 static void send_all(struct target *t)
 {
 	uint64_t i, calls = 0;
 
 	for (i = 0; i < t->count; calls++) {
 		atomic_fetch_add(&t->turn, 1);
-		i += send_once(t, t->how == SPREAD ? calls % WAYS : SENDTO, t->count - i);
+		i += send_once(t, way_of(t->how, calls), t->count - i);
 		if (t->how == STALL)
 			series_add(&t->least, t->stall_ns, false);
 		if (t->how == EAGAIN_)
@@ -322,6 +340,16 @@ static void parse_target(char *text, struct target *t)
 	t->size = parse_number(size, "SIZE", 0, MAX_SIZE);
 	if (text)
 		parse_how(text, t);
+	if (t->how == FILE_ && t->size > (uint64_t)getpagesize())
+		misuse("file: SIZE is at most %d", getpagesize());
+}
+
+/* A page, which all sends of FILE_ send. */
+static void make_file(void)
+{
+	file = checked(memfd_create("sends", MFD_CLOEXEC), "memfd_create");
+	checked(ftruncate(file, getpagesize()), "ftruncate");
+	checked(pipe2(pipe_ends, O_CLOEXEC), "pipe");
 }
 
 static void prepare(struct target *t)
@@ -381,6 +409,7 @@ int main(int argc, char **argv)
 	buffer = calloc(1, MAX_SIZE);
 	if (!buffer)
 		die("no memory");
+	make_file();
 	raise_loopback();
 	sender_stat = open_stat(getpid(), own_tid());
 	for (i = 0; i < ntargets; i++)

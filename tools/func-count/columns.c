@@ -73,7 +73,6 @@ void survey_add_json(json_t *row_json, const struct plumb_report *r, const struc
 	double rate = rate_of(r, row->count);
 	json_t *all = json_object();
 
-	json_object_set_new(row_json, "rate", json_real(rate));
 	json_object_set_new(row_json, "verdict",
 			    row->slot ? json_string(cost_verdict(target_rate(r, row)))
 				      : json_null());

@@ -171,5 +171,6 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 	if (sum.known && looked_at)
 		s->overhead = sum;
 	else if (looked_at)
-		s->overhead.how = "nothing to provoke, and fewer than 100 runs to look at";
+		s->overhead.how = s->tool->samples ? "fewer than 100 runs"
+						   : "fewer than 100 runs in the first 0.1 s";
 }

@@ -131,6 +131,8 @@ static json_t *rows(const struct plumb_report *r)
 		set_u64(j, "errors", row->errors);
 		for (size_t e = 0; e < 2 && s->tool->extra[e]; e++)
 			set_u64(j, s->tool->extra[e], row->extra[e]);
+		if (s->tool->counts_only || s->tool->sizes)
+			set(j, "rate", json_real(r->elapsed ? row->count * 1e9 / r->elapsed : 0));
 		if (!s->tool->counts_only)
 			add_measure(&s->options, &row->dist, row->sum, j);
 		if (row->split)

@@ -62,12 +62,18 @@ static bool has_figure(const struct plumb_tool *tool, size_t i)
 	       !(tool->no_errors && figures[i].figure == ERRORS);
 }
 
+/* A sum of bytes is called what it is. */
+static const char *figure_name(const struct plumb_tool *tool, size_t i)
+{
+	return tool->sizes && figures[i].figure == TOTAL ? "bytes" : figures[i].name;
+}
+
 /* The figure that NAME sorts by; percentiles are called "p99". */
 static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
 		       const char *name, struct column *c)
 {
 	for (size_t i = 0; i < N_FIGURES; i++)
-		if (!strcmp(name, figures[i].name) && has_figure(tool, i)) {
+		if (!strcmp(name, figure_name(tool, i)) && has_figure(tool, i)) {
 			*c = (struct column){.figure = figures[i].figure};
 			return 0;
 		}
@@ -94,7 +100,7 @@ bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_o
 		return true;
 	for (size_t i = 0; i < N_FIGURES && n < size; i++)
 		if (has_figure(tool, i))
-			n += snprintf(known + n, size - n, " %s", figures[i].name);
+			n += snprintf(known + n, size - n, " %s", figure_name(tool, i));
 	for (size_t i = 0; i < n_extra(tool) && n < size; i++)
 		n += snprintf(known + n, size - n, " %s", tool->extra[i]);
 	for (size_t i = 0; i < tool->n_columns && n < size; i++)
@@ -163,7 +169,8 @@ static void lay_out(struct table *t)
 	if (s->tool->counts_only)
 		return;
 	if (o->sort && !find_figure(s->tool, o, o->sort, &sort) &&
-	    (sort.figure == TOTAL || sort.figure == MEAN || sort.figure == MIN))
+	    ((sort.figure == TOTAL && !s->tool->sizes) || sort.figure == MEAN ||
+	     sort.figure == MIN))
 		add(t, sort, o->sort);
 	for (size_t i = 0; i < o->n_percentiles; i++) {
 		snprintf(heading, sizeof(heading), "p%s", o->percentiles[i].name);

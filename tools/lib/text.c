@@ -6,12 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many bytes are a character of UTF-8; 0: they are none, or one that controls a terminal. */
+static size_t character_length(const char *text)
+{
+	static const uint32_t lowest[] = {[2] = 0xa0, [3] = 0x800, [4] = 0x10000};
+	const unsigned char *bytes = (const unsigned char *)text;
+	uint32_t c = *bytes;
+	size_t n;
+
+	if (c < 0x80)
+		return c >= ' ' && c != 0x7f;
+	if (c < 0xc2 || c > 0xf4)
+		return 0;
+	n = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+	c &= 0x7f >> n;
+	for (size_t i = 1; i < n; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (bytes[i] & 0x3f);
+	}
+	return c < lowest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
+}
+
 void plumb_copy_printable(char *to, const char *from, size_t size)
 {
-	size_t i;
+	size_t i, n;
 
-	for (i = 0; i + 1 < size && from[i]; i++)
-		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
+	for (i = 0; i + 1 < size && from[i]; i += n) {
+		n = character_length(from + i);
+		if (n && i + n < size) {
+			memmove(to + i, from + i, n);
+		} else {
+			to[i] = '?';
+			n = 1;
+		}
+	}
 	to[i] = 0;
 }
 

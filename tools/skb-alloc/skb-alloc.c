@@ -18,7 +18,6 @@
 enum { LATENCY = 0x2000, STACKS };
 
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "What is reported:", 40},
 	{"latency", LATENCY, NULL, 0, "also how long each allocation took, below its size", 40},
 	{"stacks", STACKS, NULL, 0, "who allocates, as stacks by the buffers that they get", 40},
 	PLUMB_STACK_OPTIONS,

@@ -10,13 +10,18 @@
 uint64_t tcp_size_step;
 struct tcp_labels tcp_labels;
 
-/* "size:512": classes of 512 bytes. */
+/* "size:512": classes of 512 bytes; "size": as wide as they are by default. */
 bool tcp_take_key(const char *item, struct plumb_options *o)
 {
-	if (strncmp(item, "size:", 5))
+	uint64_t step = 0;
+
+	if (strcmp(item, "size") && strncmp(item, "size:", 5))
 		return false;
-	if (plumb_parse_size(item + 5, 1, 1ULL << 32, &tcp_size_step))
+	if (item[4] && plumb_parse_size(item + 5, 1, 1ULL << 32, &step))
 		plumb_usage_error("--by: size:BYTES, as size:512 or size:64K: %s", item);
+	if (o->by & TCP_BY_SIZE && step != tcp_size_step)
+		plumb_usage_error("--by: size of one width only: %s", item);
+	tcp_size_step = step;
 	o->by |= TCP_BY_SIZE;
 	return true;
 }

@@ -17,7 +17,7 @@ extern struct tcp_labels tcp_labels;
 #define TCP_N_FIELDS 8
 extern const struct plumb_field tcp_fields[TCP_N_FIELDS];
 
-/* As plumb_tool.key: takes "size:BYTES". */
+/* As plumb_tool.key: takes "size" and "size:BYTES". */
 bool tcp_take_key(const char *item, struct plumb_options *options);
 
 #endif

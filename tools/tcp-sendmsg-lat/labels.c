@@ -82,11 +82,12 @@ static int add_line(struct tcp_labels *labels, const char *file, unsigned int n,
 		return 0;
 	if (labels->n == TCP_MAX_LABELS)
 		return plumb_error(EINVAL, "%s:%u: more than %d labels", file, n, TCP_MAX_LABELS);
+	label.file = file;
 	label.line = n;
 	same = place(labels, &label);
 	if (same)
-		return plumb_error(EINVAL, "%s:%u: the same addresses as in line %u", file, n,
-				   same->line);
+		return plumb_error(EINVAL, "%s:%u: the same addresses as in %s:%u", file, n,
+				   same->file, same->line);
 	labels->list[labels->n++] = label;
 	return 0;
 }

@@ -15,6 +15,7 @@ struct tcp_label {
 	struct tcp_prefix prefix;
 	uint16_t port;  /* 0: all */
 	uint32_t first; /* the first entry of this name, whose number stands for all of them */
+	const char *file;
 	unsigned int line;
 	char name[TCP_LABEL_LEN];
 };
@@ -30,7 +31,7 @@ struct tcp_labels {
  */
 int tcp_parse_label(char *line, struct tcp_label *label, const char **why);
 
-/* Adds what FILE has; 0, or -errno after saying which lines are wrong and why. */
+/* Adds what FILE has, and keeps its name; 0, or -errno after saying which lines are wrong. */
 int tcp_labels_read(struct tcp_labels *labels, const char *file);
 
 #endif

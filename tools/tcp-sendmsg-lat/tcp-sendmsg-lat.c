@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "addresses.h"
@@ -44,6 +45,8 @@ static struct tcp_config config = {.max_size = UINT64_MAX};
 
 static const char *const function = "tcp_sendmsg";
 static struct plumb_functions functions;
+/* Before 6.5 TCP is given pages, as by sendfile, by a function of its own, which is not traced. */
+static bool pages_pass_by;
 
 static int add_prefix(const char *item, void *context)
 {
@@ -230,7 +233,24 @@ static const struct plumb_rung rungs[] = {
 
 static int prepare(struct plumb_options *o)
 {
-	return plumb_functions_find(&function, 1, o->btf, &functions);
+	int err = plumb_functions_find(&function, 1, o->btf, &functions);
+
+	pages_pass_by = functions.btf &&
+			btf__find_by_name_kind(functions.btf, "tcp_sendpage", BTF_KIND_FUNC) > 0;
+	return err;
+}
+
+static void footer(FILE *out)
+{
+	if (pages_pass_by)
+		fputs("not seen: sendfile and splice: here they do not pass tcp_sendmsg\n", out);
+}
+
+static void add_json(json_t *json, struct plumb_report *r)
+{
+	(void)r;
+	if (pages_pass_by)
+		json_object_set_new(json, "not_seen", json_pack("[ss]", "sendfile", "splice"));
 }
 
 static struct plumb_tool tool = {
@@ -241,7 +261,8 @@ static struct plumb_tool tool = {
 		 "           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
 		 "           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
 		 "           (stable; kernels from 6.16 on)\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64;\n"
+		 "           before 6.5 sendfile and splice are not seen\n"
 		 "fire rate: 1,000 to 1,000,000 a second on a busy server\n"
 		 "cost:      of function probes measured at each start, see the footer; the\n"
 		 "           tracepoints add 0.5 to 1 us to a send, and slow all other system\n"
@@ -259,6 +280,8 @@ static struct plumb_tool tool = {
 	.functions = &functions,
 	.rungs = rungs,
 	.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	.report_json = add_json,
+	.footer = footer,
 };
 
 int main(int argc, char **argv)
