@@ -11,7 +11,7 @@ run() {
 	*) entry=__x64_sys_ ;;
 	esac
 	max=${entry}sched_get_priority_max
-	# The one read ends in a jump to the other.
+	# The one read ends in a jump to the other, beside what is of fentry's kind; see nesting.sh.
 	slow="${entry}nanosleep ${entry}read ksys_read"
 
 	# Functions that are called by nobody else in these programs, once for each system call: in one
