@@ -6,7 +6,7 @@
  * that is inside it.  Either way the last to begin is the first to end, so a
  * thread has a stack of them.  An end that was missed leaves a frame behind; it
  * is known by its place in the kernel's stack: a call that begins lies deeper
- * than all that are still going on there.
+ * than all that are still going on there, but for those that end in it.
  */
 #ifndef PLUMB_FRAMES_BPF_H
 #define PLUMB_FRAMES_BPF_H
@@ -55,37 +55,58 @@ static __always_inline struct plumb_frame *frame_below(struct plumb_thread *t, _
 }
 
 /* Kernel stacks, those of interrupts too, are 16 kB and aligned to that. */
-static __always_inline bool frame_is_stale(const struct plumb_frame *f, __u64 place)
+static __always_inline bool frame_is_within(const struct plumb_frame *f, __u64 place)
 {
 	return f->place && f->place >> 14 == place >> 14 && f->place <= place;
 }
 
 /*
- * A frame for the call that begins at PLACE; NULL if all are taken.  STALE is how
- * many were found whose end was missed.
+ * How many frames are those of calls that go on, when one of TARGET begins at PLACE.
+ *
+ * Calls that lie deeper than it are over.  One that lies at its place may not be: where
+ * a function ends in a jump to another (a tail call), that one begins in its place, and
+ * both end when it does, the inner one first.  (With fentry's kind it lies deeper, by
+ * the trampoline's frame.)  So a frame of another function there stays, which is found
+ * by its function when it ends.  One of the same function is taken to be left behind,
+ * and with it what lies above: if the ends of two functions are missed again and again,
+ * as where more threads sleep in them than there are kretprobes, one of each is kept.
+ *
+ * What cannot be told: a function that gets back to its own beginning by jumps alone.
+ * Only the innermost of these calls is timed, the others are overwritten and unmatched.
+ * And what another function left behind looks like the caller until it is called there
+ * again, or one above; no call's time depends on that.
+ */
+static __always_inline __u32 frames_going_on(struct plumb_thread *t, __u64 place, __u64 target)
+{
+	__u32 depth = t->depth, going_on = depth, i;
+	struct plumb_frame *f;
+
+	for (i = 0; i < PLUMB_FRAMES; i++) {
+		f = frame_below(t, depth);
+		if (!f || !frame_is_within(f, place))
+			break;
+		depth--;
+		if (f->place != place || f->target == target)
+			going_on = depth;
+	}
+	return going_on;
+}
+
+/*
+ * A frame for the call of TARGET that begins at PLACE; NULL if all are taken.  STALE
+ * is how many were found whose end was missed.
  *
  * An interrupt may come between any two lines of this and use the same stack; it
  * leaves it as it was.  So the depth is raised before the frame is written, and
  * a frame with no place is not looked at.
  */
 static __always_inline struct plumb_frame *frame_push(struct plumb_thread *t, __u64 place,
-						      __u32 *stale)
+						      __u64 target, __u32 *stale)
 {
-	struct plumb_frame *f;
-	__u32 depth, i;
+	__u32 depth = frames_going_on(t, place, target);
+	struct plumb_frame *f = frame_below(t, depth + 1);
 
-	*stale = 0;
-	for (i = 0; i < PLUMB_FRAMES; i++) {
-		depth = t->depth;
-		f = frame_below(t, depth);
-		if (!f || !frame_is_stale(f, place))
-			break;
-		f->place = 0;
-		t->depth = depth - 1;
-		++*stale;
-	}
-	depth = t->depth;
-	f = frame_below(t, depth + 1);
+	*stale = t->depth - depth;
 	if (!f) {
 		t->deeper++;
 		return NULL;

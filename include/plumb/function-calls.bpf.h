@@ -79,7 +79,7 @@ static __always_inline bool function_push(struct task_struct *task, __u64 target
 		ledger_count(cpu, no_state);
 		return false;
 	}
-	f = frame_push(t, place, &stale);
+	f = frame_push(t, place, target, &stale);
 	if (stale)
 		ledger_add(cpu, overwritten, stale);
 	if (!f) {

@@ -176,6 +176,7 @@ struct plumb_tool {
 	bool no_table;        /* it has no options about a table's columns */
 	bool no_rows;         /* ... nor about rows */
 	bool no_looks;        /* ... nor about how it shows them: -b, -m, -n, -u, -H, --sort */
+	bool fixed_rows;      /* one a function: --max-keys changes nothing */
 	uint64_t max_keys;    /* rows told apart unless --max-keys says; 0: 256 */
 	bool counts_live;     /* nothing unless plumb_live: it reports before it detaches */
 	const struct plumb_column *columns; /* behind all others */

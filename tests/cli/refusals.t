@@ -75,6 +75,11 @@ abandoned_commands() {
 
 too_large() {
 	has "$tool" --max-keys && has "$tool" --percentiles || return
+	if [[ $tool == syscall-breakdown ]]; then
+		run "$tool" -d 0.1 -p "$idle" -s read -f "*"
+		like "$tool -f of too many functions says what to do" "$status $(tail -n 1 "$err")" \
+			'^1 .*: choose fewer functions or lower --precision$'
+	fi
 	run "$tool" --sort nonsense
 	grep -qw p50 "$err" || return # it keeps no distribution
 	wrong --max-keys --precision : -d 0.1 --max-keys 1048576 -p "$idle"

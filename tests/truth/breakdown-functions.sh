@@ -33,7 +33,7 @@ run() {
 
 	# Calls that do not end while it looks, in which others did.
 	start sleepers midcall 3 0
-	attach going -s read -f vfs_read,rw_verify_area -p "$pid"
+	attach going -s read -f ksys_read,vfs_read,rw_verify_area -p "$pid"
 	attached
 	open_gate sleepers go
 	await 20 test -e sleepers.gates/blocked
@@ -99,6 +99,8 @@ check_choice() {
 	sums "calls that go on" going
 	holds "calls that have not ended are in no sum, also if functions inside have" going.json \
 		"$rows"'$last.ns == 0 and row("rw_verify_area").count > 0 and row("vfs_read").own < 0'
+	like "... and a function that has not ended is not taken for inlined" "$(grep ': 0 calls' going.err)" \
+		'^syscall-breakdown: ksys_read: 0 calls ended in [0-9.e+-]+ s inside these system calls$'
 }
 
 check() {

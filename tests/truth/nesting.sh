@@ -27,6 +27,18 @@ run() {
 	go deep
 	detach_each deep
 	detach cpu
+
+	# The one ends in a jump to the other: then both are at the same place in the stack, unless the
+	# frame of something of fentry's kind is between them.
+	case $(uname -m) in
+	aarch64) entry=__arm64_sys_read ;;
+	*) entry=__x64_sys_read ;;
+	esac
+	rungs=${mechanism:-kprobe.session kprobe.multi kprobe}
+	start jumps calls 101 read:64
+	attach_each jump -b func -p "$pid" "$entry" ksys_read
+	go jumps
+	detach_each jump
 }
 
 # All rows from the outermost on, as [level, count, sum, min, max], and what was measured around it.
@@ -85,9 +97,15 @@ check_rung() {
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	is "the workload could be run" "$(cat three.status deep.status | tr '\n' ' ')" "0 0 "
+	is "the workloads could be run" "$(cat three.status deep.status jumps.status | tr '\n' ' ')" "0 0 0 "
 	for rung in $(mechanisms); do
 		check_rung "$rung"
+	done
+	for rung in ${mechanism:-kprobe.session kprobe.multi kprobe}; do
+		forced "jump-$rung" "$rung" || continue
+		holds "$rung: a function that ends in a jump to another is counted, and longer" "jump-$rung.json" \
+			'$last.rows | sort_by(.key.func) | map(.count) == [101, 101] and .[0].sum > .[1].sum'
+		sound "of a jump, $rung" "jump-$rung.json"
 	done
 	if unable changed; then
 		return

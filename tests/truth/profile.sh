@@ -58,6 +58,17 @@ run() {
 
 	grep -c '^processor' /proc/cpuinfo >cpus
 	traced whole -d 2
+
+	# A setting of the whole machine, which is ours if it is emulated.
+	case $(cat kernel) in
+	*cloud*)
+		limit_was=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+		echo 98 >/proc/sys/kernel/perf_event_max_sample_rate
+		launch limited -d 1
+		finish limited "$tool"
+		echo "$limit_was" >/proc/sys/kernel/perf_event_max_sample_rate
+		;;
+	esac
 }
 
 # found CLAIM TOOL FUNCTION KERNEL - nine of ten samples are below the user's FUNCTION, and in the kernel's (a regex)
@@ -125,4 +136,9 @@ check() {
 		| $all <= $most * 1.15 + 10 and $all >= $most * 0.3' --argjson cpus "$(cat cpus)"
 	holds "idle CPUs are in no row" whole.json 'all($last.rows[]; .key.pid > 0)'
 	sound "of whole" whole.json
+
+	[[ $(cat kernel) == *cloud* ]] || return 0
+	is "more samples than the kernel takes are refused, and the limit is said" "$(cat limited.status limited.err)" \
+		"77
+cpu-profile: perf_event refused: -F 99: kernel.perf_event_max_sample_rate is 98: ERANGE"
 }

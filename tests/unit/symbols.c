@@ -10,14 +10,16 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 
-static const char source[] = "#define BEGIN(name) .type name,%function; name:\n"
-			     "#define GLOBAL(name) .globl name; BEGIN(name)\n"
-			     ".text\n"
-			     "GLOBAL(_start) .ascii \"<start>\"; .size _start,.-_start\n"
-			     ".ascii \"<gap>\"\n"
-			     "GLOBAL(plain) .ascii \"<plain>\"; .size plain,.-plain\n"
-			     "GLOBAL(next) .ascii \"<next>\"; .size next,.-next\n"
-			     ".section .note.GNU-stack,\"\",%progbits\n";
+static const char source[] =
+	"#define BEGIN(name) .type name,%function; name:\n"
+	"#define GLOBAL(name) .globl name; BEGIN(name)\n"
+	".text\n"
+	"GLOBAL(_start) .ascii \"<start>\"; .size _start,.-_start\n"
+	".ascii \"<gap>\"\n"
+	"GLOBAL(plain) .ascii \"<plain>\"; .size plain,.-plain\n"
+	"GLOBAL(next) .ascii \"<next>\"; .size next,.-next\n"
+	"BEGIN(__restore_rt) .ascii \"<restore>\"; .size __restore_rt,.-__restore_rt\n"
+	".section .note.GNU-stack,\"\",%progbits\n";
 
 static int make_files(void **state)
 {
@@ -152,6 +154,19 @@ static void a_return_address_is_in_the_function_that_called(void **state)
 	plumb_symbolize_user(s, getpid(), next, true, &frame, 1);
 	assert_string_equal(frame.function, "plain");
 	assert_int_equal(frame.offset, strlen("<plain>"));
+	plumb_symbolizer_free(s);
+}
+
+static void what_a_signal_handler_returns_to_has_no_caller(void **state)
+{
+	uint64_t restore = map_file("lib.so") + offset_of_mark("lib.so", "<restore>");
+	struct plumb_symbolizer *s = new_symbolizer();
+	struct plumb_frame_name frame;
+
+	(void)state;
+	plumb_symbolize_user(s, getpid(), restore, true, &frame, 1);
+	assert_string_equal(frame.function, "__restore_rt");
+	assert_int_equal(frame.offset, 0);
 	plumb_symbolizer_free(s);
 }
 
@@ -480,6 +495,7 @@ int main(void)
 		cmocka_unit_test(the_vdso_has_names),
 		cmocka_unit_test(what_is_mapped_has_names_until_it_has_ended_and_after),
 		cmocka_unit_test(a_return_address_is_in_the_function_that_called),
+		cmocka_unit_test(what_a_signal_handler_returns_to_has_no_caller),
 		cmocka_unit_test(a_deleted_file_has_names),
 		cmocka_unit_test(a_file_of_another_mount_namespace_has_names),
 		cmocka_unit_test(a_file_in_memory_has_names),

@@ -43,6 +43,15 @@ static char *printed(int *again)
 	return text;
 }
 
+static void without_a_call_nothing_is_printed(void **state)
+{
+	int again;
+
+	(void)state;
+	assert_string_equal(printed(&again), "");
+	assert_int_equal(again, 0);
+}
+
 static void the_first_to_end_is_the_first(void **state)
 {
 	uint64_t then = now() - 1000000000;
@@ -95,6 +104,7 @@ static void a_record_that_is_too_short_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_call_nothing_is_printed),
 		cmocka_unit_test(the_first_to_end_is_the_first),
 		cmocka_unit_test(what_may_be_overtaken_is_kept),
 		cmocka_unit_test(a_record_that_is_too_short_is_none),

@@ -274,15 +274,15 @@ int plumb_configure_check_memory(const struct plumb_session *s)
 	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
 			 (bucket_bytes(&s->options) + split_bytes(&s->options));
 	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
+	const char *fewer = s->tool->fixed_rows ? "choose fewer functions" : "lower --max-keys";
 
 	if (totals > MAX_HIST_BYTES)
-		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: lower --max-keys",
-				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20);
+		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: %s",
+				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20, fewer);
 	if (s->tool->counts_only || bytes <= MAX_HIST_BYTES)
 		return 0;
-	return plumb_error(E2BIG,
-			   "histograms of %llu MB, at most %llu: lower --max-keys or --precision",
-			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20);
+	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: %s or lower --precision",
+			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20, fewer);
 }
 
 void plumb_configure_without_storage(void)

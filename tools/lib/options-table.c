@@ -23,7 +23,7 @@ static const struct argp_option common[] = {
 	{"top", 'n', "N", 0, "only the first N rows of the table", 40},
 	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
 	{NULL, 0, NULL, 0, "How it is measured:", 60},
-	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is [other]; default ", 60},
+	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is pooled; default ", 60},
 	{"precision", PRECISION, "BITS", 0, "percentiles are at most 1/2^BITS high; 1 to 10, default 6", 60},
 	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; -v shows those tried", 60},
 	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},

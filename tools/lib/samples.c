@@ -3,11 +3,32 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
+
+/*
+ * The kernel says -EINVAL to more samples than its limit, which it lowers by itself
+ * where they take it long.
+ */
+static int explain(uint64_t hz, char *what, size_t size)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	uint64_t most = hz;
+
+	if (f && fscanf(f, "%" SCNu64, &most) != 1)
+		most = hz;
+	if (f)
+		fclose(f);
+	if (hz <= most)
+		return -EINVAL;
+	snprintf(what, size, "-F %" PRIu64 ": kernel.perf_event_max_sample_rate is %" PRIu64, hz,
+		 most);
+	return -ERANGE;
+}
 
 static int attach_cpu(struct plumb_probes *probes, int program, uint64_t hz, int cpu)
 {
@@ -43,6 +64,8 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
 	snprintf(what, size, "cpu-clock");
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		err = attach_cpu(probes, fd, hz, cpu);
+		if (err == -EINVAL)
+			return explain(hz, what, size);
 		if (err && err != -ENODEV) /* it is off line */
 			return err;
 	}

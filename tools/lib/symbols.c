@@ -93,6 +93,26 @@ static const char *demangled(struct plumb_symbolizer *s, const char *name)
 	return plumb_symbolizer_string(s, text);
 }
 
+/*
+ * What a probe of a function's return puts in place of the address to return to, and
+ * what the handler of a signal returns to, is no call's: it is the first byte of what
+ * handles the return.
+ */
+static bool is_put_there(struct plumb_symtab *t, uint64_t address)
+{
+	static const char *const handlers[] = {
+		"kretprobe_trampoline",  "__kretprobe_trampoline", "arch_rethook_trampoline",
+		"return_to_handler",     "__restore_rt",           "__restore",
+		"__kernel_rt_sigreturn", "__kernel_sigreturn"};
+	const struct plumb_symtab_entry *e = plumb_symtab_find(t, address);
+
+	for (size_t i = 0; e && e->address == address && i < sizeof(handlers) / sizeof(*handlers);
+	     i++)
+		if (!strcmp(t->text + e->name, handlers[i]))
+			return true;
+	return false;
+}
+
 /* The function that ADDRESS, less 1 for IS_RETURN, is in; its symbol, or NULL. */
 static const struct plumb_symtab_entry *name_function(struct plumb_symbolizer *s,
 						      struct plumb_symtab *t, uint64_t address,
@@ -135,23 +155,6 @@ const char *plumb_symbolizer_obstacle(struct plumb_symbolizer *s)
 	return *s->obstacle ? s->obstacle : NULL;
 }
 
-/*
- * What a probe of a function's return puts in place of the address to return to is no
- * call's: it is the first byte of what handles the return.
- */
-static bool is_put_there(struct plumb_symbolizer *s, uint64_t address)
-{
-	static const char *const handlers[] = {"kretprobe_trampoline", "__kretprobe_trampoline",
-					       "arch_rethook_trampoline", "return_to_handler"};
-	const struct plumb_symtab_entry *e = plumb_symtab_find(&s->kernel, address);
-
-	for (size_t i = 0; e && e->address == address && i < sizeof(handlers) / sizeof(*handlers);
-	     i++)
-		if (!strcmp(s->kernel.text + e->name, handlers[i]))
-			return true;
-	return false;
-}
-
 void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool is_return,
 			    struct plumb_frame_name *frame)
 {
@@ -161,7 +164,7 @@ void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool i
 	read_kernel(s);
 	*frame = (struct plumb_frame_name){.is_kernel = true, .offset = address};
 	s->counts.addresses++;
-	is_return = is_return && !is_put_there(s, address);
+	is_return = is_return && !is_put_there(&s->kernel, address);
 	e = name_function(s, &s->kernel, address, is_return, frame);
 	if (!e) {
 		s->counts.unknown++;
@@ -205,6 +208,10 @@ static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_mappin
 	plumb_symfile_read(s, m->file);
 	if (!plumb_symfile_address(m->file, frame.offset - is_return, &address))
 		return 1;
+	if (is_return && is_put_there(&m->file->table, address + 1)) {
+		is_return = false;
+		address++;
+	}
 	n = name_inlined(s, m, address, frames, max - 1);
 	name_function(s, &m->file->table, address + is_return, is_return, &frame);
 	frames[n] = frame;

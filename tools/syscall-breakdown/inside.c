@@ -10,6 +10,7 @@
 #include <plumb/percentile.h>
 #include <plumb/report.h>
 #include <plumb/syscalls.h>
+#include <plumb/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,16 @@ static void report_json(json_t *json, struct plumb_report *r)
 	json_object_set_new(json, "ns", plumb_json_u64(whole));
 }
 
+/* Has each call of a function that began ended, and been seen to? */
+static bool is_whole(const struct plumb_snapshot *total)
+{
+	const struct plumb_ledger *l = &total->ledger;
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+
+	return !(v.in_flight || v.lost || l->abandoned || l->unmatched || l->overwritten ||
+		 l->overtaken);
+}
+
 /* A probe that attached and stayed silent is worth a word. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
@@ -212,10 +223,10 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 		const struct plumb_row *row = &total->rows[i];
 
 		if (!row->count && !own_time(row) && !is_call(row))
-			plumb_warn("%s: 0 calls in %.3g s inside these system calls: it may be "
-				   "inlined into its callers",
+			plumb_warn("%s: 0 calls ended in %.3g s inside these system calls%s",
 				   plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
-				   elapsed / 1e9);
+				   elapsed / 1e9,
+				   is_whole(total) ? ": it may be inlined into its callers" : "");
 	}
 }
 
@@ -282,6 +293,7 @@ void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 		.functions = &functions,
 		.no_errors = true,
 		.no_looks = true,
+		.fixed_rows = true,
 		.print = print,
 		.row_json = row_json,
 		.report_json = report_json,

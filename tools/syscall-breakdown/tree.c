@@ -96,7 +96,8 @@ static size_t print(const struct tree *tree, uint64_t whole, double percent, int
 		figure(tree->time.blocked, blocked, sizeof(blocked)),
 		figure(tree->time.runnable, runnable, sizeof(runnable)), depth, "",
 		tree->name ?: "all");
-	qsort(tree->below, tree->n, sizeof(*tree->below), heaviest_first);
+	if (tree->n)
+		qsort(tree->below, tree->n, sizeof(*tree->below), heaviest_first);
 	for (size_t i = 0; i < tree->n; i++)
 		left_out += print(tree->below[i], whole, percent, depth + 1, out);
 	return left_out;

@@ -290,6 +290,8 @@ int calls_taken(void)
 	size_t settled;
 	int err;
 
+	if (!calls.n)
+		return 0;
 	qsort(calls.list, calls.n, sizeof(*calls.list), by_end);
 	settled = count_settled();
 	err = settled ? print_settled(settled) : 0;
