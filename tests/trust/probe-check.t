@@ -277,7 +277,8 @@ done
 cat >busy.c <<'END'
 #include <unistd.h>
 #include <sys/syscall.h>
-__attribute__((noinline)) void often(void) { __asm__ volatile(""); }
+volatile int kept;
+__attribute__((noinline)) void often(void) { kept = 5; } /* x86: +5 is inside an address */
 __attribute__((noinline)) void never(void) { __asm__ volatile(""); }
 int main(int n, char **v) { (void)v; for (;;) { often(); syscall(SYS_getpgid, 0); if (n > 1) never(); usleep(1000); } }
 END
@@ -294,6 +295,10 @@ verdict usdt:./traced:mine:here ok
 verdict s:getpgid ok
 verdict t:raw_syscalls:sys_enter ok
 holds "fires are counted" "$out" '[$last.checks[].fires] | .[0] > 100 and .[1] == 0 and .[2] > 200 and .[3] >= 100 and .[4] > .[3]'
+checks 3 --live 0.2 u:./busy:often+5 u:./busy:often+4096 u:./busy:often
+why u:./busy:often+5 'cannot be tried here: .*inside an instruction'
+holds "nothing is attached to what is gone, or inside a function" "$out" '[$last.checks[].fires | . != null] == [false, false, true]'
+claim "and the program lives" kill -0 "$busy"
 like "it says when it is ready" "$(<"$err")" 'probe-check: tracing …'
 start=$SECONDS
 timeout -s INT 2 "$bin/probe-check" --live 60 u:./busy:often >"$out" 2>"$err"
