@@ -91,6 +91,13 @@ own_targets() {
 	evidence own.json own.err
 	is "the targets of our own tools are fine" "$(cat own.status)" 0
 	holds "each tool's are" own.json '[$last.tools[] | select(.ok).tool] | length == 12'
+	# Each rung that was forced holds if, and only if, the tool is said to work by it.
+	is "the rungs that are said to hold are those that do" \
+		"$(jq -r '.tools[] | select(.tool | IN("tcp-sendmsg-lat", "syscall-count", "syscall-slower")) | .tool as $tool | .rungs[]
+			| select(.ok and .rungs != "all") | ((.rungs | split(", ")) - (.refused | split(", ")))[]
+			| "hooks-\($tool)-\(.).json"' own.json | sort)" \
+		"$(find . -name 'hooks-tcp-sendmsg-lat-*' -size +0 -o -name 'hooks-syscall-count-*' -size +0 \
+			-o -name 'hooks-syscall-slower-*' -size +0 | sed 's|^[.]/||' | sort)"
 	for hooks in hooks-*.json; do
 		[ -s "$hooks" ] || continue
 		evidence "$hooks" own.json

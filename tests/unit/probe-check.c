@@ -230,6 +230,26 @@ static void set(const char *target, enum verdict verdict)
 	fail_msg("not planned: %s", target);
 }
 
+static void refuse(const char *rung)
+{
+	plan.refused.list[plan.refused.n++].rung = rung;
+}
+
+static void rungs_are_told_apart(void **state)
+{
+	static const struct tool_line line = {"x", "fsession, kprobe.multi, kprobe", "k:x"};
+	char text[64];
+
+	(void)state;
+	refuse("kprobe");
+	assert_string_equal(plan_rungs(&plan, &line, true, text, sizeof(text)), "kprobe");
+	assert_string_equal(plan_rungs(&plan, &line, false, text, sizeof(text)),
+			    "fsession, kprobe.multi");
+	refuse("fsession");
+	assert_string_equal(plan_rungs(&plan, &line, true, text, sizeof(text)), "fsession, kprobe");
+	plan.refused.n = 0;
+}
+
 static void a_tool_holds_by_one_rung(void **state)
 {
 	(void)state;
@@ -247,6 +267,11 @@ static void a_tool_holds_by_one_rung(void **state)
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
 	set("k:tcp_sendmsg", VERDICT_NO_BTF);
 	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	refuse("fsession"), refuse("fentry"), refuse("kprobe.session"), refuse("kprobe.multi");
+	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	refuse("kprobe");
+	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	plan.refused.n = 0;
 	set("t:sched:sched_process_exit", VERDICT_GONE); /* that all rungs take */
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
 }
@@ -497,6 +522,7 @@ int main(void)
 		cmocka_unit_test(what_is_never_called_is_inlined),
 		cmocka_unit_test(what_is_inlined_here_and_called_there_is_partly_inlined),
 		cmocka_unit_test(suffixes_tell_what_was_made),
+		cmocka_unit_test(rungs_are_told_apart),
 		cmocka_unit_test(a_tool_holds_by_one_rung),
 		cmocka_unit_test(a_target_is_checked_once),
 		cmocka_unit_test(each_line_of_our_tools_is_of_targets),

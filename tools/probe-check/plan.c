@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <plumb/log.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,9 +125,32 @@ static bool passes(void *context, const char *text)
 	return c && !verdict_fails(c->verdict);
 }
 
-bool plan_line_holds(const struct plan *p, const struct tool_line *line)
+bool plan_targets_hold(const struct plan *p, const struct tool_line *line)
 {
 	return each_target(line->targets, passes, (void *)p);
+}
+
+const char *plan_rungs(const struct plan *p, const struct tool_line *line, bool refused, char *text,
+		       size_t size)
+{
+	size_t n = 0, length;
+
+	*text = 0;
+	for (const char *rung = line->rungs; *rung; rung += strspn(rung, ", ")) {
+		length = strcspn(rung, ",");
+		if (refusals_have(&p->refused, rung, length) == refused && n < size)
+			n += snprintf(text + n, size - n, "%s%.*s", n ? ", " : "", (int)length,
+				      rung);
+		rung += length;
+	}
+	return text;
+}
+
+bool plan_line_holds(const struct plan *p, const struct tool_line *line)
+{
+	char rungs[256];
+
+	return *plan_rungs(p, line, false, rungs, sizeof(rungs)) && plan_targets_hold(p, line);
 }
 
 bool plan_tool_holds(const struct plan *p, const char *tool)
