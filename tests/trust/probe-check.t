@@ -135,6 +135,16 @@ verdict u:./program:called+4096 gone
 why u:./program:called+4096 'behind its end'
 is "objdump counts the same calls" "$(objdump -d program | grep -c 'call.*<called>')" 5
 
+checks 3 u:./program:a 'u:./program:?' 'u:./program:*'
+verdict u:./program:a ok
+verdict 'u:./program:?' gone
+verdict 'u:./program:*' gone
+why 'u:./program:*' 'wildcard'
+# A name may have them in it, as Go's do.
+objcopy --redefine-sym 'called=called.(*T).f[int]' program named
+checks 0 'u:./named:called.(*T).f[int]'
+verdict 'u:./named:called.(*T).f[int]' ok
+
 checks 0 u:./lazy:both u:./lazy:split u:./lazy:called
 verdict u:./lazy:both ok 0 3
 verdict u:./lazy:split ok 0 3

@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "probe-check.h"
+#include "user.h"
 
 #include "probe-check.skel.h"
 
@@ -85,11 +86,8 @@ static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
 static int attach_userfunc(struct trial *t, const struct target *target)
 {
 	struct plumb_userfuncs found;
-	char name[4400];
-	int err;
+	int err = userfuncs_find(target->file, target->name, &found);
 
-	snprintf(name, sizeof(name), "%s:%s", target->file, target->name);
-	err = plumb_userfuncs_find(name, &found);
 	if (err)
 		return err;
 	err = attach_places(t, &found);
