@@ -9,6 +9,7 @@
 #include <plumb/trial.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -87,13 +88,17 @@ static int load(enum plumb_hook hook)
 	return fd < 0 ? -errno : fd;
 }
 
+/* libbpf 1.1 knows no sessions. */
 static int link_many(int program, enum plumb_hook hook)
 {
 	const char *function = FUNCTION;
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .kprobe_multi.syms = &function,
-		    .kprobe_multi.cnt = 1);
-	int fd = bpf_link_create(program, 0, plumb_hook_attach_type(hook), &opts);
+	union bpf_attr attr = {.link_create.prog_fd = program};
+	int fd;
 
+	attr.link_create.attach_type = plumb_hook_attach_type(hook);
+	attr.link_create.kprobe_multi.syms = (uintptr_t)&function;
+	attr.link_create.kprobe_multi.cnt = 1;
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	return fd < 0 ? -errno : fd;
 }
 
