@@ -252,6 +252,19 @@ else
 	skip "a system call that is configured away is gone" "none is, of those that are known"
 fi
 
+# Others than root are not told of tracepoints: all else is judged.
+install -m 755 "$bin/probe-check" probe-check
+chmod 755 .
+setpriv --reuid=65534 --regid=65534 --clear-groups ./probe-check -j k:tcp_sendmsg u:libc:malloc t:sched:sched_switch s:openat \
+	--tool skb-alloc >"$out" 2>"$err"
+is "as nobody it ends with 1" "$?" 1
+verdict k:tcp_sendmsg ok
+verdict u:libc:malloc ok
+verdict t:sched:sched_switch unknown
+verdict s:openat unknown
+claim "and says that it does not know of code for boot only" jq -e '.not_judged | test("boot only")' "$out"
+holds "a tool is neither ok nor a failure" "$out" '$last.summary | .failed == 0 and .unknown == 3'
+
 # Each tool that attaches programs of its own to something has a list, and that is what it truly hooks.
 for tool in "$top"/tools/*/*.bpf.c; do
 	tool=${tool%/*}

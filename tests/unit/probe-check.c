@@ -271,8 +271,13 @@ static void a_tool_holds_by_one_rung(void **state)
 	refuse("kprobe");
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
 	plan.refused.n = 0;
-	set("t:sched:sched_process_exit", VERDICT_GONE); /* that all rungs take */
+	assert_false(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
+	set("t:sched:sched_process_exit", VERDICT_UNKNOWN); /* that all rungs take */
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	assert_true(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
+	set("t:sched:sched_process_exit", VERDICT_GONE);
+	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	assert_false(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
 }
 
 static void a_target_is_checked_once(void **state)

@@ -101,10 +101,11 @@ const char *kernel_limits(const struct kernel *k, char *text, size_t size)
 {
 	bool notrace = kernel_knows_notrace(k),
 	     blacklist = k->lists && plumb_lists_know_blacklist(k->lists),
+	     boot_only = k->lists && plumb_lists_know_boot_only(k->lists),
 	     inlining = k->image.n_spans;
 
-	snprintf(text, size, "%s%s%s", notrace ? "" : ", notrace", blacklist ? "" : ", blacklist",
-		 inlining ? "" : ", inlining");
+	snprintf(text, size, "%s%s%s%s", notrace ? "" : ", notrace", blacklist ? "" : ", blacklist",
+		 boot_only ? "" : ", boot only", inlining ? "" : ", inlining");
 	if (*text)
 		memmove(text, text + 2, strlen(text + 2) + 1);
 	return text;

@@ -39,7 +39,8 @@ const char *kernel_near(const struct kernel *k, const char *name, char *text, si
 /* Does it say which functions ftrace knows? */
 bool kernel_knows_notrace(const struct kernel *k);
 
-/* What it does not tell of functions, "notrace, blacklist, inlining" at most; returns TEXT. */
+/* What it does not tell of functions, "notrace, blacklist, boot only, inlining" at most; returns
+ * TEXT. */
 const char *kernel_limits(const struct kernel *k, char *text, size_t size);
 
 /* How many functions of that name its types have. */

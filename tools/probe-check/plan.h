@@ -26,6 +26,8 @@ size_t plan_known(enum target_kind kind, struct target *targets, size_t max);
 
 /* Of a tool's targets: do those pass that it always takes, and those of one of its rungs? */
 bool plan_tool_holds(const struct plan *p, const char *tool);
+/* They do not, but would if those passed that could not be judged. */
+bool plan_tool_is_unknown(const struct plan *p, const char *tool);
 /* Do those of one line, and is one of its rungs not refused? */
 bool plan_line_holds(const struct plan *p, const struct tool_line *line);
 bool plan_targets_hold(const struct plan *p, const struct tool_line *line);

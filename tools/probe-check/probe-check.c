@@ -191,8 +191,12 @@ static int judge(struct findings *f)
 		f->failed += c->verdict != VERDICT_UNKNOWN;
 		f->unknown += c->verdict == VERDICT_UNKNOWN;
 	}
-	for (size_t i = 0; i < f->plan->n_tools; i++)
-		f->failed += !plan_tool_holds(f->plan, f->plan->tools[i]);
+	for (size_t i = 0; i < f->plan->n_tools; i++) {
+		bool unknown = plan_tool_is_unknown(f->plan, f->plan->tools[i]);
+
+		f->failed += !unknown && !plan_tool_holds(f->plan, f->plan->tools[i]);
+		f->unknown += unknown;
+	}
 	if (f->failed || f->n_differences)
 		return PLUMB_EXIT_JUDGED;
 	return f->unknown ? PLUMB_EXIT_FAILED : 0;

@@ -88,7 +88,10 @@ static void print_tools(const struct plan *p)
 		putchar('\n');
 	for (size_t i = 0; i < p->n_tools; i++) {
 		plumb_grid_cell(g, "%s", p->tools[i]);
-		plumb_grid_cell(g, "%s", plan_tool_holds(p, p->tools[i]) ? "ok" : "fails");
+		plumb_grid_cell(g, "%s",
+				plan_tool_holds(p, p->tools[i])        ? "ok"
+				: plan_tool_is_unknown(p, p->tools[i]) ? "unknown"
+								       : "fails");
 		plumb_grid_cell(g, "%s", describe(p, p->tools[i], text, sizeof(text)));
 	}
 	plumb_grid_print(g, stdout);

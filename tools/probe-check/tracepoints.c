@@ -86,6 +86,19 @@ static bool has_kind(const struct check *checks, size_t n, enum target_kind kind
 	return false;
 }
 
+/* Where the list cannot be had, which was said; -ENODEV: this kernel has none. */
+static int judge_unlisted(const struct kernel *k, struct check *checks, size_t n,
+			  enum target_kind kind)
+{
+	if (k->tracefs == -ENODEV)
+		return -ENODEV;
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].target.kind == kind)
+			check_judge(&checks[i], VERDICT_UNKNOWN,
+				    "the kernel's list of tracepoints cannot be read");
+	return 0;
+}
+
 int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
 {
 	struct plumb_tracepoints all = {};
@@ -94,7 +107,7 @@ int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
 	if (!has_kind(checks, n, TARGET_TRACEPOINT))
 		return 0;
 	if (k->running && k->tracefs < 0)
-		return k->tracefs;
+		return judge_unlisted(k, checks, n, TARGET_TRACEPOINT);
 	if (k->running)
 		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
 	for (size_t i = 0; !err && i < n; i++) {
@@ -171,7 +184,7 @@ int syscalls_check(const struct kernel *k, struct check *checks, size_t n)
 	if (!has_kind(checks, n, TARGET_SYSCALL))
 		return 0;
 	if (k->running && k->tracefs < 0)
-		return k->tracefs;
+		return judge_unlisted(k, checks, n, TARGET_SYSCALL);
 	if (k->running)
 		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
 	for (size_t i = 0; !err && i < n; i++)
