@@ -7,6 +7,7 @@
 #include "../../tools/probe-check/remains.h"
 #include "../../tools/probe-check/snapshot.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -325,6 +326,35 @@ static void each_line_of_our_tools_is_of_targets(void **state)
 		target_free(&all[--n]);
 }
 
+/* --- system calls --- */
+
+static void a_call_that_is_newer_than_the_table_is_known_by_its_event(void **state)
+{
+	struct check checks[] = {{.target = read_target("s:brand_new")},
+				 {.target = read_target("s:bland_new")}};
+	char tree[] = "/tmp/probe-check.XXXXXX", command[256];
+	struct kernel k = {.running = true, .name = "this kernel"};
+
+	(void)state;
+	assert_non_null(mkdtemp(tree));
+	snprintf(command, sizeof(command),
+		 "cd %s && echo syscalls:sys_enter_brand_new >available_events && "
+		 "mkdir -p events/syscalls/sys_enter_brand_new && "
+		 "echo 7 >events/syscalls/sys_enter_brand_new/id",
+		 tree);
+	assert_int_equal(system(command), 0);
+	k.tracefs = open(tree, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(syscalls_check(&k, checks, LENGTH(checks)), 0);
+	assert_int_equal(checks[0].verdict, VERDICT_OK);
+	assert_non_null(strstr(checks[0].why, "syscalls:sys_enter_brand_new"));
+	assert_int_equal(checks[1].verdict, VERDICT_GONE);
+	close(k.tracefs);
+	snprintf(command, sizeof(command), "rm -r %s", tree);
+	assert_int_equal(system(command), 0);
+	for (size_t i = 0; i < LENGTH(checks); i++)
+		target_free(&checks[i].target);
+}
+
 /* --- snapshots --- */
 
 static const char was[] =
@@ -530,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_tool_holds_by_one_rung),
 		cmocka_unit_test(a_target_is_checked_once),
 		cmocka_unit_test(each_line_of_our_tools_is_of_targets),
+		cmocka_unit_test(a_call_that_is_newer_than_the_table_is_known_by_its_event),
 		cmocka_unit_test(differences_are_said),
 		cmocka_unit_test_setup_teardown(hostile_snapshots_are_refused, make_directory,
 						remove_directory),

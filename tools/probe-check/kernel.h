@@ -55,7 +55,8 @@ int kernel_functions(const struct kernel *k, const char *const *names, size_t n,
 
 /*
  * Of a native system call: the kernel's function, and the name of its tracepoint in
- * the category syscalls.  False: there is none of that name.
+ * the category syscalls.  False: none that is known has that name, and if there is one
+ * that is newer, EVENT is its.
  */
 bool syscall_hooks(const char *name, char function[128], char event[128]);
 

@@ -70,9 +70,8 @@ static int attach_syscall(const struct kernel *k, struct trial *t, const struct 
 {
 	char function[128], event[128];
 
-	return syscall_hooks(target->name, function, event)
-		       ? attach_tracepoint(k, t, "syscalls", event)
-		       : -ENOENT;
+	syscall_hooks(target->name, function, event);
+	return attach_tracepoint(k, t, "syscalls", event);
 }
 
 static int attach_places(struct trial *t, const struct plumb_userfuncs *places)

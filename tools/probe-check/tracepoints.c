@@ -147,6 +147,8 @@ bool syscall_hooks(const char *name, char function[128], char event[128])
 	struct syscall_config selection = {};
 	uint32_t nr;
 
+	*function = 0;
+	snprintf(event, 128, "sys_enter_%s", name);
 	if (plumb_syscall_select(&selection, name) ||
 	    plumb_syscall_selected(&selection, &nr, 1) != 1)
 		return false;
@@ -158,14 +160,14 @@ bool syscall_hooks(const char *name, char function[128], char event[128])
 static void judge_call(const struct kernel *k, const struct plumb_tracepoints *all, struct check *c)
 {
 	char function[128], event[128];
-	bool has_function, has_event;
+	bool is_known = syscall_hooks(c->target.name, function, event), has_function,
+	     has_event = find(all, "syscalls", event);
 
-	if (!syscall_hooks(c->target.name, function, event)) {
+	if (!is_known && !has_event) {
 		judge_no_call(c);
 		return;
 	}
-	has_function = kernel_has_function(k, function) && !is_weak(k, function);
-	has_event = find(all, "syscalls", event);
+	has_function = is_known && kernel_has_function(k, function) && !is_weak(k, function);
 	if (!has_function && !has_event)
 		check_judge(c, VERDICT_GONE, "%s was built without this system call", k->name);
 	else if (k->running)
