@@ -56,7 +56,10 @@ refused 2 '--live.*0' --live 0 s:read
 refused 2 '--live.*--image' --live 1 --image x s:read
 refused 1 '/nonexistent' --image /nonexistent k:x
 refused 1 '/etc/passwd' --image /etc/passwd k:x
-refused 1 '/nonexistent' --btf /nonexistent k:x
+refused 1 '/nonexistent: No such file' --btf /nonexistent k:x
+refused 1 '/etc/passwd: neither BTF' --btf /etc/passwd k:x
+refused 1 '/bin/sh: neither BTF' --btf /bin/sh k:x
+refused 1 '/dev/zero: it is not a regular file' --btf /dev/zero k:x
 refused 1 '--against.*/nonexistent' --against /nonexistent
 refused 1 '--against.*/dev/zero' --against /dev/zero
 # shellcheck disable=SC2046 # words
@@ -191,6 +194,7 @@ cp program foreign
 printf '\363\000' | dd of=foreign bs=1 seek=18 conv=notrunc status=none # EM_RISCV
 head -c 3000 program >./cut
 mkfifo fifo
+refused 1 './fifo: it is not a regular file' --btf ./fifo k:x
 checks 1 u:./foreign:both u:/etc/passwd:x u:./fifo:x u:./:x
 verdict u:./foreign:both unknown
 why u:./foreign:both 'another machine'
@@ -365,6 +369,9 @@ t:no:such gone
 t:sched:sched_switch field $(jq -r '.tracepoints["sched:sched_switch"][1].name' now) moved "
 "$bin/probe-check" --against edited >"$out" 2>"$err"
 is "a table is no wider than a terminal" "$(awk 'length > 80' "$out")" ""
+jq '.kernel = "\u001b[2Jx"' now >hostile
+"$bin/probe-check" --against hostile >"$out" 2>"$err"
+is "what a snapshot says has no control characters" "$(tail -n 1 "$out")" "0 differences between ?[2Jx and $(uname -r)"
 ln -s now link
 "$bin/probe-check" --save link
 claim "a link stays one" test -L link

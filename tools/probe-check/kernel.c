@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/log.h>
 #include <plumb/near.h>
+#include <plumb/text.h>
 #include <plumb/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static int open_image(struct kernel *k, const char *path)
 
 	if (err)
 		return err;
-	snprintf(k->release, sizeof(k->release), "%s", k->image.release ?: "");
+	plumb_copy_printable(k->release, k->image.release ?: "", sizeof(k->release));
 	k->btf = k->image.btf;
 	if (!k->image.symbols)
 		return 0;
@@ -43,11 +44,8 @@ static int open_image(struct kernel *k, const char *path)
 
 static int open_btf(struct kernel *k, const char *path)
 {
-	k->file_btf = btf__parse(path, NULL);
-	if (!k->file_btf)
-		return plumb_error(errno, "%s: no BTF: %s", path, strerror(errno));
-	k->btf = k->file_btf;
-	return 0;
+	k->btf = k->file_btf = plumb_types_read(path);
+	return k->btf ? 0 : -ENODATA;
 }
 
 int kernel_open(struct kernel *k, const char *image, const char *btf, struct kernel_wants wants)

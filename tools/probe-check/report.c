@@ -3,6 +3,7 @@
 
 #include <plumb/grid.h>
 #include <plumb/json.h>
+#include <plumb/text.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +103,7 @@ static void print_differences(const struct findings *f)
 {
 	static const char *const headings[] = {"TARGET", "DIFFERENCE"};
 	struct plumb_grid *g = plumb_grid_new(headings, 2);
+	char was[128];
 
 	if (f->plan->n)
 		putchar('\n');
@@ -111,8 +113,9 @@ static void print_differences(const struct findings *f)
 	}
 	plumb_grid_print(g, stdout);
 	plumb_grid_free(g);
+	plumb_copy_printable(was, f->snapshot_kernel, sizeof(was));
 	printf("%zu difference%s between %s and %s\n", f->n_differences,
-	       f->n_differences == 1 ? "" : "s", f->snapshot_kernel,
+	       f->n_differences == 1 ? "" : "s", was,
 	       *f->kernel->release ? f->kernel->release : f->kernel->name);
 }
 
