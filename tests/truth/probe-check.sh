@@ -58,6 +58,9 @@ run() {
 	runq-latency --no-calibrate -d 0.05 -j >hooks-runq-latency.json 2>/dev/null
 	offcpu-time --no-calibrate -d 0.05 -j >hooks-offcpu-time.json 2>/dev/null
 	each_hook syscall-slower 1s
+	# 6.1 takes it, and hangs.
+	func-latency --mechanism=fentry --no-calibrate -d 0.05 __rcu_read_lock >rcu.out 2>rcu.err
+	echo $? >rcu.status
 	: >specimens
 	if [ -r "$known" ] && [ -r "$blacklist" ]; then
 		find_specimens >specimens
@@ -110,6 +113,9 @@ own_targets() {
 
 check() {
 	own_targets
+	evidence rcu.err
+	like "fentry is not put on what BPF itself calls, if there is such a function" \
+		"$(cat rcu.status rcu.err | tr '\n' ' ')" '^(77 .*fentry refused|1 .*no .*function)'
 	if [ -s specimens ]; then
 		kind barred blacklisted
 		kind notrace notrace

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <plumb/log.h>
+#include <plumb/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,21 +194,6 @@ static bool judge_refusal(const struct kernel *k, struct candidate *c)
 
 /* --- what it is --- */
 
-/* The kernel's list (btf_id_deny) cannot be read, and grew: its first came with 5.13. */
-static bool is_called_by_bpf(const char *name)
-{
-	static const char *const names[] = {
-		"___migrate_enable", "migrate_disable",   "migrate_enable",
-		"__rcu_read_lock",   "__rcu_read_unlock", "rcu_read_unlock_strict",
-		"preempt_count_add", "preempt_count_sub",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
-
 static void judge_types(const struct inquiry *q, struct candidate *c)
 {
 	size_t types = c->all[0].module ? 1 : kernel_types_of(q->kernel, c->name), n = 0;
@@ -231,10 +217,9 @@ static void judge_types(const struct inquiry *q, struct candidate *c)
 		check_judge(c->check, VERDICT_NO_BTF,
 			    "the compiler changed its signature: kprobes take it, its arguments "
 			    "are not trusted");
-	else if (is_called_by_bpf(c->name))
+	else if (plumb_function_serves_bpf(c->name))
 		check_judge(c->check, VERDICT_OK,
-			    "kprobes take it; fentry is refused, except by older kernels: BPF "
-			    "itself calls it");
+			    "kprobes take it; fentry is refused, as BPF itself calls it");
 	else
 		check_judge(c->check, VERDICT_OK, "kprobes and fentry take it");
 }
