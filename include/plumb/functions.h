@@ -65,6 +65,9 @@ struct plumb_functions {
 	size_t n_modules;
 };
 
+/* What --btf names: raw BTF, or an ELF file that has it; NULL after saying what is wrong. */
+struct btf *plumb_types_read(const char *file);
+
 /*
  * The functions that the patterns stand for, each address once.  Types are from
  * BTF_FILE, or with NULL from the kernel, as far as it has them.  Says on stderr

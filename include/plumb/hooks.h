@@ -15,7 +15,8 @@ const char *plumb_hook_name(enum plumb_hook hook);
  * and detaches it at once.  Returns 0, or -errno with WHY it was refused, in words
  * to go behind "refused: ": "EPERM, kernel lockdown (integrity)".
  *
- * HOOK: raw tracepoint, tracepoint, fentry, fexit, kprobe, kprobe.multi, uprobe.
+ * HOOK: raw tracepoint, tracepoint, fentry, fexit, fsession, kprobe, kprobe.multi,
+ * kprobe.session, uprobe.
  */
 int plumb_hook_try(enum plumb_hook hook, char *why, size_t size);
 

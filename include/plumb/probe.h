@@ -70,6 +70,9 @@ bool plumb_hook_is_multi(enum plumb_hook hook);
 /* Is it of fentry's kind, which needs BTF and takes the function's arguments from it? */
 bool plumb_hook_is_fentry(enum plumb_hook hook);
 
+/* Do BPF programs of fentry's kind call it themselves?  Then they are not for it. */
+bool plumb_function_serves_bpf(const char *name);
+
 /* "tcp_sendmsg", "nf_tables:nft_do_chain"; returns TEXT. */
 const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size);
 

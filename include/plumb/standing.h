@@ -40,9 +40,10 @@ struct plumb_lists *plumb_lists_of(const char *symbols);
 int plumb_lists_derive(struct plumb_lists *lists, const char *symbols);
 void plumb_lists_free(struct plumb_lists *lists);
 
-/* Is untraced, is blacklisted known at all?  Not to all users, not of all kernels. */
+/* Is untraced, blacklisted, boot_only known at all?  Not to all users, not of all kernels. */
 bool plumb_lists_know_traceable(const struct plumb_lists *lists);
 bool plumb_lists_know_blacklist(const struct plumb_lists *lists);
+bool plumb_lists_know_boot_only(const struct plumb_lists *lists);
 
 /*
  * The functions of NAME ("foo", "nf_tables:foo"): first those called so, then what

@@ -33,8 +33,9 @@ struct plumb_userfuncs {
  * By rising offset, each offset once: of a function's several names that a glob
  * matches the shortest is taken.  Functions that the linker chooses among at
  * run time (STT_GNU_IFUNC: memcpy and the like) are left out, since none of
- * their offsets is theirs.  Returns 0 with one at least, or -errno after saying
- * what is wrong, with names that are near; FOUND is empty then.
+ * their offsets is theirs, and with them older versions of their names.
+ * Returns 0 with one at least, or -errno after saying what is wrong, with names
+ * that are near; FOUND is empty then.
  */
 int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found);
 void plumb_userfuncs_free(struct plumb_userfuncs *found);

@@ -60,6 +60,16 @@ printf 'u:./program:%s\n' visible hidden >wanted
 run u:./program:visible u:./program:hidden u:./program:visible
 is "several GLOBs, each point once" "$(names | sort)" "$(sort wanted)"
 
+# consistent GLOB - what is listed of it is there for probe-check as well
+consistent() {
+	run "$1"
+	names >listed
+	claim "$1 has some" test -s listed
+	is "each of $1 is a target that is there" "$(xargs -n 250 "$bin/probe-check" -j <listed 2>"$err" |
+		jq -r '.checks[] | select(.verdict != "gone" and .verdict != "unknown").target' | sort)" "$(sort listed)"
+}
+consistent "u:libc:mem*"
+
 # --- wrong, and not there ---
 
 # misused ARG WORD
@@ -110,6 +120,8 @@ like "arguments of a raw tracepoint have names and types" "$(tr -s '\n ' ' ' <"$
 
 ((EUID == 0)) || { skip "points of the kernel" "tracefs is for root"; done_testing; }
 
+consistent "s:*"
+consistent "t:*"
 run -a s:openat t:sched:sched_switch
 like "a call has its arguments and what it returns" "$(<"$out")" \
 	'long openat\(int dfd, const char \* filename, int flags, umode_t mode\)'

@@ -58,6 +58,9 @@ run() {
 	runq-latency --no-calibrate -d 0.05 -j >hooks-runq-latency.json 2>/dev/null
 	offcpu-time --no-calibrate -d 0.05 -j >hooks-offcpu-time.json 2>/dev/null
 	each_hook syscall-slower 1s
+	# 6.1 takes it, and hangs.
+	func-latency --mechanism=fentry --no-calibrate -d 0.05 __rcu_read_lock >rcu.out 2>rcu.err
+	echo $? >rcu.status
 	: >specimens
 	if [ -r "$known" ] && [ -r "$blacklist" ]; then
 		find_specimens >specimens
@@ -91,6 +94,13 @@ own_targets() {
 	evidence own.json own.err
 	is "the targets of our own tools are fine" "$(cat own.status)" 0
 	holds "each tool's are" own.json '[$last.tools[] | select(.ok).tool] | length == 12'
+	# Each rung that was forced holds if, and only if, the tool is said to work by it.
+	is "the rungs that are said to hold are those that do" \
+		"$(jq -r '.tools[] | select(.tool | IN("tcp-sendmsg-lat", "syscall-count", "syscall-slower")) | .tool as $tool | .rungs[]
+			| select(.ok and .rungs != "all") | ((.rungs | split(", ")) - (.refused | split(", ")))[]
+			| "hooks-\($tool)-\(.).json"' own.json | sort)" \
+		"$(find . -name 'hooks-tcp-sendmsg-lat-*' -size +0 -o -name 'hooks-syscall-count-*' -size +0 \
+			-o -name 'hooks-syscall-slower-*' -size +0 | sed 's|^[.]/||' | sort)"
 	for hooks in hooks-*.json; do
 		[ -s "$hooks" ] || continue
 		evidence "$hooks" own.json
@@ -103,6 +113,9 @@ own_targets() {
 
 check() {
 	own_targets
+	evidence rcu.err
+	like "fentry is not put on what BPF itself calls, if there is such a function" \
+		"$(cat rcu.status rcu.err | tr '\n' ' ')" '^(77 .*fentry refused|1 .*no .*function)'
 	if [ -s specimens ]; then
 		kind barred blacklisted
 		kind notrace notrace

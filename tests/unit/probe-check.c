@@ -7,6 +7,7 @@
 #include "../../tools/probe-check/remains.h"
 #include "../../tools/probe-check/snapshot.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,14 +59,13 @@ static void targets_are_read(void **state)
 static void what_is_no_target_is_refused(void **state)
 {
 	static const char *const all[] = {
-		"",          "vfs_read",  "k:",       "k::x",
-		"k:x:",      "k:vfs_*",   "K:x",      "t:",
-		"t:sched",   "t:sched:",  "t::x",     "t:a:b:c",
-		"t:s*:x",    "s:",        "s:ia32:x", "u:libc",
-		"u::malloc", "u:libc:",   "u:x:+1",   "u:x:f+",
-		"u:x:f+x",   "u:x:f+-1",  "u:x:f+0x", "u:x:f+0xg",
-		"u:x:f+1 ",  "usdt:libc", "usdt:a:b", "usdt:a:b:",
-		"usdt:a::c", "usdt::b:c", "x:y",      "u:x:f+0x11112222333344445",
+		"",          "vfs_read",   "k:",           "k::x",      "k:x:",
+		"k:vfs_*",   "K:x",        "t:",           "t:sched",   "t:sched:",
+		"t::x",      "t:a:b:c",    "t:s*:x",       "s:",        "s:ia32:x",
+		"u:libc",    "u::malloc",  "u:libc:",      "u:x:+1",    "u:x:f+",
+		"u:x:f+x",   "u:x:f+-1",   "u:x:f+0x",     "u:x:f+0xg", "u:x:f+1 ",
+		"usdt:libc", "usdt:a:b",   "usdt:a:b:",    "usdt:a::c", "usdt::b:c",
+		"s:op*",     "usdt:a:b:*", "usdt:a:[b]:c", "x:y",       "u:x:f+0x11112222333344445",
 	};
 	struct target t;
 	const char *flaw;
@@ -255,6 +255,26 @@ static void set(const char *target, enum verdict verdict)
 	fail_msg("not planned: %s", target);
 }
 
+static void refuse(const char *rung)
+{
+	plan.refused.list[plan.refused.n++].rung = rung;
+}
+
+static void rungs_are_told_apart(void **state)
+{
+	static const struct tool_line line = {"x", "fsession, kprobe.multi, kprobe", "k:x"};
+	char text[64];
+
+	(void)state;
+	refuse("kprobe");
+	assert_string_equal(plan_rungs(&plan, &line, true, text, sizeof(text)), "kprobe");
+	assert_string_equal(plan_rungs(&plan, &line, false, text, sizeof(text)),
+			    "fsession, kprobe.multi");
+	refuse("fsession");
+	assert_string_equal(plan_rungs(&plan, &line, true, text, sizeof(text)), "fsession, kprobe");
+	plan.refused.n = 0;
+}
+
 static void a_tool_holds_by_one_rung(void **state)
 {
 	(void)state;
@@ -272,8 +292,18 @@ static void a_tool_holds_by_one_rung(void **state)
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
 	set("k:tcp_sendmsg", VERDICT_NO_BTF);
 	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
-	set("t:sched:sched_process_exit", VERDICT_GONE); /* that all rungs take */
+	refuse("fsession"), refuse("fentry"), refuse("kprobe.session"), refuse("kprobe.multi");
+	assert_true(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	refuse("kprobe");
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	plan.refused.n = 0;
+	assert_false(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
+	set("t:sched:sched_process_exit", VERDICT_UNKNOWN); /* that all rungs take */
+	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	assert_true(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
+	set("t:sched:sched_process_exit", VERDICT_GONE);
+	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
+	assert_false(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
 }
 
 static void a_target_is_checked_once(void **state)
@@ -319,6 +349,35 @@ static void each_line_of_our_tools_is_of_targets(void **state)
 	}
 	while (n)
 		target_free(&all[--n]);
+}
+
+/* --- system calls --- */
+
+static void a_call_that_is_newer_than_the_table_is_known_by_its_event(void **state)
+{
+	struct check checks[] = {{.target = read_target("s:brand_new")},
+				 {.target = read_target("s:bland_new")}};
+	char tree[] = "/tmp/probe-check.XXXXXX", command[256];
+	struct kernel k = {.running = true, .name = "this kernel"};
+
+	(void)state;
+	assert_non_null(mkdtemp(tree));
+	snprintf(command, sizeof(command),
+		 "cd %s && echo syscalls:sys_enter_brand_new >available_events && "
+		 "mkdir -p events/syscalls/sys_enter_brand_new && "
+		 "echo 7 >events/syscalls/sys_enter_brand_new/id",
+		 tree);
+	assert_int_equal(system(command), 0);
+	k.tracefs = open(tree, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(syscalls_check(&k, checks, LENGTH(checks)), 0);
+	assert_int_equal(checks[0].verdict, VERDICT_OK);
+	assert_non_null(strstr(checks[0].why, "syscalls:sys_enter_brand_new"));
+	assert_int_equal(checks[1].verdict, VERDICT_GONE);
+	close(k.tracefs);
+	snprintf(command, sizeof(command), "rm -r %s", tree);
+	assert_int_equal(system(command), 0);
+	for (size_t i = 0; i < LENGTH(checks); i++)
+		target_free(&checks[i].target);
 }
 
 /* --- snapshots --- */
@@ -527,9 +586,11 @@ int main(void)
 		cmocka_unit_test(what_is_inlined_here_and_called_there_is_partly_inlined),
 		cmocka_unit_test(what_is_left_may_have_no_symbol),
 		cmocka_unit_test(suffixes_tell_what_was_made),
+		cmocka_unit_test(rungs_are_told_apart),
 		cmocka_unit_test(a_tool_holds_by_one_rung),
 		cmocka_unit_test(a_target_is_checked_once),
 		cmocka_unit_test(each_line_of_our_tools_is_of_targets),
+		cmocka_unit_test(a_call_that_is_newer_than_the_table_is_known_by_its_event),
 		cmocka_unit_test(differences_are_said),
 		cmocka_unit_test_setup_teardown(hostile_snapshots_are_refused, make_directory,
 						remove_directory),

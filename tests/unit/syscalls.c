@@ -119,6 +119,10 @@ static void newer_calls_have_their_names_whatever_the_headers(void **state)
 		assert_string_equal(name(467, abi) + strlen(prefix), "open_tree_attr");
 		assert_memory_equal(name(467, abi), prefix, strlen(prefix));
 	}
+#if defined(__x86_64__)
+	assert_string_equal(name(335, PLUMB_ABI_NATIVE), "uretprobe");
+	assert_string_equal(name(336, PLUMB_ABI_NATIVE), "uprobe");
+#endif
 }
 
 static void calls_of_32_bits_are_kept_apart(void **state)

@@ -144,6 +144,8 @@ static void globs_take_functions_and_nothing_else(void **state)
 	assert_string_equal(names("./fixed:_Z*bar*"), "_ZN3foo3barEv");
 	assert_string_equal(names("./lib.so:[iv]*"), "inner,v1,v2");
 	assert_string_equal(names("./lib.so:p[1i]*"), "p1");
+	/* picked@OLD is a function, but not what is called. */
+	assert_string_equal(names("./stripped.so:p[il]*"), "plain");
 	assert_string_equal(names("./stripped.so:[iv]*"), "v1,v2");
 }
 

@@ -9,6 +9,7 @@
 #include <plumb/trial.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -18,20 +19,19 @@
 /* The kernel has it to test fentry on: nothing else calls it. */
 #define FUNCTION "bpf_fentry_test1"
 
-#define KPROBE_MULTI 42 /* include/uapi/linux/bpf.h: since 5.18 */
-
 static const struct {
 	const char *name;
 	enum bpf_prog_type program;
-	int attach_type;
 } hooks[] = {
-	[PLUMB_RAW_TRACEPOINT] = {"raw_tracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT, 0},
-	[PLUMB_TRACEPOINT] = {"tracepoint", BPF_PROG_TYPE_TRACEPOINT, 0},
-	[PLUMB_FENTRY] = {"fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY},
-	[PLUMB_FEXIT] = {"fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT},
-	[PLUMB_KPROBE] = {"kprobe", BPF_PROG_TYPE_KPROBE, 0},
-	[PLUMB_KPROBE_MULTI] = {"kprobe.multi", BPF_PROG_TYPE_KPROBE, KPROBE_MULTI},
-	[PLUMB_UPROBE] = {"uprobe", BPF_PROG_TYPE_KPROBE, 0},
+	[PLUMB_RAW_TRACEPOINT] = {"raw_tracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT},
+	[PLUMB_TRACEPOINT] = {"tracepoint", BPF_PROG_TYPE_TRACEPOINT},
+	[PLUMB_FENTRY] = {"fentry", BPF_PROG_TYPE_TRACING},
+	[PLUMB_FEXIT] = {"fexit", BPF_PROG_TYPE_TRACING},
+	[PLUMB_FSESSION] = {"fsession", BPF_PROG_TYPE_TRACING},
+	[PLUMB_KPROBE] = {"kprobe", BPF_PROG_TYPE_KPROBE},
+	[PLUMB_KPROBE_MULTI] = {"kprobe.multi", BPF_PROG_TYPE_KPROBE},
+	[PLUMB_KPROBE_SESSION] = {"kprobe.session", BPF_PROG_TYPE_KPROBE},
+	[PLUMB_UPROBE] = {"uprobe", BPF_PROG_TYPE_KPROBE},
 };
 
 const char *plumb_hook_name(enum plumb_hook hook)
@@ -74,11 +74,11 @@ static int load(enum plumb_hook hook)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = hooks[hook].attach_type);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = plumb_hook_attach_type(hook));
 	int fd;
 
 	if (plumb_hook_is_fentry(hook)) {
-		fd = libbpf_find_vmlinux_btf_id(FUNCTION, hooks[hook].attach_type);
+		fd = libbpf_find_vmlinux_btf_id(FUNCTION, opts.expected_attach_type);
 		if (fd < 0)
 			return access("/sys/kernel/btf/vmlinux", R_OK) ? -ENODATA : fd;
 		opts.attach_btf_id = fd;
@@ -88,13 +88,17 @@ static int load(enum plumb_hook hook)
 	return fd < 0 ? -errno : fd;
 }
 
-static int link_many(int program)
+/* libbpf 1.1 knows no sessions. */
+static int link_many(int program, enum plumb_hook hook)
 {
 	const char *function = FUNCTION;
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .kprobe_multi.syms = &function,
-		    .kprobe_multi.cnt = 1);
-	int fd = bpf_link_create(program, 0, KPROBE_MULTI, &opts);
+	union bpf_attr attr = {.link_create.prog_fd = program};
+	int fd;
 
+	attr.link_create.attach_type = plumb_hook_attach_type(hook);
+	attr.link_create.kprobe_multi.syms = (uintptr_t)&function;
+	attr.link_create.kprobe_multi.cnt = 1;
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	return fd < 0 ? -errno : fd;
 }
 
@@ -106,10 +110,12 @@ static int attach(enum plumb_hook hook, struct plumb_probe *probe)
 	case PLUMB_RAW_TRACEPOINT:
 	case PLUMB_FENTRY:
 	case PLUMB_FEXIT:
+	case PLUMB_FSESSION:
 		probe->link = bpf_raw_tracepoint_open(raw, probe->program);
 		return probe->link < 0 ? -errno : 0;
 	case PLUMB_KPROBE_MULTI:
-		probe->link = link_many(probe->program);
+	case PLUMB_KPROBE_SESSION:
+		probe->link = link_many(probe->program, hook);
 		return probe->link < 0 ? probe->link : 0;
 	case PLUMB_TRACEPOINT:
 		probe->event = open_tracepoint();

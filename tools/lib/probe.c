@@ -31,6 +31,24 @@ void plumb_probe_allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/*
+ * As the kernel's btf_id_deny has them, which came with 5.13 and grew: older ones take
+ * fentry there, and hang (6.1: __rcu_read_lock).
+ */
+bool plumb_function_serves_bpf(const char *name)
+{
+	static const char *const names[] = {
+		"___migrate_enable", "migrate_disable",   "migrate_enable",
+		"__rcu_read_lock",   "__rcu_read_unlock", "rcu_read_unlock_strict",
+		"preempt_count_add", "preempt_count_sub",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 static int attach_one(struct plumb_probes *probes, const struct bpf_object *object,
 		      const struct plumb_aim *aim, const struct plumb_function *function,
 		      uint64_t target)
@@ -42,6 +60,8 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 
 	if (plumb_hook_is_fentry(hook) && !function->btf_id)
 		return -ENODATA;
+	if (plumb_hook_is_fentry(hook) && plumb_function_serves_bpf(function->name))
+		return -EDEADLK;
 	if (plumb_hook_is_fentry(hook) && !strcmp(function->name, "bpf_get_smp_processor_id") &&
 	    !plumb_fentry_is_guarded())
 		return -EDEADLK; /* see guard.bpf.h */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -206,14 +207,28 @@ static int describe_module(struct plumb_functions *fs, char *module)
 	return describe(fs, m->name, m->btf, btf__type_cnt(fs->btf), m->fd);
 }
 
+struct btf *plumb_types_read(const char *file)
+{
+	struct btf *btf = NULL;
+	struct stat st;
+
+	if (stat(file, &st) || access(file, R_OK))
+		plumb_warn("--btf: no types in %s: %s", file, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		plumb_warn("--btf: no types in %s: it is not a regular file", file);
+	else if (!(btf = btf__parse(file, NULL)))
+		plumb_warn("--btf: no types in %s: neither BTF nor an ELF file that has it", file);
+	return btf;
+}
+
 int plumb_prototypes_read(struct plumb_functions *fs, const char *btf_file)
 {
 	struct plumb_function *f;
 	int err;
 
-	fs->btf = btf_file ? btf__parse(btf_file, NULL) : parse("vmlinux", NULL);
+	fs->btf = btf_file ? plumb_types_read(btf_file) : parse("vmlinux", NULL);
 	if (!fs->btf && btf_file)
-		return plumb_error(errno, "%s: no BTF: %s", btf_file, strerror(errno));
+		return -ENOENT;
 	if (!fs->btf) {
 		plumb_info("no types: " KERNEL_BTF "vmlinux: %s", strerror(errno));
 		return 0;

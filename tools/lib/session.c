@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <plumb/clock.h>
 #include <plumb/cli.h>
+#include <plumb/functions.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
@@ -37,16 +38,10 @@ struct run {
 /* libbpf would only say that no program can be loaded. */
 static int check_types(const char *file)
 {
-	struct btf *btf = btf__parse(file, NULL);
-	char why[128];
+	struct btf *btf = plumb_types_read(file);
 
-	if (!btf) {
-		libbpf_strerror(-errno, why, sizeof(why));
-		plumb_warn("--btf: no types in %s: %s", file, why);
-		return PLUMB_EXIT_FAILED;
-	}
 	btf__free(btf);
-	return 0;
+	return btf ? 0 : PLUMB_EXIT_FAILED;
 }
 
 static int check_system(const struct plumb_options *o)

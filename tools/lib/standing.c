@@ -79,6 +79,11 @@ bool plumb_lists_know_blacklist(const struct plumb_lists *lists)
 	return lists->blacklist.is_known;
 }
 
+bool plumb_lists_know_boot_only(const struct plumb_lists *lists)
+{
+	return lists->symbols.end;
+}
+
 /* ftrace and others know a function by one of its names. */
 static bool is_traceable(const struct plumb_lists *lists, struct plumb_symbol *s)
 {

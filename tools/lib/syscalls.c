@@ -33,6 +33,9 @@ static const struct {
 	{463, "setxattrat"},        {464, "getxattrat"},       {465, "listxattrat"},
 	{466, "removexattrat"},     {467, "open_tree_attr"},   {468, "file_getattr"},
 	{469, "file_setattr"},      {470, "listns"},           {471, "rseq_slice_yield"},
+#if defined(__x86_64__)
+	{335, "uretprobe"},         {336, "uprobe"}, /* which no other has */
+#endif
 };
 
 #if defined(__x86_64__)

@@ -39,9 +39,9 @@ static bool matches(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-/* Adds what PATTERN matches in one symbol table. */
+/* Adds what PATTERN matches in one symbol table; what is chosen at run time is INDIRECT. */
 static int collect_from(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *pattern,
-			struct plumb_userfuncs *found, bool *indirect)
+			struct plumb_userfuncs *found, struct plumb_userfuncs *indirect)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -60,7 +60,7 @@ static int collect_from(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, con
 		name = strndup(versioned, strcspn(versioned, "@"));
 		if (name && matches(pattern, name)) {
 			if (type == STT_GNU_IFUNC)
-				*indirect = true;
+				err = append(indirect, name, 0);
 			else if (plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
 				err = append(found, name, offset);
 		}
@@ -79,9 +79,17 @@ static int by_offset(const void *left, const void *right)
 	return n != m ? (n < m ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-/* What PATTERN matches, in order, each offset once. */
+static int by_name(const void *left, const void *right)
+{
+	const struct plumb_userfunc *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+/* What PATTERN matches, in order, each offset once; is anything of it chosen at run time? */
 static int collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found, bool *indirect)
 {
+	struct plumb_userfuncs chosen = {};
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	size_t n = 0;
@@ -90,15 +98,22 @@ static int collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found,
 	while (!err && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header) &&
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			err = collect_from(elf, section, &header, pattern, found, indirect);
+			err = collect_from(elf, section, &header, pattern, found, &chosen);
 	if (found->n)
 		qsort(found->list, found->n, sizeof(*found->list), by_offset);
+	if (chosen.n)
+		qsort(chosen.list, chosen.n, sizeof(*chosen.list), by_name);
+	/* An old version of a name may be a function, but not the one that is called. */
 	for (size_t i = 0; i < found->n; i++)
-		if (n && found->list[n - 1].offset == found->list[i].offset)
+		if ((chosen.n && bsearch(&found->list[i], chosen.list, chosen.n,
+					 sizeof(*chosen.list), by_name)) ||
+		    (n && found->list[n - 1].offset == found->list[i].offset))
 			free(found->list[i].name);
 		else
 			found->list[n++] = found->list[i];
 	found->n = n;
+	*indirect = chosen.n;
+	plumb_userfuncs_free(&chosen);
 	return err;
 }
 
@@ -137,8 +152,7 @@ static int find_in(const struct plumb_elf *file, const char *name, struct plumb_
 	bool indirect = false;
 	int err = collect(file->elf, name, found, &indirect);
 
-	/* An old version of the name may be a function, but not the one that is called. */
-	if (!err && (!found->n || (indirect && !strpbrk(name, "*?["))))
+	if (!err && !found->n)
 		err = complain(file->elf, file->path, name, indirect);
 	return err;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <plumb/log.h>
+#include <plumb/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,9 @@ static void judge_types(const struct inquiry *q, struct candidate *c)
 		check_judge(c->check, VERDICT_NO_BTF,
 			    "the compiler changed its signature: kprobes take it, its arguments "
 			    "are not trusted");
+	else if (plumb_function_serves_bpf(c->name))
+		check_judge(c->check, VERDICT_OK,
+			    "kprobes take it; fentry is refused, as BPF itself calls it");
 	else
 		check_judge(c->check, VERDICT_OK, "kprobes and fentry take it");
 }

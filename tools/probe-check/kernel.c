@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/log.h>
 #include <plumb/near.h>
+#include <plumb/text.h>
 #include <plumb/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static int open_image(struct kernel *k, const char *path)
 
 	if (err)
 		return err;
-	snprintf(k->release, sizeof(k->release), "%s", k->image.release ?: "");
+	plumb_copy_printable(k->release, k->image.release ?: "", sizeof(k->release));
 	k->btf = k->image.btf;
 	if (!k->image.symbols)
 		return 0;
@@ -43,11 +44,8 @@ static int open_image(struct kernel *k, const char *path)
 
 static int open_btf(struct kernel *k, const char *path)
 {
-	k->file_btf = btf__parse(path, NULL);
-	if (!k->file_btf)
-		return plumb_error(errno, "%s: no BTF: %s", path, strerror(errno));
-	k->btf = k->file_btf;
-	return 0;
+	k->btf = k->file_btf = plumb_types_read(path);
+	return k->btf ? 0 : -ENODATA;
 }
 
 int kernel_open(struct kernel *k, const char *image, const char *btf, struct kernel_wants wants)
@@ -101,10 +99,11 @@ const char *kernel_limits(const struct kernel *k, char *text, size_t size)
 {
 	bool notrace = kernel_knows_notrace(k),
 	     blacklist = k->lists && plumb_lists_know_blacklist(k->lists),
+	     boot_only = k->lists && plumb_lists_know_boot_only(k->lists),
 	     inlining = k->image.n_spans;
 
-	snprintf(text, size, "%s%s%s", notrace ? "" : ", notrace", blacklist ? "" : ", blacklist",
-		 inlining ? "" : ", inlining");
+	snprintf(text, size, "%s%s%s%s", notrace ? "" : ", notrace", blacklist ? "" : ", blacklist",
+		 boot_only ? "" : ", boot only", inlining ? "" : ", inlining");
 	if (*text)
 		memmove(text, text + 2, strlen(text + 2) + 1);
 	return text;

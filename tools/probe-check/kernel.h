@@ -39,7 +39,8 @@ const char *kernel_near(const struct kernel *k, const char *name, char *text, si
 /* Does it say which functions ftrace knows? */
 bool kernel_knows_notrace(const struct kernel *k);
 
-/* What it does not tell of functions, "notrace, blacklist, inlining" at most; returns TEXT. */
+/* What it does not tell of functions, "notrace, blacklist, boot only, inlining" at most; returns
+ * TEXT. */
 const char *kernel_limits(const struct kernel *k, char *text, size_t size);
 
 /* How many functions of that name its types have. */
@@ -54,7 +55,8 @@ int kernel_functions(const struct kernel *k, const char *const *names, size_t n,
 
 /*
  * Of a native system call: the kernel's function, and the name of its tracepoint in
- * the category syscalls.  False: there is none of that name.
+ * the category syscalls.  False: none that is known has that name, and if there is one
+ * that is newer, EVENT is its.
  */
 bool syscall_hooks(const char *name, char function[128], char event[128]);
 

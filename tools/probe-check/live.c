@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "probe-check.h"
+#include "user.h"
 
 #include "probe-check.skel.h"
 
@@ -69,9 +70,8 @@ static int attach_syscall(const struct kernel *k, struct trial *t, const struct 
 {
 	char function[128], event[128];
 
-	return syscall_hooks(target->name, function, event)
-		       ? attach_tracepoint(k, t, "syscalls", event)
-		       : -ENOENT;
+	syscall_hooks(target->name, function, event);
+	return attach_tracepoint(k, t, "syscalls", event);
 }
 
 static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
@@ -85,15 +85,10 @@ static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
 static int attach_userfunc(struct trial *t, const struct target *target)
 {
 	struct plumb_userfuncs found;
-	char name[4400];
-	int err;
+	int err = userfuncs_find(target->file, target->name, &found);
 
-	snprintf(name, sizeof(name), "%s:%s", target->file, target->name);
-	err = plumb_userfuncs_find(name, &found);
 	if (err)
 		return err;
-	for (size_t i = 0; i < found.n; i++)
-		found.list[i].offset += target->offset;
 	err = attach_places(t, &found);
 	plumb_userfuncs_free(&found);
 	return err;
@@ -162,11 +157,24 @@ static int load(struct trial *t, enum target_kind kind)
 	return probe_check_bpf__load(t->skel);
 }
 
+/* What is not there, or not known to be, may be what follows it, or something else of the name. */
+static bool is_there(const struct check *c)
+{
+	return c->verdict != VERDICT_GONE && c->verdict != VERDICT_UNKNOWN;
+}
+
 static void begin(const struct kernel *k, struct trial *t, struct check *c)
 {
 	char words[sizeof(c->obstacle)];
 	int err;
 
+	if (!is_there(c))
+		return;
+	if (c->target.offset) {
+		snprintf(c->obstacle, sizeof(c->obstacle),
+			 "a probe inside an instruction crashes the program");
+		return;
+	}
 	plumb_divert(words, sizeof(words));
 	err = load(t, c->target.kind) ?: attach(k, t, &c->target);
 	plumb_divert(NULL, 0);
@@ -219,7 +227,7 @@ static void judge(struct check *c, double seconds)
 {
 	if (c->live)
 		check_judge_fires(c, seconds);
-	else if (c->verdict != VERDICT_GONE)
+	else if (is_there(c))
 		check_add(c, "cannot be tried here: %s",
 			  *c->obstacle ? c->obstacle : "interrupted");
 }

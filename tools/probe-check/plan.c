@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <plumb/log.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,12 +125,51 @@ static bool passes(void *context, const char *text)
 	return c && !verdict_fails(c->verdict);
 }
 
-bool plan_line_holds(const struct plan *p, const struct tool_line *line)
+/* Or may it? */
+static bool may_pass(void *context, const char *text)
+{
+	const struct check *c = find(context, text);
+
+	return c && (c->verdict == VERDICT_UNKNOWN || !verdict_fails(c->verdict));
+}
+
+bool plan_targets_hold(const struct plan *p, const struct tool_line *line)
 {
 	return each_target(line->targets, passes, (void *)p);
 }
 
-bool plan_tool_holds(const struct plan *p, const char *tool)
+const char *plan_rungs(const struct plan *p, const struct tool_line *line, bool refused, char *text,
+		       size_t size)
+{
+	size_t n = 0, length;
+
+	*text = 0;
+	for (const char *rung = line->rungs; *rung; rung += strspn(rung, ", ")) {
+		length = strcspn(rung, ",");
+		if (refusals_have(&p->refused, rung, length) == refused && n < size)
+			n += snprintf(text + n, size - n, "%s%.*s", n ? ", " : "", (int)length,
+				      rung);
+		rung += length;
+	}
+	return text;
+}
+
+static bool line_holds(const struct plan *p, const struct tool_line *line,
+		       bool (*each)(void *context, const char *text))
+{
+	char rungs[256];
+
+	return *plan_rungs(p, line, false, rungs, sizeof(rungs)) &&
+	       each_target(line->targets, each, (void *)p);
+}
+
+bool plan_line_holds(const struct plan *p, const struct tool_line *line)
+{
+	return line_holds(p, line, passes);
+}
+
+static bool tool_holds(const struct plan *p, const char *tool,
+		       bool (*each)(void *context, const char *text))
 {
 	size_t rungs = 0, hold = 0;
 
@@ -139,7 +179,7 @@ bool plan_tool_holds(const struct plan *p, const char *tool)
 
 		if (strcmp(line->tool, tool))
 			continue;
-		holds = plan_line_holds(p, line);
+		holds = line_holds(p, line, each);
 		if (tool_line_is_for_all(line) && !holds)
 			return false;
 		if (tool_line_is_for_all(line) || tool_line_is_open(line))
@@ -148,6 +188,16 @@ bool plan_tool_holds(const struct plan *p, const char *tool)
 		hold += holds;
 	}
 	return hold || !rungs;
+}
+
+bool plan_tool_holds(const struct plan *p, const char *tool)
+{
+	return tool_holds(p, tool, passes);
+}
+
+bool plan_tool_is_unknown(const struct plan *p, const char *tool)
+{
+	return !tool_holds(p, tool, passes) && tool_holds(p, tool, may_pass);
 }
 
 void plan_free(struct plan *p)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernel.h"
 #include "live.h"
@@ -192,11 +193,33 @@ static int judge(struct findings *f)
 		f->failed += c->verdict != VERDICT_UNKNOWN;
 		f->unknown += c->verdict == VERDICT_UNKNOWN;
 	}
-	for (size_t i = 0; i < f->plan->n_tools; i++)
-		f->failed += !plan_tool_holds(f->plan, f->plan->tools[i]);
+	for (size_t i = 0; i < f->plan->n_tools; i++) {
+		bool unknown = plan_tool_is_unknown(f->plan, f->plan->tools[i]);
+
+		f->failed += !unknown && !plan_tool_holds(f->plan, f->plan->tools[i]);
+		f->unknown += unknown;
+	}
 	if (f->failed || f->n_differences)
 		return PLUMB_EXIT_JUDGED;
 	return f->unknown ? PLUMB_EXIT_FAILED : 0;
+}
+
+/* What verdicts say of hooks that are there, this kernel may not let us have. */
+static void check_hooks(struct plan *p)
+{
+	unsigned int kinds = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		kinds |= 1U << p->checks[i].target.kind;
+	refusals_find(&p->refused, kinds, p->n_tools);
+	for (const struct refusal *r = p->refused.list; r < p->refused.list + p->refused.n; r++) {
+		if (r->kinds & kinds)
+			plumb_warn("%s refused: %s", r->rung, r->why);
+		for (size_t i = 0; i < p->n; i++)
+			if (r->kinds >> p->checks[i].target.kind & 1 &&
+			    !verdict_fails(p->checks[i].verdict))
+				check_add(&p->checks[i], "%s is refused here", r->rung);
+	}
 }
 
 static int check_all(const struct kernel *k, struct plan *p)
@@ -211,6 +234,9 @@ static int check_all(const struct kernel *k, struct plan *p)
 		return err;
 	userfuncs_check(p->checks, p->n);
 	usdts_check(p->checks, p->n);
+	/* Others are refused them all, wherever it is. */
+	if (k->running && !geteuid())
+		check_hooks(p);
 	return 0;
 }
 
@@ -245,7 +271,8 @@ static int run(const struct options *o, const struct kernel *k, const json_t *wa
 }
 
 static const char about[] =
-	"hooks:     none; with --live a kprobe, tracepoint or uprobe on each target\n"
+	"hooks:     each kind is tried for a moment; with --live a kprobe, tracepoint or\n"
+	"           uprobe on each target\n"
 	"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64; images of\n"
 	"           these\n"
 	"fire rate: with --live that of the targets, whoever makes them fire\n"

@@ -3,6 +3,7 @@
 
 #include <plumb/grid.h>
 #include <plumb/json.h>
+#include <plumb/text.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,9 +23,11 @@ static void print_checks(const struct plan *p)
 	plumb_grid_free(g);
 }
 
-/* The rungs of a tool whose targets all pass, or those of which some fail. */
-static void list_rungs(const struct plan *p, const char *tool, bool hold, char *text, size_t size)
+/* The rungs of a tool whose targets all pass, or those of which some fail; refused ones, or not. */
+static void list_rungs(const struct plan *p, const char *tool, bool hold, bool refused, char *text,
+		       size_t size)
 {
+	char rungs[256];
 	size_t n = 0;
 
 	*text = 0;
@@ -32,10 +35,11 @@ static void list_rungs(const struct plan *p, const char *tool, bool hold, char *
 		const struct tool_line *line = &tool_lines[i];
 
 		if (strcmp(line->tool, tool) || tool_line_is_open(line) ||
-		    tool_line_is_for_all(line) || plan_line_holds(p, line) != hold)
+		    tool_line_is_for_all(line) || plan_targets_hold(p, line) != hold ||
+		    !*plan_rungs(p, line, refused, rungs, sizeof(rungs)))
 			continue;
 		if (n < size)
-			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", line->rungs);
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", rungs);
 	}
 }
 
@@ -47,26 +51,49 @@ static bool is_open(const char *tool)
 	return false;
 }
 
+/* Behind what TEXT has already, of SIZE, if there are WORDS. */
+static void add_part(char *text, size_t size, const char *before, const char *words)
+{
+	size_t n = strlen(text);
+
+	if (*words)
+		snprintf(text + n, size - n, "%s%s%s", n ? "; " : "", before, words);
+}
+
+static const char *describe(const struct plan *p, const char *tool, char *text, size_t size)
+{
+	char rungs[512];
+
+	*text = 0;
+	list_rungs(p, tool, true, false, rungs, sizeof(rungs));
+	add_part(text, size, p->refused.tried ? "" : "its targets are there for ", rungs);
+	list_rungs(p, tool, true, true, rungs, sizeof(rungs));
+	add_part(text, size, "refused here: ", rungs);
+	list_rungs(p, tool, false, false, rungs, sizeof(rungs));
+	add_part(text, size, "not by ", rungs);
+	list_rungs(p, tool, false, true, rungs, sizeof(rungs));
+	add_part(text, size, "not by, and refused here: ", rungs);
+	if (is_open(tool))
+		add_part(text, size, "other targets are what its user names: ",
+			 "check them as k:, t:, s: or u:");
+	return text;
+}
+
 static void print_tools(const struct plan *p)
 {
 	static const char *const headings[] = {"TOOL", "VERDICT", "BY"};
 	struct plumb_grid *g = plumb_grid_new(headings, 3);
-	char by[512], not_by[512];
+	char text[2048];
 
 	if (p->n_tools)
 		putchar('\n');
 	for (size_t i = 0; i < p->n_tools; i++) {
-		list_rungs(p, p->tools[i], true, by, sizeof(by));
-		list_rungs(p, p->tools[i], false, not_by, sizeof(not_by));
 		plumb_grid_cell(g, "%s", p->tools[i]);
-		plumb_grid_cell(g, "%s", plan_tool_holds(p, p->tools[i]) ? "ok" : "fails");
-		plumb_grid_cell(
-			g, "%s%s%s%s%s", by, *not_by ? *by ? "; not by " : "not by " : "", not_by,
-			is_open(p->tools[i]) && (*by || *not_by) ? "; " : "",
-			is_open(p->tools[i])
-				? "other targets are what its user names: check them as k:, "
-				  "t:, s: or u:"
-				: "");
+		plumb_grid_cell(g, "%s",
+				plan_tool_holds(p, p->tools[i])        ? "ok"
+				: plan_tool_is_unknown(p, p->tools[i]) ? "unknown"
+								       : "fails");
+		plumb_grid_cell(g, "%s", describe(p, p->tools[i], text, sizeof(text)));
 	}
 	plumb_grid_print(g, stdout);
 	plumb_grid_free(g);
@@ -76,6 +103,7 @@ static void print_differences(const struct findings *f)
 {
 	static const char *const headings[] = {"TARGET", "DIFFERENCE"};
 	struct plumb_grid *g = plumb_grid_new(headings, 2);
+	char was[128];
 
 	if (f->plan->n)
 		putchar('\n');
@@ -85,8 +113,9 @@ static void print_differences(const struct findings *f)
 	}
 	plumb_grid_print(g, stdout);
 	plumb_grid_free(g);
+	plumb_copy_printable(was, f->snapshot_kernel, sizeof(was));
 	printf("%zu difference%s between %s and %s\n", f->n_differences,
-	       f->n_differences == 1 ? "" : "s", f->snapshot_kernel,
+	       f->n_differences == 1 ? "" : "s", was,
 	       *f->kernel->release ? f->kernel->release : f->kernel->name);
 }
 
@@ -118,6 +147,7 @@ static json_t *check_json(const struct check *c)
 static json_t *tool_json(const struct plan *p, const char *tool)
 {
 	json_t *j = json_object(), *rungs = json_array(), *one;
+	char refused[256];
 
 	json_object_set_new(j, "tool", json_string(tool));
 	json_object_set_new(j, "ok", json_boolean(plan_tool_holds(p, tool)));
@@ -129,6 +159,9 @@ static json_t *tool_json(const struct plan *p, const char *tool)
 		json_object_set_new(one, "rungs", json_string(tool_lines[i].rungs));
 		json_object_set_new(one, "targets", json_string(tool_lines[i].targets));
 		json_object_set_new(one, "ok", json_boolean(plan_line_holds(p, &tool_lines[i])));
+		plan_rungs(p, &tool_lines[i], true, refused, sizeof(refused));
+		json_object_set_new(one, "refused",
+				    p->refused.tried ? json_string(refused) : json_null());
 		json_array_append_new(rungs, one);
 	}
 	json_object_set_new(j, "rungs", rungs);

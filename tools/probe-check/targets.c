@@ -71,7 +71,7 @@ static const char *take(struct target *t, char *rest)
 		return "a tracepoint is t:CATEGORY:EVENT, as t:sched:sched_switch";
 	case TARGET_SYSCALL:
 		t->name = rest;
-		if (*rest && !strchr(rest, ':'))
+		if (*rest && !strpbrk(rest, ":*?["))
 			return NULL;
 		return "a system call is s:NAME, as s:openat";
 	case TARGET_USER:
@@ -81,9 +81,9 @@ static const char *take(struct target *t, char *rest)
 	default:
 		colon = strchr(rest, ':');
 		if (cut(rest, &t->file, &t->name) && (colon = strchr(t->name, ':')) &&
-		    colon != t->name && colon[1])
+		    colon != t->name && colon[1] && !strpbrk(t->name, "*?["))
 			return NULL;
-		return "a USDT probe is usdt:FILE:PROVIDER:NAME";
+		return "a USDT probe is usdt:FILE:PROVIDER:NAME, without wildcards";
 	}
 }
 

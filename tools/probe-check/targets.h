@@ -14,8 +14,8 @@ struct target {
 	char *text; /* all of it */
 	/* By kind: MODULE:FUNC or FUNC; CATEGORY and EVENT; NAME; FILE and FUNC; FILE and
 	 * PROVIDER:NAME. */
-	char *file; /* or category; NULL: the kind has none */
-	char *name;
+	char *file;      /* or category; NULL: the kind has none */
+	char *name;      /* "*" and "[" in that of a user function are its own, as Go has them */
 	uint64_t offset; /* into a user function */
 };
 

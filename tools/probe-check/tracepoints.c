@@ -86,6 +86,19 @@ static bool has_kind(const struct check *checks, size_t n, enum target_kind kind
 	return false;
 }
 
+/* Where the list cannot be had, which was said; -ENODEV: this kernel has none. */
+static int judge_unlisted(const struct kernel *k, struct check *checks, size_t n,
+			  enum target_kind kind)
+{
+	if (k->tracefs == -ENODEV)
+		return -ENODEV;
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].target.kind == kind)
+			check_judge(&checks[i], VERDICT_UNKNOWN,
+				    "the kernel's list of tracepoints cannot be read");
+	return 0;
+}
+
 int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
 {
 	struct plumb_tracepoints all = {};
@@ -94,7 +107,7 @@ int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
 	if (!has_kind(checks, n, TARGET_TRACEPOINT))
 		return 0;
 	if (k->running && k->tracefs < 0)
-		return k->tracefs;
+		return judge_unlisted(k, checks, n, TARGET_TRACEPOINT);
 	if (k->running)
 		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
 	for (size_t i = 0; !err && i < n; i++) {
@@ -134,6 +147,8 @@ bool syscall_hooks(const char *name, char function[128], char event[128])
 	struct syscall_config selection = {};
 	uint32_t nr;
 
+	*function = 0;
+	snprintf(event, 128, "sys_enter_%s", name);
 	if (plumb_syscall_select(&selection, name) ||
 	    plumb_syscall_selected(&selection, &nr, 1) != 1)
 		return false;
@@ -154,14 +169,14 @@ static bool knows_calls(const struct kernel *k)
 static void judge_call(const struct kernel *k, const struct plumb_tracepoints *all, struct check *c)
 {
 	char function[128], event[128];
-	bool has_function, has_event;
+	bool is_known = syscall_hooks(c->target.name, function, event), has_function,
+	     has_event = find(all, "syscalls", event);
 
-	if (!syscall_hooks(c->target.name, function, event)) {
+	if (!is_known && !has_event) {
 		judge_no_call(c);
 		return;
 	}
-	has_function = kernel_has_function(k, function) && !is_weak(k, function);
-	has_event = find(all, "syscalls", event);
+	has_function = is_known && kernel_has_function(k, function) && !is_weak(k, function);
 	if (!has_function && !has_event)
 		check_judge(c, VERDICT_GONE, "%s was built without this system call", k->name);
 	else if (k->running)
@@ -182,7 +197,7 @@ int syscalls_check(const struct kernel *k, struct check *checks, size_t n)
 		return 0;
 	knows = knows_calls(k);
 	if (k->running && k->tracefs < 0)
-		return k->tracefs;
+		return judge_unlisted(k, checks, n, TARGET_SYSCALL);
 	if (k->running)
 		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
 	for (size_t i = 0; !err && i < n; i++) {

@@ -9,7 +9,6 @@
 #include <plumb/binary.h>
 #include <plumb/log.h>
 #include <plumb/usdt.h>
-#include <plumb/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +107,26 @@ static void release(struct candidate *c)
 
 /* --- verdicts --- */
 
+int userfuncs_find(const char *file, const char *name, struct plumb_userfuncs *found)
+{
+	char *target = malloc(strlen(file) + 2 * strlen(name) + 2), *end;
+	int err;
+
+	if (!target)
+		return -ENOMEM;
+	end = stpcpy(stpcpy(target, file), ":");
+	/* To the letter, and not as a glob. */
+	for (; *name; name++) {
+		if (strchr("*?[\\", *name))
+			*end++ = '\\';
+		*end++ = *name;
+	}
+	*end = 0;
+	err = plumb_userfuncs_find(target, found);
+	free(target);
+	return err;
+}
+
 /*
  * Does the library that sets probes find no function of the name?  It knows what else
  * may be meant, and which functions are chosen at run time (ifunc), so that an old
@@ -116,12 +135,11 @@ static void release(struct candidate *c)
 static bool judge_refusal(struct candidate *c)
 {
 	struct plumb_userfuncs found;
-	char target[4400], words[1024];
+	char words[1024];
 	int err;
 
-	snprintf(target, sizeof(target), "%s:%s", c->path, c->name);
 	plumb_divert(words, sizeof(words));
-	err = plumb_userfuncs_find(target, &found);
+	err = userfuncs_find(c->path, c->name, &found);
 	plumb_divert(NULL, 0);
 	if (err)
 		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
@@ -183,6 +201,10 @@ static void judge(struct candidate *c)
 		judge_found(c);
 	else if (remains_judge_made(&c->remains) || remains_judge_inlined(&c->remains))
 		return;
+	else if (strpbrk(c->name, "*?["))
+		check_judge(c->check, VERDICT_GONE,
+			    "nothing is called so to the letter, and wildcards are not taken: "
+			    "probe-list has what they match");
 	else if (!judge_refusal(c))
 		check_judge(c->check, VERDICT_GONE, "its symbol is not one of code");
 	else if (c->callees[0].compiled)
