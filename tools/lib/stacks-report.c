@@ -160,6 +160,7 @@ static struct stacks fold_all(const struct plumb_session *s, const struct plumb_
 
 	if (!stacks.all || !stacks.frames)
 		abort();
+	plumb_symbolizer_note_due(plumb_stacks_symbolizer, true);
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];
 
