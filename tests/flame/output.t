@@ -111,6 +111,27 @@ refused "a directory" 1 "cannot write $work: Is a directory" "$work"
 ln -s nowhere dangling
 refused "a link that leads nowhere" 1 "dangling is a link that leads nowhere" dangling
 refused "not a file" 2 "a file is needed: '-'" -
+long=$(printf '%0250d' 0)
+refused "a name without room for another beside it" 1 "cannot write $long: File name too long" "$long"
+refused "where no files can be" 1 "cannot write /proc/x.svg: No such file or directory" /proc/x.svg
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+refused "a socket" 1 "cannot write socket: nobody reads from it" socket
+: >immutable
+if chattr +i immutable 2>/dev/null; then
+	refused "a file that is not to be replaced" 1 "cannot write immutable: Operation not permitted" immutable
+	chattr -i immutable
+else
+	skip "--flame: a file that is not to be replaced" "no chattr here"
+fi
+mkfifo pipe.svg
+run cpu-profile -F 499 --flame=pipe.svg -j -b comm -- busy user 100
+is "--flame to a pipe that nobody reads: status 1" "$status" 1
+is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write pipe.svg: nobody reads from it"
+holds "... and the report all the same" out '$last.rows | length > 0'
+cat pipe.svg >piped.svg &
+run cpu-profile -F 499 --flame=pipe.svg -b comm -- busy user 100
+wait "$!"
+is "--flame to a pipe with a reader: he has it whole" "$status $(tail -n 1 piped.svg)" "0 </svg>"
 ln -s linked.svg link.svg
 : >linked.svg
 run offcpu-time -b comm --flame=link.svg -- stays pipe 1 3
