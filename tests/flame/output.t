@@ -142,6 +142,17 @@ is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /dev/full: 
 holds "... and the report all the same" out '$last.rows | length > 0'
 claim "... /dev/full is what it was" test -c /dev/full
 
+# Names as templates have them, which differ only at their ends.
+name=$(printf 'n%0800d' 0)
+"${CC:-cc}" -x c -o long-names - <<-END
+	#define SPIN(name) void name(void) { for (volatile long i = 0; i < 30000000; i++) ; }
+	SPIN(${name}_first) SPIN(${name}_second)
+	int main(void) { ${name}_first(); ${name}_second(); }
+END
+run cpu-profile -F 997 --folded -b comm -c long-names -- ./long-names
+is "functions whose long names differ at the end are two" \
+	"$(grep -oE 'n0{800}_[a-z]+' out | sort -u | sed 's/n0*//' | paste -s -d ' ')" "_first _second"
+
 run func-stack t:task:task_rename u:libc:malloc -- ls
 like "of several kinds of targets the weakest is told, and what was measured" "$(tr '\n' ' ' <out)" \
 	'\(stable; user +functions as stable as the program\) .*cost: (not measured \(disturbed\)|[0-9]+ ns added to a tracepoint.s fire \(not measured: user functions\),)'

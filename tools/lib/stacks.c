@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #define MAX_INLINED 16
-#define FRAME       512
+#define FRAME       (2 * 4096) /* a function and its module, as long as symbols keep them */
 
 struct plumb_symbolizer *plumb_stacks_symbolizer;
 bool plumb_stacks_inlines;
