@@ -54,7 +54,7 @@ run offcpu-time -b comm -c stays-reader -n 1 -- stays pipe 2 41
 like "the table begins with the heaviest stack" "$(head -n 1 out)" \
 	'^ *[0-9.]+ms +[0-9.]+% +41 x, [0-9.]+[mu]s to [0-9.]+ms: stays-reader$'
 is "... kernel and user apart" "$(grep -c '^    --$' out)" 1
-like "... names what it costs" "$(<out)" \
+like "... names what it costs" "$(tr -s '\n ' ' ' <out)" \
 	'cost: ([0-9]+ ns added to a traced switch, [0-9]+ ns to a rejected one \(calibrated|not measured \(disturbed)\)'
 claim "... within 80 columns, but for names" awk '!/^    / && length > 80 { exit 1 }' out
 
@@ -154,8 +154,15 @@ is "functions whose long names differ at the end are two" \
 	"$(grep -oE 'n0{800}_[a-z]+' out | sort -u | sed 's/n0*//' | paste -s -d ' ')" "_first _second"
 
 run func-stack t:task:task_rename u:libc:malloc -- ls
-like "of several kinds of targets the weakest is told, and what was measured" "$(tr '\n' ' ' <out)" \
-	'\(stable; user +functions as stable as the program\) .*cost: (not measured \(disturbed\)|[0-9]+ ns added to a tracepoint.s fire \(not measured: user functions\),)'
+like "of several kinds of targets the weakest is told, and what was measured" "$(tr -s '\n ' ' ' <out)" \
+	'\(stable; user functions as stable as the program\) .*cost: (not measured \(disturbed\)|[0-9]+ ns added to a tracepoint.s fire \(not measured: user functions\),)'
+claim "... within 80 columns" awk '/^mechanism: / { footer = 1 } footer && length > 80 { exit 1 }' out
+run syscall-slower 10s -- sleep 0.1
+like "syscall-slower tells what it costs" "$(tr -s '\n ' ' ' <out)" \
+	'cost: (not measured \(disturbed\)|[0-9]+ ns added to a call of less than MIN, [0-9]+ ns to a rejected one \(calibrated\))'
+claim "... within 80 columns" awk 'length > 80 { exit 1 }' out
+run setpriv --bounding-set -syslog cpu-profile -c no-such-name -d 0.1
+claim "... also where the kernel's addresses are hidden" awk 'length > 80 { exit 1 }' out
 run func-stack t:task:task_rename -- ls
 like "... and of one kind it alone" "$(<out)" '\(stable\)'
 

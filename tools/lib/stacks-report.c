@@ -319,8 +319,12 @@ void plumb_stacks_footer(FILE *out)
 	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
 	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 
-	if (obstacle)
-		fprintf(out, "symbols: %s\n", obstacle);
+	char text[160];
+
+	if (obstacle) {
+		snprintf(text, sizeof(text), "symbols: %s", obstacle);
+		plumb_report_wrapped(text, out);
+	}
 	if (c->unknown)
 		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
 			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
