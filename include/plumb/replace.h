@@ -16,7 +16,7 @@ struct plumb_replacement {
 	char *path, *beside; /* beside: the new file until it has its name; NULL: there is none */
 };
 
-/* Opens R->out.  0 or -errno. */
+/* Opens R->out.  0 or -errno; -ENXIO: a pipe that nobody reads, or a socket. */
 int plumb_replace_begin(struct plumb_replacement *r, const char *path);
 
 /*

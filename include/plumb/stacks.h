@@ -44,9 +44,9 @@ _Static_assert(sizeof(struct plumb_stack_key) == 56, "no hidden padding in a has
 #include <plumb/tool.h>
 
 /*
- * What tools of stacks have in common: struct plumb_tool's print, rows_json, save and
- * footer are these, and plumb_processes is one of its rings.  Where a clock takes them
- * (samples) nothing in them is the probe's own.
+ * What tools of stacks have in common: struct plumb_tool's rings, print, rows_json, save
+ * and footer are these.  Where a clock takes them (samples) nothing in them is the probe's
+ * own.
  */
 enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUMB_STACK_MAX };
 
@@ -80,7 +80,9 @@ void plumb_frames_free(struct plumb_frames *f);
 int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
 /* Of an object that is opened and not yet loaded. */
 void plumb_stacks_configure(struct bpf_object *object);
+extern const struct plumb_ring plumb_stacks_rings[];
 int plumb_stacks_take(void *session, void *record, size_t size);
+int plumb_stacks_taken(void);
 int plumb_stacks_print(struct plumb_report *r);
 json_t *plumb_stacks_rows_json(const struct plumb_report *r);
 int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot *total,

@@ -52,6 +52,16 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s);
 int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid);
 
 /*
+ * For who is told of a process again and again: it is noted by the next call of
+ * plumb_symbolizer_note_due(), once, however often it was asked for.  One that takes
+ * long to read is left alone in between, so that this is a fifth of a CPU's time at most,
+ * unless ALL are to be noted now.  Each call takes some 10 ms at most, but for ALL.
+ * 0 or -ENOMEM; in how many ns some are due, 0: none are asked for.
+ */
+int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid);
+int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all);
+
+/*
  * A name for an address.  In a stack each but the innermost is where a call will
  * return to, IS_RETURN: behind the call, and so perhaps in the next function; the
  * byte before it is looked up then.

@@ -114,7 +114,15 @@ struct plumb_ring {
 	 * (NULL, 0), when all is attached.
 	 */
 	int (*take)(void *session, void *record, size_t size);
+	/*
+	 * Whenever all that has come is taken, or so much that it is time to look up;
+	 * 0, or in how many ns it is to be called again even if nothing comes, or -errno
+	 * to end the run.  NULL: nothing is to be done then.
+	 */
+	int (*taken)(void);
 };
+
+#define PLUMB_MAX_RINGS 2
 
 struct plumb_tool {
 	const char *name;
@@ -141,13 +149,8 @@ struct plumb_tool {
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
 		       uint64_t elapsed);
 
-	/* What comes one by one, beside the rows; ended by a map NULL. */
+	/* What comes one by one, beside the rows: PLUMB_MAX_RINGS, or ended by a map NULL. */
 	const struct plumb_ring *rings;
-	/*
-	 * Whenever all that has come is taken; 0, or in how many ns it is to be called
-	 * again even if nothing comes, or -errno to end the run.
-	 */
-	int (*taken)(void);
 	/*
 	 * Called when the trace has begun, and again when it says: ELAPSED and the
 	 * result are ns since then; 0: never again.

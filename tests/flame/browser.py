@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""browser.py FILE.svg FOLDED: looks at a flame graph with Chromium, as TAP.
+"""browser.py FILE.svg FOLDED PATTERN EMPTY.svg: looks at a flame graph with Chromium, as TAP.
 
 What it shows is held against FOLDED, the same stacks as text: names, widths, what a click on a
-frame does, and what a search finds.
+frame does, and what a search for PATTERN finds. And at a graph of no stacks.
 """
 import os
 import re
@@ -194,8 +194,13 @@ def check_details(graph):
           graph.text("details"))
 
 
+def check_complaints(driver, what):
+    errors = [e for e in driver.get_log("browser") if e["level"] == "SEVERE"]
+    claim(not errors, f"the browser has no complaint {what}", errors)
+
+
 def main():
-    svg, folded, pattern = sys.argv[1:4]
+    svg, folded, pattern, empty = sys.argv[1:5]
     options = Options()
     for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"):
         options.add_argument(option)
@@ -213,8 +218,10 @@ def main():
                     if "Network.requestWillBeSent\"" in e["message"]]
         claim(all('"url":"file://' in r for r in requests) and len(requests) == 1,
               "nothing but the file is asked for", requests[:3])
-        errors = [e for e in driver.get_log("browser") if e["level"] == "SEVERE"]
-        claim(not errors, "the browser has no complaint", errors)
+        check_complaints(driver, "of a graph")
+        driver.get("file://" + os.path.abspath(empty))
+        claim(not graph.frames(), "a graph of no stacks has no frames")
+        check_complaints(driver, "of one without stacks")
     finally:
         driver.quit()
     print(f"1..{count}")

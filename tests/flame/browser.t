@@ -26,4 +26,5 @@ build/bin/cpu-profile -F 997 -b comm --folded --flame="$work/flame.svg" -- \
 	sh -c 'build/tests/busy user 500; build/tests/busy kernel 500' >"$work/all" 2>"$work/err"
 # The workload prints as well.
 grep -v '^{' "$work/all" >"$work/folded"
-/usr/bin/python3 "$here/browser.py" "$work/flame.svg" "$work/folded" 'random|be_busy$'
+build/bin/cpu-profile -c no-such-name --flame="$work/empty.svg" -d 0.1 >"$work/all" 2>"$work/err"
+/usr/bin/python3 "$here/browser.py" "$work/flame.svg" "$work/folded" 'random|be_busy$' "$work/empty.svg"

@@ -54,7 +54,7 @@ run offcpu-time -b comm -c stays-reader -n 1 -- stays pipe 2 41
 like "the table begins with the heaviest stack" "$(head -n 1 out)" \
 	'^ *[0-9.]+ms +[0-9.]+% +41 x, [0-9.]+[mu]s to [0-9.]+ms: stays-reader$'
 is "... kernel and user apart" "$(grep -c '^    --$' out)" 1
-like "... names what it costs" "$(<out)" \
+like "... names what it costs" "$(tr -s '\n ' ' ' <out)" \
 	'cost: ([0-9]+ ns added to a traced switch, [0-9]+ ns to a rejected one \(calibrated|not measured \(disturbed)\)'
 claim "... within 80 columns, but for names" awk '!/^    / && length > 80 { exit 1 }' out
 
@@ -111,6 +111,27 @@ refused "a directory" 1 "cannot write $work: Is a directory" "$work"
 ln -s nowhere dangling
 refused "a link that leads nowhere" 1 "dangling is a link that leads nowhere" dangling
 refused "not a file" 2 "a file is needed: '-'" -
+long=$(printf '%0250d' 0)
+refused "a name without room for another beside it" 1 "cannot write $long: File name too long" "$long"
+refused "where no files can be" 1 "cannot write /proc/x.svg: No such file or directory" /proc/x.svg
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+refused "a socket" 1 "cannot write socket: nobody reads from it" socket
+: >immutable
+if chattr +i immutable 2>/dev/null; then
+	refused "a file that is not to be replaced" 1 "cannot write immutable: Operation not permitted" immutable
+	chattr -i immutable
+else
+	skip "--flame: a file that is not to be replaced" "no chattr here"
+fi
+mkfifo pipe.svg
+run cpu-profile -F 499 --flame=pipe.svg -j -b comm -- busy user 100
+is "--flame to a pipe that nobody reads: status 1" "$status" 1
+is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write pipe.svg: nobody reads from it"
+holds "... and the report all the same" out '$last.rows | length > 0'
+cat pipe.svg >piped.svg &
+run cpu-profile -F 499 --flame=pipe.svg -b comm -- busy user 100
+wait "$!"
+is "--flame to a pipe with a reader: he has it whole" "$status $(tail -n 1 piped.svg)" "0 </svg>"
 ln -s linked.svg link.svg
 : >linked.svg
 run offcpu-time -b comm --flame=link.svg -- stays pipe 1 3
@@ -121,9 +142,27 @@ is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write /dev/full: 
 holds "... and the report all the same" out '$last.rows | length > 0'
 claim "... /dev/full is what it was" test -c /dev/full
 
+# Names as templates have them, which differ only at their ends.
+name=$(printf 'n%0800d' 0)
+"${CC:-cc}" -x c -o long-names - <<-END
+	#define SPIN(name) void name(void) { for (volatile long i = 0; i < 30000000; i++) ; }
+	SPIN(${name}_first) SPIN(${name}_second)
+	int main(void) { ${name}_first(); ${name}_second(); }
+END
+run cpu-profile -F 997 --folded -b comm -c long-names -- ./long-names
+is "functions whose long names differ at the end are two" \
+	"$(grep -oE 'n0{800}_[a-z]+' out | sort -u | sed 's/n0*//' | paste -s -d ' ')" "_first _second"
+
 run func-stack t:task:task_rename u:libc:malloc -- ls
-like "of several kinds of targets the weakest is told, and what was measured" "$(tr '\n' ' ' <out)" \
-	'\(stable; user +functions as stable as the program\) .*cost: (not measured \(disturbed\)|[0-9]+ ns added to a tracepoint.s fire \(not measured: user functions\),)'
+like "of several kinds of targets the weakest is told, and what was measured" "$(tr -s '\n ' ' ' <out)" \
+	'\(stable; user functions as stable as the program\) .*cost: (not measured \(disturbed\)|[0-9]+ ns added to a tracepoint.s fire \(not measured: user functions\),)'
+claim "... within 80 columns" awk '/^mechanism: / { footer = 1 } footer && length > 80 { exit 1 }' out
+run syscall-slower 10s -- sleep 0.1
+like "syscall-slower tells what it costs" "$(tr -s '\n ' ' ' <out)" \
+	'cost: (not measured \(disturbed\)|[0-9]+ ns added to a call of less than MIN, [0-9]+ ns to a rejected one \(calibrated\))'
+claim "... within 80 columns" awk 'length > 80 { exit 1 }' out
+run setpriv --bounding-set -syslog cpu-profile -c no-such-name -d 0.1
+claim "... also where the kernel's addresses are hidden" awk 'length > 80 { exit 1 }' out
 run func-stack t:task:task_rename -- ls
 like "... and of one kind it alone" "$(<out)" '\(stable\)'
 

@@ -63,6 +63,20 @@ run() {
 	wait "$stopped"
 	detach stopped idle
 
+	# Each stack another, of a process that takes long to look at. An emulated machine would take longer.
+	case $(uname -r) in
+	*cloud*) ;;
+	*)
+		start wild deep wild 2000
+		attach wild-end -p "$pid" -b comm -d 0.3
+		await 20 is_over "$(cat wild-end.pid)"
+		finish wild-end "$(cat wild-end.pid)"
+		attaching='' # it is over
+		open_gate wild end
+		finish wild "$pid"
+		;;
+	esac
+
 	traced intervals -b comm -c stays 0.5 3 -- stays sleep 1 23 500 5
 	traced command -b comm,state -- stays pipe 1 23
 }
@@ -140,6 +154,15 @@ check() {
 		and any(.stack[]; .frame | test("nanosleep"))).count] | add >= 1'
 	holds "who has nothing to do is idle: kernel threads, and no others" idle.json '[$last.rows[] | select(.key.state == "idle").stack]
 		| length > 0 and all(.[]; all(.[]; .kernel) and any(.[]; .frame == "kthread"))'
+
+	if [ -e wild-end.json ]; then
+		evidence wild-end.json wild-end.err wild.err
+		holds "-d is kept where each stack is another" wild-end.json \
+			'def seconds: (.[:19] + "Z" | fromdate) + (.[19:] | rtrimstr("Z") | tonumber);
+			($last.end | seconds) - ($last.start | seconds) | . >= 0.3 and . < 2'
+		holds "... and they have their names" wild-end.json '[$last.rows[] | select([.stack[].frame
+			| select(startswith("stray_"))] | length >= 20)] | length > 50'
+	fi
 
 	evidence in-flight.json in-flight.err
 	holds "who is off the CPU at the end is in flight" in-flight.json '$last.ledger.in_flight >= 5'

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <plumb/replace.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ static int leave(void **state)
 	(void)state;
 	unlink("file");
 	unlink("link");
+	unlink("pipe");
 	return chdir("/") || rmdir(directory); /* nothing else has been left there */
 }
 
@@ -108,6 +110,27 @@ static void a_device_stays_one(void **state)
 	assert_int_equal(write_to("/dev/null", "text", 0), 0);
 }
 
+static void a_pipe_is_written_to_if_somebody_reads_it(void **state)
+{
+	struct plumb_replacement r;
+	char found[8] = "";
+	int fd;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	alarm(10);
+	assert_int_equal(write_to("pipe", "text", 0), -ENXIO);
+	fd = open("pipe", O_RDONLY | O_NONBLOCK);
+	assert_int_equal(plumb_replace_begin(&r, "pipe"), 0);
+	assert_int_equal(fcntl(fileno(r.out), F_GETFL) & O_NONBLOCK, 0);
+	fputs("text", r.out);
+	assert_int_equal(plumb_replace_end(&r, 0), 0);
+	assert_int_equal(read(fd, found, sizeof(found)), 4);
+	assert_string_equal(found, "text");
+	close(fd);
+	alarm(0);
+}
+
 static void where_nothing_can_be_it_says_why(void **state)
 {
 	(void)state;
@@ -123,6 +146,7 @@ int main(void)
 		cmocka_unit_test(who_reads_meanwhile_has_the_old_one),
 		cmocka_unit_test(a_link_stays_one),
 		cmocka_unit_test(a_device_stays_one),
+		cmocka_unit_test(a_pipe_is_written_to_if_somebody_reads_it),
 		cmocka_unit_test(where_nothing_can_be_it_says_why),
 	};
 

@@ -141,6 +141,45 @@ static void what_is_mapped_has_names_until_it_has_ended_and_after(void **state)
 	plumb_symbolizer_free(s);
 }
 
+static void who_is_asked_for_often_is_noted_at_once_and_then_now_and_again(void **state)
+{
+	struct plumb_symbolizer *s = new_symbolizer();
+	uint64_t offset = offset_of_mark("lib.so", "<plain>"), at;
+	struct child child = start_child(map_file, "lib.so");
+	char *pages;
+	int wait;
+
+	(void)state;
+	assert_int_equal(plumb_symbolizer_note_due(s, false), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(plumb_symbolizer_note_soon(s, child.pid), 0);
+	assert_int_equal(plumb_symbolizer_note_due(s, false), 0);
+	end_child(&child);
+	assert_string_equal(name(s, child.pid, child.address + offset), "plain");
+
+	/* One that takes its time to read. */
+	pages = mmap(NULL, 8000 * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 8000; i += 2)
+		mprotect(pages + i * 4096, 4096, PROT_READ | PROT_EXEC);
+	plumb_symbolizer_note_soon(s, getpid());
+	assert_int_equal(plumb_symbolizer_note_due(s, false), 0);
+	at = map_file("lib.so") + offset;
+	plumb_symbolizer_note_soon(s, getpid());
+	plumb_symbolizer_note_soon(s, child.pid);
+	wait = plumb_symbolizer_note_due(s, false);
+	assert_in_range(wait, 1000000, 100000000);
+	assert_non_null(strstr(name(s, getpid(), at), " [unknown]"));
+	usleep(wait / 1000 + 1);
+	assert_int_equal(plumb_symbolizer_note_due(s, false), 0);
+	assert_string_equal(name(s, getpid(), at), "plain");
+	at = map_file("fixed") + offset_of_mark("fixed", "<plain>");
+	plumb_symbolizer_note_soon(s, getpid());
+	assert_int_equal(plumb_symbolizer_note_due(s, true), 0);
+	assert_string_equal(name(s, getpid(), at), "plain");
+	munmap(pages, 8000 * 4096);
+	plumb_symbolizer_free(s);
+}
+
 static void a_return_address_is_in_the_function_that_called(void **state)
 {
 	uint64_t base = map_file("lib.so"), next = base + offset_of_mark("lib.so", "<next>");
@@ -494,6 +533,7 @@ int main(void)
 		cmocka_unit_test(this_process_and_its_libraries_have_names),
 		cmocka_unit_test(the_vdso_has_names),
 		cmocka_unit_test(what_is_mapped_has_names_until_it_has_ended_and_after),
+		cmocka_unit_test(who_is_asked_for_often_is_noted_at_once_and_then_now_and_again),
 		cmocka_unit_test(a_return_address_is_in_the_function_that_called),
 		cmocka_unit_test(what_a_signal_handler_returns_to_has_no_caller),
 		cmocka_unit_test(a_deleted_file_has_names),

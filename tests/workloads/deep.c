@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* deep: a function that calls itself, and one that is inlined at the bottom. */
+/* deep: a function that calls itself, and one that is inlined at the bottom; or ever other stacks.
+ */
 #include "workload.h"
 
 /* Stacks are followed by frame pointers; a caller that is left by a jump is none. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-shrink-wrap", "no-optimize-sibling-calls")
 
-const char usage[] = "Usage: deep FRAMES TIMES\n"
-		     "Call descend(), FRAMES deep, and at the bottom, in at_bottom(), which is\n"
-		     "inlined, give the thread its name. TIMES times.\n"
-		     "\n"
-		     "Gates: ready, go.\n";
+const char usage[] =
+	"Usage: deep FRAMES TIMES\n"
+	"       deep wild MAPPINGS\n"
+	"\n"
+	"Call descend(), FRAMES deep, and at the bottom, in at_bottom(), which is\n"
+	"inlined, give the thread its name. TIMES times.\n"
+	"wild: sleep, below stray_left() and stray_right() each time in another order,\n"
+	"with so many mappings of code besides, until \"end\".\n"
+	"\n"
+	"Gates: ready, go, end.\n";
 
 /* Time to look at this process, which will be gone when names are asked for. */
 #define LINGER_NS 300000000
@@ -38,6 +44,39 @@ __attribute__((noinline, noclone)) static void descend(uint64_t frames)
 	asm volatile("");
 }
 
+static void stray_right(uint64_t bits, int frames);
+
+__attribute__((noinline)) static void stray_left(uint64_t bits, int frames)
+{
+	if (!frames)
+		pause_ns(1000);
+	else
+		(bits & 1 ? stray_left : stray_right)(bits >> 1, frames - 1);
+	asm volatile("");
+}
+
+__attribute__((noinline)) static void stray_right(uint64_t bits, int frames)
+{
+	if (!frames)
+		pause_ns(1000);
+	else
+		(bits & 1 ? stray_left : stray_right)(bits >> 1, frames - 1);
+	asm volatile("");
+}
+
+static int run_wild(uint64_t mappings)
+{
+	/* One page each; of two that are neighbours one is writable, or they would be one. */
+	for (uint64_t i = 0; i < mappings; i++)
+		if (mmap(NULL, 4096, PROT_EXEC | (i % 2 ? PROT_READ : PROT_WRITE),
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+	reached("ready");
+	for (uint64_t i = 0; !is_open("end"); i++)
+		stray_left(i * 0x9e3779b97f4a7c15ULL >> 40, 20);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t frames, times;
@@ -45,6 +84,8 @@ int main(int argc, char **argv)
 	help_if_asked(argc, argv);
 	if (argc != 3)
 		misuse("two numbers are needed");
+	if (!strcmp(argv[1], "wild"))
+		return run_wild(parse_number(argv[2], "MAPPINGS", 1, 30000));
 	frames = parse_number(argv[1], "FRAMES", 1, 10000);
 	times = parse_number(argv[2], "TIMES", 0, 1000000);
 	reached("ready");

@@ -158,17 +158,23 @@ static inline void reached(const char *name)
 		die("%s: %s", path, strerror(errno));
 }
 
+/* Is NAME there? */
+static inline bool is_open(const char *name)
+{
+	char path[PATH_MAX];
+
+	return !gate_path(path, sizeof(path), name) ||
+	       !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+}
+
 /* Go on when NAME is there.  Whoever opens the gates may have died: not for ever. */
 static inline void gate(const char *name)
 {
 	uint64_t deadline = now_ns() + 60000000000ULL;
-	char path[PATH_MAX];
 
-	if (!gate_path(path, sizeof(path), name))
-		return;
-	while (syscall(SYS_faccessat, AT_FDCWD, path, F_OK)) {
+	while (!is_open(name)) {
 		if (now_ns() > deadline)
-			die("%s did not appear within a minute", path);
+			die("%s did not appear within a minute", name);
 		pause_ns(1000000);
 	}
 }

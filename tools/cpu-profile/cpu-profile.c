@@ -87,8 +87,6 @@ static const struct plumb_rung rungs[] = {
 	},
 };
 
-static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
-
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
@@ -111,7 +109,7 @@ int main(int argc, char **argv)
 		.max_keys = 16384,
 		.samples = true,
 		.traced = "a sample",
-		.rings = rings,
+		.rings = plumb_stacks_rings,
 		.print = plumb_stacks_print,
 		.rows_json = plumb_stacks_rows_json,
 		.report_json = add_json,

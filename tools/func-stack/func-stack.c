@@ -40,8 +40,6 @@ static int open_stacks(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
-
 static struct plumb_tool tool = {
 	.name = "func-stack",
 	.question = "Who calls a function, or reaches a tracepoint: stacks of kernel and user, "
@@ -69,7 +67,7 @@ static struct plumb_tool tool = {
 	.no_table = true,
 	.max_keys = 16384,
 	.counts_live = true,
-	.rings = rings,
+	.rings = plumb_stacks_rings,
 	.print = plumb_stacks_print,
 	.rows_json = plumb_stacks_rows_json,
 	.save = plumb_stacks_save,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <libgen.h>
 #include <plumb/flame.h>
 #include <plumb/log.h>
 #include <plumb/replace.h>
@@ -337,26 +336,29 @@ static void print_graph(const struct graph *g)
 
 static int cannot_write(const char *path, int err)
 {
-	return plumb_error(err, "--flame: cannot write %s: %s", path, strerror(-err));
+	return plumb_error(err, "--flame: cannot write %s: %s", path,
+			   err == -ENXIO ? "nobody reads from it" : strerror(-err));
 }
 
 int plumb_flame_check(const char *path)
 {
-	char *there = realpath(path, NULL), *name = there ?: strdup(path);
+	struct plumb_replacement file;
 	struct stat st = {};
-	int err = 0;
+	int err;
 
-	if (!name)
-		abort();
-	if (!there && !lstat(path, &st))
-		err = plumb_error(ENOENT, "--flame: %s is a link that leads nowhere", path);
-	else if (there && !stat(path, &st) && S_ISDIR(st.st_mode))
-		err = cannot_write(path, -EISDIR);
-	/* A file comes to be beside the one that it replaces. */
-	else if (access(there && !S_ISREG(st.st_mode) ? path : dirname(name), W_OK))
-		err = cannot_write(path, -errno);
-	free(name);
-	return err;
+	if (stat(path, &st) && !lstat(path, &st))
+		return plumb_error(ENOENT, "--flame: %s is a link that leads nowhere", path);
+	err = access(path, W_OK) ? -errno : 0;
+	/*
+	 * To open a pipe, and close it, would be its reader's end.  EPERM is of an
+	 * immutable file, which cannot be replaced either.
+	 */
+	if (!S_ISFIFO(st.st_mode) && err != -EPERM) {
+		err = plumb_replace_begin(&file, path);
+		if (!err)
+			plumb_replace_end(&file, -ECANCELED);
+	}
+	return err ? cannot_write(path, err) : 0;
 }
 
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,

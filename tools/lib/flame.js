@@ -110,5 +110,6 @@
 			ask();
 		}
 	});
-	zoom(frames[0]);
+	if (frames.length) /* a graph of no stacks has none */
+		zoom(frames[0]);
 })();

@@ -7,8 +7,7 @@
 
 #define WIDTH 78
 
-/* Words, in lines of a terminal's usual width. */
-static void print_wrapped(const char *text, FILE *out)
+void plumb_report_wrapped(const char *text, FILE *out)
 {
 	size_t column = 0, length;
 
@@ -38,12 +37,12 @@ static void print_mechanism(const struct plumb_session *s, FILE *out)
 	for (size_t i = 0; *hooks[i]; i++)
 		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
 	snprintf(text + n, sizeof(text) - n, " (%s)", rung->stability);
-	print_wrapped(text, out);
+	plumb_report_wrapped(text, out);
 	for (size_t i = 0; i < s->n_refused; i++) {
 		fputs("  ", out);
 		snprintf(text, sizeof(text), "%s refused: %s", s->refused[i].name,
 			 s->refused[i].why);
-		print_wrapped(text, out);
+		plumb_report_wrapped(text, out);
 	}
 }
 
@@ -51,15 +50,18 @@ static void print_cost(const struct plumb_session *s, FILE *out)
 {
 	const struct plumb_overhead *o = &s->overhead;
 	const char *traced = s->tool->traced ?: "a traced call";
+	char text[256];
 
 	if (!o->known)
-		fprintf(out, "cost: not measured (%s)\n", o->how);
+		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
 	else if (o->filtered < 0)
-		fprintf(out, "cost: %.0f ns in the programs of %s (%s)\n", o->traced, traced,
-			o->how);
+		snprintf(text, sizeof(text), "cost: %.0f ns in the programs of %s (%s)", o->traced,
+			 traced, o->how);
 	else
-		fprintf(out, "cost: %.0f ns added to %s, %.0f ns to a rejected one (%s)\n",
-			o->traced, traced, o->filtered, o->how);
+		snprintf(text, sizeof(text),
+			 "cost: %.0f ns added to %s, %.0f ns to a rejected one (%s)", o->traced,
+			 traced, o->filtered, o->how);
+	plumb_report_wrapped(text, out);
 }
 
 static void print_precision(const struct plumb_session *s, FILE *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <plumb/replace.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +26,26 @@ static int open_beside(struct plumb_replacement *r)
 	return r->out ? 0 : -errno;
 }
 
+/* A pipe that nobody reads would be waited for; once it is open, writing to it may wait. */
+static int open_as_it_is(struct plumb_replacement *r, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	fcntl(fd, F_SETFL, 0);
+	r->out = fdopen(fd, "w");
+	return r->out ? 0 : -errno;
+}
+
 int plumb_replace_begin(struct plumb_replacement *r, const char *path)
 {
 	struct stat st;
 	int err;
 
 	*r = (struct plumb_replacement){};
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		r->out = fopen(path, "we");
-		return r->out ? 0 : -errno;
-	}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return open_as_it_is(r, path);
 	r->path = realpath(path, NULL) ?: strdup(path);
 	err = r->path ? open_beside(r) : -ENOMEM;
 	return err ? plumb_replace_end(r, err) : 0;

@@ -19,6 +19,15 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+/* Records are taken for so long, before all else is looked at again. */
+#define TURN_NS 10000000
+
+/* A ring, as its records are given to the tool. */
+struct source {
+	struct run *run;
+	const struct plumb_ring *ring;
+};
+
 /* The loop's own state. */
 struct run {
 	struct plumb_session *s;
@@ -29,9 +38,12 @@ struct run {
 	uint64_t tick;            /* when the tool wants to be called, as START; 0: never */
 	int signals;              /* a signalfd */
 	struct ring_buffer *ring; /* of the tool's records; NULL: it has none */
-	uint64_t take;            /* when it is to be asked again; 0: when something comes */
-	int err;                  /* of a record that could not be dealt with */
-	int child_status;         /* as waitpid gives it; -1: it runs */
+	struct source sources[PLUMB_MAX_RINGS];
+	size_t n_sources;
+	uint64_t turn;    /* when the taking of records is to end */
+	uint64_t take;    /* when it is to be asked again; 0: when something comes */
+	int err;          /* of a record that could not be dealt with */
+	int child_status; /* as waitpid gives it; -1: it runs */
 	bool over;
 };
 
@@ -100,49 +112,73 @@ static void take_ends(struct run *run, const struct pollfd *fds)
 		run->over = true;
 }
 
+/* Of two times, of which 0 is never. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* Consuming returns when a ring is empty: where records come as fast, that is never. */
+static int take_record(void *source, void *record, size_t size)
+{
+	const struct source *from = source;
+	int err = from->ring->take(from->run->s, record, size);
+
+	if (!err && plumb_now() >= from->run->turn)
+		err = -EAGAIN;
+	return err;
+}
+
 static void take_records(struct run *run)
 {
-	int (*taken)(void) = run->s->tool->taken;
 	int err;
 
 	if (!run->ring || run->err)
 		return;
+	run->turn = plumb_now() + TURN_NS;
 	err = ring_buffer__consume(run->ring);
-	if (err >= 0)
-		err = taken ? taken() : 0;
-	run->take = err > 0 ? plumb_now() + err : 0;
+	run->take = err == -EAGAIN ? run->turn : 0;
+	if (err == -EAGAIN)
+		err = 0;
+	for (size_t i = 0; i < run->n_sources && err >= 0; i++) {
+		if (!run->sources[i].ring->taken)
+			continue;
+		err = run->sources[i].ring->taken();
+		if (err > 0)
+			run->take = sooner(run->take, plumb_now() + err);
+	}
 	if (err < 0) {
 		run->err = err;
 		run->over = true;
 	}
 }
 
+static int open_ring(struct run *run, const struct plumb_ring *r)
+{
+	int map = bpf_object__find_map_fd_by_name(run->s->instance.bpf.object, r->map), err = 0;
+	struct source *source = &run->sources[run->n_sources++];
+
+	*source = (struct source){run, r};
+	if (run->ring)
+		err = ring_buffer__add(run->ring, map, take_record, source);
+	else
+		run->ring = ring_buffer__new(map, take_record, source, NULL);
+	if (!run->ring)
+		err = -errno;
+	return err ?: r->take(run->s, NULL, 0);
+}
+
 static int open_rings(struct run *run)
 {
-	const struct bpf_object *object = run->s->instance.bpf.object;
-	int err = 0;
+	const struct plumb_ring *r = run->s->tool->rings;
+	int err;
 
-	for (const struct plumb_ring *r = run->s->tool->rings; r && r->map && !err; r++) {
-		int map = bpf_object__find_map_fd_by_name(object, r->map);
-
-		if (run->ring)
-			err = ring_buffer__add(run->ring, map, r->take, run->s);
-		else
-			run->ring = ring_buffer__new(map, r->take, run->s, NULL);
-		if (!run->ring)
-			err = -errno;
-		if (!err)
-			err = r->take(run->s, NULL, 0);
+	for (; r && run->n_sources < PLUMB_MAX_RINGS && r->map; r++) {
+		err = open_ring(run, r);
 		if (err)
 			return plumb_error(err, "no ring buffer %s: %s", r->map, strerror(-err));
 	}
 	return 0;
-}
-
-/* Of two times, of which 0 is never. */
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return !a || (b && b < a) ? b : a;
 }
 
 /* From NOW to THEN, as ppoll takes it. */

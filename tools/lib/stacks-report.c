@@ -160,6 +160,7 @@ static struct stacks fold_all(const struct plumb_session *s, const struct plumb_
 
 	if (!stacks.all || !stacks.frames)
 		abort();
+	plumb_symbolizer_note_due(plumb_stacks_symbolizer, true);
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];
 
@@ -318,8 +319,12 @@ void plumb_stacks_footer(FILE *out)
 	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
 	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 
-	if (obstacle)
-		fprintf(out, "symbols: %s\n", obstacle);
+	char text[160];
+
+	if (obstacle) {
+		snprintf(text, sizeof(text), "symbols: %s", obstacle);
+		plumb_report_wrapped(text, out);
+	}
 	if (c->unknown)
 		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
 			(unsigned long long)c->unknown, (unsigned long long)c->addresses);

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #define MAX_INLINED 16
-#define FRAME       512
+#define FRAME       (2 * 4096) /* a function and its module, as long as symbols keep them */
 
 struct plumb_symbolizer *plumb_stacks_symbolizer;
 bool plumb_stacks_inlines;
@@ -49,9 +49,18 @@ int plumb_stacks_take(void *session, void *record, size_t size)
 	if (!record)
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 	else if (size >= sizeof(__u32))
-		plumb_symbolizer_note(plumb_stacks_symbolizer, *(__u32 *)record);
+		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(__u32 *)record);
 	return 0;
 }
+
+int plumb_stacks_taken(void)
+{
+	return plumb_stacks_symbolizer ? plumb_symbolizer_note_due(plumb_stacks_symbolizer, false)
+				       : 0;
+}
+
+const struct plumb_ring plumb_stacks_rings[] = {
+	{"plumb_processes", plumb_stacks_take, plumb_stacks_taken}, {}};
 
 #define TRUNCATED "[truncated]"
 

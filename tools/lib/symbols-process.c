@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <plumb/clock.h>
 #include <plumb/log.h>
 #include <search.h>
 #include <stdio.h>
@@ -18,6 +19,13 @@
 #define GONE 1024
 
 #define VDSO_MAX (64 << 10)
+
+/* Of a process that was noted: so many times as long as that took, ns at most. */
+#define REST     4
+#define REST_MAX 100000000
+
+/* So long some are noted, ns. */
+#define TURN 10000000
 
 static int by_pid(const void *a, const void *b)
 {
@@ -281,18 +289,15 @@ static bool has_jit(const struct plumb_mappings *m)
 	return false;
 }
 
-int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
+static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 {
-	struct plumb_process *p = find_or_add(s, pid);
 	struct plumb_mappings now = {};
 	char path[32];
 	int root, err;
 
-	if (!p)
-		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = read_maps(s, pid, root, &p->now, &now);
+	err = read_maps(s, p->pid, root, &p->now, &now);
 	if (!err) {
 		err = retire(&p->gone, &p->now, &now);
 		free(p->now.all);
@@ -300,8 +305,71 @@ int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
 	} else
 		free(now.all);
 	if (!err && has_jit(&p->now))
-		s->counts.bad_lines += plumb_perfmap_update(&p->perf, pid, root);
+		s->counts.bad_lines += plumb_perfmap_update(&p->perf, p->pid, root);
 	if (root >= 0)
 		close(root);
 	return err;
+}
+
+/* ns, of this thread on the CPU: others' are no reason to wait longer. */
+static uint64_t time_spent(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
+}
+
+static int note_and_rest(struct plumb_symbolizer *s, struct plumb_process *p)
+{
+	uint64_t rest = time_spent();
+	int err = note(s, p);
+
+	rest = (time_spent() - rest) * REST;
+	p->rest = plumb_now() + (rest < REST_MAX ? rest : REST_MAX);
+	return err;
+}
+
+int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = find_or_add(s, pid);
+
+	return p ? note_and_rest(s, p) : -ENOMEM;
+}
+
+int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = find_or_add(s, pid);
+
+	if (!p)
+		return -ENOMEM;
+	if (!p->is_asked) {
+		p->is_asked = true;
+		p->next = NULL;
+		*s->asked_end = p;
+		s->asked_end = &p->next;
+	}
+	return 0;
+}
+
+int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
+{
+	uint64_t now = plumb_now(), end = now + TURN, first = UINT64_MAX;
+	struct plumb_process **link = &s->asked, *p;
+
+	while ((p = *link)) {
+		if (!all && (now < p->rest || now >= end)) {
+			first = p->rest < first ? p->rest : first;
+			link = &p->next;
+			continue;
+		}
+		*link = p->next;
+		p->is_asked = false;
+		note_and_rest(s, p);
+		now = plumb_now();
+	}
+	s->asked_end = link;
+	if (!s->asked)
+		return 0;
+	return first > now ? first - now : 1;
 }

@@ -20,8 +20,10 @@ struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
 	struct plumb_symbolizer *s = calloc(1, sizeof(*s));
 
 	elf_version(EV_CURRENT);
-	if (s)
+	if (s) {
 		s->inlines = inlines;
+		s->asked_end = &s->asked;
+	}
 	return s;
 }
 
@@ -225,7 +227,7 @@ size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t addr
 	const struct plumb_mapping *m;
 	size_t n = 1;
 
-	if (!p && !plumb_symbolizer_note(s, pid))
+	if ((!p || !p->rest) && !plumb_symbolizer_note(s, pid))
 		p = plumb_process_find(s, pid);
 	m = p ? plumb_process_mapping(p, address - is_return) : NULL;
 	*frames = (struct plumb_frame_name){.offset = address};

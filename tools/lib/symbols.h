@@ -153,6 +153,9 @@ struct plumb_mappings {
 
 struct plumb_process {
 	pid_t pid;
+	uint64_t rest; /* until when it is not noted again; 0: it never was */
+	bool is_asked;
+	struct plumb_process *next; /* that is asked for */
 	struct plumb_mappings now, gone;
 	struct plumb_perfmap perf;
 };
@@ -168,6 +171,7 @@ void plumb_process_free(struct plumb_process *p);
 struct plumb_symbolizer {
 	bool inlines;
 	void *processes, *strings, *unread; /* tsearch() */
+	struct plumb_process *asked, **asked_end;
 	struct plumb_symfile *files;
 	unsigned int open_files; /* not yet read */
 	struct plumb_symfile *vdso;

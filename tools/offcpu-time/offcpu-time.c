@@ -102,8 +102,6 @@ static void add_json(json_t *json, struct plumb_report *r)
 				      "others", (json_int_t)audit->again_others));
 }
 
-static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
-
 static const struct plumb_rung rungs[] = {PLUMB_AWAY_RUNG(open_raw_tracepoint)};
 
 int main(int argc, char **argv)
@@ -132,7 +130,7 @@ int main(int argc, char **argv)
 		.no_table = true,
 		.max_keys = 16384,
 		.prepare = plumb_sched_check,
-		.rings = rings,
+		.rings = plumb_stacks_rings,
 		.print = plumb_stacks_print,
 		.rows_json = plumb_stacks_rows_json,
 		.save = plumb_stacks_save,

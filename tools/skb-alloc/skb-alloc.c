@@ -31,8 +31,6 @@ static bool stacks;
 /* Stacks are another tool's rows: other keys, other output. */
 static void become_stacks(struct plumb_options *o)
 {
-	static const struct plumb_ring rings[] = {{"plumb_processes", plumb_stacks_take}, {}};
-
 	if (tool.second)
 		plumb_usage_error("--stacks and --latency are of different ends: one of them");
 	if (o->by & SKB_ALLOC_BY_CONTAINER)
@@ -41,7 +39,7 @@ static void become_stacks(struct plumb_options *o)
 	tool.key_size = sizeof(struct plumb_stack_key);
 	tool.sizes = false;
 	tool.counts_only = true;
-	tool.rings = rings;
+	tool.rings = plumb_stacks_rings;
 	tool.print = plumb_stacks_print;
 	tool.rows_json = plumb_stacks_rows_json;
 	tool.save = plumb_stacks_save;

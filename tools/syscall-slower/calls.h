@@ -11,7 +11,7 @@
 
 void calls_begin(bool json, bool stacks);
 
-/* As struct plumb_ring and plumb_tool.taken want them. */
+/* As struct plumb_ring wants them. */
 int calls_take(void *session, void *record, size_t size);
 int calls_taken(void);
 

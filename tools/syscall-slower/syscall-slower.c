@@ -124,9 +124,8 @@ static const struct plumb_rung rungs[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"slow_calls", calls_take},
-	{"plumb_processes", plumb_stacks_take},
-	{},
+	{"plumb_processes", plumb_stacks_take, plumb_stacks_taken}, /* first: it ends */
+	{"slow_calls", calls_take, calls_taken},
 };
 
 static int print(struct plumb_report *r)
@@ -165,7 +164,6 @@ int main(int argc, char **argv)
 		.sees_syscalls = true,
 		.traced = "a call of less than MIN",
 		.rings = rings,
-		.taken = calls_taken,
 		.print = print,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
