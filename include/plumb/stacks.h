@@ -82,7 +82,7 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
 void plumb_stacks_configure(struct bpf_object *object);
 extern const struct plumb_ring plumb_stacks_rings[];
 int plumb_stacks_take(void *session, void *record, size_t size);
-int plumb_stacks_taken(void);
+int plumb_stacks_taken(bool all);
 int plumb_stacks_print(struct plumb_report *r);
 json_t *plumb_stacks_rows_json(const struct plumb_report *r);
 int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot *total,

@@ -115,11 +115,11 @@ struct plumb_ring {
 	 */
 	int (*take)(void *session, void *record, size_t size);
 	/*
-	 * Whenever all that has come is taken, or so much that it is time to look up;
+	 * Whenever ALL that has come is taken, or so much that it is time to look up;
 	 * 0, or in how many ns it is to be called again even if nothing comes, or -errno
 	 * to end the run.  NULL: nothing is to be done then.
 	 */
-	int (*taken)(void);
+	int (*taken)(bool all);
 };
 
 #define PLUMB_MAX_RINGS 2

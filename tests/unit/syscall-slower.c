@@ -24,7 +24,7 @@ static void take(uint64_t end, uint32_t tid)
 }
 
 /* What calls_taken() prints; its result to *AGAIN. */
-static char *printed(int *again)
+static char *printed_of(bool all, int *again)
 {
 	static char text[8192];
 	FILE *file = tmpfile();
@@ -33,7 +33,7 @@ static char *printed(int *again)
 
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
-	*again = calls_taken();
+	*again = calls_taken(all);
 	dup2(out, STDOUT_FILENO);
 	close(out);
 	rewind(file);
@@ -41,6 +41,11 @@ static char *printed(int *again)
 	text[n] = 0;
 	fclose(file);
 	return text;
+}
+
+static char *printed(int *again)
+{
+	return printed_of(true, again);
 }
 
 static void without_a_call_nothing_is_printed(void **state)
@@ -91,6 +96,25 @@ static void what_may_be_overtaken_is_kept(void **state)
 	assert_string_equal(printed(&again), "");
 }
 
+/* However long ago it was. */
+static void what_may_be_overtaken_by_what_is_not_taken_is_kept(void **state)
+{
+	uint64_t then = now() - 1000000000;
+	const char *text;
+	int again;
+
+	(void)state;
+	take(then - 100000000, 66);
+	take(then, 88);
+	text = printed_of(false, &again);
+	assert_true(strstr(text, "x/66 ") && !strstr(text, "x/88 "));
+	assert_true(again > 0);
+	take(then - 1, 77);
+	text = printed(&again);
+	assert_true(strstr(text, "x/77 ") && strstr(text, "x/77 ") < strstr(text, "x/88 "));
+	assert_int_equal(again, 0);
+}
+
 static void a_record_that_is_too_short_is_none(void **state)
 {
 	struct slow_call c = {.end = 1};
@@ -107,6 +131,7 @@ int main(void)
 		cmocka_unit_test(without_a_call_nothing_is_printed),
 		cmocka_unit_test(the_first_to_end_is_the_first),
 		cmocka_unit_test(what_may_be_overtaken_is_kept),
+		cmocka_unit_test(what_may_be_overtaken_by_what_is_not_taken_is_kept),
 		cmocka_unit_test(a_record_that_is_too_short_is_none),
 	};
 

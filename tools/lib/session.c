@@ -131,19 +131,21 @@ static int take_record(void *source, void *record, size_t size)
 
 static void take_records(struct run *run)
 {
+	bool all;
 	int err;
 
 	if (!run->ring || run->err)
 		return;
 	run->turn = plumb_now() + TURN_NS;
 	err = ring_buffer__consume(run->ring);
-	run->take = err == -EAGAIN ? run->turn : 0;
-	if (err == -EAGAIN)
+	all = err != -EAGAIN;
+	run->take = all ? 0 : run->turn;
+	if (!all)
 		err = 0;
 	for (size_t i = 0; i < run->n_sources && err >= 0; i++) {
 		if (!run->sources[i].ring->taken)
 			continue;
-		err = run->sources[i].ring->taken();
+		err = run->sources[i].ring->taken(all);
 		if (err > 0)
 			run->take = sooner(run->take, plumb_now() + err);
 	}

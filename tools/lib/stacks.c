@@ -53,8 +53,9 @@ int plumb_stacks_take(void *session, void *record, size_t size)
 	return 0;
 }
 
-int plumb_stacks_taken(void)
+int plumb_stacks_taken(bool all)
 {
+	(void)all;
 	return plumb_stacks_symbolizer ? plumb_symbolizer_note_due(plumb_stacks_symbolizer, false)
 				       : 0;
 }

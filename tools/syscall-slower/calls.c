@@ -235,12 +235,13 @@ static json_t *json_of(const struct slow_call *c)
 }
 
 /* How many are old enough for all that ended before them to be here. */
-static size_t count_settled(void)
+static size_t count_settled(bool all)
 {
-	uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+	/* What is still in the ring may have ended a little earlier than what was taken last. */
+	uint64_t until = all ? nanoseconds(CLOCK_MONOTONIC) : calls.list[calls.n - 1].end;
 	size_t n = 0;
 
-	while (n < calls.n && calls.list[n].end + ON_ITS_WAY <= now)
+	while (n < calls.n && calls.list[n].end + ON_ITS_WAY <= until)
 		n++;
 	return n;
 }
@@ -285,7 +286,7 @@ static int print_settled(size_t settled)
 	return err;
 }
 
-int calls_taken(void)
+int calls_taken(bool all)
 {
 	size_t settled;
 	int err;
@@ -293,7 +294,7 @@ int calls_taken(void)
 	if (!calls.n)
 		return 0;
 	qsort(calls.list, calls.n, sizeof(*calls.list), by_end);
-	settled = count_settled();
+	settled = count_settled(all);
 	err = settled ? print_settled(settled) : 0;
 	calls.n -= settled;
 	memmove(calls.list, calls.list + settled, calls.n * sizeof(*calls.list));

@@ -13,6 +13,6 @@ void calls_begin(bool json, bool stacks);
 
 /* As struct plumb_ring wants them. */
 int calls_take(void *session, void *record, size_t size);
-int calls_taken(void);
+int calls_taken(bool all);
 
 #endif
