@@ -199,6 +199,7 @@ static void configure(struct plumb_bpf *bpf, struct func_latency_arg *config, bo
 	if (twin)
 		config->position = FUNC_LATENCY_NO_ARG;
 	bpf->function->takes_args = config->position != FUNC_LATENCY_NO_ARG;
+	bpf->function->last_arg = config->position & ~PLUMB_POINTER;
 }
 
 PLUMB_FUNCTION_OPEN(open_plain, func_latency_bpf, func_latency_arg, configure)

@@ -5,6 +5,7 @@
 #include "configure.h"
 
 #include <errno.h>
+#include <plumb/function.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <stdio.h>
@@ -61,6 +62,15 @@ static void explain(int err, const char *what, char *why, size_t size)
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
 }
 
+/* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
+static bool wants_stack(const struct plumb_instance *in)
+{
+	const struct function_config *f = in->bpf.function;
+
+	return f && f->takes_args && f->last_arg >= PLUMB_REGISTER_ARGS &&
+	       !plumb_hook_is_fentry(in->rung->aims->hook);
+}
+
 static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		struct plumb_instance *in, enum plumb_twin twin, char *why, size_t size)
 {
@@ -75,6 +85,13 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	err = rung->open(&in->bpf, twin);
 	if (err) {
 		explain(err, "open", why, size);
+		goto close;
+	}
+	if (wants_stack(in)) {
+		snprintf(why, size,
+			 "argument %u is on the stack: only programs of fentry's kind find it",
+			 in->bpf.function->last_arg);
+		err = -EOPNOTSUPP;
 		goto close;
 	}
 	plumb_configure(s, in);
