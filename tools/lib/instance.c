@@ -134,6 +134,40 @@ static const char *obstacle_of(const struct plumb_functions *f, const char *name
 	return NULL;
 }
 
+/* Of a few all are wanted, and always what was named: another rung may take it. */
+static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t size)
+{
+	const struct plumb_functions *f = in->functions;
+	int err = 0;
+
+	for (size_t i = 0; i < f->n && !err; i++)
+		if (f->n <= PLUMB_FEW || f->all[i].named) {
+			err = plumb_probe_refusal(&in->probes, i);
+			plumb_probe_name(f, i, what, size);
+		}
+	return err;
+}
+
+/* For the report: the first functions by name. */
+static void name_hooks(struct plumb_instance *in)
+{
+	const size_t most = PLUMB_MAX_HOOKS - 2;
+	char(*hooks)[64] = in->bpf.hooks;
+	size_t n = 0;
+
+	if (*hooks[0])
+		return;
+	for (size_t i = 0; i < in->functions->n; i++) {
+		if (plumb_probe_refusal(&in->probes, i))
+			continue;
+		if (n < most)
+			plumb_probe_name(in->functions, i, hooks[n], sizeof(hooks[n]));
+		n++;
+	}
+	if (n > most)
+		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
+}
+
 static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 {
 	char what[128] = "";
@@ -143,9 +177,10 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	if (in->rung->aims)
 		err = plumb_probe_attach(&in->probes, in->bpf.object, in->rung->aims, in->functions,
 					 what, sizeof(what));
-	/* Of a few all are wanted: another rung may take them. */
-	if (!err && in->probes.refused && in->functions->n <= PLUMB_FEW)
-		err = in->probes.refusal;
+	if (!err && in->rung->aims)
+		err = refusal_of_wanted(in, what, sizeof(what));
+	if (!err && in->rung->aims)
+		name_hooks(in);
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
 	if (err) {

@@ -59,11 +59,27 @@ int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe
 	return 0;
 }
 
-void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err)
+void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err)
 {
+	struct plumb_refused *more;
+
 	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
-	probes->refused++;
-	probes->refusal = err < 0 ? err : -err;
+	/* Of two programs both may be refused. */
+	if (plumb_probe_refusal(probes, i))
+		return;
+	more = realloc(probes->refusals, (probes->refused + 1) * sizeof(*more));
+	if (!more)
+		return;
+	probes->refusals = more;
+	more[probes->refused++] = (struct plumb_refused){i, err < 0 ? err : -err};
+}
+
+int plumb_probe_refusal(const struct plumb_probes *probes, size_t i)
+{
+	for (size_t r = 0; r < probes->refused; r++)
+		if (probes->refusals[r].target == i)
+			return probes->refusals[r].err;
+	return 0;
 }
 
 static bool link_missed(int link, uint64_t *missed)
@@ -134,5 +150,6 @@ void plumb_probe_close(struct plumb_probes *probes)
 	for (size_t i = 0; i < probes->n; i++)
 		plumb_probe_drop(&probes->list[i]);
 	free(probes->list);
+	free(probes->refusals);
 	*probes = (struct plumb_probes){};
 }

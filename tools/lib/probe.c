@@ -79,7 +79,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 			continue;
 		while (probes->n > before)
 			plumb_probe_drop(&probes->list[--probes->n]);
-		plumb_probe_refuse(probes, plumb_probe_name(f, i, what, size), err);
+		plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), err);
 		last = err;
 	}
 	return probes->n ? 0 : last;
@@ -106,7 +106,7 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 
 	for (size_t i = 0; !err && i < f->n; i++) {
 		if (!can_be_one_of_many(&f->all[i], aims->hook)) {
-			plumb_probe_refuse(probes, plumb_probe_name(f, i, what, size), ENODATA);
+			plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), ENODATA);
 			continue;
 		}
 		m.addresses[n] = f->all[i].address;
