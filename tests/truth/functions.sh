@@ -155,7 +155,8 @@ check_options() {
 		and $last.ledger.left_out == 4036'
 	sound "of failed calls" errors.json
 	holds "a glob's functions that cannot be attached to are counted, and no hooks" errors.json \
-		'($last.mechanism.hooks | length) == $functions - $refused' \
+		'$last.mechanism | (.hooks | length) == $functions - $refused
+			and (.name | test("^fentry|^fsession")) == ($refused > 0)' \
 		--argjson refused "$(sed -n 's/^[a-z-]*: \([0-9]*\) of [0-9]* functions could not.*/\1/p' errors.err | grep . || echo 0)" \
 		--argjson functions "$((3 + $(grep -o '^[a-z-]*: [0-9]* functions are called m_start' silent.err | grep -o '[0-9]*')))"
 }
