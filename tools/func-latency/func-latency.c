@@ -6,6 +6,7 @@
 #include <plumb/parse.h>
 #include <plumb/rungs.h>
 #include <plumb/session.h>
+#include <plumb/targets.h>
 #include <plumb/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,6 +230,10 @@ static int prepare(struct plumb_options *o)
 		if (functions.all[i].cold)
 			err = plumb_error(EINVAL, "%s is a part that is jumped to: it has no end",
 					  functions.all[i].name);
+	if (functions.n > PLUMB_MAX_TARGETS)
+		err = plumb_error(E2BIG,
+				  "%zu functions, at most %d: a narrower glob, or several runs",
+				  functions.n, PLUMB_MAX_TARGETS);
 	if (!err && *arg_key)
 		err = find_arg();
 	if (err)

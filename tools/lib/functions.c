@@ -108,11 +108,11 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 	o->taken++;
 	o->changed += f.changed;
 	if (f.cold)
-		plumb_warn("attached to %s: a part of %.*s that is jumped to: no arguments, and no "
+		plumb_warn("%s: a part of %.*s that is jumped to: no arguments, and no "
 			   "return that could be timed",
 			   s->name, (int)strcspn(s->name, "."), s->name);
 	else if (f.changed && !p->is_glob)
-		plumb_warn("attached to %s: the compiler changed its signature, arguments are not "
+		plumb_warn("%s: the compiler changed its signature, arguments are not "
 			   "trusted",
 			   s->name);
 	return take(q, s, &f);

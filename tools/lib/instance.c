@@ -62,6 +62,21 @@ static void explain(int err, const char *what, char *why, size_t size)
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
 }
 
+/*
+ * Do these words fit better?  Programs of fentry's kind go by the kernel's own types, not by
+ * those of --btf, and are refused at the end of functions that never return.
+ */
+static void explain_aim(const struct plumb_rung *rung, int err, char *why, size_t size)
+{
+	enum plumb_hook hook = rung->aims ? rung->aims->hook : PLUMB_HOOK_NONE;
+
+	if (err == -ESRCH && plumb_hook_is_fentry(hook))
+		snprintf(why, size, "aim: ESRCH, not in the types that the kernel itself has");
+	else if (err == -EINVAL &&
+		 (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
+		snprintf(why, size, "load: EINVAL, not on this function: it may never return");
+}
+
 /* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
 static bool wants_stack(const struct plumb_instance *in)
 {
@@ -99,6 +114,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		err = plumb_configure_aim(in);
 	if (err) {
 		explain(err, "aim", why, size);
+		explain_aim(rung, err, why, size);
 		goto close;
 	}
 	plumb_configure_twin(in->bpf.config, twin);
@@ -118,6 +134,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	if (!err)
 		return 0;
 	explain(err, "load", why, size);
+	explain_aim(rung, err, why, size);
 close:
 	plumb_instance_close(in);
 	return err;

@@ -11,6 +11,9 @@
 
 #include <bpf/bpf.h>
 
+/* Each of which is waited for when it is removed, some 10 to 150 ms. */
+#define SLOW 50
+
 /* As much of struct bpf_link_info as tells misses. */
 struct link_info {
 	__u32 type, id, program, pad;
@@ -126,16 +129,26 @@ bool plumb_probe_missed(const struct plumb_probes *probes, uint64_t *missed)
 	return known;
 }
 
+static size_t count_attached(const struct plumb_probes *probes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < probes->n; i++)
+		n += probes->list[i].link >= 0 || probes->list[i].event >= 0;
+	return n;
+}
+
 /* In the reverse order: a call that has begun may still end. */
 void plumb_probe_detach(struct plumb_probes *probes)
 {
 	uint64_t start = plumb_now();
-	size_t n = 0;
+	size_t n = count_attached(probes);
 
+	if (n > SLOW)
+		plumb_warn("the kernel takes its time to remove %zu probes one by one", n);
 	for (size_t i = probes->n; i-- > 0;) {
 		struct plumb_probe *probe = &probes->list[i];
 
-		n += probe->link >= 0 || probe->event >= 0;
 		if (probe->link >= 0 && !link_missed(probe->link, &probes->missed))
 			probes->missed_unknown = true;
 		close_fd(&probe->link);

@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <plumb/cli.h>
 #include <plumb/clock.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
@@ -70,7 +71,8 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 	int err, last = -ENOENT;
 	size_t before;
 
-	for (size_t i = 0; i < f->n; i++) {
+	/* Who asks to end at once wants what there is by then. */
+	for (size_t i = 0; i < f->n && !(i && plumb_signals_pending()); i++) {
 		before = probes->n;
 		err = 0;
 		for (const struct plumb_aim *a = aims; a->hook && !err; a++)

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <plumb/clock.h>
 #include <plumb/cli.h>
+#include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
@@ -41,6 +42,9 @@ static int check_types(const char *file)
 	char why[128];
 
 	if (!btf) {
+		/* So says libbpf also of an ELF file without them. */
+		if (errno == ENOENT && !access(file, F_OK))
+			errno = ENODATA;
 		libbpf_strerror(-errno, why, sizeof(why));
 		plumb_warn("--btf: no types in %s: %s", file, why);
 		return PLUMB_EXIT_FAILED;
@@ -363,6 +367,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	plumb_options_parse(&s.options, argc, argv, tool);
 	open_opts.btf_custom_path = s.options.btf;
+	plumb_kernel_types(s.options.btf);
 	status = check_system(&s.options);
 	if (status)
 		return status;
