@@ -55,5 +55,7 @@ uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", 
  * are blocked then.  A reader that goes away is seen as EPIPE or POLLERR: PIPE is ignored.
  */
 int plumb_signals_open(void);
+/* Has one come that ends a run, and was not read? */
+bool plumb_signals_pending(void);
 
 #endif

@@ -8,6 +8,9 @@
 /* Arguments of a call that are kept for its end. */
 #define PLUMB_FUNCTION_ARGS 2
 
+/* Arguments, the first of a call, that function_register() finds. */
+#define PLUMB_REGISTER_ARGS 6
+
 /*
  * A target: which of the tool's functions, how many bits its result has (0: it
  * tells of no errors), and at which word it is, behind the arguments (PLUMB_NO_RESULT:
@@ -33,6 +36,7 @@ struct function_config {
 	__u64 min_ns;
 	__u32 only_errors;
 	__u32 takes_args; /* a call's arguments decide on it, or are in its key */
+	__u32 last_arg;   /* ... none behind this one, from 0 */
 	__u32 frames;     /* calls are in frames.bpf.h; 0: their start is in a session's cookie */
 	__u32 seats;      /* ... in its seats, as long as one is free */
 	__u32 twin;       /* this is one, for calibrating */

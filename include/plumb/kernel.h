@@ -7,6 +7,9 @@
 
 struct plumb_options;
 
+/* Where the kernel has no BTF of its own, its types are in FILE. */
+void plumb_kernel_types(const char *file);
+
 /*
  * While a program is preempted the kernel skips it for all other threads on that
  * CPU: their calls are missed for a whole time slice.  fentry programs can be

@@ -57,11 +57,17 @@ struct plumb_probe {
 	int link;
 };
 
+/* A target that could not be attached to. */
+struct plumb_refused {
+	size_t target; /* its number */
+	int err;       /* -errno */
+};
+
 struct plumb_probes {
 	struct plumb_probe *list;
 	size_t n;
-	size_t refused;  /* functions that could not be attached to */
-	int refusal;     /* the last one's, -errno */
+	struct plumb_refused *refusals;
+	size_t refused;
 	uint64_t missed; /* by links that are detached */
 	bool missed_unknown;
 };
@@ -73,7 +79,7 @@ bool plumb_hook_is_fentry(enum plumb_hook hook);
 /* Do BPF programs of fentry's kind call it themselves?  Then they are not for it. */
 bool plumb_function_serves_bpf(const char *name);
 
-/* "tcp_sendmsg", "nf_tables:nft_do_chain"; returns TEXT. */
+/* "tcp_sendmsg", "nf_tables:nft_do_chain", "m_start,2": of that name the second; returns TEXT. */
 const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size);
 
 /* The word by which programs know function number I, see function.h. */
@@ -110,6 +116,9 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
 /* "t:sched:sched_switch", "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, size_t size);
 const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char *text, size_t size);
+
+/* Why target number I could not be attached to, -errno; 0: it could. */
+int plumb_probe_refusal(const struct plumb_probes *probes, size_t i);
 
 /* Executions that the kernel skipped, added to MISSED; false where it cannot tell. */
 bool plumb_program_missed(int program, uint64_t *missed);

@@ -100,12 +100,15 @@ wrong_types() {
 	has "$tool" --btf && has "$tool" --pid || return
 	wrong --btf "$work/missing" : -d 0.1 -p "$idle" --btf "$work/missing"
 	wrong --btf "$work/file" : -d 0.1 -p "$idle" --btf "$work/file"
+	wrong --btf "$bin/$tool" "No data available" : -d 0.1 -p "$idle" --btf "$bin/$tool"
 	wrong --btf "$work/directory" : -d 0.1 -p "$idle" --btf "$work/directory"
 }
 
 wrong_operands() {
 	takes_words "$tool" || return
 	wrong no_such_name : -d 0.1 -p "$idle" no_such_name
+	run "$tool" -d 0.1 -p "$idle" "*"
+	is "$tool does not take all functions that there are" "$status $(grep -o "at most 16384" "$err")" "1 at most 16384"
 	wrong "no_such_name*" : -d 0.1 -p "$idle" "no_such_name*"
 	# It may be a module's, though it begins as a number does.
 	wrong "8021q:no_such_name" : -d 0.1 -p "$idle" 8021q:no_such_name

@@ -39,6 +39,16 @@ forced() {
 	[[ $status == 0 ]] || claim "$tool $by starts no command" test ! -e "$traced"
 }
 
+# A kprobe's program sees registers.
+on_the_stack() {
+	local mechanism
+	[[ $("$bin/$tool" -b help) == *arg:* ]] || return
+	for mechanism in $(mechanisms "$tool" | tr ' ' '\n' | grep ^kprobe); do
+		run_bare "$tool" "--mechanism=$mechanism" -b arg:6 -d 0.1 ip_make_skb
+		refused "$tool by $mechanism does not guess at an argument on the stack" 77 "$tool" "$mechanism" "argument 6 is on the stack"
+	done
+}
+
 mkdir "$work/bin"
 for tool in "${tools[@]}"; do
 	if has "$tool" --mechanism && has "$tool" COMMAND; then
@@ -49,6 +59,7 @@ for tool in "${tools[@]}"; do
 	fi
 
 	has "$tool" --mechanism || continue
+	on_the_stack
 	# Where nobody can reach it.
 	install -m 755 "$bin/$tool" "$work/bin/$tool"
 	as_nobody "$tool" -d 0.1 -p "$idle"

@@ -122,7 +122,7 @@ check() {
 		'$last.rows | length == 1 and .[0].count == 101
 			and (.[0].key.func | test("^__btf_struct_show\\.(isra|constprop)\\.0$"))'
 	like "... and that is said" "$(cat changed.err)" \
-		'attached to __btf_struct_show\.[a-z]+\.0: the compiler changed its signature'
+		'__btf_struct_show\.[a-z]+\.0: the compiler changed its signature'
 	sound "of a changed function" changed.json
 	nested_right "--cpu" cpu deep
 	evidence cpu.json cpu.err

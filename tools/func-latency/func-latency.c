@@ -6,6 +6,7 @@
 #include <plumb/parse.h>
 #include <plumb/rungs.h>
 #include <plumb/session.h>
+#include <plumb/targets.h>
 #include <plumb/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,7 @@ static void configure(struct plumb_bpf *bpf, struct func_latency_arg *config, bo
 	if (twin)
 		config->position = FUNC_LATENCY_NO_ARG;
 	bpf->function->takes_args = config->position != FUNC_LATENCY_NO_ARG;
+	bpf->function->last_arg = config->position & ~PLUMB_POINTER;
 }
 
 PLUMB_FUNCTION_OPEN(open_plain, func_latency_bpf, func_latency_arg, configure)
@@ -227,6 +229,10 @@ static int prepare(struct plumb_options *o)
 		if (functions.all[i].cold)
 			err = plumb_error(EINVAL, "%s is a part that is jumped to: it has no end",
 					  functions.all[i].name);
+	if (functions.n > PLUMB_MAX_TARGETS)
+		err = plumb_error(E2BIG,
+				  "%zu functions, at most %d: a narrower glob, or several runs",
+				  functions.n, PLUMB_MAX_TARGETS);
 	if (!err && *arg_key)
 		err = find_arg();
 	if (err)
@@ -249,15 +255,33 @@ static bool is_unfiltered(const struct plumb_session *s)
 	return !(o->n_pids || o->n_tids || o->n_comms || o->n_cgroups || o->command);
 }
 
+/* Why a function may be silent, in words to go behind that; none if the ledger may have its calls.
+ */
+static const char *guess(const struct plumb_session *s, const struct plumb_snapshot *total)
+{
+	const struct plumb_ledger *l = &total->ledger;
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+
+	if (v.in_flight || v.lost || l->abandoned || l->unmatched || l->overwritten || l->overtaken)
+		return "";
+	return is_unfiltered(s) ? ": it may be inlined into its callers"
+				: " of those that are traced: another may call it, or it is "
+				  "inlined into its callers";
+}
+
 /* A probe that attached and stayed silent is worth a word: it may never fire. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
+	const struct plumb_probes *probes = &s->instance.probes;
 	const struct plumb_verdict v = plumb_ledger_judge(total);
-	size_t silent = functions.n;
+	size_t silent = functions.n - probes->refused;
 	bool *seen = calloc(functions.n, sizeof(*seen));
 	char name[128];
 
+	if (probes->refused)
+		plumb_warn("%zu of %zu functions could not be attached to (-v says which)",
+			   probes->refused, functions.n);
 	if (!seen || v.pooled || total->ledger.left_out || !(s->options.by & FUNC_LATENCY_BY_FUNC))
 		goto out;
 	for (size_t i = 0; i < total->n; i++) {
@@ -267,16 +291,13 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 		seen[k->function] = true;
 	}
 	if (silent > PLUMB_FEW)
-		plumb_warn("%zu of %zu functions: 0 calls in %.3g s", silent, functions.n,
-			   elapsed / 1e9);
+		plumb_warn("%zu of %zu functions: 0 calls ended in %.3g s", silent,
+			   functions.n - probes->refused, elapsed / 1e9);
 	for (size_t i = 0; i < functions.n && silent <= PLUMB_FEW; i++)
-		if (!seen[i])
-			plumb_warn("%s: 0 calls in %.3g s%s",
+		if (!seen[i] && !plumb_probe_refusal(probes, i))
+			plumb_warn("%s: 0 calls ended in %.3g s%s",
 				   plumb_probe_name(&functions, i, name, sizeof(name)),
-				   elapsed / 1e9,
-				   is_unfiltered(s) ? ": it may be inlined into its callers"
-						    : " of those that are traced: another may call "
-						      "it, or it is inlined into its callers");
+				   elapsed / 1e9, guess(s, total));
 out:
 	free(seen);
 }

@@ -200,6 +200,14 @@ uint64_t plumb_option_size(const char *option, const char *text)
 	return bytes;
 }
 
+bool plumb_signals_pending(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) ||
+				     sigismember(&set, SIGHUP));
+}
+
 int plumb_signals_open(void)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};

@@ -170,27 +170,12 @@ static void configure_function(struct plumb_instance *in)
 		in->rung->aims->hook == PLUMB_FEXIT && !c->interleaved && !c->off_cpu && !f->nested;
 }
 
-/* For the report: the first functions by name. */
-static void name_hooks(struct plumb_instance *in)
-{
-	const size_t most = PLUMB_MAX_HOOKS - 2, n = in->functions->n;
-	char(*hooks)[64] = in->bpf.hooks;
-
-	if (*hooks[0])
-		return;
-	for (size_t i = 0; i < n && i < most; i++)
-		plumb_probe_name(in->functions, i, hooks[i], sizeof(hooks[i]));
-	if (n > most)
-		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
-}
-
 /* Points the rung's programs to the functions. */
 int plumb_configure_aim(struct plumb_instance *in)
 {
 	struct bpf_program *p;
 	int err = 0;
 
-	name_hooks(in);
 	if (in->bpf.function)
 		configure_function(in);
 	for (const struct plumb_aim *a = in->rung->aims; a->hook && !err; a++) {

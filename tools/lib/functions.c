@@ -81,6 +81,7 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 	bool is_listed = q->lists.traceable.slots;
 	struct plumb_standing is = plumb_lists_judge(&q->lists, s);
 	struct plumb_function f = {
+		.named = !p->is_glob,
 		.ambiguous = ambiguous,
 		.cold = is.cold,
 		.changed = is.changed,
@@ -107,11 +108,11 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 	o->taken++;
 	o->changed += f.changed;
 	if (f.cold)
-		plumb_warn("attached to %s: a part of %.*s that is jumped to: no arguments, and no "
+		plumb_warn("%s: a part of %.*s that is jumped to: no arguments, and no "
 			   "return that could be timed",
 			   s->name, (int)strcspn(s->name, "."), s->name);
 	else if (f.changed && !p->is_glob)
-		plumb_warn("attached to %s: the compiler changed its signature, arguments are not "
+		plumb_warn("%s: the compiler changed its signature, arguments are not "
 			   "trusted",
 			   s->name);
 	return take(q, s, &f);
@@ -121,6 +122,7 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 static int consider_namesakes(struct search *q, const struct plumb_pattern *p,
 			      struct plumb_symbol **s, size_t n, struct outcome *o)
 {
+	size_t before;
 	int err = 0;
 
 	/* All that can be said of them to the kernel is their name: one probe, be it once. */
@@ -130,8 +132,12 @@ static int consider_namesakes(struct search *q, const struct plumb_pattern *p,
 			   n, s[0]->name);
 		return consider(q, p, s[0], true, o);
 	}
-	for (size_t i = 0; !err && i < n; i++)
+	for (size_t i = 0; !err && i < n; i++) {
+		before = q->found->n;
 		err = consider(q, p, s[i], n > 1, o);
+		if (n > 1 && q->found->n > before)
+			q->found->all[before].place = i + 1;
+	}
 	return err;
 }
 

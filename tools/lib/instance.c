@@ -5,6 +5,7 @@
 #include "configure.h"
 
 #include <errno.h>
+#include <plumb/function.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <stdio.h>
@@ -61,6 +62,30 @@ static void explain(int err, const char *what, char *why, size_t size)
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
 }
 
+/*
+ * Do these words fit better?  Programs of fentry's kind go by the kernel's own types, not by
+ * those of --btf, and are refused at the end of functions that never return.
+ */
+static void explain_aim(const struct plumb_rung *rung, int err, char *why, size_t size)
+{
+	enum plumb_hook hook = rung->aims ? rung->aims->hook : PLUMB_HOOK_NONE;
+
+	if (err == -ESRCH && plumb_hook_is_fentry(hook))
+		snprintf(why, size, "aim: ESRCH, not in the types that the kernel itself has");
+	else if (err == -EINVAL &&
+		 (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
+		snprintf(why, size, "load: EINVAL, not on this function: it may never return");
+}
+
+/* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
+static bool wants_stack(const struct plumb_instance *in)
+{
+	const struct function_config *f = in->bpf.function;
+
+	return f && f->takes_args && f->last_arg >= PLUMB_REGISTER_ARGS &&
+	       !plumb_hook_is_fentry(in->rung->aims->hook);
+}
+
 static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		struct plumb_instance *in, enum plumb_twin twin, char *why, size_t size)
 {
@@ -77,11 +102,19 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		explain(err, "open", why, size);
 		goto close;
 	}
+	if (wants_stack(in)) {
+		snprintf(why, size,
+			 "argument %u is on the stack: only programs of fentry's kind find it",
+			 in->bpf.function->last_arg);
+		err = -EOPNOTSUPP;
+		goto close;
+	}
 	plumb_configure(s, in);
 	if (rung->aims)
 		err = plumb_configure_aim(in);
 	if (err) {
 		explain(err, "aim", why, size);
+		explain_aim(rung, err, why, size);
 		goto close;
 	}
 	plumb_configure_twin(in->bpf.config, twin);
@@ -101,6 +134,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	if (!err)
 		return 0;
 	explain(err, "load", why, size);
+	explain_aim(rung, err, why, size);
 close:
 	plumb_instance_close(in);
 	return err;
@@ -117,6 +151,40 @@ static const char *obstacle_of(const struct plumb_functions *f, const char *name
 	return NULL;
 }
 
+/* Of a few all are wanted, and always what was named: another rung may take it. */
+static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t size)
+{
+	const struct plumb_functions *f = in->functions;
+	int err = 0;
+
+	for (size_t i = 0; i < f->n && !err; i++)
+		if (f->n <= PLUMB_FEW || f->all[i].named) {
+			err = plumb_probe_refusal(&in->probes, i);
+			plumb_probe_name(f, i, what, size);
+		}
+	return err;
+}
+
+/* For the report: the first functions by name. */
+static void name_hooks(struct plumb_instance *in)
+{
+	const size_t most = PLUMB_MAX_HOOKS - 2;
+	char(*hooks)[64] = in->bpf.hooks;
+	size_t n = 0;
+
+	if (*hooks[0])
+		return;
+	for (size_t i = 0; i < in->functions->n; i++) {
+		if (plumb_probe_refusal(&in->probes, i))
+			continue;
+		if (n < most)
+			plumb_probe_name(in->functions, i, hooks[n], sizeof(hooks[n]));
+		n++;
+	}
+	if (n > most)
+		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
+}
+
 static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 {
 	char what[128] = "";
@@ -126,9 +194,10 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	if (in->rung->aims)
 		err = plumb_probe_attach(&in->probes, in->bpf.object, in->rung->aims, in->functions,
 					 what, sizeof(what));
-	/* Of a few all are wanted: another rung may take them. */
-	if (!err && in->probes.refused && in->functions->n <= PLUMB_FEW)
-		err = in->probes.refusal;
+	if (!err && in->rung->aims)
+		err = refusal_of_wanted(in, what, sizeof(what));
+	if (!err && in->rung->aims)
+		name_hooks(in);
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
 	if (err) {

@@ -62,11 +62,22 @@ static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
 	return 0;
 }
 
+static const char *types_file;
+
+void plumb_kernel_types(const char *file)
+{
+	types_file = file;
+}
+
 /* Has the struct a member of this path ("a", "b", NULL)? */
 static bool has_member(const char *type, const char *const *path)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	__s32 id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
+	__s32 id;
+
+	if (!btf && types_file)
+		btf = btf__parse(types_file, NULL);
+	id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
 
 	for (; id > 0 && *path; path++)
 		id = member_type(btf, id, *path);

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each of which is waited for when it is removed, some 10 to 150 ms. */
-#define SLOW 50
-
 struct plumb_points plumb_points;
 
 bool plumb_points_add(const char *text, bool number)
@@ -101,8 +98,6 @@ void plumb_points_finish(const struct plumb_session *s, const struct plumb_snaps
 	size_t n = plumb_points.targets.n;
 	bool *fired = calloc(n, sizeof(*fired));
 
-	if (probes->n > SLOW)
-		plumb_warn("the kernel takes its time to remove %zu probes one by one", probes->n);
 	if (probes->refused)
 		plumb_warn("%zu of %zu targets could not be attached to (-v says which)",
 			   probes->refused, n);

@@ -90,7 +90,8 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 			     : attach_event(probes, object, p, PLUMB_TRACEPOINT,
 					    open_tracepoint(one->id), target);
 		if (err)
-			plumb_probe_refuse(probes, plumb_tracepoint_name(one, what, size), err);
+			plumb_probe_refuse(probes, first + i,
+					   plumb_tracepoint_name(one, what, size), err);
 		last = err ?: last;
 	}
 	return probes->n > before ? 0 : last;
@@ -152,7 +153,8 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 		err = attach_event(probes, object, p, aim->hook, event,
 				   PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0));
 		if (err)
-			plumb_probe_refuse(probes, plumb_userfunc_name(u, i, what, size), err);
+			plumb_probe_refuse(probes, first + i, plumb_userfunc_name(u, i, what, size),
+					   err);
 		last = err ?: last;
 	}
 	return probes->n > before ? 0 : last;

@@ -11,6 +11,9 @@
 
 #include <bpf/bpf.h>
 
+/* Each of which is waited for when it is removed, some 10 to 150 ms. */
+#define SLOW 50
+
 /* As much of struct bpf_link_info as tells misses. */
 struct link_info {
 	__u32 type, id, program, pad;
@@ -59,11 +62,27 @@ int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe
 	return 0;
 }
 
-void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err)
+void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err)
 {
+	struct plumb_refused *more;
+
 	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
-	probes->refused++;
-	probes->refusal = err < 0 ? err : -err;
+	/* Of two programs both may be refused. */
+	if (plumb_probe_refusal(probes, i))
+		return;
+	more = realloc(probes->refusals, (probes->refused + 1) * sizeof(*more));
+	if (!more)
+		return;
+	probes->refusals = more;
+	more[probes->refused++] = (struct plumb_refused){i, err < 0 ? err : -err};
+}
+
+int plumb_probe_refusal(const struct plumb_probes *probes, size_t i)
+{
+	for (size_t r = 0; r < probes->refused; r++)
+		if (probes->refusals[r].target == i)
+			return probes->refusals[r].err;
+	return 0;
 }
 
 static bool link_missed(int link, uint64_t *missed)
@@ -110,16 +129,26 @@ bool plumb_probe_missed(const struct plumb_probes *probes, uint64_t *missed)
 	return known;
 }
 
+static size_t count_attached(const struct plumb_probes *probes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < probes->n; i++)
+		n += probes->list[i].link >= 0 || probes->list[i].event >= 0;
+	return n;
+}
+
 /* In the reverse order: a call that has begun may still end. */
 void plumb_probe_detach(struct plumb_probes *probes)
 {
 	uint64_t start = plumb_now();
-	size_t n = 0;
+	size_t n = count_attached(probes);
 
+	if (n > SLOW)
+		plumb_warn("the kernel takes its time to remove %zu probes one by one", n);
 	for (size_t i = probes->n; i-- > 0;) {
 		struct plumb_probe *probe = &probes->list[i];
 
-		n += probe->link >= 0 || probe->event >= 0;
 		if (probe->link >= 0 && !link_missed(probe->link, &probes->missed))
 			probes->missed_unknown = true;
 		close_fd(&probe->link);
@@ -134,5 +163,6 @@ void plumb_probe_close(struct plumb_probes *probes)
 	for (size_t i = 0; i < probes->n; i++)
 		plumb_probe_drop(&probes->list[i]);
 	free(probes->list);
+	free(probes->refusals);
 	*probes = (struct plumb_probes){};
 }

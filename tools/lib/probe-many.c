@@ -76,7 +76,7 @@ int plumb_probe_attach_many(struct plumb_probes *probes, const struct plumb_many
 			    size_t to, char *what, size_t size)
 {
 	struct plumb_probe probe = {.program = -1, .event = -1, .link = link_many(m, from, to)};
-	size_t middle = from + (to - from) / 2;
+	size_t middle = from + (to - from) / 2, target;
 	int first, second;
 
 	if (probe.link >= 0) {
@@ -85,9 +85,10 @@ int plumb_probe_attach_many(struct plumb_probes *probes, const struct plumb_many
 		plumb_probe_drop(&probe);
 		return -ENOMEM;
 	}
-	m->name(m->what, PLUMB_TARGET_INDEX(m->cookies[from]), what, size);
+	target = PLUMB_TARGET_INDEX(m->cookies[from]);
+	m->name(m->what, target, what, size);
 	if (to - from == 1) {
-		plumb_probe_refuse(probes, what, probe.link);
+		plumb_probe_refuse(probes, target, what, probe.link);
 		return probe.link;
 	}
 	/* Not this kind of refusal. */

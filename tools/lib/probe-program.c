@@ -55,8 +55,13 @@ int plumb_hook_attach_type(enum plumb_hook hook)
 const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size)
 {
 	const struct plumb_function *one = &f->all[i];
+	char place[16] = "";
 
-	snprintf(text, size, "%s%s%s", one->module ?: "", one->module ? ":" : "", one->name);
+	/* As livepatch has it. */
+	if (one->place)
+		snprintf(place, sizeof(place), ",%u", one->place);
+	snprintf(text, size, "%s%s%s%s", one->module ?: "", one->module ? ":" : "", one->name,
+		 place);
 	return text;
 }
 

@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <plumb/cli.h>
 #include <plumb/clock.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
@@ -90,7 +91,8 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 	int err, last = -ENOENT;
 	size_t before;
 
-	for (size_t i = 0; i < f->n; i++) {
+	/* Who asks to end at once wants what there is by then. */
+	for (size_t i = 0; i < f->n && !(i && plumb_signals_pending()); i++) {
 		before = probes->n;
 		err = 0;
 		for (const struct plumb_aim *a = aims; a->hook && !err; a++)
@@ -99,7 +101,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 			continue;
 		while (probes->n > before)
 			plumb_probe_drop(&probes->list[--probes->n]);
-		plumb_probe_refuse(probes, plumb_probe_name(f, i, what, size), err);
+		plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), err);
 		last = err;
 	}
 	return probes->n ? 0 : last;
@@ -126,7 +128,7 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 
 	for (size_t i = 0; !err && i < f->n; i++) {
 		if (!can_be_one_of_many(&f->all[i], aims->hook)) {
-			plumb_probe_refuse(probes, plumb_probe_name(f, i, what, size), ENODATA);
+			plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), ENODATA);
 			continue;
 		}
 		m.addresses[n] = f->all[i].address;

@@ -29,8 +29,8 @@ int plumb_probe_attach_event(struct plumb_probe *probe);
 int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
 void plumb_probe_drop(struct plumb_probe *probe);
 
-/* Notes that NAME refused, and why. */
-void plumb_probe_refuse(struct plumb_probes *probes, const char *name, int err);
+/* Notes that target number I, NAME, refused, and why. */
+void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err);
 
 /* Descriptors by the thousand are taken: as many as are allowed. */
 void plumb_probe_allow_files(void);

@@ -4,6 +4,7 @@
 #include <plumb/clock.h>
 #include <plumb/cli.h>
 #include <plumb/functions.h>
+#include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
@@ -396,6 +397,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	plumb_options_parse(&s.options, argc, argv, tool);
 	open_opts.btf_custom_path = s.options.btf;
+	plumb_kernel_types(s.options.btf);
 	status = check_system(&s.options);
 	if (status)
 		return status;

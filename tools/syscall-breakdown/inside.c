@@ -215,10 +215,13 @@ static bool is_whole(const struct plumb_snapshot *total)
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
+	const struct plumb_probes *probes = &s->instance.probes;
 	char name[128];
 
-	(void)s;
 	may_hint = false;
+	if (probes->refused)
+		plumb_warn("%zu of %zu functions could not be attached to (-v says which)",
+			   probes->refused, functions.n);
 	for (size_t i = 0; i < total->n && total->n <= PLUMB_FEW; i++) {
 		const struct plumb_row *row = &total->rows[i];
 
