@@ -55,6 +55,9 @@ void plumb_points_calibrate(struct plumb_session *s);
 
 size_t plumb_points_target(const struct plumb_row *row);
 
+/* Is target I a tracepoint that raw tracepoint programs get to? */
+bool plumb_points_is_raw(size_t i);
+
 /* In its finish: which targets stayed silent, each by name if they are few. */
 void plumb_points_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 			 uint64_t elapsed);

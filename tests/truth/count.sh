@@ -40,6 +40,7 @@ run() {
 	attach tracepoints -d 90 -p "$pid" t:syscalls:sys_enter_lseek 't:syscalls:sys_exit_writ?'
 	attach program -d 90 -p "$pid" "u:$calls:make_call"
 	attach mixed -d 90 -p "$pid" null_lseek t:syscalls:sys_enter_write "u:$calls:make_cal?"
+	traced no-raw --mechanism=raw_tracepoint t:syscalls:sys_enter_lseek
 	attach other -d 90 -c no-such-name t:syscalls:sys_enter_lseek
 	attach who -d 90 -p "$pid" -b pid,comm t:syscalls:sys_enter_lseek t:syscalls:sys_enter_write
 	attach few -d 90 --max-keys=1 -p "$pid" t:syscalls:sys_enter_lseek t:syscalls:sys_enter_write
@@ -145,6 +146,13 @@ check() {
 	holds "what --max-keys has no room for is pooled" few.json \
 		'($last.rows | map([.key.func // .key.other, .count]) | sort)
 			== [[true, 2018], ["t:syscalls:sys_enter_lseek", 1009]] and $last.ledger.pooled == 2018'
+	# Of a call of its own there is no raw tracepoint.
+	holds "what a tracepoint is attached by is said" tracepoints.json '$last.mechanism.name == "tracepoint"
+		and all($last.rows[]; .cost | has("tracepoint") and (has("raw_tracepoint") | not))'
+	unable mixed fentry kprobe.multi kprobe ||
+		holds "and beside a function" mixed.json '$last.mechanism.hooks | index("t:syscalls:sys_enter_write (tracepoint)")'
+	is "it cannot be attached to by another" "$(cat no-raw.status no-raw.err)" \
+		$'2\nfunc-count: --mechanism=raw_tracepoint: no target is a raw tracepoint'
 	rates "each row has its rate, and what that would cost" tracepoints
 	evidence measured.json measured.err
 	holds "cost is measured at the start" measured.json '$last.overhead_ns | .how == "calibrated" and .traced > 0'
