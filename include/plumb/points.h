@@ -6,10 +6,13 @@
 #ifndef PLUMB_POINTS_H
 #define PLUMB_POINTS_H
 
-#include <plumb/key.h>
+#include <plumb/syscall.h>
 
 /* In plumb_config.by: rows are told apart by their target's number. */
 #define PLUMB_BY_TARGET PLUMB_BY_TOOL
+
+/* Of a system call: into the kernel and out of it, as raw_syscalls has them. */
+#define PLUMB_WAYS 2
 
 #ifndef __bpf__
 #include <plumb/session.h>
@@ -23,6 +26,13 @@ struct plumb_points {
 	const char *patterns[PLUMB_MAX_LIST]; /* as they were typed */
 	size_t n_patterns;
 	struct plumb_targets targets; /* that they stand for */
+
+	/*
+	 * Where tracepoints of single system calls are many: their targets plus 1 by way and
+	 * number, 0 where there is none, and the two tracepoints that are attached to for them.
+	 */
+	uint32_t calls[PLUMB_WAYS][PLUMB_SYSCALLS];
+	struct plumb_tracepoints raw_syscalls;
 };
 
 extern struct plumb_points plumb_points;
@@ -43,6 +53,12 @@ bool plumb_points_ask_for(enum plumb_target_kind kind);
  * several, and leaves TOOL the rungs that fit their number; 0 or -errno.
  */
 int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o);
+
+/* For plumb_points_find(): calls and raw_syscalls; 0 or -errno. */
+int plumb_points_number_calls(void);
+/* RAW and PERF are as for plumb_probe_tracepoints(). */
+int plumb_points_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
+			      const char *raw, const char *perf, char *what, size_t size);
 
 /*
  * ns that a fire adds by a rung, on something that can be provoked; not above 0 where

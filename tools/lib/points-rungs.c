@@ -54,6 +54,10 @@ static int attach_points(const struct plumb_bpf *bpf, struct plumb_probes *probe
 	int err = attach_tracepoints(bpf, probes, &plumb_points.targets.tracepoints,
 				     plumb_points.targets.functions.n, what, size);
 
+	if (!err)
+		err = plumb_points_attach_calls(probes, bpf->object,
+						bpf->way & RAW ? "fired_raw_call" : NULL,
+						"fired_tp_call", what, size);
 	for (size_t i = 0; !err && i < plumb_points.targets.n_files; i++)
 		err = attach_file(bpf, probes, &plumb_points.targets.files[i],
 				  plumb_targets_first_of(&plumb_points.targets, i), what, size);
@@ -98,7 +102,7 @@ static bool are_many(void)
 /* The programs that those take. */
 static const char *const *list_programs(int way)
 {
-	static const char *names[5];
+	static const char *names[7];
 	bool tracepoints = plumb_points.targets.tracepoints.n, users = plumb_points.targets.n_files;
 	size_t n = 0;
 
@@ -112,6 +116,10 @@ static const char *const *list_programs(int way)
 		names[n++] = "fired_raw";
 	if (tracepoints)
 		names[n++] = "fired_tracepoint";
+	if (tracepoints && plumb_points.raw_syscalls.n && way & RAW)
+		names[n++] = "fired_raw_call";
+	if (tracepoints && plumb_points.raw_syscalls.n)
+		names[n++] = "fired_tp_call";
 	if (users && !(way & MULTI))
 		names[n++] = "fired_uprobe";
 	if (users && (way & MULTI || (!(way & SINGLE) && are_many())))
@@ -120,21 +128,36 @@ static const char *const *list_programs(int way)
 	return names;
 }
 
-/* By what the tracepoints of PATTERN, "t:...", are attached to; "" if that is the rung's own. */
-static const char *tracepoints_by(const char *pattern, int way)
+/* By what a tracepoint is attached to. */
+enum by { BY_NUMBER, BY_RAW, BY_EVENT, BYS };
+
+static enum by attached_by(const struct plumb_tracepoint *t, int way)
 {
+	if (t->by_number)
+		return BY_NUMBER;
+	return way & RAW && t->is_raw ? BY_RAW : BY_EVENT;
+}
+
+/* The same of all that PATTERN, "t:...", stands for; "" if that is the rung's own. */
+static const char *name_by(const char *pattern, int way, char *text, size_t size)
+{
+	static const char *const names[BYS] = {"raw_syscalls", "raw tracepoint", "tracepoint"};
 	const struct plumb_tracepoints *t = &plumb_points.targets.tracepoints;
-	bool any[2] = {}; /* that are perf events, raw */
+	bool any[BYS] = {};
 	char name[256];
+	size_t n = 0;
 
 	for (size_t i = 0; i < t->n; i++)
 		if (!fnmatch(pattern, plumb_tracepoint_name(&t->list[i], name, sizeof(name)), 0))
-			any[way & RAW && t->list[i].is_raw] = true;
-	if (any[0] && any[1])
-		return " (raw tracepoint, tracepoint)";
-	if (any[1])
-		return way & FUNCTIONS ? " (raw tracepoint)" : "";
-	return way & (FUNCTIONS | RAW) ? " (tracepoint)" : "";
+			any[attached_by(&t->list[i], way)] = true;
+	*text = 0;
+	if (!(way & FUNCTIONS) && !any[BY_NUMBER] && !any[way & RAW ? BY_EVENT : BY_RAW])
+		return text;
+	for (int i = 0; i < BYS; i++)
+		if (any[i])
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : " (", names[i]);
+	snprintf(text + n, size - n, ")");
+	return text;
 }
 
 /* As they were typed; what is not attached to by the rung's own mechanism says by which. */
@@ -142,13 +165,14 @@ static void name_hooks(struct plumb_bpf *bpf)
 {
 	const size_t room = sizeof(bpf->hooks[0]);
 	const char *pattern, *by;
+	char text[64];
 	size_t i;
 
 	for (i = 0; i < plumb_points.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
 		pattern = plumb_points.patterns[i];
 		by = "";
 		if (plumb_target_kind(pattern) == PLUMB_TARGET_TRACEPOINT)
-			by = tracepoints_by(pattern, bpf->way);
+			by = name_by(pattern, bpf->way, text, sizeof(text));
 		else if (plumb_target_kind(pattern) == PLUMB_TARGET_USER &&
 			 !(bpf->way & (MULTI | SINGLE)))
 			by = " (uprobe)";
@@ -310,6 +334,8 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 	struct plumb_targets *t = &plumb_points.targets;
 	int err = plumb_targets_find(t, plumb_points.patterns, plumb_points.n_patterns, o->btf);
 
+	if (!err)
+		err = plumb_points_number_calls();
 	if (err)
 		return err;
 	if (o->mechanism && !strcmp(o->mechanism, "raw_tracepoint") && no_raw(o))
