@@ -14,6 +14,7 @@
 #include <plumb/guard.bpf.h>
 #include <plumb/lifecycle.bpf.h>
 #include <plumb/points.h>
+#include <plumb/syscall.bpf.h>
 #include <plumb/target.bpf.h>
 
 static __always_inline void fired(void *ctx, __u64 target, bool guarded);
@@ -66,6 +67,42 @@ SEC("tracepoint")
 int fired_tracepoint(void *ctx)
 {
 	fired(ctx, function_own_target(), true);
+	return 0;
+}
+
+/* As in struct plumb_points; the way is the target of the program's copy. */
+const volatile __u32 points_calls[PLUMB_WAYS][PLUMB_SYSCALLS] = {};
+
+#define points_own_way() (PLUMB_TARGET_INDEX(function_own_target()) % PLUMB_WAYS)
+
+/* The kernel fires no tracepoint of a single call for 32-bit ones and those of x32. */
+static __always_inline void fired_call(void *ctx, __u32 way, __u64 nr, bool guarded)
+{
+	__u32 target;
+
+	barrier_var(nr); /* as in syscall_is_in() */
+	if (nr >= PLUMB_SYSCALLS)
+		return;
+	target = points_calls[way][nr];
+	if (target && syscall_abi(current_task()) == PLUMB_ABI_NATIVE)
+		fired(ctx, target - 1, guarded);
+}
+
+SEC("raw_tp")
+int fired_raw_call(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0]};
+	__u32 way = points_own_way();
+
+	fired_call(ctx, way, way ? syscall_end_nr(&e) : ctx->args[1], false);
+	return 0;
+}
+
+/* The number is in the same place at both ways. */
+SEC("tracepoint")
+int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
+{
+	fired_call(ctx, points_own_way(), ctx->id, true);
 	return 0;
 }
 

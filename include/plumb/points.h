@@ -6,10 +6,13 @@
 #ifndef PLUMB_POINTS_H
 #define PLUMB_POINTS_H
 
-#include <plumb/key.h>
+#include <plumb/syscall.h>
 
 /* In plumb_config.by: rows are told apart by their target's number. */
 #define PLUMB_BY_TARGET PLUMB_BY_TOOL
+
+/* Of a system call: into the kernel and out of it, as raw_syscalls has them. */
+#define PLUMB_WAYS 2
 
 #ifndef __bpf__
 #include <plumb/session.h>
@@ -23,6 +26,13 @@ struct plumb_points {
 	const char *patterns[PLUMB_MAX_LIST]; /* as they were typed */
 	size_t n_patterns;
 	struct plumb_targets targets; /* that they stand for */
+
+	/*
+	 * Where tracepoints of single system calls are many: their targets plus 1 by way and
+	 * number, 0 where there is none, and the two tracepoints that are attached to for them.
+	 */
+	uint32_t calls[PLUMB_WAYS][PLUMB_SYSCALLS];
+	struct plumb_tracepoints raw_syscalls;
 };
 
 extern struct plumb_points plumb_points;
@@ -44,6 +54,12 @@ bool plumb_points_ask_for(enum plumb_target_kind kind);
  */
 int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o);
 
+/* For plumb_points_find(): calls and raw_syscalls; 0 or -errno. */
+int plumb_points_number_calls(void);
+/* RAW and PERF are as for plumb_probe_tracepoints(). */
+int plumb_points_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
+			      const char *raw, const char *perf, char *what, size_t size);
+
 /*
  * ns that a fire adds by a rung, on something that can be provoked; not above 0 where
  * that cannot be had.
@@ -54,6 +70,9 @@ double plumb_points_measure(struct plumb_session *s, const struct plumb_rung *ru
 void plumb_points_calibrate(struct plumb_session *s);
 
 size_t plumb_points_target(const struct plumb_row *row);
+
+/* Is target I a tracepoint that raw tracepoint programs get to? */
+bool plumb_points_is_raw(size_t i);
 
 /* In its finish: which targets stayed silent, each by name if they are few. */
 void plumb_points_finish(const struct plumb_session *s, const struct plumb_snapshot *total,

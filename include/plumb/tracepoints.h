@@ -22,6 +22,7 @@ struct plumb_tracepoint {
 	 * the BTF in /sys/kernel/btf; false where there is none.
 	 */
 	bool is_raw;
+	bool by_number; /* counted at raw_syscalls:*, nothing is attached to it itself */
 };
 
 struct plumb_tracepoints {

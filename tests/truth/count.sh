@@ -40,12 +40,16 @@ run() {
 	attach tracepoints -d 90 -p "$pid" t:syscalls:sys_enter_lseek 't:syscalls:sys_exit_writ?'
 	attach program -d 90 -p "$pid" "u:$calls:make_call"
 	attach mixed -d 90 -p "$pid" null_lseek t:syscalls:sys_enter_write "u:$calls:make_cal?"
+	traced no-raw --mechanism=raw_tracepoint t:syscalls:sys_enter_lseek
 	attach other -d 90 -c no-such-name t:syscalls:sys_enter_lseek
 	attach who -d 90 -p "$pid" -b pid,comm t:syscalls:sys_enter_lseek t:syscalls:sys_enter_write
 	attach few -d 90 --max-keys=1 -p "$pid" t:syscalls:sys_enter_lseek t:syscalls:sys_enter_write
 	go target
 	detach functions tracepoints program mixed other who few
 	traced command t:syscalls:sys_enter_lseek -- calls 1009 lseek
+	traced numbered -v 't:syscalls:*' -- calls 1009 uname lseek
+	traced numbered-tracepoint --mechanism=tracepoint -v 't:syscalls:*' -- calls 1009 uname lseek
+	traced emulated 't:syscalls:*' -- ia32 53 37
 	traced survey -d 1 t:syscalls:sys_enter_lseek
 	quick='' traced measured -d 0.1 t:syscalls:sys_enter_lseek "u:$calls:make_call" -c no-such-name
 	traced intervals 0.2 3 t:syscalls:sys_enter_lseek -p $$
@@ -98,6 +102,28 @@ quickly() {
 	claim "$1: and as quickly detached" within 2 "probes detached" "wide-$1.err"
 }
 
+# All system calls are counted by number, and hundreds of tracepoints gone at once.
+check_numbered() {
+	for name in numbered numbered-tracepoint; do
+		evidence "$name.json" "$name.err"
+		holds "all system calls, $name: those that were made are counted exactly" "$name.json" '
+			[$last.rows[] | .count as $n | .key.func | select(test("_(newuname|lseek)$")) | "\(.) \($n)"] | sort
+			== ["t:syscalls:sys_enter_lseek 1009", "t:syscalls:sys_enter_newuname 1009",
+				"t:syscalls:sys_exit_lseek 1009", "t:syscalls:sys_exit_newuname 1009"]'
+		holds "$name: how is said" "$name.json" '$last.mechanism.hooks[0] | startswith("t:syscalls:* (raw_syscalls")'
+		claim "$name: nothing keeps it from its end" within 2 "probes detached" "$name.err"
+		sound "of $name" "$name.json"
+	done
+	if [ "$(cat emulated.status)" = 77 ]; then
+		skip "32-bit calls have no tracepoints" "$(cat emulated.err)"
+		return
+	fi
+	evidence emulated.json emulated.err
+	holds "32-bit calls have no tracepoints" emulated.json \
+		'[$last.rows[] | .count as $n | .key.func | select(test("_(getppid|semget)$")) | "\(.) \($n)"] | sort
+			== ["t:syscalls:sys_enter_getppid 37", "t:syscalls:sys_exit_getppid 37"]'
+}
+
 check_each() {
 	for name in fentry.multi kprobe.multi; do
 		quickly "$name"
@@ -125,6 +151,7 @@ check() {
 	7.*) must=' fentry.multi raw_tracepoint tracepoint uprobe uprobe.multi' ;;
 	esac
 	check_each
+	check_numbered
 	counts "functions of the kernel are counted exactly" functions \
 		'{"sched_get_priority_max": 1009, "null_lseek": 1009, "write_null": 2018}'
 	counts "tracepoints are counted exactly" tracepoints '{"sys_enter_lseek": 1009, "sys_exit_write": 2018}'
@@ -145,6 +172,13 @@ check() {
 	holds "what --max-keys has no room for is pooled" few.json \
 		'($last.rows | map([.key.func // .key.other, .count]) | sort)
 			== [[true, 2018], ["t:syscalls:sys_enter_lseek", 1009]] and $last.ledger.pooled == 2018'
+	# Of a call of its own there is no raw tracepoint.
+	holds "what a tracepoint is attached by is said" tracepoints.json '$last.mechanism.name == "tracepoint"
+		and all($last.rows[]; .cost | has("tracepoint") and (has("raw_tracepoint") | not))'
+	unable mixed fentry kprobe.multi kprobe ||
+		holds "and beside a function" mixed.json '$last.mechanism.hooks | index("t:syscalls:sys_enter_write (tracepoint)")'
+	is "it cannot be attached to by another" "$(cat no-raw.status no-raw.err)" \
+		$'2\nfunc-count: --mechanism=raw_tracepoint: no target is a raw tracepoint'
 	rates "each row has its rate, and what that would cost" tracepoints
 	evidence measured.json measured.err
 	holds "cost is measured at the start" measured.json '$last.overhead_ns | .how == "calibrated" and .traced > 0'

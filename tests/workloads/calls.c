@@ -19,6 +19,7 @@ const char usage[] =
 	"lseek         to SIZE (0) in /dev/null, which is opened as @FD\n"
 	"priority      sched_get_priority_max(SIZE), which for 0 to 2 does next to nothing and\n"
 	"              succeeds, and for 4 is EINVAL\n"
+	"uname         succeeds; the kernel's function and tracepoints are named newuname\n"
 	"\n"
 	"Gates: ready, go. Each thread is there and named at ready.\n";
 
@@ -32,7 +33,7 @@ struct kind {
 	uint64_t size;    /* unless told */
 };
 
-enum { GETPPID, CLOSE_BAD, READ, WRITE, SENDTO_BAD, OPEN_MISSING, NOSYS, LSEEK, PRIORITY };
+enum { GETPPID, CLOSE_BAD, READ, WRITE, SENDTO_BAD, OPEN_MISSING, NOSYS, LSEEK, PRIORITY, UNAME };
 
 static const struct kind kinds[] = {
 	[GETPPID] = {"getppid", "getppid", NULL, 0},
@@ -44,6 +45,7 @@ static const struct kind kinds[] = {
 	[NOSYS] = {"nosys", "", NULL, 1000},
 	[LSEEK] = {"lseek", "lseek", "/dev/null", 0},
 	[PRIORITY] = {"priority", "sched_get_priority_max", NULL, 0},
+	[UNAME] = {"uname", "uname", NULL, 0},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -92,6 +94,8 @@ __attribute__((noinline)) static long make_call(const struct call *c)
 		return syscall(SYS_lseek, c->fd, c->size, SEEK_SET);
 	case PRIORITY:
 		return syscall(SYS_sched_get_priority_max, c->size);
+	case UNAME:
+		return syscall(SYS_uname, buffer);
 	}
 	return -1;
 }

@@ -32,14 +32,18 @@ enum { LEAST = MECHANISMS, MOST, VERDICT };
 /* The mechanism that a column is about, for this row; NULL: none. */
 static const struct cost *cost_of(int id, const struct plumb_row *row)
 {
+	const struct cost *c;
 	enum plumb_target_kind kind;
+	size_t target;
 
 	if (!row->slot || id == VERDICT)
 		return NULL;
-	kind = plumb_targets_kind(&plumb_points.targets, plumb_points_target(row));
-	if (id >= LEAST)
-		return cost_extreme(kind, id == MOST);
-	return costs[id].kind == kind ? &costs[id] : NULL;
+	target = plumb_points_target(row);
+	kind = plumb_targets_kind(&plumb_points.targets, target);
+	c = id < LEAST ? &costs[id] : cost_extreme(kind, id == MOST);
+	if (c == &costs[RAW_TRACEPOINT] && !plumb_points_is_raw(target))
+		c = id < LEAST ? NULL : &costs[TRACEPOINT];
+	return c && c->kind == kind && c->ns > 0 ? c : NULL;
 }
 
 static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
@@ -76,10 +80,9 @@ void survey_add_json(json_t *row_json, const struct plumb_report *r, const struc
 	json_object_set_new(row_json, "verdict",
 			    row->slot ? json_string(cost_verdict(target_rate(r, row)))
 				      : json_null());
-	for (const struct cost *c = costs; row->slot && c < costs + MECHANISMS; c++)
-		if (c->ns > 0 &&
-		    c->kind == plumb_targets_kind(&plumb_points.targets, plumb_points_target(row)))
-			json_object_set_new(all, c->name, json_cost(c, rate));
+	for (int m = 0; m < MECHANISMS; m++)
+		if (cost_of(m, row))
+			json_object_set_new(all, costs[m].name, json_cost(&costs[m], rate));
 	json_object_set_new(row_json, "cost", all);
 }
 

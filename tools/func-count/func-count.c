@@ -104,6 +104,7 @@ static int open_counters(struct plumb_bpf *bpf, bool twin)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
 	skel->rodata->points_single = twin || t->n == 1;
+	memcpy(skel->rodata->points_calls, plumb_points.calls, sizeof(plumb_points.calls));
 	bpf->own_slots =
 		options_in_force->by == PLUMB_BY_TARGET && t->n <= options_in_force->max_keys;
 	bpf->config->interleaved = !bpf->own_slots && t->functions.n < t->n; /* several programs */

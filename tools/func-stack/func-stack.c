@@ -4,6 +4,7 @@
 #include <plumb/points.h>
 #include <plumb/stacks.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <bpf/libbpf.h>
 
@@ -34,6 +35,7 @@ static int open_stacks(struct plumb_bpf *bpf, bool twin)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
 	skel->rodata->points_single = twin || plumb_points.targets.n == 1;
+	memcpy(skel->rodata->points_calls, plumb_points.calls, sizeof(plumb_points.calls));
 	/* The same stack may be met by several programs, and by one that is preempted. */
 	bpf->config->interleaved = true;
 	plumb_stacks_configure(skel->obj);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* points: the ladder of what gets to kernel functions, tracepoints and user functions. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/points.h>
@@ -53,6 +54,10 @@ static int attach_points(const struct plumb_bpf *bpf, struct plumb_probes *probe
 	int err = attach_tracepoints(bpf, probes, &plumb_points.targets.tracepoints,
 				     plumb_points.targets.functions.n, what, size);
 
+	if (!err)
+		err = plumb_points_attach_calls(probes, bpf->object,
+						bpf->way & RAW ? "fired_raw_call" : NULL,
+						"fired_tp_call", what, size);
 	for (size_t i = 0; !err && i < plumb_points.targets.n_files; i++)
 		err = attach_file(bpf, probes, &plumb_points.targets.files[i],
 				  plumb_targets_first_of(&plumb_points.targets, i), what, size);
@@ -97,7 +102,7 @@ static bool are_many(void)
 /* The programs that those take. */
 static const char *const *list_programs(int way)
 {
-	static const char *names[5];
+	static const char *names[7];
 	bool tracepoints = plumb_points.targets.tracepoints.n, users = plumb_points.targets.n_files;
 	size_t n = 0;
 
@@ -111,6 +116,10 @@ static const char *const *list_programs(int way)
 		names[n++] = "fired_raw";
 	if (tracepoints)
 		names[n++] = "fired_tracepoint";
+	if (tracepoints && plumb_points.raw_syscalls.n && way & RAW)
+		names[n++] = "fired_raw_call";
+	if (tracepoints && plumb_points.raw_syscalls.n)
+		names[n++] = "fired_tp_call";
 	if (users && !(way & MULTI))
 		names[n++] = "fired_uprobe";
 	if (users && (way & MULTI || (!(way & SINGLE) && are_many())))
@@ -119,22 +128,55 @@ static const char *const *list_programs(int way)
 	return names;
 }
 
+/* By what a tracepoint is attached to. */
+enum by { BY_NUMBER, BY_RAW, BY_EVENT, BYS };
+
+static enum by attached_by(const struct plumb_tracepoint *t, int way)
+{
+	if (t->by_number)
+		return BY_NUMBER;
+	return way & RAW && t->is_raw ? BY_RAW : BY_EVENT;
+}
+
+/* The same of all that PATTERN, "t:...", stands for; "" if that is the rung's own. */
+static const char *name_by(const char *pattern, int way, char *text, size_t size)
+{
+	static const char *const names[BYS] = {"raw_syscalls", "raw tracepoint", "tracepoint"};
+	const struct plumb_tracepoints *t = &plumb_points.targets.tracepoints;
+	bool any[BYS] = {};
+	char name[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (!fnmatch(pattern, plumb_tracepoint_name(&t->list[i], name, sizeof(name)), 0))
+			any[attached_by(&t->list[i], way)] = true;
+	*text = 0;
+	if (!(way & FUNCTIONS) && !any[BY_NUMBER] && !any[way & RAW ? BY_EVENT : BY_RAW])
+		return text;
+	for (int i = 0; i < BYS; i++)
+		if (any[i])
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : " (", names[i]);
+	snprintf(text + n, size - n, ")");
+	return text;
+}
+
 /* As they were typed; what is not attached to by the rung's own mechanism says by which. */
 static void name_hooks(struct plumb_bpf *bpf)
 {
 	const size_t room = sizeof(bpf->hooks[0]);
-	const char *by;
+	const char *pattern, *by;
+	char text[64];
 	size_t i;
 
 	for (i = 0; i < plumb_points.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
-		enum plumb_target_kind kind = plumb_target_kind(plumb_points.patterns[i]);
-
+		pattern = plumb_points.patterns[i];
 		by = "";
-		if (kind == PLUMB_TARGET_TRACEPOINT && bpf->way & FUNCTIONS)
-			by = bpf->way & RAW ? " (raw tracepoint)" : " (tracepoint)";
-		else if (kind == PLUMB_TARGET_USER && !(bpf->way & (MULTI | SINGLE)))
+		if (plumb_target_kind(pattern) == PLUMB_TARGET_TRACEPOINT)
+			by = name_by(pattern, bpf->way, text, sizeof(text));
+		else if (plumb_target_kind(pattern) == PLUMB_TARGET_USER &&
+			 !(bpf->way & (MULTI | SINGLE)))
 			by = " (uprobe)";
-		snprintf(bpf->hooks[i], room, "%.40s%s", plumb_points.patterns[i], by);
+		snprintf(bpf->hooks[i], room, "%.*s%s", (int)(room - strlen(by) - 1), pattern, by);
 	}
 	if (i < plumb_points.n_patterns)
 		snprintf(bpf->hooks[i - 1], room, "and %zu more", plumb_points.n_patterns - i + 1);
@@ -203,6 +245,17 @@ static const char *no_tracepoints(const struct plumb_options *o)
 	return plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT) ? NULL : "no target is a tracepoint";
 }
 
+/* Before the targets are found nothing speaks against it. */
+static const char *no_raw(const struct plumb_options *o)
+{
+	bool any = !plumb_points.targets.n;
+	const char *unfit = no_tracepoints(o);
+
+	for (size_t i = 0; i < plumb_points.targets.n; i++)
+		any |= plumb_points_is_raw(i);
+	return unfit || any ? unfit : "no target is a raw tracepoint";
+}
+
 static const char *not_only_users(const struct plumb_options *o)
 {
 	(void)o;
@@ -234,8 +287,7 @@ static const struct plumb_aim kprobe[] = {{"fired_kprobe", PLUMB_KPROBE}, {}};
 	RUNG(name_, "unstable: kernel functions", open_functions, .unfit = no_functions,           \
 	     .aims = (aims_))
 #define TRACEPOINT_RUNGS                                                                           \
-	RUNG("raw_tracepoint", "stable", open_raw, .unfit = no_tracepoints,                        \
-	     .outdone = raw_outdone),                                                              \
+	RUNG("raw_tracepoint", "stable", open_raw, .unfit = no_raw, .outdone = raw_outdone),       \
 		RUNG("tracepoint", "stable", open_tracepoint, .unfit = no_tracepoints)
 #define USER_RUNG(name_, open_)                                                                    \
 	RUNG(name_, "as stable as the program", open_, .unfit = not_only_users)
@@ -257,6 +309,11 @@ const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS] = {
 	USER_RUNG("uprobe", open_uprobe),
 };
 
+static bool is_of_tracepoints(const struct plumb_rung *rung)
+{
+	return rung->unfit == no_raw || rung->unfit == no_tracepoints;
+}
+
 /* What is told of all is what holds for the least of them, and names what was measured. */
 static void name_mixture(struct plumb_tool *tool)
 {
@@ -266,7 +323,7 @@ static void name_mixture(struct plumb_tool *tool)
 	memcpy(rungs, tool->rungs, tool->n_rungs * sizeof(*rungs));
 	tool->rungs = rungs;
 	for (size_t i = 0; i < tool->n_rungs; i++)
-		if (rungs[i].unfit == no_tracepoints)
+		if (is_of_tracepoints(&rungs[i]))
 			rungs[i].stability = "stable; user functions as stable as the program";
 	tool->traced = t->functions.n ? "a kernel function's call (not measured: the others)"
 				      : "a tracepoint's fire (not measured: user functions)";
@@ -277,8 +334,12 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 	struct plumb_targets *t = &plumb_points.targets;
 	int err = plumb_targets_find(t, plumb_points.patterns, plumb_points.n_patterns, o->btf);
 
+	if (!err)
+		err = plumb_points_number_calls();
 	if (err)
 		return err;
+	if (o->mechanism && !strcmp(o->mechanism, "raw_tracepoint") && no_raw(o))
+		plumb_usage_error("--mechanism=%s: %s", o->mechanism, no_raw(o));
 	if (t->n > 1)
 		o->by |= PLUMB_BY_TARGET;
 	if (t->n <= PLUMB_FEW && !o->mechanism) {
@@ -294,9 +355,9 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 double plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
 			    enum plumb_twin kind)
 {
-	void (*provoke)(void) = rung->aims                      ? plumb_trial_syscall
-				: rung->unfit == no_tracepoints ? plumb_trial_rename
-								: plumb_trial_call;
+	void (*provoke)(void) = rung->aims                ? plumb_trial_syscall
+				: is_of_tracepoints(rung) ? plumb_trial_rename
+							  : plumb_trial_call;
 
 	return plumb_calibrate_rung(s, rung, kind, provoke);
 }

@@ -42,6 +42,14 @@ size_t plumb_points_target(const struct plumb_row *row)
 	return target_of(row->key);
 }
 
+bool plumb_points_is_raw(size_t i)
+{
+	const struct plumb_targets *t = &plumb_points.targets;
+
+	return plumb_targets_kind(t, i) == PLUMB_TARGET_TRACEPOINT &&
+	       t->tracepoints.list[i - t->functions.n].is_raw;
+}
+
 static void format_target(const void *key, char *text, size_t size)
 {
 	plumb_targets_name(&plumb_points.targets, target_of(key), false, text, size);

@@ -86,6 +86,8 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 			bpf_object__find_program_by_name(object, is_raw ? raw : perf);
 		uint64_t target = PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0);
 
+		if (one->by_number)
+			continue;
 		err = is_raw ? attach_raw(probes, object, p, one->name, target)
 			     : attach_event(probes, object, p, PLUMB_TRACEPOINT,
 					    open_tracepoint(one->id), target);
