@@ -47,13 +47,12 @@ struct plumb_function {
 	uint32_t btf_id;
 	int btf_fd; /* the module's BTF in the kernel; 0: the kernel's own; -1: cannot be had */
 	enum plumb_result result;
-	bool changed;   /* the compiler changed its signature: no argument is where it was */
-	bool cold;      /* a part that is jumped to: no arguments, and no return address, so that
-			   a kretprobe on it would overwrite its parent's stack */
-	bool named;     /* asked for by its name, and not as one of a glob's */
-	bool ambiguous; /* others have its name: only the address says which is meant */
-	unsigned int
-		place;    /* ... and its place among them in /proc/kallsyms, from 1; 0: not known */
+	bool changed;     /* the compiler changed its signature: no argument is where it was */
+	bool cold;        /* a part that is jumped to: no arguments, and no return address, so that
+			     a kretprobe on it would overwrite its parent's stack */
+	bool named;       /* asked for by its name, and not as one of a glob's */
+	bool ambiguous;   /* others have its name: only the address says which is meant */
+	uint32_t place;   /* among those, in /proc/kallsyms, from 1; 0: not known, or none */
 	bool untraced;    /* ftrace does not know it: nothing but a plain kprobe can hold */
 	bool blacklisted; /* the kernel refuses kprobes on it */
 };

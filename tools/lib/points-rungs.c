@@ -367,6 +367,9 @@ void plumb_points_calibrate(struct plumb_session *s)
 	const struct plumb_rung *rung = s->instance.rung;
 	double traced = s->overhead.known ? 0 : plumb_points_measure(s, rung, PLUMB_TWIN_TAKES);
 
+	/* A fire of these can be provoked wherever they are. */
+	if (traced <= 0 && !s->overhead.known && !rung->aims)
+		s->overhead.how = "disturbed";
 	if (traced <= 0)
 		return;
 	s->overhead = (struct plumb_overhead){
