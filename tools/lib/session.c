@@ -152,6 +152,7 @@ static void take_records(struct run *run)
 	}
 	if (err < 0) {
 		run->err = err;
+		run->take = 0;
 		run->over = true;
 	}
 }
