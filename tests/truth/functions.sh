@@ -206,7 +206,7 @@ check() {
 	like "a function that began and did not end is not taken for inlined" "$(grep do_exit: command.err)" \
 		'^[a-z-]+: do_exit: 0 calls ended in [0-9.]+ s$'
 	holds "... and where it has no end for a session, that is why" command.json '$last.kernel[:2] != "7."
-		or ($last.mechanism.refused | any(.name == "fsession" and (.why | test("never return"))))'
+		or ($last.mechanism.refused | any(.name == "fsession" and (.why | test("never return$"))))'
 	evidence missing.err
 	is "a function that does not exist is no report" "$(cat missing.status)" 1
 	like "... and is named" "$(cat missing.err)" 'no_such_function'

@@ -53,28 +53,27 @@ static int fill(const struct plumb_bpf *bpf)
 	return err || !stacks ? err : fill_free(stacks, 0);
 }
 
-/* Why the kernel may have said so, in words. */
-static void explain(int err, const char *what, char *why, size_t size)
+/*
+ * What may be behind it.  Programs of fentry's kind go by the kernel's own types, not by those
+ * of --btf, and are refused at the end of functions that never return.
+ */
+static const char *hint(int err, enum plumb_hook hook)
 {
-	const char *hint = err == -ENOMEM ? ", no memory: lower --max-keys or --precision"
-					  : plumb_errno_hint(err);
-
-	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), hint);
+	if (err == -ENOMEM)
+		return ", no memory: lower --max-keys or --precision";
+	if (err == -ESRCH && plumb_hook_is_fentry(hook))
+		return ", not in the types that the kernel itself has";
+	if (err == -EINVAL &&
+	    (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
+		return ", as on functions that never return";
+	return plumb_errno_hint(err);
 }
 
-/*
- * Do these words fit better?  Programs of fentry's kind go by the kernel's own types, not by
- * those of --btf, and are refused at the end of functions that never return.
- */
-static void explain_aim(const struct plumb_rung *rung, int err, char *why, size_t size)
+/* Why the kernel may have said so of what AIMS (NULL: none) are for, in words. */
+static void explain(const struct plumb_aim *aims, int err, const char *what, char *why, size_t size)
 {
-	enum plumb_hook hook = rung->aims ? rung->aims->hook : PLUMB_HOOK_NONE;
-
-	if (err == -ESRCH && plumb_hook_is_fentry(hook))
-		snprintf(why, size, "aim: ESRCH, not in the types that the kernel itself has");
-	else if (err == -EINVAL &&
-		 (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
-		snprintf(why, size, "load: EINVAL, not on this function: it may never return");
+	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err),
+		 hint(err, aims ? aims->hook : PLUMB_HOOK_NONE));
 }
 
 /* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
@@ -93,13 +92,13 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 
 	*in = (struct plumb_instance){.rung = rung};
 	if (rung->aims && !s->tool->functions->n) {
-		explain(-ENOENT, "its function", why, size);
+		explain(rung->aims, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
 	in->functions = twin ? &s->calibration : s->tool->functions;
 	err = rung->open(&in->bpf, twin);
 	if (err) {
-		explain(err, "open", why, size);
+		explain(rung->aims, err, "open", why, size);
 		goto close;
 	}
 	if (wants_stack(in)) {
@@ -113,8 +112,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 	if (rung->aims)
 		err = plumb_configure_aim(in);
 	if (err) {
-		explain(err, "aim", why, size);
-		explain_aim(rung, err, why, size);
+		explain(rung->aims, err, "aim", why, size);
 		goto close;
 	}
 	plumb_configure_twin(in->bpf.config, twin);
@@ -133,8 +131,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		err = fill(&in->bpf);
 	if (!err)
 		return 0;
-	explain(err, "load", why, size);
-	explain_aim(rung, err, why, size);
+	explain(rung->aims, err, "load", why, size);
 close:
 	plumb_instance_close(in);
 	return err;
@@ -205,7 +202,7 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 		if (obstacle)
 			snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
 		else
-			explain(err, what, why, size);
+			explain(in->rung->aims, err, what, why, size);
 		plumb_instance_detach(in);
 		plumb_probe_close(&in->probes);
 	}
@@ -225,7 +222,7 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 		in->links[in->n_links] = bpf_program__attach(p);
 		if (!in->links[in->n_links]) {
 			err = -errno;
-			explain(err, in->rung->programs[i], why, size);
+			explain(NULL, err, in->rung->programs[i], why, size);
 			plumb_instance_detach(in);
 			return err;
 		}
