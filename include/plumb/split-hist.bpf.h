@@ -32,9 +32,10 @@ static __always_inline void split_record(const struct plumb_thread *t, __u32 slo
 			led = i;
 		}
 	}
+	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
+	/* Behind the totals, as all that is counted. */
 	if (led < PLUMB_PARTS)
 		__sync_fetch_and_add(&splits[bucket].led[led], 1);
-	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
 }
 
 #endif

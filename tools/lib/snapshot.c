@@ -45,6 +45,8 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 
 	memset(r->sum, 0, c->buckets * sizeof(*r->sum));
 	memset(r->times, 0, c->buckets * sizeof(*r->times));
+	if (r->off && bpf_map_lookup_elem(r->splits, &slot, r->off))
+		return -errno;
 	for (uint32_t shard = 0; shard < c->shards; shard++) {
 		at = slot * c->shards + shard;
 		if (bpf_map_lookup_elem(r->hists, &at, r->shard))
@@ -55,13 +57,9 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 			r->times[i] += times[i];
 		add_totals(all, (const void *)(r->shard + c->buckets));
 	}
-	if (r->off) {
-		if (bpf_map_lookup_elem(r->splits, &slot, r->off))
-			return -errno;
-		for (uint32_t i = 0; i < c->buckets; i++)
-			for (int p = 0; p < PLUMB_PARTS; p++)
-				r->sum[i] += r->off[i].led[p];
-	}
+	for (uint32_t i = 0; r->off && i < c->buckets; i++)
+		for (int p = 0; p < PLUMB_PARTS; p++)
+			r->sum[i] += r->off[i].led[p];
 	n = plumb_buckets_pack(r->sum, c->buckets, &dist->buckets);
 	if (n < 0)
 		return n;
