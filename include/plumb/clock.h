@@ -17,4 +17,10 @@ static inline uint64_t plumb_now(void)
 	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
 }
 
+/* Of two times, of which 0 is never. */
+static inline uint64_t plumb_sooner(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 #endif

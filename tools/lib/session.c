@@ -17,17 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "records.h"
+
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-
-/* Records are taken for so long, before all else is looked at again. */
-#define TURN_NS 10000000
-
-/* A ring, as its records are given to the tool. */
-struct source {
-	struct run *run;
-	const struct plumb_ring *ring;
-};
 
 /* The loop's own state. */
 struct run {
@@ -36,14 +29,9 @@ struct run {
 	struct plumb_snapshot total; /* the whole run, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t reports;
-	uint64_t tick;            /* when the tool wants to be called, as START; 0: never */
-	int signals;              /* a signalfd */
-	struct ring_buffer *ring; /* of the tool's records; NULL: it has none */
-	struct source sources[PLUMB_MAX_RINGS];
-	size_t n_sources;
-	uint64_t turn;    /* when the taking of records is to end */
-	uint64_t take;    /* when it is to be asked again; 0: when something comes */
-	int err;          /* of a record that could not be dealt with */
+	uint64_t tick; /* when the tool wants to be called, as START; 0: never */
+	int signals;   /* a signalfd */
+	struct plumb_records records;
 	int child_status; /* as waitpid gives it; -1: it runs */
 	bool over;
 };
@@ -113,78 +101,6 @@ static void take_ends(struct run *run, const struct pollfd *fds)
 		run->over = true;
 }
 
-/* Of two times, of which 0 is never. */
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return !a || (b && b < a) ? b : a;
-}
-
-/* Consuming returns when a ring is empty: where records come as fast, that is never. */
-static int take_record(void *source, void *record, size_t size)
-{
-	const struct source *from = source;
-	int err = from->ring->take(from->run->s, record, size);
-
-	if (!err && plumb_now() >= from->run->turn)
-		err = -EAGAIN;
-	return err;
-}
-
-static void take_records(struct run *run)
-{
-	bool all;
-	int err;
-
-	if (!run->ring || run->err)
-		return;
-	run->turn = plumb_now() + TURN_NS;
-	err = ring_buffer__consume(run->ring);
-	all = err != -EAGAIN;
-	run->take = all ? 0 : run->turn;
-	if (!all)
-		err = 0;
-	for (size_t i = 0; i < run->n_sources && err >= 0; i++) {
-		if (!run->sources[i].ring->taken)
-			continue;
-		err = run->sources[i].ring->taken(all);
-		if (err > 0)
-			run->take = sooner(run->take, plumb_now() + err);
-	}
-	if (err < 0) {
-		run->err = err;
-		run->take = 0;
-		run->over = true;
-	}
-}
-
-static int open_ring(struct run *run, const struct plumb_ring *r)
-{
-	int map = bpf_object__find_map_fd_by_name(run->s->instance.bpf.object, r->map), err = 0;
-	struct source *source = &run->sources[run->n_sources++];
-
-	*source = (struct source){run, r};
-	if (run->ring)
-		err = ring_buffer__add(run->ring, map, take_record, source);
-	else
-		run->ring = ring_buffer__new(map, take_record, source, NULL);
-	if (!run->ring)
-		err = -errno;
-	return err ?: r->take(run->s, NULL, 0);
-}
-
-static int open_rings(struct run *run)
-{
-	const struct plumb_ring *r = run->s->tool->rings;
-	int err;
-
-	for (; r && run->n_sources < PLUMB_MAX_RINGS && r->map; r++) {
-		err = open_ring(run, r);
-		if (err)
-			return plumb_error(err, "no ring buffer %s: %s", r->map, strerror(-err));
-	}
-	return 0;
-}
-
 /* From NOW to THEN, as ppoll takes it. */
 static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *left)
 {
@@ -200,8 +116,8 @@ static void take_events(struct run *run, const struct pollfd *fds)
 		take_signal(run);
 	if (fds[1].revents & (POLLERR | POLLHUP))
 		run->over = true;
-	if (fds[2].revents)
-		take_records(run);
+	if (fds[2].revents && plumb_records_take(&run->records))
+		run->over = true;
 	take_ends(run, fds + 3);
 }
 
@@ -214,7 +130,7 @@ static void wait_until(struct run *run, uint64_t deadline)
 	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
 		{.fd = run->signals, .events = POLLIN},
 		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
-		{.fd = run->ring ? ring_buffer__epoll_fd(run->ring) : -1, .events = POLLIN},
+		{.fd = plumb_records_fd(&run->records), .events = POLLIN},
 	};
 	uint32_t n_pids = run->s->options.n_pids;
 	struct timespec left, *timeout;
@@ -222,9 +138,12 @@ static void wait_until(struct run *run, uint64_t deadline)
 
 	while (!run->over) {
 		now = plumb_now();
-		if (run->take && now >= run->take)
-			take_records(run);
-		timeout = time_left(now, sooner(deadline, run->take), &left);
+		if (run->records.again && now >= run->records.again &&
+		    plumb_records_take(&run->records)) {
+			run->over = true;
+			return;
+		}
+		timeout = time_left(now, plumb_sooner(deadline, run->records.again), &left);
 		for (uint32_t i = 0; i < n_pids; i++)
 			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
 		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)
@@ -330,10 +249,9 @@ static int finish(struct run *run, int err)
 	else
 		plumb_instance_detach(&s->instance);
 	plumb_calibrate_end_statistics(s);
-	for (take_records(run); run->take; take_records(run))
-		usleep(1000);
+	plumb_records_drain(&run->records);
 	if (!err)
-		err = run->err;
+		err = run->records.err;
 	unread = err == -EPIPE;
 	if (!err || unread)
 		err = plumb_snapshot_take(s, &run->total);
@@ -360,7 +278,7 @@ static int trace(struct plumb_session *s, int signals)
 	/* To begin may take its time, which is not the trace's. */
 	if (s->tool->counts_live)
 		*s->instance.bpf.live = 0;
-	if (open_rings(&run))
+	if (plumb_records_open(&run.records, s))
 		return PLUMB_EXIT_FAILED;
 	if (s->tool->counts_live)
 		*s->instance.bpf.live = 1;
@@ -372,7 +290,7 @@ static int trace(struct plumb_session *s, int signals)
 	if (s->child)
 		plumb_command_release(s);
 	status = finish(&run, loop(&run));
-	ring_buffer__free(run.ring);
+	plumb_records_close(&run.records);
 	plumb_snapshot_free(&run.last);
 	plumb_snapshot_free(&run.total);
 	return status;
