@@ -14,6 +14,9 @@ struct plumb_verdict {
 
 struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total);
 
+/* Has each call that began ended, and each end had its call?  Else one that is in no row may be. */
+bool plumb_ledger_is_whole(const struct plumb_snapshot *total);
+
 /* More lost than --strict allows?  PERCENT is as percentile.h's p. */
 bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent);
 

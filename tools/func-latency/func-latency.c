@@ -259,10 +259,7 @@ static bool is_unfiltered(const struct plumb_session *s)
  */
 static const char *guess(const struct plumb_session *s, const struct plumb_snapshot *total)
 {
-	const struct plumb_ledger *l = &total->ledger;
-	const struct plumb_verdict v = plumb_ledger_judge(total);
-
-	if (v.in_flight || v.lost || l->abandoned || l->unmatched || l->overwritten || l->overtaken)
+	if (!plumb_ledger_is_whole(total))
 		return "";
 	return is_unfiltered(s) ? ": it may be inlined into its callers"
 				: " of those that are traced: another may call it, or it is "

@@ -22,6 +22,15 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 	return v;
 }
 
+bool plumb_ledger_is_whole(const struct plumb_snapshot *total)
+{
+	const struct plumb_ledger *l = &total->ledger;
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+
+	return !(v.in_flight || v.lost || l->abandoned || l->unmatched || l->overwritten ||
+		 l->overtaken);
+}
+
 bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent)
 {
 	const unsigned __int128 whole = 100 * PLUMB_PERCENT;

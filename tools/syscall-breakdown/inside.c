@@ -201,16 +201,6 @@ static void report_json(json_t *json, struct plumb_report *r)
 	json_object_set_new(json, "ns", plumb_json_u64(whole));
 }
 
-/* Has each call of a function that began ended, and been seen to? */
-static bool is_whole(const struct plumb_snapshot *total)
-{
-	const struct plumb_ledger *l = &total->ledger;
-	const struct plumb_verdict v = plumb_ledger_judge(total);
-
-	return !(v.in_flight || v.lost || l->abandoned || l->unmatched || l->overwritten ||
-		 l->overtaken);
-}
-
 /* A probe that attached and stayed silent is worth a word. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
@@ -229,7 +219,9 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 			plumb_warn("%s: 0 calls ended in %.3g s inside these system calls%s",
 				   plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
 				   elapsed / 1e9,
-				   is_whole(total) ? ": it may be inlined into its callers" : "");
+				   plumb_ledger_is_whole(total)
+					   ? ": it may be inlined into its callers"
+					   : "");
 	}
 }
 
