@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# make            the tools, static and stripped, in build/bin
-# make DYNAMIC=1  the same, linked to shared libraries, in build/bin
+# make            the tools, static and stripped, in build/bin (linked to shared libraries
+#                 where those for static linking are incomplete)
+# make DYNAMIC=1  the same, linked to shared libraries
+# make STATIC=-static-pie  static, and at another address each time
+# make WERROR=1   warnings are errors, as for check
 # make check      all tests; what they need is installed by scripts/check.sh
-# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -switches);
+# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -switches, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
+#                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make install    DESTDIR= prefix= sbindir= mandir=
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c and NAME.rst: no line here.
 # NAME.targets, if there is one, is what it hooks, for probe-check --tool.
 # Other .c files in it are linked too; tests/unit/NAME.c is their unit test.
 
-CC       ?= gcc
+ifeq ($(origin CC),default) # which is not what ?= replaces
+CC       := gcc
+endif
 CLANG    ?= clang
 BPFTOOL  ?= /usr/sbin/bpftool
 STRIP    ?= strip
@@ -23,7 +29,11 @@ sbindir  ?= $(prefix)/sbin
 mandir   ?= $(prefix)/share/man
 completionsdir ?= $(prefix)/share/bash-completion/completions
 
+# At random addresses a tool is 6 % larger; it starts no slower.
+STATIC   ?= -static
+
 B        ?= build
+$(if $(word 2,$(B))$(word 2,$(LIBBPF_SRC)),$(error make takes no path with a space in it: B=$(B) LIBBPF_SRC=$(LIBBPF_SRC)))
 VERSION  := 0.1.0
 TARGET   := $(shell $(CC) -dumpmachine)
 MULTIARCH := $(TARGET)
@@ -49,28 +59,45 @@ SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 
 # The project's own flags; CFLAGS and LDFLAGS are the builder's.
-WARN     := -Wall -Wextra -Werror
+WARN     := -Wall -Wextra $(if $(WERROR),-Werror)
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
-	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -ffile-prefix-map=$(CURDIR)=. $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
-# The kernel's own types use Microsoft's unnamed members from 6.19 on.
-BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
+	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(B)/=build/ $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
+# The kernel's own types use Microsoft's unnamed members from 6.19 on, and kfuncs' prototypes changed in 7.0.
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -DBPF_NO_KFUNC_PROTOTYPES -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
-LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,-static)
-LIBS     := $(LIBBPF_LIBS) -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty
+# libz comes first for its crc32(), which libelf.a may have too, alone: two would not link.
+LIBS     := $(LIBBPF_LIBS) -Wl,-u,crc32 -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty -lm
+ifndef DYNAMIC
+-include $(B)/static.mk
+endif
+LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC))
 
 all: $(BINARIES) $(PAGES)
 
 $(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
 
-# A change of these flags is a change of everything.
-$(B)/flags: FORCE | $(B)
-	$(Q)echo '$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(CLANG) $(VERSION)' | cmp -s - $@ || \
-		echo '$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(CLANG) $(VERSION)' > $@
+# Debian 13's libdw.a needs objects that no archive there has.
+PROBED := bpf_object__open dwarf_begin_elf dwarf_getscopes elf_begin elf_compress inflate
+$(B)/static.mk: | $(B) $(LIBBPF_A)
+	$(Q)if { printf 'int %s();\n' $(PROBED); printf 'int main(void) { return 0'; \
+			printf ' + %s()' $(PROBED); echo '; }'; } | \
+			$(CC) -std=gnu11 -w $(LDFLAGS) $(STATIC) -x c - -x none $(LIBS) -o $@.probe >$@.log 2>&1; then \
+		: >$@; \
+	else \
+		echo 'DYNAMIC := 1' >$@; \
+		echo "libelf, libdw or libbpf do not link statically here ($@.log): building with DYNAMIC=1" >&2; \
+	fi; rm -f $@.probe
+
+# A change of these flags is a change of everything that they are for.
+$(B)/flags: NOW = $(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(WARN) $(VERSION)
+$(B)/bpf-flags: NOW = $(CLANG) $(WARN)
+$(B)/flags $(B)/bpf-flags: FORCE | $(B)
+	$(Q)echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' > $@
 FORCE:
 
 # --- BPF side: object, then skeleton ---
-$(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/flags | $(B)/bpf $(LIBBPF_A)
+$(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/bpf-flags | $(B)/bpf $(LIBBPF_A)
 	$(call say,BPF,$@)
 	$(Q)$(CLANG) $(BPF_FLAGS) -c $(filter %.bpf.c,$(wildcard tools/*/$*.bpf.c tests/*/$*.bpf.c)) -o $@.tmp \
 		-MF $(B)/bpf/$*.bpf.d -MT $@
@@ -163,7 +190,7 @@ check:
 # --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
-$(B)/fuzz/lib.%.o: tools/lib/%.c $(B)/flags | $(B)/fuzz $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(LIBBPF_A)
+$(B)/fuzz/lib.%.o: tools/lib/%.c $(B)/flags | $(B)/fuzz $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
 
@@ -211,6 +238,7 @@ $(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
 bench: bench-syscalls
 	$(Q)$(MAKE) bench-functions
 	$(Q)$(MAKE) bench-switches
+	$(Q)$(MAKE) bench-servers
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
@@ -219,7 +247,8 @@ bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
 	tests/bench/probes --build=$(B) $(BENCH)
 bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
 	tests/bench/switches --build=$(B) $(BENCH)
-
+bench-servers: all
+	tests/bench/servers --build=$(B) $(BENCH)
 
 install: all
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir)
@@ -231,6 +260,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check fuzz bench bench-syscalls bench-functions bench-probes bench-switches install clean workloads units FORCE
+.PHONY: all check fuzz bench bench-syscalls bench-functions bench-probes bench-switches bench-servers install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d)

@@ -8,18 +8,19 @@ set -euo pipefail
 readonly program=${0##*/}
 # shellcheck source=lib/apt.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/apt.sh"
-readonly all_x86_64=(5.10 6.1 6.12 7) all_arm64=(6.12 7)
+readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(6.12 7)
 
 usage() {
 	cat <<-END
 	Usage: $program [--arch=ARCH] [--refresh] [SERIES...]
 
-	Fetch the newest Debian cloud kernel of each SERIES (default: all) and print
-	SERIES, RELEASE and the path of its image, separated by tabs. Nothing is
+	Fetch the newest Debian kernel of each SERIES (default: all) and print SERIES,
+	RELEASE and the path of its image, separated by tabs. Nothing is
 	installed: the packages come from this machine's own APT sources, with the suite's
 	name replaced, and are unpacked into a cache. What is cached is not fetched again.
 
-	Series:  x86_64: ${all_x86_64[*]}    arm64: ${all_arm64[*]}    (7 is the newest 7.x)
+	Series:  x86_64: ${all_x86_64[*]}    arm64: ${all_arm64[*]}
+	7 is the newest 7.x. SERIES-rt is built with PREEMPT_RT, the others are cloud kernels.
 
 	  --arch=ARCH   x86_64 (default) or arm64
 	  --refresh     fetch again what is cached
@@ -40,7 +41,7 @@ misuse() { say "$* (try --help)"; exit 2; }
 # Where a series may be: groups of suites, one a line, in the order to look in.
 # A release's own, long package list comes last.
 suite_groups() {
-	case $1 in
+	case ${1%-rt} in
 	5.10) printf '%s\n' "bullseye bullseye-security" ;;
 	6.1) printf '%s\n' "bookworm bookworm-security" ;;
 	6.12) printf '%s\n' "bookworm-backports bookworm-security trixie-security" "trixie" ;;
@@ -48,13 +49,16 @@ suite_groups() {
 	esac
 }
 
-# The releases of a series, as an extended regular expression. Asking for one number
-# more than the name has leaves out metapackages such as linux-image-6.1-cloud-amd64.
+# The releases of a series and of its flavour, as an extended regular expression. Asking for one
+# number more than the name has leaves out metapackages such as linux-image-6.1-cloud-amd64.
 release_pattern() {
-	case $1 in
+	local series=${1%-rt} flavour=cloud
+	[[ $1 != *-rt ]] || flavour=rt
+	case $series in
 	7) printf '%s' '7\.[0-9]+\.[0-9]' ;;
-	*) printf '%s' "${1//./\\.}\\.[0-9]" ;;
+	*) printf '%s' "${series//./\\.}\\.[0-9]" ;;
 	esac
+	printf '%s' ".*-$flavour-$deb_arch"
 }
 
 # Download package $2 with the private APT in $1; put its kernel image and its
@@ -85,7 +89,7 @@ fetch() {
 		# A suite that is gone makes this fail, with the others read all the same.
 		apt-get -q -c "$dir/apt.conf" update >"$dir/log" 2>&1 || :
 		names=$(apt-cache -c "$dir/apt.conf" pkgnames linux-)
-		releases=$(sed -nE "s/^linux-image-($(release_pattern "$series").*-cloud-$deb_arch)(-unsigned)?$/\1/p" <<<"$names" | sort -ruV)
+		releases=$(sed -nE "s/^linux-image-($(release_pattern "$series"))(-unsigned)?$/\1/p" <<<"$names" | sort -ruV)
 		for release in $releases; do
 			# From 7.x on the image is in linux-binary-*, and linux-image-* is but a name.
 			for package in linux-{binary,image,binary-unsigned}-"$release" "linux-image-$release-unsigned"; do
@@ -106,7 +110,7 @@ fetch() {
 		say "$series: ${trouble#?: }"
 		return 1
 	fi
-	say "$series: the archive has no linux-image-$series*-cloud-$deb_arch any more"
+	say "$series: the archive no longer has a linux-image-* package of this series for $deb_arch"
 	return 77
 }
 

@@ -15,8 +15,8 @@ usage() {
 
 	Boot KERNEL under QEMU's software emulation (no KVM, no disk, no network), run
 	COMMAND there as root, pass its stdout, stderr and exit status on, and power off.
-	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.12, 7; fetched when missing)
-	or the path, with a slash in it, of a kernel image.
+	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.1-rt, 6.12, 7, 7-rt; fetched
+	when missing) or the path, with a slash in it, of a kernel image.
 
 	In the guest: busybox, the tools of build/bin in /bin, what is in build/tests in
 	/tests; /proc, /sys, /dev, tracefs, debugfs, bpffs and cgroup2 are mounted, lo is
@@ -26,6 +26,7 @@ usage() {
 	  --mem=MB                       memory (default 1024)
 	  --cpu=MODEL                    what QEMU calls it (default max)
 	  --timeout=SEC                  stop after SEC seconds, boot included (default 120)
+	  --append=WORDS                 append to the kernel's command line (preempt=full)
 	  --file=HOSTPATH[:GUESTPATH]    also copy a file in (default GUESTPATH: /NAME)
 	  --root=DIR                     also copy the tree under DIR to /
 	  --arch=x86_64                  the only one so far
@@ -174,6 +175,8 @@ copy_out() {
 # -erms, -fsrm: kernels then copy and clear by words; the emulator takes strings byte by byte,
 # a fifth of the time that a tool takes to start.
 # no_timer_check: else a boot in ten panics.
+# noirqdebug: else a real-time kernel, whose serial handlers are threads, takes the interrupts of a
+# busy line for spurious ones and switches them off.
 # loglevel=5 and not "quiet", which would hide WARNINGs.
 start_qemu() {
 	local thread=single version
@@ -183,7 +186,7 @@ start_qemu() {
 		-accel tcg,thread=$thread -cpu "$cpu,-erms,-fsrm" -smp "$smp" -m "$mem" \
 		-no-user-config -nodefaults -display none -no-reboot \
 		-kernel "$kernel" -initrd "$work/initrd" \
-		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check tsc=reliable 8250.nr_uarts=4" \
+		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check noirqdebug tsc=reliable 8250.nr_uarts=4 $append" \
 		-chardev file,id=console,path="$work/console" -device isa-serial,chardev=console,index=0,irq=4 \
 		-chardev file,id=out,path="$work/out" -device isa-serial,chardev=out,index=1,irq=3 \
 		-chardev file,id=err,path="$work/err" -device isa-serial,chardev=err,index=2,irq=6 \
@@ -218,13 +221,13 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu=max
+smp=2 mem=1024 timeout=120 cpu=max append=""
 files=() roots=()
 while (( $# )); do
 	option=$1
 	case $option in
 	-h | --help) usage; exit 0 ;;
-	--smp | --mem | --timeout | --cpu | --file | --root | --arch)
+	--smp | --mem | --timeout | --cpu | --append | --file | --root | --arch)
 		(( $# > 1 )) || misuse "$option needs a value"
 		value=$2
 		shift
@@ -241,6 +244,7 @@ while (( $# )); do
 		declare "${option#--}=$value"
 		;;
 	--cpu) cpu=$value ;;
+	--append) append=$value ;;
 	--file) files+=("$value") ;;
 	--root)
 		[[ -d $value ]] || die "--root: no such directory: $value"

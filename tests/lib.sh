@@ -9,6 +9,7 @@
 #	is CLAIM FOUND WANTED            the texts are equal
 #	like CLAIM FOUND REGEX           the text matches
 #	skip CLAIM REASON
+#	known_to_fail REASON             what follows fails now and then: reported, no failure ('' ends that)
 #	evidence FILE...                 to be shown when a claim of what follows fails
 #
 # A claim is a sentence: "counts 23 known calls exactly".
@@ -16,6 +17,16 @@
 tap_count=0
 tap_failed=0
 tap_evidence=()
+tap_known=""
+
+known_to_fail() {
+	tap_known=$1
+}
+
+# The same on 7.x only, by FILE, a report: known_on_7 FILE REASON
+known_on_7() {
+	! jq -e -s '.[-1].kernel | test("^7[.]")' "$1" >/dev/null 2>&1 || known_to_fail "$2"
+}
 
 evidence() {
 	tap_evidence=("$@")
@@ -55,6 +66,10 @@ tap_result() {
 	tap_count=$((tap_count + 1))
 	if (($1 == 0)); then
 		echo "ok $tap_count - $2"
+		return 0
+	fi
+	if [[ -n $tap_known ]]; then
+		echo "not ok $tap_count - $2 # TODO $tap_known"
 		return 0
 	fi
 	tap_failed=$((tap_failed + 1))

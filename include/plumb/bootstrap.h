@@ -19,4 +19,9 @@ struct plumb_interval {
 /* Of VALUES[0..n), n > 0; the same SEED draws the same. */
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed);
 
+/* What WITH has more than its surroundings, of which BEFORE and AFTER are at worst. */
+struct plumb_interval plumb_interval_added(const struct plumb_interval *with,
+					   const struct plumb_interval *before,
+					   const struct plumb_interval *after);
+
 #endif

@@ -10,7 +10,9 @@
 #include <plumb/config.h>
 
 /* What is seldom so is laid out aside: the usual way has fewer jumps. */
+#ifndef unlikely /* libbpf has it from 1.7 on */
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#endif
 
 #define BPF_ANY     0
 #define BPF_NOEXIST 1

@@ -8,6 +8,7 @@
 #ifndef PLUMB_CONFIG_H
 #define PLUMB_CONFIG_H
 
+#include <plumb/glob.h>
 #include <plumb/key.h>
 
 /* Entries of each filter list (-p, -t, -c, -g). */
@@ -21,6 +22,7 @@ struct plumb_config {
 	__u32 pids[PLUMB_MAX_LIST];
 	__u32 tids[PLUMB_MAX_LIST];
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN]; /* padded with zeroes */
+	struct plumb_globs globs;                   /* besides these names */
 	/* inflight */
 	__u32 task_storage; /* 1: task storage (5.13), 0: a hash keyed by task */
 	/* key */
@@ -31,10 +33,13 @@ struct plumb_config {
 	__u32 second;  /* slots behind the first of which each key's second measure is; 0: none */
 	__u32 split;   /* calls are to know where their time went (split.h) */
 	__u32 off_cpu; /* calls are also to know how long they had no CPU */
+	__u32 waits;   /* waits for a CPU are timed from the wakeup (sched.bpf.h) */
+	__u32 wakers;  /* ... and it is noted who woke */
 	__u32 precision, buckets;
 	__u32 shards;      /* histograms a slot, a power of two unless it is cpus */
 	__u32 exclusive;   /* a shard has one CPU: no atomics */
 	__u32 unguarded;   /* programs of fentry's kind can come upon themselves (before 5.12) */
+	__u32 preemptible; /* ... of both ends can be preempted, and are skipped meanwhile */
 	__u32 interleaved; /* our programs can interrupt each other on a CPU: only atomics */
 };
 

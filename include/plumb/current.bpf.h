@@ -32,6 +32,15 @@ static __always_inline __u32 current_tid(struct task_struct *task)
 	return plumb_config.task_storage ? task->pid : (__u32)bpf_get_current_pid_tgid();
 }
 
+/* The name of its process's main thread.  What follows the NUL may be stale. */
+static __always_inline void current_process(struct task_struct *task, __u64 name[2])
+{
+	struct task_struct *main = current_read(task, group_leader);
+
+	name[0] = name[1] = 0;
+	bpf_core_read(name, 2 * sizeof(*name), &main->comm);
+}
+
 /*
  * A thread's user registers lie at the top of its kernel stack, and a raw
  * tracepoint of system calls hands over their place: a name for the thread that

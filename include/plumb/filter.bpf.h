@@ -103,6 +103,17 @@ static __always_inline bool filter_was_turned_away(const struct pt_regs *regs)
 	return last && last->regs == (__u64)regs && last->deaths == plumb_deaths;
 }
 
+static __always_inline bool filter_by_comm(void)
+{
+	return plumb_config.ncomms || plumb_config.globs.n;
+}
+
+/* A function of its own: most runs do without. */
+static __noinline bool filter_globs(__u64 a, __u64 b)
+{
+	return plumb_globs_match(&plumb_config.globs, a, b);
+}
+
 static __always_inline bool filter_comm(void)
 {
 	__u64 comm[2] = {};
@@ -115,7 +126,7 @@ static __always_inline bool filter_comm(void)
 		if (want[0] == comm[0] && want[1] == comm[1])
 			return true;
 	}
-	return false;
+	return plumb_config.globs.n && filter_globs(comm[0], comm[1]);
 }
 
 static __always_inline bool filter_cgroup(void)
@@ -137,7 +148,7 @@ static __always_inline bool filter_entry(struct task_struct *task)
 		if (!bpf_map_lookup_elem(&plumb_family, &pid))
 			return false;
 	}
-	if (unlikely(plumb_config.ncomms) && !filter_comm())
+	if (unlikely(filter_by_comm()) && !filter_comm())
 		return false;
 	if (unlikely(plumb_config.ncgroups) && !filter_cgroup())
 		return false;

@@ -18,6 +18,6 @@ int plumb_flame_check(const char *path);
  * -errno after saying why.
  */
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
-		      const struct plumb_folded *stacks, size_t n);
+		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n);
 
 #endif

@@ -152,8 +152,9 @@ static __always_inline bool frame_pop(struct plumb_thread *t, __u64 target, __u6
 #define PLUMB_CALL_SEAT_BITS 4 /* seats a CPU */
 
 struct plumb_call_seat {
-	__u64 place; /* the context's address: no other call that goes on has it */
-	__u64 start; /* 0: free */
+	__u64 place;    /* the context's address: no other call that goes on has it */
+	__u64 start;    /* 0: free */
+	__u32 pid, tid; /* for the loader */
 };
 
 static struct plumb_call_seat plumb_call_seats[PLUMB_LEDGERS << PLUMB_CALL_SEAT_BITS] = {};

@@ -9,6 +9,7 @@
 #include <plumb/frames.bpf.h>
 #include <plumb/filter.bpf.h>
 #include <plumb/function.h>
+#include <plumb/pairing.bpf.h>
 #include <plumb/target.bpf.h>
 
 struct function_call {
@@ -68,8 +69,9 @@ static __always_inline __u64 function_now(struct plumb_thread *t, __u64 *off)
 	return now;
 }
 
+/* COOKIE, of a session: as well, when the call began; NULL: there is none. */
 static __always_inline bool function_push(struct task_struct *task, __u64 target, __u64 place,
-					  const __u64 *args)
+					  const __u64 *args, __u64 *cookie)
 {
 	struct plumb_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id(), stale, i;
@@ -91,6 +93,8 @@ static __always_inline bool function_push(struct task_struct *task, __u64 target
 	for (i = 0; i < PLUMB_FUNCTION_ARGS; i++)
 		f->args[i] = args[i];
 	f->start = function_now(t, &f->off);
+	if (cookie)
+		*cookie = f->start;
 	*(volatile __u64 *)&f->place = place;
 	return true;
 }
@@ -112,7 +116,7 @@ static __always_inline __u64 function_place(const __u64 *ctx)
  * for, nor the kernel at what CPU a call was before.
  */
 
-static __always_inline bool function_sit(const __u64 *ctx)
+static __always_inline bool function_sit(const __u64 *ctx, struct task_struct *task)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct plumb_call_seat *s = call_seat(function_place(ctx), cpu);
@@ -126,6 +130,8 @@ static __always_inline bool function_sit(const __u64 *ctx)
 	}
 	ledger_count(cpu, began);
 	s->place = (__u64)ctx;
+	s->pid = current_pid(task);
+	s->tid = current_tid(task);
 	s->start = bpf_ktime_get_ns();
 	return true;
 }
@@ -141,13 +147,16 @@ static __always_inline void function_sit_rejected(const __u64 *ctx)
 	}
 }
 
-/* The beginning of a call; false: its end is of no interest. */
-static __always_inline bool function_enter(__u64 target, __u64 place, const __u64 *args)
+/* The beginning of a call; false: its end is of no interest.  COOKIE: as above. */
+static __always_inline bool function_enter(__u64 target, __u64 place, const __u64 *args,
+					   __u64 *cookie)
 {
 	struct task_struct *task = current_task();
 
+	if (cookie)
+		*cookie = PLUMB_CALL_REJECTED;
 	return filter_thread(task) && filter_entry(task) && function_wanted(task, args) &&
-	       function_push(task, target, place, args);
+	       function_push(task, target, place, args, cookie);
 }
 
 static __always_inline void function_finish(struct task_struct *task, struct function_call *c)
@@ -169,6 +178,31 @@ static __always_inline void function_unmatched(struct task_struct *task, const _
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
+/*
+ * Is this the end of the call that began at START?  If not, that one is in the ledger, and so is
+ * this if it is known to be another.
+ */
+static __always_inline bool function_pairs(struct task_struct *task, __u64 target, __u64 start,
+					   const __u64 *args)
+{
+	enum pairing p;
+	__u32 cpu;
+
+	if (!function_config.paired)
+		return true;
+	cpu = bpf_get_smp_processor_id();
+	p = pairing_judge(target, start, task, cpu);
+	if (!unlikely(p))
+		return true;
+	if (p == PAIRING_DOUBTFUL) {
+		ledger_count(cpu, unpaired);
+	} else {
+		ledger_count(cpu, overtaken);
+		function_unmatched(task, args);
+	}
+	return false;
+}
+
 /* The call sat here. */
 static __always_inline void function_rise(struct task_struct *task, struct function_call *c,
 					  struct plumb_call_seat *seat, __u64 now,
@@ -177,7 +211,7 @@ static __always_inline void function_rise(struct task_struct *task, struct funct
 	__u64 start = seat->start;
 
 	seat->start = 0;
-	if (start == PLUMB_CALL_REJECTED)
+	if (start == PLUMB_CALL_REJECTED || !function_pairs(task, call_target(c), start, args))
 		return;
 	c->ns = c->on_cpu = now - start; /* who asks for less has frames */
 	c->args = args;
@@ -186,7 +220,7 @@ static __always_inline void function_rise(struct task_struct *task, struct funct
 
 /* The call is on the thread's stack of frames; is it? */
 static __always_inline bool function_pop(struct task_struct *task, struct function_call *c,
-					 __u64 place, __u64 now)
+					 __u64 place, __u64 now, const __u64 *args)
 {
 	struct plumb_thread *t = inflight_get(task);
 	struct plumb_frame f;
@@ -205,6 +239,8 @@ static __always_inline bool function_pop(struct task_struct *task, struct functi
 	}
 	if (stale)
 		ledger_add(bpf_get_smp_processor_id(), overtaken, stale);
+	if (!function_pairs(task, call_target(c), f.start, args))
+		return true;
 	c->ns = now - f.start;
 	c->on_cpu = c->ns - (off - f.off);
 	c->args = f.args;
@@ -221,7 +257,7 @@ static __always_inline void function_leave(__u64 target, __u64 place, const __u6
 	struct function_call c = {.target = target, .ret = ret};
 	struct task_struct *task = current_task();
 
-	if (filter_thread(task) && !function_pop(task, &c, place, bpf_ktime_get_ns()))
+	if (filter_thread(task) && !function_pop(task, &c, place, bpf_ktime_get_ns(), args))
 		function_unmatched(task, args);
 }
 
@@ -271,6 +307,16 @@ static __always_inline void function_missed(const __u64 *args)
 		function_unmatched(task, args);
 }
 
+/* As function_leave(), of a session whose calls are in frames. */
+static __always_inline void function_leave_framed(__u64 target, __u64 place, const __u64 *args,
+						  long ret, const __u64 *cookie)
+{
+	if (!*cookie)
+		function_missed(args);
+	else if (*cookie > PLUMB_CALL_REJECTED)
+		function_leave(target, place, args, ret);
+}
+
 /* The end of a call that may have sat, here or elsewhere. */
 static __always_inline void function_leave_seat(__u64 target, const __u64 *ctx, const __u64 *args,
 						long ret)
@@ -285,7 +331,7 @@ static __always_inline void function_leave_seat(__u64 target, const __u64 *ctx, 
 	now = bpf_ktime_get_ns();
 	seat = call_seat(place, bpf_get_smp_processor_id());
 	if (!seat->start || seat->place != (__u64)ctx) {
-		if (function_pop(task, &c, place, now))
+		if (function_pop(task, &c, place, now, args))
 			return;
 		seat = call_seat_elsewhere(ctx, place);
 	}

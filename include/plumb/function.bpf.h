@@ -34,8 +34,8 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 	if (!filter_entry(task) || !function_wanted(task, args)) {
 		if (function_config.seats)
 			function_sit_rejected(ctx);
-	} else if (!function_config.seats || !function_sit(ctx)) {
-		function_push(task, target, function_place(ctx), args);
+	} else if (!function_config.seats || !function_sit(ctx, task)) {
+		function_push(task, target, function_place(ctx), args, NULL);
 	}
 }
 
@@ -53,8 +53,12 @@ static __always_inline void function_leave_fentry(__u64 target, __u64 *ctx)
 SEC("fentry")
 int fentry_enter(__u64 *ctx)
 {
+	volatile __u32 *inside = pairing_at(function_own_target(), bpf_get_smp_processor_id());
+
 	if (guard_enter()) {
+		*inside = 1;
 		function_enter_fentry(function_own_target(), ctx);
+		*inside = 0;
 		guard_leave();
 	}
 	return 0;
@@ -75,7 +79,7 @@ int kprobe_enter(struct pt_regs *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-	function_enter(function_own_target(), PT_REGS_SP(ctx), args);
+	function_enter(function_own_target(), PT_REGS_SP(ctx), args, NULL);
 	return 0;
 }
 
@@ -91,7 +95,7 @@ int multi_enter(struct pt_regs *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-	function_enter(function_target(ctx), PT_REGS_SP(ctx), args);
+	function_enter(function_target(ctx), PT_REGS_SP(ctx), args, NULL);
 	return 0;
 }
 
@@ -115,16 +119,17 @@ extern __u64 *bpf_session_cookie(void *ctx) __ksym;
 #define session_is_return(ctx) bpf_session_is_return(ctx)
 #define session_cookie(ctx)    bpf_session_cookie(ctx)
 
-/* With frames there are no cookies.  Of its own, so that the others do without its registers. */
+/* With frames too.  Of its own, so that the others do without its registers. */
 static __noinline int fsession_framed(__u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
 	__u64 target = function_own_target();
 
 	if (session_is_return(ctx))
-		function_leave(target, function_place(ctx), args, fentry_result(ctx, target));
+		function_leave_framed(target, function_place(ctx), args, fentry_result(ctx, target),
+				      session_cookie(ctx));
 	else
-		function_enter(target, function_place(ctx), args);
+		function_enter(target, function_place(ctx), args, session_cookie(ctx));
 	return 0;
 }
 
@@ -160,9 +165,10 @@ int fsession_multi(__u64 *ctx)
 	if (unlikely(function_config.frames)) {
 		if (session_is_return(ctx)) {
 			bpf_get_func_ret(ctx, &ret);
-			function_leave(target, function_place(ctx), args, ret);
+			function_leave_framed(target, function_place(ctx), args, ret,
+					      session_cookie(ctx));
 		} else {
-			function_enter(target, function_place(ctx), args);
+			function_enter(target, function_place(ctx), args, session_cookie(ctx));
 		}
 		return 0;
 	}
@@ -187,20 +193,20 @@ int kprobe_session(struct pt_regs *ctx)
 	__u64 target = function_target(ctx), *cookie, ns;
 
 	if (session_is_return(ctx)) {
-		if (unlikely(function_config.frames)) {
-			function_leave(target, function_left_place(ctx), NULL, PT_REGS_RC(ctx));
-			return 0;
-		}
 		cookie = session_cookie(ctx);
-		if (function_took(cookie, &ns))
+		if (unlikely(function_config.frames))
+			function_leave_framed(target, function_left_place(ctx), NULL,
+					      PT_REGS_RC(ctx), cookie);
+		else if (function_took(cookie, &ns))
 			function_leave_session(target, ns, none, PT_REGS_RC(ctx));
 		else if (!*cookie)
 			function_missed(NULL);
+		*cookie = 0; /* fprobe gives it to another call as it is */
 	} else {
 		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
 		if (unlikely(function_config.frames))
-			return !function_enter(target, PT_REGS_SP(ctx), args);
+			return !function_enter(target, PT_REGS_SP(ctx), args, session_cookie(ctx));
 		return !function_enter_session(session_cookie(ctx), args);
 	}
 	return 0;

@@ -5,19 +5,20 @@
 
 #include <stdbool.h>
 
-struct plumb_options;
-
 /* Where the kernel has no BTF of its own, its types are in FILE. */
 void plumb_kernel_types(const char *file);
 
 /*
- * While a program is preempted the kernel skips it for all other threads on that
- * CPU: their calls are missed for a whole time slice.  fentry programs can be
- * preempted wherever the kernel can, those of raw tracepoints from 7.0 on, those
- * of tracepoints never.
+ * Programs of fentry's kind can be preempted wherever the kernel can (preemption.h), those of raw
+ * tracepoints from 7.0 on, those of kprobes and perf events never.
  */
-bool plumb_fentry_can_be_preempted(void);
 bool plumb_raw_tracepoints_can_be_preempted(void);
+
+/*
+ * Is the number of calls whose returns kprobe.multi and kprobe.session can wait for limited (twice
+ * the CPUs for each function, up to 6.13)?  Returns of the calls beyond it are missed.
+ */
+bool plumb_fprobe_is_bounded(void);
 
 /* Is a program of fentry's kind skipped when it interrupts itself (5.12)?  Before it is not. */
 bool plumb_fentry_is_guarded(void);
@@ -25,14 +26,8 @@ bool plumb_fentry_is_guarded(void);
 /* Are misses of kprobes, tracepoints and their links counted (6.7)? */
 bool plumb_kprobe_misses_are_counted(void);
 
-/*
- * As plumb_tool.prepare: can sched.bpf.h be used?  0, or -EOPNOTSUPP after saying what
- * the scheduler does not keep.
- */
-int plumb_sched_check(struct plumb_options *options);
-
-/* Of a rung that uses it. */
-#define PLUMB_SCHED_STABILITY "stable-ish: tracepoint, and the fields of sched_info"
+/* Of a rung that uses sched.bpf.h. */
+#define PLUMB_SCHED_STABILITY "stable-ish: arguments of scheduler tracepoints"
 
 /*
  * Which form have the functions by which a program of both ends asks which end

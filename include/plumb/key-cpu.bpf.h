@@ -19,7 +19,7 @@
 #define PLUMB_REMEMBERED_BITS 5 /* keys a CPU */
 
 struct plumb_remembered {
-	__u64 comm[2]; /* as in the task: what follows the NUL may be stale */
+	__u64 comm[2], process[2]; /* as in the task: what follows the NUL may be stale */
 	__u64 id, cgroup;
 	__u64 own[PLUMB_KEY_OWN];
 	__u64 slot;
@@ -49,7 +49,7 @@ static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 c
 
 /* Who, in the parts that are grouped by. */
 struct key_who {
-	__u64 id, cgroup, comm[2];
+	__u64 id, cgroup, comm[2], process[2];
 };
 
 static __always_inline void key_current(struct key_who *w, struct task_struct *task)
@@ -61,6 +61,8 @@ static __always_inline void key_current(struct key_who *w, struct task_struct *t
 		w->id |= (__u64)current_tid(task) << 32;
 	if (plumb_config.by & PLUMB_BY_CGROUP)
 		w->cgroup = bpf_get_current_cgroup_id();
+	if (plumb_config.by & PLUMB_BY_PROCESS)
+		current_process(task, w->process);
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
 			w->comm[0] = ((const __u64 *)task->comm)[0];
@@ -75,7 +77,8 @@ static __always_inline __u64 key_differs(const struct plumb_remembered *r, const
 					 const __u64 *own)
 {
 	__u64 differs = (r->id ^ w->id) | (r->cgroup ^ w->cgroup) | (r->comm[0] ^ w->comm[0]) |
-			(r->comm[1] ^ w->comm[1]);
+			(r->comm[1] ^ w->comm[1]) | (r->process[0] ^ w->process[0]) |
+			(r->process[1] ^ w->process[1]);
 	__u32 i;
 
 	if (plumb_config.by >= PLUMB_BY_TOOL)
@@ -91,7 +94,7 @@ static __always_inline bool key_find_who(const struct key_who *w, const __u64 *o
 	PLUMB_KEY key = {};
 	struct plumb_who *who = (struct plumb_who *)&key;
 	__u64 *words = (__u64 *)(who + 1);
-	const char *comm = (const char *)w->comm;
+	const char *comm = (const char *)w->comm, *process = (const char *)w->process;
 	__u32 i;
 
 	who->pid = w->id;
@@ -101,6 +104,8 @@ static __always_inline bool key_find_who(const struct key_who *w, const __u64 *o
 		who->cpu = cpu;
 	for (i = 0; i < PLUMB_COMM_LEN && comm[i]; i++)
 		who->comm[i] = comm[i];
+	for (i = 0; i < PLUMB_COMM_LEN && process[i]; i++)
+		who->process[i] = process[i];
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
 			words[i] = own[i];
@@ -129,6 +134,8 @@ static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u3
 	r->cgroup = w.cgroup;
 	r->comm[0] = w.comm[0];
 	r->comm[1] = w.comm[1];
+	r->process[0] = w.process[0];
+	r->process[1] = w.process[1];
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
 			r->own[i] = own[i];
@@ -139,19 +146,17 @@ static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u3
 /* The slot of KEY, of which the tool has filled in its own part; this adds who. */
 static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_KEY *key, __u32 cpu)
 {
-	__u64 own[PLUMB_KEY_OWN], id = KEY_NOBODY, differs;
 	const __u64 *comm = (const __u64 *)task->comm;
+	const __u64 *own = (const __u64 *)((const struct plumb_who *)key + 1);
+	__u64 id = KEY_NOBODY, differs;
 	struct plumb_remembered *r;
 	__u32 i;
 
-	if (plumb_config.by >= PLUMB_BY_TOOL)
-		for (i = 0; i < PLUMB_KEY_OWN; i++)
-			own[i] = ((const __u64 *)((const struct plumb_who *)key + 1))[i];
 	asm volatile("" : : "r"(own) : "memory"); /* in no registers, which are few */
 
 	/* What is nearly always so, if it takes no helper to see it: one branch. */
-	if (unlikely(!plumb_config.task_storage || plumb_config.by & PLUMB_BY_CGROUP ||
-		     plumb_config.interleaved))
+	if (unlikely(!plumb_config.task_storage || plumb_config.interleaved ||
+		     plumb_config.by & (PLUMB_BY_CGROUP | PLUMB_BY_PROCESS)))
 		return key_ask(task, own, cpu);
 	if (plumb_config.by & PLUMB_BY_PID)
 		id |= (__u32)task->tgid;

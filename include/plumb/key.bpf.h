@@ -24,7 +24,7 @@ static __always_inline void key_forget(struct plumb_thread *t)
  */
 static __always_inline void key_refresh(struct plumb_thread *t, struct task_struct *task)
 {
-	__u64 comm[2] = {}, cgroup, tid;
+	__u64 comm[2] = {}, process[2], cgroup, tid;
 
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
@@ -39,6 +39,14 @@ static __always_inline void key_refresh(struct plumb_thread *t, struct task_stru
 		if (comm[0] != t->comm[0] || comm[1] != t->comm[1]) {
 			t->comm[0] = comm[0];
 			t->comm[1] = comm[1];
+			key_forget(t);
+		}
+	}
+	if (plumb_config.by & PLUMB_BY_PROCESS) {
+		current_process(task, process);
+		if (process[0] != t->process[0] || process[1] != t->process[1]) {
+			t->process[0] = process[0];
+			t->process[1] = process[1];
 			key_forget(t);
 		}
 	}
@@ -68,7 +76,7 @@ _Static_assert(PLUMB_CACHED_SLOTS == 1 << (64 - 61), "key_cached takes the top b
 static __always_inline void key_who(struct plumb_who *who, const struct plumb_thread *t,
 				    struct task_struct *task, __u32 cpu)
 {
-	const char *comm = (const char *)t->comm;
+	const char *comm = (const char *)t->comm, *process = (const char *)t->process;
 	int i;
 
 	if (plumb_config.by & PLUMB_BY_PID)
@@ -82,6 +90,9 @@ static __always_inline void key_who(struct plumb_who *who, const struct plumb_th
 	if (plumb_config.by & PLUMB_BY_COMM)
 		for (i = 0; i < PLUMB_COMM_LEN && comm[i]; i++)
 			who->comm[i] = comm[i];
+	if (plumb_config.by & PLUMB_BY_PROCESS)
+		for (i = 0; i < PLUMB_COMM_LEN && process[i]; i++)
+			who->process[i] = process[i];
 }
 
 /* The slot of KEY, which is remembered in CACHED. */

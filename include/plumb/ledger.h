@@ -2,7 +2,7 @@
 /*
  * ledger: one counter for each door through which a call can leave the trace.
  *
- *	began = recorded + left_out + in flight + abandoned + overwritten + overtaken
+ *	began = recorded + left_out + in flight + abandoned + overwritten + overtaken + unpaired
  *
  * What is recorded is the sum of all rows; in flight is what the sum leaves.
  * All counters are in calls.  Each is written by one program only, on its own
@@ -24,6 +24,7 @@ struct plumb_ledger {
 	__u64 left_out;  /* by a filter that only the end can judge (--errors, --min) */
 	__u64 unmatched; /* ended, but its entry was not seen */
 	__u64 overtaken; /* as overwritten, found at the end of a call around it */
+	__u64 unpaired;  /* it may not be the end of the call that began there last */
 	/* written at either end, by who finds its like at work on the CPU (guard.bpf.h) */
 	__u64 shut_out; /* a missed execution */
 	/* written when a thread dies */
@@ -33,7 +34,9 @@ struct plumb_ledger {
 	/* written by who takes a stack, or hands a record over */
 	__u64 stacks;  /* that could not be kept: what they are of is counted without */
 	__u64 dropped; /* the ring buffer was full: the record is lost */
-	__u64 pad[4];
+	/* written at an entry, beside all the others: 32-bit calls of the names selected */
+	__u64 namesakes;
+	__u64 pad[2];
 };
 /* CPUs with a ledger of their own, a power of two; where there are more, they share them. */
 #define PLUMB_LEDGERS 512

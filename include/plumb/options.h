@@ -23,6 +23,7 @@ struct plumb_options {
 	uint32_t tids[PLUMB_MAX_LIST], n_tids;
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN];
 	uint32_t n_comms;
+	struct plumb_globs globs; /* names by patterns */
 	char *cgroups[PLUMB_MAX_LIST];
 	uint32_t n_cgroups;
 	char **command; /* after "--", ended by NULL; NULL: none */

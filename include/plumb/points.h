@@ -60,12 +60,9 @@ int plumb_points_number_calls(void);
 int plumb_points_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 			      const char *raw, const char *perf, char *what, size_t size);
 
-/*
- * ns that a fire adds by a rung, on something that can be provoked; not above 0 where
- * that cannot be had.
- */
-double plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
-			    enum plumb_twin kind);
+/* ns that a fire adds by a rung, on something that can be provoked; false: cannot be had. */
+bool plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+			  enum plumb_twin kind, struct plumb_interval *added);
 /* In its calibrate: what the library cannot measure itself, rungs of no kernel functions. */
 void plumb_points_calibrate(struct plumb_session *s);
 

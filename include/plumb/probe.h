@@ -55,6 +55,7 @@ struct plumb_probe {
 	int program; /* this function's copy, -1: the object's own */
 	int event;   /* perf event, -1: none */
 	int link;
+	uint32_t in_tracefs; /* number of its kretprobe there, 0: none (probe-return.c) */
 };
 
 /* A target that could not be attached to. */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct plumb_flights;
+
 struct plumb_report {
 	const struct plumb_session *session;
 	struct plumb_snapshot *snap; /* of the interval, or of the whole run */
@@ -19,6 +21,7 @@ struct plumb_report {
 	bool final;       /* the last one of the run */
 	/* Of the whole run, also in an interval's report: */
 	const struct plumb_snapshot *total;
+	const struct plumb_flights *flights; /* what has not ended */
 };
 
 /* Prints and flushes; 0 or -errno (-EPIPE where the reader is gone). */

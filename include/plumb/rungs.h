@@ -37,6 +37,18 @@
 				     : -EOPNOTSUPP;                                                \
 	}
 
+/* Of a rung of fentry's kind, for its outdone. */
+const char *plumb_fentry_outdone(void);
+
+/* Up to so many functions are rather attached to one by one than by what may lose calls. */
+#define PLUMB_ONE_BY_ONE 64
+
+/*
+ * Do programs with these aims record every call of N functions on this kernel?  NULL if so, or why
+ * not.
+ */
+const char *plumb_aims_outdone(const struct plumb_aim *aims, size_t n);
+
 extern const char *const plumb_function_programs[];
 extern const struct plumb_aim plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
 	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];

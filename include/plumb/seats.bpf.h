@@ -22,11 +22,11 @@ struct plumb_thread {
 	__u64 start; /* ns, CLOCK_MONOTONIC; 0: not inside a call, or seated */
 	__u64 call;  /* which call: the tool's own words */
 	__u64 seat;  /* 1 + the seat that it took last; 0: none */
-	__u64 comm[2];
+	__u64 task;  /* who, as that seat has it: for the loader */
+	__u64 comm[2], process[2];
 	__u64 cgroup;
-	__u64 tid; /* of the cached slots: execve can change it */
-	/* When it last left a CPU: its run_delay (sched_info), and sched_clock(). */
-	__u64 delay, left;
+	__u64 tid;              /* of the cached slots: execve can change it */
+	__u64 left;             /* ns, CLOCK_MONOTONIC: when it last left a CPU; 0: it has one */
 	__u64 runnable;         /* did it want to go on? */
 	__u64 off[PLUMB_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
 #ifdef PLUMB_THREAD_OWN
@@ -83,6 +83,7 @@ seat_take(struct plumb_thread *t, struct task_struct *task, const struct pt_regs
 	s->deaths = plumb_deaths;
 	s->task = (__u64)task;
 	t->seat = n + 1;
+	t->task = (__u64)task;
 	return s;
 }
 

@@ -32,9 +32,21 @@ static __always_inline bool syscall_is_in(const volatile __u64 *bitmap, __u32 nr
 	return bitmap[(abi ? PLUMB_SYSCALLS / 64 : 0) + i / 64] >> i % 64 & 1;
 }
 
+/* A function of its own: numbers that no call has are seldom asked for. */
+static __noinline bool syscall_is_other(__u64 call)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_OTHER_SYSCALLS && i < syscall_config.n_others; i++)
+		if (syscall_config.others[i] == call)
+			return true;
+	return false;
+}
+
 static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
 {
-	return !syscall_config.selected || syscall_is_in(syscall_config.bitmap, nr, abi);
+	return !syscall_config.selected || syscall_is_in(syscall_config.bitmap, nr, abi) ||
+	       (syscall_config.n_others && syscall_is_other((__u64)abi << 32 | nr));
 }
 
 #endif

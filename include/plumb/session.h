@@ -9,6 +9,7 @@
 #ifndef PLUMB_SESSION_H
 #define PLUMB_SESSION_H
 
+#include <plumb/bootstrap.h>
 #include <plumb/ledger.h>
 #include <plumb/options.h>
 #include <plumb/percentile.h>
@@ -29,14 +30,16 @@ struct bpf_program;
 /* A rung that did not hold, and why. */
 struct plumb_refusal {
 	const char *name;
+	int err; /* negative */
 	char why[192];
 };
 
 /* What tracing adds to a call, in ns. */
 struct plumb_overhead {
 	bool known;
-	double traced, filtered; /* filtered is negative where only it is not known */
-	const char *how;         /* "calibrated", or why it is not known */
+	struct plumb_interval traced, filtered;
+	bool filtered_known;
+	const char *how; /* "calibrated", or why it is not known */
 };
 
 /* One loaded, perhaps attached, instance of a tool's BPF object. */
@@ -74,8 +77,10 @@ struct plumb_snapshot {
 	size_t n;
 	void *keys; /* what rows[].key points into */
 	struct plumb_ledger ledger;
-	uint64_t missed;
+	uint64_t missed; /* executions of programs that the kernel skipped */
 	bool missed_known;
+	bool missed_ends;      /* each is one end of a call; else a whole call */
+	bool in_cookies;       /* the calls in flight are kept in sessions' cookies only */
 	struct timespec taken; /* CLOCK_REALTIME */
 	uint64_t clock;        /* ns, CLOCK_MONOTONIC */
 };
@@ -88,7 +93,7 @@ struct plumb_session {
 	pid_t child;                 /* the command, 0: none */
 	volatile int *child_go;      /* shared with it, see command.c */
 	struct plumb_instance instance;
-	struct plumb_refusal refused[PLUMB_MAX_RUNGS];
+	struct plumb_refusal refused[2 * PLUMB_MAX_RUNGS]; /* each may be tried twice */
 	size_t n_refused;
 	struct plumb_overhead overhead;
 	int statistics; /* descriptor that keeps run-time statistics on, -1: none */
@@ -97,6 +102,9 @@ struct plumb_session {
 
 /* filter: the options against the running system; -errno after saying what is wrong. */
 int plumb_filter_resolve(struct plumb_session *s);
+/* Does --comm name COMM, and the tool itself? */
+bool plumb_filter_takes_name(const struct plumb_options *o, const char comm[PLUMB_COMM_LEN]);
+bool plumb_filter_takes_own_name(const struct plumb_options *o);
 /* Writes the filters into the configuration of a BPF object that is not loaded yet. */
 void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *config);
 /* And into its maps, once it is. */
@@ -134,10 +142,13 @@ void plumb_calibrate_begin_statistics(struct plumb_session *s);
 void plumb_calibrate_end_statistics(struct plumb_session *s);
 /*
  * What the programs of any rung add to what PROVOKE does (NULL: the calibration's
- * call, for rungs with aims), in ns; negative where that cannot be had.
+ * call, for rungs with aims), in ns; false where that cannot be had.
  */
-double plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
-			    enum plumb_twin kind, void (*provoke)(void));
+bool plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
+			  enum plumb_twin kind, void (*provoke)(void),
+			  struct plumb_interval *added);
+/* What was measured, as it may be printed: not known where traced calls cost nothing, or less. */
+void plumb_overhead_judge(struct plumb_overhead *o);
 
 /*
  * ladder: loads, calibrates and attaches the first rung that holds, or the one
@@ -153,6 +164,8 @@ void plumb_command_release(struct plumb_session *s);
 
 /* snapshot: all that the maps hold now.  Returns 0 or -errno. */
 int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *snap);
+/* Without rows that hold nothing. */
+void plumb_snapshot_prune(struct plumb_snapshot *snap);
 /* The rows of what came between OLDER and NOW; their keys are NOW's. */
 int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
 			 const struct plumb_snapshot *older);

@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack, again: a kernel stack that was walked before is known by where its addresses
- * stand.  For programs on sched_switch: with interrupts off, on the thread's own stack.
+ * stack, again: recognise a kernel stack that was walked before, exactly.  For programs on
+ * sched_switch: with interrupts off, on the thread's own stack.
  *
- * A thread mostly leaves its CPU where it left it before.  To walk there takes 2 us; to
- * compare the words in which the return addresses stood takes a tenth of that.
+ * A thread mostly leaves its CPU where it left it before.  A walk takes 2 us; to compare the
+ * words that the walk would read takes a tenth of that.
  *
- * Where they stand is found by looking for them in all words from the program's context,
- * which lies on the stack, up to the user's registers, its top.  Copies that older calls
- * left there are found, too, but hardly twice: a word is believed that held the same
- * address each of the first times that the stack was walked to.  A copy among them does
- * no harm, it is one more word to compare.  An address that is nowhere (a return that is
- * probed), or twice in one stack (recursion), lets that always be walked.
+ * What a walk finds depends on nothing but code and two kinds of words on the stack: the return
+ * addresses (and interrupted instructions) that it reports, and pointers into the same stack, as
+ * saved frame pointers and stack pointers are.  The next word that it reads is at a fixed
+ * distance from the last one, or from where such a pointer leads; which of these, the code says
+ * that it has just found.  So two stacks have the same trace if they have
  *
- * Why the walk would find the same: a function that is at the same address has a frame
- * of the same size.  So the first address, at its distance from the context, says where
- * the second is read, and so on; all these words are compared, and where one differs the
- * walk would leave the known way just there, whatever older calls have left behind it.
- * Frames of no fixed size are these.  That of a system call's first function is made
- * longer by chance (CONFIG_RANDOMIZE_KSTACK_OFFSET), which moves all below it; but its
- * return address, the outermost, stands right below the registers, always.  That of all
- * stacks is compared there; and where the distance from context to top has not been seen
- * to vary, this has to be the same, too.  (Else a fault in the kernel, in the midst of one
- * of the user's, would pass for that.)
+ *  - the same addresses at all the places from which a walk took them, and
+ *  - the same pointers, relative to the stack, at all places where the known stack had one:
+ *    a superset of those that a walk follows.
  *
- * A function that aligns its frame, and kernel code that was interrupted, have a gap above
- * them that depends on where they came to lie.  Such a stack keeps the remainder of that
- * distance.  So where it varies, it has to vary in the smallest steps that any has (8
- * bytes in 6.1, 16 in 6.18): then no gap does.  What is left to trust is that such a
- * function is not called from elsewhere, with another gap, while older calls have left,
- * inside of living frames, a copy of all the addresses above it.
+ * Proof, by induction: as long as all words that the walk has read are equal, it stands at the
+ * same place in the same code, so the next word that it reads is at the same place; that word
+ * is one of the above, so it is equal.  A place where they differ ends in "not recognised",
+ * which costs a walk and is never wrong.
  *
- * The frames below the context are the program's and who calls it: the same each time,
- * but for the place of that call, which is another while the kernel keeps statistics.
+ * The places of the addresses are those of an increasing sequence of words that hold the trace.
+ * The walk's own is one; where it is the only one, it is known.  Where there are several, because
+ * older calls have left copies inside of living frames, nothing is learned from that stack.
+ * Neither is it while a return is traced (fgraph, rethook, kretprobe): the walk reports another
+ * address then than the one that is on the stack.
  *
- * So it is not only argued: of those that are recognised every 256th is walked as well,
- * and what the walk says then holds.  The loader tells of those that differ.
+ * So a stack is recognised from the first time on that its places are known.  Pointers that are
+ * not the walk's vary, and would keep it from being recognised often.  Therefore those that are
+ * found to be others in a stack of the same number whose addresses are known to be at the same
+ * places are left out: pointers that lead a walk have to be the same there.  A frame of random
+ * size (CONFIG_RANDOMIZE_KSTACK_OFFSET, in the first function of a system call) moves all below
+ * it: pointers keep their distance either from the context, which lies on the stack, or from the
+ * top, where the user's registers are.  Both are asked for until one is found to vary; and so is
+ * the distance between the two.  The outermost address is at the top in any case.
+ *
+ * The first address of the trace is in the program that walks, at one place; it is below all
+ * that is compared.  (CONFIG_UNWINDER_GUESS, which no distribution has, reports any word
+ * that looks like an address of code, and is beyond this proof.)
  *
  * Only numbers of stacks, addresses of code and distances are kept.  A CPU's copy of the
  * memory is overwritten the next time, and the loader never reads it.
@@ -45,30 +48,41 @@
 
 #include <plumb/stack.bpf.h>
 
-#define AGAIN_STACKS 4096 /* that can be recognised; the others are always walked */
-#define AGAIN_FRAMES 64   /* of one */
-#define AGAIN_WORDS  512  /* of memory, from the context to the top */
-#define AGAIN_ROW    32   /* of these, which one call looks at */
-#define AGAIN_SEEN   16   /* so often a word has to hold the same address */
-#define AGAIN_SOUGHT 32   /* stacks whose addresses a CPU looks for at a time */
-#define AGAIN_RIVALS 32   /* so often one takes another's room only after */
-#define AGAIN_TRIES  64   /* to find a stack's addresses */
-#define AGAIN_AUDIT  256  /* of those that are recognised one is walked as well */
+#define AGAIN_STACKS   4096 /* that can be recognised; the others are always walked */
+#define AGAIN_FRAMES   64   /* of one */
+#define AGAIN_POINTERS 128  /* of one */
+#define AGAIN_WORDS    512  /* of memory, up to the top */
+#define AGAIN_BELOW    32   /* of them below the context: the frame of the program ends there */
+#define AGAIN_ROW      32   /* of them, which one call looks at */
+#define AGAIN_EAGER    1024 /* so often a stack is looked at whenever it is walked, */
+#define AGAIN_PATIENT  16   /* then one time in so many */
 
-/* Of the trace the first two may be below the context: the program and who calls it. */
-#define AGAIN_INSIDE 3ULL
+/*
+ * A pointer into the stack: words from the lowest that is looked at, and what this distance has
+ * been the same from; 0: nothing, it is left out.
+ */
+#define AGAIN_DISTANCE 0x3fff
+#define AGAIN_BY_LOW   0x4000
+#define AGAIN_BY_TOP   0x8000
 
-/* Where the addresses of a stack stand, but the outermost. */
+/* What a stack has to hold.  Places are words above the lowest that is compared. */
 struct again_places {
-	__u32 n;
-	__u32 words;     /* so many have them all, from the context on */
-	__u64 extent;    /* words from the context to the top; 0: it varies */
+	__u16 n, n_pointers;
+	__u16 first;     /* the lowest that is compared: words above the lowest of all */
+	__u16 words;     /* so many are compared */
+	__u32 extent;    /* words from the lowest of all to the top, the first time */
+	__u32 varies;    /* it has been another since */
 	__u64 outermost; /* right below the top */
 	__u64 addresses[AGAIN_FRAMES];
-	__u16 at[AGAIN_FRAMES]; /* words above the context */
+	__u16 at[AGAIN_FRAMES];
+	__u16 pointer_at[AGAIN_POINTERS];
+	__u16 pointers[AGAIN_POINTERS];
 };
 
-/* Written once, whole. */
+/*
+ * Later, pointers are only left out, word by word: whatever of that another CPU sees, it compares
+ * no less than it has to.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, AGAIN_STACKS);
@@ -76,25 +90,17 @@ struct {
 	__type(value, struct again_places);
 } plumb_again SEC(".maps");
 
-/* A stack whose addresses are looked for. */
-struct again_sought {
-	__s32 number;
-	__u32 seen;           /* so often */
-	__u32 extent, varies; /* as it was first, and bits that have been others */
-	__u32 rivals;
-	__u8 which[AGAIN_WORDS]; /* address of the trace, from 1, that has always stood here */
-};
-
 /* What a CPU works with. */
 struct again_work {
 	__u64 memory[AGAIN_WORDS];
 	__u64 trace[AGAIN_FRAMES];
-	__u64 extent;
-	__u64 found; /* a bit for each address of the trace that stands somewhere */
-	__u32 depth; /* of the trace, without the outermost */
-	__u32 recognised;
+	__u64 top;
+	__u32 extent;
+	__u32 n;    /* addresses of the trace */
+	__u32 next; /* the address that is looked for */
+	__u32 ambiguous;
+	__u16 at[AGAIN_FRAMES];
 	struct again_places places;
-	struct again_sought sought[AGAIN_SOUGHT];
 };
 
 struct {
@@ -104,14 +110,32 @@ struct {
 	__type(value, struct again_work);
 } plumb_again_work SEC(".maps");
 
-/* A bit for each in which the distance of some stack, in words, has varied. */
-static __u32 again_grain = 0;
+/* How often a stack was looked at; some share a count. */
+static __u16 again_tries[AGAIN_STACKS] = {};
 
-/* Stacks that share a count are given up together. */
-static __u8 again_tries[AGAIN_STACKS] = {};
+/* Fields that not every kernel has. */
+struct task_struct___traced {
+	int curr_ret_depth;
+	struct llist_head rethooks, kretprobe_instances;
+} __attribute__((preserve_access_index));
 
-/* Walked though they had been recognised, and those of them that were others. */
-__u64 again_audited = 0, again_others = 0;
+/* Is an address to which the thread returns not the one that is on its stack? */
+static __always_inline bool again_is_traced(void)
+{
+	struct task_struct___traced *task = (void *)bpf_get_current_task_btf();
+
+	return (bpf_core_field_exists(task->curr_ret_depth) &&
+		BPF_CORE_READ(task, curr_ret_depth) >= 0) ||
+	       (bpf_core_field_exists(task->rethooks) && BPF_CORE_READ(task, rethooks.first)) ||
+	       (bpf_core_field_exists(task->kretprobe_instances) &&
+		BPF_CORE_READ(task, kretprobe_instances.first));
+}
+
+/* Since 5.15.  Each global function asks, since it is verified even if nothing calls it. */
+static __always_inline bool again_is_possible(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+}
 
 static __always_inline struct again_work *again_work(void)
 {
@@ -120,36 +144,43 @@ static __always_inline struct again_work *again_work(void)
 	return bpf_map_lookup_elem(&plumb_again_work, &zero);
 }
 
-static __always_inline __u64 *again_top(void)
-{
-	return (__u64 *)bpf_task_pt_regs(bpf_get_current_task_btf());
-}
-
-/* So many words are between the context and the top. */
+/*
+ * Words from the lowest that is looked at to the top.  That of two pointers is a number, which the
+ * verifier passes on to global functions.
+ */
 static __always_inline __u64 again_extent(void *ctx)
 {
-	return ((__u64)again_top() - (__u64)ctx) / sizeof(__u64);
+	__u64 top = bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	return (top - (__u64)ctx) / sizeof(__u64) + AGAIN_BELOW;
 }
 
-/* Is the current thread's stack the one of that NUMBER again? */
-static __always_inline bool again_is(void *ctx, __s32 number)
+/* Where the top is: a number, once it has been in a map. */
+static __always_inline __u64 again_top(struct again_work *w)
 {
-	struct again_places *p = bpf_map_lookup_elem(&plumb_again, &number);
-	struct again_work *w = again_work();
-	__u64 extent, outermost;
-	__u32 i, at, size;
+	volatile __u64 *top = &w->top;
 
-	if (!p || !w)
-		return false;
-	extent = again_extent(ctx);
-	if (p->extent ? extent != p->extent : extent <= p->words)
-		return false;
-	if (bpf_probe_read_kernel(&outermost, sizeof(outermost), again_top() - 1) ||
-	    outermost != p->outermost)
-		return false;
-	size = p->words * sizeof(__u64);
-	if (size > sizeof(w->memory) || bpf_probe_read_kernel(w->memory, size, ctx))
-		return false;
+	*top = bpf_task_pt_regs(bpf_get_current_task_btf());
+	return *top;
+}
+
+/* How far the pointer leads that is in the memory, AT there; 0: it is none.  Walks go up. */
+static __always_inline __u32 again_pointer(__u64 word, __u64 low, __u32 at)
+{
+	__u64 distance = word - low;
+
+	if (distance & 7 || distance > (AGAIN_WORDS + 32) * sizeof(word) || distance / 8 <= at)
+		return 0;
+	return distance / 8;
+}
+
+/* --- recognising --- */
+
+static __always_inline bool again_has_addresses(const struct again_work *w,
+						const struct again_places *p)
+{
+	__u32 i, at;
+
 	for (i = 0; i < AGAIN_FRAMES && i < p->n; i++) {
 		at = p->at[i];
 		if (at >= AGAIN_WORDS || w->memory[at] != p->addresses[i])
@@ -158,149 +189,260 @@ static __always_inline bool again_is(void *ctx, __s32 number)
 	return true;
 }
 
-/* Which address of the trace WORD is, from 1; 0: none. */
-static __always_inline __u32 again_which(const struct again_work *w, __u64 word)
+/* By what POINTER, of a stack of the extent WAS, is the same in one of EXTENT that holds WORD. */
+static __always_inline __u32 again_same(__u32 pointer, __u64 word, __u64 top, __u64 extent,
+					__u64 was)
 {
-	__u32 i;
+	__u64 distance = (pointer & AGAIN_DISTANCE) * 8;
 
-	/* All code is near to each other. */
-	if (word >> 32 != w->places.outermost >> 32)
-		return 0;
-	for (i = 0; i < AGAIN_FRAMES && i < w->depth; i++)
-		if (w->trace[i] == word)
-			return i + 1;
-	return 0;
+	if (word != top - extent * 8 + distance)
+		pointer &= ~AGAIN_BY_LOW;
+	if (word != top - was * 8 + distance)
+		pointer &= ~AGAIN_BY_TOP;
+	return pointer & (AGAIN_BY_LOW | AGAIN_BY_TOP);
 }
 
-/* One word of the memory.  A global function is verified once, and not for each call. */
-__noinline int again_look(__u32 slot, __u32 at)
+static __always_inline bool again_has_pointers(const struct again_work *w,
+					       const struct again_places *p, __u64 extent)
+{
+	__u32 i, at, by;
+
+	for (i = 0; i < AGAIN_POINTERS && i < p->n_pointers; i++) {
+		at = p->pointer_at[i];
+		by = p->pointers[i] & (AGAIN_BY_LOW | AGAIN_BY_TOP);
+		if (at >= AGAIN_WORDS ||
+		    again_same(p->pointers[i], w->memory[at], w->top, extent, p->extent) != by)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Is the current thread's stack, of that EXTENT, the one of that NUMBER again?  A global function
+ * is verified once, and not for each call.
+ */
+__noinline int again_is(__u64 extent, __s32 number)
+{
+	struct again_places *p = bpf_map_lookup_elem(&plumb_again, &number);
+	struct again_work *w = again_work();
+	__u64 top, outermost;
+	__u32 size;
+
+	if (!again_is_possible() || !p || !w)
+		return false;
+	if (extent != p->extent && (!p->varies || extent <= (__u64)p->first + p->words))
+		return false;
+	top = again_top(w);
+	if (bpf_probe_read_kernel(&outermost, sizeof(outermost), (void *)(top - 8)) ||
+	    outermost != p->outermost)
+		return false;
+	size = p->words * sizeof(__u64);
+	if (size > sizeof(w->memory) ||
+	    bpf_probe_read_kernel(w->memory, size, (void *)(top - (extent - p->first) * 8)))
+		return false;
+	return again_has_addresses(w, p) && again_has_pointers(w, p, extent);
+}
+
+/* --- learning --- */
+
+enum { AGAIN_UP, AGAIN_DOWN, AGAIN_KEEP };
+
+/* The lowest places of the addresses, in their order.  (They are no more than AGAIN_FRAMES.) */
+static __always_inline void again_up(struct again_work *w, __u32 at)
+{
+	__u32 next = w->next;
+
+	if (next < w->n && w->memory[at] == w->trace[next & (AGAIN_FRAMES - 1)]) {
+		w->at[next & (AGAIN_FRAMES - 1)] = at;
+		w->next = next + 1;
+	}
+}
+
+/* From the top down, the highest ones: are they the same? */
+static __always_inline void again_down(struct again_work *w, __u32 at)
+{
+	__u32 next = w->next - 1;
+
+	if (next && w->memory[at] == w->trace[next & (AGAIN_FRAMES - 1)]) {
+		w->ambiguous |= w->at[next & (AGAIN_FRAMES - 1)] != at;
+		w->next = next;
+	}
+}
+
+static __always_inline void again_keep(struct again_work *w, __u32 at)
+{
+	struct again_places *p = &w->places;
+	__u32 n = p->n_pointers, pointer;
+
+	pointer = again_pointer(w->memory[at], w->top - w->extent * 8ULL, at);
+	if (!pointer || at < p->first)
+		return;
+	p->n_pointers = n + 1;
+	if (n >= AGAIN_POINTERS) /* too many, by the count */
+		return;
+	p->pointers[n] = pointer | AGAIN_BY_LOW | AGAIN_BY_TOP;
+	p->pointer_at[n] = at - p->first;
+	p->words = at - p->first + 1;
+}
+
+/* One word of the memory. */
+__noinline int again_look(__u32 at, __u32 what)
 {
 	struct again_work *w = again_work();
-	struct again_sought *s;
-	__u32 which, n;
 
 	if (!w || at >= w->extent || at >= AGAIN_WORDS)
 		return 0;
-	s = &w->sought[slot & (AGAIN_SOUGHT - 1)];
-	which = s->which[at];
-	if (s->seen == 1 || which) {
-		which = again_which(w, w->memory[at]);
-		if (s->seen > 1 && which != s->which[at])
-			which = 0;
-		s->which[at] = which;
-	}
-	if (!which)
-		return 0;
-	n = w->places.n;
-	w->places.n = n + 1;
-	if (n >= AGAIN_FRAMES) /* too many, by the count */
-		return 0;
-	w->found |= 1ULL << ((which - 1) & 63);
-	w->places.addresses[n] = w->memory[at];
-	w->places.at[n] = at;
-	w->places.words = at + 1;
+	if (what == AGAIN_UP)
+		again_up(w, at);
+	else if (what == AGAIN_DOWN)
+		again_down(w, at);
+	else
+		again_keep(w, at);
 	return 0;
 }
 
 /* A row of them: so the verifier takes few steps. */
-__noinline int again_look_row(__u32 slot, __u32 row)
+__noinline int again_look_row(__u32 row, __u32 what)
 {
 	__u32 i;
 
 	for (i = 0; i < AGAIN_ROW; i++)
-		again_look(slot, row * AGAIN_ROW + i);
+		again_look(row * AGAIN_ROW + (what == AGAIN_DOWN ? AGAIN_ROW - 1 - i : i), what);
 	return 0;
 }
 
-/* Its turn on this CPU?  Each stack has its place there, which another may still hold. */
-static __always_inline bool again_seek(struct again_sought *s, __s32 number, __u32 extent)
+static __always_inline void again_look_all(__u32 what)
 {
-	if (s->number != number) {
-		if (s->seen && s->seen < AGAIN_SEEN && s->rivals++ < AGAIN_RIVALS)
-			return false;
-		s->number = number;
-		s->seen = 0;
-		s->extent = extent;
-		s->varies = 0;
-		s->rivals = 0;
+	const __u32 rows = AGAIN_WORDS / AGAIN_ROW;
+	__u32 i;
+
+	for (i = 0; i < rows; i++)
+		again_look_row(what == AGAIN_DOWN ? rows - 1 - i : i, what);
+}
+
+/* Are the places of all addresses known?  Then they are in W. */
+static __always_inline bool again_find(struct again_work *w)
+{
+	w->next = 1; /* the first is below */
+	again_look_all(AGAIN_UP);
+	if (w->next != w->n)
+		return false;
+	w->ambiguous = 0;
+	again_look_all(AGAIN_DOWN);
+	return !w->ambiguous && w->at[(w->n - 1) & (AGAIN_FRAMES - 1)] == w->extent - 1;
+}
+
+static __always_inline void again_begin(struct again_work *w, __s32 number)
+{
+	struct again_places *p = &w->places;
+	__u32 i;
+
+	p->n = 0;
+	p->n_pointers = 0;
+	p->words = 0;
+	p->first =
+		w->at[1] - 1; /* what the program saved is below the address that it returns to */
+	p->extent = w->extent;
+	p->varies = false;
+	p->outermost = w->trace[(w->n - 1) & (AGAIN_FRAMES - 1)];
+	again_look_all(AGAIN_KEEP);
+	if (p->n_pointers > AGAIN_POINTERS)
+		return;
+	for (i = 1; i < AGAIN_FRAMES && i + 1 < w->n; i++) {
+		p->addresses[i - 1] = w->trace[i];
+		p->at[i - 1] = w->at[i] - p->first;
+		p->n = i;
+		if (p->at[i - 1] >= p->words)
+			p->words = p->at[i - 1] + 1;
 	}
-	s->seen++;
-	s->varies |= s->extent ^ extent;
-	return true;
+	bpf_map_update_elem(&plumb_again, &number, p, BPF_NOEXIST);
 }
 
-/* The current thread's stack is the one of that NUMBER: where do its addresses stand? */
-static __always_inline void again_learn(void *ctx, __s32 number)
+/*
+ * Its addresses are at the same places: leaves out the pointers that are others.  In a frame of
+ * random size there are none of a walk's: it has a frame pointer, which leads to its caller.
+ */
+static __always_inline void again_refine(struct again_work *w, struct again_places *p)
 {
-	__u8 *tries = &again_tries[number & (AGAIN_STACKS - 1)];
-	__u32 slot = number & (AGAIN_SOUGHT - 1), depth, i;
-	struct again_work *w = again_work();
-	__u64 extent = again_extent(ctx);
-	struct plumb_stack *stack;
-	struct again_sought *s;
+	__u32 i, at, pointer, highest;
 
-	if (!w || *tries >= AGAIN_TRIES || bpf_map_lookup_elem(&plumb_again, &number))
-		return;
-	stack = bpf_map_lookup_elem(&plumb_stacks, &number);
-	if (!stack)
-		return;
-	depth = stack->n - 1;
-	s = &w->sought[slot];
-	if (depth >= AGAIN_FRAMES || !extent || extent > AGAIN_WORDS ||
-	    !again_seek(s, number, extent))
-		return;
+	for (i = 0; i < AGAIN_FRAMES && i < p->n; i++)
+		if (w->at[(i + 1) & (AGAIN_FRAMES - 1)] != p->first + p->at[i])
+			return;
+	if (w->extent != p->extent)
+		p->varies = true;
+	highest = p->at[(p->n - 1) & (AGAIN_FRAMES - 1)];
+	if (p->varies)
+		p->words = highest + 1;
+	for (i = 0; i < AGAIN_POINTERS && i < p->n_pointers; i++) {
+		pointer = p->pointers[i];
+		at = p->first + p->pointer_at[i];
+		if (p->varies && p->pointer_at[i] > highest)
+			p->pointers[i] = 0;
+		else if (at < AGAIN_WORDS)
+			p->pointers[i] =
+				(pointer & AGAIN_DISTANCE) |
+				again_same(pointer, w->memory[at], w->top, w->extent, p->extent);
+	}
+}
+
+/* Is it time to look at the stack of that NUMBER? */
+static __always_inline bool again_tries_it(__s32 number)
+{
+	__u16 *tries = &again_tries[number & (AGAIN_STACKS - 1)];
+
+	if (*tries == (__u16)-1)
+		return false;
 	++*tries;
-	again_grain |= s->varies;
-	if (bpf_probe_read_kernel(w->memory, extent * sizeof(__u64), ctx) ||
-	    bpf_probe_read_kernel(w->trace, sizeof(w->trace), stack->addresses))
-		return;
-	w->extent = extent;
-	w->depth = depth;
-	w->found = w->places.n = 0;
-	barrier_var(depth); /* its bound is known to the compiler, not to the verifier of 6.1 */
-	w->places.outermost = w->trace[depth & (AGAIN_FRAMES - 1)];
-	for (i = 0; i < AGAIN_WORDS / AGAIN_ROW; i++)
-		again_look_row(slot, i);
-	if (s->seen < AGAIN_SEEN || w->places.n > AGAIN_FRAMES ||
-	    (w->found | AGAIN_INSIDE) != (1ULL << (depth & 63)) - 1 ||
-	    w->memory[(extent - 1) & (AGAIN_WORDS - 1)] != w->places.outermost)
-		return;
-	if (s->varies && !(s->varies & again_grain & -again_grain))
-		return;
-	w->places.extent = s->varies ? 0 : extent;
-	bpf_map_update_elem(&plumb_again, &number, &w->places, BPF_NOEXIST);
+	return *tries <= AGAIN_EAGER || *tries % AGAIN_PATIENT == 0;
 }
 
-/* Is the one that has been recognised to be walked all the same? */
-static __always_inline bool again_audits(void)
+/* The current thread's stack is the one of that NUMBER: what will it be recognised by? */
+__noinline int again_learn(__u64 extent, __s32 number)
 {
 	struct again_work *w = again_work();
+	struct plumb_stack *stack;
+	struct again_places *p;
+	__u32 size;
 
-	return w && ++w->recognised % AGAIN_AUDIT == 0;
+	if (!again_is_possible() || !w || !again_tries_it(number))
+		return 0;
+	stack = bpf_map_lookup_elem(&plumb_stacks, &number);
+	if (!stack || stack->n < 3 || stack->n > AGAIN_FRAMES || !extent || extent > AGAIN_WORDS ||
+	    again_is_traced())
+		return 0;
+	size = extent * 8;
+	barrier_var(size); /* its bound is known to the compiler, not to older verifiers */
+	if (size > sizeof(w->memory) ||
+	    bpf_probe_read_kernel(w->memory, size, (void *)(again_top(w) - extent * 8)) ||
+	    bpf_probe_read_kernel(w->trace, sizeof(w->trace), stack->addresses))
+		return 0;
+	w->extent = extent;
+	w->n = stack->n;
+	if (!again_find(w))
+		return 0;
+	p = bpf_map_lookup_elem(&plumb_again, &number);
+	if (p)
+		again_refine(w, p);
+	else
+		again_begin(w, number);
+	return 0;
 }
 
 /* The number of the current thread's kernel stack, which was LAST the last time. */
 static __always_inline __s32 stack_again(void *ctx, __s32 last, __u32 cpu)
 {
-	bool recognised;
+	__u64 extent;
 	__s32 number;
 
-	/* Since 5.15. */
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (!again_is_possible())
 		return stack_number(ctx, 0, cpu);
-	recognised = again_is(ctx, last);
-	if (recognised && !again_audits())
+	extent = again_extent(ctx);
+	if (again_is(extent, last))
 		return last;
 	number = stack_number(ctx, 0, cpu); /* at one place, whose address is in the stack */
-	if (recognised) {
-		__sync_fetch_and_add(&again_audited, 1);
-		if (number != last) {
-			__sync_fetch_and_add(&again_others, 1);
-			bpf_map_delete_elem(&plumb_again, &last);
-		}
-	} else if (number >= 0) {
-		again_learn(ctx, number);
-	}
+	if (number >= 0)
+		again_learn(extent, number);
 	return number;
 }
 

@@ -47,6 +47,9 @@ struct {
 	__uint(max_entries, 64 << 10);
 } plumb_processes SEC(".maps");
 
+/* So many numbers are tried for one. */
+#define STACK_NUMBERS 4
+
 static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb_stack *taken)
 {
 	struct plumb_stack *kept = bpf_map_lookup_elem(&plumb_stacks, &number);
@@ -61,9 +64,9 @@ static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb
 /* The current thread's stack to TAKEN, as a number. */
 static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct plumb_stack *taken)
 {
-	struct plumb_stack *kept;
+	struct plumb_stack *kept = NULL;
 	__u64 mix = tgid;
-	__s32 number;
+	__s32 number = 0;
 	__u32 i;
 	long size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
 
@@ -73,9 +76,16 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct
 	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
 	taken->mix = mix;
-	number = mix >> 33;
-	kept = stack_keep(number, taken);
-	if (!kept || kept->mix != mix)
+	/* Of 200,000 stacks ten have the number of another: it takes the next. */
+	for (i = 0; i < STACK_NUMBERS; i++) {
+		number = (mix + ((__u64)i << 33)) >> 33;
+		kept = stack_keep(number, taken);
+		if (!kept)
+			return PLUMB_LOST_STACK;
+		if (kept->mix == mix)
+			break;
+	}
+	if (i == STACK_NUMBERS)
 		return PLUMB_LOST_STACK;
 	if (tgid && !kept->told)
 		kept->told = !bpf_ringbuf_output(&plumb_processes, &tgid, sizeof(tgid), 0);

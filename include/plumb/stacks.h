@@ -29,7 +29,7 @@ struct plumb_stack_key {
 	__u32 tgid;         /* of the user stack; 0: none */
 	__u32 what;         /* the tool's */
 };
-_Static_assert(sizeof(struct plumb_stack_key) == 56, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct plumb_stack_key) == 72, "no hidden padding in a hash key");
 
 /* In plumb_config.by: rows are told apart by their stacks. */
 #define PLUMB_BY_STACK (1U << 31)
@@ -84,7 +84,7 @@ extern const struct plumb_ring plumb_stacks_rings[];
 int plumb_stacks_take(void *session, void *record, size_t size);
 int plumb_stacks_taken(bool all);
 int plumb_stacks_print(struct plumb_report *r);
-json_t *plumb_stacks_rows_json(const struct plumb_report *r);
+int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out);
 int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot *total,
 		      uint64_t elapsed);
 void plumb_stacks_footer(FILE *out);

@@ -122,6 +122,21 @@ static __always_inline bool syscall_end_arguments_match(const struct syscall_end
 	return syscall_arguments_match(&a);
 }
 
+/* Is a call that begins one of those that are asked for? */
+static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, __u32 abi)
+{
+	bool selected = syscall_selected(nr, abi);
+
+	if (!selected &&
+	    !(abi && syscall_config.n_namesakes && syscall_is_in(syscall_config.namesakes, nr, 0)))
+		return false;
+	if (!filter_entry(task))
+		return false;
+	if (!selected)
+		ledger_count(bpf_get_smp_processor_id(), namesakes);
+	return selected;
+}
+
 /* Is NR one of the N in LIST? */
 static __always_inline bool syscall_is_one_of(__u32 nr, const volatile __s32 *list, int n)
 {
@@ -166,7 +181,7 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 	if (!e->ret && syscall_is_one_of(nr, syscall_config.forks[abi & 1], 4))
 		return;
 	/* The call that gave the thread its name was rejected under the old one. */
-	if (plumb_config.ncomms && syscall_is_one_of(nr, syscall_config.renames[abi & 1], 3))
+	if (filter_by_comm() && syscall_is_one_of(nr, syscall_config.renames[abi & 1], 3))
 		return;
 	ledger_count(bpf_get_smp_processor_id(), unmatched);
 }

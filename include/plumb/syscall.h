@@ -22,13 +22,13 @@ struct syscall_key {
 	__u32 error; /* positive errno, 0 for success */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct syscall_key) == 56, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct syscall_key) == 72, "no hidden padding in a hash key");
 
 /*
- * The selected calls, a bit each: numbers below PLUMB_SYSCALLS of each table;
- * numbers beyond are never selected.
+ * The selected calls, a bit each: numbers below PLUMB_SYSCALLS of each table.
  */
-#define PLUMB_SYSCALLS 512
+#define PLUMB_SYSCALLS       512
+#define PLUMB_OTHER_SYSCALLS 16
 
 struct syscall_config {
 	__u32 selected; /* 1: only the calls in the bitmap */
@@ -36,6 +36,12 @@ struct syscall_config {
 	__u32 fd;                 /* first argument */
 	__u64 min_size, max_size; /* third argument, both included */
 	__u64 bitmap[2 * PLUMB_SYSCALLS / 64];
+	/* And numbers that are in neither table, or of x32: number, and table above. */
+	__u32 n_others, pad_others;
+	__u64 others[PLUMB_OTHER_SYSCALLS];
+	/* 32-bit calls that are not selected, of the names of native ones that are. */
+	__u32 n_namesakes, pad_namesakes;
+	__u64 namesakes[PLUMB_SYSCALLS / 64];
 	__u32 only_errors;
 	__u32 pad;
 	__u64 min_ns;

@@ -21,12 +21,13 @@ extern const struct plumb_syscall_table plumb_syscall_tables[2]; /* by enum plum
 /* "sendto", "ia32:read", "x32:read", "syscall_999"; returns TEXT. */
 const char *plumb_syscall_name(uint32_t nr, uint32_t abi, char *text, size_t size);
 
-/* Selects the call of that name, or "syscall_NNN"; 0 or -ENOENT. */
+/* Selects the call of a name that rows print, also "syscall_999"; 0, -ENOENT or -E2BIG. */
 int plumb_syscall_select(struct syscall_config *config, const char *name);
 
 /* Leaves only calls with a file descriptor as first argument, or a size as third, selected. */
 void plumb_syscall_keep_fd(struct syscall_config *config);
 void plumb_syscall_keep_sized(struct syscall_config *config);
+bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr);
 bool plumb_syscall_none(const struct syscall_config *config);
 
 /* The selected numbers, if they are native calls and at most MAX; how many, or -1. */
@@ -36,8 +37,8 @@ int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, i
 void plumb_syscall_function(uint32_t nr, char *text, size_t size);
 
 /*
- * Writes a program's configuration: SELECTION, or for the twin all calls, and
- * which calls fork and which restore registers.
+ * Writes a program's configuration: SELECTION, in a twin with the same filters for the
+ * calibration's call, and which calls fork and which restore registers.
  */
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool twin);

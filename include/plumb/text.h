@@ -17,6 +17,13 @@ const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 /* Copies a name that a process chose, control characters and what is no UTF-8 as '?'. */
 void plumb_copy_printable(char *to, const char *from, size_t size);
 
+/*
+ * Copies such a name so that no two look the same: each byte that is no character or cannot
+ * be seen as \xHH, and \ as \\.  A name of the kernel's, escaped, takes PLUMB_ESCAPED bytes.
+ */
+#define PLUMB_ESCAPED 64
+void plumb_escape(char *to, const char *from, size_t size);
+
 /* Flushes stdout at exit: STATUS, or 1 after saying that it could not be written. */
 int plumb_close_stdout(int status);
 

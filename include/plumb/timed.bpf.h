@@ -11,6 +11,7 @@
 #define PLUMB_TIMED_BPF_H
 
 #include <plumb/lifecycle.bpf.h>
+#include <plumb/pairing.bpf.h>
 #include <plumb/split.bpf.h>
 #include <plumb/syscall.bpf.h>
 
@@ -72,6 +73,15 @@ static __always_inline void timed_enter(struct task_struct *task, __u64 call,
 	}
 }
 
+/* An end that may not belong to the call that began at START. */
+static __always_inline bool timed_is_doubtful(__u64 start)
+{
+	if (!unlikely(plumb_config.preemptible) || !pairing_is_marked(current_task(), start))
+		return false;
+	ledger_count(bpf_get_smp_processor_id(), unpaired);
+	return true;
+}
+
 static __always_inline void timed_leave_seat(struct plumb_seat *seat, long ret,
 					     struct pt_regs *regs)
 {
@@ -85,8 +95,9 @@ static __always_inline void timed_leave_seat(struct plumb_seat *seat, long ret,
 		.left = seat->left,
 	};
 
+	if (!timed_is_doubtful(seat->start))
+		timed_end(&c);
 	seat->start = 0;
-	timed_end(&c);
 }
 
 static __always_inline void timed_leave(struct plumb_thread *t, long ret, struct pt_regs *regs)
@@ -100,8 +111,9 @@ static __always_inline void timed_leave(struct plumb_thread *t, long ret, struct
 		.t = t,
 	};
 
+	if (!timed_is_doubtful(t->start))
+		timed_end(&c);
 	t->start = 0;
-	timed_end(&c);
 }
 
 /*
@@ -114,7 +126,7 @@ static __always_inline void timed_on_enter(struct task_struct *task, __u32 nr,
 {
 	__u32 abi = syscall_abi(task);
 
-	if (syscall_selected(nr, abi) && filter_entry(task) && syscall_arguments_match(a))
+	if (syscall_wanted(task, nr, abi) && syscall_arguments_match(a))
 		timed_enter(task, syscall_word(nr, abi), a->regs);
 }
 

@@ -25,11 +25,13 @@ struct bpf_object;
 struct bpf_object_open_opts;
 struct bpf_object_skeleton;
 struct function_config;
+struct plumb_inflight;
 struct plumb_report;
 struct plumb_row;
 struct plumb_session;
 struct plumb_switches;
 struct plumb_snapshot;
+struct syscall_config;
 
 #define PLUMB_MAX_HOOKS 9
 
@@ -169,6 +171,8 @@ struct plumb_tool {
 	/* Fills the tool's own maps, once they are there; 0 or -errno. */
 	int (*fill)(struct bpf_object *object);
 
+	const struct plumb_inflight *inflight; /* what has not ended; NULL: that is not told */
+
 	const struct plumb_field *fields; /* keys that it adds to the common ones */
 	size_t n_fields;
 	size_t key_size;
@@ -185,13 +189,15 @@ struct plumb_tool {
 	const struct plumb_column *columns; /* behind all others */
 	size_t n_columns;
 	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
-	/* Makes the rows of a report's JSON, in place of those that there are. */
-	json_t *(*rows_json)(const struct plumb_report *r);
+	/* Prints the array of rows of a report's JSON, in place of those that there are. */
+	int (*rows_json)(const struct plumb_report *r, FILE *out);
 	/* Adds to a report's JSON. */
 	void (*report_json)(json_t *json, struct plumb_report *r);
 	void (*footer)(FILE *out); /* lines at the end of a table */
-	bool sees_syscalls;        /* its cost can be calibrated by making system calls */
-	const char *traced;        /* what has that cost; NULL: "a traced call" */
+	const struct syscall_config
+		*selection; /* of system calls, by -s; NULL: it has no such option */
+	bool sees_syscalls; /* its cost can be calibrated by making system calls */
+	const char *traced; /* what has that cost; NULL: "a traced call" */
 	const struct plumb_switches *switches; /* ... or context switches; NULL: not */
 	bool samples; /* a clock runs its programs: how long they took is known at the end */
 	struct plumb_functions *functions; /* that rungs with aims attach to */

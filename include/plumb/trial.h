@@ -6,6 +6,7 @@
 #ifndef PLUMB_TRIAL_H
 #define PLUMB_TRIAL_H
 
+#include <plumb/bootstrap.h>
 #include <plumb/functions.h>
 #include <plumb/tracepoints.h>
 #include <plumb/userfuncs.h>
@@ -13,6 +14,7 @@
 
 /* The function of system call PLUMB_CALIBRATION_NR, BTF_FILE as for plumb_functions_find(). */
 int plumb_trial_find_function(const char *btf_file, struct plumb_functions *found);
+/* That call, made so that it fails: --errors counts it too. */
 void plumb_trial_syscall(void);
 
 /* task:task_rename: the thread gives itself the name that it has. */
@@ -25,5 +27,22 @@ void plumb_trial_call(void);
 
 /* ns of one PROVOKE, as it is right now: the fastest of the short loops that BUDGET ns allow. */
 double plumb_trial_ns(void (*provoke)(void), uint64_t budget);
+
+/*
+ * The same with an interval, for comparing what the host does at different times: many
+ * short loops, each beside a loop of arithmetic.  What slows the CPU slows both, so a
+ * call is measured in loops of arithmetic, and these become ns by UNIT, which one takes.
+ */
+#define PLUMB_TRIAL_LOOPS 32
+
+struct plumb_trial {
+	double call[PLUMB_TRIAL_LOOPS], arithmetic[PLUMB_TRIAL_LOOPS]; /* ns of one */
+	size_t n;
+};
+
+void plumb_trial_run(struct plumb_trial *t, void (*provoke)(void), uint64_t budget);
+/* ns of a loop of arithmetic in this trial: the UNIT of those that are compared with it. */
+double plumb_trial_unit(const struct plumb_trial *t);
+struct plumb_interval plumb_trial_interval(const struct plumb_trial *t, double unit);
 
 #endif

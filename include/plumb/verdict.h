@@ -7,8 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Calls made = recorded + lost, and what else the ledger has: left out, in flight, abandoned.
+ * A call of which one end was seen is known to be lost.  Those of which nothing was seen are only
+ * in the kernel's count of missed executions, which has other processes' calls as well: there are
+ * at most so many.
+ */
 struct plumb_verdict {
-	uint64_t recorded, in_flight, lost, saturated;
+	uint64_t recorded, in_flight, abandoned, saturated;
+	uint64_t entry_lost, exit_lost, both_lost; /* executions were missed */
+	uint64_t lost, at_least;                   /* in all, whatever the reason */
 	uint64_t pooled; /* recorded under [other]: more keys than --max-keys */
 };
 

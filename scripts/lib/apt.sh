@@ -106,3 +106,24 @@ private_apt() {
 	Dir::Etc::preferencesparts "/dev/null";
 	END
 }
+
+# Unpack the packages $3... of suite $2, and all that they depend on, into $1/tree with a private
+# APT in directory $1; $1/plan tells what was unpacked.
+unpack_all() {
+	local dir=$1 suite=$2 package names
+	shift 2
+	mkdir -p "$dir/deb" "$dir/tree"
+	chmod 755 "$dir"
+	chmod 777 "$dir/deb" # APT downloads as a user of its own where root calls it
+	private_apt "$dir" "$suite" "$(dpkg --print-architecture)" ""
+	apt-get -qq -c "$dir/apt.conf" update >"$dir/log" 2>&1 || die "$(tail -n 1 "$dir/log")"
+	# With nothing installed this names all that they depend on.
+	apt-get -qq -c "$dir/apt.conf" -o Debug::NoLocking=1 --no-install-recommends --simulate \
+		install "$@" >"$dir/plan" 2>"$dir/log" || die "$(tail -n 1 "$dir/log")"
+	mapfile -t names < <(awk '/^Inst/ { print $2 }' "$dir/plan")
+	(cd "$dir/deb" && apt-get -qq -c "$dir/apt.conf" download "${names[@]}") >"$dir/log" 2>&1 ||
+		die "$(tail -n 1 "$dir/log")"
+	for package in "$dir"/deb/*.deb; do
+		dpkg-deb --fsys-tarfile "$package" | tar -x -C "$dir/tree"
+	done
+}

@@ -15,6 +15,10 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 packages_test=(perl jq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
 	chromium chromium-driver python3-selenium)
 
+# What a minimal system of another release has to have besides to build there: vmlinux.h, since
+# a build machine may have no /sys/kernel/btf, and what unit tests link.
+packages_chroot=(linux-bpf-dev libcmocka-dev)
+
 # packages_install NAME...: those that are missing, with apt.
 packages_install() {
 	local name missing=()

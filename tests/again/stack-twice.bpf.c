@@ -28,37 +28,19 @@ static __always_inline void count(__u64 *counter)
 	__sync_fetch_and_add(counter, 1);
 }
 
-/*
- * Are the stacks of these numbers the same from the context on?  Below, the kernel calls a
- * program from another place while it keeps statistics of programs.
- */
-__noinline int same_above(__s32 one, __s32 other)
-{
-	struct plumb_stack *a = bpf_map_lookup_elem(&plumb_stacks, &one);
-	struct plumb_stack *b = bpf_map_lookup_elem(&plumb_stacks, &other);
-	struct again_places *p = bpf_map_lookup_elem(&plumb_again, &one);
-	__u32 i;
-
-	if (!a || !b || !p || a->n != b->n)
-		return false;
-	for (i = 0; i < PLUMB_STACK_DEPTH && i < a->n; i++)
-		if (i + p->n + 1 >= a->n && a->addresses[i] != b->addresses[i])
-			return false;
-	return true;
-}
-
 static __always_inline void compare(void *ctx, struct known *k, __s32 number)
 {
+	__u64 extent = again_extent(ctx);
 	__s32 other;
 	__u32 i;
 
-	if (again_is(ctx, number))
+	if (again_is(extent, number))
 		count(&counts.recognised);
 	else
-		again_learn(ctx, number);
+		again_learn(extent, number);
 	for (i = 0; i < ASKED; i++) {
 		other = k->numbers[k->next++ % KNOWN];
-		if (other != number && again_is(ctx, other) && !same_above(other, number))
+		if (other != number && again_is(extent, other))
 			count(&counts.mistaken);
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * stack-twice: says `tracing …`, takes the kernel stack of each context switch both ways until
- * SIGTERM, and says as JSON how often the one agreed with the other.
+ * SIGTERM, and says as JSON how often the one agreed with the other.  Meanwhile the kernel's
+ * statistics of programs are switched on and off: so programs are called from two places.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -11,6 +12,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "stack-twice.h"
 #include "stack-twice.skel.h"
@@ -22,7 +26,7 @@ int main(void)
 	struct stack_twice_bpf *skel;
 	struct twice_counts *c;
 	sigset_t signals;
-	int sig;
+	int stats = -1;
 
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) <=
 	    0) {
@@ -43,7 +47,14 @@ int main(void)
 		return 1;
 	}
 	fprintf(stderr, "stack-twice: tracing …\n");
-	sigwait(&signals, &sig);
+	while (sigtimedwait(&signals, NULL, &(struct timespec){.tv_nsec = 100000000}) < 0) {
+		if (stats < 0) {
+			stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+		} else {
+			close(stats);
+			stats = -1;
+		}
+	}
 	stack_twice_bpf__detach(skel);
 	c = &skel->bss->counts;
 	printf("{\"walked\":%llu,\"recognised\":%llu,\"mistaken\":%llu}\n", c->walked,

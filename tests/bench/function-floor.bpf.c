@@ -7,7 +7,6 @@
  * beyond it.  This file holds the programs of the hooks that come in pairs;
  * those of sessions, which need kfuncs, include it.
  */
-#define BPF_NO_KFUNC_PROTOTYPES /* they changed in 7.0 */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <plumb/hist.h>

@@ -30,22 +30,11 @@ pick() {
 }
 
 fetch() {
-	local dir=$work/apt into=$work/new packages tool
-	mkdir "$dir" "$dir/deb" "$dir/tree" "$into"
-	chmod 755 "$work" "$dir"
-	chmod 777 "$dir/deb" # APT downloads as a user of its own where root calls it
-	private_apt "$dir" "$suite" amd64 ""
+	local dir=$work/apt into=$work/new tool
+	mkdir "$dir" "$into"
+	chmod 755 "$work"
 	say "fetching bpftrace and libbpf-tools from $suite"
-	apt-get -qq -c "$dir/apt.conf" update >"$dir/log" 2>&1 || die "$(tail -n 1 "$dir/log")"
-	# With nothing installed this names all that they depend on.
-	apt-get -qq -c "$dir/apt.conf" -o Debug::NoLocking=1 --no-install-recommends --simulate \
-		install bpftrace libbpf-tools >"$dir/plan" 2>"$dir/log" || die "$(tail -n 1 "$dir/log")"
-	mapfile -t packages < <(awk '/^Inst/ { print $2 }' "$dir/plan")
-	(cd "$dir/deb" && apt-get -qq -c "$dir/apt.conf" download "${packages[@]}") >"$dir/log" 2>&1 ||
-		die "$(tail -n 1 "$dir/log")"
-	for package in "$dir"/deb/*.deb; do
-		dpkg-deb --fsys-tarfile "$package" | tar -x -C "$dir/tree"
-	done
+	unpack_all "$dir" "$suite" bpftrace libbpf-tools
 	[[ -e $dir/tree/lib64 ]] || ln -s usr/lib64 "$dir/tree/lib64"
 	pick "$dir/tree" "$dir/tree/usr/bin/bpftrace" bpftrace
 	for tool in "${tools[@]}"; do
@@ -58,7 +47,7 @@ fetch() {
 	mv "$into" "$cache/$suite"
 }
 
-tools=(funclatency offcputime profile runqlat)
+tools=(funclatency offcputime profile runqlat syscount)
 suite=${1-}
 if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then
 	say "usage: $program SUITE"

@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import random
 import re
 import selectors
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -95,6 +97,57 @@ class Tracer:
             lines = err.decode(errors="replace").strip().splitlines()
             raise Broken(f"exit status {run.returncode}: {lines[-1] if lines else ''}")
         return out.decode(errors="replace")
+
+
+def start_settled(tracer):
+    """Start it; those that flush nothing before they end are ready after a while."""
+    if not tracer.settle:
+        return tracer.start()
+    run = subprocess.Popen(tracer.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    if run.poll() is not None:
+        raise Broken(run.stderr.read().decode(errors="replace").strip()[-200:] or "it ended")
+    return run
+
+
+def find_peers(suite):
+    """The directory of a newer Debian's peers, and what they are."""
+    run = subprocess.run([os.path.join(ROOT, "tests", "bench", "peers.sh"), suite],
+                         stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        return None, f"no peers from {suite}"
+    root = run.stdout.strip()
+    with open(os.path.join(root, "peers"), encoding="utf-8") as f:
+        return root, ", ".join(f.read().splitlines()) + f" ({suite})"
+
+
+def peer_tracer(root, name, label, *argv, ready=None, **options):
+    """A peer below ROOT, run by its own loader."""
+    loader = os.path.join(root, "lib64", "ld-linux-x86-64.so.2")
+    libs = os.path.join(root, "usr", "lib", "x86_64-linux-gnu")
+    return Tracer(name, label, [loader, "--library-path", libs,
+                                os.path.join(root, "usr", "bin", argv[0]), *argv[1:]],
+                  ready=ready or "", stop=signal.SIGINT, settle=not ready, **options)
+
+
+def bootstrap(statistic, *samples):
+    """The statistic of the samples; and between what it lies in 90 of 100 draws from them."""
+    chance = random.Random(1)
+    drawn = sorted(statistic(*(chance.choices(s, k=len(s)) for s in samples)) for _ in range(1000))
+    return statistic(*samples), drawn[50], drawn[949]
+
+
+def ratio(these, those):
+    """Of the medians, and its interval."""
+    return bootstrap(lambda a, b: statistics.median(a) / statistics.median(b), these, those)
+
+
+def verdicts(result):
+    yield ["ratio of", "measured", "90 % within", "at most", ""]
+    for t in result["targets"]:
+        yield [t["what"], f"{t['measured']:.2f}", "–".join(f"{q:.2f}" for q in t["interval_90"]),
+               f"{t['at_most']:.2f}", "met" if t["met"] else "MISSED"]
 
 
 # How many of spin's calls did the tracer count?

@@ -18,6 +18,11 @@ for tool in "${tools[@]}"; do
 		like "$tool $option begins with the usage" "$(head -n 1 "$out")" "^Usage: $tool "
 	done
 	is "$tool -h is --help" "$(cat "$out")" "$("$bin/$tool" --help)"
+	# Margins without room for a word.
+	for format in rmargin=1 rmargin=0,short-opt-col=99 header-col=99,usage-indent=99,rmargin=2; do
+		is "$tool --help is what it is with ARGP_HELP_FMT=$format" \
+			"$(ARGP_HELP_FMT=$format timeout -k 1 10 "$bin/$tool" --help 2>&1 | head -n 200)" "$("$bin/$tool" --help)"
+	done
 	is "$tool --help is no wider than a terminal" "$("$bin/$tool" --help | awk 'length > 80')" ""
 	is "$tool --help has no heading twice" "$("$bin/$tool" --help | grep -E '^ [A-Z].*:$' | sort | uniq -d)" ""
 	for option in --version -V; do
@@ -28,7 +33,7 @@ for tool in "${tools[@]}"; do
 	like "$tool --about begins with the tool" "$(head -n 1 "$out")" "^$tool "
 	claim "$tool --about tells more than the question" test "$(grep -c . "$out")" -ge 4
 	! grep -q sched_switch "$out" || like "$tool --about says how stable its sched_switch is" \
-		"$(tr -s ' \n' ' ' <"$out")" 'sched_switch(, sched_info)? \(stable-ish\)'
+		"$(tr -s ' \n' ' ' <"$out")" 'sched_switch(, sched_waking)? \(stable-ish\)'
 	! has "$tool" --pid || answers -p 1 --help
 	# By whatever path it is called, it has one name.
 	ln -s "$bin/$tool" "$work/$tool"

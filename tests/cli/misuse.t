@@ -50,6 +50,8 @@ bad_ids() {
 	done
 	bad -p "$(seq -s , 1 65)" 64
 	bad -c abcdefghijklmnop
+	bad -c '*abcdefghijklmnop?'
+	bad -c '*abcdefgh,*abcdefgh,*abcdefgh,*abcdefgh,*abcdefgh,*abcdefgh,*abcdefgh,*bcdefgh' '*bcdefgh'
 	bad -c abc,
 	bad -c ''
 	bad -g ''
@@ -95,7 +97,7 @@ bad_names() {
 	bad --mechanism ''
 	bad --sort nonsense
 	bad --sort ''
-	for value in nonsense READ read,,write '' syscall_512 syscall_-1; do
+	for value in nonsense READ read,,write '' syscall_2147483648 syscall_-0; do
 		bad -s "$value"
 	done
 	bad -s read,nonsense nonsense
@@ -183,7 +185,7 @@ bad_arguments() {
 	has "$tool" COMMAND || return
 	run "$tool" --
 	refused "$tool -- without a command is wrong usage" 2 "$tool" --
-	for option in -p -t -g; do
+	for option in -p -t; do
 		has "$tool" "$option" || continue
 		run "$tool" "$option" 1 -- true
 		refused "$tool $option with a command is wrong usage" 2 "$tool" "$option" --
@@ -200,6 +202,16 @@ unknown() {
 	like "$tool $* names tool and option" "$(head -n 1 "$err")" "^$tool: .*$name"
 	claim "$tool $* says so shortly" test "$(wc -l <"$err")" -le 2
 	is "$tool $*: it refers to nothing that is not there" "$(grep -o -e --usage "$err")" ""
+}
+
+# Of other tools, and what they are called here.
+habits() {
+	local habit
+	has "$tool" --strict || return
+	for habit in -T=INTERVAL -P=pid -L=tid -i=INTERVAL -x=--errors; do
+		run "$tool" "${safe[@]}" "${habit%%=*}" 1
+		refused "$tool ${habit%%=*} names what it is called here" 2 "$tool" "${habit%%=*}" "${habit#*=}"
+	done
 }
 
 # A tree has no rows to choose, to sort, or to show otherwise.
@@ -222,6 +234,7 @@ for tool in "${tools[@]}"; do
 	bad_labels
 	bad_arguments
 	bad_operands
+	habits
 	unknown nonsense --nonsense
 	unknown nonsense --nonsense=3
 	unknown Z -Z

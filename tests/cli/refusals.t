@@ -67,7 +67,11 @@ abandoned_commands() {
 		# In our own process group: the kernel hangs up what is stopped in one that nobody is left to look after.
 		timeout --foreground 20 "$bin/$tool" --mechanism "$mechanism" ${operand[$tool]:+"${operand[$tool]}"} -- true \
 			</dev/null >"$out" 2>"$err"
-		mapfile -t left < <(pgrep -f "^$bin/$tool --mechanism $mechanism .*-- true")
+		for _ in {1..20}; do # what is killed takes a moment to be gone
+			mapfile -t left < <(pgrep -f "^$bin/$tool --mechanism $mechanism .*-- true")
+			((${#left[@]})) || break
+			sleep 0.1
+		done
 		is "$tool --mechanism=$mechanism leaves no command behind, whether it can be used or not" "${left[*]}" ""
 		[[ -z ${left[*]} ]] || kill -9 "${left[@]}"
 	done

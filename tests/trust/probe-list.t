@@ -220,7 +220,7 @@ done
 cp "$bin/probe-list" . && chmod 755 . probe-list
 setpriv --reuid=65534 --regid=65534 --clear-groups ./probe-list --summary >"$out" 2>"$err"
 is "who is not root sees what there is to see" "$?" 0
-like "and is told that nothing is open to him" "$(<"$out")" "fentry +closed: EPERM, not root"
+like "and is told that nothing is open to him" "$(<"$out")" "fentry +closed: EPERM, without"
 like "also that tracepoints are not shown" "$(<"$out")" "tracepoint +- +stable-ish +tracepoint +closed"
 like "nor addresses" "$(<"$err")" "addresses are hidden"
 done_testing

@@ -13,11 +13,8 @@ run() {
 		return
 	fi
 	start sleeps sleeps 6000
-	# shellcheck disable=SC2034 # by attach
-	program=offcpu-time quick=--no-calibrate
-	attach audit -b comm -p "$pid"
 	go sleeps
-	detach twice audit
+	detach twice
 }
 
 check() {
@@ -27,10 +24,6 @@ check() {
 	fi
 	evidence twice.json twice.err sleeps.err sleeps.out
 	is "sleeps: sleeps" "$(cat sleeps.status)" 0
-	holds "what is recognised is what it is taken for" twice.json '$last.mistaken == 0 and $last.walked > 2000'
-	# On 6.1 polling and vectored reads are not, being of frames that are aligned.
+	holds "what is recognised is what it is taken for" twice.json '$last.mistaken == 0 and $last.walked > 500'
 	holds "much is recognised" twice.json '$last.recognised > $last.walked / 4'
-	evidence audit.json audit.err
-	holds "offcpu-time looks at those that it recognises, and none is another" audit.json \
-		'$last.recognised | .audited > 10 and .others == 0'
 }

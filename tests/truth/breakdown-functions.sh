@@ -66,12 +66,14 @@ sums() {
 check_rung() {
 	forced "inside-$1" "$1" || return
 	sums "functions, $1" "inside-$1"
+	[ "$1" != fentry ] || known_on_7 "inside-$1.json" "fentry misses calls, where it is forced"
 	holds "$1: counts functions inside the calls, and not in another" "inside-$1.json" "$rows"'
 		$last.calls == 1009 + 101 + 23 + 101 and row("_sys_read").count == 1009 + 23
 		and row("_sys_pread64").count == 101 and row("_sys_getrandom").count == 101
 		and row("vfs_read").count == 1009 + 101 + 23 and row("rw_verify_area").count == 1009 + 101 + 23
 		and row("^read_.*zero").count == 1009 and row("pipe_read$").count == 23
 		and $last.ledger.left_out >= 1009 and row("_sys_read").left_over'
+	known_to_fail ''
 	holds "$1: percentiles are within the workload's clock" "inside-$1.json" "$rows"'
 		($truth[0].calls[] | select(.syscall == "read") | .percentiles["90"]) as $p90
 		| row("_sys_read").percentiles["50"] <= $p90 * 1.016

@@ -15,6 +15,16 @@ run() {
 	go two
 	detach both work
 
+	# Two calls of one thread, that have little in common.
+	start turns costs 503 100000 100
+	attach apart -s nanosleep,getrandom -p "$pid"
+	go turns
+	detach apart
+
+	# Few samples, or none.
+	launch rare -F 1 -s getrandom -- inside 1 512 0 0
+	finish rare "$tool"
+
 	# Only the long ones.
 	start long inside 1009 512 23 40
 	attach min -s read,getrandom -p "$pid" --min 30ms
@@ -119,6 +129,32 @@ check_both() {
 		--arg re "$pipe" --slurpfile truth two.truth
 }
 
+# A call's own clocks are around it: they show no less than the tool.
+check_apart() {
+	exact "calls of two kinds" apart
+	holds "a call has no more time on the CPU than its own clocks show" apart.json "$trees"'
+		$last | (.by_syscall | length) == 2 and all(.by_syscall[]; calls(.syscall) as $own
+			| .calls == $own.count and .ns <= $own.sum and .on_cpu <= .ns and .on_cpu > 0
+			and (.syscall == "nanosleep" or (.on_cpu <= $own.cpu * 1.02 and .on_cpu >= $own.cpu * 0.4)))' \
+		--slurpfile truth turns.truth
+	holds "... below it in the tree" apart.json '
+		$last | .by_syscall as $by | (.tree.calls | map(.function | sub(" .*"; "")) | sort) == ["getrandom", "nanosleep"]
+		and all(.tree.calls[]; (.function | sub(" .*"; "")) as $name | . as $branch
+			| $by[] | select(.syscall == $name) | .on_cpu == $branch.on_cpu and .samples == $branch.samples)'
+	holds "... by its own samples only" apart.json "$trees"'
+		$last | ([.by_syscall[].samples] | add) == .samples and .samples > 10
+		and (.tree.calls[] | select(.function | startswith("nanosleep")) | below($re)) == [0, 0, 0]' \
+		--arg re "$random" --argjson truth '[]'
+	holds "... and says how far samples may be off" apart.json '
+		def all_below: ., (.calls[] | all_below);
+		all($last.tree | all_below; .on_cpu_low <= .on_cpu + 1 and .on_cpu <= .on_cpu_high + 1)
+		and all($last.tree, $last.tree.calls[]; .on_cpu_low == .on_cpu and .on_cpu_high == .on_cpu)
+		and any($last.tree | all_below; .samples > 0 and .on_cpu_low < .on_cpu * 0.9)'
+	evidence rare.json rare.err
+	like "too few samples to divide a time are said to be that" "$(cat rare.json)" \
+		'[0-9]+ calls?, .*(where [0-9] samples were|where 1 sample was) taken.*getrandom: (no samples|1 sample): '
+}
+
 check_chosen() {
 	exact "--min" min
 	holds "--min leaves out exactly the faster calls" min.json "$trees"'
@@ -130,11 +166,13 @@ check_chosen() {
 		| $long > 0 or below($re)[0] == 0' --arg re "$random" --slurpfile truth long.truth
 	exact "--above" above
 	# 17 calls of 20 are short, 1 is long: the 90th percentile is among the 2 between them.
+	known_on_7 above.json "on a busy host"
 	holds "--above finds the percentile, by the workload's clock" above.json '
 		($truth[0].calls | {short: .[:17], longer: .[17:19], long: .[19]}) as $true
 		| $last.above | .percentile == "90" and .ns > ($true.short | map(.percentiles["99"]) | max)
 			and .ns <= ($true.longer | map(.percentiles["90"]) | max) * 1.016 and .ns < $true.long.min' \
 		--slurpfile truth many.truth
+	known_to_fail ''
 	holds "... and leaves out what is below it, and the first pass" above.json '
 		($truth[0].calls | map(.count) | add) as $all | $last | ($all - .above.calls) as $rest
 		| .calls + .ledger.left_out == $all and .ns >= .calls * .above.ns
@@ -157,8 +195,10 @@ check_stalled() {
 		and (.tree | .blocked as $all | [branches("^tcp_sendmsg$") | branches("^tcp_sendmsg_locked$") | branches("^sk_stream_wait_memory$")]
 			| length == 1 and (.[0].blocked | . >= 0.9995 * $sends.least.sum and . >= 0.9 * $all))' \
 		--slurpfile truth sender.truth
+	known_on_7 stalled.json "on a busy host"
 	holds "... and hardly any of it is on the CPU there" stalled.json "$trees"'
 		$last.tree | below("^sk_stream_wait_memory$") | .[0] < 0.05 * .[1]' --argjson truth '[{"calls":[]}]'
+	known_to_fail ''
 }
 
 check_one() {
@@ -185,9 +225,10 @@ check_each() {
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	is "the workloads ended well" "$(cat two.status long.status sender.status single.status many.status \
-		steps.status sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 0 "
+	is "the workloads ended well" "$(cat two.status turns.status long.status sender.status single.status many.status \
+		steps.status sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 0 0 "
 	check_both
+	check_apart
 	check_chosen
 	check_stalled
 	check_one
@@ -198,9 +239,9 @@ check() {
 	evidence text.json text.err
 	is "a command's status is the tool's" "$(cat text.status)" 0
 	like "the table begins with what it is about" "$(cat text.json)" \
-		'^[0-9]+ calls, [0-9.]+[mu]?s in all, [0-9.]+[mu]?s of it on the CPU, where [0-9]+ samples were taken'
+		'^[0-9]+ calls, [0-9.]+[mu]?s in all, [0-9.]+[mu]?s of it on the CPU, where ([0-9]+ samples were|1 sample was) taken'
 	like "... and shows the tree" "$(cat text.json)" 'FUNCTION.*100\.0% .* all.*get_random_bytes_user'
-	holds "how stable its hooks are is said" both.json '$last.mechanism.stability | test("sched_info")'
+	holds "how stable its hooks are is said" both.json '$last.mechanism.stability | test("scheduler tracepoints")'
 	is "no line is wider than 80 columns but for deep functions" \
 		"$(grep -v '^ *[0-9.]*% ' text.json | awk 'length > 80' | wc -l)" 0
 }

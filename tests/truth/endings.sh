@@ -85,6 +85,12 @@ commands() {
 	traced strict-5 --strict $what -- sh -c 'exit 5'
 	traced missing $what -- /nonexistent/missing
 	# The tool ends first: so does the command.
+	launch slain $what -- sh -c 'echo $$ >slain.pid2; exec sleep 60'
+	await 20 [ -s slain.pid2 ]
+	started="$started $(cat slain.pid2)"
+	kill -9 "$tool"
+	finish slain "$tool"
+	await 20 is_over "$(cat slain.pid2)" && echo gone >slain.gone
 	attach orphan $what -- sh -c 'echo $$ >orphan.pid2; exec sleep 60'
 	attached
 	await 20 [ -s orphan.pid2 ]
@@ -222,6 +228,9 @@ check_kind() {
 	evidence strict-5.json strict-5.err
 	status "--strict passes a command's status on where nothing is lost" strict-5 5
 	cannot_run missing
+	evidence slain.err notes
+	status "kill -9 of a tool that has a command is no good end" slain 137
+	claim "... and ends the command too" test -e slain.gone
 	evidence orphan.json orphan.err notes
 	holds "a tool that is ended before its command reports" orphan.json '$last.final'
 	claim "... and ends the command" test -e orphan.gone

@@ -24,6 +24,10 @@ filter_threads() {
 		attach comm-match $some -c plumb-alpha
 		attach comm-list $some -c plumb-alpha,plumb-beta,plumb-gamma
 		attach comm-other $some -c plumb-alph
+		attach comm-glob $some -c 'plumb-[a]*'
+		attach comm-globs $some -c '?lumb-beta,*x*x,plumb\x2dalpha'
+		attach comm-other-glob $some -c 'plumb-[!ab]*,lumb*,*-alph'
+		attach process -s getppid -p "$pid" -b process,comm
 		attach syscall-match --max-keys=32 -b syscall -s close -p "$pid"
 		attach syscall-other --max-keys=32 -b syscall -s getpgid -p "$pid"
 		attach errors $some -p "$pid" --errors
@@ -36,7 +40,10 @@ filter_threads() {
 		attach together $some -t "$alpha" -p "$pid" -c plumb-alpha --fd=40 --min-size=100
 		attach apart $some -t "$alpha" -p "$pid" -c plumb-beta
 	}
+	traced comm-similar -s getppid -c plumb-alph -d 0.1
+	traced comm-there -s getppid -c plumb-alpha -d 0.1
 	go target
+	detach comm-glob comm-globs comm-other-glob process
 	detach no-filter pid-other pid-list tid-match tid-other comm-match comm-list comm-other \
 		syscall-match syscall-other errors fd-match fd-other size-min size-max size-exact \
 		size-other together apart
@@ -62,6 +69,9 @@ filter_cgroups() {
 	start in sh -c 'echo $$ >"$0/cgroup.procs"; exec calls 1009 getppid' "$top$cgroup/in/deep"
 	# shellcheck disable=SC2016
 	start out sh -c 'echo $$ >"$0/cgroup.procs"; exec calls 1013 getppid' "$top$cgroup/out"
+	traced cgroup-command -s getppid -b comm -g "$cgroup/out" -- \
+		sh -c 'calls 23 getppid; echo $$ >"$0/cgroup.procs"; calls 29 getppid' "$top$cgroup/out"
+	traced cgroup-outside -s getppid -g "$cgroup/out" -- calls 23 getppid
 	attach cgroup-match -s getppid -g "$top$cgroup/in/deep"
 	attach cgroup-subtree -s getppid -g "$top$cgroup/in"
 	attach cgroup-below-mount -s getppid -g "$cgroup/in"
@@ -126,6 +136,15 @@ check() {
 	captures "-c captures one name" comm-match "$half"
 	captures "-c captures several names" comm-list "$all"
 	captures "-c of a prefix captures nothing" comm-other '{}'
+	captures "-c of a pattern captures the names that match" comm-glob "$half"
+	captures "-c of patterns and an escaped name captures both" comm-globs "$all"
+	captures "-c of patterns that match no name captures nothing" comm-other-glob '{}'
+	holds "-b process names the main thread beside the thread" process.json \
+		'($last.rows | map([.key, .count]) | sort) == [[{"comm": "plumb-alpha", "process": "calls"}, 1009],
+			[{"comm": "plumb-beta", "process": "calls"}, 1009]]'
+	evidence comm-similar.err comm-there.err
+	like "a name that is hardly another's is hinted at" "$(cat comm-similar.err)" "did you mean 'plumb-alpha'"
+	is "one that is there is not" "$(grep -c 'did you mean' comm-there.err)" 0
 	captures "-s captures one call" syscall-match '{"close": 2018}'
 	captures "-s of a call that nobody makes captures nothing" syscall-other '{}'
 	captures "--errors captures failed calls only" errors '{"close": 2018, "sendto": 2018}'
@@ -152,6 +171,11 @@ check() {
 		captures_in_cgroup "-g takes several" cgroup-list '[1009, 1013]'
 		captures_in_cgroup "-g of a sibling captures the sibling's" cgroup-other '[1013]'
 		captures_in_cgroup "-g of the parent captures both" cgroup-root '[1009, 1013]'
+		evidence cgroup-command.json cgroup-command.err cgroup-outside.err
+		holds "-g captures of a command what it does in the cgroup" cgroup-command.json \
+			'($last.rows | map(select(.key.comm == "calls").count)) == [29]'
+		like "... and what is outside is hinted at" "$(cat cgroup-outside.err)" '-g: of calls only'
+		is "... not traced" "$(jq '.ledger.recorded' cgroup-outside.json)" 0
 	fi
 
 	evidence descendants.json descendants.err notes

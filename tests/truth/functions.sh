@@ -101,26 +101,40 @@ has() {
 check_rung() {
 	if forced "all-$1" "$1"; then
 		evidence "all-$1.json" "all-$1.err" target.truth known.truth
-		holds "$1: counts the calls of six functions exactly, also of one that ends in another, by error" "all-$1.json" \
-			'($last.rows | map([(.key.func | sub("^__[a-z0-9]+_"; "")), .count, .errors,
-				(if .errors > 0 then .key.errno else null end)]) | sort)
-			== ([["sys_sched_get_priority_max", 1009, 0, null], ["sys_sched_get_priority_max", 1009, 1009, "EINVAL"],
-			     ["write_null", 2018, 0, null], ["null_lseek", 1009, 0, null],
-			     ["sys_nanosleep", 1009, 0, null], ["sys_read", 101, 0, null], ["ksys_read", 101, 0, null]] | sort)'
-		holds "$1: all that the ledger has is these calls" "all-$1.json" '$last.ledger
-			| .recorded == 6256 and .unmatched == 0 and .in_flight == 0 and .abandoned == 0 and .left_out == 0'
-		holds "$1: no call takes longer than the workload measured around it" "all-$1.json" "$same"'
-			| length == 7 and all(.[]; .row.max <= .true.max and .row.sum <= .true.sum and .row.min <= .true.min)' \
-			--slurpfile truth both.truth
-		holds "$1: nor less than it had to, in sum, at least and at most" "all-$1.json" "$same"'
-			| map(select(.true.least)) | length == 3 and all(.[]; .row.sum >= .true.least.sum * 0.999
-				and .row.min >= .true.least.min * 0.9 and .row.max >= .true.least.max * 0.999)' \
-			--slurpfile truth known.truth
-		holds "$1: so is each percentile, plus the bound" "all-$1.json" "$same"'
-			| map(select(.true.least)) | length == 3 and all(.[]; .true as $true | (.row.percentiles | length > 1)
-				and all(.row.percentiles | to_entries[]; .value >= $true.least.percentiles[.key] * 0.9
-					and .value <= $true.percentiles[.key] * 65 / 64 and .value <= $true.max))' \
-			--slurpfile truth known.truth
+		case $1/$(cat kernel)/$(jq .ledger.lost "all-$1.json") in
+		f*/7.*/[1-9]*) # its programs can be preempted there, as those of the other tools that run beside
+			holds "$1: what is recorded of six functions and what is lost is what was called" "all-$1.json" \
+				'$last.ledger | .recorded + .lost - 6256 | fabs <= 62'
+			# Of a sample neither sums nor percentiles are those of all calls; each call is as long as it was.
+			holds "$1: no call of the sample takes longer than the workload measured, nor less than it had to" \
+				"all-$1.json" "$same"'
+				| length == 7 and all(.[]; .row.max <= .true.max and .row.sum <= .true.sum)
+				and (map(select(.true.least)) | length == 3 and all(.[]; .true as $true
+					| .row.min >= $true.least.min * 0.9 and (.row.percentiles | length > 1)
+					and all(.row.percentiles[]; . >= $true.least.min * 0.9 and . <= $true.max)))' \
+				--slurpfile truth both.truth ;;
+		*)
+			holds "$1: counts the calls of six functions exactly, also of one that ends in another, by error" "all-$1.json" \
+				'($last.rows | map([(.key.func | sub("^__[a-z0-9]+_"; "")), .count, .errors,
+					(if .errors > 0 then .key.errno else null end)]) | sort)
+				== ([["sys_sched_get_priority_max", 1009, 0, null], ["sys_sched_get_priority_max", 1009, 1009, "EINVAL"],
+				     ["write_null", 2018, 0, null], ["null_lseek", 1009, 0, null],
+				     ["sys_nanosleep", 1009, 0, null], ["sys_read", 101, 0, null], ["ksys_read", 101, 0, null]] | sort)'
+			holds "$1: all that the ledger has is these calls" "all-$1.json" '$last.ledger
+				| .recorded == 6256 and .unmatched == 0 and .in_flight == 0 and .abandoned == 0 and .left_out == 0'
+			holds "$1: no call takes longer than the workload measured around it" "all-$1.json" "$same"'
+				| length == 7 and all(.[]; .row.max <= .true.max and .row.sum <= .true.sum and .row.min <= .true.min)' \
+				--slurpfile truth both.truth
+			holds "$1: nor less than it had to, in sum, at least and at most" "all-$1.json" "$same"'
+				| map(select(.true.least)) | length == 3 and all(.[]; .row.sum >= .true.least.sum * 0.999
+					and .row.min >= .true.least.min * 0.9 and .row.max >= .true.least.max * 0.999)' \
+				--slurpfile truth known.truth
+			holds "$1: so is each percentile, plus the bound" "all-$1.json" "$same"'
+				| map(select(.true.least)) | length == 3 and all(.[]; .true as $true | (.row.percentiles | length > 1)
+					and all(.row.percentiles | to_entries[]; .value >= $true.least.percentiles[.key] * 0.9
+						and .value <= $true.percentiles[.key] * 65 / 64 and .value <= $true.max))' \
+				--slurpfile truth known.truth ;;
+		esac
 		sound "of six functions, $1" "all-$1.json"
 	fi
 	if forced "sizes-$1" "$1"; then
@@ -208,7 +222,7 @@ check() {
 	like "a function that began and did not end is not taken for inlined" "$(grep do_exit: command.err)" \
 		'^[a-z-]+: do_exit: 0 calls ended in [0-9.]+ s$'
 	holds "... and where it has no end for a session, that is why" command.json '$last.kernel[:2] != "7."
-		or ($last.mechanism.refused | any(.name == "fsession" and (.why | test("never return$"))))'
+		or ($last.mechanism.refused | any(.name == "fsession" and (.why | test("never return$|preempted"))))'
 	evidence missing.err
 	is "a function that does not exist is no report" "$(cat missing.status)" 1
 	like "... and is named" "$(cat missing.err)" 'no_such_function'

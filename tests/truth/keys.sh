@@ -98,5 +98,5 @@ check() {
 	evidence names-again.json names-again.err
 	holds "a name that is taken up again is the same row; odd names are kept" names-again.json \
 		'($last.rows | map([.key.comm, .count]) | sort)
-			== ([["alpha", 30], ["beta", 1009], ["a\"b\\c", 5], [":-) ", 3]] | sort)'
+			== ([["alpha", 30], ["beta", 1009], ["a\"b\\\\c", 5], [":-)\\x20", 3]] | sort)'
 }

@@ -31,6 +31,12 @@ run() {
 	of_process stop '-s nanosleep,restart_syscall -b syscall,errno' signals 2 stop
 	of_process refused '-s getppid' refused 1009 23
 
+	traced nosys -s syscall_1000 -b syscall -- calls 23 nosys
+	escape=$(printf 'a\033b\\c')
+	traced escape -s getppid -b comm -- calls -t 1 -n "$escape" 23 getppid
+	traced escaped -s getppid -b comm -c 'a\x1bb\\c' -- calls -t 2 -n "$escape,other" 23 getppid
+	traced ia32-hint --mechanism=raw_tracepoint -s getppid -- ia32 23 0
+
 	start under-ia32 ia32 211 1009 || :
 	if is_over "$pid"; then
 		finish under-ia32 "$pid"
@@ -90,6 +96,14 @@ check() {
 	has "calls that seccomp refuses never began: they are not recorded" refused \
 		'[["getppid", null, 1009, 0]]' '{"unmatched": 23}'
 
+	evidence nosys.json nosys.err
+	holds "-s takes a number that has no name as the row prints it" nosys.json \
+		'$last.rows | map([.key.syscall, .count, .errors]) == [["syscall_1000", 23, 23]]'
+	evidence escape.json escaped.json escaped.err
+	holds "a name is printed so that none looks like it" escape.json \
+		'$last.rows | map([.key.comm, .count]) == [["a\\x1bb\\\\c", 23]]'
+	holds "... and -c takes it as it is printed" escaped.json \
+		'$last.rows | map([.key.comm, .count]) == [["a\\x1bb\\\\c", 23]]'
 	if [ -e ia32.skip ]; then
 		skip "32-bit calls are kept apart" "$(cat ia32.skip)"
 	else
@@ -101,6 +115,9 @@ check() {
 				and (.[0].key.syscall | test("getppid") and . != "getppid")'
 		holds "a 32-bit call is not taken for the native one of its number" ia32.json \
 			'$last.rows | map(select(.key.syscall == "semget")) == []'
+		evidence ia32-hint.err ia32-hint.json
+		like "-s of the native call sees no 32-bit one, and says that they are there" "$(cat ia32-hint.err)" \
+			'-s: none of these calls, but 23 32-bit ones .*-s ia32:NAME'
 		evidence ia32-number.json
 		holds "-s of the native call of its number does not capture it" ia32-number.json \
 			'$last.ledger.recorded == 0 and $last.rows == []'

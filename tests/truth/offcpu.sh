@@ -115,7 +115,9 @@ check() {
 	below "stays in a pipe are counted, and as long as their thread says" reader stay_in_pipe pipe \
 		'{"comm": "stays-reader", "state": "sleeping"}'
 	frames "... where the kernel reads the pipe" reader stay_in_pipe '^(anon_)?pipe_read$'
+	known_on_7 whole.json "on a busy host"
 	below "a thread that is told by its number is the same" whole stay_in_pipe pipe '{"state": "sleeping"}'
+	known_to_fail ''
 	evidence one-stack.json one-stack.err pipe.truth
 	holds "--max-stacks=1: what is lost has its time all the same" one-stack.json '$truth[0].calls[0] as $t
 		| ($last.rows | map(.sum) | add) >= $t.sum[0] and ($last.rows | map(.count) | add) == $last.ledger.recorded
@@ -141,10 +143,11 @@ check() {
 	}
 
 	evidence preempted.json preempted.err turns.truth
-	holds "who shares a CPU is runnable while another has it, by the kernel's own account" preempted.json \
+	holds "who shares a CPU is runnable while another has it, by its own clocks and the kernel's account" preempted.json \
 		'all($truth[0].calls[]; . as $t
 		| ([$last.rows[] | select(.key.tid == $t.tid and .key.state == "runnable").sum] | add) as $sum
-		| $sum <= $t.delay * 1.01 and $sum >= ($t.wall - $t.busy) * 0.95 - 20000000)' --slurpfile truth turns.truth
+		| $sum <= $t.delay * 1.05 + 200000 * $t.count and $sum >= ($t.wall - $t.busy) * 0.95 - 20000000)' \
+		--slurpfile truth turns.truth
 	sound "of preempted" preempted.json
 
 	evidence stopped.json stopped.err idle.json idle.err

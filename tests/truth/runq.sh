@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# runq-latency: as often as the kernel itself says, and as long; of the thread that waits.
+# runq-latency: as long as the threads' own clocks say, as often as the kernel does; of the thread that waits.
 
 # Where cgroup2 is, alone or beside version 1.
 cgroup_mount() {
@@ -17,6 +17,33 @@ enclose() {
 	attach by-cgroup -g "/plumb-runq-$$"
 	attach cgroups -p "$1" -b cgroup
 	echo "/plumb-runq-$$" >cgroup
+}
+
+# A thread that may have 10 of 100 ms, where there is a controller for that.
+throttle() {
+	for top in $(awk '$3 == "cgroup2" || $3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2 }' /proc/self/mounts); do
+		[ ! -w "$top/cgroup.subtree_control" ] || echo +cpu >"$top/cgroup.subtree_control"
+		mkdir "$top/plumb-throttled-$$" || continue
+		cgroups="$cgroups $top/plumb-throttled-$$"
+		if [ -e "$top/plumb-throttled-$$/cpu.max" ]; then
+			echo 10000 100000 >"$top/plumb-throttled-$$/cpu.max" && break
+		elif [ -e "$top/plumb-throttled-$$/cpu.cfs_quota_us" ]; then
+			echo 10000 >"$top/plumb-throttled-$$/cpu.cfs_quota_us" && break
+		fi
+	done 2>/dev/null
+	case $(cat "$top/plumb-throttled-$$/cpu.max" "$top/plumb-throttled-$$/cpu.cfs_quota_us" 2>/dev/null) in
+	10000*) ;;
+	*) return ;;
+	esac
+	start throttled turns spin 1000 1
+	echo "$pid" >"$top/plumb-throttled-$$/cgroup.procs"
+	attach throttling -p "$pid" -b tid
+	attached
+	open_gate throttled go
+	await 30 [ -e throttled.gates/done ]
+	detach throttling
+	open_gate throttled end
+	finish throttled "$pid"
 }
 
 run() {
@@ -55,23 +82,52 @@ run() {
 	fi
 	finish held "$pid"
 
+	start woken wakes 300
+	attach wakeups -p "$pid" -b comm
+	go woken
+	detach wakeups
+	throttle
+
 	# shellcheck disable=SC2034 # by what starts a tool
 	quick=''
 	traced life -b tid -- turns spin 100 5
 	traced alone -d 0.3 -c no-such-name
 }
 
+# While another tracer attaches to sched_switch, or leaves it, the kernel may forget to run a program there:
+# one wait of few, and one that is counted as unmatched.
+
 # The sleeper's waits, each at least as long as it was held, and no others.
 held() {
 	evidence "$2.json" "$2.err" held.truth
 	holds "$1 captures the waits of the thread that was woken, as often and as long as they were" "$2.json" \
-		'$truth[0].calls[0] as $t | $last.rows[0] | .count == $t.count and .sum >= $t.delay[0] and .sum <= $t.delay[1]
-			and .sum >= $t.sum[0] and .max >= $t.max[0] and .max <= $t.max[1]' --slurpfile truth held.truth
+		'$truth[0].calls[0] as $t | $last.ledger.unmatched as $more | $last.rows[0]
+			| $more <= 2 and .count + $more == $t.count
+			and .sum >= $t.sum[0] - $more * 20000000 and .max >= $t.max[0] and .max <= $t.max[1]' --slurpfile truth held.truth
 	holds "... of which those that were held are 97 at least" "$2.json" \
-		'[$last.rows[0].hist[] | select(.[1] >= 5000000) | .[2]] | add >= 97'
-	holds "... and the first one, which began before, is unmatched" "$2.json" \
-		'($last.rows | length) == 1 and $last.ledger.unmatched == 1'
+		'[$last.rows[0].hist[] | select(.[1] >= 5000000) | .[2]] | add >= 97 - $last.ledger.unmatched'
+	holds "... the first one too, though the thread slept when the trace began" "$2.json" \
+		'($last.rows | length) == 1 and $last.rows[0].count >= 96'
 	sound "of $2" "$2.json"
+}
+
+# By its own clock a wait is longer: by the rest of the write and the read, and what the tool does in it. Of
+# a timer's interrupt it does not know when that was.
+woken() {
+	case $(jq -r .kernel wakeups.json) in
+	*cloud*) more=400000 ;;
+	*) more=8000 ;;
+	esac
+	jq -e --arg kind "$1" '.calls[] | select(.comm == $kind)' woken.truth >/dev/null || {
+		skip "waits after wakeups, $1" "no second CPU, or no real-time priorities"
+		return
+	}
+	holds "percentiles of waits after wakeups are as the sleeper's own clock has them, $1" wakeups.json \
+		'($truth[0].calls[] | select(.comm == $kind)) as $t | [$last.rows[] | select(.key.comm == $kind)] | length == 1
+			and .[0].count >= $t.count * 0.9 and (.[0].percentiles as $p | all(("50", "90"); $p[.] <= $t.percentiles[.] * 1.1)
+				and $p["50"] > 500 and ($kind == "timer" or all((["50", 0.9], ["90", 0.5]);
+					$p[.[0]] >= ($t.percentiles[.[0]] - $t.overhead - $more) * .[1])))' \
+		--slurpfile truth woken.truth --arg kind "$1" --argjson more "$more"
 }
 
 check() {
@@ -83,10 +139,13 @@ check() {
 		'[$last.rows[] as $r | $truth[0].calls[] | select(.tid == $r.key.tid)
 			| ($r.sum - (.wall - .busy)) as $more | .wall / 20 + 20000000
 			| . > -$more and . + 150000000 > $more] == [true, true, true]' --slurpfile truth spin.truth
-	holds "new threads are known from their first wait on" waits.json \
+	# What the kernel does not count is at most from a wakeup until the thread is in a run queue.
+	holds "new threads are known from their first wait on, and waited as often and as long as the kernel says" waits.json \
 		'all($truth[0].calls[]; . as $t | $last.rows | map(select(.key.tid == $t.tid)) | length == 1
-			and .[0].count == $t.count and .[0].sum == $t.delay)' --slurpfile truth spin.truth
-	holds "... and of those that were there before one wait is unmatched" waits.json '$last.ledger.unmatched == 1'
+			and .[0].count <= $t.count and .[0].count >= $t.count - $last.ledger.unmatched
+			and .[0].sum >= $t.delay * 0.95 and .[0].sum <= $t.delay * 1.05 + 200000 * $t.count)' \
+		--slurpfile truth spin.truth
+	holds "... and of who slept or ran when the trace began next to nothing is unmatched" waits.json '$last.ledger.unmatched <= 5'
 	sound "of waits" waits.json
 	evidence by-cpu.json by-cpu.err spin.truth
 	holds "-b cpu is the CPU that was waited for" by-cpu.json \
@@ -118,14 +177,30 @@ check() {
 		holds "-p of a process that sleeps captures nothing" other.json '$last.rows == []'
 	fi
 
+	evidence wakeups.json wakeups.err woken.truth
+	for kind in near far beside nice fifo timer; do
+		woken "$kind"
+	done
+	if [ -e throttling.json ]; then
+		evidence throttling.json throttling.err throttled.truth
+		holds "a thread whose cgroup is throttled waits, by its own clock" throttling.json '$truth[0].calls[0] as $t
+			| [$last.rows[] | select(.key.tid == $t.tid)] | length == 1 and (.[0] | .max > 50000000
+				and (.sum - ($t.wall - $t.busy)) as $more | $t.wall / 20 + 20000000 | . > -$more and . + 150000000 > $more)' \
+			--slurpfile truth throttled.truth
+	else
+		skip "a thread whose cgroup is throttled waits" "no controller of CPU quotas is mounted"
+	fi
+
 	evidence life.json life.err life.truth
 	holds "a command's threads are followed until they end" life.json \
 		'all($truth[0].calls[]; . as $t | $last.rows | map(select(.key.tid == $t.tid)) | length == 1
-			and .[0].count > $t.count and .[0].count < $t.count + 20 and .[0].sum >= $t.delay)
+			and .[0].count >= $t.count and .[0].count < $t.count + 20 and .[0].sum >= $t.delay * 0.95)
 			and $last.ledger.unmatched <= 2' --slurpfile truth life.truth
 	sound "of life" life.json
 	evidence alone.json alone.err
 	holds "what a switch costs is measured, unless something disturbs that" alone.json '$last.overhead_ns
-		| .how == "disturbed" or (.how == "calibrated" and .traced > 0 and .filtered >= 0 and .traced < 100000)'
+		| .how == "disturbed" or ((.how | startswith("calibrated")) and .traced > 0 and .filtered >= 0 and .traced < 100000
+			and .traced_interval[0] <= .traced and .traced <= .traced_interval[1]
+			and (.how != "calibrated" or .traced >= .filtered))'
 	holds "nobody of that name: no row" alone.json '$last.rows == [] and $last.ledger.recorded == 0'
 }

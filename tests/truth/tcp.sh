@@ -8,6 +8,14 @@ local_port() {
 	echo $((0x${port:-1}))
 }
 
+# serve NAME LISTEN CONNECT
+serve() {
+	start "served-$1" accepts "$2" "$3" 20 7
+	attach_each "served-$1" -p "$pid"
+	go "served-$1"
+	detach_each "served-$1"
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=tcp-sendmsg-lat quick=--no-calibrate
@@ -35,6 +43,11 @@ run() {
 	go target
 	go stalled
 	detach_each all
+
+	# Servers with 20 connections each: IPv4, IPv6, and IPv4 that comes to a socket of IPv6.
+	serve 4 127.0.0.1 127.0.0.1
+	serve 6 ::1 ::1
+	serve mapped :: 127.0.0.1
 
 	start keyed sends 127.0.0.2@7102,23,100 127.0.0.3@7103,1009,4096 ::1@7101,23,70000 \
 		::ffff:127.0.0.4@7104,23,100,spread 127.0.0.5@7105,23,100,epipe
@@ -134,6 +147,22 @@ check_rung() {
 	sound "of sends, $1" "all-$1.json"
 }
 
+# served RUNG NAME ADDRESS - by default a server has one row for all its connections, and so has a client
+served() {
+	forced "served-$2-$1" "$1" || return 0
+	evidence "served-$2-$1.json" "served-$2-$1.err" "served-$2.truth"
+	[ "$1" != fentry ] || known_on_7 "served-$2-$1.json" "fentry misses calls, where it is forced"
+	holds "$1: a server's connections over $2 are one row, by its own port, and a client's are one" "served-$2-$1.json" '
+		$truth[0] as $t | $t.calls[0].port as $port
+		| def row($comm; $rport; $lport):
+			{pid: $t.pid, comm: $comm, raddr: $raddr, rport: $rport, lport: $lport};
+		($last.rows | map(.key) | sort_by(.comm)) == [row("accepts"; null; $port), row("client"; $port; null)]
+			and ($last.ledger.missed > 0 or ($last.rows | map(.count)) == [140, 140])' \
+		--slurpfile truth "served-$2.truth" --arg raddr "$3"
+	known_to_fail ''
+	sound "of connections over $2, $1" "served-$2-$1.json"
+}
+
 check_filters() {
 	sends_to "--raddr=ADDRESS captures a mapped one too" filter-mapped '.raddr == "127.0.0.4"' filtered
 	sends_to "--raddr of nobody captures nothing" filter-none false filtered
@@ -161,6 +190,9 @@ check() {
 	destinations="def seen: .how | IN($unseen) | not; $destinations"
 	for rung in $(mechanisms) raw_tracepoint; do
 		check_rung "$rung"
+		served "$rung" 4 127.0.0.1
+		served "$rung" 6 ::1
+		served "$rung" mapped 127.0.0.1
 	done
 	if unable command; then
 		return

@@ -41,9 +41,12 @@ static char *frames_of(const char *file)
 	return pclose(f) ? "" : text;
 }
 
+static struct plumb_tree tree;
+
 static struct plumb_folded stack(const char *text, uint64_t weight)
 {
-	return (struct plumb_folded){.text = (char *)text, .weight = weight, .count = weight};
+	return (struct plumb_folded){
+		.leaf = plumb_tree_parse(&tree, text), .weight = weight, .count = weight};
 }
 
 static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
@@ -54,7 +57,7 @@ static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
 					   stack("main", 10)};
 
 	(void)state;
-	assert_int_equal(plumb_flame_write(path, &samples, all, LENGTH(all)), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, LENGTH(all)), 0);
 	assert_string_equal(frames_of(path), "0 all 0.000 1.000 #d0 all\n"
 					     "1 main 0.000 0.900 hsl main\n"
 					     "2 read 0.000 0.500 hsl read\n"
@@ -92,7 +95,7 @@ static void any_name_makes_valid_xml(void **state)
 		snprintf(wanted, sizeof(wanted),
 			 "0 all 0.000 1.000 #d0 all\n1 %s 0.000 1.000 hsl %s\n", names[i].shown,
 			 names[i].shown);
-		assert_int_equal(plumb_flame_write(path, &samples, &one, 1), 0);
+		assert_int_equal(plumb_flame_write(path, &samples, &tree, &one, 1), 0);
 		assert_string_equal(frames_of(path), wanted);
 	}
 }
@@ -107,7 +110,7 @@ static void a_label_is_cut_between_characters(void **state)
 	for (size_t i = 0; i < 100; i++)
 		strcat(name, omega);
 	all[1] = stack(name, 1); /* 30 pixels: 3 characters, of which 2 are dots */
-	assert_int_equal(plumb_flame_write(path, &samples, all, 2), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, 2), 0);
 	assert_non_null(strstr(frames_of(path), " hsl \xce\xa9..\n"));
 }
 
@@ -118,7 +121,7 @@ static void what_is_too_narrow_is_not_drawn_but_counted(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_int_equal(plumb_flame_write(path, &samples, all, 2), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, 2), 0);
 	assert_null(strstr(frames_of(path), " b "));
 	f = fopen(path, "r");
 	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
@@ -131,9 +134,9 @@ static void nothing_is_a_graph_too(void **state)
 	const struct plumb_folded none = stack("a", 0);
 
 	(void)state;
-	assert_int_equal(plumb_flame_write(path, &samples, NULL, 0), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, NULL, 0), 0);
 	assert_string_equal(frames_of(path), "");
-	assert_int_equal(plumb_flame_write(path, &samples, &none, 1), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, &none, 1), 0);
 }
 
 static void a_hundred_thousand_stacks_take_no_time(void **state)
@@ -148,7 +151,7 @@ static void a_hundred_thousand_stacks_take_no_time(void **state)
 		all[i] = stack(texts[i], 1 + i % 7);
 	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-	assert_int_equal(plumb_flame_write(path, &samples, all, LENGTH(all)), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, LENGTH(all)), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	check(end.tv_sec - begin.tv_sec < 3, "%ld s", (long)(end.tv_sec - begin.tv_sec));
 }
@@ -164,7 +167,7 @@ static void stacks_may_be_deep(void **state)
 	for (size_t i = 0; i < depth; i++)
 		n += sprintf(text + n, "%sf%zu", i ? ";" : "", i);
 	one = stack(text, 1);
-	assert_int_equal(plumb_flame_write(path, &samples, &one, 1), 0);
+	assert_int_equal(plumb_flame_write(path, &samples, &tree, &one, 1), 0);
 	assert_non_null(strstr(frames_of(path), "4 f3 0.000 1.000"));
 	free(text);
 }
@@ -175,11 +178,12 @@ static void what_cannot_be_written_is_said_in_a_line(void **state)
 
 	(void)state;
 	listen_to_stderr();
-	assert_int_equal(plumb_flame_write("/nonexistent/x.svg", &samples, &one, 1), -ENOENT);
+	assert_int_equal(plumb_flame_write("/nonexistent/x.svg", &samples, &tree, &one, 1),
+			 -ENOENT);
 	assert_non_null(strstr(said(), "--flame: cannot write /nonexistent/x.svg: "
 				       "No such file or directory\n"));
 	listen_to_stderr();
-	assert_int_equal(plumb_flame_write("/dev/full", &samples, &one, 1), -ENOSPC);
+	assert_int_equal(plumb_flame_write("/dev/full", &samples, &tree, &one, 1), -ENOSPC);
 	assert_non_null(strstr(said(), "cannot write /dev/full: No space left on device\n"));
 }
 
@@ -193,15 +197,15 @@ static void a_link_stays_one_and_a_file_is_replaced(void **state)
 	snprintf(to, sizeof(to), "%s/to", dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	fclose(fopen(to, "w"));
+	assert_int_equal(chmod(to, 0604), 0);
 	assert_int_equal(symlink(to, link), 0);
-	umask(027);
-	assert_int_equal(plumb_flame_write(link, &samples, &one, 1), 0);
+	assert_int_equal(plumb_flame_write(link, &samples, &tree, &one, 1), 0);
 	assert_int_equal(lstat(link, &s), 0);
 	assert_true(S_ISLNK(s.st_mode));
 	assert_non_null(strstr(frames_of(to), "1 a 0.000"));
-	assert_int_equal(plumb_flame_write(to, &samples, &one, 1), 0);
+	assert_int_equal(plumb_flame_write(to, &samples, &tree, &one, 1), 0);
 	assert_int_equal(stat(to, &s), 0);
-	assert_int_equal(s.st_mode & 0777, 0640);
+	assert_int_equal(s.st_mode & 0777, 0604);
 	unlink(link);
 	unlink(to);
 }
@@ -211,14 +215,16 @@ static void what_could_not_be_written_is_said_before(void **state)
 	char link[64];
 
 	(void)state;
-	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(plumb_flame_check(path), 0);
-	assert_int_equal(plumb_flame_check("new.svg"), 0);
+	snprintf(link, sizeof(link), "%s/new.svg", dir);
+	assert_int_equal(plumb_flame_check(link), 0);
+	assert_int_equal(access(link, F_OK), -1);
 	assert_int_equal(plumb_flame_check("/dev/full"), 0);
+	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink("nowhere", link), 0);
 	listen_to_stderr();
-	assert_int_equal(plumb_flame_check(link), -ENOENT);
-	assert_non_null(strstr(said(), "/link is a link that leads nowhere\n"));
+	assert_int_equal(plumb_flame_check(link), -ENOLINK);
+	assert_non_null(strstr(said(), "/link: it is a symbolic link that leads nowhere\n"));
 	unlink(link);
 	listen_to_stderr();
 	assert_int_equal(plumb_flame_check("/nonexistent/x.svg"), -ENOENT);

@@ -354,11 +354,67 @@ static void names_are_cut_to_their_room(void **state)
 	assert_string_equal(printable("1234567890123456789"), "123456789012345");
 }
 
+static const char *escaped(const char *name)
+{
+	static char text[PLUMB_ESCAPED];
+
+	plumb_escape(text, name, sizeof(text));
+	return text;
+}
+
+static void names_are_escaped(void **state)
+{
+	static const struct {
+		const char *name, *escaped;
+	} samples[] = {
+		{"kworker/0:1-eve", "kworker/0:1-eve"},
+		{"h\303\251 \342\202\254", "h\303\251 \342\202\254"},
+		{"\033[31m", "\\x1b[31m"},
+		{"a?b", "a?b"},
+		{"\\x1b", "\\\\x1b"},
+		{" a ", "\\x20a\\x20"},
+		{"\302\240a\342\200\213", "\\xc2\\xa0a\\xe2\\x80\\x8b"}, /* U+00a0, U+200b */
+		{"\377\377", "\\xff\\xff"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++)
+		check(!strcmp(escaped(samples[i].name), samples[i].escaped), "%zu: %s", i,
+		      escaped(samples[i].name));
+}
+
+/* Read as --comm reads it, whatever the name. */
+static void escaped_names_can_be_told_back(void **state)
+{
+	static const char letters[] = "\\xa0 [?*\001\033\303\251\342\200\213\377,";
+	char name[PLUMB_COMM_LEN] = "", again[PLUMB_COMM_LEN], pattern[2 * PLUMB_ESCAPED];
+	uint64_t seed = 88172645463325252;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		struct plumb_globs g = {};
+		size_t length = next_random(&seed) % PLUMB_COMM_LEN, n = 0;
+
+		memset(name, 0, sizeof(name));
+		for (size_t b = 0; b < length; b++)
+			name[b] = letters[next_random(&seed) % (sizeof(letters) - 1)];
+		/* What means something in a pattern is to be marked. */
+		for (const char *c = escaped(name); *c; c++) {
+			if (strchr("*?[", *c))
+				pattern[n++] = '\\';
+			pattern[n++] = *c;
+		}
+		pattern[n] = 0;
+		check(plumb_globs_add(&g, pattern, again) == 1, "%s", pattern);
+		assert_memory_equal(again, name, sizeof(name));
+	}
+}
+
 static void fields_of_a_key_are_one_line(void **state)
 {
 	static const struct {
 		const char *field, *text;
-	} known[] = {{"pid", "4711"}, {"tid", "4712"}, {"comm", "a?b"}, {"cpu", "3"}};
+	} known[] = {{"pid", "4711"}, {"tid", "4712"}, {"comm", "a\\x0ab"}, {"cpu", "3"}};
 	struct plumb_who who = {.pid = 4711, .tid = 4712, .cpu = 3, .comm = "a\nb"};
 	char text[64];
 
@@ -385,6 +441,8 @@ int main(void)
 		cmocka_unit_test(names_are_copied_without_control_characters),
 		cmocka_unit_test(names_are_copied_as_utf8),
 		cmocka_unit_test(names_are_cut_to_their_room),
+		cmocka_unit_test(names_are_escaped),
+		cmocka_unit_test(escaped_names_can_be_told_back),
 		cmocka_unit_test(fields_of_a_key_are_one_line),
 	};
 

@@ -2,10 +2,13 @@
 /* probe-check: targets as they are typed, verdicts, tools' rungs, snapshots and their differences.
  */
 #include "unit.h"
+#include <elf.h>
 #include "said.h"
 #include "../../tools/probe-check/plan.h"
 #include "../../tools/probe-check/remains.h"
+#include "../../tools/probe-check/copies.h"
 #include "../../tools/probe-check/snapshot.h"
+#include "../../tools/probe-check/x86.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -112,6 +115,8 @@ static void fires_decide(void **state)
 	/* It was called, from where calls are not counted. */
 	assert_int_equal(after_fires(VERDICT_INLINED, false, 1), VERDICT_OK);
 	assert_int_equal(after_fires(VERDICT_INLINED, true, 1), VERDICT_PARTLY_INLINED);
+	assert_int_equal(after_fires(VERDICT_MAYBE_INLINED, false, 0), VERDICT_SILENT);
+	assert_int_equal(after_fires(VERDICT_MAYBE_INLINED, false, 7), VERDICT_MAYBE_INLINED);
 	assert_int_equal(after_fires(VERDICT_PARTLY_INLINED, true, 9), VERDICT_PARTLY_INLINED);
 }
 
@@ -387,16 +392,19 @@ static const char was[] =
 	" 'functions': {'f': {'arguments': ['int a', 'char *b'], 'returns': 'int'}, 'plain': {}},"
 	" 'tracepoints': {'c:e': ["
 	"  {'name': 'x', 'type': 'int', 'offset': 8, 'size': 4, 'signed': true},"
-	"  {'name': 'y', 'type': 'u32', 'offset': 12, 'size': 4, 'signed': false}]}}";
+	"  {'name': 'y', 'type': 'u32', 'offset': 12, 'size': 4, 'signed': false},"
+	"  {'name': 'comm', 'type': 'char[16]', 'offset': 16, 'size': 16, 'signed': true}]},"
+	" 'prototypes': {'e': ['bool', 'struct request_queue *', 'struct request *']}}";
 
 static char differences[4096];
 
-static void tell(void *context, const char *target, const char *what)
+static void tell(void *context, enum difference_class class, const char *target, const char *what)
 {
 	size_t n = strlen(differences);
 
 	(void)context;
-	snprintf(differences + n, sizeof(differences) - n, "%s: %s\n", target, what);
+	snprintf(differences + n, sizeof(differences) - n, "%c %s: %s\n", "BMAN"[class], target,
+		 what);
 }
 
 /* TEXT has ' for ". */
@@ -418,6 +426,7 @@ static json_t *parse(const char *text)
 static void differs(const char *old, const char *new, const char *wanted)
 {
 	const char *at = strstr(was, old);
+	struct compared compared;
 	char is[2048];
 	json_t *a, *b;
 
@@ -427,7 +436,7 @@ static void differs(const char *old, const char *new, const char *wanted)
 	b = parse(is);
 	check(b, "%s", is);
 	*differences = 0;
-	snapshot_compare(a, b, tell, NULL);
+	snapshot_compare(a, b, NULL, tell, NULL, &compared);
 	assert_string_equal(differences, wanted);
 	json_decref(a);
 	json_decref(b);
@@ -437,28 +446,73 @@ static void differences_are_said(void **state)
 {
 	(void)state;
 	differs("'1'", "'2'", "");
-	differs("'x86_64'", "'aarch64'", "arch: was x86_64, is aarch64\n");
+	differs("'x86_64'", "'aarch64'", "B arch: was x86_64, is aarch64\n");
 	differs("'x86_64'", "''", ""); /* of types alone */
-	differs("'int a'", "'long a'", "k:f: argument 0 was int a, is long a\n");
-	differs(", 'char *b'", "",
-		"k:f: takes 1 argument, took 2\nk:f: argument 1 was char *b, and is gone\n");
-	differs("'int a', ", "'int a', 'int n', ",
-		"k:f: takes 3 arguments, took 2\nk:f: argument 1 was char *b, is int n\n"
-		"k:f: argument 2 is new: char *b\n");
-	differs("'returns': 'int'", "'returns': 'void'", "k:f: returned int, returns void\n");
-	differs("'f': {", "'g': {", "k:f: gone\n");
-	differs("'plain'", "'other'", "k:plain: gone\n");
+	differs("'int a'", "'long a'", "B k:f: argument 0 was int a, is long a\n");
+	differs(", 'char *b'", "", "B k:f: argument 1, char *b, is gone\n");
+	differs("'int a', ", "", "B k:f: argument 0, int a, is gone\n");
+	differs("'int a', ", "'int a', 'int n', ", "B k:f: argument 1 is new: int n\n");
+	differs("'char *b']", "'char *b', 'int n']", "A k:f: argument 2 is new: int n\n");
+	differs("'int a', 'char *b'", "'char *b', 'int a'",
+		"B k:f: argument 0, int a, is gone\nA k:f: argument 1 is new: int a\n");
+	differs("'char *b'", "'const char *b'",
+		"N k:f: argument 1 was char *b, is const char *b\n");
+	differs("'returns': 'int'", "'returns': 'void'", "B k:f: returned int, returns void\n");
+	differs("'f': {", "'g': {", "B k:f: gone\n");
+	differs("'plain'", "'other'", "B k:plain: gone\n");
 	differs("{'arguments': ['int a', 'char *b'], 'returns': 'int'}", "{}",
-		"k:f: its types are no longer known\n");
+		"B k:f: its types are no longer known\n");
 	differs("'plain': {}", "'plain': {'arguments': [], 'returns': 'int'}", "");
-	differs("'offset': 12", "'offset': 16", "t:c:e: field y moved from offset 12 to 16\n");
-	differs("'type': 'int'", "'type': 'long'", "t:c:e: field x was int, is long\n");
-	differs("'size': 4", "'size': 8", "t:c:e: field x had 4 bytes, has 8\n");
-	differs("'signed': true", "'signed': false", "t:c:e: field x is unsigned now\n");
-	differs("'name': 'x'", "'name': 'z'", "t:c:e: field x is gone\nt:c:e: field z is new\n");
-	differs("'c:e'", "'c:f'", "t:c:e: gone\n");
+	differs("['bool', 'struct request_queue *', 'struct request *']",
+		"['bool', 'struct request *']",
+		"B raw_tp:e: argument 1, struct request_queue *, is gone\n");
+	differs("'struct request *']", "'struct request *', 'unsigned int']",
+		"A raw_tp:e: argument 3 is new: unsigned int\n");
+	differs("'e': ['bool'", "'e2': ['bool'", "B raw_tp:e: gone\n");
+}
+
+static void differences_of_fields_are_said(void **state)
+{
+	(void)state;
+	differs("'offset': 12", "'offset': 16", "M t:c:e: field y moved from offset 12 to 16\n");
+	differs("'type': 'int'", "'type': 'long'", "N t:c:e: field x was int, is long\n");
+	differs("'type': 'int'", "'type': 'char *'", "B t:c:e: field x was int, is char *\n");
+	differs("'size': 4", "'size': 8", "B t:c:e: field x had 4 bytes, has 8\n");
+	differs("'type': 'int', 'offset': 8, 'size': 4", "'type': 'u64', 'offset': 8, 'size': 8",
+		"B t:c:e: field x had 4 bytes, has 8, and is u64\n");
+	differs("'signed': true", "'signed': false", "B t:c:e: field x is unsigned now\n");
+	differs("'size': 16, 'signed': true", "'size': 16, 'signed': false",
+		"N t:c:e: field comm is unsigned now\n");
+	differs("'name': 'x'", "'name': 'z'", "B t:c:e: field x is renamed: z\n");
+	differs("'name': 'x', 'type': 'int'", "'name': 'z', 'type': 'char *'",
+		"B t:c:e: field x is gone\nA t:c:e: field z is new\n");
+	differs("'c:e'", "'c:f'", "B t:c:e: gone\n");
+	differs("'c:e'", "'d:e'", "B t:c:e: renamed: t:d:e\n");
 	/* An image has none: they are not compared. */
 	differs("'tracepoints'", "'nothing'", "");
+}
+
+static void what_is_compared_is_counted(void **state)
+{
+	struct compared compared;
+	json_t *a = parse(was), *b = parse(was);
+
+	(void)state;
+	*differences = 0;
+	snapshot_compare(a, b, NULL, tell, NULL, &compared);
+	assert_int_equal(compared.n[SNAPSHOT_FUNCTIONS], 2);
+	assert_int_equal(compared.by_name, 1);
+	assert_int_equal(compared.n[SNAPSHOT_PROTOTYPES], 1);
+	assert_int_equal(compared.n[SNAPSHOT_FORMATS], 1);
+	assert_non_null(strstr(compared.why_not[SNAPSHOT_RECORDS], "formats of tracepoints say"));
+	json_object_del(b, "tracepoints");
+	json_object_del(a, "prototypes");
+	snapshot_compare(a, b, NULL, tell, NULL, &compared);
+	assert_non_null(strstr(compared.why_not[SNAPSHOT_PROTOTYPES], "the snapshot has none"));
+	assert_non_null(strstr(compared.why_not[SNAPSHOT_FORMATS], "only a running kernel"));
+	assert_string_equal(differences, "");
+	json_decref(a);
+	json_decref(b);
 }
 
 static char directory[64], path[80];
@@ -574,6 +628,105 @@ static void a_snapshot_is_written_whole_or_not(void **state)
 	json_decref(a);
 }
 
+/* --- code --- */
+
+static void instructions_are_taken_apart(void **state)
+{
+	static const struct {
+		unsigned char code[16];
+		struct x86_instruction in;
+	} known[] = {
+		/* testb $4,0xc(%rdi); testb $4,0xc(%r12) */
+		{{0xf6, 0x47, 0x0c, 0x04}, {4, 0xf6, 0, true, true, true, false, 0, 7, 12, 4}},
+		{{0x41, 0xf6, 0x44, 0x24, 0x0c, 0x04},
+		 {6, 0xf6, 0, true, true, true, false, 0, 12, 12, 4}},
+		/* mov $-29,%rax; movabs; mov $1,%al; mov $258,%ax */
+		{{0x48, 0xc7, 0xc0, 0xe3, 0xff, 0xff, 0xff},
+		 {7, 0xc7, X86_WIDE, true, false, true, false, 0, 0, 0, -29}},
+		{{0x49, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8},
+		 {10, 0xb8, X86_WIDE, false, false, true, false, 0, 0, 0, 0x0807060504030201}},
+		{{0x66, 0xb8, 0x02, 0x01},
+		 {4, 0xb8, X86_SHORT, false, false, true, false, 0, 0, 0, 258}},
+		/* mov -8(%rsp),%rax; mov 0x10(%rip),%rax; mov 0x10(,%rax,8),%rax */
+		{{0x48, 0x8b, 0x44, 0x24, 0xf8},
+		 {5, 0x8b, X86_WIDE, true, true, false, false, 0, X86_SP, -8, 0}},
+		{{0x48, 0x8b, 0x05, 0x10, 0, 0, 0},
+		 {7, 0x8b, X86_WIDE, true, true, false, false, 0, X86_IP, 16, 0}},
+		{{0x48, 0x8b, 0x04, 0xc5, 0x10, 0, 0, 0},
+		 {8, 0x8b, X86_WIDE, true, true, false, false, 0, X86_NO_BASE, 16, 0}},
+		/* call, je, nopl 0(%rax,%rax,1), pshufb, lock cmpxchg */
+		{{0xe8, 0xfb, 0xff, 0xff, 0xff},
+		 {5, 0xe8, 0, false, false, false, true, 0, 0, -5, 0}},
+		{{0x0f, 0x84, 0x10, 0, 0, 0},
+		 {6, 0x0f84, 0, false, false, false, true, 0, 0, 16, 0}},
+		{{0x0f, 0x1f, 0x44, 0, 0}, {5, 0x0f1f, 0, true, true, false, false, 0, 0, 0, 0}},
+		{{0x66, 0x0f, 0x38, 0x00, 0xc1},
+		 {5, 0x3800, X86_SHORT, true, false, false, false, 0, 0, 0, 0}},
+		{{0xf0, 0x48, 0x0f, 0xb1, 0x0f},
+		 {5, 0x0fb1, X86_WIDE, true, true, false, false, 1, 7, 0, 0}},
+	};
+	struct x86_instruction in;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++) {
+		assert_true(x86_decode(known[i].code, sizeof(known[i].code), &in));
+		check(!memcmp(&in, &known[i].in, sizeof(in)), "instruction %zu", i);
+		/* Not a byte more is read. */
+		assert_true(x86_decode(known[i].code, known[i].in.length, &in));
+		for (size_t n = 0; n < known[i].in.length; n++)
+			assert_false(x86_decode(known[i].code, n, &in));
+	}
+	assert_false(x86_decode((const unsigned char *)"\xc5\xf8\x77", 3, &in)); /* vzeroupper */
+}
+
+/*
+ * f: testb $4,12(a); je; mov 40(a),b; mov 16(b),b; jmp *b; mov $-29,result; ret.  g has it in other
+ * registers, with a call for the jump, and more.
+ */
+static unsigned char text_of_two[128] = {
+	0xf6, 0x47, 0x0c, 0x04, 0x74, 0x0a, 0x48, 0x8b, 0x47, 0x28, 0x48, 0x8b,        0x40,
+	0x10, 0xff, 0xe0, 0x48, 0xc7, 0xc0, 0xe3, 0xff, 0xff, 0xff, 0xc3, [64] = 0x53, 0x48,
+	0x89, 0xfb, 0x83, 0x43, 0x40, 0x01, 0x83, 0xfa, 0x05, 0xf6, 0x43, 0x0c,        0x04,
+	0x74, 0x0d, 0x4c, 0x8b, 0x73, 0x28, 0x4d, 0x8b, 0x4e, 0x10, 0x41, 0xff,        0xd1,
+	0x5b, 0xc3, 0x49, 0xc7, 0xc5, 0xe3, 0xff, 0xff, 0xff, 0x5b, 0xc3,
+};
+
+static const char *copy_of_f(void)
+{
+	static char symbols[] = "1000 T f\n1040 t g\n1080 T h\n", name[16];
+	struct plumb_span span = {0x1000, text_of_two, sizeof(text_of_two), true};
+	const struct plumb_image image = {
+		.machine = EM_X86_64, .symbols = symbols, .spans = &span, .n_spans = 1};
+
+	return copies_find(&image, 0x1000, name, sizeof(name)) ?: "none";
+}
+
+static void a_copy_is_found_and_what_differs_is_none(void **state)
+{
+	unsigned char *g = text_of_two + 64;
+
+	(void)state;
+	memset(text_of_two + 24, 0xcc, 40);
+	memset(text_of_two + 103, 0xcc, 25);
+	assert_string_equal(copy_of_f(), "g");
+	/* Another field; another bit; another error. */
+	for (size_t i = 0; i < 3; i++) {
+		size_t at = (size_t[]){20, 14, 33}[i];
+
+		g[at] ^= 1;
+		assert_string_equal(copy_of_f(), "none");
+		g[at] ^= 1;
+	}
+	/* It calls f, too: call -78. */
+	memcpy(g + 39, "\xe8\x94\xff\xff\xff", 5);
+	assert_string_equal(copy_of_f(), "none");
+	/* What is not understood is not judged. */
+	memcpy(g + 39, "\xc5\xf8\x77\xcc\xcc", 5);
+	assert_string_equal(copy_of_f(), "none");
+	memset(g + 39, 0xcc, 5);
+	assert_string_equal(copy_of_f(), "g");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -592,6 +745,10 @@ int main(void)
 		cmocka_unit_test(each_line_of_our_tools_is_of_targets),
 		cmocka_unit_test(a_call_that_is_newer_than_the_table_is_known_by_its_event),
 		cmocka_unit_test(differences_are_said),
+		cmocka_unit_test(differences_of_fields_are_said),
+		cmocka_unit_test(what_is_compared_is_counted),
+		cmocka_unit_test(instructions_are_taken_apart),
+		cmocka_unit_test(a_copy_is_found_and_what_differs_is_none),
 		cmocka_unit_test_setup_teardown(hostile_snapshots_are_refused, make_directory,
 						remove_directory),
 		cmocka_unit_test_setup_teardown(a_snapshot_is_written_whole_or_not, make_directory,

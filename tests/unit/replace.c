@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/replace.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/plumb-replace.XXXXXX";
@@ -131,6 +135,161 @@ static void a_pipe_is_written_to_if_somebody_reads_it(void **state)
 	alarm(0);
 }
 
+static void owner_and_mode_stay(void **state)
+{
+	uid_t owner = geteuid() ? geteuid() : 65534;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(write_to("file", "old", 0), 0);
+	assert_int_equal(chown("file", owner, -1), 0);
+	assert_int_equal(chmod("file", 0604), 0);
+	assert_int_equal(write_to("file", "new", 0), 0);
+	has("file", "new");
+	assert_int_equal(stat("file", &st), 0);
+	assert_int_equal(st.st_uid, owner);
+	assert_int_equal(st.st_mode & 07777, 0604);
+	unlink("file");
+}
+
+static void another_users_link_is_not_followed(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(write_to("file", "old", 0), 0);
+	unlink("link");
+	assert_int_equal(symlink("file", "link"), 0);
+	assert_int_equal(lchown("link", 65534, 65534), 0);
+	assert_int_equal(write_to("link", "new", 0), -ELOOP);
+	/* Nor where a link of ours leads to it. */
+	assert_int_equal(symlink("link", "ours"), 0);
+	assert_int_equal(write_to("ours", "new", 0), -ELOOP);
+	unlink("ours");
+	unlink("link");
+	has("file", "old");
+	assert_int_equal(symlink("nothing", "link"), 0);
+	assert_int_equal(write_to("link", "new", 0), -ENOLINK);
+	unlink("link");
+}
+
+static void another_users_file_stays_where_all_may_write(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(write_to("file", "old", 0), 0);
+	assert_int_equal(chown("file", 65534, -1), 0);
+	assert_int_equal(chmod(".", 01777), 0);
+	assert_int_equal(write_to("file", "new", 0), -EEXIST);
+	has("file", "old");
+	assert_int_equal(chown("file", 0, -1), 0);
+	assert_int_equal(write_to("file", "new", 0), 0);
+	assert_int_equal(chmod(".", 0700), 0);
+	has("file", "new");
+}
+
+static void what_comes_meanwhile_stays(void **state)
+{
+	struct plumb_replacement r;
+
+	(void)state;
+	unlink("file");
+	assert_int_equal(plumb_replace_begin(&r, "file"), 0);
+	assert_int_equal(symlink("nowhere", "file"), 0);
+	assert_int_equal(plumb_replace_end(&r, 0), -ESTALE);
+	assert_int_equal(unlink("file"), 0);
+
+	assert_int_equal(write_to("file", "old", 0), 0);
+	assert_int_equal(plumb_replace_begin(&r, "file"), 0);
+	assert_int_equal(write_to("other", "other", 0), 0);
+	assert_int_equal(rename("other", "file"), 0);
+	assert_int_equal(plumb_replace_end(&r, 0), -ESTALE);
+	has("file", "other");
+}
+
+/* Another user puts links, files and nothing there by turns, in a directory where all may write. */
+static void attack(void)
+{
+	if (setgid(65534) || setuid(65534))
+		_exit(1);
+	for (;;) {
+		symlink("file", "race");
+		unlink("race");
+		close(open("race", O_WRONLY | O_CREAT | O_EXCL, 0666));
+		symlink("file", "swap");
+		rename("swap", "race");
+		unlink("race");
+	}
+}
+
+static void a_race_changes_nothing_but_the_name(void **state)
+{
+	int refused = 0, written = 0, err;
+	time_t end = time(NULL) + 20;
+	struct stat before, after;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(write_to("file", "old", 0), 0);
+	assert_int_equal(stat("file", &before), 0);
+	assert_int_equal(chmod(".", 01777), 0);
+	pid = fork();
+	if (!pid)
+		attack();
+	for (int i = 0; (i < 5000 || !refused || !written) && time(NULL) < end; i++) {
+		err = write_to("race", "new", 0);
+		written += !err;
+		refused += err == -ELOOP;
+		if (!err)
+			unlink("race"); /* what is root's in there stays, for the other */
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	unlink("race");
+	unlink("swap");
+	assert_int_equal(chmod(".", 0700), 0);
+	check(refused && written, "%d refused, %d written", refused, written);
+	has("file", "old");
+	assert_int_equal(stat("file", &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+}
+
+static void a_directory_is_the_one_that_was_found(void **state)
+{
+	struct plumb_replacement r;
+
+	(void)state;
+	assert_int_equal(mkdir("found", 0700) || mkdir("later", 0700), 0);
+	assert_int_equal(plumb_replace_find(&r, "found/file"), 0);
+	assert_int_equal(rename("found", "moved") || symlink("later", "found"), 0);
+	assert_int_equal(plumb_replace_open(&r), 0);
+	fputs("text", r.out);
+	assert_int_equal(plumb_replace_end(&r, 0), 0);
+	has("moved/file", "text");
+	assert_int_equal(unlink("moved/file") || rmdir("moved"), 0);
+	assert_int_equal(unlink("found") || rmdir("later"), 0);
+}
+
+static void a_file_too_large_leaves_the_old_one(void **state)
+{
+	struct rlimit old, small;
+	static char much[100000];
+
+	(void)state;
+	assert_int_equal(write_to("file", "old", 0), 0);
+	memset(much, 'x', sizeof(much) - 1);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = (struct rlimit){4096, old.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	assert_int_equal(write_to("file", much, 0), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &old);
+	has("file", "old");
+}
+
 static void where_nothing_can_be_it_says_why(void **state)
 {
 	(void)state;
@@ -147,6 +306,13 @@ int main(void)
 		cmocka_unit_test(a_link_stays_one),
 		cmocka_unit_test(a_device_stays_one),
 		cmocka_unit_test(a_pipe_is_written_to_if_somebody_reads_it),
+		cmocka_unit_test(owner_and_mode_stay),
+		cmocka_unit_test(another_users_link_is_not_followed),
+		cmocka_unit_test(another_users_file_stays_where_all_may_write),
+		cmocka_unit_test(what_comes_meanwhile_stays),
+		cmocka_unit_test(a_race_changes_nothing_but_the_name),
+		cmocka_unit_test(a_directory_is_the_one_that_was_found),
+		cmocka_unit_test(a_file_too_large_leaves_the_old_one),
 		cmocka_unit_test(where_nothing_can_be_it_says_why),
 	};
 

@@ -110,6 +110,39 @@ static void none(void **state)
 	check_all(samples, LENGTH(samples));
 }
 
+static void the_escapes_of_systemd_are_undone(void **state)
+{
+	static const struct sample samples[] = {
+		{"/machine.slice/machine-deb\\x2d1.scope", "deb-1"},
+		{"/machine.slice/machine-deb\\x2d1.scope/payload/system.slice", "deb-1"},
+		{"/machine.slice/machine-\\x2da\\x2d\\x2db\\x2d.scope", "-a--b-"},
+		{"/machine.slice/machine-qemu\\x2d1\\x2dweb.scope/libvirt", "qemu-1-web"},
+		{"/machine.slice/machine-\\x2ehidden.scope", ".hidden"},
+		/* Once only. */
+		{"/machine.slice/machine-a\\x5cx2d.scope", "a\\x2d"},
+		/* Of systemd's own: not those of others, who do not escape. */
+		{"/lxc.payload.deb\\x2d1", "deb\\x2d1"},
+		{"/lxc/deb\\x2d1", "deb\\x2d1"},
+		/* Malformed, or of another writer. */
+		{"/machine.slice/machine-a\\.scope", "a\\"},
+		{"/machine.slice/machine-a\\x.scope", "a\\x"},
+		{"/machine.slice/machine-a\\x2.scope", "a\\x2"},
+		{"/machine.slice/machine-a\\x2", "a\\x2"},
+		{"/machine.slice/machine-a\\x2g.scope", "a\\x2g"},
+		{"/machine.slice/machine-a\\xg2.scope", "a\\xg2"},
+		{"/machine.slice/machine-a\\x2D.scope", "a\\x2D"},
+		{"/machine.slice/machine-a\\n\\055.scope", "a\\n\\055"},
+		{"/machine.slice/machine-a\\\\x2d.scope", "a\\-"},
+		/* What a terminal would obey stays escaped, and so does what is no ASCII. */
+		{"/machine.slice/machine-a\\x00b\\x0a\\x1b[31m\\x7f\\x9b.scope",
+		 "a\\x00b\\x0a\\x1b[31m\\x7f\\x9b"},
+		{"/machine.slice/machine-\\xc3\\xa4.scope", "\\xc3\\xa4"},
+	};
+
+	(void)state;
+	check_all(samples, LENGTH(samples));
+}
+
 /* A name may be as long as a file's. */
 static void names_are_cut_to_their_room(void **state)
 {
@@ -120,6 +153,8 @@ static void names_are_cut_to_their_room(void **state)
 	assert_string_equal(container_name("/docker/" ID, text, 6), "4f9d2");
 	assert_string_equal(container_name("/lxc/a-long-name", text, 6), "a-lon");
 	assert_string_equal(container_name("/lxc.payload.a-long-name", text, 6), "a-lon");
+	assert_string_equal(container_name("/machine-\\x61\\x62\\x63-name.scope", text, 6),
+			    "abc-n");
 	assert_string_equal(container_name("/", text, 6), "-");
 	assert_int_equal(*end, '!');
 }
@@ -161,6 +196,7 @@ int main(void)
 		cmocka_unit_test(runtimes),
 		cmocka_unit_test(the_innermost_of_nested_ones),
 		cmocka_unit_test(none),
+		cmocka_unit_test(the_escapes_of_systemd_are_undone),
 		cmocka_unit_test(names_are_cut_to_their_room),
 		cmocka_unit_test(the_sum_of_sizes_is_called_bytes),
 	};

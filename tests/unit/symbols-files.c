@@ -237,7 +237,7 @@ static const char *chain(const char *file, const char *mark, size_t max)
 	size_t n, size;
 
 	n = plumb_symbolize_user(s, getpid(), at, false, frames, max);
-	assert_in_range(n, 1, max);
+	assert_between(n, 1, max);
 	*text = 0;
 	for (size_t i = 0; i < n; i++) {
 		char one[64];
@@ -335,7 +335,7 @@ static void damaged_files_do_no_damage(void **state)
 		found += read_file(copy, size, mark);
 		free(copy);
 	}
-	assert_in_range(found, 1000, 3000 * whole); /* most are only a little damaged */
+	assert_between(found, 1000, 3000 * whole); /* most are only a little damaged */
 	free(data);
 }
 
@@ -382,8 +382,8 @@ static void a_table_too_large_to_be_true_is_not_read(void **state)
 	file = plumb_symfile_get(s, fd, "/huge", -1);
 	plumb_symfile_read(s, file);
 	getrusage(RUSAGE_SELF, &after);
-	assert_in_range(file->table.n, 1, 100); /* of the other table */
-	assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 64 << 10);
+	assert_between(file->table.n, 1, 100); /* of the other table */
+	assert_between(after.ru_maxrss - before.ru_maxrss, 0, 64 << 10);
 	plumb_symbolizer_free(s);
 }
 

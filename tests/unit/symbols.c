@@ -167,7 +167,7 @@ static void who_is_asked_for_often_is_noted_at_once_and_then_now_and_again(void 
 	plumb_symbolizer_note_soon(s, getpid());
 	plumb_symbolizer_note_soon(s, child.pid);
 	wait = plumb_symbolizer_note_due(s, false);
-	assert_in_range(wait, 1000000, 100000000);
+	assert_between(wait, 1000000, 100000000);
 	assert_non_null(strstr(name(s, getpid(), at), " [unknown]"));
 	usleep(wait / 1000 + 1);
 	assert_int_equal(plumb_symbolizer_note_due(s, false), 0);
@@ -365,7 +365,8 @@ static void a_32_bit_process_has_names(void **state)
 	run("${CC:-cc} -m32 -nostdlib -static p32.S -o p32");
 	pid = start_program("./p32");
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	while (!code && !kill(pid, 0)) {
+	while ((!code || !vdso) &&
+	       !kill(pid, 0)) { /* while it is being executed, some are not there yet */
 		f = fopen(path, "r");
 		while (fgets(line, sizeof(line), f)) {
 			if (sscanf(line, "%lx-%lx %7s", &start, &end, flags) != 3 ||
@@ -380,7 +381,7 @@ static void a_32_bit_process_has_names(void **state)
 		if (waitpid(pid, NULL, WNOHANG)) /* this kernel runs no 32-bit programs */
 			skip();
 	}
-	assert_in_range(code, 1, UINT32_MAX);
+	assert_between(code, 1, UINT32_MAX);
 	code += offset_of_mark("p32", "\xb8\x1d\0\0") % 4096;
 	assert_string_equal(name(s, pid, code), "_start");
 	for (uint64_t at = vdso; at < vdso + 4096; at++) {
@@ -426,7 +427,7 @@ static int name_without_rights(int (*change)(void), const char *expected)
 	waitpid(pid, &status, 0);
 	plumb_symbolizer_free(s);
 	assert_true(WIFEXITED(status));
-	assert_in_range(WEXITSTATUS(status), 10, 20);
+	assert_between(WEXITSTATUS(status), 10, 20);
 	return WEXITSTATUS(status) - 10;
 }
 
@@ -484,8 +485,8 @@ static void copies_are_read_once_and_few_files_are_open(void **state)
 		copies[i] = map_file(file);
 	}
 	assert_int_equal(plumb_symbolizer_note(s, getpid()), 0);
-	assert_in_range(plumb_symbolizer_counts(s)->files - files, 0, 1);
-	assert_in_range(open_descriptors() - before, 0, 1);
+	assert_between(plumb_symbolizer_counts(s)->files - files, 0, 1);
+	assert_between(open_descriptors() - before, 0, 1);
 	files = plumb_symbolizer_counts(s)->files;
 	for (size_t i = 0; i < LENGTH(others); i++) { /* they have no build id */
 		snprintf(file, sizeof(file), "other%zu", i);
@@ -494,13 +495,13 @@ static void copies_are_read_once_and_few_files_are_open(void **state)
 	}
 	assert_int_equal(plumb_symbolizer_note(s, getpid()), 0);
 	assert_int_equal(plumb_symbolizer_counts(s)->files - files, LENGTH(others));
-	assert_in_range(open_descriptors(), before, before + 150);
+	assert_between(open_descriptors(), before, before + 150);
 	for (size_t i = 0; i < LENGTH(copies); i++)
 		assert_string_equal(name(s, getpid(), copies[i] + offset), "plain");
 	offset = offset_of_mark("fixed", "<next>");
 	for (size_t i = 0; i < LENGTH(others); i++)
 		assert_string_equal(name(s, getpid(), others[i] + offset), "next");
-	assert_in_range(open_descriptors(), 0, before);
+	assert_between(open_descriptors(), 0, before);
 	plumb_symbolizer_free(s);
 	for (size_t i = 0; i < LENGTH(others); i++)
 		munmap((void *)others[i], size);
@@ -523,7 +524,7 @@ static void a_build_id_is_believed_of_its_owner_only(void **state)
 	at = map_file("lib.so") + offset_of_mark("lib.so", "<plain>");
 	assert_int_equal(plumb_symbolizer_note(s, getpid()), 0);
 	assert_string_equal(name(s, getpid(), at), "plain");
-	assert_in_range(plumb_symbolizer_counts(s)->files, files, files + 1);
+	assert_between(plumb_symbolizer_counts(s)->files, files, files + 1);
 	plumb_symbolizer_free(s);
 }
 

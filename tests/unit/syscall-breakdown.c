@@ -4,6 +4,8 @@
 
 #include "tree.h"
 
+#include <math.h>
+
 /* Frames are given innermost first, as stacks have them. */
 static void add(struct tree *tree, const struct tree_time *time, size_t n, const char *const *names)
 {
@@ -11,7 +13,7 @@ static void add(struct tree *tree, const struct tree_time *time, size_t n, const
 
 	for (size_t i = 0; i < n; i++)
 		f.text[i] = (char *)names[i];
-	tree_add(tree, &f, time);
+	tree_add(tree, NULL, &f, time);
 }
 
 static struct tree *sample_tree(void)
@@ -140,6 +142,69 @@ static void shares_add_up_to_the_whole(void **state)
 	}
 }
 
+/* Of 20 samples in a call 5 are in one of its functions; of another call there is 1. */
+static struct tree *sampled_tree(void)
+{
+	struct plumb_frames copy = {.n = 1, .n_kernel = 1, .text = {"copy"}},
+			    fill = {.n = 1, .n_kernel = 1, .text = {"fill"}};
+	struct tree *tree = tree_new();
+
+	tree_add(tree, "read", &copy, &(struct tree_time){.on_cpu = 250, .samples = 5});
+	tree_add(tree, "read", &fill, &(struct tree_time){.on_cpu = 750, .samples = 15});
+	tree_add(tree, "open", &fill, &(struct tree_time){.on_cpu = 50, .samples = 1});
+	return tree;
+}
+
+/* Wilson's interval as tables have it: 5 of 20 is 11.2 % to 46.9 %, 1 of 1 is 20.7 % to 100 %. */
+static void samples_have_an_error_and_what_was_measured_has_none(void **state)
+{
+	struct tree *tree = sampled_tree();
+	json_t *j = tree_json(tree), *read = below(j, "read"), *open = below(j, "open");
+	const char *text = printed(tree, 0);
+
+	(void)state;
+	assert_int_equal(number(j, "on_cpu_low"), 1050);
+	assert_int_equal(number(j, "on_cpu_high"), 1050);
+	assert_int_equal(number(j, "samples"), 21);
+	assert_int_equal(number(read, "on_cpu_low"), 1000);
+	assert_int_equal(number(read, "on_cpu_high"), 1000);
+	assert_int_equal(number(below(read, "copy"), "on_cpu_low"), 111);
+	assert_int_equal(number(below(read, "copy"), "on_cpu_high"), 469);
+	assert_int_equal(number(open, "on_cpu_low"), 50);
+	assert_int_equal(number(below(open, "fill"), "on_cpu_low"), 10);
+	assert_int_equal(number(below(open, "fill"), "on_cpu_high"), 50);
+	assert_non_null(strstr(text, "250ns  ±88%        -        -    copy\n"));
+	assert_non_null(strstr(text, "50ns  ±80%        -        -    fill\n"));
+	assert_non_null(strstr(text, "50ns              -        -   open\n"));
+	json_decref(j);
+	tree_free(tree);
+}
+
+static void bounds_are_wide_where_samples_are_few(void **state)
+{
+	static const struct {
+		uint64_t k, n;
+		double low, high;
+	} known[] = {
+		{0, 0, 0, 1},
+		{0, 10, 0, 0.2775},
+		{10, 10, 0.7225, 1},
+		{1, 1, 0.2065, 1},
+		{5, 20, 0.1119, 0.4687},
+		{50, 100, 0.4038, 0.5962},
+		{1, 100, 0.0018, 0.0545},
+		{500, 1000, 0.4691, 0.5309},
+	};
+	double low, high;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++) {
+		tree_bounds(known[i].k, known[i].n, &low, &high);
+		check(fabs(low - known[i].low) < 1e-4 && fabs(high - known[i].high) < 1e-4,
+		      "%lu of %lu: %f to %f", known[i].k, known[i].n, low, high);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +212,8 @@ int main(void)
 		cmocka_unit_test(the_table_is_heaviest_first_and_leaves_out_what_is_light),
 		cmocka_unit_test(nothing_is_a_tree_too),
 		cmocka_unit_test(shares_add_up_to_the_whole),
+		cmocka_unit_test(samples_have_an_error_and_what_was_measured_has_none),
+		cmocka_unit_test(bounds_are_wide_where_samples_are_few),
 	};
 
 	return run_all(tests);

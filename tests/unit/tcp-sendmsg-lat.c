@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* tcp-sendmsg-lat: what it reads of addresses, ports and labels, and that a refusal writes nothing.
  */
+#include "said.h"
 #include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -399,8 +400,12 @@ static void a_file_that_is_not_there_is_named(void **state)
 	struct tcp_labels labels = {};
 
 	(void)state;
-	assert_int_equal(tcp_labels_read(&labels, "/nonexistent/labels"), -ENOENT);
-	assert_int_equal(tcp_labels_read(&labels, "/"), -EISDIR);
+	listen_to_stderr();
+	assert_int_equal(tcp_labels_read(&labels, "/nonexistent/labels"), -EINVAL);
+	assert_int_equal(tcp_labels_read(&labels, "/dev/zero"), -EINVAL);
+	assert_non_null(strstr(
+		said(), "--labels: cannot open /nonexistent/labels: No such file or directory\n"
+			"tcp-sendmsg-lat: --labels: /dev/zero is not a regular file\n"));
 	free(labels.list);
 }
 
@@ -442,6 +447,58 @@ static void sizes_are_classes(void **state)
 	}
 }
 
+static const struct plumb_field *field(const char *name)
+{
+	for (size_t i = 0; i < TCP_N_FIELDS; i++)
+		if (!strcmp(tcp_fields[i].name, name))
+			return &tcp_fields[i];
+	return NULL;
+}
+
+/* Text, "/", JSON. */
+static const char *shown(const char *name, const struct send_key *key)
+{
+	static char text[64];
+	const struct plumb_field *f = field(name);
+	json_t *j = f->json(key);
+	char *json = json_dumps(j, JSON_ENCODE_ANY);
+
+	f->format(key, text, sizeof(text));
+	strcat(strcat(text, "/"), json);
+	free(json);
+	json_decref(j);
+	return text;
+}
+
+static void a_port_of_a_server_is_in_one_column(void **state)
+{
+	const struct send_key out = {.rport = 80}, in = {.lport = 6379}, none = {};
+	struct plumb_options o = {};
+
+	(void)state;
+	assert_string_equal(shown("rport", &out), "80/80");
+	assert_string_equal(shown("lport", &out), "0/0");
+	assert_true(tcp_take_key("port", &o));
+	assert_true(tcp_take_key("port", &o));
+	assert_int_equal(o.by, TCP_BY_SERVER_PORT);
+	tcp_one_port = true;
+	assert_non_null(field("port"));
+	assert_int_equal(field("port")->bit, 0);
+	assert_string_equal(shown("rport", &out), "80/80");
+	assert_string_equal(shown("lport", &out), "-/null");
+	assert_string_equal(shown("rport", &in), "-/null");
+	assert_string_equal(shown("lport", &in), "6379/6379");
+	/* A socket that never was connected. */
+	assert_string_equal(shown("rport", &none), "0/0");
+	tcp_one_port = false;
+	assert_false(tcp_take_key("rport", &o));
+	assert_int_equal(o.by, TCP_BY_RPORT | TCP_BY_LPORT);
+	o.by = TCP_BY_RPORT;
+	assert_true(tcp_take_key("port", &o));
+	assert_int_equal(o.by, TCP_BY_RPORT | TCP_BY_LPORT);
+	assert_string_equal(shown("rport", &in), "0/0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +513,7 @@ int main(void)
 		cmocka_unit_test(there_is_a_limit),
 		cmocka_unit_test(a_file_that_is_not_there_is_named),
 		cmocka_unit_test(sizes_are_classes),
+		cmocka_unit_test(a_port_of_a_server_is_in_one_column),
 	};
 
 	return run_all(tests);

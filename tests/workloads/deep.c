@@ -9,11 +9,13 @@
 const char usage[] =
 	"Usage: deep FRAMES TIMES\n"
 	"       deep wild MAPPINGS\n"
+	"       deep many STACKS\n"
 	"\n"
 	"Call descend(), FRAMES deep, and at the bottom, in at_bottom(), which is\n"
 	"inlined, give the thread its name. TIMES times.\n"
 	"wild: sleep, below stray_left() and stray_right() each time in another order,\n"
 	"with so many mappings of code besides, until \"end\".\n"
+	"many: give the thread its name, below them, by so many different stacks.\n"
 	"\n"
 	"Gates: ready, go, end.\n";
 
@@ -44,12 +46,22 @@ __attribute__((noinline, noclone)) static void descend(uint64_t frames)
 	asm volatile("");
 }
 
+static bool names_it;
+
+static void at_end(void)
+{
+	if (names_it)
+		at_bottom("deep");
+	else
+		pause_ns(1000);
+}
+
 static void stray_right(uint64_t bits, int frames);
 
 __attribute__((noinline)) static void stray_left(uint64_t bits, int frames)
 {
 	if (!frames)
-		pause_ns(1000);
+		at_end();
 	else
 		(bits & 1 ? stray_left : stray_right)(bits >> 1, frames - 1);
 	asm volatile("");
@@ -58,7 +70,7 @@ __attribute__((noinline)) static void stray_left(uint64_t bits, int frames)
 __attribute__((noinline)) static void stray_right(uint64_t bits, int frames)
 {
 	if (!frames)
-		pause_ns(1000);
+		at_end();
 	else
 		(bits & 1 ? stray_left : stray_right)(bits >> 1, frames - 1);
 	asm volatile("");
@@ -77,6 +89,20 @@ static int run_wild(uint64_t mappings)
 	return 0;
 }
 
+static int run_many(uint64_t stacks)
+{
+	reached("ready");
+	gate("go");
+	names_it = true;
+	for (uint64_t i = 0; i < stacks; i++)
+		stray_left(i, 20);
+	pause_ns(LINGER_NS);
+	report_begin();
+	put_plain_row("prctl", stacks, 0);
+	report_end();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t frames, times;
@@ -86,6 +112,8 @@ int main(int argc, char **argv)
 		misuse("two numbers are needed");
 	if (!strcmp(argv[1], "wild"))
 		return run_wild(parse_number(argv[2], "MAPPINGS", 1, 30000));
+	if (!strcmp(argv[1], "many"))
+		return run_many(parse_number(argv[2], "STACKS", 1, 1 << 20));
 	frames = parse_number(argv[1], "FRAMES", 1, 10000);
 	times = parse_number(argv[2], "TIMES", 0, 1000000);
 	reached("ready");

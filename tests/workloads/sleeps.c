@@ -16,7 +16,9 @@ const char usage[] =
 	"Usage: sleeps MS\n"
 	"For MS milliseconds pairs of threads wake each other, by several calls through\n"
 	"the same functions of the kernel; they pause in others, have page faults that\n"
-	"another thread must answer, alone and in the midst of signals, and children.\n"
+	"another thread must answer, alone and in the midst of signals, and children;\n"
+	"they wait for one lock at several depths of a recursion, in system calls, and\n"
+	"in work that is done as one returns.\n"
 	"\n"
 	"Gates: ready, go.\n";
 
@@ -32,6 +34,21 @@ static uint32_t chance(uint64_t *seed, uint32_t n)
 	*seed ^= *seed >> 7;
 	*seed ^= *seed << 17;
 	return (*seed >> 20) % n;
+}
+
+static bool is_time(void)
+{
+	return now_ns() < deadline;
+}
+
+static void start(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, run, arg);
+	if (errno)
+		die("pthread_create: %s", strerror(errno));
+	pthread_detach(thread);
 }
 
 /* ---- page faults that last until another thread has answered them ---- */
@@ -107,6 +124,54 @@ static void fault(uint64_t *seed)
 			*(volatile char *)forbidden = 1;
 		break;
 	}
+}
+
+/* ---- a lock that is held during a page fault ---- */
+
+static int chain[4]; /* epoll sets, each in the next */
+
+/* Reports an event over and over, to where there is no page; the set is locked meanwhile. */
+static void *hold(void *unused)
+{
+	get_pages();
+	while (is_time()) {
+		madvise(page, 16 * PAGE, MADV_DONTNEED);
+		epoll_wait(chain[0], (struct epoll_event *)(page + PAGE), 1, 0);
+	}
+	return unused;
+}
+
+static void begin_locking(void)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int ready = eventfd(1, EFD_CLOEXEC);
+
+	for (int i = 0; i < 4; i++) {
+		chain[i] = epoll_create1(EPOLL_CLOEXEC);
+		if (epoll_ctl(chain[i], EPOLL_CTL_ADD, i ? chain[i - 1] : ready, &event))
+			die("epoll_ctl: %s", strerror(errno));
+	}
+	if (faults >= 0)
+		start(hold, NULL);
+}
+
+static void contend(uint64_t *seed)
+{
+	struct epoll_event event = {};
+	int fd;
+
+	if (chance(seed, 2)) {
+		/* Looks for loops: locks the sets, one in another, down to the first. */
+		fd = epoll_create1(EPOLL_CLOEXEC);
+		epoll_ctl(fd, EPOLL_CTL_ADD, chain[chance(seed, 4)], &event);
+	} else {
+		/* When it is closed it leaves the set: in close(), or as dup2() returns. */
+		fd = eventfd(0, EFD_CLOEXEC);
+		epoll_ctl(chain[0], EPOLL_CTL_ADD, fd, &event);
+		if (chance(seed, 2))
+			dup2(chain[0], fd);
+	}
+	close(fd);
 }
 
 /* ---- pairs ---- */
@@ -201,6 +266,9 @@ static void pause_somewhere(uint64_t *seed)
 	case 40: /* two calls that are one but for where they come from */
 		syscall(chance(seed, 2) ? SYS_accept : SYS_accept4, listener, NULL, NULL, 0);
 		break;
+	case 42 ... 47:
+		contend(seed);
+		break;
 	case 41:
 		child(chance(seed, 8) == 0);
 		break;
@@ -211,11 +279,6 @@ struct side {
 	int from, to;
 	bool begins;
 };
-
-static bool is_time(void)
-{
-	return now_ns() < deadline;
-}
 
 static void *play(void *arg)
 {
@@ -241,16 +304,6 @@ static void *spin(void *unused)
 	while (is_time())
 		;
 	return unused;
-}
-
-static void start(void *(*run)(void *), void *arg)
-{
-	pthread_t thread;
-
-	errno = pthread_create(&thread, NULL, run, arg);
-	if (errno)
-		die("pthread_create: %s", strerror(errno));
-	pthread_detach(thread);
 }
 
 static void start_pair(int first[2], int second[2])
@@ -289,6 +342,7 @@ int main(int argc, char **argv)
 	reached("ready");
 	gate("go");
 	deadline = now_ns() + ms * 1000000;
+	begin_locking();
 	make_pipe(there);
 	make_pipe(back);
 	start_pair(there, back);

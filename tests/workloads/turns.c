@@ -8,13 +8,12 @@ const char usage[] =
 	"       turns held MS TIMES\n"
 	"\n"
 	"spin: THREADS share one CPU, each of them busy for MS; they begin behind the gate go.\n"
-	"held: a thread of another process, turns-sleeper, is woken TIMES times, and once\n"
-	"before, onto a CPU that a real-time thread holds for MS.\n"
+	"held: a thread of another process, turns-sleeper, is woken TIMES times onto a CPU that\n"
+	"a real-time thread holds for MS.\n"
 	"\n"
 	"Counts, and \"delay\", are what /proc/PID/schedstat says of a thread's waits: of a\n"
-	"spinner's since its birth, of a sleeper's after its first. If the sleeper is\n"
-	"interrupted in its first turn, no reading stands between the first wait and that\n"
-	"one, and \"delay\" is known within bounds only.\n"
+	"spinner's since its birth, of a sleeper's since it is woken. \"sum\" and \"max\" are\n"
+	"bounds by the threads' own clocks.\n"
 	"Gates: sleeper-PID (held), ready, go, done, end.\n";
 
 #define MAX_THREADS 64
@@ -161,14 +160,14 @@ static void spin_all(uint64_t ns, size_t threads)
 /* ---- held ---- */
 
 struct shared {
-	_Atomic uint64_t times;       /* that the sleeper has been woken */
-	uint64_t back[MAX_TIMES + 1]; /* when it had its CPU again */
+	_Atomic uint64_t times;   /* that the sleeper has been woken */
+	uint64_t back[MAX_TIMES]; /* when it had its CPU again */
 };
 
 static void sleep_in_turns(int fd, struct shared *shared, uint64_t times)
 {
 	rename_self("turns-sleeper");
-	while (shared->times <= times) {
+	while (shared->times < times) {
 		read_byte(fd);
 		shared->back[shared->times] = now_ns();
 		shared->times++;
@@ -203,17 +202,13 @@ static void hold(int fd, pid_t sleeper, struct shared *shared, uint64_t ns, stru
 		b->high_max = shared->back[i] - before;
 }
 
-static void report_held(pid_t sleeper, uint64_t times, const struct account accounts[3],
-			const struct bounds *b)
+static void report_held(pid_t sleeper, uint64_t times, const struct account *asleep,
+			const struct account *after, const struct bounds *b)
 {
-	const struct account *asleep = &accounts[0], *woken = &accounts[1], *after = &accounts[2];
-	bool interrupted = woken->waits - asleep->waits > 1;
-
 	report_begin();
-	put_row_of("work", sleeper, "turns-sleeper", "held", after->waits - asleep->waits - 1, 0);
-	put(",\"times\":%llu,\"delay\":[%llu,%llu],\"sum\":[%llu,%llu],\"max\":[%llu,%llu]}",
-	    (unsigned long long)times, after->delay - woken->delay,
-	    after->delay - (interrupted ? asleep : woken)->delay, (unsigned long long)b->low,
+	put_row_of("work", sleeper, "turns-sleeper", "held", after->waits - asleep->waits, 0);
+	put(",\"times\":%llu,\"delay\":%llu,\"sum\":[%llu,%llu],\"max\":[%llu,%llu]}",
+	    (unsigned long long)times, after->delay - asleep->delay, (unsigned long long)b->low,
 	    (unsigned long long)b->high, (unsigned long long)b->low_max,
 	    (unsigned long long)b->high_max);
 	report_end();
@@ -223,7 +218,7 @@ static void hold_all(uint64_t ns, uint64_t times)
 {
 	struct sched_param parameters = {.sched_priority = 50};
 	struct shared *shared = shared_memory(sizeof(*shared));
-	struct account accounts[3];
+	struct account asleep, after;
 	struct bounds bounds = {};
 	char name[32];
 	pid_t sleeper;
@@ -243,20 +238,16 @@ static void hold_all(uint64_t ns, uint64_t times)
 	reached(name);
 	reached("ready");
 	gate("go");
-	accounts[0] = account_of(sleeper, sleeper);
-	hold(ends[1], sleeper, shared, ns, &bounds);
-	bounds = (struct bounds){};
-	await_asleep(sleeper, sleeper);
-	accounts[1] = account_of(sleeper, sleeper);
-	while (shared->times <= times)
+	asleep = account_of(sleeper, sleeper);
+	while (shared->times < times)
 		hold(ends[1], sleeper, shared, ns, &bounds);
 	await_asleep(sleeper, sleeper);
-	accounts[2] = account_of(sleeper, sleeper);
+	after = account_of(sleeper, sleeper);
 	reached("done");
 	gate("end");
 	write_byte(ends[1]);
 	reap(sleeper);
-	report_held(sleeper, times, accounts, &bounds);
+	report_held(sleeper, times, &asleep, &after, &bounds);
 }
 
 int main(int argc, char **argv)

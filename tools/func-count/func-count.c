@@ -43,6 +43,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 static void measure_all(struct plumb_session *s)
 {
 	double ns[MECHANISMS] = {};
+	struct plumb_interval added;
 
 	for (int m = 0; m < MECHANISMS; m++) {
 		const struct cost *c = &costs[m];
@@ -50,9 +51,9 @@ static void measure_all(struct plumb_session *s)
 		if (!plumb_points_ask_for(c->kind) || c->source == KEPT)
 			continue;
 		if (s->overhead.known && !strcmp(s->instance.rung->name, c->name))
-			ns[m] = s->overhead.traced;
-		else
-			ns[m] = plumb_points_measure(s, survey_rung_of(c), PLUMB_TWIN_TAKES);
+			ns[m] = s->overhead.traced.median;
+		else if (plumb_points_measure(s, survey_rung_of(c), PLUMB_TWIN_TAKES, &added))
+			ns[m] = added.median;
 	}
 	cost_measured(ns);
 	survey_lay_out_columns(&tool);

@@ -11,6 +11,6 @@ struct func_count_key {
 	__u32 target; /* its number */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct func_count_key) == 48, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct func_count_key) == 64, "no hidden padding in a hash key");
 
 #endif

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/cli.h>
 #include <plumb/functions.h>
+#include <plumb/inflight.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
 #include <plumb/rungs.h>
@@ -252,7 +253,7 @@ static bool is_unfiltered(const struct plumb_session *s)
 {
 	const struct plumb_options *o = &s->options;
 
-	return !(o->n_pids || o->n_tids || o->n_comms || o->n_cgroups || o->command);
+	return !(o->n_pids || o->n_tids || o->n_comms || o->globs.n || o->n_cgroups || o->command);
 }
 
 /* Why a function may be silent, in words to go behind that; none if the ledger may have its calls.
@@ -299,7 +300,19 @@ out:
 	free(seen);
 }
 
+static const struct plumb_inflight inflight = {
+	.heading = "FUNCTION",
+	.json = "function",
+	.min_ns = &selection.min_ns,
+	.look = plumb_flight_look_function,
+	.read = plumb_flight_read_function,
+	.read_rest = plumb_flight_read_seats,
+	.is_ageless = plumb_flight_is_ageless,
+	.name = plumb_flight_name_function,
+};
+
 static struct plumb_tool tool = {
+	.inflight = &inflight,
 	.name = "func-latency",
 	.question = "How long do kernel functions take, for whom: percentiles by function, "
 		    "process, argument, result.",

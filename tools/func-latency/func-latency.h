@@ -18,7 +18,7 @@ struct func_latency_key {
 	__u64 arg;      /* shifted */
 	__u64 ret;
 };
-_Static_assert(sizeof(struct func_latency_key) == 64, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct func_latency_key) == 80, "no hidden padding in a hash key");
 
 #define FUNC_LATENCY_NO_ARG 0x7f
 

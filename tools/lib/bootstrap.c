@@ -61,3 +61,14 @@ struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t s
 	free(times);
 	return of;
 }
+
+struct plumb_interval plumb_interval_added(const struct plumb_interval *with,
+					   const struct plumb_interval *before,
+					   const struct plumb_interval *after)
+{
+	return (struct plumb_interval){
+		.low = with->low - (before->high > after->high ? before->high : after->high),
+		.median = with->median - (before->median + after->median) / 2,
+		.high = with->high - (before->low < after->low ? before->low : after->low),
+	};
+}

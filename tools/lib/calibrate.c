@@ -2,12 +2,18 @@
 /*
  * calibrate: what tracing adds to a call, on this host, in this configuration.
  *
- * The cheapest system call is made in a loop: before anything is attached,
- * under a twin of the tool's programs that takes this thread's calls only, and
- * under the tool's own programs, which reject them.  The twin has its own maps:
- * nothing of this reaches a report.  Tools that do not see system calls but kernel
- * functions have their twin on the function of that call, and another that rejects;
- * those that see context switches, on switches between two threads.
+ * The cheapest system call is made in loops: before anything is attached, under a
+ * calibration instance of the tool's programs that takes this thread's calls only,
+ * again with nothing attached, and under the tool's own programs, which reject them.
+ * The calibration instance has the tool's configuration and its own maps: nothing of
+ * this reaches a report.  Tools that do not see system calls but kernel functions have
+ * theirs on the function of that call, and another that rejects; those that see
+ * context switches, on switches between two threads.
+ *
+ * Attaching waits for the kernel, so the states cannot alternate quickly.  Two things
+ * stand in for that: each loop is compared with one of arithmetic beside it, and each
+ * state with two bare ones, before and after, the less favourable of which counts for
+ * the interval.
  */
 #include <plumb/session.h>
 #include <plumb/switches.h>
@@ -15,39 +21,56 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stranger.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define BUDGET_NS   3000000  /* three times */
-#define SWITCHES_NS 12000000 /* of pairs of context switches, which take some 5 us each */
+#define BUDGET_NS 4000000 /* of each state, of which there are at most five */
 
 /* Fewer runs of a program than these say little of what one costs: they were cold. */
 #define ENOUGH_RUNS 100
 
-static double bare;
+static double unit; /* ns of a loop of arithmetic, as it was at first */
 
-static double cost_of(const struct plumb_session *s, void (*provoke)(void))
+/* With nothing attached: at first, and the latest time. */
+static struct plumb_interval first, latest;
+
+static struct plumb_interval measure(void (*provoke)(void))
 {
-	const struct plumb_switches *switches = s->tool->switches;
+	struct plumb_trial trial;
 
-	return plumb_trial_ns(provoke,
-			      switches && provoke == switches->make ? SWITCHES_NS : BUDGET_NS);
+	plumb_trial_run(&trial, provoke, BUDGET_NS);
+	if (!unit)
+		unit = plumb_trial_unit(&trial);
+	return plumb_trial_interval(&trial, unit);
 }
 
-/* What a twin adds to a call; negative where none can be had. */
-static double cost_under_twin(const struct plumb_session *s, enum plumb_twin kind,
-			      void (*provoke)(void))
+static struct plumb_interval added_by(const struct plumb_interval *during)
 {
+	return plumb_interval_added(during, &first, &latest);
+}
+
+/* What a calibration instance adds to a call; false where none can be had. */
+static bool measure_under(const struct plumb_session *s, enum plumb_twin kind,
+			  void (*provoke)(void), struct plumb_interval *added)
+{
+	struct plumb_interval during;
 	struct plumb_instance twin;
-	double added = -1;
 	char why[192];
+	bool attached;
 
 	if (plumb_instance_load_twin(s, &twin, kind))
-		return -1;
-	if (!plumb_instance_attach(&twin, why, sizeof(why)))
-		added = cost_of(s, provoke) - bare;
+		return false;
+	attached = !plumb_instance_attach(&twin, why, sizeof(why));
+	if (attached)
+		during = measure(provoke);
 	plumb_instance_close(&twin);
-	return added;
+	if (!attached)
+		return false;
+	latest = measure(provoke);
+	*added = added_by(&during);
+	return true;
 }
 
 /* Tools of kernel functions are measured on that of the calibration's call. */
@@ -58,66 +81,95 @@ static bool find_function(struct plumb_session *s)
 	return s->calibration.n == 1;
 }
 
+static void clamp(struct plumb_interval *i)
+{
+	i->low = i->low > 0 ? i->low : 0;
+	i->median = i->median > 0 ? i->median : 0;
+	i->high = i->high > 0 ? i->high : 0;
+}
+
+void plumb_overhead_judge(struct plumb_overhead *o)
+{
+	/* A traced call costs what a rejected one does, and more. */
+	o->known = o->traced.median > 0 && !(o->filtered_known && o->traced.high < o->filtered.low);
+	o->how = !o->known ? "disturbed"
+		 : o->filtered_known && o->traced.median < o->filtered.median
+			 ? "calibrated, but too disturbed to tell the two apart"
+			 : "calibrated";
+	clamp(&o->traced);
+	clamp(&o->filtered);
+}
+
 /* Of a pair, one switch is this thread's, which the twin takes, and one its partner's. */
 static void calibrate_switches(struct plumb_session *s)
 {
 	const struct plumb_switches *switches = s->tool->switches;
 	struct plumb_overhead *o = &s->overhead;
-	double takes, rejects;
+	struct plumb_interval takes = {}, rejects = {};
 
 	if (!switches->begin())
 		return;
-	bare = cost_of(s, switches->make);
-	takes = cost_under_twin(s, PLUMB_TWIN_TAKES, switches->make);
-	rejects = cost_under_twin(s, PLUMB_TWIN_REJECTS, switches->make);
+	first = measure(switches->make);
+	o->known = measure_under(s, PLUMB_TWIN_TAKES, switches->make, &takes) &&
+		   measure_under(s, PLUMB_TWIN_REJECTS, switches->make, &rejects);
 	switches->end();
-	o->filtered = rejects > 0 ? rejects / 2 : 0;
-	o->traced = takes - o->filtered;
-	o->known = o->traced > 0;
-	o->how = o->known ? "calibrated" : "disturbed";
+	o->filtered_known = o->known;
+	o->filtered =
+		(struct plumb_interval){rejects.low / 2, rejects.median / 2, rejects.high / 2};
+	o->traced = (struct plumb_interval){takes.low - o->filtered.high,
+					    takes.median - o->filtered.median,
+					    takes.high - o->filtered.low};
+	plumb_overhead_judge(o);
 }
 
 void plumb_calibrate_traced(struct plumb_session *s)
 {
+	struct plumb_overhead *o = &s->overhead;
 	bool function = s->instance.rung->aims;
 
-	s->overhead = (struct plumb_overhead){
+	*o = (struct plumb_overhead){
 		.how = s->options.calibrate ? "nothing to provoke" : "off",
 	};
 	if (s->options.calibrate && s->tool->switches)
 		calibrate_switches(s);
 	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->sees_syscalls))
 		return;
-	bare = cost_of(s, plumb_trial_syscall);
-	s->overhead.traced = cost_under_twin(s, PLUMB_TWIN_TAKES, plumb_trial_syscall);
+	first = measure(plumb_trial_syscall);
+	measure_under(s, PLUMB_TWIN_TAKES, plumb_trial_syscall, &o->traced);
 	if (function)
-		s->overhead.filtered = cost_under_twin(s, PLUMB_TWIN_REJECTS, plumb_trial_syscall);
-	/* Not so where another tracer left meanwhile, or the CPU changed its speed. */
-	s->overhead.known = s->overhead.traced > 0;
-	s->overhead.how = s->overhead.known ? "calibrated" : "disturbed";
+		o->filtered_known =
+			measure_under(s, PLUMB_TWIN_REJECTS, plumb_trial_syscall, &o->filtered);
+	plumb_overhead_judge(o);
 }
 
-double plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
-			    enum plumb_twin kind, void (*provoke)(void))
+bool plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
+			  enum plumb_twin kind, void (*provoke)(void), struct plumb_interval *added)
 {
 	struct plumb_session with = *s;
 
 	if (rung->aims && !find_function(s))
-		return -1;
+		return false;
 	with.calibration = s->calibration;
 	with.instance.rung = rung;
 	if (!provoke)
 		provoke = plumb_trial_syscall;
-	bare = cost_of(s, provoke);
-	return cost_under_twin(&with, kind, provoke);
+	first = measure(provoke);
+	return measure_under(&with, kind, provoke, added);
 }
 
 void plumb_calibrate_filtered(struct plumb_session *s)
 {
-	if (s->overhead.known && s->tool->sees_syscalls && !s->instance.rung->aims)
-		s->overhead.filtered = cost_of(s, plumb_trial_syscall) - bare;
-	if (s->overhead.filtered < 0)
-		s->overhead.filtered = 0;
+	struct plumb_overhead *o = &s->overhead;
+	struct plumb_trial trial;
+	struct plumb_interval during;
+
+	if (!o->known || !s->tool->sees_syscalls || s->instance.rung->aims)
+		return;
+	plumb_stranger_run(s, &trial, BUDGET_NS);
+	during = plumb_trial_interval(&trial, unit);
+	o->filtered = added_by(&during);
+	o->filtered_known = true;
+	plumb_overhead_judge(o);
 }
 
 void plumb_calibrate_begin_statistics(struct plumb_session *s)
@@ -137,7 +189,7 @@ static bool add_run_time(const struct plumb_instance *in, const char *name,
 
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) || info.run_cnt < ENOUGH_RUNS)
 		return false;
-	sum->traced += (double)info.run_time_ns / info.run_cnt;
+	sum->traced.median += (double)info.run_time_ns / info.run_cnt;
 	return true;
 }
 
@@ -146,7 +198,6 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 	const struct plumb_instance *in = &s->instance;
 	struct plumb_overhead sum = {
 		.known = true,
-		.filtered = -1,
 		.how = "the kernel's run-time statistics",
 	};
 	size_t looked_at = 0;

@@ -12,15 +12,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Where cgroup2 is mounted, alone or beside version 1; "" if nowhere. */
+/* Where cgroup2 is mounted, alone or beside version 1; "" if nowhere; NULL: errno says why not. */
 static const char *mount_point(void)
 {
 	static char path[4096];
 	struct mntent *m;
 	FILE *mounts;
 
-	if (*path || !(mounts = setmntent("/proc/self/mounts", "re")))
+	if (*path)
 		return path;
+	mounts = setmntent("/proc/self/mounts", "re");
+	if (!mounts)
+		return NULL;
 	while ((m = getmntent(mounts)))
 		if (!strcmp(m->mnt_type, "cgroup2")) {
 			snprintf(path, sizeof(path), "%s", m->mnt_dir);
@@ -37,32 +40,42 @@ static int open_directory(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* -EMEDIUMTYPE: it is a directory, but no cgroup. */
+static int open_cgroup(const char *path)
+{
+	int fd = open_directory(path);
+	struct statfs fs;
+
+	if (fd < 0 || (!fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC))
+		return fd;
+	close(fd);
+	return -EMEDIUMTYPE;
+}
+
 int plumb_cgroup_open(const char *path)
 {
+	const char *mount = mount_point();
 	char below[8192];
-	struct statfs fs;
-	int fd, again;
+	int fd, err;
 
-	if (!*mount_point())
+	if (!mount)
+		return plumb_error(errno, "cgroup %s: cannot read /proc/self/mounts: %s", path,
+				   strerror(errno));
+	if (!*mount)
 		return plumb_error(ENOENT, "cgroup %s: no cgroup2 file system is mounted", path);
-	fd = open_directory(path);
-	if (fd < 0 || fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
-		snprintf(below, sizeof(below), "%s/%s", mount_point(), path);
-		again = open_directory(below);
-		if (again >= 0) {
-			if (fd >= 0)
-				close(fd);
-			return again;
-		}
-		if (fd >= 0) {
-			close(fd);
-			return plumb_error(EINVAL, "cgroup %s: not in the cgroup2 hierarchy at %s",
-					   path, mount_point());
-		}
-		return plumb_error(-fd, "cgroup %s: %s (nor below %s)", path, strerror(-fd),
-				   mount_point());
+	fd = err = open_cgroup(path);
+	if (fd < 0) {
+		snprintf(below, sizeof(below), "%s/%s", mount, path);
+		fd = open_cgroup(below);
 	}
-	return fd;
+	if (fd >= 0)
+		return fd;
+	if (err == -EMEDIUMTYPE)
+		return plumb_error(EINVAL,
+				   "cgroup %s: a directory, but not in the cgroup2 hierarchy at %s",
+				   path, mount);
+	return plumb_error(err, "cgroup %s: %s%s%s", path, strerror(-err),
+			   err == -ENOENT ? ", nor is it below " : "", err == -ENOENT ? mount : "");
 }
 
 /* kernfs: a file handle of type FILEID_KERNFS (include/linux/exportfs.h) is the id. */
@@ -72,7 +85,7 @@ static int open_by_id(uint64_t id)
 		struct file_handle handle;
 		uint64_t id;
 	} f = {.handle = {.handle_bytes = sizeof(id), .handle_type = 0xfe}, .id = id};
-	int mount = open_directory(mount_point()), fd;
+	int mount = open_directory(mount_point() ?: ""), fd;
 
 	_Static_assert(sizeof(struct file_handle) == 8, "the id follows the handle");
 	if (mount < 0)
@@ -86,7 +99,7 @@ static int open_by_id(uint64_t id)
 
 void plumb_cgroup_path(uint64_t id, char *text, size_t size)
 {
-	size_t prefix = strlen(mount_point());
+	size_t prefix = strlen(mount_point() ?: "");
 	char link[32], path[4096];
 	ssize_t n = -1;
 	int fd;

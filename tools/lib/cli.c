@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <plumb/cli.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SEC_NS  1000000000ULL
@@ -52,6 +50,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		printf("%s (plumb) %s\n", cli->name, PLUMB_VERSION);
 		exit(plumb_close_stdout(0));
 	case 'h':
+		/* Margins that leave no room for a word make argp loop. */
+		unsetenv("ARGP_HELP_FMT");
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		exit(plumb_close_stdout(0));
 	case ARGP_KEY_INIT:
@@ -118,6 +118,11 @@ static void keep_streams(void)
 			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
 {
 	struct parsing p = {.cli = cli, .context = context};
@@ -130,6 +135,9 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	};
 
 	keep_streams();
+	/* A file as large as ulimit -f allows is an error of who writes it.  Commands have the
+	 * default. */
+	signal(SIGXFSZ, ignore);
 	plumb_log_init();
 	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
 	if (cli->command)
@@ -138,29 +146,6 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
 		exit(PLUMB_EXIT_USAGE);
 	free(table);
-}
-
-/* CAP_BPF and CAP_PERFMON came with 5.8; CAP_SYS_ADMIN holds both. */
-static bool holds_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return true;
-	if (data[0].effective & 1U << CAP_SYS_ADMIN)
-		return true;
-	return data[1].effective & 1U << (CAP_BPF - 32) &&
-	       data[1].effective & 1U << (CAP_PERFMON - 32);
-}
-
-bool plumb_may_trace(void)
-{
-	bool may = holds_capabilities();
-
-	if (!may)
-		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON");
-	return may;
 }
 
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max)

@@ -23,11 +23,15 @@
 /* What the parent and the child share. */
 enum { GO, SPINNING };
 
-static void run_child(const char *path, char **command, volatile int *shared)
+static void run_child(const char *path, char **command, volatile int *shared, pid_t tool)
 {
 	const char *slash = strrchr(path, '/');
 	sigset_t none;
 
+	/* A tool that is killed takes its command with it, unless it has been before this. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != tool)
+		_exit(126);
 	/* execve belongs to the name under which it is made: let it be the right one. */
 	prctl(PR_SET_NAME, slash ? slash + 1 : path);
 	sigemptyset(&none);
@@ -83,6 +87,7 @@ static char *find(const char *name)
 int plumb_command_start(struct plumb_session *s)
 {
 	char **command = s->options.command, *path = find(command[0]);
+	pid_t tool = getpid();
 	int status;
 
 	if (!path)
@@ -93,7 +98,7 @@ int plumb_command_start(struct plumb_session *s)
 	if (s->child_go == MAP_FAILED || s->child < 0)
 		return plumb_error(errno, "cannot start %s: %s", command[0], strerror(errno));
 	if (!s->child)
-		run_child(path, command, s->child_go);
+		run_child(path, command, s->child_go, tool);
 	free(path);
 	while (!s->child_go[SPINNING])
 		usleep(50);

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <plumb/function.h>
 #include <plumb/hist.h>
+#include <plumb/inflight.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
+#include <plumb/preemption.h>
 #include <plumb/stacks.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -108,9 +111,17 @@ static bool is_listed(const struct plumb_instance *in, const char *name)
 	return is_one_of(in->rung->programs, name) || is_one_of(in->bpf.copied, name);
 }
 
-/* Loads what this rung attaches, and the trial. */
-static void choose_programs(struct plumb_instance *in)
+/* Do states in task storage have to be handed over by a program, and can they? */
+static bool needs_iterator(const struct plumb_config *c)
 {
+	return c->task_storage && !plumb_states_by_pidfd() &&
+	       libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
+}
+
+/* Loads what this rung attaches, and what the loader runs itself. */
+static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
+{
+	static const char *const only_run[] = {"state_trial", "thread_number", NULL};
 	const struct plumb_config *c = in->bpf.config;
 	struct bpf_program *p;
 	const char *name;
@@ -124,9 +135,15 @@ static void choose_programs(struct plumb_instance *in)
 			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);
 		else if (!strcmp(name, "thread_switch_raw"))
 			bpf_program__set_autoload(p, c->off_cpu && !c->task_storage);
+		else if (!strcmp(name, "thread_preempted"))
+			bpf_program__set_autoload(p, c->preemptible);
+		else if (!strcmp(name, "thread_states"))
+			bpf_program__set_autoload(p, s->tool->inflight && needs_iterator(c));
 		else if (!strcmp(name, "thread_leaves"))
 			bpf_program__set_autoload(p, c->split);
-		else if (strcmp(name, "state_trial") && !is_listed(in, name))
+		else if (!strcmp(name, "thread_woken"))
+			bpf_program__set_autoload(p, c->waits);
+		else if (!is_one_of(only_run, name) && !is_listed(in, name))
 			bpf_program__set_autoload(p, false);
 	}
 }
@@ -141,6 +158,17 @@ static bool may_interleave(const struct plumb_instance *in)
 	if (!a || in->bpf.config->unguarded)
 		return false;
 	return !plumb_hook_is_multi(a->hook) && in->functions->n > 1 && !in->bpf.own_slots;
+}
+
+/* Are there programs for both ends of a call that can be preempted?  Sessions know by themselves.
+ */
+static bool may_skip_ends(const struct plumb_instance *in)
+{
+	const struct plumb_aim *aims = in->rung->aims;
+
+	if (aims ? aims->hook == PLUMB_FEXIT : is_listed(in, "exit_0"))
+		return plumb_kernel_is_preemptible();
+	return is_listed(in, "raw_exit") && plumb_raw_tracepoints_can_be_preempted();
 }
 
 /* A session keeps a call's start itself; all else takes frames. */
@@ -166,6 +194,7 @@ static void configure_function(struct plumb_instance *in)
 
 	f->target = in->functions->n == 1 ? plumb_probe_target(in->functions, 0) : ~0ULL;
 	f->frames = needs_frames(in);
+	f->paired = in->rung->aims->hook == PLUMB_FEXIT;
 	f->seats =
 		in->rung->aims->hook == PLUMB_FEXIT && !c->interleaved && !c->off_cpu && !f->nested;
 }
@@ -211,34 +240,41 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
-	static const char *const per_cpu[] = {"plumb_turned_away", "plumb_seats"};
+	static const char *const per_cpu[] = {"plumb_turned_away", "plumb_seats", "plumb_stays"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 
 	plumb_filter_configure(s, c);
 	c->by = o->by;
 	c->split |= o->split;
+	c->waits |= c->split || c->wakers;
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();
 	c->second = s->tool->second ? c->slots : 0;
 	c->unguarded = in->rung->aims && plumb_hook_is_fentry(in->rung->aims->hook) &&
 		       !plumb_fentry_is_guarded();
+	c->preemptible = may_skip_ends(in);
 	c->interleaved |= may_interleave(in);
 	m = map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads");
 	if (m)
 		bpf_map__set_autocreate(m, false);
-	choose_programs(in);
+	choose_programs(s, in);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
 	configure_hist(o, c, bpf);
-	if (o->split)
+	if (o->split) {
 		name_hook(bpf, "sched_switch");
+		name_hook(bpf, "sched_waking");
+	}
 	for (size_t i = 0; i < sizeof(per_cpu) / sizeof(per_cpu[0]); i++) {
 		m = map(bpf, per_cpu[i]);
 		if (m)
 			bpf_map__set_max_entries(m, bpf_map__max_entries(m) * c->cpus);
 	}
+	m = map(bpf, "plumb_wakers");
+	if (m && !c->wakers)
+		bpf_map__set_max_entries(m, 1);
 	configure_stacks(c, bpf);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
@@ -246,11 +282,19 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 
 void plumb_configure_twin(struct plumb_config *c, enum plumb_twin twin)
 {
+	bool takes = twin == PLUMB_TWIN_TAKES;
+
 	if (!twin)
 		return;
-	c->self = c->npids = c->ncomms = c->ncgroups = c->descendants = 0;
-	c->ntids = 1;
-	c->tids[0] = twin == PLUMB_TWIN_TAKES ? gettid() : 1;
+	c->self = c->npids = 0;
+	c->ntids = takes || !(c->ncomms || c->globs.n || c->descendants);
+	c->tids[0] = takes ? gettid() : 1;
+	for (uint32_t i = 0; i < c->ncomms; i++)
+		strcpy(c->comms[i], "\1"); /* nobody's name */
+	if (c->ncomms && takes)
+		prctl(PR_GET_NAME, c->comms[c->ncomms - 1]);
+	/* Any name, or none. */
+	c->globs.stars = c->globs.ends = takes ? ~0ULL : 0;
 }
 
 int plumb_configure_check_memory(const struct plumb_session *s)

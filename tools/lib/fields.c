@@ -29,10 +29,12 @@ static json_t *json_tid(const void *key)
 
 static void format_comm(const void *key, char *text, size_t size)
 {
-	char comm[PLUMB_COMM_LEN];
+	plumb_escape(text, ((const struct plumb_who *)key)->comm, size);
+}
 
-	plumb_copy_printable(comm, ((const struct plumb_who *)key)->comm, sizeof(comm));
-	snprintf(text, size, "%s", comm);
+static void format_process(const void *key, char *text, size_t size)
+{
+	plumb_escape(text, ((const struct plumb_who *)key)->process, size);
 }
 
 static void format_cgroup(const void *key, char *text, size_t size)
@@ -54,6 +56,7 @@ const struct plumb_field plumb_common_fields[] = {
 	{"pid", PLUMB_BY_PID, true, format_pid, json_pid},
 	{"tid", PLUMB_BY_TID, true, format_tid, json_tid},
 	{"comm", PLUMB_BY_COMM, false, format_comm, NULL},
+	{"process", PLUMB_BY_PROCESS, false, format_process, NULL},
 	{"cgroup", PLUMB_BY_CGROUP, false, format_cgroup, NULL},
 	{"cpu", PLUMB_BY_CPU, true, format_cpu, json_cpu},
 };

@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <plumb/cgroup.h>
 #include <plumb/log.h>
-#include <plumb/parse.h>
 #include <plumb/session.h>
+#include <plumb/threads.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,27 +29,6 @@ static int check_pid_namespace(void)
 	return 0;
 }
 
-/* The process that thread TID belongs to; 0: there is no such thread. */
-static uint32_t process_of(uint32_t tid)
-{
-	char path[32], line[64];
-	uint64_t tgid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, "Tgid:\t", 6)) {
-			line[strcspn(line, "\n")] = 0;
-			plumb_parse_u64(line + 6, 1, UINT32_MAX, &tgid);
-			break;
-		}
-	fclose(f);
-	return tgid;
-}
-
 int plumb_filter_resolve(struct plumb_session *s)
 {
 	const struct plumb_options *o = &s->options;
@@ -61,7 +41,7 @@ int plumb_filter_resolve(struct plumb_session *s)
 			return err;
 	}
 	for (uint32_t i = 0; i < o->n_pids; i++) {
-		tgid = process_of(o->pids[i]);
+		tgid = plumb_thread_process(o->pids[i]);
 		if (!tgid)
 			return plumb_error(ESRCH, "--pid: no process %u", o->pids[i]);
 		if (tgid != o->pids[i])
@@ -73,7 +53,7 @@ int plumb_filter_resolve(struct plumb_session *s)
 			return plumb_error(errno, "--pid %u: %s", o->pids[i], strerror(errno));
 	}
 	for (uint32_t i = 0; i < o->n_tids; i++)
-		if (!process_of(o->tids[i]))
+		if (!plumb_thread_process(o->tids[i]))
 			return plumb_error(ESRCH, "--tid: no thread %u", o->tids[i]);
 	for (uint32_t i = 0; i < o->n_cgroups; i++) {
 		s->cgroups[i] = plumb_cgroup_open(o->cgroups[i]);
@@ -81,6 +61,25 @@ int plumb_filter_resolve(struct plumb_session *s)
 			return s->cgroups[i];
 	}
 	return 0;
+}
+
+bool plumb_filter_takes_name(const struct plumb_options *o, const char comm[PLUMB_COMM_LEN])
+{
+	uint64_t words[2] = {};
+
+	strncpy((char *)words, comm, PLUMB_COMM_LEN - 1);
+	for (uint32_t i = 0; i < o->n_comms; i++)
+		if (!strncmp(o->comms[i], comm, PLUMB_COMM_LEN))
+			return true;
+	return plumb_globs_match(&o->globs, words[0], words[1]);
+}
+
+bool plumb_filter_takes_own_name(const struct plumb_options *o)
+{
+	char comm[PLUMB_COMM_LEN];
+
+	prctl(PR_GET_NAME, comm);
+	return plumb_filter_takes_name(o, comm);
 }
 
 void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *config)
@@ -96,6 +95,7 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 	memcpy(config->pids, o->pids, sizeof(o->pids));
 	memcpy(config->tids, o->tids, sizeof(o->tids));
 	memcpy(config->comms, o->comms, sizeof(o->comms));
+	config->globs = o->globs;
 }
 
 int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <plumb/flame.h>
 #include <plumb/log.h>
 #include <plumb/replace.h>
@@ -35,6 +36,7 @@ static const char style[] =
 /* A function, with all that it called, by name. */
 struct frame {
 	char *name;
+	uint32_t node;
 	bool is_kernel;
 	uint64_t weight, count;
 	struct frame **called;
@@ -87,16 +89,15 @@ static char *clean(char *text)
 	return text;
 }
 
-static struct frame *frame_new(const char *name, size_t length)
+static struct frame *frame_new(const char *name, bool is_kernel, uint32_t node)
 {
-	static const char mark[] = "_[k]";
 	struct frame *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		abort();
-	f->is_kernel = length >= strlen(mark) &&
-		       !strncmp(name + length - strlen(mark), mark, strlen(mark));
-	f->name = strndup(name, f->is_kernel ? length - strlen(mark) : length);
+	f->is_kernel = is_kernel;
+	f->node = node;
+	f->name = strdup(name);
 	if (!f->name)
 		abort();
 	clean(f->name);
@@ -123,80 +124,98 @@ static void frame_add(struct frame *f, struct frame *called)
 	f->called[f->n++] = called;
 }
 
-/* Where what A and B have in common ends: behind a frame. */
-static size_t common_length(const char *a, const char *b)
+static bool is_seen(const struct frame *all, uint64_t weight)
 {
-	size_t common = 0;
+	return all->weight && (double)weight / all->weight * WIDTH >= NARROWEST;
+}
 
-	for (size_t i = 0;; i++) {
-		bool ends = a[i] == ';' || !a[i];
+static int by_name(const void *a, const void *b, void *tree)
+{
+	return plumb_tree_compare(tree, (*(struct frame *const *)a)->node,
+				  (*(struct frame *const *)b)->node);
+}
 
-		if (ends && (b[i] == ';' || !b[i]))
-			common = i;
-		if (!a[i] || a[i] != b[i])
-			return common;
+static void sort(struct frame *f, const struct plumb_tree *t)
+{
+	if (f->n)
+		qsort_r(f->called, f->n, sizeof(*f->called), by_name, (void *)t);
+	for (size_t i = 0; i < f->n; i++)
+		sort(f->called[i], t);
+}
+
+/* What each node of the tree has together with all below it. */
+static void add_up(uint64_t *sums, const struct plumb_tree *t, const struct plumb_folded *stacks,
+		   size_t n, bool counts)
+{
+	memset(sums, 0, (t->n_nodes ?: 1) * sizeof(*sums));
+	for (size_t i = 0; i < n; i++)
+		sums[stacks[i].leaf] += counts ? stacks[i].count : stacks[i].weight;
+	/* Callers have lower numbers. */
+	for (uint32_t i = t->n_nodes; i-- > 1;)
+		sums[t->nodes[i].caller] += sums[i];
+}
+
+/* Those that have a frame, by their numbers. */
+struct framed {
+	struct frame **all;
+	size_t n, room;
+};
+
+static void framed_add(struct framed *framed, struct frame *f)
+{
+	if (framed->n == framed->room) {
+		framed->room = 2 * framed->room ?: 1024;
+		framed->all = reallocarray(framed->all, framed->room, sizeof(*framed->all));
+		if (!framed->all)
+			abort();
 	}
+	framed->all[framed->n++] = f;
 }
 
-static void add_weight(struct frame *f, const struct plumb_folded *stack)
+static int by_node(const void *node, const void *frame)
 {
-	f->weight += stack->weight;
-	f->count += stack->count;
+	const struct frame *f = *(struct frame *const *)frame;
+
+	return (*(const uint32_t *)node > f->node) - (*(const uint32_t *)node < f->node);
 }
 
-/*
- * Stacks come in an order in which those that begin with the same frames follow each
- * other: so a frame that is there already is the last that its caller called.
- */
-static void add_stack(struct frame *f, const struct plumb_folded *stack, const char *before)
+/* The frames whose callers can be seen: of many stacks they are few. */
+static struct frame *grow(const struct plumb_tree *t, const struct plumb_folded *stacks, size_t n)
 {
-	size_t common = before ? common_length(before, stack->text) : 0, at = 0, length;
-	const char *text = stack->text;
+	uint64_t *sums = calloc(t->n_nodes ?: 1, sizeof(*sums));
+	struct frame *root = frame_new("all", false, 0), *f, **caller;
+	struct framed framed = {};
 
-	add_weight(f, stack);
-	while (text[at]) {
-		length = strcspn(text + at, ";");
-		if (at + length > common || !before)
-			frame_add(f, frame_new(text + at, length));
-		f = f->called[f->n - 1];
-		add_weight(f, stack);
-		at += length + (text[at + length] == ';');
-	}
-}
-
-/* As text, but that the end of a frame is before all else. */
-static int by_frames(const void *a, const void *b)
-{
-	const unsigned char *x = (void *)(*(const struct plumb_folded *const *)a)->text;
-	const unsigned char *y = (void *)(*(const struct plumb_folded *const *)b)->text;
-
-	while (*x && *x == *y)
-		x++, y++;
-	return (*x == ';' ? 1 : 2 * *x) - (*y == ';' ? 1 : 2 * *y);
-}
-
-static void grow(struct frame *all, const struct plumb_folded *stacks, size_t n)
-{
-	const struct plumb_folded **sorted = calloc(n ?: 1, sizeof(*sorted));
-
-	if (!sorted)
+	if (!sums)
 		abort();
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = &stacks[i];
-	qsort(sorted, n, sizeof(*sorted), by_frames);
-	for (size_t i = 0; i < n; i++)
-		add_stack(all, sorted[i], i ? sorted[i - 1]->text : NULL);
-	free(sorted);
-}
-
-static bool is_seen(const struct graph *g, const struct frame *f)
-{
-	return g->all->weight && (double)f->weight / g->all->weight * WIDTH >= NARROWEST;
+	add_up(sums, t, stacks, n, false);
+	root->weight = sums[0];
+	framed_add(&framed, root);
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		/* Other stacks of the same tree may have no part in it. */
+		if (!sums[i] || !is_seen(root, sums[t->nodes[i].caller]))
+			continue;
+		caller = bsearch(&t->nodes[i].caller, framed.all, framed.n, sizeof(*framed.all),
+				 by_node);
+		if (!caller)
+			continue;
+		f = frame_new(plumb_tree_name(t, i)->text, plumb_tree_name(t, i)->is_kernel, i);
+		f->weight = sums[i];
+		frame_add(*caller, f);
+		framed_add(&framed, f);
+	}
+	add_up(sums, t, stacks, n, true);
+	for (size_t i = 0; i < framed.n; i++)
+		framed.all[i]->count = sums[framed.all[i]->node];
+	free(framed.all);
+	free(sums);
+	sort(root, t);
+	return root;
 }
 
 static void measure(struct graph *g, const struct frame *f, size_t depth)
 {
-	if (!is_seen(g, f)) {
+	if (!is_seen(g->all, f->weight)) {
 		g->hidden++;
 		return;
 	}
@@ -283,7 +302,7 @@ static void print_frame(const struct graph *g, const struct frame *f, size_t dep
 	size_t y = TOP + (g->depth - depth) * ROW;
 	FILE *out = g->out;
 
-	if (!is_seen(g, f))
+	if (!is_seen(g->all, f->weight))
 		return;
 	fputs("<g class=\"frame\" data-name=\"", out);
 	escape(f->name, SIZE_MAX, out);
@@ -336,44 +355,48 @@ static void print_graph(const struct graph *g)
 
 static int cannot_write(const char *path, int err)
 {
-	return plumb_error(err, "--flame: cannot write %s: %s", path,
-			   err == -ENXIO ? "nobody reads from it" : strerror(-err));
+	return plumb_error(err, "--flame: cannot write %s: %s", path, plumb_replace_error(err));
 }
+
+/* Where it is to be, as found before the trace. */
+static struct plumb_replacement place;
 
 int plumb_flame_check(const char *path)
 {
-	struct plumb_replacement file;
-	struct stat st = {};
+	struct plumb_replacement trial;
 	int err;
 
-	if (stat(path, &st) && !lstat(path, &st))
-		return plumb_error(ENOENT, "--flame: %s is a link that leads nowhere", path);
-	err = access(path, W_OK) ? -errno : 0;
+	if (place.name)
+		plumb_replace_end(&place, 0);
+	err = plumb_replace_find(&place, path);
+	if (err)
+		return cannot_write(path, err);
+	if (place.was.st_mode && faccessat(place.dir, place.name, W_OK, AT_EACCESS))
+		err = -errno;
 	/*
 	 * To open a pipe, and close it, would be its reader's end.  EPERM is of an
 	 * immutable file, which cannot be replaced either.
 	 */
-	if (!S_ISFIFO(st.st_mode) && err != -EPERM) {
-		err = plumb_replace_begin(&file, path);
+	if (!S_ISFIFO(place.was.st_mode) && err != -EPERM) {
+		err = plumb_replace_begin(&trial, path);
 		if (!err)
-			plumb_replace_end(&file, -ECANCELED);
+			plumb_replace_end(&trial, -ECANCELED);
 	}
 	return err ? cannot_write(path, err) : 0;
 }
 
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
-		      const struct plumb_folded *stacks, size_t n)
+		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n)
 {
-	struct graph g = {.flame = flame, .all = frame_new("all", strlen("all"))};
-	struct plumb_replacement file;
-	int err = plumb_replace_begin(&file, path);
+	struct graph g = {.flame = flame, .all = grow(tree, stacks, n)};
+	int err = place.name ? 0 : plumb_replace_find(&place, path);
 
-	grow(g.all, stacks, n);
+	err = err ?: plumb_replace_open(&place);
 	measure(&g, g.all, 0);
 	if (!err) {
-		g.out = file.out;
+		g.out = place.out;
 		print_graph(&g);
-		err = plumb_replace_end(&file, 0);
+		err = plumb_replace_end(&place, 0);
 	}
 	frame_free(g.all);
 	return err ? cannot_write(path, err) : 0;

@@ -2,6 +2,7 @@
 /* report's last lines: by what it was measured, how exactly, at what cost, and what is missing. */
 #include <plumb/report.h>
 #include <plumb/stacks.h>
+#include <plumb/verdict.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,29 +47,58 @@ static void print_mechanism(const struct plumb_session *s, FILE *out)
 	}
 }
 
+/* Outwards: what was measured is in it. */
+static const char *interval(const struct plumb_interval *of, char *text, size_t size)
+{
+	long long low = of->low, high = of->high;
+
+	high += of->high > high;
+	if (low > 0 && low < high)
+		snprintf(text, size, "%lld to %lld ns", low, high);
+	else
+		snprintf(text, size, "%s%lld ns", low < high ? "at most " : "", high);
+	return text;
+}
+
 static void print_cost(const struct plumb_session *s, FILE *out)
 {
 	const struct plumb_overhead *o = &s->overhead;
-	const char *traced = s->tool->traced ?: "a traced call";
-	char text[256];
+	const char *what = s->tool->traced ?: "a traced call";
+	char text[256], traced[64], filtered[64];
 
 	if (!o->known)
 		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
-	else if (o->filtered < 0)
-		snprintf(text, sizeof(text), "cost: %.0f ns in the programs of %s (%s)", o->traced,
-			 traced, o->how);
+	else if (!o->filtered_known)
+		snprintf(text, sizeof(text), "cost: %.0f ns in the programs of %s (%s)",
+			 o->traced.median, what, o->how);
 	else
-		snprintf(text, sizeof(text),
-			 "cost: %.0f ns added to %s, %.0f ns to a rejected one (%s)", o->traced,
-			 traced, o->filtered, o->how);
+		snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
+			 interval(&o->traced, traced, sizeof(traced)), what,
+			 interval(&o->filtered, filtered, sizeof(filtered)), o->how);
 	plumb_report_wrapped(text, out);
 }
 
-static void print_precision(const struct plumb_session *s, FILE *out)
+/* What was lost is not in them: they are those of a sample then. */
+static void print_precision(const struct plumb_report *r, FILE *out)
 {
-	if (!s->tool->counts_only)
-		fprintf(out, "percentiles: never low, at most %.2g %% high; ?: too few calls\n",
-			100.0 / (1 << s->options.precision));
+	const struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct plumb_session *s = r->session;
+	char text[256];
+
+	if (s->tool->counts_only)
+		return;
+	if (v.lost)
+		snprintf(text, sizeof(text),
+			 "percentiles: of a sample, %llu of %s%llu calls; at most %.2g %% high; ?: "
+			 "too few calls",
+			 (unsigned long long)v.recorded, v.both_lost ? "up to " : "",
+			 (unsigned long long)(v.recorded + v.lost),
+			 100.0 / (1 << s->options.precision));
+	else
+		snprintf(text, sizeof(text),
+			 "percentiles: never low, at most %.2g %% high; ?: too few calls",
+			 100.0 / (1 << s->options.precision));
+	plumb_report_wrapped(text, out);
 }
 
 static void print_split(const struct plumb_session *s, FILE *out)
@@ -81,14 +111,12 @@ static void print_split(const struct plumb_session *s, FILE *out)
 		      out);
 }
 
-/* Programs of fentry's kind can be preempted where the kernel can, and are missed meanwhile. */
+/* What the tool chooses by itself can record every call on this kernel. */
 static const char *missed_of(const struct plumb_session *s)
 {
-	const struct plumb_aim *aims = s->instance.rung->aims;
-
-	return aims && plumb_hook_is_fentry(aims->hook) && aims->hook != PLUMB_FENTRY
-		       ? "lost: missed executions (--mechanism=kprobe.session may have fewer)"
-		       : "lost: missed executions";
+	return s->options.mechanism ? "executions were missed (without --mechanism the tool "
+				      "chooses one that is exact)"
+				    : "executions were missed";
 }
 
 static bool has_option(const struct plumb_tool *tool, const char *name)
@@ -119,15 +147,17 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_ledger *l = &r->total->ledger;
 	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	/* A call without a state is lost at its entry, and its exit unmatched. */
+	const uint64_t stateless = l->unmatched < l->no_state ? l->unmatched : l->no_state;
 	const struct {
 		const char *name;
 		uint64_t n; /* calls, but for stacks */
 	} more[] = {
 		{"left out: not those that are asked for", l->left_out},
-		{"unmatched (their entry was not seen)", l->unmatched},
+		{"unmatched (they began before the trace)",
+		 l->unmatched - stateless - v.entry_lost},
 		{"in flight at the end", v.in_flight},
-		{"abandoned (the thread ended inside)", l->abandoned},
-		{"overwritten (their end was missed)", l->overwritten + l->overtaken},
+		{"abandoned (the thread ended inside)", v.abandoned},
 		{stacks_of(r->session), l->stacks},
 		{pooled_of(r->session), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
@@ -135,11 +165,17 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{"lost: inside 16 others of their thread", l->too_deep},
 		{"lost: a descendant too many", l->untracked},
 		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
+		{"lost: their entry was missed", v.entry_lost},
+		{"lost: their exit was missed", v.exit_lost},
+		{"lost: not certain to end the call that began there", l->unpaired},
+		{"lost, at most: nothing of them was seen", v.both_lost},
 		{missed_of(r->session), r->total->missed},
 	};
 
-	fprintf(out, "ledger: %llu recorded, %llu lost", (unsigned long long)v.recorded,
-		(unsigned long long)v.lost);
+	fprintf(out, "ledger: %llu recorded, ", (unsigned long long)v.recorded);
+	if (v.both_lost)
+		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
+	fprintf(out, "%llu lost", (unsigned long long)v.lost);
 	if (!r->total->missed_known)
 		fputs(", misses unknown on this kernel", out);
 	fputc('\n', out);
@@ -152,7 +188,7 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 {
 	fputc('\n', out);
 	print_mechanism(r->session, out);
-	print_precision(r->session, out);
+	print_precision(r, out);
 	print_split(r->session, out);
 	print_cost(r->session, out);
 	print_ledger(r, out);

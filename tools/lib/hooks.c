@@ -129,37 +129,11 @@ static int attach(enum plumb_hook hook, struct plumb_probe *probe)
 	return probe->event < 0 ? probe->event : plumb_probe_attach_event(probe);
 }
 
-/* "integrity" of "none [integrity] confidentiality"; "": none, or it does not say. */
-static void read_lockdown(char *state, size_t size)
-{
-	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
-	char line[128], *end;
-
-	*state = 0;
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f) && strchr(line, '[')) {
-		snprintf(state, size, "%s", strchr(line, '[') + 1);
-		end = strchr(state, ']');
-		if (end)
-			*end = 0;
-		if (!strcmp(state, "none"))
-			*state = 0;
-	}
-	fclose(f);
-}
-
 static void explain(enum plumb_hook hook, int err, char *why, size_t size)
 {
 	const char *name = plumb_errno_name(err);
-	char state[32];
 
-	read_lockdown(state, sizeof(state));
-	if (err == -EPERM && geteuid())
-		snprintf(why, size, "%s, not root", name);
-	else if (err == -EPERM && *state)
-		snprintf(why, size, "%s, kernel lockdown (%s)", name, state);
-	else if (err == -ENODATA)
+	if (err == -ENODATA)
 		snprintf(why, size, "%s, no BTF (/sys/kernel/btf/vmlinux)", name);
 	else if (err == -ENODEV && hook == PLUMB_UPROBE)
 		snprintf(why, size, "%s, CONFIG_UPROBES is off", name);

@@ -3,14 +3,17 @@
  * instance: a tool's BPF object, loaded and attached.
  */
 #include "configure.h"
+#include "reasons.h"
 
 #include <errno.h>
+#include <plumb/cgroup.h>
 #include <plumb/function.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -59,8 +62,12 @@ static int fill(const struct plumb_bpf *bpf)
  */
 static const char *hint(int err, enum plumb_hook hook)
 {
+	const char *limit = err == -EPERM ? NULL : plumb_limit_hit(err);
+
 	if (err == -ENOMEM)
 		return ", no memory: lower --max-keys or --precision";
+	if (limit)
+		return limit;
 	if (err == -ESRCH && plumb_hook_is_fentry(hook))
 		return ", not in the types that the kernel itself has";
 	if (err == -EINVAL &&
@@ -258,13 +265,21 @@ int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instanc
 			     enum plumb_twin kind)
 {
 	struct plumb_session one_key = *s;
+	int err, cgroup = -1;
 	char why[192];
-	int err;
 
 	one_key.options.max_keys = 1;
-	one_key.child = 0;
 	one_key.options.n_cgroups = 0;
+	if (kind == PLUMB_TWIN_TAKES) {
+		one_key.child = s->child ? getpid() : 0;
+		/* Below the root is this thread too. */
+		cgroup = s->options.n_cgroups ? plumb_cgroup_open("/") : -1;
+		if (cgroup >= 0)
+			one_key.cgroups[one_key.options.n_cgroups++] = cgroup;
+	}
 	err = load(&one_key, s->instance.rung, twin, kind, why, sizeof(why));
+	if (cgroup >= 0)
+		close(cgroup);
 	twin->functions = &s->calibration;
 	return err;
 }

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
+#include <plumb/preemption.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include <bpf/btf.h>
 
@@ -19,25 +19,7 @@ bool plumb_raw_tracepoints_can_be_preempted(void)
 	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 
 	btf__free(btf);
-	return found;
-}
-
-/* Known not to be only where the kernel was built so, or says that it runs so. */
-bool plumb_fentry_can_be_preempted(void)
-{
-	struct utsname uts;
-	char mode[64] = "";
-	FILE *f;
-
-	if (uname(&uts) || !strstr(uts.version, "PREEMPT"))
-		return false;
-	f = fopen("/sys/kernel/debug/sched/preempt", "re");
-	if (f) {
-		if (!fgets(mode, sizeof(mode), f))
-			*mode = 0;
-		fclose(f);
-	}
-	return !strstr(mode, "(none)") && !strstr(mode, "(voluntary)");
+	return found && plumb_kernel_is_preemptible();
 }
 
 /* The type of member NAME of a struct or union, also of those without a name in it; 0: none. */
@@ -92,6 +74,13 @@ bool plumb_fentry_is_guarded(void)
 	return has_member("bpf_prog_info", path);
 }
 
+bool plumb_fprobe_is_bounded(void)
+{
+	static const char *const path[] = {"rethook", NULL};
+
+	return has_member("fprobe", path);
+}
+
 bool plumb_kprobe_misses_are_counted(void)
 {
 	static const char *const path[] = {"kprobe_multi", "missed", NULL};
@@ -112,33 +101,4 @@ int plumb_session_form(void)
 	}
 	btf__free(btf);
 	return form;
-}
-
-/* It counts the times that this thread got a CPU: one at least, unless it counts nothing. */
-static bool waits_are_kept(void)
-{
-	unsigned long long on_cpu, waited, times = 0;
-	FILE *f = fopen("/proc/self/schedstat", "re");
-
-	if (!f)
-		return false;
-	if (fscanf(f, "%llu %llu %llu", &on_cpu, &waited, &times) != 3)
-		times = 0;
-	fclose(f);
-	return times;
-}
-
-int plumb_sched_check(struct plumb_options *options)
-{
-	static const char *const queue[] = {"cfs_rq", NULL}, *const rq[] = {"rq", NULL};
-
-	(void)options;
-	if (!waits_are_kept())
-		return plumb_error(EOPNOTSUPP,
-				   "the scheduler keeps no account of waits: CONFIG_SCHED_INFO is "
-				   "off, or kernel.task_delayacct is 0");
-	if (!has_member("sched_entity", queue) || !has_member("cfs_rq", rq))
-		return plumb_error(EOPNOTSUPP, "a task's run queue cannot be found: "
-					       "CONFIG_FAIR_GROUP_SCHED is off");
-	return 0;
 }

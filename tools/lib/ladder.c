@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <plumb/log.h>
+#include <plumb/rungs.h>
 #include <plumb/session.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,44 +25,85 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 	return err;
 }
 
-/* Is this rung to be tried?  If not, and if that is worth a line, it is noted as refused. */
-static bool is_worth_trying(struct plumb_session *s, const struct plumb_rung *rung)
+/* Why a later rung is better here, NULL: none is. */
+static const char *outdone(const struct plumb_session *s, const struct plumb_rung *rung)
 {
-	const char *unfit = rung->unfit ? rung->unfit(&s->options) : NULL;
-	const char *outdone = !unfit && rung->outdone ? rung->outdone() : NULL;
-	struct plumb_refusal *no = &s->refused[s->n_refused];
-
-	if (s->options.mechanism)
-		return !strcmp(s->options.mechanism, rung->name);
-	if (unfit)
-		plumb_info("%s not tried: %s", rung->name, unfit);
-	if (outdone && *outdone) {
-		no->name = rung->name;
-		snprintf(no->why, sizeof(no->why), "%s", outdone);
-		s->n_refused++;
-	}
-	return !unfit && !outdone;
+	if (rung->outdone)
+		return rung->outdone();
+	return rung->aims && s->tool->functions
+		       ? plumb_aims_outdone(rung->aims, s->tool->functions->n)
+		       : NULL;
 }
 
-int plumb_ladder_climb(struct plumb_session *s)
+static void refuse(struct plumb_session *s, const struct plumb_rung *rung, int err, const char *why)
+{
+	struct plumb_refusal *no = &s->refused[s->n_refused++];
+
+	no->name = rung->name;
+	no->err = err;
+	snprintf(no->why, sizeof(no->why), "%s", why);
+}
+
+/* It is tried after all. */
+static void forget_refusal(struct plumb_session *s, const struct plumb_rung *rung)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_refused; i++)
+		if (s->refused[i].name != rung->name)
+			s->refused[n++] = s->refused[i];
+	s->n_refused = n;
+}
+
+/*
+ * Is this rung to be tried?  If not, and if that is worth a line, it is noted as refused.  At last
+ * what is outdone by none that holds.
+ */
+static bool is_worth_trying(struct plumb_session *s, const struct plumb_rung *rung, bool last)
+{
+	const char *unfit, *why;
+
+	if (s->options.mechanism)
+		return !last && !strcmp(s->options.mechanism, rung->name);
+	unfit = rung->unfit ? rung->unfit(&s->options) : NULL;
+	why = unfit ? NULL : outdone(s, rung);
+	if (last) {
+		if (!why || !*why)
+			return false;
+		forget_refusal(s, rung);
+		return true;
+	}
+	if (unfit)
+		plumb_info("%s not tried: %s", rung->name, unfit);
+	if (why && *why)
+		refuse(s, rung, 0, why);
+	return !unfit && !why;
+}
+
+static int climb(struct plumb_session *s, bool last)
 {
 	const struct plumb_rung *rung;
-	struct plumb_refusal *no;
+	char why[sizeof(s->refused[0].why)];
 	int err = -ENOENT;
 
 	for (size_t i = 0; i < s->tool->n_rungs; i++) {
 		rung = &s->tool->rungs[i];
-		if (!is_worth_trying(s, rung))
+		if (!is_worth_trying(s, rung, last))
 			continue;
-		no = &s->refused[s->n_refused];
-		err = plumb_instance_load(s, rung, no->why, sizeof(no->why));
+		err = plumb_instance_load(s, rung, why, sizeof(why));
 		if (!err)
-			err = attach(s, no->why, sizeof(no->why));
+			err = attach(s, why, sizeof(why));
 		if (!err)
 			return 0;
-		no->name = rung->name;
-		s->n_refused++;
-		plumb_info("%s refused: %s", no->name, no->why);
+		refuse(s, rung, err, why);
+		plumb_info("%s refused: %s", rung->name, why);
 	}
 	return err;
+}
+
+int plumb_ladder_climb(struct plumb_session *s)
+{
+	int err = climb(s, false);
+
+	return err ? climb(s, true) : 0;
 }

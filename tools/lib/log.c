@@ -7,6 +7,8 @@
 
 #include <bpf/libbpf.h>
 
+#include "reasons.h"
+
 int plumb_verbosity;
 
 static char *diverted;
@@ -106,9 +108,15 @@ const char *plumb_errno_name(int error)
 
 const char *plumb_errno_hint(int error)
 {
-	switch (abs(error)) {
-	case EPERM:
-		return ", not permitted (kernel lockdown?)";
+	const char *limit;
+
+	error = abs(error);
+	if (error == EPERM)
+		return plumb_not_permitted();
+	limit = plumb_limit_hit(-error);
+	if (limit)
+		return limit;
+	switch (error) {
 	case EACCES:
 		return ", its verifier says no (-vv shows why)";
 	case ENODATA:

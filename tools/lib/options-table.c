@@ -29,6 +29,12 @@ static const struct argp_option common[] = {
 	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},
 	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
 	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
+	/* Of BCC's tools, in whose place ours are tried: what the parser says of them. */
+	{NULL, 'T', NULL, OPTION_HIDDEN, "each report has its time where there is an INTERVAL, and JSON (-j) always", 60},
+	{NULL, 'P', NULL, OPTION_HIDDEN, "a row for each process: -b pid", 60},
+	{NULL, 'L', NULL, OPTION_HIDDEN, "a row for each thread: -b tid", 60},
+	{NULL, 'i', NULL, OPTION_HIDDEN, "seconds between reports are an argument: INTERVAL", 60},
+	{NULL, 'x', NULL, OPTION_HIDDEN, "calls that failed: syscall-latency --errors, or -b errno", 60},
 	{0},
 };
 /* clang-format on */
@@ -47,8 +53,27 @@ static bool is_one_of(const int *keys, const struct argp_option *option)
 	return *keys;
 }
 
+/* Has the tool an option of its own of that letter? */
+static bool is_taken(const struct plumb_tool *tool, int key)
+{
+	for (const struct argp_option *o = tool->options; o && (o->name || o->doc); o++)
+		if (o->key == key)
+			return true;
+	return false;
+}
+
+const char *plumb_options_habit(int key)
+{
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		if (common[i].key == key && common[i].flags & OPTION_HIDDEN)
+			return common[i].doc;
+	return NULL;
+}
+
 static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 {
+	if (option->flags & OPTION_HIDDEN && is_taken(tool, option->key))
+		return false;
 	return !(tool->no_table && is_one_of(of_tables, option)) &&
 	       !(tool->no_rows && is_one_of(of_rows, option)) &&
 	       !(tool->no_looks && is_one_of(of_looks, option));

@@ -13,6 +13,8 @@ enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF 
 
 /* For argp; ended by {0}. */
 const struct argp_option *plumb_options_of(const struct plumb_tool *tool);
+/* What other tools' option KEY is called here; NULL: it is none of those. */
+const char *plumb_options_habit(int key);
 uint64_t plumb_options_default_keys(const struct plumb_tool *tool);
 
 #endif

@@ -54,12 +54,17 @@ static int add_comm(const char *item, void *context)
 	struct parsing *p = context;
 	struct plumb_options *o = p->options;
 
-	if (strlen(item) >= PLUMB_COMM_LEN)
-		plumb_usage_error("--comm: the kernel keeps %d characters of a name: %s",
-				  PLUMB_COMM_LEN - 1, item);
 	if (o->n_comms == PLUMB_MAX_LIST)
 		plumb_usage_error("--comm: at most %d", PLUMB_MAX_LIST);
-	strcpy(o->comms[o->n_comms++], item);
+	switch (plumb_globs_add(&o->globs, item, o->comms[o->n_comms])) {
+	case -ENAMETOOLONG:
+		plumb_usage_error("--comm: the kernel keeps %d characters of a name: %s",
+				  PLUMB_COMM_LEN - 1, item);
+	case -E2BIG:
+		plumb_usage_error("--comm: patterns of more than 63 characters together: %s", item);
+	case 1:
+		o->n_comms++;
+	}
 	return 0;
 }
 
@@ -136,7 +141,7 @@ static void parse_unit(struct parsing *p, const char *text)
 			return;
 		}
 	}
-	plumb_usage_error("--unit: auto, ns, us, ms or s: %s", text);
+	plumb_usage_error("--unit: auto, ns, us, ms or s, as in -u us: %s", text);
 }
 
 static void parse_strict(struct parsing *p, const char *text)
@@ -191,9 +196,8 @@ static void finish(struct parsing *p)
 	struct plumb_options *o = p->options;
 	char known[256];
 
-	if (o->command && (o->n_pids || o->n_tids || o->n_cgroups))
-		plumb_usage_error(
-			"-p, -t and -g choose running processes, -- starts one: not both");
+	if (o->command && (o->n_pids || o->n_tids))
+		plumb_usage_error("-p and -t choose running processes, -- starts one: not both");
 	if (!o->by_given)
 		o->by = p->tool->default_by;
 	if (!o->n_percentiles)
@@ -310,6 +314,8 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
 		    parse_measure(key, text, p))
 			return 0;
+		if (plumb_options_habit(key))
+			plumb_usage_error("-%c: no such option; %s", key, plumb_options_habit(key));
 	}
 	if (p->tool->parse)
 		return p->tool->parse(key, text, state, p->options);

@@ -3,9 +3,10 @@
  * points: tracepoints of single system calls (syscalls:sys_enter_read), where they are
  * many.  A perf event for each takes the kernel some 0.1 s to remove, so two programs,
  * on raw_syscalls:sys_enter and sys_exit, tell them by the call's number.  But those are
- * run by all calls of the machine: a few targets keep their events.
+ * run by all calls of the machine: a few targets keep their events, where these are exact.
  */
 #include <errno.h>
+#include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/points.h>
 #include <plumb/probe.h>
@@ -67,13 +68,18 @@ static void number_way(size_t way, const struct plumb_tracepoint *raw)
 	}
 }
 
-static bool are_many(const struct plumb_tracepoints *t)
+/*
+ * Many, or any where their events miss calls: on preemptible kernels from 7.0 on the programs of
+ * single calls' events are skipped while another thread is preempted in them, those of raw_syscalls
+ * are not.
+ */
+static bool are_for_numbers(const struct plumb_tracepoints *t)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n; i++)
 		n += !strcmp(t->list[i].category, "syscalls");
-	return n > FEW_CALLS;
+	return n > FEW_CALLS || (n && plumb_raw_tracepoints_can_be_preempted());
 }
 
 int plumb_points_number_calls(void)
@@ -81,7 +87,7 @@ int plumb_points_number_calls(void)
 	struct plumb_tracepoints *raw = &plumb_points.raw_syscalls;
 	int err;
 
-	if (!are_many(&plumb_points.targets.tracepoints))
+	if (!are_for_numbers(&plumb_points.targets.tracepoints))
 		return 0;
 	err = find_raw_syscalls(raw);
 	for (size_t way = 0; !err && way < PLUMB_WAYS; way++)

@@ -352,30 +352,24 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 	return 0;
 }
 
-double plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
-			    enum plumb_twin kind)
+bool plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+			  enum plumb_twin kind, struct plumb_interval *added)
 {
 	void (*provoke)(void) = rung->aims                ? plumb_trial_syscall
 				: is_of_tracepoints(rung) ? plumb_trial_rename
 							  : plumb_trial_call;
 
-	return plumb_calibrate_rung(s, rung, kind, provoke);
+	return plumb_calibrate_rung(s, rung, kind, provoke, added);
 }
 
 void plumb_points_calibrate(struct plumb_session *s)
 {
 	const struct plumb_rung *rung = s->instance.rung;
-	double traced = s->overhead.known ? 0 : plumb_points_measure(s, rung, PLUMB_TWIN_TAKES);
+	struct plumb_overhead o = {};
 
-	/* A fire of these can be provoked wherever they are. */
-	if (traced <= 0 && !s->overhead.known && !rung->aims)
-		s->overhead.how = "disturbed";
-	if (traced <= 0)
+	if (s->overhead.known || !plumb_points_measure(s, rung, PLUMB_TWIN_TAKES, &o.traced))
 		return;
-	s->overhead = (struct plumb_overhead){
-		.known = true,
-		.traced = traced,
-		.filtered = plumb_points_measure(s, rung, PLUMB_TWIN_REJECTS),
-		.how = "calibrated",
-	};
+	o.filtered_known = plumb_points_measure(s, rung, PLUMB_TWIN_REJECTS, &o.filtered);
+	plumb_overhead_judge(&o);
+	s->overhead = o;
 }

@@ -44,6 +44,7 @@ void plumb_probe_drop(struct plumb_probe *probe)
 {
 	close_fd(&probe->link);
 	close_fd(&probe->event);
+	plumb_return_remove(&probe->in_tracefs);
 	close_fd(&probe->program);
 }
 
@@ -85,13 +86,17 @@ int plumb_probe_refusal(const struct plumb_probes *probes, size_t i)
 	return 0;
 }
 
-static bool link_missed(int link, uint64_t *missed)
+static bool link_missed(const struct plumb_probe *probe, uint64_t *missed)
 {
 	enum { KPROBE_MULTI_LINK = 8, PERF_EVENT_LINK = 7 }; /* enum bpf_link_type */
 	struct link_info info = {};
 	__u32 size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(link, &info, &size))
+	if (probe->in_tracefs) {
+		plumb_return_missed(probe->in_tracefs, missed);
+		return true;
+	}
+	if (bpf_obj_get_info_by_fd(probe->link, &info, &size))
 		return false;
 	if (info.type == KPROBE_MULTI_LINK)
 		*missed += info.kprobe_multi.missed;
@@ -123,7 +128,7 @@ bool plumb_probe_missed(const struct plumb_probes *probes, uint64_t *missed)
 
 		if (probe->program >= 0 && !plumb_program_missed(probe->program, missed))
 			known = false;
-		if (probe->link >= 0 && !link_missed(probe->link, missed))
+		if (probe->link >= 0 && !link_missed(probe, missed))
 			known = false;
 	}
 	return known;
@@ -149,10 +154,11 @@ void plumb_probe_detach(struct plumb_probes *probes)
 	for (size_t i = probes->n; i-- > 0;) {
 		struct plumb_probe *probe = &probes->list[i];
 
-		if (probe->link >= 0 && !link_missed(probe->link, &probes->missed))
+		if (probe->link >= 0 && !link_missed(probe, &probes->missed))
 			probes->missed_unknown = true;
 		close_fd(&probe->link);
 		close_fd(&probe->event);
+		plumb_return_remove(&probe->in_tracefs);
 	}
 	if (n)
 		plumb_info("%zu probes detached in %.3f s", n, (plumb_now() - start) / 1e9);

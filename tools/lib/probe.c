@@ -22,6 +22,25 @@ static int open_kprobe(const struct plumb_function *function, bool at_return)
 	return plumb_probe_open_pmu("kprobe", at_return, (uintptr_t)function->name, 0);
 }
 
+/* Of N functions. */
+static void open_kretprobe(struct plumb_probe *probe, const struct plumb_function *function,
+			   size_t n)
+{
+	static bool said;
+	int err;
+
+	err = probe->event = plumb_return_open(function, n, &probe->in_tracefs);
+	if (err >= 0)
+		return;
+	probe->event = open_kprobe(function, true);
+	if (probe->event < 0 || said)
+		return;
+	plumb_warn("kretprobes have room for 10 calls at once, or twice the CPUs: kprobe_events "
+		   "in tracefs: %s",
+		   plumb_errno_name(err));
+	said = true;
+}
+
 void plumb_probe_allow_files(void)
 {
 	struct rlimit limit = {1 << 20, 1 << 20};
@@ -51,9 +70,9 @@ bool plumb_function_serves_bpf(const char *name)
 }
 
 static int attach_one(struct plumb_probes *probes, const struct bpf_object *object,
-		      const struct plumb_aim *aim, const struct plumb_function *function,
-		      uint64_t target)
+		      const struct plumb_aim *aim, const struct plumb_functions *f, size_t i)
 {
+	const struct plumb_function *function = &f->all[i];
 	const struct bpf_program *p = bpf_object__find_program_by_name(object, aim->program);
 	enum plumb_hook hook = aim->hook;
 	struct plumb_probe probe = {.event = -1, .link = -1};
@@ -66,14 +85,17 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 	if (plumb_hook_is_fentry(hook) && !strcmp(function->name, "bpf_get_smp_processor_id") &&
 	    !plumb_fentry_is_guarded())
 		return -EDEADLK; /* see guard.bpf.h */
-	probe.program = plumb_probe_copy(object, p, hook, function, target);
+	probe.program = plumb_probe_copy(object, p, hook, function, plumb_probe_target(f, i));
 	if (probe.program < 0)
 		return probe.program;
 	if (plumb_hook_is_fentry(hook)) {
 		probe.link = bpf_raw_tracepoint_open(NULL, probe.program);
 		err = probe.link < 0 ? -errno : 0;
 	} else {
-		probe.event = open_kprobe(function, hook == PLUMB_KRETPROBE);
+		if (hook == PLUMB_KRETPROBE)
+			open_kretprobe(&probe, function, f->n);
+		else
+			probe.event = open_kprobe(function, false);
 		err = probe.event < 0 ? probe.event : plumb_probe_attach_event(&probe);
 	}
 	if (!err)
@@ -96,7 +118,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 		before = probes->n;
 		err = 0;
 		for (const struct plumb_aim *a = aims; a->hook && !err; a++)
-			err = attach_one(probes, object, a, &f->all[i], plumb_probe_target(f, i));
+			err = attach_one(probes, object, a, f, i);
 		if (!err)
 			continue;
 		while (probes->n > before)

@@ -23,6 +23,16 @@ int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *
 int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2);
 int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu);
 
+/*
+ * A kretprobe on the function, one of N, with room for as many calls as there can be: the
+ * descriptor of its perf event, and its NUMBER for plumb_return_remove(), when that is closed; or
+ * -errno.
+ */
+int plumb_return_open(const struct plumb_function *function, size_t n, uint32_t *number);
+void plumb_return_remove(uint32_t *number);
+/* Returns that it had no room for, added to MISSED. */
+void plumb_return_missed(uint32_t number, uint64_t *missed);
+
 /* The probe's program to its event. */
 int plumb_probe_attach_event(struct plumb_probe *probe);
 

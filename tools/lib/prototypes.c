@@ -2,18 +2,19 @@
 /* prototypes: what BTF knows of functions. */
 #include "functions.h"
 #include <errno.h>
+#include <plumb/file.h>
 #include <plumb/log.h>
 #include <plumb/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
 #define KERNEL_BTF "/sys/kernel/btf/"
+#define LARGEST    (2UL << 30) /* a vmlinux with its debugging information */
 
 struct plumb_module_btf {
 	char *name;
@@ -209,15 +210,17 @@ static int describe_module(struct plumb_functions *fs, char *module)
 
 struct btf *plumb_types_read(const char *file)
 {
-	struct btf *btf = NULL;
-	struct stat st;
+	int fd = plumb_file_open("--btf", file, LARGEST);
+	struct btf *btf;
+	char opened[32];
 
-	if (stat(file, &st) || access(file, R_OK))
-		plumb_warn("--btf: no types in %s: %s", file, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		plumb_warn("--btf: no types in %s: it is not a regular file", file);
-	else if (!(btf = btf__parse(file, NULL)))
+	if (fd < 0)
+		return NULL;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	btf = btf__parse(opened, NULL);
+	if (!btf)
 		plumb_warn("--btf: no types in %s: neither BTF nor an ELF file that has it", file);
+	close(fd);
 	return btf;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as JSON: one object a report, times in ns, integers exact (schema "plumb/1"). */
+#include <errno.h>
 #include <plumb/hist.h>
+#include <plumb/inflight.h>
 #include <plumb/json.h>
 #include <plumb/report.h>
 #include <stdio.h>
+#include <string.h>
 
 static void set(json_t *object, const char *name, json_t *value)
 {
@@ -40,12 +43,22 @@ static json_t *ns_or_null(bool known, double ns)
 	return known ? json_integer((json_int_t)(ns + 0.5)) : json_null();
 }
 
+/* NULL for what has none, as what the kernel's statistics say. */
+static json_t *interval_or_null(bool known, const struct plumb_interval *i)
+{
+	return known ? json_pack("[o,o]", ns_or_null(true, i->low), ns_or_null(true, i->high))
+		     : json_null();
+}
+
 static json_t *overhead(const struct plumb_overhead *o)
 {
+	bool both = o->known && o->filtered_known;
 	json_t *j = json_object();
 
-	set(j, "traced", ns_or_null(o->known, o->traced));
-	set(j, "filtered", ns_or_null(o->known && o->filtered >= 0, o->filtered));
+	set(j, "traced", ns_or_null(o->known, o->traced.median));
+	set(j, "traced_interval", interval_or_null(both, &o->traced));
+	set(j, "filtered", ns_or_null(both, o->filtered.median));
+	set(j, "filtered_interval", interval_or_null(both, &o->filtered));
 	set(j, "how", json_string(o->how));
 	return j;
 }
@@ -154,9 +167,15 @@ static json_t *ledger(const struct plumb_report *r)
 
 	set_u64(j, "recorded", v.recorded);
 	set_u64(j, "left_out", l->left_out);
+	set_u64(j, "lost", v.lost);
+	set_u64(j, "lost_at_least", v.at_least);
+	set_u64(j, "entry_lost", v.entry_lost);
+	set_u64(j, "exit_lost", v.exit_lost);
+	set_u64(j, "both_lost", v.both_lost);
+	set_u64(j, "unpaired", l->unpaired);
 	set_u64(j, "unmatched", l->unmatched);
 	set_u64(j, "in_flight", v.in_flight);
-	set_u64(j, "abandoned", l->abandoned);
+	set_u64(j, "abandoned", v.abandoned);
 	set_u64(j, "overwritten", l->overwritten + l->overtaken);
 	set_u64(j, "no_state", l->no_state);
 	set_u64(j, "too_deep", l->too_deep);
@@ -167,6 +186,30 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);
 	return j;
+}
+
+/* An object whose "rows" the tool prints itself. */
+static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
+{
+	const char *name, *before = "{";
+	json_t *value;
+	int err = 0;
+
+	json_object_foreach(j, name, value)
+	{
+		fprintf(out, "%s\"%s\":", before, name);
+		before = ",";
+		if (!strcmp(name, "rows"))
+			err = r->session->tool->rows_json(r, out);
+		else if (json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY))
+			err = -(errno ?: EIO);
+		if (err)
+			break;
+	}
+	json_decref(j);
+	if (!err)
+		fputs("}\n", out);
+	return err;
 }
 
 int plumb_report_json(struct plumb_report *r, FILE *out)
@@ -181,9 +224,10 @@ int plumb_report_json(struct plumb_report *r, FILE *out)
 	set(j, "mechanism", mechanism(s));
 	set_u64(j, "precision_bits", s->options.precision);
 	set(j, "overhead_ns", overhead(&s->overhead));
-	set(j, "rows", s->tool->rows_json ? s->tool->rows_json(r) : rows(r));
+	set(j, "rows", s->tool->rows_json ? json_null() : rows(r));
+	plumb_flights_json(j, r);
 	set(j, "ledger", ledger(r));
 	if (s->tool->report_json)
 		s->tool->report_json(j, r);
-	return plumb_json_print(j, out);
+	return s->tool->rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
 }

@@ -4,6 +4,8 @@
 #include <plumb/clock.h>
 #include <plumb/cli.h>
 #include <plumb/functions.h>
+#include <plumb/hints.h>
+#include <plumb/inflight.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
@@ -17,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "reasons.h"
 #include "records.h"
 
 #include <bpf/btf.h>
@@ -32,7 +35,8 @@ struct run {
 	uint64_t tick; /* when the tool wants to be called, as START; 0: never */
 	int signals;   /* a signalfd */
 	struct plumb_records records;
-	int child_status; /* as waitpid gives it; -1: it runs */
+	struct plumb_flights flights; /* as of the latest report */
+	int child_status;             /* as waitpid gives it; -1: it runs */
 	bool over;
 };
 
@@ -49,6 +53,10 @@ static int check_system(const struct plumb_options *o)
 {
 	if (!plumb_may_trace())
 		return PLUMB_EXIT_FAILED;
+	if (!plumb_has_memory()) {
+		plumb_warn("no memory: tracing takes at least 32 MB (ulimit -v and -d)");
+		return PLUMB_EXIT_FAILED;
+	}
 	if (o->btf)
 		return check_types(o->btf);
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
@@ -62,11 +70,15 @@ static int check_system(const struct plumb_options *o)
 
 static int ladder_failed(const struct plumb_session *s)
 {
-	for (size_t i = 0; i < s->n_refused; i++)
+	bool limited = false;
+
+	for (size_t i = 0; i < s->n_refused; i++) {
 		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
+		limited |= plumb_limit_hit(s->refused[i].err) != NULL;
+	}
 	if (!s->n_refused)
 		plumb_warn("--mechanism=%s: not for what is asked", s->options.mechanism);
-	return PLUMB_EXIT_UNSUPPORTED;
+	return limited ? PLUMB_EXIT_FAILED : PLUMB_EXIT_UNSUPPORTED;
 }
 
 static void take_signal(struct run *run)
@@ -169,24 +181,49 @@ static void wait_ticking(struct run *run, uint64_t deadline)
 }
 
 /* Reports what came since the last report; NOW is where the run stands. */
-static int report(struct run *run, const struct plumb_snapshot *now, bool final)
+static int report(struct run *run, struct plumb_snapshot *now, bool final)
 {
-	struct plumb_snapshot since;
+	struct plumb_snapshot since = {};
+	bool is_all = final && !run->last.n; /* a copy would need as much memory again */
 	struct plumb_report r = {
 		.session = run->s,
-		.snap = &since,
+		.snap = is_all ? now : &since,
 		.total = now,
 		.start = run->last.taken,
 		.elapsed = now->clock - run->last.clock,
 		.seq = ++run->reports,
 		.final = final,
+		.flights = &run->flights,
 	};
-	int err = plumb_snapshot_since(&since, now, &run->last);
+	int err = 0;
 
+	if (is_all)
+		plumb_snapshot_prune(now);
+	else
+		err = plumb_snapshot_since(&since, now, &run->last);
 	if (!err)
 		err = plumb_report_print(&r);
 	plumb_snapshot_free(&since);
 	return err;
+}
+
+/* Looks at what has not ended, while it is traced. */
+static void look_at_flights(struct run *run, bool final)
+{
+	const struct plumb_inflight *inflight = run->s->tool->inflight;
+
+	if (inflight)
+		plumb_flights_look(run->s, &run->flights, final);
+	if (inflight && inflight->sleeps)
+		plumb_flights_read(run->s, &run->flights, UINT64_MAX, final);
+}
+
+static void read_flights(struct run *run, const struct plumb_snapshot *now, bool final)
+{
+	const struct plumb_inflight *inflight = run->s->tool->inflight;
+
+	if (inflight && !inflight->sleeps)
+		plumb_flights_read(run->s, &run->flights, plumb_ledger_judge(now).in_flight, final);
 }
 
 /* A report each interval, but for the last one, which is made after detaching. */
@@ -211,9 +248,12 @@ static int loop(struct run *run)
 		wait_ticking(run, next);
 		if (run->over || next == end || i == o->count)
 			break;
+		look_at_flights(run, false);
 		err = plumb_snapshot_take(run->s, &now);
-		if (!err)
+		if (!err) {
+			read_flights(run, &now, false);
 			err = report(run, &now, false);
+		}
 		plumb_snapshot_free(&run->last);
 		run->last = now;
 		if (err)
@@ -228,7 +268,8 @@ static int judge(const struct run *run)
 	struct plumb_verdict v = plumb_ledger_judge(&run->total);
 
 	if (s->options.strict && plumb_ledger_is_broken(&v, s->options.strict_percent)) {
-		plumb_warn("--strict: %llu calls were lost", (unsigned long long)v.lost);
+		plumb_warn("--strict: %s%llu calls were lost", v.at_least < v.lost ? "up to " : "",
+			   (unsigned long long)v.lost);
 		return PLUMB_EXIT_JUDGED;
 	}
 	if (!s->child || run->child_status < 0)
@@ -240,10 +281,13 @@ static int judge(const struct run *run)
 static int finish(struct run *run, int err)
 {
 	struct plumb_session *s = run->s;
-	uint64_t end = plumb_now();
 	bool unread; /* who read the reports has gone, but may want what is saved */
+	uint64_t end;
 	int saved = 0;
 
+	if (!err)
+		look_at_flights(run, true);
+	end = plumb_now();
 	if (s->tool->counts_live)
 		*s->instance.bpf.live = 0;
 	else
@@ -255,6 +299,8 @@ static int finish(struct run *run, int err)
 	unread = err == -EPIPE;
 	if (!err || unread)
 		err = plumb_snapshot_take(s, &run->total);
+	if (!err)
+		read_flights(run, &run->total, true);
 	run->total.clock = end; /* thousands of probes take their time to go */
 	if (!err && s->tool->save)
 		saved = s->tool->save(s, &run->total, end - run->start);
@@ -262,6 +308,8 @@ static int finish(struct run *run, int err)
 		err = report(run, &run->total, true);
 	if (!err && !unread && s->tool->finish)
 		s->tool->finish(s, &run->total, run->total.clock - run->start);
+	if (!err && !unread)
+		plumb_hints_print(s, &run->total);
 	/* The command has had its trace: it does not go on alone. */
 	if (s->child && run->child_status < 0)
 		kill(s->child, SIGTERM);
@@ -284,13 +332,14 @@ static int trace(struct plumb_session *s, int signals)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	clock_gettime(CLOCK_REALTIME, &run.last.taken);
-	run.start = run.last.clock = plumb_now();
+	run.start = run.last.clock = run.flights.began = plumb_now();
 	run.tick = s->tool->tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
 	if (s->child)
 		plumb_command_release(s);
 	status = finish(&run, loop(&run));
 	plumb_records_close(&run.records);
+	plumb_flights_free(&run.flights);
 	plumb_snapshot_free(&run.last);
 	plumb_snapshot_free(&run.total);
 	return status;
@@ -305,6 +354,7 @@ const struct bpf_object_open_opts *plumb_open_opts(void)
 
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
+	static char buffer[1 << 20];
 	struct plumb_session s = {.tool = tool};
 	int status, signals;
 
@@ -315,6 +365,10 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	plumb_options_parse(&s.options, argc, argv, tool);
+	/* A line of JSON is one write: what a command prints itself comes between lines, not into
+	 * them. */
+	if (s.options.json)
+		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	open_opts.btf_custom_path = s.options.btf;
 	plumb_kernel_types(s.options.btf);
 	status = check_system(&s.options);

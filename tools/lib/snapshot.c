@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/clock.h>
+#include <plumb/function.h>
 #include <plumb/log.h>
 #include <plumb/session.h>
 #include <stdlib.h>
@@ -221,9 +222,11 @@ static void read_ledger(const struct plumb_session *s, struct plumb_ledger *sum)
 		sum->left_out += l->left_out;
 		sum->unmatched += l->unmatched;
 		sum->overtaken += l->overtaken;
+		sum->unpaired += l->unpaired;
 		sum->shut_out += l->shut_out;
 		sum->abandoned += l->abandoned;
 		sum->untracked += l->untracked;
+		sum->namesakes += l->namesakes;
 		sum->stacks += l->stacks;
 		sum->dropped += l->dropped;
 	}
@@ -239,6 +242,19 @@ static bool misses_are_counted(const struct plumb_session *s, const struct bpf_p
 	default:
 		return true;
 	}
+}
+
+/*
+ * Is an execution one end of a call?  Not where the programs see one end only, nor in
+ * kprobe.session, which does not come back for a call whose beginning it missed.
+ */
+static bool execution_is_end(const struct plumb_session *s, const struct plumb_ledger *l)
+{
+	const struct plumb_aim *aims = s->instance.rung->aims;
+
+	if (!aims)
+		return l->began;
+	return aims[1].hook || aims->hook == PLUMB_FSESSION || aims->hook == PLUMB_FSESSION_MULTI;
 }
 
 /* Executions that the kernel skipped, of all our programs. */
@@ -302,17 +318,21 @@ int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *sn
 	read_ledger(s, &snap->ledger);
 	read_missed(s, snap);
 	snap->missed += snap->ledger.shut_out;
+	snap->missed_ends = execution_is_end(s, &snap->ledger);
+	snap->in_cookies = s->instance.bpf.function && !s->instance.bpf.function->frames;
 	return 0;
 }
 
 static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
 {
 	*to = *from;
-	to->buckets = malloc((from->n ?: 1) * sizeof(*from->buckets));
+	to->buckets = NULL;
+	if (!from->n)
+		return 0;
+	to->buckets = malloc(from->n * sizeof(*from->buckets));
 	if (!to->buckets)
 		return -ENOMEM;
-	if (from->n)
-		memcpy(to->buckets, from->buckets, from->n * sizeof(*from->buckets));
+	memcpy(to->buckets, from->buckets, from->n * sizeof(*from->buckets));
 	return 0;
 }
 
@@ -342,6 +362,19 @@ static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
 	}
 	row->n_split = kept - row->split;
 	return 0;
+}
+
+void plumb_snapshot_prune(struct plumb_snapshot *snap)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snap->n; i++) {
+		if (is_empty(&snap->rows[i]) && !snap->rows[i].n_split)
+			free_row(&snap->rows[i]);
+		else
+			snap->rows[n++] = snap->rows[i];
+	}
+	snap->n = n;
 }
 
 int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,

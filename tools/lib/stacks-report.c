@@ -8,6 +8,7 @@
 #include <plumb/flame.h>
 #include <plumb/json.h>
 #include <plumb/log.h>
+#include <plumb/inflight.h>
 #include <plumb/report.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,70 +104,53 @@ static void print_key(const struct plumb_session *s, const struct plumb_row *row
 
 /* The stacks of a snapshot. */
 struct stacks {
+	struct plumb_tree tree;
 	struct plumb_folded *all; /* with different texts, heaviest first */
 	size_t n;
-	const struct plumb_snapshot *snap;
-	struct plumb_frames **frames; /* of each row; none: [other] */
 };
 
-static const struct plumb_frames *frames_of(const struct stacks *stacks,
-					    const struct plumb_folded *f)
+/* The key, and then the frames, outermost first: where they are in the tree. */
+static uint32_t fold(const struct plumb_session *s, const struct plumb_row *row,
+		     struct plumb_tree *tree)
 {
-	return stacks->frames[f->row - stacks->snap->rows];
-}
-
-/* In no more memory than so many take. */
-static struct plumb_frames *name_frames(const struct plumb_session *s, const struct plumb_row *row)
-{
-	struct plumb_frames f = {}, *kept;
+	static struct plumb_frames f; /* large */
+	uint32_t leaf = 0;
+	char *key = NULL;
 	size_t size;
+	FILE *out;
 
+	if (has_key(s)) {
+		out = open_memstream(&key, &size);
+		if (!out)
+			abort();
+		print_key(s, row, out);
+		if (fclose(out))
+			abort();
+		leaf = plumb_tree_add(tree, leaf, key, false);
+		free(key);
+	}
+	f.n = f.n_kernel = 0;
 	if (row->slot)
 		plumb_frames_fill(&f, s->instance.bpf.object, row->key, s->tool->samples);
-	size = offsetof(struct plumb_frames, text) + f.n * sizeof(f.text[0]);
-	kept = malloc(size);
-	if (!kept)
-		abort();
-	return memcpy(kept, &f, size);
-}
-
-/* The key, and then the frames, outermost first. */
-static char *fold(const struct plumb_session *s, const struct plumb_row *row,
-		  const struct plumb_frames *f)
-{
-	const char *before = has_key(s) ? ";" : "";
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		abort();
-	print_key(s, row, out);
-	for (size_t i = f->n; i-- > 0; before = ";")
-		fprintf(out, "%s%s%s", before, f->text[i], i < f->n_kernel ? "_[k]" : "");
-	if (fclose(out))
-		abort();
-	return text;
+	for (size_t i = f.n; i-- > 0;)
+		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
+	plumb_frames_free(&f);
+	return leaf;
 }
 
 /* Rows whose addresses differ may say the same in words: these are one. */
 static struct stacks fold_all(const struct plumb_session *s, const struct plumb_snapshot *snap)
 {
-	struct stacks stacks = {
-		.all = calloc(snap->n ?: 1, sizeof(*stacks.all)),
-		.snap = snap,
-		.frames = calloc(snap->n ?: 1, sizeof(*stacks.frames)),
-	};
+	struct stacks stacks = {.all = calloc(snap->n ?: 1, sizeof(*stacks.all))};
 
-	if (!stacks.all || !stacks.frames)
+	if (!stacks.all)
 		abort();
 	plumb_symbolizer_note_due(plumb_stacks_symbolizer, true);
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];
 
-		stacks.frames[i] = name_frames(s, row);
 		stacks.all[i] = (struct plumb_folded){
-			.text = fold(s, row, stacks.frames[i]),
+			.leaf = fold(s, row, &stacks.tree),
 			.weight = s->tool->weighs_time ? row->sum : row->count,
 			.count = row->count,
 			.max = row->dist.max,
@@ -174,20 +158,24 @@ static struct stacks fold_all(const struct plumb_session *s, const struct plumb_
 			.row = row,
 		};
 	}
-	stacks.n = plumb_folded_merge(stacks.all, snap->n);
+	plumb_tree_close(&stacks.tree);
+	stacks.n = plumb_folded_merge(&stacks.tree, stacks.all, snap->n);
 	return stacks;
 }
 
 static void free_all(struct stacks *stacks)
 {
-	for (size_t i = 0; i < stacks->n; i++)
-		free(stacks->all[i].text);
-	for (size_t i = 0; i < stacks->snap->n; i++) {
-		plumb_frames_free(stacks->frames[i]);
-		free(stacks->frames[i]);
-	}
-	free(stacks->frames);
+	plumb_tree_free(&stacks->tree);
 	free(stacks->all);
+}
+
+/* The frame of that number; NULL: there is none, or it is the key. */
+static const struct plumb_node *frame_at(const struct plumb_session *s, const struct stacks *stacks,
+					 uint32_t node)
+{
+	const struct plumb_node *f = &stacks->tree.nodes[node];
+
+	return !node || (has_key(s) && !f->caller) ? NULL : f;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -221,14 +209,23 @@ static void print_figures(const struct plumb_report *r, const struct plumb_folde
 }
 
 /* Innermost first, as debuggers have it; a line between the kernel's and the user's. */
-static void print_stack(const struct plumb_report *r, const struct plumb_folded *folded,
-			const struct plumb_frames *f, uint64_t whole, FILE *out)
+static void print_stack(const struct plumb_report *r, const struct stacks *stacks,
+			const struct plumb_folded *folded, uint64_t whole, FILE *out)
 {
+	const struct plumb_session *s = r->session;
+	bool was_kernel = false;
+
 	print_figures(r, folded, whole, out);
-	print_key(r->session, folded->row, out);
+	print_key(s, folded->row, out);
 	fputc('\n', out);
-	for (size_t i = 0; i < f->n; i++)
-		fprintf(out, "%s    %s\n", i && i == f->n_kernel ? "    --\n" : "", f->text[i]);
+	for (const struct plumb_node *f = frame_at(s, stacks, folded->leaf); f;
+	     f = frame_at(s, stacks, f->caller)) {
+		const struct plumb_name *name = &stacks->tree.names[f->name];
+
+		fprintf(out, "%s    %s\n", was_kernel && !name->is_kernel ? "    --\n" : "",
+			name->text);
+		was_kernel = name->is_kernel;
+	}
 }
 
 static void print_table(const struct plumb_report *r, const struct stacks *stacks, FILE *out)
@@ -242,7 +239,7 @@ static void print_table(const struct plumb_report *r, const struct stacks *stack
 	for (size_t i = 0; i < n; i++)
 		whole += all[i].weight;
 	for (size_t i = 0; i < n && i < top; i++)
-		print_stack(r, &all[i], frames_of(stacks, &all[i]), whole, out);
+		print_stack(r, stacks, &all[i], whole, out);
 	for (size_t i = top; i < n; i++)
 		rest += all[i].weight;
 	if (n > top)
@@ -250,6 +247,7 @@ static void print_table(const struct plumb_report *r, const struct stacks *stack
 			percent(rest, whole), n - top);
 	if (!n)
 		fputs("(no stacks)\n", out);
+	plumb_flights_print(r, out);
 	if (r->final)
 		plumb_report_footer(r, out);
 }
@@ -259,7 +257,7 @@ int plumb_stacks_print(struct plumb_report *r)
 	struct stacks stacks = fold_all(r->session, r->snap);
 
 	if (options.folded)
-		plumb_folded_print(stacks.all, stacks.n, stdout);
+		plumb_folded_print(&stacks.tree, stacks.all, stacks.n, stdout);
 	else
 		print_table(r, &stacks, stdout);
 	free_all(&stacks);
@@ -278,14 +276,31 @@ int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot
 		return 0;
 	stacks = fold_all(s, total);
 	snprintf(title, sizeof(title), "%s, %.3g s", s->tool->name, elapsed / 1e9);
-	err = plumb_flame_write(options.flame, &(struct plumb_flame){title, unit}, stacks.all,
-				stacks.n);
+	err = plumb_flame_write(options.flame, &(struct plumb_flame){title, unit}, &stacks.tree,
+				stacks.all, stacks.n);
 	free_all(&stacks);
 	return err;
 }
 
-static json_t *json_of(const struct plumb_report *r, const struct plumb_folded *f,
-		       const struct plumb_frames *frames)
+static json_t *frames_json(const struct plumb_session *s, const struct stacks *stacks,
+			   const struct plumb_folded *folded)
+{
+	json_t *all = json_array(), *one;
+
+	for (const struct plumb_node *f = frame_at(s, stacks, folded->leaf); f;
+	     f = frame_at(s, stacks, f->caller)) {
+		const struct plumb_name *name = &stacks->tree.names[f->name];
+
+		one = json_object();
+		json_object_set_new(one, "frame", plumb_json_text(name->text));
+		json_object_set_new(one, "kernel", json_boolean(name->is_kernel));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks,
+		       const struct plumb_folded *f)
 {
 	bool time = r->session->tool->weighs_time;
 	json_t *json = json_object();
@@ -298,20 +313,28 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_folded *
 		json_object_set_new(json, "min", plumb_json_u64(f->min));
 		json_object_set_new(json, "max", plumb_json_u64(f->max));
 	}
-	json_object_set_new(json, "stack", plumb_frames_json(frames));
+	json_object_set_new(json, "stack", frames_json(r->session, stacks, f));
 	return json;
 }
 
-json_t *plumb_stacks_rows_json(const struct plumb_report *r)
+/* One at a time: all of them would take gigabytes as objects. */
+int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
 {
 	struct stacks stacks = fold_all(r->session, r->snap);
-	json_t *rows = json_array();
+	json_t *row;
+	int err = 0;
 
-	for (size_t i = 0; i < stacks.n; i++)
-		json_array_append_new(
-			rows, json_of(r, &stacks.all[i], frames_of(&stacks, &stacks.all[i])));
+	fputc('[', out);
+	for (size_t i = 0; !err && i < stacks.n; i++) {
+		if (i)
+			fputc(',', out);
+		row = json_of(r, &stacks, &stacks.all[i]);
+		err = json_dumpf(row, out, JSON_COMPACT) ? -(errno ?: EIO) : 0;
+		json_decref(row);
+	}
+	fputc(']', out);
 	free_all(&stacks);
-	return rows;
+	return err;
 }
 
 void plumb_stacks_footer(FILE *out)

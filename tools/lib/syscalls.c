@@ -6,6 +6,7 @@
 #include <plumb/parse.h>
 #include <plumb/report.h>
 #include <plumb/syscalls.h>
+#include <plumb/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,29 +84,59 @@ const char *plumb_syscall_name(uint32_t nr, uint32_t abi, char *text, size_t siz
 static int number_of(const char *name, uint32_t abi)
 {
 	const char *known;
-	uint64_t nr;
 
 	for (uint32_t i = 0; i < PLUMB_SYSCALLS; i++) {
 		known = name_of(i, abi);
 		if (known && !strcmp(name, known))
 			return i;
 	}
-	if (!strncmp(name, "syscall_", 8) && !plumb_parse_u64(name + 8, 0, PLUMB_SYSCALLS - 1, &nr))
-		return nr;
 	return -1;
+}
+
+/* "syscall_600" or "syscall_-1", as rows say of what has no name. */
+static int other_number(const char *name, uint32_t *nr)
+{
+	bool negative = !strncmp(name, "syscall_-", 9);
+	uint64_t value;
+
+	if (strncmp(name, "syscall_", 8) ||
+	    plumb_parse_u64(name + 8 + negative, negative, (uint64_t)INT32_MAX + negative, &value))
+		return -ENOENT;
+	*nr = negative ? -value : value;
+	return 0;
+}
+
+static int select_number(struct syscall_config *config, uint32_t nr, uint32_t abi)
+{
+	uint32_t i = nr + abi * PLUMB_SYSCALLS;
+
+	if (nr < PLUMB_SYSCALLS)
+		config->bitmap[i / 64] |= 1ULL << i % 64;
+	else if (config->n_others == PLUMB_OTHER_SYSCALLS)
+		return -E2BIG;
+	else
+		config->others[config->n_others++] = (uint64_t)abi << 32 | nr;
+	config->selected = 1;
+	return 0;
 }
 
 int plumb_syscall_select(struct syscall_config *config, const char *name)
 {
-	uint32_t abi = !strncmp(name, COMPAT_PREFIX, strlen(COMPAT_PREFIX)), i;
-	int nr = number_of(name + (abi ? strlen(COMPAT_PREFIX) : 0), abi);
+	uint32_t abi = !strncmp(name, COMPAT_PREFIX, strlen(COMPAT_PREFIX)), x32 = 0, nr;
+	int known;
 
-	if (nr < 0)
+#if defined(__x86_64__)
+	x32 = !strncmp(name, "x32:", 4) ? X32_BIT : 0;
+#endif
+	name += abi ? strlen(COMPAT_PREFIX) : x32 ? 4 : 0;
+	known = number_of(name, abi);
+	nr = known;
+	if (known < 0 && other_number(name, &nr))
 		return -ENOENT;
-	i = nr + abi * PLUMB_SYSCALLS;
-	config->selected = 1;
-	config->bitmap[i / 64] |= 1ULL << i % 64;
-	return 0;
+	/* No row says so: negative numbers are of no table, and x32's bit has its prefix. */
+	if (x32 && nr & 3 * X32_BIT)
+		return -ENOENT;
+	return select_number(config, nr | x32, abi);
 }
 
 /* Keeps, of what is selected (or of all), the native calls in NAMES, which one blank separates. */
@@ -120,6 +151,7 @@ static void keep(struct syscall_config *config, const char *names)
 	for (size_t i = 0; i < sizeof(kept.bitmap) / sizeof(kept.bitmap[0]); i++)
 		kept.bitmap[i] &= config->selected ? config->bitmap[i] : ~0ULL;
 	memcpy(config->bitmap, kept.bitmap, sizeof(kept.bitmap));
+	config->n_others = 0;
 	config->selected = 1;
 }
 
@@ -152,9 +184,14 @@ void plumb_syscall_keep_fd(struct syscall_config *config)
 	     "timerfd_settime unlinkat utimensat vmsplice write writev");
 }
 
+bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr)
+{
+	return !config->selected || config->bitmap[nr / 64] >> nr % 64 & 1;
+}
+
 bool plumb_syscall_none(const struct syscall_config *config)
 {
-	uint64_t any = 0;
+	uint64_t any = config->n_others;
 
 	for (size_t i = 0; i < sizeof(config->bitmap) / sizeof(config->bitmap[0]); i++)
 		any |= config->bitmap[i];
@@ -172,7 +209,7 @@ int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, i
 			return -1;
 		nrs[n++] = i;
 	}
-	return config->selected && n ? n : -1;
+	return config->selected && n && !config->n_others ? n : -1;
 }
 
 void plumb_syscall_function(uint32_t nr, char *text, size_t size)
@@ -214,6 +251,33 @@ static void find_numbers(int32_t *numbers, const char *const *names, int n, uint
 	}
 }
 
+static void find_namesakes(struct syscall_config *config)
+{
+	const __u64 *compat = config->bitmap + PLUMB_SYSCALLS / 64;
+	const char *name;
+	int other;
+
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS && config->selected; nr++) {
+		name = plumb_syscall_is_selected(config, nr) ? name_of(nr, PLUMB_ABI_NATIVE) : NULL;
+		other = name ? number_of(name, PLUMB_ABI_COMPAT) : -1;
+		if (other < 0 || compat[other / 64] >> other % 64 & 1)
+			continue;
+		config->namesakes[other / 64] |= 1ULL << other % 64;
+		config->n_namesakes++;
+	}
+}
+
+/* The calibration's call passes every filter that there is, so that it costs what they cost. */
+static void take_calibration(struct syscall_config *config)
+{
+	memset(config->bitmap, 0, sizeof(config->bitmap));
+	config->bitmap[PLUMB_CALIBRATION_NR / 64] |= 1ULL << PLUMB_CALIBRATION_NR % 64;
+	config->fd = -1; /* its argument */
+	config->min_size = 0;
+	config->max_size = UINT64_MAX;
+	config->min_ns = !!config->min_ns;
+}
+
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool twin)
 {
@@ -221,7 +285,11 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 	static const char *const sigreturns[] = {"rt_sigreturn", "sigreturn"};
 	static const char *const renames[] = {"execve", "execveat", "prctl"};
 
-	*config = twin ? (struct syscall_config){} : *selection;
+	*config = *selection;
+	if (twin)
+		take_calibration(config);
+	else
+		find_namesakes(config);
 	for (uint32_t abi = 0; abi < 2; abi++) {
 		find_numbers(config->forks[abi], forks, 4, abi);
 		find_numbers(config->sigreturns[abi], sigreturns, 2, abi);
@@ -230,10 +298,11 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 }
 
 /* What ends a call before what begins it: each end has an entry, or is older than the trace. */
-const char *const plumb_syscall_tp_programs[] = {"thread_exit", "thread_fork", "thread_leaves",
-						 "tp_exit",     "tp_enter",    NULL};
-const char *const plumb_syscall_raw_programs[] = {"thread_exit", "thread_fork", "thread_leaves",
-						  "raw_exit",    "raw_enter",   NULL};
+const char *const plumb_syscall_tp_programs[] = {
+	"thread_exit", "thread_fork", "thread_woken", "thread_leaves", "tp_exit", "tp_enter", NULL};
+const char *const plumb_syscall_raw_programs[] = {
+	"thread_exit",      "thread_fork", "thread_woken", "thread_leaves",
+	"thread_preempted", "raw_exit",    "raw_enter",    NULL};
 
 const char *plumb_syscall_tp_outdone(void)
 {
@@ -258,11 +327,16 @@ static void list_names(void)
 static int add(const char *item, void *context)
 {
 	const char *near;
+	int err;
 
 	if (!strcmp(item, "help"))
 		list_names();
-	if (!plumb_syscall_select(context, item))
+	err = plumb_syscall_select(context, item);
+	if (!err)
 		return 0;
+	if (err == -E2BIG)
+		plumb_usage_error("--syscall: at most %d numbers without a name: %s",
+				  PLUMB_OTHER_SYSCALLS, item);
 	near = plumb_nearest(item, native_names, PLUMB_SYSCALLS);
 	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
 			  near ? "; did you mean " : "", near ?: "",

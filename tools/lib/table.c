@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: keys to the left, figures to the right, the ledger below. */
 #include <ctype.h>
+#include <plumb/inflight.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
 #include <stdio.h>
@@ -345,12 +346,19 @@ static void print_rows(struct table *t, FILE *out)
 
 void plumb_report_time(const struct plumb_report *r, FILE *out)
 {
-	char text[32];
+	uint64_t interval = r->session->options.interval;
+	long ns = r->snap->taken.tv_nsec;
+	char text[32], fraction[32] = "";
 	struct tm tm;
 
 	localtime_r(&r->snap->taken.tv_sec, &tm);
 	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	fprintf(out, "%s%s\n", r->seq > 1 ? "\n" : "", text);
+	/* Reports within a second are told apart. */
+	if (interval % 1000000)
+		snprintf(fraction, sizeof(fraction), ".%06ld", ns / 1000);
+	else if (interval % 1000000000)
+		snprintf(fraction, sizeof(fraction), ".%03ld", ns / 1000000);
+	fprintf(out, "%s%s%s\n", r->seq > 1 ? "\n" : "", text, fraction);
 }
 
 void plumb_report_table(struct plumb_report *r, FILE *out)
@@ -363,6 +371,7 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 	sort_rows(&t);
 	measure(&t);
 	print_rows(&t, out);
+	plumb_flights_print(r, out);
 	if (r->final)
 		plumb_report_footer(r, out);
 }

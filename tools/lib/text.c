@@ -2,18 +2,20 @@
 #include <errno.h>
 #include <plumb/log.h>
 #include <plumb/text.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* How many bytes are a character of UTF-8; 0: they are none, or one that controls a terminal. */
-static size_t character_length(const char *text)
+static size_t character_length(const char *text, uint32_t *character)
 {
 	static const uint32_t lowest[] = {[2] = 0xa0, [3] = 0x800, [4] = 0x10000};
 	const unsigned char *bytes = (const unsigned char *)text;
 	uint32_t c = *bytes;
 	size_t n;
 
+	*character = c;
 	if (c < 0x80)
 		return c >= ' ' && c != 0x7f;
 	if (c < 0xc2 || c > 0xf4)
@@ -25,15 +27,17 @@ static size_t character_length(const char *text)
 			return 0;
 		c = c << 6 | (bytes[i] & 0x3f);
 	}
+	*character = c;
 	return c < lowest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
 }
 
 void plumb_copy_printable(char *to, const char *from, size_t size)
 {
+	uint32_t character;
 	size_t i, n;
 
 	for (i = 0; i + 1 < size && from[i]; i += n) {
-		n = character_length(from + i);
+		n = character_length(from + i, &character);
 		if (n && i + n < size) {
 			memmove(to + i, from + i, n);
 		} else {
@@ -42,6 +46,50 @@ void plumb_copy_printable(char *to, const char *from, size_t size)
 		}
 	}
 	to[i] = 0;
+}
+
+/* Spaces other than ' ', what has no width, and what turns the direction of the text. */
+static bool is_invisible(uint32_t c)
+{
+	static const uint32_t ranges[][2] = {
+		{0xa0, 0xa0},       {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
+		{0x115f, 0x1160},   {0x1680, 0x1680}, {0x180b, 0x180f}, {0x2000, 0x200f},
+		{0x2028, 0x202f},   {0x205f, 0x206f}, {0x3000, 0x3000}, {0x3164, 0x3164},
+		{0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xffff},
+		{0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
+}
+
+void plumb_escape(char *to, const char *from, size_t size)
+{
+	size_t n, used = 0;
+	uint32_t character;
+
+	for (size_t i = 0; from[i]; i += n) {
+		/* Spaces at an end cannot be seen in a table. */
+		bool edge = from[i] == ' ' && (!i || !from[i + 1]);
+
+		n = character_length(from + i, &character);
+		if (!n || edge || is_invisible(character)) {
+			if (used + 4 >= size)
+				break;
+			n = 1;
+			used += snprintf(to + used, size - used, "\\x%02x", (unsigned char)from[i]);
+			continue;
+		}
+		if (used + n + 1 >= size)
+			break;
+		if (from[i] == '\\')
+			to[used++] = '\\';
+		memcpy(to + used, from + i, n);
+		used += n;
+	}
+	to[used] = 0;
 }
 
 /* Rounded up: what is shown is not lower than what was measured. */

@@ -6,31 +6,17 @@
 #include <inttypes.h>
 #include <linux/btf.h>
 #include <linux/magic.h>
+#include <plumb/detached.h>
 #include <plumb/log.h>
 #include <plumb/near.h>
 #include <plumb/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 /* --- tracefs --- */
-
-/* A mount that is attached nowhere (fsmount(), 5.2); its descriptor or -errno. */
-static int mount_detached(void)
-{
-	int fs = fsopen("tracefs", FSOPEN_CLOEXEC), mount = -1, err;
-
-	if (fs < 0)
-		return -errno;
-	if (!fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		mount = fsmount(fs, FSMOUNT_CLOEXEC, 0);
-	err = -errno;
-	close(fs);
-	return mount < 0 ? err : mount;
-}
 
 int plumb_tracefs_try(void)
 {
@@ -45,7 +31,7 @@ int plumb_tracefs_try(void)
 		if (fd >= 0)
 			close(fd);
 	}
-	return mount_detached();
+	return plumb_mount_detached("tracefs");
 }
 
 int plumb_tracefs_open(void)

@@ -26,7 +26,7 @@ int plumb_trial_find_function(const char *btf_file, struct plumb_functions *foun
 
 void plumb_trial_syscall(void)
 {
-	syscall(PLUMB_CALIBRATION_NR, 0);
+	syscall(PLUMB_CALIBRATION_NR, -1);
 }
 
 int plumb_trial_find_tracepoint(struct plumb_tracepoints *found)
@@ -103,4 +103,69 @@ double plumb_trial_ns(void (*provoke)(void), uint64_t budget)
 			best = took;
 	} while (++loops < MIN_LOOPS || start + took < end);
 	return (double)best / LOOP_CALLS;
+}
+
+#define ARITHMETIC_STEPS 4000
+
+/* Where others take the CPU all loops are worth waiting for, up to so many times their budget. */
+#define PATIENCE 8
+
+static uint64_t time_arithmetic(void)
+{
+	uint64_t start = plumb_now(), x = start;
+
+	for (int i = 0; i < ARITHMETIC_STEPS; i++) {
+		x = x * 3 + 1;
+		asm volatile("" : "+r"(x)); /* each step waits for the one before */
+	}
+	return plumb_now() - start;
+}
+
+static uint64_t time_calls(void (*provoke)(void), uint64_t n)
+{
+	uint64_t start = plumb_now();
+
+	for (uint64_t i = 0; i < n; i++)
+		provoke();
+	return plumb_now() - start;
+}
+
+/* So many calls that all loops together take most of BUDGET, whatever the machine. */
+static uint64_t calls_of_loop(void (*provoke)(void), uint64_t budget)
+{
+	uint64_t took, best = UINT64_MAX;
+
+	/* The first ones are slow, and any may be disturbed. */
+	for (int i = 0; i < MIN_LOOPS; i++) {
+		took = time_calls(provoke, 8);
+		if (took < best)
+			best = took;
+	}
+	return budget * 7 / 8 / PLUMB_TRIAL_LOOPS * 8 / (best ?: 1) ?: 1;
+}
+
+void plumb_trial_run(struct plumb_trial *t, void (*provoke)(void), uint64_t budget)
+{
+	uint64_t end = plumb_now() + PATIENCE * budget, n = calls_of_loop(provoke, budget);
+
+	t->n = 0;
+	do {
+		t->call[t->n] = (double)time_calls(provoke, n) / n;
+		t->arithmetic[t->n] = time_arithmetic();
+		t->n++;
+	} while (t->n < PLUMB_TRIAL_LOOPS && (t->n < MIN_LOOPS || plumb_now() < end));
+}
+
+double plumb_trial_unit(const struct plumb_trial *t)
+{
+	return plumb_bootstrap(t->arithmetic, t->n, 0).median;
+}
+
+struct plumb_interval plumb_trial_interval(const struct plumb_trial *t, double unit)
+{
+	double ns[PLUMB_TRIAL_LOOPS];
+
+	for (size_t i = 0; i < t->n; i++)
+		ns[i] = t->call[i] / t->arithmetic[i] * unit;
+	return plumb_bootstrap(ns, t->n, 0);
 }

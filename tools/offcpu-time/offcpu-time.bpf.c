@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "offcpu-time.h"
+#include <plumb/common.bpf.h>
+
+/* When a thread was last away from its CPU, and where. */
+struct plumb_thread {
+	__u64 left;      /* ns, CLOCK_MONOTONIC; 0: it was not seen to leave */
+	__s32 kernel[2]; /* asleep and runnable */
+	__s32 user;
+	__u32 tgid; /* of the user stack */
+	__u32 runnable, what;
+};
+
+#include <plumb/inflight.bpf.h>
 #include <plumb/away.bpf.h>
 #include <plumb/stack-again.bpf.h>
 #include <plumb/stacks.bpf.h>
@@ -23,10 +35,10 @@ static __always_inline enum offcpu_state state_of(struct task_struct *task, bool
 }
 
 /* The thread has been away and is back since: its stay off the CPU has an end now. */
-static __always_inline void came_back(void *ctx __attribute__((unused)), struct plumb_thread *t,
-				      struct task_struct *task, __u32 cpu)
+static __always_inline void came_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
 {
-	__u64 ns = current_read(task, sched_info.last_arrival) - t->left;
+	const struct sched_stay *stay = sched_own_stay(task, cpu);
+	__u64 ns = stay ? stay->began - t->left : 0;
 	struct plumb_stack_key key = {
 		.kernel = t->kernel[t->runnable & 1],
 		.user = t->user,
@@ -52,12 +64,20 @@ static __always_inline void came_back(void *ctx __attribute__((unused)), struct 
 	totals_add_time(totals, ns);
 }
 
-static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct plumb_thread *t,
-				   struct task_struct *task, __u32 cpu)
+static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
+				   __u32 cpu, __u64 now)
 {
+	struct plumb_thread *t;
 	__s32 *kernel;
 
-	came_back(ctx, t, task, cpu);
+	if (!filter_thread(task) || !filter_entry(task))
+		return;
+	t = inflight_make(task);
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return;
+	}
+	came_back(t, task, cpu);
 	if (sched_state(task) & TASK_DEAD)
 		return;
 	ledger_count(cpu, began);
@@ -68,9 +88,18 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct p
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;
 	t->user = stack_user(ctx, task, cpu, &t->tgid);
-	t->left = sched_clock(task);
+	t->left = now;
 }
 
-AWAY_PROGRAMS(leaves, came_back)
+static __always_inline void ends(void *ctx __attribute__((unused)), struct task_struct *task,
+				 __u32 cpu)
+{
+	struct plumb_thread *t = inflight_get(task);
+
+	if (t)
+		came_back(t, task, cpu);
+}
+
+AWAY_PROGRAMS(leaves, ends)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

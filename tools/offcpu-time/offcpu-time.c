@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <plumb/cli.h>
 #include <plumb/kernel.h>
-#include <plumb/json.h>
 #include <plumb/log.h>
 #include <plumb/switches.h>
 #include <plumb/tool.h>
@@ -10,6 +9,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "asleep.h"
 #include "offcpu-time.h"
 #include "offcpu-time.skel.h"
 
@@ -61,8 +61,6 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static struct offcpu_time_bpf *programs;
-
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 {
 	struct offcpu_time_bpf *skel = offcpu_time_bpf__open_opts(plumb_open_opts());
@@ -71,35 +69,9 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
 	memcpy((void *)&skel->rodata->offcpu_config, &selection, sizeof(selection));
-	if (twin)
-		return 0;
-	programs = skel;
-	plumb_stacks_configure(skel->obj);
+	if (!twin)
+		plumb_stacks_configure(skel->obj);
 	return 0;
-}
-
-/* Kernel stacks that were recognised are looked at now and then. */
-static void footer(FILE *out)
-{
-	const struct offcpu_time_bpf__bss *audit = programs->bss;
-
-	plumb_stacks_footer(out);
-	if (audit->again_audited)
-		fprintf(out,
-			"stacks: of the kernel's that were recognised %llu were walked too, %llu "
-			"differed\n",
-			(unsigned long long)audit->again_audited,
-			(unsigned long long)audit->again_others);
-}
-
-static void add_json(json_t *json, struct plumb_report *r)
-{
-	const struct offcpu_time_bpf__bss *audit = programs->bss;
-
-	(void)r;
-	json_object_set_new(json, "recognised",
-			    json_pack("{s:I, s:I}", "audited", (json_int_t)audit->again_audited,
-				      "others", (json_int_t)audit->again_others));
 }
 
 static const struct plumb_rung rungs[] = {PLUMB_AWAY_RUNG(open_raw_tracepoint)};
@@ -110,8 +82,8 @@ int main(int argc, char **argv)
 		.name = "offcpu-time",
 		.question =
 			"Where do threads sleep, and for how long: stacks by the time off the CPU.",
-		.about = "hooks:     raw tracepoint sched_switch (stable-ish), where the thread\n"
-			 "           that leaves the CPU is asked when it had come back to it\n"
+		.about = "hooks:     raw tracepoint sched_switch (stable-ish): when a thread\n"
+			 "           leaves its CPU, and when it gets one again\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			 "second\n"
@@ -129,13 +101,12 @@ int main(int argc, char **argv)
 		.counts_only = true,
 		.no_table = true,
 		.max_keys = 16384,
-		.prepare = plumb_sched_check,
+		.inflight = &asleep,
 		.rings = plumb_stacks_rings,
 		.print = plumb_stacks_print,
 		.rows_json = plumb_stacks_rows_json,
 		.save = plumb_stacks_save,
-		.report_json = add_json,
-		.footer = footer,
+		.footer = plumb_stacks_footer,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};

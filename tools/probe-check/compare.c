@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* compare: in what two snapshots differ, as far as a program that relies on the first may notice.
  */
-#include "snapshot.h"
+#include "compare.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-struct comparison {
-	snapshot_difference *tell;
-	void *context;
-	char target[512];
+const char *const snapshot_part_names[SNAPSHOT_PARTS] = {
+	[SNAPSHOT_FUNCTIONS] = "functions",
+	[SNAPSHOT_PROTOTYPES] = "prototypes",
+	[SNAPSHOT_RECORDS] = "records",
+	[SNAPSHOT_FORMATS] = "tracepoints",
 };
 
-static void tell(const struct comparison *c, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void tell(const struct comparison *c, const char *format, ...)
+void compare_tell(const struct comparison *c, enum difference_class class, const char *format, ...)
 {
-	char text[1024];
+	char target[512], text[1024];
 	va_list args;
 
+	snprintf(target, sizeof(target), "%s%s", c->prefix, c->name);
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	c->tell(c->context, c->target, text);
+	c->tell(c->context, class, target, text);
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -33,136 +31,136 @@ static const char *text_of(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key)) ?: "";
 }
 
-static json_int_t number_of(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-/* --- functions --- */
-
-static void compare_arguments(const struct comparison *c, const json_t *was, const json_t *is)
-{
-	size_t n_was = json_array_size(was), n_is = json_array_size(is);
-
-	if (n_was != n_is)
-		tell(c, "takes %zu argument%s, took %zu", n_is, n_is == 1 ? "" : "s", n_was);
-	for (size_t i = 0; i < n_was || i < n_is; i++) {
-		const char *old = json_string_value(json_array_get(was, i)),
-			   *new = json_string_value(json_array_get(is, i));
-
-		if (!new)
-			tell(c, "argument %zu was %s, and is gone", i, old);
-		else if (!old)
-			tell(c, "argument %zu is new: %s", i, new);
-		else if (strcmp(old, new))
-			tell(c, "argument %zu was %s, is %s", i, old, new);
-	}
-}
+typedef void comparer(const struct comparison *c, const json_t *was, const json_t *is);
 
 static void compare_function(const struct comparison *c, const json_t *was, const json_t *is)
 {
 	const json_t *old = json_object_get(was, "arguments"),
 		     *new = json_object_get(is, "arguments");
+	const char *returned = text_of(was, "returns"), *returns = text_of(is, "returns");
 
-	if (!is) {
-		tell(c, "gone");
-		return;
-	}
 	if (!old)
 		return; /* nothing was known of it but its name */
 	if (!new) {
-		tell(c, "its types are no longer known");
+		compare_tell(c, DIFFERENCE_BREAKING, "its types are no longer known");
 		return;
 	}
-	compare_arguments(c, old, new);
-	if (strcmp(text_of(was, "returns"), text_of(is, "returns")))
-		tell(c, "returned %s, returns %s", text_of(was, "returns"), text_of(is, "returns"));
+	compare_arguments(c, old, json_object_get(was, "types"), new, json_object_get(is, "types"));
+	if (strcmp(returned, returns))
+		compare_tell(c,
+			     compare_types_agree(returned, returns) ? DIFFERENCE_NOISE
+								    : DIFFERENCE_BREAKING,
+			     "returned %s, returns %s", returned, returns);
 }
 
-/* --- tracepoints --- */
-
-static const json_t *find_field(const json_t *fields, const char *name)
+static void compare_prototype(const struct comparison *c, const json_t *was, const json_t *is)
 {
-	for (size_t i = 0; i < json_array_size(fields); i++)
-		if (!strcmp(text_of(json_array_get(fields, i), "name"), name))
-			return json_array_get(fields, i);
-	return NULL;
+	compare_arguments(c, was, NULL, is, NULL);
 }
 
-static void compare_field(const struct comparison *c, const json_t *was, const json_t *is)
-{
-	const char *name = text_of(was, "name");
+static const struct part {
+	const char *prefix;
+	comparer *compare;
+} parts[SNAPSHOT_PARTS] = {
+	[SNAPSHOT_FUNCTIONS] = {"k:", compare_function},
+	[SNAPSHOT_PROTOTYPES] = {"raw_tp:", compare_prototype},
+	[SNAPSHOT_RECORDS] = {"record:", compare_fields},
+	[SNAPSHOT_FORMATS] = {"t:", compare_fields},
+};
 
-	if (!is) {
-		tell(c, "field %s is gone", name);
+static void tell_gone(const struct comparison *c, enum snapshot_part part, const json_t *is)
+{
+	const char *event = strchr(c->name, ':'), *name;
+	char other[256];
+	json_t *value;
+
+	if (part == SNAPSHOT_FUNCTIONS && c->kernel && !event &&
+	    kernel_other_name(c->kernel, c->name, other, sizeof(other))) {
+		compare_tell(c, DIFFERENCE_BREAKING, "gone, but there is %s", other);
 		return;
 	}
-	if (number_of(was, "offset") != number_of(is, "offset"))
-		tell(c, "field %s moved from offset %" PRId64 " to %" PRId64, name,
-		     (int64_t)number_of(was, "offset"), (int64_t)number_of(is, "offset"));
-	if (strcmp(text_of(was, "type"), text_of(is, "type")))
-		tell(c, "field %s was %s, is %s", name, text_of(was, "type"), text_of(is, "type"));
-	else if (number_of(was, "size") != number_of(is, "size"))
-		tell(c, "field %s had %" PRId64 " bytes, has %" PRId64, name,
-		     (int64_t)number_of(was, "size"), (int64_t)number_of(is, "size"));
-	else if (json_is_true(json_object_get(was, "signed")) !=
-		 json_is_true(json_object_get(is, "signed")))
-		tell(c, "field %s is %s", name,
-		     json_is_true(json_object_get(is, "signed")) ? "signed now" : "unsigned now");
-}
-
-static void compare_tracepoint(const struct comparison *c, const json_t *was, const json_t *is)
-{
-	if (!is) {
-		tell(c, "gone");
-		return;
-	}
-	for (size_t i = 0; i < json_array_size(was); i++) {
-		const json_t *field = json_array_get(was, i);
-
-		compare_field(c, field, find_field(is, text_of(field, "name")));
-	}
-	for (size_t i = 0; i < json_array_size(is); i++) {
-		const char *name = text_of(json_array_get(is, i), "name");
-
-		if (!find_field(was, name))
-			tell(c, "field %s is new", name);
-	}
+	if (part == SNAPSHOT_FORMATS && event)
+		json_object_foreach((json_t *)is, name, value)
+		{
+			if (!strcmp(strchrnul(name, ':'), event)) {
+				compare_tell(c, DIFFERENCE_BREAKING, "renamed: t:%s", name);
+				return;
+			}
+		}
+	compare_tell(c, DIFFERENCE_BREAKING, "gone");
 }
 
 /* Of all names in WAS, in their order; what only IS has cannot be missed. */
-static void compare_all(struct comparison *c, const char *prefix, const json_t *was,
-			const json_t *is,
-			void (*compare)(const struct comparison *, const json_t *, const json_t *))
+static size_t compare_all(struct comparison *c, enum snapshot_part part, const json_t *was,
+			  const json_t *is)
 {
-	const char *name;
+	const json_t *other;
 	json_t *value;
 
-	json_object_foreach((json_t *)was, name, value)
+	c->prefix = parts[part].prefix;
+	json_object_foreach((json_t *)was, c->name, value)
 	{
-		snprintf(c->target, sizeof(c->target), "%s%s", prefix, name);
-		compare(c, value, json_object_get(is, name));
+		other = json_object_get(is, c->name);
+		if (other)
+			parts[part].compare(c, value, other);
+		else
+			tell_gone(c, part, is);
 	}
+	return json_object_size(was);
 }
 
 /* What is declared alike is in other registers then. */
 static void compare_arch(struct comparison *c, const char *was, const char *is)
 {
-	snprintf(c->target, sizeof(c->target), "arch");
+	c->prefix = "";
+	c->name = "arch";
 	if (*was && *is && strcmp(was, is))
-		tell(c, "was %s, is %s", was, is);
+		compare_tell(c, DIFFERENCE_BREAKING, "was %s, is %s", was, is);
 }
 
-void snapshot_compare(const json_t *was, const json_t *is, snapshot_difference *tell_one,
-		      void *context)
+/* Why this part of the two cannot be compared; NULL: it can. */
+static const char *obstacle(const json_t *was, const json_t *is, enum snapshot_part part)
 {
-	struct comparison c = {.tell = tell_one, .context = context};
-	const json_t *tracepoints = json_object_get(is, "tracepoints");
+	const char *name = snapshot_part_names[part],
+		   *formats = snapshot_part_names[SNAPSHOT_FORMATS];
+	bool before = json_object_get(was, name), now = json_object_get(is, name);
 
+	if (part == SNAPSHOT_RECORDS && json_object_get(was, formats) &&
+	    json_object_get(is, formats))
+		return "the formats of tracepoints say the same";
+	if (before && now)
+		return NULL;
+	if (part == SNAPSHOT_FORMATS)
+		return now ? "the snapshot has none, as its kernel did not run"
+			   : "only a running kernel has them";
+	return now ? "the snapshot has none" : "this kernel has no types (BTF) that tell";
+}
+
+static size_t count_without_types(const json_t *functions)
+{
+	const char *name;
+	size_t n = 0;
+	json_t *value;
+
+	json_object_foreach((json_t *)functions, name, value) n += !json_object_size(value);
+	return n;
+}
+
+void snapshot_compare(const json_t *was, const json_t *is, const struct kernel *k,
+		      snapshot_difference *tell, void *context, struct compared *compared)
+{
+	struct comparison c = {.tell = tell, .context = context, .kernel = k};
+
+	*compared = (struct compared){
+		.by_name = count_without_types(json_object_get(was, "functions")),
+	};
 	compare_arch(&c, text_of(was, "arch"), text_of(is, "arch"));
-	compare_all(&c, "k:", json_object_get(was, "functions"), json_object_get(is, "functions"),
-		    compare_function);
-	if (tracepoints)
-		compare_all(&c, "t:", json_object_get(was, "tracepoints"), tracepoints,
-			    compare_tracepoint);
+	for (enum snapshot_part part = 0; part < SNAPSHOT_PARTS; part++) {
+		const char *name = snapshot_part_names[part];
+
+		compared->why_not[part] = obstacle(was, is, part);
+		if (!compared->why_not[part])
+			compared->n[part] = compare_all(&c, part, json_object_get(was, name),
+							json_object_get(is, name));
+	}
 }

@@ -5,8 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* The code from ADDRESS on, SIZE bytes; NULL: it is not there. */
-static const unsigned char *code_at(const struct plumb_image *image, uint64_t address, size_t size)
+const unsigned char *entry_code(const struct plumb_image *image, uint64_t address, size_t size)
 {
 	for (size_t i = 0; i < image->n_spans; i++) {
 		const struct plumb_span *s = &image->spans[i];
@@ -23,7 +22,7 @@ static bool is_traceable_x86(const struct plumb_image *image, uint64_t address)
 {
 	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa},
 				   nop[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	const unsigned char *code = code_at(image, address, sizeof(endbr) + sizeof(nop));
+	const unsigned char *code = entry_code(image, address, sizeof(endbr) + sizeof(nop));
 	int32_t distance;
 
 	if (!code)
@@ -43,7 +42,7 @@ static bool is_traceable_x86(const struct plumb_image *image, uint64_t address)
 static bool is_traceable_arm64(const struct plumb_image *image, uint64_t address)
 {
 	enum { NOP = 0xd503201f, BTI_C = 0xd503245f };
-	const unsigned char *code = code_at(image, address, 12);
+	const unsigned char *code = entry_code(image, address, 12);
 	uint32_t words[3];
 
 	if (!code)

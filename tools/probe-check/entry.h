@@ -6,6 +6,9 @@
 #include <plumb/image.h>
 #include <stdbool.h>
 
+/* The code from ADDRESS on, SIZE bytes; NULL: it is not there. */
+const unsigned char *entry_code(const struct plumb_image *image, uint64_t address, size_t size);
+
 /* False also where there is no such code: see image->n_spans. */
 bool entry_is_traceable(const struct plumb_image *image, uint64_t address);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* functions: what becomes of a probe on a function of the kernel. */
+#include "copies.h"
 #include "entry.h"
 #include "kernel.h"
 #include "remains.h"
@@ -96,24 +97,6 @@ static int count_calls(struct inquiry *q)
 
 /* --- names --- */
 
-/* What a function usually becomes that loses its name. */
-static const char *other_name(const struct kernel *k, const char *name, char *text, size_t size)
-{
-	static const char *const around[][2] = {{"__", ""}, {"_", ""}, {"", "_noprof"}};
-
-	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
-		snprintf(text, size, "%s%s%s", around[i][0], name, around[i][1]);
-		if (kernel_has_function(k, text))
-			return text;
-	}
-	while (*name == '_') {
-		snprintf(text, size, "%s", ++name);
-		if (kernel_has_function(k, text))
-			return text;
-	}
-	return NULL;
-}
-
 static void judge_missing(const struct inquiry *q, struct candidate *c)
 {
 	const struct kernel *k = q->kernel;
@@ -121,7 +104,8 @@ static void judge_missing(const struct inquiry *q, struct candidate *c)
 
 	if (remains_judge_inlined(&c->remains))
 		return;
-	if (!strchr(c->check->target.name, ':') && other_name(k, c->name, other, sizeof(other))) {
+	if (!strchr(c->check->target.name, ':') &&
+	    kernel_other_name(k, c->name, other, sizeof(other))) {
 		check_judge(c->check, VERDICT_RENAMED,
 			    "no function is called so, but there is %s: see whether it is the same",
 			    other);
@@ -173,6 +157,34 @@ static bool is_untraced(const struct plumb_standing *s)
 	return s->untraced || s->boot_only;
 }
 
+/*
+ * What the compiler split off, foo.cold, has no place for ftrace: fentry and kprobe.multi cannot
+ * have it, but kprobes may, which are judged by the function without the suffix.
+ */
+static bool judge_split_off(const struct kernel *k, struct candidate *c)
+{
+	const char *dot = strchr(c->name, '.');
+	struct candidate whole = {};
+	struct check check = {};
+	char name[256];
+	bool takes;
+
+	if (!dot || dot == c->name)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(dot - c->name), c->name);
+	check.target.name = name;
+	whole.check = &check;
+	takes = !look_up(k, &whole) && whole.n_exact && !all_are(&whole, is_untraced) &&
+		!all_are(c, is_blacklisted);
+	free(whole.all);
+	if (takes)
+		check_judge(c->check, VERDICT_NO_BTF,
+			    "a part of %s that the compiler split off: kprobes take it, fentry and "
+			    "kprobe.multi do not, and its arguments are not known",
+			    name);
+	return takes;
+}
+
 static bool judge_refusal(const struct kernel *k, struct candidate *c)
 {
 	if (all_are(c, is_boot_only))
@@ -183,12 +195,12 @@ static bool judge_refusal(const struct kernel *k, struct candidate *c)
 			    all_are(c, is_untraced)   ? ", and no fentry, as it is notrace"
 			    : kernel_knows_notrace(k) ? "; fentry may hold"
 						      : "");
-	else if (all_are(c, is_untraced))
+	else if (!all_are(c, is_untraced))
+		return false;
+	else if (!judge_split_off(k, c))
 		check_judge(c->check, VERDICT_NOTRACE,
 			    "ftrace does not know it (marked notrace, or compiled without a place "
-			    "for ftrace): fentry and kprobes through perf are refused");
-	else
-		return false;
+			    "for ftrace): fentry and kprobes are refused");
 	return true;
 }
 
@@ -224,6 +236,21 @@ static void judge_types(const struct inquiry *q, struct candidate *c)
 		check_judge(c->check, VERDICT_OK, "kprobes and fentry take it");
 }
 
+/* Where no debugging information tells of inlined calls, the code may. */
+static void judge_copies(const struct inquiry *q, struct candidate *c)
+{
+	char in[256];
+
+	if (verdict_fails(c->check->verdict) || c->n_exact != 1 || c->all[0].module ||
+	    remains_sum(&c->remains).described ||
+	    !copies_find(&q->kernel->image, c->all[0].address, in, sizeof(in)))
+		return;
+	check_judge(c->check, VERDICT_MAYBE_INLINED,
+		    "%s has the same instructions and does not call it: a probe would miss what "
+		    "is inlined there",
+		    in);
+}
+
 static void judge(const struct inquiry *q, struct candidate *c)
 {
 	if (!q->kernel->lists) {
@@ -234,6 +261,7 @@ static void judge(const struct inquiry *q, struct candidate *c)
 		remains_judge_made(&c->remains);
 	} else if (!judge_refusal(q->kernel, c) && !remains_judge_hollow(&c->remains)) {
 		judge_types(q, c);
+		judge_copies(q, c);
 		remains_add_calls(&c->remains);
 		if (c->all[0].module)
 			check_add(c->check, "in a module: calls are not counted");

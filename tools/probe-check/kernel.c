@@ -136,6 +136,23 @@ bool kernel_has_function(const struct kernel *k, const char *name)
 	return has;
 }
 
+const char *kernel_other_name(const struct kernel *k, const char *name, char *text, size_t size)
+{
+	static const char *const around[][2] = {{"__", ""}, {"_", ""}, {"", "_noprof"}};
+
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+		snprintf(text, size, "%s%s%s", around[i][0], name, around[i][1]);
+		if (kernel_has_function(k, text))
+			return text;
+	}
+	while (*name == '_') {
+		snprintf(text, size, "%s", ++name);
+		if (kernel_has_function(k, text))
+			return text;
+	}
+	return NULL;
+}
+
 const char *kernel_near(const struct kernel *k, const char *name, char *text, size_t size)
 {
 	uint32_t n = k->btf ? btf__type_cnt(k->btf) : 0;

@@ -34,6 +34,8 @@ void kernel_close(struct kernel *k);
 
 /* Has it a function of that name, and which are near to it? */
 bool kernel_has_function(const struct kernel *k, const char *name);
+/* What a function usually becomes that loses its name, if there is such a one: TEXT, or NULL. */
+const char *kernel_other_name(const struct kernel *k, const char *name, char *text, size_t size);
 const char *kernel_near(const struct kernel *k, const char *name, char *text, size_t size);
 
 /* Does it say which functions ftrace knows? */

@@ -15,6 +15,8 @@
 #include "snapshot.h"
 #include "user.h"
 
+#define EXIT_MOVED 4 /* differences break programs with a fixed layout only */
+
 enum { TOOL = 0x1000, LIVE, SAVE, AGAINST, BTF, IMAGE };
 
 struct options {
@@ -29,8 +31,8 @@ static const struct argp_option options[] = {
 	{"tool", TOOL, "NAME", 0, "also what this tool of ours hooks", 10},
 	{"live", LIVE, "SEC", 0, "attach to the targets and see whether they fire", 10},
 	{NULL, 0, NULL, 0, "Between kernels:", 20},
-	{"save", SAVE, "FILE", 0, "write prototypes and tracepoints' fields to it", 20},
-	{"against", AGAINST, "FILE", 0, "say what has changed since that was saved", 20},
+	{"save", SAVE, "FILE", 0, "write prototypes and records to FILE", 20},
+	{"against", AGAINST, "FILE", 0, "report what has changed since FILE was saved", 20},
 	{"btf", BTF, "FILE", 0, "judge by these types, of another kernel", 20},
 	{"image", IMAGE, "VMLINUZ", 0, "judge this kernel, and not the running one", 20},
 	{NULL, 0, NULL, 0, "How it is shown:", 30},
@@ -127,15 +129,12 @@ static int save(const struct kernel *k, const struct plan *p, const char *path)
 	json_t *snapshot = take(k, p);
 	int err = snapshot ? snapshot_write(snapshot, path) : -EIO;
 
-	if (!err && !k->running)
-		plumb_warn("%s: prototypes only: tracepoints' fields are known of a running "
-			   "kernel only",
-			   path);
 	json_decref(snapshot);
 	return err;
 }
 
-static void add_difference(void *context, const char *target, const char *what)
+static void add_difference(void *context, enum difference_class class, const char *target,
+			   const char *what)
 {
 	struct findings *f = context;
 	struct difference *more;
@@ -144,7 +143,8 @@ static void add_difference(void *context, const char *target, const char *what)
 	if (!more)
 		abort();
 	f->differences = more;
-	more[f->n_differences++] = (struct difference){strdup(target), strdup(what)};
+	more[f->n_differences++] = (struct difference){class, strdup(target), strdup(what)};
+	f->n_of[class]++;
 }
 
 /* The same functions as in WAS. */
@@ -165,17 +165,12 @@ static json_t *take_same(const struct kernel *k, const json_t *was)
 static int compare(const struct kernel *k, const json_t *was, struct findings *f)
 {
 	json_t *is = take_same(k, was);
-	bool had_tracepoints = json_object_size(json_object_get(was, "tracepoints"));
 
 	if (!is)
 		return -EIO;
-	if (had_tracepoints != (json_object_get(is, "tracepoints") != NULL))
-		plumb_warn("tracepoints are not compared: %s",
-			   had_tracepoints ? "their fields are known of a running kernel only"
-					   : "the snapshot has none");
 	f->compared = true;
 	f->snapshot_kernel = json_string_value(json_object_get(was, "kernel"));
-	snapshot_compare(was, is, add_difference, f);
+	snapshot_compare(was, is, k, add_difference, f, &f->what);
 	json_decref(is);
 	return 0;
 }
@@ -199,9 +194,11 @@ static int judge(struct findings *f)
 		f->failed += !unknown && !plan_tool_holds(f->plan, f->plan->tools[i]);
 		f->unknown += unknown;
 	}
-	if (f->failed || f->n_differences)
+	if (f->failed || f->n_of[DIFFERENCE_BREAKING])
 		return PLUMB_EXIT_JUDGED;
-	return f->unknown ? PLUMB_EXIT_FAILED : 0;
+	if (f->unknown)
+		return PLUMB_EXIT_FAILED;
+	return f->n_of[DIFFERENCE_MOVED] ? EXIT_MOVED : 0;
 }
 
 /* What verdicts say of hooks that are there, this kernel may not let us have. */

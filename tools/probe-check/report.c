@@ -99,22 +99,58 @@ static void print_tools(const struct plan *p)
 	plumb_grid_free(g);
 }
 
+static const char *const class_names[DIFFERENCE_CLASSES] = {
+	[DIFFERENCE_BREAKING] = "breaking",
+	[DIFFERENCE_MOVED] = "moved",
+	[DIFFERENCE_ADDED] = "added",
+	[DIFFERENCE_NOISE] = "noise",
+};
+
+/* What was compared, and what not and why. */
+static void print_compared(const struct compared *c)
+{
+	static const char *const names[SNAPSHOT_PARTS] = {
+		[SNAPSHOT_FUNCTIONS] = "function",
+		[SNAPSHOT_PROTOTYPES] = "tracepoint prototype",
+		[SNAPSHOT_RECORDS] = "tracepoint record",
+		[SNAPSHOT_FORMATS] = "tracepoint format",
+	};
+
+	for (int i = 0; i < SNAPSHOT_PARTS; i++) {
+		if (c->why_not[i]) {
+			printf("not compared: %ss: %s\n", names[i], c->why_not[i]);
+			continue;
+		}
+		printf("compared: %zu %s%s", c->n[i], names[i], c->n[i] == 1 ? "" : "s");
+		if (i == SNAPSHOT_FUNCTIONS && c->by_name)
+			printf(", %zu of them by name only", c->by_name);
+		putchar('\n');
+	}
+}
+
 static void print_differences(const struct findings *f)
 {
-	static const char *const headings[] = {"TARGET", "DIFFERENCE"};
-	struct plumb_grid *g = plumb_grid_new(headings, 2);
+	static const char *const headings[] = {"CLASS", "TARGET", "DIFFERENCE"};
+	struct plumb_grid *g = plumb_grid_new(headings, 3);
 	char was[128];
 
 	if (f->plan->n)
 		putchar('\n');
-	for (size_t i = 0; i < f->n_differences; i++) {
-		plumb_grid_cell(g, "%s", f->differences[i].target);
-		plumb_grid_cell(g, "%s", f->differences[i].what);
-	}
+	for (int class = 0; class < DIFFERENCE_CLASSES; class ++)
+		for (size_t i = 0; i < f->n_differences; i++) {
+			if ((int)f->differences[i].class != class)
+				continue;
+			plumb_grid_cell(g, "%s", class_names[class]);
+			plumb_grid_cell(g, "%s", f->differences[i].target);
+			plumb_grid_cell(g, "%s", f->differences[i].what);
+		}
 	plumb_grid_print(g, stdout);
 	plumb_grid_free(g);
+	print_compared(&f->what);
+	for (int class = 0; class < DIFFERENCE_CLASSES; class ++)
+		printf("%s%zu %s", class ? ", " : "", f->n_of[class], class_names[class]);
 	plumb_copy_printable(was, f->snapshot_kernel, sizeof(was));
-	printf("%zu difference%s between %s and %s\n", f->n_differences,
+	printf("\n%zu difference%s between %s and %s\n", f->n_differences,
 	       f->n_differences == 1 ? "" : "s", was,
 	       *f->kernel->release ? f->kernel->release : f->kernel->name);
 }
@@ -174,11 +210,30 @@ static json_t *differences_json(const struct findings *f)
 
 	for (size_t i = 0; i < f->n_differences; i++) {
 		one = json_object();
+		json_object_set_new(one, "class",
+				    json_string(class_names[f->differences[i].class]));
 		json_object_set_new(one, "target", plumb_json_text(f->differences[i].target));
 		json_object_set_new(one, "what", plumb_json_text(f->differences[i].what));
 		json_array_append_new(all, one);
 	}
 	return all;
+}
+
+/* "compared": numbers by kind, "not_compared": reasons by kind. */
+static void add_compared(json_t *j, const struct compared *c)
+{
+	json_t *compared = json_object(), *not = json_object();
+
+	for (int i = 0; i < SNAPSHOT_PARTS; i++)
+		if (c->why_not[i])
+			json_object_set_new(not, snapshot_part_names[i],
+					    json_string(c->why_not[i]));
+		else
+			json_object_set_new(compared, snapshot_part_names[i],
+					    plumb_json_u64(c->n[i]));
+	json_object_set_new(compared, "by_name", plumb_json_u64(c->by_name));
+	json_object_set_new(j, "compared", compared);
+	json_object_set_new(j, "not_compared", not );
 }
 
 int report_json(const struct findings *f)
@@ -199,13 +254,17 @@ int report_json(const struct findings *f)
 			    json_string(kernel_limits(f->kernel, limits, sizeof(limits))));
 	json_object_set_new(j, "checks", checks);
 	json_object_set_new(j, "tools", tools);
-	if (f->compared)
+	if (f->compared) {
 		json_object_set_new(j, "differences", differences_json(f));
+		add_compared(j, &f->what);
+	}
 	json_object_set_new(summary, "checked", plumb_json_u64(f->plan->n));
 	json_object_set_new(summary, "failed", plumb_json_u64(f->failed));
 	json_object_set_new(summary, "unknown", plumb_json_u64(f->unknown));
 	json_object_set_new(summary, "differences",
 			    f->compared ? plumb_json_u64(f->n_differences) : json_null());
+	for (int i = 0; f->compared && i < DIFFERENCE_CLASSES; i++)
+		json_object_set_new(summary, class_names[i], plumb_json_u64(f->n_of[i]));
 	json_object_set_new(j, "summary", summary);
 	return plumb_json_print(j, stdout);
 }

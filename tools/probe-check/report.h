@@ -5,8 +5,10 @@
 
 #include "kernel.h"
 #include "plan.h"
+#include "snapshot.h"
 
 struct difference {
+	enum difference_class class;
 	char *target, *what;
 };
 
@@ -14,8 +16,9 @@ struct findings {
 	const struct kernel *kernel;
 	const struct plan *plan;
 	struct difference *differences;
-	size_t n_differences;
+	size_t n_differences, n_of[DIFFERENCE_CLASSES];
 	bool compared; /* --against */
+	struct compared what;
 	const char *snapshot_kernel;
 	size_t failed, unknown; /* targets, in so far as no tool of them does without */
 };

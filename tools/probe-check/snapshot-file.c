@@ -3,14 +3,12 @@
 #include "snapshot.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <plumb/file.h>
 #include <plumb/log.h>
 #include <plumb/replace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* All functions and tracepoints of a kernel take a tenth of it. */
 #define LARGEST (64 << 20)
@@ -26,22 +24,30 @@ int snapshot_write(const json_t *snapshot, const char *path)
 			err = -(errno ?: EIO);
 		err = plumb_replace_end(&r, err);
 	}
-	return err ? plumb_error(err, "--save: cannot write %s: %s", path, strerror(-err)) : 0;
+	return err ? plumb_error(err, "--save: cannot write %s: %s", path, plumb_replace_error(err))
+		   : 0;
+}
+
+static bool are_texts(const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!json_is_string(json_array_get(list, i)))
+			return false;
+	return json_is_array(list);
 }
 
 static bool is_function(const json_t *f)
 {
 	const json_t *arguments = json_object_get(f, "arguments"),
-		     *returns = json_object_get(f, "returns");
+		     *types = json_object_get(f, "types"), *returns = json_object_get(f, "returns");
 
 	if (!json_is_object(f) || !arguments != !returns)
 		return false;
 	if (!arguments)
 		return true;
-	for (size_t i = 0; i < json_array_size(arguments); i++)
-		if (!json_is_string(json_array_get(arguments, i)))
-			return false;
-	return json_is_array(arguments) && json_is_string(returns);
+	if (types && (!are_texts(types) || json_array_size(types) != json_array_size(arguments)))
+		return false;
+	return are_texts(arguments) && json_is_string(returns);
 }
 
 static bool is_field(const json_t *f)
@@ -76,7 +82,9 @@ static bool are_all(const json_t *object, bool (*is)(const json_t *))
 static const char *flaw_of(const json_t *s)
 {
 	const char *schema = json_string_value(json_object_get(s, "schema"));
-	const json_t *tracepoints = json_object_get(s, "tracepoints");
+	const json_t *tracepoints = json_object_get(s, "tracepoints"),
+		     *records = json_object_get(s, "records"),
+		     *prototypes = json_object_get(s, "prototypes");
 
 	if (!schema || strncmp(schema, "plumb-snapshot/", strlen("plumb-snapshot/")))
 		return "it is not a snapshot of probe-check --save";
@@ -89,23 +97,28 @@ static const char *flaw_of(const json_t *s)
 		return "its functions are damaged";
 	if (tracepoints && !are_all(tracepoints, is_tracepoint))
 		return "its tracepoints are damaged";
-	if (!json_object_size(json_object_get(s, "functions")) && !json_object_size(tracepoints))
+	if (records && !are_all(records, is_tracepoint))
+		return "its records of tracepoints are damaged";
+	if (prototypes && !are_all(prototypes, are_texts))
+		return "its prototypes of tracepoints are damaged";
+	if (!json_object_size(json_object_get(s, "functions")) && !json_object_size(tracepoints) &&
+	    !json_object_size(records) && !json_object_size(prototypes))
 		return "there is nothing in it";
 	return NULL;
 }
 
-static json_t *load(int fd, const char *path)
+json_t *snapshot_read(const char *path)
 {
+	size_t size;
+	char *text = plumb_file_read("--against", path, LARGEST, &size);
 	json_error_t error;
 	const char *flaw;
-	struct stat st;
 	json_t *s;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > LARGEST) {
-		plumb_warn("--against: %s is not a file of at most %d MB", path, LARGEST >> 20);
+	if (!text)
 		return NULL;
-	}
-	s = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+	s = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	free(text);
 	if (!s) {
 		plumb_warn("--against: %s: line %d: %s", path, error.line, error.text);
 		return NULL;
@@ -116,18 +129,4 @@ static json_t *load(int fd, const char *path)
 	plumb_warn("--against: %s: %s", path, flaw);
 	json_decref(s);
 	return NULL;
-}
-
-json_t *snapshot_read(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	json_t *s;
-
-	if (fd < 0) {
-		plumb_warn("--against: cannot open %s: %s", path, strerror(errno));
-		return NULL;
-	}
-	s = load(fd, path);
-	close(fd);
-	return s;
 }

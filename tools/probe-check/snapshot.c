@@ -18,16 +18,15 @@
 /* --- functions --- */
 
 static json_t *arguments_of(struct plumb_declarer *d, const struct plumb_function *f,
-			    const struct btf_type *prototype)
+			    const struct btf_type *prototype, bool named)
 {
 	const struct btf_param *p = btf_params(prototype);
 	json_t *all = json_array();
-	const char *text;
+	const char *name, *text;
 
 	for (int i = 0; i < btf_vlen(prototype); i++) {
-		text = p[i].type ? plumb_declare(d, f->btf, p[i].type,
-						 btf__name_by_offset(f->btf, p[i].name_off) ?: "")
-				 : "...";
+		name = named ? btf__name_by_offset(f->btf, p[i].name_off) : NULL;
+		text = p[i].type ? plumb_declare(d, f->btf, p[i].type, name ?: "") : "...";
 		json_array_append_new(all, plumb_json_text(text ?: "?"));
 	}
 	return all;
@@ -41,7 +40,8 @@ static json_t *function(struct plumb_declarer *d, const struct plumb_function *f
 	if (!f->btf)
 		return j;
 	prototype = btf__type_by_id(f->btf, btf__type_by_id(f->btf, f->btf_id)->type);
-	json_object_set_new(j, "arguments", arguments_of(d, f, prototype));
+	json_object_set_new(j, "arguments", arguments_of(d, f, prototype, true));
+	json_object_set_new(j, "types", arguments_of(d, f, prototype, false));
 	json_object_set_new(j, "returns",
 			    plumb_json_text(plumb_declare(d, f->btf, prototype->type, "") ?: "?"));
 	return j;
@@ -140,6 +140,10 @@ json_t *snapshot_take(const struct kernel *k, const char *const *functions, size
 	json_object_set_new(all, "arch", arch_of(k));
 	if (part)
 		json_object_set_new(all, "functions", part);
+	if (part && k->btf) {
+		json_object_set_new(all, "prototypes", snapshot_prototypes(k->btf));
+		json_object_set_new(all, "records", snapshot_records(k->btf));
+	}
 	if (part && k->running) {
 		part = take_tracepoints(k);
 		if (part)

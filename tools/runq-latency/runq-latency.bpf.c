@@ -1,29 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#define PLUMB_STATELESS
 #include <plumb/away.bpf.h>
 #include <plumb/hist.bpf.h>
 
 #define PLUMB_KEY struct plumb_who
 #include <plumb/key-cpu.bpf.h>
 
-/*
- * The thread that leaves the CPU, after one stay there, has waited once for it: by
- * so much its run_delay has grown since it left the last time.  A new one had none.
- */
-static __always_inline void count_wait(void *ctx __attribute__((unused)), struct plumb_thread *t,
-				       struct task_struct *task, __u32 cpu)
+/* The wait for the CPU that the current thread has, unless that is counted already. */
+static __always_inline void count_wait(void *ctx __attribute__((unused)), struct task_struct *task,
+				       __u32 cpu)
 {
-	__u64 delay = current_read(task, sched_info.run_delay);
-	__u64 stays = current_read(task, sched_info.pcount);
+	struct sched_stay *stay = sched_stay(cpu);
 	struct plumb_who key = {};
+	bool known;
+	__u64 wait;
 
-	if (stays == t->stays + 1)
-		hist_record(key_cpu_slot(task, &key, cpu), cpu, delay - t->delay, 0, false);
-	else if (stays != t->stays)
+	/* 0: the stay began before the trace. */
+	if (!stay || !stay->task)
+		return;
+	known = sched_is_of(stay, task) && stay->since;
+	stay->task = 0;
+	if (!filter_thread(task) || !filter_entry(task))
+		return;
+	if (!known) {
 		ledger_count(cpu, unmatched);
-	t->delay = delay;
-	t->stays = stays;
+		return;
+	}
+	wait = sched_waited(stay, ~0ULL);
+	hist_record(key_cpu_slot(task, &key, cpu), cpu, wait, 0, false);
 }
 
-AWAY_PROGRAMS(count_wait, count_wait)
+static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
+				   __u32 cpu, __u64 now)
+{
+	count_wait(ctx, task, cpu);
+	if (ctx->args[0] || sched_state(task) == TASK_RUNNING)
+		sched_wait_begin((__u64)ctx->args[1], now);
+}
+
+/* Never attached: the loader runs it to ask which thread a wait is of. */
+SEC("raw_tp")
+int thread_number(struct bpf_raw_tracepoint_args *ctx)
+{
+	return BPF_CORE_READ((struct task_struct *)ctx->args[0], pid);
+}
+
+AWAY_PROGRAMS(leaves, count_wait)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

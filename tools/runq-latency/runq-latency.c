@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "runq-latency.skel.h"
+#include "waiting.h"
 
 static const struct argp_option options[] = {{0}};
 
@@ -18,11 +19,23 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 	(void)twin;
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
+	*bpf = PLUMB_BPF_OF(skel, "sched_waking", "sched_wakeup_new", "sched_switch");
+	bpf->config->waits = 1;
 	return 0;
 }
 
-static const struct plumb_rung rungs[] = {PLUMB_AWAY_RUNG(open_raw_tracepoint)};
+/* What begins a wait before what ends it. */
+static const char *const programs[] = {"thread_ends",      "thread_fork", "thread_woken",
+				       "thread_woken_new", "on_leave",    NULL};
+
+static const struct plumb_rung rungs[] = {
+	{
+		.name = "raw_tracepoint",
+		.stability = PLUMB_SCHED_STABILITY,
+		.open = open_raw_tracepoint,
+		.programs = programs,
+	},
+};
 
 int main(int argc, char **argv)
 {
@@ -30,9 +43,10 @@ int main(int argc, char **argv)
 		.name = "runq-latency",
 		.question = "How long do runnable threads wait for a CPU: percentiles by process, "
 			    "thread, name, cgroup, CPU.",
-		.about = "hooks:     raw tracepoint sched_switch (stable-ish), where the thread\n"
-			 "           that leaves the CPU is asked how long it had waited for it\n"
-			 "           (sched_info.run_delay, which the kernel keeps for all)\n"
+		.about = "hooks:     raw tracepoints sched_waking, sched_wakeup_new,\n"
+			 "           sched_switch (stable-ish): from the wakeup, or the "
+			 "preemption,\n"
+			 "           until the thread has a CPU\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			 "second\n"
@@ -42,8 +56,8 @@ int main(int argc, char **argv)
 		.default_by = 0,
 		.no_errors = true,
 		.switches = &plumb_switches,
+		.inflight = &waiting,
 		.traced = "a traced switch",
-		.prepare = plumb_sched_check,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};

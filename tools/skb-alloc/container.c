@@ -2,6 +2,7 @@
 #include "container.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,52 @@ static bool name_between(const char *part, size_t length, const char *prefix, co
 	return true;
 }
 
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/*
+ * The byte of an escape as systemd writes it, "\x2d"; 0: TEXT does not begin with one, or with
+ * that of a byte that no machine's name has and a terminal might obey: these stay as they are.
+ */
+static unsigned char escaped_byte(const char *text)
+{
+	int high, low, byte;
+
+	if (text[0] != '\\' || text[1] != 'x')
+		return 0;
+	high = hex_digit(text[2]);
+	low = high < 0 ? -1 : hex_digit(text[3]);
+	byte = low < 0 ? 0 : high << 4 | low;
+	return byte >= ' ' && byte < 0x7f ? byte : 0;
+}
+
+static void unescape(char *text)
+{
+	char *to = text;
+	unsigned char c;
+
+	for (; *text; to++) {
+		c = escaped_byte(text);
+		*to = c ? c : *text;
+		text += c ? 4 : 1;
+	}
+	*to = 0;
+}
+
+/* systemd's "machine-NAME.scope", of nspawn, libvirt and others. */
+static bool name_by_machine(const char *part, size_t length, char *text, size_t size)
+{
+	char escaped[NAME_MAX + 1];
+
+	if (!name_between(part, length, "machine-", ".scope", escaped, sizeof(escaped)))
+		return false;
+	unescape(escaped);
+	snprintf(text, size, "%s", escaped);
+	return true;
+}
+
 const char *container_name(const char *path, char *text, size_t size)
 {
 	bool below_lxc = false;
@@ -61,7 +108,7 @@ const char *container_name(const char *path, char *text, size_t size)
 			snprintf(text, size, "%.*s", (int)length, path);
 		else if (!name_by_id(path, length, text, size) &&
 			 !name_between(path, length, "lxc.payload.", "", text, size))
-			name_between(path, length, "machine-", ".scope", text, size);
+			name_by_machine(path, length, text, size);
 		below_lxc = length == 3 && !strncmp(path, "lxc", 3);
 	}
 	return text;

@@ -9,7 +9,8 @@
  * The innermost container of a cgroup's PATH: the first twelve digits of its id,
  * as container runtimes print it, or its name; "-" where the path names none.
  * Known are the paths of Docker, containerd and CRI-O (also under Kubernetes),
- * Podman, LXC and systemd-nspawn.  Returns TEXT.
+ * Podman, LXC and systemd-nspawn, whose names systemd escapes ("deb\x2d1" is deb-1).
+ * Returns TEXT.
  */
 const char *container_name(const char *path, char *text, size_t size);
 

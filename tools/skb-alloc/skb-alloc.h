@@ -12,6 +12,6 @@ struct skb_alloc_key {
 	struct plumb_who who;
 	__u64 container; /* the cgroup whose path tells it */
 };
-_Static_assert(sizeof(struct skb_alloc_key) == 48, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct skb_alloc_key) == 64, "no hidden padding in a hash key");
 
 #endif

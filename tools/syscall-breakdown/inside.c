@@ -201,6 +201,15 @@ static void report_json(json_t *json, struct plumb_report *r)
 	json_object_set_new(json, "ns", plumb_json_u64(whole));
 }
 
+/* The whole run's rows are those that hold something, once they have been reported. */
+static bool is_silent(const struct plumb_snapshot *total, uint32_t function)
+{
+	for (size_t i = 0; i < total->n; i++)
+		if (number_of(&total->rows[i]) == function)
+			return !total->rows[i].count && !own_time(&total->rows[i]);
+	return true;
+}
+
 /* A probe that attached and stayed silent is worth a word. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
@@ -212,17 +221,14 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 	if (probes->refused)
 		plumb_warn("%zu of %zu functions could not be attached to (-v says which)",
 			   probes->refused, functions.n);
-	for (size_t i = 0; i < total->n && total->n <= PLUMB_FEW; i++) {
-		const struct plumb_row *row = &total->rows[i];
-
-		if (!row->count && !own_time(row) && !is_call(row))
+	for (size_t i = n_calls; i < functions.n && functions.n <= PLUMB_FEW; i++)
+		if (is_silent(total, i))
 			plumb_warn("%s: 0 calls ended in %.3g s inside these system calls%s",
-				   plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
+				   plumb_probe_name(&functions, i, name, sizeof(name)),
 				   elapsed / 1e9,
 				   plumb_ledger_is_whole(total)
 					   ? ": it may be inlined into its callers"
 					   : "");
-	}
 }
 
 /* The calls' own functions come first, each under one name only. */

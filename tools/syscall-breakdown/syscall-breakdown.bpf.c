@@ -31,7 +31,7 @@ struct places {
 #define SPLIT_BEGINS(t) places_clear(&(t)->own)
 #define SPLIT_LEAVES(ctx, t, task)                                                                 \
 	((t)->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id()))
-#define SPLIT_WAS_AWAY(t, away, waited) was_away(t, away, waited)
+#define SPLIT_WAS_AWAY(t, away, waited, stay) was_away(t, away, waited)
 
 static __always_inline void places_clear(struct places *p)
 {
@@ -87,6 +87,12 @@ static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 w
 	}
 }
 
+/* Of a call, as timed.bpf.h has it. */
+static __always_inline __u32 what_of(__u64 call)
+{
+	return (__u32)call | (__u32)(call >> 32) << BREAKDOWN_ABI_SHIFT;
+}
+
 /* SLOT 0 is of stacks for which there was no room. */
 static __always_inline struct plumb_totals *totals_of_stack(__s32 kernel, __u32 what, __u32 cpu,
 							    __u32 *slot)
@@ -98,21 +104,21 @@ static __always_inline struct plumb_totals *totals_of_stack(__s32 kernel, __u32 
 }
 
 /* A sample can come between the load and the store of another addition. */
-static __always_inline void add_on(__s32 kernel, __u32 samples, __u32 cpu)
+static __always_inline void add_on(__s32 kernel, __u32 what, __u32 samples, __u32 cpu)
 {
 	__u32 slot;
-	struct plumb_totals *totals = totals_of_stack(kernel, 0, cpu, &slot);
+	struct plumb_totals *totals = totals_of_stack(kernel, what, cpu, &slot);
 
 	if (totals)
 		__sync_fetch_and_add(&totals->extra[1], samples);
 }
 
-/* At most LEFT ns, since the scheduler's clock is another one; how many of them then remain. */
-static __always_inline __u64 add_off(const struct place_off *p, __u64 left, __u32 cpu)
+/* At most LEFT ns, since CPUs' clocks can differ a little; how many of them then remain. */
+static __always_inline __u64 add_off(const struct place_off *p, __u32 what, __u64 left, __u32 cpu)
 {
 	__u64 blocked = p->blocked < left ? p->blocked : left, runnable;
 	__u32 slot;
-	struct plumb_totals *totals = totals_of_stack(p->kernel, 0, cpu, &slot);
+	struct plumb_totals *totals = totals_of_stack(p->kernel, what, cpu, &slot);
 
 	if (!totals)
 		return left;
@@ -123,30 +129,42 @@ static __always_inline __u64 add_off(const struct place_off *p, __u64 left, __u3
 	return left - runnable;
 }
 
-static __always_inline void add_call(struct plumb_thread *t, struct task_struct *task, __u64 ns,
-				     __u32 cpu)
+/* NULL: no room.  It comes before any stack of that system call. */
+static __always_inline struct plumb_totals *totals_of_calls(__u32 what, __u32 cpu)
 {
-	__u32 slot, i;
-	struct plumb_totals *totals = totals_of_stack(PLUMB_NO_STACK, BREAKDOWN_CALLS, cpu, &slot);
+	__u32 slot;
+	struct plumb_totals *totals =
+		totals_of_stack(PLUMB_NO_STACK, what | BREAKDOWN_CALLS, cpu, &slot);
+
+	return slot ? totals : NULL;
+}
+
+static __always_inline void add_call(struct plumb_thread *t, struct task_struct *task, __u32 what,
+				     __u64 ns, __u32 cpu)
+{
+	struct plumb_totals *totals = totals_of_calls(what, cpu);
+	__u32 samples = t->own.on_elsewhere, i;
 	__u64 left = ns;
 
-	/* It is the first key of all: no room is an accident (see key_find()). */
-	if (!slot || !totals) {
+	if (!totals) {
 		ledger_count(cpu, no_state);
 		return;
 	}
-	split_back(t, task);
+	split_back(t, task, cpu);
 	for (i = 0; i < BREAKDOWN_OFF && i < t->own.n_off; i++)
-		left = add_off(&t->own.off[i], left, cpu);
+		left = add_off(&t->own.off[i], what, left, cpu);
 	if (t->own.off_elsewhere.blocked | t->own.off_elsewhere.runnable)
-		left = add_off(&t->own.off_elsewhere, left, cpu);
-	for (i = 0; i < BREAKDOWN_ON && i < t->own.n_on; i++)
-		add_on(t->own.on[i].kernel, t->own.on[i].samples, cpu);
+		left = add_off(&t->own.off_elsewhere, what, left, cpu);
+	for (i = 0; i < BREAKDOWN_ON && i < t->own.n_on; i++) {
+		samples += t->own.on[i].samples;
+		add_on(t->own.on[i].kernel, what, t->own.on[i].samples, cpu);
+	}
 	if (t->own.on_elsewhere)
-		add_on(PLUMB_LOST_STACK, t->own.on_elsewhere, cpu);
+		add_on(PLUMB_LOST_STACK, what, t->own.on_elsewhere, cpu);
 	plumb_add(totals->count, 1);
 	plumb_add(totals->sum, ns);
 	plumb_add(totals->extra[0], left);
+	__sync_fetch_and_add(&totals->extra[1], samples);
 }
 
 static __always_inline void timed_end(const struct timed_call *c)
@@ -166,9 +184,22 @@ static __always_inline void timed_end(const struct timed_call *c)
 	task = current_task();
 	t = c->t ? c->t : inflight_get(task);
 	if (t)
-		add_call(t, task, c->ns, cpu);
+		add_call(t, task, what_of(c->call), c->ns, cpu);
 	else
 		ledger_count(cpu, no_state);
+}
+
+/* A sample of a call that goes on, and that is in the report whenever it ends. */
+static __always_inline bool add_sample(__s32 kernel, __u64 call, __u32 cpu)
+{
+	__u32 what = what_of(call);
+	struct plumb_totals *totals = totals_of_calls(what, cpu);
+
+	if (totals) {
+		add_on(kernel, what, 1, cpu);
+		__sync_fetch_and_add(&totals->extra[1], 1);
+	}
+	return totals;
 }
 
 /* It cannot come between a call's end and what is then made of it: START is 0 by that time. */
@@ -200,9 +231,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	 */
 	if (place)
 		place->samples++;
-	else if (breakdown_pass != BREAKDOWN_FIRST && bpf_ktime_get_ns() - start >= breakdown_min)
-		add_on(kernel, 1, cpu);
-	else
+	else if (breakdown_pass == BREAKDOWN_FIRST || bpf_ktime_get_ns() - start < breakdown_min ||
+		 !add_sample(kernel, seat ? seat->call : t->call, cpu))
 		t->own.on_elsewhere++;
 	return 0;
 }

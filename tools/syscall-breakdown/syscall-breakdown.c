@@ -17,6 +17,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "calls.h"
 #include "inside.h"
 #include "syscall-breakdown.h"
 #include "syscall-breakdown.skel.h"
@@ -108,7 +109,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "cpu-clock");
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "sched_waking",
+			    "cpu-clock");
 	bpf->config->split = 1;
 	bpf->copied = copied;
 	bpf->attach = attach;
@@ -179,90 +181,24 @@ static const struct plumb_rung rungs[] = {
 	PLUMB_SYSCALL_RUNGS(open_tracepoints, PLUMB_SCHED_STABILITY),
 };
 
-static const struct plumb_stack_key *key_of(const struct plumb_row *row)
-{
-	return row->key;
-}
-
-static bool is_calls(const struct plumb_row *row)
-{
-	return row->slot && key_of(row)->what == BREAKDOWN_CALLS;
-}
-
-/* All calls in one row. */
-struct calls {
-	uint64_t count, ns, on_cpu, samples;
-};
-
-static struct calls sum_calls(const struct plumb_snapshot *snap)
-{
-	struct calls c = {};
-
-	for (size_t i = 0; i < snap->n; i++) {
-		const struct plumb_row *row = &snap->rows[i];
-
-		if (is_calls(row)) {
-			c.count = row->count;
-			c.ns = row->sum;
-			c.on_cpu = row->extra[0];
-		} else {
-			c.samples += row->extra[1];
-		}
-	}
-	return c;
-}
-
-/* Frames of a stack, those of stacks without room included. */
-static void name_frames(struct plumb_frames *f, const struct plumb_report *r,
-			const struct plumb_row *row)
-{
-	static const struct plumb_stack_key lost = {.kernel = PLUMB_LOST_STACK,
-						    .user = PLUMB_NO_STACK};
-
-	plumb_frames_name(f, r->session->instance.bpf.object, row->slot ? row->key : &lost);
-}
-
-/* The samples say how the time on the CPU is divided; all other times are measured. */
-static struct tree *grow(const struct plumb_report *r, const struct calls *c)
-{
-	struct tree *tree = tree_new();
-	struct plumb_frames f = {};
-	uint64_t before = 0;
-
-	for (size_t i = 0; i < r->snap->n; i++) {
-		const struct plumb_row *row = &r->snap->rows[i];
-		struct tree_time time = {.blocked = row->sum, .runnable = row->extra[0]};
-
-		if (is_calls(row))
-			continue;
-		if (row->extra[1])
-			time.on_cpu = tree_share(c->on_cpu, row->extra[1], before, c->samples);
-		before += row->extra[1];
-		name_frames(&f, r, row);
-		tree_add(tree, &f, &time);
-		plumb_frames_free(&f);
-	}
-	/* Calls that no sample hit. */
-	f.n_kernel = 0;
-	if (!c->samples)
-		tree_add(tree, &f, &(struct tree_time){.on_cpu = c->on_cpu});
-	return tree;
-}
-
 static int print(struct plumb_report *r)
 {
-	struct calls c = sum_calls(r->snap);
-	struct tree *tree = grow(r, &c);
+	struct calls *calls = calls_of(r->snap);
+	struct call c = calls_sum(calls);
+	struct tree *tree = calls_tree(calls, r);
 	char all[32], on_cpu[32];
 
 	if (above)
 		print_above();
-	printf("%llu calls, %s in all, %s of it on the CPU, where %llu samples were taken\n",
-	       (unsigned long long)c.count, plumb_format_time(c.ns, PLUMB_AUTO, all, sizeof(all)),
+	printf("%llu call%s, %s in all, %s of it on the CPU, where %llu sample%s taken\n",
+	       (unsigned long long)c.count, c.count == 1 ? "" : "s",
+	       plumb_format_time(c.ns, PLUMB_AUTO, all, sizeof(all)),
 	       plumb_format_time(c.on_cpu, PLUMB_AUTO, on_cpu, sizeof(on_cpu)),
-	       (unsigned long long)c.samples);
+	       (unsigned long long)c.samples, c.samples == 1 ? " was" : "s were");
 	tree_print(tree, PERCENT, stdout);
+	calls_warn(calls, stdout);
 	tree_free(tree);
+	calls_free(calls);
 	if (r->final)
 		plumb_report_footer(r, stdout);
 	return 0;
@@ -271,24 +207,30 @@ static int print(struct plumb_report *r)
 static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
 {
 	struct plumb_frames f = {};
+	char name[32];
 
-	if (is_calls(row)) {
+	if (row->slot)
+		json_object_set_new(json, "syscall",
+				    json_string(row_syscall(row, name, sizeof(name))));
+	if (row_is_calls(row)) {
 		json_object_set_new(json, "ns", plumb_json_u64(row->sum));
 		json_object_set_new(json, "on_cpu", plumb_json_u64(row->extra[0]));
+		json_object_set_new(json, "samples", plumb_json_u64(row->extra[1]));
 		return;
 	}
 	json_object_set_new(json, "blocked", plumb_json_u64(row->sum));
 	json_object_set_new(json, "runnable", plumb_json_u64(row->extra[0]));
 	json_object_set_new(json, "samples", plumb_json_u64(row->extra[1]));
-	name_frames(&f, r, row);
+	row_frames(&f, r, row);
 	json_object_set_new(json, "stack", plumb_frames_json(&f));
 	plumb_frames_free(&f);
 }
 
 static void add_json(json_t *json, struct plumb_report *r)
 {
-	struct calls c = sum_calls(r->snap);
-	struct tree *tree = grow(r, &c);
+	struct calls *calls = calls_of(r->snap);
+	struct call c = calls_sum(calls);
+	struct tree *tree = calls_tree(calls, r);
 
 	json_object_set_new(json, "calls", plumb_json_u64(c.count));
 	json_object_set_new(json, "ns", plumb_json_u64(c.ns));
@@ -296,8 +238,10 @@ static void add_json(json_t *json, struct plumb_report *r)
 	json_object_set_new(json, "samples", plumb_json_u64(c.samples));
 	if (above)
 		json_object_set_new(json, "above", json_above());
+	json_object_set_new(json, "by_syscall", calls_json(calls));
 	json_object_set_new(json, "tree", tree_json(tree));
 	tree_free(tree);
+	calls_free(calls);
 }
 
 static struct plumb_tool tool = {
@@ -305,8 +249,8 @@ static struct plumb_tool tool = {
 	.question = "Inside a system call, which kernel functions take the time: on the CPU, "
 		    "and where it is off it.",
 	.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-		 "           tracepoints (stable); raw tracepoint sched_switch, sched_info\n"
-		 "           (stable-ish); CPU clock;\n"
+		 "           tracepoints (stable); raw tracepoints sched_switch,\n"
+		 "           sched_waking (stable-ish); CPU clock;\n"
 		 "           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
 		 "           kprobe and kretprobe on the functions (unstable)\n"
 		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"
@@ -316,13 +260,13 @@ static struct plumb_tool tool = {
 		 "           system calls of the machine are slower too, by some 30 ns\n",
 	.options = options,
 	.parse = parse,
-	.prepare = plumb_sched_check,
 	.key_size = sizeof(struct plumb_stack_key),
 	.default_by = PLUMB_BY_STACK,
 	.max_keys = 4096,
 	.no_looks = true,
 	.counts_only = true,
 	.no_errors = true,
+	.selection = &selection,
 	.sees_syscalls = true,
 	.tick = tick,
 	.print = print,

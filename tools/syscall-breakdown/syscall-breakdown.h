@@ -6,11 +6,14 @@
 #include <plumb/stacks.h>
 
 /*
- * Rows: of a stack, ns blocked (sum), ns runnable without a CPU (extra[0]) and samples
- * (extra[1]).  And one of all calls, without a stack: how many, ns in all, ns on the
- * CPU (extra[0]).
+ * Rows: of a stack in a system call, ns blocked (sum), ns runnable without a CPU (extra[0]) and
+ * samples (extra[1]).  And one of all calls of a system call, without a stack: how many, ns in
+ * all, ns on the CPU (extra[0]), and samples in all of its stacks (extra[1]).
+ *
+ * plumb_stack_key.what is the system call's number, with its table's above, and of rows of calls:
  */
-#define BREAKDOWN_CALLS 1 /* plumb_stack_key.what of the latter */
+#define BREAKDOWN_CALLS     (1U << 31)
+#define BREAKDOWN_ABI_SHIFT 30
 
 /* The first pass, of --above: how long calls take, and nothing else. */
 enum breakdown_pass { BREAKDOWN_ALL, BREAKDOWN_FIRST, BREAKDOWN_ABOVE };

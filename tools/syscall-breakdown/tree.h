@@ -7,9 +7,9 @@
 #include <plumb/stacks.h>
 #include <stdio.h>
 
-/* ns; with all that is below. */
+/* ns, and the samples by which what was measured on the CPU is divided; with all that is below. */
 struct tree_time {
-	uint64_t on_cpu, blocked, runnable;
+	uint64_t on_cpu, blocked, runnable, samples;
 };
 
 struct tree;
@@ -17,12 +17,22 @@ struct tree;
 struct tree *tree_new(void);
 void tree_free(struct tree *tree);
 
-/* Adds a stack of kernel frames and its time; no frames: the time is only in the whole. */
-void tree_add(struct tree *tree, const struct plumb_frames *frames, const struct tree_time *time);
+/*
+ * Adds a stack of kernel frames and its time; no frames: the time is only in the whole.  With CALL
+ * all that is below the branch of that name, whose time on the CPU was measured as the whole's was.
+ */
+void tree_add(struct tree *tree, const char *call, const struct plumb_frames *frames,
+	      const struct tree_time *time);
 
 /* Branches of at least PERCENT of the whole, and how many are left out. */
 void tree_print(const struct tree *tree, double percent, FILE *out);
 json_t *tree_json(const struct tree *tree);
+
+/*
+ * Of N samples K were here: between which shares of the whole that is, with 95 % confidence (after
+ * Wilson, whose bounds hold for few of them too); of none it is not known at all.
+ */
+void tree_bounds(uint64_t k, uint64_t n, double *low, double *high);
 
 /*
  * What a part gets of WHOLE by its weight: BEFORE is the sum of the weights of the parts

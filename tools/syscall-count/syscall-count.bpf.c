@@ -79,7 +79,7 @@ static __always_inline void on_enter(struct task_struct *task, __u32 nr,
 	__u32 abi = syscall_abi(task);
 
 	(void)a;
-	if (syscall_selected(nr, abi) && filter_entry(task))
+	if (syscall_wanted(task, nr, abi))
 		enter(task, syscall_word(nr, abi));
 }
 

@@ -63,6 +63,7 @@ int main(int argc, char **argv)
 		.key_size = sizeof(struct syscall_key),
 		.default_by = PLUMB_BY_SYSCALL,
 		.counts_only = true,
+		.selection = &selection,
 		.sees_syscalls = true,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),

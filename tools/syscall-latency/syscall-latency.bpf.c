@@ -36,7 +36,7 @@ static __noinline int record_left(struct plumb_thread *t, __u32 slot, __u64 ns, 
 	if (!t)
 		t = inflight_get(task);
 	if (t)
-		on = split_finish(t, task, ns);
+		on = split_finish(t, task, cpu, ns);
 	if (t && on != ns)
 		split_record(t, slot, cpu, ns, on, error);
 	else
@@ -75,17 +75,27 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 	return 0;
 }
 
-/* The end runs only for calls whose entry ran: without a state it was rejected there. */
+/*
+ * The end runs only for calls that began in the trace: without a state it was rejected there, or
+ * its entry was missed.
+ */
 static __always_inline int function_exit(__u64 *ctx)
 {
+	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = current_task();
+	struct syscall_arguments a;
 	struct plumb_thread *t;
 
 	if (!filter_thread(task))
 		return 0;
 	t = inflight_get(task);
-	if (t && t->start)
-		timed_leave(t, ctx[1], (struct pt_regs *)ctx[0]);
+	if (t && t->start) {
+		timed_leave(t, ctx[1], regs);
+	} else if (unlikely(plumb_config.preemptible)) {
+		a = syscall_arguments(regs);
+		if (plumb_live && filter_entry(task) && syscall_arguments_match(&a))
+			ledger_count(bpf_get_smp_processor_id(), unmatched);
+	}
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/cli.h>
+#include <plumb/inflight.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
+#include <plumb/rungs.h>
 #include <plumb/session.h>
 #include <plumb/syscalls.h>
 #include <plumb/tool.h>
@@ -95,13 +97,6 @@ static const char *fentry_unfit(const struct plumb_options *o)
 	return NULL;
 }
 
-static const char *fentry_outdone(void)
-{
-	return plumb_fentry_can_be_preempted()
-		       ? "its programs can be preempted here, and calls missed meanwhile"
-		       : NULL;
-}
-
 /* Points the pair of programs number I at the function of system call NR. */
 static int aim(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, uint32_t nr)
 {
@@ -142,8 +137,10 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 }
 
 static const char *const fentry_programs[] = {
-	"thread_exit", "thread_fork", "thread_leaves", "exit_0",  "exit_1",  "exit_2",
-	"exit_3",      "enter_0",     "enter_1",       "enter_2", "enter_3", NULL,
+	"thread_exit",      "thread_fork", "thread_woken", "thread_leaves",
+	"thread_preempted", "exit_0",      "exit_1",       "exit_2",
+	"exit_3",           "enter_0",     "enter_1",      "enter_2",
+	"enter_3",          NULL,
 };
 
 static struct plumb_rung rungs[] = {
@@ -151,12 +148,27 @@ static struct plumb_rung rungs[] = {
 		.name = "fentry",
 		.stability = "unstable: kernel functions",
 		.unfit = fentry_unfit,
-		.outdone = fentry_outdone,
+		.outdone = plumb_fentry_outdone,
 		.open = open_fentry,
 		.interleaved = true,
 		.programs = fentry_programs,
 	},
 	PLUMB_SYSCALL_RUNGS(open_tracepoints, "stable"),
+};
+
+static bool look(const struct plumb_session *s, struct plumb_flight *f)
+{
+	(void)s;
+	return plumb_flight_look_syscall(&selection, f);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "CALL",
+	.json = "syscall",
+	.min_ns = &selection.min_ns,
+	.look = look,
+	.read = plumb_flight_read_syscall,
+	.name = plumb_flight_name_syscall,
 };
 
 static int prepare(struct plumb_options *o)
@@ -166,7 +178,7 @@ static int prepare(struct plumb_options *o)
 	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++)
 		if (!strcmp(rungs[i].stability, "stable"))
 			rungs[i].stability = PLUMB_SCHED_STABILITY;
-	return plumb_sched_check(o);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -180,7 +192,7 @@ int main(int argc, char **argv)
 			 "(unstable),\n"
 			 "           raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			 "           tracepoints (stable), whose programs cannot be preempted;\n"
-			 "           with --split raw tracepoint sched_switch, sched_info "
+			 "           with --split raw tracepoints sched_switch, sched_waking "
 			 "(stable-ish)\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
@@ -189,10 +201,12 @@ int main(int argc, char **argv)
 		.options = options,
 		.parse = parse,
 		.prepare = prepare,
+		.inflight = &inflight,
 		.fields = plumb_syscall_fields,
 		.n_fields = plumb_n_syscall_fields,
 		.key_size = sizeof(struct syscall_key),
 		.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
+		.selection = &selection,
 		.sees_syscalls = true,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),

@@ -129,11 +129,25 @@ static void print_call(const struct slow_call *c, FILE *out)
 		fprintf(out, ") = %lld", (long long)c->ret);
 }
 
+/* "; woken by nginx/123" */
+static void print_waker(const struct plumb_waker *w, const char *what, FILE *out)
+{
+	char comm[PLUMB_COMM_LEN];
+
+	if (w->kind == PLUMB_WAKER_UNKNOWN)
+		return;
+	plumb_copy_printable(comm, w->comm, sizeof(comm));
+	if (w->kind == PLUMB_WAKER_INTERRUPT)
+		fprintf(out, "; %s an interrupt", what);
+	else
+		fprintf(out, "; %s %s/%u", what, comm, w->tid);
+}
+
 /* What is as long as it likes comes last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
 	struct timespec t = when(c);
-	char text[64], comm[PLUMB_COMM_LEN];
+	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
 	struct tm tm;
 
 	if (!calls.headed)
@@ -146,10 +160,12 @@ static void print_line(const struct slow_call *c, FILE *out)
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		fprintf(out, " %4.0f%%",
 			c->ns ? 100.0 * part_of(c, plumb_parts[i].part) / c->ns : 0);
-	plumb_copy_printable(comm, c->comm, sizeof(comm));
+	plumb_escape(comm, c->comm, sizeof(comm));
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
 	print_call(c, out);
+	print_waker(&c->woken_by, "woken by", out);
+	print_waker(&c->preempted_by, "preempted by", out);
 	fputc('\n', out);
 }
 
@@ -206,6 +222,14 @@ static json_t *json_of_longest(const struct slow_call *c)
 	return j;
 }
 
+static json_t *json_of_waker(const struct plumb_waker *w)
+{
+	if (w->kind == PLUMB_WAKER_UNKNOWN)
+		return json_null();
+	return json_pack("{s:b, s:i, s:i, s:o}", "interrupt", w->kind == PLUMB_WAKER_INTERRUPT,
+			 "pid", (int)w->pid, "tid", (int)w->tid, "comm", plumb_json_text(w->comm));
+}
+
 static json_t *json_of(const struct slow_call *c)
 {
 	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
@@ -216,7 +240,8 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "end", plumb_json_time(&t));
 	json_object_set_new(j, "pid", json_integer(c->pid));
 	json_object_set_new(j, "tid", json_integer(c->tid));
-	json_object_set_new(j, "comm", plumb_json_text(c->comm));
+	plumb_escape(text, c->comm, sizeof(text));
+	json_object_set_new(j, "comm", json_string(text));
 	json_object_set_new(j, "cgroup", plumb_json_text(cgroup_path(c)));
 	json_object_set_new(j, "cpu", json_integer(c->cpu));
 	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
@@ -229,6 +254,8 @@ static json_t *json_of(const struct slow_call *c)
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		json_object_set_new(j, plumb_parts[i].json,
 				    plumb_json_u64(part_of(c, plumb_parts[i].part)));
+	json_object_set_new(j, "woken_by", json_of_waker(&c->woken_by));
+	json_object_set_new(j, "preempted_by", json_of_waker(&c->preempted_by));
 	if (calls.stacks)
 		json_object_set_new(j, "longest", c->longest ? json_of_longest(c) : json_null());
 	return json_pack("{s:o}", "call", j);

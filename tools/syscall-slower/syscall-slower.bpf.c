@@ -1,28 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/stacks.h>
 
-/* Of a call: the stacks as it left the CPU last, and of when it was off it longest. */
+#include <plumb/waker.h>
+
+/*
+ * Of a call: the stacks as it left the CPU last, and of when it was off it longest; who woke
+ * it from its longest sleep, and who took its CPU for longest.
+ */
 struct where {
 	__u64 longest, longest_wait; /* ns */
 	__s32 kernel, user, longest_kernel, longest_user;
-	__u64 preempted; /* then */
+	__u64 preempted;     /* then */
+	__u64 slept, lacked; /* ns: the longest sleep with the wait behind it; preemption */
+	struct plumb_waker woken_by, preempted_by, taken_by /* last */;
 };
 #define PLUMB_THREAD_OWN where
 
-#define SPLIT_BEGINS(t)                 ((t)->own.longest = 0)
-#define SPLIT_LEAVES(ctx, t, task)      leaves(ctx, &(t)->own, task)
-#define SPLIT_WAS_AWAY(t, away, waited) was_away(t, away, waited)
+#define SCHED_WAKERS
+#define SPLIT_BEGINS(t)            begins(&(t)->own)
+#define SPLIT_LEAVES(ctx, t, task) leaves(ctx, &(t)->own, task, (t)->runnable)
+#define SPLIT_WAS_AWAY             was_away
 #include <plumb/stack.bpf.h>
+#include <plumb/waker.bpf.h>
 
 struct plumb_thread;
-static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited);
+struct sched_stay;
+static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited,
+				     const struct sched_stay *stay);
 
 const volatile __u32 with_stacks = 0;
 
-static __always_inline void leaves(void *ctx, struct where *w, struct task_struct *task)
+static __always_inline void begins(struct where *w)
+{
+	w->longest = w->slept = w->lacked = 0;
+}
+
+static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct where *w,
+				   struct task_struct *task, bool preempted)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
+	if (preempted)
+		waker_other(&w->taken_by, (struct task_struct *)ctx->args[2]);
 	if (!with_stacks)
 		return;
 	w->kernel = stack_number(ctx, 0, cpu);
@@ -35,10 +54,18 @@ static __always_inline void leaves(void *ctx, struct where *w, struct task_struc
 #include <plumb/totals.bpf.h>
 #include "syscall-slower.h"
 
-static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited)
+static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited,
+				     const struct sched_stay *stay)
 {
 	struct where *w = &t->own;
 
+	if (t->runnable && away > w->lacked) {
+		w->lacked = away;
+		w->preempted_by = w->taken_by;
+	} else if (!t->runnable && away > w->slept) {
+		w->slept = away;
+		w->woken_by = stay->waker;
+	}
 	if (!with_stacks || away < w->longest)
 		return;
 	w->longest = away;
@@ -75,9 +102,13 @@ static __always_inline void describe(struct slow_call *s, const struct timed_cal
 	}
 	if (!t)
 		return;
-	split_finish(t, task, c->ns);
+	split_finish(t, task, s->cpu, c->ns);
 	for (i = 0; i < PLUMB_PARTS; i++)
 		s->off[i] = t->off[i];
+	if (t->own.slept)
+		s->woken_by = t->own.woken_by;
+	if (t->own.lacked)
+		s->preempted_by = t->own.preempted_by;
 	s->kernel = s->user = PLUMB_NO_STACK;
 	if (with_stacks && t->own.longest) {
 		s->longest = t->own.longest;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/cli.h>
+#include <plumb/inflight.h>
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/report.h>
@@ -38,6 +39,22 @@ static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t buffer = BUFFER_BYTES;
 static bool stacks;
 
+static bool look(const struct plumb_session *s, struct plumb_flight *f)
+{
+	(void)s;
+	return plumb_flight_look_syscall(&selection, f);
+}
+
+/* With --stacks where they are, as well. */
+static struct plumb_inflight inflight = {
+	.heading = "CALL",
+	.json = "syscall",
+	.min_ns = &selection.min_ns,
+	.look = look,
+	.read = plumb_flight_read_syscall,
+	.name = plumb_flight_name_syscall,
+};
+
 /* The kernel wants a power of two, and pages. */
 static uint64_t parse_buffer(const char *text)
 {
@@ -66,6 +83,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case STACKS:
 		stacks = true;
+		inflight.frames = plumb_flight_frames;
 		return 0;
 	case BUFFER:
 		buffer = parse_buffer(text);
@@ -107,8 +125,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch");
-	bpf->config->split = 1;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "sched_waking");
+	bpf->config->split = bpf->config->wakers = 1;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
 	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
 	/* What counts is the cost of all those calls that are not printed. */
@@ -130,6 +148,9 @@ static const struct plumb_ring rings[] = {
 
 static int print(struct plumb_report *r)
 {
+	if (r->session->options.interval && r->flights->n)
+		plumb_report_time(r, stdout);
+	plumb_flights_print(r, stdout);
 	if (r->final)
 		plumb_report_footer(r, stdout);
 	return 0;
@@ -141,19 +162,17 @@ int main(int argc, char **argv)
 		.name = "syscall-slower",
 		.question =
 			"Which single system calls take longer than MIN, and where do they wait.",
-		.about =
-			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			"           tracepoints (stable); raw tracepoint sched_switch, sched_info\n"
-			"           (stable-ish)\n"
-			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-			"cost:      measured at each start, see the footer; all other system\n"
-			"           calls of the machine are slower too, by some 30 ns\n",
+		.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			 "           tracepoints (stable); raw tracepoints sched_switch,\n"
+			 "           sched_waking (stable-ish)\n"
+			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+			 "cost:      measured at each start, see the footer; all other system\n"
+			 "           calls of the machine are slower too, by some 30 ns\n",
 		.options = options,
 		.parse = parse,
 		.arguments = "MIN ",
 		.argument = set_min,
-		.prepare = plumb_sched_check,
 		.fill = fill,
 		.key_size = sizeof(struct plumb_who),
 		.counts_only = true,
@@ -161,10 +180,12 @@ int main(int argc, char **argv)
 		.no_table = true,
 		.no_rows = true,
 		.max_keys = 1,
+		.selection = &selection,
 		.sees_syscalls = true,
 		.traced = "a call of less than MIN",
 		.rings = rings,
 		.print = print,
+		.inflight = &inflight,
 		.rungs = rungs,
 		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
 	};

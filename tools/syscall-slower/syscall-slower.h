@@ -5,6 +5,7 @@
 
 #include <plumb/key.h>
 #include <plumb/split.h>
+#include <plumb/waker.h>
 
 struct slow_call {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
@@ -21,6 +22,8 @@ struct slow_call {
 	__u64 longest, longest_wait; /* ns, and how many of them it waited for a CPU */
 	__s32 kernel, user;
 	__u32 has_arguments, pad;
+	/* From its longest sleep, and for longest; unknown: never, or it is not known. */
+	struct plumb_waker woken_by, preempted_by;
 	char comm[PLUMB_COMM_LEN];
 };
 

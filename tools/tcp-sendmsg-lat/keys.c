@@ -8,13 +8,32 @@
 #include "keys.h"
 
 uint64_t tcp_size_step;
+bool tcp_one_port;
 struct tcp_labels tcp_labels;
+
+/* "port" is one of the two ports, unless one of these is asked for: then it is both. */
+static bool take_port(const char *item, struct plumb_options *o)
+{
+	bool port = !strcmp(item, "port");
+
+	if (!port && strcmp(item, "rport") && strcmp(item, "lport"))
+		return false;
+	if (!port)
+		o->by &= ~TCP_BY_PORT;
+	else if (o->by & (TCP_BY_RPORT | TCP_BY_LPORT))
+		o->by |= TCP_BY_RPORT | TCP_BY_LPORT;
+	else
+		o->by |= TCP_BY_SERVER_PORT;
+	return port;
+}
 
 /* "size:512": classes of 512 bytes; "size": as wide as they are by default. */
 bool tcp_take_key(const char *item, struct plumb_options *o)
 {
 	uint64_t step = 0;
 
+	if (take_port(item, o))
+		return true;
 	if (strcmp(item, "size") && strncmp(item, "size:", 5))
 		return false;
 	if (item[4] && plumb_parse_size(item + 5, 1, 1ULL << 32, &step))
@@ -38,22 +57,36 @@ static void format_laddr(const void *key, char *text, size_t size)
 
 static void format_rport(const void *key, char *text, size_t size)
 {
-	snprintf(text, size, "%u", ((const struct send_key *)key)->rport);
+	const struct send_key *k = key;
+
+	if (tcp_one_port && k->lport)
+		snprintf(text, size, "-");
+	else
+		snprintf(text, size, "%u", k->rport);
 }
 
 static json_t *json_rport(const void *key)
 {
-	return json_integer(((const struct send_key *)key)->rport);
+	const struct send_key *k = key;
+
+	return tcp_one_port && k->lport ? json_null() : json_integer(k->rport);
 }
 
 static void format_lport(const void *key, char *text, size_t size)
 {
-	snprintf(text, size, "%u", ((const struct send_key *)key)->lport);
+	const struct send_key *k = key;
+
+	if (tcp_one_port && !k->lport)
+		snprintf(text, size, "-");
+	else
+		snprintf(text, size, "%u", k->lport);
 }
 
 static json_t *json_lport(const void *key)
 {
-	return json_integer(((const struct send_key *)key)->lport);
+	const struct send_key *k = key;
+
+	return tcp_one_port && !k->lport ? json_null() : json_integer(k->lport);
 }
 
 /* Exact: a multiple of 1024 as one, anything else in bytes. */
@@ -120,4 +153,5 @@ const struct plumb_field tcp_fields[TCP_N_FIELDS] = {
 	{"size", TCP_BY_SIZE, true, format_size, json_size},
 	{"errno", TCP_BY_ERRNO, false, format_errno, NULL},
 	{"netns", TCP_BY_NETNS, true, format_netns, json_netns},
+	{.name = "port"}, /* no column of its own: see tcp_take_key() */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
+#include <plumb/file.h>
 #include <plumb/log.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "labels.h"
 
 #define BLANKS     " \t\r"
+#define LARGEST    (16 << 20)
 #define MAX_ERRORS 10 /* that are told, of one file */
 
 static bool is_name(const char *text)
@@ -114,14 +116,20 @@ static int read_lines(struct tcp_labels *labels, const char *file, FILE *f)
 
 int tcp_labels_read(struct tcp_labels *labels, const char *file)
 {
-	FILE *f = fopen(file, "re");
+	size_t size;
+	char *text = plumb_file_read("--labels", file, LARGEST, &size);
+	FILE *f;
 	int err;
 
-	if (!f)
-		return plumb_error(errno, "%s: %s", file, strerror(errno));
+	if (!text)
+		return -EINVAL;
 	if (!labels->list)
 		labels->list = calloc(TCP_MAX_LABELS, sizeof(*labels->list));
-	err = labels->list ? read_lines(labels, file, f) : -ENOMEM;
-	fclose(f);
+	f = fmemopen(text, size, "r");
+	err = f && labels->list ? read_lines(labels, file, f)
+				: plumb_error(ENOMEM, "--labels: no memory for %s", file);
+	if (f)
+		fclose(f);
+	free(text);
 	return err;
 }

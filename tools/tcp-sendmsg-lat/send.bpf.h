@@ -113,6 +113,15 @@ static __always_inline __u32 find_label(const struct tcp_address *address, __u16
 	return label ? *label : 0;
 }
 
+/*
+ * Was the connection accepted?  Its socket is then a copy of the listening one, with the length of
+ * the queue that listen() asked for; a socket that connected has never had any.
+ */
+static __always_inline bool was_accepted(struct sock *sk)
+{
+	return BPF_CORE_READ(sk, sk_max_ack_backlog);
+}
+
 /* What KEY has besides who it was. */
 static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u64 asked,
 				     __u32 error)
@@ -126,14 +135,16 @@ static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u6
 		port = read_port(sk, true);
 	if (plumb_config.by & TCP_BY_RADDR)
 		key->raddr = remote;
-	if (plumb_config.by & TCP_BY_RPORT)
-		key->rport = port;
 	if (plumb_config.by & TCP_BY_LABEL)
 		key->label = find_label(&remote, port);
 	if (plumb_config.by & TCP_BY_LADDR)
 		read_address(sk, &key->laddr, false);
+	if (plumb_config.by & TCP_BY_RPORT)
+		key->rport = port;
 	if (plumb_config.by & TCP_BY_LPORT)
 		key->lport = read_port(sk, false);
+	if (plumb_config.by & TCP_BY_PORT)
+		*(was_accepted(sk) ? &key->rport : &key->lport) = 0;
 	if (plumb_config.by & TCP_BY_SIZE)
 		key->size = size_class(asked);
 	if (plumb_config.by & TCP_BY_NETNS)

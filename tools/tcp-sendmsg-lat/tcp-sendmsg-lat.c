@@ -17,6 +17,7 @@
 
 #include "addresses.h"
 #include "keys.h"
+#include "sending.h"
 #include "tcp-sendmsg-lat-raw.skel.h"
 #include "tcp-sendmsg-lat-session-610.skel.h"
 #include "tcp-sendmsg-lat-session-700.skel.h"
@@ -88,6 +89,7 @@ static void check(struct plumb_options *o)
 	config.size_step = tcp_size_step;
 	if (tcp_labels.list && !o->by_given)
 		o->by |= TCP_BY_LABEL;
+	tcp_one_port = o->by & TCP_BY_PORT;
 	if (!tcp_labels.list && o->by & TCP_BY_LABEL)
 		plumb_usage_error("--by: label takes --labels=FILE");
 }
@@ -231,6 +233,27 @@ static const struct plumb_rung rungs[] = {
 	},
 };
 
+/* Whose address and size is of interest, no list of threads tells. */
+static bool look(const struct plumb_session *s, struct plumb_flight *f)
+{
+	const struct tcp_filter *remote = &config.remote, *local = &config.local;
+
+	return !(remote->n_prefixes || remote->n_ports || local->n_prefixes || local->n_ports ||
+		 config.min_size || config.max_size != UINT64_MAX) &&
+	       plumb_flight_look_function(s, f);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "FUNCTION",
+	.json = "function",
+	.min_ns = &config.min_ns,
+	.look = look,
+	.read = sending_read,
+	.read_rest = plumb_flight_read_seats,
+	.is_ageless = plumb_flight_is_ageless,
+	.name = plumb_flight_name_function,
+};
+
 static int prepare(struct plumb_options *o)
 {
 	int err = plumb_functions_find(&function, 1, o->btf, &functions);
@@ -272,10 +295,11 @@ static struct plumb_tool tool = {
 	.key = tcp_take_key,
 	.prepare = prepare,
 	.fill = fill_labels,
+	.inflight = &inflight,
 	.fields = tcp_fields,
 	.n_fields = sizeof(tcp_fields) / sizeof(tcp_fields[0]),
 	.key_size = sizeof(struct send_key),
-	.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_RPORT,
+	.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
 	.extra = {"asked", "sent"},
 	.functions = &functions,
 	.rungs = rungs,

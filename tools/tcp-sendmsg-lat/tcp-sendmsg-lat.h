@@ -15,6 +15,8 @@
 #define TCP_BY_ERRNO (PLUMB_BY_TOOL << 5)
 #define TCP_BY_NETNS (PLUMB_BY_TOOL << 6)
 #define TCP_BY_LABEL (PLUMB_BY_TOOL << 7)
+/* Of the two ports only the server's: the local one of an accepted connection, else the remote. */
+#define TCP_BY_PORT (PLUMB_BY_TOOL << 8)
 
 /* IPv6, in network order; an IPv4 address is ::ffff:a.b.c.d, of whichever family its socket is. */
 struct tcp_address {
@@ -29,12 +31,12 @@ struct send_key {
 	struct plumb_who who;
 	struct tcp_address raddr, laddr;
 	__u64 size;         /* the lowest of its class */
-	__u16 rport, lport; /* as written: 80 is port 80 */
+	__u16 rport, lport; /* as written: 80 is port 80; by TCP_BY_PORT one of them is 0 */
 	__u32 error;        /* positive errno, 0 for success */
 	__u32 netns;        /* its inode's number */
 	__u32 label;        /* 1 + its place in the table of labels; 0: none */
 };
-_Static_assert(sizeof(struct send_key) == 96, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct send_key) == 112, "no hidden padding in a hash key");
 
 /* Addresses that agree with ADDRESS where MASK has ones; elsewhere ADDRESS has zeroes. */
 struct tcp_prefix {

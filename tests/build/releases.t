@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Newer releases of Debian build everything, with their gcc and with their clang, from the packages
+# that scripts/lib/packages.sh names: with other libraries, another libbpf and a packaged vmlinux.h.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+((EUID == 0)) || { echo "1..0 # SKIP a chroot takes root"; exit 0; }
+unshare --mount true 2>/dev/null || { echo "1..0 # SKIP no mount namespace"; exit 0; }
+
+# The second compiler has the first one's BPF objects. What is built shows that it runs.
+# shellcheck disable=SC2016 # for that shell
+readonly build='
+	gcc --version && clang --version
+	make B=/build all units workloads && /build/bin/probe-check --about && /build/unit/percentile
+	echo "gcc: $?"
+	make B=/build CC=clang all && /build/bin/probe-check --about
+	echo "clang: $?"
+	echo "static: $(! ldd /build/bin/probe-check >/dev/null 2>&1; echo $?)"'
+
+for suite in trixie sid; do
+	status=0
+	scripts/chroots.sh "$suite" -- env -u WERROR sh -c "$build" >"$work/$suite" 2>&1 || status=$?
+	if ((status == 77)); then
+		skip "Debian $suite" "$(tail -n 1 "$work/$suite")"
+		continue
+	fi
+	for compiler in gcc clang; do
+		is "Debian $suite builds with its $compiler" "$(grep "^$compiler: " "$work/$suite")" "$compiler: 0" ||
+			grep -vE '^  [A-Z]+ ' "$work/$suite" | tail -n 40 | tap_quote >&2
+	done
+	is "... without a warning of a compiler" "$(grep -E '^[^ ]+:[0-9]+:[0-9]+: warning:' "$work/$suite" | sort -u)" ""
+	like "... statically, or says why not" "$(tr '\n' ' ' <"$work/$suite")" 'static: 0|do not link statically here .*static: 1'
+done
+is "no mount is left" "$(grep -c plumb/chroots /proc/self/mounts)" 0
+done_testing

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A limit that is reached and a capability that is missing are named as what they are: status 1, not
+# 77, and nothing of what the kernel does not support.
+. "$(dirname "$0")/lib.sh"
+root_or_end "limits, capabilities, cgroups"
+
+start_idle
+mkdir "$work/directory" "$work/bin"
+chmod 755 "$work" "$work/bin"
+
+# CLAIM WORD... - status 1, no output, one line with all the words, and not a word of the kernel
+named() {
+	refused "$tool: $1" 1 "$tool" "${@:2}"
+	is "... and not as the kernel's" "$(grep -E 'this kernel|CONFIG_' "$err")" ""
+}
+
+limited() {
+	status=0
+	timeout 20 "$@" "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} --no-calibrate -d 0.1 -p "$idle" \
+		--mechanism "$first" </dev/null >"$out" 2>"$err" || status=$?
+}
+
+# CAPABILITIES that are not there, as setpriv takes them
+without() {
+	local drop=-${1//,/,-}
+	status=0
+	timeout 20 setpriv --bounding-set "$drop" --inh-caps "$drop" "$bin/$tool" \
+		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" </dev/null >"$out" 2>"$err" || status=$?
+}
+
+for tool in "${tools[@]}"; do
+	if ! has "$tool" --mechanism || ! has "$tool" --pid; then continue; fi
+	traces "$tool" || continue
+	for first in $(mechanisms "$tool"); do
+		run "$tool" --no-calibrate -d 0.05 -p "$idle" --mechanism "$first"
+		((status)) || break
+	done
+	limited prlimit --nofile=12
+	named "few open files" "$first refused" "too many open files (ulimit -n is 12)"
+	limited prlimit --as=8388608
+	named "little memory" "no memory" "ulimit -v"
+	without sys_admin,perfmon
+	named "without CAP_PERFMON" "CAP_PERFMON is missing" "setcap cap_bpf,cap_perfmon+ep"
+	without sys_admin,bpf
+	named "without CAP_BPF" "CAP_BPF is missing"
+	without sys_admin,bpf,perfmon
+	named "without both" "CAP_BPF and CAP_PERFMON are missing"
+	status=0
+	timeout 20 unshare --user --map-root-user "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" \
+		</dev/null >"$out" 2>"$err" || status=$?
+	grep -q '^unshare:' "$err" || named "in a user namespace" "initial user namespace"
+	has "$tool" --cgroup || continue
+	for directory in "$work/directory" /proc ..; do
+		run "$tool" -d 0.1 -g "$directory"
+		named "-g of a directory that is no cgroup" "cgroup $directory: a directory, but not in the cgroup2 hierarchy"
+	done
+done
+
+# ulimit -f: no report is cut without a word, and no temporary file is left.
+cd "$work" || exit 1
+status=0
+(ulimit -f 1 && exec "$bin/probe-check" --save="$work/directory/saved") >"$out" 2>"$err" || status=$?
+is "--save beyond ulimit -f fails" "$status $(<"$err")" \
+	"1 probe-check: --save: cannot write $work/directory/saved: File too large"
+is "... and leaves nothing" "$(ls -A "$work/directory")" ""
+(ulimit -f 1 && exec "$bin/cpu-profile" -F 99 --flame="$work/directory/x.svg" -- true) >"$out" 2>"$err" || status=$?
+is "... nor does --flame" "$(ls -A "$work/directory")" ""
+like "... which says so" "$(<"$err")" "--flame: cannot write .*: File too large"
+(ulimit -f 1 && exec "$bin/cpu-profile" -F 99 -j -- sh -c "head -c 100000 /dev/zero >big") >"$out" 2>"$err"
+is "... and the command has its own death by it" "$?" $((128 + $(kill -l XFSZ)))
+
+# What has no end is not read.
+mkfifo pipe
+for file in /dev/zero pipe "$work/directory"; do
+	for word in "tcp-sendmsg-lat --labels=" "probe-check --against=" "syscall-latency --btf="; do
+		status=0
+		# shellcheck disable=SC2086 # two words
+		(ulimit -v 1000000 && exec timeout 20 "$bin"/$word"$file") >"$out" 2>"$err" </dev/null || status=$?
+		refused "${word}$file is refused" 1 "${word%% *}" "$file is not a regular file" || :
+	done
+done
+done_trying

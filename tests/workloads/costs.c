@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* costs: calls that sleep and calls that work, in turn, each with its own time on the CPU. */
+#include "workload.h"
+
+#include <sys/random.h>
+
+const char usage[] =
+	"Usage: costs N SIZE US\n"
+	"N times nanosleep() for US microseconds, and getrandom() of SIZE bytes. Each row has in\n"
+	"\"cpu\" what the thread's CPU clock says of its calls, with reading that clock.\n"
+	"\n"
+	"Gates: ready, go.\n";
+
+#define MAX_SIZE (1 << 20)
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* The calls of one kind. */
+struct kind {
+	const char *name;
+	struct series series;
+	uint64_t cpu;
+};
+
+static void measure(struct kind *k, long nr, const void *a, uint64_t b)
+{
+	uint64_t cpu = cpu_ns(), begin = now_ns();
+
+	if (syscall(nr, a, b, 0) < 0)
+		die("%s: %s", k->name, strerror(errno));
+	series_add(&k->series, now_ns() - begin, false);
+	k->cpu += cpu_ns() - cpu;
+}
+
+static void report(struct kind *k)
+{
+	char comm[16];
+
+	own_comm(comm);
+	put_row(own_tid(), comm, k->name, k->series.count, 0);
+	put(",\"cpu\":%llu,", (unsigned long long)k->cpu);
+	put_figures(&k->series);
+	put("}");
+}
+
+int main(int argc, char **argv)
+{
+	struct kind sleeps = {.name = "nanosleep"}, works = {.name = "getrandom"};
+	static char buffer[MAX_SIZE];
+	struct timespec pause = {};
+	uint64_t n, size;
+
+	help_if_asked(argc, argv);
+	if (argc != 4)
+		misuse("N, SIZE and US are needed");
+	n = parse_number(argv[1], "N", 1, 1000000);
+	size = parse_number(argv[2], "SIZE", 1, MAX_SIZE);
+	pause.tv_nsec = parse_number(argv[3], "US", 1, 100000) * 1000;
+	series_init(&sleeps.series, n);
+	series_init(&works.series, n);
+	memset(buffer, 1, size); /* no page faults in the calls */
+	reached("ready");
+	gate("go");
+	for (uint64_t i = 0; i < n; i++) {
+		measure(&sleeps, SYS_nanosleep, &pause, 0);
+		measure(&works, SYS_getrandom, buffer, size);
+	}
+	report_begin();
+	report(&sleeps);
+	report(&works);
+	report_end();
+	return 0;
+}

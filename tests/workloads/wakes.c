@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * wakes: threads that are woken, and measure by their own clock how long it took.
+ *
+ * A waker looks at the clock, writes a byte to a pipe, and the sleeper that it wakes looks
+ * at the clock as soon as it has read it.  What a write and a read take by themselves, where
+ * nobody sleeps, is measured as well ("overhead").
+ */
+#include "workload.h"
+#include <sched.h>
+#include <sys/resource.h>
+
+const char usage[] =
+	"Usage: wakes TIMES\n"
+	"One after the other threads of these names sleep, and each is woken TIMES times:\n"
+	"  near    by a thread of nice 10 that is busy on the same CPU\n"
+	"  far     from another CPU, its own being idle\n"
+	"  beside  from another CPU, its own being busy with a thread of nice 10\n"
+	"  nice    of nice 5 itself, the busy one of nice 0\n"
+	"  fifo    as beside, and has a real-time priority\n"
+	"  timer   by a timer, after 1 ms, beside a thread of nice 10\n"
+	"Where there is no second CPU: near and timer. No right to real-time priorities: no fifo.\n"
+	"Reported are percentiles of the times, and their sum, ns.\n"
+	"\n"
+	"Gates: ready, go.\n";
+
+enum kind { NEAR, FAR, BESIDE, NICE, FIFO, TIMER, KINDS };
+
+static const char *const names[KINDS] = {"near", "far", "beside", "nice", "fifo", "timer"};
+static cpu_set_t one_cpu, other_cpu;
+static uint64_t times, *took;
+static int ends[2];
+static _Atomic uint64_t before, turn;
+static _Atomic bool over;
+static _Atomic pid_t tid;
+static enum kind kind;
+
+static void pin(const cpu_set_t *cpu)
+{
+	if (sched_setaffinity(0, sizeof(*cpu), cpu))
+		die("sched_setaffinity: %s", strerror(errno));
+}
+
+static void be_nice(int nice)
+{
+	if (setpriority(PRIO_PROCESS, own_tid(), nice))
+		die("setpriority: %s", strerror(errno));
+}
+
+static bool become_realtime(void)
+{
+	return !sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
+}
+
+static void transfer(long nr, int fd)
+{
+	char byte = 0;
+
+	if (syscall(nr, fd, &byte, 1) != 1)
+		die("pipe: %s", strerror(errno));
+}
+
+static void *sleeper(void *unused)
+{
+	struct timespec until;
+	uint64_t next;
+
+	rename_self(names[kind]);
+	pin(&one_cpu);
+	if (kind == NICE)
+		be_nice(5);
+	if (kind == FIFO && !become_realtime())
+		die("sched_setscheduler: %s", strerror(errno));
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	tid = own_tid();
+	for (uint64_t i = 0; i < times; i++) {
+		if (kind == TIMER) {
+			next = now_ns() + 1000000;
+			until = (struct timespec){next / 1000000000, next % 1000000000};
+			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+			took[i] = now_ns() - next;
+		} else {
+			transfer(SYS_read, ends[0]);
+			took[i] = now_ns() - before;
+		}
+		turn = i + 1;
+	}
+	return unused;
+}
+
+static void *spin(void *unused)
+{
+	rename_self("busy");
+	pin(&one_cpu);
+	be_nice(kind == NICE ? 0 : 10);
+	while (!over)
+		;
+	return unused;
+}
+
+static bool asleep(int stat)
+{
+	char text[256];
+	ssize_t n = syscall(SYS_pread64, stat, text, sizeof(text) - 1, (off_t)0);
+
+	text[n > 0 ? n : 0] = 0;
+	return strstr(text, ") S ");
+}
+
+/* Wakes it once it sleeps, after a while in which it may have gone deeper (idle, that is). */
+static void wake(int stat, uint64_t i)
+{
+	uint64_t until;
+
+	while (turn != i || !asleep(stat))
+		;
+	until = now_ns() + 300000 + i % 7 * 50000;
+	while (now_ns() < until)
+		;
+	before = now_ns();
+	transfer(SYS_write, ends[1]);
+}
+
+static void *wake_all(void *unused)
+{
+	int stat;
+
+	rename_self("waker");
+	pin(kind == NEAR ? &one_cpu : &other_cpu);
+	if (kind == NEAR)
+		be_nice(10);
+	while (!tid)
+		pause_ns(100000);
+	stat = open_stat(getpid(), tid);
+	for (uint64_t i = 0; i < times; i++)
+		wake(stat, i);
+	close(stat);
+	return unused;
+}
+
+static pthread_t start(void *(*body)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, body, NULL))
+		die("cannot create a thread");
+	return thread;
+}
+
+static int rising(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static uint64_t percentile(unsigned int p)
+{
+	return took[(times * p + 99) / 100 - 1];
+}
+
+/* A byte through the pipe, that nobody waits for. */
+static uint64_t overhead(void)
+{
+	uint64_t begin;
+
+	for (uint64_t i = 0; i < times; i++) {
+		begin = now_ns();
+		transfer(SYS_write, ends[1]);
+		transfer(SYS_read, ends[0]);
+		took[i] = now_ns() - begin;
+	}
+	qsort(took, times, sizeof(*took), rising);
+	return percentile(50);
+}
+
+static void run(uint64_t own)
+{
+	pthread_t busy = 0, waker = 0, thread;
+	uint64_t sum = 0;
+
+	over = false;
+	turn = tid = 0;
+	thread = start(sleeper);
+	if (kind == BESIDE || kind == NICE || kind == FIFO || kind == TIMER)
+		busy = start(spin);
+	if (kind != TIMER)
+		waker = start(wake_all);
+	pthread_join(thread, NULL);
+	over = true;
+	if (busy)
+		pthread_join(busy, NULL);
+	if (waker)
+		pthread_join(waker, NULL);
+	for (uint64_t i = 0; i < times; i++)
+		sum += took[i];
+	qsort(took, times, sizeof(*took), rising);
+	put_row_of("work", tid, names[kind], "wakes", times, 0);
+	put(",\"sum\":%llu,\"overhead\":%llu,\"percentiles\":{\"50\":%llu,\"90\":%llu,\"99\":%llu}"
+	    "}",
+	    (unsigned long long)sum, (unsigned long long)own, (unsigned long long)percentile(50),
+	    (unsigned long long)percentile(90), (unsigned long long)percentile(99));
+}
+
+/* The last two CPUs that are allowed: interrupts favour the low ones.  Is there a second? */
+static bool choose_cpus(void)
+{
+	cpu_set_t allowed;
+	int cpu = CPU_SETSIZE - 1;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		die("sched_getaffinity: %s", strerror(errno));
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu--;
+	CPU_SET(cpu, &one_cpu);
+	if (CPU_COUNT(&allowed) == 1)
+		return false;
+	while (!CPU_ISSET(--cpu, &allowed))
+		;
+	CPU_SET(cpu, &other_cpu);
+	return true;
+}
+
+/* What there cannot be is left out. */
+static bool can(enum kind k, bool second_cpu)
+{
+	bool can;
+
+	if (k == NEAR || k == TIMER)
+		return true;
+	if (k != FIFO || !second_cpu)
+		return second_cpu;
+	can = become_realtime();
+	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){});
+	return can;
+}
+
+int main(int argc, char **argv)
+{
+	bool second_cpu = choose_cpus();
+	uint64_t own;
+
+	help_if_asked(argc, argv);
+	if (argc != 2)
+		misuse("TIMES is needed");
+	times = parse_number(argv[1], "TIMES", 1, 1000000);
+	took = calloc(times, sizeof(*took));
+	if (!took)
+		die("no memory");
+	make_pipe(ends);
+	reached("ready");
+	gate("go");
+	own = overhead();
+	report_begin();
+	for (kind = 0; kind < KINDS; kind++)
+		if (can(kind, second_cpu))
+			run(own);
+	report_end();
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "asleep.h"
+
+#include <string.h>
+
+/* Not runnable, and not a kernel thread that has nothing to do. */
+static bool is_asleep(uint32_t pid, uint32_t tid)
+{
+	struct plumb_thread_stat stat;
+
+	return !plumb_thread_stat(pid, tid, &stat) && strchr("SDTt", stat.state);
+}
+
+static bool look(const struct plumb_session *s, struct plumb_flight *f)
+{
+	(void)s;
+	return is_asleep(f->pid, f->tid);
+}
+
+/* A state says when its thread left, also after it has come back: whether it has, /proc knows. */
+static void read(const struct plumb_session *s, const struct plumb_state *state,
+		 struct plumb_flights *to)
+{
+	static int left = -2, kernel, user;
+	struct plumb_flight f = {.pid = state->pid, .tid = state->tid};
+	const char *value = state->value;
+
+	if (left < -1) {
+		left = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "left");
+		kernel = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "kernel");
+		user = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "user");
+	}
+	f.start = plumb_state_word(value, left);
+	f.kernel = *(const int32_t *)(value + kernel); /* the first: asleep */
+	f.user = *(const int32_t *)(value + user);
+	if (f.start && is_asleep(f.pid, f.tid))
+		plumb_flights_add(to, &f);
+}
+
+static void name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+		 size_t size)
+{
+	char stack[256], *function;
+
+	(void)s;
+	plumb_thread_read(f->pid, f->tid, "wchan", text, size);
+	if (*text && strcmp(text, "0") != 0)
+		return;
+	/* Kernels before 5.16 follow frame pointers, which they do not have. */
+	plumb_thread_read(f->pid, f->tid, "stack", stack, sizeof(stack));
+	function = strstr(stack, "] ");
+	snprintf(text, size, "%.*s", function ? (int)strcspn(function + 2, "+\n") : 1,
+		 function ? function + 2 : "-");
+}
+
+const struct plumb_inflight asleep = {
+	.heading = "WCHAN",
+	.json = "wchan",
+	.sleeps = true,
+	.look = look,
+	.read = read,
+	.name = name,
+	.frames = plumb_flight_frames,
+};

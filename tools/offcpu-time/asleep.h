@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* asleep: threads that have not come back to a CPU. */
+#ifndef ASLEEP_H
+#define ASLEEP_H
+
+#include <plumb/inflight.h>
+
+extern const struct plumb_inflight asleep;
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "waiting.h"
+
+#include <plumb/clock.h>
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* A wait of the table in sched.bpf.h, and whose it is. */
+struct wait {
+	uint64_t since;
+	uint32_t tid;
+};
+
+struct waits {
+	const struct plumb_session *s;
+	struct plumb_flights *to;
+	struct wait *all;
+	size_t n;
+};
+
+/* The thread at the address of a task, which may have ended; 0: it has. */
+static uint32_t tid_of(int program, uint64_t task)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &task, .ctx_size_in = sizeof(task));
+
+	return bpf_prog_test_run_opts(program, &run) ? 0 : run.retval;
+}
+
+/* A thread that was woken before it slept has a wait, and its CPU. */
+static bool has_cpu(const struct plumb_session *s, uint64_t task)
+{
+	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_stays");
+	uint64_t stay[8]; /* struct sched_stay */
+
+	for (uint32_t cpu = 0; cpu < s->instance.bpf.config->cpus; cpu++)
+		if (!bpf_map_lookup_elem(map, &cpu, stay) && stay[0] == task)
+			return true;
+	return false;
+}
+
+/* The table's waits, as far as they are not over. */
+static void read_table(struct waits *w)
+{
+	const struct bpf_object *object = w->s->instance.bpf.object;
+	int since = plumb_states_offset(object, "sched_wait", "since"),
+	    task = plumb_states_offset(object, "sched_wait", "task"),
+	    program = bpf_program__fd(bpf_object__find_program_by_name(object, "thread_number"));
+	size_t one = plumb_states_size(object, "sched_wait"), size = 0;
+	const char *table = plumb_states_variable(object, "sched_waits", &size);
+
+	w->all = calloc(size / one + 1, sizeof(*w->all));
+	if (!w->all)
+		abort();
+	for (; table && size >= one; table += one, size -= one) {
+		struct wait *wait = &w->all[w->n];
+		uint64_t address = plumb_state_word(table, task);
+
+		wait->since = plumb_state_word(table, since);
+		if (!wait->since || has_cpu(w->s, address))
+			continue;
+		wait->tid = tid_of(program, address);
+		w->n += !!wait->tid;
+	}
+}
+
+/* One that has not run since before the trace, and was not seen to wake up in it. */
+static bool waits_since_before(const struct plumb_flights *f, uint32_t pid, uint32_t tid)
+{
+	uint64_t ran = plumb_thread_slept(pid, tid);
+
+	return ran && ran + PLUMB_SECOND / 10 < f->began;
+}
+
+static void look_at(void *context, uint32_t pid, uint32_t tid)
+{
+	struct plumb_flight f = {
+		.pid = pid, .tid = tid, .kernel = PLUMB_NO_STACK, .user = PLUMB_NO_STACK};
+	const struct waits *w = context;
+	struct plumb_thread_stat stat;
+
+	if (plumb_thread_stat(pid, tid, &stat) || stat.state != 'R' ||
+	    !plumb_thread_is_named(&w->s->options, pid, tid))
+		return;
+	f.what = stat.cpu;
+	for (size_t i = 0; i < w->n && !f.start; i++)
+		if (w->all[i].tid == tid)
+			f.start = w->all[i].since;
+	if (!f.start && waits_since_before(w->to, pid, tid)) {
+		f.start = w->to->began;
+		f.before = f.at_least = true;
+	}
+	if (f.start)
+		plumb_flights_add(w->to, &f);
+}
+
+static void read_waits(const struct plumb_session *s, struct plumb_flights *to)
+{
+	struct waits w = {.s = s, .to = to};
+
+	read_table(&w);
+	to->cut = !plumb_threads_each(s, plumb_now() + 5 * PLUMB_SECOND, look_at, &w);
+	free(w.all);
+}
+
+/* What /proc calls runnable waits for the CPU that it names, unless it has it. */
+const struct plumb_inflight waiting = {
+	.heading = "CPU",
+	.json = "cpu",
+	.sleeps = true,
+	.read_rest = read_waits,
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "calls.h"
+
+#include <plumb/json.h>
+#include <plumb/syscalls.h>
+#include <plumb/text.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "syscall-breakdown.h"
+#include "tree.h"
+
+#define FEW 10 /* samples */
+
+/* --- rows --- */
+
+static const struct plumb_stack_key lost = {.kernel = PLUMB_LOST_STACK, .user = PLUMB_NO_STACK};
+
+static const struct plumb_stack_key *key_of(const struct plumb_row *row)
+{
+	return row->slot ? row->key : &lost;
+}
+
+static const char *name_of(uint32_t what, char *text, size_t size)
+{
+	what &= ~BREAKDOWN_CALLS;
+	return plumb_syscall_name(what & ((1U << BREAKDOWN_ABI_SHIFT) - 1),
+				  what >> BREAKDOWN_ABI_SHIFT, text, size);
+}
+
+bool row_is_calls(const struct plumb_row *row)
+{
+	return key_of(row)->what & BREAKDOWN_CALLS;
+}
+
+const char *row_syscall(const struct plumb_row *row, char *text, size_t size)
+{
+	return name_of(key_of(row)->what, text, size);
+}
+
+void row_frames(struct plumb_frames *f, const struct plumb_report *r, const struct plumb_row *row)
+{
+	plumb_frames_name(f, r->session->instance.bpf.object, key_of(row));
+}
+
+/* --- sums --- */
+
+static struct call *find(struct calls *calls, uint32_t what)
+{
+	struct call *c;
+
+	what &= ~BREAKDOWN_CALLS;
+	for (c = calls->list; c < calls->list + calls->n; c++)
+		if (c->what == what)
+			return c;
+	*c = (struct call){.what = what};
+	calls->n++;
+	return c;
+}
+
+struct calls *calls_of(const struct plumb_snapshot *snap)
+{
+	struct calls *calls = calloc(1, sizeof(*calls) + (snap->n + 1) * sizeof(calls->list[0]));
+	bool some_lost = false;
+
+	if (!calls)
+		abort();
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct plumb_row *row = &snap->rows[i];
+		struct call *c = row->slot ? find(calls, key_of(row)->what) : NULL;
+
+		if (!c) {
+			some_lost = row->extra[1];
+		} else if (row_is_calls(row)) {
+			c->count = row->count;
+			c->ns = row->sum;
+			c->on_cpu = row->extra[0];
+			c->lost += row->extra[1];
+		} else {
+			c->samples += row->extra[1];
+		}
+	}
+	/* Those of a call's rows were not all read at the same time. */
+	for (struct call *c = calls->list; c < calls->list + calls->n; c++) {
+		c->lost = some_lost && c->lost > c->samples ? c->lost - c->samples : 0;
+		c->samples += c->lost;
+	}
+	return calls;
+}
+
+void calls_free(struct calls *calls)
+{
+	free(calls);
+}
+
+struct call calls_sum(const struct calls *calls)
+{
+	struct call sum = {};
+
+	for (const struct call *c = calls->list; c < calls->list + calls->n; c++) {
+		sum.count += c->count;
+		sum.ns += c->ns;
+		sum.on_cpu += c->on_cpu;
+		sum.samples += c->samples;
+	}
+	return sum;
+}
+
+json_t *calls_json(const struct calls *calls)
+{
+	json_t *all = json_array(), *one;
+	char name[32];
+
+	for (const struct call *c = calls->list; c < calls->list + calls->n; c++) {
+		one = json_object();
+		json_object_set_new(one, "syscall",
+				    json_string(name_of(c->what, name, sizeof(name))));
+		json_object_set_new(one, "calls", plumb_json_u64(c->count));
+		json_object_set_new(one, "ns", plumb_json_u64(c->ns));
+		json_object_set_new(one, "on_cpu", plumb_json_u64(c->on_cpu));
+		json_object_set_new(one, "samples", plumb_json_u64(c->samples));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+void calls_warn(const struct calls *calls, FILE *out)
+{
+	char name[32], time[32];
+
+	for (const struct call *c = calls->list; c < calls->list + calls->n; c++) {
+		if (!c->on_cpu || c->samples >= FEW)
+			continue;
+		name_of(c->what, name, sizeof(name));
+		plumb_format_time(c->on_cpu, PLUMB_AUTO, time, sizeof(time));
+		if (c->samples)
+			fprintf(out,
+				"%s: %llu sample%s: too few to know where its %s on the CPU were\n",
+				name, (unsigned long long)c->samples, c->samples == 1 ? "" : "s",
+				time);
+		else
+			fprintf(out, "%s: no samples: where its %s on the CPU were is not known\n",
+				name, time);
+	}
+}
+
+/* --- the tree --- */
+
+/* A system call's stacks, and the time on the CPU that none of them has. */
+static void add_stacks(struct tree *tree, const struct call *c, const char *name,
+		       const struct plumb_report *r)
+{
+	struct plumb_frames f = {};
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < r->snap->n; i++) {
+		const struct plumb_row *row = &r->snap->rows[i];
+		struct tree_time time = {
+			.blocked = row->sum, .runnable = row->extra[0], .samples = row->extra[1]};
+
+		if (!row->slot || key_of(row)->what != c->what)
+			continue;
+		if (row->extra[1])
+			time.on_cpu = tree_share(c->on_cpu, row->extra[1], before, c->samples);
+		before += row->extra[1];
+		row_frames(&f, r, row);
+		tree_add(tree, name, &f, &time);
+		plumb_frames_free(&f);
+	}
+	if (c->lost) {
+		plumb_frames_name(&f, r->session->instance.bpf.object, &lost);
+		tree_add(tree, name, &f,
+			 &(struct tree_time){
+				 .on_cpu = tree_share(c->on_cpu, c->lost, before, c->samples),
+				 .samples = c->lost});
+		plumb_frames_free(&f);
+	}
+	f.n_kernel = 0;
+	if (!c->samples)
+		tree_add(tree, name, &f, &(struct tree_time){.on_cpu = c->on_cpu});
+}
+
+struct tree *calls_tree(const struct calls *calls, const struct plumb_report *r)
+{
+	struct tree *tree = tree_new();
+	struct plumb_frames f = {};
+	char name[64], text[32];
+
+	for (const struct call *c = calls->list; c < calls->list + calls->n; c++) {
+		snprintf(name, sizeof(name), "%s (system call)",
+			 name_of(c->what, text, sizeof(text)));
+		add_stacks(tree, c, calls->n > 1 ? name : NULL, r);
+	}
+	/* Off the CPU at stacks for which there was no room, of whichever call. */
+	for (size_t i = 0; i < r->snap->n; i++) {
+		const struct plumb_row *row = &r->snap->rows[i];
+
+		if (row->slot || !(row->sum | row->extra[0]))
+			continue;
+		row_frames(&f, r, row);
+		tree_add(tree, NULL, &f,
+			 &(struct tree_time){.blocked = row->sum, .runnable = row->extra[0]});
+		plumb_frames_free(&f);
+	}
+	return tree;
+}
