@@ -124,9 +124,9 @@ woken() {
 	}
 	holds "percentiles of waits after wakeups are as the sleeper's own clock has them, $1" wakeups.json \
 		'($truth[0].calls[] | select(.comm == $kind)) as $t | [$last.rows[] | select(.key.comm == $kind)] | length == 1
-			and .[0].count >= $t.count * 0.9 and (.[0].percentiles as $p | all(("50", "90"); $p[.] <= $t.percentiles[.] * 1.1)
+			and .[0].count >= $t.count * 0.9 and (.[0].percentiles as $p | all(("50", "90"); $p[.] <= $t.percentiles[.][1] * 1.1)
 				and $p["50"] > 500 and ($kind == "timer" or all((["50", 0.9], ["90", 0.5]);
-					$p[.[0]] >= ($t.percentiles[.[0]] - $t.overhead - $more) * .[1])))' \
+					$p[.[0]] >= ($t.percentiles[.[0]][0] - $t.overhead - $more) * .[1])))' \
 		--slurpfile truth woken.truth --arg kind "$1" --argjson more "$more"
 }
 

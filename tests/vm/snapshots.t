@@ -40,14 +40,14 @@ for kernel in 5.10 6.1 6.12 7; do
 	boot "$kernel" "$old" || continue
 	case $old-$kernel in
 	5.10-6.1)
-		said 6.1 "k:tcp_recvmsg argument 3 was int nonblock, is int flags" \
+		said 6.1 "k:tcp_recvmsg argument 3, int nonblock, is gone" \
 			"t:kmem:kmem_cache_alloc_node gone" "t:skb:kfree_skb field reason is new"
 		;;
 	6.1-6.12)
 		said 6.12 "k:__napi_alloc_skb gone" "t:skb:kfree_skb field rx_sk is new" "t:skb:consume_skb field location is new"
 		;;
 	6.12-7)
-		said 7 "k:tcp_recvmsg argument 4 was int *addr_len, and is gone" "k:blk_account_io_done gone" \
+		said 7 "k:tcp_recvmsg argument 4, int *addr_len, is gone" "k:blk_account_io_done gone" \
 			"t:sched:sched_process_exit field group_dead is new"
 		;;
 	esac
