@@ -205,7 +205,7 @@ static __always_inline void sched_note_waker(void *ctx, __u64 woken, int place, 
 	w = bpf_map_lookup_elem(&plumb_wakers, &key);
 	if (!w)
 		return;
-	waker_current(&w->waker, ctx, task);
+	waker_current(&w->waker, ctx, task, bpf_get_smp_processor_id());
 	w->since = now;
 }
 #endif

@@ -78,6 +78,8 @@ void plumb_frames_free(struct plumb_frames *f);
 
 /* Argp's: 0 or ARGP_ERR_UNKNOWN. */
 int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
+/* Keys have a struct plumb_waker at OFFSET, whose stacks are shown behind their own. */
+void plumb_stacks_show_wakers(size_t offset);
 /* Of an object that is opened and not yet loaded. */
 void plumb_stacks_configure(struct bpf_object *object);
 extern const struct plumb_ring plumb_stacks_rings[];

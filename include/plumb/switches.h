@@ -3,7 +3,6 @@
 #ifndef PLUMB_SWITCHES_H
 #define PLUMB_SWITCHES_H
 
-#include <plumb/kernel.h>
 #include <stdbool.h>
 
 struct plumb_switches {
@@ -16,13 +15,5 @@ struct plumb_switches {
 
 /* Threads are linked into tools only that name it. */
 extern const struct plumb_switches plumb_switches;
-
-/* The rung of programs made by AWAY_PROGRAMS() and opened by OPEN. */
-extern const char *const plumb_away_programs[];
-#define PLUMB_AWAY_RUNG(open_)                                                                     \
-	{                                                                                          \
-		.name = "raw_tracepoint", .stability = PLUMB_SCHED_STABILITY, .open = open_,       \
-		.programs = plumb_away_programs,                                                   \
-	}
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another. */
+/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another; one takes another's CPU. */
 #ifndef PLUMB_WAKER_BPF_H
 #define PLUMB_WAKER_BPF_H
 
-#include <plumb/current.bpf.h>
+#include <plumb/stack.bpf.h>
 #include <plumb/waker.h>
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
@@ -40,21 +40,29 @@ static __always_inline bool waker_is_interrupt(void *ctx, struct task_struct *ta
 }
 
 static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
-					  struct task_struct *task)
+					  struct task_struct *task, __u32 cpu)
 {
+	__u32 tgid;
+
 	w->kind = waker_is_interrupt(ctx, task) ? PLUMB_WAKER_INTERRUPT : PLUMB_WAKER_THREAD;
 	w->pid = current_pid(task);
 	w->tid = current_tid(task);
 	bpf_get_current_comm(w->comm, sizeof(w->comm));
+	w->kernel = w->user = PLUMB_NO_STACK;
+	if (plumb_config.wakers < PLUMB_WAKERS_STACKS || w->kind == PLUMB_WAKER_INTERRUPT)
+		return;
+	w->kernel = stack_number(ctx, 0, cpu);
+	w->user = stack_user(ctx, task, cpu, &tgid);
 }
 
-/* Another than the current one. */
-static __always_inline void waker_other(struct plumb_waker *w, struct task_struct *other)
+/* The thread that takes the current one's CPU. */
+static __always_inline void waker_preempter(struct plumb_waker *w, struct task_struct *next)
 {
-	w->kind = PLUMB_WAKER_THREAD;
-	w->pid = BPF_CORE_READ(other, tgid);
-	w->tid = BPF_CORE_READ(other, pid);
-	BPF_CORE_READ_INTO(&w->comm, other, comm);
+	w->pid = BPF_CORE_READ(next, tgid);
+	w->tid = BPF_CORE_READ(next, pid);
+	w->kind = w->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
+	w->kernel = w->user = PLUMB_NO_STACK;
+	BPF_CORE_READ_INTO(&w->comm, next, comm);
 }
 
 #endif

@@ -8,15 +8,32 @@
 enum plumb_waker_kind {
 	PLUMB_WAKER_UNKNOWN,
 	PLUMB_WAKER_THREAD,
-	PLUMB_WAKER_INTERRUPT, /* on top of the thread that is named, which has no part in it */
+	PLUMB_WAKER_INTERRUPT, /* on top of a thread that has no part in it: no other member counts */
+	PLUMB_PREEMPTER,       /* not a waker: it took the thread's CPU */
+	PLUMB_PREEMPTER_IDLE,  /* ... or nobody did, and it had to leave it (CPU quota, hotplug) */
 };
 
 struct plumb_waker {
 	__u32 kind;
 	__u32 pid, tid;
-	__u32 pad[3]; /* struct sched_stay, which holds one, is a cache line */
+	__s32 kernel, user; /* stacks (stacks.h), the user's that of PID */
+	__u32 pad;
 	char comm[PLUMB_COMM_LEN];
 };
 _Static_assert(sizeof(struct plumb_waker) == 40, "no hidden padding in a map's value");
+
+/* In plumb_config.wakers. */
+enum { PLUMB_WAKERS_NAMES = 1, PLUMB_WAKERS_STACKS };
+
+#ifndef __bpf__
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "woken by nginx/123", with the tid, or the pid if that is 0; "" if it is not known. */
+const char *plumb_waker_text(const struct plumb_waker *w, char *text, size_t size);
+/* An object; null if it is not known. */
+json_t *plumb_waker_json(const struct plumb_waker *w);
+#endif
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the benchmarks share: tracers, ours and others', started, watched and ended alike."""
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -83,6 +84,18 @@ class Tracer:
                     maps[info["map_id"]] = int(info["memlock"])
         self.memory["maps"] = max(self.memory["maps"], sum(maps.values()))
 
+    @staticmethod
+    def run_time(pid):
+        """ns that its programs have run, while run_time_statistics() was there."""
+        programs = {}
+        with contextlib.suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+                info = dict(re.findall(r"^(\w+):\s+(\d+)$", read(f"/proc/{pid}/fdinfo/{fd}"),
+                                       re.MULTILINE))
+                if "run_time_ns" in info:
+                    programs[info["prog_id"]] = int(info["run_time_ns"])
+        return sum(programs.values())
+
     def end(self, run):
         """End it as its user would, and return what it printed."""
         self.weigh(run.pid)
@@ -97,6 +110,20 @@ class Tracer:
             lines = err.decode(errors="replace").strip().splitlines()
             raise Broken(f"exit status {run.returncode}: {lines[-1] if lines else ''}")
         return out.decode(errors="replace")
+
+
+@contextlib.contextmanager
+def run_time_statistics():
+    """The kernel times all BPF programs meanwhile (BPF_ENABLE_STATS)."""
+    number = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(number, 32, ctypes.create_string_buffer(128), 128)
+    if fd < 0:
+        raise Broken(f"run-time statistics: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def start_settled(tracer):

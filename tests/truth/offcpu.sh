@@ -12,8 +12,13 @@ run() {
 	attach one-stack -p "$pid" -c stays-reader --max-stacks=1
 	attach one-key -p "$pid" -c stays-reader --max-keys=1 -b comm
 	attach other -p $$
+	attach woken -p "$pid" -c stays-reader -b comm --wakers
+	launch woken-text -p "$pid" -c stays-reader -b comm --wakers
+	await 30 is_tracing woken-text
+	launch woken-folded -p "$pid" -c stays-reader -b comm --wakers --folded
+	await 30 is_tracing woken-folded
 	go pipe
-	detach reader whole one-stack one-key other
+	detach reader whole one-stack one-key other woken woken-text woken-folded
 
 	start vfork stays vfork 3 23
 	attach parent -p "$pid" -b comm,state
@@ -25,15 +30,17 @@ run() {
 	attach long -p "$pid" -b comm --min=500ms
 	attach short -p "$pid" -b comm --max=500ms
 	attach none -p "$pid" -b comm --min=1000s
+	attach by-timer -p "$pid" -b waker
 	go sleep
-	detach all long short none
+	detach all long short none by-timer
 
 	start turns turns spin 500 2
 	attach preempted -p "$pid" -b tid,state
+	attach preempters -p "$pid" -b state,waker
 	attached
 	open_gate turns go
 	await 30 [ -e turns.gates/done ]
-	detach preempted
+	detach preempted preempters
 	open_gate turns end
 	finish turns "$pid"
 
@@ -131,6 +138,23 @@ check() {
 	holds "-p of another process has none of these" other.json \
 		'all($last.rows[]; .key.comm != "stays-reader")'
 
+	# An interrupt can come between the clock and the write, and wake nobody.
+	below "who woke is a key: process and name" woken stay_in_pipe pipe \
+		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"interrupt\": false, \"pid\": $(cat pipe.pid), \"comm\": \"stays\"}}"
+	holds "... with --wakers its stack: the kernel writes the pipe below its own functions" woken.json \
+		'[$last.rows[] | select(any(.stack[]; .frame == "stay_in_pipe"))][0].waker_stack
+			| any(.[]; .kernel and (.frame | test("^(anon_)?pipe_write$")))
+			and any(.[]; (.kernel | not) and .frame == "wake_reader") and (map(.kernel) | . == (sort | reverse))'
+	evidence woken-text.json woken-text.err
+	claim "... in the table below the sleeper's" awk '
+		/^    stay_in_pipe$/ { sleeper = 1 }
+		sleeper && /^    woken by stays\/[0-9]+:$/ { waker = 1 }
+		waker && /^    (anon_)?pipe_write$/ { found = 1 }
+		END { exit !found }' woken-text.json
+	evidence woken-folded.json woken-folded.err
+	claim "... and behind it in folded lines, innermost first" grep -qE \
+		'^stays-reader-woken by stays/[0-9]+;.*;stay_in_pipe;.*;--;.*;(anon_)?pipe_write_\[k\];.*;wake_reader(;.*)? [0-9]+$' woken-folded.json
+
 	below "a parent that waits for its vfork is uninterruptible" parent stay_in_vfork vfork \
 		'{"comm": "stays", "state": "uninterruptible"}'
 
@@ -141,6 +165,18 @@ check() {
 		asleep "--max has the short ones" short '$sum - $long'
 		asleep "--min of more than all has none" none 0
 	}
+
+	evidence by-timer.json by-timer.err sleep.truth
+	holds "who sleeps for a time is woken by an interrupt, whatever thread it came upon" by-timer.json \
+		'[$last.rows[] | select(any(.stack[]; .frame == "stay_asleep"))] | length > 0
+			and ([.[] | select(.key.waker.interrupt and .key.waker.comm == null).count] | add) >= (map(.count) | add) * 0.95'
+
+	evidence preempters.json preempters.err turns.truth
+	holds "who shares a CPU is preempted by the others" preempters.json \
+		'[$last.rows[] | select(.key.state == "runnable")] as $rows | ($rows | length) > 0
+			and all($rows[].key.waker; .event == "preemption")
+			and ([$rows[] | select(.key.waker | .comm == "turns" and .pid == $pid).count] | add) >= ($rows | map(.count) | add) / 2' \
+		--argjson pid "$(cat turns.pid)"
 
 	evidence preempted.json preempted.err turns.truth
 	holds "who shares a CPU is runnable while another has it, by its own clocks and the kernel's account" preempted.json \

@@ -128,6 +128,20 @@ woken() {
 				and $p["50"] > 500 and ($kind == "timer" or all((["50", 0.9], ["90", 0.5]);
 					$p[.[0]] >= ($t.percentiles[.[0]][0] - $t.overhead - $more) * .[1])))' \
 		--slurpfile truth woken.truth --arg kind "$1" --argjson more "$more"
+	if ! jq -e --arg kind "$1" '.calls[] | select(.comm == $kind and .perf)' woken.truth >/dev/null; then
+		skip "... and as perf has them, $1" "there is no perf"
+		return
+	fi
+	# Which of two programs on a tracepoint runs first is not known.
+	case $(jq -r .kernel wakeups.json) in
+	*cloud*) more=60000 ;;
+	*) more=2000 ;;
+	esac
+	holds "... and as perf has them, $1" wakeups.json \
+		'($truth[0].calls[] | select(.comm == $kind).perf) as $perf
+			| [$last.rows[] | select(.key.comm == $kind)][0] | (.count - $perf.count | fabs) <= 3 + $perf.count / 50
+			and (.percentiles as $p | all(("50", "90"); ($p[.] - $perf[.] | fabs) <= $perf[.] / 10 + $more))' \
+		--slurpfile truth woken.truth --arg kind "$1" --argjson more "$more"
 }
 
 check() {

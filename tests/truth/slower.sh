@@ -63,9 +63,11 @@ run() {
 		detach split
 	fi
 	start waking wakes 50
-	attach woken 1ns -s read -p "$pid"
+	attach woken 1ns -s read --wakers -p "$pid"
+	launch woken-text 1ns -s read --wakers -p "$pid"
+	await 30 is_tracing woken-text
 	go waking
-	detach woken
+	detach woken woken-text
 	start napping naps 200
 	if is_over "$pid"; then
 		finish napping "$pid"
@@ -257,6 +259,16 @@ check() {
 	holds "... no interrupt, and of this process" woken.json "$calls"' | [.[] | select(.woken_by.comm == "waker")]
 		| length > 50 and ([.[] | select(.woken_by | .interrupt or .pid != $pid)] | length) <= length / 50' \
 		--argjson pid "$(cat waking.pid)"
+	holds "... with --wakers there is its stack: the kernel writes the pipe" woken.json "$calls"'
+		| [.[] | select(.woken_by.comm == "waker" and (.woken_by.interrupt | not)).woken_by.stack]
+		| length > 50 and ([.[] | select(any(.[]; .kernel and (.frame | test("^(anon_)?pipe_write$")))
+			and any(.[]; .kernel | not))] | length) >= length * 0.95'
+	evidence woken-text.json woken-text.err
+	claim "... below its line in the text" awk '
+		/^    woken by waker\/[0-9]+:$/ { told = 1 }
+		told && /^    (anon_)?pipe_write$/ { found = 1 }
+		/^[0-9]/ { told = 0 }
+		END { exit !found }' woken-text.json
 	if [ -e naps.json ]; then
 		holds "who sleeps for a time is woken by an interrupt, whatever thread it came upon" naps.json "$calls"'
 			| [.[] | select(.blocked > 0).woken_by] | length > 400 and ([.[] | select(.interrupt)] | length) >= length * 0.95'

@@ -135,6 +135,6 @@ int main(void)
 		cmocka_unit_test(a_record_that_is_too_short_is_none),
 	};
 
-	calls_begin(false, false);
+	calls_begin(false, false, false);
 	return run_all(tests);
 }

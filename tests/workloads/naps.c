@@ -5,10 +5,8 @@
  * That is recorded as "perf record -e sched:sched_switch" does, with perf's own time
  * stamps.
  */
-#include "workload.h"
-#include <linux/perf_event.h>
+#include "perf.h"
 #include <sched.h>
-#include <sys/ioctl.h>
 
 const char usage[] =
 	"Usage: naps TIMES\n"
@@ -20,8 +18,6 @@ const char usage[] =
 	"Exit status 77: no perf events, or no tracefs.\n"
 	"\n"
 	"Gates: ready, go.\n";
-
-#define RING (1 << 20)
 
 struct nap {
 	uint64_t us, times, sum, off, median, seen;
@@ -48,60 +44,25 @@ static int pin(void)
 }
 
 /* Of the current thread, which is pinned to this CPU; negative: why not. */
-static int open_switches(int cpu)
+static int begin_switches(struct perf_ring *ring, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.size = sizeof(attr),
-		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-	char text[64] = "";
-	int fd = open_uncounted("/sys/kernel/tracing/events/sched/sched_switch/id",
-				O_RDONLY | O_CLOEXEC);
+	char filter[64];
 
-	if (fd < 0 || syscall(SYS_pread64, fd, text, sizeof(text) - 1, (off_t)0) <= 0)
-		return -errno;
-	close(fd);
-	attr.config = strtoull(text, NULL, 10);
-	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	snprintf(text, sizeof(text), "prev_pid == %d || next_pid == %d", own_tid(), own_tid());
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, text))
-		return -errno;
-	return fd;
+	snprintf(filter, sizeof(filter), "prev_pid == %d || next_pid == %d", own_tid(), own_tid());
+	return perf_begin(ring, "sched/sched_switch", cpu, filter);
 }
 
-/* What the kernel's format of the event has, on all kernels. */
-struct record {
-	struct perf_event_header header;
-	uint64_t time;
-	uint32_t size;
-	char common[24]; /* and who else */
-	pid_t prev_pid;
-	int prev_prio;
-	long prev_state;
-} __attribute__((packed));
-
 /* For each of N calls: how long was its thread off the CPU because it slept? */
-static void find_off(const struct perf_event_mmap_page *page, uint64_t n, pid_t self)
+static void find_off(const struct perf_ring *ring, uint64_t n, pid_t self)
 {
-	const char *data = (const char *)page + page->data_offset;
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), left = 0, call = 0;
-	struct record r;
+	uint64_t at = 0, left = 0, call = 0;
+	struct perf_record r;
 
 	memset(off, 0, n * sizeof(*off));
-	for (uint64_t at = 0; at < head; at += r.header.size) {
-		memcpy(&r, data + at % RING, sizeof(r.header));
-		if (r.header.type == PERF_RECORD_LOST || head > RING)
-			die("the records of switches do not fit");
-		if (r.header.type != PERF_RECORD_SAMPLE)
-			continue;
-		memcpy(&r, data + at, sizeof(r));
-		if (r.prev_pid == self) {
+	while (perf_next(ring, &at, &r)) {
+		if (r.fields.prev_pid == self) {
 			/* Preempted, it may be outside of the call. */
-			left = r.prev_state & 0xff ? r.time : 0;
+			left = r.fields.prev_state & 0xff ? r.time : 0;
 			continue;
 		}
 		while (call < n && after[call] < r.time)
@@ -122,16 +83,12 @@ static void *sleep_in_turns(void *argument)
 {
 	struct nap *nap = argument;
 	struct timespec t = {.tv_nsec = nap->us * 1000};
-	const size_t size = RING + 4096;
-	int fd = open_switches(pin());
+	struct perf_ring ring;
 	char name[16];
-	void *ring;
+	int err = begin_switches(&ring, pin());
 
-	if (fd < 0)
-		die("perf_event_open: %s", strerror(-fd));
-	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ring == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
+	if (err)
+		die("perf_event_open: %s", strerror(-err));
 	snprintf(name, sizeof(name), "nap-%u", (unsigned int)nap->us);
 	rename_self(name);
 	nap->tid = own_tid();
@@ -141,15 +98,14 @@ static void *sleep_in_turns(void *argument)
 		after[i] = now_ns();
 		nap->sum += after[i] - before[i];
 	}
-	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	find_off(ring, nap->times, nap->tid);
+	perf_stop(&ring);
+	find_off(&ring, nap->times, nap->tid);
 	for (uint64_t i = 0; i < nap->times; i++)
 		nap->off += off[i], nap->seen += !!off[i];
 	qsort(off, nap->times, sizeof(*off), rising);
 	if (nap->seen)
 		nap->median = off[nap->times - nap->seen + (nap->seen - 1) / 2];
-	munmap(ring, size);
-	close(fd);
+	perf_end(&ring);
 	return NULL;
 }
 
@@ -168,9 +124,10 @@ int main(int argc, char **argv)
 {
 	struct nap naps[] = {{.us = 50}, {.us = 100}, {.us = 1000}, {.us = 10000}};
 	const size_t n = sizeof(naps) / sizeof(naps[0]);
+	struct perf_ring ring;
 	pthread_t thread;
 	uint64_t times;
-	int fd;
+	int err;
 
 	help_if_asked(argc, argv);
 	if (argc != 2)
@@ -181,12 +138,12 @@ int main(int argc, char **argv)
 	off = calloc(times, sizeof(*off));
 	if (!before || !after || !off)
 		die("no memory");
-	fd = open_switches(pin());
-	if (fd < 0) {
-		fprintf(stderr, "naps: no perf events: %s\n", strerror(-fd));
+	err = begin_switches(&ring, pin());
+	if (err) {
+		fprintf(stderr, "naps: no perf events: %s\n", strerror(-err));
 		return WORKLOAD_SKIP;
 	}
-	close(fd);
+	perf_end(&ring);
 	reached("ready");
 	gate("go");
 	report_begin();

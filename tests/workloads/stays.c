@@ -85,10 +85,15 @@ static void *read_all(void *unused)
 	return unused;
 }
 
-static void write_byte(void)
+__attribute__((noinline)) static void write_byte(void)
 {
 	if (syscall(SYS_write, reader.ends[1], "", 1) != 1)
 		die("write: %s", strerror(errno));
+}
+
+__attribute__((noinline)) static void wake_reader(void)
+{
+	write_byte();
 }
 
 static void pipe_all(uint64_t ns, uint64_t times, struct bounds *b)
@@ -108,7 +113,7 @@ static void pipe_all(uint64_t ns, uint64_t times, struct bounds *b)
 		asleep = now_ns();
 		pause_ns(ns);
 		awake = now_ns();
-		write_byte();
+		wake_reader();
 		while (reader.read == i)
 			pause_ns(1000000);
 		add(b, awake - asleep, reader.ns);

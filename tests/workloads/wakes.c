@@ -4,9 +4,10 @@
  *
  * A waker looks at the clock, writes a byte to a pipe, and the sleeper that it wakes looks
  * at the clock as soon as it has read it.  What a write and a read take by themselves, where
- * nobody sleeps, is measured as well ("overhead").
+ * nobody sleeps, is measured as well ("overhead").  Where there is perf, it records when each
+ * was woken, and when it got its CPU: "perf" has percentiles of these waits.
  */
-#include "workload.h"
+#include "perf.h"
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -22,6 +23,7 @@ const char usage[] =
 	"Where there is no second CPU: near and timer. No right to real-time priorities: no fifo.\n"
 	"Reported are their sum and percentiles of the times, ns, as [LEAST, MOST]: each time that\n"
 	"the sleeper was preempted is a wait that it does not know, or a time that is too long.\n"
+	"\"perf\" are those of its waits for its CPU, as perf has recorded them; null: it has not.\n"
 	"\n"
 	"Gates: ready, go.\n";
 
@@ -29,7 +31,13 @@ enum kind { NEAR, FAR, BESIDE, NICE, FIFO, TIMER, KINDS };
 
 static const char *const names[KINDS] = {"near", "far", "beside", "nice", "fifo", "timer"};
 static cpu_set_t one_cpu, other_cpu;
+static int one, other = -1; /* their numbers */
 static uint64_t times, *took, preempted;
+
+#define MOST 100000 /* of either */
+static struct perf_ring switches, wakings[2];
+static uint64_t wakeups[MOST], waited[MOST], n_wakeups, n_waited;
+static bool is_recorded;
 static int ends[2];
 static _Atomic uint64_t before, turn;
 static _Atomic bool over;
@@ -61,6 +69,77 @@ static void transfer(long nr, int fd)
 		die("pipe: %s", strerror(errno));
 }
 
+/* --- as perf has it --- */
+
+/* Of the thread TID, which is the current one; can it be recorded? */
+static bool record(void)
+{
+	char filter[64], woken[64];
+
+	snprintf(filter, sizeof(filter), "prev_pid == %d || next_pid == %d", tid, tid);
+	snprintf(woken, sizeof(woken), "pid == %d", tid);
+	if (perf_begin(&switches, "sched/sched_switch", one, filter))
+		return false;
+	if (perf_begin(&wakings[0], "sched/sched_waking", one, woken) ||
+	    (other >= 0 && perf_begin(&wakings[1], "sched/sched_waking", other, woken)))
+		die("sched_waking: %s", strerror(errno));
+	return true;
+}
+
+static int rising(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void collect_wakeups(void)
+{
+	struct perf_record r;
+
+	n_wakeups = 0;
+	for (int i = 0; i < (other < 0 ? 1 : 2); i++)
+		for (uint64_t at = 0; perf_next(&wakings[i], &at, &r) && n_wakeups < MOST;)
+			wakeups[n_wakeups++] = r.time;
+	qsort(wakeups, n_wakeups, sizeof(*wakeups), rising);
+}
+
+/* From each preemption, or the last wakeup, until the thread has its CPU. */
+static void find_waits(void)
+{
+	uint64_t at = 0, next = 0, since = 0;
+	struct perf_record r;
+	bool asleep = false;
+
+	n_waited = 0;
+	while (perf_next(&switches, &at, &r)) {
+		if (r.fields.prev_pid == tid) {
+			asleep = r.fields.prev_state & 0xff;
+			since = asleep ? 0 : r.time;
+			continue;
+		}
+		for (; next < n_wakeups && wakeups[next] <= r.time; next++)
+			since = asleep ? wakeups[next] : since;
+		if (since && n_waited < MOST)
+			waited[n_waited++] = r.time - since;
+		since = 0;
+	}
+	qsort(waited, n_waited, sizeof(*waited), rising);
+}
+
+static void end_record(void)
+{
+	perf_stop(&switches);
+	collect_wakeups();
+	find_waits();
+	perf_end(&switches);
+	perf_end(&wakings[0]);
+	if (other >= 0)
+		perf_end(&wakings[1]);
+}
+
+/* --- threads --- */
+
 static void *sleeper(void *unused)
 {
 	struct timespec until;
@@ -75,6 +154,8 @@ static void *sleeper(void *unused)
 		die("sched_setscheduler: %s", strerror(errno));
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	tid = own_tid();
+	is_recorded = record();
+	turn = 0;
 	for (uint64_t i = 0; i < times; i++) {
 		if (kind == TIMER) {
 			next = now_ns() + 1000000;
@@ -89,6 +170,8 @@ static void *sleeper(void *unused)
 	}
 	getrusage(RUSAGE_THREAD, &usage);
 	preempted = usage.ru_nivcsw;
+	if (is_recorded)
+		end_record();
 	return unused;
 }
 
@@ -151,13 +234,6 @@ static pthread_t start(void *(*body)(void *))
 	return thread;
 }
 
-static int rising(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static uint64_t percentile(unsigned int p)
 {
 	return took[(times * p + 99) / 100 - 1];
@@ -195,7 +271,8 @@ static void run(uint64_t own)
 	uint64_t sum = 0;
 
 	over = false;
-	turn = tid = 0;
+	tid = 0;
+	turn = UINT64_MAX;
 	thread = start(sleeper);
 	if (kind == BESIDE || kind == NICE || kind == FIFO || kind == TIMER)
 		busy = start(spin);
@@ -215,7 +292,10 @@ static void run(uint64_t own)
 	    (unsigned long long)sum, (unsigned long long)own, (unsigned long long)preempted);
 	put_bounds(50);
 	put_bounds(90);
-	put("}}");
+	put("},\"perf\":");
+	put(is_recorded && n_waited ? "{\"count\":%llu,\"50\":%llu,\"90\":%llu}}" : "null}",
+	    (unsigned long long)n_waited, (unsigned long long)waited[n_waited / 2],
+	    (unsigned long long)waited[n_waited * 9 / 10]);
 }
 
 /* The last two CPUs that are allowed: interrupts favour the low ones.  Is there a second? */
@@ -229,11 +309,13 @@ static bool choose_cpus(void)
 	while (!CPU_ISSET(cpu, &allowed))
 		cpu--;
 	CPU_SET(cpu, &one_cpu);
+	one = cpu;
 	if (CPU_COUNT(&allowed) == 1)
 		return false;
 	while (!CPU_ISSET(--cpu, &allowed))
 		;
 	CPU_SET(cpu, &other_cpu);
+	other = cpu;
 	return true;
 }
 

@@ -10,6 +10,8 @@
 #include <plumb/log.h>
 #include <plumb/inflight.h>
 #include <plumb/report.h>
+#include <plumb/text.h>
+#include <plumb/waker.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,16 @@ static struct {
 	bool folded;
 	const char *flame;
 	uint64_t max;
+	size_t waker; /* where it is in a key; 0: not asked for */
 } options = {.max = 16384};
+
+/* Between a stack and that of who woke its thread, which follows upside down: innermost first. */
+#define WOKEN_BY "--"
+
+void plumb_stacks_show_wakers(size_t offset)
+{
+	options.waker = offset;
+}
 
 /* As many rows as stacks, where memory allows. */
 static uint64_t default_max_keys(void)
@@ -109,6 +120,30 @@ struct stacks {
 	size_t n;
 };
 
+static const struct plumb_waker *waker_of(const struct plumb_row *row)
+{
+	return (const void *)((const char *)row->key + options.waker);
+}
+
+/* Behind a stack's innermost frame LEAF. */
+static uint32_t fold_waker(const struct plumb_session *s, const struct plumb_row *row,
+			   struct plumb_tree *tree, uint32_t leaf)
+{
+	static struct plumb_frames f; /* large */
+	const struct plumb_waker *w = waker_of(row);
+	struct plumb_stack_key key = {.kernel = w->kernel, .user = w->user, .tgid = w->pid};
+
+	if (w->kind != PLUMB_WAKER_THREAD)
+		return leaf;
+	plumb_frames_name(&f, s->instance.bpf.object, &key);
+	if (f.n)
+		leaf = plumb_tree_add(tree, leaf, WOKEN_BY, false);
+	for (size_t i = 0; i < f.n; i++)
+		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
+	plumb_frames_free(&f);
+	return leaf;
+}
+
 /* The key, and then the frames, outermost first: where they are in the tree. */
 static uint32_t fold(const struct plumb_session *s, const struct plumb_row *row,
 		     struct plumb_tree *tree)
@@ -135,7 +170,7 @@ static uint32_t fold(const struct plumb_session *s, const struct plumb_row *row,
 	for (size_t i = f.n; i-- > 0;)
 		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
 	plumb_frames_free(&f);
-	return leaf;
+	return options.waker && row->slot ? fold_waker(s, row, tree, leaf) : leaf;
 }
 
 /* Rows whose addresses differ may say the same in words: these are one. */
@@ -169,13 +204,37 @@ static void free_all(struct stacks *stacks)
 	free(stacks->all);
 }
 
-/* The frame of that number; NULL: there is none, or it is the key. */
-static const struct plumb_node *frame_at(const struct plumb_session *s, const struct stacks *stacks,
-					 uint32_t node)
-{
-	const struct plumb_node *f = &stacks->tree.nodes[node];
+/* Frames of a stack in the tree, innermost first. */
+struct path {
+	const struct plumb_name *names[2 * PLUMB_STACK_DEPTH + 3];
+	size_t n;
+};
 
-	return !node || (has_key(s) && !f->caller) ? NULL : f;
+/*
+ * The frames of the stack that ends in LEAF, and of the one that is behind it: who woke its thread.
+ */
+static void find_paths(const struct plumb_session *s, const struct stacks *stacks, uint32_t leaf,
+		       struct path *own, struct path *waker)
+{
+	const struct plumb_node *nodes = stacks->tree.nodes;
+	const struct plumb_name *name;
+
+	own->n = waker->n = 0;
+	/* The outermost may be the key. */
+	for (uint32_t i = leaf; i && !(has_key(s) && !nodes[i].caller); i = nodes[i].caller) {
+		name = plumb_tree_name(&stacks->tree, i);
+		if (options.waker && !waker->n && !strcmp(name->text, WOKEN_BY)) {
+			*waker = *own;
+			own->n = 0;
+		} else if (own->n < sizeof(own->names) / sizeof(own->names[0])) {
+			own->names[own->n++] = name;
+		}
+	}
+	for (size_t i = 0; i < waker->n / 2; i++) {
+		name = waker->names[i];
+		waker->names[i] = waker->names[waker->n - 1 - i];
+		waker->names[waker->n - 1 - i] = name;
+	}
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -208,24 +267,34 @@ static void print_figures(const struct plumb_report *r, const struct plumb_folde
 	fputs(": ", out);
 }
 
-/* Innermost first, as debuggers have it; a line between the kernel's and the user's. */
+/* As debuggers have it; a line between the kernel's and the user's. */
+static void print_path(const struct path *path, FILE *out)
+{
+	bool was_kernel = false;
+
+	for (size_t i = 0; i < path->n; i++) {
+		fprintf(out, "%s    %s\n",
+			was_kernel && !path->names[i]->is_kernel ? "    --\n" : "",
+			path->names[i]->text);
+		was_kernel = path->names[i]->is_kernel;
+	}
+}
+
 static void print_stack(const struct plumb_report *r, const struct stacks *stacks,
 			const struct plumb_folded *folded, uint64_t whole, FILE *out)
 {
-	const struct plumb_session *s = r->session;
-	bool was_kernel = false;
+	static struct path own, waker; /* large */
+	char text[PLUMB_ESCAPED + 64];
 
+	find_paths(r->session, stacks, folded->leaf, &own, &waker);
 	print_figures(r, folded, whole, out);
-	print_key(s, folded->row, out);
+	print_key(r->session, folded->row, out);
 	fputc('\n', out);
-	for (const struct plumb_node *f = frame_at(s, stacks, folded->leaf); f;
-	     f = frame_at(s, stacks, f->caller)) {
-		const struct plumb_name *name = &stacks->tree.names[f->name];
-
-		fprintf(out, "%s    %s\n", was_kernel && !name->is_kernel ? "    --\n" : "",
-			name->text);
-		was_kernel = name->is_kernel;
-	}
+	print_path(&own, out);
+	if (!waker.n)
+		return;
+	fprintf(out, "    %s:\n", plumb_waker_text(waker_of(folded->row), text, sizeof(text)));
+	print_path(&waker, out);
 }
 
 static void print_table(const struct plumb_report *r, const struct stacks *stacks, FILE *out)
@@ -282,18 +351,14 @@ int plumb_stacks_save(const struct plumb_session *s, const struct plumb_snapshot
 	return err;
 }
 
-static json_t *frames_json(const struct plumb_session *s, const struct stacks *stacks,
-			   const struct plumb_folded *folded)
+static json_t *path_json(const struct path *path)
 {
 	json_t *all = json_array(), *one;
 
-	for (const struct plumb_node *f = frame_at(s, stacks, folded->leaf); f;
-	     f = frame_at(s, stacks, f->caller)) {
-		const struct plumb_name *name = &stacks->tree.names[f->name];
-
+	for (size_t i = 0; i < path->n; i++) {
 		one = json_object();
-		json_object_set_new(one, "frame", plumb_json_text(name->text));
-		json_object_set_new(one, "kernel", json_boolean(name->is_kernel));
+		json_object_set_new(one, "frame", plumb_json_text(path->names[i]->text));
+		json_object_set_new(one, "kernel", json_boolean(path->names[i]->is_kernel));
 		json_array_append_new(all, one);
 	}
 	return all;
@@ -302,9 +367,11 @@ static json_t *frames_json(const struct plumb_session *s, const struct stacks *s
 static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks,
 		       const struct plumb_folded *f)
 {
+	static struct path own, waker; /* large */
 	bool time = r->session->tool->weighs_time;
 	json_t *json = json_object();
 
+	find_paths(r->session, stacks, f->leaf, &own, &waker);
 	json_object_set_new(json, "key", plumb_json_key(r->session, f->row));
 	json_object_set_new(json, "count", plumb_json_u64(f->count));
 	if (time)
@@ -313,7 +380,9 @@ static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks
 		json_object_set_new(json, "min", plumb_json_u64(f->min));
 		json_object_set_new(json, "max", plumb_json_u64(f->max));
 	}
-	json_object_set_new(json, "stack", frames_json(r->session, stacks, f));
+	json_object_set_new(json, "stack", path_json(&own));
+	if (options.waker)
+		json_object_set_new(json, "waker_stack", path_json(&waker));
 	return json;
 }
 

@@ -6,8 +6,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-const char *const plumb_away_programs[] = {"thread_ends", "thread_fork", "on_leave", NULL};
-
 /* For the calibration: two threads that wake each other on one CPU. */
 static struct {
 	pthread_t partner;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "offcpu-time.h"
 #include <plumb/common.bpf.h>
+#define SCHED_WAKERS
+#define PLUMB_KEY struct offcpu_key
 
 /* When a thread was last away from its CPU, and where. */
 struct plumb_thread {
@@ -9,12 +11,13 @@ struct plumb_thread {
 	__s32 user;
 	__u32 tgid; /* of the user stack */
 	__u32 runnable, what;
+	struct plumb_waker preempter;
 };
 
 #include <plumb/inflight.bpf.h>
 #include <plumb/away.bpf.h>
 #include <plumb/stack-again.bpf.h>
-#include <plumb/stacks.bpf.h>
+#include <plumb/key-cpu.bpf.h>
 #include <plumb/totals.bpf.h>
 
 const volatile struct offcpu_config offcpu_config = {};
@@ -34,22 +37,38 @@ static __always_inline enum offcpu_state state_of(struct task_struct *task, bool
 	return OFFCPU_OTHER;
 }
 
+/* Who ended the sleep, or took the CPU; stacks only of who woke. */
+static __always_inline void tell_waker(struct plumb_waker *to, const struct plumb_waker *waker)
+{
+	to->kind = waker->kind;
+	to->kernel = waker->kernel;
+	to->user = waker->user;
+	if (waker->kind == PLUMB_WAKER_INTERRUPT)
+		return;
+	to->pid = waker->pid;
+	__builtin_memcpy(to->comm, waker->comm, sizeof(to->comm));
+}
+
 /* The thread has been away and is back since: its stay off the CPU has an end now. */
 static __always_inline void came_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
 {
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
 	__u64 ns = stay ? stay->began - t->left : 0;
-	struct plumb_stack_key key = {
-		.kernel = t->kernel[t->runnable & 1],
-		.user = t->user,
-		.tgid = t->tgid,
-		.what = t->what,
+	struct offcpu_key key = {
+		.stack.kernel = t->kernel[t->runnable & 1],
+		.stack.user = t->user,
+		.stack.tgid = t->tgid,
+		.stack.what = t->what,
 	};
 	struct plumb_totals *totals;
 
 	if (!t->left)
 		return;
 	t->left = 0;
+	if (!t->runnable)
+		sched_asleep(-1);
+	if (plumb_config.wakers && stay)
+		tell_waker(&key.waker, t->runnable ? &t->preempter : &stay->waker);
 	/* It left a CPU whose clock is ahead of this one's. */
 	if ((__s64)ns < 0)
 		ns = 0;
@@ -83,8 +102,12 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 	ledger_count(cpu, began);
 	if (plumb_config.by & OFFCPU_BY_STATE)
 		t->what = state_of(task, ctx->args[0]);
-	t->runnable = sched_state(task) == TASK_RUNNING;
-	kernel = &t->kernel[t->runnable];
+	t->runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	if (!t->runnable)
+		sched_asleep(1);
+	else if (plumb_config.wakers)
+		waker_preempter(&t->preempter, (struct task_struct *)ctx->args[2]);
+	kernel = &t->kernel[t->runnable & 1]; /* the mask is for the verifier */
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;
 	t->user = stack_user(ctx, task, cpu, &t->tgid);

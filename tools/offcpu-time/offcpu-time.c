@@ -13,7 +13,7 @@
 #include "offcpu-time.h"
 #include "offcpu-time.skel.h"
 
-enum { MIN_TIME = 0x2000, MAX_TIME };
+enum { MIN_TIME = 0x2000, MAX_TIME, WAKERS };
 
 static const char *const states[OFFCPU_STATES] = {
 	[OFFCPU_RUNNABLE] = "runnable",
@@ -28,8 +28,25 @@ static void format_state(const void *key, char *text, size_t size)
 	snprintf(text, size, "%s", states[((const struct plumb_stack_key *)key)->what]);
 }
 
+static const struct plumb_waker *waker_of(const void *key)
+{
+	return &((const struct offcpu_key *)key)->waker;
+}
+
+static void format_waker(const void *key, char *text, size_t size)
+{
+	if (!*plumb_waker_text(waker_of(key), text, size))
+		snprintf(text, size, "[unknown]");
+}
+
+static json_t *json_of_waker(const void *key)
+{
+	return plumb_waker_json(waker_of(key));
+}
+
 static const struct plumb_field fields[] = {
 	{"state", OFFCPU_BY_STATE, false, format_state, NULL},
+	{"waker", OFFCPU_BY_WAKER, false, format_waker, json_of_waker},
 };
 
 static const struct argp_option options[] = {
@@ -37,10 +54,12 @@ static const struct argp_option options[] = {
 	{"min", MIN_TIME, "TIME", 0, "of at least TIME (10us, 1.5ms, 2s)", 30},
 	{"max", MAX_TIME, "TIME", 0, "of at most TIME", 30},
 	PLUMB_STACK_OPTIONS,
+	{"wakers", WAKERS, NULL, 0, "stacks of the threads that woke them, too (-b waker)", 50},
 	{0},
 };
 
 static struct offcpu_config selection = {.max_ns = UINT64_MAX};
+static uint32_t wakers; /* plumb_config.wakers */
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
@@ -52,7 +71,15 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	case MAX_TIME:
 		selection.max_ns = plumb_option_duration("--max", text);
 		return 0;
+	case WAKERS:
+		wakers = PLUMB_WAKERS_STACKS;
+		plumb_stacks_show_wakers(offsetof(struct offcpu_key, waker));
+		return 0;
 	case ARGP_KEY_END:
+		if (wakers)
+			o->by |= OFFCPU_BY_WAKER;
+		else if (o->by & OFFCPU_BY_WAKER)
+			wakers = PLUMB_WAKERS_NAMES;
 		if (selection.min_ns > selection.max_ns)
 			plumb_usage_error("--min is longer than --max");
 		return plumb_stacks_parse(key, text, o);
@@ -69,12 +96,26 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
 	memcpy((void *)&skel->rodata->offcpu_config, &selection, sizeof(selection));
+	bpf->config->wakers = wakers;
+	if (wakers)
+		strcpy(bpf->hooks[1], "sched_waking");
 	if (!twin)
 		plumb_stacks_configure(skel->obj);
 	return 0;
 }
 
-static const struct plumb_rung rungs[] = {PLUMB_AWAY_RUNG(open_raw_tracepoint)};
+/* thread_woken: only where wakers are asked for. */
+static const char *const programs[] = {"thread_ends", "thread_fork", "thread_woken", "on_leave",
+				       NULL};
+
+static const struct plumb_rung rungs[] = {
+	{
+		.name = "raw_tracepoint",
+		.stability = PLUMB_SCHED_STABILITY,
+		.open = open_raw_tracepoint,
+		.programs = programs,
+	},
+};
 
 int main(int argc, char **argv)
 {
@@ -83,7 +124,8 @@ int main(int argc, char **argv)
 		.question =
 			"Where do threads sleep, and for how long: stacks by the time off the CPU.",
 		.about = "hooks:     raw tracepoint sched_switch (stable-ish): when a thread\n"
-			 "           leaves its CPU, and when it gets one again\n"
+			 "           leaves its CPU, and when it gets one again; with\n"
+			 "           -b waker also sched_waking\n"
 			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			 "second\n"
@@ -92,7 +134,7 @@ int main(int argc, char **argv)
 		.parse = parse,
 		.fields = fields,
 		.n_fields = sizeof(fields) / sizeof(fields[0]),
-		.key_size = sizeof(struct plumb_stack_key),
+		.key_size = sizeof(struct offcpu_key),
 		.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 		.no_errors = true,
 		.switches = &plumb_switches,

@@ -4,8 +4,10 @@
 #define OFFCPU_TIME_H
 
 #include <plumb/stacks.h>
+#include <plumb/waker.h>
 
 #define OFFCPU_BY_STATE PLUMB_BY_TOOL
+#define OFFCPU_BY_WAKER (PLUMB_BY_TOOL << 1)
 
 /* Why a thread has no CPU: what it says itself when it gives it up. */
 enum offcpu_state {
@@ -15,6 +17,11 @@ enum offcpu_state {
 	OFFCPU_IDLE,
 	OFFCPU_OTHER,
 	OFFCPU_STATES
+};
+
+struct offcpu_key {
+	struct plumb_stack_key stack;
+	struct plumb_waker waker; /* or preempter; by processes: tid is 0 */
 };
 
 struct offcpu_config {

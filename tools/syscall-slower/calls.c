@@ -22,7 +22,7 @@ static struct {
 	size_t n, room;
 	const struct plumb_session *session;
 	uint64_t offset; /* ns from CLOCK_MONOTONIC to the wall clock */
-	bool json, stacks, headed;
+	bool json, stacks, wakers, headed;
 } calls;
 
 /* So long a call may be on its way from its end to us. */
@@ -49,11 +49,12 @@ static void follow_wall_clock(void)
 		calls.offset = offset;
 }
 
-void calls_begin(bool json, bool stacks)
+void calls_begin(bool json, bool stacks, bool wakers)
 {
 	calls.json = json;
 	calls.stacks = stacks;
-	if (stacks)
+	calls.wakers = wakers;
+	if (stacks || wakers)
 		plumb_stacks_begin();
 }
 
@@ -98,9 +99,9 @@ static struct timespec when(const struct slow_call *c)
 	return (struct timespec){ns / 1000000000, ns % 1000000000};
 }
 
-static void name_frames(struct plumb_frames *f, const struct slow_call *c)
+static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, int32_t user)
 {
-	struct plumb_stack_key key = {.kernel = c->kernel, .user = c->user, .tgid = c->pid};
+	struct plumb_stack_key key = {.kernel = kernel, .user = user, .tgid = pid};
 
 	plumb_frames_name(f, calls.session->instance.bpf.object, &key);
 }
@@ -129,18 +130,12 @@ static void print_call(const struct slow_call *c, FILE *out)
 		fprintf(out, ") = %lld", (long long)c->ret);
 }
 
-/* "; woken by nginx/123" */
-static void print_waker(const struct plumb_waker *w, const char *what, FILE *out)
+static void print_waker(const struct plumb_waker *w, FILE *out)
 {
-	char comm[PLUMB_COMM_LEN];
+	char text[PLUMB_ESCAPED + 64];
 
-	if (w->kind == PLUMB_WAKER_UNKNOWN)
-		return;
-	plumb_copy_printable(comm, w->comm, sizeof(comm));
-	if (w->kind == PLUMB_WAKER_INTERRUPT)
-		fprintf(out, "; %s an interrupt", what);
-	else
-		fprintf(out, "; %s %s/%u", what, comm, w->tid);
+	if (*plumb_waker_text(w, text, sizeof(text)))
+		fprintf(out, "; %s", text);
 }
 
 /* What is as long as it likes comes last. */
@@ -164,8 +159,8 @@ static void print_line(const struct slow_call *c, FILE *out)
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
 	print_call(c, out);
-	print_waker(&c->woken_by, "woken by", out);
-	print_waker(&c->preempted_by, "preempted by", out);
+	print_waker(&c->woken_by, out);
+	print_waker(&c->preempted_by, out);
 	fputc('\n', out);
 }
 
@@ -182,6 +177,13 @@ static const struct plumb_part_name *why_longest(const struct slow_call *c)
 	return &plumb_parts[i];
 }
 
+static void print_frames(struct plumb_frames *f, FILE *out)
+{
+	for (size_t i = 0; i < f->n; i++)
+		fprintf(out, "    %s\n", f->text[i]);
+	plumb_frames_free(f);
+}
+
 static void print_stack(const struct slow_call *c, FILE *out)
 {
 	struct plumb_frames f;
@@ -192,10 +194,26 @@ static void print_stack(const struct slow_call *c, FILE *out)
 	fprintf(out, "    off the CPU %s, %s:\n",
 		plumb_format_time(c->longest, PLUMB_AUTO, text, sizeof(text)),
 		why_longest(c)->heading);
-	name_frames(&f, c);
-	for (size_t i = 0; i < f.n; i++)
-		fprintf(out, "    %s\n", f.text[i]);
-	plumb_frames_free(&f);
+	name_frames(&f, c->pid, c->kernel, c->user);
+	print_frames(&f, out);
+}
+
+static bool has_waker_stack(const struct slow_call *c)
+{
+	return calls.wakers && c->woken_by.kind == PLUMB_WAKER_THREAD;
+}
+
+static void print_waker_stack(const struct slow_call *c, FILE *out)
+{
+	const struct plumb_waker *w = &c->woken_by;
+	char text[PLUMB_ESCAPED + 64];
+	struct plumb_frames f;
+
+	if (!has_waker_stack(c))
+		return;
+	fprintf(out, "    %s:\n", plumb_waker_text(w, text, sizeof(text)));
+	name_frames(&f, w->pid, w->kernel, w->user);
+	print_frames(&f, out);
 }
 
 /* Looking it up takes longer than all else, and it seldom changes from call to call. */
@@ -215,19 +233,24 @@ static json_t *json_of_longest(const struct slow_call *c)
 	struct plumb_frames f;
 	json_t *j;
 
-	name_frames(&f, c);
+	name_frames(&f, c->pid, c->kernel, c->user);
 	j = json_pack("{s:o, s:s, s:o}", "ns", plumb_json_u64(c->longest), "why",
 		      why_longest(c)->json, "stack", plumb_frames_json(&f));
 	plumb_frames_free(&f);
 	return j;
 }
 
-static json_t *json_of_waker(const struct plumb_waker *w)
+static json_t *json_of_woken(const struct slow_call *c)
 {
-	if (w->kind == PLUMB_WAKER_UNKNOWN)
-		return json_null();
-	return json_pack("{s:b, s:i, s:i, s:o}", "interrupt", w->kind == PLUMB_WAKER_INTERRUPT,
-			 "pid", (int)w->pid, "tid", (int)w->tid, "comm", plumb_json_text(w->comm));
+	json_t *json = plumb_waker_json(&c->woken_by);
+	struct plumb_frames f;
+
+	if (!has_waker_stack(c))
+		return json;
+	name_frames(&f, c->woken_by.pid, c->woken_by.kernel, c->woken_by.user);
+	json_object_set_new(json, "stack", plumb_frames_json(&f));
+	plumb_frames_free(&f);
+	return json;
 }
 
 static json_t *json_of(const struct slow_call *c)
@@ -254,8 +277,8 @@ static json_t *json_of(const struct slow_call *c)
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		json_object_set_new(j, plumb_parts[i].json,
 				    plumb_json_u64(part_of(c, plumb_parts[i].part)));
-	json_object_set_new(j, "woken_by", json_of_waker(&c->woken_by));
-	json_object_set_new(j, "preempted_by", json_of_waker(&c->preempted_by));
+	json_object_set_new(j, "woken_by", json_of_woken(c));
+	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));
 	if (calls.stacks)
 		json_object_set_new(j, "longest", c->longest ? json_of_longest(c) : json_null());
 	return json_pack("{s:o}", "call", j);
@@ -280,6 +303,7 @@ static int print(const struct slow_call *c, FILE *out)
 	print_line(c, out);
 	if (calls.stacks)
 		print_stack(c, out);
+	print_waker_stack(c, out);
 	return 0;
 }
 

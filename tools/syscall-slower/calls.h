@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void calls_begin(bool json, bool stacks);
+/* STACKS: of the call where it was off its CPU longest; WAKERS: of who woke it. */
+void calls_begin(bool json, bool stacks, bool wakers);
 
 /* As struct plumb_ring wants them. */
 int calls_take(void *session, void *record, size_t size);

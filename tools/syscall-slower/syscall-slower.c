@@ -19,7 +19,7 @@
 #include "syscall-slower.h"
 #include "syscall-slower.skel.h"
 
-enum { ERRORS_ONLY = 0x2000, FD, STACKS, BUFFER };
+enum { ERRORS_ONLY = 0x2000, FD, STACKS, WAKERS, BUFFER };
 
 #define BUFFER_BYTES (4ULL << 20)
 
@@ -30,6 +30,7 @@ static const struct argp_option options[] = {
 	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
 	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
 	{"stacks", STACKS, NULL, 0, "where the call was off the CPU longest", 40},
+	{"wakers", WAKERS, NULL, 0, "where the thread was that woke the call's", 40},
 	{"buffer", BUFFER, "BYTES", 0, "room for calls that are not printed yet; default 4M", 60},
 	{0},
 };
@@ -37,7 +38,7 @@ static const struct argp_option options[] = {
 
 static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t buffer = BUFFER_BYTES;
-static bool stacks;
+static bool stacks, wakers;
 
 static bool look(const struct plumb_session *s, struct plumb_flight *f)
 {
@@ -85,6 +86,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		stacks = true;
 		inflight.frames = plumb_flight_frames;
 		return 0;
+	case WAKERS:
+		wakers = true;
+		return 0;
 	case BUFFER:
 		buffer = parse_buffer(text);
 		return 0;
@@ -92,7 +96,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		if (!selection.min_ns)
 			plumb_usage_error("slower than what? syscall-slower MIN, as 10ms");
 		plumb_syscall_keep(&selection);
-		calls_begin(o->json, stacks);
+		calls_begin(o->json, stacks, wakers);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -126,14 +130,15 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "sched_waking");
-	bpf->config->split = bpf->config->wakers = 1;
+	bpf->config->split = 1;
+	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
 	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
 	/* What counts is the cost of all those calls that are not printed. */
 	if (twin)
 		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
-	bpf_map__set_max_entries(skel->maps.plumb_stacks, stacks ? 16384 : 1);
+	bpf_map__set_max_entries(skel->maps.plumb_stacks, stacks || wakers ? 16384 : 1);
 	return 0;
 }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* waker: who it was, as text and as JSON. */
+#include "unit.h"
+#include <plumb/waker.h>
+
+static const char *text_of(struct plumb_waker w)
+{
+	static char text[128];
+
+	return plumb_waker_text(&w, text, sizeof(text));
+}
+
+static void says(struct plumb_waker w, const char *wanted)
+{
+	json_t *json = plumb_waker_json(&w);
+	char *text = json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT);
+
+	assert_string_equal(text, wanted);
+	free(text);
+	json_decref(json);
+}
+
+static void a_thread_has_its_tid_or_else_its_pid(void **state)
+{
+	struct plumb_waker w = {.kind = PLUMB_WAKER_THREAD, .pid = 7, .tid = 8, .comm = "a b"};
+
+	(void)state;
+	assert_string_equal(text_of(w), "woken by a b/8");
+	says(w, "{\"event\":\"wakeup\",\"interrupt\":false,\"pid\":7,\"tid\":8,\"comm\":\"a b\"}");
+	w.tid = 0;
+	assert_string_equal(text_of(w), "woken by a b/7");
+	says(w, "{\"event\":\"wakeup\",\"interrupt\":false,\"pid\":7,\"comm\":\"a b\"}");
+}
+
+static void an_interrupt_names_no_thread(void **state)
+{
+	struct plumb_waker w = {.kind = PLUMB_WAKER_INTERRUPT, .pid = 7, .comm = "victim"};
+
+	(void)state;
+	assert_string_equal(text_of(w), "woken by an interrupt");
+	says(w, "{\"event\":\"wakeup\",\"interrupt\":true,\"pid\":null,\"comm\":null}");
+}
+
+static void a_cpu_is_taken_or_left_idle(void **state)
+{
+	struct plumb_waker w = {.kind = PLUMB_PREEMPTER, .pid = 7, .comm = "x;\n"};
+
+	(void)state;
+	assert_string_equal(text_of(w), "preempted by x;\\x0a/7");
+	w = (struct plumb_waker){.kind = PLUMB_PREEMPTER_IDLE, .comm = "swapper/1"};
+	assert_string_equal(text_of(w), "preempted, its CPU idle");
+	says(w, "{\"event\":\"preemption\",\"interrupt\":false,\"pid\":null,\"comm\":null}");
+}
+
+static void unknown_is_no_text_and_null(void **state)
+{
+	struct plumb_waker w = {};
+
+	(void)state;
+	assert_string_equal(text_of(w), "");
+	says(w, "null");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_has_its_tid_or_else_its_pid),
+		cmocka_unit_test(an_interrupt_names_no_thread),
+		cmocka_unit_test(a_cpu_is_taken_or_left_idle),
+		cmocka_unit_test(unknown_is_no_text_and_null),
+	};
+
+	return run_all(tests);
+}
