@@ -35,6 +35,7 @@ struct plumb_config {
 	__u32 off_cpu; /* calls are also to know how long they had no CPU */
 	__u32 waits;   /* waits for a CPU are timed from the wakeup (sched.bpf.h) */
 	__u32 wakers;  /* ... and it is noted who woke (waker.h) */
+	__u32 preempt_count; /* where it can be read (waker.h) */
 	__u32 precision, buckets;
 	__u32 shards;      /* histograms a slot, a power of two unless it is cpus */
 	__u32 exclusive;   /* a shard has one CPU: no atomics */

@@ -4,9 +4,13 @@
 #define PLUMB_KERNEL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Where the kernel has no BTF of its own, its types are in FILE. */
 void plumb_kernel_types(const char *file);
+
+/* The functions below parse the kernel's types once, some 7 MB: frees them, until one asks again. */
+void plumb_kernel_types_free(void);
 
 /*
  * Programs of fentry's kind can be preempted wherever the kernel can (preemption.h), those of raw
@@ -25,6 +29,9 @@ bool plumb_fentry_is_guarded(void);
 
 /* Are misses of kprobes, tracepoints and their links counted (6.7)? */
 bool plumb_kprobe_misses_are_counted(void);
+
+/* Where programs can read the current preemption count (waker.h). */
+uint32_t plumb_kernel_preempt_count(void);
 
 /* Of a rung that uses sched.bpf.h. */
 #define PLUMB_SCHED_STABILITY "stable-ish: arguments of scheduler tracepoints"

@@ -194,7 +194,8 @@ static __always_inline void sched_take_waker(struct sched_stay *s, __u32 place)
 		s->waker = w->waker;
 }
 
-static __always_inline void sched_note_waker(void *ctx, __u64 woken, int place, __u64 now)
+static __always_inline void sched_note_waker(void *ctx, __u64 woken, int place, __u64 now,
+					     bool by_count)
 {
 	struct task_struct *task = current_task();
 	__u32 key = place;
@@ -205,7 +206,7 @@ static __always_inline void sched_note_waker(void *ctx, __u64 woken, int place, 
 	w = bpf_map_lookup_elem(&plumb_wakers, &key);
 	if (!w)
 		return;
-	waker_current(&w->waker, ctx, task, bpf_get_smp_processor_id());
+	waker_current(&w->waker, ctx, task, bpf_get_smp_processor_id(), by_count);
 	w->since = now;
 }
 #endif
@@ -267,19 +268,33 @@ static __always_inline __u64 sched_waited(const struct sched_stay *s, __u64 away
  * so.  Until it is in a run queue, which sched_wakeup reports, it can have to wait for an
  * interrupt of another CPU.
  */
-SEC("raw_tp/sched_waking")
-int thread_woken(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int sched_woken(struct bpf_raw_tracepoint_args *ctx, bool by_count)
 {
 	__u64 now = bpf_ktime_get_ns();
 	int place = sched_wait_begin(ctx->args[0], now);
 
 #ifdef SCHED_WAKERS
-	sched_note_waker(ctx, ctx->args[0], place, now);
+	sched_note_waker(ctx, ctx->args[0], place, now, by_count);
 #else
-	(void)place;
+	(void)place, (void)by_count;
 #endif
 	return 0;
 }
+
+SEC("raw_tp/sched_waking")
+int thread_woken(struct bpf_raw_tracepoint_args *ctx)
+{
+	return sched_woken(ctx, false);
+}
+
+#ifdef SCHED_WAKERS
+/* In its place where plumb_config.preempt_count is set: else the kernel may refuse to load it. */
+SEC("raw_tp/sched_waking")
+int thread_woken_by_count(struct bpf_raw_tracepoint_args *ctx)
+{
+	return sched_woken(ctx, true);
+}
+#endif
 
 /* A new thread is not woken but by this. */
 SEC("raw_tp/sched_wakeup_new")

@@ -93,6 +93,10 @@ struct plumb_session {
 	pid_t child;                 /* the command, 0: none */
 	volatile int *child_go;      /* shared with it, see command.c */
 	struct plumb_instance instance;
+	struct {
+		struct timespec time;
+		uint64_t clock; /* ns, CLOCK_MONOTONIC */
+	} attached;
 	struct plumb_refusal refused[2 * PLUMB_MAX_RUNGS]; /* each may be tried twice */
 	size_t n_refused;
 	struct plumb_overhead overhead;

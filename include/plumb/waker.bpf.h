@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another; one takes another's CPU. */
+/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another; one loses its CPU. */
 #ifndef PLUMB_WAKER_BPF_H
 #define PLUMB_WAKER_BPF_H
 
@@ -8,43 +8,81 @@
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* With stacks of 16 kB: where no helper says where the user's registers are (before 5.15). */
-#define WAKER_STACK 16384
+/* include/linux/preempt.h */
+#define PREEMPT_SOFTIRQ 0x00000100 /* one is served, not only disabled */
+#define PREEMPT_HARDIRQ 0x00ff0000 /* or an NMI */
 
-/*
- * Does the program whose context this is run in an interrupt, or in a softirq behind one?
- * These have stacks of their own.  On x86 an interrupt of the user's own code has not: there
- * the thread has not come to the kernel by a system call.  Nor has it in a fault of its own,
- * which is taken for an interrupt.
- */
-static __always_inline bool waker_is_interrupt(void *ctx, struct task_struct *task)
+/* On x86 (elsewhere it is a thread's): the second from 6.2 up to 6.14, the first before and since. */
+extern int __preempt_count __ksym __weak;
+struct pcpu_hot___count {
+	int preempt_count;
+} __attribute__((preserve_access_index));
+extern struct pcpu_hot___count pcpu_hot __ksym __weak;
+
+static __always_inline int waker_preempt_count(void)
 {
-	__u64 stack = (__u64)current_read(task, stack), top = stack + WAKER_STACK;
-	bool has_regs = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+	struct pcpu_hot___count *hot;
+	int *count;
 
-	if (!current_tid(task))
-		return true;
-	if (has_regs)
-		top = bpf_task_pt_regs(bpf_get_current_task_btf());
-	/* Pointers may be compared; clang would rather subtract. */
-	if ((__u64)ctx < stack)
-		return true;
-	barrier_var(top);
-	if ((__u64)ctx > top)
-		return true;
-#if defined(__TARGET_ARCH_x86)
-	if (has_regs && !(current_read(task, flags) & PF_KTHREAD))
-		return (__s64)BPF_CORE_READ((struct pt_regs *)top, orig_ax) < 0;
-#endif
-	return false;
+	if (plumb_config.preempt_count == PLUMB_PREEMPT_COUNT) {
+		count = bpf_this_cpu_ptr(&__preempt_count);
+		return *count;
+	}
+	hot = bpf_this_cpu_ptr(&pcpu_hot);
+	return hot->preempt_count;
 }
 
+/*
+ * Where it cannot be read (a kernel without CONFIG_KALLSYMS_ALL, or of another architecture) a
+ * program that runs on the current thread's stack, entered by a system call, is the thread's.
+ * Interrupts and softirqs have a stack of their own; below it a thread that was interrupted in its
+ * own code is in no system call (on x86), nor is one in a fault, which is taken for that.
+ */
+static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
+								 struct task_struct *task)
+{
+	__u64 stack = (__u64)current_read(task, stack), top;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return PLUMB_WAKER_EITHER;
+	top = bpf_task_pt_regs(bpf_get_current_task_btf());
+#if defined(__TARGET_ARCH_x86)
+	if (!(current_read(task, flags) & PF_KTHREAD) &&
+	    (__s64)BPF_CORE_READ((struct pt_regs *)top, orig_ax) < 0)
+		return PLUMB_WAKER_INTERRUPT;
+#endif
+	barrier_var(top); /* pointers may be compared; clang would rather subtract */
+	if ((__u64)ctx < stack || (__u64)ctx > top)
+		return PLUMB_WAKER_EITHER;
+	return PLUMB_WAKER_THREAD;
+}
+
+/*
+ * Softirqs run behind an interrupt, and when a thread allows them again after it has sent
+ * something over the loopback device, for one.  (PREEMPT_RT has threads for most of both.)
+ */
+static __always_inline enum plumb_waker_kind waker_kind(void *ctx, struct task_struct *task,
+							bool by_count)
+{
+	int count;
+
+	if (!current_tid(task))
+		return PLUMB_WAKER_INTERRUPT;
+	if (!by_count)
+		return waker_kind_by_stack(ctx, task);
+	count = waker_preempt_count();
+	return count & PREEMPT_HARDIRQ   ? PLUMB_WAKER_INTERRUPT
+	       : count & PREEMPT_SOFTIRQ ? PLUMB_WAKER_SOFTIRQ
+					 : PLUMB_WAKER_THREAD;
+}
+
+/* BY_COUNT: in a program that is loaded only where the preemption count can be read. */
 static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
-					  struct task_struct *task, __u32 cpu)
+					  struct task_struct *task, __u32 cpu, bool by_count)
 {
 	__u32 tgid;
 
-	w->kind = waker_is_interrupt(ctx, task) ? PLUMB_WAKER_INTERRUPT : PLUMB_WAKER_THREAD;
+	w->kind = waker_kind(ctx, task, by_count);
 	w->pid = current_pid(task);
 	w->tid = current_tid(task);
 	bpf_get_current_comm(w->comm, sizeof(w->comm));
@@ -55,12 +93,23 @@ static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 	w->user = stack_user(ctx, task, cpu, &tgid);
 }
 
-/* The thread that takes the current one's CPU. */
-static __always_inline void waker_preempter(struct plumb_waker *w, struct task_struct *next)
+/* The group that the current thread belongs to, or one above it, has used up its quota. */
+static __always_inline bool waker_is_throttled(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
+		return false;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+/* The current thread loses its CPU to NEXT. */
+static __always_inline void waker_preempter(struct plumb_waker *w, struct task_struct *task,
+					    struct task_struct *next)
 {
 	w->pid = BPF_CORE_READ(next, tgid);
 	w->tid = BPF_CORE_READ(next, pid);
 	w->kind = w->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
+	if (waker_is_throttled(task))
+		w->kind = PLUMB_THROTTLED;
 	w->kernel = w->user = PLUMB_NO_STACK;
 	BPF_CORE_READ_INTO(&w->comm, next, comm);
 }

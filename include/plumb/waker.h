@@ -8,9 +8,12 @@
 enum plumb_waker_kind {
 	PLUMB_WAKER_UNKNOWN,
 	PLUMB_WAKER_THREAD,
+	PLUMB_WAKER_SOFTIRQ,   /* on top of the thread, which may have caused it */
+	PLUMB_WAKER_EITHER,    /* a softirq or an interrupt on top of the thread, which is not known */
 	PLUMB_WAKER_INTERRUPT, /* on top of a thread that has no part in it: no other member counts */
-	PLUMB_PREEMPTER,       /* not a waker: it took the thread's CPU */
-	PLUMB_PREEMPTER_IDLE,  /* ... or nobody did, and it had to leave it (CPU quota, hotplug) */
+	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU next */
+	PLUMB_PREEMPTER_IDLE,  /* none had */
+	PLUMB_THROTTLED,       /* no thread's doing: the cgroup's CPU quota was used up */
 };
 
 struct plumb_waker {
@@ -22,6 +25,9 @@ struct plumb_waker {
 };
 _Static_assert(sizeof(struct plumb_waker) == 40, "no hidden padding in a map's value");
 
+/* In plumb_config.preempt_count: the variable of each CPU that has it, or is the beginning of it. */
+enum { PLUMB_PREEMPT_COUNT_NONE, PLUMB_PREEMPT_COUNT, PLUMB_PREEMPT_COUNT_HOT };
+
 /* In plumb_config.wakers. */
 enum { PLUMB_WAKERS_NAMES = 1, PLUMB_WAKERS_STACKS };
 
@@ -29,6 +35,11 @@ enum { PLUMB_WAKERS_NAMES = 1, PLUMB_WAKERS_STACKS };
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+static inline bool plumb_waker_has_stack(const struct plumb_waker *w)
+{
+	return w->kind >= PLUMB_WAKER_THREAD && w->kind < PLUMB_WAKER_INTERRUPT;
+}
 
 /* "woken by nginx/123", with the tid, or the pid if that is 0; "" if it is not known. */
 const char *plumb_waker_text(const struct plumb_waker *w, char *text, size_t size);

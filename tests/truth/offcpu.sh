@@ -34,6 +34,11 @@ run() {
 	go sleep
 	detach all long short none by-timer
 
+	start sender sends 127.0.0.1,23,1000000,stall:5
+	attach by-receiver -p "$pid" -c sends -b waker
+	go sender
+	detach by-receiver
+
 	start turns turns spin 500 2
 	attach preempted -p "$pid" -b tid,state
 	attach preempters -p "$pid" -b state,waker
@@ -140,7 +145,7 @@ check() {
 
 	# An interrupt can come between the clock and the write, and wake nobody.
 	below "who woke is a key: process and name" woken stay_in_pipe pipe \
-		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"interrupt\": false, \"pid\": $(cat pipe.pid), \"comm\": \"stays\"}}"
+		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"context\": \"thread\", \"pid\": $(cat pipe.pid), \"comm\": \"stays\"}}"
 	holds "... with --wakers its stack: the kernel writes the pipe below its own functions" woken.json \
 		'[$last.rows[] | select(any(.stack[]; .frame == "stay_in_pipe"))][0].waker_stack
 			| any(.[]; .kernel and (.frame | test("^(anon_)?pipe_write$")))
@@ -169,7 +174,13 @@ check() {
 	evidence by-timer.json by-timer.err sleep.truth
 	holds "who sleeps for a time is woken by an interrupt, whatever thread it came upon" by-timer.json \
 		'[$last.rows[] | select(any(.stack[]; .frame == "stay_asleep"))] | length > 0
-			and ([.[] | select(.key.waker.interrupt and .key.waker.comm == null).count] | add) >= (map(.count) | add) * 0.95'
+			and ([.[] | select(.key.waker.context // "" | test("interrupt")).count] | add) >= (map(.count) | add) * 0.95'
+
+	evidence by-receiver.json by-receiver.err sender.truth
+	holds "... and who sends more than is read, by a softirq on the thread that reads it" by-receiver.json \
+		'[$last.rows[] | select(any(.stack[]; .frame == "sk_stream_wait_memory"))] | (map(.count) | add) >= 23
+			and ([.[] | select(.key.waker | .comm == "receiver" and .pid == $pid and (.context | test("^softirq"))).count] | add)
+				>= (map(.count) | add) * 0.7' --argjson pid "$(cat sender.pid)"
 
 	evidence preempters.json preempters.err turns.truth
 	holds "who shares a CPU is preempted by the others" preempters.json \

@@ -185,7 +185,7 @@ check_text() {
 		"$(sed -n 's/^ledger: \([0-9]*\) recorded.*/\1/p' text.json)"
 	is "in order" "$(sed '/^$/,$d; 1d' text.json | cut -c 1-15 | sort -c 2>&1)" ""
 	claim "a call's arguments and result are there" \
-		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x10[0-9a-f]{2}, 0x[0-9a-f]+, 0x8\) = -EAGAIN; woken by an interrupt' text.json
+		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x10[0-9a-f]{2}, 0x[0-9a-f]+, 0x8\) = -EAGAIN; woken by an? (softirq or )?interrupt' text.json
 	evidence text-stacks.json text-stacks.err
 	claim "above a stack stands how long, and why, it was off the CPU" awk '
 		/^    off the CPU [0-9.]+[mu]?s, (preempted|blocked|waiting):$/ { told++ }
@@ -257,10 +257,10 @@ check() {
 			| [$found[] | select(.tid == $t.tid and .blocked > 0) | .woken_by.comm] | length > 25
 				and ([.[] | select(. == "waker")] | length) >= length * 0.95)' --slurpfile truth waking.truth
 	holds "... no interrupt, and of this process" woken.json "$calls"' | [.[] | select(.woken_by.comm == "waker")]
-		| length > 50 and ([.[] | select(.woken_by | .interrupt or .pid != $pid)] | length) <= length / 50' \
+		| length > 50 and ([.[] | select(.woken_by | .context != "thread" or .pid != $pid)] | length) <= length / 50' \
 		--argjson pid "$(cat waking.pid)"
 	holds "... with --wakers there is its stack: the kernel writes the pipe" woken.json "$calls"'
-		| [.[] | select(.woken_by.comm == "waker" and (.woken_by.interrupt | not)).woken_by.stack]
+		| [.[] | select(.woken_by.comm == "waker" and .woken_by.context == "thread").woken_by.stack]
 		| length > 50 and ([.[] | select(any(.[]; .kernel and (.frame | test("^(anon_)?pipe_write$")))
 			and any(.[]; .kernel | not))] | length) >= length * 0.95'
 	evidence woken-text.json woken-text.err
@@ -271,7 +271,7 @@ check() {
 		END { exit !found }' woken-text.json
 	if [ -e naps.json ]; then
 		holds "who sleeps for a time is woken by an interrupt, whatever thread it came upon" naps.json "$calls"'
-			| [.[] | select(.blocked > 0).woken_by] | length > 400 and ([.[] | select(.interrupt)] | length) >= length * 0.95'
+			| [.[] | select(.blocked > 0).woken_by] | length > 400 and ([.[] | select(.context | test("interrupt"))] | length) >= length * 0.95'
 		evidence naps.json naps.err napping.truth
 	fi
 	if jq -e '.calls | any(.seen >= .count * 0.9)' napping.truth >/dev/null 2>&1; then

@@ -26,10 +26,10 @@ static void a_thread_has_its_tid_or_else_its_pid(void **state)
 
 	(void)state;
 	assert_string_equal(text_of(w), "woken by a b/8");
-	says(w, "{\"event\":\"wakeup\",\"interrupt\":false,\"pid\":7,\"tid\":8,\"comm\":\"a b\"}");
+	says(w, "{\"event\":\"wakeup\",\"context\":\"thread\",\"pid\":7,\"tid\":8,\"comm\":\"a b\"}");
 	w.tid = 0;
 	assert_string_equal(text_of(w), "woken by a b/7");
-	says(w, "{\"event\":\"wakeup\",\"interrupt\":false,\"pid\":7,\"comm\":\"a b\"}");
+	says(w, "{\"event\":\"wakeup\",\"context\":\"thread\",\"pid\":7,\"comm\":\"a b\"}");
 }
 
 static void an_interrupt_names_no_thread(void **state)
@@ -38,7 +38,7 @@ static void an_interrupt_names_no_thread(void **state)
 
 	(void)state;
 	assert_string_equal(text_of(w), "woken by an interrupt");
-	says(w, "{\"event\":\"wakeup\",\"interrupt\":true,\"pid\":null,\"comm\":null}");
+	says(w, "{\"event\":\"wakeup\",\"context\":\"interrupt\",\"pid\":null,\"comm\":null}");
 }
 
 static void a_cpu_is_taken_or_left_idle(void **state)
@@ -49,7 +49,28 @@ static void a_cpu_is_taken_or_left_idle(void **state)
 	assert_string_equal(text_of(w), "preempted by x;\\x0a/7");
 	w = (struct plumb_waker){.kind = PLUMB_PREEMPTER_IDLE, .comm = "swapper/1"};
 	assert_string_equal(text_of(w), "preempted, its CPU idle");
-	says(w, "{\"event\":\"preemption\",\"interrupt\":false,\"pid\":null,\"comm\":null}");
+	says(w, "{\"event\":\"preemption\",\"context\":\"idle\",\"pid\":null,\"comm\":null}");
+}
+
+static void a_softirq_names_its_thread(void **state)
+{
+	struct plumb_waker w = {.kind = PLUMB_WAKER_SOFTIRQ, .pid = 7, .comm = "\xff\\"};
+
+	(void)state;
+	assert_string_equal(text_of(w), "woken by a softirq on \\xff\\\\/7");
+	says(w, "{\"event\":\"wakeup\",\"context\":\"softirq\",\"pid\":7,"
+		"\"comm\":\"\\\\xff\\\\\\\\\"}");
+	w.kind = PLUMB_WAKER_EITHER;
+	assert_string_equal(text_of(w), "woken by a softirq or interrupt on \\xff\\\\/7");
+}
+
+static void a_quota_is_no_threads_doing(void **state)
+{
+	struct plumb_waker w = {.kind = PLUMB_THROTTLED, .pid = 7, .comm = "next"};
+
+	(void)state;
+	assert_string_equal(text_of(w), "out of CPU quota");
+	says(w, "{\"event\":\"throttling\",\"context\":\"quota\",\"pid\":null,\"comm\":null}");
 }
 
 static void unknown_is_no_text_and_null(void **state)
@@ -59,6 +80,9 @@ static void unknown_is_no_text_and_null(void **state)
 	(void)state;
 	assert_string_equal(text_of(w), "");
 	says(w, "null");
+	w.kind = 1000;
+	assert_string_equal(text_of(w), "");
+	says(w, "null");
 }
 
 int main(void)
@@ -66,6 +90,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_has_its_tid_or_else_its_pid),
 		cmocka_unit_test(an_interrupt_names_no_thread),
+		cmocka_unit_test(a_softirq_names_its_thread),
+		cmocka_unit_test(a_quota_is_no_threads_doing),
 		cmocka_unit_test(a_cpu_is_taken_or_left_idle),
 		cmocka_unit_test(unknown_is_no_text_and_null),
 	};

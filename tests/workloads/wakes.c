@@ -5,7 +5,7 @@
  * A waker looks at the clock, writes a byte to a pipe, and the sleeper that it wakes looks
  * at the clock as soon as it has read it.  What a write and a read take by themselves, where
  * nobody sleeps, is measured as well ("overhead").  Where there is perf, it records when each
- * was woken, and when it got its CPU: "perf" has percentiles of these waits.
+ * was woken, and when it got its CPU.
  */
 #include "perf.h"
 #include <sched.h>
@@ -23,7 +23,7 @@ const char usage[] =
 	"Where there is no second CPU: near and timer. No right to real-time priorities: no fifo.\n"
 	"Reported are their sum and percentiles of the times, ns, as [LEAST, MOST]: each time that\n"
 	"the sleeper was preempted is a wait that it does not know, or a time that is too long.\n"
-	"\"perf\" are those of its waits for its CPU, as perf has recorded them; null: it has not.\n"
+	"\"perf\" are its waits for its CPU, sorted, as perf has recorded them.\n"
 	"\n"
 	"Gates: ready, go.\n";
 
@@ -292,10 +292,10 @@ static void run(uint64_t own)
 	    (unsigned long long)sum, (unsigned long long)own, (unsigned long long)preempted);
 	put_bounds(50);
 	put_bounds(90);
-	put("},\"perf\":");
-	put(is_recorded && n_waited ? "{\"count\":%llu,\"50\":%llu,\"90\":%llu}}" : "null}",
-	    (unsigned long long)n_waited, (unsigned long long)waited[n_waited / 2],
-	    (unsigned long long)waited[n_waited * 9 / 10]);
+	put("},\"perf\":[");
+	for (uint64_t i = 0; is_recorded && i < n_waited; i++)
+		put("%s%llu", i ? "," : "", (unsigned long long)waited[i]);
+	put("]}");
 }
 
 /* The last two CPUs that are allowed: interrupts favour the low ones.  Is there a second? */

@@ -142,7 +142,9 @@ static void choose_programs(const struct plumb_session *s, struct plumb_instance
 		else if (!strcmp(name, "thread_leaves"))
 			bpf_program__set_autoload(p, c->split);
 		else if (!strcmp(name, "thread_woken"))
-			bpf_program__set_autoload(p, c->waits);
+			bpf_program__set_autoload(p, c->waits && !c->preempt_count);
+		else if (!strcmp(name, "thread_woken_by_count"))
+			bpf_program__set_autoload(p, c->waits && c->preempt_count);
 		else if (!is_one_of(only_run, name) && !is_listed(in, name))
 			bpf_program__set_autoload(p, false);
 	}
@@ -248,6 +250,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->by = o->by;
 	c->split |= o->split;
 	c->waits |= c->split || c->wakers;
+	if (c->wakers)
+		c->preempt_count = plumb_kernel_preempt_count();
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();

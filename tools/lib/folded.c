@@ -225,16 +225,25 @@ size_t plumb_folded_merge(const struct plumb_tree *t, struct plumb_folded *stack
 	return kept;
 }
 
+/* With the separator as other bytes are escaped that cannot be shown (text.h). */
+static void print_name(const struct plumb_name *name, FILE *out)
+{
+	for (const char *c = name->text; *c; c++)
+		if (*c == ';')
+			fputs("\\x3b", out);
+		else
+			fputc(*c, out);
+	fputs(name->is_kernel ? MARK : "", out);
+}
+
 static void print_path(const struct plumb_tree *t, uint32_t node, FILE *out)
 {
-	const struct plumb_name *name;
-
 	if (!node)
 		return;
 	print_path(t, t->nodes[node].caller, out);
-	name = plumb_tree_name(t, node);
-	fprintf(out, "%s%s%s", t->nodes[node].caller ? ";" : "", name->text,
-		name->is_kernel ? MARK : "");
+	if (t->nodes[node].caller)
+		fputc(';', out);
+	print_name(plumb_tree_name(t, node), out);
 }
 
 void plumb_folded_print(const struct plumb_tree *t, const struct plumb_folded *stacks, size_t n,

@@ -3,10 +3,36 @@
 #include <plumb/kernel.h>
 #include <plumb/log.h>
 #include <plumb/preemption.h>
+#include <plumb/waker.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
+
+static const char *types_file;
+static struct btf *types; /* parsed when first asked for */
+
+void plumb_kernel_types(const char *file)
+{
+	types_file = file;
+}
+
+static const struct btf *kernel_types(void)
+{
+	if (!types)
+		types = btf__load_vmlinux_btf();
+	if (!types && types_file)
+		types = btf__parse(types_file, NULL);
+	return types;
+}
+
+void plumb_kernel_types_free(void)
+{
+	btf__free(types);
+	types = NULL;
+}
 
 bool plumb_raw_tracepoints_can_be_preempted(void)
 {
@@ -15,10 +41,9 @@ bool plumb_raw_tracepoints_can_be_preempted(void)
 	 * guard's type came with it.
 	 */
 	static const char type[] = "class_srcu_fast_notrace_t";
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = kernel_types();
 	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 
-	btf__free(btf);
 	return found && plumb_kernel_is_preemptible();
 }
 
@@ -44,26 +69,44 @@ static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
 	return 0;
 }
 
-static const char *types_file;
-
-void plumb_kernel_types(const char *file)
+/* Can programs have the address of VARIABLE, one of each CPU?  BTF may know it and kallsyms not. */
+static bool has_cpu_variable(const char *variable)
 {
-	types_file = file;
+	const struct btf *btf = kernel_types();
+	__s32 id = btf ? btf__find_by_name_kind(btf, variable, BTF_KIND_VAR) : 0;
+	const struct bpf_insn program[] = {
+		{.code = BPF_LD | BPF_IMM | BPF_DW,
+		 .dst_reg = BPF_REG_1,
+		 .src_reg = BPF_PSEUDO_BTF_ID,
+		 .imm = id},
+		{}, /* the second half of that */
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = id > 0 ? bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "has_variable", "GPL",
+					program, sizeof(program) / sizeof(program[0]), NULL)
+			: -1;
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+uint32_t plumb_kernel_preempt_count(void)
+{
+	return has_cpu_variable("__preempt_count") ? PLUMB_PREEMPT_COUNT
+	       : has_cpu_variable("pcpu_hot")      ? PLUMB_PREEMPT_COUNT_HOT
+						   : PLUMB_PREEMPT_COUNT_NONE;
 }
 
 /* Has the struct a member of this path ("a", "b", NULL)? */
 static bool has_member(const char *type, const char *const *path)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	__s32 id;
-
-	if (!btf && types_file)
-		btf = btf__parse(types_file, NULL);
-	id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
+	const struct btf *btf = kernel_types();
+	__s32 id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
 
 	for (; id > 0 && *path; path++)
 		id = member_type(btf, id, *path);
-	btf__free(btf);
 	return id > 0;
 }
 
@@ -90,7 +133,7 @@ bool plumb_kprobe_misses_are_counted(void)
 
 int plumb_session_form(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = kernel_types();
 	__s32 id = btf ? btf__find_by_name_kind(btf, "bpf_session_cookie", BTF_KIND_FUNC) : 0;
 	int form = 0;
 
@@ -99,6 +142,5 @@ int plumb_session_form(void)
 
 		form = btf_vlen(btf__type_by_id(btf, f->type)) ? 700 : 610;
 	}
-	btf__free(btf);
 	return form;
 }

@@ -4,6 +4,7 @@
  * opens, loads and attaches here, in this configuration.
  */
 #include <errno.h>
+#include <plumb/clock.h>
 #include <plumb/log.h>
 #include <plumb/rungs.h>
 #include <plumb/session.h>
@@ -18,11 +19,14 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 	if (s->tool->calibrate && s->options.calibrate)
 		s->tool->calibrate(s);
 	err = plumb_instance_attach(&s->instance, why, size);
-	if (err)
+	if (err) {
 		plumb_instance_close(&s->instance);
-	else
-		plumb_calibrate_filtered(s);
-	return err;
+		return err;
+	}
+	clock_gettime(CLOCK_REALTIME, &s->attached.time);
+	s->attached.clock = plumb_now();
+	plumb_calibrate_filtered(s);
+	return 0;
 }
 
 /* Why a later rung is better here, NULL: none is. */

@@ -331,8 +331,13 @@ static int trace(struct plumb_session *s, int signals)
 	if (s->tool->counts_live)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
-	clock_gettime(CLOCK_REALTIME, &run.last.taken);
-	run.start = run.last.clock = run.flights.began = plumb_now();
+	run.start = run.flights.began = plumb_now();
+	run.last.taken = s->attached.time; /* it has counted since, and much may lie between */
+	run.last.clock = s->attached.clock;
+	if (s->tool->counts_live) {
+		clock_gettime(CLOCK_REALTIME, &run.last.taken);
+		run.last.clock = run.start;
+	}
 	run.tick = s->tool->tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
 	if (s->child)
@@ -382,7 +387,9 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	if (s.options.command && plumb_command_start(&s))
 		return PLUMB_EXIT_FAILED;
 	signals = plumb_signals_open();
-	status = plumb_ladder_climb(&s) ? ladder_failed(&s) : trace(&s, signals);
+	status = plumb_ladder_climb(&s);
+	plumb_kernel_types_free();
+	status = status ? ladder_failed(&s) : trace(&s, signals);
 	plumb_instance_close(&s.instance);
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
 		kill(s.child, SIGKILL);

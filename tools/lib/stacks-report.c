@@ -106,8 +106,8 @@ static void print_key(const struct plumb_session *s, const struct plumb_row *row
 			continue;
 		field->format(row->key, value, sizeof(value));
 		for (char *c = value; *c; c++)
-			if (*c == ';' || iscntrl((unsigned char)*c))
-				*c = *c == ';' ? ':' : '?';
+			if (iscntrl((unsigned char)*c))
+				*c = '?';
 		fprintf(out, "%s%s", before, value);
 		before = "-";
 	}
@@ -133,7 +133,7 @@ static uint32_t fold_waker(const struct plumb_session *s, const struct plumb_row
 	const struct plumb_waker *w = waker_of(row);
 	struct plumb_stack_key key = {.kernel = w->kernel, .user = w->user, .tgid = w->pid};
 
-	if (w->kind != PLUMB_WAKER_THREAD)
+	if (!plumb_waker_has_stack(w))
 		return leaf;
 	plumb_frames_name(&f, s->instance.bpf.object, &key);
 	if (f.n)

@@ -43,7 +43,7 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 	to->kind = waker->kind;
 	to->kernel = waker->kernel;
 	to->user = waker->user;
-	if (waker->kind == PLUMB_WAKER_INTERRUPT)
+	if (waker->kind == PLUMB_WAKER_INTERRUPT || waker->kind == PLUMB_THROTTLED)
 		return;
 	to->pid = waker->pid;
 	__builtin_memcpy(to->comm, waker->comm, sizeof(to->comm));
@@ -106,7 +106,8 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 	if (!t->runnable)
 		sched_asleep(1);
 	else if (plumb_config.wakers)
-		waker_preempter(&t->preempter, (struct task_struct *)ctx->args[2]);
+		waker_preempter(&t->preempter, task,
+				(struct task_struct *)ctx->args[2]);
 	kernel = &t->kernel[t->runnable & 1]; /* the mask is for the verifier */
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;

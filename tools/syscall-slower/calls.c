@@ -180,7 +180,7 @@ static const struct plumb_part_name *why_longest(const struct slow_call *c)
 static void print_frames(struct plumb_frames *f, FILE *out)
 {
 	for (size_t i = 0; i < f->n; i++)
-		fprintf(out, "    %s\n", f->text[i]);
+		fprintf(out, "%s    %s\n", i && i == f->n_kernel ? "    --\n" : "", f->text[i]);
 	plumb_frames_free(f);
 }
 
@@ -200,7 +200,7 @@ static void print_stack(const struct slow_call *c, FILE *out)
 
 static bool has_waker_stack(const struct slow_call *c)
 {
-	return calls.wakers && c->woken_by.kind == PLUMB_WAKER_THREAD;
+	return calls.wakers && plumb_waker_has_stack(&c->woken_by);
 }
 
 static void print_waker_stack(const struct slow_call *c, FILE *out)

@@ -41,7 +41,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct w
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
 	if (preempted)
-		waker_preempter(&w->taken_by, (struct task_struct *)ctx->args[2]);
+		waker_preempter(&w->taken_by, task, (struct task_struct *)ctx->args[2]);
 	if (!with_stacks)
 		return;
 	w->kernel = stack_number(ctx, 0, cpu);
