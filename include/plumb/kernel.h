@@ -9,7 +9,7 @@
 /* Where the kernel has no BTF of its own, its types are in FILE. */
 void plumb_kernel_types(const char *file);
 
-/* The functions below parse the kernel's types once, some 7 MB: frees them, until one asks again. */
+/* The functions below parse the kernel's types once, some 7 MB: frees them until one asks again. */
 void plumb_kernel_types_free(void);
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another; one loses its CPU. */
+/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another; one loses its
+ * CPU. */
 #ifndef PLUMB_WAKER_BPF_H
 #define PLUMB_WAKER_BPF_H
 
@@ -8,11 +9,17 @@
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
+/* With stacks of 16 kB: where no helper says where the user's registers are (before 5.15). */
+#define WAKER_STACK 16384
+
 /* include/linux/preempt.h */
 #define PREEMPT_SOFTIRQ 0x00000100 /* one is served, not only disabled */
 #define PREEMPT_HARDIRQ 0x00ff0000 /* or an NMI */
+/* Where the count is a long (7.x): how often interrupts are disabled came between. */
+#define PREEMPT_HARDIRQ_LONG 0xff000000
 
-/* On x86 (elsewhere it is a thread's): the second from 6.2 up to 6.14, the first before and since. */
+/* On x86 (elsewhere it is a thread's): the second from 6.2 up to 6.14, the first before and since.
+ */
 extern int __preempt_count __ksym __weak;
 struct pcpu_hot___count {
 	int preempt_count;
@@ -24,16 +31,17 @@ static __always_inline int waker_preempt_count(void)
 	struct pcpu_hot___count *hot;
 	int *count;
 
-	if (plumb_config.preempt_count == PLUMB_PREEMPT_COUNT) {
-		count = bpf_this_cpu_ptr(&__preempt_count);
-		return *count;
+	if (plumb_config.preempt_count == PLUMB_PREEMPT_COUNT_HOT) {
+		hot = bpf_this_cpu_ptr(&pcpu_hot);
+		return hot->preempt_count;
 	}
-	hot = bpf_this_cpu_ptr(&pcpu_hot);
-	return hot->preempt_count;
+	count = bpf_this_cpu_ptr(&__preempt_count);
+	return *count;
 }
 
 /*
- * Where it cannot be read (a kernel without CONFIG_KALLSYMS_ALL, or of another architecture) a
+ * Where it cannot be read (the kernel has no CONFIG_KALLSYMS_ALL, its types no variables, as
+ * Debian's 5.10, or it is of another architecture) a
  * program that runs on the current thread's stack, entered by a system call, is the thread's.
  * Interrupts and softirqs have a stack of their own; below it a thread that was interrupted in its
  * own code is in no system call (on x86), nor is one in a fault, which is taken for that.
@@ -41,13 +49,13 @@ static __always_inline int waker_preempt_count(void)
 static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
 								 struct task_struct *task)
 {
-	__u64 stack = (__u64)current_read(task, stack), top;
+	__u64 stack = (__u64)current_read(task, stack), top = stack + WAKER_STACK;
+	bool has_regs = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return PLUMB_WAKER_EITHER;
-	top = bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (has_regs)
+		top = bpf_task_pt_regs(bpf_get_current_task_btf());
 #if defined(__TARGET_ARCH_x86)
-	if (!(current_read(task, flags) & PF_KTHREAD) &&
+	if (has_regs && !(current_read(task, flags) & PF_KTHREAD) &&
 	    (__s64)BPF_CORE_READ((struct pt_regs *)top, orig_ax) < 0)
 		return PLUMB_WAKER_INTERRUPT;
 #endif
@@ -64,14 +72,16 @@ static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
 static __always_inline enum plumb_waker_kind waker_kind(void *ctx, struct task_struct *task,
 							bool by_count)
 {
-	int count;
+	__u32 count, hardirq;
 
 	if (!current_tid(task))
 		return PLUMB_WAKER_INTERRUPT;
 	if (!by_count)
 		return waker_kind_by_stack(ctx, task);
 	count = waker_preempt_count();
-	return count & PREEMPT_HARDIRQ   ? PLUMB_WAKER_INTERRUPT
+	hardirq = plumb_config.preempt_count == PLUMB_PREEMPT_COUNT_LONG ? PREEMPT_HARDIRQ_LONG
+									 : PREEMPT_HARDIRQ;
+	return count & hardirq           ? PLUMB_WAKER_INTERRUPT
 	       : count & PREEMPT_SOFTIRQ ? PLUMB_WAKER_SOFTIRQ
 					 : PLUMB_WAKER_THREAD;
 }

@@ -8,9 +8,10 @@
 enum plumb_waker_kind {
 	PLUMB_WAKER_UNKNOWN,
 	PLUMB_WAKER_THREAD,
-	PLUMB_WAKER_SOFTIRQ,   /* on top of the thread, which may have caused it */
-	PLUMB_WAKER_EITHER,    /* a softirq or an interrupt on top of the thread, which is not known */
-	PLUMB_WAKER_INTERRUPT, /* on top of a thread that has no part in it: no other member counts */
+	PLUMB_WAKER_SOFTIRQ, /* on top of the thread, which may have caused it */
+	PLUMB_WAKER_EITHER, /* a softirq or an interrupt on top of the thread, which is not known */
+	PLUMB_WAKER_INTERRUPT, /* on top of a thread that has no part in it: no other member counts
+				*/
 	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU next */
 	PLUMB_PREEMPTER_IDLE,  /* none had */
 	PLUMB_THROTTLED,       /* no thread's doing: the cgroup's CPU quota was used up */
@@ -25,8 +26,16 @@ struct plumb_waker {
 };
 _Static_assert(sizeof(struct plumb_waker) == 40, "no hidden padding in a map's value");
 
-/* In plumb_config.preempt_count: the variable of each CPU that has it, or is the beginning of it. */
-enum { PLUMB_PREEMPT_COUNT_NONE, PLUMB_PREEMPT_COUNT, PLUMB_PREEMPT_COUNT_HOT };
+/*
+ * In plumb_config.preempt_count: how each CPU has it; an int or a long, or the first of its hot
+ * data.
+ */
+enum {
+	PLUMB_PREEMPT_COUNT_NONE,
+	PLUMB_PREEMPT_COUNT,
+	PLUMB_PREEMPT_COUNT_LONG,
+	PLUMB_PREEMPT_COUNT_HOT,
+};
 
 /* In plumb_config.wakers. */
 enum { PLUMB_WAKERS_NAMES = 1, PLUMB_WAKERS_STACKS };

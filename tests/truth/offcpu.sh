@@ -12,13 +12,17 @@ run() {
 	attach one-stack -p "$pid" -c stays-reader --max-stacks=1
 	attach one-key -p "$pid" -c stays-reader --max-keys=1 -b comm
 	attach other -p $$
+	go pipe
+	detach reader whole one-stack one-key other
+
+	start waking stays pipe 3 23
 	attach woken -p "$pid" -c stays-reader -b comm --wakers
 	launch woken-text -p "$pid" -c stays-reader -b comm --wakers
 	await 30 is_tracing woken-text
 	launch woken-folded -p "$pid" -c stays-reader -b comm --wakers --folded
 	await 30 is_tracing woken-folded
-	go pipe
-	detach reader whole one-stack one-key other woken woken-text woken-folded
+	go waking
+	detach woken woken-text woken-folded
 
 	start vfork stays vfork 3 23
 	attach parent -p "$pid" -b comm,state
@@ -143,9 +147,8 @@ check() {
 	holds "-p of another process has none of these" other.json \
 		'all($last.rows[]; .key.comm != "stays-reader")'
 
-	# An interrupt can come between the clock and the write, and wake nobody.
-	below "who woke is a key: process and name" woken stay_in_pipe pipe \
-		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"context\": \"thread\", \"pid\": $(cat pipe.pid), \"comm\": \"stays\"}}"
+	below "who woke is a key: process and name" woken stay_in_pipe waking \
+		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"context\": \"thread\", \"pid\": $(cat waking.pid), \"comm\": \"stays\"}}"
 	holds "... with --wakers its stack: the kernel writes the pipe below its own functions" woken.json \
 		'[$last.rows[] | select(any(.stack[]; .frame == "stay_in_pipe"))][0].waker_stack
 			| any(.[]; .kernel and (.frame | test("^(anon_)?pipe_write$")))

@@ -26,7 +26,8 @@ static void a_thread_has_its_tid_or_else_its_pid(void **state)
 
 	(void)state;
 	assert_string_equal(text_of(w), "woken by a b/8");
-	says(w, "{\"event\":\"wakeup\",\"context\":\"thread\",\"pid\":7,\"tid\":8,\"comm\":\"a b\"}");
+	says(w,
+	     "{\"event\":\"wakeup\",\"context\":\"thread\",\"pid\":7,\"tid\":8,\"comm\":\"a b\"}");
 	w.tid = 0;
 	assert_string_equal(text_of(w), "woken by a b/7");
 	says(w, "{\"event\":\"wakeup\",\"context\":\"thread\",\"pid\":7,\"comm\":\"a b\"}");

@@ -69,8 +69,11 @@ static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
 	return 0;
 }
 
-/* Can programs have the address of VARIABLE, one of each CPU?  BTF may know it and kallsyms not. */
-static bool has_cpu_variable(const char *variable)
+/*
+ * The size of VARIABLE, one of each CPU, if programs can have its address; else 0.  BTF may know it
+ * and kallsyms not.
+ */
+static __s64 cpu_variable(const char *variable)
 {
 	const struct btf *btf = kernel_types();
 	__s32 id = btf ? btf__find_by_name_kind(btf, variable, BTF_KIND_VAR) : 0;
@@ -87,16 +90,19 @@ static bool has_cpu_variable(const char *variable)
 					program, sizeof(program) / sizeof(program[0]), NULL)
 			: -1;
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return btf__resolve_size(btf, id);
 }
 
 uint32_t plumb_kernel_preempt_count(void)
 {
-	return has_cpu_variable("__preempt_count") ? PLUMB_PREEMPT_COUNT
-	       : has_cpu_variable("pcpu_hot")      ? PLUMB_PREEMPT_COUNT_HOT
-						   : PLUMB_PREEMPT_COUNT_NONE;
+	__s64 size = cpu_variable("__preempt_count");
+
+	if (size > 0)
+		return size == sizeof(__u64) ? PLUMB_PREEMPT_COUNT_LONG : PLUMB_PREEMPT_COUNT;
+	return cpu_variable("pcpu_hot") > 0 ? PLUMB_PREEMPT_COUNT_HOT : PLUMB_PREEMPT_COUNT_NONE;
 }
 
 /* Has the struct a member of this path ("a", "b", NULL)? */

@@ -106,8 +106,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 	if (!t->runnable)
 		sched_asleep(1);
 	else if (plumb_config.wakers)
-		waker_preempter(&t->preempter, task,
-				(struct task_struct *)ctx->args[2]);
+		waker_preempter(&t->preempter, task, (struct task_struct *)ctx->args[2]);
 	kernel = &t->kernel[t->runnable & 1]; /* the mask is for the verifier */
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;
