@@ -45,6 +45,6 @@ tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/flame/*
 [[ -z $vm ]] || tests+=(tests/vm/*.t)
 # An emulated machine takes one CPU, and what runs here bears no company of its kind: two lanes
 # of about the same length.
-CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --jobs 2 --rules 'seq=tests/vm/{6.12,6.12-full,7,7-hash,image,links,snapshots}.t' \
+CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --jobs 2 --rules 'seq=tests/vm/{6.1-rt,6.12,6.12-full,7,7-hash,image,links,snapshots}.t' \
 	--rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/flame,tests/workloads,tests/live,tests/vm}/*' \
 	--exec '' "${tests[@]}"

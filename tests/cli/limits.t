@@ -67,7 +67,7 @@ is "... and leaves nothing" "$(ls -A "$work/directory")" ""
 (ulimit -f 1 && exec "$bin/cpu-profile" -F 99 --flame="$work/directory/x.svg" -- true) >"$out" 2>"$err" || status=$?
 is "... nor does --flame" "$(ls -A "$work/directory")" ""
 like "... which says so" "$(<"$err")" "--flame: cannot write .*: File too large"
-(ulimit -f 1 && exec "$bin/cpu-profile" -F 99 -j -- sh -c "head -c 100000 /dev/zero >big") >"$out" 2>"$err"
+(ulimit -f 64 && exec "$bin/cpu-profile" -F 99 -j -- sh -c "head -c 100000 /dev/zero >big") >"$out" 2>"$err"
 is "... and the command has its own death by it" "$?" $((128 + $(kill -l XFSZ)))
 
 # What has no end is not read.

@@ -34,7 +34,7 @@ run offcpu-time --folded -b comm,state -c stays-reader --flame=one.svg -- stays 
 is "--folded ends well" "$status" 0
 is "... quietly" "$(complaint)" ""
 claim "... each line is a key, frames and a weight" awk '!/^[^;]+-[a-z]+(;[^;]+)* [0-9]+$/ { exit 1 }' out
-line=$(grep 'stay_in_pipe' out | grep pipe_read)
+line=$(grep '^stays-reader-sleeping;.*stay_in_pipe.*pipe_read' out)
 like "... outermost first, the kernel's with a mark" "$line" \
 	'^stays-reader-sleeping;.*read_all;stay_in_pipe;.*_\[k\];.*pipe_read_\[k\];schedule_\[k\];__schedule_\[k\] [0-9]+$'
 read -r low high <<<"$(jq -r '.calls[0].sum | "\(.[0]) \(.[1])"' truth)"
