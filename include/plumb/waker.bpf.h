@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker, BPF face: the current thread, or an interrupt on top of it, wakes another; one loses its
- * CPU. */
+/* waker, BPF face: who wakes another thread, and who gets the current one's CPU. */
 #ifndef PLUMB_WAKER_BPF_H
 #define PLUMB_WAKER_BPF_H
 
@@ -18,8 +17,7 @@
 /* Where the count is a long (7.x): how often interrupts are disabled came between. */
 #define PREEMPT_HARDIRQ_LONG 0xff000000
 
-/* On x86 (elsewhere it is a thread's): the second from 6.2 up to 6.14, the first before and since.
- */
+/* On x86, else it is a thread's.  The second from 6.2 up to 6.14, the first before and since. */
 extern int __preempt_count __ksym __weak;
 struct pcpu_hot___count {
 	int preempt_count;
@@ -40,11 +38,11 @@ static __always_inline int waker_preempt_count(void)
 }
 
 /*
- * Where it cannot be read (the kernel has no CONFIG_KALLSYMS_ALL, its types no variables, as
- * Debian's 5.10, or it is of another architecture) a
- * program that runs on the current thread's stack, entered by a system call, is the thread's.
- * Interrupts and softirqs have a stack of their own; below it a thread that was interrupted in its
- * own code is in no system call (on x86), nor is one in a fault, which is taken for that.
+ * Where it cannot be read (a kernel without CONFIG_KALLSYMS_ALL, or, as Debian's 5.10, whose types
+ * have no variables, or of another architecture) a program that runs on the current thread's
+ * stack, entered by a system call, is the thread's.  Interrupts and softirqs have a stack of their
+ * own; below it a thread that was interrupted in its own code is in no system call (on x86), nor
+ * is one in a fault, which is taken for that.
  */
 static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
 								 struct task_struct *task)
