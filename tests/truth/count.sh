@@ -90,7 +90,7 @@ within() {
 		END { exit !n || late }' "$3"
 }
 
-# A thousand functions come and go within two seconds.
+# A thousand functions come and go at once: one by one they would take 25 s at least, emulated.
 quickly() {
 	evidence "wide-$1.err" notes
 	if [ "$(cat "wide-$1.status")" = 77 ]; then
@@ -99,8 +99,8 @@ quickly() {
 		return
 	fi
 	like "$1: a thousand functions are attached to" "$(cat "wide-$1.err")" '(8[0-9][0-9]|9[0-9][0-9]|1[0-9][0-9][0-9]) functions attached'
-	claim "$1: within two seconds" within 2 "functions attached to" "wide-$1.err"
-	claim "$1: and as quickly detached" within 2 "probes detached" "wide-$1.err"
+	claim "$1: within ten seconds" within 10 "functions attached to" "wide-$1.err"
+	claim "$1: and as quickly detached" within 10 "probes detached" "wide-$1.err"
 }
 
 # All system calls are counted by number, and hundreds of tracepoints gone at once.
