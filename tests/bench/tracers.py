@@ -29,6 +29,18 @@ def read(path):
     return ""
 
 
+def sum_of(pid, number, field):
+    """The FIELD of all that the process holds of the kernel's BPF, each by its NUMBER once."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+            info = dict(re.findall(r"^(\w+):\s+(\d+)$", read(f"/proc/{pid}/fdinfo/{fd}"),
+                                   re.MULTILINE))
+            if number in info and field in info:
+                found[info[number]] = int(info[field])
+    return sum(found.values())
+
+
 class Tracer:
     """One configuration: how it is started, how it says that it is ready, what it counted."""
 
@@ -75,26 +87,7 @@ class Tracer:
         for what, field in (("resident", "VmRSS"), ("peak", "VmHWM")):
             found = re.search(rf"^{field}:\s+(\d+)", status, re.MULTILINE)
             self.memory[what] = max(self.memory[what], int(found[1]) * 1024 if found else 0)
-        maps = {}
-        with contextlib.suppress(OSError):
-            for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-                info = dict(re.findall(r"^(\w+):\s+(\d+)$", read(f"/proc/{pid}/fdinfo/{fd}"),
-                                       re.MULTILINE))
-                if "map_type" in info:
-                    maps[info["map_id"]] = int(info["memlock"])
-        self.memory["maps"] = max(self.memory["maps"], sum(maps.values()))
-
-    @staticmethod
-    def run_time(pid):
-        """ns that its programs have run, while run_time_statistics() was there."""
-        programs = {}
-        with contextlib.suppress(OSError):
-            for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-                info = dict(re.findall(r"^(\w+):\s+(\d+)$", read(f"/proc/{pid}/fdinfo/{fd}"),
-                                       re.MULTILINE))
-                if "run_time_ns" in info:
-                    programs[info["prog_id"]] = int(info["run_time_ns"])
-        return sum(programs.values())
+        self.memory["maps"] = max(self.memory["maps"], sum_of(pid, "map_id", "memlock"))
 
     def end(self, run):
         """End it as its user would, and return what it printed."""
