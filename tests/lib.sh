@@ -37,10 +37,10 @@ tap_quote() {
 	head -c 6000 | head -n 60 | cut -c 1-600 | sed 's/^/#   /'
 }
 
-# A file without what makes it hard to read: the buckets of a report.
+# A report in lines, what matters most first, without what makes it hard to read: its buckets.
 tap_readable() {
-	if [[ $1 == *.json ]] && jq -e . "$1" >/dev/null 2>&1; then
-		jq -c 'del(.rows[]?.hist)' "$1"
+	if [[ $1 == *.json ]] && jq -e 'objects' "$1" >/dev/null 2>&1; then
+		jq -c '.ledger // empty, (.rows[]? | del(.hist)), del(.ledger, .rows)' "$1"
 	else
 		cat "$1"
 	fi

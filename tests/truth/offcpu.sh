@@ -131,9 +131,7 @@ check() {
 	below "stays in a pipe are counted, and as long as their thread says" reader stay_in_pipe pipe \
 		'{"comm": "stays-reader", "state": "sleeping"}'
 	frames "... where the kernel reads the pipe" reader stay_in_pipe '^(anon_)?pipe_read$'
-	known_on_7 whole.json "on a busy host"
 	below "a thread that is told by its number is the same" whole stay_in_pipe pipe '{"state": "sleeping"}'
-	known_to_fail ''
 	evidence one-stack.json one-stack.err pipe.truth
 	holds "--max-stacks=1: what is lost has its time all the same" one-stack.json '$truth[0].calls[0] as $t
 		| ($last.rows | map(.sum) | add) >= $t.sum[0] and ($last.rows | map(.count) | add) == $last.ledger.recorded

@@ -132,7 +132,7 @@ woken() {
 					$p[.[0]] >= ($t.percentiles[.[0]][0] - $t.overhead - $more) * .[1])))' \
 		--slurpfile truth woken.truth --arg kind "$1" --argjson more "$more"
 	if ! jq -e --arg kind "$1" '.calls[] | select(.comm == $kind and .perf != [])' woken.truth >/dev/null; then
-		skip "... and as perf has them, $1" "there is no perf"
+		skip "... and as perf has them, $1" "there is no perf, or it has not all switches"
 		return
 	fi
 	# Which of two programs on a tracepoint runs first is not known. The tool has waits before and
@@ -209,9 +209,11 @@ check() {
 				and (.sum - ($t.wall - $t.busy)) as $more | $t.wall / 20 + 20000000 | . > -$more and . + 150000000 > $more)' \
 			--slurpfile truth throttled.truth
 		evidence quota.json quota.err throttled.truth
+		# What was preempted before its quota was used up waits for both.
 		holds "... because of its quota, as offcpu-time says" quota.json \
-			'([$last.rows[] | select(.key.waker.event == "throttling" and .key.state == "runnable").sum] | add)
-				>= ([$last.rows[] | select(.key.state == "runnable").sum] | add) * 0.8'
+			'[$last.rows[] | select(.key.state == "runnable")] | (map(.sum) | add) as $all
+				| map(select(.key.waker.event == "throttling"))
+				| (map(.sum) | add) >= $all * 0.5 and (map(.max) | max) > 50000000'
 	else
 		skip "a thread whose cgroup is throttled waits" "no controller of CPU quotas is mounted"
 	fi

@@ -96,10 +96,23 @@ __attribute__((noinline)) static void wake_reader(void)
 	write_byte();
 }
 
+/*
+ * What a thread says of its state it says before it leaves its CPU, and tracers of that take their
+ * time. For its system call the kernel waits until it has left.
+ */
+static void await_switched_out(int stat, int call)
+{
+	char text[256];
+
+	await_state(stat, 'S');
+	if (syscall(SYS_pread64, call, text, sizeof(text), (off_t)0) <= 0)
+		die("/proc/PID/task/TID/syscall: %s", strerror(errno));
+}
+
 static void pipe_all(uint64_t ns, uint64_t times, struct bounds *b)
 {
 	uint64_t asleep, awake;
-	int fd;
+	int stat, call;
 
 	reader.times = times;
 	make_pipe(reader.ends);
@@ -107,9 +120,10 @@ static void pipe_all(uint64_t ns, uint64_t times, struct bounds *b)
 		die("cannot create a thread");
 	while (!reader.tid)
 		pause_ns(1000000);
-	fd = open_stat(getpid(), reader.tid);
+	stat = open_stat(getpid(), reader.tid);
+	call = open_of_thread(getpid(), reader.tid, "syscall");
 	for (uint64_t i = 0; i < times; i++) {
-		await_state(fd, 'S');
+		await_switched_out(stat, call);
 		asleep = now_ns();
 		pause_ns(ns);
 		awake = now_ns();

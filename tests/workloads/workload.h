@@ -198,16 +198,21 @@ static inline void rename_self(const char *name)
 		die("prctl(PR_SET_NAME): %s", strerror(errno));
 }
 
-static inline int open_stat(pid_t pid, pid_t tid)
+static inline int open_of_thread(pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	fd = open_uncounted(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		die("%s: %s", path, strerror(errno));
 	return fd;
+}
+
+static inline int open_stat(pid_t pid, pid_t tid)
+{
+	return open_of_thread(pid, tid, "stat");
 }
 
 /* R, S, T ... of the thread whose stat file FD is, 0 if it is gone. */
