@@ -13,6 +13,8 @@ run() {
 
 	# Four threads on two CPUs take turns in the middle of everything.
 	traced threads -s getppid -b tid -- calls -t 4 25013 getppid
+	# Read while they go on.
+	traced busy -s getppid -b tid 0.05 -- calls -t 8 25013 getppid
 	# More keys than fit once for each CPU: the CPUs share their histograms, by atomic additions.
 	traced shared -s getppid --max-keys=7100 -- calls -t 4 25013 getppid
 
@@ -55,6 +57,9 @@ check() {
 		is "a traced command's good end is passed on, $n calls" "$(cat "command-$n.status")" 0
 	done
 
+	evidence busy.json busy.err
+	holds "in no interval are there more calls in flight than threads, and none at the end" busy.json \
+		'($all | length) > 1 and all($all[]; .ledger.in_flight <= 8) and $last.ledger.in_flight == 0'
 	evidence pid-1009.json pid-1009.err target-1009.truth
 	holds "counts 1009 calls of a running process exactly" pid-1009.json \
 		'$truth[0].calls[0] as $true | $last.rows[0] as $row | $row.errors == 0 and '"$within" \

@@ -308,6 +308,11 @@ int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *sn
 	*snap = (struct plumb_snapshot){};
 	clock_gettime(CLOCK_REALTIME, &snap->taken);
 	snap->clock = plumb_now();
+	/*
+	 * While calls go on: of those that have begun by now those that have ended by then are
+	 * subtracted.  So many at least were in flight, never more than there are threads.
+	 */
+	read_ledger(s, &snap->ledger);
 	err = make_room(&r);
 	if (!err)
 		err = read_rows(&r, s->options.max_keys, snap);
@@ -315,7 +320,6 @@ int plumb_snapshot_take(const struct plumb_session *s, struct plumb_snapshot *sn
 	free(r.off);
 	if (err)
 		return plumb_error(err, "cannot read the maps: %s", strerror(-err));
-	read_ledger(s, &snap->ledger);
 	read_missed(s, snap);
 	snap->missed += snap->ledger.shut_out;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);
