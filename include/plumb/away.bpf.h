@@ -12,14 +12,12 @@
 #include <plumb/lifecycle.bpf.h>
 
 /* Behind all else that the current thread's last leave gives rise to. */
-static __always_inline void away_end(struct task_struct *task)
+static __always_inline void away_end(struct task_struct *task __attribute__((unused)))
 {
-	if (!(sched_state(task) & TASK_DEAD))
-		return;
 #ifndef PLUMB_STATELESS
-	inflight_drop(task);
+	if (sched_state(task) & TASK_DEAD)
+		inflight_drop(task);
 #endif
-	filter_exit(task);
 }
 
 /*

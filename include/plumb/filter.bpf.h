@@ -18,12 +18,15 @@ struct {
 	__type(value, __u32);
 } plumb_cgroups SEC(".maps");
 
-/* tgids of the command and its descendants. */
+/*
+ * tgids of the command and its descendants, and when each process began (ns, as the kernel has
+ * it), by which it is told from others of its pid; 0 for the command.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, __u8);
+	__type(value, __u64);
 } plumb_family SEC(".maps");
 
 /* Is anybody rejected by an id?  Then it is cheaper to ask for that first, also at the end. */
@@ -155,24 +158,36 @@ static __always_inline bool filter_entry(struct task_struct *task)
 	return true;
 }
 
-/* Who is born to the family belongs to it.  sched_process_fork runs as the parent. */
+/*
+ * Who is born to the family belongs to it.  sched_process_fork runs as the parent.  A thread is
+ * none of a process's own: its tgid is there already.
+ */
 static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
 {
 	__u32 parent = current_pid(task), pid = BPF_CORE_READ(child, tgid);
-	__u8 yes = 1;
+	__u64 began = BPF_CORE_READ(child, start_time);
 
-	if (!plumb_config.descendants || !bpf_map_lookup_elem(&plumb_family, &parent))
+	if (!plumb_config.descendants || pid != (__u32)BPF_CORE_READ(child, pid))
 		return;
-	if (bpf_map_update_elem(&plumb_family, &pid, &yes, BPF_ANY))
+	if (!bpf_map_lookup_elem(&plumb_family, &parent))
+		bpf_map_delete_elem(&plumb_family, &pid); /* of one that is not quite gone */
+	else if (bpf_map_update_elem(&plumb_family, &pid, &began, BPF_ANY))
 		ledger_count(bpf_get_smp_processor_id(), untracked);
 }
 
-/* And leaves it with its last thread, so that its pid can be used anew. */
-static __always_inline void filter_exit(struct task_struct *task)
+/*
+ * And leaves it when the kernel frees its first thread, the last to go: a process does much
+ * behind sched_process_exit, and sched_process_exit itself may be what is traced.
+ */
+static __always_inline void filter_free(struct task_struct *task)
 {
-	__u32 pid = current_pid(task);
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u64 *began;
 
-	if (plumb_config.descendants && !BPF_CORE_READ(task, signal, live.counter))
+	if (pid != (__u32)BPF_CORE_READ(task, pid))
+		return;
+	began = bpf_map_lookup_elem(&plumb_family, &pid);
+	if (began && (!*began || *began == BPF_CORE_READ(task, start_time)))
 		bpf_map_delete_elem(&plumb_family, &pid);
 }
 

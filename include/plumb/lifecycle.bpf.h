@@ -12,12 +12,11 @@
 #include <plumb/seats.bpf.h>
 #endif
 
-#ifndef PLUMB_AWAY_BPF_H /* which sees it itself */
+#if !defined(PLUMB_AWAY_BPF_H) && !defined(PLUMB_STATELESS) /* the first sees it itself */
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
-#ifndef PLUMB_STATELESS
 	struct plumb_thread *t = inflight_get(task);
 
 	__u32 inside = inflight_clear(t, task);
@@ -26,19 +25,24 @@ int thread_exit(void *ctx __attribute__((unused)))
 		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);
 	inflight_drop(task);
 	__sync_fetch_and_add(&plumb_deaths, 1);
-#endif
-	filter_exit(task);
 	return 0;
 }
 #endif
 
-/* Loaded only where a command's descendants are followed. */
+/* These two are loaded only where a command's descendants are followed. */
 SEC("raw_tp/sched_process_fork")
 int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = current_task();
 
 	filter_fork(task, (struct task_struct *)ctx->args[1]);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_free")
+int process_free(struct bpf_raw_tracepoint_args *ctx)
+{
+	filter_free((struct task_struct *)ctx->args[0]);
 	return 0;
 }
 

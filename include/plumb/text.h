@@ -14,7 +14,7 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 /* Bytes, "1.50K" with powers of 1024; returns TEXT. */
 const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 
-/* Copies a name that a process chose, control characters and what is no UTF-8 as '?'. */
+/* Copies a name that a process chose, with '?' for what controls a terminal and is no UTF-8. */
 void plumb_copy_printable(char *to, const char *from, size_t size);
 
 /*

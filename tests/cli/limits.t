@@ -70,6 +70,12 @@ like "... which says so" "$(<"$err")" "--flame: cannot write .*: File too large"
 (ulimit -f 64 && exec "$bin/cpu-profile" -F 99 -j -- sh -c "head -c 100000 /dev/zero >big") >"$out" 2>"$err"
 is "... and the command has its own death by it" "$?" $((128 + $(kill -l XFSZ)))
 
+# ulimit -s: it takes little.
+run_small() { (ulimit -s 64 && exec "$bin/$1" "${@:2}") >"$out" 2>"$err"; }
+claim "probe-check --save takes little of a stack" run_small probe-check --save="$work/directory/small"
+claim "... and --against" run_small probe-check --against="$work/directory/small"
+rm "$work/directory/small"
+
 # What has no end is not read.
 mkfifo pipe
 for file in /dev/zero pipe "$work/directory"; do

@@ -83,6 +83,7 @@ bad_numbers() {
 		bad "--strict=$value"
 	done
 	bad --strict=
+	bad --save=
 }
 
 bad_names() {
@@ -141,7 +142,7 @@ bad_operands() {
 
 bad_times() {
 	local time
-	for time in 1 5 x 0ms 1m 1msx; do
+	for time in 1 5 x 1m 1msx; do
 		run_bare "$tool" "${safe[@]}" "$time"
 		refused "$tool $time: a time has a unit" 2 "$tool" "$time"
 	done

@@ -48,6 +48,7 @@ run() {
 	go target
 	detach functions tracepoints program mixed other who few
 	traced command t:syscalls:sys_enter_lseek -- calls 1009 lseek
+	traced exits t:sched:sched_process_exit -- family 23 clone3
 	traced numbered -v 't:syscalls:*' -- calls 1009 uname lseek
 	traced numbered-tracepoint --mechanism=tracepoint -v 't:syscalls:*' -- calls 1009 uname lseek
 	traced emulated 't:syscalls:*' -- ia32 53 37
@@ -184,6 +185,9 @@ check() {
 	counts "functions of a program are counted exactly" program '{"make_call": 4036}'
 	counts "all three kinds at once" mixed '{"null_lseek": 1009, "sys_enter_write": 2018, "make_call": 4036}'
 	counts "-c of another name counts nothing" other '{}'
+	evidence exits.json exits.err exits.truth
+	holds "... and what its processes do as they end: each exit, and its own" exits.json \
+		'($last.rows | map(.count)) == [$truth[0].calls[0].count + 1] and $last.ledger.lost == 0' --slurpfile truth exits.truth
 	counts "a command's calls are counted" command '{"sys_enter_lseek": 1009}'
 	is "a survey of a second ends well" "$(cat survey.status)" 0
 	evidence intervals.json intervals.err

@@ -19,7 +19,7 @@ run() {
 	table sorted --sort=errors -n 1
 	table ns -u ns
 	table histogram -H -n 1
-	table percentiles -q 10,99.99
+	table percentiles -q 10,99.99,10.0
 	start target calls 1009 getppid
 	attach json -s getppid -p "$pid" -b comm -m 2000
 	launch both -s getppid -p "$pid" -u ns -b comm

@@ -171,6 +171,11 @@ static void another_users_link_is_not_followed(void **state)
 	assert_int_equal(symlink("nothing", "link"), 0);
 	assert_int_equal(write_to("link", "new", 0), -ENOLINK);
 	unlink("link");
+	assert_int_equal(symlink("ours", "link"), 0);
+	assert_int_equal(symlink("link", "ours"), 0);
+	assert_int_equal(write_to("link", "new", 0), -EMLINK);
+	unlink("link");
+	unlink("ours");
 }
 
 static void another_users_file_stays_where_all_may_write(void **state)

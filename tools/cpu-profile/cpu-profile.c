@@ -76,7 +76,7 @@ static void add_json(json_t *json, struct plumb_report *r)
 	before = now;
 }
 
-static const char *const programs[] = {"thread_exit", "thread_fork", NULL};
+static const char *const programs[] = {"thread_fork", "process_free", NULL};
 
 static const struct plumb_rung rungs[] = {
 	{

@@ -129,7 +129,7 @@ static void choose_programs(const struct plumb_session *s, struct plumb_instance
 	bpf_object__for_each_program(p, in->bpf.object)
 	{
 		name = bpf_program__name(p);
-		if (!strcmp(name, "thread_fork"))
+		if (!strcmp(name, "thread_fork") || !strcmp(name, "process_free"))
 			bpf_program__set_autoload(p, c->descendants);
 		else if (!strcmp(name, "thread_switch_btf"))
 			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);

@@ -36,7 +36,7 @@ char *plumb_file_read(const char *option, const char *path, size_t most, size_t 
 	int fd = plumb_file_open(option, path, most), err = 0;
 	char *text = NULL;
 	FILE *out;
-	char buffer[1 << 16];
+	char buffer[1 << 13];
 	ssize_t n;
 
 	if (fd < 0)

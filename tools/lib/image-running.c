@@ -17,7 +17,7 @@
 static char *read_all(const char *path, size_t *size)
 {
 	FILE *in = fopen(path, "re"), *out;
-	char *text = NULL, some[65536];
+	char *text = NULL, some[8192];
 	size_t n;
 	int err;
 

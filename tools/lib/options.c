@@ -118,6 +118,9 @@ static int add_percentile(const char *item, void *context)
 		plumb_usage_error("--percentiles: above 0, at most 100, six decimals: %s", item);
 	if (o->n_percentiles == PLUMB_MAX_PERCENTILES)
 		plumb_usage_error("--percentiles: at most %d", PLUMB_MAX_PERCENTILES);
+	for (size_t i = 0; i < o->n_percentiles; i++)
+		if (o->percentiles[i].p == value)
+			return 0;
 	o->percentiles[o->n_percentiles].p = value;
 	strcpy(o->percentiles[o->n_percentiles++].name, item);
 	return 0;

@@ -271,7 +271,7 @@ static const char *raw_outdone(void)
 			     : "its programs can be preempted here, and fires missed meanwhile";
 }
 
-static const char *const programs[] = {"thread_exit", "thread_fork", NULL};
+static const char *const programs[] = {"thread_fork", "process_free", NULL};
 
 static const struct plumb_aim fentry_multi[] = {{"fired_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
 static const struct plumb_aim fentry[] = {{"fired_fentry", PLUMB_FENTRY}, {}};

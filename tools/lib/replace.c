@@ -77,7 +77,7 @@ static int look(struct plumb_replacement *r, char *target)
 	if (!S_ISLNK(r->was.st_mode))
 		return 0;
 	if (fstatat(r->dir, r->name, &end, 0))
-		return errno == ENOENT ? -ENOLINK : -errno;
+		return errno == ENOENT ? -ENOLINK : errno == ELOOP ? -EMLINK : -errno;
 	/* A link of /proc/self/fd is no path: where /dev/stdout leads. */
 	if (is_in_proc(r)) {
 		r->was = end;
@@ -98,7 +98,7 @@ int plumb_replace_find(struct plumb_replacement *r, const char *path)
 	*r = (struct plumb_replacement){.dir = AT_FDCWD};
 	err = enter(r, path) ?: look(r, target);
 	while (err > 0)
-		err = links++ < MAX_LINKS ? enter(r, target) ?: look(r, target) : -ELOOP;
+		err = links++ < MAX_LINKS ? enter(r, target) ?: look(r, target) : -EMLINK;
 	return err ? plumb_replace_end(r, err) : 0;
 }
 
@@ -233,6 +233,8 @@ const char *plumb_replace_error(int err)
 		return "nobody reads from it";
 	case -ENOLINK:
 		return "it is a symbolic link that leads nowhere";
+	case -EMLINK:
+		return "its symbolic links lead in a circle";
 	case -ELOOP:
 		return "it is another user's symbolic link, which is not followed";
 	case -EEXIST:

@@ -4,9 +4,9 @@
 #include <plumb/preemption.h>
 #include <plumb/rungs.h>
 
-const char *const plumb_function_programs[] = {"thread_exit",       "thread_fork",
-					       "thread_switch_btf", "thread_switch_raw",
-					       "thread_preempted",  NULL};
+const char *const plumb_function_programs[] = {
+	"thread_exit",      "thread_fork", "process_free", "thread_switch_btf", "thread_switch_raw",
+	"thread_preempted", NULL};
 
 const struct plumb_aim plumb_fsession[] = {{"fsession", PLUMB_FSESSION}, {}};
 const struct plumb_aim plumb_fsession_multi[] = {{"fsession_multi", PLUMB_FSESSION_MULTI}, {}};

@@ -53,7 +53,7 @@ int plumb_open_in_root(int dir, const char *path, bool follow)
 
 static bool has_crc(int fd, uint32_t wanted)
 {
-	unsigned char buffer[1 << 16];
+	unsigned char buffer[1 << 13];
 	uLong crc = crc32(0, NULL, 0);
 	ssize_t n;
 

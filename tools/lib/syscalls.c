@@ -298,11 +298,18 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 }
 
 /* What ends a call before what begins it: each end has an entry, or is older than the trace. */
-const char *const plumb_syscall_tp_programs[] = {
-	"thread_exit",   "thread_fork", "thread_woken", "thread_woken_by_count",
-	"thread_leaves", "tp_exit",     "tp_enter",     NULL};
+const char *const plumb_syscall_tp_programs[] = {"thread_exit",
+						 "thread_fork",
+						 "process_free",
+						 "thread_woken",
+						 "thread_woken_by_count",
+						 "thread_leaves",
+						 "tp_exit",
+						 "tp_enter",
+						 NULL};
 const char *const plumb_syscall_raw_programs[] = {"thread_exit",
 						  "thread_fork",
+						  "process_free",
 						  "thread_woken",
 						  "thread_woken_by_count",
 						  "thread_leaves",

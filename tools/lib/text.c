@@ -31,6 +31,13 @@ static size_t character_length(const char *text, uint32_t *character)
 	return c < lowest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
 }
 
+/* Makes what follows it read from right to left, or what came before. */
+static bool turns_text(uint32_t c)
+{
+	return c == 0x61c || (c & ~1U) == 0x200e || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
 void plumb_copy_printable(char *to, const char *from, size_t size)
 {
 	uint32_t character;
@@ -38,7 +45,7 @@ void plumb_copy_printable(char *to, const char *from, size_t size)
 
 	for (i = 0; i + 1 < size && from[i]; i += n) {
 		n = character_length(from + i, &character);
-		if (n && i + n < size) {
+		if (n && i + n < size && !turns_text(character)) {
 			memmove(to + i, from + i, n);
 		} else {
 			to[i] = '?';

@@ -64,6 +64,8 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		o->live = plumb_option_seconds("--live", text);
 		return 0;
 	case SAVE:
+		if (!*text)
+			plumb_usage_error("--save: a file is needed: ''");
 		o->save = text;
 		return 0;
 	case AGAINST:

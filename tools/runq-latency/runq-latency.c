@@ -25,8 +25,9 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 }
 
 /* What begins a wait before what ends it. */
-static const char *const programs[] = {"thread_ends",      "thread_fork", "thread_woken",
-				       "thread_woken_new", "on_leave",    NULL};
+static const char *const programs[] = {
+	"thread_ends", "thread_fork", "process_free", "thread_woken", "thread_woken_new",
+	"on_leave",    NULL};
 
 static const struct plumb_rung rungs[] = {
 	{

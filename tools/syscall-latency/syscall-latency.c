@@ -137,10 +137,9 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 }
 
 static const char *const fentry_programs[] = {
-	"thread_exit",      "thread_fork", "thread_woken", "thread_leaves",
-	"thread_preempted", "exit_0",      "exit_1",       "exit_2",
-	"exit_3",           "enter_0",     "enter_1",      "enter_2",
-	"enter_3",          NULL,
+	"thread_exit",      "thread_fork", "process_free", "thread_woken", "thread_leaves",
+	"thread_preempted", "exit_0",      "exit_1",       "exit_2",       "exit_3",
+	"enter_0",          "enter_1",     "enter_2",      "enter_3",      NULL,
 };
 
 static struct plumb_rung rungs[] = {

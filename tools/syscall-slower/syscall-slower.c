@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
 
 static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t buffer = BUFFER_BYTES;
-static bool stacks, wakers;
+static bool stacks, wakers, has_min;
 
 static bool look(const struct plumb_session *s, struct plumb_flight *f)
 {
@@ -93,8 +93,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		buffer = parse_buffer(text);
 		return 0;
 	case ARGP_KEY_END:
-		if (!selection.min_ns)
-			plumb_usage_error("slower than what? syscall-slower MIN, as 10ms");
+		if (!has_min)
+			plumb_usage_error("syscall-slower MIN: a time is needed, as 10ms; 0ns is "
+					  "all calls");
 		plumb_syscall_keep(&selection);
 		calls_begin(o->json, stacks, wakers);
 		return 0;
@@ -107,9 +108,10 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 static bool set_min(const char *text, bool number)
 {
 	(void)number;
-	if (selection.min_ns)
+	if (has_min)
 		return false;
 	selection.min_ns = plumb_option_duration("MIN", text);
+	has_min = true;
 	return true;
 }
 

@@ -220,7 +220,7 @@ static int open_raw(struct plumb_bpf *bpf, bool twin)
 }
 
 static const char *const raw_programs[] = {
-	"thread_exit", "thread_fork", "send_end", "send_begin", "call_enter", NULL,
+	"thread_exit", "thread_fork", "process_free", "send_end", "send_begin", "call_enter", NULL,
 };
 
 static const struct plumb_rung rungs[] = {
