@@ -71,6 +71,7 @@ like "... which says so" "$(<"$err")" "--flame: cannot write .*: File too large"
 is "... and the command has its own death by it" "$?" $((128 + $(kill -l XFSZ)))
 
 # ulimit -s: it takes little.
+# shellcheck disable=SC2317 # by claim
 run_small() { (ulimit -s 64 && exec "$bin/$1" "${@:2}") >"$out" 2>"$err"; }
 claim "probe-check --save takes little of a stack" run_small probe-check --save="$work/directory/small"
 claim "... and --against" run_small probe-check --against="$work/directory/small"
