@@ -53,7 +53,11 @@ include vmlinux/vmlinux.mk
 TOOLS    := $(filter-out lib,$(notdir $(wildcard tools/*)))
 BINARIES := $(TOOLS:%=$(B)/bin/%)
 PAGES    := $(TOOLS:%=$(B)/man/%.8)
-LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c))
+LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
+LAYERS   := $(sort $(dir $(LIB)))
+# What probe-check knows of kernel images and programs: it reads files that may be hostile.
+IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,debuginfo image image-running image-symbols inlined inlining parts scan unpack))
+FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
 SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
@@ -74,7 +78,7 @@ LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)
 
 all: $(BINARIES) $(PAGES)
 
-$(B) $(B)/bin $(B)/lib $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
+$(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
 
 # Debian 13's libdw.a needs objects that no archive there has.
@@ -132,12 +136,12 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
 # --- a script that is part of a tool's output, as a C string ---
-$(B)/gen/flame.js.inc: tools/lib/flame.js | $(B)/gen
+$(B)/gen/flame.js.inc: tools/lib/report/flame.js | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 # --- loader side ---
-$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(B)/lib $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
@@ -148,7 +152,7 @@ $(B)/lib/libplumb.a: $(LIB)
 define tool_rules
 OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
 $(B)/bin/$(1): $$(OBJECTS_$(1))
-$(B)/unit/$(1): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
+$(B)/unit/$(1) $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/$(1).*.c)): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
 $$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(LIBBPF_A)
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
@@ -162,7 +166,7 @@ $(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/bin
 
 # --- manual pages ---
 define page_rule
-$(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/lib/*.rst) | $(B)/man
+$(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/lib/manual/*.rst) | $(B)/man
 	$$(call say,MAN,$$@)
 	$(Q)$$(RST2MAN) --halt=2 $$< $$@
 endef
@@ -175,12 +179,12 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 
 $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$* -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$(firstword $(subst ., ,$*)) -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 
 # Programs that show what the library finds, for tests in emulated machines.
-$(B)/trust/%: tests/trust/%.c $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/trust
+$(B)/trust/%: tests/trust/%.c $(patsubst tools/probe-check/%.c,$(B)/lib/probe-check.%.o,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/trust
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/probe-check -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@
 
 workloads: $(WORKLOADS) $(SHOWING) $(B)/tests/stack-twice
 units: $(UNITS)
@@ -189,18 +193,19 @@ check:
 
 # --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
+FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
-$(B)/fuzz/lib.%.o: tools/lib/%.c $(B)/flags | $(B)/fuzz $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
+$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
 
-$(B)/fuzz/lib.a: $(LIB:$(B)/lib/%=$(B)/fuzz/lib.%)
+$(B)/fuzz/lib.a: $(FUZZED)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
 	$(call say,CC,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -Itools/probe-check -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
 
 # make fuzz FUZZ_SECONDS=86400
 FUZZ_SECONDS ?= 3600
@@ -255,7 +260,7 @@ install: all
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
 	for tool in $(TOOLS); do \
-		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
+		install -m 0644 tools/lib/session/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
 
 clean:
 	rm -rf $(B)

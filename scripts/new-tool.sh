@@ -33,9 +33,9 @@ mkdir "$room"
 cat >"$room/$name.bpf.c" <<END
 /* $spdx */
 #define PLUMB_KEY struct plumb_who
-#include <plumb/key.bpf.h>
-#include <plumb/lifecycle.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/key/key.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 /* Runs as the thread that leaves the CPU. */
 SEC("raw_tp/sched_switch")
@@ -77,7 +77,7 @@ END
 cat >"$room/$name.c" <<END
 /* $spdx */
 #include <errno.h>
-#include <plumb/tool.h>
+#include <plumb/tool/tool.h>
 
 #include "$name.skel.h"
 
@@ -145,9 +145,9 @@ SYNOPSIS
 
 OPTIONS
 =======
-.. include:: ../lib/options.rst
+.. include:: ../lib/manual/options.rst
 
-.. include:: ../lib/footer.rst
+.. include:: ../lib/manual/footer.rst
 END
 cat >"$room/$name.targets" <<END
 # $spdx

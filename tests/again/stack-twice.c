@@ -6,9 +6,9 @@
  */
 #include <errno.h>
 #include <linux/types.h>
-#include <plumb/config.h>
-#include <plumb/ledger.h>
-#include <plumb/stacks.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/bpf/core/ledger.h>
+#include <plumb/bpf/stack/stacks.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

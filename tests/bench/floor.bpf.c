@@ -8,7 +8,7 @@
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
-#include <plumb/hist.h>
+#include <plumb/bpf/hist/hist.h>
 #include "floor.h"
 
 #define BUCKETS 4096 /* more than precision 6 has */

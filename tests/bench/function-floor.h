@@ -3,7 +3,7 @@
 #ifndef FUNCTION_FLOOR_H
 #define FUNCTION_FLOOR_H
 
-#include <plumb/types.h>
+#include <plumb/bpf/core/types.h>
 
 enum floor_step {
 	FLOOR_EMPTY,  /* the hooks run, and return */

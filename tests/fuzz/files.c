@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* files, fuzzed: all that is read from programs, libraries, kernels and types. */
-#include "../../tools/lib/functions.h"
-#include "../../tools/lib/inlining.h"
+#include <plumb/kernel/lists.h>
+#include "inlining-code.h"
 #include <fcntl.h>
-#include <plumb/declare.h>
-#include <plumb/image.h>
-#include <plumb/usdt.h>
-#include <plumb/userfuncs.h>
+#include <plumb/kernel/declare.h>
+#include "image.h"
+#include <plumb/elf/usdt.h>
+#include <plumb/elf/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  *	image --running FILE FUNCTION...  the same of the kernel that runs, which FILE should be,
  *	                                  and whether it says of itself what FILE does
  */
-#include <plumb/image.h>
-#include <plumb/inlining.h>
+#include "image.h"
+#include "inlining.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

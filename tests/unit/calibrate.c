@@ -2,8 +2,8 @@
 /* calibrate: what tracing adds, from loops of known lengths. */
 #include "unit.h"
 #include <math.h>
-#include <plumb/session.h>
-#include <plumb/trial.h>
+#include <plumb/session/session.h>
+#include <plumb/attach/trial.h>
 
 static const uint64_t some_seed = 88172645463325252;
 

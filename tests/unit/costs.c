@@ -3,9 +3,9 @@
 #include "said.h"
 #include <dirent.h>
 #include <errno.h>
-#include <plumb/costs.h>
-#include <plumb/json.h>
-#include <plumb/log.h>
+#include <plumb/session/costs.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
 #include <sys/stat.h>
 
 static char dir[] = "/tmp/plumb-costs.XXXXXX", cache[64], path[96];

@@ -2,7 +2,7 @@
 #include "said.h"
 #include "unit.h"
 
-#include <plumb/file.h>
+#include <plumb/base/file.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* fold: what becomes a number, which branches are decided, and that nothing else changes. */
 #include "unit.h"
-#include "../../tools/lib/fold.h"
+#include "../../tools/lib/attach/fold.h"
 
 #define FD       7
 #define OTHER_FD 8

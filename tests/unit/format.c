@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* format: times, error numbers and foreign names as text. */
 #include "unit.h"
-#include <plumb/fields.h>
-#include <plumb/key.h>
-#include <plumb/log.h>
-#include <plumb/report.h>
+#include <plumb/base/glob.h>
+#include <plumb/tool/fields.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/base/log.h>
+#include <plumb/report/report.h>
 
 static const struct {
 	const char *name;

@@ -16,7 +16,7 @@ struct task_struct {
 static struct {
 	unsigned int cpus;
 } plumb_config = {1};
-#include <plumb/frames.bpf.h>
+#include <plumb/bpf/function/frames.bpf.h>
 
 enum { A = 1, B, C };
 

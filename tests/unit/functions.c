@@ -2,11 +2,11 @@
 /* functions: which a name stands for, what is said of them, and what BTF tells; then live ones. */
 #include "unit.h"
 #include "said.h"
-#include "../../tools/lib/functions.h"
+#include <plumb/kernel/lists.h>
 #include <errno.h>
 #include <ftw.h>
-#include <plumb/functions.h>
-#include <plumb/probe.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/attach/probe.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

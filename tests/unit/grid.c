@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "unit.h"
 
-#include <plumb/grid.h>
+#include <plumb/base/grid.h>
 #include <stdlib.h>
 
 static char *printed(struct plumb_grid *g)

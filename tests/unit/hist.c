@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* hist.h and its inverse: the index, the bucket's bounds, and the bound that hist.h derives. */
 #include "unit.h"
-#include <plumb/hist.h>
-#include <plumb/percentile.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/measure/percentile.h>
 
 #define RANGE (1ULL << PLUMB_HIST_RANGE_BITS)
 #define for_each_precision(p)                                                                      \

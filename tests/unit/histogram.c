@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* histogram: however wide a distribution, all of it is drawn. */
 #include "unit.h"
-#include <plumb/hist.h>
-#include <plumb/report.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/report/report.h>
 
 #define RANGE (1ULL << PLUMB_HIST_RANGE_BITS)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* ledger: what its counters amount to, and when --strict is broken. */
 #include "unit.h"
-#include <plumb/hist.h>
-#include <plumb/report.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/report/report.h>
 
 #define WHOLE (100 * PLUMB_PERCENT)
 

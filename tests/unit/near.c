@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* near: up to three suggestions, the nearest first. */
 #include "unit.h"
-#include <plumb/near.h>
+#include <plumb/base/near.h>
 
 static const char *near(const char *name, const char *const *names, size_t n)
 {

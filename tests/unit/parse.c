@@ -2,7 +2,7 @@
 /* parse: what is taken, what is refused, and that a refusal writes nothing. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/parse.h>
+#include <plumb/base/parse.h>
 
 #define UNTOUCHED 0xdeadbeefcafef00dULL
 #define ANY       INT32_MIN /* refused: which of the two errors is a matter of taste */

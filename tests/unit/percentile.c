@@ -2,8 +2,8 @@
 /* percentile: what buckets say, against the sorted data that they were made of. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/hist.h>
-#include <plumb/percentile.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/measure/percentile.h>
 
 #define RANGE (1ULL << PLUMB_HIST_RANGE_BITS)
 #define WHOLE (100 * PLUMB_PERCENT)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* preemption: what the kernel says of itself, on each of the kernels that say it differently. */
 #include "unit.h"
-#include <plumb/preemption.h>
+#include <plumb/kernel/preemption.h>
 
 static const struct {
 	struct plumb_preemption says;

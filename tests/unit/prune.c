@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* prune: what is taken out of a program, what is left, and that jumps still lead where they did. */
 #include "unit.h"
-#include "../../tools/lib/prune.h"
+#include "../../tools/lib/attach/prune.h"
 
 #define MAX 32
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/replace.h>
+#include <plumb/base/replace.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* skb-alloc: which container a cgroup's path names, as each runtime writes it; columns of bytes. */
 #include "unit.h"
-#include <plumb/report.h>
+#include <plumb/report/report.h>
 
 #include "container.h"
 
@@ -164,10 +164,11 @@ static const char *columns_sorted_by(const char *name)
 {
 	static char text[256];
 	struct plumb_tool tool = {.sizes = true};
-	struct plumb_session s = {.tool = &tool, .options = {.sort = name}};
+	const struct plumb_options o = {.sort = name};
+	const struct plumb_run run = {.tool = &tool, .options = &o};
 	struct plumb_row row = {.slot = 1, .count = 1, .sum = 100};
 	struct plumb_snapshot one = {.rows = &row, .n = 1};
-	struct plumb_report r = {.session = &s, .snap = &one};
+	struct plumb_report r = {.run = &run, .snap = &one};
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	plumb_report_table(&r, out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* split: the bands of a row, and that all adds up. */
 #include "unit.h"
-#include <plumb/hist.h>
-#include <plumb/report.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/report/report.h>
 #include <string.h>
 
 #define P 6

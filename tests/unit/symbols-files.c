@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-files: names from files of all kinds, their debug files, and damaged ones. */
 #include "specimen.h"
-#include "../../tools/lib/symbols.h"
+#include "../../tools/lib/symbols/symbols.h"
 #include <sys/resource.h>
 
 static const char source[] =

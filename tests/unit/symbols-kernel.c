@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-kernel: names of kernel functions, and the demangling of others. */
 #include "specimen.h"
-#include "../../tools/lib/functions.h"
-#include "../../tools/lib/symbols.h"
+#include <plumb/kernel/lists.h>
+#include "../../tools/lib/symbols/symbols.h"
 
 static const char kallsyms[] = "ffffffff81000000 T _text\n"
 			       "ffffffff81000000 T _stext\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-perfmap: names of code that a JIT has made, and maps that others have put there. */
 #include "specimen.h"
-#include <plumb/symbols.h>
+#include <plumb/symbols/symbols.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>

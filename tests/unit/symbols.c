@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <gelf.h>
 #include <grp.h>
-#include <plumb/symbols.h>
+#include <plumb/symbols/symbols.h>
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mount.h>

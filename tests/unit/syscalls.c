@@ -3,8 +3,9 @@
 #include "unit.h"
 #include <asm/unistd.h>
 #include <errno.h>
-#include <plumb/syscalls.h>
-#include <plumb/tool.h>
+#include <plumb/attach/trial.h>
+#include <plumb/session/syscalls.h>
+#include <plumb/tool/tool.h>
 
 #if defined(__x86_64__)
 #define COMPAT "ia32:"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #define PLUMB_STATELESS
-#include <plumb/lifecycle.bpf.h>
-#include <plumb/stacks.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/stack/stacks.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 #include "cpu-profile.h"
 
 struct cpu_profile_rest rest = {};

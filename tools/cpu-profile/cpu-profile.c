@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/json.h>
-#include <plumb/probe.h>
-#include <plumb/stacks.h>
-#include <plumb/tool.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/json.h>
+#include <plumb/attach/probe.h>
+#include <plumb/report/stacks.h>
+#include <plumb/tool/tool.h>
 #include <stdio.h>
 
 #include <bpf/libbpf.h>

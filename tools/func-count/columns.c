@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/costs.h>
-#include <plumb/report.h>
-#include <plumb/session.h>
+#include <plumb/session/costs.h>
+#include <plumb/report/report.h>
+#include <plumb/session/session.h>
 #include <stdio.h>
 #include <string.h>
 

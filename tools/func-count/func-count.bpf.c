@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "func-count.h"
 
-#include <plumb/points.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/function/points.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 #define PLUMB_KEY struct func_count_key
-#include <plumb/key-cpu.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
 
 static __always_inline __u32 count_slot(struct task_struct *task, __u32 target, __u32 cpu)
 {

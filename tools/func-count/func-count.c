@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/costs.h>
-#include <plumb/log.h>
-#include <plumb/points.h>
+#include <plumb/session/costs.h>
+#include <plumb/base/log.h>
+#include <plumb/session/points.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef FUNC_COUNT_H
 #define FUNC_COUNT_H
 
-#include <plumb/key.h>
+#include <plumb/bpf/key/key.h>
 
 /* Where the target is the only key, slot N + 1 is that of target N. */
 struct func_count_key {

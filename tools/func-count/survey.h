@@ -3,7 +3,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include <plumb/points.h>
+#include <plumb/session/points.h>
 #include <stdio.h>
 
 #include "cost.h"

@@ -4,12 +4,12 @@
 const volatile struct func_latency_arg func_latency_arg = {};
 
 #define FUNCTION_ARG_0 func_latency_arg.position
-#include <plumb/function.bpf.h>
-#include <plumb/hist.bpf.h>
-#include <plumb/lifecycle.bpf.h>
+#include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
 
 #define PLUMB_KEY struct func_latency_key
-#include <plumb/key-cpu.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
 
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
 {

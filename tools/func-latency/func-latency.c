@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/functions.h>
-#include <plumb/inflight.h>
-#include <plumb/log.h>
-#include <plumb/parse.h>
-#include <plumb/rungs.h>
-#include <plumb/session.h>
-#include <plumb/targets.h>
-#include <plumb/verdict.h>
+#include <plumb/base/cli.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/session/inflight.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/session/rungs.h>
+#include <plumb/session/session.h>
+#include <plumb/attach/targets.h>
+#include <plumb/measure/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

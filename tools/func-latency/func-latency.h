@@ -3,7 +3,7 @@
 #ifndef FUNC_LATENCY_H
 #define FUNC_LATENCY_H
 
-#include <plumb/key.h>
+#include <plumb/bpf/key/key.h>
 
 /* What it adds to --by. */
 #define FUNC_LATENCY_BY_FUNC  (PLUMB_BY_TOOL << 0)

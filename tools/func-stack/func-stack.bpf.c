@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/points.bpf.h>
-#include <plumb/stacks.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/function/points.bpf.h>
+#include <plumb/bpf/stack/stacks.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 /* Counted is only while all targets are attached, so that all have the same time. */
 static __always_inline void fired(void *ctx, __u64 target, bool guarded __attribute__((unused)))

@@ -3,7 +3,7 @@
 #ifndef ASLEEP_H
 #define ASLEEP_H
 
-#include <plumb/inflight.h>
+#include <plumb/session/inflight.h>
 
 extern const struct plumb_inflight asleep;
 

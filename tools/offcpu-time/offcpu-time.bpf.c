@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "offcpu-time.h"
-#include <plumb/common.bpf.h>
+#include <plumb/bpf/core/common.bpf.h>
 #define SCHED_WAKERS
 #define PLUMB_KEY struct offcpu_key
 
@@ -14,11 +14,11 @@ struct plumb_thread {
 	struct plumb_waker preempter;
 };
 
-#include <plumb/inflight.bpf.h>
-#include <plumb/away.bpf.h>
-#include <plumb/stack-again.bpf.h>
-#include <plumb/key-cpu.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/core/inflight.bpf.h>
+#include <plumb/bpf/sched/away.bpf.h>
+#include "stack-again.bpf.h"
+#include <plumb/bpf/key/key-cpu.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 const volatile struct offcpu_config offcpu_config = {};
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/kernel.h>
-#include <plumb/log.h>
-#include <plumb/switches.h>
-#include <plumb/tool.h>
+#include <plumb/base/cli.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/report/waker.h>
+#include <plumb/base/log.h>
+#include <plumb/session/switches.h>
+#include <plumb/tool/tool.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>

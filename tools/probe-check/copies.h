@@ -11,7 +11,7 @@
 #ifndef COPIES_H
 #define COPIES_H
 
-#include <plumb/image.h>
+#include "image.h"
 
 /* The first function that has such a copy and does not call the one at ADDRESS: TEXT, or NULL. */
 const char *copies_find(const struct plumb_image *image, uint64_t address, char *text, size_t size);

@@ -3,7 +3,7 @@
 #ifndef ENTRY_H
 #define ENTRY_H
 
-#include <plumb/image.h>
+#include "image.h"
 #include <stdbool.h>
 
 /* The code from ADDRESS on, SIZE bytes; NULL: it is not there. */

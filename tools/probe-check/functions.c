@@ -6,8 +6,8 @@
 #include "remains.h"
 
 #include <errno.h>
-#include <plumb/log.h>
-#include <plumb/probe.h>
+#include <plumb/base/log.h>
+#include <plumb/attach/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

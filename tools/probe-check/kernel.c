@@ -2,10 +2,10 @@
 #include "kernel.h"
 
 #include <errno.h>
-#include <plumb/log.h>
-#include <plumb/near.h>
-#include <plumb/text.h>
-#include <plumb/tracepoints.h>
+#include <plumb/base/log.h>
+#include <plumb/base/near.h>
+#include <plumb/base/text.h>
+#include <plumb/kernel/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
-#include <plumb/image.h>
-#include <plumb/standing.h>
+#include "image.h"
+#include <plumb/kernel/standing.h>
 #include <stdbool.h>
 
 #include "verdict.h"

@@ -2,11 +2,11 @@
 #include "live.h"
 
 #include <errno.h>
-#include <plumb/clock.h>
-#include <plumb/log.h>
-#include <plumb/config.h>
-#include <plumb/probe.h>
-#include <plumb/usdt.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/attach/probe.h>
+#include <plumb/elf/usdt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/common.bpf.h>
+#include <plumb/bpf/core/common.bpf.h>
 
 #include "probe-check.h"
 

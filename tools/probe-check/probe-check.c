@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/log.h>
-#include <plumb/text.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef PROBE_CHECK_H
 #define PROBE_CHECK_H
 
-#include <plumb/types.h>
+#include <plumb/bpf/core/types.h>
 
 /* Counters by CPU, a cache line each. */
 #define FIRES 64

@@ -4,7 +4,7 @@
 #ifndef REMAINS_H
 #define REMAINS_H
 
-#include <plumb/inlining.h>
+#include "inlining.h"
 
 #include "verdict.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 
-#include <plumb/grid.h>
-#include <plumb/json.h>
-#include <plumb/text.h>
+#include <plumb/base/grid.h>
+#include <plumb/base/json.h>
+#include <plumb/base/text.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include "snapshot.h"
 
 #include <errno.h>
-#include <plumb/file.h>
-#include <plumb/log.h>
-#include <plumb/replace.h>
+#include <plumb/base/file.h>
+#include <plumb/base/log.h>
+#include <plumb/base/replace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

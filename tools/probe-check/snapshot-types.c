@@ -2,8 +2,8 @@
 /* snapshot-types: what a kernel's types tell of its tracepoints. */
 #include "snapshot.h"
 
-#include <plumb/declare.h>
-#include <plumb/json.h>
+#include <plumb/kernel/declare.h>
+#include <plumb/base/json.h>
 #include <string.h>
 
 #include <bpf/btf.h>

@@ -3,11 +3,11 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <plumb/declare.h>
-#include <plumb/formats.h>
-#include <plumb/json.h>
-#include <plumb/log.h>
-#include <plumb/tracepoints.h>
+#include <plumb/kernel/declare.h>
+#include <plumb/kernel/formats.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,12 @@
 #include "kernel.h"
 
 #include <errno.h>
-#include <plumb/log.h>
-#include <plumb/near.h>
-#include <plumb/parse.h>
-#include <plumb/syscalls.h>
-#include <plumb/tracepoints.h>
+#include <plumb/base/log.h>
+#include <plumb/base/near.h>
+#include <plumb/base/parse.h>
+#include <plumb/kernel/selection.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/kernel/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

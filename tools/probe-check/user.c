@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <plumb/binary.h>
-#include <plumb/log.h>
-#include <plumb/usdt.h>
+#include <plumb/elf/binary.h>
+#include <plumb/base/log.h>
+#include <plumb/elf/usdt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

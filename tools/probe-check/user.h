@@ -3,7 +3,7 @@
 #ifndef USER_H
 #define USER_H
 
-#include <plumb/userfuncs.h>
+#include <plumb/elf/userfuncs.h>
 
 #include "verdict.h"
 

@@ -9,8 +9,8 @@
 
 #include "mechanisms.h"
 
-#include <plumb/log.h>
-#include <plumb/trial.h>
+#include <plumb/base/log.h>
+#include <plumb/attach/trial.h>
 #include <sched.h>
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
 #include "probe-cost.h"
 
 #include <errno.h>
-#include <plumb/log.h>
-#include <plumb/trial.h>
+#include <plumb/base/log.h>
+#include <plumb/attach/trial.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

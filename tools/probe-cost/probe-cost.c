@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/cli.h>
-#include <plumb/costs.h>
-#include <plumb/grid.h>
-#include <plumb/json.h>
-#include <plumb/log.h>
-#include <plumb/text.h>
+#include <plumb/base/cli.h>
+#include <plumb/session/costs.h>
+#include <plumb/base/grid.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <stdio.h>
 #include <string.h>
 

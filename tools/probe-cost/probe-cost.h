@@ -3,8 +3,8 @@
 #ifndef PROBE_COST_H
 #define PROBE_COST_H
 
-#include <plumb/hist.h>
-#include <plumb/key.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/bpf/key/key.h>
 
 #define PROBE_COST_BUCKETS                                                                         \
 	(((PLUMB_HIST_RANGE_BITS + 1 - PLUMB_HIST_PRECISION) << PLUMB_HIST_PRECISION) + 1)

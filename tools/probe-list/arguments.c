@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "arguments.h"
 
-#include <plumb/formats.h>
-#include <plumb/json.h>
+#include <plumb/kernel/formats.h>
+#include <plumb/base/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include "points.h"
 
 #include <errno.h>
-#include <plumb/log.h>
-#include <plumb/syscall.h>
-#include <plumb/syscalls.h>
+#include <plumb/base/log.h>
+#include <plumb/bpf/syscall/syscall.h>
+#include <plumb/kernel/syscalls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/log.h>
-#include <plumb/standing.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/standing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

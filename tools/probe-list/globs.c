@@ -2,9 +2,9 @@
 #include "globs.h"
 
 #include <fnmatch.h>
-#include <plumb/log.h>
-#include <plumb/near.h>
-#include <plumb/text.h>
+#include <plumb/base/log.h>
+#include <plumb/base/near.h>
+#include <plumb/base/text.h>
 #include <stdlib.h>
 #include <string.h>
 

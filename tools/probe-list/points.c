@@ -2,7 +2,7 @@
 #include "points.h"
 
 #include <errno.h>
-#include <plumb/log.h>
+#include <plumb/base/log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

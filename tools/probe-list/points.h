@@ -3,11 +3,11 @@
 #ifndef POINTS_H
 #define POINTS_H
 
-#include <plumb/declare.h>
-#include <plumb/functions.h>
-#include <plumb/probe.h>
-#include <plumb/tracepoints.h>
-#include <plumb/usdt.h>
+#include <plumb/kernel/declare.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/attach/probe.h>
+#include <plumb/kernel/tracepoints.h>
+#include <plumb/elf/usdt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -4,10 +4,10 @@
 #include "access.h"
 #include "arguments.h"
 
-#include <plumb/grid.h>
-#include <plumb/hooks.h>
-#include <plumb/json.h>
-#include <plumb/text.h>
+#include <plumb/base/grid.h>
+#include <plumb/attach/hooks.h>
+#include <plumb/base/json.h>
+#include <plumb/base/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "print.h"
 
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/hooks.h>
-#include <plumb/log.h>
-#include <plumb/text.h>
+#include <plumb/base/cli.h>
+#include <plumb/attach/hooks.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <signal.h>
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <plumb/log.h>
+#include <plumb/base/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

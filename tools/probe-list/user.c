@@ -3,7 +3,7 @@
 #include "points.h"
 
 #include <errno.h>
-#include <plumb/userfuncs.h>
+#include <plumb/elf/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <errno.h>
-#include <plumb/clock.h>
-#include <plumb/cli.h>
-#include <plumb/kernel.h>
-#include <plumb/log.h>
-#include <plumb/text.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/cli.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: figures to the left, what they are of to the right, guards below. */
 #include "report.h"
-#include <plumb/grid.h>
+#include <plumb/base/grid.h>
 #include <stdlib.h>
 #include <string.h>
 

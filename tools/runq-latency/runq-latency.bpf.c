@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #define PLUMB_STATELESS
-#include <plumb/away.bpf.h>
-#include <plumb/hist.bpf.h>
+#include <plumb/bpf/sched/away.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
 
 #define PLUMB_KEY struct plumb_who
-#include <plumb/key-cpu.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
 
 /* The wait for the CPU that the current thread has, unless that is counted already. */
 static __always_inline void count_wait(void *ctx __attribute__((unused)), struct task_struct *task,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/kernel.h>
-#include <plumb/log.h>
-#include <plumb/switches.h>
-#include <plumb/tool.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/session/switches.h>
+#include <plumb/tool/tool.h>
 
 #include <bpf/libbpf.h>
 

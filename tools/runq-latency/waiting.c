@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "waiting.h"
 
-#include <plumb/clock.h>
+#include <plumb/base/clock.h>
 #include <stdlib.h>
 
 #include <bpf/bpf.h>

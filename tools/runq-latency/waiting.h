@@ -3,7 +3,7 @@
 #ifndef WAITING_H
 #define WAITING_H
 
-#include <plumb/inflight.h>
+#include <plumb/session/inflight.h>
 
 extern const struct plumb_inflight waiting;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* skb-alloc --stacks: who calls __alloc_skb(). */
 #define PLUMB_STATELESS
-#include <plumb/guard.bpf.h>
-#include <plumb/lifecycle.bpf.h>
-#include <plumb/stacks.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/core/guard.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/stack/stacks.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 static __always_inline int count(void *ctx)
 {

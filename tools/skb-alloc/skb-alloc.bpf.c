@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* __alloc_skb(size, ...): size is its first argument. */
 #define FUNCTION_ARG_0 0
-#include <plumb/function.bpf.h>
-#include <plumb/hist.bpf.h>
-#include <plumb/lifecycle.bpf.h>
+#include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
 #include "skb-alloc.h"
 
 #define PLUMB_KEY struct skb_alloc_key
-#include <plumb/key-cpu.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
 
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
 {

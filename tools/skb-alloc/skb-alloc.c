@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/cgroup.h>
-#include <plumb/functions.h>
-#include <plumb/log.h>
-#include <plumb/rungs.h>
-#include <plumb/stacks.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/base/log.h>
+#include <plumb/session/rungs.h>
+#include <plumb/report/stacks.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef SKB_ALLOC_H
 #define SKB_ALLOC_H
 
-#include <plumb/key.h>
+#include <plumb/bpf/key/key.h>
 
 /* What it adds to --by. */
 #define SKB_ALLOC_BY_CONTAINER (PLUMB_BY_TOOL << 0)

@@ -5,12 +5,12 @@
 const volatile struct breakdown_inside breakdown_inside = {};
 
 #define FUNCTION_ARG_0 PLUMB_NO_RESULT /* none */
-#include <plumb/function.bpf.h>
-#include <plumb/hist.bpf.h>
-#include <plumb/lifecycle.bpf.h>
+#include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
 
 #define PLUMB_KEY struct breakdown_function_key
-#include <plumb/keys.bpf.h>
+#include <plumb/bpf/key/keys.bpf.h>
 
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
 {

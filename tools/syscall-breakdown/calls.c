@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "calls.h"
 
-#include <plumb/json.h>
-#include <plumb/syscalls.h>
-#include <plumb/text.h>
+#include <plumb/base/json.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/base/text.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ const char *row_syscall(const struct plumb_row *row, char *text, size_t size)
 
 void row_frames(struct plumb_frames *f, const struct plumb_report *r, const struct plumb_row *row)
 {
-	plumb_frames_name(f, r->session->instance.bpf.object, key_of(row));
+	plumb_frames_name(f, r->run->object, key_of(row));
 }
 
 /* --- sums --- */
@@ -168,7 +168,7 @@ static void add_stacks(struct tree *tree, const struct call *c, const char *name
 		plumb_frames_free(&f);
 	}
 	if (c->lost) {
-		plumb_frames_name(&f, r->session->instance.bpf.object, &lost);
+		plumb_frames_name(&f, r->run->object, &lost);
 		tree_add(tree, name, &f,
 			 &(struct tree_time){
 				 .on_cpu = tree_share(c->on_cpu, c->lost, before, c->samples),

@@ -7,8 +7,8 @@
 #define CALLS_H
 
 #include <jansson.h>
-#include <plumb/report.h>
-#include <plumb/stacks.h>
+#include <plumb/report/report.h>
+#include <plumb/report/stacks.h>
 #include <stdio.h>
 
 struct tree;

@@ -2,15 +2,17 @@
 #include "inside.h"
 
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/functions.h>
-#include <plumb/json.h>
-#include <plumb/log.h>
-#include <plumb/parse.h>
-#include <plumb/percentile.h>
-#include <plumb/report.h>
-#include <plumb/syscalls.h>
-#include <plumb/verdict.h>
+#include <plumb/base/cli.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/measure/percentile.h>
+#include <plumb/report/report.h>
+#include <plumb/session/session.h>
+#include <plumb/kernel/selection.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/measure/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

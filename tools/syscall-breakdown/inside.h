@@ -3,7 +3,7 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
-#include <plumb/key.h>
+#include <plumb/bpf/key/key.h>
 
 /*
  * Rows: of a function, its calls and their times as a histogram; ns of its own, without
@@ -21,9 +21,9 @@ struct breakdown_inside {
 };
 
 #ifndef __bpf__
-#include <plumb/rungs.h>
-#include <plumb/syscall.h>
-#include <plumb/tool.h>
+#include <plumb/session/rungs.h>
+#include <plumb/bpf/syscall/syscall.h>
+#include <plumb/tool/tool.h>
 
 /* -f: another list of functions. */
 void inside_option(const char *list);

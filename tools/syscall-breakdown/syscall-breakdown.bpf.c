@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "syscall-breakdown.h"
-#include <plumb/common.bpf.h>
-#include <plumb/hist.h>
+#include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/hist/hist.h>
 
 struct place_on {
 	__s32 kernel;
@@ -39,15 +39,15 @@ static __always_inline void places_clear(struct places *p)
 	p->off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
 }
 
-#include <plumb/stack.bpf.h>
+#include <plumb/bpf/stack/stack.bpf.h>
 
 struct plumb_thread;
 static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited);
 
 #define PLUMB_KEY struct plumb_stack_key
-#include <plumb/keys.bpf.h>
-#include <plumb/timed.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/key/keys.bpf.h>
+#include <plumb/bpf/syscall/timed.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 /* Calls of less are left out.  The loader may raise it while the programs run. */
 __u64 breakdown_min = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/hist.h>
-#include <plumb/json.h>
-#include <plumb/kernel.h>
-#include <plumb/log.h>
-#include <plumb/parse.h>
-#include <plumb/percentile.h>
-#include <plumb/report.h>
-#include <plumb/stacks.h>
-#include <plumb/syscalls.h>
-#include <plumb/tool.h>
+#include <plumb/base/cli.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/base/json.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/measure/percentile.h>
+#include <plumb/report/report.h>
+#include <plumb/report/stacks.h>
+#include <plumb/session/syscalls.h>
+#include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

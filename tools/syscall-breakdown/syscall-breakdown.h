@@ -3,7 +3,7 @@
 #ifndef SYSCALL_BREAKDOWN_H
 #define SYSCALL_BREAKDOWN_H
 
-#include <plumb/stacks.h>
+#include <plumb/bpf/stack/stacks.h>
 
 /*
  * Rows: of a stack in a system call, ns blocked (sum), ns runnable without a CPU (extra[0]) and

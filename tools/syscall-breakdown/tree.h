@@ -4,7 +4,7 @@
 #define TREE_H
 
 #include <jansson.h>
-#include <plumb/stacks.h>
+#include <plumb/report/stacks.h>
 #include <stdio.h>
 
 /* ns, and the samples by which what was measured on the CPU is divided; with all that is below. */

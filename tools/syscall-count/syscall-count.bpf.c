@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/lifecycle.bpf.h>
-#include <plumb/syscall-key.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/syscall/syscall-key.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 
 /*
  * A call is counted when it begins, since some never end, and an error when it

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/log.h>
-#include <plumb/syscalls.h>
-#include <plumb/tool.h>
+#include <plumb/base/log.h>
+#include <plumb/session/syscalls.h>
+#include <plumb/tool/tool.h>
 
 #include "syscall-count.skel.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/split-hist.bpf.h>
-#include <plumb/syscall-key.bpf.h>
+#include "split-hist.bpf.h"
+#include <plumb/bpf/syscall/syscall-key.bpf.h>
 #define TIMED_ROWS
-#include <plumb/timed.bpf.h>
+#include <plumb/bpf/syscall/timed.bpf.h>
 #include "syscall-latency.h"
 
 /* Is all that decides a call's row, and whether it has one, known at its entry? */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/inflight.h>
-#include <plumb/kernel.h>
-#include <plumb/log.h>
-#include <plumb/rungs.h>
-#include <plumb/session.h>
-#include <plumb/syscalls.h>
-#include <plumb/tool.h>
+#include <plumb/attach/trial.h>
+#include <plumb/base/cli.h>
+#include <plumb/session/inflight.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/session/rungs.h>
+#include <plumb/session/session.h>
+#include <plumb/session/syscalls.h>
+#include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <string.h>
 

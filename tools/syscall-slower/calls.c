@@ -2,13 +2,15 @@
 #include "calls.h"
 
 #include <errno.h>
-#include <plumb/cgroup.h>
-#include <plumb/json.h>
-#include <plumb/log.h>
-#include <plumb/session.h>
-#include <plumb/stacks.h>
-#include <plumb/syscalls.h>
-#include <plumb/text.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/session/session.h>
+#include <plumb/report/stacks.h>
+#include <plumb/report/split.h>
+#include <plumb/report/waker.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/base/text.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

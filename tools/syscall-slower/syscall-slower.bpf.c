@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/stacks.h>
+#include <plumb/bpf/stack/stacks.h>
 
-#include <plumb/waker.h>
+#include <plumb/bpf/sched/waker.h>
 
 /*
  * Of a call: the stacks as it left the CPU last, and of when it was off it longest; who woke
@@ -20,8 +20,8 @@ struct where {
 #define SPLIT_BEGINS(t)            begins(&(t)->own)
 #define SPLIT_LEAVES(ctx, t, task) leaves(ctx, &(t)->own, task, (t)->runnable)
 #define SPLIT_WAS_AWAY             was_away
-#include <plumb/stack.bpf.h>
-#include <plumb/waker.bpf.h>
+#include <plumb/bpf/stack/stack.bpf.h>
+#include <plumb/bpf/sched/waker.bpf.h>
 
 struct plumb_thread;
 struct sched_stay;
@@ -49,9 +49,9 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct w
 }
 
 #define PLUMB_KEY struct plumb_who
-#include <plumb/keys.bpf.h>
-#include <plumb/timed.bpf.h>
-#include <plumb/totals.bpf.h>
+#include <plumb/bpf/key/keys.bpf.h>
+#include <plumb/bpf/syscall/timed.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
 #include "syscall-slower.h"
 
 static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited,

@@ -3,9 +3,9 @@
 #ifndef SYSCALL_SLOWER_H
 #define SYSCALL_SLOWER_H
 
-#include <plumb/key.h>
-#include <plumb/split.h>
-#include <plumb/waker.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/bpf/sched/split.h>
+#include <plumb/bpf/sched/waker.h>
 
 struct slow_call {
 	__u64 end; /* ns, CLOCK_MONOTONIC */

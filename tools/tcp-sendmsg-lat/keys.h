@@ -3,8 +3,8 @@
 #ifndef KEYS_H
 #define KEYS_H
 
-#include <plumb/fields.h>
-#include <plumb/options.h>
+#include <plumb/tool/fields.h>
+#include <plumb/tool/options.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

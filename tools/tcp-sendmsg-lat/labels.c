@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <plumb/file.h>
-#include <plumb/log.h>
+#include <plumb/base/file.h>
+#include <plumb/base/log.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "tcp-sendmsg-lat.h"
 #define PLUMB_KEY struct send_key
-#include <plumb/hist.bpf.h>
-#include <plumb/key-cpu.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
 #include <bpf/bpf_endian.h>
 
 #define AF_INET  2

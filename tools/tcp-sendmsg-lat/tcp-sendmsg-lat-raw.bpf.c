@@ -19,7 +19,7 @@ struct plumb_thread {
 	__u64 unwanted; /* the message under way was rejected when it began */
 };
 
-#include <plumb/inflight.bpf.h>
+#include <plumb/bpf/core/inflight.bpf.h>
 
 /* Ends what the thread is inside; how many sends is that? */
 static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
@@ -32,8 +32,8 @@ static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_
 	return was;
 }
 
-#include <plumb/lifecycle.bpf.h>
-#include <plumb/selection.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/syscall/selection.bpf.h>
 
 /* Two programs count these, which can interrupt each other from 7.0 on. */
 static __always_inline void count_began(void)

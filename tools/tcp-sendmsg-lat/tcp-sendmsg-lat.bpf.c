@@ -2,8 +2,8 @@
 /* The rungs on the function: tcp_sendmsg(sk, msg, size). */
 #define FUNCTION_ARG_0 0
 #define FUNCTION_ARG_1 2
-#include <plumb/function.bpf.h>
-#include <plumb/lifecycle.bpf.h>
+#include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
 
 #include "send.bpf.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cli.h>
-#include <plumb/functions.h>
-#include <plumb/log.h>
-#include <plumb/parse.h>
-#include <plumb/rungs.h>
-#include <plumb/syscalls.h>
-#include <plumb/tool.h>
+#include <plumb/base/cli.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/session/rungs.h>
+#include <plumb/kernel/selection.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef TCP_SENDMSG_LAT_H
 #define TCP_SENDMSG_LAT_H
 
-#include <plumb/config.h>
-#include <plumb/syscall.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/bpf/syscall/syscall.h>
 
 /* What the tool adds to --by. */
 #define TCP_BY_RADDR (PLUMB_BY_TOOL << 0)

@@ -3,7 +3,7 @@
 #ifndef JUDGE_H
 #define JUDGE_H
 
-#include <plumb/bootstrap.h>
+#include <plumb/base/bootstrap.h>
 
 /* In the order in which one prevails over another. */
 enum verdict { UNBIASED, UNDECIDED, BIASED };

@@ -2,10 +2,10 @@
 #include "report.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/cli.h>
-#include <plumb/log.h>
-#include <plumb/parse.h>
-#include <plumb/text.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/base/text.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* targets: kernel functions, tracepoints and user functions to be probed, numbered from 0. */
+#ifndef PLUMB_TARGETS_H
+#define PLUMB_TARGETS_H
+
+#include <plumb/kernel/functions.h>
+#include <plumb/kernel/tracepoints.h>
+#include <plumb/elf/userfuncs.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* More take more memory and time than a trace is worth. */
+#define PLUMB_MAX_TARGETS 16384
+
+enum plumb_target_kind {
+	PLUMB_TARGET_FUNCTION,
+	PLUMB_TARGET_TRACEPOINT,
+	PLUMB_TARGET_USER,
+	PLUMB_TARGET_KINDS
+};
+
+struct plumb_targets {
+	struct plumb_functions functions;
+	struct plumb_tracepoints tracepoints;
+	struct plumb_userfuncs *files; /* each file once */
+	size_t n_files;
+	size_t n; /* of all kinds */
+};
+
+/* By what it begins with: "t:", "u:", or a kernel function. */
+enum plumb_target_kind plumb_target_kind(const char *pattern);
+
+/* What is wrong with its form, to go before the pattern in a message; NULL: nothing. */
+const char *plumb_target_flaw(const char *pattern);
+
+/* 0, or -errno after saying what is wrong; FOUND is empty then. */
+int plumb_targets_find(struct plumb_targets *found, const char *const *patterns, size_t n,
+		       const char *btf);
+void plumb_targets_free(struct plumb_targets *targets);
+
+enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *targets, size_t i);
+
+/* The number of the first function of a file. */
+size_t plumb_targets_first_of(const struct plumb_targets *targets, size_t file);
+
+/*
+ * "tcp_sendmsg", "t:sched:sched_switch", "u:libc.so.6:malloc"; with WHOLE a user
+ * function has its file's path.  Returns TEXT.
+ */
+const char *plumb_targets_name(const struct plumb_targets *targets, size_t i, bool whole,
+			       char *text, size_t size);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * filter, BPF face: whose calls are wanted.
+ *
+ * filter_thread() asks what cannot change during a call (pid, tid), so that the
+ * end of a call may ask it again; filter_entry() asks the rest, at entry only.
+ */
+#ifndef PLUMB_FILTER_BPF_H
+#define PLUMB_FILTER_BPF_H
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/core/ledger.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, PLUMB_MAX_LIST);
+	__type(key, __u32);
+	__type(value, __u32);
+} plumb_cgroups SEC(".maps");
+
+/*
+ * tgids of the command and its descendants, and when each process began (ns, as the kernel has
+ * it), by which it is told from others of its pid; 0 for the command.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u64);
+} plumb_family SEC(".maps");
+
+/* Is anybody rejected by an id?  Then it is cheaper to ask for that first, also at the end. */
+static __always_inline bool filter_by_id(void)
+{
+	return plumb_config.npids || plumb_config.ntids;
+}
+
+static __always_inline bool filter_ids(struct task_struct *task)
+{
+	__u32 i, id;
+
+	if (plumb_config.npids) {
+		id = current_pid(task);
+		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
+			if (plumb_config.pids[i] == id)
+				break;
+		if (i == plumb_config.npids)
+			return false;
+	}
+	if (plumb_config.ntids) {
+		id = current_tid(task);
+		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
+			if (plumb_config.tids[i] == id)
+				break;
+		if (i == plumb_config.ntids)
+			return false;
+	}
+	return true;
+}
+
+/* No list of ids needs to leave the tool out. */
+static __always_inline bool filter_thread(struct task_struct *task)
+{
+	if (unlikely(filter_by_id()))
+		return filter_ids(task);
+	return !plumb_config.self || current_pid(task) != plumb_config.self;
+}
+
+/*
+ * Whom -p or -t turned away last on each CPU.  The end of that call, nearly
+ * always the next thing to happen there, then need not ask whose it is.
+ */
+struct plumb_turned_away {
+	__u64 regs;
+	__u64 deaths;
+	__u64 pad[6];
+};
+_Static_assert(sizeof(struct plumb_turned_away) == 64, "one cache line a CPU");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: possible CPUs */
+	__type(key, __u32);
+	__type(value, struct plumb_turned_away);
+} plumb_turned_away SEC(".maps");
+
+static __always_inline void filter_turn_away(const struct pt_regs *regs)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_turned_away *last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
+
+	if (last && filter_by_id()) {
+		last->regs = (__u64)regs;
+		last->deaths = plumb_deaths;
+	}
+}
+
+static __always_inline bool filter_was_turned_away(const struct pt_regs *regs)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_turned_away *last;
+
+	if (!filter_by_id())
+		return false;
+	last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
+	return last && last->regs == (__u64)regs && last->deaths == plumb_deaths;
+}
+
+static __always_inline bool filter_by_comm(void)
+{
+	return plumb_config.ncomms || plumb_config.globs.n;
+}
+
+/* A function of its own: most runs do without. */
+static __noinline bool filter_globs(__u64 a, __u64 b)
+{
+	return plumb_globs_match(&plumb_config.globs, a, b);
+}
+
+static __always_inline bool filter_comm(void)
+{
+	__u64 comm[2] = {};
+	__u32 i;
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ncomms; i++) {
+		const volatile __u64 *want = (const volatile __u64 *)plumb_config.comms[i];
+
+		if (want[0] == comm[0] && want[1] == comm[1])
+			return true;
+	}
+	return plumb_config.globs.n && filter_globs(comm[0], comm[1]);
+}
+
+static __always_inline bool filter_cgroup(void)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ncgroups; i++)
+		if (bpf_current_task_under_cgroup(&plumb_cgroups, i) == 1)
+			return true;
+	return false;
+}
+
+static __always_inline bool filter_entry(struct task_struct *task)
+{
+	__u32 pid;
+
+	if (unlikely(plumb_config.descendants)) {
+		pid = current_pid(task);
+		if (!bpf_map_lookup_elem(&plumb_family, &pid))
+			return false;
+	}
+	if (unlikely(filter_by_comm()) && !filter_comm())
+		return false;
+	if (unlikely(plumb_config.ncgroups) && !filter_cgroup())
+		return false;
+	return true;
+}
+
+/*
+ * Who is born to the family belongs to it.  sched_process_fork runs as the parent.  A thread is
+ * none of a process's own: its tgid is there already.
+ */
+static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
+{
+	__u32 parent = current_pid(task), pid = BPF_CORE_READ(child, tgid);
+	__u64 began = BPF_CORE_READ(child, start_time);
+
+	if (!plumb_config.descendants || pid != (__u32)BPF_CORE_READ(child, pid))
+		return;
+	if (!bpf_map_lookup_elem(&plumb_family, &parent))
+		bpf_map_delete_elem(&plumb_family, &pid); /* of one that is not quite gone */
+	else if (bpf_map_update_elem(&plumb_family, &pid, &began, BPF_ANY))
+		ledger_count(bpf_get_smp_processor_id(), untracked);
+}
+
+/*
+ * And leaves it when the kernel frees its first thread, the last to go: a process does much
+ * behind sched_process_exit, and sched_process_exit itself may be what is traced.
+ */
+static __always_inline void filter_free(struct task_struct *task)
+{
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u64 *began;
+
+	if (pid != (__u32)BPF_CORE_READ(task, pid))
+		return;
+	began = bpf_map_lookup_elem(&plumb_family, &pid);
+	if (began && (!*began || *began == BPF_CORE_READ(task, start_time)))
+		bpf_map_delete_elem(&plumb_family, &pid);
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * inflight: where the state of a thread is kept.  What it is, struct
+ * plumb_thread, is said by who includes this: seats.bpf.h or frames.bpf.h.
+ */
+#ifndef PLUMB_INFLIGHT_BPF_H
+#define PLUMB_INFLIGHT_BPF_H
+
+#include <plumb/bpf/core/current.bpf.h>
+
+/* Freed by the kernel with its thread.  Raw tracepoints may use it from 5.13. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct plumb_thread);
+} plumb_threads SEC(".maps");
+
+/* In a hash: whose state it is, for the loader. */
+struct plumb_thread_kept {
+	struct plumb_thread thread;
+	__u32 pid, tid;
+};
+
+/*
+ * For older kernels; preallocated, because allocating in a tracepoint can
+ * deadlock there.  The key is the address of the task, since a tid changes when
+ * another thread than the first calls execve.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct plumb_thread_kept);
+} plumb_threads_by_task SEC(".maps");
+
+/* The current thread's state, or NULL if it has none. */
+static __always_inline struct plumb_thread *inflight_get(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	if (plumb_config.task_storage)
+		return bpf_task_storage_get(&plumb_threads, task, 0, 0);
+	return bpf_map_lookup_elem(&plumb_threads_by_task, &key);
+}
+
+/* The same, made if need be; NULL when there is no room, which the caller counts. */
+static __always_inline struct plumb_thread *inflight_make(struct task_struct *task)
+{
+	static const struct plumb_thread_kept fresh;
+	struct plumb_thread_kept *kept;
+	__u64 key = (__u64)task;
+
+	if (plumb_config.task_storage)
+		return bpf_task_storage_get(&plumb_threads, task, 0,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+	kept = bpf_map_lookup_elem(&plumb_threads_by_task, &key);
+	if (kept)
+		return &kept->thread;
+	bpf_map_update_elem(&plumb_threads_by_task, &key, &fresh, BPF_NOEXIST);
+	kept = bpf_map_lookup_elem(&plumb_threads_by_task, &key);
+	if (!kept)
+		return NULL;
+	kept->pid = BPF_CORE_READ(task, tgid);
+	kept->tid = BPF_CORE_READ(task, pid);
+	return &kept->thread;
+}
+
+/* Call when the current thread dies. */
+static __always_inline void inflight_drop(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	if (!plumb_config.task_storage)
+		bpf_map_delete_elem(&plumb_threads_by_task, &key);
+}
+
+/*
+ * Each thread's state behind its pid and tid, for the loader.  Loaded only where it cannot ask by
+ * pidfd, since a pidfd names no thread but a process's first (before 6.9).
+ */
+SEC("iter/task")
+int thread_states(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct plumb_thread *t;
+	__u32 id[2];
+
+	t = task ? bpf_task_storage_get(&plumb_threads, task, 0, 0) : NULL;
+	if (!t)
+		return 0;
+	id[0] = task->tgid;
+	id[1] = task->pid;
+	bpf_seq_write(ctx->meta->seq, id, sizeof(id));
+	bpf_seq_write(ctx->meta->seq, t, sizeof(*t));
+	return 0;
+}
+
+#endif

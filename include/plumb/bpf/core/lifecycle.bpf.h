@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * lifecycle: the programs that every tool attaches besides its own.  One that
+ * keeps nothing of threads says so by PLUMB_STATELESS.
+ */
+#ifndef PLUMB_LIFECYCLE_BPF_H
+#define PLUMB_LIFECYCLE_BPF_H
+
+#include <plumb/bpf/core/filter.bpf.h>
+#if !defined(PLUMB_STATELESS) &&                                                                   \
+	!defined(PLUMB_INFLIGHT_BPF_H) /* else the tool has a state of its own */
+#include <plumb/bpf/core/seats.bpf.h>
+#endif
+
+#if !defined(PLUMB_AWAY_BPF_H) && !defined(PLUMB_STATELESS) /* the first sees it itself */
+SEC("raw_tp/sched_process_exit")
+int thread_exit(void *ctx __attribute__((unused)))
+{
+	struct task_struct *task = current_task();
+	struct plumb_thread *t = inflight_get(task);
+
+	__u32 inside = inflight_clear(t, task);
+
+	if (inside)
+		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);
+	inflight_drop(task);
+	__sync_fetch_and_add(&plumb_deaths, 1);
+	return 0;
+}
+#endif
+
+/* These two are loaded only where a command's descendants are followed. */
+SEC("raw_tp/sched_process_fork")
+int thread_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task();
+
+	filter_fork(task, (struct task_struct *)ctx->args[1]);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_free")
+int process_free(struct bpf_raw_tracepoint_args *ctx)
+{
+	filter_free((struct task_struct *)ctx->args[0]);
+	return 0;
+}
+
+#ifndef PLUMB_STATELESS
+/* Never attached: the loader runs it once, to see whether a thread's state can be had here. */
+SEC("raw_tp")
+int state_trial(void *ctx __attribute__((unused)))
+{
+	struct task_struct *task = current_task();
+
+	return !!inflight_make(task);
+}
+#endif
+
+#endif

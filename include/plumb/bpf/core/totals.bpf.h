@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* totals: the counters of one slot on one CPU, where no histogram of that CPU holds them. */
+#ifndef PLUMB_TOTALS_BPF_H
+#define PLUMB_TOTALS_BPF_H
+
+#include <plumb/bpf/core/common.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: possible CPUs times slots */
+	__type(key, __u32);
+	__type(value, struct plumb_totals);
+} plumb_totals SEC(".maps");
+
+static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
+{
+	/* CPU by CPU: two of them never write to one cache line, except at the seam. */
+	__u32 at = cpu * (plumb_config.slots + plumb_config.second) + slot;
+
+	return bpf_map_lookup_elem(&plumb_totals, &at);
+}
+
+static __always_inline void totals_add_call(struct plumb_totals *t, __u32 error)
+{
+	plumb_add(t->count, 1);
+	if (error)
+		plumb_add(t->errors, 1);
+}
+
+/* The extremes are exact where one program writes a slot: interleaved ones must not share any. */
+static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
+{
+	plumb_add(t->sum, ns);
+	if (ns > t->max)
+		t->max = ns;
+	if (~ns > t->inverted_min)
+		t->inverted_min = ~ns;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * frames: the calls of kernel functions that a thread is inside, innermost last.
+ *
+ * A function can call itself, and an interrupt can call it on top of a thread
+ * that is inside it.  Either way the last to begin is the first to end, so a
+ * thread has a stack of them.  An end that was missed leaves a frame behind; it
+ * is known by its place in the kernel's stack: a call that begins lies deeper
+ * than all that are still going on there, but for those that end in it.
+ */
+#ifndef PLUMB_FRAMES_BPF_H
+#define PLUMB_FRAMES_BPF_H
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/core/ledger.bpf.h>
+
+const volatile struct function_config function_config = {};
+
+/* A call that was not wanted, in place of its start. */
+#define PLUMB_CALL_REJECTED 1
+
+/* Calls inside one another.  Deeper ones are counted, not timed. */
+#define PLUMB_FRAMES 16 /* a power of two */
+
+struct plumb_frame {
+	__u64 place;  /* where the call's own frame is in the kernel's stack; 0: not yet known */
+	__u64 target; /* which function, as in function.h */
+	__u64 start;  /* ns, CLOCK_MONOTONIC */
+	__u64 off;    /* what off_cpu was then */
+	__u64 args[PLUMB_FUNCTION_ARGS];
+};
+
+struct plumb_thread {
+	__u32 depth;
+	__u32 deeper;    /* calls beyond the last frame */
+	__u64 off_cpu;   /* ns without a CPU since it is traced */
+	__u64 off_since; /* 0: it has one */
+	struct plumb_frame frames[PLUMB_FRAMES];
+};
+
+#include <plumb/bpf/core/inflight.bpf.h>
+
+/*
+ * The frame below DEPTH, NULL if there is none.  The mask is for the verifier:
+ * clang takes the address before it compares.
+ */
+static __always_inline struct plumb_frame *frame_below(struct plumb_thread *t, __u32 depth)
+{
+	__u64 at = depth - 1;
+	__u64 masked = at & (PLUMB_FRAMES - 1);
+
+	barrier_var(masked);
+	return at < PLUMB_FRAMES ? &t->frames[masked] : NULL;
+}
+
+/* Kernel stacks, those of interrupts too, are 16 kB and aligned to that. */
+static __always_inline bool frame_is_within(const struct plumb_frame *f, __u64 place)
+{
+	return f->place && f->place >> 14 == place >> 14 && f->place <= place;
+}
+
+/*
+ * How many frames are those of calls that go on, when one of TARGET begins at PLACE.
+ *
+ * Calls that lie deeper than it are over.  One that lies at its place may not be: where
+ * a function ends in a jump to another (a tail call), that one begins in its place, and
+ * both end when it does, the inner one first.  (With fentry's kind it lies deeper, by
+ * the trampoline's frame.)  So a frame of another function there stays, which is found
+ * by its function when it ends.  One of the same function is taken to be left behind,
+ * and with it what lies above: if the ends of two functions are missed again and again,
+ * as where more threads sleep in them than there are kretprobes, one of each is kept.
+ *
+ * What cannot be told: a function that gets back to its own beginning by jumps alone.
+ * Only the innermost of these calls is timed, the others are overwritten and unmatched.
+ * And what another function left behind looks like the caller until it is called there
+ * again, or one above; no call's time depends on that.
+ */
+static __always_inline __u32 frames_going_on(struct plumb_thread *t, __u64 place, __u64 target)
+{
+	__u32 depth = t->depth, going_on = depth, i;
+	struct plumb_frame *f;
+
+	for (i = 0; i < PLUMB_FRAMES; i++) {
+		f = frame_below(t, depth);
+		if (!f || !frame_is_within(f, place))
+			break;
+		depth--;
+		if (f->place != place || f->target == target)
+			going_on = depth;
+	}
+	return going_on;
+}
+
+/*
+ * A frame for the call of TARGET that begins at PLACE; NULL if all are taken.  STALE
+ * is how many were found whose end was missed.
+ *
+ * An interrupt may come between any two lines of this and use the same stack; it
+ * leaves it as it was.  So the depth is raised before the frame is written, and
+ * a frame with no place is not looked at.
+ */
+static __always_inline struct plumb_frame *frame_push(struct plumb_thread *t, __u64 place,
+						      __u64 target, __u32 *stale)
+{
+	__u32 depth = frames_going_on(t, place, target);
+	struct plumb_frame *f = frame_below(t, depth + 1);
+
+	*stale = t->depth - depth;
+	if (!f) {
+		t->deeper++;
+		return NULL;
+	}
+	*(volatile __u64 *)&f->place = 0;
+	*(volatile __u32 *)&t->depth = depth + 1;
+	t->deeper = 0;
+	return f;
+}
+
+/*
+ * Takes the frame of the call that ends off the stack, into F: the innermost of
+ * this function, and at PLACE where that is known (else 0).  STALE as above.
+ */
+static __always_inline bool frame_pop(struct plumb_thread *t, __u64 target, __u64 place,
+				      struct plumb_frame *f, __u32 *stale)
+{
+	__u32 depth = t->depth, i;
+	struct plumb_frame *top;
+
+	for (i = 0; i < PLUMB_FRAMES; i++) {
+		top = frame_below(t, depth);
+		if (!top)
+			return false;
+		if (top->place && top->target == target && (!place || top->place == place)) {
+			*f = *top;
+			top->place = 0;
+			*(volatile __u32 *)&t->depth = depth - 1;
+			*stale = i;
+			return true;
+		}
+		depth--;
+	}
+	return false;
+}
+
+/*
+ * Seats: where both ends of a call have the same context, one function's calls are
+ * kept in these, as long as there is one free, and no thread's state is asked for.
+ * A CPU's seats are taken on that CPU only, by one program, which cannot interrupt
+ * itself there; whom another CPU has meanwhile gives it back when the call ends.
+ */
+#define PLUMB_CALL_SEAT_BITS 4 /* seats a CPU */
+
+struct plumb_call_seat {
+	__u64 place;    /* the context's address: no other call that goes on has it */
+	__u64 start;    /* 0: free */
+	__u32 pid, tid; /* for the loader */
+};
+
+static struct plumb_call_seat plumb_call_seats[PLUMB_LEDGERS << PLUMB_CALL_SEAT_BITS] = {};
+
+/* The seat on CPU for a call at this place, of which the lower half is enough to choose. */
+static __always_inline struct plumb_call_seat *call_seat(__u32 place, __u32 cpu)
+{
+	/* Knuth, vol. 3, 6.4 */
+	__u64 n = place * 0x9e3779b9U >> (32 - PLUMB_CALL_SEAT_BITS);
+
+	return &plumb_call_seats[ledger_index(cpu, n, PLUMB_CALL_SEAT_BITS)];
+}
+
+/* The seat that the call with this context took on a CPU that it left, or NULL. */
+static __always_inline struct plumb_call_seat *call_seat_elsewhere(const __u64 *ctx, __u32 place)
+{
+	struct plumb_call_seat *s;
+	__u32 cpu;
+
+	for (cpu = 0; cpu < PLUMB_LEDGERS && cpu < plumb_config.cpus; cpu++) {
+		s = call_seat(place, cpu);
+		if (s->start && s->place == (__u64)ctx)
+			return s;
+	}
+	return NULL;
+}
+
+/* Frees the seats of calls whose stack this is; how many were there? */
+static __always_inline __u32 call_seats_clear(__u64 stack)
+{
+	struct plumb_call_seat *s;
+	__u32 i, n = 0;
+
+	for (i = 0; i < PLUMB_LEDGERS << PLUMB_CALL_SEAT_BITS &&
+		    i < plumb_config.cpus << PLUMB_CALL_SEAT_BITS;
+	     i++) {
+		s = &plumb_call_seats[i];
+		if (!s->start || s->place >> 14 != stack >> 14)
+			continue;
+		n += s->start > PLUMB_CALL_REJECTED;
+		s->start = 0;
+	}
+	return n;
+}
+
+/* The thread dies: how many calls was it inside?  T is NULL if it has no state. */
+static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
+{
+	__u32 n = 0;
+
+	if (function_config.seats)
+		n = call_seats_clear((__u64)BPF_CORE_READ(task, stack));
+	if (t) {
+		n += t->depth;
+		t->depth = 0;
+	}
+	return n;
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* function-args: the arguments and the result of a call, in the words of each hook. */
+#ifndef PLUMB_FUNCTION_ARGS_BPF_H
+#define PLUMB_FUNCTION_ARGS_BPF_H
+
+#include <plumb/bpf/function/frames.bpf.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/function/target.bpf.h>
+
+/*
+ * Where a call lies, at a kretprobe and its kind, where it was PT_REGS_SP(): on x86 the
+ * return address is gone from the stack (seen with each of them, 5.10 to 7.2).
+ * 0, not known: then the innermost call of the function is taken.
+ */
+static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	return PT_REGS_SP(ctx) - 8;
+#else
+	(void)ctx;
+	return 0;
+#endif
+}
+
+/*
+ * Word N of the context of a program of fentry's kind.  As assembler, since the
+ * verifier takes constant offsets only and clang would compute them.
+ */
+#define FUNCTION_CTX_WORD(n)                                                                       \
+	case n:                                                                                    \
+		asm("%0 = *(u64 *)(%1 + %2)" : "=r"(v) : "r"(ctx), "i"(8 * (n)));                  \
+		break
+
+static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
+{
+	__u64 v = 0, copy;
+
+	/* Copied, a pointer is a number. */
+	if (unlikely(n & PLUMB_POINTER)) {
+		bpf_probe_read_kernel(&copy, sizeof(copy), ctx + (n & ~PLUMB_POINTER));
+		return copy;
+	}
+	switch (n) {
+		FUNCTION_CTX_WORD(0);
+		FUNCTION_CTX_WORD(1);
+		FUNCTION_CTX_WORD(2);
+		FUNCTION_CTX_WORD(3);
+		FUNCTION_CTX_WORD(4);
+		FUNCTION_CTX_WORD(5);
+		FUNCTION_CTX_WORD(6);
+		FUNCTION_CTX_WORD(7);
+		FUNCTION_CTX_WORD(8);
+		FUNCTION_CTX_WORD(9);
+		FUNCTION_CTX_WORD(10);
+		FUNCTION_CTX_WORD(11);
+		FUNCTION_CTX_WORD(12);
+	default:
+		break;
+	}
+	return v;
+}
+
+/* The same of registers at a function's beginning: the arguments that are passed in them. */
+#define FUNCTION_REGISTER(n, name)                                                                 \
+	case n:                                                                                    \
+		asm("%0 = *(u64 *)(%1 + %2)"                                                       \
+		    : "=r"(v)                                                                      \
+		    : "r"(regs), "i"(__builtin_offsetof(__typeof__(*regs), name)));                \
+		break
+
+static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 n)
+{
+	__u64 v = 0;
+
+#if defined(__TARGET_ARCH_x86)
+	const struct pt_regs *regs = ctx;
+
+	switch (n & ~PLUMB_POINTER) {
+		FUNCTION_REGISTER(0, di);
+		FUNCTION_REGISTER(1, si);
+		FUNCTION_REGISTER(2, dx);
+		FUNCTION_REGISTER(3, cx);
+		FUNCTION_REGISTER(4, r8);
+		FUNCTION_REGISTER(5, r9);
+#elif defined(__TARGET_ARCH_arm64)
+	const struct user_pt_regs *regs = (const struct user_pt_regs *)ctx;
+
+	switch (n & ~PLUMB_POINTER) {
+		FUNCTION_REGISTER(0, regs[0]);
+		FUNCTION_REGISTER(1, regs[1]);
+		FUNCTION_REGISTER(2, regs[2]);
+		FUNCTION_REGISTER(3, regs[3]);
+		FUNCTION_REGISTER(4, regs[4]);
+		FUNCTION_REGISTER(5, regs[5]);
+#else
+#error "which registers hold the arguments on this architecture?"
+#endif
+	default:
+		break;
+	}
+	return v;
+}
+
+/* A twin's function has other arguments than those that the tool knows. */
+#define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.twin) ? 0 : get(ctx, n))
+#ifdef FUNCTION_ARG_1
+#define FUNCTION_ARGS(get, ctx)                                                                    \
+	{                                                                                          \
+		FUNCTION_ARG(get, ctx, FUNCTION_ARG_0), FUNCTION_ARG(get, ctx, FUNCTION_ARG_1)     \
+	}
+#else
+#define FUNCTION_ARGS(get, ctx)                                                                    \
+	{                                                                                          \
+		FUNCTION_ARG(get, ctx, FUNCTION_ARG_0)                                             \
+	}
+#endif
+
+/* The target of a program that is attached to many functions at once. */
+#define function_target(ctx)                                                                       \
+	(~function_config.target ? function_config.target : bpf_get_attach_cookie(ctx))
+
+/* What a program of fentry's kind finds in its context. */
+static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
+{
+	if (function_config.takes_args) {
+		const __u64 all[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+
+		args[0] = all[0];
+		args[1] = all[1];
+	}
+	asm volatile("" : : "r"(args) : "memory"); /* in no registers, which are few */
+}
+
+#define fentry_result(ctx, target) function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target))
+
+#endif

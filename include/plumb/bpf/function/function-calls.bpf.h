@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * function-calls: what is done at the two ends of a call of a kernel function, whatever
+ * hook they are seen by.
+ */
+#ifndef PLUMB_FUNCTION_CALLS_BPF_H
+#define PLUMB_FUNCTION_CALLS_BPF_H
+
+#include <plumb/bpf/function/frames.bpf.h>
+#include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/core/pairing.bpf.h>
+#include <plumb/bpf/function/target.bpf.h>
+
+struct function_call {
+	__u64 target;      /* see call_target() */
+	const __u64 *args; /* to be looked at where function_config.takes_args */
+	__u64 ns;
+	__u64 on_cpu; /* ns; where plumb_config.off_cpu asks for it */
+	long ret;
+	__u32 error; /* positive errno, 0 for success */
+};
+
+static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args);
+static __always_inline void function_record(struct task_struct *task,
+					    const struct function_call *call);
+
+/* In place of the target: the program's own, a number in it, which nothing need keep. */
+#define FUNCTION_OWN (~0ULL)
+
+static __always_inline __u64 call_target(const struct function_call *c)
+{
+	return c->target == FUNCTION_OWN ? function_own_target() : c->target;
+}
+
+/* The result, of as many bits as it has. */
+static __always_inline long function_result(__u64 target, long ret)
+{
+	__u32 spare = (64 - PLUMB_TARGET_RESULT_BITS(target)) & 63;
+
+	return ret << spare >> spare;
+}
+
+/* The call's errno, 0 if it succeeded (include/linux/err.h: MAX_ERRNO is 4095). */
+static __always_inline __u32 function_error(__u64 target, long ret)
+{
+	if (!PLUMB_TARGET_RESULT_BITS(target))
+		return 0;
+	ret = function_result(target, ret);
+	return unlikely((__u64)ret >= (__u64)-4095) ? -ret : 0;
+}
+
+/* The time, and how long the thread had no CPU until then: of one instant, also if preempted. */
+static __always_inline __u64 function_now(struct plumb_thread *t, __u64 *off)
+{
+	volatile __u64 *off_cpu = &t->off_cpu;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 i;
+
+	if (!plumb_config.off_cpu)
+		return now;
+	*off = *off_cpu;
+	for (i = 0; i < 3; i++) {
+		now = bpf_ktime_get_ns();
+		if (*off == *off_cpu)
+			break;
+		*off = *off_cpu;
+	}
+	return now;
+}
+
+/* COOKIE, of a session: as well, when the call began; NULL: there is none. */
+static __always_inline bool function_push(struct task_struct *task, __u64 target, __u64 place,
+					  const __u64 *args, __u64 *cookie)
+{
+	struct plumb_thread *t = inflight_make(task);
+	__u32 cpu = bpf_get_smp_processor_id(), stale, i;
+	struct plumb_frame *f;
+
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return false;
+	}
+	f = frame_push(t, place, target, &stale);
+	if (stale)
+		ledger_add(cpu, overwritten, stale);
+	if (!f) {
+		ledger_count(cpu, too_deep);
+		return false;
+	}
+	ledger_count(cpu, began);
+	f->target = target;
+	for (i = 0; i < PLUMB_FUNCTION_ARGS; i++)
+		f->args[i] = args[i];
+	f->start = function_now(t, &f->off);
+	if (cookie)
+		*cookie = f->start;
+	*(volatile __u64 *)&f->place = place;
+	return true;
+}
+
+/*
+ * Where the context of a program of fentry's kind lies: in the call's own frame,
+ * at both ends.  Its lower half, since that makes a number of a pointer.
+ */
+static __always_inline __u64 function_place(const __u64 *ctx)
+{
+	__u32 place;
+
+	asm("%0 = %1" : "=w"(place) : "w"((__u32)(__u64)ctx));
+	return place;
+}
+
+/*
+ * Seats, for the two ends of fentry's kind; with them no thread's state is asked
+ * for, nor the kernel at what CPU a call was before.
+ */
+
+static __always_inline bool function_sit(const __u64 *ctx, struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_call_seat *s = call_seat(function_place(ctx), cpu);
+
+	if (s->start) {
+		if (s->place != (__u64)ctx)
+			return false;
+		/* Its own place: the call that had it is over, its end was missed. */
+		if (s->start > PLUMB_CALL_REJECTED)
+			ledger_count(cpu, overwritten);
+	}
+	ledger_count(cpu, began);
+	s->place = (__u64)ctx;
+	s->pid = current_pid(task);
+	s->tid = current_tid(task);
+	s->start = bpf_ktime_get_ns();
+	return true;
+}
+
+/* So that its end need not look for it elsewhere. */
+static __always_inline void function_sit_rejected(const __u64 *ctx)
+{
+	struct plumb_call_seat *s = call_seat(function_place(ctx), bpf_get_smp_processor_id());
+
+	if (!s->start) {
+		s->place = (__u64)ctx;
+		s->start = PLUMB_CALL_REJECTED;
+	}
+}
+
+/* The beginning of a call; false: its end is of no interest.  COOKIE: as above. */
+static __always_inline bool function_enter(__u64 target, __u64 place, const __u64 *args,
+					   __u64 *cookie)
+{
+	struct task_struct *task = current_task();
+
+	if (cookie)
+		*cookie = PLUMB_CALL_REJECTED;
+	return filter_thread(task) && filter_entry(task) && function_wanted(task, args) &&
+	       function_push(task, target, place, args, cookie);
+}
+
+static __always_inline void function_finish(struct task_struct *task, struct function_call *c)
+{
+	c->error = function_error(call_target(c), c->ret);
+	if (unlikely((function_config.only_errors && !c->error) || c->ns < function_config.min_ns))
+		ledger_count(bpf_get_smp_processor_id(), left_out);
+	else
+		function_record(task, c);
+}
+
+/* An end whose beginning was not seen.  Is it one that should have been? */
+static __always_inline void function_unmatched(struct task_struct *task, const __u64 *args)
+{
+	/* A filter by arguments cannot be asked without them. */
+	if (!args && function_config.takes_args)
+		return;
+	if (plumb_live && filter_entry(task) && function_wanted(task, args))
+		ledger_count(bpf_get_smp_processor_id(), unmatched);
+}
+
+/*
+ * Is this the end of the call that began at START?  If not, that one is in the ledger, and so is
+ * this if it is known to be another.
+ */
+static __always_inline bool function_pairs(struct task_struct *task, __u64 target, __u64 start,
+					   const __u64 *args)
+{
+	enum pairing p;
+	__u32 cpu;
+
+	if (!function_config.paired)
+		return true;
+	cpu = bpf_get_smp_processor_id();
+	p = pairing_judge(target, start, task, cpu);
+	if (!unlikely(p))
+		return true;
+	if (p == PAIRING_DOUBTFUL) {
+		ledger_count(cpu, unpaired);
+	} else {
+		ledger_count(cpu, overtaken);
+		function_unmatched(task, args);
+	}
+	return false;
+}
+
+/* The call sat here. */
+static __always_inline void function_rise(struct task_struct *task, struct function_call *c,
+					  struct plumb_call_seat *seat, __u64 now,
+					  const __u64 *args)
+{
+	__u64 start = seat->start;
+
+	seat->start = 0;
+	if (start == PLUMB_CALL_REJECTED || !function_pairs(task, call_target(c), start, args))
+		return;
+	c->ns = c->on_cpu = now - start; /* who asks for less has frames */
+	c->args = args;
+	function_finish(task, c);
+}
+
+/* The call is on the thread's stack of frames; is it? */
+static __always_inline bool function_pop(struct task_struct *task, struct function_call *c,
+					 __u64 place, __u64 now, const __u64 *args)
+{
+	struct plumb_thread *t = inflight_get(task);
+	struct plumb_frame f;
+	__u64 off = 0;
+	__u32 stale;
+
+	if (!t)
+		return false;
+	if (plumb_config.off_cpu)
+		now = function_now(t, &off);
+	if (!frame_pop(t, call_target(c), place, &f, &stale)) {
+		if (!t->deeper)
+			return false;
+		t->deeper--;
+		return true;
+	}
+	if (stale)
+		ledger_add(bpf_get_smp_processor_id(), overtaken, stale);
+	if (!function_pairs(task, call_target(c), f.start, args))
+		return true;
+	c->ns = now - f.start;
+	c->on_cpu = c->ns - (off - f.off);
+	c->args = f.args;
+	function_finish(task, c);
+	return true;
+}
+
+/*
+ * The end of a call that has no cookie.  ARGS are NULL where the hook does not
+ * have them any more.
+ */
+static __always_inline void function_leave(__u64 target, __u64 place, const __u64 *args, long ret)
+{
+	struct function_call c = {.target = target, .ret = ret};
+	struct task_struct *task = current_task();
+
+	if (filter_thread(task) && !function_pop(task, &c, place, bpf_ktime_get_ns(), args))
+		function_unmatched(task, args);
+}
+
+/* The two ends of a call that has a cookie.  It is zeroed for each call. */
+
+static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *args)
+{
+	struct task_struct *task = current_task();
+
+	if (!filter_thread(task) || !filter_entry(task) || !function_wanted(task, args)) {
+		*cookie = PLUMB_CALL_REJECTED;
+		return false;
+	}
+	ledger_count(bpf_get_smp_processor_id(), began);
+	*cookie = bpf_ktime_get_ns();
+	return true;
+}
+
+/* How long was the call?  False: it is of no interest, or its beginning was missed. */
+static __always_inline bool function_took(const __u64 *cookie, __u64 *ns)
+{
+	const volatile __u64 *start = cookie; /* loaded again: cheaper than to keep */
+	__u64 took;
+
+	if (unlikely(*start <= PLUMB_CALL_REJECTED))
+		return false;
+	took = bpf_ktime_get_ns() - *start;
+	barrier_var(took); /* now, not when it is used */
+	*ns = took;
+	return true;
+}
+
+static __always_inline void function_leave_session(__u64 target, __u64 ns, const __u64 *args,
+						   long ret)
+{
+	struct function_call c = {
+		.target = target, .args = args, .ns = ns, .on_cpu = ns, .ret = ret};
+
+	function_finish(current_task(), &c);
+}
+
+static __always_inline void function_missed(const __u64 *args)
+{
+	struct task_struct *task = current_task();
+
+	if (filter_thread(task))
+		function_unmatched(task, args);
+}
+
+/* As function_leave(), of a session whose calls are in frames. */
+static __always_inline void function_leave_framed(__u64 target, __u64 place, const __u64 *args,
+						  long ret, const __u64 *cookie)
+{
+	if (!*cookie)
+		function_missed(args);
+	else if (*cookie > PLUMB_CALL_REJECTED)
+		function_leave(target, place, args, ret);
+}
+
+/* The end of a call that may have sat, here or elsewhere. */
+static __always_inline void function_leave_seat(__u64 target, const __u64 *ctx, const __u64 *args,
+						long ret)
+{
+	struct function_call c = {.target = target, .ret = ret};
+	struct task_struct *task = current_task();
+	__u64 place = function_place(ctx), now;
+	struct plumb_call_seat *seat;
+
+	if (!filter_thread(task))
+		return;
+	now = bpf_ktime_get_ns();
+	seat = call_seat(place, bpf_get_smp_processor_id());
+	if (!seat->start || seat->place != (__u64)ctx) {
+		if (function_pop(task, &c, place, now, args))
+			return;
+		seat = call_seat_elsewhere(ctx, place);
+	}
+	if (seat)
+		function_rise(task, &c, seat, now, args);
+	else
+		function_unmatched(task, args);
+}
+
+#endif

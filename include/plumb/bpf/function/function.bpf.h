@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * function, BPF face: calls of kernel functions, timed by whatever the kernel has.
+ *
+ * A tool says which arguments it needs (FUNCTION_ARG_0 and perhaps FUNCTION_ARG_1,
+ * their positions), includes this, and defines
+ *
+ *	bool function_wanted(struct task_struct *, const __u64 *args)
+ *	void function_record(struct task_struct *, const struct function_call *)
+ *
+ * The programs are thin: each finds the two ends of a call in the words of its hook
+ * (function-args.bpf.h); what is done there is the same for all (function-calls.bpf.h).
+ * Those that use sessions are an object of their own, because libbpf refuses an object
+ * that declares a kernel function which the kernel does not have in that form.  A tool's
+ * NAME-session-610.bpf.c and -700 are its NAME.bpf.c with PLUMB_SESSION set to the first
+ * kernel of that form.
+ */
+#ifndef PLUMB_FUNCTION_BPF_H
+#define PLUMB_FUNCTION_BPF_H
+
+#include <plumb/bpf/function/function-args.bpf.h>
+#include <plumb/bpf/function/function-calls.bpf.h>
+#include <plumb/bpf/core/guard.bpf.h>
+
+#if !PLUMB_SESSION
+
+static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
+{
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	struct task_struct *task = current_task();
+
+	if (!filter_thread(task))
+		return;
+	if (!filter_entry(task) || !function_wanted(task, args)) {
+		if (function_config.seats)
+			function_sit_rejected(ctx);
+	} else if (!function_config.seats || !function_sit(ctx, task)) {
+		function_push(task, target, function_place(ctx), args, NULL);
+	}
+}
+
+static __always_inline void function_leave_fentry(__u64 target, __u64 *ctx)
+{
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	long ret = function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target));
+
+	if (function_config.seats)
+		function_leave_seat(target, ctx, args, ret);
+	else
+		function_leave(target, function_place(ctx), args, ret);
+}
+
+SEC("fentry")
+int fentry_enter(__u64 *ctx)
+{
+	volatile __u32 *inside = pairing_at(function_own_target(), bpf_get_smp_processor_id());
+
+	if (guard_enter()) {
+		*inside = 1;
+		function_enter_fentry(function_own_target(), ctx);
+		*inside = 0;
+		guard_leave();
+	}
+	return 0;
+}
+
+SEC("fexit")
+int fentry_leave(__u64 *ctx)
+{
+	if (guard_enter()) {
+		function_leave_fentry(function_own_target(), ctx);
+		guard_leave();
+	}
+	return 0;
+}
+
+SEC("kprobe")
+int kprobe_enter(struct pt_regs *ctx)
+{
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+
+	function_enter(function_own_target(), PT_REGS_SP(ctx), args, NULL);
+	return 0;
+}
+
+SEC("kretprobe")
+int kprobe_leave(struct pt_regs *ctx)
+{
+	function_leave(function_own_target(), function_left_place(ctx), NULL, PT_REGS_RC(ctx));
+	return 0;
+}
+
+SEC("kprobe.multi")
+int multi_enter(struct pt_regs *ctx)
+{
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+
+	function_enter(function_target(ctx), PT_REGS_SP(ctx), args, NULL);
+	return 0;
+}
+
+SEC("kretprobe.multi")
+int multi_leave(struct pt_regs *ctx)
+{
+	function_leave(function_target(ctx), function_left_place(ctx), NULL, PT_REGS_RC(ctx));
+	return 0;
+}
+
+#else
+
+#if PLUMB_SESSION < 700 /* from 6.10 on */
+extern bool bpf_session_is_return(void) __ksym;
+extern __u64 *bpf_session_cookie(void) __ksym;
+#define session_is_return(ctx) bpf_session_is_return()
+#define session_cookie(ctx)    bpf_session_cookie()
+#else
+extern bool bpf_session_is_return(void *ctx) __ksym;
+extern __u64 *bpf_session_cookie(void *ctx) __ksym;
+#define session_is_return(ctx) bpf_session_is_return(ctx)
+#define session_cookie(ctx)    bpf_session_cookie(ctx)
+
+/* With frames too.  Of its own, so that the others do without its registers. */
+static __noinline int fsession_framed(__u64 *ctx)
+{
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	__u64 target = function_own_target();
+
+	if (session_is_return(ctx))
+		function_leave_framed(target, function_place(ctx), args, fentry_result(ctx, target),
+				      session_cookie(ctx));
+	else
+		function_enter(target, function_place(ctx), args, session_cookie(ctx));
+	return 0;
+}
+
+/* What is not needed before the clock is read is asked for behind it. */
+SEC("fentry")
+int fsession(__u64 *ctx)
+{
+	__u64 *cookie, ns, args[PLUMB_FUNCTION_ARGS];
+
+	if (unlikely(function_config.frames))
+		return fsession_framed(ctx);
+	cookie = session_cookie(ctx);
+	if (!session_is_return(ctx)) {
+		fentry_args(ctx, args);
+		function_enter_session(cookie, args);
+	} else if (function_took(cookie, &ns)) {
+		fentry_args(ctx, args);
+		function_leave_session(FUNCTION_OWN, ns, args,
+				       fentry_result(ctx, function_own_target()));
+	} else if (!*cookie) {
+		fentry_args(ctx, args);
+		function_missed(args);
+	}
+	return 0;
+}
+
+SEC("fsession.multi")
+int fsession_multi(__u64 *ctx)
+{
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	__u64 target = function_target(ctx), ret = 0, *cookie, ns;
+
+	if (unlikely(function_config.frames)) {
+		if (session_is_return(ctx)) {
+			bpf_get_func_ret(ctx, &ret);
+			function_leave_framed(target, function_place(ctx), args, ret,
+					      session_cookie(ctx));
+		} else {
+			function_enter(target, function_place(ctx), args, session_cookie(ctx));
+		}
+		return 0;
+	}
+	cookie = session_cookie(ctx);
+	if (!session_is_return(ctx)) {
+		function_enter_session(cookie, args);
+	} else if (function_took(cookie, &ns)) {
+		bpf_get_func_ret(ctx, &ret);
+		function_leave_session(target, ns, args, ret);
+	} else if (!*cookie) {
+		function_missed(args);
+	}
+	return 0;
+}
+#endif
+
+/* 1 from the beginning of a call: the kernel need not come back at its end. */
+SEC("kprobe.multi")
+int kprobe_session(struct pt_regs *ctx)
+{
+	const __u64 none[PLUMB_FUNCTION_ARGS] = {};
+	__u64 target = function_target(ctx), *cookie, ns;
+
+	if (session_is_return(ctx)) {
+		cookie = session_cookie(ctx);
+		if (unlikely(function_config.frames))
+			function_leave_framed(target, function_left_place(ctx), NULL,
+					      PT_REGS_RC(ctx), cookie);
+		else if (function_took(cookie, &ns))
+			function_leave_session(target, ns, none, PT_REGS_RC(ctx));
+		else if (!*cookie)
+			function_missed(NULL);
+		*cookie = 0; /* fprobe gives it to another call as it is */
+	} else {
+		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+
+		if (unlikely(function_config.frames))
+			return !function_enter(target, PT_REGS_SP(ctx), args, session_cookie(ctx));
+		return !function_enter_session(session_cookie(ctx), args);
+	}
+	return 0;
+}
+
+#endif
+
+/* A thread inside a call gives its CPU away, and gets one again. */
+static __always_inline void function_switched(struct plumb_thread *leaves,
+					      struct plumb_thread *comes)
+{
+	__u64 now;
+
+	if (!(leaves && leaves->depth) && !(comes && comes->off_since))
+		return;
+	now = bpf_ktime_get_ns();
+	if (leaves && leaves->depth)
+		leaves->off_since = now;
+	if (comes && comes->off_since) {
+		comes->off_cpu += now - comes->off_since;
+		comes->off_since = 0;
+	}
+}
+
+/* Where there is task storage: for another thread than the current one it takes typed arguments. */
+SEC("tp_btf/sched_switch")
+int thread_switch_btf(__u64 *ctx)
+{
+	struct task_struct *leaves = (struct task_struct *)ctx[1];
+	struct task_struct *comes = (struct task_struct *)ctx[2];
+
+	function_switched(inflight_get(leaves), inflight_get(comes));
+	return 0;
+}
+
+SEC("raw_tp/sched_switch")
+int thread_switch_raw(struct bpf_raw_tracepoint_args *ctx)
+{
+	function_switched(inflight_get((struct task_struct *)ctx->args[1]),
+			  inflight_get((struct task_struct *)ctx->args[2]));
+	return 0;
+}
+
+#endif

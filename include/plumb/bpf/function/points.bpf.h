@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * points, BPF face: a program for each way to get to kernel functions, tracepoints
+ * and user functions.  The tool says what is to happen there, in
+ *
+ *	static __always_inline void fired(void *ctx, __u64 target, bool guarded)
+ *
+ * GUARDED: the kernel does not run the program while it runs on that CPU already.
+ */
+#ifndef PLUMB_POINTS_BPF_H
+#define PLUMB_POINTS_BPF_H
+
+#define PLUMB_STATELESS
+#include <plumb/bpf/core/guard.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/function/points.h>
+#include <plumb/bpf/syscall/syscall.bpf.h>
+#include <plumb/bpf/function/target.bpf.h>
+
+static __always_inline void fired(void *ctx, __u64 target, bool guarded);
+
+const volatile __u32 points_single = 0; /* there is one target: number 0 */
+
+/* The target of a program that is attached to many at once. */
+#define points_target(ctx) (points_single ? 0 : bpf_get_attach_cookie(ctx))
+
+SEC("fentry")
+int fired_fentry(void *ctx)
+{
+	if (guard_enter()) {
+		fired(ctx, function_own_target(), true);
+		guard_leave();
+	}
+	return 0;
+}
+
+SEC("fentry.multi")
+int fired_fentry_multi(void *ctx)
+{
+	fired(ctx, points_target(ctx), true);
+	return 0;
+}
+
+SEC("kprobe")
+int fired_kprobe(void *ctx)
+{
+	fired(ctx, function_own_target(), true);
+	return 0;
+}
+
+SEC("kprobe.multi")
+int fired_kprobe_multi(void *ctx)
+{
+	fired(ctx, points_target(ctx), true);
+	return 0;
+}
+
+/* Before 6.1 an interrupt's tracepoint may come upon itself. */
+SEC("raw_tp")
+int fired_raw(void *ctx)
+{
+	fired(ctx, function_own_target(), false);
+	return 0;
+}
+
+SEC("tracepoint")
+int fired_tracepoint(void *ctx)
+{
+	fired(ctx, function_own_target(), true);
+	return 0;
+}
+
+/* As in struct plumb_points; the way is the target of the program's copy. */
+const volatile __u32 points_calls[PLUMB_WAYS][PLUMB_SYSCALLS] = {};
+
+#define points_own_way() (PLUMB_TARGET_INDEX(function_own_target()) % PLUMB_WAYS)
+
+/* The kernel fires no tracepoint of a single call for 32-bit ones and those of x32. */
+static __always_inline void fired_call(void *ctx, __u32 way, __u64 nr, bool guarded)
+{
+	__u32 target;
+
+	barrier_var(nr); /* as in syscall_is_in() */
+	if (nr >= PLUMB_SYSCALLS)
+		return;
+	target = points_calls[way][nr];
+	if (target && syscall_abi(current_task()) == PLUMB_ABI_NATIVE)
+		fired(ctx, target - 1, guarded);
+}
+
+SEC("raw_tp")
+int fired_raw_call(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0]};
+	__u32 way = points_own_way();
+
+	fired_call(ctx, way, way ? syscall_end_nr(&e) : ctx->args[1], false);
+	return 0;
+}
+
+/* The number is in the same place at both ways. */
+SEC("tracepoint")
+int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
+{
+	fired_call(ctx, points_own_way(), ctx->id, true);
+	return 0;
+}
+
+/*
+ * Nothing keeps two threads of a CPU from being in a uprobe's program at once.  From
+ * 6.13 on a program's stack is, if it takes 64 bytes, one a CPU, which each then
+ * overwrites of the other.  Programs that have a tail call keep to the thread's own
+ * stack, even if that call is never made.  Its condition must be none that the loader
+ * decides (fold.h), or it would leave the call out.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} points_nowhere SEC(".maps");
+
+static __always_inline void points_keep_stack(void *ctx)
+{
+	if (plumb_live > 1) /* it is 0 or 1 */
+		bpf_tail_call(ctx, &points_nowhere, 0);
+}
+
+/* A thread can be preempted in here by another that comes here. */
+SEC("uprobe")
+int fired_uprobe(void *ctx)
+{
+	points_keep_stack(ctx);
+	fired(ctx, function_own_target(), false);
+	return 0;
+}
+
+SEC("uprobe.multi")
+int fired_uprobe_multi(void *ctx)
+{
+	points_keep_stack(ctx);
+	fired(ctx, points_target(ctx), false);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* target, BPF face: which of the tool's functions this copy of a program is for. */
+#ifndef PLUMB_TARGET_BPF_H
+#define PLUMB_TARGET_BPF_H
+
+#include <plumb/bpf/function/function.h>
+
+/* The loader writes it there. */
+#define function_own_target()                                                                      \
+	({                                                                                         \
+		__u64 __target;                                                                    \
+		asm volatile("%0 = %1 ll" : "=r"(__target) : "i"(PLUMB_TARGET_UNSET));             \
+		__target;                                                                          \
+	})
+
+#endif

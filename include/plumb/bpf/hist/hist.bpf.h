@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * hist, BPF face.
+ *
+ * Where memory allows, each CPU has its own histogram of each slot, in which plain
+ * increments are exact, with the slot's totals behind the buckets: one lookup finds
+ * both.  Else CPUs share histograms ("shards") and the increments are atomic.
+ */
+#ifndef PLUMB_HIST_BPF_H
+#define PLUMB_HIST_BPF_H
+
+#include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/bpf/core/ledger.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: slots times shards */
+	__uint(key_size, sizeof(__u32));
+	/* set by the loader: buckets, totals, and where calls are split the buckets' times */
+	__uint(value_size, sizeof(__u64));
+} plumb_hists SEC(".maps");
+
+/* Which histogram a slot has on this CPU. */
+static __always_inline __u32 hist_at(__u32 slot, __u32 cpu)
+{
+	return slot * plumb_config.shards +
+	       (plumb_config.exclusive ? cpu : cpu & (plumb_config.shards - 1));
+}
+
+static __always_inline void hist_increase(__u64 *bucket, __u64 n)
+{
+	if (plumb_config.exclusive)
+		plumb_add(*bucket, n);
+	else
+		__sync_fetch_and_add(bucket, n);
+}
+
+/* One value more in histogram AT; its totals, or NULL. */
+static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 value, __u32 error,
+						     __u64 on, bool counted)
+{
+	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, at);
+	struct plumb_totals *totals;
+	__u32 i;
+
+	if (unlikely(!buckets))
+		return NULL;
+	totals = (struct plumb_totals *)(buckets + plumb_config.buckets);
+	if (unlikely(!plumb_config.exclusive)) {
+		totals = totals_of(*at / plumb_config.shards, bpf_get_smp_processor_id());
+		if (!totals)
+			return NULL;
+	}
+	/* The buckets say how many. */
+	if (unlikely(error))
+		plumb_add(totals->errors, 1);
+	totals_add_time(totals, value);
+	i = plumb_hist_index(value, plumb_config.precision);
+	if (i >= plumb_config.buckets) /* never; for the verifier */
+		return totals;
+	if (counted)
+		hist_increase(&buckets[i], 1);
+	if (plumb_config.split)
+		hist_increase(&buckets[plumb_config.buckets + sizeof(*totals) / 8 + i], on);
+	return totals;
+}
+
+/* AT is in memory anyway. */
+static __always_inline struct plumb_totals *hist_record_at(const __u32 *at, __u64 value,
+							   __u32 error)
+{
+	return hist_add(at, value, error, value, true);
+}
+
+/* One value more in a slot; its totals, or NULL.  SECOND: of the key's second measure. */
+static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, __u64 value,
+							__u32 error, bool second)
+{
+	__u32 at = hist_at(second ? slot + plumb_config.second : slot, cpu);
+
+	return hist_record_at(&at, value, error);
+}
+
+/* Of a call that is split (split.h): ON ns on the CPU; COUNTED, if that is most of it. */
+static __always_inline void hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error,
+					      __u64 on, bool counted)
+{
+	__u32 at = hist_at(slot, cpu);
+
+	hist_add(&at, value, error, on, counted);
+}
+
+#endif

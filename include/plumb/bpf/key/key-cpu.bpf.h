@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * key, remembered by each CPU: for events without a state of their thread's.
+ *
+ * The key itself is compared, so nothing that is remembered can be out of date.
+ * A CPU's memory is written by one program only, and that cannot interrupt
+ * itself there; where several record (plumb_config.interleaved) none is kept.
+ */
+#ifndef PLUMB_KEY_CPU_BPF_H
+#define PLUMB_KEY_CPU_BPF_H
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/key/keys.bpf.h>
+#include <plumb/bpf/core/ledger.bpf.h>
+
+/* The tool's own part of its key. */
+#define PLUMB_KEY_OWN ((sizeof(PLUMB_KEY) - sizeof(struct plumb_who)) / 8)
+
+#define PLUMB_REMEMBERED_BITS 5 /* keys a CPU */
+
+struct plumb_remembered {
+	__u64 comm[2], process[2]; /* as in the task: what follows the NUL may be stale */
+	__u64 id, cgroup;
+	__u64 own[PLUMB_KEY_OWN];
+	__u64 slot;
+};
+
+/* A global variable: its address is in the program, nothing is looked up. */
+static struct plumb_remembered plumb_remembered[PLUMB_LEDGERS << PLUMB_REMEMBERED_BITS] = {};
+
+/* An id of nobody is none of memory never written. */
+#define KEY_NOBODY (1ULL << 63)
+
+/* Where a CPU remembers a key.  OWN is written only if the tool has a part in the key. */
+static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 cgroup,
+							       const __u64 *own, __u32 cpu)
+{
+	__u64 mix = id ^ cgroup;
+	__u32 i;
+
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			mix = (mix ^ own[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
+	else
+		mix *= 0x9e3779b97f4a7c15ULL;
+	return &plumb_remembered[ledger_index(cpu, mix >> (64 - PLUMB_REMEMBERED_BITS),
+					      PLUMB_REMEMBERED_BITS)];
+}
+
+/* Who, in the parts that are grouped by. */
+struct key_who {
+	__u64 id, cgroup, comm[2], process[2];
+};
+
+static __always_inline void key_current(struct key_who *w, struct task_struct *task)
+{
+	w->id = KEY_NOBODY;
+	if (plumb_config.by & PLUMB_BY_PID)
+		w->id |= current_pid(task);
+	if (plumb_config.by & PLUMB_BY_TID)
+		w->id |= (__u64)current_tid(task) << 32;
+	if (plumb_config.by & PLUMB_BY_CGROUP)
+		w->cgroup = bpf_get_current_cgroup_id();
+	if (plumb_config.by & PLUMB_BY_PROCESS)
+		current_process(task, w->process);
+	if (plumb_config.by & PLUMB_BY_COMM) {
+		if (plumb_config.task_storage) {
+			w->comm[0] = ((const __u64 *)task->comm)[0];
+			w->comm[1] = ((const __u64 *)task->comm)[1];
+		} else {
+			bpf_get_current_comm(w->comm, sizeof(w->comm));
+		}
+	}
+}
+
+static __always_inline __u64 key_differs(const struct plumb_remembered *r, const struct key_who *w,
+					 const __u64 *own)
+{
+	__u64 differs = (r->id ^ w->id) | (r->cgroup ^ w->cgroup) | (r->comm[0] ^ w->comm[0]) |
+			(r->comm[1] ^ w->comm[1]) | (r->process[0] ^ w->process[0]) |
+			(r->process[1] ^ w->process[1]);
+	__u32 i;
+
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			differs |= r->own[i] ^ own[i];
+	return differs;
+}
+
+/* The slot of a key, looked up; who is in W, the rest in OWN. */
+static __always_inline bool key_find_who(const struct key_who *w, const __u64 *own, __u32 cpu,
+					 __u32 *slot)
+{
+	PLUMB_KEY key = {};
+	struct plumb_who *who = (struct plumb_who *)&key;
+	__u64 *words = (__u64 *)(who + 1);
+	const char *comm = (const char *)w->comm, *process = (const char *)w->process;
+	__u32 i;
+
+	who->pid = w->id;
+	who->tid = (w->id & ~KEY_NOBODY) >> 32;
+	who->cgroup = w->cgroup;
+	if (plumb_config.by & PLUMB_BY_CPU)
+		who->cpu = cpu;
+	for (i = 0; i < PLUMB_COMM_LEN && comm[i]; i++)
+		who->comm[i] = comm[i];
+	for (i = 0; i < PLUMB_COMM_LEN && process[i]; i++)
+		who->process[i] = process[i];
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			words[i] = own[i];
+	return key_find(&key, slot);
+}
+
+/*
+ * The slot of any key, remembered or not.  A function of its own: what is seldom needed takes no
+ * registers and no stack of what each call pays for.
+ */
+static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u32 cpu)
+{
+	struct plumb_remembered *r = NULL;
+	struct key_who w = {};
+	__u32 slot, i;
+
+	key_current(&w, task);
+	if (!plumb_config.interleaved) {
+		r = key_remembered(w.id, w.cgroup, own, cpu);
+		if (!key_differs(r, &w, own))
+			return r->slot;
+	}
+	if (!key_find_who(&w, own, cpu, &slot) || !r)
+		return slot;
+	r->id = w.id;
+	r->cgroup = w.cgroup;
+	r->comm[0] = w.comm[0];
+	r->comm[1] = w.comm[1];
+	r->process[0] = w.process[0];
+	r->process[1] = w.process[1];
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			r->own[i] = own[i];
+	r->slot = slot;
+	return slot;
+}
+
+/* The slot of KEY, of which the tool has filled in its own part; this adds who. */
+static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_KEY *key, __u32 cpu)
+{
+	const __u64 *comm = (const __u64 *)task->comm;
+	const __u64 *own = (const __u64 *)((const struct plumb_who *)key + 1);
+	__u64 id = KEY_NOBODY, differs;
+	struct plumb_remembered *r;
+	__u32 i;
+
+	asm volatile("" : : "r"(own) : "memory"); /* in no registers, which are few */
+
+	/* What is nearly always so, if it takes no helper to see it: one branch. */
+	if (unlikely(!plumb_config.task_storage || plumb_config.interleaved ||
+		     plumb_config.by & (PLUMB_BY_CGROUP | PLUMB_BY_PROCESS)))
+		return key_ask(task, own, cpu);
+	if (plumb_config.by & PLUMB_BY_PID)
+		id |= (__u32)task->tgid;
+	if (plumb_config.by & PLUMB_BY_TID)
+		id |= (__u64)(__u32)task->pid << 32;
+	r = key_remembered(id, 0, own, cpu);
+	barrier_var(r); /* else it is computed anew for the slot */
+	differs = r->id ^ id;
+	if (plumb_config.by & PLUMB_BY_COMM)
+		differs |= (r->comm[0] ^ comm[0]) | (r->comm[1] ^ comm[1]);
+	if (plumb_config.by >= PLUMB_BY_TOOL)
+		for (i = 0; i < PLUMB_KEY_OWN; i++)
+			differs |= r->own[i] ^ own[i];
+	if (!unlikely(differs))
+		return r->slot;
+	return key_ask(task, own, cpu);
+}
+
+#endif

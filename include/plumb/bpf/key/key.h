@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * key: what crosses the boundary of a row's key.
+ *
+ * A tool's key is a struct whose first member is struct plumb_who; what the
+ * tool adds follows.  Fields that are not grouped by are zero.
+ */
+#ifndef PLUMB_KEY_H
+#define PLUMB_KEY_H
+
+#include <plumb/bpf/core/types.h>
+
+#define PLUMB_COMM_LEN 16
+
+/* Bits of plumb_config.by; a tool's own start at PLUMB_BY_TOOL. */
+#define PLUMB_BY_PID     (1U << 0)
+#define PLUMB_BY_TID     (1U << 1)
+#define PLUMB_BY_COMM    (1U << 2)
+#define PLUMB_BY_CGROUP  (1U << 3)
+#define PLUMB_BY_CPU     (1U << 4)
+#define PLUMB_BY_PROCESS (1U << 5)
+#define PLUMB_BY_TOOL    (1U << 8)
+
+struct plumb_who {
+	__u32 pid; /* what the kernel calls tgid */
+	__u32 tid;
+	__u64 cgroup; /* id on the cgroup v2 hierarchy: the inode of its directory */
+	char comm[PLUMB_COMM_LEN];
+	char process[PLUMB_COMM_LEN]; /* the main thread's comm */
+	__u32 cpu;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct plumb_who) == 56, "no hidden padding in a hash key");
+
+/*
+ * Totals of one slot on one CPU, written by that CPU alone.  Times in ns.
+ * min is stored as its complement, so that zeroed memory means "none yet".
+ */
+struct plumb_totals {
+	__u64 count;
+	__u64 errors;
+	__u64 sum;
+	__u64 max;
+	__u64 inverted_min;
+	__u64 extra[2]; /* the tool's own sums (plumb_tool.extra) */
+	__u64 pad;
+};
+_Static_assert(sizeof(struct plumb_totals) == 64, "one cache line");
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * keys, BPF face: from who and what to a slot number.
+ *
+ * Slots are never freed.  Slot 0 is [other], for the keys beyond --max-keys.
+ *
+ * A tool defines its key's struct as PLUMB_KEY before it includes this file.
+ */
+#ifndef PLUMB_KEYS_BPF_H
+#define PLUMB_KEYS_BPF_H
+
+#include <plumb/bpf/core/common.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set by the loader: --max-keys */
+	__type(key, PLUMB_KEY);
+	__type(value, __u32);
+} plumb_keys SEC(".maps");
+
+/*
+ * The slots not yet given away, filled by the loader.  A queue, because handing
+ * out numbers with an atomic counter takes a fetching add, which 5.10 lacks.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1); /* set by the loader: --max-keys */
+	__type(value, __u32);
+} plumb_free_slots SEC(".maps");
+
+/*
+ * The slot of KEY, a new one if it has none; 0 when all are taken.  False: that
+ * is so for this call only.
+ */
+static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
+{
+	__u32 *known = bpf_map_lookup_elem(&plumb_keys, key);
+
+	*slot = 0;
+	if (!known && !bpf_map_pop_elem(&plumb_free_slots, slot)) {
+		if (!bpf_map_update_elem(&plumb_keys, key, slot, BPF_NOEXIST))
+			return true;
+		/* Another CPU was first.  Or the table was busy (6.1): [other], once. */
+		bpf_map_push_elem(&plumb_free_slots, slot, BPF_ANY);
+		*slot = 0;
+		known = bpf_map_lookup_elem(&plumb_keys, key);
+		if (!known)
+			return false;
+	}
+	if (known)
+		*slot = *known;
+	return true;
+}
+
+#endif

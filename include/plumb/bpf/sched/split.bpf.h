@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * split, BPF face: follows threads off the CPU, only those that are inside a call.
+ */
+#ifndef PLUMB_SPLIT_BPF_H
+#define PLUMB_SPLIT_BPF_H
+
+#include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/sched/sched.bpf.h>
+#include <plumb/bpf/core/seats.bpf.h>
+#include <plumb/bpf/sched/split.h>
+
+/*
+ * A tool that wants to know where a thread was off the CPU defines SPLIT_BEGINS(t), as
+ * a call begins, SPLIT_LEAVES(ctx, t, task), as it leaves, and SPLIT_WAS_AWAY(t, away,
+ * waited, stay), ns, once it is back; STAY (sched.bpf.h) knows who woke it, where the tool has
+ * defined SCHED_WAKERS.
+ */
+#ifndef SPLIT_LEAVES
+#define SPLIT_BEGINS(t)
+#define SPLIT_LEAVES(ctx, t, task)
+#define SPLIT_WAS_AWAY(t, away, waited, stay)
+#endif
+
+/* The thread has a CPU, whatever it was off it before. */
+static __always_inline void split_forget(struct plumb_thread *t)
+{
+#ifdef SCHED_WAKERS
+	if (t->left && !t->runnable)
+		sched_asleep(-1);
+#endif
+	t->left = 0;
+}
+
+/* A call begins: it has been nowhere yet. */
+static __always_inline void split_begin(struct plumb_thread *t)
+{
+	int i;
+
+	SPLIT_BEGINS(t);
+	split_forget(t);
+	for (i = 0; i < PLUMB_PARTS; i++)
+		t->off[i] = 0;
+}
+
+/* The current thread may have left the CPU; now it is back, and how long it was away is known. */
+static __always_inline void split_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
+{
+	struct sched_stay *stay;
+	__u64 away, waited;
+
+	if (!t->left)
+		return;
+	stay = sched_own_stay(task, cpu);
+	if (!stay)
+		return;
+	away = stay->began - t->left;
+	waited = sched_waited(stay, away);
+	split_forget(t);
+	/* It left a CPU whose clock is ahead of this one's. */
+	if ((__s64)away < 0)
+		return;
+	SPLIT_WAS_AWAY(t, away, waited, stay);
+	if (t->runnable) {
+		t->off[PLUMB_PREEMPTED] += away;
+	} else {
+		t->off[PLUMB_BLOCKED] += away - waited;
+		t->off[PLUMB_WAITING] += waited;
+	}
+}
+
+/*
+ * A call of NS ns ends: what it was off the CPU, in t->off, is at most that.  Returns
+ * what it was on the CPU.
+ */
+static __always_inline __u64 split_finish(struct plumb_thread *t, struct task_struct *task,
+					  __u32 cpu, __u64 ns)
+{
+	int i;
+
+	split_back(t, task, cpu);
+	for (i = 0; i < PLUMB_PARTS; i++) {
+		/* CPUs' clocks can differ a little. */
+		if (t->off[i] > ns)
+			t->off[i] = ns;
+		ns -= t->off[i];
+	}
+	return ns;
+}
+
+static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
+					struct task_struct *task, __u32 cpu, __u64 now)
+{
+	struct plumb_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
+	struct plumb_seat *seat;
+
+	if (!t)
+		return;
+	seat = seat_of(t, task);
+	if (!seat && !t->start) {
+		split_forget(t);
+		return;
+	}
+	split_back(t, task, cpu);
+	t->runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	t->left = now;
+#ifdef SCHED_WAKERS
+	if (!t->runnable)
+		sched_asleep(1);
+#endif
+	SPLIT_LEAVES(ctx, t, task);
+	if (seat)
+		seat->left = 1;
+}
+
+/* Loaded only where calls are split. */
+SEC("raw_tp/sched_switch")
+int thread_leaves(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns();
+
+	split_leave(ctx, task, cpu, now);
+	sched_switched(ctx, task, cpu, now);
+	return 0;
+}
+
+#endif

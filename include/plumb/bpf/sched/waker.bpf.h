@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* waker, BPF face: who wakes another thread, and who gets the current one's CPU. */
+#ifndef PLUMB_WAKER_BPF_H
+#define PLUMB_WAKER_BPF_H
+
+#include <plumb/bpf/stack/stack.bpf.h>
+#include <plumb/bpf/sched/waker.h>
+
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+/* With stacks of 16 kB: where no helper says where the user's registers are (before 5.15). */
+#define WAKER_STACK 16384
+
+/* include/linux/preempt.h */
+#define PREEMPT_SOFTIRQ 0x00000100 /* one is served, not only disabled */
+#define PREEMPT_HARDIRQ 0x00ff0000 /* or an NMI */
+/* Where the count is a long (7.x): how often interrupts are disabled came between. */
+#define PREEMPT_HARDIRQ_LONG 0xff000000
+
+/* On x86, else it is a thread's.  The second from 6.2 up to 6.14, the first before and since. */
+extern int __preempt_count __ksym __weak;
+struct pcpu_hot___count {
+	int preempt_count;
+} __attribute__((preserve_access_index));
+extern struct pcpu_hot___count pcpu_hot __ksym __weak;
+
+static __always_inline int waker_preempt_count(void)
+{
+	struct pcpu_hot___count *hot;
+	int *count;
+
+	if (plumb_config.preempt_count == PLUMB_PREEMPT_COUNT_HOT) {
+		hot = bpf_this_cpu_ptr(&pcpu_hot);
+		return hot->preempt_count;
+	}
+	count = bpf_this_cpu_ptr(&__preempt_count);
+	return *count;
+}
+
+/*
+ * Where it cannot be read (a kernel without CONFIG_KALLSYMS_ALL, or, as Debian's 5.10, whose types
+ * have no variables, or of another architecture) a program that runs on the current thread's
+ * stack, entered by a system call, is the thread's.  Interrupts and softirqs have a stack of their
+ * own; below it a thread that was interrupted in its own code is in no system call (on x86), nor
+ * is one in a fault, which is taken for that.
+ */
+static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
+								 struct task_struct *task)
+{
+	__u64 stack = (__u64)current_read(task, stack), top = stack + WAKER_STACK;
+	bool has_regs = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+
+	if (has_regs)
+		top = bpf_task_pt_regs(bpf_get_current_task_btf());
+#if defined(__TARGET_ARCH_x86)
+	if (has_regs && !(current_read(task, flags) & PF_KTHREAD) &&
+	    (__s64)BPF_CORE_READ((struct pt_regs *)top, orig_ax) < 0)
+		return PLUMB_WAKER_INTERRUPT;
+#endif
+	barrier_var(top); /* pointers may be compared; clang would rather subtract */
+	if ((__u64)ctx < stack || (__u64)ctx > top)
+		return PLUMB_WAKER_EITHER;
+	return PLUMB_WAKER_THREAD;
+}
+
+/*
+ * Softirqs run behind an interrupt, and when a thread allows them again after it has sent
+ * something over the loopback device, for one.  (PREEMPT_RT has threads for most of both.)
+ */
+static __always_inline enum plumb_waker_kind waker_kind(void *ctx, struct task_struct *task,
+							bool by_count)
+{
+	__u32 count, hardirq;
+
+	if (!current_tid(task))
+		return PLUMB_WAKER_INTERRUPT;
+	if (!by_count)
+		return waker_kind_by_stack(ctx, task);
+	count = waker_preempt_count();
+	hardirq = plumb_config.preempt_count == PLUMB_PREEMPT_COUNT_LONG ? PREEMPT_HARDIRQ_LONG
+									 : PREEMPT_HARDIRQ;
+	return count & hardirq           ? PLUMB_WAKER_INTERRUPT
+	       : count & PREEMPT_SOFTIRQ ? PLUMB_WAKER_SOFTIRQ
+					 : PLUMB_WAKER_THREAD;
+}
+
+/* BY_COUNT: in a program that is loaded only where the preemption count can be read. */
+static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
+					  struct task_struct *task, __u32 cpu, bool by_count)
+{
+	__u32 tgid;
+
+	w->kind = waker_kind(ctx, task, by_count);
+	w->pid = current_pid(task);
+	w->tid = current_tid(task);
+	bpf_get_current_comm(w->comm, sizeof(w->comm));
+	w->kernel = w->user = PLUMB_NO_STACK;
+	if (plumb_config.wakers < PLUMB_WAKERS_STACKS || w->kind == PLUMB_WAKER_INTERRUPT)
+		return;
+	w->kernel = stack_number(ctx, 0, cpu);
+	w->user = stack_user(ctx, task, cpu, &tgid);
+}
+
+/* The group that the current thread belongs to, or one above it, has used up its quota. */
+static __always_inline bool waker_is_throttled(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
+		return false;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+/* The current thread loses its CPU to NEXT. */
+static __always_inline void waker_preempter(struct plumb_waker *w, struct task_struct *task,
+					    struct task_struct *next)
+{
+	w->pid = BPF_CORE_READ(next, tgid);
+	w->tid = BPF_CORE_READ(next, pid);
+	w->kind = w->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
+	if (waker_is_throttled(task))
+		w->kind = PLUMB_THROTTLED;
+	w->kernel = w->user = PLUMB_NO_STACK;
+	BPF_CORE_READ_INTO(&w->comm, next, comm);
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* waker: who woke a thread, or took its CPU. */
+#ifndef PLUMB_BPF_WAKER_H
+#define PLUMB_BPF_WAKER_H
+
+#include <plumb/bpf/key/key.h>
+
+enum plumb_waker_kind {
+	PLUMB_WAKER_UNKNOWN,
+	PLUMB_WAKER_THREAD,
+	PLUMB_WAKER_SOFTIRQ, /* on top of the thread, which may have caused it */
+	PLUMB_WAKER_EITHER, /* a softirq or an interrupt on top of the thread, which is not known */
+	PLUMB_WAKER_INTERRUPT, /* on top of a thread that has no part in it: no other member counts
+				*/
+	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU next */
+	PLUMB_PREEMPTER_IDLE,  /* none had */
+	PLUMB_THROTTLED,       /* no thread's doing: the cgroup's CPU quota was used up */
+};
+
+struct plumb_waker {
+	__u32 kind;
+	__u32 pid, tid;
+	__s32 kernel, user; /* stacks (stacks.h), the user's that of PID */
+	__u32 pad;
+	char comm[PLUMB_COMM_LEN];
+};
+_Static_assert(sizeof(struct plumb_waker) == 40, "no hidden padding in a map's value");
+
+/*
+ * In plumb_config.preempt_count: how each CPU has it; an int or a long, or the first of its hot
+ * data.
+ */
+enum {
+	PLUMB_PREEMPT_COUNT_NONE,
+	PLUMB_PREEMPT_COUNT,
+	PLUMB_PREEMPT_COUNT_LONG,
+	PLUMB_PREEMPT_COUNT_HOT,
+};
+
+/* In plumb_config.wakers. */
+enum { PLUMB_WAKERS_NAMES = 1, PLUMB_WAKERS_STACKS };
+
+#endif

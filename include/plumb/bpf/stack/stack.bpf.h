@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * stack, BPF face: how a thread got here, as a number.
+ *
+ * The kernel has maps of stacks, in which one that hashes to the place of another is
+ * lost: of 2,000 different ones in 16,384 places a hundred.  So they are kept in a hash
+ * table here, which loses none before it is full.
+ */
+#ifndef PLUMB_STACK_BPF_H
+#define PLUMB_STACK_BPF_H
+
+#include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/stack/stacks.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64); /* set by the loader, but for a twin */
+	__type(key, __s32);
+	__type(value, struct plumb_stack);
+} plumb_stacks SEC(".maps");
+
+/* Where a stack is taken to: of each CPU one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */
+	__type(key, __u32);
+	__type(value, struct plumb_stack);
+} plumb_stack_taken SEC(".maps");
+
+/*
+ * Which of them are free, where programs can interrupt one another (plumb_config.
+ * interleaved): a program that is preempted as it takes a stack keeps its own.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1); /* set by the loader, which fills it */
+	__type(value, __u32);
+} plumb_stack_free SEC(".maps");
+
+/*
+ * Processes that the loader is to look at while they live, so that their addresses
+ * have names when they do not any more.  It is told of each new stack of a process,
+ * since that may be in a file that has been mapped meanwhile.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 << 10);
+} plumb_processes SEC(".maps");
+
+/* So many numbers are tried for one. */
+#define STACK_NUMBERS 4
+
+static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb_stack *taken)
+{
+	struct plumb_stack *kept = bpf_map_lookup_elem(&plumb_stacks, &number);
+
+	if (kept)
+		return kept;
+	/* Full, or another CPU was first. */
+	bpf_map_update_elem(&plumb_stacks, &number, taken, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&plumb_stacks, &number);
+}
+
+/* The current thread's stack to TAKEN, as a number. */
+static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct plumb_stack *taken)
+{
+	struct plumb_stack *kept = NULL;
+	__u64 mix = tgid;
+	__s32 number = 0;
+	__u32 i;
+	long size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
+
+	if (size <= 0) /* a kernel thread has no user stack */
+		return PLUMB_NO_STACK;
+	taken->n = size / sizeof(taken->addresses[0]);
+	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
+		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
+	taken->mix = mix;
+	/* Of 200,000 stacks ten have the number of another: it takes the next. */
+	for (i = 0; i < STACK_NUMBERS; i++) {
+		number = (mix + ((__u64)i << 33)) >> 33;
+		kept = stack_keep(number, taken);
+		if (!kept)
+			return PLUMB_LOST_STACK;
+		if (kept->mix == mix)
+			break;
+	}
+	if (i == STACK_NUMBERS)
+		return PLUMB_LOST_STACK;
+	if (tgid && !kept->told)
+		kept->told = !bpf_ringbuf_output(&plumb_processes, &tgid, sizeof(tgid), 0);
+	return number;
+}
+
+/* FLAGS: BPF_F_USER_STACK or 0; TGID: whose user stack it is, or 0. */
+static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u32 cpu)
+{
+	__s32 number = PLUMB_LOST_STACK;
+	struct plumb_stack *taken;
+	__u32 place = cpu;
+
+	if (!plumb_config.interleaved || !bpf_map_pop_elem(&plumb_stack_free, &place)) {
+		taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
+		if (taken)
+			number = stack_of(ctx, flags, tgid, taken);
+		if (plumb_config.interleaved)
+			bpf_map_push_elem(&plumb_stack_free, &place, 0);
+	}
+	if (number == PLUMB_LOST_STACK)
+		ledger_count(cpu, stacks);
+	return number;
+}
+
+/* The number of the current thread's kernel stack. */
+static __always_inline __s32 stack_number(void *ctx, __u64 flags, __u32 cpu)
+{
+	return stack_take(ctx, flags, 0, cpu);
+}
+
+/* The number of the current thread's user stack, whose process the loader is told of. */
+static __always_inline __s32 stack_user(void *ctx, struct task_struct *task, __u32 cpu, __u32 *tgid)
+{
+	__u32 pid = current_pid(task);
+	__s32 number = stack_take(ctx, BPF_F_USER_STACK, pid, cpu);
+
+	if (number >= 0)
+		*tgid = pid;
+	return number;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* selection: which system call this is, and whether it is one of those selected. */
+#ifndef PLUMB_SELECTION_BPF_H
+#define PLUMB_SELECTION_BPF_H
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/syscall/syscall.h>
+
+const volatile struct syscall_config syscall_config = {};
+
+/* The table that the current call's number is of. */
+static __always_inline __u32 syscall_abi(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return !!(current_read(task, thread_info.status) & 2 /* TS_COMPAT */);
+#elif defined(__TARGET_ARCH_arm64)
+	return !!(current_read(task, thread_info.flags) & 1UL << 22 /* TIF_32BIT */);
+#else
+#error "which flag marks a 32-bit call on this architecture?"
+#endif
+}
+
+/* Is the call in BITMAP, which has a bit for each number of both tables? */
+static __always_inline bool syscall_is_in(const volatile __u64 *bitmap, __u32 nr, __u32 abi)
+{
+	__u64 i = nr;
+
+	barrier_var(
+		i); /* else clang checks one copy and uses another, which the verifier refuses */
+	if (i >= PLUMB_SYSCALLS)
+		return false;
+	return bitmap[(abi ? PLUMB_SYSCALLS / 64 : 0) + i / 64] >> i % 64 & 1;
+}
+
+/* A function of its own: numbers that no call has are seldom asked for. */
+static __noinline bool syscall_is_other(__u64 call)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_OTHER_SYSCALLS && i < syscall_config.n_others; i++)
+		if (syscall_config.others[i] == call)
+			return true;
+	return false;
+}
+
+static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
+{
+	return !syscall_config.selected || syscall_is_in(syscall_config.bitmap, nr, abi) ||
+	       (syscall_config.n_others && syscall_is_other((__u64)abi << 32 | nr));
+}
+
+#endif

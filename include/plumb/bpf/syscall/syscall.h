@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* syscall: what crosses the boundary of the tools that trace system calls. */
+#ifndef PLUMB_SYSCALL_H
+#define PLUMB_SYSCALL_H
+
+#include <plumb/bpf/key/key.h>
+
+/* What these tools add to --by. */
+#define PLUMB_BY_SYSCALL (PLUMB_BY_TOOL << 0)
+#define PLUMB_BY_ERRNO   (PLUMB_BY_TOOL << 1)
+
+/* Which table a number is of.  x32 calls are native ones with bit 30 set. */
+enum plumb_abi {
+	PLUMB_ABI_NATIVE,
+	PLUMB_ABI_COMPAT, /* 32-bit: ia32 on x86_64, arm on arm64 */
+};
+
+struct syscall_key {
+	struct plumb_who who;
+	__u32 nr;
+	__u32 abi;
+	__u32 error; /* positive errno, 0 for success */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct syscall_key) == 72, "no hidden padding in a hash key");
+
+/*
+ * The selected calls, a bit each: numbers below PLUMB_SYSCALLS of each table.
+ */
+#define PLUMB_SYSCALLS       512
+#define PLUMB_OTHER_SYSCALLS 16
+
+struct syscall_config {
+	__u32 selected; /* 1: only the calls in the bitmap */
+	__u32 has_fd, has_size;
+	__u32 fd;                 /* first argument */
+	__u64 min_size, max_size; /* third argument, both included */
+	__u64 bitmap[2 * PLUMB_SYSCALLS / 64];
+	/* And numbers that are in neither table, or of x32: number, and table above. */
+	__u32 n_others, pad_others;
+	__u64 others[PLUMB_OTHER_SYSCALLS];
+	/* 32-bit calls that are not selected, of the names of native ones that are. */
+	__u32 n_namesakes, pad_namesakes;
+	__u64 namesakes[PLUMB_SYSCALLS / 64];
+	__u32 only_errors;
+	__u32 pad;
+	__u64 min_ns;
+	/* Numbers in the two tables of calls with odd ends; PLUMB_NO_SYSCALL where there is none.
+	 */
+	__s32 forks[2][4];      /* clone, clone3, fork, vfork: they end in the child too */
+	__s32 sigreturns[2][2]; /* rt_sigreturn, sigreturn: they restore a register that is no
+				   result */
+	__s32 renames[2][3];    /* execve, execveat, prctl: they end under another name */
+};
+
+#define PLUMB_NO_SYSCALL (-2147483647 - 1)
+
+#endif

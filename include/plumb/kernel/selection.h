@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* selection: a set of system calls. */
+#ifndef PLUMB_SELECTION_H
+#define PLUMB_SELECTION_H
+
+#include <plumb/bpf/syscall/syscall.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Selects the call of a name that rows print, also "syscall_999"; 0, -ENOENT or -E2BIG. */
+int plumb_syscall_select(struct syscall_config *config, const char *name);
+
+/* Leaves only calls with a file descriptor as first argument, or a size as third, selected. */
+void plumb_syscall_keep_fd(struct syscall_config *config);
+void plumb_syscall_keep_sized(struct syscall_config *config);
+bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr);
+bool plumb_syscall_none(const struct syscall_config *config);
+
+/* The selected numbers, if they are native calls and at most MAX; how many, or -1. */
+int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, int max);
+
+#endif

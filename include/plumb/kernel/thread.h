@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* thread: what /proc says of one. */
+#ifndef PLUMB_THREAD_H
+#define PLUMB_THREAD_H
+
+#include <plumb/bpf/key/key.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads /proc/PID/task/TID/NAME; 0, "" in TEXT, or -errno where it cannot be read. */
+int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
+
+/* Its name; "?" where it has ended. */
+void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN]);
+
+struct plumb_thread_stat {
+	char state;     /* 'R', 'S', 'D', ... */
+	uint64_t begun; /* ns since the system was booted, in ticks of 10 ms */
+	uint32_t cpu;   /* the one that it has, had, or waits for */
+};
+
+int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat);
+
+/*
+ * Since when it has had no CPU (ns, CLOCK_MONOTONIC), if it is asleep; 0: not known.  Late by what
+ * interrupts and the hypervisor have taken from that CPU since.
+ */
+uint64_t plumb_thread_slept(uint32_t pid, uint32_t tid);
+
+/* The process of a thread; 0: there is no such thread. */
+uint32_t plumb_thread_process(uint32_t tid);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* snapshot: rows and ledger, as the maps of a BPF object have them at one time. */
+#ifndef PLUMB_SNAPSHOT_H
+#define PLUMB_SNAPSHOT_H
+
+#include <plumb/bpf/core/config.h>
+#include <plumb/bpf/core/ledger.h>
+#include <plumb/bpf/sched/split.h>
+#include <plumb/measure/percentile.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct bpf_object;
+
+/* What the calls of a bucket spent their time with. */
+struct plumb_parts {
+	uint32_t bucket;
+	uint64_t ns[PLUMB_ALL_PARTS];
+	uint64_t led[PLUMB_ALL_PARTS]; /* calls of which this part was the largest */
+};
+
+/* Rows of a snapshot: times in ns, cumulative or of an interval. */
+struct plumb_row {
+	uint32_t slot; /* 0: [other] */
+	const void *key;
+	uint64_t count, errors, sum, extra[2];
+	struct plumb_dist dist;
+	uint64_t second_sum; /* of the tool's second measure; as dist */
+	struct plumb_dist second;
+	struct plumb_parts *split; /* of buckets that hold anything; NULL: not asked for */
+	size_t n_split;
+};
+
+struct plumb_snapshot {
+	struct plumb_row *rows;
+	size_t n;
+	void *keys; /* what rows[].key points into */
+	struct plumb_ledger ledger;
+	uint64_t missed; /* executions of programs that the kernel skipped */
+	bool missed_known;
+	bool missed_ends;      /* each is one end of a call; else a whole call */
+	bool in_cookies;       /* the calls in flight are kept in sessions' cookies only */
+	struct timespec taken; /* CLOCK_REALTIME */
+	uint64_t clock;        /* ns, CLOCK_MONOTONIC */
+};
+
+/* Where it is read: a loaded BPF object's maps. */
+struct plumb_maps {
+	const struct bpf_object *object;
+	const struct plumb_config *config;
+	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them */
+	size_t key_size;
+	uint32_t max_keys;
+};
+
+/* All that the maps hold now, but for what the kernel missed; 0, or -errno after saying so. */
+int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *snap);
+/* Without rows that hold nothing. */
+void plumb_snapshot_prune(struct plumb_snapshot *snap);
+/* The rows of what came between OLDER and NOW; their keys are NOW's. */
+int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
+			 const struct plumb_snapshot *older);
+void plumb_snapshot_free(struct plumb_snapshot *snap);
+
+#endif

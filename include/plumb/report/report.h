@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report: from a snapshot to a table, histograms or JSON, on stdout. */
+#ifndef PLUMB_REPORT_H
+#define PLUMB_REPORT_H
+
+#include <jansson.h>
+#include <plumb/measure/snapshot.h>
+#include <plumb/report/run.h>
+#include <plumb/base/text.h>
+#include <plumb/measure/verdict.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct plumb_flights;
+
+struct plumb_report {
+	const struct plumb_run *run;
+	const struct plumb_session *session; /* for what a tool asks of it */
+	struct plumb_snapshot *snap; /* of the interval, or of the whole run */
+	struct timespec start;
+	uint64_t elapsed; /* ns that the rows cover */
+	uint64_t seq;     /* from 1 */
+	bool final;       /* the last one of the run */
+	/* Of the whole run, also in an interval's report: */
+	const struct plumb_snapshot *total;
+	const struct plumb_flights *flights; /* what has not ended */
+};
+
+/* Prints and flushes; 0 or -errno (-EPIPE where the reader is gone). */
+int plumb_report_print(struct plumb_report *r);
+
+/* Is there such a column to --sort by?  If not, KNOWN gets the names of those there are. */
+bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
+			     const char *name, char *known, size_t size);
+
+/* The parts of plumb_report_print(). */
+void plumb_report_table(struct plumb_report *r, FILE *out);
+/* Before an interval's. */
+void plumb_report_time(const struct plumb_report *r, FILE *out);
+/* Behind the last table. */
+void plumb_report_footer(const struct plumb_report *r, FILE *out);
+/* Words, in lines of a terminal's usual width. */
+void plumb_report_wrapped(const char *text, FILE *out);
+void plumb_report_split(const struct plumb_row *row, FILE *out);
+json_t *plumb_json_split(const struct plumb_row *row);
+void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);
+int plumb_report_json(struct plumb_report *r, FILE *out);
+json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row);
+
+#endif

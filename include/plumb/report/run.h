@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* run: what a report says of the run that it is of. */
+#ifndef PLUMB_RUN_H
+#define PLUMB_RUN_H
+
+#include <plumb/base/bootstrap.h>
+#include <plumb/tool/options.h>
+#include <plumb/tool/tool.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A rung that did not hold, and why. */
+struct plumb_refusal {
+	const char *name;
+	int err; /* negative */
+	char why[192];
+};
+
+/* What tracing adds to a call, in ns. */
+struct plumb_overhead {
+	bool known;
+	struct plumb_interval traced, filtered;
+	bool filtered_known;
+	const char *how; /* "calibrated", or why it is not known */
+};
+
+struct plumb_run {
+	const struct plumb_tool *tool;
+	const struct plumb_options *options;
+	const struct plumb_rung *mechanism;
+	const char (*hooks)[64]; /* "" behind the last */
+	const struct plumb_refusal *refused;
+	size_t n_refused;
+	const struct plumb_overhead *overhead;
+	const struct bpf_object *object; /* loaded, with its maps */
+	bool split;                      /* its rows know where the time went */
+};
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* split: the parts of a call's time, as they are printed. */
+#ifndef PLUMB_SPLIT_H
+#define PLUMB_SPLIT_H
+
+#include <plumb/bpf/sched/split.h>
+
+/* The parts in the order in which they are shown, and what they are called. */
+extern const struct plumb_part_name {
+	const char *heading, *column, *json;
+	enum plumb_part part;
+} plumb_parts[PLUMB_ALL_PARTS];
+
+#endif

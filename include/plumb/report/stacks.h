@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* stacks: rows that are stacks, named and printed. */
+#ifndef PLUMB_STACKS_H
+#define PLUMB_STACKS_H
+
+#include <argp.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/tool/tool.h>
+
+/*
+ * What tools of stacks have in common: struct plumb_tool's rings, print, rows_json, save
+ * and footer are these.  Where a clock takes them (samples) nothing in them is the probe's
+ * own.
+ */
+enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUMB_STACK_MAX };
+
+/* clang-format off */
+#define PLUMB_STACK_OPTIONS                                                                        \
+	{NULL, 0, NULL, 0, "Stacks:", 50},                                                         \
+		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "a line a stack, as flame graphs are made of", 50}, \
+		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "at the end write a flame graph", 50},    \
+		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions, where debug information has them", 50}, \
+		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "different stacks that are kept; default 16384", 50}
+/* clang-format on */
+
+/* Before anything is traced; plumb_stacks_parse() does it at the end. */
+void plumb_stacks_begin(void);
+
+/*
+ * Frames of a key's stacks, innermost first: the kernel's, then the user's; behind those that
+ * are not all "[truncated]".
+ */
+struct plumb_frames {
+	size_t n, n_kernel;
+	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: where inlined ones are too many */
+};
+
+void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key);
+json_t *plumb_frames_json(const struct plumb_frames *f);
+void plumb_frames_free(struct plumb_frames *f);
+
+/* Argp's: 0 or ARGP_ERR_UNKNOWN. */
+int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
+/* Keys have a struct plumb_waker at OFFSET, whose stacks are shown behind their own. */
+void plumb_stacks_show_wakers(size_t offset);
+/* Of an object that is opened and not yet loaded. */
+void plumb_stacks_configure(struct bpf_object *object);
+extern const struct plumb_ring plumb_stacks_rings[];
+int plumb_stacks_take(void *session, void *record, size_t size);
+int plumb_stacks_taken(bool all);
+int plumb_stacks_print(struct plumb_report *r);
+int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out);
+int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *total,
+		      uint64_t elapsed);
+void plumb_stacks_footer(FILE *out);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* options: what the user asked for, checked for form; not yet against the system. */
+#ifndef PLUMB_OPTIONS_H
+#define PLUMB_OPTIONS_H
+
+#include <plumb/bpf/core/config.h>
+#include <plumb/base/text.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plumb_tool;
+
+#define PLUMB_MAX_PERCENTILES 16
+
+struct plumb_options {
+	uint64_t interval; /* ns; 0: one report, at the end */
+	uint64_t count;    /* reports; 0: no limit */
+	uint64_t duration; /* ns; 0: no limit */
+
+	/* Only these.  An empty list is no filter. */
+	uint32_t pids[PLUMB_MAX_LIST], n_pids;
+	uint32_t tids[PLUMB_MAX_LIST], n_tids;
+	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN];
+	uint32_t n_comms;
+	struct plumb_globs globs; /* names by patterns */
+	char *cgroups[PLUMB_MAX_LIST];
+	uint32_t n_cgroups;
+	char **command; /* after "--", ended by NULL; NULL: none */
+
+	uint32_t by;   /* PLUMB_BY_* and the tool's own */
+	bool by_given; /* else BY is the tool's default */
+	uint64_t min_count;
+	struct {
+		uint64_t p;    /* as percentile.h takes it */
+		char name[16]; /* as it was written: "99.9" */
+	} percentiles[PLUMB_MAX_PERCENTILES];
+	size_t n_percentiles;
+	enum plumb_unit unit;
+	bool histogram, json;
+	uint64_t top; /* rows in the table; 0: all */
+	const char *sort;
+
+	bool split; /* rows are to say where the time went (split.h); the tool's option */
+	uint64_t max_keys, precision;
+	bool max_keys_given;   /* else the tool may raise it */
+	const char *mechanism; /* NULL: the first rung that holds */
+	const char *btf;       /* a file; NULL: the running kernel's */
+	bool calibrate;
+	bool strict;
+	uint64_t strict_percent; /* as percentile.h's p */
+};
+
+/*
+ * Parses the command line of TOOL.  Wrong usage ends the process with status 2,
+ * --help, --version, --about and -h with 0.
+ */
+void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
+			 struct plumb_tool *tool);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * tool: what a tool tells the library about itself.
+ *
+ * A tool's .c file fills one struct plumb_tool and calls plumb_main().  All
+ * that is the same for every tool (options, filters, attaching, the loop, the
+ * report) happens there.
+ */
+#ifndef PLUMB_TOOL_H
+#define PLUMB_TOOL_H
+
+#include <argp.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/tool/fields.h>
+#include <plumb/bpf/core/ledger.h>
+#include <plumb/tool/options.h>
+#include <plumb/attach/probe.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct bpf_object;
+struct bpf_object_open_opts;
+struct bpf_object_skeleton;
+struct function_config;
+struct plumb_inflight;
+struct plumb_report;
+struct plumb_row;
+struct plumb_run;
+struct plumb_session;
+struct plumb_switches;
+struct plumb_snapshot;
+struct syscall_config;
+
+#define PLUMB_MAX_HOOKS 9
+
+/* How a rung opens a skeleton: with the types that --btf names. */
+const struct bpf_object_open_opts *plumb_open_opts(void);
+
+/* A BPF object that a rung has opened and not yet loaded. */
+struct plumb_bpf {
+	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_object *object;
+	struct plumb_config *config;        /* in .rodata, writable until it is loaded */
+	uint32_t *live;                     /* plumb_live of ledger.bpf.h */
+	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, as above */
+	struct function_config *function;   /* of function.bpf.h, NULL: it times no functions */
+	bool own_slots; /* each copy of a program writes slots that no other writes */
+	/* Attaches what is no kernel function to copies of the programs COPIED; NULL: none. */
+	const char *const *copied;
+	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+		      size_t size);
+	int way;                         /* in which the rung does that */
+	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
+};
+
+/* A struct plumb_bpf of a generated skeleton, with its hooks; its program includes ledger.bpf.h. */
+#define PLUMB_BPF_OF(skel, ...)                                                                    \
+	((struct plumb_bpf){                                                                       \
+		.owner = (skel),                                                                   \
+		.skeleton = (skel)->skeleton,                                                      \
+		.object = (skel)->obj,                                                             \
+		.config = (struct plumb_config *)&(skel)->rodata->plumb_config,                    \
+		.live = &(skel)->bss->plumb_live,                                                  \
+		.ledgers = (skel)->bss->plumb_ledgers,                                             \
+		.hooks = {__VA_ARGS__},                                                            \
+	})
+
+/* One way to get at the question's events.  Rungs are listed cheapest first. */
+struct plumb_rung {
+	const char *name;      /* as --mechanism takes it */
+	const char *stability; /* "stable", "unstable", … */
+	/* NULL: may be tried.  Else why it cannot do what is asked, whatever the kernel. */
+	const char *(*unfit)(const struct plumb_options *options);
+	/* NULL: should be tried.  Else why a later rung is better here; "" is not worth a line. */
+	const char *(*outdone)(void);
+	/*
+	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
+	 * twin takes PLUMB_CALIBRATION_NR, whatever is selected.
+	 */
+	int (*open)(struct plumb_bpf *bpf, bool twin);
+	bool interleaved; /* as in plumb_config */
+	/*
+	 * Programs by name, in the order in which they are attached: what ends
+	 * a call before what begins it, so that each end has an entry or is
+	 * older than the trace.  NULL ends the list.
+	 */
+	const char *const *programs;
+	/* Programs that get to the tool's functions, ended by a hook 0; NULL: it has none. */
+	const struct plumb_aim *aims;
+};
+
+/* A column that a tool works out from a row; R has the time, and the other rows. */
+struct plumb_column {
+	const char *name;
+	int id; /* the tool's */
+	double (*value)(int id, const struct plumb_report *r, const struct plumb_row *row);
+	void (*format)(int id, const struct plumb_report *r, const struct plumb_row *row,
+		       char *text, size_t size);
+};
+
+/* A ring buffer of the programs, by name, and what is to be done with each record. */
+struct plumb_ring {
+	const char *map;
+	/*
+	 * 0, or -errno to end the run (-EPIPE: the reader is gone).  First without a record
+	 * (NULL, 0), when all is attached.
+	 */
+	int (*take)(void *session, void *record, size_t size);
+	/*
+	 * Whenever ALL that has come is taken, or so much that it is time to look up;
+	 * 0, or in how many ns it is to be called again even if nothing comes, or -errno
+	 * to end the run.  NULL: nothing is to be done then.
+	 */
+	int (*taken)(bool all);
+};
+
+#define PLUMB_MAX_RINGS 2
+
+struct plumb_tool {
+	const char *name;
+	const char *question; /* one line: what it answers */
+	const char *about;    /* --about: hooks, stability, kernels, usual rate, cost */
+	const struct argp_option *options; /* its own, ended by {0} */
+	/* An own option, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
+	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
+	/* Words before [INTERVAL [COUNT]] ("FUNC... "); NULL: none. */
+	const char *arguments;
+	/* NUMBER: it looks like one.  Was it taken? */
+	bool (*argument)(const char *text, bool number);
+	/* An item of --by that is more than a field's name, as "size:512": taken, its bit set? */
+	bool (*key)(const char *item, struct plumb_options *options);
+
+	/* Before anything is attached: the tool's own measurements. */
+	void (*calibrate)(struct plumb_session *s);
+	/*
+	 * Before anything is opened: what takes the running system.  0, or -errno
+	 * after saying why; -EOPNOTSUPP if it is the kernel's fault.
+	 */
+	int (*prepare)(struct plumb_options *options);
+	/* After the last report: has the tool something to say of the whole run? */
+	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
+		       uint64_t elapsed);
+
+	/* What comes one by one, beside the rows: PLUMB_MAX_RINGS, or ended by a map NULL. */
+	const struct plumb_ring *rings;
+	/*
+	 * Called when the trace has begun, and again when it says: ELAPSED and the
+	 * result are ns since then; 0: never again.
+	 */
+	uint64_t (*tick)(uint64_t elapsed);
+	/* Prints a report in place of the table, but not of JSON; 0 or -errno. */
+	int (*print)(struct plumb_report *r);
+
+	/*
+	 * Before the last report: writes what is to be kept of the whole run besides;
+	 * 0, or -errno after saying why.
+	 */
+	int (*save)(const struct plumb_run *run, const struct plumb_snapshot *total,
+		    uint64_t elapsed);
+
+	/* Fills the tool's own maps, once they are there; 0 or -errno. */
+	int (*fill)(struct bpf_object *object);
+
+	const struct plumb_inflight *inflight; /* what has not ended; NULL: that is not told */
+
+	const struct plumb_field *fields; /* keys that it adds to the common ones */
+	size_t n_fields;
+	size_t key_size;
+	uint32_t default_by;
+	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
+	bool counts_only;     /* no times: rows have counts and errors, and rates */
+	bool no_errors;       /* ... and no errors */
+	bool no_table;        /* it has no options about a table's columns */
+	bool no_rows;         /* ... nor about rows */
+	bool no_looks;        /* ... nor about how it shows them: -b, -m, -n, -u, -H, --sort */
+	bool fixed_rows;      /* one a function: --max-keys changes nothing */
+	uint64_t max_keys;    /* rows told apart unless --max-keys says; 0: 256 */
+	bool counts_live;     /* nothing unless plumb_live: it reports before it detaches */
+	const struct plumb_column *columns; /* behind all others */
+	size_t n_columns;
+	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
+	/* Prints the array of rows of a report's JSON, in place of those that there are. */
+	int (*rows_json)(const struct plumb_report *r, FILE *out);
+	/* Adds to a report's JSON. */
+	void (*report_json)(json_t *json, struct plumb_report *r);
+	void (*footer)(FILE *out); /* lines at the end of a table */
+	const struct syscall_config
+		*selection; /* of system calls, by -s; NULL: it has no such option */
+	bool sees_syscalls; /* its cost can be calibrated by making system calls */
+	const char *traced; /* what has that cost; NULL: "a traced call" */
+	const struct plumb_switches *switches; /* ... or context switches; NULL: not */
+	bool samples; /* a clock runs its programs: how long they took is known at the end */
+	struct plumb_functions *functions; /* that rungs with aims attach to */
+	bool sizes;                        /* its measure is bytes, not time */
+	bool weighs_time;                  /* a stack weighs its time, not how often it was there */
+	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */
+
+	const struct plumb_rung *rungs;
+	size_t n_rungs;
+};
+
+/* Runs the tool; the result is main()'s. */
+int plumb_main(int argc, char **argv, struct plumb_tool *tool);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "probe.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <plumb/attach/hooks.h>
+#include <plumb/base/log.h>
+#include <plumb/attach/trial.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+/* The kernel has it to test fentry on: nothing else calls it. */
+#define FUNCTION "bpf_fentry_test1"
+
+static const struct {
+	const char *name;
+	enum bpf_prog_type program;
+} hooks[] = {
+	[PLUMB_RAW_TRACEPOINT] = {"raw_tracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT},
+	[PLUMB_TRACEPOINT] = {"tracepoint", BPF_PROG_TYPE_TRACEPOINT},
+	[PLUMB_FENTRY] = {"fentry", BPF_PROG_TYPE_TRACING},
+	[PLUMB_FEXIT] = {"fexit", BPF_PROG_TYPE_TRACING},
+	[PLUMB_FSESSION] = {"fsession", BPF_PROG_TYPE_TRACING},
+	[PLUMB_KPROBE] = {"kprobe", BPF_PROG_TYPE_KPROBE},
+	[PLUMB_KPROBE_MULTI] = {"kprobe.multi", BPF_PROG_TYPE_KPROBE},
+	[PLUMB_KPROBE_SESSION] = {"kprobe.session", BPF_PROG_TYPE_KPROBE},
+	[PLUMB_UPROBE] = {"uprobe", BPF_PROG_TYPE_KPROBE},
+};
+
+const char *plumb_hook_name(enum plumb_hook hook)
+{
+	return hooks[hook].name;
+}
+
+/* --- events to attach to: a descriptor, or -errno --- */
+
+static int open_tracepoint(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
+	struct plumb_tracepoints found;
+	int err = plumb_trial_find_tracepoint(&found);
+
+	if (err)
+		return err;
+	attr.config = found.list[0].id;
+	plumb_tracepoints_free(&found);
+	return plumb_probe_open_event(&attr, 0);
+}
+
+static int open_uprobe(void)
+{
+	struct plumb_userfuncs found;
+	int err = plumb_trial_find_userfunc(&found);
+
+	if (err)
+		return err;
+	err = plumb_probe_open_pmu("uprobe", false, (uintptr_t)found.path, found.list[0].offset);
+	plumb_userfuncs_free(&found);
+	return err;
+}
+
+/* --- */
+
+static int load(enum plumb_hook hook)
+{
+	static const struct bpf_insn returns_0[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = plumb_hook_attach_type(hook));
+	int fd;
+
+	if (plumb_hook_is_fentry(hook)) {
+		fd = libbpf_find_vmlinux_btf_id(FUNCTION, opts.expected_attach_type);
+		if (fd < 0)
+			return access("/sys/kernel/btf/vmlinux", R_OK) ? -ENODATA : fd;
+		opts.attach_btf_id = fd;
+	}
+	fd = bpf_prog_load(hooks[hook].program, "plumb_trial", "Dual BSD/GPL", returns_0,
+			   sizeof(returns_0) / sizeof(returns_0[0]), &opts);
+	return fd < 0 ? -errno : fd;
+}
+
+/* libbpf 1.1 knows no sessions. */
+static int link_many(int program, enum plumb_hook hook)
+{
+	const char *function = FUNCTION;
+	union bpf_attr attr = {.link_create.prog_fd = program};
+	int fd;
+
+	attr.link_create.attach_type = plumb_hook_attach_type(hook);
+	attr.link_create.kprobe_multi.syms = (uintptr_t)&function;
+	attr.link_create.kprobe_multi.cnt = 1;
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	return fd < 0 ? -errno : fd;
+}
+
+static int attach(enum plumb_hook hook, struct plumb_probe *probe)
+{
+	const char *raw = hook == PLUMB_RAW_TRACEPOINT ? "task_rename" : NULL;
+
+	switch (hook) {
+	case PLUMB_RAW_TRACEPOINT:
+	case PLUMB_FENTRY:
+	case PLUMB_FEXIT:
+	case PLUMB_FSESSION:
+		probe->link = bpf_raw_tracepoint_open(raw, probe->program);
+		return probe->link < 0 ? -errno : 0;
+	case PLUMB_KPROBE_MULTI:
+	case PLUMB_KPROBE_SESSION:
+		probe->link = link_many(probe->program, hook);
+		return probe->link < 0 ? probe->link : 0;
+	case PLUMB_TRACEPOINT:
+		probe->event = open_tracepoint();
+		break;
+	case PLUMB_UPROBE:
+		probe->event = open_uprobe();
+		break;
+	default:
+		probe->event = plumb_probe_open_pmu("kprobe", false, (uintptr_t)FUNCTION, 0);
+	}
+	return probe->event < 0 ? probe->event : plumb_probe_attach_event(probe);
+}
+
+static void explain(enum plumb_hook hook, int err, char *why, size_t size)
+{
+	const char *name = plumb_errno_name(err);
+
+	if (err == -ENODATA)
+		snprintf(why, size, "%s, no BTF (/sys/kernel/btf/vmlinux)", name);
+	else if (err == -ENODEV && hook == PLUMB_UPROBE)
+		snprintf(why, size, "%s, CONFIG_UPROBES is off", name);
+	else
+		snprintf(why, size, "%s%s", name, plumb_errno_hint(err));
+}
+
+int plumb_hook_try(enum plumb_hook hook, char *why, size_t size)
+{
+	struct plumb_probe probe = {.program = load(hook), .event = -1, .link = -1};
+	int err = probe.program < 0 ? probe.program : attach(hook, &probe);
+
+	plumb_probe_drop(&probe);
+	*why = 0;
+	if (err)
+		explain(hook, err, why, size);
+	return err;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* probe: those that are attached: kept, asked what they missed, detached. */
+#include "probe.h"
+
+#include <errno.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+/* Each of which is waited for when it is removed, some 10 to 150 ms. */
+#define SLOW 50
+
+/* As much of struct bpf_link_info as tells misses. */
+struct link_info {
+	__u32 type, id, program, pad;
+	union {
+		struct {
+			__u32 kind, pad;
+			__u64 name;
+			__u32 name_length, offset;
+			__u64 address, missed;
+		} perf_event;
+		struct {
+			__u64 addresses;
+			__u32 n, flags;
+			__u64 missed;
+		} kprobe_multi;
+		__u64 rest[16];
+	};
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void plumb_probe_drop(struct plumb_probe *probe)
+{
+	close_fd(&probe->link);
+	close_fd(&probe->event);
+	plumb_return_remove(&probe->in_tracefs);
+	close_fd(&probe->program);
+}
+
+int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe)
+{
+	struct plumb_probe *list;
+
+	/* Doubled whenever it is a power of two. */
+	if (!(probes->n & (probes->n - 1))) {
+		list = realloc(probes->list, (probes->n ? 2 * probes->n : 1) * sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		probes->list = list;
+	}
+	probes->list[probes->n++] = *probe;
+	return 0;
+}
+
+void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err)
+{
+	struct plumb_refused *more;
+
+	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
+	/* Of two programs both may be refused. */
+	if (plumb_probe_refusal(probes, i))
+		return;
+	more = realloc(probes->refusals, (probes->refused + 1) * sizeof(*more));
+	if (!more)
+		return;
+	probes->refusals = more;
+	more[probes->refused++] = (struct plumb_refused){i, err < 0 ? err : -err};
+}
+
+int plumb_probe_refusal(const struct plumb_probes *probes, size_t i)
+{
+	for (size_t r = 0; r < probes->refused; r++)
+		if (probes->refusals[r].target == i)
+			return probes->refusals[r].err;
+	return 0;
+}
+
+static bool link_missed(const struct plumb_probe *probe, uint64_t *missed)
+{
+	enum { KPROBE_MULTI_LINK = 8, PERF_EVENT_LINK = 7 }; /* enum bpf_link_type */
+	struct link_info info = {};
+	__u32 size = sizeof(info);
+
+	if (probe->in_tracefs) {
+		plumb_return_missed(probe->in_tracefs, missed);
+		return true;
+	}
+	if (bpf_obj_get_info_by_fd(probe->link, &info, &size))
+		return false;
+	if (info.type == KPROBE_MULTI_LINK)
+		*missed += info.kprobe_multi.missed;
+	else if (info.type == PERF_EVENT_LINK)
+		*missed += info.perf_event.missed;
+	return true;
+}
+
+bool plumb_program_missed(int program, uint64_t *missed)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	/* An older kernel fills in less (5.12 is the first to tell). */
+	if (bpf_obj_get_info_by_fd(program, &info, &size) ||
+	    size < offsetof(struct bpf_prog_info, recursion_misses) + sizeof(__u64))
+		return false;
+	*missed += info.recursion_misses;
+	return true;
+}
+
+bool plumb_probe_missed(const struct plumb_probes *probes, uint64_t *missed)
+{
+	bool known = !probes->missed_unknown;
+
+	*missed += probes->missed;
+	for (size_t i = 0; i < probes->n; i++) {
+		const struct plumb_probe *probe = &probes->list[i];
+
+		if (probe->program >= 0 && !plumb_program_missed(probe->program, missed))
+			known = false;
+		if (probe->link >= 0 && !link_missed(probe, missed))
+			known = false;
+	}
+	return known;
+}
+
+static size_t count_attached(const struct plumb_probes *probes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < probes->n; i++)
+		n += probes->list[i].link >= 0 || probes->list[i].event >= 0;
+	return n;
+}
+
+/* In the reverse order: a call that has begun may still end. */
+void plumb_probe_detach(struct plumb_probes *probes)
+{
+	uint64_t start = plumb_now();
+	size_t n = count_attached(probes);
+
+	if (n > SLOW)
+		plumb_warn("the kernel takes its time to remove %zu probes one by one", n);
+	for (size_t i = probes->n; i-- > 0;) {
+		struct plumb_probe *probe = &probes->list[i];
+
+		if (probe->link >= 0 && !link_missed(probe, &probes->missed))
+			probes->missed_unknown = true;
+		close_fd(&probe->link);
+		close_fd(&probe->event);
+		plumb_return_remove(&probe->in_tracefs);
+	}
+	if (n)
+		plumb_info("%zu probes detached in %.3f s", n, (plumb_now() - start) / 1e9);
+}
+
+void plumb_probe_close(struct plumb_probes *probes)
+{
+	for (size_t i = 0; i < probes->n; i++)
+		plumb_probe_drop(&probes->list[i]);
+	free(probes->list);
+	free(probes->refusals);
+	*probes = (struct plumb_probes){};
+}

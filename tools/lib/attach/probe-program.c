@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* probe: programs for a hook, and copies of them that know their target. */
+#include "fold.h"
+#include "probe.h"
+#include "prune.h"
+
+#include <errno.h>
+#include <plumb/bpf/function/function.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+/* include/uapi/linux/bpf.h: attach types, of which older headers lack some. */
+enum {
+	KPROBE_MULTI = 42,
+	UPROBE_MULTI = 48,
+	KPROBE_SESSION = 56,
+	FSESSION = 58,
+	FENTRY_MULTI = 59,
+	FSESSION_MULTI = 61
+};
+
+bool plumb_hook_is_multi(enum plumb_hook hook)
+{
+	return hook >= PLUMB_FENTRY_MULTI;
+}
+
+bool plumb_hook_is_fentry(enum plumb_hook hook)
+{
+	return hook == PLUMB_FENTRY || hook == PLUMB_FEXIT || hook == PLUMB_FSESSION ||
+	       hook == PLUMB_FENTRY_MULTI || hook == PLUMB_FSESSION_MULTI;
+}
+
+int plumb_hook_attach_type(enum plumb_hook hook)
+{
+	static const int types[] = {
+		[PLUMB_FENTRY] = BPF_TRACE_FENTRY,
+		[PLUMB_FEXIT] = BPF_TRACE_FEXIT,
+		[PLUMB_FSESSION] = FSESSION,
+		[PLUMB_FENTRY_MULTI] = FENTRY_MULTI,
+		[PLUMB_FSESSION_MULTI] = FSESSION_MULTI,
+		[PLUMB_KPROBE_MULTI] = KPROBE_MULTI,
+		[PLUMB_KRETPROBE_MULTI] = KPROBE_MULTI,
+		[PLUMB_KPROBE_SESSION] = KPROBE_SESSION,
+		[PLUMB_UPROBE_MULTI] = UPROBE_MULTI,
+	};
+
+	return hook < sizeof(types) / sizeof(types[0]) ? types[hook] : 0;
+}
+
+const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *text, size_t size)
+{
+	const struct plumb_function *one = &f->all[i];
+	char place[16] = "";
+
+	/* As livepatch has it. */
+	if (one->place)
+		snprintf(place, sizeof(place), ",%u", one->place);
+	snprintf(text, size, "%s%s%s%s", one->module ?: "", one->module ? ":" : "", one->name,
+		 place);
+	return text;
+}
+
+uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i)
+{
+	const struct plumb_function *one = &f->all[i];
+	const struct btf_type *t;
+	static const int bits[] = {
+		[PLUMB_RESULT_INT] = 32, [PLUMB_RESULT_LONG] = 64, [PLUMB_RESULT_POINTER] = 64};
+	uint32_t n_args = PLUMB_NO_RESULT;
+
+	if (one->btf_id) {
+		t = btf__type_by_id(one->btf, btf__type_by_id(one->btf, one->btf_id)->type);
+		n_args = btf_vlen(t);
+		if (n_args && !btf_params(t)[n_args - 1].type) /* "..." */
+			n_args--;
+		if (!t->type) /* void */
+			n_args = PLUMB_NO_RESULT;
+		else if (one->result == PLUMB_RESULT_POINTER)
+			n_args |= PLUMB_POINTER;
+	}
+	return PLUMB_TARGET(i, bits[one->result], n_args);
+}
+
+int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
+			const struct plumb_functions *f)
+{
+	const struct plumb_function *one;
+	const char *pattern = NULL;
+	int type = plumb_hook_attach_type(hook);
+
+	if (type)
+		bpf_program__set_expected_attach_type(p, type);
+	/* libbpf 1.1 does not know these sections. */
+	if (hook == PLUMB_UPROBE_MULTI)
+		bpf_program__set_type(p, BPF_PROG_TYPE_KPROBE);
+	if (!plumb_hook_is_fentry(hook))
+		return 0;
+	/* A program for many must name no function. */
+	if (plumb_hook_is_multi(hook)) {
+		bpf_program__set_type(p, BPF_PROG_TYPE_TRACING);
+		return 0;
+	}
+	for (size_t i = 0; !pattern && i < f->n; i++) {
+		one = &f->all[i];
+		if (one->btf_id) /* BTF knows foo.llvm.1 as foo */
+			pattern = btf__name_by_offset(
+				one->btf, btf__type_by_id(one->btf, one->btf_id)->name_off);
+	}
+	return pattern ? bpf_program__set_attach_target(p, 0, pattern) : -ENODATA;
+}
+
+/* The N instructions of the loaded program P, with its target and its configuration in them. */
+static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct bpf_program *p,
+				   uint64_t target, size_t *n_insns)
+{
+	size_t n = bpf_program__insn_cnt(p), size;
+	struct bpf_insn *insns = malloc(n * sizeof(*insns));
+	const struct bpf_map *m;
+	const void *value;
+
+	if (!insns)
+		return NULL;
+	memcpy(insns, bpf_program__insns(p), n * sizeof(*insns));
+	for (size_t i = 0; i + 1 < n; i++)
+		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
+		    ((uint64_t)(uint32_t)insns[i + 1].imm << 32 | (uint32_t)insns[i].imm) ==
+			    PLUMB_TARGET_UNSET) {
+			insns[i].imm = target;
+			insns[i + 1].imm = target >> 32;
+		}
+	bpf_object__for_each_map(m, object)
+	{
+		value = bpf_map__initial_value((struct bpf_map *)m, &size);
+		if (strstr(bpf_map__name(m), ".rodata"))
+			plumb_fold(insns, n, bpf_map__fd(m), value, size);
+	}
+	*n_insns = plumb_prune(insns, n);
+	return insns;
+}
+
+int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *p,
+		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target)
+{
+	size_t n;
+	struct bpf_insn *insns = copy_insns(object, p, target, &n);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = plumb_hook_attach_type(hook));
+	int fd;
+
+	if (!insns)
+		return -ENOMEM;
+	if (plumb_hook_is_fentry(hook)) {
+		opts.attach_btf_id = function->btf_id;
+		opts.attach_btf_obj_fd = function->btf_fd;
+	}
+	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns, n,
+			   &opts);
+	if (fd < 0)
+		fd = -errno;
+	free(insns);
+	return fd;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * probe: kretprobes that can wait for the returns of many calls at once.
+ *
+ * A perf event has a kretprobe with room for 10 calls, or for twice the CPUs.  Only tracefs takes
+ * another number, for an event that has a name, and stays until it is removed: its name says which
+ * process made it, and whatever a process left behind that is gone the next one removes.  The
+ * kernel refuses to remove what is in use.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/tracepoints.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GROUP "plumb"
+
+/* The kernel's own limit, and what a tool's functions may take together. */
+#define MOST_CALLS 4096
+#define ALL_CALLS  (64 * 1024)
+
+static int tracefs = -1;
+static unsigned long long started; /* this process, in clock ticks since the boot */
+
+/* When did the process start?  0: there is none. */
+static unsigned long long start_of(int pid)
+{
+	unsigned long long start = 0;
+	char path[64], line[1024], *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	/* Behind the name, which may hold anything: field 22 of proc(5). */
+	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')) &&
+	    sscanf(end + 1,
+		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %*s %llu",
+		   &start) != 1)
+		start = 0;
+	fclose(f);
+	return start;
+}
+
+/* One line to kprobe_events; 0 or -errno. */
+static int command(const char *line)
+{
+	int fd = openat(tracefs, "kprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, line, strlen(line)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int remove_event(int pid, unsigned long long start, uint32_t number)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "-:" GROUP "/return_%d_%llu_%u\n", pid, start, number);
+	return command(line);
+}
+
+static void remove_orphans(void)
+{
+	int fd = openat(tracefs, "kprobe_events", O_RDONLY | O_CLOEXEC), pid;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	unsigned long long start;
+	char line[512], *name;
+	uint32_t number;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		name = strstr(line, ":" GROUP "/return_");
+		if (name &&
+		    sscanf(name, ":" GROUP "/return_%d_%llu_%u", &pid, &start, &number) == 3 &&
+		    start_of(pid) != start && !remove_event(pid, start, number))
+			plumb_info("removed a kretprobe that process %d left behind", pid);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Once for a process. */
+static int prepare(void)
+{
+	if (tracefs >= 0)
+		return 0;
+	tracefs = plumb_tracefs_try();
+	if (tracefs < 0)
+		return tracefs;
+	started = start_of(getpid());
+	remove_orphans();
+	return 0;
+}
+
+static int open_event(uint32_t number)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
+	char path[128];
+	uint32_t id;
+	FILE *f;
+	int fd, n;
+
+	snprintf(path, sizeof(path), "events/" GROUP "/return_%d_%llu_%u/id", getpid(), started,
+		 number);
+	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		return -errno;
+	n = fscanf(f, "%u", &id);
+	fclose(f);
+	if (n != 1)
+		return -EIO;
+	attr.config = id;
+	return plumb_probe_open_event(&attr, 0);
+}
+
+int plumb_return_open(const struct plumb_function *function, size_t n, uint32_t *number)
+{
+	static uint32_t last;
+	uint32_t calls = n > ALL_CALLS / MOST_CALLS ? ALL_CALLS / n : MOST_CALLS;
+	char line[512], where[256];
+	int err = prepare(), event;
+
+	if (err)
+		return err;
+	if (function->address)
+		snprintf(where, sizeof(where), "0x%llx", (unsigned long long)function->address);
+	else
+		snprintf(where, sizeof(where), "%s%s%s", function->module ?: "",
+			 function->module ? ":" : "", function->name);
+	*number = ++last;
+	snprintf(line, sizeof(line), "r%u:" GROUP "/return_%d_%llu_%u %s\n", calls, getpid(),
+		 started, *number, where);
+	err = command(line);
+	if (err) {
+		*number = 0;
+		return err;
+	}
+	event = open_event(*number);
+	if (event < 0)
+		plumb_return_remove(number);
+	return event;
+}
+
+/* Linux tells of links only from 6.7 on, and of events ever since. */
+void plumb_return_missed(uint32_t number, uint64_t *missed)
+{
+	int fd = openat(tracefs, "kprobe_profile", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	unsigned long long n;
+	char line[512], name[128];
+
+	snprintf(name, sizeof(name), " return_%d_%llu_%u ", getpid(), started, number);
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, name) && sscanf(strstr(line, name), "%*s %*s %llu", &n) == 1)
+			*missed += n;
+	if (f)
+		fclose(f);
+}
+
+/* What used it is closed, but a link may be given up a moment later. */
+void plumb_return_remove(uint32_t *number)
+{
+	int err = *number ? -EBUSY : 0;
+
+	for (int i = 0; err == -EBUSY && i < 100; i++) {
+		err = remove_event(getpid(), started, *number);
+		if (err == -EBUSY)
+			usleep(10000);
+	}
+	if (err)
+		plumb_warn("cannot remove the kretprobe " GROUP "/return_%d_%llu_%u: %s", getpid(),
+			   started, *number, plumb_errno_name(err));
+	*number = 0;
+}

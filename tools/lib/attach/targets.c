@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/attach/targets.h>
+
+#include <errno.h>
+#include <plumb/base/log.h>
+#include <plumb/attach/probe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum plumb_target_kind plumb_target_kind(const char *pattern)
+{
+	if (!strncmp(pattern, "t:", 2))
+		return PLUMB_TARGET_TRACEPOINT;
+	if (!strncmp(pattern, "u:", 2))
+		return PLUMB_TARGET_USER;
+	return PLUMB_TARGET_FUNCTION;
+}
+
+/* Are there words on both sides of a colon, and with ONLY no other colon? */
+static bool is_pair(const char *text, bool only)
+{
+	const char *colon = strchr(text, ':');
+
+	return colon && colon != text && colon[1] && !(only && strchr(colon + 1, ':'));
+}
+
+const char *plumb_target_flaw(const char *pattern)
+{
+	const char *colon = strrchr(pattern, ':');
+
+	switch (plumb_target_kind(pattern)) {
+	case PLUMB_TARGET_TRACEPOINT:
+		return is_pair(pattern + 2, true) ? NULL
+						  : "a tracepoint is t:CATEGORY:NAME, as "
+						    "t:sched:sched_switch";
+	case PLUMB_TARGET_USER:
+		return is_pair(pattern + 2, false) ? NULL
+						   : "a user function is u:FILE:FUNCTION, as "
+						     "u:libc.so.6:malloc";
+	default:
+		if (!*pattern || (colon && (colon == pattern || !colon[1])))
+			return "a kernel function is NAME or MODULE:NAME";
+		return NULL;
+	}
+}
+
+/* --- tracepoints --- */
+
+static bool has_tracepoint(const struct plumb_tracepoints *t, uint32_t id)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].id == id)
+			return true;
+	return false;
+}
+
+/* Moves what ALL does not have yet from MORE to it. */
+static int merge_tracepoints(struct plumb_tracepoints *all, struct plumb_tracepoints *more)
+{
+	struct plumb_tracepoint *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	all->list = list;
+	for (size_t i = 0; i < more->n; i++) {
+		if (has_tracepoint(all, more->list[i].id))
+			continue;
+		list[all->n++] = more->list[i];
+		more->list[i].category = more->list[i].name = NULL;
+	}
+	return 0;
+}
+
+static int find_tracepoints(struct plumb_targets *found, int tracefs, const char *pattern)
+{
+	struct plumb_tracepoints more;
+	int err = plumb_tracepoints_find(tracefs, pattern, &more);
+
+	if (err)
+		return err;
+	err = merge_tracepoints(&found->tracepoints, &more);
+	plumb_tracepoints_free(&more);
+	return err;
+}
+
+/* --- user functions --- */
+
+static struct plumb_userfuncs *find_file(struct plumb_targets *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_files; i++)
+		if (!strcmp(t->files[i].path, path))
+			return &t->files[i];
+	return NULL;
+}
+
+static bool has_offset(const struct plumb_userfuncs *u, uint64_t offset)
+{
+	for (size_t i = 0; i < u->n; i++)
+		if (u->list[i].offset == offset)
+			return true;
+	return false;
+}
+
+static int merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs *more)
+{
+	struct plumb_userfunc *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
+	size_t n = all->n;
+
+	if (!list)
+		return -ENOMEM;
+	all->list = list;
+	for (size_t i = 0; i < more->n; i++) {
+		if (has_offset(&(struct plumb_userfuncs){.list = list, .n = n},
+			       more->list[i].offset))
+			continue;
+		list[all->n++] = more->list[i];
+		more->list[i].name = NULL;
+	}
+	return 0;
+}
+
+static int find_userfuncs(struct plumb_targets *found, const char *pattern)
+{
+	struct plumb_userfuncs more, *files;
+	int err = plumb_userfuncs_find(pattern, &more);
+
+	if (err)
+		return err;
+	files = find_file(found, more.path);
+	if (files) {
+		err = merge_userfuncs(files, &more);
+		plumb_userfuncs_free(&more);
+		return err;
+	}
+	files = realloc(found->files, (found->n_files + 1) * sizeof(*files));
+	if (!files) {
+		plumb_userfuncs_free(&more);
+		return -ENOMEM;
+	}
+	found->files = files;
+	files[found->n_files++] = more;
+	return 0;
+}
+
+/* --- all --- */
+
+/* The kernel's functions are looked for together: it has one list of them. */
+static int find_functions(struct plumb_targets *found, const char *const *patterns, size_t n,
+			  const char *btf)
+{
+	const char **own = calloc(n, sizeof(*own));
+	size_t n_own = 0;
+	int err = own ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < n; i++)
+		if (plumb_target_kind(patterns[i]) == PLUMB_TARGET_FUNCTION)
+			own[n_own++] = patterns[i];
+	if (n_own)
+		err = plumb_functions_find(own, n_own, btf, &found->functions);
+	free(own);
+	return err;
+}
+
+static int find_points(struct plumb_targets *found, const char *const *patterns, size_t n)
+{
+	int tracefs = -1, err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		enum plumb_target_kind kind = plumb_target_kind(patterns[i]);
+
+		if (kind == PLUMB_TARGET_TRACEPOINT && tracefs < 0)
+			tracefs = plumb_tracefs_open();
+		if (tracefs == -ENODEV)
+			return -EOPNOTSUPP;
+		if (kind == PLUMB_TARGET_TRACEPOINT)
+			err = tracefs < 0 ? tracefs
+					  : find_tracepoints(found, tracefs, patterns[i] + 2);
+		else if (kind == PLUMB_TARGET_USER)
+			err = find_userfuncs(found, patterns[i] + 2);
+	}
+	if (tracefs >= 0)
+		close(tracefs);
+	return err;
+}
+
+int plumb_targets_find(struct plumb_targets *found, const char *const *patterns, size_t n,
+		       const char *btf)
+{
+	int err;
+
+	*found = (struct plumb_targets){};
+	err = find_functions(found, patterns, n, btf);
+	if (!err)
+		err = find_points(found, patterns, n);
+	found->n = plumb_targets_first_of(found, found->n_files);
+	if (!err && found->n > PLUMB_MAX_TARGETS)
+		err = plumb_error(E2BIG,
+				  "%zu targets, at most %d: a narrower glob, or several runs",
+				  found->n, PLUMB_MAX_TARGETS);
+	if (err)
+		plumb_targets_free(found);
+	return err;
+}
+
+void plumb_targets_free(struct plumb_targets *t)
+{
+	plumb_functions_free(&t->functions);
+	plumb_tracepoints_free(&t->tracepoints);
+	for (size_t i = 0; i < t->n_files; i++)
+		plumb_userfuncs_free(&t->files[i]);
+	free(t->files);
+	*t = (struct plumb_targets){};
+}
+
+size_t plumb_targets_first_of(const struct plumb_targets *t, size_t file)
+{
+	size_t first = t->functions.n + t->tracepoints.n;
+
+	for (size_t i = 0; i < file; i++)
+		first += t->files[i].n;
+	return first;
+}
+
+enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *t, size_t i)
+{
+	if (i < t->functions.n)
+		return PLUMB_TARGET_FUNCTION;
+	return i < t->functions.n + t->tracepoints.n ? PLUMB_TARGET_TRACEPOINT : PLUMB_TARGET_USER;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Is there one file only with the last part of this one's path? */
+static bool is_named_by_last_part(const struct plumb_targets *t, size_t file)
+{
+	for (size_t i = 0; i < t->n_files; i++)
+		if (i != file &&
+		    !strcmp(last_part(t->files[i].path), last_part(t->files[file].path)))
+			return false;
+	return true;
+}
+
+static const char *name_userfunc(const struct plumb_targets *t, size_t i, bool whole, char *text,
+				 size_t size)
+{
+	size_t file = 0;
+
+	while (file + 1 < t->n_files && i >= plumb_targets_first_of(t, file + 1))
+		file++;
+	i -= plumb_targets_first_of(t, file);
+	if (whole || !is_named_by_last_part(t, file))
+		return plumb_userfunc_name(&t->files[file], i, text, size);
+	snprintf(text, size, "u:%s:%s", last_part(t->files[file].path),
+		 t->files[file].list[i].name);
+	return text;
+}
+
+const char *plumb_targets_name(const struct plumb_targets *t, size_t i, bool whole, char *text,
+			       size_t size)
+{
+	switch (plumb_targets_kind(t, i)) {
+	case PLUMB_TARGET_FUNCTION:
+		return plumb_probe_name(&t->functions, i, text, size);
+	case PLUMB_TARGET_TRACEPOINT:
+		return plumb_tracepoint_name(&t->tracepoints.list[i - t->functions.n], text, size);
+	default:
+		return name_userfunc(t, i, whole, text, size);
+	}
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <link.h>
+#include <plumb/base/clock.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/attach/trial.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOOP_CALLS 200
+#define MIN_LOOPS  4
+
+int plumb_trial_find_function(const char *btf_file, struct plumb_functions *found)
+{
+	char name[64];
+	const char *const pattern = name;
+
+	plumb_syscall_function(PLUMB_CALIBRATION_NR, name, sizeof(name));
+	return plumb_functions_find(&pattern, 1, btf_file, found);
+}
+
+void plumb_trial_syscall(void)
+{
+	syscall(PLUMB_CALIBRATION_NR, -1);
+}
+
+int plumb_trial_find_tracepoint(struct plumb_tracepoints *found)
+{
+	int tracefs = plumb_tracefs_open(), err;
+
+	if (tracefs < 0)
+		return tracefs;
+	err = plumb_tracepoints_find(tracefs, "task:task_rename", found);
+	close(tracefs);
+	return err;
+}
+
+void plumb_trial_rename(void)
+{
+	static char name[PLUMB_COMM_LEN];
+
+	if (!*name)
+		prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, name);
+}
+
+__attribute__((noinline)) void plumb_trial_call(void)
+{
+	asm volatile("" : : : "memory");
+}
+
+/* The place of plumb_trial_call() in the file: the program itself is the first that is told. */
+static int find_offset(struct dl_phdr_info *info, size_t size, void *offset)
+{
+	uint64_t address = (uintptr_t)plumb_trial_call - info->dlpi_addr;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && address - p->p_vaddr < p->p_filesz)
+			*(uint64_t *)offset = address - p->p_vaddr + p->p_offset;
+	}
+	return 1;
+}
+
+int plumb_trial_find_userfunc(struct plumb_userfuncs *found)
+{
+	uint64_t offset = 0;
+
+	dl_iterate_phdr(find_offset, &offset);
+	*found = (struct plumb_userfuncs){
+		.path = realpath("/proc/self/exe", NULL),
+		.list = calloc(1, sizeof(*found->list)),
+		.n = 1,
+	};
+	if (!offset || !found->path || !found->list) {
+		plumb_userfuncs_free(found);
+		return -ENOENT;
+	}
+	found->list->name = strdup("plumb_trial_call");
+	found->list->offset = offset;
+	return 0;
+}
+
+/* All that were slower were disturbed. */
+double plumb_trial_ns(void (*provoke)(void), uint64_t budget)
+{
+	uint64_t best = UINT64_MAX, end = plumb_now() + budget, start, took;
+	int loops = 0;
+
+	do {
+		start = plumb_now();
+		for (int i = 0; i < LOOP_CALLS; i++)
+			provoke();
+		took = plumb_now() - start;
+		if (took < best)
+			best = took;
+	} while (++loops < MIN_LOOPS || start + took < end);
+	return (double)best / LOOP_CALLS;
+}
+
+#define ARITHMETIC_STEPS 4000
+
+/* Where others take the CPU all loops are worth waiting for, up to so many times their budget. */
+#define PATIENCE 8
+
+static uint64_t time_arithmetic(void)
+{
+	uint64_t start = plumb_now(), x = start;
+
+	for (int i = 0; i < ARITHMETIC_STEPS; i++) {
+		x = x * 3 + 1;
+		asm volatile("" : "+r"(x)); /* each step waits for the one before */
+	}
+	return plumb_now() - start;
+}
+
+static uint64_t time_calls(void (*provoke)(void), uint64_t n)
+{
+	uint64_t start = plumb_now();
+
+	for (uint64_t i = 0; i < n; i++)
+		provoke();
+	return plumb_now() - start;
+}
+
+/* So many calls that all loops together take most of BUDGET, whatever the machine. */
+static uint64_t calls_of_loop(void (*provoke)(void), uint64_t budget)
+{
+	uint64_t took, best = UINT64_MAX;
+
+	/* The first ones are slow, and any may be disturbed. */
+	for (int i = 0; i < MIN_LOOPS; i++) {
+		took = time_calls(provoke, 8);
+		if (took < best)
+			best = took;
+	}
+	return budget * 7 / 8 / PLUMB_TRIAL_LOOPS * 8 / (best ?: 1) ?: 1;
+}
+
+void plumb_trial_run(struct plumb_trial *t, void (*provoke)(void), uint64_t budget)
+{
+	uint64_t end = plumb_now() + PATIENCE * budget, n = calls_of_loop(provoke, budget);
+
+	t->n = 0;
+	do {
+		t->call[t->n] = (double)time_calls(provoke, n) / n;
+		t->arithmetic[t->n] = time_arithmetic();
+		t->n++;
+	} while (t->n < PLUMB_TRIAL_LOOPS && (t->n < MIN_LOOPS || plumb_now() < end));
+}
+
+double plumb_trial_unit(const struct plumb_trial *t)
+{
+	return plumb_bootstrap(t->arithmetic, t->n, 0).median;
+}
+
+struct plumb_interval plumb_trial_interval(const struct plumb_trial *t, double unit)
+{
+	double ns[PLUMB_TRIAL_LOOPS];
+
+	for (size_t i = 0; i < t->n; i++)
+		ns[i] = t->call[i] / t->arithmetic[i] * unit;
+	return plumb_bootstrap(ns, t->n, 0);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* capabilities: what this process may do, and what it lacks by name. */
+#include <linux/capability.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <plumb/base/reasons.h>
+
+static uint64_t held(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return ~0ULL;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+/* "CAP_BPF and CAP_PERFMON", those of the two that are missing; they came with 5.8. */
+static const char *missing(void)
+{
+	const uint64_t admin = 1ULL << CAP_SYS_ADMIN, bpf = 1ULL << CAP_BPF,
+		       perfmon = 1ULL << CAP_PERFMON, all = held();
+
+	if (all & admin)
+		return NULL; /* it holds both */
+	if (!(all & bpf))
+		return all & perfmon ? "CAP_BPF" : "CAP_BPF and CAP_PERFMON";
+	return all & perfmon ? NULL : "CAP_PERFMON";
+}
+
+/* What a user namespace grants is nothing to the kernel as a whole. */
+static bool is_in_user_namespace(void)
+{
+	FILE *f = fopen("/proc/self/uid_map", "re");
+	unsigned int first, outside, n = ~0U;
+
+	if (f) {
+		if (fscanf(f, "%u %u %u", &first, &outside, &n) != 3)
+			n = ~0U;
+		fclose(f);
+	}
+	return n != ~0U;
+}
+
+/* "integrity" of "none [integrity] confidentiality"; "": none, or it does not say. */
+static void read_lockdown(char *state, size_t size)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128], *end;
+
+	*state = 0;
+	if (!f)
+		return;
+	if (fgets(line, sizeof(line), f) && strchr(line, '[')) {
+		snprintf(state, size, "%s", strchr(line, '[') + 1);
+		end = strchr(state, ']');
+		if (end)
+			*end = 0;
+		if (!strcmp(state, "none"))
+			*state = 0;
+	}
+	fclose(f);
+}
+
+bool plumb_may_trace(void)
+{
+	const char *names = missing();
+
+	if (names)
+		plumb_warn(
+			"tracing takes CAP_BPF and CAP_PERFMON, and %s %s missing: run it as root, "
+			"or: setcap cap_bpf,cap_perfmon+ep FILE",
+			names, strchr(names, ' ') ? "are" : "is");
+	else if (is_in_user_namespace())
+		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON, of the initial user "
+			   "namespace: this process is in another");
+	return !names && !is_in_user_namespace();
+}
+
+const char *plumb_not_permitted(void)
+{
+	static _Thread_local char text[96];
+	const char *names = missing();
+	char lockdown[32];
+
+	read_lockdown(lockdown, sizeof(lockdown));
+	if (names)
+		snprintf(text, sizeof(text), ", without %s", names);
+	else if (*lockdown)
+		snprintf(text, sizeof(text), ", kernel lockdown (%s)", lockdown);
+	else if (!(held() & 1ULL << CAP_SYS_ADMIN))
+		return ", not permitted (kernel lockdown? CAP_SYS_ADMIN is missing)";
+	else
+		return ", not permitted (kernel lockdown?)";
+	return text;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/base/text.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define SEC_NS  1000000000ULL
+#define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
+
+/* Beyond what tools number their options with. */
+enum { ABOUT = 0x8000 };
+
+/* clang-format off */
+static const struct argp_option common[] = {
+	{NULL, 0, NULL, 0, "About:", -1},
+	{"about", ABOUT, NULL, 0, "what this tool asks, of which hooks, at what cost", -1},
+	{"verbose", 'v', NULL, 0, "say what is decided and why; twice: libbpf's messages too", -1},
+	{"version", 'V', NULL, 0, "print the version", -1},
+	{"help", 'h', NULL, 0, "print this", -1},
+	{0},
+};
+/* clang-format on */
+
+struct parsing {
+	const struct plumb_cli *cli;
+	void *context;
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct parsing *p = state->input;
+	const struct plumb_cli *cli = p->cli;
+
+	switch (key) {
+	case ABOUT:
+		printf("%s %s\n%s\n\n%s", cli->name, PLUMB_VERSION, cli->question, cli->about);
+		exit(plumb_close_stdout(0));
+	case 'v':
+		plumb_verbosity++;
+		return 0;
+	case 'V':
+		printf("%s (plumb) %s\n", cli->name, PLUMB_VERSION);
+		exit(plumb_close_stdout(0));
+	case 'h':
+		/* Margins that leave no room for a word make argp loop. */
+		unsetenv("ARGP_HELP_FMT");
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
+		exit(plumb_close_stdout(0));
+	case ARGP_KEY_INIT:
+		/* getopt says what is wrong; argp would add two lines and an option that is not
+		 * ours. */
+		state->err_stream = NULL;
+		return 0;
+	default:
+		return cli->parse(key, text, state, p->context);
+	}
+}
+
+/*
+ * Cuts the command off the arguments, before argp, which sorts them, can mix
+ * its words with ours.  Returns what is left of argc.
+ */
+static int split_command(char ***command, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--"))
+			continue;
+		if (i + 1 == argc)
+			plumb_usage_error("no command after --");
+		*command = argv + i + 1;
+		argv[i] = NULL;
+		return i;
+	}
+	return argc;
+}
+
+static size_t count(const struct argp_option *options)
+{
+	size_t n = 0;
+
+	while (options && (options[n].name || options[n].doc))
+		n++;
+	return n;
+}
+
+/* The tool's own options and the common ones, in one table for argp. */
+static struct argp_option *all_options(const struct plumb_cli *cli)
+{
+	size_t own = count(cli->options), more = count(cli->more);
+	struct argp_option *all =
+		calloc(own + more + sizeof(common) / sizeof(common[0]), sizeof(*all));
+
+	if (!all)
+		exit(PLUMB_EXIT_FAILED);
+	memcpy(all, cli->options, own * sizeof(*all));
+	if (more)
+		memcpy(all + own, cli->more, more * sizeof(*all));
+	memcpy(all + own + more, common, sizeof(common));
+	return all;
+}
+
+/*
+ * A standard stream that is closed would be the next file that is opened, which would get
+ * our output.  What is opened in its place cannot be used as it either.
+ */
+static void keep_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
+{
+	struct parsing p = {.cli = cli, .context = context};
+	struct argp_option *table = all_options(cli);
+	struct argp argp = {
+		.options = table,
+		.parser = parse,
+		.args_doc = cli->usage,
+		.doc = cli->question,
+	};
+
+	keep_streams();
+	/* A file as large as ulimit -f allows is an error of who writes it.  Commands have the
+	 * default. */
+	signal(SIGXFSZ, ignore);
+	plumb_log_init();
+	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
+	if (cli->command)
+		argc = split_command(cli->command, argc, argv);
+	argp_err_exit_status = PLUMB_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
+		exit(PLUMB_EXIT_USAGE);
+	free(table);
+}
+
+uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max)
+{
+	uint64_t value;
+
+	if (plumb_parse_u64(text, min, max, &value))
+		plumb_usage_error("%s: a number from %llu to %llu: %s", option,
+				  (unsigned long long)min, (unsigned long long)max, text);
+	return value;
+}
+
+uint64_t plumb_option_seconds(const char *option, const char *text)
+{
+	uint64_t ns;
+
+	if (plumb_parse_seconds(text, 1, YEAR_NS, &ns))
+		plumb_usage_error("%s: seconds, above 0, at most a year: %s", option, text);
+	return ns;
+}
+
+uint64_t plumb_option_duration(const char *option, const char *text)
+{
+	uint64_t ns;
+
+	if (plumb_parse_duration(text, 0, UINT64_MAX, &ns))
+		plumb_usage_error("%s: a time with its unit, as 10us or 1.5ms: %s", option, text);
+	return ns;
+}
+
+uint64_t plumb_option_size(const char *option, const char *text)
+{
+	uint64_t bytes;
+
+	if (plumb_parse_size(text, 0, UINT64_MAX, &bytes))
+		plumb_usage_error("%s: bytes, as 512 or 64K: %s", option, text);
+	return bytes;
+}
+
+bool plumb_signals_pending(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) ||
+				     sigismember(&set, SIGHUP));
+}
+
+int plumb_signals_open(void)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}

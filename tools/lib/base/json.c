@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/json.h>
+#include <sys/utsname.h>
+
+json_t *plumb_json_text(const char *bytes)
+{
+	json_t *s = json_string(bytes);
+	char copy[4096];
+	size_t i;
+
+	if (s)
+		return s;
+	for (i = 0; i + 1 < sizeof(copy) && bytes[i]; i++)
+		copy[i] = (unsigned char)bytes[i] < 0x80 ? bytes[i] : '?';
+	copy[i] = 0;
+	return json_string(copy);
+}
+
+json_t *plumb_json_u64(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+json_t *plumb_json_time(const struct timespec *t)
+{
+	char day[32], all[64];
+	struct tm tm;
+
+	gmtime_r(&t->tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(all, sizeof(all), "%s.%09ldZ", day, t->tv_nsec);
+	return json_string(all);
+}
+
+json_t *plumb_json_new(const char *tool)
+{
+	json_t *j = json_object();
+	struct utsname uts;
+
+	uname(&uts);
+	json_object_set_new(j, "schema", json_string("plumb/1"));
+	json_object_set_new(j, "tool", json_string(tool));
+	json_object_set_new(j, "version", json_string(PLUMB_VERSION));
+	json_object_set_new(j, "host", plumb_json_text(uts.nodename));
+	json_object_set_new(j, "kernel", plumb_json_text(uts.release));
+	json_object_set_new(j, "arch", json_string(uts.machine));
+	return j;
+}
+
+int plumb_json_print(json_t *object, FILE *out)
+{
+	int err = json_dumpf(object, out, JSON_COMPACT) ? -(errno ?: EIO) : 0;
+
+	if (!err)
+		fputc('\n', out);
+	json_decref(object);
+	return err;
+}

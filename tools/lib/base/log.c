@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include <plumb/base/reasons.h>
+
+int plumb_verbosity;
+
+static char *diverted;
+static size_t diverted_room;
+
+void plumb_divert(char *text, size_t size)
+{
+	diverted = text;
+	diverted_room = size;
+	if (text)
+		*text = 0;
+}
+
+static void print(const char *format, va_list args)
+{
+	char line[1024];
+	int n, room = sizeof(line);
+
+	if (diverted) {
+		vsnprintf(diverted, diverted_room, format, args);
+		return;
+	}
+	n = snprintf(line, room, "%s: ", program_invocation_short_name);
+	if (n < room)
+		vsnprintf(line + n, room - n, format, args);
+	fprintf(stderr, "%s\n", line);
+}
+
+void plumb_warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print(format, args);
+	va_end(args);
+}
+
+void plumb_info(const char *format, ...)
+{
+	va_list args;
+
+	if (plumb_verbosity < 1)
+		return;
+	va_start(args, format);
+	print(format, args);
+	va_end(args);
+}
+
+int plumb_error(int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print(format, args);
+	va_end(args);
+	return -abs(error);
+}
+
+void plumb_usage_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print(format, args);
+	va_end(args);
+	exit(2);
+}
+
+const char *plumb_errno_name(int error)
+{
+	static _Thread_local char unnamed[24];
+	const char *name;
+
+	error = abs(error);
+	switch (error) { /* include/linux/errno.h: what the kernel tells itself, not users */
+	case 512:
+		return "ERESTARTSYS";
+	case 513:
+		return "ERESTARTNOINTR";
+	case 514:
+		return "ERESTARTNOHAND";
+	case 515:
+		return "ENOIOCTLCMD";
+	case 516:
+		return "ERESTART_RESTARTBLOCK";
+	case 517:
+		return "EPROBE_DEFER";
+	case 524:
+		return "ENOTSUPP";
+	}
+	name = error ? strerrorname_np(error) : NULL;
+	if (name)
+		return name;
+	snprintf(unnamed, sizeof(unnamed), "errno %d", error);
+	return unnamed;
+}
+
+const char *plumb_errno_hint(int error)
+{
+	const char *limit;
+
+	error = abs(error);
+	if (error == EPERM)
+		return plumb_not_permitted();
+	limit = plumb_limit_hit(-error);
+	if (limit)
+		return limit;
+	switch (error) {
+	case EACCES:
+		return ", its verifier says no (-vv shows why)";
+	case ENODATA:
+		return ", BTF does not know it";
+	case EDEADLK:
+		return ", its programs call it themselves";
+	case ENODEV:
+		return ", CONFIG_KPROBES is off";
+	case ENOENT:
+	case ESRCH:
+		return ", not in this kernel";
+	case EINVAL:
+	case EOPNOTSUPP:
+	case E2BIG:
+	case 524: /* ENOTSUPP, as above */
+		return ", not supported by this kernel";
+	default:
+		return "";
+	}
+}
+
+/* libbpf is loud about rungs that are merely tried, so it speaks at -vv only. */
+static int libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (plumb_verbosity < 2 || (level == LIBBPF_DEBUG && plumb_verbosity < 3))
+		return 0;
+	return vfprintf(stderr, format, args);
+}
+
+void plumb_log_init(void)
+{
+	libbpf_set_print(libbpf_print);
+}

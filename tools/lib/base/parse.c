@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <plumb/base/parse.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int in_range(uint64_t value, uint64_t min, uint64_t max, uint64_t *out)
+{
+	if (value < min || value > max)
+		return -ERANGE;
+	*out = value;
+	return 0;
+}
+
+/* Digits, a point and digits, scaled by 10^places; *end is left behind them. */
+static int fixed_prefix(const char *text, unsigned int places, const char **end, uint64_t *value)
+{
+	uint64_t v = 0;
+	unsigned int decimals = 0;
+	int point = 0, digits = 0;
+
+	for (;; text++) {
+		if (*text == '.' && !point) {
+			point = 1;
+			continue;
+		}
+		if (!isdigit((unsigned char)*text))
+			break;
+		digits = 1;
+		if (point && ++decimals > places)
+			return -EINVAL;
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *text - '0', &v))
+			return -ERANGE;
+	}
+	if (!digits || text[-1] == '.')
+		return -EINVAL;
+	for (; decimals < places; decimals++)
+		if (__builtin_mul_overflow(v, 10, &v))
+			return -ERANGE;
+	*end = text;
+	*value = v;
+	return 0;
+}
+
+int plumb_parse_fixed(const char *text, unsigned int places, uint64_t min, uint64_t max,
+		      uint64_t *value)
+{
+	uint64_t v;
+	int err = fixed_prefix(text, places, &text, &v);
+
+	if (err || *text)
+		return err ?: -EINVAL;
+	return in_range(v, min, max, value);
+}
+
+int plumb_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	return plumb_parse_fixed(text, 0, min, max, value);
+}
+
+int plumb_parse_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
+{
+	return plumb_parse_fixed(text, 9, min, max, ns);
+}
+
+int plumb_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		unsigned int places;
+	} units[] = {{"ns", 0}, {"us", 3}, {"ms", 6}, {"s", 9}};
+	const char *unit = text + strspn(text, "0123456789."), *end;
+	uint64_t v;
+	int err;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].name))
+			continue;
+		err = fixed_prefix(text, units[i].places, &end, &v);
+		return err || end != unit ? err ?: -EINVAL : in_range(v, min, max, ns);
+	}
+	return -EINVAL;
+}
+
+int plumb_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes)
+{
+	const char *suffix;
+	uint64_t v;
+	int err = fixed_prefix(text, 0, &suffix, &v), shift = 0;
+
+	if (err)
+		return err;
+	if (*suffix) {
+		shift = *suffix == 'K' ? 10 : *suffix == 'M' ? 20 : *suffix == 'G' ? 30 : 0;
+		if (!shift || suffix[1])
+			return -EINVAL;
+	}
+	if (__builtin_mul_overflow(v, 1ULL << shift, &v))
+		return -ERANGE;
+	return in_range(v, min, max, bytes);
+}
+
+int plumb_parse_list(const char *text, int (*each)(const char *item, void *context), void *context)
+{
+	char *copy = strdup(text), *rest = copy, *item;
+	int err = copy ? 0 : -ENOMEM;
+
+	while (!err && (item = strsep(&rest, ",")))
+		err = *item ? each(item, context) : -EINVAL;
+	free(copy);
+	return err;
+}
+
+/*
+ * Levenshtein's, where neighbours that changed places are one error and not two;
+ * names longer than a row are never near.
+ */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int rows[3][64] = {}, *row = rows[0], *above = rows[1], *top = rows[2], *reused;
+	unsigned int n = strlen(b), d;
+
+	if (n >= sizeof(rows[0]) / sizeof(rows[0][0]))
+		return ~0U;
+	for (unsigned int j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned int i = 1; a[i - 1]; i++) {
+		reused = top;
+		top = above;
+		above = row;
+		row = reused;
+		row[0] = i;
+		for (unsigned int j = 1; j <= n; j++) {
+			d = above[j - 1] + (a[i - 1] != b[j - 1]);
+			if (above[j] + 1 < d)
+				d = above[j] + 1;
+			if (row[j - 1] + 1 < d)
+				d = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    top[j - 2] + 1 < d)
+				d = top[j - 2] + 1;
+			row[j] = d;
+		}
+	}
+	return row[n];
+}
+
+const char *plumb_nearest(const char *name, const char *const *names, size_t n)
+{
+	/* A third of the letters wrong is no longer a slip of the fingers. */
+	long length = strlen(name);
+	unsigned int best = length / 3 + 2, d;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		/* No fewer letters are wrong than are missing: spares most of 100,000 names. */
+		if (!names[i] || labs((long)strlen(names[i]) - length) >= (long)best)
+			continue;
+		d = distance(name, names[i]);
+		if (d < best) {
+			best = d;
+			nearest = names[i];
+		}
+	}
+	return nearest;
+}

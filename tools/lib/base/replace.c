@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <plumb/base/replace.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define MAX_LINKS 8
+
+/* Goes on to the directory of PATH, which is relative to the one before. */
+static int enter(struct plumb_replacement *r, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *above = slash ? strndup(path, slash + 1 - path) : strdup(".");
+	int dir = above ? openat(r->dir, above, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int err = !above ? -ENOMEM : dir < 0 ? -errno : 0;
+
+	free(above);
+	if (err)
+		return err;
+	if (r->dir >= 0)
+		close(r->dir);
+	r->dir = dir;
+	free(r->name);
+	r->name = strdup(slash ? slash + 1 : path);
+	if (!r->name)
+		return -ENOMEM;
+	return *r->name ? 0 : -EISDIR;
+}
+
+/*
+ * Could another user have put it there for us to find?  A link may lead anywhere: it is followed
+ * if it is the caller's or root's, in whatever directory, as fs.protected_symlinks would have it
+ * for sticky ones only.  The rest is what fs.protected_regular and protected_fifos mean.
+ */
+static bool is_foreign(const struct plumb_replacement *r)
+{
+	struct stat dir;
+
+	if (r->was.st_uid == geteuid())
+		return false;
+	if (S_ISLNK(r->was.st_mode))
+		return r->was.st_uid != 0;
+	return fstat(r->dir, &dir) || (dir.st_mode & S_ISVTX && dir.st_mode & (S_IWGRP | S_IWOTH) &&
+				       dir.st_uid != r->was.st_uid);
+}
+
+static bool is_in_proc(const struct plumb_replacement *r)
+{
+	struct statfs fs;
+
+	return !fstatfs(r->dir, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* What has R's name?  1: a link, to TARGET of PATH_MAX bytes. */
+static int look(struct plumb_replacement *r, char *target)
+{
+	struct stat end;
+	ssize_t n;
+
+	if (fstatat(r->dir, r->name, &r->was, AT_SYMLINK_NOFOLLOW)) {
+		r->was = (struct stat){};
+		return errno == ENOENT ? 0 : -errno;
+	}
+	if (S_ISDIR(r->was.st_mode))
+		return -EISDIR;
+	if (is_foreign(r))
+		return S_ISLNK(r->was.st_mode) ? -ELOOP : -EEXIST;
+	r->as_it_is = !S_ISREG(r->was.st_mode);
+	if (!S_ISLNK(r->was.st_mode))
+		return 0;
+	if (fstatat(r->dir, r->name, &end, 0))
+		return errno == ENOENT ? -ENOLINK : errno == ELOOP ? -EMLINK : -errno;
+	/* A link of /proc/self/fd is no path: where /dev/stdout leads. */
+	if (is_in_proc(r)) {
+		r->was = end;
+		return 0;
+	}
+	n = readlinkat(r->dir, r->name, target, PATH_MAX);
+	if (n < 0 || n == PATH_MAX)
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	target[n] = 0;
+	return 1;
+}
+
+int plumb_replace_find(struct plumb_replacement *r, const char *path)
+{
+	char target[PATH_MAX];
+	int err, links = 0;
+
+	*r = (struct plumb_replacement){.dir = AT_FDCWD};
+	err = enter(r, path) ?: look(r, target);
+	while (err > 0)
+		err = links++ < MAX_LINKS ? enter(r, target) ?: look(r, target) : -EMLINK;
+	return err ? plumb_replace_end(r, err) : 0;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* A pipe that nobody reads would be waited for; once it is open, writing to it may wait. */
+static int open_as_it_is(struct plumb_replacement *r)
+{
+	int fd = openat(r->dir, r->name, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat now;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &now) || !is_same(&now, &r->was)) {
+		close(fd);
+		return -ESTALE;
+	}
+	fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
+}
+
+/* Whom it belongs to and who may read it do not change. */
+static int inherit(int fd, const struct stat *was)
+{
+	struct stat new;
+
+	if (fstat(fd, &new))
+		return -errno;
+	if ((new.st_uid != was->st_uid || new.st_gid != was->st_gid) &&
+	    fchown(fd, was->st_uid, was->st_gid))
+		return -errno;
+	return fchmod(fd, was->st_mode & 0777) ? -errno : 0;
+}
+
+/* A file that was not there; a signal that ends the process waits until it has its name. */
+static int open_beside(struct plumb_replacement *r)
+{
+	sigset_t ends;
+	uint64_t random;
+	int fd = -1, err;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, &r->signals);
+	do {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			break;
+		snprintf(r->beside, sizeof(r->beside), ".plumb-%016" PRIx64, random);
+		fd = openat(r->dir, r->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    r->was.st_mode ? 0600 : 0666);
+	} while (fd < 0 && errno == EEXIST);
+	if (fd < 0) {
+		err = -errno;
+		*r->beside = 0;
+		sigprocmask(SIG_SETMASK, &r->signals, NULL);
+		return err;
+	}
+	err = r->was.st_mode ? inherit(fd, &r->was) : 0;
+	if (err)
+		close(fd);
+	return err ?: fd;
+}
+
+int plumb_replace_open(struct plumb_replacement *r)
+{
+	int fd = r->as_it_is ? open_as_it_is(r) : open_beside(r), err = 0;
+
+	if (fd < 0)
+		err = fd;
+	else if (!(r->out = fdopen(fd, "w"))) {
+		err = -errno;
+		close(fd);
+	}
+	return err ? plumb_replace_end(r, err) : 0;
+}
+
+int plumb_replace_begin(struct plumb_replacement *r, const char *path)
+{
+	return plumb_replace_find(r, path) ?: plumb_replace_open(r);
+}
+
+static int close_out(struct plumb_replacement *r, int err)
+{
+	if (!err && (fflush(r->out) || ferror(r->out)))
+		err = -(errno ?: EIO);
+	/* A device has nothing to be made safe. */
+	if (!err && *r->beside && fsync(fileno(r->out)))
+		err = -errno;
+	if (fclose(r->out) && !err)
+		err = -errno;
+	return err;
+}
+
+/* It gets its name if that is still what it was: nothing, or the same file. */
+static int take_name(const struct plumb_replacement *r)
+{
+	struct stat now = {};
+
+	if (fstatat(r->dir, r->name, &now, AT_SYMLINK_NOFOLLOW) && errno != ENOENT)
+		return -errno;
+	if (!is_same(&now, &r->was))
+		return -ESTALE;
+	return renameat(r->dir, r->beside, r->dir, r->name) ? -errno : 0;
+}
+
+int plumb_replace_end(struct plumb_replacement *r, int err)
+{
+	if (r->out)
+		err = close_out(r, err);
+	if (*r->beside) {
+		err = err ?: take_name(r);
+		if (err)
+			unlinkat(r->dir, r->beside, 0);
+		sigprocmask(SIG_SETMASK, &r->signals, NULL);
+	}
+	if (r->dir >= 0)
+		close(r->dir);
+	free(r->name);
+	*r = (struct plumb_replacement){.dir = -1};
+	return err;
+}
+
+const char *plumb_replace_error(int err)
+{
+	switch (err) {
+	case -ENXIO:
+		return "nobody reads from it";
+	case -ENOLINK:
+		return "it is a symbolic link that leads nowhere";
+	case -EMLINK:
+		return "its symbolic links lead in a circle";
+	case -ELOOP:
+		return "it is another user's symbolic link, which is not followed";
+	case -EEXIST:
+		return "it is another user's, in a directory where all users may write";
+	case -ESTALE:
+		return "it was changed by somebody else meanwhile";
+	default:
+		return strerror(-err);
+	}
+}

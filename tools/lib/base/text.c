@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many bytes are a character of UTF-8; 0: they are none, or one that controls a terminal. */
+static size_t character_length(const char *text, uint32_t *character)
+{
+	static const uint32_t lowest[] = {[2] = 0xa0, [3] = 0x800, [4] = 0x10000};
+	const unsigned char *bytes = (const unsigned char *)text;
+	uint32_t c = *bytes;
+	size_t n;
+
+	*character = c;
+	if (c < 0x80)
+		return c >= ' ' && c != 0x7f;
+	if (c < 0xc2 || c > 0xf4)
+		return 0;
+	n = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+	c &= 0x7f >> n;
+	for (size_t i = 1; i < n; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (bytes[i] & 0x3f);
+	}
+	*character = c;
+	return c < lowest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
+}
+
+/* Makes what follows it read from right to left, or what came before. */
+static bool turns_text(uint32_t c)
+{
+	return c == 0x61c || (c & ~1U) == 0x200e || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
+void plumb_copy_printable(char *to, const char *from, size_t size)
+{
+	uint32_t character;
+	size_t i, n;
+
+	for (i = 0; i + 1 < size && from[i]; i += n) {
+		n = character_length(from + i, &character);
+		if (n && i + n < size && !turns_text(character)) {
+			memmove(to + i, from + i, n);
+		} else {
+			to[i] = '?';
+			n = 1;
+		}
+	}
+	to[i] = 0;
+}
+
+/* Spaces other than ' ', what has no width, and what turns the direction of the text. */
+static bool is_invisible(uint32_t c)
+{
+	static const uint32_t ranges[][2] = {
+		{0xa0, 0xa0},       {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
+		{0x115f, 0x1160},   {0x1680, 0x1680}, {0x180b, 0x180f}, {0x2000, 0x200f},
+		{0x2028, 0x202f},   {0x205f, 0x206f}, {0x3000, 0x3000}, {0x3164, 0x3164},
+		{0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xffff},
+		{0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
+}
+
+void plumb_escape(char *to, const char *from, size_t size)
+{
+	size_t n, used = 0;
+	uint32_t character;
+
+	for (size_t i = 0; from[i]; i += n) {
+		/* Spaces at an end cannot be seen in a table. */
+		bool edge = from[i] == ' ' && (!i || !from[i + 1]);
+
+		n = character_length(from + i, &character);
+		if (!n || edge || is_invisible(character)) {
+			if (used + 4 >= size)
+				break;
+			n = 1;
+			used += snprintf(to + used, size - used, "\\x%02x", (unsigned char)from[i]);
+			continue;
+		}
+		if (used + n + 1 >= size)
+			break;
+		if (from[i] == '\\')
+			to[used++] = '\\';
+		memcpy(to + used, from + i, n);
+		used += n;
+	}
+	to[used] = 0;
+}
+
+/* Rounded up: what is shown is not lower than what was measured. */
+const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	uint64_t scale, digits = 1;
+	int decimals = 0, u;
+
+	if (unit == PLUMB_BYTES)
+		return plumb_format_size(ns, text, size);
+	if (unit != PLUMB_AUTO) {
+		u = unit - PLUMB_NS;
+		scale = u ? units[u].ns / 1000 : 1; /* of the last digit */
+		ns = ns / scale + (ns % scale != 0);
+		if (u)
+			snprintf(text, size, "%llu.%03llu", (unsigned long long)ns / 1000,
+				 (unsigned long long)ns % 1000);
+		else
+			snprintf(text, size, "%llu", (unsigned long long)ns);
+		return text;
+	}
+	/* Three digits. */
+	for (uint64_t rest = ns; rest >= 1000; rest = (rest + 9) / 10)
+		digits *= 10;
+	ns = (ns + digits - 1) / digits * digits;
+	for (u = 0; u < 3 && ns >= units[u + 1].ns; u++)
+		;
+	scale = units[u].ns;
+	if (u)
+		decimals = ns < 10 * scale ? 2 : ns < 100 * scale ? 1 : 0;
+	snprintf(text, size, "%.*f%s", decimals, (double)ns / scale, units[u].name);
+	return text;
+}
+
+const char *plumb_format_size(uint64_t bytes, char *text, size_t size)
+{
+	static const char suffixes[][2] = {"", "K", "M", "G", "T", "P", "E"};
+	double value = bytes;
+	int suffix = 0, decimals = 0;
+
+	/* 1023.5K is 1.00M and not 1024K. */
+	for (; value >= 1023.5; suffix++)
+		value /= 1024;
+	if (suffix)
+		decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+	snprintf(text, size, "%.*f%s", decimals, value, suffixes[suffix]);
+	return text;
+}
+
+int plumb_close_stdout(int status)
+{
+	int failed = ferror(stdout);
+
+	if (!fclose(stdout) && !failed)
+		return status;
+	if (errno == EPIPE || status)
+		return status;
+	plumb_warn("cannot write to standard output: %s", strerror(errno));
+	return EXIT_FAILURE;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <plumb/elf/binary.h>
+#include <plumb/base/log.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define TRIPLET "x86_64-linux-gnu"
+#define MACHINE EM_X86_64
+#else
+#define TRIPLET "aarch64-linux-gnu"
+#define MACHINE EM_AARCH64
+#endif
+
+/* What the dynamic linker would load into this tool: other machines' libraries may lie beside. */
+static bool is_loadable(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	Elf64_Ehdr h = {};
+	ssize_t n = fd < 0 ? -1 : read(fd, &h, sizeof(h));
+
+	if (fd >= 0)
+		close(fd);
+	return n == sizeof(h) && !memcmp(h.e_ident, ELFMAG, SELFMAG) &&
+	       h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == MACHINE;
+}
+
+/* "libc.so.6" is libc.so.6, and so is "libc". */
+static bool is_named(const char *file, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(file, name, n))
+		return false;
+	file += n;
+	return !*file || !strcmp(file, ".so") || !strncmp(file, ".so.", 4);
+}
+
+/* Library NAME of one directory, however many links lead to it. */
+static int look_in(const char *directory, const char *name, char **found)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	char link[4096], *path;
+	int err = 0;
+
+	while (dir && !err && (entry = readdir(dir))) {
+		snprintf(link, sizeof(link), "%s/%s", directory, entry->d_name);
+		path = is_named(entry->d_name, name) && is_loadable(link) ? realpath(link, NULL)
+									  : NULL;
+		if (path && *found && strcmp(path, *found))
+			err = plumb_error(EINVAL, "library %s: which one, %s or %s?", name, *found,
+					  path);
+		if (*found)
+			free(path);
+		else
+			*found = path;
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+static int look_as_told(const char *conf, const char *name, char **found);
+
+/* The files that an "include" in CONF stands for; a relative one lies beside CONF. */
+static int look_as_included(const char *conf, const char *pattern, const char *name, char **found)
+{
+	int beside = *pattern == '/' ? 0 : strrchr(conf, '/') + 1 - conf, n, err = 0;
+	char directory[4096], file[8192], *slash;
+	struct dirent **entries;
+
+	snprintf(directory, sizeof(directory), "%.*s%s", beside, conf, pattern);
+	slash = strrchr(directory, '/');
+	*slash = 0;
+	n = scandir(directory, &entries, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(file, sizeof(file), "%s/%s", directory, entries[i]->d_name);
+		if (!err && !*found && !fnmatch(slash + 1, entries[i]->d_name, FNM_PERIOD))
+			err = look_as_told(file, name, found);
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return err;
+}
+
+/* The directories in a file of the form of ld.so.conf. */
+static int look_as_told(const char *conf, const char *name, char **found)
+{
+	static int depth; /* a file may include itself */
+	char *line = NULL, *word, *rest;
+	FILE *f = depth < 4 ? fopen(conf, "re") : NULL;
+	size_t room = 0;
+	int err = 0;
+
+	if (!f)
+		return 0;
+	depth++;
+	while (!err && !*found && getline(&line, &room, f) >= 0) {
+		line[strcspn(line, "#\n")] = 0;
+		word = strtok_r(line, " \t", &rest);
+		if (word && !strcmp(word, "include"))
+			while (!err && !*found && (word = strtok_r(NULL, " \t", &rest)))
+				err = look_as_included(conf, word, name, found);
+		else if (word && *word == '/')
+			err = look_in(word, name, found);
+	}
+	depth--;
+	free(line);
+	fclose(f);
+	return err;
+}
+
+static int look_for_library(const char *name, char **found)
+{
+	static const char *const standard[] = {
+		"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64",        "/usr/lib64",
+		"/lib",          "/usr/lib",          "/usr/local/lib"};
+	int err = look_as_told("/etc/ld.so.conf", name, found);
+
+	for (size_t i = 0; !err && !*found && i < sizeof(standard) / sizeof(standard[0]); i++)
+		err = look_in(standard[i], name, found);
+	return err;
+}
+
+static char *look_for_program(const char *name)
+{
+	char *path = strdup(getenv("PATH") ?: ""), *rest = path, *dir, *found = NULL, file[4096];
+	struct stat st;
+
+	while (!found && (dir = strsep(&rest, ":"))) {
+		snprintf(file, sizeof(file), "%s/%s", *dir ? dir : ".", name);
+		if (!stat(file, &st) && S_ISREG(st.st_mode) && !access(file, X_OK))
+			found = realpath(file, NULL);
+	}
+	free(path);
+	return found;
+}
+
+int plumb_binary_find(const char *name, char **path)
+{
+	int err = 0;
+
+	*path = NULL;
+	if (strchr(name, '/')) /* as it is: below /proc/PID/root a link's text means another file */
+		*path = strdup(name);
+	else if (!(err = look_for_library(name, path)) && !*path)
+		*path = look_for_program(name);
+	if (!err && !*path)
+		return plumb_error(ENOENT, "no library or program is called %s", name);
+	if (err) {
+		free(*path);
+		*path = NULL;
+	}
+	return err;
+}

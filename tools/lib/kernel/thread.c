@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/parse.h>
+#include <plumb/kernel/thread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd, err;
+
+	*text = 0;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", pid, tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	err = n < 0 ? -errno : 0;
+	text[n < 0 ? 0 : n] = 0;
+	close(fd);
+	return err;
+}
+
+void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN])
+{
+	char text[PLUMB_COMM_LEN + 1];
+
+	/* When another than the first thread calls execve it takes the first one's number. */
+	if (plumb_thread_read(pid, tid, "comm", text, sizeof(text)) &&
+	    plumb_thread_read(pid, pid, "comm", text, sizeof(text)))
+		strcpy(text, "?");
+	if (*text && text[strlen(text) - 1] == '\n')
+		text[strlen(text) - 1] = 0;
+	snprintf(comm, PLUMB_COMM_LEN, "%s", text);
+}
+
+#define SKIP_6 " %*s %*s %*s %*s %*s %*s"
+
+int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat)
+{
+	unsigned long long ticks;
+	const char *rest;
+	char text[1024];
+	int err = plumb_thread_read(pid, tid, "stat", text, sizeof(text));
+
+	if (err)
+		return err;
+	/* Behind the name, in which anything may be: the 3rd, the 22nd and the 39th of the fields.
+	 */
+	rest = strrchr(text, ')');
+	if (!rest ||
+	    sscanf(rest, ") %c" SKIP_6 SKIP_6 SKIP_6 " %llu" SKIP_6 SKIP_6 " %*s %*s %*s %*s %u",
+		   &stat->state, &ticks, &stat->cpu) != 3)
+		return -EINVAL;
+	stat->begun = ticks * (PLUMB_SECOND / sysconf(_SC_CLK_TCK));
+	return 0;
+}
+
+/* When the thread last ran, by the scheduler's clock. */
+static uint64_t last_run(uint32_t pid, uint32_t tid)
+{
+	unsigned long long ms, ns;
+	char text[2048];
+	const char *line;
+
+	plumb_thread_read(pid, tid, "sched", text, sizeof(text));
+	line = strstr(text, "\nse.exec_start");
+	if (!line || sscanf(line, " se.exec_start : %llu.%6llu", &ms, &ns) != 2)
+		return 0;
+	return ms * 1000000 + ns;
+}
+
+/*
+ * What CLOCK_MONOTONIC is ahead of the scheduler's clock of a CPU, on which this thread has to run
+ * for a moment; 0: it may not.  That clock leaves out what interrupts and the hypervisor take from
+ * the CPU, so CPUs drift apart, and it is asked again each second.
+ */
+static uint64_t clock_ahead(uint32_t cpu)
+{
+	static struct {
+		uint64_t ahead, taken;
+	} of[CPU_SETSIZE];
+	uint64_t now = plumb_now();
+	cpu_set_t all, one;
+
+	if (cpu >= CPU_SETSIZE)
+		return 0;
+	if (of[cpu].taken && now - of[cpu].taken < PLUMB_SECOND)
+		return of[cpu].ahead;
+	of[cpu].ahead = 0;
+	of[cpu].taken = now;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_getaffinity(0, sizeof(all), &all) || sched_setaffinity(0, sizeof(one), &one))
+		return 0;
+	sched_yield(); /* it keeps the time of that */
+	of[cpu].ahead = plumb_now() - last_run(getpid(), gettid());
+	sched_setaffinity(0, sizeof(all), &all);
+	return of[cpu].ahead;
+}
+
+uint64_t plumb_thread_slept(uint32_t pid, uint32_t tid)
+{
+	uint64_t ran = last_run(pid, tid), ahead;
+	struct plumb_thread_stat stat;
+
+	if (!ran || plumb_thread_stat(pid, tid, &stat))
+		return 0;
+	ahead = clock_ahead(stat.cpu);
+	return ahead ? ran + ahead : 0;
+}
+
+uint32_t plumb_thread_process(uint32_t tid)
+{
+	char path[32], line[64];
+	uint64_t tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "Tgid:\t", 6)) {
+			line[strcspn(line, "\n")] = 0;
+			plumb_parse_u64(line + 6, 1, UINT32_MAX, &tgid);
+			break;
+		}
+	fclose(f);
+	return tgid;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <linux/btf.h>
+#include <linux/magic.h>
+#include <plumb/kernel/detached.h>
+#include <plumb/base/log.h>
+#include <plumb/base/near.h>
+#include <plumb/kernel/tracepoints.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* --- tracefs --- */
+
+int plumb_tracefs_try(void)
+{
+	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	struct statfs fs;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		fd = open(mounts[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == TRACEFS_MAGIC)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return plumb_mount_detached("tracefs");
+}
+
+int plumb_tracefs_open(void)
+{
+	int fd = plumb_tracefs_try();
+
+	if (fd == -ENODEV)
+		return plumb_error(ENODEV, "this kernel has no tracefs (CONFIG_TRACING is off)");
+	if (fd == -EPERM)
+		return plumb_error(EPERM, "the kernel's list of tracepoints (tracefs) is for root");
+	return fd < 0 ? plumb_error(fd, "cannot mount tracefs: %s", strerror(-fd)) : fd;
+}
+
+/* --- its events --- */
+
+void plumb_tracepoints_free(struct plumb_tracepoints *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->list[i].category);
+		free(t->list[i].name);
+	}
+	free(t->list);
+	*t = (struct plumb_tracepoints){};
+}
+
+static FILE *open_below(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+static bool append(struct plumb_tracepoints *t, struct plumb_tracepoint one)
+{
+	struct plumb_tracepoint *list = realloc(t->list, (t->n + 1) * sizeof(*list));
+
+	if (!list)
+		return false;
+	t->list = list;
+	t->list[t->n++] = one;
+	return true;
+}
+
+/* Category and name of each event that can be probed. */
+static int read_events(int tracefs, struct plumb_tracepoints *all)
+{
+	FILE *f = open_below(tracefs, "available_events");
+	struct plumb_tracepoint one = {};
+	int err = 0;
+
+	if (!f)
+		return plumb_error(errno, "cannot read tracefs' available_events: %s",
+				   strerror(errno));
+	while (!err && fscanf(f, " %m[^:\n]:%ms", &one.category, &one.name) == 2)
+		err = append(all, one) ? 0 : -ENOMEM;
+	fclose(f);
+	return err;
+}
+
+static int read_id(int tracefs, struct plumb_tracepoint *t)
+{
+	char path[512];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "events/%s/%s/id", t->category, t->name);
+	f = open_below(tracefs, path);
+	if (!f)
+		return -errno;
+	n = fscanf(f, "%" SCNu32, &t->id);
+	fclose(f);
+	return n == 1 ? 0 : -EIO;
+}
+
+/* --- raw tracepoints --- */
+
+/*
+ * The kernel declares a type btf_trace_NAME for each.  A walk over all names
+ * of all types finds them, without the time and memory that parsing takes.
+ */
+static void mark_raw_of(FILE *btf, struct plumb_tracepoints *found)
+{
+	static const char prefix[] = "btf_trace_";
+	struct btf_header header;
+	size_t room = 0, length = sizeof(prefix) - 1;
+	char *name = NULL;
+
+	if (fread(&header, sizeof(header), 1, btf) != 1 || header.magic != BTF_MAGIC ||
+	    fseek(btf, header.hdr_len + header.str_off, SEEK_SET))
+		return;
+	while (getdelim(&name, &room, 0, btf) >= 0) {
+		if (strncmp(name, prefix, length))
+			continue;
+		for (size_t i = 0; i < found->n; i++)
+			if (!strcmp(found->list[i].name, name + length))
+				found->list[i].is_raw = true;
+	}
+	free(name);
+}
+
+/* The kernel's own, and those of its modules. */
+static void mark_raw(struct plumb_tracepoints *found)
+{
+	DIR *dir = opendir("/sys/kernel/btf");
+	struct dirent *entry;
+	FILE *btf;
+
+	while (dir && (entry = readdir(dir))) {
+		btf = open_below(dirfd(dir), entry->d_name);
+		if (!btf)
+			continue;
+		mark_raw_of(btf, found);
+		fclose(btf);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* --- names --- */
+
+/* Says which half of CATEGORY:NAME is wrong. */
+static int complain(const struct plumb_tracepoints *all, const char *category, const char *name)
+{
+	const char **names = calloc(all->n + 1, sizeof(*names));
+	char near[512];
+	size_t n = 0;
+	int err;
+
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n; i++)
+		if (!fnmatch(category, all->list[i].category, 0))
+			names[n++] = all->list[i].name;
+	if (n) {
+		plumb_near(name, names, n, near, sizeof(near));
+		err = plumb_error(ENOENT, "no such tracepoint: %s:%s%s%s", category, name, near,
+				  *near ? "?" : "");
+	} else {
+		for (; n < all->n; n++)
+			names[n] = all->list[n].category;
+		plumb_near(category, names, n, near, sizeof(near));
+		err = plumb_error(ENOENT, "no such category of tracepoints: %s%s%s", category, near,
+				  *near ? "?" : "");
+	}
+	free(names);
+	return err;
+}
+
+/* Moves what matches from ALL to FOUND. */
+static int take(int tracefs, const char *category, const char *name, struct plumb_tracepoints *all,
+		struct plumb_tracepoints *found)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct plumb_tracepoint *t = &all->list[i];
+		int err;
+
+		if (fnmatch(category, t->category, 0) || fnmatch(name, t->name, 0))
+			continue;
+		err = read_id(tracefs, t);
+		if (err == -ENOENT) /* its module has just gone */
+			continue;
+		if (err)
+			return plumb_error(err, "cannot read the id of tracepoint %s:%s: %s",
+					   t->category, t->name, strerror(-err));
+		if (!append(found, *t))
+			return -ENOMEM;
+		t->category = t->name = NULL;
+	}
+	return found->n ? 0 : complain(all, category, name);
+}
+
+int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found)
+{
+	struct plumb_tracepoints all = {};
+	char *category = strdup(pattern), *name = category ? strchr(category, ':') : NULL;
+	int err;
+
+	*found = (struct plumb_tracepoints){};
+	if (!name || name == category || !name[1] || strchr(name + 1, ':')) {
+		free(category);
+		return plumb_error(EINVAL, "tracepoint '%s': should be CATEGORY:NAME", pattern);
+	}
+	*name++ = 0;
+	err = read_events(tracefs, &all) ?: take(tracefs, category, name, &all, found);
+	if (err)
+		plumb_tracepoints_free(found);
+	else
+		mark_raw(found);
+	plumb_tracepoints_free(&all);
+	free(category);
+	return err;
+}

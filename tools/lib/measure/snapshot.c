@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <plumb/measure/snapshot.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* What reading one slot takes. */
+struct reader {
+	const struct plumb_config *config;
+	size_t key_size;
+	/* map descriptors; hists is negative where times are not kept */
+	int keys, totals, hists, splits;
+	/* Buckets each; behind those of the shard totals, and the buckets' times if they are kept.
+	 */
+	uint64_t *shard, *sum, *times;
+	struct plumb_split *off; /* a bucket each; NULL: calls are not split */
+};
+
+static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
+{
+	sum->count += t->count;
+	sum->errors += t->errors;
+	sum->sum += t->sum;
+	sum->extra[0] += t->extra[0];
+	sum->extra[1] += t->extra[1];
+	if (t->max > sum->max)
+		sum->max = t->max;
+	if (t->inverted_min > sum->inverted_min)
+		sum->inverted_min = t->inverted_min;
+}
+
+/* Where CPUs have their own histograms the slot's totals are behind the buckets. */
+static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *dist,
+		     struct plumb_totals *all)
+{
+	const struct plumb_config *c = r->config;
+	const uint64_t *times = r->shard + c->buckets + sizeof(*all) / sizeof(*times);
+	uint32_t at;
+	long n;
+
+	memset(r->sum, 0, c->buckets * sizeof(*r->sum));
+	memset(r->times, 0, c->buckets * sizeof(*r->times));
+	if (r->off && bpf_map_lookup_elem(r->splits, &slot, r->off))
+		return -errno;
+	for (uint32_t shard = 0; shard < c->shards; shard++) {
+		at = slot * c->shards + shard;
+		if (bpf_map_lookup_elem(r->hists, &at, r->shard))
+			return -errno;
+		for (uint32_t i = 0; i < c->buckets; i++)
+			r->sum[i] += r->shard[i];
+		for (uint32_t i = 0; c->split && i < c->buckets; i++)
+			r->times[i] += times[i];
+		add_totals(all, (const void *)(r->shard + c->buckets));
+	}
+	for (uint32_t i = 0; r->off && i < c->buckets; i++)
+		for (int p = 0; p < PLUMB_PARTS; p++)
+			r->sum[i] += r->off[i].led[p];
+	n = plumb_buckets_pack(r->sum, c->buckets, &dist->buckets);
+	if (n < 0)
+		return n;
+	dist->n = n;
+	dist->precision = c->precision;
+	return 0;
+}
+
+static bool holds_anything(const struct plumb_parts *p)
+{
+	uint64_t any = 0;
+
+	for (int i = 0; i < PLUMB_ALL_PARTS; i++)
+		any |= p->ns[i] | p->led[i];
+	return any;
+}
+
+/* After read_hist(): where the time went. */
+static int read_split(const struct reader *r, struct plumb_row *row)
+{
+	struct plumb_parts *kept;
+
+	kept = row->split = calloc(r->config->buckets, sizeof(*row->split));
+	if (!kept)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->config->buckets; i++) {
+		*kept = (struct plumb_parts){.bucket = i};
+		kept->ns[PLUMB_ON_CPU] = r->times[i];
+		kept->led[PLUMB_ON_CPU] = r->sum[i];
+		for (int p = 0; p < PLUMB_PARTS; p++) {
+			kept->ns[p] = r->off[i].ns[p];
+			kept->led[p] = r->off[i].led[p];
+			kept->led[PLUMB_ON_CPU] -= kept->led[p];
+		}
+		kept += holds_anything(kept);
+	}
+	row->n_split = kept - row->split;
+	return 0;
+}
+
+/* What all CPUs have in a slot. */
+static int read_totals(const struct reader *r, uint32_t slot, struct plumb_totals *all)
+{
+	struct plumb_totals t;
+	uint32_t at;
+
+	for (uint32_t cpu = 0; cpu < r->config->cpus; cpu++) {
+		at = cpu * (r->config->slots + r->config->second) + slot;
+		if (bpf_map_lookup_elem(r->totals, &at, &t))
+			return -errno;
+		add_totals(all, &t);
+	}
+	return 0;
+}
+
+/*
+ * The buckets first: a program writes its totals before its bucket, so that the
+ * maximum is not below any value that was seen in a bucket.  And while calls go
+ * on, the row's count is that of its buckets.
+ */
+static int read_measure(const struct reader *r, uint32_t slot, struct plumb_dist *dist,
+			struct plumb_totals *all)
+{
+	int err = 0;
+
+	*all = (struct plumb_totals){};
+	if (r->hists >= 0)
+		err = read_hist(r, slot, dist, all);
+	if (!err && !(r->hists >= 0 && r->config->exclusive))
+		err = read_totals(r, slot, all);
+	dist->max = all->max;
+	dist->min = ~all->inverted_min;
+	return err;
+}
+
+static int read_row(const struct reader *r, struct plumb_row *row)
+{
+	struct plumb_totals all = {};
+	int err = 0;
+
+	if (r->config->second) {
+		err = read_measure(r, row->slot + r->config->second, &row->second, &all);
+		row->second_sum = all.sum;
+	}
+	if (!err)
+		err = read_measure(r, row->slot, &row->dist, &all);
+	if (!err && r->off)
+		err = read_split(r, row);
+	row->count = r->hists >= 0 ? plumb_dist_count(&row->dist) : all.count;
+	row->errors = all.errors;
+	row->sum = all.sum;
+	row->extra[0] = all.extra[0];
+	row->extra[1] = all.extra[1];
+	return err;
+}
+
+static void free_row(struct plumb_row *row)
+{
+	free(row->dist.buckets);
+	free(row->second.buckets);
+	free(row->split);
+}
+
+static bool is_empty(const struct plumb_row *row)
+{
+	return !row->count && !row->errors && !row->sum && !row->extra[0] && !row->extra[1];
+}
+
+/* Slots are never given back, so a slot is a row's name. */
+static int by_slot(const void *a, const void *b)
+{
+	const struct plumb_row *x = a, *y = b;
+
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* All keys that have a slot, and [other]; a row that holds nothing is passed over. */
+static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_snapshot *snap)
+{
+	char *keys = snap->keys = calloc(max_keys + 1, r->key_size), *key = keys, *previous = NULL;
+	struct plumb_row *row;
+	int err;
+
+	snap->rows = calloc(max_keys + 1, sizeof(*snap->rows));
+	if (!keys || !snap->rows)
+		return -ENOMEM;
+	err = read_row(r, &snap->rows[0]);
+	if (err)
+		return err;
+	snap->n = is_empty(&snap->rows[0]) ? 0 : 1;
+	if (!snap->n)
+		free_row(&snap->rows[0]);
+	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
+		row = &snap->rows[snap->n];
+		*row = (struct plumb_row){.key = key};
+		/* The key is there a moment before its thread records: then count is still 0. */
+		if (bpf_map_lookup_elem(r->keys, key, &row->slot))
+			return -errno;
+		err = read_row(r, row);
+		if (err)
+			return err;
+		snap->n++;
+		previous = key;
+		key += r->key_size;
+	}
+	qsort(snap->rows, snap->n, sizeof(*snap->rows), by_slot);
+	return 0;
+}
+
+static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
+{
+	for (const struct plumb_ledger *end = l + PLUMB_LEDGERS; l < end; l++) {
+		sum->began += l->began;
+		sum->overwritten += l->overwritten;
+		sum->no_state += l->no_state;
+		sum->too_deep += l->too_deep;
+		sum->left_out += l->left_out;
+		sum->unmatched += l->unmatched;
+		sum->overtaken += l->overtaken;
+		sum->unpaired += l->unpaired;
+		sum->shut_out += l->shut_out;
+		sum->abandoned += l->abandoned;
+		sum->untracked += l->untracked;
+		sum->namesakes += l->namesakes;
+		sum->stacks += l->stacks;
+		sum->dropped += l->dropped;
+	}
+}
+
+static int make_room(struct reader *r)
+{
+	size_t buckets = r->config->buckets;
+
+	r->sum = calloc(1, 4 * buckets * sizeof(*r->sum) + sizeof(struct plumb_totals));
+	if (!r->sum)
+		return -ENOMEM;
+	r->times = r->sum + buckets;
+	r->shard = r->times + buckets;
+	if (r->splits < 0 || !r->config->split)
+		return 0;
+	r->off = calloc(buckets, sizeof(*r->off));
+	return r->off ? 0 : -ENOMEM;
+}
+
+int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *snap)
+{
+	struct reader r = {
+		.config = maps->config,
+		.key_size = maps->key_size,
+		.keys = bpf_object__find_map_fd_by_name(maps->object, "plumb_keys"),
+		.totals = bpf_object__find_map_fd_by_name(maps->object, "plumb_totals"),
+		.hists = bpf_object__find_map_fd_by_name(maps->object, "plumb_hists"),
+		.splits = bpf_object__find_map_fd_by_name(maps->object, "plumb_splits"),
+	};
+	int err;
+
+	*snap = (struct plumb_snapshot){};
+	clock_gettime(CLOCK_REALTIME, &snap->taken);
+	snap->clock = plumb_now();
+	/*
+	 * While calls go on: of those that have begun by now those that have ended by then are
+	 * subtracted.  So many at least were in flight, never more than there are threads.
+	 */
+	read_ledger(maps->ledgers, &snap->ledger);
+	err = make_room(&r);
+	if (!err)
+		err = read_rows(&r, maps->max_keys, snap);
+	free(r.sum);
+	free(r.off);
+	return err ? plumb_error(err, "cannot read the maps: %s", strerror(-err)) : 0;
+}
+
+static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
+{
+	*to = *from;
+	to->buckets = NULL;
+	if (!from->n)
+		return 0;
+	to->buckets = malloc(from->n * sizeof(*from->buckets));
+	if (!to->buckets)
+		return -ENOMEM;
+	memcpy(to->buckets, from->buckets, from->n * sizeof(*from->buckets));
+	return 0;
+}
+
+/* A copy of NOW's less OLDER's (NULL: nothing). */
+static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
+			  const struct plumb_row *older)
+{
+	struct plumb_parts *kept;
+	size_t j = 0;
+
+	if (!now->split)
+		return 0;
+	kept = row->split = calloc(now->n_split + 1, sizeof(*row->split));
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < now->n_split; i++) {
+		*kept = now->split[i];
+		/* What is there now stays there: OLDER has no bucket that NOW has not. */
+		if (older && j < older->n_split && older->split[j].bucket == kept->bucket) {
+			for (int p = 0; p < PLUMB_ALL_PARTS; p++) {
+				kept->ns[p] -= older->split[j].ns[p];
+				kept->led[p] -= older->split[j].led[p];
+			}
+			j++;
+		}
+		kept += holds_anything(kept);
+	}
+	row->n_split = kept - row->split;
+	return 0;
+}
+
+void plumb_snapshot_prune(struct plumb_snapshot *snap)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snap->n; i++) {
+		if (is_empty(&snap->rows[i]) && !snap->rows[i].n_split)
+			free_row(&snap->rows[i]);
+		else
+			snap->rows[n++] = snap->rows[i];
+	}
+	snap->n = n;
+}
+
+int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
+			 const struct plumb_snapshot *older)
+{
+	const struct plumb_row *old;
+	struct plumb_row *row;
+
+	*delta = (struct plumb_snapshot){.taken = now->taken, .clock = now->clock};
+	delta->rows = calloc(now->n ?: 1, sizeof(*delta->rows));
+	if (!delta->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < now->n; i++) {
+		row = &delta->rows[delta->n];
+		*row = now->rows[i];
+		if (copy_dist(&row->dist, &now->rows[i].dist) ||
+		    copy_dist(&row->second, &now->rows[i].second))
+			return -ENOMEM;
+		delta->n++;
+		old = older->n ? bsearch(row, older->rows, older->n, sizeof(*row), by_slot) : NULL;
+		if (subtract_split(row, &now->rows[i], old))
+			return -ENOMEM;
+		if (old) {
+			row->count -= old->count;
+			row->errors -= old->errors;
+			row->sum -= old->sum;
+			row->extra[0] -= old->extra[0];
+			row->extra[1] -= old->extra[1];
+			row->second_sum -= old->second_sum;
+			plumb_dist_subtract(&row->dist, &old->dist);
+			plumb_dist_subtract(&row->second, &old->second);
+		}
+		if (is_empty(row) && !row->n_split) {
+			free_row(row);
+			delta->n--;
+		}
+	}
+	return 0;
+}
+
+void plumb_snapshot_free(struct plumb_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n; i++)
+		free_row(&snap->rows[i]);
+	free(snap->rows);
+	free(snap->keys);
+	*snap = (struct plumb_snapshot){};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/measure/verdict.h>
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Calls that began and were not seen to end, but for those whose end is known to be lost. */
+static uint64_t count_unended(const struct plumb_ledger *l, uint64_t recorded)
+{
+	uint64_t n = l->began - recorded - l->dropped - l->left_out - l->abandoned -
+		     l->overwritten - l->overtaken - l->unpaired;
+
+	/* All counters are not read at one instant: while calls run this can dip below 0. */
+	return (int64_t)n < 0 ? 0 : n;
+}
+
+/*
+ * Which end of how many calls was lost.  An end that is known to be lost is one that the kernel
+ * missed; what is left of the executions that it missed is, one by one, an end of a call that
+ * seems to go on, or to be abandoned, or both ends of a call of which nothing was seen.
+ */
+static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict *v)
+{
+	const struct plumb_ledger *l = &total->ledger;
+	uint64_t unended = count_unended(l, v->recorded), left, n;
+
+	v->exit_lost = l->overwritten + l->overtaken;
+	left = less(total->missed, v->exit_lost);
+	/* A call without a state ends without one. */
+	v->entry_lost = lesser(less(l->unmatched, l->no_state), left);
+	left -= v->entry_lost;
+	n = lesser(l->abandoned, left);
+	v->abandoned = l->abandoned - n;
+	v->exit_lost += n;
+	left -= n;
+	/* Threads' states are cleared when these end; cookies are not. */
+	n = total->in_cookies ? lesser(unended, left) : 0;
+	v->in_flight = unended - n;
+	v->exit_lost += n;
+	left -= n;
+	v->both_lost = total->missed_ends ? left / 2 : left;
+}
+
+struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
+{
+	const struct plumb_ledger *l = &total->ledger;
+	struct plumb_verdict v = {};
+
+	for (size_t i = 0; i < total->n; i++) {
+		v.recorded += total->rows[i].count;
+		if (!total->rows[i].slot)
+			v.pooled = total->rows[i].count;
+		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
+	}
+	judge_ends(total, &v);
+	v.at_least = l->no_state + l->too_deep + l->untracked + l->dropped + l->unpaired +
+		     v.entry_lost + v.exit_lost;
+	v.lost = v.at_least + v.both_lost;
+	return v;
+}
+
+bool plumb_ledger_is_whole(const struct plumb_snapshot *total)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+
+	return !(v.in_flight || v.lost || v.abandoned || total->ledger.unmatched);
+}
+
+bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent)
+{
+	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
+
+	return v->lost * whole > (unsigned __int128)(v->recorded + v->lost) * percent;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report's last lines: by what it was measured, how exactly, at what cost, and what is missing. */
+#include <plumb/report/report.h>
+#include <plumb/report/stacks.h>
+#include <plumb/measure/verdict.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 78
+
+void plumb_report_wrapped(const char *text, FILE *out)
+{
+	size_t column = 0, length;
+
+	for (; *text; text += length + (text[length] == ' ')) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > WIDTH) {
+			fputs("\n    ", out);
+			column = 4;
+		} else if (column) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", (int)length, text);
+		column += length;
+	}
+	fputc('\n', out);
+}
+
+static void print_mechanism(const struct plumb_run *run, FILE *out)
+{
+	const struct plumb_rung *rung = run->mechanism;
+	const char(*hooks)[64] = run->hooks;
+	char text[1024];
+	size_t n;
+
+	n = snprintf(text, sizeof(text), "mechanism: %s on", rung->name);
+	for (size_t i = 0; *hooks[i]; i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
+	snprintf(text + n, sizeof(text) - n, " (%s)", rung->stability);
+	plumb_report_wrapped(text, out);
+	for (size_t i = 0; i < run->n_refused; i++) {
+		fputs("  ", out);
+		snprintf(text, sizeof(text), "%s refused: %s", run->refused[i].name,
+			 run->refused[i].why);
+		plumb_report_wrapped(text, out);
+	}
+}
+
+/* Outwards: what was measured is in it. */
+static const char *interval(const struct plumb_interval *of, char *text, size_t size)
+{
+	long long low = of->low, high = of->high;
+
+	high += of->high > high;
+	if (low > 0 && low < high)
+		snprintf(text, size, "%lld to %lld ns", low, high);
+	else
+		snprintf(text, size, "%s%lld ns", low < high ? "at most " : "", high);
+	return text;
+}
+
+static void print_cost(const struct plumb_run *run, FILE *out)
+{
+	const struct plumb_overhead *o = run->overhead;
+	const char *what = run->tool->traced ?: "a traced call";
+	char text[256], traced[64], filtered[64];
+
+	if (!o->known)
+		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
+	else if (!o->filtered_known)
+		snprintf(text, sizeof(text), "cost: %.0f ns in the programs of %s (%s)",
+			 o->traced.median, what, o->how);
+	else
+		snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
+			 interval(&o->traced, traced, sizeof(traced)), what,
+			 interval(&o->filtered, filtered, sizeof(filtered)), o->how);
+	plumb_report_wrapped(text, out);
+}
+
+/* What was lost is not in them: they are those of a sample then. */
+static void print_precision(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct plumb_run *run = r->run;
+	char text[256];
+
+	if (run->tool->counts_only)
+		return;
+	if (v.lost)
+		snprintf(text, sizeof(text),
+			 "percentiles: of a sample, %llu of %s%llu calls; at most %.2g %% high; ?: "
+			 "too few calls",
+			 (unsigned long long)v.recorded, v.both_lost ? "up to " : "",
+			 (unsigned long long)(v.recorded + v.lost),
+			 100.0 / (1 << run->options->precision));
+	else
+		snprintf(text, sizeof(text),
+			 "percentiles: never low, at most %.2g %% high; ?: too few calls",
+			 100.0 / (1 << run->options->precision));
+	plumb_report_wrapped(text, out);
+}
+
+static void print_split(const struct plumb_run *run, FILE *out)
+{
+	if (run->split && !run->tool->counts_only)
+		fputs("split: per cent of the time, and calls of which it was the largest part\n"
+		      "  preempted: runnable, without a CPU; blocked: asleep; waiting: woken, not "
+		      "yet\n"
+		      "  running\n",
+		      out);
+}
+
+/* What the tool chooses by itself can record every call on this kernel. */
+static const char *missed_of(const struct plumb_run *run)
+{
+	return run->options->mechanism ? "executions were missed (without --mechanism the tool "
+				      "chooses one that is exact)"
+				    : "executions were missed";
+}
+
+static bool has_option(const struct plumb_tool *tool, const char *name)
+{
+	for (const struct argp_option *o = tool->options; o && (o->name || o->doc); o++)
+		if (o->name && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* Tools of stacks have as many rows as stacks, unless told. */
+static const char *pooled_of(const struct plumb_run *run)
+{
+	return run->options->by & PLUMB_BY_STACK && !run->options->max_keys_given &&
+			       has_option(run->tool, "max-stacks")
+		       ? "pooled under [other]: raise --max-stacks"
+		       : "pooled under [other]: raise --max-keys";
+}
+
+static const char *stacks_of(const struct plumb_run *run)
+{
+	return has_option(run->tool, "max-stacks") ? "stacks had no room: raise --max-stacks"
+						 : "stacks had no room";
+}
+
+/* What is not zero, but for what every run has. */
+static void print_ledger(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_ledger *l = &r->total->ledger;
+	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	/* A call without a state is lost at its entry, and its exit unmatched. */
+	const uint64_t stateless = l->unmatched < l->no_state ? l->unmatched : l->no_state;
+	const struct {
+		const char *name;
+		uint64_t n; /* calls, but for stacks */
+	} more[] = {
+		{"left out: not those that are asked for", l->left_out},
+		{"unmatched (they began before the trace)",
+		 l->unmatched - stateless - v.entry_lost},
+		{"in flight at the end", v.in_flight},
+		{"abandoned (the thread ended inside)", v.abandoned},
+		{stacks_of(r->run), l->stacks},
+		{pooled_of(r->run), v.pooled},
+		{"saturated (73 minutes or longer)", v.saturated},
+		{"lost: no room for the thread's state", l->no_state},
+		{"lost: inside 16 others of their thread", l->too_deep},
+		{"lost: a descendant too many", l->untracked},
+		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
+		{"lost: their entry was missed", v.entry_lost},
+		{"lost: their exit was missed", v.exit_lost},
+		{"lost: not certain to end the call that began there", l->unpaired},
+		{"lost, at most: nothing of them was seen", v.both_lost},
+		{missed_of(r->run), r->total->missed},
+	};
+
+	fprintf(out, "ledger: %llu recorded, ", (unsigned long long)v.recorded);
+	if (v.both_lost)
+		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
+	fprintf(out, "%llu lost", (unsigned long long)v.lost);
+	if (!r->total->missed_known)
+		fputs(", misses unknown on this kernel", out);
+	fputc('\n', out);
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i].n)
+			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].n, more[i].name);
+}
+
+void plumb_report_footer(const struct plumb_report *r, FILE *out)
+{
+	fputc('\n', out);
+	print_mechanism(r->run, out);
+	print_precision(r, out);
+	print_split(r->run, out);
+	print_cost(r->run, out);
+	print_ledger(r, out);
+	if (r->run->tool->footer)
+		r->run->tool->footer(out);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report of what has not ended: a table below the others, and a list in JSON. */
+#include <plumb/base/grid.h>
+#include <plumb/report/inflight.h>
+#include <plumb/base/json.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/report/report.h>
+#include <plumb/report/stacks.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROWS     10 /* in a table, unless --top says */
+#define MAX_ROWS 4096
+#define CALL     128
+
+static uint64_t age_of(const struct plumb_flights *f, const struct plumb_flight *one)
+{
+	return one->start < f->taken ? f->taken - one->start : 0;
+}
+
+static void print_age(const struct plumb_report *r, const struct plumb_flight *one,
+		      struct plumb_grid *g)
+{
+	char text[32] = "";
+
+	if (one->start)
+		plumb_format_time(age_of(r->flights, one), r->run->options->unit, text,
+				  sizeof(text));
+	plumb_grid_cell(g, "%s%s%s", one->at_least ? ">" : "", one->start ? text : "?",
+			one->before ? "*" : " ");
+}
+
+static void name(const struct plumb_report *r, const struct plumb_flight *one, char *text,
+		 size_t size)
+{
+	if (r->run->tool->inflight->name)
+		r->run->tool->inflight->name(r->session, one, text, size);
+	else
+		snprintf(text, size, "%llu", (unsigned long long)one->what);
+}
+
+static void print_row(const struct plumb_report *r, const struct plumb_flight *one,
+		      struct plumb_grid *g)
+{
+	char comm[PLUMB_COMM_LEN], call[CALL];
+
+	plumb_thread_comm(one->pid, one->tid, comm);
+	name(r, one, call, sizeof(call));
+	print_age(r, one, g);
+	plumb_grid_cell(g, "%u", one->pid);
+	plumb_grid_cell(g, "%u", one->tid);
+	plumb_grid_cell(g, "%s", comm);
+	plumb_grid_cell(g, "%s", call);
+}
+
+static bool is_same(const struct plumb_frames *a, const struct plumb_frames *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->text[i], b->text[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Threads that wait for the same thing have the same stack: it is printed once. */
+static void print_stacks(const struct plumb_report *r, size_t n, FILE *out)
+{
+	const struct plumb_inflight *inflight = r->run->tool->inflight;
+	struct plumb_frames last = {}, f = {};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct plumb_flight *one = &r->flights->all[i];
+
+		inflight->frames(r->session, one, &f);
+		fprintf(out, "%s    %u%s\n", i ? "" : "stacks, by TID:\n", one->tid,
+			i && is_same(&f, &last) ? ": the same" : "");
+		for (size_t j = 0; j < f.n && !(i && is_same(&f, &last)); j++)
+			fprintf(out, "%s        %s\n", j && j == f.n_kernel ? "        --\n" : "",
+				f.text[j]);
+		plumb_frames_free(&last);
+		last = f;
+		f = (struct plumb_frames){};
+	}
+	plumb_frames_free(&last);
+}
+
+/* The percentiles are of calls that ended. */
+static bool exceeds_maximum(const struct plumb_report *r)
+{
+	uint64_t max = 0;
+
+	for (size_t i = 0; i < r->snap->n; i++)
+		if (r->snap->rows[i].dist.max > max)
+			max = r->snap->rows[i].dist.max;
+	for (size_t i = 0; i < r->flights->n; i++)
+		if (r->flights->all[i].start && age_of(r->flights, &r->flights->all[i]) > max)
+			return max && !r->run->tool->no_table;
+	return false;
+}
+
+/* What the signs in the first N rows mean. */
+static void print_notes(const struct plumb_flights *f, size_t n, FILE *out)
+{
+	bool at_least = false, before = false, unknown = false;
+
+	for (size_t i = 0; i < n; i++) {
+		at_least |= f->all[i].at_least;
+		before |= f->all[i].before;
+		unknown |= !f->all[i].start;
+	}
+	if (before)
+		fputs("*: since before the trace\n", out);
+	if (at_least)
+		fputs(">: at least; it may have begun earlier\n", out);
+	if (unknown)
+		fputs("?: this mechanism does not show since when\n", out);
+}
+
+void plumb_flights_print(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_inflight *inflight = r->run->tool->inflight;
+	const char *const headings[] = {">AGE", ">PID", ">TID", "COMM",
+					inflight ? inflight->heading : ""};
+	size_t top = r->run->options->top ?: ROWS, n;
+	const struct plumb_flights *f = r->flights;
+	struct plumb_grid *g;
+
+	if (!inflight || !(f->n || f->cut))
+		return;
+	n = f->n < top ? f->n : top;
+	g = plumb_grid_new(headings, sizeof(headings) / sizeof(headings[0]));
+	for (size_t i = 0; i < n; i++)
+		print_row(r, &f->all[i], g);
+	fprintf(out, "\nin flight: %zu", f->n);
+	if (f->n > n)
+		fprintf(out, ", the oldest %zu:", n);
+	fputc('\n', out);
+	plumb_grid_print(g, out);
+	plumb_grid_free(g);
+	if (inflight->frames)
+		print_stacks(r, n, out);
+	print_notes(f, n, out);
+	if (exceeds_maximum(r))
+		fputs("the oldest exceeds MAX: percentiles and maxima are of what has ended\n",
+		      out);
+	if (f->cut)
+		fputs("there may be more: not all threads could be inspected in time\n", out);
+}
+
+static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *one)
+{
+	const struct plumb_inflight *inflight = r->run->tool->inflight;
+	char comm[PLUMB_COMM_LEN], call[CALL];
+	struct plumb_frames frames = {};
+	json_t *j = json_object();
+
+	plumb_thread_comm(one->pid, one->tid, comm);
+	name(r, one, call, sizeof(call));
+	json_object_set_new(j, "pid", json_integer(one->pid));
+	json_object_set_new(j, "tid", json_integer(one->tid));
+	json_object_set_new(j, "comm", plumb_json_text(comm));
+	json_object_set_new(j, inflight->json,
+			    inflight->name ? plumb_json_text(call) : plumb_json_u64(one->what));
+	json_object_set_new(j, "age_ns",
+			    one->start ? plumb_json_u64(age_of(r->flights, one)) : json_null());
+	json_object_set_new(j, "age_is_least", json_boolean(one->at_least));
+	/* Without a state it is known only if it sleeps since then. */
+	json_object_set_new(j, "since_before",
+			    one->before || (one->start && !one->at_least)
+				    ? json_boolean(one->before)
+				    : json_null());
+	if (inflight->frames) {
+		inflight->frames(r->session, one, &frames);
+		json_object_set_new(j, "stack", plumb_frames_json(&frames));
+		plumb_frames_free(&frames);
+	}
+	return j;
+}
+
+void plumb_flights_json(json_t *json, const struct plumb_report *r)
+{
+	const struct plumb_flights *f = r->flights;
+	json_t *all;
+	size_t n;
+
+	if (!r->run->tool->inflight)
+		return;
+	all = json_array();
+	n = f->n < MAX_ROWS ? f->n : MAX_ROWS;
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(all, json_of(r, &f->all[i]));
+	json_object_set_new(json, "in_flight", all);
+	json_object_set_new(json, "in_flight_left_out", json_integer(f->n - n));
+	json_object_set_new(json, "in_flight_complete", json_boolean(!f->cut));
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report as JSON: one object a report, times in ns, integers exact (schema "plumb/1"). */
+#include <errno.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/report/inflight.h>
+#include <plumb/base/json.h>
+#include <plumb/report/report.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+	json_object_set_new(object, name, value);
+}
+
+static void set_u64(json_t *object, const char *name, uint64_t value)
+{
+	set(object, name, plumb_json_u64(value));
+}
+
+static json_t *mechanism(const struct plumb_run *run)
+{
+	const struct plumb_rung *rung = run->mechanism;
+	json_t *m = json_object(), *hooks = json_array(), *refused = json_array(), *one;
+
+	set(m, "name", json_string(rung->name));
+	for (size_t i = 0; *run->hooks[i]; i++)
+		json_array_append_new(hooks, json_string(run->hooks[i]));
+	set(m, "hooks", hooks);
+	set(m, "stability", json_string(rung->stability));
+	for (size_t i = 0; i < run->n_refused; i++) {
+		one = json_object();
+		set(one, "name", json_string(run->refused[i].name));
+		set(one, "why", plumb_json_text(run->refused[i].why));
+		json_array_append_new(refused, one);
+	}
+	set(m, "refused", refused);
+	return m;
+}
+
+static json_t *ns_or_null(bool known, double ns)
+{
+	return known ? json_integer((json_int_t)(ns + 0.5)) : json_null();
+}
+
+/* NULL for what has none, as what the kernel's statistics say. */
+static json_t *interval_or_null(bool known, const struct plumb_interval *i)
+{
+	return known ? json_pack("[o,o]", ns_or_null(true, i->low), ns_or_null(true, i->high))
+		     : json_null();
+}
+
+static json_t *overhead(const struct plumb_overhead *o)
+{
+	bool both = o->known && o->filtered_known;
+	json_t *j = json_object();
+
+	set(j, "traced", ns_or_null(o->known, o->traced.median));
+	set(j, "traced_interval", interval_or_null(both, &o->traced));
+	set(j, "filtered", ns_or_null(both, o->filtered.median));
+	set(j, "filtered_interval", interval_or_null(both, &o->filtered));
+	set(j, "how", json_string(o->how));
+	return j;
+}
+
+json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row)
+{
+	const struct plumb_field *f;
+	json_t *key = json_object();
+	char buf[4096];
+
+	if (!row->slot)
+		return json_pack("{s:b}", "other", 1);
+	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++) {
+		if (!(run->options->by & f->bit))
+			continue;
+		if (f->json) {
+			set(key, f->name, f->json(row->key));
+		} else {
+			f->format(row->key, buf, sizeof(buf));
+			set(key, f->name, plumb_json_text(buf));
+		}
+	}
+	return key;
+}
+
+static json_t *hist(const struct plumb_dist *d)
+{
+	json_t *all = json_array(), *b;
+	uint64_t highest;
+
+	for (size_t i = 0; i < d->n; i++) {
+		highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
+		b = json_array();
+		json_array_append_new(
+			b, json_integer(plumb_bucket_lowest(d->buckets[i].index, d->precision)));
+		/* The saturated bucket is as wide as its longest call. */
+		json_array_append_new(b, json_integer(highest == UINT64_MAX ? d->max : highest));
+		json_array_append_new(b, json_integer(d->buckets[i].count));
+		json_array_append_new(all, b);
+	}
+	return all;
+}
+
+static void add_measure(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
+			json_t *j)
+{
+	json_t *percentiles = json_object(), *low = json_array();
+	uint64_t count = plumb_dist_count(d);
+
+	set_u64(j, "sum", sum);
+	set_u64(j, "min", count ? d->min : 0);
+	set_u64(j, "max", d->max);
+	for (size_t i = 0; i < o->n_percentiles; i++) {
+		set_u64(percentiles, o->percentiles[i].name,
+			plumb_percentile(d, o->percentiles[i].p));
+		if (plumb_percentile_is_weak(count, o->percentiles[i].p))
+			json_array_append_new(low, json_string(o->percentiles[i].name));
+	}
+	set(j, "percentiles", percentiles);
+	set(j, "low_samples", low);
+	set(j, "hist", hist(d));
+}
+
+static void add_second(const struct plumb_run *run, const struct plumb_row *row, json_t *j)
+{
+	json_t *second = json_object();
+
+	add_measure(run->options, &row->second, row->second_sum, second);
+	set(j, run->tool->second, second);
+}
+
+static json_t *rows(const struct plumb_report *r)
+{
+	const struct plumb_run *run = r->run;
+	json_t *all = json_array(), *j;
+
+	for (size_t i = 0; i < r->snap->n; i++) {
+		const struct plumb_row *row = &r->snap->rows[i];
+
+		j = json_object();
+		set(j, "key", plumb_json_key(run, row));
+		set_u64(j, "count", row->count);
+		set_u64(j, "errors", row->errors);
+		for (size_t e = 0; e < 2 && run->tool->extra[e]; e++)
+			set_u64(j, run->tool->extra[e], row->extra[e]);
+		if (run->tool->counts_only || run->tool->sizes)
+			set(j, "rate", json_real(r->elapsed ? row->count * 1e9 / r->elapsed : 0));
+		if (!run->tool->counts_only)
+			add_measure(run->options, &row->dist, row->sum, j);
+		if (row->split)
+			set(j, "split", plumb_json_split(row));
+		if (run->tool->second)
+			add_second(run, row, j);
+		if (run->tool->row_json)
+			run->tool->row_json(j, r, row);
+		json_array_append_new(all, j);
+	}
+	return all;
+}
+
+static json_t *ledger(const struct plumb_report *r)
+{
+	const struct plumb_ledger *l = &r->total->ledger;
+	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	json_t *j = json_object();
+
+	set_u64(j, "recorded", v.recorded);
+	set_u64(j, "left_out", l->left_out);
+	set_u64(j, "lost", v.lost);
+	set_u64(j, "lost_at_least", v.at_least);
+	set_u64(j, "entry_lost", v.entry_lost);
+	set_u64(j, "exit_lost", v.exit_lost);
+	set_u64(j, "both_lost", v.both_lost);
+	set_u64(j, "unpaired", l->unpaired);
+	set_u64(j, "unmatched", l->unmatched);
+	set_u64(j, "in_flight", v.in_flight);
+	set_u64(j, "abandoned", v.abandoned);
+	set_u64(j, "overwritten", l->overwritten + l->overtaken);
+	set_u64(j, "no_state", l->no_state);
+	set_u64(j, "too_deep", l->too_deep);
+	set_u64(j, "untracked", l->untracked);
+	set_u64(j, "dropped", l->dropped);
+	set_u64(j, "stacks_lost", l->stacks);
+	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
+	set_u64(j, "pooled", v.pooled);
+	set_u64(j, "saturated", v.saturated);
+	return j;
+}
+
+/* An object whose "rows" the tool prints itself. */
+static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
+{
+	const char *name, *before = "{";
+	json_t *value;
+	int err = 0;
+
+	json_object_foreach(j, name, value)
+	{
+		fprintf(out, "%s\"%s\":", before, name);
+		before = ",";
+		if (!strcmp(name, "rows"))
+			err = r->run->tool->rows_json(r, out);
+		else if (json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY))
+			err = -(errno ?: EIO);
+		if (err)
+			break;
+	}
+	json_decref(j);
+	if (!err)
+		fputs("}\n", out);
+	return err;
+}
+
+int plumb_report_json(struct plumb_report *r, FILE *out)
+{
+	const struct plumb_run *run = r->run;
+	json_t *j = plumb_json_new(run->tool->name);
+
+	set(j, "start", plumb_json_time(&r->start));
+	set(j, "end", plumb_json_time(&r->snap->taken));
+	set_u64(j, "seq", r->seq);
+	set(j, "final", json_boolean(r->final));
+	set(j, "mechanism", mechanism(run));
+	set_u64(j, "precision_bits", run->options->precision);
+	set(j, "overhead_ns", overhead(run->overhead));
+	set(j, "rows", run->tool->rows_json ? json_null() : rows(r));
+	plumb_flights_json(j, r);
+	set(j, "ledger", ledger(r));
+	if (run->tool->report_json)
+		run->tool->report_json(j, r);
+	return run->tool->rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
+}

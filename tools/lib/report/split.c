@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report of where the time of calls went: of a row, and of each band of its percentiles. */
+#include <plumb/base/json.h>
+#include <plumb/report/report.h>
+#include <plumb/report/split.h>
+#include <string.h>
+
+/* The calls above percentile FROM, up to and including TO. */
+static const struct band {
+	const char *name, *from;
+	uint64_t to;
+} bands[] = {
+	{"p0-50", "0", 50 * PLUMB_PERCENT},     {"p50-90", "50", 90 * PLUMB_PERCENT},
+	{"p90-99", "90", 99 * PLUMB_PERCENT},   {"p99-99.9", "99", 999 * PLUMB_PERCENT / 10},
+	{"above", "99.9", 100 * PLUMB_PERCENT},
+};
+#define N_BANDS (sizeof(bands) / sizeof(bands[0]))
+
+const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS] = {
+	{"on CPU", "CPU", "on_cpu", PLUMB_ON_CPU},
+	{"preempted", "PREE", "preempted", PLUMB_PREEMPTED},
+	{"blocked", "BLOCK", "blocked", PLUMB_BLOCKED},
+	{"waiting", "WAIT", "waiting", PLUMB_WAITING},
+};
+
+static void add(struct plumb_parts *sum, const struct plumb_parts *p)
+{
+	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
+		sum->ns[i] += p->ns[i];
+		sum->led[i] += p->led[i];
+	}
+}
+
+static void add_up(const struct plumb_row *row, struct plumb_parts *all,
+		   struct plumb_parts in_band[N_BANDS])
+{
+	uint64_t lowest;
+	size_t band = 0;
+
+	for (size_t i = 0; i < row->n_split; i++) {
+		lowest = plumb_bucket_lowest(row->split[i].bucket, row->dist.precision);
+		/* A bucket is not cut: it belongs to the percentile that is said to be its end. */
+		while (band + 1 < N_BANDS && lowest > plumb_percentile(&row->dist, bands[band].to))
+			band++;
+		add(&in_band[band], &row->split[i]);
+		add(all, &row->split[i]);
+	}
+}
+
+static uint64_t total(const uint64_t each[PLUMB_ALL_PARTS])
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PLUMB_ALL_PARTS; i++)
+		sum += each[i];
+	return sum;
+}
+
+/* Whole as long as WIDTH digits hold it, then in millions or more, as "12.35M". */
+static const char *format_count(uint64_t n, int width, char *text, size_t size)
+{
+	static const char units[] = "MGTPE";
+	double shown = n / 1e6;
+	size_t unit = 0;
+
+	if (snprintf(text, size, "%llu", (unsigned long long)n) <= width)
+		return text;
+	for (; shown >= 9999.5; shown /= 1000)
+		unit++;
+	snprintf(text, size, "%.4g%c", shown, units[unit]);
+	return text;
+}
+
+static void print_parts(const char *name, const struct plumb_parts *p, FILE *out)
+{
+	uint64_t calls = total(p->led), ns = total(p->ns);
+	char text[32];
+
+	if (!calls)
+		return;
+	fprintf(out, "  %-8s %9s", name, format_count(calls, 9, text, sizeof(text)));
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+		const enum plumb_part part = plumb_parts[i].part;
+
+		fprintf(out, " %5.1f%% %7s", ns ? 100.0 * p->ns[part] / ns : 0,
+			format_count(p->led[part], 7, text, sizeof(text)));
+	}
+	fputc('\n', out);
+}
+
+void plumb_report_split(const struct plumb_row *row, FILE *out)
+{
+	struct plumb_parts all = {}, in_band[N_BANDS] = {};
+
+	fprintf(out, "  %18s", "calls");
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+		fprintf(out, " %14s", plumb_parts[i].heading);
+	fputc('\n', out);
+	add_up(row, &all, in_band);
+	for (size_t i = 0; i < N_BANDS; i++)
+		print_parts(bands[i].name, &in_band[i], out);
+	print_parts("all", &all, out);
+}
+
+static json_t *json_of(const struct plumb_parts *p)
+{
+	json_t *j = json_object(), *led = json_object();
+
+	json_object_set_new(j, "count", plumb_json_u64(total(p->led)));
+	json_object_set_new(j, "sum", plumb_json_u64(total(p->ns)));
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+		const struct plumb_part_name *n = &plumb_parts[i];
+
+		json_object_set_new(j, n->json, plumb_json_u64(p->ns[n->part]));
+		json_object_set_new(led, n->json, plumb_json_u64(p->led[n->part]));
+	}
+	json_object_set_new(j, "mostly", led);
+	return j;
+}
+
+json_t *plumb_json_split(const struct plumb_row *row)
+{
+	struct plumb_parts all = {}, in_band[N_BANDS] = {};
+	json_t *j, *list = json_array(), *one;
+
+	add_up(row, &all, in_band);
+	j = json_of(&all);
+	for (size_t i = 0; i < N_BANDS; i++) {
+		one = json_of(&in_band[i]);
+		json_object_set_new(one, "above", json_string(bands[i].from));
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(j, "bands", list);
+	return j;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report of rows that are stacks: as table, folded lines, flame graph, JSON. */
+#include "stacks.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <plumb/base/cli.h>
+#include <plumb/report/flame.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/report/inflight.h>
+#include <plumb/report/report.h>
+#include <plumb/base/text.h>
+#include <plumb/report/waker.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#define TOP 20
+
+/* Of a key, as text: a cgroup's path may be long. */
+#define FIELD 4096
+
+/* What rows take of a CPU, in all (snapshot.c). */
+#define MAX_TOTALS (128ULL << 20)
+
+static struct {
+	bool folded;
+	const char *flame;
+	uint64_t max;
+	size_t waker; /* where it is in a key; 0: not asked for */
+} options = {.max = 16384};
+
+/* Between a stack and that of who woke its thread, which follows upside down: innermost first. */
+#define WOKEN_BY "--"
+
+void plumb_stacks_show_wakers(size_t offset)
+{
+	options.waker = offset;
+}
+
+/* As many rows as stacks, where memory allows. */
+static uint64_t default_max_keys(void)
+{
+	uint64_t most = MAX_TOTALS / sizeof(struct plumb_totals) / libbpf_num_possible_cpus();
+
+	return options.max < most ? options.max : most;
+}
+
+int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
+{
+	switch (key) {
+	case PLUMB_STACK_FOLDED:
+		options.folded = true;
+		return 0;
+	case PLUMB_STACK_FLAME:
+		options.flame = text;
+		return 0;
+	case PLUMB_STACK_INLINES:
+		plumb_stacks_inlines = true;
+		return 0;
+	case PLUMB_STACK_MAX:
+		options.max = plumb_option_number("--max-stacks", text, 1, PLUMB_MAX_STACKS);
+		return 0;
+	case ARGP_KEY_END:
+		if (options.folded && o->json)
+			plumb_usage_error("--folded is text, --json is not: one of them");
+		if (options.flame && (!*options.flame || !strcmp(options.flame, "-")))
+			plumb_usage_error("--flame: a file is needed: '%s'", options.flame);
+		if (options.flame && plumb_flame_check(options.flame))
+			exit(PLUMB_EXIT_FAILED);
+		if (!o->max_keys_given)
+			o->max_keys = default_max_keys();
+		if (!o->top)
+			o->top = TOP;
+		o->by |= PLUMB_BY_STACK;
+		plumb_stacks_begin();
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void plumb_stacks_configure(struct bpf_object *object)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "plumb_stacks"), options.max);
+}
+
+static bool has_key(const struct plumb_run *run)
+{
+	return run->options->by & ~PLUMB_BY_STACK;
+}
+
+/* "1234-nginx" */
+static void print_key(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
+{
+	const struct plumb_field *field;
+	const char *before = "";
+	char value[FIELD];
+
+	if (!row->slot)
+		fputs("[other]", out);
+	for (size_t i = 0; row->slot && (field = plumb_field_at(run->tool, i)); i++) {
+		if (!(run->options->by & field->bit))
+			continue;
+		field->format(row->key, value, sizeof(value));
+		for (char *c = value; *c; c++)
+			if (iscntrl((unsigned char)*c))
+				*c = '?';
+		fprintf(out, "%s%s", before, value);
+		before = "-";
+	}
+}
+
+/* The stacks of a snapshot. */
+struct stacks {
+	struct plumb_tree tree;
+	struct plumb_folded *all; /* with different texts, heaviest first */
+	size_t n;
+};
+
+static const struct plumb_waker *waker_of(const struct plumb_row *row)
+{
+	return (const void *)((const char *)row->key + options.waker);
+}
+
+/* Behind a stack's innermost frame LEAF. */
+static uint32_t fold_waker(const struct plumb_run *run, const struct plumb_row *row,
+			   struct plumb_tree *tree, uint32_t leaf)
+{
+	static struct plumb_frames f; /* large */
+	const struct plumb_waker *w = waker_of(row);
+	struct plumb_stack_key key = {.kernel = w->kernel, .user = w->user, .tgid = w->pid};
+
+	if (!plumb_waker_has_stack(w))
+		return leaf;
+	plumb_frames_name(&f, run->object, &key);
+	if (f.n)
+		leaf = plumb_tree_add(tree, leaf, WOKEN_BY, false);
+	for (size_t i = 0; i < f.n; i++)
+		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
+	plumb_frames_free(&f);
+	return leaf;
+}
+
+/* The key, and then the frames, outermost first: where they are in the tree. */
+static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
+		     struct plumb_tree *tree)
+{
+	static struct plumb_frames f; /* large */
+	uint32_t leaf = 0;
+	char *key = NULL;
+	size_t size;
+	FILE *out;
+
+	if (has_key(run)) {
+		out = open_memstream(&key, &size);
+		if (!out)
+			abort();
+		print_key(run, row, out);
+		if (fclose(out))
+			abort();
+		leaf = plumb_tree_add(tree, leaf, key, false);
+		free(key);
+	}
+	f.n = f.n_kernel = 0;
+	if (row->slot)
+		plumb_frames_fill(&f, run->object, row->key, run->tool->samples);
+	for (size_t i = f.n; i-- > 0;)
+		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
+	plumb_frames_free(&f);
+	return options.waker && row->slot ? fold_waker(run, row, tree, leaf) : leaf;
+}
+
+/* Rows whose addresses differ may say the same in words: these are one. */
+static struct stacks fold_all(const struct plumb_run *run, const struct plumb_snapshot *snap)
+{
+	struct stacks stacks = {.all = calloc(snap->n ?: 1, sizeof(*stacks.all))};
+
+	if (!stacks.all)
+		abort();
+	plumb_symbolizer_note_due(plumb_stacks_symbolizer, true);
+	for (size_t i = 0; i < snap->n; i++) {
+		const struct plumb_row *row = &snap->rows[i];
+
+		stacks.all[i] = (struct plumb_folded){
+			.leaf = fold(run, row, &stacks.tree),
+			.weight = run->tool->weighs_time ? row->sum : row->count,
+			.count = row->count,
+			.max = row->dist.max,
+			.min = row->dist.min,
+			.row = row,
+		};
+	}
+	plumb_tree_close(&stacks.tree);
+	stacks.n = plumb_folded_merge(&stacks.tree, stacks.all, snap->n);
+	return stacks;
+}
+
+static void free_all(struct stacks *stacks)
+{
+	plumb_tree_free(&stacks->tree);
+	free(stacks->all);
+}
+
+/* Frames of a stack in the tree, innermost first. */
+struct path {
+	const struct plumb_name *names[2 * PLUMB_STACK_DEPTH + 3];
+	size_t n;
+};
+
+/*
+ * The frames of the stack that ends in LEAF, and of the one that is behind it: who woke its thread.
+ */
+static void find_paths(const struct plumb_run *run, const struct stacks *stacks, uint32_t leaf,
+		       struct path *own, struct path *waker)
+{
+	const struct plumb_node *nodes = stacks->tree.nodes;
+	const struct plumb_name *name;
+
+	own->n = waker->n = 0;
+	/* The outermost may be the key. */
+	for (uint32_t i = leaf; i && !(has_key(run) && !nodes[i].caller); i = nodes[i].caller) {
+		name = plumb_tree_name(&stacks->tree, i);
+		if (options.waker && !waker->n && !strcmp(name->text, WOKEN_BY)) {
+			*waker = *own;
+			own->n = 0;
+		} else if (own->n < sizeof(own->names) / sizeof(own->names[0])) {
+			own->names[own->n++] = name;
+		}
+	}
+	for (size_t i = 0; i < waker->n / 2; i++) {
+		name = waker->names[i];
+		waker->names[i] = waker->names[waker->n - 1 - i];
+		waker->names[waker->n - 1 - i] = name;
+	}
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/* Else the shortest and the longest may not be the report's. */
+static bool is_of_all(const struct plumb_report *r)
+{
+	return r->final && r->seq == 1;
+}
+
+static void print_figures(const struct plumb_report *r, const struct plumb_folded *f,
+			  uint64_t whole, FILE *out)
+{
+	char time[32], min[32], max[32];
+
+	if (!r->run->tool->weighs_time) {
+		fprintf(out, "%8llu %5.1f%%: ", (unsigned long long)f->weight,
+			percent(f->weight, whole));
+		return;
+	}
+	fprintf(out, "%8s %5.1f%% %8llu x",
+		plumb_format_time(f->weight, PLUMB_AUTO, time, sizeof(time)),
+		percent(f->weight, whole), (unsigned long long)f->count);
+	if (is_of_all(r))
+		fprintf(out, ", %s to %s", plumb_format_time(f->min, PLUMB_AUTO, min, sizeof(min)),
+			plumb_format_time(f->max, PLUMB_AUTO, max, sizeof(max)));
+	fputs(": ", out);
+}
+
+/* As debuggers have it; a line between the kernel's and the user's. */
+static void print_path(const struct path *path, FILE *out)
+{
+	bool was_kernel = false;
+
+	for (size_t i = 0; i < path->n; i++) {
+		fprintf(out, "%s    %s\n",
+			was_kernel && !path->names[i]->is_kernel ? "    --\n" : "",
+			path->names[i]->text);
+		was_kernel = path->names[i]->is_kernel;
+	}
+}
+
+static void print_stack(const struct plumb_report *r, const struct stacks *stacks,
+			const struct plumb_folded *folded, uint64_t whole, FILE *out)
+{
+	static struct path own, waker; /* large */
+	char text[PLUMB_ESCAPED + 64];
+
+	find_paths(r->run, stacks, folded->leaf, &own, &waker);
+	print_figures(r, folded, whole, out);
+	print_key(r->run, folded->row, out);
+	fputc('\n', out);
+	print_path(&own, out);
+	if (!waker.n)
+		return;
+	fprintf(out, "    %s:\n", plumb_waker_text(waker_of(folded->row), text, sizeof(text)));
+	print_path(&waker, out);
+}
+
+static void print_table(const struct plumb_report *r, const struct stacks *stacks, FILE *out)
+{
+	uint64_t whole = 0, rest = 0, top = r->run->options->top;
+	const struct plumb_folded *all = stacks->all;
+	size_t n = stacks->n;
+
+	if (r->run->options->interval)
+		plumb_report_time(r, out);
+	for (size_t i = 0; i < n; i++)
+		whole += all[i].weight;
+	for (size_t i = 0; i < n && i < top; i++)
+		print_stack(r, stacks, &all[i], whole, out);
+	for (size_t i = top; i < n; i++)
+		rest += all[i].weight;
+	if (n > top)
+		fprintf(out, "%5.1f%% in %zu more stacks: --top=N shows more\n",
+			percent(rest, whole), n - top);
+	if (!n)
+		fputs("(no stacks)\n", out);
+	plumb_flights_print(r, out);
+	if (r->final)
+		plumb_report_footer(r, out);
+}
+
+int plumb_stacks_print(struct plumb_report *r)
+{
+	struct stacks stacks = fold_all(r->run, r->snap);
+
+	if (options.folded)
+		plumb_folded_print(&stacks.tree, stacks.all, stacks.n, stdout);
+	else
+		print_table(r, &stacks, stdout);
+	free_all(&stacks);
+	return 0;
+}
+
+int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *total,
+		      uint64_t elapsed)
+{
+	const char *unit = run->tool->weighs_time ? "ns" : "samples";
+	struct stacks stacks;
+	char title[128];
+	int err;
+
+	if (!options.flame)
+		return 0;
+	stacks = fold_all(run, total);
+	snprintf(title, sizeof(title), "%s, %.3g s", run->tool->name, elapsed / 1e9);
+	err = plumb_flame_write(options.flame, &(struct plumb_flame){title, unit}, &stacks.tree,
+				stacks.all, stacks.n);
+	free_all(&stacks);
+	return err;
+}
+
+static json_t *path_json(const struct path *path)
+{
+	json_t *all = json_array(), *one;
+
+	for (size_t i = 0; i < path->n; i++) {
+		one = json_object();
+		json_object_set_new(one, "frame", plumb_json_text(path->names[i]->text));
+		json_object_set_new(one, "kernel", json_boolean(path->names[i]->is_kernel));
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
+static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks,
+		       const struct plumb_folded *f)
+{
+	static struct path own, waker; /* large */
+	bool time = r->run->tool->weighs_time;
+	json_t *json = json_object();
+
+	find_paths(r->run, stacks, f->leaf, &own, &waker);
+	json_object_set_new(json, "key", plumb_json_key(r->run, f->row));
+	json_object_set_new(json, "count", plumb_json_u64(f->count));
+	if (time)
+		json_object_set_new(json, "sum", plumb_json_u64(f->weight));
+	if (time && is_of_all(r)) {
+		json_object_set_new(json, "min", plumb_json_u64(f->min));
+		json_object_set_new(json, "max", plumb_json_u64(f->max));
+	}
+	json_object_set_new(json, "stack", path_json(&own));
+	if (options.waker)
+		json_object_set_new(json, "waker_stack", path_json(&waker));
+	return json;
+}
+
+/* One at a time: all of them would take gigabytes as objects. */
+int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
+{
+	struct stacks stacks = fold_all(r->run, r->snap);
+	json_t *row;
+	int err = 0;
+
+	fputc('[', out);
+	for (size_t i = 0; !err && i < stacks.n; i++) {
+		if (i)
+			fputc(',', out);
+		row = json_of(r, &stacks, &stacks.all[i]);
+		err = json_dumpf(row, out, JSON_COMPACT) ? -(errno ?: EIO) : 0;
+		json_decref(row);
+	}
+	fputc(']', out);
+	free_all(&stacks);
+	return err;
+}
+
+void plumb_stacks_footer(FILE *out)
+{
+	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
+	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+
+	char text[160];
+
+	if (obstacle) {
+		snprintf(text, sizeof(text), "symbols: %s", obstacle);
+		plumb_report_wrapped(text, out);
+	}
+	if (c->unknown)
+		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
+			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
+}

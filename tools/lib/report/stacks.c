@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* stacks, loader face: from numbers of stacks to names. */
+#include "stacks.h"
+
+#include <plumb/base/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#define MAX_INLINED 16
+#define FRAME       (2 * 4096) /* a function and its module, as long as symbols keep them */
+
+struct plumb_symbolizer *plumb_stacks_symbolizer;
+bool plumb_stacks_inlines;
+
+/* Of which a stack that has as many lacks its outermost. */
+static __u32 deepest = PLUMB_STACK_DEPTH;
+
+static void read_deepest(void)
+{
+	unsigned int most;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+
+	if (f && fscanf(f, "%u", &most) == 1 && most < deepest)
+		deepest = most;
+	if (f)
+		fclose(f);
+}
+
+void plumb_stacks_begin(void)
+{
+	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_inlines);
+	if (!plumb_stacks_symbolizer)
+		abort();
+	read_deepest();
+}
+
+int plumb_stacks_take(void *session, void *record, size_t size)
+{
+	(void)session;
+	/*
+	 * Later it would take the time in which processes end that are to be looked at, and
+	 * before programs are attached the kernel has no names for them.
+	 */
+	if (!plumb_stacks_symbolizer) /* no stacks are asked for */
+		return 0;
+	if (!record)
+		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+	else if (size >= sizeof(__u32))
+		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(__u32 *)record);
+	return 0;
+}
+
+int plumb_stacks_taken(bool all)
+{
+	(void)all;
+	return plumb_stacks_symbolizer ? plumb_symbolizer_note_due(plumb_stacks_symbolizer, false)
+				       : 0;
+}
+
+const struct plumb_ring plumb_stacks_rings[] = {
+	{"plumb_processes", plumb_stacks_take, plumb_stacks_taken}, {}};
+
+#define TRUNCATED "[truncated]"
+
+static void add_text(struct plumb_frames *f, const char *text)
+{
+	const size_t room = sizeof(f->text) / sizeof(f->text[0]);
+	char *copy;
+
+	if (f->n == room)
+		return;
+	copy = strdup(f->n == room - 1 ? TRUNCATED : text);
+	if (!copy)
+		abort();
+	f->text[f->n++] = copy;
+}
+
+static void add_frame(struct plumb_frames *f, const struct plumb_frame_name *name)
+{
+	char text[FRAME];
+
+	add_text(f, plumb_frame_name_text(name, text, sizeof(text)));
+}
+
+/* Is there such a stack? */
+static bool read_stack(struct plumb_frames *f, int map, __s32 number, struct plumb_stack *stack)
+{
+	if (number == PLUMB_LOST_STACK)
+		add_text(f, "[stack lost]");
+	return number >= 0 && !bpf_map_lookup_elem(map, &number, stack);
+}
+
+static bool is_one_of(const struct plumb_frame_name *name, const char *const *prefixes, size_t n)
+{
+	for (size_t i = 0; i < n && name->function; i++)
+		if (!strncmp(name->function, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/*
+ * What a program on a tracepoint sees first is itself and what called it: that is not the
+ * thread's.  Where the kernel does not name programs, only what called it has a name.
+ */
+static size_t count_own(const struct plumb_stack *stack)
+{
+	static const char *const prefixes[] = {
+		"bpf_prog_",         "bpf_trace_run",  "__bpf_trace_",
+		"__traceiter_",      "trace_call_bpf", "bpf_trampoline_",
+		"ftrace_trampoline", "perf_trace_",    "perf_syscall_e"};
+	struct plumb_frame_name name;
+	size_t n = 0;
+
+	for (size_t i = 0; i < stack->n; i++) {
+		plumb_symbolize_kernel(plumb_stacks_symbolizer, stack->addresses[i], true, &name);
+		if (is_one_of(&name, prefixes, sizeof(prefixes) / sizeof(prefixes[0])))
+			n = i + 1;
+		else if (name.function)
+			break; /* further out they are what the thread did */
+	}
+	return n;
+}
+
+static void add_kernel(struct plumb_frames *f, int map, __s32 number, bool own)
+{
+	struct plumb_frame_name name;
+	struct plumb_stack stack;
+
+	if (read_stack(f, map, number, &stack)) {
+		for (size_t i = own ? 0 : count_own(&stack); i < stack.n; i++) {
+			plumb_symbolize_kernel(plumb_stacks_symbolizer, stack.addresses[i], i > 0,
+					       &name);
+			add_frame(f, &name);
+		}
+		if (stack.n >= deepest)
+			add_text(f, TRUNCATED);
+	}
+	f->n_kernel = f->n;
+}
+
+static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_key *key)
+{
+	struct plumb_frame_name names[MAX_INLINED];
+	struct plumb_stack stack;
+	size_t m;
+
+	if (!read_stack(f, map, key->user, &stack))
+		return;
+	for (size_t i = 0; i < stack.n; i++) {
+		m = plumb_symbolize_user(plumb_stacks_symbolizer, key->tgid, stack.addresses[i],
+					 i > 0, names, MAX_INLINED);
+		/*
+		 * Code without frame pointers leaves any number where the caller's
+		 * address should be: where there is no file, and no memory, there is
+		 * no caller either.
+		 */
+		if (!names[0].module) {
+			add_text(f, "[unknown]");
+			return;
+		}
+		for (size_t j = 0; j < m; j++)
+			add_frame(f, &names[j]);
+	}
+	if (stack.n >= deepest)
+		add_text(f, TRUNCATED);
+}
+
+void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key, bool own)
+{
+	int map = bpf_object__find_map_fd_by_name(object, "plumb_stacks");
+
+	f->n = f->n_kernel = 0;
+	add_kernel(f, map, key->kernel, own);
+	add_user(f, map, key);
+}
+
+void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key)
+{
+	plumb_frames_fill(f, object, key, false);
+}
+
+void plumb_frames_free(struct plumb_frames *f)
+{
+	while (f->n)
+		free(f->text[--f->n]);
+}
+
+json_t *plumb_frames_json(const struct plumb_frames *f)
+{
+	json_t *stack = json_array(), *one;
+
+	for (size_t i = 0; i < f->n; i++) {
+		one = json_object();
+		json_object_set_new(one, "frame", plumb_json_text(f->text[i]));
+		json_object_set_new(one, "kernel", json_boolean(i < f->n_kernel));
+		json_array_append_new(stack, one);
+	}
+	return stack;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What stacks.c and stacks-report.c share. */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include <plumb/report/stacks.h>
+#include <plumb/symbols/symbols.h>
+
+extern struct plumb_symbolizer *plumb_stacks_symbolizer;
+extern bool plumb_stacks_inlines;
+
+/* As plumb_frames_name(); OWN: with what is the probe's own, as samples have to. */
+void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key, bool own);
+
+#endif

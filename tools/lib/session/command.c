@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * command: the program after "--".
+ *
+ * It must not make a system call before it is traced, not even one that waits,
+ * which would end inside the trace without having begun there.  So the child
+ * spins on a shared word, and is stopped from outside while it does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/base/log.h>
+#include <plumb/session/session.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the parent and the child share. */
+enum { GO, SPINNING };
+
+static void run_child(const char *path, char **command, volatile int *shared, pid_t tool)
+{
+	const char *slash = strrchr(path, '/');
+	sigset_t none;
+
+	/* A tool that is killed takes its command with it, unless it has been before this. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != tool)
+		_exit(126);
+	/* execve belongs to the name under which it is made: let it be the right one. */
+	prctl(PR_SET_NAME, slash ? slash + 1 : path);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	shared[SPINNING] = 1;
+	while (!shared[GO])
+		;
+	execv(path, command);
+	plumb_warn("cannot run %s: %s", path, strerror(errno));
+	_exit(126);
+}
+
+/* May a file be run?  Better asked before anything is attached. */
+static int check(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	return access(path, X_OK) ? errno : 0;
+}
+
+/* The file that NAME runs, malloc'd, as a shell would find it; NULL with errno set. */
+static char *find(const char *name)
+{
+	char *path, *rest, *dir, *file = NULL;
+	int err = ENOENT, found;
+
+	if (strchr(name, '/')) {
+		errno = check(name);
+		return errno ? NULL : strdup(name);
+	}
+	path = rest = strdup(getenv("PATH") ?: "/bin:/usr/bin");
+	while (!file && (dir = strsep(&rest, ":"))) {
+		if (asprintf(&file, "%s/%s", *dir ? dir : ".", name) < 0)
+			file = NULL;
+		found = file ? check(file) : ENOMEM;
+		if (!found)
+			break;
+		if (found == EACCES)
+			err = found;
+		free(file);
+		file = NULL;
+	}
+	free(path);
+	errno = err;
+	return file;
+}
+
+int plumb_command_start(struct plumb_session *s)
+{
+	char **command = s->options.command, *path = find(command[0]);
+	pid_t tool = getpid();
+	int status;
+
+	if (!path)
+		return plumb_error(errno, "cannot run %s: %s", command[0], strerror(errno));
+	s->child_go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->child_go != MAP_FAILED)
+		s->child = fork();
+	if (s->child_go == MAP_FAILED || s->child < 0)
+		return plumb_error(errno, "cannot start %s: %s", command[0], strerror(errno));
+	if (!s->child)
+		run_child(path, command, s->child_go, tool);
+	free(path);
+	while (!s->child_go[SPINNING])
+		usleep(50);
+	kill(s->child, SIGSTOP);
+	waitpid(s->child, &status, WUNTRACED);
+	return 0;
+}
+
+void plumb_command_release(struct plumb_session *s)
+{
+	s->child_go[GO] = 1;
+	kill(s->child, SIGCONT);
+}

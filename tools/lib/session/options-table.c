@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "options-table.h"
+
+#include <plumb/tool/tool.h>
+#include <stdio.h>
+
+/* clang-format off */
+static const struct argp_option common[] = {
+	{NULL, 0, NULL, 0, "When:", 10},
+	{"duration", 'd', "SEC", 0, "end after SEC seconds (else Ctrl-C, SIGTERM, or the command's end)", 10},
+	{NULL, 0, NULL, 0, "Only these:", 20},
+	{"pid", 'p', "PID[,...]", 0, "processes", 20},
+	{"tid", 't', "TID[,...]", 0, "threads", 20},
+	{"comm", 'c', "NAME[,...]", 0, "threads of this name", 20},
+	{"cgroup", 'g', "PATH[,...]", 0, "cgroups (v2) and all below them", 20},
+	{NULL, 0, NULL, 0, "What is reported:", 40},
+	{"by", 'b', "KEY[,...]", 0, "group by these keys; -b help lists them", 40},
+	{"min-count", 'm', "N", 0, "leave rows of fewer calls out of the table", 40},
+	{"percentiles", 'q', "LIST", 0, "default 50,90,99,99.9", 40},
+	{"unit", 'u', "auto|ns|us|ms|s", 0, "unit of times in the table", 40},
+	{"histogram", 'H', NULL, 0, "a histogram under each row", 40},
+	{"json", 'j', NULL, 0, "JSON lines, one object a report", 40},
+	{"top", 'n', "N", 0, "only the first N rows of the table", 40},
+	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
+	{NULL, 0, NULL, 0, "How it is measured:", 60},
+	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is pooled; default ", 60},
+	{"precision", PRECISION, "BITS", 0, "percentiles are at most 1/2^BITS high; 1 to 10, default 6", 60},
+	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; -v shows those tried", 60},
+	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},
+	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
+	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
+	/* Of BCC's tools, in whose place ours are tried: what the parser says of them. */
+	{NULL, 'T', NULL, OPTION_HIDDEN, "each report has its time where there is an INTERVAL, and JSON (-j) always", 60},
+	{NULL, 'P', NULL, OPTION_HIDDEN, "a row for each process: -b pid", 60},
+	{NULL, 'L', NULL, OPTION_HIDDEN, "a row for each thread: -b tid", 60},
+	{NULL, 'i', NULL, OPTION_HIDDEN, "seconds between reports are an argument: INTERVAL", 60},
+	{NULL, 'x', NULL, OPTION_HIDDEN, "calls that failed: syscall-latency --errors, or -b errno", 60},
+	{0},
+};
+/* clang-format on */
+
+#define DEFAULT_KEYS 256
+
+/* Those about a table's columns, about its rows, and about how it shows them. */
+static const int of_tables[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
+static const int of_rows[] = {'b', 'n', MAX_KEYS, 0};
+static const int of_looks[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
+
+static bool is_one_of(const int *keys, const struct argp_option *option)
+{
+	while (*keys && option->key != *keys)
+		keys++;
+	return *keys;
+}
+
+/* Has the tool an option of its own of that letter? */
+static bool is_taken(const struct plumb_tool *tool, int key)
+{
+	for (const struct argp_option *o = tool->options; o && (o->name || o->doc); o++)
+		if (o->key == key)
+			return true;
+	return false;
+}
+
+const char *plumb_options_habit(int key)
+{
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		if (common[i].key == key && common[i].flags & OPTION_HIDDEN)
+			return common[i].doc;
+	return NULL;
+}
+
+static bool has(const struct plumb_tool *tool, const struct argp_option *option)
+{
+	if (option->flags & OPTION_HIDDEN && is_taken(tool, option->key))
+		return false;
+	return !(tool->no_table && is_one_of(of_tables, option)) &&
+	       !(tool->no_rows && is_one_of(of_rows, option)) &&
+	       !(tool->no_looks && is_one_of(of_looks, option));
+}
+
+uint64_t plumb_options_default_keys(const struct plumb_tool *tool)
+{
+	return tool->max_keys ?: DEFAULT_KEYS;
+}
+
+const struct argp_option *plumb_options_of(const struct plumb_tool *tool)
+{
+	static struct argp_option rest[sizeof(common) / sizeof(common[0])];
+	static char keys[128];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
+		if (!has(tool, &common[i]))
+			continue;
+		rest[n] = common[i];
+		if (rest[n].key == MAX_KEYS) {
+			snprintf(keys, sizeof(keys), "%s%llu", rest[n].doc,
+				 (unsigned long long)plumb_options_default_keys(tool));
+			rest[n].doc = keys;
+		}
+		n++;
+	}
+	return rest;
+}

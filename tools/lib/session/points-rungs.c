@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* points: the ladder of what gets to kernel functions, tracepoints and user functions. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/session/points.h>
+#include <plumb/attach/probe.h>
+#include <plumb/session/session.h>
+#include <plumb/attach/trial.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* How a rung gets to tracepoints and user functions. */
+enum {
+	TWIN = 1,
+	RAW = 2,        /* raw tracepoints where there are */
+	MULTI = 4,      /* one program for all functions of a file */
+	SINGLE = 8,     /* a copy for each */
+	FUNCTIONS = 16, /* kernel functions beside them */
+};
+
+static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+		       const struct plumb_userfuncs *u, size_t first, char *what, size_t size)
+{
+	static const struct plumb_aim single = {"fired_uprobe", PLUMB_UPROBE};
+	static const struct plumb_aim multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
+	bool at_once = bpf->way & MULTI || (u->n > PLUMB_FEW && !(bpf->way & SINGLE));
+	size_t refused = probes->refused;
+	int err = -ENOENT;
+
+	if (at_once)
+		err = plumb_probe_userfuncs(probes, bpf->object, &multi, u, first, what, size);
+	if (!err || bpf->way & MULTI)
+		return err;
+	probes->refused = refused;
+	return plumb_probe_userfuncs(probes, bpf->object, &single, u, first, what, size);
+}
+
+static int attach_tracepoints(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			      const struct plumb_tracepoints *t, size_t first, char *what,
+			      size_t size)
+{
+	return plumb_probe_tracepoints(probes, bpf->object, bpf->way & RAW ? "fired_raw" : NULL,
+				       "fired_tracepoint", t, first, what, size);
+}
+
+static int attach_points(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			 size_t size)
+{
+	int err = attach_tracepoints(bpf, probes, &plumb_points.targets.tracepoints,
+				     plumb_points.targets.functions.n, what, size);
+
+	if (!err)
+		err = plumb_points_attach_calls(probes, bpf->object,
+						bpf->way & RAW ? "fired_raw_call" : NULL,
+						"fired_tp_call", what, size);
+	for (size_t i = 0; !err && i < plumb_points.targets.n_files; i++)
+		err = attach_file(bpf, probes, &plumb_points.targets.files[i],
+				  plumb_targets_first_of(&plumb_points.targets, i), what, size);
+	return err;
+}
+
+/* What a twin is about. */
+static int attach_trial(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			size_t size)
+{
+	struct plumb_tracepoints t;
+	struct plumb_userfuncs u;
+	int err;
+
+	if (!(bpf->way & (MULTI | SINGLE))) {
+		err = plumb_trial_find_tracepoint(&t);
+		if (err)
+			return err;
+		err = attach_tracepoints(bpf, probes, &t, 0, what, size);
+		plumb_tracepoints_free(&t);
+		return err;
+	}
+	err = plumb_trial_find_userfunc(&u);
+	if (err)
+		return err;
+	err = attach_file(bpf, probes, &u, 0, what, size);
+	plumb_userfuncs_free(&u);
+	return err;
+}
+
+/* Are there many functions in a file, on a kernel that might attach to them at once? */
+static bool are_many(void)
+{
+	bool many = false;
+
+	for (size_t i = 0; i < plumb_points.targets.n_files; i++)
+		many |= plumb_points.targets.files[i].n > PLUMB_FEW;
+	return many &&
+	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
+}
+
+/* The programs that those take. */
+static const char *const *list_programs(int way)
+{
+	static const char *names[7];
+	bool tracepoints = plumb_points.targets.tracepoints.n, users = plumb_points.targets.n_files;
+	size_t n = 0;
+
+	if (way & TWIN && way & FUNCTIONS)
+		tracepoints = users = false;
+	else if (way & TWIN && way & (MULTI | SINGLE))
+		tracepoints = false;
+	else if (way & TWIN)
+		users = false;
+	if (tracepoints && way & RAW)
+		names[n++] = "fired_raw";
+	if (tracepoints)
+		names[n++] = "fired_tracepoint";
+	if (tracepoints && plumb_points.raw_syscalls.n && way & RAW)
+		names[n++] = "fired_raw_call";
+	if (tracepoints && plumb_points.raw_syscalls.n)
+		names[n++] = "fired_tp_call";
+	if (users && !(way & MULTI))
+		names[n++] = "fired_uprobe";
+	if (users && (way & MULTI || (!(way & SINGLE) && are_many())))
+		names[n++] = "fired_uprobe_multi";
+	names[n] = NULL;
+	return names;
+}
+
+/* By what a tracepoint is attached to. */
+enum by { BY_NUMBER, BY_RAW, BY_EVENT, BYS };
+
+static enum by attached_by(const struct plumb_tracepoint *t, int way)
+{
+	if (t->by_number)
+		return BY_NUMBER;
+	return way & RAW && t->is_raw ? BY_RAW : BY_EVENT;
+}
+
+/* The same of all that PATTERN, "t:...", stands for; "" if that is the rung's own. */
+static const char *name_by(const char *pattern, int way, char *text, size_t size)
+{
+	static const char *const names[BYS] = {"raw_syscalls", "raw tracepoint", "tracepoint"};
+	const struct plumb_tracepoints *t = &plumb_points.targets.tracepoints;
+	bool any[BYS] = {};
+	char name[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (!fnmatch(pattern, plumb_tracepoint_name(&t->list[i], name, sizeof(name)), 0))
+			any[attached_by(&t->list[i], way)] = true;
+	*text = 0;
+	if (!(way & FUNCTIONS) && !any[BY_NUMBER] && !any[way & RAW ? BY_EVENT : BY_RAW])
+		return text;
+	for (int i = 0; i < BYS; i++)
+		if (any[i])
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : " (", names[i]);
+	snprintf(text + n, size - n, ")");
+	return text;
+}
+
+/* As they were typed; what is not attached to by the rung's own mechanism says by which. */
+static void name_hooks(struct plumb_bpf *bpf)
+{
+	const size_t room = sizeof(bpf->hooks[0]);
+	const char *pattern, *by;
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < plumb_points.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
+		pattern = plumb_points.patterns[i];
+		by = "";
+		if (plumb_target_kind(pattern) == PLUMB_TARGET_TRACEPOINT)
+			by = name_by(pattern, bpf->way, text, sizeof(text));
+		else if (plumb_target_kind(pattern) == PLUMB_TARGET_USER &&
+			 !(bpf->way & (MULTI | SINGLE)))
+			by = " (uprobe)";
+		snprintf(bpf->hooks[i], room, "%.*s%s", (int)(room - strlen(by) - 1), pattern, by);
+	}
+	if (i < plumb_points.n_patterns)
+		snprintf(bpf->hooks[i - 1], room, "and %zu more", plumb_points.n_patterns - i + 1);
+}
+
+static int open_way(struct plumb_bpf *bpf, bool twin, int way)
+{
+	int err = plumb_points.open(bpf, twin);
+
+	if (err)
+		return err;
+	bpf->way = way | (twin ? TWIN : 0);
+	bpf->copied = list_programs(bpf->way);
+	if (!twin)
+		bpf->attach = attach_points;
+	else if (!(way & FUNCTIONS))
+		bpf->attach = attach_trial;
+	name_hooks(bpf);
+	return plumb_probe_prepare(
+		bpf_object__find_program_by_name(bpf->object, "fired_uprobe_multi"),
+		PLUMB_UPROBE_MULTI, NULL);
+}
+
+static bool prefers_raw(void)
+{
+	return !plumb_raw_tracepoints_can_be_preempted();
+}
+
+static int open_functions(struct plumb_bpf *bpf, bool twin)
+{
+	return open_way(bpf, twin, FUNCTIONS | (prefers_raw() ? RAW : 0));
+}
+
+static int open_raw(struct plumb_bpf *bpf, bool twin)
+{
+	return open_way(bpf, twin, RAW);
+}
+
+static int open_tracepoint(struct plumb_bpf *bpf, bool twin)
+{
+	return open_way(bpf, twin, 0);
+}
+
+static int open_uprobe(struct plumb_bpf *bpf, bool twin)
+{
+	return open_way(bpf, twin, SINGLE);
+}
+
+static int open_uprobe_multi(struct plumb_bpf *bpf, bool twin)
+{
+	return open_way(bpf, twin, MULTI);
+}
+
+static const char *no_functions(const struct plumb_options *o)
+{
+	(void)o;
+	return plumb_points_ask_for(PLUMB_TARGET_FUNCTION) ? NULL
+							   : "no target is a kernel function";
+}
+
+static const char *no_tracepoints(const struct plumb_options *o)
+{
+	(void)o;
+	if (plumb_points_ask_for(PLUMB_TARGET_FUNCTION))
+		return "some targets are kernel functions";
+	return plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT) ? NULL : "no target is a tracepoint";
+}
+
+/* Before the targets are found nothing speaks against it. */
+static const char *no_raw(const struct plumb_options *o)
+{
+	bool any = !plumb_points.targets.n;
+	const char *unfit = no_tracepoints(o);
+
+	for (size_t i = 0; i < plumb_points.targets.n; i++)
+		any |= plumb_points_is_raw(i);
+	return unfit || any ? unfit : "no target is a raw tracepoint";
+}
+
+static const char *not_only_users(const struct plumb_options *o)
+{
+	(void)o;
+	return plumb_points_ask_for(PLUMB_TARGET_FUNCTION) ||
+			       plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT)
+		       ? "some targets are no user functions"
+		       : NULL;
+}
+
+static const char *raw_outdone(void)
+{
+	return prefers_raw() ? NULL
+			     : "its programs can be preempted here, and fires missed meanwhile";
+}
+
+static const char *const programs[] = {"thread_fork", "process_free", NULL};
+
+static const struct plumb_aim fentry_multi[] = {{"fired_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
+static const struct plumb_aim fentry[] = {{"fired_fentry", PLUMB_FENTRY}, {}};
+static const struct plumb_aim kprobe_multi[] = {{"fired_kprobe_multi", PLUMB_KPROBE_MULTI}, {}};
+static const struct plumb_aim kprobe[] = {{"fired_kprobe", PLUMB_KPROBE}, {}};
+
+#define RUNG(name_, stability_, open_, ...)                                                        \
+	{                                                                                          \
+		.name = (name_), .stability = (stability_), .open = (open_), .programs = programs, \
+		__VA_ARGS__                                                                        \
+	}
+#define FUNCTION_RUNG(name_, aims_)                                                                \
+	RUNG(name_, "unstable: kernel functions", open_functions, .unfit = no_functions,           \
+	     .aims = (aims_))
+#define TRACEPOINT_RUNGS                                                                           \
+	RUNG("raw_tracepoint", "stable", open_raw, .unfit = no_raw, .outdone = raw_outdone),       \
+		RUNG("tracepoint", "stable", open_tracepoint, .unfit = no_tracepoints)
+#define USER_RUNG(name_, open_)                                                                    \
+	RUNG(name_, "as stable as the program", open_, .unfit = not_only_users)
+
+/* Cheapest first. */
+static const struct plumb_rung few[] = {
+	FUNCTION_RUNG("fentry", fentry),  FUNCTION_RUNG("kprobe.multi", kprobe_multi),
+	FUNCTION_RUNG("kprobe", kprobe),  TRACEPOINT_RUNGS,
+	USER_RUNG("uprobe", open_uprobe),
+};
+
+const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS] = {
+	FUNCTION_RUNG("fentry.multi", fentry_multi),
+	FUNCTION_RUNG("kprobe.multi", kprobe_multi),
+	FUNCTION_RUNG("fentry", fentry),
+	FUNCTION_RUNG("kprobe", kprobe),
+	TRACEPOINT_RUNGS,
+	USER_RUNG("uprobe.multi", open_uprobe_multi),
+	USER_RUNG("uprobe", open_uprobe),
+};
+
+static bool is_of_tracepoints(const struct plumb_rung *rung)
+{
+	return rung->unfit == no_raw || rung->unfit == no_tracepoints;
+}
+
+/* What is told of all is what holds for the least of them, and names what was measured. */
+static void name_mixture(struct plumb_tool *tool)
+{
+	static struct plumb_rung rungs[PLUMB_POINTS_RUNGS];
+	const struct plumb_targets *t = &plumb_points.targets;
+
+	memcpy(rungs, tool->rungs, tool->n_rungs * sizeof(*rungs));
+	tool->rungs = rungs;
+	for (size_t i = 0; i < tool->n_rungs; i++)
+		if (is_of_tracepoints(&rungs[i]))
+			rungs[i].stability = "stable; user functions as stable as the program";
+	tool->traced = t->functions.n ? "a kernel function's call (not measured: the others)"
+				      : "a tracepoint's fire (not measured: user functions)";
+}
+
+int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
+{
+	struct plumb_targets *t = &plumb_points.targets;
+	int err = plumb_targets_find(t, plumb_points.patterns, plumb_points.n_patterns, o->btf);
+
+	if (!err)
+		err = plumb_points_number_calls();
+	if (err)
+		return err;
+	if (o->mechanism && !strcmp(o->mechanism, "raw_tracepoint") && no_raw(o))
+		plumb_usage_error("--mechanism=%s: %s", o->mechanism, no_raw(o));
+	if (t->n > 1)
+		o->by |= PLUMB_BY_TARGET;
+	if (t->n <= PLUMB_FEW && !o->mechanism) {
+		tool->rungs = few;
+		tool->n_rungs = sizeof(few) / sizeof(few[0]);
+	}
+	if (!!t->functions.n + !!t->tracepoints.n + !!t->n_files > 1)
+		name_mixture(tool);
+	plumb_info("%zu targets", t->n);
+	return 0;
+}
+
+bool plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+			  enum plumb_twin kind, struct plumb_interval *added)
+{
+	void (*provoke)(void) = rung->aims                ? plumb_trial_syscall
+				: is_of_tracepoints(rung) ? plumb_trial_rename
+							  : plumb_trial_call;
+
+	return plumb_calibrate_rung(s, rung, kind, provoke, added);
+}
+
+void plumb_points_calibrate(struct plumb_session *s)
+{
+	const struct plumb_rung *rung = s->instance.rung;
+	struct plumb_overhead o = {};
+
+	if (s->overhead.known || !plumb_points_measure(s, rung, PLUMB_TWIN_TAKES, &o.traced))
+		return;
+	o.filtered_known = plumb_points_measure(s, rung, PLUMB_TWIN_REJECTS, &o.filtered);
+	plumb_overhead_judge(&o);
+	s->overhead = o;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* points: the targets of a tool, as they are typed, shown, and told to be silent. */
+#include <plumb/base/log.h>
+#include <plumb/session/points.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plumb_points plumb_points;
+
+bool plumb_points_add(const char *text, bool number)
+{
+	const char *flaw = plumb_target_flaw(text);
+
+	if (number)
+		return false;
+	if (flaw)
+		plumb_usage_error("%s: %s", flaw, text);
+	if (plumb_points.n_patterns == PLUMB_MAX_LIST)
+		plumb_usage_error("at most %d targets or globs", PLUMB_MAX_LIST);
+	plumb_points.patterns[plumb_points.n_patterns++] = text;
+	return true;
+}
+
+bool plumb_points_ask_for(enum plumb_target_kind kind)
+{
+	for (size_t i = 0; i < plumb_points.n_patterns; i++)
+		if (plumb_target_kind(plumb_points.patterns[i]) == kind)
+			return true;
+	return false;
+}
+
+static size_t target_of(const void *key)
+{
+	uint32_t target;
+
+	memcpy(&target, (const char *)key + plumb_points.target_at, sizeof(target));
+	return target;
+}
+
+size_t plumb_points_target(const struct plumb_row *row)
+{
+	return target_of(row->key);
+}
+
+bool plumb_points_is_raw(size_t i)
+{
+	const struct plumb_targets *t = &plumb_points.targets;
+
+	return plumb_targets_kind(t, i) == PLUMB_TARGET_TRACEPOINT &&
+	       t->tracepoints.list[i - t->functions.n].is_raw;
+}
+
+static void format_target(const void *key, char *text, size_t size)
+{
+	plumb_targets_name(&plumb_points.targets, target_of(key), false, text, size);
+}
+
+static json_t *json_target(const void *key)
+{
+	char text[4096];
+
+	plumb_targets_name(&plumb_points.targets, target_of(key), true, text, sizeof(text));
+	return json_string(text);
+}
+
+const struct plumb_field plumb_points_field = {"func", PLUMB_BY_TARGET, false, format_target,
+					       json_target};
+
+/* FIRED: of each target; how many did not.  0 where that cannot be said. */
+static size_t find_silent(const struct plumb_snapshot *total, bool *fired)
+{
+	size_t silent = plumb_points.targets.n, target;
+
+	for (size_t i = 0; i < total->n; i++) {
+		if (!total->rows[i].slot) /* [other]: it may be any */
+			return 0;
+		target = plumb_points_target(&total->rows[i]);
+		if (!total->rows[i].count || fired[target])
+			continue;
+		fired[target] = true;
+		silent--;
+	}
+	return silent;
+}
+
+static void tell_silent(size_t silent, size_t refused, const bool *fired, double seconds)
+{
+	const struct plumb_targets *t = &plumb_points.targets;
+	char name[256];
+
+	silent -= refused < silent ? refused : silent;
+	if (silent && (silent > PLUMB_FEW || refused)) {
+		plumb_warn("%zu of %zu targets: 0 calls in %.3g s", silent, t->n, seconds);
+		return;
+	}
+	for (size_t i = 0; i < t->n && silent; i++)
+		if (!fired[i])
+			plumb_warn("%s: 0 calls in %.3g s",
+				   plumb_targets_name(t, i, false, name, sizeof(name)), seconds);
+}
+
+void plumb_points_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+			 uint64_t elapsed)
+{
+	const struct plumb_probes *probes = &s->instance.probes;
+	size_t n = plumb_points.targets.n;
+	bool *fired = calloc(n, sizeof(*fired));
+
+	if (probes->refused)
+		plumb_warn("%zu of %zu targets could not be attached to (-v says which)",
+			   probes->refused, n);
+	if (fired)
+		tell_silent(find_silent(total, fired), probes->refused, fired, elapsed / 1e9);
+	free(fired);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * stranger: a call that the tool's programs reject as they reject those of other processes.
+ *
+ * The tool's own calls are rejected first and most cheaply.  Where the filters reject every new
+ * process, the calls of the trial are made by one; otherwise by the tool.
+ */
+#ifndef PLUMB_STRANGER_H
+#define PLUMB_STRANGER_H
+
+#include <plumb/session/session.h>
+#include <plumb/attach/trial.h>
+
+void plumb_stranger_run(const struct plumb_session *s, struct plumb_trial *trial, uint64_t budget);
+
+#endif

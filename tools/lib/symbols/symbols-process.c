@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "symbols.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* Mappings that a process no longer has, and that are still remembered. */
+#define GONE 1024
+
+#define VDSO_MAX (64 << 10)
+
+/* Of a process that was noted: so many times as long as that took, ns at most. */
+#define REST     4
+#define REST_MAX 100000000
+
+/* So long some are noted, ns. */
+#define TURN 10000000
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct plumb_process *p = a, *q = b;
+
+	return (p->pid > q->pid) - (p->pid < q->pid);
+}
+
+struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process **found =
+		tfind(&(struct plumb_process){.pid = pid}, &s->processes, by_pid);
+
+	return found ? *found : NULL;
+}
+
+void plumb_process_free(struct plumb_process *p)
+{
+	free(p->now.all);
+	free(p->gone.all);
+	plumb_symtab_free(&p->perf.table);
+	free(p);
+}
+
+static int append(struct plumb_mappings *m, const struct plumb_mapping *mapping)
+{
+	struct plumb_mapping *more;
+
+	if (m->n == m->room) {
+		m->room = m->room ? 2 * m->room : 16;
+		more = realloc(m->all, m->room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		m->all = more;
+	}
+	m->all[m->n++] = *mapping;
+	return 0;
+}
+
+static const struct plumb_mapping *find_in(const struct plumb_mappings *m, uint64_t address)
+{
+	/* The newest of those that are gone is the last. */
+	for (size_t i = m->n; i-- > 0;)
+		if (address - m->all[i].start < m->all[i].end - m->all[i].start)
+			return &m->all[i];
+	return NULL;
+}
+
+const struct plumb_mapping *plumb_process_mapping(const struct plumb_process *p, uint64_t address)
+{
+	return find_in(&p->now, address) ?: find_in(&p->gone, address);
+}
+
+static bool is_same(const struct plumb_mapping *a, const struct plumb_mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->dev == b->dev && a->ino == b->ino;
+}
+
+/* --- the file of a mapping --- */
+
+/* Cuts off what the kernel says behind the path of a file without one. */
+static bool cut_deleted(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = strlen(path), m = sizeof(mark) - 1;
+
+	if (n <= m || strcmp(path + n - m, mark))
+		return false;
+	path[n - m] = 0;
+	return true;
+}
+
+/* A path may lead to another file by now: only the inode tells, and not in an overlay. */
+static int open_path(int root, const char *path, uint64_t ino)
+{
+	struct statfs fs;
+	struct stat st;
+	int fd = plumb_open_in_root(root, path, true);
+
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &st) &&
+	    (st.st_ino == ino || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC)))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static struct plumb_symfile *open_file(struct plumb_symbolizer *s, pid_t pid, int root,
+				       const struct plumb_mapping *m, char *path)
+{
+	bool is_deleted = cut_deleted(path);
+	char link[80];
+	int fd, err;
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+		 m->end);
+	err = fd = plumb_open_here(link);
+	/* Without the right to follow that link: */
+	if (fd < 0 && !is_deleted)
+		fd = open_path(root, path, m->ino);
+	if (fd < 0) {
+		plumb_symbolizer_unread(s, path, strerror(-err));
+		return NULL;
+	}
+	return plumb_symfile_get(s, fd, path, root);
+}
+
+/* --- the vdso, which is in memory only --- */
+
+static struct plumb_symfile *read_vdso(struct plumb_symbolizer *s, pid_t pid, uint64_t start,
+				       size_t size)
+{
+	char path[32], *image;
+	int fd;
+
+	if (size > VDSO_MAX)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	image = fd < 0 ? NULL : malloc(size);
+	if (image && pread(fd, image, size, start) != (ssize_t)size) {
+		free(image);
+		image = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return image ? plumb_symfile_of_image(s, image, size) : NULL;
+}
+
+/* All have ours, but for 32-bit processes, which have it low. */
+static struct plumb_symfile *find_vdso(struct plumb_symbolizer *s, pid_t pid,
+				       const struct plumb_mapping *m)
+{
+	const Elf64_Ehdr *ours = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+	if (m->start >> 32 == 0)
+		return read_vdso(s, pid, m->start, m->end - m->start);
+	if (!s->vdso && ours)
+		s->vdso = read_vdso(s, getpid(), (uintptr_t)ours,
+				    ours->e_shoff + ours->e_shnum * ours->e_shentsize);
+	return s->vdso;
+}
+
+/* --- /proc/PID/maps --- */
+
+/* "START-END PERMS OFFSET MAJOR:MINOR INODE PATH"; is it code? */
+static bool read_line(char *line, struct plumb_mapping *m, char **path)
+{
+	unsigned int major, minor;
+	int at = 0;
+
+	*m = (struct plumb_mapping){};
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%*1[x]%*c %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &m->start, &m->end, &m->offset, &major, &minor, &m->ino, &at) != 6 ||
+	    !at)
+		return false;
+	m->dev = (uint64_t)major << 32 | minor;
+	*path = line + at;
+	return true;
+}
+
+/* Fills in what is mapped, as PATH and the process have it. */
+static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plumb_mapping *m,
+		     const struct plumb_mapping *before, char *path)
+{
+	if (before && m->ino && before->ino == m->ino && before->dev == m->dev) {
+		m->file = before->file;
+		m->module = before->module;
+		m->may_be_jit = before->may_be_jit;
+	} else if (*path == '/' && m->ino) {
+		m->file = open_file(s, pid, root, m, path);
+		m->module = plumb_symbolizer_string(s, strrchr(path, '/') + 1);
+		m->may_be_jit = m->file && !m->file->n_segments; /* a memfd */
+	} else if (!strcmp(path, "[vdso]")) {
+		m->file = find_vdso(s, pid, m);
+		m->module = "[vdso]";
+	} else {
+		/* "[heap]", "[vsyscall]"; but names that the process has given are no places. */
+		m->module = *path == '[' && strncmp(path, "[anon", 5)
+				    ? plumb_symbolizer_string(s, path)
+				    : "[anon]";
+		m->may_be_jit = strcmp(path, "[vsyscall]") && strcmp(path, "[uprobes]");
+	}
+}
+
+/* What the process maps now; what it did so before is taken from OLD. */
+static int read_maps(struct plumb_symbolizer *s, pid_t pid, int root,
+		     const struct plumb_mappings *old, struct plumb_mappings *now)
+{
+	char path[32], buffer[1 << 14], *line = NULL, *name;
+	size_t room = 0, k = 0;
+	struct plumb_mapping m;
+	int err = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	setvbuf(f, buffer, _IOFBF, sizeof(buffer)); /* else 1 kB, of what a read could give */
+	while (!err && getline(&line, &room, f) >= 0) {
+		if (!read_line(line, &m, &name))
+			continue;
+		while (k < old->n && old->all[k].start < m.start)
+			k++;
+		if (k < old->n && is_same(&old->all[k], &m))
+			m = old->all[k];
+		else
+			describe(s, pid, root, &m, now->n ? &now->all[now->n - 1] : NULL, name);
+		err = append(now, &m);
+	}
+	free(line);
+	fclose(f);
+	return err;
+}
+
+/* Moves what is in OLD and not in NOW behind what is gone already. */
+static int retire(struct plumb_mappings *gone, const struct plumb_mappings *old,
+		  const struct plumb_mappings *now)
+{
+	size_t k = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < old->n; i++) {
+		while (k < now->n && now->all[k].start < old->all[i].start)
+			k++;
+		if (k < now->n && is_same(&now->all[k], &old->all[i]))
+			continue;
+		if (gone->n == GONE)
+			memmove(gone->all, gone->all + 1, --gone->n * sizeof(*gone->all));
+		err = append(gone, &old->all[i]);
+	}
+	return err;
+}
+
+static struct plumb_process *find_or_add(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = plumb_process_find(s, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (p) {
+		p->pid = pid;
+		if (!tsearch(p, &s->processes, by_pid)) {
+			free(p);
+			p = NULL;
+		}
+	}
+	return p;
+}
+
+static bool has_jit(const struct plumb_mappings *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].may_be_jit)
+			return true;
+	return false;
+}
+
+static int note(struct plumb_symbolizer *s, struct plumb_process *p)
+{
+	struct plumb_mappings now = {};
+	char path[32];
+	int root, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	err = read_maps(s, p->pid, root, &p->now, &now);
+	if (!err) {
+		err = retire(&p->gone, &p->now, &now);
+		free(p->now.all);
+		p->now = now;
+	} else
+		free(now.all);
+	if (!err && has_jit(&p->now))
+		s->counts.bad_lines += plumb_perfmap_update(&p->perf, p->pid, root);
+	if (root >= 0)
+		close(root);
+	return err;
+}
+
+/* ns, of this thread on the CPU: others' are no reason to wait longer. */
+static uint64_t time_spent(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
+}
+
+static int note_and_rest(struct plumb_symbolizer *s, struct plumb_process *p)
+{
+	uint64_t rest = time_spent();
+	int err = note(s, p);
+
+	rest = (time_spent() - rest) * REST;
+	p->rest = plumb_now() + (rest < REST_MAX ? rest : REST_MAX);
+	return err;
+}
+
+int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = find_or_add(s, pid);
+
+	return p ? note_and_rest(s, p) : -ENOMEM;
+}
+
+int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = find_or_add(s, pid);
+
+	if (!p)
+		return -ENOMEM;
+	if (!p->is_asked) {
+		p->is_asked = true;
+		p->next = NULL;
+		*s->asked_end = p;
+		s->asked_end = &p->next;
+	}
+	return 0;
+}
+
+int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
+{
+	uint64_t now = plumb_now(), end = now + TURN, first = UINT64_MAX;
+	struct plumb_process **link = &s->asked, *p;
+
+	while ((p = *link)) {
+		if (!all && (now < p->rest || now >= end)) {
+			first = p->rest < first ? p->rest : first;
+			link = &p->next;
+			continue;
+		}
+		*link = p->next;
+		p->is_asked = false;
+		note_and_rest(s, p);
+		now = plumb_now();
+	}
+	s->asked_end = link;
+	if (!s->asked)
+		return 0;
+	return first > now ? first - now : 1;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "symbols.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As much of a name as is kept. */
+#define NAME 4096
+
+/* Functions that are inlined into one another. */
+#define INLINED 64
+
+struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
+{
+	struct plumb_symbolizer *s = calloc(1, sizeof(*s));
+
+	elf_version(EV_CURRENT);
+	if (s) {
+		s->inlines = inlines;
+		s->asked_end = &s->asked;
+	}
+	return s;
+}
+
+static void free_process(void *process)
+{
+	plumb_process_free(process);
+}
+
+static void keep(void *string)
+{
+	(void)string;
+}
+
+void plumb_symbolizer_free(struct plumb_symbolizer *s)
+{
+	struct plumb_symfile *file;
+
+	if (!s)
+		return;
+	tdestroy(s->processes, free_process);
+	while ((file = s->files)) {
+		s->files = file->next;
+		plumb_symfile_free(file);
+	}
+	plumb_symtab_free(&s->kernel);
+	tdestroy(s->unread, keep);
+	tdestroy(s->strings, free);
+	free(s);
+}
+
+/* --- strings --- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text)
+{
+	char clean[NAME], **found, *copy;
+
+	plumb_copy_printable(clean, text, sizeof(clean));
+	found = tfind(clean, &s->strings, by_text);
+	if (found)
+		return *found;
+	copy = strdup(clean);
+	if (copy && !tsearch(copy, &s->strings, by_text)) {
+		free(copy);
+		copy = NULL;
+	}
+	return copy;
+}
+
+void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why)
+{
+	const char *name = plumb_symbolizer_string(s, path);
+
+	if (!name || tfind(name, &s->unread, by_text) || !tsearch(name, &s->unread, by_text))
+		return;
+	if (!s->counts.unread++)
+		plumb_info("a file whose symbols cannot be read: %s: %s", name, why);
+}
+
+static const char *demangled(struct plumb_symbolizer *s, const char *name)
+{
+	char text[NAME];
+
+	plumb_demangle(name, text, sizeof(text));
+	return plumb_symbolizer_string(s, text);
+}
+
+/*
+ * What a probe of a function's return puts in place of the address to return to, and
+ * what the handler of a signal returns to, is no call's: it is the first byte of what
+ * handles the return.
+ */
+static bool is_put_there(struct plumb_symtab *t, uint64_t address)
+{
+	static const char *const handlers[] = {
+		"kretprobe_trampoline",  "__kretprobe_trampoline", "arch_rethook_trampoline",
+		"return_to_handler",     "__restore_rt",           "__restore",
+		"__kernel_rt_sigreturn", "__kernel_sigreturn"};
+	const struct plumb_symtab_entry *e = plumb_symtab_find(t, address);
+
+	for (size_t i = 0; e && e->address == address && i < sizeof(handlers) / sizeof(*handlers);
+	     i++)
+		if (!strcmp(t->text + e->name, handlers[i]))
+			return true;
+	return false;
+}
+
+/* The function that ADDRESS, less 1 for IS_RETURN, is in; its symbol, or NULL. */
+static const struct plumb_symtab_entry *name_function(struct plumb_symbolizer *s,
+						      struct plumb_symtab *t, uint64_t address,
+						      bool is_return,
+						      struct plumb_frame_name *frame)
+{
+	struct plumb_symtab_entry *e = plumb_symtab_find(t, address - is_return);
+
+	if (e && !e->shown)
+		e->shown = demangled(s, t->text + e->name);
+	if (!e || !e->shown)
+		return NULL;
+	frame->function = e->shown;
+	frame->offset = address - e->address;
+	return e;
+}
+
+/* --- kernel --- */
+
+static void read_kernel(struct plumb_symbolizer *s)
+{
+	int err;
+
+	if (s->kernel_is_read)
+		return;
+	s->kernel_is_read = true;
+	err = plumb_symtab_read_kernel(&s->kernel);
+	if (err)
+		snprintf(s->obstacle, sizeof(s->obstacle),
+			 "no names of kernel functions: /proc/kallsyms: %s", strerror(-err));
+	else if (!s->kernel.n)
+		snprintf(s->obstacle, sizeof(s->obstacle),
+			 "no names of kernel functions: their addresses are hidden "
+			 "(kernel.kptr_restrict, or not root)");
+}
+
+const char *plumb_symbolizer_obstacle(struct plumb_symbolizer *s)
+{
+	read_kernel(s);
+	return *s->obstacle ? s->obstacle : NULL;
+}
+
+void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool is_return,
+			    struct plumb_frame_name *frame)
+{
+	const struct plumb_symtab_entry *e;
+	const char *module;
+
+	read_kernel(s);
+	*frame = (struct plumb_frame_name){.is_kernel = true, .offset = address};
+	s->counts.addresses++;
+	is_return = is_return && !is_put_there(&s->kernel, address);
+	e = name_function(s, &s->kernel, address, is_return, frame);
+	if (!e) {
+		s->counts.unknown++;
+		return;
+	}
+	module = s->kernel.text + e->name;
+	module += strlen(module) + 1;
+	if (*module)
+		frame->module = plumb_symbolizer_string(s, module);
+}
+
+/* --- user --- */
+
+/* What is inlined at ADDRESS, of the file's; how many frames. */
+static size_t name_inlined(struct plumb_symbolizer *s, const struct plumb_mapping *m,
+			   uint64_t address, struct plumb_frame_name *frames, size_t max)
+{
+	const char *names[INLINED];
+	size_t n;
+
+	if (!m->file->inlines)
+		return 0;
+	n = plumb_inlines_find(m->file->inlines, address, names, max < INLINED ? max : INLINED);
+	for (size_t i = 0; i < n; i++)
+		frames[i] = (struct plumb_frame_name){
+			.function = demangled(s, names[i]),
+			.module = m->module,
+			.is_inlined = true,
+		};
+	return n;
+}
+
+/* FRAMES[0] has the module and the offset in it. */
+static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_mapping *m,
+			   bool is_return, struct plumb_frame_name *frames, size_t max)
+{
+	struct plumb_frame_name frame = *frames;
+	uint64_t address;
+	size_t n;
+
+	plumb_symfile_read(s, m->file);
+	if (!plumb_symfile_address(m->file, frame.offset - is_return, &address))
+		return 1;
+	if (is_return && is_put_there(&m->file->table, address + 1)) {
+		is_return = false;
+		address++;
+	}
+	n = name_inlined(s, m, address, frames, max - 1);
+	name_function(s, &m->file->table, address + is_return, is_return, &frame);
+	frames[n] = frame;
+	return n + 1;
+}
+
+size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t address, bool is_return,
+			    struct plumb_frame_name *frames, size_t max)
+{
+	struct plumb_process *p = plumb_process_find(s, pid);
+	const struct plumb_mapping *m;
+	size_t n = 1;
+
+	if ((!p || !p->rest) && !plumb_symbolizer_note(s, pid))
+		p = plumb_process_find(s, pid);
+	m = p ? plumb_process_mapping(p, address - is_return) : NULL;
+	*frames = (struct plumb_frame_name){.offset = address};
+	s->counts.addresses++;
+	if (m) {
+		frames->module = m->module;
+		frames->offset = address - m->start + m->offset;
+		if (m->file && m->file->n_segments)
+			n = name_in_file(s, m, is_return, frames, max);
+		else if (m->may_be_jit &&
+			 name_function(s, &p->perf.table, address, is_return, frames))
+			frames->module = "[perf map]";
+	}
+	s->counts.unknown += !frames[n - 1].function;
+	return n;
+}
+
+/* --- the rest --- */
+
+const char *plumb_frame_name_text(const struct plumb_frame_name *frame, char *text, size_t size)
+{
+	if (frame->function && frame->is_kernel && frame->module)
+		snprintf(text, size, "%s [%s]", frame->function, frame->module);
+	else if (frame->function)
+		snprintf(text, size, "%s", frame->function);
+	else if (frame->module)
+		snprintf(text, size, "%s+0x%" PRIx64, frame->module, frame->offset);
+	else
+		snprintf(text, size, "0x%" PRIx64 " [%s]", frame->offset,
+			 frame->is_kernel ? "kernel" : "unknown");
+	for (char *p = text; (p = strchr(p, ';')); p++)
+		*p = ':';
+	return text;
+}
+
+const struct plumb_symbolizer_counts *plumb_symbolizer_counts(const struct plumb_symbolizer *s)
+{
+	return &s->counts;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* split-hist: where the time went, for each bucket of a histogram. */
+#ifndef PLUMB_SPLIT_HIST_BPF_H
+#define PLUMB_SPLIT_HIST_BPF_H
+
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/sched/split.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: slots */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct plumb_split)); /* set by the loader: buckets times this */
+} plumb_splits SEC(".maps");
+
+/* After split_finish(): a call of NS ns, ON of them on the CPU. */
+static __always_inline void split_record(const struct plumb_thread *t, __u32 slot, __u32 cpu,
+					 __u64 ns, __u64 on, __u32 error)
+{
+	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
+	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
+	__u64 most = on;
+	int i, led = PLUMB_ON_CPU;
+
+	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
+		return;
+	for (i = 0; i < PLUMB_PARTS; i++) {
+		if (t->off[i])
+			__sync_fetch_and_add(&splits[bucket].ns[i], t->off[i]);
+		if (t->off[i] > most) {
+			most = t->off[i];
+			led = i;
+		}
+	}
+	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
+	/* Behind the totals, as all that is counted. */
+	if (led < PLUMB_PARTS)
+		__sync_fetch_and_add(&splits[bucket].led[led], 1);
+}
+
+#endif
