@@ -23,7 +23,7 @@ made() { make 2>&1 | awk '/^  [A-Z]/ { print $2 }' | sort; }
 
 is "a second make does nothing" "$(made)" ""
 
-touch include/plumb/hist.h
+touch include/plumb/bpf/hist/hist.h
 rebuilt=$(made)
 like "a touched shared header rebuilds the BPF object that includes it" "$rebuilt" 'build/bpf/syscall-latency.bpf.o'
 like "and the loader's objects that include it" "$rebuilt" 'build/lib/percentile.o'
@@ -31,7 +31,7 @@ is "and not those that do not" "$(grep -c 'build/lib/cgroup.o' <<<"$rebuilt")" 0
 is "nor a BPF object that does not" "$(grep -c 'build/bpf/syscall-count.bpf.o' <<<"$rebuilt")" 0
 like "and the tool is linked anew" "$rebuilt" 'build/bin/syscall-latency'
 
-touch tools/lib/options.rst
+touch tools/lib/manual/options.rst
 is "a touched shared page rebuilds the manual pages only" \
 	"$(made | grep -v '^build/man/')" ""
 
@@ -56,7 +56,7 @@ for tool in build/bin/*; do
 done
 
 make V=1 -B build/lib/cgroup.o >"$work/verbose" 2>&1
-like "V=1 shows the commands" "$(cat "$work/verbose")" '-c tools/lib/cgroup.c'
+like "V=1 shows the commands" "$(cat "$work/verbose")" '-c tools/lib/kernel/cgroup.c'
 
 make install DESTDIR="$work/root" prefix=/usr >"$work/install" 2>&1
 is "installs" $? 0

@@ -35,7 +35,8 @@ static int select_number(struct syscall_config *config, uint32_t nr, uint32_t ab
 
 int plumb_syscall_select(struct syscall_config *config, const char *name)
 {
-	uint32_t abi = !strncmp(name, PLUMB_COMPAT_PREFIX, strlen(PLUMB_COMPAT_PREFIX)), x32 = 0, nr;
+	uint32_t abi = !strncmp(name, PLUMB_COMPAT_PREFIX, strlen(PLUMB_COMPAT_PREFIX)), x32 = 0,
+		 nr;
 	int known;
 
 #if defined(__x86_64__)

@@ -115,8 +115,8 @@ static void print_split(const struct plumb_run *run, FILE *out)
 static const char *missed_of(const struct plumb_run *run)
 {
 	return run->options->mechanism ? "executions were missed (without --mechanism the tool "
-				      "chooses one that is exact)"
-				    : "executions were missed";
+					 "chooses one that is exact)"
+				       : "executions were missed";
 }
 
 static bool has_option(const struct plumb_tool *tool, const char *name)
@@ -139,7 +139,7 @@ static const char *pooled_of(const struct plumb_run *run)
 static const char *stacks_of(const struct plumb_run *run)
 {
 	return has_option(run->tool, "max-stacks") ? "stacks had no room: raise --max-stacks"
-						 : "stacks had no room";
+						   : "stacks had no room";
 }
 
 /* What is not zero, but for what every run has. */

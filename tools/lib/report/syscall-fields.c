@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/base/log.h>
-#include <plumb/session/syscalls.h>
+#include <plumb/kernel/syscalls.h>
 #include <plumb/report/syscall-fields.h>
 #include <stdio.h>
 

@@ -222,8 +222,7 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 	} else if (c->figure == EXTRA) {
 		plumb_format_size(value(t, c, row), text, size);
 	} else {
-		plumb_format_time(value(t, c, row), measure_unit(t->r->run, second), text,
-				  size);
+		plumb_format_time(value(t, c, row), measure_unit(t->r->run, second), text, size);
 		if (c->figure == PERCENTILE &&
 		    plumb_percentile_is_weak(plumb_dist_count(&row->dist),
 					     o->percentiles[c->percentile].p))
