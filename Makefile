@@ -6,6 +6,7 @@
 # make STATIC=-static-pie  static, and at another address each time
 # make WERROR=1   warnings are errors, as for check
 # make check      all tests; what they need is installed by scripts/check.sh
+# make check-quick  those that a change most likely breaks, in 2 minutes
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -switches, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
@@ -13,7 +14,7 @@
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c and NAME.rst: no line here.
 # NAME.targets, if there is one, is what it hooks, for probe-check --tool.
-# Other .c files in it are linked too; tests/unit/NAME.c is their unit test.
+# Other .c files in it are linked too; tests/unit/NAME.c and NAME.WHAT.c are their unit tests.
 
 ifeq ($(origin CC),default) # which is not what ?= replaces
 CC       := gcc
@@ -190,6 +191,8 @@ workloads: $(WORKLOADS) $(SHOWING) $(B)/tests/stack-twice
 units: $(UNITS)
 check:
 	scripts/check.sh --no-install
+check-quick:
+	scripts/check.sh --no-install --quick
 
 # --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
@@ -265,6 +268,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check fuzz bench bench-syscalls bench-functions bench-probes bench-switches bench-servers install clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-probes bench-switches bench-servers install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d)

@@ -10,22 +10,25 @@ cd "$(dirname "$0")/.."
 
 usage() {
 	cat <<-END
-	Usage: ${0##*/} [--no-install] [--no-vm]
+	Usage: ${0##*/} [--no-install] [--no-vm | --quick]
 
 	Install what building and testing need (apt; as root), build, run all tests.
 
 	  --no-install  use what is there
 	  --no-vm       leave out the emulated machines
+	  --quick       what a change most likely breaks, in 2 minutes: one build, units,
+	                style, the command line, known workloads on the running kernel
 
 	Exit status: 0 all tests pass; 1 some do not, or something is missing; 2 wrong usage.
 	END
 }
 
-install=1 vm=1
+install=1 vm=1 quick=
 for option; do
 	case $option in
 	--no-install) install= ;;
 	--no-vm) vm= ;;
+	--quick) quick=1 ;;
 	-h | --help) usage; exit 0 ;;
 	*) printf '%s: unknown option: %s (try --help)\n' "${0##*/}" "$option" >&2; exit 2 ;;
 	esac
@@ -35,12 +38,16 @@ done
 
 export WERROR=1
 make all workloads units
+mapfile -t units < <(find build/unit -type f -executable | sort)
+if [[ -n $quick ]]; then
+	TRUTH_GROUPS=counts,inflight,keys,ledger,split CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --exec '' "${units[@]}" \
+		tests/build/{layers,style}.t tests/cli/{agreement,columns,help,misuse}.t tests/live/truth.t
+fi
 make B=build/clang CC=clang all units
 make B=build/dynamic DYNAMIC=1 all
 ((EUID != 0)) || scripts/chroots.sh || (($? == 77)) # neither is a release that cannot be fetched
 [[ -z $vm ]] || scripts/kernels.sh || (($? == 77)) # a kernel that the archive lost is a named skip
 
-mapfile -t units < <(find build/unit -type f -executable | sort)
 tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
 [[ -z $vm ]] || tests+=(tests/vm/*.t)
 # An emulated machine takes one CPU, and what runs here bears no company of its kind: two lanes
