@@ -116,11 +116,13 @@ frames() {
 		--arg below "$3" --arg regex "$4"
 }
 
-# asleep CLAIM TOOL FILTER - the row below stay_asleep has as many stays as FILTER makes of $sum and $long
+# asleep CLAIM TOOL FILTER [MORE] - the row below stay_asleep has as many stays as FILTER makes of $sum and $long, and may
+# have MORE: those in which the thread was preempted on its way
 asleep() {
 	evidence "$2.json" "$2.err" sleep.truth
-	holds "$1" "$2.json" '$truth[0].calls[0] as {count: $sum, long: $long}
-		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep") and any(.stack[]; .frame == "do_nanosleep")) | .count] | add // 0) == ('"$3"')
+	holds "$1" "$2.json" '$truth[0].calls[0] as {count: $sum, long: $long, preempted: $more}
+		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep") and any(.stack[]; .frame == "do_nanosleep")) | .count] | add // 0)
+			as $n | $n >= ('"$3"') and $n <= ('"$3"') + '"${4:-\$more}"'
 		and $last.ledger.left_out >= $sum - ('"$3"')' --slurpfile truth sleep.truth
 	sound "of $2" "$2.json"
 }
@@ -167,9 +169,9 @@ check() {
 	# shellcheck disable=SC2016 # jq's
 	{
 		asleep "without limits all sleeps count" all '$sum'
-		asleep "--min has the long ones, and the others are left out by number" long '$long'
+		asleep "--min has the long ones, and the others are left out by number" long '$long' 0
 		asleep "--max has the short ones" short '$sum - $long'
-		asleep "--min of more than all has none" none 0
+		asleep "--min of more than all has none" none 0 0
 	}
 
 	evidence by-timer.json by-timer.err sleep.truth

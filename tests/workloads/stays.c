@@ -171,27 +171,30 @@ __attribute__((noinline)) static void nap(uint64_t ns)
 	pause_ns(ns);
 }
 
-/* How often it gave up its CPU: a sleep may be over before it has begun. */
-static uint64_t switches(void)
+/* How often it gave up its CPU: a sleep may be over before it has begun; and how often it lost it.
+ */
+static struct switches {
+	uint64_t gave_up, lost;
+} switches(void)
 {
 	struct rusage usage;
 
 	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nvcsw;
+	return (struct switches){usage.ru_nvcsw, usage.ru_nivcsw};
 }
 
 /* How many times it was off the CPU; LATE: how many took longer than LIMIT. */
 __attribute__((noinline)) static uint64_t stay_asleep(uint64_t ns, uint64_t times, uint64_t limit,
 						      uint64_t *late)
 {
-	uint64_t before, first = switches();
+	uint64_t before, first = switches().gave_up;
 
 	for (uint64_t i = 0; i < times; i++) {
 		before = now_ns();
 		nap(ns);
 		*late += now_ns() - before > limit;
 	}
-	return switches() - first;
+	return switches().gave_up - first;
 }
 
 static void report(const char *what, pid_t tid, const char *comm, uint64_t times,
@@ -204,12 +207,13 @@ static void report(const char *what, pid_t tid, const char *comm, uint64_t times
 /* Which are SHORT is a matter of half of what the long ones are meant to take. */
 static void sleep_all(uint64_t ns, uint64_t times, uint64_t long_ns, uint64_t long_times)
 {
-	uint64_t late[2] = {};
+	uint64_t late[2] = {}, lost = switches().lost;
 
 	times = stay_asleep(ns, times, long_ns / 2, &late[0]);
 	long_times = stay_asleep(long_ns, long_times, long_ns / 2, &late[1]);
 	put_row_of("stay", own_tid(), "stays", "sleep", times + long_times, 0);
-	put(",\"long\":%llu}", (unsigned long long)(late[0] + late[1]));
+	put(",\"long\":%llu,\"preempted\":%llu}", (unsigned long long)(late[0] + late[1]),
+	    (unsigned long long)(switches().lost - lost));
 }
 
 static uint64_t parse_ms(const char *text)
