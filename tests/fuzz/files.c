@@ -88,7 +88,7 @@ static void read_program(void)
 	struct plumb_callee callees[3] = {{.name = "small"}, {.name = "never"}, {.name = "held"}};
 	struct plumb_userfuncs functions;
 	struct plumb_usdts probes;
-	struct plumb_parts parts;
+	struct plumb_function_parts parts;
 	struct plumb_calls calls;
 	char target[300];
 

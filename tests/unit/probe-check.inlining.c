@@ -185,7 +185,7 @@ static void optimization_inlines_and_the_numbers_say_so(void **state)
 /* The test of x is inlined thrice; what follows it stands apart, called thrice. */
 static void of_a_partly_inlined_function_both_parts_are_told(void **state)
 {
-	struct plumb_parts parts;
+	struct plumb_function_parts parts;
 
 	(void)state;
 	/* Its rest is made a function, which then is inlined as well: not another place. */

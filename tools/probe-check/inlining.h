@@ -69,13 +69,13 @@ struct plumb_part {
 	uint64_t offset; /* in the file, as struct plumb_userfunc has it */
 };
 
-struct plumb_parts {
+struct plumb_function_parts {
 	struct plumb_part *all; /* by address, each symbol once */
 	size_t n;
 };
 
 /* Those of the file; none is no error.  0, or -errno after saying what is wrong. */
-int plumb_parts_find(const char *path, const char *name, struct plumb_parts *parts);
-void plumb_parts_free(struct plumb_parts *parts);
+int plumb_parts_find(const char *path, const char *name, struct plumb_function_parts *parts);
+void plumb_parts_free(struct plumb_function_parts *parts);
 
 #endif

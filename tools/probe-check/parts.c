@@ -15,7 +15,7 @@ static bool is_part(const char *symbol, const char *name)
 	return !strncmp(symbol, name, n) && (!symbol[n] || symbol[n] == '.' || symbol[n] == '@');
 }
 
-static int append(struct plumb_parts *parts, const char *name, const GElf_Sym *symbol,
+static int append(struct plumb_function_parts *parts, const char *name, const GElf_Sym *symbol,
 		  uint64_t offset)
 {
 	struct plumb_part *more = realloc(parts->all, (parts->n + 1) * sizeof(*more));
@@ -30,7 +30,7 @@ static int append(struct plumb_parts *parts, const char *name, const GElf_Sym *s
 	return more->name ? 0 : -ENOMEM;
 }
 
-static int look_at_table(struct plumb_parts *parts, Elf *elf, Elf_Scn *section,
+static int look_at_table(struct plumb_function_parts *parts, Elf *elf, Elf_Scn *section,
 			 const GElf_Shdr *header, const char *name)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -57,7 +57,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Symbols may be in two tables. */
-static void sort(struct plumb_parts *parts)
+static void sort(struct plumb_function_parts *parts)
 {
 	size_t n = 0;
 
@@ -71,14 +71,14 @@ static void sort(struct plumb_parts *parts)
 	parts->n = n;
 }
 
-int plumb_parts_find(const char *path, const char *name, struct plumb_parts *parts)
+int plumb_parts_find(const char *path, const char *name, struct plumb_function_parts *parts)
 {
 	Elf_Scn *section = NULL;
 	struct plumb_elf file;
 	GElf_Shdr header;
 	int err = plumb_elf_open(path, &file), no_memory = 0;
 
-	*parts = (struct plumb_parts){};
+	*parts = (struct plumb_function_parts){};
 	while (!err && !no_memory && (section = elf_nextscn(file.elf, section)))
 		if (gelf_getshdr(section, &header) &&
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
@@ -92,10 +92,10 @@ int plumb_parts_find(const char *path, const char *name, struct plumb_parts *par
 	return err;
 }
 
-void plumb_parts_free(struct plumb_parts *parts)
+void plumb_parts_free(struct plumb_function_parts *parts)
 {
 	for (size_t i = 0; i < parts->n; i++)
 		free(parts->all[i].name);
 	free(parts->all);
-	*parts = (struct plumb_parts){};
+	*parts = (struct plumb_function_parts){};
 }

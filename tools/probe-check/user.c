@@ -19,7 +19,7 @@ struct candidate {
 	struct check *check;
 	const char *name;
 	char *path;
-	struct plumb_parts parts;
+	struct plumb_function_parts parts;
 	struct plumb_callee *callees;
 	struct plumb_calls calls;
 	struct remains remains;
