@@ -263,11 +263,11 @@ install: all
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
 	for tool in $(TOOLS); do \
-		install -m 0644 tools/lib/session/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
+		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
 
 clean:
 	rm -rf $(B)
 
 .PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-probes bench-switches bench-servers install clean workloads units FORCE
 
--include $(wildcard $(B)/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

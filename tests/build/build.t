@@ -26,8 +26,8 @@ is "a second make does nothing" "$(made)" ""
 touch include/plumb/bpf/hist/hist.h
 rebuilt=$(made)
 like "a touched shared header rebuilds the BPF object that includes it" "$rebuilt" 'build/bpf/syscall-latency.bpf.o'
-like "and the loader's objects that include it" "$rebuilt" 'build/lib/percentile.o'
-is "and not those that do not" "$(grep -c 'build/lib/cgroup.o' <<<"$rebuilt")" 0
+like "and the loader's objects that include it" "$rebuilt" 'build/lib/measure/percentile.o'
+is "and not those that do not" "$(grep -c 'build/lib/kernel/cgroup.o' <<<"$rebuilt")" 0
 is "nor a BPF object that does not" "$(grep -c 'build/bpf/syscall-count.bpf.o' <<<"$rebuilt")" 0
 like "and the tool is linked anew" "$rebuilt" 'build/bin/syscall-latency'
 
@@ -48,14 +48,14 @@ for tool in build/bin/*; do
 	limit=1700000
 	[[ -f build/gen/$name-session-700.skel.h ]] && limit=2200000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
-	grep -qE 'plumb/(inlining|image|symbols|stacks)\.h' "tools/$name"/*.[ch] && limit=2400000
+	grep -qE '(plumb/(symbols|report|bpf/stack)/(symbols|stacks)|"image)\.h' "tools/$name"/*.[ch] && limit=2400000
 	claim "$name is at most $((limit / 1000)) kB" test "$(stat -c %s "$tool")" -le "$limit"
 	like "$name is static" "$(file -L "$tool" 2>/dev/null || ldd "$tool" 2>&1)" 'statically linked|not a dynamic'
 	is "$name has no symbols" "$(nm "$tool" 2>/dev/null | wc -l)" 0
 	is "$name does not know where it was built" "$(grep -c "$work" "$tool")" 0
 done
 
-make V=1 -B build/lib/cgroup.o >"$work/verbose" 2>&1
+make V=1 -B build/lib/kernel/cgroup.o >"$work/verbose" 2>&1
 like "V=1 shows the commands" "$(cat "$work/verbose")" '-c tools/lib/kernel/cgroup.c'
 
 make install DESTDIR="$work/root" prefix=/usr >"$work/install" 2>&1
@@ -78,7 +78,7 @@ claim "a tree with a space in its name, built elsewhere, makes the same bytes" \
 	cmp build/bin/syscall-count "$work/elsewhere/bin/syscall-count"
 make B="a directory" all >"$work/spaces" 2>&1
 like "B with a space in it is refused" "$? $(<"$work/spaces")" '^2 .*make takes no path with a space in it'
-claim "a fuzzer's object is made from nothing" make B="$work/elsewhere" "$work/elsewhere/fuzz/lib.flame.o"
+claim "a fuzzer's object is made from nothing" make B="$work/elsewhere" "$work/elsewhere/fuzz/lib/report/flame.o"
 make B="$work/elsewhere" STATIC=-static-pie "$work/elsewhere/bin/syscall-count" >"$work/pie" 2>&1
 like "STATIC=-static-pie makes a tool that runs at any address" \
 	"$(readelf -h "$work/elsewhere/bin/syscall-count") $("$work/elsewhere/bin/syscall-count" --version)" 'Type: +DYN .*syscall-count \(plumb\)'

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --help, manual and completion name the same options.
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=../../tools/lib/session/completion.bash
-. "$cli_top/tools/lib/session/completion.bash"
+# shellcheck source=../../tools/lib/completion.bash
+. "$cli_top/tools/lib/completion.bash"
 PATH=$bin:$PATH
 
 of_help() {

@@ -28,15 +28,15 @@ sorted() {
 	sort | paste -s -d ' '
 }
 
-# shellcheck source=../../tools/lib/session/completion.bash
-. "$cli_top/tools/lib/session/completion.bash"
+# shellcheck source=../../tools/lib/completion.bash
+. "$cli_top/tools/lib/completion.bash"
 for tool in "${tools[@]}"; do
 	like "$tool is completed in the source tree" "$(complete -p "$tool" 2>/dev/null)" '-F _plumb'
 done
 
 for tool in "${tools[@]}"; do
 	# As it is installed.
-	cp "$cli_top/tools/lib/session/completion.bash" "$work/$tool"
+	cp "$cli_top/tools/lib/completion.bash" "$work/$tool"
 	# shellcheck disable=SC1090 # the same file
 	is "$tool is completed where it is installed" \
 		"$(complete -r; . "$work/$tool"; complete -p)" "complete -F _plumb $tool"
