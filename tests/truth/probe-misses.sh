@@ -196,7 +196,7 @@ check() {
 	esac
 	evidence table.json table.err
 	is "a table fits a terminal" "$(cat table.status) $(awk 'length > 80' table.json)" "0 "
-	like "and has all programs" "$(cat table.json)" 'thread_exit: raw_tracepoint'
+	like "and has all programs" "$(cat table.json)" 'fired_uprobe: '
 	evidence provoked-fentry.json
 	case $(cat kernel) in
 	5.10.*) ;;
