@@ -5,7 +5,6 @@
 #include <plumb/base/clock.h>
 #include <plumb/base/parse.h>
 #include <plumb/session/threads.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
