@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# From a bare Debian machine to a percentile ladder of real system calls, and of
+# From a bare Debian machine to percentiles of real system calls, and of
 # what is below them: installs, builds, sends on loopback and traces that.
 
 set -euo pipefail

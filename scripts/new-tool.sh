@@ -96,7 +96,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 
 static const char *const programs[] = {"thread_exit", "thread_fork", "on_switch", NULL};
 
-static const struct plumb_rung rungs[] = {
+static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "raw_tracepoint",
 		.stability = "stable-ish",
@@ -115,8 +115,8 @@ int main(int argc, char **argv)
 		.key_size = sizeof(struct plumb_who),
 		.default_by = PLUMB_BY_COMM,
 		.counts_only = true,
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);
@@ -151,7 +151,7 @@ OPTIONS
 END
 cat >"$room/$name.targets" <<END
 # $spdx
-# What it hooks, by rung: for probe-check --tool. "all": whatever the rung is.
+# What it hooks, by mechanism: for probe-check --tool. "all": whatever the mechanism is.
 all: t:sched:sched_process_exit t:sched:sched_process_fork
 raw_tracepoint: t:sched:sched_switch
 END

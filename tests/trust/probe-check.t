@@ -297,12 +297,12 @@ for tool in "$top"/tools/*/*.targets; do
 		--arg tool "$tool" --argjson status "$status"
 	refused=$(jq -r '.mechanism.refused[] | select(.why | test("preempted") | not).name' ran
 		sed -n "s/^$tool: \([a-z._]*\) refused: .*/\1/p" ran.err)
-	holds "$tool: no rung that it was refused is told" "$out" '[$last.tools[0].rungs[] | select(.ok)
-		| (.rungs | split(", ")) - (.refused | split(", ")) | .[]] | . - ($refused | split("\n")) == .' --arg refused "$refused"
+	holds "$tool: no mechanism that it was refused is told" "$out" '[$last.tools[0].mechanisms[] | select(.ok)
+		| (.mechanisms | split(", ")) - (.refused | split(", ")) | .[]] | . - ($refused | split("\n")) == .' --arg refused "$refused"
 	mechanisms=$("$bin/$tool" --mechanism '' 2>&1 | sed -n 's/.*there is: //p')
-	claim "$tool: each of its rungs is in its list, and no other" jq -e --arg all "$mechanisms" '
+	claim "$tool: each of its mechanisms is in its list, and no other" jq -e --arg all "$mechanisms" '
 		.tools[0] | .users_choice or
-		([.rungs[].rungs | select(. != "all") | split(", ")[]] | sort) == ($all | split(" ") - ["perf_event"] | sort)' "$out"
+		([.mechanisms[].mechanisms | select(. != "all") | split(", ")[]] | sort) == ($all | split(" ") - ["perf_event"] | sort)' "$out"
 	[[ -s ran || $status != 0 ]] || continue
 	if [[ $status == 77 ]]; then
 		skip "$tool hooks what its list says" "it cannot trace here"
@@ -310,8 +310,8 @@ for tool in "$top"/tools/*/*.targets; do
 	fi
 	is "$tool hooks what its list says" \
 		"$(jq -r '.mechanism.hooks[] | select(. != "cpu-clock")' ran | sort)" \
-		"$(jq -r --arg rung "$(jq -r .mechanism.name ran)" '.tools[0].rungs[]
-			| select((.rungs | split(", ") | index($rung))) | .targets | split(" ")[] | split(":")[-1]' "$out" | sort)"
+		"$(jq -r --arg mechanism "$(jq -r .mechanism.name ran)" '.tools[0].mechanisms[]
+			| select((.mechanisms | split(", ") | index($mechanism))) | .targets | split(" ")[] | split(":")[-1]' "$out" | sort)"
 done
 
 # --- does it fire ---

@@ -8,7 +8,7 @@ run() {
 	program=syscall-breakdown quick=--no-calibrate
 	uname -r >kernel
 	# shellcheck disable=SC2034 # by attach_each
-	rungs=${mechanism:-fsession fentry kprobe.session kprobe.multi kprobe fsession.multi}
+	mechanisms=${mechanism:-fsession fentry kprobe.session kprobe.multi kprobe fsession.multi}
 
 	# Reads and writes that call the same functions; one inside itself; and known times.
 	start flat calls 1009 read:64 write:64
@@ -63,7 +63,7 @@ sums() {
 	sound "of $1" "$2.json"
 }
 
-check_rung() {
+check_mechanism() {
 	forced "inside-$1" "$1" || return
 	sums "functions, $1" "inside-$1"
 	[ "$1" != fentry ] || known_on_7 "inside-$1.json" "fentry misses calls, where it is forced"
@@ -122,7 +122,7 @@ check() {
 	is "sampling is not for -f" "$(cat wrong.status)" 2
 	is "a function that is not there is an error" "$(cat none.status)" 1
 	for name in ${mechanism:-fsession fentry kprobe.session kprobe.multi kprobe fsession.multi}; do
-		check_rung "$name"
+		check_mechanism "$name"
 	done
 	if unable few fsession fentry kprobe.session kprobe.multi kprobe; then
 		like "where no function can be timed the other way is said" "$(tail -n 1 few.err)" "without -f"

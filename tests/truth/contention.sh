@@ -45,14 +45,14 @@ run() {
 	cases >cases
 	while read -r label call n options; do
 		program=${label%+*}
-		rungs=${options#*::}
+		mechanisms=${options#*::}
 		options=${options%%::*}
 		# shellcheck disable=SC2086 # words
 		one "$label" '' "$call" "$n" $options
 		chosen=$(sed -n 's/.*: tracing … by \([a-z_.]*\).*/\1/p' "$label.err")
-		for rung in ${wanted:-$rungs}; do
+		for mech in ${wanted:-$mechanisms}; do
 			# shellcheck disable=SC2086
-			[ "$rung" = "$chosen" ] || one "$label-$rung" "$rung" "$call" "$n" $options
+			[ "$mech" = "$chosen" ] || one "$label-$mech" "$mech" "$call" "$n" $options
 		done
 	done <cases
 }
@@ -110,21 +110,21 @@ check() {
 	while read -r label call _ options; do
 		switches=false
 		[ "$call" != sleep ] || switches=true
-		for rung in '' ${mechanism:-${options#*::}}; do
-			name=$label${rung:+-$rung}
-			if [ -n "$rung" ]; then
+		for mech in '' ${mechanism:-${options#*::}}; do
+			name=$label${mech:+-$mech}
+			if [ -n "$mech" ]; then
 				[ -e "$name.status" ] || continue # it is the one that the tool chose
-				forced "$name" "$rung" || continue
+				forced "$name" "$mech" || continue
 				# Its programs can be preempted, and pairs that were missed in part are seldom all told.
-				case $rung in
-				fentry | raw_tracepoint) known_to_fail "by $rung, where it is not the default" ;;
+				case $mech in
+				fentry | raw_tracepoint) known_to_fail "by $mech, where it is not the default" ;;
 				esac
 			elif [ "$(cat "$name.status")" = 77 ]; then
 				continue # here nothing holds; other groups judge why
 			fi
 			check_one "$name"
 			known_to_fail ''
-			[ -n "$rung" ] || check_default "$name"
+			[ -n "$mech" ] || check_default "$name"
 		done
 	done <cases
 }

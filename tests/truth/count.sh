@@ -14,24 +14,24 @@ run() {
 	calls=$(command -v calls)
 
 	# A survey ends by itself: these are to outlast the start of all.
-	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
+	mechanisms=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
 	start each calls 1009 priority lseek write:100 write:100
 	attach_each functions -d 90 -p "$pid" "${entry}sched_get_priority_max" null_lseek write_null
 	attach_each who -d 90 -p "$pid" -b comm,pid null_lseek
-	rungs=${mechanism:-uprobe.multi uprobe}
+	mechanisms=${mechanism:-uprobe.multi uprobe}
 	attach_each program -d 90 -p "$pid" "u:$calls:make_call"
 	go each
-	rungs=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
+	mechanisms=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
 	detach_each functions who
-	rungs=${mechanism:-uprobe.multi uprobe}
+	mechanisms=${mechanism:-uprobe.multi uprobe}
 	detach_each program
-	rungs=${mechanism:-fentry.multi kprobe.multi}
+	mechanisms=${mechanism:-fentry.multi kprobe.multi}
 	attach_each wide -d 90 -v 'tcp_*' 'ip_*' 'udp_*' 'sk_*' 'skb_*' 'vfs_*' '__skb_*'
 	attached
 	detach_each wide
 	start names renamer 'name-%d:97'
 	# shellcheck disable=SC2034 # by attach_each
-	rungs=${mechanism:-raw_tracepoint tracepoint}
+	mechanisms=${mechanism:-raw_tracepoint tracepoint}
 	attach_each renames -d 90 -p "$pid" t:task:task_rename
 	go names
 	detach_each renames

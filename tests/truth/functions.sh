@@ -98,7 +98,7 @@ has() {
 	sound "of $2" "$2.json"
 }
 
-check_rung() {
+check_mechanism() {
 	if forced "all-$1" "$1"; then
 		evidence "all-$1.json" "all-$1.err" target.truth known.truth
 		case $1/$(cat kernel)/$(jq .ledger.lost "all-$1.json") in
@@ -211,8 +211,8 @@ check_cpu() {
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	for rung in $(mechanisms); do
-		check_rung "$rung"
+	for mech in $(mechanisms); do
+		check_mechanism "$mech"
 	done
 	if unable command; then
 		return

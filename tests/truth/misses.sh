@@ -21,11 +21,11 @@ run() {
 
 	# -b cgroup makes the tool's programs call a function that they are attached to. (On 5.10 nothing
 	# but a guard of their own keeps those of fentry's kind from calling themselves without end.)
-	for rung in $rungs; do
-		start "target-$rung" calls 1009 lseek
-		attach "provoked-$rung" "--mechanism=$rung" -b func,cgroup -p "$pid" bpf_get_current_cgroup_id null_lseek
-		go "target-$rung"
-		detach "provoked-$rung"
+	for mech in $mechanisms; do
+		start "target-$mech" calls 1009 lseek
+		attach "provoked-$mech" "--mechanism=$mech" -b func,cgroup -p "$pid" bpf_get_current_cgroup_id null_lseek
+		go "target-$mech"
+		detach "provoked-$mech"
 	done
 }
 
@@ -44,7 +44,7 @@ tells() {
 	esac
 }
 
-check_rung() {
+check_mechanism() {
 	lost=$(jq '.ledger.missed // 0 | . > 0' "held-$1.json")
 	forced "held-$1" "$1" "$([ "$lost" = true ] && echo 3 || echo 0)" || return
 	evidence "held-$1.json" "held-$1.err" held.truth
@@ -79,11 +79,11 @@ provoked() {
 }
 
 check() {
-	for rung in $(mechanisms); do
-		case $rung/$(cat kernel) in
-		f*/7.*) check_rung "$rung" preemptible ;;
-		*) check_rung "$rung" "" ;;
+	for mech in $(mechanisms); do
+		case $mech/$(cat kernel) in
+		f*/7.*) check_mechanism "$mech" preemptible ;;
+		*) check_mechanism "$mech" "" ;;
 		esac
-		provoked "$rung"
+		provoked "$mech"
 	done
 }

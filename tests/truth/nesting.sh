@@ -34,7 +34,7 @@ run() {
 	aarch64) entry=__arm64_sys_read ;;
 	*) entry=__x64_sys_read ;;
 	esac
-	rungs=${mechanism:-kprobe.session kprobe.multi kprobe}
+	mechanisms=${mechanism:-kprobe.session kprobe.multi kprobe}
 	start jumps calls 101 read:64
 	attach_each jump -b func -p "$pid" "$entry" ksys_read
 	go jumps
@@ -58,7 +58,7 @@ nested_right() {
 		--slurpfile truth "$3.truth"
 }
 
-check_rung() {
+check_mechanism() {
 	if forced "three-$1" "$1"; then
 		holds "$1: counts calls 3 deep, each level by itself" "three-$1.json" \
 			'($last.rows | map([(.key["arg:type_id"] | tonumber), .count]) | sort | reverse)
@@ -90,14 +90,14 @@ check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
 	is "the workloads could be run" "$(cat three.status deep.status jumps.status | tr '\n' ' ')" "0 0 0 "
-	for rung in $(mechanisms); do
-		check_rung "$rung"
+	for mech in $(mechanisms); do
+		check_mechanism "$mech"
 	done
-	for rung in ${mechanism:-kprobe.session kprobe.multi kprobe}; do
-		forced "jump-$rung" "$rung" || continue
-		holds "$rung: a function that ends in a jump to another is counted, and longer" "jump-$rung.json" \
+	for mech in ${mechanism:-kprobe.session kprobe.multi kprobe}; do
+		forced "jump-$mech" "$mech" || continue
+		holds "$mech: a function that ends in a jump to another is counted, and longer" "jump-$mech.json" \
 			'$last.rows | sort_by(.key.func) | map(.count) == [101, 101] and .[0].sum > .[1].sum'
-		sound "of a jump, $rung" "jump-$rung.json"
+		sound "of a jump, $mech" "jump-$mech.json"
 	done
 	if unable changed; then
 		return

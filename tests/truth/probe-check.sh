@@ -55,8 +55,8 @@ try_cold() {
 each_hook() {
 	hooking=$1
 	shift
-	for rung in $("$hooking" --mechanism '' 2>&1 | sed -n 's/.*there is: //p'); do
-		"$hooking" "--mechanism=$rung" --no-calibrate -d 0.05 -j "$@" >"hooks-$hooking-$rung.json" 2>/dev/null
+	for mech in $("$hooking" --mechanism '' 2>&1 | sed -n 's/.*there is: //p'); do
+		"$hooking" "--mechanism=$mech" --no-calibrate -d 0.05 -j "$@" >"hooks-$hooking-$mech.json" 2>/dev/null
 	done
 }
 
@@ -108,17 +108,17 @@ kind() {
 
 own_targets() {
 	evidence own.json own.err
-	unfit='[]'
-	[ -s hooks-skb-alloc.json ] || unfit='["skb-alloc"]' # it takes functions, and they may be refused
+	unable='[]'
+	[ -s hooks-skb-alloc.json ] || unable='["skb-alloc"]' # it takes functions, and they may be refused
 	is "the targets of our own tools are fine, but for a tool that cannot work here" "$(cat own.status)" \
-		"$([ "$unfit" = '[]' ] && echo 0 || echo 3)"
-	holds "each tool's are" own.json '($last.tools | length) == 12 and [$last.tools[] | select(.ok | not).tool] == $unfit' \
-		--argjson unfit "$unfit"
-	# Each rung that was forced holds if, and only if, the tool is said to work by it; but libbpf attaches
+		"$([ "$unable" = '[]' ] && echo 0 || echo 3)"
+	holds "each tool's are" own.json '($last.tools | length) == 12 and [$last.tools[] | select(.ok | not).tool] == $unable' \
+		--argjson unable "$unable"
+	# Each mechanism that was forced holds if, and only if, the tool is said to work by it; but libbpf attaches
 	# to tracepoints where tracefs is mounted only.
-	is "the rungs that are said to hold are those that do" \
-		"$(jq -r '.tools[] | select(.tool | IN("tcp-sendmsg-lat", "syscall-count", "syscall-slower")) | .tool as $tool | .rungs[]
-			| select(.ok and .rungs != "all") | ((.rungs | split(", ")) - (.refused | split(", ")))[]
+	is "the mechanisms that are said to hold are those that do" \
+		"$(jq -r '.tools[] | select(.tool | IN("tcp-sendmsg-lat", "syscall-count", "syscall-slower")) | .tool as $tool | .mechanisms[]
+			| select(.ok and .mechanisms != "all") | ((.mechanisms | split(", ")) - (.refused | split(", ")))[]
 			| select(. != "tracepoint" or $mounted) | "hooks-\($tool)-\(.).json"' --argjson mounted "$([ -e tracepoints ] && echo true || echo false)" own.json | sort)" \
 		"$(find . -name 'hooks-tcp-sendmsg-lat-*' -size +0 -o -name 'hooks-syscall-count-*' -size +0 \
 			-o -name 'hooks-syscall-slower-*' -size +0 | sed 's|^[.]/||' | sort)"
@@ -126,8 +126,8 @@ own_targets() {
 		[ -s "$hooks" ] || continue
 		evidence "$hooks" own.json
 		is "${hooks%.json}: the tool hooks what its list says" "$(jq -r '.mechanism.hooks[]' "$hooks" | sort -u)" \
-			"$(jq -r --arg tool "$(jq -r .tool "$hooks")" --arg rung "$(jq -r .mechanism.name "$hooks")" \
-				'.tools[] | select(.tool == $tool).rungs[] | select(.rungs | split(", ") | index($rung))
+			"$(jq -r --arg tool "$(jq -r .tool "$hooks")" --arg mech "$(jq -r .mechanism.name "$hooks")" \
+				'.tools[] | select(.tool == $tool).mechanisms[] | select(.mechanisms | split(", ") | index($mech))
 				| .targets | split(" ")[] | split(":")[-1]' own.json | sort)"
 	done
 }

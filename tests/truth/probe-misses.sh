@@ -61,14 +61,14 @@ run_statistics() {
 # -b cgroup makes the programs of a tool call a function that they, or another tool's, are attached to.
 # (With -p a tool would end with the workload, and its links before they are looked at.)
 run_provoked() {
-	for rung in fentry kprobe; do
+	for mech in fentry kprobe; do
 		using func-latency --no-calibrate
-		start "provoking-$rung" calls 1009 lseek
-		attach "self-$rung" "--mechanism=$rung" -b func,cgroup -c calls bpf_get_current_cgroup_id null_lseek
-		over "provoked-$rung" "self-$rung"
-		go "provoking-$rung"
-		detach "provoked-$rung"
-		detach "self-$rung"
+		start "provoking-$mech" calls 1009 lseek
+		attach "self-$mech" "--mechanism=$mech" -b func,cgroup -c calls bpf_get_current_cgroup_id null_lseek
+		over "provoked-$mech" "self-$mech"
+		go "provoking-$mech"
+		detach "provoked-$mech"
+		detach "self-$mech"
 	done
 	start between calls 1009 lseek
 	using syscall-latency --no-calibrate

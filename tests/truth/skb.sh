@@ -13,12 +13,12 @@ run() {
 	attach_each latency --latency -p "$pid"
 	attach other -c no-such-name
 	# shellcheck disable=SC2034 # by attach_each
-	rungs=$entries
+	mechanisms=$entries
 	attach_each small -p "$pid"
 	go one
 	detach_each small
 	# shellcheck disable=SC2034
-	rungs='fsession fentry kprobe.session kprobe.multi kprobe'
+	mechanisms='fsession fentry kprobe.session kprobe.multi kprobe'
 	detach_each latency
 	detach other
 
@@ -29,8 +29,8 @@ run() {
 	go two
 	detach mixed by-all
 	# One after the other: past another tool's probe of the same function not every unwinder finds.
-	for rung in ${mechanism:-$entries}; do
-		traced "stacks-$rung" "--mechanism=$rung" --stacks -b comm -- sends 127.0.0.1,1009,100,udp
+	for mech in ${mechanism:-$entries}; do
+		traced "stacks-$mech" "--mechanism=$mech" --stacks -b comm -- sends 127.0.0.1,1009,100,udp
 	done
 	traced intervals 0.2 -- sends 127.0.0.1,1009,100,udp 127.0.0.2,3,1000000,stall:200
 }
@@ -70,12 +70,12 @@ check_stacks() {
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	for rung in $entries; do
-		check_small "$rung"
-		check_stacks "$rung"
+	for mech in $entries; do
+		check_small "$mech"
+		check_stacks "$mech"
 	done
-	for rung in $(mechanisms); do
-		check_latency "$rung"
+	for mech in $(mechanisms); do
+		check_latency "$mech"
 	done
 	# shellcheck disable=SC2086 # words
 	if unable mixed $entries; then

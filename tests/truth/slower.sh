@@ -31,7 +31,7 @@ stopped() {
 
 # shellcheck disable=SC2034 # by what starts a tool
 run() {
-	program=syscall-slower quick=--no-calibrate rungs=${mechanism:-tracepoint raw_tracepoint}
+	program=syscall-slower quick=--no-calibrate mechanisms=${mechanism:-tracepoint raw_tracepoint}
 	uname -r >kernel
 	[ -e /sys/kernel/tracing/events/raw_syscalls ] && echo tracepoint >tracepoints
 
@@ -153,7 +153,7 @@ coherent() {
 	esac
 }
 
-check_rung() {
+check_mechanism() {
 	forced "slow-$1" "$1" || return
 	evidence "slow-$1.json" "slow-$1.err" target.truth
 	case $1:$(cat kernel) in
@@ -200,8 +200,8 @@ check() {
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
-	for rung in ${mechanism:-tracepoint raw_tracepoint}; do
-		check_rung "$rung"
+	for mech in ${mechanism:-tracepoint raw_tracepoint}; do
+		check_mechanism "$mech"
 	done
 	evidence failed.json failed.err target.truth
 	was_so failed '.ret < 0'

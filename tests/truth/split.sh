@@ -4,7 +4,7 @@
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	quick=--no-calibrate rungs=${mechanism:-fentry tracepoint raw_tracepoint}
+	quick=--no-calibrate mechanisms=${mechanism:-fentry tracepoint raw_tracepoint}
 	uname -r >kernel
 	[ -e /sys/kernel/tracing/events/raw_syscalls ] && echo tracepoint >tracepoints
 
@@ -118,7 +118,7 @@ adds_up() {
 	holds "the bands are those of the percentiles, $1" "$1.json" "$banded"' $all | all(banded)'
 }
 
-check_rung() {
+check_mechanism() {
 	forced "split-$1" "$1" || return
 	evidence "split-$1.json" "split-$1.err" target.truth
 	known "$1: each thread's time went where it knows that it did" "split-$1" target
@@ -150,8 +150,8 @@ check() {
 		grep -q '"comm":"mixed"' "$workload.truth" ||
 			skip "a call that sleeps and is preempted, $workload" "$(cat "$workload.err")"
 	done
-	for rung in ${mechanism:-fentry tracepoint raw_tracepoint}; do
-		check_rung "$rung"
+	for mech in ${mechanism:-fentry tracepoint raw_tracepoint}; do
+		check_mechanism "$mech"
 	done
 
 	if ! jq -e '.calls | any(.seen == .count)' napping.truth >/dev/null 2>&1; then

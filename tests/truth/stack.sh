@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# func-stack: two ways to a function, told apart and counted, on every rung; after their process has ended.
+# func-stack: two ways to a function, told apart and counted, on every mechanism; after their process has ended.
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
@@ -10,19 +10,19 @@ run() {
 	reach=u:$ways:reach
 
 	# One after the other: past another tool's probe of the same function not every unwinder finds.
-	for rung in ${mechanism:-fentry.multi fentry kprobe.multi kprobe}; do
-		traced "function-$rung" "--mechanism=$rung" -b pid write_null -- ways 23 1009
-		traced "several-$rung" "--mechanism=$rung" -b pid write_null 'vfs_writ?' -- ways 23 1009
+	for mech in ${mechanism:-fentry.multi fentry kprobe.multi kprobe}; do
+		traced "function-$mech" "--mechanism=$mech" -b pid write_null -- ways 23 1009
+		traced "several-$mech" "--mechanism=$mech" -b pid write_null 'vfs_writ?' -- ways 23 1009
 	done
 	start each ways 23 1009
-	rungs=${mechanism:-raw_tracepoint tracepoint}
+	mechanisms=${mechanism:-raw_tracepoint tracepoint}
 	attach_each tracepoint -b pid -p "$pid" t:task:task_rename
-	rungs=${mechanism:-uprobe.multi uprobe}
+	mechanisms=${mechanism:-uprobe.multi uprobe}
 	attach_each user -b pid -p "$pid" "$reach"
 	go each
 	detach_each user
 	# shellcheck disable=SC2034 # by attach_each
-	rungs=${mechanism:-raw_tracepoint tracepoint}
+	mechanisms=${mechanism:-raw_tracepoint tracepoint}
 	detach_each tracepoint
 
 	start target ways 23 1009
@@ -62,7 +62,7 @@ run() {
 	# More threads than CPUs, in the midst of a uprobe's program. Kernels have died of it.
 	start threads calls -t 8 5003 write lseek
 	# shellcheck disable=SC2034 # by attach_each
-	rungs=${mechanism:-uprobe.multi uprobe}
+	mechanisms=${mechanism:-uprobe.multi uprobe}
 	attach_each crowd -b pid -p "$pid" "u:$(command -v calls):make_call"
 	go threads
 	detach_each crowd

@@ -19,7 +19,7 @@ serve() {
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=tcp-sendmsg-lat quick=--no-calibrate
-	rungs="$rungs raw_tracepoint"
+	mechanisms="$mechanisms raw_tracepoint"
 	uname -r >kernel
 	# Where these are, and root is allowed to use them, the tool has to work.
 	grep ' __traceiter_\(tcp_sendmsg_locked\|sock_send_length\)$' /proc/kallsyms >tracepoints
@@ -115,7 +115,7 @@ sends_to() {
 # The same of the process of WORKLOAD only.
 own='def own($pid): map(select(.key.pid == $pid))'
 
-check_rung() {
+check_mechanism() {
 	forced "all-$1" "$1" || return
 	evidence "all-$1.json" "all-$1.err" target.truth stalled.truth
 	for workload in target stalled; do
@@ -147,7 +147,7 @@ check_rung() {
 	sound "of sends, $1" "all-$1.json"
 }
 
-# served RUNG NAME ADDRESS - by default a server has one row for all its connections, and so has a client
+# served MECHANISM NAME ADDRESS - by default a server has one row for all its connections, and so has a client
 served() {
 	forced "served-$2-$1" "$1" || return 0
 	evidence "served-$2-$1.json" "served-$2-$1.err" "served-$2.truth"
@@ -188,11 +188,11 @@ check() {
 		unseen='"udp", "file"' not_seen='["sendfile", "splice"]'
 	fi
 	destinations="def seen: .how | IN($unseen) | not; $destinations"
-	for rung in $(mechanisms) raw_tracepoint; do
-		check_rung "$rung"
-		served "$rung" 4 127.0.0.1
-		served "$rung" 6 ::1
-		served "$rung" mapped 127.0.0.1
+	for mech in $(mechanisms) raw_tracepoint; do
+		check_mechanism "$mech"
+		served "$mech" 4 127.0.0.1
+		served "$mech" 6 ::1
+		served "$mech" mapped 127.0.0.1
 	done
 	if unable command; then
 		return

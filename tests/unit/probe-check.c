@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* probe-check: targets as they are typed, verdicts, tools' rungs, snapshots and their differences.
+/* probe-check: targets as they are typed, verdicts, tools' mechanisms, snapshots and their
+ * differences.
  */
 #include "unit.h"
 #include <elf.h>
@@ -260,27 +261,28 @@ static void set(const char *target, enum verdict verdict)
 	fail_msg("not planned: %s", target);
 }
 
-static void refuse(const char *rung)
+static void refuse(const char *mechanism)
 {
-	plan.refused.list[plan.refused.n++].rung = rung;
+	plan.refused.list[plan.refused.n++].mechanism = mechanism;
 }
 
-static void rungs_are_told_apart(void **state)
+static void mechanisms_are_told_apart(void **state)
 {
 	static const struct tool_line line = {"x", "fsession, kprobe.multi, kprobe", "k:x"};
 	char text[64];
 
 	(void)state;
 	refuse("kprobe");
-	assert_string_equal(plan_rungs(&plan, &line, true, text, sizeof(text)), "kprobe");
-	assert_string_equal(plan_rungs(&plan, &line, false, text, sizeof(text)),
+	assert_string_equal(plan_mechanisms(&plan, &line, true, text, sizeof(text)), "kprobe");
+	assert_string_equal(plan_mechanisms(&plan, &line, false, text, sizeof(text)),
 			    "fsession, kprobe.multi");
 	refuse("fsession");
-	assert_string_equal(plan_rungs(&plan, &line, true, text, sizeof(text)), "fsession, kprobe");
+	assert_string_equal(plan_mechanisms(&plan, &line, true, text, sizeof(text)),
+			    "fsession, kprobe");
 	plan.refused.n = 0;
 }
 
-static void a_tool_holds_by_one_rung(void **state)
+static void a_tool_holds_by_one_mechanism(void **state)
 {
 	(void)state;
 	plan_free(&plan);
@@ -303,7 +305,7 @@ static void a_tool_holds_by_one_rung(void **state)
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
 	plan.refused.n = 0;
 	assert_false(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
-	set("t:sched:sched_process_exit", VERDICT_UNKNOWN); /* that all rungs take */
+	set("t:sched:sched_process_exit", VERDICT_UNKNOWN); /* that all mechanisms take */
 	assert_false(plan_tool_holds(&plan, "tcp-sendmsg-lat"));
 	assert_true(plan_tool_is_unknown(&plan, "tcp-sendmsg-lat"));
 	set("t:sched:sched_process_exit", VERDICT_GONE);
@@ -342,7 +344,7 @@ static void each_line_of_our_tools_is_of_targets(void **state)
 	for (size_t i = 0; i < n_tool_lines; i++) {
 		char *copy = strdup(tool_lines[i].targets), *rest = copy, *word;
 
-		check(*tool_lines[i].rungs && *copy, "%s", tool_lines[i].tool);
+		check(*tool_lines[i].mechanisms && *copy, "%s", tool_lines[i].tool);
 		while ((word = strsep(&rest, " "))) {
 			bool is_known = !strcmp(word, "*");
 
@@ -739,8 +741,8 @@ int main(void)
 		cmocka_unit_test(what_is_inlined_here_and_called_there_is_partly_inlined),
 		cmocka_unit_test(what_is_left_may_have_no_symbol),
 		cmocka_unit_test(suffixes_tell_what_was_made),
-		cmocka_unit_test(rungs_are_told_apart),
-		cmocka_unit_test(a_tool_holds_by_one_rung),
+		cmocka_unit_test(mechanisms_are_told_apart),
+		cmocka_unit_test(a_tool_holds_by_one_mechanism),
 		cmocka_unit_test(a_target_is_checked_once),
 		cmocka_unit_test(each_line_of_our_tools_is_of_targets),
 		cmocka_unit_test(a_call_that_is_newer_than_the_table_is_known_by_its_event),

@@ -2,7 +2,7 @@
 /*
  * latencies: calls that take known times, always the same ones.
  *
- * Each row tells two ladders.  What the main thread measured around the call is
+ * Each row tells two sets of percentiles.  What the main thread measured around the call is
  * at least what the kernel can measure inside of it.  What the call had to take
  * ("least": the timeout, or the delay of a writer that waited until the reader
  * slept) is at most that.  The truth lies between, for each call, so for each

@@ -345,7 +345,7 @@ static inline void put_figures(struct series *s)
 	static const struct {
 		const char *name;
 		uint64_t per_mille;
-	} ladder[] = {{"50", 500}, {"90", 900}, {"99", 990}, {"99.9", 999}};
+	} percentiles[] = {{"50", 500}, {"90", 900}, {"99", 990}, {"99.9", 999}};
 	uint64_t i, sum = 0;
 
 	if (!s->count) {
@@ -357,9 +357,10 @@ static inline void put_figures(struct series *s)
 		sum += s->ns[i];
 	put("\"sum\":%llu,\"min\":%llu,\"max\":%llu,\"percentiles\":{", (unsigned long long)sum,
 	    (unsigned long long)s->ns[0], (unsigned long long)s->ns[s->count - 1]);
-	for (i = 0; i < sizeof(ladder) / sizeof(*ladder); i++)
-		put("%s\"%s\":%llu", i ? "," : "", ladder[i].name,
-		    (unsigned long long)s->ns[(s->count * ladder[i].per_mille + 999) / 1000 - 1]);
+	for (i = 0; i < sizeof(percentiles) / sizeof(*percentiles); i++)
+		put("%s\"%s\":%llu", i ? "," : "", percentiles[i].name,
+		    (unsigned long long)
+			    s->ns[(s->count * percentiles[i].per_mille + 999) / 1000 - 1]);
 	put("}");
 }
 

@@ -78,7 +78,7 @@ static void add_json(json_t *json, struct plumb_report *r)
 
 static const char *const programs[] = {"thread_fork", "process_free", NULL};
 
-static const struct plumb_rung rungs[] = {
+static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "perf_event",
 		.stability = "stable",
@@ -115,8 +115,8 @@ int main(int argc, char **argv)
 		.report_json = add_json,
 		.save = plumb_stacks_save,
 		.footer = print_footer,
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -119,10 +119,10 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 		(struct plumb_column){"verdict", VERDICT, column_value, format_column};
 }
 
-const struct plumb_rung *survey_rung_of(const struct cost *c)
+const struct plumb_mechanism *survey_mechanism_of(const struct cost *c)
 {
-	for (size_t i = 0; i < PLUMB_POINTS_RUNGS; i++)
-		if (!strcmp(plumb_points_rungs[i].name, c->name))
-			return &plumb_points_rungs[i];
+	for (size_t i = 0; i < PLUMB_POINTS_MECHANISMS; i++)
+		if (!strcmp(plumb_points_mechanisms[i].name, c->name))
+			return &plumb_points_mechanisms[i];
 	return NULL;
 }

@@ -25,7 +25,7 @@ enum mechanism {
 enum cost_source { PUBLISHED, MEASURED, KEPT, COST_SOURCES };
 
 struct cost {
-	const char *name;    /* the rung's */
+	const char *name;    /* the mechanism's */
 	const char *heading; /* of its column; NULL: it has none */
 	const char *kept_as; /* probe-cost's name of it; NULL: it knows of none */
 	enum plumb_target_kind kind;

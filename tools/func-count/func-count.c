@@ -50,9 +50,9 @@ static void measure_all(struct plumb_session *s)
 
 		if (!plumb_points_ask_for(c->kind) || c->source == KEPT)
 			continue;
-		if (s->overhead.known && !strcmp(s->instance.rung->name, c->name))
+		if (s->overhead.known && !strcmp(s->instance.mechanism->name, c->name))
 			ns[m] = s->overhead.traced.median;
-		else if (plumb_points_measure(s, survey_rung_of(c), PLUMB_TWIN_TAKES, &added))
+		else if (plumb_points_measure(s, survey_mechanism_of(c), PLUMB_TWIN_TAKES, &added))
 			ns[m] = added.median;
 	}
 	cost_measured(ns);
@@ -161,8 +161,8 @@ static struct plumb_tool tool = {
 	.row_json = survey_add_json,
 	.footer = survey_print_footer,
 	.functions = &plumb_points.targets.functions,
-	.rungs = plumb_points_rungs,
-	.n_rungs = PLUMB_POINTS_RUNGS,
+	.mechanisms = plumb_points_mechanisms,
+	.n_mechanisms = PLUMB_POINTS_MECHANISMS,
 };
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@ void survey_lay_out_columns(struct plumb_tool *tool);
 void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row);
 void survey_print_footer(FILE *out);
 
-/* The rung of a cost's mechanism. */
-const struct plumb_rung *survey_rung_of(const struct cost *c);
+/* The mechanism that a cost is of. */
+const struct plumb_mechanism *survey_mechanism_of(const struct cost *c);
 
 #endif

@@ -5,7 +5,7 @@
 #include <plumb/session/inflight.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
-#include <plumb/session/rungs.h>
+#include <plumb/session/mechanisms.h>
 #include <plumb/session/session.h>
 #include <plumb/attach/targets.h>
 #include <plumb/measure/verdict.h>
@@ -208,18 +208,18 @@ PLUMB_FUNCTION_OPEN(open_610, func_latency_session_610_bpf, func_latency_arg, co
 PLUMB_FUNCTION_OPEN(open_700, func_latency_session_700_bpf, func_latency_arg, configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
-static const struct plumb_rung few[] = {
-	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+static const struct plumb_mechanism few[] = {
+	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 };
 
 /* Many at once are attached and detached quickly; each call pays for asking which it is. */
-static const struct plumb_rung many[] = {
-	PLUMB_FUNCTION_RUNG("fsession.multi", open_700, plumb_fsession_multi),
-	PLUMB_FUNCTION_RUNG("kprobe.session", open_session, plumb_kprobe_session),
-	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, plumb_kprobe_multi),
-	PLUMB_FUNCTION_RUNG("fsession", open_700, plumb_fsession),
-	PLUMB_FUNCTION_RUNG("fentry", open_plain, plumb_fentry),
-	PLUMB_FUNCTION_RUNG("kprobe", open_plain, plumb_kprobe),
+static const struct plumb_mechanism many[] = {
+	PLUMB_FUNCTION_MECHANISM("fsession.multi", open_700, plumb_fsession_multi),
+	PLUMB_FUNCTION_MECHANISM("kprobe.session", open_session, plumb_kprobe_session),
+	PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, plumb_kprobe_multi),
+	PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),
+	PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),
+	PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe),
 };
 
 static int prepare(struct plumb_options *o)
@@ -241,8 +241,8 @@ static int prepare(struct plumb_options *o)
 	if (functions.n > 1)
 		o->by |= FUNC_LATENCY_BY_FUNC;
 	if (functions.n <= PLUMB_FEW && !o->mechanism) {
-		tool.rungs = few;
-		tool.n_rungs = sizeof(few) / sizeof(few[0]);
+		tool.mechanisms = few;
+		tool.n_mechanisms = sizeof(few) / sizeof(few[0]);
 	}
 	plumb_info("%zu functions", functions.n);
 	return 0;
@@ -334,8 +334,8 @@ static struct plumb_tool tool = {
 	.key_size = sizeof(struct func_latency_key),
 	.default_by = FUNC_LATENCY_BY_FUNC,
 	.functions = &functions,
-	.rungs = many,
-	.n_rungs = sizeof(many) / sizeof(many[0]),
+	.mechanisms = many,
+	.n_mechanisms = sizeof(many) / sizeof(many[0]),
 };
 
 int main(int argc, char **argv)

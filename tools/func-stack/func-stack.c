@@ -75,8 +75,8 @@ static struct plumb_tool tool = {
 	.save = plumb_stacks_save,
 	.footer = plumb_stacks_footer,
 	.functions = &plumb_points.targets.functions,
-	.rungs = plumb_points_rungs,
-	.n_rungs = PLUMB_POINTS_RUNGS,
+	.mechanisms = plumb_points_mechanisms,
+	.n_mechanisms = PLUMB_POINTS_MECHANISMS,
 };
 
 int main(int argc, char **argv)

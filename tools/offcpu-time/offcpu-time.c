@@ -110,7 +110,7 @@ static const char *const programs[] = {
 	"thread_ends", "thread_fork", "process_free", "thread_woken", "thread_woken_by_count",
 	"on_leave",    NULL};
 
-static const struct plumb_rung rungs[] = {
+static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "raw_tracepoint",
 		.stability = PLUMB_SCHED_STABILITY,
@@ -151,8 +151,8 @@ int main(int argc, char **argv)
 		.rows_json = plumb_stacks_rows_json,
 		.save = plumb_stacks_save,
 		.footer = plumb_stacks_footer,
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -38,13 +38,13 @@ static void on_signal(int number)
 
 static int attach_function(const struct kernel *k, struct trial *t, const struct target *target)
 {
-	static const struct plumb_aim aims[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
+	static const struct plumb_attach_target targets[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
 	struct plumb_functions found;
 	char what[256];
 	int err = kernel_functions(k, (const char *const *)&target->name, 1, &found);
 
 	if (!err)
-		err = plumb_probe_attach(&t->probes, t->skel->obj, aims, &found, what,
+		err = plumb_probe_attach(&t->probes, t->skel->obj, targets, &found, what,
 					 sizeof(what));
 	plumb_functions_free(&found);
 	return err;
@@ -76,10 +76,11 @@ static int attach_syscall(const struct kernel *k, struct trial *t, const struct 
 
 static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
 {
-	static const struct plumb_aim aim = {"count_kprobe", PLUMB_UPROBE};
+	static const struct plumb_attach_target target = {"count_kprobe", PLUMB_UPROBE};
 	char what[4096];
 
-	return plumb_probe_userfuncs(&t->probes, t->skel->obj, &aim, places, 0, what, sizeof(what));
+	return plumb_probe_userfuncs(&t->probes, t->skel->obj, &target, places, 0, what,
+				     sizeof(what));
 }
 
 static int attach_userfunc(struct trial *t, const struct target *target)

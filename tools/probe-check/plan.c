@@ -115,7 +115,7 @@ bool tool_line_is_open(const struct tool_line *line)
 
 bool tool_line_is_for_all(const struct tool_line *line)
 {
-	return !strcmp(line->rungs, "all");
+	return !strcmp(line->mechanisms, "all");
 }
 
 static bool passes(void *context, const char *text)
@@ -138,18 +138,19 @@ bool plan_targets_hold(const struct plan *p, const struct tool_line *line)
 	return each_target(line->targets, passes, (void *)p);
 }
 
-const char *plan_rungs(const struct plan *p, const struct tool_line *line, bool refused, char *text,
-		       size_t size)
+const char *plan_mechanisms(const struct plan *p, const struct tool_line *line, bool refused,
+			    char *text, size_t size)
 {
 	size_t n = 0, length;
 
 	*text = 0;
-	for (const char *rung = line->rungs; *rung; rung += strspn(rung, ", ")) {
-		length = strcspn(rung, ",");
-		if (refusals_have(&p->refused, rung, length) == refused && n < size)
+	for (const char *mechanism = line->mechanisms; *mechanism;
+	     mechanism += strspn(mechanism, ", ")) {
+		length = strcspn(mechanism, ",");
+		if (refusals_have(&p->refused, mechanism, length) == refused && n < size)
 			n += snprintf(text + n, size - n, "%s%.*s", n ? ", " : "", (int)length,
-				      rung);
-		rung += length;
+				      mechanism);
+		mechanism += length;
 	}
 	return text;
 }
@@ -157,9 +158,9 @@ const char *plan_rungs(const struct plan *p, const struct tool_line *line, bool 
 static bool line_holds(const struct plan *p, const struct tool_line *line,
 		       bool (*each)(void *context, const char *text))
 {
-	char rungs[256];
+	char mechanisms[256];
 
-	return *plan_rungs(p, line, false, rungs, sizeof(rungs)) &&
+	return *plan_mechanisms(p, line, false, mechanisms, sizeof(mechanisms)) &&
 	       each_target(line->targets, each, (void *)p);
 }
 
@@ -171,7 +172,7 @@ bool plan_line_holds(const struct plan *p, const struct tool_line *line)
 static bool tool_holds(const struct plan *p, const char *tool,
 		       bool (*each)(void *context, const char *text))
 {
-	size_t rungs = 0, hold = 0;
+	size_t mechanisms = 0, hold = 0;
 
 	for (size_t i = 0; i < n_tool_lines; i++) {
 		const struct tool_line *line = &tool_lines[i];
@@ -184,10 +185,10 @@ static bool tool_holds(const struct plan *p, const char *tool,
 			return false;
 		if (tool_line_is_for_all(line) || tool_line_is_open(line))
 			continue;
-		rungs++;
+		mechanisms++;
 		hold += holds;
 	}
-	return hold || !rungs;
+	return hold || !mechanisms;
 }
 
 bool plan_tool_holds(const struct plan *p, const char *tool)

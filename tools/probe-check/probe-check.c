@@ -184,7 +184,7 @@ static int judge(struct findings *f)
 	for (size_t i = 0; i < f->plan->n; i++) {
 		const struct check *c = &f->plan->checks[i];
 
-		/* What only tools ask for fails with them: they may have other rungs. */
+		/* What only tools ask for fails with them: they may have other mechanisms. */
 		if (!c->asked || !verdict_fails(c->verdict))
 			continue;
 		f->failed += c->verdict != VERDICT_UNKNOWN;
@@ -213,11 +213,11 @@ static void check_hooks(struct plan *p)
 	refusals_find(&p->refused, kinds, p->n_tools);
 	for (const struct refusal *r = p->refused.list; r < p->refused.list + p->refused.n; r++) {
 		if (r->kinds & kinds)
-			plumb_warn("%s refused: %s", r->rung, r->why);
+			plumb_warn("%s refused: %s", r->mechanism, r->why);
 		for (size_t i = 0; i < p->n; i++)
 			if (r->kinds >> p->checks[i].target.kind & 1 &&
 			    !verdict_fails(p->checks[i].verdict))
-				check_add(&p->checks[i], "%s is refused here", r->rung);
+				check_add(&p->checks[i], "%s is refused here", r->mechanism);
 	}
 }
 

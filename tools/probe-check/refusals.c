@@ -8,7 +8,7 @@
 #define EVENTS    (1U << TARGET_TRACEPOINT | 1U << TARGET_SYSCALL)
 #define PROGRAMS  (1U << TARGET_USER | 1U << TARGET_USDT)
 
-/* What verdicts speak of is for targets, what only the rungs of tools are made of for none. */
+/* What verdicts speak of is for targets, what only the mechanisms of tools are made of for none. */
 static const struct {
 	enum plumb_hook hook;
 	unsigned int kinds;
@@ -29,16 +29,17 @@ void refusals_find(struct refusals *r, unsigned int kinds, bool all)
 
 		if (!all && !(hooks[i].kinds & kinds))
 			continue;
-		one->rung = plumb_hook_name(hooks[i].hook);
+		one->mechanism = plumb_hook_name(hooks[i].hook);
 		one->kinds = hooks[i].kinds;
 		r->n += plumb_hook_try(hooks[i].hook, one->why, sizeof(one->why)) != 0;
 	}
 }
 
-bool refusals_have(const struct refusals *r, const char *rung, size_t length)
+bool refusals_have(const struct refusals *r, const char *mechanism, size_t length)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (!strncmp(r->list[i].rung, rung, length) && !r->list[i].rung[length])
+		if (!strncmp(r->list[i].mechanism, mechanism, length) &&
+		    !r->list[i].mechanism[length])
 			return true;
 	return false;
 }

@@ -9,8 +9,8 @@
 #include "targets.h"
 
 struct refusal {
-	const char *rung;   /* as --mechanism and our tools' lists have it */
-	unsigned int kinds; /* targets that it is told of, 1 << kind each */
+	const char *mechanism; /* as --mechanism and our tools' lists have it */
+	unsigned int kinds;    /* targets that it is told of, 1 << kind each */
 	char why[160];
 };
 
@@ -20,10 +20,10 @@ struct refusals {
 	bool tried;
 };
 
-/* Those that targets of these kinds take; ALL: and those that only tools' rungs do. */
+/* Those that targets of these kinds take; ALL: and those that only tools' mechanisms do. */
 void refusals_find(struct refusals *r, unsigned int kinds, bool all);
 
-/* Is the rung of this name, so long, among them? */
-bool refusals_have(const struct refusals *r, const char *rung, size_t length);
+/* Is the mechanism of this name, so long, among them? */
+bool refusals_have(const struct refusals *r, const char *mechanism, size_t length);
 
 #endif

@@ -23,11 +23,12 @@ static void print_checks(const struct plan *p)
 	plumb_grid_free(g);
 }
 
-/* The rungs of a tool whose targets all pass, or those of which some fail; refused ones, or not. */
-static void list_rungs(const struct plan *p, const char *tool, bool hold, bool refused, char *text,
-		       size_t size)
+/* The mechanisms of a tool whose targets all pass, or those of which some fail; refused ones, or
+ * not. */
+static void list_mechanisms(const struct plan *p, const char *tool, bool hold, bool refused,
+			    char *text, size_t size)
 {
-	char rungs[256];
+	char mechanisms[256];
 	size_t n = 0;
 
 	*text = 0;
@@ -36,10 +37,10 @@ static void list_rungs(const struct plan *p, const char *tool, bool hold, bool r
 
 		if (strcmp(line->tool, tool) || tool_line_is_open(line) ||
 		    tool_line_is_for_all(line) || plan_targets_hold(p, line) != hold ||
-		    !*plan_rungs(p, line, refused, rungs, sizeof(rungs)))
+		    !*plan_mechanisms(p, line, refused, mechanisms, sizeof(mechanisms)))
 			continue;
 		if (n < size)
-			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", rungs);
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", mechanisms);
 	}
 }
 
@@ -62,17 +63,17 @@ static void add_part(char *text, size_t size, const char *before, const char *wo
 
 static const char *describe(const struct plan *p, const char *tool, char *text, size_t size)
 {
-	char rungs[512];
+	char mechanisms[512];
 
 	*text = 0;
-	list_rungs(p, tool, true, false, rungs, sizeof(rungs));
-	add_part(text, size, p->refused.tried ? "" : "its targets are there for ", rungs);
-	list_rungs(p, tool, true, true, rungs, sizeof(rungs));
-	add_part(text, size, "refused here: ", rungs);
-	list_rungs(p, tool, false, false, rungs, sizeof(rungs));
-	add_part(text, size, "not by ", rungs);
-	list_rungs(p, tool, false, true, rungs, sizeof(rungs));
-	add_part(text, size, "not by, and refused here: ", rungs);
+	list_mechanisms(p, tool, true, false, mechanisms, sizeof(mechanisms));
+	add_part(text, size, p->refused.tried ? "" : "its targets are there for ", mechanisms);
+	list_mechanisms(p, tool, true, true, mechanisms, sizeof(mechanisms));
+	add_part(text, size, "refused here: ", mechanisms);
+	list_mechanisms(p, tool, false, false, mechanisms, sizeof(mechanisms));
+	add_part(text, size, "not by ", mechanisms);
+	list_mechanisms(p, tool, false, true, mechanisms, sizeof(mechanisms));
+	add_part(text, size, "not by, and refused here: ", mechanisms);
 	if (is_open(tool))
 		add_part(text, size, "other targets are what its user names: ",
 			 "check them as k:, t:, s: or u:");
@@ -182,7 +183,7 @@ static json_t *check_json(const struct check *c)
 
 static json_t *tool_json(const struct plan *p, const char *tool)
 {
-	json_t *j = json_object(), *rungs = json_array(), *one;
+	json_t *j = json_object(), *mechanisms = json_array(), *one;
 	char refused[256];
 
 	json_object_set_new(j, "tool", json_string(tool));
@@ -192,15 +193,15 @@ static json_t *tool_json(const struct plan *p, const char *tool)
 		if (strcmp(tool_lines[i].tool, tool))
 			continue;
 		one = json_object();
-		json_object_set_new(one, "rungs", json_string(tool_lines[i].rungs));
+		json_object_set_new(one, "mechanisms", json_string(tool_lines[i].mechanisms));
 		json_object_set_new(one, "targets", json_string(tool_lines[i].targets));
 		json_object_set_new(one, "ok", json_boolean(plan_line_holds(p, &tool_lines[i])));
-		plan_rungs(p, &tool_lines[i], true, refused, sizeof(refused));
+		plan_mechanisms(p, &tool_lines[i], true, refused, sizeof(refused));
 		json_object_set_new(one, "refused",
 				    p->refused.tried ? json_string(refused) : json_null());
-		json_array_append_new(rungs, one);
+		json_array_append_new(mechanisms, one);
 	}
-	json_object_set_new(j, "rungs", rungs);
+	json_object_set_new(j, "mechanisms", mechanisms);
 	return j;
 }
 

@@ -23,11 +23,11 @@ struct target {
 int target_parse(const char *text, struct target *target, const char **flaw);
 void target_free(struct target *target);
 
-/* What one of our tools hooks on some of its rungs; one line of its NAME.targets. */
+/* What one of our tools hooks on some of its mechanisms; one line of its NAME.targets. */
 struct tool_line {
 	const char *tool;
-	const char *rungs;   /* "fsession, fentry", or "all" */
-	const char *targets; /* by blanks; "*" is what the tool's user names */
+	const char *mechanisms; /* "fsession, fentry", or "all" */
+	const char *targets;    /* by blanks; "*" is what the tool's user names */
 };
 
 extern const struct tool_line tool_lines[];

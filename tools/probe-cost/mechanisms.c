@@ -204,14 +204,16 @@ static int attach_tracepoint(const struct mechanism *m, const char *program,
 int mechanism_attach(struct mechanism *m, int body, struct plumb_probes *probes)
 {
 	char name[32], what[128];
-	const struct plumb_aim aims[] = {{program_name(m, body, name, sizeof(name)), m->hook}, {}};
+	const struct plumb_attach_target targets[] = {
+		{program_name(m, body, name, sizeof(name)), m->hook}, {}};
 	int err;
 
 	*probes = (struct plumb_probes){};
 	if (is_of_functions(m))
-		err = plumb_probe_attach(probes, m->skel->obj, aims, &function, what, sizeof(what));
+		err = plumb_probe_attach(probes, m->skel->obj, targets, &function, what,
+					 sizeof(what));
 	else if (m->provoke == plumb_trial_call)
-		err = plumb_probe_userfuncs(probes, m->skel->obj, aims, &userfunc, 0, what,
+		err = plumb_probe_userfuncs(probes, m->skel->obj, targets, &userfunc, 0, what,
 					    sizeof(what));
 	else
 		err = attach_tracepoint(m, name, probes, what, sizeof(what));

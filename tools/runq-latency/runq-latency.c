@@ -29,7 +29,7 @@ static const char *const programs[] = {
 	"thread_ends", "thread_fork", "process_free", "thread_woken", "thread_woken_new",
 	"on_leave",    NULL};
 
-static const struct plumb_rung rungs[] = {
+static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "raw_tracepoint",
 		.stability = PLUMB_SCHED_STABILITY,
@@ -59,8 +59,8 @@ int main(int argc, char **argv)
 		.switches = &plumb_switches,
 		.inflight = &waiting,
 		.traced = "a traced switch",
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -2,7 +2,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/base/log.h>
-#include <plumb/session/rungs.h>
+#include <plumb/session/mechanisms.h>
 #include <plumb/report/stacks.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,8 +99,8 @@ PLUMB_FUNCTION_OPEN(open_610, skb_alloc_session_610_bpf, function_config, config
 PLUMB_FUNCTION_OPEN(open_700, skb_alloc_session_700_bpf, function_config, configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
-static const struct plumb_rung both_ends[] = {
-	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+static const struct plumb_mechanism both_ends[] = {
+	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 };
 
 static int open_stacks(struct plumb_bpf *bpf, bool twin)
@@ -115,20 +115,20 @@ static int open_stacks(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-static const struct plumb_aim fentry[] = {{"count_fentry", PLUMB_FENTRY}, {}};
-static const struct plumb_aim multi[] = {{"count_multi", PLUMB_KPROBE_MULTI}, {}};
-static const struct plumb_aim kprobe[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
+static const struct plumb_attach_target fentry[] = {{"count_fentry", PLUMB_FENTRY}, {}};
+static const struct plumb_attach_target multi[] = {{"count_multi", PLUMB_KPROBE_MULTI}, {}};
+static const struct plumb_attach_target kprobe[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
 
-static const struct plumb_rung beginning[] = {
-	PLUMB_FUNCTION_RUNG("fentry", open_plain, fentry),
-	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, multi),
-	PLUMB_FUNCTION_RUNG("kprobe", open_plain, kprobe),
+static const struct plumb_mechanism beginning[] = {
+	PLUMB_FUNCTION_MECHANISM("fentry", open_plain, fentry),
+	PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, multi),
+	PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, kprobe),
 };
 
-static const struct plumb_rung beginning_stacks[] = {
-	PLUMB_FUNCTION_RUNG("fentry", open_stacks, fentry),
-	PLUMB_FUNCTION_RUNG("kprobe.multi", open_stacks, multi),
-	PLUMB_FUNCTION_RUNG("kprobe", open_stacks, kprobe),
+static const struct plumb_mechanism beginning_stacks[] = {
+	PLUMB_FUNCTION_MECHANISM("fentry", open_stacks, fentry),
+	PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_stacks, multi),
+	PLUMB_FUNCTION_MECHANISM("kprobe", open_stacks, kprobe),
 };
 
 static int prepare(struct plumb_options *o)
@@ -136,8 +136,8 @@ static int prepare(struct plumb_options *o)
 	static const char *const pattern = "__alloc_skb";
 
 	if (!tool.second) {
-		tool.rungs = stacks ? beginning_stacks : beginning;
-		tool.n_rungs = sizeof(beginning) / sizeof(beginning[0]);
+		tool.mechanisms = stacks ? beginning_stacks : beginning;
+		tool.n_mechanisms = sizeof(beginning) / sizeof(beginning[0]);
 	}
 	return plumb_functions_find(&pattern, 1, o->btf, &functions) ? -EOPNOTSUPP : 0;
 }
@@ -161,8 +161,8 @@ static struct plumb_tool tool = {
 	.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.sizes = true,
 	.functions = &functions,
-	.rungs = both_ends,
-	.n_rungs = sizeof(both_ends) / sizeof(both_ends[0]),
+	.mechanisms = both_ends,
+	.n_mechanisms = sizeof(both_ends) / sizeof(both_ends[0]),
 };
 
 int main(int argc, char **argv)

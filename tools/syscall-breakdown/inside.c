@@ -73,16 +73,16 @@ PLUMB_FUNCTION_OPEN(open_610, breakdown_inside_session_610_bpf, breakdown_inside
 PLUMB_FUNCTION_OPEN(open_700, breakdown_inside_session_700_bpf, breakdown_inside, configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
-static const struct plumb_rung for_many[] = {
-	PLUMB_FUNCTION_RUNG("fsession.multi", open_700, plumb_fsession_multi),
-	PLUMB_FUNCTION_RUNG("kprobe.session", open_session, plumb_kprobe_session),
-	PLUMB_FUNCTION_RUNG("kprobe.multi", open_plain, plumb_kprobe_multi),
-	PLUMB_FUNCTION_RUNG("fsession", open_700, plumb_fsession),
-	PLUMB_FUNCTION_RUNG("fentry", open_plain, plumb_fentry),
-	PLUMB_FUNCTION_RUNG("kprobe", open_plain, plumb_kprobe),
+static const struct plumb_mechanism for_many[] = {
+	PLUMB_FUNCTION_MECHANISM("fsession.multi", open_700, plumb_fsession_multi),
+	PLUMB_FUNCTION_MECHANISM("kprobe.session", open_session, plumb_kprobe_session),
+	PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, plumb_kprobe_multi),
+	PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),
+	PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),
+	PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe),
 };
-static const struct plumb_rung for_few[] = {
-	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+static const struct plumb_mechanism for_few[] = {
+	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 };
 
 /* A key for each function, so that the programs need none. */
@@ -271,8 +271,8 @@ static int prepare(struct plumb_options *o)
 	plumb_info("%zu functions", functions.n);
 	o->max_keys = functions.n;
 	if (functions.n <= PLUMB_FEW && !o->mechanism) {
-		tool->rungs = for_few;
-		tool->n_rungs = sizeof(for_few) / sizeof(for_few[0]);
+		tool->mechanisms = for_few;
+		tool->n_mechanisms = sizeof(for_few) / sizeof(for_few[0]);
 	}
 	return 0;
 }
@@ -301,7 +301,7 @@ void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 		.row_json = row_json,
 		.report_json = report_json,
 		.finish = finish,
-		.rungs = for_many,
-		.n_rungs = sizeof(for_many) / sizeof(for_many[0]),
+		.mechanisms = for_many,
+		.n_mechanisms = sizeof(for_many) / sizeof(for_many[0]),
 	};
 }

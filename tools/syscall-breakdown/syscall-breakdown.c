@@ -177,8 +177,8 @@ static json_t *json_above(void)
 			 (json_int_t)first_pass.ns, "calls", (json_int_t)first_pass.calls);
 }
 
-static const struct plumb_rung rungs[] = {
-	PLUMB_SYSCALL_RUNGS(open_tracepoints, PLUMB_SCHED_STABILITY),
+static const struct plumb_mechanism mechanisms[] = {
+	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, PLUMB_SCHED_STABILITY),
 };
 
 static int print(struct plumb_report *r)
@@ -273,8 +273,8 @@ static struct plumb_tool tool = {
 	.report_json = add_json,
 	.row_json = row_json,
 	.footer = plumb_stacks_footer,
-	.rungs = rungs,
-	.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	.mechanisms = mechanisms,
+	.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 };
 
 int main(int argc, char **argv)

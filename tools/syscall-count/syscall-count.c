@@ -41,8 +41,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-static const struct plumb_rung rungs[] = {
-	PLUMB_SYSCALL_RUNGS(open_tracepoints, "stable"),
+static const struct plumb_mechanism mechanisms[] = {
+	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, "stable"),
 };
 
 int main(int argc, char **argv)
@@ -65,8 +65,8 @@ int main(int argc, char **argv)
 		.counts_only = true,
 		.selection = &selection,
 		.sees_syscalls = true,
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

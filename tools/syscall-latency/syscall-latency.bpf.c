@@ -99,7 +99,7 @@ static __always_inline int function_exit(__u64 *ctx)
 	return 0;
 }
 
-/* One pair a function; the loader aims those that are needed, no other is loaded. */
+/* One pair a function; the loader gives those that are needed their targets; no other is loaded. */
 #define PAIR(i)                                                                                    \
 	SEC("?fentry")                                                                             \
 	int enter_##i(__u64 *ctx)                                                                  \

@@ -5,7 +5,7 @@
 #include <plumb/session/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
-#include <plumb/session/rungs.h>
+#include <plumb/session/mechanisms.h>
 #include <plumb/session/session.h>
 #include <plumb/session/syscalls.h>
 #include <plumb/tool/tool.h>
@@ -86,7 +86,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 }
 
 /* Why not fentry: it is for a few calls, and their programs must not share a slot. */
-static const char *fentry_unfit(const struct plumb_options *o)
+static const char *fentry_unsupported(const struct plumb_options *o)
 {
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS];
 	int n = plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS);
@@ -99,7 +99,7 @@ static const char *fentry_unfit(const struct plumb_options *o)
 }
 
 /* Points the pair of programs number I at the function of system call NR. */
-static int aim(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, uint32_t nr)
+static int set_target(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, uint32_t nr)
 {
 	struct bpf_program *const pairs[][2] = {
 		{skel->progs.enter_0, skel->progs.exit_0},
@@ -133,7 +133,7 @@ static int open_fentry(struct plumb_bpf *bpf, bool twin)
 	*bpf = PLUMB_BPF_OF(skel, "");
 	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
 	for (int i = 0; i < n && !err; i++)
-		err = aim(skel, bpf, i, nrs[i]);
+		err = set_target(skel, bpf, i, nrs[i]);
 	return err;
 }
 
@@ -143,17 +143,17 @@ static const char *const fentry_programs[] = {
 	"enter_0",          "enter_1",     "enter_2",      "enter_3",      NULL,
 };
 
-static struct plumb_rung rungs[] = {
+static struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "fentry",
 		.stability = "unstable: kernel functions",
-		.unfit = fentry_unfit,
-		.outdone = plumb_fentry_outdone,
+		.unsupported = fentry_unsupported,
+		.skipped = plumb_fentry_skipped,
 		.open = open_fentry,
 		.interleaved = true,
 		.programs = fentry_programs,
 	},
-	PLUMB_SYSCALL_RUNGS(open_tracepoints, "stable"),
+	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, "stable"),
 };
 
 static bool look(const struct plumb_session *s, struct plumb_flight *f)
@@ -175,9 +175,9 @@ static int prepare(struct plumb_options *o)
 {
 	if (!o->split)
 		return 0;
-	for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++)
-		if (!strcmp(rungs[i].stability, "stable"))
-			rungs[i].stability = PLUMB_SCHED_STABILITY;
+	for (size_t i = 0; i < sizeof(mechanisms) / sizeof(mechanisms[0]); i++)
+		if (!strcmp(mechanisms[i].stability, "stable"))
+			mechanisms[i].stability = PLUMB_SCHED_STABILITY;
 	return 0;
 }
 
@@ -208,8 +208,8 @@ int main(int argc, char **argv)
 		.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
 		.selection = &selection,
 		.sees_syscalls = true,
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -3,7 +3,7 @@
 #ifndef SYSCALL_LATENCY_H
 #define SYSCALL_LATENCY_H
 
-/* Calls that the fentry rung can take: each has its own pair of programs. */
+/* Calls that the fentry mechanism can take: each has its own pair of programs. */
 #define SYSCALL_LATENCY_FUNCTIONS 4
 
 #endif

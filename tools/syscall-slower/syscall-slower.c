@@ -144,8 +144,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 	return 0;
 }
 
-static const struct plumb_rung rungs[] = {
-	PLUMB_SYSCALL_RUNGS(open_tracepoints, PLUMB_SCHED_STABILITY),
+static const struct plumb_mechanism mechanisms[] = {
+	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, PLUMB_SCHED_STABILITY),
 };
 
 static const struct plumb_ring rings[] = {
@@ -193,8 +193,8 @@ int main(int argc, char **argv)
 		.rings = rings,
 		.print = print,
 		.inflight = &inflight,
-		.rungs = rungs,
-		.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+		.mechanisms = mechanisms,
+		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

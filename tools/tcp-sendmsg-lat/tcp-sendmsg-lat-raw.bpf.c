@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The rung on tracepoints, for kernels that let no program onto a function.
+ * The mechanism on tracepoints, for kernels that let no program onto a function.
  *
  * tcp_sendmsg_locked fires when TCP is about to take bytes, sock_send_length
  * when the message is done.  There is none before the socket's lock is waited

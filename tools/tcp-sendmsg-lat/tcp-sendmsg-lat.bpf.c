@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The rungs on the function: tcp_sendmsg(sk, msg, size). */
+/* The mechanisms on the function: tcp_sendmsg(sk, msg, size). */
 #define FUNCTION_ARG_0 0
 #define FUNCTION_ARG_1 2
 #include <plumb/bpf/function/function.bpf.h>

@@ -4,7 +4,7 @@
 #include <plumb/kernel/functions.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
-#include <plumb/session/rungs.h>
+#include <plumb/session/mechanisms.h>
 #include <plumb/kernel/selection.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/tool/tool.h>
@@ -224,8 +224,8 @@ static const char *const raw_programs[] = {
 	"thread_exit", "thread_fork", "process_free", "send_end", "send_begin", "call_enter", NULL,
 };
 
-static const struct plumb_rung rungs[] = {
-	PLUMB_FUNCTION_RUNGS(open_plain, open_session, open_700),
+static const struct plumb_mechanism mechanisms[] = {
+	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 	{
 		.name = "raw_tracepoint",
 		.stability = "stable; times begin with the system call",
@@ -303,8 +303,8 @@ static struct plumb_tool tool = {
 	.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
 	.extra = {"asked", "sent"},
 	.functions = &functions,
-	.rungs = rungs,
-	.n_rungs = sizeof(rungs) / sizeof(rungs[0]),
+	.mechanisms = mechanisms,
+	.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.report_json = add_json,
 	.footer = footer,
 };

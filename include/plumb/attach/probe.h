@@ -42,7 +42,7 @@ enum plumb_hook {
 };
 
 /* A program of the object, and the hook by which it gets to the functions. */
-struct plumb_aim {
+struct plumb_attach_target {
 	const char *program;
 	enum plumb_hook hook;
 };
@@ -91,13 +91,13 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 			const struct plumb_functions *f);
 
 /*
- * Attaches the loaded programs of AIMS (ended by a hook 0; those that see the end
+ * Attaches the loaded programs of TARGETS (ended by a hook 0; those that see the end
  * of a call first) to all functions that will take them.  0 if there are any, or
  * -errno with WHAT the name of the function that refused last.
  */
 int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *object,
-		       const struct plumb_aim *aims, const struct plumb_functions *f, char *what,
-		       size_t size);
+		       const struct plumb_attach_target *targets, const struct plumb_functions *f,
+		       char *what, size_t size);
 
 /*
  * The same for tracepoints and user functions, whose numbers begin at FIRST.
@@ -107,7 +107,7 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 			    const char *raw, const char *perf, const struct plumb_tracepoints *t,
 			    size_t first, char *what, size_t size);
 int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *object,
-			  const struct plumb_aim *aim, const struct plumb_userfuncs *u,
+			  const struct plumb_attach_target *target, const struct plumb_userfuncs *u,
 			  size_t first, char *what, size_t size);
 
 /* A program (the object's own) HZ times a second on each CPU, by the CPU's clock; 0 or -errno. */

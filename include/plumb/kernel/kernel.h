@@ -33,7 +33,7 @@ bool plumb_kprobe_misses_are_counted(void);
 /* Where programs can read the current preemption count (waker.h). */
 uint32_t plumb_kernel_preempt_count(void);
 
-/* Of a rung that uses sched.bpf.h. */
+/* Of a mechanism that uses sched.bpf.h. */
 #define PLUMB_SCHED_STABILITY "stable-ish: arguments of scheduler tracepoints"
 
 /*

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A rung that did not hold, and why. */
+/* A mechanism that did not hold, and why. */
 struct plumb_refusal {
 	const char *name;
 	int err; /* negative */
@@ -27,7 +27,7 @@ struct plumb_overhead {
 struct plumb_run {
 	const struct plumb_tool *tool;
 	const struct plumb_options *options;
-	const struct plumb_rung *mechanism;
+	const struct plumb_mechanism *mechanism;
 	const char (*hooks)[64]; /* "" behind the last */
 	const struct plumb_refusal *refused;
 	size_t n_refused;

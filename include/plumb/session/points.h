@@ -27,8 +27,8 @@ struct plumb_points {
 extern struct plumb_points plumb_points;
 
 /* Those that attach to many at once come first. */
-#define PLUMB_POINTS_RUNGS 8
-extern const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS];
+#define PLUMB_POINTS_MECHANISMS 8
+extern const struct plumb_mechanism plumb_points_mechanisms[PLUMB_POINTS_MECHANISMS];
 
 /* The key "func", in struct plumb_tool's fields. */
 extern const struct plumb_field plumb_points_field;
@@ -39,7 +39,7 @@ bool plumb_points_ask_for(enum plumb_target_kind kind);
 
 /*
  * In its prepare: finds the targets, by which rows are told apart if there are
- * several, and leaves TOOL the rungs that fit their number; 0 or -errno.
+ * several, and leaves TOOL the mechanisms that fit their number; 0 or -errno.
  */
 int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o);
 
@@ -49,10 +49,10 @@ int plumb_points_number_calls(void);
 int plumb_points_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 			      const char *raw, const char *perf, char *what, size_t size);
 
-/* ns that a fire adds by a rung, on something that can be provoked; false: cannot be had. */
-bool plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+/* ns that a fire adds by a mechanism, on something that can be provoked; false: cannot be had. */
+bool plumb_points_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 			  enum plumb_twin kind, struct plumb_interval *added);
-/* In its calibrate: what the library cannot measure itself, rungs of no kernel functions. */
+/* In its calibrate: what the library cannot measure itself, mechanisms of no kernel functions. */
 void plumb_points_calibrate(struct plumb_session *s);
 
 size_t plumb_points_target(const struct plumb_row *row);

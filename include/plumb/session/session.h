@@ -3,7 +3,7 @@
  * session: a run from open to detach, and what it knows that a report prints.
  *
  * The parts, in the order of their use: filter (against the running system),
- * ladder (which rung holds), calibrate (what it costs), then the loop, which
+ * choice (which mechanism holds), calibrate (what it costs), then the loop, which
  * takes snapshots and hands them to the report.
  */
 #ifndef PLUMB_SESSION_H
@@ -24,14 +24,14 @@
 struct bpf_link;
 struct bpf_program;
 
-#define PLUMB_MAX_RUNGS    8
-#define PLUMB_MAX_PROGRAMS 16
+#define PLUMB_MAX_MECHANISMS 8
+#define PLUMB_MAX_PROGRAMS   16
 
 /* One loaded, perhaps attached, instance of a tool's BPF object. */
 struct plumb_instance {
 	struct plumb_bpf bpf;
-	const struct plumb_rung *rung;
-	struct bpf_link *links[PLUMB_MAX_PROGRAMS]; /* as rung->programs */
+	const struct plumb_mechanism *mechanism;
+	struct bpf_link *links[PLUMB_MAX_PROGRAMS]; /* as mechanism->programs */
 	size_t n_links;
 	const struct plumb_functions *functions; /* NULL: none */
 	struct plumb_probes probes;
@@ -50,7 +50,7 @@ struct plumb_session {
 		struct timespec time;
 		uint64_t clock; /* ns, CLOCK_MONOTONIC */
 	} attached;
-	struct plumb_refusal refused[2 * PLUMB_MAX_RUNGS]; /* each may be tried twice */
+	struct plumb_refusal refused[2 * PLUMB_MAX_MECHANISMS]; /* each may be tried twice */
 	size_t n_refused;
 	struct plumb_overhead overhead;
 	int statistics; /* descriptor that keeps run-time statistics on, -1: none */
@@ -72,10 +72,10 @@ int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object);
 int plumb_configure_check_memory(const struct plumb_session *s);
 
 /* instance: opens and loads the session's; 0, or -errno with the reason in WHY. */
-int plumb_instance_load(struct plumb_session *s, const struct plumb_rung *rung, char *why,
+int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
 			size_t size);
 /*
- * Another of the same rung, which calibrate measures: on the system call of the
+ * Another of the same mechanism, which calibrate measures: on the system call of the
  * calibration, and for this thread only, or for all but those that run.
  */
 enum plumb_twin { PLUMB_NO_TWIN, PLUMB_TWIN_TAKES, PLUMB_TWIN_REJECTS };
@@ -98,21 +98,21 @@ void plumb_calibrate_filtered(struct plumb_session *s);
 void plumb_calibrate_begin_statistics(struct plumb_session *s);
 void plumb_calibrate_end_statistics(struct plumb_session *s);
 /*
- * What the programs of any rung add to what PROVOKE does (NULL: the calibration's
- * call, for rungs with aims), in ns; false where that cannot be had.
+ * What the programs of any mechanism add to what PROVOKE does (NULL: the calibration's
+ * call, for mechanisms with attach targets), in ns; false where that cannot be had.
  */
-bool plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
-			  enum plumb_twin kind, void (*provoke)(void),
-			  struct plumb_interval *added);
+bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+			       enum plumb_twin kind, void (*provoke)(void),
+			       struct plumb_interval *added);
 /* What was measured, as it may be printed: not known where traced calls cost nothing, or less. */
 void plumb_overhead_judge(struct plumb_overhead *o);
 
 /*
- * ladder: loads, calibrates and attaches the first rung that holds, or the one
+ * choice: loads, calibrates and attaches the first mechanism that holds, or the one
  * that is asked for.  Returns 0 or -errno; what was refused, and why, stays in
  * the session.
  */
-int plumb_ladder_climb(struct plumb_session *s);
+int plumb_mechanism_choose(struct plumb_session *s);
 
 /* command: starts COMMAND, stopped before its first system call; its pid or -errno. */
 int plumb_command_start(struct plumb_session *s);

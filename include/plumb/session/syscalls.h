@@ -22,14 +22,14 @@ void plumb_syscall_option(struct syscall_config *config, const char *list);
 /* With all options read: keeps what has_fd and has_size ask for; wrong usage if that is none. */
 void plumb_syscall_keep(struct syscall_config *config);
 
-/* The rungs on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
+/* The mechanisms on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
 extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];
-const char *plumb_syscall_tp_outdone(void);
-#define PLUMB_SYSCALL_RUNGS(open_, stability_)                                                     \
+const char *plumb_syscall_tp_skipped(void);
+#define PLUMB_SYSCALL_MECHANISMS(open_, stability_)                                                \
 	{                                                                                          \
 		.name = "tracepoint",                                                              \
 		.stability = (stability_),                                                         \
-		.outdone = plumb_syscall_tp_outdone,                                               \
+		.skipped = plumb_syscall_tp_skipped,                                               \
 		.open = open_,                                                                     \
 		.programs = plumb_syscall_tp_programs,                                             \
 	},                                                                                         \

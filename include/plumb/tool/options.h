@@ -44,7 +44,7 @@ struct plumb_options {
 	bool split; /* rows are to say where the time went (split.h); the tool's option */
 	uint64_t max_keys, precision;
 	bool max_keys_given;   /* else the tool may raise it */
-	const char *mechanism; /* NULL: the first rung that holds */
+	const char *mechanism; /* NULL: the first mechanism that holds */
 	const char *btf;       /* a file; NULL: the running kernel's */
 	bool calibrate;
 	bool strict;

@@ -35,10 +35,10 @@ struct syscall_config;
 
 #define PLUMB_MAX_HOOKS 9
 
-/* How a rung opens a skeleton: with the types that --btf names. */
+/* How a mechanism opens a skeleton: with the types that --btf names. */
 const struct bpf_object_open_opts *plumb_open_opts(void);
 
-/* A BPF object that a rung has opened and not yet loaded. */
+/* A BPF object that a mechanism has opened and not yet loaded. */
 struct plumb_bpf {
 	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
 	struct bpf_object_skeleton *skeleton;
@@ -52,7 +52,7 @@ struct plumb_bpf {
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
-	int way;                         /* in which the rung does that */
+	int way;                         /* in which the mechanism does that */
 	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
 };
 
@@ -68,14 +68,15 @@ struct plumb_bpf {
 		.hooks = {__VA_ARGS__},                                                            \
 	})
 
-/* One way to get at the question's events.  Rungs are listed cheapest first. */
-struct plumb_rung {
+/* One way to get at the question's events.  Mechanisms are listed cheapest first. */
+struct plumb_mechanism {
 	const char *name;      /* as --mechanism takes it */
 	const char *stability; /* "stable", "unstable", … */
-	/* NULL: may be tried.  Else why it cannot do what is asked, whatever the kernel. */
-	const char *(*unfit)(const struct plumb_options *options);
-	/* NULL: should be tried.  Else why a later rung is better here; "" is not worth a line. */
-	const char *(*outdone)(void);
+	/* NULL: may be tried.  Else why it does not support what is asked, whatever the kernel. */
+	const char *(*unsupported)(const struct plumb_options *options);
+	/* NULL: should be tried.  Else why a later mechanism is better here; "" is not worth a
+	 * line. */
+	const char *(*skipped)(void);
 	/*
 	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
 	 * twin takes PLUMB_CALIBRATION_NR, whatever is selected.
@@ -89,7 +90,7 @@ struct plumb_rung {
 	 */
 	const char *const *programs;
 	/* Programs that get to the tool's functions, ended by a hook 0; NULL: it has none. */
-	const struct plumb_aim *aims;
+	const struct plumb_attach_target *attach_targets;
 };
 
 /* A column that a tool works out from a row; R has the time, and the other rows. */
@@ -193,13 +194,13 @@ struct plumb_tool {
 	const char *traced; /* what has that cost; NULL: "a traced call" */
 	const struct plumb_switches *switches; /* ... or context switches; NULL: not */
 	bool samples; /* a clock runs its programs: how long they took is known at the end */
-	struct plumb_functions *functions; /* that rungs with aims attach to */
+	struct plumb_functions *functions; /* that mechanisms with attach targets attach to */
 	bool sizes;                        /* its measure is bytes, not time */
 	bool weighs_time;                  /* a stack weighs its time, not how often it was there */
 	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */
 
-	const struct plumb_rung *rungs;
-	size_t n_rungs;
+	const struct plumb_mechanism *mechanisms;
+	size_t n_mechanisms;
 };
 
 /* Runs the tool; the result is main()'s. */

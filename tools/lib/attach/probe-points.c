@@ -136,23 +136,23 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_program 
 }
 
 int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *object,
-			  const struct plumb_aim *aim, const struct plumb_userfuncs *u,
+			  const struct plumb_attach_target *target, const struct plumb_userfuncs *u,
 			  size_t first, char *what, size_t size)
 {
-	const struct bpf_program *p = bpf_object__find_program_by_name(object, aim->program);
+	const struct bpf_program *p = bpf_object__find_program_by_name(object, target->program);
 	size_t before = probes->n;
 	int err, last = 0;
 
 	/* Only 7.2 counts what it skips here, for perf events, and nothing tells that it does. */
 	probes->missed_unknown = true;
-	if (aim->hook == PLUMB_UPROBE_MULTI)
+	if (target->hook == PLUMB_UPROBE_MULTI)
 		return attach_at_once(probes, p, &(struct file){u, first}, what, size);
 	plumb_probe_allow_files();
 	for (size_t i = 0; i < u->n; i++) {
-		int event = plumb_probe_open_pmu("uprobe", aim->hook == PLUMB_URETPROBE,
+		int event = plumb_probe_open_pmu("uprobe", target->hook == PLUMB_URETPROBE,
 						 (uintptr_t)u->path, u->list[i].offset);
 
-		err = attach_event(probes, object, p, aim->hook, event,
+		err = attach_event(probes, object, p, target->hook, event,
 				   PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0));
 		if (err)
 			plumb_probe_refuse(probes, first + i, plumb_userfunc_name(u, i, what, size),

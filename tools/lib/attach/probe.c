@@ -70,11 +70,12 @@ bool plumb_function_serves_bpf(const char *name)
 }
 
 static int attach_one(struct plumb_probes *probes, const struct bpf_object *object,
-		      const struct plumb_aim *aim, const struct plumb_functions *f, size_t i)
+		      const struct plumb_attach_target *target, const struct plumb_functions *f,
+		      size_t i)
 {
 	const struct plumb_function *function = &f->all[i];
-	const struct bpf_program *p = bpf_object__find_program_by_name(object, aim->program);
-	enum plumb_hook hook = aim->hook;
+	const struct bpf_program *p = bpf_object__find_program_by_name(object, target->program);
+	enum plumb_hook hook = target->hook;
 	struct plumb_probe probe = {.event = -1, .link = -1};
 	int err = 0;
 
@@ -107,8 +108,8 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 
 /* Both ends or none, function by function. */
 static int attach_each(struct plumb_probes *probes, const struct bpf_object *object,
-		       const struct plumb_aim *aims, const struct plumb_functions *f, char *what,
-		       size_t size)
+		       const struct plumb_attach_target *targets, const struct plumb_functions *f,
+		       char *what, size_t size)
 {
 	int err, last = -ENOENT;
 	size_t before;
@@ -117,7 +118,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 	for (size_t i = 0; i < f->n && !(i && plumb_signals_pending()); i++) {
 		before = probes->n;
 		err = 0;
-		for (const struct plumb_aim *a = aims; a->hook && !err; a++)
+		for (const struct plumb_attach_target *a = targets; a->hook && !err; a++)
 			err = attach_one(probes, object, a, f, i);
 		if (!err)
 			continue;
@@ -141,15 +142,15 @@ static bool can_be_one_of_many(const struct plumb_function *f, enum plumb_hook h
 }
 
 static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *object,
-			  const struct plumb_aim *aims, const struct plumb_functions *f, char *what,
-			  size_t size)
+			  const struct plumb_attach_target *targets,
+			  const struct plumb_functions *f, char *what, size_t size)
 {
 	struct plumb_many m = {.what = f, .name = name_function};
 	int err = plumb_many_make(&m, f->n);
 	size_t n = 0;
 
 	for (size_t i = 0; !err && i < f->n; i++) {
-		if (!can_be_one_of_many(&f->all[i], aims->hook)) {
+		if (!can_be_one_of_many(&f->all[i], targets->hook)) {
 			plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), ENODATA);
 			continue;
 		}
@@ -159,7 +160,7 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 	}
 	if (!err && !n)
 		err = -ENODATA;
-	for (const struct plumb_aim *a = aims; a->hook && !err; a++) {
+	for (const struct plumb_attach_target *a = targets; a->hook && !err; a++) {
 		m.program = bpf_program__fd(bpf_object__find_program_by_name(object, a->program));
 		m.hook = a->hook;
 		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
@@ -169,17 +170,17 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 }
 
 int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *object,
-		       const struct plumb_aim *aims, const struct plumb_functions *f, char *what,
-		       size_t size)
+		       const struct plumb_attach_target *targets, const struct plumb_functions *f,
+		       char *what, size_t size)
 {
 	uint64_t start = plumb_now();
 	int err;
 
 	plumb_probe_allow_files();
-	if (plumb_hook_is_multi(aims->hook))
-		err = attach_at_once(probes, object, aims, f, what, size);
+	if (plumb_hook_is_multi(targets->hook))
+		err = attach_at_once(probes, object, targets, f, what, size);
 	else
-		err = attach_each(probes, object, aims, f, what, size);
+		err = attach_each(probes, object, targets, f, what, size);
 	plumb_info("%zu functions attached to in %.3f s", f->n - probes->refused,
 		   (plumb_now() - start) / 1e9);
 	if (err)

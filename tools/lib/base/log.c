@@ -138,7 +138,7 @@ const char *plumb_errno_hint(int error)
 	}
 }
 
-/* libbpf is loud about rungs that are merely tried, so it speaks at -vv only. */
+/* libbpf is loud about mechanisms that are merely tried, so it speaks at -vv only. */
 static int libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (plumb_verbosity < 2 || (level == LIBBPF_DEBUG && plumb_verbosity < 3))

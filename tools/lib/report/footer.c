@@ -29,15 +29,15 @@ void plumb_report_wrapped(const char *text, FILE *out)
 
 static void print_mechanism(const struct plumb_run *run, FILE *out)
 {
-	const struct plumb_rung *rung = run->mechanism;
+	const struct plumb_mechanism *mechanism = run->mechanism;
 	const char(*hooks)[64] = run->hooks;
 	char text[1024];
 	size_t n;
 
-	n = snprintf(text, sizeof(text), "mechanism: %s on", rung->name);
+	n = snprintf(text, sizeof(text), "mechanism: %s on", mechanism->name);
 	for (size_t i = 0; *hooks[i]; i++)
 		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
-	snprintf(text + n, sizeof(text) - n, " (%s)", rung->stability);
+	snprintf(text + n, sizeof(text) - n, " (%s)", mechanism->stability);
 	plumb_report_wrapped(text, out);
 	for (size_t i = 0; i < run->n_refused; i++) {
 		fputs("  ", out);

@@ -20,14 +20,14 @@ static void set_u64(json_t *object, const char *name, uint64_t value)
 
 static json_t *mechanism(const struct plumb_run *run)
 {
-	const struct plumb_rung *rung = run->mechanism;
+	const struct plumb_mechanism *mechanism = run->mechanism;
 	json_t *m = json_object(), *hooks = json_array(), *refused = json_array(), *one;
 
-	set(m, "name", json_string(rung->name));
+	set(m, "name", json_string(mechanism->name));
 	for (size_t i = 0; *run->hooks[i]; i++)
 		json_array_append_new(hooks, json_string(run->hooks[i]));
 	set(m, "hooks", hooks);
-	set(m, "stability", json_string(rung->stability));
+	set(m, "stability", json_string(mechanism->stability));
 	for (size_t i = 0; i < run->n_refused; i++) {
 		one = json_object();
 		set(one, "name", json_string(run->refused[i].name));

@@ -125,7 +125,7 @@ static void calibrate_switches(struct plumb_session *s)
 void plumb_calibrate_traced(struct plumb_session *s)
 {
 	struct plumb_overhead *o = &s->overhead;
-	bool function = s->instance.rung->aims;
+	bool function = s->instance.mechanism->attach_targets;
 
 	*o = (struct plumb_overhead){
 		.how = s->options.calibrate ? "nothing to provoke" : "off",
@@ -142,15 +142,16 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	plumb_overhead_judge(o);
 }
 
-bool plumb_calibrate_rung(struct plumb_session *s, const struct plumb_rung *rung,
-			  enum plumb_twin kind, void (*provoke)(void), struct plumb_interval *added)
+bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+			       enum plumb_twin kind, void (*provoke)(void),
+			       struct plumb_interval *added)
 {
 	struct plumb_session with = *s;
 
-	if (rung->aims && !find_function(s))
+	if (mechanism->attach_targets && !find_function(s))
 		return false;
 	with.calibration = s->calibration;
-	with.instance.rung = rung;
+	with.instance.mechanism = mechanism;
 	if (!provoke)
 		provoke = plumb_trial_syscall;
 	first = measure(provoke);
@@ -163,7 +164,7 @@ void plumb_calibrate_filtered(struct plumb_session *s)
 	struct plumb_trial trial;
 	struct plumb_interval during;
 
-	if (!o->known || !s->tool->sees_syscalls || s->instance.rung->aims)
+	if (!o->known || !s->tool->sees_syscalls || s->instance.mechanism->attach_targets)
 		return;
 	plumb_stranger_run(s, &trial, BUDGET_NS);
 	during = plumb_trial_interval(&trial, unit);
@@ -206,18 +207,18 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		return;
 	close(s->statistics);
 	s->statistics = -1;
-	for (size_t i = 0; in->rung->programs[i] && sum.known; i++) {
+	for (size_t i = 0; in->mechanism->programs[i] && sum.known; i++) {
 		/* Those that follow threads are no part of a call. */
-		if (!strncmp(in->rung->programs[i], "thread_", strlen("thread_")))
+		if (!strncmp(in->mechanism->programs[i], "thread_", strlen("thread_")))
 			continue;
-		sum.known = add_run_time(in, in->rung->programs[i], &sum);
+		sum.known = add_run_time(in, in->mechanism->programs[i], &sum);
 		looked_at++;
 	}
 	for (size_t i = 0; s->tool->samples && in->bpf.copied[i] && sum.known; i++) {
 		sum.known = add_run_time(in, in->bpf.copied[i], &sum);
 		looked_at++;
 	}
-	/* Programs that are aimed at functions are not listed: calibration has said why it failed.
+	/* Programs of functions are not listed: calibration has said why it failed.
 	 */
 	if (sum.known && looked_at)
 		s->overhead = sum;

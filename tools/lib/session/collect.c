@@ -22,17 +22,18 @@ static bool misses_are_counted(const struct plumb_session *s, const struct bpf_p
  */
 static bool execution_is_end(const struct plumb_session *s, const struct plumb_ledger *l)
 {
-	const struct plumb_aim *aims = s->instance.rung->aims;
+	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
 
-	if (!aims)
+	if (!targets)
 		return l->began;
-	return aims[1].hook || aims->hook == PLUMB_FSESSION || aims->hook == PLUMB_FSESSION_MULTI;
+	return targets[1].hook || targets->hook == PLUMB_FSESSION ||
+	       targets->hook == PLUMB_FSESSION_MULTI;
 }
 
 /* Executions that the kernel skipped, of all our programs. */
 static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
-	const struct plumb_aim *aims = s->instance.rung->aims;
+	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
 	struct bpf_program *p;
 
 	snap->missed_known = true;
@@ -45,7 +46,7 @@ static void read_missed(const struct plumb_session *s, struct plumb_snapshot *sn
 			snap->missed_known = false;
 	}
 	if (!plumb_probe_missed(&s->instance.probes, &snap->missed) ||
-	    (aims && !plumb_hook_is_fentry(aims->hook) && !s->instance.kprobe_misses))
+	    (targets && !plumb_hook_is_fentry(targets->hook) && !s->instance.kprobe_misses))
 		snap->missed_known = false;
 }
 

@@ -105,10 +105,10 @@ static bool is_one_of(const char *const *names, const char *name)
 
 static bool is_listed(const struct plumb_instance *in, const char *name)
 {
-	for (const struct plumb_aim *a = in->rung->aims; a && a->hook; a++)
+	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a && a->hook; a++)
 		if (!strcmp(a->program, name))
 			return true;
-	return is_one_of(in->rung->programs, name) || is_one_of(in->bpf.copied, name);
+	return is_one_of(in->mechanism->programs, name) || is_one_of(in->bpf.copied, name);
 }
 
 /* Do states in task storage have to be handed over by a program, and can they? */
@@ -118,7 +118,7 @@ static bool needs_iterator(const struct plumb_config *c)
 	       libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
 }
 
-/* Loads what this rung attaches, and what the loader runs itself. */
+/* Loads what this mechanism attaches, and what the loader runs itself. */
 static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
 {
 	static const char *const only_run[] = {"state_trial", "thread_number", NULL};
@@ -153,9 +153,9 @@ static void choose_programs(const struct plumb_session *s, struct plumb_instance
 /* Where programs are copied for several functions their copies can interrupt one another. */
 static bool may_interleave(const struct plumb_instance *in)
 {
-	const struct plumb_aim *a = in->rung->aims;
+	const struct plumb_attach_target *a = in->mechanism->attach_targets;
 
-	if (in->rung->interleaved || in->bpf.config->cpus > PLUMB_LEDGERS)
+	if (in->mechanism->interleaved || in->bpf.config->cpus > PLUMB_LEDGERS)
 		return true;
 	if (!a || in->bpf.config->unguarded)
 		return false;
@@ -166,9 +166,9 @@ static bool may_interleave(const struct plumb_instance *in)
  */
 static bool may_skip_ends(const struct plumb_instance *in)
 {
-	const struct plumb_aim *aims = in->rung->aims;
+	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
 
-	if (aims ? aims->hook == PLUMB_FEXIT : is_listed(in, "exit_0"))
+	if (targets ? targets->hook == PLUMB_FEXIT : is_listed(in, "exit_0"))
 		return plumb_kernel_is_preemptible();
 	return is_listed(in, "raw_exit") && plumb_raw_tracepoints_can_be_preempted();
 }
@@ -176,7 +176,7 @@ static bool may_skip_ends(const struct plumb_instance *in)
 /* A session keeps a call's start itself; all else takes frames. */
 static bool needs_frames(const struct plumb_instance *in)
 {
-	switch (in->rung->aims->hook) {
+	switch (in->mechanism->attach_targets->hook) {
 	case PLUMB_FSESSION:
 	case PLUMB_FSESSION_MULTI:
 		return in->bpf.config->off_cpu || in->bpf.function->nested;
@@ -196,27 +196,28 @@ static void configure_function(struct plumb_instance *in)
 
 	f->target = in->functions->n == 1 ? plumb_probe_target(in->functions, 0) : ~0ULL;
 	f->frames = needs_frames(in);
-	f->paired = in->rung->aims->hook == PLUMB_FEXIT;
-	f->seats =
-		in->rung->aims->hook == PLUMB_FEXIT && !c->interleaved && !c->off_cpu && !f->nested;
+	f->paired = in->mechanism->attach_targets->hook == PLUMB_FEXIT;
+	f->seats = in->mechanism->attach_targets->hook == PLUMB_FEXIT && !c->interleaved &&
+		   !c->off_cpu && !f->nested;
 }
 
-/* Points the rung's programs to the functions. */
-int plumb_configure_aim(struct plumb_instance *in)
+/* Points the mechanism's programs to the functions. */
+int plumb_configure_attach_targets(struct plumb_instance *in)
 {
 	struct bpf_program *p;
 	int err = 0;
 
 	if (in->bpf.function)
 		configure_function(in);
-	for (const struct plumb_aim *a = in->rung->aims; a->hook && !err; a++) {
+	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a->hook && !err;
+	     a++) {
 		p = bpf_object__find_program_by_name(in->bpf.object, a->program);
 		err = p ? plumb_probe_prepare(p, a->hook, in->functions) : -ENOENT;
 	}
 	return err;
 }
 
-/* For the report, besides those of the rung. */
+/* For the report, besides those of the mechanism. */
 static void name_hook(struct plumb_bpf *bpf, const char *name)
 {
 	size_t i = 0;
@@ -256,7 +257,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();
 	c->second = s->tool->second ? c->slots : 0;
-	c->unguarded = in->rung->aims && plumb_hook_is_fentry(in->rung->aims->hook) &&
+	c->unguarded = in->mechanism->attach_targets &&
+		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
 		       !plumb_fentry_is_guarded();
 	c->preemptible = may_skip_ends(in);
 	c->interleaved |= may_interleave(in);

@@ -76,11 +76,12 @@ static const char *hint(int err, enum plumb_hook hook)
 	return plumb_errno_hint(err);
 }
 
-/* Why the kernel may have said so of what AIMS (NULL: none) are for, in words. */
-static void explain(const struct plumb_aim *aims, int err, const char *what, char *why, size_t size)
+/* Why the kernel may have said so of what TARGETS (NULL: none) are for, in words. */
+static void explain(const struct plumb_attach_target *targets, int err, const char *what, char *why,
+		    size_t size)
 {
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err),
-		 hint(err, aims ? aims->hook : PLUMB_HOOK_NONE));
+		 hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
 }
 
 /* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
@@ -89,23 +90,23 @@ static bool wants_stack(const struct plumb_instance *in)
 	const struct function_config *f = in->bpf.function;
 
 	return f && f->takes_args && f->last_arg >= PLUMB_REGISTER_ARGS &&
-	       !plumb_hook_is_fentry(in->rung->aims->hook);
+	       !plumb_hook_is_fentry(in->mechanism->attach_targets->hook);
 }
 
-static int load(const struct plumb_session *s, const struct plumb_rung *rung,
+static int load(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
 		struct plumb_instance *in, enum plumb_twin twin, char *why, size_t size)
 {
 	int err;
 
-	*in = (struct plumb_instance){.rung = rung};
-	if (rung->aims && !s->tool->functions->n) {
-		explain(rung->aims, -ENOENT, "its function", why, size);
+	*in = (struct plumb_instance){.mechanism = mechanism};
+	if (mechanism->attach_targets && !s->tool->functions->n) {
+		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
 	in->functions = twin ? &s->calibration : s->tool->functions;
-	err = rung->open(&in->bpf, twin);
+	err = mechanism->open(&in->bpf, twin);
 	if (err) {
-		explain(rung->aims, err, "open", why, size);
+		explain(mechanism->attach_targets, err, "open", why, size);
 		goto close;
 	}
 	if (wants_stack(in)) {
@@ -116,10 +117,10 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		goto close;
 	}
 	plumb_configure(s, in);
-	if (rung->aims)
-		err = plumb_configure_aim(in);
+	if (mechanism->attach_targets)
+		err = plumb_configure_attach_targets(in);
 	if (err) {
-		explain(rung->aims, err, "aim", why, size);
+		explain(mechanism->attach_targets, err, "attach target", why, size);
 		goto close;
 	}
 	plumb_configure_twin(in->bpf.config, twin);
@@ -128,7 +129,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		plumb_info("no task storage on this CPU: threads are kept in a hash");
 		plumb_configure_without_storage();
 		plumb_instance_close(in);
-		return load(s, rung, in, twin, why, size);
+		return load(s, mechanism, in, twin, why, size);
 	}
 	if (!err)
 		err = plumb_filter_fill(s, in->bpf.object);
@@ -138,7 +139,7 @@ static int load(const struct plumb_session *s, const struct plumb_rung *rung,
 		err = fill(&in->bpf);
 	if (!err)
 		return 0;
-	explain(rung->aims, err, "load", why, size);
+	explain(mechanism->attach_targets, err, "load", why, size);
 close:
 	plumb_instance_close(in);
 	return err;
@@ -155,7 +156,7 @@ static const char *obstacle_of(const struct plumb_functions *f, const char *name
 	return NULL;
 }
 
-/* Of a few all are wanted, and always what was named: another rung may take it. */
+/* Of a few all are wanted, and always what was named: another mechanism may take it. */
 static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t size)
 {
 	const struct plumb_functions *f = in->functions;
@@ -195,12 +196,12 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	const char *obstacle;
 	int err = 0;
 
-	if (in->rung->aims)
-		err = plumb_probe_attach(&in->probes, in->bpf.object, in->rung->aims, in->functions,
-					 what, sizeof(what));
-	if (!err && in->rung->aims)
+	if (in->mechanism->attach_targets)
+		err = plumb_probe_attach(&in->probes, in->bpf.object, in->mechanism->attach_targets,
+					 in->functions, what, sizeof(what));
+	if (!err && in->mechanism->attach_targets)
 		err = refusal_of_wanted(in, what, sizeof(what));
-	if (!err && in->rung->aims)
+	if (!err && in->mechanism->attach_targets)
 		name_hooks(in);
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
@@ -209,7 +210,7 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 		if (obstacle)
 			snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
 		else
-			explain(in->rung->aims, err, what, why, size);
+			explain(in->mechanism->attach_targets, err, what, why, size);
 		plumb_instance_detach(in);
 		plumb_probe_close(&in->probes);
 	}
@@ -221,15 +222,15 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 	struct bpf_program *p;
 	int err;
 
-	for (size_t i = 0; in->rung->programs[i]; i++) {
-		p = bpf_object__find_program_by_name(in->bpf.object, in->rung->programs[i]);
+	for (size_t i = 0; in->mechanism->programs[i]; i++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, in->mechanism->programs[i]);
 		/* Of those that follow threads a tool has what it needs. */
 		if (!p || !bpf_program__autoload(p))
 			continue;
 		in->links[in->n_links] = bpf_program__attach(p);
 		if (!in->links[in->n_links]) {
 			err = -errno;
-			explain(NULL, err, in->rung->programs[i], why, size);
+			explain(NULL, err, in->mechanism->programs[i], why, size);
 			plumb_instance_detach(in);
 			return err;
 		}
@@ -277,15 +278,15 @@ int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instanc
 		if (cgroup >= 0)
 			one_key.cgroups[one_key.options.n_cgroups++] = cgroup;
 	}
-	err = load(&one_key, s->instance.rung, twin, kind, why, sizeof(why));
+	err = load(&one_key, s->instance.mechanism, twin, kind, why, sizeof(why));
 	if (cgroup >= 0)
 		close(cgroup);
 	twin->functions = &s->calibration;
 	return err;
 }
 
-int plumb_instance_load(struct plumb_session *s, const struct plumb_rung *rung, char *why,
+int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
 			size_t size)
 {
-	return load(s, rung, &s->instance, PLUMB_NO_TWIN, why, size);
+	return load(s, mechanism, &s->instance, PLUMB_NO_TWIN, why, size);
 }

@@ -171,28 +171,30 @@ static void parse_argument(struct plumb_options *o, const char *text)
 		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
 }
 
-/* The rung that is asked for.  Its tool may have chosen among several ladders by now. */
-static const struct plumb_rung *find_mechanism(const char *name, const struct plumb_tool *tool)
+/* The mechanism that is asked for.  Its tool may have chosen among several lists by now. */
+static const struct plumb_mechanism *find_mechanism(const char *name, const struct plumb_tool *tool)
 {
 	char known[256];
 	size_t n = 0;
 
-	for (size_t i = 0; i < tool->n_rungs; i++)
-		if (!strcmp(name, tool->rungs[i].name))
-			return &tool->rungs[i];
-	for (size_t i = 0; i < tool->n_rungs; i++)
-		n += snprintf(known + n, sizeof(known) - n, " %s", tool->rungs[i].name);
+	for (size_t i = 0; i < tool->n_mechanisms; i++)
+		if (!strcmp(name, tool->mechanisms[i].name))
+			return &tool->mechanisms[i];
+	for (size_t i = 0; i < tool->n_mechanisms; i++)
+		n += snprintf(known + n, sizeof(known) - n, " %s", tool->mechanisms[i].name);
 	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", name, known);
 }
 
 /* A mechanism that is asked for must be able to do what is asked of it. */
 static void check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
 {
-	const struct plumb_rung *rung = o->mechanism ? find_mechanism(o->mechanism, tool) : NULL;
-	const char *unfit = rung && rung->unfit ? rung->unfit(o) : NULL;
+	const struct plumb_mechanism *mechanism =
+		o->mechanism ? find_mechanism(o->mechanism, tool) : NULL;
+	const char *unsupported =
+		mechanism && mechanism->unsupported ? mechanism->unsupported(o) : NULL;
 
-	if (unfit)
-		plumb_usage_error("--mechanism=%s: %s", o->mechanism, unfit);
+	if (unsupported)
+		plumb_usage_error("--mechanism=%s: %s", o->mechanism, unsupported);
 }
 
 static void finish(struct parsing *p)

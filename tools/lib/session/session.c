@@ -68,7 +68,7 @@ static int check_system(const struct plumb_options *o)
 	return 0;
 }
 
-static int ladder_failed(const struct plumb_session *s)
+static int choice_failed(const struct plumb_session *s)
 {
 	bool limited = false;
 
@@ -186,7 +186,7 @@ static struct plumb_run run_of(const struct plumb_session *s)
 	return (struct plumb_run){
 		.tool = s->tool,
 		.options = &s->options,
-		.mechanism = s->instance.rung,
+		.mechanism = s->instance.mechanism,
 		.hooks = s->instance.bpf.hooks,
 		.refused = s->refused,
 		.n_refused = s->n_refused,
@@ -358,7 +358,7 @@ static int trace(struct plumb_session *s, int signals)
 		run.last.clock = run.start;
 	}
 	run.tick = s->tool->tick ? run.start : 0;
-	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.rung->name);
+	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.mechanism->name);
 	if (s->child)
 		plumb_command_release(s);
 	status = finish(&run, loop(&run));
@@ -406,9 +406,9 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	if (s.options.command && plumb_command_start(&s))
 		return PLUMB_EXIT_FAILED;
 	signals = plumb_signals_open();
-	status = plumb_ladder_climb(&s);
+	status = plumb_mechanism_choose(&s);
 	plumb_kernel_types_free();
-	status = status ? ladder_failed(&s) : trace(&s, signals);
+	status = status ? choice_failed(&s) : trace(&s, signals);
 	plumb_instance_close(&s.instance);
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
 		kill(s.child, SIGKILL);

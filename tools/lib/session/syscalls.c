@@ -148,7 +148,7 @@ const char *const plumb_syscall_raw_programs[] = {"thread_exit",
 						  "raw_enter",
 						  NULL};
 
-const char *plumb_syscall_tp_outdone(void)
+const char *plumb_syscall_tp_skipped(void)
 {
 	/* Else raw_tracepoint costs less and misses nothing either. */
 	return plumb_raw_tracepoints_can_be_preempted() ? NULL : "";

@@ -187,7 +187,7 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 }
 
 /*
- * The programs of the rungs raw_tracepoint and tracepoint, around
+ * The programs of the mechanisms raw_tracepoint and tracepoint, around
  *	void enter(struct task_struct *, __u32 nr, const struct syscall_arguments *);
  *	void leave(struct task_struct *, const struct syscall_end *);
  * for threads that filter_thread() lets pass, and

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# The ladder against a workload of known latencies.  A percentile lies between what the calls
+# The percentiles against a workload of known latencies.  A percentile lies between what the calls
 # had to take and what the workload measured around them, plus the bound of the histogram.
 
 run() {
 	start target latencies
-	attach ladder -s nanosleep,ppoll,read -p "$pid"
+	attach percentiles -s nanosleep,ppoll,read -p "$pid"
 	attach fine -s nanosleep,ppoll,read -p "$pid" --precision=10 -q 50,99
 	attach coarse -s nanosleep,ppoll,read -p "$pid" --precision=1
 	attach long -s nanosleep,ppoll,read -p "$pid" --min=1ms
 	go target
-	detach ladder fine coarse long
+	detach percentiles fine coarse long
 }
 
 # For each row: exact count, and every figure in its place. $bits is the precision.
-ladder_holds() {
+percentiles_hold() {
 	for call in nanosleep ppoll read; do
 		evidence "$2.json" "$2.err" target.truth
 		holds "$call: the sum, the least and the longest are between the two measures, $1" "$2.json" "$rows
@@ -39,9 +39,9 @@ rows='$truth[0].calls[] | select(.syscall == $call) as $true
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	ladder_holds "at the default precision" ladder 64
-	ladder_holds "at --precision=10" fine 1024
-	ladder_holds "at --precision=1" coarse 2
+	percentiles_hold "at the default precision" percentiles 64
+	percentiles_hold "at --precision=10" fine 1024
+	percentiles_hold "at --precision=1" coarse 2
 
 	evidence fine.json fine.err
 	holds "-q asks for these percentiles and no other" fine.json \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rungs: the ladder of tools that time kernel functions with function.bpf.h. */
-#ifndef PLUMB_RUNGS_H
-#define PLUMB_RUNGS_H
+/* mechanisms: those of tools that time kernel functions with function.bpf.h. */
+#ifndef PLUMB_MECHANISMS_H
+#define PLUMB_MECHANISMS_H
 
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
@@ -37,34 +37,34 @@
 				     : -EOPNOTSUPP;                                                \
 	}
 
-/* Of a rung of fentry's kind, for its outdone. */
-const char *plumb_fentry_outdone(void);
+/* Of a mechanism of fentry's kind, for its skipped(). */
+const char *plumb_fentry_skipped(void);
 
 /* Up to so many functions are rather attached to one by one than by what may lose calls. */
 #define PLUMB_ONE_BY_ONE 64
 
 /*
- * Do programs with these aims record every call of N functions on this kernel?  NULL if so, or why
- * not.
+ * Do programs with these attach targets record every call of N functions on this kernel?  NULL if
+ * so, or why not.
  */
-const char *plumb_aims_outdone(const struct plumb_aim *aims, size_t n);
+const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
 
 extern const char *const plumb_function_programs[];
-extern const struct plumb_aim plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
+extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
 	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];
 
-#define PLUMB_FUNCTION_RUNG(name_, open_, aims_)                                                   \
+#define PLUMB_FUNCTION_MECHANISM(name_, open_, attach_targets_)                                    \
 	{                                                                                          \
 		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
-		.programs = plumb_function_programs, .aims = (aims_),                              \
+		.programs = plumb_function_programs, .attach_targets = (attach_targets_),          \
 	}
 
 /* For a few functions, the cheapest first. */
-#define PLUMB_FUNCTION_RUNGS(plain, session, session_700)                                          \
-	PLUMB_FUNCTION_RUNG("fsession", session_700, plumb_fsession),                              \
-		PLUMB_FUNCTION_RUNG("fentry", plain, plumb_fentry),                                \
-		PLUMB_FUNCTION_RUNG("kprobe.session", session, plumb_kprobe_session),              \
-		PLUMB_FUNCTION_RUNG("kprobe.multi", plain, plumb_kprobe_multi),                    \
-		PLUMB_FUNCTION_RUNG("kprobe", plain, plumb_kprobe)
+#define PLUMB_FUNCTION_MECHANISMS(plain, session, session_700)                                     \
+	PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                         \
+		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
+		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
 
 #endif

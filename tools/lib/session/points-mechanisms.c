@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* points: the ladder of what gets to kernel functions, tracepoints and user functions. */
+/* points: the mechanisms for kernel functions, tracepoints and user functions. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <plumb/kernel/kernel.h>
@@ -14,7 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* How a rung gets to tracepoints and user functions. */
+/* How a mechanism gets to tracepoints and user functions. */
 enum {
 	TWIN = 1,
 	RAW = 2,        /* raw tracepoints where there are */
@@ -26,8 +26,8 @@ enum {
 static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 		       const struct plumb_userfuncs *u, size_t first, char *what, size_t size)
 {
-	static const struct plumb_aim single = {"fired_uprobe", PLUMB_UPROBE};
-	static const struct plumb_aim multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
+	static const struct plumb_attach_target single = {"fired_uprobe", PLUMB_UPROBE};
+	static const struct plumb_attach_target multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
 	bool at_once = bpf->way & MULTI || (u->n > PLUMB_FEW && !(bpf->way & SINGLE));
 	size_t refused = probes->refused;
 	int err = -ENOENT;
@@ -138,7 +138,7 @@ static enum by attached_by(const struct plumb_tracepoint *t, int way)
 	return way & RAW && t->is_raw ? BY_RAW : BY_EVENT;
 }
 
-/* The same of all that PATTERN, "t:...", stands for; "" if that is the rung's own. */
+/* The same of all that PATTERN, "t:...", stands for; "" if that is the mechanism's own. */
 static const char *name_by(const char *pattern, int way, char *text, size_t size)
 {
 	static const char *const names[BYS] = {"raw_syscalls", "raw tracepoint", "tracepoint"};
@@ -160,7 +160,7 @@ static const char *name_by(const char *pattern, int way, char *text, size_t size
 	return text;
 }
 
-/* As they were typed; what is not attached to by the rung's own mechanism says by which. */
+/* As they were typed; what is not attached to by the mechanism's own hook says by which. */
 static void name_hooks(struct plumb_bpf *bpf)
 {
 	const size_t room = sizeof(bpf->hooks[0]);
@@ -249,11 +249,11 @@ static const char *no_tracepoints(const struct plumb_options *o)
 static const char *no_raw(const struct plumb_options *o)
 {
 	bool any = !plumb_points.targets.n;
-	const char *unfit = no_tracepoints(o);
+	const char *unsupported = no_tracepoints(o);
 
 	for (size_t i = 0; i < plumb_points.targets.n; i++)
 		any |= plumb_points_is_raw(i);
-	return unfit || any ? unfit : "no target is a raw tracepoint";
+	return unsupported || any ? unsupported : "no target is a raw tracepoint";
 }
 
 static const char *not_only_users(const struct plumb_options *o)
@@ -265,7 +265,7 @@ static const char *not_only_users(const struct plumb_options *o)
 		       : NULL;
 }
 
-static const char *raw_outdone(void)
+static const char *raw_skipped(void)
 {
 	return prefers_raw() ? NULL
 			     : "its programs can be preempted here, and fires missed meanwhile";
@@ -273,58 +273,61 @@ static const char *raw_outdone(void)
 
 static const char *const programs[] = {"thread_fork", "process_free", NULL};
 
-static const struct plumb_aim fentry_multi[] = {{"fired_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
-static const struct plumb_aim fentry[] = {{"fired_fentry", PLUMB_FENTRY}, {}};
-static const struct plumb_aim kprobe_multi[] = {{"fired_kprobe_multi", PLUMB_KPROBE_MULTI}, {}};
-static const struct plumb_aim kprobe[] = {{"fired_kprobe", PLUMB_KPROBE}, {}};
+static const struct plumb_attach_target fentry_multi[] = {
+	{"fired_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
+static const struct plumb_attach_target fentry[] = {{"fired_fentry", PLUMB_FENTRY}, {}};
+static const struct plumb_attach_target kprobe_multi[] = {
+	{"fired_kprobe_multi", PLUMB_KPROBE_MULTI}, {}};
+static const struct plumb_attach_target kprobe[] = {{"fired_kprobe", PLUMB_KPROBE}, {}};
 
-#define RUNG(name_, stability_, open_, ...)                                                        \
+#define MECHANISM(name_, stability_, open_, ...)                                                   \
 	{                                                                                          \
 		.name = (name_), .stability = (stability_), .open = (open_), .programs = programs, \
 		__VA_ARGS__                                                                        \
 	}
-#define FUNCTION_RUNG(name_, aims_)                                                                \
-	RUNG(name_, "unstable: kernel functions", open_functions, .unfit = no_functions,           \
-	     .aims = (aims_))
-#define TRACEPOINT_RUNGS                                                                           \
-	RUNG("raw_tracepoint", "stable", open_raw, .unfit = no_raw, .outdone = raw_outdone),       \
-		RUNG("tracepoint", "stable", open_tracepoint, .unfit = no_tracepoints)
-#define USER_RUNG(name_, open_)                                                                    \
-	RUNG(name_, "as stable as the program", open_, .unfit = not_only_users)
+#define FUNCTION_MECHANISM(name_, attach_targets_)                                                 \
+	MECHANISM(name_, "unstable: kernel functions", open_functions,                             \
+		  .unsupported = no_functions, .attach_targets = (attach_targets_))
+#define TRACEPOINT_MECHANISMS                                                                      \
+	MECHANISM("raw_tracepoint", "stable", open_raw, .unsupported = no_raw,                     \
+		  .skipped = raw_skipped),                                                         \
+		MECHANISM("tracepoint", "stable", open_tracepoint, .unsupported = no_tracepoints)
+#define USER_MECHANISM(name_, open_)                                                               \
+	MECHANISM(name_, "as stable as the program", open_, .unsupported = not_only_users)
 
 /* Cheapest first. */
-static const struct plumb_rung few[] = {
-	FUNCTION_RUNG("fentry", fentry),  FUNCTION_RUNG("kprobe.multi", kprobe_multi),
-	FUNCTION_RUNG("kprobe", kprobe),  TRACEPOINT_RUNGS,
-	USER_RUNG("uprobe", open_uprobe),
+static const struct plumb_mechanism few[] = {
+	FUNCTION_MECHANISM("fentry", fentry),  FUNCTION_MECHANISM("kprobe.multi", kprobe_multi),
+	FUNCTION_MECHANISM("kprobe", kprobe),  TRACEPOINT_MECHANISMS,
+	USER_MECHANISM("uprobe", open_uprobe),
 };
 
-const struct plumb_rung plumb_points_rungs[PLUMB_POINTS_RUNGS] = {
-	FUNCTION_RUNG("fentry.multi", fentry_multi),
-	FUNCTION_RUNG("kprobe.multi", kprobe_multi),
-	FUNCTION_RUNG("fentry", fentry),
-	FUNCTION_RUNG("kprobe", kprobe),
-	TRACEPOINT_RUNGS,
-	USER_RUNG("uprobe.multi", open_uprobe_multi),
-	USER_RUNG("uprobe", open_uprobe),
+const struct plumb_mechanism plumb_points_mechanisms[PLUMB_POINTS_MECHANISMS] = {
+	FUNCTION_MECHANISM("fentry.multi", fentry_multi),
+	FUNCTION_MECHANISM("kprobe.multi", kprobe_multi),
+	FUNCTION_MECHANISM("fentry", fentry),
+	FUNCTION_MECHANISM("kprobe", kprobe),
+	TRACEPOINT_MECHANISMS,
+	USER_MECHANISM("uprobe.multi", open_uprobe_multi),
+	USER_MECHANISM("uprobe", open_uprobe),
 };
 
-static bool is_of_tracepoints(const struct plumb_rung *rung)
+static bool is_of_tracepoints(const struct plumb_mechanism *mechanism)
 {
-	return rung->unfit == no_raw || rung->unfit == no_tracepoints;
+	return mechanism->unsupported == no_raw || mechanism->unsupported == no_tracepoints;
 }
 
 /* What is told of all is what holds for the least of them, and names what was measured. */
 static void name_mixture(struct plumb_tool *tool)
 {
-	static struct plumb_rung rungs[PLUMB_POINTS_RUNGS];
+	static struct plumb_mechanism mechanisms[PLUMB_POINTS_MECHANISMS];
 	const struct plumb_targets *t = &plumb_points.targets;
 
-	memcpy(rungs, tool->rungs, tool->n_rungs * sizeof(*rungs));
-	tool->rungs = rungs;
-	for (size_t i = 0; i < tool->n_rungs; i++)
-		if (is_of_tracepoints(&rungs[i]))
-			rungs[i].stability = "stable; user functions as stable as the program";
+	memcpy(mechanisms, tool->mechanisms, tool->n_mechanisms * sizeof(*mechanisms));
+	tool->mechanisms = mechanisms;
+	for (size_t i = 0; i < tool->n_mechanisms; i++)
+		if (is_of_tracepoints(&mechanisms[i]))
+			mechanisms[i].stability = "stable; user functions as stable as the program";
 	tool->traced = t->functions.n ? "a kernel function's call (not measured: the others)"
 				      : "a tracepoint's fire (not measured: user functions)";
 }
@@ -343,8 +346,8 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 	if (t->n > 1)
 		o->by |= PLUMB_BY_TARGET;
 	if (t->n <= PLUMB_FEW && !o->mechanism) {
-		tool->rungs = few;
-		tool->n_rungs = sizeof(few) / sizeof(few[0]);
+		tool->mechanisms = few;
+		tool->n_mechanisms = sizeof(few) / sizeof(few[0]);
 	}
 	if (!!t->functions.n + !!t->tracepoints.n + !!t->n_files > 1)
 		name_mixture(tool);
@@ -352,24 +355,24 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 	return 0;
 }
 
-bool plumb_points_measure(struct plumb_session *s, const struct plumb_rung *rung,
+bool plumb_points_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 			  enum plumb_twin kind, struct plumb_interval *added)
 {
-	void (*provoke)(void) = rung->aims                ? plumb_trial_syscall
-				: is_of_tracepoints(rung) ? plumb_trial_rename
-							  : plumb_trial_call;
+	void (*provoke)(void) = mechanism->attach_targets      ? plumb_trial_syscall
+				: is_of_tracepoints(mechanism) ? plumb_trial_rename
+							       : plumb_trial_call;
 
-	return plumb_calibrate_rung(s, rung, kind, provoke, added);
+	return plumb_calibrate_mechanism(s, mechanism, kind, provoke, added);
 }
 
 void plumb_points_calibrate(struct plumb_session *s)
 {
-	const struct plumb_rung *rung = s->instance.rung;
+	const struct plumb_mechanism *mechanism = s->instance.mechanism;
 	struct plumb_overhead o = {};
 
-	if (s->overhead.known || !plumb_points_measure(s, rung, PLUMB_TWIN_TAKES, &o.traced))
+	if (s->overhead.known || !plumb_points_measure(s, mechanism, PLUMB_TWIN_TAKES, &o.traced))
 		return;
-	o.filtered_known = plumb_points_measure(s, rung, PLUMB_TWIN_REJECTS, &o.filtered);
+	o.filtered_known = plumb_points_measure(s, mechanism, PLUMB_TWIN_REJECTS, &o.filtered);
 	plumb_overhead_judge(&o);
 	s->overhead = o;
 }
