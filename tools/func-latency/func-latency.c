@@ -306,7 +306,7 @@ static const struct plumb_inflight inflight = {
 	.min_ns = &selection.min_ns,
 	.look = plumb_flight_look_function,
 	.read = plumb_flight_read_function,
-	.read_rest = plumb_flight_read_seats,
+	.read_rest = plumb_flight_read_inflight_slots,
 	.is_ageless = plumb_flight_is_ageless,
 	.name = plumb_flight_name_function,
 };

@@ -15,7 +15,7 @@ struct plumb_thread {
 };
 
 #include <plumb/bpf/core/inflight.bpf.h>
-#include <plumb/bpf/sched/away.bpf.h>
+#include <plumb/bpf/sched/offcpu.bpf.h>
 #include "stack-again.bpf.h"
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
@@ -123,6 +123,6 @@ static __always_inline void ends(void *ctx __attribute__((unused)), struct task_
 		came_back(t, task, cpu);
 }
 
-AWAY_PROGRAMS(leaves, ends)
+OFFCPU_PROGRAMS(leaves, ends)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

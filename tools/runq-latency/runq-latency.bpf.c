@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #define PLUMB_STATELESS
-#include <plumb/bpf/sched/away.bpf.h>
+#include <plumb/bpf/sched/offcpu.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 
 #define PLUMB_KEY struct plumb_who
@@ -45,6 +45,6 @@ int thread_number(struct bpf_raw_tracepoint_args *ctx)
 	return BPF_CORE_READ((struct task_struct *)ctx->args[0], pid);
 }
 
-AWAY_PROGRAMS(leaves, count_wait)
+OFFCPU_PROGRAMS(leaves, count_wait)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

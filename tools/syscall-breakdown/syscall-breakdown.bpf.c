@@ -31,7 +31,7 @@ struct places {
 #define SPLIT_BEGINS(t) places_clear(&(t)->own)
 #define SPLIT_LEAVES(ctx, t, task)                                                                 \
 	((t)->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id()))
-#define SPLIT_WAS_AWAY(t, away, waited, stay) was_away(t, away, waited)
+#define SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay) was_offcpu(t, off_cpu, waited)
 
 static __always_inline void places_clear(struct places *p)
 {
@@ -42,11 +42,11 @@ static __always_inline void places_clear(struct places *p)
 #include <plumb/bpf/stack/stack.bpf.h>
 
 struct plumb_thread;
-static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited);
+static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited);
 
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/keys.bpf.h>
-#include <plumb/bpf/syscall/timed.bpf.h>
+#include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
 /* Calls of less are left out.  The loader may raise it while the programs run. */
@@ -73,21 +73,21 @@ __u64 breakdown_first[BREAKDOWN_BUCKETS] = {};
 PLACE_OF(place_on, on, n_on, BREAKDOWN_ON)
 PLACE_OF(place_off, off, n_off, BREAKDOWN_OFF)
 
-static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited)
+static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited)
 {
 	struct place_off *place = place_off(&t->own, t->own.here);
 
 	if (!place)
 		place = &t->own.off_elsewhere;
 	if (t->runnable) {
-		place->runnable += away;
+		place->runnable += off_cpu;
 	} else {
-		place->blocked += away - waited;
+		place->blocked += off_cpu - waited;
 		place->runnable += waited;
 	}
 }
 
-/* Of a call, as timed.bpf.h has it. */
+/* Of a call, as syscall-timing.bpf.h has it. */
 static __always_inline __u32 what_of(__u64 call)
 {
 	return (__u32)call | (__u32)(call >> 32) << BREAKDOWN_ABI_SHIFT;
@@ -167,7 +167,7 @@ static __always_inline void add_call(struct plumb_thread *t, struct task_struct 
 	__sync_fetch_and_add(&totals->extra[1], samples);
 }
 
-static __always_inline void timed_end(const struct timed_call *c)
+static __always_inline void timing_end(const struct timing_call *c)
 {
 	struct task_struct *task;
 	__u32 cpu = bpf_get_smp_processor_id(), i;
@@ -208,7 +208,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
-	const struct plumb_seat *seat;
+	const struct plumb_inflight_slot *inflight_slot;
 	struct plumb_thread *t;
 	struct place_on *place;
 	__u64 start;
@@ -219,8 +219,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	t = inflight_get(task);
 	if (!t)
 		return 0;
-	seat = seat_of(t, task);
-	start = seat ? seat->start : t->start;
+	inflight_slot = inflight_slot_of(t, task);
+	start = inflight_slot ? inflight_slot->start : t->start;
 	if (!start)
 		return 0;
 	kernel = stack_number(ctx, 0, cpu);
@@ -232,7 +232,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (place)
 		place->samples++;
 	else if (breakdown_pass == BREAKDOWN_FIRST || bpf_ktime_get_ns() - start < breakdown_min ||
-		 !add_sample(kernel, seat ? seat->call : t->call, cpu))
+		 !add_sample(kernel, inflight_slot ? inflight_slot->call : t->call, cpu))
 		t->own.on_elsewhere++;
 	return 0;
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "split-hist.bpf.h"
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
-#define TIMED_ROWS
-#include <plumb/bpf/syscall/timed.bpf.h>
+#define TIMING_ROWS
+#include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include "syscall-latency.h"
 
 /* Is all that decides a call's row, and whether it has one, known at its entry? */
-static __always_inline bool timed_at_entry(void)
+static __always_inline bool timing_at_entry(void)
 {
 	return !(plumb_config.by & (PLUMB_BY_ERRNO | PLUMB_BY_CPU)) &&
 	       !syscall_config.only_errors && !syscall_config.min_ns;
 }
 
-static __always_inline void timed_begin(struct plumb_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct plumb_thread *t, struct task_struct *task)
 {
 	key_refresh(t, task);
 }
 
-static __always_inline __u32 timed_slot(struct plumb_thread *t, struct task_struct *task,
-					__u64 call, __u32 cpu)
+static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_struct *task,
+					 __u64 call, __u32 cpu)
 {
 	return syscall_slot(t, task, call, 0, cpu);
 }
@@ -44,12 +44,12 @@ static __noinline int record_left(struct plumb_thread *t, __u32 slot, __u64 ns, 
 	return 0;
 }
 
-static __always_inline void timed_end(const struct timed_call *c)
+static __always_inline void timing_end(const struct timing_call *c)
 {
 	__u32 error = syscall_error(c->call, c->call >> 32, c->ret), slot = c->slot;
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	if (!c->seated) {
+	if (!c->in_inflight_slot) {
 		if ((syscall_config.only_errors && !error) || c->ns < syscall_config.min_ns) {
 			ledger_count(cpu, left_out);
 			return;
@@ -71,7 +71,7 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 	struct syscall_arguments a = syscall_arguments(regs);
 
 	if (filter_thread(task) && filter_entry(task) && syscall_arguments_match(&a))
-		timed_enter(task, syscall_word(nr, PLUMB_ABI_NATIVE), NULL);
+		timing_enter(task, syscall_word(nr, PLUMB_ABI_NATIVE), NULL);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static __always_inline int function_exit(__u64 *ctx)
 		return 0;
 	t = inflight_get(task);
 	if (t && t->start) {
-		timed_leave(t, ctx[1], regs);
+		timing_leave(t, ctx[1], regs);
 	} else if (unlikely(plumb_config.preemptible)) {
 		a = syscall_arguments(regs);
 		if (plumb_live && filter_entry(task) && syscall_arguments_match(&a))

@@ -19,14 +19,14 @@ struct where {
 #define SCHED_WAKERS
 #define SPLIT_BEGINS(t)            begins(&(t)->own)
 #define SPLIT_LEAVES(ctx, t, task) leaves(ctx, &(t)->own, task, (t)->runnable)
-#define SPLIT_WAS_AWAY             was_away
+#define SPLIT_WAS_OFFCPU           was_offcpu
 #include <plumb/bpf/stack/stack.bpf.h>
 #include <plumb/bpf/sched/waker.bpf.h>
 
 struct plumb_thread;
 struct sched_stay;
-static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited,
-				     const struct sched_stay *stay);
+static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited,
+				       const struct sched_stay *stay);
 
 const volatile __u32 with_stacks = 0;
 
@@ -50,25 +50,25 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct w
 
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/keys.bpf.h>
-#include <plumb/bpf/syscall/timed.bpf.h>
+#include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 #include "syscall-slower.h"
 
-static __always_inline void was_away(struct plumb_thread *t, __u64 away, __u64 waited,
-				     const struct sched_stay *stay)
+static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited,
+				       const struct sched_stay *stay)
 {
 	struct where *w = &t->own;
 
-	if (t->runnable && away > w->lacked) {
-		w->lacked = away;
+	if (t->runnable && off_cpu > w->lacked) {
+		w->lacked = off_cpu;
 		w->preempted_by = w->taken_by;
-	} else if (!t->runnable && away > w->slept) {
-		w->slept = away;
+	} else if (!t->runnable && off_cpu > w->slept) {
+		w->slept = off_cpu;
 		w->woken_by = stay->waker;
 	}
-	if (!with_stacks || away < w->longest)
+	if (!with_stacks || off_cpu < w->longest)
 		return;
-	w->longest = away;
+	w->longest = off_cpu;
 	w->longest_wait = waited;
 	w->preempted = t->runnable;
 	w->longest_kernel = w->kernel;
@@ -80,7 +80,7 @@ struct {
 	__uint(max_entries, 4096); /* set by the loader */
 } slow_calls SEC(".maps");
 
-static __always_inline void describe(struct slow_call *s, const struct timed_call *c,
+static __always_inline void describe(struct slow_call *s, const struct timing_call *c,
 				     struct task_struct *task, struct plumb_thread *t)
 {
 	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
@@ -119,7 +119,7 @@ static __always_inline void describe(struct slow_call *s, const struct timed_cal
 	}
 }
 
-static __always_inline void timed_end(const struct timed_call *c)
+static __always_inline void timing_end(const struct timing_call *c)
 {
 	static const struct slow_call empty;
 	__u32 cpu = bpf_get_smp_processor_id();

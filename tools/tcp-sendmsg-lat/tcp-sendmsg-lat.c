@@ -250,7 +250,7 @@ static const struct plumb_inflight inflight = {
 	.min_ns = &config.min_ns,
 	.look = look,
 	.read = sending_read,
-	.read_rest = plumb_flight_read_seats,
+	.read_rest = plumb_flight_read_inflight_slots,
 	.is_ageless = plumb_flight_is_ageless,
 	.name = plumb_flight_name_function,
 };

@@ -49,7 +49,7 @@ bool plumb_flight_look_function(const struct plumb_session *s, struct plumb_flig
 void plumb_flight_read_function(const struct plumb_session *s, const struct plumb_state *state,
 				struct plumb_flights *to);
 bool plumb_flight_is_ageless(const struct plumb_session *s);
-void plumb_flight_read_seats(const struct plumb_session *s, struct plumb_flights *to);
+void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plumb_flights *to);
 void plumb_flight_name_function(const struct plumb_session *s, const struct plumb_flight *f,
 				char *text, size_t size);
 

@@ -197,8 +197,8 @@ static void configure_function(struct plumb_instance *in)
 	f->target = in->functions->n == 1 ? plumb_probe_target(in->functions, 0) : ~0ULL;
 	f->frames = needs_frames(in);
 	f->paired = in->mechanism->attach_targets->hook == PLUMB_FEXIT;
-	f->seats = in->mechanism->attach_targets->hook == PLUMB_FEXIT && !c->interleaved &&
-		   !c->off_cpu && !f->nested;
+	f->inflight_slots = in->mechanism->attach_targets->hook == PLUMB_FEXIT && !c->interleaved &&
+			    !c->off_cpu && !f->nested;
 }
 
 /* Points the mechanism's programs to the functions. */
@@ -243,7 +243,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
-	static const char *const per_cpu[] = {"plumb_turned_away", "plumb_seats", "plumb_stays"};
+	static const char *const per_cpu[] = {"plumb_turned_away", "plumb_inflight_slots",
+					      "plumb_stays"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 
@@ -267,7 +268,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		bpf_map__set_autocreate(m, false);
 	choose_programs(s, in);
 	if (!c->descendants)
-		bpf_map__set_max_entries(map(bpf, "plumb_family"), 1);
+		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
 	configure_hist(o, c, bpf);
 	if (o->split) {
 		name_hook(bpf, "sched_switch");

@@ -100,12 +100,12 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 
 int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object)
 {
-	int family = bpf_object__find_map_fd_by_name(object, "plumb_family");
+	int descendants = bpf_object__find_map_fd_by_name(object, "plumb_descendants");
 	int cgroups = bpf_object__find_map_fd_by_name(object, "plumb_cgroups");
 	uint32_t child = s->child;
 	uint64_t unknown = 0;
 
-	if (s->child && bpf_map_update_elem(family, &child, &unknown, BPF_ANY))
+	if (s->child && bpf_map_update_elem(descendants, &child, &unknown, BPF_ANY))
 		return -errno;
 	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
 		if (bpf_map_update_elem(cgroups, &i, &s->cgroups[i], BPF_ANY))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* inflight, of kernel functions: /proc/PID/stack, and the frames and seats of frames.bpf.h. */
+/* inflight, of kernel functions: /proc/PID/stack, and the frames and in-flight slots of
+ * frames.bpf.h. */
 #include <plumb/bpf/function/function.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/session/inflight.h>
@@ -13,9 +14,9 @@
 static struct layout {
 	bool known;
 	int depth, frames;
-	size_t frame, seat;
+	size_t frame, inflight_slot;
 	int place, target, start;
-	int seat_start, seat_pid, seat_tid;
+	int inflight_slot_start, inflight_slot_pid, inflight_slot_tid;
 } at;
 
 static void find_layout(const struct bpf_object *o)
@@ -26,10 +27,10 @@ static void find_layout(const struct bpf_object *o)
 	at.place = plumb_states_offset(o, "plumb_frame", "place");
 	at.target = plumb_states_offset(o, "plumb_frame", "target");
 	at.start = plumb_states_offset(o, "plumb_frame", "start");
-	at.seat = plumb_states_size(o, "plumb_call_seat");
-	at.seat_start = plumb_states_offset(o, "plumb_call_seat", "start");
-	at.seat_pid = plumb_states_offset(o, "plumb_call_seat", "pid");
-	at.seat_tid = plumb_states_offset(o, "plumb_call_seat", "tid");
+	at.inflight_slot = plumb_states_size(o, "plumb_inflight_call_slot");
+	at.inflight_slot_start = plumb_states_offset(o, "plumb_inflight_call_slot", "start");
+	at.inflight_slot_pid = plumb_states_offset(o, "plumb_inflight_call_slot", "pid");
+	at.inflight_slot_tid = plumb_states_offset(o, "plumb_inflight_call_slot", "tid");
 	at.known = true;
 }
 
@@ -109,22 +110,24 @@ void plumb_flight_read_function(const struct plumb_session *s, const struct plum
 	}
 }
 
-void plumb_flight_read_seats(const struct plumb_session *s, struct plumb_flights *to)
+void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plumb_flights *to)
 {
 	const struct function_config *config = s->instance.bpf.function;
 	struct plumb_flight f = {.kernel = PLUMB_NO_STACK, .user = PLUMB_NO_STACK};
-	const char *seat;
+	const char *inflight_slot;
 	size_t size;
 
-	if (!config || !config->seats)
+	if (!config || !config->inflight_slots)
 		return;
 	if (!at.known)
 		find_layout(s->instance.bpf.object);
-	seat = plumb_states_variable(s->instance.bpf.object, "plumb_call_seats", &size);
-	for (; seat && size >= at.seat; seat += at.seat, size -= at.seat) {
-		f.start = plumb_state_word(seat, at.seat_start);
-		f.pid = *(const uint32_t *)(seat + at.seat_pid);
-		f.tid = *(const uint32_t *)(seat + at.seat_tid);
+	inflight_slot =
+		plumb_states_variable(s->instance.bpf.object, "plumb_inflight_call_slots", &size);
+	for (; inflight_slot && size >= at.inflight_slot;
+	     inflight_slot += at.inflight_slot, size -= at.inflight_slot) {
+		f.start = plumb_state_word(inflight_slot, at.inflight_slot_start);
+		f.pid = *(const uint32_t *)(inflight_slot + at.inflight_slot_pid);
+		f.tid = *(const uint32_t *)(inflight_slot + at.inflight_slot_tid);
 		if (f.start > 1) /* PLUMB_CALL_REJECTED */
 			plumb_flights_add(to, &f);
 	}

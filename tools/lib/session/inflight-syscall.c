@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* inflight, of system calls: /proc/PID/syscall, and the states of seats.bpf.h. */
+/* inflight, of system calls: /proc/PID/syscall, and the states of inflight-slots.bpf.h. */
 #include <elf.h>
 #include <fcntl.h>
 #include <plumb/session/inflight.h>
@@ -75,23 +75,23 @@ bool plumb_flight_look_syscall(const struct syscall_config *selection, struct pl
 /* Where what is of interest is in the programs' structs. */
 static struct layout {
 	bool known;
-	int start, call, seat, task, left, own, kernel, user;
-	int seat_start, seat_call, seat_task;
+	int start, call, inflight_slot, task, left, own, kernel, user;
+	int inflight_slot_start, inflight_slot_call, inflight_slot_task;
 } at;
 
 static void find_layout(const struct bpf_object *o)
 {
 	at.start = plumb_states_offset(o, "plumb_thread", "start");
 	at.call = plumb_states_offset(o, "plumb_thread", "call");
-	at.seat = plumb_states_offset(o, "plumb_thread", "seat");
+	at.inflight_slot = plumb_states_offset(o, "plumb_thread", "inflight_slot");
 	at.task = plumb_states_offset(o, "plumb_thread", "task");
 	at.left = plumb_states_offset(o, "plumb_thread", "left");
 	at.own = plumb_states_offset(o, "plumb_thread", "own");
 	at.kernel = plumb_states_offset(o, "where", "kernel");
 	at.user = plumb_states_offset(o, "where", "user");
-	at.seat_start = plumb_states_offset(o, "plumb_seat", "start");
-	at.seat_call = plumb_states_offset(o, "plumb_seat", "call");
-	at.seat_task = plumb_states_offset(o, "plumb_seat", "task");
+	at.inflight_slot_start = plumb_states_offset(o, "plumb_inflight_slot", "start");
+	at.inflight_slot_call = plumb_states_offset(o, "plumb_inflight_slot", "call");
+	at.inflight_slot_task = plumb_states_offset(o, "plumb_inflight_slot", "task");
 	at.known = true;
 }
 
@@ -106,18 +106,20 @@ static void read_stacks(const void *state, struct plumb_flight *f)
 	f->user = *(const int32_t *)(own + at.user);
 }
 
-/* The call is in a seat: is it its thread's? */
-static bool read_seat(const struct bpf_object *object, const void *state, struct plumb_flight *f)
+/* The call is in an in-flight slot: is it its thread's? */
+static bool read_inflight_slot(const struct bpf_object *object, const void *state,
+			       struct plumb_flight *f)
 {
-	uint32_t n = plumb_state_word(state, at.seat) - 1;
-	int map = bpf_object__find_map_fd_by_name(object, "plumb_seats");
-	uint64_t seat[8];
+	uint32_t n = plumb_state_word(state, at.inflight_slot) - 1;
+	int map = bpf_object__find_map_fd_by_name(object, "plumb_inflight_slots");
+	uint64_t inflight_slot[8];
 
-	if (bpf_map_lookup_elem(map, &n, seat) ||
-	    plumb_state_word(seat, at.seat_task) != plumb_state_word(state, at.task))
+	if (bpf_map_lookup_elem(map, &n, inflight_slot) ||
+	    plumb_state_word(inflight_slot, at.inflight_slot_task) !=
+		    plumb_state_word(state, at.task))
 		return false;
-	f->start = plumb_state_word(seat, at.seat_start);
-	f->what = plumb_state_word(seat, at.seat_call);
+	f->start = plumb_state_word(inflight_slot, at.inflight_slot_start);
+	f->what = plumb_state_word(inflight_slot, at.inflight_slot_call);
 	return f->start;
 }
 
@@ -133,8 +135,8 @@ void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb
 		find_layout(s->instance.bpf.object);
 	f.start = plumb_state_word(state->value, at.start);
 	f.what = plumb_state_word(state->value, at.call);
-	if (!f.start && (!plumb_state_word(state->value, at.seat) ||
-			 !read_seat(s->instance.bpf.object, state->value, &f)))
+	if (!f.start && (!plumb_state_word(state->value, at.inflight_slot) ||
+			 !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
 		return;
 	read_stacks(state->value, &f);
 	plumb_flights_add(to, &f);

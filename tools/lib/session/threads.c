@@ -13,14 +13,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define MAX_FAMILY 16384 /* as the map of descendants */
+#define MAX_DESCENDANTS 16384 /* as the map of descendants */
 
 struct walk {
 	const struct plumb_session *s;
 	uint64_t deadline;
 	void (*each)(void *context, uint32_t pid, uint32_t tid);
 	void *context;
-	int family; /* the map of the command's descendants; -1: there is no command */
+	int descendants; /* the map of the command's descendants; -1: there is no command */
 	bool late;
 };
 
@@ -41,7 +41,7 @@ static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 	if (w->late || pid == (uint32_t)getpid() || !is_one_of(o->pids, o->n_pids, pid) ||
 	    !is_one_of(o->tids, o->n_tids, tid))
 		return;
-	if (w->family >= 0 && bpf_map_lookup_elem(w->family, &pid, &yes))
+	if (w->descendants >= 0 && bpf_map_lookup_elem(w->descendants, &pid, &yes))
 		return;
 	w->each(w->context, pid, tid);
 }
@@ -138,7 +138,8 @@ static void visit_family(struct walk *w)
 	uint32_t pid, *previous = NULL;
 
 	/* Behind a process that has just ended the list begins anew. */
-	for (int i = 0; i < MAX_FAMILY && !bpf_map_get_next_key(w->family, previous, &pid); i++) {
+	for (int i = 0;
+	     i < MAX_DESCENDANTS && !bpf_map_get_next_key(w->descendants, previous, &pid); i++) {
 		visit_process(w, pid);
 		previous = &pid;
 	}
@@ -151,12 +152,13 @@ bool plumb_threads_each(const struct plumb_session *s, uint64_t deadline,
 	struct walk w = {s, deadline, each, context, -1, false};
 
 	if (s->child)
-		w.family = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_family");
+		w.descendants = bpf_object__find_map_fd_by_name(s->instance.bpf.object,
+								"plumb_descendants");
 	if (o->n_cgroups)
 		for (uint32_t i = 0; i < o->n_cgroups; i++)
 			visit_cgroup(
 				&w, openat(s->cgroups[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	else if (w.family >= 0)
+	else if (w.descendants >= 0)
 		visit_family(&w);
 	else if (o->n_pids)
 		for (uint32_t i = 0; i < o->n_pids; i++)

@@ -18,7 +18,7 @@ struct plumb_config {
 	/* filter */
 	__u32 self; /* tgid of the tool, which does not trace itself; 0: it does */
 	__u32 npids, ntids, ncomms, ncgroups;
-	__u32 descendants; /* only the processes in the map plumb_family */
+	__u32 descendants; /* only the processes in the map plumb_descendants */
 	__u32 pids[PLUMB_MAX_LIST];
 	__u32 tids[PLUMB_MAX_LIST];
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN]; /* padded with zeroes */

@@ -47,6 +47,6 @@ static __always_inline void current_process(struct task_struct *task, __u64 name
  * costs nothing.  It can become another's only when somebody has died, so who
  * keeps such a name also keeps this count, which thread_exit raises.
  */
-__u64 plumb_deaths = 0;
+__u64 plumb_thread_exits = 0;
 
 #endif

@@ -27,7 +27,7 @@ struct {
 	__uint(max_entries, 16384);
 	__type(key, __u32);
 	__type(value, __u64);
-} plumb_family SEC(".maps");
+} plumb_descendants SEC(".maps");
 
 /* Is anybody rejected by an id?  Then it is cheaper to ask for that first, also at the end. */
 static __always_inline bool filter_by_id(void)
@@ -72,7 +72,7 @@ static __always_inline bool filter_thread(struct task_struct *task)
  */
 struct plumb_turned_away {
 	__u64 regs;
-	__u64 deaths;
+	__u64 thread_exits;
 	__u64 pad[6];
 };
 _Static_assert(sizeof(struct plumb_turned_away) == 64, "one cache line a CPU");
@@ -91,7 +91,7 @@ static __always_inline void filter_turn_away(const struct pt_regs *regs)
 
 	if (last && filter_by_id()) {
 		last->regs = (__u64)regs;
-		last->deaths = plumb_deaths;
+		last->thread_exits = plumb_thread_exits;
 	}
 }
 
@@ -103,7 +103,7 @@ static __always_inline bool filter_was_turned_away(const struct pt_regs *regs)
 	if (!filter_by_id())
 		return false;
 	last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
-	return last && last->regs == (__u64)regs && last->deaths == plumb_deaths;
+	return last && last->regs == (__u64)regs && last->thread_exits == plumb_thread_exits;
 }
 
 static __always_inline bool filter_by_comm(void)
@@ -148,7 +148,7 @@ static __always_inline bool filter_entry(struct task_struct *task)
 
 	if (unlikely(plumb_config.descendants)) {
 		pid = current_pid(task);
-		if (!bpf_map_lookup_elem(&plumb_family, &pid))
+		if (!bpf_map_lookup_elem(&plumb_descendants, &pid))
 			return false;
 	}
 	if (unlikely(filter_by_comm()) && !filter_comm())
@@ -159,7 +159,7 @@ static __always_inline bool filter_entry(struct task_struct *task)
 }
 
 /*
- * Who is born to the family belongs to it.  sched_process_fork runs as the parent.  A thread is
+ * A child of a descendant is a descendant.  sched_process_fork runs as the parent.  A thread is
  * none of a process's own: its tgid is there already.
  */
 static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
@@ -169,9 +169,9 @@ static __always_inline void filter_fork(struct task_struct *task, struct task_st
 
 	if (!plumb_config.descendants || pid != (__u32)BPF_CORE_READ(child, pid))
 		return;
-	if (!bpf_map_lookup_elem(&plumb_family, &parent))
-		bpf_map_delete_elem(&plumb_family, &pid); /* of one that is not quite gone */
-	else if (bpf_map_update_elem(&plumb_family, &pid, &began, BPF_ANY))
+	if (!bpf_map_lookup_elem(&plumb_descendants, &parent))
+		bpf_map_delete_elem(&plumb_descendants, &pid); /* of one that is not quite gone */
+	else if (bpf_map_update_elem(&plumb_descendants, &pid, &began, BPF_ANY))
 		ledger_count(bpf_get_smp_processor_id(), untracked);
 }
 
@@ -186,9 +186,9 @@ static __always_inline void filter_free(struct task_struct *task)
 
 	if (pid != (__u32)BPF_CORE_READ(task, pid))
 		return;
-	began = bpf_map_lookup_elem(&plumb_family, &pid);
+	began = bpf_map_lookup_elem(&plumb_descendants, &pid);
 	if (began && (!*began || *began == BPF_CORE_READ(task, start_time)))
-		bpf_map_delete_elem(&plumb_family, &pid);
+		bpf_map_delete_elem(&plumb_descendants, &pid);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inflight: where the state of a thread is kept.  What it is, struct
- * plumb_thread, is said by who includes this: seats.bpf.h or frames.bpf.h.
+ * plumb_thread, is said by who includes this: inflight-slots.bpf.h or frames.bpf.h.
  */
 #ifndef PLUMB_INFLIGHT_BPF_H
 #define PLUMB_INFLIGHT_BPF_H

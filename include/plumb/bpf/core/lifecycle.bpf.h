@@ -9,10 +9,10 @@
 #include <plumb/bpf/core/filter.bpf.h>
 #if !defined(PLUMB_STATELESS) &&                                                                   \
 	!defined(PLUMB_INFLIGHT_BPF_H) /* else the tool has a state of its own */
-#include <plumb/bpf/core/seats.bpf.h>
+#include <plumb/bpf/core/inflight-slots.bpf.h>
 #endif
 
-#if !defined(PLUMB_AWAY_BPF_H) && !defined(PLUMB_STATELESS) /* the first sees it itself */
+#if !defined(PLUMB_OFFCPU_BPF_H) && !defined(PLUMB_STATELESS) /* the first sees it itself */
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
@@ -24,7 +24,7 @@ int thread_exit(void *ctx __attribute__((unused)))
 	if (inside)
 		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);
 	inflight_drop(task);
-	__sync_fetch_and_add(&plumb_deaths, 1);
+	__sync_fetch_and_add(&plumb_thread_exits, 1);
 	return 0;
 }
 #endif

@@ -144,54 +144,57 @@ static __always_inline bool frame_pop(struct plumb_thread *t, __u64 target, __u6
 }
 
 /*
- * Seats: where both ends of a call have the same context, one function's calls are
+ * In-flight slots: where both ends of a call have the same context, one function's calls are
  * kept in these, as long as there is one free, and no thread's state is asked for.
- * A CPU's seats are taken on that CPU only, by one program, which cannot interrupt
- * itself there; whom another CPU has meanwhile gives it back when the call ends.
+ * A CPU's slots are taken on that CPU only, by one program, which cannot interrupt
+ * itself there; a call that ends on another CPU frees it there.
  */
-#define PLUMB_CALL_SEAT_BITS 4 /* seats a CPU */
+#define PLUMB_INFLIGHT_CALL_SLOT_BITS 4 /* for each CPU */
 
-struct plumb_call_seat {
+struct plumb_inflight_call_slot {
 	__u64 place;    /* the context's address: no other call that goes on has it */
 	__u64 start;    /* 0: free */
 	__u32 pid, tid; /* for the loader */
 };
 
-static struct plumb_call_seat plumb_call_seats[PLUMB_LEDGERS << PLUMB_CALL_SEAT_BITS] = {};
+static struct plumb_inflight_call_slot
+	plumb_inflight_call_slots[PLUMB_LEDGERS << PLUMB_INFLIGHT_CALL_SLOT_BITS] = {};
 
-/* The seat on CPU for a call at this place, of which the lower half is enough to choose. */
-static __always_inline struct plumb_call_seat *call_seat(__u32 place, __u32 cpu)
+/* The in-flight slot on CPU for a call at this place, of which the lower half is enough to choose.
+ */
+static __always_inline struct plumb_inflight_call_slot *inflight_call_slot(__u32 place, __u32 cpu)
 {
 	/* Knuth, vol. 3, 6.4 */
-	__u64 n = place * 0x9e3779b9U >> (32 - PLUMB_CALL_SEAT_BITS);
+	__u64 n = place * 0x9e3779b9U >> (32 - PLUMB_INFLIGHT_CALL_SLOT_BITS);
 
-	return &plumb_call_seats[ledger_index(cpu, n, PLUMB_CALL_SEAT_BITS)];
+	return &plumb_inflight_call_slots[ledger_index(cpu, n, PLUMB_INFLIGHT_CALL_SLOT_BITS)];
 }
 
-/* The seat that the call with this context took on a CPU that it left, or NULL. */
-static __always_inline struct plumb_call_seat *call_seat_elsewhere(const __u64 *ctx, __u32 place)
+/* The in-flight slot that the call with this context took on a CPU that it left, or NULL. */
+static __always_inline struct plumb_inflight_call_slot *
+inflight_call_slot_elsewhere(const __u64 *ctx, __u32 place)
 {
-	struct plumb_call_seat *s;
+	struct plumb_inflight_call_slot *s;
 	__u32 cpu;
 
 	for (cpu = 0; cpu < PLUMB_LEDGERS && cpu < plumb_config.cpus; cpu++) {
-		s = call_seat(place, cpu);
+		s = inflight_call_slot(place, cpu);
 		if (s->start && s->place == (__u64)ctx)
 			return s;
 	}
 	return NULL;
 }
 
-/* Frees the seats of calls whose stack this is; how many were there? */
-static __always_inline __u32 call_seats_clear(__u64 stack)
+/* Frees the in-flight slots of calls whose stack this is; how many were there? */
+static __always_inline __u32 inflight_call_slots_clear(__u64 stack)
 {
-	struct plumb_call_seat *s;
+	struct plumb_inflight_call_slot *s;
 	__u32 i, n = 0;
 
-	for (i = 0; i < PLUMB_LEDGERS << PLUMB_CALL_SEAT_BITS &&
-		    i < plumb_config.cpus << PLUMB_CALL_SEAT_BITS;
+	for (i = 0; i < PLUMB_LEDGERS << PLUMB_INFLIGHT_CALL_SLOT_BITS &&
+		    i < plumb_config.cpus << PLUMB_INFLIGHT_CALL_SLOT_BITS;
 	     i++) {
-		s = &plumb_call_seats[i];
+		s = &plumb_inflight_call_slots[i];
 		if (!s->start || s->place >> 14 != stack >> 14)
 			continue;
 		n += s->start > PLUMB_CALL_REJECTED;
@@ -205,8 +208,8 @@ static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_
 {
 	__u32 n = 0;
 
-	if (function_config.seats)
-		n = call_seats_clear((__u64)BPF_CORE_READ(task, stack));
+	if (function_config.inflight_slots)
+		n = inflight_call_slots_clear((__u64)BPF_CORE_READ(task, stack));
 	if (t) {
 		n += t->depth;
 		t->depth = 0;

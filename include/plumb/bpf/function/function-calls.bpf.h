@@ -112,14 +112,14 @@ static __always_inline __u64 function_place(const __u64 *ctx)
 }
 
 /*
- * Seats, for the two ends of fentry's kind; with them no thread's state is asked
+ * In-flight slots, for the two ends of fentry's kind; with them no thread's state is asked
  * for, nor the kernel at what CPU a call was before.
  */
 
-static __always_inline bool function_sit(const __u64 *ctx, struct task_struct *task)
+static __always_inline bool function_take_inflight_slot(const __u64 *ctx, struct task_struct *task)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct plumb_call_seat *s = call_seat(function_place(ctx), cpu);
+	struct plumb_inflight_call_slot *s = inflight_call_slot(function_place(ctx), cpu);
 
 	if (s->start) {
 		if (s->place != (__u64)ctx)
@@ -137,9 +137,10 @@ static __always_inline bool function_sit(const __u64 *ctx, struct task_struct *t
 }
 
 /* So that its end need not look for it elsewhere. */
-static __always_inline void function_sit_rejected(const __u64 *ctx)
+static __always_inline void function_reject_in_inflight_slot(const __u64 *ctx)
 {
-	struct plumb_call_seat *s = call_seat(function_place(ctx), bpf_get_smp_processor_id());
+	struct plumb_inflight_call_slot *s =
+		inflight_call_slot(function_place(ctx), bpf_get_smp_processor_id());
 
 	if (!s->start) {
 		s->place = (__u64)ctx;
@@ -203,14 +204,15 @@ static __always_inline bool function_pairs(struct task_struct *task, __u64 targe
 	return false;
 }
 
-/* The call sat here. */
-static __always_inline void function_rise(struct task_struct *task, struct function_call *c,
-					  struct plumb_call_seat *seat, __u64 now,
-					  const __u64 *args)
+/* The call was in this in-flight slot. */
+static __always_inline void
+function_free_inflight_slot(struct task_struct *task, struct function_call *c,
+			    struct plumb_inflight_call_slot *inflight_slot, __u64 now,
+			    const __u64 *args)
 {
-	__u64 start = seat->start;
+	__u64 start = inflight_slot->start;
 
-	seat->start = 0;
+	inflight_slot->start = 0;
 	if (start == PLUMB_CALL_REJECTED || !function_pairs(task, call_target(c), start, args))
 		return;
 	c->ns = c->on_cpu = now - start; /* who asks for less has frames */
@@ -317,26 +319,26 @@ static __always_inline void function_leave_framed(__u64 target, __u64 place, con
 		function_leave(target, place, args, ret);
 }
 
-/* The end of a call that may have sat, here or elsewhere. */
-static __always_inline void function_leave_seat(__u64 target, const __u64 *ctx, const __u64 *args,
-						long ret)
+/* The end of a call that may be in an in-flight slot, of this CPU or another. */
+static __always_inline void function_leave_inflight_slot(__u64 target, const __u64 *ctx,
+							 const __u64 *args, long ret)
 {
 	struct function_call c = {.target = target, .ret = ret};
 	struct task_struct *task = current_task();
 	__u64 place = function_place(ctx), now;
-	struct plumb_call_seat *seat;
+	struct plumb_inflight_call_slot *inflight_slot;
 
 	if (!filter_thread(task))
 		return;
 	now = bpf_ktime_get_ns();
-	seat = call_seat(place, bpf_get_smp_processor_id());
-	if (!seat->start || seat->place != (__u64)ctx) {
+	inflight_slot = inflight_call_slot(place, bpf_get_smp_processor_id());
+	if (!inflight_slot->start || inflight_slot->place != (__u64)ctx) {
 		if (function_pop(task, &c, place, now, args))
 			return;
-		seat = call_seat_elsewhere(ctx, place);
+		inflight_slot = inflight_call_slot_elsewhere(ctx, place);
 	}
-	if (seat)
-		function_rise(task, &c, seat, now, args);
+	if (inflight_slot)
+		function_free_inflight_slot(task, &c, inflight_slot, now, args);
 	else
 		function_unmatched(task, args);
 }

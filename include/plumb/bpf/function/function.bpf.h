@@ -32,9 +32,9 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 	if (!filter_thread(task))
 		return;
 	if (!filter_entry(task) || !function_wanted(task, args)) {
-		if (function_config.seats)
-			function_sit_rejected(ctx);
-	} else if (!function_config.seats || !function_sit(ctx, task)) {
+		if (function_config.inflight_slots)
+			function_reject_in_inflight_slot(ctx);
+	} else if (!function_config.inflight_slots || !function_take_inflight_slot(ctx, task)) {
 		function_push(task, target, function_place(ctx), args, NULL);
 	}
 }
@@ -44,8 +44,8 @@ static __always_inline void function_leave_fentry(__u64 target, __u64 *ctx)
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
 	long ret = function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target));
 
-	if (function_config.seats)
-		function_leave_seat(target, ctx, args, ret);
+	if (function_config.inflight_slots)
+		function_leave_inflight_slot(target, ctx, args, ret);
 	else
 		function_leave(target, function_place(ctx), args, ret);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * key, for threads with a state of seats.bpf.h: a slot is asked for once per
+ * key, for threads with a state of inflight-slots.bpf.h: a slot is asked for once per
  * thread and key; afterwards the thread's state knows it.
  */
 #ifndef PLUMB_KEY_BPF_H
 #define PLUMB_KEY_BPF_H
 
 #include <plumb/bpf/key/keys.bpf.h>
-#include <plumb/bpf/core/seats.bpf.h>
+#include <plumb/bpf/core/inflight-slots.bpf.h>
 
 /* Forget the slots of a thread whose name, cgroup or tid changed. */
 static __always_inline void key_forget(struct plumb_thread *t)

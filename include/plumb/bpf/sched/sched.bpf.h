@@ -252,15 +252,15 @@ static __always_inline struct sched_stay *sched_own_stay(struct task_struct *tas
 	return s;
 }
 
-/* As the stay began its thread had waited so long for its CPU, of AWAY ns that it had none. */
-static __always_inline __u64 sched_waited(const struct sched_stay *s, __u64 away)
+/* As the stay began its thread had waited so long for its CPU, of OFF_CPU ns that it had none. */
+static __always_inline __u64 sched_waited(const struct sched_stay *s, __u64 off_cpu)
 {
 	__u64 waited = s->since ? s->began - s->since : 0;
 
 	/* It was woken while it still left, or by a CPU whose clock is ahead of this one's. */
 	if ((__s64)waited < 0)
 		return 0;
-	return waited < away ? waited : away;
+	return waited < off_cpu ? waited : off_cpu;
 }
 
 /*

@@ -7,19 +7,19 @@
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/sched/sched.bpf.h>
-#include <plumb/bpf/core/seats.bpf.h>
+#include <plumb/bpf/core/inflight-slots.bpf.h>
 #include <plumb/bpf/sched/split.h>
 
 /*
  * A tool that wants to know where a thread was off the CPU defines SPLIT_BEGINS(t), as
- * a call begins, SPLIT_LEAVES(ctx, t, task), as it leaves, and SPLIT_WAS_AWAY(t, away,
+ * a call begins, SPLIT_LEAVES(ctx, t, task), as it leaves, and SPLIT_WAS_OFFCPU(t, off_cpu,
  * waited, stay), ns, once it is back; STAY (sched.bpf.h) knows who woke it, where the tool has
  * defined SCHED_WAKERS.
  */
 #ifndef SPLIT_LEAVES
 #define SPLIT_BEGINS(t)
 #define SPLIT_LEAVES(ctx, t, task)
-#define SPLIT_WAS_AWAY(t, away, waited, stay)
+#define SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay)
 #endif
 
 /* The thread has a CPU, whatever it was off it before. */
@@ -43,28 +43,29 @@ static __always_inline void split_begin(struct plumb_thread *t)
 		t->off[i] = 0;
 }
 
-/* The current thread may have left the CPU; now it is back, and how long it was away is known. */
+/* The current thread may have left the CPU; now it is back, and how long it was off the CPU is
+ * known. */
 static __always_inline void split_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
 {
 	struct sched_stay *stay;
-	__u64 away, waited;
+	__u64 off_cpu, waited;
 
 	if (!t->left)
 		return;
 	stay = sched_own_stay(task, cpu);
 	if (!stay)
 		return;
-	away = stay->began - t->left;
-	waited = sched_waited(stay, away);
+	off_cpu = stay->began - t->left;
+	waited = sched_waited(stay, off_cpu);
 	split_forget(t);
 	/* It left a CPU whose clock is ahead of this one's. */
-	if ((__s64)away < 0)
+	if ((__s64)off_cpu < 0)
 		return;
-	SPLIT_WAS_AWAY(t, away, waited, stay);
+	SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay);
 	if (t->runnable) {
-		t->off[PLUMB_PREEMPTED] += away;
+		t->off[PLUMB_PREEMPTED] += off_cpu;
 	} else {
-		t->off[PLUMB_BLOCKED] += away - waited;
+		t->off[PLUMB_BLOCKED] += off_cpu - waited;
 		t->off[PLUMB_WAITING] += waited;
 	}
 }
@@ -92,12 +93,12 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 					struct task_struct *task, __u32 cpu, __u64 now)
 {
 	struct plumb_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
-	struct plumb_seat *seat;
+	struct plumb_inflight_slot *inflight_slot;
 
 	if (!t)
 		return;
-	seat = seat_of(t, task);
-	if (!seat && !t->start) {
+	inflight_slot = inflight_slot_of(t, task);
+	if (!inflight_slot && !t->start) {
 		split_forget(t);
 		return;
 	}
@@ -109,8 +110,8 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 		sched_asleep(1);
 #endif
 	SPLIT_LEAVES(ctx, t, task);
-	if (seat)
-		seat->left = 1;
+	if (inflight_slot)
+		inflight_slot->left = 1;
 }
 
 /* Loaded only where calls are split. */

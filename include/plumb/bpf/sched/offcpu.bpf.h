@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * away: the programs of tools that see threads leave their CPU, and nothing else.  One that
+ * offcpu: the programs of tools that see threads leave their CPU, and nothing else.  One that
  * keeps a state of threads has said what it is (inflight.bpf.h); it lasts until the thread
  * leaves for good.
  */
-#ifndef PLUMB_AWAY_BPF_H
-#define PLUMB_AWAY_BPF_H
+#ifndef PLUMB_OFFCPU_BPF_H
+#define PLUMB_OFFCPU_BPF_H
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/sched/sched.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 
 /* Behind all else that the current thread's last leave gives rise to. */
-static __always_inline void away_end(struct task_struct *task __attribute__((unused)))
+static __always_inline void offcpu_end(struct task_struct *task __attribute__((unused)))
 {
 #ifndef PLUMB_STATELESS
 	if (sched_state(task) & TASK_DEAD)
@@ -25,7 +25,7 @@ static __always_inline void away_end(struct task_struct *task __attribute__((unu
  * ENDS(ctx, task, cpu), for what is known of it so far, before its parent is told that it
  * has ended.
  */
-#define AWAY_PROGRAMS(leaves, ends)                                                                \
+#define OFFCPU_PROGRAMS(leaves, ends)                                                              \
 	SEC("raw_tp/sched_switch")                                                                 \
 	int on_leave(struct bpf_raw_tracepoint_args *ctx)                                          \
 	{                                                                                          \
@@ -35,7 +35,7 @@ static __always_inline void away_end(struct task_struct *task __attribute__((unu
                                                                                                    \
 		if (current_tid(task)) {                                                           \
 			leaves(ctx, task, cpu, now);                                               \
-			away_end(task);                                                            \
+			offcpu_end(task);                                                          \
 		}                                                                                  \
 		sched_switched(ctx, task, cpu, now);                                               \
 		return 0;                                                                          \

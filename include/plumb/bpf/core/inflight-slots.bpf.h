@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * in-flight slots: the state of a thread that is inside one call at most, a system call:
+ * which call that is, and which slots the thread's last keys had.
+ */
+#ifndef PLUMB_INFLIGHT_SLOTS_BPF_H
+#define PLUMB_INFLIGHT_SLOTS_BPF_H
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/sched/split.h>
+
+/* Slots a thread remembers.  A thread that polls, reads and writes in turn hits each time. */
+#define PLUMB_CACHED_SLOTS 8
+
+struct plumb_cached_slot {
+	__u64 var; /* the part of the key that changes from call to call */
+	__u32 slot;
+	__u32 valid;
+};
+
+struct plumb_thread {
+	__u64 start; /* ns, CLOCK_MONOTONIC; 0: not inside a call, or it is in an in-flight slot */
+	__u64 call;  /* which call: the tool's own words */
+	__u64 inflight_slot; /* 1 + the in-flight slot that it took last; 0: none */
+	__u64 task;          /* who, as that slot has it: for the loader */
+	__u64 comm[2], process[2];
+	__u64 cgroup;
+	__u64 tid;              /* of the cached slots: execve can change it */
+	__u64 left;             /* ns, CLOCK_MONOTONIC: when it last left a CPU; 0: it has one */
+	__u64 runnable;         /* did it want to go on? */
+	__u64 off[PLUMB_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
+#ifdef PLUMB_THREAD_OWN
+	struct PLUMB_THREAD_OWN own; /* the tool's */
+#endif
+	struct plumb_cached_slot cached[PLUMB_CACHED_SLOTS];
+};
+
+#include <plumb/bpf/core/inflight.bpf.h>
+
+/*
+ * In-flight slots: a call in flight is kept in one of these, if it is free, so that its
+ * end finds it without asking who runs.  A CPU's slots are taken on that
+ * CPU only; a thread that has moved to another CPU keeps its slot until its call ends.
+ */
+#define PLUMB_INFLIGHT_SLOT_BITS 6
+
+struct plumb_inflight_slot {
+	__u64 start; /* 0: free */
+	__u64 regs;  /* who, by name; certain as long as thread_exits is the same */
+	__u64 thread_exits;
+	__u64 task; /* who, for certain */
+	__u64 call;
+	__u64 slot;
+	__u64 left; /* did its thread leave the CPU? */
+	__u64 pad;
+};
+_Static_assert(sizeof(struct plumb_inflight_slot) == 64, "one cache line");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries,
+	       1 << PLUMB_INFLIGHT_SLOT_BITS); /* the loader: as many for each possible CPU */
+	__type(key, __u32);
+	__type(value, struct plumb_inflight_slot);
+} plumb_inflight_slots SEC(".maps");
+
+/* Kernel stacks lie 16 kB apart at least; the golden ratio spreads them. */
+static __always_inline __u32 inflight_slot_number(const struct pt_regs *regs, __u32 cpu)
+{
+	return cpu << PLUMB_INFLIGHT_SLOT_BITS |
+	       ((__u64)regs >> 14) * 0x9e3779b97f4a7c15ULL >> (64 - PLUMB_INFLIGHT_SLOT_BITS);
+}
+
+/* A free in-flight slot for the current thread, or NULL.  It is taken once its start is set. */
+static __always_inline struct plumb_inflight_slot *inflight_slot_take(struct plumb_thread *t,
+								      struct task_struct *task,
+								      const struct pt_regs *regs,
+								      __u32 cpu)
+{
+	__u32 n = inflight_slot_number(regs, cpu);
+	struct plumb_inflight_slot *s = bpf_map_lookup_elem(&plumb_inflight_slots, &n);
+
+	if (!s || s->start)
+		return NULL;
+	s->regs = (__u64)regs;
+	s->thread_exits = plumb_thread_exits;
+	s->task = (__u64)task;
+	t->inflight_slot = n + 1;
+	t->task = (__u64)task;
+	return s;
+}
+
+/* The in-flight slot of a thread of this name that is inside a call, if that is certain. */
+static __always_inline struct plumb_inflight_slot *inflight_slot_of_name(const struct pt_regs *regs,
+									 __u32 cpu)
+{
+	__u32 n = inflight_slot_number(regs, cpu);
+	struct plumb_inflight_slot *s = bpf_map_lookup_elem(&plumb_inflight_slots, &n);
+
+	return s && s->start && s->regs == (__u64)regs && s->thread_exits == plumb_thread_exits
+		       ? s
+		       : NULL;
+}
+
+/* The current thread's in-flight slot, if it is inside a call. */
+static __always_inline struct plumb_inflight_slot *inflight_slot_of(const struct plumb_thread *t,
+								    struct task_struct *task)
+{
+	__u32 n = t->inflight_slot - 1;
+	struct plumb_inflight_slot *s =
+		t->inflight_slot ? bpf_map_lookup_elem(&plumb_inflight_slots, &n) : NULL;
+
+	return s && s->start && s->task == (__u64)task ? s : NULL;
+}
+
+/* Ends the calls that the thread is inside, wherever they are kept; how many were there?  T may be
+ * NULL. */
+static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
+{
+	struct plumb_inflight_slot *s;
+	__u32 was;
+
+	if (!t)
+		return 0;
+	s = inflight_slot_of(t, task);
+	was = t->start || s;
+
+	t->start = 0;
+	if (s)
+		s->start = 0;
+	return was;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * syscall timing: system calls, each handed over with its time when it ends.
+ *
+ * On the tracepoints a call is kept in an in-flight slot where it can be: then its end knows it
+ * without asking who runs.  fentry is on the functions of a few calls; no other call
+ * of the machine pays anything.  Each of those has programs of its own, which can
+ * interleave on a CPU: what they write must be one call's, to which the loader sees.
+ */
+#ifndef PLUMB_SYSCALL_TIMING_BPF_H
+#define PLUMB_SYSCALL_TIMING_BPF_H
+
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/pairing.bpf.h>
+#include <plumb/bpf/sched/split.bpf.h>
+#include <plumb/bpf/syscall/syscall.bpf.h>
+
+struct timing_call {
+	__u64 call; /* syscall_word() */
+	__u64 ns;
+	long ret;
+	struct pt_regs *regs; /* NULL: not known */
+	__u32 slot;           /* as timing_slot() gave it at the entry, if IN_INFLIGHT_SLOT */
+	bool in_inflight_slot;
+	bool left;              /* may it have left the CPU? */
+	struct plumb_thread *t; /* NULL, if IN_INFLIGHT_SLOT: not looked up yet */
+};
+
+/*
+ * A tool with rows defines TIMING_ROWS, and these: can all be known at the entry that
+ * decides the slot?  A call begins.  Its slot then.
+ */
+#ifdef TIMING_ROWS
+static __always_inline bool timing_at_entry(void);
+static __always_inline void timing_begin(struct plumb_thread *t, struct task_struct *task);
+static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_struct *task,
+					 __u64 call, __u32 cpu);
+#else
+#define timing_at_entry() true
+#define timing_begin(t, task)
+#define timing_slot(t, task, call, cpu) 0
+#endif
+/* The tool's: a call has ended. */
+static __always_inline void timing_end(const struct timing_call *c);
+
+static __always_inline void timing_enter(struct task_struct *task, __u64 call,
+					 const struct pt_regs *regs)
+{
+	struct plumb_thread *t = inflight_make(task);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_inflight_slot *inflight_slot = NULL;
+
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return;
+	}
+	if (inflight_clear(t, task))
+		ledger_count(cpu, overwritten);
+	ledger_count(cpu, began);
+	timing_begin(t, task);
+	if (plumb_config.split)
+		split_begin(t);
+	if (regs && timing_at_entry())
+		inflight_slot = inflight_slot_take(t, task, regs, cpu);
+	if (inflight_slot) {
+		inflight_slot->call = call;
+		inflight_slot->left = 0;
+		inflight_slot->slot = timing_slot(t, task, call, cpu);
+		inflight_slot->start = bpf_ktime_get_ns();
+	} else {
+		t->call = call;
+		t->start = bpf_ktime_get_ns();
+	}
+}
+
+/* An end that may not belong to the call that began at START. */
+static __always_inline bool timing_is_doubtful(__u64 start)
+{
+	if (!unlikely(plumb_config.preemptible) || !pairing_is_marked(current_task(), start))
+		return false;
+	ledger_count(bpf_get_smp_processor_id(), unpaired);
+	return true;
+}
+
+static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slot *inflight_slot,
+						       long ret, struct pt_regs *regs)
+{
+	struct timing_call c = {
+		.ns = bpf_ktime_get_ns() - inflight_slot->start,
+		.call = inflight_slot->call,
+		.ret = ret,
+		.regs = regs,
+		.slot = inflight_slot->slot,
+		.in_inflight_slot = true,
+		.left = inflight_slot->left,
+	};
+
+	if (!timing_is_doubtful(inflight_slot->start))
+		timing_end(&c);
+	inflight_slot->start = 0;
+}
+
+static __always_inline void timing_leave(struct plumb_thread *t, long ret, struct pt_regs *regs)
+{
+	struct timing_call c = {
+		.ns = bpf_ktime_get_ns() - t->start,
+		.call = t->call,
+		.ret = ret,
+		.regs = regs,
+		.left = true,
+		.t = t,
+	};
+
+	if (!timing_is_doubtful(t->start))
+		timing_end(&c);
+	t->start = 0;
+}
+
+/*
+ * Tracepoints: every call of the machine passes here, those that are not wanted
+ * too.
+ */
+
+static __always_inline void timing_on_enter(struct task_struct *task, __u32 nr,
+					    const struct syscall_arguments *a)
+{
+	__u32 abi = syscall_abi(task);
+
+	if (syscall_wanted(task, nr, abi) && syscall_arguments_match(a))
+		timing_enter(task, syscall_word(nr, abi), a->regs);
+}
+
+static __always_inline bool timing_on_exit_by_inflight_slot(const struct syscall_end *e)
+{
+	struct plumb_inflight_slot *inflight_slot;
+
+	if (!e->regs || !timing_at_entry())
+		return false;
+	inflight_slot = inflight_slot_of_name(e->regs, bpf_get_smp_processor_id());
+	if (inflight_slot)
+		timing_leave_inflight_slot(inflight_slot, e->ret, e->regs);
+	return inflight_slot;
+}
+
+/*
+ * Where executions are missed, an end may follow another call's entry.  The number tells, where it
+ * comes for free; sigreturn has put its caller's -1 in its place.
+ */
+static __always_inline bool timing_is_of_another(const struct plumb_thread *t,
+						 const struct syscall_end *e)
+{
+	return !e->regs && (__s32)e->nr >= 0 && e->nr != (__u32)t->call;
+}
+
+static __always_inline void timing_on_exit(struct task_struct *task, const struct syscall_end *e)
+{
+	struct plumb_thread *t = inflight_get(task);
+	struct plumb_inflight_slot *inflight_slot = t ? inflight_slot_of(t, task) : NULL;
+
+	if (t && t->start && timing_is_of_another(t, e)) {
+		t->start = 0;
+		ledger_count(bpf_get_smp_processor_id(), overwritten);
+	}
+	if (inflight_slot)
+		timing_leave_inflight_slot(inflight_slot, e->ret, e->regs);
+	else if (t && t->start)
+		timing_leave(t, e->ret, e->regs);
+	else
+		syscall_unmatched(task, e);
+}
+
+SYSCALL_PROGRAMS(timing_on_enter, timing_on_exit, timing_on_exit_by_inflight_slot)
+
+#endif
