@@ -83,11 +83,11 @@ cat >"$room/$name.c" <<END
 
 static const struct argp_option options[] = {{0}};
 
-static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct ${object}_bpf *skel = ${object}_bpf__open();
 
-	(void)twin;
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");

@@ -521,7 +521,7 @@ static void configuring_copies_the_selection(void **state)
 	assert_int_equal(c.has_fd, 0);
 }
 
-static void a_twin_filters_as_it_does_but_takes_the_calibrations_call(void **state)
+static void calibration_filters_as_the_tool_does_but_takes_its_own_call(void **state)
 {
 	static const char *const one[] = {"sendto", NULL};
 	struct syscall_config c, selection = selection_of(one);
@@ -549,8 +549,8 @@ static void forks_and_sigreturns_are_known(void **state)
 	struct syscall_config c, selection = {};
 
 	(void)state;
-	for (int twin = 0; twin < 2; twin++) {
-		plumb_syscall_configure(&c, &selection, twin);
+	for (int calibration = 0; calibration < 2; calibration++) {
+		plumb_syscall_configure(&c, &selection, calibration);
 		assert_int_equal(c.forks[0][0], __NR_clone);
 		assert_int_equal(c.forks[0][1], __NR_clone3);
 		assert_int_equal(c.sigreturns[0][0], __NR_rt_sigreturn);
@@ -594,7 +594,7 @@ int main(void)
 		cmocka_unit_test(only_a_few_native_calls_are_listed),
 		cmocka_unit_test(calls_have_their_functions),
 		cmocka_unit_test(configuring_copies_the_selection),
-		cmocka_unit_test(a_twin_filters_as_it_does_but_takes_the_calibrations_call),
+		cmocka_unit_test(calibration_filters_as_the_tool_does_but_takes_its_own_call),
 		cmocka_unit_test(forks_and_sigreturns_are_known),
 	};
 

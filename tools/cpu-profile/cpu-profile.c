@@ -41,11 +41,11 @@ static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char
 
 static const char *const copied[] = {"on_sample", NULL};
 
-static int open_samples(struct plumb_bpf *bpf, bool twin)
+static int open_samples(struct plumb_bpf *bpf, bool calibration)
 {
 	struct cpu_profile_bpf *skel = cpu_profile_bpf__open_opts(plumb_open_opts());
 
-	(void)twin;
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "cpu-clock");

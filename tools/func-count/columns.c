@@ -21,7 +21,7 @@ static double target_rate(const struct plumb_report *r, const struct plumb_row *
 		return rate_of(r, row->count);
 	for (size_t i = 0; i < r->snap->n; i++)
 		if (r->snap->rows[i].slot &&
-		    plumb_points_target(&r->snap->rows[i]) == plumb_points_target(row))
+		    plumb_trace_targets_index(&r->snap->rows[i]) == plumb_trace_targets_index(row))
 			count += r->snap->rows[i].count;
 	return rate_of(r, count);
 }
@@ -38,10 +38,10 @@ static const struct cost *cost_of(int id, const struct plumb_row *row)
 
 	if (!row->slot || id == VERDICT)
 		return NULL;
-	target = plumb_points_target(row);
-	kind = plumb_targets_kind(&plumb_points.targets, target);
+	target = plumb_trace_targets_index(row);
+	kind = plumb_targets_kind(&plumb_trace_targets.targets, target);
 	c = id < LEAST ? &costs[id] : cost_extreme(kind, id == MOST);
-	if (c == &costs[RAW_TRACEPOINT] && !plumb_points_is_raw(target))
+	if (c == &costs[RAW_TRACEPOINT] && !plumb_trace_targets_is_raw(target))
 		c = id < LEAST ? NULL : &costs[TRACEPOINT];
 	return c && c->kind == kind && c->ns > 0 ? c : NULL;
 }
@@ -91,7 +91,7 @@ void survey_print_footer(FILE *out)
 	bool there_is[PLUMB_TARGET_KINDS];
 
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
-		there_is[kind] = plumb_points_ask_for(kind);
+		there_is[kind] = plumb_trace_targets_ask_for(kind);
 	cost_print(there_is, out);
 }
 
@@ -102,11 +102,12 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 	int kinds = 0;
 
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
-		kinds += plumb_points_ask_for(kind);
+		kinds += plumb_trace_targets_ask_for(kind);
 	tool->columns = columns;
 	tool->n_columns = 0;
 	for (int i = 0; i < MECHANISMS && kinds == 1; i++)
-		if (plumb_points_ask_for(costs[i].kind) && costs[i].heading && costs[i].ns > 0)
+		if (plumb_trace_targets_ask_for(costs[i].kind) && costs[i].heading &&
+		    costs[i].ns > 0)
 			columns[tool->n_columns++] = (struct plumb_column){
 				costs[i].heading, i, column_value, format_column};
 	if (kinds > 1) {
@@ -121,8 +122,8 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 
 const struct plumb_mechanism *survey_mechanism_of(const struct cost *c)
 {
-	for (size_t i = 0; i < PLUMB_POINTS_MECHANISMS; i++)
-		if (!strcmp(plumb_points_mechanisms[i].name, c->name))
-			return &plumb_points_mechanisms[i];
+	for (size_t i = 0; i < PLUMB_TRACE_TARGETS_MECHANISMS; i++)
+		if (!strcmp(plumb_trace_targets_mechanisms[i].name, c->name))
+			return &plumb_trace_targets_mechanisms[i];
 	return NULL;
 }

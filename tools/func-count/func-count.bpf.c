@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "func-count.h"
 
-#include <plumb/bpf/function/points.bpf.h>
+#include <plumb/bpf/function/trace-targets.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
 #define PLUMB_KEY struct func_count_key

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <plumb/session/costs.h>
 #include <plumb/base/log.h>
-#include <plumb/session/points.h>
+#include <plumb/session/trace-targets.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const struct plumb_options *options_in_force;
 
 static bool add_pattern(const char *text, bool number)
 {
-	bool taken = plumb_points_add(text, number);
+	bool taken = plumb_trace_targets_add(text, number);
 
 	if (taken)
 		survey_lay_out_columns(&tool);
@@ -34,7 +34,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)o;
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
-	if (!plumb_points.n_patterns)
+	if (!plumb_trace_targets.n_patterns)
 		plumb_usage_error("what is to be counted? func-count TARGET...");
 	return 0;
 }
@@ -48,11 +48,12 @@ static void measure_all(struct plumb_session *s)
 	for (int m = 0; m < MECHANISMS; m++) {
 		const struct cost *c = &costs[m];
 
-		if (!plumb_points_ask_for(c->kind) || c->source == KEPT)
+		if (!plumb_trace_targets_ask_for(c->kind) || c->source == KEPT)
 			continue;
 		if (s->overhead.known && !strcmp(s->instance.mechanism->name, c->name))
 			ns[m] = s->overhead.traced.median;
-		else if (plumb_points_measure(s, survey_mechanism_of(c), PLUMB_TWIN_TAKES, &added))
+		else if (plumb_trace_targets_measure(s, survey_mechanism_of(c),
+						     PLUMB_CALIBRATION_TAKES, &added))
 			ns[m] = added.median;
 	}
 	cost_measured(ns);
@@ -66,7 +67,7 @@ static void calibrate(struct plumb_session *s)
 	if (!done)
 		measure_all(s);
 	done = true;
-	plumb_points_calibrate(s);
+	plumb_trace_targets_calibrate(s);
 }
 
 static void take_kept(void)
@@ -82,8 +83,8 @@ static void take_kept(void)
 
 static int prepare(struct plumb_options *o)
 {
-	int err = plumb_points_find(&tool, o);
-	size_t n = plumb_points.targets.n;
+	int err = plumb_trace_targets_find(&tool, o);
+	size_t n = plumb_trace_targets.targets.n;
 
 	if (err)
 		return err;
@@ -96,16 +97,17 @@ static int prepare(struct plumb_options *o)
 	return 0;
 }
 
-static int open_counters(struct plumb_bpf *bpf, bool twin)
+static int open_counters(struct plumb_bpf *bpf, bool calibration)
 {
 	struct func_count_bpf *skel = func_count_bpf__open_opts(plumb_open_opts());
-	const struct plumb_targets *t = &plumb_points.targets;
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	skel->rodata->points_single = twin || t->n == 1;
-	memcpy(skel->rodata->points_calls, plumb_points.calls, sizeof(plumb_points.calls));
+	skel->rodata->targets_single = calibration || t->n == 1;
+	memcpy(skel->rodata->targets_calls, plumb_trace_targets.calls,
+	       sizeof(plumb_trace_targets.calls));
 	bpf->own_slots =
 		options_in_force->by == PLUMB_BY_TARGET && t->n <= options_in_force->max_keys;
 	bpf->config->interleaved = !bpf->own_slots && t->functions.n < t->n; /* several programs */
@@ -116,10 +118,11 @@ static int open_counters(struct plumb_bpf *bpf, bool twin)
 static int fill(struct bpf_object *object)
 {
 	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
-	size_t n = bpf_map__max_entries(keys); /* a twin has one */
+	size_t n = bpf_map__max_entries(keys); /* a calibration instance has one */
 
 	for (uint32_t i = 0;
-	     options_in_force->by == PLUMB_BY_TARGET && i < plumb_points.targets.n && i < n; i++) {
+	     options_in_force->by == PLUMB_BY_TARGET && i < plumb_trace_targets.targets.n && i < n;
+	     i++) {
 		struct func_count_key key = {.target = i};
 		uint32_t slot = i + 1;
 
@@ -149,9 +152,9 @@ static struct plumb_tool tool = {
 	.argument = add_pattern,
 	.prepare = prepare,
 	.calibrate = calibrate,
-	.finish = plumb_points_finish,
+	.finish = plumb_trace_targets_finish,
 	.fill = fill,
-	.fields = &plumb_points_field,
+	.fields = &plumb_trace_targets_field,
 	.n_fields = 1,
 	.key_size = sizeof(struct func_count_key),
 	.default_by = PLUMB_BY_TARGET,
@@ -160,14 +163,14 @@ static struct plumb_tool tool = {
 	.counts_live = true,
 	.row_json = survey_add_json,
 	.footer = survey_print_footer,
-	.functions = &plumb_points.targets.functions,
-	.mechanisms = plumb_points_mechanisms,
-	.n_mechanisms = PLUMB_POINTS_MECHANISMS,
+	.functions = &plumb_trace_targets.targets.functions,
+	.mechanisms = plumb_trace_targets_mechanisms,
+	.n_mechanisms = PLUMB_TRACE_TARGETS_MECHANISMS,
 };
 
 int main(int argc, char **argv)
 {
-	plumb_points.open = open_counters;
-	plumb_points.target_at = offsetof(struct func_count_key, target);
+	plumb_trace_targets.open = open_counters;
+	plumb_trace_targets.target_at = offsetof(struct func_count_key, target);
 	return plumb_main(argc, argv, &tool);
 }

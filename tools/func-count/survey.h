@@ -3,7 +3,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include <plumb/session/points.h>
+#include <plumb/session/trace-targets.h>
 #include <stdio.h>
 
 #include "cost.h"

@@ -191,13 +191,13 @@ static int find_arg(void)
 	return 0;
 }
 
-static void configure(struct plumb_bpf *bpf, struct func_latency_arg *config, bool twin)
+static void configure(struct plumb_bpf *bpf, struct func_latency_arg *config, bool calibration)
 {
 	bpf->config->off_cpu = on_cpu;
-	bpf->function->min_ns = twin ? 0 : selection.min_ns;
-	bpf->function->only_errors = !twin && selection.only_errors;
+	bpf->function->min_ns = calibration ? 0 : selection.min_ns;
+	bpf->function->only_errors = !calibration && selection.only_errors;
 	*config = arg;
-	if (twin)
+	if (calibration)
 		config->position = FUNC_LATENCY_NO_ARG;
 	bpf->function->takes_args = config->position != FUNC_LATENCY_NO_ARG;
 	bpf->function->last_arg = config->position & ~PLUMB_POINTER;

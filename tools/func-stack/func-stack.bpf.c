@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/bpf/function/points.bpf.h>
+#include <plumb/bpf/function/trace-targets.bpf.h>
 #include <plumb/bpf/stack/stacks.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/session/points.h>
+#include <plumb/session/trace-targets.h>
 #include <plumb/report/stacks.h>
 #include <stddef.h>
 #include <string.h>
@@ -17,25 +17,26 @@ static const struct argp_option options[] = {PLUMB_STACK_OPTIONS, {0}};
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
 	(void)state;
-	if (key == ARGP_KEY_END && !plumb_points.n_patterns)
+	if (key == ARGP_KEY_END && !plumb_trace_targets.n_patterns)
 		plumb_usage_error("the stacks of what? func-stack TARGET...");
 	return plumb_stacks_parse(key, text, o);
 }
 
 static int prepare(struct plumb_options *o)
 {
-	return plumb_points_find(&tool, o);
+	return plumb_trace_targets_find(&tool, o);
 }
 
-static int open_stacks(struct plumb_bpf *bpf, bool twin)
+static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 {
 	struct func_stack_bpf *skel = func_stack_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	skel->rodata->points_single = twin || plumb_points.targets.n == 1;
-	memcpy(skel->rodata->points_calls, plumb_points.calls, sizeof(plumb_points.calls));
+	skel->rodata->targets_single = calibration || plumb_trace_targets.targets.n == 1;
+	memcpy(skel->rodata->targets_calls, plumb_trace_targets.calls,
+	       sizeof(plumb_trace_targets.calls));
 	/* The same stack may be met by several programs, and by one that is preempted. */
 	bpf->config->interleaved = true;
 	plumb_stacks_configure(skel->obj);
@@ -56,11 +57,11 @@ static struct plumb_tool tool = {
 	.options = options,
 	.parse = parse,
 	.arguments = "TARGET... ",
-	.argument = plumb_points_add,
+	.argument = plumb_trace_targets_add,
 	.prepare = prepare,
-	.calibrate = plumb_points_calibrate,
-	.finish = plumb_points_finish,
-	.fields = &plumb_points_field,
+	.calibrate = plumb_trace_targets_calibrate,
+	.finish = plumb_trace_targets_finish,
+	.fields = &plumb_trace_targets_field,
 	.n_fields = 1,
 	.key_size = sizeof(struct plumb_stack_key),
 	.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
@@ -74,14 +75,14 @@ static struct plumb_tool tool = {
 	.rows_json = plumb_stacks_rows_json,
 	.save = plumb_stacks_save,
 	.footer = plumb_stacks_footer,
-	.functions = &plumb_points.targets.functions,
-	.mechanisms = plumb_points_mechanisms,
-	.n_mechanisms = PLUMB_POINTS_MECHANISMS,
+	.functions = &plumb_trace_targets.targets.functions,
+	.mechanisms = plumb_trace_targets_mechanisms,
+	.n_mechanisms = PLUMB_TRACE_TARGETS_MECHANISMS,
 };
 
 int main(int argc, char **argv)
 {
-	plumb_points.open = open_stacks;
-	plumb_points.target_at = offsetof(struct plumb_stack_key, what);
+	plumb_trace_targets.open = open_stacks;
+	plumb_trace_targets.target_at = offsetof(struct plumb_stack_key, what);
 	return plumb_main(argc, argv, &tool);
 }

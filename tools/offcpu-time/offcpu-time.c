@@ -89,7 +89,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct offcpu_time_bpf *skel = offcpu_time_bpf__open_opts(plumb_open_opts());
 
@@ -100,7 +100,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
 	bpf->config->wakers = wakers;
 	if (wakers)
 		strcpy(bpf->hooks[1], "sched_waking");
-	if (!twin)
+	if (!calibration)
 		plumb_stacks_configure(skel->obj);
 	return 0;
 }

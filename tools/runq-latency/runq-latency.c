@@ -12,11 +12,11 @@
 
 static const struct argp_option options[] = {{0}};
 
-static int open_raw_tracepoint(struct plumb_bpf *bpf, bool twin)
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct runq_latency_bpf *skel = runq_latency_bpf__open_opts(plumb_open_opts());
 
-	(void)twin;
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_waking", "sched_wakeup_new", "sched_switch");

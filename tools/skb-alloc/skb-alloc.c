@@ -87,10 +87,10 @@ static const struct plumb_field fields[] = {
 	{"container", SKB_ALLOC_BY_CONTAINER, false, format_container, NULL},
 };
 
-static void configure(struct plumb_bpf *bpf, const void *unused, bool twin)
+static void configure(struct plumb_bpf *bpf, const void *unused, bool calibration)
 {
 	(void)unused;
-	(void)twin;
+	(void)calibration;
 	bpf->function->takes_args = true;
 }
 
@@ -103,11 +103,11 @@ static const struct plumb_mechanism both_ends[] = {
 	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 };
 
-static int open_stacks(struct plumb_bpf *bpf, bool twin)
+static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 {
 	struct skb_alloc_stacks_bpf *skel = skb_alloc_stacks_bpf__open_opts(plumb_open_opts());
 
-	(void)twin;
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");

@@ -62,10 +62,10 @@ void inside_hint(int status)
 		plumb_warn("without -f it times no functions, and may do");
 }
 
-static void configure(struct plumb_bpf *bpf, struct breakdown_inside *config, bool twin)
+static void configure(struct plumb_bpf *bpf, struct breakdown_inside *config, bool calibration)
 {
 	bpf->function->nested = 1;
-	config->n_calls = twin ? 1 : n_calls;
+	config->n_calls = calibration ? 1 : n_calls;
 }
 
 PLUMB_FUNCTION_OPEN(open_plain, breakdown_inside_bpf, breakdown_inside, configure)
@@ -89,7 +89,7 @@ static const struct plumb_mechanism for_few[] = {
 static int fill(struct bpf_object *object)
 {
 	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
-	size_t n = bpf_map__max_entries(keys); /* a twin has one */
+	size_t n = bpf_map__max_entries(keys); /* a calibration instance has one */
 
 	for (uint32_t i = 0; i < functions.n && i < n; i++) {
 		struct breakdown_function_key key = {.function = i};
@@ -295,7 +295,7 @@ void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 		.default_by = BY_FUNCTION,
 		.functions = &functions,
 		.no_errors = true,
-		.no_looks = true,
+		.no_table_options = true,
 		.fixed_rows = true,
 		.print = print,
 		.row_json = row_json,

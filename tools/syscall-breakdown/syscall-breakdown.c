@@ -103,7 +103,7 @@ static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char
 
 static const char *const copied[] = {"on_sample", NULL};
 
-static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_breakdown_bpf *skel = syscall_breakdown_bpf__open_opts(plumb_open_opts());
 
@@ -115,10 +115,10 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 	bpf->copied = copied;
 	bpf->attach = attach;
 	skel->bss->breakdown_min = selection.min_ns;
-	skel->bss->breakdown_pass = above && !twin ? BREAKDOWN_FIRST : BREAKDOWN_ALL;
-	if (!twin)
+	skel->bss->breakdown_pass = above && !calibration ? BREAKDOWN_FIRST : BREAKDOWN_ALL;
+	if (!calibration)
 		programs = skel;
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
 	plumb_stacks_configure(skel->obj);
 	return 0;
 }
@@ -263,7 +263,7 @@ static struct plumb_tool tool = {
 	.key_size = sizeof(struct plumb_stack_key),
 	.default_by = PLUMB_BY_STACK,
 	.max_keys = 4096,
-	.no_looks = true,
+	.no_table_options = true,
 	.counts_only = true,
 	.no_errors = true,
 	.selection = &selection,

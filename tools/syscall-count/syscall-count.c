@@ -30,14 +30,14 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_count_bpf *skel = syscall_count_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
 	return 0;
 }
 

@@ -74,14 +74,14 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
 	return 0;
 }
 
@@ -121,17 +121,18 @@ static int set_target(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, i
 	return 0;
 }
 
-static int open_fentry(struct plumb_bpf *bpf, bool twin)
+static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open_opts(plumb_open_opts());
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
-	int n = twin ? 1 : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS),
+	int n = calibration ? 1
+			    : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS),
 	    err = 0;
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
 	for (int i = 0; i < n && !err; i++)
 		err = set_target(skel, bpf, i, nrs[i]);
 	return err;

@@ -125,7 +125,7 @@ static int fill(struct bpf_object *object)
 	return bpf_map_update_elem(bpf_map__fd(keys), &key, &slot, BPF_ANY) ? -errno : 0;
 }
 
-static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_slower_bpf *skel = syscall_slower_bpf__open_opts(plumb_open_opts());
 
@@ -135,9 +135,9 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool twin)
 	bpf->config->split = 1;
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, twin);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
 	/* What counts is the cost of all those calls that are not printed. */
-	if (twin)
+	if (calibration)
 		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
 	bpf_map__set_max_entries(skel->maps.plumb_stacks, stacks || wakers ? 16384 : 1);

@@ -161,10 +161,10 @@ static int fill_labels(struct bpf_object *object)
 	return 0;
 }
 
-/* The twin of the calibration is on another function: nothing is filtered by its arguments. */
-static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool twin)
+/* The calibration instance is on another function: nothing is filtered by its arguments. */
+static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool calibration)
 {
-	if (twin) {
+	if (calibration) {
 		*c = (struct tcp_config){.max_size = UINT64_MAX, .size_step = config.size_step};
 	} else {
 		*c = config;
@@ -194,7 +194,7 @@ static void select_calls(struct syscall_config *selection, const char *const *na
 		}
 }
 
-static int open_raw(struct plumb_bpf *bpf, bool twin)
+static int open_raw(struct plumb_bpf *bpf, bool calibration)
 {
 	/* All that can send on a socket. */
 	static const char *const sends[] = {
@@ -207,7 +207,7 @@ static int open_raw(struct plumb_bpf *bpf, bool twin)
 		tcp_sendmsg_lat_raw_bpf__open_opts(plumb_open_opts());
 	struct syscall_config selection = {};
 
-	(void)twin;
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "tcp_sendmsg_locked", "sock_send_length");

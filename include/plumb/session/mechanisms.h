@@ -9,11 +9,11 @@
 #include <plumb/tool/tool.h>
 
 /*
- * Defines OPEN(bpf, twin) for a skeleton of such a tool.  Its part of the
- * configuration is the tool's: SET(bpf, &rodata->OWN, twin).
+ * Defines OPEN(bpf, calibration) for a skeleton of such a tool.  Its part of the
+ * configuration is the tool's: SET(bpf, &rodata->OWN, calibration).
  */
 #define PLUMB_FUNCTION_OPEN(open_, skeleton, own, set)                                             \
-	static int open_(struct plumb_bpf *bpf, bool twin)                                         \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
 	{                                                                                          \
 		struct skeleton *skel = skeleton##__open_opts(plumb_open_opts());                  \
                                                                                                    \
@@ -21,19 +21,19 @@
 			return -errno;                                                             \
 		*bpf = PLUMB_BPF_OF(skel, "");                                                     \
 		bpf->function = (struct function_config *)&skel->rodata->function_config;          \
-		bpf->function->twin = twin;                                                        \
-		set(bpf, (void *)&skel->rodata->own, twin);                                        \
+		bpf->function->calibration = calibration;                                          \
+		set(bpf, (void *)&skel->rodata->own, calibration);                                 \
 		return 0;                                                                          \
 	}
 
 /* The same for the two skeletons with sessions: NAME, by the form that this kernel has. */
 #define PLUMB_SESSION_OPEN(open_, open_610, open_700)                                              \
-	static int open_(struct plumb_bpf *bpf, bool twin)                                         \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
 	{                                                                                          \
 		int form = plumb_session_form();                                                   \
                                                                                                    \
-		return form == 610   ? open_610(bpf, twin)                                         \
-		       : form == 700 ? open_700(bpf, twin)                                         \
+		return form == 610   ? open_610(bpf, calibration)                                  \
+		       : form == 700 ? open_700(bpf, calibration)                                  \
 				     : -EOPNOTSUPP;                                                \
 	}
 

@@ -54,7 +54,7 @@ struct plumb_session {
 	size_t n_refused;
 	struct plumb_overhead overhead;
 	int statistics; /* descriptor that keeps run-time statistics on, -1: none */
-	struct plumb_functions calibration; /* the function that the calibration provokes */
+	struct plumb_functions calibrated; /* the function that the calibration provokes */
 };
 
 /* filter: the options against the running system; -errno after saying what is wrong. */
@@ -78,9 +78,10 @@ int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *m
  * Another of the same mechanism, which calibrate measures: on the system call of the
  * calibration, and for this thread only, or for all but those that run.
  */
-enum plumb_twin { PLUMB_NO_TWIN, PLUMB_TWIN_TAKES, PLUMB_TWIN_REJECTS };
-int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin,
-			     enum plumb_twin kind);
+enum plumb_calibration { PLUMB_NO_CALIBRATION, PLUMB_CALIBRATION_TAKES, PLUMB_CALIBRATION_REJECTS };
+int plumb_instance_load_calibration(const struct plumb_session *s,
+				    struct plumb_instance *calibration,
+				    enum plumb_calibration kind);
 /* Attaches all its programs or none; 0, or -errno with the reason in WHY. */
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
 void plumb_instance_detach(struct plumb_instance *in);
@@ -102,7 +103,7 @@ void plumb_calibrate_end_statistics(struct plumb_session *s);
  * call, for mechanisms with attach targets), in ns; false where that cannot be had.
  */
 bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-			       enum plumb_twin kind, void (*provoke)(void),
+			       enum plumb_calibration kind, void (*provoke)(void),
 			       struct plumb_interval *added);
 /* What was measured, as it may be printed: not known where traced calls cost nothing, or less. */
 void plumb_overhead_judge(struct plumb_overhead *o);

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 /*
- * Writes a program's configuration: SELECTION, in a twin with the same filters for the
- * calibration's call, and which calls fork and which restore registers.
+ * Writes a program's configuration: SELECTION, in a calibration instance with the same filters for
+ * the calibration's call, and which calls fork and which restore registers.
  */
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
-			     bool twin);
+			     bool calibration);
 
 /* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
 void plumb_syscall_option(struct syscall_config *config, const char *list);

@@ -52,7 +52,7 @@ struct plumb_bpf {
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
-	int way;                         /* in which the mechanism does that */
+	int mode;                        /* in which the mechanism does that */
 	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
 };
 
@@ -79,9 +79,9 @@ struct plumb_mechanism {
 	const char *(*skipped)(void);
 	/*
 	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
-	 * twin takes PLUMB_CALIBRATION_NR, whatever is selected.
+	 * calibration instance takes PLUMB_CALIBRATION_NR, whatever is selected.
 	 */
-	int (*open)(struct plumb_bpf *bpf, bool twin);
+	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	bool interleaved; /* as in plumb_config */
 	/*
 	 * Programs by name, in the order in which they are attached: what ends
@@ -171,15 +171,15 @@ struct plumb_tool {
 	size_t n_fields;
 	size_t key_size;
 	uint32_t default_by;
-	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
-	bool counts_only;     /* no times: rows have counts and errors, and rates */
-	bool no_errors;       /* ... and no errors */
-	bool no_table;        /* it has no options about a table's columns */
-	bool no_rows;         /* ... nor about rows */
-	bool no_looks;        /* ... nor about how it shows them: -b, -m, -n, -u, -H, --sort */
-	bool fixed_rows;      /* one a function: --max-keys changes nothing */
-	uint64_t max_keys;    /* rows told apart unless --max-keys says; 0: 256 */
-	bool counts_live;     /* nothing unless plumb_live: it reports before it detaches */
+	const char *extra[2];  /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
+	bool counts_only;      /* no times: rows have counts and errors, and rates */
+	bool no_errors;        /* ... and no errors */
+	bool no_table;         /* it has no options about a table's columns */
+	bool no_rows;          /* ... nor about rows */
+	bool no_table_options; /* ... nor about how it shows them: -b, -m, -n, -u, -H, --sort */
+	bool fixed_rows;       /* one a function: --max-keys changes nothing */
+	uint64_t max_keys;     /* rows told apart unless --max-keys says; 0: 256 */
+	bool counts_live;      /* nothing unless plumb_live: it reports before it detaches */
 	const struct plumb_column *columns; /* behind all others */
 	size_t n_columns;
 	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * probe: what its parts share.  probe.c attaches to kernel functions, points.c to all
+ * probe: what its parts share.  probe.c attaches to kernel functions, probe-targets.c to all
  * else; by probe-event.c to one, by probe-many.c to many at once.  probe-program.c makes
  * the programs, probe-attached.c keeps what is attached.
  */

@@ -163,7 +163,7 @@ static int find_functions(struct plumb_targets *found, const char *const *patter
 	return err;
 }
 
-static int find_points(struct plumb_targets *found, const char *const *patterns, size_t n)
+static int find_probe_points(struct plumb_targets *found, const char *const *patterns, size_t n)
 {
 	int tracefs = -1, err = 0;
 
@@ -193,7 +193,7 @@ int plumb_targets_find(struct plumb_targets *found, const char *const *patterns,
 	*found = (struct plumb_targets){};
 	err = find_functions(found, patterns, n, btf);
 	if (!err)
-		err = find_points(found, patterns, n);
+		err = find_probe_points(found, patterns, n);
 	found->n = plumb_targets_first_of(found, found->n_files);
 	if (!err && found->n > PLUMB_MAX_TARGETS)
 		err = plumb_error(E2BIG,

@@ -52,20 +52,20 @@ static struct plumb_interval added_by(const struct plumb_interval *during)
 }
 
 /* What a calibration instance adds to a call; false where none can be had. */
-static bool measure_under(const struct plumb_session *s, enum plumb_twin kind,
+static bool measure_under(const struct plumb_session *s, enum plumb_calibration kind,
 			  void (*provoke)(void), struct plumb_interval *added)
 {
 	struct plumb_interval during;
-	struct plumb_instance twin;
+	struct plumb_instance calibration;
 	char why[192];
 	bool attached;
 
-	if (plumb_instance_load_twin(s, &twin, kind))
+	if (plumb_instance_load_calibration(s, &calibration, kind))
 		return false;
-	attached = !plumb_instance_attach(&twin, why, sizeof(why));
+	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
 	if (attached)
 		during = measure(provoke);
-	plumb_instance_close(&twin);
+	plumb_instance_close(&calibration);
 	if (!attached)
 		return false;
 	latest = measure(provoke);
@@ -76,9 +76,9 @@ static bool measure_under(const struct plumb_session *s, enum plumb_twin kind,
 /* Tools of kernel functions are measured on that of the calibration's call. */
 static bool find_function(struct plumb_session *s)
 {
-	if (!s->calibration.n)
-		plumb_trial_find_function(s->options.btf, &s->calibration);
-	return s->calibration.n == 1;
+	if (!s->calibrated.n)
+		plumb_trial_find_function(s->options.btf, &s->calibrated);
+	return s->calibrated.n == 1;
 }
 
 static void clamp(struct plumb_interval *i)
@@ -100,7 +100,8 @@ void plumb_overhead_judge(struct plumb_overhead *o)
 	clamp(&o->filtered);
 }
 
-/* Of a pair, one switch is this thread's, which the twin takes, and one its partner's. */
+/* Of a pair, one switch is this thread's, which the calibration instance takes, and one its
+ * partner's. */
 static void calibrate_switches(struct plumb_session *s)
 {
 	const struct plumb_switches *switches = s->tool->switches;
@@ -110,8 +111,8 @@ static void calibrate_switches(struct plumb_session *s)
 	if (!switches->begin())
 		return;
 	first = measure(switches->make);
-	o->known = measure_under(s, PLUMB_TWIN_TAKES, switches->make, &takes) &&
-		   measure_under(s, PLUMB_TWIN_REJECTS, switches->make, &rejects);
+	o->known = measure_under(s, PLUMB_CALIBRATION_TAKES, switches->make, &takes) &&
+		   measure_under(s, PLUMB_CALIBRATION_REJECTS, switches->make, &rejects);
 	switches->end();
 	o->filtered_known = o->known;
 	o->filtered =
@@ -135,22 +136,22 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->sees_syscalls))
 		return;
 	first = measure(plumb_trial_syscall);
-	measure_under(s, PLUMB_TWIN_TAKES, plumb_trial_syscall, &o->traced);
+	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_trial_syscall, &o->traced);
 	if (function)
-		o->filtered_known =
-			measure_under(s, PLUMB_TWIN_REJECTS, plumb_trial_syscall, &o->filtered);
+		o->filtered_known = measure_under(s, PLUMB_CALIBRATION_REJECTS, plumb_trial_syscall,
+						  &o->filtered);
 	plumb_overhead_judge(o);
 }
 
 bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-			       enum plumb_twin kind, void (*provoke)(void),
+			       enum plumb_calibration kind, void (*provoke)(void),
 			       struct plumb_interval *added)
 {
 	struct plumb_session with = *s;
 
 	if (mechanism->attach_targets && !find_function(s))
 		return false;
-	with.calibration = s->calibration;
+	with.calibrated = s->calibrated;
 	with.instance.mechanism = mechanism;
 	if (!provoke)
 		provoke = plumb_trial_syscall;

@@ -287,11 +287,11 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
 }
 
-void plumb_configure_twin(struct plumb_config *c, enum plumb_twin twin)
+void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration calibration)
 {
-	bool takes = twin == PLUMB_TWIN_TAKES;
+	bool takes = calibration == PLUMB_CALIBRATION_TAKES;
 
-	if (!twin)
+	if (!calibration)
 		return;
 	c->self = c->npids = 0;
 	c->ntids = takes || !(c->ncomms || c->globs.n || c->descendants);

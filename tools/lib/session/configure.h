@@ -12,8 +12,8 @@
 void plumb_configure(const struct plumb_session *s, struct plumb_instance *in);
 /* Behind it, for a mechanism with attach targets: its programs to the functions; 0 or -errno. */
 int plumb_configure_attach_targets(struct plumb_instance *in);
-/* Twins see this thread only, or everyone else. */
-void plumb_configure_twin(struct plumb_config *c, enum plumb_twin twin);
+/* Calibration instances see this thread only, or everyone else. */
+void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration calibration);
 /* From now on threads are kept in a hash, though the kernel says that it has task storage. */
 void plumb_configure_without_storage(void);
 

@@ -94,7 +94,8 @@ static bool wants_stack(const struct plumb_instance *in)
 }
 
 static int load(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
-		struct plumb_instance *in, enum plumb_twin twin, char *why, size_t size)
+		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
+		size_t size)
 {
 	int err;
 
@@ -103,8 +104,8 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
-	in->functions = twin ? &s->calibration : s->tool->functions;
-	err = mechanism->open(&in->bpf, twin);
+	in->functions = calibration ? &s->calibrated : s->tool->functions;
+	err = mechanism->open(&in->bpf, calibration);
 	if (err) {
 		explain(mechanism->attach_targets, err, "open", why, size);
 		goto close;
@@ -123,13 +124,13 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		explain(mechanism->attach_targets, err, "attach target", why, size);
 		goto close;
 	}
-	plumb_configure_twin(in->bpf.config, twin);
+	plumb_configure_calibration(in->bpf.config, calibration);
 	err = bpf_object__load_skeleton(in->bpf.skeleton);
 	if (!err && in->bpf.config->task_storage && !state_can_be_had(&in->bpf)) {
 		plumb_info("no task storage on this CPU: threads are kept in a hash");
 		plumb_configure_without_storage();
 		plumb_instance_close(in);
-		return load(s, mechanism, in, twin, why, size);
+		return load(s, mechanism, in, calibration, why, size);
 	}
 	if (!err)
 		err = plumb_filter_fill(s, in->bpf.object);
@@ -262,8 +263,8 @@ void plumb_instance_close(struct plumb_instance *in)
 	in->bpf = (struct plumb_bpf){};
 }
 
-int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instance *twin,
-			     enum plumb_twin kind)
+int plumb_instance_load_calibration(const struct plumb_session *s,
+				    struct plumb_instance *calibration, enum plumb_calibration kind)
 {
 	struct plumb_session one_key = *s;
 	int err, cgroup = -1;
@@ -271,22 +272,22 @@ int plumb_instance_load_twin(const struct plumb_session *s, struct plumb_instanc
 
 	one_key.options.max_keys = 1;
 	one_key.options.n_cgroups = 0;
-	if (kind == PLUMB_TWIN_TAKES) {
+	if (kind == PLUMB_CALIBRATION_TAKES) {
 		one_key.child = s->child ? getpid() : 0;
 		/* Below the root is this thread too. */
 		cgroup = s->options.n_cgroups ? plumb_cgroup_open("/") : -1;
 		if (cgroup >= 0)
 			one_key.cgroups[one_key.options.n_cgroups++] = cgroup;
 	}
-	err = load(&one_key, s->instance.mechanism, twin, kind, why, sizeof(why));
+	err = load(&one_key, s->instance.mechanism, calibration, kind, why, sizeof(why));
 	if (cgroup >= 0)
 		close(cgroup);
-	twin->functions = &s->calibration;
+	calibration->functions = &s->calibrated;
 	return err;
 }
 
 int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
 			size_t size)
 {
-	return load(s, mechanism, &s->instance, PLUMB_NO_TWIN, why, size);
+	return load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
 }

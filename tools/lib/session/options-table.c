@@ -44,7 +44,7 @@ static const struct argp_option common[] = {
 /* Those about a table's columns, about its rows, and about how it shows them. */
 static const int of_tables[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
 static const int of_rows[] = {'b', 'n', MAX_KEYS, 0};
-static const int of_looks[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
+static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
 
 static bool is_one_of(const int *keys, const struct argp_option *option)
 {
@@ -76,7 +76,7 @@ static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 		return false;
 	return !(tool->no_table && is_one_of(of_tables, option)) &&
 	       !(tool->no_rows && is_one_of(of_rows, option)) &&
-	       !(tool->no_looks && is_one_of(of_looks, option));
+	       !(tool->no_table_options && is_one_of(table_options, option));
 }
 
 uint64_t plumb_options_default_keys(const struct plumb_tool *tool)

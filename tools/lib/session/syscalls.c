@@ -107,14 +107,14 @@ static void take_calibration(struct syscall_config *config)
 }
 
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
-			     bool twin)
+			     bool calibration)
 {
 	static const char *const forks[] = {"clone", "clone3", "fork", "vfork"};
 	static const char *const sigreturns[] = {"rt_sigreturn", "sigreturn"};
 	static const char *const renames[] = {"execve", "execveat", "prctl"};
 
 	*config = *selection;
-	if (twin)
+	if (calibration)
 		take_calibration(config);
 	else
 		find_namesakes(config);

@@ -101,8 +101,8 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 	return v;
 }
 
-/* A twin's function has other arguments than those that the tool knows. */
-#define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.twin) ? 0 : get(ctx, n))
+/* A calibration instance's function has other arguments than those that the tool knows. */
+#define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.calibration) ? 0 : get(ctx, n))
 #ifdef FUNCTION_ARG_1
 #define FUNCTION_ARGS(get, ctx)                                                                    \
 	{                                                                                          \

@@ -39,9 +39,9 @@ struct function_config {
 	__u32 last_arg;   /* ... none behind this one, from 0 */
 	__u32 frames;     /* calls are in frames.bpf.h; 0: their start is in a session's cookie */
 	__u32 inflight_slots; /* ... in its in-flight slots, as long as one is free */
-	__u32 paired; /* ... and only an end that certainly belongs to the beginning counts */
-	__u32 twin;   /* this is one, for calibrating */
-	__u32 nested; /* a call is to know inside of which others it is */
+	__u32 paired;      /* ... and only an end that certainly belongs to the beginning counts */
+	__u32 calibration; /* this is a calibration instance */
+	__u32 nested;      /* a call is to know inside of which others it is */
 };
 
 #endif

@@ -14,7 +14,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64); /* set by the loader, but for a twin */
+	__uint(max_entries, 64); /* set by the loader, but for a calibration instance */
 	__type(key, __s32);
 	__type(value, struct plumb_stack);
 } plumb_stacks SEC(".maps");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * points: tools whose programs (points.bpf.h) run wherever one of the targets is
+ * trace targets: tools whose programs (trace-targets.bpf.h) run wherever one of the targets is
  * reached that the user names: kernel functions, tracepoints, user functions.
  */
-#ifndef PLUMB_BPF_POINTS_H
-#define PLUMB_BPF_POINTS_H
+#ifndef PLUMB_BPF_TRACE_TARGETS_H
+#define PLUMB_BPF_TRACE_TARGETS_H
 
 #include <plumb/bpf/syscall/syscall.h>
 
@@ -12,6 +12,6 @@
 #define PLUMB_BY_TARGET PLUMB_BY_TOOL
 
 /* Of a system call: into the kernel and out of it, as raw_syscalls has them. */
-#define PLUMB_WAYS 2
+#define PLUMB_DIRECTIONS 2
 
 #endif

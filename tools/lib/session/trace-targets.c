@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* points: the targets of a tool, as they are typed, shown, and told to be silent. */
+/* trace targets: the targets of a tool, as they are typed, shown, and reported as silent. */
 #include <plumb/base/log.h>
-#include <plumb/session/points.h>
+#include <plumb/session/trace-targets.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct plumb_points plumb_points;
+struct plumb_trace_targets plumb_trace_targets;
 
-bool plumb_points_add(const char *text, bool number)
+bool plumb_trace_targets_add(const char *text, bool number)
 {
 	const char *flaw = plumb_target_flaw(text);
 
@@ -15,16 +15,16 @@ bool plumb_points_add(const char *text, bool number)
 		return false;
 	if (flaw)
 		plumb_usage_error("%s: %s", flaw, text);
-	if (plumb_points.n_patterns == PLUMB_MAX_LIST)
+	if (plumb_trace_targets.n_patterns == PLUMB_MAX_LIST)
 		plumb_usage_error("at most %d targets or globs", PLUMB_MAX_LIST);
-	plumb_points.patterns[plumb_points.n_patterns++] = text;
+	plumb_trace_targets.patterns[plumb_trace_targets.n_patterns++] = text;
 	return true;
 }
 
-bool plumb_points_ask_for(enum plumb_target_kind kind)
+bool plumb_trace_targets_ask_for(enum plumb_target_kind kind)
 {
-	for (size_t i = 0; i < plumb_points.n_patterns; i++)
-		if (plumb_target_kind(plumb_points.patterns[i]) == kind)
+	for (size_t i = 0; i < plumb_trace_targets.n_patterns; i++)
+		if (plumb_target_kind(plumb_trace_targets.patterns[i]) == kind)
 			return true;
 	return false;
 }
@@ -33,18 +33,18 @@ static size_t target_of(const void *key)
 {
 	uint32_t target;
 
-	memcpy(&target, (const char *)key + plumb_points.target_at, sizeof(target));
+	memcpy(&target, (const char *)key + plumb_trace_targets.target_at, sizeof(target));
 	return target;
 }
 
-size_t plumb_points_target(const struct plumb_row *row)
+size_t plumb_trace_targets_index(const struct plumb_row *row)
 {
 	return target_of(row->key);
 }
 
-bool plumb_points_is_raw(size_t i)
+bool plumb_trace_targets_is_raw(size_t i)
 {
-	const struct plumb_targets *t = &plumb_points.targets;
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
 
 	return plumb_targets_kind(t, i) == PLUMB_TARGET_TRACEPOINT &&
 	       t->tracepoints.list[i - t->functions.n].is_raw;
@@ -52,29 +52,29 @@ bool plumb_points_is_raw(size_t i)
 
 static void format_target(const void *key, char *text, size_t size)
 {
-	plumb_targets_name(&plumb_points.targets, target_of(key), false, text, size);
+	plumb_targets_name(&plumb_trace_targets.targets, target_of(key), false, text, size);
 }
 
 static json_t *json_target(const void *key)
 {
 	char text[4096];
 
-	plumb_targets_name(&plumb_points.targets, target_of(key), true, text, sizeof(text));
+	plumb_targets_name(&plumb_trace_targets.targets, target_of(key), true, text, sizeof(text));
 	return json_string(text);
 }
 
-const struct plumb_field plumb_points_field = {"func", PLUMB_BY_TARGET, false, format_target,
-					       json_target};
+const struct plumb_field plumb_trace_targets_field = {"func", PLUMB_BY_TARGET, false, format_target,
+						      json_target};
 
 /* FIRED: of each target; how many did not.  0 where that cannot be said. */
 static size_t find_silent(const struct plumb_snapshot *total, bool *fired)
 {
-	size_t silent = plumb_points.targets.n, target;
+	size_t silent = plumb_trace_targets.targets.n, target;
 
 	for (size_t i = 0; i < total->n; i++) {
 		if (!total->rows[i].slot) /* [other]: it may be any */
 			return 0;
-		target = plumb_points_target(&total->rows[i]);
+		target = plumb_trace_targets_index(&total->rows[i]);
 		if (!total->rows[i].count || fired[target])
 			continue;
 		fired[target] = true;
@@ -85,7 +85,7 @@ static size_t find_silent(const struct plumb_snapshot *total, bool *fired)
 
 static void tell_silent(size_t silent, size_t refused, const bool *fired, double seconds)
 {
-	const struct plumb_targets *t = &plumb_points.targets;
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
 	char name[256];
 
 	silent -= refused < silent ? refused : silent;
@@ -99,11 +99,11 @@ static void tell_silent(size_t silent, size_t refused, const bool *fired, double
 				   plumb_targets_name(t, i, false, name, sizeof(name)), seconds);
 }
 
-void plumb_points_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
-			 uint64_t elapsed)
+void plumb_trace_targets_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+				uint64_t elapsed)
 {
 	const struct plumb_probes *probes = &s->instance.probes;
-	size_t n = plumb_points.targets.n;
+	size_t n = plumb_trace_targets.targets.n;
 	bool *fired = calloc(n, sizeof(*fired));
 
 	if (probes->refused)

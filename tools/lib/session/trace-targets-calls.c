@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * points: tracepoints of single system calls (syscalls:sys_enter_read), where they are
+ * trace targets: tracepoints of single system calls (syscalls:sys_enter_read), where they are
  * many.  A perf event for each takes the kernel some 0.1 s to remove, so two programs,
  * on raw_syscalls:sys_enter and sys_exit, tell them by the call's number.  But those are
  * run by all calls of the machine: a few targets keep their events, where these are exact.
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
-#include <plumb/session/points.h>
+#include <plumb/session/trace-targets.h>
 #include <plumb/attach/probe.h>
 #include <plumb/kernel/syscalls.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define FEW_CALLS 10
 
-/* By way: first sys_enter, then sys_exit. */
+/* By direction: first sys_enter, then sys_exit. */
 static int find_raw_syscalls(struct plumb_tracepoints *found)
 {
 	int tracefs = plumb_tracefs_open(), err;
@@ -27,7 +27,7 @@ static int find_raw_syscalls(struct plumb_tracepoints *found)
 		return tracefs;
 	err = plumb_tracepoints_find(tracefs, "raw_syscalls:sys_*", found);
 	close(tracefs);
-	if (!err && found->n != PLUMB_WAYS)
+	if (!err && found->n != PLUMB_DIRECTIONS)
 		return plumb_error(ENOENT, "not as expected: tracepoints raw_syscalls:*");
 	if (err || strcmp(found->list[0].name, found->list[1].name) < 0)
 		return err;
@@ -38,21 +38,21 @@ static int find_raw_syscalls(struct plumb_tracepoints *found)
 }
 
 /* The target syscalls:WAY_FUNCTION; NULL: there is none. */
-static struct plumb_tracepoint *find_call(const struct plumb_tracepoints *t, const char *way,
+static struct plumb_tracepoint *find_call(const struct plumb_tracepoints *t, const char *direction,
 					  const char *function)
 {
 	char name[128];
 
-	snprintf(name, sizeof(name), "%s_%s", way, function);
+	snprintf(name, sizeof(name), "%s_%s", direction, function);
 	for (size_t i = 0; i < t->n; i++)
 		if (!strcmp(t->list[i].name, name) && !strcmp(t->list[i].category, "syscalls"))
 			return &t->list[i];
 	return NULL;
 }
 
-static void number_way(size_t way, const struct plumb_tracepoint *raw)
+static void number_direction(size_t direction, const struct plumb_tracepoint *raw)
 {
-	const struct plumb_targets *t = &plumb_points.targets;
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
 	struct plumb_tracepoint *one;
 	char function[64];
 
@@ -64,7 +64,8 @@ static void number_way(size_t way, const struct plumb_tracepoint *raw)
 			continue;
 		one->by_number = true;
 		one->is_raw = raw->is_raw;
-		plumb_points.calls[way][nr] = t->functions.n + (one - t->tracepoints.list) + 1;
+		plumb_trace_targets.calls[direction][nr] =
+			t->functions.n + (one - t->tracepoints.list) + 1;
 	}
 }
 
@@ -82,38 +83,39 @@ static bool are_for_numbers(const struct plumb_tracepoints *t)
 	return n > FEW_CALLS || (n && plumb_raw_tracepoints_can_be_preempted());
 }
 
-int plumb_points_number_calls(void)
+int plumb_trace_targets_number_calls(void)
 {
-	struct plumb_tracepoints *raw = &plumb_points.raw_syscalls;
+	struct plumb_tracepoints *raw = &plumb_trace_targets.raw_syscalls;
 	int err;
 
-	if (!are_for_numbers(&plumb_points.targets.tracepoints))
+	if (!are_for_numbers(&plumb_trace_targets.targets.tracepoints))
 		return 0;
 	err = find_raw_syscalls(raw);
-	for (size_t way = 0; !err && way < PLUMB_WAYS; way++)
-		number_way(way, &raw->list[way]);
+	for (size_t direction = 0; !err && direction < PLUMB_DIRECTIONS; direction++)
+		number_direction(direction, &raw->list[direction]);
 	return err;
 }
 
-static bool is_asked_for(size_t way)
+static bool is_asked_for(size_t direction)
 {
 	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
-		if (plumb_points.calls[way][nr])
+		if (plumb_trace_targets.calls[direction][nr])
 			return true;
 	return false;
 }
 
-int plumb_points_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
-			      const char *raw, const char *perf, char *what, size_t size)
+int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
+				     const char *raw, const char *perf, char *what, size_t size)
 {
 	int err = 0;
 
-	for (size_t way = 0; !err && way < PLUMB_WAYS; way++) {
-		struct plumb_tracepoints one = {plumb_points.raw_syscalls.list + way, 1};
+	for (size_t direction = 0; !err && direction < PLUMB_DIRECTIONS; direction++) {
+		struct plumb_tracepoints one = {plumb_trace_targets.raw_syscalls.list + direction,
+						1};
 
-		if (is_asked_for(way))
-			err = plumb_probe_tracepoints(probes, object, raw, perf, &one, way, what,
-						      size);
+		if (is_asked_for(direction))
+			err = plumb_probe_tracepoints(probes, object, raw, perf, &one, direction,
+						      what, size);
 	}
 	return err;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* points: the mechanisms for kernel functions, tracepoints and user functions. */
+/* trace targets: the mechanisms for kernel functions, tracepoints and user functions. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
-#include <plumb/session/points.h>
+#include <plumb/session/trace-targets.h>
 #include <plumb/attach/probe.h>
 #include <plumb/session/session.h>
 #include <plumb/attach/trial.h>
@@ -16,7 +16,7 @@
 
 /* How a mechanism gets to tracepoints and user functions. */
 enum {
-	TWIN = 1,
+	CALIBRATION = 1,
 	RAW = 2,        /* raw tracepoints where there are */
 	MULTI = 4,      /* one program for all functions of a file */
 	SINGLE = 8,     /* a copy for each */
@@ -28,13 +28,13 @@ static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 {
 	static const struct plumb_attach_target single = {"fired_uprobe", PLUMB_UPROBE};
 	static const struct plumb_attach_target multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
-	bool at_once = bpf->way & MULTI || (u->n > PLUMB_FEW && !(bpf->way & SINGLE));
+	bool at_once = bpf->mode & MULTI || (u->n > PLUMB_FEW && !(bpf->mode & SINGLE));
 	size_t refused = probes->refused;
 	int err = -ENOENT;
 
 	if (at_once)
 		err = plumb_probe_userfuncs(probes, bpf->object, &multi, u, first, what, size);
-	if (!err || bpf->way & MULTI)
+	if (!err || bpf->mode & MULTI)
 		return err;
 	probes->refused = refused;
 	return plumb_probe_userfuncs(probes, bpf->object, &single, u, first, what, size);
@@ -44,27 +44,28 @@ static int attach_tracepoints(const struct plumb_bpf *bpf, struct plumb_probes *
 			      const struct plumb_tracepoints *t, size_t first, char *what,
 			      size_t size)
 {
-	return plumb_probe_tracepoints(probes, bpf->object, bpf->way & RAW ? "fired_raw" : NULL,
+	return plumb_probe_tracepoints(probes, bpf->object, bpf->mode & RAW ? "fired_raw" : NULL,
 				       "fired_tracepoint", t, first, what, size);
 }
 
-static int attach_points(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
-			 size_t size)
+static int attach_targets(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			  size_t size)
 {
-	int err = attach_tracepoints(bpf, probes, &plumb_points.targets.tracepoints,
-				     plumb_points.targets.functions.n, what, size);
+	int err = attach_tracepoints(bpf, probes, &plumb_trace_targets.targets.tracepoints,
+				     plumb_trace_targets.targets.functions.n, what, size);
 
 	if (!err)
-		err = plumb_points_attach_calls(probes, bpf->object,
-						bpf->way & RAW ? "fired_raw_call" : NULL,
-						"fired_tp_call", what, size);
-	for (size_t i = 0; !err && i < plumb_points.targets.n_files; i++)
-		err = attach_file(bpf, probes, &plumb_points.targets.files[i],
-				  plumb_targets_first_of(&plumb_points.targets, i), what, size);
+		err = plumb_trace_targets_attach_calls(probes, bpf->object,
+						       bpf->mode & RAW ? "fired_raw_call" : NULL,
+						       "fired_tp_call", what, size);
+	for (size_t i = 0; !err && i < plumb_trace_targets.targets.n_files; i++)
+		err = attach_file(bpf, probes, &plumb_trace_targets.targets.files[i],
+				  plumb_targets_first_of(&plumb_trace_targets.targets, i), what,
+				  size);
 	return err;
 }
 
-/* What a twin is about. */
+/* What a calibration is about. */
 static int attach_trial(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			size_t size)
 {
@@ -72,7 +73,7 @@ static int attach_trial(const struct plumb_bpf *bpf, struct plumb_probes *probes
 	struct plumb_userfuncs u;
 	int err;
 
-	if (!(bpf->way & (MULTI | SINGLE))) {
+	if (!(bpf->mode & (MULTI | SINGLE))) {
 		err = plumb_trial_find_tracepoint(&t);
 		if (err)
 			return err;
@@ -93,36 +94,37 @@ static bool are_many(void)
 {
 	bool many = false;
 
-	for (size_t i = 0; i < plumb_points.targets.n_files; i++)
-		many |= plumb_points.targets.files[i].n > PLUMB_FEW;
+	for (size_t i = 0; i < plumb_trace_targets.targets.n_files; i++)
+		many |= plumb_trace_targets.targets.files[i].n > PLUMB_FEW;
 	return many &&
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
 
 /* The programs that those take. */
-static const char *const *list_programs(int way)
+static const char *const *list_programs(int mode)
 {
 	static const char *names[7];
-	bool tracepoints = plumb_points.targets.tracepoints.n, users = plumb_points.targets.n_files;
+	bool tracepoints = plumb_trace_targets.targets.tracepoints.n,
+	     users = plumb_trace_targets.targets.n_files;
 	size_t n = 0;
 
-	if (way & TWIN && way & FUNCTIONS)
+	if (mode & CALIBRATION && mode & FUNCTIONS)
 		tracepoints = users = false;
-	else if (way & TWIN && way & (MULTI | SINGLE))
+	else if (mode & CALIBRATION && mode & (MULTI | SINGLE))
 		tracepoints = false;
-	else if (way & TWIN)
+	else if (mode & CALIBRATION)
 		users = false;
-	if (tracepoints && way & RAW)
+	if (tracepoints && mode & RAW)
 		names[n++] = "fired_raw";
 	if (tracepoints)
 		names[n++] = "fired_tracepoint";
-	if (tracepoints && plumb_points.raw_syscalls.n && way & RAW)
+	if (tracepoints && plumb_trace_targets.raw_syscalls.n && mode & RAW)
 		names[n++] = "fired_raw_call";
-	if (tracepoints && plumb_points.raw_syscalls.n)
+	if (tracepoints && plumb_trace_targets.raw_syscalls.n)
 		names[n++] = "fired_tp_call";
-	if (users && !(way & MULTI))
+	if (users && !(mode & MULTI))
 		names[n++] = "fired_uprobe";
-	if (users && (way & MULTI || (!(way & SINGLE) && are_many())))
+	if (users && (mode & MULTI || (!(mode & SINGLE) && are_many())))
 		names[n++] = "fired_uprobe_multi";
 	names[n] = NULL;
 	return names;
@@ -131,27 +133,27 @@ static const char *const *list_programs(int way)
 /* By what a tracepoint is attached to. */
 enum by { BY_NUMBER, BY_RAW, BY_EVENT, BYS };
 
-static enum by attached_by(const struct plumb_tracepoint *t, int way)
+static enum by attached_by(const struct plumb_tracepoint *t, int mode)
 {
 	if (t->by_number)
 		return BY_NUMBER;
-	return way & RAW && t->is_raw ? BY_RAW : BY_EVENT;
+	return mode & RAW && t->is_raw ? BY_RAW : BY_EVENT;
 }
 
 /* The same of all that PATTERN, "t:...", stands for; "" if that is the mechanism's own. */
-static const char *name_by(const char *pattern, int way, char *text, size_t size)
+static const char *name_by(const char *pattern, int mode, char *text, size_t size)
 {
 	static const char *const names[BYS] = {"raw_syscalls", "raw tracepoint", "tracepoint"};
-	const struct plumb_tracepoints *t = &plumb_points.targets.tracepoints;
+	const struct plumb_tracepoints *t = &plumb_trace_targets.targets.tracepoints;
 	bool any[BYS] = {};
 	char name[256];
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->n; i++)
 		if (!fnmatch(pattern, plumb_tracepoint_name(&t->list[i], name, sizeof(name)), 0))
-			any[attached_by(&t->list[i], way)] = true;
+			any[attached_by(&t->list[i], mode)] = true;
 	*text = 0;
-	if (!(way & FUNCTIONS) && !any[BY_NUMBER] && !any[way & RAW ? BY_EVENT : BY_RAW])
+	if (!(mode & FUNCTIONS) && !any[BY_NUMBER] && !any[mode & RAW ? BY_EVENT : BY_RAW])
 		return text;
 	for (int i = 0; i < BYS; i++)
 		if (any[i])
@@ -168,31 +170,32 @@ static void name_hooks(struct plumb_bpf *bpf)
 	char text[64];
 	size_t i;
 
-	for (i = 0; i < plumb_points.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
-		pattern = plumb_points.patterns[i];
+	for (i = 0; i < plumb_trace_targets.n_patterns && i < PLUMB_MAX_HOOKS - 1; i++) {
+		pattern = plumb_trace_targets.patterns[i];
 		by = "";
 		if (plumb_target_kind(pattern) == PLUMB_TARGET_TRACEPOINT)
-			by = name_by(pattern, bpf->way, text, sizeof(text));
+			by = name_by(pattern, bpf->mode, text, sizeof(text));
 		else if (plumb_target_kind(pattern) == PLUMB_TARGET_USER &&
-			 !(bpf->way & (MULTI | SINGLE)))
+			 !(bpf->mode & (MULTI | SINGLE)))
 			by = " (uprobe)";
 		snprintf(bpf->hooks[i], room, "%.*s%s", (int)(room - strlen(by) - 1), pattern, by);
 	}
-	if (i < plumb_points.n_patterns)
-		snprintf(bpf->hooks[i - 1], room, "and %zu more", plumb_points.n_patterns - i + 1);
+	if (i < plumb_trace_targets.n_patterns)
+		snprintf(bpf->hooks[i - 1], room, "and %zu more",
+			 plumb_trace_targets.n_patterns - i + 1);
 }
 
-static int open_way(struct plumb_bpf *bpf, bool twin, int way)
+static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 {
-	int err = plumb_points.open(bpf, twin);
+	int err = plumb_trace_targets.open(bpf, calibration);
 
 	if (err)
 		return err;
-	bpf->way = way | (twin ? TWIN : 0);
-	bpf->copied = list_programs(bpf->way);
-	if (!twin)
-		bpf->attach = attach_points;
-	else if (!(way & FUNCTIONS))
+	bpf->mode = mode | (calibration ? CALIBRATION : 0);
+	bpf->copied = list_programs(bpf->mode);
+	if (!calibration)
+		bpf->attach = attach_targets;
+	else if (!(mode & FUNCTIONS))
 		bpf->attach = attach_trial;
 	name_hooks(bpf);
 	return plumb_probe_prepare(
@@ -205,62 +208,64 @@ static bool prefers_raw(void)
 	return !plumb_raw_tracepoints_can_be_preempted();
 }
 
-static int open_functions(struct plumb_bpf *bpf, bool twin)
+static int open_functions(struct plumb_bpf *bpf, bool calibration)
 {
-	return open_way(bpf, twin, FUNCTIONS | (prefers_raw() ? RAW : 0));
+	return open_mode(bpf, calibration, FUNCTIONS | (prefers_raw() ? RAW : 0));
 }
 
-static int open_raw(struct plumb_bpf *bpf, bool twin)
+static int open_raw(struct plumb_bpf *bpf, bool calibration)
 {
-	return open_way(bpf, twin, RAW);
+	return open_mode(bpf, calibration, RAW);
 }
 
-static int open_tracepoint(struct plumb_bpf *bpf, bool twin)
+static int open_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
-	return open_way(bpf, twin, 0);
+	return open_mode(bpf, calibration, 0);
 }
 
-static int open_uprobe(struct plumb_bpf *bpf, bool twin)
+static int open_uprobe(struct plumb_bpf *bpf, bool calibration)
 {
-	return open_way(bpf, twin, SINGLE);
+	return open_mode(bpf, calibration, SINGLE);
 }
 
-static int open_uprobe_multi(struct plumb_bpf *bpf, bool twin)
+static int open_uprobe_multi(struct plumb_bpf *bpf, bool calibration)
 {
-	return open_way(bpf, twin, MULTI);
+	return open_mode(bpf, calibration, MULTI);
 }
 
 static const char *no_functions(const struct plumb_options *o)
 {
 	(void)o;
-	return plumb_points_ask_for(PLUMB_TARGET_FUNCTION) ? NULL
-							   : "no target is a kernel function";
+	return plumb_trace_targets_ask_for(PLUMB_TARGET_FUNCTION)
+		       ? NULL
+		       : "no target is a kernel function";
 }
 
 static const char *no_tracepoints(const struct plumb_options *o)
 {
 	(void)o;
-	if (plumb_points_ask_for(PLUMB_TARGET_FUNCTION))
+	if (plumb_trace_targets_ask_for(PLUMB_TARGET_FUNCTION))
 		return "some targets are kernel functions";
-	return plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT) ? NULL : "no target is a tracepoint";
+	return plumb_trace_targets_ask_for(PLUMB_TARGET_TRACEPOINT) ? NULL
+								    : "no target is a tracepoint";
 }
 
 /* Before the targets are found nothing speaks against it. */
 static const char *no_raw(const struct plumb_options *o)
 {
-	bool any = !plumb_points.targets.n;
+	bool any = !plumb_trace_targets.targets.n;
 	const char *unsupported = no_tracepoints(o);
 
-	for (size_t i = 0; i < plumb_points.targets.n; i++)
-		any |= plumb_points_is_raw(i);
+	for (size_t i = 0; i < plumb_trace_targets.targets.n; i++)
+		any |= plumb_trace_targets_is_raw(i);
 	return unsupported || any ? unsupported : "no target is a raw tracepoint";
 }
 
 static const char *not_only_users(const struct plumb_options *o)
 {
 	(void)o;
-	return plumb_points_ask_for(PLUMB_TARGET_FUNCTION) ||
-			       plumb_points_ask_for(PLUMB_TARGET_TRACEPOINT)
+	return plumb_trace_targets_ask_for(PLUMB_TARGET_FUNCTION) ||
+			       plumb_trace_targets_ask_for(PLUMB_TARGET_TRACEPOINT)
 		       ? "some targets are no user functions"
 		       : NULL;
 }
@@ -302,7 +307,7 @@ static const struct plumb_mechanism few[] = {
 	USER_MECHANISM("uprobe", open_uprobe),
 };
 
-const struct plumb_mechanism plumb_points_mechanisms[PLUMB_POINTS_MECHANISMS] = {
+const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS] = {
 	FUNCTION_MECHANISM("fentry.multi", fentry_multi),
 	FUNCTION_MECHANISM("kprobe.multi", kprobe_multi),
 	FUNCTION_MECHANISM("fentry", fentry),
@@ -320,8 +325,8 @@ static bool is_of_tracepoints(const struct plumb_mechanism *mechanism)
 /* What is told of all is what holds for the least of them, and names what was measured. */
 static void name_mixture(struct plumb_tool *tool)
 {
-	static struct plumb_mechanism mechanisms[PLUMB_POINTS_MECHANISMS];
-	const struct plumb_targets *t = &plumb_points.targets;
+	static struct plumb_mechanism mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS];
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
 
 	memcpy(mechanisms, tool->mechanisms, tool->n_mechanisms * sizeof(*mechanisms));
 	tool->mechanisms = mechanisms;
@@ -332,13 +337,14 @@ static void name_mixture(struct plumb_tool *tool)
 				      : "a tracepoint's fire (not measured: user functions)";
 }
 
-int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
+int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 {
-	struct plumb_targets *t = &plumb_points.targets;
-	int err = plumb_targets_find(t, plumb_points.patterns, plumb_points.n_patterns, o->btf);
+	struct plumb_targets *t = &plumb_trace_targets.targets;
+	int err = plumb_targets_find(t, plumb_trace_targets.patterns,
+				     plumb_trace_targets.n_patterns, o->btf);
 
 	if (!err)
-		err = plumb_points_number_calls();
+		err = plumb_trace_targets_number_calls();
 	if (err)
 		return err;
 	if (o->mechanism && !strcmp(o->mechanism, "raw_tracepoint") && no_raw(o))
@@ -355,8 +361,8 @@ int plumb_points_find(struct plumb_tool *tool, struct plumb_options *o)
 	return 0;
 }
 
-bool plumb_points_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-			  enum plumb_twin kind, struct plumb_interval *added)
+bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+				 enum plumb_calibration kind, struct plumb_interval *added)
 {
 	void (*provoke)(void) = mechanism->attach_targets      ? plumb_trial_syscall
 				: is_of_tracepoints(mechanism) ? plumb_trial_rename
@@ -365,14 +371,16 @@ bool plumb_points_measure(struct plumb_session *s, const struct plumb_mechanism 
 	return plumb_calibrate_mechanism(s, mechanism, kind, provoke, added);
 }
 
-void plumb_points_calibrate(struct plumb_session *s)
+void plumb_trace_targets_calibrate(struct plumb_session *s)
 {
 	const struct plumb_mechanism *mechanism = s->instance.mechanism;
 	struct plumb_overhead o = {};
 
-	if (s->overhead.known || !plumb_points_measure(s, mechanism, PLUMB_TWIN_TAKES, &o.traced))
+	if (s->overhead.known ||
+	    !plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_TAKES, &o.traced))
 		return;
-	o.filtered_known = plumb_points_measure(s, mechanism, PLUMB_TWIN_REJECTS, &o.filtered);
+	o.filtered_known =
+		plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_REJECTS, &o.filtered);
 	plumb_overhead_judge(&o);
 	s->overhead = o;
 }

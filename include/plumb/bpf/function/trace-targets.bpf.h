@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * points, BPF face: a program for each way to get to kernel functions, tracepoints
+ * trace targets, BPF face: a program for each mechanism to get to kernel functions, tracepoints
  * and user functions.  The tool says what is to happen there, in
  *
  *	static __always_inline void fired(void *ctx, __u64 target, bool guarded)
  *
  * GUARDED: the kernel does not run the program while it runs on that CPU already.
  */
-#ifndef PLUMB_POINTS_BPF_H
-#define PLUMB_POINTS_BPF_H
+#ifndef PLUMB_TRACE_TARGETS_BPF_H
+#define PLUMB_TRACE_TARGETS_BPF_H
 
 #define PLUMB_STATELESS
 #include <plumb/bpf/core/guard.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
-#include <plumb/bpf/function/points.h>
+#include <plumb/bpf/function/trace-targets.h>
 #include <plumb/bpf/syscall/syscall.bpf.h>
 #include <plumb/bpf/function/target.bpf.h>
 
 static __always_inline void fired(void *ctx, __u64 target, bool guarded);
 
-const volatile __u32 points_single = 0; /* there is one target: number 0 */
+const volatile __u32 targets_single = 0; /* there is one target: number 0 */
 
 /* The target of a program that is attached to many at once. */
-#define points_target(ctx) (points_single ? 0 : bpf_get_attach_cookie(ctx))
+#define targets_current(ctx) (targets_single ? 0 : bpf_get_attach_cookie(ctx))
 
 SEC("fentry")
 int fired_fentry(void *ctx)
@@ -37,7 +37,7 @@ int fired_fentry(void *ctx)
 SEC("fentry.multi")
 int fired_fentry_multi(void *ctx)
 {
-	fired(ctx, points_target(ctx), true);
+	fired(ctx, targets_current(ctx), true);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ int fired_kprobe(void *ctx)
 SEC("kprobe.multi")
 int fired_kprobe_multi(void *ctx)
 {
-	fired(ctx, points_target(ctx), true);
+	fired(ctx, targets_current(ctx), true);
 	return 0;
 }
 
@@ -70,20 +70,20 @@ int fired_tracepoint(void *ctx)
 	return 0;
 }
 
-/* As in struct plumb_points; the way is the target of the program's copy. */
-const volatile __u32 points_calls[PLUMB_WAYS][PLUMB_SYSCALLS] = {};
+/* As in struct plumb_trace_targets; the direction is the target of the program's copy. */
+const volatile __u32 targets_calls[PLUMB_DIRECTIONS][PLUMB_SYSCALLS] = {};
 
-#define points_own_way() (PLUMB_TARGET_INDEX(function_own_target()) % PLUMB_WAYS)
+#define targets_own_direction() (PLUMB_TARGET_INDEX(function_own_target()) % PLUMB_DIRECTIONS)
 
 /* The kernel fires no tracepoint of a single call for 32-bit ones and those of x32. */
-static __always_inline void fired_call(void *ctx, __u32 way, __u64 nr, bool guarded)
+static __always_inline void fired_call(void *ctx, __u32 direction, __u64 nr, bool guarded)
 {
 	__u32 target;
 
 	barrier_var(nr); /* as in syscall_is_in() */
 	if (nr >= PLUMB_SYSCALLS)
 		return;
-	target = points_calls[way][nr];
+	target = targets_calls[direction][nr];
 	if (target && syscall_abi(current_task()) == PLUMB_ABI_NATIVE)
 		fired(ctx, target - 1, guarded);
 }
@@ -92,17 +92,17 @@ SEC("raw_tp")
 int fired_raw_call(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0]};
-	__u32 way = points_own_way();
+	__u32 direction = targets_own_direction();
 
-	fired_call(ctx, way, way ? syscall_end_nr(&e) : ctx->args[1], false);
+	fired_call(ctx, direction, direction ? syscall_end_nr(&e) : ctx->args[1], false);
 	return 0;
 }
 
-/* The number is in the same place at both ways. */
+/* The number is in the same place in both directions. */
 SEC("tracepoint")
 int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
 {
-	fired_call(ctx, points_own_way(), ctx->id, true);
+	fired_call(ctx, targets_own_direction(), ctx->id, true);
 	return 0;
 }
 
@@ -118,19 +118,19 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u32);
-} points_nowhere SEC(".maps");
+} targets_nowhere SEC(".maps");
 
-static __always_inline void points_keep_stack(void *ctx)
+static __always_inline void targets_keep_stack(void *ctx)
 {
 	if (plumb_live > 1) /* it is 0 or 1 */
-		bpf_tail_call(ctx, &points_nowhere, 0);
+		bpf_tail_call(ctx, &targets_nowhere, 0);
 }
 
 /* A thread can be preempted in here by another that comes here. */
 SEC("uprobe")
 int fired_uprobe(void *ctx)
 {
-	points_keep_stack(ctx);
+	targets_keep_stack(ctx);
 	fired(ctx, function_own_target(), false);
 	return 0;
 }
@@ -138,8 +138,8 @@ int fired_uprobe(void *ctx)
 SEC("uprobe.multi")
 int fired_uprobe_multi(void *ctx)
 {
-	points_keep_stack(ctx);
-	fired(ctx, points_target(ctx), false);
+	targets_keep_stack(ctx);
+	fired(ctx, targets_current(ctx), false);
 	return 0;
 }
 
