@@ -52,7 +52,7 @@ done
 holds "there is no other row" "$json" '[$last.rows[].mechanism] | unique | length == 13'
 holds "each figure is in its interval" "$json" \
 	'[$last.rows[] | select(.ns)] | length > 0 and all(.[]; .low <= .ns and .ns <= .high)'
-holds "the head says what it is of" "$json" '$last | .schema == "plumb/1" and .tool == "probe-cost" and .rounds == 7
+holds "the head says what it is of" "$json" '$last | .schema == "plumb/2" and .tool == "probe-cost" and .rounds == 7
 	and .kernel == $kernel and .kernel_version == $version and (.cpu | length > 0)' \
 	--arg kernel "$(uname -r)" --arg version "$(uname -v)"
 

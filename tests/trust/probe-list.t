@@ -165,7 +165,7 @@ run -j
 cp "$out" all.json
 is "JSON has the same points" "$(jq -r '.points[].name' all.json | cmp - all 2>&1)" ""
 holds "JSON begins as all of plumb's does" all.json \
-	'$last.schema == "plumb/1" and $last.tool == "probe-list" and $last.kernel != "" and $last.arch != ""'
+	'$last.schema == "plumb/2" and $last.tool == "probe-list" and $last.kernel != "" and $last.arch != ""'
 holds "a point is open where one of its hooks is" all.json \
 	'($last.families | map(select(.open).hook)) as $open
 	| all($last.points[]; .open == any(.hooks[]; IN($open[])))'

@@ -88,8 +88,8 @@ run() {
 	finish text "$tool"
 }
 
-# Of a tree: the topmost branches of a function whose name matches, as [on_cpu, blocked, runnable].
-trees='def time: [.on_cpu, .blocked, .runnable];
+# Of a tree: the topmost branches of a function whose name matches, as [on_cpu, blocked, preempted_runq].
+trees='def time: [.on_cpu, .blocked, .preempted_runq];
 	def branches($re): if .function | test($re) then . else .calls[] | branches($re) end;
 	def below($re): [branches($re) | time] | if . == [] then [0, 0, 0] else transpose | map(add) end;
 	def exact: .ns == (.tree | time | add) and .on_cpu == .tree.on_cpu;
@@ -159,7 +159,7 @@ check_chosen() {
 	exact "--min" min
 	holds "--min leaves out exactly the faster calls" min.json "$trees"'
 		calls("getrandom").long as $long | $last
-		| .calls >= 23 and .calls <= 23 + $long and .calls + .ledger.left_out == 1032
+		| .calls >= 23 and .calls <= 23 + $long and .calls + .ledger.filtered_at_exit == 1032
 			and .ns >= .calls * 30000000' --slurpfile truth long.truth
 	holds "... and their samples" min.json "$trees"'
 		calls("getrandom").long as $long | $last.tree
@@ -173,11 +173,11 @@ check_chosen() {
 			and .ns <= ($true.longer | map(.max) | max) * 1.016' --slurpfile truth many.truth
 	holds "... and leaves out what is below it, and the first pass" above.json '
 		($truth[0].calls | map(.count) | add) as $all | $last | ($all - .above.calls) as $rest
-		| .calls + .ledger.left_out == $all and .ns >= .calls * .above.ns
+		| .calls + .ledger.filtered_at_exit == $all and .ns >= .calls * .above.ns
 		and .calls > 0.045 * $rest and .calls < 0.155 * $rest' --slurpfile truth many.truth
 	exact "--above of calls that are over before" early
 	holds "--above of calls that are over before tells how many there were" early.json '
-		$last | .calls == 0 and .above == {percentile: "90", ns: 0, calls: 1009} and .ledger.left_out == 1009'
+		$last | .calls == 0 and .above == {percentile: "90", ns: 0, calls: 1009} and .ledger.filtered_at_exit == 1009'
 	claim "... in text too" grep -qx "p90 is not known yet: only 1009 calls in the first pass" early-text.json
 	exact "--above of calls that do not come" unknown
 	holds "--above of calls that do not come says so" unknown.json '

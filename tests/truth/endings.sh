@@ -192,7 +192,7 @@ check_signals_and_times() {
 check_readers() {
 	evidence head.out head.err notes
 	is "a reader of one line gets one line" "$(wc -l <head.out)" 1
-	holds "... which is JSON" head.out '$last.schema == "plumb/1"'
+	holds "... which is JSON" head.out '$last.schema == "plumb/2"'
 	for name in head table quiet; do
 		evidence "$name.err" notes
 		status "a reader that goes away ends a tool well: $name" "$name" 0

@@ -121,7 +121,7 @@ check_mechanism() {
 				     ["write_null", 2018, 0, null], ["null_lseek", 1009, 0, null],
 				     ["sys_nanosleep", 1009, 0, null], ["sys_read", 101, 0, null], ["ksys_read", 101, 0, null]] | sort)'
 			holds "$1: all that the ledger has is these calls" "all-$1.json" '$last.ledger
-				| .recorded == 6256 and .unmatched == 0 and .in_flight == 0 and .abandoned == 0 and .left_out == 0'
+				| .recorded == 6256 and .unmatched == 0 and .in_flight == 0 and .abandoned == 0 and .filtered_at_exit == 0'
 			holds "$1: no call takes longer than the workload measured around it" "all-$1.json" "$same"'
 				| length == 7 and all(.[]; .row.max <= .true.max and .row.sum <= .true.sum and .row.min <= .true.min)' \
 				--slurpfile truth both.truth
@@ -169,7 +169,7 @@ check_options() {
 	holds "--errors captures failed calls only" errors.json \
 		'($last.rows | map([(.key.func | sub("^__[a-z0-9]+_"; "")), .key.errno, .count, .errors]) | sort)
 			== [["sys_close", "EBADF", 2018, 2018], ["sys_sched_get_priority_max", "EINVAL", 2018, 2018]]
-		and $last.ledger.left_out == 4036'
+		and $last.ledger.filtered_at_exit == 4036'
 	sound "of failed calls" errors.json
 	holds "a glob's functions that cannot be attached to are counted, and no hooks" errors.json \
 		'$last.mechanism | (.hooks | length) == $functions - $refused

@@ -165,7 +165,7 @@ check_futex() {
 	local tool
 	aged "64 threads that wait in futex() are there, as old as they are" latency futex '.syscall == "futex"'
 	holds "... oldest first, all of them, and no others" latency.json '$last | (.in_flight | length) == 64
-		and ([.in_flight[].age_ns] | . == (sort | reverse)) and .in_flight_left_out == 0 and .in_flight_complete
+		and ([.in_flight[].age_ns] | . == (sort | reverse)) and .in_flight_not_listed == 0 and .in_flight_complete
 		and ([.in_flight[].syscall] | unique) == ["futex"]'
 	holds "... which is what the ledger has" latency.json '$last.ledger.in_flight == 64'
 	aged "syscall-slower has them too" slower futex '.syscall == "futex" and any(.stack[]; .frame | test("futex"))'

@@ -123,7 +123,7 @@ asleep() {
 	holds "$1" "$2.json" '$truth[0].calls[0] as {count: $sum, long: $long, preempted: $more}
 		| ([$last.rows[] | select(any(.stack[]; .frame == "stay_asleep") and any(.stack[]; .frame == "do_nanosleep")) | .count] | add // 0)
 			as $n | $n >= ('"$3"') and $n <= ('"$3"') + '"${4:-\$more}"'
-		and $last.ledger.left_out >= $sum - ('"$3"')' --slurpfile truth sleep.truth
+		and $last.ledger.filtered_at_exit >= $sum - ('"$3"')' --slurpfile truth sleep.truth
 	sound "of $2" "$2.json"
 }
 
@@ -169,7 +169,7 @@ check() {
 	# shellcheck disable=SC2016 # jq's
 	{
 		asleep "without limits all sleeps count" all '$sum'
-		asleep "--min has the long ones, and the others are left out by number" long '$long' 0
+		asleep "--min has the long ones, and the others are filtered at exit" long '$long' 0
 		asleep "--max has the short ones" short '$sum - $long'
 		asleep "--min of more than all has none" none 0 0
 	}
@@ -187,15 +187,15 @@ check() {
 
 	evidence preempters.json preempters.err turns.truth
 	holds "who shares a CPU is preempted by the others" preempters.json \
-		'[$last.rows[] | select(.key.state == "runnable")] as $rows | ($rows | length) > 0
+		'[$last.rows[] | select(.key.state == "preempted")] as $rows | ($rows | length) > 0
 			and all($rows[].key.waker; .event == "preemption")
 			and ([$rows[] | select(.key.waker | .comm == "turns" and .pid == $pid).count] | add) >= ($rows | map(.count) | add) / 2' \
 		--argjson pid "$(cat turns.pid)"
 
 	evidence preempted.json preempted.err turns.truth
-	holds "who shares a CPU is runnable while another has it, by its own clocks and the kernel's account" preempted.json \
+	holds "who shares a CPU is preempted while another has it, by its own clocks and the kernel's account" preempted.json \
 		'all($truth[0].calls[]; . as $t
-		| ([$last.rows[] | select(.key.tid == $t.tid and .key.state == "runnable").sum] | add) as $sum
+		| ([$last.rows[] | select(.key.tid == $t.tid and .key.state == "preempted").sum] | add) as $sum
 		| $sum <= $t.delay * 1.05 + 200000 * $t.count and $sum >= ($t.wall - $t.busy) * 0.95 - 20000000)' \
 		--slurpfile truth turns.truth
 	sound "of preempted" preempted.json

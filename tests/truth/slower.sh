@@ -135,8 +135,8 @@ was_so() {
 coherent() {
 	holds "calls are in the order in which they ended, $1" "$1.json" "$calls"' | map(.end) | . == sort'
 	holds "the parts of each call add up to its time, $1" "$1.json" "$calls"'
-		| all(.on_cpu + .preempted + .blocked + .waiting == .ns
-			and ([.on_cpu, .preempted, .blocked, .waiting] | all(. >= 0)))'
+		| all(.on_cpu + .preempted + .blocked + .runq == .ns
+			and ([.on_cpu, .preempted, .blocked, .runq] | all(. >= 0)))'
 	# Programs of raw tracepoints can be preempted on 7.x: half of two calls may be taken for one.
 	case $1:$(cat kernel) in
 	slow-raw_tracepoint:7.*) ;;
@@ -171,14 +171,14 @@ check_mechanism() {
 	holds "$1: --stacks names the kernel's function that sleeps and the user's that called" "slow-$1.json" "$calls"'
 		| map(select((.syscall | IN("nanosleep", "rt_sigtimedwait")) and .blocked > .ns / 2))
 		| length > 0 and all(.[]; (.longest.stack | map(select(.kernel).frame)) as $kernel | (.longest.stack | map(select(.kernel | not).frame)) as $user
-			| $kernel[0] == "__schedule" and .longest.why == "blocked" and .longest.ns <= .blocked + .waiting
+			| $kernel[0] == "__schedule" and .longest.why == "blocked" and .longest.ns <= .blocked + .runq
 			and (.syscall as $call | any($kernel[]; test($call | sub("^rt_"; ""))))
 			and $user[0] == "sleep_here")'
 }
 
 check_text() {
 	evidence text.json text.err
-	like "the text has a heading" "$(head -n 1 text.json)" "^ENDED +TOOK +CPU +PREE +BLOCK +WAIT COMM/TID +CALL$"
+	like "the text has a heading" "$(head -n 1 text.json)" "^ENDED +TOOK +CPU +PREE +BLOCK +RUNQ COMM/TID +CALL$"
 	is "a line a call, and 80 columns but for its arguments" \
 		"$(sed '/^$/,$d; 1d' text.json | grep -cvE '^[0-9:]{8}\.[0-9]{6} +[0-9.]+[mu]?s( +[0-9]+%){4} slow/[0-9]+ +[a-z0-9_]+\(')" 0
 	is "as many lines as calls" "$(sed '/^$/,$d; 1d' text.json | grep -c .)" \
@@ -188,7 +188,7 @@ check_text() {
 		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x10[0-9a-f]{2}, 0x[0-9a-f]+, 0x8\) = -EAGAIN; woken by ' text.json
 	evidence text-stacks.json text-stacks.err
 	claim "above a stack stands how long, and why, it was off the CPU" awk '
-		/^    off the CPU [0-9.]+[mu]?s, (preempted|blocked|waiting):$/ { told++ }
+		/^    off the CPU [0-9.]+[mu]?s, (preempted|blocked|runq):$/ { told++ }
 		/^    __schedule$/ { stacks++; bad = bad || last !~ /off the CPU/ }
 		{ last = $0 }
 		END { exit !(told && told == stacks && !bad) }' text-stacks.json
@@ -238,7 +238,7 @@ check() {
 				| [$found[] | select(.comm == $true.comm)] | length == $true.count
 				and (map(.preempted) | add) >= $true.must.preempted
 				and (map(.blocked) | add) >= $true.must.blocked
-				and (map(.waiting) | add) >= $true.must.waiting
+				and (map(.runq) | add) >= $true.must.runq
 				and (map(.ns - .on_cpu) | add) <= $true.can.off + 200000 * ($true.switches | .voluntary + .involuntary))' --slurpfile truth parting.truth
 		holds "... and its partner woke it, or took its CPU" split.json "$calls"' as $found
 			| [$found[] | select(.comm == "blocked" and .blocked > 0).woken_by.comm] as $woken
@@ -246,8 +246,8 @@ check() {
 			| ([$woken[] | select(. == "parts")] | length) > 90
 				and ($preempted | length) > 0 and ([$preempted[] | select(. == "parts")] | length) >= ($preempted | length) / 4'
 		holds "... and where one is told, it is of the part that it had" split.json "$calls"' as $found
-			| [$found[] | select(.preempted > 0 and .blocked + .waiting == 0).longest.why] as $preempted
-			| [$found[] | select(.preempted == 0 and .blocked > .waiting).longest.why] as $blocked
+			| [$found[] | select(.preempted > 0 and .blocked + .runq == 0).longest.why] as $preempted
+			| [$found[] | select(.preempted == 0 and .blocked > .runq).longest.why] as $blocked
 			| ($preempted | unique) == ["preempted"] and ($blocked | unique) == ["blocked"]'
 	fi
 
@@ -281,7 +281,7 @@ check() {
 		esac
 		holds "short sleeps are off the CPU from switch to switch, by perf's time stamps" naps.json "$calls"' as $found
 			| [$truth[0].calls[] | select(.seen >= .count * 0.9)] | length > 0 and all(.[]; . as $t
-				| [$found[] | select(.comm == $t.comm) | .blocked + .waiting] | sort
+				| [$found[] | select(.comm == $t.comm) | .blocked + .runq] | sort
 				| length == $t.count and ((.[(length - 1) / 2 | floor] - $t.median) | fabs) <= $more + $t.median / $share)' \
 			--slurpfile truth napping.truth --argjson more "$more" --argjson share "$share"
 	else
@@ -300,7 +300,7 @@ check() {
 	holds "of $made calls ($((made * 100 / ($(cat flood.ended) - $(cat flood.begun) + 1))) a second), 1 % slow, \
 each slow one is printed" flood.json "$calls | map(select(.syscall == \"read\")) | length"' == $n' --argjson n "$slow"
 	holds "... none is lost" flood.json "$calls | length"' as $printed | $last.ledger
-		| .dropped == 0 and .recorded == $printed and .recorded + .left_out == $n' --argjson n "$made"
+		| .dropped == 0 and .recorded == $printed and .recorded + .filtered_at_exit == $n' --argjson n "$made"
 	holds "... in order" flood.json "$calls"' | map(.end) | . == sort'
 
 	evidence interrupt.json interrupt.err

@@ -21,7 +21,7 @@ run() {
 	start ways parts
 	attach by-cpu --split -s getrandom,read,sched_get_priority_max -b comm,syscall,errno,cpu -p "$pid"
 	attach min --split --min=1ms -s getrandom,read,sched_get_priority_max -b comm -p "$pid"
-	attach comm --split -s read -b comm -c blocked,waiting
+	attach comm --split -s read -b comm -c blocked,runq
 	attach intervals --split 0.2 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
 	attach one-row --split --max-keys=1 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
 	launch table --split -H -b comm -s getrandom,read -p "$pid"
@@ -58,11 +58,11 @@ run() {
 
 # All that is said of a row is one and the same: the parts, the whole, the bands, the calls.
 # SETTLED: no call was on its way when it was read.
-consistent='def parts: [.on_cpu, .preempted, .blocked, .waiting];
+consistent='def parts: [.on_cpu, .preempted, .blocked, .runq];
 	def coherent: (parts | add) == .sum and all(parts[]; . >= 0) and all(.mostly[]; . >= 0)
 		and (.mostly | add) == .count;
 	def added($list): reduce $list[] as $one ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-		[., ($one | [.count, .sum] + parts + (.mostly | [.on_cpu, .preempted, .blocked, .waiting]))]
+		[., ($one | [.count, .sum] + parts + (.mostly | [.on_cpu, .preempted, .blocked, .runq]))]
 		| transpose | map(add));
 	def consistent($settled): all(.rows[]; .split as $split
 		| if ($split | coherent) and all($split.bands[]; coherent) then . else error("parts: \($split)") end
@@ -81,7 +81,7 @@ banded='def banded: all(.rows[] | select(.percentiles | has("99.9")); . as $row
 threads='def threads($rows): [$rows[] | {comm: .key.comm, split}] | group_by(.comm)
 	| map({key: .[0].comm, value: {count: (map(.split.count) | add), sum: (map(.split.sum) | add),
 		on_cpu: (map(.split.on_cpu) | add), preempted: (map(.split.preempted) | add),
-		blocked: (map(.split.blocked) | add), waiting: (map(.split.waiting) | add),
+		blocked: (map(.split.blocked) | add), runq: (map(.split.runq) | add),
 		mostly: (map(.split.mostly) | reduce .[] as $m ({}; reduce ($m | keys[]) as $k (.; .[$k] += $m[$k])))}})
 	| from_entries;'
 
@@ -89,19 +89,19 @@ threads='def threads($rows): [$rows[] | {comm: .key.comm, split}] | group_by(.co
 bounded='def bounded($split; $true):
 	if $split.count != $true.count then error("\($true.comm): count: \($split)") else . end
 	| if $split.sum > $true.sum then error("\($true.comm): sum: \($split), \($true)") else . end
-	| reduce ("preempted", "blocked", "waiting") as $part (.;
+	| reduce ("preempted", "blocked", "runq") as $part (.;
 		if $split[$part] < $true.must[$part]
 		then error("\($true.comm): too little \($part): \($split), \($true)") else . end
 		| if $split.mostly[$part] < $true.mostly[$part]
 		then error("\($true.comm): too few mostly \($part): \($split), \($true)") else . end)
 	| if $split.sum - $split.on_cpu > $true.can.off + 200000 * ($true.switches | .voluntary + .involuntary)
 		then error("\($true.comm): too much off the CPU: \($split), \($true)") else . end
-	| reduce ("blocked", "waiting") as $part (.;
+	| reduce ("blocked", "runq") as $part (.;
 		if $true.can[$part] > 0 and $split[$part] > $true.can[$part]
 		then error("\($true.comm): too much \($part): \($split), \($true)") else . end)
 	| if $true.switches.involuntary == 0 and $split.preempted > 0
 		then error("\($true.comm): was not preempted: \($split)") else . end
-	| if $true.switches.voluntary == 0 and $split.blocked + $split.waiting > 0
+	| if $true.switches.voluntary == 0 and $split.blocked + $split.runq > 0
 		then error("\($true.comm): did not sleep: \($split)") else . end;'
 
 # known CLAIM TOOL WORKLOAD [ROWS] - the rows (of the last report) are of each thread what it must have been
@@ -144,7 +144,7 @@ check() {
 		is "the workload ended well, $workload" "$(cat "$workload.status")" 0
 		holds "it knows something of all its parts, $workload" "$workload.truth" '
 			def known($comm; $part): $last.calls[] | select(.comm == $comm).must[$part] > 0;
-			known("preempted"; "preempted") and known("blocked"; "blocked") and known("waiting"; "waiting")
+			known("preempted"; "preempted") and known("blocked"; "blocked") and known("runq"; "runq")
 			and ([$last.calls[] | select(.comm == "mixed")] | . == []
 				or (known("mixed"; "preempted") and known("mixed"; "blocked")))'
 		grep -q '"comm":"mixed"' "$workload.truth" ||
@@ -164,7 +164,7 @@ check() {
 		esac
 		holds "short sleeps are off the CPU from switch to switch, by perf's time stamps" naps.json \
 			'[$truth[0].calls[] | select(.seen == .count)] | length > 0 and all(.[]; . as $t | [$last.rows[] | select(.key.comm == $t.comm).split] | length == 1 and (.[0]
-				| .count == $t.count and ((.blocked + .waiting - $t.off) | fabs) <= $more * .count + $t.off / 1000 and .waiting > 0 and .blocked > 0))' --slurpfile truth napping.truth --argjson more "$more"
+				| .count == $t.count and ((.blocked + .runq - $t.off) | fabs) <= $more * .count + $t.off / 1000 and .runq > 0 and .blocked > 0))' --slurpfile truth napping.truth --argjson more "$more"
 		adds_up naps
 	fi
 
@@ -173,7 +173,7 @@ check() {
 	holds "... and all was on one CPU" by-cpu.json '($last.rows | map(.key.cpu) | unique | length) == 1'
 	evidence comm.json comm.err ways.truth
 	holds "-c: the two threads that were asked for" comm.json \
-		'($last.rows | map([.key.comm, .split.count]) | sort) == [["blocked", 101], ["waiting", 29]]'
+		'($last.rows | map([.key.comm, .split.count]) | sort) == [["blocked", 101], ["runq", 29]]'
 	evidence one-row.json one-row.err ways.truth
 	holds "--max-keys=1: [other] is split as well" one-row.json '[$last.rows[].split.count] | add
 		== ($truth[0].calls | map(.count) | add) and length == 2' --slurpfile truth ways.truth
@@ -202,7 +202,7 @@ check() {
 	evidence killed.json killed.err
 	holds "calls whose threads are killed inside were blocked" killed.json '
 		$last.rows | map(select(.key.syscall == "read").split) | length == 1
-		and .[0].count == 7 and .[0].blocked > 0 and .[0].mostly.blocked + .[0].mostly.waiting > 0'
+		and .[0].count == 7 and .[0].blocked > 0 and .[0].mostly.blocked + .[0].mostly.runq > 0'
 	holds "... and one that never ended is in no part" killed.json \
 		'$last.ledger | .recorded == 7 and .abandoned == 1'
 	adds_up killed

@@ -8,7 +8,7 @@ run() {
 		syscall-latency -j --no-calibrate --mechanism=raw_tracepoint --$limit -s getppid -- \
 			calls -t 8 25013 getppid >$limit.out 2>$limit.err
 		echo $? >$limit.status
-		grep plumb/1 $limit.out >$limit.json
+		grep plumb/2 $limit.out >$limit.json
 	done
 }
 

@@ -24,11 +24,11 @@ static void sums_are_exact(void **state)
 		.missed = 2,
 		.missed_known = true,
 		.ledger = {.began = 1100,
-			   .overwritten = 5,
-			   .overtaken = 3,
+			   .exit_lost = 5,
+			   .exit_lost_nested = 3,
 			   .no_state = 11,
 			   .too_deep = 17,
-			   .left_out = 40,
+			   .filtered_at_exit = 40,
 			   .unmatched = 7,
 			   .abandoned = 16,
 			   .untracked = 13},
@@ -46,7 +46,8 @@ static void sums_are_exact(void **state)
 	assert_int_equal(v.entry_lost + v.both_lost, 0);
 	assert_int_equal(v.lost, 11 + 17 + 13 + 8);
 	assert_int_equal(v.abandoned, 16);
-	/* began = recorded + left_out + in flight + abandoned + overwritten + overtaken */
+	/* began = recorded + filtered_at_exit + in flight + abandoned + exit_lost +
+	 * exit_lost_nested */
 	assert_int_equal(v.in_flight, 1100 - 1009 - 40 - 16 - 5 - 3);
 	assert_int_equal(v.pooled, rows[0].count);
 }
@@ -66,7 +67,7 @@ static const struct run runs[] = {
 	 129699,
 	 true,
 	 false,
-	 {.began = 91058, .unmatched = 39409, .abandoned = 45, .overwritten = 31179},
+	 {.began = 91058, .unmatched = 39409, .abandoned = 45, .exit_lost = 31179},
 	 59834},
 	{"fsession, 7.3, preempted",
 	 160000,
@@ -80,7 +81,7 @@ static const struct run runs[] = {
 	 84179,
 	 true,
 	 false,
-	 {.began = 200000, .abandoned = 65, .overwritten = 84114},
+	 {.began = 200000, .abandoned = 65, .exit_lost = 84114},
 	 115821},
 	{"kprobe.session, 6.12, as many", 160000, 39631, false, true, {.began = 120369}, 120369},
 	{"kprobe.multi, 6.12, as many",
@@ -88,21 +89,21 @@ static const struct run runs[] = {
 	 22221,
 	 true,
 	 false,
-	 {.began = 160000, .overwritten = 22221},
+	 {.began = 160000, .exit_lost = 22221},
 	 137779},
 	{"fentry, 6.1-rt, no storage",
 	 80000,
 	 50020,
 	 true,
 	 false,
-	 {.began = 51394, .unmatched = 17596, .overwritten = 12006, .no_state = 1602},
+	 {.began = 51394, .unmatched = 17596, .exit_lost = 12006, .no_state = 1602},
 	 39388},
 	{"fentry, 7.3, doubtful ends",
 	 80000,
 	 42352,
 	 true,
 	 false,
-	 {.began = 66677, .unmatched = 3954, .overwritten = 19657, .abandoned = 3, .unpaired = 27},
+	 {.began = 66677, .unmatched = 3954, .exit_lost = 19657, .abandoned = 3, .unpaired = 27},
 	 46990},
 };
 

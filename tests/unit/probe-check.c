@@ -563,7 +563,7 @@ static void hostile_snapshots_are_refused(void **state)
 		{"{}", "not a snapshot"},
 		{"null", "line"},
 		{"{'schema': 1}", "not a snapshot"},
-		{"{'schema': 'plumb/1'}", "not a snapshot"},
+		{"{'schema': 'plumb/2'}", "not a snapshot"},
 		{"{'schema': 'plumb-snapshot/2'}", "another version"},
 		{"{'schema': 'plumb-snapshot/1'}", "name its kernel"},
 		{"{'schema': 'plumb-snapshot/1', 'kernel': 5, 'arch': 'x'}", "name its kernel"},

@@ -145,7 +145,7 @@ static void parts_are_subtracted_by_bucket(void **state)
 	assert_int_equal(delta.rows[0].split[0].bucket, 200);
 	assert_int_equal(delta.rows[0].split[0].ns[PLUMB_ON_CPU], 5 * (PLUMB_ON_CPU + 1));
 	assert_int_equal(delta.rows[0].split[1].bucket, 400);
-	assert_int_equal(delta.rows[0].split[1].ns[PLUMB_WAITING], 7 * (PLUMB_WAITING + 1));
+	assert_int_equal(delta.rows[0].split[1].ns[PLUMB_RUNQ], 7 * (PLUMB_RUNQ + 1));
 	assert_int_equal(delta.rows[0].split[1].led[PLUMB_BLOCKED], PLUMB_BLOCKED + 1);
 	assert_int_equal(delta.rows[1].n_split, 1);
 	plumb_snapshot_free(&delta);

@@ -143,10 +143,10 @@ static void the_parts_are_told_apart(void **state)
 	led = json_object_get(j, "mostly");
 	assert_int_equal(number(j, "preempted"), 1000 << PLUMB_PREEMPTED);
 	assert_int_equal(number(j, "blocked"), 1000 << PLUMB_BLOCKED);
-	assert_int_equal(number(j, "waiting"), 1000 << PLUMB_WAITING);
+	assert_int_equal(number(j, "runq"), 1000 << PLUMB_RUNQ);
 	assert_int_equal(number(j, "on_cpu"), 1000 << PLUMB_ON_CPU);
 	assert_int_equal(number(led, "preempted"), 1 << PLUMB_PREEMPTED);
-	assert_int_equal(number(led, "waiting"), 1 << PLUMB_WAITING);
+	assert_int_equal(number(led, "runq"), 1 << PLUMB_RUNQ);
 	assert_int_equal(number(j, "sum"), 15000);
 	assert_int_equal(number(j, "count"), 15);
 	plumb_report_split(&r, out);

@@ -21,7 +21,7 @@ static struct tree *sample_tree(void)
 	struct tree *tree = tree_new();
 
 	add(tree, &(struct tree_time){.on_cpu = 700}, 2, (const char *[]){"copy", "read"});
-	add(tree, &(struct tree_time){.blocked = 200, .runnable = 50}, 2,
+	add(tree, &(struct tree_time){.blocked = 200, .preempted_runq = 50}, 2,
 	    (const char *[]){"wait", "read"});
 	add(tree, &(struct tree_time){.on_cpu = 40}, 1, (const char *[]){"write"});
 	add(tree, &(struct tree_time){.on_cpu = 5}, 2, (const char *[]){"copy", "write"});
@@ -54,13 +54,13 @@ static void a_branch_has_all_that_is_below_it(void **state)
 	(void)state;
 	assert_int_equal(number(j, "on_cpu"), 750);
 	assert_int_equal(number(j, "blocked"), 200);
-	assert_int_equal(number(j, "runnable"), 50);
+	assert_int_equal(number(j, "preempted_runq"), 50);
 	one = below(j, "read");
 	assert_non_null(one);
 	assert_int_equal(number(one, "on_cpu"), 700);
 	assert_int_equal(number(one, "blocked"), 200);
 	assert_int_equal(number(below(one, "copy"), "on_cpu"), 700);
-	assert_int_equal(number(below(one, "wait"), "runnable"), 50);
+	assert_int_equal(number(below(one, "wait"), "preempted_runq"), 50);
 	/* The same function below another one is another branch. */
 	one = below(j, "write");
 	assert_int_equal(number(one, "on_cpu"), 45);
@@ -94,14 +94,14 @@ static void the_table_is_heaviest_first_and_leaves_out_what_is_light(void **stat
 		check(at, "%s is not there, or not in its place:\n%s", lines[i], text);
 	}
 	assert_null(strstr(strstr(text, "write"), "copy"));
-	assert_non_null(strstr(text, "\nleft out: 1 branch of less than 1 % of all\n"));
+	assert_non_null(strstr(text, "\nnot shown: 1 branch of less than 1 % of all\n"));
 	text = printed(tree, 0);
 	assert_non_null(strstr(strstr(text, "write"), "copy"));
-	assert_null(strstr(text, "left out"));
+	assert_null(strstr(text, "not shown"));
 	text = printed(tree, 5.5);
-	assert_non_null(strstr(text, "\nleft out: 1 branch of less than 5.5 % of all\n"));
+	assert_non_null(strstr(text, "\nnot shown: 1 branch of less than 5.5 % of all\n"));
 	text = printed(tree, 30);
-	assert_non_null(strstr(text, "\nleft out: 2 branches of less than 30 % of all\n"));
+	assert_non_null(strstr(text, "\nnot shown: 2 branches of less than 30 % of all\n"));
 	tree_free(tree);
 }
 

@@ -9,9 +9,9 @@
  * each row:
  *
  *	must	what was seen to be so by the clock: the call was inside while the
- *		holder held the CPU (preempted, or waiting if it had been woken);
+ *		holder held the CPU (preempted, or on the run queue if it had been woken);
  *		it was asleep from when that was seen until its partner began to wake it.
- *	can	no waiting begins before the partner's waking call, no sleep goes on after
+ *	can	no wait for a CPU begins before the partner's waking call, no sleep goes on after
  *		it if it was made on the same CPU (0: it was not); and what was off the
  *		CPU is no more than the time around the call less the thread's CPU time
  *		(CLOCK_THREAD_CPUTIME_ID).
@@ -28,7 +28,7 @@
 
 const char usage[] =
 	"Usage: parts\n"
-	"Make calls that are preempted, blocked, waiting for their CPU, always on it, and two of\n"
+	"Make calls that are preempted, blocked, on the run queue, always on the CPU, and two of\n"
 	"these: 23 getrandom, 101 and 29 read, 1009 sched_get_priority_max, 11 getrandom.\n"
 	"Exit status 77: no second CPU, or no SCHED_FIFO.\n"
 	"\n"
@@ -43,7 +43,7 @@ struct call {
 	bool computing;                 /* ... in the midst of the call */
 };
 
-enum kind { PREEMPTED, BLOCKED, WAITING, ON_CPU, MIXED, KINDS };
+enum kind { PREEMPTED, BLOCKED, RUNQ, ON_CPU, MIXED, KINDS };
 
 static struct batch {
 	const char *name, *syscall;
@@ -54,7 +54,7 @@ static struct batch {
 } batches[KINDS] = {
 	[PREEMPTED] = {"preempted", "getrandom", 23},
 	[BLOCKED] = {"blocked", "read", 101},
-	[WAITING] = {"waiting", "read", 29},
+	[RUNQ] = {"runq", "read", 29},
 	[ON_CPU] = {"on-cpu", "sched_get_priority_max", 1009},
 	[MIXED] = {"mixed", "getrandom", 11},
 };
@@ -129,7 +129,7 @@ static void *hold(void *unused)
 			;
 		hold_of->held = now_ns();
 		/* From another CPU that might be done only when this one looks at its mail. */
-		if (hold_kind == WAITING)
+		if (hold_kind == RUNQ)
 			wake(hold_of, hold_kind);
 		atomic_fetch_add(&holds, 1);
 		while (now_ns() < hold_of->held + hold_ns)
@@ -278,7 +278,7 @@ static void attend(struct batch *b, struct call *c, uint64_t more)
 		pause_ns(MS + more);
 		wake(c, BLOCKED);
 		break;
-	case WAITING:
+	case RUNQ:
 		await_sleep(b, c);
 		pause_ns(MS + more);
 		take_cpu(b, c, 12 * MS + more);
@@ -395,7 +395,7 @@ struct known {
 	uint64_t sum, off, must[3], can[2], mostly[3];
 	long voluntary, involuntary;
 };
-enum { IS_PREEMPTED, IS_BLOCKED, IS_WAITING };
+enum { IS_PREEMPTED, IS_BLOCKED, IS_RUNQ };
 
 static void must(struct known *k, int part, const struct call *c, uint64_t from, uint64_t to)
 {
@@ -412,24 +412,24 @@ static void add_up(struct known *k, const struct call *c, enum kind kind)
 	k->off += c->after - c->before - (c->cpu_after - c->cpu_before);
 	k->voluntary += c->voluntary;
 	k->involuntary += c->involuntary;
-	if (kind != WAITING && c->computing)
+	if (kind != RUNQ && c->computing)
 		must(k, IS_PREEMPTED, c, c->held, c->released);
 	if (!c->woken)
 		return;
 	k->can[1] += c->after - c->waking;
 	/* Woken from another CPU it may sleep a little longer. */
-	if (kind == WAITING)
+	if (kind == RUNQ)
 		k->can[0] += c->woken - c->before;
 	if (c->voluntary != 1) /* it slept twice */
 		return;
 	must(k, IS_BLOCKED, c, c->asleep, c->waking);
-	if (kind == WAITING)
-		must(k, IS_WAITING, c, c->woken, c->released);
+	if (kind == RUNQ)
+		must(k, IS_RUNQ, c, c->woken, c->released);
 }
 
 static void put_three(const char *name, const uint64_t v[3])
 {
-	put(",\"%s\":{\"preempted\":%llu,\"blocked\":%llu,\"waiting\":%llu}", name,
+	put(",\"%s\":{\"preempted\":%llu,\"blocked\":%llu,\"runq\":%llu}", name,
 	    (unsigned long long)v[0], (unsigned long long)v[1], (unsigned long long)v[2]);
 }
 
@@ -445,7 +445,7 @@ static void tell(enum kind kind)
 	    (unsigned long long)k.sum, k.voluntary, k.involuntary);
 	put_three("must", k.must);
 	put_three("mostly", k.mostly);
-	put(",\"can\":{\"off\":%llu,\"blocked\":%llu,\"waiting\":%llu}}", (unsigned long long)k.off,
+	put(",\"can\":{\"off\":%llu,\"blocked\":%llu,\"runq\":%llu}}", (unsigned long long)k.off,
 	    (unsigned long long)k.can[0], (unsigned long long)k.can[1]);
 }
 

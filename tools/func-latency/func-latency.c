@@ -280,7 +280,8 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 	if (probes->refused)
 		plumb_warn("%zu of %zu functions could not be attached to (-v says which)",
 			   probes->refused, functions.n);
-	if (!seen || v.pooled || total->ledger.left_out || !(s->options.by & FUNC_LATENCY_BY_FUNC))
+	if (!seen || v.pooled || total->ledger.filtered_at_exit ||
+	    !(s->options.by & FUNC_LATENCY_BY_FUNC))
 		goto out;
 	for (size_t i = 0; i < total->n; i++) {
 		const struct func_latency_key *k = total->rows[i].key;

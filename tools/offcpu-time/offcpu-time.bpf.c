@@ -7,10 +7,10 @@
 /* When a thread was last away from its CPU, and where. */
 struct plumb_thread {
 	__u64 left;      /* ns, CLOCK_MONOTONIC; 0: it was not seen to leave */
-	__s32 kernel[2]; /* asleep and runnable */
+	__s32 kernel[2]; /* blocked and preempted */
 	__s32 user;
 	__u32 tgid; /* of the user stack */
-	__u32 runnable, what;
+	__u32 preempted, what;
 	struct plumb_waker preempter;
 };
 
@@ -27,7 +27,7 @@ static __always_inline enum offcpu_state state_of(struct task_struct *task, bool
 	long state = sched_state(task);
 
 	if (preempted || state == TASK_RUNNING)
-		return OFFCPU_RUNNABLE;
+		return OFFCPU_PREEMPTED;
 	if (state & TASK_NOLOAD)
 		return OFFCPU_IDLE;
 	if (state & (TASK_INTERRUPTIBLE | TASK_WAKING))
@@ -55,7 +55,7 @@ static __always_inline void came_back(struct plumb_thread *t, struct task_struct
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
 	__u64 ns = stay ? stay->began - t->left : 0;
 	struct offcpu_key key = {
-		.stack.kernel = t->kernel[t->runnable & 1],
+		.stack.kernel = t->kernel[t->preempted & 1],
 		.stack.user = t->user,
 		.stack.tgid = t->tgid,
 		.stack.what = t->what,
@@ -65,15 +65,15 @@ static __always_inline void came_back(struct plumb_thread *t, struct task_struct
 	if (!t->left)
 		return;
 	t->left = 0;
-	if (!t->runnable)
+	if (!t->preempted)
 		sched_asleep(-1);
 	if (plumb_config.wakers && stay)
-		tell_waker(&key.waker, t->runnable ? &t->preempter : &stay->waker);
+		tell_waker(&key.waker, t->preempted ? &t->preempter : &stay->waker);
 	/* It left a CPU whose clock is ahead of this one's. */
 	if ((__s64)ns < 0)
 		ns = 0;
 	if (ns < offcpu_config.min_ns || ns > offcpu_config.max_ns) {
-		ledger_count(cpu, left_out);
+		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
 	totals = totals_of(key_cpu_slot(task, &key, cpu), cpu);
@@ -102,12 +102,12 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 	ledger_count(cpu, began);
 	if (plumb_config.by & OFFCPU_BY_STATE)
 		t->what = state_of(task, ctx->args[0]);
-	t->runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
-	if (!t->runnable)
+	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	if (!t->preempted)
 		sched_asleep(1);
 	else if (plumb_config.wakers)
 		waker_preempter(&t->preempter, task, (struct task_struct *)ctx->args[2]);
-	kernel = &t->kernel[t->runnable & 1]; /* the mask is for the verifier */
+	kernel = &t->kernel[t->preempted & 1]; /* the mask is for the verifier */
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;
 	t->user = stack_user(ctx, task, cpu, &t->tgid);

@@ -17,7 +17,7 @@
 enum { MIN_TIME = 0x2000, MAX_TIME, WAKERS };
 
 static const char *const states[OFFCPU_STATES] = {
-	[OFFCPU_RUNNABLE] = "runnable",
+	[OFFCPU_PREEMPTED] = "preempted",
 	[OFFCPU_SLEEPING] = "sleeping",
 	[OFFCPU_UNINTERRUPTIBLE] = "uninterruptible",
 	[OFFCPU_IDLE] = "idle",

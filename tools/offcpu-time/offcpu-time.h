@@ -11,7 +11,7 @@
 
 /* Why a thread has no CPU: what it says itself when it gives it up. */
 enum offcpu_state {
-	OFFCPU_RUNNABLE,
+	OFFCPU_PREEMPTED,
 	OFFCPU_SLEEPING,
 	OFFCPU_UNINTERRUPTIBLE,
 	OFFCPU_IDLE,

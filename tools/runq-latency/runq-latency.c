@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "runq-latency.skel.h"
-#include "waiting.h"
+#include "runq-inflight.h"
 
 static const struct argp_option options[] = {{0}};
 
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 		.default_by = 0,
 		.no_errors = true,
 		.switches = &plumb_switches,
-		.inflight = &waiting,
+		.inflight = &runq_inflight,
 		.traced = "a traced switch",
 		.mechanisms = mechanisms,
 		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),

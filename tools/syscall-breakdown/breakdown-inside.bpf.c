@@ -74,7 +74,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	bool again;
 
 	if (!t || !is_inside(t, c->target, &again)) {
-		ledger_count(cpu, left_out);
+		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
 	f = frame_below(t, t->depth);

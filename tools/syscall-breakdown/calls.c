@@ -155,8 +155,9 @@ static void add_stacks(struct tree *tree, const struct call *c, const char *name
 
 	for (size_t i = 0; i < r->snap->n; i++) {
 		const struct plumb_row *row = &r->snap->rows[i];
-		struct tree_time time = {
-			.blocked = row->sum, .runnable = row->extra[0], .samples = row->extra[1]};
+		struct tree_time time = {.blocked = row->sum,
+					 .preempted_runq = row->extra[0],
+					 .samples = row->extra[1]};
 
 		if (!row->slot || key_of(row)->what != c->what)
 			continue;
@@ -199,7 +200,7 @@ struct tree *calls_tree(const struct calls *calls, const struct plumb_report *r)
 			continue;
 		row_frames(&f, r, row);
 		tree_add(tree, NULL, &f,
-			 &(struct tree_time){.blocked = row->sum, .runnable = row->extra[0]});
+			 &(struct tree_time){.blocked = row->sum, .preempted_runq = row->extra[0]});
 		plumb_frames_free(&f);
 	}
 	return tree;

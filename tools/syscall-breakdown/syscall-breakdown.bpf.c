@@ -11,7 +11,7 @@ struct place_on {
 struct place_off {
 	__s32 kernel;
 	__u32 pad;
-	__u64 blocked, runnable; /* ns */
+	__u64 blocked, preempted_runq; /* ns */
 };
 
 /*
@@ -79,11 +79,11 @@ static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __
 
 	if (!place)
 		place = &t->own.off_elsewhere;
-	if (t->runnable) {
-		place->runnable += off_cpu;
+	if (t->preempted) {
+		place->preempted_runq += off_cpu;
 	} else {
 		place->blocked += off_cpu - waited;
-		place->runnable += waited;
+		place->preempted_runq += waited;
 	}
 }
 
@@ -116,17 +116,17 @@ static __always_inline void add_on(__s32 kernel, __u32 what, __u32 samples, __u3
 /* At most LEFT ns, since CPUs' clocks can differ a little; how many of them then remain. */
 static __always_inline __u64 add_off(const struct place_off *p, __u32 what, __u64 left, __u32 cpu)
 {
-	__u64 blocked = p->blocked < left ? p->blocked : left, runnable;
+	__u64 blocked = p->blocked < left ? p->blocked : left, preempted_runq;
 	__u32 slot;
 	struct plumb_totals *totals = totals_of_stack(p->kernel, what, cpu, &slot);
 
 	if (!totals)
 		return left;
 	left -= blocked;
-	runnable = p->runnable < left ? p->runnable : left;
+	preempted_runq = p->preempted_runq < left ? p->preempted_runq : left;
 	plumb_add(totals->sum, blocked);
-	plumb_add(totals->extra[0], runnable);
-	return left - runnable;
+	plumb_add(totals->extra[0], preempted_runq);
+	return left - preempted_runq;
 }
 
 /* NULL: no room.  It comes before any stack of that system call. */
@@ -153,7 +153,7 @@ static __always_inline void add_call(struct plumb_thread *t, struct task_struct 
 	split_back(t, task, cpu);
 	for (i = 0; i < BREAKDOWN_OFF && i < t->own.n_off; i++)
 		left = add_off(&t->own.off[i], what, left, cpu);
-	if (t->own.off_elsewhere.blocked | t->own.off_elsewhere.runnable)
+	if (t->own.off_elsewhere.blocked | t->own.off_elsewhere.preempted_runq)
 		left = add_off(&t->own.off_elsewhere, what, left, cpu);
 	for (i = 0; i < BREAKDOWN_ON && i < t->own.n_on; i++) {
 		samples += t->own.on[i].samples;
@@ -178,7 +178,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 		__sync_fetch_and_add(&breakdown_first[i], 1);
 	}
 	if (breakdown_pass == BREAKDOWN_FIRST || c->ns < breakdown_min) {
-		ledger_count(cpu, left_out);
+		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
 	task = current_task();

@@ -219,7 +219,7 @@ static void row_json(json_t *json, const struct plumb_report *r, const struct pl
 		return;
 	}
 	json_object_set_new(json, "blocked", plumb_json_u64(row->sum));
-	json_object_set_new(json, "runnable", plumb_json_u64(row->extra[0]));
+	json_object_set_new(json, "preempted_runq", plumb_json_u64(row->extra[0]));
 	json_object_set_new(json, "samples", plumb_json_u64(row->extra[1]));
 	row_frames(&f, r, row);
 	json_object_set_new(json, "stack", plumb_frames_json(&f));

@@ -6,8 +6,8 @@
 #include <plumb/bpf/stack/stacks.h>
 
 /*
- * Rows: of a stack in a system call, ns blocked (sum), ns runnable without a CPU (extra[0]) and
- * samples (extra[1]).  And one of all calls of a system call, without a stack: how many, ns in
+ * Rows: of a stack in a system call, ns blocked (sum), ns preempted or on the run queue (extra[0])
+ * and samples (extra[1]).  And one of all calls of a system call, without a stack: how many, ns in
  * all, ns on the CPU (extra[0]), and samples in all of its stacks (extra[1]).
  *
  * plumb_stack_key.what is the system call's number, with its table's above, and of rows of calls:

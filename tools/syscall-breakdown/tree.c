@@ -55,7 +55,7 @@ static void add_time(struct tree *tree, const struct tree_time *time)
 {
 	tree->time.on_cpu += time->on_cpu;
 	tree->time.blocked += time->blocked;
-	tree->time.runnable += time->runnable;
+	tree->time.preempted_runq += time->preempted_runq;
 	tree->time.samples += time->samples;
 }
 
@@ -76,7 +76,7 @@ void tree_add(struct tree *tree, const char *call, const struct plumb_frames *fr
 
 static uint64_t total(const struct tree *tree)
 {
-	return tree->time.on_cpu + tree->time.blocked + tree->time.runnable;
+	return tree->time.on_cpu + tree->time.blocked + tree->time.preempted_runq;
 }
 
 static int heaviest_first(const void *a, const void *b)
@@ -116,41 +116,41 @@ static int continued(const char *text)
 	return n;
 }
 
-/* Returns how many branches it has left out. */
+/* Returns how many branches it has not shown. */
 static size_t print(const struct tree *tree, const struct tree *measured, uint64_t whole,
 		    double percent, int depth, FILE *out)
 {
 	double share = whole ? 100.0 * total(tree) / whole : 0;
-	char on_cpu[32], blocked[32], runnable[32], text[32];
+	char on_cpu[32], blocked[32], preempted_runq[32], text[32];
 	const char *off = error(tree, measured, text, sizeof(text));
-	size_t left_out = 0;
+	size_t not_shown = 0;
 
 	if (share < percent && depth)
 		return 1;
 	if (tree->measured)
 		measured = tree;
-	fprintf(out, "%6.1f%% %8s %*s %8s %8s  %*s%s\n", share,
+	fprintf(out, "%6.1f%% %8s %*s %8s %9s  %*s%s\n", share,
 		figure(tree->time.on_cpu, on_cpu, sizeof(on_cpu)), 5 + continued(off), off,
 		figure(tree->time.blocked, blocked, sizeof(blocked)),
-		figure(tree->time.runnable, runnable, sizeof(runnable)), depth, "",
-		tree->name ?: "all");
+		figure(tree->time.preempted_runq, preempted_runq, sizeof(preempted_runq)), depth,
+		"", tree->name ?: "all");
 	if (tree->n)
 		qsort(tree->below, tree->n, sizeof(*tree->below), heaviest_first);
 	for (size_t i = 0; i < tree->n; i++)
-		left_out += print(tree->below[i], measured, whole, percent, depth + 1, out);
-	return left_out;
+		not_shown += print(tree->below[i], measured, whole, percent, depth + 1, out);
+	return not_shown;
 }
 
 void tree_print(const struct tree *tree, double percent, FILE *out)
 {
-	size_t left_out;
+	size_t not_shown;
 
-	fprintf(out, "%7s %8s %6s %8s %8s  %s\n", "SHARE", "ON-CPU", "±", "BLOCKED", "RUNNABLE",
+	fprintf(out, "%7s %8s %6s %8s %9s  %s\n", "SHARE", "ON-CPU", "±", "BLOCKED", "PREE+RUNQ",
 		"FUNCTION");
-	left_out = print(tree, tree, total(tree), percent, 0, out);
-	if (left_out)
-		fprintf(out, "left out: %zu branch%s of less than %g %% of all\n", left_out,
-			left_out == 1 ? "" : "es", percent);
+	not_shown = print(tree, tree, total(tree), percent, 0, out);
+	if (not_shown)
+		fprintf(out, "not shown: %zu branch%s of less than %g %% of all\n", not_shown,
+			not_shown == 1 ? "" : "es", percent);
 }
 
 static json_t *json_of(const struct tree *tree, const struct tree *measured)
@@ -169,7 +169,7 @@ static json_t *json_of(const struct tree *tree, const struct tree *measured)
 	json_object_set_new(j, "on_cpu_high", plumb_json_u64(ceil(high * measured->time.on_cpu)));
 	json_object_set_new(j, "samples", plumb_json_u64(tree->time.samples));
 	json_object_set_new(j, "blocked", plumb_json_u64(tree->time.blocked));
-	json_object_set_new(j, "runnable", plumb_json_u64(tree->time.runnable));
+	json_object_set_new(j, "preempted_runq", plumb_json_u64(tree->time.preempted_runq));
 	for (size_t i = 0; i < tree->n; i++)
 		json_array_append_new(below, json_of(tree->below[i], measured));
 	json_object_set_new(j, "calls", below);

@@ -9,7 +9,7 @@
 
 /* ns, and the samples by which what was measured on the CPU is divided; with all that is below. */
 struct tree_time {
-	uint64_t on_cpu, blocked, runnable, samples;
+	uint64_t on_cpu, blocked, preempted_runq, samples;
 };
 
 struct tree;
@@ -24,7 +24,7 @@ void tree_free(struct tree *tree);
 void tree_add(struct tree *tree, const char *call, const struct plumb_frames *frames,
 	      const struct tree_time *time);
 
-/* Branches of at least PERCENT of the whole, and how many are left out. */
+/* Branches of at least PERCENT of the whole, and how many are not shown. */
 void tree_print(const struct tree *tree, double percent, FILE *out);
 json_t *tree_json(const struct tree *tree);
 

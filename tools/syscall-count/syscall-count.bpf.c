@@ -36,7 +36,7 @@ static __always_inline void enter(struct task_struct *task, __u64 call)
 	key_refresh(t, task);
 	if (at_end()) {
 		if (t->start)
-			ledger_count(cpu, overwritten);
+			ledger_count(cpu, exit_lost);
 		ledger_count(cpu, began);
 		t->call = call;
 		t->start = 1;

@@ -51,7 +51,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 
 	if (!c->in_inflight_slot) {
 		if ((syscall_config.only_errors && !error) || c->ns < syscall_config.min_ns) {
-			ledger_count(cpu, left_out);
+			ledger_count(cpu, filtered_at_exit);
 			return;
 		}
 		slot = syscall_slot(c->t, current_task(), c->call, error, cpu);

@@ -26,7 +26,7 @@ static const struct argp_option options[] = {
 	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends, receives of at least BYTES", 30},
 	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"split", SPLIT, NULL, 0, "where the time went: on the CPU, preempted, blocked, waiting for it", 40},
+	{"split", SPLIT, NULL, 0, "where the time went: on-cpu, preempted, blocked, runq", 40},
 	{0},
 };
 /* clang-format on */

@@ -170,7 +170,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 static const struct plumb_part_name *why_longest(const struct slow_call *c)
 {
 	enum plumb_part part = c->preempted                       ? PLUMB_PREEMPTED
-			       : c->longest_wait > c->longest / 2 ? PLUMB_WAITING
+			       : c->longest_wait > c->longest / 2 ? PLUMB_RUNQ
 								  : PLUMB_BLOCKED;
 	size_t i = 0;
 

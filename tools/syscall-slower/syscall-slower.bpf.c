@@ -18,7 +18,7 @@ struct where {
 
 #define SCHED_WAKERS
 #define SPLIT_BEGINS(t)            begins(&(t)->own)
-#define SPLIT_LEAVES(ctx, t, task) leaves(ctx, &(t)->own, task, (t)->runnable)
+#define SPLIT_LEAVES(ctx, t, task) leaves(ctx, &(t)->own, task, (t)->preempted)
 #define SPLIT_WAS_OFFCPU           was_offcpu
 #include <plumb/bpf/stack/stack.bpf.h>
 #include <plumb/bpf/sched/waker.bpf.h>
@@ -59,10 +59,10 @@ static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __
 {
 	struct where *w = &t->own;
 
-	if (t->runnable && off_cpu > w->lacked) {
+	if (t->preempted && off_cpu > w->lacked) {
 		w->lacked = off_cpu;
 		w->preempted_by = w->taken_by;
-	} else if (!t->runnable && off_cpu > w->slept) {
+	} else if (!t->preempted && off_cpu > w->slept) {
 		w->slept = off_cpu;
 		w->woken_by = stay->waker;
 	}
@@ -70,7 +70,7 @@ static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __
 		return;
 	w->longest = off_cpu;
 	w->longest_wait = waited;
-	w->preempted = t->runnable;
+	w->preempted = t->preempted;
 	w->longest_kernel = w->kernel;
 	w->longest_user = w->user;
 }
@@ -129,7 +129,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 
 	if (c->ns < syscall_config.min_ns ||
 	    (syscall_config.only_errors && !syscall_error(c->call, c->call >> 32, c->ret))) {
-		ledger_count(cpu, left_out);
+		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
 	s = bpf_ringbuf_reserve(&slow_calls, sizeof(*s), 0);

@@ -99,7 +99,7 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	if (inflight_clear(t, task))
-		ledger_count(bpf_get_smp_processor_id(), overwritten);
+		ledger_count(bpf_get_smp_processor_id(), exit_lost);
 	t->unwanted = 0;
 	t->since = bpf_ktime_get_ns();
 	return 0;
@@ -158,7 +158,7 @@ static __always_inline void record(struct task_struct *task, const struct plumb_
 				   struct sock *sk, __u64 ns, long ret)
 {
 	if ((tcp_config.only_errors && ret >= 0) || ns < tcp_config.min_ns)
-		ledger_count(bpf_get_smp_processor_id(), left_out);
+		ledger_count(bpf_get_smp_processor_id(), filtered_at_exit);
 	else
 		/* A message through kTLS goes down in records, of which the first was seen. */
 		record_send(task, sk, ns, at_least(t->asked, ret), ret);

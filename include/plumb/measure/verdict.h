@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 /*
- * Calls made = recorded + lost, and what else the ledger has: left out, in flight, abandoned.
- * A call of which one end was seen is known to be lost.  Those of which nothing was seen are only
- * in the kernel's count of missed executions, which has other processes' calls as well: there are
- * at most so many.
+ * Calls made = recorded + lost, and what else the ledger has: filtered at exit, in flight,
+ * abandoned. A call of which one end was seen is known to be lost.  Those of which nothing was seen
+ * are only in the kernel's count of missed executions, which has other processes' calls as well:
+ * there are at most so many.
  */
 struct plumb_verdict {
 	uint64_t recorded, in_flight, abandoned, saturated;

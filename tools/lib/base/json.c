@@ -39,7 +39,7 @@ json_t *plumb_json_new(const char *tool)
 	struct utsname uts;
 
 	uname(&uts);
-	json_object_set_new(j, "schema", json_string("plumb/1"));
+	json_object_set_new(j, "schema", json_string("plumb/2"));
 	json_object_set_new(j, "tool", json_string(tool));
 	json_object_set_new(j, "version", json_string(PLUMB_VERSION));
 	json_object_set_new(j, "host", plumb_json_text(uts.nodename));

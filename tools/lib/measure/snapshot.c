@@ -213,18 +213,18 @@ static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
 {
 	for (const struct plumb_ledger *end = l + PLUMB_LEDGERS; l < end; l++) {
 		sum->began += l->began;
-		sum->overwritten += l->overwritten;
+		sum->exit_lost += l->exit_lost;
 		sum->no_state += l->no_state;
 		sum->too_deep += l->too_deep;
-		sum->left_out += l->left_out;
+		sum->filtered_at_exit += l->filtered_at_exit;
 		sum->unmatched += l->unmatched;
-		sum->overtaken += l->overtaken;
+		sum->exit_lost_nested += l->exit_lost_nested;
 		sum->unpaired += l->unpaired;
-		sum->shut_out += l->shut_out;
+		sum->guard_missed += l->guard_missed;
 		sum->abandoned += l->abandoned;
 		sum->untracked += l->untracked;
 		sum->namesakes += l->namesakes;
-		sum->stacks += l->stacks;
+		sum->stacks_lost += l->stacks_lost;
 		sum->dropped += l->dropped;
 	}
 }

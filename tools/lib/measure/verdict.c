@@ -14,8 +14,8 @@ static uint64_t less(uint64_t a, uint64_t b)
 /* Calls that began and were not seen to end, but for those whose end is known to be lost. */
 static uint64_t count_unended(const struct plumb_ledger *l, uint64_t recorded)
 {
-	uint64_t n = l->began - recorded - l->dropped - l->left_out - l->abandoned -
-		     l->overwritten - l->overtaken - l->unpaired;
+	uint64_t n = l->began - recorded - l->dropped - l->filtered_at_exit - l->abandoned -
+		     l->exit_lost - l->exit_lost_nested - l->unpaired;
 
 	/* All counters are not read at one instant: while calls run this can dip below 0. */
 	return (int64_t)n < 0 ? 0 : n;
@@ -31,7 +31,7 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 	const struct plumb_ledger *l = &total->ledger;
 	uint64_t unended = count_unended(l, v->recorded), left, n;
 
-	v->exit_lost = l->overwritten + l->overtaken;
+	v->exit_lost = l->exit_lost + l->exit_lost_nested;
 	left = less(total->missed, v->exit_lost);
 	/* A call without a state ends without one. */
 	v->entry_lost = lesser(less(l->unmatched, l->no_state), left);

@@ -105,7 +105,7 @@ static void print_split(const struct plumb_run *run, FILE *out)
 {
 	if (run->split && !run->tool->counts_only)
 		fputs("split: per cent of the time, and calls of which it was the largest part\n"
-		      "  preempted: runnable, without a CPU; blocked: asleep; waiting: woken, not "
+		      "  preempted: runnable, without a CPU; blocked: asleep; runq: woken, not "
 		      "yet\n"
 		      "  running\n",
 		      out);
@@ -153,17 +153,17 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		const char *name;
 		uint64_t n; /* calls, but for stacks */
 	} more[] = {
-		{"left out: not those that are asked for", l->left_out},
+		{"filtered at exit", l->filtered_at_exit},
 		{"unmatched (they began before the trace)",
 		 l->unmatched - stateless - v.entry_lost},
 		{"in flight at the end", v.in_flight},
 		{"abandoned (the thread ended inside)", v.abandoned},
-		{stacks_of(r->run), l->stacks},
+		{stacks_of(r->run), l->stacks_lost},
 		{pooled_of(r->run), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
 		{"lost: no room for the thread's state", l->no_state},
 		{"lost: inside 16 others of their thread", l->too_deep},
-		{"lost: a descendant too many", l->untracked},
+		{"lost: the descendant table is full (16384)", l->untracked},
 		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
 		{"lost: their entry was missed", v.entry_lost},
 		{"lost: their exit was missed", v.exit_lost},

@@ -191,6 +191,6 @@ void plumb_flights_json(json_t *json, const struct plumb_report *r)
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(all, json_of(r, &f->all[i]));
 	json_object_set_new(json, "in_flight", all);
-	json_object_set_new(json, "in_flight_left_out", json_integer(f->n - n));
+	json_object_set_new(json, "in_flight_not_listed", json_integer(f->n - n));
 	json_object_set_new(json, "in_flight_complete", json_boolean(!f->cut));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report as JSON: one object a report, times in ns, integers exact (schema "plumb/1"). */
+/* report as JSON: one object a report, times in ns, integers exact (schema "plumb/2"). */
 #include <errno.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/report/inflight.h>
@@ -166,7 +166,7 @@ static json_t *ledger(const struct plumb_report *r)
 	json_t *j = json_object();
 
 	set_u64(j, "recorded", v.recorded);
-	set_u64(j, "left_out", l->left_out);
+	set_u64(j, "filtered_at_exit", l->filtered_at_exit);
 	set_u64(j, "lost", v.lost);
 	set_u64(j, "lost_at_least", v.at_least);
 	set_u64(j, "entry_lost", v.entry_lost);
@@ -176,12 +176,12 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "unmatched", l->unmatched);
 	set_u64(j, "in_flight", v.in_flight);
 	set_u64(j, "abandoned", v.abandoned);
-	set_u64(j, "overwritten", l->overwritten + l->overtaken);
+	set_u64(j, "exit_lost_observed", l->exit_lost + l->exit_lost_nested);
 	set_u64(j, "no_state", l->no_state);
 	set_u64(j, "too_deep", l->too_deep);
 	set_u64(j, "untracked", l->untracked);
 	set_u64(j, "dropped", l->dropped);
-	set_u64(j, "stacks_lost", l->stacks);
+	set_u64(j, "stacks_lost", l->stacks_lost);
 	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
 	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);

@@ -17,10 +17,10 @@ static const struct band {
 #define N_BANDS (sizeof(bands) / sizeof(bands[0]))
 
 const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS] = {
-	{"on CPU", "CPU", "on_cpu", PLUMB_ON_CPU},
+	{"on-cpu", "CPU", "on_cpu", PLUMB_ON_CPU},
 	{"preempted", "PREE", "preempted", PLUMB_PREEMPTED},
 	{"blocked", "BLOCK", "blocked", PLUMB_BLOCKED},
-	{"waiting", "WAIT", "waiting", PLUMB_WAITING},
+	{"runq", "RUNQ", "runq", PLUMB_RUNQ},
 };
 
 static void add(struct plumb_parts *sum, const struct plumb_parts *p)

@@ -65,7 +65,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 	if (err)
 		return err;
 	read_missed(s, snap);
-	snap->missed += snap->ledger.shut_out;
+	snap->missed += snap->ledger.guard_missed;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);
 	snap->in_cookies = bpf->function && !bpf->function->frames;
 	return 0;

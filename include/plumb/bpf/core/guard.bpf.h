@@ -25,7 +25,7 @@ static __always_inline bool guard_enter(void)
 	cpu = bpf_get_smp_processor_id();
 	busy = &plumb_busy[cpu & (PLUMB_LEDGERS - 1)];
 	if (*busy) {
-		ledger_count(cpu, shut_out);
+		ledger_count(cpu, guard_missed);
 		return false;
 	}
 	*busy = 1;

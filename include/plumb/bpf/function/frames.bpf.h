@@ -72,7 +72,7 @@ static __always_inline bool frame_is_within(const struct plumb_frame *f, __u64 p
  * as where more threads sleep in them than there are kretprobes, one of each is kept.
  *
  * What cannot be told: a function that gets back to its own beginning by jumps alone.
- * Only the innermost of these calls is timed, the others are overwritten and unmatched.
+ * Only the innermost of these calls is timed, the others are exit_lost and unmatched.
  * And what another function left behind looks like the caller until it is called there
  * again, or one above; no call's time depends on that.
  */

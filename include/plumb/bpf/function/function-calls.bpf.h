@@ -83,7 +83,7 @@ static __always_inline bool function_push(struct task_struct *task, __u64 target
 	}
 	f = frame_push(t, place, target, &stale);
 	if (stale)
-		ledger_add(cpu, overwritten, stale);
+		ledger_add(cpu, exit_lost, stale);
 	if (!f) {
 		ledger_count(cpu, too_deep);
 		return false;
@@ -126,7 +126,7 @@ static __always_inline bool function_take_inflight_slot(const __u64 *ctx, struct
 			return false;
 		/* Its own place: the call that had it is over, its end was missed. */
 		if (s->start > PLUMB_CALL_REJECTED)
-			ledger_count(cpu, overwritten);
+			ledger_count(cpu, exit_lost);
 	}
 	ledger_count(cpu, began);
 	s->place = (__u64)ctx;
@@ -164,7 +164,7 @@ static __always_inline void function_finish(struct task_struct *task, struct fun
 {
 	c->error = function_error(call_target(c), c->ret);
 	if (unlikely((function_config.only_errors && !c->error) || c->ns < function_config.min_ns))
-		ledger_count(bpf_get_smp_processor_id(), left_out);
+		ledger_count(bpf_get_smp_processor_id(), filtered_at_exit);
 	else
 		function_record(task, c);
 }
@@ -198,7 +198,7 @@ static __always_inline bool function_pairs(struct task_struct *task, __u64 targe
 	if (p == PAIRING_DOUBTFUL) {
 		ledger_count(cpu, unpaired);
 	} else {
-		ledger_count(cpu, overtaken);
+		ledger_count(cpu, exit_lost_nested);
 		function_unmatched(task, args);
 	}
 	return false;
@@ -240,7 +240,7 @@ static __always_inline bool function_pop(struct task_struct *task, struct functi
 		return true;
 	}
 	if (stale)
-		ledger_add(bpf_get_smp_processor_id(), overtaken, stale);
+		ledger_add(bpf_get_smp_processor_id(), exit_lost_nested, stale);
 	if (!function_pairs(task, call_target(c), f.start, args))
 		return true;
 	c->ns = now - f.start;

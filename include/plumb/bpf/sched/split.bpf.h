@@ -26,7 +26,7 @@
 static __always_inline void split_forget(struct plumb_thread *t)
 {
 #ifdef SCHED_WAKERS
-	if (t->left && !t->runnable)
+	if (t->left && !t->preempted)
 		sched_asleep(-1);
 #endif
 	t->left = 0;
@@ -62,11 +62,11 @@ static __always_inline void split_back(struct plumb_thread *t, struct task_struc
 	if ((__s64)off_cpu < 0)
 		return;
 	SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay);
-	if (t->runnable) {
+	if (t->preempted) {
 		t->off[PLUMB_PREEMPTED] += off_cpu;
 	} else {
 		t->off[PLUMB_BLOCKED] += off_cpu - waited;
-		t->off[PLUMB_WAITING] += waited;
+		t->off[PLUMB_RUNQ] += waited;
 	}
 }
 
@@ -103,10 +103,10 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 		return;
 	}
 	split_back(t, task, cpu);
-	t->runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
 	t->left = now;
 #ifdef SCHED_WAKERS
-	if (!t->runnable)
+	if (!t->preempted)
 		sched_asleep(1);
 #endif
 	SPLIT_LEAVES(ctx, t, task);

@@ -2,9 +2,9 @@
 /*
  * split: where the time of calls went.
  *
- *	time = on CPU + preempted + blocked + waiting
+ *	time = on-cpu + preempted + blocked + runq
  *
- * preempted: off the CPU though runnable; blocked: off it until woken; waiting:
+ * preempted: off the CPU though runnable; blocked: off it until woken; runq:
  * woken, and not yet running.  What is left is on the CPU, so that the sum is exact.
  */
 #ifndef PLUMB_BPF_SPLIT_H
@@ -15,7 +15,7 @@
 enum plumb_part {
 	PLUMB_PREEMPTED,
 	PLUMB_BLOCKED,
-	PLUMB_WAITING,
+	PLUMB_RUNQ,
 	PLUMB_PARTS, /* off the CPU */
 	PLUMB_ON_CPU = PLUMB_PARTS,
 	PLUMB_ALL_PARTS,

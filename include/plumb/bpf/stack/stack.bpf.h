@@ -107,7 +107,7 @@ static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u3
 			bpf_map_push_elem(&plumb_stack_free, &place, 0);
 	}
 	if (number == PLUMB_LOST_STACK)
-		ledger_count(cpu, stacks);
+		ledger_count(cpu, stacks_lost);
 	return number;
 }
 

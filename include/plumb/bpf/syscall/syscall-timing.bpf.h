@@ -55,7 +55,7 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 		return;
 	}
 	if (inflight_clear(t, task))
-		ledger_count(cpu, overwritten);
+		ledger_count(cpu, exit_lost);
 	ledger_count(cpu, began);
 	timing_begin(t, task);
 	if (plumb_config.split)
@@ -159,7 +159,7 @@ static __always_inline void timing_on_exit(struct task_struct *task, const struc
 
 	if (t && t->start && timing_is_of_another(t, e)) {
 		t->start = 0;
-		ledger_count(bpf_get_smp_processor_id(), overwritten);
+		ledger_count(bpf_get_smp_processor_id(), exit_lost);
 	}
 	if (inflight_slot)
 		timing_leave_inflight_slot(inflight_slot, e->ret, e->regs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "waiting.h"
+#include "runq-inflight.h"
 
 #include <plumb/base/clock.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void read_waits(const struct plumb_session *s, struct plumb_flights *to)
 }
 
 /* What /proc calls runnable waits for the CPU that it names, unless it has it. */
-const struct plumb_inflight waiting = {
+const struct plumb_inflight runq_inflight = {
 	.heading = "CPU",
 	.json = "cpu",
 	.sleeps = true,
