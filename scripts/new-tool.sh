@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Makes the room of a new tool: a small one that works, to be changed.
+# Makes the folder of a new tool: a small one that works, to be changed.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,12 +25,12 @@ name=$1
 	exit 2
 }
 [[ ! -e tools/$name ]] || { echo "${0##*/}: tools/$name is there already" >&2; exit 1; }
-room=tools/$name object=${name//-/_}
+folder=tools/$name object=${name//-/_}
 spdx='SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause'
 bar=${name//?/=}
-mkdir "$room"
+mkdir "$folder"
 
-cat >"$room/$name.bpf.c" <<END
+cat >"$folder/$name.bpf.c" <<END
 /* $spdx */
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/key.bpf.h>
@@ -74,7 +74,7 @@ int on_switch(void *ctx __attribute__((unused)))
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 END
 
-cat >"$room/$name.c" <<END
+cat >"$folder/$name.c" <<END
 /* $spdx */
 #include <errno.h>
 #include <plumb/tool/tool.h>
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 }
 END
 
-cat >"$room/$name.rst" <<END
+cat >"$folder/$name.rst" <<END
 .. $spdx
 
 $bar
@@ -149,10 +149,10 @@ OPTIONS
 
 .. include:: ../lib/manual/footer.rst
 END
-cat >"$room/$name.targets" <<END
+cat >"$folder/$name.targets" <<END
 # $spdx
 # What it hooks, by mechanism: for probe-check --tool. "all": whatever the mechanism is.
 all: t:sched:sched_process_exit t:sched:sched_process_fork
 raw_tracepoint: t:sched:sched_switch
 END
-echo "$room is made; next: make build/bin/$name"
+echo "$folder is made; next: make build/bin/$name"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # probe-misses on the running kernel, by a tool of ours whose runs are known: its reports, where they
-# go, and how it ends. What programs missed is tested where misses can be provoked: tests/truth.
+# go, and how it ends. What programs missed is tested where misses can be triggered: tests/truth.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1

@@ -23,9 +23,9 @@ run() {
 	# but a guard of their own keeps those of fentry's kind from calling themselves without end.)
 	for mech in $mechanisms; do
 		start "target-$mech" calls 1009 lseek
-		attach "provoked-$mech" "--mechanism=$mech" -b func,cgroup -p "$pid" bpf_get_current_cgroup_id null_lseek
+		attach "triggered-$mech" "--mechanism=$mech" -b func,cgroup -p "$pid" bpf_get_current_cgroup_id null_lseek
 		go "target-$mech"
-		detach "provoked-$mech"
+		detach "triggered-$mech"
 	done
 }
 
@@ -66,15 +66,15 @@ check_mechanism() {
 	fi
 }
 
-provoked() {
-	[ -e "provoked-$1.status" ] && forced "provoked-$1" "$1" || return
-	evidence "provoked-$1.json" "provoked-$1.err"
-	whole "of provoked calls, $1" "provoked-$1.json"
-	holds "$1: what its own programs provoke does not keep it from counting the others" "provoked-$1.json" \
+triggered() {
+	[ -e "triggered-$1.status" ] && forced "triggered-$1" "$1" || return
+	evidence "triggered-$1.json" "triggered-$1.err"
+	whole "of triggered calls, $1" "triggered-$1.json"
+	holds "$1: what its own programs trigger does not keep it from counting the others" "triggered-$1.json" \
 		'$last.rows | map(select(.key.func == "null_lseek") | .count) == [1009]'
 	if tells "$1"; then
-		holds "$1: the calls that its own programs provoked are missed, and that is in the ledger" \
-			"provoked-$1.json" '$last.ledger.missed >= 1009'
+		holds "$1: the calls that its own programs triggered are missed, and that is in the ledger" \
+			"triggered-$1.json" '$last.ledger.missed >= 1009'
 	fi
 }
 
@@ -84,6 +84,6 @@ check() {
 		f*/7.*) check_mechanism "$mech" preemptible ;;
 		*) check_mechanism "$mech" "" ;;
 		esac
-		provoked "$mech"
+		triggered "$mech"
 	done
 }

@@ -60,14 +60,14 @@ run_statistics() {
 
 # -b cgroup makes the programs of a tool call a function that they, or another tool's, are attached to.
 # (With -p a tool would end with the workload, and its links before they are looked at.)
-run_provoked() {
+run_triggered() {
 	for mech in fentry kprobe; do
 		using func-latency --no-calibrate
-		start "provoking-$mech" calls 1009 lseek
+		start "triggering-$mech" calls 1009 lseek
 		attach "self-$mech" "--mechanism=$mech" -b func,cgroup -c calls bpf_get_current_cgroup_id null_lseek
-		over "provoked-$mech" "self-$mech"
-		go "provoking-$mech"
-		detach "provoked-$mech"
+		over "triggered-$mech" "self-$mech"
+		go "triggering-$mech"
+		detach "triggered-$mech"
 		detach "self-$mech"
 	done
 	start between calls 1009 lseek
@@ -106,7 +106,7 @@ run() {
 	cp "$(command -v calls)" "$calls"
 	run_counts
 	run_statistics
-	run_provoked
+	run_triggered
 	run_forgotten
 }
 
@@ -135,7 +135,7 @@ agree() {
 		of "$3: what its programs and links missed is what its ledger says" "$2" "$3" '
 			(map(.since_load | .recursion_misses + .link_missed) | add) == $tool[-1].ledger.missed
 			and (map(.since_load) == map({recursion_misses, link_missed}))'
-		of "$3: it missed what was provoked" "$2" "$3" "(map(.recursion_misses + .link_missed) | add) >= $4"
+		of "$3: it missed what was triggered" "$2" "$3" "(map(.recursion_misses + .link_missed) | add) >= $4"
 	else
 		of "$3: what is not counted is null, as in its ledger" "$2" "$3" '
 			any(.recursion_misses == null) and $tool[-1].ledger.missed == null
@@ -183,8 +183,8 @@ check_shared() {
 check() {
 	check_counts
 	check_statistics
-	agree fentry provoked-fentry self-fentry 1009
-	agree kprobe provoked-kprobe self-kprobe 1009
+	agree fentry triggered-fentry self-fentry 1009
+	agree kprobe triggered-kprobe self-kprobe 1009
 	check_shared
 	# Up to 6.13 it can wait for the returns of as many calls as twice the CPUs.
 	case $(cat kernel) in
@@ -197,10 +197,10 @@ check() {
 	evidence table.json table.err
 	is "a table fits a terminal" "$(cat table.status) $(awk 'length > 80' table.json)" "0 "
 	like "and has all programs" "$(cat table.json)" 'fired_uprobe: '
-	evidence provoked-fentry.json
+	evidence triggered-fentry.json
 	case $(cat kernel) in
 	5.10.*) ;;
-	*) [ "$(cat self-fentry.status)" = 77 ] || of "fentry's programs have the names of their functions" provoked-fentry self-fentry \
+	*) [ "$(cat self-fentry.status)" = 77 ] || of "fentry's programs have the names of their functions" triggered-fentry self-fentry \
 		'([.[].attached[] | select(.by == "fentry").target] | sort) == ["bpf_get_current_cgroup_id", "null_lseek"]' ;;
 	esac
 }

@@ -3,14 +3,14 @@
 #include "unit.h"
 #include <math.h>
 #include <plumb/session/session.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 
 static const uint64_t some_seed = 88172645463325252;
 
 /* Loops of calls of NS each, on a CPU that is SLOWER[i] times slower in loop I. */
-static struct plumb_trial trial_of(double ns, const double *slower, size_t n)
+static struct plumb_self_test self_test_of(double ns, const double *slower, size_t n)
 {
-	struct plumb_trial t = {.n = n};
+	struct plumb_self_test t = {.n = n};
 
 	for (size_t i = 0; i < n; i++) {
 		t.call[i] = ns * slower[i];
@@ -26,30 +26,30 @@ static bool is_near(double a, double b)
 
 static void a_drift_of_the_cpu_cancels(void **state)
 {
-	double before[PLUMB_TRIAL_LOOPS], after[PLUMB_TRIAL_LOOPS];
-	struct plumb_trial bare, traced;
+	double before[PLUMB_SELF_TEST_LOOPS], after[PLUMB_SELF_TEST_LOOPS];
+	struct plumb_self_test bare, traced;
 	struct plumb_interval a, b, added;
 
 	(void)state;
-	for (size_t i = 0; i < PLUMB_TRIAL_LOOPS; i++) {
+	for (size_t i = 0; i < PLUMB_SELF_TEST_LOOPS; i++) {
 		before[i] = 1 + 0.01 * i;
 		after[i] = 2 + 0.05 * i; /* less than half as fast */
 	}
-	bare = trial_of(100, before, PLUMB_TRIAL_LOOPS);
-	traced = trial_of(350, after, PLUMB_TRIAL_LOOPS);
-	a = plumb_trial_interval(&bare, 1000);
-	b = plumb_trial_interval(&traced, 1000);
+	bare = self_test_of(100, before, PLUMB_SELF_TEST_LOOPS);
+	traced = self_test_of(350, after, PLUMB_SELF_TEST_LOOPS);
+	a = plumb_self_test_interval(&bare, 1000);
+	b = plumb_self_test_interval(&traced, 1000);
 	added = plumb_interval_added(&b, &a, &a);
 	check(is_near(added.median, 250), "%g", added.median);
 	check(is_near(added.low, 250) && is_near(added.high, 250), "%g to %g", added.low,
 	      added.high);
 	/* Its unit is what the arithmetic took: these ns are those of the first loops. */
-	check(is_near(plumb_trial_unit(&bare), 1155), "%g", plumb_trial_unit(&bare));
+	check(is_near(plumb_self_test_unit(&bare), 1155), "%g", plumb_self_test_unit(&bare));
 }
 
 static void loops_that_lost_the_cpu_do_not_count(void **state)
 {
-	struct plumb_trial t = {.n = PLUMB_TRIAL_LOOPS};
+	struct plumb_self_test t = {.n = PLUMB_SELF_TEST_LOOPS};
 	struct plumb_interval i;
 
 	(void)state;
@@ -57,7 +57,7 @@ static void loops_that_lost_the_cpu_do_not_count(void **state)
 		t.call[n] = n % 5 ? 200 : 4e6;
 		t.arithmetic[n] = n % 7 ? 1000 : 5e6;
 	}
-	i = plumb_trial_interval(&t, 1000);
+	i = plumb_self_test_interval(&t, 1000);
 	check(is_near(i.low, 200) && is_near(i.median, 200) && is_near(i.high, 200), "%g to %g",
 	      i.low, i.high);
 }
@@ -73,7 +73,7 @@ static void the_interval_holds_what_was_added_19_times_of_20(void **state)
 		struct plumb_interval of[3], added;
 
 		for (size_t s = 0; s < 3; s++) {
-			struct plumb_trial t = {.n = PLUMB_TRIAL_LOOPS};
+			struct plumb_self_test t = {.n = PLUMB_SELF_TEST_LOOPS};
 			double speed = 1 + next_random(&seed) % 1000 / 1000.;
 
 			for (size_t i = 0; i < t.n; i++) {
@@ -82,7 +82,7 @@ static void the_interval_holds_what_was_added_19_times_of_20(void **state)
 				t.call[i] = (s == 1 ? 350 : 100) * speed * noise;
 				t.arithmetic[i] = 1000 * speed;
 			}
-			of[s] = plumb_trial_interval(&t, 1000);
+			of[s] = plumb_self_test_interval(&t, 1000);
 		}
 		added = plumb_interval_added(&of[1], &of[0], &of[2]);
 		/* The median of the noise is 1.1. */

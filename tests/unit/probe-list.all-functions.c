@@ -2,7 +2,7 @@
 /* all-functions: what the kernel's lists say of all, in lists made for it. */
 #include "unit.h"
 #include <plumb/kernel/lists.h>
-#include <plumb/kernel/standing.h>
+#include <plumb/kernel/traceability.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -173,9 +173,9 @@ static void samples_have_an_error_and_what_was_measured_has_none(void **state)
 	assert_int_equal(number(open, "on_cpu_low"), 50);
 	assert_int_equal(number(below(open, "fill"), "on_cpu_low"), 10);
 	assert_int_equal(number(below(open, "fill"), "on_cpu_high"), 50);
-	assert_non_null(strstr(text, "250ns  ±88%        -        -    copy\n"));
-	assert_non_null(strstr(text, "50ns  ±80%        -        -    fill\n"));
-	assert_non_null(strstr(text, "50ns              -        -   open\n"));
+	assert_non_null(strstr(text, "250ns  ±88%        -         -    copy\n"));
+	assert_non_null(strstr(text, "50ns  ±80%        -         -    fill\n"));
+	assert_non_null(strstr(text, "50ns              -         -   open\n"));
 	json_decref(j);
 	tree_free(tree);
 }

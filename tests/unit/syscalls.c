@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <asm/unistd.h>
 #include <errno.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <plumb/session/syscalls.h>
 #include <plumb/tool/tool.h>
 
@@ -535,7 +535,8 @@ static void calibration_filters_as_the_tool_does_but_takes_its_own_call(void **s
 	assert_true(c.selected && c.has_fd && c.has_size && c.only_errors);
 	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
 		assert_int_equal(plumb_syscall_is_selected(&c, nr), nr == PLUMB_CALIBRATION_NR);
-	/* plumb_trial_syscall()'s argument, whatever a third one it has, however long it takes */
+	/* plumb_self_test_syscall()'s argument, whatever a third one it has, however long it takes
+	 */
 	assert_int_equal(c.fd, UINT32_MAX);
 	assert_int_equal(c.min_size, 0);
 	assert_int_equal(c.max_size, UINT64_MAX);

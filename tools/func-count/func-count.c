@@ -39,7 +39,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	return 0;
 }
 
-/* Each mechanism that holds here and is not known, on something that the tool can provoke. */
+/* Each mechanism that holds here and is not known, on something that the tool can trigger. */
 static void measure_all(struct plumb_session *s)
 {
 	double ns[MECHANISMS] = {};

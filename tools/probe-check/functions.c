@@ -16,7 +16,7 @@
 struct candidate {
 	struct check *check;
 	const char *name; /* without module */
-	struct plumb_standing *all;
+	struct plumb_traceability *all;
 	size_t n;
 	size_t n_exact; /* the first of all: called so */
 	struct remains remains;
@@ -100,7 +100,7 @@ static int count_calls(struct inquiry *q)
 static void judge_missing(const struct inquiry *q, struct candidate *c)
 {
 	const struct kernel *k = q->kernel;
-	char near[512], other[256];
+	char suggestion[512], other[256];
 
 	if (remains_judge_inlined(&c->remains))
 		return;
@@ -111,9 +111,9 @@ static void judge_missing(const struct inquiry *q, struct candidate *c)
 			    other);
 		return;
 	}
-	kernel_near(k, c->check->target.name, near, sizeof(near));
-	check_judge(c->check, VERDICT_GONE, "%s has no such function%s%s", k->name, near,
-		    *near ? "?" : "");
+	kernel_suggest(k, c->check->target.name, suggestion, sizeof(suggestion));
+	check_judge(c->check, VERDICT_GONE, "%s has no such function%s%s", k->name, suggestion,
+		    *suggestion ? "?" : "");
 }
 
 /* Without symbols all that is known is which functions have types. */
@@ -134,7 +134,7 @@ static void judge_by_types(const struct inquiry *q, struct candidate *c)
 /* --- what may not be probed --- */
 
 /* Are all that are called so, and that still are there, like that? */
-static bool all_are(const struct candidate *c, bool (*is)(const struct plumb_standing *))
+static bool all_are(const struct candidate *c, bool (*is)(const struct plumb_traceability *))
 {
 	for (size_t i = 0; i < c->n_exact; i++)
 		if (!is(&c->all[i]))
@@ -142,17 +142,17 @@ static bool all_are(const struct candidate *c, bool (*is)(const struct plumb_sta
 	return true;
 }
 
-static bool is_boot_only(const struct plumb_standing *s)
+static bool is_boot_only(const struct plumb_traceability *s)
 {
 	return s->boot_only;
 }
 
-static bool is_blacklisted(const struct plumb_standing *s)
+static bool is_blacklisted(const struct plumb_traceability *s)
 {
 	return s->blacklisted || s->boot_only;
 }
 
-static bool is_untraced(const struct plumb_standing *s)
+static bool is_untraced(const struct plumb_traceability *s)
 {
 	return s->untraced || s->boot_only;
 }

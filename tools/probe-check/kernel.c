@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/base/text.h>
 #include <plumb/kernel/tracepoints.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ size_t kernel_types_of(const struct kernel *k, const char *name)
 
 bool kernel_has_function(const struct kernel *k, const char *name)
 {
-	struct plumb_standing *all;
+	struct plumb_traceability *all;
 	ssize_t n;
 	bool has;
 
@@ -153,13 +153,13 @@ const char *kernel_other_name(const struct kernel *k, const char *name, char *te
 	return NULL;
 }
 
-const char *kernel_near(const struct kernel *k, const char *name, char *text, size_t size)
+const char *kernel_suggest(const struct kernel *k, const char *name, char *text, size_t size)
 {
 	uint32_t n = k->btf ? btf__type_cnt(k->btf) : 0;
 	const char **names;
 
 	if (k->lists)
-		return plumb_lists_near(k->lists, name, text, size);
+		return plumb_lists_suggest(k->lists, name, text, size);
 	names = calloc(n + 1, sizeof(*names));
 	*text = 0;
 	for (uint32_t id = 1; names && id < n; id++) {
@@ -169,16 +169,16 @@ const char *kernel_near(const struct kernel *k, const char *name, char *text, si
 			names[id] = btf__name_by_offset(k->btf, t->name_off);
 	}
 	if (names)
-		plumb_near(name, names, n, text, size);
+		plumb_suggest(name, names, n, text, size);
 	free(names);
 	return text;
 }
 
 /* Those called so that are there, behind the N that there are. */
-static int add_standings(const struct kernel *k, const char *name, struct plumb_standing **all,
-			 size_t *n)
+static int add_traceability(const struct kernel *k, const char *name,
+			    struct plumb_traceability **all, size_t *n)
 {
-	struct plumb_standing *some = NULL, *more, by_type = {.name = name};
+	struct plumb_traceability *some = NULL, *more, by_type = {.name = name};
 	ssize_t found = 0;
 
 	if (k->lists)
@@ -194,7 +194,7 @@ static int add_standings(const struct kernel *k, const char *name, struct plumb_
 	}
 	*all = more;
 	for (ssize_t i = 0; i < found; i++) {
-		struct plumb_standing *one = some ? &some[i] : &by_type;
+		struct plumb_traceability *one = some ? &some[i] : &by_type;
 		const char *colon = strchr(name, ':');
 
 		if (!one->boot_only && !strcmp(one->name, colon ? colon + 1 : name))
@@ -207,13 +207,13 @@ static int add_standings(const struct kernel *k, const char *name, struct plumb_
 int kernel_functions(const struct kernel *k, const char *const *names, size_t n,
 		     struct plumb_functions *found)
 {
-	struct plumb_standing *all = NULL;
+	struct plumb_traceability *all = NULL;
 	size_t n_all = 0;
 	int err = 0;
 
 	*found = (struct plumb_functions){};
 	for (size_t i = 0; !err && i < n; i++)
-		err = add_standings(k, names[i], &all, &n_all);
+		err = add_traceability(k, names[i], &all, &n_all);
 	if (err)
 		err = plumb_error(err, "no memory for functions");
 	else if (k->running || k->btf)

@@ -4,7 +4,7 @@
 #define KERNEL_H
 
 #include "image.h"
-#include <plumb/kernel/standing.h>
+#include <plumb/kernel/traceability.h>
 #include <stdbool.h>
 
 #include "verdict.h"
@@ -32,11 +32,11 @@ struct kernel_wants {
 int kernel_open(struct kernel *k, const char *image, const char *btf, struct kernel_wants wants);
 void kernel_close(struct kernel *k);
 
-/* Has it a function of that name, and which are near to it? */
+/* Has it a function of that name, and which are like it? */
 bool kernel_has_function(const struct kernel *k, const char *name);
 /* What a function usually becomes that loses its name, if there is such a one: TEXT, or NULL. */
 const char *kernel_other_name(const struct kernel *k, const char *name, char *text, size_t size);
-const char *kernel_near(const struct kernel *k, const char *name, char *text, size_t size);
+const char *kernel_suggest(const struct kernel *k, const char *name, char *text, size_t size);
 
 /* Does it say which functions ftrace knows? */
 bool kernel_knows_notrace(const struct kernel *k);

@@ -19,8 +19,8 @@
 
 #include "probe-check.skel.h"
 
-/* A target under trial. */
-struct trial {
+/* A target with a probe on it. */
+struct live_probe {
 	struct probe_check_bpf *skel;
 	struct plumb_probes probes;
 	uint64_t before; /* fires before all were attached, which do not count */
@@ -36,7 +36,8 @@ static void on_signal(int number)
 
 /* --- attaching: 0 or -errno, with words where there is more to say --- */
 
-static int attach_function(const struct kernel *k, struct trial *t, const struct target *target)
+static int attach_function(const struct kernel *k, struct live_probe *t,
+			   const struct target *target)
 {
 	static const struct plumb_attach_target targets[] = {{"count_kprobe", PLUMB_KPROBE}, {}};
 	struct plumb_functions found;
@@ -50,7 +51,7 @@ static int attach_function(const struct kernel *k, struct trial *t, const struct
 	return err;
 }
 
-static int attach_tracepoint(const struct kernel *k, struct trial *t, const char *category,
+static int attach_tracepoint(const struct kernel *k, struct live_probe *t, const char *category,
 			     const char *name)
 {
 	struct plumb_tracepoints found;
@@ -66,7 +67,7 @@ static int attach_tracepoint(const struct kernel *k, struct trial *t, const char
 	return err;
 }
 
-static int attach_syscall(const struct kernel *k, struct trial *t, const struct target *target)
+static int attach_syscall(const struct kernel *k, struct live_probe *t, const struct target *target)
 {
 	char function[128], event[128];
 
@@ -74,7 +75,7 @@ static int attach_syscall(const struct kernel *k, struct trial *t, const struct 
 	return attach_tracepoint(k, t, "syscalls", event);
 }
 
-static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
+static int attach_places(struct live_probe *t, const struct plumb_userfuncs *places)
 {
 	static const struct plumb_attach_target target = {"count_kprobe", PLUMB_UPROBE};
 	char what[4096];
@@ -83,7 +84,7 @@ static int attach_places(struct trial *t, const struct plumb_userfuncs *places)
 				     sizeof(what));
 }
 
-static int attach_userfunc(struct trial *t, const struct target *target)
+static int attach_userfunc(struct live_probe *t, const struct target *target)
 {
 	struct plumb_userfuncs found;
 	int err = userfuncs_find(target->file, target->name, &found);
@@ -96,7 +97,7 @@ static int attach_userfunc(struct trial *t, const struct target *target)
 }
 
 /* All its places, as if they were functions. */
-static int attach_usdt(struct trial *t, const struct target *target)
+static int attach_usdt(struct live_probe *t, const struct target *target)
 {
 	struct plumb_userfuncs places = {};
 	struct plumb_usdts found;
@@ -126,7 +127,7 @@ static int attach_usdt(struct trial *t, const struct target *target)
 	return err;
 }
 
-static int attach(const struct kernel *k, struct trial *t, const struct target *target)
+static int attach(const struct kernel *k, struct live_probe *t, const struct target *target)
 {
 	switch (target->kind) {
 	case TARGET_FUNCTION:
@@ -145,7 +146,7 @@ static int attach(const struct kernel *k, struct trial *t, const struct target *
 /* --- one target --- */
 
 /* Only the programs that its kind takes: another may be refused. */
-static int load(struct trial *t, enum target_kind kind)
+static int load(struct live_probe *t, enum target_kind kind)
 {
 	bool is_tracepoint = kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL;
 
@@ -164,7 +165,7 @@ static bool is_there(const struct check *c)
 	return c->verdict != VERDICT_GONE && c->verdict != VERDICT_UNKNOWN;
 }
 
-static void begin(const struct kernel *k, struct trial *t, struct check *c)
+static void begin(const struct kernel *k, struct live_probe *t, struct check *c)
 {
 	char words[sizeof(c->obstacle)];
 	int err;
@@ -187,7 +188,7 @@ static void begin(const struct kernel *k, struct trial *t, struct check *c)
 			 plumb_errno_hint(err));
 }
 
-static uint64_t read_fires(const struct trial *t)
+static uint64_t read_fires(const struct live_probe *t)
 {
 	uint64_t n = 0;
 
@@ -196,7 +197,7 @@ static uint64_t read_fires(const struct trial *t)
 	return n;
 }
 
-static void end(struct trial *t)
+static void end(struct live_probe *t)
 {
 	plumb_probe_detach(&t->probes);
 	plumb_probe_close(&t->probes);
@@ -235,20 +236,20 @@ static void judge(struct check *c, double seconds)
 
 int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t ns)
 {
-	struct trial *trials = calloc(n + 1, sizeof(*trials));
+	struct live_probe *probes = calloc(n + 1, sizeof(*probes));
 	double seconds = 0;
 	int tried = 0;
 
-	if (!trials)
+	if (!probes)
 		return plumb_error(ENOMEM, "no memory for probes");
 	handle_signals();
 	for (size_t i = 0; i < n && !interrupted; i++) {
-		begin(k, &trials[i], &checks[i]);
+		begin(k, &probes[i], &checks[i]);
 		tried += checks[i].live;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].live)
-			trials[i].before = read_fires(&trials[i]);
+			probes[i].before = read_fires(&probes[i]);
 	if (tried) {
 		plumb_warn("tracing …");
 		seconds = wait_for(ns);
@@ -256,11 +257,11 @@ int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t 
 	/* All, and only then are they detached, which takes its time. */
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].live)
-			checks[i].fires = read_fires(&trials[i]) - trials[i].before;
+			checks[i].fires = read_fires(&probes[i]) - probes[i].before;
 	for (size_t i = 0; i < n; i++) {
-		end(&trials[i]);
+		end(&probes[i]);
 		judge(&checks[i], seconds);
 	}
-	free(trials);
+	free(probes);
 	return tried;
 }

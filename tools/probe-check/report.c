@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <stdio.h>
@@ -12,15 +12,15 @@
 static void print_checks(const struct plan *p)
 {
 	static const char *const headings[] = {"TARGET", "VERDICT", "WHY"};
-	struct plumb_grid *g = plumb_grid_new(headings, 3);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 
 	for (size_t i = 0; i < p->n; i++) {
-		plumb_grid_cell(g, "%s", p->checks[i].target.text);
-		plumb_grid_cell(g, "%s", verdict_word(p->checks[i].verdict));
-		plumb_grid_cell(g, "%s", p->checks[i].why);
+		plumb_text_table_cell(g, "%s", p->checks[i].target.text);
+		plumb_text_table_cell(g, "%s", verdict_word(p->checks[i].verdict));
+		plumb_text_table_cell(g, "%s", p->checks[i].why);
 	}
-	plumb_grid_print(g, stdout);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, stdout);
+	plumb_text_table_free(g);
 }
 
 /* The mechanisms of a tool whose targets all pass, or those of which some fail; refused ones, or
@@ -83,21 +83,21 @@ static const char *describe(const struct plan *p, const char *tool, char *text, 
 static void print_tools(const struct plan *p)
 {
 	static const char *const headings[] = {"TOOL", "VERDICT", "BY"};
-	struct plumb_grid *g = plumb_grid_new(headings, 3);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	char text[2048];
 
 	if (p->n_tools)
 		putchar('\n');
 	for (size_t i = 0; i < p->n_tools; i++) {
-		plumb_grid_cell(g, "%s", p->tools[i]);
-		plumb_grid_cell(g, "%s",
-				plan_tool_holds(p, p->tools[i])        ? "ok"
-				: plan_tool_is_unknown(p, p->tools[i]) ? "unknown"
-								       : "fails");
-		plumb_grid_cell(g, "%s", describe(p, p->tools[i], text, sizeof(text)));
+		plumb_text_table_cell(g, "%s", p->tools[i]);
+		plumb_text_table_cell(g, "%s",
+				      plan_tool_holds(p, p->tools[i])        ? "ok"
+				      : plan_tool_is_unknown(p, p->tools[i]) ? "unknown"
+									     : "fails");
+		plumb_text_table_cell(g, "%s", describe(p, p->tools[i], text, sizeof(text)));
 	}
-	plumb_grid_print(g, stdout);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, stdout);
+	plumb_text_table_free(g);
 }
 
 static const char *const class_names[DIFFERENCE_CLASSES] = {
@@ -132,7 +132,7 @@ static void print_compared(const struct compared *c)
 static void print_differences(const struct findings *f)
 {
 	static const char *const headings[] = {"CLASS", "TARGET", "DIFFERENCE"};
-	struct plumb_grid *g = plumb_grid_new(headings, 3);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	char was[128];
 
 	if (f->plan->n)
@@ -141,12 +141,12 @@ static void print_differences(const struct findings *f)
 		for (size_t i = 0; i < f->n_differences; i++) {
 			if ((int)f->differences[i].class != class)
 				continue;
-			plumb_grid_cell(g, "%s", class_names[class]);
-			plumb_grid_cell(g, "%s", f->differences[i].target);
-			plumb_grid_cell(g, "%s", f->differences[i].what);
+			plumb_text_table_cell(g, "%s", class_names[class]);
+			plumb_text_table_cell(g, "%s", f->differences[i].target);
+			plumb_text_table_cell(g, "%s", f->differences[i].what);
 		}
-	plumb_grid_print(g, stdout);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, stdout);
+	plumb_text_table_free(g);
 	print_compared(&f->what);
 	for (int class = 0; class < DIFFERENCE_CLASSES; class ++)
 		printf("%s%zu %s", class ? ", " : "", f->n_of[class], class_names[class]);

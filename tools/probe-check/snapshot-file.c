@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <plumb/base/file.h>
 #include <plumb/base/log.h>
-#include <plumb/base/replace.h>
+#include <plumb/base/atomic-file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +15,17 @@
 
 int snapshot_write(const json_t *snapshot, const char *path)
 {
-	struct plumb_replacement r;
-	int err = plumb_replace_begin(&r, path);
+	struct plumb_atomic_file r;
+	int err = plumb_atomic_file_begin(&r, path);
 
 	if (!err) {
 		if (json_dumpf(snapshot, r.out, JSON_INDENT(1) | JSON_SORT_KEYS) ||
 		    fputc('\n', r.out) == EOF)
 			err = -(errno ?: EIO);
-		err = plumb_replace_end(&r, err);
+		err = plumb_atomic_file_end(&r, err);
 	}
-	return err ? plumb_error(err, "--save: cannot write %s: %s", path, plumb_replace_error(err))
+	return err ? plumb_error(err, "--save: cannot write %s: %s", path,
+				 plumb_atomic_file_error(err))
 		   : 0;
 }
 

@@ -29,7 +29,7 @@ json_t *snapshot_take(const struct kernel *k, const char *const *functions, size
 json_t *snapshot_prototypes(const struct btf *btf);
 json_t *snapshot_records(const struct btf *btf);
 
-/* Whole, or not at all (replace.h); 0 or -errno after saying what is wrong. */
+/* Whole, or not at all (atomic-file.h); 0 or -errno after saying what is wrong. */
 int snapshot_write(const json_t *snapshot, const char *path);
 
 /* NULL after saying what is wrong: what it returns has the form above. */

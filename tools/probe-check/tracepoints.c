@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/base/parse.h>
 #include <plumb/kernel/selection.h>
 #include <plumb/kernel/syscalls.h>
@@ -29,22 +29,22 @@ static void judge_missing(const struct plumb_tracepoints *all, struct check *c)
 {
 	const struct plumb_tracepoint *elsewhere = find(all, NULL, c->target.name);
 	const char **names = calloc(all->n + 1, sizeof(*names));
-	char near[512] = "";
+	char suggestion[512] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; names && i < all->n; i++)
 		if (!strcmp(all->list[i].category, c->target.file))
 			names[n++] = all->list[i].name;
 	if (names && n)
-		plumb_near(c->target.name, names, n, near, sizeof(near));
+		plumb_suggest(c->target.name, names, n, suggestion, sizeof(suggestion));
 	free(names);
 	if (elsewhere)
 		check_judge(c, VERDICT_RENAMED, "it is t:%s:%s here", elsewhere->category,
 			    elsewhere->name);
 	else
 		check_judge(c, VERDICT_GONE, "this kernel has no such %s%s%s",
-			    n ? "tracepoint" : "category, or its module is not loaded", near,
-			    *near ? "?" : "");
+			    n ? "tracepoint" : "category, or its module is not loaded", suggestion,
+			    *suggestion ? "?" : "");
 }
 
 /* The kernel declares a type btf_trace_NAME for each that is also a raw tracepoint. */
@@ -128,10 +128,11 @@ int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
 static void judge_no_call(struct check *c)
 {
 	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
-	char near[512];
+	char suggestion[512];
 
-	plumb_near(c->target.name, table->names, table->n, near, sizeof(near));
-	check_judge(c, VERDICT_GONE, "no system call is called so%s%s", near, *near ? "?" : "");
+	plumb_suggest(c->target.name, table->names, table->n, suggestion, sizeof(suggestion));
+	check_judge(c, VERDICT_GONE, "no system call is called so%s%s", suggestion,
+		    *suggestion ? "?" : "");
 }
 
 /* A call that was configured away has a function all the same, a weak one which says ENOSYS. */

@@ -10,7 +10,7 @@
 #include "mechanisms.h"
 
 #include <plumb/base/log.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -45,17 +45,18 @@ static bool measure(const struct row *row, unsigned int round)
 	bool slowed;
 	int err;
 
-	before = plumb_trial_ns(m->provoke, BUDGET_NS);
+	before = plumb_self_test_ns(m->trigger, BUDGET_NS);
 	if (mechanism_attach(m, row->body, &probes))
 		return false;
 	err = mechanism_prove(m, row->body, &probes);
 	runs = mechanism_runs(m, row->body, &probes);
-	during = plumb_trial_ns(m->provoke, BUDGET_NS);
+	during = plumb_self_test_ns(m->trigger, BUDGET_NS);
 	slowed = mechanism_runs(m, row->body, &probes) != runs;
 	plumb_probe_detach(&probes);
 	plumb_probe_close(&probes);
 	if (!err)
-		row->added[round] = during - (before + plumb_trial_ns(m->provoke, BUDGET_NS)) / 2;
+		row->added[round] =
+			during - (before + plumb_self_test_ns(m->trigger, BUDGET_NS)) / 2;
 	return slowed;
 }
 

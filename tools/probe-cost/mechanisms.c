@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -31,17 +31,17 @@ static void call_rarely(void)
 #define RENAME(name_, section_, hook_)                                                             \
 	{                                                                                          \
 		.name = (name_), .section = (section_), .hook = (hook_), .runs = 1,                \
-		.provoke = plumb_trial_rename,                                                     \
+		.trigger = plumb_self_test_rename,                                                 \
 	}
 #define FUNCTION(name_, section_, hook_, runs_, since_)                                            \
 	{                                                                                          \
 		.name = (name_), .section = (section_), .hook = (hook_), .runs = (runs_),          \
-		.since = (since_), .provoke = plumb_trial_syscall,                                 \
+		.since = (since_), .trigger = plumb_self_test_syscall,                             \
 	}
 #define USER(name_, hook_, since_)                                                                 \
 	{                                                                                          \
 		.name = (name_), .section = "kprobe", .hook = (hook_), .runs = 1,                  \
-		.since = (since_), .provoke = plumb_trial_call,                                    \
+		.since = (since_), .trigger = plumb_self_test_call,                                \
 	}
 
 struct mechanism mechanisms[] = {
@@ -62,7 +62,7 @@ struct mechanism mechanisms[] = {
 		.section = "tracepoint",
 		.hook = PLUMB_TRACEPOINT,
 		.runs = 1,
-		.provoke = plumb_trial_syscall,
+		.trigger = plumb_self_test_syscall,
 		.prove = call_rarely,
 		.tracepoint = "syscalls:sys_enter_sched_get_priority_min",
 	},
@@ -100,7 +100,7 @@ static int refuse(struct mechanism *m, int err)
 
 static bool is_of_functions(const struct mechanism *m)
 {
-	return m->provoke == plumb_trial_syscall && !is_bystander(m);
+	return m->trigger == plumb_self_test_syscall && !is_bystander(m);
 }
 
 static const char *program_name(const struct mechanism *m, int body, char *text, size_t size)
@@ -147,14 +147,14 @@ static int load(struct mechanism *m)
 
 void mechanisms_open(void)
 {
-	int no_function = plumb_trial_find_function(NULL, &function);
-	int no_userfunc = plumb_trial_find_userfunc(&userfunc), err;
+	int no_function = plumb_self_test_find_function(NULL, &function);
+	int no_userfunc = plumb_self_test_find_userfunc(&userfunc), err;
 
 	for (struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++) {
 		err = 0;
 		if (no_function && is_of_functions(m))
 			refuse(m, no_function);
-		else if (no_userfunc && m->provoke == plumb_trial_call)
+		else if (no_userfunc && m->trigger == plumb_self_test_call)
 			refuse(m, no_userfunc);
 		else
 			err = load(m);
@@ -176,7 +176,7 @@ static int find_tracepoint(const struct mechanism *m, struct plumb_tracepoints *
 	int tracefs, err;
 
 	if (!m->tracepoint)
-		return plumb_trial_find_tracepoint(found);
+		return plumb_self_test_find_tracepoint(found);
 	tracefs = plumb_tracefs_open();
 	if (tracefs < 0)
 		return tracefs;
@@ -212,7 +212,7 @@ int mechanism_attach(struct mechanism *m, int body, struct plumb_probes *probes)
 	if (is_of_functions(m))
 		err = plumb_probe_attach(probes, m->skel->obj, targets, &function, what,
 					 sizeof(what));
-	else if (m->provoke == plumb_trial_call)
+	else if (m->trigger == plumb_self_test_call)
 		err = plumb_probe_userfuncs(probes, m->skel->obj, targets, &userfunc, 0, what,
 					    sizeof(what));
 	else
@@ -245,7 +245,7 @@ int mechanism_prove(struct mechanism *m, int body, const struct plumb_probes *pr
 		return -errno;
 	}
 	for (int i = 0; i < PROOF; i++)
-		(m->prove ?: m->provoke)();
+		(m->prove ?: m->trigger)();
 	close(statistics);
 	runs = mechanism_runs(m, body, probes) - before;
 	if (runs >= wanted) /* others may fire it, too */

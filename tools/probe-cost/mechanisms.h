@@ -24,10 +24,10 @@ struct mechanism {
 	enum plumb_hook hook;
 	int runs;          /* of the program, a fire: 2 where it is at both ends of a call */
 	const char *since; /* the kernel that brought it, in words for who lacks it; NULL: older */
-	void (*provoke)(void);
-	/* What makes the program run; NULL: provoke. */
+	void (*trigger)(void);
+	/* What makes the program run; NULL: trigger. */
 	void (*prove)(void);
-	const char *tracepoint; /* NULL: the trial's */
+	const char *tracepoint; /* NULL: the self-test's */
 
 	struct probe_cost_bpf *skel;
 	char why[192];                      /* it was refused; "": it was not */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/base/cli.h>
 #include <plumb/session/costs.h>
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
@@ -101,51 +101,51 @@ static bool any_refused(void)
 	return false;
 }
 
-static void add_figure(struct plumb_grid *g, double ns)
+static void add_figure(struct plumb_text_table *g, double ns)
 {
-	plumb_grid_cell(g, "%.*f", ns < 999.95, ns);
+	plumb_text_table_cell(g, "%.*f", ns < 999.95, ns);
 }
 
-static void add_row(struct plumb_grid *g, const struct mechanism *m, int body)
+static void add_row(struct plumb_text_table *g, const struct mechanism *m, int body)
 {
 	const struct plumb_interval *c = &m->cost[body];
 	char percent[32];
 
-	plumb_grid_cell(g, "%s", m->name);
+	plumb_text_table_cell(g, "%s", m->name);
 	if (*m->why) {
 		for (int i = 0; i < 4 + (rate > 0); i++)
-			plumb_grid_cell(g, "-");
-		plumb_grid_cell(g, "%s", m->why);
+			plumb_text_table_cell(g, "-");
+		plumb_text_table_cell(g, "%s", m->why);
 		return;
 	}
-	plumb_grid_cell(g, "%s", body_of(m, body));
+	plumb_text_table_cell(g, "%s", body_of(m, body));
 	add_figure(g, c->median);
 	add_figure(g, c->low);
 	add_figure(g, c->high);
 	if (rate > 0)
-		plumb_grid_cell(g, "%s",
-				plumb_format_percent(plumb_cost_percent(c->median, rate), percent,
-						     sizeof(percent)));
+		plumb_text_table_cell(g, "%s",
+				      plumb_format_percent(plumb_cost_percent(c->median, rate),
+							   percent, sizeof(percent)));
 	if (any_refused())
-		plumb_grid_cell(g, "%s", "");
+		plumb_text_table_cell(g, "%s", "");
 }
 
 static void print_table(void)
 {
 	const char *headings[7] = {"MECHANISM", "BODY", ">NS", ">LOW", ">HIGH"};
 	size_t n = 5;
-	struct plumb_grid *g;
+	struct plumb_text_table *g;
 
 	if (rate > 0)
 		headings[n++] = ">%CPU";
 	if (any_refused())
 		headings[n++] = "REFUSED";
-	g = plumb_grid_new(headings, n);
+	g = plumb_text_table_new(headings, n);
 	for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
 		for (int body = 0; body < (*m->why ? 1 : bodies_of(m)); body++)
 			add_row(g, m, body);
-	plumb_grid_print(g, stdout);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, stdout);
+	plumb_text_table_free(g);
 	printf("NS: what a fire adds, the median of %u interleaved rounds; LOW to HIGH: 95 %%\n",
 	       rounds);
 	if (rate > 0)

@@ -2,7 +2,7 @@
 #include <plumb/kernel/lists.h>
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/kernel/standing.h>
+#include <plumb/kernel/traceability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool is_namesake(const struct plumb_function *f, const struct plumb_funct
 	return !strcmp(f->name, g->name) && !strcmp(f->module ?: "", g->module ?: "");
 }
 
-static int add(struct plumb_functions *found, const struct plumb_standing *is)
+static int add(struct plumb_functions *found, const struct plumb_traceability *is)
 {
 	struct plumb_function *f = &found->all[found->n++];
 
@@ -37,7 +37,7 @@ static int add(struct plumb_functions *found, const struct plumb_standing *is)
 static int add_all(const struct plumb_lists *lists, struct plumb_functions *found)
 {
 	struct plumb_symbol *s = lists->symbols.all, *end = s + lists->symbols.n;
-	struct plumb_standing is;
+	struct plumb_traceability is;
 	int err = 0;
 
 	found->all = calloc(lists->symbols.n + 1, sizeof(*found->all));

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/log.h>
-#include <plumb/kernel/standing.h>
+#include <plumb/kernel/traceability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

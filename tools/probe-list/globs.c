@@ -3,7 +3,7 @@
 
 #include <fnmatch.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/base/text.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,7 @@ size_t glob_take(const struct glob *g, struct points *p)
 void glob_complain(const struct glob *g, const struct points *p)
 {
 	const char **names = calloc(p->n + 1, sizeof(*names));
-	char near[1024] = "", shown[256];
+	char suggestion[1024] = "", shown[256];
 
 	/* With as many parts as were given. */
 	for (size_t i = 0; names && i < p->n; i++) {
@@ -129,7 +129,7 @@ void glob_complain(const struct glob *g, const struct points *p)
 	}
 	plumb_copy_printable(shown, g->text, sizeof(shown));
 	if (names && strlen(g->name) < sizeof(shown) && !strpbrk(g->name, "*?["))
-		plumb_near(g->name, names, p->n, near, sizeof(near));
-	plumb_warn("no probe point matches %s%s%s", shown, near, *near ? "?" : "");
+		plumb_suggest(g->name, names, p->n, suggestion, sizeof(suggestion));
+	plumb_warn("no probe point matches %s%s%s", shown, suggestion, *suggestion ? "?" : "");
 	free(names);
 }

@@ -20,7 +20,7 @@ void glob_read(struct glob *g, const char *text);
 /* Takes the kernel's points that it matches; how many. */
 size_t glob_take(const struct glob *g, struct points *p);
 
-/* Says that it matches nothing, with names that are near. */
+/* Says that it matches nothing, with suggestions. */
 void glob_complain(const struct glob *g, const struct points *p);
 
 #endif

@@ -4,7 +4,7 @@
 #include "access.h"
 #include "arguments.h"
 
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
@@ -121,24 +121,24 @@ static ssize_t count(const struct points *p, enum family family, enum plumb_hook
 void print_summary(const struct points *p, unsigned int wanted)
 {
 	static const char *const headings[] = {"FAMILY", ">POINTS", "STABILITY", "HOOK", "HERE"};
-	struct plumb_grid *g = plumb_grid_new(headings, 5);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 5);
 
 	for (enum family f = 0; f < FAMILIES; f++)
 		for (const enum plumb_hook *h = families[f].hooks; *h && wanted >> f & 1; h++) {
 			const struct access *a = access_of(*h);
 			ssize_t n = count(p, f, *h);
 
-			plumb_grid_cell(g, "%s", families[f].name);
+			plumb_text_table_cell(g, "%s", families[f].name);
 			if (n < 0)
-				plumb_grid_cell(g, "-");
+				plumb_text_table_cell(g, "-");
 			else
-				plumb_grid_cell(g, "%zd", n);
-			plumb_grid_cell(g, "%s", families[f].stability);
-			plumb_grid_cell(g, "%s", plumb_hook_name(*h));
-			plumb_grid_cell(g, "%s%s", a->open ? "open" : "closed: ", a->why);
+				plumb_text_table_cell(g, "%zd", n);
+			plumb_text_table_cell(g, "%s", families[f].stability);
+			plumb_text_table_cell(g, "%s", plumb_hook_name(*h));
+			plumb_text_table_cell(g, "%s%s", a->open ? "open" : "closed: ", a->why);
 		}
-	plumb_grid_print(g, stdout);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, stdout);
+	plumb_text_table_free(g);
 }
 
 /* --- JSON --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: figures to the left, what they are of to the right, guards below. */
 #include "report.h"
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,44 +51,44 @@ static void describe(const struct row *row, char *text, size_t size)
 		snprintf(text + n, size - n, " and %zu more", more);
 }
 
-static void add_misses(struct plumb_grid *g, bool can_miss, const struct misses *m)
+static void add_misses(struct plumb_text_table *g, bool can_miss, const struct misses *m)
 {
 	if (!m->known)
-		plumb_grid_cell(g, "?");
+		plumb_text_table_cell(g, "?");
 	else if (can_miss || m->ever)
-		plumb_grid_cell(g, "%llu", (unsigned long long)m->ever);
+		plumb_text_table_cell(g, "%llu", (unsigned long long)m->ever);
 	else
-		plumb_grid_cell(g, "-");
+		plumb_text_table_cell(g, "-");
 }
 
 /* In the interval, and that as a part of what should have run. */
-static void add_now(struct plumb_grid *g, const struct row *row)
+static void add_now(struct plumb_text_table *g, const struct row *row)
 {
 	if (row->recursion.known) {
-		plumb_grid_cell(g, "%llu", (unsigned long long)row->recursion.now);
-		plumb_grid_cell(g, "%.2f", row_missed_percent(row));
+		plumb_text_table_cell(g, "%llu", (unsigned long long)row->recursion.now);
+		plumb_text_table_cell(g, "%.2f", row_missed_percent(row));
 	} else {
-		plumb_grid_cell(g, "?");
-		plumb_grid_cell(g, "?");
+		plumb_text_table_cell(g, "?");
+		plumb_text_table_cell(g, "?");
 	}
 }
 
-static void add_row(struct plumb_grid *g, const struct report *r, const struct row *row)
+static void add_row(struct plumb_text_table *g, const struct report *r, const struct row *row)
 {
 	double seconds = r->rows->elapsed / 1e9;
 	char target[512];
 
-	plumb_grid_cell(g, "%u", row->program->id);
-	plumb_grid_cell(g, "%.0f", seconds ? row->runs / seconds : 0);
+	plumb_text_table_cell(g, "%u", row->program->id);
+	plumb_text_table_cell(g, "%.0f", seconds ? row->runs / seconds : 0);
 	if (row->runs)
-		plumb_grid_cell(g, "%.0f", (double)row->run_time / row->runs);
+		plumb_text_table_cell(g, "%.0f", (double)row->run_time / row->runs);
 	else
-		plumb_grid_cell(g, "-");
-	plumb_grid_cell(g, "%.2f", row_cpu_percent(r->rows, row));
+		plumb_text_table_cell(g, "-");
+	plumb_text_table_cell(g, "%.2f", row_cpu_percent(r->rows, row));
 	add_misses(g, row->guard != GUARD_NONE, &row->recursion);
 	add_misses(g, row->can_miss_links, &row->link);
 	describe(row, target, sizeof(target));
-	plumb_grid_cell(g, "%s: %s", name_of(row), target);
+	plumb_text_table_cell(g, "%s: %s", name_of(row), target);
 }
 
 static void print_time(const struct report *r, FILE *out)
@@ -105,7 +105,8 @@ void report_rows(const struct report *r, FILE *out)
 {
 	static const char *const headings[] = {
 		">ID", ">RUNS/S", ">NS/RUN", ">%CPU", ">MISSED", ">LINK", "PROGRAM, ATTACHED TO"};
-	struct plumb_grid *g = plumb_grid_new(headings, sizeof(headings) / sizeof(headings[0]));
+	struct plumb_text_table *g =
+		plumb_text_table_new(headings, sizeof(headings) / sizeof(headings[0]));
 	size_t idle = 0, shown = 0, hidden = 0;
 
 	if (r->timed)
@@ -120,8 +121,8 @@ void report_rows(const struct report *r, FILE *out)
 			shown++;
 		}
 	}
-	plumb_grid_print(g, out);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, out);
+	plumb_text_table_free(g);
 	if (!r->rows->n)
 		fputs("(no BPF program is loaded)\n", out);
 	if (hidden)
@@ -153,24 +154,24 @@ static void print_shared(const struct report *r, FILE *out)
 {
 	static const char *const headings[] = {">ID", ">%HELD", ">MISSED", ">%MISSED", "PROGRAM"};
 	const struct guard_use *g = &r->rows->shared;
-	struct plumb_grid *grid;
+	struct plumb_text_table *table;
 
 	if (!g->missed && (g->members < 2 || !g->run_time))
 		return;
 	fprintf(out,
 		"\nkprobe guard, of %zu program%s: while one runs, its CPU skips all of them\n",
 		g->members, g->members == 1 ? "" : "s");
-	grid = plumb_grid_new(headings, sizeof(headings) / sizeof(headings[0]));
+	table = plumb_text_table_new(headings, sizeof(headings) / sizeof(headings[0]));
 	for (const struct row *row = r->rows->all; row < r->rows->all + r->rows->n; row++) {
 		if (row->guard != GUARD_SHARED || (!row->run_time && !row->recursion.now))
 			continue;
-		plumb_grid_cell(grid, "%u", row->program->id);
-		plumb_grid_cell(grid, "%.1f", row_held_percent(r->rows, row));
-		add_now(grid, row);
-		plumb_grid_cell(grid, "%s", name_of(row));
+		plumb_text_table_cell(table, "%u", row->program->id);
+		plumb_text_table_cell(table, "%.1f", row_held_percent(r->rows, row));
+		add_now(table, row);
+		plumb_text_table_cell(table, "%s", name_of(row));
 	}
-	plumb_grid_print(grid, out);
-	plumb_grid_free(grid);
+	plumb_text_table_print(table, out);
+	plumb_text_table_free(table);
 	print_culprit(r, out);
 }
 

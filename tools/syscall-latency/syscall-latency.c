@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
 #include <plumb/session/inflight.h>
 #include <plumb/kernel/kernel.h>

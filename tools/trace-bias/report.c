@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <inttypes.h>
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <stdio.h>
@@ -38,46 +38,47 @@ enum verdict report_judge(struct comparison *c)
 	return worst(c);
 }
 
-static void add_value(struct plumb_grid *g, size_t measure, double value)
+static void add_value(struct plumb_text_table *g, size_t measure, double value)
 {
 	char text[32];
 
 	if (measure == METRIC)
-		plumb_grid_cell(g, "%.6g", value);
+		plumb_text_table_cell(g, "%.6g", value);
 	else
-		plumb_grid_cell(g, "%s", plumb_format_time(value, PLUMB_AUTO, text, sizeof(text)));
+		plumb_text_table_cell(g, "%s",
+				      plumb_format_time(value, PLUMB_AUTO, text, sizeof(text)));
 }
 
-static void add_verdict(struct plumb_grid *g, const struct judgement *j)
+static void add_verdict(struct plumb_text_table *g, const struct judgement *j)
 {
 	if (j->verdict != UNDECIDED)
-		plumb_grid_cell(g, "%s", verdicts[j->verdict]);
+		plumb_text_table_cell(g, "%s", verdicts[j->verdict]);
 	else
-		plumb_grid_cell(g, "%s: %s %" PRIu64 " more", verdicts[j->verdict],
-				j->more == JUDGE_MOST ? "over" : "about", j->more);
+		plumb_text_table_cell(g, "%s: %s %" PRIu64 " more", verdicts[j->verdict],
+				      j->more == JUDGE_MOST ? "over" : "about", j->more);
 }
 
 void report_print_table(const struct comparison *c)
 {
 	static const char *const headings[] = {"MEASURE", ">WITHOUT", ">WITH",  ">CHANGE",
 					       ">LOW",    ">HIGH",    "VERDICT"};
-	struct plumb_grid *g = plumb_grid_new(headings, 7);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 7);
 	json_t *notes = notes_list(&c->notes), *note;
 	size_t i;
 
 	for (size_t m = 0; m < c->measures; m++) {
 		const struct judgement *j = &c->of[m];
 
-		plumb_grid_cell(g, "%s", names[m]);
+		plumb_text_table_cell(g, "%s", names[m]);
 		add_value(g, m, j->without);
 		add_value(g, m, j->with);
-		plumb_grid_cell(g, "%+.2f%%", j->change.median);
-		plumb_grid_cell(g, "%+.2f%%", j->change.low);
-		plumb_grid_cell(g, "%+.2f%%", j->change.high);
+		plumb_text_table_cell(g, "%+.2f%%", j->change.median);
+		plumb_text_table_cell(g, "%+.2f%%", j->change.low);
+		plumb_text_table_cell(g, "%+.2f%%", j->change.high);
 		add_verdict(g, j);
 	}
-	plumb_grid_print(g, stdout);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, stdout);
+	plumb_text_table_free(g);
 	printf("\n%s: %zu pairs, seed %" PRIu64 "; 95 %% intervals, limit %g %%\n",
 	       verdicts[worst(c)], c->n, c->seed, c->limit);
 	json_array_foreach(notes, i, note) printf("  %s\n", json_string_value(note));

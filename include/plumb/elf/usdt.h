@@ -33,7 +33,7 @@ struct plumb_usdts {
 
 /*
  * Sorted by provider and name.  Returns 0 with one at least, or -errno after
- * saying what is wrong, with names that are near; FOUND is empty then.
+ * saying what is wrong, with suggestions; FOUND is empty then.
  */
 int plumb_usdts_find(const char *target, struct plumb_usdts *found);
 void plumb_usdts_free(struct plumb_usdts *found);

@@ -74,7 +74,7 @@ struct btf *plumb_types_read(const char *file);
  * The functions that the patterns stand for, each address once.  Types are from
  * BTF_FILE, or with NULL from the kernel, as far as it has them.  Says on stderr
  * where a name is several functions, or is not what its source was.  Returns 0,
- * or -errno after saying what is wrong, with names that are near; FOUND is empty
+ * or -errno after saying what is wrong, with suggestions; FOUND is empty
  * then.
  */
 int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * functions: what its parts share.  kallsyms.c reads the kernel's lists, standing.c says what they
- * say of a function, pattern.c compares with what was typed, functions.c chooses, prototypes.c has
- * the types.
+ * functions: what its parts share.  kallsyms.c reads the kernel's lists, traceability.c says what
+ * they say of a function, pattern.c compares with what was typed, functions.c chooses, prototypes.c
+ * has the types.
  */
 #ifndef PLUMB_LISTS_H
 #define PLUMB_LISTS_H
 
 #include <plumb/kernel/functions.h>
-#include <plumb/kernel/standing.h>
+#include <plumb/kernel/traceability.h>
 
 /* Goes before /proc and /sys: "", or where a test keeps its own. */
 extern const char *plumb_functions_root;
@@ -80,10 +80,11 @@ int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols);
 bool plumb_blacklist_has(const struct plumb_blacklist *list, const struct plumb_symbol *s);
 void plumb_blacklist_free(struct plumb_blacklist *list);
 
-/* standing: the running kernel's lists; 0, or -errno after saying what is wrong. */
+/* traceability: the running kernel's lists; 0, or -errno after saying what is wrong. */
 int plumb_lists_fill(struct plumb_lists *lists);
 void plumb_lists_empty(struct plumb_lists *lists);
-struct plumb_standing plumb_lists_judge(const struct plumb_lists *lists, struct plumb_symbol *s);
+struct plumb_traceability plumb_lists_judge(const struct plumb_lists *lists,
+					    struct plumb_symbol *s);
 
 /* pattern: what was typed. */
 struct plumb_pattern {
@@ -102,10 +103,10 @@ bool plumb_pattern_is_about(const struct plumb_pattern *p, const struct plumb_sy
 typedef bool plumb_matcher(const struct plumb_pattern *p, const struct plumb_symbol *s);
 plumb_matcher plumb_pattern_globs, plumb_pattern_names, plumb_pattern_became, plumb_pattern_left;
 
-/* standing: is the pattern's module there; names that are near to the pattern's (plumb_near). */
+/* traceability: is the pattern's module there; suggestions for it (plumb_suggest). */
 bool plumb_lists_have_module(const struct plumb_lists *lists, const struct plumb_pattern *p);
-void plumb_lists_near_pattern(const struct plumb_lists *lists, const struct plumb_pattern *p,
-			      char *text, size_t size);
+void plumb_lists_suggest_for_pattern(const struct plumb_lists *lists, const struct plumb_pattern *p,
+				     char *text, size_t size);
 
 bool plumb_name_is_cold(const char *name);
 /* No suffix, or one that does not touch the signature: foo.llvm.123. */

@@ -40,7 +40,7 @@ int plumb_tracefs_try(void);
 /*
  * The tracepoints that PATTERN, "CATEGORY:NAME" with globs in either, stands
  * for, in the kernel's order.  Returns 0 with one at least, or -errno after
- * saying what is wrong, with names that are near; FOUND is empty then.
+ * saying what is wrong, with suggestions; FOUND is empty then.
  */
 int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found);
 void plumb_tracepoints_free(struct plumb_tracepoints *found);

@@ -54,7 +54,7 @@ struct plumb_session {
 	size_t n_refused;
 	struct plumb_overhead overhead;
 	int statistics; /* descriptor that keeps run-time statistics on, -1: none */
-	struct plumb_functions calibrated; /* the function that the calibration provokes */
+	struct plumb_functions calibrated; /* the function that the calibration triggers */
 };
 
 /* filter: the options against the running system; -errno after saying what is wrong. */
@@ -91,7 +91,7 @@ void plumb_instance_close(struct plumb_instance *in);
 void plumb_calibrate_traced(struct plumb_session *s);
 void plumb_calibrate_filtered(struct plumb_session *s);
 /*
- * Where nothing can be provoked: what the kernel says of the runs of the programs,
+ * Where nothing can be triggered: what the kernel says of the runs of the programs,
  * of the calls that come in the trace's first PLUMB_STATISTICS_NS.  Until then each
  * run costs some 20 ns more.
  */
@@ -99,11 +99,11 @@ void plumb_calibrate_filtered(struct plumb_session *s);
 void plumb_calibrate_begin_statistics(struct plumb_session *s);
 void plumb_calibrate_end_statistics(struct plumb_session *s);
 /*
- * What the programs of any mechanism add to what PROVOKE does (NULL: the calibration's
+ * What the programs of any mechanism add to what TRIGGER does (NULL: the calibration's
  * call, for mechanisms with attach targets), in ns; false where that cannot be had.
  */
 bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-			       enum plumb_calibration kind, void (*provoke)(void),
+			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added);
 /* What was measured, as it may be printed: not known where traced calls cost nothing, or less. */
 void plumb_overhead_judge(struct plumb_overhead *o);

@@ -49,7 +49,7 @@ int plumb_trace_targets_number_calls(void);
 int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 				     const char *raw, const char *perf, char *what, size_t size);
 
-/* ns that a fire adds by a mechanism, on something that can be provoked; false: cannot be had. */
+/* ns that a fire adds by a mechanism, on something that can be triggered; false: cannot be had. */
 bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 				 enum plumb_calibration kind, struct plumb_interval *added);
 /* In its calibrate: what the library cannot measure itself, mechanisms of no kernel functions. */

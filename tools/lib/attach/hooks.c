@@ -6,7 +6,7 @@
 #include <linux/perf_event.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/base/log.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -45,7 +45,7 @@ static int open_tracepoint(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
 	struct plumb_tracepoints found;
-	int err = plumb_trial_find_tracepoint(&found);
+	int err = plumb_self_test_find_tracepoint(&found);
 
 	if (err)
 		return err;
@@ -57,7 +57,7 @@ static int open_tracepoint(void)
 static int open_uprobe(void)
 {
 	struct plumb_userfuncs found;
-	int err = plumb_trial_find_userfunc(&found);
+	int err = plumb_self_test_find_userfunc(&found);
 
 	if (err)
 		return err;
@@ -83,7 +83,7 @@ static int load(enum plumb_hook hook)
 			return access("/sys/kernel/btf/vmlinux", R_OK) ? -ENODATA : fd;
 		opts.attach_btf_id = fd;
 	}
-	fd = bpf_prog_load(hooks[hook].program, "plumb_trial", "Dual BSD/GPL", returns_0,
+	fd = bpf_prog_load(hooks[hook].program, "plumb_self_test", "Dual BSD/GPL", returns_0,
 			   sizeof(returns_0) / sizeof(returns_0[0]), &opts);
 	return fd < 0 ? -errno : fd;
 }

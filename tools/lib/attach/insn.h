@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* insn: what fold and prune ask of one instruction of a BPF program. */
+/* insn: what constant propagation and dead code elimination ask of one instruction of a BPF
+ * program. */
 #ifndef PLUMB_INSN_H
 #define PLUMB_INSN_H
 

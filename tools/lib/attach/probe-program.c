@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* probe: programs for a hook, and copies of them that know their target. */
-#include "fold.h"
+#include "constant-propagation.h"
 #include "probe.h"
-#include "prune.h"
+#include "dead-code.h"
 
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
@@ -137,9 +137,9 @@ static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct
 	{
 		value = bpf_map__initial_value((struct bpf_map *)m, &size);
 		if (strstr(bpf_map__name(m), ".rodata"))
-			plumb_fold(insns, n, bpf_map__fd(m), value, size);
+			plumb_propagate_constants(insns, n, bpf_map__fd(m), value, size);
 	}
-	*n_insns = plumb_prune(insns, n);
+	*n_insns = plumb_eliminate_dead_code(insns, n);
 	return insns;
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/elf/usdt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,7 +247,7 @@ static int complain(const struct plumb_elf *file, const char *provider, const ch
 {
 	struct plumb_usdts all = {};
 	const char **names = NULL;
-	char near[512] = "";
+	char suggestion[512] = "";
 	size_t n = 0;
 	int err = collect(file->elf, "*", "*", &all);
 
@@ -261,9 +261,9 @@ static int complain(const struct plumb_elf *file, const char *provider, const ch
 	else if (!all.n)
 		err = plumb_error(ENOENT, "%s has no USDT probes", file->path);
 	else {
-		plumb_near(name, names, n, near, sizeof(near));
+		plumb_suggest(name, names, n, suggestion, sizeof(suggestion));
 		err = plumb_error(ENOENT, "no USDT probe %s:%s in %s%s%s", provider, name,
-				  file->path, near, *near ? "?" : "");
+				  file->path, suggestion, *suggestion ? "?" : "");
 	}
 	free(names);
 	plumb_usdts_free(&all);

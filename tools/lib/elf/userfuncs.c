@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/elf/userfuncs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static int complain(Elf *elf, const char *path, const char *name, bool indirect)
 {
 	struct plumb_userfuncs all = {};
 	const char **names;
-	char near[512];
+	char suggestion[512];
 	int err = collect(elf, "*", &all, &(bool){false});
 
 	names = calloc(all.n + 1, sizeof(*names));
@@ -136,9 +136,9 @@ static int complain(Elf *elf, const char *path, const char *name, bool indirect)
 				  "which have names of their own",
 				  name, path);
 	else if (all.n) {
-		plumb_near(name, names, all.n, near, sizeof(near));
-		err = plumb_error(ENOENT, "no function %s in %s%s%s", name, path, near,
-				  *near ? "?" : "");
+		plumb_suggest(name, names, all.n, suggestion, sizeof(suggestion));
+		err = plumb_error(ENOENT, "no function %s in %s%s%s", name, path, suggestion,
+				  *suggestion ? "?" : "");
 	} else
 		err = plumb_error(ENOENT, "%s has no names of functions (stripped, or damaged)",
 				  path);

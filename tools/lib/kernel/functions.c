@@ -79,7 +79,7 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 		    bool ambiguous, struct outcome *o)
 {
 	bool is_listed = q->lists.traceable.slots;
-	struct plumb_standing is = plumb_lists_judge(&q->lists, s);
+	struct plumb_traceability is = plumb_lists_judge(&q->lists, s);
 	struct plumb_function f = {
 		.named = !p->is_glob,
 		.ambiguous = ambiguous,
@@ -197,7 +197,7 @@ static int consider_all(struct search *q, const struct plumb_pattern *p, struct 
 
 static int say_missing(struct search *q, const struct plumb_pattern *p)
 {
-	char near[1024] = "";
+	char suggestion[1024] = "";
 
 	if (!plumb_lists_have_module(&q->lists, p))
 		return plumb_error(ENOENT,
@@ -205,8 +205,9 @@ static int say_missing(struct search *q, const struct plumb_pattern *p)
 				   p->text, p->module, p->name);
 	if (p->is_glob)
 		return plumb_error(ENOENT, "no function's name matches %s", p->text);
-	plumb_lists_near_pattern(&q->lists, p, near, sizeof(near));
-	return plumb_error(ENOENT, "no such function: %s%s%s", p->text, near, *near ? "?" : "");
+	plumb_lists_suggest_for_pattern(&q->lists, p, suggestion, sizeof(suggestion));
+	return plumb_error(ENOENT, "no such function: %s%s%s", p->text, suggestion,
+			   *suggestion ? "?" : "");
 }
 
 /* It has matches, but none of them could be taken. */
@@ -272,8 +273,8 @@ int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_
 	return err;
 }
 
-static bool is_ambiguous(const struct plumb_standing *all, size_t n,
-			 const struct plumb_standing *one)
+static bool is_ambiguous(const struct plumb_traceability *all, size_t n,
+			 const struct plumb_traceability *one)
 {
 	size_t namesakes = 0;
 
@@ -283,7 +284,7 @@ static bool is_ambiguous(const struct plumb_standing *all, size_t n,
 	return namesakes > 1;
 }
 
-int plumb_functions_of(const struct plumb_standing *all, size_t n, const struct btf *btf,
+int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
 		       struct plumb_functions *found)
 {
 	int err = 0;

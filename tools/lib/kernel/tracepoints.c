@@ -8,7 +8,7 @@
 #include <linux/magic.h>
 #include <plumb/kernel/detached.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/kernel/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static void mark_raw(struct plumb_tracepoints *found)
 static int complain(const struct plumb_tracepoints *all, const char *category, const char *name)
 {
 	const char **names = calloc(all->n + 1, sizeof(*names));
-	char near[512];
+	char suggestion[512];
 	size_t n = 0;
 	int err;
 
@@ -166,15 +166,15 @@ static int complain(const struct plumb_tracepoints *all, const char *category, c
 		if (!fnmatch(category, all->list[i].category, 0))
 			names[n++] = all->list[i].name;
 	if (n) {
-		plumb_near(name, names, n, near, sizeof(near));
-		err = plumb_error(ENOENT, "no such tracepoint: %s:%s%s%s", category, name, near,
-				  *near ? "?" : "");
+		plumb_suggest(name, names, n, suggestion, sizeof(suggestion));
+		err = plumb_error(ENOENT, "no such tracepoint: %s:%s%s%s", category, name,
+				  suggestion, *suggestion ? "?" : "");
 	} else {
 		for (; n < all->n; n++)
 			names[n] = all->list[n].category;
-		plumb_near(category, names, n, near, sizeof(near));
-		err = plumb_error(ENOENT, "no such category of tracepoints: %s%s%s", category, near,
-				  *near ? "?" : "");
+		plumb_suggest(category, names, n, suggestion, sizeof(suggestion));
+		err = plumb_error(ENOENT, "no such category of tracepoints: %s%s%s", category,
+				  suggestion, *suggestion ? "?" : "");
 	}
 	free(names);
 	return err;

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <plumb/report/flame.h>
 #include <plumb/base/log.h>
-#include <plumb/base/replace.h>
+#include <plumb/base/atomic-file.h>
 #include <plumb/base/text.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -355,20 +355,20 @@ static void print_graph(const struct graph *g)
 
 static int cannot_write(const char *path, int err)
 {
-	return plumb_error(err, "--flame: cannot write %s: %s", path, plumb_replace_error(err));
+	return plumb_error(err, "--flame: cannot write %s: %s", path, plumb_atomic_file_error(err));
 }
 
 /* Where it is to be, as found before the trace. */
-static struct plumb_replacement place;
+static struct plumb_atomic_file place;
 
 int plumb_flame_check(const char *path)
 {
-	struct plumb_replacement trial;
+	struct plumb_atomic_file attempt;
 	int err;
 
 	if (place.name)
-		plumb_replace_end(&place, 0);
-	err = plumb_replace_find(&place, path);
+		plumb_atomic_file_end(&place, 0);
+	err = plumb_atomic_file_find(&place, path);
 	if (err)
 		return cannot_write(path, err);
 	if (place.was.st_mode && faccessat(place.dir, place.name, W_OK, AT_EACCESS))
@@ -378,9 +378,9 @@ int plumb_flame_check(const char *path)
 	 * immutable file, which cannot be replaced either.
 	 */
 	if (!S_ISFIFO(place.was.st_mode) && err != -EPERM) {
-		err = plumb_replace_begin(&trial, path);
+		err = plumb_atomic_file_begin(&attempt, path);
 		if (!err)
-			plumb_replace_end(&trial, -ECANCELED);
+			plumb_atomic_file_end(&attempt, -ECANCELED);
 	}
 	return err ? cannot_write(path, err) : 0;
 }
@@ -389,14 +389,14 @@ int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n)
 {
 	struct graph g = {.flame = flame, .all = grow(tree, stacks, n)};
-	int err = place.name ? 0 : plumb_replace_find(&place, path);
+	int err = place.name ? 0 : plumb_atomic_file_find(&place, path);
 
-	err = err ?: plumb_replace_open(&place);
+	err = err ?: plumb_atomic_file_open(&place);
 	measure(&g, g.all, 0);
 	if (!err) {
 		g.out = place.out;
 		print_graph(&g);
-		err = plumb_replace_end(&place, 0);
+		err = plumb_atomic_file_end(&place, 0);
 	}
 	frame_free(g.all);
 	return err ? cannot_write(path, err) : 0;

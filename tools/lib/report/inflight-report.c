@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of what has not ended: a table below the others, and a list in JSON. */
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/json.h>
 #include <plumb/kernel/thread.h>
@@ -19,15 +19,15 @@ static uint64_t age_of(const struct plumb_flights *f, const struct plumb_flight 
 }
 
 static void print_age(const struct plumb_report *r, const struct plumb_flight *one,
-		      struct plumb_grid *g)
+		      struct plumb_text_table *g)
 {
 	char text[32] = "";
 
 	if (one->start)
 		plumb_format_time(age_of(r->flights, one), r->run->options->unit, text,
 				  sizeof(text));
-	plumb_grid_cell(g, "%s%s%s", one->at_least ? ">" : "", one->start ? text : "?",
-			one->before ? "*" : " ");
+	plumb_text_table_cell(g, "%s%s%s", one->at_least ? ">" : "", one->start ? text : "?",
+			      one->before ? "*" : " ");
 }
 
 static void name(const struct plumb_report *r, const struct plumb_flight *one, char *text,
@@ -40,17 +40,17 @@ static void name(const struct plumb_report *r, const struct plumb_flight *one, c
 }
 
 static void print_row(const struct plumb_report *r, const struct plumb_flight *one,
-		      struct plumb_grid *g)
+		      struct plumb_text_table *g)
 {
 	char comm[PLUMB_COMM_LEN], call[CALL];
 
 	plumb_thread_comm(one->pid, one->tid, comm);
 	name(r, one, call, sizeof(call));
 	print_age(r, one, g);
-	plumb_grid_cell(g, "%u", one->pid);
-	plumb_grid_cell(g, "%u", one->tid);
-	plumb_grid_cell(g, "%s", comm);
-	plumb_grid_cell(g, "%s", call);
+	plumb_text_table_cell(g, "%u", one->pid);
+	plumb_text_table_cell(g, "%u", one->tid);
+	plumb_text_table_cell(g, "%s", comm);
+	plumb_text_table_cell(g, "%s", call);
 }
 
 static bool is_same(const struct plumb_frames *a, const struct plumb_frames *b)
@@ -124,20 +124,20 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 					inflight ? inflight->heading : ""};
 	size_t top = r->run->options->top ?: ROWS, n;
 	const struct plumb_flights *f = r->flights;
-	struct plumb_grid *g;
+	struct plumb_text_table *g;
 
 	if (!inflight || !(f->n || f->cut))
 		return;
 	n = f->n < top ? f->n : top;
-	g = plumb_grid_new(headings, sizeof(headings) / sizeof(headings[0]));
+	g = plumb_text_table_new(headings, sizeof(headings) / sizeof(headings[0]));
 	for (size_t i = 0; i < n; i++)
 		print_row(r, &f->all[i], g);
 	fprintf(out, "\nin flight: %zu", f->n);
 	if (f->n > n)
 		fprintf(out, ", the oldest %zu:", n);
 	fputc('\n', out);
-	plumb_grid_print(g, out);
-	plumb_grid_free(g);
+	plumb_text_table_print(g, out);
+	plumb_text_table_free(g);
 	if (inflight->frames)
 		print_stacks(r, n, out);
 	print_notes(f, n, out);

@@ -17,7 +17,7 @@
  */
 #include <plumb/session/session.h>
 #include <plumb/session/switches.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,14 +36,14 @@ static double unit; /* ns of a loop of arithmetic, as it was at first */
 /* With nothing attached: at first, and the latest time. */
 static struct plumb_interval first, latest;
 
-static struct plumb_interval measure(void (*provoke)(void))
+static struct plumb_interval measure(void (*trigger)(void))
 {
-	struct plumb_trial trial;
+	struct plumb_self_test self_test;
 
-	plumb_trial_run(&trial, provoke, BUDGET_NS);
+	plumb_self_test_run(&self_test, trigger, BUDGET_NS);
 	if (!unit)
-		unit = plumb_trial_unit(&trial);
-	return plumb_trial_interval(&trial, unit);
+		unit = plumb_self_test_unit(&self_test);
+	return plumb_self_test_interval(&self_test, unit);
 }
 
 static struct plumb_interval added_by(const struct plumb_interval *during)
@@ -53,7 +53,7 @@ static struct plumb_interval added_by(const struct plumb_interval *during)
 
 /* What a calibration instance adds to a call; false where none can be had. */
 static bool measure_under(const struct plumb_session *s, enum plumb_calibration kind,
-			  void (*provoke)(void), struct plumb_interval *added)
+			  void (*trigger)(void), struct plumb_interval *added)
 {
 	struct plumb_interval during;
 	struct plumb_instance calibration;
@@ -64,11 +64,11 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 		return false;
 	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
 	if (attached)
-		during = measure(provoke);
+		during = measure(trigger);
 	plumb_instance_close(&calibration);
 	if (!attached)
 		return false;
-	latest = measure(provoke);
+	latest = measure(trigger);
 	*added = added_by(&during);
 	return true;
 }
@@ -77,7 +77,7 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 static bool find_function(struct plumb_session *s)
 {
 	if (!s->calibrated.n)
-		plumb_trial_find_function(s->options.btf, &s->calibrated);
+		plumb_self_test_find_function(s->options.btf, &s->calibrated);
 	return s->calibrated.n == 1;
 }
 
@@ -129,22 +129,22 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	bool function = s->instance.mechanism->attach_targets;
 
 	*o = (struct plumb_overhead){
-		.how = s->options.calibrate ? "nothing to provoke" : "off",
+		.how = s->options.calibrate ? "nothing to trigger" : "off",
 	};
 	if (s->options.calibrate && s->tool->switches)
 		calibrate_switches(s);
 	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->sees_syscalls))
 		return;
-	first = measure(plumb_trial_syscall);
-	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_trial_syscall, &o->traced);
+	first = measure(plumb_self_test_syscall);
+	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_syscall, &o->traced);
 	if (function)
-		o->filtered_known = measure_under(s, PLUMB_CALIBRATION_REJECTS, plumb_trial_syscall,
-						  &o->filtered);
+		o->filtered_known = measure_under(s, PLUMB_CALIBRATION_REJECTS,
+						  plumb_self_test_syscall, &o->filtered);
 	plumb_overhead_judge(o);
 }
 
 bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-			       enum plumb_calibration kind, void (*provoke)(void),
+			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added)
 {
 	struct plumb_session with = *s;
@@ -153,22 +153,22 @@ bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mecha
 		return false;
 	with.calibrated = s->calibrated;
 	with.instance.mechanism = mechanism;
-	if (!provoke)
-		provoke = plumb_trial_syscall;
-	first = measure(provoke);
-	return measure_under(&with, kind, provoke, added);
+	if (!trigger)
+		trigger = plumb_self_test_syscall;
+	first = measure(trigger);
+	return measure_under(&with, kind, trigger, added);
 }
 
 void plumb_calibrate_filtered(struct plumb_session *s)
 {
 	struct plumb_overhead *o = &s->overhead;
-	struct plumb_trial trial;
+	struct plumb_self_test self_test;
 	struct plumb_interval during;
 
 	if (!o->known || !s->tool->sees_syscalls || s->instance.mechanism->attach_targets)
 		return;
-	plumb_stranger_run(s, &trial, BUDGET_NS);
-	during = plumb_trial_interval(&trial, unit);
+	plumb_stranger_run(s, &self_test, BUDGET_NS);
+	during = plumb_self_test_interval(&self_test, unit);
 	o->filtered = added_by(&during);
 	o->filtered_known = true;
 	plumb_overhead_judge(o);

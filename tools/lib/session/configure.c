@@ -121,7 +121,7 @@ static bool needs_iterator(const struct plumb_config *c)
 /* Loads what this mechanism attaches, and what the loader runs itself. */
 static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
 {
-	static const char *const only_run[] = {"state_trial", "thread_number", NULL};
+	static const char *const only_run[] = {"state_self_test", "thread_number", NULL};
 	const struct plumb_config *c = in->bpf.config;
 	struct bpf_program *p;
 	const char *name;

@@ -5,7 +5,7 @@
 #include <plumb/session/costs.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
-#include <plumb/base/replace.h>
+#include <plumb/base/atomic-file.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ void plumb_costs_describe(json_t *line)
 
 static int write_file(const char *path, const json_t *line)
 {
-	struct plumb_replacement r;
-	int err = plumb_replace_begin(&r, path);
+	struct plumb_atomic_file r;
+	int err = plumb_atomic_file_begin(&r, path);
 
 	if (err)
 		return err;
@@ -69,7 +69,7 @@ static int write_file(const char *path, const json_t *line)
 	if (fchmod(fileno(r.out), 0644) || json_dumpf(line, r.out, JSON_COMPACT) ||
 	    fputc('\n', r.out) == EOF)
 		err = -(errno ?: EIO);
-	return plumb_replace_end(&r, err);
+	return plumb_atomic_file_end(&r, err);
 }
 
 static bool find_path(char *path, size_t size)

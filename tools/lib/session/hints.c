@@ -71,19 +71,19 @@ static bool runs(const struct names *names, const char *name)
 static void hint_at_name(const struct names *names, const char *wanted)
 {
 	char shown[PLUMB_ESCAPED], other[PLUMB_ESCAPED];
-	const char *near = NULL;
+	const char *nearest = NULL;
 	bool inside = false;
 
-	for (size_t i = 0; i < names->n && !near; i++)
+	for (size_t i = 0; i < names->n && !nearest; i++)
 		if (strcasestr(names->all[i], wanted))
-			near = names->all[i];
-	if (!near)
-		near = plumb_nearest(wanted, (const char *const *)names->all, names->n);
-	if (!near)
+			nearest = names->all[i];
+	if (!nearest)
+		nearest = plumb_nearest(wanted, (const char *const *)names->all, names->n);
+	if (!nearest)
 		return;
-	inside = strstr(near, wanted);
+	inside = strstr(nearest, wanted);
 	plumb_escape(shown, wanted, sizeof(shown));
-	plumb_escape(other, near, sizeof(other));
+	plumb_escape(other, nearest, sizeof(other));
 	plumb_warn("-c %s: no thread has this name now; did you mean '%s'%s%s%s?", shown, other,
 		   inside ? ", or -c '*" : "", inside ? shown : "", inside ? "*'" : "");
 }

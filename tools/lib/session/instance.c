@@ -30,12 +30,13 @@ static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
  */
 static bool state_can_be_had(const struct plumb_bpf *bpf)
 {
-	struct bpf_program *trial = bpf_object__find_program_by_name(bpf->object, "state_trial");
+	struct bpf_program *self_test =
+		bpf_object__find_program_by_name(bpf->object, "state_self_test");
 	__u64 arguments[1] = {};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
 
 	/* Where it cannot be run (before 5.10) it is believed; a tool may need no state. */
-	return !trial || bpf_prog_test_run_opts(bpf_program__fd(trial), &run) || run.retval;
+	return !self_test || bpf_prog_test_run_opts(bpf_program__fd(self_test), &run) || run.retval;
 }
 
 /* Numbers from FIRST on are in it, as many as it takes. */

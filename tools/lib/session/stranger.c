@@ -11,7 +11,7 @@
 #define STACK_SIZE (64 << 10)
 
 struct work {
-	struct plumb_trial *trial;
+	struct plumb_self_test *self_test;
 	uint64_t budget;
 };
 
@@ -30,13 +30,14 @@ static int make_calls(void *context)
 {
 	const struct work *work = context;
 
-	plumb_trial_run(work->trial, plumb_trial_syscall, work->budget);
+	plumb_self_test_run(work->self_test, plumb_self_test_syscall, work->budget);
 	return 0;
 }
 
-void plumb_stranger_run(const struct plumb_session *s, struct plumb_trial *trial, uint64_t budget)
+void plumb_stranger_run(const struct plumb_session *s, struct plumb_self_test *self_test,
+			uint64_t budget)
 {
-	struct work work = {trial, budget};
+	struct work work = {self_test, budget};
 	char *stack = MAP_FAILED;
 	pid_t pid = -1;
 
@@ -47,7 +48,7 @@ void plumb_stranger_run(const struct plumb_session *s, struct plumb_trial *trial
 	if (stack != MAP_FAILED)
 		pid = clone(make_calls, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &work);
 	if (pid < 0)
-		plumb_trial_run(trial, plumb_trial_syscall, budget);
+		plumb_self_test_run(self_test, plumb_self_test_syscall, budget);
 	else
 		while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
 			;

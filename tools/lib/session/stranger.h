@@ -3,14 +3,15 @@
  * stranger: a call that the tool's programs reject as they reject those of other processes.
  *
  * The tool's own calls are rejected first and most cheaply.  Where the filters reject every new
- * process, the calls of the trial are made by one; otherwise by the tool.
+ * process, the calls of the self-test are made by one; otherwise by the tool.
  */
 #ifndef PLUMB_STRANGER_H
 #define PLUMB_STRANGER_H
 
 #include <plumb/session/session.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 
-void plumb_stranger_run(const struct plumb_session *s, struct plumb_trial *trial, uint64_t budget);
+void plumb_stranger_run(const struct plumb_session *s, struct plumb_self_test *self_test,
+			uint64_t budget);
 
 #endif

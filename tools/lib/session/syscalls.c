@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/base/parse.h>
 #include <plumb/base/text.h>
 #include <plumb/kernel/kernel.h>
@@ -32,7 +32,7 @@ static void list_names(void)
 
 static int add(const char *item, void *context)
 {
-	const char *near;
+	const char *nearest;
 	int err;
 
 	if (!strcmp(item, "help"))
@@ -43,10 +43,10 @@ static int add(const char *item, void *context)
 	if (err == -E2BIG)
 		plumb_usage_error("--syscall: at most %d numbers without a name: %s",
 				  PLUMB_OTHER_SYSCALLS, item);
-	near = plumb_nearest(item, plumb_syscall_tables[PLUMB_ABI_NATIVE].names, PLUMB_SYSCALLS);
+	nearest = plumb_nearest(item, plumb_syscall_tables[PLUMB_ABI_NATIVE].names, PLUMB_SYSCALLS);
 	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
-			  near ? "; did you mean " : "", near ?: "",
-			  near ? "?" : " (-s help lists them)");
+			  nearest ? "; did you mean " : "", nearest ?: "",
+			  nearest ? "?" : " (-s help lists them)");
 }
 
 void plumb_syscall_option(struct syscall_config *config, const char *list)

@@ -7,7 +7,7 @@
 #include <plumb/session/trace-targets.h>
 #include <plumb/attach/probe.h>
 #include <plumb/session/session.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,22 +66,22 @@ static int attach_targets(const struct plumb_bpf *bpf, struct plumb_probes *prob
 }
 
 /* What a calibration is about. */
-static int attach_trial(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
-			size_t size)
+static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			    size_t size)
 {
 	struct plumb_tracepoints t;
 	struct plumb_userfuncs u;
 	int err;
 
 	if (!(bpf->mode & (MULTI | SINGLE))) {
-		err = plumb_trial_find_tracepoint(&t);
+		err = plumb_self_test_find_tracepoint(&t);
 		if (err)
 			return err;
 		err = attach_tracepoints(bpf, probes, &t, 0, what, size);
 		plumb_tracepoints_free(&t);
 		return err;
 	}
-	err = plumb_trial_find_userfunc(&u);
+	err = plumb_self_test_find_userfunc(&u);
 	if (err)
 		return err;
 	err = attach_file(bpf, probes, &u, 0, what, size);
@@ -196,7 +196,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	if (!calibration)
 		bpf->attach = attach_targets;
 	else if (!(mode & FUNCTIONS))
-		bpf->attach = attach_trial;
+		bpf->attach = attach_self_test;
 	name_hooks(bpf);
 	return plumb_probe_prepare(
 		bpf_object__find_program_by_name(bpf->object, "fired_uprobe_multi"),
@@ -364,11 +364,11 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 				 enum plumb_calibration kind, struct plumb_interval *added)
 {
-	void (*provoke)(void) = mechanism->attach_targets      ? plumb_trial_syscall
-				: is_of_tracepoints(mechanism) ? plumb_trial_rename
-							       : plumb_trial_call;
+	void (*trigger)(void) = mechanism->attach_targets      ? plumb_self_test_syscall
+				: is_of_tracepoints(mechanism) ? plumb_self_test_rename
+							       : plumb_self_test_call;
 
-	return plumb_calibrate_mechanism(s, mechanism, kind, provoke, added);
+	return plumb_calibrate_mechanism(s, mechanism, kind, trigger, added);
 }
 
 void plumb_trace_targets_calibrate(struct plumb_session *s)

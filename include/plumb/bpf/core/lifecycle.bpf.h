@@ -49,7 +49,7 @@ int process_free(struct bpf_raw_tracepoint_args *ctx)
 #ifndef PLUMB_STATELESS
 /* Never attached: the loader runs it once, to see whether a thread's state can be had here. */
 SEC("raw_tp")
-int state_trial(void *ctx __attribute__((unused)))
+int state_self_test(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
 

@@ -111,7 +111,7 @@ int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
  * 6.13 on a program's stack is, if it takes 64 bytes, one a CPU, which each then
  * overwrites of the other.  Programs that have a tail call keep to the thread's own
  * stack, even if that call is never made.  Its condition must be none that the loader
- * decides (fold.h), or it would leave the call out.
+ * decides (constant-propagation.h), or it would leave the call out.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "prune.h"
+#include "dead-code.h"
 #include "insn.h"
 
 #include <stdbool.h>
@@ -206,7 +206,7 @@ static bool can_be_pruned(const struct bpf_insn *insns, size_t n)
 	return n <= INT16_MAX; /* the farthest jump */
 }
 
-size_t plumb_prune(struct bpf_insn *insns, size_t n)
+size_t plumb_eliminate_dead_code(struct bpf_insn *insns, size_t n)
 {
 	struct fact *facts = calloc(n, sizeof(*facts));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* standing: what a kernel's symbols say of a name, as data; of one that is not running. */
+/* traceability: what a kernel's symbols say of a name, as data; of one that is not running. */
 #include "unit.h"
-#include <plumb/kernel/standing.h>
+#include <plumb/kernel/traceability.h>
 
 static const char symbols[] = "ffffffff81000000 T _stext\n"
 			      "ffffffff81000100 T whole\n"
@@ -20,7 +20,7 @@ static const char symbols[] = "ffffffff81000000 T _stext\n"
 			      "ffffffff82000000 d _kbl_addr_barred_one\n"
 			      "ffffffffc0000100 t whole\t[mod]\n";
 
-static struct plumb_standing *all;
+static struct plumb_traceability *all;
 static ssize_t n;
 
 static void look_up(const struct plumb_lists *lists, const char *name)
@@ -102,14 +102,15 @@ static void without_such_symbols_sections_are_all_that_is_known(void **state)
 static void names_that_are_near_are_offered(void **state)
 {
 	struct plumb_lists *lists = lists_of(symbols);
-	char near[256];
+	char suggestion[256];
 
 	(void)state;
-	assert_string_equal(plumb_lists_near(lists, "whol", near, sizeof(near)),
+	assert_string_equal(plumb_lists_suggest(lists, "whol", suggestion, sizeof(suggestion)),
 			    "; did you mean whole");
-	assert_string_equal(plumb_lists_near(lists, "parde", near, sizeof(near)),
+	assert_string_equal(plumb_lists_suggest(lists, "parde", suggestion, sizeof(suggestion)),
 			    "; did you mean pared");
-	assert_string_equal(plumb_lists_near(lists, "quite_another", near, sizeof(near)), "");
+	assert_string_equal(
+		plumb_lists_suggest(lists, "quite_another", suggestion, sizeof(suggestion)), "");
 	plumb_lists_free(lists);
 }
 

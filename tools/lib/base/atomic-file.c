@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <plumb/base/replace.h>
+#include <plumb/base/atomic-file.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define MAX_LINKS 8
 
 /* Goes on to the directory of PATH, which is relative to the one before. */
-static int enter(struct plumb_replacement *r, const char *path)
+static int enter(struct plumb_atomic_file *r, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *above = slash ? strndup(path, slash + 1 - path) : strdup(".");
@@ -40,7 +40,7 @@ static int enter(struct plumb_replacement *r, const char *path)
  * if it is the caller's or root's, in whatever directory, as fs.protected_symlinks would have it
  * for sticky ones only.  The rest is what fs.protected_regular and protected_fifos mean.
  */
-static bool is_foreign(const struct plumb_replacement *r)
+static bool is_foreign(const struct plumb_atomic_file *r)
 {
 	struct stat dir;
 
@@ -52,7 +52,7 @@ static bool is_foreign(const struct plumb_replacement *r)
 				       dir.st_uid != r->was.st_uid);
 }
 
-static bool is_in_proc(const struct plumb_replacement *r)
+static bool is_in_proc(const struct plumb_atomic_file *r)
 {
 	struct statfs fs;
 
@@ -60,7 +60,7 @@ static bool is_in_proc(const struct plumb_replacement *r)
 }
 
 /* What has R's name?  1: a link, to TARGET of PATH_MAX bytes. */
-static int look(struct plumb_replacement *r, char *target)
+static int look(struct plumb_atomic_file *r, char *target)
 {
 	struct stat end;
 	ssize_t n;
@@ -90,16 +90,16 @@ static int look(struct plumb_replacement *r, char *target)
 	return 1;
 }
 
-int plumb_replace_find(struct plumb_replacement *r, const char *path)
+int plumb_atomic_file_find(struct plumb_atomic_file *r, const char *path)
 {
 	char target[PATH_MAX];
 	int err, links = 0;
 
-	*r = (struct plumb_replacement){.dir = AT_FDCWD};
+	*r = (struct plumb_atomic_file){.dir = AT_FDCWD};
 	err = enter(r, path) ?: look(r, target);
 	while (err > 0)
 		err = links++ < MAX_LINKS ? enter(r, target) ?: look(r, target) : -EMLINK;
-	return err ? plumb_replace_end(r, err) : 0;
+	return err ? plumb_atomic_file_end(r, err) : 0;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -108,7 +108,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* A pipe that nobody reads would be waited for; once it is open, writing to it may wait. */
-static int open_as_it_is(struct plumb_replacement *r)
+static int open_as_it_is(struct plumb_atomic_file *r)
 {
 	int fd = openat(r->dir, r->name, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat now;
@@ -137,7 +137,7 @@ static int inherit(int fd, const struct stat *was)
 }
 
 /* A file that was not there; a signal that ends the process waits until it has its name. */
-static int open_beside(struct plumb_replacement *r)
+static int open_beside(struct plumb_atomic_file *r)
 {
 	sigset_t ends;
 	uint64_t random;
@@ -167,7 +167,7 @@ static int open_beside(struct plumb_replacement *r)
 	return err ?: fd;
 }
 
-int plumb_replace_open(struct plumb_replacement *r)
+int plumb_atomic_file_open(struct plumb_atomic_file *r)
 {
 	int fd = r->as_it_is ? open_as_it_is(r) : open_beside(r), err = 0;
 
@@ -177,15 +177,15 @@ int plumb_replace_open(struct plumb_replacement *r)
 		err = -errno;
 		close(fd);
 	}
-	return err ? plumb_replace_end(r, err) : 0;
+	return err ? plumb_atomic_file_end(r, err) : 0;
 }
 
-int plumb_replace_begin(struct plumb_replacement *r, const char *path)
+int plumb_atomic_file_begin(struct plumb_atomic_file *r, const char *path)
 {
-	return plumb_replace_find(r, path) ?: plumb_replace_open(r);
+	return plumb_atomic_file_find(r, path) ?: plumb_atomic_file_open(r);
 }
 
-static int close_out(struct plumb_replacement *r, int err)
+static int close_out(struct plumb_atomic_file *r, int err)
 {
 	if (!err && (fflush(r->out) || ferror(r->out)))
 		err = -(errno ?: EIO);
@@ -198,7 +198,7 @@ static int close_out(struct plumb_replacement *r, int err)
 }
 
 /* It gets its name if that is still what it was: nothing, or the same file. */
-static int take_name(const struct plumb_replacement *r)
+static int take_name(const struct plumb_atomic_file *r)
 {
 	struct stat now = {};
 
@@ -209,7 +209,7 @@ static int take_name(const struct plumb_replacement *r)
 	return renameat(r->dir, r->beside, r->dir, r->name) ? -errno : 0;
 }
 
-int plumb_replace_end(struct plumb_replacement *r, int err)
+int plumb_atomic_file_end(struct plumb_atomic_file *r, int err)
 {
 	if (r->out)
 		err = close_out(r, err);
@@ -222,11 +222,11 @@ int plumb_replace_end(struct plumb_replacement *r, int err)
 	if (r->dir >= 0)
 		close(r->dir);
 	free(r->name);
-	*r = (struct plumb_replacement){.dir = -1};
+	*r = (struct plumb_atomic_file){.dir = -1};
 	return err;
 }
 
-const char *plumb_replace_error(int err)
+const char *plumb_atomic_file_error(int err)
 {
 	switch (err) {
 	case -ENXIO:

@@ -4,7 +4,7 @@
 #include <plumb/base/clock.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/kernel/syscalls.h>
-#include <plumb/attach/trial.h>
+#include <plumb/attach/self-test.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,7 +14,7 @@
 #define LOOP_CALLS 200
 #define MIN_LOOPS  4
 
-int plumb_trial_find_function(const char *btf_file, struct plumb_functions *found)
+int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found)
 {
 	char name[64];
 	const char *const pattern = name;
@@ -23,12 +23,12 @@ int plumb_trial_find_function(const char *btf_file, struct plumb_functions *foun
 	return plumb_functions_find(&pattern, 1, btf_file, found);
 }
 
-void plumb_trial_syscall(void)
+void plumb_self_test_syscall(void)
 {
 	syscall(PLUMB_CALIBRATION_NR, -1);
 }
 
-int plumb_trial_find_tracepoint(struct plumb_tracepoints *found)
+int plumb_self_test_find_tracepoint(struct plumb_tracepoints *found)
 {
 	int tracefs = plumb_tracefs_open(), err;
 
@@ -39,7 +39,7 @@ int plumb_trial_find_tracepoint(struct plumb_tracepoints *found)
 	return err;
 }
 
-void plumb_trial_rename(void)
+void plumb_self_test_rename(void)
 {
 	static char name[PLUMB_COMM_LEN];
 
@@ -48,15 +48,15 @@ void plumb_trial_rename(void)
 	prctl(PR_SET_NAME, name);
 }
 
-__attribute__((noinline)) void plumb_trial_call(void)
+__attribute__((noinline)) void plumb_self_test_call(void)
 {
 	asm volatile("" : : : "memory");
 }
 
-/* The place of plumb_trial_call() in the file: the program itself is the first that is told. */
+/* The place of plumb_self_test_call() in the file: the program itself is the first that is told. */
 static int find_offset(struct dl_phdr_info *info, size_t size, void *offset)
 {
-	uint64_t address = (uintptr_t)plumb_trial_call - info->dlpi_addr;
+	uint64_t address = (uintptr_t)plumb_self_test_call - info->dlpi_addr;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -68,7 +68,7 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *offset)
 	return 1;
 }
 
-int plumb_trial_find_userfunc(struct plumb_userfuncs *found)
+int plumb_self_test_find_userfunc(struct plumb_userfuncs *found)
 {
 	uint64_t offset = 0;
 
@@ -82,13 +82,13 @@ int plumb_trial_find_userfunc(struct plumb_userfuncs *found)
 		plumb_userfuncs_free(found);
 		return -ENOENT;
 	}
-	found->list->name = strdup("plumb_trial_call");
+	found->list->name = strdup("plumb_self_test_call");
 	found->list->offset = offset;
 	return 0;
 }
 
 /* All that were slower were disturbed. */
-double plumb_trial_ns(void (*provoke)(void), uint64_t budget)
+double plumb_self_test_ns(void (*trigger)(void), uint64_t budget)
 {
 	uint64_t best = UINT64_MAX, end = plumb_now() + budget, start, took;
 	int loops = 0;
@@ -96,7 +96,7 @@ double plumb_trial_ns(void (*provoke)(void), uint64_t budget)
 	do {
 		start = plumb_now();
 		for (int i = 0; i < LOOP_CALLS; i++)
-			provoke();
+			trigger();
 		took = plumb_now() - start;
 		if (took < best)
 			best = took;
@@ -120,49 +120,49 @@ static uint64_t time_arithmetic(void)
 	return plumb_now() - start;
 }
 
-static uint64_t time_calls(void (*provoke)(void), uint64_t n)
+static uint64_t time_calls(void (*trigger)(void), uint64_t n)
 {
 	uint64_t start = plumb_now();
 
 	for (uint64_t i = 0; i < n; i++)
-		provoke();
+		trigger();
 	return plumb_now() - start;
 }
 
 /* So many calls that all loops together take most of BUDGET, whatever the machine. */
-static uint64_t calls_of_loop(void (*provoke)(void), uint64_t budget)
+static uint64_t calls_of_loop(void (*trigger)(void), uint64_t budget)
 {
 	uint64_t took, best = UINT64_MAX;
 
 	/* The first ones are slow, and any may be disturbed. */
 	for (int i = 0; i < MIN_LOOPS; i++) {
-		took = time_calls(provoke, 8);
+		took = time_calls(trigger, 8);
 		if (took < best)
 			best = took;
 	}
-	return budget * 7 / 8 / PLUMB_TRIAL_LOOPS * 8 / (best ?: 1) ?: 1;
+	return budget * 7 / 8 / PLUMB_SELF_TEST_LOOPS * 8 / (best ?: 1) ?: 1;
 }
 
-void plumb_trial_run(struct plumb_trial *t, void (*provoke)(void), uint64_t budget)
+void plumb_self_test_run(struct plumb_self_test *t, void (*trigger)(void), uint64_t budget)
 {
-	uint64_t end = plumb_now() + PATIENCE * budget, n = calls_of_loop(provoke, budget);
+	uint64_t end = plumb_now() + PATIENCE * budget, n = calls_of_loop(trigger, budget);
 
 	t->n = 0;
 	do {
-		t->call[t->n] = (double)time_calls(provoke, n) / n;
+		t->call[t->n] = (double)time_calls(trigger, n) / n;
 		t->arithmetic[t->n] = time_arithmetic();
 		t->n++;
-	} while (t->n < PLUMB_TRIAL_LOOPS && (t->n < MIN_LOOPS || plumb_now() < end));
+	} while (t->n < PLUMB_SELF_TEST_LOOPS && (t->n < MIN_LOOPS || plumb_now() < end));
 }
 
-double plumb_trial_unit(const struct plumb_trial *t)
+double plumb_self_test_unit(const struct plumb_self_test *t)
 {
 	return plumb_bootstrap(t->arithmetic, t->n, 0).median;
 }
 
-struct plumb_interval plumb_trial_interval(const struct plumb_trial *t, double unit)
+struct plumb_interval plumb_self_test_interval(const struct plumb_self_test *t, double unit)
 {
-	double ns[PLUMB_TRIAL_LOOPS];
+	double ns[PLUMB_SELF_TEST_LOOPS];
 
 	for (size_t i = 0; i < t->n; i++)
 		ns[i] = t->call[i] / t->arithmetic[i] * unit;

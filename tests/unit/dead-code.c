@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* prune: what is taken out of a program, what is left, and that jumps still lead where they did. */
+/* dead code elimination: what is taken out of a program, what is left, and that jumps still lead
+ * where they did. */
 #include "unit.h"
-#include "../../tools/lib/attach/prune.h"
+#include "../../tools/lib/attach/dead-code.h"
 
 #define MAX 32
 
@@ -37,15 +38,15 @@ static void print(const char *what, const struct bpf_insn *insns, size_t n)
 			      insns[i].dst_reg, insns[i].src_reg, insns[i].off, insns[i].imm);
 }
 
-static void check_prune(const struct bpf_insn *before, size_t n, const struct bpf_insn *wanted,
-			size_t n_wanted)
+static void check_elimination(const struct bpf_insn *before, size_t n,
+			      const struct bpf_insn *wanted, size_t n_wanted)
 {
 	struct bpf_insn found[MAX];
 	size_t left;
 
 	assert_true(n <= MAX);
 	memcpy(found, before, n * sizeof(*before));
-	left = plumb_prune(found, n);
+	left = plumb_eliminate_dead_code(found, n);
 	if (left == n_wanted && !memcmp(found, wanted, left * sizeof(*found)))
 		return;
 	print("found", found, left);
@@ -58,9 +59,9 @@ static void check_prune(const struct bpf_insn *before, size_t n, const struct bp
 	do {                                                                                       \
 		static const struct bpf_insn wanted[] = {__VA_ARGS__};                             \
                                                                                                    \
-		check_prune(program, LENGTH(program), wanted, LENGTH(wanted));                     \
+		check_elimination(program, LENGTH(program), wanted, LENGTH(wanted));               \
 	} while (0)
-#define stays() check_prune(program, LENGTH(program), program, LENGTH(program))
+#define stays() check_elimination(program, LENGTH(program), program, LENGTH(program))
 
 /* --- what nobody needs --- */
 
@@ -110,9 +111,9 @@ static void check_used(struct bpf_insn uses, bool both)
 	const struct bpf_insn one[] = {NUMBER(1, 0), uses, EXIT};
 
 	if (both)
-		check_prune(program, LENGTH(program), wanted, LENGTH(wanted));
+		check_elimination(program, LENGTH(program), wanted, LENGTH(wanted));
 	else
-		check_prune(program, LENGTH(program), one, LENGTH(one));
+		check_elimination(program, LENGTH(program), one, LENGTH(one));
 }
 
 static void what_instructions_need(void **state)
@@ -366,8 +367,8 @@ static void a_program_that_is_too_long(void **state)
 	for (size_t i = 0; i < LENGTH(program); i++)
 		program[i] = NUMBER(0, 0);
 	program[LENGTH(program) - 1] = EXIT;
-	assert_int_equal(plumb_prune(program, LENGTH(program)), LENGTH(program));
-	assert_int_equal(plumb_prune(program + 1, LENGTH(program) - 1), 2);
+	assert_int_equal(plumb_eliminate_dead_code(program, LENGTH(program)), LENGTH(program));
+	assert_int_equal(plumb_eliminate_dead_code(program + 1, LENGTH(program) - 1), 2);
 }
 
 int main(void)

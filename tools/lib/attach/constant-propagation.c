@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "fold.h"
+#include "constant-propagation.h"
 #include "insn.h"
 
 #include <stdlib.h>
@@ -334,7 +334,8 @@ static void rewrite(struct bpf_insn *in, const struct known *before, const struc
 	}
 }
 
-void plumb_fold(struct bpf_insn *insns, size_t n, int fd, const void *config, size_t size)
+void plumb_propagate_constants(struct bpf_insn *insns, size_t n, int fd, const void *config,
+			       size_t size)
 {
 	struct known *known = calloc(n, sizeof(*known));
 	bool *reached = calloc(n, sizeof(*reached));

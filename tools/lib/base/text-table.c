@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <plumb/base/text.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,24 +11,24 @@
 /* Narrower than this the last column is not made: then its lines are wide. */
 #define NARROW 20
 
-struct plumb_grid {
+struct plumb_text_table {
 	const char *const *headings;
 	size_t columns;
 	char **cells;
 	size_t n, room;
 };
 
-struct plumb_grid *plumb_grid_new(const char *const *headings, size_t n)
+struct plumb_text_table *plumb_text_table_new(const char *const *headings, size_t n)
 {
-	struct plumb_grid *g = calloc(1, sizeof(*g));
+	struct plumb_text_table *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		abort();
-	*g = (struct plumb_grid){.headings = headings, .columns = n};
+	*g = (struct plumb_text_table){.headings = headings, .columns = n};
 	return g;
 }
 
-void plumb_grid_cell(struct plumb_grid *g, const char *format, ...)
+void plumb_text_table_cell(struct plumb_text_table *g, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -45,17 +45,17 @@ void plumb_grid_cell(struct plumb_grid *g, const char *format, ...)
 	g->cells[g->n++] = text;
 }
 
-static bool is_right(const struct plumb_grid *g, size_t column)
+static bool is_right(const struct plumb_text_table *g, size_t column)
 {
 	return *g->headings[column] == '>';
 }
 
-static const char *heading(const struct plumb_grid *g, size_t column)
+static const char *heading(const struct plumb_text_table *g, size_t column)
 {
 	return g->headings[column] + is_right(g, column);
 }
 
-static int width_of(const struct plumb_grid *g, size_t column)
+static int width_of(const struct plumb_text_table *g, size_t column)
 {
 	size_t width = strlen(heading(g, column));
 
@@ -86,7 +86,7 @@ static void print_wrapped(const char *text, int indent, FILE *out)
 }
 
 /* Row 0 is the headings.  Blanks are printed before what follows them, so that none ends a line. */
-static void print_row(const struct plumb_grid *g, const int *widths, size_t row, FILE *out)
+static void print_row(const struct plumb_text_table *g, const int *widths, size_t row, FILE *out)
 {
 	int column = 0, at = 0; /* where this column begins, and where the line has got to */
 
@@ -109,7 +109,7 @@ static void print_row(const struct plumb_grid *g, const int *widths, size_t row,
 	fputc('\n', out);
 }
 
-void plumb_grid_print(const struct plumb_grid *g, FILE *out)
+void plumb_text_table_print(const struct plumb_text_table *g, FILE *out)
 {
 	int *widths = calloc(g->columns, sizeof(*widths));
 
@@ -122,7 +122,7 @@ void plumb_grid_print(const struct plumb_grid *g, FILE *out)
 	free(widths);
 }
 
-void plumb_grid_free(struct plumb_grid *g)
+void plumb_text_table_free(struct plumb_text_table *g)
 {
 	for (size_t i = 0; g && i < g->n; i++)
 		free(g->cells[i]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* fold: what becomes a number, which branches are decided, and that nothing else changes. */
+/* constant propagation: what becomes a number, which branches are decided, and that nothing else
+ * changes. */
 #include "unit.h"
-#include "../../tools/lib/attach/fold.h"
+#include "../../tools/lib/attach/constant-propagation.h"
 
 #define FD       7
 #define OTHER_FD 8
@@ -59,8 +60,8 @@ static void print(const char *what, const struct bpf_insn *in)
 }
 
 /* Folding N instructions changes those at CHANGES, into INTO, and no other. */
-static void check_fold(const struct bpf_insn *before, size_t n, const struct bpf_insn *into,
-		       const size_t *changes, size_t n_changes)
+static void check_propagation(const struct bpf_insn *before, size_t n, const struct bpf_insn *into,
+			      const size_t *changes, size_t n_changes)
 {
 	struct bpf_insn wanted[MAX], found[MAX];
 
@@ -69,7 +70,7 @@ static void check_fold(const struct bpf_insn *before, size_t n, const struct bpf
 	memcpy(found, before, n * sizeof(*before));
 	for (size_t i = 0; i < n_changes; i++)
 		wanted[changes[i]] = into[i];
-	plumb_fold(found, n, FD, &config, sizeof(config));
+	plumb_propagate_constants(found, n, FD, &config, sizeof(config));
 	for (size_t i = 0; i < n; i++) {
 		if (!memcmp(&found[i], &wanted[i], sizeof(*found)))
 			continue;
@@ -83,12 +84,13 @@ static void check_fold(const struct bpf_insn *before, size_t n, const struct bpf
 
 /* Instruction AT_ becomes this. */
 #define becomes(at_, ...)                                                                          \
-	check_fold(program, LENGTH(program), (struct bpf_insn[]){__VA_ARGS__}, (size_t[]){at_}, 1)
+	check_propagation(program, LENGTH(program), (struct bpf_insn[]){__VA_ARGS__},              \
+			  (size_t[]){at_}, 1)
 /* So do two. */
 #define become(at_, into, at2_, into2)                                                             \
-	check_fold(program, LENGTH(program), (struct bpf_insn[]){into, into2},                     \
-		   (size_t[]){at_, at2_}, 2)
-#define stays() check_fold(program, LENGTH(program), NULL, NULL, 0)
+	check_propagation(program, LENGTH(program), (struct bpf_insn[]){into, into2},              \
+			  (size_t[]){at_, at2_}, 2)
+#define stays() check_propagation(program, LENGTH(program), NULL, NULL, 0)
 
 /* --- what is loaded --- */
 
@@ -151,9 +153,9 @@ static void an_address_with_an_offset(void **state)
 		LOAD(BPF_B, 4, 1, AT(four) - AT(two)), EXIT);
 
 	(void)state;
-	check_fold(program, LENGTH(program),
-		   (struct bpf_insn[]){NUMBER(2, 0xfedc), NUMBER(3, 0x81), NUMBER(4, 0x78)},
-		   (size_t[]){2, 3, 4}, 3);
+	check_propagation(program, LENGTH(program),
+			  (struct bpf_insn[]){NUMBER(2, 0xfedc), NUMBER(3, 0x81), NUMBER(4, 0x78)},
+			  (size_t[]){2, 3, 4}, 3);
 }
 
 static void addresses_that_are_moved_and_added_to(void **state)
@@ -484,9 +486,10 @@ static void halves(void **state)
 		ALU32_K(BPF_ARSH, 2, 4), NUMBER(3, 0x80000000), ALU64_K(BPF_ARSH, 3, 4), EXIT);
 
 	(void)state;
-	check_fold(program, LENGTH(program),
-		   (struct bpf_insn[]){NUMBER(1, 1), NUMBER(2, 0xf8000000), NUMBER(3, 0x8000000)},
-		   (size_t[]){2, 4, 6}, 3);
+	check_propagation(
+		program, LENGTH(program),
+		(struct bpf_insn[]){NUMBER(1, 1), NUMBER(2, 0xf8000000), NUMBER(3, 0x8000000)},
+		(size_t[]){2, 4, 6}, 3);
 }
 
 static void numbers_that_do_not_fit_stay(void **state)
@@ -514,12 +517,12 @@ static void a_known_operand_needs_no_register(void **state)
 		INSN(BPF_JMP32 | BPF_JSLT | BPF_X, 1, 2, 0, 0), EXIT);
 
 	(void)state;
-	check_fold(program, LENGTH(program),
-		   (struct bpf_insn[]){ALU64_K(BPF_ADD, 1, 40), ALU64_K(BPF_LSH, 1, 40),
-				       ALU32_K(BPF_LSH, 1, 8),
-				       INSN(BPF_JMP | BPF_JGT | BPF_K, 1, 0, 0, 40),
-				       INSN(BPF_JMP32 | BPF_JSLT | BPF_K, 1, 0, 0, 40)},
-		   (size_t[]){1, 2, 3, 4, 5}, 5);
+	check_propagation(program, LENGTH(program),
+			  (struct bpf_insn[]){ALU64_K(BPF_ADD, 1, 40), ALU64_K(BPF_LSH, 1, 40),
+					      ALU32_K(BPF_LSH, 1, 8),
+					      INSN(BPF_JMP | BPF_JGT | BPF_K, 1, 0, 0, 40),
+					      INSN(BPF_JMP32 | BPF_JSLT | BPF_K, 1, 0, 0, 40)},
+			  (size_t[]){1, 2, 3, 4, 5}, 5);
 }
 
 /* An instruction extends its number by the sign, if it is of 64 bits. */
@@ -541,10 +544,10 @@ static void what_changes_nothing_is_nothing(void **state)
 
 	(void)state;
 	/* Of 32 bits it clears the upper half. */
-	check_fold(program, LENGTH(program),
-		   (struct bpf_insn[]){NOTHING, NOTHING, ALU32_K(BPF_LSH, 1, 0),
-				       ALU64_K(BPF_AND, 1, 0)},
-		   (size_t[]){1, 2, 3, 4}, 4);
+	check_propagation(program, LENGTH(program),
+			  (struct bpf_insn[]){NOTHING, NOTHING, ALU32_K(BPF_LSH, 1, 0),
+					      ALU64_K(BPF_AND, 1, 0)},
+			  (size_t[]){1, 2, 3, 4}, 4);
 }
 
 /* --- branches --- */
@@ -560,13 +563,13 @@ static void check_branch(int op, int32_t a, int32_t b, bool of_64, bool of_32)
 					INSN(BPF_JMP32 | BPF_K | op, 1, 0, 1, b), EXIT, EXIT};
 
 	if (of_64)
-		check_fold(program, LENGTH(program), (struct bpf_insn[]){JUMP(1)}, (size_t[]){2},
-			   1);
+		check_propagation(program, LENGTH(program), (struct bpf_insn[]){JUMP(1)},
+				  (size_t[]){2}, 1);
 	else
-		check_fold(program, LENGTH(program), (struct bpf_insn[]){NOTHING, NOTHING},
-			   (size_t[]){2, 3}, 2);
-	check_fold(half, LENGTH(half), (struct bpf_insn[]){of_32 ? JUMP(1) : NOTHING},
-		   (size_t[]){1}, 1);
+		check_propagation(program, LENGTH(program), (struct bpf_insn[]){NOTHING, NOTHING},
+				  (size_t[]){2, 3}, 2);
+	check_propagation(half, LENGTH(half), (struct bpf_insn[]){of_32 ? JUMP(1) : NOTHING},
+			  (size_t[]){1}, 1);
 }
 
 static void branches_are_decided(void **state)
@@ -607,9 +610,9 @@ static void a_branch_of_32_bits_looks_at_half(void **state)
 		INSN(BPF_JMP32 | BPF_JEQ | BPF_X, 1, 2, 1, 0), EXIT, EXIT);
 
 	(void)state;
-	check_fold(program, LENGTH(program),
-		   (struct bpf_insn[]){NOTHING, NOTHING, NOTHING, NOTHING, JUMP(1)},
-		   (size_t[]){2, 3, 4, 5, 6}, 5);
+	check_propagation(program, LENGTH(program),
+			  (struct bpf_insn[]){NOTHING, NOTHING, NOTHING, NOTHING, JUMP(1)},
+			  (size_t[]){2, 3, 4, 5, 6}, 5);
 }
 
 static void an_unknown_branch_is_not_decided(void **state)
@@ -627,9 +630,9 @@ static void a_way_that_is_not_taken(void **state)
 		LOAD(BPF_W, 4, 1, 0), EXIT);
 
 	(void)state;
-	check_fold(program, LENGTH(program),
-		   (struct bpf_insn[]){NUMBER(2, 0), JUMP(1), NUMBER(4, 0x12345678)},
-		   (size_t[]){2, 3, 5}, 3);
+	check_propagation(program, LENGTH(program),
+			  (struct bpf_insn[]){NUMBER(2, 0), JUMP(1), NUMBER(4, 0x12345678)},
+			  (size_t[]){2, 3, 5}, 3);
 }
 
 static void a_jump_that_is_not_made(void **state)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/replace.h>
+#include <plumb/base/atomic-file.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/plumb-replace.XXXXXX";
+static char directory[] = "/tmp/plumb-atomic-file.XXXXXX";
 
 static int enter(void **state)
 {
@@ -31,13 +31,13 @@ static int leave(void **state)
 
 static int write_to(const char *path, const char *text, int err)
 {
-	struct plumb_replacement r;
-	int begun = plumb_replace_begin(&r, path);
+	struct plumb_atomic_file r;
+	int begun = plumb_atomic_file_begin(&r, path);
 
 	if (begun)
 		return begun;
 	fputs(text, r.out);
-	return plumb_replace_end(&r, err);
+	return plumb_atomic_file_end(&r, err);
 }
 
 static void has(const char *path, const char *text)
@@ -75,15 +75,15 @@ static void what_fails_leaves_the_old_one(void **state)
 
 static void who_reads_meanwhile_has_the_old_one(void **state)
 {
-	struct plumb_replacement r;
+	struct plumb_atomic_file r;
 
 	(void)state;
 	assert_int_equal(write_to("file", "old", 0), 0);
-	assert_int_equal(plumb_replace_begin(&r, "file"), 0);
+	assert_int_equal(plumb_atomic_file_begin(&r, "file"), 0);
 	fputs("new", r.out);
 	fflush(r.out);
 	has("file", "old");
-	assert_int_equal(plumb_replace_end(&r, 0), 0);
+	assert_int_equal(plumb_atomic_file_end(&r, 0), 0);
 	has("file", "new");
 }
 
@@ -116,7 +116,7 @@ static void a_device_stays_one(void **state)
 
 static void a_pipe_is_written_to_if_somebody_reads_it(void **state)
 {
-	struct plumb_replacement r;
+	struct plumb_atomic_file r;
 	char found[8] = "";
 	int fd;
 
@@ -125,10 +125,10 @@ static void a_pipe_is_written_to_if_somebody_reads_it(void **state)
 	alarm(10);
 	assert_int_equal(write_to("pipe", "text", 0), -ENXIO);
 	fd = open("pipe", O_RDONLY | O_NONBLOCK);
-	assert_int_equal(plumb_replace_begin(&r, "pipe"), 0);
+	assert_int_equal(plumb_atomic_file_begin(&r, "pipe"), 0);
 	assert_int_equal(fcntl(fileno(r.out), F_GETFL) & O_NONBLOCK, 0);
 	fputs("text", r.out);
-	assert_int_equal(plumb_replace_end(&r, 0), 0);
+	assert_int_equal(plumb_atomic_file_end(&r, 0), 0);
 	assert_int_equal(read(fd, found, sizeof(found)), 4);
 	assert_string_equal(found, "text");
 	close(fd);
@@ -196,20 +196,20 @@ static void another_users_file_stays_where_all_may_write(void **state)
 
 static void what_comes_meanwhile_stays(void **state)
 {
-	struct plumb_replacement r;
+	struct plumb_atomic_file r;
 
 	(void)state;
 	unlink("file");
-	assert_int_equal(plumb_replace_begin(&r, "file"), 0);
+	assert_int_equal(plumb_atomic_file_begin(&r, "file"), 0);
 	assert_int_equal(symlink("nowhere", "file"), 0);
-	assert_int_equal(plumb_replace_end(&r, 0), -ESTALE);
+	assert_int_equal(plumb_atomic_file_end(&r, 0), -ESTALE);
 	assert_int_equal(unlink("file"), 0);
 
 	assert_int_equal(write_to("file", "old", 0), 0);
-	assert_int_equal(plumb_replace_begin(&r, "file"), 0);
+	assert_int_equal(plumb_atomic_file_begin(&r, "file"), 0);
 	assert_int_equal(write_to("other", "other", 0), 0);
 	assert_int_equal(rename("other", "file"), 0);
-	assert_int_equal(plumb_replace_end(&r, 0), -ESTALE);
+	assert_int_equal(plumb_atomic_file_end(&r, 0), -ESTALE);
 	has("file", "other");
 }
 
@@ -264,15 +264,15 @@ static void a_race_changes_nothing_but_the_name(void **state)
 
 static void a_directory_is_the_one_that_was_found(void **state)
 {
-	struct plumb_replacement r;
+	struct plumb_atomic_file r;
 
 	(void)state;
 	assert_int_equal(mkdir("found", 0700) || mkdir("later", 0700), 0);
-	assert_int_equal(plumb_replace_find(&r, "found/file"), 0);
+	assert_int_equal(plumb_atomic_file_find(&r, "found/file"), 0);
 	assert_int_equal(rename("found", "moved") || symlink("later", "found"), 0);
-	assert_int_equal(plumb_replace_open(&r), 0);
+	assert_int_equal(plumb_atomic_file_open(&r), 0);
 	fputs("text", r.out);
-	assert_int_equal(plumb_replace_end(&r, 0), 0);
+	assert_int_equal(plumb_atomic_file_end(&r, 0), 0);
 	has("moved/file", "text");
 	assert_int_equal(unlink("moved/file") || rmdir("moved"), 0);
 	assert_int_equal(unlink("found") || rmdir("later"), 0);

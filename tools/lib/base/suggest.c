@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/base/near.h>
+#include <plumb/base/suggest.h>
 #include <plumb/base/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #define MOST 3
 
-const char *plumb_near(const char *name, const char *const *names, size_t n, char *text,
-		       size_t size)
+const char *plumb_suggest(const char *name, const char *const *names, size_t n, char *text,
+			  size_t size)
 {
 	const char **left = malloc(n * sizeof(*left)), *found[MOST];
 	size_t n_found = 0, length;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "unit.h"
 
-#include <plumb/base/grid.h>
+#include <plumb/base/text-table.h>
 #include <stdlib.h>
 
-static char *printed(struct plumb_grid *g)
+static char *printed(struct plumb_text_table *g)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	plumb_grid_print(g, f);
+	plumb_text_table_print(g, f);
 	fclose(f);
-	plumb_grid_free(g);
+	plumb_text_table_free(g);
 	return text;
 }
 
@@ -20,14 +20,14 @@ static const char *const headings[] = {"NAME", ">NS", "WHY"};
 
 static void columns_are_as_wide_as_their_cells(void **state)
 {
-	struct plumb_grid *g = plumb_grid_new(headings, 3);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	char *text;
 
 	(void)state;
 	for (int i = 1; i <= 2; i++) {
-		plumb_grid_cell(g, "probe%d", i);
-		plumb_grid_cell(g, "%d", i * i * i * 1234);
-		plumb_grid_cell(g, "%s", i == 1 ? "" : "it is\n");
+		plumb_text_table_cell(g, "probe%d", i);
+		plumb_text_table_cell(g, "%d", i * i * i * 1234);
+		plumb_text_table_cell(g, "%s", i == 1 ? "" : "it is\n");
 	}
 	text = printed(g);
 	assert_string_equal(text, "NAME      NS  WHY\n"
@@ -38,13 +38,14 @@ static void columns_are_as_wide_as_their_cells(void **state)
 
 static void the_last_column_is_wrapped_between_words(void **state)
 {
-	struct plumb_grid *g = plumb_grid_new(headings, 3);
+	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	char *text;
 
 	(void)state;
-	plumb_grid_cell(g, "%030d", 0);
-	plumb_grid_cell(g, "1");
-	plumb_grid_cell(g, "%s", "a reason that is told in so many words that they do not fit");
+	plumb_text_table_cell(g, "%030d", 0);
+	plumb_text_table_cell(g, "1");
+	plumb_text_table_cell(g, "%s",
+			      "a reason that is told in so many words that they do not fit");
 	text = printed(g);
 	assert_string_equal(
 		text,
@@ -57,11 +58,11 @@ static void the_last_column_is_wrapped_between_words(void **state)
 static void a_word_that_is_too_long_stays_whole(void **state)
 {
 	static const char *const one[] = {"A"};
-	struct plumb_grid *g = plumb_grid_new(one, 1);
+	struct plumb_text_table *g = plumb_text_table_new(one, 1);
 	char *text;
 
 	(void)state;
-	plumb_grid_cell(g, "%0100d", 7);
+	plumb_text_table_cell(g, "%0100d", 7);
 	text = printed(g);
 	assert_int_equal(strlen(text), strlen("A\n") + 101);
 	free(text);
@@ -69,7 +70,7 @@ static void a_word_that_is_too_long_stays_whole(void **state)
 
 static void without_rows_there_are_no_headings(void **state)
 {
-	char *text = printed(plumb_grid_new(headings, 3));
+	char *text = printed(plumb_text_table_new(headings, 3));
 
 	(void)state;
 	assert_string_equal(text, "");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * standing: what a kernel's own lists say of the functions of a name, as data:
+ * traceability: what a kernel's own lists say of the functions of a name, as data:
  * its symbols, the functions that ftrace knows, and those that kprobes may not touch.
  */
-#ifndef PLUMB_STANDING_H
-#define PLUMB_STANDING_H
+#ifndef PLUMB_TRACEABILITY_H
+#define PLUMB_TRACEABILITY_H
 
 #include <plumb/kernel/functions.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 /* A function that has the name, or was made of the one that had it. */
-struct plumb_standing {
+struct plumb_traceability {
 	const char *name;   /* as the kernel has it, "foo.isra.0"; the lists' */
 	const char *module; /* NULL: the kernel itself */
 	uint64_t address;   /* 0: the kernel does not say (kernel.kptr_restrict) */
@@ -51,18 +51,18 @@ bool plumb_lists_know_boot_only(const struct plumb_lists *lists);
  * -ENOMEM; *ALL is the caller's.
  */
 ssize_t plumb_lists_find(const struct plumb_lists *lists, const char *name,
-			 struct plumb_standing **all);
+			 struct plumb_traceability **all);
 
-/* "; did you mean ..." (plumb_near); returns TEXT. */
-const char *plumb_lists_near(const struct plumb_lists *lists, const char *name, char *text,
-			     size_t size);
+/* "; did you mean ..." (plumb_suggest); returns TEXT. */
+const char *plumb_lists_suggest(const struct plumb_lists *lists, const char *name, char *text,
+				size_t size);
 
 /*
  * These as functions, with their types from BTF, which has to live as long as
  * they do, or with NULL from the kernel.  0, or -errno after saying what is wrong;
  * FOUND is empty then.
  */
-int plumb_functions_of(const struct plumb_standing *all, size_t n, const struct btf *btf,
+int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
 		       struct plumb_functions *found);
 
 /*

@@ -2,8 +2,8 @@
 #include <plumb/kernel/lists.h>
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/base/near.h>
-#include <plumb/kernel/standing.h>
+#include <plumb/base/suggest.h>
+#include <plumb/kernel/traceability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,9 +96,9 @@ static bool is_traceable(const struct plumb_lists *lists, struct plumb_symbol *s
 	return false;
 }
 
-struct plumb_standing plumb_lists_judge(const struct plumb_lists *lists, struct plumb_symbol *s)
+struct plumb_traceability plumb_lists_judge(const struct plumb_lists *lists, struct plumb_symbol *s)
 {
-	return (struct plumb_standing){
+	return (struct plumb_traceability){
 		.name = s->name,
 		.module = s->module,
 		.address = s->address,
@@ -112,7 +112,7 @@ struct plumb_standing plumb_lists_judge(const struct plumb_lists *lists, struct 
 
 /* Those that MATCHES the pattern, behind the N that there are; how many there are then. */
 static size_t add_matches(const struct plumb_lists *lists, const struct plumb_pattern *p,
-			  plumb_matcher *matches, struct plumb_standing *all, size_t n)
+			  plumb_matcher *matches, struct plumb_traceability *all, size_t n)
 {
 	struct plumb_symbol *s = lists->symbols.all;
 
@@ -127,7 +127,7 @@ static size_t add_matches(const struct plumb_lists *lists, const struct plumb_pa
 }
 
 static size_t add_all(const struct plumb_lists *lists, const struct plumb_pattern *p,
-		      struct plumb_standing *all)
+		      struct plumb_traceability *all)
 {
 	size_t n = add_matches(lists, p, plumb_pattern_names, all, 0);
 
@@ -135,7 +135,7 @@ static size_t add_all(const struct plumb_lists *lists, const struct plumb_patter
 }
 
 ssize_t plumb_lists_find(const struct plumb_lists *lists, const char *name,
-			 struct plumb_standing **all)
+			 struct plumb_traceability **all)
 {
 	struct plumb_pattern p;
 	size_t n;
@@ -156,8 +156,8 @@ bool plumb_lists_have_module(const struct plumb_lists *lists, const struct plumb
 	return !p->module || !strcmp(p->module, "vmlinux");
 }
 
-void plumb_lists_near_pattern(const struct plumb_lists *lists, const struct plumb_pattern *p,
-			      char *text, size_t size)
+void plumb_lists_suggest_for_pattern(const struct plumb_lists *lists, const struct plumb_pattern *p,
+				     char *text, size_t size)
 {
 	const char **names = calloc(lists->symbols.n + 1, sizeof(*names));
 	struct plumb_symbol *s = lists->symbols.all;
@@ -170,18 +170,18 @@ void plumb_lists_near_pattern(const struct plumb_lists *lists, const struct plum
 			/* As it would be typed. */
 			names[n++] = strndup(s->name, strcspn(s->name, "."));
 	if (names)
-		plumb_near(p->name, names, n, text, size);
+		plumb_suggest(p->name, names, n, text, size);
 	while (n)
 		free((char *)names[--n]);
 	free(names);
 }
 
-const char *plumb_lists_near(const struct plumb_lists *lists, const char *name, char *text,
-			     size_t size)
+const char *plumb_lists_suggest(const struct plumb_lists *lists, const char *name, char *text,
+				size_t size)
 {
 	struct plumb_pattern p;
 
 	plumb_pattern_read(&p, name);
-	plumb_lists_near_pattern(lists, &p, text, size);
+	plumb_lists_suggest_for_pattern(lists, &p, text, size);
 	return text;
 }

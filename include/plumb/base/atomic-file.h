@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * replace: writes a file atomically: a reader meanwhile has the old one, and if it
+ * atomic file: writes a file atomically: a reader meanwhile has the old one, and if it
  * cannot be written the old one stays.  The new one has the old one's owner and mode.
  *
  * What is there and is no regular file, as a pipe or /dev/stdout, is written to as it is.
  * A link of the caller's or of root's stays, and what it leads to is replaced; any other
  * is refused, and so is what is another user's in a sticky directory that others write to.
  */
-#ifndef PLUMB_REPLACE_H
-#define PLUMB_REPLACE_H
+#ifndef PLUMB_ATOMIC_FILE_H
+#define PLUMB_ATOMIC_FILE_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-struct plumb_replacement {
+struct plumb_atomic_file {
 	FILE *out;
 	int dir;         /* all names are relative to it: a path may lead elsewhere meanwhile */
 	char *name;      /* what is to be replaced */
@@ -26,18 +26,18 @@ struct plumb_replacement {
 };
 
 /* Opens R->out.  0 or -errno; -ENXIO: a pipe that nobody reads, or a socket. */
-int plumb_replace_begin(struct plumb_replacement *r, const char *path);
+int plumb_atomic_file_begin(struct plumb_atomic_file *r, const char *path);
 /* The same in two steps, of which the second may come much later. */
-int plumb_replace_find(struct plumb_replacement *r, const char *path);
-int plumb_replace_open(struct plumb_replacement *r);
+int plumb_atomic_file_find(struct plumb_atomic_file *r, const char *path);
+int plumb_atomic_file_open(struct plumb_atomic_file *r);
 
 /*
  * ERR, a negative errno, or what went wrong in writing, is returned; if there is none
  * the file has its name.
  */
-int plumb_replace_end(struct plumb_replacement *r, int err);
+int plumb_atomic_file_end(struct plumb_atomic_file *r, int err);
 
 /* What -errno of these means, in words. */
-const char *plumb_replace_error(int err);
+const char *plumb_atomic_file_error(int err);
 
 #endif

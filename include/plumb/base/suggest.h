@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* suggest: names that may have been meant, for the end of an error message. */
+#ifndef PLUMB_SUGGEST_H
+#define PLUMB_SUGGEST_H
+
+#include <stddef.h>
+
+/*
+ * "; did you mean A, B or C" of up to three of NAMES[0..n) that are like NAME
+ * (plumb_nearest), the nearest first, or ""; returns TEXT.
+ */
+const char *plumb_suggest(const char *name, const char *const *names, size_t n, char *text,
+			  size_t size);
+
+#endif
