@@ -68,7 +68,7 @@ struct plumb_bpf {
 		.hooks = {__VA_ARGS__},                                                            \
 	})
 
-/* One way to get at the question's events.  Mechanisms are listed cheapest first. */
+/* One mechanism to get the question's events.  Mechanisms are listed cheapest first. */
 struct plumb_mechanism {
 	const char *name;      /* as --mechanism takes it */
 	const char *stability; /* "stable", "unstable", … */

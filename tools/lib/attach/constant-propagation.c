@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a register has, the same on every way to an instruction: a number, or a place in CONFIG. */
+/* What a register has, the same on every path to an instruction: a number, or a place in CONFIG. */
 struct value {
 	enum { ANYTHING, NUMBER, PLACE } kind;
 	uint64_t number; /* PLACE: the offset */
@@ -218,7 +218,7 @@ static bool decide(const struct bpf_insn *in, const struct known *k, bool *branc
 	}
 }
 
-/* K is a way to get to an instruction where INTO is known so far; is less known by it? */
+/* K is a path to an instruction where INTO is known so far; is less known by it? */
 static bool merge(struct known *into, bool *reached, const struct known *k)
 {
 	bool less = !*reached;

@@ -4,9 +4,9 @@
  *
  * The verifier knows the value of everything in .rodata and drops the branches
  * that depend on it, but not what computes their conditions: each probe that fires
- * would still make some forty loads.  Here what is the same on every way to an
+ * would still make some forty loads.  Here what is the same on every path to an
  * instruction is computed beforehand: constant propagation over the registers, where
- * a branch that is decided leads one way only.  All else stays as it is; dead-code.h
+ * a branch that is decided has one path only.  All else stays as it is; dead-code.h
  * removes what is left without a use, and the verifier checks what comes out.
  */
 #ifndef CONSTANT_PROPAGATION_H

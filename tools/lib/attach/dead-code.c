@@ -25,7 +25,7 @@ struct fact {
 	size_t moved; /* its place in what comes out */
 };
 
-/* Of the helpers on the way of each event; else it is as if they took all. */
+/* Of the helpers on the path of each event; else it is as if they took all. */
 static uint32_t arguments(const struct bpf_insn *call)
 {
 	if (call->src_reg)

@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 #include <plumb/bpf/core/config.h>
 
-/* What is seldom so is laid out aside: the usual way has fewer jumps. */
+/* What is seldom so is laid out aside: the usual path has fewer jumps. */
 #ifndef unlikely /* libbpf has it from 1.7 on */
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
