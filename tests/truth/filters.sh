@@ -99,10 +99,28 @@ filter_descendants() {
 	finish outsider "$(cat outsider.pid)"
 }
 
+# Threads that come to be selected, and whose next call ends where they were rejected before.
+filter_changes() {
+	start named selects 29
+	attach changes-comm -s read -c plumb-in
+	go named
+	detach changes-comm
+	top=$(cgroup_mount)
+	[ -n "$top" ] || return
+	cgroup=$top/plumb-truth-changes-$$
+	cgroups="$cgroups $cgroup/from $cgroup/to $cgroup"
+	mkdir -p "$cgroup/from" "$cgroup/to" || return
+	start moved selects 29 "$cgroup/from/cgroup.procs" "$cgroup/to/cgroup.procs"
+	attach changes-cgroup -s read -g "$cgroup/to"
+	go moved
+	detach changes-cgroup
+}
+
 run() {
 	filter_threads
 	filter_cgroups
 	filter_descendants
+	filter_changes
 }
 
 # captures CLAIM TOOL CALLS - these rows and no other; CALLS is {syscall: count}
@@ -183,4 +201,12 @@ check() {
 		'($last.rows | map(select(.key.comm == "calls").count)) == [1032]'
 	holds "... and nobody is lost" descendants.json \
 		'$last.ledger | .unmatched == 0 and .no_state == 0 and (.untracked // 0) == 0'
+
+	if [ "$(cat named.status)" = 77 ]; then
+		skip "a thread that comes to be selected is" "it takes two CPUs"
+	else
+		captures "a thread that comes to be selected by its name is" changes-comm '{"read": 29}'
+		[ ! -e changes-cgroup.json ] ||
+			captures "... and one that comes to be by its cgroup" changes-cgroup '{"read": 29}'
+	fi
 }

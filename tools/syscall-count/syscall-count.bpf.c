@@ -78,8 +78,7 @@ static __always_inline void on_enter(struct task_struct *task, __u32 nr,
 {
 	__u32 abi = syscall_abi(task);
 
-	(void)a;
-	if (syscall_wanted(task, nr, abi))
+	if (syscall_wanted(task, nr, abi, a->regs))
 		enter(task, syscall_word(nr, abi));
 }
 

@@ -131,6 +131,10 @@ static void choose_programs(const struct plumb_session *s, struct plumb_instance
 		name = bpf_program__name(p);
 		if (!strcmp(name, "thread_fork") || !strcmp(name, "process_free"))
 			bpf_program__set_autoload(p, c->descendants);
+		else if (!strcmp(name, "thread_renamed"))
+			bpf_program__set_autoload(p, c->ncomms || c->globs.n);
+		else if (!strcmp(name, "thread_moved"))
+			bpf_program__set_autoload(p, c->ncgroups);
 		else if (!strcmp(name, "thread_switch_btf"))
 			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);
 		else if (!strcmp(name, "thread_switch_raw"))
@@ -243,7 +247,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
-	static const char *const per_cpu[] = {"plumb_turned_away", "plumb_inflight_slots",
+	static const char *const per_cpu[] = {"plumb_rejected", "plumb_inflight_slots",
 					      "plumb_stays"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;

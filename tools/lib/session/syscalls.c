@@ -144,6 +144,8 @@ const char *const plumb_syscall_raw_programs[] = {"thread_exit",
 						  "thread_woken_by_count",
 						  "thread_leaves",
 						  "thread_preempted",
+						  "thread_renamed",
+						  "thread_moved",
 						  "raw_exit",
 						  "raw_enter",
 						  NULL};

@@ -43,10 +43,11 @@ static __always_inline void current_process(struct task_struct *task, __u64 name
 
 /*
  * A thread's user registers lie at the top of its kernel stack, and a raw
- * tracepoint of system calls hands over their place: a name for the thread that
- * costs nothing.  It can become another's only when somebody has died, so who
- * keeps such a name also keeps this count, which thread_exit raises.
+ * tracepoint of system calls passes their address: it identifies the thread at no
+ * cost until some thread exits.  What is kept by that address is therefore kept
+ * with this count, which rises when a thread exits, and where filters depend on
+ * names or cgroups also when a thread's changes.
  */
-__u64 plumb_thread_exits = 0;
+__u64 plumb_epoch = 0;
 
 #endif

@@ -66,49 +66,65 @@ static __always_inline bool filter_thread(struct task_struct *task)
 	return !plumb_config.self || current_pid(task) != plumb_config.self;
 }
 
+static __always_inline bool filter_by_comm(void)
+{
+	return plumb_config.ncomms || plumb_config.globs.n;
+}
+
 /*
- * Whom -p or -t turned away last on each CPU.  The end of that call, nearly
- * always the next thing to happen there, then need not ask whose it is.
+ * The thread that was rejected last on each CPU.  The end of that call, nearly always the next
+ * thing to happen there, then need not be examined again.
  */
-struct plumb_turned_away {
+struct plumb_rejected {
 	__u64 regs;
-	__u64 thread_exits;
+	__u64 epoch;
 	__u64 pad[6];
 };
-_Static_assert(sizeof(struct plumb_turned_away) == 64, "one cache line a CPU");
+_Static_assert(sizeof(struct plumb_rejected) == 64, "one cache line a CPU");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set by the loader: possible CPUs */
 	__type(key, __u32);
-	__type(value, struct plumb_turned_away);
-} plumb_turned_away SEC(".maps");
+	__type(value, struct plumb_rejected);
+} plumb_rejected SEC(".maps");
 
-static __always_inline void filter_turn_away(const struct pt_regs *regs)
+/* Is there a filter that can reject a thread as a whole? */
+static __always_inline bool filter_rejects_threads(void)
+{
+	return filter_by_id() || filter_by_comm() || plumb_config.descendants ||
+	       plumb_config.ncgroups;
+}
+
+static __always_inline void filter_remember_rejected(const struct pt_regs *regs)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct plumb_turned_away *last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
+	struct plumb_rejected *last;
 
-	if (last && filter_by_id()) {
+	if (!filter_rejects_threads())
+		return;
+	last = bpf_map_lookup_elem(&plumb_rejected, &cpu);
+	if (last) {
 		last->regs = (__u64)regs;
-		last->thread_exits = plumb_thread_exits;
+		last->epoch = plumb_epoch;
 	}
 }
 
-static __always_inline bool filter_was_turned_away(const struct pt_regs *regs)
+/*
+ * Ids never change.  A thread that is renamed or moved to another cgroup raises plumb_epoch.  Where
+ * another thread's rename is under way, a rejection under the old name may be kept beyond it: the
+ * end of a later call is then ignored if that call also changed its CPU, and the thread's next call
+ * counts it as exit lost.
+ */
+static __always_inline bool filter_was_rejected(const struct pt_regs *regs)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct plumb_turned_away *last;
+	struct plumb_rejected *last;
 
-	if (!filter_by_id())
+	if (!filter_rejects_threads())
 		return false;
-	last = bpf_map_lookup_elem(&plumb_turned_away, &cpu);
-	return last && last->regs == (__u64)regs && last->thread_exits == plumb_thread_exits;
-}
-
-static __always_inline bool filter_by_comm(void)
-{
-	return plumb_config.ncomms || plumb_config.globs.n;
+	last = bpf_map_lookup_elem(&plumb_rejected, &cpu);
+	return last && last->regs == (__u64)regs && last->epoch == plumb_epoch;
 }
 
 /* A function of its own: most runs do without. */

@@ -46,8 +46,8 @@ struct plumb_thread {
 
 struct plumb_inflight_slot {
 	__u64 start; /* 0: free */
-	__u64 regs;  /* who, by name; certain as long as thread_exits is the same */
-	__u64 thread_exits;
+	__u64 regs;  /* who, by name; certain as long as epoch is the same */
+	__u64 epoch;
 	__u64 task; /* who, for certain */
 	__u64 call;
 	__u64 slot;
@@ -83,7 +83,7 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_take(struct plu
 	if (!s || s->start)
 		return NULL;
 	s->regs = (__u64)regs;
-	s->thread_exits = plumb_thread_exits;
+	s->epoch = plumb_epoch;
 	s->task = (__u64)task;
 	t->inflight_slot = n + 1;
 	t->task = (__u64)task;
@@ -97,9 +97,7 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_of_name(const s
 	__u32 n = inflight_slot_number(regs, cpu);
 	struct plumb_inflight_slot *s = bpf_map_lookup_elem(&plumb_inflight_slots, &n);
 
-	return s && s->start && s->regs == (__u64)regs && s->thread_exits == plumb_thread_exits
-		       ? s
-		       : NULL;
+	return s && s->start && s->regs == (__u64)regs && s->epoch == plumb_epoch ? s : NULL;
 }
 
 /* The current thread's in-flight slot, if it is inside a call. */

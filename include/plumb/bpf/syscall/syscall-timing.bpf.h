@@ -126,7 +126,7 @@ static __always_inline void timing_on_enter(struct task_struct *task, __u32 nr,
 {
 	__u32 abi = syscall_abi(task);
 
-	if (syscall_wanted(task, nr, abi) && syscall_arguments_match(a))
+	if (syscall_wanted(task, nr, abi, a->regs) && syscall_arguments_match(a))
 		timing_enter(task, syscall_word(nr, abi), a->regs);
 }
 

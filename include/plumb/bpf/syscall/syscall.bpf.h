@@ -122,16 +122,20 @@ static __always_inline bool syscall_end_arguments_match(const struct syscall_end
 	return syscall_arguments_match(&a);
 }
 
-/* Is a call that begins one of those that are asked for? */
-static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, __u32 abi)
+/* Is a call that begins one of those that are asked for?  REGS may be NULL. */
+static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, __u32 abi,
+					   const struct pt_regs *regs)
 {
 	bool selected = syscall_selected(nr, abi);
 
 	if (!selected &&
 	    !(abi && syscall_config.n_namesakes && syscall_is_in(syscall_config.namesakes, nr, 0)))
 		return false;
-	if (!filter_entry(task))
+	if (!filter_entry(task)) {
+		if (regs)
+			filter_remember_rejected(regs);
 		return false;
+	}
 	if (!selected)
 		ledger_count(bpf_get_smp_processor_id(), namesakes);
 	return selected;
@@ -186,6 +190,21 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 	ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
+/* What a rejection depended on has changed.  Loaded only where names or cgroups are selected. */
+SEC("raw_tp/task_rename")
+int thread_renamed(void *ctx __attribute__((unused)))
+{
+	__sync_fetch_and_add(&plumb_epoch, 1);
+	return 0;
+}
+
+SEC("raw_tp/cgroup_attach_task")
+int thread_moved(void *ctx __attribute__((unused)))
+{
+	__sync_fetch_and_add(&plumb_epoch, 1);
+	return 0;
+}
+
 /*
  * The programs of the mechanisms raw_tracepoint and tracepoint, around
  *	void enter(struct task_struct *, __u32 nr, const struct syscall_arguments *);
@@ -206,7 +225,7 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 			a = syscall_arguments(regs);                                               \
 			enter(task, ctx->args[1], &a);                                             \
 		} else {                                                                           \
-			filter_turn_away(regs);                                                    \
+			filter_remember_rejected(regs);                                            \
 		}                                                                                  \
 		return 0;                                                                          \
 	}                                                                                          \
@@ -217,7 +236,7 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 					.ret = ctx->args[1]};                                      \
 		struct task_struct *task;                                                          \
                                                                                                    \
-		if (done(&e) || filter_was_turned_away(e.regs))                                    \
+		if (done(&e) || filter_was_rejected(e.regs))                                       \
 			return 0;                                                                  \
 		task = current_task();                                                             \
 		if (filter_thread(task))                                                           \
