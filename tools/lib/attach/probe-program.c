@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* probe: programs for a hook, and copies of them that know their target. */
-#include "constant-propagation.h"
 #include "probe.h"
-#include "dead-code.h"
 
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
@@ -114,14 +112,11 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 	return pattern ? bpf_program__set_attach_target(p, 0, pattern) : -ENODATA;
 }
 
-/* The N instructions of the loaded program P, with its target and its configuration in them. */
-static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct bpf_program *p,
-				   uint64_t target, size_t *n_insns)
+/* The instructions of the loaded program P, with its target in them. */
+static struct bpf_insn *copy_insns(const struct bpf_program *p, uint64_t target)
 {
-	size_t n = bpf_program__insn_cnt(p), size;
+	size_t n = bpf_program__insn_cnt(p);
 	struct bpf_insn *insns = malloc(n * sizeof(*insns));
-	const struct bpf_map *m;
-	const void *value;
 
 	if (!insns)
 		return NULL;
@@ -133,21 +128,13 @@ static struct bpf_insn *copy_insns(const struct bpf_object *object, const struct
 			insns[i].imm = target;
 			insns[i + 1].imm = target >> 32;
 		}
-	bpf_object__for_each_map(m, object)
-	{
-		value = bpf_map__initial_value((struct bpf_map *)m, &size);
-		if (strstr(bpf_map__name(m), ".rodata"))
-			plumb_propagate_constants(insns, n, bpf_map__fd(m), value, size);
-	}
-	*n_insns = plumb_eliminate_dead_code(insns, n);
 	return insns;
 }
 
-int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *p,
-		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target)
+int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
+		     const struct plumb_function *function, uint64_t target)
 {
-	size_t n;
-	struct bpf_insn *insns = copy_insns(object, p, target, &n);
+	struct bpf_insn *insns = copy_insns(p, target);
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = plumb_hook_attach_type(hook));
 	int fd;
 
@@ -157,8 +144,8 @@ int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *
 		opts.attach_btf_id = function->btf_id;
 		opts.attach_btf_obj_fd = function->btf_fd;
 	}
-	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns, n,
-			   &opts);
+	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns,
+			   bpf_program__insn_cnt(p), &opts);
 	if (fd < 0)
 		fd = -errno;
 	free(insns);

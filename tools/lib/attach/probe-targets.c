@@ -33,12 +33,12 @@ static int keep(struct plumb_probes *probes, struct plumb_probe *probe, int err)
 	return err;
 }
 
-static int attach_raw(struct plumb_probes *probes, const struct bpf_object *object,
-		      const struct bpf_program *p, const char *name, uint64_t target)
+static int attach_raw(struct plumb_probes *probes, const struct bpf_program *p, const char *name,
+		      uint64_t target)
 {
 	struct plumb_probe probe = {.event = -1, .link = -1};
 
-	probe.program = plumb_probe_copy(object, p, PLUMB_RAW_TRACEPOINT, NULL, target);
+	probe.program = plumb_probe_copy(p, PLUMB_RAW_TRACEPOINT, NULL, target);
 	if (probe.program < 0)
 		return probe.program;
 	probe.link = bpf_raw_tracepoint_open(name, probe.program);
@@ -46,15 +46,14 @@ static int attach_raw(struct plumb_probes *probes, const struct bpf_object *obje
 }
 
 /* A copy of P to the perf event EVENT. */
-static int attach_event(struct plumb_probes *probes, const struct bpf_object *object,
-			const struct bpf_program *p, enum plumb_hook hook, int event,
-			uint64_t target)
+static int attach_event(struct plumb_probes *probes, const struct bpf_program *p,
+			enum plumb_hook hook, int event, uint64_t target)
 {
 	struct plumb_probe probe = {.program = -1, .event = event, .link = -1};
 
 	if (event < 0)
 		return event;
-	probe.program = plumb_probe_copy(object, p, hook, NULL, target);
+	probe.program = plumb_probe_copy(p, hook, NULL, target);
 	if (probe.program < 0)
 		return keep(probes, &probe, probe.program);
 	return keep(probes, &probe, plumb_probe_attach_event(&probe));
@@ -88,9 +87,9 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 
 		if (one->by_number)
 			continue;
-		err = is_raw ? attach_raw(probes, object, p, one->name, target)
-			     : attach_event(probes, object, p, PLUMB_TRACEPOINT,
-					    open_tracepoint(one->id), target);
+		err = is_raw ? attach_raw(probes, p, one->name, target)
+			     : attach_event(probes, p, PLUMB_TRACEPOINT, open_tracepoint(one->id),
+					    target);
 		if (err)
 			plumb_probe_refuse(probes, first + i,
 					   plumb_tracepoint_name(one, what, size), err);
@@ -152,7 +151,7 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 		int event = plumb_probe_open_pmu("uprobe", target->hook == PLUMB_URETPROBE,
 						 (uintptr_t)u->path, u->list[i].offset);
 
-		err = attach_event(probes, object, p, target->hook, event,
+		err = attach_event(probes, p, target->hook, event,
 				   PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0));
 		if (err)
 			plumb_probe_refuse(probes, first + i, plumb_userfunc_name(u, i, what, size),

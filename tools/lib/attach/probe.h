@@ -16,8 +16,8 @@ struct perf_event_attr;
 int plumb_hook_attach_type(enum plumb_hook hook);
 
 /* A copy of the loaded program P that knows its target; FUNCTION is for hooks of fentry's kind. */
-int plumb_probe_copy(const struct bpf_object *object, const struct bpf_program *p,
-		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target);
+int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
+		     const struct plumb_function *function, uint64_t target);
 
 /* A perf event of the kind that PMU ("kprobe", "uprobe") has; its descriptor or -errno. */
 int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2);
