@@ -110,8 +110,8 @@ int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
  * Nothing keeps two threads of a CPU from being in a uprobe's program at once.  From
  * 6.13 on a program's stack is, if it takes 64 bytes, one a CPU, which each then
  * overwrites of the other.  Programs that have a tail call keep to the thread's own
- * stack, even if that call is never made.  Its condition must be none that the loader
- * decides (constant-propagation.h), or it would leave the call out.
+ * stack, even if that call is never made.  Its condition must be none that the verifier
+ * decides, or it removes the call.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
