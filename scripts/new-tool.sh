@@ -108,15 +108,15 @@ static const struct plumb_mechanism mechanisms[] = {
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
-		.name = "$name",
-		.question = "How often do threads leave the CPU, by name.",
-		.about = "",
-		.options = options,
-		.key_size = sizeof(struct plumb_who),
-		.default_by = PLUMB_BY_COMM,
+		.card.name = "$name",
+		.card.summary = "How often do threads leave the CPU, by name.",
+		.card.about = "",
+		.options.list = options,
+		.keys.size = sizeof(struct plumb_who),
+		.keys.default_by = PLUMB_BY_COMM,
 		.counts_only = true,
-		.mechanisms = mechanisms,
-		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -163,7 +163,7 @@ static void names_are_cut_to_their_room(void **state)
 static const char *columns_sorted_by(const char *name)
 {
 	static char text[256];
-	struct plumb_tool tool = {.sizes = true};
+	struct plumb_tool tool = {.measure = {.kind = PLUMB_SIZES, .errors = true}};
 	const struct plumb_options o = {.sort = name};
 	const struct plumb_run run = {.tool = &tool, .options = &o};
 	struct plumb_row row = {.slot = 1, .count = 1, .sum = 100};
@@ -179,7 +179,7 @@ static const char *columns_sorted_by(const char *name)
 
 static void the_sum_of_sizes_is_called_bytes(void **state)
 {
-	const struct plumb_tool tool = {.sizes = true};
+	const struct plumb_tool tool = {.measure = {.kind = PLUMB_SIZES, .errors = true}};
 	const struct plumb_options o = {};
 	char known[128];
 

@@ -8,14 +8,15 @@
 #include "workload.h"
 #include <sched.h>
 
-const char usage[] = "Usage: selects TIMES [FROM TO]\n"
-		     "Each time a thread named plumb-out makes a read that fails, is named plumb-in,\n"
-		     "makes a read that begins on one CPU and ends on the other, and is plumb-out\n"
-		     "again.  With FROM and TO, cgroup.procs files, it is plumb-in all the time, and\n"
-		     "its process moves from one to the other instead.  Reported are the reads that\n"
-		     "are to be taken.  Exits with 77 where there is one CPU only.\n"
-		     "\n"
-		     "Gates: ready, go.\n";
+const char usage[] =
+	"Usage: selects TIMES [FROM TO]\n"
+	"Each time a thread named plumb-out makes a read that fails, is named plumb-in,\n"
+	"makes a read that begins on one CPU and ends on the other, and is plumb-out\n"
+	"again.  With FROM and TO, cgroup.procs files, it is plumb-in all the time, and\n"
+	"its process moves from one to the other instead.  Reported are the reads that\n"
+	"are to be taken.  Exits with 77 where there is one CPU only.\n"
+	"\n"
+	"Gates: ready, go.\n";
 
 enum step { REJECTED, TAKEN, DONE };
 

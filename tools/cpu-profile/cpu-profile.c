@@ -90,33 +90,29 @@ static const struct plumb_mechanism mechanisms[] = {
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
-		.name = "cpu-profile",
-		.question = "Where do CPUs spend their time: stacks of kernel and user, sampled.",
-		.about = "hooks:     the CPU's clock, 99 times a second on each CPU (stable)\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			 "fire rate: 99 a second of each CPU\n"
-			 "cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
-			 "second;\n"
-			 "           the footer has what the programs take of it\n",
-		.options = options,
-		.parse = parse,
-		.key_size = sizeof(struct plumb_stack_key),
-		.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
-		.no_errors = true,
-		.counts_only = true,
-		.counts_live = true,
-		.no_table = true,
-		.max_keys = 16384,
-		.samples = true,
-		.traced = "a sample",
+		.card.name = "cpu-profile",
+		.card.summary =
+			"Where do CPUs spend their time: stacks of kernel and user, sampled.",
+		.card.about = "hooks:     the CPU's clock, 99 times a second on each CPU (stable)\n"
+			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			      "fire rate: 99 a second of each CPU\n"
+			      "cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
+			      "second;\n"
+			      "           the footer has what the programs take of it\n",
+		.options.list = options,
+		.options.parse = parse,
+		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
+		.keys.size = sizeof(struct plumb_stack_key),
+		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+		.keys.max = 16384,
+		.measure.kind = PLUMB_COUNTS,
+		.measure.sampled = true,
+		.view = {PLUMB_STACKS_VIEW, .report_json = add_json, .footer = print_footer},
+		.overhead.traced = "a sample",
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.lifecycle.reports_first = true,
 		.rings = plumb_stacks_rings,
-		.print = plumb_stacks_print,
-		.rows_json = plumb_stacks_rows_json,
-		.report_json = add_json,
-		.save = plumb_stacks_save,
-		.footer = print_footer,
-		.mechanisms = mechanisms,
-		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -103,20 +103,20 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
 		kinds += plumb_trace_targets_ask_for(kind);
-	tool->columns = columns;
-	tool->n_columns = 0;
+	tool->measure.columns = columns;
+	tool->measure.n_columns = 0;
 	for (int i = 0; i < MECHANISMS && kinds == 1; i++)
 		if (plumb_trace_targets_ask_for(costs[i].kind) && costs[i].heading &&
 		    costs[i].ns > 0)
-			columns[tool->n_columns++] = (struct plumb_column){
+			columns[tool->measure.n_columns++] = (struct plumb_column){
 				costs[i].heading, i, column_value, format_column};
 	if (kinds > 1) {
-		columns[tool->n_columns++] =
+		columns[tool->measure.n_columns++] =
 			(struct plumb_column){"%least", LEAST, column_value, format_column};
-		columns[tool->n_columns++] =
+		columns[tool->measure.n_columns++] =
 			(struct plumb_column){"%most", MOST, column_value, format_column};
 	}
-	columns[tool->n_columns++] =
+	columns[tool->measure.n_columns++] =
 		(struct plumb_column){"verdict", VERDICT, column_value, format_column};
 }
 

@@ -135,10 +135,10 @@ static int fill(struct bpf_object *object)
 static const struct argp_option options[] = {{0}};
 
 static struct plumb_tool tool = {
-	.name = "func-count",
-	.question = "What does the kernel do most often: the fire rate of functions, tracepoints "
-		    "and user functions, and what probing them would cost.",
-	.about =
+	.card.name = "func-count",
+	.card.summary = "What does the kernel do most often: the fire rate of functions, "
+			"tracepoints and user functions, and what probing them would cost.",
+	.card.about =
 		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
 		"           (unstable: another kernel may have them inlined, renamed or gone),\n"
 		"           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
@@ -146,26 +146,25 @@ static struct plumb_tool tool = {
 		"           functions); x86_64\n"
 		"fire rate: what it finds out: a survey, by default of 5 seconds\n"
 		"cost:      by mechanism, of probe-cost or measured at the start, see the footer\n",
-	.options = options,
-	.parse = parse,
-	.arguments = "TARGET... ",
-	.argument = add_pattern,
-	.prepare = prepare,
-	.calibrate = calibrate,
-	.finish = plumb_trace_targets_finish,
-	.fill = fill,
-	.fields = &plumb_trace_targets_field,
-	.n_fields = 1,
-	.key_size = sizeof(struct func_count_key),
-	.default_by = PLUMB_BY_TARGET,
-	.counts_only = true,
-	.no_errors = true,
-	.counts_live = true,
-	.row_json = survey_add_json,
-	.footer = survey_print_footer,
-	.functions = &plumb_trace_targets.targets.functions,
-	.mechanisms = plumb_trace_targets_mechanisms,
-	.n_mechanisms = PLUMB_TRACE_TARGETS_MECHANISMS,
+	.options.list = options,
+	.options.parse = parse,
+	.options.arguments = "TARGET... ",
+	.options.argument = add_pattern,
+	.keys.fields = &plumb_trace_targets_field,
+	.keys.n_fields = 1,
+	.keys.size = sizeof(struct func_count_key),
+	.keys.default_by = PLUMB_BY_TARGET,
+	.measure.kind = PLUMB_COUNTS,
+	.view.footer = survey_print_footer,
+	.view.row_json = survey_add_json,
+	.overhead.calibrate = calibrate,
+	.mechanisms.list = plumb_trace_targets_mechanisms,
+	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,
+	.mechanisms.functions = &plumb_trace_targets.targets.functions,
+	.lifecycle.prepare = prepare,
+	.lifecycle.fill = fill,
+	.lifecycle.reports_first = true,
+	.lifecycle.finish = plumb_trace_targets_finish,
 };
 
 int main(int argc, char **argv)

@@ -153,7 +153,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case ON_CPU:
 		on_cpu = true;
-		tool.second = "cpu";
+		tool.measure.second = "cpu";
 		return 0;
 	case ARGP_KEY_END:
 		if (!n_patterns)
@@ -241,8 +241,8 @@ static int prepare(struct plumb_options *o)
 	if (functions.n > 1)
 		o->by |= FUNC_LATENCY_BY_FUNC;
 	if (functions.n <= PLUMB_FEW && !o->mechanism) {
-		tool.mechanisms = few;
-		tool.n_mechanisms = sizeof(few) / sizeof(few[0]);
+		tool.mechanisms.list = few;
+		tool.mechanisms.n = sizeof(few) / sizeof(few[0]);
 	}
 	plumb_info("%zu functions", functions.n);
 	return 0;
@@ -313,30 +313,32 @@ static const struct plumb_inflight inflight = {
 };
 
 static struct plumb_tool tool = {
+	.card.name = "func-latency",
+	.card.summary = "How long do kernel functions take, for whom: percentiles by function, "
+			"process, argument, result.",
+	.card.about =
+		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
+		"           and kretprobe on the functions (unstable: another kernel may have\n"
+		"           them inlined, renamed or gone)\n"
+		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
+		"fire rate: as often as the function is called: func-count tells\n"
+		"cost:      measured at each start on another function, see the footer\n",
+	.options.list = options,
+	.options.parse = parse,
+	.options.arguments = "FUNC... ",
+	.options.argument = add_pattern,
+	.keys.fields = fields,
+	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.keys.size = sizeof(struct func_latency_key),
+	.keys.default_by = FUNC_LATENCY_BY_FUNC,
+	.keys.parse = parse_key,
+	.measure.errors = true,
+	.mechanisms.list = many,
+	.mechanisms.n = sizeof(many) / sizeof(many[0]),
+	.mechanisms.functions = &functions,
+	.lifecycle.prepare = prepare,
+	.lifecycle.finish = finish,
 	.inflight = &inflight,
-	.name = "func-latency",
-	.question = "How long do kernel functions take, for whom: percentiles by function, "
-		    "process, argument, result.",
-	.about = "hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
-		 "           and kretprobe on the functions (unstable: another kernel may have\n"
-		 "           them inlined, renamed or gone)\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
-		 "fire rate: as often as the function is called: func-count tells\n"
-		 "cost:      measured at each start on another function, see the footer\n",
-	.options = options,
-	.parse = parse,
-	.arguments = "FUNC... ",
-	.argument = add_pattern,
-	.key = parse_key,
-	.prepare = prepare,
-	.finish = finish,
-	.fields = fields,
-	.n_fields = sizeof(fields) / sizeof(fields[0]),
-	.key_size = sizeof(struct func_latency_key),
-	.default_by = FUNC_LATENCY_BY_FUNC,
-	.functions = &functions,
-	.mechanisms = many,
-	.n_mechanisms = sizeof(many) / sizeof(many[0]),
 };
 
 int main(int argc, char **argv)

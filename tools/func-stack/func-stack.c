@@ -44,40 +44,37 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 }
 
 static struct plumb_tool tool = {
-	.name = "func-stack",
-	.question = "Who calls a function, or reaches a tracepoint: stacks of kernel and user, "
-		    "counted.",
-	.about = "hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
-		 "           (unstable: another kernel may have them inlined, renamed or gone),\n"
-		 "           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
-		 "           functions); x86_64\n"
-		 "fire rate: that of the targets: func-count tells it\n"
-		 "cost:      see the footer; most of it is taking stacks\n",
-	.options = options,
-	.parse = parse,
-	.arguments = "TARGET... ",
-	.argument = plumb_trace_targets_add,
-	.prepare = prepare,
-	.calibrate = plumb_trace_targets_calibrate,
-	.finish = plumb_trace_targets_finish,
-	.fields = &plumb_trace_targets_field,
-	.n_fields = 1,
-	.key_size = sizeof(struct plumb_stack_key),
-	.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
-	.counts_only = true,
-	.no_errors = true,
-	.no_table = true,
-	.max_keys = 16384,
-	.counts_live = true,
+	.card.name = "func-stack",
+	.card.summary = "Who calls a function, or reaches a tracepoint: stacks of kernel and user, "
+			"counted.",
+	.card.about =
+		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
+		"           (unstable: another kernel may have them inlined, renamed or gone),\n"
+		"           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
+		"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
+		"           functions); x86_64\n"
+		"fire rate: that of the targets: func-count tells it\n"
+		"cost:      see the footer; most of it is taking stacks\n",
+	.options.list = options,
+	.options.parse = parse,
+	.options.arguments = "TARGET... ",
+	.options.argument = plumb_trace_targets_add,
+	.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
+	.keys.fields = &plumb_trace_targets_field,
+	.keys.n_fields = 1,
+	.keys.size = sizeof(struct plumb_stack_key),
+	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+	.keys.max = 16384,
+	.measure.kind = PLUMB_COUNTS,
+	.view = {PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer},
+	.overhead.calibrate = plumb_trace_targets_calibrate,
+	.mechanisms.list = plumb_trace_targets_mechanisms,
+	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,
+	.mechanisms.functions = &plumb_trace_targets.targets.functions,
+	.lifecycle.prepare = prepare,
+	.lifecycle.reports_first = true,
+	.lifecycle.finish = plumb_trace_targets_finish,
 	.rings = plumb_stacks_rings,
-	.print = plumb_stacks_print,
-	.rows_json = plumb_stacks_rows_json,
-	.save = plumb_stacks_save,
-	.footer = plumb_stacks_footer,
-	.functions = &plumb_trace_targets.targets.functions,
-	.mechanisms = plumb_trace_targets_mechanisms,
-	.n_mechanisms = PLUMB_TRACE_TARGETS_MECHANISMS,
 };
 
 int main(int argc, char **argv)

@@ -122,37 +122,32 @@ static const struct plumb_mechanism mechanisms[] = {
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
-		.name = "offcpu-time",
-		.question =
+		.card.name = "offcpu-time",
+		.card.summary =
 			"Where do threads sleep, and for how long: stacks by the time off the CPU.",
-		.about = "hooks:     raw tracepoint sched_switch (stable-ish): when a thread\n"
-			 "           leaves its CPU, and when it gets one again; with\n"
-			 "           -b waker also sched_waking\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
-			 "second\n"
-			 "cost:      see the footer; most of it is taking stacks\n",
-		.options = options,
-		.parse = parse,
-		.fields = fields,
-		.n_fields = sizeof(fields) / sizeof(fields[0]),
-		.key_size = sizeof(struct offcpu_key),
-		.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
-		.no_errors = true,
-		.switches = &plumb_switches,
-		.traced = "a traced switch",
-		.weighs_time = true,
-		.counts_only = true,
-		.no_table = true,
-		.max_keys = 16384,
-		.inflight = &asleep,
+		.card.about = "hooks:     raw tracepoint sched_switch (stable-ish): when a thread\n"
+			      "           leaves its CPU, and when it gets one again; with\n"
+			      "           -b waker also sched_waking\n"
+			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
+			      "second\n"
+			      "cost:      see the footer; most of it is taking stacks\n",
+		.options.list = options,
+		.options.parse = parse,
+		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
+		.keys.fields = fields,
+		.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
+		.keys.size = sizeof(struct offcpu_key),
+		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+		.keys.max = 16384,
+		.measure.kind = PLUMB_SUMS,
+		.view = {PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer},
+		.overhead.switches = &plumb_switches,
+		.overhead.traced = "a traced switch",
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.rings = plumb_stacks_rings,
-		.print = plumb_stacks_print,
-		.rows_json = plumb_stacks_rows_json,
-		.save = plumb_stacks_save,
-		.footer = plumb_stacks_footer,
-		.mechanisms = mechanisms,
-		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.inflight = &asleep,
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -41,26 +41,25 @@ static const struct plumb_mechanism mechanisms[] = {
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
-		.name = "runq-latency",
-		.question = "How long do runnable threads wait for a CPU: percentiles by process, "
-			    "thread, name, cgroup, CPU.",
-		.about = "hooks:     raw tracepoints sched_waking, sched_wakeup_new,\n"
-			 "           sched_switch (stable-ish): from the wakeup, or the "
-			 "preemption,\n"
-			 "           until the thread has a CPU\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			 "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
-			 "second\n"
-			 "cost:      see the footer\n",
-		.options = options,
-		.key_size = sizeof(struct plumb_who),
-		.default_by = 0,
-		.no_errors = true,
-		.switches = &plumb_switches,
+		.card.name = "runq-latency",
+		.card.summary = "How long do runnable threads wait for a CPU: percentiles by "
+				"process, thread, name, cgroup, CPU.",
+		.card.about = "hooks:     raw tracepoints sched_waking, sched_wakeup_new,\n"
+			      "           sched_switch (stable-ish): from the wakeup, or the "
+			      "preemption,\n"
+			      "           until the thread has a CPU\n"
+			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
+			      "second\n"
+			      "cost:      see the footer\n",
+		.options.list = options,
+		.keys.size = sizeof(struct plumb_who),
+		.keys.default_by = 0,
+		.overhead.switches = &plumb_switches,
+		.overhead.traced = "a traced switch",
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.inflight = &runq_inflight,
-		.traced = "a traced switch",
-		.mechanisms = mechanisms,
-		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -31,19 +31,15 @@ static bool stacks;
 /* Stacks are another tool's rows: other keys, other output. */
 static void become_stacks(struct plumb_options *o)
 {
-	if (tool.second)
+	if (tool.measure.second)
 		plumb_usage_error("--stacks and --latency are of different ends: one of them");
 	if (o->by & SKB_ALLOC_BY_CONTAINER)
 		plumb_usage_error("--stacks: not by container: -b cgroup");
-	tool.n_fields = 0;
-	tool.key_size = sizeof(struct plumb_stack_key);
-	tool.sizes = false;
-	tool.counts_only = true;
+	tool.keys = (struct plumb_keys){.size = sizeof(struct plumb_stack_key),
+					.default_by = tool.keys.default_by};
+	tool.measure = (struct plumb_measure){.kind = PLUMB_COUNTS, .errors = true};
+	tool.view = (struct plumb_view){PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer};
 	tool.rings = plumb_stacks_rings;
-	tool.print = plumb_stacks_print;
-	tool.rows_json = plumb_stacks_rows_json;
-	tool.save = plumb_stacks_save;
-	tool.footer = plumb_stacks_footer;
 	plumb_stacks_parse(ARGP_KEY_END, NULL, o);
 }
 
@@ -53,7 +49,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)state;
 	switch (key) {
 	case LATENCY:
-		tool.second = "latency";
+		tool.measure.second = "latency";
 		return 0;
 	case STACKS:
 		stacks = true;
@@ -61,7 +57,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	case ARGP_KEY_END:
 		if (stacks)
 			become_stacks(o);
-		if (!tool.second && o->mechanism && strstr(o->mechanism, "session"))
+		if (!tool.measure.second && o->mechanism && strstr(o->mechanism, "session"))
 			plumb_usage_error("--mechanism=%s: that is for both ends of a call: "
 					  "--latency",
 					  o->mechanism);
@@ -135,34 +131,37 @@ static int prepare(struct plumb_options *o)
 {
 	static const char *const pattern = "__alloc_skb";
 
-	if (!tool.second) {
-		tool.mechanisms = stacks ? beginning_stacks : beginning;
-		tool.n_mechanisms = sizeof(beginning) / sizeof(beginning[0]);
+	if (!tool.measure.second) {
+		tool.mechanisms.list = stacks ? beginning_stacks : beginning;
+		tool.mechanisms.n = sizeof(beginning) / sizeof(beginning[0]);
 	}
 	return plumb_functions_find(&pattern, 1, o->btf, &functions) ? -EOPNOTSUPP : 0;
 }
 
 static struct plumb_tool tool = {
-	.name = "skb-alloc",
-	.question = "Who makes the kernel allocate socket buffers, how many, how large, how fast.",
-	.about = "hooks:     the kernel function __alloc_skb (unstable, but the same from 5.10\n"
-		 "           to 7.3), by fentry, kprobe.multi or kprobe at its beginning; with\n"
-		 "           --latency by fsession, fentry and fexit, kprobe.session,\n"
-		 "           kprobe.multi or kprobe and kretprobe at both ends\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
-		 "fire rate: twice a TCP segment and more: up to 1,000,000 a second\n"
-		 "cost:      measured at each start on another function, see the footer\n",
-	.options = options,
-	.parse = parse,
-	.prepare = prepare,
-	.fields = fields,
-	.n_fields = sizeof(fields) / sizeof(fields[0]),
-	.key_size = sizeof(struct skb_alloc_key),
-	.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
-	.sizes = true,
-	.functions = &functions,
-	.mechanisms = both_ends,
-	.n_mechanisms = sizeof(both_ends) / sizeof(both_ends[0]),
+	.card.name = "skb-alloc",
+	.card.summary =
+		"Who makes the kernel allocate socket buffers, how many, how large, how fast.",
+	.card.about =
+		"hooks:     the kernel function __alloc_skb (unstable, but the same from 5.10\n"
+		"           to 7.3), by fentry, kprobe.multi or kprobe at its beginning; with\n"
+		"           --latency by fsession, fentry and fexit, kprobe.session,\n"
+		"           kprobe.multi or kprobe and kretprobe at both ends\n"
+		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
+		"fire rate: twice a TCP segment and more: up to 1,000,000 a second\n"
+		"cost:      measured at each start on another function, see the footer\n",
+	.options.list = options,
+	.options.parse = parse,
+	.keys.fields = fields,
+	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.keys.size = sizeof(struct skb_alloc_key),
+	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+	.measure.kind = PLUMB_SIZES,
+	.measure.errors = true,
+	.mechanisms.list = both_ends,
+	.mechanisms.n = sizeof(both_ends) / sizeof(both_ends[0]),
+	.mechanisms.functions = &functions,
+	.lifecycle.prepare = prepare,
 };
 
 int main(int argc, char **argv)

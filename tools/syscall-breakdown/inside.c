@@ -271,37 +271,37 @@ static int prepare(struct plumb_options *o)
 	plumb_info("%zu functions", functions.n);
 	o->max_keys = functions.n;
 	if (functions.n <= PLUMB_FEW && !o->mechanism) {
-		tool->mechanisms = for_few;
-		tool->n_mechanisms = sizeof(for_few) / sizeof(for_few[0]);
+		tool->mechanisms.list = for_few;
+		tool->mechanisms.n = sizeof(for_few) / sizeof(for_few[0]);
 	}
 	return 0;
 }
+
+static const struct plumb_keys keys = {
+	.fields = &field,
+	.n_fields = 1,
+	.size = sizeof(struct breakdown_function_key),
+	.default_by = BY_FUNCTION,
+	.fewer = "choose fewer functions",
+};
+
+static const struct plumb_view view = {
+	.print = print,
+	.row_json = row_json,
+	.report_json = report_json,
+};
 
 void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 {
 	tool = its;
 	selection = calls;
-	*tool = (struct plumb_tool){
-		.name = tool->name,
-		.question = tool->question,
-		.about = tool->about,
-		.options = tool->options,
-		.parse = tool->parse,
-		.prepare = prepare,
-		.fill = fill,
-		.fields = &field,
-		.n_fields = 1,
-		.key_size = sizeof(struct breakdown_function_key),
-		.default_by = BY_FUNCTION,
-		.functions = &functions,
-		.no_errors = true,
-		.no_table_options = true,
-		.fixed_rows = true,
-		.print = print,
-		.row_json = row_json,
-		.report_json = report_json,
-		.finish = finish,
-		.mechanisms = for_many,
-		.n_mechanisms = sizeof(for_many) / sizeof(for_many[0]),
-	};
+	tool->options.selection = NULL;
+	tool->keys = keys;
+	tool->measure = (struct plumb_measure){.kind = PLUMB_TIMES};
+	tool->view = view;
+	tool->overhead = (struct plumb_tool_overhead){};
+	tool->mechanisms = (struct plumb_mechanisms){
+		for_many, sizeof(for_many) / sizeof(for_many[0]), &functions};
+	tool->lifecycle =
+		(struct plumb_lifecycle){.prepare = prepare, .fill = fill, .finish = finish};
 }

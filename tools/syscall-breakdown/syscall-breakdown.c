@@ -245,36 +245,36 @@ static void add_json(json_t *json, struct plumb_report *r)
 }
 
 static struct plumb_tool tool = {
-	.name = "syscall-breakdown",
-	.question = "Inside a system call, which kernel functions take the time: on the CPU, "
-		    "and where it is off it.",
-	.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-		 "           tracepoints (stable); raw tracepoints sched_switch,\n"
-		 "           sched_waking (stable-ish); CPU clock;\n"
-		 "           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
-		 "           kprobe and kretprobe on the functions (unstable)\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"
-		 "           x86_64\n"
-		 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-		 "cost:      measured at each start, see the footer; without -f all other\n"
-		 "           system calls of the machine are slower too, by some 30 ns\n",
-	.options = options,
-	.parse = parse,
-	.key_size = sizeof(struct plumb_stack_key),
-	.default_by = PLUMB_BY_STACK,
-	.max_keys = 4096,
-	.no_table_options = true,
-	.counts_only = true,
-	.no_errors = true,
-	.selection = &selection,
-	.sees_syscalls = true,
-	.tick = tick,
-	.print = print,
-	.report_json = add_json,
-	.row_json = row_json,
-	.footer = plumb_stacks_footer,
-	.mechanisms = mechanisms,
-	.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.card.name = "syscall-breakdown",
+	.card.summary = "Inside a system call, which kernel functions take the time: on the CPU, "
+			"and where it is off it.",
+	.card.about =
+		"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+		"           tracepoints (stable); raw tracepoints sched_switch,\n"
+		"           sched_waking (stable-ish); CPU clock;\n"
+		"           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
+		"           kprobe and kretprobe on the functions (unstable)\n"
+		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"
+		"           x86_64\n"
+		"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+		"cost:      measured at each start, see the footer; without -f all other\n"
+		"           system calls of the machine are slower too, by some 30 ns\n",
+	.options.list = options,
+	.options.parse = parse,
+	.options.selection = &selection,
+	.options.lacks = PLUMB_NO_TABLE_OPTIONS,
+	.keys.size = sizeof(struct plumb_stack_key),
+	.keys.default_by = PLUMB_BY_STACK,
+	.keys.max = 4096,
+	.measure.kind = PLUMB_COUNTS,
+	.view.print = print,
+	.view.footer = plumb_stacks_footer,
+	.view.row_json = row_json,
+	.view.report_json = add_json,
+	.overhead.syscalls = true,
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.lifecycle.tick = tick,
 };
 
 int main(int argc, char **argv)

@@ -48,25 +48,27 @@ static const struct plumb_mechanism mechanisms[] = {
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
-		.name = "syscall-count",
-		.question = "Which system calls, how often, with which errors, by whom.",
-		.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			 "           tracepoints (stable), whose programs cannot be preempted\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-			 "cost:      measured at each start, see the footer; tracepoints slow\n"
-			 "           all other system calls of the machine too, by some 30 ns\n",
-		.options = options,
-		.parse = parse,
-		.fields = plumb_syscall_fields,
-		.n_fields = plumb_n_syscall_fields,
-		.key_size = sizeof(struct syscall_key),
-		.default_by = PLUMB_BY_SYSCALL,
-		.counts_only = true,
-		.selection = &selection,
-		.sees_syscalls = true,
-		.mechanisms = mechanisms,
-		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.card.name = "syscall-count",
+		.card.summary = "Which system calls, how often, with which errors, by whom.",
+		.card.about =
+			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			"           tracepoints (stable), whose programs cannot be preempted\n"
+			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+			"cost:      measured at each start, see the footer; tracepoints slow\n"
+			"           all other system calls of the machine too, by some 30 ns\n",
+		.options.list = options,
+		.options.parse = parse,
+		.options.selection = &selection,
+		.keys.fields = plumb_syscall_fields,
+		.keys.n_fields = plumb_n_syscall_fields,
+		.keys.size = sizeof(struct syscall_key),
+		.keys.default_by = PLUMB_BY_SYSCALL,
+		.measure.kind = PLUMB_COUNTS,
+		.measure.errors = true,
+		.overhead.syscalls = true,
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -166,35 +166,34 @@ static int print(struct plumb_report *r)
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
-		.name = "syscall-slower",
-		.question =
+		.card.name = "syscall-slower",
+		.card.summary =
 			"Which single system calls take longer than MIN, and where do they wait.",
-		.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			 "           tracepoints (stable); raw tracepoints sched_switch,\n"
-			 "           sched_waking (stable-ish)\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			 "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-			 "cost:      measured at each start, see the footer; all other system\n"
-			 "           calls of the machine are slower too, by some 30 ns\n",
-		.options = options,
-		.parse = parse,
-		.arguments = "MIN ",
-		.argument = set_min,
-		.fill = fill,
-		.key_size = sizeof(struct plumb_who),
-		.counts_only = true,
-		.no_errors = true,
-		.no_table = true,
-		.no_rows = true,
-		.max_keys = 1,
-		.selection = &selection,
-		.sees_syscalls = true,
-		.traced = "a call of less than MIN",
+		.card.about =
+			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			"           tracepoints (stable); raw tracepoints sched_switch,\n"
+			"           sched_waking (stable-ish)\n"
+			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+			"cost:      measured at each start, see the footer; all other system\n"
+			"           calls of the machine are slower too, by some 30 ns\n",
+		.options.list = options,
+		.options.parse = parse,
+		.options.arguments = "MIN ",
+		.options.argument = set_min,
+		.options.selection = &selection,
+		.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
+		.keys.size = sizeof(struct plumb_who),
+		.keys.max = 1,
+		.measure.kind = PLUMB_COUNTS,
+		.view.print = print,
+		.overhead.syscalls = true,
+		.overhead.traced = "a call of less than MIN",
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.lifecycle.fill = fill,
 		.rings = rings,
-		.print = print,
 		.inflight = &inflight,
-		.mechanisms = mechanisms,
-		.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
 
 	return plumb_main(argc, argv, &tool);

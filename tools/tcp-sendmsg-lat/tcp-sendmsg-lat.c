@@ -278,35 +278,37 @@ static void add_json(json_t *json, struct plumb_report *r)
 }
 
 static struct plumb_tool tool = {
-	.name = "tcp-sendmsg-lat",
-	.question = "How long does sending on TCP take: percentiles by process, remote address "
-		    "and port, size, label.",
-	.about = "hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
-		 "           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
-		 "           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
-		 "           (stable; kernels from 6.16 on)\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64;\n"
-		 "           before 6.5 sendfile and splice are not seen\n"
-		 "fire rate: 1,000 to 1,000,000 a second on a busy server\n"
-		 "cost:      of function probes measured at each start, see the footer; the\n"
-		 "           tracepoints add 0.5 to 1 us to a send, and slow all other system\n"
-		 "           calls of the machine by some 70 ns\n",
-	.options = options,
-	.parse = parse,
-	.key = tcp_take_key,
-	.prepare = prepare,
-	.fill = fill_labels,
+	.card.name = "tcp-sendmsg-lat",
+	.card.summary = "How long does sending on TCP take: percentiles by process, remote address "
+			"and port, size, label.",
+	.card.about =
+		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
+		"           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
+		"           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
+		"           (stable; kernels from 6.16 on)\n"
+		"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64;\n"
+		"           before 6.5 sendfile and splice are not seen\n"
+		"fire rate: 1,000 to 1,000,000 a second on a busy server\n"
+		"cost:      of function probes measured at each start, see the footer; the\n"
+		"           tracepoints add 0.5 to 1 us to a send, and slow all other system\n"
+		"           calls of the machine by some 70 ns\n",
+	.options.list = options,
+	.options.parse = parse,
+	.keys.fields = tcp_fields,
+	.keys.n_fields = sizeof(tcp_fields) / sizeof(tcp_fields[0]),
+	.keys.size = sizeof(struct send_key),
+	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
+	.keys.parse = tcp_take_key,
+	.measure.errors = true,
+	.measure.extra = {"asked", "sent"},
+	.view.footer = footer,
+	.view.report_json = add_json,
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.mechanisms.functions = &functions,
+	.lifecycle.prepare = prepare,
+	.lifecycle.fill = fill_labels,
 	.inflight = &inflight,
-	.fields = tcp_fields,
-	.n_fields = sizeof(tcp_fields) / sizeof(tcp_fields[0]),
-	.key_size = sizeof(struct send_key),
-	.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
-	.extra = {"asked", "sent"},
-	.functions = &functions,
-	.mechanisms = mechanisms,
-	.n_mechanisms = sizeof(mechanisms) / sizeof(mechanisms[0]),
-	.report_json = add_json,
-	.footer = footer,
 };
 
 int main(int argc, char **argv)

@@ -55,4 +55,8 @@ int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *
 		      uint64_t elapsed);
 void plumb_stacks_footer(FILE *out);
 
+/* The view of a tool whose rows are stacks, but for its footer. */
+#define PLUMB_STACKS_VIEW                                                                          \
+	.print = plumb_stacks_print, .rows_json = plumb_stacks_rows_json, .save = plumb_stacks_save
+
 #endif

@@ -120,87 +120,136 @@ struct plumb_ring {
 
 #define PLUMB_MAX_RINGS 2
 
-struct plumb_tool {
+/* For --help, --version and --about, and in every report. */
+struct plumb_card {
 	const char *name;
-	const char *question; /* one line: what it answers */
-	const char *about;    /* --about: hooks, stability, kernels, usual rate, cost */
-	const struct argp_option *options; /* its own, ended by {0} */
-	/* An own option, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
+	const char *summary; /* one line */
+	const char *about;   /* hooks, stability, kernels, usual rate, cost */
+};
+
+/* Of the options that all tools share, some are of no use where there is no table. */
+enum {
+	PLUMB_NO_COLUMN_OPTIONS = 1, /* -q, --precision */
+	PLUMB_NO_ROW_OPTIONS = 2,    /* -n, --max-keys */
+	PLUMB_NO_TABLE_OPTIONS = 4,  /* -b, -m, -n, -u, -H, --sort */
+};
+
+/* What the tool takes on the command line besides what all tools take. */
+struct plumb_tool_options {
+	const struct argp_option *list; /* ended by {0} */
+	/* An option of LIST, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
 	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
 	/* Words before [INTERVAL [COUNT]] ("FUNC... "); NULL: none. */
 	const char *arguments;
-	/* NUMBER: it looks like one.  Was it taken? */
+	/* Returns whether the word TEXT was taken.  NUMBER: it looks like one. */
 	bool (*argument)(const char *text, bool number);
+	/* System calls, selected by -s; NULL: it has no such option. */
+	const struct syscall_config *selection;
+	unsigned int lacks; /* PLUMB_NO_... */
+};
+
+/* By what rows are told apart. */
+struct plumb_keys {
+	const struct plumb_field *fields; /* besides the common ones */
+	size_t n_fields;
+	size_t size;
+	uint32_t default_by;
+	uint64_t max;      /* rows unless --max-keys says; 0: 256 */
+	const char *fewer; /* what the user can do to have fewer; NULL: "lower --max-keys" */
 	/* An item of --by that is more than a field's name, as "size:512": taken, its bit set? */
-	bool (*key)(const char *item, struct plumb_options *options);
+	bool (*parse)(const char *item, struct plumb_options *options);
+};
 
-	/* Before anything is attached: the tool's own measurements. */
-	void (*calibrate)(struct plumb_session *s);
-	/*
-	 * Before anything is opened: what takes the running system.  0, or -errno
-	 * after saying why; -EOPNOTSUPP if it is the kernel's fault.
-	 */
-	int (*prepare)(struct plumb_options *options);
-	/* After the last report: has the tool something to say of the whole run? */
-	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
-		       uint64_t elapsed);
+/* What a row has besides its count. */
+enum plumb_measure_kind {
+	PLUMB_TIMES,  /* a histogram of times, ns */
+	PLUMB_SIZES,  /* a histogram of sizes, bytes */
+	PLUMB_COUNTS, /* nothing */
+	PLUMB_SUMS,   /* a sum of times, ns */
+};
 
-	/* What comes one by one, beside the rows: PLUMB_MAX_RINGS, or ended by a map NULL. */
-	const struct plumb_ring *rings;
-	/*
-	 * Called when the trace has begun, and again when it says: ELAPSED and the
-	 * result are ns since then; 0: never again.
-	 */
-	uint64_t (*tick)(uint64_t elapsed);
-	/* Prints a report in place of the table, but not of JSON; 0 or -errno. */
+static inline bool plumb_has_histogram(enum plumb_measure_kind kind)
+{
+	return kind == PLUMB_TIMES || kind == PLUMB_SIZES;
+}
+
+struct plumb_measure {
+	enum plumb_measure_kind kind;
+	bool errors;          /* a row also counts what failed */
+	bool sampled;         /* a CPU's clock runs the programs */
+	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
+	const char *second; /* what there is a second histogram of ("cpu", "latency"); NULL: none */
+	const struct plumb_column *columns; /* behind all others */
+	size_t n_columns;
+};
+
+/* Where a report is not the usual table and its JSON; NULL: as usual. */
+struct plumb_view {
+	/* Prints a report in place of the table; 0 or -errno. */
 	int (*print)(struct plumb_report *r);
-
+	void (*footer)(FILE *out); /* lines at the end of a table */
+	/* Adds to a row's JSON, and to a report's. */
+	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
+	void (*report_json)(json_t *json, struct plumb_report *r);
+	/* Prints the array of rows of a report's JSON, in place of those that there are. */
+	int (*rows_json)(const struct plumb_report *r, FILE *out);
 	/*
 	 * Before the last report: writes what is to be kept of the whole run besides;
 	 * 0, or -errno after saying why.
 	 */
 	int (*save)(const struct plumb_run *run, const struct plumb_snapshot *total,
 		    uint64_t elapsed);
+};
 
+/* How the tool's own cost is measured: on a function of the library's choice, unless it says. */
+struct plumb_tool_overhead {
+	bool syscalls;                              /* by making system calls */
+	const struct plumb_switches *switches;      /* by switching context; NULL: not */
+	void (*calibrate)(struct plumb_session *s); /* by itself, before anything is attached */
+	const char *traced;                         /* what has that cost; NULL: "a traced call" */
+};
+
+/* The mechanisms among which the session chooses, the cheapest first. */
+struct plumb_mechanisms {
+	const struct plumb_mechanism *list;
+	size_t n;
+	struct plumb_functions *functions; /* that those with attach targets attach to */
+};
+
+/* What is called in the course of a run, in this order. */
+struct plumb_lifecycle {
+	/*
+	 * Before anything is opened: what takes the running system.  0, or -errno
+	 * after saying why; -EOPNOTSUPP if it is the kernel's fault.
+	 */
+	int (*prepare)(struct plumb_options *options);
 	/* Fills the tool's own maps, once they are there; 0 or -errno. */
 	int (*fill)(struct bpf_object *object);
+	/*
+	 * Called when the trace has begun, and again when it says: ELAPSED and the
+	 * result are ns since then; 0: never again.
+	 */
+	uint64_t (*tick)(uint64_t elapsed);
+	/* Programs do nothing unless plumb_live: the last report is made before they are detached.
+	 */
+	bool reports_first;
+	/* After the last report: prints what there is to say of the whole run. */
+	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
+		       uint64_t elapsed);
+};
 
+struct plumb_tool {
+	struct plumb_card card;
+	struct plumb_tool_options options;
+	struct plumb_keys keys;
+	struct plumb_measure measure;
+	struct plumb_view view;
+	struct plumb_tool_overhead overhead;
+	struct plumb_mechanisms mechanisms;
+	struct plumb_lifecycle lifecycle;
+	/* What comes one by one, beside the rows: PLUMB_MAX_RINGS, or ended by a map NULL. */
+	const struct plumb_ring *rings;
 	const struct plumb_inflight *inflight; /* what has not ended; NULL: that is not told */
-
-	const struct plumb_field *fields; /* keys that it adds to the common ones */
-	size_t n_fields;
-	size_t key_size;
-	uint32_t default_by;
-	const char *extra[2];  /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
-	bool counts_only;      /* no times: rows have counts and errors, and rates */
-	bool no_errors;        /* ... and no errors */
-	bool no_table;         /* it has no options about a table's columns */
-	bool no_rows;          /* ... nor about rows */
-	bool no_table_options; /* ... nor about how it shows them: -b, -m, -n, -u, -H, --sort */
-	bool fixed_rows;       /* one a function: --max-keys changes nothing */
-	uint64_t max_keys;     /* rows told apart unless --max-keys says; 0: 256 */
-	bool counts_live;      /* nothing unless plumb_live: it reports before it detaches */
-	const struct plumb_column *columns; /* behind all others */
-	size_t n_columns;
-	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
-	/* Prints the array of rows of a report's JSON, in place of those that there are. */
-	int (*rows_json)(const struct plumb_report *r, FILE *out);
-	/* Adds to a report's JSON. */
-	void (*report_json)(json_t *json, struct plumb_report *r);
-	void (*footer)(FILE *out); /* lines at the end of a table */
-	const struct syscall_config
-		*selection; /* of system calls, by -s; NULL: it has no such option */
-	bool sees_syscalls; /* its cost can be calibrated by making system calls */
-	const char *traced; /* what has that cost; NULL: "a traced call" */
-	const struct plumb_switches *switches; /* ... or context switches; NULL: not */
-	bool samples; /* a clock runs its programs: how long they took is known at the end */
-	struct plumb_functions *functions; /* that mechanisms with attach targets attach to */
-	bool sizes;                        /* its measure is bytes, not time */
-	bool weighs_time;                  /* a stack weighs its time, not how often it was there */
-	const char *second; /* what --by's rows measure besides ("cpu", "latency"); NULL: nothing */
-
-	const struct plumb_mechanism *mechanisms;
-	size_t n_mechanisms;
 };
 
 /* Runs the tool; the result is main()'s. */

@@ -67,7 +67,7 @@ const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i
 	if (i < plumb_n_common_fields)
 		return &plumb_common_fields[i];
 	i -= plumb_n_common_fields;
-	return i < tool->n_fields ? &tool->fields[i] : NULL;
+	return i < tool->keys.n_fields ? &tool->keys.fields[i] : NULL;
 }
 
 const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name)

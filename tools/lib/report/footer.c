@@ -63,7 +63,7 @@ static const char *interval(const struct plumb_interval *of, char *text, size_t 
 static void print_cost(const struct plumb_run *run, FILE *out)
 {
 	const struct plumb_overhead *o = run->overhead;
-	const char *what = run->tool->traced ?: "a traced call";
+	const char *what = run->tool->overhead.traced ?: "a traced call";
 	char text[256], traced[64], filtered[64];
 
 	if (!o->known)
@@ -85,7 +85,7 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 	const struct plumb_run *run = r->run;
 	char text[256];
 
-	if (run->tool->counts_only)
+	if (!plumb_has_histogram(run->tool->measure.kind))
 		return;
 	if (v.lost)
 		snprintf(text, sizeof(text),
@@ -103,7 +103,7 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 
 static void print_split(const struct plumb_run *run, FILE *out)
 {
-	if (run->split && !run->tool->counts_only)
+	if (run->split && plumb_has_histogram(run->tool->measure.kind))
 		fputs("split: per cent of the time, and calls of which it was the largest part\n"
 		      "  preempted: runnable, without a CPU; blocked: asleep; runq: woken, not "
 		      "yet\n"
@@ -121,7 +121,7 @@ static const char *missed_of(const struct plumb_run *run)
 
 static bool has_option(const struct plumb_tool *tool, const char *name)
 {
-	for (const struct argp_option *o = tool->options; o && (o->name || o->doc); o++)
+	for (const struct argp_option *o = tool->options.list; o && (o->name || o->doc); o++)
 		if (o->name && !strcmp(o->name, name))
 			return true;
 	return false;
@@ -192,6 +192,6 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	print_split(r->run, out);
 	print_cost(r->run, out);
 	print_ledger(r, out);
-	if (r->run->tool->footer)
-		r->run->tool->footer(out);
+	if (r->run->tool->view.footer)
+		r->run->tool->view.footer(out);
 }

@@ -95,7 +95,7 @@ static bool exceeds_maximum(const struct plumb_report *r)
 			max = r->snap->rows[i].dist.max;
 	for (size_t i = 0; i < r->flights->n; i++)
 		if (r->flights->all[i].start && age_of(r->flights, &r->flights->all[i]) > max)
-			return max && !r->run->tool->no_table;
+			return max && !(r->run->tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS);
 	return false;
 }
 

@@ -127,7 +127,7 @@ static void add_second(const struct plumb_run *run, const struct plumb_row *row,
 	json_t *second = json_object();
 
 	add_measure(run->options, &row->second, row->second_sum, second);
-	set(j, run->tool->second, second);
+	set(j, run->tool->measure.second, second);
 }
 
 static json_t *rows(const struct plumb_report *r)
@@ -142,18 +142,18 @@ static json_t *rows(const struct plumb_report *r)
 		set(j, "key", plumb_json_key(run, row));
 		set_u64(j, "count", row->count);
 		set_u64(j, "errors", row->errors);
-		for (size_t e = 0; e < 2 && run->tool->extra[e]; e++)
-			set_u64(j, run->tool->extra[e], row->extra[e]);
-		if (run->tool->counts_only || run->tool->sizes)
+		for (size_t e = 0; e < 2 && run->tool->measure.extra[e]; e++)
+			set_u64(j, run->tool->measure.extra[e], row->extra[e]);
+		if (run->tool->measure.kind != PLUMB_TIMES)
 			set(j, "rate", json_real(r->elapsed ? row->count * 1e9 / r->elapsed : 0));
-		if (!run->tool->counts_only)
+		if (plumb_has_histogram(run->tool->measure.kind))
 			add_measure(run->options, &row->dist, row->sum, j);
 		if (row->split)
 			set(j, "split", plumb_json_split(row));
-		if (run->tool->second)
+		if (run->tool->measure.second)
 			add_second(run, row, j);
-		if (run->tool->row_json)
-			run->tool->row_json(j, r, row);
+		if (run->tool->view.row_json)
+			run->tool->view.row_json(j, r, row);
 		json_array_append_new(all, j);
 	}
 	return all;
@@ -200,7 +200,7 @@ static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 		fprintf(out, "%s\"%s\":", before, name);
 		before = ",";
 		if (!strcmp(name, "rows"))
-			err = r->run->tool->rows_json(r, out);
+			err = r->run->tool->view.rows_json(r, out);
 		else if (json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY))
 			err = -(errno ?: EIO);
 		if (err)
@@ -215,7 +215,7 @@ static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 int plumb_report_json(struct plumb_report *r, FILE *out)
 {
 	const struct plumb_run *run = r->run;
-	json_t *j = plumb_json_new(run->tool->name);
+	json_t *j = plumb_json_new(run->tool->card.name);
 
 	set(j, "start", plumb_json_time(&r->start));
 	set(j, "end", plumb_json_time(&r->snap->taken));
@@ -224,10 +224,10 @@ int plumb_report_json(struct plumb_report *r, FILE *out)
 	set(j, "mechanism", mechanism(run));
 	set_u64(j, "precision_bits", run->options->precision);
 	set(j, "overhead_ns", overhead(run->overhead));
-	set(j, "rows", run->tool->rows_json ? json_null() : rows(r));
+	set(j, "rows", run->tool->view.rows_json ? json_null() : rows(r));
 	plumb_flights_json(j, r);
 	set(j, "ledger", ledger(r));
-	if (run->tool->report_json)
-		run->tool->report_json(j, r);
-	return run->tool->rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
+	if (run->tool->view.report_json)
+		run->tool->view.report_json(j, r);
+	return run->tool->view.rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
 }

@@ -21,8 +21,8 @@ int plumb_report_print(struct plumb_report *r)
 	qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), by_count);
 	if (r->run->options->json)
 		err = plumb_report_json(r, stdout);
-	else if (r->run->tool->print)
-		err = r->run->tool->print(r);
+	else if (r->run->tool->view.print)
+		err = r->run->tool->view.print(r);
 	else
 		plumb_report_table(r, stdout);
 	if (err == -EPIPE)

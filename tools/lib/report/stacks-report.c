@@ -166,7 +166,7 @@ static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 	}
 	f.n = f.n_kernel = 0;
 	if (row->slot)
-		plumb_frames_fill(&f, run->object, row->key, run->tool->samples);
+		plumb_frames_fill(&f, run->object, row->key, run->tool->measure.sampled);
 	for (size_t i = f.n; i-- > 0;)
 		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
 	plumb_frames_free(&f);
@@ -186,7 +186,7 @@ static struct stacks fold_all(const struct plumb_run *run, const struct plumb_sn
 
 		stacks.all[i] = (struct plumb_folded){
 			.leaf = fold(run, row, &stacks.tree),
-			.weight = run->tool->weighs_time ? row->sum : row->count,
+			.weight = run->tool->measure.kind == PLUMB_SUMS ? row->sum : row->count,
 			.count = row->count,
 			.max = row->dist.max,
 			.min = row->dist.min,
@@ -253,7 +253,7 @@ static void print_figures(const struct plumb_report *r, const struct plumb_folde
 {
 	char time[32], min[32], max[32];
 
-	if (!r->run->tool->weighs_time) {
+	if (r->run->tool->measure.kind != PLUMB_SUMS) {
 		fprintf(out, "%8llu %5.1f%%: ", (unsigned long long)f->weight,
 			percent(f->weight, whole));
 		return;
@@ -336,7 +336,7 @@ int plumb_stacks_print(struct plumb_report *r)
 int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *total,
 		      uint64_t elapsed)
 {
-	const char *unit = run->tool->weighs_time ? "ns" : "samples";
+	const char *unit = run->tool->measure.kind == PLUMB_SUMS ? "ns" : "samples";
 	struct stacks stacks;
 	char title[128];
 	int err;
@@ -344,7 +344,7 @@ int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *
 	if (!options.flame)
 		return 0;
 	stacks = fold_all(run, total);
-	snprintf(title, sizeof(title), "%s, %.3g s", run->tool->name, elapsed / 1e9);
+	snprintf(title, sizeof(title), "%s, %.3g s", run->tool->card.name, elapsed / 1e9);
 	err = plumb_flame_write(options.flame, &(struct plumb_flame){title, unit}, &stacks.tree,
 				stacks.all, stacks.n);
 	free_all(&stacks);
@@ -368,7 +368,7 @@ static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks
 		       const struct plumb_folded *f)
 {
 	static struct path own, waker; /* large */
-	bool time = r->run->tool->weighs_time;
+	bool time = r->run->tool->measure.kind == PLUMB_SUMS;
 	json_t *json = json_object();
 
 	find_paths(r->run, stacks, f->leaf, &own, &waker);

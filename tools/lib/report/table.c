@@ -54,19 +54,20 @@ static void add(struct table *t, struct column c, const char *heading)
 /* How many figures of its own the tool has. */
 static size_t n_extra(const struct plumb_tool *tool)
 {
-	return !tool->extra[0] ? 0 : tool->extra[1] ? 2 : 1;
+	return !tool->measure.extra[0] ? 0 : tool->measure.extra[1] ? 2 : 1;
 }
 
 static bool has_figure(const struct plumb_tool *tool, size_t i)
 {
-	return !(tool->counts_only && figures[i].times) &&
-	       !(tool->no_errors && figures[i].figure == ERRORS);
+	return (plumb_has_histogram(tool->measure.kind) || !figures[i].times) &&
+	       (tool->measure.errors || figures[i].figure != ERRORS);
 }
 
 /* A sum of bytes is called what it is. */
 static const char *figure_name(const struct plumb_tool *tool, size_t i)
 {
-	return tool->sizes && figures[i].figure == TOTAL ? "bytes" : figures[i].name;
+	return tool->measure.kind == PLUMB_SIZES && figures[i].figure == TOTAL ? "bytes"
+									       : figures[i].name;
 }
 
 /* The figure that NAME sorts by; percentiles are called "p99". */
@@ -78,13 +79,14 @@ static int find_figure(const struct plumb_tool *tool, const struct plumb_options
 			*c = (struct column){.figure = figures[i].figure};
 			return 0;
 		}
-	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && *name == 'p'; i++)
+	for (size_t i = 0;
+	     i < o->n_percentiles && plumb_has_histogram(tool->measure.kind) && *name == 'p'; i++)
 		if (!strcmp(name + 1, o->percentiles[i].name)) {
 			*c = (struct column){.figure = PERCENTILE, .percentile = i};
 			return 0;
 		}
 	for (size_t i = 0; i < n_extra(tool); i++)
-		if (!strcmp(name, tool->extra[i])) {
+		if (!strcmp(name, tool->measure.extra[i])) {
 			*c = (struct column){.figure = EXTRA, .extra = i};
 			return 0;
 		}
@@ -103,10 +105,11 @@ bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_o
 		if (has_figure(tool, i))
 			n += snprintf(known + n, size - n, " %s", figure_name(tool, i));
 	for (size_t i = 0; i < n_extra(tool) && n < size; i++)
-		n += snprintf(known + n, size - n, " %s", tool->extra[i]);
-	for (size_t i = 0; i < tool->n_columns && n < size; i++)
-		n += snprintf(known + n, size - n, " %s", tool->columns[i].name);
-	for (size_t i = 0; i < o->n_percentiles && !tool->counts_only && n < size; i++)
+		n += snprintf(known + n, size - n, " %s", tool->measure.extra[i]);
+	for (size_t i = 0; i < tool->measure.n_columns && n < size; i++)
+		n += snprintf(known + n, size - n, " %s", tool->measure.columns[i].name);
+	for (size_t i = 0;
+	     i < o->n_percentiles && plumb_has_histogram(tool->measure.kind) && n < size; i++)
 		n += snprintf(known + n, size - n, " p%s", o->percentiles[i].name);
 	return false;
 }
@@ -147,6 +150,7 @@ static void lay_out(struct table *t)
 	const struct plumb_options *o = run->options;
 	const struct plumb_field *f;
 	uint64_t errors = 0;
+	const bool has_histogram = plumb_has_histogram(run->tool->measure.kind);
 	struct column sort;
 	char heading[20];
 
@@ -155,23 +159,23 @@ static void lay_out(struct table *t)
 			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
 	add(t, (struct column){.figure = CALLS}, "calls");
 	for (size_t i = 0; i < n_extra(run->tool); i++)
-		add(t, (struct column){.figure = EXTRA, .extra = i}, run->tool->extra[i]);
-	if (run->tool->counts_only || run->tool->sizes)
+		add(t, (struct column){.figure = EXTRA, .extra = i}, run->tool->measure.extra[i]);
+	if (run->tool->measure.kind != PLUMB_TIMES)
 		add(t, (struct column){.figure = RATE}, "rate/s");
-	if (run->tool->sizes)
+	if (run->tool->measure.kind == PLUMB_SIZES)
 		add(t, (struct column){.figure = TOTAL}, "bytes");
 	for (size_t i = 0; i < t->r->snap->n; i++)
 		errors += t->r->snap->rows[i].errors;
-	if (errors || (run->tool->counts_only && !run->tool->no_errors))
+	if (errors || (run->tool->measure.errors && !has_histogram))
 		add(t, (struct column){.figure = ERRORS}, "errors");
-	for (size_t i = 0; i < run->tool->n_columns; i++)
-		add(t, (struct column){.figure = OWN, .own = &run->tool->columns[i]},
-		    run->tool->columns[i].name);
-	if (run->tool->counts_only)
+	for (size_t i = 0; i < run->tool->measure.n_columns; i++)
+		add(t, (struct column){.figure = OWN, .own = &run->tool->measure.columns[i]},
+		    run->tool->measure.columns[i].name);
+	if (!has_histogram)
 		return;
 	if (o->sort && !find_figure(run->tool, o, o->sort, &sort) &&
-	    ((sort.figure == TOTAL && !run->tool->sizes) || sort.figure == MEAN ||
-	     sort.figure == MIN))
+	    ((sort.figure == TOTAL && run->tool->measure.kind == PLUMB_TIMES) ||
+	     sort.figure == MEAN || sort.figure == MIN))
 		add(t, sort, o->sort);
 	for (size_t i = 0; i < o->n_percentiles; i++) {
 		snprintf(heading, sizeof(heading), "p%s", o->percentiles[i].name);
@@ -192,14 +196,14 @@ static struct plumb_row second_of(const struct plumb_row *row)
 
 static enum plumb_unit measure_unit(const struct plumb_run *run, bool second)
 {
-	return run->tool->sizes && !second ? PLUMB_BYTES : run->options->unit;
+	return run->tool->measure.kind == PLUMB_SIZES && !second ? PLUMB_BYTES : run->options->unit;
 }
 
 /* Sums of bytes have a heading of their own. */
 static bool has_second(const struct table *t, const struct column *c)
 {
 	if (c->figure == TOTAL)
-		return !t->r->run->tool->sizes;
+		return t->r->run->tool->measure.kind != PLUMB_SIZES;
 	return c->figure == MEAN || c->figure == MIN || c->figure == MAX || c->figure == PERCENTILE;
 }
 
@@ -209,7 +213,7 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 	const struct plumb_options *o = t->r->run->options;
 
 	if (second && !has_second(t, c)) {
-		snprintf(text, size, "%s", c == t->columns ? t->r->run->tool->second : "");
+		snprintf(text, size, "%s", c == t->columns ? t->r->run->tool->measure.second : "");
 	} else if (c->figure == FIELD) {
 		if (row->slot)
 			c->field->format(row->key, text, size);
@@ -258,7 +262,7 @@ static void measure(struct table *t)
 		if (!shown(t, &t->r->snap->rows[j]))
 			continue;
 		widen(t, &t->r->snap->rows[j], false);
-		if (t->r->run->tool->second) {
+		if (t->r->run->tool->measure.second) {
 			second = second_of(&t->r->snap->rows[j]);
 			widen(t, &second, true);
 		}
@@ -310,11 +314,11 @@ static void print_row(const struct table *t, const struct plumb_row *row, FILE *
 	struct plumb_row second = second_of(row);
 
 	print_line(t, row, false, out);
-	if (run->options->histogram && !run->tool->counts_only)
+	if (run->options->histogram && plumb_has_histogram(run->tool->measure.kind))
 		plumb_report_histogram(row, measure_unit(run, false), out);
 	if (row->split)
 		plumb_report_split(row, out);
-	if (!run->tool->second)
+	if (!run->tool->measure.second)
 		return;
 	print_line(t, &second, true, out);
 	if (run->options->histogram)

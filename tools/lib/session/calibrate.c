@@ -104,7 +104,7 @@ void plumb_overhead_judge(struct plumb_overhead *o)
  * partner's. */
 static void calibrate_switches(struct plumb_session *s)
 {
-	const struct plumb_switches *switches = s->tool->switches;
+	const struct plumb_switches *switches = s->tool->overhead.switches;
 	struct plumb_overhead *o = &s->overhead;
 	struct plumb_interval takes = {}, rejects = {};
 
@@ -131,9 +131,9 @@ void plumb_calibrate_traced(struct plumb_session *s)
 	*o = (struct plumb_overhead){
 		.how = s->options.calibrate ? "nothing to trigger" : "off",
 	};
-	if (s->options.calibrate && s->tool->switches)
+	if (s->options.calibrate && s->tool->overhead.switches)
 		calibrate_switches(s);
-	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->sees_syscalls))
+	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->overhead.syscalls))
 		return;
 	first = measure(plumb_self_test_syscall);
 	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_syscall, &o->traced);
@@ -165,7 +165,7 @@ void plumb_calibrate_filtered(struct plumb_session *s)
 	struct plumb_self_test self_test;
 	struct plumb_interval during;
 
-	if (!o->known || !s->tool->sees_syscalls || s->instance.mechanism->attach_targets)
+	if (!o->known || !s->tool->overhead.syscalls || s->instance.mechanism->attach_targets)
 		return;
 	plumb_stranger_run(s, &self_test, BUDGET_NS);
 	during = plumb_self_test_interval(&self_test, unit);
@@ -177,7 +177,7 @@ void plumb_calibrate_filtered(struct plumb_session *s)
 void plumb_calibrate_begin_statistics(struct plumb_session *s)
 {
 	s->statistics = -1;
-	if (s->options.calibrate && !s->overhead.known && !s->tool->switches)
+	if (s->options.calibrate && !s->overhead.known && !s->tool->overhead.switches)
 		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
@@ -215,7 +215,7 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		sum.known = add_run_time(in, in->mechanism->programs[i], &sum);
 		looked_at++;
 	}
-	for (size_t i = 0; s->tool->samples && in->bpf.copied[i] && sum.known; i++) {
+	for (size_t i = 0; s->tool->measure.sampled && in->bpf.copied[i] && sum.known; i++) {
 		sum.known = add_run_time(in, in->bpf.copied[i], &sum);
 		looked_at++;
 	}
@@ -224,6 +224,7 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 	if (sum.known && looked_at)
 		s->overhead = sum;
 	else if (looked_at)
-		s->overhead.how = s->tool->samples ? "fewer than 100 runs"
-						   : "fewer than 100 runs in the first 0.1 s";
+		s->overhead.how = s->tool->measure.sampled
+					  ? "fewer than 100 runs"
+					  : "fewer than 100 runs in the first 0.1 s";
 }

@@ -16,8 +16,8 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 	int err;
 
 	plumb_calibrate_traced(s);
-	if (s->tool->calibrate && s->options.calibrate)
-		s->tool->calibrate(s);
+	if (s->tool->overhead.calibrate && s->options.calibrate)
+		s->tool->overhead.calibrate(s);
 	err = plumb_instance_attach(&s->instance, why, size);
 	if (err) {
 		plumb_instance_close(&s->instance);
@@ -34,9 +34,9 @@ static const char *skipped(const struct plumb_session *s, const struct plumb_mec
 {
 	if (mechanism->skipped)
 		return mechanism->skipped();
-	return mechanism->attach_targets && s->tool->functions
+	return mechanism->attach_targets && s->tool->mechanisms.functions
 		       ? plumb_attach_targets_skipped(mechanism->attach_targets,
-						      s->tool->functions->n)
+						      s->tool->mechanisms.functions->n)
 		       : NULL;
 }
 
@@ -93,8 +93,8 @@ static int choose(struct plumb_session *s, bool last)
 	char why[sizeof(s->refused[0].why)];
 	int err = -ENOENT;
 
-	for (size_t i = 0; i < s->tool->n_mechanisms; i++) {
-		mechanism = &s->tool->mechanisms[i];
+	for (size_t i = 0; i < s->tool->mechanisms.n; i++) {
+		mechanism = &s->tool->mechanisms.list[i];
 		if (!is_worth_trying(s, mechanism, last))
 			continue;
 		err = plumb_instance_load(s, mechanism, why, sizeof(why));

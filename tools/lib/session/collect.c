@@ -57,7 +57,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 		.object = bpf->object,
 		.config = bpf->config,
 		.ledgers = bpf->ledgers,
-		.key_size = s->tool->key_size,
+		.key_size = s->tool->keys.size,
 		.max_keys = s->options.max_keys,
 	};
 	int err = plumb_snapshot_take(&maps, snap);

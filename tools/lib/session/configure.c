@@ -261,7 +261,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();
-	c->second = s->tool->second ? c->slots : 0;
+	c->second = s->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
 		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
 		       !plumb_fentry_is_guarded();
@@ -310,16 +310,16 @@ void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration 
 
 int plumb_configure_check_memory(const struct plumb_session *s)
 {
-	uint64_t slots = (s->options.max_keys + 1) * (s->tool->second ? 2 : 1);
+	uint64_t slots = (s->options.max_keys + 1) * (s->tool->measure.second ? 2 : 1);
 	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
 			 (bucket_bytes(&s->options) + split_bytes(&s->options));
 	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
-	const char *fewer = s->tool->fixed_rows ? "choose fewer functions" : "lower --max-keys";
+	const char *fewer = s->tool->keys.fewer ?: "lower --max-keys";
 
 	if (totals > MAX_HIST_BYTES)
 		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: %s",
 				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20, fewer);
-	if (s->tool->counts_only || bytes <= MAX_HIST_BYTES)
+	if (!plumb_has_histogram(s->tool->measure.kind) || bytes <= MAX_HIST_BYTES)
 		return 0;
 	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: %s or lower --precision",
 			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20, fewer);

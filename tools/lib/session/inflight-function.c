@@ -61,7 +61,7 @@ static const struct plumb_function *find(const struct plumb_functions *functions
 /* The innermost of the functions that the thread is asleep in. */
 bool plumb_flight_look_function(const struct plumb_session *s, struct plumb_flight *f)
 {
-	const struct plumb_functions *functions = s->tool->functions;
+	const struct plumb_functions *functions = s->tool->mechanisms.functions;
 	const struct plumb_function *found = NULL;
 	char text[16384], *rest = text, *line, *name;
 	struct plumb_thread_stat stat;
@@ -142,5 +142,5 @@ bool plumb_flight_is_ageless(const struct plumb_session *s)
 void plumb_flight_name_function(const struct plumb_session *s, const struct plumb_flight *f,
 				char *text, size_t size)
 {
-	plumb_probe_name(s->tool->functions, f->what, text, size);
+	plumb_probe_name(s->tool->mechanisms.functions, f->what, text, size);
 }

@@ -101,11 +101,11 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 	int err;
 
 	*in = (struct plumb_instance){.mechanism = mechanism};
-	if (mechanism->attach_targets && !s->tool->functions->n) {
+	if (mechanism->attach_targets && !s->tool->mechanisms.functions->n) {
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
-	in->functions = calibration ? &s->calibrated : s->tool->functions;
+	in->functions = calibration ? &s->calibrated : s->tool->mechanisms.functions;
 	err = mechanism->open(&in->bpf, calibration);
 	if (err) {
 		explain(mechanism->attach_targets, err, "open", why, size);
@@ -135,8 +135,8 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 	}
 	if (!err)
 		err = plumb_filter_fill(s, in->bpf.object);
-	if (!err && s->tool->fill)
-		err = s->tool->fill(in->bpf.object);
+	if (!err && s->tool->lifecycle.fill)
+		err = s->tool->lifecycle.fill(in->bpf.object);
 	if (!err)
 		err = fill(&in->bpf);
 	if (!err)

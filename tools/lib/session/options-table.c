@@ -42,8 +42,8 @@ static const struct argp_option common[] = {
 #define DEFAULT_KEYS 256
 
 /* Those about a table's columns, about its rows, and about how it shows them. */
-static const int of_tables[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
-static const int of_rows[] = {'b', 'n', MAX_KEYS, 0};
+static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
+static const int row_options[] = {'b', 'n', MAX_KEYS, 0};
 static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
 
 static bool is_one_of(const int *keys, const struct argp_option *option)
@@ -56,7 +56,7 @@ static bool is_one_of(const int *keys, const struct argp_option *option)
 /* Has the tool an option of its own of that letter? */
 static bool is_taken(const struct plumb_tool *tool, int key)
 {
-	for (const struct argp_option *o = tool->options; o && (o->name || o->doc); o++)
+	for (const struct argp_option *o = tool->options.list; o && (o->name || o->doc); o++)
 		if (o->key == key)
 			return true;
 	return false;
@@ -74,14 +74,15 @@ static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 {
 	if (option->flags & OPTION_HIDDEN && is_taken(tool, option->key))
 		return false;
-	return !(tool->no_table && is_one_of(of_tables, option)) &&
-	       !(tool->no_rows && is_one_of(of_rows, option)) &&
-	       !(tool->no_table_options && is_one_of(table_options, option));
+	return !(tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS &&
+		 is_one_of(column_options, option)) &&
+	       !(tool->options.lacks & PLUMB_NO_ROW_OPTIONS && is_one_of(row_options, option)) &&
+	       !(tool->options.lacks & PLUMB_NO_TABLE_OPTIONS && is_one_of(table_options, option));
 }
 
 uint64_t plumb_options_default_keys(const struct plumb_tool *tool)
 {
-	return tool->max_keys ?: DEFAULT_KEYS;
+	return tool->keys.max ?: DEFAULT_KEYS;
 }
 
 const struct argp_option *plumb_options_of(const struct plumb_tool *tool)

@@ -99,7 +99,7 @@ static int add_key(const char *item, void *context)
 		exit(plumb_close_stdout(0));
 	}
 	/* The tool's first: what the list says of keys that it makes is not one of them. */
-	if (!p->tool->key || !p->tool->key(item, p->options)) {
+	if (!p->tool->keys.parse || !p->tool->keys.parse(item, p->options)) {
 		if (!f)
 			plumb_usage_error("--by: no such key: %s; -b help lists them", item);
 		p->options->by |= f->bit;
@@ -177,11 +177,11 @@ static const struct plumb_mechanism *find_mechanism(const char *name, const stru
 	char known[256];
 	size_t n = 0;
 
-	for (size_t i = 0; i < tool->n_mechanisms; i++)
-		if (!strcmp(name, tool->mechanisms[i].name))
-			return &tool->mechanisms[i];
-	for (size_t i = 0; i < tool->n_mechanisms; i++)
-		n += snprintf(known + n, sizeof(known) - n, " %s", tool->mechanisms[i].name);
+	for (size_t i = 0; i < tool->mechanisms.n; i++)
+		if (!strcmp(name, tool->mechanisms.list[i].name))
+			return &tool->mechanisms.list[i];
+	for (size_t i = 0; i < tool->mechanisms.n; i++)
+		n += snprintf(known + n, sizeof(known) - n, " %s", tool->mechanisms.list[i].name);
 	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", name, known);
 }
 
@@ -205,7 +205,7 @@ static void finish(struct parsing *p)
 	if (o->command && (o->n_pids || o->n_tids))
 		plumb_usage_error("-p and -t choose running processes, -- starts one: not both");
 	if (!o->by_given)
-		o->by = p->tool->default_by;
+		o->by = p->tool->keys.default_by;
 	if (!o->n_percentiles)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
 	if (o->mechanism)
@@ -310,7 +310,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (!p->tool->argument || !p->tool->argument(text, is_number(text)))
+		if (!p->tool->options.argument || !p->tool->options.argument(text, is_number(text)))
 			parse_argument(p->options, text);
 		return 0;
 	case ARGP_KEY_END:
@@ -323,8 +323,8 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		if (plumb_options_habit(key))
 			plumb_usage_error("-%c: no such option; %s", key, plumb_options_habit(key));
 	}
-	if (p->tool->parse)
-		return p->tool->parse(key, text, state, p->options);
+	if (p->tool->options.parse)
+		return p->tool->options.parse(key, text, state, p->options);
 	return key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 
@@ -333,10 +333,10 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 {
 	struct parsing p = {.options = options, .tool = tool};
 	struct plumb_cli cli = {
-		.name = tool->name,
-		.question = tool->question,
-		.about = tool->about,
-		.options = tool->options,
+		.name = tool->card.name,
+		.question = tool->card.summary,
+		.about = tool->card.about,
+		.options = tool->options.list,
 		.more = plumb_options_of(tool),
 		.parse = parse,
 		.command = &options->command,
@@ -349,7 +349,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		.precision = PLUMB_HIST_PRECISION,
 	};
 	snprintf(usage, sizeof(usage), "%s[INTERVAL [COUNT]]\n%s[-- COMMAND [ARG...]]",
-		 tool->arguments ?: "", tool->arguments ?: "");
+		 tool->options.arguments ?: "", tool->options.arguments ?: "");
 	cli.usage = usage;
 	plumb_cli_parse(&cli, argc, argv, &p);
 	check_mechanism(options, tool);

@@ -174,7 +174,7 @@ static void wait_ticking(struct trace *run, uint64_t deadline)
 		wait_until(run, run->tick);
 		if (run->over)
 			return;
-		next = run->s->tool->tick(plumb_now() - run->start);
+		next = run->s->tool->lifecycle.tick(plumb_now() - run->start);
 		run->tick = next ? run->start + next : 0;
 	}
 	wait_until(run, deadline);
@@ -252,7 +252,7 @@ static int loop(struct trace *run)
 	struct plumb_snapshot now;
 	int err;
 
-	if (run->s->statistics >= 0 && !run->s->tool->samples) {
+	if (run->s->statistics >= 0 && !run->s->tool->measure.sampled) {
 		if (!end || end > run->start + PLUMB_STATISTICS_NS)
 			wait_until(run, run->start + PLUMB_STATISTICS_NS);
 		else
@@ -307,7 +307,7 @@ static int finish(struct trace *run, int err)
 	if (!err)
 		look_at_flights(run, true);
 	end = plumb_now();
-	if (s->tool->counts_live)
+	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
 	else
 		plumb_instance_detach(&s->instance);
@@ -321,12 +321,12 @@ static int finish(struct trace *run, int err)
 	if (!err)
 		read_flights(run, &run->total, true);
 	run->total.clock = end; /* thousands of probes take their time to go */
-	if (!err && s->tool->save)
-		saved = s->tool->save(&about, &run->total, end - run->start);
+	if (!err && s->tool->view.save)
+		saved = s->tool->view.save(&about, &run->total, end - run->start);
 	if (!err && !unread)
 		err = report(run, &run->total, true);
-	if (!err && !unread && s->tool->finish)
-		s->tool->finish(s, &run->total, run->total.clock - run->start);
+	if (!err && !unread && s->tool->lifecycle.finish)
+		s->tool->lifecycle.finish(s, &run->total, run->total.clock - run->start);
 	if (!err && !unread)
 		plumb_hints_print(s, &run->total);
 	/* The command has had its trace: it does not go on alone. */
@@ -343,22 +343,22 @@ static int trace(struct plumb_session *s, int signals)
 	int status;
 
 	/* To begin may take its time, which is not the trace's. */
-	if (s->tool->counts_live)
+	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
 	if (plumb_records_open(&run.records, s))
 		return PLUMB_EXIT_FAILED;
-	if (s->tool->counts_live)
+	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	run.start = run.flights.began = plumb_now();
 	run.last.taken = s->attached.time; /* it has counted since, and much may lie between */
 	run.last.clock = s->attached.clock;
-	if (s->tool->counts_live) {
+	if (s->tool->lifecycle.reports_first) {
 		clock_gettime(CLOCK_REALTIME, &run.last.taken);
 		run.last.clock = run.start;
 	}
-	run.tick = s->tool->tick ? run.start : 0;
-	fprintf(stderr, "%s: tracing … by %s\n", s->tool->name, s->instance.mechanism->name);
+	run.tick = s->tool->lifecycle.tick ? run.start : 0;
+	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
 	if (s->child)
 		plumb_command_release(s);
 	status = finish(&run, loop(&run));
@@ -398,7 +398,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	status = check_system(&s.options);
 	if (status)
 		return status;
-	status = tool->prepare ? tool->prepare(&s.options) : 0;
+	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&s.options) : 0;
 	if (status)
 		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
 	if (plumb_configure_check_memory(&s) || plumb_filter_resolve(&s))

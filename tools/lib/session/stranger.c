@@ -21,8 +21,8 @@ static bool is_rejected(const struct plumb_session *s)
 	const struct plumb_options *o = &s->options;
 
 	return o->n_pids || o->n_tids || s->child ||
-	       (s->tool->selection && s->tool->selection->selected &&
-		!plumb_syscall_is_selected(s->tool->selection, PLUMB_CALIBRATION_NR)) ||
+	       (s->tool->options.selection && s->tool->options.selection->selected &&
+		!plumb_syscall_is_selected(s->tool->options.selection, PLUMB_CALIBRATION_NR)) ||
 	       ((o->n_comms || o->globs.n) && !plumb_filter_takes_own_name(o));
 }
 

@@ -137,18 +137,10 @@ const char *const plumb_syscall_tp_programs[] = {"thread_exit",
 						 "tp_exit",
 						 "tp_enter",
 						 NULL};
-const char *const plumb_syscall_raw_programs[] = {"thread_exit",
-						  "thread_fork",
-						  "process_free",
-						  "thread_woken",
-						  "thread_woken_by_count",
-						  "thread_leaves",
-						  "thread_preempted",
-						  "thread_renamed",
-						  "thread_moved",
-						  "raw_exit",
-						  "raw_enter",
-						  NULL};
+const char *const plumb_syscall_raw_programs[] = {
+	"thread_exit",           "thread_fork",   "process_free",     "thread_woken",
+	"thread_woken_by_count", "thread_leaves", "thread_preempted", "thread_renamed",
+	"thread_moved",          "raw_exit",      "raw_enter",        NULL};
 
 const char *plumb_syscall_tp_skipped(void)
 {

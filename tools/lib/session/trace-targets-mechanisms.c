@@ -328,13 +328,14 @@ static void name_mixture(struct plumb_tool *tool)
 	static struct plumb_mechanism mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS];
 	const struct plumb_targets *t = &plumb_trace_targets.targets;
 
-	memcpy(mechanisms, tool->mechanisms, tool->n_mechanisms * sizeof(*mechanisms));
-	tool->mechanisms = mechanisms;
-	for (size_t i = 0; i < tool->n_mechanisms; i++)
+	memcpy(mechanisms, tool->mechanisms.list, tool->mechanisms.n * sizeof(*mechanisms));
+	tool->mechanisms.list = mechanisms;
+	for (size_t i = 0; i < tool->mechanisms.n; i++)
 		if (is_of_tracepoints(&mechanisms[i]))
 			mechanisms[i].stability = "stable; user functions as stable as the program";
-	tool->traced = t->functions.n ? "a kernel function's call (not measured: the others)"
-				      : "a tracepoint's fire (not measured: user functions)";
+	tool->overhead.traced = t->functions.n
+					? "a kernel function's call (not measured: the others)"
+					: "a tracepoint's fire (not measured: user functions)";
 }
 
 int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
@@ -352,8 +353,8 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 	if (t->n > 1)
 		o->by |= PLUMB_BY_TARGET;
 	if (t->n <= PLUMB_FEW && !o->mechanism) {
-		tool->mechanisms = few;
-		tool->n_mechanisms = sizeof(few) / sizeof(few[0]);
+		tool->mechanisms.list = few;
+		tool->mechanisms.n = sizeof(few) / sizeof(few[0]);
 	}
 	if (!!t->functions.n + !!t->tracepoints.n + !!t->n_files > 1)
 		name_mixture(tool);
