@@ -18,6 +18,8 @@ tap_count=0
 tap_failed=0
 tap_evidence=()
 tap_known=""
+# Most of the time of a claim would be jq's start.
+tap_jq=$(command -v gojq || echo jq)
 
 known_to_fail() {
 	tap_known=$1
@@ -93,7 +95,7 @@ claim() {
 holds() {
 	local name=$1 file=$2 filter=$3 output status=0
 	shift 3
-	output=$(jq -n -e "$@" "[inputs] as \$all | \$all[-1] as \$last | $filter" "$file" 2>&1 >/dev/null) || status=$?
+	output=$("$tap_jq" -n -e "$@" "[inputs] as \$all | \$all[-1] as \$last | $filter" "$file" 2>&1 >/dev/null) || status=$?
 	# An empty file makes null of everything: then nothing holds.
 	[[ -s $file ]] || status=1
 	tap_result "$status" "$name" <<<"does not hold of $file: $filter"$'\n'"$output"
