@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 		.options.list = options,
 		.keys.size = sizeof(struct plumb_who),
 		.keys.default_by = PLUMB_BY_COMM,
-		.counts_only = true,
+		.measure.kind = PLUMB_COUNTS,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	};
