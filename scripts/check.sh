@@ -37,21 +37,35 @@ done
 [[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}"
 
 export WERROR=1
-make all workloads units
+jobs=-j$(nproc)
+make "$jobs" all workloads units
 mapfile -t units < <(find build/unit -type f -executable | sort)
+export CMOCKA_MESSAGE_OUTPUT=TAP
+# What fails says at once which claim it was: shell tests on stderr, unit tests by --failures.
+prove=(prove --timer --failures --jobs 2 --exec '')
 if [[ -n $quick ]]; then
-	TRUTH_GROUPS=counts,inflight,keys,ledger,split CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --exec '' "${units[@]}" \
-		tests/build/{layers,style}.t tests/cli/{agreement,columns,help,misuse}.t tests/live/truth.t
+	# What traces in one lane, in the other what does not.
+	TRUTH_GROUPS=counts,inflight,keys,ledger,split exec "${prove[@]}" \
+		--rules 'seq=tests/{live/truth,cli/agreement,cli/columns}.t' --rules 'seq=**' \
+		tests/live/truth.t tests/cli/{agreement,columns,misuse,help}.t tests/build/{layers,style}.t "${units[@]}"
 fi
-make B=build/clang CC=clang all units
-make B=build/dynamic DYNAMIC=1 all
+# BPF objects and their skeletons are the same whatever compiles and links the rest: made once.
+for other in build/clang build/dynamic; do
+	mkdir -p "$other"
+	cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen} "$other"
+done
+make "$jobs" B=build/clang CC=clang all units
+make "$jobs" B=build/dynamic DYNAMIC=1 all
 ((EUID != 0)) || scripts/chroots.sh || (($? == 77)) # neither is a release that cannot be fetched
 [[ -z $vm ]] || scripts/kernels.sh || (($? == 77)) # a kernel that the archive lost is a named skip
 
 tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
-[[ -z $vm ]] || tests+=(tests/vm/*.t)
-# An emulated machine takes one CPU, and what runs here bears no company of its kind: two lanes
-# of about the same length.
-CMOCKA_MESSAGE_OUTPUT=TAP exec prove --timer --jobs 2 --rules 'seq=tests/vm/{6.1-rt,6.12,6.12-full,7,7-hash,image,links,snapshots}.t' \
-	--rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/flame,tests/workloads,tests/live,tests/vm}/*' \
-	--exec '' "${tests[@]}"
+machines=()
+if [[ -n $vm ]]; then
+	# Those that take longest begin, so that in the end no lane is left with one.
+	mapfile -t machines < <(printf '%s\n' tests/vm/{5.10,7,6.12,6.1,7-rt,6.1-rt,6.12-full}.t tests/vm/*.t | awk '!seen[$0]++')
+fi
+# An emulated machine takes one CPU, and what runs here bears no company of its kind: that is one
+# lane, and emulated machines, each a rule, are the other, and both when the first is done.
+exec "${prove[@]}" --rules 'seq={build/unit,tests/build,tests/cli,tests/trust,tests/flame,tests/workloads,tests/live}/*' \
+	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"
