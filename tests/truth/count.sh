@@ -13,6 +13,10 @@ run() {
 	esac
 	calls=$(command -v calls)
 
+	# A function that is not among the types has no name there either.
+	grep -q -a "${entry}getppid" /sys/kernel/btf/vmlinux && : >in-btf
+	traced priced "${entry}getppid" -- calls 23 getppid
+
 	# A survey ends by itself: these are to outlast the start of all.
 	mechanisms=${mechanism:-fentry.multi fentry kprobe.multi kprobe}
 	start each calls 1009 priority lseek write:100 write:100
@@ -179,6 +183,12 @@ check() {
 	esac
 	check_each
 	check_numbered
+	if ! unable priced fentry.multi fentry kprobe.multi kprobe; then
+		evidence priced.json priced.err
+		holds "a cost is that of a mechanism that there is for the function" priced.json \
+			'[$last.rows[].cost | has("kprobe") and (has("fentry") == $known)] == [true]' \
+			--argjson known "$([[ -e in-btf ]] && echo true || echo false)"
+	fi
 	counts "functions of the kernel are counted exactly" functions \
 		'{"sched_get_priority_max": 1009, "null_lseek": 1009, "write_null": 2018}'
 	counts "tracepoints are counted exactly" tracepoints '{"sys_enter_lseek": 1009, "sys_exit_write": 2018}'

@@ -85,6 +85,7 @@ run_functions() {
 	start sends stuck send 2
 	program=func-latency
 	attach_each read vfs_read -p "$reads"
+	attach tail __x64_sys_read -p "$reads"
 	program=tcp-sendmsg-lat
 	attach send -p "$pid"
 	attached
@@ -98,6 +99,7 @@ run_functions() {
 	reach reads hold holding
 	reach sends hold holding
 	detach_each read
+	detach tail
 	detach late-read send late-send
 	reach reads some fewer
 	reach sends some fewer
@@ -220,6 +222,10 @@ check_functions() {
 			holds "... which is what the ledger has" "read-$name.json" '$last.ledger.in_flight == ([$last.in_flight[]
 			| select(.since_before | not)] | length)'
 	done
+	evidence tail.json tail.err
+	unable tail || holds "what is in flight and cannot be listed is counted" tail.json '($last.ledger.in_flight
+		- ([$last.in_flight[] | select(.since_before != true)] | length)) as $missing
+		| $last.ledger.in_flight >= 4 and ($missing <= 0 or ($last.in_flight_not_listed == $missing and ($last.in_flight_complete | not)))'
 	unable late-read || before "threads inside a function since before the trace" late-read reads '.function == "vfs_read"'
 	if ! unable late-send; then
 		# A session keeps its start in a cookie, or in a frame if it keeps arguments.

@@ -29,6 +29,15 @@ static double target_rate(const struct plumb_report *r, const struct plumb_row *
 /* Columns that are no mechanism's. */
 enum { LEAST = MECHANISMS, MOST, VERDICT };
 
+/* Can the mechanism C be had for the target?  fentry takes only functions that are in BTF. */
+static bool is_for(const struct cost *c, size_t target)
+{
+	const struct plumb_functions *f = &plumb_trace_targets.targets.functions;
+
+	return c->kind != PLUMB_TARGET_FUNCTION || target >= f->n || f->all[target].btf_id ||
+	       (c != &costs[FENTRY] && c != &costs[FENTRY_MULTI]);
+}
+
 /* The mechanism that a column is about, for this row; NULL: none. */
 static const struct cost *cost_of(int id, const struct plumb_row *row)
 {
@@ -43,7 +52,9 @@ static const struct cost *cost_of(int id, const struct plumb_row *row)
 	c = id < LEAST ? &costs[id] : cost_extreme(kind, id == MOST);
 	if (c == &costs[RAW_TRACEPOINT] && !plumb_trace_targets_is_raw(target))
 		c = id < LEAST ? NULL : &costs[TRACEPOINT];
-	return c && c->kind == kind && c->ns > 0 ? c : NULL;
+	if (id == LEAST && c && !is_for(c, target))
+		c = &costs[costs[KPROBE_MULTI].ns > 0 ? KPROBE_MULTI : KPROBE];
+	return c && c->kind == kind && c->ns > 0 && is_for(c, target) ? c : NULL;
 }
 
 static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)

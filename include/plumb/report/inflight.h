@@ -29,9 +29,10 @@ struct plumb_flights {
 	struct plumb_flight *all; /* oldest first */
 	size_t n, room;
 	uint64_t began,
-		taken; /* ns, CLOCK_MONOTONIC: the trace's beginning, and when this was so */
-	bool looked;   /* at all threads, at least once */
-	bool cut;      /* there was no time to look at all of them */
+		taken;     /* ns, CLOCK_MONOTONIC: the trace's beginning, and when this was so */
+	bool looked;       /* at all threads, at least once */
+	bool cut;          /* there was no time to look at all of them */
+	uint64_t unlisted; /* that the ledger has at the end, and no state or stack shows */
 };
 
 /* What a tool says of what its threads are inside. */

@@ -126,7 +126,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	const struct plumb_flights *f = r->flights;
 	struct plumb_text_table *g;
 
-	if (!inflight || !(f->n || f->cut))
+	if (!inflight || !(f->n || f->cut || f->unlisted))
 		return;
 	n = f->n < top ? f->n : top;
 	g = plumb_text_table_new(headings, sizeof(headings) / sizeof(headings[0]));
@@ -146,6 +146,9 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 		      out);
 	if (f->cut)
 		fputs("there may be more: not all threads could be inspected in time\n", out);
+	if (f->unlisted)
+		fprintf(out, "%llu more in flight of which no thread shows that it is inside\n",
+			(unsigned long long)f->unlisted);
 }
 
 static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *one)
@@ -191,6 +194,6 @@ void plumb_flights_json(json_t *json, const struct plumb_report *r)
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(all, json_of(r, &f->all[i]));
 	json_object_set_new(json, "in_flight", all);
-	json_object_set_new(json, "in_flight_not_listed", json_integer(f->n - n));
-	json_object_set_new(json, "in_flight_complete", json_boolean(!f->cut));
+	json_object_set_new(json, "in_flight_not_listed", plumb_json_u64(f->n - n + f->unlisted));
+	json_object_set_new(json, "in_flight_complete", json_boolean(!f->cut && !f->unlisted));
 }

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMES 16384
+#define MAX_NAMES  16384
+#define LEAST_PART 3 /* letters; fewer are in any name */
 
 /* The names of threads that run, those that /proc shows to this user. */
 struct names {
@@ -45,6 +46,8 @@ static void add_thread(struct names *names, const char *directory)
 	f = fopen(path, "re");
 	if (f && fgets(name, sizeof(name), f) && names->n < MAX_NAMES) {
 		name[strcspn(name, "\n")] = 0;
+		name[PLUMB_COMM_LEN - 1] =
+			0; /* of some kernel threads /proc shows more than there is */
 		names->all[names->n++] = strdup(name);
 	}
 	if (f)
@@ -74,7 +77,7 @@ static void hint_at_name(const struct names *names, const char *wanted)
 	const char *nearest = NULL;
 	bool inside = false;
 
-	for (size_t i = 0; i < names->n && !nearest; i++)
+	for (size_t i = 0; i < names->n && !nearest && strlen(wanted) >= LEAST_PART; i++)
 		if (strcasestr(names->all[i], wanted))
 			nearest = names->all[i];
 	if (!nearest)

@@ -200,30 +200,35 @@ static bool is_asked_for(const struct plumb_session *s, const struct plumb_fligh
 	return one->start <= f->taken && f->taken - one->start >= (min_ns ? *min_ns : 0);
 }
 
-/* Leaves out what is not asked for, and what was met twice. */
-static void tidy(const struct plumb_session *s, struct plumb_flights *f)
+/* Leaves out what was met twice, and what is not asked for.  Returns how many began in the trace.
+ */
+static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
 {
-	const struct plumb_flight *last = NULL;
+	struct plumb_flight last = {};
+	uint64_t begun = 0;
 	size_t n = 0;
 
 	if (f->n)
 		qsort(f->all, f->n, sizeof(*f->all), by_age);
 	for (size_t i = 0; i < f->n; i++) {
-		struct plumb_flight *one = &f->all[i];
+		const struct plumb_flight one = f->all[i];
 
-		if (!is_asked_for(s, f, one) ||
-		    (last && !by_age(last, one) && last->what == one->what))
+		if (i && !by_age(&last, &one) && last.what == one.what)
 			continue;
-		f->all[n] = *one;
-		last = &f->all[n++];
+		last = one;
+		begun += !one.before;
+		if (is_asked_for(s, f, &one))
+			f->all[n++] = one;
 	}
 	f->n = n;
+	return begun;
 }
 
 void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
 			bool final)
 {
 	struct reading r = {.s = s, .seen = *f, .to = f};
+	uint64_t begun;
 
 	if (r.seen.n)
 		qsort(r.seen.all, r.seen.n, sizeof(*r.seen.all), by_tid);
@@ -236,5 +241,9 @@ void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, 
 		s->tool->inflight->read_rest(s, f);
 	add_seen(&r);
 	free(r.seen.all);
-	tidy(s, f);
+	begun = tidy(s, f);
+	/* In a report of an interval some have ended since the ledger was read. */
+	f->unlisted = 0;
+	if (final && !s->tool->inflight->sleeps && begun < in_flight)
+		f->unlisted = in_flight - begun;
 }
