@@ -20,20 +20,22 @@ static void take(uint64_t end, uint32_t tid)
 {
 	struct slow_call c = {.end = end, .ns = 1000, .tid = tid, .comm = "x", .has_arguments = 1};
 
-	assert_int_equal(calls_take(NULL, &c, sizeof(c)), 0);
+	assert_int_equal(calls_add(&c, sizeof(c)), 0);
 }
 
-/* What calls_taken() prints; its result to *AGAIN. */
+/* What calls_print() prints; to *AGAIN its error, or in how many ns it wants to be called. */
 static char *printed_of(bool all, int *again)
 {
 	static char text[8192];
 	FILE *file = tmpfile();
-	int out = dup(STDOUT_FILENO);
+	int out = dup(STDOUT_FILENO), err;
+	uint64_t ns = 0;
 	size_t n;
 
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
-	*again = calls_taken(all);
+	err = calls_print(all, &ns);
+	*again = err ?: (int)ns;
 	dup2(out, STDOUT_FILENO);
 	close(out);
 	rewind(file);
@@ -121,7 +123,7 @@ static void a_record_that_is_too_short_is_none(void **state)
 	int again;
 
 	(void)state;
-	assert_int_equal(calls_take(NULL, &c, sizeof(c) - 1), 0);
+	assert_int_equal(calls_add(&c, sizeof(c) - 1), 0);
 	assert_string_equal(printed(&again), "");
 }
 

@@ -60,9 +60,13 @@ void calls_begin(bool json, bool stacks, bool wakers)
 		plumb_stacks_begin();
 }
 
-int calls_take(void *session, void *record, size_t size)
+void calls_attached(struct plumb_session *s)
 {
-	calls.session = session;
+	calls.session = s;
+}
+
+int calls_add(const void *record, size_t size)
+{
 	if (size < sizeof(struct slow_call))
 		return 0;
 	if (calls.n == calls.room) {
@@ -339,7 +343,7 @@ static int print_settled(size_t settled)
 	return err;
 }
 
-int calls_taken(bool all)
+int calls_print(bool all, uint64_t *again)
 {
 	size_t settled;
 	int err;
@@ -355,5 +359,6 @@ int calls_taken(bool all)
 		return plumb_error(err, "cannot write to standard output: %s", strerror(-err));
 	if (err)
 		return err;
-	return calls.n ? ON_ITS_WAY : 0;
+	*again = calls.n ? ON_ITS_WAY : 0;
+	return 0;
 }

@@ -8,12 +8,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct plumb_session;
 
 /* STACKS: of the call where it was off its CPU longest; WAKERS: of who woke it. */
 void calls_begin(bool json, bool stacks, bool wakers);
 
 /* As struct plumb_ring wants them. */
-int calls_take(void *session, void *record, size_t size);
-int calls_taken(bool all);
+void calls_attached(struct plumb_session *s);
+int calls_add(const void *record, size_t size);
+int calls_print(bool all, uint64_t *again);
 
 #endif

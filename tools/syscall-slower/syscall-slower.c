@@ -149,8 +149,8 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"plumb_processes", plumb_stacks_take, plumb_stacks_taken}, /* first: it ends */
-	{"slow_calls", calls_take, calls_taken},
+	PLUMB_STACKS_RING, /* first: it ends */
+	{"slow_calls", calls_attached, calls_add, calls_print},
 };
 
 static int print(struct plumb_report *r)

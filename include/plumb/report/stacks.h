@@ -46,9 +46,15 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
 void plumb_stacks_show_wakers(size_t offset);
 /* Of an object that is opened and not yet loaded. */
 void plumb_stacks_configure(struct bpf_object *object);
+/* Of processes that end, whose addresses are to have names; a ring of PLUMB_STACKS_RING alone. */
 extern const struct plumb_ring plumb_stacks_rings[];
-int plumb_stacks_take(void *session, void *record, size_t size);
-int plumb_stacks_taken(bool all);
+void plumb_stacks_obstruct(struct plumb_session *s);
+int plumb_stacks_note(const void *record, size_t size);
+int plumb_stacks_note_due(bool all, uint64_t *again);
+#define PLUMB_STACKS_RING                                                                          \
+	{                                                                                          \
+		"plumb_processes", plumb_stacks_obstruct, plumb_stacks_note, plumb_stacks_note_due \
+	}
 int plumb_stacks_print(struct plumb_report *r);
 int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out);
 int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *total,

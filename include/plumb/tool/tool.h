@@ -102,20 +102,19 @@ struct plumb_column {
 		       char *text, size_t size);
 };
 
-/* A ring buffer of the programs, by name, and what is to be done with each record. */
+/* A ring buffer of the programs, by name, and what is to be done with its records. */
 struct plumb_ring {
 	const char *map;
+	/* When all is attached; NULL: nothing. */
+	void (*begin)(struct plumb_session *s);
+	/* With each record; 0, or -errno to end the run (-EPIPE: the reader is gone). */
+	int (*record)(const void *record, size_t size);
 	/*
-	 * 0, or -errno to end the run (-EPIPE: the reader is gone).  First without a record
-	 * (NULL, 0), when all is attached.
+	 * When no record is left (ALL), or so many have come that it is time for something else.
+	 * *AGAIN is 0: set to in how many ns it is to be called even if nothing comes.  0, or
+	 * -errno to end the run.
 	 */
-	int (*take)(void *session, void *record, size_t size);
-	/*
-	 * Whenever ALL that has come is taken, or so much that it is time to look up;
-	 * 0, or in how many ns it is to be called again even if nothing comes, or -errno
-	 * to end the run.  NULL: nothing is to be done then.
-	 */
-	int (*taken)(bool all);
+	int (*idle)(bool all, uint64_t *again);
 };
 
 #define PLUMB_MAX_RINGS 2

@@ -37,31 +37,33 @@ void plumb_stacks_begin(void)
 	read_deepest();
 }
 
-int plumb_stacks_take(void *session, void *record, size_t size)
+/*
+ * Later it would take the time in which processes end that are to be looked at, and
+ * before programs are attached the kernel has no names for them.
+ */
+void plumb_stacks_obstruct(struct plumb_session *s)
 {
-	(void)session;
-	/*
-	 * Later it would take the time in which processes end that are to be looked at, and
-	 * before programs are attached the kernel has no names for them.
-	 */
-	if (!plumb_stacks_symbolizer) /* no stacks are asked for */
-		return 0;
-	if (!record)
+	(void)s;
+	if (plumb_stacks_symbolizer) /* else no stacks are asked for */
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
-	else if (size >= sizeof(__u32))
-		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(__u32 *)record);
+}
+
+int plumb_stacks_note(const void *record, size_t size)
+{
+	if (plumb_stacks_symbolizer && size >= sizeof(__u32))
+		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(const __u32 *)record);
 	return 0;
 }
 
-int plumb_stacks_taken(bool all)
+int plumb_stacks_note_due(bool all, uint64_t *again)
 {
 	(void)all;
-	return plumb_stacks_symbolizer ? plumb_symbolizer_note_due(plumb_stacks_symbolizer, false)
-				       : 0;
+	if (plumb_stacks_symbolizer)
+		*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
+	return 0;
 }
 
-const struct plumb_ring plumb_stacks_rings[] = {
-	{"plumb_processes", plumb_stacks_take, plumb_stacks_taken}, {}};
+const struct plumb_ring plumb_stacks_rings[] = {PLUMB_STACKS_RING, {}};
 
 #define TRUNCATED "[truncated]"
 

@@ -15,7 +15,7 @@
 static int take_record(void *source, void *record, size_t size)
 {
 	const struct plumb_source *from = source;
-	int err = from->ring->take(from->records->session, record, size);
+	int err = from->ring->record(record, size);
 
 	if (!err && plumb_now() >= from->records->turn)
 		err = -EAGAIN;
@@ -35,7 +35,9 @@ static int open_ring(struct plumb_records *r, const struct plumb_ring *ring)
 		r->rings = ring_buffer__new(map, take_record, source, NULL);
 	if (!r->rings)
 		err = -errno;
-	return err ?: ring->take(r->session, NULL, 0);
+	if (!err && ring->begin)
+		ring->begin(r->session);
+	return err;
 }
 
 int plumb_records_open(struct plumb_records *r, struct plumb_session *s)
@@ -64,6 +66,7 @@ int plumb_records_fd(const struct plumb_records *r)
 
 int plumb_records_take(struct plumb_records *r)
 {
+	uint64_t again;
 	bool all;
 	int err;
 
@@ -76,11 +79,10 @@ int plumb_records_take(struct plumb_records *r)
 	if (!all)
 		err = 0;
 	for (size_t i = 0; i < r->n && err >= 0; i++) {
-		if (!r->sources[i].ring->taken)
-			continue;
-		err = r->sources[i].ring->taken(all);
-		if (err > 0)
-			r->again = plumb_sooner(r->again, plumb_now() + err);
+		again = 0;
+		err = r->sources[i].ring->idle(all, &again);
+		if (again)
+			r->again = plumb_sooner(r->again, plumb_now() + again);
 	}
 	if (err < 0) {
 		r->err = err;
