@@ -17,75 +17,11 @@
 
 #include <bpf/libbpf.h>
 
-#define TOP 20
-
 /* Of a key, as text: a cgroup's path may be long. */
 #define FIELD 4096
 
-/* What rows take of a CPU, in all (snapshot.c). */
-#define MAX_TOTALS (128ULL << 20)
-
-static struct {
-	bool folded;
-	const char *flame;
-	uint64_t max;
-	size_t waker; /* where it is in a key; 0: not asked for */
-} options = {.max = 16384};
-
 /* Between a stack and that of who woke its thread, which follows upside down: innermost first. */
 #define WOKEN_BY "--"
-
-void plumb_stacks_show_wakers(size_t offset)
-{
-	options.waker = offset;
-}
-
-/* As many rows as stacks, where memory allows. */
-static uint64_t default_max_keys(void)
-{
-	uint64_t most = MAX_TOTALS / sizeof(struct plumb_totals) / libbpf_num_possible_cpus();
-
-	return options.max < most ? options.max : most;
-}
-
-int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
-{
-	switch (key) {
-	case PLUMB_STACK_FOLDED:
-		options.folded = true;
-		return 0;
-	case PLUMB_STACK_FLAME:
-		options.flame = text;
-		return 0;
-	case PLUMB_STACK_INLINES:
-		plumb_stacks_inlines = true;
-		return 0;
-	case PLUMB_STACK_MAX:
-		options.max = plumb_option_number("--max-stacks", text, 1, PLUMB_MAX_STACKS);
-		return 0;
-	case ARGP_KEY_END:
-		if (options.folded && o->json)
-			plumb_usage_error("--folded is text, --json is not: one of them");
-		if (options.flame && (!*options.flame || !strcmp(options.flame, "-")))
-			plumb_usage_error("--flame: a file is needed: '%s'", options.flame);
-		if (options.flame && plumb_flame_check(options.flame))
-			exit(PLUMB_EXIT_FAILED);
-		if (!o->max_keys_given)
-			o->max_keys = default_max_keys();
-		if (!o->top)
-			o->top = TOP;
-		o->by |= PLUMB_BY_STACK;
-		plumb_stacks_begin();
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-void plumb_stacks_configure(struct bpf_object *object)
-{
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "plumb_stacks"), options.max);
-}
 
 static bool has_key(const struct plumb_run *run)
 {
@@ -122,7 +58,7 @@ struct stacks {
 
 static const struct plumb_waker *waker_of(const struct plumb_row *row)
 {
-	return (const void *)((const char *)row->key + options.waker);
+	return (const void *)((const char *)row->key + plumb_stacks_options.waker);
 }
 
 /* Behind a stack's innermost frame LEAF. */
@@ -170,7 +106,7 @@ static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 	for (size_t i = f.n; i-- > 0;)
 		leaf = plumb_tree_add(tree, leaf, f.text[i], i < f.n_kernel);
 	plumb_frames_free(&f);
-	return options.waker && row->slot ? fold_waker(run, row, tree, leaf) : leaf;
+	return plumb_stacks_options.waker && row->slot ? fold_waker(run, row, tree, leaf) : leaf;
 }
 
 /* Rows whose addresses differ may say the same in words: these are one. */
@@ -223,7 +159,7 @@ static void find_paths(const struct plumb_run *run, const struct stacks *stacks,
 	/* The outermost may be the key. */
 	for (uint32_t i = leaf; i && !(has_key(run) && !nodes[i].caller); i = nodes[i].caller) {
 		name = plumb_tree_name(&stacks->tree, i);
-		if (options.waker && !waker->n && !strcmp(name->text, WOKEN_BY)) {
+		if (plumb_stacks_options.waker && !waker->n && !strcmp(name->text, WOKEN_BY)) {
 			*waker = *own;
 			own->n = 0;
 		} else if (own->n < sizeof(own->names) / sizeof(own->names[0])) {
@@ -325,7 +261,7 @@ int plumb_stacks_print(struct plumb_report *r)
 {
 	struct stacks stacks = fold_all(r->run, r->snap);
 
-	if (options.folded)
+	if (plumb_stacks_options.folded)
 		plumb_folded_print(&stacks.tree, stacks.all, stacks.n, stdout);
 	else
 		print_table(r, &stacks, stdout);
@@ -341,12 +277,12 @@ int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *
 	char title[128];
 	int err;
 
-	if (!options.flame)
+	if (!plumb_stacks_options.flame)
 		return 0;
 	stacks = fold_all(run, total);
 	snprintf(title, sizeof(title), "%s, %.3g s", run->tool->card.name, elapsed / 1e9);
-	err = plumb_flame_write(options.flame, &(struct plumb_flame){title, unit}, &stacks.tree,
-				stacks.all, stacks.n);
+	err = plumb_flame_write(plumb_stacks_options.flame, &(struct plumb_flame){title, unit},
+				&stacks.tree, stacks.all, stacks.n);
 	free_all(&stacks);
 	return err;
 }
@@ -381,7 +317,7 @@ static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks
 		json_object_set_new(json, "max", plumb_json_u64(f->max));
 	}
 	json_object_set_new(json, "stack", path_json(&own));
-	if (options.waker)
+	if (plumb_stacks_options.waker)
 		json_object_set_new(json, "waker_stack", path_json(&waker));
 	return json;
 }
@@ -404,20 +340,4 @@ int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
 	fputc(']', out);
 	free_all(&stacks);
 	return err;
-}
-
-void plumb_stacks_footer(FILE *out)
-{
-	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
-	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
-
-	char text[160];
-
-	if (obstacle) {
-		snprintf(text, sizeof(text), "symbols: %s", obstacle);
-		plumb_report_wrapped(text, out);
-	}
-	if (c->unknown)
-		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
-			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
 }

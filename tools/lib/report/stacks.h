@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What stacks.c and stacks-report.c share. */
+/* What stacks.c, stacks-options.c and stacks-report.c share. */
 #ifndef STACKS_H
 #define STACKS_H
 
@@ -8,6 +8,13 @@
 
 extern struct plumb_symbolizer *plumb_stacks_symbolizer;
 extern bool plumb_stacks_inlines;
+
+extern struct plumb_stacks_options {
+	bool folded;
+	const char *flame; /* the file; NULL: none */
+	uint64_t max;
+	size_t waker; /* where it is in a key; 0: not asked for */
+} plumb_stacks_options;
 
 /* As plumb_frames_name(); OWN: with what is the probe's own, as samples have to. */
 void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the command line asks for of rows that are stacks, and what the footer says of them. */
+#include "stacks.h"
+
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/report/flame.h>
+#include <plumb/report/report.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#define TOP 20
+
+/* What rows take of a CPU, in all (snapshot.c). */
+#define MAX_TOTALS (128ULL << 20)
+
+struct plumb_stacks_options plumb_stacks_options = {.max = 16384};
+
+void plumb_stacks_show_wakers(size_t offset)
+{
+	plumb_stacks_options.waker = offset;
+}
+
+/* As many rows as stacks, where memory allows. */
+static uint64_t default_max_keys(void)
+{
+	uint64_t most = MAX_TOTALS / sizeof(struct plumb_totals) / libbpf_num_possible_cpus();
+
+	return plumb_stacks_options.max < most ? plumb_stacks_options.max : most;
+}
+
+int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
+{
+	switch (key) {
+	case PLUMB_STACK_FOLDED:
+		plumb_stacks_options.folded = true;
+		return 0;
+	case PLUMB_STACK_FLAME:
+		plumb_stacks_options.flame = text;
+		return 0;
+	case PLUMB_STACK_INLINES:
+		plumb_stacks_inlines = true;
+		return 0;
+	case PLUMB_STACK_MAX:
+		plumb_stacks_options.max =
+			plumb_option_number("--max-stacks", text, 1, PLUMB_MAX_STACKS);
+		return 0;
+	case ARGP_KEY_END:
+		if (plumb_stacks_options.folded && o->json)
+			plumb_usage_error("--folded is text, --json is not: one of them");
+		if (plumb_stacks_options.flame &&
+		    (!*plumb_stacks_options.flame || !strcmp(plumb_stacks_options.flame, "-")))
+			plumb_usage_error("--flame: a file is needed: '%s'",
+					  plumb_stacks_options.flame);
+		if (plumb_stacks_options.flame && plumb_flame_check(plumb_stacks_options.flame))
+			exit(PLUMB_EXIT_FAILED);
+		if (!o->max_keys_given)
+			o->max_keys = default_max_keys();
+		if (!o->top)
+			o->top = TOP;
+		o->by |= PLUMB_BY_STACK;
+		plumb_stacks_begin();
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void plumb_stacks_configure(struct bpf_object *object)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "plumb_stacks"),
+				 plumb_stacks_options.max);
+}
+
+void plumb_stacks_footer(FILE *out)
+{
+	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
+	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+
+	char text[160];
+
+	if (obstacle) {
+		snprintf(text, sizeof(text), "symbols: %s", obstacle);
+		plumb_report_wrapped(text, out);
+	}
+	if (c->unknown)
+		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
+			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
+}
