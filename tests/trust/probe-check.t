@@ -47,7 +47,7 @@ refused() {
 # --- what is typed ---
 
 refused 2 'TARGET'
-refused 2 'x:y' x:y
+refused 2 'r:y' r:y
 refused 2 'k:' k:
 refused 2 'u:libc' u:libc
 refused 2 '--tool.*nonsense.*tcp-sendmsg-lat' --tool nonsense

@@ -63,13 +63,17 @@ static void targets_are_read(void **state)
 static void what_is_no_target_is_refused(void **state)
 {
 	static const char *const all[] = {
-		"",          "vfs_read",   "k:",           "k::x",      "k:x:",
-		"k:vfs_*",   "K:x",        "t:",           "t:sched",   "t:sched:",
-		"t::x",      "t:a:b:c",    "t:s*:x",       "s:",        "s:ia32:x",
-		"u:libc",    "u::malloc",  "u:libc:",      "u:x:+1",    "u:x:f+",
-		"u:x:f+x",   "u:x:f+-1",   "u:x:f+0x",     "u:x:f+0xg", "u:x:f+1 ",
-		"usdt:libc", "usdt:a:b",   "usdt:a:b:",    "usdt:a::c", "usdt::b:c",
-		"s:op*",     "usdt:a:b:*", "usdt:a:[b]:c", "x:y",       "u:x:f+0x11112222333344445",
+		"",           "k:",           "k::x",
+		"k:x:",       "k:vfs_*",      "r:x",
+		"t:",         "t:sched",      "t:sched:",
+		"t::x",       "t:a:b:c",      "t:s*:x",
+		"s:",         "s:ia32:x",     "u:libc",
+		"u::malloc",  "u:libc:",      "u:x:+1",
+		"u:x:f+",     "u:x:f+x",      "u:x:f+-1",
+		"u:x:f+0x",   "u:x:f+0xg",    "u:x:f+1 ",
+		"usdt:libc",  "usdt:a:b",     "usdt:a:b:",
+		"usdt:a::c",  "usdt::b:c",    "s:op*",
+		"usdt:a:b:*", "usdt:a:[b]:c", "u:x:f+0x11112222333344445",
 	};
 	struct target t;
 	const char *flaw;

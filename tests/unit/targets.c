@@ -17,8 +17,10 @@ static void kinds_are_told_by_their_beginning(void **state)
 
 static void forms_that_are_wrong_are_told(void **state)
 {
-	static const char *const right[] = {"tcp_*", "nf_tables:nft_*", "[[:alpha:]]*", "t:*:*",
-					    "t:a:b", "u:libc:*",        "u:/a/b:c",     "u:a:b::c"};
+	static const char *const right[] = {
+		"tcp_*",   "nf_tables:nft_*",   "[[:alpha:]]*", "t:*:*",
+		"t:a:b",   "u:libc:*",          "u:/a/b:c",     "u:a:b::c",
+		"k:tcp_*", "k:nf_tables:nft_*", "r:sched_*"};
 	static const struct {
 		const char *text, *part;
 	} wrong[] = {
@@ -27,6 +29,8 @@ static void forms_that_are_wrong_are_told(void **state)
 		{"t:a", "t:CATEGORY:NAME"},  {"t:a:", "t:CATEGORY:NAME"},
 		{"t::b", "t:CATEGORY:NAME"}, {"t:a:b:c", "t:CATEGORY:NAME"},
 		{"u:", "u:FILE:FUNCTION"},   {"u:libc", "u:FILE:FUNCTION"},
+		{"k:", "kernel function"},   {"r:", "r:NAME"},
+		{"r:a:b", "r:NAME"},         {"usdt:a:b:c", "USDT"},
 		{"u::f", "u:FILE:FUNCTION"}, {"u:libc:", "u:FILE:FUNCTION"},
 	};
 

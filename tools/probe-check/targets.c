@@ -17,7 +17,7 @@ static const struct {
 	enum target_kind kind;
 } kinds[] = {
 	{"k:", TARGET_FUNCTION}, {"t:", TARGET_TRACEPOINT}, {"s:", TARGET_SYSCALL},
-	{"u:", TARGET_USER},     {"usdt:", TARGET_USDT},
+	{"u:", TARGET_USER},     {"usdt:", TARGET_USDT},    {"", TARGET_FUNCTION},
 };
 
 /* Cuts TEXT at its first colon; false where there is nothing on one of its sides. */
@@ -59,11 +59,14 @@ static const char *take(struct target *t, char *rest)
 
 	switch (t->kind) {
 	case TARGET_FUNCTION:
+		if (!strncmp(rest, "r:", 2))
+			return "a raw tracepoint is judged by its event: t:CATEGORY:EVENT";
 		t->name = rest;
 		colon = strchr(rest, ':');
 		if (*rest && !(colon && (colon == rest || !colon[1])) && !strpbrk(rest, "*?["))
 			return NULL;
-		return "a kernel function is k:FUNC or k:MODULE:FUNC, without wildcards";
+		return "a kernel function is FUNC or MODULE:FUNC, without wildcards; others begin "
+		       "with t:, s:, u: or usdt:";
 	case TARGET_TRACEPOINT:
 		if (cut(rest, &t->file, &t->name) && !strpbrk(rest, "*?[") &&
 		    !strpbrk(t->name, ":*?["))
@@ -108,9 +111,8 @@ int target_parse(const char *text, struct target *target, const char **flaw)
 		*flaw = take(target, both + size + n);
 		if (!*flaw)
 			return 0;
+		break;
 	}
-	if (!*flaw)
-		*flaw = "a target begins with k:, t:, s:, u: or usdt:";
 	target_free(target);
 	return -EINVAL;
 }

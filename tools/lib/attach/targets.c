@@ -11,7 +11,7 @@
 
 enum plumb_target_kind plumb_target_kind(const char *pattern)
 {
-	if (!strncmp(pattern, "t:", 2))
+	if (!strncmp(pattern, "t:", 2) || !strncmp(pattern, "r:", 2))
 		return PLUMB_TARGET_TRACEPOINT;
 	if (!strncmp(pattern, "u:", 2))
 		return PLUMB_TARGET_USER;
@@ -32,6 +32,10 @@ const char *plumb_target_flaw(const char *pattern)
 
 	switch (plumb_target_kind(pattern)) {
 	case PLUMB_TARGET_TRACEPOINT:
+		if (*pattern == 'r')
+			return pattern[2] && !strchr(pattern + 2, ':')
+				       ? NULL
+				       : "a raw tracepoint is r:NAME, as r:sched_switch";
 		return is_pair(pattern + 2, true) ? NULL
 						  : "a tracepoint is t:CATEGORY:NAME, as "
 						    "t:sched:sched_switch";
@@ -40,6 +44,10 @@ const char *plumb_target_flaw(const char *pattern)
 						   : "a user function is u:FILE:FUNCTION, as "
 						     "u:libc.so.6:malloc";
 	default:
+		if (!strncmp(pattern, "usdt:", 5))
+			return "USDT probes are not among the targets of this tool";
+		if (!strncmp(pattern, "k:", 2))
+			pattern += 2;
 		if (!*pattern || (colon && (colon == pattern || !colon[1])))
 			return "a kernel function is NAME or MODULE:NAME";
 		return NULL;
@@ -76,8 +84,14 @@ static int merge_tracepoints(struct plumb_tracepoints *all, struct plumb_tracepo
 static int find_tracepoints(struct plumb_targets *found, int tracefs, const char *pattern)
 {
 	struct plumb_tracepoints more;
-	int err = plumb_tracepoints_find(tracefs, pattern, &more);
+	char *whole = NULL;
+	int err;
 
+	/* A raw tracepoint has no category. */
+	if (asprintf(&whole, "%s%s", *pattern == 'r' ? "*:" : "", pattern + 2) < 0)
+		return -ENOMEM;
+	err = plumb_tracepoints_find(tracefs, whole, &more);
+	free(whole);
 	if (err)
 		return err;
 	err = merge_tracepoints(&found->tracepoints, &more);
@@ -175,8 +189,7 @@ static int find_probe_points(struct plumb_targets *found, const char *const *pat
 		if (tracefs == -ENODEV)
 			return -EOPNOTSUPP;
 		if (kind == PLUMB_TARGET_TRACEPOINT)
-			err = tracefs < 0 ? tracefs
-					  : find_tracepoints(found, tracefs, patterns[i] + 2);
+			err = tracefs < 0 ? tracefs : find_tracepoints(found, tracefs, patterns[i]);
 		else if (kind == PLUMB_TARGET_USER)
 			err = find_userfuncs(found, patterns[i] + 2);
 	}

@@ -195,10 +195,22 @@ static int consider_all(struct search *q, const struct plumb_pattern *p, struct 
 	return err;
 }
 
+/* Of targets that are no kernel functions: no module has such a name. */
+static bool is_prefix_of_others(const char *module)
+{
+	return !strcmp(module, "t") || !strcmp(module, "r") || !strcmp(module, "u") ||
+	       !strcmp(module, "usdt");
+}
+
 static int say_missing(struct search *q, const struct plumb_pattern *p)
 {
 	char suggestion[1024] = "";
 
+	if (p->module && is_prefix_of_others(p->module))
+		return plumb_error(EINVAL,
+				   "%s: kernel functions only; func-count and func-stack take "
+				   "tracepoints (t:) and user functions (u:)",
+				   p->text);
 	if (!plumb_lists_have_module(&q->lists, p))
 		return plumb_error(ENOENT,
 				   "%s: module %s is not loaded (what is built in: vmlinux:%s)",

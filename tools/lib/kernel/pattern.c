@@ -7,9 +7,13 @@
 void plumb_pattern_read(struct plumb_pattern *p, const char *text)
 {
 	/* A colon may also be in a glob: [[:alpha:]]. */
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	size_t n;
 
-	*p = (struct plumb_pattern){.text = text, .name = text};
+	*p = (struct plumb_pattern){.text = text};
+	if (!strncmp(text, "k:", 2)) /* of tools that take other targets too */
+		text += 2;
+	n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	p->name = text;
 	if (text[n] == ':' && n && n < sizeof(p->module_name)) {
 		memcpy(p->module_name, text, n);
 		p->module = p->module_name;

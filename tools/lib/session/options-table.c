@@ -25,7 +25,7 @@ static const struct argp_option common[] = {
 	{NULL, 0, NULL, 0, "How it is measured:", 60},
 	{"max-keys", MAX_KEYS, "N", 0, "rows that are told apart, the rest is pooled; default ", 60},
 	{"precision", PRECISION, "BITS", 0, "percentiles are at most 1/2^BITS high; 1 to 10, default 6", 60},
-	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; -v shows those tried", 60},
+	{"mechanism", MECHANISM, "NAME", 0, "use this one or fail; help lists them, -v shows those tried", 60},
 	{"btf", BTF, "FILE", 0, "types of this kernel, where it has none in /sys/kernel/btf", 60},
 	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure what tracing costs here", 60},
 	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},

@@ -89,6 +89,14 @@ static void list_fields(const struct plumb_tool *tool, FILE *out)
 	fputc('\n', out);
 }
 
+__attribute__((noreturn)) static void list_mechanisms(const struct plumb_tool *tool)
+{
+	for (size_t i = 0; i < tool->mechanisms.n; i++)
+		printf("%s%s", i ? " " : "", tool->mechanisms.list[i].name);
+	putchar('\n');
+	exit(plumb_close_stdout(0));
+}
+
 static int add_key(const char *item, void *context)
 {
 	struct parsing *p = context;
@@ -288,6 +296,8 @@ static bool parse_measure(int key, const char *text, struct parsing *p)
 						   PLUMB_HIST_MAX_PRECISION);
 		return true;
 	case MECHANISM:
+		if (!strcmp(text, "help"))
+			list_mechanisms(p->tool);
 		o->mechanism = text;
 		return true;
 	case BTF:
