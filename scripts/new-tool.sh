@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.card.name = "$name",
-		.card.summary = "How often do threads leave the CPU, by name.",
+		.card.summary = "Count how often threads leave the CPU, by name.",
 		.card.about = "",
 		.options.list = options,
 		.keys.size = sizeof(struct plumb_who),
@@ -130,9 +130,9 @@ $bar
 $name
 $bar
 
-----------------------------------------
-how often do threads leave the CPU
-----------------------------------------
+-----------------------------------
+count how often threads leave a CPU
+-----------------------------------
 
 :Manual section: 8
 :Manual group: plumb

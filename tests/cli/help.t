@@ -31,7 +31,7 @@ for tool in "${tools[@]}"; do
 	done
 	answers --about
 	like "$tool --about begins with the tool" "$(head -n 1 "$out")" "^$tool "
-	claim "$tool --about tells more than the question" test "$(grep -c . "$out")" -ge 4
+	claim "$tool --about has more than the summary" test "$(grep -c . "$out")" -ge 4
 	! grep -q sched_switch "$out" || like "$tool --about says how stable its sched_switch is" \
 		"$(tr -s ' \n' ' ' <"$out")" 'sched_switch(, sched_waking)? \(stable-ish\)'
 	! has "$tool" --pid || answers -p 1 --help

@@ -91,8 +91,7 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.card.name = "cpu-profile",
-		.card.summary =
-			"Where do CPUs spend their time: stacks of kernel and user, sampled.",
+		.card.summary = "Sample where CPUs spend their time, as kernel and user stacks.",
 		.card.about = "hooks:     the CPU's clock, 99 times a second on each CPU (stable)\n"
 			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 			      "fire rate: 99 a second of each CPU\n"

@@ -136,8 +136,8 @@ static const struct argp_option options[] = {{0}};
 
 static struct plumb_tool tool = {
 	.card.name = "func-count",
-	.card.summary = "What does the kernel do most often: the fire rate of functions, "
-			"tracepoints and user functions, and what probing them would cost.",
+	.card.summary = "Count how often kernel functions, tracepoints and user functions fire, "
+			"and estimate what probing them would cost.",
 	.card.about =
 		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
 		"           (unstable: another kernel may have them inlined, renamed or gone),\n"

@@ -314,8 +314,8 @@ static const struct plumb_inflight inflight = {
 
 static struct plumb_tool tool = {
 	.card.name = "func-latency",
-	.card.summary = "How long do kernel functions take, for whom: percentiles by function, "
-			"process, argument, result.",
+	.card.summary = "Summarize kernel function latency as percentiles, by function, process, "
+			"argument or result.",
 	.card.about =
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on the functions (unstable: another kernel may have\n"

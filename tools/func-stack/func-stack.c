@@ -45,8 +45,7 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 
 static struct plumb_tool tool = {
 	.card.name = "func-stack",
-	.card.summary = "Who calls a function, or reaches a tracepoint: stacks of kernel and user, "
-			"counted.",
+	.card.summary = "Count the kernel and user stacks that reach a function or a tracepoint.",
 	.card.about =
 		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
 		"           (unstable: another kernel may have them inlined, renamed or gone),\n"

@@ -123,8 +123,8 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.card.name = "offcpu-time",
-		.card.summary =
-			"Where do threads sleep, and for how long: stacks by the time off the CPU.",
+		.card.summary = "Summarize the time that threads are off the CPU, by kernel and "
+				"user stack.",
 		.card.about = "hooks:     raw tracepoint sched_switch (stable-ish): when a thread\n"
 			      "           leaves its CPU, and when it gets one again; with\n"
 			      "           -b waker also sched_waking\n"

@@ -42,8 +42,8 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.card.name = "runq-latency",
-		.card.summary = "How long do runnable threads wait for a CPU: percentiles by "
-				"process, thread, name, cgroup, CPU.",
+		.card.summary = "Measure how long runnable threads wait for a CPU: percentiles by "
+				"process, thread, name, cgroup or CPU.",
 		.card.about = "hooks:     raw tracepoints sched_waking, sched_wakeup_new,\n"
 			      "           sched_switch (stable-ish): from the wakeup, or the "
 			      "preemption,\n"

@@ -140,8 +140,8 @@ static int prepare(struct plumb_options *o)
 
 static struct plumb_tool tool = {
 	.card.name = "skb-alloc",
-	.card.summary =
-		"Who makes the kernel allocate socket buffers, how many, how large, how fast.",
+	.card.summary = "Count socket buffer allocations by process, cgroup or container, with "
+			"rates, sizes and latency.",
 	.card.about =
 		"hooks:     the kernel function __alloc_skb (unstable, but the same from 5.10\n"
 		"           to 7.3), by fentry, kprobe.multi or kprobe at its beginning; with\n"

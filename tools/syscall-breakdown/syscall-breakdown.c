@@ -246,8 +246,8 @@ static void add_json(json_t *json, struct plumb_report *r)
 
 static struct plumb_tool tool = {
 	.card.name = "syscall-breakdown",
-	.card.summary = "Inside a system call, which kernel functions take the time: on the CPU, "
-			"and where it is off it.",
+	.card.summary =
+		"Break down the time of a system call by kernel function, on and off the CPU.",
 	.card.about =
 		"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 		"           tracepoints (stable); raw tracepoints sched_switch,\n"

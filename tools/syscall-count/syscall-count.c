@@ -49,7 +49,8 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.card.name = "syscall-count",
-		.card.summary = "Which system calls, how often, with which errors, by whom.",
+		.card.summary = "Count system calls and their errors, by call, process, thread, "
+				"name or cgroup.",
 		.card.about =
 			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			"           tracepoints (stable), whose programs cannot be preempted\n"

@@ -186,8 +186,8 @@ int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
 		.card.name = "syscall-latency",
-		.card.summary = "How long do system calls take, for whom: percentiles by process, "
-				"thread, name, call, cgroup.",
+		.card.summary = "Summarize system call latency as percentiles, by process, "
+				"thread, name, call or cgroup.",
 		.card.about =
 			"hooks:     fentry, fexit on the functions of 1 to 4 calls named by -s "
 			"(unstable),\n"

@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 	struct plumb_tool tool = {
 		.card.name = "syscall-slower",
 		.card.summary =
-			"Which single system calls take longer than MIN, and where do they wait.",
+			"Print each system call that takes at least MIN, and where it waited.",
 		.card.about =
 			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			"           tracepoints (stable); raw tracepoints sched_switch,\n"

@@ -279,8 +279,8 @@ static void add_json(json_t *json, struct plumb_report *r)
 
 static struct plumb_tool tool = {
 	.card.name = "tcp-sendmsg-lat",
-	.card.summary = "How long does sending on TCP take: percentiles by process, remote address "
-			"and port, size, label.",
+	.card.summary = "Summarize TCP send latency as percentiles, by process, remote address "
+			"and port, size or label.",
 	.card.about =
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"

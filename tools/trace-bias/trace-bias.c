@@ -230,8 +230,8 @@ int main(int argc, char **argv)
 	struct options o = {.pairs = 10, .limit = 5};
 	const struct plumb_cli cli = {
 		.name = "trace-bias",
-		.question = "Does tracing change the answer: a workload, with a tool and without, "
-			    "interleaved.",
+		.question = "Measure whether a tracing tool changes a workload: runs with and "
+			    "without it, interleaved.",
 		.about = "hooks:     none; the tool that is told attaches its own\n"
 			 "kernels:   any; nothing is asked of them\n"
 			 "fire rate: none\n"
