@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,7 @@ int plumb_image_open_running(struct plumb_image *image, char *why_no_code, size_
 		return err;
 	}
 	image->machine = !strcmp(name.machine, "aarch64") ? EM_AARCH64 : EM_X86_64;
-	image->btf = btf__parse("/sys/kernel/btf/vmlinux", NULL);
+	image->btf = plumb_kernel_btf_get();
 	take_notes(image);
 	core = read_core(image);
 	file = core ? read_file(image) : 0;

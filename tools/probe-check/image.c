@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +238,7 @@ void plumb_image_close(struct plumb_image *image)
 {
 	if (image->file)
 		plumb_image_file_close(image->file);
-	btf__free(image->btf);
+	plumb_kernel_btf_put(image->btf);
 	free(image->file);
 	free(image->path);
 	free(image->release);

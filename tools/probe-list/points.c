@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/types.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ void points_free(struct points *p)
 	plumb_tracepoints_free(&p->events);
 	plumb_functions_free(&p->functions);
 	while (p->n_types) /* a module's types build on those of the kernel */
-		btf__free(p->types[--p->n_types]);
+		plumb_kernel_btf_put(p->types[--p->n_types]);
 	free(p->types);
 	while (p->n_usdts)
 		plumb_usdts_free(&p->usdts[--p->n_usdts]);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static int keep(struct points *p, struct btf *btf)
 	struct btf **types = reallocarray(p->types, p->n_types + 1, sizeof(*types));
 
 	if (!types) {
-		btf__free(btf);
+		plumb_kernel_btf_put(btf);
 		return -ENOMEM;
 	}
 	p->types = types;
@@ -117,7 +118,7 @@ static int read_modules(struct points *p, DIR *dir)
 
 int points_read_raw_tracepoints(struct points *p)
 {
-	struct btf *btf = btf__parse(TYPES "/vmlinux", NULL);
+	struct btf *btf = plumb_kernel_btf_get();
 	DIR *dir;
 	int err;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "target.h"
+#include <plumb/kernel/types.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +172,7 @@ static char *type_name(const struct program *p)
 		types = btf__load_from_kernel_by_id(p->btf_object);
 	} else {
 		if (!kernel)
-			kernel = btf__load_vmlinux_btf();
+			kernel = plumb_kernel_btf_get();
 		if (!kernel || !strcmp(module, "vmlinux"))
 			return name_in(kernel, p->btf_id);
 		types = btf__load_from_kernel_by_id_split(p->btf_object, kernel);

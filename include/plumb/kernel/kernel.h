@@ -9,8 +9,7 @@
 /* Where the kernel has no BTF of its own, its types are in FILE. */
 void plumb_kernel_types(const char *file);
 
-/* The functions below parse the kernel's types once, some 7 MB: frees them until one asks again. */
-void plumb_kernel_types_free(void);
+/* The kernel's types (types.h) are parsed for the first question below that needs them. */
 
 /*
  * Programs of fentry's kind can be preempted wherever the kernel can (preemption.h), those of raw

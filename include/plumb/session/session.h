@@ -35,7 +35,7 @@ struct plumb_instance {
 	size_t n_links;
 	const struct plumb_functions *functions; /* NULL: none */
 	struct plumb_probes probes;
-	bool kprobe_misses; /* does this kernel count them? */
+	bool kprobe_misses; /* does this kernel count them?  false where there are no kprobes */
 };
 
 struct plumb_session {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
+#include <linux/types.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/base/log.h>
 #include <plumb/kernel/preemption.h>
+#include <plumb/kernel/types.h>
 #include <plumb/bpf/sched/waker.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,40 +11,43 @@
 #include <bpf/btf.h>
 
 static const char *types_file;
-static struct btf *types; /* parsed when first asked for */
 
 void plumb_kernel_types(const char *file)
 {
 	types_file = file;
 }
 
-static const struct btf *kernel_types(void)
-{
-	if (!types)
-		types = btf__load_vmlinux_btf();
-	if (!types && types_file)
-		types = btf__parse(types_file, NULL);
-	return types;
-}
+/* What is asked of types, all of it in one pass over them. */
+enum { SRCU_GUARD, PROG_INFO, FPROBE, LINK_INFO, COUNT, HOT, SESSION_COOKIE, SOUGHT };
 
-void plumb_kernel_types_free(void)
-{
-	btf__free(types);
-	types = NULL;
-}
-
-bool plumb_raw_tracepoints_can_be_preempted(void)
-{
+static const struct {
+	const char *name;
+	uint32_t kind;
+} sought[SOUGHT] = {
 	/*
-	 * From when on SRCU guards tracepoints and not disabled preemption; this
-	 * guard's type came with it.
+	 * From when on SRCU guards tracepoints and not disabled preemption; this guard's
+	 * type came with it.
 	 */
-	static const char type[] = "class_srcu_fast_notrace_t";
-	const struct btf *btf = kernel_types();
-	bool found = btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	[SRCU_GUARD] = {"class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF},
+	[PROG_INFO] = {"bpf_prog_info", BTF_KIND_STRUCT},
+	[FPROBE] = {"fprobe", BTF_KIND_STRUCT},
+	[LINK_INFO] = {"bpf_link_info", BTF_KIND_STRUCT},
+	[COUNT] = {"__preempt_count", BTF_KIND_VAR},
+	[HOT] = {"pcpu_hot", BTF_KIND_VAR},
+	[SESSION_COOKIE] = {"bpf_session_cookie", BTF_KIND_FUNC},
+};
 
-	return found && plumb_kernel_is_preemptible();
-}
+/* A variable, one of each CPU. */
+struct variable {
+	__u32 id; /* 0: there is none */
+	__s64 size;
+};
+
+struct answers {
+	bool raw_is_by_srcu, fentry_is_guarded, fprobe_is_bounded, misses_are_counted;
+	int session_form;
+	struct variable count, hot;
+};
 
 /* The type of member NAME of a struct or union, also of those without a name in it; 0: none. */
 static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
@@ -69,84 +71,136 @@ static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
 	return 0;
 }
 
-/*
- * The size of VARIABLE, one of each CPU, if programs can have its address; else 0.  BTF may know it
- * and kallsyms not.
- */
-static __s64 cpu_variable(const char *variable)
+/* Has the struct a member of this path ("a", "b", NULL)? */
+static bool has_member(const struct btf *btf, __u32 id, const char *const *path)
 {
-	const struct btf *btf = kernel_types();
-	__s32 id = btf ? btf__find_by_name_kind(btf, variable, BTF_KIND_VAR) : 0;
+	for (; id && *path; path++)
+		id = member_type(btf, id, *path);
+	return id;
+}
+
+/* The first of each name. */
+static void seek(const struct btf *btf, __u32 *ids)
+{
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id);
+
+		for (size_t i = 0; i < SOUGHT; i++)
+			if (btf_kind(t) == sought[i].kind && !ids[i] &&
+			    !strcmp(btf__name_by_offset(btf, t->name_off), sought[i].name))
+				ids[i] = id;
+	}
+}
+
+static int form_of(const struct btf *btf, __u32 cookie)
+{
+	const struct btf_type *f = cookie ? btf__type_by_id(btf, cookie) : NULL;
+
+	if (!f)
+		return 0;
+	return btf_vlen(btf__type_by_id(btf, f->type)) ? 700 : 610;
+}
+
+static struct variable variable_of(const struct btf *btf, __u32 id)
+{
+	return (struct variable){id, id ? btf__resolve_size(btf, id) : 0};
+}
+
+static void read_answers(const struct btf *btf, struct answers *a)
+{
+	static const char *const skipped[] = {"recursion_misses", NULL};
+	static const char *const bound[] = {"rethook", NULL};
+	static const char *const missed[] = {"kprobe_multi", "missed", NULL};
+	__u32 ids[SOUGHT] = {};
+
+	seek(btf, ids);
+	*a = (struct answers){
+		.raw_is_by_srcu = ids[SRCU_GUARD],
+		.fentry_is_guarded = has_member(btf, ids[PROG_INFO], skipped),
+		.fprobe_is_bounded = has_member(btf, ids[FPROBE], bound),
+		.misses_are_counted = has_member(btf, ids[LINK_INFO], missed),
+		.session_form = form_of(btf, ids[SESSION_COOKIE]),
+		.count = variable_of(btf, ids[COUNT]),
+		.hot = variable_of(btf, ids[HOT]),
+	};
+}
+
+/*
+ * The types are parsed for the first question, or are there because functions have them, and
+ * go at once: libbpf is going to parse them too, and the two would be in memory together.
+ */
+static const struct answers *answers(void)
+{
+	static struct answers all;
+	static bool are_known;
+	struct btf *btf;
+
+	if (are_known)
+		return &all;
+	are_known = true;
+	btf = plumb_kernel_btf_get();
+	if (!btf)
+		btf = btf__load_vmlinux_btf(); /* in /boot, too */
+	if (!btf && types_file)
+		btf = btf__parse(types_file, NULL);
+	if (btf)
+		read_answers(btf, &all);
+	plumb_kernel_btf_put(btf);
+	return &all;
+}
+
+bool plumb_raw_tracepoints_can_be_preempted(void)
+{
+	return plumb_kernel_is_preemptible() && answers()->raw_is_by_srcu;
+}
+
+/* Can programs have the variable's address?  BTF may know it and kallsyms not. */
+static bool can_be_read(const struct variable *v)
+{
 	const struct bpf_insn program[] = {
 		{.code = BPF_LD | BPF_IMM | BPF_DW,
 		 .dst_reg = BPF_REG_1,
 		 .src_reg = BPF_PSEUDO_BTF_ID,
-		 .imm = id},
+		 .imm = v->id},
 		{}, /* the second half of that */
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int fd = id > 0 ? bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "has_variable", "GPL",
-					program, sizeof(program) / sizeof(program[0]), NULL)
-			: -1;
+	int fd = v->size > 0 ? bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "has_variable", "GPL",
+					     program, sizeof(program) / sizeof(program[0]), NULL)
+			     : -1;
 
-	if (fd < 0)
-		return 0;
-	close(fd);
-	return btf__resolve_size(btf, id);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 uint32_t plumb_kernel_preempt_count(void)
 {
-	__s64 size = cpu_variable("__preempt_count");
+	const struct answers *a = answers();
 
-	if (size > 0)
-		return size == sizeof(__u64) ? PLUMB_PREEMPT_COUNT_LONG : PLUMB_PREEMPT_COUNT;
-	return cpu_variable("pcpu_hot") > 0 ? PLUMB_PREEMPT_COUNT_HOT : PLUMB_PREEMPT_COUNT_NONE;
-}
-
-/* Has the struct a member of this path ("a", "b", NULL)? */
-static bool has_member(const char *type, const char *const *path)
-{
-	const struct btf *btf = kernel_types();
-	__s32 id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
-
-	for (; id > 0 && *path; path++)
-		id = member_type(btf, id, *path);
-	return id > 0;
+	if (can_be_read(&a->count))
+		return a->count.size == sizeof(__u64) ? PLUMB_PREEMPT_COUNT_LONG
+						      : PLUMB_PREEMPT_COUNT;
+	return can_be_read(&a->hot) ? PLUMB_PREEMPT_COUNT_HOT : PLUMB_PREEMPT_COUNT_NONE;
 }
 
 bool plumb_fentry_is_guarded(void)
 {
-	static const char *const path[] = {"recursion_misses", NULL};
-
-	return has_member("bpf_prog_info", path);
+	return answers()->fentry_is_guarded;
 }
 
 bool plumb_fprobe_is_bounded(void)
 {
-	static const char *const path[] = {"rethook", NULL};
-
-	return has_member("fprobe", path);
+	return answers()->fprobe_is_bounded;
 }
 
 bool plumb_kprobe_misses_are_counted(void)
 {
-	static const char *const path[] = {"kprobe_multi", "missed", NULL};
-
-	return has_member("bpf_link_info", path);
+	return answers()->misses_are_counted;
 }
 
 int plumb_session_form(void)
 {
-	const struct btf *btf = kernel_types();
-	__s32 id = btf ? btf__find_by_name_kind(btf, "bpf_session_cookie", BTF_KIND_FUNC) : 0;
-	int form = 0;
-
-	if (id > 0) {
-		const struct btf_type *f = btf__type_by_id(btf, id);
-
-		form = btf_vlen(btf__type_by_id(btf, f->type)) ? 700 : 610;
-	}
-	return form;
+	return answers()->session_form;
 }

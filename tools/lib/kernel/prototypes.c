@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* prototypes: what BTF knows of functions. */
 #include <plumb/kernel/lists.h>
+#include <plumb/kernel/types.h>
 #include <errno.h>
 #include <plumb/base/file.h>
 #include <plumb/base/log.h>
@@ -176,7 +177,7 @@ static struct btf *parse(const char *module, struct btf *base)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s" KERNEL_BTF "%s", plumb_functions_root, module);
-	return base ? btf__parse_split(path, base) : btf__parse(path, NULL);
+	return btf__parse_split(path, base);
 }
 
 static bool is_known(const struct plumb_functions *fs, const char *module)
@@ -229,7 +230,7 @@ int plumb_prototypes_read(struct plumb_functions *fs, const char *btf_file)
 	struct plumb_function *f;
 	int err;
 
-	fs->btf = btf_file ? plumb_types_read(btf_file) : parse("vmlinux", NULL);
+	fs->btf = btf_file ? plumb_types_read(btf_file) : plumb_kernel_btf_get();
 	if (!fs->btf && btf_file)
 		return -ENOENT;
 	if (!fs->btf) {
@@ -262,7 +263,7 @@ void plumb_prototypes_free(struct plumb_functions *fs)
 		free(m->name);
 	}
 	free(fs->modules);
-	btf__free(fs->btf);
+	plumb_kernel_btf_put(fs->btf);
 }
 
 /* --- arguments --- */

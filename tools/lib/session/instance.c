@@ -219,6 +219,20 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	return err;
 }
 
+/* Are there programs whose misses some kernels do not count (collect.c)? */
+static bool has_kprobes(const struct plumb_instance *in)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, in->bpf.object)
+	{
+		if (bpf_program__autoload(p) && (bpf_program__type(p) == BPF_PROG_TYPE_KPROBE ||
+						 bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT))
+			return true;
+	}
+	return false;
+}
+
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 {
 	struct bpf_program *p;
@@ -238,7 +252,7 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 		}
 		in->n_links++;
 	}
-	in->kprobe_misses = plumb_kprobe_misses_are_counted();
+	in->kprobe_misses = has_kprobes(in) && plumb_kprobe_misses_are_counted();
 	err = attach_probes(in, why, size);
 	*in->bpf.live = !err;
 	return err;

@@ -97,7 +97,6 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		return PLUMB_EXIT_FAILED;
 	signals = plumb_signals_open();
 	status = plumb_mechanism_choose(&s);
-	plumb_kernel_types_free();
 	status = status ? choice_failed(&s) : plumb_trace(&s, signals);
 	plumb_instance_close(&s.instance);
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
