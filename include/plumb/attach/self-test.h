@@ -20,6 +20,8 @@
  */
 #define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
 
+/* Said before functions are looked for, it spares the next its own reading of the lists. */
+void plumb_self_test_keep_function(void);
 /* The function of system call PLUMB_CALIBRATION_NR, BTF_FILE as for plumb_functions_find(). */
 int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found);
 /* That call, made so that it fails: --errors counts it too. */

@@ -81,6 +81,12 @@ int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_
 			 struct plumb_functions *found);
 void plumb_functions_free(struct plumb_functions *found);
 
+/*
+ * The next search looks for this function of the kernel's own too, and remembers it: so one
+ * that asks for it later does not read all lists again.
+ */
+void plumb_functions_keep(const char *name);
+
 /* Why attaching to it may have failed, in words to go behind its name; NULL: not known. */
 const char *plumb_function_obstacle(const struct plumb_function *f);
 

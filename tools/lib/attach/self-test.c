@@ -14,6 +14,14 @@
 #define LOOP_CALLS 200
 #define MIN_LOOPS  4
 
+void plumb_self_test_keep_function(void)
+{
+	char name[64];
+
+	plumb_syscall_function(PLUMB_CALIBRATION_NR, name, sizeof(name));
+	plumb_functions_keep(name);
+}
+
 int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found)
 {
 	char name[64];

@@ -2,6 +2,7 @@
 #include <plumb/kernel/lists.h>
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,53 @@ struct outcome {
 	size_t gone, barred, untraced;
 	size_t changed, shared_names;
 };
+
+/* Looked for whenever the lists are read, and not anew when it is asked for. */
+static struct {
+	char name[64];
+	struct plumb_function function; /* as it was found, but for its name and types */
+	bool is_found;
+} kept;
+
+void plumb_functions_keep(const char *name)
+{
+	snprintf(kept.name, sizeof(kept.name), "%s", name);
+	kept.is_found = false;
+}
+
+/* Only what a search would take without a word. */
+static void keep(const struct plumb_lists *lists)
+{
+	struct plumb_symbol *s = lists->symbols.all, *found = NULL;
+	struct plumb_traceability is;
+	size_t n = 0;
+
+	for (size_t i = 0; *kept.name && i < lists->symbols.n; i++, s++)
+		if (!strcmp(s->name, kept.name)) {
+			found = s;
+			n++;
+		}
+	if (n != 1 || found->module)
+		return;
+	is = plumb_lists_judge(lists, found);
+	kept.is_found = !is.boot_only && !is.blacklisted && !is.changed;
+	kept.function = (struct plumb_function){
+		.address = is.address,
+		.named = true,
+		.untraced = is.untraced,
+	};
+}
+
+static int take_kept(struct plumb_functions *found)
+{
+	found->all = malloc(sizeof(*found->all));
+	if (!found->all)
+		return plumb_error(ENOMEM, "no memory for functions");
+	found->n = 1;
+	*found->all = kept.function;
+	found->all->name = strdup(kept.name);
+	return found->all->name ? 0 : plumb_error(ENOMEM, "no memory for functions");
+}
 
 /* Sets the matches; their array is big enough for all symbols. */
 static void match(struct search *q, const struct plumb_pattern *p, plumb_matcher *matches)
@@ -261,23 +309,33 @@ static int find(struct search *q, const char *text)
 	return 0;
 }
 
-int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
-			 struct plumb_functions *found)
+static int find_all(const char *const *patterns, size_t n, struct plumb_functions *found)
 {
 	struct search q = {.found = found};
-	int err;
+	int err = plumb_lists_fill(&q.lists);
 
-	*found = (struct plumb_functions){};
-	err = plumb_lists_fill(&q.lists);
 	if (err)
 		return err;
+	keep(&q.lists);
 	q.matches = calloc(q.lists.symbols.n + 1, sizeof(*q.matches));
 	if (!q.matches)
 		err = plumb_error(ENOMEM, "no memory for the kernel's symbols");
 	for (size_t i = 0; !err && i < n; i++)
 		err = find(&q, patterns[i]);
 	free(q.matches);
-	plumb_lists_empty(&q.lists); /* before BTF, which is as large */
+	plumb_lists_empty(&q.lists);
+	return err;
+}
+
+int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
+			 struct plumb_functions *found)
+{
+	bool is_kept = kept.is_found && n == 1 && !strcmp(patterns[0], kept.name);
+	int err;
+
+	*found = (struct plumb_functions){};
+	err = is_kept ? take_kept(found) : find_all(patterns, n, found);
+	/* The lists have gone: BTF is as large. */
 	if (!err)
 		err = plumb_prototypes_read(found, btf_file);
 	if (err)

@@ -2,6 +2,7 @@
 /* session: from the command line to the trace. */
 #include <errno.h>
 #include <malloc.h>
+#include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
@@ -88,6 +89,8 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	status = check_system(&s.options);
 	if (status)
 		return status;
+	if (s.options.calibrate)
+		plumb_self_test_keep_function();
 	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&s.options) : 0;
 	if (status)
 		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
