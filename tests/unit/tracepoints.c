@@ -46,6 +46,11 @@ static int make_tree(void **state)
 			return -1;
 		fprintf(f, "%u\n", events[i].id);
 		fclose(f);
+		strcpy(strrchr(path, '/'), "/enable");
+		f = fopen(path, "w");
+		if (!f)
+			return -1;
+		fclose(f);
 	}
 	if (!list || fclose(list))
 		return -1;
@@ -95,6 +100,20 @@ static void names_and_globs_find_their_tracepoints(void **state)
 	assert_string_equal(found.list[0].category, "made");
 	assert_string_equal(found.list[0].name, "made_up");
 	plumb_tracepoints_free(&found);
+}
+
+/* What is not listed cannot be enabled: of the tree's, what has no such file. */
+static void one_name_takes_no_list(void **state)
+{
+	static const char no_enable[] = "events/made/made_up/enable";
+
+	(void)state;
+	assert_int_equal(rename("available_events", "away"), 0);
+	assert_string_equal(ids("made:made_up"), "4000000000");
+	assert_int_equal(rename("away", "available_events"), 0);
+	assert_int_equal(rename(no_enable, "away"), 0);
+	assert_string_equal(ids("made:made_up"), "4000000000"); /* from the list */
+	assert_int_equal(rename("away", no_enable), 0);
 }
 
 static void refuses(const char *pattern, int error, const char *words)
@@ -220,6 +239,7 @@ int main(void)
 		/* First: none has opened it yet. */
 		cmocka_unit_test(opening_tracefs_leaves_the_mounts_as_they_are),
 		cmocka_unit_test(names_and_globs_find_their_tracepoints),
+		cmocka_unit_test(one_name_takes_no_list),
 		cmocka_unit_test(what_is_not_there_is_an_error_with_near_names),
 		cmocka_unit_test(what_is_not_category_and_name_is_an_error),
 		cmocka_unit_test(a_tree_without_a_list_is_an_error),

@@ -108,46 +108,89 @@ static int read_id(int tracefs, struct plumb_tracepoint *t)
 
 /* --- raw tracepoints --- */
 
+struct raw_names {
+	char *text; /* each ends with a NUL */
+	size_t size;
+};
+
 /*
  * The kernel declares a type btf_trace_NAME for each.  A walk over all names
  * of all types finds them, without the time and memory that parsing takes.
  */
-static void mark_raw_of(FILE *btf, struct plumb_tracepoints *found)
+static void read_raw_names(FILE *btf, struct raw_names *names)
 {
 	static const char prefix[] = "btf_trace_";
+	FILE *all = open_memstream(&names->text, &names->size);
 	struct btf_header header;
 	size_t room = 0, length = sizeof(prefix) - 1;
 	char *name = NULL;
 
-	if (fread(&header, sizeof(header), 1, btf) != 1 || header.magic != BTF_MAGIC ||
-	    fseek(btf, header.hdr_len + header.str_off, SEEK_SET))
-		return;
-	while (getdelim(&name, &room, 0, btf) >= 0) {
-		if (strncmp(name, prefix, length))
-			continue;
-		for (size_t i = 0; i < found->n; i++)
-			if (!strcmp(found->list[i].name, name + length))
-				found->list[i].is_raw = true;
-	}
+	if (all && fread(&header, sizeof(header), 1, btf) == 1 && header.magic == BTF_MAGIC &&
+	    !fseek(btf, header.hdr_len + header.str_off, SEEK_SET))
+		while (getdelim(&name, &room, 0, btf) >= 0)
+			if (!strncmp(name, prefix, length))
+				fwrite(name + length, strlen(name + length) + 1, 1, all);
 	free(name);
+	if (all)
+		fclose(all);
 }
 
-/* The kernel's own, and those of its modules. */
+static void mark_raw_of(const struct raw_names *names, struct plumb_tracepoints *found)
+{
+	for (const char *name = names->text; name && name < names->text + names->size;
+	     name += strlen(name) + 1)
+		for (size_t i = 0; i < found->n; i++)
+			if (!strcmp(found->list[i].name, name))
+				found->list[i].is_raw = true;
+}
+
+/* The kernel's own, some 40 KB: these never change, and stay for later searches of the run. */
+static void mark_raw_of_kernel(int dir, struct plumb_tracepoints *found)
+{
+	static struct raw_names own;
+	FILE *btf = own.text ? NULL : open_below(dir, "vmlinux");
+
+	if (btf) {
+		read_raw_names(btf, &own);
+		fclose(btf);
+	}
+	mark_raw_of(&own, found);
+}
+
+static void mark_raw_of_module(int dir, const char *module, struct plumb_tracepoints *found)
+{
+	struct raw_names names = {};
+	FILE *btf = open_below(dir, module);
+
+	if (!btf)
+		return;
+	read_raw_names(btf, &names);
+	fclose(btf);
+	mark_raw_of(&names, found);
+	free(names.text);
+}
+
+static bool are_all_raw(const struct plumb_tracepoints *found)
+{
+	for (size_t i = 0; i < found->n; i++)
+		if (!found->list[i].is_raw)
+			return false;
+	return true;
+}
+
 static void mark_raw(struct plumb_tracepoints *found)
 {
 	DIR *dir = opendir("/sys/kernel/btf");
 	struct dirent *entry;
-	FILE *btf;
 
-	while (dir && (entry = readdir(dir))) {
-		btf = open_below(dirfd(dir), entry->d_name);
-		if (!btf)
-			continue;
-		mark_raw_of(btf, found);
-		fclose(btf);
-	}
-	if (dir)
-		closedir(dir);
+	if (!dir)
+		return;
+	mark_raw_of_kernel(dirfd(dir), found);
+	/* Modules come and go: theirs are read each time, if there is something left to mark. */
+	while (!are_all_raw(found) && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, "vmlinux"))
+			mark_raw_of_module(dirfd(dir), entry->d_name, found);
+	closedir(dir);
 }
 
 /* --- names --- */
@@ -203,6 +246,31 @@ static int take(int tracefs, const char *category, const char *name, struct plum
 	return found->n ? 0 : complain(all, category, name);
 }
 
+/*
+ * The one of these names, if they are no globs: the list of all is long.  As the kernel lists
+ * them, only those that can be enabled.
+ */
+static bool find_one(int tracefs, const char *category, const char *name,
+		     struct plumb_tracepoints *found)
+{
+	struct plumb_tracepoint one = {};
+	char path[512];
+
+	if (strpbrk(category, "*?[\\/") || strpbrk(name, "*?[\\/") || *category == '.' ||
+	    *name == '.')
+		return false;
+	snprintf(path, sizeof(path), "events/%s/%s/enable", category, name);
+	if (faccessat(tracefs, path, F_OK, 0))
+		return false;
+	one.category = strdup(category);
+	one.name = strdup(name);
+	if (one.category && one.name && !read_id(tracefs, &one) && append(found, one))
+		return true;
+	free(one.category);
+	free(one.name);
+	return false;
+}
+
 int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found)
 {
 	struct plumb_tracepoints all = {};
@@ -215,7 +283,9 @@ int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracep
 		return plumb_error(EINVAL, "tracepoint '%s': should be CATEGORY:NAME", pattern);
 	}
 	*name++ = 0;
-	err = read_events(tracefs, &all) ?: take(tracefs, category, name, &all, found);
+	err = find_one(tracefs, category, name, found)
+		      ? 0
+		      : read_events(tracefs, &all) ?: take(tracefs, category, name, &all, found);
 	if (err)
 		plumb_tracepoints_free(found);
 	else
