@@ -215,7 +215,7 @@ check() {
 	evidence rows.err help
 	is "as many rows are told apart as --help says" \
 		"$(sed -n 's/.*histograms: \([0-9]*\) slots.*/\1/p' rows.err | head -n 1)" \
-		"$(($(tr -s ' \n' ' ' <help | sed -n 's/.*pooled; default \([0-9]*\).*/\1/p') + 1))" # [other]
+		"$(($(tr -s ' \n' ' ' <help | sed -n 's/.*\[other\]; default \([0-9]*\).*/\1/p') + 1))" # [other]
 	evidence table.json table.err
 	is "a table with -H and --split is no wider than 80 columns" \
 		"$(awk 'length > 80' table.json)" ""

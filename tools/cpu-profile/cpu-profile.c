@@ -16,7 +16,7 @@
 #define FREQUENCY 99
 
 static const struct argp_option options[] = {
-	{"frequency", 'F', "HZ", 0, "samples a second of each CPU; default 99 (or 199, 499, 997)",
+	{"frequency", 'F', "HZ", 0, "samples per second on each CPU; default 99 (or 199, 499, 997)",
 	 60},
 	PLUMB_STACK_OPTIONS,
 	{0},

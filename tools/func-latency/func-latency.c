@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Only these calls:", 30},
 	{"errors", ERRORS_ONLY, NULL, 0, "calls that returned an error", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"cpu", ON_CPU, NULL, 0, "also the time on the CPU, below that on the clock", 40},
+	{"cpu", ON_CPU, NULL, 0, "also report the time on the CPU, below the elapsed time", 40},
 	{0},
 };
 

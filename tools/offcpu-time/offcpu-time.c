@@ -51,11 +51,12 @@ static const struct plumb_field fields[] = {
 };
 
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these stays:", 30},
+	{NULL, 0, NULL, 0, "Only these off-CPU intervals:", 30},
 	{"min", MIN_TIME, "TIME", 0, "of at least TIME (10us, 1.5ms, 2s)", 30},
 	{"max", MAX_TIME, "TIME", 0, "of at most TIME", 30},
 	PLUMB_STACK_OPTIONS,
-	{"wakers", WAKERS, NULL, 0, "stacks of the threads that woke them, too (-b waker)", 50},
+	{"wakers", WAKERS, NULL, 0,
+	 "also print the stacks of the threads that woke them (-b waker)", 50},
 	{0},
 };
 

@@ -27,16 +27,16 @@ struct options {
 };
 
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "What is checked:", 10},
-	{"tool", TOOL, "NAME", 0, "also what this tool of ours hooks", 10},
-	{"live", LIVE, "SEC", 0, "attach to the targets and see whether they fire", 10},
+	{NULL, 0, NULL, 0, "Targets:", 10},
+	{"tool", TOOL, "NAME", 0, "also check what this tool of the collection hooks", 10},
+	{"live", LIVE, "SEC", 0, "attach to the targets for SEC seconds and count fires", 10},
 	{NULL, 0, NULL, 0, "Between kernels:", 20},
 	{"save", SAVE, "FILE", 0, "write prototypes and records to FILE", 20},
 	{"against", AGAINST, "FILE", 0, "report what has changed since FILE was saved", 20},
-	{"btf", BTF, "FILE", 0, "judge by these types, of another kernel", 20},
-	{"image", IMAGE, "VMLINUZ", 0, "judge this kernel, and not the running one", 20},
-	{NULL, 0, NULL, 0, "How it is shown:", 30},
-	{"json", 'j', NULL, 0, "one JSON object", 30},
+	{"btf", BTF, "FILE", 0, "check against these types of another kernel", 20},
+	{"image", IMAGE, "VMLINUZ", 0, "check this kernel image instead of the running kernel", 20},
+	{NULL, 0, NULL, 0, "Output:", 30},
+	{"json", 'j', NULL, 0, "print one JSON object", 30},
 	{0},
 };
 

@@ -22,11 +22,11 @@ static unsigned int slowed; /* measurements, by statistics that others have on *
 static struct timespec start, end;
 
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "What is reported:", 40},
-	{"rate", RATE, "N", 0, "also what share of a CPU N fires a second take", 40},
-	{"json", 'j', NULL, 0, "one JSON line", 40},
-	{NULL, 0, NULL, 0, "How it is measured:", 60},
-	{"rounds", 'r', "N", 0, "each probe N times, 5 (default) to 1000", 60},
+	{NULL, 0, NULL, 0, "Output:", 40},
+	{"rate", RATE, "N", 0, "also report the share of a CPU that N fires a second take", 40},
+	{"json", 'j', NULL, 0, "print one JSON line", 40},
+	{NULL, 0, NULL, 0, "Measurement:", 60},
+	{"rounds", 'r', "N", 0, "measure each probe N times, 5 (default) to 1000", 60},
 	{0},
 };
 

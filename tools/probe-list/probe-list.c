@@ -16,9 +16,9 @@ enum { SUMMARY = 0x1000 };
 /* clang-format off */
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Output:", 10},
-	{"arguments", 'a', NULL, 0, "also each point's arguments, with their types", 10},
-	{"summary", SUMMARY, NULL, 0, "how many points each family has, and what is closed here", 10},
-	{"json", 'j', NULL, 0, "one JSON object, with all of that", 10},
+	{"arguments", 'a', NULL, 0, "also print the arguments of each point, with their types", 10},
+	{"summary", SUMMARY, NULL, 0, "count the points of each family, and list hooks that are refused", 10},
+	{"json", 'j', NULL, 0, "print one JSON object with all of that", 10},
 	{0},
 };
 /* clang-format on */

@@ -20,12 +20,12 @@ enum { TOP = 0x1000 };
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "When:", 10},
-	{"duration", 'd', "SEC", 0, "end after SEC seconds (1, if there is no INTERVAL)", 10},
-	{NULL, 0, NULL, 0, "What is reported:", 20},
-	{"all", 'a', NULL, 0, "also programs that did not run and never missed anything", 20},
-	{"json", 'j', NULL, 0, "JSON lines, one object a report", 20},
-	{"top", TOP, "N", OPTION_ARG_OPTIONAL, "only the first N rows (else a screen of them), each INTERVAL (1) anew, on a terminal in place", 20},
+	{NULL, 0, NULL, 0, "Duration:", 10},
+	{"duration", 'd', "SEC", 0, "stop after SEC seconds (default 1 without INTERVAL)", 10},
+	{NULL, 0, NULL, 0, "Output:", 20},
+	{"all", 'a', NULL, 0, "also list programs that neither ran nor missed executions", 20},
+	{"json", 'j', NULL, 0, "print JSON lines, one object per report", 20},
+	{"top", TOP, "N", OPTION_ARG_OPTIONAL, "print only the first N rows (default: one screen) every INTERVAL (default 1); a terminal is redrawn", 20},
 	{0},
 };
 /* clang-format on */

@@ -18,8 +18,9 @@
 enum { LATENCY = 0x2000, STACKS };
 
 static const struct argp_option options[] = {
-	{"latency", LATENCY, NULL, 0, "also how long each allocation took, below its size", 40},
-	{"stacks", STACKS, NULL, 0, "who allocates, as stacks by the buffers that they get", 40},
+	{"latency", LATENCY, NULL, 0,
+	 "also report the time that allocations took, below their sizes", 40},
+	{"stacks", STACKS, NULL, 0, "report the stacks that allocate, by number of buffers", 40},
 	PLUMB_STACK_OPTIONS,
 	{0},
 };

@@ -23,10 +23,10 @@ static const struct argp_option options[] = {
 	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
 	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
 	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
-	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends, receives of at least BYTES", 30},
+	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends and receives of at least BYTES", 30},
 	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"split", SPLIT, NULL, 0, "where the time went: on-cpu, preempted, blocked, runq", 40},
+	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked and runq", 40},
 	{0},
 };
 /* clang-format on */

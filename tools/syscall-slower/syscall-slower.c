@@ -29,9 +29,9 @@ static const struct argp_option options[] = {
 	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
 	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
 	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
-	{"stacks", STACKS, NULL, 0, "where the call was off the CPU longest", 40},
-	{"wakers", WAKERS, NULL, 0, "where the thread was that woke the call's", 40},
-	{"buffer", BUFFER, "BYTES", 0, "room for calls that are not printed yet; default 4M", 60},
+	{"stacks", STACKS, NULL, 0, "print the stack of the longest time off the CPU", 40},
+	{"wakers", WAKERS, NULL, 0, "print the stack of the thread that ended the longest sleep", 40},
+	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for calls not yet printed; default 4M", 60},
 	{0},
 };
 /* clang-format on */

@@ -26,16 +26,16 @@ enum { TOOL = 0x1000, READY_REGEX, SETTLE, PAIRS, METRIC_REGEX, LIMIT, SEED };
 
 /* clang-format off */
 static const struct argp_option own[] = {
-	{NULL, 0, NULL, 0, "What is run:", 10},
-	{"tool", TOOL, "LINE", 0, "the tool's command line; {} in it is the workload's pid", 10},
-	{"ready", READY_REGEX, "REGEX", 0, "it traces once it prints a line like this; default [Tt]racing", 10},
-	{"settle", SETTLE, "SEC", 0, "it traces SEC seconds after its start, or after that line", 10},
-	{"pairs", PAIRS, "N", 0, "N runs with the tool, N without; 5 or more, default 10", 10},
-	{"seed", SEED, "N", 0, "of the order within pairs and of the bootstrap", 10},
-	{NULL, 0, NULL, 0, "What is reported:", 20},
-	{"metric", METRIC_REGEX, "REGEX", 0, "compare the figure that the workload prints; (...) is the figure", 20},
+	{NULL, 0, NULL, 0, "Runs:", 10},
+	{"tool", TOOL, "LINE", 0, "the tool's command line; {} is replaced by the workload's pid", 10},
+	{"ready", READY_REGEX, "REGEX", 0, "the tool is ready when it prints a matching line; default [Tt]racing", 10},
+	{"settle", SETTLE, "SEC", 0, "the tool is ready SEC seconds after its start, or after that line", 10},
+	{"pairs", PAIRS, "N", 0, "make N runs with the tool and N without; at least 5, default 10", 10},
+	{"seed", SEED, "N", 0, "random seed for the order within pairs and the bootstrap", 10},
+	{NULL, 0, NULL, 0, "Output:", 20},
+	{"metric", METRIC_REGEX, "REGEX", 0, "also compare a figure that the workload prints: what (...) matches", 20},
 	{"limit", LIMIT, "PCT", 0, "a change up to PCT % is no bias; default 5", 20},
-	{"json", 'j', NULL, 0, "a JSON object, with each run", 20},
+	{"json", 'j', NULL, 0, "print one JSON object that includes each run", 20},
 	{0},
 };
 /* clang-format on */

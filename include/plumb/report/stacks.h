@@ -17,10 +17,10 @@ enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUM
 /* clang-format off */
 #define PLUMB_STACK_OPTIONS                                                                        \
 	{NULL, 0, NULL, 0, "Stacks:", 50},                                                         \
-		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "a line a stack, as flame graphs are made of", 50}, \
-		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "at the end write a flame graph", 50},    \
-		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions, where debug information has them", 50}, \
-		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "different stacks that are kept; default 16384", 50}
+		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "print one line per stack, the input of flame graph scripts", 50}, \
+		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "write a flame graph at the end", 50},    \
+		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions if there is debug information", 50}, \
+		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 50}
 /* clang-format on */
 
 /* Before anything is traced; plumb_stacks_parse() does it at the end. */

@@ -21,10 +21,10 @@ enum { ABOUT = 0x8000 };
 /* clang-format off */
 static const struct argp_option common[] = {
 	{NULL, 0, NULL, 0, "About:", -1},
-	{"about", ABOUT, NULL, 0, "what this tool asks, of which hooks, at what cost", -1},
-	{"verbose", 'v', NULL, 0, "say what is decided and why; twice: libbpf's messages too", -1},
+	{"about", ABOUT, NULL, 0, "print the tool's hooks, tested kernels, fire rate and cost", -1},
+	{"verbose", 'v', NULL, 0, "explain decisions; twice: also libbpf's messages", -1},
 	{"version", 'V', NULL, 0, "print the version", -1},
-	{"help", 'h', NULL, 0, "print this", -1},
+	{"help", 'h', NULL, 0, "print this help", -1},
 	{0},
 };
 /* clang-format on */
