@@ -232,8 +232,8 @@ int main(int argc, char **argv)
 		.name = "trace-bias",
 		.question = "Measure whether a tracing tool changes a workload: runs with and "
 			    "without it, interleaved.",
-		.about = "hooks:     none; the tool that is told attaches its own\n"
-			 "kernels:   any; nothing is asked of them\n"
+		.about = "hooks:     none; the tool under test attaches its own\n"
+			 "kernels:   any\n"
 			 "fire rate: none\n"
 			 "cost:      two runs of the workload a pair, 22 at the defaults; while "
 			 "one\n"
