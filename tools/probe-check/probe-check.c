@@ -274,7 +274,7 @@ static const char about[] =
 	"           uprobe on each target\n"
 	"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64; images of\n"
 	"           these\n"
-	"fire rate: with --live that of the targets, whoever makes them fire\n"
+	"fire rate: with --live that of the targets, in the whole machine\n"
 	"cost:      an addition a fire, while --live lasts\n";
 
 int main(int argc, char **argv)

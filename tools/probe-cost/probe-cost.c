@@ -192,7 +192,8 @@ int main(int argc, char **argv)
 			 "           functions); x86_64\n"
 			 "fire rate: as fast as it can fire them itself, a few milliseconds at a "
 			 "time\n"
-			 "cost:      for others next to nothing: threads that fire what is being measured "
+			 "cost:      for others next to nothing: threads that fire what is being "
+			 "measured "
 			 "pay\n",
 		.usage = "",
 		.options = options,
