@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* names: from addresses to functions, all in one reading of /proc/kallsyms. */
 #include "target.h"
+#include <plumb/kernel/lists.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +41,21 @@ static size_t search(const struct pending *list, size_t n, uint64_t address)
  */
 static void read_symbols(struct pending *list, size_t n, FILE *f)
 {
-	unsigned long long at;
-	char line[1024], type, name[512];
+	struct plumb_symbol symbol;
+	char line[1024];
+	uint64_t at;
 	size_t i;
 
 	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %511s", &at, &type, name) != 3 || !strchr("tTwW", type))
+		line[strcspn(line, "\n")] = 0;
+		if (!plumb_symbol_cut(line, &symbol))
 			continue;
+		at = symbol.address;
 		i = search(list, n, at);
 		if (i == n || at <= list[i].best)
 			continue;
 		list[i].best = at;
-		strcpy(list[i].name, name);
+		snprintf(list[i].name, sizeof(list[i].name), "%s", symbol.name);
 	}
 	for (i = 1; i < n; i++) {
 		if (list[i].best >= list[i - 1].best)

@@ -18,6 +18,7 @@ struct plumb_symbol {
 	char *name;
 	const char *module; /* NULL: the kernel itself */
 	uint64_t address;
+	char type; /* t: local; T: global; w, W: weak */
 	bool taken;
 };
 
@@ -53,6 +54,8 @@ struct plumb_lists {
 	struct plumb_blacklist blacklist;
 };
 
+/* Cuts a line of /proc/kallsyms, "ADDRESS TYPE NAME[\t[MODULE]]"; false: it is no code. */
+bool plumb_symbol_cut(char *line, struct plumb_symbol *s);
 /* kallsyms: 0, or -errno after saying what is wrong; of the kernel, or of TEXT, which it takes. */
 int plumb_symbols_read(struct plumb_symbols *symbols);
 int plumb_symbols_parse(struct plumb_symbols *symbols, char *text);

@@ -76,17 +76,14 @@ static uint64_t read_hex(char *text, char **end)
 	return value;
 }
 
-/* "ADDRESS TYPE NAME[\t[MODULE]]"; is it code that may be a function? */
-static bool read_symbol(char *line, struct plumb_symbol *s)
+bool plumb_symbol_cut(char *line, struct plumb_symbol *s)
 {
 	char *p, *module;
 
 	s->address = read_hex(line, &p);
 	if (p[0] != ' ' || !p[1] || !strchr("tTwW", p[1]) || p[2] != ' ')
 		return false;
-	s->name = p + 3;
-	s->module = NULL;
-	s->taken = false;
+	*s = (struct plumb_symbol){.name = p + 3, .address = s->address, .type = p[1]};
 	module = strchr(s->name, '\t');
 	if (module) {
 		*module = 0;
@@ -95,7 +92,12 @@ static bool read_symbol(char *line, struct plumb_symbol *s)
 		s->module = module + 2;
 		module[1 + strcspn(module + 1, "]")] = 0;
 	}
-	/* BPF programs and the trampolines of ftrace and kprobes are shown as if in modules. */
+	return true;
+}
+
+/* BPF programs and the trampolines of ftrace and kprobes are shown as if in modules. */
+static bool may_be_function(const struct plumb_symbol *s)
+{
 	return !s->module || (strcmp(s->module, "bpf") && strncmp(s->module, "__builtin__", 11));
 }
 
@@ -144,7 +146,8 @@ int plumb_symbols_parse(struct plumb_symbols *symbols, char *text)
 
 	*symbols = (struct plumb_symbols){.text = text};
 	while ((line = next_line(&text)))
-		if (read_symbol(line, &s) && add_symbol(symbols, &room, &s)) {
+		if (plumb_symbol_cut(line, &s) && may_be_function(&s) &&
+		    add_symbol(symbols, &room, &s)) {
 			plumb_symbols_free(symbols);
 			return plumb_error(ENOMEM, "no memory for the kernel's symbols");
 		}
