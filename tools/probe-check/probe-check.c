@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 	struct options o = {.plan = &plan};
 	const struct plumb_cli cli = {
 		.name = "probe-check",
-		.question = "Check whether a probe will fire, on this kernel or on another one.",
+		.summary = "Check whether a probe will fire, on this kernel or on another one.",
 		.about = about,
 		.usage = "TARGET...\n--tool=NAME\n--save=FILE\n--against=FILE",
 		.options = options,

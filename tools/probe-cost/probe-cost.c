@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 {
 	static const struct plumb_cli cli = {
 		.name = "probe-cost",
-		.question = "Measure the cost of a probe on this host, by mechanism.",
+		.summary = "Measure the cost of a probe on this host, by mechanism.",
 		.about = "hooks:     the tracepoint task:task_rename, the function of the system "
 			 "call\n"
 			 "           sched_get_priority_max, a function of its own; one at a time\n"

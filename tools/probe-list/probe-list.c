@@ -53,7 +53,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 
 static const struct plumb_cli cli = {
 	.name = "probe-list",
-	.question = "List what can be probed on this host, by family and stability.",
+	.summary = "List what can be probed on this host, by family and stability.",
 	.about = "hooks:     each kind is tried for a moment, on a point that hardly ever fires\n"
 		 "stability: stable: system calls; stable-ish: tracepoints, USDT;\n"
 		 "           unstable: functions\n"

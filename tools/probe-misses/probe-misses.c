@@ -76,7 +76,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 
 static const struct plumb_cli cli = {
 	.name = "probe-misses",
-	.question = "Show missed executions and the cost of all loaded BPF programs.",
+	.summary = "Show missed executions and the cost of all loaded BPF programs.",
 	.about = "hooks:     none: the kernel's own list of programs and links, and its\n"
 		 "           run-time statistics, which are on while this runs\n"
 		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"

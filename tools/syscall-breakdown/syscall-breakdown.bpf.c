@@ -46,6 +46,7 @@ static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __
 
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/keys.bpf.h>
+#define TIMING_ROWS 0
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 

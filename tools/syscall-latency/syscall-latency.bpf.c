@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "split-hist.bpf.h"
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
-#define TIMING_ROWS
+#define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include "syscall-latency.h"
 

@@ -50,6 +50,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct w
 
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/keys.bpf.h>
+#define TIMING_ROWS 0
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 #include "syscall-slower.h"

@@ -230,8 +230,8 @@ int main(int argc, char **argv)
 	struct options o = {.pairs = 10, .limit = 5};
 	const struct plumb_cli cli = {
 		.name = "trace-bias",
-		.question = "Measure whether a tracing tool changes a workload: runs with and "
-			    "without it, interleaved.",
+		.summary = "Measure whether a tracing tool changes a workload: runs with and "
+			   "without it, interleaved.",
 		.about = "hooks:     none; the tool under test attaches its own\n"
 			 "kernels:   any\n"
 			 "fire rate: none\n"

@@ -22,9 +22,9 @@ enum {
 
 struct plumb_cli {
 	const char *name;
-	const char *question; /* one line: what the tool answers */
-	const char *about;    /* --about: lines below it */
-	const char *usage;    /* what may follow the options, "[GLOB...]"; a line a form */
+	const char *summary; /* one line: what the tool answers */
+	const char *about;   /* --about: lines below it */
+	const char *usage;   /* what may follow the options, "[GLOB...]"; a line a form */
 	const struct argp_option *options; /* ended by {0} */
 	const struct argp_option *more;    /* another table of them; NULL: none */
 	/*

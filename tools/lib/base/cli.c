@@ -41,7 +41,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case ABOUT:
-		printf("%s %s\n%s\n\n%s", cli->name, PLUMB_VERSION, cli->question, cli->about);
+		printf("%s %s\n%s\n\n%s", cli->name, PLUMB_VERSION, cli->summary, cli->about);
 		exit(plumb_close_stdout(0));
 	case 'v':
 		plumb_verbosity++;
@@ -131,7 +131,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 		.options = table,
 		.parser = parse,
 		.args_doc = cli->usage,
-		.doc = cli->question,
+		.doc = cli->summary,
 	};
 
 	keep_streams();

@@ -344,7 +344,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 	struct parsing p = {.options = options, .tool = tool};
 	struct plumb_cli cli = {
 		.name = tool->card.name,
-		.question = tool->card.summary,
+		.summary = tool->card.summary,
 		.about = tool->card.about,
 		.options = tool->options.list,
 		.more = plumb_options_of(tool),

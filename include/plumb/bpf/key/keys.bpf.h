@@ -11,6 +11,10 @@
 
 #include <plumb/bpf/core/common.bpf.h>
 
+#ifndef PLUMB_KEY
+#error "PLUMB_KEY: define it as the struct of the tool's key before"
+#endif
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set by the loader: --max-keys */

@@ -16,10 +16,12 @@
  * waited, stay), ns, once it is back; STAY (sched.bpf.h) knows who woke it, where the tool has
  * defined SCHED_WAKERS.
  */
-#ifndef SPLIT_LEAVES
+#if !defined(SPLIT_BEGINS) && !defined(SPLIT_LEAVES) && !defined(SPLIT_WAS_OFFCPU)
 #define SPLIT_BEGINS(t)
 #define SPLIT_LEAVES(ctx, t, task)
 #define SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay)
+#elif !defined(SPLIT_BEGINS) || !defined(SPLIT_LEAVES) || !defined(SPLIT_WAS_OFFCPU)
+#error "SPLIT_BEGINS, SPLIT_LEAVES and SPLIT_WAS_OFFCPU: all three of them, or none"
 #endif
 
 /* The thread has a CPU, whatever it was off it before. */

@@ -27,10 +27,13 @@ struct timing_call {
 };
 
 /*
- * A tool with rows defines TIMING_ROWS, and these: can all be known at the entry that
- * decides the slot?  A call begins.  Its slot then.
+ * A tool that defines TIMING_ROWS as 1 has rows, and these functions: can all be known at the
+ * entry that decides the slot?  A call begins.  Its slot then.  One that has none says 0.
  */
-#ifdef TIMING_ROWS
+#ifndef TIMING_ROWS
+#error "TIMING_ROWS: define it as 0 or 1 before"
+#endif
+#if TIMING_ROWS
 static __always_inline bool timing_at_entry(void);
 static __always_inline void timing_begin(struct plumb_thread *t, struct task_struct *task);
 static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_struct *task,
