@@ -10,7 +10,7 @@
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -switches, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
-# make install    DESTDIR= prefix= sbindir= mandir=
+# make install    DESTDIR= prefix= sbindir= datadir= mandir=
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c and NAME.rst: no line here.
 # NAME.targets, if there is one, is what it hooks, for probe-check --tool.
@@ -27,8 +27,9 @@ RST2MAN  ?= rst2man
 CFLAGS   ?= -O2 -g
 prefix   ?= /usr/local
 sbindir  ?= $(prefix)/sbin
-mandir   ?= $(prefix)/share/man
-completionsdir ?= $(prefix)/share/bash-completion/completions
+datadir  ?= $(prefix)/share
+mandir   ?= $(datadir)/man
+completionsdir ?= $(datadir)/bash-completion/completions
 
 # At random addresses a tool is 6 % larger; it starts no slower.
 STATIC   ?= -static
@@ -259,9 +260,10 @@ bench-servers: all
 	tests/bench/servers --build=$(B) $(BENCH)
 
 install: all
-	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir)
+	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir) $(DESTDIR)$(datadir)/plumb
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
+	install -m 0644 tools/lib/report/plumb-2.schema.json $(DESTDIR)$(datadir)/plumb
 	for tool in $(TOOLS); do \
 		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
 
