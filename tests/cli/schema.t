@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What each tool prints as JSON is as plumb-2.schema.json says; what is not fails there. (What tools
+# that trace print of known workloads, on each kernel, the truth tests validate.)
+. "$(dirname "$0")/lib.sh"
+/usr/bin/python3 -c 'import jsonschema' 2>/dev/null || {
+	echo "1..0 # SKIP there is no jsonschema for Python"
+	exit 0
+}
+root_or_end "JSON"
+
+schema=$cli_top/tools/lib/report/plumb-2.schema.json
+mkdir "$work/json"
+
+validate() {
+	"$cli_top/tests/truth/schema" "$schema" "$@"
+}
+
+# NAME TOOL ARG... - its output, kept and valid
+printed() {
+	local output=$work/json/$1.json
+	evidence "$err"
+	run_bare "${@:2}"
+	cp "$out" "$output"
+	claim "$tool: ${*:3}" validate "$output" || :
+}
+
+printf '#!/bin/sh\necho tracing\nexec sleep 10\n' >"$work/tracer"
+chmod +x "$work/tracer"
+traced=""
+for tool in "${tools[@]}"; do
+	case $tool in
+	probe-check)
+		printed check "$tool" -j k:vfs_read k:no_such_function t:sched:sched_switch s:openat u:libc:malloc
+		"$bin/$tool" --save="$work/snapshot" k:vfs_read >/dev/null 2>&1
+		printed against "$tool" -j --tool=syscall-latency --tool=func-latency --against="$work/snapshot"
+		jq '.functions[].returns = "struct page *" | del(.prototypes)' "$work/snapshot" >"$work/changed"
+		printed differences "$tool" -j --against="$work/changed"
+		;;
+	probe-cost) skip "$tool" "it takes too long: the truth tests have it" ;;
+	probe-list)
+		printed list "$tool" -j 'k:vfs_*' 's:*' 't:sched:*' 'r:*' 'u:libc:m*' 'usdt:libc:*:*'
+		printed summary "$tool" -j --summary
+		;;
+	probe-misses) printed misses "$tool" -j 0.1 2 ;;
+	trace-bias) printed bias "$tool" -j --pairs=5 --metric '([0-9]+)' --tool "$work/tracer" -- echo 7 ;;
+	*)
+		traces "$tool" || { skip "$tool" "it cannot trace here"; continue; }
+		printed "$tool" "$tool" ${operand[$tool]:+"${operand[$tool]}"} -j 0.1 2 -- sh -c "'$sends' 127.0.0.1,9,100 >&2"
+		traced=$work/json/$tool.json
+		;;
+	esac
+done
+evidence
+claim "what is kept of JSON is valid as a whole" validate "$work/json" || :
+
+# CLAIM FILE FILTER PLACE - a report that the filter has changed is not, and where is said
+refuses() {
+	local said status=0
+	jq -c "$3" "$2" >"$work/changed.json"
+	said=$(validate "$work/changed.json") || status=$?
+	like "$1 is not" "$status $said" "^1 $work/changed.json:1: [^"$'\n'"]*$4"
+}
+
+if [[ -n $traced ]]; then
+	refuses "a member that nothing describes" "$traced" '.more = 1' "'more'"
+	refuses "one of a mechanism" "$traced" '.mechanism.more = 1' "[.]mechanism: .*'more'"
+	refuses "one in place of another in the ledger" "$traced" '.ledger |= (.left_out = .filtered_at_exit | del(.filtered_at_exit))' \
+		'[.]ledger: .*(left_out|filtered_at_exit)'
+	refuses "a ledger that lacks a number" "$traced" 'del(.ledger.missed)' "[.]ledger: 'missed' is a required"
+	refuses "a number that is text" "$traced" '.ledger.recorded |= tostring' '[.]ledger[.]recorded: .* is not of type .integer'
+	refuses "a number that is a fraction" "$traced" '.ledger.lost = 0.5' '[.]ledger[.]lost: 0[.]5 is not of type .integer'
+	refuses "a tool that nobody knows" "$traced" '.tool = "another"' "[.]tool: 'another' is not one of"
+	refuses "another schema" "$traced" '.schema = "plumb/1"' "[.]schema: 'plumb/2' was expected"
+	refuses "a row of another tool" "$traced" '.rows = [{key: {}, count: 1, errors: 0, rate: 1, verdict: "go", cost: {}}]' '[.]rows[[]0'
+fi
+if [[ -s $work/json/list.json ]]; then
+	refuses "a point without arguments" "$work/json/list.json" 'del(.points[0].arguments)' "[.]points[[]0[]]: 'arguments' is a required"
+	refuses "a report cut short" "$work/json/list.json" 'del(.kernel)' "'kernel' is a required"
+fi
+claim "nothing at all is not valid either" test "$(validate "$err"; echo $?)" != 0
+done_testing
