@@ -11,7 +11,8 @@
 packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
 	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev python3-docutils linux-libc-dev)
 # cmocka (Apache-2) for unit tests; gojq (MIT), which judges claims as jq does and starts in an eighth
-# of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and sanitizers; a browser, which a test drives, to look at flame graphs;
+# of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and
+# sanitizers; a browser, which a test drives, to look at flame graphs;
 # the emulator and its guest.
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
 	chromium chromium-driver python3-selenium python3-jsonschema)
