@@ -78,5 +78,8 @@ if [[ -s $work/json/list.json ]]; then
 	refuses "a point without arguments" "$work/json/list.json" 'del(.points[0].arguments)' "[.]points[[]0[]]: 'arguments' is a required"
 	refuses "a report cut short" "$work/json/list.json" 'del(.kernel)' "'kernel' is a required"
 fi
+sed 's/"seq": {"description": "[^"]*", /"seq": {/' "$schema" >"$work/bare"
+like "a schema that describes not all members is none" "$("$cli_top/tests/truth/schema" "$work/bare" "$work/json"; echo $?)" \
+	'^#/[$]defs/report/seq: it has no description.*1$'
 claim "nothing at all is not valid either" test "$(validate "$err"; echo $?)" != 0
 done_testing
