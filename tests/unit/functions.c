@@ -24,6 +24,16 @@ static void a_name_is_a_function(void **state)
 	assert_false(found.all[0].changed);
 }
 
+static void a_prefix_says_what_it_is(void **state)
+{
+	(void)state;
+	write_text(KALLSYMS, kernel);
+	assert_int_equal(find("k:vfs_readv"), 0);
+	expect("vfs_readv");
+	assert_int_equal(find("t:sched:sched_switch"), -EINVAL);
+	expect_said("kernel functions only");
+}
+
 static void data_is_no_function(void **state)
 {
 	(void)state;
@@ -200,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture(a_name_is_a_function),
+		fixture(a_prefix_says_what_it_is),
 		fixture(data_is_no_function),
 		fixture(namesakes_are_all_taken),
 		fixture(namesakes_without_address_are_one),
