@@ -248,22 +248,15 @@ check() {
 			and ($all[:-1] | all(.final | not)) and $last.final'
 	holds "each report begins where the one before ended" intervals.json \
 		'[range(1; $all | length) | $all[.].start == $all[. - 1].end] | all'
-	# 7.x may preempt the tool while it reads the maps for an interval: tracepoints are missed then.
-	case $(jq -r .kernel intervals.json | tail -n 1) in
-	7.*) crowded=true ;;
-	esac
 	for call in nanosleep ppoll read; do
 		holds "the intervals add up to all of $call, in count, sum and buckets" intervals.json \
 			'($truth[0].calls[] | select(.syscall == $call)) as $true
 				| [$all[].rows[] | select(.key.syscall == $call)]
-				| (if $last.kernel | startswith("7.") then $last.ledger.missed // 0 else 0 end) as $missed
-				| (map(.count) | add) as $n | $n <= $true.count and $n >= $true.count - $missed
-				and (map(.hist[][2]) | add) == $n and (map(.sum) | add) <= $true.sum
-				and ($n < $true.count or (map(.sum) | add) >= $true.least.sum)' \
+				| (map(.count) | add) == $true.count and (map(.hist[][2]) | add) == $true.count
+				and (map(.sum) | add) <= $true.sum and (map(.sum) | add) >= $true.least.sum' \
 			--arg call "$call" --slurpfile truth intervals.truth
 	done
 	sound "of intervals" intervals.json
-	crowded=false
 	evidence busy.err
 	holds "a report that is made while calls go on has as many in its buckets as it counts" busy.json \
 		'$all | map(.rows[] | [.count, (.hist | map(.[2]) | add)] | select(.[0] != .[1]))

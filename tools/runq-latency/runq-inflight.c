@@ -2,6 +2,7 @@
 #include "runq-inflight.h"
 
 #include <plumb/base/clock.h>
+#include <plumb/kernel/map.h>
 #include <stdlib.h>
 
 #include <bpf/bpf.h>
@@ -35,7 +36,7 @@ static bool has_cpu(const struct plumb_session *s, uint64_t task)
 	uint64_t stay[8]; /* struct sched_stay */
 
 	for (uint32_t cpu = 0; cpu < s->instance.bpf.config->cpus; cpu++)
-		if (!bpf_map_lookup_elem(map, &cpu, stay) && stay[0] == task)
+		if (!plumb_map_lookup(map, &cpu, stay) && stay[0] == task)
 			return true;
 	return false;
 }

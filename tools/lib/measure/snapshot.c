@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/map.h>
 #include <plumb/measure/snapshot.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,11 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 
 	memset(r->sum, 0, c->buckets * sizeof(*r->sum));
 	memset(r->times, 0, c->buckets * sizeof(*r->times));
-	if (r->off && bpf_map_lookup_elem(r->splits, &slot, r->off))
+	if (r->off && plumb_map_lookup(r->splits, &slot, r->off))
 		return -errno;
 	for (uint32_t shard = 0; shard < c->shards; shard++) {
 		at = slot * c->shards + shard;
-		if (bpf_map_lookup_elem(r->hists, &at, r->shard))
+		if (plumb_map_lookup(r->hists, &at, r->shard))
 			return -errno;
 		for (uint32_t i = 0; i < c->buckets; i++)
 			r->sum[i] += r->shard[i];
@@ -108,7 +109,7 @@ static int read_totals(const struct reader *r, uint32_t slot, struct plumb_total
 
 	for (uint32_t cpu = 0; cpu < r->config->cpus; cpu++) {
 		at = cpu * (r->config->slots + r->config->second) + slot;
-		if (bpf_map_lookup_elem(r->totals, &at, &t))
+		if (plumb_map_lookup(r->totals, &at, &t))
 			return -errno;
 		add_totals(all, &t);
 	}
@@ -196,7 +197,7 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 		row = &snap->rows[snap->n];
 		*row = (struct plumb_row){.key = key};
 		/* The key is there a moment before its thread records: then count is still 0. */
-		if (bpf_map_lookup_elem(r->keys, key, &row->slot))
+		if (plumb_map_lookup(r->keys, key, &row->slot))
 			return -errno;
 		err = read_row(r, row);
 		if (err)

@@ -3,6 +3,7 @@
 #include "stacks.h"
 
 #include <plumb/base/json.h>
+#include <plumb/kernel/map.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ static bool read_stack(struct plumb_frames *f, int map, __s32 number, struct plu
 {
 	if (number == PLUMB_LOST_STACK)
 		add_text(f, "[stack lost]");
-	return number >= 0 && !bpf_map_lookup_elem(map, &number, stack);
+	return number >= 0 && !plumb_map_lookup(map, &number, stack);
 }
 
 static bool is_one_of(const struct plumb_frame_name *name, const char *const *prefixes, size_t n)

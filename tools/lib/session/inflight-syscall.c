@@ -3,12 +3,12 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <plumb/session/inflight.h>
+#include <plumb/kernel/map.h>
 #include <plumb/kernel/syscalls.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 /* Which table the numbers of this process are of, which its threads do not say. */
@@ -114,7 +114,7 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 	int map = bpf_object__find_map_fd_by_name(object, "plumb_inflight_slots");
 	uint64_t inflight_slot[8];
 
-	if (bpf_map_lookup_elem(map, &n, inflight_slot) ||
+	if (plumb_map_lookup(map, &n, inflight_slot) ||
 	    plumb_state_word(inflight_slot, at.inflight_slot_task) !=
 		    plumb_state_word(state, at.task))
 		return false;

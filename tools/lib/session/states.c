@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/clock.h>
+#include <plumb/kernel/map.h>
 #include <plumb/session/states.h>
 #include <plumb/session/threads.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static bool read_hash(const struct reader *r)
 		if (bpf_map_get_next_key(r->map, previous, &task))
 			return true;
 		previous = &task;
-		if (!bpf_map_lookup_elem(r->map, &task, r->value) && id[1])
+		if (!plumb_map_lookup(r->map, &task, r->value) && id[1])
 			hand_over(r, id[0], id[1], r->value);
 		if (plumb_now() >= r->deadline)
 			return false;
@@ -72,7 +73,7 @@ static void ask_thread(void *context, uint32_t pid, uint32_t tid)
 	fd = syscall(SYS_pidfd_open, tid, plumb_states_by_pidfd() ? PIDFD_THREAD : 0);
 	if (fd < 0)
 		return;
-	if (!bpf_map_lookup_elem(r->map, &fd, r->value))
+	if (!plumb_map_lookup(r->map, &fd, r->value))
 		hand_over(r, pid, tid, r->value);
 	close(fd);
 }

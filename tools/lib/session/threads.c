@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/parse.h>
+#include <plumb/kernel/map.h>
 #include <plumb/session/threads.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 	if (w->late || pid == (uint32_t)getpid() || !is_one_of(o->pids, o->n_pids, pid) ||
 	    !is_one_of(o->tids, o->n_tids, tid))
 		return;
-	if (w->descendants >= 0 && bpf_map_lookup_elem(w->descendants, &pid, &yes))
+	if (w->descendants >= 0 && plumb_map_lookup(w->descendants, &pid, &yes))
 		return;
 	w->each(w->context, pid, tid);
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/kernel/map.h>
+#include <plumb/kernel/preemption.h>
+#include <sched.h>
+#include <stdbool.h>
+
+#include <bpf/bpf.h>
+
+/* Does the calling thread run as a real-time thread now that did not before? */
+static bool become_realtime(int *policy, struct sched_param *param)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	*policy = sched_getscheduler(0);
+	/* What the user chose beyond the usual policies stays. */
+	if (*policy != SCHED_OTHER && *policy != SCHED_BATCH && *policy != SCHED_IDLE)
+		return false;
+	return !sched_getparam(0, param) && !sched_setscheduler(0, SCHED_FIFO, &lowest);
+}
+
+int plumb_map_lookup(int map, const void *key, void *value)
+{
+	struct sched_param param;
+	int policy, err, why;
+	bool realtime;
+
+	if (!plumb_kernel_is_preemptible())
+		return bpf_map_lookup_elem(map, key, value);
+	realtime = become_realtime(&policy, &param);
+	err = bpf_map_lookup_elem(map, key, value);
+	why = errno;
+	if (realtime)
+		sched_setscheduler(0, policy, &param);
+	errno = why;
+	return err;
+}
