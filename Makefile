@@ -12,8 +12,8 @@
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make install    DESTDIR= prefix= sbindir= datadir= mandir=
 #
-# A tool is a folder in tools/ with NAME.c, NAME.bpf.c and NAME.rst: no line here.
-# NAME.targets, if there is one, is what it hooks, for probe-check --tool.
+# A tool is a folder in tools/ with NAME.c, NAME.bpf.c, NAME.rst and NAME.schema.json: no line here.
+# NAME.schema.json describes what it prints as JSON; NAME.targets, if there is one, what it hooks, for probe-check --tool.
 # Other .c files in it are linked too; tests/unit/NAME.c and NAME.WHAT.c are their unit tests.
 
 ifeq ($(origin CC),default) # which is not what ?= replaces
@@ -55,6 +55,7 @@ include vmlinux/vmlinux.mk
 TOOLS    := $(filter-out lib,$(notdir $(wildcard tools/*)))
 BINARIES := $(TOOLS:%=$(B)/bin/%)
 PAGES    := $(TOOLS:%=$(B)/man/%.8)
+SCHEMA   := $(B)/plumb-2.schema.json
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
@@ -78,7 +79,7 @@ ifndef DYNAMIC
 endif
 LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC))
 
-all: $(BINARIES) $(PAGES)
+all: $(BINARIES) $(PAGES) $(SCHEMA)
 
 $(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
@@ -174,6 +175,11 @@ $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/lib/manual/*.rst) | $(B)/m
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
 
+# --- the JSON Schema: what the tools share, and each tool's own members ---
+$(SCHEMA): tools/lib/report/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py | $(B)
+	$(call say,SCHEMA,$@)
+	$(Q)scripts/lib/join-schema.py $(filter %.schema.json,$^) > $@
+
 # --- tests ---
 $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
@@ -263,7 +269,7 @@ install: all
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir) $(DESTDIR)$(datadir)/plumb
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
-	install -m 0644 tools/lib/report/plumb-2.schema.json $(DESTDIR)$(datadir)/plumb
+	install -m 0644 $(SCHEMA) $(DESTDIR)$(datadir)/plumb
 	for tool in $(TOOLS); do \
 		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
 

@@ -10,8 +10,8 @@ usage() {
 	cat <<-END
 	Usage: ${0##*/} NAME
 
-	Make tools/NAME with NAME.c, NAME.bpf.c, NAME.rst and NAME.targets: a tool that counts
-	context switches by thread name. No other file has to be touched: make builds it.
+	Make tools/NAME with NAME.c, NAME.bpf.c, NAME.rst, NAME.schema.json and NAME.targets: a tool
+	that counts context switches by thread name. No other file has to be touched: make builds it.
 	END
 }
 
@@ -148,6 +148,14 @@ OPTIONS
 .. include:: ../lib/manual/options.rst
 
 .. include:: ../lib/manual/footer.rst
+END
+cat >"$folder/$name.schema.json" <<END
+{
+	"\$comment": "$spdx",
+	"description": "$name: a report of how often threads left the CPU.",
+	"\$ref": "#/\$defs/report",
+	"properties": {"rows": {"items": {"\$ref": "#/\$defs/row_of_counts"}}}
+}
 END
 cat >"$folder/$name.targets" <<END
 # $spdx

@@ -62,7 +62,7 @@ make install DESTDIR="$work/root" prefix=/usr >"$work/install" 2>&1
 is "installs" $? 0
 is "each tool, with its page and its completion" \
 	"$(cd "$work/root" && find . -type f -o -type l | sort | grep -c syscall-latency)" 3
-is "the schema of JSON" "$(cmp tools/lib/report/plumb-2.schema.json "$work/root/usr/share/plumb/plumb-2.schema.json" 2>&1)" ""
+is "the schema of JSON" "$(cmp build/plumb-2.schema.json "$work/root/usr/share/plumb/plumb-2.schema.json" 2>&1)" ""
 make install DESTDIR="$work/other" sbindir=/s mandir=/m >/dev/null 2>&1
 claim "where sbindir and mandir say" test -x "$work/other/s/syscall-count" -a -f "$work/other/m/man8/syscall-count.8"
 
@@ -90,5 +90,11 @@ is "a new tool builds without a line elsewhere" "$?" 0 || cat "$work/new"
 if ((EUID == 0)); then
 	build/bin/try-out --no-calibrate -j -- sleep 0.05 >"$work/new.json" 2>/dev/null
 	holds "and counts" "$work/new.json" '$last.tool == "try-out" and $last.ledger.recorded > 0'
+	if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
+		claim "its JSON is as the schema that is made of its file, too, says" \
+			tests/truth/schema build/plumb-2.schema.json "$work/new.json"
+	else
+		skip "its JSON is as the schema says" "there is no jsonschema for Python"
+	fi
 fi
 done_testing

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""join-schema.py COMMON NAME.schema.json...: the JSON Schema of all tools, on stdout.
+
+COMMON describes what tools share.  The file of a tool describes a report of that tool, and becomes
+$defs/NAME; its own $defs/line, if it has one, describes the lines that it prints beside reports.
+
+In these files an object with $ref and properties extends the object that $ref names.  Here the two
+are merged into one: its members are closed by additionalProperties, which any validator knows, while
+few have unevaluatedProperties, and those are slow.
+"""
+import json
+import os
+import sys
+
+
+def merge(base, more):
+    """What BASE describes, with what MORE adds to it or says instead."""
+    if not isinstance(base, dict) or not isinstance(more, dict):
+        return more
+    joined = {**base, **{name: merge(base[name], value) if name in base else value for name, value in more.items()}}
+    if isinstance(base.get("required"), list) and "required" in more:
+        joined["required"] = base["required"] + [name for name in more["required"] if name not in base["required"]]
+    return joined
+
+
+def follow(schema, reference):
+    for step in reference.removeprefix("#/").split("/"):
+        schema = schema[step]
+    return schema
+
+
+def extend(schema, within):
+    """WITHIN, with each object that extends another merged with it."""
+    if isinstance(within, list):
+        return [extend(schema, value) for value in within]
+    if not isinstance(within, dict):
+        return within
+    while "$ref" in within and "properties" in within:
+        more = dict(within)
+        within = merge(follow(schema, more.pop("$ref")), more)
+    return {name: extend(schema, value) for name, value in within.items()}
+
+
+def join(common, tools):
+    schema = {**common, "$defs": {**common["$defs"], **tools}}
+    schema["$defs"]["tool"] = {**schema["$defs"]["tool"], "enum": list(tools)}
+    schema = extend(schema, schema)
+    lines = [{"$ref": f"#/$defs/{tool}/$defs/line"} for tool in tools if "line" in tools[tool].get("$defs", {})]
+    return {
+        **schema,
+        "if": {"required": ["schema"]},
+        "then": {
+            "required": ["tool"],
+            "properties": {"tool": {"$ref": "#/$defs/tool"}},
+            "allOf": [
+                {"if": {"properties": {"tool": {"const": tool}}}, "then": {"$ref": f"#/$defs/{tool}"}} for tool in tools
+            ],
+        },
+        "else": {"anyOf": lines},
+    }
+
+
+def main(common, paths):
+    texts = {}
+    for path in [common, *paths]:
+        with open(path, encoding="utf-8") as text:
+            try:
+                texts[os.path.basename(path).removesuffix(".schema.json")] = json.load(text)
+            except ValueError as error:
+                sys.exit(f"{path}: {error}")
+    common = texts.pop(os.path.basename(common).removesuffix(".schema.json"))
+    try:
+        schema = join(common, dict(sorted(texts.items())))
+    except KeyError as name:
+        sys.exit(f"a $ref names {name}, which no file defines")
+    print(json.dumps(schema, indent="\t", ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
