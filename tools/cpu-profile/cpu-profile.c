@@ -59,7 +59,7 @@ static int open_samples(struct plumb_bpf *bpf, bool calibration)
 static void print_footer(FILE *out)
 {
 	plumb_stacks_footer(out);
-	fprintf(out, "besides: %llu samples of idle CPUs, %llu of threads that are not asked for\n",
+	fprintf(out, "besides: %llu samples of idle CPUs, %llu of excluded threads\n",
 		(unsigned long long)rest->idle, (unsigned long long)rest->others);
 }
 
@@ -92,12 +92,13 @@ int main(int argc, char **argv)
 	struct plumb_tool tool = {
 		.card.name = "cpu-profile",
 		.card.summary = "Sample where CPUs spend their time, as kernel and user stacks.",
-		.card.about = "hooks:     the CPU's clock, 99 times a second on each CPU (stable)\n"
-			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-			      "fire rate: 99 a second of each CPU\n"
-			      "cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
-			      "second;\n"
-			      "           the footer has what the programs take of it\n",
+		.card.about =
+			"hooks:     perf event cpu-clock, 99 times a second on each CPU (stable)\n"
+			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: 99 a second on each CPU\n"
+			"cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
+			"second;\n"
+			"           the footer has the part that the programs take\n",
 		.options.list = options,
 		.options.parse = parse,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,

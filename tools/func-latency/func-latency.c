@@ -228,7 +228,9 @@ static int prepare(struct plumb_options *o)
 
 	for (size_t i = 0; i < functions.n && !err; i++)
 		if (functions.all[i].cold)
-			err = plumb_error(EINVAL, "%s is a part that is jumped to: it has no end",
+			err = plumb_error(EINVAL,
+					  "%s is a part of a function that is entered by a jump: "
+					  "it has no return",
 					  functions.all[i].name);
 	if (functions.n > PLUMB_MAX_TARGETS)
 		err = plumb_error(E2BIG,
@@ -318,10 +320,10 @@ static struct plumb_tool tool = {
 			"argument or result.",
 	.card.about =
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
-		"           and kretprobe on the functions (unstable: another kernel may have\n"
-		"           them inlined, renamed or gone)\n"
+		"           and kretprobe on the functions (unstable: another kernel may\n"
+		"           not have them)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
-		"fire rate: as often as the function is called: func-count tells\n"
+		"fire rate: that of the functions: func-count shows it\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
 	.options.parse = parse,

@@ -48,11 +48,11 @@ static struct plumb_tool tool = {
 	.card.summary = "Count the kernel and user stacks that reach a function or a tracepoint.",
 	.card.about =
 		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
-		"           (unstable: another kernel may have them inlined, renamed or gone),\n"
+		"           (unstable: another kernel may not have them),\n"
 		"           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
 		"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
 		"           functions); x86_64\n"
-		"fire rate: that of the targets: func-count tells it\n"
+		"fire rate: that of the targets: func-count shows it\n"
 		"cost:      see the footer; most of it is taking stacks\n",
 	.options.list = options,
 	.options.parse = parse,

@@ -275,7 +275,7 @@ static const char about[] =
 	"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64; images of\n"
 	"           these\n"
 	"fire rate: with --live that of the targets, in the whole machine\n"
-	"cost:      an addition a fire, while --live lasts\n";
+	"cost:      with --live an addition per fire\n";
 
 int main(int argc, char **argv)
 {

@@ -165,7 +165,8 @@ static int run(void)
 	}
 	clock_gettime(CLOCK_REALTIME, &end);
 	if (slowed)
-		plumb_warn("run-time statistics of BPF were on, by others, in %u measurements: "
+		plumb_warn("BPF run-time statistics were enabled by another process in %u "
+			   "measurements: "
 			   "their figures are higher",
 			   slowed);
 	line = json_report();
@@ -184,17 +185,16 @@ int main(int argc, char **argv)
 	static const struct plumb_cli cli = {
 		.name = "probe-cost",
 		.summary = "Measure the cost of a probe on this host, by mechanism.",
-		.about = "hooks:     the tracepoint task:task_rename, the function of the system "
-			 "call\n"
-			 "           sched_get_priority_max, a function of its own; one at a time\n"
-			 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without "
-			 "kernel\n"
-			 "           functions); x86_64\n"
-			 "fire rate: as fast as it can fire them itself, a few milliseconds at a "
-			 "time\n"
-			 "cost:      for others next to nothing: threads that fire what is being "
-			 "measured "
-			 "pay\n",
+		.about =
+			"hooks:     the tracepoint task:task_rename, the function of the system "
+			"call\n"
+			"           sched_get_priority_max, a function in the tool; one at a time\n"
+			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without "
+			"kernel\n"
+			"           functions); x86_64\n"
+			"fire rate: as fast as one thread can fire, for a few milliseconds at a "
+			"time\n"
+			"cost:      only for threads that fire the hooks while they are measured\n",
 		.usage = "",
 		.options = options,
 		.parse = parse,

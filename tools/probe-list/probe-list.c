@@ -54,11 +54,11 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 static const struct plumb_cli cli = {
 	.name = "probe-list",
 	.summary = "List what can be probed on this host, by family and stability.",
-	.about = "hooks:     each kind is tried for a moment, on a point that hardly ever fires\n"
+	.about = "hooks:     each kind is tried for a moment, on a point that rarely fires\n"
 		 "stability: stable: system calls; stable-ish: tracepoints, USDT;\n"
 		 "           unstable: functions\n"
 		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
-		 "cost:      none once it has ended\n",
+		 "cost:      nothing stays attached\n",
 	.usage = "[GLOB...]",
 	.options = options,
 	.parse = parse,

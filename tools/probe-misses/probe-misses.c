@@ -77,8 +77,8 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 static const struct plumb_cli cli = {
 	.name = "probe-misses",
 	.summary = "Show missed executions and the cost of all loaded BPF programs.",
-	.about = "hooks:     none: the kernel's own list of programs and links, and its\n"
-		 "           run-time statistics, which are on while this runs\n"
+	.about = "hooks:     none: the kernel's list of programs and links, and its\n"
+		 "           run-time statistics, enabled while the tool runs\n"
 		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
 		 "cost:      two readings of the clock for each run of any BPF program\n",
 	.usage = "[INTERVAL [COUNT]]",
@@ -201,7 +201,7 @@ static int enable_statistics(int *status)
 	if (fd >= 0)
 		return fd;
 	if (errno == EPERM) {
-		plumb_warn("seeing all BPF programs takes root (CAP_SYS_ADMIN; CAP_BPF is not "
+		plumb_warn("listing all BPF programs needs root (CAP_SYS_ADMIN; CAP_BPF is not "
 			   "enough)");
 		*status = PLUMB_EXIT_FAILED;
 	} else {

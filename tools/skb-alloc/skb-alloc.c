@@ -145,11 +145,11 @@ static struct plumb_tool tool = {
 			"rates, sizes and latency.",
 	.card.about =
 		"hooks:     the kernel function __alloc_skb (unstable, but the same from 5.10\n"
-		"           to 7.3), by fentry, kprobe.multi or kprobe at its beginning; with\n"
+		"           to 7.3), by fentry, kprobe.multi or kprobe on its entry; with\n"
 		"           --latency by fsession, fentry and fexit, kprobe.session,\n"
-		"           kprobe.multi or kprobe and kretprobe at both ends\n"
+		"           kprobe.multi or kprobe and kretprobe on entry and return\n"
 		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
-		"fire rate: twice a TCP segment and more: up to 1,000,000 a second\n"
+		"fire rate: two or more per TCP segment: up to 1,000,000 a second\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
 	.options.parse = parse,

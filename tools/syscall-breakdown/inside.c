@@ -256,7 +256,9 @@ static int find_functions(const char *btf)
 			err = plumb_error(ENOENT, "%s is not one function here", call_names[i]);
 	for (size_t i = 0; i < functions.n && !err; i++)
 		if (functions.all[i].cold)
-			err = plumb_error(EINVAL, "%s is a part that is jumped to: it has no end",
+			err = plumb_error(EINVAL,
+					  "%s is a part of a function that is entered by a jump: "
+					  "it has no return",
 					  functions.all[i].name);
 	return err;
 }

@@ -251,7 +251,7 @@ static struct plumb_tool tool = {
 	.card.about =
 		"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 		"           tracepoints (stable); raw tracepoints sched_switch,\n"
-		"           sched_waking (stable-ish); CPU clock;\n"
+		"           sched_waking (stable-ish); perf event cpu-clock;\n"
 		"           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
 		"           kprobe and kretprobe on the functions (unstable)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"

@@ -235,9 +235,9 @@ int main(int argc, char **argv)
 		.about = "hooks:     none; the tool under test attaches its own\n"
 			 "kernels:   any\n"
 			 "fire rate: none\n"
-			 "cost:      two runs of the workload a pair, 22 at the defaults; while "
-			 "one\n"
-			 "           is timed it only reads what workload and tool print\n",
+			 "cost:      two runs of the workload per pair, 22 by default; during a "
+			 "run\n"
+			 "           it only reads the output of workload and tool\n",
 		.usage = "--tool=LINE -- WORKLOAD [ARG...]",
 		.options = own,
 		.parse = parse,

@@ -150,7 +150,7 @@ void plumb_probe_detach(struct plumb_probes *probes)
 	size_t n = count_attached(probes);
 
 	if (n > SLOW)
-		plumb_warn("the kernel takes its time to remove %zu probes one by one", n);
+		plumb_warn("the kernel removes %zu probes one by one, which takes a while", n);
 	for (size_t i = probes->n; i-- > 0;) {
 		struct plumb_probe *probe = &probes->list[i];
 

@@ -327,8 +327,8 @@ static int trust_number(const struct plumb_function *f, const char *text, bool i
 			uint64_t number, struct plumb_argument *argument)
 {
 	if (!is_number)
-		return plumb_error(ENOTSUP, "%s: argument %s: %s, only numbers (0 to 5) will do",
-				   f->name, text,
+		return plumb_error(ENOTSUP, "%s: argument %s: %s; use a number (0 to 5)", f->name,
+				   text,
 				   f->changed || f->cold ? "the compiler changed its signature"
 				   : f->ambiguous        ? "other functions have its name"
 							 : "no BTF describes it");

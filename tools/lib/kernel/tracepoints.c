@@ -41,7 +41,7 @@ int plumb_tracefs_open(void)
 	if (fd == -ENODEV)
 		return plumb_error(ENODEV, "this kernel has no tracefs (CONFIG_TRACING is off)");
 	if (fd == -EPERM)
-		return plumb_error(EPERM, "the kernel's list of tracepoints (tracefs) is for root");
+		return plumb_error(EPERM, "only root can read the list of tracepoints (tracefs)");
 	return fd < 0 ? plumb_error(fd, "cannot mount tracefs: %s", strerror(-fd)) : fd;
 }
 

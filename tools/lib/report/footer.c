@@ -162,13 +162,14 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{pooled_of(r->run), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
 		{"lost: no room for the thread's state", l->no_state},
-		{"lost: inside 16 others of their thread", l->too_deep},
+		{"lost: nested more than 16 deep in their thread", l->too_deep},
 		{"lost: the descendant table is full (16384)", l->untracked},
 		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
 		{"lost: their entry was missed", v.entry_lost},
 		{"lost: their exit was missed", v.exit_lost},
-		{"lost: not certain to end the call that began there", l->unpaired},
-		{"lost, at most: nothing of them was seen", v.both_lost},
+		{"lost: their end does not certainly belong to the beginning that was seen",
+		 l->unpaired},
+		{"lost, at most: their entry and exit were missed", v.both_lost},
 		{missed_of(r->run), r->total->missed},
 	};
 

@@ -28,7 +28,8 @@ static int find_raw_syscalls(struct plumb_tracepoints *found)
 	err = plumb_tracepoints_find(tracefs, "raw_syscalls:sys_*", found);
 	close(tracefs);
 	if (!err && found->n != PLUMB_DIRECTIONS)
-		return plumb_error(ENOENT, "not as expected: tracepoints raw_syscalls:*");
+		return plumb_error(ENOENT,
+				   "tracepoints raw_syscalls:sys_enter and sys_exit not found");
 	if (err || strcmp(found->list[0].name, found->list[1].name) < 0)
 		return err;
 	first = found->list[1];
