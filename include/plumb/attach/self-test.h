@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * self-test: what a tool can trigger itself, as often as it likes, to measure a probe on
- * it: a kernel function, a tracepoint, a user function.
+ * self-test: a kernel function, a tracepoint and a user function that a tool can fire itself
+ * at any rate, to measure the cost of a probe on them.
  */
 #ifndef PLUMB_SELF_TEST_H
 #define PLUMB_SELF_TEST_H
@@ -14,20 +14,20 @@
 #include <stdint.h>
 
 /*
- * The system call that the calibration makes: next to nothing happens in it, it
- * has no effect, and, unlike getppid(), its function has an argument, without
- * which BTF does not know it (kernel-side it is an alias).
+ * The system call that the calibration makes.  It is short and has no effect.  Unlike
+ * getppid(), its function has an argument: functions of system calls without one are
+ * aliases in the kernel, and have no BTF.
  */
 #define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
 
-/* Said before functions are looked for, it spares the next its own reading of the lists. */
+/* Called before a search for functions, saves the next function a second search of the lists. */
 void plumb_self_test_keep_function(void);
 /* The function of system call PLUMB_CALIBRATION_NR, BTF_FILE as for plumb_functions_find(). */
 int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found);
-/* That call, made so that it fails: --errors counts it too. */
+/* Makes that call so that it fails, and is counted with --errors. */
 void plumb_self_test_syscall(void);
 
-/* task:task_rename: the thread gives itself the name that it has. */
+/* task:task_rename, fired by setting the thread's name to the same value. */
 int plumb_self_test_find_tracepoint(struct plumb_tracepoints *found);
 void plumb_self_test_rename(void);
 
@@ -35,13 +35,13 @@ void plumb_self_test_rename(void);
 int plumb_self_test_find_userfunc(struct plumb_userfuncs *found);
 void plumb_self_test_call(void);
 
-/* ns of one TRIGGER, as it is right now: the fastest of the short loops that BUDGET ns allow. */
+/* The current time of one TRIGGER in ns: the fastest of the short loops that fit in BUDGET ns. */
 double plumb_self_test_ns(void (*trigger)(void), uint64_t budget);
 
 /*
- * The same with an interval, for comparing what the host does at different times: many
- * short loops, each beside a loop of arithmetic.  What slows the CPU slows both, so a
- * call is measured in loops of arithmetic, and these become ns by UNIT, which one takes.
+ * The same with an interval, for comparing measurements at different times: many short
+ * loops, each next to an arithmetic loop.  A change of the CPU's speed affects both, so the
+ * time of a call is expressed in arithmetic loops, and converted to ns by UNIT, the ns of one.
  */
 #define PLUMB_SELF_TEST_LOOPS 32
 
@@ -51,7 +51,7 @@ struct plumb_self_test {
 };
 
 void plumb_self_test_run(struct plumb_self_test *t, void (*trigger)(void), uint64_t budget);
-/* ns of a loop of arithmetic in this self-test: the UNIT of those that are compared with it. */
+/* ns of an arithmetic loop in this self-test: the UNIT for all that are compared with it. */
 double plumb_self_test_unit(const struct plumb_self_test *t);
 struct plumb_interval plumb_self_test_interval(const struct plumb_self_test *t, double unit);
 

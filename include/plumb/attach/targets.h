@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* More take more memory and time than a trace is worth. */
+/* A limit on the memory of a trace, and on the time to attach and detach. */
 #define PLUMB_MAX_TARGETS 16384
 
 enum plumb_target_kind {
@@ -27,13 +27,13 @@ struct plumb_targets {
 	size_t n; /* of all kinds */
 };
 
-/* By what it begins with: "t:", "u:", or a kernel function. */
+/* By its prefix, "t:" or "u:"; otherwise a kernel function. */
 enum plumb_target_kind plumb_target_kind(const char *pattern);
 
-/* What is wrong with its form, to go before the pattern in a message; NULL: nothing. */
+/* The error in the form of PATTERN, for a message before the pattern; NULL: none. */
 const char *plumb_target_flaw(const char *pattern);
 
-/* 0, or -errno after saying what is wrong; FOUND is empty then. */
+/* Returns 0, or -errno after a message, with FOUND empty. */
 int plumb_targets_find(struct plumb_targets *found, const char *const *patterns, size_t n,
 		       const char *btf);
 void plumb_targets_free(struct plumb_targets *targets);

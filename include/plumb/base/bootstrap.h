@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * bootstrap: how sure a median of few measurements is.
+ * bootstrap: the 95 % confidence interval of the median of few measurements.
  *
- * The measurements are drawn from again and again, with replacement, and the medians
- * of the draws sorted: the middle 95 % of them are the interval (Efron's percentile
- * method).  It asks for no distribution, which timings on a busy machine do not have.
+ * The measurements are resampled many times with replacement.  The interval is the middle
+ * 95 % of the sorted medians of the samples (Efron's percentile method).  This assumes no
+ * distribution; timings on a busy machine follow none.
  */
 #ifndef PLUMB_BOOTSTRAP_H
 #define PLUMB_BOOTSTRAP_H
@@ -16,10 +16,10 @@ struct plumb_interval {
 	double low, median, high;
 };
 
-/* Of VALUES[0..n), n > 0; the same SEED draws the same. */
+/* Of VALUES[0..n), n > 0; the same SEED gives the same result. */
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed);
 
-/* What WITH has more than its surroundings, of which BEFORE and AFTER are at worst. */
+/* WITH minus the mean of BEFORE and AFTER, with the widest bounds that these allow. */
 struct plumb_interval plumb_interval_added(const struct plumb_interval *with,
 					   const struct plumb_interval *before,
 					   const struct plumb_interval *after);

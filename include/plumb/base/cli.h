@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cli: a tool's command line: its own options, and what every tool has, --about,
- * --verbose, --version, --help; and how it begins.
+ * cli: a tool's command line: its own options and those of every tool (--about, --verbose,
+ * --version, --help), exit statuses and signals.
  *
- * What is wrong usage ends the process with status 2, --help and its like with 0.
+ * Wrong usage exits with status 2; --help, --about and --version exit with 0.
  */
 #ifndef PLUMB_CLI_H
 #define PLUMB_CLI_H
@@ -16,34 +16,34 @@
 enum {
 	PLUMB_EXIT_FAILED = 1,       /* could not run, or could not write its output */
 	PLUMB_EXIT_USAGE = 2,        /* wrong usage */
-	PLUMB_EXIT_JUDGED = 3,       /* it ran, and what it had to judge is not good */
-	PLUMB_EXIT_UNSUPPORTED = 77, /* this kernel cannot do it */
+	PLUMB_EXIT_JUDGED = 3,       /* it ran, and a check that was asked for failed */
+	PLUMB_EXIT_UNSUPPORTED = 77, /* this kernel lacks what the tool needs */
 };
 
 struct plumb_cli {
 	const char *name;
-	const char *summary; /* one line: what the tool answers */
-	const char *about;   /* --about: lines below it */
-	const char *usage;   /* what may follow the options, "[GLOB...]"; a line a form */
+	const char *summary;               /* one line: what the tool does */
+	const char *about;                 /* --about: lines below it */
+	const char *usage;                 /* the arguments, "[GLOB...]"; one line per form */
 	const struct argp_option *options; /* ended by {0} */
 	const struct argp_option *more;    /* another table of them; NULL: none */
 	/*
-	 * An option, an argument (ARGP_KEY_ARG) or the end (ARGP_KEY_END), with
-	 * CONTEXT as it was given: 0, or ARGP_ERR_UNKNOWN.
+	 * Handles an option, an argument (ARGP_KEY_ARG) or the end (ARGP_KEY_END);
+	 * CONTEXT is that of plumb_cli_parse().  Returns 0 or ARGP_ERR_UNKNOWN.
 	 */
 	int (*parse)(int key, char *text, struct argp_state *state, void *context);
-	char ***command; /* gets what follows "--", ended by NULL; NULL: nothing may */
+	char ***command; /* set to the words after "--", ended by NULL; NULL: no "--" */
 };
 
-/* Parses the command line, which argp may sort: first the options, then the arguments. */
+/* Parses the command line; argp may reorder ARGV, the options first. */
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context);
 
-/* May this process trace?  If not, it is said. */
+/* Returns whether this process may trace; if not, after a message. */
 bool plumb_may_trace(void);
 
 /*
- * Readers of an option's value, which say what is wrong with it; OPTION is its name for
- * the message.
+ * Parse the value of an option.  Wrong values are wrong usage; OPTION is the name for the
+ * message.
  */
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max);
 uint64_t plumb_option_seconds(const char *option, const char *text);  /* in ns, 0 < s <= 1 year */
@@ -51,11 +51,11 @@ uint64_t plumb_option_duration(const char *option, const char *text); /* "1.5ms"
 uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", in bytes */
 
 /*
- * A signalfd of what ends a run (INT, TERM, HUP) and of children that end; these signals
- * are blocked then.  A reader that goes away is seen as EPIPE or POLLERR: PIPE is ignored.
+ * Returns a signalfd of the signals that end a run (INT, TERM, HUP) and of CHLD, which are
+ * blocked from then on.  PIPE is ignored: a closed output is seen as EPIPE or POLLERR.
  */
 int plumb_signals_open(void);
-/* Has one come that ends a run, and was not read? */
+/* Returns whether a signal that ends a run is pending. */
 bool plumb_signals_pending(void);
 
 #endif

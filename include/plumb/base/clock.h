@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* clock: the time as programs have it from bpf_ktime_get_ns(). */
+/* clock: the clock that BPF programs read by bpf_ktime_get_ns(). */
 #ifndef PLUMB_CLOCK_H
 #define PLUMB_CLOCK_H
 
@@ -17,7 +17,7 @@ static inline uint64_t plumb_now(void)
 	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
 }
 
-/* Of two times, of which 0 is never. */
+/* The earlier of two times; 0 means never. */
 static inline uint64_t plumb_sooner(uint64_t a, uint64_t b)
 {
 	return !a || (b && b < a) ? b : a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* suggest: names that may have been meant, for the end of an error message. */
+/* suggest: similar names, for the end of an error message. */
 #ifndef PLUMB_SUGGEST_H
 #define PLUMB_SUGGEST_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * text table: a table of words, each column as wide as what is in it.
+ * text table: a table whose columns are as wide as their widest cells.
  *
  * It is filled cell by cell, row by row.  Its last column is wrapped between words
  * where a line would be wider than a terminal of 80 columns; no line ends with blanks.
@@ -13,14 +13,14 @@
 
 struct plumb_text_table;
 
-/* HEADINGS is a list of N; one that begins with '>' is of a column of figures, to the right. */
+/* HEADINGS has N names; a heading with the prefix '>' aligns its column to the right. */
 struct plumb_text_table *plumb_text_table_new(const char *const *headings, size_t n);
 
 /* The next cell.  Control characters in it are printed as '?'. */
 void plumb_text_table_cell(struct plumb_text_table *g, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Prints it, without headings if there are no rows: nothing. */
+/* Prints the table; without rows, nothing. */
 void plumb_text_table_print(const struct plumb_text_table *g, FILE *out);
 void plumb_text_table_free(struct plumb_text_table *g);
 

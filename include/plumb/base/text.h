@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* text: what is printed, to the letter. */
+/* text: formats times, sizes and names for output. */
 #ifndef PLUMB_TEXT_H
 #define PLUMB_TEXT_H
 
@@ -14,12 +14,12 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 /* Bytes, "1.50K" with powers of 1024; returns TEXT. */
 const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 
-/* Copies a name that a process chose, with '?' for what controls a terminal and is no UTF-8. */
+/* Copies a name from a process; control characters and bytes that are not UTF-8 become '?'. */
 void plumb_copy_printable(char *to, const char *from, size_t size);
 
 /*
- * Copies such a name so that no two look the same: each byte that is no character or cannot
- * be seen as \xHH, and \ as \\.  A name of the kernel's, escaped, takes PLUMB_ESCAPED bytes.
+ * Copies such a name so that different names stay different: bytes that are not printable
+ * UTF-8 become \xHH, and \ becomes \\.  An escaped comm takes PLUMB_ESCAPED bytes.
  */
 #define PLUMB_ESCAPED 64
 void plumb_escape(char *to, const char *from, size_t size);

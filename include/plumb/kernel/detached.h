@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * detached: the kernel's own file systems, where they are not mounted.
+ * detached: private mounts of the kernel's file systems, for systems that have not mounted them.
  *
- * The mount has no place in any directory and ends with its descriptor: no other process sees it,
- * and nothing is left behind.
+ * The mount is attached to no directory and is removed with its descriptor: no other process sees
+ * it, and nothing stays behind.
  */
 #ifndef PLUMB_DETACHED_H
 #define PLUMB_DETACHED_H

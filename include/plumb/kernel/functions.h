@@ -2,19 +2,18 @@
 /*
  * functions: from names and globs to functions of the running kernel.
  *
- * A pattern is NAME, a glob (tcp_*), or either behind the name of a loaded
+ * A pattern is NAME or a glob (tcp_*), optionally after the name of a loaded
  * module ("nf_tables:nft_*"); the kernel itself is "vmlinux:".
  *
- * A name stands for each function that has it: static functions of several
- * files may.  Where there is none, it stands for what the compiler made of it:
- * .isra.N, .constprop.N, .part.N, .llvm.N and their like, all that there are;
- * for .cold parts only if there is nothing else.
+ * A name matches all functions of that name; static functions of several files
+ * can share one.  If there is none, it matches all functions that the compiler
+ * derived from it (.isra.N, .constprop.N, .part.N, .llvm.N and similar), and
+ * .cold parts only if there is nothing else.
  *
- * A glob is matched with names as the source has them, so that tcp_* and
- * *_sendmsg also take tcp_sendmsg.isra.0; one with a dot in it, with whole
- * names.  It never takes .cold parts, what the compiler and the linker put
- * beside functions (__pfx_*, __SCT__*, ...), code for boot only, nor what is
- * known not to be traceable.
+ * A glob is matched with names as in the source, so that tcp_* and *_sendmsg
+ * also match tcp_sendmsg.isra.0; a glob with a dot is matched with whole names.
+ * It never matches .cold parts, stubs of compiler and linker (__pfx_*,
+ * __SCT__*, ...), code for boot only, or functions known not to be traceable.
  */
 #ifndef PLUMB_FUNCTIONS_H
 #define PLUMB_FUNCTIONS_H
@@ -25,11 +24,11 @@
 
 struct btf;
 
-/* How a result tells of an error. */
+/* How a result encodes an error. */
 enum plumb_result {
-	PLUMB_RESULT_NONE,    /* not at all (void, bool, unsigned), or it is not known */
-	PLUMB_RESULT_INT,     /* 32 bits with sign: -errno */
-	PLUMB_RESULT_LONG,    /* 64 bits with sign: -errno */
+	PLUMB_RESULT_NONE,    /* no errors (void, bool, unsigned), or not known */
+	PLUMB_RESULT_INT,     /* 32 bits, signed: -errno */
+	PLUMB_RESULT_LONG,    /* 64 bits, signed: -errno */
 	PLUMB_RESULT_POINTER, /* ERR_PTR: -errno */
 };
 
@@ -67,27 +66,26 @@ struct plumb_functions {
 	size_t n_modules;
 };
 
-/* What --btf names: raw BTF, or an ELF file that has it; NULL after saying what is wrong. */
+/* Reads the file of --btf, raw BTF or an ELF file with BTF; NULL after a message. */
 struct btf *plumb_types_read(const char *file);
 
 /*
- * The functions that the patterns stand for, each address once.  Types are from
- * BTF_FILE, or with NULL from the kernel, as far as it has them.  Says on stderr
- * where a name is several functions, or is not what its source was.  Returns 0,
- * or -errno after saying what is wrong, with suggestions; FOUND is empty
- * then.
+ * The functions that match the patterns, each address once.  Types are from
+ * BTF_FILE, or with NULL from the kernel, if it has them.  Warns of a name of
+ * several functions, and of a name that the compiler changed.  Returns 0, or
+ * -errno after a message with suggestions, with FOUND empty.
  */
 int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
 			 struct plumb_functions *found);
 void plumb_functions_free(struct plumb_functions *found);
 
 /*
- * The next search looks for this function of the kernel's own too, and remembers it: so one
- * that asks for it later does not read all lists again.
+ * The next search also finds and keeps this function of the kernel itself, so that a later
+ * search for it need not read all lists again.
  */
 void plumb_functions_keep(const char *name);
 
-/* Why attaching to it may have failed, in words to go behind its name; NULL: not known. */
+/* Why attaching to F may have failed, for a message after its name; NULL: not known. */
 const char *plumb_function_obstacle(const struct plumb_function *f);
 
 struct plumb_argument {

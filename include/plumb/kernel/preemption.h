@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * preemption: whether this kernel takes the CPU from a thread that runs in the kernel.
+ * preemption: whether this kernel preempts threads that run in the kernel.
  *
  * A BPF program that can be preempted is skipped, while it is, for all other threads of that CPU:
  * their calls are missed for a time slice.  So a mechanism whose programs can be preempted does not
@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* What the kernel says of itself; NULL: it does not say. */
+/* Where a kernel reports its preemption model; NULL: not available. */
 struct plumb_preemption {
 	const char *version; /* as uname -v: "#1 SMP PREEMPT_DYNAMIC Debian ..." */
 	const char *mode;    /* /sys/kernel/debug/sched/preempt: "none voluntary (full)" */
@@ -19,10 +19,10 @@ struct plumb_preemption {
 	const char *config;  /* of the kernel's configuration the line of its default: a symbol */
 };
 
-/* Where nothing says that it does not, it does. */
+/* Returns true unless one of these shows that the kernel is not preemptible. */
 bool plumb_preemption_judge(const struct plumb_preemption *p);
 
-/* The same of the running kernel, asked once. */
+/* The same for the running kernel, read once. */
 bool plumb_kernel_is_preemptible(void);
 
 #endif

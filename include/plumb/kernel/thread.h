@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* thread: what /proc says of one. */
+/* thread: a thread in /proc. */
 #ifndef PLUMB_THREAD_H
 #define PLUMB_THREAD_H
 
@@ -10,7 +10,7 @@
 /* Reads /proc/PID/task/TID/NAME; 0, "" in TEXT, or -errno where it cannot be read. */
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
 
-/* Its name; "?" where it has ended. */
+/* The name of a thread; "?" if it has exited. */
 void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN]);
 
 struct plumb_thread_stat {
@@ -22,8 +22,8 @@ struct plumb_thread_stat {
 int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat);
 
 /*
- * Since when it has had no CPU (ns, CLOCK_MONOTONIC), if it is asleep; 0: not known.  Late by what
- * interrupts and the hypervisor have taken from that CPU since.
+ * When a sleeping thread last ran (ns, CLOCK_MONOTONIC); 0: not known.  Too late by the time that
+ * interrupts and the hypervisor have taken from that CPU since then.
  */
 uint64_t plumb_thread_slept(uint32_t pid, uint32_t tid);
 

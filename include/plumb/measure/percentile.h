@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * percentile: a histogram's non-empty buckets, and what they say.
+ * percentile: the non-empty buckets of a histogram, and its percentiles.
  *
  * A percentile is found by nearest rank: the smallest recorded value such that
- * at least p % of all values are not above it.  What is returned is the highest
- * value of that value's bucket, or the exact maximum if that is lower: never
- * low, less than 1/2^precision high (hist.h).  Beyond the histogram's range it
- * is the exact maximum.
+ * at least p % of all values are not above it.  The result is the highest value
+ * of its bucket, or the exact maximum if that is lower: never low, and less than
+ * 1/2^precision high (hist.h).  Beyond the histogram's range it is the exact
+ * maximum.
  */
 #ifndef PLUMB_PERCENTILE_H
 #define PLUMB_PERCENTILE_H
@@ -48,12 +48,12 @@ uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p);
 bool plumb_percentile_is_weak(uint64_t count, uint64_t p);
 
 /*
- * Dense to sparse: the non-empty ones of DENSE[0..n), which no one writes meanwhile, go
- * to *buckets (malloc'd, the caller's).  Returns their number or -ENOMEM.
+ * Copies the non-empty buckets of DENSE[0..n), which must not change meanwhile, to
+ * *buckets (malloc'd, the caller's).  Returns their number or -ENOMEM.
  */
 long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **buckets);
 
-/* Takes the counts of OLDER, an earlier state of the same histogram, away from D. */
+/* Subtracts the counts of OLDER, an earlier state of the same histogram, from D. */
 void plumb_dist_subtract(struct plumb_dist *d, const struct plumb_dist *older);
 
 #endif

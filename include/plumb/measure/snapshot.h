@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* snapshot: rows and ledger, as the maps of a BPF object have them at one time. */
+/* snapshot: rows and ledger from the maps of a BPF object at one time. */
 #ifndef PLUMB_SNAPSHOT_H
 #define PLUMB_SNAPSHOT_H
 
@@ -14,7 +14,7 @@
 
 struct bpf_object;
 
-/* What the calls of a bucket spent their time with. */
+/* How the calls of a bucket spent their time. */
 struct plumb_parts {
 	uint32_t bucket;
 	uint64_t ns[PLUMB_ALL_PARTS];
@@ -29,7 +29,7 @@ struct plumb_row {
 	struct plumb_dist dist;
 	uint64_t second_sum; /* of the tool's second measure; as dist */
 	struct plumb_dist second;
-	struct plumb_parts *split; /* of buckets that hold anything; NULL: not asked for */
+	struct plumb_parts *split; /* of non-empty buckets; NULL: without --split */
 	size_t n_split;
 };
 
@@ -40,13 +40,13 @@ struct plumb_snapshot {
 	struct plumb_ledger ledger;
 	uint64_t missed; /* executions of programs that the kernel skipped */
 	bool missed_known;
-	bool missed_ends;      /* each is one end of a call; else a whole call */
-	bool in_cookies;       /* the calls in flight are kept in sessions' cookies only */
+	bool missed_ends;      /* a missed execution is one end of a call; else a whole call */
+	bool in_cookies;       /* calls in flight are only in the cookies of sessions */
 	struct timespec taken; /* CLOCK_REALTIME */
 	uint64_t clock;        /* ns, CLOCK_MONOTONIC */
 };
 
-/* Where it is read: a loaded BPF object's maps. */
+/* The maps of a loaded BPF object. */
 struct plumb_maps {
 	const struct bpf_object *object;
 	const struct plumb_config *config;
@@ -55,11 +55,11 @@ struct plumb_maps {
 	uint32_t max_keys;
 };
 
-/* All that the maps hold now, but for what the kernel missed; 0, or -errno after saying so. */
+/* Reads the maps; not the executions that the kernel missed.  0, or -errno after a message. */
 int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *snap);
-/* Without rows that hold nothing. */
+/* Removes empty rows. */
 void plumb_snapshot_prune(struct plumb_snapshot *snap);
-/* The rows of what came between OLDER and NOW; their keys are NOW's. */
+/* The rows of the interval between OLDER and NOW; their keys belong to NOW. */
 int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
 			 const struct plumb_snapshot *older);
 void plumb_snapshot_free(struct plumb_snapshot *snap);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* flame: a flame graph, as one SVG file that needs nothing else to be looked at and searched. */
+/* flame: a flame graph as one self-contained SVG file with zoom and search. */
 #ifndef PLUMB_FLAME_H
 #define PLUMB_FLAME_H
 
@@ -10,12 +10,12 @@ struct plumb_flame {
 	const char *unit;  /* of the weights: "ns" is shown as times, anything else as it is */
 };
 
-/* Could PATH be written, as far as can be known before?  0, or -errno after saying why not. */
+/* Checks that PATH can be written, as far as this is known beforehand.  0, or -errno after a
+ * message. */
 int plumb_flame_check(const char *path);
 
 /*
- * Writes PATH, or replaces it, all at once: who reads it meanwhile has the old one.  0, or
- * -errno after saying why.
+ * Writes or replaces PATH atomically (atomic-file.h).  0, or -errno after a message.
  */
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n);

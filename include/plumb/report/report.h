@@ -15,7 +15,7 @@ struct plumb_flights;
 
 struct plumb_report {
 	const struct plumb_run *run;
-	const struct plumb_session *session; /* for what a tool asks of it */
+	const struct plumb_session *session; /* passed to functions of the tool */
 	struct plumb_snapshot *snap;         /* of the interval, or of the whole run */
 	struct timespec start;
 	uint64_t elapsed; /* ns that the rows cover */
@@ -26,20 +26,20 @@ struct plumb_report {
 	const struct plumb_flights *flights; /* what has not ended */
 };
 
-/* Prints and flushes; 0 or -errno (-EPIPE where the reader is gone). */
+/* Prints and flushes; 0 or -errno (-EPIPE if the reader has closed the output). */
 int plumb_report_print(struct plumb_report *r);
 
-/* Is there such a column to --sort by?  If not, KNOWN gets the names of those there are. */
+/* Whether --sort has the column NAME; if not, KNOWN gets the names of all columns. */
 bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
 			     const char *name, char *known, size_t size);
 
 /* The parts of plumb_report_print(). */
 void plumb_report_table(struct plumb_report *r, FILE *out);
-/* Before an interval's. */
+/* The time that precedes the report of an interval. */
 void plumb_report_time(const struct plumb_report *r, FILE *out);
-/* Behind the last table. */
+/* The footer after the last table. */
 void plumb_report_footer(const struct plumb_report *r, FILE *out);
-/* Words, in lines of a terminal's usual width. */
+/* Prints TEXT wrapped to 80 columns. */
 void plumb_report_wrapped(const char *text, FILE *out);
 void plumb_report_split(const struct plumb_row *row, FILE *out);
 json_t *plumb_json_split(const struct plumb_row *row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* run: what a report says of the run that it is of. */
+/* run: the properties of a run that its reports print. */
 #ifndef PLUMB_RUN_H
 #define PLUMB_RUN_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A mechanism that did not hold, and why. */
+/* A mechanism that could not be used, and the reason. */
 struct plumb_refusal {
 	const char *name;
 	int err; /* negative */

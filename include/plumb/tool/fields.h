@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* fields: the parts of a key, by name, for --by and for every kind of output. */
+/* fields: the named parts of a key, for --by and for all output. */
 #ifndef PLUMB_FIELDS_H
 #define PLUMB_FIELDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* options: what the user asked for, checked for form; not yet against the system. */
+/* options: the parsed command line, checked for form but not against the running system. */
 #ifndef PLUMB_OPTIONS_H
 #define PLUMB_OPTIONS_H
 
@@ -18,7 +18,7 @@ struct plumb_options {
 	uint64_t count;    /* reports; 0: no limit */
 	uint64_t duration; /* ns; 0: no limit */
 
-	/* Only these.  An empty list is no filter. */
+	/* Filters.  An empty list does not filter. */
 	uint32_t pids[PLUMB_MAX_LIST], n_pids;
 	uint32_t tids[PLUMB_MAX_LIST], n_tids;
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN];
@@ -41,7 +41,7 @@ struct plumb_options {
 	uint64_t top; /* rows in the table; 0: all */
 	const char *sort;
 
-	bool split; /* rows are to say where the time went (split.h); the tool's option */
+	bool split; /* rows have the parts of their time (split.h); an option of the tool */
 	uint64_t max_keys, precision;
 	bool max_keys_given;   /* else the tool may raise it */
 	const char *mechanism; /* NULL: the first mechanism that holds */

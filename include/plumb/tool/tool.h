@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tool: what a tool tells the library about itself.
+ * tool: the description of a tool.
  *
- * A tool's .c file fills one struct plumb_tool and calls plumb_main().  All
- * that is the same for every tool (options, filters, attaching, the loop, the
- * report) happens there.
+ * A tool's .c file fills one struct plumb_tool and calls plumb_main(), which does
+ * everything that is the same for all tools: options, filters, attaching, the loop,
+ * the report.
  */
 #ifndef PLUMB_TOOL_H
 #define PLUMB_TOOL_H
@@ -35,7 +35,7 @@ struct syscall_config;
 
 #define PLUMB_MAX_HOOKS 9
 
-/* How a mechanism opens a skeleton: with the types that --btf names. */
+/* The options with which a mechanism opens its skeleton: the types of --btf. */
 const struct bpf_object_open_opts *plumb_open_opts(void);
 
 /* A BPF object that a mechanism has opened and not yet loaded. */
@@ -46,7 +46,7 @@ struct plumb_bpf {
 	struct plumb_config *config;        /* in .rodata, writable until it is loaded */
 	uint32_t *live;                     /* plumb_live of ledger.bpf.h */
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, as above */
-	struct function_config *function;   /* of function.bpf.h, NULL: it times no functions */
+	struct function_config *function;   /* of function.bpf.h; NULL: no functions are timed */
 	bool own_slots; /* each copy of a program writes slots that no other writes */
 	/* Attaches what is no kernel function to copies of the programs COPIED; NULL: none. */
 	const char *const *copied;
@@ -68,14 +68,14 @@ struct plumb_bpf {
 		.hooks = {__VA_ARGS__},                                                            \
 	})
 
-/* One mechanism to get the question's events.  Mechanisms are listed cheapest first. */
+/* A mechanism by which a tool gets its events.  Mechanisms are listed cheapest first. */
 struct plumb_mechanism {
 	const char *name;      /* as --mechanism takes it */
 	const char *stability; /* "stable", "unstable", … */
-	/* NULL: may be tried.  Else why it does not support what is asked, whatever the kernel. */
+	/* NULL: may be tried.  Else the reason why it does not support OPTIONS on any kernel. */
 	const char *(*unsupported)(const struct plumb_options *options);
-	/* NULL: should be tried.  Else why a later mechanism is better here; "" is not worth a
-	 * line. */
+	/* NULL: should be tried.  Else the reason why a later mechanism is better on this kernel;
+	 * "" is not reported. */
 	const char *(*skipped)(void);
 	/*
 	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
@@ -84,16 +84,16 @@ struct plumb_mechanism {
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	bool interleaved; /* as in plumb_config */
 	/*
-	 * Programs by name, in the order in which they are attached: what ends
-	 * a call before what begins it, so that each end has an entry or is
-	 * older than the trace.  NULL ends the list.
+	 * Programs by name, in the order in which they are attached: those for the end of
+	 * a call before those for its beginning, so that an end without a beginning
+	 * belongs to a call from before the trace.  NULL ends the list.
 	 */
 	const char *const *programs;
-	/* Programs that get to the tool's functions, ended by a hook 0; NULL: it has none. */
+	/* Programs on the tool's functions, ended by PLUMB_HOOK_NONE; NULL: it has none. */
 	const struct plumb_attach_target *attach_targets;
 };
 
-/* A column that a tool works out from a row; R has the time, and the other rows. */
+/* A column that a tool computes from a row; R has the time and the other rows. */
 struct plumb_column {
 	const char *name;
 	int id; /* the tool's */
@@ -102,17 +102,17 @@ struct plumb_column {
 		       char *text, size_t size);
 };
 
-/* A ring buffer of the programs, by name, and what is to be done with its records. */
+/* A ring buffer of the programs, by name, and the handlers of its records. */
 struct plumb_ring {
 	const char *map;
-	/* When all is attached; NULL: nothing. */
+	/* Called when all programs are attached; may be NULL. */
 	void (*begin)(struct plumb_session *s);
-	/* With each record; 0, or -errno to end the run (-EPIPE: the reader is gone). */
+	/* Called for each record; 0, or -errno to end the run (-EPIPE: the output is closed). */
 	int (*record)(const void *record, size_t size);
 	/*
-	 * When no record is left (ALL), or so many have come that it is time for something else.
-	 * *AGAIN is 0: set to in how many ns it is to be called even if nothing comes.  0, or
-	 * -errno to end the run.
+	 * Called when no record is left (ALL), or between many records.  *AGAIN is 0; set it to
+	 * the ns after which this is to be called again without a record.  0, or -errno to end
+	 * the run.
 	 */
 	int (*idle)(bool all, uint64_t *again);
 };
@@ -126,17 +126,17 @@ struct plumb_card {
 	const char *about;   /* hooks, stability, kernels, usual rate, cost */
 };
 
-/* Of the options that all tools share, some are of no use where there is no table. */
+/* Shared options that a tool without a table does not have. */
 enum {
 	PLUMB_NO_COLUMN_OPTIONS = 1, /* -q, --precision */
 	PLUMB_NO_ROW_OPTIONS = 2,    /* -n, --max-keys */
 	PLUMB_NO_TABLE_OPTIONS = 4,  /* -b, -m, -n, -u, -H, --sort */
 };
 
-/* What the tool takes on the command line besides what all tools take. */
+/* The tool's own options and arguments. */
 struct plumb_tool_options {
 	const struct argp_option *list; /* ended by {0} */
-	/* An option of LIST, or at the end ARGP_KEY_END; 0, or argp_error() and any. */
+	/* Handles an option of LIST, and ARGP_KEY_END; 0, or any value after argp_error(). */
 	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
 	/* Words before [INTERVAL [COUNT]] ("FUNC... "); NULL: none. */
 	const char *arguments;
@@ -147,23 +147,23 @@ struct plumb_tool_options {
 	unsigned int lacks; /* PLUMB_NO_... */
 };
 
-/* By what rows are told apart. */
+/* The keys by which rows are grouped. */
 struct plumb_keys {
 	const struct plumb_field *fields; /* besides the common ones */
 	size_t n_fields;
 	size_t size;
 	uint32_t default_by;
-	uint64_t max;      /* rows unless --max-keys says; 0: 256 */
-	const char *fewer; /* what the user can do to have fewer; NULL: "lower --max-keys" */
+	uint64_t max;      /* default of --max-keys; 0: 256 */
+	const char *fewer; /* advice on having fewer rows; NULL: "lower --max-keys" */
 	/* An item of --by that is more than a field's name, as "size:512": taken, its bit set? */
 	bool (*parse)(const char *item, struct plumb_options *options);
 };
 
-/* What a row has besides its count. */
+/* What a row measures besides its count. */
 enum plumb_measure_kind {
 	PLUMB_TIMES,  /* a histogram of times, ns */
 	PLUMB_SIZES,  /* a histogram of sizes, bytes */
-	PLUMB_COUNTS, /* nothing */
+	PLUMB_COUNTS, /* the count only */
 	PLUMB_SUMS,   /* a sum of times, ns */
 };
 
@@ -174,15 +174,15 @@ static inline bool plumb_has_histogram(enum plumb_measure_kind kind)
 
 struct plumb_measure {
 	enum plumb_measure_kind kind;
-	bool errors;          /* a row also counts what failed */
-	bool sampled;         /* a CPU's clock runs the programs */
+	bool errors;          /* a row also counts errors */
+	bool sampled;         /* the programs run on the event cpu-clock */
 	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
 	const char *second; /* what there is a second histogram of ("cpu", "latency"); NULL: none */
 	const struct plumb_column *columns; /* behind all others */
 	size_t n_columns;
 };
 
-/* Where a report is not the usual table and its JSON; NULL: as usual. */
+/* Replaces or extends parts of the usual table and its JSON; NULL: as usual. */
 struct plumb_view {
 	/* Prints a report in place of the table; 0 or -errno. */
 	int (*print)(struct plumb_report *r);
@@ -190,22 +190,22 @@ struct plumb_view {
 	/* Adds to a row's JSON, and to a report's. */
 	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
 	void (*report_json)(json_t *json, struct plumb_report *r);
-	/* Prints the array of rows of a report's JSON, in place of those that there are. */
+	/* Prints the array of rows in JSON, instead of the usual rows. */
 	int (*rows_json)(const struct plumb_report *r, FILE *out);
 	/*
-	 * Before the last report: writes what is to be kept of the whole run besides;
-	 * 0, or -errno after saying why.
+	 * Called before the last report: writes other files about the whole run;
+	 * 0, or -errno after a message.
 	 */
 	int (*save)(const struct plumb_run *run, const struct plumb_snapshot *total,
 		    uint64_t elapsed);
 };
 
-/* How the tool's own cost is measured: on a function of the library's choice, unless it says. */
+/* How the cost of tracing is measured; by default on a function of the library's choice. */
 struct plumb_tool_overhead {
 	bool syscalls;                              /* by making system calls */
 	const struct plumb_switches *switches;      /* by switching context; NULL: not */
 	void (*calibrate)(struct plumb_session *s); /* by itself, before anything is attached */
-	const char *traced;                         /* what has that cost; NULL: "a traced call" */
+	const char *traced;                         /* in the footer; NULL: "a traced call" */
 };
 
 /* The mechanisms among which the session chooses, the cheapest first. */
@@ -215,24 +215,24 @@ struct plumb_mechanisms {
 	struct plumb_functions *functions; /* that those with attach targets attach to */
 };
 
-/* What is called in the course of a run, in this order. */
+/* Functions that are called during a run, in this order. */
 struct plumb_lifecycle {
 	/*
-	 * Before anything is opened: what takes the running system.  0, or -errno
-	 * after saying why; -EOPNOTSUPP if it is the kernel's fault.
+	 * Before any BPF object is opened: checks that need the running system.  0, or -errno
+	 * after a message; -EOPNOTSUPP if this kernel lacks something.
 	 */
 	int (*prepare)(struct plumb_options *options);
-	/* Fills the tool's own maps, once they are there; 0 or -errno. */
+	/* Fills the tool's own maps after loading; 0 or -errno. */
 	int (*fill)(struct bpf_object *object);
 	/*
-	 * Called when the trace has begun, and again when it says: ELAPSED and the
-	 * result are ns since then; 0: never again.
+	 * Called at the beginning of the trace, and again at the time that it returns.  ELAPSED
+	 * and the result are ns since the beginning; 0: do not call again.
 	 */
 	uint64_t (*tick)(uint64_t elapsed);
 	/* Programs do nothing unless plumb_live: the last report is made before they are detached.
 	 */
 	bool reports_first;
-	/* After the last report: prints what there is to say of the whole run. */
+	/* After the last report: prints messages about the whole run. */
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
 		       uint64_t elapsed);
 };
@@ -246,9 +246,9 @@ struct plumb_tool {
 	struct plumb_tool_overhead overhead;
 	struct plumb_mechanisms mechanisms;
 	struct plumb_lifecycle lifecycle;
-	/* What comes one by one, beside the rows: PLUMB_MAX_RINGS, or ended by a map NULL. */
+	/* Ring buffers: PLUMB_MAX_RINGS, or ended by one with map NULL. */
 	const struct plumb_ring *rings;
-	const struct plumb_inflight *inflight; /* what has not ended; NULL: that is not told */
+	const struct plumb_inflight *inflight; /* calls that have not ended; NULL: not reported */
 };
 
 /* Runs the tool; the result is main()'s. */
