@@ -121,6 +121,29 @@ static const struct plumb_function *function(const char *name)
 	return NULL;
 }
 
+static int argument(const char *name, const char *text, struct plumb_argument *a)
+{
+	int err;
+
+	*a = (struct plumb_argument){99, 99, true, true};
+	listen_to_stderr();
+	err = plumb_function_argument(function(name), text, a);
+	heard = said();
+	assert_true(!err == !*heard);
+	return err;
+}
+
+static void expect_argument(const char *name, const char *text, unsigned int index,
+			    unsigned int bits, bool is_signed)
+{
+	struct plumb_argument a;
+	int err = argument(name, text, &a);
+
+	check(!err, "%s %s: %d: %s", name, text, err, heard);
+	check(a.index == index && a.bits == bits && a.is_signed == is_signed, "%s %s: %u %u %d",
+	      name, text, a.index, a.bits, a.is_signed);
+}
+
 static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 			     "ffffffff81000000 T _stext\n"
 			     "ffffffff81000100 T vfs_read\n"

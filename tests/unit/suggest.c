@@ -1,7 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* suggest: up to three suggestions, the nearest first. */
+/* suggest: the nearest name, and up to three suggestions, the nearest first. */
 #include "unit.h"
+#include <plumb/base/parse.h>
 #include <plumb/base/suggest.h>
+
+static void nearest_is_what_was_meant(void **state)
+{
+	static const char *const names[] = {"read",   NULL,    "write",  "sendto", "sendmsg",
+					    "openat", "close", "getpid", "gettid", NULL};
+	static const struct {
+		const char *typed, *meant;
+	} samples[] = {
+		{"sendot", "sendto"}, {"sento", "sendto"},  {"sendtoo", "sendto"},
+		{"Sendto", "sendto"}, {"wirte", "write"},   {"opneat", "openat"},
+		{"getpit", "getpid"}, {"gettif", "gettid"}, {"senmsg", "sendmsg"},
+		{"clos", "close"},    {"read", "read"},     {"raed", "read"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		const char *nearest = plumb_nearest(samples[i].typed, names, LENGTH(names));
+
+		check(nearest && !strcmp(nearest, samples[i].meant), "'%s': %s, not %s",
+		      samples[i].typed, nearest ?: "nothing", samples[i].meant);
+	}
+}
+
+static void nothing_near_is_nothing(void **state)
+{
+	static const char *const names[] = {"read", "write", NULL, "sendto"};
+	static const char *const none[] = {NULL, NULL};
+	static char huge[4096];
+
+	(void)state;
+	memset(huge, 'r', sizeof(huge) - 1);
+	assert_null(plumb_nearest("nonsense", names, LENGTH(names)));
+	assert_null(plumb_nearest("xyz", names, LENGTH(names)));
+	assert_null(plumb_nearest("", names, LENGTH(names)));
+	assert_null(plumb_nearest(huge, names, LENGTH(names)));
+	assert_null(plumb_nearest("read", none, LENGTH(none)));
+	assert_null(plumb_nearest("read", names, 0));
+}
+
+static void names_too_long_to_compare_are_passed_over(void **state)
+{
+	static char sixty_three[64], sixty_four[65], two_hundred[201];
+	const char *const names[] = {two_hundred, sixty_four, sixty_three};
+
+	(void)state;
+	memset(sixty_three, 'a', 63);
+	memset(sixty_four, 'a', 64);
+	memset(two_hundred, 'a', 200);
+	assert_ptr_equal(plumb_nearest(sixty_three, names, LENGTH(names)), sixty_three);
+	assert_ptr_equal(plumb_nearest(sixty_four, names, LENGTH(names)), sixty_three);
+}
 
 static const char *suggestion(const char *name, const char *const *names, size_t n)
 {
@@ -56,6 +108,9 @@ static void names_are_cut_to_their_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nearest_is_what_was_meant),
+		cmocka_unit_test(nothing_near_is_nothing),
+		cmocka_unit_test(names_too_long_to_compare_are_passed_over),
 		cmocka_unit_test(three_at_most_and_the_nearest_first),
 		cmocka_unit_test(the_same_name_is_said_once),
 		cmocka_unit_test(nothing_near_is_nothing_said),

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* format-names: error numbers and names that others chose, as text. */
+#include "unit.h"
+#include <plumb/base/glob.h>
+#include <plumb/base/log.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/report/report.h>
+#include <plumb/tool/fields.h>
+
+/* --- errors --- */
+
+static void errors_have_their_names(void **state)
+{
+	static const struct {
+		int error;
+		const char *name;
+	} known[] = {
+		{1, "EPERM"},
+		{-1, "EPERM"},
+		{2, "ENOENT"},
+		{4, "EINTR"},
+		{11, "EAGAIN"}, /* EWOULDBLOCK too */
+		{-32, "EPIPE"},
+		{35, "EDEADLK"},
+		{95, "EOPNOTSUPP"},
+		{110, "ETIMEDOUT"},
+		{133, "EHWPOISON"},
+		/* The kernel's own: what a tracer sees of a call that a signal interrupts. */
+		{512, "ERESTARTSYS"},
+		{513, "ERESTARTNOINTR"},
+		{514, "ERESTARTNOHAND"},
+		{515, "ENOIOCTLCMD"},
+		{516, "ERESTART_RESTARTBLOCK"},
+		{-516, "ERESTART_RESTARTBLOCK"},
+		{517, "EPROBE_DEFER"},
+		{524, "ENOTSUPP"},
+		{-524, "ENOTSUPP"},
+		/* no names */
+		{0, "errno 0"},
+		{41, "errno 41"},
+		{58, "errno 58"},
+		{4000, "errno 4000"},
+		{-4095, "errno 4095"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++)
+		check(!strcmp(plumb_errno_name(known[i].error), known[i].name), "%d is %s, not %s",
+		      known[i].error, plumb_errno_name(known[i].error), known[i].name);
+}
+
+static void every_error_has_some_name(void **state)
+{
+	(void)state;
+	for (int e = 0; e <= 4095; e++) {
+		const char *name = plumb_errno_name(e);
+
+		check(name && *name && strlen(name) < 24, "%d", e);
+		check(*name == 'E' || !strncmp(name, "errno ", 6), "%d is %s", e, name);
+	}
+}
+
+/* --- names that others chose --- */
+
+static const char *printable(const char *name)
+{
+	static char text[PLUMB_COMM_LEN];
+
+	memset(text, 'x', sizeof(text));
+	plumb_copy_printable(text, name, sizeof(text));
+	return text;
+}
+
+static void names_are_copied_without_control_characters(void **state)
+{
+	char all[2], seen[2];
+
+	(void)state;
+	assert_string_equal(printable("sshd"), "sshd");
+	assert_string_equal(printable(""), "");
+	assert_string_equal(printable("kworker/0:1-eve"), "kworker/0:1-eve");
+	assert_string_equal(printable("a b~!\"\\"), "a b~!\"\\");
+	assert_string_equal(printable("\033[31mred"), "?[31mred");
+	assert_string_equal(printable("two\nlines\r\t"), "two?lines??");
+	assert_string_equal(printable("\177\001\037"), "???");
+	for (int c = 1; c < 256; c++) {
+		all[0] = c;
+		all[1] = 0;
+		plumb_copy_printable(seen, all, sizeof(seen));
+		check(seen[0] == (c < 0x20 || c >= 0x7f ? '?' : (char)c), "%d", c);
+		assert_int_equal(seen[1], 0);
+	}
+}
+
+/* What is UTF-8 stays; what is not would not be valid JSON, and may control a terminal. */
+static void names_are_copied_as_utf8(void **state)
+{
+	static const struct {
+		const char *name, *printable;
+	} samples[] = {
+		{"h\303\251", "h\303\251"},
+		{"\342\202\254", "\342\202\254"},
+		{"\360\237\220\247", "\360\237\220\247"},
+		{"\302\240\337\277", "\302\240\337\277"},                 /* U+00a0, U+07ff */
+		{"\340\240\200\357\277\277", "\340\240\200\357\277\277"}, /* U+0800, U+ffff */
+		{"\364\217\277\277", "\364\217\277\277"},                 /* U+10ffff */
+		{"a\377\233b", "a??b"},
+		{"\302\233[31m", "??[31m"}, /* a C1 control character */
+		{"\302\200\302\237", "????"},
+		{"\300\257\301\277", "????"}, /* longer than they need be */
+		{"\340\237\277", "???"},
+		{"\360\217\277\277", "????"},
+		{"\355\240\200\355\277\277", "??????"}, /* surrogates */
+		{"\364\220\200\200\365", "?????"},      /* above U+10ffff */
+		{"\303", "?"},                          /* cut short */
+		{"\342\202", "??"},
+		{"\342\202x", "??x"},
+		{"\360\237\220", "???"},
+		{"\303\303\251", "?\303\251"},
+		{"z\342\200\256cba", "z???cba"}, /* U+202e: from right to left */
+		{"\330\234\342\200\217\342\201\251", "????????"},
+		/* The room ends within a character. */
+		{"12345678901234\303\251", "12345678901234?"},
+		{"1234567890123\303\251", "1234567890123\303\251"},
+	};
+	char same[32];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		check(!strcmp(printable(samples[i].name), samples[i].printable), "%zu: %s", i,
+		      printable(samples[i].name));
+		/* In place. */
+		strcpy(same, samples[i].name);
+		plumb_copy_printable(same, same, PLUMB_COMM_LEN);
+		check(!strcmp(same, samples[i].printable), "%zu: %s, in place", i, same);
+	}
+}
+
+static void names_are_cut_to_their_room(void **state)
+{
+	char text[4] = "zzz";
+
+	(void)state;
+	plumb_copy_printable(text, "abcdef", sizeof(text));
+	assert_string_equal(text, "abc");
+	plumb_copy_printable(text, "abcdef", 1);
+	assert_string_equal(text, "");
+	/* A comm that fills its field has its NUL all the same. */
+	assert_string_equal(printable("123456789012345"), "123456789012345");
+	assert_string_equal(printable("1234567890123456789"), "123456789012345");
+}
+
+static const char *escaped(const char *name)
+{
+	static char text[PLUMB_ESCAPED];
+
+	plumb_escape(text, name, sizeof(text));
+	return text;
+}
+
+static void names_are_escaped(void **state)
+{
+	static const struct {
+		const char *name, *escaped;
+	} samples[] = {
+		{"kworker/0:1-eve", "kworker/0:1-eve"},
+		{"h\303\251 \342\202\254", "h\303\251 \342\202\254"},
+		{"\033[31m", "\\x1b[31m"},
+		{"a?b", "a?b"},
+		{"\\x1b", "\\\\x1b"},
+		{" a ", "\\x20a\\x20"},
+		{"\302\240a\342\200\213", "\\xc2\\xa0a\\xe2\\x80\\x8b"}, /* U+00a0, U+200b */
+		{"\377\377", "\\xff\\xff"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++)
+		check(!strcmp(escaped(samples[i].name), samples[i].escaped), "%zu: %s", i,
+		      escaped(samples[i].name));
+}
+
+/* Read as --comm reads it, whatever the name. */
+static void escaped_names_can_be_told_back(void **state)
+{
+	static const char letters[] = "\\xa0 [?*\001\033\303\251\342\200\213\377,";
+	char name[PLUMB_COMM_LEN] = "", again[PLUMB_COMM_LEN], pattern[2 * PLUMB_ESCAPED];
+	uint64_t seed = 88172645463325252;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		struct plumb_globs g = {};
+		size_t length = next_random(&seed) % PLUMB_COMM_LEN, n = 0;
+
+		memset(name, 0, sizeof(name));
+		for (size_t b = 0; b < length; b++)
+			name[b] = letters[next_random(&seed) % (sizeof(letters) - 1)];
+		/* What means something in a pattern is to be marked. */
+		for (const char *c = escaped(name); *c; c++) {
+			if (strchr("*?[", *c))
+				pattern[n++] = '\\';
+			pattern[n++] = *c;
+		}
+		pattern[n] = 0;
+		check(plumb_globs_add(&g, pattern, again) == 1, "%s", pattern);
+		assert_memory_equal(again, name, sizeof(name));
+	}
+}
+
+static void fields_of_a_key_are_one_line(void **state)
+{
+	static const struct {
+		const char *field, *text;
+	} known[] = {{"pid", "4711"}, {"tid", "4712"}, {"comm", "a\\x0ab"}, {"cpu", "3"}};
+	struct plumb_who who = {.pid = 4711, .tid = 4712, .cpu = 3, .comm = "a\nb"};
+	char text[64];
+
+	(void)state;
+	for (size_t k = 0; k < LENGTH(known); k++)
+		for (size_t i = 0; i < plumb_n_common_fields; i++) {
+			if (strcmp(plumb_common_fields[i].name, known[k].field))
+				continue;
+			plumb_common_fields[i].format(&who, text, sizeof(text));
+			assert_string_equal(text, known[k].text);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_have_their_names),
+		cmocka_unit_test(every_error_has_some_name),
+		cmocka_unit_test(names_are_copied_without_control_characters),
+		cmocka_unit_test(names_are_copied_as_utf8),
+		cmocka_unit_test(names_are_cut_to_their_room),
+		cmocka_unit_test(names_are_escaped),
+		cmocka_unit_test(escaped_names_can_be_told_back),
+		cmocka_unit_test(fields_of_a_key_are_one_line),
+	};
+
+	return run_all(tests);
+}
