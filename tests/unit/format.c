@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* format: times and sizes as text. */
 #include "unit.h"
-#include <plumb/base/log.h>
-#include <plumb/report/report.h>
+#include <plumb/base/text.h>
 
 static const struct {
 	const char *name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * functions: what its parts share.  kallsyms.c reads the kernel's lists, traceability.c says what
- * they say of a function, pattern.c compares with what was typed, functions.c chooses, prototypes.c
- * has the types.
+ * they say of a function, pattern.c compares with what was typed, functions-find.c chooses,
+ * prototypes.c has the types.
  */
 #ifndef PLUMB_LISTS_H
 #define PLUMB_LISTS_H

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/kernel/lists.h>
+#include <errno.h>
+#include <plumb/base/log.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+	struct plumb_functions *found;
+	size_t room;
+	struct plumb_lists lists;
+	struct plumb_symbol **matches; /* of one pattern */
+	size_t n_matches;
+};
+
+/* What became of the matches of one pattern. */
+struct outcome {
+	size_t taken; /* now or by an earlier pattern */
+	size_t gone, barred, untraced;
+	size_t changed, shared_names;
+};
+
+/* Looked for whenever the lists are read, and not anew when it is asked for. */
+static struct {
+	char name[64];
+	struct plumb_function function; /* as it was found, but for its name and types */
+	bool is_found;
+} kept;
+
+void plumb_functions_keep(const char *name)
+{
+	snprintf(kept.name, sizeof(kept.name), "%s", name);
+	kept.is_found = false;
+}
+
+/* Only what a search would take without a word. */
+static void keep(const struct plumb_lists *lists)
+{
+	struct plumb_symbol *s = lists->symbols.all, *found = NULL;
+	struct plumb_traceability is;
+	size_t n = 0;
+
+	for (size_t i = 0; *kept.name && i < lists->symbols.n; i++, s++)
+		if (!strcmp(s->name, kept.name)) {
+			found = s;
+			n++;
+		}
+	if (n != 1 || found->module)
+		return;
+	is = plumb_lists_judge(lists, found);
+	kept.is_found = !is.boot_only && !is.blacklisted && !is.changed;
+	kept.function = (struct plumb_function){
+		.address = is.address,
+		.named = true,
+		.untraced = is.untraced,
+	};
+}
+
+static int take_kept(struct plumb_functions *found)
+{
+	found->all = malloc(sizeof(*found->all));
+	if (!found->all)
+		return plumb_error(ENOMEM, "no memory for functions");
+	found->n = 1;
+	*found->all = kept.function;
+	found->all->name = strdup(kept.name);
+	return found->all->name ? 0 : plumb_error(ENOMEM, "no memory for functions");
+}
+
+/* Sets the matches; their array is big enough for all symbols. */
+static void match(struct search *q, const struct plumb_pattern *p, plumb_matcher *matches)
+{
+	struct plumb_symbol *s = q->lists.symbols.all;
+
+	q->n_matches = 0;
+	for (size_t i = 0; i < q->lists.symbols.n; i++, s++)
+		if (plumb_pattern_is_about(p, s) && matches(p, s))
+			q->matches[q->n_matches++] = s;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct plumb_symbol *s = *(struct plumb_symbol *const *)a,
+				  *t = *(struct plumb_symbol *const *)b;
+	int order = strcmp(s->name, t->name);
+
+	if (!order)
+		order = strcmp(s->module ?: "", t->module ?: "");
+	return order ?: (s->address > t->address) - (s->address < t->address);
+}
+
+static bool is_taken(struct search *q, struct plumb_symbol *s)
+{
+	struct plumb_symbol *alias;
+	size_t n = plumb_symbol_aliases(&q->lists.symbols, s, &alias);
+
+	for (; n; n--, alias++)
+		if (alias->taken)
+			return true;
+	return false;
+}
+
+static int take(struct search *q, struct plumb_symbol *s, const struct plumb_function *like)
+{
+	struct plumb_function *f;
+
+	if (q->found->n == q->room) {
+		q->room = q->room ? 2 * q->room : 16;
+		f = realloc(q->found->all, q->room * sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		q->found->all = f;
+	}
+	f = &q->found->all[q->found->n];
+	*f = *like;
+	f->address = s->address;
+	f->name = strdup(s->name);
+	f->module = s->module ? strdup(s->module) : NULL;
+	q->found->n++;
+	s->taken = true;
+	return f->name && (f->module || !s->module) ? 0 : -ENOMEM;
+}
+
+/* Takes it unless it cannot be traced. */
+static int consider(struct search *q, const struct plumb_pattern *p, struct plumb_symbol *s,
+		    bool ambiguous, struct outcome *o)
+{
+	bool is_listed = q->lists.traceable.slots;
+	struct plumb_traceability is = plumb_lists_judge(&q->lists, s);
+	struct plumb_function f = {
+		.named = !p->is_glob,
+		.ambiguous = ambiguous,
+		.cold = is.cold,
+		.changed = is.changed,
+		.untraced = is.untraced,
+		.blacklisted = is.blacklisted,
+	};
+
+	if (is_taken(q, s)) {
+		o->taken++;
+		return 0;
+	}
+	if (is.boot_only) {
+		o->gone++;
+		return 0;
+	}
+	if (f.blacklisted && (f.untraced || (p->is_glob && !is_listed))) {
+		o->barred++;
+		return 0;
+	}
+	if (f.untraced && p->is_glob) {
+		o->untraced++;
+		return 0;
+	}
+	o->taken++;
+	o->changed += f.changed;
+	if (f.cold)
+		plumb_warn("%s: a part of %.*s that is jumped to: no arguments, and no "
+			   "return that could be timed",
+			   s->name, (int)strcspn(s->name, "."), s->name);
+	else if (f.changed && !p->is_glob)
+		plumb_warn("%s: the compiler changed its signature, arguments are not "
+			   "trusted",
+			   s->name);
+	return take(q, s, &f);
+}
+
+/* N symbols of one name in one module. */
+static int consider_same_name(struct search *q, const struct plumb_pattern *p,
+			      struct plumb_symbol **s, size_t n, struct outcome *o)
+{
+	size_t before;
+	int err = 0;
+
+	/* All that can be said of them to the kernel is their name: one probe, be it once. */
+	if (n > 1 && !s[0]->address) {
+		plumb_warn("%zu functions are called %s, and their addresses are hidden "
+			   "(kernel.kptr_restrict): only one can be traced",
+			   n, s[0]->name);
+		return consider(q, p, s[0], true, o);
+	}
+	for (size_t i = 0; !err && i < n; i++) {
+		before = q->found->n;
+		err = consider(q, p, s[i], n > 1, o);
+		if (n > 1 && q->found->n > before)
+			q->found->all[before].place = i + 1;
+	}
+	return err;
+}
+
+static bool has_same_name(const struct plumb_symbol *s, const struct plumb_symbol *t)
+{
+	return !strcmp(s->name, t->name);
+}
+
+static bool is_beside(const struct plumb_symbol *s, const struct plumb_symbol *t)
+{
+	return has_same_name(s, t) && !strcmp(s->module ?: "", t->module ?: "");
+}
+
+/* How many from S on, at least one, are like the first of them? */
+static size_t count_like(struct plumb_symbol **s, struct plumb_symbol **end,
+			 bool (*alike)(const struct plumb_symbol *, const struct plumb_symbol *))
+{
+	size_t n = 1;
+
+	while (s + n < end && alike(s[0], s[n]))
+		n++;
+	return n;
+}
+
+/* The symbols of one name, in whatever modules. */
+static int consider_name(struct search *q, const struct plumb_pattern *p, struct plumb_symbol **s,
+			 struct plumb_symbol **end, struct outcome *o)
+{
+	const char *name = s[0]->name;
+	size_t before = q->found->n, n, taken;
+	int err = 0;
+
+	for (; !err && s < end; s += n) {
+		n = count_like(s, end, is_beside);
+		err = consider_same_name(q, p, s, n, o);
+	}
+	taken = q->found->n - before;
+	o->shared_names += taken > 1;
+	if (taken > 1 && !p->is_glob)
+		plumb_warn("%zu functions are called %s: all are traced", taken, name);
+	return err;
+}
+
+static int consider_all(struct search *q, const struct plumb_pattern *p, struct outcome *o)
+{
+	struct plumb_symbol **s = q->matches, **end = s + q->n_matches;
+	size_t n;
+	int err = 0;
+
+	qsort(s, q->n_matches, sizeof(*s), compare);
+	for (; !err && s < end; s += n) {
+		n = count_like(s, end, has_same_name);
+		err = consider_name(q, p, s, s + n, o);
+	}
+	return err;
+}
+
+/* Of targets that are no kernel functions: no module has such a name. */
+static bool is_prefix_of_others(const char *module)
+{
+	return !strcmp(module, "t") || !strcmp(module, "r") || !strcmp(module, "u") ||
+	       !strcmp(module, "usdt");
+}
+
+static int say_missing(struct search *q, const struct plumb_pattern *p)
+{
+	char suggestion[1024] = "";
+
+	if (p->module && is_prefix_of_others(p->module))
+		return plumb_error(EINVAL,
+				   "%s: kernel functions only; func-count and func-stack take "
+				   "tracepoints (t:) and user functions (u:)",
+				   p->text);
+	if (!plumb_lists_have_module(&q->lists, p))
+		return plumb_error(ENOENT,
+				   "%s: module %s is not loaded (what is built in: vmlinux:%s)",
+				   p->text, p->module, p->name);
+	if (p->is_glob)
+		return plumb_error(ENOENT, "no function's name matches %s", p->text);
+	plumb_lists_suggest_for_pattern(&q->lists, p, suggestion, sizeof(suggestion));
+	return plumb_error(ENOENT, "no such function: %s%s%s", p->text, suggestion,
+			   *suggestion ? "?" : "");
+}
+
+/* It has matches, but none of them could be taken. */
+static int say_refused(const struct plumb_pattern *p, const struct outcome *o)
+{
+	if (p->is_glob)
+		return plumb_error(ENOENT, "no function that can be traced matches %s", p->text);
+	if (o->barred)
+		return plumb_error(EINVAL, "%s is on the kernel's kprobe blacklist", p->text);
+	return plumb_error(ENOENT, "%s is gone: it was for the kernel's boot only", p->text);
+}
+
+static int find(struct search *q, const char *text)
+{
+	struct outcome o = {};
+	struct plumb_pattern p;
+	int err;
+
+	plumb_pattern_read(&p, text);
+	match(q, &p, p.is_glob ? plumb_pattern_globs : plumb_pattern_names);
+	if (!q->n_matches && !p.is_glob)
+		match(q, &p, plumb_pattern_became);
+	if (!q->n_matches && !p.is_glob)
+		match(q, &p, plumb_pattern_left);
+	if (!q->n_matches)
+		return say_missing(q, &p);
+	err = consider_all(q, &p, &o);
+	if (err)
+		return plumb_error(err, "no memory for the functions of %s", text);
+	if (!o.taken)
+		return say_refused(&p, &o);
+	if (p.is_glob && o.changed)
+		plumb_warn("%s: functions whose signature the compiler changed: %zu; their "
+			   "arguments are not trusted",
+			   text, o.changed);
+	if (p.is_glob && o.shared_names)
+		plumb_warn("%s: names of several functions each: %zu; all are traced", text,
+			   o.shared_names);
+	return 0;
+}
+
+static int find_all(const char *const *patterns, size_t n, struct plumb_functions *found)
+{
+	struct search q = {.found = found};
+	int err = plumb_lists_fill(&q.lists);
+
+	if (err)
+		return err;
+	keep(&q.lists);
+	q.matches = calloc(q.lists.symbols.n + 1, sizeof(*q.matches));
+	if (!q.matches)
+		err = plumb_error(ENOMEM, "no memory for the kernel's symbols");
+	for (size_t i = 0; !err && i < n; i++)
+		err = find(&q, patterns[i]);
+	free(q.matches);
+	plumb_lists_empty(&q.lists);
+	return err;
+}
+
+int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
+			 struct plumb_functions *found)
+{
+	bool is_kept = kept.is_found && n == 1 && !strcmp(patterns[0], kept.name);
+	int err;
+
+	*found = (struct plumb_functions){};
+	err = is_kept ? take_kept(found) : find_all(patterns, n, found);
+	/* The lists have gone: BTF is as large. */
+	if (!err)
+		err = plumb_prototypes_read(found, btf_file);
+	if (err)
+		plumb_functions_free(found);
+	return err;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The first part of stack-again.bpf.h: what is kept of stacks that can be recognised, and whether
+ * the current one is one of them.
+ */
+#ifndef PLUMB_STACK_AGAIN_KNOWN_BPF_H
+#define PLUMB_STACK_AGAIN_KNOWN_BPF_H
+
+#include <plumb/bpf/stack/stack.bpf.h>
+
+#define AGAIN_STACKS   4096 /* that can be recognised; the others are always walked */
+#define AGAIN_FRAMES   64   /* of one */
+#define AGAIN_POINTERS 128  /* of one */
+#define AGAIN_WORDS    512  /* of memory, up to the top */
+#define AGAIN_BELOW    32   /* of them below the context: the frame of the program ends there */
+#define AGAIN_ROW      32   /* of them, which one call looks at */
+#define AGAIN_EAGER    1024 /* so often a stack is looked at whenever it is walked, */
+#define AGAIN_PATIENT  16   /* then one time in so many */
+
+/*
+ * A pointer into the stack: words from the lowest that is looked at, and what this distance has
+ * been the same from; 0: nothing, it is left out.
+ */
+#define AGAIN_DISTANCE 0x3fff
+#define AGAIN_BY_LOW   0x4000
+#define AGAIN_BY_TOP   0x8000
+
+/* What a stack has to hold.  Places are words above the lowest that is compared. */
+struct again_places {
+	__u16 n, n_pointers;
+	__u16 first;     /* the lowest that is compared: words above the lowest of all */
+	__u16 words;     /* so many are compared */
+	__u32 extent;    /* words from the lowest of all to the top, the first time */
+	__u32 varies;    /* it has been another since */
+	__u64 outermost; /* right below the top */
+	__u64 addresses[AGAIN_FRAMES];
+	__u16 at[AGAIN_FRAMES];
+	__u16 pointer_at[AGAIN_POINTERS];
+	__u16 pointers[AGAIN_POINTERS];
+};
+
+/*
+ * Later, pointers are only left out, word by word: whatever of that another CPU sees, it compares
+ * no less than it has to.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, AGAIN_STACKS);
+	__type(key, __s32); /* the number of the stack */
+	__type(value, struct again_places);
+} plumb_again SEC(".maps");
+
+/* What a CPU works with. */
+struct again_work {
+	__u64 memory[AGAIN_WORDS];
+	__u64 trace[AGAIN_FRAMES];
+	__u64 top;
+	__u32 extent;
+	__u32 n;    /* addresses of the trace */
+	__u32 next; /* the address that is looked for */
+	__u32 ambiguous;
+	__u16 at[AGAIN_FRAMES];
+	struct again_places places;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct again_work);
+} plumb_again_work SEC(".maps");
+
+/* How often a stack was looked at; some share a count. */
+static __u16 again_tries[AGAIN_STACKS] = {};
+
+/* Fields that not every kernel has. */
+struct task_struct___traced {
+	int curr_ret_depth;
+	struct llist_head rethooks, kretprobe_instances;
+} __attribute__((preserve_access_index));
+
+/* Is an address to which the thread returns not the one that is on its stack? */
+static __always_inline bool again_is_traced(void)
+{
+	struct task_struct___traced *task = (void *)bpf_get_current_task_btf();
+
+	return (bpf_core_field_exists(task->curr_ret_depth) &&
+		BPF_CORE_READ(task, curr_ret_depth) >= 0) ||
+	       (bpf_core_field_exists(task->rethooks) && BPF_CORE_READ(task, rethooks.first)) ||
+	       (bpf_core_field_exists(task->kretprobe_instances) &&
+		BPF_CORE_READ(task, kretprobe_instances.first));
+}
+
+/* Since 5.15.  Each global function asks, since it is verified even if nothing calls it. */
+static __always_inline bool again_is_possible(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+}
+
+static __always_inline struct again_work *again_work(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&plumb_again_work, &zero);
+}
+
+/*
+ * Words from the lowest that is looked at to the top.  That of two pointers is a number, which the
+ * verifier passes on to global functions.
+ */
+static __always_inline __u64 again_extent(void *ctx)
+{
+	__u64 top = bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	return (top - (__u64)ctx) / sizeof(__u64) + AGAIN_BELOW;
+}
+
+/* Where the top is: a number, once it has been in a map. */
+static __always_inline __u64 again_top(struct again_work *w)
+{
+	volatile __u64 *top = &w->top;
+
+	*top = bpf_task_pt_regs(bpf_get_current_task_btf());
+	return *top;
+}
+
+/* How far the pointer leads that is in the memory, AT there; 0: it is none.  Walks go up. */
+static __always_inline __u32 again_pointer(__u64 word, __u64 low, __u32 at)
+{
+	__u64 distance = word - low;
+
+	if (distance & 7 || distance > (AGAIN_WORDS + 32) * sizeof(word) || distance / 8 <= at)
+		return 0;
+	return distance / 8;
+}
+
+static __always_inline bool again_has_addresses(const struct again_work *w,
+						const struct again_places *p)
+{
+	__u32 i, at;
+
+	for (i = 0; i < AGAIN_FRAMES && i < p->n; i++) {
+		at = p->at[i];
+		if (at >= AGAIN_WORDS || w->memory[at] != p->addresses[i])
+			return false;
+	}
+	return true;
+}
+
+/* By what POINTER, of a stack of the extent WAS, is the same in one of EXTENT that holds WORD. */
+static __always_inline __u32 again_same(__u32 pointer, __u64 word, __u64 top, __u64 extent,
+					__u64 was)
+{
+	__u64 distance = (pointer & AGAIN_DISTANCE) * 8;
+
+	if (word != top - extent * 8 + distance)
+		pointer &= ~AGAIN_BY_LOW;
+	if (word != top - was * 8 + distance)
+		pointer &= ~AGAIN_BY_TOP;
+	return pointer & (AGAIN_BY_LOW | AGAIN_BY_TOP);
+}
+
+static __always_inline bool again_has_pointers(const struct again_work *w,
+					       const struct again_places *p, __u64 extent)
+{
+	__u32 i, at, by;
+
+	for (i = 0; i < AGAIN_POINTERS && i < p->n_pointers; i++) {
+		at = p->pointer_at[i];
+		by = p->pointers[i] & (AGAIN_BY_LOW | AGAIN_BY_TOP);
+		if (at >= AGAIN_WORDS ||
+		    again_same(p->pointers[i], w->memory[at], w->top, extent, p->extent) != by)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Is the current thread's stack, of that EXTENT, the one of that NUMBER again?  A global function
+ * is verified once, and not for each call.
+ */
+__noinline int again_is(__u64 extent, __s32 number)
+{
+	struct again_places *p = bpf_map_lookup_elem(&plumb_again, &number);
+	struct again_work *w = again_work();
+	__u64 top, outermost;
+	__u32 size;
+
+	if (!again_is_possible() || !p || !w)
+		return false;
+	if (extent != p->extent && (!p->varies || extent <= (__u64)p->first + p->words))
+		return false;
+	top = again_top(w);
+	if (bpf_probe_read_kernel(&outermost, sizeof(outermost), (void *)(top - 8)) ||
+	    outermost != p->outermost)
+		return false;
+	size = p->words * sizeof(__u64);
+	if (size > sizeof(w->memory) ||
+	    bpf_probe_read_kernel(w->memory, size, (void *)(top - (extent - p->first) * 8)))
+		return false;
+	return again_has_addresses(w, p) && again_has_pointers(w, p, extent);
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The second part of stack-again.bpf.h: by what a stack that was walked will be recognised. */
+#ifndef PLUMB_STACK_AGAIN_LEARN_BPF_H
+#define PLUMB_STACK_AGAIN_LEARN_BPF_H
+
+#include "stack-again-known.bpf.h"
+
+enum { AGAIN_UP, AGAIN_DOWN, AGAIN_KEEP };
+
+/* The lowest places of the addresses, in their order.  (They are no more than AGAIN_FRAMES.) */
+static __always_inline void again_up(struct again_work *w, __u32 at)
+{
+	__u32 next = w->next;
+
+	if (next < w->n && w->memory[at] == w->trace[next & (AGAIN_FRAMES - 1)]) {
+		w->at[next & (AGAIN_FRAMES - 1)] = at;
+		w->next = next + 1;
+	}
+}
+
+/* From the top down, the highest ones: are they the same? */
+static __always_inline void again_down(struct again_work *w, __u32 at)
+{
+	__u32 next = w->next - 1;
+
+	if (next && w->memory[at] == w->trace[next & (AGAIN_FRAMES - 1)]) {
+		w->ambiguous |= w->at[next & (AGAIN_FRAMES - 1)] != at;
+		w->next = next;
+	}
+}
+
+static __always_inline void again_keep(struct again_work *w, __u32 at)
+{
+	struct again_places *p = &w->places;
+	__u32 n = p->n_pointers, pointer;
+
+	pointer = again_pointer(w->memory[at], w->top - w->extent * 8ULL, at);
+	if (!pointer || at < p->first)
+		return;
+	p->n_pointers = n + 1;
+	if (n >= AGAIN_POINTERS) /* too many, by the count */
+		return;
+	p->pointers[n] = pointer | AGAIN_BY_LOW | AGAIN_BY_TOP;
+	p->pointer_at[n] = at - p->first;
+	p->words = at - p->first + 1;
+}
+
+/* One word of the memory. */
+__noinline int again_look(__u32 at, __u32 what)
+{
+	struct again_work *w = again_work();
+
+	if (!w || at >= w->extent || at >= AGAIN_WORDS)
+		return 0;
+	if (what == AGAIN_UP)
+		again_up(w, at);
+	else if (what == AGAIN_DOWN)
+		again_down(w, at);
+	else
+		again_keep(w, at);
+	return 0;
+}
+
+/* A row of them: so the verifier takes few steps. */
+__noinline int again_look_row(__u32 row, __u32 what)
+{
+	__u32 i;
+
+	for (i = 0; i < AGAIN_ROW; i++)
+		again_look(row * AGAIN_ROW + (what == AGAIN_DOWN ? AGAIN_ROW - 1 - i : i), what);
+	return 0;
+}
+
+static __always_inline void again_look_all(__u32 what)
+{
+	const __u32 rows = AGAIN_WORDS / AGAIN_ROW;
+	__u32 i;
+
+	for (i = 0; i < rows; i++)
+		again_look_row(what == AGAIN_DOWN ? rows - 1 - i : i, what);
+}
+
+/* Are the places of all addresses known?  Then they are in W. */
+static __always_inline bool again_find(struct again_work *w)
+{
+	w->next = 1; /* the first is below */
+	again_look_all(AGAIN_UP);
+	if (w->next != w->n)
+		return false;
+	w->ambiguous = 0;
+	again_look_all(AGAIN_DOWN);
+	return !w->ambiguous && w->at[(w->n - 1) & (AGAIN_FRAMES - 1)] == w->extent - 1;
+}
+
+static __always_inline void again_begin(struct again_work *w, __s32 number)
+{
+	struct again_places *p = &w->places;
+	__u32 i;
+
+	p->n = 0;
+	p->n_pointers = 0;
+	p->words = 0;
+	p->first =
+		w->at[1] - 1; /* what the program saved is below the address that it returns to */
+	p->extent = w->extent;
+	p->varies = false;
+	p->outermost = w->trace[(w->n - 1) & (AGAIN_FRAMES - 1)];
+	again_look_all(AGAIN_KEEP);
+	if (p->n_pointers > AGAIN_POINTERS)
+		return;
+	for (i = 1; i < AGAIN_FRAMES && i + 1 < w->n; i++) {
+		p->addresses[i - 1] = w->trace[i];
+		p->at[i - 1] = w->at[i] - p->first;
+		p->n = i;
+		if (p->at[i - 1] >= p->words)
+			p->words = p->at[i - 1] + 1;
+	}
+	bpf_map_update_elem(&plumb_again, &number, p, BPF_NOEXIST);
+}
+
+/*
+ * Its addresses are at the same places: leaves out the pointers that are others.  In a frame of
+ * random size there are none of a walk's: it has a frame pointer, which leads to its caller.
+ */
+static __always_inline void again_refine(struct again_work *w, struct again_places *p)
+{
+	__u32 i, at, pointer, highest;
+
+	for (i = 0; i < AGAIN_FRAMES && i < p->n; i++)
+		if (w->at[(i + 1) & (AGAIN_FRAMES - 1)] != p->first + p->at[i])
+			return;
+	if (w->extent != p->extent)
+		p->varies = true;
+	highest = p->at[(p->n - 1) & (AGAIN_FRAMES - 1)];
+	if (p->varies)
+		p->words = highest + 1;
+	for (i = 0; i < AGAIN_POINTERS && i < p->n_pointers; i++) {
+		pointer = p->pointers[i];
+		at = p->first + p->pointer_at[i];
+		if (p->varies && p->pointer_at[i] > highest)
+			p->pointers[i] = 0;
+		else if (at < AGAIN_WORDS)
+			p->pointers[i] =
+				(pointer & AGAIN_DISTANCE) |
+				again_same(pointer, w->memory[at], w->top, w->extent, p->extent);
+	}
+}
+
+/* Is it time to look at the stack of that NUMBER? */
+static __always_inline bool again_tries_it(__s32 number)
+{
+	__u16 *tries = &again_tries[number & (AGAIN_STACKS - 1)];
+
+	if (*tries == (__u16)-1)
+		return false;
+	++*tries;
+	return *tries <= AGAIN_EAGER || *tries % AGAIN_PATIENT == 0;
+}
+
+/* The current thread's stack is the one of that NUMBER: what will it be recognised by? */
+__noinline int again_learn(__u64 extent, __s32 number)
+{
+	struct again_work *w = again_work();
+	struct plumb_stack *stack;
+	struct again_places *p;
+	__u32 size;
+
+	if (!again_is_possible() || !w || !again_tries_it(number))
+		return 0;
+	stack = bpf_map_lookup_elem(&plumb_stacks, &number);
+	if (!stack || stack->n < 3 || stack->n > AGAIN_FRAMES || !extent || extent > AGAIN_WORDS ||
+	    again_is_traced())
+		return 0;
+	size = extent * 8;
+	barrier_var(size); /* its bound is known to the compiler, not to older verifiers */
+	if (size > sizeof(w->memory) ||
+	    bpf_probe_read_kernel(w->memory, size, (void *)(again_top(w) - extent * 8)) ||
+	    bpf_probe_read_kernel(w->trace, sizeof(w->trace), stack->addresses))
+		return 0;
+	w->extent = extent;
+	w->n = stack->n;
+	if (!again_find(w))
+		return 0;
+	p = bpf_map_lookup_elem(&plumb_again, &number);
+	if (p)
+		again_refine(w, p);
+	else
+		again_begin(w, number);
+	return 0;
+}
+
+#endif
