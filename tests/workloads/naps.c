@@ -5,8 +5,8 @@
  * That is recorded as "perf record -e sched:sched_switch" does, with perf's own time
  * stamps.
  */
+#include "cpus.h"
 #include "perf.h"
-#include <sched.h>
 
 const char usage[] =
 	"Usage: naps TIMES\n"
@@ -25,23 +25,6 @@ struct nap {
 };
 
 static uint64_t *before, *after, *off;
-
-/* To the last of the CPUs that are allowed: interrupts favour the low ones. */
-static int pin(void)
-{
-	cpu_set_t allowed, one;
-	int cpu = CPU_SETSIZE - 1;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		die("sched_getaffinity: %s", strerror(errno));
-	while (!CPU_ISSET(cpu, &allowed))
-		cpu--;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		die("sched_setaffinity: %s", strerror(errno));
-	return cpu;
-}
 
 /* Of the current thread, which is pinned to this CPU; negative: why not. */
 static int begin_switches(struct perf_ring *ring, int cpu)
@@ -85,7 +68,7 @@ static void *sleep_in_turns(void *argument)
 	struct timespec t = {.tv_nsec = nap->us * 1000};
 	struct perf_ring ring;
 	char name[16];
-	int err = begin_switches(&ring, pin());
+	int err = begin_switches(&ring, pin_to_last_cpu());
 
 	if (err)
 		die("perf_event_open: %s", strerror(-err));
@@ -138,7 +121,7 @@ int main(int argc, char **argv)
 	off = calloc(times, sizeof(*off));
 	if (!before || !after || !off)
 		die("no memory");
-	err = begin_switches(&ring, pin());
+	err = begin_switches(&ring, pin_to_last_cpu());
 	if (err) {
 		fprintf(stderr, "naps: no perf events: %s\n", strerror(-err));
 		return WORKLOAD_SKIP;

@@ -5,23 +5,13 @@
  *
  * All threads that make calls share one CPU with a SCHED_FIFO thread, the holder,
  * which takes that CPU away for times that it measures.  Who partners them (writes to
- * their pipe, resolves their page fault) is on another CPU, or the holder.  So, for
- * each row:
- *
- *	must	what was seen to be so by the clock: the call was inside while the
- *		holder held the CPU (preempted, or on the run queue if it had been woken);
- *		it was asleep from when that was seen until its partner began to wake it.
- *	can	no wait for a CPU begins before the partner's waking call, no sleep goes on after
- *		it if it was made on the same CPU (0: it was not); and what was off the
- *		CPU is no more than the time around the call less the thread's CPU time
- *		(CLOCK_THREAD_CPUTIME_ID).
- *	mostly	calls of which such a part was certainly more than half.
- *	switches  what the kernel counted for the thread (getrusage): where that is 0
- *		nothing can have been preempted, or asleep.
+ * their pipe, resolves their page fault) is on another CPU, or the holder.
+ * What then is known of each row, parts-known.h says.
  */
 #include "workload.h"
+#include "cpus.h"
+#include "parts-known.h"
 #include <linux/userfaultfd.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -33,17 +23,6 @@ const char usage[] =
 	"Exit status 77: no second CPU, or no SCHED_FIFO.\n"
 	"\n"
 	"Gates: ready, go.\n";
-
-struct call {
-	uint64_t before, after, cpu_before, cpu_after; /* ns, around it */
-	long sleeps;                                   /* of the thread, until then */
-	long voluntary, involuntary;                   /* switches, around it */
-	uint64_t asleep, waking, woken; /* what its partner saw: asleep since, woken between */
-	uint64_t held, released;        /* when the holder had its CPU */
-	bool computing;                 /* ... in the midst of the call */
-};
-
-enum kind { PREEMPTED, BLOCKED, RUNQ, ON_CPU, MIXED, KINDS };
 
 static struct batch {
 	const char *name, *syscall;
@@ -61,7 +40,7 @@ static struct batch {
 
 #define MS 1000000ULL
 
-static cpu_set_t calling_cpu, other_cpu;
+static int calling_cpu, other_cpu;
 static int ends[2], faults = -1;
 static char *buffer; /* its first page is not there when a mixed call begins */
 static size_t size;  /* getrandom of that takes some 20 ms */
@@ -76,18 +55,6 @@ static uint64_t thread_ns(clockid_t clock)
 	if (clock_gettime(clock, &t))
 		return 0;
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-static void pin(const cpu_set_t *cpu)
-{
-	if (sched_setaffinity(0, sizeof(*cpu), cpu))
-		die("sched_setaffinity: %s", strerror(errno));
-}
-
-static bool become_realtime(int priority)
-{
-	return !sched_setscheduler(0, SCHED_FIFO,
-				   &(struct sched_param){.sched_priority = priority});
 }
 
 static void start(pthread_t *thread, void *(*body)(void *), void *argument)
@@ -121,7 +88,7 @@ static atomic_uint holds; /* odd: one is going on */
 
 static void *hold(void *unused)
 {
-	pin(&calling_cpu);
+	pin(0, calling_cpu);
 	if (!become_realtime(2))
 		die("sched_setscheduler: %s", strerror(errno));
 	for (;; sem_post(&hold_over)) {
@@ -217,7 +184,7 @@ static void *work(void *argument)
 
 	rename_self(b->name);
 	b->tid = own_tid();
-	pin(&calling_cpu);
+	pin(0, calling_cpu);
 	if (kind == ON_CPU)
 		become_realtime(1);
 	b->status = open_uncounted("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
@@ -326,22 +293,11 @@ static void skip_unless(bool possible, const char *what)
 
 static void choose_cpus(void)
 {
-	cpu_set_t all;
-	int cpu = 0;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		die("sched_getaffinity: %s", strerror(errno));
 	errno = ENODEV;
-	skip_unless(CPU_COUNT(&all) > 1, "a second CPU");
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_SET(cpu, &calling_cpu);
-	while (!CPU_ISSET(++cpu, &all))
-		;
-	CPU_SET(cpu, &other_cpu);
-	pin(&other_cpu);
+	skip_unless(last_two_cpus(&other_cpu, &calling_cpu), "a second CPU");
+	pin(0, other_cpu);
 	skip_unless(become_realtime(1), "SCHED_FIFO");
-	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){});
+	leave_realtime();
 }
 
 /* Sets the size by what is no getrandom, but costs as much. */
@@ -389,49 +345,7 @@ static bool can_fault(void)
 	return false;
 }
 
-/* ---- what is known of them ---- */
-
-struct known {
-	uint64_t sum, off, must[3], can[2], mostly[3];
-	long voluntary, involuntary;
-};
-enum { IS_PREEMPTED, IS_BLOCKED, IS_RUNQ };
-
-static void must(struct known *k, int part, const struct call *c, uint64_t from, uint64_t to)
-{
-	if (to < from)
-		return;
-	k->must[part] += to - from;
-	/* More than half, by whatever clock. */
-	k->mostly[part] += (to - from) * 100 > (c->after - c->before) * 51;
-}
-
-static void add_up(struct known *k, const struct call *c, enum kind kind)
-{
-	k->sum += c->after - c->before;
-	k->off += c->after - c->before - (c->cpu_after - c->cpu_before);
-	k->voluntary += c->voluntary;
-	k->involuntary += c->involuntary;
-	if (kind != RUNQ && c->computing)
-		must(k, IS_PREEMPTED, c, c->held, c->released);
-	if (!c->woken)
-		return;
-	k->can[1] += c->after - c->waking;
-	/* Woken from another CPU it may sleep a little longer. */
-	if (kind == RUNQ)
-		k->can[0] += c->woken - c->before;
-	if (c->voluntary != 1) /* it slept twice */
-		return;
-	must(k, IS_BLOCKED, c, c->asleep, c->waking);
-	if (kind == RUNQ)
-		must(k, IS_RUNQ, c, c->woken, c->released);
-}
-
-static void put_three(const char *name, const uint64_t v[3])
-{
-	put(",\"%s\":{\"preempted\":%llu,\"blocked\":%llu,\"runq\":%llu}", name,
-	    (unsigned long long)v[0], (unsigned long long)v[1], (unsigned long long)v[2]);
-}
+/* ---- the report ---- */
 
 static void tell(enum kind kind)
 {

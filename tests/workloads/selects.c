@@ -6,7 +6,7 @@
  * filter takes.  The next read begins on another CPU, sleeps, and ends on the first.
  */
 #include "workload.h"
-#include <sched.h>
+#include "cpus.h"
 
 const char usage[] =
 	"Usage: selects TIMES [FROM TO]\n"
@@ -20,31 +20,12 @@ const char usage[] =
 
 enum step { REJECTED, TAKEN, DONE };
 
-static cpu_set_t here, there;
+static int here, there;       /* CPUs */
 static const char *groups[2]; /* FROM, TO; NULL: names decide */
 static int ends[2];
 static uint64_t times;
 static _Atomic pid_t tid;
 static _Atomic uint64_t step, allowed; /* how many steps have been made, and may be */
-
-static void pin(pid_t thread, const cpu_set_t *cpu)
-{
-	if (sched_setaffinity(thread, sizeof(*cpu), cpu))
-		die("sched_setaffinity: %s", strerror(errno));
-}
-
-static bool find_cpus(void)
-{
-	cpu_set_t all;
-	int found = 0;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		die("sched_getaffinity: %s", strerror(errno));
-	for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
-		if (CPU_ISSET(cpu, &all))
-			CPU_SET(cpu, found++ ? &there : &here);
-	return found == 2;
-}
 
 static void await(_Atomic uint64_t *value, uint64_t wanted)
 {
@@ -72,7 +53,7 @@ static void *read_bytes(void *unused)
 	if (groups[0])
 		rename_self("plumb-in");
 	for (uint64_t i = 0; i < times; i++) {
-		pin(0, &here);
+		pin(0, here);
 		await(&allowed, i * DONE + TAKEN);
 		if (!groups[0])
 			rename_self("plumb-out");
@@ -81,7 +62,7 @@ static void *read_bytes(void *unused)
 		await(&allowed, i * DONE + DONE);
 		if (!groups[0])
 			rename_self("plumb-in");
-		pin(0, &there);
+		pin(0, there);
 		step = i * DONE + DONE;
 		read_byte(ends[0], 1);
 	}
@@ -113,7 +94,7 @@ static void lead(int stat)
 		allowed = i * DONE + DONE;
 		await(&step, i * DONE + DONE);
 		await_state(stat, 'S');
-		pin(tid, &here);
+		pin(tid, here);
 		if (syscall(SYS_writev, ends[1], &(struct iovec){"", 1}, 1) != 1)
 			die("writev: %s", strerror(errno));
 	}
@@ -129,7 +110,7 @@ int main(int argc, char **argv)
 	times = parse_number(argv[1], "TIMES", 1, 100000);
 	if (argc == 4)
 		memcpy(groups, argv + 2, sizeof(groups));
-	if (!find_cpus())
+	if (!last_two_cpus(&there, &here))
 		return WORKLOAD_SKIP;
 	make_pipe(ends);
 	reached("ready");

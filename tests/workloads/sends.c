@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* sends: known numbers of sends of known sizes, over the loopback device. */
 #include "workload.h"
-#include <arpa/inet.h>
-#include <net/if.h>
+#include "addresses.h"
 #include <netinet/in.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -51,10 +49,10 @@ static const char *const hows[] = {
 };
 #define HOWS (sizeof(hows) / sizeof(*hows))
 
-enum { SENDTO, WRITE, WRITEV, SENDMSG, SENDMMSG, SENDFILE, SPLICE, WAYS };
+enum { SENDTO, WRITE, WRITEV, SENDMSG, SENDMMSG, SENDFILE, SPLICE, SYSCALLS };
 
-static const char *const ways[] = {"sendto",   "write",    "writev", "sendmsg",
-				   "sendmmsg", "sendfile", "splice"};
+static const char *const syscalls[] = {"sendto",   "write",    "writev", "sendmsg",
+				       "sendmmsg", "sendfile", "splice"};
 
 /* What one system call did for one target. */
 struct account {
@@ -70,7 +68,7 @@ struct target {
 	pthread_t thread;
 	struct series least; /* of stalls */
 	atomic_ulong turn;   /* the sender's next step is its turn-th send */
-	struct account by[WAYS];
+	struct account by[SYSCALLS];
 	int error; /* the only one that there was */
 };
 
@@ -80,65 +78,7 @@ static char *buffer;
 static int sender_stat;
 static int file, pipe_ends[2]; /* of FILE_ */
 
-static int checked(int result, const char *what)
-{
-	if (result < 0)
-		die("%s: %s", what, strerror(errno));
-	return result;
-}
-
-/* ---- addresses ---- */
-
-static socklen_t address_length(const struct sockaddr_storage *a)
-{
-	return a->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-}
-
-static void parse_address(const char *text, uint16_t port, struct sockaddr_storage *a)
-{
-	struct sockaddr_in *v4 = (void *)a;
-	struct sockaddr_in6 *v6 = (void *)a;
-
-	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons(port);
-	} else if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
-		v6->sin6_family = AF_INET6;
-		v6->sin6_port = htons(port);
-	} else {
-		misuse("'%s' is not an address", text);
-	}
-}
-
-static uint16_t port_of(const struct sockaddr_storage *a)
-{
-	return ntohs(a->ss_family == AF_INET ? ((const struct sockaddr_in *)a)->sin_port
-					     : ((const struct sockaddr_in6 *)a)->sin6_port);
-}
-
-static const char *address_text(const struct sockaddr_storage *a, char text[INET6_ADDRSTRLEN])
-{
-	const void *bytes = a->ss_family == AF_INET
-				    ? (const void *)&((const struct sockaddr_in *)a)->sin_addr
-				    : (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr;
-
-	return inet_ntop(a->ss_family, bytes, text, INET6_ADDRSTRLEN);
-}
-
 /* ---- connections ---- */
-
-static void raise_loopback(void)
-{
-	struct ifreq request = {.ifr_name = "lo"};
-	int fd = checked(socket(AF_INET, SOCK_DGRAM, 0), "socket");
-
-	checked(ioctl(fd, SIOCGIFFLAGS, &request), "lo");
-	if (!(request.ifr_flags & IFF_UP)) {
-		request.ifr_flags |= IFF_UP;
-		checked(ioctl(fd, SIOCSIFFLAGS, &request), "lo cannot be brought up");
-	}
-	syscall(SYS_close, fd);
-}
 
 static int open_socket(const struct target *t)
 {
@@ -238,7 +178,7 @@ static void start_receiver(struct target *t)
 /* ---- sending ---- */
 
 /* By one system call, as MESSAGES sends; returns bytes, or -1. */
-static long send_by(const struct target *t, int way, unsigned int messages)
+static long send_by(const struct target *t, int kind, unsigned int messages)
 {
 	struct iovec all = {.iov_base = buffer, .iov_len = t->size};
 	struct mmsghdr m[2] = {{.msg_hdr = {.msg_iov = &all, .msg_iovlen = 1}},
@@ -247,7 +187,7 @@ static long send_by(const struct target *t, int way, unsigned int messages)
 	off_t offset = 0;
 	long n;
 
-	switch (way) {
+	switch (kind) {
 	case SENDTO:
 		return syscall(SYS_sendto, t->sender, buffer, t->size, flags, NULL, 0);
 	case WRITE:
@@ -270,12 +210,12 @@ static long send_by(const struct target *t, int way, unsigned int messages)
 }
 
 /* Returns the number of sends that it was. */
-static unsigned int send_once(struct target *t, int way, uint64_t left)
+static unsigned int send_once(struct target *t, int kind, uint64_t left)
 {
-	unsigned int messages = way == SENDMMSG && left > 1 ? 2 : 1;
-	struct account *a = &t->by[way];
+	unsigned int messages = kind == SENDMMSG && left > 1 ? 2 : 1;
+	struct account *a = &t->by[kind];
 	uint64_t begin = now_ns();
-	long n = send_by(t, way, messages);
+	long n = send_by(t, kind, messages);
 
 	series_add(&a->series, now_ns() - begin, n < 0);
 	if (n < 0)
@@ -288,7 +228,7 @@ static unsigned int send_once(struct target *t, int way, uint64_t left)
 	return messages;
 }
 
-static int way_of(enum how how, uint64_t call)
+static int kind_of(enum how how, uint64_t call)
 {
 	return how == SPREAD ? call % SENDFILE : how == FILE_ ? SENDFILE + call % 2 : SENDTO;
 }
@@ -299,7 +239,7 @@ static void send_all(struct target *t)
 
 	for (i = 0; i < t->count; calls++) {
 		atomic_fetch_add(&t->turn, 1);
-		i += send_once(t, way_of(t->how, calls), t->count - i);
+		i += send_once(t, kind_of(t->how, calls), t->count - i);
 		if (t->how == STALL)
 			series_add(&t->least, t->stall_ns, false);
 		if (t->how == EAGAIN_)
@@ -321,7 +261,7 @@ static void parse_how(char *text, struct target *t)
 	for (i = 0; i < HOWS && strcmp(hows[i], text); i++)
 		;
 	if (i == HOWS || (i == STALL) != !!ms)
-		misuse("there is no such way to send: %s", text);
+		misuse("unknown HOW: %s", text);
 	t->how = i;
 	t->stall_ns = ms ? parse_number(ms, "MS", 1, 10000) * 1000000 : 0;
 }
@@ -355,11 +295,11 @@ static void make_file(void)
 static void prepare(struct target *t)
 {
 	uint64_t room = t->count + (t->how == EAGAIN_ ? MAX_FILLING : 0);
-	unsigned int way;
+	unsigned int kind;
 
 	connect_target(t);
-	for (way = 0; way < WAYS; way++)
-		series_init(&t->by[way].series, room);
+	for (kind = 0; kind < SYSCALLS; kind++)
+		series_init(&t->by[kind].series, room);
 	series_init(&t->least, t->count);
 	start_receiver(t);
 }
@@ -371,13 +311,13 @@ static void put_endpoint(const char *side, const struct sockaddr_storage *a)
 	put(",\"%s_address\":\"%s\",\"%s_port\":%u", side, address_text(a, text), side, port_of(a));
 }
 
-static void report_account(struct target *t, int way)
+static void report_account(struct target *t, int kind)
 {
-	struct account *a = &t->by[way];
+	struct account *a = &t->by[kind];
 	char comm[16];
 
 	own_comm(comm);
-	put_row(own_tid(), comm, ways[way], a->series.count, a->series.errors);
+	put_row(own_tid(), comm, syscalls[kind], a->series.count, a->series.errors);
 	put(",\"how\":\"%s\"", hows[t->how]);
 	put_endpoint("remote", &t->remote);
 	put_endpoint("local", &t->local);
@@ -399,7 +339,7 @@ static void report_account(struct target *t, int way)
 int main(int argc, char **argv)
 {
 	unsigned int i;
-	int way;
+	int kind;
 
 	help_if_asked(argc, argv);
 	if (argc < 2 || argc > MAX_TARGETS + 1)
@@ -420,9 +360,9 @@ int main(int argc, char **argv)
 		send_all(&targets[i]);
 	report_begin();
 	for (i = 0; i < ntargets; i++)
-		for (way = 0; way < WAYS; way++)
-			if (targets[i].by[way].series.count)
-				report_account(&targets[i], way);
+		for (kind = 0; kind < SYSCALLS; kind++)
+			if (targets[i].by[kind].series.count)
+				report_account(&targets[i], kind);
 	report_end();
 	return 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* stuck: threads that are inside one call for long, and for how long by their own clock. */
 #include "workload.h"
+#include "cpus.h"
 #include <linux/futex.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -41,22 +41,6 @@ static const char *const calls[] = {"futex", "read", "sendto", "sched"};
 static char buffer[SEND_SIZE];
 
 static atomic_bool spinner_ends;
-
-static void pin_to_last_cpu(void)
-{
-	cpu_set_t cpus, one;
-
-	CPU_ZERO(&one);
-	if (sched_getaffinity(0, sizeof(cpus), &cpus))
-		die("sched_getaffinity: %s", strerror(errno));
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &cpus)) {
-			CPU_ZERO(&one);
-			CPU_SET(i, &one);
-		}
-	if (sched_setaffinity(0, sizeof(one), &one))
-		die("sched_setaffinity: %s", strerror(errno));
-}
 
 static void *spin(void *unused)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* turns: threads that wait for a CPU, for known times. */
 #include "workload.h"
-#include <sched.h>
+#include "cpus.h"
 
 const char usage[] =
 	"Usage: turns spin MS THREADS\n"
@@ -40,23 +40,6 @@ static struct account account_of(pid_t pid, pid_t tid)
 		die("%s is not as expected: %s", path, text);
 	close(fd);
 	return a;
-}
-
-/* The last of the CPUs that are allowed: interrupts favour the low ones. */
-static int pin(void)
-{
-	cpu_set_t allowed, one;
-	int cpu = CPU_SETSIZE - 1;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		die("sched_getaffinity: %s", strerror(errno));
-	while (cpu > 0 && !CPU_ISSET(cpu, &allowed))
-		cpu--;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		die("sched_setaffinity: %s", strerror(errno));
-	return cpu;
 }
 
 static void spin_until(uint64_t ns)
@@ -130,7 +113,7 @@ static void spin_all(uint64_t ns, size_t threads)
 {
 	static struct spinner all[MAX_THREADS];
 	struct account accounts[MAX_THREADS];
-	int cpu = pin();
+	int cpu = pin_to_last_cpu();
 
 	reached("ready");
 	gate("go");
@@ -216,7 +199,6 @@ static void report_held(pid_t sleeper, uint64_t times, const struct account *asl
 
 static void hold_all(uint64_t ns, uint64_t times)
 {
-	struct sched_param parameters = {.sched_priority = 50};
 	struct shared *shared = shared_memory(sizeof(*shared));
 	struct account asleep, after;
 	struct bounds bounds = {};
@@ -224,12 +206,12 @@ static void hold_all(uint64_t ns, uint64_t times)
 	pid_t sleeper;
 	int ends[2];
 
-	pin();
+	pin_to_last_cpu();
 	make_pipe(ends);
 	sleeper = fork_or_die();
 	if (!sleeper)
 		sleep_in_turns(ends[0], shared, times);
-	if (sched_setscheduler(0, SCHED_FIFO, &parameters)) {
+	if (!become_realtime(50)) {
 		fprintf(stderr, "turns: no real-time priority: %s\n", strerror(errno));
 		exit(WORKLOAD_SKIP);
 	}

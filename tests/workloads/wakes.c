@@ -7,8 +7,8 @@
  * nobody sleeps, is measured as well ("overhead").  Where there is perf, it records when each
  * was woken, and when it got its CPU.
  */
+#include "cpus.h"
 #include "perf.h"
-#include <sched.h>
 #include <sys/resource.h>
 
 const char usage[] =
@@ -31,8 +31,7 @@ const char usage[] =
 enum kind { NEAR, FAR, BESIDE, NICE, FIFO, TIMER, KINDS };
 
 static const char *const names[KINDS] = {"near", "far", "beside", "nice", "fifo", "timer"};
-static cpu_set_t one_cpu, other_cpu;
-static int one, other = -1; /* their numbers */
+static int one, other = -1; /* CPUs */
 static uint64_t times, preempted;
 
 /* Of each wakeup: between which times it was, and when the sleeper knew. */
@@ -51,21 +50,10 @@ static _Atomic bool over;
 static _Atomic pid_t tid;
 static enum kind kind;
 
-static void pin(const cpu_set_t *cpu)
-{
-	if (sched_setaffinity(0, sizeof(*cpu), cpu))
-		die("sched_setaffinity: %s", strerror(errno));
-}
-
 static void be_nice(int nice)
 {
 	if (setpriority(PRIO_PROCESS, own_tid(), nice))
 		die("setpriority: %s", strerror(errno));
-}
-
-static bool become_realtime(void)
-{
-	return !sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
 }
 
 static void transfer(long nr, int fd)
@@ -161,10 +149,10 @@ static void *sleeper(void *unused)
 	uint64_t next;
 
 	rename_self(names[kind]);
-	pin(&one_cpu);
+	pin(0, one);
 	if (kind == NICE)
 		be_nice(5);
-	if (kind == FIFO && !become_realtime())
+	if (kind == FIFO && !become_realtime(1))
 		die("sched_setscheduler: %s", strerror(errno));
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	tid = own_tid();
@@ -191,7 +179,7 @@ static void *sleeper(void *unused)
 static void *spin(void *unused)
 {
 	rename_self("busy");
-	pin(&one_cpu);
+	pin(0, one);
 	be_nice(kind == NICE ? 0 : 10);
 	while (!over)
 		;
@@ -227,7 +215,7 @@ static void *wake_all(void *unused)
 	int stat;
 
 	rename_self("waker");
-	pin(kind == NEAR ? &one_cpu : &other_cpu);
+	pin(0, kind == NEAR ? one : other);
 	if (kind == NEAR)
 		be_nice(10);
 	while (!tid)
@@ -318,27 +306,6 @@ static void run(uint64_t own)
 	put("]}");
 }
 
-/* The last two CPUs that are allowed: interrupts favour the low ones.  Is there a second? */
-static bool choose_cpus(void)
-{
-	cpu_set_t allowed;
-	int cpu = CPU_SETSIZE - 1;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		die("sched_getaffinity: %s", strerror(errno));
-	while (!CPU_ISSET(cpu, &allowed))
-		cpu--;
-	CPU_SET(cpu, &one_cpu);
-	one = cpu;
-	if (CPU_COUNT(&allowed) == 1)
-		return false;
-	while (!CPU_ISSET(--cpu, &allowed))
-		;
-	CPU_SET(cpu, &other_cpu);
-	other = cpu;
-	return true;
-}
-
 /* What there cannot be is left out. */
 static bool can(enum kind k, bool second_cpu)
 {
@@ -348,14 +315,14 @@ static bool can(enum kind k, bool second_cpu)
 		return true;
 	if (k != FIFO || !second_cpu)
 		return second_cpu;
-	can = become_realtime();
-	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){});
+	can = become_realtime(1);
+	leave_realtime();
 	return can;
 }
 
 int main(int argc, char **argv)
 {
-	bool second_cpu = choose_cpus();
+	bool second_cpu = last_two_cpus(&one, &other);
 	uint64_t own;
 
 	help_if_asked(argc, argv);
