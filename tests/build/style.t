@@ -27,4 +27,15 @@ mapfile -t library < <(find tools include -name "*.[ch]")
 is "nothing unbounded or unchecked is called" \
 	"$(grep -nE '\b(atoi|atol|strtol|strtoul|sprintf|gets|system|popen)\(' "${library[@]}")" ""
 claim "code is formatted" clang-format --dry-run -Werror "${library[@]}" tests/*/*.[ch]
+
+mapfile -t code < <(printf '%s\n' "${files[@]}" | grep -E '[.](c|h|sh|t|py)$|^Makefile$|^tests/(truth|bench|vm|workloads)/[a-z]+$')
+is "no file has more than 400 lines" "$(for f in "${code[@]}"; do
+	lines=$(wc -l <"$f")
+	((lines <= 400)) || echo "$f: $lines"
+done)" ""
+# From brace to brace, as clang-format puts them.
+is "no function of C has more than 60 lines" "$(awk '
+	/^{$/ { from = FNR }
+	/^}$/ && from { if (FNR - from >= 60) print FILENAME ":" from ": " FNR - from + 1; from = 0 }' \
+	"${library[@]}" tests/*/*.[ch])" ""
 done_testing

@@ -33,68 +33,51 @@ static int64_t take_signed(struct cursor *c, size_t n)
 /* What follows an opcode. */
 enum { NONE, BAD, MODRM = 2, IMM8 = 4, IMMZ = 8, REL8 = 16, REL32 = 32, IMM16 = 64, IMMV = 128 };
 
+/* Of opcodes from 0x40 on; without one: NONE. */
+static const unsigned char forms_of_one[256] = {
+	[0x60 ... 0x62] = BAD,
+	[0x63] = MODRM,
+	[0x68] = IMMZ,
+	[0x69] = MODRM | IMMZ,
+	[0x6a] = IMM8,
+	[0x6b] = MODRM | IMM8,
+	[0x70 ... 0x7f] = REL8,
+	[0x80] = MODRM | IMM8,
+	[0x81] = MODRM | IMMZ,
+	[0x82] = BAD,
+	[0x83] = MODRM | IMM8,
+	[0x84 ... 0x8f] = MODRM,
+	[0x9a] = BAD,
+	[0xa0 ... 0xa3] = BAD,
+	[0xa8] = IMM8,
+	[0xa9] = IMMZ,
+	[0xb0 ... 0xb7] = IMM8,
+	[0xb8 ... 0xbf] = IMMV,
+	[0xc0 ... 0xc1] = MODRM | IMM8,
+	[0xc2] = IMM16,
+	[0xc4 ... 0xc5] = BAD,
+	[0xc6] = MODRM | IMM8,
+	[0xc7] = MODRM | IMMZ,
+	[0xc8] = BAD,
+	[0xca] = IMM16,
+	[0xcd] = IMM8,
+	[0xd0 ... 0xd3] = MODRM,
+	[0xd4 ... 0xd6] = BAD,
+	[0xd8 ... 0xdf] = MODRM,
+	[0xe0 ... 0xe3] = REL8,
+	[0xe4 ... 0xe7] = IMM8,
+	[0xe8 ... 0xe9] = REL32,
+	[0xea] = BAD,
+	[0xeb] = REL8,
+	[0xf6 ... 0xf7] = MODRM, /* an immediate by what modrm says */
+	[0xfe ... 0xff] = MODRM,
+};
+
 static unsigned int form_of_one(unsigned int op)
 {
 	static const unsigned char low[8] = {MODRM, MODRM, MODRM, MODRM, IMM8, IMMZ, BAD, BAD};
 
-	if (op < 0x40)
-		return low[op & 7];
-	switch (op) {
-	case 0x63:
-	case 0x84 ... 0x8f:
-	case 0xd0 ... 0xd3:
-	case 0xd8 ... 0xdf:
-	case 0xfe:
-	case 0xff:
-		return MODRM;
-	case 0xf6:
-	case 0xf7: /* an immediate by what modrm says */
-		return MODRM;
-	case 0x6b:
-	case 0x80:
-	case 0x83:
-	case 0xc0:
-	case 0xc1:
-	case 0xc6:
-		return MODRM | IMM8;
-	case 0x69:
-	case 0x81:
-	case 0xc7:
-		return MODRM | IMMZ;
-	case 0x6a:
-	case 0xa8:
-	case 0xb0 ... 0xb7:
-	case 0xcd:
-	case 0xe4 ... 0xe7:
-		return IMM8;
-	case 0x68:
-	case 0xa9:
-		return IMMZ;
-	case 0xb8 ... 0xbf:
-		return IMMV;
-	case 0xc2:
-	case 0xca:
-		return IMM16;
-	case 0x70 ... 0x7f:
-	case 0xe0 ... 0xe3:
-	case 0xeb:
-		return REL8;
-	case 0xe8:
-	case 0xe9:
-		return REL32;
-	case 0x60 ... 0x62:
-	case 0x82:
-	case 0x9a:
-	case 0xa0 ... 0xa3:
-	case 0xc4:
-	case 0xc5:
-	case 0xc8:
-	case 0xd4 ... 0xd6:
-	case 0xea:
-		return BAD;
-	default:
-		return NONE;
-	}
+	return op < 0x40 ? low[op & 7] : forms_of_one[op];
 }
 
 /* Behind 0f. */
