@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 
 	help_if_asked(argc, argv);
 	if (argc != 3)
-		misuse("THREADS and how they die are needed");
+		misuse("THREADS and exit, exit-group or kill are needed");
 	n = parse_number(argv[1], "THREADS", 1, MAX_THREADS);
 	reached("ready");
 	gate("go");
@@ -121,6 +121,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[2], "kill"))
 		run_child(n, true);
 	else
-		misuse("'%s' is no way to die", argv[2]);
+		misuse("'%s' is none of exit, exit-group and kill", argv[2]);
 	return 0;
 }

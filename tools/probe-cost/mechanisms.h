@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* mechanisms: the ways to a probe, each with what it is tried on. */
+/* mechanisms: those of probes, each with what it is tried on. */
 #ifndef MECHANISMS_H
 #define MECHANISMS_H
 

@@ -30,8 +30,8 @@ static void try(enum plumb_hook hook, int tracefs)
 
 void access_try(unsigned int wanted, int tracefs)
 {
-	for (enum family f = 0; f < FAMILIES; f++)
-		for (const enum plumb_hook *h = families[f].hooks; wanted >> f & 1 && *h; h++)
+	for (enum kind k = 0; k < KINDS; k++)
+		for (const enum plumb_hook *h = kinds[k].hooks; wanted >> k & 1 && *h; h++)
 			if (!access_of(*h))
 				try(*h, tracefs);
 }

@@ -3,7 +3,7 @@
 #ifndef ACCESS_H
 #define ACCESS_H
 
-#include "points.h"
+#include "targets.h"
 
 struct access {
 	enum plumb_hook hook;
@@ -11,7 +11,7 @@ struct access {
 	char why[160]; /* it is not */
 };
 
-/* Tries the hooks of these families; TRACEFS -1: there is none, which is why events are closed. */
+/* Tries the hooks of these kinds; TRACEFS -1: there is none, which is why events are closed. */
 void access_try(unsigned int wanted, int tracefs);
 
 /* Of each that is closed, why. */

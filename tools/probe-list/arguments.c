@@ -71,7 +71,7 @@ static void read_format(int tracefs, const struct plumb_tracepoint *t, struct si
 	plumb_format_free(&format);
 }
 
-static void read_call(int tracefs, const struct point *call, struct signature *s)
+static void read_call(int tracefs, const struct target *call, struct signature *s)
 {
 	struct signature at_exit = {};
 
@@ -120,21 +120,21 @@ static void read_prototype(struct plumb_declarer *d, const struct btf *btf, uint
 	s->returns = returns ? strdup(returns) : NULL;
 }
 
-static void read_signature(struct points *p, const struct point *point, struct signature *s)
+static void read_signature(struct targets *p, const struct target *target, struct signature *s)
 {
-	const struct plumb_function *f = point->function;
+	const struct plumb_function *f = target->function;
 
 	*s = (struct signature){};
-	switch (point->family) {
+	switch (target->kind) {
 	case SYSCALL:
-		read_call(p->tracefs, point, s);
+		read_call(p->tracefs, target, s);
 		break;
 	case TRACEPOINT:
-		read_format(p->tracefs, point->events[0], s);
+		read_format(p->tracefs, target->events[0], s);
 		break;
 	case RAW_TRACEPOINT: /* what comes first is the program's own */
-		if (point->prototype)
-			read_prototype(&p->declarer, point->btf, point->prototype, 1, s);
+		if (target->prototype)
+			read_prototype(&p->declarer, target->btf, target->prototype, 1, s);
 		free(s->returns);
 		s->returns = NULL;
 		break;
@@ -151,18 +151,18 @@ static void read_signature(struct points *p, const struct point *point, struct s
 /* --- as text --- */
 
 /* Its name as it stands in a declaration: without prefix, category and module. */
-static const char *short_name(const struct point *point)
+static const char *short_name(const struct target *target)
 {
-	return strrchr(point->name, ':') + 1;
+	return strrchr(target->name, ':') + 1;
 }
 
-static const char *obstacle_of(const struct point *point)
+static const char *obstacle_of(const struct target *target)
 {
-	const struct plumb_function *f = point->function;
+	const struct plumb_function *f = target->function;
 
 	if (!f)
-		return point->family == USER_FUNCTION ? "symbols have no types"
-						      : "the kernel does not say";
+		return target->kind == USER_FUNCTION ? "symbols have no types"
+						     : "the kernel does not say";
 	return f->changed     ? "the compiler changed its signature"
 	       : f->ambiguous ? "several functions have this name"
 			      : "no BTF describes it";
@@ -177,23 +177,23 @@ static void print_usdt(const struct plumb_usdt *u, FILE *out)
 				*u->places[i].arguments ? u->places[i].arguments : "no arguments");
 }
 
-static void print_signature(const struct signature *s, const struct point *point, FILE *out)
+static void print_signature(const struct signature *s, const struct target *target, FILE *out)
 {
 	size_t n = s->returns ? strlen(s->returns) : 0;
 
 	if (!s->known) {
-		fprintf(out, "arguments not known: %s", obstacle_of(point));
+		fprintf(out, "arguments not known: %s", obstacle_of(target));
 		return;
 	}
 	if (n)
 		fprintf(out, "%s%s", s->returns, s->returns[n - 1] == '*' ? "" : " ");
-	fprintf(out, "%s(", short_name(point));
+	fprintf(out, "%s(", short_name(target));
 	for (size_t i = 0; i < s->n; i++)
 		fprintf(out, "%s%s", i ? ", " : "", s->list[i].declaration);
 	fputc(')', out);
 }
 
-char *arguments_text(struct points *p, const struct point *point)
+char *arguments_text(struct targets *p, const struct target *target)
 {
 	const char *prototype = NULL;
 	struct signature s;
@@ -201,18 +201,18 @@ char *arguments_text(struct points *p, const struct point *point)
 	size_t size;
 	FILE *out;
 
-	if (point->family == FUNCTION)
-		prototype = plumb_function_prototype(&p->declarer, point->function);
+	if (target->kind == FUNCTION)
+		prototype = plumb_function_prototype(&p->declarer, target->function);
 	if (prototype)
 		return strdup(prototype);
 	out = open_memstream(&text, &size);
 	if (!out)
 		return NULL;
-	if (point->usdt) {
-		print_usdt(point->usdt, out);
+	if (target->usdt) {
+		print_usdt(target->usdt, out);
 	} else {
-		read_signature(p, point, &s);
-		print_signature(&s, point, out);
+		read_signature(p, target, &s);
+		print_signature(&s, target, out);
 		free_signature(&s);
 	}
 	fclose(out);
@@ -251,15 +251,15 @@ static json_t *list_json(const struct signature *s)
 	return all;
 }
 
-void arguments_json(struct points *p, const struct point *point, json_t *to)
+void arguments_json(struct targets *p, const struct target *target, json_t *to)
 {
 	struct signature s;
 
-	if (point->usdt) {
-		json_object_set_new(to, "places", places_json(point->usdt));
+	if (target->usdt) {
+		json_object_set_new(to, "places", places_json(target->usdt));
 		return;
 	}
-	read_signature(p, point, &s);
+	read_signature(p, target, &s);
 	json_object_set_new(to, "arguments", s.known ? list_json(&s) : json_null());
 	json_object_set_new(to, "returns", s.returns ? plumb_json_text(s.returns) : json_null());
 	free_signature(&s);

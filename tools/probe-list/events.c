@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tracepoints with an event, of which those of single system calls are a family of their own. */
-#include "points.h"
+/* Tracepoints with an event, of which those of single system calls are a kind of their own. */
+#include "targets.h"
 
 #include <errno.h>
 #include <plumb/base/log.h>
@@ -51,25 +51,26 @@ static const char *name_of(const struct call *calls, const char *implementation)
 	return implementation;
 }
 
-/* The point of the same call's other end, from FIRST on; NULL: it is not there yet. */
-static struct point *find_call(struct points *p, size_t first, int end, const char *implementation)
+/* The target of the same call's other end, from FIRST on; NULL: it is not there yet. */
+static struct target *find_call(struct targets *p, size_t first, int end,
+				const char *implementation)
 {
 	const struct plumb_tracepoint *other;
 
 	for (size_t i = p->n; i-- > first;) {
-		other = p->list[i].family == SYSCALL ? p->list[i].events[!end] : NULL;
+		other = p->list[i].kind == SYSCALL ? p->list[i].events[!end] : NULL;
 		if (other && !strcmp(other->name + strlen(ends[!end]), implementation))
 			return &p->list[i];
 	}
 	return NULL;
 }
 
-static int add_call(struct points *p, size_t first, int end, const struct plumb_tracepoint *t,
+static int add_call(struct targets *p, size_t first, int end, const struct plumb_tracepoint *t,
 		    const struct call *calls)
 {
 	const char *implementation = t->name + strlen(ends[end]);
-	struct point *call = find_call(p, first, end, implementation);
-	struct point like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1};
+	struct target *call = find_call(p, first, end, implementation);
+	struct target like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1};
 	char *name = NULL;
 
 	if (call) {
@@ -80,20 +81,20 @@ static int add_call(struct points *p, size_t first, int end, const struct plumb_
 	like.events[end] = t;
 	if (asprintf(&name, "s:%s", name_of(calls, implementation)) < 0)
 		name = NULL;
-	return points_add(p, SYSCALL, name, &like);
+	return targets_add(p, SYSCALL, name, &like);
 }
 
-static int add_tracepoint(struct points *p, const struct plumb_tracepoint *t)
+static int add_tracepoint(struct targets *p, const struct plumb_tracepoint *t)
 {
-	struct point like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1, .events = {t}};
+	struct target like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1, .events = {t}};
 	char *name = NULL;
 
 	if (asprintf(&name, "t:%s:%s", t->category, t->name) < 0)
 		name = NULL;
-	return points_add(p, TRACEPOINT, name, &like);
+	return targets_add(p, TRACEPOINT, name, &like);
 }
 
-int points_read_events(struct points *p, unsigned int wanted)
+int targets_read_events(struct targets *p, unsigned int wanted)
 {
 	static struct call calls[PLUMB_SYSCALLS];
 	const char *implementation;

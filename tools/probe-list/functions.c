@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Functions of the kernel: which kinds of probes each can have. */
-#include "points.h"
+#include "targets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,9 +77,9 @@ static unsigned int hooks_of(const struct plumb_function *f)
 }
 
 /* N functions of one name. */
-static int add(struct points *p, const struct plumb_function *f, size_t n)
+static int add(struct targets *p, const struct plumb_function *f, size_t n)
 {
-	struct point like = {.function = f};
+	struct target like = {.function = f};
 	char *name = NULL;
 
 	for (size_t i = 0; i < n; i++) {
@@ -90,10 +90,10 @@ static int add(struct points *p, const struct plumb_function *f, size_t n)
 		return 0;
 	if (asprintf(&name, "k:%s%s%s", f->module ?: "", f->module ? ":" : "", f->name) < 0)
 		name = NULL;
-	return points_add(p, FUNCTION, name, &like);
+	return targets_add(p, FUNCTION, name, &like);
 }
 
-int points_read_functions(struct points *p)
+int targets_read_functions(struct targets *p)
 {
 	struct plumb_lists *lists = plumb_lists_read();
 	const struct plumb_function *f, *end;

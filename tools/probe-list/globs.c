@@ -23,26 +23,26 @@ static bool has_parts(const char *text, int n)
 
 void glob_read(struct glob *g, const char *text)
 {
-	*g = (struct glob){.text = text, .name = text, .families = ALL_OF_KERNEL};
-	for (enum family f = 0; f < FAMILIES; f++) {
-		size_t n = strlen(families[f].prefix);
+	*g = (struct glob){.text = text, .name = text, .kinds = ALL_OF_KERNEL};
+	for (enum kind k = 0; k < KINDS; k++) {
+		size_t n = strlen(kinds[k].prefix);
 
-		if (!strncmp(text, families[f].prefix, n) && text[n] == ':') {
+		if (!strncmp(text, kinds[k].prefix, n) && text[n] == ':') {
 			g->name = text + n + 1;
-			g->families = 1 << f;
+			g->kinds = 1 << k;
 		}
 	}
 	/* Calls by the names of their events. */
-	g->only_events = g->families == 1 << TRACEPOINT && !strncmp(g->name, "syscalls:", 9);
+	g->only_events = g->kinds == 1 << TRACEPOINT && !strncmp(g->name, "syscalls:", 9);
 	if (g->only_events)
-		g->families = 1 << SYSCALL;
-	g->only_names = g->families == 1 << SYSCALL && !g->only_events;
-	if (g->families == 1 << USER_FUNCTION && !has_parts(g->name, 2))
+		g->kinds = 1 << SYSCALL;
+	g->only_names = g->kinds == 1 << SYSCALL && !g->only_events;
+	if (g->kinds == 1 << USER_FUNCTION && !has_parts(g->name, 2))
 		plumb_usage_error("GLOB: should be u:FILE:GLOB: %s", text);
-	if (g->families == 1 << USDT && !has_parts(g->name, 3))
+	if (g->kinds == 1 << USDT && !has_parts(g->name, 3))
 		plumb_usage_error("GLOB: should be usdt:FILE:PROVIDER:NAME, with globs: %s", text);
-	if (g->families & 1 << FUNCTION && !strncmp(g->name, "vmlinux:", 8)) {
-		g->families = 1 << FUNCTION;
+	if (g->kinds & 1 << FUNCTION && !strncmp(g->name, "vmlinux:", 8)) {
+		g->kinds = 1 << FUNCTION;
 		g->built_in = true;
 		g->name += 8;
 	}
@@ -84,47 +84,47 @@ static bool matches_event(const struct glob *g, const struct plumb_tracepoint *t
 	return matches(g->name, name + strlen("t:")) || matches(g->name, t->name);
 }
 
-static bool matches_point(const struct glob *g, const struct point *point)
+static bool matches_target(const struct glob *g, const struct target *target)
 {
-	const char *name = point->name + strlen(families[point->family].prefix) + 1;
+	const char *name = target->name + strlen(kinds[target->kind].prefix) + 1;
 	const char *last = last_part(name);
 
-	if (!(g->families >> point->family & 1) ||
-	    (g->built_in && point->function && point->function->module))
+	if (!(g->kinds >> target->kind & 1) ||
+	    (g->built_in && target->function && target->function->module))
 		return false;
-	if (point->family == SYSCALL && !g->only_names &&
-	    (matches_event(g, point->events[0]) || matches_event(g, point->events[1])))
+	if (target->kind == SYSCALL && !g->only_names &&
+	    (matches_event(g, target->events[0]) || matches_event(g, target->events[1])))
 		return true;
 	if (g->only_events)
 		return false;
-	return matches(g->text, point->name) || matches(g->name, name) ||
+	return matches(g->text, target->name) || matches(g->name, name) ||
 	       (last != name && matches(g->name, last)) ||
-	       (point->family == FUNCTION && matches_source(g->name, last));
+	       (target->kind == FUNCTION && matches_source(g->name, last));
 }
 
-size_t glob_take(const struct glob *g, struct points *p)
+size_t glob_take(const struct glob *g, struct targets *p)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		if (matches_point(g, &p->list[i])) {
+		if (matches_target(g, &p->list[i])) {
 			p->list[i].taken = true;
 			n++;
 		}
 	return n;
 }
 
-void glob_complain(const struct glob *g, const struct points *p)
+void glob_complain(const struct glob *g, const struct targets *p)
 {
 	const char **names = calloc(p->n + 1, sizeof(*names));
 	char suggestion[1024] = "", shown[256];
 
 	/* With as many parts as were given. */
 	for (size_t i = 0; names && i < p->n; i++) {
-		const struct point *point = &p->list[i];
-		const char *name = point->name + strlen(families[point->family].prefix) + 1;
+		const struct target *target = &p->list[i];
+		const char *name = target->name + strlen(kinds[target->kind].prefix) + 1;
 
-		if (g->families >> point->family & 1)
+		if (g->kinds >> target->kind & 1)
 			names[i] = strchr(g->name, ':') ? name : last_part(name);
 	}
 	plumb_copy_printable(shown, g->text, sizeof(shown));

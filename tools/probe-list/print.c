@@ -25,30 +25,30 @@ static bool is_open(enum plumb_hook hook)
 
 /* fexit is where fentry is, and kprobe.multi nearly where kprobe is: named only if kprobe is not.
  */
-static bool is_shown(const struct point *point, enum plumb_hook hook)
+static bool is_shown(const struct target *target, enum plumb_hook hook)
 {
-	if (!(point->hooks >> hook & 1) || hook == PLUMB_FEXIT)
+	if (!(target->hooks >> hook & 1) || hook == PLUMB_FEXIT)
 		return false;
-	return hook != PLUMB_KPROBE_MULTI || !(point->hooks >> PLUMB_KPROBE & 1);
+	return hook != PLUMB_KPROBE_MULTI || !(target->hooks >> PLUMB_KPROBE & 1);
 }
 
 /* "fentry,(kprobe)": those that are closed in parentheses. */
-static void describe_hooks(const struct point *point, char *text, size_t size)
+static void describe_hooks(const struct target *target, char *text, size_t size)
 {
 	size_t length = 0;
 
 	*text = 0;
-	for (const enum plumb_hook *h = families[point->family].hooks; *h; h++) {
+	for (const enum plumb_hook *h = kinds[target->kind].hooks; *h; h++) {
 		bool open = is_open(*h);
 
-		if (is_shown(point, *h))
+		if (is_shown(target, *h))
 			length += snprintf(text + length, size - length, "%s%s%s%s",
 					   length ? "," : "", open ? "" : "(", plumb_hook_name(*h),
 					   open ? "" : ")");
 	}
 	/* What is probed by that name is several: static functions, places of a USDT probe. */
-	if (point->n > 1 && point->family != SYSCALL)
-		snprintf(text + length, size - length, " x%zu", point->n);
+	if (target->n > 1 && target->kind != SYSCALL)
+		snprintf(text + length, size - length, " x%zu", target->n);
 }
 
 /* Where to end a line that has ROOM: behind an argument, else behind a word; NULL: nowhere. */
@@ -83,19 +83,19 @@ static void print_wrapped(char *text)
 	printf("%*s%s\n", indent, "", text);
 }
 
-void print_lines(struct points *p, bool arguments)
+void print_lines(struct targets *p, bool arguments)
 {
 	char hooks[64], *text;
 
 	for (size_t i = 0; i < p->n && !ferror(stdout); i++) {
-		struct point *point = &p->list[i];
+		struct target *target = &p->list[i];
 
-		if (!point->taken)
+		if (!target->taken)
 			continue;
-		describe_hooks(point, hooks, sizeof(hooks));
-		plumb_copy_printable(point->name, point->name, strlen(point->name) + 1);
-		printf("%-46s %-10s %s\n", point->name, families[point->family].stability, hooks);
-		text = arguments ? arguments_text(p, point) : NULL;
+		describe_hooks(target, hooks, sizeof(hooks));
+		plumb_copy_printable(target->name, target->name, strlen(target->name) + 1);
+		printf("%-46s %-10s %s\n", target->name, kinds[target->kind].stability, hooks);
+		text = arguments ? arguments_text(p, target) : NULL;
 		if (text)
 			print_wrapped(text);
 		free(text);
@@ -104,36 +104,36 @@ void print_lines(struct points *p, bool arguments)
 
 /* --- the summary --- */
 
-/* That were taken of the family, and have the hook; -1: it is not known, or of no file. */
-static ssize_t count(const struct points *p, enum family family, enum plumb_hook hook)
+/* That were taken of the kind, and have the hook; -1: it is not known, or of no file. */
+static ssize_t count(const struct targets *p, enum kind kind, enum plumb_hook hook)
 {
-	bool known = 1 << family & ALL_OF_KERNEL & ~p->unknown;
+	bool known = 1 << kind & ALL_OF_KERNEL & ~p->unknown;
 	ssize_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		known |= p->list[i].family == family;
-		if (p->list[i].taken && p->list[i].family == family && p->list[i].hooks >> hook & 1)
+		known |= p->list[i].kind == kind;
+		if (p->list[i].taken && p->list[i].kind == kind && p->list[i].hooks >> hook & 1)
 			n += p->list[i].n;
 	}
 	return known ? n : -1;
 }
 
-void print_summary(const struct points *p, unsigned int wanted)
+void print_summary(const struct targets *p, unsigned int wanted)
 {
 	static const char *const headings[] = {"FAMILY", ">POINTS", "STABILITY", "HOOK", "HERE"};
 	struct plumb_text_table *g = plumb_text_table_new(headings, 5);
 
-	for (enum family f = 0; f < FAMILIES; f++)
-		for (const enum plumb_hook *h = families[f].hooks; *h && wanted >> f & 1; h++) {
+	for (enum kind k = 0; k < KINDS; k++)
+		for (const enum plumb_hook *h = kinds[k].hooks; *h && wanted >> k & 1; h++) {
 			const struct access *a = access_of(*h);
-			ssize_t n = count(p, f, *h);
+			ssize_t n = count(p, k, *h);
 
-			plumb_text_table_cell(g, "%s", families[f].name);
+			plumb_text_table_cell(g, "%s", kinds[k].name);
 			if (n < 0)
 				plumb_text_table_cell(g, "-");
 			else
 				plumb_text_table_cell(g, "%zd", n);
-			plumb_text_table_cell(g, "%s", families[f].stability);
+			plumb_text_table_cell(g, "%s", kinds[k].stability);
 			plumb_text_table_cell(g, "%s", plumb_hook_name(*h));
 			plumb_text_table_cell(g, "%s%s", a->open ? "open" : "closed: ", a->why);
 		}
@@ -143,18 +143,18 @@ void print_summary(const struct points *p, unsigned int wanted)
 
 /* --- JSON --- */
 
-static json_t *families_json(const struct points *p, unsigned int wanted)
+static json_t *kinds_json(const struct targets *p, unsigned int wanted)
 {
 	json_t *all = json_array();
 
-	for (enum family f = 0; f < FAMILIES; f++)
-		for (const enum plumb_hook *h = families[f].hooks; *h && wanted >> f & 1; h++) {
+	for (enum kind k = 0; k < KINDS; k++)
+		for (const enum plumb_hook *h = kinds[k].hooks; *h && wanted >> k & 1; h++) {
 			const struct access *a = access_of(*h);
 			json_t *one = json_object();
-			ssize_t n = count(p, f, *h);
+			ssize_t n = count(p, k, *h);
 
-			json_object_set_new(one, "family", json_string(families[f].name));
-			json_object_set_new(one, "stability", json_string(families[f].stability));
+			json_object_set_new(one, "family", json_string(kinds[k].name));
+			json_object_set_new(one, "stability", json_string(kinds[k].stability));
 			json_object_set_new(one, "hook", json_string(plumb_hook_name(*h)));
 			json_object_set_new(one, "points", n < 0 ? json_null() : plumb_json_u64(n));
 			json_object_set_new(one, "open", json_boolean(a->open));
@@ -165,29 +165,29 @@ static json_t *families_json(const struct points *p, unsigned int wanted)
 	return all;
 }
 
-static json_t *point_json(struct points *p, const struct point *point)
+static json_t *target_json(struct targets *p, const struct target *target)
 {
 	json_t *one = json_object(), *hooks = json_array();
 	bool open = false;
 
-	for (const enum plumb_hook *h = families[point->family].hooks; *h; h++) {
-		if (!(point->hooks >> *h & 1))
+	for (const enum plumb_hook *h = kinds[target->kind].hooks; *h; h++) {
+		if (!(target->hooks >> *h & 1))
 			continue;
 		json_array_append_new(hooks, json_string(plumb_hook_name(*h)));
 		open |= is_open(*h);
 	}
-	json_object_set_new(one, "name", plumb_json_text(point->name));
-	json_object_set_new(one, "family", json_string(families[point->family].name));
-	json_object_set_new(one, "stability", json_string(families[point->family].stability));
+	json_object_set_new(one, "name", plumb_json_text(target->name));
+	json_object_set_new(one, "family", json_string(kinds[target->kind].name));
+	json_object_set_new(one, "stability", json_string(kinds[target->kind].stability));
 	json_object_set_new(one, "hooks", hooks);
 	json_object_set_new(one, "open", json_boolean(open));
-	json_object_set_new(one, "count", plumb_json_u64(point->n));
-	arguments_json(p, point, one);
+	json_object_set_new(one, "count", plumb_json_u64(target->n));
+	arguments_json(p, target, one);
 	return one;
 }
 
-/* The points are printed one by one, within the object: all at once take hundreds of megabytes. */
-static void print_points(struct points *p)
+/* The targets are printed one by one, within the object: all at once take hundreds of megabytes. */
+static void print_targets(struct targets *p)
 {
 	const char *separator = "";
 
@@ -197,7 +197,7 @@ static void print_points(struct points *p)
 
 		if (!p->list[i].taken)
 			continue;
-		one = point_json(p, &p->list[i]);
+		one = target_json(p, &p->list[i]);
 		fputs(separator, stdout);
 		json_dumpf(one, stdout, JSON_COMPACT);
 		json_decref(one);
@@ -206,12 +206,12 @@ static void print_points(struct points *p)
 	fputc(']', stdout);
 }
 
-void print_json(struct points *p, unsigned int wanted, bool summary)
+void print_json(struct targets *p, unsigned int wanted, bool summary)
 {
 	json_t *head = plumb_json_new("probe-list");
 	char *text;
 
-	json_object_set_new(head, "families", families_json(p, wanted));
+	json_object_set_new(head, "families", kinds_json(p, wanted));
 	text = json_dumps(head, JSON_COMPACT);
 	json_decref(head);
 	if (!text)
@@ -220,6 +220,6 @@ void print_json(struct points *p, unsigned int wanted, bool summary)
 	fwrite(text, 1, strlen(text) - 1, stdout);
 	free(text);
 	if (!summary)
-		print_points(p);
+		print_targets(p);
 	fputs("}\n", stdout);
 }

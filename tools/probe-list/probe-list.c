@@ -70,42 +70,42 @@ static unsigned int wanted_families(void)
 	unsigned int wanted = 0;
 
 	for (size_t i = 0; i < asked.n; i++)
-		wanted |= asked.globs[i].families;
+		wanted |= asked.globs[i].kinds;
 	if (!asked.n)
 		wanted = ALL_OF_KERNEL | (asked.summary ? of_files : 0);
 	return wanted;
 }
 
 /* What cannot be read is said, and is no reason to hide the rest. */
-static void read_kernel(struct points *p, unsigned int wanted)
+static void read_kernel(struct targets *p, unsigned int wanted)
 {
 	const unsigned int events = wanted & (1 << SYSCALL | 1 << TRACEPOINT);
 
-	if (events && points_read_events(p, events))
+	if (events && targets_read_events(p, events))
 		p->unknown |= events;
-	if (wanted & 1 << RAW_TRACEPOINT && points_read_raw_tracepoints(p))
+	if (wanted & 1 << RAW_TRACEPOINT && targets_read_raw_tracepoints(p))
 		p->unknown |= 1 << RAW_TRACEPOINT;
-	if (wanted & 1 << FUNCTION && points_read_functions(p))
+	if (wanted & 1 << FUNCTION && targets_read_functions(p))
 		p->unknown |= 1 << FUNCTION;
 	for (size_t i = 0; i < p->n; i++)
 		p->list[i].taken = !asked.n;
 }
 
 /* Takes what one GLOB stands for; false after saying why it stands for nothing. */
-static bool take(struct points *p, const struct glob *g)
+static bool take(struct targets *p, const struct glob *g)
 {
-	if (g->families == 1 << USER_FUNCTION)
-		return !points_read_user(p, g->text);
-	if (g->families == 1 << USDT)
-		return !points_read_usdt(p, g->text);
+	if (g->kinds == 1 << USER_FUNCTION)
+		return !targets_read_user(p, g->text);
+	if (g->kinds == 1 << USDT)
+		return !targets_read_usdt(p, g->text);
 	if (glob_take(g, p))
 		return true;
-	if (g->families & ~p->unknown)
+	if (g->kinds & ~p->unknown)
 		glob_complain(g, p);
 	return false;
 }
 
-static void print(struct points *p, unsigned int wanted)
+static void print(struct targets *p, unsigned int wanted)
 {
 	if (asked.json)
 		print_json(p, wanted, asked.summary);
@@ -117,7 +117,7 @@ static void print(struct points *p, unsigned int wanted)
 
 int main(int argc, char **argv)
 {
-	struct points p = {.tracefs = -1};
+	struct targets p = {.tracefs = -1};
 	unsigned int wanted;
 	size_t failed = 0;
 	int status;
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < asked.n; i++)
 		failed += !take(&p, &asked.globs[i]);
 	if (failed < asked.n || (!asked.n && p.n)) {
-		points_sort(&p);
+		targets_sort(&p);
 		access_try(wanted, p.tracefs);
 		if (!asked.json && !asked.summary)
 			access_say_closed();
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 		failed = 1;
 	}
 	status = plumb_close_stdout(failed ? PLUMB_EXIT_FAILED : 0);
-	points_free(&p);
+	targets_free(&p);
 	free(asked.globs);
 	return status;
 }

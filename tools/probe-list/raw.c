@@ -3,7 +3,7 @@
  * Raw tracepoints: the kernel declares a type btf_trace_NAME for each.  That has the types of its
  * arguments, but not their names: those are with the function that calls its probes.
  */
-#include "points.h"
+#include "targets.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,16 +30,16 @@ static uint32_t prototype_of(const struct btf *btf, const struct btf_type *t)
 
 static int by_name(const void *left, const void *right)
 {
-	const struct point *a = left, *b = right;
+	const struct target *a = left, *b = right;
 
 	return strcmp(a->name, b->name);
 }
 
-/* From the point FROM on: the prototype that also has names, if it is otherwise the same. */
-static void name_arguments(struct points *p, size_t from, const struct btf *btf, uint32_t first)
+/* From the target FROM on: the prototype that also has names, if it is otherwise the same. */
+static void name_arguments(struct targets *p, size_t from, const struct btf *btf, uint32_t first)
 {
 	char name[256];
-	struct point key = {.name = name}, *found;
+	struct target key = {.name = name}, *found;
 	const struct btf_type *t, *mute, *named;
 
 	qsort(p->list + from, p->n - from, sizeof(*p->list), by_name);
@@ -58,7 +58,7 @@ static void name_arguments(struct points *p, size_t from, const struct btf *btf,
 	}
 }
 
-static int add_all(struct points *p, const struct btf *btf, uint32_t first)
+static int add_all(struct targets *p, const struct btf *btf, uint32_t first)
 {
 	size_t from = p->n;
 	int err = 0;
@@ -66,7 +66,7 @@ static int add_all(struct points *p, const struct btf *btf, uint32_t first)
 	for (uint32_t id = first; !err && id < btf__type_cnt(btf); id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id);
 		const char *name = btf__name_by_offset(btf, t->name_off);
-		struct point like = {.hooks = 1 << PLUMB_RAW_TRACEPOINT, .n = 1, .btf = btf};
+		struct target like = {.hooks = 1 << PLUMB_RAW_TRACEPOINT, .n = 1, .btf = btf};
 		char *full = NULL;
 
 		if (!btf_is_typedef(t) || !name || strncmp(name, PREFIX, strlen(PREFIX)))
@@ -74,14 +74,14 @@ static int add_all(struct points *p, const struct btf *btf, uint32_t first)
 		like.prototype = prototype_of(btf, t);
 		if (asprintf(&full, "r:%s", name + strlen(PREFIX)) < 0)
 			full = NULL;
-		err = points_add(p, RAW_TRACEPOINT, full, &like);
+		err = targets_add(p, RAW_TRACEPOINT, full, &like);
 	}
 	if (p->n > from)
 		name_arguments(p, from, btf, first);
 	return err;
 }
 
-static int keep(struct points *p, struct btf *btf)
+static int keep(struct targets *p, struct btf *btf)
 {
 	struct btf **types = reallocarray(p->types, p->n_types + 1, sizeof(*types));
 
@@ -94,7 +94,7 @@ static int keep(struct points *p, struct btf *btf)
 	return 0;
 }
 
-static int read_modules(struct points *p, DIR *dir)
+static int read_modules(struct targets *p, DIR *dir)
 {
 	struct btf *kernel = p->types[0], *btf;
 	struct dirent *entry;
@@ -116,7 +116,7 @@ static int read_modules(struct points *p, DIR *dir)
 	return err;
 }
 
-int points_read_raw_tracepoints(struct points *p)
+int targets_read_raw_tracepoints(struct targets *p)
 {
 	struct btf *btf = plumb_kernel_btf_get();
 	DIR *dir;

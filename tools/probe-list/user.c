@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Points of programs and libraries. */
-#include "points.h"
+#include "targets.h"
 
 #include <errno.h>
 #include <plumb/elf/userfuncs.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int points_read_user(struct points *p, const char *pattern)
+int targets_read_user(struct targets *p, const char *pattern)
 {
-	const struct point like = {.hooks = 1 << PLUMB_UPROBE, .n = 1, .taken = true};
+	const struct target like = {.hooks = 1 << PLUMB_UPROBE, .n = 1, .taken = true};
 	struct plumb_userfuncs found;
 	int err = plumb_userfuncs_find(pattern + strlen("u:"), &found);
 
@@ -19,13 +19,13 @@ int points_read_user(struct points *p, const char *pattern)
 
 		if (asprintf(&name, "u:%s:%s", found.path, found.list[i].name) < 0)
 			name = NULL;
-		err = points_add(p, USER_FUNCTION, name, &like);
+		err = targets_add(p, USER_FUNCTION, name, &like);
 	}
 	plumb_userfuncs_free(&found);
 	return err;
 }
 
-int points_read_usdt(struct points *p, const char *pattern)
+int targets_read_usdt(struct targets *p, const char *pattern)
 {
 	struct plumb_usdts *all = reallocarray(p->usdts, p->n_usdts + 1, sizeof(*all)), *found;
 	int err;
@@ -37,13 +37,13 @@ int points_read_usdt(struct points *p, const char *pattern)
 	err = plumb_usdts_find(pattern + strlen("usdt:"), found);
 	for (size_t i = 0; !err && i < found->n; i++) {
 		const struct plumb_usdt *u = &found->list[i];
-		struct point like = {
+		struct target like = {
 			.hooks = 1 << PLUMB_UPROBE, .n = u->n, .usdt = u, .taken = true};
 		char *name = NULL;
 
 		if (asprintf(&name, "usdt:%s:%s:%s", found->path, u->provider, u->name) < 0)
 			name = NULL;
-		err = points_add(p, USDT, name, &like);
+		err = targets_add(p, USDT, name, &like);
 	}
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* points: programs on tracepoints and user functions. */
+/* probe-targets: programs on tracepoints and user functions. */
 #include "probe.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* points: the probe points of this kernel, and of files that were named. */
-#ifndef POINTS_H
-#define POINTS_H
+/* targets: the targets of this kernel, and of files that were named. */
+#ifndef TARGETS_H
+#define TARGETS_H
 
 #include <plumb/kernel/declare.h>
 #include <plumb/kernel/functions.h>
@@ -12,21 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum family { SYSCALL, TRACEPOINT, RAW_TRACEPOINT, FUNCTION, USER_FUNCTION, USDT, FAMILIES };
+enum kind { SYSCALL, TRACEPOINT, RAW_TRACEPOINT, FUNCTION, USER_FUNCTION, USDT, KINDS };
 
 #define ALL_OF_KERNEL (1 << SYSCALL | 1 << TRACEPOINT | 1 << RAW_TRACEPOINT | 1 << FUNCTION)
 
-struct family_info {
+struct kind_info {
 	const char *name;
-	const char *prefix; /* of its points' names, without the colon */
+	const char *prefix; /* of its targets' names, without the colon */
 	const char *stability;
-	enum plumb_hook hooks[5]; /* that its points may have; ended by PLUMB_HOOK_NONE */
+	enum plumb_hook hooks[5]; /* that its targets may have; ended by PLUMB_HOOK_NONE */
 };
 
-extern const struct family_info families[FAMILIES];
+extern const struct kind_info kinds[KINDS];
 
-struct point {
-	enum family family;
+struct target {
+	enum kind kind;
 	char *name;         /* "k:nf_tables:nft_do_chain" */
 	unsigned int hooks; /* that it has, as bits 1 << enum plumb_hook */
 	size_t n;   /* that have this name: functions, places of a probe, events of a call */
@@ -41,10 +41,10 @@ struct point {
 	const struct plumb_usdt *usdt;
 };
 
-struct points {
-	struct point *list; /* by family and name, once all are read */
+struct targets {
+	struct target *list; /* by kind and name, once all are read */
 	size_t n, room;
-	unsigned int unknown; /* families that could not be read: bits 1 << enum family */
+	unsigned int unknown; /* kinds that could not be read: bits 1 << enum kind */
 
 	/* What they are made of. */
 	int tracefs; /* -1: there is none */
@@ -57,22 +57,22 @@ struct points {
 	struct plumb_declarer declarer;
 };
 
-/* Adds a point whose NAME it takes; -ENOMEM after saying so, also where NAME is NULL. */
-int points_add(struct points *p, enum family family, char *name, const struct point *like);
-void points_sort(struct points *p);
-void points_free(struct points *p);
+/* Adds a target whose NAME it takes; -ENOMEM after saying so, also where NAME is NULL. */
+int targets_add(struct targets *p, enum kind kind, char *name, const struct target *like);
+void targets_sort(struct targets *p);
+void targets_free(struct targets *p);
 
 /*
- * Read what the kernel has of these families (bits 1 << enum family).  What it does
+ * Read what the kernel has of these kinds (bits 1 << enum kind).  What it does
  * not let us see is said.  0, or -errno.
  */
-int points_read_events(struct points *p, unsigned int wanted);
-int points_read_raw_tracepoints(struct points *p);
-int points_read_functions(struct points *p);
+int targets_read_events(struct targets *p, unsigned int wanted);
+int targets_read_raw_tracepoints(struct targets *p);
+int targets_read_functions(struct targets *p);
 
 /* Those of "u:FILE:GLOB" or "usdt:FILE:PROVIDER:GLOB", taken already; 0, or -errno after saying
  * why. */
-int points_read_user(struct points *p, const char *pattern);
-int points_read_usdt(struct points *p, const char *pattern);
+int targets_read_user(struct targets *p, const char *pattern);
+int targets_read_usdt(struct targets *p, const char *pattern);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "points.h"
+#include "targets.h"
 
 #include <errno.h>
 #include <plumb/base/log.h>
@@ -10,7 +10,7 @@
 
 #include <bpf/btf.h>
 
-const struct family_info families[FAMILIES] = {
+const struct kind_info kinds[KINDS] = {
 	[SYSCALL] = {"syscall", "s", "stable", {PLUMB_TRACEPOINT}},
 	[TRACEPOINT] = {"tracepoint", "t", "stable-ish", {PLUMB_TRACEPOINT}},
 	[RAW_TRACEPOINT] = {"raw tracepoint", "r", "stable-ish", {PLUMB_RAW_TRACEPOINT}},
@@ -22,9 +22,9 @@ const struct family_info families[FAMILIES] = {
 	[USDT] = {"usdt", "usdt", "stable-ish", {PLUMB_UPROBE}},
 };
 
-int points_add(struct points *p, enum family family, char *name, const struct point *like)
+int targets_add(struct targets *p, enum kind kind, char *name, const struct target *like)
 {
-	struct point *list = p->list;
+	struct target *list = p->list;
 
 	if (name && p->n == p->room) {
 		list = reallocarray(p->list, p->room * 2 ?: 1024, sizeof(*list));
@@ -38,7 +38,7 @@ int points_add(struct points *p, enum family family, char *name, const struct po
 		return plumb_error(ENOMEM, "no memory for the list of points");
 	}
 	p->list[p->n] = *like;
-	p->list[p->n].family = family;
+	p->list[p->n].kind = kind;
 	p->list[p->n].name = name;
 	p->n++;
 	return 0;
@@ -46,13 +46,13 @@ int points_add(struct points *p, enum family family, char *name, const struct po
 
 static int compare(const void *left, const void *right)
 {
-	const struct point *a = left, *b = right;
+	const struct target *a = left, *b = right;
 
-	return a->family != b->family ? (a->family < b->family ? -1 : 1) : strcmp(a->name, b->name);
+	return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-/* Two patterns may stand for one point, and a module may declare the kernel's own tracepoint. */
-void points_sort(struct points *p)
+/* Two patterns may stand for one target, and a module may declare the kernel's own tracepoint. */
+void targets_sort(struct targets *p)
 {
 	size_t n = 0;
 
@@ -66,7 +66,7 @@ void points_sort(struct points *p)
 	p->n = n;
 }
 
-void points_free(struct points *p)
+void targets_free(struct targets *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->list[i].name);
@@ -82,5 +82,5 @@ void points_free(struct points *p)
 	free(p->usdts);
 	if (p->tracefs >= 0)
 		close(p->tracefs);
-	*p = (struct points){.tracefs = -1};
+	*p = (struct targets){.tracefs = -1};
 }
