@@ -92,18 +92,7 @@ provide() {
 }
 
 prepare() {
-	local need
-	[[ -z $work ]] || return 0
-	for need in apt-get apt-config dpkg dpkg-deb; do
-		command -v "$need" >/dev/null || die "$need is missing: chroots are made from a Debian archive"
-	done
-	mkdir -p "$cache" || die "cannot make the cache directory $cache"
-	exec {lock}>"$cache/.lock"
-	flock "$lock"
-	work=$(mktemp -d)
-	trap 'rm -rf "$work" "$cache/.new"' EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM HUP
+	prepare_cache "chroots are made from a Debian archive" apt-get apt-config dpkg dpkg-deb
 }
 
 # The mounts are in a namespace that ends with the command.

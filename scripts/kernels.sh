@@ -132,21 +132,10 @@ provide() {
 	printf '%s\t%s\t%s\n' "$series" "$(<"$dir/release")" "$dir/vmlinuz"
 }
 
-# What only fetching needs: the programs, a work directory, and the cache's lock.
+# What only fetching needs.
 prepare() {
-	local need
-	[[ -z $work ]] || return 0
-	for need in apt-get apt-cache apt-config dpkg-deb; do
-		command -v "$need" >/dev/null ||
-			die "$need is missing (kernels come from a Debian archive): get a kernel image by hand and give vm.sh its path"
-	done
-	mkdir -p "$cache" || die "cannot make the cache directory $cache"
-	exec {lock}>"$cache/.lock"
-	flock "$lock"
-	work=$(mktemp -d)
-	trap 'rm -rf "$work" "$cache/.new"' EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM HUP
+	prepare_cache "kernels come from a Debian archive; get a kernel image by hand and give vm.sh its path" \
+		apt-get apt-cache apt-config dpkg-deb
 }
 
 arch=x86_64 refresh="" work=""

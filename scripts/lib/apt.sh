@@ -4,6 +4,23 @@
 # Packages of any Debian release, from this machine's own APT sources, to be unpacked
 # and never installed. Sourced by what defines die().
 
+# Once, for what fills the directory $cache: the programs $2 and on are there (else $1 is said), nobody else
+# fills it, and $work is a directory that ends with the process.
+prepare_cache() {
+	local hint=$1 need
+	[[ -z $work ]] || return 0
+	for need in "${@:2}"; do
+		command -v "$need" >/dev/null || die "$need is missing: $hint"
+	done
+	mkdir -p "$cache" || die "cannot make the cache directory $cache"
+	exec {lock}>"$cache/.lock"
+	flock "$lock"
+	work=$(mktemp -d)
+	trap 'rm -rf "$work" "$cache/.new"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+}
+
 # Print this machine's APT sources of format $1 ("list" or "sources") for other suites:
 # $2 where it has a Debian release, $3 where it has a release's security archive.
 # Mirrors, keys and options stay what they are.

@@ -1,33 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "unit.h"
+#include "directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static char directory[] = "/tmp/plumb-atomic-file.XXXXXX";
-
-static int enter(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && !chdir(directory) ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	unlink("file");
-	unlink("link");
-	unlink("pipe");
-	return chdir("/") || rmdir(directory); /* nothing else has been left there */
-}
 
 static int write_to(const char *path, const char *text, int err)
 {

@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "directory.h"
 #include "said.h"
-#include "unit.h"
 
 #include <plumb/base/file.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char directory[] = "/tmp/plumb-file.XXXXXX";
-
-static int enter(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && !chdir(directory) ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	unlink("file");
-	unlink("pipe");
-	return chdir("/") || rmdir(directory);
-}
 
 /* What is said of a file that is not read. */
 static const char *refusal(const char *path)
