@@ -54,7 +54,7 @@ run() {
 	go target
 	detach functions tracepoints program mixed other who few
 	traced command t:syscalls:sys_enter_lseek -- calls 1009 lseek
-	traced exits t:sched:sched_process_exit -- family 23 clone3
+	traced exits t:sched:sched_process_exit -- processes 23 clone3
 	traced numbered -v 't:syscalls:*' -- calls 1009 uname lseek
 	traced numbered-tracepoint --mechanism=tracepoint -v 't:syscalls:*' -- calls 1009 uname lseek
 	traced emulated 't:syscalls:*' -- ia32 53 37

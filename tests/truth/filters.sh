@@ -88,14 +88,14 @@ filter_cgroups() {
 # A command's descendants are traced; who is no descendant is not, whoever its twin.
 filter_descendants() {
 	start outsider calls 1013 getppid
-	cat >family-script <<-'END'
+	cat >fork-script <<-'END'
 		calls 23 getppid
 		(calls 1009 getppid; :) &
 		wait
 		: >outsider.gates/go
 		until [ -e outsider.truth ]; do sleep 0.02; done
 	END
-	traced descendants -s getppid -b comm -- sh family-script
+	traced descendants -s getppid -b comm -- sh fork-script
 	finish outsider "$(cat outsider.pid)"
 }
 

@@ -14,14 +14,14 @@ of_process() {
 }
 
 run() {
-	of_process exec '-s execve -b pid,syscall' family 23 exec
-	of_process exec-thread '-s execve -b pid,syscall' family 7 exec-thread
+	of_process exec '-s execve -b pid,syscall' processes 23 exec
+	of_process exec-thread '-s execve -b pid,syscall' processes 7 exec-thread
 	forks='-s fork,vfork,clone,clone3,getppid -b syscall'
 	[ "$(uname -m)" = x86_64 ] || forks='-s clone,clone3,getppid -b syscall'
 	for call in fork vfork clone3; do
-		of_process "$call-parent" "$forks" family 23 "$call"
+		of_process "$call-parent" "$forks" processes 23 "$call"
 		# shellcheck disable=SC2086 # words
-		traced "$call-family" $forks -- family 23 "$call"
+		traced "$call-children" $forks -- processes 23 "$call"
 	done
 	of_process self '-s tgkill,rt_sigreturn -b syscall' signals 101 self
 	of_process suspend '-s rt_sigsuspend,rt_sigreturn -b syscall,errno' signals 23 suspend
@@ -79,7 +79,7 @@ check() {
 		has "23 children by $call are 23 calls of the parent" "$call-parent" "[[\"$name\", null, 23, 0]]"
 		rows="[[\"$name\", null, 23, 0], [\"getppid\", null, 23, 0]]"
 		[ "$children" != 0 ] || rows="[[\"$name\", null, 23, 0]]"
-		has "23 children by $call: the child's way out of it is no call" "$call-family" "$rows"
+		has "23 children by $call: the child's way out of it is no call" "$call-children" "$rows"
 	done
 	has "101 signals to itself are 101 tgkill and as many rt_sigreturn" self \
 		'[["tgkill", null, 101, 0], ["rt_sigreturn", null, 101, 0]]'

@@ -18,7 +18,7 @@ run() {
 	go target
 	detach_each split
 
-	start ways parts
+	start variants parts
 	attach by-cpu --split -s getrandom,read,sched_get_priority_max -b comm,syscall,errno,cpu -p "$pid"
 	attach min --split --min=1ms -s getrandom,read,sched_get_priority_max -b comm -p "$pid"
 	attach comm --split -s read -b comm -c blocked,runq
@@ -26,7 +26,7 @@ run() {
 	attach one-row --split --max-keys=1 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
 	launch table --split -H -b comm -s getrandom,read -p "$pid"
 	await 30 is_tracing table
-	go ways
+	go variants
 	detach by-cpu min comm intervals one-row table
 
 	start napping naps 200
@@ -139,7 +139,7 @@ check() {
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
-	for workload in target ways; do
+	for workload in target variants; do
 		evidence "$workload.truth" "$workload.err"
 		is "the workload ended well, $workload" "$(cat "$workload.status")" 0
 		holds "it knows something of all its parts, $workload" "$workload.truth" '
@@ -168,21 +168,21 @@ check() {
 		adds_up naps
 	fi
 
-	evidence by-cpu.json by-cpu.err ways.truth
-	known "-b errno,cpu: each thread's time went where it knows" by-cpu ways
+	evidence by-cpu.json by-cpu.err variants.truth
+	known "-b errno,cpu: each thread's time went where it knows" by-cpu variants
 	holds "... and all was on one CPU" by-cpu.json '($last.rows | map(.key.cpu) | unique | length) == 1'
-	evidence comm.json comm.err ways.truth
+	evidence comm.json comm.err variants.truth
 	holds "-c: the two threads that were asked for" comm.json \
 		'($last.rows | map([.key.comm, .split.count]) | sort) == [["blocked", 101], ["runq", 29]]'
-	evidence one-row.json one-row.err ways.truth
+	evidence one-row.json one-row.err variants.truth
 	holds "--max-keys=1: [other] is split as well" one-row.json '[$last.rows[].split.count] | add
-		== ($truth[0].calls | map(.count) | add) and length == 2' --slurpfile truth ways.truth
-	evidence min.json min.err ways.truth
+		== ($truth[0].calls | map(.count) | add) and length == 2' --slurpfile truth variants.truth
+	evidence min.json min.err variants.truth
 	holds "--min: what is left out is in no part" min.json \
 		'[$last.rows[] | .split.count, .count] | (length > 0 and add == 2 * $last.ledger.recorded)'
 	holds "... and no shorter call is in a row" min.json 'all($last.rows[]; .min >= 1000000)'
-	evidence intervals.json intervals.err ways.truth
-	known "the intervals' parts add up to the whole" intervals ways '[$all[].rows[]]'
+	evidence intervals.json intervals.err variants.truth
+	known "the intervals' parts add up to the whole" intervals variants '[$all[].rows[]]'
 	holds "... of several reports" intervals.json '$all | length > 2'
 	for tool in by-cpu comm one-row min intervals; do
 		adds_up "$tool"

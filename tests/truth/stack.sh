@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# func-stack: two ways to a function, told apart and counted, on every mechanism; after their process has ended.
+# func-stack: two call paths to a function, told apart and counted, on every mechanism; after their process has ended.
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=func-stack quick=--no-calibrate
 	uname -r >kernel
-	ways=$(command -v ways)
-	reach=u:$ways:reach
+	callpaths=$(command -v callpaths)
+	reach=u:$callpaths:reach
 
 	# One after the other: past another tool's probe of the same function not every unwinder finds.
 	for mech in ${mechanism:-fentry.multi fentry kprobe.multi kprobe}; do
-		traced "function-$mech" "--mechanism=$mech" -b pid write_null -- ways 23 1009
-		traced "several-$mech" "--mechanism=$mech" -b pid write_null 'vfs_writ?' -- ways 23 1009
+		traced "function-$mech" "--mechanism=$mech" -b pid write_null -- callpaths 23 1009
+		traced "several-$mech" "--mechanism=$mech" -b pid write_null 'vfs_writ?' -- callpaths 23 1009
 	done
-	start each ways 23 1009
+	start each callpaths 23 1009
 	mechanisms=${mechanism:-raw_tracepoint tracepoint}
 	attach_each tracepoint -b pid -p "$pid" t:task:task_rename
 	mechanisms=${mechanism:-uprobe.multi uprobe}
@@ -25,7 +25,7 @@ run() {
 	mechanisms=${mechanism:-raw_tracepoint tracepoint}
 	detach_each tracepoint
 
-	start target ways 23 1009
+	start target callpaths 23 1009
 	attach other -c no-such-name "$reach"
 	attach mixed -b pid -p "$pid" "$reach" t:task:task_rename t:syscalls:sys_enter_write
 	attach by-tid -b tid -p "$pid" "$reach"
@@ -70,7 +70,7 @@ run() {
 	# One that takes stacks is what another sees, and itself. Programs of a tracepoint's event are
 	# behind a guard that keeps those of kprobes out, so it is to have a raw one, also where that is
 	# not what it would choose.
-	start inner ways 23 1009
+	start inner callpaths 23 1009
 	attach taker --mechanism=raw_tracepoint -p "$pid" t:task:task_rename
 	attach inside -b pid -p "$pid" get_perf_callchain
 	go inner
@@ -89,14 +89,14 @@ print(json.dumps({"status": status, "kB": used.ru_maxrss,
                   "cpu": used.ru_utime + used.ru_stime}))' "$measured" "$program" "$quick" "$@" >"$measured.usage"
 }
 
-# ways_are CLAIM REPORT INNERMOST - each way as often as it was gone, with all who are on it
+# paths_are CLAIM REPORT INNERMOST - each path as often as it was taken, with all that are on it
 #
 # Of a probe on a user function's first instruction kernels before 6.11 may leave out who called it (pass).
-ways_are() {
+paths_are() {
 	evidence "$2.json" "$2.err" each.truth notes
 	holds "$1" "$2.json" 'def names: map(.frame);
 		$last.rows | map(select(.key.func // $first | endswith($first)))
-		| (map([.count, (.stack | names | map(select(endswith("_way")))[])]) | sort) == [[23, "left_way"], [1009, "right_way"]]
+		| (map([.count, (.stack | names | map(select(endswith("_path")))[])]) | sort) == [[23, "left_path"], [1009, "right_path"]]
 		and all(.[]; (.stack[0].frame | endswith($first | split(":")[-1])) and (.stack | map(select(.kernel | not).frame)
 			| .[:index("main") // index("go_right")] | . == ["reach", "pass", .[-1]] or (. == ["reach", .[-1]] and $skips)))' \
 		--arg first "$3" --argjson skips "$([ "$3" = reach ] && skips_callers && echo true || echo false)"
@@ -120,23 +120,23 @@ through() {
 check_each() {
 	for name in fentry.multi fentry kprobe.multi kprobe; do
 		forced "function-$name" "$name" || continue
-		ways_are "$name: the stacks of a function are counted exactly" "function-$name" write_null
+		paths_are "$name: the stacks of a function are counted exactly" "function-$name" write_null
 		through "$name: from the function itself on" "function-$name" write_null vfs_write ksys_write
 		sound "of function-$name" "function-$name.json"
 		forced "several-$name" "$name" || continue
-		ways_are "$name: those of one among several" "several-$name" write_null
-		ways_are "$name: and those of the other" "several-$name" vfs_write
+		paths_are "$name: those of one among several" "several-$name" write_null
+		paths_are "$name: and those of the other" "several-$name" vfs_write
 		sound "of several-$name" "several-$name.json"
 	done
 	for name in raw_tracepoint tracepoint; do
 		forced "tracepoint-$name" "$name" || continue
-		ways_are "$name: the stacks of a tracepoint are counted exactly" "tracepoint-$name" __set_task_comm
+		paths_are "$name: the stacks of a tracepoint are counted exactly" "tracepoint-$name" __set_task_comm
 		through "$name: from the function that has it on" "tracepoint-$name" __set_task_comm
 		sound "of tracepoint-$name" "tracepoint-$name.json"
 	done
 	for name in uprobe.multi uprobe; do
 		forced "user-$name" "$name" || continue
-		ways_are "$name: the stacks of a user function are counted exactly" "user-$name" reach
+		paths_are "$name: the stacks of a user function are counted exactly" "user-$name" reach
 		holds "$name: without the kernel's" "user-$name.json" '[$last.rows[].stack[].kernel] | any | not'
 		sound "of user-$name" "user-$name.json"
 		forced "crowd-$name" "$name" || continue
@@ -152,7 +152,7 @@ check_output() {
 		| sort == [["reach", 1032], ["sys_enter_write", 1032], ["task_rename", 1032]]'
 	evidence other.json other.err
 	holds "-c of another name counts nothing" other.json '$last.rows == [] and $last.final'
-	like "and is said" "$(cat other.err)" 'u:ways:reach: 0 calls in '
+	like "and is said" "$(cat other.err)" 'u:callpaths:reach: 0 calls in '
 	evidence by-tid.json by-tid.err
 	holds "threads are told apart" by-tid.json '[$last.rows[] | .key.tid] | length == 2 and .[0] != .[1]'
 	evidence lost.json lost.err
@@ -161,13 +161,13 @@ check_output() {
 	holds "... be it the kernel's or the user's" lost.json '[$last.rows[].stack[] | select(.frame == "[stack lost]").kernel]
 		| unique == [false, true]'
 	evidence folded.json folded.err
-	is "folded lines have the ways and their counts" \
-		"$(sed -nE 's/^.*;([a-z]+_way);.* ([0-9]+)$/\1 \2/p' folded.json | sort | paste -s -d ' ')" \
-		'left_way 23 right_way 1009'
-	like "the flame graph has them, too" "$(cat flame.svg)" 'right_way'
+	is "folded lines have the paths and their counts" \
+		"$(sed -nE 's/^.*;([a-z]+_path);.* ([0-9]+)$/\1 \2/p' folded.json | sort | paste -s -d ' ')" \
+		'left_path 23 right_path 1009'
+	like "the flame graph has them, too" "$(cat flame.svg)" 'right_path'
 	evidence table.json table.err
 	like "the table has the most frequent first, and tells of the rest" "$(tr -s '\n ' ' ' <table.json)" \
-		'^ 1009 97\.8%: [0-9]+ reach (pass )?right_way .* 2\.2% in 1 more stacks: --top=N shows more '
+		'^ 1009 97\.8%: [0-9]+ reach (pass )?right_path .* 2\.2% in 1 more stacks: --top=N shows more '
 }
 
 # descends CLAIM REPORT FRAME... - the user's frames are these; "descend*N" is N of that

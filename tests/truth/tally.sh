@@ -32,8 +32,8 @@ run() {
 	# Calls that do not just begin and end.
 	traced exits -s exit,exit_group -- dying 23 exit
 	traced exits-by-errno -s exit,exit_group -b syscall,errno -- dying 23 exit
-	traced family -s clone3,getppid -- family 23 clone3
-	start under-exec family 23 exec-thread
+	traced children -s clone3,getppid -- processes 23 clone3
+	start under-exec processes 23 exec-thread
 	attach exec -s execve -p "$pid"
 	go under-exec
 	detach exec
@@ -125,7 +125,7 @@ check() {
 	evidence exits-by-errno.json exits-by-errno.err
 	holds "but for -b errno: they have no result, the ledger has them" exits-by-errno.json \
 		'$last.rows == [] and $last.ledger.abandoned == 24'
-	tallies "a child's way out of clone3 is no call" family '[["clone3", 23, 0], ["getppid", 23, 0]]'
+	tallies "a child's way out of clone3 is no call" children '[["clone3", 23, 0], ["getppid", 23, 0]]'
 	tallies "23 execve by other threads than the leader are 23 calls" exec '[["execve", 23, 0]]'
 	tallies "an EINTR that rt_sigreturn restores is not its error" suspend \
 		'[["rt_sigsuspend", 23, 23], ["rt_sigreturn", 23, 0]]'

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ways: two ways to one function, each gone a known number of times. */
+/* callpaths: two call paths to one function, each taken a known number of times. */
 #include "workload.h"
 
 /* Stacks are followed by frame pointers; a caller that is left by a jump is none. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-shrink-wrap", "no-optimize-sibling-calls")
 
-const char usage[] = "Usage: ways LEFT RIGHT\n"
-		     "Come to reach() by left_way() LEFT times, and in another thread by\n"
-		     "right_way() RIGHT times, through pass() both. reach() writes a byte to\n"
+const char usage[] = "Usage: callpaths LEFT RIGHT\n"
+		     "Come to reach() by left_path() LEFT times, and in another thread by\n"
+		     "right_path() RIGHT times, through pass() both. reach() writes a byte to\n"
 		     "/dev/null, by its own instruction, and gives the thread its name again.\n"
 		     "\n"
 		     "Gates: ready, go.\n";
@@ -47,13 +47,13 @@ __attribute__((noinline, noclone)) static void pass(const char *name)
 	asm volatile("");
 }
 
-__attribute__((noinline, noclone)) static void left_way(const char *name)
+__attribute__((noinline, noclone)) static void left_path(const char *name)
 {
 	for (uint64_t i = 0; i < left; i++)
 		pass(name);
 }
 
-__attribute__((noinline, noclone)) static void right_way(const char *name)
+__attribute__((noinline, noclone)) static void right_path(const char *name)
 {
 	for (uint64_t i = 0; i < right; i++)
 		pass(name);
@@ -62,7 +62,7 @@ __attribute__((noinline, noclone)) static void right_way(const char *name)
 static void *go_right(void *unused)
 {
 	(void)unused;
-	right_way("ways-right");
+	right_path("path-right");
 	return NULL;
 }
 
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		die("/dev/null: %s", strerror(errno));
 	reached("ready");
 	gate("go");
-	left_way("ways-left");
+	left_path("path-left");
 	if (pthread_create(&thread, NULL, go_right, NULL))
 		die("cannot create a thread");
 	pthread_join(thread, NULL);

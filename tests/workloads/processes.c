@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* family: calls by which processes come into being and change. */
+/* processes: calls by which processes come into being and change. */
 #include "workload.h"
 #include <linux/sched.h>
 
 const char usage[] =
-	"Usage: family N fork|vfork|clone3|exec|exec-thread\n"
+	"Usage: processes N fork|vfork|clone3|exec|exec-thread\n"
 	"fork, vfork, clone3  make N children, one after the other, that each make one call of\n"
 	"                     getppid (but vfork's) and exit; the row says which call it was\n"
 	"exec                 call execve N times; the last image tells\n"
@@ -103,7 +103,7 @@ static void *exec_thread(void *unused)
 	return unused;
 }
 
-/* The count travels in argv: "family LEFT HOW DONE". */
+/* The count travels in argv: "processes LEFT HOW DONE". */
 static void run_exec(uint64_t left, const char *how, uint64_t done)
 {
 	char left_text[24], done_text[24];
