@@ -2,7 +2,7 @@
 /* calibrate: what tracing adds, from loops of known lengths. */
 #include "unit.h"
 #include <math.h>
-#include <plumb/session/session.h>
+#include <plumb/cost/calibrate.h>
 #include <plumb/attach/self-test.h>
 
 static const uint64_t some_seed = 88172645463325252;

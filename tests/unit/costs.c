@@ -3,7 +3,7 @@
 #include "said.h"
 #include <dirent.h>
 #include <errno.h>
-#include <plumb/session/costs.h>
+#include <plumb/cost/costs.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <sys/stat.h>

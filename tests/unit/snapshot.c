@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* snapshot: what came between two of them. */
 #include "unit.h"
-#include <plumb/session/session.h>
+#include <plumb/measure/snapshot.h>
 
 #define P 6
 

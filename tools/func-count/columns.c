@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/session/costs.h>
+#include <plumb/cost/costs.h>
 #include <plumb/report/report.h>
 #include <plumb/session/session.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cost.h"
 
-#include <plumb/session/costs.h>
+#include <plumb/cost/costs.h>
 #include <plumb/base/text.h>
 
 struct cost costs[MECHANISMS] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/session/costs.h>
+#include <plumb/cost/costs.h>
 #include <plumb/base/log.h>
-#include <plumb/session/trace-targets.h>
+#include <plumb/mechanism/trace-targets.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <plumb/base/cli.h>
 #include <plumb/kernel/functions.h>
-#include <plumb/session/inflight.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
-#include <plumb/session/mechanisms.h>
+#include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
 #include <plumb/attach/targets.h>
 #include <plumb/measure/verdict.h>

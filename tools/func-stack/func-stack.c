@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/session/trace-targets.h>
+#include <plumb/mechanism/trace-targets.h>
 #include <plumb/report/stacks.h>
 #include <stddef.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ASLEEP_H
 #define ASLEEP_H
 
-#include <plumb/session/inflight.h>
+#include <plumb/inflight/inflight.h>
 
 extern const struct plumb_inflight asleep;
 

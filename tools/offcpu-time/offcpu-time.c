@@ -4,7 +4,7 @@
 #include <plumb/kernel/kernel.h>
 #include <plumb/report/waker.h>
 #include <plumb/base/log.h>
-#include <plumb/session/switches.h>
+#include <plumb/cost/switches.h>
 #include <plumb/tool/tool.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/base/cli.h>
-#include <plumb/session/costs.h>
+#include <plumb/cost/costs.h>
 #include <plumb/base/text-table.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>

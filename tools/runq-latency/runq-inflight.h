@@ -3,7 +3,7 @@
 #ifndef RUNQ_INFLIGHT_H
 #define RUNQ_INFLIGHT_H
 
-#include <plumb/session/inflight.h>
+#include <plumb/inflight/inflight.h>
 
 extern const struct plumb_inflight runq_inflight;
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
-#include <plumb/session/switches.h>
+#include <plumb/cost/switches.h>
 #include <plumb/tool/tool.h>
 
 #include <bpf/libbpf.h>

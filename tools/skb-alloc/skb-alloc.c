@@ -2,7 +2,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/base/log.h>
-#include <plumb/session/mechanisms.h>
+#include <plumb/mechanism/functions.h>
 #include <plumb/report/stacks.h>
 #include <stdio.h>
 #include <string.h>

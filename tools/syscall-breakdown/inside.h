@@ -21,7 +21,7 @@ struct breakdown_inside {
 };
 
 #ifndef __bpf__
-#include <plumb/session/mechanisms.h>
+#include <plumb/mechanism/functions.h>
 #include <plumb/bpf/syscall/syscall.h>
 #include <plumb/tool/tool.h>
 

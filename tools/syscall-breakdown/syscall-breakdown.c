@@ -9,7 +9,7 @@
 #include <plumb/measure/percentile.h>
 #include <plumb/report/report.h>
 #include <plumb/report/stacks.h>
-#include <plumb/session/syscalls.h>
+#include <plumb/mechanism/syscalls.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <stdlib.h>

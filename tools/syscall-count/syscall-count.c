@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/log.h>
-#include <plumb/session/syscalls.h>
+#include <plumb/mechanism/syscalls.h>
 #include <plumb/tool/tool.h>
 
 #include "syscall-count.skel.h"

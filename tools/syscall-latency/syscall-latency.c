@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
-#include <plumb/session/inflight.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
-#include <plumb/session/mechanisms.h>
+#include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
-#include <plumb/session/syscalls.h>
+#include <plumb/mechanism/syscalls.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/cli.h>
-#include <plumb/session/inflight.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
 #include <plumb/report/report.h>
 #include <plumb/session/session.h>
 #include <plumb/report/stacks.h>
-#include <plumb/session/syscalls.h>
+#include <plumb/mechanism/syscalls.h>
 #include <plumb/tool/tool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef SENDING_H
 #define SENDING_H
 
-#include <plumb/session/inflight.h>
+#include <plumb/inflight/inflight.h>
 
 /* As plumb_inflight.read. */
 void sending_read(const struct plumb_session *s, const struct plumb_state *state,

@@ -4,7 +4,7 @@
 #include <plumb/kernel/functions.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
-#include <plumb/session/mechanisms.h>
+#include <plumb/mechanism/functions.h>
 #include <plumb/kernel/selection.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/tool/tool.h>

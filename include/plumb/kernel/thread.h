@@ -4,6 +4,7 @@
 #define PLUMB_THREAD_H
 
 #include <plumb/bpf/key/key.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,10 @@ uint64_t plumb_thread_slept(uint32_t pid, uint32_t tid);
 
 /* The process of a thread; 0: there is no such thread. */
 uint32_t plumb_thread_process(uint32_t tid);
+
+/* Does a pidfd name any thread (6.9)?  Else only the first thread of a process. */
+bool plumb_threads_have_pidfds(void);
+/* That of a thread; negative: there is none. */
+int plumb_thread_pidfd(uint32_t tid);
 
 #endif

@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define PIDFD_THREAD O_EXCL /* include/uapi/linux/pidfd.h */
 
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
@@ -136,4 +139,23 @@ uint32_t plumb_thread_process(uint32_t tid)
 		}
 	fclose(f);
 	return tgid;
+}
+
+bool plumb_threads_have_pidfds(void)
+{
+	static int have = -1; /* not asked yet */
+	int fd;
+
+	if (have < 0) {
+		fd = syscall(SYS_pidfd_open, getpid(), PIDFD_THREAD);
+		have = fd >= 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	return have;
+}
+
+int plumb_thread_pidfd(uint32_t tid)
+{
+	return syscall(SYS_pidfd_open, tid, plumb_threads_have_pidfds() ? PIDFD_THREAD : 0);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/log.h>
+#include <plumb/session/command.h>
 #include <plumb/session/session.h>
 #include <signal.h>
 #include <stdio.h>

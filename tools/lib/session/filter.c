@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/base/log.h>
-#include <plumb/session/session.h>
-#include <plumb/session/threads.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/session/filter.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -5,6 +5,7 @@
 #include <plumb/base/clock.h>
 #include <plumb/base/parse.h>
 #include <plumb/kernel/map.h>
+#include <plumb/session/filter.h>
 #include <plumb/session/threads.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* functions: the mechanisms of tools that time kernel functions with function.bpf.h. */
+#ifndef PLUMB_MECHANISM_FUNCTIONS_H
+#define PLUMB_MECHANISM_FUNCTIONS_H
+
+#include <errno.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/tool/tool.h>
+
+/*
+ * Defines OPEN(bpf, calibration) for a skeleton of such a tool.  Its part of the
+ * configuration is the tool's: SET(bpf, &rodata->OWN, calibration).
+ */
+#define PLUMB_FUNCTION_OPEN(open_, skeleton, own, set)                                             \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
+	{                                                                                          \
+		struct skeleton *skel = skeleton##__open_opts(plumb_open_opts());                  \
+                                                                                                   \
+		if (!skel)                                                                         \
+			return -errno;                                                             \
+		*bpf = PLUMB_BPF_OF(skel, "");                                                     \
+		bpf->function = (struct function_config *)&skel->rodata->function_config;          \
+		bpf->function->calibration = calibration;                                          \
+		set(bpf, (void *)&skel->rodata->own, calibration);                                 \
+		return 0;                                                                          \
+	}
+
+/* The same for the two skeletons with sessions: NAME, by the form that this kernel has. */
+#define PLUMB_SESSION_OPEN(open_, open_610, open_700)                                              \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
+	{                                                                                          \
+		int form = plumb_session_form();                                                   \
+                                                                                                   \
+		return form == 610   ? open_610(bpf, calibration)                                  \
+		       : form == 700 ? open_700(bpf, calibration)                                  \
+				     : -EOPNOTSUPP;                                                \
+	}
+
+/* Of a mechanism of fentry's kind, for its skipped(). */
+const char *plumb_fentry_skipped(void);
+
+/* Up to so many functions are rather attached to one by one than by what may lose calls. */
+#define PLUMB_ONE_BY_ONE 64
+
+/*
+ * Do programs with these attach targets record every call of N functions on this kernel?  NULL if
+ * so, or why not.
+ */
+const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
+
+extern const char *const plumb_function_programs[];
+extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
+	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];
+
+#define PLUMB_FUNCTION_MECHANISM(name_, open_, attach_targets_)                                    \
+	{                                                                                          \
+		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
+		.programs = plumb_function_programs, .attach_targets = (attach_targets_),          \
+	}
+
+/* For a few functions, the cheapest first. */
+#define PLUMB_FUNCTION_MECHANISMS(plain, session, session_700)                                     \
+	PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                         \
+		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
+		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* syscalls: what the tools that trace system calls share: options, configuration, mechanisms. */
+#ifndef PLUMB_MECHANISM_SYSCALLS_H
+#define PLUMB_MECHANISM_SYSCALLS_H
+
+#include <plumb/bpf/syscall/syscall.h>
+#include <plumb/kernel/selection.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/report/syscall-fields.h>
+#include <stdbool.h>
+
+/*
+ * Writes a program's configuration: SELECTION, in a calibration instance with the same filters for
+ * the calibration's call, and which calls fork and which restore registers.
+ */
+void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
+			     bool calibration);
+
+/* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
+void plumb_syscall_option(struct syscall_config *config, const char *list);
+
+/* With all options read: keeps what has_fd and has_size ask for; wrong usage if that is none. */
+void plumb_syscall_keep(struct syscall_config *config);
+
+/* The mechanisms on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
+extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];
+const char *plumb_syscall_tp_skipped(void);
+#define PLUMB_SYSCALL_MECHANISMS(open_, stability_)                                                \
+	{                                                                                          \
+		.name = "tracepoint",                                                              \
+		.stability = (stability_),                                                         \
+		.skipped = plumb_syscall_tp_skipped,                                               \
+		.open = open_,                                                                     \
+		.programs = plumb_syscall_tp_programs,                                             \
+	},                                                                                         \
+	{                                                                                          \
+		.name = "raw_tracepoint", .stability = (stability_), .open = open_,                \
+		.programs = plumb_syscall_raw_programs,                                            \
+	}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * calibrate: what tracing adds to a call, on this host, in this configuration.
+ *
+ * The cheapest system call is made in loops: before anything is attached, under a
+ * calibration instance of the tool's programs that takes this thread's calls only,
+ * again with nothing attached, and under the tool's own programs, which reject them.
+ * The calibration instance has the tool's configuration and its own maps: nothing of
+ * this reaches a report.  Tools that do not see system calls but kernel functions have
+ * theirs on the function of that call, and another that rejects; those that see
+ * context switches, on switches between two threads.
+ *
+ * Attaching waits for the kernel, so the states cannot alternate quickly.  Two things
+ * stand in for that: each loop is compared with one of arithmetic beside it, and each
+ * state with two bare ones, before and after, the less favourable of which counts for
+ * the interval.
+ */
+#include <plumb/cost/calibrate.h>
+#include <plumb/cost/switches.h>
+#include <plumb/attach/self-test.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rejected-calls.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#define BUDGET_NS 4000000 /* of each state, of which there are at most five */
+
+/* Fewer runs of a program than these say little of what one costs: they were cold. */
+#define ENOUGH_RUNS 100
+
+static double unit; /* ns of a loop of arithmetic, as it was at first */
+
+/* With nothing attached: at first, and the latest time. */
+static struct plumb_interval first, latest;
+
+static struct plumb_interval measure(void (*trigger)(void))
+{
+	struct plumb_self_test self_test;
+
+	plumb_self_test_run(&self_test, trigger, BUDGET_NS);
+	if (!unit)
+		unit = plumb_self_test_unit(&self_test);
+	return plumb_self_test_interval(&self_test, unit);
+}
+
+static struct plumb_interval added_by(const struct plumb_interval *during)
+{
+	return plumb_interval_added(during, &first, &latest);
+}
+
+/* What a calibration instance adds to a call; false where none can be had. */
+static bool measure_under(const struct plumb_session *s, enum plumb_calibration kind,
+			  void (*trigger)(void), struct plumb_interval *added)
+{
+	struct plumb_interval during;
+	struct plumb_instance calibration;
+	char why[192];
+	bool attached;
+
+	if (plumb_instance_load_calibration(s, &calibration, kind))
+		return false;
+	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
+	if (attached)
+		during = measure(trigger);
+	plumb_instance_close(&calibration);
+	if (!attached)
+		return false;
+	latest = measure(trigger);
+	*added = added_by(&during);
+	return true;
+}
+
+/* Tools of kernel functions are measured on that of the calibration's call. */
+static bool find_function(struct plumb_session *s)
+{
+	if (!s->calibrated.n)
+		plumb_self_test_find_function(s->options.btf, &s->calibrated);
+	return s->calibrated.n == 1;
+}
+
+static void clamp(struct plumb_interval *i)
+{
+	i->low = i->low > 0 ? i->low : 0;
+	i->median = i->median > 0 ? i->median : 0;
+	i->high = i->high > 0 ? i->high : 0;
+}
+
+void plumb_overhead_judge(struct plumb_overhead *o)
+{
+	/* A traced call costs what a rejected one does, and more. */
+	o->known = o->traced.median > 0 && !(o->filtered_known && o->traced.high < o->filtered.low);
+	o->how = !o->known ? "disturbed"
+		 : o->filtered_known && o->traced.median < o->filtered.median
+			 ? "calibrated, but too disturbed to tell the two apart"
+			 : "calibrated";
+	clamp(&o->traced);
+	clamp(&o->filtered);
+}
+
+/* Of a pair, one switch is this thread's, which the calibration instance takes, and one its
+ * partner's. */
+static void calibrate_switches(struct plumb_session *s)
+{
+	const struct plumb_switches *switches = s->tool->overhead.switches;
+	struct plumb_overhead *o = &s->overhead;
+	struct plumb_interval takes = {}, rejects = {};
+
+	if (!switches->begin())
+		return;
+	first = measure(switches->make);
+	o->known = measure_under(s, PLUMB_CALIBRATION_TAKES, switches->make, &takes) &&
+		   measure_under(s, PLUMB_CALIBRATION_REJECTS, switches->make, &rejects);
+	switches->end();
+	o->filtered_known = o->known;
+	o->filtered =
+		(struct plumb_interval){rejects.low / 2, rejects.median / 2, rejects.high / 2};
+	o->traced = (struct plumb_interval){takes.low - o->filtered.high,
+					    takes.median - o->filtered.median,
+					    takes.high - o->filtered.low};
+	plumb_overhead_judge(o);
+}
+
+void plumb_calibrate_traced(struct plumb_session *s)
+{
+	struct plumb_overhead *o = &s->overhead;
+	bool function = s->instance.mechanism->attach_targets;
+
+	*o = (struct plumb_overhead){
+		.how = s->options.calibrate ? "nothing to trigger" : "off",
+	};
+	if (s->options.calibrate && s->tool->overhead.switches)
+		calibrate_switches(s);
+	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->overhead.syscalls))
+		return;
+	first = measure(plumb_self_test_syscall);
+	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_syscall, &o->traced);
+	if (function)
+		o->filtered_known = measure_under(s, PLUMB_CALIBRATION_REJECTS,
+						  plumb_self_test_syscall, &o->filtered);
+	plumb_overhead_judge(o);
+}
+
+bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+			       enum plumb_calibration kind, void (*trigger)(void),
+			       struct plumb_interval *added)
+{
+	struct plumb_session with = *s;
+
+	if (mechanism->attach_targets && !find_function(s))
+		return false;
+	with.calibrated = s->calibrated;
+	with.instance.mechanism = mechanism;
+	if (!trigger)
+		trigger = plumb_self_test_syscall;
+	first = measure(trigger);
+	return measure_under(&with, kind, trigger, added);
+}
+
+void plumb_calibrate_filtered(struct plumb_session *s)
+{
+	struct plumb_overhead *o = &s->overhead;
+	struct plumb_self_test self_test;
+	struct plumb_interval during;
+
+	if (!o->known || !s->tool->overhead.syscalls || s->instance.mechanism->attach_targets)
+		return;
+	plumb_rejected_calls_run(s, &self_test, BUDGET_NS);
+	during = plumb_self_test_interval(&self_test, unit);
+	o->filtered = added_by(&during);
+	o->filtered_known = true;
+	plumb_overhead_judge(o);
+}
+
+void plumb_calibrate_begin_statistics(struct plumb_session *s)
+{
+	s->statistics = -1;
+	if (s->options.calibrate && !s->overhead.known && !s->tool->overhead.switches)
+		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
+/* Adds the runs of a program to the sum; false: there were too few. */
+static bool add_run_time(const struct plumb_instance *in, const char *name,
+			 struct plumb_overhead *sum)
+{
+	const struct bpf_program *p = bpf_object__find_program_by_name(in->bpf.object, name);
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) || info.run_cnt < ENOUGH_RUNS)
+		return false;
+	sum->traced.median += (double)info.run_time_ns / info.run_cnt;
+	return true;
+}
+
+void plumb_calibrate_end_statistics(struct plumb_session *s)
+{
+	const struct plumb_instance *in = &s->instance;
+	struct plumb_overhead sum = {
+		.known = true,
+		.how = "the kernel's run-time statistics",
+	};
+	size_t looked_at = 0;
+
+	if (s->statistics < 0)
+		return;
+	close(s->statistics);
+	s->statistics = -1;
+	for (size_t i = 0; in->mechanism->programs[i] && sum.known; i++) {
+		/* Those that follow threads are no part of a call. */
+		if (!strncmp(in->mechanism->programs[i], "thread_", strlen("thread_")))
+			continue;
+		sum.known = add_run_time(in, in->mechanism->programs[i], &sum);
+		looked_at++;
+	}
+	for (size_t i = 0; s->tool->measure.sampled && in->bpf.copied[i] && sum.known; i++) {
+		sum.known = add_run_time(in, in->bpf.copied[i], &sum);
+		looked_at++;
+	}
+	/* Programs of functions are not listed: calibration has said why it failed.
+	 */
+	if (sum.known && looked_at)
+		s->overhead = sum;
+	else if (looked_at)
+		s->overhead.how = s->tool->measure.sampled
+					  ? "fewer than 100 runs"
+					  : "fewer than 100 runs in the first 0.1 s";
+}

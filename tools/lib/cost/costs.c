@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <plumb/cost/costs.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/base/atomic-file.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MAX_BYTES (256 << 10)
+#define MAX_NS    1e9 /* no probe costs a second */
+
+/* Where it is kept; NULL: nowhere. */
+static const char *directory(void)
+{
+	const char *cache = getenv("PLUMB_CACHE") ?: "/var/cache/plumb";
+
+	return *cache ? cache : NULL;
+}
+
+/* "AMD EPYC 9654 96-Core Processor"; on arm64 "0x41 0x3 0xd0c": who made it, variant, part. */
+static void name_cpu(char *text, size_t size)
+{
+	static const char *const keys[] = {"model name", "CPU implementer", "CPU variant",
+					   "CPU part"};
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256], *value;
+	size_t n = 0;
+
+	*text = 0;
+	while (f && fgets(line, sizeof(line), f) && *line != '\n') { /* the first CPU's */
+		value = strstr(line, ": ");
+		line[strcspn(line, "\t\n:")] = 0;
+		for (size_t i = 0; value && i < sizeof(keys) / sizeof(keys[0]); i++)
+			if (!strcmp(line, keys[i]) && n < size)
+				n += snprintf(text + n, size - n, "%s%.*s", n ? " " : "",
+					      (int)strcspn(value + 2, "\n"), value + 2);
+	}
+	if (f)
+		fclose(f);
+}
+
+void plumb_costs_describe(json_t *line)
+{
+	struct utsname uts;
+	char cpu[256];
+
+	uname(&uts);
+	name_cpu(cpu, sizeof(cpu));
+	json_object_set_new(line, "kernel_version", plumb_json_text(uts.version));
+	json_object_set_new(line, "cpu", plumb_json_text(cpu));
+}
+
+static int write_file(const char *path, const json_t *line)
+{
+	struct plumb_atomic_file r;
+	int err = plumb_atomic_file_begin(&r, path);
+
+	if (err)
+		return err;
+	/* Whoever else could write it would not be believed. */
+	if (fchmod(fileno(r.out), 0644) || json_dumpf(line, r.out, JSON_COMPACT) ||
+	    fputc('\n', r.out) == EOF)
+		err = -(errno ?: EIO);
+	return plumb_atomic_file_end(&r, err);
+}
+
+static bool find_path(char *path, size_t size)
+{
+	const char *dir = directory();
+
+	return dir && snprintf(path, size, "%s/probe-cost.json", dir) < (int)size;
+}
+
+int plumb_costs_save(const json_t *line)
+{
+	const char *dir = directory();
+	char path[PATH_MAX - 16];
+	int err = 0;
+
+	if (!find_path(path, sizeof(path)))
+		return 0;
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		err = -errno;
+	if (!err)
+		err = write_file(path, line);
+	return err ? plumb_error(err, "not kept for func-count: %s: %s", path, strerror(-err)) : 0;
+}
+
+/* The text of the file, if root alone could have written it. */
+static json_t *read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	json_t *json = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_uid && !(st.st_mode & 022) &&
+	    st.st_size <= MAX_BYTES)
+		json = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
+	else
+		plumb_info("%s is ignored: root alone must be able to write it", path);
+	close(fd);
+	return json;
+}
+
+static bool is_same(const json_t *a, const json_t *b, const char *key)
+{
+	const json_t *value = json_object_get(a, key);
+
+	return json_is_string(value) && json_equal(value, json_object_get(b, key));
+}
+
+static bool is_of_this_host(const json_t *costs)
+{
+	static const char *const keys[] = {"schema",         "tool", "kernel",
+					   "kernel_version", "arch", "cpu"};
+	json_t *here = plumb_json_new("probe-cost");
+	bool same = true;
+
+	plumb_costs_describe(here);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		same &= is_same(costs, here, keys[i]);
+	json_decref(here);
+	return same;
+}
+
+json_t *plumb_costs_load(void)
+{
+	char path[PATH_MAX];
+	json_t *costs = find_path(path, sizeof(path)) ? read_file(path) : NULL;
+
+	if (!costs || is_of_this_host(costs))
+		return costs;
+	plumb_info("%s is ignored: of another kernel or CPU", path);
+	json_decref(costs);
+	return NULL;
+}
+
+static bool says(const json_t *row, const char *key, const char *word)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value && !strcmp(value, word);
+}
+
+double plumb_costs_of(const json_t *costs, const char *mechanism, const char *body)
+{
+	const json_t *rows = json_object_get(costs, "rows"), *row;
+	double ns;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (!says(row, "mechanism", mechanism) || !says(row, "body", body))
+			continue;
+		ns = json_number_value(json_object_get(row, "ns"));
+		return ns > 0 && ns < MAX_NS ? ns : 0;
+	}
+	return 0;
+}
+
+const char *plumb_costs_date(const json_t *costs, char *text, size_t size)
+{
+	const char *end = json_string_value(json_object_get(costs, "end"));
+
+	snprintf(text, size, "%.10s", end ?: "no date");
+	return text;
+}
+
+double plumb_cost_percent(double ns, double rate)
+{
+	return rate * ns / 1e9 * 100;
+}
+
+const char *plumb_format_percent(double percent, char *text, size_t size)
+{
+	if (percent > 0 && percent < 0.005)
+		snprintf(text, size, "<0.01");
+	else
+		snprintf(text, size, "%.*f",
+			 percent < 9.995   ? 2
+			 : percent < 99.95 ? 1
+					   : 0,
+			 percent);
+	return text;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "rejected-calls.h"
+
+#include <errno.h>
+#include <plumb/kernel/selection.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/session/filter.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define STACK_SIZE (64 << 10)
+
+struct work {
+	struct plumb_self_test *self_test;
+	uint64_t budget;
+};
+
+/* Does some filter reject a process that has just begun, with the tool's name? */
+static bool is_rejected(const struct plumb_session *s)
+{
+	const struct plumb_options *o = &s->options;
+
+	return o->n_pids || o->n_tids || s->child ||
+	       (s->tool->options.selection && s->tool->options.selection->selected &&
+		!plumb_syscall_is_selected(s->tool->options.selection, PLUMB_CALIBRATION_NR)) ||
+	       ((o->n_comms || o->globs.n) && !plumb_filter_takes_own_name(o));
+}
+
+static int make_calls(void *context)
+{
+	const struct work *work = context;
+
+	plumb_self_test_run(work->self_test, plumb_self_test_syscall, work->budget);
+	return 0;
+}
+
+void plumb_rejected_calls_run(const struct plumb_session *s, struct plumb_self_test *self_test,
+			      uint64_t budget)
+{
+	struct work work = {self_test, budget};
+	char *stack = MAP_FAILED;
+	pid_t pid = -1;
+
+	if (is_rejected(s))
+		stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	/* It has our memory, and we wait until it has ended; no signal tells of it. */
+	if (stack != MAP_FAILED)
+		pid = clone(make_calls, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &work);
+	if (pid < 0)
+		plumb_self_test_run(self_test, plumb_self_test_syscall, budget);
+	else
+		while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+			;
+	if (stack != MAP_FAILED)
+		munmap(stack, STACK_SIZE);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/base/clock.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/tool/tool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* At most so long all threads are looked at, or asked: an interval's report takes part of it. */
+#define FINAL_NS 5000000000ULL
+
+static uint64_t deadline(const struct plumb_session *s, bool final)
+{
+	uint64_t tenth = s->options.interval / 10;
+
+	return plumb_now() + (final || tenth > FINAL_NS ? FINAL_NS : tenth);
+}
+
+void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one)
+{
+	if (f->n == f->room) {
+		f->room = f->room * 2 ?: 64;
+		f->all = reallocarray(f->all, f->room, sizeof(*f->all));
+		if (!f->all)
+			abort();
+	}
+	f->all[f->n++] = *one;
+}
+
+void plumb_flights_free(struct plumb_flights *f)
+{
+	free(f->all);
+	*f = (struct plumb_flights){};
+}
+
+/* How often the thread has had a CPU; 0: not known. */
+static uint64_t runs_of(const struct plumb_flight *f)
+{
+	unsigned long long runs = 0;
+	char text[96];
+
+	plumb_thread_read(f->pid, f->tid, "schedstat", text, sizeof(text));
+	return sscanf(text, "%*u %*u %llu", &runs) == 1 ? runs : 0;
+}
+
+/* A thread that is younger than the trace began nothing before it. */
+static bool is_older(const struct plumb_flights *f, const struct plumb_flight *one)
+{
+	struct plumb_thread_stat stat;
+	struct timespec t;
+	uint64_t booted;
+
+	if (plumb_thread_stat(one->pid, one->tid, &stat))
+		return false;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	booted = t.tv_sec * PLUMB_SECOND + t.tv_nsec - plumb_now(); /* asleep since, if at all */
+	return stat.begun <= f->began + booted;
+}
+
+static bool is_ageless(const struct plumb_session *s)
+{
+	return s->tool->inflight->is_ageless && s->tool->inflight->is_ageless(s);
+}
+
+struct look {
+	const struct plumb_session *s;
+	struct plumb_flights *f;
+};
+
+static bool is_inside(const struct plumb_session *s, struct plumb_flight *one)
+{
+	one->runs = s->tool->inflight->read_rest ? runs_of(one) : 0;
+	return s->tool->inflight->look(s, one);
+}
+
+static void look_at(void *context, uint32_t pid, uint32_t tid)
+{
+	const struct look *look = context;
+	struct plumb_flight one = {.before = !is_ageless(look->s),
+				   .pid = pid,
+				   .tid = tid,
+				   .kernel = PLUMB_NO_STACK,
+				   .user = PLUMB_NO_STACK};
+
+	if (plumb_thread_is_named(&look->s->options, pid, tid) && is_inside(look->s, &one) &&
+	    (!one.before || is_older(look->f, &one)))
+		plumb_flights_add(look->f, &one);
+}
+
+/*
+ * Who has been inside since before the trace can only become fewer: all threads are looked at once.
+ * A command has begun in the trace, with all that it does.
+ */
+void plumb_flights_look(const struct plumb_session *s, struct plumb_flights *f, bool final)
+{
+	struct look look = {s, f};
+	size_t n = 0;
+
+	f->cut = false;
+	if (!f->looked)
+		f->n = 0;
+	if (!s->tool->inflight->look || (s->child && !is_ageless(s)))
+		return;
+	if (!f->looked) {
+		f->cut = !plumb_threads_each(s, deadline(s, final), look_at, &look);
+		f->looked = !f->cut && !is_ageless(s);
+		return;
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->all[i].before && is_inside(s, &f->all[i]))
+			f->all[n++] = f->all[i];
+	}
+	f->n = n;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct plumb_flight *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Oldest first; what is not known may be the oldest. */
+static int by_age(const void *a, const void *b)
+{
+	const struct plumb_flight *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return by_tid(a, b);
+}
+
+/* The states as they are read: of threads in SEEN, by tid, and of others. */
+struct reading {
+	const struct plumb_session *s;
+	struct plumb_flights seen, *to;
+};
+
+/* A thread with a state has begun something in the trace: it is not inside since before. */
+static void read_state(void *context, const struct plumb_state *state)
+{
+	const struct reading *r = context;
+	struct plumb_flight key = {.tid = state->tid}, *seen = NULL;
+
+	if (r->seen.n)
+		seen = bsearch(&key, r->seen.all, r->seen.n, sizeof(key), by_tid);
+	if (seen && seen->before)
+		seen->tid = 0;
+	r->s->tool->inflight->read(r->s, state, r->to);
+}
+
+/* Is it there, as a call whose age is known? */
+static bool is_known(const struct plumb_flights *f, size_t n, uint32_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f->all[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* What is known of the age of ONE without a state: a thread that sleeps has been there since. */
+static void date(const struct plumb_session *s, const struct plumb_flights *f,
+		 struct plumb_flight *one)
+{
+	uint64_t slept = plumb_thread_slept(one->pid, one->tid);
+
+	one->before |= slept && slept < f->began;
+	one->start = slept;
+	one->at_least = slept && !s->tool->inflight->sleeps;
+	if (one->before && (!slept || slept > f->began)) {
+		one->start = f->began;
+		one->at_least = true;
+	}
+}
+
+/* Those of SEEN that no state speaks against (else they have no tid any more). */
+static void add_seen(struct reading *r)
+{
+	size_t n = r->to->n;
+
+	for (size_t i = 0; i < r->seen.n; i++) {
+		struct plumb_flight *one = &r->seen.all[i];
+
+		if (!one->tid)
+			continue;
+		/* It may have been elsewhere since. */
+		if (one->runs && (one->runs != runs_of(one) || is_known(r->to, n, one->tid)))
+			continue;
+		date(r->s, r->to, one);
+		plumb_flights_add(r->to, one);
+	}
+}
+
+static bool is_asked_for(const struct plumb_session *s, const struct plumb_flights *f,
+			 const struct plumb_flight *one)
+{
+	const __u64 *min_ns = s->tool->inflight->min_ns;
+
+	if (!one->start)
+		return true;
+	return one->start <= f->taken && f->taken - one->start >= (min_ns ? *min_ns : 0);
+}
+
+/* Leaves out what was met twice, and what is not asked for.  Returns how many began in the trace.
+ */
+static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
+{
+	struct plumb_flight last = {};
+	uint64_t begun = 0;
+	size_t n = 0;
+
+	if (f->n)
+		qsort(f->all, f->n, sizeof(*f->all), by_age);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct plumb_flight one = f->all[i];
+
+		if (i && !by_age(&last, &one) && last.what == one.what)
+			continue;
+		last = one;
+		begun += !one.before;
+		if (is_asked_for(s, f, &one))
+			f->all[n++] = one;
+	}
+	f->n = n;
+	return begun;
+}
+
+void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
+			bool final)
+{
+	struct reading r = {.s = s, .seen = *f, .to = f};
+	uint64_t begun;
+
+	if (r.seen.n)
+		qsort(r.seen.all, r.seen.n, sizeof(*r.seen.all), by_tid);
+	f->all = NULL;
+	f->n = f->room = 0;
+	f->taken = plumb_now();
+	if ((in_flight || r.seen.n) && !plumb_states_each(s, deadline(s, final), read_state, &r))
+		f->cut = true;
+	if (in_flight && s->tool->inflight->read_rest)
+		s->tool->inflight->read_rest(s, f);
+	add_seen(&r);
+	free(r.seen.all);
+	begun = tidy(s, f);
+	/* In a report of an interval some have ended since the ledger was read. */
+	f->unlisted = 0;
+	if (final && !s->tool->inflight->sleeps && begun < in_flight)
+		f->unlisted = in_flight - begun;
+}

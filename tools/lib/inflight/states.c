@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/clock.h>
+#include <plumb/inflight/states.h>
+#include <plumb/kernel/map.h>
+#include <plumb/session/threads.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+struct reader {
+	const struct plumb_session *s;
+	uint64_t deadline;
+	void (*each)(void *context, const struct plumb_state *state);
+	void *context;
+	int map;
+	size_t size; /* of a value */
+	void *value;
+};
+
+static void hand_over(const struct reader *r, uint32_t pid, uint32_t tid, const void *value)
+{
+	r->each(r->context, &(struct plumb_state){pid, tid, value});
+}
+
+/* Behind the state is whose it is (struct plumb_thread_kept).  A key that has just gone begins it
+ * anew. */
+static bool read_hash(const struct reader *r)
+{
+	const uint32_t *id = (const void *)((const char *)r->value + r->size - 2 * sizeof(*id));
+	uint64_t task, *previous = NULL;
+
+	for (int i = 0; i < 2 * 16384; i++) {
+		if (bpf_map_get_next_key(r->map, previous, &task))
+			return true;
+		previous = &task;
+		if (!plumb_map_lookup(r->map, &task, r->value) && id[1])
+			hand_over(r, id[0], id[1], r->value);
+		if (plumb_now() >= r->deadline)
+			return false;
+	}
+	return false;
+}
+
+static void ask_thread(void *context, uint32_t pid, uint32_t tid)
+{
+	const struct reader *r = context;
+	int fd = plumb_thread_pidfd(tid);
+
+	if (fd < 0)
+		return;
+	if (!plumb_map_lookup(r->map, &fd, r->value))
+		hand_over(r, pid, tid, r->value);
+	close(fd);
+}
+
+/* All of SIZE bytes, or false at the end. */
+static bool read_all(int fd, void *to, size_t size)
+{
+	ssize_t n;
+
+	for (size_t done = 0; done < size; done += n) {
+		n = read(fd, (char *)to + done, size - done);
+		if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* -errno where there is no iterator. */
+static int read_iterator(const struct reader *r)
+{
+	struct bpf_program *p =
+		bpf_object__find_program_by_name(r->s->instance.bpf.object, "thread_states");
+	struct bpf_link *link;
+	uint32_t id[2];
+	int fd;
+
+	if (!p || !bpf_program__autoload(p))
+		return -ENOENT;
+	link = bpf_program__attach_iter(p, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	bpf_link__destroy(link);
+	if (fd < 0)
+		return -errno;
+	while (read_all(fd, id, sizeof(id)) && read_all(fd, r->value, r->size))
+		hand_over(r, id[0], id[1], r->value);
+	close(fd);
+	return 0;
+}
+
+bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
+		       void (*each)(void *context, const struct plumb_state *state), void *context)
+{
+	bool storage = s->instance.bpf.config->task_storage, all;
+	struct bpf_map *map = bpf_object__find_map_by_name(
+		s->instance.bpf.object, storage ? "plumb_threads" : "plumb_threads_by_task");
+	struct reader r = {.s = s, .deadline = deadline, .each = each, .context = context};
+
+	if (!map)
+		return true;
+	r.map = bpf_map__fd(map);
+	r.size = bpf_map__value_size(map);
+	r.value = malloc(r.size);
+	if (!r.value)
+		return false;
+	if (!storage)
+		all = read_hash(&r);
+	else if (plumb_threads_have_pidfds())
+		all = plumb_threads_each(s, deadline, ask_thread, &r);
+	else if (!read_iterator(&r))
+		all = true;
+	else
+		all = plumb_threads_each(s, deadline, ask_thread, &r) && false;
+	free(r.value);
+	return all;
+}
+
+static const struct btf_type *find_struct(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+	return id > 0 ? btf__type_by_id(btf, id) : NULL;
+}
+
+size_t plumb_states_size(const struct bpf_object *object, const char *type)
+{
+	const struct btf_type *t = find_struct(bpf_object__btf(object), type);
+
+	return t ? t->size : 0;
+}
+
+int plumb_states_offset(const struct bpf_object *object, const char *type, const char *name)
+{
+	const struct btf *btf = bpf_object__btf(object);
+	const struct btf_type *t = find_struct(btf, type);
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), name))
+			return btf_member_bit_offset(t, i) / 8;
+	return -1;
+}
+
+const void *plumb_states_variable(const struct bpf_object *object, const char *name, size_t *size)
+{
+	const struct btf *btf = bpf_object__btf(object);
+	int id = btf__find_by_name_kind(btf, ".bss", BTF_KIND_DATASEC);
+	const struct btf_type *section = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	const struct btf_var_secinfo *v;
+	struct bpf_map *map;
+	const char *bss = NULL;
+
+	bpf_object__for_each_map(map, object) if (bpf_map__is_internal(map) &&
+						  strstr(bpf_map__name(map), ".bss")) bss =
+		bpf_map__initial_value(map, size);
+	for (int i = 0; section && bss && i < btf_vlen(section); i++) {
+		v = &btf_var_secinfos(section)[i];
+		if (strcmp(btf__name_by_offset(btf, btf__type_by_id(btf, v->type)->name_off), name))
+			continue;
+		*size = v->size;
+		return bss + v->offset;
+	}
+	return NULL;
+}

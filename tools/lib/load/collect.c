@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/bpf/function/function.h>
+#include <plumb/load/collect.h>
+#include <plumb/measure/snapshot.h>
+#include <plumb/session/session.h>
+
+#include <bpf/libbpf.h>
+
+/* Those of kprobe's and tracepoint's kind are counted since 6.7 only. */
+static bool misses_are_counted(const struct plumb_session *s, const struct bpf_program *p)
+{
+	switch (bpf_program__type(p)) {
+	case BPF_PROG_TYPE_KPROBE:
+	case BPF_PROG_TYPE_TRACEPOINT:
+		return s->instance.kprobe_misses;
+	default:
+		return true;
+	}
+}
+
+/*
+ * Is an execution one end of a call?  Not where the programs see one end only, nor in
+ * kprobe.session, which does not come back for a call whose beginning it missed.
+ */
+static bool execution_is_end(const struct plumb_session *s, const struct plumb_ledger *l)
+{
+	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
+
+	if (!targets)
+		return l->began;
+	return targets[1].hook || targets->hook == PLUMB_FSESSION ||
+	       targets->hook == PLUMB_FSESSION_MULTI;
+}
+
+/* Executions that the kernel skipped, of all our programs. */
+static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
+{
+	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
+	struct bpf_program *p;
+
+	snap->missed_known = true;
+	bpf_object__for_each_program(p, s->instance.bpf.object)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		if (!misses_are_counted(s, p) ||
+		    !plumb_program_missed(bpf_program__fd(p), &snap->missed))
+			snap->missed_known = false;
+	}
+	if (!plumb_probe_missed(&s->instance.probes, &snap->missed) ||
+	    (targets && !plumb_hook_is_fentry(targets->hook) && !s->instance.kprobe_misses))
+		snap->missed_known = false;
+}
+
+int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
+{
+	const struct plumb_bpf *bpf = &s->instance.bpf;
+	const struct plumb_maps maps = {
+		.object = bpf->object,
+		.config = bpf->config,
+		.ledgers = bpf->ledgers,
+		.key_size = s->tool->keys.size,
+		.max_keys = s->options.max_keys,
+	};
+	int err = plumb_snapshot_take(&maps, snap);
+
+	if (err)
+		return err;
+	read_missed(s, snap);
+	snap->missed += snap->ledger.guard_missed;
+	snap->missed_ends = execution_is_end(s, &snap->ledger);
+	snap->in_cookies = bpf->function && !bpf->function->frames;
+	return 0;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "configure.h"
+
+#include <errno.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/bpf/sched/split.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/session/filter.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/preemption.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* All histograms together; more is refused, and fewer shards are made first. */
+#define MAX_HIST_BYTES (256ULL << 20)
+
+static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
+{
+	return bpf_object__find_map_by_name(bpf->object, name);
+}
+
+/* Task storage for these programs?  Asked once, by trying; -1: not asked yet. */
+static int task_storage = -1;
+
+static bool has_task_storage(void)
+{
+	if (task_storage < 0)
+		task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1 &&
+			       libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+						       BPF_FUNC_task_storage_get, NULL) == 1;
+	return task_storage;
+}
+
+static uint32_t power_of_two_below(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (2ULL * p <= n && p < 1U << 31)
+		p *= 2;
+	return p;
+}
+
+/* What a bucket takes in each shard, and besides. */
+static uint64_t bucket_bytes(const struct plumb_options *o)
+{
+	return (o->split ? 2 : 1) * sizeof(uint64_t);
+}
+
+static uint64_t split_bytes(const struct plumb_options *o)
+{
+	return o->split ? sizeof(struct plumb_split) : 0;
+}
+
+/* A shard a CPU where memory allows; CPUs that share one need atomic increments. */
+static void size_hist(const struct plumb_options *o, struct plumb_config *c)
+{
+	uint64_t slots = c->slots + c->second;
+	uint64_t bytes, room;
+
+	c->precision = o->precision;
+	c->buckets = plumb_hist_buckets(c->precision);
+	bytes = slots * c->buckets * bucket_bytes(o);
+	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(o);
+	c->exclusive = bytes * c->cpus <= room;
+	c->shards = c->exclusive ? c->cpus : power_of_two_below(room / bytes);
+	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
+		   (unsigned long long)slots, c->shards, c->buckets,
+		   (unsigned long long)((bytes * c->shards + MAX_HIST_BYTES - room) >> 10));
+}
+
+/* The maps of a histogram and of what belongs to it. */
+static void configure_hist(const struct plumb_options *o, struct plumb_config *c,
+			   const struct plumb_bpf *bpf)
+{
+	struct bpf_map *hists = map(bpf, "plumb_hists"), *splits = map(bpf, "plumb_splits");
+
+	if (hists) {
+		size_hist(o, c);
+		bpf_map__set_value_size(hists,
+					c->buckets * bucket_bytes(o) + sizeof(struct plumb_totals));
+		bpf_map__set_max_entries(hists, (c->slots + c->second) * c->shards);
+	}
+	if (splits && o->split) {
+		bpf_map__set_value_size(splits, c->buckets * sizeof(struct plumb_split));
+		bpf_map__set_max_entries(splits, c->slots);
+	}
+	if (!hists || !c->exclusive)
+		bpf_map__set_max_entries(map(bpf, "plumb_totals"),
+					 (c->slots + c->second) * c->cpus);
+}
+
+static bool is_one_of(const char *const *names, const char *name)
+{
+	for (; names && *names; names++)
+		if (!strcmp(*names, name))
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct plumb_instance *in, const char *name)
+{
+	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a && a->hook; a++)
+		if (!strcmp(a->program, name))
+			return true;
+	return is_one_of(in->mechanism->programs, name) || is_one_of(in->bpf.copied, name);
+}
+
+/* Do states in task storage have to be handed over by a program, and can they? */
+static bool needs_iterator(const struct plumb_config *c)
+{
+	return c->task_storage && !plumb_threads_have_pidfds() &&
+	       libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
+}
+
+/* Loads what this mechanism attaches, and what the loader runs itself. */
+static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
+{
+	static const char *const only_run[] = {"state_self_test", "thread_number", NULL};
+	const struct plumb_config *c = in->bpf.config;
+	struct bpf_program *p;
+	const char *name;
+
+	bpf_object__for_each_program(p, in->bpf.object)
+	{
+		name = bpf_program__name(p);
+		if (!strcmp(name, "thread_fork") || !strcmp(name, "process_free"))
+			bpf_program__set_autoload(p, c->descendants);
+		else if (!strcmp(name, "thread_renamed"))
+			bpf_program__set_autoload(p, c->ncomms || c->globs.n);
+		else if (!strcmp(name, "thread_moved"))
+			bpf_program__set_autoload(p, c->ncgroups);
+		else if (!strcmp(name, "thread_switch_btf"))
+			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);
+		else if (!strcmp(name, "thread_switch_raw"))
+			bpf_program__set_autoload(p, c->off_cpu && !c->task_storage);
+		else if (!strcmp(name, "thread_preempted"))
+			bpf_program__set_autoload(p, c->preemptible);
+		else if (!strcmp(name, "thread_states"))
+			bpf_program__set_autoload(p, s->tool->inflight && needs_iterator(c));
+		else if (!strcmp(name, "thread_leaves"))
+			bpf_program__set_autoload(p, c->split);
+		else if (!strcmp(name, "thread_woken"))
+			bpf_program__set_autoload(p, c->waits && !c->preempt_count);
+		else if (!strcmp(name, "thread_woken_by_count"))
+			bpf_program__set_autoload(p, c->waits && c->preempt_count);
+		else if (!is_one_of(only_run, name) && !is_listed(in, name))
+			bpf_program__set_autoload(p, false);
+	}
+}
+
+/* Where programs are copied for several functions their copies can interrupt one another. */
+static bool may_interleave(const struct plumb_instance *in)
+{
+	const struct plumb_attach_target *a = in->mechanism->attach_targets;
+
+	if (in->mechanism->interleaved || in->bpf.config->cpus > PLUMB_LEDGERS)
+		return true;
+	if (!a || in->bpf.config->unguarded)
+		return false;
+	return !plumb_hook_is_multi(a->hook) && in->functions->n > 1 && !in->bpf.own_slots;
+}
+
+/* Are there programs for both ends of a call that can be preempted?  Sessions know by themselves.
+ */
+static bool may_skip_ends(const struct plumb_instance *in)
+{
+	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
+
+	if (targets ? targets->hook == PLUMB_FEXIT : is_listed(in, "exit_0"))
+		return plumb_kernel_is_preemptible();
+	return is_listed(in, "raw_exit") && plumb_raw_tracepoints_can_be_preempted();
+}
+
+/* A session keeps a call's start itself; all else takes frames. */
+static bool needs_frames(const struct plumb_instance *in)
+{
+	switch (in->mechanism->attach_targets->hook) {
+	case PLUMB_FSESSION:
+	case PLUMB_FSESSION_MULTI:
+		return in->bpf.config->off_cpu || in->bpf.function->nested;
+	case PLUMB_KPROBE_SESSION:
+		return in->bpf.config->off_cpu || in->bpf.function->nested ||
+		       in->bpf.function->takes_args;
+	default:
+		return true;
+	}
+}
+
+/* How a program of function.bpf.h is to keep the calls that go on. */
+static void configure_function(struct plumb_instance *in)
+{
+	const struct plumb_config *c = in->bpf.config;
+	struct function_config *f = in->bpf.function;
+
+	f->target = in->functions->n == 1 ? plumb_probe_target(in->functions, 0) : ~0ULL;
+	f->frames = needs_frames(in);
+	f->paired = in->mechanism->attach_targets->hook == PLUMB_FEXIT;
+	f->inflight_slots = in->mechanism->attach_targets->hook == PLUMB_FEXIT && !c->interleaved &&
+			    !c->off_cpu && !f->nested;
+}
+
+/* Points the mechanism's programs to the functions. */
+int plumb_configure_attach_targets(struct plumb_instance *in)
+{
+	struct bpf_program *p;
+	int err = 0;
+
+	if (in->bpf.function)
+		configure_function(in);
+	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a->hook && !err;
+	     a++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, a->program);
+		err = p ? plumb_probe_prepare(p, a->hook, in->functions) : -ENOENT;
+	}
+	return err;
+}
+
+/* For the report, besides those of the mechanism. */
+static void name_hook(struct plumb_bpf *bpf, const char *name)
+{
+	size_t i = 0;
+
+	while (i < PLUMB_MAX_HOOKS - 2 && *bpf->hooks[i])
+		i++;
+	snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s", name);
+}
+
+/* For tools that take stacks: where to. */
+static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf)
+{
+	struct bpf_map *taken = map(bpf, "plumb_stack_taken");
+	uint32_t n = c->interleaved ? c->cpus * PLUMB_STACKS_AT_ONCE : c->cpus;
+
+	if (!taken)
+		return;
+	bpf_map__set_max_entries(taken, n);
+	bpf_map__set_max_entries(map(bpf, "plumb_stack_free"), c->interleaved ? n : 1);
+}
+
+void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
+{
+	struct plumb_bpf *bpf = &in->bpf;
+	const struct plumb_options *o = &s->options;
+	static const char *const per_cpu[] = {"plumb_rejected", "plumb_inflight_slots",
+					      "plumb_stays"};
+	struct plumb_config *c = bpf->config;
+	struct bpf_map *m;
+
+	plumb_filter_configure(s, c);
+	c->by = o->by;
+	c->split |= o->split;
+	c->waits |= c->split || c->wakers;
+	if (c->wakers)
+		c->preempt_count = plumb_kernel_preempt_count();
+	c->cpus = libbpf_num_possible_cpus();
+	c->slots = o->max_keys + 1;
+	c->task_storage = has_task_storage();
+	c->second = s->tool->measure.second ? c->slots : 0;
+	c->unguarded = in->mechanism->attach_targets &&
+		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
+		       !plumb_fentry_is_guarded();
+	c->preemptible = may_skip_ends(in);
+	c->interleaved |= may_interleave(in);
+	m = map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads");
+	if (m)
+		bpf_map__set_autocreate(m, false);
+	choose_programs(s, in);
+	if (!c->descendants)
+		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
+	configure_hist(o, c, bpf);
+	if (o->split) {
+		name_hook(bpf, "sched_switch");
+		name_hook(bpf, "sched_waking");
+	}
+	for (size_t i = 0; i < sizeof(per_cpu) / sizeof(per_cpu[0]); i++) {
+		m = map(bpf, per_cpu[i]);
+		if (m)
+			bpf_map__set_max_entries(m, bpf_map__max_entries(m) * c->cpus);
+	}
+	m = map(bpf, "plumb_wakers");
+	if (m && !c->wakers)
+		bpf_map__set_max_entries(m, 1);
+	configure_stacks(c, bpf);
+	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
+	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
+}
+
+void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration calibration)
+{
+	bool takes = calibration == PLUMB_CALIBRATION_TAKES;
+
+	if (!calibration)
+		return;
+	c->self = c->npids = 0;
+	c->ntids = takes || !(c->ncomms || c->globs.n || c->descendants);
+	c->tids[0] = takes ? gettid() : 1;
+	for (uint32_t i = 0; i < c->ncomms; i++)
+		strcpy(c->comms[i], "\1"); /* nobody's name */
+	if (c->ncomms && takes)
+		prctl(PR_GET_NAME, c->comms[c->ncomms - 1]);
+	/* Any name, or none. */
+	c->globs.stars = c->globs.ends = takes ? ~0ULL : 0;
+}
+
+int plumb_configure_check_memory(const struct plumb_session *s)
+{
+	uint64_t slots = (s->options.max_keys + 1) * (s->tool->measure.second ? 2 : 1);
+	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
+			 (bucket_bytes(&s->options) + split_bytes(&s->options));
+	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
+	const char *fewer = s->tool->keys.fewer ?: "lower --max-keys";
+
+	if (totals > MAX_HIST_BYTES)
+		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: %s",
+				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20, fewer);
+	if (!plumb_has_histogram(s->tool->measure.kind) || bytes <= MAX_HIST_BYTES)
+		return 0;
+	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: %s or lower --precision",
+			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20, fewer);
+}
+
+void plumb_configure_without_storage(void)
+{
+	task_storage = 0;
+}

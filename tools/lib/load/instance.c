@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * instance: a tool's BPF object, loaded and attached.
+ */
+#include "configure.h"
+#include <plumb/base/reasons.h>
+
+#include <errno.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/base/log.h>
+#include <plumb/session/filter.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
+{
+	return bpf_object__find_map_by_name(bpf->object, name);
+}
+
+/*
+ * On 7.2 a tracing program gets no task storage where the CPU has no 16-byte
+ * compare-and-exchange, though map and helper are there (its allocator, which
+ * must not wait, seems to need that).  The loaded program says whether it does.
+ */
+static bool state_can_be_had(const struct plumb_bpf *bpf)
+{
+	struct bpf_program *self_test =
+		bpf_object__find_program_by_name(bpf->object, "state_self_test");
+	__u64 arguments[1] = {};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+
+	/* Where it cannot be run (before 5.10) it is believed; a tool may need no state. */
+	return !self_test || bpf_prog_test_run_opts(bpf_program__fd(self_test), &run) || run.retval;
+}
+
+/* Numbers from FIRST on are in it, as many as it takes. */
+static int fill_free(struct bpf_map *m, uint32_t first)
+{
+	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
+		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &(uint32_t){first + i}, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/* Slot 0 is [other]; all others can be had. */
+static int fill(const struct plumb_bpf *bpf)
+{
+	struct bpf_map *stacks = map(bpf, "plumb_stack_free");
+	int err = fill_free(map(bpf, "plumb_free_slots"), 1);
+
+	return err || !stacks ? err : fill_free(stacks, 0);
+}
+
+/*
+ * What may be behind it.  Programs of fentry's kind go by the kernel's own types, not by those
+ * of --btf, and are refused at the end of functions that never return.
+ */
+static const char *hint(int err, enum plumb_hook hook)
+{
+	const char *limit = err == -EPERM ? NULL : plumb_limit_hit(err);
+
+	if (err == -ENOMEM)
+		return ", no memory: lower --max-keys or --precision";
+	if (limit)
+		return limit;
+	if (err == -ESRCH && plumb_hook_is_fentry(hook))
+		return ", not in the types that the kernel itself has";
+	if (err == -EINVAL &&
+	    (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
+		return ", as on functions that never return";
+	return plumb_errno_hint(err);
+}
+
+/* Why the kernel may have said so of what TARGETS (NULL: none) are for, in words. */
+static void explain(const struct plumb_attach_target *targets, int err, const char *what, char *why,
+		    size_t size)
+{
+	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err),
+		 hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
+}
+
+/* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
+static bool wants_stack(const struct plumb_instance *in)
+{
+	const struct function_config *f = in->bpf.function;
+
+	return f && f->takes_args && f->last_arg >= PLUMB_REGISTER_ARGS &&
+	       !plumb_hook_is_fentry(in->mechanism->attach_targets->hook);
+}
+
+static int load(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
+		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
+		size_t size)
+{
+	int err;
+
+	*in = (struct plumb_instance){.mechanism = mechanism};
+	if (mechanism->attach_targets && !s->tool->mechanisms.functions->n) {
+		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
+		return -ENOENT;
+	}
+	in->functions = calibration ? &s->calibrated : s->tool->mechanisms.functions;
+	err = mechanism->open(&in->bpf, calibration);
+	if (err) {
+		explain(mechanism->attach_targets, err, "open", why, size);
+		goto close;
+	}
+	if (wants_stack(in)) {
+		snprintf(why, size,
+			 "argument %u is on the stack: only programs of fentry's kind find it",
+			 in->bpf.function->last_arg);
+		err = -EOPNOTSUPP;
+		goto close;
+	}
+	plumb_configure(s, in);
+	if (mechanism->attach_targets)
+		err = plumb_configure_attach_targets(in);
+	if (err) {
+		explain(mechanism->attach_targets, err, "attach target", why, size);
+		goto close;
+	}
+	plumb_configure_calibration(in->bpf.config, calibration);
+	err = bpf_object__load_skeleton(in->bpf.skeleton);
+	if (!err && in->bpf.config->task_storage && !state_can_be_had(&in->bpf)) {
+		plumb_info("no task storage on this CPU: threads are kept in a hash");
+		plumb_configure_without_storage();
+		plumb_instance_close(in);
+		return load(s, mechanism, in, calibration, why, size);
+	}
+	if (!err)
+		err = plumb_filter_fill(s, in->bpf.object);
+	if (!err && s->tool->lifecycle.fill)
+		err = s->tool->lifecycle.fill(in->bpf.object);
+	if (!err)
+		err = fill(&in->bpf);
+	if (!err)
+		return 0;
+	explain(mechanism->attach_targets, err, "load", why, size);
+close:
+	plumb_instance_close(in);
+	return err;
+}
+
+/* What is known to stand in the way of the function of that name. */
+static const char *obstacle_of(const struct plumb_functions *f, const char *name)
+{
+	char text[128];
+
+	for (size_t i = 0; f && i < f->n; i++)
+		if (!strcmp(plumb_probe_name(f, i, text, sizeof(text)), name))
+			return plumb_function_obstacle(&f->all[i]);
+	return NULL;
+}
+
+/* Of a few all are wanted, and always what was named: another mechanism may take it. */
+static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t size)
+{
+	const struct plumb_functions *f = in->functions;
+	int err = 0;
+
+	for (size_t i = 0; i < f->n && !err; i++)
+		if (f->n <= PLUMB_FEW || f->all[i].named) {
+			err = plumb_probe_refusal(&in->probes, i);
+			plumb_probe_name(f, i, what, size);
+		}
+	return err;
+}
+
+/* For the report: the first functions by name. */
+static void name_hooks(struct plumb_instance *in)
+{
+	const size_t most = PLUMB_MAX_HOOKS - 2;
+	char(*hooks)[64] = in->bpf.hooks;
+	size_t n = 0;
+
+	if (*hooks[0])
+		return;
+	for (size_t i = 0; i < in->functions->n; i++) {
+		if (plumb_probe_refusal(&in->probes, i))
+			continue;
+		if (n < most)
+			plumb_probe_name(in->functions, i, hooks[n], sizeof(hooks[n]));
+		n++;
+	}
+	if (n > most)
+		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
+}
+
+static int attach_probes(struct plumb_instance *in, char *why, size_t size)
+{
+	char what[128] = "";
+	const char *obstacle;
+	int err = 0;
+
+	if (in->mechanism->attach_targets)
+		err = plumb_probe_attach(&in->probes, in->bpf.object, in->mechanism->attach_targets,
+					 in->functions, what, sizeof(what));
+	if (!err && in->mechanism->attach_targets)
+		err = refusal_of_wanted(in, what, sizeof(what));
+	if (!err && in->mechanism->attach_targets)
+		name_hooks(in);
+	if (!err && in->bpf.attach)
+		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
+	if (err) {
+		obstacle = obstacle_of(in->functions, what);
+		if (obstacle)
+			snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
+		else
+			explain(in->mechanism->attach_targets, err, what, why, size);
+		plumb_instance_detach(in);
+		plumb_probe_close(&in->probes);
+	}
+	return err;
+}
+
+/* Are there programs whose misses some kernels do not count (collect.c)? */
+static bool has_kprobes(const struct plumb_instance *in)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, in->bpf.object)
+	{
+		if (bpf_program__autoload(p) && (bpf_program__type(p) == BPF_PROG_TYPE_KPROBE ||
+						 bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT))
+			return true;
+	}
+	return false;
+}
+
+int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
+{
+	struct bpf_program *p;
+	int err;
+
+	for (size_t i = 0; in->mechanism->programs[i]; i++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, in->mechanism->programs[i]);
+		/* Of those that follow threads a tool has what it needs. */
+		if (!p || !bpf_program__autoload(p))
+			continue;
+		in->links[in->n_links] = bpf_program__attach(p);
+		if (!in->links[in->n_links]) {
+			err = -errno;
+			explain(NULL, err, in->mechanism->programs[i], why, size);
+			plumb_instance_detach(in);
+			return err;
+		}
+		in->n_links++;
+	}
+	in->kprobe_misses = has_kprobes(in) && plumb_kprobe_misses_are_counted();
+	err = attach_probes(in, why, size);
+	*in->bpf.live = !err;
+	return err;
+}
+
+/* In the reverse order: a call that has begun may still end. */
+void plumb_instance_detach(struct plumb_instance *in)
+{
+	if (in->bpf.live)
+		*in->bpf.live = 0;
+	plumb_probe_detach(&in->probes);
+	while (in->n_links)
+		bpf_link__destroy(in->links[--in->n_links]);
+}
+
+void plumb_instance_close(struct plumb_instance *in)
+{
+	plumb_instance_detach(in);
+	plumb_probe_close(&in->probes);
+	if (in->bpf.skeleton)
+		bpf_object__destroy_skeleton(in->bpf.skeleton);
+	free(in->bpf.owner);
+	in->bpf = (struct plumb_bpf){};
+}
+
+int plumb_instance_load_calibration(const struct plumb_session *s,
+				    struct plumb_instance *calibration, enum plumb_calibration kind)
+{
+	struct plumb_session one_key = *s;
+	int err, cgroup = -1;
+	char why[192];
+
+	one_key.options.max_keys = 1;
+	one_key.options.n_cgroups = 0;
+	if (kind == PLUMB_CALIBRATION_TAKES) {
+		one_key.child = s->child ? getpid() : 0;
+		/* Below the root is this thread too. */
+		cgroup = s->options.n_cgroups ? plumb_cgroup_open("/") : -1;
+		if (cgroup >= 0)
+			one_key.cgroups[one_key.options.n_cgroups++] = cgroup;
+	}
+	err = load(&one_key, s->instance.mechanism, calibration, kind, why, sizeof(why));
+	if (cgroup >= 0)
+		close(cgroup);
+	calibration->functions = &s->calibrated;
+	return err;
+}
+
+int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
+			size_t size)
+{
+	return load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * choice of mechanism: which one holds is found by trying.  A mechanism holds when its object
+ * opens, loads and attaches here, in this configuration.
+ */
+#include <errno.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <plumb/mechanism/functions.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/load/instance.h>
+#include <plumb/mechanism/choice.h>
+#include <stdio.h>
+#include <string.h>
+
+static int attach(struct plumb_session *s, char *why, size_t size)
+{
+	int err;
+
+	plumb_calibrate_traced(s);
+	if (s->tool->overhead.calibrate && s->options.calibrate)
+		s->tool->overhead.calibrate(s);
+	err = plumb_instance_attach(&s->instance, why, size);
+	if (err) {
+		plumb_instance_close(&s->instance);
+		return err;
+	}
+	clock_gettime(CLOCK_REALTIME, &s->attached.time);
+	s->attached.clock = plumb_now();
+	plumb_calibrate_filtered(s);
+	return 0;
+}
+
+/* Why it is skipped: a later mechanism is better here; NULL: it is not. */
+static const char *skipped(const struct plumb_session *s, const struct plumb_mechanism *mechanism)
+{
+	if (mechanism->skipped)
+		return mechanism->skipped();
+	return mechanism->attach_targets && s->tool->mechanisms.functions
+		       ? plumb_attach_targets_skipped(mechanism->attach_targets,
+						      s->tool->mechanisms.functions->n)
+		       : NULL;
+}
+
+static void refuse(struct plumb_session *s, const struct plumb_mechanism *mechanism, int err,
+		   const char *why)
+{
+	struct plumb_refusal *no = &s->refused[s->n_refused++];
+
+	no->name = mechanism->name;
+	no->err = err;
+	snprintf(no->why, sizeof(no->why), "%s", why);
+}
+
+/* It is tried after all. */
+static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism *mechanism)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_refused; i++)
+		if (s->refused[i].name != mechanism->name)
+			s->refused[n++] = s->refused[i];
+	s->n_refused = n;
+}
+
+/*
+ * Is this mechanism to be tried?  If not, and if that is worth a line, it is noted as refused.  At
+ * last what was skipped.
+ */
+static bool is_worth_trying(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+			    bool last)
+{
+	const char *unsupported, *why;
+
+	if (s->options.mechanism)
+		return !last && !strcmp(s->options.mechanism, mechanism->name);
+	unsupported = mechanism->unsupported ? mechanism->unsupported(&s->options) : NULL;
+	why = unsupported ? NULL : skipped(s, mechanism);
+	if (last) {
+		if (!why || !*why)
+			return false;
+		forget_refusal(s, mechanism);
+		return true;
+	}
+	if (unsupported)
+		plumb_info("%s not tried: %s", mechanism->name, unsupported);
+	if (why && *why)
+		refuse(s, mechanism, 0, why);
+	return !unsupported && !why;
+}
+
+static int choose(struct plumb_session *s, bool last)
+{
+	const struct plumb_mechanism *mechanism;
+	char why[sizeof(s->refused[0].why)];
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < s->tool->mechanisms.n; i++) {
+		mechanism = &s->tool->mechanisms.list[i];
+		if (!is_worth_trying(s, mechanism, last))
+			continue;
+		err = plumb_instance_load(s, mechanism, why, sizeof(why));
+		if (!err)
+			err = attach(s, why, sizeof(why));
+		if (!err)
+			return 0;
+		refuse(s, mechanism, err, why);
+		plumb_info("%s refused: %s", mechanism->name, why);
+	}
+	return err;
+}
+
+int plumb_mechanism_choose(struct plumb_session *s)
+{
+	int err = choose(s, false);
+
+	return err ? choose(s, true) : 0;
+}

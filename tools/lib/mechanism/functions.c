@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The programs of function.bpf.h: what sees the end of a call is attached first. */
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
+#include <plumb/mechanism/functions.h>
+
+const char *const plumb_function_programs[] = {
+	"thread_exit",      "thread_fork", "process_free", "thread_switch_btf", "thread_switch_raw",
+	"thread_preempted", NULL};
+
+const struct plumb_attach_target plumb_fsession[] = {{"fsession", PLUMB_FSESSION}, {}};
+const struct plumb_attach_target plumb_fsession_multi[] = {{"fsession_multi", PLUMB_FSESSION_MULTI},
+							   {}};
+const struct plumb_attach_target plumb_fentry[] = {
+	{"fentry_leave", PLUMB_FEXIT}, {"fentry_enter", PLUMB_FENTRY}, {}};
+const struct plumb_attach_target plumb_kprobe_session[] = {{"kprobe_session", PLUMB_KPROBE_SESSION},
+							   {}};
+const struct plumb_attach_target plumb_kprobe_multi[] = {
+	{"multi_leave", PLUMB_KRETPROBE_MULTI}, {"multi_enter", PLUMB_KPROBE_MULTI}, {}};
+const struct plumb_attach_target plumb_kprobe[] = {
+	{"kprobe_leave", PLUMB_KRETPROBE}, {"kprobe_enter", PLUMB_KPROBE}, {}};
+
+const char *plumb_fentry_skipped(void)
+{
+	return plumb_kernel_is_preemptible()
+		       ? "its programs can be preempted here, and calls are missed meanwhile"
+		       : NULL;
+}
+
+const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n)
+{
+	bool at_return =
+		targets->hook == PLUMB_KPROBE_SESSION || targets->hook == PLUMB_KRETPROBE_MULTI;
+
+	if (plumb_hook_is_fentry(targets->hook))
+		return plumb_fentry_skipped();
+	if (at_return && n <= PLUMB_ONE_BY_ONE && plumb_fprobe_is_bounded())
+		return "it misses returns here if more calls go on than twice the CPUs";
+	return NULL;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "hints.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/base/text.h>
+#include <plumb/measure/verdict.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAMES  16384
+#define LEAST_PART 3 /* letters; fewer are in any name */
+
+/* The names of threads that run, those that /proc shows to this user. */
+struct names {
+	char *all[MAX_NAMES];
+	size_t n;
+};
+
+/* Calls EACH with what is in each directory of PATH that has a number for a name. */
+static void for_numbers(struct names *names, const char *path,
+			void (*each)(struct names *, const char *))
+{
+	DIR *d = opendir(path);
+	struct dirent *entry;
+	char below[64];
+
+	while (d && (entry = readdir(d)))
+		if (isdigit((unsigned char)*entry->d_name) &&
+		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
+			    (int)sizeof(below))
+			each(names, below);
+	if (d)
+		closedir(d);
+}
+
+static void add_thread(struct names *names, const char *directory)
+{
+	char path[80], name[2 * PLUMB_COMM_LEN];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/comm", directory);
+	f = fopen(path, "re");
+	if (f && fgets(name, sizeof(name), f) && names->n < MAX_NAMES) {
+		name[strcspn(name, "\n")] = 0;
+		name[PLUMB_COMM_LEN - 1] =
+			0; /* of some kernel threads /proc shows more than there is */
+		names->all[names->n++] = strdup(name);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void add_process(struct names *names, const char *directory)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/task", directory);
+	for_numbers(names, path, add_thread);
+}
+
+static bool runs(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->all[i], name))
+			return true;
+	return false;
+}
+
+/* A name that has WANTED in it, be it in capitals, or one that is hardly another. */
+static void hint_at_name(const struct names *names, const char *wanted)
+{
+	char shown[PLUMB_ESCAPED], other[PLUMB_ESCAPED];
+	const char *nearest = NULL;
+	bool inside = false;
+
+	for (size_t i = 0; i < names->n && !nearest && strlen(wanted) >= LEAST_PART; i++)
+		if (strcasestr(names->all[i], wanted))
+			nearest = names->all[i];
+	if (!nearest)
+		nearest = plumb_nearest(wanted, (const char *const *)names->all, names->n);
+	if (!nearest)
+		return;
+	inside = strstr(nearest, wanted);
+	plumb_escape(shown, wanted, sizeof(shown));
+	plumb_escape(other, nearest, sizeof(other));
+	plumb_warn("-c %s: no thread has this name now; did you mean '%s'%s%s%s?", shown, other,
+		   inside ? ", or -c '*" : "", inside ? shown : "", inside ? "*'" : "");
+}
+
+static void hint_at_names(const struct plumb_options *o)
+{
+	struct names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return;
+	for_numbers(names, "/proc", add_process);
+	for (uint32_t i = 0; i < o->n_comms; i++)
+		if (!runs(names, o->comms[i]))
+			hint_at_name(names, o->comms[i]);
+	for (size_t i = 0; i < names->n; i++)
+		free(names->all[i]);
+	free(names);
+}
+
+void plumb_hints_print(const struct plumb_session *s, const struct plumb_snapshot *total)
+{
+	const struct plumb_options *o = &s->options;
+	uint64_t namesakes = total->ledger.namesakes;
+
+	if (plumb_ledger_judge(total).recorded)
+		return;
+	if (namesakes)
+		plumb_warn("-s: none of these calls, but %llu 32-bit ones of the same name: "
+			   "-s %sNAME selects those",
+			   (unsigned long long)namesakes,
+			   plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix);
+	if (o->n_comms)
+		hint_at_names(o);
+	if (o->command && o->n_cgroups)
+		plumb_warn("-g: of %s only what runs in these cgroups is traced, and it is started "
+			   "in the cgroup of the tool",
+			   o->command[0]);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* main: from the command line to the trace. */
+#include <errno.h>
+#include <malloc.h>
+#include <plumb/attach/self-test.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
+#include <plumb/kernel/functions.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/load/instance.h>
+#include <plumb/mechanism/choice.h>
+#include <plumb/session/command.h>
+#include <plumb/session/filter.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+/* libbpf would only say that no program can be loaded. */
+static int check_types(const char *file)
+{
+	struct btf *btf = plumb_types_read(file);
+
+	btf__free(btf);
+	return btf ? 0 : PLUMB_EXIT_FAILED;
+}
+
+static int check_system(const struct plumb_options *o)
+{
+	if (!plumb_may_trace())
+		return PLUMB_EXIT_FAILED;
+	if (!plumb_has_memory()) {
+		plumb_warn("no memory: tracing takes at least 32 MB (ulimit -v and -d)");
+		return PLUMB_EXIT_FAILED;
+	}
+	if (o->btf)
+		return check_types(o->btf);
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes "
+			   "CONFIG_DEBUG_INFO_BTF, or --btf FILE",
+			   strerror(errno));
+		return PLUMB_EXIT_UNSUPPORTED;
+	}
+	return 0;
+}
+
+static int choice_failed(const struct plumb_session *s)
+{
+	bool limited = false;
+
+	for (size_t i = 0; i < s->n_refused; i++) {
+		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
+		limited |= plumb_limit_hit(s->refused[i].err) != NULL;
+	}
+	if (!s->n_refused)
+		plumb_warn("--mechanism=%s: not for what is asked", s->options.mechanism);
+	return limited ? PLUMB_EXIT_FAILED : PLUMB_EXIT_UNSUPPORTED;
+}
+
+static struct bpf_object_open_opts open_opts = {.sz = sizeof(open_opts)};
+
+const struct bpf_object_open_opts *plumb_open_opts(void)
+{
+	return &open_opts;
+}
+
+int plumb_main(int argc, char **argv, struct plumb_tool *tool)
+{
+	static char buffer[1 << 20];
+	struct plumb_session s = {.tool = tool};
+	int status, signals;
+
+	/*
+	 * libbpf reads the kernel's BTF, some 6 MB, and gives it back: with a
+	 * fixed threshold it comes from and goes back to the system, not to a
+	 * heap that stays.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	plumb_options_parse(&s.options, argc, argv, tool);
+	/* A line of JSON is one write: what a command prints itself comes between lines, not into
+	 * them. */
+	if (s.options.json)
+		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	open_opts.btf_custom_path = s.options.btf;
+	plumb_kernel_types(s.options.btf);
+	status = check_system(&s.options);
+	if (status)
+		return status;
+	if (s.options.calibrate)
+		plumb_self_test_keep_function();
+	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&s.options) : 0;
+	if (status)
+		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
+	if (plumb_configure_check_memory(&s) || plumb_filter_resolve(&s))
+		return PLUMB_EXIT_FAILED;
+	if (s.options.command && plumb_command_start(&s))
+		return PLUMB_EXIT_FAILED;
+	signals = plumb_signals_open();
+	status = plumb_mechanism_choose(&s);
+	status = status ? choice_failed(&s) : plumb_trace(&s, signals);
+	plumb_instance_close(&s.instance);
+	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
+		kill(s.child, SIGKILL);
+	return plumb_close_stdout(status);
+}

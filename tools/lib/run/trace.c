@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "trace.h"
+
+#include <plumb/base/cli.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <plumb/report/report.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/load/collect.h>
+#include <plumb/session/command.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hints.h"
+#include "records.h"
+
+/* The loop's own state. */
+struct trace {
+	struct plumb_session *s;
+	struct plumb_snapshot last;  /* as of the latest report; at first empty, but for its time */
+	struct plumb_snapshot total; /* the whole run, at its end */
+	uint64_t start;              /* ns, CLOCK_MONOTONIC */
+	uint64_t reports;
+	uint64_t tick; /* when the tool wants to be called, as START; 0: never */
+	int signals;   /* a signalfd */
+	struct plumb_records records;
+	struct plumb_flights flights; /* as of the latest report */
+	int child_status;             /* as waitpid gives it; -1: it runs */
+	bool over;
+};
+
+static void take_signal(struct trace *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD) {
+			if (run->s->child &&
+			    waitpid(run->s->child, &run->child_status, WNOHANG) == run->s->child)
+				run->over = true;
+		} else {
+			run->over = true;
+		}
+	}
+}
+
+/* Notes which of the processes to trace have ended; once none is left nothing more can come. */
+static void take_ends(struct trace *run, const struct pollfd *fds)
+{
+	struct plumb_session *s = run->s;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < s->options.n_pids; i++) {
+		if (s->pids[i] >= 0 && fds[i].revents) {
+			close(s->pids[i]);
+			s->pids[i] = -1;
+		}
+		left += s->pids[i] >= 0;
+	}
+	if (s->options.n_pids && !left)
+		run->over = true;
+}
+
+/* From NOW to THEN, as ppoll takes it. */
+static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *left)
+{
+	uint64_t ns = then > now ? then - now : 0;
+
+	*left = (struct timespec){ns / 1000000000, ns % 1000000000};
+	return then ? left : NULL;
+}
+
+static void take_events(struct trace *run, const struct pollfd *fds)
+{
+	if (fds[0].revents)
+		take_signal(run);
+	if (fds[1].revents & (POLLERR | POLLHUP))
+		run->over = true;
+	if (fds[2].revents && plumb_records_take(&run->records))
+		run->over = true;
+	take_ends(run, fds + 3);
+}
+
+/*
+ * Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over.  What has come
+ * is taken in any case: reports may take longer than their intervals.
+ */
+static void wait_until(struct trace *run, uint64_t deadline)
+{
+	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
+		{.fd = run->signals, .events = POLLIN},
+		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
+		{.fd = plumb_records_fd(&run->records), .events = POLLIN},
+	};
+	uint32_t n_pids = run->s->options.n_pids;
+	struct timespec left, *timeout;
+	uint64_t now;
+
+	while (!run->over) {
+		now = plumb_now();
+		if (run->records.again && now >= run->records.again &&
+		    plumb_records_take(&run->records)) {
+			run->over = true;
+			return;
+		}
+		timeout = time_left(now, plumb_sooner(deadline, run->records.again), &left);
+		for (uint32_t i = 0; i < n_pids; i++)
+			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
+		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)
+			take_events(run, fds);
+		if (deadline && plumb_now() >= deadline)
+			return;
+	}
+}
+
+/* The same, calling the tool when it wants to be. */
+static void wait_ticking(struct trace *run, uint64_t deadline)
+{
+	uint64_t next;
+
+	while (!run->over && run->tick && (!deadline || run->tick < deadline)) {
+		wait_until(run, run->tick);
+		if (run->over)
+			return;
+		next = run->s->tool->lifecycle.tick(plumb_now() - run->start);
+		run->tick = next ? run->start + next : 0;
+	}
+	wait_until(run, deadline);
+}
+
+/* What reports say of the session. */
+static struct plumb_run run_of(const struct plumb_session *s)
+{
+	return (struct plumb_run){
+		.tool = s->tool,
+		.options = &s->options,
+		.mechanism = s->instance.mechanism,
+		.hooks = s->instance.bpf.hooks,
+		.refused = s->refused,
+		.n_refused = s->n_refused,
+		.overhead = &s->overhead,
+		.object = s->instance.bpf.object,
+		.split = s->instance.bpf.config->split,
+	};
+}
+
+/* Reports what came since the last report; NOW is where the run stands. */
+static int report(struct trace *run, struct plumb_snapshot *now, bool final)
+{
+	struct plumb_snapshot since = {};
+	const struct plumb_run about = run_of(run->s);
+	bool is_all = final && !run->last.n; /* a copy would need as much memory again */
+	struct plumb_report r = {
+		.run = &about,
+		.session = run->s,
+		.snap = is_all ? now : &since,
+		.total = now,
+		.start = run->last.taken,
+		.elapsed = now->clock - run->last.clock,
+		.seq = ++run->reports,
+		.final = final,
+		.flights = &run->flights,
+	};
+	int err = 0;
+
+	if (is_all)
+		plumb_snapshot_prune(now);
+	else
+		err = plumb_snapshot_since(&since, now, &run->last);
+	if (!err)
+		err = plumb_report_print(&r);
+	plumb_snapshot_free(&since);
+	return err;
+}
+
+/* Looks at what has not ended, while it is traced. */
+static void look_at_flights(struct trace *run, bool final)
+{
+	const struct plumb_inflight *inflight = run->s->tool->inflight;
+
+	if (inflight)
+		plumb_flights_look(run->s, &run->flights, final);
+	if (inflight && inflight->sleeps)
+		plumb_flights_read(run->s, &run->flights, UINT64_MAX, final);
+}
+
+static void read_flights(struct trace *run, const struct plumb_snapshot *now, bool final)
+{
+	const struct plumb_inflight *inflight = run->s->tool->inflight;
+
+	if (inflight && !inflight->sleeps)
+		plumb_flights_read(run->s, &run->flights, plumb_ledger_judge(now).in_flight, final);
+}
+
+/* A report each interval, but for the last one, which is made after detaching. */
+static int loop(struct trace *run)
+{
+	const struct plumb_options *o = &run->s->options;
+	uint64_t end = o->duration ? run->start + o->duration : 0, next = 0;
+	struct plumb_snapshot now;
+	int err;
+
+	if (run->s->statistics >= 0 && !run->s->tool->measure.sampled) {
+		if (!end || end > run->start + PLUMB_STATISTICS_NS)
+			wait_until(run, run->start + PLUMB_STATISTICS_NS);
+		else
+			wait_until(run, end);
+		plumb_calibrate_end_statistics(run->s);
+	}
+	for (uint64_t i = 1; !run->over; i++) {
+		next = o->interval ? run->start + i * o->interval : 0;
+		if (end && (!next || end <= next))
+			next = end;
+		wait_ticking(run, next);
+		if (run->over || next == end || i == o->count)
+			break;
+		look_at_flights(run, false);
+		err = plumb_collect(run->s, &now);
+		if (!err) {
+			read_flights(run, &now, false);
+			err = report(run, &now, false);
+		}
+		plumb_snapshot_free(&run->last);
+		run->last = now;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int judge(const struct trace *run)
+{
+	const struct plumb_session *s = run->s;
+	struct plumb_verdict v = plumb_ledger_judge(&run->total);
+
+	if (s->options.strict && plumb_ledger_is_broken(&v, s->options.strict_percent)) {
+		plumb_warn("--strict: %s%llu calls were lost", v.at_least < v.lost ? "up to " : "",
+			   (unsigned long long)v.lost);
+		return PLUMB_EXIT_JUDGED;
+	}
+	if (!s->child || run->child_status < 0)
+		return 0;
+	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status)
+					      : WEXITSTATUS(run->child_status);
+}
+
+static int finish(struct trace *run, int err)
+{
+	struct plumb_session *s = run->s;
+	const struct plumb_run about = run_of(s);
+	bool unread; /* who read the reports has gone, but may want what is saved */
+	uint64_t end;
+	int saved = 0;
+
+	if (!err)
+		look_at_flights(run, true);
+	end = plumb_now();
+	if (s->tool->lifecycle.reports_first)
+		*s->instance.bpf.live = 0;
+	else
+		plumb_instance_detach(&s->instance);
+	plumb_calibrate_end_statistics(s);
+	plumb_records_drain(&run->records);
+	if (!err)
+		err = run->records.err;
+	unread = err == -EPIPE;
+	if (!err || unread)
+		err = plumb_collect(s, &run->total);
+	if (!err)
+		read_flights(run, &run->total, true);
+	run->total.clock = end; /* thousands of probes take their time to go */
+	if (!err && s->tool->view.save)
+		saved = s->tool->view.save(&about, &run->total, end - run->start);
+	if (!err && !unread)
+		err = report(run, &run->total, true);
+	if (!err && !unread && s->tool->lifecycle.finish)
+		s->tool->lifecycle.finish(s, &run->total, run->total.clock - run->start);
+	if (!err && !unread)
+		plumb_hints_print(s, &run->total);
+	/* The command has had its trace: it does not go on alone. */
+	if (s->child && run->child_status < 0)
+		kill(s->child, SIGTERM);
+	if (saved || (err && err != -EPIPE))
+		return PLUMB_EXIT_FAILED;
+	return err || unread ? 0 : judge(run);
+}
+
+int plumb_trace(struct plumb_session *s, int signals)
+{
+	struct trace run = {.s = s, .signals = signals, .child_status = -1};
+	int status;
+
+	/* To begin may take its time, which is not the trace's. */
+	if (s->tool->lifecycle.reports_first)
+		*s->instance.bpf.live = 0;
+	if (plumb_records_open(&run.records, s))
+		return PLUMB_EXIT_FAILED;
+	if (s->tool->lifecycle.reports_first)
+		*s->instance.bpf.live = 1;
+	plumb_calibrate_begin_statistics(s);
+	run.start = run.flights.began = plumb_now();
+	run.last.taken = s->attached.time; /* it has counted since, and much may lie between */
+	run.last.clock = s->attached.clock;
+	if (s->tool->lifecycle.reports_first) {
+		clock_gettime(CLOCK_REALTIME, &run.last.taken);
+		run.last.clock = run.start;
+	}
+	run.tick = s->tool->lifecycle.tick ? run.start : 0;
+	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
+	if (s->child)
+		plumb_command_release(s);
+	status = finish(&run, loop(&run));
+	plumb_records_close(&run.records);
+	plumb_flights_free(&run.flights);
+	plumb_snapshot_free(&run.last);
+	plumb_snapshot_free(&run.total);
+	return status;
+}
