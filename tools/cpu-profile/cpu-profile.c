@@ -76,14 +76,11 @@ static void add_json(json_t *json, struct plumb_report *r)
 	before = now;
 }
 
-static const char *const programs[] = {"thread_fork", "process_free", NULL};
-
 static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "perf_event",
 		.stability = "stable",
 		.open = open_samples,
-		.programs = programs,
 	},
 };
 

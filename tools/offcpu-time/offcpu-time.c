@@ -106,10 +106,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-/* thread_woken: only where wakers are asked for. */
-static const char *const programs[] = {
-	"thread_ends", "thread_fork", "process_free", "thread_woken", "thread_woken_by_count",
-	"on_leave",    NULL};
+static const char *const programs[] = {"on_leave", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{

@@ -25,9 +25,8 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 }
 
 /* What begins a wait before what ends it. */
-static const char *const programs[] = {
-	"thread_ends", "thread_fork", "process_free", "thread_woken", "thread_woken_new",
-	"on_leave",    NULL};
+static const char *const programs[] = {"thread_woken_new", "on_leave", NULL};
+static const char *const run[] = {"thread_number", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -35,6 +34,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.stability = PLUMB_SCHED_STABILITY,
 		.open = open_raw_tracepoint,
 		.programs = programs,
+		.run = run,
 	},
 };
 

@@ -4,6 +4,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
 #include <plumb/base/log.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
@@ -139,9 +140,7 @@ static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 }
 
 static const char *const fentry_programs[] = {
-	"thread_exit",      "thread_fork", "process_free", "thread_woken", "thread_leaves",
-	"thread_preempted", "exit_0",      "exit_1",       "exit_2",       "exit_3",
-	"enter_0",          "enter_1",     "enter_2",      "enter_3",      NULL,
+	"exit_0", "exit_1", "exit_2", "exit_3", "enter_0", "enter_1", "enter_2", "enter_3", NULL,
 };
 
 static struct plumb_mechanism mechanisms[] = {
@@ -152,6 +151,7 @@ static struct plumb_mechanism mechanisms[] = {
 		.skipped = plumb_fentry_skipped,
 		.open = open_fentry,
 		.interleaved = true,
+		.preemptible = plumb_kernel_is_preemptible,
 		.programs = fentry_programs,
 	},
 	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, "stable"),

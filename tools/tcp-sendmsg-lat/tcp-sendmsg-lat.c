@@ -220,9 +220,7 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-static const char *const raw_programs[] = {
-	"thread_exit", "thread_fork", "process_free", "send_end", "send_begin", "call_enter", NULL,
-};
+static const char *const raw_programs[] = {"send_end", "send_begin", "call_enter", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),

@@ -49,14 +49,13 @@ const char *plumb_fentry_skipped(void);
  */
 const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
 
-extern const char *const plumb_function_programs[];
 extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
 	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];
 
 #define PLUMB_FUNCTION_MECHANISM(name_, open_, attach_targets_)                                    \
 	{                                                                                          \
 		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
-		.programs = plumb_function_programs, .attach_targets = (attach_targets_),          \
+		.attach_targets = (attach_targets_),                                               \
 	}
 
 /* For a few functions, the cheapest first. */

@@ -4,6 +4,7 @@
 #define PLUMB_MECHANISM_SYSCALLS_H
 
 #include <plumb/bpf/syscall/syscall.h>
+#include <plumb/kernel/kernel.h>
 #include <plumb/kernel/selection.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/report/syscall-fields.h>
@@ -35,6 +36,7 @@ const char *plumb_syscall_tp_skipped(void);
 	},                                                                                         \
 	{                                                                                          \
 		.name = "raw_tracepoint", .stability = (stability_), .open = open_,                \
+		.remembers_rejected = true, .preemptible = plumb_raw_tracepoints_can_be_preempted, \
 		.programs = plumb_syscall_raw_programs,                                            \
 	}
 

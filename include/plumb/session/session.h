@@ -13,6 +13,7 @@
 #include <time.h>
 
 struct bpf_link;
+struct bpf_program;
 
 #define PLUMB_MAX_MECHANISMS 8
 #define PLUMB_MAX_PROGRAMS   16
@@ -21,7 +22,9 @@ struct bpf_link;
 struct plumb_instance {
 	struct plumb_bpf bpf;
 	const struct plumb_mechanism *mechanism;
-	struct bpf_link *links[PLUMB_MAX_PROGRAMS]; /* as mechanism->programs */
+	struct bpf_program *threads[PLUMB_MAX_PROGRAMS]; /* that follow threads */
+	size_t n_threads;
+	struct bpf_link *links[2 * PLUMB_MAX_PROGRAMS]; /* as threads and mechanism->programs */
 	size_t n_links;
 	const struct plumb_functions *functions; /* NULL: none */
 	struct plumb_probes probes;

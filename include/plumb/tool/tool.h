@@ -83,12 +83,20 @@ struct plumb_mechanism {
 	 */
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	bool interleaved; /* as in plumb_config */
+	bool tracepoints; /* its programs are attached to tracepoints that the user names */
+	/* It knows the end of a call that it rejected by the registers (filter_was_rejected()). */
+	bool remembers_rejected;
+	/* Can its programs of both ends of a call be preempted?  NULL: as its attach targets. */
+	bool (*preemptible)(void);
 	/*
-	 * Programs by name, in the order in which they are attached: those for the end of
-	 * a call before those for its beginning, so that an end without a beginning
-	 * belongs to a call from before the trace.  NULL ends the list.
+	 * Programs by name, in the order in which they are attached, behind those that follow
+	 * threads: those for the end of a call before those for its beginning, so that an end
+	 * without a beginning belongs to a call from before the trace.  NULL ends the list;
+	 * NULL: none.
 	 */
 	const char *const *programs;
+	/* Programs that the tool runs itself and that are not attached; NULL: none. */
+	const char *const *run;
 	/* Programs on the tool's functions, ended by PLUMB_HOOK_NONE; NULL: it has none. */
 	const struct plumb_attach_target *attach_targets;
 };

@@ -198,6 +198,7 @@ static bool add_run_time(const struct plumb_instance *in, const char *name,
 void plumb_calibrate_end_statistics(struct plumb_session *s)
 {
 	const struct plumb_instance *in = &s->instance;
+	const char *const *programs = in->mechanism->programs;
 	struct plumb_overhead sum = {
 		.known = true,
 		.how = "the kernel's run-time statistics",
@@ -208,11 +209,9 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		return;
 	close(s->statistics);
 	s->statistics = -1;
-	for (size_t i = 0; in->mechanism->programs[i] && sum.known; i++) {
-		/* Those that follow threads are no part of a call. */
-		if (!strncmp(in->mechanism->programs[i], "thread_", strlen("thread_")))
-			continue;
-		sum.known = add_run_time(in, in->mechanism->programs[i], &sum);
+	/* Those that follow threads are no part of a call. */
+	for (size_t i = 0; programs && programs[i] && sum.known; i++) {
+		sum.known = add_run_time(in, programs[i], &sum);
 		looked_at++;
 	}
 	for (size_t i = 0; s->tool->measure.sampled && in->bpf.copied[i] && sum.known; i++) {

@@ -110,7 +110,8 @@ static bool is_listed(const struct plumb_instance *in, const char *name)
 	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a && a->hook; a++)
 		if (!strcmp(a->program, name))
 			return true;
-	return is_one_of(in->mechanism->programs, name) || is_one_of(in->bpf.copied, name);
+	return is_one_of(in->mechanism->programs, name) || is_one_of(in->mechanism->run, name) ||
+	       is_one_of(in->bpf.copied, name);
 }
 
 /* Do states in task storage have to be handed over by a program, and can they? */
@@ -120,40 +121,57 @@ static bool needs_iterator(const struct plumb_config *c)
 	       libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
 }
 
+/*
+ * The programs that follow threads, which a tool has by what it includes: each with the condition
+ * under which it is loaded, in the order in which they are attached.
+ */
+static void choose_thread_programs(const struct plumb_session *s, struct plumb_instance *in)
+{
+	const struct plumb_config *c = in->bpf.config;
+	const bool remembers = in->mechanism->remembers_rejected;
+	const struct {
+		const char *name;
+		bool loaded;
+		bool run; /* by the loader, not attached */
+	} programs[] = {
+		{"thread_exit", true, false},
+		{"thread_ends", true, false},
+		{"thread_fork", c->descendants, false},
+		{"process_free", c->descendants, false},
+		{"thread_woken", c->waits && !c->preempt_count, false},
+		{"thread_woken_by_count", c->waits && c->preempt_count, false},
+		{"thread_leaves", c->split, false},
+		{"thread_switch_btf", c->off_cpu && c->task_storage, false},
+		{"thread_switch_raw", c->off_cpu && !c->task_storage, false},
+		{"thread_preempted", c->preemptible, false},
+		{"thread_renamed", remembers && (c->ncomms || c->globs.n), false},
+		{"thread_moved", remembers && c->ncgroups, false},
+		{"thread_states", s->tool->inflight && needs_iterator(c), true},
+		{"state_self_test", true, true},
+	};
+	struct bpf_program *p;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, programs[i].name);
+		if (!p)
+			continue;
+		bpf_program__set_autoload(p, programs[i].loaded);
+		if (programs[i].loaded && !programs[i].run)
+			in->threads[in->n_threads++] = p;
+	}
+}
+
 /* Loads what this mechanism attaches, and what the loader runs itself. */
 static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
 {
-	static const char *const only_run[] = {"state_self_test", "thread_number", NULL};
-	const struct plumb_config *c = in->bpf.config;
 	struct bpf_program *p;
-	const char *name;
 
 	bpf_object__for_each_program(p, in->bpf.object)
 	{
-		name = bpf_program__name(p);
-		if (!strcmp(name, "thread_fork") || !strcmp(name, "process_free"))
-			bpf_program__set_autoload(p, c->descendants);
-		else if (!strcmp(name, "thread_renamed"))
-			bpf_program__set_autoload(p, c->ncomms || c->globs.n);
-		else if (!strcmp(name, "thread_moved"))
-			bpf_program__set_autoload(p, c->ncgroups);
-		else if (!strcmp(name, "thread_switch_btf"))
-			bpf_program__set_autoload(p, c->off_cpu && c->task_storage);
-		else if (!strcmp(name, "thread_switch_raw"))
-			bpf_program__set_autoload(p, c->off_cpu && !c->task_storage);
-		else if (!strcmp(name, "thread_preempted"))
-			bpf_program__set_autoload(p, c->preemptible);
-		else if (!strcmp(name, "thread_states"))
-			bpf_program__set_autoload(p, s->tool->inflight && needs_iterator(c));
-		else if (!strcmp(name, "thread_leaves"))
-			bpf_program__set_autoload(p, c->split);
-		else if (!strcmp(name, "thread_woken"))
-			bpf_program__set_autoload(p, c->waits && !c->preempt_count);
-		else if (!strcmp(name, "thread_woken_by_count"))
-			bpf_program__set_autoload(p, c->waits && c->preempt_count);
-		else if (!is_one_of(only_run, name) && !is_listed(in, name))
+		if (!is_listed(in, bpf_program__name(p)))
 			bpf_program__set_autoload(p, false);
 	}
+	choose_thread_programs(s, in);
 }
 
 /* Where programs are copied for several functions their copies can interrupt one another. */
@@ -174,9 +192,9 @@ static bool may_skip_ends(const struct plumb_instance *in)
 {
 	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
 
-	if (targets ? targets->hook == PLUMB_FEXIT : is_listed(in, "exit_0"))
-		return plumb_kernel_is_preemptible();
-	return is_listed(in, "raw_exit") && plumb_raw_tracepoints_can_be_preempted();
+	if (in->mechanism->preemptible)
+		return in->mechanism->preemptible();
+	return targets && targets->hook == PLUMB_FEXIT && plumb_kernel_is_preemptible();
 }
 
 /* A session keeps a call's start itself; all else takes frames. */

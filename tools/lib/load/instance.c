@@ -234,25 +234,38 @@ static bool has_kprobes(const struct plumb_instance *in)
 	return false;
 }
 
-int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
+static int attach_program(struct plumb_instance *in, const struct bpf_program *p, char *why,
+			  size_t size)
 {
-	struct bpf_program *p;
 	int err;
 
-	for (size_t i = 0; in->mechanism->programs[i]; i++) {
-		p = bpf_object__find_program_by_name(in->bpf.object, in->mechanism->programs[i]);
-		/* Of those that follow threads a tool has what it needs. */
-		if (!p || !bpf_program__autoload(p))
-			continue;
-		in->links[in->n_links] = bpf_program__attach(p);
-		if (!in->links[in->n_links]) {
-			err = -errno;
-			explain(NULL, err, in->mechanism->programs[i], why, size);
-			plumb_instance_detach(in);
-			return err;
-		}
+	in->links[in->n_links] = bpf_program__attach(p);
+	if (in->links[in->n_links]) {
 		in->n_links++;
+		return 0;
 	}
+	err = -errno;
+	explain(NULL, err, bpf_program__name(p), why, size);
+	plumb_instance_detach(in);
+	return err;
+}
+
+int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
+{
+	const char *const *programs = in->mechanism->programs;
+	struct bpf_program *p;
+	int err = 0;
+
+	for (size_t i = 0; i < in->n_threads && !err; i++)
+		err = attach_program(in, in->threads[i], why, size);
+	for (; programs && *programs && !err; programs++) {
+		p = bpf_object__find_program_by_name(in->bpf.object, *programs);
+		/* Of a mechanism's programs its open() may have chosen some. */
+		if (bpf_program__autoload(p))
+			err = attach_program(in, p, why, size);
+	}
+	if (err)
+		return err;
 	in->kprobe_misses = has_kprobes(in) && plumb_kprobe_misses_are_counted();
 	err = attach_probes(in, why, size);
 	*in->bpf.live = !err;

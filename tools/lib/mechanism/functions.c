@@ -4,10 +4,6 @@
 #include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/functions.h>
 
-const char *const plumb_function_programs[] = {
-	"thread_exit",      "thread_fork", "process_free", "thread_switch_btf", "thread_switch_raw",
-	"thread_preempted", NULL};
-
 const struct plumb_attach_target plumb_fsession[] = {{"fsession", PLUMB_FSESSION}, {}};
 const struct plumb_attach_target plumb_fsession_multi[] = {{"fsession_multi", PLUMB_FSESSION_MULTI},
 							   {}};

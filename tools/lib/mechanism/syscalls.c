@@ -128,19 +128,8 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 /* ---- mechanisms ---- */
 
 /* What ends a call before what begins it: each end has an entry, or is older than the trace. */
-const char *const plumb_syscall_tp_programs[] = {"thread_exit",
-						 "thread_fork",
-						 "process_free",
-						 "thread_woken",
-						 "thread_woken_by_count",
-						 "thread_leaves",
-						 "tp_exit",
-						 "tp_enter",
-						 NULL};
-const char *const plumb_syscall_raw_programs[] = {
-	"thread_exit",           "thread_fork",   "process_free",     "thread_woken",
-	"thread_woken_by_count", "thread_leaves", "thread_preempted", "thread_renamed",
-	"thread_moved",          "raw_exit",      "raw_enter",        NULL};
+const char *const plumb_syscall_tp_programs[] = {"tp_exit", "tp_enter", NULL};
+const char *const plumb_syscall_raw_programs[] = {"raw_exit", "raw_enter", NULL};
 
 const char *plumb_syscall_tp_skipped(void)
 {

@@ -275,8 +275,6 @@ static const char *raw_skipped(void)
 			     : "its programs can be preempted here, and fires missed meanwhile";
 }
 
-static const char *const programs[] = {"thread_fork", "process_free", NULL};
-
 static const struct plumb_attach_target fentry_multi[] = {
 	{"fired_fentry_multi", PLUMB_FENTRY_MULTI}, {}};
 static const struct plumb_attach_target fentry[] = {{"fired_fentry", PLUMB_FENTRY}, {}};
@@ -286,16 +284,16 @@ static const struct plumb_attach_target kprobe[] = {{"fired_kprobe", PLUMB_KPROB
 
 #define MECHANISM(name_, stability_, open_, ...)                                                   \
 	{                                                                                          \
-		.name = (name_), .stability = (stability_), .open = (open_), .programs = programs, \
-		__VA_ARGS__                                                                        \
+		.name = (name_), .stability = (stability_), .open = (open_), __VA_ARGS__           \
 	}
 #define FUNCTION_MECHANISM(name_, attach_targets_)                                                 \
 	MECHANISM(name_, "unstable: kernel functions", open_functions,                             \
 		  .unsupported = no_functions, .attach_targets = (attach_targets_))
 #define TRACEPOINT_MECHANISMS                                                                      \
-	MECHANISM("raw_tracepoint", "stable", open_raw, .unsupported = no_raw,                     \
-		  .skipped = raw_skipped),                                                         \
-		MECHANISM("tracepoint", "stable", open_tracepoint, .unsupported = no_tracepoints)
+	MECHANISM("raw_tracepoint", "stable", open_raw, .tracepoints = true,                       \
+		  .unsupported = no_raw, .skipped = raw_skipped),                                  \
+		MECHANISM("tracepoint", "stable", open_tracepoint, .tracepoints = true,            \
+			  .unsupported = no_tracepoints)
 #define USER_MECHANISM(name_, open_)                                                               \
 	MECHANISM(name_, "as stable as the program", open_, .unsupported = not_only_users)
 
@@ -316,11 +314,6 @@ const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_
 	USER_MECHANISM("uprobe", open_uprobe),
 };
 
-static bool is_of_tracepoints(const struct plumb_mechanism *mechanism)
-{
-	return mechanism->unsupported == no_raw || mechanism->unsupported == no_tracepoints;
-}
-
 /* What is told of all is what holds for the least of them, and names what was measured. */
 static void name_mixture(struct plumb_tool *tool)
 {
@@ -330,7 +323,7 @@ static void name_mixture(struct plumb_tool *tool)
 	memcpy(mechanisms, tool->mechanisms.list, tool->mechanisms.n * sizeof(*mechanisms));
 	tool->mechanisms.list = mechanisms;
 	for (size_t i = 0; i < tool->mechanisms.n; i++)
-		if (is_of_tracepoints(&mechanisms[i]))
+		if (mechanisms[i].tracepoints)
 			mechanisms[i].stability = "stable; user functions as stable as the program";
 	tool->overhead.traced = t->functions.n
 					? "a kernel function's call (not measured: the others)"
@@ -364,9 +357,9 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 				 enum plumb_calibration kind, struct plumb_interval *added)
 {
-	void (*trigger)(void) = mechanism->attach_targets      ? plumb_self_test_syscall
-				: is_of_tracepoints(mechanism) ? plumb_self_test_rename
-							       : plumb_self_test_call;
+	void (*trigger)(void) = mechanism->attach_targets ? plumb_self_test_syscall
+				: mechanism->tracepoints  ? plumb_self_test_rename
+							  : plumb_self_test_call;
 
 	return plumb_calibrate_mechanism(s, mechanism, kind, trigger, added);
 }
