@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/cost/costs.h>
+#include <plumb/load/slots.h>
 #include <plumb/base/log.h>
 #include <plumb/mechanism/trace-targets.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "func-count.h"
 #include "func-count.skel.h"
@@ -117,19 +115,13 @@ static int open_counters(struct plumb_bpf *bpf, bool calibration)
 /* Where rows are by target only, each has its slot from the start. */
 static int fill(struct bpf_object *object)
 {
-	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
-	size_t n = bpf_map__max_entries(keys); /* a calibration instance has one */
+	size_t n = options_in_force->by == PLUMB_BY_TARGET ? plumb_trace_targets.targets.n : 0;
+	struct func_count_key key = {};
+	int err = 0;
 
-	for (uint32_t i = 0;
-	     options_in_force->by == PLUMB_BY_TARGET && i < plumb_trace_targets.targets.n && i < n;
-	     i++) {
-		struct func_count_key key = {.target = i};
-		uint32_t slot = i + 1;
-
-		if (bpf_map_update_elem(bpf_map__fd(keys), &key, &slot, BPF_ANY))
-			return -errno;
-	}
-	return 0;
+	for (; key.target < n && !err; key.target++)
+		err = plumb_slot_fill(object, key.target, &key);
+	return err;
 }
 
 static const struct argp_option options[] = {{0}};

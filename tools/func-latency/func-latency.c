@@ -212,30 +212,14 @@ static const struct plumb_mechanism few[] = {
 	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 };
 
-/* Many at once are attached and detached quickly; each call pays for asking which it is. */
 static const struct plumb_mechanism many[] = {
-	PLUMB_FUNCTION_MECHANISM("fsession.multi", open_700, plumb_fsession_multi),
-	PLUMB_FUNCTION_MECHANISM("kprobe.session", open_session, plumb_kprobe_session),
-	PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, plumb_kprobe_multi),
-	PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),
-	PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),
-	PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe),
+	PLUMB_FUNCTION_MECHANISMS_MANY(open_plain, open_session, open_700),
 };
 
 static int prepare(struct plumb_options *o)
 {
-	int err = plumb_functions_find(patterns, n_patterns, o->btf, &functions);
+	int err = plumb_timed_functions_find(patterns, n_patterns, o->btf, &functions);
 
-	for (size_t i = 0; i < functions.n && !err; i++)
-		if (functions.all[i].cold)
-			err = plumb_error(EINVAL,
-					  "%s is a part of a function that is entered by a jump: "
-					  "it has no return",
-					  functions.all[i].name);
-	if (functions.n > PLUMB_MAX_TARGETS)
-		err = plumb_error(E2BIG,
-				  "%zu functions, at most %d: a narrower glob, or several runs",
-				  functions.n, PLUMB_MAX_TARGETS);
 	if (!err && *arg_key)
 		err = find_arg();
 	if (err)
@@ -246,7 +230,6 @@ static int prepare(struct plumb_options *o)
 		tool.mechanisms.list = few;
 		tool.mechanisms.n = sizeof(few) / sizeof(few[0]);
 	}
-	plumb_info("%zu functions", functions.n);
 	return 0;
 }
 
@@ -279,9 +262,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 	bool *seen = calloc(functions.n, sizeof(*seen));
 	char name[128];
 
-	if (probes->refused)
-		plumb_warn("%zu of %zu functions could not be attached to (-v says which)",
-			   probes->refused, functions.n);
+	plumb_timed_functions_warn_refused(s);
 	if (!seen || v.pooled || total->ledger.filtered_at_exit ||
 	    !(s->options.by & FUNC_LATENCY_BY_FUNC))
 		goto out;

@@ -7,6 +7,7 @@
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
+#include <plumb/load/slots.h>
 #include <plumb/measure/percentile.h>
 #include <plumb/report/report.h>
 #include <plumb/session/session.h>
@@ -16,9 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "breakdown-inside-session-610.skel.h"
 #include "breakdown-inside-session-700.skel.h"
@@ -74,12 +72,7 @@ PLUMB_FUNCTION_OPEN(open_700, breakdown_inside_session_700_bpf, breakdown_inside
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
 static const struct plumb_mechanism for_many[] = {
-	PLUMB_FUNCTION_MECHANISM("fsession.multi", open_700, plumb_fsession_multi),
-	PLUMB_FUNCTION_MECHANISM("kprobe.session", open_session, plumb_kprobe_session),
-	PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, plumb_kprobe_multi),
-	PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),
-	PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),
-	PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe),
+	PLUMB_FUNCTION_MECHANISMS_MANY(open_plain, open_session, open_700),
 };
 static const struct plumb_mechanism for_few[] = {
 	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
@@ -88,17 +81,12 @@ static const struct plumb_mechanism for_few[] = {
 /* A key for each function, so that the programs need none. */
 static int fill(struct bpf_object *object)
 {
-	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
-	size_t n = bpf_map__max_entries(keys); /* a calibration instance has one */
+	struct breakdown_function_key key = {};
+	int err = 0;
 
-	for (uint32_t i = 0; i < functions.n && i < n; i++) {
-		struct breakdown_function_key key = {.function = i};
-		uint32_t slot = i + 1;
-
-		if (bpf_map_update_elem(bpf_map__fd(keys), &key, &slot, BPF_ANY))
-			return -errno;
-	}
-	return 0;
+	for (; key.function < functions.n && !err; key.function++)
+		err = plumb_slot_fill(object, key.function, &key);
+	return err;
 }
 
 static uint32_t number_of(const struct plumb_row *row)
@@ -216,13 +204,10 @@ static bool is_silent(const struct plumb_snapshot *total, uint32_t function)
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	const struct plumb_probes *probes = &s->instance.probes;
 	char name[128];
 
 	may_hint = false;
-	if (probes->refused)
-		plumb_warn("%zu of %zu functions could not be attached to (-v says which)",
-			   probes->refused, functions.n);
+	plumb_timed_functions_warn_refused(s);
 	for (size_t i = n_calls; i < functions.n && functions.n <= PLUMB_FEW; i++)
 		if (is_silent(total, i))
 			plumb_warn("%s: 0 calls ended in %.3g s inside these system calls%s",
@@ -249,17 +234,11 @@ static int find_functions(const char *btf)
 		patterns[i] = call_names[i];
 	}
 	memcpy(patterns + n_calls, globs, n_globs * sizeof(*globs));
-	err = plumb_functions_find(patterns, n_calls + n_globs, btf, &functions);
+	err = plumb_timed_functions_find(patterns, n_calls + n_globs, btf, &functions);
 	for (int i = 0; i < n_calls && !err; i++)
 		if ((size_t)i >= functions.n ||
 		    strcmp(plumb_probe_name(&functions, i, name, sizeof(name)), call_names[i]))
 			err = plumb_error(ENOENT, "%s is not one function here", call_names[i]);
-	for (size_t i = 0; i < functions.n && !err; i++)
-		if (functions.all[i].cold)
-			err = plumb_error(EINVAL,
-					  "%s is a part of a function that is entered by a jump: "
-					  "it has no return",
-					  functions.all[i].name);
 	return err;
 }
 
@@ -270,7 +249,6 @@ static int prepare(struct plumb_options *o)
 	if (err)
 		return err;
 	may_hint = !o->mechanism;
-	plumb_info("%zu functions", functions.n);
 	o->max_keys = functions.n;
 	if (functions.n <= PLUMB_FEW && !o->mechanism) {
 		tool->mechanisms.list = for_few;

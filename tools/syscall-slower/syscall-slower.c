@@ -5,6 +5,7 @@
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
 #include <plumb/report/report.h>
+#include <plumb/load/slots.h>
 #include <plumb/session/session.h>
 #include <plumb/report/stacks.h>
 #include <plumb/mechanism/syscalls.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "calls.h"
@@ -118,11 +118,7 @@ static bool set_min(const char *text, bool number)
 /* All that is slow is one row: it has only to be counted. */
 static int fill(struct bpf_object *object)
 {
-	struct bpf_map *keys = bpf_object__find_map_by_name(object, "plumb_keys");
-	struct plumb_who key = {};
-	uint32_t slot = 1;
-
-	return bpf_map_update_elem(bpf_map__fd(keys), &key, &slot, BPF_ANY) ? -errno : 0;
+	return plumb_slot_fill(object, 0, &(struct plumb_who){});
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)

@@ -49,6 +49,16 @@ const char *plumb_fentry_skipped(void);
  */
 const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
 
+/*
+ * In a tool's prepare: the functions that PATTERNS name, if each has an end and they are not too
+ * many; 0, or -errno after saying why.
+ */
+int plumb_timed_functions_find(const char *const *patterns, size_t n, const char *btf,
+			       struct plumb_functions *functions);
+
+/* In its finish: how many of them could not be attached to. */
+void plumb_timed_functions_warn_refused(const struct plumb_session *s);
+
 extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
 	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];
 
@@ -64,6 +74,15 @@ extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[]
 		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
 		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
 		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
+		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
+
+/* For many: attached and detached quickly; each call pays for asking which it is. */
+#define PLUMB_FUNCTION_MECHANISMS_MANY(plain, session, session_700)                                \
+	PLUMB_FUNCTION_MECHANISM("fsession.multi", session_700, plumb_fsession_multi),             \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
+		PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                 \
+		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
 		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The programs of function.bpf.h: what sees the end of a call is attached first. */
+#include <plumb/attach/targets.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/functions.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/functions.h>
+#include <plumb/session/session.h>
 
 const struct plumb_attach_target plumb_fsession[] = {{"fsession", PLUMB_FSESSION}, {}};
 const struct plumb_attach_target plumb_fsession_multi[] = {{"fsession_multi", PLUMB_FSESSION_MULTI},
@@ -33,4 +37,33 @@ const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targe
 	if (at_return && n <= PLUMB_ONE_BY_ONE && plumb_fprobe_is_bounded())
 		return "it misses returns here if more calls go on than twice the CPUs";
 	return NULL;
+}
+
+int plumb_timed_functions_find(const char *const *patterns, size_t n, const char *btf,
+			       struct plumb_functions *functions)
+{
+	int err = plumb_functions_find(patterns, n, btf, functions);
+
+	for (size_t i = 0; i < functions->n && !err; i++)
+		if (functions->all[i].cold)
+			err = plumb_error(EINVAL,
+					  "%s is a part of a function that is entered by a jump: "
+					  "it has no return",
+					  functions->all[i].name);
+	if (functions->n > PLUMB_MAX_TARGETS)
+		err = plumb_error(E2BIG,
+				  "%zu functions, at most %d: a narrower glob, or several runs",
+				  functions->n, PLUMB_MAX_TARGETS);
+	if (!err)
+		plumb_info("%zu functions", functions->n);
+	return err;
+}
+
+void plumb_timed_functions_warn_refused(const struct plumb_session *s)
+{
+	const size_t refused = s->instance.probes.refused;
+
+	if (refused)
+		plumb_warn("%zu of %zu functions could not be attached to (-v says which)", refused,
+			   s->tool->mechanisms.functions->n);
 }
