@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "symbols.h"
-#include <errno.h>
 #include <inttypes.h>
-#include <plumb/base/log.h>
 #include <plumb/base/text.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As much of a name as is kept. */
-#define NAME 4096
 
 /* Functions that are inlined into one another. */
 #define INLINED 64
@@ -32,11 +27,6 @@ static void free_process(void *process)
 	plumb_process_free(process);
 }
 
-static void keep(void *string)
-{
-	(void)string;
-}
-
 void plumb_symbolizer_free(struct plumb_symbolizer *s)
 {
 	struct plumb_symfile *file;
@@ -49,47 +39,13 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s)
 		plumb_symfile_free(file);
 	}
 	plumb_symtab_free(&s->kernel);
-	tdestroy(s->unread, keep);
-	tdestroy(s->strings, free);
+	plumb_symbolizer_free_strings(s);
 	free(s);
-}
-
-/* --- strings --- */
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text)
-{
-	char clean[NAME], **found, *copy;
-
-	plumb_copy_printable(clean, text, sizeof(clean));
-	found = tfind(clean, &s->strings, by_text);
-	if (found)
-		return *found;
-	copy = strdup(clean);
-	if (copy && !tsearch(copy, &s->strings, by_text)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy;
-}
-
-void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why)
-{
-	const char *name = plumb_symbolizer_string(s, path);
-
-	if (!name || tfind(name, &s->unread, by_text) || !tsearch(name, &s->unread, by_text))
-		return;
-	if (!s->counts.unread++)
-		plumb_info("a file whose symbols cannot be read: %s: %s", name, why);
 }
 
 static const char *demangled(struct plumb_symbolizer *s, const char *name)
 {
-	char text[NAME];
+	char text[PLUMB_SYMBOL_NAME];
 
 	plumb_demangle(name, text, sizeof(text));
 	return plumb_symbolizer_string(s, text);

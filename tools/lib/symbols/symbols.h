@@ -4,6 +4,7 @@
  * tables are filled by symbols-kernel.c, symbols-elf.c (from one ELF file) and
  * symbols-perfmap.c.  symbols-process.c has mappings, symbols-file.c their files,
  * symbols-debug.c the debug files of these, symbols-inline.c their DWARF.
+ * symbols-strings.c keeps names for all of them.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -11,6 +12,9 @@
 #include <gelf.h>
 #include <plumb/symbols/symbols.h>
 #include <sys/stat.h>
+
+/* As much of a name as is kept. */
+#define PLUMB_SYMBOL_NAME 4096
 
 /* --- table --- */
 
@@ -185,6 +189,7 @@ struct plumb_symbolizer {
 const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text);
 /* Counts a file whose symbols cannot be had. */
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
+void plumb_symbolizer_free_strings(struct plumb_symbolizer *s);
 
 /* A name as the source has it, cut to SIZE; as it is, where it is not mangled. */
 void plumb_demangle(const char *name, char *text, size_t size);

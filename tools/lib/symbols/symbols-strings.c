@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One copy of each string, and the files whose symbols cannot be had. */
+#include "symbols.h"
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text)
+{
+	char clean[PLUMB_SYMBOL_NAME], **found, *copy;
+
+	plumb_copy_printable(clean, text, sizeof(clean));
+	found = tfind(clean, &s->strings, by_text);
+	if (found)
+		return *found;
+	copy = strdup(clean);
+	if (copy && !tsearch(copy, &s->strings, by_text)) {
+		free(copy);
+		copy = NULL;
+	}
+	return copy;
+}
+
+void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why)
+{
+	const char *name = plumb_symbolizer_string(s, path);
+
+	if (!name || tfind(name, &s->unread, by_text) || !tsearch(name, &s->unread, by_text))
+		return;
+	if (!s->counts.unread++)
+		plumb_info("a file whose symbols cannot be read: %s: %s", name, why);
+}
+
+static void keep(void *string)
+{
+	(void)string;
+}
+
+void plumb_symbolizer_free_strings(struct plumb_symbolizer *s)
+{
+	tdestroy(s->unread, keep);
+	tdestroy(s->strings, free);
+}
