@@ -2,6 +2,7 @@
 #include "runq-inflight.h"
 
 #include <plumb/base/clock.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 #include <stdlib.h>
 

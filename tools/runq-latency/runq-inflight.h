@@ -3,7 +3,7 @@
 #ifndef RUNQ_INFLIGHT_H
 #define RUNQ_INFLIGHT_H
 
-#include <plumb/inflight/inflight.h>
+#include <plumb/report/inflight.h>
 
 extern const struct plumb_inflight runq_inflight;
 

@@ -4,6 +4,7 @@
 #define PLUMB_MECHANISM_FUNCTIONS_H
 
 #include <errno.h>
+#include <plumb/attach/probe.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/tool/tool.h>

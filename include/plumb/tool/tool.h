@@ -14,7 +14,6 @@
 #include <plumb/tool/fields.h>
 #include <plumb/bpf/core/ledger.h>
 #include <plumb/tool/options.h>
-#include <plumb/attach/probe.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +23,10 @@ struct bpf_object;
 struct bpf_object_open_opts;
 struct bpf_object_skeleton;
 struct function_config;
+struct plumb_attach_target;
+struct plumb_functions;
 struct plumb_inflight;
+struct plumb_probes;
 struct plumb_report;
 struct plumb_row;
 struct plumb_run;
