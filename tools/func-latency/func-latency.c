@@ -220,6 +220,10 @@ static int prepare(struct plumb_options *o)
 {
 	int err = plumb_timed_functions_find(patterns, n_patterns, o->btf, &functions);
 
+	if (functions.n > PLUMB_MAX_TARGETS)
+		err = plumb_error(E2BIG,
+				  "%zu functions, at most %d: a narrower glob, or several runs",
+				  functions.n, PLUMB_MAX_TARGETS);
 	if (!err && *arg_key)
 		err = find_arg();
 	if (err)

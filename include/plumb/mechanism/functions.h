@@ -51,8 +51,8 @@ const char *plumb_fentry_skipped(void);
 const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
 
 /*
- * In a tool's prepare: the functions that PATTERNS name, if each has an end and they are not too
- * many; 0, or -errno after saying why.
+ * In a tool's prepare: the functions that PATTERNS name, if each has an end; 0, or -errno after
+ * saying why.
  */
 int plumb_timed_functions_find(const char *const *patterns, size_t n, const char *btf,
 			       struct plumb_functions *functions);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The programs of function.bpf.h: what sees the end of a call is attached first. */
-#include <plumb/attach/targets.h>
 #include <plumb/base/log.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/kernel/kernel.h>
@@ -50,10 +49,6 @@ int plumb_timed_functions_find(const char *const *patterns, size_t n, const char
 					  "%s is a part of a function that is entered by a jump: "
 					  "it has no return",
 					  functions->all[i].name);
-	if (functions->n > PLUMB_MAX_TARGETS)
-		err = plumb_error(E2BIG,
-				  "%zu functions, at most %d: a narrower glob, or several runs",
-				  functions->n, PLUMB_MAX_TARGETS);
 	if (!err)
 		plumb_info("%zu functions", functions->n);
 	return err;
