@@ -112,6 +112,7 @@ check() {
 		and ($last.rows | length) > 0' --argjson pid "$(cat who.pid)"
 	holds "... and all others are counted apart" by-who.json '$last.others > 0'
 	evidence nobody.json
+	holds "what a sample costs is measured, whoever is asked for" nobody.json '$last.overhead_ns.traced > 0'
 	holds "-c of another name has no row" nobody.json '$last.rows == [] and $last.others > 0'
 
 	found "who has ended is named" ended be_busy
