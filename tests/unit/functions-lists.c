@@ -42,9 +42,13 @@ static void globs_take_what_ftrace_knows(void **state)
 	/* A name that is asked for is found; nothing but a kprobe may hold. */
 	assert_int_equal(find("vfs_readv", "alias_a"), 0);
 	expect("vfs_readv alias_a");
-	assert_true(found.all[0].untraced);
-	assert_false(found.all[1].untraced);
 	assert_non_null(strstr(plumb_function_obstacle(&found.all[0]), "notrace"));
+	assert_null(plumb_function_obstacle(&found.all[1]));
+	/* The list is read for a glob, for a name that has an alias, and to explain a refusal. */
+	assert_true(found.all[0].unchecked);
+	assert_false(found.all[1].unchecked);
+	assert_int_equal(find("vfs_read"), 0);
+	assert_null(plumb_function_obstacle(&found.all[0]));
 }
 
 static void an_empty_list_says_nothing(void **state)
@@ -54,7 +58,7 @@ static void an_empty_list_says_nothing(void **state)
 	write_text(TRACEABLE, "");
 	assert_int_equal(find("vfs_readv", "weak*"), 0);
 	expect("vfs_readv weak_one weak_two");
-	assert_false(found.all[0].untraced);
+	assert_null(plumb_function_obstacle(&found.all[0]));
 }
 
 static void debugfs_has_the_list_too(void **state)

@@ -53,6 +53,7 @@ struct plumb_function {
 	bool ambiguous;   /* others have its name: only the address says which is meant */
 	uint32_t place;   /* among those, in /proc/kallsyms, from 1; 0: not known, or none */
 	bool untraced;    /* ftrace does not know it: nothing but a plain kprobe can hold */
+	bool unchecked;   /* ftrace was not asked: whether it is untraced is not known yet */
 	bool blacklisted; /* the kernel refuses kprobes on it */
 };
 

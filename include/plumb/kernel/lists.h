@@ -51,6 +51,7 @@ struct plumb_blacklist {
 struct plumb_lists {
 	struct plumb_symbols symbols;
 	struct plumb_names traceable;
+	bool traceable_was_read;
 	struct plumb_blacklist blacklist;
 };
 
@@ -83,8 +84,12 @@ int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols);
 bool plumb_blacklist_has(const struct plumb_blacklist *list, const struct plumb_symbol *s);
 void plumb_blacklist_free(struct plumb_blacklist *list);
 
-/* traceability: the running kernel's lists; 0, or -errno after saying what is wrong. */
+/*
+ * traceability: the running kernel's lists, but for that of ftrace; 0, or -errno after saying what
+ * is wrong.  That of ftrace, unless it was read.
+ */
 int plumb_lists_fill(struct plumb_lists *lists);
+void plumb_lists_fill_traceable(struct plumb_lists *lists);
 void plumb_lists_empty(struct plumb_lists *lists);
 struct plumb_traceability plumb_lists_judge(const struct plumb_lists *lists,
 					    struct plumb_symbol *s);

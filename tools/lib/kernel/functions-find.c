@@ -54,6 +54,7 @@ static void keep(const struct plumb_lists *lists)
 		.address = is.address,
 		.named = true,
 		.untraced = is.untraced,
+		.unchecked = !lists->traceable_was_read,
 	};
 }
 
@@ -122,18 +123,35 @@ static int take(struct search *q, struct plumb_symbol *s, const struct plumb_fun
 	return f->name && (f->module || !s->module) ? 0 : -ENOMEM;
 }
 
+/*
+ * The kernel takes long to print ftrace's list.  Of a function that is asked for by its name,
+ * attaching tells as much: the list is read where it decides what is taken, and where it may have
+ * an alias of the name.
+ */
+static struct plumb_traceability judge(struct plumb_lists *lists, struct plumb_symbol *s,
+				       bool is_glob)
+{
+	struct plumb_symbol *alias;
+
+	if (is_glob || plumb_symbol_aliases(&lists->symbols, s, &alias) > 1 ||
+	    plumb_blacklist_has(&lists->blacklist, s))
+		plumb_lists_fill_traceable(lists);
+	return plumb_lists_judge(lists, s);
+}
+
 /* Takes it unless it cannot be traced. */
 static int consider(struct search *q, const struct plumb_pattern *p, struct plumb_symbol *s,
 		    bool ambiguous, struct outcome *o)
 {
+	struct plumb_traceability is = judge(&q->lists, s, p->is_glob);
 	bool is_listed = q->lists.traceable.slots;
-	struct plumb_traceability is = plumb_lists_judge(&q->lists, s);
 	struct plumb_function f = {
 		.named = !p->is_glob,
 		.ambiguous = ambiguous,
 		.cold = is.cold,
 		.changed = is.changed,
 		.untraced = is.untraced,
+		.unchecked = !q->lists.traceable_was_read,
 		.blacklisted = is.blacklisted,
 	};
 

@@ -57,11 +57,22 @@ void plumb_functions_free(struct plumb_functions *found)
 	*found = (struct plumb_functions){};
 }
 
+static bool ftrace_may_know(const char *name)
+{
+	struct plumb_names names;
+	bool may;
+
+	plumb_traceable_read(&names);
+	may = !names.slots || plumb_names_have(&names, name);
+	plumb_names_free(&names);
+	return may;
+}
+
 const char *plumb_function_obstacle(const struct plumb_function *f)
 {
 	if (f->blacklisted)
 		return "is on the kernel's kprobe blacklist";
-	if (f->untraced)
+	if (f->untraced || (f->unchecked && !ftrace_may_know(f->name)))
 		return "is marked notrace, or was compiled without a place for ftrace";
 	return NULL;
 }

@@ -13,11 +13,16 @@ int plumb_lists_fill(struct plumb_lists *lists)
 
 	*lists = (struct plumb_lists){};
 	err = plumb_symbols_read(&lists->symbols);
-	if (err)
-		return err;
-	plumb_traceable_read(&lists->traceable);
-	plumb_blacklist_read(&lists->blacklist);
-	return 0;
+	if (!err)
+		plumb_blacklist_read(&lists->blacklist);
+	return err;
+}
+
+void plumb_lists_fill_traceable(struct plumb_lists *lists)
+{
+	if (!lists->traceable_was_read)
+		plumb_traceable_read(&lists->traceable);
+	lists->traceable_was_read = true;
 }
 
 void plumb_lists_empty(struct plumb_lists *lists)
@@ -31,8 +36,10 @@ struct plumb_lists *plumb_lists_read(void)
 {
 	struct plumb_lists *lists = calloc(1, sizeof(*lists));
 
-	if (lists && !plumb_lists_fill(lists))
+	if (lists && !plumb_lists_fill(lists)) {
+		plumb_lists_fill_traceable(lists);
 		return lists;
+	}
 	free(lists);
 	return NULL;
 }
