@@ -17,9 +17,9 @@ unshare --mount true 2>/dev/null || { echo "1..0 # SKIP no mount namespace"; exi
 # shellcheck disable=SC2016 # for that shell
 readonly build='
 	gcc --version && clang --version
-	make B=/build all units workloads && /build/bin/probe-check --about && /build/unit/percentile
+	make B=/build CFLAGS=-O2 all units workloads && /build/bin/probe-check --about && /build/unit/percentile
 	echo "gcc: $?"
-	make B=/build CC=clang all && /build/bin/probe-check --about
+	make B=/build CFLAGS=-O2 CC=clang all && /build/bin/probe-check --about
 	echo "clang: $?"
 	echo "static: $(! ldd /build/bin/probe-check >/dev/null 2>&1; echo $?)"'
 

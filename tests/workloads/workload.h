@@ -82,14 +82,14 @@ static inline bool is_open(const char *name)
 	       !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-/* Go on when NAME is there.  Whoever opens the gates may have died: not for ever. */
+/* Go on when NAME is there, which takes long while many tools start: but not for ever. */
 static inline void gate(const char *name)
 {
-	uint64_t deadline = now_ns() + 60000000000ULL;
+	uint64_t deadline = now_ns() + 240000000000ULL;
 
 	while (!is_open(name)) {
 		if (now_ns() > deadline)
-			die("%s did not appear within a minute", name);
+			die("%s did not appear within 4 minutes", name);
 		pause_ns(1000000);
 	}
 }
