@@ -87,7 +87,7 @@ if [[ -s $sent ]]; then
 		since_before: false, syscall: "read", function: "tcp_sendmsg"}]' "[.]in_flight[[]0[]]: .*'syscall'"
 fi
 if [[ -s $work/json/list.json ]]; then
-	refuses "a point without arguments" "$work/json/list.json" 'del(.points[0].arguments)' "[.]points[[]0[]]: 'arguments' is a required"
+	refuses "a target without arguments" "$work/json/list.json" 'del(.targets[0].arguments)' "[.\]targets[[]0[]]: 'arguments' is a required"
 	refuses "a report cut short" "$work/json/list.json" 'del(.kernel)' "'kernel' is a required"
 fi
 jq 'del(."$defs".report.properties.seq.description)' "$schema" >"$work/bare"

@@ -53,12 +53,12 @@ is "USDT probes are those that readelf has, and as often" \
 	"$(readelf -n program | awk '/Provider:/ { p = $2 } /Name:/ { print p ":" $2 }' | sort)"
 is "a probe of two places says so" "$(awk '$1 ~ /twice/ { print $2, $3, $4 }' probes)" "stable-ish uprobe x2"
 run -j "usdt:./program:specimen:twice"
-is "JSON has each place's arguments" "$(jq -r '.points[].places | map(.arguments) | sort | join(" ")' "$out")" "-4@%edi -4@%esi"
+is "JSON has each place's arguments" "$(jq -r '.targets[].places | map(.arguments) | sort | join(" ")' "$out")" "-4@%edi -4@%esi"
 run -a "usdt:./program:specimen:twice"
 like "so has the text" "$(<"$out")" 'twice: -4@%e[sd]i, -4@%e[sd]i'
 printf 'u:./program:%s\n' visible hidden >wanted
 run u:./program:visible u:./program:hidden u:./program:visible
-is "several GLOBs, each point once" "$(names | sort)" "$(sort wanted)"
+is "several GLOBs, each target once" "$(names | sort)" "$(sort wanted)"
 
 # consistent GLOB - what is listed of it is there for probe-check as well
 consistent() {
@@ -94,13 +94,13 @@ nothing() {
 nothing u:./program:visable "no function visable in ./program; did you mean visible"
 nothing usdt:./program:specimen:twise "no USDT probe specimen:twise in ./program; did you mean twice"
 nothing u:./missing:x "./missing"
-nothing k:no_such_function_here "no probe point matches k:no_such_function_here"
-nothing vfs_raed "no probe point matches vfs_raed; did you mean .*vfs_read"
-nothing '' "no probe point matches"
-nothing 'no_such_*' "no probe point matches no_such_\*$"
-nothing "$(printf 'x%.0s' {1..100000})" "no probe point matches xxxx"
+nothing k:no_such_function_here "no target matches k:no_such_function_here"
+nothing vfs_raed "no target matches vfs_raed; did you mean .*vfs_read"
+nothing '' "no target matches"
+nothing 'no_such_*' "no target matches no_such_\*$"
+nothing "$(printf 'x%.0s' {1..100000})" "no target matches xxxx"
 run $'k:\e[31m\nx'
-is "what is shown of a GLOB has no control characters" "$(tail -n 1 "$err")" "probe-list: no probe point matches k:?[31m?x"
+is "what is shown of a GLOB has no control characters" "$(tail -n 1 "$err")" "probe-list: no target matches k:?[31m?x"
 run k:vfs_read k:no_such_function_here
 is "one GLOB of two matches nothing: that is said, the other is listed" "$status $(names)" "1 k:vfs_read"
 
@@ -110,7 +110,7 @@ run -a k:vfs_read
 is "a prototype is that of the sources" "$(sed -n 's/^ *ssize_t/ssize_t/p' "$out")" \
 	"ssize_t vfs_read(struct file *file, char *buf, size_t count, loff_t *pos)"
 run -j k:tcp_sendmsg
-is "so it is in JSON" "$(jq -c '.points[] | [.returns, (.arguments[] | .type, .name)]' "$out")" \
+is "so it is in JSON" "$(jq -c '.targets[] | [.returns, (.arguments[] | .type, .name)]' "$out")" \
 	'["int","struct sock *","sk","struct msghdr *","msg","size_t","size"]'
 run -a r:sched_switch
 like "arguments of a raw tracepoint have names and types" "$(tr -s '\n ' ' ' <"$out")" \
@@ -118,7 +118,7 @@ like "arguments of a raw tracepoint have names and types" "$(tr -s '\n ' ' ' <"$
 
 # --- all of the kernel ---
 
-((EUID == 0)) || { skip "points of the kernel" "tracefs is for root"; done_testing; }
+((EUID == 0)) || { skip "targets in the kernel" "tracefs is for root"; done_testing; }
 
 consistent "s:*"
 consistent "t:*"
@@ -137,10 +137,10 @@ is "all is listed" "$status" 0
 claim "all is listed within two seconds ($took ms)" test "$took" -lt 2000
 cp "$out" lines
 names >all
-is "no point is listed twice" "$(sort all | uniq -d | head -n 3)" ""
+is "no target is listed twice" "$(sort all | uniq -d | head -n 3)" ""
 is "a line has a name, a stability, hooks" "$(awk 'NF != 3 && !(NF == 4 && $4 ~ /^x[0-9]+$/)' lines | head -n 3)" ""
 is "lines are no wider than a terminal, but for long names" "$(awk 'length > 80 && length($1) <= 46' lines | head -n 3)" ""
-is "stability is that of the family" "$(awk '{ sub(":.*", "", $1); print $1, $2 }' lines | sort -u | paste -sd ,)" \
+is "stability is that of the kind" "$(awk '{ sub(":.*", "", $1); print $1, $2 }' lines | sort -u | paste -sd ,)" \
 	"k unstable,r stable-ish,s stable,t stable-ish"
 
 # matching REGEX GLOB... - are they those of the whole list?
@@ -163,25 +163,25 @@ like "a function is found by the name of its source" "$(names)" "${changed//./\\
 
 run -j
 cp "$out" all.json
-is "JSON has the same points" "$(jq -r '.points[].name' all.json | cmp - all 2>&1)" ""
+is "JSON has the same targets" "$(jq -r '.targets[].name' all.json | cmp - all 2>&1)" ""
 holds "JSON begins as all of plumb's does" all.json \
 	'$last.schema == "plumb/2" and $last.tool == "probe-list" and $last.kernel != "" and $last.arch != ""'
-holds "a point is open where one of its hooks is" all.json \
-	'($last.families | map(select(.open).hook)) as $open
-	| all($last.points[]; .open == any(.hooks[]; IN($open[])))'
+holds "a target is open where one of its hooks is" all.json \
+	'($last.kinds | map(select(.open).hook)) as $open
+	| all($last.targets[]; .open == any(.hooks[]; IN($open[])))'
 run --summary -j
-is "the summary is that of the list" "$(jq -c '[.families[] | select(.points)]' "$out")" "$(jq -c .families all.json)"
-holds "it has no points" "$out" '$last | has("points") | not'
+is "the summary is that of the list" "$(jq -c '[.kinds[] | select(.targets)]' "$out")" "$(jq -c .kinds all.json)"
+holds "it has no targets" "$out" '$last | has("targets") | not'
 holds "it counts what the list has" all.json '
-	($last.points | map(.count as $n | .family as $f | .hooks[] | {key: "\($f) \(.)", value: $n})
+	($last.targets | map(.count as $n | .kind as $f | .hooks[] | {key: "\($f) \(.)", value: $n})
 		| group_by(.key) | map({key: .[0].key, value: map(.value) | add}) | from_entries) as $counted
-	| all($last.families[]; .points == $counted["\(.family) \(.hook)"])'
+	| all($last.kinds[]; .targets == $counted["\(.kind) \(.hook)"])'
 run --summary
 is "its rows fit a terminal" "$(awk 'length > 80' "$out")" ""
-is "what is closed is said why" "$(grep -cE 'closed: [A-Z0-9]+,' "$out")" "$(jq '[.families[] | select(.open | not)] | length' all.json)"
+is "what is closed is said why" "$(grep -cE 'closed: [A-Z0-9]+,' "$out")" "$(jq '[.kinds[] | select(.open | not)] | length' all.json)"
 
 # What is in parentheses is closed.
-closed=$(jq -r '.families[] | select(.open | not).hook' all.json | sort -u)
+closed=$(jq -r '.kinds[] | select(.open | not).hook' all.json | sort -u)
 is "closed hooks are in parentheses, others are not" \
 	"$(awk '{ print $3 }' lines | tr , '\n' | sort -u | sed -n 's/[()]//gp' | grep -vxF -e "${closed:-none}")" ""
 is "and said on standard error, once each" "$("$bin/probe-list" 2>&1 >/dev/null | sed -nE 's/^probe-list: ([a-z_.]+) refused: .*/\1/p' | sort)" "$closed"
@@ -191,7 +191,7 @@ PATH=$PATH:/usr/sbin bpftool btf dump file /sys/kernel/btf/vmlinux | sed -nE "s/
 awk '/[( ]fentry/ && $1 !~ /:.*:/ { sub("k:", "", $1); sub("[.].*", "", $1); print $1 }' lines | sort -u >fentry
 claim "there are many that can have fentry" test "$(wc -l <fentry)" -gt 10000
 is "each of those is described by BTF" "$(comm -13 described fentry | head -n 3)" ""
-if jq -e '[.families[] | select(.hook == "kprobe")][0].points < 30000' all.json >/dev/null; then
+if jq -e '[.kinds[] | select(.hook == "kprobe")][0].targets < 30000' all.json >/dev/null; then
 	skip "each function that BTF describes is listed" "a small kernel"
 else
 	# But for what ftrace does not know, if the kernel tells.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154,SC3043
-# probe-list: its points are those that this kernel's own files have, and can be attached to.
+# probe-list: its targets are those that this kernel's own files have, and can be attached to.
 
 # What the kernel itself lists, be tracefs mounted or not.
 read_tracefs() {
@@ -30,7 +30,7 @@ run() {
 	program=probe-list
 	probe-list >list.json 2>list.err
 	echo $? >list.status
-	probe-list -j --summary >families.json 2>families.err
+	probe-list -j --summary >kinds.json 2>kinds.err
 	probe-list -j 's:*' >calls.json 2>calls.err
 	probe-list -a k:vfs_read s:lseek t:task:task_rename >typed.json 2>typed.err
 	read_tracefs
@@ -54,17 +54,17 @@ run() {
 	try uprobe func-count --mechanism=uprobe "u:$calls:make_call"
 }
 
-# points FAMILY - as the summary counts them
-points() {
-	jq --arg family "$1" '[.families[] | select(.family == $family)][0].points' families.json
+# targets KIND - as the summary counts them
+targets() {
+	jq --arg kind "$1" '[.kinds[] | select(.kind == $kind)][0].targets' kinds.json
 }
 
 check_events() {
-	is "system calls are as many as their events" "$(points syscall)" "$(grep -c ^syscalls: events)"
-	is "tracepoints are as many as the other events" "$(points tracepoint)" "$(grep -vc ^syscalls: events)"
+	is "system calls are as many as their events" "$(targets syscall)" "$(grep -c ^syscalls: events)"
+	is "tracepoints are as many as the other events" "$(targets tracepoint)" "$(grep -vc ^syscalls: events)"
 	is "they have the events' names" "$(sed -n 's/^t:\([^ ]*\).*/\1/p' list.json)" "$(grep -v ^syscalls: events | LC_ALL=C sort)"
-	is "each system call has an entry and an exit" "$(jq -r '.points[] | select(.count != 2).name' calls.json)" ""
-	is "and there are no others" "$(jq '.points | length * 2' calls.json)" "$(grep -c ^syscalls: events)"
+	is "each system call has an entry and an exit" "$(jq -r '.targets[] | select(.count != 2).name' calls.json)" ""
+	is "and there are no others" "$(jq '.targets | length * 2' calls.json)" "$(grep -c ^syscalls: events)"
 	is "all that is also seen where tracefs is not mounted" "$(cat unmounted)" \
 		"$(awk '/^t:/ || /^k:(.*:)?vfs_/ { print $1 }' list.json)"
 }
@@ -107,9 +107,9 @@ check_attached() {
 	fi
 	is "all hooks were tried" "$(wc -l <tried)" 7
 	while read -r hook status; do
-		evidence "$hook.err" families.json
-		holds "$hook is open where another tool gets by with it" families.json \
-			'[$last.families[] | select(.hook == $hook).open] | length > 0 and all(. == $works)' \
+		evidence "$hook.err" kinds.json
+		holds "$hook is open where another tool gets by with it" kinds.json \
+			'[$last.kinds[] | select(.hook == $hook).open] | length > 0 and all(. == $works)' \
 			--arg hook "$hook" --argjson works "$([ "$status" = 0 ] && echo true || echo false)"
 	done <tried
 	evidence
@@ -117,7 +117,7 @@ check_attached() {
 
 check() {
 	local expected
-	evidence list.err families.json families.err
+	evidence list.err kinds.json kinds.err
 	is "all is listed" "$(cat list.status)" 0
 	# shellcheck disable=SC2034 # by forced
 	case $(cat kernel) in
@@ -126,9 +126,9 @@ check() {
 	*) expected=unknown ;;
 	esac
 	[ "$expected" = unknown ] ||
-		is "what is closed is what this kernel lacks" "$(jq -r '.families[] | select(.open | not).hook' families.json)" "$expected"
-	for point in s:openat s:fstat t:sched:sched_switch r:sched_switch k:vfs_read k:tcp_sendmsg; do
-		is "$point is listed once" "$(awk -v name="$point" '$1 == name' list.json | wc -l)" 1
+		is "what is closed is what this kernel lacks" "$(jq -r '.kinds[] | select(.open | not).hook' kinds.json)" "$expected"
+	for target in s:openat s:fstat t:sched:sched_switch r:sched_switch k:vfs_read k:tcp_sendmsg; do
+		is "$target is listed once" "$(awk -v name="$target" '$1 == name' list.json | wc -l)" 1
 	done
 	like "types are told" "$(tr -s '\n ' ' ' <typed.json)" \
 		'off_t lseek|long lseek\(unsigned int fd, off_t offset, unsigned int whence\)'

@@ -130,6 +130,6 @@ void glob_complain(const struct glob *g, const struct targets *p)
 	plumb_copy_printable(shown, g->text, sizeof(shown));
 	if (names && strlen(g->name) < sizeof(shown) && !strpbrk(g->name, "*?["))
 		plumb_suggest(g->name, names, p->n, suggestion, sizeof(suggestion));
-	plumb_warn("no probe point matches %s%s%s", shown, suggestion, *suggestion ? "?" : "");
+	plumb_warn("no target matches %s%s%s", shown, suggestion, *suggestion ? "?" : "");
 	free(names);
 }

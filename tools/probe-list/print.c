@@ -120,7 +120,7 @@ static ssize_t count(const struct targets *p, enum kind kind, enum plumb_hook ho
 
 void print_summary(const struct targets *p, unsigned int wanted)
 {
-	static const char *const headings[] = {"FAMILY", ">POINTS", "STABILITY", "HOOK", "HERE"};
+	static const char *const headings[] = {"KIND", ">TARGETS", "STABILITY", "HOOK", "HERE"};
 	struct plumb_text_table *g = plumb_text_table_new(headings, 5);
 
 	for (enum kind k = 0; k < KINDS; k++)
@@ -153,10 +153,11 @@ static json_t *kinds_json(const struct targets *p, unsigned int wanted)
 			json_t *one = json_object();
 			ssize_t n = count(p, k, *h);
 
-			json_object_set_new(one, "family", json_string(kinds[k].name));
+			json_object_set_new(one, "kind", json_string(kinds[k].name));
 			json_object_set_new(one, "stability", json_string(kinds[k].stability));
 			json_object_set_new(one, "hook", json_string(plumb_hook_name(*h)));
-			json_object_set_new(one, "points", n < 0 ? json_null() : plumb_json_u64(n));
+			json_object_set_new(one, "targets",
+					    n < 0 ? json_null() : plumb_json_u64(n));
 			json_object_set_new(one, "open", json_boolean(a->open));
 			json_object_set_new(one, "why",
 					    a->open ? json_null() : plumb_json_text(a->why));
@@ -177,7 +178,7 @@ static json_t *target_json(struct targets *p, const struct target *target)
 		open |= is_open(*h);
 	}
 	json_object_set_new(one, "name", plumb_json_text(target->name));
-	json_object_set_new(one, "family", json_string(kinds[target->kind].name));
+	json_object_set_new(one, "kind", json_string(kinds[target->kind].name));
 	json_object_set_new(one, "stability", json_string(kinds[target->kind].stability));
 	json_object_set_new(one, "hooks", hooks);
 	json_object_set_new(one, "open", json_boolean(open));
@@ -191,7 +192,7 @@ static void print_targets(struct targets *p)
 {
 	const char *separator = "";
 
-	fputs(",\"points\":[", stdout);
+	fputs(",\"targets\":[", stdout);
 	for (size_t i = 0; i < p->n && !ferror(stdout); i++) {
 		json_t *one;
 
@@ -211,7 +212,7 @@ void print_json(struct targets *p, unsigned int wanted, bool summary)
 	json_t *head = plumb_json_new("probe-list");
 	char *text;
 
-	json_object_set_new(head, "families", kinds_json(p, wanted));
+	json_object_set_new(head, "kinds", kinds_json(p, wanted));
 	text = json_dumps(head, JSON_COMPACT);
 	json_decref(head);
 	if (!text)

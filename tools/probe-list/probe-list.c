@@ -16,8 +16,8 @@ enum { SUMMARY = 0x1000 };
 /* clang-format off */
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Output:", 10},
-	{"arguments", 'a', NULL, 0, "also print the arguments of each point, with their types", 10},
-	{"summary", SUMMARY, NULL, 0, "count the points of each family, and list hooks that are refused", 10},
+	{"arguments", 'a', NULL, 0, "also print the arguments of each target, with their types", 10},
+	{"summary", SUMMARY, NULL, 0, "count the targets of each kind, and list hooks that are refused", 10},
 	{"json", 'j', NULL, 0, "print one JSON object with all of that", 10},
 	{0},
 };
@@ -53,8 +53,8 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 
 static const struct plumb_cli cli = {
 	.name = "probe-list",
-	.summary = "List what can be probed on this host, by family and stability.",
-	.about = "hooks:     each kind is tried for a moment, on a point that rarely fires\n"
+	.summary = "List what can be probed on this host, by kind and stability.",
+	.about = "hooks:     each is tried for a moment, on a target that rarely fires\n"
 		 "stability: stable: system calls; stable-ish: tracepoints, USDT;\n"
 		 "           unstable: functions\n"
 		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
@@ -64,7 +64,7 @@ static const struct plumb_cli cli = {
 	.parse = parse,
 };
 
-static unsigned int wanted_families(void)
+static unsigned int wanted_kinds(void)
 {
 	const unsigned int of_files = 1 << USER_FUNCTION | 1 << USDT;
 	unsigned int wanted = 0;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	if (!asked.globs)
 		return PLUMB_EXIT_FAILED;
 	plumb_cli_parse(&cli, argc, argv, NULL);
-	wanted = wanted_families();
+	wanted = wanted_kinds();
 	read_kernel(&p, wanted);
 	for (size_t i = 0; i < asked.n; i++)
 		failed += !take(&p, &asked.globs[i]);

@@ -35,7 +35,7 @@ int targets_add(struct targets *p, enum kind kind, char *name, const struct targ
 	}
 	if (!name || !list) {
 		free(name);
-		return plumb_error(ENOMEM, "no memory for the list of points");
+		return plumb_error(ENOMEM, "no memory for the list of targets");
 	}
 	p->list[p->n] = *like;
 	p->list[p->n].kind = kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Points of programs and libraries. */
+/* Targets in programs and libraries. */
 #include "targets.h"
 
 #include <errno.h>
