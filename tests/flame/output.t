@@ -91,10 +91,10 @@ claim "... the kernel's with its mark" grep -q ';\[stack lost\]_\[k\][; ]' out
 is "... which is no call that is lost: --strict is kept" "$status $(complaint)" "0 "
 run offcpu-time --max-stacks=1 -b comm,state -- stays pipe 2 41
 like "... the footer tells what helps" "$(tr '\n' ' ' <out)" \
-	'[0-9]+ stacks had no room: raise --max-stacks   [0-9]+ pooled under \[other\]: raise --max-stacks '
+	'[0-9]+ stacks not stored, the table is full: raise --max-stacks   [0-9]+ pooled under \[other\]: raise --max-stacks '
 run offcpu-time --max-stacks=1 --max-keys=2 -b comm,state -- stays pipe 2 41
 like "... also where the rows have an option of their own" "$(tr '\n' ' ' <out)" \
-	'[0-9]+ stacks had no room: raise --max-stacks   [0-9]+ pooled under \[other\]: raise --max-keys '
+	'[0-9]+ stacks not stored, the table is full: raise --max-stacks   [0-9]+ pooled under \[other\]: raise --max-keys '
 run syscall-breakdown -s clock_nanosleep --max-keys=1 -- stays sleep 1 41 2 3
 like "... and syscall-breakdown has the time of a stack without room in its tree" "$(<out)" '[0-9.]+m?s +[0-9.-]+[mun]?s? +\[stack lost\]'
 

@@ -112,7 +112,7 @@ static void code_of_the_boot_is_gone(void **state)
 	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_boot"), -ENOENT);
-	expect_said("vfs_boot is gone: it was for the kernel's boot only\n");
+	expect_said("vfs_boot is init code, which the kernel freed after boot\n");
 }
 
 /* --- what is missing --- */

@@ -256,7 +256,8 @@ static void the_table_tells_it_all(void **state)
 		"  the time that any did (inferred; operations on BPF maps hold it too)\n"
 		"own guard: 11 new missed 2 (8.00 %), recursed or preempted\n"
 		"\n"
-		"statistics: on while this ran: two clock readings more a run of any program\n"
+		"statistics: enabled during this run; each run of any BPF program then reads the "
+		"clock twice\n"
 		"misses: since loaded or attached; ?: not counted, -: nothing to miss\n");
 	free(text);
 	rows_free(&rows);
@@ -277,7 +278,7 @@ static void where_nothing_is_counted_there_is_no_0(void **state)
 	check(strstr(text, " 4   30000   10000  30.00       ?     -  long"), "%s", text);
 	check(strstr(text, " 4   75.0       ?        ?  long\n"), "%s", text);
 	check(strstr(text, "(2 more)\n"), "%s", text);
-	check(strstr(text, "statistics: were on before, and stay on"), "%s", text);
+	check(strstr(text, "statistics: already enabled"), "%s", text);
 	check(strstr(text, "not all of their misses are counted by this kernel\n"), "%s", text);
 	free(text);
 	rows_free(&rows);

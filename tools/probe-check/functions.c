@@ -189,7 +189,7 @@ static bool judge_refusal(const struct kernel *k, struct candidate *c)
 {
 	if (all_are(c, is_boot_only))
 		check_judge(c->check, VERDICT_GONE,
-			    "it was for the kernel's boot only, and its code is gone since");
+			    "it is init code, which the kernel freed after boot");
 	else if (all_are(c, is_blacklisted))
 		check_judge(c->check, VERDICT_BLACKLISTED, "the kernel takes no kprobe on it%s",
 			    all_are(c, is_untraced)   ? ", and no fentry, as it is notrace"

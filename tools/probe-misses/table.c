@@ -192,7 +192,8 @@ void report_footer(const struct report *r, FILE *out)
 	if (!r->final)
 		return;
 	fprintf(out, "\nstatistics: %s\n",
-		r->on_before ? "were on before, and stay on (kernel.bpf_stats_enabled)"
-			     : "on while this ran: two clock readings more a run of any program");
+		r->on_before ? "already enabled (kernel.bpf_stats_enabled), and left enabled"
+			     : "enabled during this run; each run of any BPF program then reads "
+			       "the clock twice");
 	fputs("misses: since loaded or attached; ?: not counted, -: nothing to miss\n", out);
 }

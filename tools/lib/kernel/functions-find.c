@@ -295,7 +295,7 @@ static int say_refused(const struct plumb_pattern *p, const struct outcome *o)
 		return plumb_error(ENOENT, "no function that can be traced matches %s", p->text);
 	if (o->barred)
 		return plumb_error(EINVAL, "%s is on the kernel's kprobe blacklist", p->text);
-	return plumb_error(ENOENT, "%s is gone: it was for the kernel's boot only", p->text);
+	return plumb_error(ENOENT, "%s is init code, which the kernel freed after boot", p->text);
 }
 
 static int find(struct search *q, const char *text)
@@ -322,7 +322,7 @@ static int find(struct search *q, const char *text)
 			   "arguments are not trusted",
 			   text, o.changed);
 	if (p.is_glob && o.shared_names)
-		plumb_warn("%s: names of several functions each: %zu; all are traced", text,
+		plumb_warn("%s: %zu names are shared by several functions; all are traced", text,
 			   o.shared_names);
 	return 0;
 }

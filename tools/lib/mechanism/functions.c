@@ -59,6 +59,6 @@ void plumb_timed_functions_warn_refused(const struct plumb_session *s)
 	const size_t refused = s->instance.probes.refused;
 
 	if (refused)
-		plumb_warn("%zu of %zu functions could not be attached to (-v says which)", refused,
+		plumb_warn("%zu of %zu functions could not be attached (-v lists them)", refused,
 			   s->tool->mechanisms.functions->n);
 }

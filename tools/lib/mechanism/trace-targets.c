@@ -108,7 +108,7 @@ void plumb_trace_targets_finish(const struct plumb_session *s, const struct plum
 	bool *fired = calloc(n, sizeof(*fired));
 
 	if (probes->refused)
-		plumb_warn("%zu of %zu targets could not be attached to (-v says which)",
+		plumb_warn("%zu of %zu targets could not be attached (-v lists them)",
 			   probes->refused, n);
 	if (fired)
 		tell_silent(find_silent(total, fired), probes->refused, fired, elapsed / 1e9);

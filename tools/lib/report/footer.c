@@ -138,8 +138,9 @@ static const char *pooled_of(const struct plumb_run *run)
 
 static const char *stacks_of(const struct plumb_run *run)
 {
-	return has_option(run->tool, "max-stacks") ? "stacks had no room: raise --max-stacks"
-						   : "stacks had no room";
+	return has_option(run->tool, "max-stacks")
+		       ? "stacks not stored, the table is full: raise --max-stacks"
+		       : "stacks not stored, the table is full";
 }
 
 /* What is not zero, but for what every run has. */

@@ -147,7 +147,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	if (f->cut)
 		fputs("there may be more: not all threads could be inspected in time\n", out);
 	if (f->unlisted)
-		fprintf(out, "%llu more in flight of which no thread shows that it is inside\n",
+		fprintf(out, "%llu more are in flight, but their threads were not found\n",
 			(unsigned long long)f->unlisted);
 }
 
