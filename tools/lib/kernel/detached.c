@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "detached.h"
+
 #include <errno.h>
-#include <plumb/kernel/detached.h>
 #include <sys/mount.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "detached.h"
+
 #include <fcntl.h>
-#include <plumb/kernel/detached.h>
 #include <plumb/base/log.h>
 #include <plumb/kernel/preemption.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "detached.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +8,6 @@
 #include <inttypes.h>
 #include <linux/btf.h>
 #include <linux/magic.h>
-#include <plumb/kernel/detached.h>
 #include <plumb/base/log.h>
 #include <plumb/base/suggest.h>
 #include <plumb/kernel/tracepoints.h>

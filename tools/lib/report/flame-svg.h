@@ -3,7 +3,7 @@
 #ifndef FLAME_SVG_H
 #define FLAME_SVG_H
 
-#include <plumb/report/flame.h>
+#include "flame.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

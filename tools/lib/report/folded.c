@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/report/folded.h>
+#include "folded.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the command line asks for of rows that are stacks, and what the footer says of them. */
+#include "flame.h"
 #include "stacks.h"
 
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
-#include <plumb/report/flame.h>
 #include <plumb/report/report.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of rows that are stacks: as table, folded lines, flame graph, JSON. */
+#include "flame.h"
 #include "stacks.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <plumb/base/cli.h>
-#include <plumb/report/flame.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/report/inflight.h>

@@ -3,7 +3,7 @@
 #ifndef PLUMB_FLAME_H
 #define PLUMB_FLAME_H
 
-#include <plumb/report/folded.h>
+#include "folded.h"
 
 struct plumb_flame {
 	const char *title; /* "offcpu-time on HOST, 10 s" */
