@@ -11,7 +11,7 @@ static bool is_asleep(uint32_t pid, uint32_t tid)
 	return !plumb_thread_stat(pid, tid, &stat) && strchr("SDTt", stat.state);
 }
 
-static bool look(const struct plumb_session *s, struct plumb_flight *f)
+static bool find_sleep(const struct plumb_session *s, struct plumb_flight *f)
 {
 	(void)s;
 	return is_asleep(f->pid, f->tid);
@@ -57,7 +57,7 @@ const struct plumb_inflight asleep = {
 	.heading = "WCHAN",
 	.json = "wchan",
 	.sleeps = true,
-	.look = look,
+	.find = find_sleep,
 	.read = read,
 	.name = name,
 	.frames = plumb_flight_frames,

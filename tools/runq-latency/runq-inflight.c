@@ -75,7 +75,7 @@ static bool waits_since_before(const struct plumb_flights *f, uint32_t pid, uint
 	return ran && ran + PLUMB_SECOND / 10 < f->began;
 }
 
-static void look_at(void *context, uint32_t pid, uint32_t tid)
+static void find_wait(void *context, uint32_t pid, uint32_t tid)
 {
 	struct plumb_flight f = {
 		.pid = pid, .tid = tid, .kernel = PLUMB_NO_STACK, .user = PLUMB_NO_STACK};
@@ -102,7 +102,7 @@ static void read_waits(const struct plumb_session *s, struct plumb_flights *to)
 	struct waits w = {.s = s, .to = to};
 
 	read_table(&w);
-	to->cut = !plumb_threads_each(s, plumb_now() + 5 * PLUMB_SECOND, look_at, &w);
+	to->cut = !plumb_threads_each(s, plumb_now() + 5 * PLUMB_SECOND, find_wait, &w);
 	free(w.all);
 }
 

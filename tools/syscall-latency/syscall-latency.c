@@ -157,17 +157,17 @@ static struct plumb_mechanism mechanisms[] = {
 	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, "stable"),
 };
 
-static bool look(const struct plumb_session *s, struct plumb_flight *f)
+static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
 	(void)s;
-	return plumb_flight_look_syscall(&selection, f);
+	return plumb_flight_find_syscall(&selection, f);
 }
 
 static const struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
 	.min_ns = &selection.min_ns,
-	.look = look,
+	.find = find_inflight,
 	.read = plumb_flight_read_syscall,
 	.name = plumb_flight_name_syscall,
 };

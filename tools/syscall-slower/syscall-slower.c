@@ -40,10 +40,10 @@ static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t buffer = BUFFER_BYTES;
 static bool stacks, wakers, has_min;
 
-static bool look(const struct plumb_session *s, struct plumb_flight *f)
+static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
 	(void)s;
-	return plumb_flight_look_syscall(&selection, f);
+	return plumb_flight_find_syscall(&selection, f);
 }
 
 /* With --stacks where they are, as well. */
@@ -51,7 +51,7 @@ static struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
 	.min_ns = &selection.min_ns,
-	.look = look,
+	.find = find_inflight,
 	.read = plumb_flight_read_syscall,
 	.name = plumb_flight_name_syscall,
 };

@@ -233,20 +233,20 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 /* Whose address and size is of interest, no list of threads tells. */
-static bool look(const struct plumb_session *s, struct plumb_flight *f)
+static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
 	const struct tcp_filter *remote = &config.remote, *local = &config.local;
 
 	return !(remote->n_prefixes || remote->n_ports || local->n_prefixes || local->n_ports ||
 		 config.min_size || config.max_size != UINT64_MAX) &&
-	       plumb_flight_look_function(s, f);
+	       plumb_flight_find_function(s, f);
 }
 
 static const struct plumb_inflight inflight = {
 	.heading = "FUNCTION",
 	.json = "function",
 	.min_ns = &config.min_ns,
-	.look = look,
+	.find = find_inflight,
 	.read = sending_read,
 	.read_rest = plumb_flight_read_inflight_slots,
 	.is_ageless = plumb_flight_is_ageless,

@@ -28,7 +28,7 @@ void plumb_flights_free(struct plumb_flights *f);
  * programs that are attached; and, from then on or later, since when.  IN_FLIGHT is what the ledger
  * has: where that is 0, no states are read.
  */
-void plumb_flights_look(const struct plumb_session *s, struct plumb_flights *f, bool final);
+void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final);
 void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
 			bool final);
 
@@ -38,14 +38,14 @@ void plumb_flight_frames(const struct plumb_session *s, const struct plumb_fligh
 
 /* What tools of system calls have in common; what SELECTION is about is the tool's. */
 struct syscall_config;
-bool plumb_flight_look_syscall(const struct syscall_config *selection, struct plumb_flight *f);
+bool plumb_flight_find_syscall(const struct syscall_config *selection, struct plumb_flight *f);
 void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
 			       struct plumb_flights *to);
 void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb_flight *f,
 			       char *text, size_t size);
 
 /* And tools of kernel functions. */
-bool plumb_flight_look_function(const struct plumb_session *s, struct plumb_flight *f);
+bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f);
 void plumb_flight_read_function(const struct plumb_session *s, const struct plumb_state *state,
 				struct plumb_flights *to);
 bool plumb_flight_is_ageless(const struct plumb_session *s);

@@ -30,7 +30,7 @@ struct plumb_flights {
 	size_t n, room;
 	uint64_t began,
 		taken;     /* ns, CLOCK_MONOTONIC: the trace's beginning, and when this was so */
-	bool looked;       /* at all threads, at least once */
+	bool searched;     /* all threads, at least once */
 	bool cut;          /* there was no time to look at all of them */
 	uint64_t unlisted; /* that the ledger has at the end, and no state or stack shows */
 };
@@ -43,10 +43,10 @@ struct plumb_inflight {
 	/* It is of sleeps, not of calls: states hold only as long as the programs are attached. */
 	bool sleeps;
 	/*
-	 * Is the thread F, which has no state, inside what is traced?  Fills in what that is.
+	 * Finds what the thread of F, which has no state, is inside; false: nothing that is traced.
 	 * NULL: the system does not tell.
 	 */
-	bool (*look)(const struct plumb_session *s, struct plumb_flight *f);
+	bool (*find)(const struct plumb_session *s, struct plumb_flight *f);
 	/* Adds what the state STATE says that its thread is inside; NULL: there are no states. */
 	void (*read)(const struct plumb_session *s, const struct plumb_state *state,
 		     struct plumb_flights *to);

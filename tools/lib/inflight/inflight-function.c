@@ -59,7 +59,7 @@ static const struct plumb_function *find(const struct plumb_functions *functions
 }
 
 /* The innermost of the functions that the thread is asleep in. */
-bool plumb_flight_look_function(const struct plumb_session *s, struct plumb_flight *f)
+bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f)
 {
 	const struct plumb_functions *functions = s->tool->mechanisms.functions;
 	const struct plumb_function *found = NULL;

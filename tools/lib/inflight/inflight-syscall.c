@@ -48,7 +48,7 @@ static bool is_stopped(const struct plumb_flight *f)
 	return plumb_thread_stat(f->pid, f->tid, &stat) || stat.state == 'T' || stat.state == 't';
 }
 
-bool plumb_flight_look_syscall(const struct syscall_config *selection, struct plumb_flight *f)
+bool plumb_flight_find_syscall(const struct syscall_config *selection, struct plumb_flight *f)
 {
 	unsigned long long fd, size, stack;
 	char text[256];

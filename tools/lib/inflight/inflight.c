@@ -61,7 +61,7 @@ static bool is_ageless(const struct plumb_session *s)
 	return s->tool->inflight->is_ageless && s->tool->inflight->is_ageless(s);
 }
 
-struct look {
+struct search {
 	const struct plumb_session *s;
 	struct plumb_flights *f;
 };
@@ -69,40 +69,40 @@ struct look {
 static bool is_inside(const struct plumb_session *s, struct plumb_flight *one)
 {
 	one->runs = s->tool->inflight->read_rest ? runs_of(one) : 0;
-	return s->tool->inflight->look(s, one);
+	return s->tool->inflight->find(s, one);
 }
 
-static void look_at(void *context, uint32_t pid, uint32_t tid)
+static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 {
-	const struct look *look = context;
-	struct plumb_flight one = {.before = !is_ageless(look->s),
+	const struct search *search = context;
+	struct plumb_flight one = {.before = !is_ageless(search->s),
 				   .pid = pid,
 				   .tid = tid,
 				   .kernel = PLUMB_NO_STACK,
 				   .user = PLUMB_NO_STACK};
 
-	if (plumb_thread_is_named(&look->s->options, pid, tid) && is_inside(look->s, &one) &&
-	    (!one.before || is_older(look->f, &one)))
-		plumb_flights_add(look->f, &one);
+	if (plumb_thread_is_named(&search->s->options, pid, tid) && is_inside(search->s, &one) &&
+	    (!one.before || is_older(search->f, &one)))
+		plumb_flights_add(search->f, &one);
 }
 
 /*
  * Who has been inside since before the trace can only become fewer: all threads are looked at once.
  * A command has begun in the trace, with all that it does.
  */
-void plumb_flights_look(const struct plumb_session *s, struct plumb_flights *f, bool final)
+void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final)
 {
-	struct look look = {s, f};
+	struct search search = {s, f};
 	size_t n = 0;
 
 	f->cut = false;
-	if (!f->looked)
+	if (!f->searched)
 		f->n = 0;
-	if (!s->tool->inflight->look || (s->child && !is_ageless(s)))
+	if (!s->tool->inflight->find || (s->child && !is_ageless(s)))
 		return;
-	if (!f->looked) {
-		f->cut = !plumb_threads_each(s, deadline(s, final), look_at, &look);
-		f->looked = !f->cut && !is_ageless(s);
+	if (!f->searched) {
+		f->cut = !plumb_threads_each(s, deadline(s, final), find_in_thread, &search);
+		f->searched = !f->cut && !is_ageless(s);
 		return;
 	}
 	for (size_t i = 0; i < f->n; i++) {

@@ -178,13 +178,13 @@ static int report(struct trace *run, struct plumb_snapshot *now, bool final)
 	return err;
 }
 
-/* Looks at what has not ended, while it is traced. */
-static void look_at_flights(struct trace *run, bool final)
+/* Finds what has not ended, while it is traced. */
+static void find_flights(struct trace *run, bool final)
 {
 	const struct plumb_inflight *inflight = run->s->tool->inflight;
 
 	if (inflight)
-		plumb_flights_look(run->s, &run->flights, final);
+		plumb_flights_find(run->s, &run->flights, final);
 	if (inflight && inflight->sleeps)
 		plumb_flights_read(run->s, &run->flights, UINT64_MAX, final);
 }
@@ -219,7 +219,7 @@ static int loop(struct trace *run)
 		wait_ticking(run, next);
 		if (run->over || next == end || i == o->count)
 			break;
-		look_at_flights(run, false);
+		find_flights(run, false);
 		err = plumb_collect(run->s, &now);
 		if (!err) {
 			read_flights(run, &now, false);
@@ -258,7 +258,7 @@ static int finish(struct trace *run, int err)
 	int saved = 0;
 
 	if (!err)
-		look_at_flights(run, true);
+		find_flights(run, true);
 	end = plumb_now();
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
