@@ -224,7 +224,7 @@ static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
 		sum->guard_missed += l->guard_missed;
 		sum->abandoned += l->abandoned;
 		sum->untracked += l->untracked;
-		sum->namesakes += l->namesakes;
+		sum->compat_calls += l->compat_calls;
 		sum->stacks_lost += l->stacks_lost;
 		sum->dropped += l->dropped;
 	}

@@ -77,9 +77,9 @@ static void find_numbers(int32_t *numbers, const char *const *names, int n, uint
 	}
 }
 
-static void find_namesakes(struct syscall_config *config)
+static void find_compat(struct syscall_config *config)
 {
-	const __u64 *compat = config->bitmap + PLUMB_SYSCALLS / 64;
+	const __u64 *selected = config->bitmap + PLUMB_SYSCALLS / 64;
 	const char *name;
 	int other;
 
@@ -88,10 +88,10 @@ static void find_namesakes(struct syscall_config *config)
 			       ? plumb_syscall_known(nr, PLUMB_ABI_NATIVE)
 			       : NULL;
 		other = name ? plumb_syscall_number(name, PLUMB_ABI_COMPAT) : -1;
-		if (other < 0 || compat[other / 64] >> other % 64 & 1)
+		if (other < 0 || selected[other / 64] >> other % 64 & 1)
 			continue;
-		config->namesakes[other / 64] |= 1ULL << other % 64;
-		config->n_namesakes++;
+		config->compat[other / 64] |= 1ULL << other % 64;
+		config->n_compat++;
 	}
 }
 
@@ -117,7 +117,7 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 	if (calibration)
 		take_calibration(config);
 	else
-		find_namesakes(config);
+		find_compat(config);
 	for (uint32_t abi = 0; abi < 2; abi++) {
 		find_numbers(config->forks[abi], forks, 4, abi);
 		find_numbers(config->sigreturns[abi], sigreturns, 2, abi);

@@ -110,14 +110,14 @@ static void hint_at_names(const struct plumb_options *o)
 void plumb_hints_print(const struct plumb_session *s, const struct plumb_snapshot *total)
 {
 	const struct plumb_options *o = &s->options;
-	uint64_t namesakes = total->ledger.namesakes;
+	uint64_t compat_calls = total->ledger.compat_calls;
 
 	if (plumb_ledger_judge(total).recorded)
 		return;
-	if (namesakes)
+	if (compat_calls)
 		plumb_warn("-s: none of these calls, but %llu 32-bit ones of the same name: "
 			   "-s %sNAME selects those",
-			   (unsigned long long)namesakes,
+			   (unsigned long long)compat_calls,
 			   plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix);
 	if (o->n_comms)
 		hint_at_names(o);

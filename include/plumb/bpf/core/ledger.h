@@ -37,7 +37,7 @@ struct plumb_ledger {
 	__u64 stacks_lost; /* that could not be kept: what they are of is counted without */
 	__u64 dropped;     /* the ring buffer was full: the record is lost */
 	/* written at an entry, beside all the others: 32-bit calls of the names selected */
-	__u64 namesakes;
+	__u64 compat_calls;
 	__u64 pad[2];
 };
 /* CPUs with a ledger of their own, a power of two; where there are more, they share them. */

@@ -129,7 +129,7 @@ static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, _
 	bool selected = syscall_selected(nr, abi);
 
 	if (!selected &&
-	    !(abi && syscall_config.n_namesakes && syscall_is_in(syscall_config.namesakes, nr, 0)))
+	    !(abi && syscall_config.n_compat && syscall_is_in(syscall_config.compat, nr, 0)))
 		return false;
 	if (!filter_entry(task)) {
 		if (regs)
@@ -137,7 +137,7 @@ static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, _
 		return false;
 	}
 	if (!selected)
-		ledger_count(bpf_get_smp_processor_id(), namesakes);
+		ledger_count(bpf_get_smp_processor_id(), compat_calls);
 	return selected;
 }
 

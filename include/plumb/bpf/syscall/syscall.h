@@ -40,8 +40,8 @@ struct syscall_config {
 	__u32 n_others, pad_others;
 	__u64 others[PLUMB_OTHER_SYSCALLS];
 	/* 32-bit calls that are not selected, of the names of native ones that are. */
-	__u32 n_namesakes, pad_namesakes;
-	__u64 namesakes[PLUMB_SYSCALLS / 64];
+	__u32 n_compat, pad_compat;
+	__u64 compat[PLUMB_SYSCALLS / 64];
 	__u32 only_errors;
 	__u32 pad;
 	__u64 min_ns;
