@@ -135,7 +135,7 @@ static void visit_cgroup(struct walk *w, int fd)
 	closedir(dir);
 }
 
-static void visit_family(struct walk *w)
+static void visit_descendants(struct walk *w)
 {
 	uint32_t pid, *previous = NULL;
 
@@ -161,7 +161,7 @@ bool plumb_threads_each(const struct plumb_session *s, uint64_t deadline,
 			visit_cgroup(
 				&w, openat(s->cgroups[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	else if (w.descendants >= 0)
-		visit_family(&w);
+		visit_descendants(&w);
 	else if (o->n_pids)
 		for (uint32_t i = 0; i < o->n_pids; i++)
 			visit_process(&w, o->pids[i]);
