@@ -91,7 +91,8 @@ commands() {
 	kill -9 "$tool"
 	finish slain "$tool"
 	await 20 is_over "$(cat slain.pid2)" && echo gone >slain.gone
-	attach orphan $what -- sh -c 'echo $$ >orphan.pid2; exec sleep 60'
+	attach orphan $what -- sh -c 'trap "sleep 0.5; echo yes >orphan.cleaned; exit" TERM; echo $$ >orphan.pid2
+		while :; do sleep 0.1; done'
 	attached
 	await 20 [ -s orphan.pid2 ]
 	started="$started $(cat orphan.pid2)"
@@ -234,6 +235,7 @@ check_kind() {
 	evidence orphan.json orphan.err notes
 	holds "a tool that is ended before its command reports" orphan.json '$last.final'
 	claim "... and ends the command" test -e orphan.gone
+	claim "... which may take its time to clean up" test -e orphan.cleaned
 	status "... well" orphan 0
 	cd ..
 }

@@ -256,8 +256,7 @@ static void the_table_tells_it_all(void **state)
 		"  the time that any did (inferred; operations on BPF maps hold it too)\n"
 		"own guard: 11 new missed 2 (8.00 %), recursed or preempted\n"
 		"\n"
-		"statistics: enabled during this run; each run of any BPF program then reads the "
-		"clock twice\n"
+		"statistics: enabled during this run; two clock reads per run of any program\n"
 		"misses: since loaded or attached; ?: not counted, -: nothing to miss\n");
 	free(text);
 	rows_free(&rows);

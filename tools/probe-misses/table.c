@@ -193,7 +193,6 @@ void report_footer(const struct report *r, FILE *out)
 		return;
 	fprintf(out, "\nstatistics: %s\n",
 		r->on_before ? "already enabled (kernel.bpf_stats_enabled), and left enabled"
-			     : "enabled during this run; each run of any BPF program then reads "
-			       "the clock twice");
+			     : "enabled during this run; two clock reads per run of any program");
 	fputs("misses: since loaded or attached; ?: not counted, -: nothing to miss\n", out);
 }

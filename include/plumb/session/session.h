@@ -37,6 +37,7 @@ struct plumb_session {
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors, as options.cgroups */
 	int pids[PLUMB_MAX_LIST];    /* pidfds, as options.pids; negative: ended */
 	pid_t child;                 /* the command, 0: none */
+	int child_status;            /* as waitpid gives it; -1: it has not ended */
 	volatile int *child_go;      /* shared with it, see command.c */
 	struct plumb_instance instance;
 	struct {

@@ -73,7 +73,7 @@ const struct bpf_object_open_opts *plumb_open_opts(void)
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
 	static char buffer[1 << 20];
-	struct plumb_session s = {.tool = tool};
+	struct plumb_session s = {.tool = tool, .child_status = -1};
 	int status, signals;
 
 	/*
@@ -107,5 +107,9 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	plumb_instance_close(&s.instance);
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
 		kill(s.child, SIGKILL);
-	return plumb_close_stdout(status);
+	status = plumb_close_stdout(status);
+	/* Readers have the report; the command has had its trace and does not go on alone. */
+	if (s.child)
+		plumb_command_end(&s, signals);
+	return status;
 }

@@ -30,7 +30,6 @@ struct trace {
 	int signals;   /* a signalfd */
 	struct plumb_records records;
 	struct plumb_flights flights; /* as of the latest report */
-	int child_status;             /* as waitpid gives it; -1: it runs */
 	bool over;
 };
 
@@ -40,8 +39,7 @@ static void take_signal(struct trace *run)
 
 	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD) {
-			if (run->s->child &&
-			    waitpid(run->s->child, &run->child_status, WNOHANG) == run->s->child)
+			if (run->s->child && plumb_command_has_ended(run->s))
 				run->over = true;
 		} else {
 			run->over = true;
@@ -243,10 +241,10 @@ static int judge(const struct trace *run)
 			   (unsigned long long)v.lost);
 		return PLUMB_EXIT_JUDGED;
 	}
-	if (!s->child || run->child_status < 0)
+	if (!s->child || s->child_status < 0)
 		return 0;
-	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status)
-					      : WEXITSTATUS(run->child_status);
+	return WIFSIGNALED(s->child_status) ? 128 + WTERMSIG(s->child_status)
+					    : WEXITSTATUS(s->child_status);
 }
 
 static int finish(struct trace *run, int err)
@@ -282,9 +280,6 @@ static int finish(struct trace *run, int err)
 		s->tool->lifecycle.finish(s, &run->total, run->total.clock - run->start);
 	if (!err && !unread)
 		plumb_hints_print(s, &run->total);
-	/* The command has had its trace: it does not go on alone. */
-	if (s->child && run->child_status < 0)
-		kill(s->child, SIGTERM);
 	if (saved || (err && err != -EPIPE))
 		return PLUMB_EXIT_FAILED;
 	return err || unread ? 0 : judge(run);
@@ -292,7 +287,7 @@ static int finish(struct trace *run, int err)
 
 int plumb_trace(struct plumb_session *s, int signals)
 {
-	struct trace run = {.s = s, .signals = signals, .child_status = -1};
+	struct trace run = {.s = s, .signals = signals};
 	int status;
 
 	/* To begin may take its time, which is not the trace's. */

@@ -11,12 +11,14 @@
 #include <plumb/base/log.h>
 #include <plumb/session/command.h>
 #include <plumb/session/session.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,4 +114,44 @@ void plumb_command_release(struct plumb_session *s)
 {
 	s->child_go[GO] = 1;
 	kill(s->child, SIGCONT);
+}
+
+bool plumb_command_has_ended(struct plumb_session *s)
+{
+	if (s->child_status < 0 && waitpid(s->child, &s->child_status, WNOHANG) != s->child)
+		s->child_status = -1;
+	return s->child_status >= 0;
+}
+
+/* Whether a signal other than that of a child came within MS milliseconds (-1: for ever). */
+static bool is_interrupted(int signals, int ms)
+{
+	struct pollfd fd = {.fd = signals, .events = POLLIN};
+	struct signalfd_siginfo info;
+
+	if (poll(&fd, 1, ms) <= 0)
+		return false;
+	while (read(signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			return true;
+	return false;
+}
+
+void plumb_command_end(struct plumb_session *s, int signals)
+{
+	const char *name = s->options.command[0];
+	bool said = false;
+
+	if (s->child_status >= 0 || !s->child_go[GO])
+		return;
+	kill(s->child, SIGTERM);
+	kill(s->child, SIGCONT);
+	while (!plumb_command_has_ended(s) && !is_interrupted(signals, said ? -1 : 1000)) {
+		if (!said && !plumb_command_has_ended(s))
+			plumb_warn("waiting for %s to exit after SIGTERM; Ctrl-C kills it", name);
+		said = true;
+	}
+	/* Of a setuid program the kernel has dropped the wish to die with its parent. */
+	if (s->child_status < 0)
+		kill(s->child, SIGKILL);
 }
