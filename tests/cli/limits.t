@@ -26,7 +26,7 @@ without() {
 	local drop=-${1//,/,-}
 	status=0
 	timeout 20 setpriv --bounding-set "$drop" --inh-caps "$drop" "$bin/$tool" \
-		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" </dev/null >"$out" 2>"$err" || status=$?
+		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
 }
 
 for tool in "${tools[@]}"; do
@@ -56,6 +56,16 @@ for tool in "${tools[@]}"; do
 		named "-g of a directory that is no cgroup" "cgroup $directory: a directory, but not in the cgroup2 hierarchy"
 	done
 done
+
+# A list that may not be made is not taken for one of nothing.
+tool=syscall-latency
+if traces "$tool"; then
+	without sys_ptrace
+	like "without CAP_SYS_PTRACE threads in flight that cannot be seen are counted" "$(<"$out")" \
+		"in flight: 0"$'\n'"1 threads could not be inspected: .* CAP_SYS_PTRACE"
+	claim "... and JSON does not call the list complete" eval \
+		'without sys_ptrace -j; jq -e "(.in_flight | length) == 0 and .in_flight_complete == false" "$out" >/dev/null'
+fi
 
 # ulimit -f: no report is cut without a word, and no temporary file is left.
 cd "$work" || exit 1

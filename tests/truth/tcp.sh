@@ -10,7 +10,9 @@ local_port() {
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	program=tcp-sendmsg-lat quick=--no-calibrate
+	program=tcp-sendmsg-lat quick=
+	traced cost 0.1 -- contend 2 20000 send
+	quick=--no-calibrate
 	mechanisms="$mechanisms raw_tracepoint"
 	uname -r >kernel
 	# Where these are, and root is allowed to use them, the tool has to work.

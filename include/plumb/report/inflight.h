@@ -22,6 +22,7 @@ struct plumb_flight {
 	uint32_t pid, tid;
 	uint64_t what;        /* which call: the tool's own word */
 	int32_t kernel, user; /* numbers of stacks, if the programs took any */
+	bool hidden;          /* the kernel does not let this user see where the thread is */
 	uint64_t runs;        /* how often it has had a CPU, where a state is not proof enough */
 };
 
@@ -32,6 +33,7 @@ struct plumb_flights {
 		taken;     /* ns, CLOCK_MONOTONIC: the trace's beginning, and when this was so */
 	bool searched;     /* all threads, at least once */
 	bool cut;          /* there was no time to look at all of them */
+	uint64_t hidden;   /* threads of which this user may not know where they are */
 	uint64_t unlisted; /* that the ledger has at the end, and no state or stack shows */
 };
 
@@ -43,7 +45,8 @@ struct plumb_inflight {
 	/* It is of sleeps, not of calls: states hold only as long as the programs are attached. */
 	bool sleeps;
 	/*
-	 * Finds what the thread of F, which has no state, is inside; false: nothing that is traced.
+	 * Finds what the thread of F, which has no state, is inside; false: nothing that is traced,
+	 * or F->hidden.
 	 * NULL: the system does not tell.
 	 */
 	bool (*find)(const struct plumb_session *s, struct plumb_flight *f);

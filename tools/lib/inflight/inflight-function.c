@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* inflight, of kernel functions: /proc/PID/stack, and the frames and in-flight slots of
  * frames.bpf.h. */
+#include <errno.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/inflight/inflight.h>
@@ -65,11 +66,13 @@ bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flig
 	const struct plumb_function *found = NULL;
 	char text[16384], *rest = text, *line, *name;
 	struct plumb_thread_stat stat;
+	int err;
 
 	/* The stack of one that runs is that of when it last slept. */
 	if (plumb_thread_stat(f->pid, f->tid, &stat) || stat.state == 'R')
 		return false;
-	plumb_thread_read(f->pid, f->tid, "stack", text, sizeof(text));
+	err = plumb_thread_read(f->pid, f->tid, "stack", text, sizeof(text));
+	f->hidden = err == -EACCES || err == -EPERM;
 	while (!found && (line = strsep(&rest, "\n"))) {
 		name = strstr(line, "] ");
 		if (!name)

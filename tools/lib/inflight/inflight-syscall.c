@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* inflight, of system calls: /proc/PID/syscall, and the states of inflight-slots.bpf.h. */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
@@ -53,9 +54,10 @@ bool plumb_flight_find_syscall(const struct syscall_config *selection, struct pl
 	unsigned long long fd, size, stack;
 	char text[256];
 	uint32_t abi;
-	int nr;
+	int nr, err;
 
-	plumb_thread_read(f->pid, f->tid, "syscall", text, sizeof(text));
+	err = plumb_thread_read(f->pid, f->tid, "syscall", text, sizeof(text));
+	f->hidden = err == -EACCES || err == -EPERM;
 	/*
 	 * "running", or the number, which is -1 outside of a call, the arguments, and the stack
 	 * pointer, which threads of the kernel do not have.

@@ -81,9 +81,11 @@ static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 				   .kernel = PLUMB_NO_STACK,
 				   .user = PLUMB_NO_STACK};
 
-	if (plumb_thread_is_named(&search->s->options, pid, tid) && is_inside(search->s, &one) &&
-	    (!one.before || is_older(search->f, &one)))
+	if (!plumb_thread_is_named(&search->s->options, pid, tid))
+		return;
+	if (is_inside(search->s, &one) && (!one.before || is_older(search->f, &one)))
 		plumb_flights_add(search->f, &one);
+	search->f->hidden += one.hidden;
 }
 
 /*
@@ -101,6 +103,7 @@ void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, 
 	if (!s->tool->inflight->find || (s->child && !is_ageless(s)))
 		return;
 	if (!f->searched) {
+		f->hidden = 0;
 		f->cut = !plumb_threads_each(s, deadline(s, final), find_in_thread, &search);
 		f->searched = !f->cut && !is_ageless(s);
 		return;

@@ -11,12 +11,15 @@
 static bool become_realtime(int *policy, struct sched_param *param)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
+	int flag, usual;
 
 	*policy = sched_getscheduler(0);
+	flag = *policy & SCHED_RESET_ON_FORK;
+	usual = *policy & ~SCHED_RESET_ON_FORK;
 	/* What the user chose beyond the usual policies stays. */
-	if (*policy != SCHED_OTHER && *policy != SCHED_BATCH && *policy != SCHED_IDLE)
+	if (usual != SCHED_OTHER && usual != SCHED_BATCH && usual != SCHED_IDLE)
 		return false;
-	return !sched_getparam(0, param) && !sched_setscheduler(0, SCHED_FIFO, &lowest);
+	return !sched_getparam(0, param) && !sched_setscheduler(0, SCHED_FIFO | flag, &lowest);
 }
 
 int plumb_map_lookup(int map, const void *key, void *value)

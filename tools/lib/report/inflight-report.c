@@ -126,7 +126,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	const struct plumb_flights *f = r->flights;
 	struct plumb_text_table *g;
 
-	if (!inflight || !(f->n || f->cut || f->unlisted))
+	if (!inflight || !(f->n || f->cut || f->hidden || f->unlisted))
 		return;
 	n = f->n < top ? f->n : top;
 	g = plumb_text_table_new(headings, sizeof(headings) / sizeof(headings[0]));
@@ -146,6 +146,12 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 		      out);
 	if (f->cut)
 		fputs("there may be more: not all threads could be inspected in time\n", out);
+	if (f->hidden)
+		fprintf(out,
+			"%llu threads could not be inspected: it takes CAP_SYS_PTRACE, and for "
+			"other\n"
+			"users' threads CAP_DAC_READ_SEARCH\n",
+			(unsigned long long)f->hidden);
 	if (f->unlisted)
 		fprintf(out, "%llu more are in flight, but their threads were not found\n",
 			(unsigned long long)f->unlisted);
@@ -195,5 +201,6 @@ void plumb_flights_json(json_t *json, const struct plumb_report *r)
 		json_array_append_new(all, json_of(r, &f->all[i]));
 	json_object_set_new(json, "in_flight", all);
 	json_object_set_new(json, "in_flight_not_listed", plumb_json_u64(f->n - n + f->unlisted));
-	json_object_set_new(json, "in_flight_complete", json_boolean(!f->cut && !f->unlisted));
+	json_object_set_new(json, "in_flight_complete",
+			    json_boolean(!f->cut && !f->hidden && !f->unlisted));
 }
