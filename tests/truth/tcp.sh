@@ -11,7 +11,11 @@ local_port() {
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=tcp-sendmsg-lat quick=
-	traced cost 0.1 -- contend 2 20000 send
+	start sending contend 2 5000000 send
+	open_gate sending go
+	traced cost -p "$pid" 0.1 3
+	kill "$pid"
+	# shellcheck disable=SC2034 # as before
 	quick=--no-calibrate
 	mechanisms="$mechanisms raw_tracepoint"
 	uname -r >kernel
@@ -213,6 +217,9 @@ check() {
 	if unable command; then
 		return
 	fi
+	evidence cost.json cost.err
+	holds "by raw_tracepoint the cost is measured, if there were sends to measure it" cost.json '
+		$last.mechanism.name != "raw_tracepoint" or $all[0].ledger.recorded < 300 or $last.overhead_ns.traced > 0'
 	if [ "$(wc -l <tracepoints)" = 2 ]; then
 		check_filters
 	fi
