@@ -8,15 +8,18 @@
 #include <stdint.h>
 
 /*
- * Calls made = recorded + lost + filtered at exit + in flight + abandoned.  A call of which one end
- * was seen is known to be lost.  Calls of which neither end was seen are only in the kernel's count
- * of missed executions, which includes other processes: an upper bound.
+ * Calls made = recorded + lost + filtered at exit + in flight + abandoned.  Calls that the programs
+ * saw to be lost are the lower bound.  The upper bound adds what the kernel's count of missed
+ * executions allows for: ends without a beginning, which may be those of calls from before the
+ * trace, calls that seem to be in flight or abandoned, and calls of which nothing was seen.  That
+ * count includes other processes.
  */
 struct plumb_verdict {
 	uint64_t recorded, in_flight, abandoned, saturated;
 	uint64_t entry_lost, exit_lost, both_lost; /* executions were missed */
-	uint64_t lost, at_least;                   /* for all reasons: the upper, lower bound */
-	uint64_t pooled; /* recorded under [other]: more keys than --max-keys */
+	uint64_t exit_lost_observed; /* of exit_lost: the next call of the thread was seen */
+	uint64_t lost, at_least;     /* for all reasons: the upper, lower bound */
+	uint64_t pooled;             /* recorded under [other]: more keys than --max-keys */
 };
 
 struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total);

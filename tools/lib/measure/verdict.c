@@ -31,7 +31,7 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 	const struct plumb_ledger *l = &total->ledger;
 	uint64_t unended = count_unended(l, v->recorded), left, n;
 
-	v->exit_lost = l->exit_lost + l->exit_lost_nested;
+	v->exit_lost = v->exit_lost_observed = l->exit_lost + l->exit_lost_nested;
 	left = less(total->missed, v->exit_lost);
 	/* A call without a state ends without one. */
 	v->entry_lost = lesser(less(l->unmatched, l->no_state), left);
@@ -61,8 +61,8 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 	}
 	judge_ends(total, &v);
 	v.at_least = l->no_state + l->too_deep + l->untracked + l->dropped + l->unpaired +
-		     v.entry_lost + v.exit_lost;
-	v.lost = v.at_least + v.both_lost;
+		     v.exit_lost_observed;
+	v.lost = v.at_least + v.entry_lost + v.exit_lost - v.exit_lost_observed + v.both_lost;
 	return v;
 }
 

@@ -166,16 +166,17 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{"lost: nested more than 16 deep in their thread", l->too_deep},
 		{"lost: the descendant table is full (16384)", l->untracked},
 		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
-		{"lost: their entry was missed", v.entry_lost},
-		{"lost: their exit was missed", v.exit_lost},
+		{"lost: their exit was missed", v.exit_lost_observed},
 		{"lost: their end does not certainly belong to the beginning that was seen",
 		 l->unpaired},
+		{"lost, at most: their entry was missed", v.entry_lost},
+		{"lost, at most: their exit was missed", v.exit_lost - v.exit_lost_observed},
 		{"lost, at most: their entry and exit were missed", v.both_lost},
 		{missed_of(r->run), r->total->missed},
 	};
 
 	fprintf(out, "ledger: %llu recorded, ", (unsigned long long)v.recorded);
-	if (v.both_lost)
+	if (v.at_least < v.lost)
 		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
 	fprintf(out, "%llu lost", (unsigned long long)v.lost);
 	if (!r->total->missed_known)

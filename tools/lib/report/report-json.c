@@ -176,7 +176,7 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "unmatched", l->unmatched);
 	set_u64(j, "in_flight", v.in_flight);
 	set_u64(j, "abandoned", v.abandoned);
-	set_u64(j, "exit_lost_observed", l->exit_lost + l->exit_lost_nested);
+	set_u64(j, "exit_lost_observed", v.exit_lost_observed);
 	set_u64(j, "no_state", l->no_state);
 	set_u64(j, "too_deep", l->too_deep);
 	set_u64(j, "untracked", l->untracked);
