@@ -85,6 +85,13 @@ const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *te
 /* The value by which programs identify function number I (function.h). */
 uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i);
 
+/*
+ * A copy of P's instructions, which load VALUE, of a KIND like BPF_PSEUDO_BTF_ID (0: a number),
+ * where P loads the 64-bit constant UNSET; the caller's, or NULL: no memory.
+ */
+struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, uint8_t kind,
+				  uint64_t value);
+
 /* Prepares P, which is not loaded yet, for these functions; 0 or -errno. */
 int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 			const struct plumb_functions *f);

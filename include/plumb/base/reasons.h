@@ -8,6 +8,9 @@
 /* Why this process is not permitted to do something, in the form of plumb_errno_hint(). */
 const char *plumb_not_permitted(void);
 
+/* Why attaching by a perf event failed with EACCES, in the same form. */
+const char *plumb_perf_not_permitted(void);
+
 /* Whether there is the memory that every tool needs; its lack causes many different errors. */
 bool plumb_has_memory(void);
 

@@ -29,8 +29,8 @@ bool plumb_fentry_is_guarded(void);
 /* Whether the kernel counts misses of kprobes, tracepoints and their links (6.7). */
 bool plumb_kprobe_misses_are_counted(void);
 
-/* Where programs can read the current preemption count (waker.h). */
-uint32_t plumb_kernel_preempt_count(void);
+/* Where programs can read the current preemption count (waker.h), and the variable's BTF ID. */
+uint32_t plumb_kernel_preempt_count(uint32_t *btf_id);
 
 /* The stability of mechanisms that use sched.bpf.h. */
 #define PLUMB_SCHED_STABILITY "stable-ish: arguments of scheduler tracepoints"

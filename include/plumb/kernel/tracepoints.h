@@ -37,6 +37,9 @@ struct plumb_tracepoints {
 int plumb_tracefs_open(void);
 int plumb_tracefs_try(void);
 
+/* Whether tracefs is where libbpf looks for it, and this process may not read it. */
+bool plumb_tracefs_is_denied(void);
+
 /*
  * The tracepoints that PATTERN, "CATEGORY:NAME" with globs in either, stands
  * for, in the kernel's order.  Returns 0 with one at least, or -errno after

@@ -112,8 +112,8 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 	return pattern ? bpf_program__set_attach_target(p, 0, pattern) : -ENODATA;
 }
 
-/* The instructions of the loaded program P, with its target in them. */
-static struct bpf_insn *copy_insns(const struct bpf_program *p, uint64_t target)
+struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, uint8_t kind,
+				  uint64_t value)
 {
 	size_t n = bpf_program__insn_cnt(p);
 	struct bpf_insn *insns = malloc(n * sizeof(*insns));
@@ -124,9 +124,10 @@ static struct bpf_insn *copy_insns(const struct bpf_program *p, uint64_t target)
 	for (size_t i = 0; i + 1 < n; i++)
 		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
 		    ((uint64_t)(uint32_t)insns[i + 1].imm << 32 | (uint32_t)insns[i].imm) ==
-			    PLUMB_TARGET_UNSET) {
-			insns[i].imm = target;
-			insns[i + 1].imm = target >> 32;
+			    unset) {
+			insns[i].src_reg = kind;
+			insns[i].imm = value;
+			insns[i + 1].imm = value >> 32;
 		}
 	return insns;
 }
@@ -134,7 +135,7 @@ static struct bpf_insn *copy_insns(const struct bpf_program *p, uint64_t target)
 int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
 		     const struct plumb_function *function, uint64_t target)
 {
-	struct bpf_insn *insns = copy_insns(p, target);
+	struct bpf_insn *insns = plumb_insns_copy(p, PLUMB_TARGET_UNSET, 0, target);
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = plumb_hook_attach_type(hook));
 	int fd;
 

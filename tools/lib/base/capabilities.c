@@ -82,6 +82,31 @@ bool plumb_may_trace(void)
 	return !names && !is_in_user_namespace();
 }
 
+/*
+ * Kernels of Debian and Ubuntu have levels above 2, which take CAP_SYS_ADMIN for all perf events.
+ * Up to 2 CAP_PERFMON is enough.
+ */
+const char *plumb_perf_not_permitted(void)
+{
+	static _Thread_local char text[96];
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	const char *names = missing();
+	int level = 0;
+
+	if (f && fscanf(f, "%d", &level) != 1)
+		level = 0;
+	if (f)
+		fclose(f);
+	if (names)
+		snprintf(text, sizeof(text), ", without %s", names);
+	else if (level > 2 && !(held() & 1ULL << CAP_SYS_ADMIN))
+		snprintf(text, sizeof(text),
+			 ", without CAP_SYS_ADMIN (kernel.perf_event_paranoid is %d)", level);
+	else
+		return ", perf_event_open() is not permitted";
+	return text;
+}
+
 const char *plumb_not_permitted(void)
 {
 	static _Thread_local char text[96];

@@ -175,13 +175,15 @@ static bool can_be_read(const struct variable *v)
 	return fd >= 0;
 }
 
-uint32_t plumb_kernel_preempt_count(void)
+uint32_t plumb_kernel_preempt_count(uint32_t *btf_id)
 {
 	const struct answers *a = answers();
 
+	*btf_id = a->count.id;
 	if (can_be_read(&a->count))
 		return a->count.size == sizeof(__u64) ? PLUMB_PREEMPT_COUNT_LONG
 						      : PLUMB_PREEMPT_COUNT;
+	*btf_id = a->hot.id;
 	return can_be_read(&a->hot) ? PLUMB_PREEMPT_COUNT_HOT : PLUMB_PREEMPT_COUNT_NONE;
 }
 

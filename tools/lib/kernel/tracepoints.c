@@ -35,6 +35,11 @@ int plumb_tracefs_try(void)
 	return plumb_mount_detached("tracefs");
 }
 
+bool plumb_tracefs_is_denied(void)
+{
+	return eaccess("/sys/kernel/tracing/events", X_OK) && errno == EACCES;
+}
+
 int plumb_tracefs_open(void)
 {
 	int fd = plumb_tracefs_try();

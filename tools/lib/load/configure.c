@@ -5,6 +5,8 @@
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/bpf/sched/split.h>
+#include <plumb/bpf/sched/waker.h>
+#include <plumb/attach/probe.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/session/filter.h>
 #include <plumb/kernel/kernel.h>
@@ -12,6 +14,7 @@
 #include <plumb/kernel/preemption.h>
 #include <plumb/bpf/stack/stacks.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -251,6 +254,19 @@ static void name_hook(struct plumb_bpf *bpf, const char *name)
 	snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s", name);
 }
 
+/* Where that program finds the preemption count (waker.bpf.h). */
+static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
+{
+	struct bpf_program *p =
+		bpf_object__find_program_by_name(bpf->object, "thread_woken_by_count");
+	struct bpf_insn *insns =
+		plumb_insns_copy(p, PLUMB_PREEMPT_COUNT_UNSET, BPF_PSEUDO_BTF_ID, btf_id);
+	int err = insns ? bpf_program__set_insns(p, insns, bpf_program__insn_cnt(p)) : -ENOMEM;
+
+	free(insns);
+	return err;
+}
+
 /* For tools that take stacks: where to. */
 static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf)
 {
@@ -271,13 +287,16 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 					      "plumb_stays"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
+	uint32_t count;
 
 	plumb_filter_configure(s, c);
 	c->by = o->by;
 	c->split |= o->split;
 	c->waits |= c->split || c->wakers;
 	if (c->wakers)
-		c->preempt_count = plumb_kernel_preempt_count();
+		c->preempt_count = plumb_kernel_preempt_count(&count);
+	if (c->preempt_count && set_preempt_count(bpf, count))
+		c->preempt_count = PLUMB_PREEMPT_COUNT_NONE; /* no memory */
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = has_task_storage();

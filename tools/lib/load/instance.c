@@ -9,6 +9,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/tracepoints.h>
 #include <plumb/base/log.h>
 #include <plumb/session/filter.h>
 #include <stdio.h>
@@ -76,6 +77,19 @@ static const char *hint(int err, enum plumb_hook hook)
 	    (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
 		return ", as on functions that never return";
 	return plumb_errno_hint(err);
+}
+
+/*
+ * The same of programs that are loaded: the verifier has no part in it, but for the copies of
+ * programs of fentry's kind, each with the type of its function.
+ */
+static const char *attach_hint(int err, enum plumb_hook hook)
+{
+	if (err != -EACCES || plumb_hook_is_fentry(hook))
+		return hint(err, hook);
+	if (hook == PLUMB_TRACEPOINT && plumb_tracefs_is_denied())
+		return ", tracefs is not readable without CAP_DAC_READ_SEARCH";
+	return plumb_perf_not_permitted();
 }
 
 /* Why the kernel may have said so of what TARGETS (NULL: none) are for, in words. */
@@ -193,27 +207,49 @@ static void name_hooks(struct plumb_instance *in)
 		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
 }
 
+/* Programs for many functions take their addresses, which are 0 where they are hidden. */
+static bool lacks_addresses(const struct plumb_instance *in)
+{
+	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
+
+	return targets && plumb_hook_is_multi(targets->hook) &&
+	       !plumb_hook_is_fentry(targets->hook) && in->functions->n &&
+	       !in->functions->all[0].address;
+}
+
+static void explain_attach(const struct plumb_instance *in, int err, const char *what, char *why,
+			   size_t size)
+{
+	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
+	const char *obstacle = obstacle_of(in->functions, what);
+
+	if (obstacle)
+		snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
+	else
+		snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err),
+			 lacks_addresses(in)
+				 ? ", its address is hidden without CAP_SYSLOG "
+				   "(kernel.kptr_restrict)"
+				 : attach_hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
+}
+
 static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 {
 	char what[128] = "";
-	const char *obstacle;
+	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
 	int err = 0;
 
-	if (in->mechanism->attach_targets)
-		err = plumb_probe_attach(&in->probes, in->bpf.object, in->mechanism->attach_targets,
-					 in->functions, what, sizeof(what));
-	if (!err && in->mechanism->attach_targets)
+	if (targets)
+		err = plumb_probe_attach(&in->probes, in->bpf.object, targets, in->functions, what,
+					 sizeof(what));
+	if (!err && targets)
 		err = refusal_of_wanted(in, what, sizeof(what));
-	if (!err && in->mechanism->attach_targets)
+	if (!err && targets)
 		name_hooks(in);
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
 	if (err) {
-		obstacle = obstacle_of(in->functions, what);
-		if (obstacle)
-			snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
-		else
-			explain(in->mechanism->attach_targets, err, what, why, size);
+		explain_attach(in, err, what, why, size);
 		plumb_instance_detach(in);
 		plumb_probe_close(&in->probes);
 	}
@@ -237,6 +273,8 @@ static bool has_kprobes(const struct plumb_instance *in)
 static int attach_program(struct plumb_instance *in, const struct bpf_program *p, char *why,
 			  size_t size)
 {
+	enum plumb_hook hook = bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT ? PLUMB_TRACEPOINT
+										: PLUMB_HOOK_NONE;
 	int err;
 
 	in->links[in->n_links] = bpf_program__attach(p);
@@ -245,7 +283,8 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 		return 0;
 	}
 	err = -errno;
-	explain(NULL, err, bpf_program__name(p), why, size);
+	snprintf(why, size, "%s: %s%s", bpf_program__name(p), plumb_errno_name(err),
+		 attach_hint(err, hook));
 	plumb_instance_detach(in);
 	return err;
 }

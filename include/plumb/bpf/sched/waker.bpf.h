@@ -17,12 +17,23 @@
 /* Where the count is a long (7.x): how often interrupts are disabled came between. */
 #define PREEMPT_HARDIRQ_LONG 0xff000000
 
-/* On x86, else it is a thread's.  The second from 6.2 up to 6.14, the first before and since. */
-extern int __preempt_count __ksym __weak;
+/* pcpu_hot: on x86, from 6.2 up to 6.14. */
 struct pcpu_hot___count {
 	int preempt_count;
 } __attribute__((preserve_access_index));
-extern struct pcpu_hot___count pcpu_hot __ksym __weak;
+
+/*
+ * The variable of each CPU, whose BTF ID the loader sets.  Of two weak __ksym symbols one would be
+ * missing on every kernel, and libbpf would search the BTF of all modules for it, which takes
+ * CAP_SYS_ADMIN.
+ */
+static __always_inline const void *waker_variable(void)
+{
+	const void *variable;
+
+	asm("%0 = %1 ll" : "=r"(variable) : "i"(PLUMB_PREEMPT_COUNT_UNSET));
+	return variable;
+}
 
 static __always_inline int waker_preempt_count(void)
 {
@@ -30,10 +41,10 @@ static __always_inline int waker_preempt_count(void)
 	int *count;
 
 	if (plumb_config.preempt_count == PLUMB_PREEMPT_COUNT_HOT) {
-		hot = bpf_this_cpu_ptr(&pcpu_hot);
+		hot = bpf_this_cpu_ptr(waker_variable());
 		return hot->preempt_count;
 	}
-	count = bpf_this_cpu_ptr(&__preempt_count);
+	count = bpf_this_cpu_ptr(waker_variable());
 	return *count;
 }
 

@@ -37,6 +37,9 @@ enum {
 	PLUMB_PREEMPT_COUNT_HOT,
 };
 
+/* In programs, until the loader replaces it by the BTF ID of the variable. */
+#define PLUMB_PREEMPT_COUNT_UNSET 0x706c756d62636e74LL
+
 /* In plumb_config.wakers. */
 enum { PLUMB_WAKERS_NAMES = 1, PLUMB_WAKERS_STACKS };
 
