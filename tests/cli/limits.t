@@ -29,6 +29,29 @@ without() {
 		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
 }
 
+# UID TOOL ARG... - with CAP_BPF and CAP_PERFMON, and no other
+with_two() {
+	local only=-all,+bpf,+perfmon
+	status=0
+	timeout 20 setpriv --reuid="$1" --clear-groups --inh-caps="$only" --ambient-caps="$only" --bounding-set="$only" \
+		"$work/bin/$2" --no-calibrate -d 0.1 -p "$idle" "${@:3}" </dev/null >"$out" 2>"$err" || status=$?
+}
+
+for tool in offcpu-time syscall-slower syscall-latency; do
+	traces "$tool" || continue
+	install -m 755 "$bin/$tool" "$work/bin/$tool"
+	with_two 65534 "$tool" ${operand[$tool]:+"${operand[$tool]}"}
+	is "$tool takes CAP_BPF and CAP_PERFMON only" "$status $(grep refused "$err")" "0 "
+done
+# By the step that failed: to attach, not to load.
+if traces syscall-latency; then
+	with_two 65534 syscall-latency --mechanism=tracepoint
+	claim "a tracepoint without tracefs is not refused by the verifier" \
+		grep -E 'EACCES, (tracefs is not readable without CAP_DAC_READ_SEARCH|without CAP_SYS_ADMIN)' "$err"
+	with_two 0 syscall-latency --mechanism=tracepoint
+	is "... nor if perf events are not permitted" "$(grep -v 'EACCES, without CAP_SYS_ADMIN' "$err" | grep refused)" ""
+fi
+
 for tool in "${tools[@]}"; do
 	if ! has "$tool" --mechanism || ! has "$tool" --pid; then continue; fi
 	traces "$tool" || continue
