@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 			"fire rate: 99 a second on each CPU\n"
 			"cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
 			"second;\n"
-			"           the footer has the part that the programs take\n",
+			"           the footer shows the part of the BPF programs\n",
 		.options.list = options,
 		.options.parse = parse,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,

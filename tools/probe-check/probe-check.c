@@ -28,12 +28,12 @@ struct options {
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Targets:", 10},
-	{"tool", TOOL, "NAME", 0, "also check what this tool of the collection hooks", 10},
+	{"tool", TOOL, "NAME", 0, "also check the targets that this plumb tool hooks", 10},
 	{"live", LIVE, "SEC", 0, "attach to the targets for SEC seconds and count fires", 10},
 	{NULL, 0, NULL, 0, "Between kernels:", 20},
-	{"save", SAVE, "FILE", 0, "write prototypes and records to FILE", 20},
+	{"save", SAVE, "FILE", 0, "save prototypes and tracepoint records in FILE", 20},
 	{"against", AGAINST, "FILE", 0, "report what has changed since FILE was saved", 20},
-	{"btf", BTF, "FILE", 0, "check against these types of another kernel", 20},
+	{"btf", BTF, "FILE", 0, "check against the types of another kernel", 20},
 	{"image", IMAGE, "VMLINUZ", 0, "check this kernel image instead of the running kernel", 20},
 	{NULL, 0, NULL, 0, "Output:", 30},
 	{"json", 'j', NULL, 0, "print one JSON object", 30},
@@ -270,12 +270,12 @@ static int run(const struct options *o, const struct kernel *k, const json_t *wa
 }
 
 static const char about[] =
-	"hooks:     each kind is tried for a moment; with --live a kprobe, tracepoint or\n"
+	"hooks:     each kind is attached briefly; with --live a kprobe, tracepoint or\n"
 	"           uprobe on each target\n"
 	"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64; images of\n"
 	"           these\n"
 	"fire rate: with --live that of the targets, in the whole machine\n"
-	"cost:      with --live an addition per fire\n";
+	"cost:      with --live one increment of a counter per fire\n";
 
 int main(int argc, char **argv)
 {

@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
 	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
 	{"above", ABOVE, "PERCENTILE", 0,
-	 "calls above this percentile, measured in the first second or longer", 30},
+	 "calls above this percentile of latency, which is measured first, for at least 1 s", 30},
 	{"function", 'f', "FUNC[,...]", 0,
 	 "time these functions (globs) inside the calls, instead of sampling", 30},
 	{"frequency", 'F', "HZ", 0, "samples per second on each CPU; default 997", 60},

@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
 	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
 	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
 	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends and receives of at least BYTES", 30},
-	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
+	{"max-size", MAX_SIZE, "BYTES", 0, "reads, writes, sends and receives of at most BYTES", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
 	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked and runq", 40},
 	{0},

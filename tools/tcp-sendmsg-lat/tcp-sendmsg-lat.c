@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 	{"laddr", LADDR, "PREFIX[,...]", 0, "from these addresses", 30},
 	{"lport", LPORT, "PORTS[,...]", 0, "from these ports", 30},
 	{"min-size", MIN_SIZE, "BYTES", 0, "of at least BYTES", 30},
-	{"max-size", MAX_SIZE, "BYTES", 0, "and of at most BYTES", 30},
+	{"max-size", MAX_SIZE, "BYTES", 0, "of at most BYTES", 30},
 	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
 	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
 	{"labels", LABELS, "FILE", 0, "read names for remote addresses from FILE; makes label a key", 40},
