@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* json: what all JSON lines of plumb have in common; a line is an object. */
+/* json: the members that all JSON lines of plumb share; a line is one object. */
 #ifndef PLUMB_JSON_H
 #define PLUMB_JSON_H
 
@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <time.h>
 
-/* An object that begins as all do: schema, tool, version, host, kernel, arch. */
+/* A new object with the first members of every line: schema, tool, version, host, kernel, arch. */
 json_t *plumb_json_new(const char *tool);
 
-/* A value of the system's: bytes that are not UTF-8 become '?'. */
+/* Text that the system provided: bytes that are not UTF-8 become '?'. */
 json_t *plumb_json_text(const char *bytes);
-/* What does not fit is as large as can be. */
+/* Values above 2^63-1 become 2^63-1, since jansson's integers are signed. */
 json_t *plumb_json_u64(uint64_t value);
 /* RFC 3339, UTC. */
 json_t *plumb_json_time(const struct timespec *t);
 
-/* Prints the line and drops the object; 0 or -errno. */
+/* Prints the line and frees the object.  Returns 0 or -errno. */
 int plumb_json_print(json_t *object, FILE *out);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * parse: strict readers of what a user typed.
+ * parse: strict parsers of user input.
  *
- * All take the whole string: nothing may precede or follow the value, not even
- * a blank.  They return 0, or -EINVAL (not of this form) or -ERANGE (outside
- * [min, max]), and write nothing then.
+ * All parse the whole string: nothing may precede or follow the value, not even a blank.  They
+ * return 0, or -EINVAL (malformed) or -ERANGE (outside [min, max]) without writing the value.
  */
 #ifndef PLUMB_PARSE_H
 #define PLUMB_PARSE_H
@@ -38,8 +37,8 @@ int plumb_parse_fixed(const char *text, unsigned int places, uint64_t min, uint6
 int plumb_parse_list(const char *text, int (*each)(const char *item, void *context), void *context);
 
 /*
- * The entry of NAMES[0..n) that is nearest to NAME by edit distance, or NULL
- * where none is near enough to be what was meant.  NULL entries are passed over.
+ * The entry of NAMES[0..n) with the smallest edit distance to NAME, or NULL if none is similar
+ * enough to suggest.  NULL entries are skipped.
  */
 const char *plumb_nearest(const char *name, const char *const *names, size_t n);
 

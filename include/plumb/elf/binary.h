@@ -4,14 +4,13 @@
 #define PLUMB_BINARY_H
 
 /*
- * NAME with a slash is a path, returned as it is.  Without one it is a library,
- * "libc" or "libc.so.6", in the directories of /etc/ld.so.conf and then the
- * dynamic linker's own, the first that has one for this machine; else a program
- * in PATH.  LD_LIBRARY_PATH, and the variants for newer processors in
- * glibc-hwcaps, are not looked at.  Links are resolved.
+ * A NAME with a slash is a path and returned unchanged.  Without a slash it is a library, "libc" or
+ * "libc.so.6", from the first directory that has one for this architecture: those of
+ * /etc/ld.so.conf, then the dynamic linker's defaults; else a program in PATH.  LD_LIBRARY_PATH and
+ * glibc-hwcaps, the variants for newer processors, are ignored.  Symbolic links are resolved.
  *
- * *path is malloc'd, the caller's.  Returns 0, or -errno after saying what is
- * wrong: there is no such file, or a directory has several such libraries.
+ * *path is malloc'd and owned by the caller.  Returns 0, or -errno after a message: no such file,
+ * or several such libraries in one directory.
  */
 int plumb_binary_find(const char *name, char **path);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * formats: what a tracepoint's record holds, as its format file in tracefs tells.
- */
+/* formats: the fields of a tracepoint's record, from its format file in tracefs. */
 #ifndef PLUMB_FORMATS_H
 #define PLUMB_FORMATS_H
 
@@ -10,13 +8,13 @@
 #include <stdint.h>
 
 struct plumb_format_field {
-	char *declaration; /* as the file has it: "char comm[16]", "__data_loc char[] name" */
+	char *declaration; /* as in the file: "char comm[16]", "__data_loc char[] name" */
 	char *name;
 	char *type; /* the declaration without the name: "char[16]", "__data_loc char[]" */
 	uint32_t offset, size;
 	bool is_signed;
-	bool is_dynamic; /* __data_loc, __rel_loc: the field says where it is, and how long */
-	bool is_common;  /* one of those that every record begins with (common_type, ...) */
+	bool is_dynamic; /* __data_loc, __rel_loc: the field holds the data's offset and length */
+	bool is_common;  /* a field of every record (common_type, ...) */
 };
 
 struct plumb_format {
@@ -27,8 +25,8 @@ struct plumb_format {
 };
 
 /*
- * Both return 0, or -errno without a word, with *FORMAT empty: -ENOENT, there is
- * no such tracepoint; -EINVAL, the text is no format.
+ * Both return 0, or -errno without a message and with *FORMAT empty: -ENOENT if there is no such
+ * tracepoint, -EINVAL if the text is not a format.
  */
 int plumb_format_read(int tracefs, const char *category, const char *name,
 		      struct plumb_format *format);

@@ -2,9 +2,8 @@
 /*
  * tracepoints: from a name or a glob to the kernel's tracepoints.
  *
- * The list is the kernel's own, in tracefs.  Where that is not mounted a mount
- * is made that has no place in any directory and ends with its descriptor: no
- * one else sees it, nothing is left behind.
+ * The list is read from tracefs.  If tracefs is not mounted, a detached mount is created, which
+ * has no path and disappears when its descriptor is closed.
  */
 #ifndef PLUMB_TRACEPOINTS_H
 #define PLUMB_TRACEPOINTS_H
@@ -17,12 +16,11 @@ struct plumb_tracepoint {
 	char *category, *name;
 	uint32_t id; /* perf_event_attr.config of PERF_TYPE_TRACEPOINT */
 	/*
-	 * A raw tracepoint of this name exists too, which costs less.  The
-	 * events of single system calls (syscalls:*) have none.  Known from
-	 * the BTF in /sys/kernel/btf; false where there is none.
+	 * A raw tracepoint of this name exists too, which costs less.  The events of single system
+	 * calls (syscalls:*) have none.  Read from /sys/kernel/btf; false if there is no BTF.
 	 */
 	bool is_raw;
-	bool by_number; /* counted at raw_syscalls:*, nothing is attached to it itself */
+	bool by_number; /* traced at raw_syscalls:* and selected there by the call's number */
 };
 
 struct plumb_tracepoints {
@@ -31,8 +29,8 @@ struct plumb_tracepoints {
 };
 
 /*
- * A descriptor of tracefs' root for openat(), the caller's, or -errno after saying why not;
- * the second without saying it.
+ * Return a descriptor of the root of tracefs for openat(), which the caller closes, or -errno;
+ * plumb_tracefs_open() prints a message then.
  */
 int plumb_tracefs_open(void);
 int plumb_tracefs_try(void);
@@ -41,9 +39,9 @@ int plumb_tracefs_try(void);
 bool plumb_tracefs_is_denied(void);
 
 /*
- * The tracepoints that PATTERN, "CATEGORY:NAME" with globs in either, stands
- * for, in the kernel's order.  Returns 0 with one at least, or -errno after
- * saying what is wrong, with suggestions; FOUND is empty then.
+ * The tracepoints that match PATTERN, "CATEGORY:NAME" where both may be globs, in the kernel's
+ * order.  Returns 0 with at least one, or -errno after a message with suggestions; FOUND is empty
+ * then.
  */
 int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found);
 void plumb_tracepoints_free(struct plumb_tracepoints *found);

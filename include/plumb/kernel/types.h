@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* types: the kernel's own, some 6 MB when they are parsed, which takes as much again meanwhile. */
+/* types: the kernel's BTF, some 6 MB when parsed; parsing needs as much again. */
 #ifndef PLUMB_TYPES_H
 #define PLUMB_TYPES_H
 
 struct btf;
 
 /*
- * /sys/kernel/btf/vmlinux, which never changes: parsed by the first who asks, and shared by
- * all until the last has put it.  NULL and errno where it cannot be had.
+ * /sys/kernel/btf/vmlinux, which never changes: parsed at the first call and shared until the last
+ * reference is put.  Returns NULL and sets errno on failure.
  */
 struct btf *plumb_kernel_btf_get(void);
-/* What came from there; BTF of another source, or NULL, is just freed. */
+/* Puts a reference; BTF of another source is freed, NULL is ignored. */
 void plumb_kernel_btf_put(struct btf *btf);
 
 #endif
