@@ -14,7 +14,7 @@
  * C++ and Rust names are demangled.  Control characters in a name are replaced by '?'.  The
  * symbolizer owns all strings.
  *
- * Mapped files may be malicious: a debug file is used only if it belongs to root or to the same user,
+ * Mapped files may be malicious: a debug file is used only if it belongs to root or the same user,
  * and tables of implausible size are not read.
  */
 #ifndef PLUMB_SYMBOLS_H

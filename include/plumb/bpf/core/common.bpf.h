@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every BPF program of plumb includes first. */
+/* common: the first header of every BPF program of plumb. */
 #ifndef PLUMB_COMMON_BPF_H
 #define PLUMB_COMMON_BPF_H
 
@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 #include <plumb/bpf/core/config.h>
 
-/* What is seldom so is laid out aside: the usual path has fewer jumps. */
+/* Moves code for rare conditions out of the common path, which then has fewer jumps. */
 #ifndef unlikely /* libbpf has it from 1.7 on */
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
@@ -20,9 +20,9 @@
 const volatile struct plumb_config plumb_config = {};
 
 /*
- * A program cannot interrupt itself on its CPU (each has a recursion guard, and
- * before it got one, by 6.1, nothing could preempt a raw tracepoint's program),
- * so what it alone writes there it may write plainly.
+ * A program cannot interrupt itself on its CPU: it has a recursion guard or, if it is a raw
+ * tracepoint program before 6.1, cannot be preempted.  So data that only one program writes on a
+ * CPU needs no atomics.
  */
 #define plumb_add(counter, n)                                                                      \
 	do {                                                                                       \

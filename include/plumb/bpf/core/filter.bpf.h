@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * filter, BPF face: whose calls are wanted.
+ * filter, BPF side: the filters by thread.
  *
- * filter_thread() asks what cannot change during a call (pid, tid), so that the
- * end of a call may ask it again; filter_entry() asks the rest, at entry only.
+ * filter_thread() checks properties that cannot change during a call (pid, tid), so it may be
+ * called at entry and exit; filter_entry() checks the others, at entry only.
  */
 #ifndef PLUMB_FILTER_BPF_H
 #define PLUMB_FILTER_BPF_H
@@ -19,8 +19,9 @@ struct {
 } plumb_cgroups SEC(".maps");
 
 /*
- * tgids of the command and its descendants, and when each process began (ns, as the kernel has
- * it), by which it is told from others of its pid; 0 for the command.
+ * tgids of the command and its descendants, with the start time of each process (ns,
+ * task_struct.start_time), which distinguishes it from later processes of its pid; 0 for the
+ * command.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -29,7 +30,7 @@ struct {
 	__type(value, __u64);
 } plumb_descendants SEC(".maps");
 
-/* Is anybody rejected by an id?  Then it is cheaper to ask for that first, also at the end. */
+/* True if threads are filtered by id: then it is cheaper to check the id first, at exit too. */
 static __always_inline bool filter_by_id(void)
 {
 	return plumb_config.npids || plumb_config.ntids;
@@ -58,7 +59,7 @@ static __always_inline bool filter_ids(struct task_struct *task)
 	return true;
 }
 
-/* No list of ids needs to leave the tool out. */
+/* With a list of ids, the tool itself need not be excluded. */
 static __always_inline bool filter_thread(struct task_struct *task)
 {
 	if (unlikely(filter_by_id()))
@@ -72,8 +73,8 @@ static __always_inline bool filter_by_comm(void)
 }
 
 /*
- * The thread that was rejected last on each CPU.  The end of that call, nearly always the next
- * thing to happen there, then need not be examined again.
+ * The thread that was rejected last on each CPU.  Nearly always the exit of that call is the next
+ * event there, which then need not be filtered again.
  */
 struct plumb_rejected {
 	__u64 regs;
@@ -89,7 +90,7 @@ struct {
 	__type(value, struct plumb_rejected);
 } plumb_rejected SEC(".maps");
 
-/* Is there a filter that can reject a thread as a whole? */
+/* True if a filter can reject all calls of a thread. */
 static __always_inline bool filter_rejects_threads(void)
 {
 	return filter_by_id() || filter_by_comm() || plumb_config.descendants ||
@@ -111,9 +112,9 @@ static __always_inline void filter_remember_rejected(const struct pt_regs *regs)
 }
 
 /*
- * Ids never change.  A thread that is renamed or moved to another cgroup raises plumb_epoch.  Where
- * another thread's rename is under way, a rejection under the old name may be kept beyond it: the
- * end of a later call is then ignored if that call also changed its CPU, and the thread's next call
+ * Ids never change.  Renaming a thread, or moving it to another cgroup, increments plumb_epoch.  If
+ * another thread's rename is in progress, a rejection under the old name may survive it: the exit
+ * of a later call is then ignored if that call also changed its CPU, and the thread's next call
  * counts it as exit lost.
  */
 static __always_inline bool filter_was_rejected(const struct pt_regs *regs)
@@ -127,7 +128,7 @@ static __always_inline bool filter_was_rejected(const struct pt_regs *regs)
 	return last && last->regs == (__u64)regs && last->epoch == plumb_epoch;
 }
 
-/* A function of its own: most runs do without. */
+/* Not inlined, because most runs do not call it. */
 static __noinline bool filter_globs(__u64 a, __u64 b)
 {
 	return plumb_globs_match(&plumb_config.globs, a, b);
@@ -175,8 +176,8 @@ static __always_inline bool filter_entry(struct task_struct *task)
 }
 
 /*
- * A child of a descendant is a descendant.  sched_process_fork runs as the parent.  A thread is
- * none of a process's own: its tgid is there already.
+ * Adds a child of a descendant.  The current task at sched_process_fork is the parent.  New threads
+ * are ignored, since their tgid is in the map already.
  */
 static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
 {
@@ -186,14 +187,14 @@ static __always_inline void filter_fork(struct task_struct *task, struct task_st
 	if (!plumb_config.descendants || pid != (__u32)BPF_CORE_READ(child, pid))
 		return;
 	if (!bpf_map_lookup_elem(&plumb_descendants, &parent))
-		bpf_map_delete_elem(&plumb_descendants, &pid); /* of one that is not quite gone */
+		bpf_map_delete_elem(&plumb_descendants, &pid); /* left by an earlier process */
 	else if (bpf_map_update_elem(&plumb_descendants, &pid, &began, BPF_ANY))
 		ledger_count(bpf_get_smp_processor_id(), untracked);
 }
 
 /*
- * And leaves it when the kernel frees its first thread, the last to go: a process does much
- * behind sched_process_exit, and sched_process_exit itself may be what is traced.
+ * Removes a process when the kernel frees its first thread, which is freed last.  Not at
+ * sched_process_exit: a process does much after it, and it may itself be traced.
  */
 static __always_inline void filter_free(struct task_struct *task)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * glob: names by patterns, matched by a BPF program as by a loader.
+ * glob: matches names with patterns, in a BPF program or a loader.
  *
- * All patterns together are one automaton of 64 states, a bit each.  A pattern of N
- * characters and classes has N + 1 states: so many of them have been seen.  A star is
- * a state that stays.  Each byte of a name moves all states at the same time.
+ * All patterns together are one nondeterministic automaton with at most 64 states, one bit each.  A
+ * pattern of N characters and classes has N + 1 states: the number of them that have matched.  A
+ * star is a state that loops to itself.  Each byte of a name advances all states in parallel.
  */
 #ifndef PLUMB_BPF_GLOB_H
 #define PLUMB_BPF_GLOB_H
@@ -18,10 +18,10 @@ struct plumb_globs {
 	__u32 n; /* patterns */
 	__u32 states;
 	__u64 starts, stars, ends;
-	__u64 bytes[256]; /* the states that each leads to */
+	__u64 bytes[256]; /* the states that each byte leads to */
 };
 
-/* Does one of the patterns match the name, of which A has the first eight bytes? */
+/* True if one of the patterns matches the name, whose first eight bytes are A, the next B. */
 static inline __attribute__((always_inline)) bool
 plumb_globs_match(const volatile struct plumb_globs *g, __u64 a, __u64 b)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * guard: programs of fentry's kind that must not come upon themselves.
+ * guard: a recursion guard for fentry and fexit programs.
  *
- * Before 5.12 nothing kept such a program from running inside itself: on a
- * function that it calls, by a helper, it would never come back.  There each asks
- * this first.  It cannot be asked on the helper that it calls itself, the number
- * of the CPU: probe.c refuses that one.
+ * Before 5.12 the kernel does not prevent such a program from recursing: attached to a function
+ * that one of its helpers calls, it would recurse without end.  There each program calls
+ * guard_enter() first.  That does not protect the helper that the guard itself calls
+ * (bpf_get_smp_processor_id()): probe.c refuses to attach to it.
  */
 #ifndef PLUMB_GUARD_BPF_H
 #define PLUMB_GUARD_BPF_H
@@ -14,7 +14,7 @@
 
 static __u32 plumb_busy[PLUMB_LEDGERS] = {};
 
-/* May the program go on?  If so it ends with guard_leave(). */
+/* False if the program must return at once; otherwise it calls guard_leave() at its end. */
 static __always_inline bool guard_enter(void)
 {
 	volatile __u32 *busy;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * inflight: where the state of a thread is kept.  What it is, struct
- * plumb_thread, is said by who includes this: inflight-slots.bpf.h or frames.bpf.h.
+ * inflight: the maps with the state of each thread.  The including file defines that state, struct
+ * plumb_thread: inflight-slots.bpf.h, frames.bpf.h or a tool.
  */
 #ifndef PLUMB_INFLIGHT_BPF_H
 #define PLUMB_INFLIGHT_BPF_H
 
 #include <plumb/bpf/core/current.bpf.h>
 
-/* Freed by the kernel with its thread.  Raw tracepoints may use it from 5.13. */
+/* The kernel frees a thread's entry at its exit.  Raw tracepoints may use it from 5.13 on. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -16,16 +16,15 @@ struct {
 	__type(value, struct plumb_thread);
 } plumb_threads SEC(".maps");
 
-/* In a hash: whose state it is, for the loader. */
+/* An entry of the hash map, with the ids of its thread for the loader. */
 struct plumb_thread_kept {
 	struct plumb_thread thread;
 	__u32 pid, tid;
 };
 
 /*
- * For older kernels; preallocated, because allocating in a tracepoint can
- * deadlock there.  The key is the address of the task, since a tid changes when
- * another thread than the first calls execve.
+ * For older kernels; preallocated, because allocating in a tracepoint can deadlock there.  The key
+ * is the address of the task, since execve in a thread other than the main thread changes its tid.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -44,7 +43,7 @@ static __always_inline struct plumb_thread *inflight_get(struct task_struct *tas
 	return bpf_map_lookup_elem(&plumb_threads_by_task, &key);
 }
 
-/* The same, made if need be; NULL when there is no room, which the caller counts. */
+/* The same, created if missing; NULL if the map is full, which the caller counts. */
 static __always_inline struct plumb_thread *inflight_make(struct task_struct *task)
 {
 	static const struct plumb_thread_kept fresh;
@@ -66,7 +65,7 @@ static __always_inline struct plumb_thread *inflight_make(struct task_struct *ta
 	return &kept->thread;
 }
 
-/* Call when the current thread dies. */
+/* Frees the state of the current thread, at its exit. */
 static __always_inline void inflight_drop(struct task_struct *task)
 {
 	__u64 key = (__u64)task;
@@ -76,8 +75,9 @@ static __always_inline void inflight_drop(struct task_struct *task)
 }
 
 /*
- * Each thread's state behind its pid and tid, for the loader.  Loaded only where it cannot ask by
- * pidfd, since a pidfd names no thread but a process's first (before 6.9).
+ * Writes the pid, the tid and the state of each thread, for the loader.  Loaded only before 6.9,
+ * where a pidfd can refer only to a process's main thread, so that the loader cannot look up other
+ * threads by pidfd.
  */
 SEC("iter/task")
 int thread_states(struct bpf_iter__task *ctx)

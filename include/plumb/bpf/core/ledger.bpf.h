@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ledger, BPF face: this CPU's counters. */
+/* ledger, BPF side: the counters of each CPU. */
 #ifndef PLUMB_LEDGER_BPF_H
 #define PLUMB_LEDGER_BPF_H
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/core/ledger.h>
 
-/* A global variable: its address is in the program, nothing is looked up. */
+/* A global variable, whose address is known at load time: no map lookup. */
 struct plumb_ledger plumb_ledgers[PLUMB_LEDGERS] = {};
 
 /*
- * 1 while both ends of a call are traced.  While the programs detach one after
- * the other, an end without an entry is no news.
+ * 1 while both entry and exit are traced.  While the programs are being detached one by one, an
+ * exit without an entry is expected and not counted.
  */
 __u32 plumb_live = 0;
 
-/* Number N of CPU's 2^BITS entries in an array of as many for each ledger. */
+/* The index of entry N of CPU, in an array of 2^BITS entries per ledger. */
 static __always_inline __u64 ledger_index(__u32 cpu, __u64 n, __u32 bits)
 {
 	__u64 at = ((__u64)cpu << bits) + n;
 
-	barrier_var(at); /* what comes last is what the verifier of 5.10 sees */
+	barrier_var(at); /* keeps the mask last, which the verifier of 5.10 needs */
 	return at & ((PLUMB_LEDGERS << bits) - 1);
 }
 
-/* Count N more in FIELD of the ledger of CPU. */
+/* Adds N to FIELD in the ledger of CPU. */
 #define ledger_add(cpu, field, n) plumb_add(plumb_ledgers[(cpu) & (PLUMB_LEDGERS - 1)].field, n)
 
 #define ledger_count(cpu, field) ledger_add(cpu, field, 1)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * lifecycle: the programs that every tool attaches besides its own.  One that
- * keeps nothing of threads says so by PLUMB_STATELESS.
+ * lifecycle: the programs that every tool attaches in addition to its own.  A tool that keeps no
+ * state of threads defines PLUMB_STATELESS.
  */
 #ifndef PLUMB_LIFECYCLE_BPF_H
 #define PLUMB_LIFECYCLE_BPF_H
 
 #include <plumb/bpf/core/filter.bpf.h>
 #if !defined(PLUMB_STATELESS) &&                                                                   \
-	!defined(PLUMB_INFLIGHT_BPF_H) /* else the tool has a state of its own */
+	!defined(PLUMB_INFLIGHT_BPF_H) /* else the tool has defined its own state */
 #include <plumb/bpf/core/inflight-slots.bpf.h>
 #endif
 
-#if !defined(PLUMB_OFFCPU_BPF_H) && !defined(PLUMB_STATELESS) /* the first sees it itself */
+#if !defined(PLUMB_OFFCPU_BPF_H) && !defined(PLUMB_STATELESS) /* offcpu.bpf.h traces exits itself  \
+							       */
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
@@ -29,7 +30,7 @@ int thread_exit(void *ctx __attribute__((unused)))
 }
 #endif
 
-/* These two are loaded only where a command's descendants are followed. */
+/* These two are loaded only if the descendants of a command are traced. */
 SEC("raw_tp/sched_process_fork")
 int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -47,7 +48,7 @@ int process_free(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #ifndef PLUMB_STATELESS
-/* Never attached: the loader runs it once, to see whether a thread's state can be had here. */
+/* Never attached: the loader runs it once to check that thread state works on this kernel. */
 SEC("raw_tp")
 int state_self_test(void *ctx __attribute__((unused)))
 {

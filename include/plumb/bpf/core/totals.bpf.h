@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* totals: the counters of one slot on one CPU, where no histogram of that CPU holds them. */
+/* totals: the counters of one slot on one CPU, if they are not kept in a histogram of that CPU. */
 #ifndef PLUMB_TOTALS_BPF_H
 #define PLUMB_TOTALS_BPF_H
 
@@ -14,7 +14,7 @@ struct {
 
 static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
 {
-	/* CPU by CPU: two of them never write to one cache line, except at the seam. */
+	/* Grouped by CPU, so that CPUs share a cache line only at the group boundaries. */
 	__u32 at = cpu * (plumb_config.slots + plumb_config.second) + slot;
 
 	return bpf_map_lookup_elem(&plumb_totals, &at);
@@ -27,7 +27,7 @@ static __always_inline void totals_add_call(struct plumb_totals *t, __u32 error)
 		plumb_add(t->errors, 1);
 }
 
-/* The extremes are exact where one program writes a slot: interleaved ones must not share any. */
+/* min and max are exact if one program writes the slot: interleaved programs must not share one. */
 static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
 {
 	plumb_add(t->sum, ns);

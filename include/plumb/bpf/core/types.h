@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* __u32 and the like, on whichever side this is compiled for. */
+/* types: __u32 and the like, for BPF programs and for loaders. */
 #ifndef PLUMB_TYPES_H
 #define PLUMB_TYPES_H
 
