@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* inflight: the calls and sleeps that have not ended, as they are reported. */
+/* inflight: the report of calls and sleeps in flight. */
 #ifndef PLUMB_REPORT_INFLIGHT_H
 #define PLUMB_REPORT_INFLIGHT_H
 
@@ -17,32 +17,32 @@ struct plumb_state;
 
 struct plumb_flight {
 	uint64_t start; /* ns, CLOCK_MONOTONIC; 0: not known */
-	bool at_least;  /* ... and it may have begun earlier */
-	bool before;    /* ... than the trace, for certain */
+	bool at_least;  /* start is an upper bound: the call may have begun earlier */
+	bool before;    /* the call began before the trace */
 	uint32_t pid, tid;
-	uint64_t what;        /* which call: the tool's own word */
+	uint64_t what;        /* the call, encoded by the tool */
 	int32_t kernel, user; /* numbers of stacks, if the programs took any */
 	bool hidden;          /* the kernel does not let this user see where the thread is */
-	uint64_t runs;        /* how often it has had a CPU, where a state is not proof enough */
+	uint64_t runs;        /* how often the thread got a CPU, if its state is not conclusive */
 };
 
 struct plumb_flights {
 	struct plumb_flight *all; /* oldest first */
 	size_t n, room;
 	uint64_t began,
-		taken;     /* ns, CLOCK_MONOTONIC: the trace's beginning, and when this was so */
+		taken;     /* ns, CLOCK_MONOTONIC: the start of the trace, the time of this list */
 	bool searched;     /* all threads, at least once */
-	bool cut;          /* there was no time to look at all of them */
+	bool cut;          /* there was not enough time to inspect all threads */
 	uint64_t hidden;   /* threads of which this user may not know where they are */
-	uint64_t unlisted; /* that the ledger has at the end, and no state or stack shows */
+	uint64_t unlisted; /* in flight by the final ledger, but not found in a state or stack */
 };
 
-/* What a tool says of what its threads are inside. */
+/* How a tool finds and describes the calls that its threads are in. */
 struct plumb_inflight {
-	const char *heading, *json; /* of what it is: "CALL", "syscall" */
-	/* What is younger than that was not asked for; NULL: nothing. */
+	const char *heading, *json; /* the name of plumb_flight.what: "CALL", "syscall" */
+	/* Younger calls are not reported; NULL: all are. */
 	const __u64 *min_ns;
-	/* It is of sleeps, not of calls: states hold only as long as the programs are attached. */
+	/* Sleeps, not calls: states are valid only as long as the programs are attached. */
 	bool sleeps;
 	/*
 	 * Finds what the thread of F, which has no state, is inside; false: nothing that is traced,
@@ -50,22 +50,22 @@ struct plumb_inflight {
 	 * NULL: the system does not tell.
 	 */
 	bool (*find)(const struct plumb_session *s, struct plumb_flight *f);
-	/* Adds what the state STATE says that its thread is inside; NULL: there are no states. */
+	/* Adds the calls of the thread whose state is STATE; NULL: there are no states. */
 	void (*read)(const struct plumb_session *s, const struct plumb_state *state,
 		     struct plumb_flights *to);
-	/* ... and what is kept elsewhere; NULL: nothing is. */
+	/* Adds calls that are kept elsewhere; NULL: there are none. */
 	void (*read_rest)(const struct plumb_session *s, struct plumb_flights *to);
-	/* Do the programs leave no state behind that tells how old a call is?  NULL: they do. */
+	/* True if the programs keep no state with the age of a call; NULL: they always do. */
 	bool (*is_ageless)(const struct plumb_session *s);
-	/* NULL: plumb_flight.what is a number. */
+	/* Formats plumb_flight.what; NULL: it is a number. */
 	void (*name)(const struct plumb_session *s, const struct plumb_flight *f, char *text,
 		     size_t size);
-	/* Where it is; NULL: no stacks are asked for. */
+	/* The stack of the thread; NULL: no stacks are reported. */
 	void (*frames)(const struct plumb_session *s, const struct plumb_flight *f,
 		       struct plumb_frames *frames);
 };
 
-/* Behind a table; in JSON. */
+/* Print the list after a table; add it to JSON. */
 void plumb_flights_print(const struct plumb_report *r, FILE *out);
 void plumb_flights_json(json_t *json, const struct plumb_report *r);
 

@@ -33,7 +33,7 @@ struct plumb_run {
 	size_t n_refused;
 	const struct plumb_overhead *overhead;
 	const struct bpf_object *object; /* loaded, with its maps */
-	bool split;                      /* its rows know where the time went */
+	bool split;                      /* rows have the parts of the time (split.h) */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker: as text and in JSON. */
+/* waker: wakers as text and in JSON. */
 #ifndef PLUMB_WAKER_H
 #define PLUMB_WAKER_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * folded: stacks as paths of a call tree, and as text: outermost frame first, frames separated
- * by ';', those of the kernel ending in "_[k]", as flame graphs are made of.
+ * folded: stacks as paths of a call tree, and as text, the input of flame graph scripts: outermost
+ * frame first, frames separated by ';', kernel frames with the suffix "_[k]".
  *
- * Stacks begin with the same frames, and frames have the same names: a node of the tree takes 8
- * bytes and a place in a hash table, where the text of a stack takes hundreds.
+ * Stacks share outer frames and names, so a tree saves memory: a node takes 8 bytes and an entry in
+ * a hash table, the text of a stack hundreds of bytes.
  */
 #ifndef PLUMB_FOLDED_H
 #define PLUMB_FOLDED_H
@@ -26,7 +26,7 @@ struct plumb_node {
 	uint32_t caller, name;
 };
 
-/* All zero: empty.  Memory that is not to be had ends the program. */
+/* Empty if all zero.  The program exits if there is no memory. */
 struct plumb_tree {
 	struct plumb_node *nodes;
 	struct plumb_name *names;
@@ -35,11 +35,11 @@ struct plumb_tree {
 	uint32_t node_room, name_room;
 };
 
-/* The frame of that name that CALLER called, added if it is new. */
+/* The node with this name below CALLER, added if it is new. */
 uint32_t plumb_tree_add(struct plumb_tree *t, uint32_t caller, const char *name, bool is_kernel);
-/* The innermost frame of a stack as text. */
+/* Adds a stack in text form; returns the node of its innermost frame. */
 uint32_t plumb_tree_parse(struct plumb_tree *t, const char *text);
-/* Nothing more will be added: frees what only that needs. */
+/* Frees the hash tables, after which nothing can be added. */
 void plumb_tree_close(struct plumb_tree *t);
 void plumb_tree_free(struct plumb_tree *t);
 
@@ -48,21 +48,20 @@ static inline const struct plumb_name *plumb_tree_name(const struct plumb_tree *
 	return &t->names[t->nodes[node].name];
 }
 
-/* As the frames of paths have it, from the outermost on, by name. */
+/* Orders two paths by the names of their frames, outermost first. */
 int plumb_tree_compare(const struct plumb_tree *t, uint32_t a, uint32_t b);
 
 struct plumb_folded {
 	uint32_t leaf;   /* the innermost frame; 0: there is none */
-	uint64_t weight; /* times, bytes or ns: what the graph's width means */
+	uint64_t weight; /* the width in a flame graph: a count, bytes or ns */
 	uint64_t count, max, min;
-	const struct plumb_row *row; /* one of those that it is made of; may be NULL */
+	const struct plumb_row *row; /* one of its rows; may be NULL */
 };
 
-/* Makes one of those that have the same path; sorted by weight, heaviest first.  How many are left.
- */
+/* Merges stacks with the same path and sorts by descending weight; returns the number left. */
 size_t plumb_folded_merge(const struct plumb_tree *t, struct plumb_folded *stacks, size_t n);
 
-/* "main;read_loop;vfs_read_[k] 123", a line a stack. */
+/* Prints one line per stack: "main;read_loop;vfs_read_[k] 123". */
 void plumb_folded_print(const struct plumb_tree *t, const struct plumb_folded *stacks, size_t n,
 			FILE *out);
 
