@@ -133,7 +133,7 @@ once() {
 
 # shellcheck disable=SC2034 # by what starts a tool
 run() {
-	sleep 60 &
+	sleep 1000 &
 	sleeper=$!
 	started="$started $sleeper"
 	quick=--no-calibrate

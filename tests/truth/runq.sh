@@ -68,7 +68,7 @@ run() {
 	if [ -e held.gates/ready ]; then
 		sleeper=$(cd held.gates && echo sleeper-*)
 		sleeper=${sleeper#sleeper-}
-		sleep 60 &
+		sleep 1000 &
 		started="$started $!"
 		attach other -p $!
 		attach waiter -p "$sleeper" -b tid

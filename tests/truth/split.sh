@@ -204,7 +204,8 @@ check() {
 		$last.rows | map(select(.key.syscall == "read").split) | length == 1
 		and .[0].count == 7 and .[0].blocked > 0 and .[0].mostly.blocked + .[0].mostly.runq > 0'
 	holds "... and one that never ended is in no part" killed.json \
-		'$last.ledger | .recorded == 7 and .abandoned == 1'
+		'$last.ledger | .recorded == 7 and .abandoned + .exit_lost - .exit_lost_observed == 1
+			and (.abandoned == 1 or .missed > 0)'
 	adds_up killed
 	evidence busy.err
 	adds_up busy
