@@ -30,6 +30,7 @@ for tool in "${tools[@]}"; do
 		is "$tool $option names the tool and its version" "$(<"$out")" "$tool (plumb) $version"
 	done
 	answers --about
+	is "$tool --about fits a terminal" "$(awk 'length > 80' "$out")" ""
 	like "$tool --about begins with the tool" "$(head -n 1 "$out")" "^$tool "
 	claim "$tool --about has more than the summary" test "$(grep -c . "$out")" -ge 4
 	! grep -q sched_switch "$out" || like "$tool --about says how stable its sched_switch is" \

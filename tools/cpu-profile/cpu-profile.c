@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 		.card.summary = "Sample where CPUs spend their time, as kernel and user stacks.",
 		.card.about =
 			"hooks:     perf event cpu-clock, 99 times a second on each CPU (stable)\n"
-			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 99 a second on each CPU\n"
 			"cost:      19 us a sample (AMD EPYC, 6.18), 0.2 % of a CPU at 99 a "
 			"second;\n"

@@ -307,7 +307,7 @@ static struct plumb_tool tool = {
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on the functions (unstable: another kernel may\n"
 		"           not have them)\n"
-		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated; x86_64\n"
 		"fire rate: that of the functions: func-count shows it\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,

@@ -50,7 +50,7 @@ static struct plumb_tool tool = {
 		"hooks:     fentry.multi, fentry, kprobe.multi, kprobe on kernel functions\n"
 		"           (unstable: another kernel may not have them),\n"
 		"           raw tracepoints and tracepoints (stable), uprobes on user functions\n"
-		"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down (without kernel\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down (without kernel\n"
 		"           functions); x86_64\n"
 		"fire rate: that of the targets: func-count shows it\n"
 		"cost:      see the footer; most of it is taking stacks\n",

@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		.card.about = "hooks:     raw tracepoint sched_switch (stable-ish): when a thread\n"
 			      "           leaves its CPU, and when it gets one again; with\n"
 			      "           -b waker also sched_waking\n"
-			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			      "second\n"
 			      "cost:      see the footer; most of it is taking stacks\n",

@@ -272,7 +272,7 @@ static int run(const struct options *o, const struct kernel *k, const json_t *wa
 static const char about[] =
 	"hooks:     each kind is attached briefly; with --live a kprobe, tracepoint or\n"
 	"           uprobe on each target\n"
-	"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64; images of\n"
+	"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64; images of\n"
 	"           these\n"
 	"fire rate: with --live that of the targets, in the whole machine\n"
 	"cost:      with --live one increment of a counter per fire\n";

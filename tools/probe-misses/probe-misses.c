@@ -79,7 +79,7 @@ static const struct plumb_cli cli = {
 	.summary = "Show missed executions and the cost of all loaded BPF programs.",
 	.about = "hooks:     none: the kernel's list of programs and links, and its\n"
 		 "           run-time statistics, enabled while the tool runs\n"
-		 "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+		 "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		 "cost:      two clock reads for each run of any BPF program\n",
 	.usage = "[INTERVAL [COUNT]]",
 	.options = options,

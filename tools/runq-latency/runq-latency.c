@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 			      "           sched_switch (stable-ish): from the wakeup, or the "
 			      "preemption,\n"
 			      "           until the thread has a CPU\n"
-			      "kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			      "second\n"
 			      "cost:      see the footer\n",

@@ -148,7 +148,7 @@ static struct plumb_tool tool = {
 		"           to 7.3), by fentry, kprobe.multi or kprobe on its entry; with\n"
 		"           --latency by fsession, fentry and fexit, kprobe.session,\n"
 		"           kprobe.multi or kprobe and kretprobe on entry and return\n"
-		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; x86_64\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated; x86_64\n"
 		"fire rate: two or more per TCP segment: up to 1,000,000 a second\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,

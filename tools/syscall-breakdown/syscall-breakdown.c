@@ -254,7 +254,7 @@ static struct plumb_tool tool = {
 		"           sched_waking (stable-ish); perf event cpu-clock;\n"
 		"           with -f fsession, fentry and fexit, kprobe.session, kprobe.multi,\n"
 		"           kprobe and kretprobe on the functions (unstable)\n"
-		"kernels:   5.10, 6.1, 6.12, 7.2 emulated; 6.18 locked down, but for -f;\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated; 6.18 locked down, but for -f;\n"
 		"           x86_64\n"
 		"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 		"cost:      measured at each start, see the footer; without -f all other\n"

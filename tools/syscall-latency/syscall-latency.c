@@ -189,13 +189,13 @@ int main(int argc, char **argv)
 		.card.summary = "Summarize system call latency as percentiles, by process, "
 				"thread, name, call or cgroup.",
 		.card.about =
-			"hooks:     fentry, fexit on the functions of 1 to 4 calls named by -s "
-			"(unstable),\n"
+			"hooks:     fentry, fexit on the functions of 1 to 4 calls named by -s\n"
+			"           (unstable),\n"
 			"           raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			"           tracepoints (stable), whose programs cannot be preempted;\n"
 			"           with --split raw tracepoints sched_switch, sched_waking "
 			"(stable-ish)\n"
-			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 			"cost:      measured at each start, see the footer; tracepoints slow\n"
 			"           all other system calls of the machine too, by some 30 ns\n",

@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			"           tracepoints (stable); raw tracepoints sched_switch,\n"
 			"           sched_waking (stable-ish)\n"
-			"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64\n"
+			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 			"cost:      measured at each start, see the footer; all other system\n"
 			"           calls of the machine are slower too, by some 30 ns\n",

@@ -284,7 +284,7 @@ static struct plumb_tool tool = {
 		"           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
 		"           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
 		"           (stable; kernels from 6.16 on)\n"
-		"kernels:   5.10, 6.1, 6.12, 7.2 emulated, 6.18 locked down; x86_64;\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64;\n"
 		"           before 6.5 sendfile and splice are not seen\n"
 		"fire rate: 1,000 to 1,000,000 a second on a busy server\n"
 		"cost:      of function probes measured at each start, see the footer; the\n"

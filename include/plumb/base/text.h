@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum plumb_unit { PLUMB_AUTO, PLUMB_NS, PLUMB_US, PLUMB_MS, PLUMB_S, PLUMB_BYTES };
 
@@ -23,6 +24,10 @@ void plumb_copy_printable(char *to, const char *from, size_t size);
  */
 #define PLUMB_ESCAPED 64
 void plumb_escape(char *to, const char *from, size_t size);
+
+/* Prints TEXT and a newline, wrapped between words at 78 columns; lines after the first are
+ * indented. */
+void plumb_print_wrapped(const char *text, FILE *out);
 
 /* Flushes stdout at exit: STATUS, or 1 after saying that it could not be written. */
 int plumb_close_stdout(int status);

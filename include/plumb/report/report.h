@@ -39,8 +39,6 @@ void plumb_report_table(struct plumb_report *r, FILE *out);
 void plumb_report_time(const struct plumb_report *r, FILE *out);
 /* The footer after the last table. */
 void plumb_report_footer(const struct plumb_report *r, FILE *out);
-/* Prints TEXT wrapped to 80 columns. */
-void plumb_report_wrapped(const char *text, FILE *out);
 void plumb_report_split(const struct plumb_row *row, FILE *out);
 json_t *plumb_json_split(const struct plumb_row *row);
 void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);

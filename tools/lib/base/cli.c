@@ -41,7 +41,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case ABOUT:
-		printf("%s %s\n%s\n\n%s", cli->name, PLUMB_VERSION, cli->summary, cli->about);
+		printf("%s %s\n", cli->name, PLUMB_VERSION);
+		plumb_print_wrapped(cli->summary, stdout);
+		printf("\n%s", cli->about);
 		exit(plumb_close_stdout(0));
 	case 'v':
 		plumb_verbosity++;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WIDTH 78 /* of lines that are wrapped */
+
 /* How many bytes are a character of UTF-8; 0: they are none, or one that controls a terminal. */
 static size_t character_length(const char *text, uint32_t *character)
 {
@@ -148,6 +150,25 @@ const char *plumb_format_size(uint64_t bytes, char *text, size_t size)
 		decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 	snprintf(text, size, "%.*f%s", decimals, value, suffixes[suffix]);
 	return text;
+}
+
+void plumb_print_wrapped(const char *text, FILE *out)
+{
+	size_t column = 0, length;
+
+	for (; *text; text += length + (text[length] == ' ')) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > WIDTH) {
+			fputs("\n    ", out);
+			column = 4;
+		} else if (column) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", (int)length, text);
+		column += length;
+	}
+	fputc('\n', out);
 }
 
 int plumb_close_stdout(int status)

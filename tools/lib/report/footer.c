@@ -2,30 +2,10 @@
 /* report's last lines: by what it was measured, how exactly, at what cost, and what is missing. */
 #include <plumb/report/report.h>
 #include <plumb/report/stacks.h>
+#include <plumb/base/text.h>
 #include <plumb/measure/verdict.h>
 #include <stdio.h>
 #include <string.h>
-
-#define WIDTH 78
-
-void plumb_report_wrapped(const char *text, FILE *out)
-{
-	size_t column = 0, length;
-
-	for (; *text; text += length + (text[length] == ' ')) {
-		length = strcspn(text, " ");
-		if (column && column + 1 + length > WIDTH) {
-			fputs("\n    ", out);
-			column = 4;
-		} else if (column) {
-			fputc(' ', out);
-			column++;
-		}
-		fprintf(out, "%.*s", (int)length, text);
-		column += length;
-	}
-	fputc('\n', out);
-}
 
 static void print_mechanism(const struct plumb_run *run, FILE *out)
 {
@@ -38,12 +18,12 @@ static void print_mechanism(const struct plumb_run *run, FILE *out)
 	for (size_t i = 0; *hooks[i]; i++)
 		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
 	snprintf(text + n, sizeof(text) - n, " (%s)", mechanism->stability);
-	plumb_report_wrapped(text, out);
+	plumb_print_wrapped(text, out);
 	for (size_t i = 0; i < run->n_refused; i++) {
 		fputs("  ", out);
 		snprintf(text, sizeof(text), "%s refused: %s", run->refused[i].name,
 			 run->refused[i].why);
-		plumb_report_wrapped(text, out);
+		plumb_print_wrapped(text, out);
 	}
 }
 
@@ -75,7 +55,7 @@ static void print_cost(const struct plumb_run *run, FILE *out)
 		snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
 			 interval(&o->traced, traced, sizeof(traced)), what,
 			 interval(&o->filtered, filtered, sizeof(filtered)), o->how);
-	plumb_report_wrapped(text, out);
+	plumb_print_wrapped(text, out);
 }
 
 /* What was lost is not in them: they are those of a sample then. */
@@ -98,7 +78,7 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 		snprintf(text, sizeof(text),
 			 "percentiles: never low, at most %.2g %% high; ?: too few calls",
 			 100.0 / (1 << run->options->precision));
-	plumb_report_wrapped(text, out);
+	plumb_print_wrapped(text, out);
 }
 
 static void print_split(const struct plumb_run *run, FILE *out)

@@ -3,6 +3,7 @@
 #include "flame.h"
 #include "stacks.h"
 
+#include <plumb/base/text.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/report/report.h>
@@ -83,7 +84,7 @@ void plumb_stacks_footer(FILE *out)
 
 	if (obstacle) {
 		snprintf(text, sizeof(text), "symbols: %s", obstacle);
-		plumb_report_wrapped(text, out);
+		plumb_print_wrapped(text, out);
 	}
 	if (c->unknown)
 		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
