@@ -10,8 +10,9 @@
 #include <plumb/tool/tool.h>
 
 /*
- * Defines OPEN(bpf, calibration) for a skeleton of such a tool.  Its part of the
- * configuration is the tool's: SET(bpf, &rodata->OWN, calibration).
+ * Defines OPEN(bpf, calibration) for a skeleton of such a tool that has a struct OWN of its own in
+ * its rodata, which SET(bpf, &rodata->OWN, calibration) fills.  A tool without one writes OPEN by
+ * hand: the same without the last call.
  */
 #define PLUMB_FUNCTION_OPEN(open_, skeleton, own, set)                                             \
 	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \

@@ -101,6 +101,10 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 	return v;
 }
 
+#ifndef FUNCTION_ARG_0
+#error "FUNCTION_ARG_0: define it as the position of an argument, or as PLUMB_NO_RESULT, before"
+#endif
+
 /* A calibration instance's function has other arguments than those that the tool knows. */
 #define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.calibration) ? 0 : get(ctx, n))
 #ifdef FUNCTION_ARG_1

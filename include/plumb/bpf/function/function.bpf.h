@@ -2,8 +2,9 @@
 /*
  * function, BPF face: calls of kernel functions, timed by whatever the kernel has.
  *
- * A tool says which arguments it needs (FUNCTION_ARG_0 and perhaps FUNCTION_ARG_1,
- * their positions), includes this, and defines
+ * A tool defines which arguments it needs (FUNCTION_ARG_0, and if it needs two
+ * FUNCTION_ARG_1: their positions from 0; PLUMB_NO_RESULT if it needs none), includes this,
+ * and defines
  *
  *	bool function_wanted(struct task_struct *, const __u64 *args)
  *	void function_record(struct task_struct *, const struct function_call *)
