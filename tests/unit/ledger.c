@@ -56,7 +56,7 @@ static void sums_are_exact(void **state)
 struct run {
 	const char *what;
 	uint64_t made, missed;
-	bool ends, uncleared;
+	bool ends, in_cookies;
 	struct plumb_ledger l;
 	uint64_t recorded;
 };
@@ -119,7 +119,7 @@ static void recorded_and_lost_are_the_calls_made(void **state)
 					       .missed = r->missed,
 					       .missed_known = true,
 					       .missed_ends = r->ends,
-					       .uncleared = r->uncleared};
+					       .in_cookies = r->in_cookies};
 		struct plumb_verdict v = plumb_ledger_judge(&total);
 
 		if (v.recorded + v.lost != r->made)
@@ -142,7 +142,7 @@ static void without_misses_nothing_is_lost(void **state)
 				       .ledger = {.began = 110, .unmatched = 8, .abandoned = 3},
 				       .missed_known = true,
 				       .missed_ends = true,
-				       .uncleared = true};
+				       .in_cookies = true};
 	struct plumb_verdict v = plumb_ledger_judge(&total);
 
 	(void)state;
@@ -154,7 +154,7 @@ static void without_misses_nothing_is_lost(void **state)
 	v = plumb_ledger_judge(&total);
 	assert_int_equal(v.lost, 1);
 	/* A state of the thread's own tells what is in flight. */
-	total.uncleared = false;
+	total.in_cookies = false;
 	total.missed = 20;
 	v = plumb_ledger_judge(&total);
 	assert_int_equal(v.in_flight, 7);

@@ -41,7 +41,7 @@ struct plumb_snapshot {
 	uint64_t missed; /* executions of programs that the kernel skipped */
 	bool missed_known;
 	bool missed_ends;      /* a missed execution is one end of a call; else a whole call */
-	bool uncleared;        /* calls in flight stay counted when their thread ends */
+	bool in_cookies;       /* calls in flight are only in the cookies of sessions */
 	struct timespec taken; /* CLOCK_REALTIME */
 	uint64_t clock;        /* ns, CLOCK_MONOTONIC */
 };

@@ -69,7 +69,6 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 	read_missed(s, snap);
 	snap->missed += snap->ledger.guard_missed;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);
-	snap->uncleared =
-		bpf->function && (!bpf->function->frames || bpf->function->inflight_slots);
+	snap->in_cookies = bpf->function && !bpf->function->frames;
 	return 0;
 }

@@ -40,8 +40,8 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 	v->abandoned = l->abandoned - n;
 	v->exit_lost += n;
 	left -= n;
-	/* Threads' states are cleared when these end; cookies and in-flight slots are not. */
-	n = total->uncleared ? lesser(unended, left) : 0;
+	/* Threads' states are cleared when these end; cookies are not. */
+	n = total->in_cookies ? lesser(unended, left) : 0;
 	v->in_flight = unended - n;
 	v->exit_lost += n;
 	left -= n;
