@@ -52,7 +52,7 @@ holds "... no two rows say the same" out '$last.rows | map([.key, .stack]) | len
 
 run offcpu-time -b comm -c stays-reader -n 1 -- stays pipe 2 41
 like "the table begins with the heaviest stack" "$(head -n 1 out)" \
-	'^ *[0-9.]+ms +[0-9.]+% +41 x, [0-9.]+[mu]s to [0-9.]+ms: stays-reader$'
+	'^ *[0-9.]+m?s +[0-9.]+% +41 x, [0-9.]+[mu]?s to [0-9.]+m?s: stays-reader$'
 is "... kernel and user apart" "$(grep -c '^    --$' out)" 1
 like "... names what it costs" "$(tr -s '\n ' ' ' <out)" \
 	'cost: ((at most )?[0-9]+ (to [0-9]+ )?ns added to a traced switch, (at most )?[0-9]+ (to [0-9]+ )?ns to a rejected one \(calibrated[^)]*|not measured \(disturbed)\)'

@@ -67,7 +67,8 @@ for kernel in 5.10 6.1 6.12 7; do
 	"$bin/probe-check" --image "$path" --save "of-$kernel" k:tcp_recvmsg >/dev/null 2>&1
 	is "prototypes of an image of $kernel are saved" "$?" 0
 	checks 3 --image "$path" k:tcp_sendmsg k:vfs_llseek k:null_lseek k:finish_task_switch k:do_int3 k:notify_die k:trace_clock_local \
-		k:start_kernel k:no_such_function k:migrate_disable s:openat s:cachestat t:sched:sched_switch t:no:such
+		k:start_kernel k:no_such_function k:migrate_disable s:openat s:cachestat t:sched:sched_switch t:no:such \
+		r:sched_switch r:sched_swicht r:pelt_cfs_tp
 	verdict k:tcp_sendmsg ok
 	why k:tcp_sendmsg 'more may be inlined [(]no debugging information[)]'
 	verdict k:null_lseek ok null 0
@@ -79,6 +80,9 @@ for kernel in 5.10 6.1 6.12 7; do
 	verdict s:openat ok
 	verdict t:sched:sched_switch ok
 	verdict t:no:such gone
+	verdict r:sched_switch ok
+	verdict r:sched_swicht gone
+	[[ $kernel == 5.10 ]] || verdict r:pelt_cfs_tp ok # has no event in tracefs
 	case $kernel in
 	5.10) verdict k:vfs_llseek inlined null 0; verdict k:finish_task_switch ok ;;
 	*)

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # --- what is typed ---
 
 refused 2 'TARGET'
-refused 2 'r:y' r:y
+refused 2 'r:NAME' r:sched:y
 refused 2 'k:' k:
 refused 2 'u:libc' u:libc
 refused 2 '--tool.*nonsense.*tcp-sendmsg-lat' --tool nonsense

@@ -138,18 +138,20 @@ run() {
 	run_waits
 }
 
-# rows CLAIM TOOL WORKLOAD FILTER - each thread's row is there once, and FILTER holds of it: $t is what the thread says
+# rows CLAIM TOOL WORKLOAD FILTER [WRONG] - each thread's row is there once, and FILTER holds of it: $t is what the thread
+# says; of at most WRONG threads this may be false
 rows() {
 	evidence "$2.json" "$2.err" "$3.truth"
-	holds "$1" "$2.json" '$truth[0].calls | length > 0 and all(.[]; . as $t
+	holds "$1" "$2.json" '$truth[0].calls | length > 0 and (map(. as $t
 		| [$last.in_flight[] | select(.tid == $t.tid)] | length == 1 and (.[0] | .comm == $t.comm
-			and .pid == $truth[0].pid and ('"$4"')))' --slurpfile truth "$3.truth"
+			and .pid == $truth[0].pid and ('"$4"'))) | map(select(not)) | length <= ('"${5:-0}"'))' \
+		--slurpfile truth "$3.truth"
 }
 
-# aged CLAIM TOOL WORKLOAD FILTER - they are as old as the threads say
+# aged CLAIM TOOL WORKLOAD FILTER [WRONG] - they are as old as the threads say
 aged() {
 	rows "$1" "$2" "$3" '.since_before == false and (.age_is_least | not)
-		and .age_ns >= $t.age[0] and .age_ns <= $t.age[1] and ('"$4"')'
+		and .age_ns >= $t.age[0] and .age_ns <= $t.age[1] and ('"$4"')' "${5:-}"
 }
 
 # before CLAIM TOOL WORKLOAD FILTER - they are since before the trace, at most as old as the threads say, and most as
@@ -215,6 +217,8 @@ check_functions() {
 		forced "read-$name" "$name" || continue
 		case $name in
 		*session*) inside "threads inside a function, by $name" "read-$name" reads ;;
+		# Where its programs can be preempted, that of an entry may have been missed.
+		fentry) aged "threads inside a function, by $name" "read-$name" reads '.function == "vfs_read"' '$last.ledger.missed // 0' ;;
 		*) aged "threads inside a function, by $name" "read-$name" reads '.function == "vfs_read"' ;;
 		esac
 		# Where the start is in a cookie the ledger does not know of threads that died inside.

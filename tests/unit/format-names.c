@@ -2,7 +2,7 @@
 /* format-names: error numbers and names that others chose, as text. */
 #include "unit.h"
 #include <plumb/base/glob.h>
-#include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/report/report.h>
 #include <plumb/tool/fields.h>

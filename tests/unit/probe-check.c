@@ -31,6 +31,7 @@ static void targets_are_read(void **state)
 		{"k:foo.isra.0", TARGET_FUNCTION, NULL, "foo.isra.0", 0},
 		{"k:nf_tables:nft_do_chain", TARGET_FUNCTION, NULL, "nf_tables:nft_do_chain", 0},
 		{"t:sched:sched_switch", TARGET_TRACEPOINT, "sched", "sched_switch", 0},
+		{"r:sched_switch", TARGET_RAW_TRACEPOINT, NULL, "sched_switch", 0},
 		{"s:openat", TARGET_SYSCALL, NULL, "openat", 0},
 		{"u:libc:malloc", TARGET_USER, "libc", "malloc", 0},
 		{"u:/bin/x:f+16", TARGET_USER, "/bin/x", "f", 16},
@@ -55,17 +56,13 @@ static void targets_are_read(void **state)
 static void what_is_no_target_is_refused(void **state)
 {
 	static const char *const all[] = {
-		"",           "k:",           "k::x",
-		"k:x:",       "k:vfs_*",      "r:x",
-		"t:",         "t:sched",      "t:sched:",
-		"t::x",       "t:a:b:c",      "t:s*:x",
-		"s:",         "s:ia32:x",     "u:libc",
-		"u::malloc",  "u:libc:",      "u:x:+1",
-		"u:x:f+",     "u:x:f+x",      "u:x:f+-1",
-		"u:x:f+0x",   "u:x:f+0xg",    "u:x:f+1 ",
-		"usdt:libc",  "usdt:a:b",     "usdt:a:b:",
-		"usdt:a::c",  "usdt::b:c",    "s:op*",
-		"usdt:a:b:*", "usdt:a:[b]:c", "u:x:f+0x11112222333344445",
+		"",          "k:",        "k::x",       "k:x:",         "k:vfs_*",
+		"r:",        "r:sched:x", "r:sched_*",  "t:",           "t:sched",
+		"t:sched:",  "t::x",      "t:a:b:c",    "t:s*:x",       "s:",
+		"s:ia32:x",  "u:libc",    "u::malloc",  "u:libc:",      "u:x:+1",
+		"u:x:f+",    "u:x:f+x",   "u:x:f+-1",   "u:x:f+0x",     "u:x:f+0xg",
+		"u:x:f+1 ",  "usdt:libc", "usdt:a:b",   "usdt:a:b:",    "usdt:a::c",
+		"usdt::b:c", "s:op*",     "usdt:a:b:*", "usdt:a:[b]:c", "u:x:f+0x11112222333344445",
 	};
 	struct target t;
 	const char *flaw;

@@ -4,6 +4,7 @@
 #include <plumb/kernel/functions.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/base/parse.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>

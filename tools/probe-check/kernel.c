@@ -6,6 +6,7 @@
 #include <plumb/base/suggest.h>
 #include <plumb/base/text.h>
 #include <plumb/kernel/tracepoints.h>
+#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static int open_image(struct kernel *k, const char *path)
 
 static int open_btf(struct kernel *k, const char *path)
 {
-	k->btf = k->file_btf = plumb_types_read(path);
+	k->btf = k->own_btf = plumb_types_read(path);
 	return k->btf ? 0 : -ENODATA;
 }
 
@@ -70,6 +71,8 @@ int kernel_open(struct kernel *k, const char *image, const char *btf, struct ker
 	}
 	if (k->running && wants.functions)
 		err = open_running(k);
+	if (k->running && wants.types && !k->btf)
+		k->btf = k->own_btf = plumb_kernel_btf_get();
 	if (!err && k->running && wants.tracefs)
 		k->tracefs = plumb_tracefs_open();
 	if (!err && !k->running && !k->lists && !k->btf)
@@ -84,7 +87,7 @@ void kernel_close(struct kernel *k)
 	if (k->tracefs >= 0)
 		close(k->tracefs);
 	plumb_lists_free(k->lists);
-	btf__free(k->file_btf);
+	plumb_kernel_btf_put(k->own_btf);
 	plumb_image_close(&k->image);
 	*k = (struct kernel){.tracefs = -1};
 }

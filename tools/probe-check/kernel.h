@@ -17,15 +17,15 @@ struct kernel {
 	char release[128];
 	struct plumb_image image;
 	struct plumb_lists *lists; /* NULL: no symbols */
-	struct btf *file_btf;      /* of --btf */
-	const struct btf *btf;     /* file_btf, or the image's; NULL: none */
+	struct btf *own_btf;       /* of --btf, or the running kernel's without its image */
+	const struct btf *btf;     /* own_btf, or the image's; NULL: none */
 	int tracefs;               /* -errno: none; of the running kernel only */
 	char why_no_code[256];
 };
 
 /* What is asked of the running kernel: nothing else is read. */
 struct kernel_wants {
-	bool functions, tracefs;
+	bool functions, types, tracefs;
 };
 
 /* IMAGE and BTF are files, or NULL.  0, or -errno after saying what is wrong. */
@@ -65,6 +65,7 @@ bool syscall_hooks(const char *name, char function[128], char event[128]);
 /* Judge each check of the kind, and pass over the others; 0 or -errno. */
 int functions_check(const struct kernel *k, struct check *checks, size_t n);
 int tracepoints_check(const struct kernel *k, struct check *checks, size_t n);
+int raw_tracepoints_check(const struct kernel *k, struct check *checks, size_t n);
 int syscalls_check(const struct kernel *k, struct check *checks, size_t n);
 
 #endif

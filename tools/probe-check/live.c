@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/bpf/core/config.h>
 #include <plumb/attach/probe.h>
 #include <plumb/elf/usdt.h>
@@ -65,6 +66,17 @@ static int attach_tracepoint(const struct kernel *k, struct live_probe *t, const
 					      "count_tracepoint", &found, 0, what, sizeof(what));
 	plumb_tracepoints_free(&found);
 	return err;
+}
+
+/* By its name: some have no event in tracefs. */
+static int attach_raw(struct live_probe *t, const struct target *target)
+{
+	struct plumb_tracepoint raw = {.category = "*", .name = target->name, .is_raw = true};
+	struct plumb_tracepoints one = {.list = &raw, .n = 1};
+	char what[256];
+
+	return plumb_probe_tracepoints(&t->probes, t->skel->obj, "count_raw", NULL, &one, 0, what,
+				       sizeof(what));
 }
 
 static int attach_syscall(const struct kernel *k, struct live_probe *t, const struct target *target)
@@ -134,6 +146,8 @@ static int attach(const struct kernel *k, struct live_probe *t, const struct tar
 		return attach_function(k, t, target);
 	case TARGET_TRACEPOINT:
 		return attach_tracepoint(k, t, target->file, target->name);
+	case TARGET_RAW_TRACEPOINT:
+		return attach_raw(t, target);
 	case TARGET_SYSCALL:
 		return attach_syscall(k, t, target);
 	case TARGET_USER:
@@ -148,13 +162,14 @@ static int attach(const struct kernel *k, struct live_probe *t, const struct tar
 /* Only the programs that its kind takes: another may be refused. */
 static int load(struct live_probe *t, enum target_kind kind)
 {
-	bool is_tracepoint = kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL;
+	bool is_raw = kind == TARGET_RAW_TRACEPOINT,
+	     is_tracepoint = kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL;
 
 	t->skel = probe_check_bpf__open();
 	if (!t->skel)
 		return -errno;
-	bpf_program__set_autoload(t->skel->progs.count_kprobe, !is_tracepoint);
-	bpf_program__set_autoload(t->skel->progs.count_raw, is_tracepoint);
+	bpf_program__set_autoload(t->skel->progs.count_kprobe, !is_tracepoint && !is_raw);
+	bpf_program__set_autoload(t->skel->progs.count_raw, is_tracepoint || is_raw);
 	bpf_program__set_autoload(t->skel->progs.count_tracepoint, is_tracepoint);
 	return probe_check_bpf__load(t->skel);
 }

@@ -100,7 +100,9 @@ static struct kernel_wants wants_of(const struct options *o)
 		enum target_kind kind = o->plan->checks[i].target.kind;
 
 		wants.functions |= kind == TARGET_FUNCTION || kind == TARGET_SYSCALL;
-		wants.tracefs |= kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL;
+		wants.types |= kind == TARGET_RAW_TRACEPOINT;
+		wants.tracefs |= kind == TARGET_TRACEPOINT || kind == TARGET_SYSCALL ||
+				 kind == TARGET_RAW_TRACEPOINT;
 	}
 	return wants;
 }
@@ -227,6 +229,8 @@ static int check_all(const struct kernel *k, struct plan *p)
 
 	if (!err)
 		err = tracepoints_check(k, p->checks, p->n);
+	if (!err)
+		err = raw_tracepoints_check(k, p->checks, p->n);
 	if (!err)
 		err = syscalls_check(k, p->checks, p->n);
 	if (err)

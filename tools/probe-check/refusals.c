@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define FUNCTIONS (1U << TARGET_FUNCTION)
+#define RAW       (1U << TARGET_RAW_TRACEPOINT)
 #define EVENTS    (1U << TARGET_TRACEPOINT | 1U << TARGET_SYSCALL)
 #define PROGRAMS  (1U << TARGET_USER | 1U << TARGET_USDT)
 
@@ -14,7 +15,7 @@ static const struct {
 	unsigned int kinds;
 } hooks[] = {
 	{PLUMB_FSESSION, 0},        {PLUMB_FENTRY, FUNCTIONS}, {PLUMB_KPROBE_SESSION, 0},
-	{PLUMB_KPROBE_MULTI, 0},    {PLUMB_KPROBE, FUNCTIONS}, {PLUMB_RAW_TRACEPOINT, EVENTS},
+	{PLUMB_KPROBE_MULTI, 0},    {PLUMB_KPROBE, FUNCTIONS}, {PLUMB_RAW_TRACEPOINT, EVENTS | RAW},
 	{PLUMB_TRACEPOINT, EVENTS}, {PLUMB_UPROBE, PROGRAMS},
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) ==

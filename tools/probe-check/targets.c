@@ -16,8 +16,9 @@ static const struct {
 	const char *prefix;
 	enum target_kind kind;
 } kinds[] = {
-	{"k:", TARGET_FUNCTION}, {"t:", TARGET_TRACEPOINT}, {"s:", TARGET_SYSCALL},
-	{"u:", TARGET_USER},     {"usdt:", TARGET_USDT},    {"", TARGET_FUNCTION},
+	{"k:", TARGET_FUNCTION}, {"t:", TARGET_TRACEPOINT}, {"r:", TARGET_RAW_TRACEPOINT},
+	{"s:", TARGET_SYSCALL},  {"u:", TARGET_USER},       {"usdt:", TARGET_USDT},
+	{"", TARGET_FUNCTION},
 };
 
 /* Cuts TEXT at its first colon; false where there is nothing on one of its sides. */
@@ -59,19 +60,22 @@ static const char *take(struct target *t, char *rest)
 
 	switch (t->kind) {
 	case TARGET_FUNCTION:
-		if (!strncmp(rest, "r:", 2))
-			return "a raw tracepoint is judged by its event: t:CATEGORY:EVENT";
 		t->name = rest;
 		colon = strchr(rest, ':');
 		if (*rest && !(colon && (colon == rest || !colon[1])) && !strpbrk(rest, "*?["))
 			return NULL;
 		return "a kernel function is FUNC or MODULE:FUNC, without wildcards; others begin "
-		       "with t:, s:, u: or usdt:";
+		       "with t:, r:, s:, u: or usdt:";
 	case TARGET_TRACEPOINT:
 		if (cut(rest, &t->file, &t->name) && !strpbrk(rest, "*?[") &&
 		    !strpbrk(t->name, ":*?["))
 			return NULL;
 		return "a tracepoint is t:CATEGORY:EVENT, as t:sched:sched_switch";
+	case TARGET_RAW_TRACEPOINT:
+		t->name = rest;
+		if (*rest && !strpbrk(rest, ":*?["))
+			return NULL;
+		return "a raw tracepoint is r:NAME, as r:sched_switch";
 	case TARGET_SYSCALL:
 		t->name = rest;
 		if (*rest && !strpbrk(rest, ":*?["))

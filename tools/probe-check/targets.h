@@ -7,12 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum target_kind { TARGET_FUNCTION, TARGET_TRACEPOINT, TARGET_SYSCALL, TARGET_USER, TARGET_USDT };
+enum target_kind {
+	TARGET_FUNCTION,
+	TARGET_TRACEPOINT,
+	TARGET_RAW_TRACEPOINT,
+	TARGET_SYSCALL,
+	TARGET_USER,
+	TARGET_USDT
+};
 
 struct target {
 	enum target_kind kind;
 	char *text; /* all of it */
-	/* By kind: MODULE:FUNC or FUNC; CATEGORY and EVENT; NAME; FILE and FUNC; FILE and
+	/* By kind: MODULE:FUNC or FUNC; CATEGORY and EVENT; NAME; NAME; FILE and FUNC; FILE and
 	 * PROVIDER:NAME. */
 	char *file;      /* or category; NULL: the kind has none */
 	char *name;      /* "*" and "[" in that of a user function are its own, as Go has them */

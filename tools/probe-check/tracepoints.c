@@ -25,19 +25,29 @@ static const struct plumb_tracepoint *find(const struct plumb_tracepoints *all,
 	return NULL;
 }
 
-static void judge_missing(const struct plumb_tracepoints *all, struct check *c)
+/* Similar names, of CATEGORY or (NULL) of any; returns how many tracepoints it has. */
+static size_t suggest(const struct plumb_tracepoints *all, const char *category, const char *name,
+		      char suggestion[512])
 {
-	const struct plumb_tracepoint *elsewhere = find(all, NULL, c->target.name);
 	const char **names = calloc(all->n + 1, sizeof(*names));
-	char suggestion[512] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; names && i < all->n; i++)
-		if (!strcmp(all->list[i].category, c->target.file))
+		if (!category || !strcmp(all->list[i].category, category))
 			names[n++] = all->list[i].name;
-	if (names && n)
-		plumb_suggest(c->target.name, names, n, suggestion, sizeof(suggestion));
+	*suggestion = 0;
+	if (n)
+		plumb_suggest(name, names, n, suggestion, 512);
 	free(names);
+	return n;
+}
+
+static void judge_missing(const struct plumb_tracepoints *all, struct check *c)
+{
+	const struct plumb_tracepoint *elsewhere = find(all, NULL, c->target.name);
+	char suggestion[512];
+	size_t n = suggest(all, c->target.file, c->target.name, suggestion);
+
 	if (elsewhere)
 		check_judge(c, VERDICT_RENAMED, "it is t:%s:%s here", elsewhere->category,
 			    elsewhere->name);
@@ -47,12 +57,17 @@ static void judge_missing(const struct plumb_tracepoints *all, struct check *c)
 			    *suggestion ? "?" : "");
 }
 
-/* The kernel declares a type btf_trace_NAME for each that is also a raw tracepoint. */
-static void judge_by_types(const struct kernel *k, struct check *c)
+/* The kernel declares a type btf_trace_NAME for each raw tracepoint. */
+static bool has_raw_type(const struct kernel *k, const char *name)
 {
 	char type[256];
 
-	snprintf(type, sizeof(type), "btf_trace_%s", c->target.name);
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return k->btf && btf__find_by_name_kind(k->btf, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+static void judge_by_types(const struct kernel *k, struct check *c)
+{
 	if (!k->btf)
 		check_judge(c, VERDICT_UNKNOWN, "%s has no types, and tracepoints are told by them",
 			    k->name);
@@ -60,7 +75,7 @@ static void judge_by_types(const struct kernel *k, struct check *c)
 		check_judge(c, VERDICT_UNKNOWN,
 			    "no type tells of single calls' tracepoints: check the call, as "
 			    "s:openat");
-	else if (btf__find_by_name_kind(k->btf, type, BTF_KIND_TYPEDEF) > 0)
+	else if (has_raw_type(k, c->target.name))
 		check_judge(c, VERDICT_OK,
 			    "a raw tracepoint by its types; its category and fields are known of "
 			    "a running kernel only");
@@ -77,6 +92,27 @@ static void judge_listed(const struct plumb_tracepoints *all, struct check *c)
 	else
 		check_judge(c, VERDICT_OK, "%s",
 			    t->is_raw ? "as a tracepoint and a raw tracepoint" : "as a tracepoint");
+}
+
+/* Types of modules are not among those of the kernel; the list of tracepoints includes them. */
+static void judge_raw(const struct kernel *k, const struct plumb_tracepoints *all, struct check *c)
+{
+	const struct plumb_tracepoint *t = find(all, NULL, c->target.name);
+	char suggestion[512];
+
+	suggest(all, NULL, c->target.name, suggestion);
+	if (has_raw_type(k, c->target.name) || (t && t->is_raw))
+		check_judge(c, VERDICT_OK, "as a raw tracepoint");
+	else if (!k->btf)
+		check_judge(c, VERDICT_UNKNOWN,
+			    "%s has no types, and raw tracepoints are told by them", k->name);
+	else if (t)
+		check_judge(c, VERDICT_RENAMED,
+			    "it is no raw tracepoint, but a tracepoint: t:%s:%s", t->category,
+			    t->name);
+	else
+		check_judge(c, VERDICT_GONE, "%s has no such raw tracepoint%s%s", k->name,
+			    suggestion, *suggestion ? "?" : "");
 }
 
 static bool has_kind(const struct check *checks, size_t n, enum target_kind kind)
@@ -119,6 +155,22 @@ int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
 		else
 			judge_by_types(k, &checks[i]);
 	}
+	plumb_tracepoints_free(&all);
+	return err;
+}
+
+int raw_tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
+{
+	struct plumb_tracepoints all = {};
+	int err = 0;
+
+	if (!has_kind(checks, n, TARGET_RAW_TRACEPOINT))
+		return 0;
+	if (k->running && k->tracefs >= 0)
+		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
+	for (size_t i = 0; !err && i < n; i++)
+		if (checks[i].target.kind == TARGET_RAW_TRACEPOINT)
+			judge_raw(k, &all, &checks[i]);
 	plumb_tracepoints_free(&all);
 	return err;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/attach/self-test.h>
 #include <stdio.h>
 #include <string.h>

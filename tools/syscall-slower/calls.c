@@ -5,6 +5,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/session/session.h>
 #include <plumb/report/stacks.h>
 #include <plumb/report/split.h>

@@ -28,11 +28,6 @@ void plumb_divert(char *text, size_t size);
 /* Wrong usage: one line, then exit with status 2. */
 void plumb_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* "EPERM" for 1 or -1, also the kernel's own restart codes; "errno 4000" where there is no name. */
-const char *plumb_errno_name(int error);
-/* A likely cause if the kernel refused a probe: ", CONFIG_KPROBES is off"; "": not known. */
-const char *plumb_errno_hint(int error);
-
 /* Redirects libbpf's messages to this log. */
 void plumb_log_init(void);
 

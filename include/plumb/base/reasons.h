@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* reasons: causes of kernel errors that are not the kernel's version or configuration. */
+/* reasons: names and likely causes of kernel errors. */
 #ifndef PLUMB_REASONS_H
 #define PLUMB_REASONS_H
 
 #include <stdbool.h>
+
+/* "EPERM" for 1 or -1, also the kernel's own restart codes; "errno 4000" where there is no name. */
+const char *plumb_errno_name(int error);
+/* A likely cause if the kernel refused a probe: ", CONFIG_KPROBES is off"; "": not known. */
+const char *plumb_errno_hint(int error);
 
 /* Why this process is not permitted to do something, in the form of plumb_errno_hint(). */
 const char *plumb_not_permitted(void);

@@ -58,4 +58,8 @@ struct plumb_options {
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 			 struct plumb_tool *tool);
 
+/* Whether the mechanism that OPTIONS name can do what they ask of it; if not, as wrong usage. */
+void plumb_options_check_mechanism(const struct plumb_options *options,
+				   const struct plumb_tool *tool);
+
 #endif

@@ -5,7 +5,7 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <plumb/attach/hooks.h>
-#include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/attach/self-test.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -14,6 +14,7 @@
 #include <linux/perf_event.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/kernel/tracepoints.h>
 #include <signal.h>
 #include <stdio.h>

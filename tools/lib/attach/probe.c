@@ -6,6 +6,7 @@
 #include <plumb/base/clock.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

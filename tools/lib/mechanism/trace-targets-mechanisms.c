@@ -340,8 +340,6 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 		err = plumb_trace_targets_number_calls();
 	if (err)
 		return err;
-	if (o->mechanism && !strcmp(o->mechanism, "raw_tracepoint") && no_raw(o))
-		plumb_usage_error("--mechanism=%s: %s", o->mechanism, no_raw(o));
 	if (t->n > 1)
 		o->by |= PLUMB_BY_TARGET;
 	if (t->n <= PLUMB_FEW && !o->mechanism) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/report/syscall-fields.h>
 #include <stdio.h>

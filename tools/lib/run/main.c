@@ -97,6 +97,8 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&s.options) : 0;
 	if (status)
 		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
+	/* Again: its trace targets, which a mechanism may not be for, are known only now. */
+	plumb_options_check_mechanism(&s.options, tool);
 	if (plumb_configure_check_memory(&s) || plumb_filter_resolve(&s))
 		return PLUMB_EXIT_FAILED;
 	if (s.options.command && plumb_command_start(&s))

@@ -193,8 +193,7 @@ static const struct plumb_mechanism *find_mechanism(const char *name, const stru
 	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", name, known);
 }
 
-/* A mechanism that is asked for must be able to do what is asked of it. */
-static void check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
+void plumb_options_check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
 {
 	const struct plumb_mechanism *mechanism =
 		o->mechanism ? find_mechanism(o->mechanism, tool) : NULL;
@@ -362,5 +361,5 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		 tool->options.arguments ?: "", tool->options.arguments ?: "");
 	cli.usage = usage;
 	plumb_cli_parse(&cli, argc, argv, &p);
-	check_mechanism(options, tool);
+	plumb_options_check_mechanism(options, tool);
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/reasons.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *plumb_errno_name(int error)
+{
+	static _Thread_local char unnamed[24];
+	const char *name;
+
+	error = abs(error);
+	switch (error) { /* include/linux/errno.h: what the kernel tells itself, not users */
+	case 512:
+		return "ERESTARTSYS";
+	case 513:
+		return "ERESTARTNOINTR";
+	case 514:
+		return "ERESTARTNOHAND";
+	case 515:
+		return "ENOIOCTLCMD";
+	case 516:
+		return "ERESTART_RESTARTBLOCK";
+	case 517:
+		return "EPROBE_DEFER";
+	case 524:
+		return "ENOTSUPP";
+	}
+	name = error ? strerrorname_np(error) : NULL;
+	if (name)
+		return name;
+	snprintf(unnamed, sizeof(unnamed), "errno %d", error);
+	return unnamed;
+}
+
+const char *plumb_errno_hint(int error)
+{
+	const char *limit;
+
+	error = abs(error);
+	if (error == EPERM)
+		return plumb_not_permitted();
+	limit = plumb_limit_hit(-error);
+	if (limit)
+		return limit;
+	switch (error) {
+	case EACCES:
+		return ", its verifier says no (-vv shows why)";
+	case ENODATA:
+		return ", BTF does not know it";
+	case EDEADLK:
+		return ", its programs call it themselves";
+	case ENODEV:
+		return ", CONFIG_KPROBES is off";
+	case ENOENT:
+	case ESRCH:
+		return ", not in this kernel";
+	case EINVAL:
+	case EOPNOTSUPP:
+	case E2BIG:
+	case 524: /* ENOTSUPP, as above */
+		return ", not supported by this kernel";
+	default:
+		return "";
+	}
+}
