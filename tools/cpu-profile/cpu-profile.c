@@ -12,7 +12,7 @@
 #include "cpu-profile.h"
 #include "cpu-profile.skel.h"
 
-/* Not a divisor of what programs and kernels do a hundred or a thousand times a second. */
+/* Not in step with what programs and kernels do 100 or 1000 times a second. */
 #define FREQUENCY 99
 
 static const struct argp_option options[] = {
@@ -63,7 +63,7 @@ static void print_footer(FILE *out)
 		(unsigned long long)rest->idle, (unsigned long long)rest->others);
 }
 
-/* Those of the report's interval, as its rows are. */
+/* Samples of the report's interval only, like those in its rows. */
 static void add_json(json_t *json, struct plumb_report *r)
 {
 	static struct cpu_profile_rest before;

@@ -12,7 +12,7 @@ static double rate_of(const struct plumb_report *r, uint64_t count)
 	return r->elapsed ? count * 1e9 / r->elapsed : 0;
 }
 
-/* Of the whole target: who filters or groups by who pays for all fires of it. */
+/* Fires per second of the row's target, summed over its rows: the probe fires for all of them. */
 static double target_rate(const struct plumb_report *r, const struct plumb_row *row)
 {
 	uint64_t count = 0;
@@ -26,10 +26,10 @@ static double target_rate(const struct plumb_report *r, const struct plumb_row *
 	return rate_of(r, count);
 }
 
-/* Columns that are no mechanism's. */
+/* Columns that are not of a mechanism. */
 enum { LEAST = MECHANISMS, MOST, VERDICT };
 
-/* Can the mechanism C be had for the target?  fentry takes only functions that are in BTF. */
+/* Return whether the mechanism of C supports the target: fentry takes only functions in BTF. */
 static bool is_for(const struct cost *c, size_t target)
 {
 	const struct plumb_functions *f = &plumb_trace_targets.targets.functions;
@@ -38,7 +38,7 @@ static bool is_for(const struct cost *c, size_t target)
 	       (c != &costs[FENTRY] && c != &costs[FENTRY_MULTI]);
 }
 
-/* The mechanism that a column is about, for this row; NULL: none. */
+/* The mechanism whose cost is in column ID of this row; NULL: none. */
 static const struct cost *cost_of(int id, const struct plumb_row *row)
 {
 	const struct cost *c;
@@ -106,7 +106,7 @@ void survey_print_footer(FILE *out)
 	cost_print(there_is, out);
 }
 
-/* Each mechanism's share of a CPU, or where kinds are mixed the least and the most. */
+/* Columns of each mechanism's share of a CPU; if kinds are mixed, of the least and the most. */
 void survey_lay_out_columns(struct plumb_tool *tool)
 {
 	static struct plumb_column columns[MECHANISMS + 1];

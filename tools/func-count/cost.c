@@ -18,7 +18,7 @@ struct cost costs[MECHANISMS] = {
 	[UPROBE] = {"uprobe", "%uprobe", "uprobe", PLUMB_TARGET_USER, 318, PUBLISHED},
 };
 
-static char kept_on[16]; /* the date */
+static char kept_on[16]; /* date of probe-cost's measurement */
 
 const struct cost *cost_extreme(enum plumb_target_kind kind, bool dearest)
 {
@@ -36,7 +36,7 @@ const char *cost_verdict(double rate)
 	return rate < 10000 ? "go" : rate <= 100000 ? "mind" : "filter";
 }
 
-/* NS are SOURCE's: whoever is not among them, while one of its kind is, is not here. */
+/* Take NS from SOURCE: a mechanism without a cost is unavailable if another of its kind has one. */
 static void take(const double ns[MECHANISMS], enum cost_source source)
 {
 	bool any[PLUMB_TARGET_KINDS] = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* cost: what a target that fires so often would cost, by mechanism. */
+/* cost: the cost of tracing one fire of a target, by mechanism. */
 #ifndef COST_H
 #define COST_H
 
@@ -21,47 +21,47 @@ enum mechanism {
 	MECHANISMS
 };
 
-/* Where a figure is from. */
+/* Source of a cost.  KEPT: measured earlier on this host, by probe-cost. */
 enum cost_source { PUBLISHED, MEASURED, KEPT, COST_SOURCES };
 
 struct cost {
-	const char *name;    /* the mechanism's */
+	const char *name;    /* of the mechanism */
 	const char *heading; /* of its column; NULL: it has none */
-	const char *kept_as; /* probe-cost's name of it; NULL: it knows of none */
+	const char *kept_as; /* its name in probe-cost's results; NULL: it is not in them */
 	enum plumb_target_kind kind;
-	double ns; /* of one fire, 0: not known */
+	double ns; /* per fire; 0: not known, or the mechanism is unavailable */
 	enum cost_source source;
 };
 
-/* As they are published; what was measured is put in place. */
+/* Initially the published costs; cost_take_kept() and cost_measured() replace them. */
 extern struct cost costs[MECHANISMS];
 
-/* Where from. */
+/* Source of the published costs. */
 #define COST_PUBLISHED "BPF selftests' trigger benchmark, x86, Nov 2025"
 
 /*
- * What probe-cost has measured on this host, of a program with one counter.  Of a
- * kind of which it measured one the others are not here.
+ * Take the costs that probe-cost measured on this host, of a program with one counter.  If it
+ * measured any mechanism of a kind of target, the other mechanisms of that kind are unavailable.
  */
 void cost_take_kept(const json_t *kept);
 
 /*
- * NS of each as measured now, not above 0 where that cannot be; those that were kept
- * stay.  Of a kind of which one is measured the others are not here; else what is
- * published stays.
+ * Take costs measured now; NS is at most 0 for mechanisms that could not be measured.  Costs of
+ * probe-cost stay.  If any mechanism of a kind was measured, the other mechanisms of that kind are
+ * unavailable; if none was, the published costs of that kind stay.
  */
 void cost_measured(const double ns[MECHANISMS]);
 
-/* "measured", "probe-cost", "published" */
+/* The source as text: "measured", "probe-cost" or "published". */
 const char *cost_how(const struct cost *cost);
 
-/* The cheapest, or the dearest, of what is known for a kind of target. */
+/* The cheapest (or DEAREST) mechanism of KIND, of those with a known cost; NULL: there is none. */
 const struct cost *cost_extreme(enum plumb_target_kind kind, bool dearest);
 
-/* "go", "mind", "filter", in a word what RATE fires a second mean. */
+/* The verdict on RATE fires per second: "go", "mind" or "filter", which cost_print() explains. */
 const char *cost_verdict(double rate);
 
-/* Lines for the end of a table: ns by mechanism, for the kinds that THERE_IS. */
+/* Print the footer of a table: ns by mechanism, for the kinds of target in THERE_IS. */
 void cost_print(const bool there_is[PLUMB_TARGET_KINDS], FILE *out);
 
 #endif

@@ -18,7 +18,7 @@ static __always_inline __u32 count_slot(struct task_struct *task, __u32 target, 
 	return key_cpu_slot(task, &key, cpu);
 }
 
-/* Counted is only while all targets are attached, so that all have the same time. */
+/* Count only while all targets are attached, so that all are counted for the same time. */
 static __always_inline void fired(void *ctx __attribute__((unused)), __u64 target, bool guarded)
 {
 	struct task_struct *task = current_task();

@@ -37,7 +37,10 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	return 0;
 }
 
-/* Each mechanism that holds here and is not known, on something that the tool can trigger. */
+/*
+ * Measure each mechanism for these kinds of target, on an event that the tool can trigger, unless
+ * probe-cost has measured it.
+ */
 static void measure_all(struct plumb_session *s)
 {
 	double ns[MECHANISMS] = {};
@@ -112,7 +115,7 @@ static int open_counters(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-/* Where rows are by target only, each has its slot from the start. */
+/* If the target is the only key, give each target its slot before the trace. */
 static int fill(struct bpf_object *object)
 {
 	size_t n = options_in_force->by == PLUMB_BY_TARGET ? plumb_trace_targets.targets.n : 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of func-count agree on. */
+/* Shared by the loader and the BPF programs of func-count. */
 #ifndef FUNC_COUNT_H
 #define FUNC_COUNT_H
 
 #include <plumb/bpf/key/key.h>
 
-/* Where the target is the only key, slot N + 1 is that of target N. */
+/* If the target is the only key, target N has slot N + 1. */
 struct func_count_key {
 	struct plumb_who who;
 	__u32 target; /* its number */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* survey: what is shown of a row. */
+/* survey: func-count's columns, the JSON of its rows, and its footer. */
 #ifndef SURVEY_H
 #define SURVEY_H
 
@@ -8,12 +8,12 @@
 
 #include "cost.h"
 
-/* The tool's columns, as far as the patterns and the costs are known. */
+/* Set the tool's columns; to be called again whenever patterns or costs become known. */
 void survey_lay_out_columns(struct plumb_tool *tool);
 void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row);
 void survey_print_footer(FILE *out);
 
-/* The mechanism that a cost is of. */
+/* The mechanism whose cost is C; NULL: this tool has no such mechanism. */
 const struct plumb_mechanism *survey_mechanism_of(const struct cost *c);
 
 #endif

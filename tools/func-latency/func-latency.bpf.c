@@ -18,7 +18,7 @@ static __always_inline bool function_wanted(struct task_struct *task, const __u6
 	return true;
 }
 
-/* Registers hold more than an argument's type: what is above is anything. */
+/* The bits of a register above the argument's type are undefined. */
 static __always_inline __u64 arg_value(__u64 arg)
 {
 	__u32 spare = (64 - func_latency_arg.bits) & 63;

@@ -81,7 +81,7 @@ static json_t *json_arg(const void *key)
 	return json_string(text);
 }
 
-/* Where functions are not told apart there is but one, the first. */
+/* Without func as a key there is only one function, and k->function is 0. */
 static bool is_pointer(const struct func_latency_key *k)
 {
 	return functions.all[k->function].result == PLUMB_RESULT_POINTER;
@@ -112,7 +112,7 @@ static void format_errno(const void *key, char *text, size_t size)
 	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
 }
 
-/* The argument's has the name under which it was asked for. */
+/* parse_key() replaces the name of the argument's field by the item of --by. */
 static struct plumb_field fields[] = {
 	{"func", FUNC_LATENCY_BY_FUNC, false, format_function, NULL},
 	{"arg:NAME|N[>>SHIFT]", FUNC_LATENCY_BY_ARG, true, format_arg, json_arg},
@@ -165,7 +165,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-/* The argument that is a key must be the same in all functions, since all have one program. */
+/* A key argument must have one position and type in all functions: they share one program. */
 static int find_arg(void)
 {
 	struct plumb_argument a, first = {};
@@ -238,7 +238,7 @@ static int prepare(struct plumb_options *o)
 	return 0;
 }
 
-/* Was the trace to see all calls, whoever makes them? */
+/* Return whether the calls of all threads were to be traced. */
 static bool is_unfiltered(const struct plumb_session *s)
 {
 	const struct plumb_options *o = &s->options;
@@ -246,8 +246,7 @@ static bool is_unfiltered(const struct plumb_session *s)
 	return !(o->n_pids || o->n_tids || o->n_comms || o->globs.n || o->n_cgroups || o->command);
 }
 
-/* Why a function may be silent, in words to go behind that; none if the ledger may have its calls.
- */
+/* A likely reason for 0 calls, to be appended to the warning; "" if calls may have been lost. */
 static const char *guess(const struct plumb_session *s, const struct plumb_snapshot *total)
 {
 	if (!plumb_ledger_is_whole(total))
@@ -257,7 +256,7 @@ static const char *guess(const struct plumb_session *s, const struct plumb_snaps
 				  "inlined into its callers";
 }
 
-/* A probe that attached and stayed silent is worth a word: it may never fire. */
+/* Warn of probes that attached but recorded no call: they may never fire. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {

@@ -3,7 +3,7 @@
 #include <plumb/bpf/stack/stacks.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
-/* Counted is only while all targets are attached, so that all have the same time. */
+/* Count only while all targets are attached, so that all are counted for the same time. */
 static __always_inline void fired(void *ctx, __u64 target, bool guarded __attribute__((unused)))
 {
 	struct task_struct *task = current_task();

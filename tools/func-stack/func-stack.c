@@ -37,7 +37,7 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	skel->rodata->targets_single = calibration || plumb_trace_targets.targets.n == 1;
 	memcpy(skel->rodata->targets_calls, plumb_trace_targets.calls,
 	       sizeof(plumb_trace_targets.calls));
-	/* The same stack may be met by several programs, and by one that is preempted. */
+	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;
 	plumb_stacks_configure(skel->obj);
 	return 0;

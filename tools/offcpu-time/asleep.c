@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Not runnable, and not a kernel thread that has nothing to do. */
+/* Return whether a thread is asleep or stopped: not runnable, and not an idle kernel thread (I). */
 static bool is_asleep(uint32_t pid, uint32_t tid)
 {
 	struct plumb_thread_stat stat;
@@ -17,7 +17,7 @@ static bool find_sleep(const struct plumb_session *s, struct plumb_flight *f)
 	return is_asleep(f->pid, f->tid);
 }
 
-/* A state says when its thread left, also after it has come back: whether it has, /proc knows. */
+/* A state keeps when its thread left its CPU even after it is back; /proc shows whether it is. */
 static void read(const struct plumb_session *s, const struct plumb_state *state,
 		 struct plumb_flights *to)
 {
@@ -31,7 +31,7 @@ static void read(const struct plumb_session *s, const struct plumb_state *state,
 		user = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "user");
 	}
 	f.start = plumb_state_word(value, left);
-	f.kernel = *(const int32_t *)(value + kernel); /* the first: asleep */
+	f.kernel = *(const int32_t *)(value + kernel); /* kernel[0]: of the last sleep */
 	f.user = *(const int32_t *)(value + user);
 	if (f.start && is_asleep(f.pid, f.tid))
 		plumb_flights_add(to, &f);
@@ -46,7 +46,7 @@ static void name(const struct plumb_session *s, const struct plumb_flight *f, ch
 	plumb_thread_read(f->pid, f->tid, "wchan", text, size);
 	if (*text && strcmp(text, "0") != 0)
 		return;
-	/* Kernels before 5.16 follow frame pointers, which they do not have. */
+	/* Before 5.16 wchan is found by frame pointers, which those kernels do not have. */
 	plumb_thread_read(f->pid, f->tid, "stack", stack, sizeof(stack));
 	function = strstr(stack, "] ");
 	snprintf(text, size, "%.*s", function ? (int)strcspn(function + 2, "+\n") : 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* asleep: threads that have not come back to a CPU. */
+/* asleep: threads whose sleep has not ended. */
 #ifndef ASLEEP_H
 #define ASLEEP_H
 

@@ -4,10 +4,10 @@
 #define SCHED_WAKERS
 #define PLUMB_KEY struct offcpu_key
 
-/* When a thread was last away from its CPU, and where. */
+/* When a thread last left its CPU, and with which stacks. */
 struct plumb_thread {
-	__u64 left;      /* ns, CLOCK_MONOTONIC; 0: it was not seen to leave */
-	__s32 kernel[2]; /* blocked and preempted */
+	__u64 left;      /* ns, CLOCK_MONOTONIC; 0: not seen leaving, or already recorded */
+	__s32 kernel[2]; /* last stacks: when it blocked, and when it was preempted */
 	__s32 user;
 	__u32 tgid; /* of the user stack */
 	__u32 preempted, what;
@@ -37,7 +37,7 @@ static __always_inline enum offcpu_state state_of(struct task_struct *task, bool
 	return OFFCPU_OTHER;
 }
 
-/* Who ended the sleep, or took the CPU; stacks only of who woke. */
+/* The key's waker or preempter; a preempter has no stacks. */
 static __always_inline void tell_waker(struct plumb_waker *to, const struct plumb_waker *waker)
 {
 	to->kind = waker->kind;
@@ -49,7 +49,7 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 	__builtin_memcpy(to->comm, waker->comm, sizeof(to->comm));
 }
 
-/* The thread has been away and is back since: its stay off the CPU has an end now. */
+/* Record the off-CPU interval of a thread that is back on a CPU. */
 static __always_inline void came_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
 {
 	const struct sched_stay *stay = sched_own_stay(task, cpu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of offcpu-time agree on. */
+/* Shared by the loader and the BPF programs of offcpu-time. */
 #ifndef OFFCPU_TIME_H
 #define OFFCPU_TIME_H
 
@@ -9,7 +9,7 @@
 #define OFFCPU_BY_STATE PLUMB_BY_TOOL
 #define OFFCPU_BY_WAKER (PLUMB_BY_TOOL << 1)
 
-/* Why a thread has no CPU: what it says itself when it gives it up. */
+/* Why a thread has no CPU, by its task state as it leaves it. */
 enum offcpu_state {
 	OFFCPU_PREEMPTED,
 	OFFCPU_SLEEPING,
@@ -21,11 +21,11 @@ enum offcpu_state {
 
 struct offcpu_key {
 	struct plumb_stack_key stack;
-	struct plumb_waker waker; /* or preempter; by processes: tid is 0 */
+	struct plumb_waker waker; /* or preempter; of processes: tid is 0 */
 };
 
 struct offcpu_config {
-	__u64 min_ns, max_ns; /* only stays of this length */
+	__u64 min_ns, max_ns; /* only off-CPU intervals of this length */
 };
 
 #endif

@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The first part of stack-again.bpf.h: what is kept of stacks that can be recognised, and whether
- * the current one is one of them.
+ * The first part of stack-again.bpf.h: the contents by which stacks are recognised, and their
+ * comparison with the current thread's stack.
  */
 #ifndef PLUMB_STACK_AGAIN_KNOWN_BPF_H
 #define PLUMB_STACK_AGAIN_KNOWN_BPF_H
 
 #include <plumb/bpf/stack/stack.bpf.h>
 
-#define AGAIN_STACKS   4096 /* that can be recognised; the others are always walked */
-#define AGAIN_FRAMES   64   /* of one */
-#define AGAIN_POINTERS 128  /* of one */
-#define AGAIN_WORDS    512  /* of memory, up to the top */
-#define AGAIN_BELOW    32   /* of them below the context: the frame of the program ends there */
-#define AGAIN_ROW      32   /* of them, which one call looks at */
-#define AGAIN_EAGER    1024 /* so often a stack is looked at whenever it is walked, */
-#define AGAIN_PATIENT  16   /* then one time in so many */
+#define AGAIN_STACKS   4096 /* that can be recognised; all others are always walked */
+#define AGAIN_FRAMES   64   /* per stack */
+#define AGAIN_POINTERS 128  /* per stack */
+#define AGAIN_WORDS    512  /* of stack memory, up to the top */
+#define AGAIN_BELOW    32   /* of these words below the context: the program's frame ends there */
+#define AGAIN_ROW      32   /* of these words, processed by one call of again_look_row() */
+#define AGAIN_EAGER    1024 /* walks of a stack: up to here each one is learned from, */
+#define AGAIN_PATIENT  16   /* then one in so many */
 
 /*
- * A pointer into the stack: words from the lowest that is looked at, and what this distance has
- * been the same from; 0: nothing, it is left out.
+ * A pointer into the stack: its distance in words from the lowest word that is looked at, and
+ * flags: it has always had the same distance from the lowest word, or from the top.  Without a flag
+ * it is left out of comparisons.
  */
 #define AGAIN_DISTANCE 0x3fff
 #define AGAIN_BY_LOW   0x4000
 #define AGAIN_BY_TOP   0x8000
 
-/* What a stack has to hold.  Places are words above the lowest that is compared. */
+/*
+ * The contents by which a stack is recognised.  Places are in words above the lowest word that is
+ * compared.
+ */
 struct again_places {
 	__u16 n, n_pointers;
-	__u16 first;     /* the lowest that is compared: words above the lowest of all */
-	__u16 words;     /* so many are compared */
-	__u32 extent;    /* words from the lowest of all to the top, the first time */
-	__u32 varies;    /* it has been another since */
-	__u64 outermost; /* right below the top */
+	__u16 first;     /* the lowest word that is compared: words above the lowest of all */
+	__u16 words;     /* number of words that are compared */
+	__u32 extent;    /* words from the lowest of all to the top, when the stack was learned */
+	__u32 varies;    /* the extent has been another since then */
+	__u64 outermost; /* the address right below the top */
 	__u64 addresses[AGAIN_FRAMES];
 	__u16 at[AGAIN_FRAMES];
 	__u16 pointer_at[AGAIN_POINTERS];
@@ -40,8 +44,8 @@ struct again_places {
 };
 
 /*
- * Later, pointers are only left out, word by word: whatever of that another CPU sees, it compares
- * no less than it has to.
+ * After an entry is added, pointers are only left out, one store each.  Another CPU that sees only
+ * some of these stores still compares all words that it has to compare.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -50,14 +54,14 @@ struct {
 	__type(value, struct again_places);
 } plumb_again SEC(".maps");
 
-/* What a CPU works with. */
+/* Scratch memory of a CPU. */
 struct again_work {
 	__u64 memory[AGAIN_WORDS];
 	__u64 trace[AGAIN_FRAMES];
 	__u64 top;
 	__u32 extent;
 	__u32 n;    /* addresses of the trace */
-	__u32 next; /* the address that is looked for */
+	__u32 next; /* index of the address that is searched for */
 	__u32 ambiguous;
 	__u16 at[AGAIN_FRAMES];
 	struct again_places places;
@@ -70,7 +74,7 @@ struct {
 	__type(value, struct again_work);
 } plumb_again_work SEC(".maps");
 
-/* How often a stack was looked at; some share a count. */
+/* How often a stack was walked, up to a maximum; stacks can share a count. */
 static __u16 again_tries[AGAIN_STACKS] = {};
 
 /* Fields that not every kernel has. */
@@ -79,7 +83,7 @@ struct task_struct___traced {
 	struct llist_head rethooks, kretprobe_instances;
 } __attribute__((preserve_access_index));
 
-/* Is an address to which the thread returns not the one that is on its stack? */
+/* Return whether a tracer has replaced a return address on the thread's stack. */
 static __always_inline bool again_is_traced(void)
 {
 	struct task_struct___traced *task = (void *)bpf_get_current_task_btf();
@@ -91,7 +95,10 @@ static __always_inline bool again_is_traced(void)
 		BPF_CORE_READ(task, kretprobe_instances.first));
 }
 
-/* Since 5.15.  Each global function asks, since it is verified even if nothing calls it. */
+/*
+ * Return whether the kernel has bpf_task_pt_regs() (5.15).  Each global function checks this, since
+ * it is verified even if nothing calls it.
+ */
 static __always_inline bool again_is_possible(void)
 {
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
@@ -105,8 +112,8 @@ static __always_inline struct again_work *again_work(void)
 }
 
 /*
- * Words from the lowest that is looked at to the top.  That of two pointers is a number, which the
- * verifier passes on to global functions.
+ * Words from the lowest that is looked at to the top.  A difference of pointers is a scalar, which
+ * the verifier accepts as an argument of global functions.
  */
 static __always_inline __u64 again_extent(void *ctx)
 {
@@ -115,7 +122,7 @@ static __always_inline __u64 again_extent(void *ctx)
 	return (top - (__u64)ctx) / sizeof(__u64) + AGAIN_BELOW;
 }
 
-/* Where the top is: a number, once it has been in a map. */
+/* Address of the top.  Once it has been in a map, it is a scalar to the verifier. */
 static __always_inline __u64 again_top(struct again_work *w)
 {
 	volatile __u64 *top = &w->top;
@@ -124,7 +131,10 @@ static __always_inline __u64 again_top(struct again_work *w)
 	return *top;
 }
 
-/* How far the pointer leads that is in the memory, AT there; 0: it is none.  Walks go up. */
+/*
+ * The distance in words from LOW to where WORD, which is at place AT, points; 0: WORD is no pointer
+ * into the stack above AT.  Walks only go up.
+ */
 static __always_inline __u32 again_pointer(__u64 word, __u64 low, __u32 at)
 {
 	__u64 distance = word - low;
@@ -147,7 +157,7 @@ static __always_inline bool again_has_addresses(const struct again_work *w,
 	return true;
 }
 
-/* By what POINTER, of a stack of the extent WAS, is the same in one of EXTENT that holds WORD. */
+/* The flags of POINTER, learned at the extent WAS, that hold for WORD in a stack of EXTENT. */
 static __always_inline __u32 again_same(__u32 pointer, __u64 word, __u64 top, __u64 extent,
 					__u64 was)
 {
@@ -176,8 +186,8 @@ static __always_inline bool again_has_pointers(const struct again_work *w,
 }
 
 /*
- * Is the current thread's stack, of that EXTENT, the one of that NUMBER again?  A global function
- * is verified once, and not for each call.
+ * Return whether the current thread's stack, of EXTENT words, is the known stack NUMBER.  A global
+ * function is verified only once, not at each call.
  */
 __noinline int again_is(__u64 extent, __s32 number)
 {

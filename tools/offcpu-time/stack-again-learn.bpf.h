@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The second part of stack-again.bpf.h: by what a stack that was walked will be recognised. */
+/* The second part of stack-again.bpf.h: learns how to recognise a stack that was walked. */
 #ifndef PLUMB_STACK_AGAIN_LEARN_BPF_H
 #define PLUMB_STACK_AGAIN_LEARN_BPF_H
 
@@ -7,7 +7,7 @@
 
 enum { AGAIN_UP, AGAIN_DOWN, AGAIN_KEEP };
 
-/* The lowest places of the addresses, in their order.  (They are no more than AGAIN_FRAMES.) */
+/* From the bottom up: the lowest places of the addresses (at most AGAIN_FRAMES), in their order. */
 static __always_inline void again_up(struct again_work *w, __u32 at)
 {
 	__u32 next = w->next;
@@ -18,7 +18,7 @@ static __always_inline void again_up(struct again_work *w, __u32 at)
 	}
 }
 
-/* From the top down, the highest ones: are they the same? */
+/* From the top down: the highest places.  If one is not the lowest as well, it is ambiguous. */
 static __always_inline void again_down(struct again_work *w, __u32 at)
 {
 	__u32 next = w->next - 1;
@@ -38,14 +38,14 @@ static __always_inline void again_keep(struct again_work *w, __u32 at)
 	if (!pointer || at < p->first)
 		return;
 	p->n_pointers = n + 1;
-	if (n >= AGAIN_POINTERS) /* too many, by the count */
+	if (n >= AGAIN_POINTERS) /* the count shows that they are too many */
 		return;
 	p->pointers[n] = pointer | AGAIN_BY_LOW | AGAIN_BY_TOP;
 	p->pointer_at[n] = at - p->first;
 	p->words = at - p->first + 1;
 }
 
-/* One word of the memory. */
+/* Process one word of the memory. */
 __noinline int again_look(__u32 at, __u32 what)
 {
 	struct again_work *w = again_work();
@@ -61,7 +61,7 @@ __noinline int again_look(__u32 at, __u32 what)
 	return 0;
 }
 
-/* A row of them: so the verifier takes few steps. */
+/* Process a row of words.  As a global function of its own, it saves the verifier steps. */
 __noinline int again_look_row(__u32 row, __u32 what)
 {
 	__u32 i;
@@ -80,10 +80,10 @@ static __always_inline void again_look_all(__u32 what)
 		again_look_row(what == AGAIN_DOWN ? rows - 1 - i : i, what);
 }
 
-/* Are the places of all addresses known?  Then they are in W. */
+/* Find the places of all addresses, in W.  False: one is missing or ambiguous. */
 static __always_inline bool again_find(struct again_work *w)
 {
-	w->next = 1; /* the first is below */
+	w->next = 1; /* the first address is below all that is compared */
 	again_look_all(AGAIN_UP);
 	if (w->next != w->n)
 		return false;
@@ -119,8 +119,8 @@ static __always_inline void again_begin(struct again_work *w, __s32 number)
 }
 
 /*
- * Its addresses are at the same places: leaves out the pointers that are others.  In a frame of
- * random size there are none of a walk's: it has a frame pointer, which leads to its caller.
+ * If the addresses of a known stack are at the same places, leave out its pointers that differ.
+ * Walks follow no pointers inside a frame of random size: its frame pointer leads to the caller.
  */
 static __always_inline void again_refine(struct again_work *w, struct again_places *p)
 {
@@ -146,7 +146,7 @@ static __always_inline void again_refine(struct again_work *w, struct again_plac
 	}
 }
 
-/* Is it time to look at the stack of that NUMBER? */
+/* Count a walk of stack NUMBER; return whether to learn from it. */
 static __always_inline bool again_tries_it(__s32 number)
 {
 	__u16 *tries = &again_tries[number & (AGAIN_STACKS - 1)];
@@ -157,7 +157,7 @@ static __always_inline bool again_tries_it(__s32 number)
 	return *tries <= AGAIN_EAGER || *tries % AGAIN_PATIENT == 0;
 }
 
-/* The current thread's stack is the one of that NUMBER: what will it be recognised by? */
+/* Learn how to recognise stack NUMBER, which the current thread has. */
 __noinline int again_learn(__u64 extent, __s32 number)
 {
 	struct again_work *w = again_work();

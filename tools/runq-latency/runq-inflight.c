@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* A wait of the table in sched.bpf.h, and whose it is. */
+/* A wait in sched_waits (sched.bpf.h), and its thread. */
 struct wait {
 	uint64_t since;
 	uint32_t tid;
@@ -22,7 +22,7 @@ struct waits {
 	size_t n;
 };
 
-/* The thread at the address of a task, which may have ended; 0: it has. */
+/* Return the thread id of the task at an address; 0: the task has ended. */
 static uint32_t tid_of(int program, uint64_t task)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &task, .ctx_size_in = sizeof(task));
@@ -30,7 +30,7 @@ static uint32_t tid_of(int program, uint64_t task)
 	return bpf_prog_test_run_opts(program, &run) ? 0 : run.retval;
 }
 
-/* A thread that was woken before it slept has a wait, and its CPU. */
+/* Return whether a task has a CPU.  If it was woken before it slept, it has a wait nevertheless. */
 static bool has_cpu(const struct plumb_session *s, uint64_t task)
 {
 	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_stays");
@@ -42,7 +42,7 @@ static bool has_cpu(const struct plumb_session *s, uint64_t task)
 	return false;
 }
 
-/* The table's waits, as far as they are not over. */
+/* Read the waits in the table that are not over. */
 static void read_table(struct waits *w)
 {
 	const struct bpf_object *object = w->s->instance.bpf.object;
@@ -67,7 +67,7 @@ static void read_table(struct waits *w)
 	}
 }
 
-/* One that has not run since before the trace, and was not seen to wake up in it. */
+/* Return whether a thread has waited since before the trace: it last ran before it. */
 static bool waits_since_before(const struct plumb_flights *f, uint32_t pid, uint32_t tid)
 {
 	uint64_t ran = plumb_thread_slept(pid, tid);
@@ -106,7 +106,7 @@ static void read_waits(const struct plumb_session *s, struct plumb_flights *to)
 	free(w.all);
 }
 
-/* What /proc calls runnable waits for the CPU that it names, unless it has it. */
+/* A thread that is runnable in /proc waits for the CPU that /proc names, unless it has that CPU. */
 const struct plumb_inflight runq_inflight = {
 	.heading = "CPU",
 	.json = "cpu",

@@ -6,7 +6,7 @@
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-/* The wait for the CPU that the current thread has, unless that is counted already. */
+/* Record how long the current thread waited for its CPU, unless that was recorded already. */
 static __always_inline void count_wait(void *ctx __attribute__((unused)), struct task_struct *task,
 				       __u32 cpu)
 {
@@ -15,7 +15,7 @@ static __always_inline void count_wait(void *ctx __attribute__((unused)), struct
 	bool known;
 	__u64 wait;
 
-	/* 0: the stay began before the trace. */
+	/* task 0: the stay began before the trace, or its wait was recorded. */
 	if (!stay || !stay->task)
 		return;
 	known = sched_is_of(stay, task) && stay->since;
@@ -38,7 +38,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 		sched_wait_begin((__u64)ctx->args[1], now);
 }
 
-/* Never attached: the loader runs it to ask which thread a wait is of. */
+/* Never attached: the loader runs it to get the thread id of a wait's task. */
 SEC("raw_tp")
 int thread_number(struct bpf_raw_tracepoint_args *ctx)
 {

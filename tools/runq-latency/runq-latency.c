@@ -24,7 +24,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-/* What begins a wait before what ends it. */
+/* Programs that begin a wait are attached before those that end it. */
 static const char *const programs[] = {"thread_woken_new", "on_leave", NULL};
 static const char *const run[] = {"thread_number", NULL};
 

@@ -33,7 +33,7 @@ static bool name_by_id(const char *part, size_t length, char *text, size_t size)
 	return true;
 }
 
-/* A part that begins with PREFIX, without SUFFIX if it ends so. */
+/* If PART begins with PREFIX, copy the rest of it to TEXT, without SUFFIX if it ends with that. */
 static bool name_between(const char *part, size_t length, const char *prefix, const char *suffix,
 			 char *text, size_t size)
 {
@@ -55,8 +55,9 @@ static int hex_digit(char c)
 }
 
 /*
- * The byte of an escape as systemd writes it, "\x2d"; 0: TEXT does not begin with one, or with
- * that of a byte that no machine's name has and a terminal might obey: these stay as they are.
+ * The byte of an escape as systemd writes it, "\x2d"; 0: TEXT does not begin with one, or its byte
+ * is not printable ASCII.  Such escapes stay: no machine's name has them, and a terminal could
+ * interpret the byte.
  */
 static unsigned char escaped_byte(const char *text)
 {

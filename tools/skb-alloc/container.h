@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* container: which one a cgroup belongs to, as far as its path tells. */
+/* container: the container of a cgroup, by the cgroup's path. */
 #ifndef CONTAINER_H
 #define CONTAINER_H
 
@@ -7,8 +7,8 @@
 
 /*
  * The innermost container of a cgroup's PATH: the first twelve digits of its id,
- * as container runtimes print it, or its name; "-" where the path names none.
- * Known are the paths of Docker, containerd and CRI-O (also under Kubernetes),
+ * as container runtimes print it, or its name; "-" if the path names none.
+ * Supports the paths of Docker, containerd and CRI-O (also under Kubernetes),
  * Podman, LXC and systemd-nspawn, whose names systemd escapes ("deb\x2d1" is deb-1).
  * Returns TEXT.
  */

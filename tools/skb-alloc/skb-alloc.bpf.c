@@ -30,12 +30,12 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	__u32 cpu = bpf_get_smp_processor_id(), slot = alloc_slot(task, cpu);
 	__u32 size = c->args[0];
 
-	/* No memory: no buffer. */
+	/* An allocation that returns NULL is an error. */
 	hist_record(slot, cpu, size, !c->ret, false);
 	hist_record(slot, cpu, c->ns, !c->ret, true);
 }
 
-/* Without --latency the beginning of a call says it all. */
+/* Without --latency only the entry of the function is probed. */
 
 #if !PLUMB_SESSION
 

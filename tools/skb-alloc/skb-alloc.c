@@ -29,7 +29,7 @@ static struct plumb_functions functions;
 static struct plumb_tool tool;
 static bool stacks;
 
-/* Stacks are another tool's rows: other keys, other output. */
+/* With --stacks the tool has other keys and another output. */
 static void become_stacks(struct plumb_options *o)
 {
 	if (tool.measure.second)
@@ -66,7 +66,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	default:
 		if (plumb_stacks_parse(key, text, o))
 			return ARGP_ERR_UNKNOWN;
-		stacks = true; /* nothing else has use for it */
+		stacks = true; /* no other mode uses this option */
 		return 0;
 	}
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of skb-alloc agree on. */
+/* Shared by the loader and the BPF programs of skb-alloc. */
 #ifndef SKB_ALLOC_H
 #define SKB_ALLOC_H
 
 #include <plumb/bpf/key/key.h>
 
-/* What it adds to --by. */
+/* The key that the tool adds to --by. */
 #define SKB_ALLOC_BY_CONTAINER (PLUMB_BY_TOOL << 0)
 
 struct skb_alloc_key {
 	struct plumb_who who;
-	__u64 container; /* the cgroup whose path tells it */
+	__u64 container; /* id of the cgroup whose path names it */
 };
 _Static_assert(sizeof(struct skb_alloc_key) == 64, "no hidden padding in a hash key");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "inside.h"
 
-/* Which of the functions are those of the system calls, by number: below this. */
+/* The functions with numbers below n_calls are those of the system calls. */
 const volatile struct breakdown_inside breakdown_inside = {};
 
 #define FUNCTION_ARG_0 PLUMB_NO_RESULT /* none */
@@ -24,7 +24,7 @@ static __always_inline bool is_call(__u64 target)
 	return PLUMB_TARGET_INDEX(target) < breakdown_inside.n_calls;
 }
 
-/* Is a system call going on?  And in AGAIN: is this function inside itself? */
+/* Return whether the call is inside a traced system call.  AGAIN: TARGET is inside itself. */
 static __always_inline bool is_inside(const struct plumb_thread *t, __u64 target, bool *again)
 {
 	bool inside = is_call(target);
@@ -40,7 +40,7 @@ static __always_inline bool is_inside(const struct plumb_thread *t, __u64 target
 
 #define NO_CALLER (~0ULL) /* in place of a target */
 
-/* Each function has its slot; no key is looked up. */
+/* Each function has a fixed slot, so no key is looked up. */
 static __always_inline __u32 slot_of(__u64 target)
 {
 	__u32 slot = PLUMB_TARGET_INDEX(target) + 1;
@@ -60,9 +60,9 @@ static __always_inline struct plumb_totals *totals_at(__u32 slot, __u32 cpu)
 }
 
 /*
- * What a function took is its own time, and not that of its caller: what is added here
- * is taken away there.  So the sum of all is the time of the system calls, whatever is
- * missed, and however many calls have not ended.
+ * The time of a call is added to the own time of its function, and subtracted from that of its
+ * caller.  So the sum over all functions is the time of the system calls, even if calls are missed
+ * or have not ended.
  */
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
 {
@@ -80,7 +80,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	f = frame_below(t, t->depth);
 	if (f)
 		caller = f->target;
-	barrier_var(caller); /* clang would ask again, which verifiers up to 6.1 do not follow */
+	barrier_var(caller); /* else clang tests f again, which verifiers up to 6.1 do not follow */
 	totals = hist_record(slot_of(c->target), cpu, c->ns, 0, false);
 	if (!totals)
 		return;

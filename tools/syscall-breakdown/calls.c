@@ -80,7 +80,10 @@ struct calls *calls_of(const struct plumb_snapshot *snap)
 			c->samples += row->extra[1];
 		}
 	}
-	/* Those of a call's rows were not all read at the same time. */
+	/*
+	 * c->lost still has all samples of c.  Rows are not read at the same time: the difference
+	 * to the rows of stacks is only used if there are lost stacks.
+	 */
 	for (struct call *c = calls->list; c < calls->list + calls->n; c++) {
 		c->lost = some_lost && c->lost > c->samples ? c->lost - c->samples : 0;
 		c->samples += c->lost;
@@ -146,7 +149,7 @@ void calls_warn(const struct calls *calls, FILE *out)
 
 /* --- the tree --- */
 
-/* A system call's stacks, and the time on the CPU that none of them has. */
+/* Add the stacks of a system call, and its time on the CPU if there are no samples to divide it. */
 static void add_stacks(struct tree *tree, const struct call *c, const char *name,
 		       const struct plumb_report *r)
 {
@@ -192,7 +195,7 @@ struct tree *calls_tree(const struct calls *calls, const struct plumb_report *r)
 			 name_of(c->what, text, sizeof(text)));
 		add_stacks(tree, c, calls->n > 1 ? name : NULL, r);
 	}
-	/* Off the CPU at stacks for which there was no room, of whichever call. */
+	/* Time off the CPU at stacks that were not kept, of all system calls. */
 	for (size_t i = 0; i < r->snap->n; i++) {
 		const struct plumb_row *row = &r->snap->rows[i];
 

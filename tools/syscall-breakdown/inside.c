@@ -24,7 +24,7 @@
 
 #define BY_FUNCTION PLUMB_BY_TOOL
 
-/* The system calls' functions, then what -f says. */
+/* The functions of the system calls, followed by those of -f (globs). */
 static const char *patterns[PLUMB_MAX_LIST], *globs[PLUMB_MAX_LIST];
 static char call_names[PLUMB_MAX_LIST][64];
 static size_t n_globs;
@@ -78,7 +78,7 @@ static const struct plumb_mechanism for_few[] = {
 	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 };
 
-/* A key for each function, so that the programs need none. */
+/* Fill in the key of each function's slot, since the programs look up no keys. */
 static int fill(struct bpf_object *object)
 {
 	struct breakdown_function_key key = {};
@@ -120,7 +120,7 @@ static int largest_own_first(const void *a, const void *b)
 	return (own_time(x) < own_time(y)) - (own_time(x) > own_time(y));
 }
 
-/* How many calls there were, and the ns of all of them. */
+/* Return the ns of all system calls; COUNT: their number. */
 static uint64_t sum_calls(const struct plumb_snapshot *snap, uint64_t *count)
 {
 	uint64_t ns = 0;
@@ -191,7 +191,7 @@ static void report_json(json_t *json, struct plumb_report *r)
 	json_object_set_new(json, "ns", plumb_json_u64(whole));
 }
 
-/* The whole run's rows are those that hold something, once they have been reported. */
+/* Return whether FUNCTION recorded nothing.  Once TOTAL is reported, it has no empty rows. */
 static bool is_silent(const struct plumb_snapshot *total, uint32_t function)
 {
 	for (size_t i = 0; i < total->n; i++)
@@ -200,7 +200,7 @@ static bool is_silent(const struct plumb_snapshot *total, uint32_t function)
 	return true;
 }
 
-/* A probe that attached and stayed silent is worth a word. */
+/* Warn of probes that attached but recorded no call. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
@@ -218,7 +218,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 					   : "");
 }
 
-/* The calls' own functions come first, each under one name only. */
+/* The functions of the system calls come first; each name must be of exactly one function. */
 static int find_functions(const char *btf)
 {
 	uint32_t nrs[PLUMB_MAX_LIST];

@@ -6,13 +6,13 @@
 #include <plumb/bpf/key/key.h>
 
 /*
- * Rows: of a function, its calls and their times as a histogram; ns of its own, without
- * those of the functions that it called (extra[0], signed); and ns of the calls that are
- * not inside another of the same function (extra[1]).
+ * A row of a function has a histogram of its calls' times; the ns of its own, without those of the
+ * functions that it called (extra[0], signed); and the ns of its calls that are not inside another
+ * call of the same function (extra[1]).
  */
 struct breakdown_function_key {
 	struct plumb_who who;
-	__u32 function; /* its number: the system calls' own come first */
+	__u32 function; /* its number: the functions of the system calls come first */
 	__u32 pad;
 };
 
@@ -25,18 +25,18 @@ struct breakdown_inside {
 #include <plumb/bpf/syscall/syscall.h>
 #include <plumb/tool/tool.h>
 
-/* -f: another list of functions. */
+/* Add a list of functions (-f); exits if it is invalid. */
 void inside_option(const char *list);
-/* Was there one? */
+/* Return whether -f was given. */
 bool inside_is_asked(void);
 
 /*
- * Makes TOOL one that times functions within the calls of SELECTION, which options may
- * still change: of the tool that takes samples it keeps the name and the options.
+ * Turn TOOL, which takes samples, into one that times functions inside the calls of SELECTION.  It
+ * keeps its name and its options, and these can still change SELECTION.
  */
 void inside_become(struct plumb_tool *tool, const struct syscall_config *selection);
 
-/* With main()'s status: where no function can be timed the tool still has another way. */
+/* STATUS is main()'s: if functions cannot be timed, point out the mode without -f. */
 void inside_hint(int status);
 #endif
 

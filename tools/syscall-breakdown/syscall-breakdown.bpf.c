@@ -15,13 +15,13 @@ struct place_off {
 };
 
 /*
- * Where a call was seen on the CPU, and where it was off it: as many stacks as there is
- * room for, and the sum of all others.
+ * The stacks of a call's samples on the CPU, and of its times off the CPU: as many as fit, and the
+ * sum of all others.
  */
 struct places {
 	__u32 n_on, n_off;
 	__u32 on_elsewhere; /* samples */
-	__s32 here;         /* the stack as it left the CPU last */
+	__s32 here;         /* the stack when it last left the CPU */
 	struct place_on on[BREAKDOWN_ON];
 	struct place_off off[BREAKDOWN_OFF];
 	struct place_off off_elsewhere;
@@ -50,12 +50,12 @@ static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
-/* Calls of less are left out.  The loader may raise it while the programs run. */
+/* ns: shorter calls are filtered.  The loader may raise it while the programs run. */
 __u64 breakdown_min = 0;
 __u32 breakdown_pass = BREAKDOWN_ALL;
 __u64 breakdown_first[BREAKDOWN_BUCKETS] = {};
 
-/* Defines NAME(places, stack): the entry of a stack, a new one if need be; NULL: no room. */
+/* Defines NAME(places, stack): the entry of a stack, added if missing; NULL: all are in use. */
 #define PLACE_OF(name, list, n, most)                                                              \
 	static __always_inline struct name *name(struct places *p, __s32 kernel)                   \
 	{                                                                                          \
@@ -88,13 +88,13 @@ static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __
 	}
 }
 
-/* Of a call, as syscall-timing.bpf.h has it. */
+/* plumb_stack_key.what of a call (timing_call.call). */
 static __always_inline __u32 what_of(__u64 call)
 {
 	return (__u32)call | (__u32)(call >> 32) << BREAKDOWN_ABI_SHIFT;
 }
 
-/* SLOT 0 is of stacks for which there was no room. */
+/* SLOT 0: all slots are in use, and the stack is not kept. */
 static __always_inline struct plumb_totals *totals_of_stack(__s32 kernel, __u32 what, __u32 cpu,
 							    __u32 *slot)
 {
@@ -104,7 +104,7 @@ static __always_inline struct plumb_totals *totals_of_stack(__s32 kernel, __u32 
 	return totals_of(*slot, cpu);
 }
 
-/* A sample can come between the load and the store of another addition. */
+/* Atomic, since a sample can interrupt another addition between its load and its store. */
 static __always_inline void add_on(__s32 kernel, __u32 what, __u32 samples, __u32 cpu)
 {
 	__u32 slot;
@@ -114,7 +114,7 @@ static __always_inline void add_on(__s32 kernel, __u32 what, __u32 samples, __u3
 		__sync_fetch_and_add(&totals->extra[1], samples);
 }
 
-/* At most LEFT ns, since CPUs' clocks can differ a little; how many of them then remain. */
+/* Add at most LEFT ns, since CPUs' clocks can differ a little; return how many of them remain. */
 static __always_inline __u64 add_off(const struct place_off *p, __u32 what, __u64 left, __u32 cpu)
 {
 	__u64 blocked = p->blocked < left ? p->blocked : left, preempted_runq;
@@ -130,7 +130,7 @@ static __always_inline __u64 add_off(const struct place_off *p, __u32 what, __u6
 	return left - preempted_runq;
 }
 
-/* NULL: no room.  It comes before any stack of that system call. */
+/* NULL: all slots are in use.  This row is added before any stack of its system call. */
 static __always_inline struct plumb_totals *totals_of_calls(__u32 what, __u32 cpu)
 {
 	__u32 slot;
@@ -190,7 +190,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 		ledger_count(cpu, no_state);
 }
 
-/* A sample of a call that goes on, and that is in the report whenever it ends. */
+/* Record a sample of a call in flight that is certain to be reported.  False: all slots in use. */
 static __always_inline bool add_sample(__s32 kernel, __u64 call, __u32 cpu)
 {
 	__u32 what = what_of(call);
@@ -227,8 +227,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	kernel = stack_number(ctx, 0, cpu);
 	place = place_on(&t->own, kernel);
 	/*
-	 * Without room it may still be told where, if the call is in the report whenever it
-	 * ends; ns off the CPU may not, since only with its end is known how many it can have.
+	 * If the stack does not fit, its sample can still be recorded, provided that the call is
+	 * certain to be reported.  ns off the CPU cannot: their bound is known at the call's end.
 	 */
 	if (place)
 		place->samples++;

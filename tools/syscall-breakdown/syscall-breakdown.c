@@ -24,11 +24,11 @@
 #include "tree.h"
 
 #define FREQUENCY 997
-#define PERCENT   0.5 /* branches of less are not printed */
+#define PERCENT   0.5 /* smaller branches are not printed */
 
 enum { MIN_TIME = 0x2000, ABOVE };
 
-#define FIRST_PASS 1000000000ULL /* ns, at least */
+#define FIRST_PASS 1000000000ULL /* ns: minimum length of the first pass */
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Only these calls:", 30},
@@ -44,11 +44,11 @@ static const struct argp_option options[] = {
 
 static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t frequency; /* 0: not given */
-static uint64_t above;     /* as percentile.h's p; 0: all calls */
+static uint64_t above;     /* p of plumb_percentile(); 0: all calls */
 static const char *above_name;
 static struct syscall_breakdown_bpf *programs;
 
-/* What --above has found. */
+/* The first pass of --above, and its result. */
 static struct {
 	bool over;
 	uint64_t calls, ns;
@@ -123,11 +123,11 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-/* The first pass as it stands: it is over as soon as its percentile means something. */
+/* Read the first pass.  With MAY_END it ends as soon as the percentile has enough calls. */
 static void look_at_first_pass(bool may_end)
 {
 	struct plumb_dist d = {.precision = BREAKDOWN_PRECISION, .max = UINT64_MAX};
-	uint64_t first[BREAKDOWN_BUCKETS]; /* while the programs go on counting */
+	uint64_t first[BREAKDOWN_BUCKETS]; /* a copy: the programs go on counting */
 	long n;
 
 	if (first_pass.over)

@@ -10,7 +10,7 @@
 struct tree {
 	char *name;
 	struct tree_time time;
-	bool measured; /* on the CPU too, and not divided by samples */
+	bool measured; /* the time on the CPU is measured, not divided by samples */
 	struct tree **below;
 	size_t n;
 };
@@ -93,7 +93,7 @@ static const char *figure(uint64_t ns, char *text, size_t size)
 	return plumb_format_time(ns, PLUMB_AUTO, text, size);
 }
 
-/* How far the time on the CPU may be off, in percent of it, where samples divided that of WHOLE. */
+/* The error of the time on the CPU in percent, if it is a share of WHOLE's by samples; else "". */
 static const char *error(const struct tree *tree, const struct tree *whole, char *text, size_t size)
 {
 	double low, high, share;
@@ -106,7 +106,7 @@ static const char *error(const struct tree *tree, const struct tree *whole, char
 	return text;
 }
 
-/* Bytes of UTF-8 that are not characters of their own. */
+/* Number of UTF-8 continuation bytes. */
 static int continued(const char *text)
 {
 	int n = 0;

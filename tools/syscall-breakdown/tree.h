@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* tree: functions by who calls them, with the time that they and all below them account for. */
+/* tree: functions by their callers; their time includes that of all functions below them. */
 #ifndef TREE_H
 #define TREE_H
 
@@ -7,7 +7,7 @@
 #include <plumb/report/stacks.h>
 #include <stdio.h>
 
-/* ns, and the samples by which what was measured on the CPU is divided; with all that is below. */
+/* ns, and the samples that divide the time on the CPU; both include all branches below. */
 struct tree_time {
 	uint64_t on_cpu, blocked, preempted_runq, samples;
 };
@@ -18,25 +18,26 @@ struct tree *tree_new(void);
 void tree_free(struct tree *tree);
 
 /*
- * Adds a stack of kernel frames and its time; no frames: the time is only in the whole.  With CALL
- * all that is below the branch of that name, whose time on the CPU was measured as the whole's was.
+ * Adds a stack of kernel frames and its time; without frames the time is added to the root only.
+ * With CALL all this is below a branch of that name, whose time on the CPU is measured, as the
+ * root's is.
  */
 void tree_add(struct tree *tree, const char *call, const struct plumb_frames *frames,
 	      const struct tree_time *time);
 
-/* Branches of at least PERCENT of the whole, and how many are not shown. */
+/* Print branches of at least PERCENT of the whole, and the number of those not shown. */
 void tree_print(const struct tree *tree, double percent, FILE *out);
 json_t *tree_json(const struct tree *tree);
 
 /*
- * Of N samples K were here: between which shares of the whole that is, with 95 % confidence (after
- * Wilson, whose bounds hold for few of them too); of none it is not known at all.
+ * The 95 % confidence interval of a branch's share, if it has K of N samples (Wilson's interval,
+ * which holds for few samples too).  Without samples it is 0 to 1.
  */
 void tree_bounds(uint64_t k, uint64_t n, double *low, double *high);
 
 /*
- * What a part gets of WHOLE by its weight: BEFORE is the sum of the weights of the parts
- * before it, AMONG that of all.  Whole numbers, and their sum is WHOLE.
+ * The share of WHOLE of a part by its WEIGHT: BEFORE is the sum of the weights of the parts
+ * before it, AMONG that of all parts.  Shares are integers, and their sum is WHOLE.
  */
 uint64_t tree_share(uint64_t whole, uint64_t weight, uint64_t before, uint64_t among);
 

@@ -4,9 +4,8 @@
 #include <plumb/bpf/core/totals.bpf.h>
 
 /*
- * A call is counted when it begins, since some never end, and an error when it
- * is returned: nothing is kept in between.  Only where errno is a key must the
- * call wait for its end.
+ * A call is counted at its entry, since some never return, and its error at its exit.  Only if
+ * errno is a key, calls are counted at their exit.
  */
 static __always_inline bool at_end(void)
 {
@@ -46,7 +45,7 @@ static __always_inline void enter(struct task_struct *task, __u64 call)
 	count_call(t, task, call, 0);
 }
 
-/* Counts the end of a call whose entry waited for it. */
+/* Count a call at its exit. */
 static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, long ret)
 {
 	t->start = 0;
@@ -54,10 +53,10 @@ static __always_inline void leave(struct plumb_thread *t, struct task_struct *ta
 }
 
 /*
- * Counts the error of a call that was counted: the last one that this thread
- * began.  (Others end in the trace as well: those that began before it, and
- * those that seccomp refuses before the entry hook.)  The call's number survives
- * in the registers, but for rt_sigreturn, which has no errors.
+ * Count the error of a call that was counted at its entry: the last one that this thread began.
+ * Other calls also end during the trace: those that began before it, and those that seccomp refuses
+ * before the entry hook.  At the exit the registers still have the call's number, except that of
+ * rt_sigreturn, which has no errors.
  */
 static __always_inline void count_error(struct task_struct *task, const struct syscall_end *e)
 {
@@ -97,7 +96,7 @@ static __always_inline void on_exit(struct task_struct *task, const struct sysca
 		syscall_unmatched(task, e);
 }
 
-/* Most calls succeed, and then there is nothing to do but where errno is a key. */
+/* Most calls succeed: unless errno is a key, their exits need no work. */
 static __always_inline bool is_no_error(const struct syscall_end *e)
 {
 	return !at_end() && (e->ret >= 0 || e->ret < -4095);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* split-hist: where the time went, for each bucket of a histogram. */
+/* split-hist: the parts of the time (split.h) of the calls in each bucket of a histogram. */
 #ifndef PLUMB_SPLIT_HIST_BPF_H
 #define PLUMB_SPLIT_HIST_BPF_H
 
@@ -13,7 +13,7 @@ struct {
 	__uint(value_size, sizeof(struct plumb_split)); /* set by the loader: buckets times this */
 } plumb_splits SEC(".maps");
 
-/* After split_finish(): a call of NS ns, ON of them on the CPU. */
+/* Record a call of NS ns, ON of them on the CPU; to be called after split_finish(). */
 static __always_inline void split_record(const struct plumb_thread *t, __u32 slot, __u32 cpu,
 					 __u64 ns, __u64 on, __u32 error)
 {
@@ -33,7 +33,7 @@ static __always_inline void split_record(const struct plumb_thread *t, __u32 slo
 		}
 	}
 	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
-	/* Behind the totals, as all that is counted. */
+	/* After the totals, like all counts: snapshots read counts before totals. */
 	if (led < PLUMB_PARTS)
 		__sync_fetch_and_add(&splits[bucket].led[led], 1);
 }

@@ -5,7 +5,7 @@
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include "syscall-latency.h"
 
-/* Is all that decides a call's row, and whether it has one, known at its entry? */
+/* Return whether the entry of a call determines its row, and whether it has one. */
 static __always_inline bool timing_at_entry(void)
 {
 	return !(plumb_config.by & (PLUMB_BY_ERRNO | PLUMB_BY_CPU)) &&
@@ -24,8 +24,8 @@ static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_str
 }
 
 /*
- * A call that may have left the CPU.  A function of its own, as few calls have: ten programs
- * would else hold it twice.  T is NULL where it is not known.
+ * Record a call that may have left the CPU.  Few calls have, so it is not inlined: ten programs
+ * would contain it twice.  T is NULL if it was not looked up.
  */
 static __noinline int record_left(struct plumb_thread *t, __u32 slot, __u64 ns, __u32 error)
 {
@@ -76,8 +76,8 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 }
 
 /*
- * The end runs only for calls that began in the trace: without a state it was rejected there, or
- * its entry was missed.
+ * fexit runs only for calls that began during the trace: if one has no state, it was filtered at
+ * its entry, or its entry was missed.
  */
 static __always_inline int function_exit(__u64 *ctx)
 {
@@ -99,7 +99,7 @@ static __always_inline int function_exit(__u64 *ctx)
 	return 0;
 }
 
-/* One pair a function; the loader gives those that are needed their targets; no other is loaded. */
+/* One pair per function.  The loader sets the targets of those it needs; no others are loaded. */
 #define PAIR(i)                                                                                    \
 	SEC("?fentry")                                                                             \
 	int enter_##i(__u64 *ctx)                                                                  \

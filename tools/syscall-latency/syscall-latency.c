@@ -86,7 +86,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-/* Why not fentry: it is for a few calls, and their programs must not share a slot. */
+/* Why fentry is unsupported: it takes a few calls, whose programs must not share a slot. */
 static const char *fentry_unsupported(const struct plumb_options *o)
 {
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS];
@@ -99,7 +99,7 @@ static const char *fentry_unsupported(const struct plumb_options *o)
 	return NULL;
 }
 
-/* Points the pair of programs number I at the function of system call NR. */
+/* Set the target of pair I of the programs: the function of system call NR. */
 static int set_target(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, uint32_t nr)
 {
 	struct bpf_program *const pairs[][2] = {

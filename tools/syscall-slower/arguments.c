@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From 7.0 on a record also has copies of what some of them point to (__data_loc). */
+/* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
 static int count(const struct plumb_format *format)
 {
 	int n = 0;
@@ -22,7 +22,7 @@ static int count(const struct plumb_format *format)
 
 static int look_up(const char *name)
 {
-	static int tracefs = -1; /* until the process ends */
+	static int tracefs = -1; /* stays open until the process ends */
 	struct plumb_format format;
 	char event[80];
 	int n;
@@ -39,7 +39,7 @@ static int look_up(const char *name)
 
 int arguments_of(uint32_t nr, uint32_t abi)
 {
-	static int8_t known[1024]; /* 1 more than there are; 0: not looked up yet */
+	static int8_t known[1024]; /* number of arguments + 1; 0: not looked up yet */
 	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
 
 	if (abi != PLUMB_ABI_NATIVE || nr >= sizeof(known) || nr >= table->n || !table->names[nr])

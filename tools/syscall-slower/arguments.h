@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* arguments: how many a system call has. */
+/* arguments: the number of arguments of a system call. */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
 
@@ -8,9 +8,9 @@
 #define MAX_ARGUMENTS 6
 
 /*
- * As the tracepoint at its entry declares them.  MAX_ARGUMENTS, and all of the registers
- * are to be shown, where that is not known: of 32-bit calls, which divide a 64-bit
- * argument among two, of calls whose tracepoint has another name, and without tracefs.
+ * The number that the call's tracepoint (sys_enter_NAME) declares.  MAX_ARGUMENTS if that is not
+ * known, so that all registers are shown: for 32-bit calls, which pass a 64-bit argument in two
+ * registers, for calls whose tracepoint has another name, and without tracefs.
  */
 int arguments_of(uint32_t nr, uint32_t abi);
 

@@ -19,7 +19,7 @@
 #include "arguments.h"
 #include "syscall-slower.h"
 
-/* Calls that are not printed yet: CPUs may overtake one another. */
+/* Calls that are not printed yet: those of different CPUs can arrive out of order. */
 static struct {
 	struct slow_call *list;
 	size_t n, room;
@@ -28,7 +28,7 @@ static struct {
 	bool json, stacks, wakers, headed;
 } calls;
 
-/* So long a call may be on its way from its end to us. */
+/* ns: maximum time from a call's end until its record arrives here. */
 #define ON_ITS_WAY 10000000
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -39,7 +39,7 @@ static uint64_t nanoseconds(clockid_t clock)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* Follows the wall clock where it was set, not where reading it took its time. */
+/* Update the offset if the wall clock was set (by 1 ms or more), not for the time to read it. */
 static void follow_wall_clock(void)
 {
 	uint64_t before, offset;
@@ -98,7 +98,7 @@ static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
 	return ns;
 }
 
-/* Of the wall clock, when the call ended. */
+/* The wall-clock time at which the call ended. */
 static struct timespec when(const struct slow_call *c)
 {
 	uint64_t ns = calls.offset + c->end;
@@ -145,7 +145,7 @@ static void print_waker(const struct plumb_waker *w, FILE *out)
 		fprintf(out, "; %s", text);
 }
 
-/* What is as long as it likes comes last. */
+/* Fields of unlimited length come last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
 	struct timespec t = when(c);
@@ -171,7 +171,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 	fputc('\n', out);
 }
 
-/* What most of the time was that it was off the CPU longest. */
+/* The part (preempted, runq or blocked) to which most of the longest time off the CPU belongs. */
 static const struct plumb_part_name *why_longest(const struct slow_call *c)
 {
 	enum plumb_part part = c->preempted                       ? PLUMB_PREEMPTED
@@ -223,7 +223,7 @@ static void print_waker_stack(const struct slow_call *c, FILE *out)
 	print_frames(&f, out);
 }
 
-/* Looking it up takes longer than all else, and it seldom changes from call to call. */
+/* Keep the last path: a lookup takes longer than all else, and most calls have the same cgroup. */
 static const char *cgroup_path(const struct slow_call *c)
 {
 	static char path[4096];
@@ -291,10 +291,10 @@ static json_t *json_of(const struct slow_call *c)
 	return json_pack("{s:o}", "call", j);
 }
 
-/* How many are old enough for all that ended before them to be here. */
+/* Return how many calls are so old that all calls which ended before them have arrived. */
 static size_t count_settled(bool all)
 {
-	/* What is still in the ring may have ended a little earlier than what was taken last. */
+	/* Calls still in the ring buffer can have ended a little before the last one read. */
 	uint64_t until = all ? nanoseconds(CLOCK_MONOTONIC) : calls.list[calls.n - 1].end;
 	size_t n = 0;
 
@@ -314,7 +314,7 @@ static int print(const struct slow_call *c, FILE *out)
 	return 0;
 }
 
-/* In one piece: then what errno says is why it could not be written. */
+/* Write TEXT by a single fwrite(), so that errno is that of the failed write. */
 static int write_out(const char *text, size_t size)
 {
 	int err;
@@ -322,7 +322,7 @@ static int write_out(const char *text, size_t size)
 	if (!size || (fwrite(text, 1, size, stdout) == size && !fflush(stdout)))
 		return 0;
 	err = -errno;
-	clearerr(stdout); /* it is told here, not at the end as well */
+	clearerr(stdout); /* the caller reports it; the exit must not report it again */
 	return err;
 }
 

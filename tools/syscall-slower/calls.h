@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * calls: prints slow calls, a line each, in the order in which they ended.  So each is
- * kept for some 10 ms first.
+ * calls: prints slow calls, one line each, in the order in which they ended.  For that order each
+ * call is kept for about 10 ms before it is printed.
  */
 #ifndef CALLS_H
 #define CALLS_H
@@ -12,10 +12,10 @@
 
 struct plumb_session;
 
-/* STACKS: of the call where it was off its CPU longest; WAKERS: of who woke it. */
+/* STACKS: print the stack of the longest time off the CPU; WAKERS: that of the waking thread. */
 void calls_begin(bool json, bool stacks, bool wakers);
 
-/* As struct plumb_ring wants them. */
+/* The callbacks of struct plumb_ring. */
 void calls_attached(struct plumb_session *s);
 int calls_add(const void *record, size_t size);
 int calls_print(bool all, uint64_t *again);

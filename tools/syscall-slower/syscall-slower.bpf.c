@@ -4,15 +4,15 @@
 #include <plumb/bpf/sched/waker.h>
 
 /*
- * Of a call: the stacks as it left the CPU last, and of when it was off it longest; who woke
- * it from its longest sleep, and who took its CPU for longest.
+ * Of a call: the stacks when it last left the CPU, and those of its longest time off the CPU; the
+ * waker that ended its longest sleep, and the preempter of its longest preemption.
  */
 struct where {
 	__u64 longest, longest_wait; /* ns */
 	__s32 kernel, user, longest_kernel, longest_user;
-	__u64 preempted;     /* then */
-	__u64 slept, lacked; /* ns: the longest sleep with the wait behind it; preemption */
-	struct plumb_waker woken_by, preempted_by, taken_by /* last */;
+	__u64 preempted;     /* the longest time off the CPU was a preemption */
+	__u64 slept, lacked; /* ns: longest sleep with the wait after it; longest preemption */
+	struct plumb_waker woken_by, preempted_by, taken_by /* the last time */;
 };
 #define PLUMB_THREAD_OWN where
 

@@ -46,7 +46,7 @@ static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 	return plumb_flight_find_syscall(&selection, f);
 }
 
-/* With --stacks where they are, as well. */
+/* --stacks also sets .frames. */
 static struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
@@ -56,7 +56,7 @@ static struct plumb_inflight inflight = {
 	.name = plumb_flight_name_syscall,
 };
 
-/* The kernel wants a power of two, and pages. */
+/* The kernel requires a power of two, of at least a page. */
 static uint64_t parse_buffer(const char *text)
 {
 	uint64_t bytes = plumb_option_size("--buffer", text), room = 4096;
@@ -104,7 +104,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
-/* The first of all. */
+/* Take MIN, the first argument. */
 static bool set_min(const char *text, bool number)
 {
 	(void)number;
@@ -115,7 +115,7 @@ static bool set_min(const char *text, bool number)
 	return true;
 }
 
-/* All that is slow is one row: it has only to be counted. */
+/* All slow calls are one row, since they only have to be counted. */
 static int fill(struct bpf_object *object)
 {
 	return plumb_slot_fill(object, 0, &(struct plumb_who){});
@@ -132,7 +132,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
 	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
-	/* What counts is the cost of all those calls that are not printed. */
+	/* Measure the cost of calls that are not printed: nearly all calls are of these. */
 	if (calibration)
 		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
@@ -145,7 +145,7 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	PLUMB_STACKS_RING, /* first: it ends */
+	PLUMB_STACKS_RING, /* first: unlike slow_calls it always runs empty */
 	{"slow_calls", calls_attached, calls_add, calls_print},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of syscall-slower agree on. */
+/* Shared by the loader and the BPF programs of syscall-slower. */
 #ifndef SYSCALL_SLOWER_H
 #define SYSCALL_SLOWER_H
 
@@ -17,12 +17,12 @@ struct slow_call {
 	__u32 pid, tid;
 	__u32 nr, abi;
 	__u32 cpu;
-	/* With stacks, of when it was off the CPU longest; 0: it never was. */
+	/* With --stacks: of its longest time off the CPU.  longest is 0: it never left the CPU. */
 	__u32 preempted;
-	__u64 longest, longest_wait; /* ns, and how many of them it waited for a CPU */
+	__u64 longest, longest_wait; /* ns; ns of these on the run queue */
 	__s32 kernel, user;
 	__u32 has_arguments, pad;
-	/* From its longest sleep, and for longest; unknown: never, or it is not known. */
+	/* Of its longest sleep, and of its longest preemption; unknown: none, or not known. */
 	struct plumb_waker woken_by, preempted_by;
 	char comm[PLUMB_COMM_LEN];
 };

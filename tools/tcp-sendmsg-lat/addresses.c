@@ -11,7 +11,7 @@ _Static_assert(TCP_ADDRESS_TEXT == INET6_ADDRSTRLEN, "room for any address");
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-/* Returns how many of the 128 bits come before those in the text, 96 for IPv4; or -EINVAL. */
+/* Returns how many of A's 128 bits precede those in TEXT (0, or 96 for IPv4); or -EINVAL. */
 static int parse_address(const char *text, struct tcp_address *a)
 {
 	if (inet_pton(AF_INET6, text, a) == 1)
@@ -69,7 +69,7 @@ int tcp_parse_ports(const char *text, struct tcp_ports *ports)
 	return 0;
 }
 
-/* Cuts the port off, and the brackets that keep an address of IPv6 from it. */
+/* Splits off the port, and the brackets that separate an IPv6 address from it. */
 int tcp_parse_endpoint(const char *text, struct tcp_prefix *prefix, uint16_t *port)
 {
 	char copy[TCP_ADDRESS_TEXT + sizeof("[]/128:65535")], *at = copy, *close, *colon;
@@ -87,7 +87,7 @@ int tcp_parse_endpoint(const char *text, struct tcp_prefix *prefix, uint16_t *po
 		memmove(close, close + 1, strlen(close));
 		colon = strchr(close, ':');
 	} else {
-		/* An address with more than one is of IPv6, and has no port. */
+		/* With more than one colon it is an IPv6 address without a port. */
 		colon = strchr(at, ':');
 		if (colon && strchr(colon + 1, ':'))
 			colon = NULL;

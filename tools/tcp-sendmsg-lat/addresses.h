@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * addresses: addresses, prefixes and ports, as they are written.
+ * addresses: parse and format addresses, prefixes and ports.
  *
- * The readers take the whole string and return 0 or -EINVAL; then they have
- * written nothing.
+ * Parsers take the whole string.  They return 0, or -EINVAL without writing a result.
  */
 #ifndef ADDRESSES_H
 #define ADDRESSES_H
@@ -16,7 +15,7 @@
 /* Room for the longest address and its NUL (INET6_ADDRSTRLEN). */
 #define TCP_ADDRESS_TEXT 46
 
-/* "10.0.0.0/8", "::1"; one of IPv4 is of IPv6 too, its /8 is a /104. */
+/* "10.0.0.0/8", "::1".  An IPv4 prefix is stored as one of IPv6: its /8 is a /104. */
 int tcp_parse_prefix(const char *text, struct tcp_prefix *prefix);
 
 /* "443" or "8000-8999". */
@@ -25,7 +24,7 @@ int tcp_parse_ports(const char *text, struct tcp_ports *ports);
 /* A prefix and perhaps a port: "10.0.0.0/8:443", "[2001:db8::]/32:443", "::1"; PORT 0 is none. */
 int tcp_parse_endpoint(const char *text, struct tcp_prefix *prefix, uint16_t *port);
 
-/* How long the prefix is, of 128 bits. */
+/* Length of the prefix in bits, 0 to 128. */
 uint32_t tcp_prefix_bits(const struct tcp_prefix *prefix);
 
 /* "10.1.2.3" or "2001:db8::1"; returns TEXT. */

@@ -12,7 +12,7 @@ uint64_t tcp_size_step;
 bool tcp_one_port;
 struct tcp_labels tcp_labels;
 
-/* "port" is one of the two ports, unless one of these is asked for: then it is both. */
+/* "port" is the server's port; together with "rport" or "lport" it is both ports. */
 static bool take_port(const char *item, struct plumb_options *o)
 {
 	bool port = !strcmp(item, "port");
@@ -28,7 +28,7 @@ static bool take_port(const char *item, struct plumb_options *o)
 	return port;
 }
 
-/* "size:512": classes of 512 bytes; "size": as wide as they are by default. */
+/* "size:512": classes of 512 bytes; "size": classes of the default widths. */
 bool tcp_take_key(const char *item, struct plumb_options *o)
 {
 	uint64_t step = 0;
@@ -90,7 +90,7 @@ static json_t *json_lport(const void *key)
 	return tcp_one_port && !k->lport ? json_null() : json_integer(k->lport);
 }
 
-/* Exact: a multiple of 1024 as one, anything else in bytes. */
+/* Exact: a multiple of 1024 has a suffix, anything else is in bytes. */
 static const char *format_bound(uint64_t bytes, char *text, size_t size)
 {
 	static const char *const suffixes[] = {"", "K", "M", "G"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* keys: what the tool adds to --by, and how it is shown. */
+/* keys: the keys that the tool adds to --by, and their columns. */
 #ifndef KEYS_H
 #define KEYS_H
 
@@ -20,7 +20,7 @@ extern struct tcp_labels tcp_labels;
 #define TCP_N_FIELDS 9
 extern const struct plumb_field tcp_fields[TCP_N_FIELDS];
 
-/* As plumb_tool.key: takes "size", "size:BYTES" and "port". */
+/* As plumb_keys.parse: takes "size", "size:BYTES" and "port". */
 bool tcp_take_key(const char *item, struct plumb_options *options);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define BLANKS     " \t\r"
 #define LARGEST    (16 << 20)
-#define MAX_ERRORS 10 /* that are told, of one file */
+#define MAX_ERRORS 10 /* reported per file */
 
 static bool is_name(const char *text)
 {
@@ -50,7 +50,7 @@ int tcp_parse_label(char *line, struct tcp_label *label, const char **why)
 	return 1;
 }
 
-/* Of entries with the same name the first; and are there two for the same addresses? */
+/* Set NEW->first.  Return an entry with the same prefix and port as NEW; NULL: there is none. */
 static const struct tcp_label *place(struct tcp_labels *labels, struct tcp_label *new)
 {
 	new->first = labels->n;
@@ -66,7 +66,7 @@ static const struct tcp_label *place(struct tcp_labels *labels, struct tcp_label
 	return NULL;
 }
 
-/* 0, or -EINVAL after saying what is wrong with line number N, which has LENGTH bytes. */
+/* Add the label of line N, which has LENGTH bytes; 0, or -EINVAL after a message. */
 static int add_line(struct tcp_labels *labels, const char *file, unsigned int n, char *line,
 		    size_t length)
 {

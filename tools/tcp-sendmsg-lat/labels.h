@@ -14,7 +14,7 @@
 struct tcp_label {
 	struct tcp_prefix prefix;
 	uint16_t port;  /* 0: all */
-	uint32_t first; /* the first entry of this name, whose number stands for all of them */
+	uint32_t first; /* index of the first entry of this name: the key of all of them */
 	const char *file;
 	unsigned int line;
 	char name[TCP_LABEL_LEN];
@@ -26,12 +26,12 @@ struct tcp_labels {
 };
 
 /*
- * One line of a file, without its newline: 1 and a LABEL (name, prefix, port),
- * 0 for one that has none, or -EINVAL, with what is wrong in *WHY.  It is cut up.
+ * Parse a line of a file, without its newline; LINE is modified.  Returns 1 and a LABEL (name,
+ * prefix, port), 0 if the line has none, or -EINVAL and the reason in *WHY.
  */
 int tcp_parse_label(char *line, struct tcp_label *label, const char **why);
 
-/* Adds what FILE has, and keeps its name; 0, or -errno after saying which lines are wrong. */
+/* Add the labels of FILE, whose name is not copied; 0, or -errno after messages. */
 int tcp_labels_read(struct tcp_labels *labels, const char *file);
 
 #endif

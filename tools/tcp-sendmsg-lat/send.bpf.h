@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* send: is this send wanted, whose is it, and its row; however it was seen. */
+/* send: the filters, the key and the recording of a send, for all mechanisms. */
 #ifndef TCP_SEND_BPF_H
 #define TCP_SEND_BPF_H
 
@@ -17,7 +17,7 @@ const volatile struct tcp_config tcp_config = {};
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* set by the loader: as many as there are */
+	__uint(max_entries, 1); /* set by the loader: number of labels */
 	__type(key, struct tcp_label_key);
 	__type(value, __u32);
 } tcp_labels SEC(".maps");
@@ -46,7 +46,7 @@ static __always_inline void read_address(struct sock *sk, struct tcp_address *a,
 			     : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
 }
 
-/* The local port is read where it stays when a reset gives it back (skc_num does not). */
+/* The local port is read from inet_sport, since skc_num is cleared when a reset releases it. */
 static __always_inline __u16 read_port(struct sock *sk, bool remote)
 {
 	__be16 port = remote ? BPF_CORE_READ(sk, __sk_common.skc_dport)
@@ -84,7 +84,7 @@ static __always_inline bool end_is_wanted(struct sock *sk, const volatile struct
 	return true;
 }
 
-/* What can be judged when a send begins. */
+/* The filters that can be applied when a send begins. */
 static __always_inline bool send_is_wanted(struct sock *sk, __u64 asked)
 {
 	if (asked < tcp_config.min_size || asked > tcp_config.max_size)
@@ -93,7 +93,7 @@ static __always_inline bool send_is_wanted(struct sock *sk, __u64 asked)
 	       end_is_wanted(sk, &tcp_config.local, false);
 }
 
-/* The lowest size of the class: a multiple of the step, or 0, 1K, 2K, 4K, ... */
+/* The lowest size of SIZE's class: a multiple of the step, or 0, 1K, 2K, 4K, ... */
 static __always_inline __u64 size_class(__u64 size)
 {
 	if (tcp_config.size_step)
@@ -114,15 +114,15 @@ static __always_inline __u32 find_label(const struct tcp_address *address, __u16
 }
 
 /*
- * Was the connection accepted?  Its socket is then a copy of the listening one, with the length of
- * the queue that listen() asked for; a socket that connected has never had any.
+ * Return whether the connection was accepted.  Its socket is then a copy of the listening one, with
+ * the backlog of listen(); a socket that connected has none.
  */
 static __always_inline bool was_accepted(struct sock *sk)
 {
 	return BPF_CORE_READ(sk, sk_max_ack_backlog);
 }
 
-/* What KEY has besides who it was. */
+/* Fill in KEY, except for its thread (who). */
 static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u64 asked,
 				     __u32 error)
 {
@@ -153,7 +153,7 @@ static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u6
 		key->error = error;
 }
 
-/* A send of the current thread has ended, NS after it began, with what tcp_sendmsg returns. */
+/* Record a send of the current thread that took NS ns; RET is what tcp_sendmsg() returned. */
 static __noinline void record_send(struct task_struct *task, struct sock *sk, __u64 ns, __u64 asked,
 				   long ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "sending.h"
 
-/* On tracepoints there are no frames: the state is tcp-sendmsg-lat-raw.bpf.c's. */
+/* With tracepoints the state has no stack of calls: it is that of tcp-sendmsg-lat-raw.bpf.c. */
 static void read_message(const struct plumb_session *s, const struct plumb_state *state,
 			 struct plumb_flights *to)
 {

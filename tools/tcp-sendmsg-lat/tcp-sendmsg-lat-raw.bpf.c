@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The mechanism on tracepoints, for kernels that let no program onto a function.
+ * The mechanism of tracepoints, for kernels that allow no programs on functions.
  *
- * tcp_sendmsg_locked fires when TCP is about to take bytes, sock_send_length
- * when the message is done.  There is none before the socket's lock is waited
- * for, so a message's time begins where the system call does, or where the
- * message before it in the same call ended.
+ * tcp_sendmsg_locked fires when TCP is about to take bytes, sock_send_length when the message is
+ * done.  No tracepoint fires before the wait for the socket's lock, so the time of a message begins
+ * with the system call, or with the end of the previous message of the same call.
  */
 #include "send.bpf.h"
 
@@ -14,14 +13,14 @@
 /* The message that the thread is sending. */
 struct plumb_thread {
 	__u64 since;    /* ns: the call began, or its latest message ended; 0: no call was seen */
-	__u64 start;    /* that of the message that is under way; 0: none is known to be */
-	__u64 asked;    /* of it */
-	__u64 unwanted; /* the message under way was rejected when it began */
+	__u64 start;    /* ns: the message in flight began; 0: none is in flight, or not seen */
+	__u64 asked;    /* bytes of that message */
+	__u64 unwanted; /* the message in flight was filtered when it began */
 };
 
 #include <plumb/bpf/core/inflight.bpf.h>
 
-/* Ends what the thread is inside; how many sends is that? */
+/* Clear the thread's message in flight; return the number of these, 0 or 1. */
 static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
 {
 	__u32 was = t && t->start;
@@ -35,7 +34,7 @@ static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
-/* Two programs count these, which can interrupt each other from 7.0 on. */
+/* Atomic: two programs count these, and from 7.0 on they can interrupt each other. */
 static __always_inline void count_began(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -43,7 +42,7 @@ static __always_inline void count_began(void)
 	__sync_fetch_and_add(&plumb_ledgers[cpu & (PLUMB_LEDGERS - 1)].began, 1);
 }
 
-/* Is the current thread inside one of these calls? */
+/* Return whether the current thread is inside one of the system calls of BITMAP. */
 static __always_inline bool is_in_call(struct task_struct *task, const volatile __u64 *bitmap)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -55,13 +54,13 @@ static __always_inline bool is_in_call(struct task_struct *task, const volatile 
 #endif
 }
 
-/* Not so where the kernel itself sends, as NFS does inside open(): then SINCE is older. */
+/* False if the kernel itself sends, as NFS does inside open(): then since is of an older call. */
 static __always_inline bool is_in_send_call(struct task_struct *task)
 {
 	return is_in_call(task, syscall_config.bitmap);
 }
 
-/* Of a message that TCP did not take: an empty one, or one to a peer that is gone. */
+/* The size of a message that TCP did not take: it is empty, or its peer is gone; 0: not known. */
 static __always_inline __u64 size_argument(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -69,7 +68,7 @@ static __always_inline __u64 size_argument(struct task_struct *task)
 
 	if (!is_in_call(task, tcp_config.sized))
 		return 0;
-	/* ia32 has its third argument there too. */
+	/* ia32 passes its third argument in the same register. */
 	size = PT_REGS_PARM3_CORE_SYSCALL(regs);
 	return size < MAX_RW_COUNT ? size : MAX_RW_COUNT;
 }
@@ -81,7 +80,7 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task;
 	struct plumb_thread *t;
 
-	/* Most calls are no send in either table: nobody need be asked. */
+	/* Most calls are no send in either table: these need no look at the thread. */
 	if (!syscall_selected(nr, PLUMB_ABI_NATIVE) && !syscall_selected(nr, PLUMB_ABI_COMPAT))
 		return 0;
 	task = bpf_get_current_task_btf();
@@ -105,7 +104,7 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Fires for each piece of a message; the first has all of it before it. */
+/* Fires for each piece of a message; at the first one, msg_iter.count is the whole message. */
 SEC("raw_tp/tcp_sendmsg_locked")
 int send_begin(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -129,13 +128,16 @@ int send_begin(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* What was asked for is not less than what was taken. */
+/* The size asked for, which is at least the size that TCP took. */
 static __always_inline __u64 at_least(__u64 asked, long ret)
 {
 	return ret > 0 && asked < (__u64)ret ? (__u64)ret : asked;
 }
 
-/* A message that began unseen: rejected then, not taken by TCP at all, or older than the trace. */
+/*
+ * The end of a message whose begin was not recorded: it was filtered then, TCP took nothing of it,
+ * or it is older than the trace.  Return whether it is recorded as begun now.
+ */
 static __always_inline bool begins_at_its_end(struct task_struct *task, struct plumb_thread *t,
 					      struct sock *sk, long ret)
 {
@@ -160,7 +162,7 @@ static __always_inline void record(struct task_struct *task, const struct plumb_
 	if ((tcp_config.only_errors && ret >= 0) || ns < tcp_config.min_ns)
 		ledger_count(bpf_get_smp_processor_id(), filtered_at_exit);
 	else
-		/* A message through kTLS goes down in records, of which the first was seen. */
+		/* kTLS passes a message to TCP in records: t->asked is only of the first. */
 		record_send(task, sk, ns, at_least(t->asked, ret), ret);
 }
 

@@ -47,7 +47,7 @@ static struct tcp_config config = {.max_size = UINT64_MAX};
 
 static const char *const function = "tcp_sendmsg";
 static struct plumb_functions functions;
-/* Before 6.5 TCP is given pages, as by sendfile, by a function of its own, which is not traced. */
+/* Before 6.5 TCP gets pages, as from sendfile, by tcp_sendpage(), which is not traced. */
 static bool pages_pass_by;
 
 static int add_prefix(const char *item, void *context)
@@ -161,7 +161,7 @@ static int fill_labels(struct bpf_object *object)
 	return 0;
 }
 
-/* The calibration instance is on another function: nothing is filtered by its arguments. */
+/* The calibration instance is on another function, whose arguments must not be filtered. */
 static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool calibration)
 {
 	if (calibration) {
@@ -196,7 +196,7 @@ static void select_calls(struct syscall_config *selection, const char *const *na
 
 static int open_raw(struct plumb_bpf *bpf, bool calibration)
 {
-	/* All that can send on a socket. */
+	/* The system calls that can send on a socket. */
 	static const char *const sends[] = {
 		"write",   "writev",    "pwritev2",       "send",     "sendto",
 		"sendmsg", "sendmmsg",  "socketcall",     "sendfile", "sendfile64",
@@ -232,7 +232,7 @@ static const struct plumb_mechanism mechanisms[] = {
 	},
 };
 
-/* Whose address and size is of interest, no list of threads tells. */
+/* /proc does not show a send's addresses and size: with these filters no thread is found. */
 static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
 	const struct tcp_filter *remote = &config.remote, *local = &config.local;

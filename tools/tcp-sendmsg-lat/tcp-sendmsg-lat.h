@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of tcp-sendmsg-lat agree on. */
+/* Shared by the loader and the BPF programs of tcp-sendmsg-lat. */
 #ifndef TCP_SENDMSG_LAT_H
 #define TCP_SENDMSG_LAT_H
 
 #include <plumb/bpf/core/config.h>
 #include <plumb/bpf/syscall/syscall.h>
 
-/* What the tool adds to --by. */
+/* Keys that the tool adds to --by. */
 #define TCP_BY_RADDR (PLUMB_BY_TOOL << 0)
 #define TCP_BY_RPORT (PLUMB_BY_TOOL << 1)
 #define TCP_BY_LADDR (PLUMB_BY_TOOL << 2)
@@ -15,10 +15,10 @@
 #define TCP_BY_ERRNO (PLUMB_BY_TOOL << 5)
 #define TCP_BY_NETNS (PLUMB_BY_TOOL << 6)
 #define TCP_BY_LABEL (PLUMB_BY_TOOL << 7)
-/* Of the two ports only the server's: the local one of an accepted connection, else the remote. */
+/* The server's port only: the local one of an accepted connection, else the remote one. */
 #define TCP_BY_PORT (PLUMB_BY_TOOL << 8)
 
-/* IPv6, in network order; an IPv4 address is ::ffff:a.b.c.d, of whichever family its socket is. */
+/* IPv6, in network order; an IPv4 address is ::ffff:a.b.c.d, whatever its socket's family. */
 struct tcp_address {
 	union {
 		__u8 bytes[16];
@@ -31,10 +31,10 @@ struct send_key {
 	struct plumb_who who;
 	struct tcp_address raddr, laddr;
 	__u64 size;         /* the lowest of its class */
-	__u16 rport, lport; /* as written: 80 is port 80; by TCP_BY_PORT one of them is 0 */
+	__u16 rport, lport; /* in host byte order; with TCP_BY_PORT one of them is 0 */
 	__u32 error;        /* positive errno, 0 for success */
-	__u32 netns;        /* its inode's number */
-	__u32 label;        /* 1 + its place in the table of labels; 0: none */
+	__u32 netns;        /* its inode number */
+	__u32 label;        /* 1 + index in the table of labels; 0: none */
 };
 _Static_assert(sizeof(struct send_key) == 112, "no hidden padding in a hash key");
 
@@ -43,12 +43,15 @@ struct tcp_prefix {
 	struct tcp_address address, mask;
 };
 
-/* Both included. */
+/* A range with both its bounds. */
 struct tcp_ports {
 	__u16 from, to;
 };
 
-/* An end of a connection: any prefix of the one list, and any range of the other; all if empty. */
+/*
+ * Selects an end of a connection: its address must match any of the prefixes, and its port any of
+ * the ranges.  An empty list matches all.
+ */
 struct tcp_filter {
 	__u32 n_prefixes, n_ports;
 	struct tcp_prefix prefixes[PLUMB_MAX_LIST];
@@ -57,9 +60,9 @@ struct tcp_filter {
 
 struct tcp_config {
 	struct tcp_filter remote, local;
-	__u64 min_size, max_size; /* bytes asked, both included */
+	__u64 min_size, max_size; /* bytes asked, inclusive bounds */
 	__u64 min_ns;
-	__u64 size_step; /* classes are so many bytes wide; 0: powers of two from 1 KiB */
+	__u64 size_step; /* width of classes in bytes; 0: powers of two from 1 KiB */
 	__u32 only_errors;
 	__u32 pad;
 	/* The system calls whose third argument is the size of the message. */
@@ -67,11 +70,11 @@ struct tcp_config {
 };
 
 /*
- * Labels, in a trie that finds the longest prefix.  The port comes first: of
- * entries for this port, then of those for all of them, which have port 0.
+ * Labels, in a trie that finds the longest prefix.  Before the address is the port: a lookup first
+ * searches the entries for this port, then those for all ports, which have port 0.
  */
 struct tcp_label_key {
-	__u32 bits; /* of port and address: 32 and the prefix's */
+	__u32 bits; /* of port and address: 32 + those of the prefix */
 	__u32 port;
 	struct tcp_address address;
 };
