@@ -55,7 +55,7 @@ static int new_socket(const struct sockaddr_storage *a)
 	return checked(fd, "socket");
 }
 
-/* The port is at one place in addresses of both families. */
+/* The port is at the same offset in addresses of both families. */
 static in_port_t *port_of(struct sockaddr_storage *a)
 {
 	return &((struct sockaddr_in *)a)->sin_port;

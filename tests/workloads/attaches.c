@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* attaches: which probe points can truly be had, asked of the kernel and of no library. */
+/* attaches: the probe points that the kernel accepts, without any library in between. */
 #include "workload.h"
 
 #include <linux/bpf.h>
@@ -11,7 +11,7 @@ const char usage[] =
 	"and 0,\n"
 	"or the errno of what refused. A kprobe is registered, but not armed.\n";
 
-static int kprobes = -1; /* the type of their perf events */
+static int kprobes = -1; /* the perf event type of kprobes */
 static int program = -1; /* for raw tracepoints */
 
 static int load_program(void)

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Each program defines it: what --help prints. */
+/* The text of --help, defined by each program. */
 extern const char usage[];
 
 /* ---- errors ---- */
@@ -74,7 +74,7 @@ static inline uint64_t parse_number(const char *text, const char *what, uint64_t
 	return n;
 }
 
-/* Not by openat, which may be what is counted. */
+/* Uses openat2, since openat may be a call that is counted. */
 static inline int open_uncounted(const char *path, uint64_t flags)
 {
 	struct open_how how = {.flags = flags, .mode = flags & O_CREAT ? 0644 : 0};
@@ -92,7 +92,7 @@ static inline uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* For the workload's own waiting: nanosleep itself may be what is counted. */
+/* For the workload's own waits, since nanosleep may be a call that is counted. */
 static inline void pause_ns(uint64_t ns)
 {
 	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};

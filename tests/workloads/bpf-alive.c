@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* bpf-alive: which BPF programs and maps does the kernel still hold? */
+/* bpf-alive: the BPF programs and maps that the kernel still holds. */
 #include "workload.h"
 #include <linux/bpf.h>
 
@@ -19,7 +19,7 @@ static bool is_loaded(uint32_t id)
 	attr.prog_id = id;
 	fd = syscall(SYS_bpf, BPF_PROG_GET_FD_BY_ID, &attr, sizeof(attr));
 	if (fd >= 0) {
-		close(fd); /* else it is this that holds it */
+		close(fd); /* otherwise this fd keeps it alive */
 		return true;
 	}
 	if (errno != ENOENT)

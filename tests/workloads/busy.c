@@ -12,7 +12,7 @@ const char usage[] =
 	"\"cpu\" is the time that it was on the CPU, by the kernel's clock of the thread.\n"
 	"Gates: ready, go.\n";
 
-/* Else the compiler leaves out what stacks are followed by. */
+/* Keep what walks of user stacks need: frame pointers, and the frame of each caller. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
 
 static volatile uint64_t sink;
@@ -38,7 +38,7 @@ __attribute__((noinline)) static void be_busy_in_kernel(void)
 
 	if (syscall(SYS_getrandom, bytes, sizeof(bytes), 0) < 0)
 		die("getrandom: %s", strerror(errno));
-	sink++; /* behind the call: it is no jump */
+	sink++; /* after the call, so that it is no tail call */
 }
 
 static void (*jit)(void);

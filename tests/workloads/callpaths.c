@@ -2,7 +2,7 @@
 /* callpaths: two call paths to one function, each taken a known number of times. */
 #include "workload.h"
 
-/* Stacks are followed by frame pointers; a caller that is left by a jump is none. */
+/* User stacks are walked by frame pointers; a caller that makes a tail call is not found. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-shrink-wrap", "no-optimize-sibling-calls")
 
 const char usage[] = "Usage: callpaths LEFT RIGHT\n"
@@ -12,13 +12,13 @@ const char usage[] = "Usage: callpaths LEFT RIGHT\n"
 		     "\n"
 		     "Gates: ready, go.\n";
 
-/* Time to look at this process, which will be gone when names are asked for. */
+/* Time for a tool to read this process, which will be gone when its symbols are looked up. */
 #define LINGER_NS 300000000
 
 static int null;
 static uint64_t left, right;
 
-/* Not by a function of libc's, which would stand between. */
+/* Not by a function of libc, which would be in the stack. */
 static inline long call(long number, long a, const void *b, long c)
 {
 #ifdef __x86_64__

@@ -30,7 +30,7 @@ const char usage[] =
 struct kind {
 	const char *name, *syscall;
 	const char *file; /* to open */
-	uint64_t size;    /* unless told */
+	uint64_t size;    /* default */
 };
 
 enum { GETPPID, CLOSE_BAD, READ, WRITE, SENDTO_BAD, OPEN_MISSING, NOSYS, LSEEK, PRIORITY, UNAME };
@@ -72,7 +72,7 @@ static pthread_mutex_t only = PTHREAD_MUTEX_INITIALIZER;
 static bool serial;
 static char buffer[MAX_SIZE];
 
-/* Not inlined: it is also a function of a program, called a known number of times. */
+/* Not inlined: tests also trace it as a user function that is called a known number of times. */
 __attribute__((noinline)) static long make_call(const struct call *c)
 {
 	switch (c->kind - kinds) {

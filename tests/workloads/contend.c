@@ -40,7 +40,7 @@ struct kind {
 	const char *name, *syscall;
 	void (*prepare)(struct worker *w);
 	long (*call)(const struct worker *w);
-	void (*after)(const struct worker *w); /* not stamped */
+	void (*after)(const struct worker *w); /* not timed */
 };
 
 static const struct kind *kind;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* cpus: on which CPU a thread runs, and with which priority. */
+/* cpus: the CPU on which a thread runs, and its priority. */
 #ifndef CPUS_H
 #define CPUS_H
 
 #include "workload.h"
 #include <sched.h>
 
-/* The last two of the CPUs that are allowed: interrupts favour the low ones.  Is there a second? */
+/* The last two allowed CPUs, since interrupts favour the low ones.  False: there is only one. */
 static inline bool last_two_cpus(int *last, int *before)
 {
 	cpu_set_t allowed;

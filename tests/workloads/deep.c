@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* deep: a function that calls itself, and one that is inlined at the bottom; or ever other stacks.
- */
+/* deep: a recursive function with an inlined one at the bottom, or always different stacks. */
 #include "workload.h"
 
-/* Stacks are followed by frame pointers; a caller that is left by a jump is none. */
+/* User stacks are walked by frame pointers; a caller that makes a tail call is not found. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-shrink-wrap", "no-optimize-sibling-calls")
 
 const char usage[] =
@@ -19,16 +18,16 @@ const char usage[] =
 	"\n"
 	"Gates: ready, go, end.\n";
 
-/* Time to look at this process, which will be gone when names are asked for. */
+/* Time for a tool to read this process, which will be gone when its symbols are looked up. */
 #define LINGER_NS 300000000
 
-/* By its own instruction, so that no function of libc's stands between. */
+/* By its own instruction, so that no function of libc is in the stack. */
 __attribute__((always_inline)) static inline void at_bottom(const char *name)
 {
 #ifdef __x86_64__
 	long result;
 
-	asm volatile("syscall\n\tnop" /* where the thread is then is inlined, too */
+	asm volatile("syscall\n\tnop" /* the return address is inlined, too */
 		     : "=a"(result)
 		     : "a"(SYS_prctl), "D"(PR_SET_NAME), "S"(name)
 		     : "rcx", "r11", "memory");
@@ -78,7 +77,7 @@ __attribute__((noinline)) static void stray_right(uint64_t bits, int frames)
 
 static int run_wild(uint64_t mappings)
 {
-	/* One page each; of two that are neighbours one is writable, or they would be one. */
+	/* One page each, with alternating protection, so that the kernel does not merge them. */
 	for (uint64_t i = 0; i < mappings; i++)
 		if (mmap(NULL, 4096, PROT_EXEC | (i % 2 ? PROT_READ : PROT_WRITE),
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)

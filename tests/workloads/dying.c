@@ -2,8 +2,8 @@
 /*
  * dying: threads that die inside a call, or whose call is to die.
  *
- * A blocked read that a fatal signal wakes does end before its thread dies:
- * with ERESTARTSYS, which nobody is left to see.
+ * A blocked read that a fatal signal wakes returns before its thread dies, with ERESTARTSYS, which
+ * the program never sees.
  */
 #include "workload.h"
 
@@ -51,7 +51,7 @@ static void *block(void *arg)
 	die("a read came back");
 }
 
-/* Tells the parent by the first of SHARED that all sleep. */
+/* Sets the first of SHARED for the parent when all threads sleep. */
 static void be_child(unsigned int n, bool leave, atomic_int *shared)
 {
 	pthread_t thread;

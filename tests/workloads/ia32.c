@@ -2,9 +2,9 @@
 /*
  * ia32: 32-bit calls, by int $0x80 from 64-bit code, among native ones.
  *
- * getppid is number 64 there; number 64 of the native table is semget.  And the
- * native getppid's number, 39, is mkdir there.  It has no arguments; the registers
- * of five hold 1 to 5, the first with something above its 32 bits.
+ * In the 32-bit table getppid is number 64, which is semget in the native one; the native getppid's
+ * number, 39, is mkdir in the 32-bit one.  getppid has no arguments: the registers of five
+ * arguments hold 1 to 5, the first one also with bits above the lower 32.
  */
 #include "workload.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* inside: system calls of which the kernel works in some and sleeps in others, a known time. */
+/* inside: system calls in which the kernel works, and others in which it sleeps a known time. */
 #include "workload.h"
 
 #include <sys/random.h>
@@ -16,8 +16,7 @@ const char usage[] =
 
 static char buffer[MAX_SIZE];
 
-/* Writes a byte for each that it is asked for, DELAY ns after the reader of stat file STAT sleeps.
- */
+/* Writes a byte for each request, DELAY ns after the reader (stat file STAT) has gone to sleep. */
 static void answer(int asked, int answers, int stat, uint64_t delay)
 {
 	char byte;

@@ -2,11 +2,10 @@
 /*
  * latencies: calls that take known times, always the same ones.
  *
- * Each row tells two sets of percentiles.  What the main thread measured around the call is
- * at least what the kernel can measure inside of it.  What the call had to take
- * ("least": the timeout, or the delay of a writer that waited until the reader
- * slept) is at most that.  The truth lies between, for each call, so for each
- * sum and each nearest-rank percentile too.
+ * Each row has two sets of percentiles, which are bounds.  The time that the main thread measures
+ * around a call is at least what can be measured in the kernel.  The time that the call had to take
+ * ("least": the timeout, or the delay of a writer that waited until the reader slept) is at most
+ * that.  The bounds hold for each call, so also for each sum and each nearest-rank percentile.
  */
 #include "workload.h"
 #include <poll.h>
@@ -160,7 +159,7 @@ int main(int argc, char **argv)
 	own_comm(comm);
 	reader = own_tid();
 	make_pipe(ends);
-	/* Else each sleep is rounded up by 50 us. */
+	/* Otherwise the timer slack adds 50 us to each sleep. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	for (i = 0; i < BATCHES; i++) {
 		series_init(&batches[i].outside, batches[i].n);

@@ -68,7 +68,7 @@ static void open_tcp(void)
 		die("cannot create a thread");
 }
 
-/* To itself: what the socket's buffer does not hold is dropped without a word. */
+/* The socket sends to itself; datagrams that do not fit into its buffer are dropped silently. */
 static void open_udp(void)
 {
 	struct sockaddr_in address;
@@ -78,7 +78,7 @@ static void open_udp(void)
 	checked(connect(sender, (void *)&address, sizeof(address)), "connect to 127.0.0.1");
 }
 
-/* A long loop's first calls are kept for the percentiles, each untouched page costs nothing. */
+/* The first MAX_KEPT calls are kept for the percentiles; untouched pages cost nothing. */
 static void kept_init(struct series *s)
 {
 	*s = (struct series){.room = MAX_KEPT};

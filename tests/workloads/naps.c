@@ -2,8 +2,7 @@
 /*
  * naps: short sleeps, and when their thread left its CPU and got it again.
  *
- * That is recorded as "perf record -e sched:sched_switch" does, with perf's own time
- * stamps.
+ * The switches are recorded as by "perf record -e sched:sched_switch", with perf's own time stamps.
  */
 #include "cpus.h"
 #include "perf.h"
@@ -26,7 +25,7 @@ struct nap {
 
 static uint64_t *before, *after, *off;
 
-/* Of the current thread, which is pinned to this CPU; negative: why not. */
+/* Begin to record the current thread, which is pinned to this CPU; 0 or -errno. */
 static int begin_switches(struct perf_ring *ring, int cpu)
 {
 	char filter[64];
@@ -35,7 +34,7 @@ static int begin_switches(struct perf_ring *ring, int cpu)
 	return perf_begin(ring, "sched/sched_switch", cpu, filter);
 }
 
-/* For each of N calls: how long was its thread off the CPU because it slept? */
+/* For each of N calls: how long its thread was off the CPU because it slept. */
 static void find_off(const struct perf_ring *ring, uint64_t n, pid_t self)
 {
 	uint64_t at = 0, left = 0, call = 0;
@@ -44,7 +43,7 @@ static void find_off(const struct perf_ring *ring, uint64_t n, pid_t self)
 	memset(off, 0, n * sizeof(*off));
 	while (perf_next(ring, &at, &r)) {
 		if (r.fields.prev_pid == self) {
-			/* Preempted, it may be outside of the call. */
+			/* If it was preempted, it may be outside of the call. */
 			left = r.fields.prev_state & 0xff ? r.time : 0;
 			continue;
 		}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * nested: a kernel function that is inside itself, as deep as wanted.
+ * nested: a kernel function that calls itself, to a chosen depth.
  *
  * btf_struct_show() prints a value whose type is a struct, and calls itself for each member
  * that is a struct too.  So a map whose value is an int in a struct in a struct ... makes it
- * recurse once a struct, each time the map's file in a BPF file system is read.  Its third
- * argument, type_id, tells how deep it is: INNERMOST for the struct that holds the int, and one
- * more for each struct around it.  No other kernel function was found that recurses so deep, by
- * a number that the caller chooses, and is in the BTF of all kernels from 5.10 on.
+ * recurse once per struct, each time the map's file in a BPF file system is read.  Its third
+ * argument, type_id, shows the depth: INNERMOST for the struct that holds the int, and one more for
+ * each struct around it.  No other kernel function was found that recurses so deep, to a depth that
+ * the caller chooses, and is in the BTF of all kernels from 5.10 on.
  */
 #include "workload.h"
 #include <linux/bpf.h>
@@ -24,7 +24,7 @@ const char usage[] =
 	"\n"
 	"Gates: ready, go.\n";
 
-#define MAX_DEPTH 30 /* the kernel resolves 32 types in each other */
+#define MAX_DEPTH 30 /* the kernel resolves at most 32 nested types */
 #define INT       1  /* type ids: the int, and the struct that holds it */
 #define INNERMOST 2
 #define WHERE     "/sys/fs/bpf"
@@ -88,7 +88,7 @@ static void lift_limit(void)
 {
 	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
 
-	setrlimit(RLIMIT_MEMLOCK, &all); /* if it may not, it need not */
+	setrlimit(RLIMIT_MEMLOCK, &all); /* if it is not permitted, it is not needed */
 }
 
 static int make_map(void)
@@ -106,7 +106,7 @@ static int make_map(void)
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* In a file system that nobody else sees, and that is gone when we are. */
+/* In a file system that no other process sees, and that is gone when this process is. */
 static void pin_map(void)
 {
 	union bpf_attr attr = {.pathname = (uintptr_t)MAP, .bpf_fd = make_map()};
@@ -153,7 +153,7 @@ static void report(struct series *s)
 	put_figures(s);
 	put("}}");
 	for (i = 0; i < sizeof(around) / sizeof(*around); i++) {
-		/* The first of them is also called for the file's head. */
+		/* The first of them is also called for the header of the file. */
 		put_row_of("function", own_tid(), comm, around[i], s->count * (i ? 1 : 2), 0);
 		put("}");
 	}

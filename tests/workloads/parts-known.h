@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * parts-known: what the clock, the kernel's counts and the threads around it know of a call.
+ * parts-known: bounds of the parts of a call's time, by clocks, the kernel's counts and the other
+ * threads.
  *
- *	must	what was seen to be so by the clock: the call was inside while the
- *		holder held the CPU (preempted, or on the run queue if it had been woken);
- *		it was asleep from when that was seen until its partner began to wake it.
- *	can	no wait for a CPU begins before the partner's waking call, no sleep goes on after
- *		it if it was made on the same CPU (0: it was not); and what was off the
- *		CPU is no more than the time around the call less the thread's CPU time
+ *	must	lower bounds.  While the holder held the CPU, the call was preempted, or on the run
+ *		queue if it had been woken.  It was asleep from when that was seen until its
+ *		partner began to wake it.
+ *	can	upper bounds.  No wait for a CPU begins before the partner's waking call.  No sleep
+ *		goes on after that call if it was made on the same CPU (0: it was not).  Time off
+ *		the CPU is at most the time around the call less the thread's CPU time
  *		(CLOCK_THREAD_CPUTIME_ID).
- *	mostly	calls of which such a part was certainly more than half.
- *	switches  what the kernel counted for the thread (getrusage): where that is 0
- *		nothing can have been preempted, or asleep.
+ *	mostly	number of calls of which such a part was certainly more than half.
+ *	switches  the kernel's counts for the thread (getrusage).  If involuntary is 0, no call was
+ *		preempted; if voluntary is 0, none was asleep.
  */
 #ifndef PARTS_KNOWN_H
 #define PARTS_KNOWN_H
@@ -20,11 +21,11 @@
 
 struct call {
 	uint64_t before, after, cpu_before, cpu_after; /* ns, around it */
-	long sleeps;                                   /* of the thread, until then */
+	long sleeps;                                   /* of the thread, before it */
 	long voluntary, involuntary;                   /* switches, around it */
-	uint64_t asleep, waking, woken; /* what its partner saw: asleep since, woken between */
-	uint64_t held, released;        /* when the holder had its CPU */
-	bool computing;                 /* ... in the midst of the call */
+	uint64_t asleep, waking, woken; /* by its partner: seen asleep; wakeup began, ended */
+	uint64_t held, released;        /* when the holder took and released the CPU */
+	bool computing;                 /* the call was in progress while the CPU was held */
 };
 
 enum kind { PREEMPTED, BLOCKED, RUNQ, ON_CPU, MIXED, KINDS };
@@ -40,7 +41,7 @@ static void must(struct known *k, int part, const struct call *c, uint64_t from,
 	if (to < from)
 		return;
 	k->must[part] += to - from;
-	/* More than half, by whatever clock. */
+	/* 51 %: certainly more than half, by any clock. */
 	k->mostly[part] += (to - from) * 100 > (c->after - c->before) * 51;
 }
 
@@ -55,7 +56,7 @@ static void add_up(struct known *k, const struct call *c, enum kind kind)
 	if (!c->woken)
 		return;
 	k->can[1] += c->after - c->waking;
-	/* Woken from another CPU it may sleep a little longer. */
+	/* If it is woken from another CPU, it may sleep a little longer. */
 	if (kind == RUNQ)
 		k->can[0] += c->woken - c->before;
 	if (c->voluntary != 1) /* it slept twice */

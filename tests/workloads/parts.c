@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * parts: calls of which it is known where their time went, a thread of its own name
- * for each kind.
+ * parts: calls whose time has known parts.  Each kind of call has a named thread of its own.
  *
- * All threads that make calls share one CPU with a SCHED_FIFO thread, the holder,
- * which takes that CPU away for times that it measures.  Who partners them (writes to
- * their pipe, resolves their page fault) is on another CPU, or the holder.
- * What then is known of each row, parts-known.h says.
+ * All threads that make calls share one CPU with a SCHED_FIFO thread, the holder, which takes that
+ * CPU away for times that it measures.  Their partner, which writes to their pipe or resolves their
+ * page fault, is a thread on another CPU, or the holder.  parts-known.h has what is known of a row.
  */
 #include "workload.h"
 #include "cpus.h"
@@ -42,10 +40,10 @@ static struct batch {
 
 static int calling_cpu, other_cpu;
 static int ends[2], faults = -1;
-static char *buffer; /* its first page is not there when a mixed call begins */
+static char *buffer; /* its first page is not present when a mixed call begins */
 static size_t size;  /* getrandom of that takes some 20 ms */
 
-/* The worker is at its turn-th call, or behind it. */
+/* The worker is at its turn-th call, or has made it. */
 static atomic_uint turn;
 
 static uint64_t thread_ns(clockid_t clock)
@@ -84,7 +82,7 @@ static sem_t hold_wanted, hold_over;
 static struct call *hold_of;
 static enum kind hold_kind;
 static uint64_t hold_ns;
-static atomic_uint holds; /* odd: one is going on */
+static atomic_uint holds; /* odd: the CPU is held */
 
 static void *hold(void *unused)
 {
@@ -95,7 +93,7 @@ static void *hold(void *unused)
 		while (sem_wait(&hold_wanted))
 			;
 		hold_of->held = now_ns();
-		/* From another CPU that might be done only when this one looks at its mail. */
+		/* A wakeup from another CPU might wait until this CPU processes its queue. */
 		if (hold_kind == RUNQ)
 			wake(hold_of, hold_kind);
 		atomic_fetch_add(&holds, 1);
@@ -107,7 +105,10 @@ static void *hold(void *unused)
 	return unused;
 }
 
-/* A getrandom that has written the one and not the other, both 0 before, is in the midst. */
+/*
+ * Both words are 0 before a getrandom.  The call is in progress if it has written the first word
+ * and not the last one.
+ */
 static volatile uint64_t *first_word(void)
 {
 	return (void *)(buffer + 4096);
@@ -129,14 +130,14 @@ static void take_cpu(struct batch *b, struct call *c, uint64_t ns)
 	sem_post(&hold_wanted);
 	while (atomic_load(&holds) == before)
 		;
-	/* Who is pinned to that CPU does not run until it is given back; the call may be over. */
+	/* The worker does not run until that CPU is released; its call may be over. */
 	computing = *first_word() && !*last_word() && atomic_load(&turn) == c - b->calls + 1;
 	c->computing = computing && atomic_load(&holds) == before + 1;
 	while (sem_wait(&hold_over))
 		;
 }
 
-/* ---- who makes the calls ---- */
+/* ---- the threads that make the calls ---- */
 
 static long make(enum kind kind)
 {
@@ -210,7 +211,7 @@ static long sleeps_of(const struct batch *b)
 	return at ? strtol(at + strlen(field), NULL, 10) : -1;
 }
 
-/* Its state says so a little earlier, and it can be preempted on its way. */
+/* By the count, since the state is set before the switch, and the thread can be preempted there. */
 static void await_sleep(const struct batch *b, struct call *c)
 {
 	long sleeps;
@@ -232,7 +233,7 @@ static void await_fault(void)
 		die("userfaultfd: %s", strerror(errno));
 }
 
-/* What happens to a call while it goes on; MORE: they differ. */
+/* Act on a call in flight.  MORE: ns by which the calls differ. */
 static void attend(struct batch *b, struct call *c, uint64_t more)
 {
 	switch (b - batches) {
@@ -281,7 +282,7 @@ static void run(struct batch *b)
 	close(b->status);
 }
 
-/* ---- what there has to be ---- */
+/* ---- requirements ---- */
 
 static void skip_unless(bool possible, const char *what)
 {
@@ -300,7 +301,7 @@ static void choose_cpus(void)
 	leave_realtime();
 }
 
-/* Sets the size by what is no getrandom, but costs as much. */
+/* Set the size by reads of /dev/urandom, which cost as much as getrandom and are not counted. */
 static void choose_size(void)
 {
 	int fd = open_uncounted("/dev/urandom", O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * perf: a tracepoint of a CPU, recorded as "perf record" does, with perf's own time stamps
- * (ns, CLOCK_MONOTONIC): what has nothing in common with the tools but the tracepoint.
+ * perf: records a tracepoint on one CPU as "perf record" does, with perf's own time stamps
+ * (ns, CLOCK_MONOTONIC).  It has nothing in common with the tools except the tracepoint.
  */
 #ifndef PERF_H
 #define PERF_H
@@ -14,10 +14,10 @@
 
 struct perf_ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* and the records behind it */
+	struct perf_event_mmap_page *page; /* followed by the records */
 };
 
-/* The kernel's formats of these events, the same on all kernels, behind what all events have. */
+/* The kernel's formats, after the fields common to all events; the same on all kernels. */
 struct perf_switch {
 	char prev_comm[16];
 	pid_t prev_pid;
@@ -60,7 +60,7 @@ static inline int perf_open(const char *event, int cpu, const char *filter)
 	return fd;
 }
 
-/* Begins to record; negative: why that cannot be. */
+/* Begin to record; 0 or -errno. */
 static inline int perf_begin(struct perf_ring *r, const char *event, int cpu, const char *filter)
 {
 	r->fd = perf_open(event, cpu, filter);
@@ -77,7 +77,7 @@ static inline void perf_stop(const struct perf_ring *r)
 	ioctl(r->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* The record behind AT, which is moved on; false: there is none. */
+/* Read the next record at AT, and advance AT; false: there is none. */
 static inline bool perf_next(const struct perf_ring *r, uint64_t *at, struct perf_record *record)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* processes: calls by which processes come into being and change. */
+/* processes: system calls that create processes, or replace their program. */
 #include "workload.h"
 #include <linux/sched.h>
 
@@ -50,7 +50,7 @@ static void run_forks(uint64_t n, pid_t (*make)(void))
 	}
 }
 
-/* Apart, because the child uses this very frame. */
+/* A function of its own, because the child uses the same frame. */
 static __attribute__((noinline)) pid_t vfork_once(void)
 {
 	pid_t pid = vfork();
@@ -103,7 +103,7 @@ static void *exec_thread(void *unused)
 	return unused;
 }
 
-/* The count travels in argv: "processes LEFT HOW DONE". */
+/* The count is passed on in argv: "processes LEFT HOW DONE". */
 static void run_exec(uint64_t left, const char *how, uint64_t done)
 {
 	char left_text[24], done_text[24];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* refused: calls that seccomp refuses.  They end without ever having begun. */
+/* refused: calls that seccomp refuses.  They have an exit, but no entry (sys_enter). */
 #include "workload.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>

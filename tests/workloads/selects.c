@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * selects: a thread that comes to be selected, and then changes its CPU inside a call.
+ * selects: a thread that a filter selects only later, and that then changes its CPU inside a call.
  *
- * On one CPU a filter rejects its read; then it has the name, or its process the cgroup, that the
- * filter takes.  The next read begins on another CPU, sleeps, and ends on the first.
+ * On one CPU a filter rejects its read.  Then it gets the name, or its process the cgroup, that the
+ * filter selects.  The next read begins on another CPU, sleeps, and ends on the first.
  */
 #include "workload.h"
 #include "cpus.h"

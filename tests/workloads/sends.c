@@ -54,7 +54,7 @@ enum { SENDTO, WRITE, WRITEV, SENDMSG, SENDMMSG, SENDFILE, SPLICE, SYSCALLS };
 static const char *const syscalls[] = {"sendto",   "write",    "writev", "sendmsg",
 				       "sendmmsg", "sendfile", "splice"};
 
-/* What one system call did for one target. */
+/* What was sent to one target by one system call. */
 struct account {
 	struct series series;
 	uint64_t sends, asked, sent;
@@ -69,7 +69,7 @@ struct target {
 	struct series least; /* of stalls */
 	atomic_ulong turn;   /* the sender's next step is its turn-th send */
 	struct account by[SYSCALLS];
-	int error; /* the only one that there was */
+	int error; /* the errno of its failed sends, all of which have the same */
 };
 
 static struct target targets[MAX_TARGETS];
@@ -90,7 +90,7 @@ static int open_socket(const struct target *t)
 		exit(WORKLOAD_SKIP);
 	}
 	checked(fd, "socket");
-	/* Of a known size, else they grow while they stall. */
+	/* Fixed sizes, since buffers otherwise grow during a stall. */
 	if (t->how == STALL) {
 		checked(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), "SO_SNDBUF");
 		checked(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)), "SO_RCVBUF");
@@ -146,7 +146,7 @@ static void *receive_all(void *arg)
 	return NULL;
 }
 
-/* A send that sleeps has filled all buffers: it cannot end before what it sent is read. */
+/* A send that sleeps has filled all buffers: it cannot return before its data is read. */
 static void *receive_late(void *arg)
 {
 	struct target *t = arg;
@@ -177,7 +177,7 @@ static void start_receiver(struct target *t)
 
 /* ---- sending ---- */
 
-/* By one system call, as MESSAGES sends; returns bytes, or -1. */
+/* Send by one system call, as MESSAGES sends; returns bytes, or -1. */
 static long send_by(const struct target *t, int kind, unsigned int messages)
 {
 	struct iovec all = {.iov_base = buffer, .iov_len = t->size};
@@ -209,7 +209,7 @@ static long send_by(const struct target *t, int kind, unsigned int messages)
 	return n < 0 ? n : (long)(m[0].msg_len + (messages > 1 ? m[1].msg_len : 0));
 }
 
-/* Returns the number of sends that it was. */
+/* Returns the number of sends made. */
 static unsigned int send_once(struct target *t, int kind, uint64_t left)
 {
 	unsigned int messages = kind == SENDMMSG && left > 1 ? 2 : 1;
@@ -249,7 +249,7 @@ static void send_all(struct target *t)
 		die("send: %s", strerror(t->error));
 }
 
-/* ---- what to do, and what was done ---- */
+/* ---- arguments and report ---- */
 
 static void parse_how(char *text, struct target *t)
 {
@@ -284,7 +284,7 @@ static void parse_target(char *text, struct target *t)
 		misuse("file: SIZE is at most %d", getpagesize());
 }
 
-/* A page, which all sends of FILE_ send. */
+/* One page, the data of all sends of FILE_. */
 static void make_file(void)
 {
 	file = checked(memfd_create("sends", MFD_CLOEXEC), "memfd_create");

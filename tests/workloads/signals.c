@@ -2,9 +2,9 @@
 /*
  * signals: handlers, and calls that signals interrupt.
  *
- * A row's errors are what the kernel's exit from the call shows, which is before
- * signals are handled: ERESTARTSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND,
- * whatever the program sees later.  A restarted call enters the kernel again.
+ * A row's errors are those at the call's exit in the kernel, which is before signals are handled:
+ * ERESTARTSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND.  The program may see another result.  A
+ * restarted call enters the kernel again.
  */
 #include "workload.h"
 
@@ -24,7 +24,7 @@ const char usage[] =
 struct shared {
 	atomic_ulong turn;    /* the main thread's next step is its turn-th call */
 	atomic_ulong handled; /* signals */
-	atomic_ulong began;   /* when, for stop */
+	atomic_ulong began;   /* ns: for stop, when the call began */
 };
 
 static struct shared *shared;
@@ -69,7 +69,7 @@ static void stop_and_continue(int stat, uint64_t began)
 {
 	send(SIGSTOP);
 	await_state(stat, 'T');
-	/* Nobody could tell afterwards whether the sleep was over when the stop came. */
+	/* Whether the sleep was over before the stop cannot be determined later. */
 	if (now_ns() > began + STOPPED_SLEEP)
 		die("too slow: the sleep was over before it was stopped");
 	send(SIGCONT);
@@ -104,7 +104,7 @@ static void help(bool stop, bool satisfy)
 
 /* ---- the calls ---- */
 
-/* Done N times with a helper; CALL says whether it went as it should. */
+/* Make CALL N times, with a helper; CALL returns whether it ended as expected. */
 static void run_helped(bool (*call)(void), bool stop, bool satisfy)
 {
 	uint64_t i;
@@ -195,7 +195,7 @@ static void run(const char *what)
 		put_plain_row("read", 2 * n, n);
 		put_plain_row("rt_sigreturn", shared->handled, 0);
 	} else if (!strcmp(what, "nanosleep")) {
-		install(SA_RESTART); /* which does not concern nanosleep */
+		install(SA_RESTART); /* no effect on nanosleep */
 		run_helped(sleep_fails, false, false);
 		put_plain_row("nanosleep", n, n);
 		put_plain_row("rt_sigreturn", shared->handled, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sleeps: threads that leave their CPU in many places of the kernel, in no order. */
+/* sleeps: threads that leave their CPU in many places of the kernel, in random order. */
 #include "workload.h"
 #include <linux/futex.h>
 #include <linux/userfaultfd.h>
@@ -89,7 +89,7 @@ static void begin_faults(void)
 		faults = -1;
 }
 
-/* A stack for signals, which is not there when it is wanted. */
+/* A stack for signals whose pages are not present when a signal arrives. */
 static void get_pages(void)
 {
 	struct uffdio_register range = {.range.len = 16 * PAGE,
@@ -130,7 +130,7 @@ static void fault(uint64_t *seed)
 
 static int chain[4]; /* epoll sets, each in the next */
 
-/* Reports an event over and over, to where there is no page; the set is locked meanwhile. */
+/* Repeatedly reports an event to a page that is not present; the set is locked meanwhile. */
 static void *hold(void *unused)
 {
 	get_pages();
@@ -161,11 +161,11 @@ static void contend(uint64_t *seed)
 	int fd;
 
 	if (chance(seed, 2)) {
-		/* Looks for loops: locks the sets, one in another, down to the first. */
+		/* The kernel looks for loops: it locks the sets, nested, down to the first. */
 		fd = epoll_create1(EPOLL_CLOEXEC);
 		epoll_ctl(fd, EPOLL_CTL_ADD, chain[chance(seed, 4)], &event);
 	} else {
-		/* When it is closed it leaves the set: in close(), or as dup2() returns. */
+		/* The file leaves the set when it is closed: in close(), or as dup2() returns. */
 		fd = eventfd(0, EFD_CLOEXEC);
 		epoll_ctl(chain[0], EPOLL_CTL_ADD, fd, &event);
 		if (chance(seed, 2))
@@ -176,7 +176,7 @@ static void contend(uint64_t *seed)
 
 /* ---- pairs ---- */
 
-/* Blocks until there is a byte; several ways lead to where. */
+/* Blocks until there is a byte, by one of several calls. */
 static void take(int fd, uint64_t *seed)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -215,7 +215,7 @@ static void give(int fd)
 		die("write: %s", strerror(errno));
 }
 
-/* Nobody will ever connect, and who waits for that gives up soon. */
+/* No process ever connects; waits for that time out soon. */
 static void begin_listening(void)
 {
 	struct timeval soon = {.tv_usec = 1};
@@ -263,7 +263,7 @@ static void pause_somewhere(uint64_t *seed)
 	case 16 ... 39:
 		fault(seed);
 		break;
-	case 40: /* two calls that are one but for where they come from */
+	case 40: /* two calls that differ only in their entry function */
 		syscall(chance(seed, 2) ? SYS_accept : SYS_accept4, listener, NULL, NULL, 0);
 		break;
 	case 42 ... 47:
@@ -294,7 +294,7 @@ static void *play(void *arg)
 		if (!s->begins)
 			give(s->to);
 	}
-	/* Whoever still waits is let go. */
+	/* Release the partner if it still waits. */
 	give(s->to);
 	return NULL;
 }
@@ -335,7 +335,7 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		misuse("one argument is needed");
 	ms = parse_number(argv[1], "MS", 0, 100000);
-	if (!ms) /* a child of ours */
+	if (!ms) /* started by child() */
 		return 0;
 	begin_faults();
 	begin_listening();

@@ -2,8 +2,8 @@
 /*
  * slow: calls of known arguments and results, some of which take long.
  *
- * Of each call the report has what was passed in all six registers, what came back,
- * the time that it had to take ("least"), and what was measured around it ("outside").
+ * For each call the report has the values passed in all six registers, the result, the time that
+ * the call had to take ("least"), and the time measured around it ("outside").
  */
 #include "workload.h"
 
@@ -23,7 +23,7 @@ struct call {
 	long result;
 };
 
-/* The user's frame in which the call is made, for who looks at stacks. */
+/* The user frame in which the call is made, for tests of stacks. */
 __attribute__((noinline)) static long sleep_here(long nr, const uint64_t a[6])
 {
 #ifdef __x86_64__
@@ -48,7 +48,7 @@ __attribute__((noinline)) static long sleep_here(long nr, const uint64_t a[6])
 #endif
 }
 
-/* Both look at their second argument only if they do not time out. */
+/* Both calls use their second argument only if they do not time out. */
 static struct call nap(uint64_t i, const struct timespec *time)
 {
 	return (struct call){

@@ -16,10 +16,10 @@ const char usage[] =
 	"longest lie, by the threads' own clocks.\n"
 	"Gates: ready, go.\n";
 
-/* Else the compiler leaves out what stacks are followed by. */
+/* Keep what walks of user stacks need: frame pointers, and the frame of each caller. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
 
-/* Each stay is at least LOW and at most HIGH long. */
+/* Each stay is at least LOW and at most HIGH ns long: the sums, minima and maxima of both. */
 struct bounds {
 	uint64_t low, high, low_min, high_min, low_max, high_max;
 };
@@ -57,7 +57,7 @@ static struct {
 	uint64_t ns; /* of the latest */
 } reader;
 
-/* What makes a system call without a frame of its own hides its caller: hence two. */
+/* A function that makes a system call without a frame of its own hides its caller: hence two. */
 __attribute__((noinline)) static void read_byte(void)
 {
 	char byte;
@@ -97,8 +97,8 @@ __attribute__((noinline)) static void wake_reader(void)
 }
 
 /*
- * What a thread says of its state it says before it leaves its CPU, and tracers of that take their
- * time. For its system call the kernel waits until it has left.
+ * A thread sets its state before it leaves its CPU, and tracers of the switch take time. A read of
+ * its syscall file waits until it has left.
  */
 static void await_switched_out(int stat, int call)
 {
@@ -171,8 +171,7 @@ __attribute__((noinline)) static void nap(uint64_t ns)
 	pause_ns(ns);
 }
 
-/* How often it gave up its CPU: a sleep may be over before it has begun; and how often it lost it.
- */
+/* How often the thread gave up its CPU, and lost it.  A sleep may be over before it has begun. */
 static struct switches {
 	uint64_t gave_up, lost;
 } switches(void)
@@ -183,7 +182,7 @@ static struct switches {
 	return (struct switches){usage.ru_nvcsw, usage.ru_nivcsw};
 }
 
-/* How many times it was off the CPU; LATE: how many took longer than LIMIT. */
+/* Sleep TIMES times; return how often the CPU was left.  LATE: how many took longer than LIMIT. */
 __attribute__((noinline)) static uint64_t stay_asleep(uint64_t ns, uint64_t times, uint64_t limit,
 						      uint64_t *late)
 {
@@ -204,7 +203,7 @@ static void report(const char *what, pid_t tid, const char *comm, uint64_t times
 	put_bounds(b);
 }
 
-/* Which are SHORT is a matter of half of what the long ones are meant to take. */
+/* "long" counts all sleeps that take more than half of LONG_NS. */
 static void sleep_all(uint64_t ns, uint64_t times, uint64_t long_ns, uint64_t long_times)
 {
 	uint64_t late[2] = {}, lost = switches().lost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* stuck: threads that are inside one call for long, and for how long by their own clock. */
+/* stuck: threads that are inside one call for a long time, and its age by their own clocks. */
 #include "workload.h"
 #include "cpus.h"
 #include <linux/futex.h>
@@ -23,7 +23,7 @@ const char usage[] =
 	"some (then the even ones end), fewer, end.\n";
 
 #define MAX_THREADS 64
-#define SLICE       1000000   /* ns: so long a thread that has just run may go on */
+#define SLICE       1000000   /* ns: a thread may go on for so long after it last stored .ran */
 #define SEND_SIZE   (8 << 20) /* more than the sockets' buffers hold */
 
 static struct worker {
@@ -31,9 +31,9 @@ static struct worker {
 	atomic_int tid; /* set when the next step is the call */
 	atomic_int word;
 	int ends[2];
-	uint64_t before, asleep; /* ns: the call had not begun, and it had */
-	_Atomic uint64_t ran;    /* ns: of CPU, when it last ran */
-	uint64_t held;           /* ... as the gate hold opened */
+	uint64_t before, asleep; /* ns: before the call began, and after it did */
+	_Atomic uint64_t ran;    /* ns: for CPU, when it last ran */
+	uint64_t held;           /* .ran as the gate hold opened */
 } workers[MAX_THREADS];
 
 static enum { FUTEX, READ, SEND, CPU } what;

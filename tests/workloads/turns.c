@@ -76,7 +76,7 @@ struct spinner {
 	pthread_t thread;
 	_Atomic pid_t tid;
 	_Atomic bool over;
-	int until[2]; /* it then sleeps until something comes here */
+	int until[2]; /* a pipe: when it is over, it sleeps until a byte comes */
 	uint64_t ns, wall, busy;
 };
 
@@ -155,11 +155,11 @@ static void sleep_in_turns(int fd, struct shared *shared, uint64_t times)
 		shared->back[shared->times] = now_ns();
 		shared->times++;
 	}
-	read_byte(fd); /* until its parent has looked */
+	read_byte(fd); /* until the parent has read the account */
 	_exit(0);
 }
 
-/* What the waits add up to, and the longest, between these. */
+/* Lower and upper bounds of the sum of the waits, and of the longest one. */
 struct bounds {
 	uint64_t low, high, low_max, high_max;
 };
@@ -174,7 +174,7 @@ static void hold(int fd, pid_t sleeper, struct shared *shared, uint64_t ns, stru
 	after = now_ns();
 	spin_until(after + ns);
 	end = now_ns();
-	/* Long enough that it is not interrupted by this one's looking. */
+	/* Long enough that these checks do not interrupt the sleeper. */
 	while (shared->times == i)
 		pause_ns(5000000);
 	b->low += end - after;

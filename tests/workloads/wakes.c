@@ -2,10 +2,10 @@
 /*
  * wakes: threads that are woken, and measure by their own clock how long it took.
  *
- * A waker looks at the clock, writes a byte to a pipe, and the sleeper that it wakes looks
- * at the clock as soon as it has read it.  What a write and a read take by themselves, where
- * nobody sleeps, is measured as well ("overhead").  Where there is perf, it records when each
- * was woken, and when it got its CPU.
+ * A waker reads the clock and writes a byte to a pipe.  The sleeper that it wakes reads the byte
+ * and then the clock.  The time of a write and a read without a sleeper is measured as well
+ * ("overhead").  If perf is available, it records when each sleeper was woken, and when it got its
+ * CPU.
  */
 #include "cpus.h"
 #include "perf.h"
@@ -34,13 +34,13 @@ static const char *const names[KINDS] = {"near", "far", "beside", "nice", "fifo"
 static int one, other = -1; /* CPUs */
 static uint64_t times, preempted;
 
-/* Of each wakeup: between which times it was, and when the sleeper knew. */
+/* Of each wakeup: the times between which it was made, and when the sleeper was back. */
 static struct wakeup {
 	uint64_t before, behind, back;
 } * woken;
 static uint64_t *least, *most; /* waits, sorted */
 
-#define MOST 100000 /* of either */
+#define MOST 100000 /* wakeups, and waits */
 static struct perf_ring switches, wakings[2];
 static uint64_t wakeups[MOST], waited[MOST], n_wakeups, n_waited;
 static bool is_recorded;
@@ -64,9 +64,9 @@ static void transfer(long nr, int fd)
 		die("pipe: %s", strerror(errno));
 }
 
-/* --- as perf has it --- */
+/* --- perf's record --- */
 
-/* Of the thread TID, which is the current one; can it be recorded? */
+/* Begin to record the thread TID, which is the current one; false: perf is not available. */
 static bool record(void)
 {
 	char filter[64], woken[64];
@@ -100,9 +100,10 @@ static void collect_wakeups(void)
 }
 
 /*
- * From each preemption, or the last wakeup, until the thread has its CPU.  Has perf all switches?
- * It was seen to record none of those by which a CPU leaves its idle thread (6.18; programs on the
- * raw tracepoint ran in each).
+ * Find the waits: from each preemption, or from the last wakeup, until the thread has its CPU.
+ * Return whether perf has the switches (at least 90 % of the thread's returns).  It was seen to
+ * record none of those by which a CPU leaves its idle thread (6.18), while programs on the raw
+ * tracepoint ran in each.
  */
 static bool find_waits(void)
 {
@@ -195,7 +196,7 @@ static bool asleep(int stat)
 	return strstr(text, ") S ");
 }
 
-/* Wakes it once it sleeps, after a while in which it may have gone deeper (idle, that is). */
+/* Wake the thread once it sleeps, after a while in which its CPU can enter a deeper idle state. */
 static void wake(int stat, uint64_t i)
 {
 	uint64_t until;
@@ -251,7 +252,7 @@ static void sort_waits(void)
 	qsort(most, times, sizeof(*most), rising);
 }
 
-/* Of the waits PREEMPTED may be too long, and as many are not among them. */
+/* PREEMPTED of the waits may be too long, and as many waits may be missing. */
 static void put_bounds(unsigned int p)
 {
 	uint64_t low = rank(times, p), more = 2 * preempted, high = rank(times + preempted, p);
@@ -261,7 +262,7 @@ static void put_bounds(unsigned int p)
 	    (unsigned long long)(high < times ? most[high] : UINT64_MAX));
 }
 
-/* A byte through the pipe, that nobody waits for. */
+/* The median time of a write and a read of a byte for which no thread waits. */
 static uint64_t overhead(void)
 {
 	uint64_t begin;
@@ -306,7 +307,7 @@ static void run(uint64_t own)
 	put("]}");
 }
 
-/* What there cannot be is left out. */
+/* Return whether this kind of wakeup is possible here. */
 static bool can(enum kind k, bool second_cpu)
 {
 	bool can;

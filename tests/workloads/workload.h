@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * workload: what the programs share that make a known number of known calls.
+ * workload: shared by the programs that make a known number of known calls.
  *
- * Each prints one line of JSON that says what it really did, as it measured it
- * itself, for a test to hold a tool's report against:
+ * Each prints one line of JSON with what it did, by its own measurement; tests compare the report
+ * of a tool with it:
  *
  *	{"workload":NAME,"pid":PID,"calls":[{"tid":TID,"comm":NAME,
  *	 "syscall":NAME,"count":N,"errors":N, ...}, ...]}
  *
  * (or "function":NAME, a function of the kernel).
  *
- * Counts are exact for the named calls of the named threads.  So the calls that
- * a workload needs for itself are never of a kind that it counts: it waits with
- * clock_nanosleep, looks into /proc with pread64, prints with writev, makes
- * files with mknodat and openat2, and reads the clock through the vDSO.
+ * Counts are exact for the named calls of the named threads.  So the calls that a workload makes
+ *for itself are never of a kind that it counts: it waits with clock_nanosleep, reads /proc with
+ * pread64, prints with writev, makes files with mknodat and openat2, and reads the clock through
+ * the vDSO.
  *
  * Environment:
- *	WORKLOAD_JSON=FILE  the line goes there, for when stdout is the tool's
- *	WORKLOAD_GATES=DIR  the workload creates DIR/NAME to tell how far it is,
- *			    and waits for DIR/NAME to go on; without it, it does not wait
+ *	WORKLOAD_JSON=FILE  the line is written to FILE, not to stdout, which may be the tool's
+ *	WORKLOAD_GATES=DIR  gates: the workload creates DIR/NAME to report its progress, and waits
+ *			    until another DIR/NAME exists; without this variable, it does not wait
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -62,7 +62,7 @@ static inline const char *gate_path(char *path, size_t size, const char *name)
 	return path;
 }
 
-/* Tell that the workload has come as far as NAME. */
+/* Report that the workload has come as far as NAME. */
 static inline void reached(const char *name)
 {
 	char path[PATH_MAX];
@@ -73,7 +73,7 @@ static inline void reached(const char *name)
 		die("%s: %s", path, strerror(errno));
 }
 
-/* Is NAME there? */
+/* Return whether gate NAME is open: its file exists, or there are no gates. */
 static inline bool is_open(const char *name)
 {
 	char path[PATH_MAX];
@@ -82,7 +82,7 @@ static inline bool is_open(const char *name)
 	       !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-/* Go on when NAME is there, which takes long while many tools start: but not for ever. */
+/* Wait for gate NAME.  That takes long while many tools start, so the limit is 4 minutes. */
 static inline void gate(const char *name)
 {
 	uint64_t deadline = now_ns() + 240000000000ULL;
@@ -130,7 +130,7 @@ static inline int open_stat(pid_t pid, pid_t tid)
 	return open_of_thread(pid, tid, "stat");
 }
 
-/* R, S, T ... of the thread whose stat file FD is, 0 if it is gone. */
+/* The state (R, S, T, ...) of the thread whose stat file is FD; 0: the thread is gone. */
 static inline char thread_state(int fd)
 {
 	char text[512], *after;
@@ -139,13 +139,13 @@ static inline char thread_state(int fd)
 	if (n <= 0)
 		return 0;
 	text[n] = 0;
-	after = strrchr(text, ')'); /* a name may hold anything, also a parenthesis */
+	after = strrchr(text, ')'); /* a name can contain a parenthesis */
 	return after && after[1] ? after[2] : 0;
 }
 
 /*
- * Wait until the thread whose stat file FD is sleeps.  Where the thread's last
- * deed before its blocking call was to say so, it then sleeps in that call.
+ * Wait until the thread whose stat file is FD is in state WANTED.  If the thread announced its
+ * blocking call right before making it, a state of S means that it sleeps in that call.
  */
 static inline void await_state(int fd, char wanted)
 {
@@ -167,7 +167,7 @@ static inline void make_pipe(int ends[2])
 		die("pipe2: %s", strerror(errno));
 }
 
-/* Zeroed memory that a fork does not separate. */
+/* Zeroed memory that is shared with children. */
 static inline void *shared_memory(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -254,7 +254,7 @@ static inline void put_string(const char *name, const char *text)
 	put("\"");
 }
 
-/* "sum", "min", "max" and nearest-rank percentiles; sorts. */
+/* "sum", "min", "max" and nearest-rank percentiles; sorts S. */
 static inline void put_figures(struct series *s)
 {
 	static const struct {
@@ -286,7 +286,7 @@ static inline void report_begin(void)
 	put(",\"pid\":%d,\"calls\":[", getpid());
 }
 
-/* The head of a row about what is a KIND; the caller adds members and closes the brace. */
+/* Begin a row, with member KIND for NAME; the caller adds members and closes the brace. */
 static inline void put_row_of(const char *kind, pid_t tid, const char *comm, const char *name,
 			      uint64_t count, uint64_t errors)
 {
@@ -304,7 +304,7 @@ static inline void put_row(pid_t tid, const char *comm, const char *name, uint64
 	put_row_of("syscall", tid, comm, name, count, errors);
 }
 
-/* A row of the calling thread that has nothing more to tell. */
+/* A row of the calling thread without further members. */
 static inline void put_plain_row(const char *name, uint64_t count, uint64_t errors)
 {
 	char comm[16];
