@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * dying: threads that die inside a call, or whose call is to die.
+ * dying: threads that die inside a call, or by a call (exit).
  *
  * A blocked read that a fatal signal wakes returns before its thread dies, with ERESTARTSYS, which
  * the program never sees.
