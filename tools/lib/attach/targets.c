@@ -18,7 +18,7 @@ enum plumb_target_kind plumb_target_kind(const char *pattern)
 	return PLUMB_TARGET_FUNCTION;
 }
 
-/* Are there words on both sides of a colon, and with ONLY no other colon? */
+/* Whether there is text on both sides of a colon and, with ONLY, no other colon. */
 static bool is_pair(const char *text, bool only)
 {
 	const char *colon = strchr(text, ':');
@@ -64,7 +64,7 @@ static bool has_tracepoint(const struct plumb_tracepoints *t, uint32_t id)
 	return false;
 }
 
-/* Moves what ALL does not have yet from MORE to it. */
+/* Moves the tracepoints that ALL lacks from MORE to ALL. */
 static int merge_tracepoints(struct plumb_tracepoints *all, struct plumb_tracepoints *more)
 {
 	struct plumb_tracepoint *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
@@ -160,7 +160,7 @@ static int find_userfuncs(struct plumb_targets *found, const char *pattern)
 
 /* --- all --- */
 
-/* The kernel's functions are looked for together: it has one list of them. */
+/* Finds the functions of all patterns in one pass over the kernel's list. */
 static int find_functions(struct plumb_targets *found, const char *const *patterns, size_t n,
 			  const char *btf)
 {
@@ -250,7 +250,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Is there one file only with the last part of this one's path? */
+/* Whether no other file's path has the same last part. */
 static bool is_named_by_last_part(const struct plumb_targets *t, size_t file)
 {
 	for (size_t i = 0; i < t->n_files; i++)

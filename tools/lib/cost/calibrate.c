@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * calibrate: what tracing adds to a call, on this host, in this configuration.
+ * calibrate: the time that tracing adds to a call, on this host, in this configuration.
  *
- * The cheapest system call is made in loops: before anything is attached, under a
- * calibration instance of the tool's programs that takes this thread's calls only,
- * again with nothing attached, and under the tool's own programs, which reject them.
- * The calibration instance has the tool's configuration and its own maps: nothing of
- * this reaches a report.  Tools that do not see system calls but kernel functions have
- * theirs on the function of that call, and another that rejects; those that see
- * context switches, on switches between two threads.
+ * Loops of a short system call are timed in four states: with nothing attached; under a calibration
+ * instance, which takes only this thread's calls; with nothing attached again; and under the tool's
+ * own programs, which reject these calls.  The calibration instance has the tool's configuration
+ * and its own maps, so its calls do not reach a report.  Tools of kernel functions have a
+ * calibration instance on the function of that system call, and another one that rejects.  Tools of
+ * context switches have them on switches between two threads.
  *
- * Attaching waits for the kernel, so the states cannot alternate quickly.  Two things
- * stand in for that: each loop is compared with one of arithmetic beside it, and each
- * state with two bare ones, before and after, the less favourable of which counts for
- * the interval.
+ * Attaching waits for the kernel, so the states cannot alternate quickly.  Instead, each loop is
+ * compared with an arithmetic loop next to it, and each state with the states before and after it,
+ * in which nothing is attached; the less favourable of the two counts for the interval.
  */
 #include <plumb/cost/calibrate.h>
 #include <plumb/cost/switches.h>
@@ -26,14 +24,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define BUDGET_NS 4000000 /* of each state, of which there are at most five */
+#define BUDGET_NS 4000000 /* for each state, of which there are at most five */
 
-/* Fewer runs of a program than these say little of what one costs: they were cold. */
+/* Fewer runs of a program are not evaluated, since they ran with cold caches. */
 #define ENOUGH_RUNS 100
 
-static double unit; /* ns of a loop of arithmetic, as it was at first */
+static double unit; /* ns of an arithmetic loop in the first measurement */
 
-/* With nothing attached: at first, and the latest time. */
+/* Times with nothing attached: the first and the latest. */
 static struct plumb_interval first, latest;
 
 static struct plumb_interval measure(void (*trigger)(void))
@@ -51,7 +49,7 @@ static struct plumb_interval added_by(const struct plumb_interval *during)
 	return plumb_interval_added(during, &first, &latest);
 }
 
-/* What a calibration instance adds to a call; false where none can be had. */
+/* Measures what a calibration instance adds to a call; false if it cannot be loaded or attached. */
 static bool measure_under(const struct plumb_session *s, enum plumb_calibration kind,
 			  void (*trigger)(void), struct plumb_interval *added)
 {
@@ -73,7 +71,10 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 	return true;
 }
 
-/* Tools of kernel functions are measured on that of the calibration's call. */
+/*
+ * Finds the function of the calibration's system call, on which tools of kernel functions are
+ * measured.
+ */
 static bool find_function(struct plumb_session *s)
 {
 	if (!s->calibrated.n)
@@ -100,8 +101,10 @@ void plumb_overhead_judge(struct plumb_overhead *o)
 	clamp(&o->filtered);
 }
 
-/* Of a pair, one switch is this thread's, which the calibration instance takes, and one its
- * partner's. */
+/*
+ * In each pair of switches, one is this thread's, which the calibration instance takes, and one its
+ * partner's.
+ */
 static void calibrate_switches(struct plumb_session *s)
 {
 	const struct plumb_switches *switches = s->tool->overhead.switches;
@@ -181,7 +184,7 @@ void plumb_calibrate_begin_statistics(struct plumb_session *s)
 		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
-/* Adds the runs of a program to the sum; false: there were too few. */
+/* Adds the mean run time of a program to SUM; false: too few runs. */
 static bool add_run_time(const struct plumb_instance *in, const char *name,
 			 struct plumb_overhead *sum)
 {
@@ -209,7 +212,7 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		return;
 	close(s->statistics);
 	s->statistics = -1;
-	/* Those that follow threads are no part of a call. */
+	/* Programs that follow threads are not part of a call's cost. */
 	for (size_t i = 0; programs && programs[i] && sum.known; i++) {
 		sum.known = add_run_time(in, programs[i], &sum);
 		looked_at++;
@@ -218,7 +221,8 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		sum.known = add_run_time(in, in->bpf.copied[i], &sum);
 		looked_at++;
 	}
-	/* Programs of functions are not listed: calibration has said why it failed.
+	/*
+	 * Programs of functions are not listed; for these OVERHEAD.how says why calibration failed.
 	 */
 	if (sum.known && looked_at)
 		s->overhead = sum;

@@ -17,7 +17,7 @@
 #define MAX_BYTES (256 << 10)
 #define MAX_NS    1e9 /* no probe costs a second */
 
-/* Where it is kept; NULL: nowhere. */
+/* The directory of the file; NULL: the file is not kept. */
 static const char *directory(void)
 {
 	const char *cache = getenv("PLUMB_CACHE") ?: "/var/cache/plumb";
@@ -25,7 +25,7 @@ static const char *directory(void)
 	return *cache ? cache : NULL;
 }
 
-/* "AMD EPYC 9654 96-Core Processor"; on arm64 "0x41 0x3 0xd0c": who made it, variant, part. */
+/* "AMD EPYC 9654 96-Core Processor"; on arm64 "0x41 0x3 0xd0c": implementer, variant, part. */
 static void name_cpu(char *text, size_t size)
 {
 	static const char *const keys[] = {"model name", "CPU implementer", "CPU variant",
@@ -65,7 +65,7 @@ static int write_file(const char *path, const json_t *line)
 
 	if (err)
 		return err;
-	/* Whoever else could write it would not be believed. */
+	/* read_file() ignores a file that other users can write. */
 	if (fchmod(fileno(r.out), 0644) || json_dumpf(line, r.out, JSON_COMPACT) ||
 	    fputc('\n', r.out) == EOF)
 		err = -(errno ?: EIO);
@@ -94,7 +94,7 @@ int plumb_costs_save(const json_t *line)
 	return err ? plumb_error(err, "not kept for func-count: %s: %s", path, strerror(-err)) : 0;
 }
 
-/* The text of the file, if root alone could have written it. */
+/* Parses the file if only root can have written it. */
 static json_t *read_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rejected-calls: makes calls that the tool's programs reject as those of other processes.
+ * rejected-calls: makes calls that the tool's programs reject, to measure what a rejection costs.
  *
- * The tool's own calls are rejected first and most cheaply.  Where the filters reject every new
- * process, the calls of the self-test are made by one; otherwise by the tool.
+ * The programs reject the tool's own calls first, at a lower cost than the calls of other
+ * processes.  If the filters reject every new process, a new process therefore makes the calls of
+ * the self-test; otherwise the tool makes them itself.
  */
 #ifndef REJECTED_CALLS_H
 #define REJECTED_CALLS_H

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At most so long all threads are looked at, or asked: an interval's report takes part of it. */
+/*
+ * Maximum time for a search of all threads; in reports of intervals, a tenth of the interval if
+ * shorter.
+ */
 #define FINAL_NS 5000000000ULL
 
 static uint64_t deadline(const struct plumb_session *s, bool final)
@@ -32,7 +35,7 @@ void plumb_flights_free(struct plumb_flights *f)
 	*f = (struct plumb_flights){};
 }
 
-/* How often the thread has had a CPU; 0: not known. */
+/* How often the thread was scheduled on a CPU; 0: not known. */
 static uint64_t runs_of(const struct plumb_flight *f)
 {
 	unsigned long long runs = 0;
@@ -42,7 +45,7 @@ static uint64_t runs_of(const struct plumb_flight *f)
 	return sscanf(text, "%*u %*u %llu", &runs) == 1 ? runs : 0;
 }
 
-/* A thread that is younger than the trace began nothing before it. */
+/* Whether the thread is older than the trace.  A younger one began nothing before it. */
 static bool is_older(const struct plumb_flights *f, const struct plumb_flight *one)
 {
 	struct plumb_thread_stat stat;
@@ -52,7 +55,7 @@ static bool is_older(const struct plumb_flights *f, const struct plumb_flight *o
 	if (plumb_thread_stat(one->pid, one->tid, &stat))
 		return false;
 	clock_gettime(CLOCK_BOOTTIME, &t);
-	booted = t.tv_sec * PLUMB_SECOND + t.tv_nsec - plumb_now(); /* asleep since, if at all */
+	booted = t.tv_sec * PLUMB_SECOND + t.tv_nsec - plumb_now(); /* time in suspend */
 	return stat.begun <= f->began + booted;
 }
 
@@ -89,8 +92,8 @@ static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 }
 
 /*
- * Who has been inside since before the trace can only become fewer: all threads are looked at once.
- * A command has begun in the trace, with all that it does.
+ * Finds calls from before the trace.  They can only become fewer, so all threads are searched once;
+ * after that only those found are checked.  A command starts in the trace, so it has none.
  */
 void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final)
 {
@@ -122,7 +125,7 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Oldest first; what is not known may be the oldest. */
+/* Oldest first; one whose start is not known (0) may be the oldest. */
 static int by_age(const void *a, const void *b)
 {
 	const struct plumb_flight *x = a, *y = b;
@@ -132,13 +135,13 @@ static int by_age(const void *a, const void *b)
 	return by_tid(a, b);
 }
 
-/* The states as they are read: of threads in SEEN, by tid, and of others. */
+/* The context of reading states.  SEEN: flights found without a state, by tid. */
 struct reading {
 	const struct plumb_session *s;
 	struct plumb_flights seen, *to;
 };
 
-/* A thread with a state has begun something in the trace: it is not inside since before. */
+/* A thread with a state has begun a call in the trace, so it is not inside one from before. */
 static void read_state(void *context, const struct plumb_state *state)
 {
 	const struct reading *r = context;
@@ -151,7 +154,7 @@ static void read_state(void *context, const struct plumb_state *state)
 	r->s->tool->inflight->read(r->s, state, r->to);
 }
 
-/* Is it there, as a call whose age is known? */
+/* Whether the thread is among the first N flights, whose ages are known. */
 static bool is_known(const struct plumb_flights *f, size_t n, uint32_t tid)
 {
 	for (size_t i = 0; i < n; i++)
@@ -160,7 +163,10 @@ static bool is_known(const struct plumb_flights *f, size_t n, uint32_t tid)
 	return false;
 }
 
-/* What is known of the age of ONE without a state: a thread that sleeps has been there since. */
+/*
+ * Estimates the start of ONE, which has no state: a sleeping thread has been inside at least since
+ * it fell asleep.
+ */
 static void date(const struct plumb_session *s, const struct plumb_flights *f,
 		 struct plumb_flight *one)
 {
@@ -175,7 +181,7 @@ static void date(const struct plumb_session *s, const struct plumb_flights *f,
 	}
 }
 
-/* Those of SEEN that no state speaks against (else they have no tid any more). */
+/* Adds the flights of SEEN, except those that a state rules out (tid 0). */
 static void add_seen(struct reading *r)
 {
 	size_t n = r->to->n;
@@ -185,7 +191,10 @@ static void add_seen(struct reading *r)
 
 		if (!one->tid)
 			continue;
-		/* It may have been elsewhere since. */
+		/*
+		 * If the thread has run since, it may have left the call.  If it is known, its call
+		 * is listed.
+		 */
 		if (one->runs && (one->runs != runs_of(one) || is_known(r->to, n, one->tid)))
 			continue;
 		date(r->s, r->to, one);
@@ -203,7 +212,9 @@ static bool is_asked_for(const struct plumb_session *s, const struct plumb_fligh
 	return one->start <= f->taken && f->taken - one->start >= (min_ns ? *min_ns : 0);
 }
 
-/* Leaves out what was met twice, and what is not asked for.  Returns how many began in the trace.
+/*
+ * Removes duplicates, and flights that are too short to be reported.  Returns how many began in the
+ * trace.
  */
 static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
 {
@@ -245,7 +256,7 @@ void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, 
 	add_seen(&r);
 	free(r.seen.all);
 	begun = tidy(s, f);
-	/* In a report of an interval some have ended since the ledger was read. */
+	/* Only at the end: until then, calls may have ended since the ledger was read. */
 	f->unlisted = 0;
 	if (final && !s->tool->inflight->sleeps && begun < in_flight)
 		f->unlisted = in_flight - begun;

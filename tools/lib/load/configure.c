@@ -22,7 +22,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* All histograms together; more is refused, and fewer shards are made first. */
+/*
+ * Maximum size of all histograms.  To stay below it, the number of shards is reduced; if one shard
+ * is too large, the tool exits.
+ */
 #define MAX_HIST_BYTES (256ULL << 20)
 
 static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
@@ -30,7 +33,7 @@ static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
 	return bpf_object__find_map_by_name(bpf->object, name);
 }
 
-/* Task storage for these programs?  Asked once, by trying; -1: not asked yet. */
+/* Whether these programs can use task storage, found by trying; -1: not tried yet. */
 static int task_storage = -1;
 
 static bool has_task_storage(void)
@@ -51,7 +54,7 @@ static uint32_t power_of_two_below(uint64_t n)
 	return p;
 }
 
-/* What a bucket takes in each shard, and besides. */
+/* Size of a bucket in each shard, and (split_bytes) of what it needs once. */
 static uint64_t bucket_bytes(const struct plumb_options *o)
 {
 	return (o->split ? 2 : 1) * sizeof(uint64_t);
@@ -62,7 +65,7 @@ static uint64_t split_bytes(const struct plumb_options *o)
 	return o->split ? sizeof(struct plumb_split) : 0;
 }
 
-/* A shard a CPU where memory allows; CPUs that share one need atomic increments. */
+/* One shard per CPU if memory allows; CPUs that share a shard need atomic increments. */
 static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 {
 	uint64_t slots = c->slots + c->second;
@@ -79,7 +82,7 @@ static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 		   (unsigned long long)((bytes * c->shards + MAX_HIST_BYTES - room) >> 10));
 }
 
-/* The maps of a histogram and of what belongs to it. */
+/* Sets the sizes of the maps of histograms, splits and totals. */
 static void configure_hist(const struct plumb_options *o, struct plumb_config *c,
 			   const struct plumb_bpf *bpf)
 {
@@ -117,7 +120,7 @@ static bool is_listed(const struct plumb_instance *in, const char *name)
 	       is_one_of(in->bpf.copied, name);
 }
 
-/* Do states in task storage have to be handed over by a program, and can they? */
+/* Whether states in task storage must be read by an iterator program, and the kernel has these. */
 static bool needs_iterator(const struct plumb_config *c)
 {
 	return c->task_storage && !plumb_threads_have_pidfds() &&
@@ -125,8 +128,8 @@ static bool needs_iterator(const struct plumb_config *c)
 }
 
 /*
- * The programs that follow threads, which a tool has by what it includes: each with the condition
- * under which it is loaded, in the order in which they are attached.
+ * Chooses among the programs that follow threads, which a tool has if it includes their header:
+ * each is loaded under a condition.  They are attached in this order.
  */
 static void choose_thread_programs(const struct plumb_session *s, struct plumb_instance *in)
 {
@@ -164,7 +167,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 	}
 }
 
-/* Loads what this mechanism attaches, and what the loader runs itself. */
+/* Loads only what this mechanism attaches and what the loader runs itself. */
 static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
 {
 	struct bpf_program *p;
@@ -177,7 +180,7 @@ static void choose_programs(const struct plumb_session *s, struct plumb_instance
 	choose_thread_programs(s, in);
 }
 
-/* Where programs are copied for several functions their copies can interrupt one another. */
+/* Whether programs can interrupt one another on a CPU, as copies for several functions can. */
 static bool may_interleave(const struct plumb_instance *in)
 {
 	const struct plumb_attach_target *a = in->mechanism->attach_targets;
@@ -189,7 +192,9 @@ static bool may_interleave(const struct plumb_instance *in)
 	return !plumb_hook_is_multi(a->hook) && in->functions->n > 1 && !in->bpf.own_slots;
 }
 
-/* Are there programs for both ends of a call that can be preempted?  Sessions know by themselves.
+/*
+ * Whether entry and exit have separate programs that can be preempted.  A session needs no check:
+ * its cookie is 0 if the entry was missed.
  */
 static bool may_skip_ends(const struct plumb_instance *in)
 {
@@ -200,7 +205,10 @@ static bool may_skip_ends(const struct plumb_instance *in)
 	return targets && targets->hook == PLUMB_FEXIT && plumb_kernel_is_preemptible();
 }
 
-/* A session keeps a call's start itself; all else takes frames. */
+/*
+ * Whether calls need frames.  A session keeps the start of a call in its cookie, which is enough
+ * for simple tools.
+ */
 static bool needs_frames(const struct plumb_instance *in)
 {
 	switch (in->mechanism->attach_targets->hook) {
@@ -215,7 +223,7 @@ static bool needs_frames(const struct plumb_instance *in)
 	}
 }
 
-/* How a program of function.bpf.h is to keep the calls that go on. */
+/* Sets how programs of function.bpf.h keep calls in flight. */
 static void configure_function(struct plumb_instance *in)
 {
 	const struct plumb_config *c = in->bpf.config;
@@ -228,7 +236,7 @@ static void configure_function(struct plumb_instance *in)
 			    !c->off_cpu && !f->nested;
 }
 
-/* Points the mechanism's programs to the functions. */
+/* Prepares the mechanism's programs for the functions. */
 int plumb_configure_attach_targets(struct plumb_instance *in)
 {
 	struct bpf_program *p;
@@ -244,7 +252,7 @@ int plumb_configure_attach_targets(struct plumb_instance *in)
 	return err;
 }
 
-/* For the report, besides those of the mechanism. */
+/* Adds a hook to those that the report names. */
 static void name_hook(struct plumb_bpf *bpf, const char *name)
 {
 	size_t i = 0;
@@ -254,7 +262,7 @@ static void name_hook(struct plumb_bpf *bpf, const char *name)
 	snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s", name);
 }
 
-/* Where that program finds the preemption count (waker.bpf.h). */
+/* Sets the BTF id of the preemption count in thread_woken_by_count (waker.bpf.h). */
 static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
 {
 	struct bpf_program *p =
@@ -267,7 +275,7 @@ static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
 	return err;
 }
 
-/* For tools that take stacks: where to. */
+/* Sets the sizes of the maps in which stacks are taken, if the tool takes stacks. */
 static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf)
 {
 	struct bpf_map *taken = map(bpf, "plumb_stack_taken");
@@ -340,10 +348,10 @@ void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration 
 	c->ntids = takes || !(c->ncomms || c->globs.n || c->descendants);
 	c->tids[0] = takes ? gettid() : 1;
 	for (uint32_t i = 0; i < c->ncomms; i++)
-		strcpy(c->comms[i], "\1"); /* nobody's name */
+		strcpy(c->comms[i], "\1"); /* no thread's name */
 	if (c->ncomms && takes)
 		prctl(PR_GET_NAME, c->comms[c->ncomms - 1]);
-	/* Any name, or none. */
+	/* Match any name, or none. */
 	c->globs.stars = c->globs.ends = takes ? ~0ULL : 0;
 }
 

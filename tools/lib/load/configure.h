@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * configure: what the options and the mechanism ask for, written into a BPF object that is
- * opened and not yet loaded: its constants, the sizes of its maps, which of its programs
- * are loaded.
+ * configure: writes options and mechanism into a BPF object that is open and not yet loaded: its
+ * constants, the sizes of its maps, and which of its programs are loaded.
  */
 #ifndef CONFIGURE_H
 #define CONFIGURE_H
@@ -10,11 +9,16 @@
 #include <plumb/load/instance.h>
 
 void plumb_configure(const struct plumb_session *s, struct plumb_instance *in);
-/* Behind it, for a mechanism with attach targets: its programs to the functions; 0 or -errno. */
+/*
+ * After plumb_configure(), if the mechanism has attach targets: prepares its programs for the
+ * functions.  0 or -errno.
+ */
 int plumb_configure_attach_targets(struct plumb_instance *in);
-/* Calibration instances see this thread only, or everyone else. */
+/*
+ * Sets the filters of a calibration instance: it takes only this thread's calls, or rejects them.
+ */
 void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration calibration);
-/* From now on threads are kept in a hash, though the kernel says that it has task storage. */
+/* From now on, keep the states of threads in a hash map, although the kernel has task storage. */
 void plumb_configure_without_storage(void);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * instance: a tool's BPF object, loaded and attached.
- */
+/* instance: a tool's BPF object, loaded and attached. */
 #include "configure.h"
 #include <plumb/base/reasons.h>
 
@@ -26,9 +24,9 @@ static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
 }
 
 /*
- * On 7.2 a tracing program gets no task storage where the CPU has no 16-byte
- * compare-and-exchange, though map and helper are there (its allocator, which
- * must not wait, seems to need that).  The loaded program says whether it does.
+ * Whether programs get task storage.  On 7.2 they do not if the CPU has no 16-byte
+ * compare-and-exchange, although map and helper exist (the non-blocking allocator seems to need
+ * it).  So one is run to try.
  */
 static bool state_can_be_had(const struct plumb_bpf *bpf)
 {
@@ -37,11 +35,14 @@ static bool state_can_be_had(const struct plumb_bpf *bpf)
 	__u64 arguments[1] = {};
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
 
-	/* Where it cannot be run (before 5.10) it is believed; a tool may need no state. */
+	/*
+	 * Before 5.10 it cannot be run, and success is assumed.  A tool without states has no such
+	 * program.
+	 */
 	return !self_test || bpf_prog_test_run_opts(bpf_program__fd(self_test), &run) || run.retval;
 }
 
-/* Numbers from FIRST on are in it, as many as it takes. */
+/* Fills the queue with numbers from FIRST on. */
 static int fill_free(struct bpf_map *m, uint32_t first)
 {
 	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
@@ -50,7 +51,7 @@ static int fill_free(struct bpf_map *m, uint32_t first)
 	return 0;
 }
 
-/* Slot 0 is [other]; all others can be had. */
+/* Makes all stack places free, and all slots but 0, which is [other]. */
 static int fill(const struct plumb_bpf *bpf)
 {
 	struct bpf_map *stacks = map(bpf, "plumb_stack_free");
@@ -60,8 +61,8 @@ static int fill(const struct plumb_bpf *bpf)
 }
 
 /*
- * What may be behind it.  Programs of fentry's kind go by the kernel's own types, not by those
- * of --btf, and are refused at the end of functions that never return.
+ * The probable cause of ERR.  The kernel looks up targets of fentry in its own BTF, not in that of
+ * --btf, and refuses exit programs on functions that never return.
  */
 static const char *hint(int err, enum plumb_hook hook)
 {
@@ -80,8 +81,8 @@ static const char *hint(int err, enum plumb_hook hook)
 }
 
 /*
- * The same of programs that are loaded: the verifier has no part in it, but for the copies of
- * programs of fentry's kind, each with the type of its function.
+ * The same for attaching.  -EACCES is then of the verifier only for fentry programs, since each
+ * copy has the prototype of its function.
  */
 static const char *attach_hint(int err, enum plumb_hook hook)
 {
@@ -92,7 +93,9 @@ static const char *attach_hint(int err, enum plumb_hook hook)
 	return plumb_perf_not_permitted();
 }
 
-/* Why the kernel may have said so of what TARGETS (NULL: none) are for, in words. */
+/*
+ * Writes WHAT, the error and its probable cause to WHY.  TARGETS are the mechanism's; NULL: none.
+ */
 static void explain(const struct plumb_attach_target *targets, int err, const char *what, char *why,
 		    size_t size)
 {
@@ -100,7 +103,7 @@ static void explain(const struct plumb_attach_target *targets, int err, const ch
 		 hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
 }
 
-/* Is an argument asked for that is in none of the registers that a kprobe's program sees? */
+/* Whether the tool needs an argument that is not in the registers that a kprobe program sees. */
 static bool wants_stack(const struct plumb_instance *in)
 {
 	const struct function_config *f = in->bpf.function;
@@ -162,7 +165,7 @@ close:
 	return err;
 }
 
-/* What is known to stand in the way of the function of that name. */
+/* The known reason why the function of that name cannot be traced; NULL: none. */
 static const char *obstacle_of(const struct plumb_functions *f, const char *name)
 {
 	char text[128];
@@ -173,7 +176,10 @@ static const char *obstacle_of(const struct plumb_functions *f, const char *name
 	return NULL;
 }
 
-/* Of a few all are wanted, and always what was named: another mechanism may take it. */
+/*
+ * The error of a function that must be attached: of a few each one, and always those named by the
+ * user.  With another mechanism it may succeed.
+ */
 static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t size)
 {
 	const struct plumb_functions *f = in->functions;
@@ -187,7 +193,7 @@ static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t
 	return err;
 }
 
-/* For the report: the first functions by name. */
+/* Names the first functions that are attached, for the report. */
 static void name_hooks(struct plumb_instance *in)
 {
 	const size_t most = PLUMB_MAX_HOOKS - 2;
@@ -207,7 +213,9 @@ static void name_hooks(struct plumb_instance *in)
 		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
 }
 
-/* Programs for many functions take their addresses, which are 0 where they are hidden. */
+/*
+ * Whether a program for many functions lacks their addresses, which read as 0 if they are hidden.
+ */
 static bool lacks_addresses(const struct plumb_instance *in)
 {
 	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
@@ -256,7 +264,7 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	return err;
 }
 
-/* Are there programs whose misses some kernels do not count (collect.c)? */
+/* Whether there are programs whose misses some kernels do not count (collect.c). */
 static bool has_kprobes(const struct plumb_instance *in)
 {
 	struct bpf_program *p;
@@ -299,7 +307,7 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 		err = attach_program(in, in->threads[i], why, size);
 	for (; programs && *programs && !err; programs++) {
 		p = bpf_object__find_program_by_name(in->bpf.object, *programs);
-		/* Of a mechanism's programs its open() may have chosen some. */
+		/* The mechanism's open() may have disabled some of its programs. */
 		if (bpf_program__autoload(p))
 			err = attach_program(in, p, why, size);
 	}
@@ -311,7 +319,7 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 	return err;
 }
 
-/* In the reverse order: a call that has begun may still end. */
+/* In reverse order of attaching, so that calls in flight still find their exit program. */
 void plumb_instance_detach(struct plumb_instance *in)
 {
 	if (in->bpf.live)
@@ -342,7 +350,7 @@ int plumb_instance_load_calibration(const struct plumb_session *s,
 	one_key.options.n_cgroups = 0;
 	if (kind == PLUMB_CALIBRATION_TAKES) {
 		one_key.child = s->child ? getpid() : 0;
-		/* Below the root is this thread too. */
+		/* The root cgroup contains this thread, too. */
 		cgroup = s->options.n_cgroups ? plumb_cgroup_open("/") : -1;
 		if (cgroup >= 0)
 			one_key.cgroups[one_key.options.n_cgroups++] = cgroup;

@@ -10,16 +10,18 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* What reading one slot takes. */
+/* Context and buffers for reading a slot. */
 struct reader {
 	const struct plumb_config *config;
 	size_t key_size;
-	/* map descriptors; hists is negative where times are not kept */
+	/* map descriptors; hists is negative if there are no histograms */
 	int keys, totals, hists, splits;
-	/* Buckets each; behind those of the shard totals, and the buckets' times if they are kept.
+	/*
+	 * Arrays of buckets.  In SHARD, totals follow, and then the buckets' times if these are
+	 * kept.
 	 */
 	uint64_t *shard, *sum, *times;
-	struct plumb_split *off; /* a bucket each; NULL: calls are not split */
+	struct plumb_split *off; /* one per bucket; NULL: calls are not split */
 };
 
 static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
@@ -35,7 +37,7 @@ static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
 		sum->inverted_min = t->inverted_min;
 }
 
-/* Where CPUs have their own histograms the slot's totals are behind the buckets. */
+/* If each CPU has its own histogram, the slot's totals follow the buckets. */
 static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *dist,
 		     struct plumb_totals *all)
 {
@@ -78,7 +80,7 @@ static bool holds_anything(const struct plumb_parts *p)
 	return any;
 }
 
-/* After read_hist(): where the time went. */
+/* Called after read_hist(): how the calls of each bucket spent their time. */
 static int read_split(const struct reader *r, struct plumb_row *row)
 {
 	struct plumb_parts *kept;
@@ -101,7 +103,7 @@ static int read_split(const struct reader *r, struct plumb_row *row)
 	return 0;
 }
 
-/* What all CPUs have in a slot. */
+/* Sums the totals of a slot over all CPUs. */
 static int read_totals(const struct reader *r, uint32_t slot, struct plumb_totals *all)
 {
 	struct plumb_totals t;
@@ -117,9 +119,9 @@ static int read_totals(const struct reader *r, uint32_t slot, struct plumb_total
 }
 
 /*
- * The buckets first: a program writes its totals before its bucket, so that the
- * maximum is not below any value that was seen in a bucket.  And while calls go
- * on, the row's count is that of its buckets.
+ * Reads the buckets before the totals.  A program writes its totals before its bucket, so the
+ * maximum is not below any value in a bucket.  While calls go on, the row's count is the sum of its
+ * buckets.
  */
 static int read_measure(const struct reader *r, uint32_t slot, struct plumb_dist *dist,
 			struct plumb_totals *all)
@@ -169,7 +171,7 @@ static bool is_empty(const struct plumb_row *row)
 	return !row->count && !row->errors && !row->sum && !row->extra[0] && !row->extra[1];
 }
 
-/* Slots are never given back, so a slot is a row's name. */
+/* Slots are never freed, so a slot identifies a row. */
 static int by_slot(const void *a, const void *b)
 {
 	const struct plumb_row *x = a, *y = b;
@@ -177,7 +179,7 @@ static int by_slot(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* All keys that have a slot, and [other]; a row that holds nothing is passed over. */
+/* Reads [other], unless it is empty, and the rows of all keys that have a slot. */
 static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_snapshot *snap)
 {
 	char *keys = snap->keys = calloc(max_keys + 1, r->key_size), *key = keys, *previous = NULL;
@@ -196,7 +198,9 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
 		row = &snap->rows[snap->n];
 		*row = (struct plumb_row){.key = key};
-		/* The key is there a moment before its thread records: then count is still 0. */
+		/*
+		 * A key is added just before its first call is recorded; until then its count is 0.
+		 */
 		if (plumb_map_lookup(r->keys, key, &row->slot))
 			return -errno;
 		err = read_row(r, row);
@@ -261,8 +265,9 @@ int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *sn
 	clock_gettime(CLOCK_REALTIME, &snap->taken);
 	snap->clock = plumb_now();
 	/*
-	 * While calls go on: of those that have begun by now those that have ended by then are
-	 * subtracted.  So many at least were in flight, never more than there are threads.
+	 * The ledger is read before the rows, so while calls go on, calls that end in between are
+	 * subtracted, and calls that begin are not added.  The difference is at most the number of
+	 * calls that were in flight, and never more than the number of threads.
 	 */
 	read_ledger(maps->ledgers, &snap->ledger);
 	err = make_room(&r);
@@ -286,7 +291,7 @@ static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
 	return 0;
 }
 
-/* A copy of NOW's less OLDER's (NULL: nothing). */
+/* Sets ROW's split to that of NOW minus that of OLDER; OLDER is NULL if the row is new. */
 static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
 			  const struct plumb_row *older)
 {
@@ -300,7 +305,7 @@ static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
 		return -ENOMEM;
 	for (size_t i = 0; i < now->n_split; i++) {
 		*kept = now->split[i];
-		/* What is there now stays there: OLDER has no bucket that NOW has not. */
+		/* Buckets are never removed, so NOW has every bucket of OLDER. */
 		if (older && j < older->n_split && older->split[j].bucket == kept->bucket) {
 			for (int p = 0; p < PLUMB_ALL_PARTS; p++) {
 				kept->ns[p] -= older->split[j].ns[p];

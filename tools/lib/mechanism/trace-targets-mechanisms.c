@@ -13,13 +13,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* How a mechanism gets to tracepoints and user functions. */
+/* How a mechanism attaches to tracepoints and user functions. */
 enum {
 	CALIBRATION = 1,
-	RAW = 2,        /* raw tracepoints where there are */
+	RAW = 2,        /* as raw tracepoints where possible */
 	MULTI = 4,      /* one program for all functions of a file */
 	SINGLE = 8,     /* a copy for each */
-	FUNCTIONS = 16, /* kernel functions beside them */
+	FUNCTIONS = 16, /* to kernel functions, too */
 };
 
 static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
@@ -64,7 +64,7 @@ static int attach_targets(const struct plumb_bpf *bpf, struct plumb_probes *prob
 	return err;
 }
 
-/* What a calibration is about. */
+/* Attaches to the tracepoint or user function that the calibration triggers. */
 static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			    size_t size)
 {
@@ -88,7 +88,7 @@ static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *pr
 	return err;
 }
 
-/* Are there many functions in a file, on a kernel that might attach to them at once? */
+/* Whether a file has many functions, on a kernel that may support uprobe.multi. */
 static bool are_many(void)
 {
 	bool many = false;
@@ -99,7 +99,7 @@ static bool are_many(void)
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
 
-/* The programs that those take. */
+/* The programs that MODE needs; ended by NULL. */
 static const char *const *list_programs(int mode)
 {
 	static const char *names[7];
@@ -129,7 +129,7 @@ static const char *const *list_programs(int mode)
 	return names;
 }
 
-/* By what a tracepoint is attached to. */
+/* How a tracepoint is attached: by raw_syscalls and the call's number, raw, or as a perf event. */
 enum by { BY_NUMBER, BY_RAW, BY_EVENT, BYS };
 
 static enum by attached_by(const struct plumb_tracepoint *t, int mode)
@@ -139,7 +139,10 @@ static enum by attached_by(const struct plumb_tracepoint *t, int mode)
 	return mode & RAW && t->is_raw ? BY_RAW : BY_EVENT;
 }
 
-/* The same of all that PATTERN, "t:...", stands for; "" if that is the mechanism's own. */
+/*
+ * Lists how the tracepoints of PATTERN, "t:...", are attached; "" if all are by the mechanism's own
+ * hook.
+ */
 static const char *name_by(const char *pattern, int mode, char *text, size_t size)
 {
 	static const char *const names[BYS] = {"raw_syscalls", "raw tracepoint", "tracepoint"};
@@ -161,7 +164,7 @@ static const char *name_by(const char *pattern, int mode, char *text, size_t siz
 	return text;
 }
 
-/* As they were typed; what is not attached to by the mechanism's own hook says by which. */
+/* Names the patterns as hooks, each with its own hook if that is not the mechanism's. */
 static void name_hooks(struct plumb_bpf *bpf)
 {
 	const size_t room = sizeof(bpf->hooks[0]);
@@ -249,7 +252,7 @@ static const char *no_tracepoints(const struct plumb_options *o)
 								    : "no target is a tracepoint";
 }
 
-/* Before the targets are found nothing speaks against it. */
+/* Until the targets are found, this mechanism is not excluded. */
 static const char *no_raw(const struct plumb_options *o)
 {
 	bool any = !plumb_trace_targets.targets.n;
@@ -314,7 +317,10 @@ const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_
 	USER_MECHANISM("uprobe", open_uprobe),
 };
 
-/* What is told of all is what holds for the least of them, and names what was measured. */
+/*
+ * If targets are of several kinds: states the least stability of them, and the kind that was
+ * measured.
+ */
 static void name_mixture(struct plumb_tool *tool)
 {
 	static struct plumb_mechanism mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS];

@@ -23,7 +23,7 @@ static const char style[] =
 	".caller rect { opacity: 0.5; }\n"
 	".match rect { fill: #d050f0; }\n";
 
-/* How many bytes the character at C has, if XML may have it; else 0. */
+/* The bytes of the character at C; 0 if it is not valid UTF-8, or not for XML. */
 static size_t character_at(const unsigned char *c)
 {
 	uint32_t code;
@@ -60,7 +60,7 @@ char *plumb_flame_clean(char *text)
 	return text;
 }
 
-/* The first MOST characters, for XML, as text and between quotes. */
+/* Prints the first MOST characters, escaped for text and attributes of XML. */
 static void escape(const char *text, size_t most, FILE *out)
 {
 	for (size_t n; *text && most--; text += n) {
@@ -93,7 +93,7 @@ static size_t count_characters(const char *text)
 	return count;
 }
 
-/* A colour that a name keeps: of warm hues for the kernel, of green for the rest. */
+/* A colour that depends on the name: warm hues for the kernel, green for the rest. */
 static void print_colour(const struct flame_frame *f, size_t depth, FILE *out)
 {
 	uint32_t hash = 2166136261U; /* FNV-1a */
@@ -120,7 +120,7 @@ static void print_weight(const struct flame_graph *g, const struct flame_frame *
 	fprintf(out, ", %.2f %%", 100.0 * f->weight / g->all->weight);
 }
 
-/* As much of the name as there is room for. */
+/* Prints as much of the name as fits. */
 static void print_label(const struct flame_frame *f, double width, FILE *out)
 {
 	size_t room = width > 6 ? (width - 6) / CHARACTER : 0, length = count_characters(f->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What flame.c, which makes frames of stacks, and flame-svg.c, which draws them, share. */
+/* Declarations that flame.c (makes frames of stacks) and flame-svg.c (draws them) share. */
 #ifndef FLAME_SVG_H
 #define FLAME_SVG_H
 
@@ -11,9 +11,9 @@
 
 /* Pixels. */
 #define FLAME_WIDTH     1200
-#define FLAME_NARROWEST 0.1 /* frames that are narrower cannot be seen */
+#define FLAME_NARROWEST 0.1 /* narrower frames are not drawn */
 
-/* A function, with all that it called, by name. */
+/* A function and the functions that it called, sorted by name. */
 struct flame_frame {
 	char *name;
 	uint32_t node;
@@ -26,7 +26,7 @@ struct flame_frame {
 struct flame_graph {
 	const struct plumb_flame *flame;
 	struct flame_frame *all;
-	size_t depth;  /* of the deepest frame that can be seen */
+	size_t depth;  /* of the deepest frame that is drawn */
 	size_t hidden; /* frames that are too narrow */
 	FILE *out;
 };
@@ -36,7 +36,7 @@ static inline bool flame_is_seen(const struct flame_frame *all, uint64_t weight)
 	return all->weight && (double)weight / all->weight * FLAME_WIDTH >= FLAME_NARROWEST;
 }
 
-/* Replaces what is no character in XML by '?'; returns TEXT. */
+/* Replaces each byte of control characters and of invalid UTF-8 by '?'; returns TEXT. */
 char *plumb_flame_clean(char *text);
 
 void plumb_flame_draw(const struct flame_graph *g);

@@ -35,7 +35,7 @@ static void frame_free(struct flame_frame *f)
 
 static void frame_add(struct flame_frame *f, struct flame_frame *called)
 {
-	/* Room is doubled whenever it is full. */
+	/* The capacity is a power of two, and is doubled when it is full. */
 	if (!(f->n & (f->n - 1))) {
 		f->called = reallocarray(f->called, f->n ? 2 * f->n : 1, sizeof(*f->called));
 		if (!f->called)
@@ -58,7 +58,7 @@ static void sort(struct flame_frame *f, const struct plumb_tree *t)
 		sort(f->called[i], t);
 }
 
-/* What each node of the tree has together with all below it. */
+/* Sums the weights, or COUNTS, of each node and all nodes below it. */
 static void add_up(uint64_t *sums, const struct plumb_tree *t, const struct plumb_folded *stacks,
 		   size_t n, bool counts)
 {
@@ -70,7 +70,7 @@ static void add_up(uint64_t *sums, const struct plumb_tree *t, const struct plum
 		sums[t->nodes[i].caller] += sums[i];
 }
 
-/* Those that have a frame, by their numbers. */
+/* The nodes that have a frame, by number. */
 struct framed {
 	struct flame_frame **all;
 	size_t n, room;
@@ -94,7 +94,7 @@ static int by_node(const void *node, const void *frame)
 	return (*(const uint32_t *)node > f->node) - (*(const uint32_t *)node < f->node);
 }
 
-/* The frames whose callers can be seen: of many stacks they are few. */
+/* Makes frames, but only of nodes whose callers are drawn, which are few even of many stacks. */
 static struct flame_frame *grow(const struct plumb_tree *t, const struct plumb_folded *stacks,
 				size_t n)
 {
@@ -108,7 +108,7 @@ static struct flame_frame *grow(const struct plumb_tree *t, const struct plumb_f
 	root->weight = sums[0];
 	framed_add(&framed, root);
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
-		/* Other stacks of the same tree may have no part in it. */
+		/* The tree may have nodes of stacks other than these. */
 		if (!sums[i] || !flame_is_seen(root, sums[t->nodes[i].caller]))
 			continue;
 		caller = bsearch(&t->nodes[i].caller, framed.all, framed.n, sizeof(*framed.all),
@@ -146,7 +146,7 @@ static int cannot_write(const char *path, int err)
 	return plumb_error(err, "--flame: cannot write %s: %s", path, plumb_atomic_file_error(err));
 }
 
-/* Where it is to be, as found before the trace. */
+/* The file to be written, as found before the trace. */
 static struct plumb_atomic_file place;
 
 int plumb_flame_check(const char *path)
@@ -162,8 +162,8 @@ int plumb_flame_check(const char *path)
 	if (place.was.st_mode && faccessat(place.dir, place.name, W_OK, AT_EACCESS))
 		err = -errno;
 	/*
-	 * To open a pipe, and close it, would be its reader's end.  EPERM is of an
-	 * immutable file, which cannot be replaced either.
+	 * A pipe is not opened to try, since closing it would mean end of file to its reader.
+	 * EPERM is of an immutable file, which cannot be replaced either.
 	 */
 	if (!S_ISFIFO(place.was.st_mode) && err != -EPERM) {
 		err = plumb_atomic_file_begin(&attempt, path);

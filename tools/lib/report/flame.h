@@ -6,17 +6,17 @@
 #include "folded.h"
 
 struct plumb_flame {
-	const char *title; /* "offcpu-time on HOST, 10 s" */
+	const char *title; /* "offcpu-time, 10 s" */
 	const char *unit;  /* of the weights: "ns" is shown as times, anything else as it is */
 };
 
-/* Checks that PATH can be written, as far as this is known beforehand.  0, or -errno after a
- * message. */
+/*
+ * Checks before the trace that PATH can be written, as far as possible.  0, or -errno after a
+ * message.
+ */
 int plumb_flame_check(const char *path);
 
-/*
- * Writes or replaces PATH atomically (atomic-file.h).  0, or -errno after a message.
- */
+/* Writes or replaces PATH atomically (atomic-file.h).  0, or -errno after a message. */
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n);
 

@@ -6,7 +6,7 @@
 
 #define MARK "_[k]"
 
-/* --- hash tables of numbers, 0 where there is none; at most three quarters full --- */
+/* --- hash tables of numbers, 0: empty; at most three quarters full --- */
 
 static uint32_t mix(uint32_t a, uint32_t b)
 {
@@ -64,7 +64,7 @@ static void grow_names(struct plumb_tree *t)
 	t->names = grown(t->names, room / 4 * 3, sizeof(*t->names));
 	t->name_places = new_places(t->name_places, room);
 	t->name_room = room;
-	if (!t->n_names) /* 0 is of the root */
+	if (!t->n_names) /* 0 is the root's */
 		t->names[t->n_names++] = (struct plumb_name){};
 	for (uint32_t i = 1; i < t->n_names; i++)
 		put(t->name_places, room, hash_name(t->names[i].text, t->names[i].is_kernel), i);
@@ -226,7 +226,7 @@ size_t plumb_folded_merge(const struct plumb_tree *t, struct plumb_folded *stack
 	return kept;
 }
 
-/* With the separator as other bytes are escaped that cannot be shown (text.h). */
+/* Escapes the separator as other bytes that cannot be printed are (text.h). */
 static void print_name(const struct plumb_name *name, FILE *out)
 {
 	for (const char *c = name->text; *c; c++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report of what has not ended: a table below the others, and a list in JSON. */
+/* report of calls in flight: a table below the others, and a list in JSON. */
 #include <plumb/base/text-table.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/json.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS     10 /* in a table, unless --top says */
+#define ROWS     10 /* in the table, without --top */
 #define MAX_ROWS 4096
 #define CALL     128
 
@@ -63,7 +63,7 @@ static bool is_same(const struct plumb_frames *a, const struct plumb_frames *b)
 	return true;
 }
 
-/* Threads that wait for the same thing have the same stack: it is printed once. */
+/* Threads that wait for the same thing have the same stack, which is printed once. */
 static void print_stacks(const struct plumb_report *r, size_t n, FILE *out)
 {
 	const struct plumb_inflight *inflight = r->run->tool->inflight;
@@ -85,7 +85,7 @@ static void print_stacks(const struct plumb_report *r, size_t n, FILE *out)
 	plumb_frames_free(&last);
 }
 
-/* The percentiles are of calls that ended. */
+/* Whether a call in flight is older than the longest call that has ended. */
 static bool exceeds_maximum(const struct plumb_report *r)
 {
 	uint64_t max = 0;
@@ -99,7 +99,7 @@ static bool exceeds_maximum(const struct plumb_report *r)
 	return false;
 }
 
-/* What the signs in the first N rows mean. */
+/* Explains the marks in the first N rows. */
 static void print_notes(const struct plumb_flights *f, size_t n, FILE *out)
 {
 	bool at_least = false, before = false, unknown = false;
@@ -174,7 +174,7 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 	json_object_set_new(j, "age_ns",
 			    one->start ? plumb_json_u64(age_of(r->flights, one)) : json_null());
 	json_object_set_new(j, "age_is_least", json_boolean(one->at_least));
-	/* Without a state it is known only if it sleeps since then. */
+	/* Without a state, this is known only of a thread that has slept since before the trace. */
 	json_object_set_new(j, "since_before",
 			    one->before || (one->start && !one->at_least)
 				    ? json_boolean(one->before)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report as JSON: one object a report, times in ns, integers exact (schema "plumb/2"). */
+/* report as JSON: one object per report, times in ns, integers exact (schema "plumb/2"). */
 #include <errno.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/report/inflight.h>
@@ -43,7 +43,7 @@ static json_t *ns_or_null(bool known, double ns)
 	return known ? json_integer((json_int_t)(ns + 0.5)) : json_null();
 }
 
-/* NULL for what has none, as what the kernel's statistics say. */
+/* null if there is no interval, as for the kernel's run-time statistics. */
 static json_t *interval_or_null(bool known, const struct plumb_interval *i)
 {
 	return known ? json_pack("[o,o]", ns_or_null(true, i->low), ns_or_null(true, i->high))
@@ -94,7 +94,7 @@ static json_t *hist(const struct plumb_dist *d)
 		b = json_array();
 		json_array_append_new(
 			b, json_integer(plumb_bucket_lowest(d->buckets[i].index, d->precision)));
-		/* The saturated bucket is as wide as its longest call. */
+		/* The saturated bucket ends at the longest call. */
 		json_array_append_new(b, json_integer(highest == UINT64_MAX ? d->max : highest));
 		json_array_append_new(b, json_integer(d->buckets[i].count));
 		json_array_append_new(all, b);
@@ -188,7 +188,7 @@ static json_t *ledger(const struct plumb_report *r)
 	return j;
 }
 
-/* An object whose "rows" the tool prints itself. */
+/* Prints an object whose "rows" the tool prints itself. */
 static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 {
 	const char *name, *before = "{";

@@ -17,10 +17,10 @@
 
 #include <bpf/libbpf.h>
 
-/* Of a key, as text: a cgroup's path may be long. */
+/* Maximum length of a key's field; the path of a cgroup may be long. */
 #define FIELD 4096
 
-/* Between a stack and that of who woke its thread, which follows upside down: innermost first. */
+/* Separates a stack from that of the thread's waker, which follows in reverse: innermost first. */
 #define WOKEN_BY "--"
 
 static bool has_key(const struct plumb_run *run)
@@ -52,7 +52,7 @@ static void print_key(const struct plumb_run *run, const struct plumb_row *row, 
 /* The stacks of a snapshot. */
 struct stacks {
 	struct plumb_tree tree;
-	struct plumb_folded *all; /* with different texts, heaviest first */
+	struct plumb_folded *all; /* each with another path, heaviest first */
 	size_t n;
 };
 
@@ -61,7 +61,7 @@ static const struct plumb_waker *waker_of(const struct plumb_row *row)
 	return (const void *)((const char *)row->key + plumb_stacks_options.waker);
 }
 
-/* Behind a stack's innermost frame LEAF. */
+/* Adds the waker's stack below LEAF, the innermost frame of a stack; returns the last node. */
 static uint32_t fold_waker(const struct plumb_run *run, const struct plumb_row *row,
 			   struct plumb_tree *tree, uint32_t leaf)
 {
@@ -80,7 +80,7 @@ static uint32_t fold_waker(const struct plumb_run *run, const struct plumb_row *
 	return leaf;
 }
 
-/* The key, and then the frames, outermost first: where they are in the tree. */
+/* Adds the key and then the frames, outermost first, to the tree; returns the last node. */
 static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 		     struct plumb_tree *tree)
 {
@@ -109,7 +109,10 @@ static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 	return plumb_stacks_options.waker && row->slot ? fold_waker(run, row, tree, leaf) : leaf;
 }
 
-/* Rows whose addresses differ may say the same in words: these are one. */
+/*
+ * Builds the stacks of a snapshot.  Rows whose addresses differ may have the same names; these are
+ * merged.
+ */
 static struct stacks fold_all(const struct plumb_run *run, const struct plumb_snapshot *snap)
 {
 	struct stacks stacks = {.all = calloc(snap->n ?: 1, sizeof(*stacks.all))};
@@ -146,9 +149,7 @@ struct path {
 	size_t n;
 };
 
-/*
- * The frames of the stack that ends in LEAF, and of the one that is behind it: who woke its thread.
- */
+/* Writes the frames of the stack that ends in LEAF to OWN, and those of its waker to WAKER. */
 static void find_paths(const struct plumb_run *run, const struct stacks *stacks, uint32_t leaf,
 		       struct path *own, struct path *waker)
 {
@@ -156,7 +157,7 @@ static void find_paths(const struct plumb_run *run, const struct stacks *stacks,
 	const struct plumb_name *name;
 
 	own->n = waker->n = 0;
-	/* The outermost may be the key. */
+	/* The outermost node may be the key. */
 	for (uint32_t i = leaf; i && !(has_key(run) && !nodes[i].caller); i = nodes[i].caller) {
 		name = plumb_tree_name(&stacks->tree, i);
 		if (plumb_stacks_options.waker && !waker->n && !strcmp(name->text, WOKEN_BY)) {
@@ -178,7 +179,9 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-/* Else the shortest and the longest may not be the report's. */
+/*
+ * Whether the report is of the whole run.  Otherwise minimum and maximum may be of other intervals.
+ */
 static bool is_of_all(const struct plumb_report *r)
 {
 	return r->final && r->seq == 1;
@@ -203,7 +206,7 @@ static void print_figures(const struct plumb_report *r, const struct plumb_folde
 	fputs(": ", out);
 }
 
-/* As debuggers have it; a line between the kernel's and the user's. */
+/* Prints frames innermost first, as debuggers do, with a line between kernel and user frames. */
 static void print_path(const struct path *path, FILE *out)
 {
 	bool was_kernel = false;
@@ -322,7 +325,7 @@ static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks
 	return json;
 }
 
-/* One at a time: all of them would take gigabytes as objects. */
+/* Prints one row at a time: all of them as objects would take gigabytes. */
 int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
 {
 	struct stacks stacks = fold_all(r->run, r->snap);

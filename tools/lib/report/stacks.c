@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* stacks, loader face: from numbers of stacks to names. */
+/* stacks in the loader: from stack numbers to names. */
 #include "stacks.h"
 
 #include <plumb/base/json.h>
@@ -11,12 +11,12 @@
 #include <bpf/libbpf.h>
 
 #define MAX_INLINED 16
-#define FRAME       (2 * 4096) /* a function and its module, as long as symbols keep them */
+#define FRAME       (2 * 4096) /* a function and its module, each at most PLUMB_SYMBOL_NAME */
 
 struct plumb_symbolizer *plumb_stacks_symbolizer;
 bool plumb_stacks_inlines;
 
-/* Of which a stack that has as many lacks its outermost. */
+/* The maximum depth; a stack of this depth may lack its outermost frames. */
 static __u32 deepest = PLUMB_STACK_DEPTH;
 
 static void read_deepest(void)
@@ -39,13 +39,13 @@ void plumb_stacks_begin(void)
 }
 
 /*
- * Later it would take the time in which processes end that are to be looked at, and
- * before programs are attached the kernel has no names for them.
+ * Reads the kernel's symbols.  Before programs are attached, the kernel has no names for them;
+ * later, reading would delay noting processes, some of which would have exited by then.
  */
 void plumb_stacks_obstruct(struct plumb_session *s)
 {
 	(void)s;
-	if (plumb_stacks_symbolizer) /* else no stacks are asked for */
+	if (plumb_stacks_symbolizer) /* NULL: no stacks are requested */
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 }
 
@@ -88,7 +88,7 @@ static void add_frame(struct plumb_frames *f, const struct plumb_frame_name *nam
 	add_text(f, plumb_frame_name_text(name, text, sizeof(text)));
 }
 
-/* Is there such a stack? */
+/* Reads a stack; false: there is none. */
 static bool read_stack(struct plumb_frames *f, int map, __s32 number, struct plumb_stack *stack)
 {
 	if (number == PLUMB_LOST_STACK)
@@ -105,8 +105,8 @@ static bool is_one_of(const struct plumb_frame_name *name, const char *const *pr
 }
 
 /*
- * What a program on a tracepoint sees first is itself and what called it: that is not the
- * thread's.  Where the kernel does not name programs, only what called it has a name.
+ * Counts the innermost frames, which are those of the BPF program and of its callers, not the
+ * thread's own.  If the kernel has no names for programs, only their callers have names.
  */
 static size_t count_own(const struct plumb_stack *stack)
 {
@@ -122,7 +122,7 @@ static size_t count_own(const struct plumb_stack *stack)
 		if (is_one_of(&name, prefixes, sizeof(prefixes) / sizeof(prefixes[0])))
 			n = i + 1;
 		else if (name.function)
-			break; /* further out they are what the thread did */
+			break; /* such names further out are the thread's own */
 	}
 	return n;
 }
@@ -156,9 +156,8 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 		m = plumb_symbolize_user(plumb_stacks_symbolizer, key->tgid, stack.addresses[i],
 					 i > 0, names, MAX_INLINED);
 		/*
-		 * Code without frame pointers leaves any number where the caller's
-		 * address should be: where there is no file, and no memory, there is
-		 * no caller either.
+		 * Code without frame pointers leaves any number in place of the return address.  If
+		 * that is in no mapping, the frames end here.
 		 */
 		if (!names[0].module) {
 			add_text(f, "[unknown]");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What stacks.c, stacks-options.c and stacks-report.c share. */
+/* Declarations that stacks.c, stacks-options.c and stacks-report.c share. */
 #ifndef STACKS_H
 #define STACKS_H
 
@@ -13,10 +13,13 @@ extern struct plumb_stacks_options {
 	bool folded;
 	const char *flame; /* the file; NULL: none */
 	uint64_t max;
-	size_t waker; /* where it is in a key; 0: not asked for */
+	size_t waker; /* offset of the waker in a key; 0: not requested */
 } plumb_stacks_options;
 
-/* As plumb_frames_name(); OWN: with what is the probe's own, as samples have to. */
+/*
+ * As plumb_frames_name().  OWN: keep frames of BPF programs and their callers, which in a sample
+ * are code that the thread ran.
+ */
 void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key, bool own);
 

@@ -20,8 +20,8 @@ struct column {
 	enum figure figure;
 	char heading[20];
 	const struct plumb_field *field;
-	size_t percentile; /* which of the options' */
-	size_t extra;      /* which of the tool's */
+	size_t percentile; /* index in the options' percentiles */
+	size_t extra;      /* index in the tool's extra figures */
 	const struct plumb_column *own;
 	int width;
 };
@@ -35,7 +35,7 @@ struct table {
 static const struct {
 	const char *name;
 	enum figure figure;
-	bool times; /* only where times are kept */
+	bool times; /* only with a histogram */
 } figures[] = {
 	{"calls", CALLS, false}, {"rate", RATE, false}, {"errors", ERRORS, false},
 	{"total", TOTAL, true},  {"mean", MEAN, true},  {"min", MIN, true},
@@ -51,7 +51,7 @@ static void add(struct table *t, struct column c, const char *heading)
 		t->columns[t->n++] = c;
 }
 
-/* How many figures of its own the tool has. */
+/* The number of the tool's extra figures. */
 static size_t n_extra(const struct plumb_tool *tool)
 {
 	return !tool->measure.extra[0] ? 0 : tool->measure.extra[1] ? 2 : 1;
@@ -63,14 +63,14 @@ static bool has_figure(const struct plumb_tool *tool, size_t i)
 	       (tool->measure.errors || figures[i].figure != ERRORS);
 }
 
-/* A sum of bytes is called what it is. */
+/* A sum of bytes is called "bytes". */
 static const char *figure_name(const struct plumb_tool *tool, size_t i)
 {
 	return tool->measure.kind == PLUMB_SIZES && figures[i].figure == TOTAL ? "bytes"
 									       : figures[i].name;
 }
 
-/* The figure that NAME sorts by; percentiles are called "p99". */
+/* Finds the figure by name; percentiles are "p99" and the like.  0, or -1 if there is none. */
 static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
 		       const char *name, struct column *c)
 {
@@ -184,7 +184,7 @@ static void lay_out(struct table *t)
 	add(t, (struct column){.figure = MAX}, "max");
 }
 
-/* A row's second measure, as a row of its own. */
+/* A copy of the row with its second measure as the first. */
 static struct plumb_row second_of(const struct plumb_row *row)
 {
 	struct plumb_row second = *row;
@@ -199,7 +199,10 @@ static enum plumb_unit measure_unit(const struct plumb_run *run, bool second)
 	return run->tool->measure.kind == PLUMB_SIZES && !second ? PLUMB_BYTES : run->options->unit;
 }
 
-/* Sums of bytes have a heading of their own. */
+/*
+ * Whether the line of the second measure fills this column.  Sums of bytes have no counterpart in
+ * it.
+ */
 static bool has_second(const struct table *t, const struct column *c)
 {
 	if (c->figure == TOTAL)
@@ -356,7 +359,7 @@ void plumb_report_time(const struct plumb_report *r, FILE *out)
 
 	localtime_r(&r->snap->taken.tv_sec, &tm);
 	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	/* Reports within a second are told apart. */
+	/* Reports within the same second need a fraction. */
 	if (interval % 1000000)
 		snprintf(fraction, sizeof(fraction), ".%06ld", ns / 1000);
 	else if (interval % 1000000000)

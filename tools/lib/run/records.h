@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* records: what a tool's programs hand over one by one, taken from their ring buffers. */
+/* records: the records of a tool's programs, read from their ring buffers. */
 #ifndef RECORDS_H
 #define RECORDS_H
 
@@ -7,7 +7,7 @@
 
 struct plumb_records;
 
-/* A ring, as its records are given to the tool. */
+/* A ring buffer, as context of its callback. */
 struct plumb_source {
 	struct plumb_records *records;
 	const struct plumb_ring *ring;
@@ -18,25 +18,25 @@ struct plumb_records {
 	struct ring_buffer *rings; /* NULL: the tool has none */
 	struct plumb_source sources[PLUMB_MAX_RINGS];
 	size_t n;
-	uint64_t turn;  /* when the taking is to end */
-	uint64_t again; /* when it is to go on; 0: when something comes */
-	int err;        /* of a record that could not be dealt with */
+	uint64_t turn;  /* ns, CLOCK_MONOTONIC: when reading pauses */
+	uint64_t again; /* when it continues; 0: when a record arrives */
+	int err;        /* of the tool's handlers; 0: none */
 };
 
-/* Once the session's programs are loaded; 0, or -errno after saying why. */
+/* Called once the session's programs are attached; 0, or -errno after a message. */
 int plumb_records_open(struct plumb_records *r, struct plumb_session *s);
 void plumb_records_close(struct plumb_records *r);
 
-/* Is readable when something has come; -1: nothing ever does. */
+/* An epoll descriptor, readable when records have arrived; -1: the tool has no ring buffer. */
 int plumb_records_fd(const struct plumb_records *r);
 
 /*
- * Takes what has come, but for so long only, before all else is to be looked at again.
- * Returns R->err: nothing more is taken once that is set.
+ * Reads the records that have arrived, for at most some 10 ms, so that signals and reports are not
+ * delayed.  Returns R->err; once that is set, nothing more is read.
  */
 int plumb_records_take(struct plumb_records *r);
 
-/* Takes all, when no more can come; R->err as above. */
+/* Reads all records, once the programs write no more; an error is in R->err. */
 void plumb_records_drain(struct plumb_records *r);
 
 #endif

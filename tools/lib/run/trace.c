@@ -26,7 +26,7 @@ struct trace {
 	struct plumb_snapshot total; /* the whole run, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t reports;
-	uint64_t tick; /* when the tool wants to be called, as START; 0: never */
+	uint64_t tick; /* when to call the tool's tick(), as START; 0: never */
 	int signals;   /* a signalfd */
 	struct plumb_records records;
 	struct plumb_flights flights; /* as of the latest report */
@@ -47,7 +47,7 @@ static void take_signal(struct trace *run)
 	}
 }
 
-/* Notes which of the processes to trace have ended; once none is left nothing more can come. */
+/* Closes the pidfds of traced processes that have exited; when none is left, the run is over. */
 static void take_ends(struct trace *run, const struct pollfd *fds)
 {
 	struct plumb_session *s = run->s;
@@ -85,8 +85,8 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 }
 
 /*
- * Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over.  What has come
- * is taken in any case: reports may take longer than their intervals.
+ * Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over.  Pending events are
+ * handled even after DEADLINE, because reports may take longer than their intervals.
  */
 static void wait_until(struct trace *run, uint64_t deadline)
 {
@@ -116,7 +116,7 @@ static void wait_until(struct trace *run, uint64_t deadline)
 	}
 }
 
-/* The same, calling the tool when it wants to be. */
+/* The same, but calls the tool's tick() when it is due. */
 static void wait_ticking(struct trace *run, uint64_t deadline)
 {
 	uint64_t next;
@@ -131,7 +131,7 @@ static void wait_ticking(struct trace *run, uint64_t deadline)
 	wait_until(run, deadline);
 }
 
-/* What reports say of the session. */
+/* The session, as reports need it. */
 static struct plumb_run run_of(const struct plumb_session *s)
 {
 	return (struct plumb_run){
@@ -147,7 +147,7 @@ static struct plumb_run run_of(const struct plumb_session *s)
 	};
 }
 
-/* Reports what came since the last report; NOW is where the run stands. */
+/* Reports the calls since the last report; NOW is the snapshot since the start. */
 static int report(struct trace *run, struct plumb_snapshot *now, bool final)
 {
 	struct plumb_snapshot since = {};
@@ -176,7 +176,7 @@ static int report(struct trace *run, struct plumb_snapshot *now, bool final)
 	return err;
 }
 
-/* Finds what has not ended, while it is traced. */
+/* Finds the calls in flight while the programs are still attached. */
 static void find_flights(struct trace *run, bool final)
 {
 	const struct plumb_inflight *inflight = run->s->tool->inflight;
@@ -195,7 +195,7 @@ static void read_flights(struct trace *run, const struct plumb_snapshot *now, bo
 		plumb_flights_read(run->s, &run->flights, plumb_ledger_judge(now).in_flight, final);
 }
 
-/* A report each interval, but for the last one, which is made after detaching. */
+/* Reports after each interval; finish() makes the last report, after detaching. */
 static int loop(struct trace *run)
 {
 	const struct plumb_options *o = &run->s->options;
@@ -251,7 +251,7 @@ static int finish(struct trace *run, int err)
 {
 	struct plumb_session *s = run->s;
 	const struct plumb_run about = run_of(s);
-	bool unread; /* who read the reports has gone, but may want what is saved */
+	bool unread; /* the reader of stdout has gone, but what is saved is still of use */
 	uint64_t end;
 	int saved = 0;
 
@@ -271,7 +271,8 @@ static int finish(struct trace *run, int err)
 		err = plumb_collect(s, &run->total);
 	if (!err)
 		read_flights(run, &run->total, true);
-	run->total.clock = end; /* thousands of probes take their time to go */
+	run->total.clock =
+		end; /* detaching is not part of it, and takes long for thousands of probes */
 	if (!err && s->tool->view.save)
 		saved = s->tool->view.save(&about, &run->total, end - run->start);
 	if (!err && !unread)
@@ -290,7 +291,7 @@ int plumb_trace(struct plumb_session *s, int signals)
 	struct trace run = {.s = s, .signals = signals};
 	int status;
 
-	/* To begin may take its time, which is not the trace's. */
+	/* The rings' begin() may take long; this time is not part of the trace. */
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
 	if (plumb_records_open(&run.records, s))
@@ -299,7 +300,9 @@ int plumb_trace(struct plumb_session *s, int signals)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	run.start = run.flights.began = plumb_now();
-	run.last.taken = s->attached.time; /* it has counted since, and much may lie between */
+	run.last.taken =
+		s->attached
+			.time; /* calls are counted from then on, which may be long before START */
 	run.last.clock = s->attached.clock;
 	if (s->tool->lifecycle.reports_first) {
 		clock_gettime(CLOCK_REALTIME, &run.last.taken);

@@ -21,7 +21,7 @@
 struct parsing {
 	struct plumb_options *options;
 	struct plumb_tool *tool;
-	const char *what; /* the option at hand, for messages */
+	const char *what; /* the current option, for messages */
 };
 
 static int add_id(struct parsing *p, const char *item, uint32_t *list, uint32_t *n)
@@ -106,7 +106,10 @@ static int add_key(const char *item, void *context)
 		list_fields(p->tool, stdout);
 		exit(plumb_close_stdout(0));
 	}
-	/* The tool's first: what the list says of keys that it makes is not one of them. */
+	/*
+	 * The tool's parser first: a name in the list may stand for many keys
+	 * ("arg:NAME|N[>>SHIFT]").
+	 */
 	if (!p->tool->keys.parse || !p->tool->keys.parse(item, p->options)) {
 		if (!f)
 			plumb_usage_error("--by: no such key: %s; -b help lists them", item);
@@ -163,7 +166,7 @@ static void parse_strict(struct parsing *p, const char *text)
 		plumb_usage_error("--strict: a percentage from 0 to 100: %s", text);
 }
 
-/* Meant as one, that is; "8021q:vlan_*" is functions of a module. */
+/* Whether TEXT is meant as a number; "8021q:vlan_*" names functions of a module. */
 static bool is_number(const char *text)
 {
 	return isdigit((unsigned char)text[*text == '.']) && !strchr(text, ':');
@@ -179,7 +182,10 @@ static void parse_argument(struct plumb_options *o, const char *text)
 		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
 }
 
-/* The mechanism that is asked for.  Its tool may have chosen among several lists by now. */
+/*
+ * Finds the mechanism by name, or exits with its message.  The tool may have replaced its list by
+ * now.
+ */
 static const struct plumb_mechanism *find_mechanism(const char *name, const struct plumb_tool *tool)
 {
 	char known[256];
@@ -221,7 +227,7 @@ static void finish(struct parsing *p)
 		plumb_usage_error("--sort: no such column: %s; there is:%s", o->sort, known);
 }
 
-/* Which threads' calls, and for how long.  Was it such an option? */
+/* Parses options that select threads, and the duration; false: KEY is another option. */
 static bool parse_choice(int key, const char *text, struct parsing *p)
 {
 	switch (key) {
@@ -245,7 +251,7 @@ static bool parse_choice(int key, const char *text, struct parsing *p)
 	}
 }
 
-/* What is reported. */
+/* The same for options of the report. */
 static bool parse_report(int key, const char *text, struct parsing *p)
 {
 	struct plumb_options *o = p->options;
@@ -280,7 +286,7 @@ static bool parse_report(int key, const char *text, struct parsing *p)
 	}
 }
 
-/* How it is measured. */
+/* The same for options of the measurement. */
 static bool parse_measure(int key, const char *text, struct parsing *p)
 {
 	struct plumb_options *o = p->options;

@@ -5,7 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Files that are open and not yet read: descriptors are few, and they keep mounts busy. */
+/*
+ * Maximum number of files that are open and not yet read: descriptors are few, and they keep mounts
+ * busy.
+ */
 #define OPEN_MAX_FILES 128
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -14,7 +17,9 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Copies have one build id.  Others may forge it, but not the owner. */
+/*
+ * Copies have the same build id and owner.  Another user can forge a build id, but not the owner.
+ */
 static bool is_copy(const struct plumb_symfile *a, const struct plumb_symfile *b)
 {
 	return a->build_id_size && a->build_id_size == b->build_id_size &&
@@ -22,7 +27,7 @@ static bool is_copy(const struct plumb_symfile *a, const struct plumb_symfile *b
 	       a->st.st_size == b->st.st_size && a->st.st_uid == b->st.st_uid;
 }
 
-/* Where code is; in files that mark none as such, where anything is. */
+/* Reads the executable segments; all segments if none is marked as executable. */
 static int read_segments(struct plumb_symfile *file, Elf *elf)
 {
 	size_t n = 0;
@@ -74,7 +79,7 @@ static Elf *open_elf(const struct plumb_symfile *file)
 			   : elf_begin(file->fd, ELF_C_READ, NULL);
 }
 
-/* What is known before its symbols are read; false: it is no ELF file. */
+/* Reads segments and build id, and opens the debug file; false: not an ELF file. */
 static bool examine(struct plumb_symbolizer *s, struct plumb_symfile *file, int root)
 {
 	Elf *elf = open_elf(file);
@@ -89,7 +94,7 @@ static bool examine(struct plumb_symbolizer *s, struct plumb_symfile *file, int 
 	return is_elf;
 }
 
-/* Reads the file that has waited longest, if too many wait. */
+/* Reads the symbols of the oldest open file if too many are open. */
 static void limit_open_files(struct plumb_symbolizer *s)
 {
 	struct plumb_symfile *oldest = NULL;
@@ -102,7 +107,7 @@ static void limit_open_files(struct plumb_symbolizer *s)
 	plumb_symfile_read(s, oldest);
 }
 
-/* FILE, or what it is a copy of. */
+/* Adds FILE, or frees it if it is a copy of a known file; returns the one that is kept. */
 static struct plumb_symfile *add(struct plumb_symbolizer *s, struct plumb_symfile *file)
 {
 	for (struct plumb_symfile *known = s->files; known; known = known->next)
@@ -155,7 +160,7 @@ struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, cons
 		return NULL;
 	file->st = st;
 	if (!examine(s, file, root)) {
-		if (strncmp(path, "/memfd:", 7)) /* memory of a JIT */
+		if (strncmp(path, "/memfd:", 7)) /* a JIT's memory */
 			plumb_symbolizer_unread(s, path, "is not an ELF file");
 		close_file(&file->fd);
 		file->is_read = true;
@@ -204,7 +209,7 @@ void plumb_symfile_read(struct plumb_symbolizer *s, struct plumb_symfile *file)
 	if (file->image)
 		return;
 	s->open_files--;
-	/* DWARF is read when it is needed. */
+	/* The file with DWARF stays open, since its units are read when needed. */
 	fd = file->debug_fd >= 0 ? file->debug_fd : file->fd;
 	file->inlines = s->inlines ? plumb_inlines_open(fd) : NULL;
 	if (!file->inlines || fd != file->fd)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What is inlined at an address, by DWARF.  The units of a file have ranges of
- * addresses, and each has its functions, whose tree of inlined calls is walked.
+ * Functions that are inlined at an address, from DWARF.  The address ranges of a file's units and
+ * functions lead to a function, whose tree of inlined calls is walked.
  *
- * libdw's own walk is not used, as it calls itself as deep as the file says.
+ * libdw's own walk is not used, since it recurses as deeply as the file, which may be damaged,
+ * says.
  */
 #include "symbols.h"
 #include <dwarf.h>
@@ -12,11 +13,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* DIEs inside one another, and looked at in one walk, before a file is held to be damaged. */
+/* Limits of nested DIEs, and of DIEs visited in one walk.  A file that exceeds them is damaged. */
 #define DEPTH 64
 #define STEPS (1 << 22)
 
-/* Larger ones are read if they are root's only. */
+/* Larger files are read only if they belong to root. */
 #define FILE_MAX (1UL << 30)
 
 struct range {
@@ -61,7 +62,7 @@ static void add_ranges(struct ranges *r, Dwarf_Die *die)
 				return;
 			r->all = more;
 		}
-		/* What the linker has dropped is left at 0. */
+		/* Functions that the linker dropped have address 0. */
 		if (start && start < end)
 			r->all[r->n++] = (struct range){start, end, dwarf_dieoffset(die)};
 	}
@@ -93,7 +94,7 @@ static struct range *find(struct ranges *r, uint64_t address)
 
 /* --- a unit's functions --- */
 
-/* In namespaces and types, too. */
+/* Adds the functions below PARENT, including those in namespaces and types. */
 static void add_functions(struct ranges *r, Dwarf_Die *parent, int depth, int *steps)
 {
 	Dwarf_Die die;
@@ -122,7 +123,7 @@ static int by_offset(const void *left, const void *right)
 	return (a->die > b->die) - (a->die < b->die);
 }
 
-/* Those of the unit whose DIE is there. */
+/* The functions of the unit whose DIE is at OFFSET; NULL: there is no such unit. */
 static struct ranges *functions_of(struct plumb_inlines *i, Dwarf_Off offset)
 {
 	struct unit *unit = bsearch(&(struct unit){.die = offset}, i->units, i->n_units,
@@ -153,7 +154,7 @@ static const char *name_of(Dwarf_Die *die)
 	return name;
 }
 
-/* The block or inlined call in PARENT that has ADDRESS. */
+/* Finds the block or inlined call in PARENT that contains ADDRESS. */
 static bool descend(Dwarf_Die *parent, uint64_t address, int *steps, Dwarf_Die *die)
 {
 	int tag;
@@ -194,7 +195,10 @@ size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char 
 
 /* --- the file --- */
 
-/* Is it worth its memory, and does it name no other files, which libdw would open? */
+/*
+ * Whether the file has debug information of a reasonable size, and names no other file, which libdw
+ * would open.
+ */
 static bool is_readable(Elf *elf, const struct stat *st)
 {
 	Elf_Scn *section = NULL;
@@ -239,7 +243,10 @@ struct plumb_inlines *plumb_inlines_open(int fd)
 		free(i);
 		return NULL;
 	}
-	/* What others may cut short is not mapped. */
+	/*
+	 * A file that other users may truncate is not mapped, since access would then fail with
+	 * SIGBUS.
+	 */
 	i->elf = elf_begin(fd, st.st_uid ? ELF_C_READ : ELF_C_READ_MMAP, NULL);
 	if (i->elf && is_readable(i->elf, &st))
 		i->dwarf = dwarf_begin_elf(i->elf, DWARF_C_READ, NULL);

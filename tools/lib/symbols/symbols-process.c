@@ -15,16 +15,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Mappings that a process no longer has, and that are still remembered. */
+/* Maximum number of former mappings that are kept of a process. */
 #define GONE 1024
 
 #define VDSO_MAX (64 << 10)
 
-/* Of a process that was noted: so many times as long as that took, ns at most. */
+/* A process is not noted again for REST times the CPU time of noting it, at most REST_MAX ns. */
 #define REST     4
 #define REST_MAX 100000000
 
-/* So long some are noted, ns. */
+/* Time after which plumb_symbolizer_note_due() stops noting processes, ns. */
 #define TURN 10000000
 
 static int by_pid(const void *a, const void *b)
@@ -67,7 +67,7 @@ static int append(struct plumb_mappings *m, const struct plumb_mapping *mapping)
 
 static const struct plumb_mapping *find_in(const struct plumb_mappings *m, uint64_t address)
 {
-	/* The newest of those that are gone is the last. */
+	/* Newest first: former mappings are stored oldest first. */
 	for (size_t i = m->n; i-- > 0;)
 		if (address - m->all[i].start < m->all[i].end - m->all[i].start)
 			return &m->all[i];
@@ -87,7 +87,7 @@ static bool is_same(const struct plumb_mapping *a, const struct plumb_mapping *b
 
 /* --- the file of a mapping --- */
 
-/* Cuts off what the kernel says behind the path of a file without one. */
+/* Removes the " (deleted)" that the kernel appends to the path of a deleted file; false: none. */
 static bool cut_deleted(char *path)
 {
 	static const char mark[] = " (deleted)";
@@ -99,7 +99,10 @@ static bool cut_deleted(char *path)
 	return true;
 }
 
-/* A path may lead to another file by now: only the inode tells, and not in an overlay. */
+/*
+ * The path may name another file by now, so the inode must agree.  On overlayfs it may not, even
+ * for the same file.
+ */
 static int open_path(int root, const char *path, uint64_t ino)
 {
 	struct statfs fs;
@@ -125,7 +128,7 @@ static struct plumb_symfile *open_file(struct plumb_symbolizer *s, pid_t pid, in
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 		 m->end);
 	err = fd = plumb_open_here(link);
-	/* Without the right to follow that link: */
+	/* Without the capability to open that link, use the path. */
 	if (fd < 0 && !is_deleted)
 		fd = open_path(root, path, m->ino);
 	if (fd < 0) {
@@ -157,7 +160,10 @@ static struct plumb_symfile *read_vdso(struct plumb_symbolizer *s, pid_t pid, ui
 	return image ? plumb_symfile_of_image(s, image, size) : NULL;
 }
 
-/* All have ours, but for 32-bit processes, which have it low. */
+/*
+ * All 64-bit processes have the same vdso as the tool.  That of 32-bit processes is below 4 GiB,
+ * and is read from the process.
+ */
 static struct plumb_symfile *find_vdso(struct plumb_symbolizer *s, pid_t pid,
 				       const struct plumb_mapping *m)
 {
@@ -173,7 +179,7 @@ static struct plumb_symfile *find_vdso(struct plumb_symbolizer *s, pid_t pid,
 
 /* --- /proc/PID/maps --- */
 
-/* "START-END PERMS OFFSET MAJOR:MINOR INODE PATH"; is it code? */
+/* Parses "START-END PERMS OFFSET MAJOR:MINOR INODE PATH"; false: not executable, or malformed. */
 static bool read_line(char *line, struct plumb_mapping *m, char **path)
 {
 	unsigned int major, minor;
@@ -190,7 +196,7 @@ static bool read_line(char *line, struct plumb_mapping *m, char **path)
 	return true;
 }
 
-/* Fills in what is mapped, as PATH and the process have it. */
+/* Fills in the file and module of mapping M, from PATH or from BEFORE, the mapping before it. */
 static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plumb_mapping *m,
 		     const struct plumb_mapping *before, char *path)
 {
@@ -201,12 +207,15 @@ static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plu
 	} else if (*path == '/' && m->ino) {
 		m->file = open_file(s, pid, root, m, path);
 		m->module = plumb_symbolizer_string(s, strrchr(path, '/') + 1);
-		m->may_be_jit = m->file && !m->file->n_segments; /* a memfd */
+		m->may_be_jit = m->file && !m->file->n_segments; /* not ELF, such as a memfd */
 	} else if (!strcmp(path, "[vdso]")) {
 		m->file = find_vdso(s, pid, m);
 		m->module = "[vdso]";
 	} else {
-		/* "[heap]", "[vsyscall]"; but names that the process has given are no places. */
+		/*
+		 * "[heap]", "[vsyscall]"; names that the process gave ("[anon:NAME]") are not
+		 * modules.
+		 */
 		m->module = *path == '[' && strncmp(path, "[anon", 5)
 				    ? plumb_symbolizer_string(s, path)
 				    : "[anon]";
@@ -214,7 +223,7 @@ static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plu
 	}
 }
 
-/* What the process maps now; what it did so before is taken from OLD. */
+/* Reads the current mappings; unchanged ones are copied from OLD. */
 static int read_maps(struct plumb_symbolizer *s, pid_t pid, int root,
 		     const struct plumb_mappings *old, struct plumb_mappings *now)
 {
@@ -228,7 +237,7 @@ static int read_maps(struct plumb_symbolizer *s, pid_t pid, int root,
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	setvbuf(f, buffer, _IOFBF, sizeof(buffer)); /* else 1 kB, of what a read could give */
+	setvbuf(f, buffer, _IOFBF, sizeof(buffer)); /* the default, 1 kB, needs more reads */
 	while (!err && getline(&line, &room, f) >= 0) {
 		if (!read_line(line, &m, &name))
 			continue;
@@ -245,7 +254,7 @@ static int read_maps(struct plumb_symbolizer *s, pid_t pid, int root,
 	return err;
 }
 
-/* Moves what is in OLD and not in NOW behind what is gone already. */
+/* Appends the mappings that are in OLD but not in NOW to GONE. */
 static int retire(struct plumb_mappings *gone, const struct plumb_mappings *old,
 		  const struct plumb_mappings *now)
 {
@@ -311,7 +320,7 @@ static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 	return err;
 }
 
-/* ns, of this thread on the CPU: others' are no reason to wait longer. */
+/* CPU time of this thread, ns: elapsed time would include that of other threads. */
 static uint64_t time_spent(void)
 {
 	struct timespec t;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions that are inlined into one another. */
+/* Maximum number of functions inlined at one address. */
 #define INLINED 64
 
 struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
@@ -52,9 +52,9 @@ static const char *demangled(struct plumb_symbolizer *s, const char *name)
 }
 
 /*
- * What a probe of a function's return puts in place of the address to return to, and
- * what the handler of a signal returns to, is no call's: it is the first byte of what
- * handles the return.
+ * Whether ADDRESS is the first byte of a trampoline that handles returns.  Return probes put its
+ * address in place of the return address, and signal handlers return to such code: no call precedes
+ * it.
  */
 static bool is_put_there(struct plumb_symtab *t, uint64_t address)
 {
@@ -71,7 +71,10 @@ static bool is_put_there(struct plumb_symtab *t, uint64_t address)
 	return false;
 }
 
-/* The function that ADDRESS, less 1 for IS_RETURN, is in; its symbol, or NULL. */
+/*
+ * Names the function that contains ADDRESS, or ADDRESS - 1 if IS_RETURN; returns its symbol, or
+ * NULL.
+ */
 static const struct plumb_symtab_entry *name_function(struct plumb_symbolizer *s,
 						      struct plumb_symtab *t, uint64_t address,
 						      bool is_return,
@@ -136,7 +139,7 @@ void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool i
 
 /* --- user --- */
 
-/* What is inlined at ADDRESS, of the file's; how many frames. */
+/* Names the functions inlined at ADDRESS, as the file's symbols use it; returns their number. */
 static size_t name_inlined(struct plumb_symbolizer *s, const struct plumb_mapping *m,
 			   uint64_t address, struct plumb_frame_name *frames, size_t max)
 {
@@ -155,7 +158,10 @@ static size_t name_inlined(struct plumb_symbolizer *s, const struct plumb_mappin
 	return n;
 }
 
-/* FRAMES[0] has the module and the offset in it. */
+/*
+ * Names an address in an ELF file, whose module and offset are in FRAMES[0]; returns the number of
+ * frames.
+ */
 static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_mapping *m,
 			   bool is_return, struct plumb_frame_name *frames, size_t max)
 {

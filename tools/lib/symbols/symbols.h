@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * symbols: what its parts share.  symbols-table.c finds the symbol of an address;
- * tables are filled by symbols-kernel.c, symbols-elf.c (from one ELF file) and
- * symbols-perfmap.c.  symbols-process.c has mappings, symbols-file.c their files,
- * symbols-debug.c the debug files of these, symbols-inline.c their DWARF.
- * symbols-strings.c keeps names for all of them.
+ * symbols: declarations that its parts share.  symbols-table.c finds the symbol of an address; its
+ * tables are filled by symbols-kernel.c, symbols-elf.c (from one ELF file) and symbols-perfmap.c.
+ * symbols-process.c reads mappings, symbols-file.c the mapped files, symbols-debug.c finds their
+ * debug files, and symbols-inline.c reads the DWARF of these.  symbols-strings.c stores names for
+ * all of them.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -13,7 +13,7 @@
 #include <plumb/symbols/symbols.h>
 #include <sys/stat.h>
 
-/* As much of a name as is kept. */
+/* Longer names are cut to this size. */
 #define PLUMB_SYMBOL_NAME 4096
 
 /* --- table --- */
@@ -21,15 +21,15 @@
 /* Of several symbols at one address the one with the lowest rank names it. */
 enum {
 	PLUMB_SYMTAB_LOCAL = 1,
-	PLUMB_SYMTAB_LABEL = 2,   /* of no type */
-	PLUMB_SYMTAB_UNSIZED = 4, /* reaches as far as the next, SIZE at most */
+	PLUMB_SYMTAB_LABEL = 2,   /* of type STT_NOTYPE */
+	PLUMB_SYMTAB_UNSIZED = 4, /* reaches to the next symbol, at most SIZE */
 };
 
 struct plumb_symtab_entry {
 	uint64_t address;
 	uint32_t size : 29, rank : 3;
-	uint32_t name;     /* where it begins in the table's text */
-	const char *shown; /* as it is printed; NULL: not yet asked for */
+	uint32_t name;     /* offset in the table's text */
+	const char *shown; /* name to print; NULL: not needed yet */
 };
 
 struct plumb_symtab {
@@ -37,51 +37,53 @@ struct plumb_symtab {
 	size_t n, room;
 	char *text; /* ends with a NUL */
 	size_t text_size, text_room;
-	bool is_log;   /* of what has the same address, the last that was added is right */
+	bool is_log;   /* of entries with the same address, the last added is valid */
 	bool is_ready; /* sorted, each address once */
 };
 
-/* Adds names; where they begin, or -errno. */
+/* Appends TEXT; returns its offset in the table's text, or -errno. */
 int64_t plumb_symtab_text(struct plumb_symtab *t, const void *text, size_t size);
 int plumb_symtab_add(struct plumb_symtab *t, uint64_t address, uint64_t size, uint32_t name,
 		     unsigned int rank);
-/* The symbol that ADDRESS is in, or NULL. */
+/* The symbol that contains ADDRESS, or NULL. */
 struct plumb_symtab_entry *plumb_symtab_find(struct plumb_symtab *t, uint64_t address);
 void plumb_symtab_free(struct plumb_symtab *t);
 
 /* --- kernel --- */
 
-/* Fills the table; each name is followed by its module's, "" for the kernel itself.  0 or -errno.
+/*
+ * Fills the table.  Each name is followed by that of its module, "" for the kernel.  0 or -errno.
  */
 int plumb_symtab_read_kernel(struct plumb_symtab *t);
 
 /* --- ELF --- */
 
-/* Adds the functions of all symbol tables that ELF has; *WHOLE: also of a .symtab. */
+/* Adds the functions of all symbol tables in ELF; sets *WHOLE if one is a .symtab.  0 or -errno. */
 int plumb_symtab_read_elf(struct plumb_symtab *t, Elf *elf, bool *whole);
-/* Those of the compressed file in .gnu_debugdata. */
+/* Adds the functions of the compressed ELF file in .gnu_debugdata, if there is one; 0 or -errno. */
 int plumb_symtab_read_minidebug(struct plumb_symtab *t, Elf *elf);
-/* A section by its name, or NULL. */
+/* Finds a section by name and reads its HEADER; NULL: there is none. */
 Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header);
 
 #define PLUMB_BUILD_ID_MAX 64
 
-/* Its length; 0: there is none. */
+/* Copies the build id to ID; returns its length, 0 if there is none. */
 size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX]);
 
 /* --- opening --- */
 
 /*
- * Opens a regular file, for which nothing else is ever opened; the descriptor or
- * -errno.  PATH is what the process whose root DIR is (O_PATH) means by it.
+ * Opens a regular file; its descriptor, or -errno.  Other files, such as FIFOs, are never opened.
+ * PATH is resolved as by a process whose root is DIR, an O_PATH descriptor.  FOLLOW: PATH may be a
+ * symbolic link.
  */
 int plumb_open_in_root(int dir, const char *path, bool follow);
-/* As this process sees it. */
+/* The same, with PATH resolved as by this process. */
 int plumb_open_here(const char *path);
 
 /*
- * The debug file of ELF, a file of that owner which lies at PATH: descriptor, or
- * -errno.  Only root and that owner are believed.
+ * Opens the debug file of ELF, a file at PATH that belongs to OWNER, below ROOT or below the tool's
+ * own root; its descriptor, or -errno.  Debug files of other users than root and OWNER are ignored.
  */
 int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
 
@@ -89,10 +91,13 @@ int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
 
 struct plumb_inlines;
 
-/* Of the file with debug information; NULL: it has none of use.  FD stays the caller's. */
+/* Reads the debug information of FD, which stays the caller's; NULL: none that can be used. */
 struct plumb_inlines *plumb_inlines_open(int fd);
 void plumb_inlines_close(struct plumb_inlines *i);
-/* Names of what is inlined at ADDRESS, innermost first, mangled; how many. */
+/*
+ * Writes the mangled names of the functions inlined at ADDRESS, innermost first, to NAMES; returns
+ * their number.
+ */
 size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char **names,
 			  size_t max);
 
@@ -109,23 +114,26 @@ struct plumb_symfile {
 	size_t build_id_size;
 	char *path;
 	int fd, debug_fd; /* -1 once they have been read */
-	char *image;      /* of what is in memory only */
+	char *image;      /* of a file that is in memory only */
 	size_t image_size;
-	struct plumb_segment *segments; /* of code */
+	struct plumb_segment *segments; /* that contain code */
 	size_t n_segments;
 	struct plumb_symtab table;
 	struct plumb_inlines *inlines;
 	bool is_read;
 };
 
-/* The file that FD is, which it takes: one that is known, or a new one.  NULL: no ELF file. */
+/*
+ * The file of FD, a known one or a new one; takes FD.  A file that is not ELF has no segments.
+ * NULL: fstat() failed, or no memory.
+ */
 struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, const char *path,
 					int root);
-/* Likewise of an ELF file in memory, malloc'd. */
+/* The same for an ELF file in memory; takes IMAGE, which is malloc'd. */
 struct plumb_symfile *plumb_symfile_of_image(struct plumb_symbolizer *s, char *image, size_t size);
-/* Reads its symbols, once. */
+/* Reads the symbols of the file, once. */
 void plumb_symfile_read(struct plumb_symbolizer *s, struct plumb_symfile *file);
-/* The address that the file's symbols have for what lies at OFFSET in it. */
+/* Converts OFFSET in the file to the ADDRESS that its symbols use; false: it is in no segment. */
 bool plumb_symfile_address(const struct plumb_symfile *file, uint64_t offset, uint64_t *address);
 void plumb_symfile_free(struct plumb_symfile *file);
 
@@ -136,10 +144,10 @@ struct plumb_perfmap {
 	dev_t dev;
 	ino_t ino;
 	off_t size;
-	uint64_t parsed; /* bytes, up to the last line that is whole */
+	uint64_t parsed; /* bytes, up to the end of the last complete line */
 };
 
-/* Reads what the map has grown by; returns how many lines of it were none. */
+/* Reads the lines added since the last call; returns the number of malformed ones. */
 uint64_t plumb_perfmap_update(struct plumb_perfmap *map, pid_t pid, int root);
 
 struct plumb_mapping {
@@ -147,26 +155,26 @@ struct plumb_mapping {
 	uint64_t dev, ino;
 	const char *module;
 	struct plumb_symfile *file; /* NULL: none, or not readable */
-	bool may_be_jit;            /* no ELF file, so perhaps in the perf map */
+	bool may_be_jit;            /* not in an ELF file, so perhaps in the perf map */
 };
 
 struct plumb_mappings {
-	struct plumb_mapping *all; /* of code, by address */
+	struct plumb_mapping *all; /* of code; current ones by address, former ones oldest first */
 	size_t n, room;
 };
 
 struct plumb_process {
 	pid_t pid;
-	uint64_t rest; /* until when it is not noted again; 0: it never was */
+	uint64_t rest; /* ns, CLOCK_MONOTONIC: not noted again before; 0: never noted */
 	bool is_asked;
-	struct plumb_process *next; /* that is asked for */
+	struct plumb_process *next; /* in the queue of plumb_symbolizer_note_soon() */
 	struct plumb_mappings now, gone;
 	struct plumb_perfmap perf;
 };
 
 /* NULL: never noted. */
 struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid);
-/* Where ADDRESS is, or was; or NULL. */
+/* The current mapping that contains ADDRESS, else a former one; or NULL. */
 const struct plumb_mapping *plumb_process_mapping(const struct plumb_process *p, uint64_t address);
 void plumb_process_free(struct plumb_process *p);
 
@@ -185,13 +193,15 @@ struct plumb_symbolizer {
 	struct plumb_symbolizer_counts counts;
 };
 
-/* One copy of each string, with control characters as '?'; NULL: no memory. */
+/* The only copy of TEXT, with control characters replaced by '?'; NULL: no memory. */
 const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text);
-/* Counts a file whose symbols cannot be had. */
+/* Counts a file whose symbols cannot be read, each file once. */
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
 void plumb_symbolizer_free_strings(struct plumb_symbolizer *s);
 
-/* A name as the source has it, cut to SIZE; as it is, where it is not mangled. */
+/*
+ * Writes the demangled NAME, or NAME itself if it is not mangled, without its version, cut to SIZE.
+ */
 void plumb_demangle(const char *name, char *text, size_t size);
 
 #endif
