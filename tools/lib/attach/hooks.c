@@ -16,7 +16,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-/* The kernel has it to test fentry on: nothing else calls it. */
+/* A function that the kernel has to test fentry; nothing else calls it. */
 #define FUNCTION "bpf_fentry_test1"
 
 static const struct {
@@ -88,7 +88,7 @@ static int load(enum plumb_hook hook)
 	return fd < 0 ? -errno : fd;
 }
 
-/* libbpf 1.1 knows no sessions. */
+/* libbpf 1.1 does not support sessions. */
 static int link_many(int program, enum plumb_hook hook)
 {
 	const char *function = FUNCTION;

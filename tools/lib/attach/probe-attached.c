@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* probe: those that are attached: kept, asked what they missed, detached. */
+/* probe: the list of attached probes: their misses, and detaching. */
 #include "probe.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 
 #include <bpf/bpf.h>
 
-/* Each of which is waited for when it is removed, some 10 to 150 ms. */
+/* Above this number of probes, a message: the kernel takes some 10 to 150 ms to remove each. */
 #define SLOW 50
 
-/* As much of struct bpf_link_info as tells misses. */
+/* The part of struct bpf_link_info that has numbers of misses. */
 struct link_info {
 	__u32 type, id, program, pad;
 	union {
@@ -53,7 +53,7 @@ int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe
 {
 	struct plumb_probe *list;
 
-	/* Doubled whenever it is a power of two. */
+	/* The capacity is a power of two, and is doubled when it is full. */
 	if (!(probes->n & (probes->n - 1))) {
 		list = realloc(probes->list, (probes->n ? 2 * probes->n : 1) * sizeof(*list));
 		if (!list)
@@ -69,7 +69,7 @@ void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name,
 	struct plumb_refused *more;
 
 	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
-	/* Of two programs both may be refused. */
+	/* Both programs of a target may be refused. */
 	if (plumb_probe_refusal(probes, i))
 		return;
 	more = realloc(probes->refusals, (probes->refused + 1) * sizeof(*more));
@@ -111,7 +111,7 @@ bool plumb_program_missed(int program, uint64_t *missed)
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
 
-	/* An older kernel fills in less (5.12 is the first to tell). */
+	/* Kernels before 5.12 do not count misses, and fill in less. */
 	if (bpf_obj_get_info_by_fd(program, &info, &size) ||
 	    size < offsetof(struct bpf_prog_info, recursion_misses) + sizeof(__u64))
 		return false;
@@ -144,7 +144,7 @@ static size_t count_attached(const struct plumb_probes *probes)
 	return n;
 }
 
-/* In the reverse order: a call that has begun may still end. */
+/* In reverse order of attaching, so that calls in flight still find their exit program. */
 void plumb_probe_detach(struct plumb_probes *probes)
 {
 	uint64_t start = plumb_now();

@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-/* A number that the kernel has in a file of sysfs; -errno. */
+/* Reads a number from a file of sysfs; or -errno. */
 static int read_number(const char *path, const char *format)
 {
 	FILE *f = fopen(path, "re");

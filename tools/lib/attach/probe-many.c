@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* probe: one program to many places at once. */
+/* probe: one program on many functions, by one link. */
 #include "probe.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include <bpf/bpf.h>
 
-/* What BPF_LINK_CREATE takes for many functions at once; the same in all kernels that have it. */
+/* The attributes of BPF_LINK_CREATE for many functions, the same in all kernels that have them. */
 struct link_create {
 	__u32 program, target, attach_type, flags;
 	union {
@@ -91,7 +91,7 @@ int plumb_probe_attach_many(struct plumb_probes *probes, const struct plumb_many
 		plumb_probe_refuse(probes, target, what, probe.link);
 		return probe.link;
 	}
-	/* Not this kind of refusal. */
+	/* Errors that are not due to a single function. */
 	if (probe.link == -EPERM || probe.link == -EOPNOTSUPP || probe.link == -ENOMEM)
 		return probe.link;
 	first = plumb_probe_attach_many(probes, m, from, middle, what, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* probe: programs for a hook, and copies of them that know their target. */
+/* probe: programs for a hook, and copies of them with a target as a constant. */
 #include "probe.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *te
 	const struct plumb_function *one = &f->all[i];
 	char place[16] = "";
 
-	/* As livepatch has it. */
+	/* The notation of livepatch. */
 	if (one->place)
 		snprintf(place, sizeof(place), ",%u", one->place);
 	snprintf(text, size, "%s%s%s%s", one->module ?: "", one->module ? ":" : "", one->name,
@@ -93,12 +93,12 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 
 	if (type)
 		bpf_program__set_expected_attach_type(p, type);
-	/* libbpf 1.1 does not know these sections. */
+	/* libbpf 1.1 does not know the section of uprobe.multi. */
 	if (hook == PLUMB_UPROBE_MULTI)
 		bpf_program__set_type(p, BPF_PROG_TYPE_KPROBE);
 	if (!plumb_hook_is_fentry(hook))
 		return 0;
-	/* A program for many must name no function. */
+	/* A program for many functions must not name one. */
 	if (plumb_hook_is_multi(hook)) {
 		bpf_program__set_type(p, BPF_PROG_TYPE_TRACING);
 		return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * probe: kretprobes that can wait for the returns of many calls at once.
+ * probe: kretprobes for many calls in flight.
  *
- * A perf event has a kretprobe with room for 10 calls, or for twice the CPUs.  Only tracefs takes
- * another number, for an event that has a name, and stays until it is removed: its name says which
- * process made it, and whatever a process left behind that is gone the next one removes.  The
- * kernel refuses to remove what is in use.
+ * The kretprobe of a perf event is for 10 calls in flight, or twice the number of CPUs.  Another
+ * number (maxactive) can only be set for an event in tracefs, which has a name and stays until it
+ * is removed.  The name contains the pid and start time of the process that made it; the next
+ * process that makes one removes the events of processes that are gone.  The kernel refuses to
+ * remove an event in use.
  */
 #include "probe.h"
 
@@ -24,14 +25,14 @@
 
 #define GROUP "plumb"
 
-/* The kernel's own limit, and what a tool's functions may take together. */
+/* The kernel's limit of maxactive, and the limit of its sum over a tool's functions. */
 #define MOST_CALLS 4096
 #define ALL_CALLS  (64 * 1024)
 
 static int tracefs = -1;
-static unsigned long long started; /* this process, in clock ticks since the boot */
+static unsigned long long started; /* start of this process, in clock ticks since boot */
 
-/* When did the process start?  0: there is none. */
+/* The start of the process, in clock ticks since boot; 0: there is no such process. */
 static unsigned long long start_of(int pid)
 {
 	unsigned long long start = 0;
@@ -42,7 +43,7 @@ static unsigned long long start_of(int pid)
 	f = fopen(path, "re");
 	if (!f)
 		return 0;
-	/* Behind the name, which may hold anything: field 22 of proc(5). */
+	/* Field 22 of proc(5), counted from the end of the name, which may contain anything. */
 	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')) &&
 	    sscanf(end + 1,
 		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
@@ -53,7 +54,7 @@ static unsigned long long start_of(int pid)
 	return start;
 }
 
-/* One line to kprobe_events; 0 or -errno. */
+/* Writes a line to kprobe_events; 0 or -errno. */
 static int command(const char *line)
 {
 	int fd = openat(tracefs, "kprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC), err = 0;
@@ -93,7 +94,7 @@ static void remove_orphans(void)
 		fclose(f);
 }
 
-/* Once for a process. */
+/* Opens tracefs and removes the events of dead processes, once per process; 0 or -errno. */
 static int prepare(void)
 {
 	if (tracefs >= 0)
@@ -156,7 +157,7 @@ int plumb_return_open(const struct plumb_function *function, size_t n, uint32_t 
 	return event;
 }
 
-/* Linux tells of links only from 6.7 on, and of events ever since. */
+/* Links report misses only from 6.7 on, kprobe_profile in all kernels. */
 void plumb_return_missed(uint32_t number, uint64_t *missed)
 {
 	int fd = openat(tracefs, "kprobe_profile", O_RDONLY | O_CLOEXEC);
@@ -172,7 +173,7 @@ void plumb_return_missed(uint32_t number, uint64_t *missed)
 		fclose(f);
 }
 
-/* What used it is closed, but a link may be given up a moment later. */
+/* Its users are closed, but the kernel may release a link a moment later. */
 void plumb_return_remove(uint32_t *number)
 {
 	int err = *number ? -EBUSY : 0;

@@ -23,7 +23,7 @@ const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char 
 	return text;
 }
 
-/* Puts what OPEN has made of a probe to the others, or gives it back. */
+/* Adds PROBE to the list, or releases it if ERR is not 0; returns the error. */
 static int keep(struct plumb_probes *probes, struct plumb_probe *probe, int err)
 {
 	if (!err)
@@ -45,7 +45,7 @@ static int attach_raw(struct plumb_probes *probes, const struct bpf_program *p, 
 	return keep(probes, &probe, probe.link < 0 ? -errno : 0);
 }
 
-/* A copy of P to the perf event EVENT. */
+/* Attaches a copy of P to the perf event EVENT, which it takes. */
 static int attach_event(struct plumb_probes *probes, const struct bpf_program *p,
 			enum plumb_hook hook, int event, uint64_t target)
 {
@@ -142,7 +142,10 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 	size_t before = probes->n;
 	int err, last = 0;
 
-	/* Only 7.2 counts what it skips here, for perf events, and nothing tells that it does. */
+	/*
+	 * Of uprobes, only 7.2 counts skipped executions, only for perf events, and that cannot be
+	 * detected.
+	 */
 	probes->missed_unknown = true;
 	if (target->hook == PLUMB_UPROBE_MULTI)
 		return attach_at_once(probes, p, &(struct file){u, first}, what, size);

@@ -17,13 +17,15 @@
 
 static int open_kprobe(const struct plumb_function *function, bool at_return)
 {
-	/* By address, since a name can be that of several functions. */
+	/* By address, since several functions may have the same name. */
 	if (function->address)
 		return plumb_probe_open_pmu("kprobe", at_return, 0, function->address);
 	return plumb_probe_open_pmu("kprobe", at_return, (uintptr_t)function->name, 0);
 }
 
-/* Of N functions. */
+/*
+ * Opens a kretprobe on one of N functions: in tracefs or, failing that, with the default maxactive.
+ */
 static void open_kretprobe(struct plumb_probe *probe, const struct plumb_function *function,
 			   size_t n)
 {
@@ -53,8 +55,8 @@ void plumb_probe_allow_files(void)
 }
 
 /*
- * As the kernel's btf_id_deny has them, which came with 5.13 and grew: older ones take
- * fentry there, and hang (6.1: __rcu_read_lock).
+ * The functions of the kernel's btf_id_deny, which came with 5.13 and grew.  Kernels whose list
+ * lacks one of them, or that have no list, attach fentry to it and hang (6.1: __rcu_read_lock).
  */
 bool plumb_function_serves_bpf(const char *name)
 {
@@ -107,7 +109,7 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 	return err;
 }
 
-/* Both ends or none, function by function. */
+/* Attaches function by function, to both ends of each or to none. */
 static int attach_each(struct plumb_probes *probes, const struct bpf_object *object,
 		       const struct plumb_attach_target *targets, const struct plumb_functions *f,
 		       char *what, size_t size)
@@ -115,7 +117,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 	int err, last = -ENOENT;
 	size_t before;
 
-	/* Who asks to end at once wants what there is by then. */
+	/* After a signal, trace with the functions attached so far. */
 	for (size_t i = 0; i < f->n && !(i && plumb_signals_pending()); i++) {
 		before = probes->n;
 		err = 0;
@@ -136,7 +138,9 @@ static const char *name_function(const void *functions, size_t i, char *text, si
 	return plumb_probe_name(functions, i, text, size);
 }
 
-/* One program of fentry's kind takes functions of one BTF, the kernel's own. */
+/*
+ * One fentry program for many takes only functions in the BTF of the kernel itself, not of modules.
+ */
 static bool can_be_one_of_many(const struct plumb_function *f, enum plumb_hook hook)
 {
 	return !plumb_hook_is_fentry(hook) || (f->btf_id && !f->btf_fd);

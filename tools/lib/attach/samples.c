@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* samples: a program that each CPU's clock runs. */
+/* samples: a program that runs at regular intervals on each CPU. */
 #include "probe.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <bpf/libbpf.h>
 
 /*
- * The kernel says -EINVAL to more samples than its limit, which it lowers by itself
- * where they take it long.
+ * Finds the cause of -EINVAL: HZ may exceed the kernel's limit, which the kernel lowers by itself
+ * if samples take long.
  */
 static int explain(uint64_t hz, char *what, size_t size)
 {
@@ -66,7 +66,7 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
 		err = attach_cpu(probes, fd, hz, cpu);
 		if (err == -EINVAL)
 			return explain(hz, what, size);
-		if (err && err != -ENODEV) /* it is off line */
+		if (err && err != -ENODEV) /* the CPU is offline */
 			return err;
 	}
 	return probes->n > before ? 0 : -ENODEV;

@@ -61,7 +61,9 @@ __attribute__((noinline)) void plumb_self_test_call(void)
 	asm volatile("" : : : "memory");
 }
 
-/* The place of plumb_self_test_call() in the file: the program itself is the first that is told. */
+/*
+ * Finds the offset of plumb_self_test_call() in its file; the first object is the program itself.
+ */
 static int find_offset(struct dl_phdr_info *info, size_t size, void *offset)
 {
 	uint64_t address = (uintptr_t)plumb_self_test_call - info->dlpi_addr;
@@ -95,7 +97,7 @@ int plumb_self_test_find_userfunc(struct plumb_userfuncs *found)
 	return 0;
 }
 
-/* All that were slower were disturbed. */
+/* Returns the time in the fastest loop; slower ones were disturbed. */
 double plumb_self_test_ns(void (*trigger)(void), uint64_t budget)
 {
 	uint64_t best = UINT64_MAX, end = plumb_now() + budget, start, took;
@@ -114,7 +116,7 @@ double plumb_self_test_ns(void (*trigger)(void), uint64_t budget)
 
 #define ARITHMETIC_STEPS 4000
 
-/* Where others take the CPU all loops are worth waiting for, up to so many times their budget. */
+/* On a busy CPU a self-test may take this many times its budget, to complete all loops. */
 #define PATIENCE 8
 
 static uint64_t time_arithmetic(void)
@@ -137,12 +139,12 @@ static uint64_t time_calls(void (*trigger)(void), uint64_t n)
 	return plumb_now() - start;
 }
 
-/* So many calls that all loops together take most of BUDGET, whatever the machine. */
+/* The number of calls in a loop, so that all loops together take most of BUDGET. */
 static uint64_t calls_of_loop(void (*trigger)(void), uint64_t budget)
 {
 	uint64_t took, best = UINT64_MAX;
 
-	/* The first ones are slow, and any may be disturbed. */
+	/* Takes the fastest: the first ones are slow, and any may be disturbed. */
 	for (int i = 0; i < MIN_LOOPS; i++) {
 		took = time_calls(trigger, 8);
 		if (took < best)

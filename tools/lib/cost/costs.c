@@ -25,7 +25,10 @@ static const char *directory(void)
 	return *cache ? cache : NULL;
 }
 
-/* "AMD EPYC 9654 96-Core Processor"; on arm64 "0x41 0x3 0xd0c": implementer, variant, part. */
+/*
+ * Names the CPU: "AMD EPYC 9654 96-Core Processor"; on arm64 implementer, variant, part: "0x41 0x3
+ * 0xd0c".
+ */
 static void name_cpu(char *text, size_t size)
 {
 	static const char *const keys[] = {"model name", "CPU implementer", "CPU variant",

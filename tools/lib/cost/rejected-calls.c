@@ -16,7 +16,7 @@ struct work {
 	uint64_t budget;
 };
 
-/* Does some filter reject a process that has just begun, with the tool's name? */
+/* Whether a filter rejects a new process that has the tool's name. */
 static bool is_rejected(const struct plumb_session *s)
 {
 	const struct plumb_options *o = &s->options;
@@ -45,7 +45,10 @@ void plumb_rejected_calls_run(const struct plumb_session *s, struct plumb_self_t
 	if (is_rejected(s))
 		stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	/* It has our memory, and we wait until it has ended; no signal tells of it. */
+	/*
+	 * It shares the tool's memory, the tool waits until it has exited, and no signal reports
+	 * that.
+	 */
 	if (stack != MAP_FAILED)
 		pid = clone(make_calls, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &work);
 	if (pid < 0)

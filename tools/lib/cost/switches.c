@@ -10,7 +10,7 @@
 static struct {
 	pthread_t partner;
 	int to[2], back[2];
-	cpu_set_t cpus; /* that this thread may use otherwise */
+	cpu_set_t cpus; /* allowed for this thread before pin() */
 } pair;
 
 static void *partner(void *unused)
@@ -49,7 +49,7 @@ static bool begin(void)
 		goto unpin;
 	if (pipe2(pair.back, O_CLOEXEC))
 		goto close_to;
-	/* It is where its maker is. */
+	/* The thread inherits the CPU affinity. */
 	if (!pthread_create(&pair.partner, NULL, partner, NULL))
 		return true;
 	close_pipe(pair.back);
@@ -65,7 +65,7 @@ static void make(void)
 	char byte = 0;
 
 	if (write(pair.to[1], &byte, 1) != 1 || read(pair.back[0], &byte, 1) != 1)
-		return; /* a switch less: gcc wants the results looked at */
+		return; /* one switch less; gcc warns of unused results */
 }
 
 static void end(void)

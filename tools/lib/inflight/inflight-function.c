@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* inflight, of kernel functions: /proc/PID/stack, and the frames and in-flight slots of
- * frames.bpf.h. */
+/* inflight, of kernel functions: /proc/PID/stack; frames and in-flight slots of frames.bpf.h. */
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/kernel/functions.h>
@@ -11,7 +10,7 @@
 
 #include <bpf/libbpf.h>
 
-/* Where what is of interest is in the programs' structs. */
+/* Offsets of fields and sizes of structs of the programs. */
 static struct layout {
 	bool known;
 	int depth, frames;
@@ -41,7 +40,7 @@ static int by_name(const void *a, const void *b)
 		      (*(const struct plumb_function *const *)b)->name);
 }
 
-/* The function of that name, if it is one of those that are traced. */
+/* Finds a traced function by name; NULL: there is none. */
 static const struct plumb_function *find(const struct plumb_functions *functions, char *name)
 {
 	static const struct plumb_function **sorted;
@@ -59,7 +58,7 @@ static const struct plumb_function *find(const struct plumb_functions *functions
 	return found ? *found : NULL;
 }
 
-/* The innermost of the functions that the thread is asleep in. */
+/* Finds the innermost traced function in which the thread sleeps. */
 bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f)
 {
 	const struct plumb_functions *functions = s->tool->mechanisms.functions;
@@ -68,7 +67,7 @@ bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flig
 	struct plumb_thread_stat stat;
 	int err;
 
-	/* The stack of one that runs is that of when it last slept. */
+	/* For a thread that runs, /proc shows the stack of its last sleep. */
 	if (plumb_thread_stat(f->pid, f->tid, &stat) || stat.state == 'R')
 		return false;
 	err = plumb_thread_read(f->pid, f->tid, "stack", text, sizeof(text));
@@ -136,7 +135,7 @@ void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plum
 	}
 }
 
-/* A session's cookie, on the thread's stack, is no state that can be read. */
+/* True if calls are only in session cookies, which the loader cannot read. */
 bool plumb_flight_is_ageless(const struct plumb_session *s)
 {
 	return s->instance.bpf.function && !s->instance.bpf.function->frames;

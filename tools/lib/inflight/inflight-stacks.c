@@ -18,7 +18,9 @@ static void add_line(struct plumb_frames *f, char *line)
 	f->text[f->n++] = text;
 }
 
-/* The kernel's, of a thread asleep: of what began before the trace no program took a stack. */
+/*
+ * Reads the kernel stack of a sleeping thread.  Programs took none of what began before the trace.
+ */
 static void read_stack(const struct plumb_flight *f, struct plumb_frames *frames)
 {
 	char text[16384], *rest = text, *line;

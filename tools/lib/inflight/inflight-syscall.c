@@ -12,7 +12,10 @@
 
 #include <bpf/libbpf.h>
 
-/* Which table the numbers of this process are of, which its threads do not say. */
+/*
+ * The ABI of the process's system call numbers, from its executable: /proc/PID/syscall does not
+ * show it.
+ */
 static uint32_t abi_of(uint32_t pid)
 {
 	unsigned char ident[EI_NIDENT] = {};
@@ -41,7 +44,7 @@ static bool is_selected(const struct syscall_config *c, uint32_t nr, uint32_t ab
 	       c->bitmap[(abi ? PLUMB_SYSCALLS / 64 : 0) + nr / 64] >> nr % 64 & 1;
 }
 
-/* A thread that is stopped has left its call, to begin it anew or to end it with EINTR. */
+/* A stopped thread has left its call, and will restart it or return EINTR. */
 static bool is_stopped(const struct plumb_flight *f)
 {
 	struct plumb_thread_stat stat;
@@ -59,8 +62,8 @@ bool plumb_flight_find_syscall(const struct syscall_config *selection, struct pl
 	err = plumb_thread_read(f->pid, f->tid, "syscall", text, sizeof(text));
 	f->hidden = err == -EACCES || err == -EPERM;
 	/*
-	 * "running", or the number, which is -1 outside of a call, the arguments, and the stack
-	 * pointer, which threads of the kernel do not have.
+	 * "running", or: the number, which is -1 outside of a call; the arguments; the stack
+	 * pointer, which kernel threads do not have.
 	 */
 	if (sscanf(text, "%d %llx %*x %llx %*x %*x %*x %llx", &nr, &fd, &size, &stack) != 4 ||
 	    nr < 0 || !stack)
@@ -74,7 +77,7 @@ bool plumb_flight_find_syscall(const struct syscall_config *selection, struct pl
 	       !is_stopped(f);
 }
 
-/* Where what is of interest is in the programs' structs. */
+/* Offsets of fields in the programs' structs; negative: there is no such field. */
 static struct layout {
 	bool known;
 	int start, call, inflight_slot, task, left, own, kernel, user;
@@ -97,7 +100,10 @@ static void find_layout(const struct bpf_object *o)
 	at.known = true;
 }
 
-/* Where its thread left the CPU last, if it did in this call and stacks were taken. */
+/*
+ * Reads the stacks at which the thread last left the CPU, if it did so in this call and stacks are
+ * taken.
+ */
 static void read_stacks(const void *state, struct plumb_flight *f)
 {
 	const char *own = (const char *)state + at.own;
@@ -108,7 +114,7 @@ static void read_stacks(const void *state, struct plumb_flight *f)
 	f->user = *(const int32_t *)(own + at.user);
 }
 
-/* The call is in an in-flight slot: is it its thread's? */
+/* Reads a call from its in-flight slot; false: the slot holds another thread's call, or none. */
 static bool read_inflight_slot(const struct bpf_object *object, const void *state,
 			       struct plumb_flight *f)
 {

@@ -92,8 +92,8 @@ static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 }
 
 /*
- * Finds calls from before the trace.  They can only become fewer, so all threads are searched once;
- * after that only those found are checked.  A command starts in the trace, so it has none.
+ * Calls from before the trace can only become fewer, so all threads are searched only once; after
+ * that, only the calls found are checked.  A command starts in the trace, so it has none.
  */
 void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final)
 {

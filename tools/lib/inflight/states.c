@@ -27,8 +27,10 @@ static void hand_over(const struct reader *r, uint32_t pid, uint32_t tid, const 
 	r->each(r->context, &(struct plumb_state){pid, tid, value});
 }
 
-/* Behind the state is whose it is (struct plumb_thread_kept).  A key that has just gone begins it
- * anew. */
+/*
+ * The ids of the thread follow its state (struct plumb_thread_kept).  If the previous key has been
+ * deleted meanwhile, iteration restarts at the first.
+ */
 static bool read_hash(const struct reader *r)
 {
 	const uint32_t *id = (const void *)((const char *)r->value + r->size - 2 * sizeof(*id));
@@ -58,7 +60,7 @@ static void ask_thread(void *context, uint32_t pid, uint32_t tid)
 	close(fd);
 }
 
-/* All of SIZE bytes, or false at the end. */
+/* Reads SIZE bytes; false at the end of the file. */
 static bool read_all(int fd, void *to, size_t size)
 {
 	ssize_t n;
@@ -71,7 +73,7 @@ static bool read_all(int fd, void *to, size_t size)
 	return true;
 }
 
-/* -errno where there is no iterator. */
+/* Reads the states by the iterator program; -errno if there is none. */
 static int read_iterator(const struct reader *r)
 {
 	struct bpf_program *p =

@@ -6,7 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-/* Those of kprobe's and tracepoint's kind are counted since 6.7 only. */
+/* Misses of kprobe and tracepoint programs are counted from 6.7 on. */
 static bool misses_are_counted(const struct plumb_session *s, const struct bpf_program *p)
 {
 	switch (bpf_program__type(p)) {
@@ -19,8 +19,8 @@ static bool misses_are_counted(const struct plumb_session *s, const struct bpf_p
 }
 
 /*
- * Is an execution one end of a call?  Not where the programs see one end only, nor in
- * kprobe.session, which does not come back for a call whose beginning it missed.
+ * Whether an execution is one end of a call.  It is not if the programs see one end only, nor in
+ * kprobe.session, which does not run at the return of a call whose entry it missed.
  */
 static bool execution_is_end(const struct plumb_session *s, const struct plumb_ledger *l)
 {
@@ -32,7 +32,7 @@ static bool execution_is_end(const struct plumb_session *s, const struct plumb_l
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
 
-/* Executions that the kernel skipped, of all our programs. */
+/* Sums the executions that the kernel skipped, of all programs. */
 static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
 	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;

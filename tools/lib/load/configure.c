@@ -54,7 +54,7 @@ static uint32_t power_of_two_below(uint64_t n)
 	return p;
 }
 
-/* Size of a bucket in each shard, and (split_bytes) of what it needs once. */
+/* Bytes of a bucket in each shard, and (split_bytes) in the map of splits. */
 static uint64_t bucket_bytes(const struct plumb_options *o)
 {
 	return (o->split ? 2 : 1) * sizeof(uint64_t);

@@ -26,7 +26,7 @@ static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
 /*
  * Whether programs get task storage.  On 7.2 they do not if the CPU has no 16-byte
  * compare-and-exchange, although map and helper exist (the non-blocking allocator seems to need
- * it).  So one is run to try.
+ * it).  So a loaded program tries to create some.
  */
 static bool state_can_be_had(const struct plumb_bpf *bpf)
 {
@@ -36,7 +36,7 @@ static bool state_can_be_had(const struct plumb_bpf *bpf)
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
 
 	/*
-	 * Before 5.10 it cannot be run, and success is assumed.  A tool without states has no such
+	 * Before 5.10 it cannot be run; success is assumed.  A tool without states has no such
 	 * program.
 	 */
 	return !self_test || bpf_prog_test_run_opts(bpf_program__fd(self_test), &run) || run.retval;
@@ -81,8 +81,8 @@ static const char *hint(int err, enum plumb_hook hook)
 }
 
 /*
- * The same for attaching.  -EACCES is then of the verifier only for fentry programs, since each
- * copy has the prototype of its function.
+ * The same for attaching.  -EACCES then comes from the verifier only for fentry programs, since
+ * each copy has the prototype of its function.
  */
 static const char *attach_hint(int err, enum plumb_hook hook)
 {

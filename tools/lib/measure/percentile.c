@@ -65,7 +65,7 @@ bool plumb_percentile_is_weak(uint64_t count, uint64_t p)
 {
 	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
 
-	/* 100 is the exact maximum: no number of calls would make it better. */
+	/* 100 is the exact maximum, for any number of calls. */
 	return p < whole && count * (whole - p) < whole;
 }
 
@@ -86,8 +86,8 @@ long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **b
 }
 
 /*
- * The extremes of what remains: those of the whole, where the outermost
- * remaining bucket holds them, otherwise that bucket's own bounds.
+ * Sets minimum and maximum after a subtraction: those of the whole run if they are in the outermost
+ * remaining buckets, otherwise the bounds of these buckets.
  */
 static void bound_extremes(struct plumb_dist *d)
 {

@@ -265,9 +265,9 @@ int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *sn
 	clock_gettime(CLOCK_REALTIME, &snap->taken);
 	snap->clock = plumb_now();
 	/*
-	 * The ledger is read before the rows, so while calls go on, calls that end in between are
-	 * subtracted, and calls that begin are not added.  The difference is at most the number of
-	 * calls that were in flight, and never more than the number of threads.
+	 * The ledger is read before the rows.  While calls go on, calls that end in between are
+	 * subtracted, and calls that begin in between are not added, so that the calls in flight
+	 * are a lower bound, and never more than there are threads.
 	 */
 	read_ledger(maps->ledgers, &snap->ledger);
 	err = make_room(&r);

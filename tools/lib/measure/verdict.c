@@ -11,20 +11,20 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Calls that began and were not seen to end, but for those whose end is known to be lost. */
+/* Calls that began and were not seen to end, except those whose end is known to be lost. */
 static uint64_t count_unended(const struct plumb_ledger *l, uint64_t recorded)
 {
 	uint64_t n = l->began - recorded - l->dropped - l->filtered_at_exit - l->abandoned -
 		     l->exit_lost - l->exit_lost_nested - l->unpaired;
 
-	/* All counters are not read at one instant: while calls run this can dip below 0. */
+	/* The counters are not read at one instant, so while calls run this may be below 0. */
 	return (int64_t)n < 0 ? 0 : n;
 }
 
 /*
- * Which end of how many calls was lost.  An end that is known to be lost is one that the kernel
- * missed; what is left of the executions that it missed is, one by one, an end of a call that
- * seems to go on, or to be abandoned, or both ends of a call of which nothing was seen.
+ * Counts calls by the end that was lost.  Exits that are known to be lost are among the executions
+ * that the kernel missed.  Each of the other missed executions is an end of a call that is counted
+ * as unmatched, abandoned or in flight; the rest are both ends of calls of which nothing was seen.
  */
 static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict *v)
 {
@@ -33,14 +33,14 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 
 	v->exit_lost = v->exit_lost_observed = l->exit_lost + l->exit_lost_nested;
 	left = less(total->missed, v->exit_lost);
-	/* A call without a state ends without one. */
+	/* The exit of a call without a state is unmatched, too. */
 	v->entry_lost = lesser(less(l->unmatched, l->no_state), left);
 	left -= v->entry_lost;
 	n = lesser(l->abandoned, left);
 	v->abandoned = l->abandoned - n;
 	v->exit_lost += n;
 	left -= n;
-	/* Threads' states are cleared when these end; cookies are not. */
+	/* When a thread exits, its state is cleared; a cookie is not. */
 	n = total->in_cookies ? lesser(unended, left) : 0;
 	v->in_flight = unended - n;
 	v->exit_lost += n;

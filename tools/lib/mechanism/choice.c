@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * choice of mechanism: which one holds is found by trying.  A mechanism holds when its object
- * opens, loads and attaches here, in this configuration.
+ * choice of mechanism, by trying each.  A mechanism is chosen if its object opens, loads and
+ * attaches on this kernel, in this configuration.
  */
 #include <errno.h>
 #include <plumb/base/clock.h>
@@ -31,7 +31,7 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 	return 0;
 }
 
-/* Why it is skipped: a later mechanism is better here; NULL: it is not. */
+/* Why the mechanism is skipped in favour of a later one, "": without a message; NULL: it is not. */
 static const char *skipped(const struct plumb_session *s, const struct plumb_mechanism *mechanism)
 {
 	if (mechanism->skipped)
@@ -52,7 +52,7 @@ static void refuse(struct plumb_session *s, const struct plumb_mechanism *mechan
 	snprintf(no->why, sizeof(no->why), "%s", why);
 }
 
-/* It is tried after all. */
+/* Removes the mechanism from those refused, since it is tried after all. */
 static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism *mechanism)
 {
 	size_t n = 0;
@@ -64,8 +64,8 @@ static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism
 }
 
 /*
- * Is this mechanism to be tried?  If not, and if that is worth a line, it is noted as refused.  At
- * last what was skipped.
+ * Whether to try the mechanism.  One that is skipped with a message is listed as refused.  With
+ * LAST, when all others have failed, only those skipped ones are tried.
  */
 static bool is_worth_trying(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 			    bool last)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The programs of function.bpf.h: what sees the end of a call is attached first. */
+/* The programs of function.bpf.h; those for the end of a call are attached first. */
 #include <plumb/base/log.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/kernel/kernel.h>

@@ -23,7 +23,7 @@ static void list_names(void)
 	for (uint32_t abi = 0; abi < 2; abi++)
 		for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
 			name = plumb_syscall_known(nr, abi);
-			/* A table that the build could not make has but the newest names. */
+			/* A table that could not be generated has only the newest names. */
 			if (name && plumb_syscall_tables[abi].names[1])
 				printf("%s%s\n", plumb_syscall_tables[abi].prefix, name);
 		}
@@ -66,7 +66,7 @@ void plumb_syscall_keep(struct syscall_config *config)
 				  config->has_size ? "size" : "file descriptor");
 }
 
-/* ---- what the programs are told ---- */
+/* ---- configuration of the programs ---- */
 
 static void find_numbers(int32_t *numbers, const char *const *names, int n, uint32_t abi)
 {
@@ -95,12 +95,15 @@ static void find_compat(struct syscall_config *config)
 	}
 }
 
-/* The calibration's call passes every filter that there is, so that it costs what they cost. */
+/*
+ * Sets the active filters so that the calibration's call passes each of them, and its cost includes
+ * theirs.
+ */
 static void take_calibration(struct syscall_config *config)
 {
 	memset(config->bitmap, 0, sizeof(config->bitmap));
 	config->bitmap[PLUMB_CALIBRATION_NR / 64] |= 1ULL << PLUMB_CALIBRATION_NR % 64;
-	config->fd = -1; /* its argument */
+	config->fd = -1; /* the argument of that call */
 	config->min_size = 0;
 	config->max_size = UINT64_MAX;
 	config->min_ns = !!config->min_ns;
@@ -127,12 +130,15 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 
 /* ---- mechanisms ---- */
 
-/* What ends a call before what begins it: each end has an entry, or is older than the trace. */
+/*
+ * Exit programs are attached before entry programs, so that an exit without an entry is of a call
+ * from before the trace.
+ */
 const char *const plumb_syscall_tp_programs[] = {"tp_exit", "tp_enter", NULL};
 const char *const plumb_syscall_raw_programs[] = {"raw_exit", "raw_enter", NULL};
 
 const char *plumb_syscall_tp_skipped(void)
 {
-	/* Else raw_tracepoint costs less and misses nothing either. */
+	/* Otherwise raw_tracepoint costs less, and misses nothing either. */
 	return plumb_raw_tracepoints_can_be_preempted() ? NULL : "";
 }

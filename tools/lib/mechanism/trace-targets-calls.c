@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * trace targets: tracepoints of single system calls (syscalls:sys_enter_read), where they are
- * many.  A perf event for each takes the kernel some 0.1 s to remove, so two programs,
- * on raw_syscalls:sys_enter and sys_exit, tell them by the call's number.  But those are
- * run by all calls of the machine: a few targets keep their events, where these are exact.
+ * trace targets: tracepoints of single system calls (syscalls:sys_enter_read), if they are many.
+ * The kernel takes some 0.1 s to remove the perf event of each.  So two programs, on
+ * raw_syscalls:sys_enter and sys_exit, distinguish them by the call's number.  As these run at
+ * every system call of the host, a few targets keep their events, if these miss no calls.
  */
 #include <errno.h>
 #include <plumb/kernel/kernel.h>
@@ -17,7 +17,7 @@
 
 #define FEW_CALLS 10
 
-/* By direction: first sys_enter, then sys_exit. */
+/* Finds the two tracepoints by direction: first sys_enter, then sys_exit. */
 static int find_raw_syscalls(struct plumb_tracepoints *found)
 {
 	int tracefs = plumb_tracefs_open(), err;
@@ -38,7 +38,7 @@ static int find_raw_syscalls(struct plumb_tracepoints *found)
 	return 0;
 }
 
-/* The target syscalls:WAY_FUNCTION; NULL: there is none. */
+/* The target syscalls:DIRECTION_FUNCTION; NULL: there is none. */
 static struct plumb_tracepoint *find_call(const struct plumb_tracepoints *t, const char *direction,
 					  const char *function)
 {
@@ -58,7 +58,7 @@ static void number_direction(size_t direction, const struct plumb_tracepoint *ra
 	char function[64];
 
 	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
-		/* The tracepoint has its function's name: newstat. */
+		/* The tracepoint is named after the function: newstat. */
 		plumb_syscall_function(nr, function, sizeof(function));
 		one = find_call(&t->tracepoints, raw->name, strstr(function, "_sys_") + 5);
 		if (!one)
@@ -71,9 +71,9 @@ static void number_direction(size_t direction, const struct plumb_tracepoint *ra
 }
 
 /*
- * Many, or any where their events miss calls: on preemptible kernels from 7.0 on the programs of
- * single calls' events are skipped while another thread is preempted in them, those of raw_syscalls
- * are not.
+ * Whether these targets are distinguished by number: if they are many, or if their events miss
+ * calls.  On preemptible kernels from 7.0 on, the programs of single calls' events are skipped
+ * while another thread is preempted in them; those of raw_syscalls are not.
  */
 static bool are_for_numbers(const struct plumb_tracepoints *t)
 {

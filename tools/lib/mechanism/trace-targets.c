@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* trace targets: the targets of a tool, as they are typed, shown, and reported as silent. */
+/* trace targets of a tool: parsed, formatted, and reported if they never fired. */
 #include <plumb/base/log.h>
 #include <plumb/measure/snapshot.h>
 #include <plumb/mechanism/trace-targets.h>
@@ -67,7 +67,7 @@ static json_t *json_target(const void *key)
 const struct plumb_field plumb_trace_targets_field = {"func", PLUMB_BY_TARGET, false, format_target,
 						      json_target};
 
-/* FIRED: of each target; how many did not.  0 where that cannot be said. */
+/* Sets FIRED of each target that fired; returns how many did not, 0 if that is not known. */
 static size_t find_silent(const struct plumb_snapshot *total, bool *fired)
 {
 	size_t silent = plumb_trace_targets.targets.n, target;

@@ -162,8 +162,8 @@ int plumb_flame_check(const char *path)
 	if (place.was.st_mode && faccessat(place.dir, place.name, W_OK, AT_EACCESS))
 		err = -errno;
 	/*
-	 * A pipe is not opened to try, since closing it would mean end of file to its reader.
-	 * EPERM is of an immutable file, which cannot be replaced either.
+	 * A pipe is not opened as a test, since closing it would signal end of file to its reader.
+	 * EPERM means an immutable file, which cannot be replaced either.
 	 */
 	if (!S_ISFIFO(place.was.st_mode) && err != -EPERM) {
 		err = plumb_atomic_file_begin(&attempt, path);

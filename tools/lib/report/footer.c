@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report's last lines: by what it was measured, how exactly, at what cost, and what is missing. */
+/* report's last lines: mechanism, precision, cost, and ledger. */
 #include <plumb/report/report.h>
 #include <plumb/report/stacks.h>
 #include <plumb/base/text.h>
@@ -27,7 +27,7 @@ static void print_mechanism(const struct plumb_run *run, FILE *out)
 	}
 }
 
-/* Outwards: what was measured is in it. */
+/* Rounds outwards, so that the interval contains what was measured. */
 static const char *interval(const struct plumb_interval *of, char *text, size_t size)
 {
 	long long low = of->low, high = of->high;
@@ -58,7 +58,7 @@ static void print_cost(const struct plumb_run *run, FILE *out)
 	plumb_print_wrapped(text, out);
 }
 
-/* What was lost is not in them: they are those of a sample then. */
+/* If calls were lost, the percentiles are those of a sample. */
 static void print_precision(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_verdict v = plumb_ledger_judge(r->total);
@@ -91,7 +91,7 @@ static void print_split(const struct plumb_run *run, FILE *out)
 		      out);
 }
 
-/* What the tool chooses by itself can record every call on this kernel. */
+/* Without --mechanism the tool chooses a mechanism that records every call. */
 static const char *missed_of(const struct plumb_run *run)
 {
 	return run->options->mechanism ? "executions were missed (without --mechanism the tool "
@@ -107,7 +107,7 @@ static bool has_option(const struct plumb_tool *tool, const char *name)
 	return false;
 }
 
-/* Tools of stacks have as many rows as stacks, unless told. */
+/* By default, tools of stacks have as many rows as stacks. */
 static const char *pooled_of(const struct plumb_run *run)
 {
 	return run->options->by & PLUMB_BY_STACK && !run->options->max_keys_given &&
@@ -123,12 +123,12 @@ static const char *stacks_of(const struct plumb_run *run)
 		       : "stacks not stored, the table is full";
 }
 
-/* What is not zero, but for what every run has. */
+/* Prints the sums, and each further counter that is not zero. */
 static void print_ledger(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_ledger *l = &r->total->ledger;
 	struct plumb_verdict v = plumb_ledger_judge(r->total);
-	/* A call without a state is lost at its entry, and its exit unmatched. */
+	/* The entry of a call without a state is counted in no_state, its exit in unmatched. */
 	const uint64_t stateless = l->unmatched < l->no_state ? l->unmatched : l->no_state;
 	const struct {
 		const char *name;

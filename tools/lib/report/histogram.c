@@ -7,7 +7,7 @@
 #define BAR       40
 #define MAX_LINES 24
 
-/* Line of a bucket, with 2^split lines an octave (those below the linear part share one). */
+/* The line of a bucket: 2^SPLIT lines per octave; all octaves below 2^PRECISION share as many. */
 static uint32_t line_of(uint32_t index, uint32_t precision, uint32_t split)
 {
 	return index >> (precision - split);
@@ -32,7 +32,7 @@ void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, F
 
 	if (!d->n)
 		return;
-	/* As fine as fits, at last a line an octave. */
+	/* As many lines per octave as fit, but at least one. */
 	for (;; split--) {
 		first = line_of(d->buckets[0].index, d->precision, split);
 		last = line_of(d->buckets[d->n - 1].index, d->precision, split);

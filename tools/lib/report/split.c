@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report of where the time of calls went: of a row, and of each band of its percentiles. */
+/* report of how calls spent their time: of a row, and of each band of its percentiles. */
 #include <plumb/base/json.h>
 #include <plumb/report/report.h>
 #include <plumb/report/split.h>
@@ -39,7 +39,9 @@ static void add_up(const struct plumb_row *row, struct plumb_parts *all,
 
 	for (size_t i = 0; i < row->n_split; i++) {
 		lowest = plumb_bucket_lowest(row->split[i].bucket, row->dist.precision);
-		/* A bucket is not cut: it belongs to the percentile that is said to be its end. */
+		/*
+		 * A bucket is not divided: it belongs to the band whose upper percentile is in it.
+		 */
 		while (band + 1 < N_BANDS && lowest > plumb_percentile(&row->dist, bands[band].to))
 			band++;
 		add(&in_band[band], &row->split[i]);
@@ -56,7 +58,7 @@ static uint64_t total(const uint64_t each[PLUMB_ALL_PARTS])
 	return sum;
 }
 
-/* Whole as long as WIDTH digits hold it, then in millions or more, as "12.35M". */
+/* Formats N in full if WIDTH digits hold it, otherwise in millions or more, as "12.35M". */
 static const char *format_count(uint64_t n, int width, char *text, size_t size)
 {
 	static const char units[] = "MGTPE";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the command line asks for of rows that are stacks, and what the footer says of them. */
+/* Options and footer of tools whose rows are stacks. */
 #include "flame.h"
 #include "stacks.h"
 
@@ -14,7 +14,7 @@
 
 #define TOP 20
 
-/* What rows take of a CPU, in all (snapshot.c). */
+/* Maximum size of the rows' totals on all CPUs (snapshot.c). */
 #define MAX_TOTALS (128ULL << 20)
 
 struct plumb_stacks_options plumb_stacks_options = {.max = 16384};
@@ -24,7 +24,7 @@ void plumb_stacks_show_wakers(size_t offset)
 	plumb_stacks_options.waker = offset;
 }
 
-/* As many rows as stacks, where memory allows. */
+/* As many rows as stacks, if memory allows. */
 static uint64_t default_max_keys(void)
 {
 	uint64_t most = MAX_TOTALS / sizeof(struct plumb_totals) / libbpf_num_possible_cpus();

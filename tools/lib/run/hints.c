@@ -13,15 +13,15 @@
 #include <string.h>
 
 #define MAX_NAMES  16384
-#define LEAST_PART 3 /* letters; fewer are in any name */
+#define LEAST_PART 3 /* letters; shorter names are parts of too many others */
 
-/* The names of threads that run, those that /proc shows to this user. */
+/* The names of the threads that /proc shows to this user. */
 struct names {
 	char *all[MAX_NAMES];
 	size_t n;
 };
 
-/* Calls EACH with what is in each directory of PATH that has a number for a name. */
+/* Calls EACH with the path of each entry of PATH whose name begins with a digit. */
 static void for_numbers(struct names *names, const char *path,
 			void (*each)(struct names *, const char *))
 {
@@ -48,7 +48,7 @@ static void add_thread(struct names *names, const char *directory)
 	if (f && fgets(name, sizeof(name), f) && names->n < MAX_NAMES) {
 		name[strcspn(name, "\n")] = 0;
 		name[PLUMB_COMM_LEN - 1] =
-			0; /* of some kernel threads /proc shows more than there is */
+			0; /* for some kernel threads /proc shows more than the task's comm */
 		names->all[names->n++] = strdup(name);
 	}
 	if (f)
@@ -71,7 +71,7 @@ static bool runs(const struct names *names, const char *name)
 	return false;
 }
 
-/* A name that has WANTED in it, be it in capitals, or one that is hardly another. */
+/* Suggests a name that contains WANTED, in any case, otherwise a similar one. */
 static void hint_at_name(const struct names *names, const char *wanted)
 {
 	char shown[PLUMB_ESCAPED], other[PLUMB_ESCAPED];

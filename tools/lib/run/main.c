@@ -22,7 +22,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-/* libbpf would only say that no program can be loaded. */
+/* Checked here since libbpf would only report that no program can be loaded. */
 static int check_types(const char *file)
 {
 	struct btf *btf = plumb_types_read(file);
@@ -77,14 +77,15 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	int status, signals;
 
 	/*
-	 * libbpf reads the kernel's BTF, some 6 MB, and gives it back: with a
-	 * fixed threshold it comes from and goes back to the system, not to a
-	 * heap that stays.
+	 * libbpf allocates some 6 MB for the kernel's BTF, and frees them.  With a fixed threshold,
+	 * this memory is mapped and unmapped, and does not stay in the heap.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	plumb_options_parse(&s.options, argc, argv, tool);
-	/* A line of JSON is one write: what a command prints itself comes between lines, not into
-	 * them. */
+	/*
+	 * Writes each line of JSON with one write(), so that output of the command does not come
+	 * into it.
+	 */
 	if (s.options.json)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	open_opts.btf_custom_path = s.options.btf;
@@ -110,7 +111,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
 		kill(s.child, SIGKILL);
 	status = plumb_close_stdout(status);
-	/* Readers have the report; the command has had its trace and does not go on alone. */
+	/* The report is complete.  The command does not go on without its trace. */
 	if (s.child)
 		plumb_command_end(&s, signals);
 	return status;

@@ -11,7 +11,10 @@
 
 #define TURN_NS 10000000
 
-/* Consuming returns when a ring is empty: where records come as fast, that is never. */
+/*
+ * Also ends reading after TURN_NS: ring_buffer__consume() would return only when a ring buffer is
+ * empty, which may be never.
+ */
 static int take_record(void *source, void *record, size_t size)
 {
 	const struct plumb_source *from = source;

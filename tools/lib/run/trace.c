@@ -251,7 +251,7 @@ static int finish(struct trace *run, int err)
 {
 	struct plumb_session *s = run->s;
 	const struct plumb_run about = run_of(s);
-	bool unread; /* the reader of stdout has gone, but what is saved is still of use */
+	bool unread; /* the reader of stdout has gone; a file is saved all the same */
 	uint64_t end;
 	int saved = 0;
 
@@ -271,8 +271,8 @@ static int finish(struct trace *run, int err)
 		err = plumb_collect(s, &run->total);
 	if (!err)
 		read_flights(run, &run->total, true);
-	run->total.clock =
-		end; /* detaching is not part of it, and takes long for thousands of probes */
+	/* Detaching is not part of the trace, and takes long for thousands of probes. */
+	run->total.clock = end;
 	if (!err && s->tool->view.save)
 		saved = s->tool->view.save(&about, &run->total, end - run->start);
 	if (!err && !unread)
@@ -300,9 +300,8 @@ int plumb_trace(struct plumb_session *s, int signals)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	run.start = run.flights.began = plumb_now();
-	run.last.taken =
-		s->attached
-			.time; /* calls are counted from then on, which may be long before START */
+	/* Calls are counted from then on, which may be long before START. */
+	run.last.taken = s->attached.time;
 	run.last.clock = s->attached.clock;
 	if (s->tool->lifecycle.reports_first) {
 		clock_gettime(CLOCK_REALTIME, &run.last.taken);

@@ -2,9 +2,9 @@
 /*
  * command: the program after "--".
  *
- * It must not make a system call before it is traced, not even one that waits,
- * which would end inside the trace without having begun there.  So the child
- * spins on a shared word, and is stopped from outside while it does.
+ * Its process must not be inside a system call, not even one that waits, when tracing starts: that
+ * call would return in the trace without an entry.  So the child spins on a shared word, and the
+ * tool stops it with SIGSTOP meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +31,11 @@ static void run_child(const char *path, char **command, volatile int *shared, pi
 	const char *slash = strrchr(path, '/');
 	sigset_t none;
 
-	/* A tool that is killed takes its command with it, unless it has been before this. */
+	/* If the tool is killed, the command is killed too; if it was killed before, exit. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != tool)
 		_exit(126);
-	/* execve belongs to the name under which it is made: let it be the right one. */
+	/* execve() is recorded with the thread's name at entry: set the command's. */
 	prctl(PR_SET_NAME, slash ? slash + 1 : path);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -48,7 +48,7 @@ static void run_child(const char *path, char **command, volatile int *shared, pi
 	_exit(126);
 }
 
-/* May a file be run?  Better asked before anything is attached. */
+/* Whether the file can be executed: 0 or errno.  Checked before anything is attached. */
 static int check(const char *path)
 {
 	struct stat st;
@@ -60,7 +60,7 @@ static int check(const char *path)
 	return access(path, X_OK) ? errno : 0;
 }
 
-/* The file that NAME runs, malloc'd, as a shell would find it; NULL with errno set. */
+/* Finds the file of command NAME as a shell does; malloc'd, or NULL with errno set. */
 static char *find(const char *name)
 {
 	char *path, *rest, *dir, *file = NULL;
@@ -151,7 +151,7 @@ void plumb_command_end(struct plumb_session *s, int signals)
 			plumb_warn("waiting for %s to exit after SIGTERM; Ctrl-C kills it", name);
 		said = true;
 	}
-	/* Of a setuid program the kernel has dropped the wish to die with its parent. */
+	/* Needed since the kernel clears PR_SET_PDEATHSIG when a setuid program is executed. */
 	if (s->child_status < 0)
 		kill(s->child, SIGKILL);
 }

@@ -15,10 +15,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* include/linux/proc_ns.h: PROC_PID_INIT_INO, the number of the first pid namespace. */
+/* include/linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the initial pid namespace. */
 #define INIT_PID_NS 0xEFFFFFFCU
 
-/* Programs see the pids of the first namespace; ours may be others. */
+/* Programs see pids of the initial namespace, which differ from those of any other. */
 static int check_pid_namespace(void)
 {
 	struct stat st;

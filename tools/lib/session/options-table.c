@@ -29,7 +29,7 @@ static const struct argp_option common[] = {
 	{"btf", BTF, "FILE", 0, "read kernel types from FILE if /sys/kernel/btf has none", 60},
 	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure the cost of tracing at the start", 60},
 	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
-	/* Of BCC's tools, in whose place ours are tried: what the parser says of them. */
+	/* Options of BCC's tools, which users try here; the parser's message has this text. */
 	{NULL, 'T', NULL, OPTION_HIDDEN, "each report has its time where there is an INTERVAL, and JSON (-j) always", 60},
 	{NULL, 'P', NULL, OPTION_HIDDEN, "a row for each process: -b pid", 60},
 	{NULL, 'L', NULL, OPTION_HIDDEN, "a row for each thread: -b tid", 60},
@@ -41,7 +41,7 @@ static const struct argp_option common[] = {
 
 #define DEFAULT_KEYS 256
 
-/* Those about a table's columns, about its rows, and about how it shows them. */
+/* Options about a table's columns, about its rows, and about their presentation. */
 static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
 static const int row_options[] = {'b', 'n', MAX_KEYS, 0};
 static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
@@ -53,7 +53,7 @@ static bool is_one_of(const int *keys, const struct argp_option *option)
 	return *keys;
 }
 
-/* Has the tool an option of its own of that letter? */
+/* Whether the tool has an option of its own with that letter. */
 static bool is_taken(const struct plumb_tool *tool, int key)
 {
 	for (const struct argp_option *o = tool->options.list; o && (o->name || o->doc); o++)

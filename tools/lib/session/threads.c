@@ -15,7 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define MAX_DESCENDANTS 16384 /* as the map of descendants */
+#define MAX_DESCENDANTS 16384 /* as plumb_descendants */
 
 struct walk {
 	const struct plumb_session *s;
@@ -48,7 +48,7 @@ static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 	w->each(w->context, pid, tid);
 }
 
-/* The number that a directory of /proc is called; 0: it is none. */
+/* The number in the name of a directory of /proc; 0: the name is not a number. */
 static uint32_t number_of(const struct dirent *entry)
 {
 	uint64_t number = 0;
@@ -111,7 +111,7 @@ static void visit_threads_of(struct walk *w, int cgroup)
 	fclose(list);
 }
 
-/* The threads of a cgroup and of all below it.  FD is taken. */
+/* Visits the threads of a cgroup and of its descendants; takes FD. */
 static void visit_cgroup(struct walk *w, int fd)
 {
 	struct dirent *entry;
@@ -139,7 +139,7 @@ static void visit_descendants(struct walk *w)
 {
 	uint32_t pid, *previous = NULL;
 
-	/* Behind a process that has just ended the list begins anew. */
+	/* If the previous process has exited meanwhile, iteration restarts at the first. */
 	for (int i = 0;
 	     i < MAX_DESCENDANTS && !bpf_map_get_next_key(w->descendants, previous, &pid); i++) {
 		visit_process(w, pid);

@@ -10,12 +10,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* A file without a build id is compared byte by byte: not if it is larger. */
+/* Maximum size of a debug file without a build id, which is read as a whole for its CRC. */
 #define CHECKED (256 << 20)
 
-/* --- opening what others have chosen --- */
+/* --- opening paths that other users may have chosen --- */
 
-/* Opens what PATH, an O_PATH descriptor that it takes, stands for: the like of a FIFO never. */
+/*
+ * Opens the file of PATH, an O_PATH descriptor that it takes, if it is a regular file; or -errno.
+ */
 static int open_regular(int path)
 {
 	char link[64];
@@ -40,7 +42,7 @@ int plumb_open_here(const char *path)
 
 int plumb_open_in_root(int dir, const char *path, bool follow)
 {
-	/* A link below /proc/PID/root would else lead to a file of ours. */
+	/* Otherwise a symbolic link below /proc/PID/root could lead to a file outside of it. */
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
@@ -49,7 +51,7 @@ int plumb_open_in_root(int dir, const char *path, bool follow)
 	return open_regular(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
 }
 
-/* --- is it the one? --- */
+/* --- checking a debug file --- */
 
 static bool has_crc(int fd, uint32_t wanted)
 {
@@ -65,7 +67,7 @@ static bool has_crc(int fd, uint32_t wanted)
 struct wanted {
 	unsigned char id[PLUMB_BUILD_ID_MAX];
 	size_t id_size;
-	uint32_t crc; /* if there is no id */
+	uint32_t crc; /* without an id */
 	uid_t owner;
 };
 
@@ -87,7 +89,7 @@ static bool is_wanted(int fd, const struct wanted *w)
 	return is;
 }
 
-/* The process's own, else ours. */
+/* Tries PATH below the root of the process, then below the tool's own. */
 static int try(int root, int host, const char *path, const struct wanted *w)
 {
 	int roots[] = {root, host}, fd = -ENOENT;
@@ -102,7 +104,7 @@ static int try(int root, int host, const char *path, const struct wanted *w)
 	return fd;
 }
 
-/* --- where it may be --- */
+/* --- paths of debug files --- */
 
 static int try_build_id(int root, int host, const struct wanted *w)
 {
@@ -115,7 +117,7 @@ static int try_build_id(int root, int host, const struct wanted *w)
 	return try(root, host, path, w);
 }
 
-/* .gnu_debuglink: a file's name, and its CRC at the next multiple of 4. */
+/* Reads .gnu_debuglink: a file's name, and its CRC at the next multiple of 4; NULL: none. */
 static const char *read_link(Elf *elf, uint32_t *crc)
 {
 	GElf_Shdr header;

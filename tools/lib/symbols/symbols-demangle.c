@@ -4,14 +4,16 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* What libiberty says, as far as there is room for it. */
+/* Output of libiberty, as far as there is space for it. */
 struct output {
 	char *text;
 	size_t n, size;
 	jmp_buf full;
 };
 
-/* A few hundred bytes can stand for more than any memory holds: it has to be left, and can be. */
+/*
+ * A few hundred bytes can expand to more than any memory holds, so a full buffer ends demangling.
+ */
 static void append(const char *part, size_t length, void *context)
 {
 	struct output *o = context;
@@ -35,13 +37,13 @@ static bool demangle(demangler *how, const char *name, char *text, size_t size)
 
 void plumb_demangle(const char *name, char *text, size_t size)
 {
-	char plain[2048];              /* libiberty takes half of that */
+	char plain[2048];              /* libiberty accepts names of half that length */
 	size_t n = strcspn(name, "@"); /* the symbol's version */
 
 	if (n < sizeof(plain) && (!strncmp(name, "_R", 2) || !strncmp(name, "_Z", 2))) {
 		memcpy(plain, name, n);
 		plain[n] = 0;
-		/* Rust's older names are also some of C++. */
+		/* Rust's older names are also valid C++ names. */
 		if (demangle(rust_demangle_callback, plain, text, size) ||
 		    demangle(cplus_demangle_v3_callback, plain, text, size))
 			return;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No table is larger; a sparse file can pretend to be. */
+/* Maximum size of a section; a sparse file can claim to have a larger one. */
 #define SECTION (256UL << 20)
 
-/* What .gnu_debugdata may become, and what decoding it may need. */
+/* Maximum size of .gnu_debugdata when decoded, and of the memory for decoding it. */
 #define MINIDEBUG (128UL << 20)
 
 Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
@@ -28,7 +28,7 @@ Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
 	return NULL;
 }
 
-/* The id in notes, or 0. */
+/* Copies the build id in the notes to ID; its length, or 0. */
 static size_t find_build_id(Elf_Data *data, unsigned char id[PLUMB_BUILD_ID_MAX])
 {
 	size_t at = 0, name, desc;
@@ -58,7 +58,7 @@ size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX])
 				elf_getdata_rawchunk(elf, p.p_offset, p.p_filesz,
 						     p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
 				id);
-	/* In a debug file the segments hold nothing. */
+	/* A debug file has no contents for its segments. */
 	while (!length && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
 		    header.sh_size < 1 << 20)
@@ -66,7 +66,7 @@ size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX])
 	return length;
 }
 
-/* Is it a function, or a label in code?  Sets its size and rank then. */
+/* Whether the symbol is a function or a label in code; sets its size and rank. */
 static bool is_code(Elf *elf, const GElf_Sym *symbol, const char *name, uint64_t *size,
 		    unsigned int *rank)
 {
@@ -82,7 +82,7 @@ static bool is_code(Elf *elf, const GElf_Sym *symbol, const char *name, uint64_t
 		*rank |= PLUMB_SYMTAB_LABEL;
 	else if (type != STT_FUNC && type != STT_GNU_IFUNC)
 		return false;
-	/* Each but the usual function with its size asks for its section. */
+	/* All but functions with a size are checked against their section. */
 	if (*size && !(*rank & PLUMB_SYMTAB_LABEL))
 		return true;
 	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
@@ -144,7 +144,7 @@ int plumb_symtab_read_elf(struct plumb_symtab *t, Elf *elf, bool *whole)
 	return err;
 }
 
-/* All that SOURCE holds, malloc'd; or NULL. */
+/* Decompresses SOURCE; malloc'd, or NULL. */
 static char *decode(const void *source, size_t n, size_t *size)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;

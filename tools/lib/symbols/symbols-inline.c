@@ -3,8 +3,7 @@
  * Functions that are inlined at an address, from DWARF.  The address ranges of a file's units and
  * functions lead to a function, whose tree of inlined calls is walked.
  *
- * libdw's own walk is not used, since it recurses as deeply as the file, which may be damaged,
- * says.
+ * libdw's own walk is not used, since a damaged file can make it recurse without limit.
  */
 #include "symbols.h"
 #include <dwarf.h>
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Limits of nested DIEs, and of DIEs visited in one walk.  A file that exceeds them is damaged. */
+/* Limits of the nesting of DIEs, and of those visited in a walk; only damaged files exceed them. */
 #define DEPTH 64
 #define STEPS (1 << 22)
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* kallsyms has no sizes: so far does the last symbol of a module reach. */
+/* kallsyms has no sizes: a symbol reaches to the next one, at most this far. */
 #define REACH (64 << 10)
 
 static int add(struct plumb_symtab *t, const struct plumb_symbol *symbol)
@@ -37,7 +37,7 @@ int plumb_symtab_read_kernel(struct plumb_symtab *t)
 		return -errno;
 	while (!err && getline(&line, &room, f) >= 0) {
 		line[strcspn(line, "\n")] = 0;
-		/* An address of 0 is a hidden one. */
+		/* Address 0: hidden (kernel.kptr_restrict). */
 		if (plumb_symbol_cut(line, &symbol) && symbol.address)
 			err = add(t, &symbol);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Perf maps: "START SIZE NAME" in hexadecimal, a line for each function that a JIT
- * has compiled, in /tmp/perf-PID.map as the process sees /tmp and itself.  Anyone
- * can write to /tmp.
+ * Perf maps: "START SIZE NAME" in hexadecimal, one line per function that a JIT has compiled, in
+ * /tmp/perf-PID.map, with /tmp and PID as the process sees them.  Anyone can write to /tmp, so the
+ * owner of the file is checked.
  */
 #include "symbols.h"
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is read of a map at most; node.js writes some 10 MB. */
+/* Maximum number of bytes that are read of a map; node.js writes some 10 MB. */
 #define MAP_MAX (64 << 20)
 
 #define LINE_MAX_LENGTH 2048
@@ -45,7 +45,7 @@ static bool read_identity(pid_t pid, struct identity *identity)
 	return found == 3;
 }
 
-/* The map's descriptor, if the process or root has written it; or -errno. */
+/* Opens the map if it belongs to the user of the process or to root; its descriptor, or -errno. */
 static int open_map(pid_t pid, int root, struct stat *st)
 {
 	struct identity identity;
@@ -83,7 +83,7 @@ static bool read_line(struct plumb_symtab *t, const char *line)
 	return name >= 0 && !plumb_symtab_add(t, address, size, name, 0);
 }
 
-/* Lines that are whole, from where it was left; how many were none. */
+/* Reads complete lines from the current position; returns the number of malformed ones. */
 static uint64_t read_lines(struct plumb_perfmap *map, FILE *f)
 {
 	char line[LINE_MAX_LENGTH];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One copy of each string, and the files whose symbols cannot be had. */
+/* Storage of strings, each once; and the files whose symbols cannot be read. */
 #include "symbols.h"
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>

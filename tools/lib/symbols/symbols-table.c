@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols between an address and the start of the one that it is in: nested, or overlapping. */
+/* Maximum number of symbols between an address and its own symbol: nested or overlapping ones. */
 #define NESTED 16
 
-/* More than any program has: a sparse file can pretend to. */
+/* Maximum number of symbols, more than any program has; a sparse file can claim to have more. */
 #define SYMBOLS (1 << 22)
 
-/* As long as names are compared: in a damaged file one may be as long as the file. */
+/* Bytes of a name that are compared; in a damaged file a name can be as long as the file. */
 #define NAME 256
 
 int64_t plumb_symtab_text(struct plumb_symtab *t, const void *text, size_t size)
@@ -58,7 +58,7 @@ int plumb_symtab_add(struct plumb_symtab *t, uint64_t address, uint64_t size, ui
 	return 0;
 }
 
-/* Aliases: the one that users know has the fewest underscores before it, and is short. */
+/* Orders aliases: the name that users know has the fewest leading underscores, and is short. */
 static int compare_names(const char *a, const char *b)
 {
 	size_t i = strspn(a, "_"), j = strspn(b, "_"), n = strnlen(a, NAME), m = strnlen(b, NAME);
@@ -82,7 +82,10 @@ static int compare(const void *left, const void *right, void *table)
 	return compare_names(t->text + a->name, t->text + b->name);
 }
 
-/* One symbol an address; those without a size only where no other covers them. */
+/*
+ * Sorts the table.  Keeps one symbol per address, and those without a size only where no other
+ * covers them.
+ */
 static void settle(struct plumb_symtab *t)
 {
 	uint64_t covered = 0;
