@@ -198,9 +198,7 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
 		row = &snap->rows[snap->n];
 		*row = (struct plumb_row){.key = key};
-		/*
-		 * A key is added just before its first call is recorded; until then its count is 0.
-		 */
+		/* A key is added shortly before its first call is recorded, with a count of 0. */
 		if (plumb_map_lookup(r->keys, key, &row->slot))
 			return -errno;
 		err = read_row(r, row);

@@ -47,8 +47,8 @@ static void add_thread(struct names *names, const char *directory)
 	f = fopen(path, "re");
 	if (f && fgets(name, sizeof(name), f) && names->n < MAX_NAMES) {
 		name[strcspn(name, "\n")] = 0;
-		name[PLUMB_COMM_LEN - 1] =
-			0; /* for some kernel threads /proc shows more than the task's comm */
+		/* For some kernel threads /proc shows more than the task's comm. */
+		name[PLUMB_COMM_LEN - 1] = 0;
 		names->all[names->n++] = strdup(name);
 	}
 	if (f)

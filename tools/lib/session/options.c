@@ -183,8 +183,8 @@ static void parse_argument(struct plumb_options *o, const char *text)
 }
 
 /*
- * Finds the mechanism by name, or exits with its message.  The tool may have replaced its list by
- * now.
+ * Finds a mechanism by name; exits with a message if there is none.  The tool may have replaced its
+ * list by now.
  */
 static const struct plumb_mechanism *find_mechanism(const char *name, const struct plumb_tool *tool)
 {
