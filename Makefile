@@ -97,9 +97,10 @@ $(B)/static.mk: | $(B) $(LIBBPF_A)
 	fi; rm -f $@.probe
 
 # A change of these flags is a change of everything that they are for.
-$(B)/flags: NOW = $(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(WARN) $(VERSION)
+$(B)/flags: NOW = $(CC) $(CFLAGS) $(WARN) $(VERSION)
+$(B)/link-flags: NOW = $(LDFLAGS) $(LINK)
 $(B)/bpf-flags: NOW = $(CLANG) $(WARN)
-$(B)/flags $(B)/bpf-flags: FORCE | $(B)
+$(B)/flags $(B)/link-flags $(B)/bpf-flags: FORCE | $(B)
 	$(Q)echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' > $@
 FORCE:
 
@@ -162,7 +163,7 @@ $$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rules,$(t))))
 
-$(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/bin
+$(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bin
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@.tmp
 	$(Q)$(STRIP) $@.tmp && mv $@.tmp $@
@@ -190,7 +191,7 @@ $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$(firstword $(subst ., ,$*)) -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 
 # Programs that show what the library finds, for tests in emulated machines.
-$(B)/trust/%: tests/trust/%.c $(patsubst tools/probe-check/%.c,$(B)/lib/probe-check.%.o,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags | $(B)/trust
+$(B)/trust/%: tests/trust/%.c $(patsubst tools/probe-check/%.c,$(B)/lib/probe-check.%.o,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/trust
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/probe-check -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@
 
@@ -223,12 +224,12 @@ fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms
 	tests/trust/fuzz.t $(FUZZ_SECONDS)
 
 # --- the benchmark: its floor, its load, its peers ---
-$(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/flags | $(B)/bench
+$(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
 FLOOR_SKELETONS := $(patsubst tests/bench/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tests/bench/function-floor*.bpf.c))
-$(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(LIBBPF_A) $(B)/flags | $(B)/bench
+$(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/function-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
@@ -236,12 +237,12 @@ $(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/spin.d -static -pthread $< -o $@
 
-$(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h $(LIBBPF_A) $(B)/flags | $(B)/bench
+$(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
 # A workload with a program of BPF: what stack-again.bpf.h says beside what the kernel does.
-$(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags | $(B)/tests
+$(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/tests/stack-twice.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 

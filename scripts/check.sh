@@ -49,11 +49,11 @@ if [[ -n $quick ]]; then
 		--rules 'seq=tests/{live/truth,cli/agreement,cli/columns}.t' --rules 'seq=**' \
 		tests/live/truth.t tests/cli/{agreement,columns,misuse,help}.t tests/build/{layers,style}.t "${units[@]}"
 fi
-# BPF objects and their skeletons are the same whatever compiles and links the rest: made once.
-for other in build/clang build/dynamic; do
-	mkdir -p "$other"
-	cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen} "$other"
-done
+# BPF objects and their skeletons are the same whatever compiles the rest, objects are the same
+# however they are linked: made once.
+mkdir -p build/{clang,dynamic}
+cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen} build/clang
+cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib} build/dynamic
 make "$jobs" B=build/clang CC=clang all units
 make "$jobs" B=build/dynamic DYNAMIC=1 all
 ((EUID != 0)) || scripts/chroots.sh || (($? == 77)) # neither is a release that cannot be fetched

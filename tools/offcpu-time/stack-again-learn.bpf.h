@@ -119,12 +119,35 @@ static __always_inline void again_begin(struct again_work *w, __s32 number)
 }
 
 /*
+ * Keep the pointer of this INDEX only as far as it holds for the stack in the working memory.
+ * As a global function of its own, it saves the verifier steps: 40,000 of 75,000.
+ */
+__noinline int again_refine_pointer(__s32 number, __u32 index, __u32 highest)
+{
+	struct again_places *p = bpf_map_lookup_elem(&plumb_again, &number);
+	struct again_work *w = again_work();
+	__u32 at, pointer;
+
+	if (!p || !w || index >= AGAIN_POINTERS)
+		return 0;
+	pointer = p->pointers[index];
+	at = p->first + p->pointer_at[index];
+	if (p->varies && p->pointer_at[index] > highest)
+		p->pointers[index] = 0;
+	else if (at < AGAIN_WORDS)
+		p->pointers[index] =
+			(pointer & AGAIN_DISTANCE) |
+			again_same(pointer, w->memory[at], w->top, w->extent, p->extent);
+	return 0;
+}
+
+/*
  * If the addresses of a known stack are at the same places, leave out its pointers that differ.
  * Walks follow no pointers inside a frame of random size: its frame pointer leads to the caller.
  */
-static __always_inline void again_refine(struct again_work *w, struct again_places *p)
+static __always_inline void again_refine(struct again_work *w, struct again_places *p, __s32 number)
 {
-	__u32 i, at, pointer, highest;
+	__u32 i, highest;
 
 	for (i = 0; i < AGAIN_FRAMES && i < p->n; i++)
 		if (w->at[(i + 1) & (AGAIN_FRAMES - 1)] != p->first + p->at[i])
@@ -134,16 +157,8 @@ static __always_inline void again_refine(struct again_work *w, struct again_plac
 	highest = p->at[(p->n - 1) & (AGAIN_FRAMES - 1)];
 	if (p->varies)
 		p->words = highest + 1;
-	for (i = 0; i < AGAIN_POINTERS && i < p->n_pointers; i++) {
-		pointer = p->pointers[i];
-		at = p->first + p->pointer_at[i];
-		if (p->varies && p->pointer_at[i] > highest)
-			p->pointers[i] = 0;
-		else if (at < AGAIN_WORDS)
-			p->pointers[i] =
-				(pointer & AGAIN_DISTANCE) |
-				again_same(pointer, w->memory[at], w->top, w->extent, p->extent);
-	}
+	for (i = 0; i < AGAIN_POINTERS && i < p->n_pointers; i++)
+		again_refine_pointer(number, i, highest);
 }
 
 /* Count a walk of stack NUMBER; return whether to learn from it. */
@@ -183,7 +198,7 @@ __noinline int again_learn(__u64 extent, __s32 number)
 		return 0;
 	p = bpf_map_lookup_elem(&plumb_again, &number);
 	if (p)
-		again_refine(w, p);
+		again_refine(w, p, number);
 	else
 		again_begin(w, number);
 	return 0;
