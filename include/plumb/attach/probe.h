@@ -86,8 +86,8 @@ const char *plumb_probe_name(const struct plumb_functions *f, size_t i, char *te
 uint64_t plumb_probe_target(const struct plumb_functions *f, size_t i);
 
 /*
- * A copy of P's instructions, which load VALUE, of a KIND like BPF_PSEUDO_BTF_ID (0: a number),
- * where P loads the 64-bit constant UNSET; the caller's, or NULL: no memory.
+ * Returns a copy of P's instructions that loads VALUE where P loads the 64-bit constant UNSET. KIND
+ * is that of VALUE, like BPF_PSEUDO_BTF_ID (0: a number).  Owned by the caller; NULL: no memory.
  */
 struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, uint8_t kind,
 				  uint64_t value);

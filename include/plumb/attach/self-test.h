@@ -20,11 +20,11 @@
  */
 #define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
 
-/* Called before a search for functions, saves the next function a second search of the lists. */
+/* Called before a search for functions, which then also finds the next function's. */
 void plumb_self_test_keep_function(void);
 /* The function of system call PLUMB_CALIBRATION_NR, BTF_FILE as for plumb_functions_find(). */
 int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found);
-/* Makes that call so that it fails, and is counted with --errors. */
+/* Makes that call with an invalid argument: it fails, so that --errors counts it. */
 void plumb_self_test_syscall(void);
 
 /* task:task_rename, fired by setting the thread's name to the same value. */

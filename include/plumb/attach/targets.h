@@ -30,7 +30,7 @@ struct plumb_targets {
 /* By its prefix, "t:" or "u:"; otherwise a kernel function. */
 enum plumb_target_kind plumb_target_kind(const char *pattern);
 
-/* The error in the form of PATTERN, for a message before the pattern; NULL: none. */
+/* Returns what is malformed in PATTERN, to precede it in a message; NULL: nothing. */
 const char *plumb_target_flaw(const char *pattern);
 
 /* Returns 0, or -errno after a message, with FOUND empty. */

@@ -19,13 +19,13 @@ struct plumb_atomic_file {
 	FILE *out;
 	int dir;    /* descriptor; names are relative to it, since a path may change meanwhile */
 	char *name; /* of the file to be replaced */
-	char beside[32]; /* name of the new file until it is renamed; "": there is none */
-	struct stat was; /* of the old file; all zero: there is none */
-	bool as_it_is;
-	sigset_t signals;
+	char beside[32];  /* name of the new file until it is renamed; "": there is none */
+	struct stat was;  /* of the old file; all zero: there is none */
+	bool as_it_is;    /* not a regular file: written to directly */
+	sigset_t signals; /* the mask to restore at the end */
 };
 
-/* Opens R->out.  0 or -errno; -ENXIO: a pipe that nobody reads, or a socket. */
+/* Opens R->out.  0 or -errno; -ENXIO: a pipe without a reader, or a socket. */
 int plumb_atomic_file_begin(struct plumb_atomic_file *r, const char *path);
 /* The same in two steps; the second may follow much later. */
 int plumb_atomic_file_find(struct plumb_atomic_file *r, const char *path);

@@ -16,7 +16,7 @@ struct plumb_interval {
 	double low, median, high;
 };
 
-/* Of VALUES[0..n), n > 0; the same SEED gives the same result. */
+/* The interval of VALUES[0..n), n > 0; the same SEED gives the same result. */
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed);
 
 /* WITH minus the mean of BEFORE and AFTER, with the widest bounds that these allow. */

@@ -26,7 +26,7 @@ struct plumb_cli {
 	const char *about;                 /* --about: lines below it */
 	const char *usage;                 /* the arguments, "[GLOB...]"; one line per form */
 	const struct argp_option *options; /* ended by {0} */
-	const struct argp_option *more;    /* another table of them; NULL: none */
+	const struct argp_option *more;    /* another table of options; NULL: none */
 	/*
 	 * Handles an option, an argument (ARGP_KEY_ARG) or the end (ARGP_KEY_END);
 	 * CONTEXT is that of plumb_cli_parse().  Returns 0 or ARGP_ERR_UNKNOWN.

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* "EPERM" for 1 or -1, also the kernel's own restart codes; "errno 4000" where there is no name. */
+/* "EPERM" for 1 or -1; also codes that only the kernel uses; "errno 4000" if it has no name. */
 const char *plumb_errno_name(int error);
 /* A likely cause if the kernel refused a probe: ", CONFIG_KPROBES is off"; "": not known. */
 const char *plumb_errno_hint(int error);
@@ -16,7 +16,7 @@ const char *plumb_not_permitted(void);
 /* Why attaching by a perf event failed with EACCES, in the same form. */
 const char *plumb_perf_not_permitted(void);
 
-/* Whether there is the memory that every tool needs; its lack causes many different errors. */
+/* Whether the memory that every tool needs is available; without it errors are misleading. */
 bool plumb_has_memory(void);
 
 /* The limit of this process or system that may have caused ERR; NULL: none. */

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * "; did you mean A, B or C" of up to three of NAMES[0..n) that are like NAME
- * (plumb_nearest), the nearest first, or ""; returns TEXT.
+ * Writes "; did you mean A, B or C", with up to three of NAMES[0..n) that are similar to NAME
+ * (plumb_nearest), the most similar first, or "".  Returns TEXT.
  */
 const char *plumb_suggest(const char *name, const char *const *names, size_t n, char *text,
 			  size_t size);

@@ -19,8 +19,8 @@ const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 void plumb_copy_printable(char *to, const char *from, size_t size);
 
 /*
- * Copies such a name so that different names stay different: bytes that are not printable
- * UTF-8 become \xHH, and \ becomes \\.  An escaped comm takes PLUMB_ESCAPED bytes.
+ * Copies such a name so that different names remain different: bytes that are not printable UTF-8
+ * become \xHH, and \ becomes \\.  An escaped comm needs at most PLUMB_ESCAPED bytes.
  */
 #define PLUMB_ESCAPED 64
 void plumb_escape(char *to, const char *from, size_t size);
@@ -29,7 +29,7 @@ void plumb_escape(char *to, const char *from, size_t size);
  * indented. */
 void plumb_print_wrapped(const char *text, FILE *out);
 
-/* Flushes stdout at exit: STATUS, or 1 after saying that it could not be written. */
+/* Closes stdout at exit.  Returns STATUS, or 1 after a message if writing failed. */
 int plumb_close_stdout(int status);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * costs: what probe-cost has measured on this host, kept for tools that foretell what
- * a probe will cost.
+ * costs: the results of probe-cost on this host, kept for tools that estimate what a probe costs.
  *
- * It is a file, PLUMB_CACHE/probe-cost.json, with the JSON line that probe-cost
- * prints.  PLUMB_CACHE is a variable of the environment, /var/cache/plumb unless it
- * is set; set to nothing it means that nothing is kept.
+ * The file $PLUMB_CACHE/probe-cost.json has the JSON line that probe-cost prints.  The environment
+ * variable PLUMB_CACHE defaults to /var/cache/plumb; if it is empty, nothing is kept.
  */
 #ifndef PLUMB_COSTS_H
 #define PLUMB_COSTS_H
@@ -13,24 +11,24 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* Adds what figures depend on: the kernel's version (its release is there), the CPU model. */
+/* Adds what costs depend on: the CPU model and the kernel's version (LINE has its release). */
 void plumb_costs_describe(json_t *line);
 
-/* 0, or -errno after saying why it is not kept. */
+/* Writes the file; 0, also if nothing is to be kept, or -errno after a message. */
 int plumb_costs_save(const json_t *line);
 
 /*
- * What was kept, the caller's; NULL where there is none of this kernel and this CPU
- * model that root alone could have written.
+ * Returns the line in the file, owned by the caller.  NULL if it is of another kernel or CPU model,
+ * or if a user other than root could have written it.
  */
 json_t *plumb_costs_load(void);
 
-/* ns that a fire adds; 0: it does not say. */
+/* Returns the ns that a fire adds; 0 if COSTS does not have it. */
 double plumb_costs_of(const json_t *costs, const char *mechanism, const char *body);
 /* "2026-11-20" */
 const char *plumb_costs_date(const json_t *costs, char *text, size_t size);
 
-/* How much of one CPU, in percent, RATE fires a second take. */
+/* Returns the share of one CPU, in percent, of RATE fires per second of NS each. */
 double plumb_cost_percent(double ns, double rate);
 const char *plumb_format_percent(double percent, char *text, size_t size);
 

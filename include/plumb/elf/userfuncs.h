@@ -31,9 +31,9 @@ struct plumb_userfuncs {
 /*
  * Sorted by ascending offset, each offset once; if a glob matches several names of a function, the
  * shortest is used.  Functions whose implementation the dynamic linker selects at run time
- * (STT_GNU_IFUNC, such as memcpy) are omitted, because their symbol is the resolver's, and so are
- * older versions of their names.  Returns 0 with at least one, or -errno after a message with
- * suggestions; FOUND is empty then.
+ * (STT_GNU_IFUNC, such as memcpy) are omitted, because their symbol is the resolver's.  Functions
+ * that are older versions of such a name are omitted too.  Returns 0 with at least one, or -errno
+ * after a message with suggestions; FOUND is empty then.
  */
 int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found);
 void plumb_userfuncs_free(struct plumb_userfuncs *found);

@@ -2,10 +2,11 @@
 /*
  * inflight: the calls and sleeps that have not ended, each with its thread and its age.
  *
- * Those that began in the trace are in the programs' states of threads.  A thread that has none has
- * not begun anything since the programs were attached: what /proc says that it is inside, it has
- * been inside since before.  That holds only while the programs are attached, so threads are looked
- * at then; the states are read when the trace has ended, and agree with the ledger.
+ * Calls that began during the trace are in the states that the programs keep of threads.  A thread
+ * without a state has begun no call since the programs were attached, so a call that /proc shows
+ * for it began before the trace.  This holds only while the programs are attached: threads are
+ * inspected then.  The states are read after the trace has ended, so that they agree with the
+ * ledger.
  */
 #ifndef PLUMB_INFLIGHT_H
 #define PLUMB_INFLIGHT_H
@@ -24,19 +25,20 @@ void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 void plumb_flights_free(struct plumb_flights *f);
 
 /*
- * The two steps, for a tool that has plumb_tool.inflight: which threads are inside, which takes
- * programs that are attached; and, from then on or later, since when.  IN_FLIGHT is what the ledger
- * has: where that is 0, no states are read.
+ * The two steps, for a tool with plumb_tool.inflight.  plumb_flights_find() finds threads that are
+ * inside a call; the programs must be attached.  plumb_flights_read() then determines since when,
+ * and adds the calls in the states.  IN_FLIGHT is the ledger's number of calls in flight; if it is
+ * 0 and no thread was found, no states are read.  FINAL: for the last report, with more time.
  */
 void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final);
 void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
 			bool final);
 
-/* As plumb_inflight.frames: what the programs took, or what the kernel says of a thread asleep. */
+/* For plumb_inflight.frames: the stacks that the programs took, or else /proc/PID/stack. */
 void plumb_flight_frames(const struct plumb_session *s, const struct plumb_flight *f,
 			 struct plumb_frames *frames);
 
-/* What tools of system calls have in common; what SELECTION is about is the tool's. */
+/* For struct plumb_inflight of tools of system calls; SELECTION is the tool's. */
 struct syscall_config;
 bool plumb_flight_find_syscall(const struct syscall_config *selection, struct plumb_flight *f);
 void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
@@ -44,7 +46,7 @@ void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb
 void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb_flight *f,
 			       char *text, size_t size);
 
-/* And tools of kernel functions. */
+/* The same for tools of kernel functions. */
 bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f);
 void plumb_flight_read_function(const struct plumb_session *s, const struct plumb_state *state,
 				struct plumb_flights *to);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * states: what the programs keep of each thread (struct plumb_thread of inflight.bpf.h), read.
+ * states: reads the state that the programs keep of each thread (struct plumb_thread of the
+ * programs, kept by inflight.bpf.h).
  *
- * Where they are kept in a hash, that is walked.  In task storage they are asked for thread by
- * thread, by pidfd, from Linux 6.9 on; before, an iterator of the kernel's hands them over.
+ * If the states are in a hash, all its elements are read.  In task storage each thread's state is
+ * looked up by its pidfd, from Linux 6.9 on; on older kernels a BPF iterator writes the states.
  */
 #ifndef PLUMB_STATES_H
 #define PLUMB_STATES_H
@@ -19,28 +20,29 @@ struct plumb_state {
 };
 
 /*
- * Calls EACH for the state of each thread that has one.  False: not all could be had by DEADLINE
- * (ns, CLOCK_MONOTONIC), or not of threads other than their processes' first.
+ * Calls EACH for the state of each thread that has one.  Returns false if not all were read:
+ * DEADLINE (ns, CLOCK_MONOTONIC) passed, or the kernel gives only those of main threads of
+ * processes.
  */
 bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
 		       void (*each)(void *context, const struct plumb_state *state), void *context);
 
 /*
- * Where the member NAME of a program's struct TYPE is, in bytes, by the types in its object; -1:
- * it has none.
+ * Returns the offset in bytes of member NAME in struct TYPE of the programs, from the object's BTF;
+ * -1 if there is no such member.
  */
 int plumb_states_offset(const struct bpf_object *object, const char *type, const char *name);
 
-/* How large that is; 0: there is none. */
+/* Returns the size of struct TYPE in bytes; 0 if there is none. */
 size_t plumb_states_size(const struct bpf_object *object, const char *type);
 
-/* The word at OFFSET. */
+/* Returns the 64-bit word at OFFSET of a state. */
 static inline uint64_t plumb_state_word(const void *value, int offset)
 {
 	return *(const uint64_t *)((const char *)value + offset);
 }
 
-/* A global variable of the programs, and its SIZE; NULL: there is none. */
+/* Returns the global variable NAME (in .bss) of the programs and sets *SIZE; NULL: none. */
 const void *plumb_states_variable(const struct bpf_object *object, const char *name, size_t *size);
 
 #endif

@@ -7,15 +7,14 @@
 #include <stdint.h>
 
 /*
- * Opens the cgroup at PATH: a directory in a cgroup2 mount, or a path below
- * that mount ("/system.slice").  Returns a descriptor, the caller's, or
- * -errno after saying what is wrong with it.
+ * Opens the cgroup at PATH: a directory in a cgroup2 mount, or a path below that mount
+ * ("/system.slice").  Returns a descriptor, owned by the caller, or -errno after a message.
  */
 int plumb_cgroup_open(const char *path);
 
 /*
- * The path below the mount of the cgroup with this id ("/system.slice"), or
- * "cgroup:ID" if it is gone or there is no such mount.
+ * The path of the cgroup with this id, relative to the mount ("/system.slice"), or "cgroup:ID" if
+ * it has been removed, cgroup2 is not mounted, or the kernel does not permit the lookup.
  */
 void plumb_cgroup_path(uint64_t id, char *text, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * functions: from names and globs to functions of the running kernel.
+ * functions: finds functions of the running kernel by name or glob.
  *
  * A pattern is NAME or a glob (tcp_*), optionally after the name of a loaded
  * module ("nf_tables:nft_*"); the kernel itself is "vmlinux:".
@@ -33,36 +33,35 @@ enum plumb_result {
 };
 
 struct plumb_function {
-	char *name;       /* as the kernel has it: "foo.isra.0" */
+	char *name;       /* in the kernel: "foo.isra.0" */
 	char *module;     /* NULL: the kernel itself */
-	uint64_t address; /* 0: the kernel does not say (kernel.kptr_restrict) */
+	uint64_t address; /* 0: hidden by the kernel (kernel.kptr_restrict) */
 	/*
-	 * Its prototype: type btf_id, a BTF_KIND_FUNC, of BTF.  NULL and 0 where
-	 * there is none or it cannot be trusted: changed, cold or ambiguous.  The
-	 * kernel takes btf_id, with btf_fd, for fentry only where the BTF is its
-	 * own and not from a file.  As a declaration in C: declare.h.
+	 * Its prototype: type btf_id, a BTF_KIND_FUNC, of BTF.  NULL and 0 if it has none, or if
+	 * the function is changed, cold or ambiguous.  fentry can use btf_id with btf_fd only if
+	 * the BTF is the kernel's own and not from a file.  As a declaration in C: declare.h.
 	 */
 	const struct btf *btf;
 	uint32_t btf_id;
-	int btf_fd; /* the module's BTF in the kernel; 0: the kernel's own; -1: cannot be had */
+	int btf_fd; /* of the module's BTF in the kernel; 0: vmlinux; -1: not available */
 	enum plumb_result result;
-	bool changed;     /* the compiler changed its signature: no argument is where it was */
-	bool cold;        /* a part that is jumped to: no arguments, and no return address, so that
-			     a kretprobe on it would overwrite its parent's stack */
-	bool named;       /* asked for by its name, and not as one of a glob's */
-	bool ambiguous;   /* others have its name: only the address says which is meant */
-	uint32_t place;   /* among those, in /proc/kallsyms, from 1; 0: not known, or none */
-	bool untraced;    /* ftrace does not know it: nothing but a plain kprobe can hold */
-	bool unchecked;   /* ftrace was not asked: whether it is untraced is not known yet */
+	bool changed;   /* the compiler changed its signature: arguments may be elsewhere */
+	bool cold;      /* a part that is jumped to: it has no arguments and no return address, so
+			   a kretprobe on it would overwrite the stack of its function */
+	bool named;     /* found by its name and not by a glob */
+	bool ambiguous; /* other functions have its name: only the address identifies it */
+	uint32_t place; /* its number among them in /proc/kallsyms, from 1; 0: not known or none */
+	bool untraced;  /* ftrace cannot trace it: at most a plain kprobe can be attached */
+	bool unchecked; /* ftrace's list was not read: untraced is not known */
 	bool blacklisted; /* the kernel refuses kprobes on it */
 };
 
 struct plumb_module_btf;
 
 struct plumb_functions {
-	struct plumb_function *all; /* in the order of the patterns, a glob's by name */
+	struct plumb_function *all; /* in the order of the patterns; those of a glob by name */
 	size_t n;
-	struct btf *btf; /* the kernel's, while the functions live; NULL: none, or of no use */
+	struct btf *btf; /* of the kernel or file, valid until they are freed; NULL: none */
 	struct plumb_module_btf *modules;
 	size_t n_modules;
 };
@@ -71,36 +70,35 @@ struct plumb_functions {
 struct btf *plumb_types_read(const char *file);
 
 /*
- * The functions that match the patterns, each address once.  Types are from
- * BTF_FILE, or with NULL from the kernel, if it has them.  Warns of a name of
- * several functions, and of a name that the compiler changed.  Returns 0, or
- * -errno after a message with suggestions, with FOUND empty.
+ * Finds the functions that match the patterns, each address once.  Types are from BTF_FILE; NULL:
+ * from the kernel, if it has BTF.  Warns if a name has several functions, and if the compiler
+ * changed a function's signature.  Returns 0, or -errno after a message with suggestions; FOUND is
+ * empty then.
  */
 int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
 			 struct plumb_functions *found);
 void plumb_functions_free(struct plumb_functions *found);
 
 /*
- * The next search also finds and keeps this function of the kernel itself, so that a later
- * search for it need not read all lists again.
+ * The next search also finds this function of the kernel itself and keeps it, so that a later
+ * search for it need not read the lists again.
  */
 void plumb_functions_keep(const char *name);
 
-/* Why attaching to F may have failed, for a message after its name; NULL: not known. */
+/* A reason why attaching to F may have failed, to follow its name in a message; NULL: unknown. */
 const char *plumb_function_obstacle(const struct plumb_function *f);
 
 struct plumb_argument {
 	unsigned int index; /* from 0 */
-	unsigned int bits;  /* of its type: what is above them in a register is left over */
+	unsigned int bits;  /* of its type: higher bits of the register are undefined */
 	bool is_signed;
 	bool is_pointer;
 };
 
 /*
- * The argument of that name or number (from 0).  A number is taken on trust, as
- * 64 bits without sign, where there is no prototype.  Returns 0, or after saying
- * what is wrong -ENOENT (there is none) or -ENOTSUP (it is no number, or no
- * register is known to hold it).
+ * Finds the argument with the name or number (from 0) TEXT.  Without a prototype a number is not
+ * checked, and taken as 64 bits, unsigned.  Returns 0, or after a message -ENOENT (no such
+ * argument) or -ENOTSUP (it is not a number, or its register is not known).
  */
 int plumb_function_argument(const struct plumb_function *f, const char *text,
 			    struct plumb_argument *argument);

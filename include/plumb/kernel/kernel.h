@@ -9,7 +9,7 @@
 /* Sets the file with the kernel's types, for a kernel without BTF. */
 void plumb_kernel_types(const char *file);
 
-/* The kernel's types (types.h) are parsed for the first question below that needs them. */
+/* The first function below that needs the kernel's types (types.h) parses them. */
 
 /*
  * On preemptible kernels (preemption.h) programs of fentry and fsession can be preempted, programs
@@ -29,7 +29,7 @@ bool plumb_fentry_is_guarded(void);
 /* Whether the kernel counts misses of kprobes, tracepoints and their links (6.7). */
 bool plumb_kprobe_misses_are_counted(void);
 
-/* Where programs can read the current preemption count (waker.h), and the variable's BTF ID. */
+/* How programs can read the preemption count (waker.h), and the BTF ID of its variable. */
 uint32_t plumb_kernel_preempt_count(uint32_t *btf_id);
 
 /* The stability of mechanisms that use sched.bpf.h. */

@@ -97,7 +97,7 @@ void plumb_lists_empty(struct plumb_lists *lists);
 struct plumb_traceability plumb_lists_judge(const struct plumb_lists *lists,
 					    struct plumb_symbol *s);
 
-/* pattern.c: a name or glob as the user typed it. */
+/* pattern.c: a name or glob that the user typed. */
 struct plumb_pattern {
 	const char *text;   /* all of it */
 	const char *module; /* points into module_name; NULL: any module, or the kernel */

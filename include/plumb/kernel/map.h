@@ -3,15 +3,15 @@
  * map: elements of BPF maps, read while programs run.
  *
  * While a thread is inside bpf(2) for an element of a map, the kernel skips all programs of perf
- * tracepoints and kprobes on its CPU (bpf_prog_active, kernel/bpf/syscall.c).  On a kernel that
- * preempts threads in there, the threads that run meanwhile lose their calls for a time slice.
+ * tracepoints and kprobes on its CPU (bpf_prog_active, kernel/bpf/syscall.c).  If the kernel
+ * preempts it there, calls of the threads that run meanwhile are missed, for a time slice.
  */
 #ifndef PLUMB_MAP_H
 #define PLUMB_MAP_H
 
 /*
  * As bpf_map_lookup_elem() of libbpf: 0, or -1 with errno.  On a preemptible kernel the calling
- * thread is a real-time thread meanwhile, if it may become one.
+ * thread is a real-time thread meanwhile, if that is permitted.
  */
 int plumb_map_lookup(int map, const void *key, void *value);
 

@@ -2,8 +2,8 @@
 /*
  * preemption: whether this kernel preempts threads that run in the kernel.
  *
- * A BPF program that can be preempted is skipped, while it is, for all other threads of that CPU:
- * their calls are missed for a time slice.  So a mechanism whose programs can be preempted does not
+ * While a BPF program is preempted, the kernel skips it for all other threads of that CPU: their
+ * calls are missed for a time slice.  So a mechanism whose programs can be preempted does not
  * record every call.
  */
 #ifndef PLUMB_PREEMPTION_H
@@ -16,7 +16,7 @@ struct plumb_preemption {
 	const char *version; /* as uname -v: "#1 SMP PREEMPT_DYNAMIC Debian ..." */
 	const char *mode;    /* /sys/kernel/debug/sched/preempt: "none voluntary (full)" */
 	const char *cmdline; /* /proc/cmdline */
-	const char *config;  /* of the kernel's configuration the line of its default: a symbol */
+	const char *config;  /* the line of the kernel's configuration with the default model */
 };
 
 /* Returns true unless one of these shows that the kernel is not preemptible. */

@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Selects the call of a name that rows print, also "syscall_999"; 0, -ENOENT or -E2BIG. */
+/* Selects the call NAME, as printed in rows, also "syscall_999"; 0, -ENOENT or -E2BIG. */
 int plumb_syscall_select(struct syscall_config *config, const char *name);
 
-/* Leaves only calls with a file descriptor as first argument, or a size as third, selected. */
+/* Deselect calls without a file descriptor as first argument, or without a size as third. */
 void plumb_syscall_keep_fd(struct syscall_config *config);
 void plumb_syscall_keep_sized(struct syscall_config *config);
 bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr);
 bool plumb_syscall_none(const struct syscall_config *config);
 
-/* The selected numbers, if they are native calls and at most MAX; how many, or -1. */
+/* Returns the count of selected numbers if all are native calls and at most MAX, else -1. */
 int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, int max);
 
 #endif

@@ -14,7 +14,7 @@
 #define PLUMB_COMPAT_PREFIX "arm:"
 #endif
 
-/* x32 calls have the native numbers, or some from 512 on, with this bit. */
+/* x32 calls have this bit, and native numbers or their own from 512 on. */
 #define PLUMB_X32_BIT 0x40000000U
 
 /* A table by number, NULL where a number has no name.  From the build's kernel headers. */
@@ -29,13 +29,13 @@ extern const struct plumb_syscall_table plumb_syscall_tables[2]; /* by enum plum
 /* "sendto", "ia32:read", "x32:read", "syscall_999"; returns TEXT. */
 const char *plumb_syscall_name(uint32_t nr, uint32_t abi, char *text, size_t size);
 
-/* The name alone; NULL: there is none. */
+/* The name without a prefix; NULL: unknown. */
 const char *plumb_syscall_known(uint32_t nr, uint32_t abi);
 
 /* The number of a name without a prefix; -1: there is no such call. */
 int plumb_syscall_number(const char *name, uint32_t abi);
 
-/* The kernel's function of a native call, "__x64_sys_sendto". */
+/* The name of the kernel function of a native call, "__x64_sys_sendto". */
 void plumb_syscall_function(uint32_t nr, char *text, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads /proc/PID/task/TID/NAME; 0, "" in TEXT, or -errno where it cannot be read. */
+/* Reads /proc/PID/task/TID/NAME to TEXT; 0, or -errno (TEXT is "" then). */
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
 
 /* The name of a thread; "?" if it has exited. */
@@ -16,24 +16,24 @@ void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN]);
 
 struct plumb_thread_stat {
 	char state;     /* 'R', 'S', 'D', ... */
-	uint64_t begun; /* ns since the system was booted, in ticks of 10 ms */
-	uint32_t cpu;   /* the one that it has, had, or waits for */
+	uint64_t begun; /* start, ns since boot, in ticks of 10 ms */
+	uint32_t cpu;   /* the current or last one, or that of its run queue */
 };
 
 int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat);
 
 /*
- * When a sleeping thread last ran (ns, CLOCK_MONOTONIC); 0: not known.  Too late by the time that
- * interrupts and the hypervisor have taken from that CPU since then.
+ * The time (ns, CLOCK_MONOTONIC) when a sleeping thread last ran; 0: not known.  It is too late by
+ * the time that interrupts and the hypervisor have taken from that CPU since then.
  */
 uint64_t plumb_thread_slept(uint32_t pid, uint32_t tid);
 
 /* The process of a thread; 0: there is no such thread. */
 uint32_t plumb_thread_process(uint32_t tid);
 
-/* Does a pidfd name any thread (6.9)?  Else only the first thread of a process. */
+/* Whether a pidfd can refer to any thread (6.9), and not only to a process's main thread. */
 bool plumb_threads_have_pidfds(void);
-/* That of a thread; negative: there is none. */
+/* Returns a pidfd of a thread; negative: not possible. */
 int plumb_thread_pidfd(uint32_t tid);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tracepoints: from a name or a glob to the kernel's tracepoints.
+ * tracepoints: finds the kernel's tracepoints by name or glob.
  *
  * The list is read from tracefs.  If tracefs is not mounted, a detached mount is created, which
  * has no path and disappears when its descriptor is closed.

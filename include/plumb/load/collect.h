@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* collect: what an attached instance has counted. */
+/* collect: reads what an attached instance has counted. */
 #ifndef PLUMB_COLLECT_H
 #define PLUMB_COLLECT_H
 
 struct plumb_session;
 struct plumb_snapshot;
 
-/* What the session's maps hold now, and what the kernel missed; 0 or -errno. */
+/* Reads the session's maps and the number of executions that the kernel missed; 0 or -errno. */
 int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap);
 
 #endif

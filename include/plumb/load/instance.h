@@ -6,21 +6,21 @@
 #include <plumb/session/session.h>
 #include <stddef.h>
 
-/* Does what the options ask for fit into what is allowed?  0, or -errno after saying so. */
+/* Returns 0 if the maps for the options are of an allowed size, or -errno after a message. */
 int plumb_configure_check_memory(const struct plumb_session *s);
 
-/* Opens and loads the session's; 0, or -errno with the reason in WHY. */
+/* Opens and loads the session's instance; 0, or -errno with the reason in WHY. */
 int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
 			size_t size);
 /*
- * Another of the same mechanism, which calibrate measures: on the system call of the
- * calibration, and for this thread only, or for all but those that run.
+ * Opens and loads the calibration instance, of the same mechanism: on the system call of the
+ * calibration, with filters that accept this thread only (TAKES), or no running thread (REJECTS).
  */
 enum plumb_calibration { PLUMB_NO_CALIBRATION, PLUMB_CALIBRATION_TAKES, PLUMB_CALIBRATION_REJECTS };
 int plumb_instance_load_calibration(const struct plumb_session *s,
 				    struct plumb_instance *calibration,
 				    enum plumb_calibration kind);
-/* Attaches all its programs or none; 0, or -errno with the reason in WHY. */
+/* Attaches all programs of the instance or none; 0, or -errno with the reason in WHY. */
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
 void plumb_instance_detach(struct plumb_instance *in);
 void plumb_instance_close(struct plumb_instance *in);

@@ -4,8 +4,8 @@
  *
  * A percentile is found by nearest rank: the smallest recorded value such that
  * at least p % of all values are not above it.  The result is the highest value
- * of its bucket, or the exact maximum if that is lower: never low, and less than
- * 1/2^precision high (hist.h).  Beyond the histogram's range it is the exact
+ * of its bucket, or the exact maximum if that is lower: it is never too low, and too high by less
+ * than 1/2^precision (hist.h).  Beyond the histogram's range it is the exact
  * maximum.
  */
 #ifndef PLUMB_PERCENTILE_H
@@ -23,7 +23,7 @@ struct plumb_bucket {
 	uint64_t count;
 };
 
-/* Buckets by rising index, none empty.  Times in ns; min and max are the exact ones. */
+/* Non-empty buckets by ascending index.  Times in ns; min and max are exact. */
 struct plumb_dist {
 	struct plumb_bucket *buckets;
 	size_t n;
@@ -31,25 +31,25 @@ struct plumb_dist {
 	uint64_t min, max;
 };
 
-/* Lowest and highest value of a bucket; the saturated one ends at UINT64_MAX. */
+/* Lowest and highest value of a bucket; the highest of the saturated bucket is UINT64_MAX. */
 uint64_t plumb_bucket_lowest(uint32_t index, uint32_t precision);
 uint64_t plumb_bucket_highest(uint32_t index, uint32_t precision);
 
-/* Values recorded. */
+/* The number of values. */
 uint64_t plumb_dist_count(const struct plumb_dist *d);
 
-/* Values beyond the range. */
+/* The number of values beyond the range. */
 uint64_t plumb_dist_saturated(const struct plumb_dist *d);
 
 /* p in (0, 100 * PLUMB_PERCENT]; 0 for an empty distribution. */
 uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p);
 
-/* Fewer than 1/(1-p) values: not even one is expected above the percentile. */
+/* True for fewer than 1/(1-p) values: less than one is expected above the percentile. */
 bool plumb_percentile_is_weak(uint64_t count, uint64_t p);
 
 /*
- * Copies the non-empty buckets of DENSE[0..n), which must not change meanwhile, to
- * *buckets (malloc'd, the caller's).  Returns their number or -ENOMEM.
+ * Copies the non-empty buckets of DENSE[0..n), which must not change meanwhile, to *buckets
+ * (malloc'd, owned by the caller).  Returns their number or -ENOMEM.
  */
 long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **buckets);
 

@@ -27,7 +27,7 @@ struct plumb_row {
 	const void *key;
 	uint64_t count, errors, sum, extra[2];
 	struct plumb_dist dist;
-	uint64_t second_sum; /* of the tool's second measure; as dist */
+	uint64_t second_sum; /* of the tool's second histogram */
 	struct plumb_dist second;
 	struct plumb_parts *split; /* of non-empty buckets; NULL: without --split */
 	size_t n_split;

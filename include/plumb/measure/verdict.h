@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /*
- * Calls made = recorded + lost + filtered at exit + in flight + abandoned.  Calls that the programs
- * saw to be lost are the lower bound.  The upper bound adds what the kernel's count of missed
- * executions allows for: ends without a beginning, which may be those of calls from before the
- * trace, calls that seem to be in flight or abandoned, and calls of which nothing was seen.  That
- * count includes other processes.
+ * Calls made = recorded + lost + filtered at exit + in flight + abandoned.  The lower bound
+ * of lost calls is the number that the programs observed.  The upper bound adds, at most as many as
+ * the kernel's count of missed executions allows: ends without a beginning, which may belong to
+ * calls from before the trace; calls that seem to be in flight or abandoned; and calls of which
+ * both ends were missed.  That count includes executions for other processes.
  */
 struct plumb_verdict {
 	uint64_t recorded, in_flight, abandoned, saturated;

@@ -10,9 +10,9 @@
 #include <plumb/tool/tool.h>
 
 /*
- * Defines OPEN(bpf, calibration) for a skeleton of such a tool that has a struct OWN of its own in
- * its rodata, which SET(bpf, &rodata->OWN, calibration) fills.  A tool without one writes OPEN by
- * hand: the same without the last call.
+ * Defines OPEN(bpf, calibration), which opens SKELETON.  SET(bpf, &rodata->OWN, calibration) fills
+ * the tool's own struct OWN in rodata.  A tool without such a struct defines OPEN itself, without
+ * the last call.
  */
 #define PLUMB_FUNCTION_OPEN(open_, skeleton, own, set)                                             \
 	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
@@ -28,7 +28,7 @@
 		return 0;                                                                          \
 	}
 
-/* The same for the two skeletons with sessions: NAME, by the form that this kernel has. */
+/* Defines OPEN for two skeletons with session programs: plumb_session_form() selects one. */
 #define PLUMB_SESSION_OPEN(open_, open_610, open_700)                                              \
 	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
 	{                                                                                          \
@@ -39,26 +39,27 @@
 				     : -EOPNOTSUPP;                                                \
 	}
 
-/* Of a mechanism of fentry's kind, for its skipped(). */
+/* The skipped() of mechanisms that use fentry, fexit or fsession. */
 const char *plumb_fentry_skipped(void);
 
-/* Up to so many functions are rather attached to one by one than by what may lose calls. */
+/* Up to this number of functions, attaching one by one is preferred to possibly missed returns. */
 #define PLUMB_ONE_BY_ONE 64
 
 /*
- * Do programs with these attach targets record every call of N functions on this kernel?  NULL if
- * so, or why not.
+ * Returns why mechanisms with these attach targets are skipped for N functions on this kernel: they
+ * may miss calls.  NULL: not skipped.  Above PLUMB_ONE_BY_ONE functions missed returns are
+ * accepted.
  */
 const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
 
 /*
- * In a tool's prepare: the functions that PATTERNS name, if each has an end; 0, or -errno after
- * saying why.
+ * Called by a tool's prepare(): finds the functions that match PATTERNS.  Returns 0, or -errno
+ * after a message; -EINVAL if one of them is a .cold part, which does not return.
  */
 int plumb_timed_functions_find(const char *const *patterns, size_t n, const char *btf,
 			       struct plumb_functions *functions);
 
-/* In its finish: how many of them could not be attached to. */
+/* Called by its finish(): warns if some of them could not be attached to. */
 void plumb_timed_functions_warn_refused(const struct plumb_session *s);
 
 extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
@@ -70,7 +71,7 @@ extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[]
 		.attach_targets = (attach_targets_),                                               \
 	}
 
-/* For a few functions, the cheapest first. */
+/* The mechanisms for a few functions, cheapest first. */
 #define PLUMB_FUNCTION_MECHANISMS(plain, session, session_700)                                     \
 	PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                         \
 		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
@@ -78,7 +79,7 @@ extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[]
 		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
 		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
 
-/* For many: attached and detached quickly; each call pays for asking which it is. */
+/* For many functions: fast to attach and detach, but each call has to look up its function. */
 #define PLUMB_FUNCTION_MECHANISMS_MANY(plain, session, session_700)                                \
 	PLUMB_FUNCTION_MECHANISM("fsession.multi", session_700, plumb_fsession_multi),             \
 		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* syscalls: what the tools that trace system calls share: options, configuration, mechanisms. */
+/* syscalls: options, configuration and mechanisms of the tools that trace system calls. */
 #ifndef PLUMB_MECHANISM_SYSCALLS_H
 #define PLUMB_MECHANISM_SYSCALLS_H
 
@@ -11,8 +11,9 @@
 #include <stdbool.h>
 
 /*
- * Writes a program's configuration: SELECTION, in a calibration instance with the same filters for
- * the calibration's call, and which calls fork and which restore registers.
+ * Writes a program's configuration: SELECTION, and the numbers of the calls that fork, rename a
+ * thread or restore registers.  A calibration instance has the same filters, but for the
+ * calibration's call.
  */
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool calibration);
@@ -20,7 +21,10 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 /* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
 void plumb_syscall_option(struct syscall_config *config, const char *list);
 
-/* With all options read: keeps what has_fd and has_size ask for; wrong usage if that is none. */
+/*
+ * Called after the last option: keeps calls with a file descriptor if has_fd is set, and with a
+ * size if has_size is set.  Wrong usage if none remains.
+ */
 void plumb_syscall_keep(struct syscall_config *config);
 
 /* The mechanisms on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */

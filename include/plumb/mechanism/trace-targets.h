@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* trace targets: the targets that such a tool is attached to, and its mechanisms. */
+/* trace targets: the targets that the user names, and the mechanisms for them. */
 #ifndef PLUMB_TRACE_TARGETS_H
 #define PLUMB_TRACE_TARGETS_H
 
@@ -8,17 +8,17 @@
 #include <plumb/cost/calibrate.h>
 
 struct plumb_trace_targets {
-	/* The tool's: opens its skeleton, and where the target's number is in a row's key. */
+	/* Set by the tool: opens its skeleton; offset of the target's number in a row's key. */
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	size_t target_at;
 
-	const char *patterns[PLUMB_MAX_LIST]; /* as they were typed */
+	const char *patterns[PLUMB_MAX_LIST]; /* as typed */
 	size_t n_patterns;
-	struct plumb_targets targets; /* that they stand for */
+	struct plumb_targets targets; /* that match the patterns */
 
 	/*
-	 * Where tracepoints of single system calls are many: their targets plus 1 by direction and
-	 * number, 0 where there is none, and the two tracepoints that are attached to for them.
+	 * Used if single system calls (syscalls:*) are traced by raw_syscalls:*: the target's
+	 * number plus 1, by direction and call number; 0: no target.  And sys_enter and sys_exit.
 	 */
 	uint32_t calls[PLUMB_DIRECTIONS][PLUMB_SYSCALLS];
 	struct plumb_tracepoints raw_syscalls;
@@ -26,41 +26,41 @@ struct plumb_trace_targets {
 
 extern struct plumb_trace_targets plumb_trace_targets;
 
-/* Those that attach to many at once come first. */
+/* Mechanisms that attach to many targets at once come first. */
 #define PLUMB_TRACE_TARGETS_MECHANISMS 8
 extern const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS];
 
 /* The key "func", in struct plumb_tool's fields. */
 extern const struct plumb_field plumb_trace_targets_field;
 
-/* In struct plumb_tool's argument. */
+/* For plumb_tool_options.argument; and whether a pattern is of this kind. */
 bool plumb_trace_targets_add(const char *text, bool number);
 bool plumb_trace_targets_ask_for(enum plumb_target_kind kind);
 
 /*
- * In its prepare: finds the targets, by which rows are told apart if there are
- * several, and leaves TOOL the mechanisms that fit their number; 0 or -errno.
+ * Called by its prepare(): finds the targets, and groups rows by target if there are several.  Sets
+ * the mechanisms of TOOL that suit their number.  Returns 0 or -errno.
  */
 int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o);
 
-/* For plumb_trace_targets_find(): calls and raw_syscalls; 0 or -errno. */
+/* Called by plumb_trace_targets_find(): sets calls and raw_syscalls; 0 or -errno. */
 int plumb_trace_targets_number_calls(void);
 /* RAW and PERF are as for plumb_probe_tracepoints(). */
 int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 				     const char *raw, const char *perf, char *what, size_t size);
 
-/* ns that a fire adds by a mechanism, on something that can be triggered; false: cannot be had. */
+/* Measures the ns that a fire adds, by MECHANISM on a self-test probe; false: not possible. */
 bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 				 enum plumb_calibration kind, struct plumb_interval *added);
-/* In its calibrate: what the library cannot measure itself, mechanisms of no kernel functions. */
+/* Its calibrate(): measures mechanisms without attach targets, which the library does not. */
 void plumb_trace_targets_calibrate(struct plumb_session *s);
 
 size_t plumb_trace_targets_index(const struct plumb_row *row);
 
-/* Is target I a tracepoint that raw tracepoint programs get to? */
+/* Returns whether target I is a tracepoint to which raw tracepoint programs can be attached. */
 bool plumb_trace_targets_is_raw(size_t i);
 
-/* In its finish: which targets stayed silent, each by name if they are few. */
+/* Its finish(): warns of targets that did not fire, by name if they are few. */
 void plumb_trace_targets_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 				uint64_t elapsed);
 

@@ -31,9 +31,9 @@ struct plumb_flights {
 	size_t n, room;
 	uint64_t began,
 		taken;     /* ns, CLOCK_MONOTONIC: the start of the trace, the time of this list */
-	bool searched;     /* all threads, at least once */
+	bool searched;     /* all threads were inspected at least once */
 	bool cut;          /* there was not enough time to inspect all threads */
-	uint64_t hidden;   /* threads of which this user may not know where they are */
+	uint64_t hidden;   /* threads whose calls this user may not read */
 	uint64_t unlisted; /* in flight by the final ledger, but not found in a state or stack */
 };
 
@@ -45,9 +45,8 @@ struct plumb_inflight {
 	/* Sleeps, not calls: states are valid only as long as the programs are attached. */
 	bool sleeps;
 	/*
-	 * Finds what the thread of F, which has no state, is inside; false: nothing that is traced,
-	 * or F->hidden.
-	 * NULL: the system does not tell.
+	 * Finds the traced call that the thread of F, which has no state, is in; false: none, or
+	 * F->hidden is set.  NULL: /proc does not have it.
 	 */
 	bool (*find)(const struct plumb_session *s, struct plumb_flight *f);
 	/* Adds the calls of the thread whose state is STATE; NULL: there are no states. */

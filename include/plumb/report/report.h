@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report: from a snapshot to a table, histograms or JSON, on stdout. */
+/* report: prints a snapshot as a table, histograms or JSON on stdout. */
 #ifndef PLUMB_REPORT_H
 #define PLUMB_REPORT_H
 
@@ -23,7 +23,7 @@ struct plumb_report {
 	bool final;       /* the last one of the run */
 	/* Of the whole run, also in an interval's report: */
 	const struct plumb_snapshot *total;
-	const struct plumb_flights *flights; /* what has not ended */
+	const struct plumb_flights *flights; /* calls in flight */
 };
 
 /* Prints and flushes; 0 or -errno (-EPIPE if the reader has closed the output). */

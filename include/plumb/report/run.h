@@ -28,7 +28,7 @@ struct plumb_run {
 	const struct plumb_tool *tool;
 	const struct plumb_options *options;
 	const struct plumb_mechanism *mechanism;
-	const char (*hooks)[64]; /* "" behind the last */
+	const char (*hooks)[64]; /* "" after the last */
 	const struct plumb_refusal *refused;
 	size_t n_refused;
 	const struct plumb_overhead *overhead;

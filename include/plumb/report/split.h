@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* split: the parts of a call's time, as they are printed. */
+/* split: the names of the parts of a call's time. */
 #ifndef PLUMB_SPLIT_H
 #define PLUMB_SPLIT_H
 
 #include <plumb/bpf/sched/split.h>
 
-/* The parts in the order in which they are shown, and what they are called. */
+/* The parts in the order in which they are printed, with their names. */
 extern const struct plumb_part_name {
 	const char *heading, *column, *json;
 	enum plumb_part part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* stacks: rows that are stacks, named and printed. */
+/* stacks: prints rows that are stacks, with names for addresses. */
 #ifndef PLUMB_STACKS_H
 #define PLUMB_STACKS_H
 
@@ -7,11 +7,7 @@
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/tool/tool.h>
 
-/*
- * What tools of stacks have in common: struct plumb_tool's rings, print, rows_json, save
- * and footer are these.  Where a clock takes them (samples) nothing in them is the probe's
- * own.
- */
+/* The options of all tools of stacks; their rings and view are declared below. */
 enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUMB_STACK_MAX };
 
 /* clang-format off */
@@ -23,16 +19,16 @@ enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUM
 		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 50}
 /* clang-format on */
 
-/* Before anything is traced; plumb_stacks_parse() does it at the end. */
+/* Called before tracing begins; plumb_stacks_parse() calls it after the last option. */
 void plumb_stacks_begin(void);
 
 /*
- * Frames of a key's stacks, innermost first: the kernel's, then the user's; behind those that
- * are not all "[truncated]".
+ * Frames of a key's stacks, innermost first: the kernel's, then the user's.  "[truncated]" follows
+ * the frames of an incomplete stack.
  */
 struct plumb_frames {
 	size_t n, n_kernel;
-	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: where inlined ones are too many */
+	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: "[truncated]" if inlining adds more */
 };
 
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
@@ -40,13 +36,16 @@ void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 json_t *plumb_frames_json(const struct plumb_frames *f);
 void plumb_frames_free(struct plumb_frames *f);
 
-/* Argp's: 0 or ARGP_ERR_UNKNOWN. */
+/* Handles an option for argp: 0 or ARGP_ERR_UNKNOWN. */
 int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
-/* Keys have a struct plumb_waker at OFFSET, whose stacks are shown behind their own. */
+/* Keys have a struct plumb_waker at OFFSET: its stacks are printed after the key's own. */
 void plumb_stacks_show_wakers(size_t offset);
-/* Of an object that is opened and not yet loaded. */
+/* Configures the maps of stacks in an object that is opened and not yet loaded. */
 void plumb_stacks_configure(struct bpf_object *object);
-/* Of processes that end, whose addresses are to have names; a ring of PLUMB_STACKS_RING alone. */
+/*
+ * The ring of processes seen in stacks: their mappings are read while they exist, so that addresses
+ * can be named after they have exited.  The array has only this ring.
+ */
 extern const struct plumb_ring plumb_stacks_rings[];
 void plumb_stacks_obstruct(struct plumb_session *s);
 int plumb_stacks_note(const void *record, size_t size);
@@ -61,7 +60,7 @@ int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *
 		      uint64_t elapsed);
 void plumb_stacks_footer(FILE *out);
 
-/* The view of a tool whose rows are stacks, but for its footer. */
+/* The view of a tool whose rows are stacks, without the footer. */
 #define PLUMB_STACKS_VIEW                                                                          \
 	.print = plumb_stacks_print, .rows_json = plumb_stacks_rows_json, .save = plumb_stacks_save
 

@@ -7,16 +7,15 @@
 
 struct plumb_session;
 
-/* Starts it, stopped before its first system call; 0, or -errno after saying why. */
+/* Forks a process and stops it before execve(), outside any call; 0, or -errno after a message. */
 int plumb_command_start(struct plumb_session *s);
-/* Lets it go. */
+/* Lets it continue and call execve(). */
 void plumb_command_release(struct plumb_session *s);
-/* Has it ended?  Then its status is known. */
+/* Returns whether it has exited; then s->child_status is set. */
 bool plumb_command_has_ended(struct plumb_session *s);
 /*
- * If it was let go and has not ended: ends it by SIGTERM and waits for its end, since SIGKILL
- * follows when the tool exits.  A signal (SIGNALS: what plumb_signals_open() returned) ends the
- * wait.
+ * If it was released and still runs: sends SIGTERM and waits until it exits, since it gets SIGKILL
+ * when the tool exits.  A signal from SIGNALS (of plumb_signals_open()) ends the wait.
  */
 void plumb_command_end(struct plumb_session *s, int signals);
 

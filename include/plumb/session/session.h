@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* session: what is known of a run, from its command line to its last report. */
+/* session: the state of a run, from its command line to its last report. */
 #ifndef PLUMB_SESSION_H
 #define PLUMB_SESSION_H
 
@@ -18,36 +18,36 @@ struct bpf_program;
 #define PLUMB_MAX_MECHANISMS 8
 #define PLUMB_MAX_PROGRAMS   16
 
-/* One loaded, perhaps attached, instance of a tool's BPF object. */
+/* An instance of a tool's BPF object, loaded and possibly attached. */
 struct plumb_instance {
 	struct plumb_bpf bpf;
 	const struct plumb_mechanism *mechanism;
-	struct bpf_program *threads[PLUMB_MAX_PROGRAMS]; /* that follow threads */
+	struct bpf_program *threads[PLUMB_MAX_PROGRAMS]; /* that follow threads (exit, fork, ...) */
 	size_t n_threads;
-	struct bpf_link *links[2 * PLUMB_MAX_PROGRAMS]; /* as threads and mechanism->programs */
+	struct bpf_link *links[2 * PLUMB_MAX_PROGRAMS]; /* threads, then mechanism->programs */
 	size_t n_links;
-	const struct plumb_functions *functions; /* NULL: none */
+	const struct plumb_functions *functions; /* to attach to; NULL: none */
 	struct plumb_probes probes;
-	bool kprobe_misses; /* does this kernel count them?  false where there are no kprobes */
+	bool kprobe_misses; /* has kprobe or tracepoint programs, whose misses this kernel counts */
 };
 
 struct plumb_session {
 	struct plumb_tool *tool;
 	struct plumb_options options;
-	int cgroups[PLUMB_MAX_LIST]; /* descriptors, as options.cgroups */
-	int pids[PLUMB_MAX_LIST];    /* pidfds, as options.pids; negative: ended */
-	pid_t child;                 /* the command, 0: none */
-	int child_status;            /* as waitpid gives it; -1: it has not ended */
-	volatile int *child_go;      /* shared with it, see command.c */
+	int cgroups[PLUMB_MAX_LIST]; /* descriptors of options.cgroups */
+	int pids[PLUMB_MAX_LIST];    /* pidfds of options.pids; negative: exited */
+	pid_t child;                 /* pid of the command; 0: none */
+	int child_status;            /* as of waitpid(); -1: it has not exited */
+	volatile int *child_go;      /* shared with the child, see command.c */
 	struct plumb_instance instance;
 	struct {
 		struct timespec time;
 		uint64_t clock; /* ns, CLOCK_MONOTONIC */
 	} attached;
-	struct plumb_refusal refused[2 * PLUMB_MAX_MECHANISMS]; /* each may be tried twice */
+	struct plumb_refusal refused[2 * PLUMB_MAX_MECHANISMS]; /* each is tried at most twice */
 	size_t n_refused;
 	struct plumb_overhead overhead;
-	int statistics; /* descriptor that keeps run-time statistics on, -1: none */
+	int statistics; /* descriptor that keeps run-time statistics enabled; -1: none */
 	struct plumb_functions calibrated; /* the function that the calibration triggers */
 };
 

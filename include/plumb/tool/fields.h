@@ -16,7 +16,7 @@ struct plumb_field {
 	bool number;      /* aligned to the right */
 	/* One line of text without control characters; KEY is the tool's key. */
 	void (*format)(const void *key, char *text, size_t size);
-	/* A new reference; NULL: format()'s text is taken. */
+	/* Returns a new reference; NULL: the text of format() is used. */
 	json_t *(*json)(const void *key);
 };
 
@@ -26,7 +26,7 @@ extern const size_t plumb_n_common_fields;
 /* The field that --by or a column calls NAME, or NULL. */
 const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name);
 
-/* Field I of the tool, the common ones first; NULL behind the last. */
+/* Field I of the tool, the common ones first; NULL after the last. */
 const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i);
 
 #endif

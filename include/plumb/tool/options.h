@@ -23,7 +23,7 @@ struct plumb_options {
 	uint32_t tids[PLUMB_MAX_LIST], n_tids;
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN];
 	uint32_t n_comms;
-	struct plumb_globs globs; /* names by patterns */
+	struct plumb_globs globs; /* globs of --comm */
 	char *cgroups[PLUMB_MAX_LIST];
 	uint32_t n_cgroups;
 	char **command; /* after "--", ended by NULL; NULL: none */
@@ -33,7 +33,7 @@ struct plumb_options {
 	uint64_t min_count;
 	struct {
 		uint64_t p;    /* as percentile.h takes it */
-		char name[16]; /* as it was written: "99.9" */
+		char name[16]; /* as typed: "99.9" */
 	} percentiles[PLUMB_MAX_PERCENTILES];
 	size_t n_percentiles;
 	enum plumb_unit unit;
@@ -44,7 +44,7 @@ struct plumb_options {
 	bool split; /* rows have the parts of their time (split.h); an option of the tool */
 	uint64_t max_keys, precision;
 	bool max_keys_given;   /* else the tool may raise it */
-	const char *mechanism; /* NULL: the first mechanism that holds */
+	const char *mechanism; /* NULL: the first mechanism that works */
 	const char *btf;       /* a file; NULL: the running kernel's */
 	bool calibrate;
 	bool strict;

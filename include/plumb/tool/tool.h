@@ -47,18 +47,19 @@ struct plumb_bpf {
 	struct bpf_object *object;
 	struct plumb_config *config;        /* in .rodata, writable until it is loaded */
 	uint32_t *live;                     /* plumb_live of ledger.bpf.h */
-	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, as above */
+	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, of ledger.bpf.h */
 	struct function_config *function;   /* of function.bpf.h; NULL: no functions are timed */
-	bool own_slots; /* each copy of a program writes slots that no other writes */
-	/* Attaches what is no kernel function to copies of the programs COPIED; NULL: none. */
+	bool own_slots; /* each copy of a program writes slots that no other copy writes */
+	/* Attaches copies of the programs COPIED to targets other than kernel functions; NULL:
+	 * none. */
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
-	int mode;                        /* in which the mechanism does that */
-	char hooks[PLUMB_MAX_HOOKS][64]; /* what the report calls them; "" behind the last */
+	int mode;                        /* of the mechanism; evaluated by attach() */
+	char hooks[PLUMB_MAX_HOOKS][64]; /* their names in the report; "" after the last */
 };
 
-/* A struct plumb_bpf of a generated skeleton, with its hooks; its program includes ledger.bpf.h. */
+/* A struct plumb_bpf of a generated skeleton, with its hooks; its programs use ledger.bpf.h. */
 #define PLUMB_BPF_OF(skel, ...)                                                                    \
 	((struct plumb_bpf){                                                                       \
 		.owner = (skel),                                                                   \
@@ -86,15 +87,15 @@ struct plumb_mechanism {
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	bool interleaved; /* as in plumb_config */
 	bool tracepoints; /* its programs are attached to tracepoints that the user names */
-	/* It knows the end of a call that it rejected by the registers (filter_was_rejected()). */
+	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;
-	/* Can its programs of both ends of a call be preempted?  NULL: as its attach targets. */
+	/* Whether its programs for both ends of a call can be preempted; NULL: by attach_targets.
+	 */
 	bool (*preemptible)(void);
 	/*
-	 * Programs by name, in the order in which they are attached, behind those that follow
-	 * threads: those for the end of a call before those for its beginning, so that an end
-	 * without a beginning belongs to a call from before the trace.  NULL ends the list;
-	 * NULL: none.
+	 * Names of programs in the order in which they are attached, after those that follow
+	 * threads.  Programs for the end of a call precede those for its beginning, so that an end
+	 * without a beginning belongs to a call from before the trace.  Ended by NULL; NULL: none.
 	 */
 	const char *const *programs;
 	/* Programs that the tool runs itself and that are not attached; NULL: none. */
@@ -165,7 +166,7 @@ struct plumb_keys {
 	uint32_t default_by;
 	uint64_t max;      /* default of --max-keys; 0: 256 */
 	const char *fewer; /* advice on having fewer rows; NULL: "lower --max-keys" */
-	/* An item of --by that is more than a field's name, as "size:512": taken, its bit set? */
+	/* Parses another item of --by than a name ("size:512"): sets its bit, returns success. */
 	bool (*parse)(const char *item, struct plumb_options *options);
 };
 
@@ -186,9 +187,9 @@ struct plumb_measure {
 	enum plumb_measure_kind kind;
 	bool errors;          /* a row also counts errors */
 	bool sampled;         /* the programs run on the event cpu-clock */
-	const char *extra[2]; /* what rows sum up besides, in bytes ("asked"); NULL: nothing */
-	const char *second; /* what there is a second histogram of ("cpu", "latency"); NULL: none */
-	const struct plumb_column *columns; /* behind all others */
+	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
+	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */
+	const struct plumb_column *columns; /* after all others */
 	size_t n_columns;
 };
 
@@ -222,7 +223,7 @@ struct plumb_tool_overhead {
 struct plumb_mechanisms {
 	const struct plumb_mechanism *list;
 	size_t n;
-	struct plumb_functions *functions; /* that those with attach targets attach to */
+	struct plumb_functions *functions; /* for mechanisms with attach targets */
 };
 
 /* Functions that are called during a run, in this order. */
@@ -239,8 +240,7 @@ struct plumb_lifecycle {
 	 * and the result are ns since the beginning; 0: do not call again.
 	 */
 	uint64_t (*tick)(uint64_t elapsed);
-	/* Programs do nothing unless plumb_live: the last report is made before they are detached.
-	 */
+	/* The last report is printed before programs are detached: plumb_live 0 stops them. */
 	bool reports_first;
 	/* After the last report: prints messages about the whole run. */
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
