@@ -14,7 +14,7 @@
 
 #define MAX_LINKS 8
 
-/* Goes on to the directory of PATH, which is relative to the one before. */
+/* Opens the directory of PATH, relative to R->dir, which it replaces; sets R->name. */
 static int enter(struct plumb_atomic_file *r, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -36,9 +36,10 @@ static int enter(struct plumb_atomic_file *r, const char *path)
 }
 
 /*
- * Could another user have put it there for us to find?  A link may lead anywhere: it is followed
- * if it is the caller's or root's, in whatever directory, as fs.protected_symlinks would have it
- * for sticky ones only.  The rest is what fs.protected_regular and protected_fifos mean.
+ * Whether another user may have created the file to deceive the caller.  Links that belong to
+ * neither the caller nor root are never followed; fs.protected_symlinks refuses them in sticky
+ * directories only.  For other files this is the rule of fs.protected_regular and
+ * fs.protected_fifos.
  */
 static bool is_foreign(const struct plumb_atomic_file *r)
 {
@@ -59,7 +60,7 @@ static bool is_in_proc(const struct plumb_atomic_file *r)
 	return !fstatfs(r->dir, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* What has R's name?  1: a link, to TARGET of PATH_MAX bytes. */
+/* Inspects the file R->name: 0, -errno, or 1 for a link, to TARGET of PATH_MAX bytes. */
 static int look(struct plumb_atomic_file *r, char *target)
 {
 	struct stat end;
@@ -78,7 +79,7 @@ static int look(struct plumb_atomic_file *r, char *target)
 		return 0;
 	if (fstatat(r->dir, r->name, &end, 0))
 		return errno == ENOENT ? -ENOLINK : errno == ELOOP ? -EMLINK : -errno;
-	/* A link of /proc/self/fd is no path: where /dev/stdout leads. */
+	/* /dev/stdout leads to /proc/self/fd, where the text of a link may not be a path. */
 	if (is_in_proc(r)) {
 		r->was = end;
 		return 0;
@@ -107,7 +108,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* A pipe that nobody reads would be waited for; once it is open, writing to it may wait. */
+/* O_NONBLOCK, since opening a pipe must not wait for a reader; later writes may block. */
 static int open_as_it_is(struct plumb_atomic_file *r)
 {
 	int fd = openat(r->dir, r->name, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -123,7 +124,7 @@ static int open_as_it_is(struct plumb_atomic_file *r)
 	return fd;
 }
 
-/* Whom it belongs to and who may read it do not change. */
+/* Gives the new file the owner, group and mode of the old one. */
 static int inherit(int fd, const struct stat *was)
 {
 	struct stat new;
@@ -136,7 +137,7 @@ static int inherit(int fd, const struct stat *was)
 	return fchmod(fd, was->st_mode & 0777) ? -errno : 0;
 }
 
-/* A file that was not there; a signal that ends the process waits until it has its name. */
+/* Creates the new file.  Signals that end the process are blocked until it is renamed. */
 static int open_beside(struct plumb_atomic_file *r)
 {
 	sigset_t ends;
@@ -189,7 +190,7 @@ static int close_out(struct plumb_atomic_file *r, int err)
 {
 	if (!err && (fflush(r->out) || ferror(r->out)))
 		err = -(errno ?: EIO);
-	/* A device has nothing to be made safe. */
+	/* Only a new file is synced, not a device or pipe. */
 	if (!err && *r->beside && fsync(fileno(r->out)))
 		err = -errno;
 	if (fclose(r->out) && !err)
@@ -197,7 +198,7 @@ static int close_out(struct plumb_atomic_file *r, int err)
 	return err;
 }
 
-/* It gets its name if that is still what it was: nothing, or the same file. */
+/* Renames the new file, if the old one (or its absence) is unchanged. */
 static int take_name(const struct plumb_atomic_file *r)
 {
 	struct stat now = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* capabilities: what this process may do, and what it lacks by name. */
+/* capabilities: whether this process may trace, and what it lacks. */
 #include <linux/capability.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
@@ -20,20 +20,20 @@ static uint64_t held(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
-/* "CAP_BPF and CAP_PERFMON", those of the two that are missing; they came with 5.8. */
+/* "CAP_BPF and CAP_PERFMON" (both since 5.8), or the one that is missing; NULL: none is. */
 static const char *missing(void)
 {
 	const uint64_t admin = 1ULL << CAP_SYS_ADMIN, bpf = 1ULL << CAP_BPF,
 		       perfmon = 1ULL << CAP_PERFMON, all = held();
 
 	if (all & admin)
-		return NULL; /* it holds both */
+		return NULL; /* it includes both */
 	if (!(all & bpf))
 		return all & perfmon ? "CAP_BPF" : "CAP_BPF and CAP_PERFMON";
 	return all & perfmon ? NULL : "CAP_PERFMON";
 }
 
-/* What a user namespace grants is nothing to the kernel as a whole. */
+/* Capabilities in a user namespace do not permit tracing the kernel. */
 static bool is_in_user_namespace(void)
 {
 	FILE *f = fopen("/proc/self/uid_map", "re");
@@ -47,7 +47,7 @@ static bool is_in_user_namespace(void)
 	return n != ~0U;
 }
 
-/* "integrity" of "none [integrity] confidentiality"; "": none, or it does not say. */
+/* "integrity" of "none [integrity] confidentiality"; "": none, or not known. */
 static void read_lockdown(char *state, size_t size)
 {
 	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
@@ -83,8 +83,8 @@ bool plumb_may_trace(void)
 }
 
 /*
- * Kernels of Debian and Ubuntu have levels above 2, which take CAP_SYS_ADMIN for all perf events.
- * Up to 2 CAP_PERFMON is enough.
+ * Kernels of Debian and Ubuntu have levels above 2, which require CAP_SYS_ADMIN for all perf
+ * events.  Up to level 2, CAP_PERFMON is enough.
  */
 const char *plumb_perf_not_permitted(void)
 {

@@ -15,7 +15,7 @@
 #define SEC_NS  1000000000ULL
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
 
-/* Beyond what tools number their options with. */
+/* Above all keys of tools' own options. */
 enum { ABOUT = 0x8000 };
 
 /* clang-format off */
@@ -52,13 +52,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		printf("%s (plumb) %s\n", cli->name, PLUMB_VERSION);
 		exit(plumb_close_stdout(0));
 	case 'h':
-		/* Margins that leave no room for a word make argp loop. */
+		/* argp loops if this variable sets margins that leave no space for a word. */
 		unsetenv("ARGP_HELP_FMT");
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		exit(plumb_close_stdout(0));
 	case ARGP_KEY_INIT:
-		/* getopt says what is wrong; argp would add two lines and an option that is not
-		 * ours. */
+		/* getopt prints the error.  argp would add two lines, with an option that the
+		 * tools do not have. */
 		state->err_stream = NULL;
 		return 0;
 	default:
@@ -67,8 +67,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 /*
- * Cuts the command off the arguments, before argp, which sorts them, can mix
- * its words with ours.  Returns what is left of argc.
+ * Cuts the command off the arguments, since argp reorders them and would mix its words with the
+ * tool's.  Returns the new argc.
  */
 static int split_command(char ***command, int argc, char **argv)
 {
@@ -110,8 +110,8 @@ static struct argp_option *all_options(const struct plumb_cli *cli)
 }
 
 /*
- * A standard stream that is closed would be the next file that is opened, which would get
- * our output.  What is opened in its place cannot be used as it either.
+ * If a standard stream is closed, the next opened file would get its descriptor, and our output.
+ * /dev/null is opened instead, such that reading or writing the stream still fails.
  */
 static void keep_streams(void)
 {
@@ -137,11 +137,11 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	};
 
 	keep_streams();
-	/* A file as large as ulimit -f allows is an error of who writes it.  Commands have the
-	 * default. */
+	/* With a handler, a write beyond ulimit -f fails with EFBIG.  execve() restores the default
+	 * for commands. */
 	signal(SIGXFSZ, ignore);
 	plumb_log_init();
-	argv[0] = program_invocation_short_name; /* for getopt's messages, as for ours */
+	argv[0] = program_invocation_short_name; /* the name in getopt's messages */
 	if (cli->command)
 		argc = split_command(cli->command, argc, argv);
 	argp_err_exit_status = PLUMB_EXIT_USAGE;

@@ -30,7 +30,7 @@ int plumb_file_open(const char *option, const char *path, size_t most)
 	return err ?: fd;
 }
 
-/* Of /proc and its like a file says that it is regular, has no size and may have no end. */
+/* Counts what it reads: files of /proc are regular, have size 0 and may be endless. */
 char *plumb_file_read(const char *option, const char *path, size_t most, size_t *size)
 {
 	int fd = plumb_file_open(option, path, most), err = 0;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How long "[...]" is; 0: it is none, but a bracket. */
+/* The length of "[...]" at TEXT; 0: none, or a single bracket. */
 static size_t class_length(const char *text)
 {
 	const char *p = text + 1;
@@ -14,7 +14,7 @@ static size_t class_length(const char *text)
 	if (*text != '[')
 		return 0;
 	p += *p == '!' || *p == '^';
-	p += *p == ']'; /* the first is one of the class */
+	p += *p == ']'; /* as the first, it is a member of the class */
 	while (*p && *p != ']') {
 		if (*p == '[' && p[1] == ':' && strstr(p + 2, ":]"))
 			p = strstr(p + 2, ":]") + 2;
@@ -30,7 +30,7 @@ static int hex(char digit)
 					     : tolower((unsigned char)digit) - 'a' + 10;
 }
 
-/* Which bytes TEXT begins with a pattern of; behind that. */
+/* Sets which bytes the first element of the pattern TEXT matches; returns the rest. */
 static const char *read_element(const char *text, bool takes[256])
 {
 	char element[256] = "", byte[2] = "";
@@ -52,7 +52,7 @@ static const char *read_element(const char *text, bool takes[256])
 	return text + n;
 }
 
-/* The only byte that it takes; 0: there are others, or none. */
+/* The only byte that the element matches; 0: several or none. */
 static char only_byte(const bool takes[256])
 {
 	int only = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* limits: when they are reached, libbpf and the kernel speak of other things. */
+/* limits: resource limits.  If one is reached, errors of libbpf and the kernel are misleading. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include <plumb/base/reasons.h>
 
-/* What no tool needs all of before it attaches probes. */
+/* More than any tool needs before it attaches probes. */
 #define FILES  64
 #define MEMORY (32UL << 20)
 

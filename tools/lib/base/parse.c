@@ -13,7 +13,7 @@ static int in_range(uint64_t value, uint64_t min, uint64_t max, uint64_t *out)
 	return 0;
 }
 
-/* Digits, a point and digits, scaled by 10^places; *end is left behind them. */
+/* Parses digits, a point and digits, scaled by 10^places; *end points after them. */
 static int fixed_prefix(const char *text, unsigned int places, const char **end, uint64_t *value)
 {
 	uint64_t v = 0;
@@ -113,8 +113,8 @@ int plumb_parse_list(const char *text, int (*each)(const char *item, void *conte
 }
 
 /*
- * Levenshtein's, where neighbours that changed places are one error and not two;
- * names longer than a row are never near.
+ * The Levenshtein distance, but swapped neighbours are one error and not two.  Names longer than a
+ * row have the maximum distance.
  */
 static unsigned int distance(const char *a, const char *b)
 {
@@ -148,13 +148,13 @@ static unsigned int distance(const char *a, const char *b)
 
 const char *plumb_nearest(const char *name, const char *const *names, size_t n)
 {
-	/* A third of the letters wrong is no longer a slip of the fingers. */
+	/* The limit is about a third of the letters; more is not a typing error. */
 	long length = strlen(name);
 	unsigned int best = length / 3 + 2, d;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		/* No fewer letters are wrong than are missing: spares most of 100,000 names. */
+		/* At least the difference of lengths is wrong: skips most of 100,000 names. */
 		if (!names[i] || labs((long)strlen(names[i]) - length) >= (long)best)
 			continue;
 		d = distance(name, names[i]);

@@ -11,7 +11,7 @@ const char *plumb_errno_name(int error)
 	const char *name;
 
 	error = abs(error);
-	switch (error) { /* include/linux/errno.h: what the kernel tells itself, not users */
+	switch (error) { /* include/linux/errno.h: codes that the kernel uses internally */
 	case 512:
 		return "ERESTARTSYS";
 	case 513:

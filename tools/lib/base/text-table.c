@@ -8,7 +8,7 @@
 
 #define WIDTH 80
 #define GAP   2
-/* Narrower than this the last column is not made: then its lines are wide. */
+/* Minimum width of the last column; if less is left, it is not wrapped. */
 #define NARROW 20
 
 struct plumb_text_table {
@@ -65,7 +65,7 @@ static int width_of(const struct plumb_text_table *g, size_t column)
 	return width;
 }
 
-/* The last column's text, on as many lines as it takes, all of them INDENT from the left. */
+/* Prints the last column's text, wrapped; further lines are indented by INDENT columns. */
 static void print_wrapped(const char *text, int indent, FILE *out)
 {
 	int room = WIDTH - indent < NARROW ? 0 : WIDTH - indent;
@@ -75,7 +75,7 @@ static void print_wrapped(const char *text, int indent, FILE *out)
 
 		while (cut && text[cut] != ' ')
 			cut--;
-		if (!cut) /* one word is wider than that */
+		if (!cut) /* a word is wider than the column */
 			cut = strcspn(text, " ");
 		if (!text[cut])
 			break;
@@ -85,10 +85,10 @@ static void print_wrapped(const char *text, int indent, FILE *out)
 	fputs(text, out);
 }
 
-/* Row 0 is the headings.  Blanks are printed before what follows them, so that none ends a line. */
+/* Row 0 is the headings.  Blanks are printed just before a cell, so that none ends a line. */
 static void print_row(const struct plumb_text_table *g, const int *widths, size_t row, FILE *out)
 {
-	int column = 0, at = 0; /* where this column begins, and where the line has got to */
+	int column = 0, at = 0; /* where this column begins, and the end of the line so far */
 
 	for (size_t c = 0; c < g->columns; c++) {
 		const char *text = row ? g->cells[(row - 1) * g->columns + c] : heading(g, c);

@@ -9,7 +9,7 @@
 
 #define WIDTH 78 /* of lines that are wrapped */
 
-/* How many bytes are a character of UTF-8; 0: they are none, or one that controls a terminal. */
+/* The length of the UTF-8 character at TEXT, in bytes; 0: invalid, or a control character. */
 static size_t character_length(const char *text, uint32_t *character)
 {
 	static const uint32_t lowest[] = {[2] = 0xa0, [3] = 0x800, [4] = 0x10000};
@@ -33,7 +33,7 @@ static size_t character_length(const char *text, uint32_t *character)
 	return c < lowest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
 }
 
-/* Makes what follows it read from right to left, or what came before. */
+/* Whether the character changes the direction of the text before or after it. */
 static bool turns_text(uint32_t c)
 {
 	return c == 0x61c || (c & ~1U) == 0x200e || (c >= 0x202a && c <= 0x202e) ||
@@ -57,7 +57,7 @@ void plumb_copy_printable(char *to, const char *from, size_t size)
 	to[i] = 0;
 }
 
-/* Spaces other than ' ', what has no width, and what turns the direction of the text. */
+/* True for spaces other than ' ', for characters without width or that change the direction. */
 static bool is_invisible(uint32_t c)
 {
 	static const uint32_t ranges[][2] = {
@@ -80,7 +80,7 @@ void plumb_escape(char *to, const char *from, size_t size)
 	uint32_t character;
 
 	for (size_t i = 0; from[i]; i += n) {
-		/* Spaces at an end cannot be seen in a table. */
+		/* Leading and trailing spaces are invisible in a table. */
 		bool edge = from[i] == ' ' && (!i || !from[i + 1]);
 
 		n = character_length(from + i, &character);
@@ -101,7 +101,7 @@ void plumb_escape(char *to, const char *from, size_t size)
 	to[used] = 0;
 }
 
-/* Rounded up: what is shown is not lower than what was measured. */
+/* Rounds up, so that the printed time is not lower than the measured one. */
 const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, size_t size)
 {
 	static const struct {
@@ -124,7 +124,7 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 			snprintf(text, size, "%llu", (unsigned long long)ns);
 		return text;
 	}
-	/* Three digits. */
+	/* Rounds up to three digits. */
 	for (uint64_t rest = ns; rest >= 1000; rest = (rest + 9) / 10)
 		digits *= 10;
 	ns = (ns + digits - 1) / digits * digits;

@@ -21,7 +21,7 @@
 #define MACHINE EM_AARCH64
 #endif
 
-/* What the dynamic linker would load into this tool: other machines' libraries may lie beside. */
+/* Whether a file is 64-bit ELF for this architecture: a directory may have others too. */
 static bool is_loadable(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -34,7 +34,7 @@ static bool is_loadable(const char *path)
 	       h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == MACHINE;
 }
 
-/* "libc.so.6" is libc.so.6, and so is "libc". */
+/* Both "libc.so.6" and "libc" are names of libc.so.6. */
 static bool is_named(const char *file, const char *name)
 {
 	size_t n = strlen(name);
@@ -45,7 +45,7 @@ static bool is_named(const char *file, const char *name)
 	return !*file || !strcmp(file, ".so") || !strncmp(file, ".so.", 4);
 }
 
-/* Library NAME of one directory, however many links lead to it. */
+/* Searches one directory for library NAME; several links to one file are no error. */
 static int look_in(const char *directory, const char *name, char **found)
 {
 	DIR *dir = opendir(directory);
@@ -72,7 +72,7 @@ static int look_in(const char *directory, const char *name, char **found)
 
 static int look_as_told(const char *conf, const char *name, char **found);
 
-/* The files that an "include" in CONF stands for; a relative one lies beside CONF. */
+/* Searches the files of an "include" in CONF; a path is relative to the directory of CONF. */
 static int look_as_included(const char *conf, const char *pattern, const char *name, char **found)
 {
 	int beside = *pattern == '/' ? 0 : strrchr(conf, '/') + 1 - conf, n, err = 0;
@@ -94,7 +94,7 @@ static int look_as_included(const char *conf, const char *pattern, const char *n
 	return err;
 }
 
-/* The directories in a file of the form of ld.so.conf. */
+/* Searches the directories that a file in the format of ld.so.conf lists. */
 static int look_as_told(const char *conf, const char *name, char **found)
 {
 	static int depth; /* a file may include itself */
@@ -152,7 +152,7 @@ int plumb_binary_find(const char *name, char **path)
 	int err = 0;
 
 	*path = NULL;
-	if (strchr(name, '/')) /* as it is: below /proc/PID/root a link's text means another file */
+	if (strchr(name, '/')) /* unchanged: a link below /proc/PID/root is relative to that root */
 		*path = strdup(name);
 	else if (!(err = look_for_library(name, path)) && !*path)
 		*path = look_for_program(name);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Kernels probe 32-bit programs on x86_64, not on arm64. */
+/* The kernel supports uprobes in 32-bit programs on x86_64, not on arm64. */
 #if defined(__x86_64__)
 #define MACHINE    EM_X86_64
 #define MACHINE_32 EM_386
@@ -33,7 +33,7 @@ bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offs
 	return false;
 }
 
-/* Is it something that uprobes can be set in?  0, or -errno after saying why not. */
+/* Checks that uprobes can be attached to the file.  Returns 0, or -errno after a message. */
 static int check(Elf *elf, const char *path)
 {
 	GElf_Ehdr header;

@@ -13,7 +13,7 @@
 #define NOTE_TYPE 3
 #define NOTE_NAME "stapsdt"
 
-/* What a note says; the texts are the file's. */
+/* A parsed note; its strings are in the file's data. */
 struct note {
 	uint64_t address, base, semaphore;
 	const char *provider, *name, *arguments;
@@ -22,13 +22,13 @@ struct note {
 struct reading {
 	Elf *elf;
 	const char *provider, *name; /* globs */
-	uint64_t base; /* where the section is whose address the notes have, too; 0: none */
+	uint64_t base; /* address of section .stapsdt.base, which notes also have; 0: none */
 	struct plumb_usdts *found;
 };
 
 /* --- a note --- */
 
-/* Cuts a text off what is left; NULL where it has no end. */
+/* Cuts a string off the rest of a note; NULL if it is not terminated. */
 static const char *cut_text(const char **rest, size_t *left)
 {
 	const char *text = *rest, *end = memchr(text, 0, *left);
@@ -40,7 +40,7 @@ static const char *cut_text(const char **rest, size_t *left)
 	return text;
 }
 
-/* Three addresses, as wide and in such an order as the file's class and machine have them. */
+/* Reads three addresses, which have the size and byte order of the file. */
 static bool read_addresses(Elf *elf, const void *content, size_t size, struct note *note)
 {
 	union {
@@ -88,7 +88,7 @@ static bool read_note(Elf *elf, const char *content, size_t size, struct note *n
 	return note->arguments;
 }
 
-/* --- the probes that they make --- */
+/* --- probes, from notes --- */
 
 static void free_probe(struct plumb_usdt *u)
 {
@@ -113,7 +113,7 @@ static bool matches(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-/* A probe of one place: those of one name are put together when all are known. */
+/* Adds a probe with one place.  Probes of the same name are merged after the last note. */
 static int append(struct plumb_usdts *found, const struct note *note, struct plumb_usdt_place place)
 {
 	struct plumb_usdt *u = realloc(found->list, (found->n + 1) * sizeof(*u));
@@ -134,10 +134,10 @@ static int append(struct plumb_usdts *found, const struct note *note, struct plu
 	return u->provider && u->name && place.arguments ? 0 : -ENOMEM;
 }
 
-/* Takes the note if it is of a probe that is looked for, and of code that is there. */
+/* Adds the note's probe if its name matches and its address is in a loaded segment. */
 static int take(const struct reading *r, struct note *note)
 {
-	/* Prelink moves a library's sections, but not what these notes say of them. */
+	/* Prelink moves a library's sections, but does not adjust the notes. */
 	uint64_t moved = r->base ? r->base - note->base : 0;
 	struct plumb_usdt_place place = {};
 
@@ -181,7 +181,7 @@ static int by_name(const void *left, const void *right)
 	       (a->places[0].offset < b->places[0].offset);
 }
 
-/* The place of NEXT, which is of the same name, to those of U. */
+/* Moves the place of NEXT, which has the same name, to U. */
 static int merge(struct plumb_usdt *u, struct plumb_usdt *next)
 {
 	struct plumb_usdt_place *places = realloc(u->places, (u->n + 1) * sizeof(*places));
@@ -215,8 +215,7 @@ static int merge_all(struct plumb_usdts *found)
 	return err;
 }
 
-/* Sections by their names: the notes are loaded with the program, but nothing else leads to them.
- */
+/* Finds sections by name: no program header refers to the notes. */
 static int collect(Elf *elf, const char *provider, const char *name, struct plumb_usdts *found)
 {
 	struct reading r = {.elf = elf, .provider = provider, .name = name, .found = found};
@@ -242,7 +241,7 @@ static int collect(Elf *elf, const char *provider, const char *name, struct plum
 
 /* --- a target --- */
 
-/* Why nothing matches. */
+/* Prints why nothing matches. */
 static int complain(const struct plumb_elf *file, const char *provider, const char *name)
 {
 	struct plumb_usdts all = {};

@@ -33,13 +33,13 @@ static int append(struct plumb_userfuncs *u, const char *name, uint64_t offset)
 	return 0;
 }
 
-/* Go's names have brackets in them: a name always matches itself. */
+/* A name always matches itself, since Go's names contain brackets. */
 static bool matches(const char *pattern, const char *name)
 {
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-/* Adds what PATTERN matches in one symbol table; what is chosen at run time is INDIRECT. */
+/* Adds functions of one symbol table that match PATTERN; those of STT_GNU_IFUNC to INDIRECT. */
 static int collect_from(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *pattern,
 			struct plumb_userfuncs *found, struct plumb_userfuncs *indirect)
 {
@@ -86,7 +86,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* What PATTERN matches, in order, each offset once; is anything of it chosen at run time? */
+/* Finds functions that match PATTERN, sorted, each offset once.  *INDIRECT: some are ifuncs. */
 static int collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found, bool *indirect)
 {
 	struct plumb_userfuncs chosen = {};
@@ -103,7 +103,7 @@ static int collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found,
 		qsort(found->list, found->n, sizeof(*found->list), by_offset);
 	if (chosen.n)
 		qsort(chosen.list, chosen.n, sizeof(*chosen.list), by_name);
-	/* An old version of a name may be a function, but not the one that is called. */
+	/* Other versions of an ifunc's name may be functions, but programs do not call them. */
 	for (size_t i = 0; i < found->n; i++)
 		if ((chosen.n && bsearch(&found->list[i], chosen.list, chosen.n,
 					 sizeof(*chosen.list), by_name)) ||
@@ -117,7 +117,7 @@ static int collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found,
 	return err;
 }
 
-/* Why nothing matches. */
+/* Prints why nothing matches. */
 static int complain(Elf *elf, const char *path, const char *name, bool indirect)
 {
 	struct plumb_userfuncs all = {};

@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Where cgroup2 is mounted, alone or beside version 1; "" if nowhere; NULL: errno says why not. */
+/* Returns where cgroup2 is mounted, also beside version 1; "": nowhere; NULL: see errno. */
 static const char *mount_point(void)
 {
 	static char path[4096];
@@ -40,7 +40,7 @@ static int open_directory(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* -EMEDIUMTYPE: it is a directory, but no cgroup. */
+/* -EMEDIUMTYPE: it is a directory, but not a cgroup. */
 static int open_cgroup(const char *path)
 {
 	int fd = open_directory(path);
@@ -78,7 +78,7 @@ int plumb_cgroup_open(const char *path)
 			   err == -ENOENT ? ", nor is it below " : "", err == -ENOENT ? mount : "");
 }
 
-/* kernfs: a file handle of type FILEID_KERNFS (include/linux/exportfs.h) is the id. */
+/* In kernfs the id is a file handle of type FILEID_KERNFS (include/linux/exportfs.h). */
 static int open_by_id(uint64_t id)
 {
 	struct {

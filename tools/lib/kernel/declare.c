@@ -10,10 +10,10 @@
 
 #include <bpf/btf.h>
 
-/* Types within types that a declaration may have: a file can make a ring of them. */
+/* Maximum number of types in a declaration: those in a file may form a cycle. */
 #define MOST_TYPES 256
 
-/* One BTF: libbpf's dumper of it, NULL if it makes no sense, and the last declaration. */
+/* One BTF: libbpf's dumper of it, NULL if it is invalid, and the last declaration. */
 struct plumb_declared {
 	const struct btf *btf;
 	struct btf_dump *dump;
@@ -46,7 +46,7 @@ static void print(void *context, const char *format, va_list args)
 	free(part);
 }
 
-/* --- what libbpf takes on trust: before 1.3 it looks at nothing --- */
+/* --- validation, which libbpf lacks before 1.3 --- */
 
 static bool has_name(const struct btf *btf, uint32_t offset)
 {
@@ -69,7 +69,7 @@ static bool parameters_exist(const struct btf *btf, const struct btf_type *t)
 	return true;
 }
 
-/* Are all that a type refers to types? */
+/* Whether all types that T refers to exist. */
 static bool references_exist(const struct btf *btf, const struct btf_type *t)
 {
 	uint32_t n = btf__type_cnt(btf);
@@ -91,7 +91,7 @@ static bool references_exist(const struct btf *btf, const struct btf_type *t)
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
 	case BTF_KIND_FLOAT:
-	case BTF_KIND_FWD: /* where others have a type or a size it has neither */
+	case BTF_KIND_FWD: /* does not use the field for a type or size */
 		return true;
 	default:
 		return t->type < n;
@@ -107,8 +107,8 @@ static bool makes_sense(const struct btf *btf)
 }
 
 /*
- * Does a declaration of type ID come to an end, without a definition in it?  What has no
- * name would have to be defined there.
+ * Whether a declaration of type ID consists of at most *LEFT types, and contains no definition.
+ * Structs, unions and enums without a name would have to be defined in it.
  */
 static bool can_be_declared(const struct btf *btf, uint32_t id, unsigned int *left)
 {
@@ -155,7 +155,7 @@ static struct plumb_declared *find(struct plumb_declarer *d, const struct btf *b
 {
 	struct plumb_declared *one, **all;
 
-	/* The last is the one that is most asked for. */
+	/* The last one is used most. */
 	for (size_t i = d->n; i-- > 0;)
 		if (d->all[i]->btf == btf)
 			return d->all[i];
@@ -173,7 +173,7 @@ static struct plumb_declared *find(struct plumb_declarer *d, const struct btf *b
 	return one;
 }
 
-/* Several types of one name are numbered by libbpf, in the order of their use: "foo___2". */
+/* Removes the numbers by which libbpf distinguishes types of the same name: "foo___2". */
 static void drop_numbers(char *text)
 {
 	char *from = text, *to = text;

@@ -5,7 +5,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-/* fsmount() came with 5.2. */
+/* Linux 5.2 introduced fsmount(). */
 int plumb_mount_detached(const char *type)
 {
 	int fs = fsopen(type, FSOPEN_CLOEXEC), mount = -1, err;

@@ -2,13 +2,13 @@
 /*
  * detached: private mounts of the kernel's file systems, for systems that have not mounted them.
  *
- * The mount is attached to no directory and is removed with its descriptor: no other process sees
- * it, and nothing stays behind.
+ * The mount is not attached to a directory, so no other process sees it.  It is removed when its
+ * descriptor is closed.
  */
 #ifndef PLUMB_DETACHED_H
 #define PLUMB_DETACHED_H
 
-/* A descriptor of the root of a new mount of TYPE ("tracefs"), for openat(); or -errno. */
+/* Returns a descriptor of the root of a new mount of TYPE ("tracefs"), or -errno. */
 int plumb_mount_detached(const char *type);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The longest that Debian's kernels have is 12 kB. */
+/* The longest format file of Debian's kernels has 12 kB. */
 #define MAX_SIZE (1 << 20)
 
 static bool is_of_name(char c)
@@ -17,8 +17,8 @@ static bool is_of_name(char c)
 }
 
 /*
- * Where the declared name ends: before what follows it, "[16]" or ")(void *)", or at the
- * end, though there may be brackets before it ("__data_loc char[] name").
+ * Returns the end of the declared name: "[16]" or ")(void *)" may follow it.  Brackets may also
+ * precede it ("__data_loc char[] name").
  */
 static const char *end_of_name(const char *declaration)
 {
@@ -101,7 +101,7 @@ int plumb_format_parse(const char *text, struct plumb_format *format)
 	int err = copy ? 0 : -ENOMEM;
 
 	*format = (struct plumb_format){};
-	/* How it is printed comes last, and may look like anything. */
+	/* The print format is the last item and can contain anything. */
 	while (!err && rest && strncmp(rest, "print fmt:", 10)) {
 		line = strsep(&rest, "\n");
 		err = read_line(line, format);

@@ -14,17 +14,17 @@ struct search {
 	size_t n_matches;
 };
 
-/* What became of the matches of one pattern. */
+/* The number of matches of one pattern, by result. */
 struct outcome {
-	size_t taken; /* now or by an earlier pattern */
+	size_t taken; /* by this or an earlier pattern */
 	size_t gone, barred, untraced;
 	size_t changed, shared_names;
 };
 
-/* Looked for whenever the lists are read, and not anew when it is asked for. */
+/* The function of plumb_functions_keep(), found by the search that reads the lists. */
 static struct {
 	char name[64];
-	struct plumb_function function; /* as it was found, but for its name and types */
+	struct plumb_function function; /* without name and types */
 	bool is_found;
 } kept;
 
@@ -34,7 +34,7 @@ void plumb_functions_keep(const char *name)
 	kept.is_found = false;
 }
 
-/* Only what a search would take without a word. */
+/* Keeps the function only if a search would take it without a warning. */
 static void keep(const struct plumb_lists *lists)
 {
 	struct plumb_symbol *s = lists->symbols.all, *found = NULL;
@@ -124,9 +124,9 @@ static int take(struct search *q, struct plumb_symbol *s, const struct plumb_fun
 }
 
 /*
- * The kernel takes long to print ftrace's list.  Of a function that is asked for by its name,
- * attaching tells as much: the list is read where it decides what is taken, and where it may have
- * an alias of the name.
+ * The kernel takes long to print ftrace's list, so it is read only if necessary: for globs and
+ * blacklisted functions, where it decides what is taken, and for functions with aliases, since
+ * ftrace may list another alias.  For other functions, attaching shows whether they can be traced.
  */
 static struct plumb_traceability judge(struct plumb_lists *lists, struct plumb_symbol *s,
 				       bool is_glob)
@@ -139,7 +139,7 @@ static struct plumb_traceability judge(struct plumb_lists *lists, struct plumb_s
 	return plumb_lists_judge(lists, s);
 }
 
-/* Takes it unless it cannot be traced. */
+/* Takes the function S unless it cannot be traced. */
 static int consider(struct search *q, const struct plumb_pattern *p, struct plumb_symbol *s,
 		    bool ambiguous, struct outcome *o)
 {
@@ -184,14 +184,14 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 	return take(q, s, &f);
 }
 
-/* N symbols of one name in one module. */
+/* Considers N symbols of one name in one module. */
 static int consider_same_name(struct search *q, const struct plumb_pattern *p,
 			      struct plumb_symbol **s, size_t n, struct outcome *o)
 {
 	size_t before;
 	int err = 0;
 
-	/* All that can be said of them to the kernel is their name: one probe, be it once. */
+	/* Without addresses only the name can be given to the kernel: one probe, attached once. */
 	if (n > 1 && !s[0]->address) {
 		plumb_warn("%zu functions are called %s, and their addresses are hidden "
 			   "(kernel.kptr_restrict): only one can be traced",
@@ -217,7 +217,7 @@ static bool is_beside(const struct plumb_symbol *s, const struct plumb_symbol *t
 	return has_same_name(s, t) && !strcmp(s->module ?: "", t->module ?: "");
 }
 
-/* How many from S on, at least one, are like the first of them? */
+/* Returns the number of symbols from S on that are like the first, at least 1. */
 static size_t count_like(struct plumb_symbol **s, struct plumb_symbol **end,
 			 bool (*alike)(const struct plumb_symbol *, const struct plumb_symbol *))
 {
@@ -228,7 +228,7 @@ static size_t count_like(struct plumb_symbol **s, struct plumb_symbol **end,
 	return n;
 }
 
-/* The symbols of one name, in whatever modules. */
+/* Considers the symbols of one name in the kernel and all modules. */
 static int consider_name(struct search *q, const struct plumb_pattern *p, struct plumb_symbol **s,
 			 struct plumb_symbol **end, struct outcome *o)
 {
@@ -261,7 +261,7 @@ static int consider_all(struct search *q, const struct plumb_pattern *p, struct 
 	return err;
 }
 
-/* Of targets that are no kernel functions: no module has such a name. */
+/* The prefixes of other kinds of targets; no module has such a name. */
 static bool is_prefix_of_others(const char *module)
 {
 	return !strcmp(module, "t") || !strcmp(module, "r") || !strcmp(module, "u") ||
@@ -288,7 +288,7 @@ static int say_missing(struct search *q, const struct plumb_pattern *p)
 			   *suggestion ? "?" : "");
 }
 
-/* It has matches, but none of them could be taken. */
+/* Prints why none of the pattern's matches can be traced. */
 static int say_refused(const struct plumb_pattern *p, const struct outcome *o)
 {
 	if (p->is_glob)
@@ -353,7 +353,7 @@ int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_
 
 	*found = (struct plumb_functions){};
 	err = is_kept ? take_kept(found) : find_all(patterns, n, found);
-	/* The lists have gone: BTF is as large. */
+	/* BTF is read after the lists have been freed, since it is as large. */
 	if (!err)
 		err = plumb_prototypes_read(found, btf_file);
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* kallsyms: the lists that a kernel keeps of its functions. */
+/* kallsyms: reads the kernel's lists: symbols, traceable functions, kprobe blacklist. */
 #include <plumb/kernel/lists.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 const char *plumb_functions_root = "";
 
-/* All of a file, which is closed then, with a NUL behind it; NULL and errno where that fails. */
+/* Reads a file to its end, adds a NUL and closes it.  Returns NULL and sets errno on failure. */
 static char *read_open_file(int fd, size_t *size)
 {
 	char *text = NULL, *more;
@@ -52,7 +52,7 @@ static char *read_file(const char *path, size_t *size)
 	return read_open_file(open(name, O_RDONLY | O_CLOEXEC), size);
 }
 
-/* Cuts the first line off *REST; NULL behind the last. */
+/* Cuts the first line off *REST; NULL after the last. */
 static char *next_line(char **rest)
 {
 	char *line = *rest;
@@ -65,7 +65,7 @@ static char *next_line(char **rest)
 	return line;
 }
 
-/* Lower-case hexadecimal digits, and where they end. */
+/* Parses lower-case hexadecimal digits; *END points after them. */
 static uint64_t read_hex(char *text, char **end)
 {
 	uint64_t value = 0;
@@ -95,7 +95,7 @@ bool plumb_symbol_cut(char *line, struct plumb_symbol *s)
 	return true;
 }
 
-/* BPF programs and the trampolines of ftrace and kprobes are shown as if in modules. */
+/* kallsyms lists BPF programs and the trampolines of ftrace and kprobes with a module name. */
 static bool may_be_function(const struct plumb_symbol *s)
 {
 	return !s->module || (strcmp(s->module, "bpf") && strncmp(s->module, "__builtin__", 11));
@@ -127,7 +127,7 @@ static int compare(const void *a, const void *b)
 	return (s->address > t->address) - (s->address < t->address);
 }
 
-/* Those of the kernel itself come first and are so already, so that aliases are neighbours. */
+/* Makes aliases adjacent.  Symbols of the kernel itself come first and are sorted already. */
 static void sort_by_address(struct plumb_symbols *symbols)
 {
 	size_t n = 0;
@@ -215,7 +215,7 @@ bool plumb_symbol_is_internal(const struct plumb_symbol *s)
 	return false;
 }
 
-/* PATH below tracefs, which may be mounted at two places, or at none. */
+/* Reads PATH below tracefs, which may be mounted at one of two places, or not at all. */
 static char *read_tracefs(const char *path, size_t *size)
 {
 	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -236,10 +236,10 @@ static char *read_tracefs(const char *path, size_t *size)
 	return text;
 }
 
-/* Where NAME is, or would be put. */
+/* Returns the slot of NAME, or the free slot for it. */
 static const char **find_slot(const struct plumb_names *names, const char *name)
 {
-	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a: hsearch() looks at few letters only */
+	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a: hsearch() hashes few letters only */
 	const char **slot;
 
 	for (const char *p = name; *p; p++)
@@ -252,9 +252,8 @@ static const char **find_slot(const struct plumb_names *names, const char *name)
 }
 
 /*
- * Lines of "NAME[ [MODULE]]".  Names only: where one is in the kernel and in a
- * module, or twice, and ftrace has but one of them, attaching to the other will
- * say so.
+ * Reads lines of "NAME[ [MODULE]]", names only.  If several functions have a name and ftrace can
+ * trace only one of them, attaching to the others fails.
  */
 void plumb_traceable_read(struct plumb_names *names)
 {
@@ -263,7 +262,7 @@ void plumb_traceable_read(struct plumb_names *names)
 
 	*names = (struct plumb_names){};
 	names->text = rest = read_tracefs("available_filter_functions", &size);
-	/* An empty list is that of a kernel which says nothing, not of one without functions. */
+	/* An empty list means that it is not available, not that no function can be traced. */
 	if (!rest || !size)
 		return;
 	for (const char *p = rest; (p = strchr(p, '\n')); p++)
@@ -337,9 +336,9 @@ static int add_barred(struct plumb_blacklist *list, struct plumb_barred b)
 }
 
 /*
- * Sections that are barred as a whole: what begins and ends them.  In another kernel
- * than the running one NOKPROBE_SYMBOL() leaves a symbol for each that it bars, if
- * it was built with CONFIG_KALLSYMS_ALL.
+ * The kernel refuses kprobes in the whole of some sections, which symbols delimit, and on functions
+ * marked by NOKPROBE_SYMBOL().  This macro defines a symbol _kbl_addr_NAME, which SYMBOLS include
+ * if that kernel was built with CONFIG_KALLSYMS_ALL.
  */
 int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
 {
@@ -378,7 +377,7 @@ int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
 	return err;
 }
 
-/* By address, as a static function may share its name with one that can be probed. */
+/* Compares addresses if both are known: another function of that name may be allowed. */
 bool plumb_blacklist_has(const struct plumb_blacklist *list, const struct plumb_symbol *s)
 {
 	const struct plumb_barred *b;

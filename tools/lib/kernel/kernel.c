@@ -17,7 +17,7 @@ void plumb_kernel_types(const char *file)
 	types_file = file;
 }
 
-/* What is asked of types, all of it in one pass over them. */
+/* The types that are evaluated, found in one pass over all types. */
 enum { SRCU_GUARD, PROG_INFO, FPROBE, LINK_INFO, COUNT, HOT, SESSION_COOKIE, SOUGHT };
 
 static const struct {
@@ -25,8 +25,8 @@ static const struct {
 	uint32_t kind;
 } sought[SOUGHT] = {
 	/*
-	 * From when on SRCU guards tracepoints and not disabled preemption; this guard's
-	 * type came with it.
+	 * This guard was introduced when SRCU replaced disabled preemption as the protection of
+	 * tracepoints.
 	 */
 	[SRCU_GUARD] = {"class_srcu_fast_notrace_t", BTF_KIND_TYPEDEF},
 	[PROG_INFO] = {"bpf_prog_info", BTF_KIND_STRUCT},
@@ -37,7 +37,7 @@ static const struct {
 	[SESSION_COOKIE] = {"bpf_session_cookie", BTF_KIND_FUNC},
 };
 
-/* A variable, one of each CPU. */
+/* A per-CPU variable. */
 struct variable {
 	__u32 id; /* 0: there is none */
 	__s64 size;
@@ -49,7 +49,7 @@ struct answers {
 	struct variable count, hot;
 };
 
-/* The type of member NAME of a struct or union, also of those without a name in it; 0: none. */
+/* The type of member NAME of a struct or union, also in unnamed members of it; 0: none. */
 static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
@@ -71,7 +71,7 @@ static __u32 member_type(const struct btf *btf, __u32 id, const char *name)
 	return 0;
 }
 
-/* Has the struct a member of this path ("a", "b", NULL)? */
+/* Whether the struct has a member of this path ("a", "b", NULL). */
 static bool has_member(const struct btf *btf, __u32 id, const char *const *path)
 {
 	for (; id && *path; path++)
@@ -79,7 +79,7 @@ static bool has_member(const struct btf *btf, __u32 id, const char *const *path)
 	return id;
 }
 
-/* The first of each name. */
+/* Finds the first type of each name and kind. */
 static void seek(const struct btf *btf, __u32 *ids)
 {
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
@@ -126,8 +126,8 @@ static void read_answers(const struct btf *btf, struct answers *a)
 }
 
 /*
- * The types are parsed for the first question, or are there because functions have them, and
- * go at once: libbpf is going to parse them too, and the two would be in memory together.
+ * Parses the types at the first call, unless functions hold a reference to them.  They are put
+ * immediately, since libbpf parses them too and both copies would be in memory at the same time.
  */
 static const struct answers *answers(void)
 {
@@ -140,7 +140,7 @@ static const struct answers *answers(void)
 	are_known = true;
 	btf = plumb_kernel_btf_get();
 	if (!btf)
-		btf = btf__load_vmlinux_btf(); /* in /boot, too */
+		btf = btf__load_vmlinux_btf(); /* also searches /boot */
 	if (!btf && types_file)
 		btf = btf__parse(types_file, NULL);
 	if (btf)
@@ -154,7 +154,7 @@ bool plumb_raw_tracepoints_can_be_preempted(void)
 	return plumb_kernel_is_preemptible() && answers()->raw_is_by_srcu;
 }
 
-/* Can programs have the variable's address?  BTF may know it and kallsyms not. */
+/* Whether programs can use the variable's address: BTF may have it and kallsyms not. */
 static bool can_be_read(const struct variable *v)
 {
 	const struct bpf_insn program[] = {
@@ -162,7 +162,7 @@ static bool can_be_read(const struct variable *v)
 		 .dst_reg = BPF_REG_1,
 		 .src_reg = BPF_PSEUDO_BTF_ID,
 		 .imm = v->id},
-		{}, /* the second half of that */
+		{}, /* second half of this instruction */
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};

@@ -7,7 +7,7 @@
 
 #include <bpf/bpf.h>
 
-/* Does the calling thread run as a real-time thread now that did not before? */
+/* Makes the calling thread a real-time thread; false: it already is, or may not be one. */
 static bool become_realtime(int *policy, struct sched_param *param)
 {
 	const struct sched_param lowest = {.sched_priority = 1};
@@ -16,7 +16,7 @@ static bool become_realtime(int *policy, struct sched_param *param)
 	*policy = sched_getscheduler(0);
 	flag = *policy & SCHED_RESET_ON_FORK;
 	usual = *policy & ~SCHED_RESET_ON_FORK;
-	/* What the user chose beyond the usual policies stays. */
+	/* Other policies were chosen by the user and are kept. */
 	if (usual != SCHED_OTHER && usual != SCHED_BATCH && usual != SCHED_IDLE)
 		return false;
 	return !sched_getparam(0, param) && !sched_setscheduler(0, SCHED_FIFO | flag, &lowest);

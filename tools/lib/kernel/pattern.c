@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* pattern: what was typed, against the names that the compiler left of functions. */
+/* pattern: matches what the user typed with the names of functions in the kernel. */
 #include <plumb/kernel/lists.h>
 #include <fnmatch.h>
 #include <string.h>
@@ -10,7 +10,7 @@ void plumb_pattern_read(struct plumb_pattern *p, const char *text)
 	size_t n;
 
 	*p = (struct plumb_pattern){.text = text};
-	if (!strncmp(text, "k:", 2)) /* of tools that take other targets too */
+	if (!strncmp(text, "k:", 2)) /* accepted by tools with other kinds of targets */
 		text += 2;
 	n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 	p->name = text;
@@ -41,8 +41,8 @@ bool plumb_name_is_cold(const char *name)
 }
 
 /*
- * Clang's .llvm.N and gcc's .lto_priv.N: a static function that other files came to need was given
- * a name that is unique.
+ * With link-time optimization, clang (.llvm.N) and gcc (.lto_priv.N) give a static function that
+ * other files use a unique name.
  */
 bool plumb_suffix_is_harmless(const char *name)
 {

@@ -12,7 +12,7 @@
 
 #define OPTION "preempt="
 
-/* The last word of the command line counts. */
+/* Returns the value of the last preempt= on the command line, which takes effect. */
 static const char *last_option(const char *cmdline)
 {
 	const char *found = NULL, *at = cmdline;
@@ -36,7 +36,7 @@ bool plumb_preemption_judge(const struct plumb_preemption *p)
 
 	if (!p->version || !strstr(p->version, "PREEMPT"))
 		return !p->version;
-	/* Only there it can be chosen at the boot, and later. */
+	/* Only such kernels can change the model, at boot or later. */
 	if (!strstr(p->version, "PREEMPT_DYNAMIC"))
 		return true;
 	if (p->mode && strchr(p->mode, '('))
@@ -47,7 +47,7 @@ bool plumb_preemption_judge(const struct plumb_preemption *p)
 	       !begins(p->config, "CONFIG_PREEMPT_VOLUNTARY=y");
 }
 
-/* The first line of what FD is open for, which it closes; NULL: there is none. */
+/* Reads the first line from FD and closes it; NULL: there is none. */
 static const char *read_line(int fd, char *line, int size)
 {
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -76,7 +76,7 @@ static const char *read_mode(char *line, int size)
 	return mode;
 }
 
-/* Of one file, compressed or not. */
+/* Searches one file, compressed or not. */
 static const char *read_config_of(const char *path, char *line, int size)
 {
 	gzFile f = gzopen(path, "re");

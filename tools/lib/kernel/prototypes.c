@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* prototypes: what BTF knows of functions. */
+/* prototypes: the prototypes of functions, from BTF, and their arguments. */
 #include <plumb/kernel/lists.h>
 #include <plumb/kernel/types.h>
 #include <errno.h>
@@ -20,13 +20,13 @@
 struct plumb_module_btf {
 	char *name;
 	struct btf *btf; /* NULL: there is none */
-	int fd;          /* -1: cannot be had */
+	int fd;          /* -1: not available */
 };
 
-/* A function whose type is looked for. */
+/* A function, and the number of types found for it. */
 struct sought {
 	struct plumb_function *function;
-	size_t length; /* of its name in BTF, which has it without suffix */
+	size_t length; /* of its name in BTF, which has no suffix */
 	uint32_t types;
 };
 
@@ -45,9 +45,8 @@ static bool is_of_module(const struct plumb_function *f, const char *module)
 }
 
 /*
- * Those of MODULE whose prototype BTF can tell, sorted.  One of an ambiguous name
- * cannot be told from its namesakes: BTF has names and no addresses, and keeps one
- * of them or none.
+ * Returns the functions of MODULE whose prototype can be found in BTF, sorted by name.  Functions
+ * of the same name are excluded: BTF has no addresses, and describes one of them or none.
  */
 static struct sought *seek(const struct plumb_functions *fs, const char *module, size_t *n)
 {
@@ -83,7 +82,7 @@ static const char *name_at(const struct btf *btf, uint32_t offset)
 	return btf__name_by_offset(btf, offset) ?: "";
 }
 
-/* Of a function's type; libbpf 1.1 does not look at whether a file makes sense. */
+/* Whether function type T has a prototype; libbpf 1.1 does not validate BTF. */
 static bool has_prototype(const struct btf *btf, const struct btf_type *t)
 {
 	const struct btf_type *proto = btf__type_by_id(btf, t->type);
@@ -115,7 +114,7 @@ static enum plumb_result result_of(const struct plumb_function *f)
 			      : PLUMB_RESULT_NONE;
 }
 
-/* The types of BTF from FIRST on, to the functions of MODULE. */
+/* Assigns the types of BTF from number FIRST on to the functions of MODULE. */
 static int describe(struct plumb_functions *fs, const char *module, const struct btf *btf,
 		    uint32_t first, int fd)
 {
@@ -137,7 +136,7 @@ static int describe(struct plumb_functions *fs, const char *module, const struct
 		s->function->btf_id = id;
 	}
 	for (s = all; s < all + n; s++) {
-		/* Several types of one name, of which one function was left: which is it? */
+		/* If there are several types of this name, it is not known which is right. */
 		if (s->types != 1) {
 			s->function->btf_id = 0;
 			continue;
@@ -150,7 +149,7 @@ static int describe(struct plumb_functions *fs, const char *module, const struct
 	return 0;
 }
 
-/* A descriptor of the BTF that the kernel has of a module, or -1. */
+/* Returns a descriptor of the BTF of a module in the kernel, or -1. */
 static int open_module_btf(const char *module)
 {
 	struct bpf_btf_info info;
@@ -238,7 +237,7 @@ int plumb_prototypes_read(struct plumb_functions *fs, const char *btf_file)
 		return 0;
 	}
 	err = describe(fs, NULL, fs->btf, 1, 0);
-	/* A module's types build on those of the kernel's own BTF, and on no other's. */
+	/* A module's BTF refers to types in the running kernel's BTF, not in that of a file. */
 	for (f = fs->all; !err && !btf_file && f < fs->all + fs->n; f++)
 		if (f->module && !is_known(fs, f->module))
 			err = describe_module(fs, f->module);
@@ -268,7 +267,7 @@ void plumb_prototypes_free(struct plumb_functions *fs)
 
 /* --- arguments --- */
 
-/* Those that have a type: the last of printk(fmt, ...) has none. */
+/* Counts the arguments with a type: "...", as of printk(fmt, ...), is a last one without. */
 static unsigned int count_arguments(const struct btf_type *proto)
 {
 	unsigned int n = btf_vlen(proto);
@@ -276,7 +275,7 @@ static unsigned int count_arguments(const struct btf_type *proto)
 	return n && !btf_params(proto)[n - 1].type ? n - 1 : n;
 }
 
-/* Does it take exactly one register? */
+/* Whether an argument of this type takes exactly one register. */
 static bool fits_register(const struct btf_type *t)
 {
 	return t && !btf_is_float(t) && (btf_is_ptr(t) || t->size <= 8);
@@ -322,7 +321,7 @@ static int say_no_argument(const struct plumb_function *f, const struct btf_type
 			   n ? "it has " : "it has none", names);
 }
 
-/* All that is known is that it may be in a register: as many as each architecture has for them. */
+/* Without a prototype: each architecture passes at least the first 6 arguments in registers. */
 static int trust_number(const struct plumb_function *f, const char *text, bool is_number,
 			uint64_t number, struct plumb_argument *argument)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "syscall_600" or "syscall_-1", as rows say of what has no name. */
+/* Parses "syscall_600" or "syscall_-1", which rows print for calls without a name. */
 static int other_number(const char *name, uint32_t *nr)
 {
 	bool negative = !strncmp(name, "syscall_-", 9);
@@ -47,20 +47,20 @@ int plumb_syscall_select(struct syscall_config *config, const char *name)
 	nr = known;
 	if (known < 0 && other_number(name, &nr))
 		return -ENOENT;
-	/* No row says so: negative numbers are of no table, and x32's bit has its prefix. */
+	/* Rows print negative numbers without a prefix, and x32 calls without the x32 bit. */
 	if (x32 && nr & 3 * PLUMB_X32_BIT)
 		return -ENOENT;
 	return select_number(config, nr | x32, abi);
 }
 
-/* Keeps, of what is selected (or of all), the native calls in NAMES, which one blank separates. */
+/* Deselects all calls but the native ones in NAMES, a list separated by single blanks. */
 static void keep(struct syscall_config *config, const char *names)
 {
 	char *copy = strdup(names), *rest = copy, *name;
 	struct syscall_config kept = {};
 
 	while (copy && (name = strsep(&rest, " ")))
-		plumb_syscall_select(&kept, name); /* not every architecture has all */
+		plumb_syscall_select(&kept, name); /* some architectures lack some of them */
 	free(copy);
 	for (size_t i = 0; i < sizeof(kept.bitmap) / sizeof(kept.bitmap[0]); i++)
 		kept.bitmap[i] &= config->selected ? config->bitmap[i] : ~0ULL;

@@ -36,7 +36,7 @@ void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN])
 {
 	char text[PLUMB_COMM_LEN + 1];
 
-	/* When another than the first thread calls execve it takes the first one's number. */
+	/* A thread that calls execve() gets the tid of the main thread, if it is another. */
 	if (plumb_thread_read(pid, tid, "comm", text, sizeof(text)) &&
 	    plumb_thread_read(pid, pid, "comm", text, sizeof(text)))
 		strcpy(text, "?");
@@ -56,8 +56,7 @@ int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat
 
 	if (err)
 		return err;
-	/* Behind the name, in which anything may be: the 3rd, the 22nd and the 39th of the fields.
-	 */
+	/* Fields 3, 22 and 39; the name before them may contain any characters. */
 	rest = strrchr(text, ')');
 	if (!rest ||
 	    sscanf(rest, ") %c" SKIP_6 SKIP_6 SKIP_6 " %llu" SKIP_6 SKIP_6 " %*s %*s %*s %*s %u",
@@ -67,7 +66,7 @@ int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat
 	return 0;
 }
 
-/* When the thread last ran, by the scheduler's clock. */
+/* The time when the thread last ran, by the scheduler's clock (ns). */
 static uint64_t last_run(uint32_t pid, uint32_t tid)
 {
 	unsigned long long ms, ns;
@@ -82,9 +81,10 @@ static uint64_t last_run(uint32_t pid, uint32_t tid)
 }
 
 /*
- * What CLOCK_MONOTONIC is ahead of the scheduler's clock of a CPU, on which this thread has to run
- * for a moment; 0: it may not.  That clock leaves out what interrupts and the hypervisor take from
- * the CPU, so CPUs drift apart, and it is asked again each second.
+ * The ns by which CLOCK_MONOTONIC is ahead of the scheduler's clock of a CPU; 0: not known.  This
+ * thread runs on that CPU for a moment to find out, if it is permitted.  The scheduler's clock
+ * excludes the time of interrupts and of the hypervisor, so the clocks of CPUs drift apart.
+ * Therefore the difference is valid for one second only.
  */
 static uint64_t clock_ahead(uint32_t cpu)
 {
@@ -104,7 +104,7 @@ static uint64_t clock_ahead(uint32_t cpu)
 	CPU_SET(cpu, &one);
 	if (sched_getaffinity(0, sizeof(all), &all) || sched_setaffinity(0, sizeof(one), &one))
 		return 0;
-	sched_yield(); /* it keeps the time of that */
+	sched_yield(); /* updates se.exec_start */
 	of[cpu].ahead = plumb_now() - last_run(getpid(), gettid());
 	sched_setaffinity(0, sizeof(all), &all);
 	return of[cpu].ahead;

@@ -91,7 +91,7 @@ bool plumb_lists_know_boot_only(const struct plumb_lists *lists)
 	return lists->symbols.end;
 }
 
-/* ftrace and others know a function by one of its names. */
+/* ftrace lists a function by only one of its aliases. */
 static bool is_traceable(const struct plumb_lists *lists, struct plumb_symbol *s)
 {
 	struct plumb_symbol *alias;
@@ -117,7 +117,7 @@ struct plumb_traceability plumb_lists_judge(const struct plumb_lists *lists, str
 	};
 }
 
-/* Those that MATCHES the pattern, behind the N that there are; how many there are then. */
+/* Adds symbols that match, by MATCHES, to ALL[0..n) (NULL: only counts); returns the new n. */
 static size_t add_matches(const struct plumb_lists *lists, const struct plumb_pattern *p,
 			  plumb_matcher *matches, struct plumb_traceability *all, size_t n)
 {
@@ -174,7 +174,7 @@ void plumb_lists_suggest_for_pattern(const struct plumb_lists *lists, const stru
 	for (size_t i = 0; names && i < lists->symbols.n; i++, s++)
 		if (plumb_pattern_is_about(p, s) && !plumb_symbol_is_internal(s) &&
 		    plumb_symbol_exists(&lists->symbols, s))
-			/* As it would be typed. */
+			/* As users type it, without suffix. */
 			names[n++] = strndup(s->name, strcspn(s->name, "."));
 	if (names)
 		plumb_suggest(p->name, names, n, text, size);

@@ -81,7 +81,7 @@ static bool append(struct plumb_tracepoints *t, struct plumb_tracepoint one)
 	return true;
 }
 
-/* Category and name of each event that can be probed. */
+/* Reads the category and name of each event that can be enabled. */
 static int read_events(int tracefs, struct plumb_tracepoints *all)
 {
 	FILE *f = open_below(tracefs, "available_events");
@@ -120,8 +120,8 @@ struct raw_names {
 };
 
 /*
- * The kernel declares a type btf_trace_NAME for each.  A walk over all names
- * of all types finds them, without the time and memory that parsing takes.
+ * The kernel declares a type btf_trace_NAME for each raw tracepoint.  They are searched for in the
+ * names of all types, which needs less time and memory than parsing BTF.
  */
 static void read_raw_names(FILE *btf, struct raw_names *names)
 {
@@ -150,7 +150,7 @@ static void mark_raw_of(const struct raw_names *names, struct plumb_tracepoints 
 				found->list[i].is_raw = true;
 }
 
-/* The kernel's own, some 40 KB: these never change, and stay for later searches of the run. */
+/* The kernel's own names (some 40 kB) never change and are kept for later searches. */
 static void mark_raw_of_kernel(int dir, struct plumb_tracepoints *found)
 {
 	static struct raw_names own;
@@ -192,7 +192,7 @@ static void mark_raw(struct plumb_tracepoints *found)
 	if (!dir)
 		return;
 	mark_raw_of_kernel(dirfd(dir), found);
-	/* Modules come and go: theirs are read each time, if there is something left to mark. */
+	/* Modules may be loaded and removed: their names are read each time, as long as needed. */
 	while (!are_all_raw(found) && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, "vmlinux"))
 			mark_raw_of_module(dirfd(dir), entry->d_name, found);
@@ -201,7 +201,7 @@ static void mark_raw(struct plumb_tracepoints *found)
 
 /* --- names --- */
 
-/* Says which half of CATEGORY:NAME is wrong. */
+/* Prints which part of CATEGORY:NAME does not match. */
 static int complain(const struct plumb_tracepoints *all, const char *category, const char *name)
 {
 	const char **names = calloc(all->n + 1, sizeof(*names));
@@ -240,7 +240,7 @@ static int take(int tracefs, const char *category, const char *name, struct plum
 		if (fnmatch(category, t->category, 0) || fnmatch(name, t->name, 0))
 			continue;
 		err = read_id(tracefs, t);
-		if (err == -ENOENT) /* its module has just gone */
+		if (err == -ENOENT) /* its module was just removed */
 			continue;
 		if (err)
 			return plumb_error(err, "cannot read the id of tracepoint %s:%s: %s",
@@ -253,8 +253,8 @@ static int take(int tracefs, const char *category, const char *name, struct plum
 }
 
 /*
- * The one of these names, if they are no globs: the list of all is long.  As the kernel lists
- * them, only those that can be enabled.
+ * If the names are not globs, finds their tracepoint without reading the long list of all.  Like
+ * that list, it has only tracepoints that can be enabled.
  */
 static bool find_one(int tracefs, const char *category, const char *name,
 		     struct plumb_tracepoints *found)
