@@ -20,7 +20,7 @@
  */
 #define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
 
-/* Called before a search for functions, which then also finds the next function's. */
+/* Called before a search for functions, which then also keeps the calibration's function. */
 void plumb_self_test_keep_function(void);
 /* The function of system call PLUMB_CALIBRATION_NR, BTF_FILE as for plumb_functions_find(). */
 int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found);

@@ -240,7 +240,7 @@ struct plumb_lifecycle {
 	 * and the result are ns since the beginning; 0: do not call again.
 	 */
 	uint64_t (*tick)(uint64_t elapsed);
-	/* The last report is printed before programs are detached: plumb_live 0 stops them. */
+	/* Programs are detached after the last report; plumb_live disables them before it. */
 	bool reports_first;
 	/* After the last report: prints messages about the whole run. */
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
