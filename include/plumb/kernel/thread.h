@@ -17,7 +17,7 @@ void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN]);
 struct plumb_thread_stat {
 	char state;     /* 'R', 'S', 'D', ... */
 	uint64_t begun; /* start, ns since boot, in ticks of 10 ms */
-	uint32_t cpu;   /* the current or last one, or that of its run queue */
+	uint32_t cpu;   /* on which it runs or last ran, or which it waits for */
 };
 
 int plumb_thread_stat(uint32_t pid, uint32_t tid, struct plumb_thread_stat *stat);

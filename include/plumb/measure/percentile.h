@@ -5,8 +5,7 @@
  * A percentile is found by nearest rank: the smallest recorded value such that
  * at least p % of all values are not above it.  The result is the highest value
  * of its bucket, or the exact maximum if that is lower: it is never too low, and too high by less
- * than 1/2^precision (hist.h).  Beyond the histogram's range it is the exact
- * maximum.
+ * than 1/2^precision (hist.h).  Beyond the histogram's range it is the exact maximum.
  */
 #ifndef PLUMB_PERCENTILE_H
 #define PLUMB_PERCENTILE_H

@@ -46,9 +46,8 @@ const char *plumb_fentry_skipped(void);
 #define PLUMB_ONE_BY_ONE 64
 
 /*
- * Returns why mechanisms with these attach targets are skipped for N functions on this kernel: they
- * may miss calls.  NULL: not skipped.  Above PLUMB_ONE_BY_ONE functions missed returns are
- * accepted.
+ * Returns why a mechanism with these attach targets may miss calls of N functions on this kernel,
+ * and is skipped; NULL: it is not.  Above PLUMB_ONE_BY_ONE functions missed returns are accepted.
  */
 const char *plumb_attach_targets_skipped(const struct plumb_attach_target *targets, size_t n);
 

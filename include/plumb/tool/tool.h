@@ -50,8 +50,7 @@ struct plumb_bpf {
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, of ledger.bpf.h */
 	struct function_config *function;   /* of function.bpf.h; NULL: no functions are timed */
 	bool own_slots; /* each copy of a program writes slots that no other copy writes */
-	/* Attaches copies of the programs COPIED to targets other than kernel functions; NULL:
-	 * none. */
+	/* Attaches copies of programs COPIED to targets other than kernel functions; or NULL. */
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
@@ -89,8 +88,7 @@ struct plumb_mechanism {
 	bool tracepoints; /* its programs are attached to tracepoints that the user names */
 	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;
-	/* Whether its programs for both ends of a call can be preempted; NULL: by attach_targets.
-	 */
+	/* Whether programs for both ends of a call can be preempted; NULL: by attach_targets. */
 	bool (*preemptible)(void);
 	/*
 	 * Names of programs in the order in which they are attached, after those that follow
