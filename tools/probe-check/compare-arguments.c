@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * compare-arguments: which of a function's arguments are still there.  Of all ways to pair the old
- * with the new ones, in their order, it is the one that keeps most.
+ * compare-arguments: match a function's old arguments with its new ones, in their order, so that as
+ * much as possible is matched (the longest common subsequence, by weight).
  */
 #include "compare.h"
 
 #include <string.h>
 
-#define MOST 64 /* arguments; the rest of more is not looked at */
+#define MOST 64 /* arguments; further ones are ignored */
 
 struct lists {
 	const json_t *was, *was_types, *is, *is_types;
@@ -19,7 +19,7 @@ static const char *nth(const json_t *list, size_t i)
 	return json_string_value(json_array_get(list, i)) ?: "";
 }
 
-/* The length of a qualifier that TEXT begins with, and that is no part of a longer word. */
+/* The length of a qualifier, with its blank, at the start of TEXT; 0: none. */
 static size_t qualifier(const char *text)
 {
 	static const char *const words[] = {"const", "volatile"};
@@ -47,7 +47,7 @@ bool compare_types_agree(const char *was, const char *is)
 	}
 }
 
-/* What keeping old argument I as new one J is worth; 0: it cannot be. */
+/* The weight of matching old argument I with new J; 0: they do not match. */
 static unsigned int worth(const struct lists *l, size_t i, size_t j)
 {
 	if (!strcmp(nth(l->was, i), nth(l->is, j)))
@@ -55,7 +55,7 @@ static unsigned int worth(const struct lists *l, size_t i, size_t j)
 	return compare_types_agree(nth(l->was_types, i), nth(l->is_types, j)) ? 2 : 0;
 }
 
-/* best[i][j]: the most that old arguments from I on and new ones from J on are worth. */
+/* best[i][j]: the largest weight of old arguments from I on and new ones from J on. */
 static void find_best(const struct lists *l, unsigned char best[MOST + 1][MOST + 1])
 {
 	unsigned int kept, here;
@@ -71,7 +71,7 @@ static void find_best(const struct lists *l, unsigned char best[MOST + 1][MOST +
 		}
 }
 
-/* Between two that are kept: old ones I to I_END, new ones J to J_END. */
+/* Report what is between two matches: old arguments I to I_END, new ones J to J_END. */
 static void tell_gap(const struct comparison *c, const struct lists *l, size_t i, size_t i_end,
 		     size_t j, size_t j_end)
 {
@@ -81,7 +81,7 @@ static void tell_gap(const struct comparison *c, const struct lists *l, size_t i
 	for (; i < i_end; i++)
 		compare_tell(c, DIFFERENCE_BREAKING, "argument %zu, %s, is gone", i,
 			     nth(l->was, i));
-	/* Behind all others it moves none. */
+	/* New arguments at the end do not move any other. */
 	for (; j < j_end; j++)
 		compare_tell(c, j_end == l->n_is ? DIFFERENCE_ADDED : DIFFERENCE_BREAKING,
 			     "argument %zu is new: %s", j, nth(l->is, j));

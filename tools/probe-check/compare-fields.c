@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* compare-fields: which fields of a record are still there, where, and of which type. */
+/* compare-fields: which fields of a record still exist, at which offset, of which type. */
 #include "compare.h"
 
 #include <inttypes.h>
@@ -30,7 +30,10 @@ static bool is_like(const json_t *a, const json_t *b)
 	       compare_types_agree(text_of(a, "type"), text_of(b, "type"));
 }
 
-/* What FIELD of the list FROM is called in TO: the one in its place, which FROM does not have. */
+/*
+ * The new name of FIELD of the list FROM: the field of TO with its offset, size and type, whose
+ * name FROM does not have.
+ */
 static const json_t *find_renamed(const json_t *field, const json_t *from, const json_t *to)
 {
 	for (size_t i = 0; i < json_array_size(to); i++) {
@@ -42,13 +45,13 @@ static const json_t *find_renamed(const json_t *field, const json_t *from, const
 	return NULL;
 }
 
-/* Does the record hold the value itself, and not where it is (an address, an offset)? */
+/* Return whether the record holds the value itself, and no array, address or offset of it. */
 static bool is_value(const char *type)
 {
 	return !strpbrk(type, "*[") && strncmp(type, "__data_loc", strlen("__data_loc"));
 }
 
-/* A char is signed on some machines, and in kernels before 6.2. */
+/* A char is signed on some architectures before 6.2, and on none since then. */
 static bool is_char(const char *type)
 {
 	size_t skip = strncmp(type, "__data_loc ", 11) ? 0 : 11;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* compare: in what two snapshots differ, as far as a program that relies on the first may notice.
- */
+/* compare: find the differences between snapshots that programs made for the first may notice. */
 #include "compare.h"
 
 #include <stdarg.h>
@@ -40,7 +39,7 @@ static void compare_function(const struct comparison *c, const json_t *was, cons
 	const char *returned = text_of(was, "returns"), *returns = text_of(is, "returns");
 
 	if (!old)
-		return; /* nothing was known of it but its name */
+		return; /* only its name was known */
 	if (!new) {
 		compare_tell(c, DIFFERENCE_BREAKING, "its types are no longer known");
 		return;
@@ -90,7 +89,7 @@ static void tell_gone(const struct comparison *c, enum snapshot_part part, const
 	compare_tell(c, DIFFERENCE_BREAKING, "gone");
 }
 
-/* Of all names in WAS, in their order; what only IS has cannot be missed. */
+/* Compare all items of WAS, in order; what only IS has is no difference.  Return their number. */
 static size_t compare_all(struct comparison *c, enum snapshot_part part, const json_t *was,
 			  const json_t *is)
 {
@@ -109,7 +108,7 @@ static size_t compare_all(struct comparison *c, enum snapshot_part part, const j
 	return json_object_size(was);
 }
 
-/* What is declared alike is in other registers then. */
+/* On another architecture the same arguments are in other registers. */
 static void compare_arch(struct comparison *c, const char *was, const char *is)
 {
 	c->prefix = "";
@@ -118,7 +117,7 @@ static void compare_arch(struct comparison *c, const char *was, const char *is)
 		compare_tell(c, DIFFERENCE_BREAKING, "was %s, is %s", was, is);
 }
 
-/* Why this part of the two cannot be compared; NULL: it can. */
+/* Why PART of the two cannot be compared; NULL: it can. */
 static const char *obstacle(const json_t *was, const json_t *is, enum snapshot_part part)
 {
 	const char *name = snapshot_part_names[part],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* compare: one thing of a snapshot with what another has of the same name. */
+/* compare: compare one item (function, prototype, record, format) of two snapshots. */
 #ifndef COMPARE_H
 #define COMPARE_H
 
@@ -8,20 +8,23 @@
 struct comparison {
 	snapshot_difference *tell;
 	void *context;
-	const struct kernel *kernel; /* NULL: not at hand */
-	const char *prefix, *name;   /* of what is compared */
+	const struct kernel *kernel; /* of the second snapshot; NULL: not available */
+	const char *prefix, *name;   /* of the item */
 };
 
 void compare_tell(const struct comparison *c, enum difference_class class, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Lists of arguments, as declared; with their types alone, or NULL where that is the same. */
+/*
+ * Compare lists of arguments, as declared.  *_TYPES have their types alone; if NULL, the
+ * declarations are compared instead.
+ */
 void compare_arguments(const struct comparison *c, const json_t *was, const json_t *was_types,
 		       const json_t *is, const json_t *is_types);
-/* Lists of fields. */
+/* Compare lists of fields. */
 void compare_fields(const struct comparison *c, const json_t *was, const json_t *is);
 
-/* Are these types the same to a program, but for const and volatile? */
+/* Return whether the types are equal, apart from const and volatile. */
 bool compare_types_agree(const char *was, const char *is);
 
 #endif

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR      (32 << 10) /* bytes: code of one source file is rarely more */
-#define LONGEST   256        /* bytes, with what is behind it, and ... */
-#define MOST_CODE 24         /* instructions of what a compiler inlines and keeps */
-#define MOST      2048       /* marks of a function */
-#define FEWEST    4          /* that tell functions apart */
+#define NEAR      (32 << 10) /* bytes; code of one source file is rarely larger */
+#define LONGEST   256        /* bytes, with padding, of a function that is both inlined and kept */
+#define MOST_CODE 24         /* instructions of such a function */
+#define MOST      2048       /* marks of a function, at most */
+#define FEWEST    4          /* different marks that make a function distinct */
 
-/* What an instruction does, whichever registers it uses. */
+/* A hash of what an instruction does, whichever registers it uses. */
 struct mark {
 	uint64_t what;
 	uint32_t at; /* bytes from the function's start */
@@ -29,7 +29,7 @@ struct body {
 
 struct looking {
 	const struct plumb_image *image;
-	uint64_t fentry, return_thunk, thunks[2]; /* of indirect calls: from, to */
+	uint64_t fentry, return_thunk, thunks[2]; /* of indirect calls: start, end */
 };
 
 /* --- marks --- */
@@ -45,13 +45,13 @@ static uint64_t mix(uint64_t kind, uint64_t a, uint64_t b, uint64_t c)
 	return (hash ^ hash >> 32 ^ c) * 0x94d049bb133111ebULL;
 }
 
-/* One number for all forms of an operation, which depend on registers and sizes of constants. */
+/* One number for all encodings of an operation: they differ by register and size of constant. */
 static uint64_t operation(const struct x86_instruction *in)
 {
 	unsigned int op = in->opcode;
 
 	if (op < 0x40 && (op & 7) >= 4)
-		return 0x8000 | op >> 3; /* add $1,%al: as by 80 /0 */
+		return 0x8000 | op >> 3; /* add $1,%al: the same as 80 /0 */
 	if (op >= 0x80 && op <= 0x83)
 		return 0x8000 | in->reg;
 	if ((op & ~1U) == 0xa8)
@@ -65,7 +65,7 @@ static uint64_t operation(const struct x86_instruction *in)
 	return (uint64_t)op << 16;
 }
 
-/* The mark of a jump or call to TARGET; 0: it is within the function, or in all of them. */
+/* The mark of a jump or call to TARGET; 0: TARGET is in the function, or all functions call it. */
 static uint64_t mark_target(const struct looking *l, const struct body *b, uint64_t target)
 {
 	if (target - b->address < b->size || target == l->fentry || target == l->return_thunk)
@@ -92,12 +92,12 @@ static uint64_t mark_of(const struct looking *l, const struct body *b, uint64_t 
 	if (in->has_relative)
 		return mark_target(l, b, next + in->offset);
 	if (in->opcode == 0xff && (in->reg == 2 || in->reg == 4)) {
-		op = 0xff02; /* a call, or a jump where it was the last thing to do */
+		op = 0xff02; /* a call, or a jump if it is a tail call */
 		if (!in->has_memory)
 			return INDIRECT;
 	}
 	if (in->has_memory && in->base == X86_SP)
-		return 0; /* where a function keeps what has no register */
+		return 0; /* on the stack: variables without a register */
 	if (in->has_memory && in->opcode == 0x8d && in->base != X86_IP)
 		return 0; /* lea: arithmetic */
 	if (in->has_memory)
@@ -107,7 +107,7 @@ static uint64_t mark_of(const struct looking *l, const struct body *b, uint64_t 
 	return in->has_immediate ? mix(CONSTANT, op << 8 | sizes, 0, in->immediate) : 0;
 }
 
-/* False: it is not all code that is understood. */
+/* False: some of the code cannot be decoded. */
 static bool read_body(const struct looking *l, uint64_t address, size_t size, struct body *b)
 {
 	const unsigned char *code = entry_code(l->image, address, size);
@@ -132,7 +132,7 @@ static bool read_body(const struct looking *l, uint64_t address, size_t size, st
 
 /* --- copies --- */
 
-/* Has B all marks of F from its mark FIRST on, within as many bytes as a copy may take? */
+/* Whether B has all marks of F from its mark FIRST on, within the size that a copy may have. */
 static bool has_copy_from(const struct body *f, const struct body *b, size_t first)
 {
 	size_t limit = b->marks[first].at + 2 * f->size + 128, end = first, found = 0;
@@ -156,7 +156,7 @@ static bool has_copy_from(const struct body *f, const struct body *b, size_t fir
 	return true;
 }
 
-/* What has hardly anything else is another function that was written alike. */
+/* A function with hardly any other marks is a similar function, not one with a copy. */
 static bool has_copy(const struct body *f, const struct body *b)
 {
 	if (b->n <= f->n + 1)
@@ -193,7 +193,7 @@ static size_t count_different(const struct body *f)
 
 /* --- symbols, by address --- */
 
-/* The next symbol of code behind *TEXT whose address differs from the last one. */
+/* The next code symbol from *TEXT on whose address differs from the last one. */
 static bool next_function(const char **text, uint64_t *address, const char **name)
 {
 	uint64_t last = *address;
@@ -213,7 +213,11 @@ static bool next_function(const char **text, uint64_t *address, const char **nam
 	return false;
 }
 
-/* Calls EACH with functions near ADDRESS until it returns true, with the name then; or NULL. */
+/*
+ * Without F: the name of the function at ADDRESS, with its size in *SIZE_OF_IT.  With F, which is
+ * at ADDRESS: the name of a function near it that has a copy of F and does not call it; B is
+ * scratch space.  NULL: there is none.
+ */
 static const char *search(const struct looking *l, uint64_t address, const struct body *f,
 			  struct body *b, size_t *size_of_it)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * debuginfo: the file that has the debugging information of another, on this machine.
+ * debuginfo: find the debugging information of a file on this machine.
  *
- * Not by libdwfl, which also asks servers that $DEBUGINFOD_URLS names.
+ * libdwfl is not used, since it also asks the servers that $DEBUGINFOD_URLS names.
  */
 #include "image-file.h"
 #include "inlining-code.h"
@@ -33,7 +33,7 @@ static Elf *open_elf(const char *path, int *fd)
 	return elf_begin(*fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 }
 
-/* Has it units, and not only tables about them? */
+/* NULL if there are no units: a file may have only tables about them. */
 static Dwarf *read_dwarf(Elf *elf)
 {
 	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -62,7 +62,7 @@ static void name_by_build_id(char *path, size_t room, const unsigned char *id, s
 	snprintf(path + n, room - n, ".debug");
 }
 
-/* Takes PATH if it is what is looked for: CHECK says so of its ELF, or everything does. */
+/* Take PATH if CHECK accepts its ELF and it has debugging information. */
 static bool try(struct plumb_debuginfo *info, const char *path,
 		bool (*check)(Elf *elf, const void *what, size_t size), const void *what,
 		size_t size)
@@ -92,7 +92,10 @@ static bool has_checksum(Elf *elf, const void *what, size_t size)
 	       crc32_z(0, (const void *)bytes, n) == *(const GElf_Word *)what;
 }
 
-/* As .gnu_debuglink names it: beside the file, or in the same place below /usr/lib/debug. */
+/*
+ * Try the file that .gnu_debuglink names: in .debug/ beside the file, beside the file, or in the
+ * same folder under /usr/lib/debug.
+ */
 static void try_link(struct plumb_debuginfo *info, Elf *elf, const char *path)
 {
 	GElf_Word checksum;
@@ -119,8 +122,9 @@ static bool is_below(const char *path, const char *directory)
 }
 
 /*
- * What dwz put in one file for several.  libdw would open whatever a file names;
- * here only what is in the places of debugging information.  False: it is missing.
+ * Open the file to which dwz moved what several files share.  libdw would open any file that is
+ * named; here it has to be under plumb_debuginfo_root, or is found there by its build id.  False:
+ * it is missing.
  */
 static bool share(struct plumb_debuginfo *info)
 {
@@ -151,7 +155,7 @@ static bool share(struct plumb_debuginfo *info)
 	return info->shared;
 }
 
-/* Without what is shared it would tell of some calls only. */
+/* Without the shared file only some inlined calls would be found: use none of it. */
 static void finish(struct plumb_debuginfo *info)
 {
 	if (info->dwarf && !share(info))
@@ -194,7 +198,7 @@ void plumb_debuginfo_open_kernel(struct plumb_debuginfo *info, const struct plum
 		name_by_build_id(path, sizeof(path), image->build_id, image->build_id_size);
 		try(info, path, has_build_id, image->build_id, image->build_id_size);
 	}
-	/* A name alone does not say that it is the same build. */
+	/* A file name does not prove that the build is the same. */
 	for (size_t i = 0; !info->dwarf && image->release && image->build_id_size &&
 			   i < sizeof(places) / sizeof(places[0]);
 	     i++) {

@@ -17,7 +17,10 @@ const unsigned char *entry_code(const struct plumb_image *image, uint64_t addres
 	return NULL;
 }
 
-/* A call of __fentry__, or the nop of five bytes that the build made of it; behind an endbr64. */
+/*
+ * The call site is a call of __fentry__, or the 5-byte nop that the build replaced it with; perhaps
+ * after an endbr64.
+ */
 static bool is_traceable_x86(const struct plumb_image *image, uint64_t address)
 {
 	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa},
@@ -38,7 +41,7 @@ static bool is_traceable_x86(const struct plumb_image *image, uint64_t address)
 					  plumb_image_address(image, "__fentry__");
 }
 
-/* Two nops, maybe behind a bti c. */
+/* The call site is two nops, perhaps after a bti c. */
 static bool is_traceable_arm64(const struct plumb_image *image, uint64_t address)
 {
 	enum { NOP = 0xd503201f, BTI_C = 0xd503245f };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* functions: what becomes of a probe on a function of the kernel. */
+/* functions: check functions of the kernel. */
 #include "copies.h"
 #include "entry.h"
 #include "kernel.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A target, what the kernel has of its name, and what became of each of these. */
+/* A target, the kernel's functions by its name, and what the compiler left of them. */
 struct candidate {
 	struct check *check;
 	const char *name; /* without module */
 	struct plumb_traceability *all;
 	size_t n;
-	size_t n_exact; /* the first of all: called so */
+	size_t n_exact; /* the first of ALL: with exactly that name */
 	struct remains remains;
 };
 
@@ -26,7 +26,7 @@ struct inquiry {
 	const struct kernel *kernel;
 	struct candidate *candidates;
 	size_t n;
-	struct plumb_callee *callees; /* of all */
+	struct plumb_callee *callees; /* of all candidates */
 	size_t n_callees;
 	struct plumb_calls calls;
 };
@@ -44,7 +44,7 @@ static int look_up(const struct kernel *k, struct candidate *c)
 	c->n = n;
 	while (c->n_exact < c->n && !strcmp(c->all[c->n_exact].name, c->name))
 		c->n_exact++;
-	/* Where ftrace cannot be asked the code tells. */
+	/* Only a running kernel lists what ftrace can trace; in an image the code shows it. */
 	for (size_t i = 0; !k->running && k->image.n_spans && i < c->n; i++)
 		c->all[i].untraced = !entry_is_traceable(&k->image, c->all[i].address);
 	return 0;
@@ -52,7 +52,10 @@ static int look_up(const struct kernel *k, struct candidate *c)
 
 /* --- calls --- */
 
-/* All symbols whose code the image has, and names without one, which only types may tell of. */
+/*
+ * Make callees of all symbols, and of names without a symbol, which debugging information may have.
+ * The image has no code of modules.
+ */
 static int list_callees(struct inquiry *q)
 {
 	size_t n = 0;
@@ -133,7 +136,10 @@ static void judge_by_types(const struct inquiry *q, struct candidate *c)
 
 /* --- what may not be probed --- */
 
-/* Are all that are called so, and that still are there, like that? */
+/*
+ * Return whether IS holds for all functions with exactly that name.  The predicates below also hold
+ * for init code, which is gone.
+ */
 static bool all_are(const struct candidate *c, bool (*is)(const struct plumb_traceability *))
 {
 	for (size_t i = 0; i < c->n_exact; i++)
@@ -158,8 +164,8 @@ static bool is_untraced(const struct plumb_traceability *s)
 }
 
 /*
- * What the compiler split off, foo.cold, has no place for ftrace: fentry and kprobe.multi cannot
- * have it, but kprobes may, which are judged by the function without the suffix.
+ * A part that the compiler split off (foo.cold) has no ftrace call site: fentry and kprobe.multi
+ * cannot attach to it.  Kprobes can if the function without the suffix allows it.
  */
 static bool judge_split_off(const struct kernel *k, struct candidate *c)
 {
@@ -236,7 +242,7 @@ static void judge_types(const struct inquiry *q, struct candidate *c)
 		check_judge(c->check, VERDICT_OK, "kprobes and fentry take it");
 }
 
-/* Where no debugging information tells of inlined calls, the code may. */
+/* Without debugging information the code may show that calls were inlined. */
 static void judge_copies(const struct inquiry *q, struct candidate *c)
 {
 	char in[256];
@@ -268,7 +274,7 @@ static void judge(const struct inquiry *q, struct candidate *c)
 	}
 }
 
-/* Once, and not in each verdict. */
+/* Warn once, not in each verdict. */
 static void say_limits(const struct kernel *k)
 {
 	char limits[128];

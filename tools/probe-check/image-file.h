@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * image: what its parts share.  unpack.c makes of a file what the kernel is when it
- * runs, image.c finds its parts in that, image-symbols.c reads the kernel's own
- * table of symbols, image-running.c looks at the kernel that runs.
+ * image: shared by its source files.  unpack.c decompresses a kernel file, image.c finds the parts
+ * of the result, image-symbols.c reads the kernel's own symbol table, image-running.c reads the
+ * running kernel.
  */
 #ifndef IMAGE_FILE_H
 #define IMAGE_FILE_H
@@ -11,27 +11,27 @@
 #include "image.h"
 
 struct plumb_image_file {
-	void *map; /* of the file; may be NULL */
+	void *map; /* the mapped file; may be NULL */
 	size_t map_size;
-	unsigned char *bytes; /* ELF or Image: in the map, or what was packed in it */
+	unsigned char *bytes; /* ELF or Image: in MAP, or decompressed from it */
 	size_t size;
-	bool is_packed; /* BYTES are malloc'd */
+	bool is_packed; /* BYTES were decompressed, and are malloc'd */
 	Elf *elf;       /* NULL: an Image */
 };
 
-/* unpack: 0, or -errno after saying what is wrong with PATH; then FILE is empty. */
+/* unpack.c: 0, or -errno after a message about PATH; then FILE is empty. */
 int plumb_image_file_open(const char *path, struct plumb_image_file *file);
 void plumb_image_file_close(struct plumb_image_file *file);
 bool plumb_image_is_arm64(const struct plumb_image_file *file);
 
 /*
- * image-symbols: the table of /proc/kallsyms, as the kernel keeps it somewhere in SPAN; as
- * text.  NULL: there is none, or no memory.  *IS_RELATIVE: the addresses depend on
- * SPAN's only, so that they are as wrong as it is.
+ * image-symbols.c: find the kernel's symbol table in SPAN and return it as text in the form of
+ * /proc/kallsyms, malloc'd.  NULL: there is none, or no memory.  *IS_RELATIVE: the symbols'
+ * addresses are relative to SPAN's address, so they are wrong if that is.
  */
 char *plumb_image_symbols(const struct plumb_span *span, bool *is_relative);
 
-/* image: adds a span; takes the build id from notes, if it is there. */
+/* image.c: add a span; take the build id from notes, if it is there. */
 int plumb_image_add(struct plumb_image *image, uint64_t address, const void *bytes, size_t size,
 		    bool is_code);
 void plumb_image_take_build_id(struct plumb_image *image, Elf_Data *notes);

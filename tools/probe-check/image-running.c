@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* image-running: the kernel that runs, from what it tells of itself, or from its file. */
+/* image-running: read the running kernel from /proc and /sys, or from its file. */
 #include "image-file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include <bpf/btf.h>
 
-/* All of a file of /proc or /sys; NULL and errno where it cannot be read. */
+/* Read a whole file of /proc or /sys, malloc'd; NULL and errno if it cannot be read. */
 static char *read_all(const char *path, size_t *size)
 {
 	FILE *in = fopen(path, "re"), *out;
@@ -48,7 +48,7 @@ static void take_notes(struct plumb_image *image)
 	free(notes.d_buf);
 }
 
-/* The memory from symbol FROM to symbol TO, of the core. */
+/* Add the memory from symbol FROM to symbol TO, from /proc/kcore. */
 static int add_memory(struct plumb_image *image, const char *from, const char *to, bool is_code)
 {
 	uint64_t start = plumb_image_address(image, from), end = plumb_image_address(image, to);
@@ -65,7 +65,7 @@ static int add_memory(struct plumb_image *image, const char *from, const char *t
 	return data ? plumb_image_add(image, start, data->d_buf, data->d_size, is_code) : -ENOENT;
 }
 
-/* The memory of the kernel, as if it were a program's core. */
+/* Read the kernel's memory from /proc/kcore, which has the form of a core file. */
 static int read_core(struct plumb_image *image)
 {
 	static const char path[] = "/proc/kcore";
@@ -77,7 +77,7 @@ static int read_core(struct plumb_image *image)
 	image->file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	err = add_memory(image, "_stext", "_etext", true);
 	if (!err) {
-		/* Where data is depends on the machine; without all symbols nothing says it. */
+		/* Where data is depends on the architecture and is known only by these symbols. */
 		image->has_data = !add_memory(image, "_etext", "__init_begin", false);
 		add_memory(image, "__init_end", "_edata", false);
 		image->path = strdup(path);
@@ -94,7 +94,7 @@ static bool is_of(const struct plumb_image *file, const struct plumb_image *runn
 	return file->release && !strcmp(file->release, running->release);
 }
 
-/* The kernel's file, its addresses moved to where it runs. */
+/* Read the kernel's file, and move its addresses to those of the running kernel. */
 static int read_file(struct plumb_image *image)
 {
 	static const char *const places[] = {"/boot/vmlinuz-%s", "/lib/modules/%s/vmlinuz",

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * image-symbols: the kernel's own table of symbols, from its bytes.
+ * image-symbols: the kernel's own table of symbols (kallsyms), from its bytes.
  *
- * scripts/kallsyms.c of the kernel makes it, kernel/kallsyms.c reads it.  Names are
- * strings of tokens, one byte each; the 256 tokens are texts.  Nothing in the bytes
- * says where the table is, and its parts have changed their order: what is unmistakable
- * is the table of tokens, in which digits stand for themselves, with the index that
- * follows it.  From there the other parts are found, each checked against the others,
- * and that the addresses rise.
+ * The kernel's scripts/kallsyms.c makes it, and kernel/kallsyms.c reads it.  A name is a sequence
+ * of one-byte tokens; each of the 256 tokens stands for a string.  Nothing in the bytes says where
+ * the table is, and the order of its parts has changed.  Its table of tokens can be recognized:
+ * digits stand for themselves, and the index of the tokens follows.  The other parts are found from
+ * there.  Each is checked against the others, and the addresses have to rise.
  */
 #include "image-file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUP         256 /* a marker says where the names of so many symbols begin */
+#define GROUP         256 /* symbols per marker; a marker is the offset of their names */
 #define MOST          (1U << 21)
 #define LONGEST       512 /* a name, with its type */
 #define FEWEST_GROUPS 16
@@ -62,7 +61,7 @@ static size_t align(size_t at, size_t to)
 	return (at + to - 1) / to * to;
 }
 
-/* Does an index at AT say of each token where it begins, if '0' is at DIGITS? */
+/* Return whether AT is the index with the offset of each token, if the token '0' is at DIGITS. */
 static bool is_index(struct table *t, size_t at, size_t digits)
 {
 	size_t zero = read_u16(t, at + 2 * '0'), token;
@@ -102,13 +101,15 @@ static bool find_tokens(struct table *t)
 	return false;
 }
 
-/* A group's names take two bytes each at least. */
+/*
+ * Return whether TO can be the marker after FROM.  Each name of a group takes at least two bytes.
+ */
 static bool is_step(uint32_t from, uint32_t to)
 {
 	return to > from && to - from >= 2 * GROUP && to - from <= LONGEST * GROUP;
 }
 
-/* 0, and then always more: before the tokens, in 6.2 and 6.3 with another part between. */
+/* The markers are 0, then rising: before the tokens, in 6.2 and 6.3 with another part between. */
 static bool find_markers(struct table *t)
 {
 	size_t at, n;
@@ -128,17 +129,17 @@ static bool find_markers(struct table *t)
 	return false;
 }
 
-/* The length of the name at AT, and where its tokens are; 0: it makes no sense. */
+/* The number of tokens of the name at *AT, which is moved to the first token; 0: not a name. */
 static size_t read_length(const struct table *t, size_t *at)
 {
 	size_t n = *at < t->markers ? t->bytes[(*at)++] : 0;
 
-	if (n & 0x80 && *at < t->markers) /* long ones, from 6.1 on */
+	if (n & 0x80 && *at < t->markers) /* names over 127 tokens, from 6.1 on */
 		n = (n & 0x7f) | (size_t)t->bytes[(*at)++] << 7;
 	return n <= LONGEST && *at + n <= t->markers ? n : 0;
 }
 
-/* Do N names from AT on fill the room before the markers, as these say? */
+/* Return whether N names from AT on end at the markers and agree with these. */
 static bool are_names(const struct table *t, size_t at, size_t n)
 {
 	size_t first = at, length;
@@ -154,12 +155,12 @@ static bool are_names(const struct table *t, size_t at, size_t n)
 	return align(at, 8) >= t->markers;
 }
 
-/* They begin behind their number, before the markers. */
+/* The number of symbols, the names and the markers follow one another. */
 static bool find_names(struct table *t)
 {
 	size_t at, n, last = read_u32(t, t->markers + 4 * (t->n_markers - 1)) & ~3UL;
 
-	/* What follows the markers may look like one more. */
+	/* What follows the markers may look like another one. */
 	if (t->n_markers > FEWEST_GROUPS)
 		last = read_u32(t, t->markers + 4 * (t->n_markers - 2)) & ~3UL;
 	for (at = t->markers > last ? t->markers - last : 0; at >= 8; at -= 4) {
@@ -180,14 +181,14 @@ static bool find_names(struct table *t)
 	return false;
 }
 
-/* The forms that addresses have had. */
+/* The encodings of addresses in the kernel's versions. */
 enum form {
-	BASE,    /* relative to a number */
-	PER_CPU, /* the same, but negative if so; what is per CPU is absolute */
-	PLACE,   /* relative to where the offset itself is (7.x) */
+	BASE,    /* offset from a base */
+	PER_CPU, /* negative: offset from a base; otherwise absolute (per-CPU symbols) */
+	PLACE,   /* offset from the address of the offset itself (7.x) */
 };
 
-/* Do the offsets at AT, in that form with BASE, give rising addresses? */
+/* Decode the offsets at AT; return whether the addresses rise. */
 static bool take_addresses(struct table *t, size_t at, enum form form, uint64_t base)
 {
 	uint64_t address, before = 0;
@@ -206,7 +207,7 @@ static bool take_addresses(struct table *t, size_t at, enum form form, uint64_t 
 		t->addresses[i] = before = address;
 	}
 	t->is_relative = form == PLACE;
-	/* All in one place is what zeros look like. */
+	/* Zeros would give one address for all symbols. */
 	return t->addresses[t->n - 1] - t->addresses[0] > t->n;
 }
 
@@ -216,11 +217,11 @@ static bool find_addresses(struct table *t)
 	bool found = false;
 	uint64_t base;
 
-	/* Since 6.4 behind the tokens, before that before the names' number. */
+	/* Since 6.4 they follow the tokens; earlier they precede the number of symbols. */
 	for (size_t to = 4; !found && to <= 8; to *= 2) {
 		at = align(t->end_of_index, to);
 		base = read_u64(t, align(at + 4 * t->n, 8));
-		/* Rising ones of another form would be rising as PLACE, too: not the other way. */
+		/* Addresses that rise in another form also rise as PLACE, so it is tried last. */
 		found = take_addresses(t, at, BASE, base) || take_addresses(t, at, PER_CPU, base) ||
 			take_addresses(t, at, PLACE, 0);
 	}
@@ -231,7 +232,7 @@ static bool find_addresses(struct table *t)
 	return found;
 }
 
-/* The type and the name of a symbol, its tokens put in; false: it makes no sense. */
+/* Expand the tokens of a symbol to its type and name; false: not a symbol. */
 static bool expand(const struct table *t, size_t *at, char *name)
 {
 	size_t length = read_length(t, at), n = 0;

@@ -25,7 +25,7 @@ int plumb_image_add(struct plumb_image *image, uint64_t address, const void *byt
 	return 0;
 }
 
-/* Is it given back when the kernel has booted, or what only tools read? */
+/* Return whether a section is freed after boot, or read by tools only. */
 static bool is_gone(const char *section)
 {
 	static const char *const prefixes[] = {".init", ".exit", ".altinstr", "__init", ".BTF"};
@@ -99,7 +99,7 @@ static int read_elf(struct plumb_image *image, const char *path)
 	return err ? plumb_error(err, "no memory for %s", path) : 0;
 }
 
-/* The part of the only span from symbol FROM to symbol TO. */
+/* The bytes of ALL, the only span, from symbol FROM to symbol TO; NULL: not there. */
 static const unsigned char *part(const struct plumb_image *image, const struct plumb_span *all,
 				 const char *from, const char *to, uint64_t *start, size_t *size)
 {
@@ -124,8 +124,8 @@ static int add_part(struct plumb_image *image, const struct plumb_span *all, con
 }
 
 /*
- * Symbols that are relative to the image do not say where it is linked to; but its table of
- * system calls holds an address.  0: it cannot be told.
+ * Find the address to which the image is linked, if symbols are relative to it: its table of system
+ * calls holds an absolute address.  0: not found.
  */
 static uint64_t find_base(const struct plumb_image *image, const struct plumb_span *all)
 {
@@ -139,7 +139,7 @@ static uint64_t find_base(const struct plumb_image *image, const struct plumb_sp
 	return held > UINT32_MAX ? held - (first - all->address) : 0;
 }
 
-/* The symbols of an Image, and where it is linked to. */
+/* Read the symbols of an Image, and find the address to which it is linked. */
 static void read_raw_symbols(struct plumb_image *image, struct plumb_span *all)
 {
 	bool is_relative;
@@ -158,7 +158,7 @@ static void read_raw_symbols(struct plumb_image *image, struct plumb_span *all)
 	image->has_data = true;
 }
 
-/* arm64's Image: the bytes as they lie in memory, without any header that says what is where. */
+/* arm64's Image: the bytes as they are in memory, without section headers. */
 static int read_raw(struct plumb_image *image, const char *path)
 {
 	struct plumb_span all = {0, image->file->bytes, image->file->size, false};
@@ -183,7 +183,7 @@ static int read_raw(struct plumb_image *image, const char *path)
 	return err ? plumb_error(err, "no memory for %s", path) : 0;
 }
 
-/* "Linux version RELEASE (...", which the kernel says when it boots. */
+/* Find "Linux version RELEASE (...", which the kernel prints at boot. */
 static void take_release(struct plumb_image *image)
 {
 	static const char before[] = "Linux version ";
@@ -253,7 +253,7 @@ uint64_t plumb_image_address(const struct plumb_image *image, const char *name)
 	size_t n = strlen(name);
 
 	for (const char *p = image->symbols; p && (p = strstr(p, name)); p += n)
-		/* "ADDRESS T NAME", with more behind it where it is of a module. */
+		/* "ADDRESS T NAME": lines of modules continue after NAME and do not match. */
 		if (p - image->symbols >= 19 && p[-1] == ' ' && p[-3] == ' ' &&
 		    (p[n] == '\n' || !p[n]))
 			return strtoull(p - 19, NULL, 16);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* inlined: where debugging information says that functions were inlined. */
+/* inlined: count inlined calls in debugging information. */
 #include "inlining-code.h"
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEEPEST 256 /* entries in entries; compilers nest some tens */
+#define DEEPEST 256 /* nested DIEs; compilers nest some tens */
 
 /*
- * A function of that name in the sources: several files may have one each.  Told apart by line
- * and column: to know its file, the table of lines would have to be read.
+ * A function in the sources.  Several source files may have one with the same name: the line and
+ * column of its declaration distinguish them.  Its file is not known without reading the line
+ * table.
  */
 struct source {
 	int line, column;
@@ -31,16 +32,15 @@ struct count {
 	struct plumb_scan addresses;
 	struct text {
 		const char *start, *end;
-	} * texts; /* sections that strings may be in */
+	} * texts; /* debug sections, which contain the strings */
 	size_t n_texts;
-	char **aliases; /* of each callee: what the function at its address is called in the sources
-			 */
-	struct wanted *wanted; /* by name; a callee may have two */
+	char **aliases;        /* by callee: the source name of the function at its address */
+	struct wanted *wanted; /* sorted by name; a callee may have two */
 	size_t n_wanted;
 	struct sources {
 		struct source *all;
 		size_t n;
-	} * sources; /* of each callee */
+	} * sources; /* by callee */
 };
 
 static int compare(const void *a, const void *b)
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(v->name, w->name);
 }
 
-/* Adds the names by which a callee may be known: "foo.isra.0" is foo in its sources. */
+/* Add the names by which a callee may be known: "foo.isra.0" is foo in its sources. */
 static int want(struct count *c, size_t index, const char *name)
 {
 	size_t n = *name ? strcspn(name + 1, ".") + 1 : 0;
@@ -128,8 +128,7 @@ static int add_texts(struct count *c, Elf *elf)
 	return 0;
 }
 
-/* What was found of a callee: of the source that is at its address, or of all that have its name.
- */
+/* Sum up the source at the callee's address or, if none is there, all with its name. */
 static void sum_up(struct plumb_callee *callee, const struct sources *sources)
 {
 	const struct source *s, *last = sources->all + sources->n;
@@ -163,7 +162,7 @@ static void end(struct count *c, bool is_good)
 	free(c->addresses.marked);
 }
 
-/* libdw 0.188 gives strings that no NUL ends: where the section that they are in ends. */
+/* libdw 0.188 may return a string without NUL, up to the end of its section: reject it. */
 static const char *string_of(const struct count *c, Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
@@ -191,7 +190,7 @@ static bool has(Dwarf_Die *die, unsigned int name)
 	return dwarf_hasattr(die, name);
 }
 
-/* The function in the sources that the entry is about, of those that one callee may be. */
+/* Find or add the source function that DIE describes, among those of one callee. */
 static struct source *take_source(struct count *c, size_t index, Dwarf_Die *die)
 {
 	struct sources *sources = &c->sources[index];
@@ -212,7 +211,7 @@ static struct source *take_source(struct count *c, size_t index, Dwarf_Die *die)
 	return s;
 }
 
-/* An entry that is a function, whose code is at LOW if it is not 0, or where one was inlined. */
+/* Record a DIE: a function with its code at LOW (0: no code), or an inlined call. */
 static int take(struct count *c, size_t index, Dwarf_Die *die, uint64_t low)
 {
 	struct source *s = take_source(c, index, die);
@@ -235,7 +234,7 @@ static int take_named(struct count *c, const char *name, Dwarf_Die *die, uint64_
 	return err;
 }
 
-/* The function at a callee's address may have another name in the sources: __libc_malloc. */
+/* Record the source name at a callee's address, which may differ: malloc is __libc_malloc. */
 static int note_alias(struct count *c, const char *name, uint64_t low)
 {
 	struct plumb_callee *callee =
@@ -248,20 +247,20 @@ static int note_alias(struct count *c, const char *name, uint64_t low)
 	return *alias ? 0 : -ENOMEM;
 }
 
-/* Of a function's first byte; 0: it has no code. */
+/* The address of a function's first byte; 0: it has no code. */
 static uint64_t address_of(const struct count *c, Dwarf_Die *die)
 {
 	Dwarf_Addr low, base, end;
 
-	/* One with a cold part has ranges; the other comes first. */
+	/* A function with a cold part has ranges; the hot part is the first. */
 	if (!dwarf_entrypc(die, &low) || dwarf_ranges(die, 0, &base, &low, &end) > 0)
 		return low ? low + c->bias : 0;
 	return 0;
 }
 
 /*
- * A function that was inlined in part has in itself the rest, as if it were another call; what
- * PARENT stands for was counted.
+ * The rest of a partially inlined function is nested in it, as another inlined call of the same
+ * function.  The outer call (PARENT) was counted.
  */
 static bool is_rest(Dwarf_Die *die, Dwarf_Die *parent)
 {
@@ -282,7 +281,7 @@ static int look_at(struct count *c, Dwarf_Die *die, Dwarf_Die *parent)
 	uint64_t low = 0;
 
 	if (tag == DW_TAG_inlined_subroutine) {
-		/* Without code it is part of a description that stands for all its copies. */
+		/* Without code it is part of an abstract instance, which all copies share. */
 		if ((!has(die, DW_AT_low_pc) && !has(die, DW_AT_ranges) &&
 		     !has(die, DW_AT_entry_pc)) ||
 		    is_rest(die, parent))
@@ -295,13 +294,16 @@ static int look_at(struct count *c, Dwarf_Die *die, Dwarf_Die *parent)
 	name = string_of(c, die, DW_AT_name);
 	if (linkage)
 		err = take_named(c, linkage, die, low);
-	/* C++ has many of one short name.  Whole-program optimization gives C such names, too. */
+	/*
+	 * In C++ many functions share a short name.  With whole-program optimization functions of C
+	 * have linkage names, too.
+	 */
 	if (!err && name && (!linkage || strchr(linkage, '.')))
 		err = take_named(c, name, die, low);
 	return err ?: note_alias(c, linkage ?: name, low);
 }
 
-/* All entries of a unit.  Not recursive: a damaged file may nest them without end. */
+/* Look at all DIEs of a unit.  Not recursive: a damaged file may nest them arbitrarily deep. */
 static int walk(struct count *c, Dwarf_Die *unit)
 {
 	Dwarf_Die path[DEEPEST];
@@ -336,7 +338,10 @@ static int walk_all(struct count *c, Dwarf *dwarf)
 	return err ?: more < 0 ? -EBADMSG : 0;
 }
 
-/* Those that nothing was found of, now by what is at their addresses.  Are there any? */
+/*
+ * Search again for callees without a result, now by the names at their addresses.  c->n_wanted is 0
+ * if there are none.  0 or -ENOMEM.
+ */
 static int want_aliases(struct count *c)
 {
 	int err = 0;

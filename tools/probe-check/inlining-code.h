@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * inlining: what its parts share.  inlining.c knows of kernels and files, scan.c counts calls in
- * code, debuginfo.c finds debugging information, inlined.c counts in it.
+ * inlining: shared by its source files.  inlining.c reads kernels and ELF files, scan.c counts
+ * calls in machine code, debuginfo.c finds debugging information, inlined.c counts inlined calls in
+ * it.
  */
 #ifndef INLINING_CODE_H
 #define INLINING_CODE_H
@@ -9,20 +10,20 @@
 #include <elfutils/libdw.h>
 #include "inlining.h"
 
-/* What an address that code may refer to stands for. */
+/* What is at a marked address. */
 enum plumb_mark {
 	PLUMB_MARK_CODE, /* the function's first byte, or a stub that jumps there */
-	PLUMB_MARK_SLOT, /* a word that holds its address once the file is loaded */
+	PLUMB_MARK_SLOT, /* a word that holds the function's address once the file is loaded */
 };
 
 struct plumb_scan {
 	struct plumb_callee *callees;
 	size_t n;
 	int machine;
-	uint64_t slide; /* what is to be added to an address that the bytes hold */
-	/* Open hash of what is looked for. */
+	uint64_t slide; /* to be added to an address that is stored in the bytes */
+	/* Hash table of marked addresses, with open addressing. */
 	struct plumb_marked {
-		uint64_t address; /* 0: an empty slot */
+		uint64_t address; /* 0: empty */
 		struct plumb_callee *callee;
 		enum plumb_mark mark;
 	} * marked;
@@ -33,43 +34,43 @@ struct plumb_scan {
 int plumb_scan_begin(struct plumb_scan *scan, int machine, struct plumb_callee *callees, size_t n);
 int plumb_scan_mark(struct plumb_scan *scan, uint64_t address, struct plumb_callee *callee,
 		    enum plumb_mark mark);
-/* NULL: it is not marked so. */
+/* NULL: the address has no such mark. */
 struct plumb_callee *plumb_scan_find(const struct plumb_scan *scan, uint64_t address,
 				     enum plumb_mark mark);
 void plumb_scan_code(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 		     size_t size);
-/* Marks the stubs of a PLT, whose slots are marked. */
+/* Mark the PLT stubs whose slots are marked. */
 int plumb_scan_stubs(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 		     size_t size);
-/* Words of 8 bytes that hold an address. */
+/* Count aligned 8-byte words that hold the address of a callee. */
 void plumb_scan_data(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 		     size_t size);
-/* Functions of one address have the same results; then the scan is empty. */
+/* Copy the results to callees that share an address, and empty the scan. */
 void plumb_scan_end(struct plumb_scan *scan);
 
-/* debuginfo: opened, to be closed in any case. */
+/* debuginfo.c: to be closed after each open, even if nothing was found. */
 struct plumb_debuginfo {
-	Dwarf *dwarf; /* NULL: there is none */
+	Dwarf *dwarf; /* NULL: none was found */
 	char *path;
 	Elf *elf;
 	int fd;
-	Dwarf *shared; /* what dwz moved to a file of its own */
+	Dwarf *shared; /* what dwz moved to a separate file; may be NULL */
 	Elf *shared_elf;
 	int shared_fd;
 };
 
-/* Where those of a distribution are: /usr/lib/debug; or where a test keeps its own. */
+/* Root of the distribution's debugging information: /usr/lib/debug, unless a test sets another. */
 extern const char *plumb_debuginfo_root;
 
-/* Of ELF, which is the file PATH. */
+/* Open the debugging information of ELF, which is the file PATH. */
 void plumb_debuginfo_open(struct plumb_debuginfo *info, Elf *elf, const char *path);
 struct plumb_image;
 void plumb_debuginfo_open_kernel(struct plumb_debuginfo *info, const struct plumb_image *image);
 void plumb_debuginfo_close(struct plumb_debuginfo *info);
 
 /*
- * inlined: addresses in DWARF are BIAS less than those of the callees; SHARED may be NULL.
- * 0, -ENOMEM or -EBADMSG.
+ * inlined.c: count inlined calls of the callees.  An address in DWARF plus BIAS is a callee's
+ * address.  SHARED may be NULL.  0, -ENOMEM or -EBADMSG.
  */
 int plumb_inlined_count(Dwarf *dwarf, Dwarf *shared, uint64_t bias, struct plumb_callee *callees,
 			size_t n);

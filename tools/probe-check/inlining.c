@@ -30,7 +30,7 @@ static int count_inlined(struct plumb_debuginfo *info, uint64_t bias, struct plu
 
 /* --- a kernel --- */
 
-/* Exports are offsets of 32 bits from where they are: to a function, to its name, and more. */
+/* An export has 32-bit offsets, each from its own address: of the function, its name, and more. */
 static void look_for_exports(struct plumb_scan *scan, const struct plumb_image *image,
 			     const struct plumb_span *s, const char *from, const char *to)
 {
@@ -48,7 +48,7 @@ static void look_for_exports(struct plumb_scan *scan, const struct plumb_image *
 	}
 }
 
-/* From an address of the file with debugging information to one of the image. */
+/* What to add to an address in the file with debugging information to get that in the image. */
 static uint64_t find_bias(const struct plumb_image *image, Dwarf *dwarf)
 {
 	uint64_t text = plumb_image_address(image, "_stext");
@@ -100,7 +100,7 @@ int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *
 
 /* --- a program or library --- */
 
-/* Relocations that put a function's address somewhere. */
+/* Types of relocations that store a function's address. */
 struct relocation {
 	int relative, absolute, slot[2];
 };
@@ -167,7 +167,7 @@ static void look_for_dynamic(struct plumb_scan *scan, Elf_Scn *section)
 	}
 }
 
-/* What a look at the sections is for: stubs need slots, calls need stubs. */
+/* Passes over the sections: stubs are found by slots, and calls by stubs. */
 enum pass { SLOTS, STUBS, CALLS, N_PASSES };
 
 static int look_at_section(struct plumb_scan *scan, Elf *elf, Elf_Scn *section,
@@ -200,7 +200,7 @@ static int look_at_section(struct plumb_scan *scan, Elf *elf, Elf_Scn *section,
 	return 0;
 }
 
-/* Do words hold addresses before the file is loaded, and not only its relocations? */
+/* Return whether words hold addresses even before the file is loaded: not only relocations do. */
 static bool has_words(Elf *elf, const GElf_Ehdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -244,7 +244,7 @@ int plumb_calls_in_file(const char *path, struct plumb_callee *callees, size_t n
 		plumb_elf_close(&file);
 		return err ?: plumb_error(ENOEXEC, "%s is damaged", path);
 	}
-	/* In 32 bits relocations keep their addends in words: they are not read here. */
+	/* 32-bit files have the addends of relocations in words, which are not read here. */
 	calls->has_code = true;
 	calls->has_data = header.e_ident[EI_CLASS] == ELFCLASS64;
 	err = count_in_code(file.elf, &header, callees, n);

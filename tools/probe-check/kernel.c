@@ -20,7 +20,7 @@ static int open_running(struct kernel *k)
 	k->lists = plumb_lists_read();
 	if (!k->lists)
 		return -EIO;
-	/* Without types and code less can be judged, which each verdict says. */
+	/* Without types and code fewer checks are made: functions.c warns of the others. */
 	if (plumb_image_open_running(&k->image, k->why_no_code, sizeof(k->why_no_code)))
 		snprintf(k->why_no_code, sizeof(k->why_no_code), "it cannot be read");
 	k->btf = k->image.btf;
@@ -177,7 +177,7 @@ const char *kernel_suggest(const struct kernel *k, const char *name, char *text,
 	return text;
 }
 
-/* Those called so that are there, behind the N that there are. */
+/* Append the functions with that name that are not init code to the N in *ALL. */
 static int add_traceability(const struct kernel *k, const char *name,
 			    struct plumb_traceability **all, size_t *n)
 {

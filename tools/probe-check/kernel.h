@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* kernel: the one that is judged: the running one, an image of one, or its types only. */
+/* kernel: the kernel that targets are checked against: the running one, an image, or only types. */
 #ifndef KERNEL_H
 #define KERNEL_H
 
@@ -23,46 +23,51 @@ struct kernel {
 	char why_no_code[256];
 };
 
-/* What is asked of the running kernel: nothing else is read. */
+/* What to read of the running kernel; nothing else is read. */
 struct kernel_wants {
 	bool functions, types, tracefs;
 };
 
-/* IMAGE and BTF are files, or NULL.  0, or -errno after saying what is wrong. */
+/* IMAGE and BTF are files, or NULL.  0, or -errno after a message. */
 int kernel_open(struct kernel *k, const char *image, const char *btf, struct kernel_wants wants);
 void kernel_close(struct kernel *k);
 
-/* Has it a function of that name, and which are like it? */
+/* Return whether there is a function with that name that is not known to be init code. */
 bool kernel_has_function(const struct kernel *k, const char *name);
-/* What a function usually becomes that loses its name, if there is such a one: TEXT, or NULL. */
+/*
+ * Return TEXT with a function that may be NAME under a usual new name (__NAME, NAME_noprof, or
+ * without leading underscores); NULL: there is none.
+ */
 const char *kernel_other_name(const struct kernel *k, const char *name, char *text, size_t size);
 const char *kernel_suggest(const struct kernel *k, const char *name, char *text, size_t size);
 
-/* Does it say which functions ftrace knows? */
+/* Return whether it is known which functions ftrace can trace. */
 bool kernel_knows_notrace(const struct kernel *k);
 
-/* What it does not tell of functions, "notrace, blacklist, boot only, inlining" at most; returns
- * TEXT. */
+/*
+ * List in TEXT what is not known of functions: at most "notrace, blacklist, boot only, inlining".
+ * Return TEXT.
+ */
 const char *kernel_limits(const struct kernel *k, char *text, size_t size);
 
-/* How many functions of that name its types have. */
+/* The number of functions with that name in the types. */
 size_t kernel_types_of(const struct kernel *k, const char *name);
 
 /*
- * The functions of these names, as they are in it, with their types; those that it
- * lacks are left out.  0, or -errno after saying what is wrong.
+ * Find the functions with these names, and their types; skip names that the kernel does not have.
+ * 0, or -errno after a message.
  */
 int kernel_functions(const struct kernel *k, const char *const *names, size_t n,
 		     struct plumb_functions *found);
 
 /*
- * Of a native system call: the kernel's function, and the name of its tracepoint in
- * the category syscalls.  False: none that is known has that name, and if there is one
- * that is newer, EVENT is its.
+ * Set FUNCTION to the kernel function of a native system call, and EVENT to its entry tracepoint in
+ * the category syscalls.  False: the call is not known; then FUNCTION is "", and EVENT is the
+ * tracepoint that a newer call of this name would have.
  */
 bool syscall_hooks(const char *name, char function[128], char event[128]);
 
-/* Judge each check of the kind, and pass over the others; 0 or -errno. */
+/* Set the verdicts of the checks of one kind, and skip the others; 0 or -errno. */
 int functions_check(const struct kernel *k, struct check *checks, size_t n);
 int tracepoints_check(const struct kernel *k, struct check *checks, size_t n);
 int raw_tracepoints_check(const struct kernel *k, struct check *checks, size_t n);

@@ -24,7 +24,7 @@
 struct live_probe {
 	struct probe_check_bpf *skel;
 	struct plumb_probes probes;
-	uint64_t before; /* fires before all were attached, which do not count */
+	uint64_t before; /* fires until all are attached, not counted */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -35,7 +35,7 @@ static void on_signal(int number)
 	interrupted = 1;
 }
 
-/* --- attaching: 0 or -errno, with words where there is more to say --- */
+/* --- attaching: 0 or -errno, perhaps after a message --- */
 
 static int attach_function(const struct kernel *k, struct live_probe *t,
 			   const struct target *target)
@@ -108,7 +108,7 @@ static int attach_userfunc(struct live_probe *t, const struct target *target)
 	return err;
 }
 
-/* All its places, as if they were functions. */
+/* Attach uprobes to all places of a USDT probe. */
 static int attach_usdt(struct live_probe *t, const struct target *target)
 {
 	struct plumb_userfuncs places = {};
@@ -159,7 +159,7 @@ static int attach(const struct kernel *k, struct live_probe *t, const struct tar
 
 /* --- one target --- */
 
-/* Only the programs that its kind takes: another may be refused. */
+/* Load only the programs for this kind of target, since the kernel may refuse the others. */
 static int load(struct live_probe *t, enum target_kind kind)
 {
 	bool is_raw = kind == TARGET_RAW_TRACEPOINT,
@@ -174,7 +174,10 @@ static int load(struct live_probe *t, enum target_kind kind)
 	return probe_check_bpf__load(t->skel);
 }
 
-/* What is not there, or not known to be, may be what follows it, or something else of the name. */
+/*
+ * A probe on a target that is gone or unknown could be on the code after it, or on something else
+ * of that name.
+ */
 static bool is_there(const struct check *c)
 {
 	return c->verdict != VERDICT_GONE && c->verdict != VERDICT_UNKNOWN;
@@ -221,7 +224,7 @@ static void end(struct live_probe *t)
 
 /* --- all --- */
 
-/* For so long, or until it is told to end; how long, in seconds. */
+/* Wait for NS or until a signal; return the seconds waited. */
 static double wait_for(uint64_t ns)
 {
 	struct timespec left = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -269,7 +272,7 @@ int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t 
 		plumb_warn("tracing …");
 		seconds = wait_for(ns);
 	}
-	/* All, and only then are they detached, which takes its time. */
+	/* Read all before any is detached, since detaching takes time. */
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].live)
 			checks[i].fires = read_fires(&probes[i]) - probes[i].before;

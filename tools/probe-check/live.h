@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* live: do probes on the targets fire?  Everybody's fires are counted, and nothing but counted. */
+/* live: attach probes to the targets and count how often they fire, in all processes. */
 #ifndef LIVE_H
 #define LIVE_H
 
 #include "kernel.h"
 
 /*
- * Attaches to each target that will take a probe, counts for NS, and adds to the
- * verdicts what that says.  How many could be tried, or -errno after saying what is
- * wrong.
+ * Attach to each target that accepts a probe, count fires for NS, and add the result to the
+ * verdicts.  Return the number of targets that were attached to, or -errno after a message.
  */
 int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t ns);
 

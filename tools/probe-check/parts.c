@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* parts: what a compiler made of one function of a program or library. */
+/* parts: the symbols that a compiler made of one function of a program or library. */
 #include <plumb/elf/elffile.h>
 #include <errno.h>
 #include "inlining.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NAME itself, or NAME.part.0 and its like; what follows an '@' is a version. */
+/* NAME itself, NAME.part.0 and its like, also with a version: NAME@VERSION. */
 static bool is_part(const char *symbol, const char *name)
 {
 	size_t n = strlen(name);
@@ -56,7 +56,7 @@ static int compare(const void *a, const void *b)
 	return (p->address > q->address) - (p->address < q->address) ?: strcmp(p->name, q->name);
 }
 
-/* Symbols may be in two tables. */
+/* Sort, and remove duplicates: a symbol may be in both .symtab and .dynsym. */
 static void sort(struct plumb_function_parts *parts)
 {
 	size_t n = 0;

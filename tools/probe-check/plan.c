@@ -35,7 +35,7 @@ void plan_add_target(struct plan *p, const char *text)
 	add(p, text)->asked = true;
 }
 
-/* Calls EACH with each word of TARGETS but "*"; stops at the first false, which it returns. */
+/* Call EACH with each word of TARGETS but "*"; stop at the first false, and return it. */
 static bool each_target(const char *targets, bool (*each)(void *context, const char *text),
 			void *context)
 {
@@ -125,7 +125,7 @@ static bool passes(void *context, const char *text)
 	return c && !verdict_fails(c->verdict);
 }
 
-/* Or may it? */
+/* Return whether the target passes, or might: it is unknown. */
 static bool may_pass(void *context, const char *text)
 {
 	const struct check *c = find(context, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* plan: the targets that are to be checked, each once, and the tools that they are for. */
+/* plan: the targets to be checked, without duplicates, and the tools that hook them. */
 #ifndef PLAN_H
 #define PLAN_H
 
@@ -14,30 +14,38 @@ struct plan {
 	size_t n;
 	const char *tools[MAX_TOOLS];
 	size_t n_tools;
-	struct refusals refused; /* of the running kernel */
+	struct refusals refused; /* hooks that the running kernel refuses */
 };
 
-/* Wrong targets and tools end the process with status 2. */
+/* A wrong target or tool is a usage error: exit with status 2. */
 void plan_add_target(struct plan *p, const char *text);
 void plan_add_tool(struct plan *p, const char *name);
 
-/* What our tools hook of one kind, each once, as targets' names; how many of MAX. */
+/*
+ * List the targets of one kind that plumb's tools hook, without duplicates.  Return their number,
+ * at most MAX.  The caller frees each with target_free().
+ */
 size_t plan_known(enum target_kind kind, struct target *targets, size_t max);
 
-/* Of a tool's targets: do those pass that it always takes, and those of one of its mechanisms? */
+/*
+ * Return whether the targets pass that the tool needs with every mechanism, and also those of at
+ * least one mechanism.
+ */
 bool plan_tool_holds(const struct plan *p, const char *tool);
-/* They do not, but would if those passed that could not be judged. */
+/* Return whether they do not pass, but would if all targets with the verdict unknown did. */
 bool plan_tool_is_unknown(const struct plan *p, const char *tool);
-/* Do those of one line, and is one of its mechanisms not refused? */
+/* Return whether a line's targets pass and at least one of its mechanisms is not refused. */
 bool plan_line_holds(const struct plan *p, const struct tool_line *line);
 bool plan_targets_hold(const struct plan *p, const struct tool_line *line);
 
-/* Of a line's mechanisms, which this kernel refuses, or which not: "fsession, kprobe"; returns
- * TEXT. */
+/*
+ * List in TEXT the mechanisms of a line that this kernel refuses (REFUSED) or does not refuse:
+ * "fsession, kprobe".  Return TEXT.
+ */
 const char *plan_mechanisms(const struct plan *p, const struct tool_line *line, bool refused,
 			    char *text, size_t size);
 
-/* Does it name functions that are its user's choice? */
+/* Return whether the tool's user chooses targets of this line ("*"). */
 bool tool_line_is_open(const struct tool_line *line);
 bool tool_line_is_for_all(const struct tool_line *line);
 

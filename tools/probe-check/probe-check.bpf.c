@@ -3,7 +3,7 @@
 
 #include "probe-check.h"
 
-/* Each target has an object of its own, so that this is its count. */
+/* Each target has a BPF object of its own, so the counters are of one target. */
 struct fires fires[FIRES] = {};
 
 static __always_inline int count(void)

@@ -109,7 +109,7 @@ static struct kernel_wants wants_of(const struct options *o)
 
 /* --- snapshots --- */
 
-/* The functions of our tools, and of the command line. */
+/* Take a snapshot with the functions of plumb's tools and of the command line. */
 static json_t *take(const struct kernel *k, const struct plan *p)
 {
 	struct target known[MAX_CHECKS];
@@ -151,7 +151,7 @@ static void add_difference(void *context, enum difference_class class, const cha
 	f->n_of[class]++;
 }
 
-/* The same functions as in WAS. */
+/* Take a snapshot with the functions of WAS. */
 static json_t *take_same(const struct kernel *k, const json_t *was)
 {
 	json_t *functions = json_object_get(was, "functions"), *value, *is;
@@ -179,14 +179,14 @@ static int compare(const struct kernel *k, const json_t *was, struct findings *f
 	return 0;
 }
 
-/* --- the verdict of all --- */
+/* --- exit status --- */
 
 static int judge(struct findings *f)
 {
 	for (size_t i = 0; i < f->plan->n; i++) {
 		const struct check *c = &f->plan->checks[i];
 
-		/* What only tools ask for fails with them: they may have other mechanisms. */
+		/* What only tools need counts with the tool, which may have other mechanisms. */
 		if (!c->asked || !verdict_fails(c->verdict))
 			continue;
 		f->failed += c->verdict != VERDICT_UNKNOWN;
@@ -205,7 +205,7 @@ static int judge(struct findings *f)
 	return f->n_of[DIFFERENCE_MOVED] ? EXIT_MOVED : 0;
 }
 
-/* What verdicts say of hooks that are there, this kernel may not let us have. */
+/* Add to the verdicts which hooks this kernel refuses, though the targets have them. */
 static void check_hooks(struct plan *p)
 {
 	unsigned int kinds = 0;
@@ -237,7 +237,7 @@ static int check_all(const struct kernel *k, struct plan *p)
 		return err;
 	userfuncs_check(p->checks, p->n);
 	usdts_check(p->checks, p->n);
-	/* Others are refused them all, wherever it is. */
+	/* Without root every kernel refuses all hooks. */
 	if (k->running && !geteuid())
 		check_hooks(p);
 	return 0;

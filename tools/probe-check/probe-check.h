@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of probe-check agree on. */
+/* Shared by the loader and the BPF programs of probe-check. */
 #ifndef PROBE_CHECK_H
 #define PROBE_CHECK_H
 
 #include <plumb/bpf/core/types.h>
 
-/* Counters by CPU, a cache line each. */
+/* Number of counters, one for each CPU number modulo 64.  Each has its own cache line. */
 #define FIRES 64
 
 struct fires {

@@ -9,7 +9,7 @@
 #define EVENTS    (1U << TARGET_TRACEPOINT | 1U << TARGET_SYSCALL)
 #define PROGRAMS  (1U << TARGET_USER | 1U << TARGET_USDT)
 
-/* What verdicts speak of is for targets, what only the mechanisms of tools are made of for none. */
+/* Hooks, and the kinds of targets whose verdicts name them; 0: only tools' mechanisms use it. */
 static const struct {
 	enum plumb_hook hook;
 	unsigned int kinds;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* refusals: the kinds of hooks that the running kernel refuses, found by trying (hooks.h). */
+/* refusals: the hooks that the running kernel refuses, found by trying each (hooks.h). */
 #ifndef REFUSALS_H
 #define REFUSALS_H
 
@@ -9,8 +9,8 @@
 #include "targets.h"
 
 struct refusal {
-	const char *mechanism; /* as --mechanism and our tools' lists have it */
-	unsigned int kinds;    /* targets that it is told of, 1 << kind each */
+	const char *mechanism; /* name as in --mechanism and in *.targets */
+	unsigned int kinds;    /* of targets whose verdicts name it, 1 << kind each */
 	char why[160];
 };
 
@@ -20,10 +20,10 @@ struct refusals {
 	bool tried;
 };
 
-/* Those that targets of these kinds take; ALL: and those that only tools' mechanisms do. */
+/* Try the hooks for targets of these kinds; with ALL also those that only tools' mechanisms use. */
 void refusals_find(struct refusals *r, unsigned int kinds, bool all);
 
-/* Is the mechanism of this name, so long, among them? */
+/* Return whether the mechanism, a name of LENGTH bytes, is refused. */
 bool refusals_have(const struct refusals *r, const char *mechanism, size_t length);
 
 #endif

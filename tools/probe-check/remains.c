@@ -37,7 +37,7 @@ struct plumb_callee remains_sum(const struct remains *r)
 	return all;
 }
 
-/* --- nothing is called so --- */
+/* --- no symbol has the name --- */
 
 bool remains_judge_inlined(const struct remains *r)
 {
@@ -98,11 +98,11 @@ bool remains_judge_made(const struct remains *r)
 	return true;
 }
 
-/* --- it is there --- */
+/* --- a symbol has the name --- */
 
 /*
- * foo.part.0 is what is left of foo where foo's beginning was inlined into its
- * callers; foo itself may call it once.
+ * If foo's beginning was inlined into its callers, foo.part.0 is the rest of it, which they call.
+ * foo itself may call it once.
  */
 static const char *shared_part(const struct remains *r)
 {
@@ -133,7 +133,7 @@ static void judge_never_called(const struct remains *r, const struct plumb_calle
 				    : "a probe would never fire: probe a function that calls it");
 }
 
-/* What is not among the direct calls that are counted. */
+/* Names the calls that the count of direct calls does not include. */
 static const char *uncounted(const struct remains *r, const struct plumb_callee *all)
 {
 	if (all->exported && !r->is_kernel)

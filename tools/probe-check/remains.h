@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* remains: what the compiler left of a function, of the kernel or of a program, and of its calls.
+/*
+ * remains: verdicts on what the compiler left of a function and of its calls.  The function is one
+ * of the kernel or of a program.
  */
 #ifndef REMAINS_H
 #define REMAINS_H
@@ -11,31 +13,32 @@
 struct remains {
 	struct check *check;
 	/*
-	 * The first n_exact are called as the target is, the others were made of it
-	 * ("foo.part.0"); where there are none, callees[0] is the name alone.
+	 * The first n_exact have the target's name.  The compiler derived the others from it
+	 * ("foo.part.0").  If N is 0, callees[0] still has the name, but no address.
 	 */
 	const struct plumb_callee *callees;
 	size_t n, n_exact;
 	const struct plumb_calls *calls;
-	bool is_kernel; /* whose exported functions hardly anybody but itself calls */
+	bool is_kernel; /* then exported functions are mostly called by the kernel itself */
 };
 
-/* "s", unless it is one. */
+/* "" if N is 1, otherwise "s". */
 const char *plural(size_t n);
 
-/* Those that are called so, together; without an address if one of them has none. */
+/* The sum of the callees with the target's name; its address is 0 if that of any of them is. */
 struct plumb_callee remains_sum(const struct remains *r);
 
 /*
- * Each says what is wrong, or false and nothing where that is not so.
- * inlined: nothing is called so, nor was anything made of it, but it stands in others' code;
- * made: something was made of it; hollow: it is there, but not all of its calls are.
+ * Each sets a verdict and returns true if its case applies; otherwise it returns false.
+ * inlined: no symbol has the name or is derived from it, but calls of it were inlined.
+ * made: symbols are derived from the name, but none has it.
+ * hollow: a symbol has the name, but some or all of its calls are inlined, or none is left.
  */
 bool remains_judge_inlined(const struct remains *r);
 bool remains_judge_made(const struct remains *r);
 bool remains_judge_hollow(const struct remains *r);
 
-/* How many calls there are, behind another verdict. */
+/* Append the numbers of calls to the present verdict. */
 void remains_add_calls(const struct remains *r);
 
 #endif

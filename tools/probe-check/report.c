@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- for people --- */
+/* --- tables --- */
 
 static void print_checks(const struct plan *p)
 {
@@ -23,8 +23,10 @@ static void print_checks(const struct plan *p)
 	plumb_text_table_free(g);
 }
 
-/* The mechanisms of a tool whose targets all pass, or those of which some fail; refused ones, or
- * not. */
+/*
+ * List the mechanisms of a tool whose targets all pass (HOLD), or some of whose targets fail; only
+ * those that the kernel refuses (REFUSED), or only the others.
+ */
 static void list_mechanisms(const struct plan *p, const char *tool, bool hold, bool refused,
 			    char *text, size_t size)
 {
@@ -52,7 +54,7 @@ static bool is_open(const char *tool)
 	return false;
 }
 
-/* Behind what TEXT has already, of SIZE, if there are WORDS. */
+/* Append BEFORE and WORDS to TEXT, unless WORDS is empty. */
 static void add_part(char *text, size_t size, const char *before, const char *words)
 {
 	size_t n = strlen(text);
@@ -107,7 +109,7 @@ static const char *const class_names[DIFFERENCE_CLASSES] = {
 	[DIFFERENCE_NOISE] = "noise",
 };
 
-/* What was compared, and what not and why. */
+/* Print what was compared, and why other parts were not. */
 static void print_compared(const struct compared *c)
 {
 	static const char *const names[SNAPSHOT_PARTS] = {
@@ -247,7 +249,7 @@ int report_json(const struct findings *f)
 		json_array_append_new(checks, check_json(&f->plan->checks[i]));
 	for (size_t i = 0; i < f->plan->n_tools; i++)
 		json_array_append_new(tools, tool_json(f->plan, f->plan->tools[i]));
-	/* "kernel" is the one that it runs on. */
+	/* "kernel" is the running kernel. */
 	json_object_set_new(
 		j, "judged",
 		plumb_json_text(*f->kernel->release ? f->kernel->release : f->kernel->name));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report: what was found, for people or as one JSON object. */
+/* report: print the results as tables or as one JSON object. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -20,7 +20,7 @@ struct findings {
 	bool compared; /* --against */
 	struct compared what;
 	const char *snapshot_kernel;
-	size_t failed, unknown; /* targets, in so far as no tool of them does without */
+	size_t failed, unknown; /* targets on the command line, and tools */
 };
 
 void report_print(const struct findings *f);

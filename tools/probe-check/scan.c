@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* scan: direct calls, and what takes a function's address, in machine code. */
+/* scan: count direct calls of functions and places that take their addresses, in machine code. */
 #include "inlining-code.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is looked for --- */
+/* --- marked addresses --- */
 
 static size_t hash(uint64_t address)
 {
@@ -50,7 +50,7 @@ int plumb_scan_mark(struct plumb_scan *scan, uint64_t address, struct plumb_call
 
 	if (!address)
 		return 0;
-	/* Nearly every lookup is of an address that is not there: few neighbours make it quick. */
+	/* Nearly every lookup fails, so a sparse table with short probe sequences is fastest. */
 	if ((!scan->marked || 8 * scan->n_marked > scan->mask) && grow(scan))
 		return -ENOMEM;
 	if (plumb_scan_find(scan, address, mark))
@@ -99,24 +99,24 @@ static uint32_t read_u32(const unsigned char *p)
 
 /* --- x86 --- */
 
-/* Do the bytes before P, N at most, put the number at P into a register or a word? */
+/* Return whether the number at P, after N bytes of code, is the immediate of a mov or push. */
 static bool is_immediate(const unsigned char *p, size_t n)
 {
 	if (n >= 1 && ((p[-1] & 0xf8) == 0xb8 || p[-1] == 0x68))
 		return true;
-	/* c7, a byte that says where to, and what belongs to that. */
+	/* c7, ModRM, and perhaps SIB and displacement. */
 	return (n >= 2 && p[-2] == 0xc7) || (n >= 3 && p[-3] == 0xc7) ||
 	       (n >= 4 && p[-4] == 0xc7) || (n >= 6 && p[-6] == 0xc7);
 }
 
-/* What compilers put behind a function: int3, nop, or a longer nop. */
+/* Padding that compilers put after a function: int3, nop, or a longer nop. */
 static bool is_padding(const unsigned char *p)
 {
 	return p[0] == 0xcc || p[0] == 0x90 || (p[0] == 0x0f && p[1] == 0x1f) ||
 	       (p[0] == 0x66 && (p[1] == 0x90 || p[1] == 0x66 || p[1] == 0x2e || p[1] == 0x0f));
 }
 
-/* P, behind N bytes of code, is an operand relative to NEXT. */
+/* Count the operand at P, which N bytes of code precede, as relative to NEXT and as absolute. */
 static void look_at_x86(struct plumb_scan *scan, const unsigned char *p, size_t n, uint64_t next)
 {
 	uint64_t number = (int32_t)read_u32(p), target = next + number;
@@ -149,7 +149,7 @@ static void scan_x86(struct plumb_scan *scan, uint64_t address, const unsigned c
 
 	for (size_t i = 1; i + 4 <= size; i++) {
 		look_at_x86(scan, bytes + i, i, address + i + 4);
-		/* A short jump, where one function ends, to another beside it. */
+		/* A short jump at the end of a function, to a neighbouring one. */
 		if (bytes[i - 1] == 0xeb && is_padding(bytes + i + 1)) {
 			callee = plumb_scan_find(scan, address + i + 1 + (int8_t)bytes[i],
 						 PLUMB_MARK_CODE);
@@ -159,7 +159,7 @@ static void scan_x86(struct plumb_scan *scan, uint64_t address, const unsigned c
 	}
 }
 
-/* Where the entry with JUMP begins: there, or with an endbr64 before it. */
+/* The start of the PLT entry with JUMP: the jump, or an endbr64 before it. */
 static size_t find_entry(uint64_t address, const unsigned char *bytes, size_t jump)
 {
 	size_t behind = (address + jump) & 15;
@@ -168,7 +168,7 @@ static size_t find_entry(uint64_t address, const unsigned char *bytes, size_t ju
 									       : jump;
 }
 
-/* jmp *slot(%rip), in entries of 8 bytes, or of 16 at a multiple of that. */
+/* A stub is jmp *slot(%rip), in entries of 8 bytes or in aligned entries of 16 bytes. */
 static int mark_stubs_x86(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 			  size_t size)
 {
@@ -189,9 +189,9 @@ static int mark_stubs_x86(struct plumb_scan *scan, uint64_t address, const unsig
 
 /* --- arm64 --- */
 
-#define NEAR 8 /* instructions between the two that make an address, at most */
+#define NEAR 8 /* instructions from an adrp to its add or ldr, at most */
 
-/* Where adrp at ADDRESS makes REGISTER point to; false: it is another instruction. */
+/* Set PAGE and REG to what an adrp at ADDRESS sets; false: it is another instruction. */
 static bool read_adrp(uint32_t code, uint64_t address, uint64_t *page, unsigned int *reg)
 {
 	uint64_t offset = (code >> 5 & 0x7ffff) << 2 | (code >> 29 & 3);
@@ -203,7 +203,7 @@ static bool read_adrp(uint32_t code, uint64_t address, uint64_t *page, unsigned 
 	return true;
 }
 
-/* The address that CODE makes, or reads, with a REGISTER that points to PAGE. */
+/* The address that CODE computes (add) or reads (ldr) with REG, which has the address PAGE. */
 static bool read_low(uint32_t code, uint64_t page, unsigned int reg, uint64_t *address,
 		     enum plumb_mark *mark)
 {
@@ -222,8 +222,7 @@ static bool read_low(uint32_t code, uint64_t page, unsigned int reg, uint64_t *a
 	return false;
 }
 
-/* What the adrp at BYTES and what follows within SIZE point to; NULL: nothing that is looked for.
- */
+/* The callee whose address or slot the adrp at BYTES and a later instruction give; NULL: none. */
 static struct plumb_callee *follow_adrp(const struct plumb_scan *scan, uint64_t address,
 					const unsigned char *bytes, size_t size,
 					enum plumb_mark *mark)
@@ -262,7 +261,7 @@ static void scan_arm64(struct plumb_scan *scan, uint64_t address, const unsigned
 	}
 }
 
-/* adrp x16, slot; ldr x17, [x16, slot]; behind a bti that it may have. */
+/* A stub is adrp x16, slot; ldr x17, [x16, slot]; perhaps after a bti. */
 static int mark_stubs_arm64(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 			    size_t size)
 {

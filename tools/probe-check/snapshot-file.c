@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* snapshot-file: snapshots in files, which may be anybody's. */
+/* snapshot-file: write and read files of snapshots.  What is read is not trusted. */
 #include "snapshot.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All functions and tracepoints of a kernel take a tenth of it. */
+/* Bytes.  All functions and tracepoints of a kernel take a tenth of it. */
 #define LARGEST (64 << 20)
 
 int snapshot_write(const json_t *snapshot, const char *path)
@@ -79,7 +79,7 @@ static bool are_all(const json_t *object, bool (*is)(const json_t *))
 	return true;
 }
 
-/* What is wrong with its form; NULL: nothing. */
+/* What is wrong with the form of a snapshot; NULL: nothing. */
 static const char *flaw_of(const json_t *s)
 {
 	const char *schema = json_string_value(json_object_get(s, "schema"));

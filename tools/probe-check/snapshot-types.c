@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* snapshot-types: what a kernel's types tell of its tracepoints. */
+/* snapshot-types: the prototypes and records of tracepoints, from BTF. */
 #include "snapshot.h"
 
 #include <plumb/kernel/declare.h>
@@ -8,7 +8,7 @@
 
 #include <bpf/btf.h>
 
-/* What is behind PREFIX in the name of a type; NULL: it has another. */
+/* What follows PREFIX in the name of a type; NULL: it has another prefix. */
 static const char *name_behind(const struct btf *btf, const struct btf_type *t, const char *prefix)
 {
 	const char *name = btf__name_by_offset(btf, t->name_off) ?: "";
@@ -51,7 +51,7 @@ json_t *snapshot_prototypes(const struct btf *btf)
 	return all;
 }
 
-/* Of single bytes BTF says it or not, by who wrote it. */
+/* Single bytes are never signed here: in BTF that depends on the program that wrote it. */
 static bool is_signed(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
@@ -61,7 +61,7 @@ static bool is_signed(const struct btf *btf, uint32_t id)
 	return t && btf_is_int(t) && t->size > 1 && btf_int_encoding(t) & BTF_INT_SIGNED;
 }
 
-/* Without the head that all records have, and the bytes behind the last. */
+/* The fields, without the header of all records (ent) and the bytes after the last (__data). */
 static json_t *fields_of(struct plumb_declarer *d, const struct btf *btf, const struct btf_type *t)
 {
 	const struct btf_member *m = btf_members(t);

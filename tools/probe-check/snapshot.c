@@ -103,8 +103,7 @@ static json_t *take_tracepoints(const struct kernel *k)
 	for (size_t i = 0; !err && i < found.n; i++) {
 		const struct plumb_tracepoint *t = &found.list[i];
 
-		/* It may have gone with its module meanwhile, or be of ftrace's own, without
-		 * fields. */
+		/* It may be gone with its module, or be ftrace's own, without fields. */
 		if (plumb_format_read(k->tracefs, t->category, t->name, &format))
 			continue;
 		snprintf(name, sizeof(name), "%s:%s", t->category, t->name);
@@ -118,7 +117,7 @@ static json_t *take_tracepoints(const struct kernel *k)
 	return NULL;
 }
 
-/* As uname has it; "": types alone do not tell. */
+/* As uname has it; "" if only types are given, which do not name it. */
 static json_t *arch_of(const struct kernel *k)
 {
 	struct utsname uts;

@@ -21,7 +21,7 @@ static const struct {
 	{"", TARGET_FUNCTION},
 };
 
-/* Cuts TEXT at its first colon; false where there is nothing on one of its sides. */
+/* Cut TEXT at its first colon; false if either side is empty. */
 static bool cut(char *text, char **left, char **right)
 {
 	char *colon = strchr(text, ':');
@@ -34,7 +34,8 @@ static bool cut(char *text, char **left, char **right)
 	return true;
 }
 
-/* FUNC+OFFSET, in decimal or as 0x1f.  Names of C++ that are not mangled have no '+' and a digit.
+/*
+ * Cut off +OFFSET, decimal or as 0x1f.  C++ names that are not mangled have no digit after a '+'.
  */
 static bool cut_offset(struct target *t)
 {
@@ -53,7 +54,7 @@ static bool cut_offset(struct target *t)
 	       plus[2];
 }
 
-/* What is wrong with what is behind the prefix; NULL: nothing. */
+/* Parse REST, which follows the prefix.  Return what is wrong with it; NULL: nothing. */
 static const char *take(struct target *t, char *rest)
 {
 	const char *colon;
@@ -96,7 +97,7 @@ static const char *take(struct target *t, char *rest)
 
 int target_parse(const char *text, struct target *target, const char **flaw)
 {
-	/* The text, and behind it a copy that is cut into pieces. */
+	/* The text, and after it a copy that is cut into pieces. */
 	size_t size = strlen(text) + 1;
 	char *both = malloc(2 * size);
 

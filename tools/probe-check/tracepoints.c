@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* tracepoints: what becomes of a probe on a tracepoint or a system call. */
+/* tracepoints: check tracepoints and system calls. */
 #include "kernel.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static bool has_kind(const struct check *checks, size_t n, enum target_kind kind
 	return false;
 }
 
-/* Where the list cannot be had, which was said; -ENODEV: this kernel has none. */
+/* The list of tracepoints cannot be read, after a message.  -ENODEV: this kernel has none. */
 static int judge_unlisted(const struct kernel *k, struct check *checks, size_t n,
 			  enum target_kind kind)
 {
@@ -187,7 +187,7 @@ static void judge_no_call(struct check *c)
 		    *suggestion ? "?" : "");
 }
 
-/* A call that was configured away has a function all the same, a weak one which says ENOSYS. */
+/* A system call that was configured out has a weak function that returns -ENOSYS. */
 static bool is_weak(const struct kernel *k, const char *function)
 {
 	char line[160];
@@ -211,7 +211,7 @@ bool syscall_hooks(const char *name, char function[128], char event[128])
 	return true;
 }
 
-/* Every kernel has read(2), in a function that is named after the architecture. */
+/* Every kernel has read(2), in a function whose name has the architecture. */
 static bool knows_calls(const struct kernel *k)
 {
 	char function[128], event[128];

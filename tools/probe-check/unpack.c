@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* unpack: a kernel's file, and what is compressed in it. */
+/* unpack: open a kernel's file, and decompress the kernel in it. */
 #include "image-file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Kernels with debugging checks have about 200 MB; a file of some kB could unpack without end. */
+/* A kernel with debugging checks has about 200 MB; a bad file of some kB may unpack to any size. */
 #define MOST (512UL << 20)
 
 struct bytes {
@@ -22,7 +22,7 @@ struct bytes {
 	size_t n, room;
 };
 
-/* Room for SIZE more bytes, or for as many as there is without failing if SIZE is 0. */
+/* Make room for SIZE more bytes, or for at least one if SIZE is 0.  0, -EFBIG or -ENOMEM. */
 static int make_room(struct bytes *out, size_t size)
 {
 	size_t room = out->room ?: 16 << 20;
@@ -62,7 +62,7 @@ static int unpack_gzip(const unsigned char *in, size_t n, struct bytes *out)
 	return err;
 }
 
-/* xz, and lzma before it. */
+/* xz, and the older lzma. */
 static int unpack_xz(const unsigned char *in, size_t n, struct bytes *out)
 {
 	lzma_stream z = LZMA_STREAM_INIT;
@@ -114,7 +114,7 @@ static uint32_t read_u32(const unsigned char *p)
 	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The form of "lz4 -l", which kernels use: blocks of 8 MB, each behind its size, and no end. */
+/* The format of "lz4 -l", which kernels use: blocks of 8 MB, each after its size; no end mark. */
 static int unpack_lz4(const unsigned char *in, size_t n, struct bytes *out)
 {
 	const unsigned char *end = in + n;
@@ -155,7 +155,7 @@ static const struct format {
 	{"lzo", "\x89LZO", 4, unpack_unknown},
 };
 
-/* What is packed at FROM, instead of the file. */
+/* Replace the file's bytes by those that are compressed at FROM. */
 static int unpack(const char *path, struct plumb_image_file *file, size_t from, size_t size)
 {
 	const unsigned char *in = file->bytes + from;
@@ -204,7 +204,7 @@ static bool is_elf(const struct plumb_image_file *file)
 	return has(file, 0, ELFMAG);
 }
 
-/* The forms are those of the kernel's Documentation: arch/x86/boot.rst, arch/arm64/booting.rst. */
+/* The formats are in the kernel's Documentation: arch/x86/boot.rst, arch/arm64/booting.rst. */
 static int unwrap(const char *path, struct plumb_image_file *file)
 {
 	const unsigned char *p = file->bytes;
@@ -236,7 +236,7 @@ static int map(const char *path, struct plumb_image_file *file)
 		return plumb_error(errno, "cannot open %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		err = plumb_error(EINVAL, "%s is not a file, or empty", path);
-	/* libelf may put right in it what is of the other byte order. */
+	/* Writable and private: libelf may convert the byte order in place. */
 	else if ((file->map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)) ==
 		 MAP_FAILED) {
 		file->map = NULL;

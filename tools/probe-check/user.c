@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A target, what its file has of its name, and what became of each of these. */
+/* A target, its file's symbols of that name, and what the compiler left of them. */
 struct candidate {
 	struct check *check;
 	const char *name;
@@ -25,7 +25,7 @@ struct candidate {
 	struct remains remains;
 };
 
-/* The kernel takes it, but a program that reads arguments has to know. */
+/* The kernel accepts probes on 32-bit code, but programs have to read arguments differently. */
 static bool is_32bit(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -44,7 +44,10 @@ static bool is_32bit(const char *path)
 
 /* --- what the file has --- */
 
-/* Those that are called so, or the others, behind the N that there are; how many there are then. */
+/*
+ * Append the symbols with exactly the name (EXACT) or the others to the N callees; return how many
+ * there are then.
+ */
 static size_t list(struct candidate *c, bool exact, size_t n)
 {
 	for (size_t i = 0; i < c->parts.n; i++) {
@@ -78,7 +81,7 @@ static int count_calls(struct candidate *c)
 	return plumb_calls_in_file(c->path, c->callees, n, &c->calls);
 }
 
-/* Sets VERDICT_UNKNOWN and the words where the file cannot be read. */
+/* False if the file cannot be read, after setting VERDICT_GONE or VERDICT_UNKNOWN. */
 static bool look_into(struct candidate *c)
 {
 	char words[1024];
@@ -115,7 +118,7 @@ int userfuncs_find(const char *file, const char *name, struct plumb_userfuncs *f
 	if (!target)
 		return -ENOMEM;
 	end = stpcpy(stpcpy(target, file), ":");
-	/* To the letter, and not as a glob. */
+	/* Take the name literally, not as a glob. */
 	for (; *name; name++) {
 		if (strchr("*?[\\", *name))
 			*end++ = '\\';
@@ -128,9 +131,9 @@ int userfuncs_find(const char *file, const char *name, struct plumb_userfuncs *f
 }
 
 /*
- * Does the library that sets probes find no function of the name?  It knows what else
- * may be meant, and which functions are chosen at run time (ifunc), so that an old
- * version that has the name is not what is called.
+ * Return true, with a verdict, if the library that attaches uprobes does not find the function.  It
+ * suggests similar names.  It also knows functions that are chosen at run time (ifunc): a symbol
+ * with the name may then be an old version, which is not called.
  */
 static bool judge_refusal(struct candidate *c)
 {
@@ -148,7 +151,7 @@ static bool judge_refusal(struct candidate *c)
 	return err;
 }
 
-/* Is the place that is asked for in the function? */
+/* Return true, with a verdict, if the offset is beyond the function's end. */
 static bool judge_offset(struct candidate *c)
 {
 	const struct target *t = &c->check->target;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* user: what becomes of a probe on a function or a USDT probe of a program or library. */
+/* user: check user functions and USDT probes of programs and libraries. */
 #ifndef USER_H
 #define USER_H
 
@@ -7,11 +7,11 @@
 
 #include "verdict.h"
 
-/* Judge each check of the kind, and pass over the others. */
+/* Set the verdicts of the checks of one kind, and skip the others. */
 void userfuncs_check(struct check *checks, size_t n);
 void usdts_check(struct check *checks, size_t n);
 
-/* The functions of this very name: 0, or -errno after saying what is wrong. */
+/* Find the functions with exactly this name, which is no glob.  0, or -errno after a message. */
 int userfuncs_find(const char *file, const char *name, struct plumb_userfuncs *found);
 
 #endif

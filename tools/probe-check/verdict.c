@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What fails is where a probe would not see every call, or where its arguments would be wrong. */
+/* A verdict fails if a probe might miss calls or read wrong arguments. */
 static const struct {
 	const char *word;
 	bool fails;
@@ -61,7 +61,7 @@ void check_add(struct check *c, const char *format, ...)
 
 static void judge_silence(struct check *c, double seconds)
 {
-	/* What is wrong already explains it. */
+	/* A verdict that fails already explains it. */
 	if (verdict_fails(c->verdict) && c->verdict != VERDICT_MAYBE_INLINED) {
 		check_add(c, "0 fires in %.3g s", seconds);
 		return;
@@ -80,7 +80,7 @@ void check_judge_fires(struct check *c, double seconds)
 		return;
 	}
 	check_add(c, "%llu fires in %.3g s", (unsigned long long)c->fires, seconds);
-	/* So some calls are left, from where they could not be counted. */
+	/* Some calls are left, then, in code where they could not be counted. */
 	if (c->verdict == VERDICT_INLINED)
 		c->verdict = c->has_inlined ? VERDICT_PARTLY_INLINED : VERDICT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* verdict: what may be said of a target, and what it was said of. */
+/* verdict: the result of checking a target. */
 #ifndef VERDICT_H
 #define VERDICT_H
 
@@ -14,7 +14,7 @@ enum verdict {
 	VERDICT_OK,
 	VERDICT_NO_BTF,
 	VERDICT_DUPLICATED,
-	VERDICT_DIFFERENT, /* duplicated, and the arguments are not the same */
+	VERDICT_DIFFERENT, /* duplicated, with different arguments */
 	VERDICT_GONE,
 	VERDICT_RENAMED,
 	VERDICT_BLACKLISTED,
@@ -30,25 +30,25 @@ bool verdict_fails(enum verdict verdict);
 
 struct check {
 	struct target target;
-	bool asked; /* on the command line: else by a tool */
+	bool asked; /* named on the command line, not only by a tool */
 	enum verdict verdict;
-	char why[1024]; /* what it means and what to do, sentences without the last full stop */
-	/* Calls, where they could be counted: of functions. */
+	char why[1024]; /* the reason and what to do, without the last full stop */
+	/* Numbers of calls, of functions where they could be counted. */
 	bool has_inlined, has_direct;
 	size_t inlined, direct;
 	/* --live */
 	bool live;
 	uint64_t fires;
-	char obstacle[256]; /* why it could not be tried */
+	char obstacle[256]; /* why --live could not attach */
 };
 
-/* Sets the verdict, and the words. */
+/* Set the verdict and its reason. */
 void check_judge(struct check *c, enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* One more sentence. */
+/* Append to the reason, after "; ". */
 void check_add(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What the fires of so many seconds say, C->fires and C->live being set. */
+/* Add to the verdict what C->fires in SECONDS mean.  C->live and C->fires are set before. */
 void check_judge_fires(struct check *c, double seconds);
 
 #endif

@@ -33,7 +33,7 @@ static int64_t take_signed(struct cursor *c, size_t n)
 /* What follows an opcode. */
 enum { NONE, BAD, MODRM = 2, IMM8 = 4, IMMZ = 8, REL8 = 16, REL32 = 32, IMM16 = 64, IMMV = 128 };
 
-/* Of opcodes from 0x40 on; without one: NONE. */
+/* One-byte opcodes from 0x40 on; NONE if not listed. */
 static const unsigned char forms_of_one[256] = {
 	[0x60 ... 0x62] = BAD,
 	[0x63] = MODRM,
@@ -69,7 +69,7 @@ static const unsigned char forms_of_one[256] = {
 	[0xe8 ... 0xe9] = REL32,
 	[0xea] = BAD,
 	[0xeb] = REL8,
-	[0xf6 ... 0xf7] = MODRM, /* an immediate by what modrm says */
+	[0xf6 ... 0xf7] = MODRM, /* with an immediate if ModRM.reg is 0 or 1 */
 	[0xfe ... 0xff] = MODRM,
 };
 
@@ -80,7 +80,7 @@ static unsigned int form_of_one(unsigned int op)
 	return op < 0x40 ? low[op & 7] : forms_of_one[op];
 }
 
-/* Behind 0f. */
+/* Two-byte opcodes: after 0f. */
 static unsigned int form_of_two(unsigned int op)
 {
 	switch (op) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* x86: as much of an instruction of 64-bit code as does not depend on which registers it uses. */
+/* x86: decode an instruction of 64-bit code, mostly without the registers that it uses. */
 #ifndef X86_H
 #define X86_H
 
@@ -12,16 +12,16 @@ struct x86_instruction {
 	uint16_t opcode;  /* 0x0f.. is one of two bytes, 0x38.. and 0x3a.. of three */
 	uint8_t prefixes; /* X86_ below */
 	bool has_modrm, has_memory, has_immediate, has_relative;
-	uint8_t reg;    /* of modrm: in some opcodes a part of these */
+	uint8_t reg;    /* of ModRM; in some opcodes an extension of the opcode */
 	uint8_t base;   /* of the memory operand */
-	int64_t offset; /* of the memory operand, or where a jump or call leads from the end */
+	int64_t offset; /* displacement of the memory operand, or of a jump or call from its end */
 	int64_t immediate;
 };
 
 enum { X86_WIDE = 1, X86_SHORT = 2, X86_REPEAT = 4 }; /* REX.W; 66; f2 or f3 */
-enum { X86_SP = 4, X86_IP = 32, X86_NO_BASE = 33 };   /* bases */
+enum { X86_SP = 4, X86_IP = 32, X86_NO_BASE = 33 };   /* values of BASE */
 
-/* False: it is none, or one that kernels hardly use (vectors); or SIZE bytes do not hold it. */
+/* False: no instruction, one that kernels hardly use (vectors), or one beyond SIZE bytes. */
 bool x86_decode(const unsigned char *code, size_t size, struct x86_instruction *in);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One probe at a time: others in the same place would make it dearer.  Just before it
- * comes and just after it went the unprobed loop is timed, and the mean of both taken
- * off.  Each round attaches anew, a fresh copy of the program: where it comes to lie in
- * memory is part of what it costs.
+ * Only one probe is attached at a time, since others on the same hook would make it slower.  The
+ * loop is timed without a probe just before it is attached and just after it is detached, and the
+ * mean of both is subtracted.  Each round attaches anew, with a new copy of the program, since its
+ * address in memory affects its cost.
  */
 #include "measure.h"
 
@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define BUDGET_NS 1000000 /* of one loop's measurement */
+#define BUDGET_NS 1000000 /* for each timing of a loop */
 
 struct row {
 	struct mechanism *m;
@@ -22,7 +22,7 @@ struct row {
 	double *added; /* ns, of each round */
 };
 
-/* Caches stay warm, and two CPUs need not be alike. */
+/* So caches stay warm, and CPUs that differ do not matter. */
 static void stay_on_this_cpu(void)
 {
 	cpu_set_t one;
@@ -35,7 +35,10 @@ static void stay_on_this_cpu(void)
 		plumb_warn("cannot stay on one CPU: less sure");
 }
 
-/* Why it cannot be measured, if so, is in the mechanism.  Was it slowed? */
+/*
+ * Measure a row once.  If that fails, the reason is in the mechanism.  Return whether run-time
+ * statistics slowed it.
+ */
 static bool measure(const struct row *row, unsigned int round)
 {
 	struct mechanism *m = row->m;
@@ -60,7 +63,7 @@ static bool measure(const struct row *row, unsigned int round)
 	return slowed;
 }
 
-/* Fisher and Yates'; the same in each run. */
+/* Fisher-Yates shuffle, not seeded: the same order in each run. */
 static void shuffle(struct row *rows, size_t n)
 {
 	for (size_t i = n; i > 1; i--) {
@@ -97,7 +100,7 @@ bool measure_all(unsigned int rounds, unsigned int *slowed)
 	*slowed = 0;
 	stay_on_this_cpu();
 	if (verbosity == 1)
-		plumb_verbosity = 0; /* of probes by the hundred there is nothing to say */
+		plumb_verbosity = 0; /* no messages about hundreds of probes */
 	for (unsigned int round = 0; round < rounds; round++) {
 		shuffle(rows, n);
 		for (size_t i = 0; i < n; i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* measure: what each mechanism adds, in interleaved rounds. */
+/* measure: the time that each mechanism adds, in interleaved rounds. */
 #ifndef MEASURE_H
 #define MEASURE_H
 
 #include <stdbool.h>
 
 /*
- * Fills cost of all mechanisms that are not refused; false: there is none.  SLOWED
- * gets how many measurements were made while others had the kernel's run-time
- * statistics on, which makes every program dearer.
+ * Measure all mechanisms that are not refused and set their cost; false: all, apart from the
+ * bystander, are refused.  *SLOWED is the number of measurements during which another process had
+ * BPF run-time statistics enabled, which makes every program slower.
  */
 bool measure_all(unsigned int rounds, unsigned int *slowed);
 

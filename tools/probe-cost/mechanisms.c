@@ -18,12 +18,12 @@
 
 #include "probe-cost.skel.h"
 
-/* Fires by which a probe shows that it works. */
+/* Fires that a probe is checked with. */
 #define PROOF 100
 
 const char *const bodies[BODIES] = {"empty", "counter", "histogram"};
 
-/* Nobody minds, and hardly anybody else makes it. */
+/* A system call without effect that other processes hardly make. */
 static void call_rarely(void)
 {
 	syscall(__NR_sched_get_priority_min, 0);
@@ -83,7 +83,7 @@ int bodies_of(const struct mechanism *m)
 	return is_bystander(m) ? 1 : BODIES;
 }
 
-/* Is that what a kernel says of what it does not know? */
+/* Return whether ERR is how a kernel rejects a feature that it does not know. */
 static bool is_unknown(int err)
 {
 	return err == -EINVAL || err == -EOPNOTSUPP || err == -524; /* ENOTSUPP */
@@ -118,7 +118,7 @@ static struct bpf_program *program_of(const struct mechanism *m, int body)
 						program_name(m, body, name, sizeof(name)));
 }
 
-/* So that the tool's own fires find an entry. */
+/* Add the entry that the tool's own fires will find. */
 static int make_entry(const struct mechanism *m)
 {
 	static const struct probe_cost_histogram empty;
@@ -195,7 +195,7 @@ static int attach_tracepoint(const struct mechanism *m, const char *program,
 
 	if (err)
 		return err;
-	t.list->is_raw = raw; /* BTF, which may be missing, need not say that it is */
+	t.list->is_raw = raw; /* even if BTF, which may be missing, does not show it */
 	err = plumb_probe_tracepoints(probes, m->skel->obj, raw ? program : NULL, program, &t, 0,
 				      what, size);
 	plumb_tracepoints_free(&t);
@@ -230,7 +230,7 @@ uint64_t mechanism_runs(const struct mechanism *m, int body, const struct plumb_
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
 
-	if (program < 0) /* no copy, but the object's own */
+	if (program < 0) /* not a copy, but the object's own program */
 		program = bpf_program__fd(program_of(m, body));
 	return bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.run_cnt;
 }
@@ -249,7 +249,7 @@ int mechanism_prove(struct mechanism *m, int body, const struct plumb_probes *pr
 		(m->prove ?: m->trigger)();
 	close(statistics);
 	runs = mechanism_runs(m, body, probes) - before;
-	if (runs >= wanted) /* others may fire it, too */
+	if (runs >= wanted) /* other processes may fire it, too */
 		return 0;
 	snprintf(m->why, sizeof(m->why), "its program ran %llu times of %llu",
 		 (unsigned long long)runs, (unsigned long long)wanted);

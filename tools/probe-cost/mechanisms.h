@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* mechanisms: those of probes, each with what it is tried on. */
+/* mechanisms: the probe mechanisms, and how each is triggered. */
 #ifndef MECHANISMS_H
 #define MECHANISMS_H
 
@@ -11,7 +11,7 @@
 
 struct probe_cost_bpf;
 
-/* The least and the most that --rounds takes. */
+/* The range of --rounds. */
 #define MIN_ROUNDS 5
 #define MAX_ROUNDS 1000
 
@@ -20,35 +20,38 @@ extern const char *const bodies[BODIES]; /* "empty", "counter", "histogram" */
 
 struct mechanism {
 	const char *name;
-	const char *section; /* its programs are SECTION_BODY */
+	const char *section; /* its programs are named SECTION_BODY */
 	enum plumb_hook hook;
-	int runs;          /* of the program, a fire: 2 where it is at both ends of a call */
-	const char *since; /* the kernel that brought it, in words for who lacks it; NULL: older */
+	int runs;          /* of the program, per fire: 2 if it runs at entry and exit */
+	const char *since; /* required kernel, for a message; NULL: all have it */
 	void (*trigger)(void);
-	/* What makes the program run; NULL: trigger. */
+	/* Makes the program run; NULL: trigger does. */
 	void (*prove)(void);
-	const char *tracepoint; /* NULL: the self-test's */
+	const char *tracepoint; /* NULL: that of the self-test */
 
 	struct probe_cost_bpf *skel;
-	char why[192];                      /* it was refused; "": it was not */
-	struct plumb_interval cost[BODIES]; /* ns that a fire adds */
+	char why[192];                      /* why it was refused; "": it was not */
+	struct plumb_interval cost[BODIES]; /* ns added per fire */
 };
 
-/* The last one is what bystanders pay: it has but the first body. */
+/*
+ * The last one (bystander) is what a tracepoint of another system call adds to every system call.
+ * It has only the first body.
+ */
 extern struct mechanism mechanisms[];
 extern const size_t n_mechanisms;
 bool is_bystander(const struct mechanism *m);
 int bodies_of(const struct mechanism *m);
 
-/* Finds what is to be probed, and loads all that this kernel takes. */
+/* Find the targets, and load the programs of all mechanisms that this kernel supports. */
 void mechanisms_open(void);
 void mechanisms_close(void);
 
-/* 0, or -errno with the reason in M's why. */
+/* 0, or -errno with the reason in M->why. */
 int mechanism_attach(struct mechanism *m, int body, struct plumb_probes *probes);
-/* How often its program has run, as far as statistics were on. */
+/* Runs of its program, counted only while run-time statistics are enabled. */
 uint64_t mechanism_runs(const struct mechanism *m, int body, const struct plumb_probes *probes);
-/* Does the attached program run whenever it has to?  0, or -errno as above. */
+/* Check that the attached program runs on every fire.  0, or -errno as above. */
 int mechanism_prove(struct mechanism *m, int body, const struct plumb_probes *probes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is measured: three bodies, each on every kind of hook.  Programs of the kinds
- * kprobe and fentry are attached to all hooks that take their kind.
+ * The programs that are measured: three bodies for each program type.  Those of kprobe and fentry
+ * are attached to all hooks that accept their type.
  */
 #include "probe-cost.h"
 
@@ -12,7 +12,7 @@
 
 static __u64 counters[CPUS * CACHE_LINE] = {};
 
-/* The tool's own entry is made by the loader: who else fires a probe finds none. */
+/* The loader adds the entry of the tool's own fires.  Fires of other processes find none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -24,7 +24,7 @@ static __always_inline void empty(void)
 {
 }
 
-/* Atomic, as it has to be where a program can be interrupted by itself. */
+/* Atomic, as it has to be if a program can interrupt itself. */
 static __always_inline void counter(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -32,7 +32,10 @@ static __always_inline void counter(void)
 	__sync_fetch_and_add(&counters[(cpu & (CPUS - 1)) * CACHE_LINE], 1);
 }
 
-/* As a tracer of latencies: the clock, who it is, what that one has, and where the time belongs. */
+/*
+ * As a latency tracer: read the clock, pid and comm, look up their histogram, and count in its
+ * bucket.
+ */
 static __always_inline void histogram(void)
 {
 	struct probe_cost_key key = {.pid = bpf_get_current_pid_tgid() >> 32};

@@ -18,7 +18,7 @@ enum { RATE = 0x2000 };
 static unsigned int rounds = MIN_ROUNDS;
 static double rate; /* 0: not asked for */
 static bool as_json;
-static unsigned int slowed; /* measurements, by statistics that others have on */
+static unsigned int slowed; /* measurements during which others had statistics on */
 static struct timespec start, end;
 
 static const struct argp_option options[] = {
@@ -172,7 +172,7 @@ static int run(void)
 	line = json_report();
 	plumb_costs_save(line);
 	if (as_json) {
-		plumb_json_print(line, stdout); /* what is wrong with it is said at the end */
+		plumb_json_print(line, stdout); /* a write error is reported at exit */
 	} else {
 		json_decref(line);
 		print_table();

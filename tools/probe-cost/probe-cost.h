@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the loader and the programs of probe-cost agree on. */
+/* Shared by the loader and the BPF programs of probe-cost. */
 #ifndef PROBE_COST_H
 #define PROBE_COST_H
 

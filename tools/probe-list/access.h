@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* access: which kinds of hooks this kernel lets us have, and why not the others. */
+/* access: the kinds of hooks that this kernel allows, and why it refuses the others. */
 #ifndef ACCESS_H
 #define ACCESS_H
 
@@ -8,16 +8,19 @@
 struct access {
 	enum plumb_hook hook;
 	bool open;
-	char why[160]; /* it is not */
+	char why[160]; /* the reason if it is not open */
 };
 
-/* Tries the hooks of these kinds; TRACEFS -1: there is none, which is why events are closed. */
+/*
+ * Try the hooks for these kinds of targets (bits 1 << enum kind).  TRACEFS -1: there is none, so
+ * tracepoints are closed.
+ */
 void access_try(unsigned int wanted, int tracefs);
 
-/* Of each that is closed, why. */
+/* Warn of each closed hook, with the reason. */
 void access_say_closed(void);
 
-/* What was found; NULL: it was not tried. */
+/* The result of a hook; NULL: it was not tried. */
 const struct access *access_of(enum plumb_hook hook);
 
 #endif

@@ -31,7 +31,7 @@ static void free_signature(struct signature *s)
 	free(s->returns);
 }
 
-/* The strings are copied; what there is no memory for makes all of it unknown. */
+/* Copy the strings.  Without memory for one, the signature is not known. */
 static void add(struct signature *s, const char *name, const char *type, const char *declaration)
 {
 	struct argument *list = reallocarray(s->list, s->n + 1, sizeof(*list));
@@ -49,7 +49,10 @@ static void add(struct signature *s, const char *name, const char *type, const c
 
 /* --- events --- */
 
-/* What is the event's own; the number of a call is known from its name. */
+/*
+ * Return whether a field is of the event itself.  The number of a system call is known from its
+ * name.
+ */
 static bool is_argument(const struct plumb_format_field *f)
 {
 	return !f->is_common && strcmp(f->name, "__syscall_nr");
@@ -84,7 +87,7 @@ static void read_call(int tracefs, const struct target *call, struct signature *
 
 /* --- BTF --- */
 
-/* "..." has no type. */
+/* A "..." has type 0. */
 static void add_parameter(struct plumb_declarer *d, const struct btf *btf,
 			  const struct btf_param *param, struct signature *s)
 {
@@ -132,7 +135,7 @@ static void read_signature(struct targets *p, const struct target *target, struc
 	case TRACEPOINT:
 		read_format(p->tracefs, target->events[0], s);
 		break;
-	case RAW_TRACEPOINT: /* what comes first is the program's own */
+	case RAW_TRACEPOINT: /* the first one is void *__data */
 		if (target->prototype)
 			read_prototype(&p->declarer, target->btf, target->prototype, 1, s);
 		free(s->returns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tracepoints with an event, of which those of single system calls are a kind of their own. */
+/* Tracepoints that have an event in tracefs; those of system calls are a kind of their own. */
 #include "targets.h"
 
 #include <errno.h>
@@ -10,14 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The events' names have what implements a call; by number, what the call's name is. */
+/*
+ * A system call, by number.  Its events are named after the function that implements it, which may
+ * have another name: newfstat for fstat.
+ */
 struct call {
 	char implementation[64], name[64];
 };
 
 static const char *const ends[2] = {"sys_enter_", "sys_exit_"};
 
-/* "sys_enter_newfstat": which end, and of what; -1: it is of no call. */
+/*
+ * 0 and "newfstat" of "sys_enter_newfstat", 1 if it is sys_exit_; -1: not an event of a system
+ * call.
+ */
 static int end_of(const struct plumb_tracepoint *t, const char **implementation)
 {
 	for (int end = 0; end < 2; end++) {
@@ -51,7 +57,7 @@ static const char *name_of(const struct call *calls, const char *implementation)
 	return implementation;
 }
 
-/* The target of the same call's other end, from FIRST on; NULL: it is not there yet. */
+/* The target, from FIRST on, that has the event at the call's other end; NULL: not added yet. */
 static struct target *find_call(struct targets *p, size_t first, int end,
 				const char *implementation)
 {

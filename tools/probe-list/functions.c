@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions of the kernel: which kinds of probes each can have. */
+/* Functions of the kernel, and the kinds of probes that each can have. */
 #include "targets.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static const char *obstacle_of_blacklist(void)
 	return "it cannot be read";
 }
 
-/* What this kernel keeps to itself, and what that does to the list. */
+/* Warn of the lists that cannot be read, and of what is listed instead. */
 static void say_unknown(const struct plumb_lists *lists, const struct plumb_functions *f)
 {
 	if (!plumb_lists_know_traceable(lists))
@@ -60,8 +60,8 @@ static bool is_namesake(const struct plumb_function *f, const struct plumb_funct
 }
 
 /*
- * What ftrace does not know takes no probe: not fentry, nor kprobe.multi, nor a kprobe that is
- * made as an event, unless the kernel was built to allow that (CONFIG_KPROBE_EVENTS_ON_NOTRACE).
+ * A function that ftrace does not know takes no probe: not fentry, nor kprobe.multi, nor a kprobe
+ * that is created as an event, unless the kernel was built with CONFIG_KPROBE_EVENTS_ON_NOTRACE.
  */
 static unsigned int hooks_of(const struct plumb_function *f)
 {
@@ -76,7 +76,7 @@ static unsigned int hooks_of(const struct plumb_function *f)
 	return hooks | 1 << PLUMB_KPROBE_MULTI;
 }
 
-/* N functions of one name. */
+/* Add a target of N functions with one name. */
 static int add(struct targets *p, const struct plumb_function *f, size_t n)
 {
 	struct target like = {.function = f};
@@ -101,7 +101,7 @@ int targets_read_functions(struct targets *p)
 	int err;
 
 	if (!lists)
-		return -ENOENT; /* it has said why */
+		return -ENOENT; /* after a message */
 	err = plumb_functions_all(lists, &p->functions);
 	if (!err)
 		say_unknown(lists, &p->functions);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is it FILE:GLOB, or FILE:PROVIDER:GLOB? */
+/* Return whether TEXT has N parts: FILE:GLOB, or FILE:PROVIDER:GLOB. */
 static bool has_parts(const char *text, int n)
 {
 	while (--n) {
@@ -32,7 +32,7 @@ void glob_read(struct glob *g, const char *text)
 			g->kinds = 1 << k;
 		}
 	}
-	/* Calls by the names of their events. */
+	/* t:syscalls:GLOB means system calls, by the names of their events. */
 	g->only_events = g->kinds == 1 << TRACEPOINT && !strncmp(g->name, "syscalls:", 9);
 	if (g->only_events)
 		g->kinds = 1 << SYSCALL;
@@ -61,7 +61,7 @@ static const char *last_part(const char *name)
 	return colon ? colon + 1 : name;
 }
 
-/* Before what the compiler adds: tcp_* and *_sendmsg take tcp_sendmsg.isra.0 as well. */
+/* Match without the compiler's suffix: tcp_* and *_sendmsg also match tcp_sendmsg.isra.0. */
 static bool matches_source(const char *glob, const char *name)
 {
 	size_t n = strcspn(name, ".");
@@ -119,7 +119,7 @@ void glob_complain(const struct glob *g, const struct targets *p)
 	const char **names = calloc(p->n + 1, sizeof(*names));
 	char suggestion[1024] = "", shown[256];
 
-	/* With as many parts as were given. */
+	/* Suggest names with as many parts as the glob has. */
 	for (size_t i = 0; names && i < p->n; i++) {
 		const struct target *target = &p->list[i];
 		const char *name = target->name + strlen(kinds[target->kind].prefix) + 1;

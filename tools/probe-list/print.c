@@ -23,7 +23,9 @@ static bool is_open(enum plumb_hook hook)
 
 /* --- lines --- */
 
-/* fexit is where fentry is, and kprobe.multi nearly where kprobe is: named only if kprobe is not.
+/*
+ * fexit is not shown: it goes with fentry.  kprobe.multi is shown only without kprobe, since it
+ * nearly goes with kprobe.
  */
 static bool is_shown(const struct target *target, enum plumb_hook hook)
 {
@@ -32,7 +34,7 @@ static bool is_shown(const struct target *target, enum plumb_hook hook)
 	return hook != PLUMB_KPROBE_MULTI || !(target->hooks >> PLUMB_KPROBE & 1);
 }
 
-/* "fentry,(kprobe)": those that are closed in parentheses. */
+/* "fentry,(kprobe)": hooks that are refused are in parentheses. */
 static void describe_hooks(const struct target *target, char *text, size_t size)
 {
 	size_t length = 0;
@@ -46,12 +48,15 @@ static void describe_hooks(const struct target *target, char *text, size_t size)
 					   length ? "," : "", open ? "" : "(", plumb_hook_name(*h),
 					   open ? "" : ")");
 	}
-	/* What is probed by that name is several: static functions, places of a USDT probe. */
+	/* Several targets have that name: static functions, or places of a USDT probe. */
 	if (target->n > 1 && target->kind != SYSCALL)
 		snprintf(text + length, size - length, " x%zu", target->n);
 }
 
-/* Where to end a line that has ROOM: behind an argument, else behind a word; NULL: nowhere. */
+/*
+ * The blank at which to break a line of ROOM columns: after an argument, otherwise after a word;
+ * NULL: there is none.
+ */
 static char *find_break(char *text, int room)
 {
 	char *word = NULL, *argument = NULL;
@@ -66,7 +71,7 @@ static char *find_break(char *text, int room)
 	return argument ?: word ?: strchr(text + room, ' ');
 }
 
-/* No wider than a terminal, if that can be; lines after the first go deeper. */
+/* Wrap at WIDTH columns, if possible; lines after the first are indented deeper. */
 static void print_wrapped(char *text)
 {
 	int indent = 4;
@@ -104,7 +109,7 @@ void print_lines(struct targets *p, bool arguments)
 
 /* --- the summary --- */
 
-/* That were taken of the kind, and have the hook; -1: it is not known, or of no file. */
+/* The number of taken targets of a kind that have the hook; -1: not known, or no file was named. */
 static ssize_t count(const struct targets *p, enum kind kind, enum plumb_hook hook)
 {
 	bool known = 1 << kind & ALL_OF_KERNEL & ~p->unknown;
@@ -187,7 +192,7 @@ static json_t *target_json(struct targets *p, const struct target *target)
 	return one;
 }
 
-/* The targets are printed one by one, within the object: all at once take hundreds of megabytes. */
+/* Targets are printed one by one within the object: one tree of all takes hundreds of megabytes. */
 static void print_targets(struct targets *p)
 {
 	const char *separator = "";

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* print: the targets that were taken, as lines, as a summary, as JSON. */
+/* print: the taken targets as lines, as a summary, or as JSON. */
 #ifndef PRINT_H
 #define PRINT_H
 
 #include "targets.h"
 
-/* A line a target; with ARGUMENTS more lines that have them.  Ends where stdout does. */
+/* Print a line per target; with ARGUMENTS add lines for its arguments.  Stop at a write error. */
 void print_lines(struct targets *p, bool arguments);
 
-/* A row for each hook of the kinds in WANTED, or of all. */
+/* Print a row for each hook of the kinds in WANTED. */
 void print_summary(const struct targets *p, unsigned int wanted);
 
-/* One object; it has no targets with SUMMARY. */
+/* Print one object; with SUMMARY it has no targets. */
 void print_json(struct targets *p, unsigned int wanted, bool summary);
 
 #endif

@@ -76,7 +76,7 @@ static unsigned int wanted_kinds(void)
 	return wanted;
 }
 
-/* What cannot be read is said, and is no reason to hide the rest. */
+/* Warn of what cannot be read, and go on with the rest. */
 static void read_kernel(struct targets *p, unsigned int wanted)
 {
 	const unsigned int events = wanted & (1 << SYSCALL | 1 << TRACEPOINT);
@@ -91,7 +91,7 @@ static void read_kernel(struct targets *p, unsigned int wanted)
 		p->list[i].taken = !asked.n;
 }
 
-/* Takes what one GLOB stands for; false after saying why it stands for nothing. */
+/* Take the targets of one GLOB; false after a message if there are none. */
 static bool take(struct targets *p, const struct glob *g)
 {
 	if (g->kinds == 1 << USER_FUNCTION)
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 	size_t failed = 0;
 	int status;
 
-	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen as EPIPE */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen as EPIPE */
 	asked.globs = calloc(argc, sizeof(*asked.globs));
 	if (!asked.globs)
 		return PLUMB_EXIT_FAILED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Raw tracepoints: the kernel declares a type btf_trace_NAME for each.  That has the types of its
- * arguments, but not their names: those are with the function that calls its probes.
+ * Raw tracepoints: the kernel declares a type btf_trace_NAME for each.  It has the types of the
+ * arguments, but not their names, which only the function __traceiter_NAME has.
  */
 #include "targets.h"
 
@@ -19,7 +19,10 @@
 #define PREFIX "btf_trace_"
 #define CALLER "__traceiter_"
 
-/* A typedef of a pointer to a function, whose first argument is the program's own. */
+/*
+ * The id of the prototype, if T is a typedef of a pointer to a function; otherwise 0.  The first
+ * argument is void *__data.
+ */
 static uint32_t prototype_of(const struct btf *btf, const struct btf_type *t)
 {
 	const struct btf_type *pointer = btf__type_by_id(btf, t->type), *function;
@@ -35,7 +38,10 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* From the target FROM on: the prototype that also has names, if it is otherwise the same. */
+/*
+ * In targets from FROM on, replace the prototype by the one with names, if that has as many
+ * arguments.
+ */
 static void name_arguments(struct targets *p, size_t from, const struct btf *btf, uint32_t first)
 {
 	char name[256];

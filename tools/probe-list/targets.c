@@ -51,7 +51,10 @@ static int compare(const void *left, const void *right)
 	return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-/* Two patterns may stand for one target, and a module may declare the kernel's own tracepoint. */
+/*
+ * Sort, and remove duplicates: two patterns may match one target, and a module may declare a
+ * tracepoint of the kernel.
+ */
 void targets_sort(struct targets *p)
 {
 	size_t n = 0;
@@ -74,7 +77,7 @@ void targets_free(struct targets *p)
 	plumb_declarer_free(&p->declarer);
 	plumb_tracepoints_free(&p->events);
 	plumb_functions_free(&p->functions);
-	while (p->n_types) /* a module's types build on those of the kernel */
+	while (p->n_types) /* modules first: their BTF refers to the kernel's */
 		plumb_kernel_btf_put(p->types[--p->n_types]);
 	free(p->types);
 	while (p->n_usdts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* targets: the targets of this kernel, and of files that were named. */
+/* targets: what can be probed in this kernel and in named files. */
 #ifndef TARGETS_H
 #define TARGETS_H
 
@@ -28,11 +28,11 @@ extern const struct kind_info kinds[KINDS];
 struct target {
 	enum kind kind;
 	char *name;         /* "k:nf_tables:nft_do_chain" */
-	unsigned int hooks; /* that it has, as bits 1 << enum plumb_hook */
-	size_t n;   /* that have this name: functions, places of a probe, events of a call */
-	bool taken; /* it is to be listed */
+	unsigned int hooks; /* that it can have: bits 1 << enum plumb_hook */
+	size_t n;   /* number with this name: functions, places of a USDT probe, events of a call */
+	bool taken; /* to be listed */
 
-	/* What tells its arguments: events at entry and at exit of a call; a tracepoint's; */
+	/* Sources of its arguments: events at entry and exit of a call; a tracepoint's event; */
 	const struct plumb_tracepoint *events[2];
 	const struct plumb_function *function;
 	/* a raw tracepoint's function prototype; */
@@ -42,11 +42,11 @@ struct target {
 };
 
 struct targets {
-	struct target *list; /* by kind and name, once all are read */
+	struct target *list; /* sorted by kind and name by targets_sort() */
 	size_t n, room;
 	unsigned int unknown; /* kinds that could not be read: bits 1 << enum kind */
 
-	/* What they are made of. */
+	/* What the targets point to. */
 	int tracefs; /* -1: there is none */
 	struct plumb_tracepoints events;
 	struct plumb_functions functions;
@@ -57,21 +57,23 @@ struct targets {
 	struct plumb_declarer declarer;
 };
 
-/* Adds a target whose NAME it takes; -ENOMEM after saying so, also where NAME is NULL. */
+/* Add a target like LIKE.  It takes NAME.  -ENOMEM after a message, also if NAME is NULL. */
 int targets_add(struct targets *p, enum kind kind, char *name, const struct target *like);
 void targets_sort(struct targets *p);
 void targets_free(struct targets *p);
 
 /*
- * Read what the kernel has of these kinds (bits 1 << enum kind).  What it does
- * not let us see is said.  0, or -errno.
+ * Read the kernel's targets of these kinds (bits 1 << enum kind).  Warn of what the kernel hides.
+ * 0, or -errno.
  */
 int targets_read_events(struct targets *p, unsigned int wanted);
 int targets_read_raw_tracepoints(struct targets *p);
 int targets_read_functions(struct targets *p);
 
-/* Those of "u:FILE:GLOB" or "usdt:FILE:PROVIDER:GLOB", taken already; 0, or -errno after saying
- * why. */
+/*
+ * Add the targets of "u:FILE:GLOB" or "usdt:FILE:PROVIDER:GLOB", marked as taken.  0, or -errno
+ * after a message.
+ */
 int targets_read_user(struct targets *p, const char *pattern);
 int targets_read_usdt(struct targets *p, const char *pattern);
 

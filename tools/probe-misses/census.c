@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-/* Makes room for one more; the list is doubled whenever N is a power of two. */
+/* Make room for one more.  The list is doubled whenever N is a power of two. */
 static bool grow(void *list, size_t n, size_t size)
 {
 	void **at = list, *longer;
@@ -39,7 +39,7 @@ static bool read_program(int fd, struct program *p)
 		.runs = info.run_cnt,
 		.run_time = info.run_time_ns,
 		.misses = info.recursion_misses,
-		/* An older kernel fills in less. */
+		/* An older kernel returns less of the structure. */
 		.counts_misses =
 			size >= offsetof(struct bpf_prog_info, recursion_misses) + sizeof(__u64),
 	};
@@ -49,7 +49,7 @@ static bool read_program(int fd, struct program *p)
 	return true;
 }
 
-/* What has gone between the id and the descriptor is passed over. */
+/* Skip programs that are unloaded before their descriptor is opened. */
 static int take_programs(struct census *c)
 {
 	uint32_t id = 0;
@@ -82,7 +82,7 @@ static const struct attachment *known(const struct census *older, const struct a
 	return NULL;
 }
 
-/* A link stays at what it was made for. */
+/* The target of a link never changes, so it is copied if OLDER has it. */
 static void take_target(const struct program *p, const struct census *older, int fd,
 			struct attachment *a)
 {
@@ -97,7 +97,7 @@ static void take_target(const struct program *p, const struct census *older, int
 	a->target = before->target ? strdup(before->target) : NULL;
 }
 
-/* Those of programs that came after the programs were taken are left to the next census. */
+/* Links of programs that were loaded after take_programs() are left to the next census. */
 static int take_links(struct census *c, const struct census *older)
 {
 	const struct program *p;
@@ -194,7 +194,7 @@ const struct attachment *census_links(const struct census *c, uint32_t program, 
 
 const char *program_type(uint32_t type, char *text, size_t size)
 {
-	/* include/uapi/linux/bpf.h: enum bpf_prog_type, of which older headers lack the last. */
+	/* enum bpf_prog_type of include/uapi/linux/bpf.h; older headers lack the last ones. */
 	static const char *const names[] = {
 		"unspec",
 		"socket_filter",

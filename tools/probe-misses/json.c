@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report as JSON: one object a line. */
+/* report as JSON: one object per line. */
 #include "report.h"
 #include <plumb/base/json.h>
 

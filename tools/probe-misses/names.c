@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* names: from addresses to functions, all in one reading of /proc/kallsyms. */
+/* names: find the functions at addresses, in one pass over /proc/kallsyms. */
 #include "target.h"
 #include <plumb/kernel/lists.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 struct pending {
 	struct attachment *link;
-	uint64_t best; /* the highest symbol that is known not to be behind it; 0: none */
+	uint64_t best; /* the highest symbol found up to its address; 0: none */
 	char name[512];
 };
 
@@ -20,7 +20,7 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The first of N that is not before ADDRESS. */
+/* The first of N whose address is not below ADDRESS. */
 static size_t search(const struct pending *list, size_t n, uint64_t address)
 {
 	size_t low = 0, middle;
@@ -36,8 +36,8 @@ static size_t search(const struct pending *list, size_t n, uint64_t address)
 }
 
 /*
- * Each symbol goes to the first that it can be the name of.  Those behind it, if no symbol is
- * between, have the same name: they get it in the end.
+ * Give each symbol to the first link at or above its address.  Links above that one, without a
+ * symbol between, have the same name and get it at the end.
  */
 static void read_symbols(struct pending *list, size_t n, FILE *f)
 {

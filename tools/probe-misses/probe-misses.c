@@ -94,7 +94,7 @@ struct run {
 	struct census last;
 };
 
-/* Waits until DEADLINE (ns, monotonic), or until the run is over. */
+/* Wait until DEADLINE (ns, monotonic), or until the run is over. */
 static void wait_until(struct run *run, uint64_t deadline)
 {
 	struct pollfd fds[] = {
@@ -132,7 +132,7 @@ static int print(struct report *r)
 		       : err;
 }
 
-/* What came since the last report. */
+/* Report on the time since the last report. */
 static int report(struct run *run, bool final)
 {
 	struct report r = {
@@ -182,7 +182,7 @@ static int loop(struct run *run)
 	return err;
 }
 
-/* Were statistics on for all, by sysctl, before this? */
+/* Return whether statistics were enabled by sysctl, for all programs. */
 static bool are_statistics_on(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/bpf_stats_enabled", "re");
@@ -193,7 +193,7 @@ static bool are_statistics_on(void)
 	return c == '1';
 }
 
-/* The kernel keeps them on while the descriptor is open, and no longer, however this ends. */
+/* Enable statistics until the descriptor is closed or this program dies.  -1 after a message. */
 static int enable_statistics(int *status)
 {
 	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);

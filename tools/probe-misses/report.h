@@ -13,15 +13,15 @@ struct report {
 	uint64_t seq;
 	bool final;
 	bool timed;     /* begins with the time of day */
-	bool all;       /* also what neither ran nor ever missed anything */
+	bool all;       /* also programs that neither ran nor ever missed anything */
 	size_t top;     /* rows of the table, 0: all */
-	bool on_before; /* were statistics on before this began? */
+	bool on_before; /* statistics were enabled before this program */
 };
 
-/* The table; what is to be read below it. */
+/* Print the table, and the notes below it. */
 void report_rows(const struct report *r, FILE *out);
 void report_footer(const struct report *r, FILE *out);
-/* Both, on a cleared screen, as far as it has room. */
+/* Clear the screen and print both, cut to its height. */
 void report_redraw(const struct report *r, FILE *out);
 /* 0 or -errno. */
 int report_json(const struct report *r, FILE *out);

@@ -11,7 +11,10 @@ static bool has_link(const struct row *row, enum kind kind)
 	return false;
 }
 
-/* These are outside the shared guard since 6.0; before 6.6 the kernel does not tell them apart. */
+/*
+ * Uprobes are outside the shared guard since 6.0.  Before 6.6 the kernel does not report which
+ * programs are on uprobes.
+ */
 static bool is_user_probe(const struct row *row)
 {
 	return has_link(row, KIND_USER) || has_link(row, KIND_USER_MULTI);
@@ -34,7 +37,7 @@ static enum guard guard_of(const struct row *row)
 	}
 }
 
-/* A number other than 0 was counted, whatever is known of the kernel. */
+/* Return whether misses are counted; a number other than 0 proves it. */
 static bool is_counted(const struct row *row, bool counted)
 {
 	const struct program *p = row->program;
@@ -53,7 +56,7 @@ static bool is_counted(const struct row *row, bool counted)
 	}
 }
 
-/* Counters only grow; a link or program that was not there before began at 0. */
+/* Counters only grow.  That of a link or program that is not in the older census began at 0. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -79,7 +82,7 @@ static void add_links(struct row *row, const struct census *before, bool counted
 	if (row->program->type != BPF_PROG_TYPE_KPROBE)
 		return;
 	row->can_miss_links = !is_user_probe(row);
-	/* Attached by a perf event alone it has no link that could tell. */
+	/* If it is attached by a perf event without a link, nothing reports its misses. */
 	if (row->can_miss_links && !row->n_links)
 		row->link.known = false;
 	for (a = row->links; a < row->links + row->n_links; a++) {
@@ -127,7 +130,7 @@ static void use_guard(struct rows *r)
 	for (const struct row *row = r->all; row < r->all + r->n; row++) {
 		if (row->guard != GUARD_SHARED)
 			continue;
-		/* Rows are in the order of their time. */
+		/* Rows are sorted by run time: the first ran longest. */
 		if (!g->holder && row->run_time)
 			g->holder = row;
 		g->members++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report in place of the one before, no more than a screen of it. */
+/* report_redraw: replace the last report on the screen, cut to the screen's height. */
 #include "report.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* The lines that TEXT has, cut to ROOM of them. */
+/* Print the first ROOM lines of TEXT. */
 static void print_lines(const char *text, size_t room, FILE *out)
 {
 	const char *end = text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report as a table: figures to the left, what they are of to the right, guards below. */
+/* report as a table: numbers on the left, names on the right, guards below. */
 #include "report.h"
 #include <plumb/base/text-table.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static bool is_file(const struct attachment *a)
 	return a->target && (a->kind == KIND_USER || a->kind == KIND_USER_MULTI);
 }
 
-/* Files are told by the last part of their path. */
+/* Files are shown by the last part of their path. */
 static const char *short_target(const struct attachment *a)
 {
 	const char *slash = is_file(a) ? strrchr(a->target, '/') : NULL;
@@ -61,7 +61,7 @@ static void add_misses(struct plumb_text_table *g, bool can_miss, const struct m
 		plumb_text_table_cell(g, "-");
 }
 
-/* In the interval, and that as a part of what should have run. */
+/* Misses in the interval, and their share of what should have run. */
 static void add_now(struct plumb_text_table *g, const struct row *row)
 {
 	if (row->recursion.known) {
@@ -133,7 +133,7 @@ void report_rows(const struct report *r, FILE *out)
 		fprintf(out, "(%zu ended meanwhile)\n", r->rows->gone);
 }
 
-/* Who made the others miss is inferred: the kernel counts misses, not for whom. */
+/* The program that caused misses is inferred: the kernel only counts misses. */
 static void print_culprit(const struct report *r, FILE *out)
 {
 	const struct guard_use *g = &r->rows->shared;

@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-/* include/uapi/linux/bpf.h, of which older headers lack much. */
+/* From include/uapi/linux/bpf.h; older headers lack much of it. */
 enum { /* bpf_link_type */
        RAW_TRACEPOINT = 1,
        TRACING = 2,
@@ -70,7 +70,7 @@ struct link_info {
 	};
 };
 
-enum { MULTI_RETURN = 1 }; /* flags of both multis: BPF_F_KPROBE_MULTI_RETURN */
+enum { MULTI_RETURN = 1 }; /* flag of kprobe.multi and uprobe.multi: BPF_F_KPROBE_MULTI_RETURN */
 
 static bool read_info(int fd, struct link_info *info)
 {
@@ -132,7 +132,7 @@ static char *format(const char *text, ...)
 	return n < 0 ? NULL : made;
 }
 
-/* Is it the kernel's or a module's, of this name? */
+/* Return whether a BTF object is the kernel's or a module's; set NAME to its name. */
 static bool is_of_kernel(uint32_t object, char *name, size_t size)
 {
 	struct bpf_btf_info info = {.name = (uintptr_t)name, .name_len = size};
@@ -159,7 +159,7 @@ static char *name_in(const struct btf *types, uint32_t id)
 	return strdup(name);
 }
 
-/* The name of what a program was made for: a type of the kernel, a module or another program. */
+/* The name of a program's attach target: a type of the kernel, a module or another program. */
 static char *type_name(const struct program *p)
 {
 	static struct btf *kernel;
@@ -211,7 +211,7 @@ static void describe_kprobe_multi(int fd, struct link_info *info, struct attachm
 	*info = (struct link_info){};
 	info->kprobe_multi.addresses = (uintptr_t)&a->address;
 	info->kprobe_multi.n = 1;
-	/* That there are more is an error, after the first was written. */
+	/* If there are more, the call fails, but only after it has written the first. */
 	read_info(fd, info);
 }
 
@@ -249,7 +249,7 @@ static void describe_perf_event(int fd, struct link_info *info, struct attachmen
 	if (!kind || !read_info(fd, info))
 		return;
 	if (!*name)
-		/* Of a kprobe that was asked for by its address. */
+		/* A kprobe that was created by address. */
 		a->address = a->kind == KIND_KPROBE ? info->perf_event.address : 0;
 	else if (kind != TRACEPOINT && info->perf_event.offset)
 		a->target = format("%s+0x%x", name, info->perf_event.offset);
@@ -308,7 +308,7 @@ void target_describe(int fd, const struct program *program, struct attachment *a
 	case XDP:
 	case TCX:
 	case NETKIT:
-		/* A number, since the device may be another namespace's. */
+		/* The index, since the device may be in another network namespace. */
 		a->target = format("ifindex %u", info.device.ifindex);
 		/* fallthrough */
 	default:

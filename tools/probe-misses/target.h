@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* target: what a link attaches its program to, as the kernel tells it. */
+/* target: what a link attaches its program to, as the kernel reports it. */
 #ifndef TARGET_H
 #define TARGET_H
 
 #include "census.h"
 
-/* Reads kind and misses of the link that FD is of; false: it has gone. */
+/* Read kind and misses of the link with descriptor FD; false: the kernel does not report it. */
 bool target_read(int fd, struct attachment *a);
-/* Also by what and to what it attaches PROGRAM, a function of the kernel maybe by its address. */
+/* Add how and to what it attaches PROGRAM; of a kernel function perhaps only the address. */
 void target_describe(int fd, const struct program *program, struct attachment *a);
-/* Gives those that have an address and no target the name of the function there. */
+/* Set the target of links that have only an address to the name of the function there. */
 void target_name(struct attachment *links, size_t n);
 
 #endif

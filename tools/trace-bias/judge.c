@@ -12,7 +12,10 @@ static enum verdict verdict_of(const struct plumb_interval *change, double limit
 	return UNDECIDED;
 }
 
-/* An end of the interval draws near to the median by the root of the number of pairs. */
+/*
+ * Estimate the number of pairs with which LIMIT is outside the interval.  An end of the interval
+ * approaches the median with the square root of the number of pairs.
+ */
 static double pairs_to_clear(const struct plumb_interval *change, double limit, size_t n)
 {
 	double reach, margin = fabs(limit - change->median);

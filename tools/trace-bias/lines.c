@@ -12,7 +12,7 @@ void lines_end(struct lines *l)
 void lines_feed(struct lines *l, const char *data, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		/* Programs that show their progress write over their line. */
+		/* Programs that show progress overwrite their line after a carriage return. */
 		if (data[i] == '\n' || data[i] == '\r')
 			lines_end(l);
 		else if (l->n + 1 < sizeof(l->text))

@@ -21,7 +21,7 @@ int metric_parse(const char *text, double *value)
 	char *end;
 	double n = strtod(text, &end);
 
-	/* strtod() takes 0x10 as well. */
+	/* strtod() also accepts 0x10. */
 	if (end == text || *end || strpbrk(text, "xX") || !isfinite(n) || n <= 0)
 		return -EINVAL;
 	*value = n;

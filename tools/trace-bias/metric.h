@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* metric: the figure that the workload prints of itself. */
+/* metric: a figure that the workload prints. */
 #ifndef METRIC_H
 #define METRIC_H
 
@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does LINE match?  Then TEXT becomes what REGEX's first group matched. */
+/* Return whether LINE matches; then TEXT is what the first group of REGEX matched. */
 bool metric_find(const regex_t *regex, const char *line, char *text, size_t size);
 
-/* 0, or -EINVAL if TEXT is not a number above 0, of which ratios can be made. */
+/* 0, or -EINVAL if TEXT is not a number above 0, which ratios need. */
 int metric_parse(const char *text, double *value);
 
 #endif

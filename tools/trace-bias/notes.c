@@ -12,7 +12,7 @@
 static const char clock_source[] =
 	"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/* The first line of a file, without its end; is there one? */
+/* Read the first line of a file, without its newline; false: there is none. */
 static bool read_line(const char *path, char *line, int size)
 {
 	FILE *f = fopen(path, "re");
@@ -33,7 +33,7 @@ static bool read_below(const struct notes *n, const char *path, char *line, int 
 	return read_line(whole, line, size);
 }
 
-/* A file of each group of CPUs that change their frequency together. */
+/* Find FILE of each cpufreq policy, a group of CPUs that change their frequency together. */
 static void glob_policies(const struct notes *n, const char *file, glob_t *found)
 {
 	char pattern[PATH_MAX];
@@ -72,7 +72,7 @@ void notes_run_begins(struct notes *n)
 	char line[128];
 
 	n->runs++;
-	/* "0.00 0.01 0.05 2/164 4711"; one that runs is us. */
+	/* "0.00 0.01 0.05 2/164 4711": the running threads include this one. */
 	if (read_below(n, "/proc/loadavg", line, sizeof(line)) &&
 	    sscanf(line, "%*s %*s %*s %u/", &running) == 1 && running > 1)
 		n->crowded++;
@@ -121,7 +121,7 @@ static void add_frequency(const struct notes *n, json_t *list)
 	globfree(&found);
 	if (*governor && strcmp(governor, "performance"))
 		add(list, "frequency scaling: the governor is %s, not performance", governor);
-	/* Less than a tenth is jitter of how it is measured. */
+	/* Up to a tenth is jitter of the kernel's measurement. */
 	if (n->khz_most > n->khz_least + n->khz_least / 10)
 		add(list, "frequency: CPUs were at %" PRIu64 " to %" PRIu64 " MHz as runs ended",
 		    n->khz_least / 1000, n->khz_most / 1000);

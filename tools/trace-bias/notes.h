@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* notes: what was seen of the machine that makes one run unlike another. */
+/* notes: conditions of the machine that make runs differ. */
 #ifndef NOTES_H
 #define NOTES_H
 
@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 struct notes {
-	const char *root;             /* of /sys and /proc: "" but in tests */
-	uint64_t khz_least, khz_most; /* of CPUs, as runs ended */
-	uint64_t runs, crowded;       /* those that began while other threads ran */
+	const char *root;             /* prefix of /sys and /proc: "" except in tests */
+	uint64_t khz_least, khz_most; /* of CPUs, at the ends of runs */
+	uint64_t runs, crowded;       /* runs that began while other threads ran */
 	uint64_t migrations[2];       /* of the workload, without the tool and with it */
-	uint64_t ticks, stolen;       /* of all CPUs, as the first run began */
+	uint64_t ticks, stolen;       /* of all CPUs, at the beginning of the first run */
 };
 
 void notes_begin(struct notes *n, const char *root);
-/* Around each run. */
+/* Call before and after each run. */
 void notes_run_begins(struct notes *n);
 void notes_run_ended(struct notes *n);
 
-/* An array of sentences, for whoever calls to drop. */
+/* Return an array of sentences, which the caller owns. */
 json_t *notes_list(const struct notes *n);
 
 #endif

@@ -17,17 +17,17 @@ static void run_child(char *const *command, int hold, int output)
 	char go;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that nothing is left if we are killed */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that nothing is left if the parent is killed */
 	dup2(null, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Shells let programs in the background ignore SIGINT: this one is ended by it. */
+	/* Shells make background programs ignore SIGINT, but this one is to exit by it. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
-	/* It is held when it says so. */
+	/* Report that it is held, and wait until it is released. */
 	if (write(hold, "", 1) == 1 && read(hold, &go, 1) == 1) {
 		execvp(command[0], command);
 		error = errno;
@@ -61,7 +61,7 @@ int process_start(struct process *p, char *const *command,
 		p->pid = 0;
 		return err;
 	}
-	setpgid(p->pid, p->pid); /* the child does it too: whoever comes first */
+	setpgid(p->pid, p->pid); /* in the child, too, since either may be first */
 	fcntl(p->output, F_SETFL, O_NONBLOCK);
 	recv(p->hold, &held, 1, 0);
 	return 0;
@@ -72,7 +72,7 @@ int process_release(struct process *p)
 	int error;
 
 	send(p->hold, "", 1, MSG_NOSIGNAL);
-	/* Its end of it closes when it becomes the program. */
+	/* exec closes the child's end of the socket, or errno arrives if it fails. */
 	return recv(p->hold, &error, sizeof(error), MSG_WAITALL) == sizeof(error) ? -error : 0;
 }
 
@@ -108,7 +108,7 @@ void process_reap(struct process *p)
 {
 	siginfo_t info;
 
-	/* Until it is waited for nobody else can have its number. */
+	/* Until it is reaped, its pid and process group cannot be reused. */
 	waitid(P_PID, p->pid, &info, WEXITED | WNOWAIT);
 	process_signal(p, SIGKILL);
 	wait4(p->pid, &p->status, 0, &p->usage);

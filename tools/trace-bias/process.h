@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process: a program that is started, and held before its first instruction until it
- * is released.  It has a process group of its own, nothing on its stdin, and its
- * output is read by the line.
+ * process: start a program and hold it before exec until it is released.  It has its own process
+ * group, an empty stdin, and its output is read by line.
  */
 #ifndef PROCESS_H
 #define PROCESS_H
@@ -14,34 +13,34 @@
 
 struct process {
 	pid_t pid;  /* 0: there is none */
-	int output; /* -1: none, or at its end */
+	int output; /* -1: none, or end of file */
 	int hold;
 	struct lines lines;
-	/* When it is gone: */
-	int status; /* as waitpid has it */
+	/* After process_reap(): */
+	int status; /* in the form of waitpid() */
 	struct rusage usage;
 };
 
-/* Its output goes to EACH, a line at a time.  0 or -errno, and then there is none. */
+/* Start COMMAND, held; call EACH for each line of its output.  0, or -errno and no process. */
 int process_start(struct process *p, char *const *command,
 		  void (*each)(const char *line, void *context), void *context);
 
-/* 0, or the -errno with which it could not be run. */
+/* Let it run; 0, or the -errno with which exec failed. */
 int process_release(struct process *p);
 
-/* Ended, but not yet gone; SIGCHLD tells when to ask. */
+/* Return whether it has exited and is not reaped yet.  SIGCHLD tells when to ask. */
 bool process_has_ended(const struct process *p);
 
-/* Reads what it has printed, where there is something. */
+/* Read its output, if there is any. */
 void process_read(struct process *p);
 
-/* To all of its group. */
+/* Send a signal to its process group. */
 void process_signal(const struct process *p, int signal);
 
-/* Waits for its end and kills what is left of its group; then it is gone. */
+/* Wait for its exit, kill the rest of its process group, and reap it. */
 void process_reap(struct process *p);
 
-/* "ended with status 1", "was killed by signal 11"; of a process that is gone. */
+/* "ended with status 1", "was killed by signal 11"; after process_reap(). */
 const char *process_fate(const struct process *p, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report: the pairs of runs, compared: a table, or a JSON object with all of them. */
+/* report: the comparison of the pairs of runs, as a table or a JSON object with every run. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -22,10 +22,10 @@ struct comparison {
 	struct timespec start, end;
 	struct notes notes;
 	struct judgement of[MEASURES];
-	size_t measures; /* METRIC is the last, if there is one */
+	size_t measures; /* number; METRIC is the last and only with --metric */
 };
 
-/* Fills in OF; the verdict on all of them. */
+/* Set OF; return the verdict that prevails. */
 enum verdict report_judge(struct comparison *c);
 void report_print_table(const struct comparison *c);
 void report_print_json(const struct comparison *c);

@@ -17,14 +17,14 @@
 
 #define SEC_NS   1000000000ULL
 #define NEVER    UINT64_MAX
-#define PATIENCE (10 * SEC_NS) /* with a tool that starts or ends */
+#define PATIENCE (10 * SEC_NS) /* limit for a tool to be ready, or for an exit */
 
 struct now_running {
 	struct run_plan *plan;
 	const char *which;
 	struct process workload, tool;
 	bool ready;
-	char figure[64], workload_said[200], tool_said[200]; /* the last of each */
+	char figure[64], workload_said[200], tool_said[200]; /* the last line or figure of each */
 };
 
 enum event { READY, ENDED, LATE, SIGNALLED, UNREAD };
@@ -49,7 +49,7 @@ static void tool_says(const char *line, void *context)
 		r->ready = true;
 }
 
-/* Is there one that ends us?  They are told apart from SIGCHLD by reading them. */
+/* Read all pending signals; return whether any but SIGCHLD is among them, which ends trace-bias. */
 static bool take_signals(int signals)
 {
 	struct signalfd_siginfo info;
@@ -60,7 +60,7 @@ static bool take_signals(int signals)
 	return end;
 }
 
-/* Waits for the end of WHOM (NULL: of either), for the tool's words, until DEADLINE. */
+/* Wait for the exit of WHOM (NULL: of workload or tool), a ready tool, a signal, or DEADLINE. */
 static enum event await(struct now_running *r, const struct process *whom, uint64_t deadline)
 {
 	bool was_ready = r->ready;
@@ -68,7 +68,7 @@ static enum event await(struct now_running *r, const struct process *whom, uint6
 	for (;;) {
 		struct pollfd fds[] = {
 			{.fd = r->plan->signals, .events = POLLIN},
-			/* POLLERR when the reader is gone, which is no reason not to end well. */
+			/* POLLERR if the reader is gone; ignored while processes are ended. */
 			{.fd = whom ? -1 : STDOUT_FILENO},
 			{.fd = r->workload.output, .events = POLLIN},
 			{.fd = r->tool.output, .events = POLLIN},
@@ -88,7 +88,7 @@ static enum event await(struct now_running *r, const struct process *whom, uint6
 		if (fds[0].revents) {
 			if (take_signals(r->plan->signals))
 				return SIGNALLED;
-			continue; /* the end of the workload is timed */
+			continue; /* check for its exit before reading: it is timed */
 		}
 		if (fds[1].revents & (POLLERR | POLLHUP))
 			return UNREAD;
@@ -106,7 +106,7 @@ char *run_tool_line(const char *tool, pid_t workload)
 
 	if (!f)
 		abort();
-	/* So that signals reach the tool, and its pid is the one that we know. */
+	/* exec, so that signals reach the tool, and its pid is that of the shell. */
 	fputs("exec ", f);
 	for (; (at = strstr(rest, "{}")); rest = at + 2)
 		fprintf(f, "%.*s%d", (int)(at - rest), rest, workload);
@@ -115,7 +115,7 @@ char *run_tool_line(const char *tool, pid_t workload)
 	return line;
 }
 
-/* SIGNAL first, then force. */
+/* End a process: by SIGNAL and, if it does not exit in time, by SIGKILL. */
 static void end(struct now_running *r, struct process *p, const char *what, int signal)
 {
 	if (!p->pid)
@@ -129,7 +129,7 @@ static void end(struct now_running *r, struct process *p, const char *what, int 
 	process_reap(p);
 }
 
-/* What an event means that should not have come. */
+/* Return the error for an unexpected event, after a message if the workload or the tool ended. */
 static int interrupted(struct now_running *r, enum event e, const char *when)
 {
 	char fate[64];
@@ -146,7 +146,7 @@ static int interrupted(struct now_running *r, enum event e, const char *when)
 			   *r->tool_said ? ": " : "", r->tool_said);
 }
 
-/* Waits until it is ready. */
+/* Start the tool and wait until it is ready. */
 static int attach_tool(struct now_running *r)
 {
 	const struct run_plan *plan = r->plan;
@@ -210,7 +210,7 @@ static double ns_of(const struct timeval *t)
 	return t->tv_sec * 1e9 + t->tv_usec * 1e3;
 }
 
-/* The workload is gone: what it says of itself. */
+/* After the workload was reaped: check its status, and parse its metric. */
 static int judge_workload(struct now_running *r, struct run *run)
 {
 	char fate[64];

@@ -2,10 +2,9 @@
 /*
  * run: one run of the workload, with the tool or without.
  *
- * The workload is started and held, the tool is attached, if there is to be one, the
- * workload is released and timed to its end.  Without a tool it is held as long as it
- * was with one: meanwhile its CPU's caches go cold, which the program that is then
- * started pays for.
+ * The workload is started and held, the tool is attached if the run has one, and the workload is
+ * released and timed until it exits.  Without a tool the workload is held for as long as it was
+ * with one: while it is held, its CPU's caches go cold, which slows its start.
  */
 #ifndef RUN_H
 #define RUN_H
@@ -15,33 +14,33 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What is compared; METRIC is the workload's own. */
+/* What is compared; METRIC is a figure that the workload prints. */
 enum measure { WALL, CPU, METRIC, MEASURES };
 
 struct run {
-	double values[MEASURES]; /* ns, ns, and as it was printed */
+	double values[MEASURES]; /* ns, ns, and the figure as printed */
 	uint64_t migrations;     /* of its main thread, from one CPU to another */
 };
 
 struct run_plan {
 	char **workload;
 	const char *tool;
-	const char *ready; /* what it prints when it traces; NULL: it is not waited for */
+	const char *ready; /* regex of its ready line; NULL: it is not waited for */
 	uint64_t settle;   /* ns to wait after that */
 	const char *metric;
 	regex_t ready_regex, metric_regex;
-	int signals; /* a signalfd: SIGCHLD, and what ends us */
+	int signals; /* a signalfd: SIGCHLD, and signals that end trace-bias */
 	/* ns that the latest run with the tool was held, for the next one without it. */
 	uint64_t held;
 };
 
 /*
- * 0, or -errno after saying why, with the run's name WHICH; -EINTR: a signal came;
- * -EPIPE, without a word: nobody reads our output.  Nothing is left running.
+ * 0, or -errno after a message that names the run WHICH.  Without a message: -EINTR if a signal
+ * came, -EPIPE if the reader of stdout is gone.  Nothing is left running.
  */
 int run_once(struct run_plan *plan, bool traced, const char *which, struct run *run);
 
-/* TOOL's command line, malloc'd, with the workload's pid for each {}. */
+/* The command line TOOL, malloc'd, with the workload's pid for each {}. */
 char *run_tool_line(const char *tool, pid_t workload);
 
 #endif

@@ -13,13 +13,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* With fewer the interval cannot be one of 95 %. */
+/* With fewer pairs the interval cannot be one of 95 %. */
 #define LEAST_PAIRS 5
 
-/* After its line a tool may have a little more to do, on the CPU that the workload would get. */
+/* After its ready line a tool may still have work to do, on the CPU that the workload would get. */
 #define SETTLE_NS 20000000
 
-/* Beside those that all tools have. */
+/* In addition to the exit statuses of all tools. */
 enum { EXIT_UNDECIDED = 4 };
 
 enum { TOOL = 0x1000, READY_REGEX, SETTLE, PAIRS, METRIC_REGEX, LIMIT, SEED };
@@ -70,7 +70,7 @@ static double option_percent(const char *option, const char *text)
 	return millionths / 1e6;
 }
 
-/* What does not trace is wrong usage before anything runs. */
+/* Check for a tool before anything runs, and set defaults. */
 static void finish(struct options *o)
 {
 	struct run_plan *p = &o->plan;
@@ -125,7 +125,10 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 	}
 }
 
-/* What is closed stays unusable, but nothing that we open gets its number. */
+/*
+ * Keep closed standard descriptors unusable, but occupied: no file that is opened later gets their
+ * number.
+ */
 static void keep_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
@@ -133,7 +136,7 @@ static void keep_stdio(void)
 			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
-/* On a terminal, one line that is written over; DONE of N, erased when all are. */
+/* Show the pair DONE of N on a terminal, in one line that is overwritten, and erased at the end. */
 static void show_progress(uint64_t done, uint64_t n)
 {
 	if (!isatty(STDERR_FILENO) || plumb_verbosity)
@@ -196,7 +199,7 @@ static int run_all(struct comparison *c)
 	return err;
 }
 
-/* Its exit status. */
+/* Return the exit status. */
 static int compare(struct options *o)
 {
 	struct comparison c = {
@@ -257,6 +260,6 @@ int main(int argc, char **argv)
 		return PLUMB_EXIT_FAILED;
 	}
 	status = compare(&o);
-	/* A judgement that nobody could read is none. */
+	/* A verdict that could not be written is a failure. */
 	return status == PLUMB_EXIT_FAILED ? status : plumb_close_stdout(0) ?: status;
 }
