@@ -49,10 +49,7 @@ static void add(struct signature *s, const char *name, const char *type, const c
 
 /* --- events --- */
 
-/*
- * Return whether a field is of the event itself.  The number of a system call is known from its
- * name.
- */
+/* Return true for the event's own fields, but not for a call's number, which its name gives. */
 static bool is_argument(const struct plumb_format_field *f)
 {
 	return !f->is_common && strcmp(f->name, "__syscall_nr");

@@ -222,7 +222,7 @@ void print_json(struct targets *p, unsigned int wanted, bool summary)
 	json_decref(head);
 	if (!text)
 		abort();
-	/* Without its last brace. */
+	/* The object without its last brace. */
 	fwrite(text, 1, strlen(text) - 1, stdout);
 	free(text);
 	if (!summary)

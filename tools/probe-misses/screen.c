@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report_redraw: replace the last report on the screen, cut to the screen's height. */
+/* report in place of the previous one, cut to the height of the screen. */
 #include "report.h"
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 struct notes {
 	const char *root;             /* prefix of /sys and /proc: "" except in tests */
 	uint64_t khz_least, khz_most; /* of CPUs, at the ends of runs */
-	uint64_t runs, crowded;       /* runs that began while other threads ran */
+	uint64_t runs, crowded;       /* number of runs; those that began while other threads ran */
 	uint64_t migrations[2];       /* of the workload, without the tool and with it */
 	uint64_t ticks, stolen;       /* of all CPUs, at the beginning of the first run */
 };
