@@ -75,7 +75,7 @@ void plumb_usage_error(const char *format, ...)
 	exit(2);
 }
 
-/* libbpf is loud about mechanisms that are merely tried, so it speaks at -vv only. */
+/* Only with -vv, since libbpf also prints errors of mechanisms that are merely tried. */
 static int libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (plumb_verbosity < 2 || (level == LIBBPF_DEBUG && plumb_verbosity < 3))
