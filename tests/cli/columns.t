@@ -28,7 +28,7 @@ column() {
 listed() {
 	local figures
 	run "$tool" --sort nonsense
-	figures=$(sed -n 's/.*there is: //p' "$err")
+	figures=$(sed -n 's/.*known: //p' "$err")
 	claim "$tool --sort nonsense: the message lists figures" test "$(wc -w <<<"$figures")" -ge 3
 	for figure in $figures; do
 		unable "$tool --sort $figure is taken, but nothing traced" "$tool" --sort "$figure"

@@ -118,7 +118,7 @@ traces() {
 
 # The mechanisms of a tool, of which it tries the last one last.
 mechanisms() {
-	"$bin/$1" --mechanism '' 2>&1 | sed -n 's/.*there is: //p'
+	"$bin/$1" --mechanism '' 2>&1 | sed -n 's/.*known: //p'
 }
 
 # Each line of the message is about another mechanism, to the last one; or about the one that was asked for.

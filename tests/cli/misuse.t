@@ -180,7 +180,7 @@ bad_arguments() {
 	if has "$tool" COUNT; then
 		for value in 3 "${no_numbers[@]}"; do
 			run "$tool" "${safe[@]}" 1 1 "$value"
-			refused "$tool 1 1 $value is wrong usage" 2 "$tool" "too many: $value"
+			refused "$tool 1 1 $value is wrong usage" 2 "$tool" "unexpected argument: $value"
 		done
 	fi
 	has "$tool" COMMAND || return

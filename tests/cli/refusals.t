@@ -104,7 +104,7 @@ wrong_types() {
 	has "$tool" --btf && has "$tool" --pid || return
 	wrong --btf "$work/missing" : -d 0.1 -p "$idle" --btf "$work/missing"
 	wrong --btf "$work/file" : -d 0.1 -p "$idle" --btf "$work/file"
-	wrong --btf "$bin/$tool" "neither BTF nor an ELF file that has it" : -d 0.1 -p "$idle" --btf "$bin/$tool"
+	wrong --btf "$bin/$tool" "neither BTF nor ELF with BTF" : -d 0.1 -p "$idle" --btf "$bin/$tool"
 	wrong --btf "$work/directory" : -d 0.1 -p "$idle" --btf "$work/directory"
 }
 

@@ -109,13 +109,13 @@ refused "a directory that is missing" 1 "cannot write /nonexistent/x.svg: No suc
 	/nonexistent/x.svg
 refused "a directory" 1 "cannot write $work: Is a directory" "$work"
 ln -s nowhere dangling
-refused "a link that leads nowhere" 1 "cannot write dangling: it is a symbolic link that leads nowhere" dangling
-refused "not a file" 2 "a file is needed: '-'" -
+refused "a link that leads nowhere" 1 "cannot write dangling: it is a dangling symbolic link" dangling
+refused "not a file" 2 "not a file: '-'" -
 long=$(printf '%0256d' 0)
 refused "a name that is too long" 1 "cannot write $long: File name too long" "$long"
 refused "where no files can be" 1 "cannot write /proc/x.svg: No such file or directory" /proc/x.svg
 python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
-refused "a socket" 1 "cannot write socket: nobody reads from it" socket
+refused "a socket" 1 "cannot write socket: it has no reader" socket
 : >immutable
 if chattr +i immutable 2>/dev/null; then
 	refused "a file that is not to be replaced" 1 "cannot write immutable: Operation not permitted" immutable
@@ -126,7 +126,7 @@ fi
 mkfifo pipe.svg
 run cpu-profile -F 499 --flame=pipe.svg -j -b comm -- busy user 100
 is "--flame to a pipe that nobody reads: status 1" "$status" 1
-is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write pipe.svg: nobody reads from it"
+is "... one line" "$(complaint)" "cpu-profile: --flame: cannot write pipe.svg: it has no reader"
 holds "... and the report all the same" out '$last.rows | length > 0'
 cat pipe.svg >piped.svg &
 run cpu-profile -F 499 --flame=pipe.svg -b comm -- busy user 100

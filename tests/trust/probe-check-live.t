@@ -76,7 +76,7 @@ for tool in "$top"/tools/*/*.targets; do
 		sed -n "s/^$tool: \([a-z._]*\) refused: .*/\1/p" ran.err)
 	holds "$tool: no mechanism that it was refused is told" "$out" '[$last.tools[0].mechanisms[] | select(.ok)
 		| (.mechanisms | split(", ")) - (.refused | split(", ")) | .[]] | . - ($refused | split("\n")) == .' --arg refused "$refused"
-	mechanisms=$("$bin/$tool" --mechanism '' 2>&1 | sed -n 's/.*there is: //p')
+	mechanisms=$("$bin/$tool" --mechanism '' 2>&1 | sed -n 's/.*known: //p')
 	claim "$tool: each of its mechanisms is in its list, and no other" jq -e --arg all "$mechanisms" '
 		.tools[0] | .users_choice or
 		([.mechanisms[].mechanisms | select(. != "all") | split(", ")[]] | sort) == ($all | split(" ") - ["perf_event"] | sort)' "$out"

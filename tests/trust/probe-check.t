@@ -20,8 +20,8 @@ refused 2 '--live.*--image' --live 1 --image x s:read
 refused 1 '/nonexistent' --image /nonexistent k:x
 refused 1 '/etc/passwd' --image /etc/passwd k:x
 refused 1 '/nonexistent: No such file' --btf /nonexistent k:x
-refused 1 '/etc/passwd: neither BTF' --btf /etc/passwd k:x
-refused 1 '/bin/sh: neither BTF' --btf /bin/sh k:x
+refused 1 '/etc/passwd: it is neither BTF' --btf /etc/passwd k:x
+refused 1 '/bin/sh: it is neither BTF' --btf /bin/sh k:x
 refused 1 '/dev/zero is not a regular file' --btf /dev/zero k:x
 refused 1 '--against.*/nonexistent' --against /nonexistent
 refused 1 '--against.*/dev/zero' --against /dev/zero

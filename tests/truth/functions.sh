@@ -175,7 +175,7 @@ check_options() {
 		'$last.mechanism | (.hooks | length) == $functions - $refused
 			and (.name | test("^fentry|^fsession")) == ($refused > 0)' \
 		--argjson refused "$(sed -n 's/^[a-z-]*: \([0-9]*\) of [0-9]* functions could not.*/\1/p' errors.err | grep . || echo 0)" \
-		--argjson functions "$((3 + $(grep -o '^[a-z-]*: [0-9]* functions are called m_start' silent.err | grep -o '[0-9]*')))"
+		--argjson functions "$((3 + $(grep -o '^[a-z-]*: [0-9]* functions are named m_start' silent.err | grep -o '[0-9]*')))"
 }
 
 # Where the compiler put vfs_llseek() into its caller, a probe on it is never hit.

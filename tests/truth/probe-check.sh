@@ -55,7 +55,7 @@ try_cold() {
 each_hook() {
 	hooking=$1
 	shift
-	for mech in $("$hooking" --mechanism '' 2>&1 | sed -n 's/.*there is: //p'); do
+	for mech in $("$hooking" --mechanism '' 2>&1 | sed -n 's/.*known: //p'); do
 		"$hooking" "--mechanism=$mech" --no-calibrate -d 0.05 -j "$@" >"hooks-$hooking-$mech.json" 2>/dev/null
 	done
 }

@@ -166,7 +166,7 @@ static void several_files_of_one_name_are_an_error(void **state)
 	const char *words = find("libold");
 
 	(void)state;
-	assert_non_null(strstr(words, "library libold: which one, "));
+	assert_non_null(strstr(words, "library libold: use a path: "));
 	assert_non_null(strstr(words, "/lib64/libold.so.1"));
 	assert_non_null(strstr(words, "/lib64/libold.so.2"));
 	assert_string_equal(find("libold.so.2"), "/lib64/libold.so.2");
@@ -176,7 +176,7 @@ static void what_cannot_be_loaded_here_is_passed_over(void **state)
 {
 	(void)state;
 	assert_string_equal(find("libforeign"), "/usr/local/lib/libforeign.so.1");
-	assert_non_null(strstr(find("libscript"), "no library or program is called libscript\n"));
+	assert_non_null(strstr(find("libscript"), "no library or program is named libscript\n"));
 	assert_non_null(strstr(find("libdisabled"), "no library or program"));
 	assert_non_null(strstr(find("librelative"), "no library or program"));
 }
@@ -187,8 +187,8 @@ static void programs_are_found_in_path(void **state)
 	assert_string_equal(find("tool"), "/bin/tool");
 	assert_string_equal(find("called"), "/bin/tool");
 	assert_string_equal(find("plain"), "/sbin/plain");
-	assert_non_null(strstr(find("too"), "no library or program is called too\n"));
-	assert_non_null(strstr(find("libtwic"), "no library or program is called libtwic\n"));
+	assert_non_null(strstr(find("too"), "no library or program is named too\n"));
+	assert_non_null(strstr(find("libtwic"), "no library or program is named libtwic\n"));
 }
 
 static void paths_are_left_as_they_are(void **state)

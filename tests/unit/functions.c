@@ -58,7 +58,7 @@ static void namesakes_are_all_taken(void **state)
 		assert_true(found.all[i].ambiguous && found.all[i].named);
 		assert_string_equal(plumb_probe_name(&found, i, name, sizeof(name)), names[i]);
 	}
-	expect_said("3 functions are called twin: all are traced\n");
+	expect_said("3 functions are named twin: all are traced\n");
 	/* In the kernel and in a module: two, but each has BTF of its own. */
 	assert_int_equal(find("vfs_read"), 0);
 	expect("vfs_read vfs_read");
@@ -66,7 +66,7 @@ static void namesakes_are_all_taken(void **state)
 	assert_string_equal(found.all[1].module, "mod");
 	assert_string_equal(plumb_probe_name(&found, 1, name, sizeof(name)), "mod:vfs_read");
 	assert_false(found.all[0].ambiguous || found.all[1].ambiguous);
-	expect_said("2 functions are called vfs_read: all are traced\n");
+	expect_said("2 functions are named vfs_read: all are traced\n");
 }
 
 static void namesakes_without_address_are_one(void **state)
@@ -80,7 +80,7 @@ static void namesakes_without_address_are_one(void **state)
 	assert_int_equal(found.all[1].address, 0);
 	assert_true(found.all[1].ambiguous && !found.all[1].place);
 	assert_false(found.all[0].ambiguous);
-	expect_said("2 functions are called twin, and their addresses are hidden");
+	expect_said("2 functions are named twin, and their addresses are hidden");
 }
 
 static void what_the_compiler_made_of_a_name_is_taken(void **state)
@@ -201,7 +201,7 @@ static void globs_leave_out_what_is_no_function(void **state)
 	assert_int_equal(found.n, 17);
 	assert_int_equal(find("__pfx_*"), -ENOENT);
 	assert_int_equal(find("froze*"), -ENOENT);
-	expect_said("no function's name matches froze*\n");
+	expect_said("no function name matches froze*\n");
 	assert_int_equal(find("vfs_b*"), -ENOENT);
 	expect_said("no function that can be traced matches vfs_b*\n");
 }

@@ -200,7 +200,7 @@ static void what_is_not_there_is_an_error_with_near_names(void **state)
 	refuses("./pie:chose*", ENOENT, "chosen from several functions at run time (ifunc)");
 	refuses("./lib.so:picked", ENOENT, "picked in ./lib.so is chosen from several functions");
 	refuses("./lib.so:*@*", ENOENT, "no function *@* in ./lib.so\n");
-	refuses("./stripped:plain", ENOENT, "./stripped has no names of functions (stripped");
+	refuses("./stripped:plain", ENOENT, "./stripped has no function names (stripped");
 }
 
 static void what_is_not_a_program_or_library_is_an_error(void **state)
@@ -211,7 +211,7 @@ static void what_is_not_a_program_or_library_is_an_error(void **state)
 	refuses("/dev/null:plain", EINVAL, "/dev/null is not a file\n");
 	refuses("/:plain", EINVAL, "/ is not a file\n");
 	refuses("./none:plain", ENOENT, "cannot open ./none: No such file or directory\n");
-	refuses("none-such:plain", ENOENT, "no library or program is called none-such\n");
+	refuses("none-such:plain", ENOENT, "no library or program is named none-such\n");
 	refuses("", EINVAL, "should be FILE:FUNCTION");
 	refuses(":", EINVAL, "should be FILE:FUNCTION");
 	refuses("./pie", EINVAL, "should be FILE:FUNCTION");
@@ -262,7 +262,7 @@ static void damaged_files_do_no_damage(void **state)
 	said();
 	/* The table of sections lies behind the rest. */
 	write_file("damaged", data, size / 2);
-	refuses("./damaged:plain", ENOENT, "no names of functions (stripped, or damaged)");
+	refuses("./damaged:plain", ENOENT, "no function names (stripped or damaged)");
 	free(data);
 }
 

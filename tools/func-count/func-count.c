@@ -33,7 +33,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
 	if (!plumb_trace_targets.n_patterns)
-		plumb_usage_error("what is to be counted? func-count TARGET...");
+		plumb_usage_error("no target: func-count TARGET...");
 	return 0;
 }
 

@@ -158,7 +158,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case ARGP_KEY_END:
 		if (!n_patterns)
-			plumb_usage_error("which function? func-latency FUNC...");
+			plumb_usage_error("no function: func-latency FUNC...");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -183,7 +183,7 @@ static int find_arg(void)
 		else if (a.index != first.index || a.bits != first.bits ||
 			 a.is_signed != first.is_signed)
 			return plumb_error(
-				EINVAL, "argument %s is another in %s: one run for each", name,
+				EINVAL, "argument %s differs in %s: trace each alone", name,
 				plumb_probe_name(&functions, i, function, sizeof(function)));
 	}
 	arg.position = first.index | (first.is_pointer ? PLUMB_POINTER : 0);

@@ -18,7 +18,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 {
 	(void)state;
 	if (key == ARGP_KEY_END && !plumb_trace_targets.n_patterns)
-		plumb_usage_error("the stacks of what? func-stack TARGET...");
+		plumb_usage_error("no target: func-stack TARGET...");
 	return plumb_stacks_parse(key, text, o);
 }
 

@@ -104,7 +104,6 @@ static void try_link(struct plumb_debuginfo *info, Elf *elf, const char *path)
 	     candidate[4096];
 	const char *forms[] = {"%.0s%s/.debug/%s", "%.0s%s/%s", "%s%s/%s"};
 
-	/* The checksum would not tell a file that names itself. */
 	for (size_t i = 0; name && slash && *name && !strchr(name, '/') && i < 3; i++) {
 		*slash = 0;
 		snprintf(candidate, sizeof(candidate), forms[i], plumb_debuginfo_root, real, name);

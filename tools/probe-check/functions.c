@@ -110,8 +110,7 @@ static void judge_missing(const struct inquiry *q, struct candidate *c)
 	if (!strchr(c->check->target.name, ':') &&
 	    kernel_other_name(k, c->name, other, sizeof(other))) {
 		check_judge(c->check, VERDICT_RENAMED,
-			    "no function is called so, but there is %s: see whether it is the same",
-			    other);
+			    "no such function, but there is %s: check that it is the same", other);
 		return;
 	}
 	kernel_suggest(k, c->check->target.name, suggestion, sizeof(suggestion));
@@ -280,7 +279,7 @@ static void say_limits(const struct kernel *k)
 	char limits[128];
 
 	if (*kernel_limits(k, limits, sizeof(limits)))
-		plumb_warn("of functions is not judged: %s%s%s%s", limits,
+		plumb_warn("not checked for functions: %s%s%s%s", limits,
 			   *k->why_no_code ? " (" : "", k->why_no_code, *k->why_no_code ? ")" : "");
 }
 

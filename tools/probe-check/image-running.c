@@ -154,7 +154,7 @@ int plumb_image_open_running(struct plumb_image *image, char *why_no_code, size_
 	image->symbols = read_all("/proc/kallsyms", &(size_t){0});
 	if (!image->file || !image->release || !image->symbols) {
 		int err = plumb_error(errno,
-				      "the running kernel cannot be looked at: "
+				      "cannot read the running kernel: "
 				      "/proc/kallsyms: %s",
 				      strerror(errno));
 

@@ -207,7 +207,7 @@ static bool take_addresses(struct table *t, size_t at, enum form form, uint64_t 
 		t->addresses[i] = before = address;
 	}
 	t->is_relative = form == PLACE;
-	/* Zeros would give one address for all symbols. */
+	/* In the forms with a base, zeros would give one address for all symbols. */
 	return t->addresses[t->n - 1] - t->addresses[0] > t->n;
 }
 

@@ -61,8 +61,7 @@ void plan_add_tool(struct plan *p, const char *name)
 
 	if (!tool_is_known(name)) {
 		tools_list(known, sizeof(known));
-		plumb_usage_error("--tool: none that traces is called %s; there is: %s", name,
-				  known);
+		plumb_usage_error("--tool: no tracing tool is named %s; known: %s", name, known);
 	}
 	for (size_t i = 0; i < p->n_tools; i++)
 		if (!strcmp(p->tools[i], name))

@@ -46,9 +46,9 @@ static void check_options(const struct options *o)
 		plumb_usage_error("--live is for the running kernel: not with %s",
 				  o->image ? "--image" : "--btf");
 	if (o->live && !o->plan->n)
-		plumb_usage_error("--live: of which targets? probe-check --live=SEC TARGET...");
+		plumb_usage_error("--live needs targets: probe-check --live=SEC TARGET...");
 	if (!o->plan->n && !o->save && !o->against)
-		plumb_usage_error("what is to be checked? probe-check TARGET...");
+		plumb_usage_error("no target: probe-check TARGET...");
 }
 
 static int parse(int key, char *text, struct argp_state *state, void *context)

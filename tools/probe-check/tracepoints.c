@@ -183,7 +183,7 @@ static void judge_no_call(struct check *c)
 	char suggestion[512];
 
 	plumb_suggest(c->target.name, table->names, table->n, suggestion, sizeof(suggestion));
-	check_judge(c, VERDICT_GONE, "no system call is called so%s%s", suggestion,
+	check_judge(c, VERDICT_GONE, "no system call has this name%s%s", suggestion,
 		    *suggestion ? "?" : "");
 }
 

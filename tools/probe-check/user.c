@@ -209,7 +209,7 @@ static void judge(struct candidate *c)
 			    "nothing is called so to the letter, and wildcards are not taken: "
 			    "probe-list has what they match");
 	else if (!judge_refusal(c))
-		check_judge(c->check, VERDICT_GONE, "its symbol is not one of code");
+		check_judge(c->check, VERDICT_GONE, "its symbol is not a function");
 	else if (c->callees[0].compiled)
 		check_add(c->check, "debugging information has it, but the file no symbol");
 }
@@ -221,7 +221,7 @@ static void check_one(struct check *check)
 	if (look_into(&c)) {
 		judge(&c);
 		if (is_32bit(c.path))
-			check_add(check, "the file is a 32-bit one, with arguments elsewhere");
+			check_add(check, "32-bit file: its arguments are passed differently");
 	}
 	release(&c);
 }

@@ -32,7 +32,7 @@ static void stay_on_this_cpu(void)
 	if (cpu >= 0)
 		CPU_SET(cpu, &one);
 	if (cpu < 0 || sched_setaffinity(0, sizeof(one), &one))
-		plumb_warn("cannot stay on one CPU: less sure");
+		plumb_warn("cannot pin to a CPU: less exact");
 }
 
 /*

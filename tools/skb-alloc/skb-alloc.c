@@ -33,7 +33,7 @@ static bool stacks;
 static void become_stacks(struct plumb_options *o)
 {
 	if (tool.measure.second)
-		plumb_usage_error("--stacks and --latency are of different ends: one of them");
+		plumb_usage_error("--stacks and --latency exclude each other");
 	if (o->by & SKB_ALLOC_BY_CONTAINER)
 		plumb_usage_error("--stacks: not by container: -b cgroup");
 	tool.keys = (struct plumb_keys){.size = sizeof(struct plumb_stack_key),
@@ -59,9 +59,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		if (stacks)
 			become_stacks(o);
 		if (!tool.measure.second && o->mechanism && strstr(o->mechanism, "session"))
-			plumb_usage_error("--mechanism=%s: that is for both ends of a call: "
-					  "--latency",
-					  o->mechanism);
+			plumb_usage_error("--mechanism=%s requires --latency", o->mechanism);
 		return 0;
 	default:
 		if (plumb_stacks_parse(key, text, o))

@@ -227,7 +227,7 @@ static int find_functions(const char *btf)
 
 	n_calls = plumb_syscall_selected(selection, nrs, PLUMB_MAX_LIST - n_globs);
 	if (n_calls < 0)
-		plumb_usage_error("-f: within native system calls only, at most %zu here",
+		plumb_usage_error("-f: -s takes at most %zu native calls here",
 				  PLUMB_MAX_LIST - n_globs);
 	for (int i = 0; i < n_calls; i++) {
 		plumb_syscall_function(nrs[i], call_names[i], sizeof(call_names[i]));

@@ -21,6 +21,7 @@ struct place_off {
 struct places {
 	__u32 n_on, n_off;
 	__u32 on_elsewhere; /* samples */
+	bool ended;         /* the call has: samples would be of the exit program */
 	__s32 here;         /* the stack when it last left the CPU */
 	struct place_on on[BREAKDOWN_ON];
 	struct place_off off[BREAKDOWN_OFF];
@@ -36,6 +37,7 @@ struct places {
 static __always_inline void places_clear(struct places *p)
 {
 	p->n_on = p->n_off = p->on_elsewhere = 0;
+	p->ended = false;
 	p->off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
 }
 
@@ -184,10 +186,13 @@ static __always_inline void timing_end(const struct timing_call *c)
 	}
 	task = current_task();
 	t = c->t ? c->t : inflight_get(task);
-	if (t)
-		add_call(t, task, what_of(c->call), c->ns, cpu);
-	else
+	if (!t) {
 		ledger_count(cpu, no_state);
+		return;
+	}
+	t->own.ended = true;
+	barrier();
+	add_call(t, task, what_of(c->call), c->ns, cpu);
 }
 
 /* Record a sample of a call in flight that is certain to be reported.  False: all slots in use. */
@@ -203,7 +208,6 @@ static __always_inline bool add_sample(__s32 kernel, __u64 call, __u32 cpu)
 	return totals;
 }
 
-/* It cannot come between a call's end and what is then made of it: START is 0 by that time. */
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
@@ -222,7 +226,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	inflight_slot = inflight_slot_of(t, task);
 	start = inflight_slot ? inflight_slot->start : t->start;
-	if (!start)
+	if (!start || t->own.ended)
 		return 0;
 	kernel = stack_number(ctx, 0, cpu);
 	place = place_on(&t->own, kernel);

@@ -81,13 +81,13 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case ARGP_KEY_END:
 		if (!selection.selected)
-			plumb_usage_error("inside which system call? syscall-breakdown -s NAME");
+			plumb_usage_error("no system call: syscall-breakdown -s NAME");
 		if (above && selection.min_ns)
-			plumb_usage_error("--min and --above both say which calls: one of them");
+			plumb_usage_error("--min and --above exclude each other");
 		if (inside_is_asked() && (above || selection.min_ns))
 			plumb_usage_error("-f times all calls: not with --min or --above");
 		if (inside_is_asked() && frequency)
-			plumb_usage_error("-F is how often to sample, -f does not: one of them");
+			plumb_usage_error("-F has no effect with -f: use one");
 		plumb_stacks_begin();
 		return 0;
 	default:

@@ -43,7 +43,7 @@ int tcp_parse_label(char *line, struct tcp_label *label, const char **why)
 	else if (!is_name(name))
 		*why = "a name is of printable ASCII characters";
 	else if (!strcmp(name, "-"))
-		*why = "the name - is for what has none";
+		*why = "the name - is reserved";
 	if (*why)
 		return -EINVAL;
 	strcpy(label->name, name);

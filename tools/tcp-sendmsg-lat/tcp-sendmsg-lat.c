@@ -265,7 +265,7 @@ static int prepare(struct plumb_options *o)
 static void footer(FILE *out)
 {
 	if (pages_pass_by)
-		fputs("not seen: sendfile and splice: here they do not pass tcp_sendmsg\n", out);
+		fputs("not traced: sendfile and splice, which bypass tcp_sendmsg here\n", out);
 }
 
 static void add_json(json_t *json, struct plumb_report *r)

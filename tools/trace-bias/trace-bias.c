@@ -76,7 +76,7 @@ static void finish(struct options *o)
 	struct run_plan *p = &o->plan;
 
 	if (!p->tool)
-		plumb_usage_error("--tool is missing: the command line of what traces");
+		plumb_usage_error("--tool is missing: the tool's command line");
 	if (!p->ready && !p->settle)
 		p->ready = compile("--ready", "[Tt]racing", &p->ready_regex, 0);
 	if (!p->settle)
@@ -116,7 +116,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		o->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		plumb_usage_error("what is that: %s (the workload goes after --)", text);
+		plumb_usage_error("unexpected argument: %s (the workload goes after --)", text);
 	case ARGP_KEY_END:
 		finish(o);
 		return 0;

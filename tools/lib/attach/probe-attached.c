@@ -151,7 +151,7 @@ void plumb_probe_detach(struct plumb_probes *probes)
 	size_t n = count_attached(probes);
 
 	if (n > SLOW)
-		plumb_warn("the kernel removes %zu probes one by one, which takes a while", n);
+		plumb_warn("detaching %zu probes one by one, which takes a while", n);
 	for (size_t i = probes->n; i-- > 0;) {
 		struct plumb_probe *probe = &probes->list[i];
 

@@ -45,7 +45,7 @@ const char *plumb_target_flaw(const char *pattern)
 						     "u:libc.so.6:malloc";
 	default:
 		if (!strncmp(pattern, "usdt:", 5))
-			return "USDT probes are not among the targets of this tool";
+			return "USDT probes are not supported";
 		if (!strncmp(pattern, "k:", 2))
 			pattern += 2;
 		if (!*pattern || (colon && (colon == pattern || !colon[1])))
@@ -210,7 +210,7 @@ int plumb_targets_find(struct plumb_targets *found, const char *const *patterns,
 	found->n = plumb_targets_first_of(found, found->n_files);
 	if (!err && found->n > PLUMB_MAX_TARGETS)
 		err = plumb_error(E2BIG,
-				  "%zu targets, at most %d: a narrower glob, or several runs",
+				  "%zu targets, at most %d: narrow the glob, or trace in parts",
 				  found->n, PLUMB_MAX_TARGETS);
 	if (err)
 		plumb_targets_free(found);

@@ -231,17 +231,17 @@ const char *plumb_atomic_file_error(int err)
 {
 	switch (err) {
 	case -ENXIO:
-		return "nobody reads from it";
+		return "it has no reader";
 	case -ENOLINK:
-		return "it is a symbolic link that leads nowhere";
+		return "it is a dangling symbolic link";
 	case -EMLINK:
-		return "its symbolic links lead in a circle";
+		return "its symbolic links form a loop";
 	case -ELOOP:
 		return "it is another user's symbolic link, which is not followed";
 	case -EEXIST:
 		return "it is another user's, in a directory where all users may write";
 	case -ESTALE:
-		return "it was changed by somebody else meanwhile";
+		return "another process changed it meanwhile";
 	default:
 		return strerror(-err);
 	}

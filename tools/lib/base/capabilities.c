@@ -73,12 +73,12 @@ bool plumb_may_trace(void)
 
 	if (names)
 		plumb_warn(
-			"tracing takes CAP_BPF and CAP_PERFMON, and %s %s missing: run it as root, "
+			"tracing needs CAP_BPF and CAP_PERFMON, and %s %s missing: run it as root, "
 			"or: setcap cap_bpf,cap_perfmon+ep FILE",
 			names, strchr(names, ' ') ? "are" : "is");
 	else if (is_in_user_namespace())
-		plumb_warn("tracing takes root, or CAP_BPF and CAP_PERFMON, of the initial user "
-			   "namespace: this process is in another");
+		plumb_warn("tracing needs root, or CAP_BPF and CAP_PERFMON, in the initial "
+			   "user namespace: this process is in another");
 	return !names && !is_in_user_namespace();
 }
 
@@ -119,7 +119,7 @@ const char *plumb_not_permitted(void)
 	else if (*lockdown)
 		snprintf(text, sizeof(text), ", kernel lockdown (%s)", lockdown);
 	else if (!(held() & 1ULL << CAP_SYS_ADMIN))
-		return ", not permitted (kernel lockdown? CAP_SYS_ADMIN is missing)";
+		return ", not permitted (no CAP_SYS_ADMIN, or kernel lockdown)";
 	else
 		return ", not permitted (kernel lockdown?)";
 	return text;

@@ -46,11 +46,11 @@ const char *plumb_errno_hint(int error)
 		return limit;
 	switch (error) {
 	case EACCES:
-		return ", its verifier says no (-vv shows why)";
+		return ", rejected by the verifier (see -vv)";
 	case ENODATA:
-		return ", BTF does not know it";
+		return ", BTF does not have it";
 	case EDEADLK:
-		return ", its programs call it themselves";
+		return ", BPF programs call it themselves";
 	case ENODEV:
 		return ", CONFIG_KPROBES is off";
 	case ENOENT:

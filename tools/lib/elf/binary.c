@@ -58,7 +58,7 @@ static int look_in(const char *directory, const char *name, char **found)
 		path = is_named(entry->d_name, name) && is_loadable(link) ? realpath(link, NULL)
 									  : NULL;
 		if (path && *found && strcmp(path, *found))
-			err = plumb_error(EINVAL, "library %s: which one, %s or %s?", name, *found,
+			err = plumb_error(EINVAL, "library %s: use a path: %s or %s", name, *found,
 					  path);
 		if (*found)
 			free(path);
@@ -157,7 +157,7 @@ int plumb_binary_find(const char *name, char **path)
 	else if (!(err = look_for_library(name, path)) && !*path)
 		*path = look_for_program(name);
 	if (!err && !*path)
-		return plumb_error(ENOENT, "no library or program is called %s", name);
+		return plumb_error(ENOENT, "no library or program is named %s", name);
 	if (err) {
 		free(*path);
 		*path = NULL;

@@ -140,8 +140,7 @@ static int complain(Elf *elf, const char *path, const char *name, bool indirect)
 		err = plumb_error(ENOENT, "no function %s in %s%s%s", name, path, suggestion,
 				  *suggestion ? "?" : "");
 	} else
-		err = plumb_error(ENOENT, "%s has no names of functions (stripped, or damaged)",
-				  path);
+		err = plumb_error(ENOENT, "%s has no function names (stripped or damaged)", path);
 	free(names);
 	plumb_userfuncs_free(&all);
 	return err;

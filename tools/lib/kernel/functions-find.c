@@ -193,7 +193,7 @@ static int consider_same_name(struct search *q, const struct plumb_pattern *p,
 
 	/* Without addresses only the name can be given to the kernel: one probe, attached once. */
 	if (n > 1 && !s[0]->address) {
-		plumb_warn("%zu functions are called %s, and their addresses are hidden "
+		plumb_warn("%zu functions are named %s, and their addresses are hidden "
 			   "(kernel.kptr_restrict): only one can be traced",
 			   n, s[0]->name);
 		return consider(q, p, s[0], true, o);
@@ -243,7 +243,7 @@ static int consider_name(struct search *q, const struct plumb_pattern *p, struct
 	taken = q->found->n - before;
 	o->shared_names += taken > 1;
 	if (taken > 1 && !p->is_glob)
-		plumb_warn("%zu functions are called %s: all are traced", taken, name);
+		plumb_warn("%zu functions are named %s: all are traced", taken, name);
 	return err;
 }
 
@@ -282,7 +282,7 @@ static int say_missing(struct search *q, const struct plumb_pattern *p)
 				   "%s: module %s is not loaded (what is built in: vmlinux:%s)",
 				   p->text, p->module, p->name);
 	if (p->is_glob)
-		return plumb_error(ENOENT, "no function's name matches %s", p->text);
+		return plumb_error(ENOENT, "no function name matches %s", p->text);
 	plumb_lists_suggest_for_pattern(&q->lists, p, suggestion, sizeof(suggestion));
 	return plumb_error(ENOENT, "no such function: %s%s%s", p->text, suggestion,
 			   *suggestion ? "?" : "");

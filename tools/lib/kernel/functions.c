@@ -73,6 +73,6 @@ const char *plumb_function_obstacle(const struct plumb_function *f)
 	if (f->blacklisted)
 		return "is on the kernel's kprobe blacklist";
 	if (f->untraced || (f->unchecked && !ftrace_may_know(f->name)))
-		return "is marked notrace, or was compiled without a place for ftrace";
+		return "is marked notrace, or was compiled without an ftrace call";
 	return NULL;
 }

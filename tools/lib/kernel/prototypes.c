@@ -219,7 +219,7 @@ struct btf *plumb_types_read(const char *file)
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
 	btf = btf__parse(opened, NULL);
 	if (!btf)
-		plumb_warn("--btf: no types in %s: neither BTF nor an ELF file that has it", file);
+		plumb_warn("--btf: no types in %s: it is neither BTF nor ELF with BTF", file);
 	close(fd);
 	return btf;
 }

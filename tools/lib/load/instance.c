@@ -73,7 +73,7 @@ static const char *hint(int err, enum plumb_hook hook)
 	if (limit)
 		return limit;
 	if (err == -ESRCH && plumb_hook_is_fentry(hook))
-		return ", not in the types that the kernel itself has";
+		return ", not in the kernel's own BTF";
 	if (err == -EINVAL &&
 	    (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
 		return ", as on functions that never return";
@@ -130,8 +130,7 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		goto close;
 	}
 	if (wants_stack(in)) {
-		snprintf(why, size,
-			 "argument %u is on the stack: only programs of fentry's kind find it",
+		snprintf(why, size, "argument %u is on the stack: only fentry and fsession read it",
 			 in->bpf.function->last_arg);
 		err = -EOPNOTSUPP;
 		goto close;

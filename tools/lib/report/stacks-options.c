@@ -50,11 +50,10 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 		return 0;
 	case ARGP_KEY_END:
 		if (plumb_stacks_options.folded && o->json)
-			plumb_usage_error("--folded is text, --json is not: one of them");
+			plumb_usage_error("--folded and --json exclude each other");
 		if (plumb_stacks_options.flame &&
 		    (!*plumb_stacks_options.flame || !strcmp(plumb_stacks_options.flame, "-")))
-			plumb_usage_error("--flame: a file is needed: '%s'",
-					  plumb_stacks_options.flame);
+			plumb_usage_error("--flame: not a file: '%s'", plumb_stacks_options.flame);
 		if (plumb_stacks_options.flame && plumb_flame_check(plumb_stacks_options.flame))
 			exit(PLUMB_EXIT_FAILED);
 		if (!o->max_keys_given)

@@ -36,7 +36,7 @@ static int check_system(const struct plumb_options *o)
 	if (!plumb_may_trace())
 		return PLUMB_EXIT_FAILED;
 	if (!plumb_has_memory()) {
-		plumb_warn("no memory: tracing takes at least 32 MB (ulimit -v and -d)");
+		plumb_warn("too little memory: 32 MB needed, raise ulimit -v and -d");
 		return PLUMB_EXIT_FAILED;
 	}
 	if (o->btf)
@@ -59,7 +59,7 @@ static int choice_failed(const struct plumb_session *s)
 		limited |= plumb_limit_hit(s->refused[i].err) != NULL;
 	}
 	if (!s->n_refused)
-		plumb_warn("--mechanism=%s: not for what is asked", s->options.mechanism);
+		plumb_warn("--mechanism=%s: not usable here", s->options.mechanism);
 	return limited ? PLUMB_EXIT_FAILED : PLUMB_EXIT_UNSUPPORTED;
 }
 

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/session/command.h>
 #include <plumb/session/session.h>
@@ -140,16 +141,21 @@ static bool is_interrupted(int signals, int ms)
 void plumb_command_end(struct plumb_session *s, int signals)
 {
 	const char *name = s->options.command[0];
+	uint64_t patience = plumb_now() + PLUMB_SECOND, now;
 	bool said = false;
 
 	if (s->child_status >= 0 || !s->child_go[GO])
 		return;
 	kill(s->child, SIGTERM);
 	kill(s->child, SIGCONT);
-	while (!plumb_command_has_ended(s) && !is_interrupted(signals, said ? -1 : 1000)) {
-		if (!said && !plumb_command_has_ended(s))
+	while (!plumb_command_has_ended(s)) {
+		now = plumb_now();
+		if (!said && now >= patience) {
 			plumb_warn("waiting for %s to exit after SIGTERM; Ctrl-C kills it", name);
-		said = true;
+			said = true;
+		}
+		if (is_interrupted(signals, said ? -1 : (int)((patience - now) / 1000000) + 1))
+			break;
 	}
 	/* Needed since the kernel clears PR_SET_PDEATHSIG when a setuid program is executed. */
 	if (s->child_status < 0)

@@ -24,8 +24,8 @@ static int check_pid_namespace(void)
 	struct stat st;
 
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS)
-		return plumb_error(EINVAL, "-p, -t and -- need the host's pid namespace, "
-					   "and this is another: use -c or -g");
+		return plumb_error(EINVAL, "-p, -t and -- work only in the host's pid "
+					   "namespace: use -c or -g");
 	return 0;
 }
 

@@ -179,7 +179,7 @@ static void parse_argument(struct plumb_options *o, const char *text)
 	else if (!o->count)
 		o->count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
 	else
-		plumb_usage_error("one argument too many: %s (a command goes after --)", text);
+		plumb_usage_error("unexpected argument: %s (a command goes after --)", text);
 }
 
 /*
@@ -196,7 +196,7 @@ static const struct plumb_mechanism *find_mechanism(const char *name, const stru
 			return &tool->mechanisms.list[i];
 	for (size_t i = 0; i < tool->mechanisms.n; i++)
 		n += snprintf(known + n, sizeof(known) - n, " %s", tool->mechanisms.list[i].name);
-	plumb_usage_error("--mechanism: no such mechanism: %s; there is:%s", name, known);
+	plumb_usage_error("--mechanism: no such mechanism: %s; known:%s", name, known);
 }
 
 void plumb_options_check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
@@ -216,7 +216,7 @@ static void finish(struct parsing *p)
 	char known[256];
 
 	if (o->command && (o->n_pids || o->n_tids))
-		plumb_usage_error("-p and -t choose running processes, -- starts one: not both");
+		plumb_usage_error("-p and -t cannot be combined with a command after --");
 	if (!o->by_given)
 		o->by = p->tool->keys.default_by;
 	if (!o->n_percentiles)
@@ -224,7 +224,7 @@ static void finish(struct parsing *p)
 	if (o->mechanism)
 		find_mechanism(o->mechanism, p->tool);
 	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
-		plumb_usage_error("--sort: no such column: %s; there is:%s", o->sort, known);
+		plumb_usage_error("--sort: no such column: %s; known:%s", o->sort, known);
 }
 
 /* Parses options that select threads, and the duration; false: KEY is another option. */
