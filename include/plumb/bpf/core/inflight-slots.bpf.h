@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * in-flight slots: the state of a thread that is inside one call at most, a system call:
- * which call that is, and which slots the thread's last keys had.
+ * in-flight slots: the state of a thread that is inside at most one call, a system call: which call
+ * it is, and the slots of the thread's last keys.
  */
 #ifndef PLUMB_INFLIGHT_SLOTS_BPF_H
 #define PLUMB_INFLIGHT_SLOTS_BPF_H
@@ -9,7 +9,7 @@
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/sched/split.h>
 
-/* Slots a thread remembers.  A thread that polls, reads and writes in turn hits each time. */
+/* Slots that a thread caches. A thread that polls, reads and writes in turn always hits. */
 #define PLUMB_CACHED_SLOTS 8
 
 struct plumb_cached_slot {
@@ -19,15 +19,15 @@ struct plumb_cached_slot {
 };
 
 struct plumb_thread {
-	__u64 start; /* ns, CLOCK_MONOTONIC; 0: not inside a call, or it is in an in-flight slot */
-	__u64 call;  /* which call: the tool's own words */
-	__u64 inflight_slot; /* 1 + the in-flight slot that it took last; 0: none */
-	__u64 task;          /* who, as that slot has it: for the loader */
+	__u64 start; /* ns, CLOCK_MONOTONIC; 0: in no call, or the call is in an in-flight slot */
+	__u64 call;  /* the call, in the tool's own encoding */
+	__u64 inflight_slot; /* 1 + the in-flight slot that the thread took last; 0: none */
+	__u64 task;          /* the task, as in that slot: for the loader */
 	__u64 comm[2], process[2];
 	__u64 cgroup;
 	__u64 tid;              /* of the cached slots: execve can change it */
 	__u64 left;             /* ns, CLOCK_MONOTONIC: when it last left a CPU; 0: it has one */
-	__u64 preempted;        /* it left while it was runnable */
+	__u64 preempted;        /* it was runnable when it left */
 	__u64 off[PLUMB_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
 #ifdef PLUMB_THREAD_OWN
 	struct PLUMB_THREAD_OWN own; /* the tool's */
@@ -38,40 +38,41 @@ struct plumb_thread {
 #include <plumb/bpf/core/inflight.bpf.h>
 
 /*
- * In-flight slots: a call in flight is kept in one of these, if it is free, so that its
- * end finds it without asking who runs.  A CPU's slots are taken on that
- * CPU only; a thread that has moved to another CPU keeps its slot until its call ends.
+ * In-flight slots: a call in flight is kept in one of these if one is free, so that its exit finds
+ * it without identifying the thread. A CPU's slots are taken only on that CPU; a thread that has
+ * moved to another CPU keeps its slot until its call ends.
  */
 #define PLUMB_INFLIGHT_SLOT_BITS 6
 
 struct plumb_inflight_slot {
 	__u64 start; /* 0: free */
-	__u64 regs;  /* who, by name; certain as long as epoch is the same */
+	__u64 regs;  /* identifies the thread as long as the epoch is the same */
 	__u64 epoch;
-	__u64 task; /* who, for certain */
+	__u64 task; /* identifies the thread always */
 	__u64 call;
 	__u64 slot;
-	__u64 left; /* did its thread leave the CPU? */
+	__u64 left; /* whether its thread left the CPU */
 	__u64 pad;
 };
 _Static_assert(sizeof(struct plumb_inflight_slot) == 64, "one cache line");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries,
-	       1 << PLUMB_INFLIGHT_SLOT_BITS); /* the loader: as many for each possible CPU */
+	__uint(max_entries, 1 << PLUMB_INFLIGHT_SLOT_BITS); /* the loader: for each possible CPU */
 	__type(key, __u32);
 	__type(value, struct plumb_inflight_slot);
 } plumb_inflight_slots SEC(".maps");
 
-/* Kernel stacks lie 16 kB apart at least; the golden ratio spreads them. */
+/* Kernel stacks are at least 16 kB apart; the golden ratio spreads their addresses. */
 static __always_inline __u32 inflight_slot_number(const struct pt_regs *regs, __u32 cpu)
 {
 	return cpu << PLUMB_INFLIGHT_SLOT_BITS |
 	       ((__u64)regs >> 14) * 0x9e3779b97f4a7c15ULL >> (64 - PLUMB_INFLIGHT_SLOT_BITS);
 }
 
-/* A free in-flight slot for the current thread, or NULL.  It is taken once its start is set. */
+/*
+ * Return a free in-flight slot for the current thread, or NULL. It is taken once its start is set.
+ */
 static __always_inline struct plumb_inflight_slot *inflight_slot_take(struct plumb_thread *t,
 								      struct task_struct *task,
 								      const struct pt_regs *regs,
@@ -90,7 +91,10 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_take(struct plu
 	return s;
 }
 
-/* The in-flight slot of a thread of this name that is inside a call, if that is certain. */
+/*
+ * Return the in-flight slot of the call that the thread with these registers is in, if that is
+ * certain.
+ */
 static __always_inline struct plumb_inflight_slot *inflight_slot_of_name(const struct pt_regs *regs,
 									 __u32 cpu)
 {
@@ -100,7 +104,7 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_of_name(const s
 	return s && s->start && s->regs == (__u64)regs && s->epoch == plumb_epoch ? s : NULL;
 }
 
-/* The current thread's in-flight slot, if it is inside a call. */
+/* Return the in-flight slot of the call that the current thread is in, or NULL. */
 static __always_inline struct plumb_inflight_slot *inflight_slot_of(const struct plumb_thread *t,
 								    struct task_struct *task)
 {
@@ -111,8 +115,10 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_of(const struct
 	return s && s->start && s->task == (__u64)task ? s : NULL;
 }
 
-/* Ends the calls that the thread is inside, wherever they are kept; how many were there?  T may be
- * NULL. */
+/*
+ * End the calls that the thread is inside, wherever they are kept; return their number. T may be
+ * NULL.
+ */
 static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
 {
 	struct plumb_inflight_slot *s;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pairing: whether the end of a call belongs to the beginning that was seen at its place.
+ * pairing: whether the exit of a call belongs to the entry that was recorded at its place.
  *
- * The kernel skips a program of fentry's kind on a CPU as long as it is inside there: because an
- * interrupt has come upon it or, on a preemptible kernel, because the thread that runs it was
- * preempted.  A call whose end is skipped leaves its start behind, and if the beginning of the next
- * call at that place is skipped as well, the end of that call finds the start of the other: a
- * latency that no call had.  Nothing in the call itself tells the two apart.
+ * The kernel skips an fentry or fexit program on a CPU while the program already runs there:
+ * because an interrupt arrived in it or, on a preemptible kernel, because the thread that runs it
+ * was preempted. A call whose exit is skipped leaves its start behind. If the entry of the next
+ * call at that place is skipped as well, the exit of that call finds the start of the other call: a
+ * latency that no call had. Nothing in the call itself distinguishes the two.
  *
- * An interrupt's calls are told by the program of beginnings, which says on its CPU that it is
- * inside.  A preempted program is inside while its thread, which cannot leave that CPU, waits for
- * it: so a thread that gets the CPU meanwhile is marked, with the time.  A start that is older than
+ * Calls in interrupts are detected by the entry program, which sets a flag on its CPU while it
+ * runs. A preempted program keeps running while its thread, which cannot leave that CPU, waits for
+ * it: so a thread that gets the CPU meanwhile is marked, with the time. A start that is older than
  * that mark may not be that of the call.
  */
 #ifndef PLUMB_PAIRING_BPF_H
@@ -20,10 +20,10 @@
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/core/ledger.bpf.h>
 
-/* Copies of a program for several functions that are told apart; each is skipped for itself. */
+/* Copies of a program, one per function; the kernel skips each copy separately. */
 #define PAIRING_COPY_BITS 6
 
-/* Is the program of beginnings inside, by copy and CPU? */
+/* Whether the entry program runs, by copy and CPU. */
 static __u32 pairing_inside[PLUMB_LEDGERS << PAIRING_COPY_BITS] = {};
 
 static __always_inline volatile __u32 *pairing_at(__u64 target, __u32 cpu)
@@ -33,17 +33,20 @@ static __always_inline volatile __u32 *pairing_at(__u64 target, __u32 cpu)
 	return &pairing_inside[ledger_index(cpu, copy, PAIRING_COPY_BITS)];
 }
 
-/* Threads by the lower bits of their tid; those that share a mark are doubted together. */
+/*
+ * Threads, by the lower bits of their tid; if one of those that share a mark is doubtful, all are.
+ */
 #define PAIRING_THREADS (1 << 14)
 
 static __u64 pairing_marks[PAIRING_THREADS] = {}; /* ns, CLOCK_MONOTONIC */
-static __u32 pairing_waits[PAIRING_THREADS] = {}; /* its tid, if it is counted in the next */
+static __u32 pairing_waits[PAIRING_THREADS] = {}; /* its tid, if the next array counts it */
 static __u32 pairing_waiting[PLUMB_LEDGERS] = {}; /* such threads on each CPU */
 
-/* What the program that looks at it adds to migration_disabled: the least that was seen. */
+/* What the program that reads it adds to migration_disabled: the lowest value seen. */
 static __u32 pairing_own = 1U << 31;
 
-/* May the thread that gives its CPU away be inside of a program, with which it could not migrate?
+/*
+ * Whether the thread that gives its CPU away may be inside a program, in which it cannot migrate.
  */
 static __always_inline bool pairing_may_be_inside(struct task_struct *task)
 {
@@ -75,7 +78,7 @@ static __always_inline void pairing_switched(struct task_struct *leaves, struct 
 		pairing_marks[tid & (PAIRING_THREADS - 1)] = bpf_ktime_get_ns();
 }
 
-/* Loaded where the programs that see the two ends can be preempted. */
+/* Loaded if the programs at entry and exit can be preempted. */
 SEC("raw_tp/sched_switch")
 int thread_preempted(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -83,7 +86,7 @@ int thread_preempted(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* May the thread have begun a call after START that was not seen? */
+/* Whether the thread may have begun a call after START whose entry was missed. */
 static __always_inline bool pairing_is_marked(struct task_struct *task, __u64 start)
 {
 	return plumb_config.preemptible &&
@@ -92,7 +95,10 @@ static __always_inline bool pairing_is_marked(struct task_struct *task, __u64 st
 
 enum pairing { PAIRING_CERTAIN, PAIRING_DOUBTFUL, PAIRING_SKIPPED };
 
-/* What the end of a call of TARGET, on CPU, has to do with START; SKIPPED: nothing. */
+/*
+ * The relation between the exit of a call of TARGET, on CPU, and START; SKIPPED: they do not belong
+ * together.
+ */
 static __always_inline enum pairing pairing_judge(__u64 target, __u64 start,
 						  struct task_struct *task, __u32 cpu)
 {

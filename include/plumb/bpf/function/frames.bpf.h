@@ -2,11 +2,11 @@
 /*
  * frames: the calls of kernel functions that a thread is inside, innermost last.
  *
- * A function can call itself, and an interrupt can call it on top of a thread
- * that is inside it.  Either way the last to begin is the first to end, so a
- * thread has a stack of them.  An end that was missed leaves a frame behind; it
- * is known by its place in the kernel's stack: a call that begins lies deeper
- * than all that are still going on there, but for those that end in it.
+ * A function can call itself, and an interrupt can call it on top of a thread that is inside it. In
+ * both cases the last call to begin is the first to end, so a thread has a stack of them. A call
+ * whose exit was missed leaves a frame behind. It is detected by its place in the kernel stack: a
+ * call that begins is deeper in the stack than all calls in flight there, except those that end in
+ * a jump to it.
  */
 #ifndef PLUMB_FRAMES_BPF_H
 #define PLUMB_FRAMES_BPF_H
@@ -17,33 +17,33 @@
 
 const volatile struct function_config function_config = {};
 
-/* A call that was not wanted, in place of its start. */
+/* In place of its start: the call was rejected at its entry. */
 #define PLUMB_CALL_REJECTED 1
 
-/* Calls inside one another.  Deeper ones are counted, not timed. */
+/* Nested calls. Deeper ones are counted, not timed. */
 #define PLUMB_FRAMES 16 /* a power of two */
 
 struct plumb_frame {
-	__u64 place;  /* where the call's own frame is in the kernel's stack; 0: not yet known */
-	__u64 target; /* which function, as in function.h */
+	__u64 place;  /* address of the call's own frame in the kernel stack; 0: not known yet */
+	__u64 target; /* the function, as in function.h */
 	__u64 start;  /* ns, CLOCK_MONOTONIC */
-	__u64 off;    /* what off_cpu was then */
+	__u64 off;    /* off_cpu at that time */
 	__u64 args[PLUMB_FUNCTION_ARGS];
 };
 
 struct plumb_thread {
 	__u32 depth;
 	__u32 deeper;    /* calls beyond the last frame */
-	__u64 off_cpu;   /* ns without a CPU since it is traced */
-	__u64 off_since; /* 0: it has one */
+	__u64 off_cpu;   /* ns off the CPU since the thread is traced */
+	__u64 off_since; /* 0: it has a CPU */
 	struct plumb_frame frames[PLUMB_FRAMES];
 };
 
 #include <plumb/bpf/core/inflight.bpf.h>
 
 /*
- * The frame below DEPTH, NULL if there is none.  The mask is for the verifier:
- * clang takes the address before it compares.
+ * Return the frame below DEPTH, or NULL. The mask is for the verifier: clang takes the address
+ * before it compares.
  */
 static __always_inline struct plumb_frame *frame_below(struct plumb_thread *t, __u32 depth)
 {
@@ -54,27 +54,27 @@ static __always_inline struct plumb_frame *frame_below(struct plumb_thread *t, _
 	return at < PLUMB_FRAMES ? &t->frames[masked] : NULL;
 }
 
-/* Kernel stacks, those of interrupts too, are 16 kB and aligned to that. */
+/* Kernel stacks, including those of interrupts, are 16 kB and aligned to 16 kB. */
 static __always_inline bool frame_is_within(const struct plumb_frame *f, __u64 place)
 {
 	return f->place && f->place >> 14 == place >> 14 && f->place <= place;
 }
 
 /*
- * How many frames are those of calls that go on, when one of TARGET begins at PLACE.
+ * Return how many frames are of calls in flight, when a call of TARGET begins at PLACE.
  *
- * Calls that lie deeper than it are over.  One that lies at its place may not be: where
- * a function ends in a jump to another (a tail call), that one begins in its place, and
- * both end when it does, the inner one first.  (With fentry's kind it lies deeper, by
- * the trampoline's frame.)  So a frame of another function there stays, which is found
- * by its function when it ends.  One of the same function is taken to be left behind,
- * and with it what lies above: if the ends of two functions are missed again and again,
- * as where more threads sleep in them than there are kretprobes, one of each is kept.
+ * Calls deeper than PLACE have ended. A call at PLACE may not have: if a function ends in a jump to
+ * another (a tail call), the second begins at the place of the first, and both end together, the
+ * inner one first. (With fentry and fsession it is deeper, by the trampoline's frame.) So a frame
+ * of another function at PLACE stays, and the exit finds it by its function. A frame of the same
+ * function is taken to be left behind, with all above it: if the exits of two functions are missed
+ * again and again, for example because more threads sleep in them than there are kretprobes, one
+ * frame of each is kept.
  *
- * What cannot be told: a function that gets back to its own beginning by jumps alone.
- * Only the innermost of these calls is timed, the others are exit_lost and unmatched.
- * And what another function left behind looks like the caller until it is called there
- * again, or one above; no call's time depends on that.
+ * Not distinguished: a function that returns to its own beginning by jumps alone. Only the
+ * innermost of these calls is timed; the others are counted as exit_lost and unmatched. A frame
+ * that another function left behind looks like the caller until that function, or one above it, is
+ * called there again; the time of no call depends on that.
  */
 static __always_inline __u32 frames_going_on(struct plumb_thread *t, __u64 place, __u64 target)
 {
@@ -93,12 +93,12 @@ static __always_inline __u32 frames_going_on(struct plumb_thread *t, __u64 place
 }
 
 /*
- * A frame for the call of TARGET that begins at PLACE; NULL if all are taken.  STALE
- * is how many were found whose end was missed.
+ * Return a frame for the call of TARGET that begins at PLACE; NULL if all are taken. STALE is the
+ * number of frames found whose exit was missed.
  *
- * An interrupt may come between any two lines of this and use the same stack; it
- * leaves it as it was.  So the depth is raised before the frame is written, and
- * a frame with no place is not looked at.
+ * An interrupt may arrive between any two lines of this function and use the same stack; it leaves
+ * the stack as it was. So the depth is raised before the frame is written, and a frame without a
+ * place is ignored.
  */
 static __always_inline struct plumb_frame *frame_push(struct plumb_thread *t, __u64 place,
 						      __u64 target, __u32 *stale)
@@ -118,8 +118,8 @@ static __always_inline struct plumb_frame *frame_push(struct plumb_thread *t, __
 }
 
 /*
- * Takes the frame of the call that ends off the stack, into F: the innermost of
- * this function, and at PLACE where that is known (else 0).  STALE as above.
+ * Pop the frame of the call that ends into F: the innermost of this function, and at PLACE if that
+ * is known (else 0). STALE as above.
  */
 static __always_inline bool frame_pop(struct plumb_thread *t, __u64 target, __u64 place,
 				      struct plumb_frame *f, __u32 *stale)
@@ -144,15 +144,15 @@ static __always_inline bool frame_pop(struct plumb_thread *t, __u64 target, __u6
 }
 
 /*
- * In-flight slots: where both ends of a call have the same context, one function's calls are
- * kept in these, as long as there is one free, and no thread's state is asked for.
- * A CPU's slots are taken on that CPU only, by one program, which cannot interrupt
- * itself there; a call that ends on another CPU frees it there.
+ * In-flight slots: if both ends of a call have the same context, calls of one function are kept in
+ * these, as long as one is free, and no thread state is looked up. A CPU's slots are taken only on
+ * that CPU, by one program, which cannot interrupt itself there. A call that ends on another CPU
+ * frees its slot there.
  */
 #define PLUMB_INFLIGHT_CALL_SLOT_BITS 4 /* for each CPU */
 
 struct plumb_inflight_call_slot {
-	__u64 place;    /* the context's address: no other call that goes on has it */
+	__u64 place;    /* address of the context: no other call in flight has it */
 	__u64 start;    /* 0: free */
 	__u32 pid, tid; /* for the loader */
 };
@@ -160,7 +160,9 @@ struct plumb_inflight_call_slot {
 static struct plumb_inflight_call_slot
 	plumb_inflight_call_slots[PLUMB_LEDGERS << PLUMB_INFLIGHT_CALL_SLOT_BITS] = {};
 
-/* The in-flight slot on CPU for a call at this place, of which the lower half is enough to choose.
+/*
+ * The in-flight slot on CPU for a call at this place; the lower half of the place is enough to
+ * choose.
  */
 static __always_inline struct plumb_inflight_call_slot *inflight_call_slot(__u32 place, __u32 cpu)
 {
@@ -170,7 +172,7 @@ static __always_inline struct plumb_inflight_call_slot *inflight_call_slot(__u32
 	return &plumb_inflight_call_slots[ledger_index(cpu, n, PLUMB_INFLIGHT_CALL_SLOT_BITS)];
 }
 
-/* The in-flight slot that the call with this context took on a CPU that it left, or NULL. */
+/* Return the in-flight slot that the call with this context took on another CPU, or NULL. */
 static __always_inline struct plumb_inflight_call_slot *
 inflight_call_slot_elsewhere(const __u64 *ctx, __u32 place)
 {
@@ -185,7 +187,7 @@ inflight_call_slot_elsewhere(const __u64 *ctx, __u32 place)
 	return NULL;
 }
 
-/* Frees the in-flight slots of calls whose stack this is; how many were there? */
+/* Free the in-flight slots of calls on this stack; return their number. */
 static __always_inline __u32 inflight_call_slots_clear(__u64 stack)
 {
 	struct plumb_inflight_call_slot *s;
@@ -203,7 +205,10 @@ static __always_inline __u32 inflight_call_slots_clear(__u64 stack)
 	return n;
 }
 
-/* The thread dies: how many calls was it inside?  T is NULL if it has no state. */
+/*
+ * At the exit of the thread: return the number of calls that it is inside. T is NULL if it has no
+ * state.
+ */
 static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
 {
 	__u32 n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* function-args: the arguments and the result of a call, in the words of each hook. */
+/* function-args: the arguments and the result of a call, as each hook provides them. */
 #ifndef PLUMB_FUNCTION_ARGS_BPF_H
 #define PLUMB_FUNCTION_ARGS_BPF_H
 
@@ -8,9 +8,9 @@
 #include <plumb/bpf/function/target.bpf.h>
 
 /*
- * Where a call lies, at a kretprobe and its kind, where it was PT_REGS_SP(): on x86 the
- * return address is gone from the stack (seen with each of them, 5.10 to 7.2).
- * 0, not known: then the innermost call of the function is taken.
+ * The place of a call at the exit probes of kprobe mechanisms, where it was PT_REGS_SP() at the
+ * entry: on x86 the return address is gone from the stack by then (seen with each of them, 5.10 to
+ * 7.2). 0, not known: then the innermost call of the function is taken.
  */
 static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 {
@@ -23,8 +23,8 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 }
 
 /*
- * Word N of the context of a program of fentry's kind.  As assembler, since the
- * verifier takes constant offsets only and clang would compute them.
+ * Word N of the context of an fentry, fexit or fsession program. In assembly, since the verifier
+ * takes constant offsets only and clang would compute them.
  */
 #define FUNCTION_CTX_WORD(n)                                                                       \
 	case n:                                                                                    \
@@ -35,7 +35,7 @@ static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 {
 	__u64 v = 0, copy;
 
-	/* Copied, a pointer is a number. */
+	/* A copy of a pointer is a number. */
 	if (unlikely(n & PLUMB_POINTER)) {
 		bpf_probe_read_kernel(&copy, sizeof(copy), ctx + (n & ~PLUMB_POINTER));
 		return copy;
@@ -60,7 +60,7 @@ static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 	return v;
 }
 
-/* The same of registers at a function's beginning: the arguments that are passed in them. */
+/* The same, of the registers at a function's entry: the arguments that are passed in registers. */
 #define FUNCTION_REGISTER(n, name)                                                                 \
 	case n:                                                                                    \
 		asm("%0 = *(u64 *)(%1 + %2)"                                                       \
@@ -105,7 +105,7 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #error "FUNCTION_ARG_0: define it as the position of an argument, or as PLUMB_NO_RESULT, before"
 #endif
 
-/* A calibration instance's function has other arguments than those that the tool knows. */
+/* The function of a calibration instance has other arguments than those that the tool expects. */
 #define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.calibration) ? 0 : get(ctx, n))
 #ifdef FUNCTION_ARG_1
 #define FUNCTION_ARGS(get, ctx)                                                                    \
@@ -123,7 +123,7 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #define function_target(ctx)                                                                       \
 	(~function_config.target ? function_config.target : bpf_get_attach_cookie(ctx))
 
-/* What a program of fentry's kind finds in its context. */
+/* The context of an fentry, fexit or fsession program. */
 static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
 {
 	if (function_config.takes_args) {
@@ -132,7 +132,7 @@ static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
 		args[0] = all[0];
 		args[1] = all[1];
 	}
-	asm volatile("" : : "r"(args) : "memory"); /* in no registers, which are few */
+	asm volatile("" : : "r"(args) : "memory"); /* not in registers, which are scarce */
 }
 
 #define fentry_result(ctx, target) function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target))

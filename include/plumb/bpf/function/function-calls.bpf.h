@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * function-calls: what is done at the two ends of a call of a kernel function, whatever
- * hook they are seen by.
+ * function-calls: the handling of the entry and the exit of a call of a kernel function, for all
+ * hooks.
  */
 #ifndef PLUMB_FUNCTION_CALLS_BPF_H
 #define PLUMB_FUNCTION_CALLS_BPF_H
@@ -14,9 +14,9 @@
 
 struct function_call {
 	__u64 target;      /* see call_target() */
-	const __u64 *args; /* to be looked at where function_config.takes_args */
+	const __u64 *args; /* valid if function_config.takes_args is set */
 	__u64 ns;
-	__u64 on_cpu; /* ns; where plumb_config.off_cpu asks for it */
+	__u64 on_cpu; /* ns; valid if plumb_config.off_cpu is set */
 	long ret;
 	__u32 error; /* positive errno, 0 for success */
 };
@@ -25,7 +25,7 @@ static __always_inline bool function_wanted(struct task_struct *task, const __u6
 static __always_inline void function_record(struct task_struct *task,
 					    const struct function_call *call);
 
-/* In place of the target: the program's own, a number in it, which nothing need keep. */
+/* Instead of the target: the program's own target, a constant in it, which needs no register. */
 #define FUNCTION_OWN (~0ULL)
 
 static __always_inline __u64 call_target(const struct function_call *c)
@@ -33,7 +33,7 @@ static __always_inline __u64 call_target(const struct function_call *c)
 	return c->target == FUNCTION_OWN ? function_own_target() : c->target;
 }
 
-/* The result, of as many bits as it has. */
+/* The result, truncated to its size in bits. */
 static __always_inline long function_result(__u64 target, long ret)
 {
 	__u32 spare = (64 - PLUMB_TARGET_RESULT_BITS(target)) & 63;
@@ -50,7 +50,10 @@ static __always_inline __u32 function_error(__u64 target, long ret)
 	return unlikely((__u64)ret >= (__u64)-4095) ? -ret : 0;
 }
 
-/* The time, and how long the thread had no CPU until then: of one instant, also if preempted. */
+/*
+ * The time, and how long the thread had been off the CPU until then: of one instant, even if
+ * preempted.
+ */
 static __always_inline __u64 function_now(struct plumb_thread *t, __u64 *off)
 {
 	volatile __u64 *off_cpu = &t->off_cpu;
@@ -69,7 +72,7 @@ static __always_inline __u64 function_now(struct plumb_thread *t, __u64 *off)
 	return now;
 }
 
-/* COOKIE, of a session: as well, when the call began; NULL: there is none. */
+/* COOKIE, of a session: the entry's time is also stored there; NULL: there is no cookie. */
 static __always_inline bool function_push(struct task_struct *task, __u64 target, __u64 place,
 					  const __u64 *args, __u64 *cookie)
 {
@@ -100,8 +103,8 @@ static __always_inline bool function_push(struct task_struct *task, __u64 target
 }
 
 /*
- * Where the context of a program of fentry's kind lies: in the call's own frame,
- * at both ends.  Its lower half, since that makes a number of a pointer.
+ * The address of the context of an fentry, fexit or fsession program, which is in the call's own
+ * frame at entry and exit. Its lower half, since this makes a number of a pointer.
  */
 static __always_inline __u64 function_place(const __u64 *ctx)
 {
@@ -112,8 +115,8 @@ static __always_inline __u64 function_place(const __u64 *ctx)
 }
 
 /*
- * In-flight slots, for the two ends of fentry's kind; with them no thread's state is asked
- * for, nor the kernel at what CPU a call was before.
+ * In-flight slots, for fentry and fexit; with them neither the thread's state nor the CPU of the
+ * entry has to be looked up.
  */
 
 static __always_inline bool function_take_inflight_slot(const __u64 *ctx, struct task_struct *task)
@@ -124,7 +127,7 @@ static __always_inline bool function_take_inflight_slot(const __u64 *ctx, struct
 	if (s->start) {
 		if (s->place != (__u64)ctx)
 			return false;
-		/* Its own place: the call that had it is over, its end was missed. */
+		/* Its own place: the call that had it is over, and its exit was missed. */
 		if (s->start > PLUMB_CALL_REJECTED)
 			ledger_count(cpu, exit_lost);
 	}
@@ -136,7 +139,7 @@ static __always_inline bool function_take_inflight_slot(const __u64 *ctx, struct
 	return true;
 }
 
-/* So that its end need not look for it elsewhere. */
+/* So that its exit need not search for it. */
 static __always_inline void function_reject_in_inflight_slot(const __u64 *ctx)
 {
 	struct plumb_inflight_call_slot *s =
@@ -148,7 +151,7 @@ static __always_inline void function_reject_in_inflight_slot(const __u64 *ctx)
 	}
 }
 
-/* The beginning of a call; false: its end is of no interest.  COOKIE: as above. */
+/* The entry of a call; false: its exit is not needed. COOKIE: as above. */
 static __always_inline bool function_enter(__u64 target, __u64 place, const __u64 *args,
 					   __u64 *cookie)
 {
@@ -169,10 +172,10 @@ static __always_inline void function_finish(struct task_struct *task, struct fun
 		function_record(task, c);
 }
 
-/* An end whose beginning was not seen.  Is it one that should have been? */
+/* At an exit without an entry: return whether there should have been one. */
 static __always_inline void function_unmatched(struct task_struct *task, const __u64 *args)
 {
-	/* A filter by arguments cannot be asked without them. */
+	/* Without arguments, a filter by arguments cannot decide. */
 	if (!args && function_config.takes_args)
 		return;
 	if (plumb_live && filter_entry(task) && function_wanted(task, args))
@@ -180,8 +183,8 @@ static __always_inline void function_unmatched(struct task_struct *task, const _
 }
 
 /*
- * Is this the end of the call that began at START?  If not, that one is in the ledger, and so is
- * this if it is known to be another.
+ * Return whether this is the exit of the call that began at START. If not, that call is counted in
+ * the ledger, and so is this one if it is known to be another.
  */
 static __always_inline bool function_pairs(struct task_struct *task, __u64 target, __u64 start,
 					   const __u64 *args)
@@ -215,12 +218,12 @@ function_free_inflight_slot(struct task_struct *task, struct function_call *c,
 	inflight_slot->start = 0;
 	if (start == PLUMB_CALL_REJECTED || !function_pairs(task, call_target(c), start, args))
 		return;
-	c->ns = c->on_cpu = now - start; /* who asks for less has frames */
+	c->ns = c->on_cpu = now - start; /* tools that need less use frames */
 	c->args = args;
 	function_finish(task, c);
 }
 
-/* The call is on the thread's stack of frames; is it? */
+/* Return whether the call is on the thread's stack of frames. */
 static __always_inline bool function_pop(struct task_struct *task, struct function_call *c,
 					 __u64 place, __u64 now, const __u64 *args)
 {
@@ -250,10 +253,7 @@ static __always_inline bool function_pop(struct task_struct *task, struct functi
 	return true;
 }
 
-/*
- * The end of a call that has no cookie.  ARGS are NULL where the hook does not
- * have them any more.
- */
+/* The exit of a call without a cookie. ARGS are NULL if the hook does not have them at exit. */
 static __always_inline void function_leave(__u64 target, __u64 place, const __u64 *args, long ret)
 {
 	struct function_call c = {.target = target, .ret = ret};
@@ -263,7 +263,7 @@ static __always_inline void function_leave(__u64 target, __u64 place, const __u6
 		function_unmatched(task, args);
 }
 
-/* The two ends of a call that has a cookie.  It is zeroed for each call. */
+/* Entry and exit of a call with a cookie, which is zeroed for each call. */
 
 static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *args)
 {
@@ -278,16 +278,16 @@ static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *a
 	return true;
 }
 
-/* How long was the call?  False: it is of no interest, or its beginning was missed. */
+/* Compute how long the call took. False: it was rejected, or its entry was missed. */
 static __always_inline bool function_took(const __u64 *cookie, __u64 *ns)
 {
-	const volatile __u64 *start = cookie; /* loaded again: cheaper than to keep */
+	const volatile __u64 *start = cookie; /* loaded again: cheaper than to keep it */
 	__u64 took;
 
 	if (unlikely(*start <= PLUMB_CALL_REJECTED))
 		return false;
 	took = bpf_ktime_get_ns() - *start;
-	barrier_var(took); /* now, not when it is used */
+	barrier_var(took); /* computed here, not where it is used */
 	*ns = took;
 	return true;
 }
@@ -319,7 +319,7 @@ static __always_inline void function_leave_framed(__u64 target, __u64 place, con
 		function_leave(target, place, args, ret);
 }
 
-/* The end of a call that may be in an in-flight slot, of this CPU or another. */
+/* The exit of a call that may be in an in-flight slot, of this CPU or another. */
 static __always_inline void function_leave_inflight_slot(__u64 target, const __u64 *ctx,
 							 const __u64 *args, long ret)
 {

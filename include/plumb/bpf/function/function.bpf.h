@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * function, BPF face: calls of kernel functions, timed by whatever the kernel has.
+ * function, BPF side: calls of kernel functions, timed by any of the kernel's mechanisms.
  *
- * A tool defines which arguments it needs (FUNCTION_ARG_0, and if it needs two
- * FUNCTION_ARG_1: their positions from 0; PLUMB_NO_RESULT if it needs none), includes this,
- * and defines
+ * A tool defines which arguments it needs (FUNCTION_ARG_0, and FUNCTION_ARG_1 if it needs two:
+ * their positions from 0; PLUMB_NO_RESULT if it needs none), includes this, and defines
  *
  *	bool function_wanted(struct task_struct *, const __u64 *args)
  *	void function_record(struct task_struct *, const struct function_call *)
  *
- * The programs are thin: each finds the two ends of a call in the words of its hook
- * (function-args.bpf.h); what is done there is the same for all (function-calls.bpf.h).
- * Those that use sessions are an object of their own, because libbpf refuses an object
- * that declares a kernel function which the kernel does not have in that form.  A tool's
- * NAME-session-610.bpf.c and -700 are its NAME.bpf.c with PLUMB_SESSION set to the first
- * kernel of that form.
+ * The programs are thin: each translates the entry and exit of a call from its hook
+ * (function-args.bpf.h); the handling is the same for all (function-calls.bpf.h). Programs that use
+ * sessions are in an object of their own, because libbpf refuses an object that declares a kfunc
+ * which the kernel does not have in that form. A tool's NAME-session-610.bpf.c and
+ * NAME-session-700.bpf.c are its NAME.bpf.c with PLUMB_SESSION set to the first kernel of that
+ * form.
  */
 #ifndef PLUMB_FUNCTION_BPF_H
 #define PLUMB_FUNCTION_BPF_H
@@ -120,7 +119,7 @@ extern __u64 *bpf_session_cookie(void *ctx) __ksym;
 #define session_is_return(ctx) bpf_session_is_return(ctx)
 #define session_cookie(ctx)    bpf_session_cookie(ctx)
 
-/* With frames too.  Of its own, so that the others do without its registers. */
+/* With frames too. A separate function, so that the others do not need its registers. */
 static __noinline int fsession_framed(__u64 *ctx)
 {
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
@@ -134,7 +133,7 @@ static __noinline int fsession_framed(__u64 *ctx)
 	return 0;
 }
 
-/* What is not needed before the clock is read is asked for behind it. */
+/* Values that are not needed before the clock is read are computed after it. */
 SEC("fentry")
 int fsession(__u64 *ctx)
 {
@@ -186,7 +185,7 @@ int fsession_multi(__u64 *ctx)
 }
 #endif
 
-/* 1 from the beginning of a call: the kernel need not come back at its end. */
+/* 1 at the entry of a call: the kernel need not call the program at its exit. */
 SEC("kprobe.multi")
 int kprobe_session(struct pt_regs *ctx)
 {
@@ -202,7 +201,7 @@ int kprobe_session(struct pt_regs *ctx)
 			function_leave_session(target, ns, none, PT_REGS_RC(ctx));
 		else if (!*cookie)
 			function_missed(NULL);
-		*cookie = 0; /* fprobe gives it to another call as it is */
+		*cookie = 0; /* fprobe passes it to the next call unchanged */
 	} else {
 		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
@@ -215,7 +214,7 @@ int kprobe_session(struct pt_regs *ctx)
 
 #endif
 
-/* A thread inside a call gives its CPU away, and gets one again. */
+/* A thread inside a call leaves its CPU, and gets one again. */
 static __always_inline void function_switched(struct plumb_thread *leaves,
 					      struct plumb_thread *comes)
 {
@@ -232,7 +231,7 @@ static __always_inline void function_switched(struct plumb_thread *leaves,
 	}
 }
 
-/* Where there is task storage: for another thread than the current one it takes typed arguments. */
+/* With task storage: for a thread other than the current one it takes typed arguments. */
 SEC("tp_btf/sched_switch")
 int thread_switch_btf(__u64 *ctx)
 {

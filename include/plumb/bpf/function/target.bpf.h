@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* target, BPF face: which of the tool's functions this copy of a program is for. */
+/* target, BPF side: the function that this copy of a program is for. */
 #ifndef PLUMB_TARGET_BPF_H
 #define PLUMB_TARGET_BPF_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * trace targets, BPF face: a program for each mechanism to get to kernel functions, tracepoints
- * and user functions.  The tool says what is to happen there, in
+ * trace targets, BPF side: a program for each mechanism to reach kernel functions, tracepoints and
+ * user functions. The tool defines what is done there:
  *
  *	static __always_inline void fired(void *ctx, __u64 target, bool guarded)
  *
- * GUARDED: the kernel does not run the program while it runs on that CPU already.
+ * GUARDED: the kernel does not run the program while it already runs on that CPU.
  */
 #ifndef PLUMB_TRACE_TARGETS_BPF_H
 #define PLUMB_TRACE_TARGETS_BPF_H
@@ -55,7 +55,7 @@ int fired_kprobe_multi(void *ctx)
 	return 0;
 }
 
-/* Before 6.1 an interrupt's tracepoint may come upon itself. */
+/* Before 6.1 an interrupt's tracepoint can interrupt the same program. */
 SEC("raw_tp")
 int fired_raw(void *ctx)
 {
@@ -75,7 +75,7 @@ const volatile __u32 targets_calls[PLUMB_DIRECTIONS][PLUMB_SYSCALLS] = {};
 
 #define targets_own_direction() (PLUMB_TARGET_INDEX(function_own_target()) % PLUMB_DIRECTIONS)
 
-/* The kernel fires no tracepoint of a single call for 32-bit ones and those of x32. */
+/* The kernel fires no tracepoint of a single call for 32-bit and x32 calls. */
 static __always_inline void fired_call(void *ctx, __u32 direction, __u64 nr, bool guarded)
 {
 	__u32 target;
@@ -98,7 +98,7 @@ int fired_raw_call(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The number is in the same place in both directions. */
+/* The number is at the same place in both directions. */
 SEC("tracepoint")
 int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
 {
@@ -107,11 +107,10 @@ int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
 }
 
 /*
- * Nothing keeps two threads of a CPU from being in a uprobe's program at once.  From
- * 6.13 on a program's stack is, if it takes 64 bytes, one a CPU, which each then
- * overwrites of the other.  Programs that have a tail call keep to the thread's own
- * stack, even if that call is never made.  Its condition must be none that the verifier
- * decides, or it removes the call.
+ * Two threads of a CPU can be in a uprobe program at the same time. From 6.13 on the stack of a
+ * program that needs 64 bytes or more is one per CPU, which they then overwrite for each other.
+ * Programs with a tail call use the thread's own stack, even if the call is never made. Its
+ * condition must be one that the verifier cannot decide, or the verifier removes the call.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);

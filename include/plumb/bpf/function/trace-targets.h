@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * trace targets: tools whose programs (trace-targets.bpf.h) run wherever one of the targets is
- * reached that the user names: kernel functions, tracepoints, user functions.
+ * trace targets: tools whose programs (trace-targets.bpf.h) run wherever one of the targets that
+ * the user names is reached: kernel functions, tracepoints, user functions.
  */
 #ifndef PLUMB_BPF_TRACE_TARGETS_H
 #define PLUMB_BPF_TRACE_TARGETS_H
 
 #include <plumb/bpf/syscall/syscall.h>
 
-/* In plumb_config.by: rows are told apart by their target's number. */
+/* In plumb_config.by: the key has the target's number. */
 #define PLUMB_BY_TARGET PLUMB_BY_TOOL
 
-/* Of a system call: into the kernel and out of it, as raw_syscalls has them. */
+/* Of a system call: entry and exit, as the two events of raw_syscalls. */
 #define PLUMB_DIRECTIONS 2
 
 #endif

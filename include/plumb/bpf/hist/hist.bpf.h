@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * hist, BPF face.
+ * hist, BPF side.
  *
- * Where memory allows, each CPU has its own histogram of each slot, in which plain
- * increments are exact, with the slot's totals behind the buckets: one lookup finds
- * both.  Else CPUs share histograms ("shards") and the increments are atomic.
+ * If memory allows, each CPU has its own histogram of each slot, in which plain increments are
+ * exact, followed by the slot's totals: one lookup finds both. Otherwise CPUs share histograms
+ * ("shards") and increments are atomic.
  */
 #ifndef PLUMB_HIST_BPF_H
 #define PLUMB_HIST_BPF_H
@@ -18,11 +18,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set by the loader: slots times shards */
 	__uint(key_size, sizeof(__u32));
-	/* set by the loader: buckets, totals, and where calls are split the buckets' times */
+	/* set by the loader: buckets, totals, and the buckets' times if calls are split */
 	__uint(value_size, sizeof(__u64));
 } plumb_hists SEC(".maps");
 
-/* Which histogram a slot has on this CPU. */
+/* The index of the histogram of a slot on this CPU. */
 static __always_inline __u32 hist_at(__u32 slot, __u32 cpu)
 {
 	return slot * plumb_config.shards +
@@ -37,7 +37,7 @@ static __always_inline void hist_increase(__u64 *bucket, __u64 n)
 		__sync_fetch_and_add(bucket, n);
 }
 
-/* One value more in histogram AT; its totals, or NULL. */
+/* Add a value to histogram AT; return its totals, or NULL. */
 static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 value, __u32 error,
 						     __u64 on, bool counted)
 {
@@ -53,12 +53,12 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 		if (!totals)
 			return NULL;
 	}
-	/* The buckets say how many. */
+	/* The sum of the buckets is the count. */
 	if (unlikely(error))
 		plumb_add(totals->errors, 1);
 	totals_add_time(totals, value);
 	i = plumb_hist_index(value, plumb_config.precision);
-	if (i >= plumb_config.buckets) /* never; for the verifier */
+	if (i >= plumb_config.buckets) /* never true; for the verifier */
 		return totals;
 	if (counted)
 		hist_increase(&buckets[i], 1);
@@ -74,7 +74,7 @@ static __always_inline struct plumb_totals *hist_record_at(const __u32 *at, __u6
 	return hist_add(at, value, error, value, true);
 }
 
-/* One value more in a slot; its totals, or NULL.  SECOND: of the key's second measure. */
+/* Add a value to a slot; return its totals, or NULL. SECOND: of the key's second measure. */
 static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, __u64 value,
 							__u32 error, bool second)
 {
@@ -83,7 +83,7 @@ static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, _
 	return hist_record_at(&at, value, error);
 }
 
-/* Of a call that is split (split.h): ON ns on the CPU; COUNTED, if that is most of it. */
+/* Of a call that is split (split.h): ON ns on the CPU; COUNTED if that is its largest part. */
 static __always_inline void hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error,
 					      __u64 on, bool counted)
 {

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) __u32 plumb_hist_index(__u64 v, __u
 {
 	__s32 s;
 
-	/* What is short should cost little. */
+	/* Short values take the shorter path. */
 	if (!__builtin_expect(v >> 16, 0))
 		s = plumb_log2_16(v);
 	else if (v >> PLUMB_HIST_RANGE_BITS)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * key, remembered by each CPU: for events without a state of their thread's.
+ * key, cached by each CPU: for events without a thread state.
  *
- * The key itself is compared, so nothing that is remembered can be out of date.
- * A CPU's memory is written by one program only, and that cannot interrupt
- * itself there; where several record (plumb_config.interleaved) none is kept.
+ * The key itself is compared, so a cached slot is never out of date. A CPU's cache is written by
+ * one program only, which cannot interrupt itself there. If several programs record
+ * (plumb_config.interleaved), nothing is cached.
  */
 #ifndef PLUMB_KEY_CPU_BPF_H
 #define PLUMB_KEY_CPU_BPF_H
@@ -16,22 +16,22 @@
 /* The tool's own part of its key. */
 #define PLUMB_KEY_OWN ((sizeof(PLUMB_KEY) - sizeof(struct plumb_who)) / 8)
 
-#define PLUMB_REMEMBERED_BITS 5 /* keys a CPU */
+#define PLUMB_REMEMBERED_BITS 5 /* cached keys per CPU, as a power of two */
 
 struct plumb_remembered {
-	__u64 comm[2], process[2]; /* as in the task: what follows the NUL may be stale */
+	__u64 comm[2], process[2]; /* as in the task: bytes after the NUL may be stale */
 	__u64 id, cgroup;
 	__u64 own[PLUMB_KEY_OWN];
 	__u64 slot;
 };
 
-/* A global variable: its address is in the program, nothing is looked up. */
+/* A global variable: its address is in the program, so no lookup is needed. */
 static struct plumb_remembered plumb_remembered[PLUMB_LEDGERS << PLUMB_REMEMBERED_BITS] = {};
 
-/* An id of nobody is none of memory never written. */
+/* An id that no thread has, and that unwritten memory does not have either. */
 #define KEY_NOBODY (1ULL << 63)
 
-/* Where a CPU remembers a key.  OWN is written only if the tool has a part in the key. */
+/* The place in a CPU's cache for a key. OWN is written only if the tool has a part in the key. */
 static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 cgroup,
 							       const __u64 *own, __u32 cpu)
 {
@@ -47,7 +47,7 @@ static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 c
 					      PLUMB_REMEMBERED_BITS)];
 }
 
-/* Who, in the parts that are grouped by. */
+/* Fill in the thread's part of the key, as far as rows are grouped by it. */
 struct key_who {
 	__u64 id, cgroup, comm[2], process[2];
 };
@@ -87,7 +87,7 @@ static __always_inline __u64 key_differs(const struct plumb_remembered *r, const
 	return differs;
 }
 
-/* The slot of a key, looked up; who is in W, the rest in OWN. */
+/* Look up the slot of a key: W is the thread's part, OWN the tool's. */
 static __always_inline bool key_find_who(const struct key_who *w, const __u64 *own, __u32 cpu,
 					 __u32 *slot)
 {
@@ -113,8 +113,8 @@ static __always_inline bool key_find_who(const struct key_who *w, const __u64 *o
 }
 
 /*
- * The slot of any key, remembered or not.  A function of its own: what is seldom needed takes no
- * registers and no stack of what each call pays for.
+ * The slot of any key, cached or not. Not inlined: the rare case then takes no registers and no
+ * stack in the common path.
  */
 static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u32 cpu)
 {
@@ -143,7 +143,10 @@ static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u3
 	return slot;
 }
 
-/* The slot of KEY, of which the tool has filled in its own part; this adds who. */
+/*
+ * The slot of KEY, in which the tool has filled in its own part; this function adds the thread's
+ * part.
+ */
 static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_KEY *key, __u32 cpu)
 {
 	const __u64 *comm = (const __u64 *)task->comm;
@@ -152,9 +155,9 @@ static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_
 	struct plumb_remembered *r;
 	__u32 i;
 
-	asm volatile("" : : "r"(own) : "memory"); /* in no registers, which are few */
+	asm volatile("" : : "r"(own) : "memory"); /* not in registers, which are scarce */
 
-	/* What is nearly always so, if it takes no helper to see it: one branch. */
+	/* The common case, if no helper is needed to detect it: one branch. */
 	if (unlikely(!plumb_config.task_storage || plumb_config.interleaved ||
 		     plumb_config.by & (PLUMB_BY_CGROUP | PLUMB_BY_PROCESS)))
 		return key_ask(task, own, cpu);
@@ -163,7 +166,7 @@ static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_
 	if (plumb_config.by & PLUMB_BY_TID)
 		id |= (__u64)(__u32)task->pid << 32;
 	r = key_remembered(id, 0, own, cpu);
-	barrier_var(r); /* else it is computed anew for the slot */
+	barrier_var(r); /* otherwise it is computed again for the slot */
 	differs = r->id ^ id;
 	if (plumb_config.by & PLUMB_BY_COMM)
 		differs |= (r->comm[0] ^ comm[0]) | (r->comm[1] ^ comm[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * key, for threads with a state of inflight-slots.bpf.h: a slot is asked for once per
- * thread and key; afterwards the thread's state knows it.
+ * key, for threads with a state of inflight-slots.bpf.h: a slot is looked up once per thread and
+ * key, and then cached in the thread's state.
  */
 #ifndef PLUMB_KEY_BPF_H
 #define PLUMB_KEY_BPF_H
@@ -9,7 +9,7 @@
 #include <plumb/bpf/key/keys.bpf.h>
 #include <plumb/bpf/core/inflight-slots.bpf.h>
 
-/* Forget the slots of a thread whose name, cgroup or tid changed. */
+/* Discard the cached slots of a thread whose name, cgroup or tid changed. */
 static __always_inline void key_forget(struct plumb_thread *t)
 {
 	int i;
@@ -19,8 +19,8 @@ static __always_inline void key_forget(struct plumb_thread *t)
 }
 
 /*
- * Keep up with the parts of the key that can change between two calls.  Call
- * at entry: a call belongs to the name under which it was made, also execve.
+ * Update the parts of the key that can change between two calls. Called at entry: a call is
+ * recorded under the name that its thread had then, also execve.
  */
 static __always_inline void key_refresh(struct plumb_thread *t, struct task_struct *task)
 {
@@ -28,7 +28,7 @@ static __always_inline void key_refresh(struct plumb_thread *t, struct task_stru
 
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
-			/* Two loads, not a call.  What follows the NUL may be stale. */
+			/* Two loads, not a helper call. Bytes after the NUL may be stale. */
 			const __u64 *raw = (const __u64 *)task->comm;
 
 			comm[0] = raw[0];
@@ -95,7 +95,7 @@ static __always_inline void key_who(struct plumb_who *who, const struct plumb_th
 			who->process[i] = process[i];
 }
 
-/* The slot of KEY, which is remembered in CACHED. */
+/* The slot of KEY, cached in CACHED. */
 static __always_inline __u32 key_slot(struct plumb_cached_slot *cached, __u64 var,
 				      const PLUMB_KEY *key)
 {

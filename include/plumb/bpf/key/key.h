@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * key: what crosses the boundary of a row's key.
+ * key: the key of a row, shared by loaders and programs.
  *
- * A tool's key is a struct whose first member is struct plumb_who; what the
- * tool adds follows.  Fields that are not grouped by are zero.
+ * A tool's key is a struct whose first member is struct plumb_who, followed by the tool's own
+ * members. Fields by which rows are not grouped are zero.
  */
 #ifndef PLUMB_KEY_H
 #define PLUMB_KEY_H
@@ -12,7 +12,7 @@
 
 #define PLUMB_COMM_LEN 16
 
-/* Bits of plumb_config.by; a tool's own start at PLUMB_BY_TOOL. */
+/* Bits of plumb_config.by; a tool's own bits start at PLUMB_BY_TOOL. */
 #define PLUMB_BY_PID     (1U << 0)
 #define PLUMB_BY_TID     (1U << 1)
 #define PLUMB_BY_COMM    (1U << 2)
@@ -22,9 +22,9 @@
 #define PLUMB_BY_TOOL    (1U << 8)
 
 struct plumb_who {
-	__u32 pid; /* what the kernel calls tgid */
+	__u32 pid; /* the kernel's tgid */
 	__u32 tid;
-	__u64 cgroup; /* id on the cgroup v2 hierarchy: the inode of its directory */
+	__u64 cgroup; /* id in the cgroup v2 hierarchy: the inode of its directory */
 	char comm[PLUMB_COMM_LEN];
 	char process[PLUMB_COMM_LEN]; /* the main thread's comm */
 	__u32 cpu;
@@ -33,8 +33,8 @@ struct plumb_who {
 _Static_assert(sizeof(struct plumb_who) == 56, "no hidden padding in a hash key");
 
 /*
- * Totals of one slot on one CPU, written by that CPU alone.  Times in ns.
- * min is stored as its complement, so that zeroed memory means "none yet".
+ * Totals of one slot on one CPU, written by that CPU only. Times in ns. min is stored as its
+ * complement, so that zeroed memory means "none yet".
  */
 struct plumb_totals {
 	__u64 count;

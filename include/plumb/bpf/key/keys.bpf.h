@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * keys, BPF face: from who and what to a slot number.
+ * keys, BPF side: from a key to the number of its slot.
  *
- * Slots are never freed.  Slot 0 is [other], for the keys beyond --max-keys.
+ * Slots are never freed. Slot 0 is [other], for keys beyond --max-keys.
  *
- * A tool defines its key's struct as PLUMB_KEY before it includes this file.
+ * A tool defines the struct of its key as PLUMB_KEY before it includes this file.
  */
 #ifndef PLUMB_KEYS_BPF_H
 #define PLUMB_KEYS_BPF_H
@@ -23,8 +23,8 @@ struct {
 } plumb_keys SEC(".maps");
 
 /*
- * The slots not yet given away, filled by the loader.  A queue, because handing
- * out numbers with an atomic counter takes a fetching add, which 5.10 lacks.
+ * The free slots, filled by the loader.  A queue, because an atomic counter would need an add that
+ * returns the old value, which 5.10 lacks.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
@@ -33,8 +33,7 @@ struct {
 } plumb_free_slots SEC(".maps");
 
 /*
- * The slot of KEY, a new one if it has none; 0 when all are taken.  False: that
- * is so for this call only.
+ * The slot of KEY, a new one if it has none; 0 if all are in use. False: do not cache that answer.
  */
 static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
 {
@@ -44,7 +43,10 @@ static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
 	if (!known && !bpf_map_pop_elem(&plumb_free_slots, slot)) {
 		if (!bpf_map_update_elem(&plumb_keys, key, slot, BPF_NOEXIST))
 			return true;
-		/* Another CPU was first.  Or the table was busy (6.1): [other], once. */
+		/*
+		 * Another CPU was first, or the table was busy (6.1): then [other], for this call
+		 * only.
+		 */
 		bpf_map_push_elem(&plumb_free_slots, slot, BPF_ANY);
 		*slot = 0;
 		known = bpf_map_lookup_elem(&plumb_keys, key);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu: the programs of tools that see threads leave their CPU, and nothing else.  One that
- * keeps a state of threads has said what it is (inflight.bpf.h); it lasts until the thread
- * leaves for good.
+ * offcpu: the programs of tools that trace only how threads leave their CPU. A tool that keeps a
+ * state of threads defines it first (inflight.bpf.h); the state is freed at the thread's exit.
  */
 #ifndef PLUMB_OFFCPU_BPF_H
 #define PLUMB_OFFCPU_BPF_H
@@ -11,7 +10,7 @@
 #include <plumb/bpf/sched/sched.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 
-/* Behind all else that the current thread's last leave gives rise to. */
+/* Included after all that the last switch of the current thread can use. */
 static __always_inline void offcpu_end(struct task_struct *task __attribute__((unused)))
 {
 #ifndef PLUMB_STATELESS
@@ -21,9 +20,9 @@ static __always_inline void offcpu_end(struct task_struct *task __attribute__((u
 }
 
 /*
- * The programs, for a tool's LEAVES(ctx, task, cpu, now), when a thread leaves its CPU, and
- * ENDS(ctx, task, cpu), for what is known of it so far, before its parent is told that it
- * has ended.
+ * The programs call the tool's LEAVES(ctx, task, cpu, now) when a thread leaves its CPU, and
+ * ENDS(ctx, task, cpu), for what is known of the thread so far, before its parent is notified of
+ * its exit.
  */
 #define OFFCPU_PROGRAMS(leaves, ends)                                                              \
 	SEC("raw_tp/sched_switch")                                                                 \

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sched: when the current thread got its CPU, and since when it had waited for it, by the
- * clock that times all else (CLOCK_MONOTONIC).
+ * sched: when the current thread got its CPU, and since when it had waited for it, by the clock of
+ * all other times (CLOCK_MONOTONIC).
  *
- * A program on sched_switch sees both threads of a switch, but only the one that leaves is
- * the current one: of the one that comes, and of one that is woken, a raw tracepoint has
- * the address of the task and no more that is cheap.  So what is known of them is kept
- * under that address, which is compared and never followed, and is made use of when the
- * thread is the current one: in its call's end, or as it leaves.
+ * A program on sched_switch sees both threads of a switch, but only the thread that leaves is
+ * current. Of the thread that comes, and of one that is woken, a raw tracepoint cheaply has only
+ * the address of the task. So what is known of it is kept under that address, which is compared and
+ * never dereferenced, and is used when the thread is current: at the exit of its call, or when it
+ * leaves.
  *
- * The scheduler's own account (sched_info) is not used: a wakeup that preempts does not
- * bring the run queue's clock up to date, and a remote one begins only behind the
- * inter-processor interrupt.
+ * The scheduler's own account (sched_info) is not used: a wakeup that preempts does not update the
+ * clock of the run queue, and the wait of a remote wakeup begins only after the inter-processor
+ * interrupt.
  *
- * A tool that also wants to know who woke a thread defines SCHED_WAKERS, and says of which
- * threads by sched_asleep().
+ * A tool that needs the waker of a thread defines SCHED_WAKERS, and marks the threads by
+ * sched_asleep().
  *
- * Programs on sched_switch, sched_waking and sched_wakeup_new run with interrupts off:
- * none is preempted, not by another of them, and not on 7.x.
+ * Programs on sched_switch, sched_waking and sched_wakeup_new run with interrupts disabled: none
+ * can be preempted, not by each other and not on 7.x.
  */
 #ifndef PLUMB_SCHED_BPF_H
 #define PLUMB_SCHED_BPF_H
@@ -33,10 +33,10 @@
 #define TASK_INTERRUPTIBLE   0x0001
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_DEAD            0x0080
-#define TASK_WAKING          0x0200 /* on another CPU, while it still leaves this one */
-#define TASK_NOLOAD          0x0400 /* a kernel thread that has nothing to do */
+#define TASK_WAKING          0x0200 /* on another CPU, while the thread still leaves this one */
+#define TASK_NOLOAD          0x0400 /* an idle kernel thread */
 
-/* 5.14 renamed the field, since readers of it must expect others to write it. */
+/* 5.14 renamed the field, since it must be read with READ_ONCE(). */
 struct task_struct___old {
 	volatile long state;
 } __attribute__((preserve_access_index));
@@ -49,16 +49,16 @@ static __always_inline long sched_state(struct task_struct *task)
 }
 
 /*
- * Threads that wait for a CPU.  A wait is in one of the places that its thread's address
- * leads to, from the wakeup or the preemption on until the thread gets its CPU.  Places
- * are few, but so are threads that wait at one time: where more of them share their places
- * than there are, the wait is lost, and counted (no_state).
+ * Threads that wait for a CPU. A wait is in one of the places that the address of its thread maps
+ * to, from the wakeup or the preemption until the thread gets its CPU. Places are few, but so are
+ * threads that wait at the same time. If more threads share places than there are, a wait is lost
+ * and counted (no_state).
  */
 #define SCHED_SET_BITS 13
 #define SCHED_PLACES   4 /* in a cache line */
 
 struct sched_wait {
-	__u64 since; /* ns, CLOCK_MONOTONIC; 0: over */
+	__u64 since; /* ns, CLOCK_MONOTONIC; 0: none */
 	__u64 task;
 };
 
@@ -75,9 +75,9 @@ static __always_inline __u32 sched_set(__u64 task)
 }
 
 /*
- * TASK waits from NOW on.  A wakeup of a thread that is running after all, since it looked
- * once more before it slept, leaves a wait behind, which the thread's next one replaces.
- * The number of its place; negative: there was none.
+ * TASK waits from NOW on. A wakeup of a thread that is running after all, because it checked its
+ * condition once more before it slept, leaves a wait behind, which the thread's next wait replaces.
+ * Return the number of the place; negative: none was free.
  */
 static __always_inline int sched_wait_begin(__u64 task, __u64 now)
 {
@@ -103,7 +103,7 @@ static __always_inline int sched_wait_begin(__u64 task, __u64 now)
 	return first + free;
 }
 
-/* TASK waits no more.  Since when it did, and in which place; 0: not known. */
+/* TASK no longer waits. Return the beginning of its wait, and its place; 0: not known. */
 static __always_inline __u64 sched_wait_end(__u64 task, __u32 *place)
 {
 	__u32 first = sched_set(task) * SCHED_PLACES;
@@ -122,7 +122,7 @@ static __always_inline __u64 sched_wait_end(__u64 task, __u32 *place)
 }
 
 #ifdef SCHED_WAKERS
-/* Of each place. */
+/* By place. */
 struct sched_waker {
 	__u64 since; /* of the wait that it began */
 	struct plumb_waker waker;
@@ -130,18 +130,18 @@ struct sched_waker {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SCHED_PLACES << SCHED_SET_BITS); /* the loader: 1 if not wanted */
+	__uint(max_entries, SCHED_PLACES << SCHED_SET_BITS); /* the loader: 1 if not needed */
 	__type(key, __u32);
 	__type(value, struct sched_waker);
 } plumb_wakers SEC(".maps");
 
 /*
- * How many threads sleep of which it is to be known who wakes them, by the set that they
- * share with others: of these it is noted in vain.
+ * The number of sleeping threads whose waker is needed, by set. Wakeups of other threads of the set
+ * are recorded too, but not used.
  */
 static __u32 sched_sleepers[1 << SCHED_SET_BITS] = {};
 
-/* The current thread goes to sleep (1), or sleeps no more (-1). */
+/* The current thread goes to sleep (1), or has woken (-1). */
 static __always_inline void sched_asleep(__u32 change)
 {
 	if (plumb_config.wakers)
@@ -149,11 +149,11 @@ static __always_inline void sched_asleep(__u32 change)
 }
 #endif
 
-/* The stay on a CPU of the thread that has it. */
+/* The time on a CPU of the thread that has it. */
 struct sched_stay {
 	__u64 task;
 	__u64 began; /* ns, CLOCK_MONOTONIC */
-	__u64 since; /* it had waited; 0: not known */
+	__u64 since; /* when its wait began; 0: not known */
 #ifdef SCHED_WAKERS
 	struct plumb_waker waker;
 #else
@@ -169,7 +169,7 @@ struct {
 	__type(value, struct sched_stay);
 } plumb_stays SEC(".maps");
 
-/* The last that began on this CPU. */
+/* The last one that began on this CPU. */
 static __always_inline struct sched_stay *sched_stay(__u32 cpu)
 {
 	return bpf_map_lookup_elem(&plumb_stays, &cpu);
@@ -181,7 +181,7 @@ static __always_inline bool sched_is_of(const struct sched_stay *s, struct task_
 }
 
 #ifdef SCHED_WAKERS
-/* Whose wakeup ended the sleep before this stay, for which the thread had waited in PLACE. */
+/* The waker that ended the sleep before this stay, for which the thread had waited in PLACE. */
 static __always_inline void sched_take_waker(struct sched_stay *s, __u32 place)
 {
 	struct sched_waker *w;
@@ -211,7 +211,7 @@ static __always_inline void sched_note_waker(void *ctx, __u64 woken, int place, 
 }
 #endif
 
-/* At the end of a program on sched_switch: another has the current thread's CPU now. */
+/* At the end of a program on sched_switch: the next thread has the current thread's CPU now. */
 static __always_inline void sched_switched(struct bpf_raw_tracepoint_args *ctx,
 					   struct task_struct *task, __u32 cpu, __u64 now)
 {
@@ -219,7 +219,7 @@ static __always_inline void sched_switched(struct bpf_raw_tracepoint_args *ctx,
 	__u32 place = 0;
 
 	if (plumb_config.waits && sched_state(task) & TASK_DEAD)
-		sched_wait_end(ctx->args[1], &place); /* to the verifier TASK is no number */
+		sched_wait_end(ctx->args[1], &place); /* for the verifier TASK is not a number */
 	if (!s)
 		return;
 	s->task = ctx->args[2];
@@ -231,9 +231,9 @@ static __always_inline void sched_switched(struct bpf_raw_tracepoint_args *ctx,
 }
 
 /*
- * The stay of the current thread.  While another tracer attaches to sched_switch, or leaves it,
- * the kernel may forget to run a program there.  Then its stay began behind the last that was
- * seen, and behind its wakeup.
+ * The stay of the current thread. While another tracer attaches to sched_switch or detaches from
+ * it, the kernel may skip this program. Then the thread's stay began after the last one that was
+ * recorded, and after its wakeup.
  */
 static __always_inline struct sched_stay *sched_own_stay(struct task_struct *task, __u32 cpu)
 {
@@ -252,21 +252,25 @@ static __always_inline struct sched_stay *sched_own_stay(struct task_struct *tas
 	return s;
 }
 
-/* As the stay began its thread had waited so long for its CPU, of OFF_CPU ns that it had none. */
+/*
+ * How long the thread had waited for its CPU when the stay began, at most the OFF_CPU ns that it
+ * had none.
+ */
 static __always_inline __u64 sched_waited(const struct sched_stay *s, __u64 off_cpu)
 {
 	__u64 waited = s->since ? s->began - s->since : 0;
 
-	/* It was woken while it still left, or by a CPU whose clock is ahead of this one's. */
+	/*
+	 * It was woken while it was still leaving, or by a CPU whose clock is ahead of this one's.
+	 */
 	if ((__s64)waited < 0)
 		return 0;
 	return waited < off_cpu ? waited : off_cpu;
 }
 
 /*
- * sched_waking, and not sched_wakeup: a thread is woken when the other's wakeup call says
- * so.  Until it is in a run queue, which sched_wakeup reports, it can have to wait for an
- * interrupt of another CPU.
+ * sched_waking, not sched_wakeup: a thread is woken when the waker's call says so. Until it is in a
+ * run queue, which sched_wakeup reports, it may have to wait for an inter-processor interrupt.
  */
 static __always_inline int sched_woken(struct bpf_raw_tracepoint_args *ctx, bool by_count)
 {
@@ -288,7 +292,10 @@ int thread_woken(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #ifdef SCHED_WAKERS
-/* In its place where plumb_config.preempt_count is set: else the kernel may refuse to load it. */
+/*
+ * Instead of the program above if plumb_config.preempt_count is set; otherwise the kernel may
+ * refuse to load it.
+ */
 SEC("raw_tp/sched_waking")
 int thread_woken_by_count(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -296,7 +303,7 @@ int thread_woken_by_count(struct bpf_raw_tracepoint_args *ctx)
 }
 #endif
 
-/* A new thread is not woken but by this. */
+/* A new thread has no other wakeup. */
 SEC("raw_tp/sched_wakeup_new")
 int thread_woken_new(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * split, BPF face: follows threads off the CPU, only those that are inside a call.
- */
+/* split, BPF side: follows threads off the CPU, while they are inside a call. */
 #ifndef PLUMB_SPLIT_BPF_H
 #define PLUMB_SPLIT_BPF_H
 
@@ -11,10 +9,10 @@
 #include <plumb/bpf/sched/split.h>
 
 /*
- * A tool that wants to know where a thread was off the CPU defines SPLIT_BEGINS(t), as
- * a call begins, SPLIT_LEAVES(ctx, t, task), as it leaves, and SPLIT_WAS_OFFCPU(t, off_cpu,
- * waited, stay), ns, once it is back; STAY (sched.bpf.h) knows who woke it, where the tool has
- * defined SCHED_WAKERS.
+ * A tool that needs the places where a thread was off the CPU defines SPLIT_BEGINS(t), at the entry
+ * of a call, SPLIT_LEAVES(ctx, t, task), when the thread leaves its CPU, and SPLIT_WAS_OFFCPU(t,
+ * off_cpu, waited, stay), in ns, when it is back. STAY (sched.bpf.h) has the waker, if the tool
+ * defines SCHED_WAKERS.
  */
 #if !defined(SPLIT_BEGINS) && !defined(SPLIT_LEAVES) && !defined(SPLIT_WAS_OFFCPU)
 #define SPLIT_BEGINS(t)
@@ -24,7 +22,7 @@
 #error "SPLIT_BEGINS, SPLIT_LEAVES and SPLIT_WAS_OFFCPU: all three of them, or none"
 #endif
 
-/* The thread has a CPU, whatever it was off it before. */
+/* The thread has a CPU, whatever it waited for before. */
 static __always_inline void split_forget(struct plumb_thread *t)
 {
 #ifdef SCHED_WAKERS
@@ -34,7 +32,7 @@ static __always_inline void split_forget(struct plumb_thread *t)
 	t->left = 0;
 }
 
-/* A call begins: it has been nowhere yet. */
+/* At the entry of a call: reset the times. */
 static __always_inline void split_begin(struct plumb_thread *t)
 {
 	int i;
@@ -45,8 +43,7 @@ static __always_inline void split_begin(struct plumb_thread *t)
 		t->off[i] = 0;
 }
 
-/* The current thread may have left the CPU; now it is back, and how long it was off the CPU is
- * known. */
+/* The current thread may have left the CPU. It is back: add the time that it was off the CPU. */
 static __always_inline void split_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
 {
 	struct sched_stay *stay;
@@ -73,8 +70,8 @@ static __always_inline void split_back(struct plumb_thread *t, struct task_struc
 }
 
 /*
- * A call of NS ns ends: what it was off the CPU, in t->off, is at most that.  Returns
- * what it was on the CPU.
+ * At the exit of a call of NS ns: limit the times off the CPU, in t->off, to NS. Return the time on
+ * the CPU.
  */
 static __always_inline __u64 split_finish(struct plumb_thread *t, struct task_struct *task,
 					  __u32 cpu, __u64 ns)
@@ -83,7 +80,7 @@ static __always_inline __u64 split_finish(struct plumb_thread *t, struct task_st
 
 	split_back(t, task, cpu);
 	for (i = 0; i < PLUMB_PARTS; i++) {
-		/* CPUs' clocks can differ a little. */
+		/* Clocks of CPUs can differ a little. */
 		if (t->off[i] > ns)
 			t->off[i] = ns;
 		ns -= t->off[i];
@@ -116,7 +113,7 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 		inflight_slot->left = 1;
 }
 
-/* Loaded only where calls are split. */
+/* Loaded only if calls are split. */
 SEC("raw_tp/sched_switch")
 int thread_leaves(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * split: where the time of calls went.
+ * split: the parts of the time of calls.
  *
  *	time = on-cpu + preempted + blocked + runq
  *
- * preempted: off the CPU though runnable; blocked: off it until woken; runq:
- * woken, and not yet running.  What is left is on the CPU, so that the sum is exact.
+ * preempted: off the CPU though runnable; blocked: off the CPU until woken; runq: woken, and not
+ * yet running. The rest is on the CPU, so the sum is exact.
  */
 #ifndef PLUMB_BPF_SPLIT_H
 #define PLUMB_BPF_SPLIT_H
@@ -16,16 +16,15 @@ enum plumb_part {
 	PLUMB_PREEMPTED,
 	PLUMB_BLOCKED,
 	PLUMB_RUNQ,
-	PLUMB_PARTS, /* off the CPU */
+	PLUMB_PARTS, /* parts that are off the CPU */
 	PLUMB_ON_CPU = PLUMB_PARTS,
 	PLUMB_ALL_PARTS,
 };
 
 /*
- * The calls of a bucket, in so far as they were off the CPU.  The histogram has the
- * rest: their time on it, and of the calls those that were mostly on it.  So each
- * call is counted once, each ns added once, and what is read while calls go on
- * adds up as well.
+ * The off-CPU part of the calls of a bucket. The histogram has the rest: their time on the CPU, and
+ * the number of calls that were mostly on the CPU. So each call is counted once and each ns added
+ * once, and values that are read while calls are in flight add up as well.
  */
 struct plumb_split {
 	__u64 ns[PLUMB_PARTS];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker, BPF face: who wakes another thread, and who gets the current one's CPU. */
+/*
+ * waker, BPF side: which context wakes another thread, and which thread gets the current one's CPU.
+ */
 #ifndef PLUMB_WAKER_BPF_H
 #define PLUMB_WAKER_BPF_H
 
@@ -8,16 +10,16 @@
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* With stacks of 16 kB: where no helper says where the user's registers are (before 5.15). */
+/* With stacks of 16 kB, if no helper returns the place of the user's registers (before 5.15). */
 #define WAKER_STACK 16384
 
 /* include/linux/preempt.h */
 #define PREEMPT_SOFTIRQ 0x00000100 /* one is served, not only disabled */
 #define PREEMPT_HARDIRQ 0x00ff0000 /* or an NMI */
-/* Where the count is a long (7.x): how often interrupts are disabled came between. */
+/* Where the count is a long (7.x): the count of interrupt disabling was inserted. */
 #define PREEMPT_HARDIRQ_LONG 0xff000000
 
-/* pcpu_hot: on x86, from 6.2 up to 6.14. */
+/* pcpu_hot: on x86, from 6.2 to 6.14. */
 struct pcpu_hot___count {
 	int preempt_count;
 } __attribute__((preserve_access_index));
@@ -49,11 +51,11 @@ static __always_inline int waker_preempt_count(void)
 }
 
 /*
- * Where it cannot be read (a kernel without CONFIG_KALLSYMS_ALL, or, as Debian's 5.10, whose types
- * have no variables, or of another architecture) a program that runs on the current thread's
- * stack, entered by a system call, is the thread's.  Interrupts and softirqs have a stack of their
- * own; below it a thread that was interrupted in its own code is in no system call (on x86), nor
- * is one in a fault, which is taken for that.
+ * If the count cannot be read (a kernel without CONFIG_KALLSYMS_ALL, one whose types have no
+ * variables, as Debian's 5.10, or another architecture), a program that runs on the current
+ * thread's stack, entered by a system call, is taken for the thread's. Interrupts and softirqs have
+ * stacks of their own. A thread that was interrupted in user code is in no system call (on x86).
+ * Nor is a thread in a page fault, which is taken for an interrupted one.
  */
 static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
 								 struct task_struct *task)
@@ -75,8 +77,8 @@ static __always_inline enum plumb_waker_kind waker_kind_by_stack(void *ctx,
 }
 
 /*
- * Softirqs run behind an interrupt, and when a thread allows them again after it has sent
- * something over the loopback device, for one.  (PREEMPT_RT has threads for most of both.)
+ * Softirqs run after an interrupt, and when a thread enables them again, for example after it has
+ * sent something over the loopback device. (PREEMPT_RT has threads for most of both.)
  */
 static __always_inline enum plumb_waker_kind waker_kind(void *ctx, struct task_struct *task,
 							bool by_count)
@@ -95,7 +97,7 @@ static __always_inline enum plumb_waker_kind waker_kind(void *ctx, struct task_s
 					 : PLUMB_WAKER_THREAD;
 }
 
-/* BY_COUNT: in a program that is loaded only where the preemption count can be read. */
+/* BY_COUNT: in a program that is loaded only if the preemption count can be read. */
 static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 					  struct task_struct *task, __u32 cpu, bool by_count)
 {
@@ -112,7 +114,7 @@ static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 	w->user = stack_user(ctx, task, cpu, &tgid);
 }
 
-/* The group that the current thread belongs to, or one above it, has used up its quota. */
+/* Whether the current thread's cgroup, or one above it, has used up its quota. */
 static __always_inline bool waker_is_throttled(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* waker: who woke a thread, or took its CPU. */
+/* waker: the context that woke a thread, or the thread that took its CPU. */
 #ifndef PLUMB_BPF_WAKER_H
 #define PLUMB_BPF_WAKER_H
 
@@ -8,13 +8,12 @@
 enum plumb_waker_kind {
 	PLUMB_WAKER_UNKNOWN,
 	PLUMB_WAKER_THREAD,
-	PLUMB_WAKER_SOFTIRQ, /* on top of the thread, which may have caused it */
-	PLUMB_WAKER_EITHER, /* a softirq or an interrupt on top of the thread, which is not known */
-	PLUMB_WAKER_INTERRUPT, /* on top of a thread that has no part in it: no other member counts
-				*/
+	PLUMB_WAKER_SOFTIRQ,   /* interrupted the thread, which may have caused it */
+	PLUMB_WAKER_EITHER,    /* a softirq or an interrupt, on top of the thread */
+	PLUMB_WAKER_INTERRUPT, /* on top of an unrelated thread: no other member is valid */
 	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU next */
-	PLUMB_PREEMPTER_IDLE,  /* none had */
-	PLUMB_THROTTLED,       /* no thread's doing: the cgroup's CPU quota was used up */
+	PLUMB_PREEMPTER_IDLE,  /* no thread had */
+	PLUMB_THROTTLED,       /* by no thread: the cgroup's CPU quota was used up */
 };
 
 struct plumb_waker {
@@ -27,8 +26,8 @@ struct plumb_waker {
 _Static_assert(sizeof(struct plumb_waker) == 40, "no hidden padding in a map's value");
 
 /*
- * In plumb_config.preempt_count: how each CPU has it; an int or a long, or the first of its hot
- * data.
+ * In plumb_config.preempt_count: how each CPU stores it: an int, a long, or the first member of its
+ * hot data.
  */
 enum {
 	PLUMB_PREEMPT_COUNT_NONE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack, BPF face: how a thread got here, as a number.
+ * stack, BPF side: the stack of a thread, as a number.
  *
- * The kernel has maps of stacks, in which one that hashes to the place of another is
- * lost: of 2,000 different ones in 16,384 places a hundred.  So they are kept in a hash
- * table here, which loses none before it is full.
+ * The kernel has stack maps, in which a stack that hashes to the place of another one is lost: a
+ * hundred of 2,000 different ones in 16,384 places. So stacks are kept in a hash table here, which
+ * loses none before it is full.
  */
 #ifndef PLUMB_STACK_BPF_H
 #define PLUMB_STACK_BPF_H
@@ -14,12 +14,12 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64); /* set by the loader, but for a calibration instance */
+	__uint(max_entries, 64); /* set by the loader, except in a calibration instance */
 	__type(key, __s32);
 	__type(value, struct plumb_stack);
 } plumb_stacks SEC(".maps");
 
-/* Where a stack is taken to: of each CPU one. */
+/* The buffer that a stack is taken to: one per CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */
@@ -28,8 +28,8 @@ struct {
 } plumb_stack_taken SEC(".maps");
 
 /*
- * Which of them are free, where programs can interrupt one another (plumb_config.
- * interleaved): a program that is preempted as it takes a stack keeps its own.
+ * The free ones, if programs can interrupt each other (plumb_config.interleaved): a program that is
+ * preempted while it takes a stack keeps its own.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
@@ -38,16 +38,16 @@ struct {
 } plumb_stack_free SEC(".maps");
 
 /*
- * Processes that the loader is to look at while they live, so that their addresses
- * have names when they do not any more.  It is told of each new stack of a process,
- * since that may be in a file that has been mapped meanwhile.
+ * Processes that the loader has to inspect while they live, so that their addresses still have
+ * names after their exit. The loader is notified of each new stack of a process, since the process
+ * may have mapped a file in the meantime.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 64 << 10);
 } plumb_processes SEC(".maps");
 
-/* So many numbers are tried for one. */
+/* The number of attempts to find a free number for a stack. */
 #define STACK_NUMBERS 4
 
 static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb_stack *taken)
@@ -56,12 +56,12 @@ static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb
 
 	if (kept)
 		return kept;
-	/* Full, or another CPU was first. */
+	/* The table is full, or another CPU was first. */
 	bpf_map_update_elem(&plumb_stacks, &number, taken, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&plumb_stacks, &number);
 }
 
-/* The current thread's stack to TAKEN, as a number. */
+/* Take the current thread's stack to TAKEN; return its number. */
 static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct plumb_stack *taken)
 {
 	struct plumb_stack *kept = NULL;
@@ -76,7 +76,7 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct
 	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
 	taken->mix = mix;
-	/* Of 200,000 stacks ten have the number of another: it takes the next. */
+	/* Of 200,000 stacks ten have the number of another one: these take the next number. */
 	for (i = 0; i < STACK_NUMBERS; i++) {
 		number = (mix + ((__u64)i << 33)) >> 33;
 		kept = stack_keep(number, taken);
@@ -92,7 +92,7 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct
 	return number;
 }
 
-/* FLAGS: BPF_F_USER_STACK or 0; TGID: whose user stack it is, or 0. */
+/* FLAGS: BPF_F_USER_STACK or 0; TGID: the process of the user stack, or 0. */
 static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u32 cpu)
 {
 	__s32 number = PLUMB_LOST_STACK;
@@ -117,7 +117,7 @@ static __always_inline __s32 stack_number(void *ctx, __u64 flags, __u32 cpu)
 	return stack_take(ctx, flags, 0, cpu);
 }
 
-/* The number of the current thread's user stack, whose process the loader is told of. */
+/* The number of the current thread's user stack; the loader is notified of its process. */
 static __always_inline __s32 stack_user(void *ctx, struct task_struct *task, __u32 cpu, __u32 *tgid)
 {
 	__u32 pid = current_pid(task);

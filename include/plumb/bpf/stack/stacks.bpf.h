@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* stacks, BPF face: slots of keys that are stacks. */
+/* stacks, BPF side: slots of keys that are stacks. */
 #ifndef PLUMB_STACKS_BPF_H
 #define PLUMB_STACKS_BPF_H
 
@@ -8,7 +8,7 @@
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-/* The slot of where the current thread is; WHAT is the tool's. */
+/* The slot of the current thread's stacks; WHAT is the tool's. */
 static __always_inline __u32 stack_slot(void *ctx, struct task_struct *task, __u32 cpu, __u32 what)
 {
 	struct plumb_stack_key key = {.what = what};

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stacks: what crosses the boundary of a row that is a stack.
+ * stacks: the key of a row that is a stack, shared by loaders and programs.
  *
- * Each different stack is kept once, under a number that is a hash of it; a row's key
- * has the numbers.  Whose addresses a user stack has, only its process can tell.
+ * Each different stack is kept once, under a number that is a hash of it; a row's key has the
+ * numbers. The addresses of a user stack are those of its process.
  */
 #ifndef PLUMB_BPF_STACKS_H
 #define PLUMB_BPF_STACKS_H
 
 #include <plumb/bpf/key/key.h>
 
-/* As kernel.perf_event_max_stack, unless that is set; deeper ones are truncated. */
+/* The default of kernel.perf_event_max_stack; deeper stacks are truncated. */
 #define PLUMB_STACK_DEPTH 127
 
-/* So many programs can be in the midst of taking one on a CPU, where they can be preempted. */
+/* How many programs can take a stack at the same time on a CPU, if they can be preempted. */
 #define PLUMB_STACKS_AT_ONCE 64
 
 struct plumb_stack {
-	__u64 mix; /* all of the hash */
+	__u64 mix; /* the whole hash */
 	__u32 n;
-	__u32 told; /* of a user stack: the loader was told whose it is */
+	__u32 told; /* of a user stack: the loader was notified of its process */
 	__u64 addresses[PLUMB_STACK_DEPTH];
 };
 
@@ -31,7 +31,7 @@ struct plumb_stack_key {
 };
 _Static_assert(sizeof(struct plumb_stack_key) == 72, "no hidden padding in a hash key");
 
-/* In plumb_config.by: rows are told apart by their stacks. */
+/* In plumb_config.by: the key has stacks. */
 #define PLUMB_BY_STACK (1U << 31)
 
 #define PLUMB_NO_STACK   (-1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* selection: which system call this is, and whether it is one of those selected. */
+/* selection: identifies a system call, and checks whether it is selected. */
 #ifndef PLUMB_SELECTION_BPF_H
 #define PLUMB_SELECTION_BPF_H
 
@@ -8,7 +8,7 @@
 
 const volatile struct syscall_config syscall_config = {};
 
-/* The table that the current call's number is of. */
+/* The table that the current call's number refers to. */
 static __always_inline __u32 syscall_abi(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -20,7 +20,7 @@ static __always_inline __u32 syscall_abi(struct task_struct *task)
 #endif
 }
 
-/* Is the call in BITMAP, which has a bit for each number of both tables? */
+/* Whether the call is in BITMAP, which has a bit for each number of both tables. */
 static __always_inline bool syscall_is_in(const volatile __u64 *bitmap, __u32 nr, __u32 abi)
 {
 	__u64 i = nr;
@@ -32,7 +32,7 @@ static __always_inline bool syscall_is_in(const volatile __u64 *bitmap, __u32 nr
 	return bitmap[(abi ? PLUMB_SYSCALLS / 64 : 0) + i / 64] >> i % 64 & 1;
 }
 
-/* A function of its own: numbers that no call has are seldom asked for. */
+/* Not inlined: numbers that no call has are rarely selected. */
 static __noinline bool syscall_is_other(__u64 call)
 {
 	__u32 i;

@@ -8,7 +8,9 @@
 #define PLUMB_KEY struct syscall_key
 #include <plumb/bpf/key/key.bpf.h>
 
-/* The part of the key that changes from call to call: 33 bits of call, 12 of errno, the rest CPU.
+/*
+ * The part of the key that changes from call to call: 33 bits of call, 12 of errno, the rest is the
+ * CPU.
  */
 static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 {
@@ -23,7 +25,7 @@ static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 	return var;
 }
 
-/* The slot of a call's key; the ledger knows of those under [other]. */
+/* The slot of a call's key. Calls under [other] are counted in the ledger. */
 static __always_inline __u32 syscall_slot(struct plumb_thread *t, struct task_struct *task,
 					  __u64 call, __u32 error, __u32 cpu)
 {

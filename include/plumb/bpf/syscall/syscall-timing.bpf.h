@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * syscall timing: system calls, each handed over with its time when it ends.
+ * syscall timing: system calls, each passed to the tool with its time at its exit.
  *
- * On the tracepoints a call is kept in an in-flight slot where it can be: then its end knows it
- * without asking who runs.  fentry is on the functions of a few calls; no other call
- * of the machine pays anything.  Each of those has programs of its own, which can
- * interleave on a CPU: what they write must be one call's, to which the loader sees.
+ * On the tracepoints a call is kept in an in-flight slot if possible: then its exit finds it
+ * without identifying the thread. fentry programs are attached to the functions of a few calls;
+ * other calls cost nothing. Each of these functions has programs of its own, which can interleave
+ * on a CPU. The loader ensures that what they write belongs to one call.
  */
 #ifndef PLUMB_SYSCALL_TIMING_BPF_H
 #define PLUMB_SYSCALL_TIMING_BPF_H
@@ -20,15 +20,16 @@ struct timing_call {
 	__u64 ns;
 	long ret;
 	struct pt_regs *regs; /* NULL: not known */
-	__u32 slot;           /* as timing_slot() gave it at the entry, if IN_INFLIGHT_SLOT */
+	__u32 slot;           /* as returned by timing_slot() at the entry, if IN_INFLIGHT_SLOT */
 	bool in_inflight_slot;
-	bool left;              /* may it have left the CPU? */
+	bool left;              /* it may have left the CPU */
 	struct plumb_thread *t; /* NULL, if IN_INFLIGHT_SLOT: not looked up yet */
 };
 
 /*
- * A tool that defines TIMING_ROWS as 1 has rows, and these functions: can all be known at the
- * entry that decides the slot?  A call begins.  Its slot then.  One that has none says 0.
+ * A tool that has rows defines TIMING_ROWS as 1, and these functions: whether all that decides the
+ * slot is known at the entry; the entry of a call; its slot then. A tool without rows defines it as
+ * 0.
  */
 #ifndef TIMING_ROWS
 #error "TIMING_ROWS: define it as 0 or 1 before"
@@ -43,7 +44,7 @@ static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_str
 #define timing_begin(t, task)
 #define timing_slot(t, task, call, cpu) 0
 #endif
-/* The tool's: a call has ended. */
+/* Defined by the tool: a call has ended. */
 static __always_inline void timing_end(const struct timing_call *c);
 
 static __always_inline void timing_enter(struct task_struct *task, __u64 call,
@@ -76,7 +77,7 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 	}
 }
 
-/* An end that may not belong to the call that began at START. */
+/* Whether the exit may not belong to the call that began at START. */
 static __always_inline bool timing_is_doubtful(__u64 start)
 {
 	if (!unlikely(plumb_config.preemptible) || !pairing_is_marked(current_task(), start))
@@ -119,10 +120,7 @@ static __always_inline void timing_leave(struct plumb_thread *t, long ret, struc
 	t->start = 0;
 }
 
-/*
- * Tracepoints: every call of the machine passes here, those that are not wanted
- * too.
- */
+/* Tracepoints: every call of the machine passes here, including calls that are not selected. */
 
 static __always_inline void timing_on_enter(struct task_struct *task, __u32 nr,
 					    const struct syscall_arguments *a)
@@ -146,8 +144,8 @@ static __always_inline bool timing_on_exit_by_inflight_slot(const struct syscall
 }
 
 /*
- * Where executions are missed, an end may follow another call's entry.  The number tells, where it
- * comes for free; sigreturn has put its caller's -1 in its place.
+ * If executions are missed, an exit may follow the entry of another call. The number detects that,
+ * where it is available at no cost; after sigreturn it is the -1 of its caller.
  */
 static __always_inline bool timing_is_of_another(const struct plumb_thread *t,
 						 const struct syscall_end *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* syscall, BPF face: which call, with which arguments, and how it ended. */
+/* syscall, BPF side: the number, the arguments and the result of a call. */
 #ifndef PLUMB_SYSCALL_BPF_H
 #define PLUMB_SYSCALL_BPF_H
 
@@ -7,7 +7,7 @@
 #include <plumb/bpf/syscall/selection.bpf.h>
 #include <plumb/bpf/syscall/syscall.h>
 
-/* A call as one word: number, and the table it is of above. */
+/* A call as one word: its number, and above it its table. */
 static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
 {
 	return (__u64)abi << 32 | nr;
@@ -31,8 +31,10 @@ static __always_inline struct syscall_arguments syscall_arguments(struct pt_regs
 	return a;
 }
 
-/* The user's registers of the current thread, which a tracepoint does not hand over; NULL: not
- * here. */
+/*
+ * The user's registers of the current thread, which a tracepoint does not pass; NULL: not on this
+ * kernel.
+ */
 static __always_inline struct pt_regs *syscall_registers(void)
 {
 	/* Since 5.15. */
@@ -42,8 +44,8 @@ static __always_inline struct pt_regs *syscall_registers(void)
 }
 
 /*
- * All six, also of a call that ends: the registers still have them, since only the
- * result was put over one (arm64's first), and that one is kept apart.
+ * All six, also at a call's exit: the registers still have them, since only one is overwritten by
+ * the result (arm64's first), and that one is saved separately.
  */
 static __always_inline void syscall_read_arguments(struct pt_regs *regs, __u32 abi,
 						   __u64 arguments[6])
@@ -87,8 +89,8 @@ static __always_inline bool syscall_arguments_match(const struct syscall_argumen
 }
 
 /*
- * What is seen of a call that ends: from a tracepoint its number, from a raw
- * tracepoint the registers, which are read only where that is needed.
+ * The exit of a call: a tracepoint has its number, a raw tracepoint its registers, which are read
+ * only if needed.
  */
 struct syscall_end {
 	struct pt_regs *regs; /* NULL: nr is known, the arguments are not */
@@ -109,7 +111,7 @@ static __always_inline __u32 syscall_end_nr(const struct syscall_end *e)
 #endif
 }
 
-/* Without registers a call that is filtered by its arguments cannot be told. */
+/* Without registers, a call that is filtered by its arguments cannot be decided. */
 static __always_inline bool syscall_end_arguments_match(const struct syscall_end *e)
 {
 	struct syscall_arguments a;
@@ -122,7 +124,7 @@ static __always_inline bool syscall_end_arguments_match(const struct syscall_end
 	return syscall_arguments_match(&a);
 }
 
-/* Is a call that begins one of those that are asked for?  REGS may be NULL. */
+/* Whether a call is selected, at its entry. REGS may be NULL. */
 static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, __u32 abi,
 					   const struct pt_regs *regs)
 {
@@ -141,7 +143,7 @@ static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, _
 	return selected;
 }
 
-/* Is NR one of the N in LIST? */
+/* Whether NR is one of the N in LIST. */
 static __always_inline bool syscall_is_one_of(__u32 nr, const volatile __s32 *list, int n)
 {
 	int i;
@@ -162,7 +164,7 @@ static __always_inline __u32 syscall_error(__u32 nr, __u32 abi, long ret)
 	return -ret;
 }
 
-/* Have the registers at its end still what they had at its entry? */
+/* Whether the registers at the exit are still those of the entry. */
 static __always_inline bool syscall_keeps_arguments(__u32 nr, __u32 abi, long ret)
 {
 	if (syscall_is_one_of(nr, syscall_config.sigreturns[abi & 1], 2))
@@ -170,7 +172,7 @@ static __always_inline bool syscall_keeps_arguments(__u32 nr, __u32 abi, long re
 	return ret || !syscall_is_one_of(nr, syscall_config.renames[abi & 1], 2);
 }
 
-/* An end whose entry was not seen.  Is it one that should have been? */
+/* At an exit without an entry: return whether there should have been one. */
 static __always_inline void syscall_unmatched(struct task_struct *task, const struct syscall_end *e)
 {
 	__u32 nr, abi;
@@ -181,16 +183,19 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 	abi = syscall_abi(task);
 	if (!syscall_selected(nr, abi) || !syscall_end_arguments_match(e))
 		return;
-	/* A new thread leaves the fork that its parent made: no call of its own ends. */
+	/* A new thread leaves the fork that its parent called: no call of its own ends. */
 	if (!e->ret && syscall_is_one_of(nr, syscall_config.forks[abi & 1], 4))
 		return;
-	/* The call that gave the thread its name was rejected under the old one. */
+	/* The call that gave the thread its name was rejected under the old name. */
 	if (filter_by_comm() && syscall_is_one_of(nr, syscall_config.renames[abi & 1], 3))
 		return;
 	ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
-/* What a rejection depended on has changed.  Loaded only where names or cgroups are selected. */
+/*
+ * The properties that a rejection depended on have changed. Loaded only if names or cgroups are
+ * selected.
+ */
 SEC("raw_tp/task_rename")
 int thread_renamed(void *ctx __attribute__((unused)))
 {
@@ -209,9 +214,9 @@ int thread_moved(void *ctx __attribute__((unused)))
  * The programs of the mechanisms raw_tracepoint and tracepoint, around
  *	void enter(struct task_struct *, __u32 nr, const struct syscall_arguments *);
  *	void leave(struct task_struct *, const struct syscall_end *);
- * for threads that filter_thread() lets pass, and
+ * for threads that filter_thread() accepts, and
  *	bool done(const struct syscall_end *);
- * for all of them, asked first: is this end dealt with, or of no interest?
+ * for all of them, called first: whether this exit is handled already, or not needed.
  */
 #define SYSCALL_PROGRAMS(enter, leave, done)                                                       \
 	SEC("raw_tp/sys_enter")                                                                    \

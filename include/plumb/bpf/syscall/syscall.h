@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* syscall: what crosses the boundary of the tools that trace system calls. */
+/* syscall: what loaders and programs of tools that trace system calls share. */
 #ifndef PLUMB_SYSCALL_H
 #define PLUMB_SYSCALL_H
 
 #include <plumb/bpf/key/key.h>
 
-/* What these tools add to --by. */
+/* The bits that these tools add to --by. */
 #define PLUMB_BY_SYSCALL (PLUMB_BY_TOOL << 0)
 #define PLUMB_BY_ERRNO   (PLUMB_BY_TOOL << 1)
 
-/* Which table a number is of.  x32 calls are native ones with bit 30 set. */
+/* The table that a number refers to. x32 calls are native ones with bit 30 set. */
 enum plumb_abi {
 	PLUMB_ABI_NATIVE,
 	PLUMB_ABI_COMPAT, /* 32-bit: ia32 on x86_64, arm on arm64 */
@@ -24,9 +24,7 @@ struct syscall_key {
 };
 _Static_assert(sizeof(struct syscall_key) == 72, "no hidden padding in a hash key");
 
-/*
- * The selected calls, a bit each: numbers below PLUMB_SYSCALLS of each table.
- */
+/* The selected calls, a bit each: numbers below PLUMB_SYSCALLS of each table. */
 #define PLUMB_SYSCALLS       512
 #define PLUMB_OTHER_SYSCALLS 16
 
@@ -36,21 +34,19 @@ struct syscall_config {
 	__u32 fd;                 /* first argument */
 	__u64 min_size, max_size; /* third argument, both included */
 	__u64 bitmap[2 * PLUMB_SYSCALLS / 64];
-	/* And numbers that are in neither table, or of x32: number, and table above. */
+	/* Numbers that are in neither table, or of x32: number, and table above it. */
 	__u32 n_others, pad_others;
 	__u64 others[PLUMB_OTHER_SYSCALLS];
-	/* 32-bit calls that are not selected, of the names of native ones that are. */
+	/* 32-bit calls that are not selected, with the names of selected native ones. */
 	__u32 n_compat, pad_compat;
 	__u64 compat[PLUMB_SYSCALLS / 64];
 	__u32 only_errors;
 	__u32 pad;
 	__u64 min_ns;
-	/* Numbers in the two tables of calls with odd ends; PLUMB_NO_SYSCALL where there is none.
-	 */
-	__s32 forks[2][4];      /* clone, clone3, fork, vfork: they end in the child too */
-	__s32 sigreturns[2][2]; /* rt_sigreturn, sigreturn: they restore a register that is no
-				   result */
-	__s32 renames[2][3];    /* execve, execveat, prctl: they end under another name */
+	/* Numbers, in the two tables, of calls with unusual exits; PLUMB_NO_SYSCALL: none. */
+	__s32 forks[2][4];      /* clone, clone3, fork, vfork: they also end in the child */
+	__s32 sigreturns[2][2]; /* rt_sigreturn, sigreturn: they restore the result register */
+	__s32 renames[2][3];    /* execve, execveat, prctl: the name can differ at their exit */
 };
 
 #define PLUMB_NO_SYSCALL (-2147483647 - 1)
