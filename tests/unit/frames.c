@@ -23,14 +23,14 @@ enum { A = 1, B, C };
 /* Deeper is lower. */
 #define PLACE(deep) (0xffff800000004000 - 64 * (deep))
 
-static struct plumb_thread thread;
+static struct function_thread thread;
 static __u64 clock_ns;
 static __u32 lost;
 
 static int clear(void **state)
 {
 	(void)state;
-	thread = (struct plumb_thread){};
+	thread = (struct function_thread){};
 	clock_ns = lost = 0;
 	return 0;
 }

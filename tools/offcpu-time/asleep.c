@@ -26,9 +26,9 @@ static void read(const struct plumb_session *s, const struct plumb_state *state,
 	const char *value = state->value;
 
 	if (left < -1) {
-		left = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "left");
-		kernel = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "kernel");
-		user = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "user");
+		left = plumb_states_offset(s->instance.bpf.object, "offcpu_thread", "left");
+		kernel = plumb_states_offset(s->instance.bpf.object, "offcpu_thread", "kernel");
+		user = plumb_states_offset(s->instance.bpf.object, "offcpu_thread", "user");
 	}
 	f.start = plumb_state_word(value, left);
 	f.kernel = *(const int32_t *)(value + kernel); /* kernel[0]: of the last sleep */

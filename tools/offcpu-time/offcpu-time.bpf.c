@@ -5,7 +5,7 @@
 #define PLUMB_KEY struct offcpu_key
 
 /* When a thread last left its CPU, and with which stacks. */
-struct plumb_thread {
+struct offcpu_thread {
 	__u64 left;      /* ns, CLOCK_MONOTONIC; 0: not seen leaving, or already recorded */
 	__s32 kernel[2]; /* last stacks: when it blocked, and when it was preempted */
 	__s32 user;
@@ -14,6 +14,7 @@ struct plumb_thread {
 	struct plumb_waker preempter;
 };
 
+#define PLUMB_THREAD struct offcpu_thread
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/sched/offcpu.bpf.h>
 #include "stack-again.bpf.h"
@@ -50,7 +51,7 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 }
 
 /* Record the off-CPU interval of a thread that is back on a CPU. */
-static __always_inline void came_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
+static __always_inline void came_back(struct offcpu_thread *t, struct task_struct *task, __u32 cpu)
 {
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
 	__u64 ns = stay ? stay->began - t->left : 0;
@@ -86,7 +87,7 @@ static __always_inline void came_back(struct plumb_thread *t, struct task_struct
 static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
 				   __u32 cpu, __u64 now)
 {
-	struct plumb_thread *t;
+	struct offcpu_thread *t;
 	__s32 *kernel;
 
 	if (!filter_thread(task) || !filter_entry(task))
@@ -117,7 +118,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 static __always_inline void ends(void *ctx __attribute__((unused)), struct task_struct *task,
 				 __u32 cpu)
 {
-	struct plumb_thread *t = inflight_get(task);
+	struct offcpu_thread *t = inflight_get(task);
 
 	if (t)
 		came_back(t, task, cpu);

@@ -25,7 +25,7 @@ static __always_inline bool is_call(__u64 target)
 }
 
 /* Return whether the call is inside a traced system call.  AGAIN: TARGET is inside itself. */
-static __always_inline bool is_inside(const struct plumb_thread *t, __u64 target, bool *again)
+static __always_inline bool is_inside(const struct function_thread *t, __u64 target, bool *again)
 {
 	bool inside = is_call(target);
 	__u32 i;
@@ -66,7 +66,7 @@ static __always_inline struct plumb_totals *totals_at(__u32 slot, __u32 cpu)
  */
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
 {
-	struct plumb_thread *t = inflight_get(task);
+	struct function_thread *t = inflight_get(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 caller = NO_CALLER;
 	struct plumb_frame *f;

@@ -43,8 +43,8 @@ static __always_inline void places_clear(struct places *p)
 
 #include <plumb/bpf/stack/stack.bpf.h>
 
-struct plumb_thread;
-static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited);
+struct syscall_thread;
+static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited);
 
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/keys.bpf.h>
@@ -76,7 +76,7 @@ __u64 breakdown_first[BREAKDOWN_BUCKETS] = {};
 PLACE_OF(place_on, on, n_on, BREAKDOWN_ON)
 PLACE_OF(place_off, off, n_off, BREAKDOWN_OFF)
 
-static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited)
+static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited)
 {
 	struct place_off *place = place_off(&t->own, t->own.here);
 
@@ -142,7 +142,7 @@ static __always_inline struct plumb_totals *totals_of_calls(__u32 what, __u32 cp
 	return slot ? totals : NULL;
 }
 
-static __always_inline void add_call(struct plumb_thread *t, struct task_struct *task, __u32 what,
+static __always_inline void add_call(struct syscall_thread *t, struct task_struct *task, __u32 what,
 				     __u64 ns, __u32 cpu)
 {
 	struct plumb_totals *totals = totals_of_calls(what, cpu);
@@ -174,7 +174,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 {
 	struct task_struct *task;
 	__u32 cpu = bpf_get_smp_processor_id(), i;
-	struct plumb_thread *t;
+	struct syscall_thread *t;
 
 	if (breakdown_pass == BREAKDOWN_FIRST) {
 		i = plumb_hist_index(c->ns, BREAKDOWN_PRECISION) & (BREAKDOWN_BUCKETS - 1);
@@ -214,7 +214,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
 	const struct plumb_inflight_slot *inflight_slot;
-	struct plumb_thread *t;
+	struct syscall_thread *t;
 	struct place_on *place;
 	__u64 start;
 	__s32 kernel;

@@ -12,8 +12,8 @@ static __always_inline bool at_end(void)
 	return plumb_config.by & PLUMB_BY_ERRNO;
 }
 
-static __always_inline void count_call(struct plumb_thread *t, struct task_struct *task, __u64 call,
-				       __u32 error)
+static __always_inline void count_call(struct syscall_thread *t, struct task_struct *task,
+				       __u64 call, __u32 error)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u32 slot = syscall_slot(t, task, call, error, cpu);
@@ -25,7 +25,7 @@ static __always_inline void count_call(struct plumb_thread *t, struct task_struc
 
 static __always_inline void enter(struct task_struct *task, __u64 call)
 {
-	struct plumb_thread *t = inflight_make(task);
+	struct syscall_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!t) {
@@ -46,7 +46,7 @@ static __always_inline void enter(struct task_struct *task, __u64 call)
 }
 
 /* Count a call at its exit. */
-static __always_inline void leave(struct plumb_thread *t, struct task_struct *task, long ret)
+static __always_inline void leave(struct syscall_thread *t, struct task_struct *task, long ret)
 {
 	t->start = 0;
 	count_call(t, task, t->call, syscall_error(t->call, t->call >> 32, ret));
@@ -61,7 +61,7 @@ static __always_inline void leave(struct plumb_thread *t, struct task_struct *ta
 static __always_inline void count_error(struct task_struct *task, const struct syscall_end *e)
 {
 	__u32 nr = syscall_end_nr(e), abi = syscall_abi(task), cpu = bpf_get_smp_processor_id();
-	struct plumb_thread *t = inflight_get(task);
+	struct syscall_thread *t = inflight_get(task);
 	struct plumb_totals *totals;
 
 	if (!t || t->call != syscall_word(nr, abi) + 1 || !syscall_error(nr, abi, e->ret))
@@ -83,7 +83,7 @@ static __always_inline void on_enter(struct task_struct *task, __u32 nr,
 
 static __always_inline void on_exit(struct task_struct *task, const struct syscall_end *e)
 {
-	struct plumb_thread *t;
+	struct syscall_thread *t;
 
 	if (!at_end()) {
 		count_error(task, e);

@@ -14,7 +14,7 @@ struct {
 } plumb_splits SEC(".maps");
 
 /* Record a call of NS ns, ON of them on the CPU; to be called after split_finish(). */
-static __always_inline void split_record(const struct plumb_thread *t, __u32 slot, __u32 cpu,
+static __always_inline void split_record(const struct syscall_thread *t, __u32 slot, __u32 cpu,
 					 __u64 ns, __u64 on, __u32 error)
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);

@@ -12,12 +12,12 @@ static __always_inline bool timing_at_entry(void)
 	       !syscall_config.only_errors && !syscall_config.min_ns;
 }
 
-static __always_inline void timing_begin(struct plumb_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
 {
 	key_refresh(t, task);
 }
 
-static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_struct *task,
+static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu)
 {
 	return syscall_slot(t, task, call, 0, cpu);
@@ -27,7 +27,7 @@ static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_str
  * Record a call that may have left the CPU.  Few calls have, so it is not inlined: ten programs
  * would contain it twice.  T is NULL if it was not looked up.
  */
-static __noinline int record_left(struct plumb_thread *t, __u32 slot, __u64 ns, __u32 error)
+static __noinline int record_left(struct syscall_thread *t, __u32 slot, __u64 ns, __u32 error)
 {
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -84,7 +84,7 @@ static __always_inline int function_exit(__u64 *ctx)
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = current_task();
 	struct syscall_arguments a;
-	struct plumb_thread *t;
+	struct syscall_thread *t;
 
 	if (!filter_thread(task))
 		return 0;

@@ -23,9 +23,9 @@ struct where {
 #include <plumb/bpf/stack/stack.bpf.h>
 #include <plumb/bpf/sched/waker.bpf.h>
 
-struct plumb_thread;
+struct syscall_thread;
 struct sched_stay;
-static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
 				       const struct sched_stay *stay);
 
 const volatile __u32 with_stacks = 0;
@@ -55,7 +55,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct w
 #include <plumb/bpf/core/totals.bpf.h>
 #include "syscall-slower.h"
 
-static __always_inline void was_offcpu(struct plumb_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
 				       const struct sched_stay *stay)
 {
 	struct where *w = &t->own;
@@ -82,7 +82,7 @@ struct {
 } slow_calls SEC(".maps");
 
 static __always_inline void describe(struct slow_call *s, const struct timing_call *c,
-				     struct task_struct *task, struct plumb_thread *t)
+				     struct task_struct *task, struct syscall_thread *t)
 {
 	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
 	int i;

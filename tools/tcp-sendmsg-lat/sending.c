@@ -12,7 +12,7 @@ static void read_message(const struct plumb_session *s, const struct plumb_state
 				 .user = PLUMB_NO_STACK};
 
 	if (start < -1)
-		start = plumb_states_offset(s->instance.bpf.object, "plumb_thread", "start");
+		start = plumb_states_offset(s->instance.bpf.object, "sending_thread", "start");
 	f.start = plumb_state_word(state->value, start);
 	if (f.start)
 		plumb_flights_add(to, &f);

@@ -11,17 +11,18 @@
 #define MAX_RW_COUNT 0x7ffff000 /* include/linux/fs.h */
 
 /* The message that the thread is sending. */
-struct plumb_thread {
+struct sending_thread {
 	__u64 since;    /* ns: the call began, or its latest message ended; 0: no call was seen */
 	__u64 start;    /* ns: the message in flight began; 0: none is in flight, or not seen */
 	__u64 asked;    /* bytes of that message */
 	__u64 unwanted; /* the message in flight was filtered when it began */
 };
 
+#define PLUMB_THREAD struct sending_thread
 #include <plumb/bpf/core/inflight.bpf.h>
 
 /* Clear the thread's message in flight; return the number of these, 0 or 1. */
-static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
+static __always_inline __u32 inflight_clear(struct sending_thread *t, struct task_struct *task)
 {
 	__u32 was = t && t->start;
 
@@ -78,7 +79,7 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 nr = ctx->args[1];
 	struct task_struct *task;
-	struct plumb_thread *t;
+	struct sending_thread *t;
 
 	/* Most calls are no send in either table: these need no look at the thread. */
 	if (!syscall_selected(nr, PLUMB_ABI_NATIVE) && !syscall_selected(nr, PLUMB_ABI_COMPAT))
@@ -111,7 +112,7 @@ int send_begin(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct msghdr *msg = (struct msghdr *)ctx->args[1];
-	struct plumb_thread *t;
+	struct sending_thread *t;
 
 	if (!filter_thread(task))
 		return 0;
@@ -138,7 +139,7 @@ static __always_inline __u64 at_least(__u64 asked, long ret)
  * The end of a message whose begin was not recorded: it was filtered then, TCP took nothing of it,
  * or it is older than the trace.  Return whether it is recorded as begun now.
  */
-static __always_inline bool begins_at_its_end(struct task_struct *task, struct plumb_thread *t,
+static __always_inline bool begins_at_its_end(struct task_struct *task, struct sending_thread *t,
 					      struct sock *sk, long ret)
 {
 	__u64 asked = at_least(size_argument(task), ret);
@@ -156,7 +157,7 @@ static __always_inline bool begins_at_its_end(struct task_struct *task, struct p
 	return false;
 }
 
-static __always_inline void record(struct task_struct *task, const struct plumb_thread *t,
+static __always_inline void record(struct task_struct *task, const struct sending_thread *t,
 				   struct sock *sk, __u64 ns, long ret)
 {
 	if ((tcp_config.only_errors && ret >= 0) || ns < tcp_config.min_ns)
@@ -173,7 +174,7 @@ int send_end(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 	__u64 now = bpf_ktime_get_ns();
 	long ret = (int)ctx->args[1];
-	struct plumb_thread *t;
+	struct sending_thread *t;
 
 	if (!filter_thread(task) || !send_is_tcp(sk))
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * states: reads the state that the programs keep of each thread (struct plumb_thread of the
+ * states: reads the state that the programs keep of each thread (PLUMB_THREAD of the
  * programs, kept by inflight.bpf.h).
  *
  * If the states are in a hash, all its elements are read.  In task storage each thread's state is
@@ -16,7 +16,7 @@
 
 struct plumb_state {
 	uint32_t pid, tid;
-	const void *value; /* struct plumb_thread */
+	const void *value; /* PLUMB_THREAD */
 };
 
 /*

@@ -21,8 +21,8 @@ static struct layout {
 
 static void find_layout(const struct bpf_object *o)
 {
-	at.depth = plumb_states_offset(o, "plumb_thread", "depth");
-	at.frames = plumb_states_offset(o, "plumb_thread", "frames");
+	at.depth = plumb_states_offset(o, "function_thread", "depth");
+	at.frames = plumb_states_offset(o, "function_thread", "frames");
 	at.frame = plumb_states_size(o, "plumb_frame");
 	at.place = plumb_states_offset(o, "plumb_frame", "place");
 	at.target = plumb_states_offset(o, "plumb_frame", "target");

@@ -86,12 +86,12 @@ static struct layout {
 
 static void find_layout(const struct bpf_object *o)
 {
-	at.start = plumb_states_offset(o, "plumb_thread", "start");
-	at.call = plumb_states_offset(o, "plumb_thread", "call");
-	at.inflight_slot = plumb_states_offset(o, "plumb_thread", "inflight_slot");
-	at.task = plumb_states_offset(o, "plumb_thread", "task");
-	at.left = plumb_states_offset(o, "plumb_thread", "left");
-	at.own = plumb_states_offset(o, "plumb_thread", "own");
+	at.start = plumb_states_offset(o, "syscall_thread", "start");
+	at.call = plumb_states_offset(o, "syscall_thread", "call");
+	at.inflight_slot = plumb_states_offset(o, "syscall_thread", "inflight_slot");
+	at.task = plumb_states_offset(o, "syscall_thread", "task");
+	at.left = plumb_states_offset(o, "syscall_thread", "left");
+	at.own = plumb_states_offset(o, "syscall_thread", "own");
 	at.kernel = plumb_states_offset(o, "where", "kernel");
 	at.user = plumb_states_offset(o, "where", "user");
 	at.inflight_slot_start = plumb_states_offset(o, "plumb_inflight_slot", "start");

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * inflight: the maps with the state of each thread.  The including file defines that state, struct
- * plumb_thread: inflight-slots.bpf.h, frames.bpf.h or a tool.
+ * inflight: the maps with the state of each thread.  The including file defines PLUMB_THREAD as the
+ * struct of that state: inflight-slots.bpf.h, frames.bpf.h or a tool.
  */
 #ifndef PLUMB_INFLIGHT_BPF_H
 #define PLUMB_INFLIGHT_BPF_H
 
 #include <plumb/bpf/core/current.bpf.h>
 
+#ifndef PLUMB_THREAD
+#error "PLUMB_THREAD: the struct of a thread's state"
+#endif
+
 /* The kernel frees a thread's entry at its exit.  Raw tracepoints may use it from 5.13 on. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct plumb_thread);
+	__type(value, PLUMB_THREAD);
 } plumb_threads SEC(".maps");
 
 /* An entry of the hash map, with the ids of its thread for the loader. */
 struct plumb_thread_kept {
-	struct plumb_thread thread;
+	PLUMB_THREAD thread;
 	__u32 pid, tid;
 };
 
@@ -34,7 +38,7 @@ struct {
 } plumb_threads_by_task SEC(".maps");
 
 /* The current thread's state, or NULL if it has none. */
-static __always_inline struct plumb_thread *inflight_get(struct task_struct *task)
+static __always_inline PLUMB_THREAD *inflight_get(struct task_struct *task)
 {
 	__u64 key = (__u64)task;
 
@@ -44,7 +48,7 @@ static __always_inline struct plumb_thread *inflight_get(struct task_struct *tas
 }
 
 /* The same, created if missing; NULL if the map is full, which the caller counts. */
-static __always_inline struct plumb_thread *inflight_make(struct task_struct *task)
+static __always_inline PLUMB_THREAD *inflight_make(struct task_struct *task)
 {
 	static const struct plumb_thread_kept fresh;
 	struct plumb_thread_kept *kept;
@@ -83,7 +87,7 @@ SEC("iter/task")
 int thread_states(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct plumb_thread *t;
+	PLUMB_THREAD *t;
 	__u32 id[2];
 
 	t = task ? bpf_task_storage_get(&plumb_threads, task, 0, 0) : NULL;

@@ -18,7 +18,7 @@ SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
-	struct plumb_thread *t = inflight_get(task);
+	PLUMB_THREAD *t = inflight_get(task);
 
 	__u32 inside = inflight_clear(t, task);
 

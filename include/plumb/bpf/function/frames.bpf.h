@@ -31,7 +31,7 @@ struct plumb_frame {
 	__u64 args[PLUMB_FUNCTION_ARGS];
 };
 
-struct plumb_thread {
+struct function_thread {
 	__u32 depth;
 	__u32 deeper;    /* calls beyond the last frame */
 	__u64 off_cpu;   /* ns off the CPU since the thread is traced */
@@ -39,13 +39,14 @@ struct plumb_thread {
 	struct plumb_frame frames[PLUMB_FRAMES];
 };
 
+#define PLUMB_THREAD struct function_thread
 #include <plumb/bpf/core/inflight.bpf.h>
 
 /*
  * Return the frame below DEPTH, or NULL. The mask is for the verifier: clang takes the address
  * before it compares.
  */
-static __always_inline struct plumb_frame *frame_below(struct plumb_thread *t, __u32 depth)
+static __always_inline struct plumb_frame *frame_below(struct function_thread *t, __u32 depth)
 {
 	__u64 at = depth - 1;
 	__u64 masked = at & (PLUMB_FRAMES - 1);
@@ -76,7 +77,7 @@ static __always_inline bool frame_is_within(const struct plumb_frame *f, __u64 p
  * that another function left behind looks like the caller until that function, or one above it, is
  * called there again; the time of no call depends on that.
  */
-static __always_inline __u32 frames_going_on(struct plumb_thread *t, __u64 place, __u64 target)
+static __always_inline __u32 frames_going_on(struct function_thread *t, __u64 place, __u64 target)
 {
 	__u32 depth = t->depth, going_on = depth, i;
 	struct plumb_frame *f;
@@ -100,7 +101,7 @@ static __always_inline __u32 frames_going_on(struct plumb_thread *t, __u64 place
  * the stack as it was. So the depth is raised before the frame is written, and a frame without a
  * place is ignored.
  */
-static __always_inline struct plumb_frame *frame_push(struct plumb_thread *t, __u64 place,
+static __always_inline struct plumb_frame *frame_push(struct function_thread *t, __u64 place,
 						      __u64 target, __u32 *stale)
 {
 	__u32 depth = frames_going_on(t, place, target);
@@ -121,7 +122,7 @@ static __always_inline struct plumb_frame *frame_push(struct plumb_thread *t, __
  * Pop the frame of the call that ends into F: the innermost of this function, and at PLACE if that
  * is known (else 0). STALE as above.
  */
-static __always_inline bool frame_pop(struct plumb_thread *t, __u64 target, __u64 place,
+static __always_inline bool frame_pop(struct function_thread *t, __u64 target, __u64 place,
 				      struct plumb_frame *f, __u32 *stale)
 {
 	__u32 depth = t->depth, i;
@@ -209,7 +210,7 @@ static __always_inline __u32 inflight_call_slots_clear(__u64 stack)
  * At the exit of the thread: return the number of calls that it is inside. T is NULL if it has no
  * state.
  */
-static __always_inline __u32 inflight_clear(struct plumb_thread *t, struct task_struct *task)
+static __always_inline __u32 inflight_clear(struct function_thread *t, struct task_struct *task)
 {
 	__u32 n = 0;
 

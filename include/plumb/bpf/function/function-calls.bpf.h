@@ -54,7 +54,7 @@ static __always_inline __u32 function_error(__u64 target, long ret)
  * The time, and how long the thread had been off the CPU until then: of one instant, even if
  * preempted.
  */
-static __always_inline __u64 function_now(struct plumb_thread *t, __u64 *off)
+static __always_inline __u64 function_now(struct function_thread *t, __u64 *off)
 {
 	volatile __u64 *off_cpu = &t->off_cpu;
 	__u64 now = bpf_ktime_get_ns();
@@ -76,7 +76,7 @@ static __always_inline __u64 function_now(struct plumb_thread *t, __u64 *off)
 static __always_inline bool function_push(struct task_struct *task, __u64 target, __u64 place,
 					  const __u64 *args, __u64 *cookie)
 {
-	struct plumb_thread *t = inflight_make(task);
+	struct function_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id(), stale, i;
 	struct plumb_frame *f;
 
@@ -227,7 +227,7 @@ function_free_inflight_slot(struct task_struct *task, struct function_call *c,
 static __always_inline bool function_pop(struct task_struct *task, struct function_call *c,
 					 __u64 place, __u64 now, const __u64 *args)
 {
-	struct plumb_thread *t = inflight_get(task);
+	struct function_thread *t = inflight_get(task);
 	struct plumb_frame f;
 	__u64 off = 0;
 	__u32 stale;

@@ -215,8 +215,8 @@ int kprobe_session(struct pt_regs *ctx)
 #endif
 
 /* A thread inside a call leaves its CPU, and gets one again. */
-static __always_inline void function_switched(struct plumb_thread *leaves,
-					      struct plumb_thread *comes)
+static __always_inline void function_switched(struct function_thread *leaves,
+					      struct function_thread *comes)
 {
 	__u64 now;
 

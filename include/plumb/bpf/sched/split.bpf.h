@@ -23,7 +23,7 @@
 #endif
 
 /* The thread has a CPU, whatever it waited for before. */
-static __always_inline void split_forget(struct plumb_thread *t)
+static __always_inline void split_forget(struct syscall_thread *t)
 {
 #ifdef SCHED_WAKERS
 	if (t->left && !t->preempted)
@@ -33,7 +33,7 @@ static __always_inline void split_forget(struct plumb_thread *t)
 }
 
 /* At the entry of a call: reset the times. */
-static __always_inline void split_begin(struct plumb_thread *t)
+static __always_inline void split_begin(struct syscall_thread *t)
 {
 	int i;
 
@@ -44,7 +44,8 @@ static __always_inline void split_begin(struct plumb_thread *t)
 }
 
 /* The current thread may have left the CPU. It is back: add the time that it was off the CPU. */
-static __always_inline void split_back(struct plumb_thread *t, struct task_struct *task, __u32 cpu)
+static __always_inline void split_back(struct syscall_thread *t, struct task_struct *task,
+				       __u32 cpu)
 {
 	struct sched_stay *stay;
 	__u64 off_cpu, waited;
@@ -73,7 +74,7 @@ static __always_inline void split_back(struct plumb_thread *t, struct task_struc
  * At the exit of a call of NS ns: limit the times off the CPU, in t->off, to NS. Return the time on
  * the CPU.
  */
-static __always_inline __u64 split_finish(struct plumb_thread *t, struct task_struct *task,
+static __always_inline __u64 split_finish(struct syscall_thread *t, struct task_struct *task,
 					  __u32 cpu, __u64 ns)
 {
 	int i;
@@ -91,7 +92,7 @@ static __always_inline __u64 split_finish(struct plumb_thread *t, struct task_st
 static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 					struct task_struct *task, __u32 cpu, __u64 now)
 {
-	struct plumb_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
+	struct syscall_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
 	struct plumb_inflight_slot *inflight_slot;
 
 	if (!t)

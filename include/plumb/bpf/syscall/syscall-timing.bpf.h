@@ -22,8 +22,8 @@ struct timing_call {
 	struct pt_regs *regs; /* NULL: not known */
 	__u32 slot;           /* as returned by timing_slot() at the entry, if IN_INFLIGHT_SLOT */
 	bool in_inflight_slot;
-	bool left;              /* it may have left the CPU */
-	struct plumb_thread *t; /* NULL, if IN_INFLIGHT_SLOT: not looked up yet */
+	bool left;                /* it may have left the CPU */
+	struct syscall_thread *t; /* NULL, if IN_INFLIGHT_SLOT: not looked up yet */
 };
 
 /*
@@ -36,8 +36,8 @@ struct timing_call {
 #endif
 #if TIMING_ROWS
 static __always_inline bool timing_at_entry(void);
-static __always_inline void timing_begin(struct plumb_thread *t, struct task_struct *task);
-static __always_inline __u32 timing_slot(struct plumb_thread *t, struct task_struct *task,
+static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task);
+static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu);
 #else
 #define timing_at_entry() true
@@ -50,7 +50,7 @@ static __always_inline void timing_end(const struct timing_call *c);
 static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 					 const struct pt_regs *regs)
 {
-	struct plumb_thread *t = inflight_make(task);
+	struct syscall_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct plumb_inflight_slot *inflight_slot = NULL;
 
@@ -104,7 +104,7 @@ static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slo
 	inflight_slot->start = 0;
 }
 
-static __always_inline void timing_leave(struct plumb_thread *t, long ret, struct pt_regs *regs)
+static __always_inline void timing_leave(struct syscall_thread *t, long ret, struct pt_regs *regs)
 {
 	struct timing_call c = {
 		.ns = bpf_ktime_get_ns() - t->start,
@@ -147,7 +147,7 @@ static __always_inline bool timing_on_exit_by_inflight_slot(const struct syscall
  * If executions are missed, an exit may follow the entry of another call. The number detects that,
  * where it is available at no cost; after sigreturn it is the -1 of its caller.
  */
-static __always_inline bool timing_is_of_another(const struct plumb_thread *t,
+static __always_inline bool timing_is_of_another(const struct syscall_thread *t,
 						 const struct syscall_end *e)
 {
 	return !e->regs && (__s32)e->nr >= 0 && e->nr != (__u32)t->call;
@@ -155,7 +155,7 @@ static __always_inline bool timing_is_of_another(const struct plumb_thread *t,
 
 static __always_inline void timing_on_exit(struct task_struct *task, const struct syscall_end *e)
 {
-	struct plumb_thread *t = inflight_get(task);
+	struct syscall_thread *t = inflight_get(task);
 	struct plumb_inflight_slot *inflight_slot = t ? inflight_slot_of(t, task) : NULL;
 
 	if (t && t->start && timing_is_of_another(t, e)) {
