@@ -110,7 +110,7 @@ static void cold_parts_are_taken_only_if_there_is_nothing_else(void **state)
 	assert_int_equal(find("frozen"), 0);
 	expect("frozen.cold");
 	assert_true(found.all[0].cold && found.all[0].changed);
-	expect_said("frozen.cold: a part of frozen that is jumped to");
+	expect_said("frozen.cold: a part of frozen, entered by a jump");
 	assert_null(strstr(heard, "signature"));
 	assert_int_equal(find("risen_cold", "old"), 0);
 	assert_true(found.all[0].cold && found.all[1].cold);

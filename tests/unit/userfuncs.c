@@ -196,9 +196,10 @@ static void what_is_not_there_is_an_error_with_near_names(void **state)
 	refuses("./lib.so:elsewhere", ENOENT, "no function elsewhere");
 	refuses("./lib.so:far", ENOENT, "no function far"); /* not in code */
 	refuses("./stripped.so:inner", ENOENT, "no function inner");
-	refuses("./pie:chosen", ENOENT, "chosen in ./pie is chosen from several functions");
-	refuses("./pie:chose*", ENOENT, "chosen from several functions at run time (ifunc)");
-	refuses("./lib.so:picked", ENOENT, "picked in ./lib.so is chosen from several functions");
+	refuses("./pie:chosen", ENOENT, "chosen in ./pie is an ifunc: ");
+	refuses("./pie:chose*", ENOENT,
+		"is an ifunc: at run time it becomes one of several functions");
+	refuses("./lib.so:picked", ENOENT, "picked in ./lib.so is an ifunc: ");
 	refuses("./lib.so:*@*", ENOENT, "no function *@* in ./lib.so\n");
 	refuses("./stripped:plain", ENOENT, "./stripped has no function names (stripped");
 }

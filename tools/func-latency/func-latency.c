@@ -223,7 +223,7 @@ static int prepare(struct plumb_options *o)
 
 	if (functions.n > PLUMB_MAX_TARGETS)
 		err = plumb_error(E2BIG,
-				  "%zu functions, at most %d: a narrower glob, or several runs",
+				  "%zu functions, at most %d: narrow the glob, or trace in parts",
 				  functions.n, PLUMB_MAX_TARGETS);
 	if (!err && *arg_key)
 		err = find_arg();

@@ -61,7 +61,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		else if (!asked.count)
 			asked.count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
 		else
-			plumb_usage_error("one argument too many: %s", text);
+			plumb_usage_error("unexpected argument: %s", text);
 		return 0;
 	case ARGP_KEY_END:
 		if (asked.top && !asked.interval)

@@ -35,7 +35,7 @@ static void become_stacks(struct plumb_options *o)
 	if (tool.measure.second)
 		plumb_usage_error("--stacks and --latency exclude each other");
 	if (o->by & SKB_ALLOC_BY_CONTAINER)
-		plumb_usage_error("--stacks: not by container: -b cgroup");
+		plumb_usage_error("--stacks: no -b container, use -b cgroup");
 	tool.keys = (struct plumb_keys){.size = sizeof(struct plumb_stack_key),
 					.default_by = tool.keys.default_by};
 	tool.measure = (struct plumb_measure){.kind = PLUMB_COUNTS, .errors = true};

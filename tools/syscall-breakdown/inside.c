@@ -57,7 +57,7 @@ bool inside_is_asked(void)
 void inside_hint(int status)
 {
 	if (status == PLUMB_EXIT_UNSUPPORTED && may_hint)
-		plumb_warn("without -f it times no functions, and may do");
+		plumb_warn("without -f it samples, which may work");
 }
 
 static void configure(struct plumb_bpf *bpf, struct breakdown_inside *config, bool calibration)

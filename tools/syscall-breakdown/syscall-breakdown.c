@@ -85,7 +85,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		if (above && selection.min_ns)
 			plumb_usage_error("--min and --above exclude each other");
 		if (inside_is_asked() && (above || selection.min_ns))
-			plumb_usage_error("-f times all calls: not with --min or --above");
+			plumb_usage_error("-f times all calls: it excludes --min and --above");
 		if (inside_is_asked() && frequency)
 			plumb_usage_error("-F has no effect with -f: use one");
 		plumb_stacks_begin();

@@ -92,7 +92,7 @@ static void check(struct plumb_options *o)
 		o->by |= TCP_BY_LABEL;
 	tcp_one_port = o->by & TCP_BY_PORT;
 	if (!tcp_labels.list && o->by & TCP_BY_LABEL)
-		plumb_usage_error("--by: label takes --labels=FILE");
+		plumb_usage_error("--by: label requires --labels=FILE");
 }
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)

@@ -38,8 +38,8 @@ static void open_kretprobe(struct plumb_probe *probe, const struct plumb_functio
 	probe->event = open_kprobe(function, true);
 	if (probe->event < 0 || said)
 		return;
-	plumb_warn("kretprobes have room for 10 calls at once, or twice the CPUs: kprobe_events "
-		   "in tracefs: %s",
+	plumb_warn("kretprobes miss returns above 10 calls in flight, or 2 per CPU: "
+		   "kprobe_events: %s",
 		   plumb_errno_name(err));
 	said = true;
 }

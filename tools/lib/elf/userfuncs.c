@@ -132,8 +132,8 @@ static int complain(Elf *elf, const char *path, const char *name, bool indirect)
 		err = -ENOMEM;
 	else if (indirect)
 		err = plumb_error(ENOENT,
-				  "%s in %s is chosen from several functions at run time (ifunc), "
-				  "which have names of their own",
+				  "%s in %s is an ifunc: at run time it becomes one of several "
+				  "functions; name that one",
 				  name, path);
 	else if (all.n) {
 		plumb_suggest(name, names, all.n, suggestion, sizeof(suggestion));

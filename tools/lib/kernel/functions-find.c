@@ -174,8 +174,8 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 	o->taken++;
 	o->changed += f.changed;
 	if (f.cold)
-		plumb_warn("%s: a part of %.*s that is jumped to: no arguments, and no "
-			   "return that could be timed",
+		plumb_warn("%s: a part of %.*s, entered by a jump: no arguments and no "
+			   "return to time",
 			   s->name, (int)strcspn(s->name, "."), s->name);
 	else if (f.changed && !p->is_glob)
 		plumb_warn("%s: the compiler changed its signature, arguments are not "

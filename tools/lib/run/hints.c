@@ -122,7 +122,7 @@ void plumb_hints_print(const struct plumb_session *s, const struct plumb_snapsho
 	if (o->n_comms)
 		hint_at_names(o);
 	if (o->command && o->n_cgroups)
-		plumb_warn("-g: of %s only what runs in these cgroups is traced, and it is started "
-			   "in the cgroup of the tool",
+		plumb_warn("-g: %s starts in the tool's cgroup; it is traced only while in the "
+			   "given cgroups",
 			   o->command[0]);
 }
