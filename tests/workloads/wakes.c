@@ -252,10 +252,13 @@ static void sort_waits(void)
 	qsort(most, times, sizeof(*most), rising);
 }
 
-/* PREEMPTED of the waits may be too long, and as many waits may be missing. */
+/*
+ * PREEMPTED of the waits may be too long, and as many waits may be missing.  So may up to 8 others:
+ * those of the thread's start and end.
+ */
 static void put_bounds(unsigned int p)
 {
-	uint64_t low = rank(times, p), more = 2 * preempted, high = rank(times + preempted, p);
+	uint64_t low = rank(times, p), more = 2 * preempted, high = rank(times + preempted + 8, p);
 
 	put("%s\"%u\":[%llu,%llu]", p == 50 ? "" : ",", p,
 	    (unsigned long long)(low < more ? 0 : least[low - more]),
