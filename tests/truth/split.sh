@@ -95,7 +95,7 @@ bounded='def bounded($split; $true):
 		then error("\($true.comm): too little \($part): \($split), \($true)") else . end
 		| if $split.mostly[$part] < $true.mostly[$part]
 		then error("\($true.comm): too few mostly \($part): \($split), \($true)") else . end)
-	| if $split.sum - $split.on_cpu > $true.can.off + 200000 * ($true.switches | .voluntary + .involuntary) + $true.sum / 100
+	| if $split.sum - $split.on_cpu > $true.can.off + 600000 * ($true.switches | .voluntary + .involuntary) + $true.sum / 100
 		then error("\($true.comm): too much off the CPU: \($split), \($true)") else . end
 	| reduce ("blocked", "runq") as $part (.;
 		if $true.can[$part] > 0 and $split[$part] > $true.can[$part]
