@@ -46,7 +46,7 @@ int on_switch(void *ctx __attribute__((unused)))
 	struct plumb_cached_slot *cached;
 	struct plumb_totals *totals;
 	struct plumb_who key = {};
-	struct plumb_thread *t;
+	struct syscall_thread *t;
 	__u64 var;
 
 	if (!filter_thread(task) || !filter_entry(task))

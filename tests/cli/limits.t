@@ -62,7 +62,7 @@ for tool in "${tools[@]}"; do
 	limited prlimit --nofile=12
 	named "few open files" "$first refused" "too many open files (ulimit -n is 12)"
 	limited prlimit --as=8388608
-	named "little memory" "no memory" "ulimit -v"
+	named "little memory" "too little memory" "ulimit -v"
 	without sys_admin,perfmon
 	named "without CAP_PERFMON" "CAP_PERFMON is missing" "setcap cap_bpf,cap_perfmon+ep"
 	without sys_admin,bpf
