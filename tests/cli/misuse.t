@@ -207,9 +207,10 @@ unknown() {
 
 # Of other tools, and what they are called here.
 habits() {
-	local habit
+	local habit by=(-P="-p and -t" -L="-p and -t")
 	has "$tool" --strict || return
-	for habit in -T=INTERVAL -P=pid -L=tid -i=INTERVAL -x=--errors; do
+	! has "$tool" --by || by=(-P="-b pid" -L="-b tid")
+	for habit in -T=INTERVAL "${by[@]}" -i=INTERVAL -x=--errors; do
 		run "$tool" "${safe[@]}" "${habit%%=*}" 1
 		refused "$tool ${habit%%=*} names what it is called here" 2 "$tool" "${habit%%=*}" "${habit#*=}"
 	done

@@ -192,7 +192,7 @@ check() {
 		evidence cgroup-command.json cgroup-command.err cgroup-outside.err
 		holds "-g captures of a command what it does in the cgroup" cgroup-command.json \
 			'($last.rows | map(select(.key.comm == "calls").count)) == [29]'
-		like "... and what is outside is hinted at" "$(cat cgroup-outside.err)" '-g: of calls only'
+		like "... and what is outside is hinted at" "$(cat cgroup-outside.err)" '-g: calls starts in the tool'
 		is "... not traced" "$(jq '.ledger.recorded' cgroup-outside.json)" 0
 	fi
 

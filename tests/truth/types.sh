@@ -38,7 +38,7 @@ check() {
 		'($last.mechanism.name | startswith("kprobe")) and ($last.rows | map([.key, .count]))
 			== [[{"func": "write_null", "arg:count": 100, "ret": 100}, 1009]]'
 	holds "... and says why fentry is not used" given.json \
-		'$last.mechanism.refused | map(select(.name == "fentry")) | length == 1 and (.[0].why | test("kernel itself"))'
+		'$last.mechanism.refused | map(select(.name == "fentry")) | length == 1 and (.[0].why | test("own BTF"))'
 	holds "... and knows of misses what the kernel counts" given.json \
 		'$last.ledger.missed == (if $last.kernel | test("^(5|6[.]1)[.]") then null else 0 end)'
 	sound "of given types" given.json

@@ -31,7 +31,7 @@ static void a_prefix_says_what_it_is(void **state)
 	assert_int_equal(find("k:vfs_readv"), 0);
 	expect("vfs_readv");
 	assert_int_equal(find("t:sched:sched_switch"), -EINVAL);
-	expect_said("kernel functions only");
+	expect_said("not a kernel function");
 }
 
 static void data_is_no_function(void **state)

@@ -145,6 +145,7 @@ static struct plumb_tool tool = {
 	.options.list = options,
 	.options.parse = parse,
 	.options.arguments = "TARGET... ",
+	.options.duration = "5 without INTERVAL or command",
 	.options.argument = add_pattern,
 	.keys.fields = &plumb_trace_targets_field,
 	.keys.n_fields = 1,

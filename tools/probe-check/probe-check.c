@@ -221,6 +221,11 @@ static void check_hooks(struct plan *p)
 			    !verdict_fails(p->checks[i].verdict))
 				check_add(&p->checks[i], "%s is refused here", r->mechanism);
 	}
+	/* The table of tools has what this means for their targets. */
+	for (size_t i = 0; i < p->n; i++)
+		if (p->checks[i].asked && !verdict_fails(p->checks[i].verdict) &&
+		    refusals_have_all(&p->refused, p->checks[i].target.kind))
+			p->checks[i].verdict = VERDICT_REFUSED;
 }
 
 static int check_all(const struct kernel *k, struct plan *p)
@@ -240,7 +245,19 @@ static int check_all(const struct kernel *k, struct plan *p)
 	/* Without root every kernel refuses all hooks. */
 	if (k->running && !geteuid())
 		check_hooks(p);
+	else if (k->running && p->n)
+		plumb_warn("not checked: whether this kernel permits probes (root only)");
 	return 0;
+}
+
+/* Whether nothing fails but targets whose hooks this kernel refuses. */
+static bool only_refused(const struct findings *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->plan->n; i++)
+		n += f->plan->checks[i].verdict == VERDICT_REFUSED;
+	return f->failed == n && !f->n_of[DIFFERENCE_BREAKING];
 }
 
 static int run(const struct options *o, const struct kernel *k, const json_t *was)
@@ -270,7 +287,7 @@ static int run(const struct options *o, const struct kernel *k, const json_t *wa
 		free(f.differences[i].what);
 	}
 	free(f.differences);
-	return !tried && !status ? PLUMB_EXIT_UNSUPPORTED : status;
+	return !tried && (!status || only_refused(&f)) ? PLUMB_EXIT_UNSUPPORTED : status;
 }
 
 static const char about[] =

@@ -36,6 +36,17 @@ void refusals_find(struct refusals *r, unsigned int kinds, bool all)
 	}
 }
 
+bool refusals_have_all(const struct refusals *r, enum target_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		n += hooks[i].kinds >> kind & 1;
+	for (size_t i = 0; i < r->n; i++)
+		n -= r->list[i].kinds >> kind & 1;
+	return !n;
+}
+
 bool refusals_have(const struct refusals *r, const char *mechanism, size_t length)
 {
 	for (size_t i = 0; i < r->n; i++)

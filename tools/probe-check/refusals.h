@@ -23,6 +23,9 @@ struct refusals {
 /* Try the hooks for targets of these kinds; with ALL also those that only tools' mechanisms use. */
 void refusals_find(struct refusals *r, unsigned int kinds, bool all);
 
+/* Return whether all hooks for targets of this kind are refused. */
+bool refusals_have_all(const struct refusals *r, enum target_kind kind);
+
 /* Return whether the mechanism, a name of LENGTH bytes, is refused. */
 bool refusals_have(const struct refusals *r, const char *mechanism, size_t length);
 

@@ -23,6 +23,7 @@ static const struct {
 	[VERDICT_PARTLY_INLINED] = {"partly inlined", true},
 	[VERDICT_MAYBE_INLINED] = {"maybe inlined", true},
 	[VERDICT_SILENT] = {"attached but silent", true},
+	[VERDICT_REFUSED] = {"refused", true},
 };
 
 const char *verdict_word(enum verdict verdict)
@@ -67,10 +68,11 @@ static void judge_silence(struct check *c, double seconds)
 		return;
 	}
 	c->verdict = VERDICT_SILENT;
-	check_add(c, "0 fires in %.3g s: %s", seconds,
-		  c->has_direct
-			  ? "the calls that are left were not made, or the busy ones are inlined"
-			  : "nobody called it, or its calls are inlined");
+	check_add(
+		c, "0 fires in %.3g s: %s", seconds,
+		c->has_direct
+			? "the calls that are left were not made, or the frequent ones are inlined"
+			: "nobody called it, or its calls are inlined");
 }
 
 void check_judge_fires(struct check *c, double seconds)

@@ -23,6 +23,7 @@ enum verdict {
 	VERDICT_PARTLY_INLINED,
 	VERDICT_MAYBE_INLINED,
 	VERDICT_SILENT,
+	VERDICT_REFUSED, /* this kernel refuses all hooks of its kind */
 };
 
 const char *verdict_word(enum verdict verdict);

@@ -94,8 +94,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case ARGP_KEY_END:
 		if (!has_min)
-			plumb_usage_error("syscall-slower MIN: a time is needed, as 10ms; 0ns is "
-					  "all calls");
+			plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and "
+					  "more, 0ns all calls");
 		plumb_syscall_keep(&selection);
 		calls_begin(o->json, stacks, wakers);
 		return 0;

@@ -153,7 +153,8 @@ struct plumb_tool_options {
 	bool (*argument)(const char *text, bool number);
 	/* System calls, selected by -s; NULL: it has no such option. */
 	const struct syscall_config *selection;
-	unsigned int lacks; /* PLUMB_NO_... */
+	const char *duration; /* the default of -d, for its help; NULL: until a signal */
+	unsigned int lacks;   /* PLUMB_NO_... */
 };
 
 /* The keys by which rows are grouped. */

@@ -44,6 +44,8 @@ const char *plumb_target_flaw(const char *pattern)
 						   : "a user function is u:FILE:FUNCTION, as "
 						     "u:libc.so.6:malloc";
 	default:
+		if (!strncmp(pattern, "s:", 2))
+			return "system calls are t:syscalls:sys_enter_NAME here";
 		if (!strncmp(pattern, "usdt:", 5))
 			return "USDT probes are not supported";
 		if (!strncmp(pattern, "k:", 2))

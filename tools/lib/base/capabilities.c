@@ -72,10 +72,8 @@ bool plumb_may_trace(void)
 	const char *names = missing();
 
 	if (names)
-		plumb_warn(
-			"tracing needs CAP_BPF and CAP_PERFMON, and %s %s missing: run it as root, "
-			"or: setcap cap_bpf,cap_perfmon+ep FILE",
-			names, strchr(names, ' ') ? "are" : "is");
+		plumb_warn("%s %s missing: run as root, or: setcap cap_bpf,cap_perfmon+ep FILE",
+			   names, strchr(names, ' ') ? "are" : "is");
 	else if (is_in_user_namespace())
 		plumb_warn("tracing needs root, or CAP_BPF and CAP_PERFMON, in the initial "
 			   "user namespace: this process is in another");

@@ -95,7 +95,7 @@ void plumb_overhead_judge(struct plumb_overhead *o)
 	o->known = o->traced.median > 0 && !(o->filtered_known && o->traced.high < o->filtered.low);
 	o->how = !o->known ? "disturbed"
 		 : o->filtered_known && o->traced.median < o->filtered.median
-			 ? "calibrated, but too disturbed to tell the two apart"
+			 ? "calibrated, but too disturbed to distinguish the two"
 			 : "calibrated";
 	clamp(&o->traced);
 	clamp(&o->filtered);

@@ -274,8 +274,8 @@ static int say_missing(struct search *q, const struct plumb_pattern *p)
 
 	if (p->module && is_prefix_of_others(p->module))
 		return plumb_error(EINVAL,
-				   "%s: kernel functions only; func-count and func-stack take "
-				   "tracepoints (t:) and user functions (u:)",
+				   "%s: not a kernel function; func-count and func-stack take "
+				   "t:, r: and u:",
 				   p->text);
 	if (!plumb_lists_have_module(&q->lists, p))
 		return plumb_error(ENOENT,

@@ -216,8 +216,10 @@ static int complain(const struct plumb_tracepoints *all, const char *category, c
 			names[n++] = all->list[i].name;
 	if (n) {
 		plumb_suggest(name, names, n, suggestion, sizeof(suggestion));
-		err = plumb_error(ENOENT, "no such tracepoint: %s:%s%s%s", category, name,
-				  suggestion, *suggestion ? "?" : "");
+		err = plumb_error(ENOENT, "no such tracepoint: %s%s%s%s%s",
+				  strcmp(category, "*") ? category : "",
+				  strcmp(category, "*") ? ":" : "", name, suggestion,
+				  *suggestion ? "?" : "");
 	} else {
 		for (; n < all->n; n++)
 			names[n] = all->list[n].category;

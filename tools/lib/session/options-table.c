@@ -3,11 +3,12 @@
 
 #include <plumb/tool/tool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* clang-format off */
 static const struct argp_option common[] = {
 	{NULL, 0, NULL, 0, "Duration:", 10},
-	{"duration", 'd', "SEC", 0, "stop after SEC seconds (default: at Ctrl-C, SIGTERM or the command's end)", 10},
+	{"duration", 'd', "SEC", 0, "stop after SEC seconds (default: ", 10},
 	{NULL, 0, NULL, 0, "Filters (trace only these):", 20},
 	{"pid", 'p', "PID[,...]", 0, "processes", 20},
 	{"tid", 't', "TID[,...]", 0, "threads", 20},
@@ -34,7 +35,7 @@ static const struct argp_option common[] = {
 	{NULL, 'P', NULL, OPTION_HIDDEN, "a row for each process: -b pid", 60},
 	{NULL, 'L', NULL, OPTION_HIDDEN, "a row for each thread: -b tid", 60},
 	{NULL, 'i', NULL, OPTION_HIDDEN, "seconds between reports are an argument: INTERVAL", 60},
-	{NULL, 'x', NULL, OPTION_HIDDEN, "calls that failed: syscall-latency --errors, or -b errno", 60},
+	{NULL, 'x', NULL, OPTION_HIDDEN, "calls that failed: syscall-latency --errors", 60},
 	{0},
 };
 /* clang-format on */
@@ -62,14 +63,6 @@ static bool is_taken(const struct plumb_tool *tool, int key)
 	return false;
 }
 
-const char *plumb_options_habit(int key)
-{
-	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
-		if (common[i].key == key && common[i].flags & OPTION_HIDDEN)
-			return common[i].doc;
-	return NULL;
-}
-
 static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 {
 	if (option->flags & OPTION_HIDDEN && is_taken(tool, option->key))
@@ -80,6 +73,28 @@ static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 	       !(tool->options.lacks & PLUMB_NO_TABLE_OPTIONS && is_one_of(table_options, option));
 }
 
+static bool has_own(const struct plumb_tool *tool, const char *name)
+{
+	for (const struct argp_option *o = tool->options.list; o && (o->name || o->doc); o++)
+		if (o->name && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+const char *plumb_options_habit(const struct plumb_tool *tool, int key)
+{
+	static const struct argp_option by = {.key = 'b'};
+
+	if (key == 'x' && has_own(tool, "errors"))
+		return "calls that failed: --errors";
+	if ((key == 'P' || key == 'L') && !has(tool, &by))
+		return "-p and -t select processes and threads";
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		if (common[i].key == key && common[i].flags & OPTION_HIDDEN)
+			return common[i].doc;
+	return NULL;
+}
+
 uint64_t plumb_options_default_keys(const struct plumb_tool *tool)
 {
 	return tool->keys.max ?: DEFAULT_KEYS;
@@ -88,7 +103,7 @@ uint64_t plumb_options_default_keys(const struct plumb_tool *tool)
 const struct argp_option *plumb_options_of(const struct plumb_tool *tool)
 {
 	static struct argp_option rest[sizeof(common) / sizeof(common[0])];
-	static char keys[128];
+	static char keys[128], duration[128];
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
@@ -99,6 +114,12 @@ const struct argp_option *plumb_options_of(const struct plumb_tool *tool)
 			snprintf(keys, sizeof(keys), "%s%llu", rest[n].doc,
 				 (unsigned long long)plumb_options_default_keys(tool));
 			rest[n].doc = keys;
+		}
+		if (rest[n].key == 'd') {
+			snprintf(duration, sizeof(duration), "%s%s)", rest[n].doc,
+				 tool->options.duration
+					 ?: "at Ctrl-C, SIGTERM or the command's end");
+			rest[n].doc = duration;
 		}
 		n++;
 	}

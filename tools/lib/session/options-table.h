@@ -13,8 +13,8 @@ enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF 
 
 /* The shared options that the tool has, for argp; ended by {0}. */
 const struct argp_option *plumb_options_of(const struct plumb_tool *tool);
-/* For option KEY of BCC's tools, text on its replacement here; NULL: no such option. */
-const char *plumb_options_habit(int key);
+/* For option KEY of BCC's tools, text on its replacement in TOOL; NULL: no such option. */
+const char *plumb_options_habit(const struct plumb_tool *tool, int key);
 uint64_t plumb_options_default_keys(const struct plumb_tool *tool);
 
 #endif

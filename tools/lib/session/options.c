@@ -335,8 +335,9 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
 		    parse_measure(key, text, p))
 			return 0;
-		if (plumb_options_habit(key))
-			plumb_usage_error("-%c: no such option; %s", key, plumb_options_habit(key));
+		if (plumb_options_habit(p->tool, key))
+			plumb_usage_error("-%c: no such option; %s", key,
+					  plumb_options_habit(p->tool, key));
 	}
 	if (p->tool->options.parse)
 		return p->tool->options.parse(key, text, state, p->options);
