@@ -34,7 +34,7 @@ struct plumb_frame {
 struct function_thread {
 	__u32 depth;
 	__u32 deeper;    /* calls beyond the last frame */
-	__u64 off_cpu;   /* ns off the CPU since the thread is traced */
+	__u64 off_cpu;   /* ns off the CPU while inside a call */
 	__u64 off_since; /* 0: it has a CPU */
 	struct plumb_frame frames[PLUMB_FRAMES];
 };

@@ -93,7 +93,7 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 		FUNCTION_REGISTER(4, regs[4]);
 		FUNCTION_REGISTER(5, regs[5]);
 #else
-#error "which registers hold the arguments on this architecture?"
+#error "no argument registers for this architecture"
 #endif
 	default:
 		break;

@@ -263,7 +263,7 @@ static __always_inline void function_leave(__u64 target, __u64 place, const __u6
 		function_unmatched(task, args);
 }
 
-/* Entry and exit of a call with a cookie, which is zeroed for each call. */
+/* Entry and exit of a call with a cookie, which is 0 before the entry. */
 
 static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *args)
 {

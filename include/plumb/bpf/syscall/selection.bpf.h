@@ -16,7 +16,7 @@ static __always_inline __u32 syscall_abi(struct task_struct *task)
 #elif defined(__TARGET_ARCH_arm64)
 	return !!(current_read(task, thread_info.flags) & 1UL << 22 /* TIF_32BIT */);
 #else
-#error "which flag marks a 32-bit call on this architecture?"
+#error "no flag of 32-bit calls for this architecture"
 #endif
 }
 

@@ -25,7 +25,7 @@ static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 	return var;
 }
 
-/* The slot of a call's key. Calls under [other] are counted in the ledger. */
+/* The slot of a call's key; 0 is [other]. */
 static __always_inline __u32 syscall_slot(struct syscall_thread *t, struct task_struct *task,
 					  __u64 call, __u32 error, __u32 cpu)
 {

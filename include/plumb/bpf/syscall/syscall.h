@@ -34,7 +34,7 @@ struct syscall_config {
 	__u32 fd;                 /* first argument */
 	__u64 min_size, max_size; /* third argument, both included */
 	__u64 bitmap[2 * PLUMB_SYSCALLS / 64];
-	/* Numbers that are in neither table, or of x32: number, and table above it. */
+	/* Numbers from PLUMB_SYSCALLS on, and of x32: number, and table above it. */
 	__u32 n_others, pad_others;
 	__u64 others[PLUMB_OTHER_SYSCALLS];
 	/* 32-bit calls that are not selected, with the names of selected native ones. */
