@@ -7,7 +7,7 @@
 # make WERROR=1   warnings are errors, as for check
 # make check      all tests; what they need is installed by scripts/check.sh
 # make check-quick  those that a change most likely breaks, in 2 minutes
-# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -switches, -servers);
+# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make install    DESTDIR= prefix= sbindir= datadir= mandir=
@@ -24,6 +24,7 @@ BPFTOOL  ?= /usr/sbin/bpftool
 STRIP    ?= strip
 OBJCOPY  ?= llvm-objcopy
 RST2MAN  ?= rst2man
+GO       ?= go
 CFLAGS   ?= -O2 -g
 prefix   ?= /usr/local
 sbindir  ?= $(prefix)/sbin
@@ -59,7 +60,7 @@ SCHEMA   := $(B)/plumb-2.schema.json
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
-IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,debuginfo image image-running image-symbols inlined inlining parts scan unpack))
+IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
 FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
 SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
@@ -73,11 +74,14 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -DBPF_NO_KFUNC_PROTOTYPES -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 # libz comes first for its crc32(), which libelf.a may have too, alone: two would not link.
-LIBS     := $(LIBBPF_LIBS) -Wl,-u,crc32 -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty -lm
+LIBS     := $(LIBBPF_LIBS) -Wl,-u,crc32 -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty $(if $(filter x86,$(ARCH)),-lcapstone) -lm
+# Of capstone's architectures only x86 is linked: the others would add 3 MB to each tool that decodes.
+OTHERS   := ARM AArch64 M68K Mips PPC Sparc SystemZ XCore TMS320C64x M680X EVM MOS65XX WASM BPF RISCV SH TRICORE ALPHA HPPA LoongArch Xtensa ARC
+X86_ONLY := $(foreach a,$(OTHERS),-Wl$(comma)--defsym=$(a)_global_init=0 -Wl$(comma)--defsym=$(a)_option=0)
 ifndef DYNAMIC
 -include $(B)/static.mk
 endif
-LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC))
+LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
 
 all: $(BINARIES) $(PAGES) $(SCHEMA)
 
@@ -85,7 +89,7 @@ $(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)
 	$(Q)mkdir -p $@
 
 # Debian 13's libdw.a needs objects that no archive there has.
-PROBED := bpf_object__open dwarf_begin_elf dwarf_getscopes elf_begin elf_compress inflate
+PROBED := bpf_object__open dwarf_begin_elf dwarf_getscopes elf_begin elf_compress inflate $(if $(filter x86,$(ARCH)),cs_open)
 $(B)/static.mk: | $(B) $(LIBBPF_A)
 	$(Q)if { printf 'int %s();\n' $(PROBED); printf 'int main(void) { return 0'; \
 			printf ' + %s()' $(PROBED); echo '; }'; } | \
@@ -93,7 +97,7 @@ $(B)/static.mk: | $(B) $(LIBBPF_A)
 		: >$@; \
 	else \
 		echo 'DYNAMIC := 1' >$@; \
-		echo "libelf, libdw or libbpf do not link statically here ($@.log): building with DYNAMIC=1" >&2; \
+		echo "libelf, libdw, libbpf or capstone do not link statically here ($@.log): building with DYNAMIC=1" >&2; \
 	fi; rm -f $@.probe
 
 # A change of these flags is a change of everything that they are for.
@@ -186,6 +190,26 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/$*.d -static -pthread $< -o $@
 
+# Two versions of a library, and a program that loads it.
+LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws $(if $(shell command -v $(GO)),gofuncs) $(if $(filter x86,$(ARCH)),user32))
+$(B)/tests/user32: tests/workloads/library/user32.S $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) -m32 -nostdlib -static $< -o $@
+$(B)/tests/libupgrade.%.so: tests/workloads/library/upgrade.c $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DVERSION=$* -shared -fPIC -Wl,--build-id $< -o $@
+$(B)/tests/throws: tests/workloads/library/throws.cc $(B)/flags | $(B)/tests
+	$(call say,CXX,$@)
+	$(Q)$(CXX) -O1 -Wall -Wextra $< -o $@
+# Without network, modules and a home; as Go's linker has it, with symbols and without DWARF.
+GO_ENVIRONMENT := GO111MODULE=off GOFLAGS= GOENV=off GOTOOLCHAIN=local CGO_ENABLED=0 GOCACHE=$(abspath $(B))/go GOPATH=$(abspath $(B))/go HOME=/nonexistent
+$(B)/tests/gofuncs: tests/workloads/library/gofuncs.go | $(B)/tests
+	$(call say,GO,$@)
+	$(Q)$(GO_ENVIRONMENT) $(GO) build -trimpath -ldflags=-w -o $@ $<
+$(B)/tests/upgrades: tests/workloads/library/upgrades.c $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/upgrades.d $< -ldl -o $@
+
 $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$(firstword $(subst ., ,$*)) -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
@@ -195,7 +219,7 @@ $(B)/trust/%: tests/trust/%.c $(patsubst tools/probe-check/%.c,$(B)/lib/probe-ch
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/probe-check -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@
 
-workloads: $(WORKLOADS) $(SHOWING) $(B)/tests/stack-twice
+workloads: $(WORKLOADS) $(LOADED) $(SHOWING) $(B)/tests/stack-twice
 units: $(UNITS)
 check:
 	scripts/check.sh --no-install
@@ -220,7 +244,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
 
 # make fuzz FUZZ_SECONDS=86400
 FUZZ_SECONDS ?= 3600
-fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms
+fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/usdt-arguments
 	tests/trust/fuzz.t $(FUZZ_SECONDS)
 
 # --- the benchmark: its floor, its load, its peers ---
@@ -241,6 +265,10 @@ $(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
+$(B)/bench/many: tests/bench/many.c $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/many.d -static $< -o $@
+
 # A workload with a program of BPF: what stack-again.bpf.h says beside what the kernel does.
 $(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/tests
 	$(call say,CC,$@)
@@ -250,15 +278,19 @@ $(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/pingpong.d -static -pthread $< -o $@
 
-# What takes system calls and switches is measured here, what takes functions in emulated machines.
+# What takes system calls, user functions and switches is measured here, what takes kernel functions
+# in emulated machines.
 bench: bench-syscalls
 	$(Q)$(MAKE) bench-functions
+	$(Q)$(MAKE) bench-users
 	$(Q)$(MAKE) bench-switches
 	$(Q)$(MAKE) bench-servers
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
 	tests/bench/functions --build=$(B) $(BENCH)
+bench-users: $(B)/bin/user-func-latency $(B)/bench/function-floor $(B)/bench/spin $(B)/bench/many
+	tests/bench/users --build=$(B) $(BENCH)
 bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
 	tests/bench/probes --build=$(B) $(BENCH)
 bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
@@ -277,6 +309,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-probes bench-switches bench-servers install clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-servers install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

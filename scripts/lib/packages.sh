@@ -7,19 +7,21 @@
 # GPL-2) and zlib, which libbpf needs; jansson (MIT) for JSON; libdw (as libelf), which
 # needs bzip2 (BSD-like) and liblzma (public domain), for debugging information; zstd (BSD
 # or GPL-2), lz4 (BSD-2) and liblzma for kernels' files; libiberty (LGPL-2.1 or later) for
-# names of C++ and Rust; docutils for manual pages.
+# names of C++ and Rust; capstone (BSD-3) to decode instructions of x86; docutils for manual pages.
 packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
-	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev python3-docutils linux-libc-dev)
+	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev libcapstone-dev python3-docutils linux-libc-dev)
 # cmocka (Apache-2) for unit tests; gojq (MIT), which judges claims as jq does and starts in an eighth
 # of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and
 # sanitizers; a browser, which a test drives, to look at flame graphs;
-# the emulator and its guest.
+# the emulator and its guest; sys/sdt.h (CC0), with which a workload has USDT probes; a C++ compiler
+# and one of Go (BSD-3) for others; a Java virtual machine (GPL-2 with the Classpath exception), whose
+# probes a test traces.
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
-	chromium chromium-driver python3-selenium python3-jsonschema)
+	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go default-jre-headless)
 
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
-# a build machine may have no /sys/kernel/btf, and what unit tests link.
-packages_chroot=(linux-bpf-dev libcmocka-dev)
+# a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
+packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
 
 # packages_install NAME...: those that are missing, with apt.
 packages_install() {

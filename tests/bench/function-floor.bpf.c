@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * function-floor: what a tracer of a kernel function cannot avoid paying, and
- * what each further step adds to it.
+ * function-floor: what a tracer of a kernel function or a user function cannot avoid
+ * paying, and what each further step adds to it.
  *
  * As in floor.bpf.c the step is read-only data: the verifier removes what lies
  * beyond it.  This file holds the programs of the hooks that come in pairs;
@@ -155,6 +155,9 @@ static __always_inline int at_exit(void)
 PAIR(fentry, "?fentry", "?fexit")
 PAIR(multi, "?kprobe.multi", "?kretprobe.multi")
 PAIR(kprobe, "?kprobe", "?kretprobe")
+PAIR(uprobe, "?uprobe", "?uretprobe")
+/* libbpf 1.1 does not know uprobe.multi: the loader sets how they attach. */
+PAIR(umulti, "?uprobe", "?uretprobe")
 
 #else
 
@@ -181,6 +184,12 @@ int fsession(void *ctx)
 
 SEC("?kprobe.multi")
 int ksession(void *ctx)
+{
+	return at_either(ctx);
+}
+
+SEC("?uprobe")
+int usession(void *ctx)
 {
 	return at_either(ctx);
 }

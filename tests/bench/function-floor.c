@@ -3,10 +3,14 @@
  * function-floor HOOK STEP FUNCTION: attach programs that do nothing beyond STEP
  * to FUNCTION, say `tracing …`, stay until SIGTERM, and print how many calls they
  * saw if the step is one that counts.
+ *
+ * For the hooks of user functions FUNCTION is FILE:OFFSET[,OFFSET…][@PID]: each function by
+ * its offset in the file, in hexadecimal, and the process, or all.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +22,9 @@
 #include "function-floor-session-old.skel.h"
 
 /* Newer than the headers of the oldest build machine. */
+#define TRACE_UPROBE_MULTI   48
 #define TRACE_KPROBE_SESSION 56
+#define TRACE_UPROBE_SESSION 57
 #define TRACE_FSESSION       58
 
 struct hook {
@@ -59,12 +65,89 @@ static struct bpf_link *attach_session(struct bpf_program *prog, const char *fun
 	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)) < 0 ? NULL : (void *)prog;
 }
 
+#define MAX_PLACES 2048
+
+/* Where user functions are. */
+struct places {
+	char file[4096];
+	unsigned long offsets[MAX_PLACES];
+	__u32 n;
+	int pid; /* 0: all */
+};
+
+/* NULL and errno if the text is none. */
+static const struct places *find_places(const char *function)
+{
+	static struct places places;
+	const char *at = strrchr(function, ':');
+	char *end;
+
+	errno = EINVAL;
+	if (!at || (size_t)(at - function) >= sizeof(places.file))
+		return NULL;
+	memset(&places, 0, sizeof(places));
+	memcpy(places.file, function, at - function);
+	do {
+		if (places.n == MAX_PLACES)
+			return NULL;
+		places.offsets[places.n++] = strtoul(at + 1, &end, 16);
+		at = end;
+	} while (*at == ',');
+	if (*at == '@')
+		places.pid = strtol(at + 1, &end, 10);
+	return *end ? NULL : &places;
+}
+
+static struct bpf_link *attach_uprobe(struct bpf_program *prog, const char *function)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = strstr(bpf_program__name(prog), "leave"));
+	const struct places *places = find_places(function);
+	struct bpf_link *link = NULL;
+	__u32 i;
+
+	for (i = 0; places && i < places->n; i++) {
+		link = bpf_program__attach_uprobe_opts(prog, places->pid ?: -1, places->file,
+						       places->offsets[i], &opts);
+		if (!link)
+			break;
+	}
+	return link;
+}
+
+/* libbpf 1.1 does not know this link; it lasts until the process ends. */
+static struct bpf_link *attach_umulti(struct bpf_program *prog, const char *function)
+{
+	const struct places *places = find_places(function);
+	struct {
+		__u32 program, target, attach_type, flags;
+		__u64 path, offsets, counters, cookies;
+		__u32 n, probe_flags, pid;
+	} attr = {
+		.program = bpf_program__fd(prog),
+		.attach_type = bpf_program__expected_attach_type(prog),
+		.probe_flags = strstr(bpf_program__name(prog), "leave") ? 1 : 0,
+	};
+
+	if (!places)
+		return NULL;
+	attr.path = (__u64)places->file;
+	attr.offsets = (__u64)places->offsets;
+	attr.n = places->n;
+	attr.pid = places->pid;
+	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)) < 0 ? NULL : (void *)prog;
+}
+
 static const struct hook hooks[] = {
 	{"fsession", {"fsession"}, attach_trampoline, TRACE_FSESSION},
 	{"fentry", {"fentry_leave", "fentry_enter"}, attach_trampoline, 0},
 	{"kprobe.session", {"ksession"}, attach_session, TRACE_KPROBE_SESSION},
 	{"kprobe.multi", {"multi_leave", "multi_enter"}, attach_multi, 0},
 	{"kprobe", {"kprobe_leave", "kprobe_enter"}, attach_kprobe, 0},
+	{"uprobe", {"uprobe_leave", "uprobe_enter"}, attach_uprobe, 0},
+	{"uprobe-entry", {"uprobe_enter"}, attach_uprobe, 0},
+	{"uprobe.multi", {"umulti_leave", "umulti_enter"}, attach_umulti, TRACE_UPROBE_MULTI},
+	{"uprobe.multi-entry", {"umulti_enter"}, attach_umulti, TRACE_UPROBE_MULTI},
+	{"uprobe.session", {"usession"}, attach_umulti, TRACE_UPROBE_SESSION},
 };
 
 static const char *const steps[FLOOR_STEPS] = {
@@ -118,7 +201,7 @@ static struct bpf_object *load_any(const struct hook *hook, __u32 step, const ch
 	const void *elf;
 	size_t size;
 
-	if (!hook->type) {
+	if (!hook->type || hook->type == TRACE_UPROBE_MULTI) {
 		elf = function_floor_bpf__elf_bytes(&size);
 		return load(elf, size, hook, step, function);
 	}

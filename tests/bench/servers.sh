@@ -3,8 +3,8 @@
 #
 # Fetch PostgreSQL and redis of this machine's Debian release, with their clients, without
 # installing anything, so that no service of the system starts or changes: print the directory
-# that holds them. /lib in it has the libraries that they need besides libc, /servers a line
-# NAME VERSION for each.
+# that holds them, for the bench and tests/live/servers.t. /lib in it has the libraries that they
+# need besides libc, /servers a line NAME VERSION for each.
 
 set -euo pipefail
 

@@ -13,7 +13,8 @@
  * benchmark: a tracer can be told its pid before the load begins.
  *
  * WHAT is the number of a system call; `rename`, a thread gives itself the name that
- * it has; or `call`, it calls the function spin_call.
+ * it has; `call`, it calls the function spin_call; or on x86-64 `ret`, `push`, `sub`, `nop`,
+ * `nop5`, `endbr64` or `endbr64-nop5`, it calls the function spin_ret, …, which begins so.
  *
  * Time is the thread's CPU time: what others do on the machine counts only as
  * far as it slows the processor itself.
@@ -58,6 +59,42 @@ __attribute__((noinline)) void spin_call(void)
 {
 	asm volatile("" : : : "memory");
 }
+
+#ifdef __x86_64__
+/*
+ * What a user probe costs depends on the instruction that it replaces.  In assembler, because
+ * compilers choose the first instruction by themselves.
+ */
+#define FUNCTION(name, instructions)                                                               \
+	void name(void);                                                                           \
+	asm(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name              \
+	    ":\n" instructions "\nret\n.size " #name ", . - " #name "\n")
+
+FUNCTION(spin_ret, "");
+FUNCTION(spin_push, "push %rbp\npop %rbp");
+FUNCTION(spin_sub, "sub $24, %rsp\nadd $24, %rsp");
+FUNCTION(spin_nop, "nop");
+FUNCTION(spin_nop5, ".byte 0x0f, 0x1f, 0x44, 0, 0");
+FUNCTION(spin_endbr64, "endbr64\npush %rbp\npop %rbp");
+FUNCTION(spin_endbr64_nop5, "endbr64\n.byte 0x0f, 0x1f, 0x44, 0, 0");
+#endif
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+} choices[] = {
+	{"rename", rename_thread},
+	{"call", spin_call},
+#ifdef __x86_64__
+	{"ret", spin_ret},
+	{"push", spin_push},
+	{"sub", spin_sub},
+	{"nop", spin_nop},
+	{"nop5", spin_nop5},
+	{"endbr64", spin_endbr64},
+	{"endbr64-nop5", spin_endbr64_nop5},
+#endif
+};
 
 static void (*what)(void) = make_call;
 /* About a millisecond without a tracer, so that two reads of the clock weigh nothing. */
@@ -127,15 +164,15 @@ static int choose_cpus(int *cpus)
 
 static int choose(const char *word)
 {
+	size_t i;
 	char rest;
 
-	if (!strcmp(word, "rename"))
-		what = rename_thread;
-	else if (!strcmp(word, "call"))
-		what = spin_call;
-	else
-		return sscanf(word, "%ld%c", &nr, &rest) == 1;
-	return 1;
+	for (i = 0; i < sizeof(choices) / sizeof(*choices); i++)
+		if (!strcmp(choices[i].name, word)) {
+			what = choices[i].call;
+			return 1;
+		}
+	return sscanf(word, "%ld%c", &nr, &rest) == 1;
 }
 
 static void run(int threads, double ms, const int *cpus)
@@ -176,7 +213,7 @@ int main(int argc, char **argv)
 
 	if (argc != 1 && (argc != 3 || !choose(argv[1]) ||
 			  sscanf(argv[2], "%d%c", &batch, &rest) != 1 || batch < 1)) {
-		fprintf(stderr, "usage: spin [NR|rename|call BATCH]\n");
+		fprintf(stderr, "usage: spin [NR|rename|call|… BATCH]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);

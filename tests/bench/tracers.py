@@ -16,7 +16,9 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PRIVATE = "PLUMB_BENCH_PRIVATE_MOUNTS"
-PACKAGES = {"bpftrace": "bpftrace", "syscount": "libbpf-tools"}
+# What bpftrace does at the entry of a function, and at its end, where %s is the probe.
+HISTOGRAM = """{ @s[tid] = nsecs; }
+%s /@s[tid]/ { @[pid, comm] = hist(nsecs - @s[tid]); delete(@s[tid]); }"""
 
 
 class Broken(Exception):
@@ -45,11 +47,12 @@ class Tracer:
     """One configuration: how it is started, how it says that it is ready, what it counted."""
 
     def __init__(self, name, label, argv, ready="tracing …", stop=signal.SIGTERM, counted=None,
-                 settle=False):
+                 settle=False, patience=20):
         self.name, self.label, self.argv = name, label, argv
         self.ready = re.compile(ready.encode(), re.MULTILINE)
         self.stop, self.counted = stop, counted
         self.settle = settle  # its line comes before it is attached
+        self.patience = patience  # seconds for its start, and for its end
         self.failures, self.why = 0, None
         self.taken = []       # pairs of (ns untraced, ns traced), each by number of threads
         self.added = {1: [], 2: []}
@@ -63,7 +66,7 @@ class Tracer:
                                    stderr=subprocess.PIPE, bufsize=0)
         except OSError as error:
             raise Broken(f"{self.argv[0]}: {error.strerror}") from error
-        said, deadline = b"", began + 20
+        said, deadline = b"", began + self.patience
         with selectors.DefaultSelector() as ears:
             ears.register(run.stdout, selectors.EVENT_READ)
             ears.register(run.stderr, selectors.EVENT_READ)
@@ -94,7 +97,7 @@ class Tracer:
         self.weigh(run.pid)
         run.send_signal(self.stop)
         try:
-            out, err = run.communicate(timeout=20)
+            out, err = run.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
             run.kill()
             run.communicate()
@@ -103,6 +106,29 @@ class Tracer:
             lines = err.decode(errors="replace").strip().splitlines()
             raise Broken(f"exit status {run.returncode}: {lines[-1] if lines else ''}")
         return out.decode(errors="replace")
+
+
+class Spin:
+    """The measured load; see spin.c."""
+
+    def __init__(self, path, *what):
+        self.run = subprocess.Popen([path, *what], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    text=True, bufsize=1)
+        self.pid = int(self.run.stdout.readline().split()[1])
+        self.calls = 0
+        self.least = None  # of the last measurement
+
+    def ns(self, threads, ms):
+        self.run.stdin.write(f"{threads} {ms}\n")
+        median, least, calls = self.run.stdout.readline().split()
+        self.calls += int(calls)
+        self.least = float(least)
+        return float(median)
+
+    def close(self):
+        self.run.stdin.close()
+        self.run.wait()
+        self.run.stdout.close()
 
 
 @contextlib.contextmanager
@@ -143,12 +169,13 @@ def find_peers(suite):
 
 
 def peer_tracer(root, name, label, *argv, ready=None, **options):
-    """A peer below ROOT, run by its own loader."""
+    """A peer below ROOT, run by its own loader, with a line of output for a line printed."""
     loader = os.path.join(root, "lib64", "ld-linux-x86-64.so.2")
     libs = os.path.join(root, "usr", "lib", "x86_64-linux-gnu")
-    return Tracer(name, label, [loader, "--library-path", libs,
+    options = {"settle": not ready, **options}
+    return Tracer(name, label, ["stdbuf", "-oL", loader, "--library-path", libs,
                                 os.path.join(root, "usr", "bin", argv[0]), *argv[1:]],
-                  ready=ready or "", stop=signal.SIGINT, settle=not ready, **options)
+                  ready=ready or "", stop=signal.SIGINT, **options)
 
 
 def bootstrap(statistic, *samples):
@@ -166,16 +193,18 @@ def ratio(these, those):
 def verdict(target):
     """As far as the interval tells: the median of a noisy run decides nothing."""
     low, high = target["interval_90"]
+    if target["at_most"] is None:
+        return ""
     if high <= target["at_most"]:
         return "met"
     return "MISSED" if low > target["at_most"] else "open"
 
 
-def verdicts(result):
-    yield ["ratio of", "measured", "90 % within", "at most", ""]
+def verdicts(result, what="ratio of"):
+    yield [what, "measured", "90 % within", "at most", ""]
     for t in result["targets"]:
         yield [t["what"], f"{t['measured']:.2f}", "–".join(f"{q:.2f}" for q in t["interval_90"]),
-               f"{t['at_most']:.2f}", verdict(t)]
+               "" if t["at_most"] is None else f"{t['at_most']:.2f}", verdict(t)]
 
 
 # How many of spin's calls did the tracer count?
@@ -194,6 +223,14 @@ def counted_by_bpftrace(out, pid):
             return sum(bucket["count"] for key, hist in message["data"]["@"].items()
                        if key.startswith(f"{pid},") for bucket in hist)
     return 0
+
+
+def counted_by_funclatency(out, _):
+    return sum(int(n) for n in re.findall(r"^ *\d+ -> \d+ +: (\d+) ", out, re.MULTILINE))
+
+
+def counted_by_floor(out, _):
+    return int(out or 0)
 
 
 def lay_out(cells, markdown):
@@ -240,14 +277,6 @@ def machine():
             "mitigations": {name: read(flaws + name)
                             for name in ("spectre_v2", "spec_rstack_overflow", "retbleed")},
             "load": os.getloadavg()[0]}
-
-
-def install_peers():
-    missing = {package for tool, package in PACKAGES.items() if not shutil.which(tool)}
-    if missing and shutil.which("apt-get"):
-        # A peer that cannot be had is said in its row.
-        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *sorted(missing)],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def mount_privately():

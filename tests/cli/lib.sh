@@ -24,9 +24,12 @@ out=$work/out err=$work/err status=
 # For tools that see nothing but this.
 # shellcheck disable=SC2034 # by tests
 sends="${bin%/*}/tests/sends"
+usdt="${bin%/*}/tests/usdt"
 # What is to be traced, for tools that do not know; a tool that is not here takes no operand.
 declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read [func-stack]='t:sched:sched_switch'
-	[syscall-breakdown]=-sread [syscall-slower]=1ms)
+	[syscall-breakdown]=-sread [syscall-slower]=1ms [user-func-latency]=libc:malloc
+	[usdt-latency]=$usdt:app:slow_begin)
+declare -A second=([usdt-latency]=$usdt:app:slow_end) # the same, of a tool that takes two
 declare -A cli_help=() cli_traces=()
 evidence "$out" "$err"
 
@@ -60,7 +63,7 @@ run_bare() {
 }
 
 run() {
-	run_bare "$1" ${operand[$1]:+"${operand[$1]}"} "${@:2}"
+	run_bare "$1" ${operand[$1]:+"${operand[$1]}"} ${second[$1]:+"${second[$1]}"} "${@:2}"
 }
 
 # Is there such an option, "-p" or "--pid", or such a word in the lines of usage?

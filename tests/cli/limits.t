@@ -17,7 +17,7 @@ named() {
 
 limited() {
 	status=0
-	timeout 20 "$@" "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} --no-calibrate -d 0.1 -p "$idle" \
+	timeout 20 "$@" "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} --no-calibrate -d 0.1 -p "$idle" \
 		--mechanism "$first" </dev/null >"$out" 2>"$err" || status=$?
 }
 
@@ -26,7 +26,7 @@ without() {
 	local drop=-${1//,/,-}
 	status=0
 	timeout 20 setpriv --bounding-set "$drop" --inh-caps "$drop" "$bin/$tool" \
-		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
+		${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -d 0.1 -p "$idle" "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
 }
 
 # UID TOOL ARG... - with CAP_BPF and CAP_PERFMON, and no other
@@ -40,7 +40,7 @@ with_two() {
 for tool in offcpu-time syscall-slower syscall-latency; do
 	traces "$tool" || continue
 	install -m 755 "$bin/$tool" "$work/bin/$tool"
-	with_two 65534 "$tool" ${operand[$tool]:+"${operand[$tool]}"}
+	with_two 65534 "$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"}
 	is "$tool takes CAP_BPF and CAP_PERFMON only" "$status $(grep refused "$err")" "0 "
 done
 # By the step that failed: to attach, not to load.
@@ -70,7 +70,7 @@ for tool in "${tools[@]}"; do
 	without sys_admin,bpf,perfmon
 	named "without both" "CAP_BPF and CAP_PERFMON are missing"
 	status=0
-	timeout 20 unshare --user --map-root-user "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p "$idle" \
+	timeout 20 unshare --user --map-root-user "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -d 0.1 -p "$idle" \
 		</dev/null >"$out" 2>"$err" || status=$?
 	grep -q '^unshare:' "$err" || named "in a user namespace" "initial user namespace"
 	has "$tool" --cgroup || continue

@@ -115,7 +115,11 @@ bad_names() {
 		'arg:NAME|N[>>SHIFT]' "arg:$(printf 'x%.0s' {1..100})"; do
 		bad -b "$value"
 	done
-	bad -b arg:count,arg:pos "arg:count, arg:pos"
+	bad -b arg:0,arg:1 "arg:0, arg:1"
+	[[ $("$bin/$tool" -b help) == *TYPE* ]] || return
+	for value in arg:6 arg:0:x arg:0:s arg:0:s7 arg:0:u128 arg:0: arg::u8 arg:0:s8:s8; do
+		bad -b "$value"
+	done
 }
 
 # What is wrong in a file has status 1.
@@ -134,9 +138,9 @@ bad_operands() {
 	[[ ${operand[$tool]} != 1ms ]] || { bad_times; return; }
 	run_bare "$tool" "${safe[@]}" 1 5
 	refused "$tool 1 5: these are INTERVAL and COUNT, not what to trace" 2 "$tool" "$tool $(operand_name)"
-	takes_words "$tool" || return
+	takes_words "$tool" && [[ -n $(operand_name) ]] || return
 	# shellcheck disable=SC2046 # words
-	run_bare "$tool" "${safe[@]}" $(printf 'x%d ' {1..65})
+	run_bare "$tool" "${safe[@]}" $(printf 'x%d:y ' {1..65})
 	refused "$tool of 65 is wrong usage" 2 "$tool" "at most 64"
 }
 
@@ -150,7 +154,7 @@ bad_times() {
 
 # What --help calls an operand: "FUNC...".
 operand_name() {
-	"$bin/$tool" --help | sed -nE '1s/.*\] ([A-Z]+\.\.\.).*/\1/p'
+	"$bin/$tool" --help | sed -nE '1s/.*\] ([A-Z:]+\.\.\.).*/\1/p'
 }
 
 bad_filters() {

@@ -98,7 +98,7 @@ done >/dev/null 2>&1"
 busy=(sh -c "$busy_script")
 
 for tool in "${tools[@]}"; do
-	call=("$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"})
+	call=("$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"})
 	for option in --help --version --about; do
 		unwritable "$option"
 	done
@@ -127,6 +127,7 @@ for tool in "${tools[@]}"; do
 	for format in -j -H; do
 		has "$tool" "$format" || continue
 		! has "$tool" --above || continue # a tree is short
+		[[ ! ${second[$tool]-} ]] || continue # so are the rows of one program
 		unread_late "$format"
 	done
 	unread -d 15 -p "$idle"

@@ -65,7 +65,7 @@ abandoned_commands() {
 	has "$tool" --mechanism && has "$tool" COMMAND || return
 	for mechanism in $(mechanisms "$tool"); do
 		# In our own process group: the kernel hangs up what is stopped in one that nobody is left to look after.
-		timeout --foreground 20 "$bin/$tool" --mechanism "$mechanism" ${operand[$tool]:+"${operand[$tool]}"} -- true \
+		timeout --foreground 20 "$bin/$tool" --mechanism "$mechanism" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -- true \
 			</dev/null >"$out" 2>"$err"
 		for _ in {1..20}; do # what is killed takes a moment to be gone
 			mapfile -t left < <(pgrep -f "^$bin/$tool --mechanism $mechanism .*-- true")
@@ -95,7 +95,7 @@ other_namespace() {
 	unshare --pid --fork true 2>/dev/null || { skip "$tool in another pid namespace" "none can be made"; return; }
 	status=0
 	timeout 20 unshare --pid --fork --mount-proc "$bin/$tool" \
-		${operand[$tool]:+"${operand[$tool]}"} -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
+		${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
 	refused "$tool -p in another pid namespace cannot run" 1 "$tool" "pid namespace"
 }
 
@@ -110,6 +110,20 @@ wrong_types() {
 
 wrong_operands() {
 	takes_words "$tool" || return
+	if [[ ${operand[$tool]} == *:app:* ]]; then
+		run_bare "$tool" -d 0.1 -p "$idle" "$usdt:app:begin" "$usdt:app:no_such_probe"
+		refused "$tool: a probe that is not there" 1 "$tool" no_such_probe
+		run_bare "$tool" -d 0.1 -p "$idle" "$usdt:app:begin" "$usdt:app:begin"
+		refused "$tool: the same probe twice" 1 "$tool" begin
+		return
+	fi
+	if [[ ${operand[$tool]} == libc:* ]]; then
+		wrong no_such_name libc.so.6 : -d 0.1 -p "$idle" libc:no_such_name
+		wrong no_such_library : -d 0.1 -p "$idle" no_such_library:malloc
+		wrong "$work/file" "not a program or library" : -d 0.1 -p "$idle" "$work/file:malloc"
+		wrong "$work/missing" : -d 0.1 -p "$idle" "$work/missing:malloc"
+		return
+	fi
 	wrong no_such_name : -d 0.1 -p "$idle" no_such_name
 	run "$tool" -d 0.1 -p "$idle" "*"
 	is "$tool does not take all functions that there are" "$status $(grep -o "at most 16384" "$err")" "1 at most 16384"

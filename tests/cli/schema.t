@@ -46,7 +46,7 @@ for tool in "${tools[@]}"; do
 	trace-bias) printed bias "$tool" -j --pairs=5 --metric '([0-9]+)' --tool "$work/tracer" -- echo 7 ;;
 	*)
 		traces "$tool" || { skip "$tool" "it cannot trace here"; continue; }
-		printed "$tool" "$tool" ${operand[$tool]:+"${operand[$tool]}"} -j 0.1 2 -- sh -c "'$sends' 127.0.0.1,9,100 >&2"
+		printed "$tool" "$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -j 0.1 2 -- sh -c "'$sends' 127.0.0.1,9,100 >&2"
 		traced=$work/json/$tool.json
 		;;
 	esac

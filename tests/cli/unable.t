@@ -11,7 +11,7 @@ chmod 755 "$work"
 as_nobody() {
 	status=0
 	timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups "$work/bin/$1" \
-		${operand[$1]:+"${operand[$1]}"} "${@:2}" \
+		${operand[$1]:+"${operand[$1]}"} ${second[$1]:+"${second[$1]}"} "${@:2}" \
 		</dev/null >"$out" 2>"$err" || status=$?
 }
 
@@ -20,7 +20,7 @@ without_btf() {
 	status=0
 	# shellcheck disable=SC2016 # for that shell
 	timeout 20 unshare --mount sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh \
-		"$bin/$1" ${operand[$1]:+"${operand[$1]}"} "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
+		"$bin/$1" ${operand[$1]:+"${operand[$1]}"} ${second[$1]:+"${second[$1]}"} "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
 }
 
 # It traces, or says why it cannot, or why it is not for what is asked: nothing else.

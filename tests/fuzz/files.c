@@ -85,8 +85,11 @@ static void read_kernel(void)
 
 static void read_program(void)
 {
+	static const char *const selected[] = {"*", "*@*", "held+4", "ns::f*", "none"};
 	struct plumb_callee callees[3] = {{.name = "small"}, {.name = "never"}, {.name = "held"}};
 	struct plumb_userfuncs functions;
+	struct plumb_inlined facts;
+	int fd;
 	struct plumb_usdts probes;
 	struct plumb_function_parts parts;
 	struct plumb_calls calls;
@@ -101,9 +104,15 @@ static void read_program(void)
 	}
 	if (!plumb_calls_in_file(path, callees, 3, &calls))
 		plumb_calls_free(&calls);
-	snprintf(target, sizeof(target), "%s:*", path);
-	if (!plumb_userfuncs_find(target, &functions))
+	for (size_t i = 0; i < sizeof(selected) / sizeof(selected[0]); i++) {
+		snprintf(target, sizeof(target), "%s:%s", path, selected[i]);
+		if (!plumb_userfuncs_find(target, &functions))
+			plumb_userfuncs_free(&functions);
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!plumb_userfuncs_inlined(fd, path, "*", &functions, &facts))
 		plumb_userfuncs_free(&functions);
+	close(fd);
 	snprintf(target, sizeof(target), "%s:*:*", path);
 	if (!plumb_usdts_find(target, &probes))
 		plumb_usdts_free(&probes);

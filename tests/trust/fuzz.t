@@ -26,13 +26,15 @@ then
 	skip "files are fuzzed" "clang has no fuzzer here (Debian: libclang-rt-dev): $(head -n 1 "$work/said")"
 	done_testing
 fi
-make -s build/fuzz/files build/fuzz/kallsyms >"$work/said" 2>&1
+make -s build/fuzz/files build/fuzz/kallsyms build/fuzz/usdt-arguments >"$work/said" 2>&1
 is "the fuzzers build" $? 0 || done_testing
 
 # Small files with what is read: functions that are inlined and called, probes, types; a "kernel" of arm64
 # whose two instructions, adrp and add, make an address below them.
 cat >"$work/s.c" <<'END'
 volatile int sink;
+__attribute__((used)) void method(int x) __asm__("_ZN2ns1fIiEEvT_");
+void method(int x) { sink = x; }
 static inline __attribute__((always_inline)) int always(int x) { return x * 3 + sink; }
 static __attribute__((noinline)) int never(int x) { sink -= x; return x + 7; }
 static int small(int x) { sink ^= x; return x + sink; }
@@ -64,6 +66,21 @@ seed O0 -g -O0 && seed O2 -g -O2 && seed four -g -O2 -gdwarf-4 && seed packed -g
 	objcopy -I elf64-little -O binary --only-section=.BTF --set-section-flags .BTF=alloc "$work/types.o" "$work/files/types" &&
 	objcopy --add-section .BTF="$work/files/types" "$work/files/fixed" "$work/files/kernel" 2>>"$work/said" &&
 	gcc -nostdlib -static -no-pie -Wl,-z,noseparate-code -x assembler -o "$work/files/arm64" - <<<'.globl _start; _start: .4byte 0xf0ffffe0, 0x91000000' &&
+	printf 'V1 { *; }; V2 { held; } V1;\n' >"$work/versions" &&
+	seed go.so -O2 -fPIC -shared -Wl,--version-script="$work/versions" &&
+	printf '\377 Go buildinf:' >"$work/buildinfo" &&
+	objcopy --add-section .go.buildinfo="$work/buildinfo" "$work/files/go.so" &&
+	strip "$work/files/go.so" -o "$work/files/headless.so" &&
+	python3 - "$work/files/headless.so" <<-'END' &&
+		import struct, sys
+		data = bytearray(open(sys.argv[1], 'rb').read())
+		data[struct.unpack_from('<Q', data, 40)[0]:] = b''
+		data[40:48] = bytes(8)
+		data[60:64] = bytes(4)
+		open(sys.argv[1], 'wb').write(data)
+	END
+	objcopy --only-keep-debug "$work/files/fixed" "$work/mini" && xz -qf "$work/mini" &&
+	objcopy --strip-all --add-section .gnu_debugdata="$work/mini.xz" "$work/files/fixed" "$work/files/mini" &&
 	printf '\267' | dd of="$work/files/arm64" bs=1 seek=18 conv=notrunc status=none &&
 	gzip -c "$work/files/kernel" >"$work/files/kernel.gz" &&
 	size=$(stat -c %s "$work/files/kernel.gz") &&
@@ -71,9 +88,12 @@ seed O0 -g -O0 && seed O2 -g -O2 && seed four -g -O2 -gdwarf-4 && seed packed -g
 		printf 'MZ\0\0zimg\100\0\0\0%b' "$(printf '\\x%02x\\x%02x' $((size & 255)) $((size >> 8)))"
 		head -c 50 /dev/zero && cat "$work/files/kernel.gz"
 	} >"$work/files/zboot"
-is "the corpus is made" "$? $(find "$work/files" -type f -size +0 | wc -l)" "0 14"
+is "the corpus is made" "$? $(find "$work/files" -type f -size +0 | wc -l)" "0 17"
 # Offsets and bytes of any kind.
 head -c 100 tests/fuzz/kallsyms.c >"$work/kallsyms/text"
+mkdir -p "$work/usdt-arguments"
+echo "-4@%edi 8@16(%rsp,%rax,4) 8@\$42 8f@%xmm0" >"$work/usdt-arguments/x86"
+echo "8@x0 -4@[sp, 12] 8@[x1, w2, sxtw 2]" >"$work/usdt-arguments/arm64"
 
 mkdir -p build/fuzz/faults "$work/tmp"
 export TMPDIR=$work/tmp
@@ -90,5 +110,6 @@ fuzz() {
 	claim "$target: ${runs:-0} inputs were tried" test "${runs:-0}" -gt $((seconds * 10))
 }
 fuzz kallsyms -max_len=64
+fuzz usdt-arguments -max_len=200
 fuzz files -max_len=32768
 done_testing

@@ -81,7 +81,7 @@ gcc -O0 -g -o lazy one.c two.c main.c
 gcc -O2 -o plain one.c two.c main.c
 gcc -O2 -g -shared -fPIC -fno-semantic-interposition -Wl,--build-id -o library.so one.c two.c
 
-checks 3 u:./program:{small,both,called,twin,split,chilly,shut,chosen,absent,main} u:./program:called+1 u:./program:called+4096
+checks 3 u:./program:{small,both,called,twin,split,chilly,shut,chosen,absent,main} u:./program:called+{0,1,4096}
 verdict u:./program:small inlined 3 null
 verdict u:./program:both 'partly inlined' 2 1
 verdict u:./program:called ok 0 5
@@ -95,8 +95,9 @@ verdict u:./program:chosen gone
 why u:./program:chosen ifunc
 verdict u:./program:absent gone
 verdict u:./program:main ok
-verdict u:./program:called+1 ok
-why u:./program:called+1 'whether an instruction begins at \+1 is not known'
+verdict u:./program:called+1 gone
+why u:./program:called+1 'called\+0x1 in .* is inside an instruction'
+verdict u:./program:called+0 ok
 verdict u:./program:called+4096 gone
 why u:./program:called+4096 'behind its end'
 is "objdump counts the same calls" "$(objdump -d program | grep -c 'call.*<called>')" 5
@@ -136,8 +137,8 @@ checks 3 u:./linked.so:small u:./linked.so:split u:./linked.so:twin
 verdict u:./linked.so:small inlined 3 null
 verdict u:./linked.so:split 'partly inlined' 3 null
 why u:./linked.so:split 'what is left has no symbol'
-verdict u:./linked.so:twin gone
-why u:./linked.so:twin 'debugging information has it, but the file no symbol'
+verdict u:./linked.so:twin duplicated
+why u:./linked.so:twin "symbols that are not in the file's sections"
 id=$(readelf -n stripped.so | sed -n 's/.*Build ID: //p')
 mkdir -p "debug/.build-id/${id:0:2}"
 mv library.debug "debug/.build-id/${id:0:2}/${id:2}.debug"
@@ -174,6 +175,41 @@ for target in u:/nonexistent:x u:no-such-library:x usdt:./program:a:b; do
 	verdict "$target" gone
 done
 claim "a damaged file is judged, somehow" jq -e '.checks[2].ok == false' "$out"
+# Bytes inside an instruction that look like a call.
+cat >bytes.c <<'END'
+__attribute__((noinline)) void called(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void looks(void)
+{
+	__asm__ volatile(".byte 0x48, 0xb8, 0xe8\n.long called - . - 4\n.byte 0, 0, 0" ::: "rax");
+}
+int main(void) { called(); looks(); called(); return 0; }
+END
+if [[ $(uname -m) == x86_64 ]] && gcc -O2 -o bytes bytes.c; then
+	checks 0 u:./bytes:called
+	verdict u:./bytes:called ok null "$(objdump -d bytes | grep -c 'call.*<called>')"
+fi
+
+# Returns, by what is known of the program.
+cat >throws.cc <<'END'
+#include <cstdio>
+__attribute__((noinline)) int thrower(int x) { if (x > 3) throw x; return x; }
+__attribute__((noinline)) int passes(int x) { return thrower(x) + 1; }
+int main(int n, char **) { try { return passes(n); } catch (int) { return 9; } }
+END
+g++ -O2 -o throws throws.cc
+checks 0 'u:./throws:passes(int)' 'u:./throws:thrower(int)'
+why 'u:./throws:passes(int)' 'a return probe .uretprobe. ends a program that throws an exception through it: its return instructions can be probed'
+why 'u:./throws:thrower(int)' 'its return instructions (can be probed|cannot be probed either: it ends in a jump to another function)'
+cat >ends.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline, noreturn)) void leaves(int x) { exit(x); }
+__attribute__((noinline)) int returns(int x) { __asm__ volatile(""); return x + 1; }
+int main(int n, char **v) { (void)v; leaves(returns(n)); }
+END
+gcc -O2 -o ends ends.c
+checks 0 u:./ends:leaves u:./ends:returns
+why u:./ends:leaves 'of probes on return instructions: it has no return'
+is "of others nothing is said" "$(jq -r '.checks[1].why' "$out" | grep -c 'return')" 0
 if printf 'int f(int x) { return x; } int main(int n) { return f(n); }' | gcc -m32 -O0 -x c - -o narrow 2>/dev/null; then
 	checks 0 u:./narrow:f
 	why u:./narrow:f '32-bit'
@@ -181,6 +217,11 @@ else
 	skip "a 32-bit program is said to be one" "gcc -m32 cannot link"
 fi
 make_traced
+sed 's/\.asciz \\"\\"/.asciz \\"-4@%eax 8@%xmm0\\"/; s/mine/args/' traced.c >arguments.c
+if [[ $(uname -m) == x86_64 ]] && gcc -o arguments arguments.c; then
+	checks 0 usdt:./arguments:args:here
+	why usdt:./arguments:args:here 'argument 1 .8@%xmm0. is not read: '
+fi
 checks 3 usdt:./traced:mine:here usdt:./traced:mine:hree usdt:./traced:yours:here
 verdict usdt:./traced:mine:here ok
 why usdt:./traced:mine:here '2 places'

@@ -36,7 +36,7 @@ cat >program.c <<'END'
 __asm__(".pushsection .stapsdt.base,\"a\"; _.stapsdt.base: .space 1; .popsection");
 __attribute__((noinline)) static int hidden(int x) { PROBE("twice", "-4@%%edi"); return x + 1; }
 int visible(int x) { PROBE("once", ""); PROBE("twice", "-4@%%esi"); return hidden(x) * 2; }
-int main(int argc, char **argv) { (void)argv; return visible(argc) == 0; }
+int main(int argc, char **argv) { (void)argv; PROBE("all", "1@%%al -1@%%al 2@%%ax -2@%%ax 4@4(%%rsp) -4@$-7 8@%%rdi -8@%%rsi 4f@%%xmm0 8f@%%xmm1 16@%%xmm2 @x"); return visible(argc) == 0; }
 END
 claim "a specimen is compiled" "${CC:-cc}" -O1 -o program program.c || done_testing
 run "u:./program:*"
@@ -55,7 +55,17 @@ is "a probe of two places says so" "$(awk '$1 ~ /twice/ { print $2, $3, $4 }' pr
 run -j "usdt:./program:specimen:twice"
 is "JSON has each place's arguments" "$(jq -r '.targets[].places | map(.arguments) | sort | join(" ")' "$out")" "-4@%edi -4@%esi"
 run -a "usdt:./program:specimen:twice"
-like "so has the text" "$(<"$out")" 'twice: -4@%e[sd]i, -4@%e[sd]i'
+like "so has the text" "$(<"$out")" 'twice\(int32\): -4@%e[sd]i, -4@%e[sd]i'
+run -j "usdt:./program:specimen:*"
+is "JSON has the types" "$(jq -c '.targets[] | select(.name | endswith("all")) | .places[].types' "$out")" \
+	'["uint8","int8","uint16","int16","uint32","int32","uint64","int64","float32","float64",null,null]'
+is "a probe without arguments has none" "$(jq -c '.targets[] | select(.name | endswith("once")) | .places[].types' "$out")" '[]'
+run -a "usdt:./program:specimen:*"
+like "so has the text" "$(tr -s ' \n' ' ' <"$out")" 'all\(uint8, int8, uint16, int16, uint32, int32, uint64, int64, float32, float64, \?, \?\): 1@%al'
+like "and says that there are no arguments" "$(<"$out")" 'once\(\): no arguments'
+run -j "usdt:$tests/usdt:app:begin"
+is "at each place they are those of the program's source: int, long, int, char" \
+	"$(jq -c '[.targets[].places[].types] | unique' "$out")" '[["int32","int64","int32","int8"]]'
 printf 'u:./program:%s\n' visible hidden >wanted
 run u:./program:visible u:./program:hidden u:./program:visible
 is "several GLOBs, each target once" "$(names | sort)" "$(sort wanted)"

@@ -15,8 +15,13 @@ run() {
 		return
 	fi
 	attach_each split --split -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
+	for mech in uprobe.session uprobe; do
+		program=user-func-latency attach "functions-$mech" "--mechanism=$mech" --split -b comm,func -p "$pid" \
+			"$(command -v parts):parts_call"
+	done
 	go target
 	detach_each split
+	detach functions-uprobe.session functions-uprobe
 
 	start variants parts
 	attach by-cpu --split -s getrandom,read,sched_get_priority_max -b comm,syscall,errno,cpu -p "$pid"
@@ -154,6 +159,15 @@ check() {
 	for mech in ${mechanism:-fentry tracepoint raw_tracepoint}; do
 		check_mechanism "$mech"
 	done
+
+	must=uprobe
+	for mech in uprobe.session uprobe; do
+		forced "functions-$mech" "$mech" || continue
+		known "$mech: each thread's time in a user function went where it knows that it did" "functions-$mech" target
+		adds_up "functions-$mech"
+		whole "of --split by $mech" "functions-$mech.json"
+	done
+	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 
 	if ! jq -e '.calls | any(.seen == .count)' napping.truth >/dev/null 2>&1; then
 		skip "short sleeps are off the CPU from switch to switch" "perf has missed switches, or there is none"

@@ -7,7 +7,10 @@
 const char usage[] =
 	"Usage: costs N SIZE US\n"
 	"N times nanosleep() for US microseconds, and getrandom() of SIZE bytes. Each row has in\n"
-	"\"cpu\" what the thread's CPU clock says of its calls, with reading that clock.\n"
+	"\"cpu\" what the thread's CPU clock says of its calls, with reading that clock, and in\n"
+	"\"delay\" how long the thread waited for a CPU meanwhile (/proc/PID/schedstat). An "
+	"interrupt\n"
+	"or a host that takes the CPU adds to neither.\n"
 	"\n"
 	"Gates: ready, go.\n";
 
@@ -21,21 +24,38 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+static uint64_t delay_ns(void)
+{
+	static int fd = -1;
+	unsigned long long ns;
+	char text[128];
+	ssize_t n;
+
+	if (fd < 0)
+		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	if (sscanf(text, "%*u %llu", &ns) != 1)
+		die("schedstat: %s", strerror(errno));
+	return ns;
+}
+
 /* The calls of one kind. */
 struct kind {
 	const char *name;
 	struct series series;
-	uint64_t cpu;
+	uint64_t cpu, delay;
 };
 
 static void measure(struct kind *k, long nr, const void *a, uint64_t b)
 {
-	uint64_t cpu = cpu_ns(), begin = now_ns();
+	uint64_t delay = delay_ns(), cpu = cpu_ns(), begin = now_ns();
 
 	if (syscall(nr, a, b, 0) < 0)
 		die("%s: %s", k->name, strerror(errno));
 	series_add(&k->series, now_ns() - begin, false);
 	k->cpu += cpu_ns() - cpu;
+	k->delay += delay_ns() - delay;
 }
 
 static void report(struct kind *k)
@@ -44,7 +64,8 @@ static void report(struct kind *k)
 
 	own_comm(comm);
 	put_row(own_tid(), comm, k->name, k->series.count, 0);
-	put(",\"cpu\":%llu,", (unsigned long long)k->cpu);
+	put(",\"cpu\":%llu,\"delay\":%llu,", (unsigned long long)k->cpu,
+	    (unsigned long long)k->delay);
 	put_figures(&k->series);
 	put("}");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/cost/costs.h>
+#include <plumb/mechanism/builds.h>
 #include <plumb/report/report.h>
 #include <plumb/session/session.h>
 #include <stdio.h>
@@ -101,6 +102,7 @@ void survey_print_footer(FILE *out)
 {
 	bool there_is[PLUMB_TARGET_KINDS];
 
+	plumb_builds_print(out);
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
 		there_is[kind] = plumb_trace_targets_ask_for(kind);
 	cost_print(there_is, out);

@@ -19,23 +19,22 @@ static __always_inline __u32 count_slot(struct task_struct *task, __u32 target, 
 }
 
 /* Count only while all targets are attached, so that all are counted for the same time. */
-static __always_inline void fired(void *ctx __attribute__((unused)), __u64 target, bool guarded)
+static __always_inline bool fired(void *ctx __attribute__((unused)), __u64 target, bool guarded)
 {
 	struct task_struct *task = current_task();
 	struct plumb_totals *totals;
 	__u32 cpu, slot;
 
 	if (!plumb_live || !filter_thread(task) || !filter_entry(task))
-		return;
+		return false;
 	cpu = bpf_get_smp_processor_id();
 	slot = count_slot(task, PLUMB_TARGET_INDEX(target), cpu);
 	totals = totals_of(slot, cpu);
-	if (!totals)
-		return;
-	if (guarded)
+	if (totals && guarded)
 		plumb_add(totals->count, 1);
-	else
+	else if (totals)
 		__sync_fetch_and_add(&totals->count, 1);
+	return true;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

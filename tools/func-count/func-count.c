@@ -3,6 +3,7 @@
 #include <plumb/cost/costs.h>
 #include <plumb/load/slots.h>
 #include <plumb/base/log.h>
+#include <plumb/mechanism/builds.h>
 #include <plumb/mechanism/trace-targets.h>
 #include <stddef.h>
 #include <string.h>
@@ -154,11 +155,13 @@ static struct plumb_tool tool = {
 	.measure.kind = PLUMB_COUNTS,
 	.view.footer = survey_print_footer,
 	.view.row_json = survey_add_json,
+	.view.report_json = plumb_builds_add_json,
 	.overhead.calibrate = calibrate,
 	.mechanisms.list = plumb_trace_targets_mechanisms,
 	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,
 	.lifecycle.prepare = prepare,
+	.lifecycle.tick = plumb_builds_tick,
 	.lifecycle.fill = fill,
 	.lifecycle.reports_first = true,
 	.lifecycle.finish = plumb_trace_targets_finish,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "func-latency.h"
 
-const volatile struct func_latency_arg func_latency_arg = {};
+#include <plumb/bpf/function/arg.bpf.h>
 
-#define FUNCTION_ARG_0 func_latency_arg.position
+#define FUNCTION_ARG_0 plumb_arg.position
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
@@ -16,16 +16,6 @@ static __always_inline bool function_wanted(struct task_struct *task, const __u6
 	(void)task;
 	(void)args;
 	return true;
-}
-
-/* The bits of a register above the argument's type are undefined. */
-static __always_inline __u64 arg_value(__u64 arg)
-{
-	__u32 spare = (64 - func_latency_arg.bits) & 63;
-
-	if (func_latency_arg.is_signed)
-		return (__s64)(arg << spare) >> spare >> (func_latency_arg.shift & 63);
-	return arg << spare >> spare >> (func_latency_arg.shift & 63);
 }
 
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)

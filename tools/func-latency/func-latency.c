@@ -5,7 +5,7 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
-#include <plumb/base/parse.h>
+#include <plumb/mechanism/arg-key.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
 #include <plumb/attach/targets.h>
@@ -35,8 +35,7 @@ static const char *patterns[PLUMB_MAX_LIST];
 static size_t n_patterns;
 static struct function_config selection;
 static bool on_cpu;
-static char arg_key[64]; /* "arg:size>>10" */
-static struct func_latency_arg arg = {.position = FUNC_LATENCY_NO_ARG};
+static struct plumb_arg_key arg_key = {.arg.position = PLUMB_NO_ARG};
 
 static struct plumb_functions functions;
 static struct plumb_tool tool;
@@ -62,23 +61,14 @@ static void format_arg(const void *key, char *text, size_t size)
 {
 	const struct func_latency_key *k = key;
 
-	if (arg.position & PLUMB_POINTER)
-		snprintf(text, size, "%#llx", (unsigned long long)k->arg);
-	else if (arg.is_signed)
-		snprintf(text, size, "%lld", (long long)k->arg);
-	else
-		snprintf(text, size, "%llu", (unsigned long long)k->arg);
+	plumb_arg_key_format(&arg_key, k->arg, text, size);
 }
 
 static json_t *json_arg(const void *key)
 {
 	const struct func_latency_key *k = key;
-	char text[32];
 
-	if (!(arg.position & PLUMB_POINTER) && (arg.is_signed || k->arg <= INT64_MAX))
-		return json_integer(k->arg);
-	format_arg(key, text, sizeof(text));
-	return json_string(text);
+	return plumb_arg_key_json(&arg_key, k->arg);
 }
 
 /* Without func as a key there is only one function, and k->function is 0. */
@@ -122,21 +112,9 @@ static struct plumb_field fields[] = {
 
 static bool parse_key(const char *item, struct plumb_options *o)
 {
-	const char *shift = strchr(item, '>');
-	uint64_t value = 0;
-
-	if (strncmp(item, "arg:", 4) || !item[4])
+	if (!plumb_arg_key_parse(&arg_key, item))
 		return false;
-	if (*arg_key && strcmp(arg_key, item))
-		plumb_usage_error("--by: one argument only: %s, %s", arg_key, item);
-	if (shift &&
-	    (shift == item + 4 || shift[1] != '>' || plumb_parse_u64(shift + 2, 0, 63, &value)))
-		plumb_usage_error("--by: arg:NAME>>SHIFT, with a shift from 0 to 63: %s", item);
-	if (strlen(item) >= sizeof(arg_key))
-		plumb_usage_error("--by: too long: %s", item);
-	strcpy(arg_key, item);
-	arg.shift = value;
-	fields[1].name = arg_key;
+	fields[1].name = arg_key.item;
 	o->by |= FUNC_LATENCY_BY_ARG;
 	return true;
 }
@@ -169,13 +147,12 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 static int find_arg(void)
 {
 	struct plumb_argument a, first = {};
-	char name[sizeof(arg_key)], function[128];
+	struct plumb_arg *arg = &arg_key.arg;
+	char function[128];
 	int err;
 
-	strcpy(name, arg_key + strlen("arg:"));
-	name[strcspn(name, ">")] = 0;
 	for (size_t i = 0; i < functions.n; i++) {
-		err = plumb_function_argument(&functions.all[i], name, &a);
+		err = plumb_function_argument(&functions.all[i], arg_key.name, &a);
 		if (err)
 			return err;
 		if (!i)
@@ -183,30 +160,30 @@ static int find_arg(void)
 		else if (a.index != first.index || a.bits != first.bits ||
 			 a.is_signed != first.is_signed)
 			return plumb_error(
-				EINVAL, "argument %s differs in %s: trace each alone", name,
+				EINVAL, "argument %s differs in %s: trace each alone", arg_key.name,
 				plumb_probe_name(&functions, i, function, sizeof(function)));
 	}
-	arg.position = first.index | (first.is_pointer ? PLUMB_POINTER : 0);
-	arg.bits = first.bits;
-	arg.is_signed = first.is_signed;
+	arg->position = first.index | (first.is_pointer ? PLUMB_POINTER : 0);
+	arg->bits = first.bits;
+	arg->is_signed = first.is_signed;
 	return 0;
 }
 
-static void configure(struct plumb_bpf *bpf, struct func_latency_arg *config, bool calibration)
+static void configure(struct plumb_bpf *bpf, struct plumb_arg *config, bool calibration)
 {
 	bpf->config->off_cpu = on_cpu;
 	bpf->function->min_ns = calibration ? 0 : selection.min_ns;
 	bpf->function->only_errors = !calibration && selection.only_errors;
-	*config = arg;
+	*config = arg_key.arg;
 	if (calibration)
-		config->position = FUNC_LATENCY_NO_ARG;
-	bpf->function->takes_args = config->position != FUNC_LATENCY_NO_ARG;
+		config->position = PLUMB_NO_ARG;
+	bpf->function->takes_args = config->position != PLUMB_NO_ARG;
 	bpf->function->last_arg = config->position & ~PLUMB_POINTER;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, func_latency_bpf, func_latency_arg, configure)
-PLUMB_FUNCTION_OPEN(open_610, func_latency_session_610_bpf, func_latency_arg, configure)
-PLUMB_FUNCTION_OPEN(open_700, func_latency_session_700_bpf, func_latency_arg, configure)
+PLUMB_FUNCTION_OPEN(open_plain, func_latency_bpf, plumb_arg, configure)
+PLUMB_FUNCTION_OPEN(open_610, func_latency_session_610_bpf, plumb_arg, configure)
+PLUMB_FUNCTION_OPEN(open_700, func_latency_session_700_bpf, plumb_arg, configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
 static const struct plumb_mechanism few[] = {
@@ -225,7 +202,7 @@ static int prepare(struct plumb_options *o)
 		err = plumb_error(E2BIG,
 				  "%zu functions, at most %d: narrow the glob, or trace in parts",
 				  functions.n, PLUMB_MAX_TARGETS);
-	if (!err && *arg_key)
+	if (!err && *arg_key.item)
 		err = find_arg();
 	if (err)
 		return err;

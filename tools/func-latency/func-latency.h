@@ -15,19 +15,9 @@ struct func_latency_key {
 	struct plumb_who who;
 	__u32 function; /* index in the list of traced functions */
 	__u32 error;    /* positive errno, 0 for success */
-	__u64 arg;      /* shifted right by func_latency_arg.shift */
+	__u64 arg;      /* shifted right by plumb_arg.shift */
 	__u64 ret;
 };
 _Static_assert(sizeof(struct func_latency_key) == 80, "no hidden padding in a hash key");
-
-#define FUNC_LATENCY_NO_ARG 0x7f
-
-/* The argument that is a key (arg:NAME). */
-struct func_latency_arg {
-	__u32 position;
-	__u32 bits;
-	__u32 is_signed;
-	__u32 shift;
-};
 
 #endif

@@ -4,20 +4,21 @@
 #include <plumb/bpf/core/totals.bpf.h>
 
 /* Count only while all targets are attached, so that all are counted for the same time. */
-static __always_inline void fired(void *ctx, __u64 target, bool guarded __attribute__((unused)))
+static __always_inline bool fired(void *ctx, __u64 target, bool guarded __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
 	struct plumb_totals *totals;
 	__u32 cpu, what = 0;
 
 	if (!plumb_live || !filter_thread(task) || !filter_entry(task))
-		return;
+		return false;
 	cpu = bpf_get_smp_processor_id();
 	if (plumb_config.by & PLUMB_BY_TARGET)
 		what = PLUMB_TARGET_INDEX(target);
 	totals = totals_of(stack_slot(ctx, task, cpu, what), cpu);
 	if (totals)
 		plumb_add(totals->count, 1);
+	return true;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

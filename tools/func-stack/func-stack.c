@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/mechanism/builds.h>
 #include <plumb/mechanism/trace-targets.h>
 #include <plumb/report/stacks.h>
 #include <stddef.h>
@@ -43,6 +44,12 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
+static void print_footer(FILE *out)
+{
+	plumb_builds_print(out);
+	plumb_stacks_footer(out);
+}
+
 static struct plumb_tool tool = {
 	.card.name = "func-stack",
 	.card.summary = "Count the kernel and user stacks that reach a function or a tracepoint.",
@@ -65,12 +72,13 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.keys.max = 16384,
 	.measure.kind = PLUMB_COUNTS,
-	.view = {PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer},
+	.view = {PLUMB_STACKS_VIEW, .footer = print_footer, .report_json = plumb_builds_add_json},
 	.overhead.calibrate = plumb_trace_targets_calibrate,
 	.mechanisms.list = plumb_trace_targets_mechanisms,
 	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,
 	.lifecycle.prepare = prepare,
+	.lifecycle.tick = plumb_builds_tick,
 	.lifecycle.reports_first = true,
 	.lifecycle.finish = plumb_trace_targets_finish,
 	.rings = plumb_stacks_rings,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inlining: shared by its source files.  inlining.c reads kernels and ELF files, scan.c counts
- * calls in machine code, debuginfo.c finds debugging information, inlined.c counts inlined calls in
- * it.
+ * calls in machine code, boundaries.c decodes it, debuginfo.c finds debugging information,
+ * inlined.c counts inlined calls in it.
  */
 #ifndef INLINING_CODE_H
 #define INLINING_CODE_H
@@ -28,7 +28,27 @@ struct plumb_scan {
 		enum plumb_mark mark;
 	} * marked;
 	size_t n_marked, mask;
+	uint64_t *starts; /* of functions, if symbols are known */
+	size_t n_starts;
+	uint64_t boundary; /* where an instruction begins: the last that was decoded */
 };
+
+/* Code at an address. */
+struct plumb_block {
+	uint64_t address;
+	const unsigned char *bytes;
+	size_t size;
+};
+
+/*
+ * boundaries: functions begin at these addresses.  LENGTH bytes of code, AT bytes in the block,
+ * look like a direct call or jump; returns false if decoding their function shows another
+ * instruction.
+ */
+int plumb_scan_start(struct plumb_scan *scan, uint64_t address); /* 0 or -ENOMEM */
+void plumb_scan_sort_starts(struct plumb_scan *scan);
+bool plumb_scan_is_call(struct plumb_scan *scan, const struct plumb_block *block, size_t at,
+			size_t length);
 
 /* scan: 0 or -ENOMEM. */
 int plumb_scan_begin(struct plumb_scan *scan, int machine, struct plumb_callee *callees, size_t n);

@@ -67,6 +67,23 @@ static uint64_t find_bias(const struct plumb_image *image, Dwarf *dwarf)
 	return 0;
 }
 
+/* Where functions of the kernel begin: lines as in /proc/kallsyms. */
+static int add_starts(struct plumb_scan *scan, const struct plumb_image *image)
+{
+	const char *line = image->symbols;
+	char *end;
+	int err = 0;
+
+	for (; line && *line && !err; line = strchrnul(line, '\n'), line += *line == '\n') {
+		uint64_t address = strtoull(line, &end, 16);
+
+		if (*end == ' ' && end[1] && strchr("tTwW", end[1]))
+			err = plumb_scan_start(scan, address);
+	}
+	plumb_scan_sort_starts(scan);
+	return err;
+}
+
 int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *callees, size_t n,
 			  struct plumb_calls *calls)
 {
@@ -80,6 +97,8 @@ int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *
 	forget(callees, n);
 	err = plumb_scan_begin(&scan, image->machine, callees, n);
 	scan.slide = image->slide;
+	if (!err)
+		err = add_starts(&scan, image);
 	for (s = image->spans; !err && s < image->spans + image->n_spans; s++) {
 		if (s->is_code)
 			plumb_scan_code(&scan, s->address, s->bytes, s->size);
@@ -212,11 +231,33 @@ static bool has_words(Elf *elf, const GElf_Ehdr *header)
 	return header->e_type == ET_EXEC;
 }
 
+/* Where functions of a program begin, by its symbols. */
+static int add_symbols(struct plumb_scan *scan, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	Elf_Data *data;
+	int err = 0;
+
+	while (!err && (section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; !err && data && gelf_getsym(data, i, &symbol); i++)
+			if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value)
+				err = plumb_scan_start(scan, symbol.st_value);
+	}
+	plumb_scan_sort_starts(scan);
+	return err;
+}
+
 static int count_in_code(Elf *elf, const GElf_Ehdr *header, struct plumb_callee *callees, size_t n)
 {
 	bool words = has_words(elf, header);
 	struct plumb_scan scan;
-	int err = plumb_scan_begin(&scan, header->e_machine, callees, n);
+	int err = plumb_scan_begin(&scan, header->e_machine, callees, n) ?: add_symbols(&scan, elf);
 
 	for (enum pass pass = 0; !err && pass < N_PASSES; pass++) {
 		Elf_Scn *section = NULL;

@@ -92,14 +92,14 @@ static int attach_places(struct live_probe *t, const struct plumb_userfuncs *pla
 	static const struct plumb_attach_target target = {"count_kprobe", PLUMB_UPROBE};
 	char what[4096];
 
-	return plumb_probe_userfuncs(&t->probes, t->skel->obj, &target, places, 0, what,
+	return plumb_probe_userfuncs(&t->probes, t->skel->obj, &target, places, 0, 0, what,
 				     sizeof(what));
 }
 
 static int attach_userfunc(struct live_probe *t, const struct target *target)
 {
 	struct plumb_userfuncs found;
-	int err = userfuncs_find(target->file, target->name, &found);
+	int err = userfuncs_find(target->file, target->name, target->offset, &found);
 
 	if (err)
 		return err;
@@ -108,10 +108,10 @@ static int attach_userfunc(struct live_probe *t, const struct target *target)
 	return err;
 }
 
-/* Attach uprobes to all places of a USDT probe. */
+/* Attach uprobes to all places of a USDT probe, which raises its semaphores. */
 static int attach_usdt(struct live_probe *t, const struct target *target)
 {
-	struct plumb_userfuncs places = {};
+	struct plumb_userfuncs probes;
 	struct plumb_usdts found;
 	char name[4400];
 	int err;
@@ -120,22 +120,11 @@ static int attach_usdt(struct live_probe *t, const struct target *target)
 	err = plumb_usdts_find(name, &found);
 	if (err)
 		return err;
-	places.path = found.path;
-	places.list = calloc(found.list[0].n + 1, sizeof(*places.list));
-	for (size_t i = 0; places.list && !err && i < found.list[0].n; i++) {
-		const struct plumb_usdt_place *p = &found.list[0].places[i];
-
-		places.list[places.n++] =
-			(struct plumb_userfunc){.name = found.list[0].name, .offset = p->offset};
-		if (p->semaphore)
-			err = plumb_error(EOPNOTSUPP, "its semaphore would have to be raised");
-	}
-	if (!places.list)
-		err = -ENOMEM;
-	if (!err)
-		err = attach_places(t, &places);
-	free(places.list);
-	plumb_usdts_free(&found);
+	err = plumb_userfuncs_of_usdts(&found, &probes);
+	if (err)
+		return err;
+	err = attach_places(t, &probes);
+	plumb_userfuncs_free(&probes);
 	return err;
 }
 
@@ -190,11 +179,6 @@ static void begin(const struct kernel *k, struct live_probe *t, struct check *c)
 
 	if (!is_there(c))
 		return;
-	if (c->target.offset) {
-		snprintf(c->obstacle, sizeof(c->obstacle),
-			 "a probe inside an instruction crashes the program");
-		return;
-	}
 	plumb_divert(words, sizeof(words));
 	err = load(t, c->target.kind) ?: attach(k, t, &c->target);
 	plumb_divert(NULL, 0);

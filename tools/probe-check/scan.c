@@ -86,6 +86,7 @@ void plumb_scan_end(struct plumb_scan *scan)
 		c->exported |= like->exported;
 	}
 	free(scan->marked);
+	free(scan->starts);
 	*scan = (struct plumb_scan){};
 }
 
@@ -116,18 +117,29 @@ static bool is_padding(const unsigned char *p)
 	       (p[0] == 0x66 && (p[1] == 0x90 || p[1] == 0x66 || p[1] == 0x2e || p[1] == 0x0f));
 }
 
-/* Count the operand at P, which N bytes of code precede, as relative to NEXT and as absolute. */
-static void look_at_x86(struct plumb_scan *scan, const unsigned char *p, size_t n, uint64_t next)
+/* The bytes of the opcode before the operand at P, if it is that of a direct call or jump; else 0.
+ */
+static size_t direct_opcode(const unsigned char *p, size_t n)
 {
-	uint64_t number = (int32_t)read_u32(p), target = next + number;
+	if (p[-1] == 0xe8 || p[-1] == 0xe9)
+		return 1;
+	return n >= 2 && p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80 ? 2 : 0;
+}
+
+/* Count the operand that N bytes of code precede, as relative to its end and as absolute. */
+static void look_at_x86(struct plumb_scan *scan, const struct plumb_block *block, size_t n)
+{
+	const unsigned char *p = block->bytes + n;
+	uint64_t number = (int32_t)read_u32(p), target = block->address + n + 4 + number;
 	struct plumb_callee *callee;
+	size_t opcode;
 
 	if (scan->machine == EM_386)
 		target = (uint32_t)target;
 	callee = plumb_scan_find(scan, target, PLUMB_MARK_CODE);
-	if (callee &&
-	    (p[-1] == 0xe8 || p[-1] == 0xe9 || (n >= 2 && p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80)))
-		callee->direct++;
+	opcode = callee ? direct_opcode(p, n) : 0;
+	if (opcode)
+		callee->direct += plumb_scan_is_call(scan, block, n - opcode, opcode + 4);
 	else if (callee && n >= 2 && p[-2] == 0x8d && (p[-1] & 0xc7) == 0x05)
 		callee->taken++;
 	callee = plumb_scan_find(scan, target, PLUMB_MARK_SLOT);
@@ -145,16 +157,17 @@ static void look_at_x86(struct plumb_scan *scan, const unsigned char *p, size_t 
 static void scan_x86(struct plumb_scan *scan, uint64_t address, const unsigned char *bytes,
 		     size_t size)
 {
+	const struct plumb_block block = {address, bytes, size};
 	struct plumb_callee *callee;
 
 	for (size_t i = 1; i + 4 <= size; i++) {
-		look_at_x86(scan, bytes + i, i, address + i + 4);
+		look_at_x86(scan, &block, i);
 		/* A short jump at the end of a function, to a neighbouring one. */
 		if (bytes[i - 1] == 0xeb && is_padding(bytes + i + 1)) {
 			callee = plumb_scan_find(scan, address + i + 1 + (int8_t)bytes[i],
 						 PLUMB_MARK_CODE);
 			if (callee)
-				callee->direct++;
+				callee->direct += plumb_scan_is_call(scan, &block, i - 1, 2);
 		}
 	}
 }

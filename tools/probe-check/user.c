@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <plumb/elf/binary.h>
 #include <plumb/base/log.h>
+#include <plumb/elf/elffile.h>
+#include <plumb/elf/usdt-arguments.h>
 #include <plumb/elf/usdt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,12 @@ struct candidate {
 	struct plumb_calls calls;
 	struct remains remains;
 };
+
+#if defined(__x86_64__)
+#define NATIVE EM_X86_64
+#else
+#define NATIVE EM_AARCH64
+#endif
 
 /* The kernel accepts probes on 32-bit code, but programs have to read arguments differently. */
 static bool is_32bit(const char *path)
@@ -110,21 +118,30 @@ static void release(struct candidate *c)
 
 /* --- verdicts --- */
 
-int userfuncs_find(const char *file, const char *name, struct plumb_userfuncs *found)
+/* Copy the name so that it is taken literally, not as a glob; return the end of the copy. */
+static char *quote(char *to, const char *name)
 {
-	char *target = malloc(strlen(file) + 2 * strlen(name) + 2), *end;
+	for (; *name; name++) {
+		if (strchr("*?[\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	*to = 0;
+	return to;
+}
+
+int userfuncs_find(const char *file, const char *name, uint64_t offset,
+		   struct plumb_userfuncs *found)
+{
+	const size_t room = strlen(file) + 2 * strlen(name) + 32;
+	char *target = malloc(room), *end;
 	int err;
 
 	if (!target)
 		return -ENOMEM;
-	end = stpcpy(stpcpy(target, file), ":");
-	/* Take the name literally, not as a glob. */
-	for (; *name; name++) {
-		if (strchr("*?[\\", *name))
-			*end++ = '\\';
-		*end++ = *name;
-	}
-	*end = 0;
+	end = quote(stpcpy(stpcpy(target, file), ":"), name);
+	if (offset)
+		snprintf(end, room - (end - target), "+%" PRIu64, offset);
 	err = plumb_userfuncs_find(target, found);
 	free(target);
 	return err;
@@ -142,7 +159,7 @@ static bool judge_refusal(struct candidate *c)
 	int err;
 
 	plumb_divert(words, sizeof(words));
-	err = userfuncs_find(c->path, c->name, &found);
+	err = userfuncs_find(c->path, c->name, 0, &found);
 	plumb_divert(NULL, 0);
 	if (err)
 		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
@@ -168,6 +185,77 @@ static bool judge_offset(struct candidate *c)
 	return true;
 }
 
+/* Return true, with a verdict, if the kernel or the processor has no place for a probe there. */
+static bool judge_place(struct candidate *c)
+{
+	struct plumb_userfuncs found = {};
+	const char *obstacle = NULL;
+	char words[1024];
+	int err;
+
+	plumb_divert(words, sizeof(words));
+	err = userfuncs_find(c->path, c->name, c->check->target.offset, &found);
+	plumb_divert(NULL, 0);
+	for (size_t i = 0; i < found.n; i++)
+		obstacle = found.list[i].obstacle ?: obstacle;
+	if (err)
+		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
+	else if (obstacle)
+		check_judge(c->check, VERDICT_REFUSED, "%s", obstacle);
+	plumb_userfuncs_free(&found);
+	return err || obstacle;
+}
+
+/* Find the functions with their return instructions; set whether exceptions may leave them. */
+static int find_returns(const struct candidate *c, struct plumb_userfuncs *found, bool *unwinds)
+{
+	char *name = malloc(2 * strlen(c->name) + 1);
+	struct plumb_elf elf = {.fd = -1};
+	int err;
+
+	*found = (struct plumb_userfuncs){};
+	if (!name)
+		return -ENOMEM;
+	quote(name, c->name);
+	err = plumb_elf_open(c->path, &elf);
+	*unwinds = !err && plumb_elf_unwinds(elf.elf);
+	if (!err)
+		err = plumb_userfuncs_find_in(elf.fd, c->path, name, true, found);
+	plumb_elf_close(&elf);
+	free(name);
+	return err;
+}
+
+/* Add whether return probes, or probes on return instructions, can be on the function. */
+static void add_returns(struct candidate *c)
+{
+	struct plumb_userfuncs found;
+	const struct plumb_userfunc *u;
+	bool unwinds = false;
+	char words[1024];
+	int err;
+
+	if (c->check->target.offset) {
+		check_add(c->check, "there is no return probe at a place inside a function");
+		return;
+	}
+	plumb_divert(words, sizeof(words));
+	err = find_returns(c, &found, &unwinds);
+	plumb_divert(NULL, 0);
+	if (err)
+		return;
+	u = &found.list[0];
+	if (found.is_go || unwinds)
+		check_add(c->check, "a return probe (uretprobe) %s: its return instructions %s%s",
+			  found.is_go ? "ends a Go program, whose stacks move"
+				      : "ends a program that throws an exception through it",
+			  u->return_obstacle ? "cannot be probed either: " : "can be probed",
+			  u->return_obstacle ?: "");
+	else if (u->return_obstacle && !u->n_returns && u->size)
+		check_add(c->check, "of probes on return instructions: %s", u->return_obstacle);
+	plumb_userfuncs_free(&found);
+}
+
 static void add_doubts(struct candidate *c)
 {
 	if (!c->check->has_inlined)
@@ -176,16 +264,14 @@ static void add_doubts(struct candidate *c)
 					      "debugging information has no such name"
 					    : "whether it is inlined besides is not known: there "
 					      "is no debugging information");
-	if (c->check->target.offset)
-		check_add(c->check, "whether an instruction begins at +%" PRIu64 " is not known",
-			  c->check->target.offset);
 }
 
 static void judge_found(struct candidate *c)
 {
 	size_t n = c->remains.n_exact;
 
-	if (judge_refusal(c) || judge_offset(c) || remains_judge_hollow(&c->remains))
+	if (judge_refusal(c) || judge_offset(c) || remains_judge_hollow(&c->remains) ||
+	    judge_place(c))
 		return;
 	if (n > 1)
 		check_judge(c->check, VERDICT_DUPLICATED,
@@ -195,7 +281,25 @@ static void judge_found(struct candidate *c)
 	else
 		check_judge(c->check, VERDICT_OK, "uprobes take it");
 	remains_add_calls(&c->remains);
+	add_returns(c);
 	add_doubts(c);
+}
+
+/* Set the verdict on functions that only the library finds, which reads more symbols. */
+static void judge_elsewhere(struct candidate *c)
+{
+	struct plumb_userfuncs found = {};
+
+	if (judge_place(c))
+		return;
+	userfuncs_find(c->path, c->name, 0, &found);
+	check_judge(c->check, found.n > 1 ? VERDICT_DUPLICATED : VERDICT_OK,
+		    "%s; by demangled name, or by symbols that are not in the file's sections, so "
+		    "calls are not counted",
+		    found.n > 1 ? "several functions have that name, all are attached to"
+				: "uprobes take it");
+	plumb_userfuncs_free(&found);
+	add_returns(c);
 }
 
 static void judge(struct candidate *c)
@@ -209,7 +313,7 @@ static void judge(struct candidate *c)
 			    "nothing is called so to the letter, and wildcards are not taken: "
 			    "probe-list has what they match");
 	else if (!judge_refusal(c))
-		check_judge(c->check, VERDICT_GONE, "its symbol is not a function");
+		judge_elsewhere(c);
 	else if (c->callees[0].compiled)
 		check_add(c->check, "debugging information has it, but the file no symbol");
 }
@@ -235,6 +339,28 @@ void userfuncs_check(struct check *checks, size_t n)
 
 /* --- USDT --- */
 
+/* Add the first argument of the probe that tools do not read. */
+static void add_arguments(struct check *check, const struct plumb_usdts *found)
+{
+	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
+	const int machine = is_32bit(found->path) ? EM_NONE : NATIVE;
+	int n;
+
+	for (size_t i = 0; i < found->n; i++)
+		for (size_t j = 0; j < found->list[i].n; j++) {
+			n = plumb_usdt_arguments(found->list[i].places[j].arguments, machine, list);
+			if (n < 0)
+				check_add(check, "it has more than %d arguments", PLUMB_USDT_ARGS);
+			for (int k = 0; k < n; k++) {
+				if (!list[k].refused)
+					continue;
+				check_add(check, "argument %d (%.*s) is not read: %s", k,
+					  (int)list[k].length, list[k].text, list[k].refused);
+				return;
+			}
+		}
+}
+
 static void check_usdt(struct check *check)
 {
 	struct plumb_usdts found;
@@ -259,6 +385,7 @@ static void check_usdt(struct check *check)
 		    guarded ? "; it fires only while its semaphore is raised, as tracers that "
 			      "know of USDT do"
 			    : "");
+	add_arguments(check, &found);
 	plumb_usdts_free(&found);
 }
 

@@ -11,7 +11,11 @@
 void userfuncs_check(struct check *checks, size_t n);
 void usdts_check(struct check *checks, size_t n);
 
-/* Find the functions with exactly this name, which is no glob.  0, or -errno after a message. */
-int userfuncs_find(const char *file, const char *name, struct plumb_userfuncs *found);
+/*
+ * Find the functions with exactly this name, which is no glob, and the places OFFSET bytes in them.
+ * 0, or -errno after a message.
+ */
+int userfuncs_find(const char *file, const char *name, uint64_t offset,
+		   struct plumb_userfuncs *found);
 
 #endif

@@ -149,7 +149,7 @@ static int load(struct mechanism *m)
 void mechanisms_open(void)
 {
 	int no_function = plumb_self_test_find_function(NULL, &function);
-	int no_userfunc = plumb_self_test_find_userfunc(&userfunc), err;
+	int no_userfunc = plumb_self_test_find_userfunc(plumb_self_test_call, &userfunc), err;
 
 	for (struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++) {
 		err = 0;
@@ -214,7 +214,7 @@ int mechanism_attach(struct mechanism *m, int body, struct plumb_probes *probes)
 		err = plumb_probe_attach(probes, m->skel->obj, targets, &function, what,
 					 sizeof(what));
 	else if (m->trigger == plumb_self_test_call)
-		err = plumb_probe_userfuncs(probes, m->skel->obj, targets, &userfunc, 0, what,
+		err = plumb_probe_userfuncs(probes, m->skel->obj, targets, &userfunc, 0, 0, what,
 					    sizeof(what));
 	else
 		err = attach_tracepoint(m, name, probes, what, sizeof(what));

@@ -3,6 +3,8 @@
 
 #include <plumb/kernel/formats.h>
 #include <plumb/base/json.h>
+#include <plumb/elf/usdt-arguments.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,13 +170,51 @@ static const char *obstacle_of(const struct target *target)
 			      : "no BTF describes it";
 }
 
+/* Types are written alike for all processors; the operands, which are not, are not used. */
+static int read_types(const struct plumb_usdt_place *place,
+		      struct plumb_usdt_argument list[PLUMB_USDT_ARGS])
+{
+	return plumb_usdt_arguments(place->arguments, EM_NONE, list);
+}
+
+/* "int32, uint64"; "" if there are none.  NULL without memory. */
+static char *types_text(const struct plumb_usdt_place *place)
+{
+	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
+	const int n = read_types(place, list);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	if (n < 0)
+		fputs("?", out);
+	for (int i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", list[i].type ?: "?");
+	fclose(out);
+	return text;
+}
+
 static void print_usdt(const struct plumb_usdt *u, FILE *out)
 {
-	fprintf(out, "%s:", u->name);
-	for (size_t i = 0; i < u->n; i++)
-		if (!i || strcmp(u->places[i].arguments, u->places[i - 1].arguments))
-			fprintf(out, "%s %s", i ? "," : "",
-				*u->places[i].arguments ? u->places[i].arguments : "no arguments");
+	char *before = NULL, *types;
+
+	for (size_t i = 0; i < u->n; i++) {
+		const char *arguments = u->places[i].arguments;
+
+		if (i && !strcmp(arguments, u->places[i - 1].arguments))
+			continue;
+		types = types_text(&u->places[i]);
+		if (before && types && !strcmp(types, before))
+			fprintf(out, ", %s", *arguments ? arguments : "no arguments");
+		else
+			fprintf(out, "%s%s(%s): %s", i ? "; " : "", u->name, types ?: "?",
+				*arguments ? arguments : "no arguments");
+		free(before);
+		before = types;
+	}
+	free(before);
 }
 
 static void print_signature(const struct signature *s, const struct target *target, FILE *out)
@@ -221,6 +261,18 @@ char *arguments_text(struct targets *p, const struct target *target)
 
 /* --- as JSON --- */
 
+static json_t *types_json(const struct plumb_usdt_place *place)
+{
+	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
+	const int n = read_types(place, list);
+	json_t *all = n < 0 ? json_null() : json_array();
+
+	for (int i = 0; i < n; i++)
+		json_array_append_new(all,
+				      list[i].type ? plumb_json_text(list[i].type) : json_null());
+	return all;
+}
+
 static json_t *places_json(const struct plumb_usdt *u)
 {
 	json_t *all = json_array();
@@ -232,6 +284,7 @@ static json_t *places_json(const struct plumb_usdt *u)
 		json_object_set_new(one, "offset", plumb_json_u64(place->offset));
 		json_object_set_new(one, "semaphore", plumb_json_u64(place->semaphore));
 		json_object_set_new(one, "arguments", plumb_json_text(place->arguments));
+		json_object_set_new(one, "types", types_json(place));
 		json_array_append_new(all, one);
 	}
 	return all;

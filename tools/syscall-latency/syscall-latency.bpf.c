@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "split-hist.bpf.h"
+#include <plumb/bpf/hist/split-hist.bpf.h>
+#include <plumb/bpf/sched/split.bpf.h>
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
 #define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
@@ -38,7 +39,7 @@ static __noinline int record_left(struct syscall_thread *t, __u32 slot, __u64 ns
 	if (t)
 		on = split_finish(t, task, cpu, ns);
 	if (t && on != ns)
-		split_record(t, slot, cpu, ns, on, error);
+		split_record(t->off, slot, cpu, ns, on, error);
 	else
 		hist_record(slot, cpu, ns, error, false);
 	return 0;

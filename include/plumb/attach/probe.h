@@ -31,6 +31,7 @@ enum plumb_hook {
 	PLUMB_TRACEPOINT,
 	PLUMB_UPROBE,
 	PLUMB_URETPROBE,
+	PLUMB_UPROBE_RETURNS, /* uprobes on each return instruction */
 	/* many functions at once */
 	PLUMB_FENTRY_MULTI,   /* 7.2 */
 	PLUMB_FSESSION_MULTI, /* 7.2 */
@@ -38,6 +39,9 @@ enum plumb_hook {
 	PLUMB_KRETPROBE_MULTI,
 	PLUMB_KPROBE_SESSION, /* both ends: 6.10 */
 	PLUMB_UPROBE_MULTI,   /* 6.6 */
+	PLUMB_URETPROBE_MULTI,
+	PLUMB_UPROBE_SESSION, /* both ends: 6.13 */
+	PLUMB_UPROBE_MULTI_RETURNS,
 };
 
 /* A program of the object, and the hook by which it is attached to the functions. */
@@ -70,9 +74,16 @@ struct plumb_probes {
 	size_t refused;
 	uint64_t missed; /* executions that detached links missed */
 	bool missed_unknown;
+	/* Of user functions, by one link to many: only in this process; 0: in all. */
+	uint32_t process;
+	/* Programs of single uprobes take their target from the cookie: they are not copied. */
+	bool with_cookies;
 };
 
 bool plumb_hook_is_multi(enum plumb_hook hook);
+
+/* Whether programs of probes can read a cookie (5.15). */
+bool plumb_probes_have_cookies(void);
 /* True for fentry, fexit, fsession and their multi forms, which need the function's BTF. */
 bool plumb_hook_is_fentry(enum plumb_hook hook);
 
@@ -112,9 +123,10 @@ int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *obj
 int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object *object,
 			    const char *raw, const char *perf, const struct plumb_tracepoints *t,
 			    size_t first, char *what, size_t size);
+/* FILE: the file's index, with which programs get the number (PLUMB_TARGET_IN_FILE()). */
 int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *object,
 			  const struct plumb_attach_target *target, const struct plumb_userfuncs *u,
-			  size_t first, char *what, size_t size);
+			  size_t first, size_t file, char *what, size_t size);
 
 /* Runs PROGRAM of OBJECT HZ times a second on each CPU, by the event cpu-clock; 0 or -errno. */
 int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
@@ -133,6 +145,8 @@ bool plumb_probe_missed(const struct plumb_probes *probes, uint64_t *missed);
 
 /* After detaching, the programs' counters can still be read until the probes are closed. */
 void plumb_probe_detach(struct plumb_probes *probes);
+/* Detaches N of them, from the one at index FIRST. */
+void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n);
 void plumb_probe_close(struct plumb_probes *probes);
 
 #endif

@@ -31,9 +31,14 @@ void plumb_self_test_syscall(void);
 int plumb_self_test_find_tracepoint(struct plumb_tracepoints *found);
 void plumb_self_test_rename(void);
 
-/* A function of this program, found in its file. */
-int plumb_self_test_find_userfunc(struct plumb_userfuncs *found);
+/*
+ * Functions of this program that do nothing.  The kernel emulates the first instruction of the
+ * first one on x86, and single-steps that of the other one.
+ */
+void plumb_self_test_call_emulated(void);
 void plumb_self_test_call(void);
+/* Finds one of them in its file. */
+int plumb_self_test_find_userfunc(void (*function)(void), struct plumb_userfuncs *found);
 
 /* The current time of one TRIGGER in ns: the fastest of the short loops that fit in BUDGET ns. */
 double plumb_self_test_ns(void (*trigger)(void), uint64_t budget);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* targets: kernel functions, tracepoints and user functions to be probed, numbered from 0. */
+/*
+ * targets: kernel functions, tracepoints, user functions and USDT probes to be probed, numbered
+ * from 0.  A USDT probe is one target, however many places it has.
+ */
 #ifndef PLUMB_TARGETS_H
 #define PLUMB_TARGETS_H
 
@@ -22,20 +25,26 @@ enum plumb_target_kind {
 struct plumb_targets {
 	struct plumb_functions functions;
 	struct plumb_tracepoints tracepoints;
-	struct plumb_userfuncs *files; /* each file once */
+	struct plumb_userfuncs *files; /* each once, and once more for its USDT probes */
 	size_t n_files;
 	size_t n; /* of all kinds */
 };
 
-/* By its prefix, "t:" or "u:"; otherwise a kernel function. */
+/* By its prefix, "t:", "r:", "u:" or "usdt:"; otherwise a kernel function. */
 enum plumb_target_kind plumb_target_kind(const char *pattern);
 
 /* Returns what is malformed in PATTERN, to precede it in a message; NULL: nothing. */
 const char *plumb_target_flaw(const char *pattern);
 
-/* Returns 0, or -errno after a message, with FOUND empty. */
+/*
+ * Finds kernel functions and tracepoints; user functions are left to plumb_targets_add_userfuncs().
+ * Returns 0, or -errno after a message, with FOUND empty.
+ */
 int plumb_targets_find(struct plumb_targets *found, const char *const *patterns, size_t n,
 		       const char *btf);
+/* Adds MORE, which it takes, and then counts all.  Returns 0, or -errno after a message. */
+int plumb_targets_add_userfuncs(struct plumb_targets *targets, struct plumb_userfuncs *more);
+int plumb_targets_count(struct plumb_targets *targets);
 void plumb_targets_free(struct plumb_targets *targets);
 
 enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *targets, size_t i);

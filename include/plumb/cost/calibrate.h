@@ -5,6 +5,7 @@
 
 #include <plumb/load/instance.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Fill the session's overhead: called before and after the tool's own programs are attached. */
 void plumb_calibrate_traced(struct plumb_session *s);
@@ -23,6 +24,8 @@ void plumb_calibrate_end_statistics(struct plumb_session *s);
 bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added);
+/* The median that its programs recorded of the calls of TRIGGER, ns; 0: not known. */
+uint64_t plumb_calibrated_latency(void);
 /*
  * Prepares measured values for printing.  They are not known if a traced call seems to cost
  * nothing, or less than a rejected one.  Negative values become 0.

@@ -3,6 +3,8 @@
 #ifndef PLUMB_BINARY_H
 #define PLUMB_BINARY_H
 
+#include <stdbool.h>
+
 /*
  * A NAME with a slash is a path and returned unchanged.  Without a slash it is a library, "libc" or
  * "libc.so.6", from the first directory that has one for this architecture: those of
@@ -13,5 +15,8 @@
  * or several such libraries in one directory.
  */
 int plumb_binary_find(const char *name, char **path);
+
+/* Whether FILE, the last part of a path, is so named: "libc.so.6" by itself and by "libc". */
+bool plumb_binary_is_named(const char *file, const char *name);
 
 #endif

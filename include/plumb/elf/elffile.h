@@ -18,9 +18,33 @@ struct plumb_elf {
  * calls plumb_elf_close() in both cases.
  */
 int plumb_elf_open(const char *name, struct plumb_elf *file);
+/* The same of the file that FD, which stays the caller's, refers to; SHOWN is its path. */
+int plumb_elf_open_fd(int fd, const char *shown, struct plumb_elf *file);
 void plumb_elf_close(struct plumb_elf *file);
 
 /* The file offset of virtual ADDRESS, in a loaded segment with these FLAGS (PF_X); false: none. */
 bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
+
+/* Finds a section by name and reads its HEADER; NULL: there is none. */
+Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header);
+
+#define PLUMB_BUILD_ID_MAX 64
+
+/* Whether the file is a Go program. */
+bool plumb_elf_is_go(Elf *elf);
+/* Whether it was built by Go 1.18 or later, for a CPU on which it passes values in registers. */
+bool plumb_elf_has_go_registers(Elf *elf);
+
+/*
+ * Whether exceptions may leave functions of the file: of C++ or Rust, by the libraries that it
+ * needs or, if it is static, the names of their personality routines.
+ */
+bool plumb_elf_unwinds(Elf *elf);
+
+/* Whether it calls a function of libc or Boost by which a thread goes on on another stack. */
+bool plumb_elf_switches_stacks(Elf *elf);
+
+/* Copies the build id to ID; returns its length, 0 if there is none. */
+size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX]);
 
 #endif

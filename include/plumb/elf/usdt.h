@@ -35,6 +35,8 @@ struct plumb_usdts {
  * suggestions; FOUND is empty then.
  */
 int plumb_usdts_find(const char *target, struct plumb_usdts *found);
+/* The same of the open file FD, with PROBE, "PROVIDER:NAME"; SHOWN is its path, for messages. */
+int plumb_usdts_find_in(int fd, const char *shown, const char *probe, struct plumb_usdts *found);
 void plumb_usdts_free(struct plumb_usdts *found);
 
 #endif

@@ -33,6 +33,13 @@ bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
  */
 int plumb_states_offset(const struct bpf_object *object, const char *type, const char *name);
 
+/*
+ * Of states by id, if the programs keep them (user/by-id.h): removes those of processes that have
+ * ended or called execve(), and counts the calls that they are inside as abandoned.  To be called
+ * now and then.
+ */
+void plumb_states_settle(const struct plumb_bpf *bpf);
+
 /* Returns the size of struct TYPE in bytes; 0 if there is none. */
 size_t plumb_states_size(const struct bpf_object *object, const char *type);
 

@@ -6,6 +6,7 @@
 #include <plumb/attach/targets.h>
 #include <plumb/bpf/function/trace-targets.h>
 #include <plumb/cost/calibrate.h>
+#include <plumb/mechanism/builds.h>
 
 struct plumb_trace_targets {
 	/* Set by the tool: opens its skeleton; offset of the target's number in a row's key. */
@@ -45,6 +46,8 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o);
 
 /* Called by plumb_trace_targets_find(): sets calls and raw_syscalls; 0 or -errno. */
 int plumb_trace_targets_number_calls(void);
+/* The same: opens the files of user targets, and finds these; completes and keeps USE. */
+int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_builds_use *use);
 /* RAW and PERF are as for plumb_probe_tracepoints(). */
 int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 				     const char *raw, const char *perf, char *what, size_t size);

@@ -21,14 +21,16 @@ struct plumb_overhead {
 	bool known;
 	struct plumb_interval traced, filtered;
 	bool filtered_known;
-	const char *how; /* "calibrated", or why it is not known */
+	/* ns that are recorded of a call of an empty user function; 0: not known */
+	uint64_t empty, empty_stepped; /* emulated and single-stepped (self-test.h) */
+	const char *how;               /* "calibrated", or why it is not known */
 };
 
 struct plumb_run {
 	const struct plumb_tool *tool;
 	const struct plumb_options *options;
 	const struct plumb_mechanism *mechanism;
-	const char (*hooks)[64]; /* "" after the last */
+	const char (*hooks)[PLUMB_HOOK_NAME]; /* "" after the last */
 	const struct plumb_refusal *refused;
 	size_t n_refused;
 	const struct plumb_overhead *overhead;

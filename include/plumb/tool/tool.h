@@ -36,6 +36,7 @@ struct plumb_snapshot;
 struct syscall_config;
 
 #define PLUMB_MAX_HOOKS 9
+#define PLUMB_HOOK_NAME 256
 
 /* The options with which a mechanism opens its skeleton: the types of --btf. */
 const struct bpf_object_open_opts *plumb_open_opts(void);
@@ -49,13 +50,17 @@ struct plumb_bpf {
 	uint32_t *live;                     /* plumb_live of ledger.bpf.h */
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, of ledger.bpf.h */
 	struct function_config *function;   /* of function.bpf.h; NULL: no functions are timed */
+	/* The hash of its states, which are not those of threads; NULL: they are (inflight.bpf.h).
+	 */
+	const char *states;
 	bool own_slots; /* each copy of a program writes slots that no other copy writes */
 	/* Attaches copies of programs COPIED to targets other than kernel functions; or NULL. */
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
-	int mode;                        /* of the mechanism; evaluated by attach() */
-	char hooks[PLUMB_MAX_HOOKS][64]; /* their names in the report; "" after the last */
+	int mode; /* of the mechanism; evaluated by attach() */
+	/* Their names in the report; "" after the last. */
+	char hooks[PLUMB_MAX_HOOKS][PLUMB_HOOK_NAME];
 };
 
 /* A struct plumb_bpf of a generated skeleton, with its hooks; its programs use ledger.bpf.h. */
@@ -185,6 +190,7 @@ static inline bool plumb_has_histogram(enum plumb_measure_kind kind)
 struct plumb_measure {
 	enum plumb_measure_kind kind;
 	bool errors;          /* a row also counts errors */
+	bool pairs;           /* a call is a pair of USDT probes, START and DONE */
 	bool sampled;         /* the programs run on the event cpu-clock */
 	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
 	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */

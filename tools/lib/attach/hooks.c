@@ -57,7 +57,7 @@ static int open_tracepoint(void)
 static int open_uprobe(void)
 {
 	struct plumb_userfuncs found;
-	int err = plumb_self_test_find_userfunc(&found);
+	int err = plumb_self_test_find_userfunc(plumb_self_test_call, &found);
 
 	if (err)
 		return err;
@@ -126,7 +126,7 @@ static int attach(enum plumb_hook hook, struct plumb_probe *probe)
 	default:
 		probe->event = plumb_probe_open_pmu("kprobe", false, (uintptr_t)FUNCTION, 0);
 	}
-	return probe->event < 0 ? probe->event : plumb_probe_attach_event(probe);
+	return probe->event < 0 ? probe->event : plumb_probe_attach_event(probe, 0);
 }
 
 static void explain(enum plumb_hook hook, int err, char *why, size_t size)

@@ -90,6 +90,7 @@ int plumb_probe_refusal(const struct plumb_probes *probes, size_t i)
 static bool link_missed(const struct plumb_probe *probe, uint64_t *missed)
 {
 	enum { KPROBE_MULTI_LINK = 8, PERF_EVENT_LINK = 7 }; /* enum bpf_link_type */
+	enum { KPROBE = 3, KRETPROBE };                      /* enum bpf_perf_event_type */
 	struct link_info info = {};
 	__u32 size = sizeof(info);
 
@@ -101,7 +102,8 @@ static bool link_missed(const struct plumb_probe *probe, uint64_t *missed)
 		return false;
 	if (info.type == KPROBE_MULTI_LINK)
 		*missed += info.kprobe_multi.missed;
-	else if (info.type == PERF_EVENT_LINK)
+	else if (info.type == PERF_EVENT_LINK &&
+		 (info.perf_event.kind == KPROBE || info.perf_event.kind == KRETPROBE))
 		*missed += info.perf_event.missed;
 	return true;
 }
@@ -144,15 +146,9 @@ static size_t count_attached(const struct plumb_probes *probes)
 	return n;
 }
 
-/* In reverse order of attaching, so that calls in flight still find their exit program. */
-void plumb_probe_detach(struct plumb_probes *probes)
+void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n)
 {
-	uint64_t start = plumb_now();
-	size_t n = count_attached(probes);
-
-	if (n > SLOW)
-		plumb_warn("detaching %zu probes one by one, which takes a while", n);
-	for (size_t i = probes->n; i-- > 0;) {
+	for (size_t i = first + n; i-- > first;) {
 		struct plumb_probe *probe = &probes->list[i];
 
 		if (probe->link >= 0 && !link_missed(probe, &probes->missed))
@@ -161,6 +157,17 @@ void plumb_probe_detach(struct plumb_probes *probes)
 		close_fd(&probe->event);
 		plumb_return_remove(&probe->in_tracefs);
 	}
+}
+
+/* In reverse order of attaching, so that calls in flight still find their exit program. */
+void plumb_probe_detach(struct plumb_probes *probes)
+{
+	uint64_t start = plumb_now();
+	size_t n = count_attached(probes);
+
+	if (n > SLOW)
+		plumb_warn("detaching %zu probes one by one, which takes a while", n);
+	plumb_probe_detach_some(probes, 0, probes->n);
 	if (n)
 		plumb_info("%zu probes detached in %.3f s", n, (plumb_now() - start) / 1e9);
 }

@@ -32,13 +32,17 @@ int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2)
+/* Returns the first bit in attr.config of FIELD of PMU; or -errno. */
+static int read_field(const char *pmu, const char *field)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.config1 = config1,
-		.config2 = config2,
-	};
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/%s", pmu, field);
+	return read_number(path, "config:%d");
+}
+
+static int open_pmu(const char *pmu, bool at_return, struct perf_event_attr *attr)
+{
 	char path[128];
 	int number;
 
@@ -46,21 +50,45 @@ int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint
 	number = read_number(path, "%d");
 	if (number < 0)
 		return number == -ENOENT ? -ENODEV : number;
-	attr.type = number;
+	attr->size = sizeof(*attr);
+	attr->type = number;
 	if (at_return) {
-		snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/retprobe",
-			 pmu);
-		number = read_number(path, "config:%d");
+		number = read_field(pmu, "retprobe");
 		if (number < 0)
 			return number;
-		attr.config = 1ULL << number;
+		attr->config |= 1ULL << number;
 	}
-	return plumb_probe_open_event(&attr, 0);
+	return plumb_probe_open_event(attr, 0);
 }
 
-int plumb_probe_attach_event(struct plumb_probe *probe)
+int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2)
 {
-	probe->link = bpf_link_create(probe->program, probe->event, BPF_PERF_EVENT, NULL);
+	struct perf_event_attr attr = {.config1 = config1, .config2 = config2};
+
+	return open_pmu(pmu, at_return, &attr);
+}
+
+int plumb_probe_open_uprobe(const char *path, bool at_return, uint64_t offset, uint64_t semaphore)
+{
+	struct perf_event_attr attr = {.config1 = (uintptr_t)path, .config2 = offset};
+	int number;
+
+	if (semaphore) {
+		number = read_field("uprobe", "ref_ctr_offset");
+		if (number < 0)
+			return number;
+		attr.config = semaphore << number;
+		if (attr.config >> number != semaphore)
+			return -EFBIG;
+	}
+	return open_pmu("uprobe", at_return, &attr);
+}
+
+int plumb_probe_attach_event(struct plumb_probe *probe, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+
+	probe->link = bpf_link_create(probe->program, probe->event, BPF_PERF_EVENT, &opts);
 	if (probe->link >= 0) {
 		close(probe->event); /* the link holds it */
 		probe->event = -1;

@@ -10,6 +10,9 @@
 
 #include <bpf/bpf.h>
 
+/* include/uapi/linux/bpf.h: BPF_F_UPROBE_MULTI_RETURN, which older headers lack. */
+#define UPROBE_MULTI_RETURN 1
+
 /* The attributes of BPF_LINK_CREATE for many functions, the same in all kernels that have them. */
 struct link_create {
 	__u32 program, target, attach_type, flags;
@@ -32,14 +35,16 @@ struct link_create {
 int plumb_many_make(struct plumb_many *m, size_t n)
 {
 	m->addresses = calloc(n, sizeof(*m->addresses));
+	m->semaphores = calloc(n, sizeof(*m->semaphores));
 	m->cookies = calloc(n, sizeof(*m->cookies));
 	m->ids = calloc(n, sizeof(*m->ids));
-	return m->addresses && m->cookies && m->ids ? 0 : -ENOMEM;
+	return m->addresses && m->semaphores && m->cookies && m->ids ? 0 : -ENOMEM;
 }
 
 void plumb_many_free(struct plumb_many *m)
 {
 	free(m->addresses);
+	free(m->semaphores);
 	free(m->cookies);
 	free(m->ids);
 }
@@ -56,10 +61,13 @@ static int link_many(const struct plumb_many *m, size_t from, size_t to)
 		attr.tracing.n = to - from;
 		attr.tracing.ids = (uintptr_t)(m->ids + from);
 		attr.tracing.cookies = (uintptr_t)(m->cookies + from);
-	} else if (m->hook == PLUMB_UPROBE_MULTI) {
+	} else if (m->hook >= PLUMB_UPROBE_MULTI) {
 		attr.uprobe.n = to - from;
+		attr.uprobe.flags = m->hook == PLUMB_URETPROBE_MULTI ? UPROBE_MULTI_RETURN : 0;
+		attr.uprobe.pid = m->process;
 		attr.uprobe.path = (uintptr_t)m->path;
 		attr.uprobe.offsets = (uintptr_t)(m->addresses + from);
+		attr.uprobe.counters = (uintptr_t)(m->semaphores + from);
 		attr.uprobe.cookies = (uintptr_t)(m->cookies + from);
 	} else {
 		attr.kprobe.n = to - from;

@@ -17,6 +17,7 @@ enum {
 	KPROBE_MULTI = 42,
 	UPROBE_MULTI = 48,
 	KPROBE_SESSION = 56,
+	UPROBE_SESSION = 57,
 	FSESSION = 58,
 	FENTRY_MULTI = 59,
 	FSESSION_MULTI = 61
@@ -33,6 +34,16 @@ bool plumb_hook_is_fentry(enum plumb_hook hook)
 	       hook == PLUMB_FENTRY_MULTI || hook == PLUMB_FSESSION_MULTI;
 }
 
+bool plumb_probes_have_cookies(void)
+{
+	static int has = -1;
+
+	if (has < 0)
+		has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie,
+					      NULL) == 1;
+	return has;
+}
+
 int plumb_hook_attach_type(enum plumb_hook hook)
 {
 	static const int types[] = {
@@ -45,6 +56,9 @@ int plumb_hook_attach_type(enum plumb_hook hook)
 		[PLUMB_KRETPROBE_MULTI] = KPROBE_MULTI,
 		[PLUMB_KPROBE_SESSION] = KPROBE_SESSION,
 		[PLUMB_UPROBE_MULTI] = UPROBE_MULTI,
+		[PLUMB_URETPROBE_MULTI] = UPROBE_MULTI,
+		[PLUMB_UPROBE_SESSION] = UPROBE_SESSION,
+		[PLUMB_UPROBE_MULTI_RETURNS] = UPROBE_MULTI,
 	};
 
 	return hook < sizeof(types) / sizeof(types[0]) ? types[hook] : 0;
@@ -94,7 +108,7 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 	if (type)
 		bpf_program__set_expected_attach_type(p, type);
 	/* libbpf 1.1 does not know the section of uprobe.multi. */
-	if (hook == PLUMB_UPROBE_MULTI)
+	if (hook >= PLUMB_UPROBE_MULTI)
 		bpf_program__set_type(p, BPF_PROG_TYPE_KPROBE);
 	if (!plumb_hook_is_fentry(hook))
 		return 0;

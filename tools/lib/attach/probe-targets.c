@@ -3,6 +3,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/attach/probe.h>
@@ -19,7 +20,7 @@ const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, 
 
 const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char *text, size_t size)
 {
-	snprintf(text, size, "u:%s:%s", u->path, u->list[i].name);
+	snprintf(text, size, "%s:%s:%s", u->is_usdt ? "usdt" : "u", u->path, u->list[i].name);
 	return text;
 }
 
@@ -45,7 +46,8 @@ static int attach_raw(struct plumb_probes *probes, const struct bpf_program *p, 
 	return keep(probes, &probe, probe.link < 0 ? -errno : 0);
 }
 
-/* Attaches a copy of P to the perf event EVENT, which it takes. */
+/* Attaches P, or a copy of it if probes have no cookies, to the perf event EVENT, which it takes.
+ */
 static int attach_event(struct plumb_probes *probes, const struct bpf_program *p,
 			enum plumb_hook hook, int event, uint64_t target)
 {
@@ -53,10 +55,13 @@ static int attach_event(struct plumb_probes *probes, const struct bpf_program *p
 
 	if (event < 0)
 		return event;
-	probe.program = plumb_probe_copy(p, hook, NULL, target);
+	if (probes->with_cookies)
+		probe.program = fcntl(bpf_program__fd(p), F_DUPFD_CLOEXEC, 0);
+	else
+		probe.program = plumb_probe_copy(p, hook, NULL, target);
 	if (probe.program < 0)
-		return keep(probes, &probe, probe.program);
-	return keep(probes, &probe, plumb_probe_attach_event(&probe));
+		return keep(probes, &probe, probes->with_cookies ? -errno : probe.program);
+	return keep(probes, &probe, plumb_probe_attach_event(&probe, target));
 }
 
 static int open_tracepoint(uint32_t id)
@@ -101,8 +106,15 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 /* The functions of one file, whose numbers begin at FIRST. */
 struct file {
 	const struct plumb_userfuncs *functions;
-	size_t first;
+	size_t first, index;
 };
+
+/* Function I of the file, as programs know it. */
+static uint64_t target_in(const struct file *file, size_t i)
+{
+	return PLUMB_TARGET_IN_FILE(PLUMB_TARGET(file->first + i, PLUMB_RESULT_NONE, 0),
+				    file->index);
+}
 
 static const char *name_in_file(const void *what, size_t i, char *text, size_t size)
 {
@@ -111,34 +123,85 @@ static const char *name_in_file(const void *what, size_t i, char *text, size_t s
 	return plumb_userfunc_name(file->functions, i - file->first, text, size);
 }
 
+static bool is_at_returns(enum plumb_hook hook)
+{
+	return hook == PLUMB_UPROBE_RETURNS || hook == PLUMB_UPROBE_MULTI_RETURNS;
+}
+
+/* The places of a function or USDT probe; one for a function's entry. */
+static size_t count_places(const struct plumb_userfunc *u, enum plumb_hook hook)
+{
+	if (is_at_returns(hook))
+		return u->n_returns;
+	return u->n_places ?: 1;
+}
+
+static struct plumb_usdt_place place_of(const struct plumb_userfunc *u, enum plumb_hook hook,
+					size_t i)
+{
+	if (is_at_returns(hook))
+		return (struct plumb_usdt_place){.offset = u->returns[i]};
+	return u->n_places ? u->places[i] : (struct plumb_usdt_place){.offset = u->offset};
+}
+
 static int attach_at_once(struct plumb_probes *probes, const struct bpf_program *p,
-			  const struct file *file, char *what, size_t size)
+			  enum plumb_hook hook, const struct file *file, char *what, size_t size)
 {
 	const struct plumb_userfuncs *u = file->functions;
 	struct plumb_many m = {
 		.program = bpf_program__fd(p),
-		.hook = PLUMB_UPROBE_MULTI,
+		.hook = hook,
 		.path = u->path,
+		.process = probes->process,
 		.what = file,
 		.name = name_in_file,
 	};
-	int err = plumb_many_make(&m, u->n);
+	size_t n = 0, at = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < u->n; i++) {
-		m.addresses[i] = u->list[i].offset;
-		m.cookies[i] = PLUMB_TARGET(file->first + i, PLUMB_RESULT_NONE, 0);
-	}
+	for (size_t i = 0; i < u->n; i++)
+		n += count_places(&u->list[i], hook);
+	err = plumb_many_make(&m, n);
+	for (size_t i = 0; !err && i < u->n; i++)
+		for (size_t j = 0; j < count_places(&u->list[i], hook); j++, at++) {
+			m.addresses[at] = place_of(&u->list[i], hook, j).offset;
+			m.semaphores[at] = place_of(&u->list[i], hook, j).semaphore;
+			m.cookies[at] = target_in(file, i);
+		}
 	if (!err)
-		err = plumb_probe_attach_many(probes, &m, 0, u->n, what, size);
+		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
 	plumb_many_free(&m);
+	return err;
+}
+
+/* A copy of P for each place.  All of them are attached, or none is. */
+static int attach_places(struct plumb_probes *probes, const struct bpf_program *p,
+			 enum plumb_hook hook, const struct file *file, size_t i)
+{
+	const struct plumb_userfunc *u = &file->functions->list[i];
+	const size_t before = probes->n;
+	struct plumb_usdt_place place;
+	int err = 0;
+
+	for (size_t j = 0; !err && j < count_places(u, hook); j++) {
+		place = place_of(u, hook, j);
+		err = attach_event(probes, p, hook,
+				   plumb_probe_open_uprobe(file->functions->path,
+							   hook == PLUMB_URETPROBE, place.offset,
+							   place.semaphore),
+				   target_in(file, i));
+	}
+	while (err && probes->n > before)
+		plumb_probe_drop(&probes->list[--probes->n]);
 	return err;
 }
 
 int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *object,
 			  const struct plumb_attach_target *target, const struct plumb_userfuncs *u,
-			  size_t first, char *what, size_t size)
+			  size_t first, size_t file_index, char *what, size_t size)
 {
 	const struct bpf_program *p = bpf_object__find_program_by_name(object, target->program);
+	const struct file file = {u, first, file_index};
 	size_t before = probes->n;
 	int err, last = 0;
 
@@ -147,15 +210,11 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 	 * detected.
 	 */
 	probes->missed_unknown = true;
-	if (target->hook == PLUMB_UPROBE_MULTI)
-		return attach_at_once(probes, p, &(struct file){u, first}, what, size);
+	if (plumb_hook_is_multi(target->hook))
+		return attach_at_once(probes, p, target->hook, &file, what, size);
 	plumb_probe_allow_files();
 	for (size_t i = 0; i < u->n; i++) {
-		int event = plumb_probe_open_pmu("uprobe", target->hook == PLUMB_URETPROBE,
-						 (uintptr_t)u->path, u->list[i].offset);
-
-		err = attach_event(probes, p, target->hook, event,
-				   PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0));
+		err = attach_places(probes, p, target->hook, &file, i);
 		if (err)
 			plumb_probe_refuse(probes, first + i, plumb_userfunc_name(u, i, what, size),
 					   err);

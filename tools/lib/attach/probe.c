@@ -100,7 +100,7 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 			open_kretprobe(&probe, function, f->n);
 		else
 			probe.event = open_kprobe(function, false);
-		err = probe.event < 0 ? probe.event : plumb_probe_attach_event(&probe);
+		err = probe.event < 0 ? probe.event : plumb_probe_attach_event(&probe, 0);
 	}
 	if (!err)
 		err = plumb_probe_add(probes, &probe);

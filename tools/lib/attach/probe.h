@@ -25,6 +25,8 @@ int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
 
 /* Opens a perf event of PMU ("kprobe" or "uprobe"); its descriptor or -errno. */
 int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2);
+/* A uprobe; SEMAPHORE is the file offset of a counter that the kernel raises; 0: none. */
+int plumb_probe_open_uprobe(const char *path, bool at_return, uint64_t offset, uint64_t semaphore);
 int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu);
 
 /*
@@ -37,8 +39,8 @@ void plumb_return_remove(uint32_t *number);
 /* Adds the returns that the kretprobe missed to MISSED. */
 void plumb_return_missed(uint32_t number, uint64_t *missed);
 
-/* Attaches the probe's program to its perf event. */
-int plumb_probe_attach_event(struct plumb_probe *probe);
+/* Attaches the probe's program to its perf event.  Before 5.15 the cookie is lost. */
+int plumb_probe_attach_event(struct plumb_probe *probe, uint64_t cookie);
 
 int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
 void plumb_probe_drop(struct plumb_probe *probe);
@@ -53,10 +55,12 @@ void plumb_probe_allow_files(void);
 struct plumb_many {
 	int program;
 	enum plumb_hook hook;
-	uint64_t *addresses; /* for uprobes: offsets in the file PATH */
+	uint64_t *addresses;  /* for uprobes: offsets in the file PATH */
+	uint64_t *semaphores; /* of uprobes: offsets in PATH of counters that are raised; 0: none */
 	uint64_t *cookies;
 	uint32_t *ids;
 	const char *path;
+	uint32_t process; /* of uprobes: the only one; 0: all */
 	const void *what; /* argument of name() */
 	/* The name of target number I. */
 	const char *(*name)(const void *what, size_t i, char *text, size_t size);

@@ -46,7 +46,7 @@ static int attach_cpu(struct plumb_probes *probes, int program, uint64_t hz, int
 	if (probe.event < 0)
 		return probe.event;
 	probe.program = dup(program);
-	err = probe.program < 0 ? -errno : plumb_probe_attach_event(&probe);
+	err = probe.program < 0 ? -errno : plumb_probe_attach_event(&probe, 0);
 	if (!err)
 		err = plumb_probe_add(probes, &probe);
 	if (err)

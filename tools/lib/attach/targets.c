@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <plumb/attach/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,14 @@ enum plumb_target_kind plumb_target_kind(const char *pattern)
 {
 	if (!strncmp(pattern, "t:", 2) || !strncmp(pattern, "r:", 2))
 		return PLUMB_TARGET_TRACEPOINT;
-	if (!strncmp(pattern, "u:", 2))
+	if (!strncmp(pattern, "u:", 2) || !strncmp(pattern, "usdt:", 5))
 		return PLUMB_TARGET_USER;
 	return PLUMB_TARGET_FUNCTION;
+}
+
+static bool is_usdt(const char *pattern)
+{
+	return !strncmp(pattern, "usdt:", 5);
 }
 
 /* Whether there is text on both sides of a colon and, with ONLY, no other colon. */
@@ -24,6 +30,12 @@ static bool is_pair(const char *text, bool only)
 	const char *colon = strchr(text, ':');
 
 	return colon && colon != text && colon[1] && !(only && strchr(colon + 1, ':'));
+}
+
+/* FILE:PROVIDER:NAME, none of them empty. */
+static bool is_triple(const char *text)
+{
+	return is_pair(text, false) && is_pair(strchr(text, ':') + 1, true);
 }
 
 const char *plumb_target_flaw(const char *pattern)
@@ -40,14 +52,16 @@ const char *plumb_target_flaw(const char *pattern)
 						  : "a tracepoint is t:CATEGORY:NAME, as "
 						    "t:sched:sched_switch";
 	case PLUMB_TARGET_USER:
+		if (is_usdt(pattern))
+			return is_triple(pattern + 5) ? NULL
+						      : "a USDT probe is usdt:FILE:PROVIDER:NAME, "
+							"as usdt:libstdc++:libstdcxx:throw";
 		return is_pair(pattern + 2, false) ? NULL
 						   : "a user function is u:FILE:FUNCTION, as "
 						     "u:libc.so.6:malloc";
 	default:
 		if (!strncmp(pattern, "s:", 2))
 			return "system calls are t:syscalls:sys_enter_NAME here";
-		if (!strncmp(pattern, "usdt:", 5))
-			return "USDT probes are not supported";
 		if (!strncmp(pattern, "k:", 2))
 			pattern += 2;
 		if (!*pattern || (colon && (colon == pattern || !colon[1])))
@@ -103,18 +117,20 @@ static int find_tracepoints(struct plumb_targets *found, int tracefs, const char
 
 /* --- user functions --- */
 
-static struct plumb_userfuncs *find_file(struct plumb_targets *t, const char *path)
+static struct plumb_userfuncs *find_file(struct plumb_targets *t, const struct plumb_userfuncs *u)
 {
 	for (size_t i = 0; i < t->n_files; i++)
-		if (!strcmp(t->files[i].path, path))
+		if (!strcmp(t->files[i].path, u->path) && t->files[i].is_usdt == u->is_usdt)
 			return &t->files[i];
 	return NULL;
 }
 
-static bool has_offset(const struct plumb_userfuncs *u, uint64_t offset)
+/* USDT probes are known by their names: an instruction can be a place of several. */
+static bool has(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
 {
 	for (size_t i = 0; i < u->n; i++)
-		if (u->list[i].offset == offset)
+		if (one->n_places ? !strcmp(u->list[i].name, one->name)
+				  : u->list[i].offset == one->offset)
 			return true;
 	return false;
 }
@@ -127,36 +143,66 @@ static int merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs *
 	if (!list)
 		return -ENOMEM;
 	all->list = list;
+	all->is_go |= more->is_go;
 	for (size_t i = 0; i < more->n; i++) {
-		if (has_offset(&(struct plumb_userfuncs){.list = list, .n = n},
-			       more->list[i].offset))
+		if (has(&(struct plumb_userfuncs){.list = list, .n = n}, &more->list[i]))
 			continue;
 		list[all->n++] = more->list[i];
-		more->list[i].name = NULL;
+		more->list[i] = (struct plumb_userfunc){};
 	}
 	return 0;
 }
 
-static int find_userfuncs(struct plumb_targets *found, const char *pattern)
+/* Removes the functions that cannot be probed.  An error if none remains. */
+static int drop_unprobed(struct plumb_userfuncs *u)
 {
-	struct plumb_userfuncs more, *files;
-	int err = plumb_userfuncs_find(pattern, &more);
+	const char *obstacle = NULL;
+	size_t n = 0;
+	int err = 0;
 
-	if (err)
-		return err;
-	files = find_file(found, more.path);
-	if (files) {
-		err = merge_userfuncs(files, &more);
-		plumb_userfuncs_free(&more);
+	for (size_t i = 0; i < u->n; i++) {
+		if (!u->list[i].obstacle) {
+			struct plumb_userfunc swapped = u->list[n];
+
+			u->list[n++] = u->list[i];
+			u->list[i] = swapped;
+			continue;
+		}
+		obstacle = u->list[i].obstacle;
+		plumb_info("%s in %s: %s", u->list[i].name, u->path, obstacle);
+	}
+	if (!n)
+		err = plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
+	else if (n < u->n)
+		plumb_warn("%zu of %zu functions in %s cannot be probed (-v says why)", u->n - n,
+			   u->n, u->path);
+	for (size_t i = n; i < u->n; i++)
+		plumb_userfunc_free(&u->list[i]);
+	u->n = n;
+	return err;
+}
+
+int plumb_targets_add_userfuncs(struct plumb_targets *t, struct plumb_userfuncs *more)
+{
+	struct plumb_userfuncs *files = find_file(t, more);
+	int err = drop_unprobed(more);
+
+	if (err) {
+		plumb_userfuncs_free(more);
 		return err;
 	}
-	files = realloc(found->files, (found->n_files + 1) * sizeof(*files));
+	if (files) {
+		err = merge_userfuncs(files, more);
+		plumb_userfuncs_free(more);
+		return err;
+	}
+	files = realloc(t->files, (t->n_files + 1) * sizeof(*files));
 	if (!files) {
-		plumb_userfuncs_free(&more);
+		plumb_userfuncs_free(more);
 		return -ENOMEM;
 	}
-	found->files = files;
-	files[found->n_files++] = more;
+	t->files = files;
+	files[t->n_files++] = *more;
 	return 0;
 }
 
@@ -192,8 +238,6 @@ static int find_probe_points(struct plumb_targets *found, const char *const *pat
 			return -EOPNOTSUPP;
 		if (kind == PLUMB_TARGET_TRACEPOINT)
 			err = tracefs < 0 ? tracefs : find_tracepoints(found, tracefs, patterns[i]);
-		else if (kind == PLUMB_TARGET_USER)
-			err = find_userfuncs(found, patterns[i] + 2);
 	}
 	if (tracefs >= 0)
 		close(tracefs);
@@ -209,14 +253,19 @@ int plumb_targets_find(struct plumb_targets *found, const char *const *patterns,
 	err = find_functions(found, patterns, n, btf);
 	if (!err)
 		err = find_probe_points(found, patterns, n);
-	found->n = plumb_targets_first_of(found, found->n_files);
-	if (!err && found->n > PLUMB_MAX_TARGETS)
-		err = plumb_error(E2BIG,
-				  "%zu targets, at most %d: narrow the glob, or trace in parts",
-				  found->n, PLUMB_MAX_TARGETS);
+	err = err ?: plumb_targets_count(found);
 	if (err)
 		plumb_targets_free(found);
 	return err;
+}
+
+int plumb_targets_count(struct plumb_targets *t)
+{
+	t->n = plumb_targets_first_of(t, t->n_files);
+	if (t->n <= PLUMB_MAX_TARGETS)
+		return 0;
+	return plumb_error(E2BIG, "%zu targets, at most %d: narrow the glob, or trace in parts",
+			   t->n, PLUMB_MAX_TARGETS);
 }
 
 void plumb_targets_free(struct plumb_targets *t)
@@ -256,7 +305,7 @@ static const char *last_part(const char *path)
 static bool is_named_by_last_part(const struct plumb_targets *t, size_t file)
 {
 	for (size_t i = 0; i < t->n_files; i++)
-		if (i != file &&
+		if (i != file && strcmp(t->files[i].path, t->files[file].path) &&
 		    !strcmp(last_part(t->files[i].path), last_part(t->files[file].path)))
 			return false;
 	return true;
@@ -266,14 +315,17 @@ static const char *name_userfunc(const struct plumb_targets *t, size_t i, bool w
 				 size_t size)
 {
 	size_t file = 0;
+	char raw[4096];
 
 	while (file + 1 < t->n_files && i >= plumb_targets_first_of(t, file + 1))
 		file++;
 	i -= plumb_targets_first_of(t, file);
 	if (whole || !is_named_by_last_part(t, file))
-		return plumb_userfunc_name(&t->files[file], i, text, size);
-	snprintf(text, size, "u:%s:%s", last_part(t->files[file].path),
-		 t->files[file].list[i].name);
+		plumb_userfunc_name(&t->files[file], i, raw, sizeof(raw));
+	else
+		snprintf(raw, sizeof(raw), "%s:%s:%s", t->files[file].is_usdt ? "usdt" : "u",
+			 last_part(t->files[file].path), t->files[file].list[i].name);
+	plumb_escape(text, raw, size);
 	return text;
 }
 

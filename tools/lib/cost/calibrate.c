@@ -15,6 +15,8 @@
  */
 #include <plumb/cost/calibrate.h>
 #include <plumb/cost/switches.h>
+#include <plumb/load/collect.h>
+#include <plumb/measure/snapshot.h>
 #include <plumb/attach/self-test.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +36,9 @@ static double unit; /* ns of an arithmetic loop in the first measurement */
 /* Times with nothing attached: the first and the latest. */
 static struct plumb_interval first, latest;
 
+/* The median that the latest calibration instance recorded of its calls. */
+static uint64_t latency;
+
 static struct plumb_interval measure(void (*trigger)(void))
 {
 	struct plumb_self_test self_test;
@@ -47,6 +52,24 @@ static struct plumb_interval measure(void (*trigger)(void))
 static struct plumb_interval added_by(const struct plumb_interval *during)
 {
 	return plumb_interval_added(during, &first, &latest);
+}
+
+/* The median of the latencies that the calibration instance has recorded; 0: none. */
+static uint64_t recorded_median(const struct plumb_session *s, const struct plumb_instance *in)
+{
+	struct plumb_session with = *s;
+	struct plumb_snapshot snap;
+	uint64_t median = 0;
+
+	with.instance = *in;
+	with.options.max_keys = 1;
+	if (!plumb_has_histogram(s->tool->measure.kind) || plumb_collect(&with, &snap))
+		return 0;
+	for (size_t i = 0; i < snap.n; i++)
+		if (snap.rows[i].count)
+			median = plumb_percentile(&snap.rows[i].dist, 50 * PLUMB_PERCENT);
+	plumb_snapshot_free(&snap);
+	return median;
 }
 
 /* Measures what a calibration instance adds to a call; false if it cannot be loaded or attached. */
@@ -63,6 +86,8 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
 	if (attached)
 		during = measure(trigger);
+	if (attached && kind == PLUMB_CALIBRATION_TAKES)
+		latency = recorded_median(s, &calibration);
 	plumb_instance_close(&calibration);
 	if (!attached)
 		return false;
@@ -160,6 +185,11 @@ bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mecha
 		trigger = plumb_self_test_syscall;
 	first = measure(trigger);
 	return measure_under(&with, kind, trigger, added);
+}
+
+uint64_t plumb_calibrated_latency(void)
+{
+	return latency;
 }
 
 void plumb_calibrate_filtered(struct plumb_session *s)

@@ -34,8 +34,7 @@ static bool is_loadable(const char *path)
 	       h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == MACHINE;
 }
 
-/* Both "libc.so.6" and "libc" are names of libc.so.6. */
-static bool is_named(const char *file, const char *name)
+bool plumb_binary_is_named(const char *file, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -55,8 +54,9 @@ static int look_in(const char *directory, const char *name, char **found)
 
 	while (dir && !err && (entry = readdir(dir))) {
 		snprintf(link, sizeof(link), "%s/%s", directory, entry->d_name);
-		path = is_named(entry->d_name, name) && is_loadable(link) ? realpath(link, NULL)
-									  : NULL;
+		path = plumb_binary_is_named(entry->d_name, name) && is_loadable(link)
+			       ? realpath(link, NULL)
+			       : NULL;
 		if (path && *found && strcmp(path, *found))
 			err = plumb_error(EINVAL, "library %s: use a path: %s or %s", name, *found,
 					  path);

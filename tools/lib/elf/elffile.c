@@ -33,6 +33,61 @@ bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offs
 	return false;
 }
 
+Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+	const char *found;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		found = gelf_getshdr(section, header) ? elf_strptr(elf, names, header->sh_name)
+						      : NULL;
+		if (found && !strcmp(found, name))
+			return section;
+	}
+	return NULL;
+}
+
+/* Copies the build id in the notes to ID; its length, or 0. */
+static size_t find_build_id(Elf_Data *data, unsigned char id[PLUMB_BUILD_ID_MAX])
+{
+	size_t at = 0, name, desc;
+	GElf_Nhdr note;
+
+	while (data && (at = gelf_getnote(data, at, &note, &name, &desc)))
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz &&
+		    note.n_descsz <= PLUMB_BUILD_ID_MAX &&
+		    !memcmp((char *)data->d_buf + name, "GNU", 4)) {
+			memcpy(id, (char *)data->d_buf + desc, note.n_descsz);
+			return note.n_descsz;
+		}
+	return 0;
+}
+
+size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX])
+{
+	size_t n = 0, length = 0;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Phdr p;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; !length && i < n && gelf_getphdr(elf, i, &p); i++)
+		if (p.p_type == PT_NOTE && p.p_filesz < 1 << 20)
+			length = find_build_id(
+				elf_getdata_rawchunk(elf, p.p_offset, p.p_filesz,
+						     p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+				id);
+	/* A debug file has no contents for its segments. */
+	while (!length && (section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
+		    header.sh_size < 1 << 20)
+			length = find_build_id(elf_getdata(section, NULL), id);
+	return length;
+}
+
 /* Checks that uprobes can be attached to the file.  Returns 0, or -errno after a message. */
 static int check(Elf *elf, const char *path)
 {
@@ -47,9 +102,20 @@ static int check(Elf *elf, const char *path)
 	return 0;
 }
 
-int plumb_elf_open(const char *name, struct plumb_elf *file)
+/* Reads the headers of FILE, which has a path and a descriptor. */
+static int begin(struct plumb_elf *file)
 {
 	struct stat st;
+
+	if (fstat(file->fd, &st) || !S_ISREG(st.st_mode))
+		return plumb_error(EINVAL, "%s is not a file", file->path);
+	elf_version(EV_CURRENT);
+	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	return check(file->elf, file->path);
+}
+
+int plumb_elf_open(const char *name, struct plumb_elf *file)
+{
 	int err;
 
 	*file = (struct plumb_elf){.fd = -1};
@@ -59,11 +125,16 @@ int plumb_elf_open(const char *name, struct plumb_elf *file)
 	file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file->fd < 0)
 		return plumb_error(errno, "cannot open %s: %s", file->path, strerror(errno));
-	if (fstat(file->fd, &st) || !S_ISREG(st.st_mode))
-		return plumb_error(EINVAL, "%s is not a file", file->path);
-	elf_version(EV_CURRENT);
-	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
-	return check(file->elf, file->path);
+	return begin(file);
+}
+
+int plumb_elf_open_fd(int fd, const char *shown, struct plumb_elf *file)
+{
+	*file = (struct plumb_elf){
+		.path = strdup(shown),
+		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+	};
+	return file->path && file->fd >= 0 ? begin(file) : -ENOMEM;
 }
 
 void plumb_elf_close(struct plumb_elf *file)

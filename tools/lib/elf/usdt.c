@@ -285,6 +285,22 @@ static int find_in(struct plumb_elf *file, const char *provider, const char *nam
 	return 0;
 }
 
+int plumb_usdts_find_in(int fd, const char *shown, const char *probe, struct plumb_usdts *found)
+{
+	char *provider = strdup(probe), *name = provider ? strchr(provider, ':') : NULL;
+	struct plumb_elf file = {.fd = -1};
+	int err = -ENOMEM;
+
+	*found = (struct plumb_usdts){};
+	if (name) {
+		*name++ = 0;
+		err = plumb_elf_open_fd(fd, shown, &file) ?: find_in(&file, provider, name, found);
+	}
+	plumb_elf_close(&file);
+	free(provider);
+	return err;
+}
+
 int plumb_usdts_find(const char *target, struct plumb_usdts *found)
 {
 	char *copy = strdup(target), *rest = copy, *path = NULL, *provider = NULL;

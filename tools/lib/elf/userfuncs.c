@@ -1,165 +1,252 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/elf/elffile.h>
+#include "userfuncs.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <plumb/base/log.h>
-#include <plumb/base/suggest.h>
-#include <plumb/elf/userfuncs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void plumb_userfunc_free(struct plumb_userfunc *u)
+{
+	free(u->name);
+	free(u->aliases);
+	free(u->returns);
+	for (size_t i = 0; i < u->n_places; i++)
+		free(u->places[i].arguments);
+	free(u->places);
+	*u = (struct plumb_userfunc){};
+}
 
 void plumb_userfuncs_free(struct plumb_userfuncs *u)
 {
 	for (size_t i = 0; i < u->n; i++)
-		free(u->list[i].name);
+		plumb_userfunc_free(&u->list[i]);
 	free(u->list);
 	free(u->path);
 	*u = (struct plumb_userfuncs){};
 }
 
-static int append(struct plumb_userfuncs *u, const char *name, uint64_t offset)
+int plumb_userfuncs_of_usdts(struct plumb_usdts *usdts, struct plumb_userfuncs *found)
 {
-	struct plumb_userfunc *list = realloc(u->list, (u->n + 1) * sizeof(*list));
-	char *copy = strdup(name);
-
-	if (list)
-		u->list = list;
-	if (!list || !copy) {
-		free(copy);
-		return -ENOMEM;
-	}
-	u->list[u->n++] = (struct plumb_userfunc){.name = copy, .offset = offset};
-	return 0;
-}
-
-/* A name always matches itself, since Go's names contain brackets. */
-static bool matches(const char *pattern, const char *name)
-{
-	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
-}
-
-/* Adds functions of one symbol table that match PATTERN; those of STT_GNU_IFUNC to INDIRECT. */
-static int collect_from(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *pattern,
-			struct plumb_userfuncs *found, struct plumb_userfuncs *indirect)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
-	GElf_Sym symbol;
-	uint64_t offset;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < n && gelf_getsym(data, i, &symbol); i++) {
-		const char *versioned = elf_strptr(elf, header->sh_link, symbol.st_name);
-		int type = GELF_ST_TYPE(symbol.st_info);
-		char *name;
+	*found = (struct plumb_userfuncs){
+		.path = usdts->path,
+		.list = calloc(usdts->n + 1, sizeof(*found->list)),
+		.is_usdt = true,
+	};
+	usdts->path = NULL;
+	for (size_t i = 0; found->list && !err && i < usdts->n; i++) {
+		struct plumb_userfunc *u = &found->list[i];
 
-		if (!versioned || symbol.st_shndx == SHN_UNDEF ||
-		    (type != STT_FUNC && type != STT_GNU_IFUNC))
-			continue;
-		name = strndup(versioned, strcspn(versioned, "@"));
-		if (name && matches(pattern, name)) {
-			if (type == STT_GNU_IFUNC)
-				err = append(indirect, name, 0);
-			else if (plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
-				err = append(found, name, offset);
+		found->n++;
+		if (asprintf(&u->name, "%s:%s", usdts->list[i].provider, usdts->list[i].name) < 0) {
+			u->name = NULL;
+			err = -ENOMEM;
 		}
-		free(name);
+		u->offset = usdts->list[i].places[0].offset;
+		u->places = usdts->list[i].places;
+		u->n_places = usdts->list[i].n;
+		usdts->list[i].places = NULL;
+		usdts->list[i].n = 0;
 	}
+	if (!found->list)
+		err = -ENOMEM;
+	plumb_usdts_free(usdts);
+	if (err)
+		plumb_userfuncs_free(found);
 	return err;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-	const struct plumb_userfunc *a = left, *b = right;
-	size_t n = strlen(a->name), m = strlen(b->name);
+/* A search in an open file. */
+struct search {
+	const struct plumb_elf *file;
+	struct plumb_userfunc_pattern pattern;
+	struct plumb_usersyms syms;
+	const struct plumb_usersym **ifuncs; /* by name */
+	size_t n_ifuncs;
+	struct plumb_userfunc_match *matches;
+	struct plumb_userfuncs *found;
+	bool at_returns; /* return instructions are probed */
+};
 
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return n != m ? (n < m ? -1 : 1) : strcmp(a->name, b->name);
+/* --- names of ifuncs --- */
+
+static int compare_names(const struct plumb_usersym *a, const struct plumb_usersym *b)
+{
+	size_t n = a->length < b->length ? a->length : b->length;
+	int order = memcmp(a->name, b->name, n);
+
+	return order ?: (a->length > b->length) - (a->length < b->length);
 }
 
 static int by_name(const void *left, const void *right)
 {
-	const struct plumb_userfunc *a = left, *b = right;
+	const struct plumb_usersym *const *a = left, *const *b = right;
 
-	return strcmp(a->name, b->name);
+	return compare_names(*a, *b);
 }
 
-/* Finds functions that match PATTERN, sorted, each offset once.  *INDIRECT: some are ifuncs. */
-static int collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found, bool *indirect)
+static int find_ifuncs(struct search *s)
 {
-	struct plumb_userfuncs chosen = {};
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
 	size_t n = 0;
+
+	for (size_t i = 0; i < s->syms.n; i++)
+		n += s->syms.all[i].is_ifunc;
+	s->ifuncs = calloc(n + 1, sizeof(*s->ifuncs));
+	if (!s->ifuncs)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->syms.n; i++)
+		if (s->syms.all[i].is_ifunc)
+			s->ifuncs[s->n_ifuncs++] = &s->syms.all[i];
+	qsort(s->ifuncs, s->n_ifuncs, sizeof(*s->ifuncs), by_name);
+	return 0;
+}
+
+/* Other versions of an ifunc's name may be functions, but programs do not call them by default. */
+static bool is_ifunc(const struct search *s, const struct plumb_usersym *symbol)
+{
+	return symbol->is_ifunc || (!s->pattern.version && bsearch(&symbol, s->ifuncs, s->n_ifuncs,
+								   sizeof(*s->ifuncs), by_name));
+}
+
+/* --- matches --- */
+
+/* Of N symbols of one function, one of which matches. */
+static const char *find_return_obstacle(const struct search *s, const struct plumb_usersym *all,
+					size_t n, const struct plumb_usersym *match)
+{
+	if (plumb_userfunc_is_cold(match))
+		return "a part of a function that is entered by a jump: it has no return";
+	for (size_t i = 0; i < n && !s->at_returns; i++)
+		if (plumb_userfunc_keeps_return(&all[i]))
+			return "it depends on its return address, which a return probe replaces";
+	return NULL;
+}
+
+static int append(struct search *s, size_t first, size_t n, size_t match)
+{
+	struct plumb_userfuncs *u = s->found;
+	struct plumb_userfunc_match *matches;
+	struct plumb_userfunc *list;
+	uint64_t size = 0;
+
+	if (!(u->n & (u->n - 1))) { /* at powers of 2 */
+		size_t room = u->n ? 2 * u->n : 1;
+
+		list = realloc(u->list, room * sizeof(*list));
+		u->list = list ?: u->list;
+		matches = list ? realloc(s->matches, room * sizeof(*matches)) : NULL;
+		if (!matches)
+			return -ENOMEM;
+		s->matches = matches;
+	}
+	for (size_t i = first; i < first + n; i++)
+		if (s->syms.all[i].size > size)
+			size = s->syms.all[i].size;
+	if (!size && first + n < s->syms.n)
+		size = s->syms.all[first + n].offset - s->syms.all[first].offset;
+	s->matches[u->n] = (struct plumb_userfunc_match){
+		.symbol = &s->syms.all[match],
+		.first = first,
+		.n = n,
+	};
+	u->list[u->n++] = (struct plumb_userfunc){
+		.offset = s->syms.all[first].offset,
+		.size = size,
+		.return_obstacle =
+			find_return_obstacle(s, &s->syms.all[first], n, &s->syms.all[match]),
+	};
+	return 0;
+}
+
+/* Appends each function of which a symbol matches. */
+static int collect(struct search *s)
+{
+	const struct plumb_usersym *all = s->syms.all;
 	int err = 0;
 
-	while (!err && (section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			err = collect_from(elf, section, &header, pattern, found, &chosen);
-	if (found->n)
-		qsort(found->list, found->n, sizeof(*found->list), by_offset);
-	if (chosen.n)
-		qsort(chosen.list, chosen.n, sizeof(*chosen.list), by_name);
-	/* Other versions of an ifunc's name may be functions, but programs do not call them. */
-	for (size_t i = 0; i < found->n; i++)
-		if ((chosen.n && bsearch(&found->list[i], chosen.list, chosen.n,
-					 sizeof(*chosen.list), by_name)) ||
-		    (n && found->list[n - 1].offset == found->list[i].offset))
-			free(found->list[i].name);
-		else
-			found->list[n++] = found->list[i];
-	found->n = n;
-	*indirect = chosen.n;
-	plumb_userfuncs_free(&chosen);
+	for (size_t i = 0, next; !err && i < s->syms.n; i = next) {
+		size_t match = SIZE_MAX;
+
+		for (next = i; next < s->syms.n && all[next].offset == all[i].offset; next++)
+			if (match == SIZE_MAX && !is_ifunc(s, &all[next]) &&
+			    plumb_userfunc_matches(&s->pattern, &all[next]))
+				match = next;
+		if (match != SIZE_MAX)
+			err = append(s, i, next - i, match);
+	}
 	return err;
 }
 
-/* Prints why nothing matches. */
-static int complain(Elf *elf, const char *path, const char *name, bool indirect)
+static int find_in(struct search *s, const char *function, bool returns)
 {
-	struct plumb_userfuncs all = {};
-	const char **names;
-	char suggestion[512];
-	int err = collect(elf, "*", &all, &(bool){false});
+	struct plumb_userfuncs *found = s->found;
+	const char *path = s->file->path;
+	int err;
 
-	names = calloc(all.n + 1, sizeof(*names));
-	for (size_t i = 0; names && i < all.n; i++)
-		names[i] = all.list[i].name;
-	if (err || !names)
-		err = -ENOMEM;
-	else if (indirect)
-		err = plumb_error(ENOENT,
-				  "%s in %s is an ifunc: at run time it becomes one of several "
-				  "functions; name that one",
-				  name, path);
-	else if (all.n) {
-		plumb_suggest(name, names, all.n, suggestion, sizeof(suggestion));
-		err = plumb_error(ENOENT, "no function %s in %s%s%s", name, path, suggestion,
-				  *suggestion ? "?" : "");
-	} else
-		err = plumb_error(ENOENT, "%s has no function names (stripped or damaged)", path);
-	free(names);
-	plumb_userfuncs_free(&all);
-	return err;
-}
+	s->at_returns = returns;
+	err = plumb_userfunc_parse(function, &s->pattern);
 
-static int find_in(const struct plumb_elf *file, const char *name, struct plumb_userfuncs *found)
-{
-	bool indirect = false;
-	int err = collect(file->elf, name, found, &indirect);
-
+	found->is_go = plumb_elf_is_go(s->file->elf);
+	found->has_go_registers = plumb_elf_has_go_registers(s->file->elf);
+	found->is_32bit = gelf_getclass(s->file->elf) == ELFCLASS32;
+	if (!err)
+		err = plumb_usersyms_read(s->file, &s->syms);
+	if (!err)
+		err = find_ifuncs(s);
+	if (!err)
+		err = collect(s);
 	if (!err && !found->n)
-		err = complain(file->elf, file->path, name, indirect);
+		return plumb_userfuncs_complain(&s->syms, path, &s->pattern, found->is_go);
+	if (!err)
+		err = plumb_userfuncs_name(&s->syms, &s->pattern, s->matches, found);
+	if (!err)
+		err = plumb_userfuncs_inspect(s->file, &s->syms, s->pattern.start, returns, found);
+	if (!err)
+		plumb_userfuncs_mention_clones(&s->syms, path, s->pattern.name);
 	return err;
+}
+
+/* --- a target --- */
+
+/* Finds the functions of FILE, which it closes; ERR: it could not be opened. */
+static int find_and_close(struct plumb_elf *file, int err, const char *function, bool returns,
+			  struct plumb_userfuncs *found)
+{
+	struct search s = {.file = file, .found = found, .syms = {.debug_fd = -1}};
+
+	*found = (struct plumb_userfuncs){};
+	if (!err)
+		err = find_in(&s, function, returns);
+	plumb_usersyms_free(&s.syms);
+	free(s.pattern.name);
+	free(s.ifuncs);
+	free(s.matches);
+	if (err) {
+		plumb_userfuncs_free(found);
+	} else {
+		found->path = file->path;
+		file->path = NULL;
+	}
+	plumb_elf_close(file);
+	return err;
+}
+
+int plumb_userfuncs_find_in(int fd, const char *shown, const char *function, bool returns,
+			    struct plumb_userfuncs *found)
+{
+	struct plumb_elf file;
+	int err = plumb_elf_open_fd(fd, shown, &file);
+
+	return find_and_close(&file, err, function, returns, found);
 }
 
 int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found)
 {
 	char *name = strdup(target), *function = name ? strchr(name, ':') : NULL;
-	struct plumb_elf file;
+	struct plumb_elf file = {.fd = -1};
 	int err;
 
 	*found = (struct plumb_userfuncs){};
@@ -168,14 +255,8 @@ int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found)
 		return plumb_error(EINVAL, "user function '%s': should be FILE:FUNCTION", target);
 	}
 	*function++ = 0;
-	err = plumb_elf_open(name, &file) ?: find_in(&file, function, found);
-	if (err) {
-		plumb_userfuncs_free(found);
-	} else {
-		found->path = file.path;
-		file.path = NULL;
-	}
-	plumb_elf_close(&file);
+	err = plumb_elf_open(name, &file);
+	err = find_and_close(&file, err, function, false, found);
 	free(name);
 	return err;
 }

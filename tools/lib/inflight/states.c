@@ -34,13 +34,13 @@ static void hand_over(const struct reader *r, uint32_t pid, uint32_t tid, const 
 static bool read_hash(const struct reader *r)
 {
 	const uint32_t *id = (const void *)((const char *)r->value + r->size - 2 * sizeof(*id));
-	uint64_t task, *previous = NULL;
+	uint64_t key[2], *previous = NULL; /* the task, or what bpf.states has */
 
 	for (int i = 0; i < 2 * 16384; i++) {
-		if (bpf_map_get_next_key(r->map, previous, &task))
+		if (bpf_map_get_next_key(r->map, previous, key))
 			return true;
-		previous = &task;
-		if (!plumb_map_lookup(r->map, &task, r->value) && id[1])
+		previous = key;
+		if (!plumb_map_lookup(r->map, key, r->value) && id[1])
 			hand_over(r, id[0], id[1], r->value);
 		if (plumb_now() >= r->deadline)
 			return false;
@@ -101,8 +101,9 @@ bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
 		       void (*each)(void *context, const struct plumb_state *state), void *context)
 {
 	bool storage = s->instance.bpf.config->task_storage, all;
-	struct bpf_map *map = bpf_object__find_map_by_name(
-		s->instance.bpf.object, storage ? "plumb_threads" : "plumb_threads_by_task");
+	const char *name = storage ? "plumb_threads" : "plumb_threads_by_task";
+	struct bpf_map *map = bpf_object__find_map_by_name(s->instance.bpf.object,
+							   s->instance.bpf.states ?: name);
 	struct reader r = {.s = s, .deadline = deadline, .each = each, .context = context};
 
 	if (!map)

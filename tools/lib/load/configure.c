@@ -45,6 +45,12 @@ static bool has_task_storage(void)
 	return task_storage;
 }
 
+/* tp_btf programs, which alone reach the storage of a thread other than the current one. */
+static bool has_tracing(void)
+{
+	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
+}
+
 static uint32_t power_of_two_below(uint64_t n)
 {
 	uint32_t p = 1;
@@ -123,8 +129,7 @@ static bool is_listed(const struct plumb_instance *in, const char *name)
 /* Whether states in task storage must be read by an iterator program, and the kernel has these. */
 static bool needs_iterator(const struct plumb_config *c)
 {
-	return c->task_storage && !plumb_threads_have_pidfds() &&
-	       libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
+	return c->task_storage && !plumb_threads_have_pidfds() && has_tracing();
 }
 
 /*
@@ -140,20 +145,23 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		bool loaded;
 		bool run; /* by the loader, not attached */
 	} programs[] = {
-		{"thread_exit", true, false},
+		{"thread_exit", !in->bpf.states, false},
 		{"thread_ends", true, false},
 		{"thread_fork", c->descendants, false},
 		{"process_free", c->descendants, false},
+		{"thread_executes", true, false},
 		{"thread_woken", c->waits && !c->preempt_count, false},
 		{"thread_woken_by_count", c->waits && c->preempt_count, false},
 		{"thread_leaves", c->split, false},
 		{"thread_switch_btf", c->off_cpu && c->task_storage, false},
 		{"thread_switch_raw", c->off_cpu && !c->task_storage, false},
+		{"thread_waking_btf", c->split && c->task_storage, false},
+		{"thread_waking_raw", c->split && !c->task_storage, false},
 		{"thread_preempted", c->preemptible, false},
 		{"thread_renamed", remembers && (c->ncomms || c->globs.n), false},
 		{"thread_moved", remembers && c->ncgroups, false},
 		{"thread_states", s->tool->inflight && needs_iterator(c), true},
-		{"state_self_test", true, true},
+		{"state_self_test", !in->bpf.states, true},
 	};
 	struct bpf_program *p;
 
@@ -292,7 +300,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
 	static const char *const per_cpu[] = {"plumb_rejected", "plumb_inflight_slots",
-					      "plumb_stays"};
+					      "plumb_stays", "plumb_switches"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 	uint32_t count;
@@ -307,15 +315,18 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		c->preempt_count = PLUMB_PREEMPT_COUNT_NONE; /* no memory */
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
-	c->task_storage = has_task_storage();
+	c->task_storage = !bpf->states && has_task_storage() && (!c->off_cpu || has_tracing());
 	c->second = s->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
 		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
 		       !plumb_fentry_is_guarded();
 	c->preemptible = may_skip_ends(in);
 	c->interleaved |= may_interleave(in);
-	m = map(bpf, c->task_storage ? "plumb_threads_by_task" : "plumb_threads");
-	if (m)
+	m = map(bpf, "plumb_threads_by_task");
+	if (m && (c->task_storage || bpf->states))
+		bpf_map__set_autocreate(m, false);
+	m = map(bpf, "plumb_threads");
+	if (m && !c->task_storage)
 		bpf_map__set_autocreate(m, false);
 	choose_programs(s, in);
 	if (!c->descendants)

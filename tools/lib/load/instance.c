@@ -196,7 +196,7 @@ static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t
 static void name_hooks(struct plumb_instance *in)
 {
 	const size_t most = PLUMB_MAX_HOOKS - 2;
-	char(*hooks)[64] = in->bpf.hooks;
+	char(*hooks)[PLUMB_HOOK_NAME] = in->bpf.hooks;
 	size_t n = 0;
 
 	if (*hooks[0])

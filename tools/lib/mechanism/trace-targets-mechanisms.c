@@ -23,7 +23,8 @@ enum {
 };
 
 static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		       const struct plumb_userfuncs *u, size_t first, char *what, size_t size)
+		       const struct plumb_userfuncs *u, size_t first, size_t build, char *what,
+		       size_t size)
 {
 	static const struct plumb_attach_target single = {"fired_uprobe", PLUMB_UPROBE};
 	static const struct plumb_attach_target multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
@@ -32,11 +33,12 @@ static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 	int err = -ENOENT;
 
 	if (at_once)
-		err = plumb_probe_userfuncs(probes, bpf->object, &multi, u, first, what, size);
+		err = plumb_probe_userfuncs(probes, bpf->object, &multi, u, first, build, what,
+					    size);
 	if (!err || bpf->mode & MULTI)
 		return err;
 	probes->refused = refused;
-	return plumb_probe_userfuncs(probes, bpf->object, &single, u, first, what, size);
+	return plumb_probe_userfuncs(probes, bpf->object, &single, u, first, build, what, size);
 }
 
 static int attach_tracepoints(const struct plumb_bpf *bpf, struct plumb_probes *probes,
@@ -57,11 +59,7 @@ static int attach_targets(const struct plumb_bpf *bpf, struct plumb_probes *prob
 		err = plumb_trace_targets_attach_calls(probes, bpf->object,
 						       bpf->mode & RAW ? "fired_raw_call" : NULL,
 						       "fired_tp_call", what, size);
-	for (size_t i = 0; !err && i < plumb_trace_targets.targets.n_files; i++)
-		err = attach_file(bpf, probes, &plumb_trace_targets.targets.files[i],
-				  plumb_targets_first_of(&plumb_trace_targets.targets, i), what,
-				  size);
-	return err;
+	return err ?: plumb_builds_attach(bpf, probes, what, size);
 }
 
 /* Attaches to the tracepoint or user function that the calibration triggers. */
@@ -80,10 +78,10 @@ static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *pr
 		plumb_tracepoints_free(&t);
 		return err;
 	}
-	err = plumb_self_test_find_userfunc(&u);
+	err = plumb_self_test_find_userfunc(plumb_self_test_call, &u);
 	if (err)
 		return err;
-	err = attach_file(bpf, probes, &u, 0, what, size);
+	err = attach_file(bpf, probes, &u, 0, 0, what, size);
 	plumb_userfuncs_free(&u);
 	return err;
 }
@@ -95,8 +93,7 @@ static bool are_many(void)
 
 	for (size_t i = 0; i < plumb_trace_targets.targets.n_files; i++)
 		many |= plumb_trace_targets.targets.files[i].n > PLUMB_FEW;
-	return many &&
-	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
+	return many && plumb_probes_have_cookies();
 }
 
 /* The programs that MODE needs; ended by NULL. */
@@ -338,10 +335,13 @@ static void name_mixture(struct plumb_tool *tool)
 
 int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 {
+	static struct plumb_builds_use use = {.purpose = PLUMB_USER_ENTRIES, .attach = attach_file};
 	struct plumb_targets *t = &plumb_trace_targets.targets;
 	int err = plumb_targets_find(t, plumb_trace_targets.patterns,
 				     plumb_trace_targets.n_patterns, o->btf);
 
+	if (!err)
+		err = plumb_trace_targets_find_users(o, &use);
 	if (!err)
 		err = plumb_trace_targets_number_calls();
 	if (err)

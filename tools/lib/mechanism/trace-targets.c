@@ -30,6 +30,25 @@ bool plumb_trace_targets_ask_for(enum plumb_target_kind kind)
 	return false;
 }
 
+int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_builds_use *use)
+{
+	static struct plumb_user_pattern patterns[PLUMB_MAX_LIST];
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < plumb_trace_targets.n_patterns && !err; i++) {
+		if (plumb_target_kind(plumb_trace_targets.patterns[i]) != PLUMB_TARGET_USER)
+			continue;
+		plumb_user_pattern_parse(plumb_trace_targets.patterns[i], &patterns[n]);
+		err = plumb_user_files_open(patterns[n].file, patterns[n].is_usdt, n, o->pids,
+					    o->n_pids);
+		n++;
+	}
+	use->pids = o->pids;
+	use->n_pids = o->n_pids;
+	return err ?: plumb_builds_open(&plumb_trace_targets.targets, patterns, n, use);
+}
+
 static size_t target_of(const void *key)
 {
 	uint32_t target;

@@ -4,14 +4,15 @@
 #include <plumb/report/stacks.h>
 #include <plumb/base/text.h>
 #include <plumb/measure/verdict.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static void print_mechanism(const struct plumb_run *run, FILE *out)
 {
 	const struct plumb_mechanism *mechanism = run->mechanism;
-	const char(*hooks)[64] = run->hooks;
-	char text[1024];
+	const char(*hooks)[PLUMB_HOOK_NAME] = run->hooks;
+	char text[(PLUMB_MAX_HOOKS + 1) * (PLUMB_HOOK_NAME + 2)];
 	size_t n;
 
 	n = snprintf(text, sizeof(text), "mechanism: %s on", mechanism->name);
@@ -44,7 +45,8 @@ static void print_cost(const struct plumb_run *run, FILE *out)
 {
 	const struct plumb_overhead *o = run->overhead;
 	const char *what = run->tool->overhead.traced ?: "a traced call";
-	char text[256], traced[64], filtered[64];
+	char text[320], traced[64], filtered[64];
+	int n = 0;
 
 	if (!o->known)
 		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
@@ -52,9 +54,14 @@ static void print_cost(const struct plumb_run *run, FILE *out)
 		snprintf(text, sizeof(text), "cost: %.0f ns in the programs of %s (%s)",
 			 o->traced.median, what, o->how);
 	else
-		snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
-			 interval(&o->traced, traced, sizeof(traced)), what,
-			 interval(&o->filtered, filtered, sizeof(filtered)), o->how);
+		n = snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
+			     interval(&o->traced, traced, sizeof(traced)), what,
+			     interval(&o->filtered, filtered, sizeof(filtered)), o->how);
+	if (n && o->empty && o->empty_stepped)
+		snprintf(text + n, sizeof(text) - n,
+			 "; an empty function is measured as %" PRIu64 " ns, with a first "
+			 "instruction that is single-stepped as %" PRIu64 " ns",
+			 o->empty, o->empty_stepped);
 	plumb_print_wrapped(text, out);
 }
 
@@ -128,6 +135,7 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_ledger *l = &r->total->ledger;
 	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const bool pairs = r->run->tool->measure.pairs;
 	/* The entry of a call without a state is counted in no_state, its exit in unmatched. */
 	const uint64_t stateless = l->unmatched < l->no_state ? l->unmatched : l->no_state;
 	const struct {
@@ -135,15 +143,18 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		uint64_t n; /* calls, but for stacks */
 	} more[] = {
 		{"filtered at exit", l->filtered_at_exit},
-		{"unmatched (they began before the trace)",
+		{pairs ? "unmatched (DONE without START)"
+		       : "unmatched (they began before the trace)",
 		 l->unmatched - stateless - v.entry_lost},
 		{"in flight at the end", v.in_flight},
-		{"abandoned (the thread ended inside)", v.abandoned},
+		{pairs ? "abandoned (START again, or the thread's end, without DONE)"
+		       : "abandoned (ended without a return)",
+		 v.abandoned},
 		{stacks_of(r->run), l->stacks_lost},
 		{pooled_of(r->run), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
 		{"lost: no room for the thread's state", l->no_state},
-		{"lost: nested more than 16 deep in their thread", l->too_deep},
+		{"lost: nested too deep in their thread", l->too_deep},
 		{"lost: the descendant table is full (16384)", l->untracked},
 		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
 		{"lost: their exit was missed", v.exit_lost_observed},

@@ -59,6 +59,10 @@ static json_t *overhead(const struct plumb_overhead *o)
 	set(j, "traced_interval", interval_or_null(both, &o->traced));
 	set(j, "filtered", ns_or_null(both, o->filtered.median));
 	set(j, "filtered_interval", interval_or_null(both, &o->filtered));
+	if (o->empty)
+		set_u64(j, "empty", o->empty);
+	if (o->empty_stepped)
+		set_u64(j, "empty_stepped", o->empty_stepped);
 	set(j, "how", json_string(o->how));
 	return j;
 }

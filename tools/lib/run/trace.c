@@ -6,6 +6,7 @@
 #include <plumb/base/log.h>
 #include <plumb/report/report.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/inflight/states.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/load/collect.h>
 #include <plumb/session/command.h>
@@ -181,6 +182,7 @@ static void find_flights(struct trace *run, bool final)
 {
 	const struct plumb_inflight *inflight = run->s->tool->inflight;
 
+	plumb_states_settle(&run->s->instance.bpf);
 	if (inflight)
 		plumb_flights_find(run->s, &run->flights, final);
 	if (inflight && inflight->sleeps)

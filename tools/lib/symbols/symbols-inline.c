@@ -7,17 +7,12 @@
  */
 #include "symbols.h"
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
+#include <plumb/elf/dwarffile.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Limits of the nesting of DIEs, and of those visited in a walk; only damaged files exceed them. */
 #define DEPTH 64
 #define STEPS (1 << 22)
-
-/* Larger files are read only if they belong to root. */
-#define FILE_MAX (1UL << 30)
 
 struct range {
 	uint64_t start, end;
@@ -37,8 +32,7 @@ struct unit {
 };
 
 struct plumb_inlines {
-	Elf *elf;
-	Dwarf *dwarf;
+	struct plumb_dwarf file;
 	struct ranges code;
 	struct unit *units; /* by offset */
 	size_t n_units, room;
@@ -132,26 +126,13 @@ static struct ranges *functions_of(struct plumb_inlines *i, Dwarf_Off offset)
 
 	if (!unit)
 		return NULL;
-	if (!unit->is_read && dwarf_offdie(i->dwarf, offset, &die))
+	if (!unit->is_read && dwarf_offdie(i->file.dwarf, offset, &die))
 		add_functions(&unit->functions, &die, 0, &steps);
 	unit->is_read = true;
 	return &unit->functions;
 }
 
 /* --- the walk --- */
-
-static const char *name_of(Dwarf_Die *die)
-{
-	static const unsigned int attributes[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
-						  DW_AT_name};
-	const char *name = NULL;
-	Dwarf_Attribute attribute;
-
-	for (size_t i = 0; !name && i < sizeof(attributes) / sizeof(attributes[0]); i++)
-		if (dwarf_attr_integrate(die, attributes[i], &attribute))
-			name = dwarf_formstring(&attribute);
-	return name;
-}
 
 /* Finds the block or inlined call in PARENT that contains ADDRESS. */
 static bool descend(Dwarf_Die *parent, uint64_t address, int *steps, Dwarf_Die *die)
@@ -179,11 +160,11 @@ size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char 
 	Dwarf_Die die, inner;
 
 	range = functions ? find(functions, address) : NULL;
-	if (!range || !dwarf_offdie(i->dwarf, range->die, &die))
+	if (!range || !dwarf_offdie(i->file.dwarf, range->die, &die))
 		return 0;
 	for (int depth = 0; depth < DEPTH && descend(&die, address, &steps, &inner); depth++) {
 		die = inner;
-		name = dwarf_tag(&die) == DW_TAG_inlined_subroutine ? name_of(&die) : NULL;
+		name = dwarf_tag(&die) == DW_TAG_inlined_subroutine ? plumb_dwarf_name(&die) : NULL;
 		if (name)
 			chain[n++] = name;
 	}
@@ -194,33 +175,13 @@ size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char 
 
 /* --- the file --- */
 
-/*
- * Whether the file has debug information of a reasonable size, and names no other file, which libdw
- * would open.
- */
-static bool is_readable(Elf *elf, const struct stat *st)
-{
-	Elf_Scn *section = NULL;
-	uint64_t size = 0;
-	GElf_Shdr header;
-	GElf_Chdr compressed;
-
-	if (!plumb_elf_section(elf, ".debug_info", &header) || header.sh_type == SHT_NOBITS ||
-	    plumb_elf_section(elf, ".gnu_debugaltlink", &header))
-		return false;
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getchdr(section, &compressed))
-			size += compressed.ch_size;
-	return !st->st_uid || (st->st_size <= (off_t)FILE_MAX && size <= FILE_MAX);
-}
-
 static void read_units(struct plumb_inlines *i)
 {
 	Dwarf_CU *unit = NULL;
 	struct unit *more;
 	Dwarf_Die die;
 
-	while (!dwarf_get_units(i->dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
+	while (!dwarf_get_units(i->file.dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
 		if (i->n_units == i->room) {
 			i->room = i->room ? 2 * i->room : 64;
 			more = realloc(i->units, i->room * sizeof(*more));
@@ -236,21 +197,9 @@ static void read_units(struct plumb_inlines *i)
 struct plumb_inlines *plumb_inlines_open(int fd)
 {
 	struct plumb_inlines *i = calloc(1, sizeof(*i));
-	struct stat st;
 
-	if (!i || fstat(fd, &st)) {
+	if (!i || !plumb_dwarf_open(fd, &i->file)) {
 		free(i);
-		return NULL;
-	}
-	/*
-	 * A file that other users may truncate is not mapped, since access would then fail with
-	 * SIGBUS.
-	 */
-	i->elf = elf_begin(fd, st.st_uid ? ELF_C_READ : ELF_C_READ_MMAP, NULL);
-	if (i->elf && is_readable(i->elf, &st))
-		i->dwarf = dwarf_begin_elf(i->elf, DWARF_C_READ, NULL);
-	if (!i->dwarf) {
-		plumb_inlines_close(i);
 		return NULL;
 	}
 	read_units(i);
@@ -265,7 +214,6 @@ void plumb_inlines_close(struct plumb_inlines *i)
 		free(i->units[k].functions.all);
 	free(i->units);
 	free(i->code.all);
-	dwarf_end(i->dwarf);
-	elf_end(i->elf);
+	plumb_dwarf_close(&i->file);
 	free(i);
 }

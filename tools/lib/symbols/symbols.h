@@ -2,14 +2,16 @@
 /*
  * symbols: declarations that its parts share.  symbols-table.c finds the symbol of an address; its
  * tables are filled by symbols-kernel.c, symbols-elf.c (from one ELF file) and symbols-perfmap.c.
- * symbols-process.c reads mappings, symbols-file.c the mapped files, symbols-debug.c finds their
- * debug files, and symbols-inline.c reads the DWARF of these.  symbols-strings.c stores names for
- * all of them.
+ * symbols-process.c reads mappings, symbols-file.c the mapped files, and symbols-inline.c the DWARF
+ * of their debug files.  symbols-strings.c stores names for all of them.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
 #include <gelf.h>
+#include <plumb/elf/debugfile.h>
+#include <plumb/elf/demangle.h>
+#include <plumb/elf/elffile.h>
 #include <plumb/symbols/symbols.h>
 #include <sys/stat.h>
 
@@ -62,31 +64,6 @@ int plumb_symtab_read_kernel(struct plumb_symtab *t);
 int plumb_symtab_read_elf(struct plumb_symtab *t, Elf *elf, bool *whole);
 /* Adds the functions of the compressed ELF file in .gnu_debugdata, if there is one; 0 or -errno. */
 int plumb_symtab_read_minidebug(struct plumb_symtab *t, Elf *elf);
-/* Finds a section by name and reads its HEADER; NULL: there is none. */
-Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header);
-
-#define PLUMB_BUILD_ID_MAX 64
-
-/* Copies the build id to ID; returns its length, 0 if there is none. */
-size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX]);
-
-/* --- opening --- */
-
-/*
- * Opens a regular file; its descriptor, or -errno.  Other files, such as FIFOs, are never opened.
- * PATH is resolved as by a process whose root is DIR, an O_PATH descriptor.  FOLLOW: PATH may be a
- * symbolic link.
- */
-int plumb_open_in_root(int dir, const char *path, bool follow);
-/* The same, with PATH resolved as by this process. */
-int plumb_open_here(const char *path);
-
-/*
- * Opens the debug file of ELF, a file at PATH that belongs to OWNER, below ROOT or below the tool's
- * own root; its descriptor, or -errno.  Debug files of other users than root and OWNER are ignored.
- */
-int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
-
 /* --- inline functions --- */
 
 struct plumb_inlines;
@@ -198,10 +175,5 @@ const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text
 /* Counts a file whose symbols cannot be read, each file once. */
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
 void plumb_symbolizer_free_strings(struct plumb_symbolizer *s);
-
-/*
- * Writes the demangled NAME, or NAME itself if it is not mangled, without its version, cut to SIZE.
- */
-void plumb_demangle(const char *name, char *text, size_t size);
 
 #endif

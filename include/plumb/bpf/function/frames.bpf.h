@@ -13,6 +13,7 @@
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/function/function.h>
+#include <plumb/bpf/sched/split.h>
 #include <plumb/bpf/core/ledger.bpf.h>
 
 const volatile struct function_config function_config = {};
@@ -20,22 +21,40 @@ const volatile struct function_config function_config = {};
 /* In place of its start: the call was rejected at its entry. */
 #define PLUMB_CALL_REJECTED 1
 
-/* Nested calls. Deeper ones are counted, not timed. */
-#define PLUMB_FRAMES 16 /* a power of two */
+/* Nested calls, a power of two. Deeper ones are counted, not timed. */
+#if defined(PLUMB_PAIRS)
+#define PLUMB_FRAMES 16 /* a pair has none inside; for fewer, clang makes code that is refused */
+#elif defined(PLUMB_GO)
+#define PLUMB_FRAMES 32 /* there are more goroutines than threads */
+#elif defined(PLUMB_USER_FUNCTIONS)
+#define PLUMB_FRAMES 64 /* as many returns the kernel keeps of a thread (MAX_URETPROBE_DEPTH) */
+#else
+#define PLUMB_FRAMES 16
+#endif
+
+/* The time off the CPU of a call: by part (split.h), or, of kernel functions, the sum. */
+#ifdef PLUMB_USER_FUNCTIONS
+#define PLUMB_FRAME_PARTS PLUMB_PARTS
+#else
+#define PLUMB_FRAME_PARTS 1
+#endif
 
 struct plumb_frame {
 	__u64 place;  /* address of the call's own frame in the kernel stack; 0: not known yet */
 	__u64 target; /* the function, as in function.h */
 	__u64 start;  /* ns, CLOCK_MONOTONIC */
-	__u64 off;    /* off_cpu at that time */
+	__u64 off[PLUMB_FRAME_PARTS]; /* the thread's at that time */
 	__u64 args[PLUMB_FUNCTION_ARGS];
 };
 
 struct function_thread {
 	__u32 depth;
-	__u32 deeper;    /* calls beyond the last frame */
-	__u64 off_cpu;   /* ns off the CPU while inside a call */
-	__u64 off_since; /* 0: it has a CPU */
+	__u32 deeper;                 /* calls beyond the last frame */
+	__u64 off[PLUMB_FRAME_PARTS]; /* ns off the CPU while inside a call */
+	__u64 left;                   /* when it left its CPU; 0: it has one */
+	__u64 woken;                  /* when it was last woken; 0: since then it had a CPU */
+	__u32 preempted;              /* it left its CPU though it could have run on */
+	__u32 returns;                /* how often it got a CPU back: a change is seen by this */
 	struct plumb_frame frames[PLUMB_FRAMES];
 };
 
@@ -55,11 +74,26 @@ static __always_inline struct plumb_frame *frame_below(struct function_thread *t
 	return at < PLUMB_FRAMES ? &t->frames[masked] : NULL;
 }
 
+#ifdef PLUMB_USER_FUNCTIONS
+#include <plumb/bpf/user/frames-user.bpf.h>
+#else
+
+/* The counters of calls that left a frame behind, found at an entry and at an exit. */
+#define frames_left        exit_lost
+#define frames_left_nested exit_lost_nested
+
 /* Kernel stacks, including those of interrupts, are 16 kB and aligned to 16 kB. */
 static __always_inline bool frame_is_within(const struct plumb_frame *f, __u64 place)
 {
 	return f->place && f->place >> 14 == place >> 14 && f->place <= place;
 }
+
+/* Whether F, at PLACE or deeper, was left behind, when a call of TARGET begins there. */
+static __always_inline bool frame_is_over(const struct plumb_frame *f, __u64 place, __u64 target)
+{
+	return f->place != place || f->target == target;
+}
+#endif
 
 /*
  * Return how many frames are of calls in flight, when a call of TARGET begins at PLACE.
@@ -87,7 +121,7 @@ static __always_inline __u32 frames_going_on(struct function_thread *t, __u64 pl
 		if (!f || !frame_is_within(f, place))
 			break;
 		depth--;
-		if (f->place != place || f->target == target)
+		if (frame_is_over(f, place, target))
 			going_on = depth;
 	}
 	return going_on;

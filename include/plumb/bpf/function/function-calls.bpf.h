@@ -10,13 +10,15 @@
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/core/pairing.bpf.h>
+#include <plumb/bpf/function/switch.bpf.h>
 #include <plumb/bpf/function/target.bpf.h>
 
 struct function_call {
 	__u64 target;      /* see call_target() */
 	const __u64 *args; /* valid if function_config.takes_args is set */
 	__u64 ns;
-	__u64 on_cpu; /* ns; valid if plumb_config.off_cpu is set */
+	__u64 on_cpu;                 /* ns; valid if plumb_config.off_cpu is set, like off */
+	__u64 off[PLUMB_FRAME_PARTS]; /* ns off the CPU */
 	long ret;
 	__u32 error; /* positive errno, 0 for success */
 };
@@ -56,27 +58,32 @@ static __always_inline __u32 function_error(__u64 target, long ret)
  */
 static __always_inline __u64 function_now(struct function_thread *t, __u64 *off)
 {
-	volatile __u64 *off_cpu = &t->off_cpu;
+	volatile __u32 *returns = &t->returns;
 	__u64 now = bpf_ktime_get_ns();
-	__u32 i;
+	__u32 i, part, before;
 
 	if (!plumb_config.off_cpu)
 		return now;
-	*off = *off_cpu;
+	if (t->left)
+		function_was_back(t);
 	for (i = 0; i < 3; i++) {
+		before = *returns;
+		for (part = 0; part < PLUMB_FRAME_PARTS; part++)
+			off[part] = *(volatile __u64 *)&t->off[part];
 		now = bpf_ktime_get_ns();
-		if (*off == *off_cpu)
+		if (before == *returns)
 			break;
-		*off = *off_cpu;
 	}
 	return now;
 }
 
-/* COOKIE, of a session: the entry's time is also stored there; NULL: there is no cookie. */
-static __always_inline bool function_push(struct task_struct *task, __u64 target, __u64 place,
-					  const __u64 *args, __u64 *cookie)
+/*
+ * T is the state in which the call is kept; NULL: there is no memory for it.  COOKIE, of a session:
+ * the entry's time is also stored there; NULL: there is no cookie.
+ */
+static __always_inline bool function_push_in(struct function_thread *t, __u64 target, __u64 place,
+					     const __u64 *args, __u64 *cookie)
 {
-	struct function_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id(), stale, i;
 	struct plumb_frame *f;
 
@@ -86,7 +93,7 @@ static __always_inline bool function_push(struct task_struct *task, __u64 target
 	}
 	f = frame_push(t, place, target, &stale);
 	if (stale)
-		ledger_add(cpu, exit_lost, stale);
+		ledger_add(cpu, frames_left, stale);
 	if (!f) {
 		ledger_count(cpu, too_deep);
 		return false;
@@ -95,11 +102,17 @@ static __always_inline bool function_push(struct task_struct *task, __u64 target
 	f->target = target;
 	for (i = 0; i < PLUMB_FUNCTION_ARGS; i++)
 		f->args[i] = args[i];
-	f->start = function_now(t, &f->off);
+	f->start = function_now(t, f->off);
 	if (cookie)
 		*cookie = f->start;
 	*(volatile __u64 *)&f->place = place;
 	return true;
+}
+
+static __always_inline bool function_push(struct task_struct *task, __u64 target, __u64 place,
+					  const __u64 *args, __u64 *cookie)
+{
+	return function_push_in(inflight_make(task), target, place, args, cookie);
 }
 
 /*
@@ -178,6 +191,10 @@ static __always_inline void function_unmatched(struct task_struct *task, const _
 	/* Without arguments, a filter by arguments cannot decide. */
 	if (!args && function_config.takes_args)
 		return;
+#ifdef PLUMB_USER_FUNCTIONS
+	if (frames_are_inherited(task))
+		return;
+#endif
 	if (plumb_live && filter_entry(task) && function_wanted(task, args))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
@@ -223,19 +240,19 @@ function_free_inflight_slot(struct task_struct *task, struct function_call *c,
 	function_finish(task, c);
 }
 
-/* Return whether the call is on the thread's stack of frames. */
-static __always_inline bool function_pop(struct task_struct *task, struct function_call *c,
-					 __u64 place, __u64 now, const __u64 *args)
+/* Return whether the call is on the stack of frames of T, which may be NULL. */
+static __always_inline bool function_pop_from(struct function_thread *t, struct task_struct *task,
+					      struct function_call *c, __u64 place, __u64 now,
+					      const __u64 *args)
 {
-	struct function_thread *t = inflight_get(task);
 	struct plumb_frame f;
-	__u64 off = 0;
-	__u32 stale;
+	__u64 off[PLUMB_FRAME_PARTS] = {};
+	__u32 stale, i;
 
 	if (!t)
 		return false;
 	if (plumb_config.off_cpu)
-		now = function_now(t, &off);
+		now = function_now(t, off);
 	if (!frame_pop(t, call_target(c), place, &f, &stale)) {
 		if (!t->deeper)
 			return false;
@@ -243,14 +260,27 @@ static __always_inline bool function_pop(struct task_struct *task, struct functi
 		return true;
 	}
 	if (stale)
-		ledger_add(bpf_get_smp_processor_id(), exit_lost_nested, stale);
+		ledger_add(bpf_get_smp_processor_id(), frames_left_nested, stale);
 	if (!function_pairs(task, call_target(c), f.start, args))
 		return true;
 	c->ns = now - f.start;
-	c->on_cpu = c->ns - (off - f.off);
+	c->on_cpu = c->ns;
+	for (i = 0; plumb_config.off_cpu && i < PLUMB_FRAME_PARTS; i++) {
+		c->off[i] = off[i] - f.off[i];
+		/* Clocks of CPUs can differ a little. */
+		if (c->off[i] > c->on_cpu)
+			c->off[i] = c->on_cpu;
+		c->on_cpu -= c->off[i];
+	}
 	c->args = f.args;
 	function_finish(task, c);
 	return true;
+}
+
+static __always_inline bool function_pop(struct task_struct *task, struct function_call *c,
+					 __u64 place, __u64 now, const __u64 *args)
+{
+	return function_pop_from(inflight_get(task), task, c, place, now, args);
 }
 
 /* The exit of a call without a cookie. ARGS are NULL if the hook does not have them at exit. */

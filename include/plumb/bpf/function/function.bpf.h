@@ -214,40 +214,4 @@ int kprobe_session(struct pt_regs *ctx)
 
 #endif
 
-/* A thread inside a call leaves its CPU, and gets one again. */
-static __always_inline void function_switched(struct function_thread *leaves,
-					      struct function_thread *comes)
-{
-	__u64 now;
-
-	if (!(leaves && leaves->depth) && !(comes && comes->off_since))
-		return;
-	now = bpf_ktime_get_ns();
-	if (leaves && leaves->depth)
-		leaves->off_since = now;
-	if (comes && comes->off_since) {
-		comes->off_cpu += now - comes->off_since;
-		comes->off_since = 0;
-	}
-}
-
-/* With task storage: for a thread other than the current one it takes typed arguments. */
-SEC("tp_btf/sched_switch")
-int thread_switch_btf(__u64 *ctx)
-{
-	struct task_struct *leaves = (struct task_struct *)ctx[1];
-	struct task_struct *comes = (struct task_struct *)ctx[2];
-
-	function_switched(inflight_get(leaves), inflight_get(comes));
-	return 0;
-}
-
-SEC("raw_tp/sched_switch")
-int thread_switch_raw(struct bpf_raw_tracepoint_args *ctx)
-{
-	function_switched(inflight_get((struct task_struct *)ctx->args[1]),
-			  inflight_get((struct task_struct *)ctx->args[2]));
-	return 0;
-}
-
 #endif

@@ -23,6 +23,10 @@
 #define PLUMB_TARGET_RESULT_BITS(target) ((__u32)((target) >> 32) & 0xff)
 #define PLUMB_TARGET_RESULT_AT(target)   ((__u32)((target) >> 40) & 0xff)
 
+/* Of a user function, the highest 16 bits are the index of its file. */
+#define PLUMB_TARGET_IN_FILE(target, file) ((target) | (__u64)(file) << 48)
+#define PLUMB_TARGET_FILE(target)          ((__u32)((target) >> 48))
+
 /* In a word's index: the word is a pointer, with which the verifier allows no arithmetic. */
 #define PLUMB_POINTER 0x80
 /* An index that no word has. */
@@ -42,6 +46,9 @@ struct function_config {
 	__u32 paired;         /* ... and an exit counts only if it certainly belongs to the entry */
 	__u32 calibration;    /* this is a calibration instance */
 	__u32 nested;         /* each call's enclosing calls are needed */
+	__u32 with_cookies;   /* a single uprobe's target is its cookie; 0: in the program's copy */
+	__u32 result_bits;    /* of user functions, whose types are not known; 0: no errors */
+	__u64 since;          /* of user functions: ns, CLOCK_MONOTONIC, before attaching */
 };
 
 #endif

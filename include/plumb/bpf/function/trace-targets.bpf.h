@@ -3,9 +3,10 @@
  * trace targets, BPF side: a program for each mechanism to reach kernel functions, tracepoints and
  * user functions. The tool defines what is done there:
  *
- *	static __always_inline void fired(void *ctx, __u64 target, bool guarded)
+ *	static __always_inline bool fired(void *ctx, __u64 target, bool guarded)
  *
- * GUARDED: the kernel does not run the program while it already runs on that CPU.
+ * It returns whether the fire passed the filters.  GUARDED: the kernel does not run the program
+ * while it already runs on that CPU.
  */
 #ifndef PLUMB_TRACE_TARGETS_BPF_H
 #define PLUMB_TRACE_TARGETS_BPF_H
@@ -16,8 +17,10 @@
 #include <plumb/bpf/function/trace-targets.h>
 #include <plumb/bpf/syscall/syscall.bpf.h>
 #include <plumb/bpf/function/target.bpf.h>
+#include <plumb/bpf/user/builds.bpf.h>
+#include <plumb/bpf/user/own-stack.bpf.h>
 
-static __always_inline void fired(void *ctx, __u64 target, bool guarded);
+static __always_inline bool fired(void *ctx, __u64 target, bool guarded);
 
 const volatile __u32 targets_single = 0; /* there is one target: number 0 */
 
@@ -106,39 +109,25 @@ int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
 	return 0;
 }
 
-/*
- * Two threads of a CPU can be in a uprobe program at the same time. From 6.13 on the stack of a
- * program that needs 64 bytes or more is one per CPU, which they then overwrite for each other.
- * Programs with a tail call use the thread's own stack, even if the call is never made. Its
- * condition must be one that the verifier cannot decide, or the verifier removes the call.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} targets_nowhere SEC(".maps");
-
-static __always_inline void targets_keep_stack(void *ctx)
+/* A thread can be preempted in here by another that comes here. */
+static __always_inline void fired_user(void *ctx, __u64 target)
 {
-	if (plumb_live > 1) /* it is 0 or 1 */
-		bpf_tail_call(ctx, &targets_nowhere, 0);
+	keep_own_stack(ctx);
+	if (fired(ctx, target, false))
+		build_count(target);
 }
 
-/* A thread can be preempted in here by another that comes here. */
 SEC("uprobe")
 int fired_uprobe(void *ctx)
 {
-	targets_keep_stack(ctx);
-	fired(ctx, function_own_target(), false);
+	fired_user(ctx, function_own_target());
 	return 0;
 }
 
 SEC("uprobe.multi")
 int fired_uprobe_multi(void *ctx)
 {
-	targets_keep_stack(ctx);
-	fired(ctx, targets_current(ctx), false);
+	fired_user(ctx, bpf_get_attach_cookie(ctx));
 	return 0;
 }
 

@@ -24,29 +24,10 @@
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
+#include <plumb/bpf/sched/sched-state.bpf.h>
 #ifdef SCHED_WAKERS
 #include <plumb/bpf/sched/waker.bpf.h>
 #endif
-
-/* include/linux/sched.h */
-#define TASK_RUNNING         0x0000
-#define TASK_INTERRUPTIBLE   0x0001
-#define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_DEAD            0x0080
-#define TASK_WAKING          0x0200 /* on another CPU, while the thread still leaves this one */
-#define TASK_NOLOAD          0x0400 /* an idle kernel thread */
-
-/* 5.14 renamed the field, since it must be read with READ_ONCE(). */
-struct task_struct___old {
-	volatile long state;
-} __attribute__((preserve_access_index));
-
-static __always_inline long sched_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return current_read(task, __state);
-	return BPF_CORE_READ((struct task_struct___old *)task, state);
-}
 
 /*
  * Threads that wait for a CPU. A wait is in one of the places that the address of its thread maps

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "symbols.h"
+#include <plumb/elf/debugfile.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <lzma.h>
+#include <plumb/elf/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
 /* Maximum size of a debug file without a build id, which is read as a whole for its CRC. */
 #define CHECKED (256 << 20)
+
+/* Maximum size of .gnu_debugdata; a sparse file can claim to have a larger one. */
+#define SECTION (256UL << 20)
+
+/* Maximum size of .gnu_debugdata when decoded, and of the memory for decoding it. */
+#define MINIDEBUG (128UL << 20)
 
 /* --- opening paths that other users may have chosen --- */
 
@@ -164,4 +174,47 @@ int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner)
 	if (host >= 0)
 		close(host);
 	return fd;
+}
+
+/* --- .gnu_debugdata --- */
+
+/* Decompresses SOURCE; malloc'd, or NULL. */
+static char *decode(const void *source, size_t n, size_t *size)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	char *text = NULL, *more;
+	size_t room = 0;
+	lzma_ret result = lzma_stream_decoder(&stream, MINIDEBUG, 0);
+
+	stream.next_in = source;
+	stream.avail_in = n;
+	while (result == LZMA_OK) {
+		if (!stream.avail_out) {
+			room = room ? 2 * room : 1 << 20;
+			more = room <= MINIDEBUG ? realloc(text, room) : NULL;
+			if (!more)
+				break;
+			text = more;
+			stream.next_out = (void *)(text + stream.total_out);
+			stream.avail_out = room - stream.total_out;
+		}
+		result = lzma_code(&stream, LZMA_FINISH);
+	}
+	*size = stream.total_out;
+	lzma_end(&stream);
+	if (result == LZMA_STREAM_END)
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *plumb_debug_mini(Elf *elf, size_t *size, bool *damaged)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = plumb_elf_section(elf, ".gnu_debugdata", &header);
+	Elf_Data *data = section && header.sh_size <= SECTION ? elf_rawdata(section, NULL) : NULL;
+	char *image = data && data->d_buf ? decode(data->d_buf, data->d_size, size) : NULL;
+
+	*damaged = section && !image;
+	return image;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "symbols.h"
+#include <plumb/elf/demangle.h>
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <string.h>
@@ -28,14 +29,15 @@ static void append(const char *part, size_t length, void *context)
 
 typedef int demangler(const char *name, int options, demangle_callbackref callback, void *context);
 
-static bool demangle(demangler *how, const char *name, char *text, size_t size)
+static bool demangle(demangler *how, const char *name, int options, char *text, size_t size)
 {
 	struct output o = {.text = text, .size = size};
 
-	return setjmp(o.full) || how(name, DMGL_PARAMS | DMGL_ANSI, append, &o);
+	*text = 0;
+	return setjmp(o.full) || how(name, options, append, &o);
 }
 
-void plumb_demangle(const char *name, char *text, size_t size)
+static bool demangle_to(const char *name, int options, char *text, size_t size)
 {
 	char plain[2048];              /* libiberty accepts names of half that length */
 	size_t n = strcspn(name, "@"); /* the symbol's version */
@@ -44,11 +46,23 @@ void plumb_demangle(const char *name, char *text, size_t size)
 		memcpy(plain, name, n);
 		plain[n] = 0;
 		/* Rust's older names are also valid C++ names. */
-		if (demangle(rust_demangle_callback, plain, text, size) ||
-		    demangle(cplus_demangle_v3_callback, plain, text, size))
-			return;
+		if (demangle(rust_demangle_callback, plain, options, text, size) ||
+		    demangle(cplus_demangle_v3_callback, plain, options, text, size))
+			return true;
 	}
 	n = n < size ? n : size - 1;
 	memcpy(text, name, n);
 	text[n] = 0;
+	return false;
+}
+
+bool plumb_demangle(const char *name, char *text, size_t size)
+{
+	return demangle_to(name, DMGL_PARAMS | DMGL_ANSI, text, size);
+}
+
+bool plumb_demangle_function(const char *name, bool parameters, char *text, size_t size)
+{
+	return demangle_to(name, parameters ? DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP : 0, text,
+			   size);
 }

@@ -4,7 +4,7 @@
 #define PLUMB_SPLIT_HIST_BPF_H
 
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/sched/split.bpf.h>
+#include <plumb/bpf/sched/split.h>
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -13,9 +13,9 @@ struct {
 	__uint(value_size, sizeof(struct plumb_split)); /* set by the loader: buckets times this */
 } plumb_splits SEC(".maps");
 
-/* Record a call of NS ns, ON of them on the CPU; to be called after split_finish(). */
-static __always_inline void split_record(const struct syscall_thread *t, __u32 slot, __u32 cpu,
-					 __u64 ns, __u64 on, __u32 error)
+/* Record a call of NS ns, of which OFF, by part, were off the CPU, and ON on it. */
+static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,
+					 __u64 on, __u32 error)
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
@@ -25,10 +25,10 @@ static __always_inline void split_record(const struct syscall_thread *t, __u32 s
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
 	for (i = 0; i < PLUMB_PARTS; i++) {
-		if (t->off[i])
-			__sync_fetch_and_add(&splits[bucket].ns[i], t->off[i]);
-		if (t->off[i] > most) {
-			most = t->off[i];
+		if (off[i])
+			__sync_fetch_and_add(&splits[bucket].ns[i], off[i]);
+		if (off[i] > most) {
+			most = off[i];
 			led = i;
 		}
 	}

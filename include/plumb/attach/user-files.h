@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * user-files: the files that targets name, opened.  All that is read of a file, and each probe, is
+ * of its descriptor: its path may lead to another file by then.
+ */
+#ifndef PLUMB_USER_FILES_H
+#define PLUMB_USER_FILES_H
+
+#include <plumb/bpf/core/config.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define PLUMB_MAX_USER_FILES (2 * PLUMB_MAX_LIST)
+_Static_assert(PLUMB_MAX_LIST <= 64, "a bit for each pattern");
+
+struct plumb_user_file {
+	uint64_t patterns; /* those that mean it, a bit each: all of functions, or all of USDT */
+	const char *typed; /* FILE of the first of them */
+	char *shown;       /* its path; below /proc/PID/root, if it is in another mount namespace */
+	int fd;
+	bool is_usdt;
+	bool is_mapped; /* found in the mappings of a process: SHOWN is not the path of a name */
+	bool of_host;   /* TYPED names a file of this process's root directory */
+	struct stat st;
+};
+
+/*
+ * Opens FILE of pattern number PATTERN: a path or a name (binary.h).  If processes are selected, N
+ * of them, a name is that of a file that one of them has mapped, and an absolute path is one in its
+ * root directory, which symbolic links do not lead out of.  A file is kept once, and once more for
+ * its USDT probes.  Returns 0, or -errno after a message.
+ */
+int plumb_user_files_open(const char *file, bool is_usdt, size_t pattern, const uint32_t *pids,
+			  size_t n);
+
+struct plumb_user_file *plumb_user_file_at(size_t i); /* NULL after the last */
+
+/* Opens what the path of a file of the host leads to now; its descriptor, or -errno. */
+int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* builds: calls of each build of the traced files (mechanism/builds.h), by the target's file. */
+#ifndef PLUMB_BUILDS_BPF_H
+#define PLUMB_BUILDS_BPF_H
+
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/user/builds.h>
+
+__u64 build_calls[PLUMB_BUILDS] = {};
+
+static __always_inline void build_count(__u64 target)
+{
+	__sync_fetch_and_add(&build_calls[PLUMB_TARGET_FILE(target) & (PLUMB_BUILDS - 1)], 1);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * own stack: lets a uprobe program use the stack of its thread.
+ *
+ * Two threads of a CPU can be in a uprobe program at the same time. From 6.13 on the stack of a
+ * program that needs 64 bytes or more is one per CPU, which they then overwrite for each other.
+ * Programs with a tail call use the thread's own stack, even if the call is never made.
+ */
+#ifndef PLUMB_OWN_STACK_BPF_H
+#define PLUMB_OWN_STACK_BPF_H
+
+#include <plumb/bpf/core/ledger.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} plumb_nowhere SEC(".maps");
+
+/* The condition must be one that the verifier cannot decide, or it removes the call. */
+static __always_inline void keep_own_stack(void *ctx)
+{
+	if (plumb_live > 1) /* it is 0 or 1 */
+		bpf_tail_call(ctx, &plumb_nowhere, 0);
+}
+
+#endif

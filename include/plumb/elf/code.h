@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * code: the instructions of a function.  On x86 capstone decodes them, of 64-bit and 32-bit code;
+ * on arm64 each has four bytes.
+ */
+#ifndef PLUMB_CODE_H
+#define PLUMB_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum plumb_instruction_kind {
+	PLUMB_INSTRUCTION,               /* any other */
+	PLUMB_INSTRUCTION_RETURN,        /* to the caller */
+	PLUMB_INSTRUCTION_CALL,          /* direct: has a target */
+	PLUMB_INSTRUCTION_JUMP,          /* direct, conditional or not: has a target */
+	PLUMB_INSTRUCTION_JUMP_INDIRECT, /* to an address in a register or in memory */
+	PLUMB_INSTRUCTION_JUMP_TABLE,    /* to an address in a table, selected by an index */
+};
+
+struct plumb_instruction {
+	size_t at; /* bytes from the start of the code */
+	size_t length;
+	enum plumb_instruction_kind kind;
+	int64_t target; /* bytes from the start of the code, which may be outside of it */
+};
+
+/* Returns whether to continue. */
+typedef bool plumb_instruction_visitor(const struct plumb_instruction *in, void *context);
+
+/*
+ * Visits the instructions of CODE, from its first byte.  Returns the number of bytes decoded: less
+ * than SIZE if the visitor stopped, or before the first instruction that cannot be decoded.
+ */
+size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
+			plumb_instruction_visitor *visit, void *context);
+
+/*
+ * Why kernels (5.10 to 6.18) refuse a uprobe on the first instruction of CODE, a static text, or
+ * NULL: nothing is known to prevent it.
+ */
+const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * debugfile: what belongs to an ELF file and is kept elsewhere: its debug file (by build id or
+ * .gnu_debuglink) and the compressed symbols in .gnu_debugdata.  Paths that other users may have
+ * chosen are opened with care.
+ */
+#ifndef PLUMB_DEBUGFILE_H
+#define PLUMB_DEBUGFILE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Opens a regular file; its descriptor, or -errno.  Other files, such as FIFOs, are never opened.
+ * PATH is resolved as by a process whose root is DIR, an O_PATH descriptor.  FOLLOW: PATH may be a
+ * symbolic link.
+ */
+int plumb_open_in_root(int dir, const char *path, bool follow);
+/* The same, with PATH resolved as by this process. */
+int plumb_open_here(const char *path);
+
+/*
+ * Opens the debug file of ELF, a file at PATH that belongs to OWNER, below ROOT or below the tool's
+ * own root; its descriptor, or -errno.  Debug files of other users than root and OWNER are ignored.
+ */
+int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
+
+/*
+ * The decompressed ELF file in .gnu_debugdata; malloc'd, of *SIZE bytes.  NULL: there is none, or,
+ * with *DAMAGED set, it cannot be read.
+ */
+char *plumb_debug_mini(Elf *elf, size_t *size, bool *damaged);
+
+#endif

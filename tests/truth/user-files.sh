@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# user-func-latency: libraries that are replaced while they are traced, and files of other mount
+# namespaces.  The workload loads a library that it is given.
+
+lib() {
+	dirname "$(command -v upgrades)"
+}
+
+# called WORKLOAD - has it made its calls?
+called() {
+	[ -e "$1.gates/called" ] || is_over "$(cat "$1.pid")"
+}
+
+# calls WORKLOAD - lets it make them
+calls() {
+	open_gate "$1" go
+	await 60 called "$1"
+}
+
+# The file of version $2 comes into the place of $1, as package managers put it there.
+put_in_place() {
+	cp "$(lib)/libupgrade.$2.so" "$1.new"
+	mv "$1.new" "$1"
+}
+
+# traces_too TOOL - waits until it traces a second build, which it says
+traces_too() {
+	await 20 grep -q 'was replaced: the new file is traced as well' "$1.err"
+}
+
+run_upgrade() {
+	put_in_place "$PWD/libup.so.1" 1
+	start before upgrades "$PWD/libup.so.1" 1009
+	program=func-count
+	launch chosen-count -j -d 90 -p "$pid" u:libup.so.1:upgrade_chosen u:libup:upgrade_work
+	launch upgrade-count -j -v -d 90 "u:$PWD/libup.so.1:upgrade_work"
+	launch upgrade-table -d 90 "u:$PWD/libup.so.1:upgrade_work"
+	program=func-stack
+	launch upgrade-stack -j -v "u:$PWD/libup.so.1:upgrade_work"
+	program=user-func-latency
+	launch chosen -j -p "$pid" libup:upgrade_chosen
+	launch upgrade -j -v -b func,file "$PWD/libup.so.1:upgrade_work"
+	attaching="upgrade upgrade-count upgrade-table upgrade-stack chosen chosen-count"
+	attached
+	put_in_place "$PWD/libup.so.1" 2
+	for one in upgrade upgrade-count upgrade-stack; do
+		traces_too "$one"
+	done
+	start after upgrades "$PWD/libup.so.1" 503
+	calls before
+	calls after
+	# It begins when the old file is gone, and is mapped.
+	launch late -j "$PWD/libup.so.1:upgrade_work" -d 0.2
+	finish late "$tool"
+	detach upgrade upgrade-count upgrade-table upgrade-stack chosen chosen-count
+	for one in before after; do
+		open_gate "$one" leave
+		finish "$one" "$(cat "$one.pid")"
+	done
+}
+
+run_link() {
+	cp "$(lib)/libupgrade.1.so" liblink.so.1.1
+	cp "$(lib)/libupgrade.2.so" liblink.so.1.2
+	ln -s liblink.so.1.1 liblink.so.1
+	start old upgrades "$PWD/liblink.so.1" 101
+	launch link -j -v -b file "$PWD/liblink.so.1:upgrade_work"
+	await 60 is_tracing link
+	ln -s liblink.so.1.2 liblink.so.next
+	mv liblink.so.next liblink.so.1
+	traces_too link
+	start new upgrades "$PWD/liblink.so.1" 211
+	calls old
+	calls new
+	detach link
+	for one in old new; do
+		open_gate "$one" leave
+		finish "$one" "$(cat "$one.pid")"
+	done
+}
+
+run_change() {
+	cp "$(lib)/libupgrade.1.so" libchange.so
+	cp libchange.so libcut.so
+	truncate -s 5000 libcut.so
+	start changed upgrades "$PWD/libchange.so" 10000000 100
+	launch change -j "$PWD/libchange.so:upgrade_work"
+	await 60 is_tracing change
+	open_gate changed go
+	touch libchange.so
+	sleep 0.6 # it is looked at twice
+	grep 'changed in place' change.err >change.touched
+	truncate -s 5000 libchange.so
+	await 20 grep -q 'changed in place' change.err
+	is_over "$(cat changed.pid)" || echo alive >change.alive
+	detach change
+	kill -KILL "$(cat changed.pid)"
+	finish changed "$(cat changed.pid)" 2>/dev/null
+	launch cut -j -d 0.1 "$PWD/libcut.so:upgrade_work"
+	finish cut "$tool"
+}
+
+# A process for which the path leads to another file than for the host.
+run_namespace() {
+	cp "$(lib)/libupgrade.1.so" libspace.so
+	cp "$(lib)/libupgrade.2.so" libother.so
+	unshare --mount true 2>/dev/null || { echo "no mount namespace" >space.skip; return; }
+	start space unshare --mount --pid --fork --kill-child sh -c \
+		'mount --bind "$0/libother.so" "$0/libspace.so"; exec upgrades "$0/libspace.so" 307' "$PWD"
+	inside=$(pgrep -P "$(cat space.pid)")
+	attach inside -b file -p "$inside" "$PWD/libspace.so:upgrade_work"
+	attach named -b file -p "$inside" libspace:upgrade_work
+	attach host -b file "$PWD/libspace.so:upgrade_work"
+	program=func-count
+	attach inside-count -d 90 -p "$inside" "u:$PWD/libspace.so:upgrade_work"
+	attach named-count -d 90 -p "$inside" u:libspace:upgrade_work
+	attach host-count -d 90 "u:$PWD/libspace.so:upgrade_work"
+	program=func-stack
+	attach named-stack -p "$inside" u:libspace:upgrade_work
+	program=user-func-latency
+	attached
+	calls space
+	detach inside named host inside-count named-count host-count named-stack
+	open_gate space leave
+	finish space "$(cat space.pid)"
+}
+
+# A 32-bit program, if this kernel executes it.
+run_32() {
+	user32=$(lib)/user32
+	"$user32" 2>/dev/null || { echo "no 32-bit programs" >32.skip; return; }
+	for mech in uprobe.session uprobe.multi uprobe; do
+		launch "32-$mech" -j --mechanism="$mech" -b func,ret "$user32:user_32*" -- "$user32"
+		finish "32-$mech" "$tool"
+	done
+	launch 32-arg -j -b arg:0 "$user32:user_32" -- "$user32"
+	finish 32-arg "$tool"
+}
+
+# A name with bytes that are not printable, and not UTF-8.
+run_escaped() {
+	objcopy --redefine-sym "user_leaf=$(printf 'user_\033[31m\377leaf')" "$(command -v userfuncs)" escaped
+	launch escaped -j "$PWD/escaped:user_*leaf" -- ./escaped 1
+	finish escaped "$tool"
+}
+
+# A file by its name in the mappings of a process, which is replaced.
+run_by_name() {
+	put_in_place "$PWD/libnamed.so" 1
+	start named upgrades "$PWD/libnamed.so" 101
+	launch by-name -j -v -p "$pid" libnamed.so:upgrade_work
+	await 60 is_tracing by-name
+	put_in_place "$PWD/libnamed.so" 2
+	traces_too by-name
+	calls named
+	detach by-name
+	open_gate named leave
+	finish named "$(cat named.pid)"
+}
+
+# Exceptions leave functions.  The kernel's return probes would end the program.
+run_throws() {
+	throws=$(lib)/throws
+	for mech in chosen uprobe.multi.returns uprobe.returns; do
+		if [ "$mech" = chosen ]; then set --; else set -- --mechanism="$mech"; fi
+		launch "throws-$mech" -j "$@" "$throws:throws::Calls::*" -- "$throws" 1009
+		finish "throws-$mech" "$tool"
+	done
+}
+
+# What return probes do not survive: a switch of stacks inside a call, a return address that is kept.
+run_stacks() {
+	launch contexts -j "$(command -v contexts):context_turn" -- contexts
+	finish contexts "$tool"
+	for function in _setjmp vfork; do
+		launch "keeps-$function" -d 1 -p $$ "libc:$function"
+		finish "keeps-$function" "$tool"
+	done
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=user-func-latency quick=--no-calibrate
+	uname -r >kernel
+	run_upgrade
+	run_link
+	run_change
+	run_namespace
+	run_32
+	run_throws
+	run_stacks
+	run_by_name
+	run_escaped
+}
+
+check_counts() {
+	for name in count stack; do
+		evidence "upgrade-$name.json" "upgrade-$name.err"
+		holds "an upgrade, $name: both files are traced, each with its calls" "upgrade-$name.json" '
+			([$last.rows[].count] | add) == 1009 + 503
+			and ($last.builds | map([.replaced, .processes, .calls])) == [[true, 1, 1009], [false, 1, 503]]'
+	done
+	like "... which the table says" "$(tr -s '\n ' ' ' <upgrade-table.json)" \
+		'libup\.so\.1 \([0-9a-f]{12}\): 1009 calls, in 1 processes now \(replaced\) .*: 503 calls, in 1 processes now '
+	evidence chosen.json chosen.err chosen-count.json chosen-count.err
+	holds "an ifunc and a bare name: the process's own, func-count" chosen-count.json '
+		($last.rows | map([(.key.func | sub(".*:"; "")), .count]) | sort) == [["upgrade_chosen", 1009], ["upgrade_work", 1009]]'
+	holds "... user-func-latency" chosen.json '($last.rows | map(.count)) == [1009]'
+}
+
+check() {
+	check_counts
+	evidence upgrade.err late.err link.err change.err cut.err notes
+	holds "an upgrade: both files are traced, each with its calls" upgrade.json '
+		($last.rows | map([(.key.func | sub(".*:"; "")), .count]) | sort) == [["upgrade_work", 503], ["upgrade_work", 1009]]
+		and ($last.builds | map([.replaced, .processes, .calls])) == [[true, 1, 1009], [false, 1, 503]]
+		and ($last.builds | map(.build_id) | unique | length) == 2'
+	holds "... and a trace that begins later finds the replaced file by its process" late.json \
+		'($last.builds | map([.replaced, .processes])) == [[false, 1], [true, 1]]'
+	holds "a symbolic link that is switched: the same" link.json \
+		'($last.rows | map(.count) | sort) == [101, 211] and ($last.builds | map(.calls)) == [101, 211]'
+	is "a new time of a file is not taken for a change" "$(cat change.touched)" ""
+	like "a file that is cut off in place is no longer traced" "$(cat change.err)" 'libchange\.so was changed in place: it is no longer traced'
+	is "... its process lives" "$(cat change.alive)" alive
+	is "... and the trace ends well" "$(cat change.status)" 0
+	is "a damaged file is an error" "$(cat cut.status) $(wc -l <cut.err)" "1 1"
+	like "... that names it" "$(cat cut.err)" "^user-func-latency: .*libcut\.so"
+	if [[ -e 32.skip ]]; then
+		skip "32-bit programs" "$(cat 32.skip)"
+	else
+		for name in uprobe.session uprobe.multi uprobe; do
+			holds "a 32-bit program, $name: its calls, 23 deep, and its results" "32-$name.json" '
+				($last.rows | map([(.key.func | sub(".*:"; "")), .key.ret, .count]) | sort)
+					== [["user_32", -22, 1009], ["user_32_deep", -22, 23]] and $last.ledger.abandoned == 0'
+		done
+		like "... whose arguments are refused" "$(cat 32-arg.status 32-arg.err)" "^1.*user32 is a 32-bit file: its arguments are on the stack"
+	fi
+	for name in chosen uprobe.multi.returns uprobe.returns; do
+		holds "exceptions, $name: calls that return, and those that an exception leaves" "throws-$name.json" '
+			($last.rows | map([(.key.func | sub(".*::"; "")), .count]) | sort) == [["between", 505], ["odd", 505], ["outer", 1009]]
+			and $last.ledger.abandoned == 2 * 504 and ($last.mechanism.name | endswith(".returns"))'
+		like "... which are caught as ever" "$(cat "throws-$name.err")" 'caught 504'
+	done
+	holds "a file by its name in the mappings, replaced: its calls, and both builds" by-name.json \
+		'($last.rows | map(.count)) == [101] and ($last.builds | map([.replaced, .calls])) == [[true, 101], [false, 0]]'
+	is "... without a message about that name" "$(grep 'no library or program' by-name.err)" ""
+	holds "bytes of a name that are not printable are escaped" escaped.json \
+		'($last.rows | map([(.key.func | sub(".*:"; "")), .count])) == [["user_\\x1b[31m\\xffleaf", 1009]]'
+	like "a program that switches stacks runs as ever" "$(cat contexts.err contexts.json)" '"function":"context_turn","count":100'
+	holds "... by probes on return instructions" contexts.json '$last.mechanism.name | endswith(".returns")'
+	for name in _setjmp vfork; do
+		like "$name has no return probe" "$(cat "keeps-$name.err")" "$name in .*: it depends on its return address"
+	done
+	if [[ -e space.skip ]]; then
+		skip "files of a mount namespace" "$(cat space.skip)"
+		return
+	fi
+	for name in inside named; do
+		holds "$name: in its mount namespace the path leads to the process's file" "$name.json" \
+			'($last.rows | map(.count)) == [307] and ($last.rows[0].key.file | startswith("/proc/"))'
+	done
+	for name in inside-count named-count named-stack; do
+		holds "$name: the same" "$name.json" '([$last.rows[].count] | add) == 307
+			and ($last.builds | map([.calls, (.file | startswith("/proc/"))])) == [[307, true]]'
+	done
+	holds "the host's file of that path, counted" host-count.json '[$last.rows[] | select(.count > 0)] == []'
+	holds "the host's file of that path is another one" host.json '$last.rows == []'
+}

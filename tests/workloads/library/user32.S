@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* user32: a 32-bit program that calls user_32 1009 times and user_32_deep 23 levels deep, once. */
+.globl _start
+.type user_32, @function
+user_32: push %ebx; mov $-22, %eax; pop %ebx; ret
+.size user_32, .-user_32
+.type user_32_deep, @function
+user_32_deep: push %ebx; mov 8(%esp), %ebx; dec %ebx; jz 1f; push %ebx; call user_32_deep; add $4, %esp
+1: pop %ebx; ret
+.size user_32_deep, .-user_32_deep
+_start: mov $1009, %esi
+1: call user_32
+dec %esi
+jnz 1b
+push $23
+call user_32_deep
+mov $1, %eax
+xor %ebx, %ebx
+int $0x80
+.section .note.GNU-stack,"",%progbits

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* builds: what reports say of them. */
+#include <plumb/mechanism/builds.h>
+
+#include <plumb/base/text.h>
+#include <plumb/inflight/states.h>
+#include <stdio.h>
+
+const char *plumb_build_name(size_t i, char *text, size_t size)
+{
+	const struct plumb_build *b = plumb_build_at(i), *other;
+	char path[4096];
+	size_t same = 0;
+
+	plumb_escape(path, plumb_build_path(b), sizeof(path));
+
+	for (size_t j = 0; (other = plumb_build_at(j)); j++)
+		same += other->file == b->file;
+	if (same == 1)
+		snprintf(text, size, "%s", path);
+	else if (*b->id)
+		snprintf(text, size, "%s (%.12s)", path, b->id);
+	else
+		snprintf(text, size, "%s (inode %llu)", path, (unsigned long long)b->inode);
+	return text;
+}
+
+static const __u64 *read_calls(size_t *n)
+{
+	const __u64 *calls = plumb_states_variable(plumb_builds_bpf()->object, "build_calls", n);
+
+	*n /= sizeof(*calls);
+	return calls;
+}
+
+void plumb_builds_print(FILE *out)
+{
+	const struct plumb_build *b;
+	char name[4096], line[4400];
+	const __u64 *calls;
+	size_t n;
+
+	calls = plumb_build_at(0) && plumb_builds_have_changed() ? read_calls(&n) : NULL;
+	if (!calls)
+		return;
+	plumb_builds_count_processes();
+	for (size_t i = 0; (b = plumb_build_at(i)) && i < n; i++) {
+		snprintf(line, sizeof(line), "%s: %llu calls, in %zu processes now%s",
+			 plumb_build_name(i, name, sizeof(name)), (unsigned long long)calls[i],
+			 b->processes, b->deleted ? " (replaced)" : "");
+		plumb_print_wrapped(line, out);
+	}
+}
+
+void plumb_builds_add_json(json_t *json, struct plumb_report *r)
+{
+	json_t *list, *one;
+	const struct plumb_build *b;
+	const __u64 *calls;
+	char path[4096];
+	size_t n;
+
+	(void)r;
+	if (!plumb_build_at(0))
+		return;
+	list = json_array();
+	calls = read_calls(&n);
+	plumb_builds_count_processes();
+	for (size_t i = 0; (b = plumb_build_at(i)) && calls && i < n; i++) {
+		plumb_escape(path, plumb_build_path(b), sizeof(path));
+		one = json_pack("{s:s, s:s?, s:I, s:b, s:I, s:I}", "file", path, "build_id",
+				*b->id ? b->id : NULL, "inode", (json_int_t)b->inode, "replaced",
+				b->deleted, "processes", (json_int_t)b->processes, "calls",
+				(json_int_t)calls[i]);
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(json, "builds", list);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/mechanism/builds.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/attach/mappings.h>
+#include <plumb/base/log.h>
+#include <plumb/elf/elffile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "builds-code.h"
+
+static struct {
+	const struct plumb_builds_use *use;
+	struct plumb_targets *targets;
+	const struct plumb_user_pattern *patterns;
+	size_t n_patterns;
+	struct plumb_build list[PLUMB_BUILDS];
+	size_t n;
+	bool full_said;
+	/* Of the attached instance; NULL before. */
+	const struct plumb_bpf *bpf;
+	struct plumb_probes *probes;
+} builds;
+
+static bool is_same_file(const struct plumb_build *b, const struct stat *st)
+{
+	return b->device == st->st_dev && b->inode == st->st_ino;
+}
+
+static struct plumb_build *find_build(size_t file, const struct stat *st)
+{
+	for (size_t i = 0; i < builds.n; i++)
+		if (builds.list[i].file == file && is_same_file(&builds.list[i], st))
+			return &builds.list[i];
+	return NULL;
+}
+
+/* The function of that name in FOUND; NULL: none. */
+static struct plumb_userfunc *find_name(const struct plumb_userfuncs *found, const char *name)
+{
+	for (size_t i = 0; i < found->n; i++)
+		if (!strcmp(found->list[i].name, name))
+			return &found->list[i];
+	return NULL;
+}
+
+/* Finds the functions of the targets in another build: by name, each pattern again. */
+static int find_functions(struct plumb_build *b)
+{
+	const struct plumb_userfuncs *wanted = &builds.targets->files[b->file];
+	struct plumb_userfunc *one;
+	struct plumb_userfuncs found;
+	int err = 0;
+
+	b->functions.list = calloc(wanted->n, sizeof(*b->functions.list));
+	b->functions.n = wanted->n;
+	b->functions.is_usdt = wanted->is_usdt;
+	for (size_t i = 0; i < builds.n_patterns && b->functions.list && !err; i++) {
+		if (!(plumb_user_file_at(b->file)->patterns >> i & 1))
+			continue;
+		err = plumb_user_target_find_in(b->fd, wanted->path, &builds.patterns[i],
+						builds.use->purpose, &found);
+		if (!err && builds.use->check)
+			err = builds.use->check(&found);
+		for (size_t j = 0; j < wanted->n && !err; j++) {
+			one = find_name(&found, wanted->list[j].name);
+			if (!one || b->functions.list[j].name)
+				continue;
+			b->functions.list[j] = *one;
+			b->functions.list[j].name = strdup(one->name);
+			b->functions.list[j].aliases = NULL;
+			one->returns = NULL; /* taken, and the places */
+			one->places = NULL;
+			one->n_places = 0;
+		}
+		plumb_userfuncs_free(&found);
+	}
+	return b->functions.list ? err : -ENOMEM;
+}
+
+/* Adds the build that FD, which it takes, refers to; NULL: it is not added. */
+static struct plumb_build *add_build(size_t file, int fd, const struct stat *st)
+{
+	struct plumb_build *b = &builds.list[builds.n];
+
+	if (builds.n == PLUMB_BUILDS) {
+		if (!builds.full_said)
+			plumb_warn("more than %d builds of files: others are not traced",
+				   PLUMB_BUILDS);
+		builds.full_said = true;
+		close(fd);
+		return NULL;
+	}
+	*b = (struct plumb_build){
+		.file = file,
+		.fd = fd,
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.changed = st->st_mtim,
+		.size = st->st_size,
+	};
+	if (asprintf(&b->functions.path, "/proc/self/fd/%d", fd) < 0)
+		abort();
+	plumb_build_read_id(b);
+	builds.n++;
+	return b;
+}
+
+/* --- attaching --- */
+
+/* One by one, since some are absent, or all at once. */
+static int attach_functions(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			    const struct plumb_build *b, size_t index, char *what, size_t size)
+{
+	const size_t first = plumb_targets_first_of(builds.targets, b->file);
+	bool whole = true;
+	int err = -ENOENT, one;
+
+	for (size_t i = 0; i < b->functions.n; i++)
+		whole &= b->functions.list[i].name != NULL;
+	if (whole)
+		return builds.use->attach(bpf, probes, &b->functions, first, index, what, size);
+	for (size_t i = 0; i < b->functions.n; i++) {
+		struct plumb_userfuncs alone = {
+			.path = b->functions.path,
+			.list = &b->functions.list[i],
+			.n = 1,
+			.is_usdt = b->functions.is_usdt,
+		};
+
+		if (!alone.list->name)
+			continue;
+		one = builds.use->attach(bpf, probes, &alone, first + i, index, what, size);
+		err = err ? one : 0;
+	}
+	return err;
+}
+
+/*
+ * With a link for each process that is selected, others have no breakpoints, and pay nothing.  Not
+ * with uprobe.multi: the first kernels that have it take PID for a thread (6.6 to 6.9).
+ */
+static int attach_build(size_t i, char *what, size_t size)
+{
+	struct plumb_build *b = &builds.list[i];
+	const struct plumb_builds_use *use = builds.use;
+	const uint32_t n = use->is_by_process && use->is_by_process(builds.bpf) ? use->n_pids : 0;
+	int err = -ESRCH, one;
+
+	b->code = plumb_build_code(b);
+	b->first_probe = builds.probes->n;
+	for (uint32_t j = 0; j < n; j++) {
+		builds.probes->process = use->pids[j];
+		one = attach_functions(builds.bpf, builds.probes, b, i, what, size);
+		err = err ? one : 0;
+	}
+	builds.probes->process = 0;
+	if (!n)
+		err = attach_functions(builds.bpf, builds.probes, b, i, what, size);
+	if (!err && use->attach_file)
+		err = use->attach_file(builds.bpf, builds.probes, b->fd, b->functions.path, what,
+				       size);
+	b->probes = builds.probes->n - b->first_probe;
+	return err;
+}
+
+int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			size_t size)
+{
+	int err = 0;
+
+	builds.bpf = bpf;
+	builds.probes = probes;
+	for (size_t i = 0; i < builds.n && !err; i++)
+		if (builds.list[i].functions.n)
+			err = attach_build(i, what, size);
+	return err;
+}
+
+/* --- finding builds --- */
+
+/* A process maps a file of this path, which is or was at the path of number FILE. */
+static void take_mapping(void *context, const struct plumb_mapping *m)
+{
+	const size_t file = *(const size_t *)context;
+	struct plumb_build *b;
+	struct stat st;
+	int fd;
+
+	fd = plumb_mapping_open(m);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) || find_build(file, &st)) {
+		close(fd);
+		return;
+	}
+	b = add_build(file, fd, &st);
+	if (!b)
+		return;
+	b->deleted = true;
+	if (find_functions(b)) /* a message has been printed */
+		b->functions.n = 0;
+}
+
+/* The first build of a file has the functions of the targets themselves. */
+static int add_first_build(size_t file)
+{
+	const struct plumb_user_file *f = plumb_user_file_at(file);
+	struct plumb_build *b = add_build(file, fcntl(f->fd, F_DUPFD_CLOEXEC, 0), &f->st);
+
+	if (!b)
+		return -E2BIG;
+	b->functions.list = builds.targets->files[file].list;
+	b->functions.n = builds.targets->files[file].n;
+	b->functions.is_usdt = f->is_usdt;
+	return 0;
+}
+
+/* Adds to the targets what the pattern means in the file. */
+static int add_targets(const struct plumb_user_file *f, const struct plumb_user_pattern *p)
+{
+	const struct plumb_builds_use *use = builds.use;
+	struct plumb_userfuncs found;
+	int err = plumb_user_target_find(f, p, use->n_pids == 1 ? use->pids[0] : 0, use->purpose,
+					 &found);
+
+	if (err)
+		return err;
+	err = use->check ? use->check(&found) : 0;
+	if (!err)
+		return plumb_targets_add_userfuncs(builds.targets, &found);
+	plumb_userfuncs_free(&found);
+	return err;
+}
+
+int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pattern *patterns,
+		      size_t n, const struct plumb_builds_use *use)
+{
+	struct plumb_user_file *f;
+	int err = 0;
+
+	builds.use = use;
+	builds.targets = targets;
+	builds.patterns = patterns;
+	builds.n_patterns = n;
+	for (size_t i = 0; (f = plumb_user_file_at(i)) && !err; i++)
+		for (size_t j = 0; j < n && !err; j++)
+			if (f->patterns >> j & 1)
+				err = add_targets(f, &patterns[j]);
+	if (!err)
+		err = plumb_targets_count(targets);
+	for (size_t i = 0; i < targets->n_files && !err; i++)
+		err = add_first_build(i);
+	for (size_t i = 0; i < targets->n_files && !err; i++)
+		if (plumb_user_file_at(i)->of_host)
+			plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
+	return err;
+}
+
+static void attach_later(size_t i, const char *path)
+{
+	char what[256];
+	int err = attach_build(i, what, sizeof(what));
+
+	if (err)
+		plumb_warn("%s was replaced, and the new file cannot be traced: %s", path,
+			   strerror(-err));
+	else
+		plumb_info("%s was replaced: the new file is traced as well", path);
+}
+
+/* The path of number FILE leads to this file. */
+static void mark_deleted(size_t file, const struct stat *st)
+{
+	for (size_t i = 0; i < builds.n; i++)
+		if (builds.list[i].file == file)
+			builds.list[i].deleted = !is_same_file(&builds.list[i], st);
+}
+
+/* Attaches to the file that the path of number FILE leads to now, if it is another one. */
+static void look_at_path(size_t file)
+{
+	const char *path = builds.targets->files[file].path;
+	const size_t before = builds.n;
+	struct plumb_build *b;
+	struct stat st;
+	int fd = plumb_user_file_reopen(plumb_user_file_at(file), &st);
+
+	if (fd >= 0)
+		mark_deleted(file, &st);
+	if (fd < 0 || find_build(file, &st)) {
+		close(fd);
+		return;
+	}
+	b = add_build(file, fd, &st);
+	if (b && find_functions(b))
+		b->functions.n = 0;
+	/* Those that a process has mapped in between, and that have been replaced already. */
+	plumb_mappings_of_path(path, take_mapping, &file);
+	mark_deleted(file, &st);
+	for (size_t i = before; i < builds.n; i++)
+		if (builds.list[i].functions.n)
+			attach_later(i, path);
+}
+
+/* Whether the file's content was written to since it was read. */
+static bool is_changed(struct plumb_build *b)
+{
+	struct stat st;
+
+	if (fstat(b->fd, &st) || st.st_size != b->size)
+		return true;
+	if (st.st_mtim.tv_sec == b->changed.tv_sec && st.st_mtim.tv_nsec == b->changed.tv_nsec)
+		return false;
+	b->changed = st.st_mtim;
+	return plumb_build_code(b) != b->code; /* touch changes the time only */
+}
+
+static void detach_build(struct plumb_build *b)
+{
+	plumb_probe_detach_some(builds.probes, b->first_probe, b->probes);
+	close(b->fd);
+	b->fd = -1;
+	plumb_warn("%s was changed in place: it is no longer traced",
+		   builds.targets->files[b->file].path);
+}
+
+void plumb_builds_look(void)
+{
+	for (size_t i = 0; i < builds.n; i++)
+		if (builds.list[i].fd >= 0 && builds.list[i].functions.n &&
+		    is_changed(&builds.list[i]))
+			detach_build(&builds.list[i]);
+	for (size_t i = 0; i < builds.targets->n_files; i++)
+		look_at_path(i);
+}
+
+uint64_t plumb_builds_tick(uint64_t elapsed)
+{
+	if (!builds.n)
+		return 0;
+	if (elapsed)
+		plumb_builds_look();
+	return elapsed + 250000000;
+}
+
+/* --- for reports --- */
+
+const struct plumb_bpf *plumb_builds_bpf(void)
+{
+	return builds.bpf;
+}
+
+const struct plumb_build *plumb_build_at(size_t i)
+{
+	return i < builds.n ? &builds.list[i] : NULL;
+}
+
+const char *plumb_build_path(const struct plumb_build *b)
+{
+	return builds.targets->files[b->file].path;
+}
+
+bool plumb_builds_have_changed(void)
+{
+	return builds.n > builds.targets->n_files;
+}
+
+static void count_mapping(void *context, const struct plumb_mapping *m)
+{
+	struct plumb_build *b = context;
+	struct stat st;
+
+	if (b->inode == m->inode && !plumb_mapping_stat(m, &st) && is_same_file(b, &st))
+		b->processes++;
+}
+
+void plumb_builds_count_processes(void)
+{
+	for (size_t i = 0; i < builds.n; i++) {
+		builds.list[i].processes = 0;
+		plumb_mappings_of_inode(builds.list[i].inode, count_mapping, &builds.list[i]);
+	}
+}

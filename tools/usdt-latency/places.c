@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "places.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <plumb/base/log.h>
+#include <plumb/elf/elffile.h>
+#include <plumb/elf/usdt-arguments.h>
+#include <plumb/mechanism/builds.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/tool/tool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+struct usdt_pair usdt_pair = {
+	.by = {USDT_NO_ARGUMENT, USDT_NO_ARGUMENT},
+	.key = {USDT_NO_ARGUMENT, USDT_NO_ARGUMENT},
+};
+
+/* Whether the probe, "PROVIDER:NAME", is one of START or of DONE. */
+static bool is_of(const char *probe, int end)
+{
+	return !fnmatch(usdt_pair.patterns[end].name, probe, 0);
+}
+
+static int machine_of(const char *path)
+{
+	struct plumb_elf elf;
+	int machine = EM_NONE;
+	GElf_Ehdr header;
+
+	if (!plumb_elf_open(path, &elf) && gelf_getehdr(elf.elf, &header))
+		machine = header.e_machine;
+	plumb_elf_close(&elf);
+	return machine;
+}
+
+/* Finds argument N of a place of the probe; 0, or -errno after a message. */
+static int find_argument(const char *probe, const struct plumb_usdt_place *place, int machine,
+			 int n, struct plumb_usdt_arg *arg)
+{
+	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
+	int count;
+
+	*arg = (struct plumb_usdt_arg){};
+	if (n == USDT_NO_ARGUMENT)
+		return 0;
+	count = plumb_usdt_arguments(place->arguments ?: "", machine, list);
+	if (count < 0)
+		return plumb_error(-count, "%s has too many arguments", probe);
+	if (n >= count)
+		return plumb_error(EINVAL, "%s has no argument %d: it has %d", probe, n, count);
+	if (list[n].refused)
+		return plumb_error(EINVAL, "argument %d of %s cannot be read: %.*s, %s", n, probe,
+				   (int)list[n].length, list[n].text, list[n].refused);
+	*arg = list[n].arg;
+	return 0;
+}
+
+static int find_arguments(const struct plumb_userfunc *u, size_t i, int machine, int end,
+			  struct usdt_place *place)
+{
+	return find_argument(u->name, &u->places[i], machine, usdt_pair.by[end], &place->by)
+		       ?: find_argument(u->name, &u->places[i], machine, usdt_pair.key[end],
+					&place->pair);
+}
+
+int usdt_places_check(struct plumb_userfuncs *found)
+{
+	const int machine = machine_of(found->path);
+	struct usdt_place place;
+	int err = 0;
+
+	for (size_t i = 0; i < found->n && !err; i++) {
+		const struct plumb_userfunc *u = &found->list[i];
+
+		if (is_of(u->name, USDT_START) && is_of(u->name, USDT_DONE) &&
+		    !strcmp(usdt_pair.patterns[USDT_START].file,
+			    usdt_pair.patterns[USDT_DONE].file))
+			return plumb_error(EINVAL, "%s: START and DONE must be different probes",
+					   u->name);
+		for (int end = 0; end < USDT_ENDS; end++)
+			for (size_t j = 0; j < u->n_places && is_of(u->name, end) && !err; j++) {
+				err = find_arguments(u, j, machine, end, &place);
+				usdt_pair.is_signed[end] |= place.by.size < 0;
+			}
+	}
+	return err;
+}
+
+/* --- attaching --- */
+
+static uint32_t n_places; /* of the attached instance */
+
+/* Attaches to one place of the probe, under a number of its own. */
+static int attach_place(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			const struct plumb_userfuncs *functions, size_t i, size_t j, int end,
+			size_t build, char *what, size_t size)
+{
+	struct plumb_userfunc one = functions->list[i];
+	struct plumb_userfuncs alone = *functions;
+	struct usdt_place place = {};
+	int map = bpf_object__find_map_fd_by_name(bpf->object, "usdt_places"), err;
+
+	if (n_places == USDT_PLACES)
+		return plumb_error(E2BIG, "the probes have more than %d places", USDT_PLACES);
+	err = find_arguments(&one, j, machine_of(functions->path), end, &place);
+	if (!err && bpf_map_update_elem(map, &n_places, &place, 0))
+		err = -errno;
+	if (err)
+		return err;
+	one.places += j;
+	one.n_places = 1;
+	alone.list = &one;
+	alone.n = 1;
+	return plumb_probe_userfuncs(probes, bpf->object, usdt_hook(bpf, end), &alone, n_places++,
+				     build, what, size);
+}
+
+int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+		       const struct plumb_userfuncs *functions, size_t first, size_t build,
+		       char *what, size_t size)
+{
+	const uint64_t patterns = plumb_user_file_at(plumb_build_at(build)->file)->patterns;
+	int err = 0;
+
+	(void)first;
+	probes->with_cookies = bpf->function->with_cookies;
+	for (int end = USDT_ENDS - 1; end >= 0; end--)
+		for (size_t i = 0; i < functions->n && patterns >> end & 1; i++)
+			for (size_t j = 0; j < functions->list[i].n_places && !err; j++)
+				if (is_of(functions->list[i].name, end))
+					err = attach_place(bpf, probes, functions, i, j, end, build,
+							   what, size);
+	return err;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/attach/probe.h>
+#include <plumb/attach/targets.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/bpf/user/by-id.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/inflight/states.h>
+#include <plumb/mechanism/arg-key.h>
+#include <plumb/mechanism/builds.h>
+#include <plumb/mechanism/functions.h>
+#include <plumb/session/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include <plumb/bpf/function/function.h>
+
+#include "places.h"
+#include "usdt-latency.skel.h"
+
+/* As in user-func-latency: the hash is allocated at once. */
+#define MAX_HASHED 4096
+
+enum { MIN_TIME = 0x2000, KEY };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these:", 30},
+	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"key", KEY, "arg:N[,done.arg:M]", 0,
+	 "pair a START and a DONE with equal arguments N (and M), in any threads of a process", 40},
+	{0},
+};
+
+static struct plumb_arg_key arg_keys[USDT_ENDS];
+static char done_item[64]; /* "done.arg:N", as typed */
+static uint64_t min_ns;
+static struct plumb_targets targets;
+
+static bool add_pattern(const char *text, bool number)
+{
+	char *target;
+
+	if (number)
+		return false;
+	if (usdt_pair.n_patterns == USDT_ENDS)
+		plumb_usage_error("two probes, START and DONE, not a third: %s", text);
+	if (asprintf(&target, "%s%s", strncmp(text, "usdt:", 5) ? "usdt:" : "", text) < 0)
+		abort();
+	if (plumb_target_flaw(target))
+		plumb_usage_error("%s: %s", plumb_target_flaw(target), text);
+	plumb_user_pattern_parse(target, &usdt_pair.patterns[usdt_pair.n_patterns++]);
+	free(target);
+	return true;
+}
+
+/* The number of an argument. */
+static int parse_number(const char *option, const char *text)
+{
+	uint64_t n;
+
+	if (plumb_parse_u64(text, 0, PLUMB_USDT_ARGS - 1, &n))
+		plumb_usage_error("%s: arg:N, with a number from 0 to %d: %s", option,
+				  PLUMB_USDT_ARGS - 1, text);
+	return n;
+}
+
+/* "arg:N", of both probes, or "arg:N,done.arg:M". */
+static void parse_pair(const char *text)
+{
+	static const char begin[] = "arg:", then[] = ",done.arg:";
+	const char *comma = strchr(text, ',');
+	char first[32];
+
+	if (strncmp(text, begin, strlen(begin)) || (comma && strncmp(comma, then, strlen(then))))
+		plumb_usage_error("--key: arg:N or arg:N,done.arg:M, not %s", text);
+	snprintf(first, sizeof(first), "%.*s",
+		 (int)(comma ? comma - text - strlen(begin) : strlen(text)), text + strlen(begin));
+	usdt_pair.key[USDT_START] = parse_number("--key", first);
+	usdt_pair.key[USDT_DONE] =
+		comma ? parse_number("--key", comma + strlen(then)) : usdt_pair.key[USDT_START];
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	(void)o;
+	switch (key) {
+	case MIN_TIME:
+		min_ns = plumb_option_duration("--min", text);
+		return 0;
+	case KEY:
+		parse_pair(text);
+		return 0;
+	case ARGP_KEY_END:
+		if (usdt_pair.n_patterns != USDT_ENDS)
+			plumb_usage_error("two probes are needed: usdt-latency START DONE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* --- keys --- */
+
+static void format_arg(const void *key, int end, char *text, size_t size)
+{
+	const struct usdt_key *k = key;
+
+	if (k->unread >> end & 1)
+		snprintf(text, size, "?");
+	else
+		plumb_arg_key_format(&arg_keys[end], k->arg[end], text, size);
+}
+
+static json_t *json_arg(const void *key, int end)
+{
+	const struct usdt_key *k = key;
+
+	return k->unread >> end & 1 ? json_null() : plumb_arg_key_json(&arg_keys[end], k->arg[end]);
+}
+
+static void format_start_arg(const void *key, char *text, size_t size)
+{
+	format_arg(key, USDT_START, text, size);
+}
+
+static void format_done_arg(const void *key, char *text, size_t size)
+{
+	format_arg(key, USDT_DONE, text, size);
+}
+
+static json_t *json_start_arg(const void *key)
+{
+	return json_arg(key, USDT_START);
+}
+
+static json_t *json_done_arg(const void *key)
+{
+	return json_arg(key, USDT_DONE);
+}
+
+/* parse_key() replaces the names by the items of --by. */
+static struct plumb_field fields[USDT_ENDS] = {
+	{"arg:N[>>SHIFT]", USDT_BY_ARG(USDT_START), true, format_start_arg, json_start_arg},
+	{"done.arg:N[>>SHIFT]", USDT_BY_ARG(USDT_DONE), true, format_done_arg, json_done_arg},
+};
+
+static bool parse_key(const char *item, struct plumb_options *o)
+{
+	const int end = strncmp(item, "done.", 5) ? USDT_START : USDT_DONE;
+	struct plumb_arg_key *key = &arg_keys[end];
+
+	if (!plumb_arg_key_parse(key, end == USDT_DONE ? item + 5 : item))
+		return false;
+	usdt_pair.by[end] = parse_number("--by", key->name);
+	fields[end].name = key->item;
+	if (end == USDT_DONE) {
+		snprintf(done_item, sizeof(done_item), "%s", item);
+		fields[end].name = done_item;
+	}
+	o->by |= USDT_BY_ARG(end);
+	return true;
+}
+
+static struct plumb_builds_use use = {.check = usdt_places_check, .attach = usdt_places_attach};
+
+static int prepare(struct plumb_options *o)
+{
+	int err = 0;
+
+	use.pids = o->pids;
+	use.n_pids = o->n_pids;
+	for (size_t i = 0; i < USDT_ENDS && !err; i++)
+		err = plumb_user_files_open(usdt_pair.patterns[i].file, true, i, o->pids,
+					    o->n_pids);
+	if (!err)
+		err = plumb_builds_open(&targets, usdt_pair.patterns, USDT_ENDS, &use);
+	for (int end = 0; end < USDT_ENDS; end++) {
+		arg_keys[end].arg.bits = 64;
+		arg_keys[end].arg.is_signed = usdt_pair.is_signed[end];
+	}
+	return err;
+}
+
+/* Looks for replaced files, and for processes that are gone. */
+static uint64_t look(uint64_t elapsed)
+{
+	if (elapsed)
+		plumb_states_settle(plumb_builds_bpf());
+	return plumb_builds_tick(elapsed);
+}
+
+/* --- mechanisms --- */
+
+enum { MULTI, SINGLE };
+
+static const struct plumb_attach_target hooks[][USDT_ENDS] = {
+	[MULTI] = {{"usdt_multi_start", PLUMB_UPROBE_MULTI},
+		   {"usdt_multi_done", PLUMB_UPROBE_MULTI}},
+	[SINGLE] = {{"usdt_start", PLUMB_UPROBE}, {"usdt_done", PLUMB_UPROBE}},
+};
+
+static const char *const programs[][USDT_ENDS + 1] = {
+	[MULTI] = {"usdt_multi_start", "usdt_multi_done", NULL},
+	[SINGLE] = {"usdt_start", "usdt_done", NULL},
+};
+
+const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end)
+{
+	return &hooks[bpf->mode][end];
+}
+
+static void name_hook(struct plumb_bpf *bpf, int end)
+{
+	const struct plumb_user_pattern *p = &usdt_pair.patterns[end];
+
+	snprintf(bpf->hooks[end], sizeof(bpf->hooks[end]), "usdt:%s:%s", p->file, p->name);
+}
+
+static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
+{
+	struct usdt_latency_bpf *skel = usdt_latency_bpf__open_opts(plumb_open_opts());
+	int err = 0;
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "");
+	bpf->function = (struct function_config *)&skel->rodata->function_config;
+	bpf->function->calibration = calibration;
+	bpf->function->frames = 1;
+	bpf->function->min_ns = min_ns;
+	bpf->function->with_cookies = plumb_probes_have_cookies();
+	bpf->function->since = plumb_now();
+	skel->rodata->usdt_config.by_argument = usdt_pair.key[USDT_START] != USDT_NO_ARGUMENT;
+	if (skel->rodata->usdt_config.by_argument)
+		bpf->states = PLUMB_STATES_BY_ID;
+	/* A thread can be preempted in a program by another that runs it. */
+	bpf->config->interleaved = true;
+	bpf->mode = mode;
+	bpf->copied = programs[mode];
+	bpf->attach = plumb_builds_attach;
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_threads_by_task"),
+				 MAX_HASHED);
+	for (int i = 0; i < USDT_ENDS; i++) {
+		skel->rodata->usdt_config.shift[i] = arg_keys[i].arg.shift;
+		skel->rodata->usdt_config.is_signed[i] = arg_keys[i].arg.is_signed;
+		name_hook(bpf, i);
+		err = err
+			      ?: plumb_probe_prepare(bpf_object__find_program_by_name(
+							     bpf->object, hooks[mode][i].program),
+						     hooks[mode][i].hook, NULL);
+	}
+	return err;
+}
+
+static int open_multi(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, MULTI);
+}
+
+static int open_single(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, SINGLE);
+}
+
+static const struct plumb_mechanism mechanisms[] = {
+	{.name = "uprobe.multi", .stability = "as stable as the program", .open = open_multi},
+	{.name = "uprobe", .stability = "as stable as the program", .open = open_single},
+};
+
+static void name_flight(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+			size_t size)
+{
+	(void)s;
+	(void)f;
+	snprintf(text, size, "usdt:%s:%s", usdt_pair.patterns[USDT_START].file,
+		 usdt_pair.patterns[USDT_START].name);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "START",
+	.json = "start",
+	.min_ns = (const __u64 *)&min_ns,
+	.read = plumb_flight_read_function,
+	.name = name_flight,
+};
+
+static struct plumb_tool tool = {
+	.card.name = "usdt-latency",
+	.card.summary = "Summarize the time from one USDT probe to another as percentiles.",
+	.card.about = "hooks:     uprobe.multi, uprobe on the places of the probes\n"
+		      "           (as stable as the program)\n"
+		      "kernels:   6.18 locked down; 5.10, 6.1, 6.12 emulated; x86_64\n"
+		      "fire rate: that of the probes: func-count shows it\n",
+	.options.list = options,
+	.options.parse = parse,
+	.options.arguments = "START DONE ",
+	.options.argument = add_pattern,
+	.measure.pairs = true,
+	.keys.fields = fields,
+	.keys.n_fields = USDT_ENDS,
+	.keys.size = sizeof(struct usdt_key),
+	.keys.parse = parse_key,
+	.keys.default_by = PLUMB_BY_COMM,
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.lifecycle.prepare = prepare,
+	.lifecycle.tick = look,
+	.inflight = &inflight,
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "mechanisms.h"
+
+#include <errno.h>
+#include <plumb/attach/probe.h>
+#include <plumb/attach/self-test.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/log.h>
+#include <plumb/bpf/user/by-id.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/mechanism/builds.h>
+#include <plumb/mechanism/functions.h>
+#include <plumb/session/session.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "user-func-latency-go.skel.h"
+#include "user-func-latency-session-610.skel.h"
+#include "user-func-latency-session-700.skel.h"
+#include "user-func-latency.skel.h"
+
+/*
+ * Threads in a call at once that are kept in a hash, where there is no task storage.  The hash is
+ * allocated at once, and a state has 3 kB.
+ */
+#define MAX_HASHED 4096
+
+struct user_func user_func = {.arg.position = PLUMB_NO_ARG};
+
+/* By mode: the programs for the end of a call first, as they are attached. */
+enum { SESSION, MULTI, SINGLE, MULTI_RETURNS, RETURNS };
+
+static const struct plumb_attach_target hooks[][3] = {
+	[SESSION] = {{"user_session", PLUMB_UPROBE_SESSION}, {}},
+	[MULTI] = {{"user_multi_leave", PLUMB_URETPROBE_MULTI},
+		   {"user_multi_enter", PLUMB_UPROBE_MULTI},
+		   {}},
+	[SINGLE] = {{"user_leave", PLUMB_URETPROBE}, {"user_enter", PLUMB_UPROBE}, {}},
+	[MULTI_RETURNS] = {{"user_multi_return", PLUMB_UPROBE_MULTI_RETURNS},
+			   {"user_multi_enter", PLUMB_UPROBE_MULTI},
+			   {}},
+	[RETURNS] = {{"user_return", PLUMB_UPROBE_RETURNS}, {"user_enter", PLUMB_UPROBE}, {}},
+};
+
+static const char *const programs[][3] = {
+	[SESSION] = {"user_session", NULL},
+	[MULTI] = {"user_multi_leave", "user_multi_enter", NULL},
+	[SINGLE] = {"user_leave", "user_enter", NULL},
+	[MULTI_RETURNS] = {"user_multi_return", "user_multi_enter", NULL},
+	[RETURNS] = {"user_return", "user_enter", NULL},
+};
+
+/* Those of a Go program, by mode. */
+static const char *const go_programs[][4] = {
+	[MULTI_RETURNS] = {"user_multi_return", "user_multi_enter", "goroutine_multi_end", NULL},
+	[RETURNS] = {"user_return", "user_enter", "goroutine_end", NULL},
+};
+
+bool user_func_has_sessions(const struct plumb_bpf *bpf)
+{
+	return bpf->mode == SESSION;
+}
+
+int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+		     const struct plumb_userfuncs *functions, size_t first, size_t build,
+		     char *what, size_t size)
+{
+	int err = 0;
+
+	probes->with_cookies = bpf->function->with_cookies;
+	for (const struct plumb_attach_target *a = hooks[bpf->mode]; a->hook && !err; a++)
+		err = plumb_probe_userfuncs(probes, bpf->object, a, functions, first, build, what,
+					    size);
+	return err;
+}
+
+int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			    const struct plumb_userfuncs *where, char *what, size_t size)
+{
+	static const struct plumb_attach_target multi = {"goroutine_multi_end", PLUMB_UPROBE_MULTI},
+						single = {"goroutine_end", PLUMB_UPROBE};
+
+	return plumb_probe_userfuncs(probes, bpf->object,
+				     bpf->mode == MULTI_RETURNS ? &multi : &single, where, 0, 0,
+				     what, size);
+}
+
+static void (*self_test)(void); /* what the calibration calls */
+
+static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			    size_t size)
+{
+	struct plumb_userfuncs u;
+	int err = plumb_self_test_find_userfunc(self_test, &u);
+
+	if (err)
+		return err;
+	err = user_func_attach(bpf, probes, &u, 0, 0, what, size);
+	plumb_userfuncs_free(&u);
+	return err;
+}
+
+static void name_hooks(struct plumb_bpf *bpf)
+{
+	const struct plumb_targets *t = &user_func.targets;
+	const size_t most = PLUMB_MAX_HOOKS - 2;
+	char name[512];
+
+	for (size_t i = 0; i < t->n && i < most; i++)
+		snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s",
+			 plumb_targets_name(t, i, false, name, sizeof(name)));
+	if (t->n > most)
+		snprintf(bpf->hooks[most], sizeof(bpf->hooks[most]), "and %zu more", t->n - most);
+}
+
+static void configure(struct plumb_bpf *bpf, struct plumb_arg *arg, bool calibration)
+{
+	struct bpf_map *hashed = bpf_object__find_map_by_name(bpf->object, "plumb_threads_by_task");
+
+	*arg = user_func.arg;
+	bpf->config->off_cpu = user_func.on_cpu || user_func.options->split;
+	/* A thread can be preempted in a program by another that runs it. */
+	bpf->config->interleaved = true;
+	bpf->function->frames = 1;
+	bpf->function->min_ns = calibration ? 0 : user_func.min_ns;
+	bpf->function->only_errors = !calibration && user_func.only_errors;
+	bpf->function->result_bits = user_func.errors ? 64 : 0;
+	bpf->function->takes_args = arg->position != PLUMB_NO_ARG;
+	bpf->function->with_cookies = plumb_probes_have_cookies();
+	bpf->function->since = plumb_now();
+	bpf_map__set_max_entries(hashed, MAX_HASHED);
+	bpf->states = user_func.go ? PLUMB_STATES_BY_ID : NULL;
+}
+
+PLUMB_FUNCTION_OPEN(open_plain, user_func_latency_bpf, plumb_arg, configure)
+PLUMB_FUNCTION_OPEN(open_go, user_func_latency_go_bpf, plumb_arg, configure)
+PLUMB_FUNCTION_OPEN(open_610, user_func_latency_session_610_bpf, plumb_arg, configure)
+PLUMB_FUNCTION_OPEN(open_700, user_func_latency_session_700_bpf, plumb_arg, configure)
+PLUMB_SESSION_OPEN(open_either, open_610, open_700)
+
+static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
+{
+	int err = mode == SESSION ? open_either(bpf, calibration)
+		  : user_func.go  ? open_go(bpf, calibration)
+				  : open_plain(bpf, calibration);
+
+	if (err)
+		return err;
+	bpf->mode = mode;
+	bpf->copied = user_func.go ? go_programs[mode] : programs[mode];
+	bpf->attach = calibration ? attach_self_test : plumb_builds_attach;
+	name_hooks(bpf);
+	for (const struct plumb_attach_target *a = hooks[mode]; a->hook && !err; a++)
+		err = plumb_probe_prepare(bpf_object__find_program_by_name(bpf->object, a->program),
+					  a->hook, NULL);
+	if (!err && user_func.go && mode == MULTI_RETURNS)
+		err = plumb_probe_prepare(
+			bpf_object__find_program_by_name(bpf->object, "goroutine_multi_end"),
+			PLUMB_UPROBE_MULTI, NULL);
+	return err;
+}
+
+static int open_session(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, SESSION);
+}
+
+static int open_multi(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, MULTI);
+}
+
+static int open_single(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, SINGLE);
+}
+
+static int open_multi_returns(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, MULTI_RETURNS);
+}
+
+static int open_returns(struct plumb_bpf *bpf, bool calibration)
+{
+	return open_mode(bpf, calibration, RETURNS);
+}
+
+static const char *return_probes_skipped(void)
+{
+	return user_func.fragile;
+}
+
+static const char *return_probes_unsupported(const struct plumb_options *options)
+{
+	(void)options;
+	return user_func.go ? USER_FUNC_GO_STACKS_MOVE : NULL;
+}
+
+static const char *returns_skipped(void)
+{
+	return user_func.fragile || user_func.go ? NULL : "";
+}
+
+#define MECHANISM(name_, open_, ...)                                                               \
+	{                                                                                          \
+		.name = (name_), .stability = "as stable as the program", .open = (open_),         \
+		__VA_ARGS__                                                                        \
+	}
+#define AT_RETURN_PROBES .skipped = return_probes_skipped, .unsupported = return_probes_unsupported
+#define AT_RETURNS       .skipped = returns_skipped
+
+const struct plumb_mechanism user_func_mechanisms[USER_FUNC_MECHANISMS] = {
+	[SESSION] = MECHANISM("uprobe.session", open_session, AT_RETURN_PROBES),
+	[MULTI] = MECHANISM("uprobe.multi", open_multi, AT_RETURN_PROBES),
+	[SINGLE] = MECHANISM("uprobe", open_single, AT_RETURN_PROBES),
+	[MULTI_RETURNS] = MECHANISM("uprobe.multi.returns", open_multi_returns, AT_RETURNS),
+	[RETURNS] = MECHANISM("uprobe.returns", open_returns, AT_RETURNS),
+};
+
+bool user_func_is_at_returns(const char *mechanism)
+{
+	for (int mode = MULTI_RETURNS; mode <= RETURNS; mode++)
+		if (!strcmp(mechanism, user_func_mechanisms[mode].name))
+			return true;
+	return false;
+}
+
+static bool calibrate(struct plumb_session *s, enum plumb_calibration kind, void (*function)(void),
+		      struct plumb_interval *added)
+{
+	self_test = function;
+	return plumb_calibrate_mechanism(s, s->instance.mechanism, kind, function, added);
+}
+
+void user_func_calibrate(struct plumb_session *s)
+{
+	struct plumb_overhead o = {};
+	struct plumb_interval stepped;
+
+	if (calibrate(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_call, &stepped))
+		o.empty_stepped = plumb_calibrated_latency();
+	if (!calibrate(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_call_emulated, &o.traced))
+		return;
+	o.empty = plumb_calibrated_latency();
+	o.filtered_known =
+		calibrate(s, PLUMB_CALIBRATION_REJECTS, plumb_self_test_call_emulated, &o.filtered);
+	plumb_overhead_judge(&o);
+	s->overhead = o;
+}

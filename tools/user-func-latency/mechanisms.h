@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* mechanisms: the programs of user-func-latency, and how they are attached to its targets. */
+#ifndef USER_FUNC_MECHANISMS_H
+#define USER_FUNC_MECHANISMS_H
+
+#include <plumb/attach/targets.h>
+#include <plumb/bpf/function/arg.h>
+#include <plumb/tool/tool.h>
+
+/* Set by the tool before a mechanism is tried. */
+struct user_func {
+	struct plumb_targets targets; /* user functions only */
+	struct plumb_arg arg;
+	uint64_t min_ns;
+	bool only_errors, errors, on_cpu;
+	bool at_returns;     /* return instructions are probed */
+	bool go;             /* the files are Go programs */
+	const char *fragile; /* why return probes would break the program; NULL: not known to */
+	const struct plumb_options *options;
+};
+
+extern struct user_func user_func;
+
+/* Why return probes are refused for Go programs. */
+#define USER_FUNC_GO_STACKS_MOVE "a Go program's stacks move: a return probe would end it"
+
+/* Cheapest first. */
+#define USER_FUNC_MECHANISMS 5
+extern const struct plumb_mechanism user_func_mechanisms[USER_FUNC_MECHANISMS];
+
+/* Whether the mechanism so named places probes on return instructions. */
+bool user_func_is_at_returns(const char *mechanism);
+
+/* Whether the mechanism of BPF is uprobe.session. */
+bool user_func_has_sessions(const struct plumb_bpf *bpf);
+
+/*
+ * Attaches the programs of BPF to these functions, whose numbers begin at FIRST, of build number
+ * BUILD; 0 or -errno.
+ */
+int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+		     const struct plumb_userfuncs *functions, size_t first, size_t build,
+		     char *what, size_t size);
+
+/* The same of the program for the end of a goroutine. */
+int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			    const struct plumb_userfuncs *where, char *what, size_t size);
+
+/* struct plumb_tool_overhead.calibrate: measures calls of a function of the tool's own. */
+void user_func_calibrate(struct plumb_session *s);
+
+#endif

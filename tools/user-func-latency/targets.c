@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "targets.h"
+
+#include <errno.h>
+#include <plumb/attach/user-files.h>
+#include <plumb/attach/mappings.h>
+#include <plumb/base/log.h>
+#include <plumb/elf/binary.h>
+#include <plumb/elf/elffile.h>
+#include <string.h>
+
+#include "go.h"
+#include "mechanisms.h"
+
+static void set_true(void *context, const struct plumb_mapping *m)
+{
+	(void)m;
+	*(bool *)context = true;
+}
+
+/* Sets CONTEXT if the process is traced and has the run-time library of C++. */
+static void look_for_cxx(void *context, const struct plumb_mapping *m)
+{
+	static const char *const libraries[] = {"libstdc++", "libc++", "libc++abi"};
+	const struct plumb_options *o = user_func.options;
+	bool is_traced = !o->n_pids;
+
+	for (size_t i = 0; i < o->n_pids; i++)
+		is_traced |= o->pids[i] == (uint32_t)m->pid;
+	for (size_t i = 0; is_traced && i < sizeof(libraries) / sizeof(*libraries); i++)
+		plumb_mappings_of_name(m->pid, libraries[i], set_true, context);
+}
+
+/* Its functions seldom call back into the program. */
+static bool is_c_library(const char *path)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	return plumb_binary_is_named(name, "libc") || plumb_binary_is_named(name, "libm") ||
+	       !strncmp(name, "ld-", 3);
+}
+
+/* Whether its functions can be left, or gone on from, in ways that return probes do not survive. */
+static void look_at_stack(const struct plumb_user_file *f, Elf *elf)
+{
+	bool unwinds = plumb_elf_unwinds(elf);
+
+	if (!unwinds && !is_c_library(f->shown))
+		plumb_mappings_of_inode(f->st.st_ino, look_for_cxx, &unwinds);
+	if (unwinds)
+		user_func.fragile = "an exception through its return probe would end the program";
+	else if (plumb_elf_switches_stacks(elf))
+		user_func.fragile = "it switches stacks, which return probes do not survive";
+}
+
+int user_targets_look(void)
+{
+	const struct plumb_options *o = user_func.options;
+	const struct plumb_user_file *f;
+	struct plumb_elf elf;
+	int err = 0;
+
+	for (size_t i = 0; (f = plumb_user_file_at(i)) && !err; i++) {
+		bool is_go;
+
+		err = plumb_elf_open_fd(f->fd, f->shown, &elf);
+		is_go = !err && plumb_elf_is_go(elf.elf);
+		if (!err && !is_go)
+			look_at_stack(f, elf.elf);
+		plumb_elf_close(&elf);
+		if (!err && i && is_go != user_func.go)
+			err = plumb_error(EINVAL,
+					  "%s is a Go program, %s is not: trace them separately",
+					  is_go ? f->shown : plumb_user_file_at(0)->shown,
+					  is_go ? plumb_user_file_at(0)->shown : f->shown);
+		user_func.go = is_go;
+	}
+	user_func.at_returns = o->mechanism ? user_func_is_at_returns(o->mechanism)
+					    : user_func.fragile || user_func.go;
+	return !err && user_func.go ? user_go_check_options(o) : err;
+}
+
+/* Why the returns of a function cannot be probed; NULL: they can. */
+static const char *return_obstacle(const struct plumb_userfuncs *u,
+				   const struct plumb_userfunc *one)
+{
+	const char *obstacle = u->is_go ? user_go_obstacle(u, one) : NULL;
+
+	if (obstacle)
+		return obstacle;
+	if (!one->return_obstacle && user_func.at_returns && !one->n_returns)
+		return "its return instructions are not known";
+	return one->return_obstacle;
+}
+
+/* Removes functions without a return.  An error if none remains. */
+static int drop_without_return(struct plumb_userfuncs *u)
+{
+	const char *obstacle = return_obstacle(u, &u->list[0]);
+	struct plumb_userfunc one;
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->n; i++) {
+		if (return_obstacle(u, &u->list[i])) {
+			plumb_info("%s in %s: %s", u->list[i].name, u->path,
+				   return_obstacle(u, &u->list[i]));
+			continue;
+		}
+		one = u->list[n];
+		u->list[n++] = u->list[i];
+		u->list[i] = one;
+	}
+	if (!n)
+		return plumb_error(
+			EINVAL, "%s in %s: %s%s", u->list[0].name, u->path, obstacle,
+			user_func.fragile && !user_func.options->mechanism
+				? " (--mechanism=uprobe probes its return: that ends the "
+				  "program if an exception passes through it)"
+				: "");
+	if (n < u->n)
+		plumb_warn("%zu of %zu functions in %s have no return that can be probed (-v says "
+			   "why)",
+			   u->n - n, u->n, u->path);
+	while (u->n > n)
+		plumb_userfunc_free(&u->list[--u->n]);
+	return 0;
+}
+
+int user_targets_check(struct plumb_userfuncs *found)
+{
+	if (found->is_go != user_func.go)
+		return plumb_error(EINVAL, "%s was replaced by a program of another language",
+				   found->path);
+	if (found->is_32bit && user_func.arg.position != PLUMB_NO_ARG)
+		return plumb_error(EINVAL,
+				   "%s is a 32-bit file: its arguments are on the stack, "
+				   "which is not read",
+				   found->path);
+	return drop_without_return(found);
+}

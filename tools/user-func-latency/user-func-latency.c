@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/base/reasons.h>
+#include <plumb/base/text.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/inflight/states.h>
+#include <plumb/measure/snapshot.h>
+#include <plumb/measure/verdict.h>
+#include <plumb/mechanism/arg-key.h>
+#include <plumb/mechanism/builds.h>
+#include <plumb/session/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "go.h"
+#include "mechanisms.h"
+#include "targets.h"
+#include "user-func-latency.h"
+
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/user/goroutine.h>
+
+enum { ERRORS_ONLY = 0x2000, MIN_TIME, ON_CPU, SPLIT };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these calls:", 30},
+	{"errors", ERRORS_ONLY, NULL, 0, "calls that returned -1 to -4095", 30},
+	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"cpu", ON_CPU, NULL, 0, "also report the time on the CPU, below the elapsed time", 40},
+	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked and runq", 40},
+	{0},
+};
+
+static struct plumb_user_pattern patterns[PLUMB_MAX_LIST];
+static size_t n_patterns;
+static struct plumb_arg_key arg_key = {.arg.position = PLUMB_NO_ARG};
+static struct plumb_tool tool;
+
+static bool add_pattern(const char *text, bool number)
+{
+	char *target;
+
+	if (number)
+		return false;
+	if (n_patterns == PLUMB_MAX_LIST)
+		plumb_usage_error("at most %d functions or globs", PLUMB_MAX_LIST);
+	if (asprintf(&target, "%s%s", strncmp(text, "u:", 2) ? "u:" : "", text) < 0)
+		abort();
+	if (plumb_target_flaw(target))
+		plumb_usage_error("%s: %s", plumb_target_flaw(target), text);
+	plumb_user_pattern_parse(target, &patterns[n_patterns++]);
+	free(target);
+	return true;
+}
+
+static void format_function(const void *key, char *text, size_t size)
+{
+	const struct user_func_key *k = key;
+
+	plumb_targets_name(&user_func.targets, k->function, false, text, size);
+}
+
+static json_t *json_function(const void *key)
+{
+	const struct user_func_key *k = key;
+	char text[4096];
+
+	return json_string(
+		plumb_targets_name(&user_func.targets, k->function, true, text, sizeof(text)));
+}
+
+static void format_file(const void *key, char *text, size_t size)
+{
+	const struct user_func_key *k = key;
+
+	plumb_build_name(k->build, text, size);
+}
+
+static void format_arg(const void *key, char *text, size_t size)
+{
+	const struct user_func_key *k = key;
+
+	plumb_arg_key_format(&arg_key, k->arg, text, size);
+}
+
+static json_t *json_arg(const void *key)
+{
+	const struct user_func_key *k = key;
+
+	return plumb_arg_key_json(&arg_key, k->arg);
+}
+
+static void format_ret(const void *key, char *text, size_t size)
+{
+	const struct user_func_key *k = key;
+
+	snprintf(text, size, "%lld", (long long)k->ret);
+}
+
+static json_t *json_ret(const void *key)
+{
+	const struct user_func_key *k = key;
+
+	return json_integer(k->ret);
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	const struct user_func_key *k = key;
+
+	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
+}
+
+/* parse_key() replaces the name of the argument's field by the item of --by. */
+static struct plumb_field fields[] = {
+	{"func", USER_FUNC_BY_FUNC, false, format_function, json_function},
+	{"file", USER_FUNC_BY_FILE, false, format_file, NULL},
+	{"arg:N[:TYPE][>>SHIFT]", USER_FUNC_BY_ARG, true, format_arg, json_arg},
+	{"ret", USER_FUNC_BY_RET, true, format_ret, json_ret},
+	{"errno", USER_FUNC_BY_ERRNO, false, format_errno, NULL},
+};
+
+/* The type after the argument's number, as ":u32"; a usage error if there is no such type. */
+static void parse_type(const char *type)
+{
+	uint64_t bits;
+
+	if (!strchr("su", *type) || !*type || plumb_parse_u64(type + 1, 8, 64, &bits) ||
+	    (bits & (bits - 1)))
+		plumb_usage_error("--by: a type is s or u and 8, 16, 32 or 64: %s", arg_key.item);
+	arg_key.arg.bits = bits;
+	arg_key.arg.is_signed = *type == 's';
+}
+
+static bool parse_key(const char *item, struct plumb_options *o)
+{
+	char *type;
+	uint64_t n;
+
+	if (!plumb_arg_key_parse(&arg_key, item))
+		return false;
+	type = strchr(arg_key.name, ':');
+	if (type)
+		*type++ = 0;
+	if (plumb_parse_u64(arg_key.name, 0, PLUMB_GO_ARGS - 1, &n))
+		plumb_usage_error("--by: arg:N, of the arguments 0 to %d (Go: %d), in registers: "
+				  "%s",
+				  PLUMB_REGISTER_ARGS - 1, PLUMB_GO_ARGS - 1, item);
+	if (type)
+		parse_type(type);
+	arg_key.arg.position = n;
+	fields[2].name = arg_key.item;
+	o->by |= USER_FUNC_BY_ARG;
+	return true;
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	switch (key) {
+	case ERRORS_ONLY:
+		user_func.only_errors = true;
+		return 0;
+	case MIN_TIME:
+		user_func.min_ns = plumb_option_duration("--min", text);
+		return 0;
+	case ON_CPU:
+		user_func.on_cpu = true;
+		tool.measure.second = "cpu";
+		return 0;
+	case SPLIT:
+		o->split = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (!n_patterns)
+			plumb_usage_error("no function: user-func-latency FILE:FUNC...");
+		if (o->split && user_func.on_cpu)
+			plumb_usage_error("--split includes the time on the CPU: without --cpu");
+		user_func.arg = arg_key.arg;
+		user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static struct plumb_builds_use use = {
+	.check = user_targets_check,
+	.attach = user_func_attach,
+	.is_by_process = user_func_has_sessions,
+};
+
+static int prepare(struct plumb_options *o)
+{
+	int err = 0;
+
+	user_func.options = o;
+	for (size_t i = 0; i < n_patterns && !err; i++)
+		err = plumb_user_files_open(patterns[i].file, false, i, o->pids, o->n_pids);
+	if (!err)
+		err = user_targets_look();
+	use.pids = o->pids;
+	use.n_pids = o->n_pids;
+	use.purpose = user_func.at_returns ? PLUMB_USER_RETURNS : PLUMB_USER_CALLS;
+	if (user_func.go)
+		use.attach_file = user_go_attach_end;
+	if (!err)
+		err = plumb_builds_open(&user_func.targets, patterns, n_patterns, &use);
+	if (!err && !user_func.go && arg_key.arg.position != PLUMB_NO_ARG &&
+	    arg_key.arg.position >= PLUMB_REGISTER_ARGS)
+		plumb_usage_error("--by: arg:N, of the arguments 0 to %d, in registers: %s",
+				  PLUMB_REGISTER_ARGS - 1, arg_key.item);
+	if (err)
+		return err;
+	plumb_info("%zu functions", user_func.targets.n);
+	if (user_func.targets.n > 1 && !o->by_given)
+		o->by |= USER_FUNC_BY_FUNC;
+	return 0;
+}
+
+/* Warn of functions that were attached to, but of which no call ended. */
+static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+		   uint64_t elapsed)
+{
+	const struct plumb_probes *probes = &s->instance.probes;
+	const struct plumb_targets *t = &user_func.targets;
+	size_t silent = t->n - probes->refused;
+	bool *seen = calloc(t->n, sizeof(*seen));
+	char name[512];
+
+	if (probes->refused)
+		plumb_warn("%zu of %zu functions could not be attached (-v lists them)",
+			   probes->refused, t->n);
+	if (!seen || plumb_ledger_judge(total).pooled || total->ledger.filtered_at_exit ||
+	    !(s->options.by & USER_FUNC_BY_FUNC))
+		goto out;
+	for (size_t i = 0; i < total->n; i++) {
+		const struct user_func_key *k = total->rows[i].key;
+
+		silent -= !seen[k->function];
+		seen[k->function] = true;
+	}
+	if (silent > PLUMB_FEW)
+		plumb_warn("%zu of %zu functions: 0 calls ended in %.3g s", silent,
+			   t->n - probes->refused, elapsed / 1e9);
+	for (size_t i = 0; i < t->n && silent <= PLUMB_FEW; i++)
+		if (!seen[i] && !plumb_probe_refusal(probes, i))
+			plumb_warn("%s: 0 calls ended in %.3g s",
+				   plumb_targets_name(t, i, false, name, sizeof(name)),
+				   elapsed / 1e9);
+out:
+	free(seen);
+}
+
+static void name_flight(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+			size_t size)
+{
+	(void)s;
+	plumb_targets_name(&user_func.targets, f->what, false, text, size);
+}
+
+/* Goroutines of processes that are gone make room for others. */
+static uint64_t look(uint64_t elapsed)
+{
+	if (elapsed)
+		plumb_states_settle(plumb_builds_bpf());
+	return plumb_builds_tick(elapsed);
+}
+
+/* Where a thread is in user space is not known: calls that began before are not found. */
+static const struct plumb_inflight inflight = {
+	.heading = "FUNCTION",
+	.json = "function",
+	.min_ns = (const __u64 *)&user_func.min_ns,
+	.read = plumb_flight_read_function,
+	.name = name_flight,
+};
+
+static struct plumb_tool tool = {
+	.card.name = "user-func-latency",
+	.card.summary = "Summarize the latency of functions of programs and libraries as "
+			"percentiles.",
+	.card.about =
+		"hooks:     uprobe.session, uprobe.multi, uprobe and uretprobe on the functions\n"
+		"           (as stable as the program)\n"
+		"kernels:   6.18 locked down; 5.10, 6.1, 6.12, 7.3 emulated; x86_64\n"
+		"fire rate: that of the functions: func-count shows it\n"
+		"cost:      one to several microseconds a call: measured at each start on a\n"
+		"           function of the tool, see the footer\n",
+	.options.list = options,
+	.options.parse = parse,
+	.options.arguments = "FILE:FUNC... ",
+	.options.argument = add_pattern,
+	.keys.fields = fields,
+	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.keys.size = sizeof(struct user_func_key),
+	.keys.default_by = USER_FUNC_BY_FUNC,
+	.keys.parse = parse_key,
+	.measure.errors = true,
+	.view.footer = plumb_builds_print,
+	.view.report_json = plumb_builds_add_json,
+	.overhead.calibrate = user_func_calibrate,
+	.mechanisms.list = user_func_mechanisms,
+	.mechanisms.n = USER_FUNC_MECHANISMS,
+	.lifecycle.prepare = prepare,
+	.lifecycle.tick = look,
+	.lifecycle.finish = finish,
+	.inflight = &inflight,
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}
