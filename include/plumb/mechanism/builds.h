@@ -26,8 +26,7 @@ struct plumb_build {
 	char id[PLUMB_BUILD_ID];    /* GNU build id; "": it has none */
 	bool deleted;               /* its path leads to another file, or to none */
 	size_t first_probe, probes; /* its probes, in the session's list */
-	size_t processes;           /* that map it, as counted last */
-	/* PATH is that of FD; an absent function has no name; none: it cannot be traced. */
+	/* PATH leads to FD's file; an absent function has no name; none: it cannot be traced. */
 	struct plumb_userfuncs functions;
 };
 
@@ -86,9 +85,6 @@ bool plumb_builds_have_changed(void);
 
 /* The path and, if other builds have that path, the build id, or else the inode; returns TEXT. */
 const char *plumb_build_name(size_t i, char *text, size_t size);
-
-/* Counts the processes that map each build. */
-void plumb_builds_count_processes(void);
 
 /*
  * For struct plumb_view: lines of a table's footer, if several builds of a file are traced, and

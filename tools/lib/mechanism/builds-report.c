@@ -2,9 +2,16 @@
 /* builds: what reports say of them. */
 #include <plumb/mechanism/builds.h>
 
+#include <plumb/attach/mappings.h>
 #include <plumb/base/text.h>
 #include <plumb/inflight/states.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+struct count {
+	const struct plumb_build *build;
+	size_t processes;
+};
 
 const char *plumb_build_name(size_t i, char *text, size_t size)
 {
@@ -33,6 +40,25 @@ static const __u64 *read_calls(size_t *n)
 	return calls;
 }
 
+static void count_mapping(void *context, const struct plumb_mapping *m)
+{
+	struct count *c = context;
+	struct stat st;
+
+	if (c->build->inode == m->inode && !plumb_mapping_stat(m, &st) &&
+	    c->build->device == st.st_dev && c->build->inode == st.st_ino)
+		c->processes++;
+}
+
+/* The processes that map the build. */
+static size_t count_processes(const struct plumb_build *b)
+{
+	struct count c = {.build = b};
+
+	plumb_mappings_of_inode(b->inode, count_mapping, &c);
+	return c.processes;
+}
+
 void plumb_builds_print(FILE *out)
 {
 	const struct plumb_build *b;
@@ -43,11 +69,10 @@ void plumb_builds_print(FILE *out)
 	calls = plumb_build_at(0) && plumb_builds_have_changed() ? read_calls(&n) : NULL;
 	if (!calls)
 		return;
-	plumb_builds_count_processes();
 	for (size_t i = 0; (b = plumb_build_at(i)) && i < n; i++) {
 		snprintf(line, sizeof(line), "%s: %llu calls, in %zu processes now%s",
 			 plumb_build_name(i, name, sizeof(name)), (unsigned long long)calls[i],
-			 b->processes, b->deleted ? " (replaced)" : "");
+			 count_processes(b), b->deleted ? " (replaced)" : "");
 		plumb_print_wrapped(line, out);
 	}
 }
@@ -65,12 +90,11 @@ void plumb_builds_add_json(json_t *json, struct plumb_report *r)
 		return;
 	list = json_array();
 	calls = read_calls(&n);
-	plumb_builds_count_processes();
 	for (size_t i = 0; (b = plumb_build_at(i)) && calls && i < n; i++) {
 		plumb_escape(path, plumb_build_path(b), sizeof(path));
 		one = json_pack("{s:s, s:s?, s:I, s:b, s:I, s:I}", "file", path, "build_id",
 				*b->id ? b->id : NULL, "inode", (json_int_t)b->inode, "replaced",
-				b->deleted, "processes", (json_int_t)b->processes, "calls",
+				b->deleted, "processes", (json_int_t)count_processes(b), "calls",
 				(json_int_t)calls[i]);
 		json_array_append_new(list, one);
 	}

@@ -83,6 +83,24 @@ static int find_functions(struct plumb_build *b)
 	return b->functions.list ? err : -ENOMEM;
 }
 
+/*
+ * The kernel shows the path by which a perf event was attached as it is (bpftool link): it is the
+ * file's own, where that leads to this file at the moment.
+ */
+static void set_path(struct plumb_build *b)
+{
+	const char *own = builds.targets->files[b->file].path;
+	struct stat st;
+
+	free(b->functions.path);
+	if (!stat(own, &st) && is_same_file(b, &st))
+		b->functions.path = strdup(own);
+	else if (asprintf(&b->functions.path, "/proc/self/fd/%d", b->fd) < 0)
+		b->functions.path = NULL;
+	if (!b->functions.path)
+		abort();
+}
+
 /* Adds the build that FD, which it takes, refers to; NULL: it is not added. */
 static struct plumb_build *add_build(size_t file, int fd, const struct stat *st)
 {
@@ -104,8 +122,7 @@ static struct plumb_build *add_build(size_t file, int fd, const struct stat *st)
 		.changed = st->st_mtim,
 		.size = st->st_size,
 	};
-	if (asprintf(&b->functions.path, "/proc/self/fd/%d", fd) < 0)
-		abort();
+	set_path(b);
 	plumb_build_read_id(b);
 	builds.n++;
 	return b;
@@ -152,6 +169,7 @@ static int attach_build(size_t i, char *what, size_t size)
 	const uint32_t n = use->is_by_process && use->is_by_process(builds.bpf) ? use->n_pids : 0;
 	int err = -ESRCH, one;
 
+	set_path(b);
 	b->code = plumb_build_code(b);
 	b->first_probe = builds.probes->n;
 	for (uint32_t j = 0; j < n; j++) {
@@ -369,21 +387,4 @@ const char *plumb_build_path(const struct plumb_build *b)
 bool plumb_builds_have_changed(void)
 {
 	return builds.n > builds.targets->n_files;
-}
-
-static void count_mapping(void *context, const struct plumb_mapping *m)
-{
-	struct plumb_build *b = context;
-	struct stat st;
-
-	if (b->inode == m->inode && !plumb_mapping_stat(m, &st) && is_same_file(b, &st))
-		b->processes++;
-}
-
-void plumb_builds_count_processes(void)
-{
-	for (size_t i = 0; i < builds.n; i++) {
-		builds.list[i].processes = 0;
-		plumb_mappings_of_inode(builds.list[i].inode, count_mapping, &builds.list[i]);
-	}
 }
