@@ -123,6 +123,11 @@ int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *obj
 int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object *object,
 			    const char *raw, const char *perf, const struct plumb_tracepoints *t,
 			    size_t first, char *what, size_t size);
+/*
+ * The same for one program, by its section "tp/CATEGORY/NAME".  libbpf cannot do this where tracefs
+ * is not mounted.  NULL and errno on failure.
+ */
+struct bpf_link *plumb_probe_attach_tracepoint(const struct bpf_program *p);
 /* FILE: the file's index, with which programs get the number (PLUMB_TARGET_IN_FILE()). */
 int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *object,
 			  const struct plumb_attach_target *target, const struct plumb_userfuncs *u,

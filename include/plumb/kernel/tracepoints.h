@@ -46,4 +46,7 @@ bool plumb_tracefs_is_denied(void);
 int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found);
 void plumb_tracepoints_free(struct plumb_tracepoints *found);
 
+/* Sets the id by category and name; 0 or -errno. */
+int plumb_tracepoint_read_id(int tracefs, struct plumb_tracepoint *t);
+
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/base/reasons.h>
 #include <plumb/attach/self-test.h>
@@ -43,15 +42,14 @@ const char *plumb_hook_name(enum plumb_hook hook)
 
 static int open_tracepoint(void)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
 	struct plumb_tracepoints found;
 	int err = plumb_self_test_find_tracepoint(&found);
 
 	if (err)
 		return err;
-	attr.config = found.list[0].id;
+	err = plumb_probe_open_tracepoint(found.list[0].id);
 	plumb_tracepoints_free(&found);
-	return plumb_probe_open_event(&attr, 0);
+	return err;
 }
 
 static int open_uprobe(void)

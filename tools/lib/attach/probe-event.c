@@ -32,6 +32,17 @@ int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
+int plumb_probe_open_tracepoint(uint32_t id)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+	};
+
+	return plumb_probe_open_event(&attr, 0);
+}
+
 /* Returns the first bit in attr.config of FIELD of PMU; or -errno. */
 static int read_field(const char *pmu, const char *field)
 {

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
@@ -109,7 +108,6 @@ static int prepare(void)
 
 static int open_event(uint32_t number)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
 	char path[128];
 	uint32_t id;
 	FILE *f;
@@ -125,8 +123,7 @@ static int open_event(uint32_t number)
 	fclose(f);
 	if (n != 1)
 		return -EIO;
-	attr.config = id;
-	return plumb_probe_open_event(&attr, 0);
+	return plumb_probe_open_tracepoint(id);
 }
 
 int plumb_return_open(const struct plumb_function *function, size_t n, uint32_t *number)

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <plumb/bpf/function/function.h>
 #include <plumb/attach/probe.h>
+#include <plumb/bpf/function/function.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -64,15 +64,39 @@ static int attach_event(struct plumb_probes *probes, const struct bpf_program *p
 	return keep(probes, &probe, plumb_probe_attach_event(&probe, target));
 }
 
-static int open_tracepoint(uint32_t id)
+static int open_event_of(const struct bpf_program *p)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
-		.config = id,
-	};
+	char category[128], name[128];
+	struct plumb_tracepoint one = {.category = category, .name = name};
+	int tracefs, err;
 
-	return plumb_probe_open_event(&attr, 0);
+	if (sscanf(bpf_program__section_name(p), "tp/%127[^/]/%127s", category, name) != 2)
+		return -EINVAL;
+	tracefs = plumb_tracefs_try();
+	if (tracefs < 0)
+		return plumb_tracefs_is_denied() ? -EACCES : tracefs;
+	err = plumb_tracepoint_read_id(tracefs, &one);
+	close(tracefs);
+	return err ?: plumb_probe_open_tracepoint(one.id);
+}
+
+struct bpf_link *plumb_probe_attach_tracepoint(const struct bpf_program *p)
+{
+	int event = open_event_of(p);
+	struct bpf_link *link;
+
+	if (event < 0) {
+		errno = -event;
+		return NULL;
+	}
+	link = bpf_program__attach_perf_event(p, event);
+	if (!link) {
+		int err = errno;
+
+		close(event);
+		errno = err;
+	}
+	return link;
 }
 
 int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object *object,
@@ -93,8 +117,8 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 		if (one->by_number)
 			continue;
 		err = is_raw ? attach_raw(probes, p, one->name, target)
-			     : attach_event(probes, p, PLUMB_TRACEPOINT, open_tracepoint(one->id),
-					    target);
+			     : attach_event(probes, p, PLUMB_TRACEPOINT,
+					    plumb_probe_open_tracepoint(one->id), target);
 		if (err)
 			plumb_probe_refuse(probes, first + i,
 					   plumb_tracepoint_name(one, what, size), err);

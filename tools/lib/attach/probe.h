@@ -28,6 +28,8 @@ int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint
 /* A uprobe; SEMAPHORE is the file offset of a counter that the kernel raises; 0: none. */
 int plumb_probe_open_uprobe(const char *path, bool at_return, uint64_t offset, uint64_t semaphore);
 int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu);
+/* ID is that of tracefs' events/CATEGORY/NAME/id. */
+int plumb_probe_open_tracepoint(uint32_t id);
 
 /*
  * Opens a kretprobe on FUNCTION, one of N functions, with as high a maxactive as N allows.  Returns

@@ -97,7 +97,7 @@ static int read_events(int tracefs, struct plumb_tracepoints *all)
 	return err;
 }
 
-static int read_id(int tracefs, struct plumb_tracepoint *t)
+int plumb_tracepoint_read_id(int tracefs, struct plumb_tracepoint *t)
 {
 	char path[512];
 	FILE *f;
@@ -241,7 +241,7 @@ static int take(int tracefs, const char *category, const char *name, struct plum
 
 		if (fnmatch(category, t->category, 0) || fnmatch(name, t->name, 0))
 			continue;
-		err = read_id(tracefs, t);
+		err = plumb_tracepoint_read_id(tracefs, t);
 		if (err == -ENOENT) /* its module was just removed */
 			continue;
 		if (err)
@@ -272,7 +272,8 @@ static bool find_one(int tracefs, const char *category, const char *name,
 		return false;
 	one.category = strdup(category);
 	one.name = strdup(name);
-	if (one.category && one.name && !read_id(tracefs, &one) && append(found, one))
+	if (one.category && one.name && !plumb_tracepoint_read_id(tracefs, &one) &&
+	    append(found, one))
 		return true;
 	free(one.category);
 	free(one.name);

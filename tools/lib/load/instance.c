@@ -280,18 +280,18 @@ static bool has_kprobes(const struct plumb_instance *in)
 static int attach_program(struct plumb_instance *in, const struct bpf_program *p, char *why,
 			  size_t size)
 {
-	enum plumb_hook hook = bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT ? PLUMB_TRACEPOINT
-										: PLUMB_HOOK_NONE;
+	const bool is_tracepoint = bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT;
 	int err;
 
-	in->links[in->n_links] = bpf_program__attach(p);
+	in->links[in->n_links] =
+		is_tracepoint ? plumb_probe_attach_tracepoint(p) : bpf_program__attach(p);
 	if (in->links[in->n_links]) {
 		in->n_links++;
 		return 0;
 	}
 	err = -errno;
 	snprintf(why, size, "%s: %s%s", bpf_program__name(p), plumb_errno_name(err),
-		 attach_hint(err, hook));
+		 attach_hint(err, is_tracepoint ? PLUMB_TRACEPOINT : PLUMB_HOOK_NONE));
 	plumb_instance_detach(in);
 	return err;
 }
