@@ -17,6 +17,7 @@ static const char source[] =
 	"#define AWAY jmp other\n"
 	"#define BACK jz 1b\n"
 	"#define AHEAD jmp unsized\n"
+	"#define COLD jz parted.cold\n"
 	"#define INDIRECT jmp *%rax\n"
 	"#define REFUSED vpxor %xmm0,%xmm0,%xmm0\n"
 	"#else\n"
@@ -24,6 +25,7 @@ static const char source[] =
 	"#define AWAY b other\n"
 	"#define BACK cbz x0,1b\n"
 	"#define AHEAD b unsized\n"
+	"#define COLD cbz x0,parted.cold\n"
 	"#define INDIRECT br x0\n"
 	"#define REFUSED ldxr x0,[x1]\n"
 	"#endif\n"
@@ -33,6 +35,9 @@ static const char source[] =
 	"GLOBAL(both) 1: BACK; ret; AWAY; END(both)\n"
 	"GLOBAL(ahead) ret; AHEAD; END(ahead)\n"
 	"GLOBAL(indirect) INDIRECT; ret; END(indirect)\n"
+	"GLOBAL(parted) 1: COLD; ret; END(parted)\n"
+	"GLOBAL(strayed) COLD; ret; END(strayed)\n"
+	"GLOBAL(parted.cold) LONG; ret; BACK; ret; END(parted.cold)\n"
 	"GLOBAL(endless) 1: LONG; BACK; END(endless)\n"
 	"GLOBAL(unsized) ret\n"
 	"GLOBAL(refused) REFUSED; ret; END(refused)\n"
@@ -157,7 +162,7 @@ static void go_functions_that_return_elsewhere_are_refused(void **state)
 	} functions[] = {
 		{"tail", "ends in a jump"},     {"both", "ends in a jump"},
 		{"indirect", "ends in a jump"}, {"ahead", "ends in a jump"},
-		{"endless", "has no return"},
+		{"endless", "has no return"},   {"strayed", "ends in a jump"},
 	};
 	struct plumb_userfuncs found;
 	char target[64];
@@ -174,7 +179,23 @@ static void go_functions_that_return_elsewhere_are_refused(void **state)
 	}
 }
 
-/* Without sections the magic is found in the data. */
+/* Optimized code has a part elsewhere for what rarely happens. */
+static void returns_of_a_cold_part_are_the_functions(void **state)
+{
+	struct plumb_userfuncs cold = find("./go:parted.cold"), found = find("./go:parted");
+	struct plumb_userfunc *u = &found.list[0];
+
+	(void)state;
+	assert_null(u->return_obstacle);
+	assert_int_equal(u->n_returns, 3);
+	assert_int_equal(u->returns[0], u->offset + u->size - (FIRST == 10 ? 1 : 4));
+	assert_int_equal(u->returns[1], cold.list[0].offset + FIRST);
+	assert_int_equal(u->returns[2],
+			 cold.list[0].offset + cold.list[0].size - (FIRST == 10 ? 1 : 4));
+	plumb_userfuncs_free(&cold);
+	plumb_userfuncs_free(&found);
+}
+
 #if defined(__x86_64__)
 static void a_probe_is_placed_after_endbr64(void **state)
 {
@@ -195,6 +216,7 @@ static void a_probe_is_placed_after_endbr64(void **state)
 }
 #endif
 
+/* Without sections the magic is found in the data. */
 static void go_is_known_without_sections(void **state)
 {
 	struct plumb_userfuncs found;
@@ -207,8 +229,6 @@ static void go_is_known_without_sections(void **state)
 	text = said();
 	check(strstr(text, "./bare is a Go program without symbols"), "%s", text);
 }
-
-/* --- objdump --- */
 
 struct walk {
 	uint64_t start;
@@ -363,6 +383,7 @@ int main(void)
 		cmocka_unit_test(an_instruction_that_the_kernel_refuses_is_an_obstacle),
 		cmocka_unit_test(go_returns_are_found),
 		cmocka_unit_test(go_functions_that_return_elsewhere_are_refused),
+		cmocka_unit_test(returns_of_a_cold_part_are_the_functions),
 		cmocka_unit_test(go_is_known_without_sections),
 #if defined(__x86_64__)
 		cmocka_unit_test(a_probe_is_placed_after_endbr64),
