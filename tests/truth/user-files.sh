@@ -179,6 +179,16 @@ run_stacks() {
 	done
 }
 
+# At a nop that the kernel replaces by a call, a probe overwrites what the function keeps there.
+run_nops() {
+	nops=$(command -v nops)
+	for target in "u:$nops:nops_leaf" "u:$nops:nops_leaf+5" "usdt:$nops:app:leaf"; do
+		name=nops-${target##*:}
+		program=func-count launch "$name" -j "$target" -- nops
+		program=func-count finish "$name" "$tool"
+	done
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=user-func-latency quick=--no-calibrate
@@ -190,6 +200,7 @@ run() {
 	run_32
 	run_throws
 	run_stacks
+	run_nops
 	run_by_name
 	run_escaped
 }
@@ -251,6 +262,16 @@ check() {
 	holds "... by probes on return instructions" contexts.json '$last.mechanism.name | endswith(".returns")'
 	for name in _setjmp vfork; do
 		like "$name has no return probe" "$(cat "keeps-$name.err")" "$name in .*: it depends on its return address"
+	done
+	for name in nops-nops_leaf nops-nops_leaf+5 nops-leaf; do
+		evidence "$name.json" "$name.err"
+		if [[ $name != nops-nops_leaf && $(cat "$name.status") == 1 ]]; then
+			like "$name: refused, since the probe would damage the program" "$(cat "$name.err")" \
+				'at a 5-byte nop this kernel.s probe overwrites'
+			continue
+		fi
+		holds "$name: its calls" "$name.json" '($last.rows | map(.count)) == [1009]'
+		like "... none of which is damaged" "$(cat "$name.err")" 'damaged 0'
 	done
 	if [[ -e space.skip ]]; then
 		skip "files of a mount namespace" "$(cat space.skip)"

@@ -7,7 +7,6 @@
 #include <plumb/base/reasons.h>
 #include <plumb/bpf/core/config.h>
 #include <plumb/attach/probe.h>
-#include <plumb/elf/usdt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,15 +111,8 @@ static int attach_userfunc(struct live_probe *t, const struct target *target)
 static int attach_usdt(struct live_probe *t, const struct target *target)
 {
 	struct plumb_userfuncs probes;
-	struct plumb_usdts found;
-	char name[4400];
-	int err;
+	int err = usdt_find(target, &probes);
 
-	snprintf(name, sizeof(name), "%s:%s", target->file, target->name);
-	err = plumb_usdts_find(name, &found);
-	if (err)
-		return err;
-	err = plumb_userfuncs_of_usdts(&found, &probes);
 	if (err)
 		return err;
 	err = attach_places(t, &probes);
@@ -165,11 +157,14 @@ static int load(struct live_probe *t, enum target_kind kind)
 
 /*
  * A probe on a target that is gone or unknown could be on the code after it, or on something else
- * of that name.
+ * of that name; one that is refused could damage a program.
  */
-static bool is_there(const struct check *c)
+static bool may_be_tried(const struct check *c)
 {
-	return c->verdict != VERDICT_GONE && c->verdict != VERDICT_UNKNOWN;
+	const bool is_user = c->target.kind == TARGET_USER || c->target.kind == TARGET_USDT;
+
+	return c->verdict != VERDICT_GONE && c->verdict != VERDICT_UNKNOWN &&
+	       !(is_user && c->verdict == VERDICT_REFUSED);
 }
 
 static void begin(const struct kernel *k, struct live_probe *t, struct check *c)
@@ -177,7 +172,7 @@ static void begin(const struct kernel *k, struct live_probe *t, struct check *c)
 	char words[sizeof(c->obstacle)];
 	int err;
 
-	if (!is_there(c))
+	if (!may_be_tried(c))
 		return;
 	plumb_divert(words, sizeof(words));
 	err = load(t, c->target.kind) ?: attach(k, t, &c->target);
@@ -231,7 +226,7 @@ static void judge(struct check *c, double seconds)
 {
 	if (c->live)
 		check_judge_fires(c, seconds);
-	else if (is_there(c))
+	else if (may_be_tried(c))
 		check_add(c, "cannot be tried here: %s",
 			  *c->obstacle ? c->obstacle : "interrupted");
 }

@@ -6,11 +6,10 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <plumb/attach/uprobe-defects.h>
 #include <plumb/elf/binary.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/elffile.h>
-#include <plumb/elf/usdt-arguments.h>
-#include <plumb/elf/usdt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +26,7 @@ struct candidate {
 	struct remains remains;
 };
 
-#if defined(__x86_64__)
-#define NATIVE EM_X86_64
-#else
-#define NATIVE EM_AARCH64
-#endif
-
-/* The kernel accepts probes on 32-bit code, but programs have to read arguments differently. */
-static bool is_32bit(const char *path)
+bool user_is_32bit(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	Elf *elf;
@@ -130,6 +122,16 @@ static char *quote(char *to, const char *name)
 	return to;
 }
 
+void user_refuse_nops(struct plumb_userfuncs *found)
+{
+	int fd = open(found->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	plumb_uprobe_refuse_nops(fd, found);
+	close(fd);
+}
+
 int userfuncs_find(const char *file, const char *name, uint64_t offset,
 		   struct plumb_userfuncs *found)
 {
@@ -144,6 +146,8 @@ int userfuncs_find(const char *file, const char *name, uint64_t offset,
 		snprintf(end, room - (end - target), "+%" PRIu64, offset);
 	err = plumb_userfuncs_find(target, found);
 	free(target);
+	if (!err)
+		user_refuse_nops(found);
 	return err;
 }
 
@@ -324,7 +328,7 @@ static void check_one(struct check *check)
 
 	if (look_into(&c)) {
 		judge(&c);
-		if (is_32bit(c.path))
+		if (user_is_32bit(c.path))
 			check_add(check, "32-bit file: its arguments are passed differently");
 	}
 	release(&c);
@@ -335,63 +339,4 @@ void userfuncs_check(struct check *checks, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].target.kind == TARGET_USER)
 			check_one(&checks[i]);
-}
-
-/* --- USDT --- */
-
-/* Add the first argument of the probe that tools do not read. */
-static void add_arguments(struct check *check, const struct plumb_usdts *found)
-{
-	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
-	const int machine = is_32bit(found->path) ? EM_NONE : NATIVE;
-	int n;
-
-	for (size_t i = 0; i < found->n; i++)
-		for (size_t j = 0; j < found->list[i].n; j++) {
-			n = plumb_usdt_arguments(found->list[i].places[j].arguments, machine, list);
-			if (n < 0)
-				check_add(check, "it has more than %d arguments", PLUMB_USDT_ARGS);
-			for (int k = 0; k < n; k++) {
-				if (!list[k].refused)
-					continue;
-				check_add(check, "argument %d (%.*s) is not read: %s", k,
-					  (int)list[k].length, list[k].text, list[k].refused);
-				return;
-			}
-		}
-}
-
-static void check_usdt(struct check *check)
-{
-	struct plumb_usdts found;
-	char target[4400], words[1024];
-	size_t places = 0;
-	bool guarded = false;
-	int err;
-
-	snprintf(target, sizeof(target), "%s:%s", check->target.file, check->target.name);
-	plumb_divert(words, sizeof(words));
-	err = plumb_usdts_find(target, &found);
-	plumb_divert(NULL, 0);
-	if (err) {
-		check_judge(check, err == -ENOENT ? VERDICT_GONE : VERDICT_UNKNOWN, "%s",
-			    *words ? words : strerror(-err));
-		return;
-	}
-	for (size_t i = 0; i < found.n; i++)
-		for (size_t j = 0; j < found.list[i].n; j++, places++)
-			guarded |= found.list[i].places[j].semaphore;
-	check_judge(check, VERDICT_OK, "at %zu place%s in the code%s", places, plural(places),
-		    guarded ? "; it fires only while its semaphore is raised, as tracers that "
-			      "know of USDT do"
-			    : "");
-	add_arguments(check, &found);
-	plumb_usdts_free(&found);
-}
-
-void usdts_check(struct check *checks, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (checks[i].target.kind == TARGET_USDT)
-			check_usdt(&checks[i]);
 }

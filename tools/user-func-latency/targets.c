@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/attach/user-files.h>
 #include <plumb/attach/mappings.h>
+#include <plumb/attach/uprobe-defects.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/binary.h>
 #include <plumb/elf/elffile.h>
@@ -75,6 +76,9 @@ int user_targets_look(void)
 					  is_go ? plumb_user_file_at(0)->shown : f->shown);
 		user_func.go = is_go;
 	}
+	if (!user_func.fragile && !user_func.go && plumb_uretprobe_is_filtered())
+		user_func.fragile = "this kernel's return probes end processes whose seccomp "
+				    "filter refuses the system call uretprobe";
 	user_func.at_returns = o->mechanism ? user_func_is_at_returns(o->mechanism)
 					    : user_func.fragile || user_func.go;
 	return !err && user_func.go ? user_go_check_options(o) : err;
@@ -110,13 +114,12 @@ static int drop_without_return(struct plumb_userfuncs *u)
 		u->list[n++] = u->list[i];
 		u->list[i] = one;
 	}
+	if (!n && user_func.fragile && !user_func.options->mechanism)
+		return plumb_error(EINVAL,
+				   "%s in %s: %s (--mechanism=uprobe probes its return, but %s)",
+				   u->list[0].name, u->path, obstacle, user_func.fragile);
 	if (!n)
-		return plumb_error(
-			EINVAL, "%s in %s: %s%s", u->list[0].name, u->path, obstacle,
-			user_func.fragile && !user_func.options->mechanism
-				? " (--mechanism=uprobe probes its return: that ends the "
-				  "program if an exception passes through it)"
-				: "");
+		return plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
 	if (n < u->n)
 		plumb_warn("%zu of %zu functions in %s have no return that can be probed (-v says "
 			   "why)",

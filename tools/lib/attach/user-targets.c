@@ -2,6 +2,7 @@
 #include <plumb/attach/user-targets.h>
 
 #include <errno.h>
+#include <plumb/attach/uprobe-defects.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/ifunc.h>
 #include <stdio.h>
@@ -225,13 +226,17 @@ static int find_in(int fd, const char *shown, const struct plumb_user_pattern *p
 	struct inlined in;
 	int err;
 
-	if (p->is_usdt)
-		return plumb_usdts_find_in(fd, shown, p->name, &probes)
-			       ?: plumb_userfuncs_of_usdts(&probes, found);
-	err = find_all(fd, shown, p, purpose, &in, found);
-	if (!err && is_first)
-		say(p, shown, purpose, &in);
-	plumb_userfuncs_free(&in.calls);
+	if (p->is_usdt) {
+		err = plumb_usdts_find_in(fd, shown, p->name, &probes)
+			      ?: plumb_userfuncs_of_usdts(&probes, found);
+	} else {
+		err = find_all(fd, shown, p, purpose, &in, found);
+		if (!err && is_first)
+			say(p, shown, purpose, &in);
+		plumb_userfuncs_free(&in.calls);
+	}
+	if (!err)
+		plumb_uprobe_refuse_nops(fd, found);
 	return err;
 }
 

@@ -301,6 +301,7 @@ static int inspect(const struct plumb_elf *file, const struct plumb_usersyms *sy
 		return 0;
 	u->offset += start;
 	u->size -= start < u->size ? start : u->size;
+	u->is_inside = true;
 	u->return_obstacle = "a place inside a function has no return";
 	return 0;
 }
