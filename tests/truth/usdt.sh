@@ -35,6 +35,10 @@ run() {
 	finish all "$pid"
 	program=usdt-latency launch words "$file:app:rare" "$file:app:guarded" -- usdt 1
 	finish words "$tool"
+	quick='' program=usdt-latency launch executed -j "$file:app:slow_begin" "$file:app:slow_end" -- usdt exec
+	finish executed "$tool"
+	program=usdt-latency launch replaced -j --key=arg:0 "$file:app:slow_begin" "$file:app:slow_end" -- usdt exec
+	finish replaced "$tool"
 	# Without a tracer it is not passed.
 	start untraced usdt 1
 	open_gate untraced go
@@ -109,6 +113,11 @@ check() {
 		'[range(1009) | (256 - . % 256) % 256 | if . > 127 then -1 else 0 end] as $all
 			| ($last.rows | map([.key["arg:3>>7"], .count]) | sort) == ($all | group_by(.) | map([.[0], 8 * length]) | sort)'
 	like "the ledger of a table is about pairs" "$(cat words.json)" '52 unmatched \(DONE without START\)'
+	for json in executed replaced; do
+		holds "a pair does not outlast its program: $json" $json.json '$last | [.ledger | .recorded, .abandoned, .unmatched] == [0, 1, 1]'
+	done
+	holds "what a pair costs is measured, unless something disturbs that" executed.json '$last.overhead_ns
+		| .how == "disturbed" or ((.how | startswith("calibrated")) and .traced_interval[0] > 0 and .traced <= .traced_interval[1])'
 	holds "--min: pairs below it are filtered" long.json '($last.rows | length) == 0 and $last.ledger.filtered_at_exit == 31'
 	holds "a filter that matches no thread records nothing" nobody.json '$last.ledger | .recorded == 0 and .unmatched == 0'
 	evidence one.err both.err stacks.err all.truth untraced.truth notes

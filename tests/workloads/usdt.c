@@ -19,6 +19,8 @@ const char usage[] =
 	"semaphores have to be raised after gate go, "
 	"and\n"
 	"lowered again after gate leave: the row semaphores has how many are not.\n"
+	"With \"exec\" instead of THREADS, only pass slow_begin, and execute itself, which passes\n"
+	"slow_end.\n"
 	"\n"
 	"Gates: ready, go; done; leave, if there are gates.\n";
 
@@ -128,6 +130,20 @@ static uint64_t count_raised(void)
 	       !!app_queued_semaphore + !!app_taken_semaphore;
 }
 
+/* START and DONE in one thread, but in two programs. */
+static void execute_between(const char *argument)
+{
+	if (!strcmp(argument, "exec")) {
+		STAP_PROBE1(app, slow_begin, 0);
+		execl("/proc/self/exe", "usdt", "executed", NULL);
+		die("cannot execute itself");
+	}
+	if (!strcmp(argument, "executed")) {
+		STAP_PROBE2(app, slow_end, 0, 0);
+		exit(0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t raised, guarded = 0;
@@ -137,6 +153,7 @@ int main(int argc, char **argv)
 	help_if_asked(argc, argv);
 	if (argc != 2)
 		misuse("THREADS is needed");
+	execute_between(argv[1]);
 	threads = parse_number(argv[1], "THREADS", 1, 64);
 	series_init(&sleeps, SLEEPS);
 	series_init(&jobs, 1);

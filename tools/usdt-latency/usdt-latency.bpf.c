@@ -7,6 +7,7 @@
 #include <plumb/bpf/function/function-args.bpf.h>
 #include <plumb/bpf/function/function-calls.bpf.h>
 #include <plumb/bpf/user/by-id.bpf.h>
+#include <plumb/bpf/user/exec.bpf.h>
 #include <plumb/bpf/user/own-stack.bpf.h>
 #include <plumb/bpf/user/usdt.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>

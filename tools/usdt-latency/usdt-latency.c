@@ -21,6 +21,7 @@
 
 #include <plumb/bpf/function/function.h>
 
+#include "calibration.h"
 #include "places.h"
 #include "usdt-latency.skel.h"
 
@@ -234,7 +235,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	bpf->function = (struct function_config *)&skel->rodata->function_config;
 	bpf->function->calibration = calibration;
 	bpf->function->frames = 1;
-	bpf->function->min_ns = min_ns;
+	bpf->function->min_ns = calibration ? 0 : min_ns;
 	bpf->function->with_cookies = plumb_probes_have_cookies();
 	bpf->function->since = plumb_now();
 	skel->rodata->usdt_config.by_argument = usdt_pair.key[USDT_START] != USDT_NO_ARGUMENT;
@@ -244,7 +245,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	bpf->config->interleaved = true;
 	bpf->mode = mode;
 	bpf->copied = programs[mode];
-	bpf->attach = plumb_builds_attach;
+	bpf->attach = calibration ? usdt_calibration_attach : plumb_builds_attach;
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_threads_by_task"),
 				 MAX_HASHED);
 	for (int i = 0; i < USDT_ENDS; i++) {
@@ -308,6 +309,8 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct usdt_key),
 	.keys.parse = parse_key,
 	.keys.default_by = PLUMB_BY_COMM,
+	.overhead.calibrate = usdt_calibrate,
+	.overhead.traced = "a pair",
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,

@@ -149,7 +149,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		{"thread_ends", true, false},
 		{"thread_fork", c->descendants, false},
 		{"process_free", c->descendants, false},
-		{"thread_executes", true, false},
+		{"thread_executes", !in->bpf.states, false},
 		{"thread_woken", c->waits && !c->preempt_count, false},
 		{"thread_woken_by_count", c->waits && c->preempt_count, false},
 		{"thread_leaves", c->split, false},

@@ -40,11 +40,11 @@ static struct plumb_build *find_build(size_t file, const struct stat *st)
 	return NULL;
 }
 
-/* The function of that name in FOUND; NULL: none. */
+/* The function of that name in FOUND, if it can be probed; NULL: none. */
 static struct plumb_userfunc *find_name(const struct plumb_userfuncs *found, const char *name)
 {
 	for (size_t i = 0; i < found->n; i++)
-		if (!strcmp(found->list[i].name, name))
+		if (!strcmp(found->list[i].name, name) && !found->list[i].obstacle)
 			return &found->list[i];
 	return NULL;
 }

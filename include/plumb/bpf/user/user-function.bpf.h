@@ -150,20 +150,7 @@ int user_session(struct pt_regs *ctx)
 #endif
 
 #ifndef PLUMB_GO /* the loader removes goroutines of programs that are gone */
-
-/* The calls that the thread was inside are gone with its program. */
-SEC("raw_tp/sched_process_exec")
-int thread_executes(void *ctx __attribute__((unused)))
-{
-	struct function_thread *t = inflight_get(current_task());
-
-	if (t && t->depth) {
-		ledger_add(bpf_get_smp_processor_id(), abandoned, t->depth);
-		t->depth = 0;
-	}
-	return 0;
-}
-
+#include <plumb/bpf/user/exec.bpf.h>
 #endif
 
 #endif
