@@ -25,6 +25,9 @@ STRIP    ?= strip
 OBJCOPY  ?= llvm-objcopy
 RST2MAN  ?= rst2man
 GO       ?= go
+MUSL_CC  ?= musl-gcc
+# The distribution's: that of rustup in PATH may have no toolchain.
+RUSTC    ?= /usr/bin/rustc
 CFLAGS   ?= -O2 -g
 prefix   ?= /usr/local
 sbindir  ?= $(prefix)/sbin
@@ -191,7 +194,9 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/$*.d -static -pthread $< -o $@
 
 # Two versions of a library, and a program that loads it.
-LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws $(if $(shell command -v $(GO)),gofuncs) $(if $(filter x86,$(ARCH)),user32))
+LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws python-calls \
+	$(if $(shell command -v $(GO)),gofuncs) $(if $(shell command -v $(RUSTC)),rustfuncs) $(if $(shell command -v $(MUSL_CC)),musl-userfuncs) \
+	$(if $(filter x86,$(ARCH)),user32))
 $(B)/tests/user32: tests/workloads/library/user32.S $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) -m32 -nostdlib -static $< -o $@
@@ -206,6 +211,15 @@ GO_ENVIRONMENT := GO111MODULE=off GOFLAGS= GOENV=off GOTOOLCHAIN=local CGO_ENABL
 $(B)/tests/gofuncs: tests/workloads/library/gofuncs.go | $(B)/tests
 	$(call say,GO,$@)
 	$(Q)$(GO_ENVIRONMENT) $(GO) build -trimpath -ldflags=-w -o $@ $<
+$(B)/tests/rustfuncs: tests/workloads/library/rustfuncs.rs | $(B)/tests
+	$(call say,RUSTC,$@)
+	$(Q)$(RUSTC) --edition 2021 -O -o $@ $<
+# The kernel's headers are not musl's.
+$(B)/tests/musl-userfuncs: tests/workloads/userfuncs.c $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(MUSL_CC) -O2 -std=gnu11 -D_GNU_SOURCE -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH) -pthread $< -o $@
+$(B)/tests/python-calls: tests/workloads/library/python-calls.py | $(B)/tests
+	$(Q)install -m 755 $< $@
 $(B)/tests/upgrades: tests/workloads/library/upgrades.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/upgrades.d $< -ldl -o $@

@@ -13,11 +13,11 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 # cmocka (Apache-2) for unit tests; gojq (MIT), which judges claims as jq does and starts in an eighth
 # of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and
 # sanitizers; a browser, which a test drives, to look at flame graphs;
-# the emulator and its guest; sys/sdt.h (CC0), with which a workload has USDT probes; a C++ compiler
-# and one of Go (BSD-3) for others; a Java virtual machine (GPL-2 with the Classpath exception), whose
+# the emulator and its guest; sys/sdt.h (CC0), with which a workload has USDT probes; compilers
+# of C++, Go (BSD-3) and Rust (MIT or Apache-2) and of musl (MIT) for others; a Java virtual machine (GPL-2 with the Classpath exception), whose
 # probes a test traces.
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
-	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go default-jre-headless)
+	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless)
 
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.

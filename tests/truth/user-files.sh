@@ -38,13 +38,16 @@ run_upgrade() {
 	launch upgrade-table -d 90 "u:$PWD/libup.so.1:upgrade_work"
 	program=func-stack
 	launch upgrade-stack -j -v "u:$PWD/libup.so.1:upgrade_work"
+	program=usdt-latency
+	launch upgrade-usdt -j -v "$PWD/libup.so.1:upgrade:begin" "$PWD/libup.so.1:upgrade:end"
+	launch chosen-usdt -j -p "$pid" libup:upgrade:begin libup:upgrade:end
 	program=user-func-latency
 	launch chosen -j -p "$pid" libup:upgrade_chosen
 	launch upgrade -j -v -b func,file "$PWD/libup.so.1:upgrade_work"
-	attaching="upgrade upgrade-count upgrade-table upgrade-stack chosen chosen-count"
+	attaching="upgrade upgrade-usdt chosen-usdt upgrade-count upgrade-table upgrade-stack chosen chosen-count"
 	attached
 	put_in_place "$PWD/libup.so.1" 2
-	for one in upgrade upgrade-count upgrade-stack; do
+	for one in upgrade upgrade-usdt upgrade-count upgrade-stack; do
 		traces_too "$one"
 	done
 	start after upgrades "$PWD/libup.so.1" 503
@@ -53,7 +56,7 @@ run_upgrade() {
 	# It begins when the old file is gone, and is mapped.
 	launch late -j "$PWD/libup.so.1:upgrade_work" -d 0.2
 	finish late "$tool"
-	detach upgrade upgrade-count upgrade-table upgrade-stack chosen chosen-count
+	detach upgrade upgrade-usdt chosen-usdt upgrade-count upgrade-table upgrade-stack chosen chosen-count
 	for one in before after; do
 		open_gate "$one" leave
 		finish "$one" "$(cat "$one.pid")"
@@ -101,12 +104,12 @@ run_change() {
 	finish cut "$tool"
 }
 
-# A process for which the path leads to another file than for the host.
+# A process of a container, for which the path leads to another file than for the host.
 run_namespace() {
 	cp "$(lib)/libupgrade.1.so" libspace.so
 	cp "$(lib)/libupgrade.2.so" libother.so
-	unshare --mount true 2>/dev/null || { echo "no mount namespace" >space.skip; return; }
-	start space unshare --mount --pid --fork --kill-child sh -c \
+	unshare --user --map-root-user --mount true 2>/dev/null || { echo "no user or mount namespace" >space.skip; return; }
+	start space unshare --user --map-root-user --mount --pid --fork --kill-child sh -c \
 		'mount --bind "$0/libother.so" "$0/libspace.so"; exec upgrades "$0/libspace.so" 307' "$PWD"
 	inside=$(pgrep -P "$(cat space.pid)")
 	attach inside -b file -p "$inside" "$PWD/libspace.so:upgrade_work"
@@ -136,6 +139,10 @@ run_32() {
 	done
 	launch 32-arg -j -b arg:0 "$user32:user_32" -- "$user32"
 	finish 32-arg "$tool"
+	program=usdt-latency launch 32-usdt -b arg:0 "$user32:app:level" "$user32:app:none" -- "$user32"
+	finish 32-usdt "$tool"
+	program=func-count launch 32-count -j "usdt:$user32:app:level" -- "$user32"
+	finish 32-count "$tool"
 }
 
 # A name with bytes that are not printable, and not UTF-8.
@@ -206,7 +213,7 @@ run() {
 }
 
 check_counts() {
-	for name in count stack; do
+	for name in usdt count stack; do
 		evidence "upgrade-$name.json" "upgrade-$name.err"
 		holds "an upgrade, $name: both files are traced, each with its calls" "upgrade-$name.json" '
 			([$last.rows[].count] | add) == 1009 + 503
@@ -218,6 +225,7 @@ check_counts() {
 	holds "an ifunc and a bare name: the process's own, func-count" chosen-count.json '
 		($last.rows | map([(.key.func | sub(".*:"; "")), .count]) | sort) == [["upgrade_chosen", 1009], ["upgrade_work", 1009]]'
 	holds "... user-func-latency" chosen.json '($last.rows | map(.count)) == [1009]'
+	holds "... usdt-latency" chosen-usdt.json '($last.rows | map(.count)) == [1009] and $last.ledger.unmatched == 0'
 }
 
 check() {
@@ -246,6 +254,8 @@ check() {
 					== [["user_32", -22, 1009], ["user_32_deep", -22, 23]] and $last.ledger.abandoned == 0'
 		done
 		like "... whose arguments are refused" "$(cat 32-arg.status 32-arg.err)" "^1.*user32 is a 32-bit file: its arguments are on the stack"
+		holds "... its USDT probe" 32-count.json '($last.rows | map(.count)) == [23]'
+		like "... whose arguments are refused as well" "$(cat 32-usdt.status 32-usdt.err)" "^1.*argument 0 of app:level cannot be read: .*, of a 32-bit program"
 	fi
 	for name in chosen uprobe.multi.returns uprobe.returns; do
 		holds "exceptions, $name: calls that return, and those that an exception leaves" "throws-$name.json" '

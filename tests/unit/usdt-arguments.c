@@ -115,7 +115,8 @@ static void refusals_have_reasons(void **state)
 	refuse("16@%rax", EM_X86_64, "bytes");
 	refuse("3@%rax", EM_X86_64, "bytes");
 	refuse("%rax", EM_X86_64, "size");
-	refuse("8@%rax", EM_386, "processor");
+	refuse("8@%rax", EM_386, "32-bit");
+	refuse("8@a0", EM_RISCV, "processor");
 	refuse("8f@d0", EM_AARCH64, "floating");
 	refuse("8@d0", EM_AARCH64, "floating");
 	refuse("8@[x0, :lo12:sym]", EM_AARCH64, "symbol");

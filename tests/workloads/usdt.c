@@ -46,6 +46,21 @@ SEMAPHORE(rare);
 SEMAPHORE(guarded);
 SEMAPHORE(queued);
 SEMAPHORE(taken);
+SEMAPHORE(twofold);
+SEMAPHORE(twofold_again);
+
+/* A second place of the probe twofold, as another object file has it: with a semaphore of its own.
+ */
+static void pass_twofold_again(void)
+{
+	asm volatile("990: nop\n"
+		     ".pushsection .note.stapsdt, \"\", \"note\"\n.balign 4\n"
+		     ".4byte 992f - 991f, 994f - 993f, 3\n"
+		     "991: .asciz \"stapsdt\"\n992: .balign 4\n"
+		     "993: .8byte 990b, _.stapsdt.base, app_twofold_again_semaphore\n"
+		     ".asciz \"app\"\n.asciz \"twofold\"\n.asciz \"\"\n994: .balign 4\n"
+		     ".popsection");
+}
 
 static volatile int numbers[4] = {-1, -2, -3, -4};
 
@@ -127,7 +142,8 @@ static uint64_t count_raised(void)
 {
 	return !!app_begin_semaphore + !!app_end_semaphore + !!app_slow_begin_semaphore +
 	       !!app_slow_end_semaphore + !!app_rare_semaphore + !!app_guarded_semaphore +
-	       !!app_queued_semaphore + !!app_taken_semaphore;
+	       !!app_queued_semaphore + !!app_taken_semaphore + !!app_twofold_semaphore +
+	       !!app_twofold_again_semaphore;
 }
 
 /* START and DONE in one thread, but in two programs. */
@@ -165,11 +181,16 @@ int main(int argc, char **argv)
 	run_jobs(&jobs);
 	for (int i = 0; i < RARE; i++)
 		STAP_PROBE(app, rare);
-	for (int i = 0; i < GUARDED; i++)
+	for (int i = 0; i < GUARDED; i++) {
 		if (app_guarded_semaphore) {
 			STAP_PROBE1(app, guarded, i);
 			guarded++;
 		}
+		if (app_twofold_semaphore)
+			STAP_PROBE(app, twofold);
+		if (app_twofold_again_semaphore)
+			pass_twofold_again();
+	}
 	reached("done");
 	gate("leave");
 	report_begin();

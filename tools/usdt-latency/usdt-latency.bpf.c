@@ -6,6 +6,7 @@
 #define PLUMB_PAIRS
 #include <plumb/bpf/function/function-args.bpf.h>
 #include <plumb/bpf/function/function-calls.bpf.h>
+#include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/user/by-id.bpf.h>
 #include <plumb/bpf/user/exec.bpf.h>
 #include <plumb/bpf/user/own-stack.bpf.h>
@@ -32,7 +33,7 @@ struct {
 #define PAIR_TARGET PLUMB_TARGET(0, 0, PLUMB_NO_RESULT)
 
 /* What is kept of START until DONE, in the arguments of the call. */
-enum { ARG, UNREAD };
+enum { ARG, UNREAD }; /* UNREAD: bits by end, and above them the file of START */
 
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
 {
@@ -53,12 +54,13 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	__u32 cpu = bpf_get_smp_processor_id(), at;
 	struct usdt_key key = {};
 
+	build_count(PLUMB_TARGET_IN_FILE(0, c->args[UNREAD] >> USDT_ENDS));
 	if (plumb_config.by & USDT_BY_ARG(USDT_START))
 		key.arg[USDT_START] = shifted(c->args[ARG], USDT_START);
 	if (plumb_config.by & USDT_BY_ARG(USDT_DONE))
 		key.arg[USDT_DONE] = shifted(c->ret, USDT_DONE);
 	if (plumb_config.by >= PLUMB_BY_TOOL)
-		key.unread = c->args[UNREAD];
+		key.unread = c->args[UNREAD] & ((1 << USDT_ENDS) - 1);
 	at = hist_at(key_cpu_slot(task, &key, cpu), cpu);
 	hist_record_at(&at, c->ns, 0);
 }
@@ -86,6 +88,7 @@ static __always_inline int start(struct pt_regs *ctx, __u64 target)
 	if (!place || !filter_thread(task) || !filter_entry(task))
 		return 0;
 	args[UNREAD] = read_by(ctx, place, USDT_START, &args[ARG]);
+	args[UNREAD] |= (__u64)PLUMB_TARGET_FILE(target) << USDT_ENDS;
 	if (!usdt_config.by_argument) {
 		function_push(task, PAIR_TARGET, bpf_ktime_get_ns(), args, NULL);
 		return 0;

@@ -3,6 +3,8 @@
  * upgrade: a library in two versions, whose function is at different places in the file.  Another
  * function calls one that is chosen at run time (ifunc).
  */
+#include <sys/sdt.h>
+
 int upgrade_work(int n);
 int upgrade_indirect(int n);
 int upgrade_chosen(int n);
@@ -40,7 +42,9 @@ int upgrade_work(int n)
 {
 	volatile int sum = VERSION;
 
+	STAP_PROBE(upgrade, begin);
 	for (int i = 0; i < n; i++)
 		sum += i;
+	STAP_PROBE(upgrade, end);
 	return sum;
 }

@@ -355,6 +355,8 @@ static const char *parse(struct part p, int machine, struct plumb_usdt_argument 
 		refused = take_x86(&p, arg);
 	else if (machine == EM_AARCH64)
 		refused = take_arm(&p, arg);
+	else if (machine == EM_386 || machine == EM_ARM)
+		refused = "of a 32-bit program";
 	else
 		refused = "of a program for another processor";
 	return refused ?: p.at == p.end ? NULL : not_understood;
