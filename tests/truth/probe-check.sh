@@ -62,7 +62,6 @@ each_hook() {
 
 run() {
 	uname -r >kernel
-	[ -e /sys/kernel/tracing/events/raw_syscalls ] && echo tracepoint >tracepoints
 	[ -e /sys/bus/event_source/devices/kprobe/type ] && echo kprobe >kprobes
 	judge own --tool skb-alloc --tool syscall-count --tool syscall-latency --tool tcp-sendmsg-lat --tool func-latency \
 		--tool func-count --tool func-stack --tool syscall-slower --tool syscall-breakdown --tool runq-latency \
@@ -115,12 +114,11 @@ own_targets() {
 		"$([ "$unable" = '[]' ] && echo 0 || echo 3)"
 	holds "each tool's are" own.json '($last.tools | length) == 12 and [$last.tools[] | select(.ok | not).tool] == $unable' \
 		--argjson unable "$unable"
-	# Each mechanism that was forced holds if, and only if, the tool is said to work by it; but libbpf attaches
-	# to tracepoints where tracefs is mounted only.
+	# Each mechanism that was forced holds if, and only if, the tool is said to work by it.
 	is "the mechanisms that are said to hold are those that do" \
 		"$(jq -r '.tools[] | select(.tool | IN("tcp-sendmsg-lat", "syscall-count", "syscall-slower")) | .tool as $tool | .mechanisms[]
 			| select(.ok and .mechanisms != "all") | ((.mechanisms | split(", ")) - (.refused | split(", ")))[]
-			| select(. != "tracepoint" or $mounted) | "hooks-\($tool)-\(.).json"' --argjson mounted "$([ -e tracepoints ] && echo true || echo false)" own.json | sort)" \
+			| "hooks-\($tool)-\(.).json"' own.json | sort)" \
 		"$(find . -name 'hooks-tcp-sendmsg-lat-*' -size +0 -o -name 'hooks-syscall-count-*' -size +0 \
 			-o -name 'hooks-syscall-slower-*' -size +0 | sed 's|^[.]/||' | sort)"
 	for hooks in hooks-*.json; do

@@ -8,9 +8,9 @@ const char usage[] =
 	"Usage: costs N SIZE US\n"
 	"N times nanosleep() for US microseconds, and getrandom() of SIZE bytes. Each row has in\n"
 	"\"cpu\" what the thread's CPU clock says of its calls, with reading that clock, and in\n"
-	"\"delay\" how long the thread waited for a CPU meanwhile (/proc/PID/schedstat). An "
-	"interrupt\n"
-	"or a host that takes the CPU adds to neither.\n"
+	"\"delay\" how long, at least, the thread waited for a CPU in its calls "
+	"(/proc/PID/schedstat).\n"
+	"An interrupt or a host that takes the CPU adds to neither.\n"
 	"\n"
 	"Gates: ready, go.\n";
 
@@ -49,13 +49,17 @@ struct kind {
 
 static void measure(struct kind *k, long nr, const void *a, uint64_t b)
 {
-	uint64_t delay = delay_ns(), cpu = cpu_ns(), begin = now_ns();
+	uint64_t around = now_ns(), delay = delay_ns(), cpu = cpu_ns(), begin = now_ns(), ns;
 
 	if (syscall(nr, a, b, 0) < 0)
 		die("%s: %s", k->name, strerror(errno));
-	series_add(&k->series, now_ns() - begin, false);
+	ns = now_ns() - begin;
+	series_add(&k->series, ns, false);
 	k->cpu += cpu_ns() - cpu;
-	k->delay += delay_ns() - delay;
+	delay = delay_ns() - delay;
+	/* The thread may have waited while it read these clocks. */
+	around = now_ns() - around - ns;
+	k->delay += delay > around ? delay - around : 0;
 }
 
 static void report(struct kind *k)
