@@ -258,7 +258,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
 
 # make fuzz FUZZ_SECONDS=86400
 FUZZ_SECONDS ?= 3600
-fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/usdt-arguments
+fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/maps $(B)/fuzz/usdt-arguments
 	tests/trust/fuzz.t $(FUZZ_SECONDS)
 
 # --- the benchmark: its floor, its load, its peers ---

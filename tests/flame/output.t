@@ -69,14 +69,15 @@ run cpu-profile -j -F 499 -b comm -c busy 0.1 -- busy user 500
 holds "... and samples besides are the interval's" out '([$all[] | .idle + .others, .rows[].count] | add) as $sum
 	| ($all | length) as $n | $n > 2 and $sum <= 499 * 0.1 * $cpus * $n * 1.3 + 20 and $sum > 50' --argjson cpus "$(nproc)"
 
-# What lives for 40 ms is looked at while it lives, and not when the first of many reports is made.
-# named CLAIM ROWS - twenty of these sleep, and nine of ten in a function that has a name
+# What lives for milliseconds is looked at while it lives, and not when the first of many reports is made:
+# then none would have names. On a busy host some have ended before the tool runs.
+# named CLAIM ROWS - twenty of these sleep, and half of them in a function that has a name
 named() {
 	holds "$1" out '['"$2"' | select(any(.stack[]; .kernel and (.frame | test("nanosleep"))))
-		| [.stack[] | select(.kernel | not).frame][0]] | length >= 20 and (map(select(test("nanosleep"))) | length >= 18)'
+		| [.stack[] | select(.kernel | not).frame][0]] | length >= 20 and (map(select(test("nanosleep"))) | length >= 10)'
 }
 # shellcheck disable=SC2016 # the inner shell expands it
-naps='for i in $(seq 20); do sleep 0.04; done'
+naps='for i in $(seq 20); do sleep 0.01; done'
 run offcpu-time -j -b pid,comm 0.03 -- sh -c "$naps"
 named "processes that soon end have names" '$all[].rows[]'
 run syscall-slower --stacks -j -s clock_nanosleep 5ms -- sh -c "$naps"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-#	fuzz.t [SECONDS]    for each target; default 7
+#	fuzz.t [SECONDS]    for each target; default 5
 #
 # Whatever a file has in it, no reader of ours does what the sanitizers of clang take for a fault.
 # What was found is left in build/fuzz/faults: "build/fuzz/TARGET FILE" shows it again.
@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
-seconds=${1:-7}
+seconds=${1:-5}
 [[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || {
 	printf '%s: not a number of seconds: %s\n' "${0##*/}" "$seconds" >&2
 	exit 2
@@ -26,7 +26,7 @@ then
 	skip "files are fuzzed" "clang has no fuzzer here (Debian: libclang-rt-dev): $(head -n 1 "$work/said")"
 	done_testing
 fi
-make -s build/fuzz/files build/fuzz/kallsyms build/fuzz/usdt-arguments >"$work/said" 2>&1
+make -s build/fuzz/files build/fuzz/kallsyms build/fuzz/maps build/fuzz/usdt-arguments >"$work/said" 2>&1
 is "the fuzzers build" $? 0 || done_testing
 
 # Small files with what is read: functions that are inlined and called, probes, types; a "kernel" of arm64
@@ -91,7 +91,8 @@ seed O0 -g -O0 && seed O2 -g -O2 && seed four -g -O2 -gdwarf-4 && seed packed -g
 is "the corpus is made" "$? $(find "$work/files" -type f -size +0 | wc -l)" "0 17"
 # Offsets and bytes of any kind.
 head -c 100 tests/fuzz/kallsyms.c >"$work/kallsyms/text"
-mkdir -p "$work/usdt-arguments"
+mkdir -p "$work/usdt-arguments" "$work/maps"
+cat /proc/self/maps >"$work/maps/own"
 echo "-4@%edi 8@16(%rsp,%rax,4) 8@\$42 8f@%xmm0" >"$work/usdt-arguments/x86"
 echo "8@x0 -4@[sp, 12] 8@[x1, w2, sxtw 2]" >"$work/usdt-arguments/arm64"
 
@@ -110,6 +111,7 @@ fuzz() {
 	claim "$target: ${runs:-0} inputs were tried" test "${runs:-0}" -gt $((seconds * 10))
 }
 fuzz kallsyms -max_len=64
+fuzz maps -max_len=4096
 fuzz usdt-arguments -max_len=200
 fuzz files -max_len=32768
 done_testing

@@ -4,10 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <plumb/base/parse.h>
 #include <plumb/elf/binary.h>
+#include <plumb/elf/maps.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,52 +40,41 @@ bool plumb_mappings_share_files(pid_t a, pid_t b)
 	return a == b || (has_same(a, b, "ns/mnt") && has_same(a, b, "root"));
 }
 
-static void cut_deleted(char *path)
-{
-	static const char mark[] = " (deleted)";
-	size_t n = strlen(path);
+/* A search in one process. */
+struct visit {
+	const struct search *search;
+	struct plumb_mapping m;
+	uint64_t last; /* inode: the areas of a file follow one another */
+};
 
-	if (n > sizeof(mark) - 1 && !strcmp(path + n - (sizeof(mark) - 1), mark))
-		path[n - (sizeof(mark) - 1)] = 0;
+static bool is_wanted(const struct search *s, const struct plumb_vma *vma)
+{
+	return vma->is_code && *vma->path == '/' && (!s->inode || vma->inode == s->inode) &&
+	       (!s->path || !strcmp(vma->path, s->path)) &&
+	       (!s->name || plumb_binary_is_named(strrchr(vma->path, '/') + 1, s->name));
 }
 
-/* Parses a line of maps; false: it is not of the code of a file that is searched for. */
-static bool parse(const struct search *s, char *line, struct plumb_mapping *m)
+static int visit_area(void *context, struct plumb_vma *vma)
 {
-	char permissions[8];
-	int at = 0;
+	struct visit *v = context;
 
-	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %*x:%*x %" SCNu64 " %n", &m->start,
-		   &m->end, permissions, &m->inode, &at) != 4 ||
-	    !at || permissions[2] != 'x' || line[at] != '/')
-		return false;
-	m->path = line + at;
-	cut_deleted(line + at);
-	return (!s->inode || m->inode == s->inode) && (!s->path || !strcmp(m->path, s->path)) &&
-	       (!s->name || plumb_binary_is_named(strrchr(m->path, '/') + 1, s->name));
+	if (!is_wanted(v->search, vma) || vma->inode == v->last)
+		return 0;
+	v->last = vma->inode;
+	v->m.start = vma->start;
+	v->m.end = vma->end;
+	v->m.inode = vma->inode;
+	v->m.path = vma->path;
+	if (!v->search->path || plumb_mappings_share_files(v->m.pid, getpid()))
+		v->search->each(v->search->context, &v->m);
+	return 0;
 }
 
 static void search_process(const struct search *s, pid_t pid)
 {
-	struct plumb_mapping m = {.pid = pid};
-	uint64_t last = 0;
-	char path[64], *line = NULL;
-	size_t room = 0;
-	FILE *maps;
+	struct visit v = {.search = s, .m.pid = pid};
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
-	while (maps && getline(&line, &room, maps) >= 0) {
-		if (!parse(s, line, &m) || m.inode == last)
-			continue;
-		last = m.inode;
-		if (!s->path || plumb_mappings_share_files(pid, getpid()))
-			s->each(s->context, &m);
-	}
-	free(line);
-	if (maps)
-		fclose(maps);
+	plumb_maps_of(pid, visit_area, &v);
 }
 
 static void search(const struct search *s)
@@ -130,25 +119,18 @@ void plumb_mappings_of_inode(uint64_t inode,
 	search(&s);
 }
 
-static void name_link(const struct plumb_mapping *m, char *path, size_t size)
-{
-	snprintf(path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, m->pid, m->start, m->end);
-}
-
 int plumb_mapping_open(const struct plumb_mapping *m)
 {
-	char path[96];
-	int fd;
+	char link[PLUMB_MAP_FILE];
+	int fd = open(plumb_map_file(link, m->pid, m->start, m->end),
+		      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	name_link(m, path, sizeof(path));
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
 
 int plumb_mapping_stat(const struct plumb_mapping *m, struct stat *st)
 {
-	char path[96];
+	char link[PLUMB_MAP_FILE];
 
-	name_link(m, path, sizeof(path));
-	return stat(path, st) ? -errno : 0;
+	return stat(plumb_map_file(link, m->pid, m->start, m->end), st) ? -errno : 0;
 }

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/ifunc.h>
+#include <plumb/elf/maps.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,13 +51,6 @@ struct search {
 
 /* --- mappings --- */
 
-/* The name by which the mapped file can be opened, even if it was replaced. */
-static const char *map_file(const struct search *s, const struct mapping *m, char text[128])
-{
-	snprintf(text, 128, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, s->pid, m->start, m->end);
-	return text;
-}
-
 static bool is_known(const struct search *s, const struct mapping *m)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -66,40 +59,32 @@ static bool is_known(const struct search *s, const struct mapping *m)
 	return false;
 }
 
+static int add_mapping(void *context, struct plumb_vma *vma)
+{
+	struct mapping m = {vma->start, vma->end, vma->offset, .is_code = vma->is_code}, *list;
+	struct search *s = context;
+	char link[PLUMB_MAP_FILE];
+	struct stat st;
+
+	if (!vma->inode || stat(plumb_map_file(link, s->pid, m.start, m.end), &st) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	m.dev = st.st_dev;
+	m.ino = st.st_ino;
+	m.is_first = !is_known(s, &m);
+	list = realloc(s->mappings, (s->n + 1) * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	list[s->n++] = m;
+	s->mappings = list;
+	return 0;
+}
+
 static int read_mappings(struct search *s)
 {
-	char path[64], *line = NULL, mode[5];
-	struct mapping m, *list;
-	size_t room = 0;
-	struct stat st;
-	FILE *f;
-	int err = 0;
+	int err = plumb_maps_of(s->pid, add_mapping, s);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return plumb_error(errno, "cannot read %s: %s", path, strerror(errno));
-	while (!err && getline(&line, &room, f) >= 0) {
-		char link[128];
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64, &m.start, &m.end, mode,
-			   &m.offset) != 4 ||
-		    stat(map_file(s, &m, link), &st) || !S_ISREG(st.st_mode))
-			continue;
-		m.is_code = mode[2] == 'x';
-		m.dev = st.st_dev;
-		m.ino = st.st_ino;
-		m.is_first = !is_known(s, &m);
-		list = realloc(s->mappings, (s->n + 1) * sizeof(*list));
-		err = list ? 0 : -ENOMEM;
-		if (list) {
-			list[s->n++] = m;
-			s->mappings = list;
-		}
-	}
-	free(line);
-	fclose(f);
-	return err;
+	return err ? plumb_error(-err, "cannot read /proc/%d/maps: %s", s->pid, strerror(-err)) : 0;
 }
 
 static bool is_of_file(const struct search *s, const struct mapping *m)
@@ -242,8 +227,9 @@ static bool find_bias(struct module *m, const struct mapping *mapping)
 static void read_module(struct search *s, const struct mapping *mapping)
 {
 	struct module m = {.is_file = is_of_file(s, mapping)};
-	char link[128];
-	int fd = open(map_file(s, mapping, link), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char link[PLUMB_MAP_FILE];
+	int fd = open(plumb_map_file(link, s->pid, mapping->start, mapping->end),
+		      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return;

@@ -2,10 +2,10 @@
 #include "symbols.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/elf/maps.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +50,9 @@ void plumb_process_free(struct plumb_process *p)
 	free(p);
 }
 
-static int append(struct plumb_mappings *m, const struct plumb_mapping *mapping)
+static int append(struct plumb_code_maps *m, const struct plumb_code_map *mapping)
 {
-	struct plumb_mapping *more;
+	struct plumb_code_map *more;
 
 	if (m->n == m->room) {
 		m->room = m->room ? 2 * m->room : 16;
@@ -65,7 +65,7 @@ static int append(struct plumb_mappings *m, const struct plumb_mapping *mapping)
 	return 0;
 }
 
-static const struct plumb_mapping *find_in(const struct plumb_mappings *m, uint64_t address)
+static const struct plumb_code_map *find_in(const struct plumb_code_maps *m, uint64_t address)
 {
 	/* Newest first: former mappings are stored oldest first. */
 	for (size_t i = m->n; i-- > 0;)
@@ -74,30 +74,18 @@ static const struct plumb_mapping *find_in(const struct plumb_mappings *m, uint6
 	return NULL;
 }
 
-const struct plumb_mapping *plumb_process_mapping(const struct plumb_process *p, uint64_t address)
+const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t address)
 {
 	return find_in(&p->now, address) ?: find_in(&p->gone, address);
 }
 
-static bool is_same(const struct plumb_mapping *a, const struct plumb_mapping *b)
+static bool is_same(const struct plumb_code_map *a, const struct plumb_code_map *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
 	       a->dev == b->dev && a->ino == b->ino;
 }
 
 /* --- the file of a mapping --- */
-
-/* Removes the " (deleted)" that the kernel appends to the path of a deleted file; false: none. */
-static bool cut_deleted(char *path)
-{
-	static const char mark[] = " (deleted)";
-	size_t n = strlen(path), m = sizeof(mark) - 1;
-
-	if (n <= m || strcmp(path + n - m, mark))
-		return false;
-	path[n - m] = 0;
-	return true;
-}
 
 /*
  * The path may name another file by now, so the inode must agree.  On overlayfs it may not, even
@@ -119,23 +107,19 @@ static int open_path(int root, const char *path, uint64_t ino)
 }
 
 static struct plumb_symfile *open_file(struct plumb_symbolizer *s, pid_t pid, int root,
-				       const struct plumb_mapping *m, char *path)
+				       const struct plumb_vma *vma)
 {
-	bool is_deleted = cut_deleted(path);
-	char link[80];
-	int fd, err;
+	char link[PLUMB_MAP_FILE];
+	int fd = plumb_open_here(plumb_map_file(link, pid, vma->start, vma->end)), err = fd;
 
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
-		 m->end);
-	err = fd = plumb_open_here(link);
 	/* Without the capability to open that link, use the path. */
-	if (fd < 0 && !is_deleted)
-		fd = open_path(root, path, m->ino);
+	if (fd < 0 && !vma->is_deleted)
+		fd = open_path(root, vma->path, vma->inode);
 	if (fd < 0) {
-		plumb_symbolizer_unread(s, path, strerror(-err));
+		plumb_symbolizer_unread(s, vma->path, strerror(-err));
 		return NULL;
 	}
-	return plumb_symfile_get(s, fd, path, root);
+	return plumb_symfile_get(s, fd, vma->path, root);
 }
 
 /* --- the vdso, which is in memory only --- */
@@ -165,7 +149,7 @@ static struct plumb_symfile *read_vdso(struct plumb_symbolizer *s, pid_t pid, ui
  * and is read from the process.
  */
 static struct plumb_symfile *find_vdso(struct plumb_symbolizer *s, pid_t pid,
-				       const struct plumb_mapping *m)
+				       const struct plumb_code_map *m)
 {
 	const Elf64_Ehdr *ours = (const void *)getauxval(AT_SYSINFO_EHDR);
 
@@ -179,33 +163,18 @@ static struct plumb_symfile *find_vdso(struct plumb_symbolizer *s, pid_t pid,
 
 /* --- /proc/PID/maps --- */
 
-/* Parses "START-END PERMS OFFSET MAJOR:MINOR INODE PATH"; false: not executable, or malformed. */
-static bool read_line(char *line, struct plumb_mapping *m, char **path)
+/* Fills in the file and module of mapping M, from VMA or from BEFORE, the mapping before it. */
+static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plumb_code_map *m,
+		     const struct plumb_code_map *before, const struct plumb_vma *vma)
 {
-	unsigned int major, minor;
-	int at = 0;
+	const char *path = vma->path;
 
-	*m = (struct plumb_mapping){};
-	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%*1[x]%*c %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &m->start, &m->end, &m->offset, &major, &minor, &m->ino, &at) != 6 ||
-	    !at)
-		return false;
-	m->dev = (uint64_t)major << 32 | minor;
-	*path = line + at;
-	return true;
-}
-
-/* Fills in the file and module of mapping M, from PATH or from BEFORE, the mapping before it. */
-static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plumb_mapping *m,
-		     const struct plumb_mapping *before, char *path)
-{
 	if (before && m->ino && before->ino == m->ino && before->dev == m->dev) {
 		m->file = before->file;
 		m->module = before->module;
 		m->may_be_jit = before->may_be_jit;
 	} else if (*path == '/' && m->ino) {
-		m->file = open_file(s, pid, root, m, path);
+		m->file = open_file(s, pid, root, vma);
 		m->module = plumb_symbolizer_string(s, strrchr(path, '/') + 1);
 		m->may_be_jit = m->file && !m->file->n_segments; /* not ELF, such as a memfd */
 	} else if (!strcmp(path, "[vdso]")) {
@@ -223,40 +192,41 @@ static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plu
 	}
 }
 
-/* Reads the current mappings; unchanged ones are copied from OLD. */
-static int read_maps(struct plumb_symbolizer *s, pid_t pid, int root,
-		     const struct plumb_mappings *old, struct plumb_mappings *now)
-{
-	char path[32], buffer[1 << 14], *line = NULL, *name;
-	size_t room = 0, k = 0;
-	struct plumb_mapping m;
-	int err = 0;
-	FILE *f;
+struct reading {
+	struct plumb_symbolizer *symbolizer;
+	pid_t pid;
+	int root; /* of the process */
+	const struct plumb_code_maps *old;
+	size_t at; /* in OLD */
+	struct plumb_code_maps *now;
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	setvbuf(f, buffer, _IOFBF, sizeof(buffer)); /* the default, 1 kB, needs more reads */
-	while (!err && getline(&line, &room, f) >= 0) {
-		if (!read_line(line, &m, &name))
-			continue;
-		while (k < old->n && old->all[k].start < m.start)
-			k++;
-		if (k < old->n && is_same(&old->all[k], &m))
-			m = old->all[k];
-		else
-			describe(s, pid, root, &m, now->n ? &now->all[now->n - 1] : NULL, name);
-		err = append(now, &m);
-	}
-	free(line);
-	fclose(f);
-	return err;
+/* Appends a current mapping; what is unchanged is copied from the old one. */
+static int read_map(void *context, struct plumb_vma *vma)
+{
+	struct plumb_code_map m = {.start = vma->start,
+				   .end = vma->end,
+				   .offset = vma->offset,
+				   .dev = vma->device,
+				   .ino = vma->inode};
+	struct reading *r = context;
+	const struct plumb_code_maps *old = r->old, *now = r->now;
+
+	if (!vma->is_code)
+		return 0;
+	while (r->at < old->n && old->all[r->at].start < m.start)
+		r->at++;
+	if (r->at < old->n && is_same(&old->all[r->at], &m))
+		m = old->all[r->at];
+	else
+		describe(r->symbolizer, r->pid, r->root, &m, now->n ? &now->all[now->n - 1] : NULL,
+			 vma);
+	return append(r->now, &m);
 }
 
 /* Appends the mappings that are in OLD but not in NOW to GONE. */
-static int retire(struct plumb_mappings *gone, const struct plumb_mappings *old,
-		  const struct plumb_mappings *now)
+static int retire(struct plumb_code_maps *gone, const struct plumb_code_maps *old,
+		  const struct plumb_code_maps *now)
 {
 	size_t k = 0;
 	int err = 0;
@@ -290,7 +260,7 @@ static struct plumb_process *find_or_add(struct plumb_symbolizer *s, pid_t pid)
 	return p;
 }
 
-static bool has_jit(const struct plumb_mappings *m)
+static bool has_jit(const struct plumb_code_maps *m)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->all[i].may_be_jit)
@@ -300,13 +270,14 @@ static bool has_jit(const struct plumb_mappings *m)
 
 static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 {
-	struct plumb_mappings now = {};
+	struct plumb_code_maps now = {};
+	struct reading r = {s, p->pid, .old = &p->now, .now = &now};
 	char path[32];
 	int root, err;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = read_maps(s, p->pid, root, &p->now, &now);
+	r.root = root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	err = plumb_maps_of(p->pid, read_map, &r);
 	if (!err) {
 		err = retire(&p->gone, &p->now, &now);
 		free(p->now.all);

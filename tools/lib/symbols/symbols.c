@@ -140,7 +140,7 @@ void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool i
 /* --- user --- */
 
 /* Names the functions inlined at ADDRESS, as the file's symbols use it; returns their number. */
-static size_t name_inlined(struct plumb_symbolizer *s, const struct plumb_mapping *m,
+static size_t name_inlined(struct plumb_symbolizer *s, const struct plumb_code_map *m,
 			   uint64_t address, struct plumb_frame_name *frames, size_t max)
 {
 	const char *names[INLINED];
@@ -162,7 +162,7 @@ static size_t name_inlined(struct plumb_symbolizer *s, const struct plumb_mappin
  * Names an address in an ELF file, whose module and offset are in FRAMES[0]; returns the number of
  * frames.
  */
-static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_mapping *m,
+static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_code_map *m,
 			   bool is_return, struct plumb_frame_name *frames, size_t max)
 {
 	struct plumb_frame_name frame = *frames;
@@ -186,7 +186,7 @@ size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t addr
 			    struct plumb_frame_name *frames, size_t max)
 {
 	struct plumb_process *p = plumb_process_find(s, pid);
-	const struct plumb_mapping *m;
+	const struct plumb_code_map *m;
 	size_t n = 1;
 
 	if ((!p || !p->rest) && !plumb_symbolizer_note(s, pid))

@@ -127,7 +127,8 @@ struct plumb_perfmap {
 /* Reads the lines added since the last call; returns the number of malformed ones. */
 uint64_t plumb_perfmap_update(struct plumb_perfmap *map, pid_t pid, int root);
 
-struct plumb_mapping {
+/* An area of code in the memory of a process. */
+struct plumb_code_map {
 	uint64_t start, end, offset;
 	uint64_t dev, ino;
 	const char *module;
@@ -135,8 +136,8 @@ struct plumb_mapping {
 	bool may_be_jit;            /* not in an ELF file, so perhaps in the perf map */
 };
 
-struct plumb_mappings {
-	struct plumb_mapping *all; /* of code; current ones by address, former ones oldest first */
+struct plumb_code_maps {
+	struct plumb_code_map *all; /* current ones by address, former ones oldest first */
 	size_t n, room;
 };
 
@@ -145,14 +146,14 @@ struct plumb_process {
 	uint64_t rest; /* ns, CLOCK_MONOTONIC: not noted again before; 0: never noted */
 	bool is_asked;
 	struct plumb_process *next; /* in the queue of plumb_symbolizer_note_soon() */
-	struct plumb_mappings now, gone;
+	struct plumb_code_maps now, gone;
 	struct plumb_perfmap perf;
 };
 
 /* NULL: never noted. */
 struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid);
 /* The current mapping that contains ADDRESS, else a former one; or NULL. */
-const struct plumb_mapping *plumb_process_mapping(const struct plumb_process *p, uint64_t address);
+const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t address);
 void plumb_process_free(struct plumb_process *p);
 
 /* --- the whole --- */
