@@ -164,6 +164,8 @@ run_by_name() {
 	detach by-name
 	open_gate named leave
 	finish named "$(cat named.pid)"
+	launch unmapped -d 0.1 -p $$ "$PWD/libnamed.so:upgrade_work"
+	finish unmapped "$tool"
 }
 
 # Exceptions leave functions.  The kernel's return probes would end the program.
@@ -266,6 +268,9 @@ check() {
 	holds "a file by its name in the mappings, replaced: its calls, and both builds" by-name.json \
 		'($last.rows | map(.count)) == [101] and ($last.builds | map([.replaced, .calls])) == [[true, 101], [false, 0]]'
 	is "... without a message about that name" "$(grep 'no library or program' by-name.err)" ""
+	like "a process that has not mapped the file: a warning" "$(cat unmapped.status unmapped.err)" \
+		'^0.*: process [0-9]+ has not mapped /.*/libnamed\.so: it is traced once it does'
+	is "... only then" "$(grep -l 'has not mapped' ./*.err)" ./unmapped.err
 	holds "bytes of a name that are not printable are escaped" escaped.json \
 		'($last.rows | map([(.key.func | sub(".*:"; "")), .count])) == [["user_\\x1b[31m\\xffleaf", 1009]]'
 	like "a program that switches stacks runs as ever" "$(cat contexts.err contexts.json)" '"function":"context_turn","count":100'

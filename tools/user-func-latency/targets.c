@@ -47,7 +47,7 @@ static void look_at_stack(const struct plumb_user_file *f, Elf *elf)
 	bool unwinds = plumb_elf_unwinds(elf);
 
 	if (!unwinds && !is_c_library(f->shown))
-		plumb_mappings_of_inode(f->st.st_ino, look_for_cxx, &unwinds);
+		plumb_mappings_of_inode(0, f->st.st_ino, look_for_cxx, &unwinds);
 	if (unwinds)
 		user_func.fragile = "an exception through its return probe would end the program";
 	else if (plumb_elf_switches_stacks(elf))

@@ -31,8 +31,11 @@ void plumb_mappings_of_name(pid_t pid, const char *name,
 			    void (*each)(void *context, const struct plumb_mapping *m),
 			    void *context);
 
-/* The same for each process that maps code of a file with this inode, on any device. */
-void plumb_mappings_of_inode(uint64_t inode,
+/*
+ * The same for process PID, or for each if it is 0, that maps code of a file with this inode, on
+ * any device.
+ */
+void plumb_mappings_of_inode(pid_t pid, uint64_t inode,
 			     void (*each)(void *context, const struct plumb_mapping *m),
 			     void *context);
 

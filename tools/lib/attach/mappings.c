@@ -110,13 +110,16 @@ void plumb_mappings_of_name(pid_t pid, const char *name,
 	search_process(&s, pid);
 }
 
-void plumb_mappings_of_inode(uint64_t inode,
+void plumb_mappings_of_inode(pid_t pid, uint64_t inode,
 			     void (*each)(void *context, const struct plumb_mapping *m),
 			     void *context)
 {
 	const struct search s = {.inode = inode, .each = each, .context = context};
 
-	search(&s);
+	if (pid)
+		search_process(&s, pid);
+	else
+		search(&s);
 }
 
 int plumb_mapping_open(const struct plumb_mapping *m)

@@ -23,6 +23,7 @@ struct meaning {
 	bool is_usdt;
 	bool is_mapped; /* found in the mappings of a process, by its name */
 	int found, err;
+	const struct plumb_user_file *added; /* the last, if it was not known before */
 };
 
 struct plumb_user_file *plumb_user_file_at(size_t i)
@@ -64,7 +65,7 @@ static int make(struct plumb_user_file *f, const struct meaning *m, const char *
 }
 
 /* Adds the file of FD, which it takes, if it is new; the pattern means it. */
-static int add(const struct meaning *m, const char *shown, int fd, bool of_host)
+static int add(struct meaning *m, const char *shown, int fd, bool of_host)
 {
 	struct plumb_user_file *f;
 	struct stat st;
@@ -89,12 +90,13 @@ static int add(const struct meaning *m, const char *shown, int fd, bool of_host)
 			.fd = fd, .is_usdt = m->is_usdt, .of_host = of_host, .st = st};
 		err = make(f, m, shown);
 		n_files += !err;
+		m->added = f;
 	}
 	f->patterns |= 1ULL << m->pattern;
 	return err;
 }
 
-static int open_here(const struct meaning *m)
+static int open_here(struct meaning *m)
 {
 	char *path;
 	int err = plumb_binary_find(m->file, &path);
@@ -107,7 +109,7 @@ static int open_here(const struct meaning *m)
 }
 
 /* A path in the root directory of a process. */
-static int open_there(const struct meaning *m, pid_t pid)
+static int open_there(struct meaning *m, pid_t pid)
 {
 	char root[32], *shown = NULL;
 	int dir, fd, err;
@@ -142,20 +144,42 @@ static void add_mapped(void *context, const struct plumb_mapping *mapping)
 	free(shown);
 }
 
+static void set_true(void *context, const struct plumb_mapping *mapping)
+{
+	(void)mapping;
+	*(bool *)context = true;
+}
+
+/* It may map the file later, by dlopen() or execve(); but often it runs another copy. */
+static void warn_if_unmapped(const struct plumb_user_file *f, pid_t pid)
+{
+	bool mapped = false;
+
+	plumb_mappings_of_inode(pid, f->st.st_ino, set_true, &mapped);
+	if (!mapped)
+		plumb_warn("process %d has not mapped %s: it is traced once it does", pid,
+			   f->shown);
+}
+
 static int open_of_process(struct meaning *m, pid_t pid)
 {
 	bool here = plumb_mappings_share_files(pid, getpid());
+	int err;
 
 	if (kill(pid, 0) && errno == ESRCH)
 		return plumb_error(ESRCH, "--pid: no process %d", pid);
-	if (strchr(m->file, '/'))
-		return here || *m->file != '/' ? open_here(m) : open_there(m, pid);
 	m->found = m->err = 0;
-	plumb_mappings_of_name(pid, m->file, add_mapped, m);
+	if (!strchr(m->file, '/'))
+		plumb_mappings_of_name(pid, m->file, add_mapped, m);
 	if (m->found)
 		return m->err;
-	return here ? open_here(m)
-		    : plumb_error(ENOENT, "process %d maps no file %s", pid, m->file);
+	if (!here && !strchr(m->file, '/'))
+		return plumb_error(ENOENT, "process %d maps no file %s", pid, m->file);
+	m->added = NULL;
+	err = here || *m->file != '/' ? open_here(m) : open_there(m, pid);
+	if (!err && m->added)
+		warn_if_unmapped(m->added, pid);
+	return err;
 }
 
 int plumb_user_files_open(const char *file, bool is_usdt, size_t pattern, const uint32_t *pids,

@@ -55,7 +55,7 @@ static size_t count_processes(const struct plumb_build *b)
 {
 	struct count c = {.build = b};
 
-	plumb_mappings_of_inode(b->inode, count_mapping, &c);
+	plumb_mappings_of_inode(0, b->inode, count_mapping, &c);
 	return c.processes;
 }
 
