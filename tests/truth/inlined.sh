@@ -11,6 +11,7 @@ run() {
 	mechanisms=${mechanism:-uprobe.multi uprobe}
 	start all inlined 1009
 	attach_each all -d 90 -p "$pid" "u:$file:in_all" "u:$file:in_some" "u:$file:in_part"
+	attach begins -d 90 -p "$pid" "u:$file:in_all" "u:$file:first" "u:$file:second"
 	attach glob -d 90 -p "$pid" "u:$file:in_*"
 	program=func-stack
 	attach stacks --inlines -p "$pid" "u:$file:in_all"
@@ -18,7 +19,7 @@ run() {
 	attach timed -p "$pid" "$file:in_some"
 	go all
 	detach_each all
-	detach glob stacks timed
+	detach begins glob stacks timed
 	# What is said of a target is not about a mechanism that is refused.
 	for mech in $mechanisms; do
 		grep 'also counted' "all-$mech.err" >"all-$mech.said"
@@ -49,7 +50,10 @@ check() {
 	for name in uprobe.multi uprobe; do
 		check_mechanism "$name"
 	done
-	evidence glob.json glob.err timed.json timed.err stacks.json
+	evidence begins.json glob.json glob.err timed.json timed.err stacks.json
+	holds "a function that begins with an inlined one is another target" begins.json '
+		($last.rows | map([(.key.func | sub(".*:"; "")), .count]) | sort) == [["first", 1009],
+			["in_all", ($truth[0].calls[] | select(.function == "in_all").count)], ["second", 1009]]' --slurpfile truth all.truth
 	holds "a glob means functions with a symbol, and where these are inlined" glob.json '
 		($last.rows | map(select(.key.func | endswith(":in_some")).count)) == ($truth[0].calls | map(select(.function == "in_some").count))
 		and ($last.rows | map(.key.func | sub(".*:"; "")) | sort | . == ["in_part.part.0", "in_some"] or . == ["in_some"])' \

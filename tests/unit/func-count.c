@@ -6,11 +6,13 @@
 static void verdicts_have_their_bounds(void **state)
 {
 	(void)state;
-	assert_string_equal(cost_verdict(0), "go");
-	assert_string_equal(cost_verdict(9999.9), "go");
-	assert_string_equal(cost_verdict(10000), "mind");
-	assert_string_equal(cost_verdict(100000), "mind");
-	assert_string_equal(cost_verdict(100000.1), "filter");
+	assert_string_equal(cost_verdict(0, 0), "go");
+	assert_string_equal(cost_verdict(9999.9, 0.99), "go");
+	assert_string_equal(cost_verdict(9999.9, 1), "mind");
+	assert_string_equal(cost_verdict(10000, 0), "mind");
+	assert_string_equal(cost_verdict(100000, 5), "mind");
+	assert_string_equal(cost_verdict(100, 5.1), "filter");
+	assert_string_equal(cost_verdict(100000.1, 0), "filter");
 }
 
 /* In this order: each finds what the one before has left. */

@@ -39,6 +39,13 @@ static bool is_for(const struct cost *c, size_t target)
 	       (c != &costs[FENTRY] && c != &costs[FENTRY_MULTI]);
 }
 
+static double ns_of(const struct cost *c, size_t target)
+{
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
+
+	return plumb_targets_is_stepped(t, target) ? c->stepped_ns : c->ns;
+}
+
 /* The mechanism whose cost is in column ID of this row; NULL: none. */
 static const struct cost *cost_of(int id, const struct plumb_row *row)
 {
@@ -55,7 +62,7 @@ static const struct cost *cost_of(int id, const struct plumb_row *row)
 		c = id < LEAST ? NULL : &costs[TRACEPOINT];
 	if (id == LEAST && c && !is_for(c, target))
 		c = &costs[costs[KPROBE_MULTI].ns > 0 ? KPROBE_MULTI : KPROBE];
-	return c && c->kind == kind && c->ns > 0 && is_for(c, target) ? c : NULL;
+	return c && c->kind == kind && ns_of(c, target) > 0 && is_for(c, target) ? c : NULL;
 }
 
 static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
@@ -64,24 +71,43 @@ static double column_value(int id, const struct plumb_report *r, const struct pl
 
 	if (id == VERDICT)
 		return row->slot ? target_rate(r, row) : 0;
-	return c ? plumb_cost_percent(c->ns, rate_of(r, row->count)) : 0;
+	return c ? plumb_cost_percent(ns_of(c, plumb_trace_targets_index(row)),
+				      rate_of(r, row->count))
+		 : 0;
+}
+
+static const char *verdict_of(const struct plumb_report *r, const struct plumb_row *row)
+{
+	const size_t target = plumb_trace_targets_index(row);
+	const double rate = target_rate(r, row);
+	const struct cost *c = cost_of(MOST, row);
+
+	/* Of a user function the instruction matters as much as the rate. */
+	if (!c || c->kind != PLUMB_TARGET_USER)
+		return cost_verdict(rate, 0);
+	return cost_verdict(rate, plumb_cost_percent(ns_of(c, target), rate));
 }
 
 static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
 			  char *text, size_t size)
 {
 	if (id == VERDICT && row->slot)
-		snprintf(text, size, "%s", cost_verdict(column_value(id, r, row)));
+		snprintf(text, size, "%s", verdict_of(r, row));
 	else if (cost_of(id, row))
 		plumb_format_percent(column_value(id, r, row), text, size);
 	else
 		snprintf(text, size, "-");
 }
 
-static json_t *json_cost(const struct cost *c, double rate)
+static json_t *json_cost(const struct cost *c, size_t target, double rate)
 {
-	return json_pack("{s:f,s:s,s:f}", "ns", c->ns, "how", cost_how(c), "cpu_percent",
-			 plumb_cost_percent(c->ns, rate));
+	const double ns = ns_of(c, target);
+	const char *how = plumb_targets_is_stepped(&plumb_trace_targets.targets, target)
+				  ? "measured"
+				  : cost_how(c);
+
+	return json_pack("{s:f,s:s,s:f}", "ns", ns, "how", how, "cpu_percent",
+			 plumb_cost_percent(ns, rate));
 }
 
 void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row)
@@ -90,11 +116,12 @@ void survey_add_json(json_t *row_json, const struct plumb_report *r, const struc
 	json_t *all = json_object();
 
 	json_object_set_new(row_json, "verdict",
-			    row->slot ? json_string(cost_verdict(target_rate(r, row)))
-				      : json_null());
+			    row->slot ? json_string(verdict_of(r, row)) : json_null());
 	for (int m = 0; m < MECHANISMS; m++)
 		if (cost_of(m, row))
-			json_object_set_new(all, costs[m].name, json_cost(&costs[m], rate));
+			json_object_set_new(
+				all, costs[m].name,
+				json_cost(&costs[m], plumb_trace_targets_index(row), rate));
 	json_object_set_new(row_json, "cost", all);
 }
 

@@ -31,9 +31,11 @@ const struct cost *cost_extreme(enum plumb_target_kind kind, bool dearest)
 	return found;
 }
 
-const char *cost_verdict(double rate)
+const char *cost_verdict(double rate, double percent)
 {
-	return rate < 10000 ? "go" : rate <= 100000 ? "mind" : "filter";
+	if (rate > 100000 || percent > 5)
+		return "filter";
+	return rate < 10000 && percent < 1 ? "go" : "mind";
 }
 
 /* Take NS from SOURCE: a mechanism without a cost is unavailable if another of its kind has one. */
@@ -66,6 +68,12 @@ void cost_take_kept(const json_t *kept)
 void cost_measured(const double ns[MECHANISMS])
 {
 	take(ns, MEASURED);
+}
+
+void cost_measured_stepped(const double ns[MECHANISMS])
+{
+	for (int m = 0; m < MECHANISMS; m++)
+		costs[m].stepped_ns = ns[m] > 0 ? ns[m] : 0;
 }
 
 const char *cost_how(const struct cost *cost)
@@ -131,12 +139,33 @@ static void print_all(const bool there_is[PLUMB_TARGET_KINDS], enum cost_source 
 	}
 }
 
+static void print_stepped(FILE *out)
+{
+	const char *before = "  where the kernel single-steps: ";
+	char text[32];
+
+	for (const struct cost *c = costs; c < costs + MECHANISMS; c++) {
+		if (c->stepped_ns <= 0)
+			continue;
+		fprintf(out, "%s%s %s", before, c->name,
+			plumb_format_time(c->stepped_ns + 0.5, PLUMB_AUTO, text, sizeof(text)));
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+}
+
 void cost_print(const bool there_is[PLUMB_TARGET_KINDS], FILE *out)
 {
 	print_all(there_is, KEPT, out);
 	print_all(there_is, MEASURED, out);
 	print_all(there_is, PUBLISHED, out);
+	print_stepped(out);
 	fputs("verdict: go: below 10,000/s; mind: mind the cost; filter: above 100,000/s,\n"
-	      "  choose a cheaper hook or filter first\n",
+	      "  choose a cheaper hook or filter first",
+	      out);
+	fputs(there_is[PLUMB_TARGET_USER]
+		      ? ";\n  user functions: also below 1 % and above 5 % of a CPU\n"
+		      : "\n",
 	      out);
 }

@@ -30,6 +30,8 @@ struct cost {
 	const char *kept_as; /* its name in probe-cost's results; NULL: it is not in them */
 	enum plumb_target_kind kind;
 	double ns; /* per fire; 0: not known, or the mechanism is unavailable */
+	/* The same at a user function where the kernel single-steps (userfuncs.h). */
+	double stepped_ns;
 	enum cost_source source;
 };
 
@@ -55,11 +57,17 @@ void cost_measured(const double ns[MECHANISMS]);
 /* The source as text: "measured", "probe-cost" or "published". */
 const char *cost_how(const struct cost *cost);
 
+/* Take the costs of user functions where the kernel single-steps, measured now; 0: not known. */
+void cost_measured_stepped(const double ns[MECHANISMS]);
+
 /* The cheapest (or DEAREST) mechanism of KIND, of those with a known cost; NULL: there is none. */
 const struct cost *cost_extreme(enum plumb_target_kind kind, bool dearest);
 
-/* The verdict on RATE fires per second: "go", "mind" or "filter", which cost_print() explains. */
-const char *cost_verdict(double rate);
+/*
+ * The verdict on RATE fires per second that take PERCENT of a CPU (0: not known): "go", "mind" or
+ * "filter", which cost_print() explains.
+ */
+const char *cost_verdict(double rate, double percent);
 
 /* Print the footer of a table: ns by mechanism, for the kinds of target in THERE_IS. */
 void cost_print(const bool there_is[PLUMB_TARGET_KINDS], FILE *out);

@@ -38,27 +38,42 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	return 0;
 }
 
+/* The ns that a fire adds; 0: not known. */
+static double measure(struct plumb_session *s, const struct cost *c, bool is_stepped)
+{
+	struct plumb_interval added;
+
+	if (!plumb_trace_targets_measure(s, survey_mechanism_of(c), PLUMB_CALIBRATION_TAKES,
+					 is_stepped, &added))
+		return 0;
+	return added.median;
+}
+
 /*
  * Measure each mechanism for these kinds of target, on an event that the tool can trigger, unless
  * probe-cost has measured it.
  */
 static void measure_all(struct plumb_session *s)
 {
-	double ns[MECHANISMS] = {};
-	struct plumb_interval added;
+	double ns[MECHANISMS] = {}, stepped_ns[MECHANISMS] = {};
+	const bool are_stepped = plumb_targets_stepped(&plumb_trace_targets.targets, true);
 
 	for (int m = 0; m < MECHANISMS; m++) {
 		const struct cost *c = &costs[m];
 
-		if (!plumb_trace_targets_ask_for(c->kind) || c->source == KEPT)
+		if (!plumb_trace_targets_ask_for(c->kind))
+			continue;
+		if (c->kind == PLUMB_TARGET_USER && are_stepped)
+			stepped_ns[m] = measure(s, c, true);
+		if (c->source == KEPT)
 			continue;
 		if (s->overhead.known && !strcmp(s->instance.mechanism->name, c->name))
 			ns[m] = s->overhead.traced.median;
-		else if (plumb_trace_targets_measure(s, survey_mechanism_of(c),
-						     PLUMB_CALIBRATION_TAKES, &added))
-			ns[m] = added.median;
+		else
+			ns[m] = measure(s, c, false);
 	}
 	cost_measured(ns);
+	cost_measured_stepped(stepped_ns);
 	survey_lay_out_columns(&tool);
 }
 

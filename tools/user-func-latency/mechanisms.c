@@ -236,16 +236,18 @@ static bool calibrate(struct plumb_session *s, enum plumb_calibration kind, void
 
 void user_func_calibrate(struct plumb_session *s)
 {
+	const bool is_stepped = !plumb_targets_stepped(&user_func.targets, false);
+	void (*function)(void) = is_stepped ? plumb_self_test_call_stepped : plumb_self_test_call;
 	struct plumb_overhead o = {};
-	struct plumb_interval stepped;
+	struct plumb_interval other;
 
-	if (calibrate(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_call, &stepped))
-		o.empty_stepped = plumb_calibrated_latency();
-	if (!calibrate(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_call_emulated, &o.traced))
+	if (calibrate(s, PLUMB_CALIBRATION_TAKES,
+		      is_stepped ? plumb_self_test_call : plumb_self_test_call_stepped, &other))
+		*(is_stepped ? &o.empty : &o.empty_stepped) = plumb_calibrated_latency();
+	if (!calibrate(s, PLUMB_CALIBRATION_TAKES, function, &o.traced))
 		return;
-	o.empty = plumb_calibrated_latency();
-	o.filtered_known =
-		calibrate(s, PLUMB_CALIBRATION_REJECTS, plumb_self_test_call_emulated, &o.filtered);
+	*(is_stepped ? &o.empty_stepped : &o.empty) = plumb_calibrated_latency();
+	o.filtered_known = calibrate(s, PLUMB_CALIBRATION_REJECTS, function, &o.filtered);
 	plumb_overhead_judge(&o);
 	s->overhead = o;
 }

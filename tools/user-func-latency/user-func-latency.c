@@ -217,6 +217,7 @@ static int prepare(struct plumb_options *o)
 	if (err)
 		return err;
 	plumb_info("%zu functions", user_func.targets.n);
+	tool.overhead.traced = plumb_targets_traced(&user_func.targets);
 	if (user_func.targets.n > 1 && !o->by_given)
 		o->by |= USER_FUNC_BY_FUNC;
 	return 0;

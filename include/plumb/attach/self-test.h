@@ -35,8 +35,8 @@ void plumb_self_test_rename(void);
  * Functions of this program that do nothing.  The kernel emulates the first instruction of the
  * first one on x86, and single-steps that of the other one.
  */
-void plumb_self_test_call_emulated(void);
 void plumb_self_test_call(void);
+void plumb_self_test_call_stepped(void);
 /* Finds one of them in its file. */
 int plumb_self_test_find_userfunc(void (*function)(void), struct plumb_userfuncs *found);
 

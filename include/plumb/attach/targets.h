@@ -49,6 +49,16 @@ void plumb_targets_free(struct plumb_targets *targets);
 
 enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *targets, size_t i);
 
+/* Whether the kernel single-steps at a probe of target I (userfuncs.h). */
+bool plumb_targets_is_stepped(const struct plumb_targets *targets, size_t i);
+/* The number of user functions where it does, or does not. */
+size_t plumb_targets_stepped(const struct plumb_targets *targets, bool is_stepped);
+/*
+ * For struct plumb_tool_overhead: of which user functions the cost is that is measured, which is of
+ * those where the kernel does not single-step, if there are any.
+ */
+const char *plumb_targets_traced(const struct plumb_targets *targets);
+
 /* The number of the first function of a file. */
 size_t plumb_targets_first_of(const struct plumb_targets *targets, size_t file);
 

@@ -42,4 +42,11 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
  */
 const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
 
+/*
+ * Whether at a uprobe the kernel single-steps the first instruction of CODE, which takes
+ * microseconds on a virtual machine; others it emulates (arch/x86/kernel/uprobes.c: nop, push,
+ * jumps and calls). False on arm64, where a step costs little more.
+ */
+bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit);
+
 #endif

@@ -39,8 +39,9 @@ struct plumb_userfunc {
 	 * a Go program, after its stack check, which runs again when the stack has grown.
 	 */
 	uint64_t offset;
-	bool is_inside; /* at OFFSET */
-	uint64_t size;  /* bytes from there to the function's end; 0: unknown */
+	bool is_inside;  /* at OFFSET */
+	bool is_stepped; /* the kernel single-steps the instruction at a place of it (code.h) */
+	uint64_t size;   /* bytes from there to the function's end; 0: unknown */
 	/* Static texts that follow "NAME: "; NULL: none is known. */
 	const char *obstacle;        /* why the kernel refuses a uprobe here */
 	const char *return_obstacle; /* why there is no return to be probed */

@@ -52,9 +52,13 @@ int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_b
 int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 				     const char *raw, const char *perf, char *what, size_t size);
 
-/* Measures the ns that a fire adds, by MECHANISM on a self-test probe; false: not possible. */
+/*
+ * Measures the ns that a fire adds, by MECHANISM on a self-test probe, which of a user function is
+ * one that the kernel single-steps, or not; false: not possible.
+ */
 bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-				 enum plumb_calibration kind, struct plumb_interval *added);
+				 enum plumb_calibration kind, bool is_stepped,
+				 struct plumb_interval *added);
 /* Its calibrate(): measures mechanisms without attach targets, which the library does not. */
 void plumb_trace_targets_calibrate(struct plumb_session *s);
 

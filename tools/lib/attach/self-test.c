@@ -57,7 +57,7 @@ void plumb_self_test_rename(void)
 }
 
 /* On x86 its first instruction is a push, as that of most functions; the kernel emulates it. */
-__attribute__((noinline)) void plumb_self_test_call_emulated(void)
+__attribute__((noinline)) void plumb_self_test_call(void)
 {
 #if defined(__x86_64__)
 	asm volatile("" : : : "memory", "rbx");
@@ -67,7 +67,7 @@ __attribute__((noinline)) void plumb_self_test_call_emulated(void)
 }
 
 /* On x86 its first instruction is single-stepped, which takes microseconds more. */
-__attribute__((noinline)) void plumb_self_test_call(void)
+__attribute__((noinline)) void plumb_self_test_call_stepped(void)
 {
 #if defined(__x86_64__)
 	asm volatile("mov %%eax, %%eax" : : : "memory");

@@ -125,12 +125,15 @@ static struct plumb_userfuncs *find_file(struct plumb_targets *t, const struct p
 	return NULL;
 }
 
-/* USDT probes are known by their names: an instruction can be a place of several. */
+/*
+ * USDT probes and inlined functions are known by their names: an instruction can be a place of
+ * several.
+ */
 static bool has(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
 {
 	for (size_t i = 0; i < u->n; i++)
-		if (one->n_places ? !strcmp(u->list[i].name, one->name)
-				  : u->list[i].offset == one->offset)
+		if (one->n_places || u->list[i].n_places ? !strcmp(u->list[i].name, one->name)
+							 : u->list[i].offset == one->offset)
 			return true;
 	return false;
 }
@@ -285,6 +288,36 @@ size_t plumb_targets_first_of(const struct plumb_targets *t, size_t file)
 	for (size_t i = 0; i < file; i++)
 		first += t->files[i].n;
 	return first;
+}
+
+bool plumb_targets_is_stepped(const struct plumb_targets *t, size_t i)
+{
+	for (size_t file = t->n_files; file-- > 0;) {
+		const size_t first = plumb_targets_first_of(t, file);
+
+		if (i >= first)
+			return i - first < t->files[file].n &&
+			       t->files[file].list[i - first].is_stepped;
+	}
+	return false;
+}
+
+size_t plumb_targets_stepped(const struct plumb_targets *t, bool is_stepped)
+{
+	size_t n = 0;
+
+	for (size_t i = t->functions.n + t->tracepoints.n; i < t->n; i++)
+		n += plumb_targets_is_stepped(t, i) == is_stepped;
+	return n;
+}
+
+const char *plumb_targets_traced(const struct plumb_targets *t)
+{
+	if (!plumb_targets_stepped(t, true))
+		return NULL;
+	return plumb_targets_stepped(t, false)
+		       ? "a traced call whose first instruction is emulated"
+		       : "a traced call, whose first instruction is single-stepped";
 }
 
 enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *t, size_t i)

@@ -124,10 +124,12 @@ static int add_inlined(struct plumb_userfuncs *all, const struct plumb_user_patt
 		if (!u && !is_name(p))
 			continue;
 		in->added++;
-		if (!u)
+		if (!u) {
 			err = add_function(all, &in->calls.list[i]);
-		else
-			err = add_place(u, in->calls.list[i].offset);
+			continue;
+		}
+		err = add_place(u, in->calls.list[i].offset);
+		u->is_stepped |= in->calls.list[i].is_stepped;
 	}
 	return err;
 }

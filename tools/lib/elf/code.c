@@ -138,6 +138,15 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 	return NULL;
 }
 
+bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
+{
+	struct opcode o = find_opcode(code, size, is_32bit);
+	const bool is_long_nop = o.size > 1 && o.bytes[0] == 0x0f && o.bytes[1] == 0x1f;
+
+	return o.size && (o.is_vector || !(*o.bytes == 0x90 || is_long_nop || is_branch(&o) ||
+					   (*o.bytes >= 0x50 && *o.bytes <= 0x57)));
+}
+
 /* --- kinds --- */
 
 static int64_t displacement(const struct opcode *o, size_t at)
@@ -295,6 +304,14 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 	if ((in & 0x3f800000) == 0x08000000)
 		return REFUSED " (exclusive access)";
 	return NULL;
+}
+
+bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
+{
+	(void)code;
+	(void)size;
+	(void)is_32bit;
+	return false;
 }
 
 #endif

@@ -294,8 +294,10 @@ static int inspect(const struct plumb_elf *file, const struct plumb_usersyms *sy
 				: skip_landing(code, size);
 	if (landing && plumb_code_obstacle((char *)code + landing, size - landing, is_32bit(file)))
 		landing = 0;
-	u->obstacle = plumb_code_obstacle((char *)code + start + landing, size - start - landing,
-					  is_32bit(file));
+	code = (char *)code + start + landing;
+	size -= start + landing;
+	u->obstacle = plumb_code_obstacle(code, size, is_32bit(file));
+	u->is_stepped = plumb_code_is_stepped(code, size, is_32bit(file));
 	u->offset += landing;
 	if (!start)
 		return 0;

@@ -55,20 +55,13 @@ static uint64_t range_of(const struct search *s, uint64_t address)
 	return 0;
 }
 
-/* Why a call that begins at OFFSET cannot be probed; START: where its code is decoded from. */
-static const char *obstacle_of(const struct search *s, uint64_t start, uint64_t offset)
+/* Appends a call that begins at OFFSET; START: where its code is decoded from. */
+static int append(struct search *s, const struct plumb_usersym *symbol, uint64_t start,
+		  uint64_t offset)
 {
+	const bool is_32bit = gelf_getclass(s->file->elf) == ELFCLASS32;
 	unsigned char code[INSTRUCTION] = {};
-	ssize_t n = pread(s->file->fd, code, sizeof(code), offset);
-
-	if (!plumb_userfuncs_is_instruction(s->file, start, offset))
-		return "a place inside an instruction";
-	return plumb_code_obstacle(code, n > 0 ? n : 0, gelf_getclass(s->file->elf) == ELFCLASS32);
-}
-
-static int append(struct search *s, const struct plumb_usersym *symbol, uint64_t offset,
-		  const char *obstacle)
-{
+	ssize_t size = pread(s->file->fd, code, sizeof(code), offset);
 	struct plumb_userfuncs *u = s->found;
 	char text[PLUMB_DEMANGLED], *name;
 	struct plumb_userfunc *list;
@@ -84,7 +77,10 @@ static int append(struct search *s, const struct plumb_usersym *symbol, uint64_t
 	u->list[u->n++] = (struct plumb_userfunc){
 		.name = name,
 		.offset = offset,
-		.obstacle = obstacle,
+		.obstacle = plumb_userfuncs_is_instruction(s->file, start, offset)
+				    ? plumb_code_obstacle(code, size < 0 ? 0 : size, is_32bit)
+				    : "a place inside an instruction",
+		.is_stepped = plumb_code_is_stepped(code, size < 0 ? 0 : size, is_32bit),
 		.return_obstacle = "an inlined function has no return",
 	};
 	return 0;
@@ -102,7 +98,7 @@ static void take(struct search *s, Dwarf_Die *die)
 	start = range_of(s, address);
 	if (start && plumb_elf_offset(s->file->elf, start, PF_X, &first) &&
 	    plumb_elf_offset(s->file->elf, address, PF_X, &offset))
-		s->err = append(s, &symbol, offset, obstacle_of(s, first, offset));
+		s->err = append(s, &symbol, first, offset);
 	else
 		s->lost++;
 }

@@ -62,6 +62,9 @@ static int attach_targets(const struct plumb_bpf *bpf, struct plumb_probes *prob
 	return err ?: plumb_builds_attach(bpf, probes, what, size);
 }
 
+/* The user function that the calibration triggers. */
+static void (*user_self_test)(void) = plumb_self_test_call;
+
 /* Attaches to the tracepoint or user function that the calibration triggers. */
 static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			    size_t size)
@@ -78,7 +81,7 @@ static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *pr
 		plumb_tracepoints_free(&t);
 		return err;
 	}
-	err = plumb_self_test_find_userfunc(plumb_self_test_call, &u);
+	err = plumb_self_test_find_userfunc(user_self_test, &u);
 	if (err)
 		return err;
 	err = attach_file(bpf, probes, &u, 0, 0, what, size);
@@ -354,30 +357,36 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 	}
 	if (!!t->functions.n + !!t->tracepoints.n + !!t->n_files > 1)
 		name_mixture(tool);
+	else if (t->n_files)
+		tool->overhead.traced = plumb_targets_traced(t);
 	plumb_info("%zu targets", t->n);
 	return 0;
 }
 
 bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
-				 enum plumb_calibration kind, struct plumb_interval *added)
+				 enum plumb_calibration kind, bool is_stepped,
+				 struct plumb_interval *added)
 {
 	void (*trigger)(void) = mechanism->attach_targets ? plumb_self_test_syscall
 				: mechanism->tracepoints  ? plumb_self_test_rename
+				: is_stepped              ? plumb_self_test_call_stepped
 							  : plumb_self_test_call;
 
+	user_self_test = trigger;
 	return plumb_calibrate_mechanism(s, mechanism, kind, trigger, added);
 }
 
 void plumb_trace_targets_calibrate(struct plumb_session *s)
 {
 	const struct plumb_mechanism *mechanism = s->instance.mechanism;
+	const bool is_stepped = !plumb_targets_stepped(&plumb_trace_targets.targets, false);
 	struct plumb_overhead o = {};
 
-	if (s->overhead.known ||
-	    !plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_TAKES, &o.traced))
+	if (s->overhead.known || !plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_TAKES,
+							      is_stepped, &o.traced))
 		return;
-	o.filtered_known =
-		plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_REJECTS, &o.filtered);
+	o.filtered_known = plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_REJECTS,
+						       is_stepped, &o.filtered);
 	plumb_overhead_judge(&o);
 	s->overhead = o;
 }
