@@ -129,6 +129,22 @@ run_namespace() {
 	finish space "$(cat space.pid)"
 }
 
+# Programs that run while their files are attached to, one after the other.
+run_several() {
+	for number in 1 2 3 4; do
+		cp "$(lib)/libupgrade.1.so" "libmany$number.so"
+		start "many$number" upgrades "$PWD/libmany$number.so" 10000000 1000
+		open_gate "many$number" go
+	done
+	launch several -j -d 0.5 --mechanism=uprobe "$PWD/libmany1.so:upgrade_work" "$PWD/libmany2.so:upgrade_work" \
+		"$PWD/libmany3.so:upgrade_work" "$PWD/libmany4.so:upgrade_work"
+	finish several "$tool"
+	for number in 1 2 3 4; do
+		kill -KILL "$(cat "many$number.pid")"
+		finish "many$number" "$(cat "many$number.pid")" 2>/dev/null
+	done
+}
+
 # A 32-bit program, if this kernel executes it.
 run_32() {
 	user32=$(lib)/user32
@@ -220,6 +236,7 @@ run() {
 	run_link
 	run_change
 	run_namespace
+	run_several
 	run_32
 	run_throws
 	run_stacks
@@ -262,6 +279,8 @@ check() {
 	is "... and the trace ends well" "$(cat change.status)" 0
 	is "a damaged file is an error" "$(cat cut.status) $(wc -l <cut.err)" "1 1"
 	like "... that names it" "$(cat cut.err)" "^user-func-latency: .*libcut\.so"
+	holds "files that are attached to one after the other are traced for the same time" several.json \
+		'$last.rows | length == 4 and ((map(.count) | max) < 1.5 * (map(.count) | min))'
 	if [[ -e 32.skip ]]; then
 		skip "32-bit programs" "$(cat 32.skip)"
 	else

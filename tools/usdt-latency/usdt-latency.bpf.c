@@ -85,7 +85,7 @@ static __always_inline int start(struct pt_regs *ctx, __u64 target)
 	struct plumb_id which;
 
 	keep_own_stack(ctx);
-	if (!place || !filter_thread(task) || !filter_entry(task))
+	if (!place || !filter_thread(task) || !function_begins(task, args))
 		return 0;
 	args[UNREAD] = read_by(ctx, place, USDT_START, &args[ARG]);
 	args[UNREAD] |= (__u64)PLUMB_TARGET_FILE(target) << USDT_ENDS;

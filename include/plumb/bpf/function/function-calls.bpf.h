@@ -27,6 +27,12 @@ static __always_inline bool function_wanted(struct task_struct *task, const __u6
 static __always_inline void function_record(struct task_struct *task,
 					    const struct function_call *call);
 
+/* Whether a call that begins now is to be traced: not before all programs are attached. */
+static __always_inline bool function_begins(struct task_struct *task, const __u64 *args)
+{
+	return plumb_live && filter_entry(task) && function_wanted(task, args);
+}
+
 /* Instead of the target: the program's own target, a constant in it, which needs no register. */
 #define FUNCTION_OWN (~0ULL)
 
@@ -172,7 +178,7 @@ static __always_inline bool function_enter(__u64 target, __u64 place, const __u6
 
 	if (cookie)
 		*cookie = PLUMB_CALL_REJECTED;
-	return filter_thread(task) && filter_entry(task) && function_wanted(task, args) &&
+	return filter_thread(task) && function_begins(task, args) &&
 	       function_push(task, target, place, args, cookie);
 }
 
@@ -195,7 +201,7 @@ static __always_inline void function_unmatched(struct task_struct *task, const _
 	if (frames_are_inherited(task))
 		return;
 #endif
-	if (plumb_live && filter_entry(task) && function_wanted(task, args))
+	if (function_begins(task, args))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
@@ -299,7 +305,7 @@ static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *a
 {
 	struct task_struct *task = current_task();
 
-	if (!filter_thread(task) || !filter_entry(task) || !function_wanted(task, args)) {
+	if (!filter_thread(task) || !function_begins(task, args)) {
 		*cookie = PLUMB_CALL_REJECTED;
 		return false;
 	}

@@ -31,7 +31,7 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 
 	if (!filter_thread(task))
 		return;
-	if (!filter_entry(task) || !function_wanted(task, args)) {
+	if (!function_begins(task, args)) {
 		if (function_config.inflight_slots)
 			function_reject_in_inflight_slot(ctx);
 	} else if (!function_config.inflight_slots || !function_take_inflight_slot(ctx, task)) {

@@ -82,7 +82,7 @@ static __always_inline void goroutine_entered(__u64 target, const struct pt_regs
 	struct plumb_thread_kept *kept = NULL;
 	struct plumb_id which;
 
-	if (!filter_thread(task) || !filter_entry(task) || !function_wanted(task, args))
+	if (!filter_thread(task) || !function_begins(task, args))
 		return;
 	if (goroutine_current(ctx, task, &which, &place))
 		kept = by_id_make(&which, task);
