@@ -168,6 +168,22 @@ run_escaped() {
 	finish escaped "$tool"
 }
 
+# A symbol that points inside an instruction.
+run_inside() {
+	userfuncs=$(command -v userfuncs)
+	text=$(objdump -h "$userfuncs" | awk '$2 == ".text" {print "0x" $4}')
+	inside=$(objdump -d --no-show-raw-insn --disassemble=user_recurses "$userfuncs" | awk -F: '/^ / {print "0x" $1}' | tr -d ' ' | {
+		read -r one
+		while read -r next && [ $((next - one)) -lt 2 ]; do one=$next; done
+		echo $((one + 1))
+	})
+	objcopy --add-symbol "user_inside=.text:$((inside - text)),function,global" "$userfuncs" misplaced
+	launch misplaced -j "$PWD/misplaced:user_inside" -- ./misplaced 1
+	finish misplaced "$tool"
+	quick='' program=probe-check launch misplaced-check "u:$PWD/misplaced:user_inside"
+	finish misplaced-check "$tool"
+}
+
 # A file by its name in the mappings of a process, which is replaced.
 run_by_name() {
 	put_in_place "$PWD/libnamed.so" 1
@@ -244,6 +260,7 @@ run() {
 	run_steps
 	run_by_name
 	run_escaped
+	run_inside
 }
 
 check_counts() {
@@ -307,6 +324,8 @@ check() {
 	is "... only then" "$(grep -l 'has not mapped' ./*.err)" ./unmapped.err
 	holds "bytes of a name that are not printable are escaped" escaped.json \
 		'($last.rows | map([(.key.func | sub(".*:"; "")), .count])) == [["user_\\x1b[31m\\xffleaf", 1009]]'
+	like "a symbol inside an instruction is refused" "$(cat misplaced.err)" 'user_inside in .*: its symbol points inside an instruction'
+	is "... and not probed" "$(cat misplaced.status misplaced-check.status | tr '\n' ' ')" '1 3 '
 	like "a program that switches stacks runs as ever" "$(cat contexts.err contexts.json)" '"function":"context_turn","count":100'
 	holds "... by probes on return instructions" contexts.json '$last.mechanism.name | endswith(".returns")'
 	for name in _setjmp vfork; do

@@ -208,17 +208,33 @@ static int find_returns(const struct plumb_elf *file, const struct plumb_usersym
 
 /* --- all --- */
 
-bool plumb_userfuncs_is_instruction(const struct plumb_elf *file, uint64_t start, uint64_t offset)
+/* Finds the instruction that contains OFFSET, decoded from START; false: it cannot be decoded. */
+static bool find_place(const struct plumb_elf *file, uint64_t start, uint64_t offset,
+		       struct place *p)
 {
-	struct place p = {.offset = offset - start};
-	size_t room = p.offset + INSTRUCTION;
-	void *code = p.offset < FUNCTION ? malloc(room) : NULL;
+	size_t room = offset - start + INSTRUCTION;
+	void *code = offset - start < FUNCTION ? malloc(room) : NULL;
 
+	*p = (struct place){.offset = offset - start};
 	if (code)
 		plumb_code_visit(code, read_code(file, start, code, room), is_32bit(file),
-				 look_for_place, &p);
+				 look_for_place, p);
 	free(code);
-	return p.is_found && p.in.at == p.offset;
+	return p->is_found;
+}
+
+bool plumb_userfuncs_is_instruction(const struct plumb_elf *file, uint64_t start, uint64_t offset)
+{
+	struct place p;
+
+	return find_place(file, start, offset, &p) && p.in.at == p.offset;
+}
+
+bool plumb_userfuncs_is_inside(const struct plumb_elf *file, uint64_t start, uint64_t offset)
+{
+	struct place p;
+
+	return find_place(file, start, offset, &p) && p.in.at != p.offset;
 }
 
 /*

@@ -205,6 +205,8 @@ static int find_in(struct search *s, const char *function, bool returns)
 	if (!err)
 		err = plumb_userfuncs_inspect(s->file, &s->syms, s->pattern.start, returns, found);
 	if (!err)
+		plumb_userfuncs_check_starts(s->file, found);
+	if (!err)
 		plumb_userfuncs_mention_clones(&s->syms, path, s->pattern.name);
 	return err;
 }

@@ -61,6 +61,10 @@ int plumb_userfuncs_inspect(const struct plumb_elf *file, const struct plumb_use
 
 /* Whether an instruction begins at OFFSET, decoded from START, where one does. */
 bool plumb_userfuncs_is_instruction(const struct plumb_elf *file, uint64_t start, uint64_t offset);
+/* Whether OFFSET is inside an instruction; also false if that is not known. */
+bool plumb_userfuncs_is_inside(const struct plumb_elf *file, uint64_t start, uint64_t offset);
+/* Finds those whose symbol points inside an instruction: an obstacle. */
+void plumb_userfuncs_check_starts(const struct plumb_elf *file, struct plumb_userfuncs *found);
 
 /* Prints why nothing matches; returns -errno. */
 int plumb_userfuncs_complain(const struct plumb_usersyms *syms, const char *path,
