@@ -46,9 +46,13 @@ static bool find_known(Elf *elf, Dwarf_CFI *cfi, uint64_t offset, uint64_t *know
 
 void plumb_userfuncs_check_starts(const struct plumb_elf *file, struct plumb_userfuncs *found)
 {
-	Dwarf_CFI *cfi = dwarf_getcfi_elf(file->elf);
+	Dwarf_CFI *cfi = NULL;
+	GElf_Shdr header;
 	uint64_t known;
 
+	/* Without this section libdw (0.188) leaks what libelf has read. */
+	if (plumb_elf_section(file->elf, ".eh_frame", &header))
+		cfi = dwarf_getcfi_elf(file->elf);
 	for (size_t i = 0; cfi && i < found->n; i++)
 		if (!found->list[i].obstacle &&
 		    find_known(file->elf, cfi, found->list[i].offset, &known) &&
