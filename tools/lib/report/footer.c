@@ -153,7 +153,9 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{stacks_of(r->run), l->stacks_lost},
 		{pooled_of(r->run), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
-		{"lost: no room for the thread's state", l->no_state},
+		{pairs ? "lost: no room for another open pair"
+		       : "lost: no room for the thread's state",
+		 l->no_state},
 		{"lost: nested too deep in their thread", l->too_deep},
 		{"lost: the descendant table is full (16384)", l->untracked},
 		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
