@@ -88,7 +88,7 @@ long_of() {
 # TOOL's message is one line that begins with its name and has these words.
 says() {
 	local tool=$1 word text
-	text=$(<"$err")
+	text=$(grep -v " has not mapped /" "$err") # an operand of user code is not in these processes
 	[[ $text == "$tool: "* && $text != *$'\n'* ]] || return
 	for word in "${@:2}"; do
 		[[ $text == *"$word"* ]] || return

@@ -19,6 +19,7 @@ limited() {
 	status=0
 	timeout 20 "$@" "$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} --no-calibrate -d 0.1 -p "$idle" \
 		--mechanism "$first" </dev/null >"$out" 2>"$err" || status=$?
+	sed -i '/ has not mapped /d' "$err" # the file of the operand
 }
 
 # CAPABILITIES that are not there, as setpriv takes them
@@ -29,12 +30,17 @@ without() {
 		${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -d 0.1 -p "$idle" "${@:2}" </dev/null >"$out" 2>"$err" || status=$?
 }
 
-# UID TOOL ARG... - with CAP_BPF and CAP_PERFMON, and no other
-with_two() {
+# UID COMMAND... - with CAP_BPF and CAP_PERFMON, and no other
+as_two() {
 	local only=-all,+bpf,+perfmon
 	status=0
 	timeout 20 setpriv --reuid="$1" --clear-groups --inh-caps="$only" --ambient-caps="$only" --bounding-set="$only" \
-		"$work/bin/$2" --no-calibrate -d 0.1 -p "$idle" "${@:3}" </dev/null >"$out" 2>"$err" || status=$?
+		"${@:2}" </dev/null >"$out" 2>"$err" || status=$?
+}
+
+# UID TOOL ARG...
+with_two() {
+	as_two "$1" "$work/bin/$2" --no-calibrate -d 0.1 -p "$idle" "${@:3}"
 }
 
 for tool in offcpu-time syscall-slower syscall-latency; do
@@ -43,6 +49,22 @@ for tool in offcpu-time syscall-slower syscall-latency; do
 	with_two 65534 "$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"}
 	is "$tool takes CAP_BPF and CAP_PERFMON only" "$status $(grep refused "$err")" "0 "
 done
+# Kernels from 6.16 on require CAP_SYS_ADMIN for uprobes by perf events: there is another mechanism.
+user=u:$work/bin/userfuncs:user_leaf
+install -m 755 "${bin%/*}/tests/userfuncs" "$bin/probe-check" "$work/bin"
+for tool in func-count func-stack; do
+	run_bare "$tool" --no-calibrate -d 0.1 --mechanism=uprobe.multi "$user"
+	((status == 0)) || continue
+	install -m 755 "$bin/$tool" "$work/bin/$tool"
+	as_two 65534 "$work/bin/$tool" --no-calibrate -d 0.1 "$user"
+	is "$tool takes CAP_BPF and CAP_PERFMON only for a user function" "$status" 0
+	as_two 65534 "$work/bin/$tool" --no-calibrate -d 0.1 --mechanism=uprobe "$user"
+	like "... if not by perf events, it names the capability" "$status $(<"$err")" \
+		"^(0 .*|77 $tool: uprobe refused: [^"$'\n'"]*: EACCES, without CAP_SYS_ADMIN [^"$'\n'"]*)$"
+done
+as_two 65534 "$work/bin/probe-check" --live=0.1 "$user"
+like "probe-check --live names the capability" "$status $(tr -s ' \n' ' ' <"$out")" '^0|^77 .* EACCES, without CAP_SYS_ADMIN '
+
 # By the step that failed: to attach, not to load.
 if traces syscall-latency; then
 	with_two 65534 syscall-latency --mechanism=tracepoint

@@ -250,4 +250,15 @@ for tool in "${tools[@]}"; do
 	has "$tool" --pid && unknown "'?p" -p && unknown --pid --pid
 	has "$tool" --pid && has "$tool" --precision && unknown "--p" --p 1
 done
+# Targets of another kind.
+tool=user-func-latency
+while read -r target other; do
+	run_bare "$tool" -d 0.1 "$target"
+	refused "$tool $target names the tool for it" 2 "$tool" "$target" "$other"
+done <<<"usdt:./x:app:begin usdt-latency
+k:vfs_read func-latency
+t:sched:sched_switch func-count
+s:read syscall-latency"
+run_bare func-count -d 0.1 ./x:function
+refused "func-count names the form of user functions" 2 func-count ./x:function u:FILE:FUNCTION
 done_trying

@@ -16,6 +16,10 @@ tid=
 for task in /proc/"$threads_PID"/task/*; do
 	[[ ${task##*/} == "$threads_PID" ]] || tid=${task##*/}
 done
+perl -e '$| = 1; my $p = fork // die; exit 0 if !$p; print $p; sleep 300' >"$work/zombie" &
+cli_started+=($!)
+until zombie=$(<"$work/zombie") && [[ -n $zombie ]]; do sleep 0.01; done
+for ((i = 0; i < 500; i++)); do grep -q 'State:.Z' "/proc/$zombie/status" && break; sleep 0.01; done
 : >"$work/file"
 chmod 644 "$work/file"
 mkdir "$work/directory"
@@ -39,6 +43,7 @@ wrong_ids() {
 		wrong --pid "no process 2147483647" : -d 0.1 -p 2147483647
 		wrong --pid "$tid" "$threads_PID" -t : -d 0.1 -p "$tid"
 	}
+	has "$tool" --pid && wrong --pid "process $zombie has ended" : -d 0.1 -p "$zombie"
 	has "$tool" --tid && wrong --tid "no thread $gone" : -d 0.1 -t "$gone"
 }
 
@@ -145,4 +150,11 @@ for tool in "${tools[@]}"; do
 	too_large
 	other_namespace
 done
+tool=user-func-latency
+if [[ -r /proc/2/comm && $(</proc/2/comm) == kthreadd ]]; then
+	run "$tool" -d 0.1 -p 2
+	refused "$tool -p of a kernel thread cannot run" 1 "$tool" --pid "2 is a kernel thread"
+else
+	skip "$tool -p of a kernel thread" "none is seen here"
+fi
 done_trying

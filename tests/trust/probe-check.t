@@ -209,6 +209,15 @@ END
 gcc -O2 -o ends ends.c
 checks 0 u:./ends:leaves u:./ends:returns
 why u:./ends:leaves 'of probes on return instructions: it has no return'
+checks 0 u:libc:vfork u:libc:dlsym u:libc:swapcontext
+for function in vfork dlsym swapcontext; do
+	why "u:libc:$function" 'no return probe .uretprobe.: it depends on its return address'
+done
+strip -g -o undescribed ends
+checks 0 u:./undescribed:returns
+is "that inlining is not known is said once" "$(jq -r '.checks[].why' "$out" | grep -o 'inlin[a-z]*\|no debugging information')" \
+	$'inlined\nno debugging information'
+checks 0 u:./ends:leaves u:./ends:returns
 is "of others nothing is said" "$(jq -r '.checks[1].why' "$out" | grep -c 'return')" 0
 if printf 'int f(int x) { return x; } int main(int n) { return f(n); }' | gcc -m32 -O0 -x c - -o narrow 2>/dev/null; then
 	checks 0 u:./narrow:f

@@ -110,7 +110,7 @@ nothing '' "no target matches"
 nothing 'no_such_*' "no target matches no_such_\*$"
 nothing "$(printf 'x%.0s' {1..100000})" "no target matches xxxx"
 run $'k:\e[31m\nx'
-is "what is shown of a GLOB has no control characters" "$(tail -n 1 "$err")" "probe-list: no target matches k:?[31m?x"
+is "what is shown of a GLOB has no control characters" "$(tail -n 1 "$err")" 'probe-list: no target matches k:\x1b[31m\x0ax'
 run k:vfs_read k:no_such_function_here
 is "one GLOB of two matches nothing: that is said, the other is listed" "$status $(names)" "1 k:vfs_read"
 

@@ -179,6 +179,31 @@ static void names_are_escaped(void **state)
 		      escaped(samples[i].name));
 }
 
+/* Also where it is made longest; a message may have names that are escaped already. */
+static void messages_are_escaped(void **state)
+{
+	static const struct {
+		const char *text, *escaped;
+	} samples[] = {
+		{"tool: h\303\251: no ", "tool: h\303\251: no "},
+		{"\033[31m\n", "\\x1b[31m\\x0a"},
+		{" a\\x1b\tb\302\233", " a\\x1b\\x09b\\xc2\\x9b"},
+		{"\377\377\377", "\\xff\\xff\\xff"},
+		{"", ""},
+	};
+	char text[8];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		char *escaped = plumb_escaped_text(samples[i].text);
+
+		check(!strcmp(escaped, samples[i].escaped), "%zu: %s", i, escaped);
+		free(escaped);
+	}
+	plumb_escape_text(text, "abc\n\n", sizeof(text));
+	assert_string_equal(text, "abc\\x0a");
+}
+
 /* Read as --comm reads it, whatever the name. */
 static void escaped_names_can_be_told_back(void **state)
 {
@@ -233,6 +258,7 @@ int main(void)
 		cmocka_unit_test(names_are_copied_as_utf8),
 		cmocka_unit_test(names_are_cut_to_their_room),
 		cmocka_unit_test(names_are_escaped),
+		cmocka_unit_test(messages_are_escaped),
 		cmocka_unit_test(escaped_names_can_be_told_back),
 		cmocka_unit_test(fields_of_a_key_are_one_line),
 	};

@@ -25,16 +25,17 @@ static void forms_that_are_wrong_are_told(void **state)
 	static const struct {
 		const char *text, *part;
 	} wrong[] = {
-		{"", "kernel function"},     {":x", "kernel function"},
-		{"mod:", "kernel function"}, {"t:", "t:CATEGORY:NAME"},
-		{"t:a", "t:CATEGORY:NAME"},  {"t:a:", "t:CATEGORY:NAME"},
-		{"t::b", "t:CATEGORY:NAME"}, {"t:a:b:c", "t:CATEGORY:NAME"},
-		{"u:", "u:FILE:FUNCTION"},   {"u:libc", "u:FILE:FUNCTION"},
-		{"k:", "kernel function"},   {"r:", "r:NAME"},
-		{"r:a:b", "r:NAME"},         {"usdt:a:b", "usdt:FILE:PROVIDER:NAME"},
-		{"usdt:a::c", "USDT"},       {"usdt:a:b:", "USDT"},
-		{"usdt::b:c", "USDT"},       {"usdt:a:b:c:d", "USDT"},
-		{"u::f", "u:FILE:FUNCTION"}, {"u:libc:", "u:FILE:FUNCTION"},
+		{"", "kernel function"},      {":x", "kernel function"},
+		{"mod:", "kernel function"},  {"t:", "t:CATEGORY:NAME"},
+		{"t:a", "t:CATEGORY:NAME"},   {"t:a:", "t:CATEGORY:NAME"},
+		{"t::b", "t:CATEGORY:NAME"},  {"t:a:b:c", "t:CATEGORY:NAME"},
+		{"u:", "u:FILE:FUNCTION"},    {"u:libc", "u:FILE:FUNCTION"},
+		{"k:", "kernel function"},    {"r:", "r:NAME"},
+		{"r:a:b", "r:NAME"},          {"usdt:a:b", "usdt:FILE:PROVIDER:NAME"},
+		{"usdt:a::c", "USDT"},        {"usdt:a:b:", "USDT"},
+		{"usdt::b:c", "USDT"},        {"usdt:a:b:c:d", "USDT"},
+		{"u::f", "u:FILE:FUNCTION"},  {"u:libc:", "u:FILE:FUNCTION"},
+		{"./a:f", "u:FILE:FUNCTION"}, {"/a", "u:FILE:FUNCTION"},
 	};
 
 	(void)state;

@@ -32,7 +32,7 @@ static void columns_are_as_wide_as_their_cells(void **state)
 	text = printed(g);
 	assert_string_equal(text, "NAME      NS  WHY\n"
 				  "probe1  1234\n"
-				  "probe2  9872  it is?\n");
+				  "probe2  9872  it is\\x0a\n");
 	free(text);
 }
 

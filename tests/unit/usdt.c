@@ -176,7 +176,8 @@ static void what_is_not_there_is_said(void **state)
 {
 	(void)state;
 	refused("./pie:app:begun", ENOENT, "no USDT probe app:begun in ./pie; did you mean begin");
-	refused("./pie:ap:begin", ENOENT, "no USDT probe ap:begin in ./pie");
+	refused("./pie:ap:begin", ENOENT,
+		"no USDT probe ap:begin in ./pie; did you mean app:begin");
 	refused("./pie:no:*", ENOENT, "no USDT probe no:* in ./pie");
 	refused("./none:app:begin", ENOENT, "./none has no USDT probes");
 	refused("./missing:app:begin", ENOENT, "missing");
@@ -189,6 +190,18 @@ static void what_is_not_there_is_said(void **state)
 	refused("./pie::begin", EINVAL, "should be FILE:PROVIDER:NAME");
 	refused(":app:begin", EINVAL, "should be FILE:PROVIDER:NAME");
 	refused("", EINVAL, "should be FILE:PROVIDER:NAME");
+}
+
+/* The table of sections is at the end. */
+static void a_file_that_is_cut_off_is_not_said_to_have_none(void **state)
+{
+	size_t size;
+	char *data = contents("pie", &size);
+
+	(void)state;
+	write_file("cut", data, size / 2);
+	refused("./cut:app:begin", ENOENT, "cut has no USDT probes, or is damaged");
+	free(data);
 }
 
 /* Whatever is overwritten or cut off: there are probes, or it is said why not. */
@@ -229,6 +242,7 @@ int main(void)
 		cmocka_unit_test(places_are_those_of_the_code),
 		cmocka_unit_test(odd_notes_are_passed_over),
 		cmocka_unit_test(what_is_not_there_is_said),
+		cmocka_unit_test(a_file_that_is_cut_off_is_not_said_to_have_none),
 		cmocka_unit_test(broken_files_do_no_harm),
 	};
 

@@ -188,6 +188,8 @@ static void what_is_not_there_is_an_error_with_near_names(void **state)
 {
 	(void)state;
 	refuses("./pie:plane", ENOENT, "no function plane in ./pie; did you mean plain?\n");
+	refuses("./pie:plain@V9", ENOENT, "plain in ./pie has no version V9: it has none\n");
+	refuses("./pie:plane@V9", ENOENT, "no function plane");
 	refuses("./pie:Plain", ENOENT, "no function Plain in ./pie; did you mean plain?\n");
 	refuses("./pie:quota*", ENOENT, "no function quota* in ./pie\n");
 	refuses("./pie:thing", ENOENT, "no function thing");

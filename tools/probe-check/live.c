@@ -170,19 +170,23 @@ static bool may_be_tried(const struct check *c)
 static void begin(const struct kernel *k, struct live_probe *t, struct check *c)
 {
 	char words[sizeof(c->obstacle)];
+	bool loaded;
 	int err;
 
 	if (!may_be_tried(c))
 		return;
 	plumb_divert(words, sizeof(words));
-	err = load(t, c->target.kind) ?: attach(k, t, &c->target);
+	err = load(t, c->target.kind);
+	loaded = !err;
+	err = err ?: attach(k, t, &c->target);
 	plumb_divert(NULL, 0);
 	c->live = !err;
 	if (err && *words)
 		snprintf(c->obstacle, sizeof(c->obstacle), "%s", words);
 	else if (err)
 		snprintf(c->obstacle, sizeof(c->obstacle), "%s%s", plumb_errno_name(err),
-			 plumb_errno_hint(err));
+			 loaded && err == -EACCES ? plumb_perf_not_permitted()
+						  : plumb_errno_hint(err));
 }
 
 static uint64_t read_fires(const struct live_probe *t)

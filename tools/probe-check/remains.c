@@ -182,6 +182,6 @@ void remains_add_calls(const struct remains *r)
 			  uncounted(r, &all));
 	if (all.described)
 		check_add(r->check, "inlined nowhere");
-	else if (r->check->has_direct)
+	else if (r->check->has_direct && r->is_kernel)
 		check_add(r->check, "more may be inlined (no debugging information)");
 }

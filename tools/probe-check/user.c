@@ -210,8 +210,12 @@ static bool judge_place(struct candidate *c)
 	return err || obstacle;
 }
 
-/* Find the functions with their return instructions; set whether exceptions may leave them. */
-static int find_returns(const struct candidate *c, struct plumb_userfuncs *found, bool *unwinds)
+/*
+ * Find the functions, with their return instructions or with obstacles to return probes; set
+ * whether exceptions may leave them.
+ */
+static int find_returns(const struct candidate *c, bool instructions, struct plumb_userfuncs *found,
+			bool *unwinds)
 {
 	char *name = malloc(2 * strlen(c->name) + 1);
 	struct plumb_elf elf = {.fd = -1};
@@ -224,10 +228,24 @@ static int find_returns(const struct candidate *c, struct plumb_userfuncs *found
 	err = plumb_elf_open(c->path, &elf);
 	*unwinds = !err && plumb_elf_unwinds(elf.elf);
 	if (!err)
-		err = plumb_userfuncs_find_in(elf.fd, c->path, name, true, found);
+		err = plumb_userfuncs_find_in(elf.fd, c->path, name, instructions, found);
 	plumb_elf_close(&elf);
 	free(name);
 	return err;
+}
+
+/* Why the kernel's return probe cannot be on the function; NULL: it can be. */
+static const char *return_probe_obstacle(const struct candidate *c)
+{
+	struct plumb_userfuncs found;
+	const char *obstacle;
+	bool unwinds;
+
+	if (find_returns(c, false, &found, &unwinds))
+		return NULL;
+	obstacle = found.list[0].return_obstacle;
+	plumb_userfuncs_free(&found);
+	return obstacle;
 }
 
 /* Add whether return probes, or probes on return instructions, can be on the function. */
@@ -235,6 +253,7 @@ static void add_returns(struct candidate *c)
 {
 	struct plumb_userfuncs found;
 	const struct plumb_userfunc *u;
+	const char *obstacle = NULL;
 	bool unwinds = false;
 	char words[1024];
 	int err;
@@ -244,7 +263,9 @@ static void add_returns(struct candidate *c)
 		return;
 	}
 	plumb_divert(words, sizeof(words));
-	err = find_returns(c, &found, &unwinds);
+	err = find_returns(c, true, &found, &unwinds);
+	if (!err)
+		obstacle = return_probe_obstacle(c);
 	plumb_divert(NULL, 0);
 	if (err)
 		return;
@@ -255,6 +276,8 @@ static void add_returns(struct candidate *c)
 				      : "ends a program that throws an exception through it",
 			  u->return_obstacle ? "cannot be probed either: " : "can be probed",
 			  u->return_obstacle ?: "");
+	else if (obstacle)
+		check_add(c->check, "no return probe (uretprobe): %s", obstacle);
 	else if (u->return_obstacle && !u->n_returns && u->size)
 		check_add(c->check, "of probes on return instructions: %s", u->return_obstacle);
 	plumb_userfuncs_free(&found);

@@ -117,7 +117,7 @@ size_t glob_take(const struct glob *g, struct targets *p)
 void glob_complain(const struct glob *g, const struct targets *p)
 {
 	const char **names = calloc(p->n + 1, sizeof(*names));
-	char suggestion[1024] = "", shown[256];
+	char suggestion[1024] = "";
 
 	/* Suggest names with as many parts as the glob has. */
 	for (size_t i = 0; names && i < p->n; i++) {
@@ -127,9 +127,8 @@ void glob_complain(const struct glob *g, const struct targets *p)
 		if (g->kinds >> target->kind & 1)
 			names[i] = strchr(g->name, ':') ? name : last_part(name);
 	}
-	plumb_copy_printable(shown, g->text, sizeof(shown));
-	if (names && strlen(g->name) < sizeof(shown) && !strpbrk(g->name, "*?["))
+	if (names && strlen(g->name) < 256 && !strpbrk(g->name, "*?["))
 		plumb_suggest(g->name, names, p->n, suggestion, sizeof(suggestion));
-	plumb_warn("no target matches %s%s%s", shown, suggestion, *suggestion ? "?" : "");
+	plumb_warn("no target matches %s%s%s", g->text, suggestion, *suggestion ? "?" : "");
 	free(names);
 }

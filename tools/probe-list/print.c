@@ -72,12 +72,11 @@ static char *find_break(char *text, int room)
 }
 
 /* Wrap at WIDTH columns, if possible; lines after the first are indented deeper. */
-static void print_wrapped(char *text)
+static void print_wrapped(const char *arguments)
 {
+	char *escaped = plumb_escaped_text(arguments), *text = escaped, *end;
 	int indent = 4;
-	char *end;
 
-	plumb_copy_printable(text, text, strlen(text) + 1);
 	while (strlen(text) > (size_t)(WIDTH - indent) &&
 	       (end = find_break(text, WIDTH - indent))) {
 		*end = 0;
@@ -86,11 +85,12 @@ static void print_wrapped(char *text)
 		indent = 8;
 	}
 	printf("%*s%s\n", indent, "", text);
+	free(escaped);
 }
 
 void print_lines(struct targets *p, bool arguments)
 {
-	char hooks[64], *text;
+	char hooks[64], *name, *text;
 
 	for (size_t i = 0; i < p->n && !ferror(stdout); i++) {
 		struct target *target = &p->list[i];
@@ -98,8 +98,9 @@ void print_lines(struct targets *p, bool arguments)
 		if (!target->taken)
 			continue;
 		describe_hooks(target, hooks, sizeof(hooks));
-		plumb_copy_printable(target->name, target->name, strlen(target->name) + 1);
-		printf("%-46s %-10s %s\n", target->name, kinds[target->kind].stability, hooks);
+		name = plumb_escaped_text(target->name);
+		printf("%-46s %-10s %s\n", name, kinds[target->kind].stability, hooks);
+		free(name);
 		text = arguments ? arguments_text(p, target) : NULL;
 		if (text)
 			print_wrapped(text);

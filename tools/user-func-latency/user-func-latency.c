@@ -40,6 +40,18 @@ static size_t n_patterns;
 static struct plumb_arg_key arg_key = {.arg.position = PLUMB_NO_ARG};
 static struct plumb_tool tool;
 
+/* What times targets of that other kind; NULL: it is none.  A file of that name is u:k:FUNC. */
+static const char *other_tool(const char *text)
+{
+	if (!strncmp(text, "usdt:", 5))
+		return "USDT probes are timed by usdt-latency";
+	if (!strncmp(text, "k:", 2))
+		return "kernel functions are timed by func-latency";
+	if (!strncmp(text, "t:", 2) || !strncmp(text, "r:", 2))
+		return "tracepoints are counted by func-count";
+	return strncmp(text, "s:", 2) ? NULL : "system calls are timed by syscall-latency";
+}
+
 static bool add_pattern(const char *text, bool number)
 {
 	char *target;
@@ -48,6 +60,8 @@ static bool add_pattern(const char *text, bool number)
 		return false;
 	if (n_patterns == PLUMB_MAX_LIST)
 		plumb_usage_error("at most %d functions or globs", PLUMB_MAX_LIST);
+	if (other_tool(text))
+		plumb_usage_error("%s: %s", other_tool(text), text);
 	if (asprintf(&target, "%s%s", strncmp(text, "u:", 2) ? "u:" : "", text) < 0)
 		abort();
 	if (plumb_target_flaw(target))

@@ -9,7 +9,7 @@
 /* 0: errors and warnings; 1 (-v): also the tool's decisions; 2 (-vv): also libbpf's messages. */
 extern int plumb_verbosity;
 
-/* "TOOL: message", one write. */
+/* "TOOL: message", one write; what is not printable becomes \xHH, also a newline. */
 void plumb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void plumb_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

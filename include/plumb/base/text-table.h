@@ -16,7 +16,7 @@ struct plumb_text_table;
 /* HEADINGS has N names; a heading with the prefix '>' aligns its column to the right. */
 struct plumb_text_table *plumb_text_table_new(const char *const *headings, size_t n);
 
-/* The next cell.  Control characters in it are printed as '?'. */
+/* The next cell.  Bytes in it that are not printable are printed as \xHH. */
 void plumb_text_table_cell(struct plumb_text_table *g, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -25,8 +25,15 @@ void plumb_copy_printable(char *to, const char *from, size_t size);
 #define PLUMB_ESCAPED 64
 void plumb_escape(char *to, const char *from, size_t size);
 
-/* Prints TEXT and a newline, wrapped between words at 78 columns; lines after the first are
- * indented. */
+/*
+ * The same for a message or a line of several words, parts of which may be escaped already:
+ * backslashes and spaces stay.  The second allocates the text.
+ */
+void plumb_escape_text(char *to, const char *from, size_t size);
+char *plumb_escaped_text(const char *from);
+
+/* Prints TEXT, escaped, and a newline, wrapped between words at 78 columns; lines after the first
+ * are indented. */
 void plumb_print_wrapped(const char *text, FILE *out);
 
 /* Closes stdout at exit.  Returns STATUS, or 1 after a message if writing failed. */

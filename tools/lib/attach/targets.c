@@ -62,6 +62,9 @@ const char *plumb_target_flaw(const char *pattern)
 	default:
 		if (!strncmp(pattern, "s:", 2))
 			return "system calls are t:syscalls:sys_enter_NAME here";
+		if (strchr(pattern, '/'))
+			return "a user function is u:FILE:FUNCTION, a USDT probe "
+			       "usdt:FILE:PROVIDER:NAME";
 		if (!strncmp(pattern, "k:", 2))
 			pattern += 2;
 		if (!*pattern || (colon && (colon == pattern || !colon[1])))

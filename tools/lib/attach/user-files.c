@@ -8,6 +8,7 @@
 #include <plumb/base/log.h>
 #include <plumb/elf/binary.h>
 #include <plumb/elf/debugfile.h>
+#include <plumb/kernel/thread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,22 @@ static void set_true(void *context, const struct plumb_mapping *mapping)
 	*(bool *)context = true;
 }
 
+/* A process without a program is one of the kernel. */
+static int check_process(pid_t pid)
+{
+	char path[32], program[8];
+
+	if (kill(pid, 0) && errno == ESRCH)
+		return plumb_error(ESRCH, "--pid: no process %d", pid);
+	if (plumb_process_is_zombie(pid))
+		return plumb_error(ESRCH, "--pid: process %d has ended (a zombie)", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (readlink(path, program, sizeof(program)) < 0 && errno == ENOENT)
+		return plumb_error(
+			EINVAL, "--pid: %d is a kernel thread, which calls no user functions", pid);
+	return 0;
+}
+
 /* It may map the file later, by dlopen() or execve(); but often it runs another copy. */
 static void warn_if_unmapped(const struct plumb_user_file *f, pid_t pid)
 {
@@ -164,10 +181,10 @@ static void warn_if_unmapped(const struct plumb_user_file *f, pid_t pid)
 static int open_of_process(struct meaning *m, pid_t pid)
 {
 	bool here = plumb_mappings_share_files(pid, getpid());
-	int err;
+	int err = check_process(pid);
 
-	if (kill(pid, 0) && errno == ESRCH)
-		return plumb_error(ESRCH, "--pid: no process %d", pid);
+	if (err)
+		return err;
 	m->found = m->err = 0;
 	if (!strchr(m->file, '/'))
 		plumb_mappings_of_name(pid, m->file, add_mapped, m);

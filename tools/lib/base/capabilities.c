@@ -82,13 +82,15 @@ bool plumb_may_trace(void)
 
 /*
  * Kernels of Debian and Ubuntu have levels above 2, which require CAP_SYS_ADMIN for all perf
- * events.  Up to level 2, CAP_PERFMON is enough.
+ * events.  Up to level 2, CAP_PERFMON is enough; not for uprobes from 6.16 on, and on stable
+ * kernels of that time ("perf: Revert to requiring CAP_SYS_ADMIN for uprobes").
  */
 const char *plumb_perf_not_permitted(void)
 {
 	static _Thread_local char text[96];
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	const char *names = missing();
+	const bool admin = held() & 1ULL << CAP_SYS_ADMIN;
 	int level = 0;
 
 	if (f && fscanf(f, "%d", &level) != 1)
@@ -97,11 +99,13 @@ const char *plumb_perf_not_permitted(void)
 		fclose(f);
 	if (names)
 		snprintf(text, sizeof(text), ", without %s", names);
-	else if (level > 2 && !(held() & 1ULL << CAP_SYS_ADMIN))
+	else if (level > 2 && !admin)
 		snprintf(text, sizeof(text),
 			 ", without CAP_SYS_ADMIN (kernel.perf_event_paranoid is %d)", level);
 	else
-		return ", perf_event_open() is not permitted";
+		return admin ? ", perf_event_open() is not permitted"
+			     : ", without CAP_SYS_ADMIN (kernels from 6.16 on require it for "
+			       "uprobes by perf events)";
 	return text;
 }
 

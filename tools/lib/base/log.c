@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,10 @@ void plumb_divert(char *text, size_t size)
 		*text = 0;
 }
 
+/* Messages have names that others chose, of files and of what is in them. */
 static void print(const char *format, va_list args)
 {
-	char line[1024];
+	char line[1024], escaped[4 * sizeof(line)];
 	int n, room = sizeof(line);
 
 	if (diverted) {
@@ -32,7 +34,8 @@ static void print(const char *format, va_list args)
 	n = snprintf(line, room, "%s: ", program_invocation_short_name);
 	if (n < room)
 		vsnprintf(line + n, room - n, format, args);
-	fprintf(stderr, "%s\n", line);
+	plumb_escape_text(escaped, line, sizeof(escaped));
+	fprintf(stderr, "%s\n", escaped);
 }
 
 void plumb_warn(const char *format, ...)

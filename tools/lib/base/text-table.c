@@ -41,8 +41,8 @@ void plumb_text_table_cell(struct plumb_text_table *g, const char *format, ...)
 	if (!g->cells || vasprintf(&text, format, args) < 0)
 		abort();
 	va_end(args);
-	plumb_copy_printable(text, text, strlen(text) + 1);
-	g->cells[g->n++] = text;
+	g->cells[g->n++] = plumb_escaped_text(text);
+	free(text);
 }
 
 static bool is_right(const struct plumb_text_table *g, size_t column)

@@ -74,14 +74,15 @@ static bool is_invisible(uint32_t c)
 	return false;
 }
 
-void plumb_escape(char *to, const char *from, size_t size)
+/* WHOLE: FROM is one name, of which also the ends are to be seen, and is read back. */
+static void escape(char *to, const char *from, size_t size, bool whole)
 {
 	size_t n, used = 0;
 	uint32_t character;
 
 	for (size_t i = 0; from[i]; i += n) {
 		/* Leading and trailing spaces are invisible in a table. */
-		bool edge = from[i] == ' ' && (!i || !from[i + 1]);
+		bool edge = whole && from[i] == ' ' && (!i || !from[i + 1]);
 
 		n = character_length(from + i, &character);
 		if (!n || edge || is_invisible(character)) {
@@ -93,12 +94,33 @@ void plumb_escape(char *to, const char *from, size_t size)
 		}
 		if (used + n + 1 >= size)
 			break;
-		if (from[i] == '\\')
+		if (whole && from[i] == '\\')
 			to[used++] = '\\';
 		memcpy(to + used, from + i, n);
 		used += n;
 	}
 	to[used] = 0;
+}
+
+void plumb_escape(char *to, const char *from, size_t size)
+{
+	escape(to, from, size, true);
+}
+
+void plumb_escape_text(char *to, const char *from, size_t size)
+{
+	escape(to, from, size, false);
+}
+
+char *plumb_escaped_text(const char *from)
+{
+	size_t size = 4 * strlen(from) + 1;
+	char *to = malloc(size);
+
+	if (!to)
+		abort();
+	plumb_escape_text(to, from, size);
+	return to;
 }
 
 /* Rounds up, so that the printed time is not lower than the measured one. */
@@ -154,9 +176,10 @@ const char *plumb_format_size(uint64_t bytes, char *text, size_t size)
 
 void plumb_print_wrapped(const char *text, FILE *out)
 {
+	char *escaped = plumb_escaped_text(text);
 	size_t column = 0, length;
 
-	for (; *text; text += length + (text[length] == ' ')) {
+	for (text = escaped; *text; text += length + (text[length] == ' ')) {
 		length = strcspn(text, " ");
 		if (column && column + 1 + length > WIDTH) {
 			fputs("\n    ", out);
@@ -169,6 +192,7 @@ void plumb_print_wrapped(const char *text, FILE *out)
 		column += length;
 	}
 	fputc('\n', out);
+	free(escaped);
 }
 
 int plumb_close_stdout(int status)

@@ -241,30 +241,56 @@ static int collect(Elf *elf, const char *provider, const char *name, struct plum
 
 /* --- a target --- */
 
+/*
+ * Suggests similar names of the provider, or PROVIDER:NAMEs if it is not known either; "": there is
+ * none.
+ */
+static void suggest(const struct plumb_usdts *all, const char *provider, const char *name,
+		    char *text, size_t size)
+{
+	const char **names = calloc(all->n + 1, sizeof(*names));
+	char **pairs = calloc(all->n + 1, sizeof(*pairs)), *wanted = NULL;
+	size_t n = 0, n_pairs = 0;
+
+	*text = 0;
+	for (size_t i = 0; names && pairs && i < all->n; i++) {
+		const struct plumb_usdt *u = &all->list[i];
+
+		if (matches(provider, u->provider))
+			names[n++] = u->name;
+		else if (asprintf(&pairs[n_pairs], "%s:%s", u->provider, u->name) >= 0)
+			n_pairs++;
+	}
+	if (n)
+		plumb_suggest(name, names, n, text, size);
+	else if (asprintf(&wanted, "%s:%s", provider, name) >= 0)
+		plumb_suggest(wanted, (const char *const *)pairs, n_pairs, text, size);
+	while (n_pairs)
+		free(pairs[--n_pairs]);
+	free(names);
+	free(pairs);
+	free(wanted);
+}
+
 /* Prints why nothing matches. */
 static int complain(const struct plumb_elf *file, const char *provider, const char *name)
 {
 	struct plumb_usdts all = {};
-	const char **names = NULL;
 	char suggestion[512] = "";
-	size_t n = 0;
+	size_t sections = 0;
 	int err = collect(file->elf, "*", "*", &all);
 
-	if (!err)
-		names = calloc(all.n + 1, sizeof(*names));
-	for (size_t i = 0; names && i < all.n; i++)
-		if (matches(provider, all.list[i].provider))
-			names[n++] = all.list[i].name;
-	if (!names)
-		err = -ENOMEM;
-	else if (!all.n)
+	if (!err && !all.n && (elf_getshdrnum(file->elf, &sections) || !sections))
+		err = plumb_error(ENOENT,
+				  "%s has no USDT probes, or is damaged: it has no sections",
+				  file->path);
+	else if (!err && !all.n)
 		err = plumb_error(ENOENT, "%s has no USDT probes", file->path);
-	else {
-		plumb_suggest(name, names, n, suggestion, sizeof(suggestion));
+	if (!err) {
+		suggest(&all, provider, name, suggestion, sizeof(suggestion));
 		err = plumb_error(ENOENT, "no USDT probe %s:%s in %s%s%s", provider, name,
 				  file->path, suggestion, *suggestion ? "?" : "");
 	}
-	free(names);
 	plumb_usdts_free(&all);
 	return err;
 }

@@ -37,9 +37,10 @@ static void add(struct names *names, const char *name, size_t length)
 	names->n++;
 }
 
-static bool is_version_of(const struct plumb_userfunc_pattern *p, const struct plumb_usersym *s)
+/* Whether the symbol has the pattern's name, in whatever version. */
+static bool is_named(const struct plumb_userfunc_pattern *p, const struct plumb_usersym *s)
 {
-	return s->version && !s->is_ifunc &&
+	return !s->is_ifunc &&
 	       plumb_userfunc_matches(&(struct plumb_userfunc_pattern){.name = p->name}, s);
 }
 
@@ -110,13 +111,14 @@ int plumb_userfuncs_complain(const struct plumb_usersyms *syms, const char *path
 			     const struct plumb_userfunc_pattern *p, bool is_go)
 {
 	struct names versions = {}, clones = {};
-	bool is_ifunc = false;
+	bool is_ifunc = false, has_name = false;
 
 	for (size_t i = 0; i < syms->n; i++) {
 		const struct plumb_usersym *s = &syms->all[i];
 
 		is_ifunc |= s->is_ifunc && plumb_userfunc_matches(p, s);
-		if (is_version_of(p, s))
+		has_name |= is_named(p, s);
+		if (s->version && is_named(p, s))
 			add(&versions, s->version, strcspn(s->version, "@"));
 		if (is_clone_of(s, p->name))
 			add(&clones, s->name, s->length);
@@ -126,6 +128,9 @@ int plumb_userfuncs_complain(const struct plumb_usersyms *syms, const char *path
 	if (p->version && versions.n)
 		return plumb_error(ENOENT, "%s in %s has no version %s: it has %s", p->name, path,
 				   p->version, versions.text);
+	if (p->version && has_name)
+		return plumb_error(ENOENT, "%s in %s has no version %s: it has none", p->name, path,
+				   p->version);
 	if (clones.n)
 		return plumb_error(ENOENT,
 				   "no function %s in %s: the compiler kept only %s; name these",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/clock.h>
@@ -139,6 +140,28 @@ uint32_t plumb_thread_process(uint32_t tid)
 		}
 	fclose(f);
 	return tgid;
+}
+
+bool plumb_process_is_zombie(uint32_t pid)
+{
+	char path[32];
+	DIR *threads;
+	bool is = true;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	threads = opendir(path);
+	if (!threads)
+		return false;
+	/* The main thread may have ended before the others. */
+	for (struct dirent *entry; is && (entry = readdir(threads));) {
+		struct plumb_thread_stat stat;
+		uint64_t tid;
+
+		if (!plumb_parse_u64(entry->d_name, 1, UINT32_MAX, &tid))
+			is = !plumb_thread_stat(pid, tid, &stat) && strchr("ZX", stat.state);
+	}
+	closedir(threads);
+	return is;
 }
 
 bool plumb_threads_have_pidfds(void)

@@ -302,9 +302,13 @@ static const struct plumb_attach_target kprobe[] = {{"fired_kprobe", PLUMB_KPROB
 
 /* Cheapest first. */
 static const struct plumb_mechanism few[] = {
-	FUNCTION_MECHANISM("fentry", fentry),  FUNCTION_MECHANISM("kprobe.multi", kprobe_multi),
-	FUNCTION_MECHANISM("kprobe", kprobe),  TRACEPOINT_MECHANISMS,
+	FUNCTION_MECHANISM("fentry", fentry),
+	FUNCTION_MECHANISM("kprobe.multi", kprobe_multi),
+	FUNCTION_MECHANISM("kprobe", kprobe),
+	TRACEPOINT_MECHANISMS,
 	USER_MECHANISM("uprobe", open_uprobe),
+	/* Kernels from 6.16 on require CAP_SYS_ADMIN for uprobes by perf events only. */
+	USER_MECHANISM("uprobe.multi", open_uprobe_multi),
 };
 
 const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS] = {

@@ -48,6 +48,8 @@ int plumb_filter_resolve(struct plumb_session *s)
 			return plumb_error(ESRCH,
 					   "--pid: %u is a thread of process %u: use -t or -p %u",
 					   o->pids[i], tgid, tgid);
+		if (plumb_process_is_zombie(tgid))
+			return plumb_error(ESRCH, "--pid: process %u has ended (a zombie)", tgid);
 		s->pids[i] = syscall(SYS_pidfd_open, o->pids[i], 0);
 		if (s->pids[i] < 0)
 			return plumb_error(errno, "--pid %u: %s", o->pids[i], strerror(errno));

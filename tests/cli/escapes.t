@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Names of files and of what is in them are others' choice: on a terminal they control nothing.
+. "$(dirname "$0")/lib.sh"
+
+tests=${bin%/*}/tests
+strange=$work/$'ev\e[31m\nfake' app=$'ap\eplication'
+escaped='ev\x1b[31m\x0afake/ap\x1bplication'
+mkdir "$strange"
+cp "$tests/userfuncs" "$strange/$app"
+cp "$(command -v sleep)" "$strange/idle"
+objcopy --redefine-sym user_leaf=user$'\e'leaf "$tests/userfuncs" "$work/hostile"
+# Of the same length, so that the notes remain as they are.
+sed 's/guarded/guar\x1bed/g' "$tests/usdt" >"$work/probes"
+chmod +x "$work/probes"
+
+# clean CLAIM WORD - what was printed has WORD, and no byte that controls a terminal
+clean() {
+	if [[ $(cat "$err" "$out") == *"$2"* ]] && ! tr -d '\n' <"$err" | LC_ALL=C grep -q '[[:cntrl:]]' &&
+		! tr -d '\n' <"$out" | LC_ALL=C grep -q '[[:cntrl:]]'; then
+		tap_result 0 "$1"
+	else
+		cat -v "$err" "$out" | tap_result 1 "$1" || :
+	fi
+}
+
+for tool in func-count user-func-latency; do
+	u=u:
+	[[ $tool == func-count ]] || u=
+	run_bare "$tool" -d 1 "$u$work/hostile:user_leaf"
+	clean "$tool: a function that is suggested" 'user\x1bleaf'
+	run_bare "$tool" -d 1 "$u$strange/$app:no_such_function"
+	clean "$tool: a path in a message" "$escaped"
+	is "... which is one line" "$(wc -l <"$err")" 1
+done
+run_bare usdt-latency -d 1 "$work/probes:app:guarded" "$work/probes:app:end"
+clean "usdt-latency: a probe that is suggested" 'guar\x1bed'
+run_bare func-count -d 1 "usdt:$work/probes:app:guarded"
+clean "func-count: a probe that is suggested" 'guar\x1bed'
+run_bare probe-list "u:$work/hostile:user*leaf"
+clean "probe-list: functions" 'user\x1bleaf'
+run_bare probe-list -a "usdt:$work/probes:app:*"
+clean "probe-list: USDT probes" 'app:guar\x1bed'
+run_bare probe-check "u:$strange/$app:user_leaf" $'k:\e\377\302\233'
+clean "probe-check: paths" "$escaped:user_leaf"
+clean "... and bytes that are not characters" 'k:\x1b\xff\xc2\x9b'
+run_bare syscall-count -s $'\e]0;read\a'
+clean "what is wrong on the command line" '\x1b]0;read\x07'
+
+traces user-func-latency || done_testing
+cp "$tests/usdt" "$strange/$app"
+run_bare usdt-latency -d 0.1 "$strange/$app:app:slow_begin" "$strange/$app:app:slow_end"
+clean "a path in the report's last lines" "$escaped:app:slow_begin"
+"$strange/idle" 300 &
+cli_started+=($!)
+for ((i = 0; i < 500; i++)); do grep -q fake "/proc/$!/maps" && break; sleep 0.01; done
+run_bare user-func-latency -d 0.1 -p $! idle:no_such_function
+clean "a path of a process" 'ev\x1b[31m\012fake/idle' # as /proc/PID/maps has it
+done_testing
