@@ -62,6 +62,9 @@ for tool in func-count func-stack; do
 	like "... if not by perf events, it names the capability" "$status $(<"$err")" \
 		"^(0 .*|77 $tool: uprobe refused: [^"$'\n'"]*: EACCES, without CAP_SYS_ADMIN [^"$'\n'"]*)$"
 done
+(ulimit -n 64 && exec timeout 20 "$bin/func-count" --no-calibrate -d 0.1 --mechanism=uprobe 'u:libc:str*') >"$out" 2>"$err"
+like "of targets that are not attached for one reason the reason is given" "$? $(<"$err")" \
+	'^(0 .* targets could not be attached: EMFILE, too many open files .ulimit -n is 64.|77 .*uprobe refused: )'
 as_two 65534 "$work/bin/probe-check" --live=0.1 "$user"
 like "probe-check --live names the capability" "$status $(tr -s ' \n' ' ' <"$out")" '^0|^77 .* EACCES, without CAP_SYS_ADMIN '
 

@@ -14,7 +14,7 @@ exec 8>"$fifo"
 
 # The first line, "tracing …", is as it should be.
 complaint() {
-	grep -v "^$tool: tracing …" "$err"
+	grep -v -e "^$tool: tracing …" -e " has not mapped /" "$err"
 }
 
 unwritable() {

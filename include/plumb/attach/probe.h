@@ -143,6 +143,9 @@ const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char 
 
 /* The error of attaching to target number I, -errno; 0: none. */
 int plumb_probe_refusal(const struct plumb_probes *probes, size_t i);
+/* The error (negative) by which all those refused were refused; 0: they differ, or there is none.
+ */
+int plumb_probe_common_refusal(const struct plumb_probes *probes);
 
 /* Adds the executions that the kernel skipped to MISSED; false: it does not count them. */
 bool plumb_program_missed(int program, uint64_t *missed);

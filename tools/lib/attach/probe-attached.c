@@ -87,6 +87,14 @@ int plumb_probe_refusal(const struct plumb_probes *probes, size_t i)
 	return 0;
 }
 
+int plumb_probe_common_refusal(const struct plumb_probes *probes)
+{
+	for (size_t r = 1; r < probes->refused; r++)
+		if (probes->refusals[r].err != probes->refusals[0].err)
+			return 0;
+	return probes->refused ? probes->refusals[0].err : 0;
+}
+
 static bool link_missed(const struct plumb_probe *probe, uint64_t *missed)
 {
 	enum { KPROBE_MULTI_LINK = 8, PERF_EVENT_LINK = 7 }; /* enum bpf_link_type */

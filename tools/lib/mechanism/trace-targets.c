@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* trace targets of a tool: parsed, formatted, and reported if they never fired. */
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/measure/snapshot.h>
 #include <plumb/mechanism/trace-targets.h>
 #include <stdlib.h>
@@ -124,11 +125,13 @@ void plumb_trace_targets_finish(const struct plumb_session *s, const struct plum
 {
 	const struct plumb_probes *probes = &s->instance.probes;
 	size_t n = plumb_trace_targets.targets.n;
+	const int err = plumb_probe_common_refusal(probes);
 	bool *fired = calloc(n, sizeof(*fired));
 
 	if (probes->refused)
-		plumb_warn("%zu of %zu targets could not be attached (-v lists them)",
-			   probes->refused, n);
+		plumb_warn("%zu of %zu targets could not be attached%s%s%s (-v lists them)",
+			   probes->refused, n, err ? ": " : "", err ? plumb_errno_name(err) : "",
+			   err ? plumb_errno_hint(err) : "");
 	if (fired)
 		tell_silent(find_silent(total, fired), probes->refused, fired, elapsed / 1e9);
 	free(fired);
