@@ -136,6 +136,12 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 /* Runs PROGRAM of OBJECT HZ times a second on each CPU, by the event cpu-clock; 0 or -errno. */
 int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
 			const char *program, uint64_t hz, char *what, size_t size);
+/*
+ * Runs it at each EVENT (PERF_COUNT_SW_...) on the CPUs that are online; 0 or -errno.  The kernel
+ * disables preemption meanwhile, so such programs cannot interrupt each other on a CPU.
+ */
+int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
+			       const char *program, uint64_t event);
 
 /* "t:sched:sched_switch", "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, size_t size);

@@ -6,13 +6,18 @@
 
 #include <bpf/libbpf.h>
 
-/* Misses of kprobe and tracepoint programs are counted from 6.7 on. */
+/*
+ * Misses of kprobe and tracepoint programs are counted from 6.7 on, those of programs on perf
+ * events never (bpf_overflow_handler() in kernel/events/core.c).
+ */
 static bool misses_are_counted(const struct plumb_session *s, const struct bpf_program *p)
 {
 	switch (bpf_program__type(p)) {
 	case BPF_PROG_TYPE_KPROBE:
 	case BPF_PROG_TYPE_TRACEPOINT:
 		return s->instance.kprobe_misses;
+	case BPF_PROG_TYPE_PERF_EVENT:
+		return false;
 	default:
 		return true;
 	}

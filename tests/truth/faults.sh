@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# Page faults: as many as the kernel counts itself, for as long as the thread waited, of each kind and area.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=page-fault-latency quick=--no-calibrate
+	uname -r >kernel
+	# shellcheck disable=SC2034 # by attach_each
+	mechanisms=${mechanism:-perf_event fsession fentry kprobe.session kprobe.multi kprobe}
+	start parts faults
+	attach_each parts -p "$pid" -b comm,type,kind,area
+	attach forbidden -p "$pid" -c f-forbidden
+	attach named -c f-anon,f-heap -b comm
+	attach types -p "$pid"
+	attach nobody -c no-such-name -b comm,type,kind,area
+	attached
+	open_gate parts go
+	await 60 [ -e parts.gates/done ]
+	detach_each parts
+	detach forbidden named types nobody
+	open_gate parts leave
+	finish parts "$pid"
+	start threads faults 8
+	attach_each threads -p "$pid" -b comm,tid
+	attached
+	open_gate threads go
+	await 60 [ -e threads.gates/done ]
+	detach_each threads
+	open_gate threads leave
+	finish threads "$pid"
+	traced command -b comm,type -- faults
+	traced busy -b comm -- faults 8
+	# Never a CPU of the host.
+	if grep -q 'QEMU TCG' /proc/cpuinfo && [ -w /sys/devices/system/cpu/cpu1/online ]; then
+		attach hotplug -b comm
+		attached
+		echo 0 >/sys/devices/system/cpu/cpu1/online
+		echo 1 >/sys/devices/system/cpu/cpu1/online
+		detach hotplug
+	fi
+	quick='' launch cost -j -d 1 -c no-such-name
+	finish cost "$tool"
+	quick='' launch cost-kind -j -d 1 -b kind,area -c no-such-name
+	finish cost-kind "$tool"
+}
+
+# The sum of the counts of the rows that match.
+matching='def matching(f): [$last.rows[] | select(.key | f).count] | add // 0;'
+# A fault that another thread, preempted inside the program, made this kernel miss is said to be.
+missed='($last.ledger.missed // 0) > 0'
+
+check_parts() {
+	local not="" cow='.kind == "cow"'
+	forced "parts-$1" "$1" || return
+	evidence "parts-$1.json" parts.truth
+	# Pages that a system call brings in are no exceptions: only the function sees them.
+	[[ $1 != perf_event ]] || not=f-locked
+	holds "$1: as many faults as the kernel counts, minor and major, in each part" "parts-$1.json" "$matching $missed or all(\$truth[0].calls[] | select(.part != \$not);
+		. as \$p | matching(.comm == \$p.part and .type == \"minor\") == \$p.minor and matching(.comm == \$p.part and .type == \"major\") == \$p.major)" \
+		--slurpfile truth parts.truth --arg not "$not"
+	holds "$1: a page that mlock brings in is seen by the function only" "parts-$1.json" \
+		"$matching $missed or matching(.comm == \"f-locked\") == (if \$not == \"\" then 37 else 0 end)" --arg not "$not"
+	holds "$1: each part of the address space has its faults" "parts-$1.json" "$matching $missed or (
+		matching(.comm == \"f-anon\" and .area == \"[anon]\" and .kind == \"anonymous\") == 1009
+		and matching(.comm == \"f-heap\" and .area == \"[heap]\" and .kind == \"anonymous\") == 211
+		and matching(.comm == \"f-stack\" and .area == \"[stack]\" and .kind == \"anonymous\") == 53
+		and matching(.comm == \"f-kernel\" and .area == \"[anon]\" and .kind == \"anonymous\") == 59)"
+	holds "$1: files have their names" "parts-$1.json" "$matching $missed or (
+		[\$truth[0].calls[] | select(.part == (\"f-warm\", \"f-cold\"))] | all(. as \$p |
+			matching(.comm == \$p.part and .area == \$p.part[2:] + \".data\" and .kind == \"file\" and (.type == \"minor\" or .type == \"major\")) == \$p.minor + \$p.major))" \
+		--slurpfile truth parts.truth
+	# The function's arguments do not say whether the page was there before.
+	[[ $1 == perf_event ]] || cow='(.kind == "cow" or .kind == "anonymous")'
+	holds "$1: a page that is shared after a fork is copied" "parts-$1.json" \
+		"$matching $missed or matching(.comm == \"f-cow\" and .area == \"[anon]\" and $cow) == 307"
+	check_times "$1"
+}
+
+# The function returns to the handler for the wait, which makes that call a retry.
+check_times() {
+	local waits='(.key.type == "minor" or .key.type == "major")'
+	[[ $1 == perf_event ]] || waits='.key.type == "retry"'
+	holds "$1: no fault takes longer than the touch around it" "parts-$1.json" '
+		($truth[0].calls[] | select(.part == "f-anon")) as $true
+		| $last.rows[] | select(.key.comm == "f-anon" and .key.area == "[anon]")
+		| .sum <= $true.sum and .max <= $true.max and all(.percentiles | to_entries[]; .value <= $true.percentiles[.key] * 65 / 64)' \
+		--slurpfile truth parts.truth
+	if [[ $(jq '.calls[] | select(.part == "f-slow").count' parts.truth) == 0 ]]; then
+		skip "$1: a fault lasts until its page has come" "this kernel has no userfaultfd"
+		return
+	fi
+	holds "$1: a fault lasts until its page has come" "parts-$1.json" "$missed or (
+		(\$truth[0].calls[] | select(.part == \"f-slow\")) as \$true
+		| [\$last.rows[] | select(.key.comm == \"f-slow\" and $waits)] | map(.count) == [23] and (.[0]
+			| .max <= \$true.max and .sum <= \$true.sum and .sum >= 23 * 3000000 and .min >= 3000000))" --slurpfile truth parts.truth
+	[[ $1 != perf_event ]] ||
+		holds "$1: ... and is one of userfaultfd" "parts-$1.json" "$matching matching(.comm == \"f-slow\" and .kind == \"userfaultfd\") == 23"
+}
+
+check_threads() {
+	[[ $(cat "threads-$1.status") != 77 ]] || return
+	evidence "threads-$1.json" threads.truth
+	holds "$1: 8 threads of one address space, each with its faults" "threads-$1.json" "$missed or all(\$truth[0].calls[];
+		. as \$t | [\$last.rows[] | select(.key.tid == \$t.tid and .key.comm == \$t.comm).count] == [\$t.minor + \$t.major])" \
+		--slurpfile truth threads.truth
+}
+
+# In each part that is not of mlock, at least what the kernel counted: a command is traced from its start.
+check_command() {
+	holds "of a command, every fault of each part" command.json "$matching \$last.final and all(\$truth[0].calls[] | select(.part != \"f-locked\"); . as \$p
+		| matching(.comm == \$p.part and .type == \"minor\") == \$p.minor and matching(.comm == \$p.part and .type == \"major\") == \$p.major)" \
+		--slurpfile truth command.truth
+	holds "of busy threads, every fault" busy.json "$matching all(\$truth[0].calls[]; . as \$t | matching(.comm == \$t.comm) == \$t.minor + \$t.major)" \
+		--slurpfile truth busy.truth
+	sound "of a command" command.json
+	sound "of busy threads" busy.json
+}
+
+check() {
+	local mech
+	must=perf_event
+	for mech in ${mechanism:-perf_event fsession fentry kprobe.session kprobe.multi kprobe}; do
+		check_parts "$mech"
+		check_threads "$mech"
+	done
+	[[ -z $mechanism ]] || return 0
+	evidence forbidden.json forbidden.err parts.truth
+	holds "a fault that fails is abandoned, and no other is lost" forbidden.json '$last.ledger
+		| .abandoned + .in_flight == 31 and .lost == 0 and .unmatched == 0 and .recorded == 0'
+	evidence types.json parts.truth
+	holds "by default rows are of a process and a type" types.json '[$last.rows[].key | keys] | unique == [["comm", "pid", "type"]]'
+	holds "... and have a rate" types.json 'all($last.rows[]; .rate > 0)'
+	holds "a filter by name" named.json '[$last.rows[] | {(.key.comm): .count}] | add == {"f-anon": 1009, "f-heap": 211}'
+	holds "nobody of that name: no row" nobody.json '$last.rows == [] and $last.ledger.recorded == 0'
+	evidence command.json command.err command.truth busy.json busy.err busy.truth
+	check_command
+	if [[ -e hotplug.err ]]; then
+		evidence hotplug.err
+		like "a CPU that was offline meanwhile is said" "$(cat hotplug.err)" 'CPUs went online or offline'
+	else
+		skip "a CPU that was offline meanwhile is said" "not of the host's CPUs"
+	fi
+	is "CPUs that stay online are not" "$(grep -c "CPUs went" types.err)" 0
+	evidence cost.json cost-kind.json
+	for mech in cost cost-kind; do
+		holds "what a fault costs is measured, unless something disturbs that ($mech)" $mech.json '$last.overhead_ns
+			| .traced == null or ((.how | startswith("calibrated")) and .traced > 0 and .traced < 200000)'
+	done
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <plumb/attach/probe.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/mechanism/functions.h>
+#include <plumb/report/report.h>
+#include <plumb/session/session.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "page-fault-latency.h"
+
+#include "page-fault-latency-function-session-610.skel.h"
+#include "page-fault-latency-function-session-700.skel.h"
+#include "page-fault-latency-function.skel.h"
+#include "page-fault-latency.skel.h"
+
+static const struct argp_option options[] = {{0}};
+
+static const char *const function = "handle_mm_fault";
+static struct plumb_functions functions;
+static bool by_kind;
+static long online_before; /* CPUs, when the programs were attached */
+static const uint32_t *cpu_left;
+
+static void format_type(const void *key, char *text, size_t size)
+{
+	static const char *const names[FAULT_TYPES] = {"minor", "major", "retry", "failed"};
+
+	snprintf(text, size, "%s", names[((const struct fault_key *)key)->type]);
+}
+
+static void format_kind(const void *key, char *text, size_t size)
+{
+	static const char *const names[FAULT_KINDS] = {
+		"unknown", "anonymous", "file", "cow", "swap", "userfaultfd", "special",
+	};
+
+	snprintf(text, size, "%s", names[((const struct fault_key *)key)->kind]);
+}
+
+static void format_area(const void *key, char *text, size_t size)
+{
+	const struct fault_key *k = key;
+
+	plumb_escape(text, k->area, size);
+}
+
+static const struct plumb_field fields[] = {
+	{"type", FAULT_BY_TYPE, false, format_type, NULL},
+	{"kind", FAULT_BY_KIND, false, format_kind, NULL},
+	{"area", FAULT_BY_AREA, false, format_area, NULL},
+};
+
+static double rate_of(const struct plumb_report *r, const struct plumb_row *row)
+{
+	return r->elapsed ? row->count * 1e9 / r->elapsed : 0;
+}
+
+static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)id;
+	return rate_of(r, row);
+}
+
+static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
+			  char *text, size_t size)
+{
+	(void)id;
+	snprintf(text, size, "%.1f", rate_of(r, row));
+}
+
+static void add_rate(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+{
+	json_object_set_new(json, "rate", json_real(rate_of(r, row)));
+}
+
+static const struct plumb_column columns[] = {{"rate/s", 0, column_value, format_column}};
+
+/* ---- software events ---- */
+
+/* Ends are attached first: one without a beginning belongs to a fault from before the trace. */
+static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			 size_t size)
+{
+	static const struct {
+		const char *program, *event;
+		uint64_t number;
+	} events[] = {
+		{"fault_end_minor", "page-faults-min", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+		{"fault_end_major", "page-faults-maj", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+		{"fault_begin", "page-faults", PERF_COUNT_SW_PAGE_FAULTS},
+	};
+	int err = 0;
+
+	online_before = sysconf(_SC_NPROCESSORS_ONLN);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++) {
+		snprintf(what, size, "%s", events[i].event);
+		err = plumb_probe_software_event(probes, bpf->object, events[i].program,
+						 events[i].number);
+	}
+	return err;
+}
+
+static int open_events(struct plumb_bpf *bpf, bool calibration)
+{
+	static const char *const copied[] = {"fault_begin", "fault_end_minor", "fault_end_major",
+					     NULL};
+	struct page_fault_latency_bpf *skel = page_fault_latency_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "page-faults", "page-faults-min", "page-faults-maj");
+	if (by_kind) {
+		strcpy(bpf->hooks[3], "page_fault_user");
+		strcpy(bpf->hooks[4], "page_fault_kernel");
+	}
+	bpf_program__set_autoload(skel->progs.fault_code_user, by_kind);
+	bpf_program__set_autoload(skel->progs.fault_code_kernel, by_kind);
+	/* Kernels for one CPU lack its tracepoint. */
+	bpf_program__set_autoload(skel->progs.cpu_leaves,
+				  !calibration && libbpf_num_possible_cpus() > 1);
+	if (!calibration)
+		cpu_left = &skel->bss->cpu_left;
+	bpf->copied = copied;
+	bpf->attach = attach_events;
+	return 0;
+}
+
+/* ---- the function ---- */
+
+static void configure(struct plumb_bpf *bpf, struct function_config *config, bool calibration)
+{
+	bpf->function = config;
+	bpf->function->calibration = calibration;
+	bpf->function->takes_args = true;
+	bpf->function->last_arg = 2;
+	strcpy(bpf->hooks[0], function);
+}
+
+#define OPEN_FUNCTION(open_, skeleton)                                                             \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
+	{                                                                                          \
+		struct skeleton *skel = skeleton##__open_opts(plumb_open_opts());                  \
+                                                                                                   \
+		if (!skel)                                                                         \
+			return -errno;                                                             \
+		*bpf = PLUMB_BPF_OF(skel, "");                                                     \
+		configure(bpf, (struct function_config *)&skel->rodata->function_config,           \
+			  calibration);                                                            \
+		return 0;                                                                          \
+	}
+
+OPEN_FUNCTION(open_plain, page_fault_latency_function_bpf)
+OPEN_FUNCTION(open_610, page_fault_latency_function_session_610_bpf)
+OPEN_FUNCTION(open_700, page_fault_latency_function_session_700_bpf)
+PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+
+static const char *const raw_programs[] = {"cpu_leaves", "fault_code_user", "fault_code_kernel",
+					   NULL};
+
+static const struct plumb_mechanism mechanisms[] = {
+	{
+		.name = "perf_event",
+		.stability = "stable",
+		.open = open_events,
+		.programs = raw_programs,
+	},
+	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+};
+
+static int prepare(struct plumb_options *o)
+{
+	by_kind = o->by & FAULT_BY_KIND;
+	return plumb_functions_find(&function, 1, o->btf, &functions);
+}
+
+/* ---- cost ---- */
+
+static char *page;
+
+/* One minor fault. The time of madvise() is in all of the compared loops. */
+static void fault(void)
+{
+	madvise(page, 1, MADV_DONTNEED);
+	*(volatile char *)page = 1;
+}
+
+static void calibrate(struct plumb_session *s)
+{
+	const struct plumb_mechanism *m = s->instance.mechanism;
+	void (*trigger)(void) = m->attach_targets ? NULL : fault;
+	struct plumb_overhead o = {};
+
+	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return;
+	if (plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, trigger, &o.traced)) {
+		o.filtered_known = plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_REJECTS,
+							     trigger, &o.filtered);
+		plumb_overhead_judge(&o);
+		s->overhead = o;
+	}
+	munmap(page, sysconf(_SC_PAGESIZE));
+}
+
+/* ---- */
+
+/* A CPU that was offline when the trace began, or has been since, has no events. */
+static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+		   uint64_t elapsed)
+{
+	(void)total;
+	(void)elapsed;
+	if (!s->instance.mechanism->attach_targets &&
+	    (*cpu_left || sysconf(_SC_NPROCESSORS_ONLN) != online_before))
+		plumb_warn(
+			"CPUs went online or offline during the trace: later faults on these are "
+			"not in the report");
+}
+
+static struct plumb_tool tool = {
+	.card.name = "page-fault-latency",
+	.card.summary = "Summarize page fault latency as percentiles, minor and major apart, by "
+			"process, kind or part of the address space.",
+	.card.about =
+		"hooks:     software events page-faults, page-faults-min and page-faults-maj\n"
+		"           (stable), for kinds also raw tracepoints page_fault_user and\n"
+		"           page_fault_kernel (x86); else fsession, fentry, kprobe.session,\n"
+		"           kprobe.multi or kprobe on handle_mm_fault (unstable)\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		"fire rate: 100 to 1,000,000 faults a second\n"
+		"cost:      measured at each start, see the footer\n",
+	.options.list = options,
+	.keys.fields = fields,
+	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.keys.size = sizeof(struct fault_key),
+	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | FAULT_BY_TYPE,
+	.measure.columns = columns,
+	.measure.n_columns = sizeof(columns) / sizeof(columns[0]),
+	.view.row_json = add_rate,
+	.overhead.calibrate = calibrate,
+	.overhead.traced = "a traced fault",
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.mechanisms.functions = &functions,
+	.lifecycle.prepare = prepare,
+	.lifecycle.finish = finish,
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}
