@@ -137,6 +137,15 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
 			const char *program, uint64_t hz, char *what, size_t size);
 
+/*
+ * Runs a copy of PROGRAM with TARGET as its constant at each software EVENT (PERF_COUNT_SW_...) on
+ * each CPU; 0 or -errno.
+ */
+int plumb_probe_software(struct plumb_probes *probes, const struct bpf_object *object,
+			 const char *program, uint64_t event, uint64_t target);
+/* Opens a perf counter of all threads on CPU; its descriptor or -errno (-ENODEV: it is offline). */
+int plumb_counter_open(uint32_t type, uint64_t config, int cpu);
+
 /* "t:sched:sched_switch", "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, size_t size);
 const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char *text, size_t size);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* samples: a program that runs at regular intervals on each CPU. */
+/*
+ * samples: perf events on each CPU: a program that runs at regular intervals, or at each software
+ * event; counters.
+ */
 #include "probe.h"
 
 #include <errno.h>
@@ -30,19 +33,13 @@ static int explain(uint64_t hz, char *what, size_t size)
 	return -ERANGE;
 }
 
-static int attach_cpu(struct plumb_probes *probes, int program, uint64_t hz, int cpu)
+static int attach_cpu(struct plumb_probes *probes, int program, const struct perf_event_attr *attr,
+		      int cpu)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1,
-		.sample_freq = hz,
-	};
 	struct plumb_probe probe = {.program = -1, .event = -1, .link = -1};
 	int err;
 
-	probe.event = plumb_probe_open_event(&attr, cpu);
+	probe.event = plumb_probe_open_event(attr, cpu);
 	if (probe.event < 0)
 		return probe.event;
 	probe.program = dup(program);
@@ -54,20 +51,62 @@ static int attach_cpu(struct plumb_probes *probes, int program, uint64_t hz, int
 	return err;
 }
 
-int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
-			const char *program, uint64_t hz, char *what, size_t size)
+/* Attaches PROGRAM to an event of each CPU that is online. */
+static int attach_cpus(struct plumb_probes *probes, int program, const struct perf_event_attr *attr)
 {
-	int fd = bpf_program__fd(bpf_object__find_program_by_name(object, program));
 	int err, cpus = libbpf_num_possible_cpus();
 	size_t before = probes->n;
 
-	snprintf(what, size, "cpu-clock");
+	plumb_probe_allow_files();
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		err = attach_cpu(probes, fd, hz, cpu);
-		if (err == -EINVAL)
-			return explain(hz, what, size);
+		err = attach_cpu(probes, program, attr, cpu);
 		if (err && err != -ENODEV) /* the CPU is offline */
 			return err;
 	}
 	return probes->n > before ? 0 : -ENODEV;
+}
+
+int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
+			const char *program, uint64_t hz, char *what, size_t size)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = hz,
+	};
+	int err;
+
+	snprintf(what, size, "cpu-clock");
+	err = attach_cpus(
+		probes, bpf_program__fd(bpf_object__find_program_by_name(object, program)), &attr);
+	return err == -EINVAL ? explain(hz, what, size) : err;
+}
+
+int plumb_probe_software(struct plumb_probes *probes, const struct bpf_object *object,
+			 const char *program, uint64_t event, uint64_t target)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = event,
+		.sample_period = 1,
+	};
+	int err, copy = plumb_probe_copy(bpf_object__find_program_by_name(object, program),
+					 PLUMB_HOOK_NONE, NULL, target);
+
+	if (copy < 0)
+		return copy;
+	err = attach_cpus(probes, copy, &attr);
+	close(copy);
+	return err;
+}
+
+int plumb_counter_open(uint32_t type, uint64_t config, int cpu)
+{
+	const struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .config = config};
+
+	plumb_probe_allow_files();
+	return plumb_probe_open_event(&attr, cpu);
 }
