@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <plumb/attach/probe.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/kernel/map.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -144,25 +145,32 @@ struct rate_state counters_state(const struct counters *c, const struct bpf_obje
 	return sum;
 }
 
+static void list_one(const char *name, const char *alias, const char *kind, const char *here,
+		     FILE *out)
+{
+	char both[64];
+
+	snprintf(both, sizeof(both), "%s%s%s", name, alias ? " OR " : "", alias ?: "");
+	fprintf(out, "%-47s %-14s %s\n", both, kind, here);
+}
+
 void counters_list(FILE *out)
 {
 	int err, cpus = libbpf_num_possible_cpus();
 	bool pmu = has_pmu(cpus);
 	struct event e;
-	char name[64], why[192];
+	char why[192];
 
 	for (size_t i = 0; event_at(i, &e); i++) {
 		err = try_event(&e, cpus);
-		snprintf(name, sizeof(name), "%s%s%s", e.name, event_alias(i) ? " OR " : "",
-			 event_alias(i) ?: "");
-		fprintf(out, "%-48s %-14s %s\n", name, event_kind(&e),
-			err ? event_refusal(&e, err, pmu, why, sizeof(why)) : "yes");
+		list_one(e.name, event_alias(i), event_kind(&e),
+			 err ? plumb_errno_name(err) : "yes", out);
 	}
-	fprintf(out,
-		"%-48s raw hardware   %s\n"
-		"CATEGORY:NAME, t:CATEGORY:NAME                   tracepoint     see "
-		"probe-list\n"
-		"probe:FUNCTION, k:FUNCTION                       function       see "
-		"probe-list\n",
-		"rNNN", pmu ? "yes" : "no hardware counters here");
+	list_one("rNNN", NULL, "raw hardware", pmu ? "yes" : "no", out);
+	list_one("CATEGORY:NAME", "t:CATEGORY:NAME", "tracepoint", "probe-list 't:*:*'", out);
+	list_one("probe:FUNCTION", "k:FUNCTION", "function", "probe-list FUNCTION", out);
+	e = (struct event){"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES};
+	err = try_event(&e, cpus);
+	if (err)
+		fprintf(out, "cycles: %s\n", event_refusal(&e, err, false, why, sizeof(why)));
 }

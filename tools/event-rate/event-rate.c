@@ -5,6 +5,7 @@
 #include <plumb/base/log.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/cost/switches.h>
+#include <plumb/kernel/kernel.h>
 #include <plumb/mechanism/trace-targets.h>
 #include <plumb/session/session.h>
 #include <stdio.h>
@@ -39,31 +40,6 @@ __attribute__((noreturn)) static void list(void)
 	exit(plumb_close_stdout(0));
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
-/* An event that is no counter's, as a trace target; NULL: it is none. */
-static const char *target_of(const char *text)
-{
-	char *target = NULL;
-	int n = 0;
-
-	if (begins(text, "u:") || begins(text, "usdt:"))
-		plumb_usage_error("user functions and USDT probes are counted by func-count: %s",
-				  text);
-	if (begins(text, "k:") || begins(text, "t:") || begins(text, "r:"))
-		return text;
-	if (begins(text, "probe:"))
-		n = asprintf(&target, "k:%s", text + strlen("probe:"));
-	else if (strchr(text, ':') || strpbrk(text, "*?["))
-		n = asprintf(&target, "t:%s", text);
-	if (n < 0)
-		plumb_usage_error("no memory for %s", text);
-	return target;
-}
-
 static bool add_event(const char *text, bool number)
 {
 	const char *target;
@@ -79,7 +55,7 @@ static bool add_event(const char *text, bool number)
 		rates_lay_out_columns(&tool);
 		return true;
 	}
-	target = target_of(text);
+	target = event_target(text);
 	if (target)
 		return plumb_trace_targets_add(target, false);
 	unknown = unknown ?: text;
@@ -143,14 +119,21 @@ static void name_hooks(struct plumb_bpf *bpf, size_t first)
 	}
 }
 
+/* The hook at which counters are read; returns the number of the next. */
+static size_t name_switch(struct plumb_bpf *bpf, size_t first)
+{
+	if (first < PLUMB_MAX_HOOKS - 2)
+		snprintf(bpf->hooks[first], sizeof(bpf->hooks[first]), "sched_switch");
+	return first + 1;
+}
+
 static int open_counters(struct plumb_bpf *bpf, bool calibration)
 {
 	int err = open_skeleton(bpf, calibration);
 
 	if (err)
 		return err;
-	snprintf(bpf->hooks[0], sizeof(bpf->hooks[0]), "sched_switch");
-	name_hooks(bpf, 1);
+	name_hooks(bpf, name_switch(bpf, 0));
 	return 0;
 }
 
@@ -163,7 +146,8 @@ static int open_targets(struct plumb_bpf *bpf, bool calibration)
 	if (err)
 		return err;
 	bpf->config->interleaved = rates_counters.n || t->functions.n < t->n;
-	name_hooks(bpf, plumb_trace_targets.n_patterns);
+	if (rates_counters.n)
+		name_hooks(bpf, name_switch(bpf, plumb_trace_targets.n_patterns));
 	return 0;
 }
 
@@ -217,7 +201,7 @@ static const char *const on_switch[] = {"on_switch", NULL}, *const on_report[] =
 static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
 	{
 		.name = "counter",
-		.stability = "stable",
+		.stability = PLUMB_SCHED_STABILITY,
 		.unsupported = only_counters,
 		.open = open_counters,
 		.programs = on_switch,
@@ -235,8 +219,8 @@ static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
 static size_t append_mechanisms(size_t n, const struct plumb_mechanism *from, size_t n_from)
 {
 	for (size_t i = 0; i < n_from && n < PLUMB_MAX_MECHANISMS; i++) {
-		if (begins(from[i].name, "uprobe") || from[i].open == open_counters ||
-		    from[i].open == open_events)
+		if (!strncmp(from[i].name, "uprobe", strlen("uprobe")) ||
+		    from[i].open == open_counters || from[i].open == open_events)
 			continue;
 		mechanisms[n] = from[i];
 		mechanisms[n].programs = rates_counters.n ? on_switch : NULL;

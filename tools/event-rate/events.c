@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/base/suggest.h>
 #include <stdio.h>
@@ -174,4 +175,28 @@ const char *event_refusal(const struct event *e, int err, bool pmu, char *text, 
 {
 	snprintf(text, size, "%s%s", plumb_errno_name(err), reason(e, err, pmu));
 	return text;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+const char *event_target(const char *text)
+{
+	char *target = NULL;
+	int n = 0;
+
+	if (begins(text, "u:") || begins(text, "usdt:"))
+		plumb_usage_error("user functions and USDT probes are counted by func-count: %s",
+				  text);
+	if (begins(text, "k:") || begins(text, "t:") || begins(text, "r:"))
+		return text;
+	if (begins(text, "probe:"))
+		n = asprintf(&target, "k:%s", text + strlen("probe:"));
+	else if (strchr(text, ':'))
+		n = asprintf(&target, "t:%s", text);
+	if (n < 0)
+		plumb_usage_error("no memory for %s", text);
+	return target;
 }

@@ -20,6 +20,12 @@ struct event {
 /* Whether NAME is such an event, which E then is.  NAME has to outlive E. */
 bool event_parse(const char *name, struct event *e);
 
+/*
+ * NAME as a trace target ("t:sched:sched_switch", "k:do_wp_page"), if it is spelled as a tracepoint
+ * or function; NULL: it is neither.
+ */
+const char *event_target(const char *name);
+
 /* Event I of those that have a name, in the order of perf list; false after the last. */
 bool event_at(size_t i, struct event *e);
 /* Its other name; NULL: it has none. */

@@ -98,6 +98,8 @@ int plumb_probe_software(struct plumb_probes *probes, const struct bpf_object *o
 
 	if (copy < 0)
 		return copy;
+	/* While another program runs on the CPU the kernel skips it, and does not count that. */
+	probes->missed_unknown = true;
 	err = attach_cpus(probes, copy, &attr);
 	close(copy);
 	return err;
