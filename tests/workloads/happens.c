@@ -7,14 +7,12 @@
 const char usage[] =
 	"Usage: happens FAULTS SWITCHES MIGRATIONS MS\n"
 	"\n"
-	"A thread touches FAULTS fresh pages, sleeps SWITCHES times until another thread wakes "
-	"it,\n"
-	"moves itself MIGRATIONS times to another CPU, and is busy for MS. It is pinned from its\n"
-	"beginning on. It reports what the\n"
-	"kernel has accounted to it since its birth: \"faults\" (\"major\" of these had to read),\n"
-	"\"switches\", and \"cpu\" (ns); and how often it has moved itself, which is 0 if it may "
-	"run\n"
-	"on one CPU only.\n"
+	"A thread, pinned to a CPU, touches FAULTS fresh pages, sleeps SWITCHES times until one\n"
+	"on another CPU wakes it (less often if that is quick), moves itself MIGRATIONS times to\n"
+	"another CPU, and is busy for MS. It reports what the kernel has accounted to it since\n"
+	"its birth: \"faults\" (\"major\" of these had to read), \"switches\" and \"cpu\" (ns); "
+	"and\n"
+	"how often it has \"moved\", which is 0 if it may run on one CPU only.\n"
 	"Gates: ready, go.\n";
 
 static struct {
@@ -54,6 +52,7 @@ static void pass(int in, int out)
 
 static void *wake(void *unused)
 {
+	pin(0, work.before);
 	for (uint64_t i = 0; i < work.switches; i++) {
 		pass(work.to[0], -1);
 		pass(-1, work.back[1]);
