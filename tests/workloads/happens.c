@@ -9,8 +9,9 @@ const char usage[] =
 	"\n"
 	"A thread, pinned to a CPU, touches FAULTS fresh pages, sleeps SWITCHES times until one\n"
 	"on another CPU wakes it (less often if that is quick), moves itself MIGRATIONS times to\n"
-	"another CPU, and is busy for MS. It reports what the kernel has accounted to it since\n"
-	"its birth: \"faults\" (\"major\" of these had to read), \"switches\" and \"cpu\" (ns); "
+	"another CPU, and is busy for MS, as a real-time thread if it may be one. It reports\n"
+	"what the kernel has accounted to it since its birth: \"faults\" (\"major\" of these had "
+	"to read), \"switches\" and \"cpu\" (ns); "
 	"and\n"
 	"how often it has \"moved\", which is 0 if it may run on one CPU only.\n"
 	"Gates: ready, go.\n";
@@ -89,9 +90,11 @@ static void *happen(void *unused)
 	for (uint64_t i = 0; i < work.switches; i++)
 		pass(work.back[0], work.to[1]);
 	move(work.migrations);
+	become_realtime(1);
 	until = cpu_ns() + work.ns;
 	while (cpu_ns() < until)
 		;
+	leave_realtime();
 	if (getrusage(RUSAGE_THREAD, &work.accounted))
 		die("getrusage: %s", strerror(errno));
 	work.cpu = cpu_ns();
