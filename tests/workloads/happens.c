@@ -10,10 +10,9 @@ const char usage[] =
 	"A thread, pinned to a CPU, touches FAULTS fresh pages, sleeps SWITCHES times until one\n"
 	"on another CPU wakes it (less often if that is quick), moves itself MIGRATIONS times to\n"
 	"another CPU, and is busy for MS, as a real-time thread if it may be one. It reports\n"
-	"what the kernel has accounted to it since its birth: \"faults\" (\"major\" of these had "
-	"to read), \"switches\" and \"cpu\" (ns); "
-	"and\n"
-	"how often it has \"moved\", which is 0 if it may run on one CPU only.\n"
+	"what the kernel has accounted to it since its birth: \"faults\" (\"major\" of these\n"
+	"had to read), \"switches\" and \"cpu\" (ns); and how often it has \"moved\", which is\n"
+	"0 if it may run on one CPU only.\n"
 	"Gates: ready, go.\n";
 
 static struct {

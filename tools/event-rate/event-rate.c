@@ -341,8 +341,8 @@ static struct plumb_tool tool = {
 		"hooks:     perf counters on each CPU, read by a raw tracepoint program on\n"
 		"           sched_switch (stable-ish); tracepoints (stable); kernel functions\n"
 		"           (unstable) by fentry, kprobe.multi or kprobe\n"
-		"kernels:   5.10, 6.12 emulated, 6.18 locked down (without kernel functions);\n"
-		"           x86_64\n"
+		"kernels:   5.10, 6.12, 7.3 emulated, 6.18 locked down (without kernel\n"
+		"           functions); x86_64\n"
 		"fire rate: each context switch of the machine, 1,000 to 1,000,000 a second;\n"
 		"           that of the tracepoints and functions\n"
 		"cost:      see the footer\n",
