@@ -26,7 +26,7 @@ out=$work/out err=$work/err status=
 sends="${bin%/*}/tests/sends"
 usdt="${bin%/*}/tests/usdt"
 # What is to be traced, for tools that do not know; a tool that is not here takes no operand.
-declare -A operand=([func-count]='t:sched:sched_*' [func-latency]=vfs_read [func-stack]='t:sched:sched_switch'
+declare -A operand=([event-rate]=page-faults [func-count]='t:sched:sched_*' [func-latency]=vfs_read [func-stack]='t:sched:sched_switch'
 	[syscall-breakdown]=-sread [syscall-slower]=1ms [user-func-latency]=libc:malloc
 	[usdt-latency]=$usdt:app:slow_begin)
 declare -A second=([usdt-latency]=$usdt:app:slow_end) # the same, of a tool that takes two

@@ -124,6 +124,7 @@ for tool in "${tools[@]}"; do
 		continue
 	fi
 	[[ $tool != cpu-profile ]] || call+=(-F 9973) # for enough to write
+	[[ $tool != event-rate ]] || call+=(minor-faults cs 'sched:*') # the same
 	for format in -j -H; do
 		has "$tool" "$format" || continue
 		! has "$tool" --above || continue # a tree is short

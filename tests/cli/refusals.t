@@ -130,6 +130,12 @@ wrong_operands() {
 		return
 	fi
 	wrong no_such_name : -d 0.1 -p "$idle" no_such_name
+	if [[ $tool == event-rate ]]; then
+		wrong "page-fault;" "did you mean page-faults" : -d 0.1 -p "$idle" page-fault
+		wrong sched:no_such_name : -d 0.1 -p "$idle" sched:no_such_name
+		wrong no_such_name : -d 0.1 -p "$idle" probe:no_such_name
+		return
+	fi
 	run "$tool" -d 0.1 -p "$idle" "*"
 	is "$tool does not take all functions that there are" "$status $(grep -o "at most 16384" "$err")" "1 at most 16384"
 	wrong "no_such_name*" : -d 0.1 -p "$idle" "no_such_name*"

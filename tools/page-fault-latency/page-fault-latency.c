@@ -104,7 +104,7 @@ static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probe
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++) {
 		snprintf(what, size, "%s", events[i].event);
 		err = plumb_probe_software_event(probes, bpf->object, events[i].program,
-						 events[i].number);
+						 events[i].number, NULL);
 	}
 	return err;
 }

@@ -137,11 +137,14 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
 			const char *program, uint64_t hz, char *what, size_t size);
 /*
- * Runs it at each EVENT (PERF_COUNT_SW_...) on the CPUs that are online; 0 or -errno.  The kernel
- * disables preemption meanwhile, so such programs cannot interrupt each other on a CPU.
+ * Runs it at each EVENT (PERF_COUNT_SW_...) on the CPUs that are online, or a copy of it with TARGET
+ * as its constant, unless that is NULL; 0 or -errno.  The kernel disables preemption meanwhile, so
+ * such programs cannot interrupt each other on a CPU.
  */
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
-			       const char *program, uint64_t event);
+			       const char *program, uint64_t event, const uint64_t *target);
+/* Opens a perf counter of all threads on CPU; its descriptor or -errno (-ENODEV: it is offline). */
+int plumb_counter_open(uint32_t type, uint64_t config, int cpu);
 
 /* "t:sched:sched_switch", "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, size_t size);

@@ -192,6 +192,7 @@ struct plumb_measure {
 	bool errors;          /* a row also counts errors */
 	bool pairs;           /* a call is a pair of USDT probes, START and DONE */
 	bool sampled;         /* the programs run on the event cpu-clock */
+	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
 	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
 	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */
 	const struct plumb_column *columns; /* after all others */
@@ -245,6 +246,11 @@ struct plumb_lifecycle {
 	 * and the result are ns since the beginning; 0: do not call again.
 	 */
 	uint64_t (*tick)(uint64_t elapsed);
+	/*
+	 * Called before the trace begins, and each time before the maps are read: brings them up to
+	 * date.
+	 */
+	void (*settle)(const struct plumb_session *s);
 	/* Programs are detached after the last report; plumb_live disables them before it. */
 	bool reports_first;
 	/* After the last report: prints messages about the whole run. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* samples: programs on software events of each CPU: at regular intervals, or at each event. */
+/*
+ * samples: perf events on each CPU: a program that runs at regular intervals, or at each software
+ * event; counters.
+ */
 #include "probe.h"
 
 #include <errno.h>
@@ -48,15 +51,15 @@ static int attach_cpu(struct plumb_probes *probes, int program, const struct per
 	return err;
 }
 
-static int attach_cpus(struct plumb_probes *probes, const struct bpf_object *object,
-		       const char *program, const struct perf_event_attr *attr)
+/* Attaches PROGRAM to an event of each CPU that is online. */
+static int attach_cpus(struct plumb_probes *probes, int program, const struct perf_event_attr *attr)
 {
-	int fd = bpf_program__fd(bpf_object__find_program_by_name(object, program));
 	int err, cpus = libbpf_num_possible_cpus();
 	size_t before = probes->n;
 
+	plumb_probe_allow_files();
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		err = attach_cpu(probes, fd, attr, cpu);
+		err = attach_cpu(probes, program, attr, cpu);
 		if (err && err != -ENODEV) /* the CPU is offline */
 			return err;
 	}
@@ -76,19 +79,37 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
 	int err;
 
 	snprintf(what, size, "cpu-clock");
-	err = attach_cpus(probes, object, program, &attr);
+	err = attach_cpus(
+		probes, bpf_program__fd(bpf_object__find_program_by_name(object, program)), &attr);
 	return err == -EINVAL ? explain(hz, what, size) : err;
 }
 
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
-			       const char *program, uint64_t event)
+			       const char *program, uint64_t event, const uint64_t *target)
 {
+	const struct bpf_program *p = bpf_object__find_program_by_name(object, program);
 	const struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = event,
 		.sample_period = 1,
 	};
+	int err, copy;
 
-	return attach_cpus(probes, object, program, &attr);
+	if (!target)
+		return attach_cpus(probes, bpf_program__fd(p), &attr);
+	copy = plumb_probe_copy(p, PLUMB_HOOK_NONE, NULL, *target);
+	if (copy < 0)
+		return copy;
+	err = attach_cpus(probes, copy, &attr);
+	close(copy);
+	return err;
+}
+
+int plumb_counter_open(uint32_t type, uint64_t config, int cpu)
+{
+	const struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .config = config};
+
+	plumb_probe_allow_files();
+	return plumb_probe_open_event(&attr, cpu);
 }

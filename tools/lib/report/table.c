@@ -63,9 +63,16 @@ static bool has_figure(const struct plumb_tool *tool, size_t i)
 	       (tool->measure.errors || figures[i].figure != ERRORS);
 }
 
+static const char *counted(const struct plumb_tool *tool)
+{
+	return tool->measure.counted ?: "calls";
+}
+
 /* A sum of bytes is called "bytes". */
 static const char *figure_name(const struct plumb_tool *tool, size_t i)
 {
+	if (figures[i].figure == CALLS)
+		return counted(tool);
 	return tool->measure.kind == PLUMB_SIZES && figures[i].figure == TOTAL ? "bytes"
 									       : figures[i].name;
 }
@@ -157,7 +164,7 @@ static void lay_out(struct table *t)
 	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
 		if (o->by & f->bit)
 			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
-	add(t, (struct column){.figure = CALLS}, "calls");
+	add(t, (struct column){.figure = CALLS}, counted(run->tool));
 	for (size_t i = 0; i < n_extra(run->tool); i++)
 		add(t, (struct column){.figure = EXTRA, .extra = i}, run->tool->measure.extra[i]);
 	if (run->tool->measure.kind != PLUMB_TIMES)
@@ -347,7 +354,7 @@ static void print_rows(struct table *t, FILE *out)
 	if (hidden)
 		fprintf(out, "(%zu more rows: --min-count, --top)\n", hidden);
 	if (!t->r->snap->n)
-		fputs("(no calls)\n", out);
+		fprintf(out, "(no %s)\n", counted(t->r->run->tool));
 }
 
 void plumb_report_time(const struct plumb_report *r, FILE *out)

@@ -177,11 +177,18 @@ static int report(struct trace *run, struct plumb_snapshot *now, bool final)
 	return err;
 }
 
+static void settle(const struct trace *run)
+{
+	if (run->s->tool->lifecycle.settle)
+		run->s->tool->lifecycle.settle(run->s);
+}
+
 /* Finds the calls in flight while the programs are still attached. */
 static void find_flights(struct trace *run, bool final)
 {
 	const struct plumb_inflight *inflight = run->s->tool->inflight;
 
+	settle(run);
 	plumb_states_settle(&run->s->instance.bpf);
 	if (inflight)
 		plumb_flights_find(run->s, &run->flights, final);
@@ -301,6 +308,7 @@ int plumb_trace(struct plumb_session *s, int signals)
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
+	settle(&run);
 	run.start = run.flights.began = plumb_now();
 	/* Calls are counted from then on, which may be long before START. */
 	run.last.taken = s->attached.time;

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# event-rate: as many events as the kernel accounts to a thread, as perf counts, or as were made.
+
+# What perf counts too, of the same process, if there is a perf that works here.
+peer() {
+	if ! perf stat -e page-faults true 2>peer.err; then
+		echo "perf does not count here: $(head -n 1 peer.err)" >peer.skip
+		return
+	fi
+	perf stat -x, -o peer.csv -e page-faults,cs,migrations,task-clock -p "$1" 2>peer.err &
+	peer=$!
+	started="$started $peer"
+	await 20 peer_counts
+}
+
+# shellcheck disable=SC2012 # names of the kernel
+peer_counts() {
+	[ "$(ls -l "/proc/$peer/fd" 2>/dev/null | grep -c perf_event)" -ge 4 ] || is_over "$peer"
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=event-rate quick=--no-calibrate
+	uname -r >kernel
+	grep -c '^processor' /proc/cpuinfo >cpus
+	all='page-faults minor-faults major-faults cs migrations'
+
+	# shellcheck disable=SC2086 # words
+	{
+		start work happens 10007 5003 101 10
+		attach counter --mechanism=counter -p "$pid" -b tid $all
+		attach single --mechanism=perf_event -p "$pid" -b tid $all
+		attach by-cpu -p "$pid" -b cpu page-faults context-switches
+		attach by-comm -c happens-to -b comm faults faults
+		attach other -c no-such-name $all
+	}
+	attached
+	peer "$pid"
+	go work
+	detach counter single by-cpu by-comm other
+	[ -e peer.skip ] || finish peer "$peer"
+
+	start busy happens 0 0 0 500
+	attach clocks -p "$pid" -b tid task-clock cpu-clock
+	go busy
+	detach clocks
+	cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/plumb-events-$$
+	cgroups=$cgroup
+	if mkdir "$cgroup" 2>cgroup.err; then
+		# shellcheck disable=SC2016 # the inner shell expands it
+		start inside sh -c 'echo $$ >"$0/cgroup.procs"; exec happens 0 503 0 0' "$cgroup"
+		attach enters --mechanism=counter -p "$pid" -b tid cgroup-switches
+		attach enters-single --mechanism=perf_event -p "$pid" -b tid cgroup-switches
+		attach in-cgroup -g "$cgroup" -b cgroup cs
+		go inside
+		detach enters enters-single in-cgroup
+	fi
+
+	start spin happens 0 0 0 400
+	attach spinning -p "$pid" -b tid task-clock 0.1
+	go spin
+	detach spinning
+	traced command page-faults -b comm -- happens 1009 0 0 0
+	traced intervals 0.2 4 task-clock -b cpu
+
+	start names renamer 'name-%d:97'
+	attach renames -p "$pid" -b pid page-faults task:task_rename cs
+	go names
+	detach renames
+	traced exits sched:sched_process_exit -b event -- processes 23 clone3
+	start target calls 1009 lseek write:100
+	attach functions -p "$pid" -b pid probe:null_lseek k:write_null
+	attach with-functions -p "$pid" -b pid cs probe:null_lseek
+	go target
+	detach functions with-functions
+
+	traced hardware -d 0.3 cycles instructions -b comm
+	traced unknown -d 0.1 page-fault
+	"$program" --list >list
+	"$program" help >help
+}
+
+# What the kernel has accounted to the thread: its last switch comes after it has looked.
+accounted() {
+	evidence "$2.json" "$2.err" work.truth
+	holds "$1" "$2.json" '$truth[0].calls[0] as $t
+		| def of($event): [$last.rows[] | select(.key.tid == $t.tid and .key.event == $event) | .count] | add // 0;
+		of("page-faults") == $t.faults and of("minor-faults") + of("major-faults") == $t.faults
+		and of("cs") > $t.switches and of("cs") <= $t.switches + 4
+		and of("migrations") >= $t.moved and of("migrations") <= $t.moved + 1
+		and $t.faults >= 10007 and $t.switches > 1000' --slurpfile truth work.truth
+	holds "... by $3" "$2.json" '$last.mechanism.name == $name' --arg name "$3"
+	sound "of $2" "$2.json"
+}
+
+# The peer began later and ended with the process, as the tool did.
+agrees() {
+	if [ -e peer.skip ]; then
+		skip "perf stat counts the same" "$(cat peer.skip)"
+		return
+	fi
+	evidence counter.json peer.csv peer.err
+	holds "perf stat counts the same" counter.json '
+		($peer | split("\n") | map(split(",") | select(length > 2) | {(.[2]): (.[0] | tonumber)}) | add) as $peer
+		| def of($event): [$last.rows[] | select(.key.event == $event) | .count] | add // 0;
+		(of("page-faults") - $peer["page-faults"] | . >= 0 and . <= 20)
+		and (of("migrations") - $peer.migrations | . >= -3 and . <= 100)
+		and (of("cs") / $peer.cs | . > 0.99 and . < 1.2)' --rawfile peer peer.csv
+}
+
+# The kernel counts a switch of cgroups after the program has run, still as the thread that leaves.
+check_cgroups() {
+	if [ ! -e inside.truth ]; then
+		skip "switches of cgroups" "$(cat cgroup.err)"
+		return
+	fi
+	evidence in-cgroup.json in-cgroup.err inside.truth
+	holds "-g: the switches of a cgroup are those of its threads" in-cgroup.json '($last.rows | length) == 1
+		and ($last.rows[0] | (.key.cgroup | test("/plumb-events-[0-9]+$")) and .count > $truth[0].calls[0].switches + 100)' --slurpfile truth inside.truth
+	if [ "$(cat enters.status)" = 77 ]; then
+		like "switches of cgroups are refused where the kernel has none" "$(cat enters.err)" 'cgroup-switches: ENOENT, not in this kernel'
+		return
+	fi
+	if ! jq -e '.ledger.recorded > 0' enters-single.json >/dev/null; then
+		skip "switches of cgroups" "the kernel counts none of the thread"
+		return
+	fi
+	evidence enters.json enters.err enters-single.json enters-single.err inside.truth
+	holds "switches of cgroups are those of the thread that leaves, as a program at each sees it" enters.json '
+		$truth[0].calls[0].tid as $tid
+		| def of($report): [$report.rows[] | select(.key.tid == $tid) | .count];
+		of($last) == of($single[-1]) and (of($last) | length == 1 and .[0] > 100)' \
+		--slurpfile single enters-single.json --slurpfile truth inside.truth
+}
+
+check_targets() {
+	evidence renames.json renames.err
+	holds "a tracepoint, in perf list's spelling, beside counters" renames.json '
+		[$last.rows[] | select(.key.event == "task:task_rename") | .count] == [97]
+		and ($last.rows | map(.key.event) | sort) == ["cs", "page-faults", "task:task_rename"]' --argjson pid "$(cat names.pid)"
+	sound "of renames" renames.json
+	evidence exits.json exits.err exits.truth
+	holds "a tracepoint alone: each exit, and the command's own" exits.json \
+		'($last.rows | map([.key.event, .count])) == [["sched:sched_process_exit", $truth[0].calls[0].count + 1]]' \
+		--slurpfile truth exits.truth
+	if ! unable functions fentry kprobe.multi kprobe; then
+		evidence functions.json functions.err
+		holds "functions, in perf probe's spelling" functions.json '($last.rows | map([.key.event, .count]) | sort)
+			== [["k:null_lseek", 1009], ["k:write_null", 1009]]'
+		sound "of functions" functions.json
+		evidence with-functions.json with-functions.err
+		holds "a function beside a counter" with-functions.json '
+			[$last.rows[] | select(.key.event == "k:null_lseek") | .count] == [1009]
+			and any($last.rows[]; .key.event == "cs" and .count > 0)'
+	fi
+}
+
+# Where there is no PMU, or none that counts, it is said; where there is one, it counts.
+check_hardware() {
+	evidence hardware.json hardware.err list
+	case $(cat hardware.status) in
+	0) holds "instructions and cycles are counted, and divided" hardware.json \
+		'any($last.rows[]; .key.event == "instructions" and .ipc > 0)' ;;
+	*) is "hardware events are refused where nothing counts them" "$(cat hardware.status hardware.err)" \
+		$'77\nevent-rate: cycles: ENOENT, no hardware counters here (a virtual machine without a PMU?)' ;;
+	esac
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	# shellcheck disable=SC2034 # by unable
+	case $(cat kernel) in
+	*cloud*) must=' counter perf_event' ;;
+	esac
+	accounted "faults, switches and migrations of a thread are those that the kernel accounts to it" counter counter
+	accounted "... also if a program runs at each of them" single perf_event
+	agrees
+	evidence by-cpu.json by-cpu.err work.truth
+	holds "by CPU: the thread's faults were on the CPU that it was on" by-cpu.json '
+		def of($event): [$last.rows[] | select(.key.event == $event)];
+		(of("page-faults") | (map(.count) | max) >= $truth[0].calls[0].faults and (map(.key.cpu) | unique | length) == length)
+		and (of("context-switches") | map(.count) | add) > $truth[0].calls[0].switches' --slurpfile truth work.truth
+	evidence by-comm.json by-comm.err work.truth
+	holds "-c: only that thread, and an event that is named twice is one" by-comm.json '($last.rows | map([.key.comm, .key.event, .count]))
+		== [["happens-to", "faults", $truth[0].calls[0].faults]]' --slurpfile truth work.truth
+	evidence other.json other.err
+	holds "-c of another name counts nothing" other.json '$last.rows == [] and $last.ledger.recorded == 0'
+	like "events that do not occur are counted on stderr" "$(cat other.err)" ': 5 of 5 events: 0 in [0-9.]+ s'
+
+	evidence clocks.json clocks.err busy.truth
+	holds "the clocks are the thread's time on its CPU" clocks.json '$truth[0].calls[0] as $t
+		| [$last.rows[] | select(.key.tid == $t.tid)] | length == 2
+		and all(.[]; .count > 0.97 * $t.cpu and .count < 1.25 * $t.cpu and .cpus > 0)' --slurpfile truth busy.truth
+	evidence command.json command.err command.truth
+	holds "a command and its threads" command.json '[$last.rows[] | select(.key.comm == "happens-to") | .count]
+		== [$truth[0].calls[0].faults]' --slurpfile truth command.truth
+	evidence intervals.json intervals.err
+	holds "each interval has all time of all CPUs, but for the tool's own" intervals.json '
+		def at: (.[:19] + "Z" | fromdate) + ("0" + .[19:-1] | tonumber);
+		def seconds: (.end | at) - (.start | at);
+		($all | length) == 4 and all($all[] | select(seconds > 0.1); seconds as $s
+			| (.rows | length) == $cpus and all(.rows[]; .count / 1e9 | . > 0.5 * $s and . < $s * 1.02 + 0.05))
+		and ([$all[].rows[].count] | add) / 1e9 / $cpus / ([$all[] | seconds] | add) > 0.8' \
+		--argjson cpus "$(cat cpus)"
+	sound "of intervals" intervals.json
+	evidence spinning.json spinning.err spin.truth
+	holds "a thread that does not leave its CPU is charged in each interval" spinning.json '
+		[$all[].rows[] | select(.key.tid == $truth[0].calls[0].tid) | .count]
+		| (map(select(. > 4e7)) | length >= 2) and max < 3.5e8' --slurpfile truth spin.truth
+	check_cgroups
+	check_targets
+	check_hardware
+	is "a name that is no event is status 1, and one is suggested" "$(cat unknown.status unknown.err)" \
+		$'1\nevent-rate: no such event: page-fault; did you mean page-faults (-l lists them)'
+	like "-l lists what can be counted here" "$(cat list)" 'page-faults OR faults +software +yes'
+	is "... as help does" "$(cat help)" "$(cat list)"
+}

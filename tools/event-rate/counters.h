@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* counters: perf counters of events, one for each CPU and event. */
+#ifndef COUNTERS_H
+#define COUNTERS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "event-rate.h"
+#include "events.h"
+
+struct bpf_object;
+
+struct counters {
+	struct event events[RATE_MAX_COUNTERS];
+	uint32_t n;
+	int cpus; /* possible ones; -1: they are not known yet */
+	int *fds; /* of event I on CPU C at C * n + I; -1: the CPU is offline, or needs none */
+};
+
+/* Adds an event, unless it is there already; 0, or -E2BIG. */
+int counters_add(struct counters *c, const struct event *e);
+
+/* A bit for each event of that software event. */
+uint32_t counters_of(const struct counters *c, uint64_t software);
+
+/*
+ * Opens a counter of each event on each CPU that is online, but for events in DIRECT.  0, or -errno
+ * after a message: -EOPNOTSUPP if this kernel or CPU does not count an event.
+ */
+int counters_open(struct counters *c, uint32_t direct);
+
+/* Gives them to a loaded object; 0 or -errno. */
+int counters_fill(const struct counters *c, const struct bpf_object *object);
+
+/* Reads them all and charges what they counted: runs the program on_report on each CPU. */
+void counters_settle(const struct counters *c, const struct bpf_object *object);
+
+/* The state of event I, summed over all CPUs. */
+struct rate_state counters_state(const struct counters *c, const struct bpf_object *object,
+				 uint32_t i);
+
+/* Lists the events, and whether each can be counted here. */
+void counters_list(FILE *out);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "events.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
+#include <plumb/base/suggest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SW(name, alias, config)                                                                    \
+	{                                                                                          \
+		name, alias, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config                            \
+	}
+#define HW(name, alias, config)                                                                    \
+	{                                                                                          \
+		name, alias, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config                            \
+	}
+#define CACHE(cache, op, result)                                                                   \
+	(PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_##op << 8 |                          \
+	 PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+#define HITS_AND_MISSES(name, names, cache, op)                                                    \
+	{names, NULL, PERF_TYPE_HW_CACHE, CACHE(cache, op, ACCESS)},                               \
+	{                                                                                          \
+		name "-misses", NULL, PERF_TYPE_HW_CACHE, CACHE(cache, op, MISS)                   \
+	}
+#define LOADS(name, cache)  HITS_AND_MISSES(name "-load", name "-loads", cache, READ)
+#define STORES(name, cache) HITS_AND_MISSES(name "-store", name "-stores", cache, WRITE)
+#define PREFETCHES(name, cache)                                                                    \
+	HITS_AND_MISSES(name "-prefetch", name "-prefetches", cache, PREFETCH)
+#define ALL(name, cache) LOADS(name, cache), STORES(name, cache), PREFETCHES(name, cache)
+
+static const struct {
+	const char *name, *alias;
+	uint32_t type;
+	uint64_t config;
+} known[] = {
+	HW("branch-instructions", "branches", BRANCH_INSTRUCTIONS),
+	HW("branch-misses", NULL, BRANCH_MISSES),
+	HW("bus-cycles", NULL, BUS_CYCLES),
+	HW("cache-misses", NULL, CACHE_MISSES),
+	HW("cache-references", NULL, CACHE_REFERENCES),
+	HW("cpu-cycles", "cycles", CPU_CYCLES),
+	HW("instructions", NULL, INSTRUCTIONS),
+	HW("ref-cycles", NULL, REF_CPU_CYCLES),
+	HW("stalled-cycles-backend", "idle-cycles-backend", STALLED_CYCLES_BACKEND),
+	HW("stalled-cycles-frontend", "idle-cycles-frontend", STALLED_CYCLES_FRONTEND),
+	SW("alignment-faults", NULL, ALIGNMENT_FAULTS),
+	{"cgroup-switches", NULL, PERF_TYPE_SOFTWARE, CGROUP_SWITCHES},
+	SW("context-switches", "cs", CONTEXT_SWITCHES),
+	SW("cpu-clock", NULL, CPU_CLOCK),
+	SW("cpu-migrations", "migrations", CPU_MIGRATIONS),
+	SW("emulation-faults", NULL, EMULATION_FAULTS),
+	SW("major-faults", NULL, PAGE_FAULTS_MAJ),
+	SW("minor-faults", NULL, PAGE_FAULTS_MIN),
+	SW("page-faults", "faults", PAGE_FAULTS),
+	SW("task-clock", NULL, TASK_CLOCK),
+	ALL("L1-dcache", L1D),
+	LOADS("L1-icache", L1I),
+	PREFETCHES("L1-icache", L1I),
+	ALL("LLC", LL),
+	LOADS("branch", BPU),
+	ALL("dTLB", DTLB),
+	LOADS("iTLB", ITLB),
+	ALL("node", NODE),
+};
+#define N_KNOWN (sizeof(known) / sizeof(known[0]))
+
+/* "r1a8": the PMU's own number of an event, hexadecimal. */
+static bool parse_raw(const char *name, struct event *e)
+{
+	char *end;
+
+	if (*name != 'r' || !isxdigit((unsigned char)name[1]) || strlen(name) > 17 ||
+	    (name[1] == '0' && tolower((unsigned char)name[2]) == 'x'))
+		return false;
+	*e = (struct event){name, PERF_TYPE_RAW, strtoull(name + 1, &end, 16)};
+	return !*end;
+}
+
+bool event_parse(const char *name, struct event *e)
+{
+	for (size_t i = 0; i < N_KNOWN; i++)
+		if (!strcmp(name, known[i].name) ||
+		    (known[i].alias && !strcmp(name, known[i].alias))) {
+			*e = (struct event){name, known[i].type, known[i].config};
+			return true;
+		}
+	return parse_raw(name, e);
+}
+
+bool event_at(size_t i, struct event *e)
+{
+	if (i >= N_KNOWN)
+		return false;
+	*e = (struct event){known[i].name, known[i].type, known[i].config};
+	return true;
+}
+
+const char *event_alias(size_t i)
+{
+	return known[i].alias;
+}
+
+const char *event_suggest(const char *name, char *text, size_t size)
+{
+	const char *names[2 * N_KNOWN];
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_KNOWN; i++) {
+		names[n++] = known[i].name;
+		if (known[i].alias)
+			names[n++] = known[i].alias;
+	}
+	return plumb_suggest(name, names, n, text, size);
+}
+
+bool event_is_hardware(const struct event *e)
+{
+	return e->type != PERF_TYPE_SOFTWARE;
+}
+
+bool event_is_software(const struct event *e, uint64_t config)
+{
+	return e->type == PERF_TYPE_SOFTWARE && e->config == config;
+}
+
+bool event_is_clock(const struct event *e)
+{
+	return event_is_software(e, PERF_COUNT_SW_CPU_CLOCK) ||
+	       event_is_software(e, PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool events_are_same(const struct event *a, const struct event *b)
+{
+	return a->type == b->type && a->config == b->config;
+}
+
+const char *event_kind(const struct event *e)
+{
+	switch (e->type) {
+	case PERF_TYPE_SOFTWARE:
+		return "software";
+	case PERF_TYPE_HW_CACHE:
+		return "hardware cache";
+	case PERF_TYPE_RAW:
+		return "raw hardware";
+	default:
+		return "hardware";
+	}
+}
+
+bool event_is_unsupported(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -EOPNOTSUPP || err == -EINVAL ||
+	       err == -ENXIO;
+}
+
+static const char *reason(const struct event *e, int err, bool pmu)
+{
+	if (err == -EACCES)
+		return plumb_perf_not_permitted();
+	if (!event_is_unsupported(err))
+		return plumb_errno_hint(err);
+	if (!event_is_hardware(e))
+		return ", not in this kernel";
+	return pmu ? ", this CPU does not count it"
+		   : ", no hardware counters here (a virtual machine without a PMU?)";
+}
+
+const char *event_refusal(const struct event *e, int err, bool pmu, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s", plumb_errno_name(err), reason(e, err, pmu));
+	return text;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+const char *event_target(const char *text)
+{
+	char *target = NULL;
+	int n = 0;
+
+	if (begins(text, "u:") || begins(text, "usdt:"))
+		plumb_usage_error("user functions and USDT probes are counted by func-count: %s",
+				  text);
+	if (begins(text, "k:") || begins(text, "t:") || begins(text, "r:"))
+		return text;
+	if (begins(text, "probe:"))
+		n = asprintf(&target, "k:%s", text + strlen("probe:"));
+	else if (strchr(text, ':'))
+		n = asprintf(&target, "t:%s", text);
+	if (n < 0)
+		plumb_usage_error("no memory for %s", text);
+	return target;
+}

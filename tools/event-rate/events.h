@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* events: the names of events that perf counters count, in the spelling of perf list. */
+#ifndef EVENTS_H
+#define EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* PERF_COUNT_SW_CGROUP_SWITCHES, of 5.13: older headers lack it. */
+#define CGROUP_SWITCHES 11
+
+/* As perf_event_open() takes it. */
+struct event {
+	const char *name; /* as typed */
+	uint32_t type;
+	uint64_t config;
+};
+
+/* Whether NAME is such an event, which E then is.  NAME has to outlive E. */
+bool event_parse(const char *name, struct event *e);
+
+/*
+ * NAME as a trace target ("t:sched:sched_switch", "k:do_wp_page"), if it is spelled as a tracepoint
+ * or function; NULL: it is neither.
+ */
+const char *event_target(const char *name);
+
+/* Event I of those that have a name, in the order of perf list; false after the last. */
+bool event_at(size_t i, struct event *e);
+/* Its other name; NULL: it has none. */
+const char *event_alias(size_t i);
+
+/* "; did you mean ..." for a NAME that is no event, or "".  Returns TEXT. */
+const char *event_suggest(const char *name, char *text, size_t size);
+
+bool event_is_hardware(const struct event *e);
+bool event_is_software(const struct event *e, uint64_t config);
+/* Whether it counts ns. */
+bool event_is_clock(const struct event *e);
+bool events_are_same(const struct event *a, const struct event *b);
+const char *event_kind(const struct event *e);
+
+/*
+ * Why a counter of E cannot be opened: ERR is perf_event_open()'s, negative; PMU: other hardware
+ * events can be counted.  Begins with the error's name.  Returns TEXT.
+ */
+const char *event_refusal(const struct event *e, int err, bool pmu, char *text, size_t size);
+/* Whether the cause is this kernel or CPU, and not this process or system. */
+bool event_is_unsupported(int err);
+
+#endif

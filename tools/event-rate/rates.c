@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "rates.h"
+
+#include <linux/perf_event.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/bpf/function/trace-targets.h>
+#include <plumb/mechanism/trace-targets.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct counters rates_counters = {.cpus = -1};
+
+/* --- the key --- */
+
+/* As perf spells it: "sched:sched_switch"; functions as they were named, "k:do_wp_page". */
+static const char *name_event(uint32_t event, char *text, size_t size)
+{
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
+	char name[256];
+
+	if (event < rates_counters.n) {
+		snprintf(text, size, "%s", rates_counters.events[event].name);
+		return text;
+	}
+	event -= rates_counters.n;
+	plumb_targets_name(t, event, false, name, sizeof(name));
+	if (plumb_targets_kind(t, event) == PLUMB_TARGET_TRACEPOINT)
+		snprintf(text, size, "%s", name + strlen("t:"));
+	else
+		snprintf(text, size, "k:%s", name);
+	return text;
+}
+
+static void format_event(const void *key, char *text, size_t size)
+{
+	name_event(((const struct event_rate_key *)key)->event, text, size);
+}
+
+const struct plumb_field rates_field = {"event", PLUMB_BY_TARGET, false, format_event, NULL};
+
+/* --- columns --- */
+
+enum { IPC, CPUS };
+
+static int find_hardware(uint64_t config)
+{
+	for (uint32_t i = 0; i < rates_counters.n; i++)
+		if (rates_counters.events[i].type == PERF_TYPE_HARDWARE &&
+		    rates_counters.events[i].config == config)
+			return i;
+	return -1;
+}
+
+static bool is_clock(uint32_t event)
+{
+	return event < rates_counters.n && event_is_clock(&rates_counters.events[event]);
+}
+
+/* Cycles of the row's thread or group. */
+static uint64_t cycles_of(const struct plumb_report *r, const struct plumb_row *row)
+{
+	struct event_rate_key wanted = *(const struct event_rate_key *)row->key;
+
+	wanted.event = find_hardware(PERF_COUNT_HW_CPU_CYCLES);
+	for (size_t i = 0; i < r->snap->n; i++)
+		if (r->snap->rows[i].slot && !memcmp(r->snap->rows[i].key, &wanted, sizeof(wanted)))
+			return r->snap->rows[i].count;
+	return 0;
+}
+
+/* A column's value; false: it has none in this row. */
+static bool has_value(int id, const struct plumb_report *r, const struct plumb_row *row,
+		      double *value)
+{
+	uint32_t event = row->slot ? ((const struct event_rate_key *)row->key)->event : UINT32_MAX;
+	uint64_t of = 0;
+
+	if (id == CPUS && is_clock(event))
+		of = r->elapsed;
+	if (id == IPC && (int)event == find_hardware(PERF_COUNT_HW_INSTRUCTIONS))
+		of = cycles_of(r, row);
+	if (of)
+		*value = (double)row->count / of;
+	return of;
+}
+
+static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	double value = 0;
+
+	has_value(id, r, row, &value);
+	return value;
+}
+
+static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
+			  char *text, size_t size)
+{
+	double value;
+
+	if (has_value(id, r, row, &value))
+		snprintf(text, size, "%.3f", value);
+	else
+		snprintf(text, size, "-");
+}
+
+void rates_lay_out_columns(struct plumb_tool *tool)
+{
+	static struct plumb_column columns[2];
+	size_t n = 0;
+	bool clocks = false;
+
+	for (uint32_t i = 0; i < rates_counters.n; i++)
+		clocks |= is_clock(i);
+	if (find_hardware(PERF_COUNT_HW_CPU_CYCLES) >= 0 &&
+	    find_hardware(PERF_COUNT_HW_INSTRUCTIONS) >= 0)
+		columns[n++] = (struct plumb_column){"ipc", IPC, column_value, format_column};
+	if (clocks)
+		columns[n++] = (struct plumb_column){"cpus", CPUS, column_value, format_column};
+	tool->measure.columns = columns;
+	tool->measure.n_columns = n;
+}
+
+/* --- JSON and footer --- */
+
+void rates_add_row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+{
+	double value;
+
+	if (has_value(IPC, r, row, &value))
+		json_object_set_new(json, "ipc", json_real(value));
+	if (has_value(CPUS, r, row, &value))
+		json_object_set_new(json, "cpus", json_real(value));
+}
+
+static double percent_of(const struct rate_state *s)
+{
+	return s->enabled ? 100.0 * s->running / s->enabled : 100;
+}
+
+void rates_add_json(json_t *json, struct plumb_report *r)
+{
+	json_t *all = json_array(), *one;
+	struct rate_state s;
+
+	for (uint32_t i = 0; i < rates_counters.n; i++) {
+		s = counters_state(&rates_counters, r->run->object, i);
+		one = json_object();
+		json_object_set_new(one, "event", json_string(rates_counters.events[i].name));
+		json_object_set_new(one, "kind",
+				    json_string(event_kind(&rates_counters.events[i])));
+		json_object_set_new(one, "counted_percent", json_real(percent_of(&s)));
+		json_object_set_new(one, "unread", plumb_json_u64(s.unread));
+		json_array_append_new(all, one);
+	}
+	json_object_set_new(json, "counters", all);
+}
+
+void rates_print_counters(const struct bpf_object *object, FILE *out)
+{
+	struct rate_state s;
+
+	for (uint32_t i = 0; i < rates_counters.n; i++) {
+		s = counters_state(&rates_counters, object, i);
+		if (s.running < s.enabled)
+			fprintf(out, "scaled: %s counted %.0f %% of the time\n",
+				rates_counters.events[i].name, percent_of(&s));
+		if (s.unread)
+			fprintf(out,
+				"not counted: %s, %llu"
+				" times that a thread ran (on a CPU that came online later)\n",
+				rates_counters.events[i].name, (unsigned long long)s.unread);
+	}
+}
+
+void rates_warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
+{
+	size_t n = rates_counters.n + plumb_trace_targets.targets.n, silent = n;
+	bool *occurred = calloc(n, sizeof(*occurred));
+	char name[256];
+	uint32_t event;
+
+	for (size_t i = 0; occurred && i < total->n; i++) {
+		if (!total->rows[i].slot) { /* [other]: it may be any */
+			free(occurred);
+			return;
+		}
+		event = ((const struct event_rate_key *)total->rows[i].key)->event;
+		silent -= total->rows[i].count && !occurred[event];
+		occurred[event] |= total->rows[i].count;
+	}
+	if (occurred && silent > PLUMB_FEW)
+		plumb_warn("%zu of %zu events: 0 in %.3g s", silent, n, elapsed / 1e9);
+	for (size_t i = 0; occurred && silent <= PLUMB_FEW && i < n; i++)
+		if (!occurred[i])
+			plumb_warn("%s: 0 events in %.3g s", name_event(i, name, sizeof(name)),
+				   elapsed / 1e9);
+	free(occurred);
+}

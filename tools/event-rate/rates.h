@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* rates: what event-rate's reports have besides counts. */
+#ifndef RATES_H
+#define RATES_H
+
+#include <plumb/report/report.h>
+#include <plumb/tool/tool.h>
+#include <stdio.h>
+
+#include "counters.h"
+
+/* The events of counters; other events are trace targets. */
+extern struct counters rates_counters;
+
+/* The key "event". */
+extern const struct plumb_field rates_field;
+
+/* Sets the tool's columns; to be called again whenever an event is added. */
+void rates_lay_out_columns(struct plumb_tool *tool);
+void rates_add_row_json(json_t *row_json, const struct plumb_report *r,
+			const struct plumb_row *row);
+void rates_add_json(json_t *json, struct plumb_report *r);
+
+/* How much of the time the counters were on the PMU, and what could not be read: text lines. */
+void rates_print_counters(const struct bpf_object *object, FILE *out);
+
+/* Warns of events that did not occur. */
+void rates_warn_silent(const struct plumb_snapshot *total, uint64_t elapsed);
+
+#endif
