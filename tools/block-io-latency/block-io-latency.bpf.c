@@ -14,8 +14,6 @@
 /* Bios of a request that are searched for the one for which it was made. */
 #define MAX_BIOS 8
 
-const volatile struct block_config block_config = {};
-
 struct block_counts block_counts = {};
 
 #define count(what) __sync_fetch_and_add(&block_counts.what, 1)
@@ -69,20 +67,23 @@ static __always_inline void forget(__u64 id, struct block_request *s)
 	bpf_map_delete_elem(&block_requests, &id);
 }
 
-/* Record what does not change any more once the request is issued. */
+/* What does not change any more once the request is issued. */
 static __always_inline void describe(struct block_request *s, struct request *rq)
 {
 	struct gendisk___any *disk = request_disk(rq);
-	__u32 flags = BPF_CORE_READ(rq, cmd_flags);
 
 	s->described = 1;
 	s->bytes = BPF_CORE_READ(rq, __data_len);
 	s->sector = BPF_CORE_READ(rq, __sector);
-	s->key.op = request_op(flags, s->bytes);
-	s->key.flags = request_flags(flags);
 	s->key.dev = request_dev(rq, disk);
 	if (disk)
 		bpf_probe_read_kernel_str(s->key.disk, sizeof(s->key.disk), &disk->disk_name);
+}
+
+static __always_inline void classify(struct block_request *s, __u32 flags, __u32 bytes)
+{
+	s->key.op = request_op(flags, bytes);
+	s->key.flags = request_flags(flags);
 }
 
 /* The current thread makes a request, which will be known by ID. */
@@ -105,6 +106,12 @@ static __always_inline void begin(__u64 id, struct request *rq, struct bio *bio)
 	key_fill_who(&s.key.who, &w, cpu);
 	s.pid = current_pid(task);
 	s.tid = current_tid(task);
+	/* As submitted: where a flush is made apart, the request loses the flag that asks for it.
+	 */
+	if (bio)
+		classify(&s, BPF_CORE_READ(bio, bi_opf), BPF_CORE_READ(bio, bi_iter.bi_size));
+	else
+		classify(&s, BPF_CORE_READ(rq, cmd_flags), BPF_CORE_READ(rq, __data_len));
 	if (rq)
 		describe(&s, rq);
 	s.start = bpf_ktime_get_ns();

@@ -73,6 +73,7 @@ struct block_counts {
 struct block_config {
 	__u32 stage;
 	__u32 by_bio;     /* a request is known by its bio until it is inserted or issued */
+	__u32 flush_seq;  /* the flag RQF_FLUSH_SEQ */
 	__u32 has_status; /* errors are of type blk_status_t, not negative errnos */
 	/* The position of the request or bio among the arguments; the queue may precede it. */
 	__u32 arg_made, arg_merge, arg_insert, arg_issue, arg_requeue, arg_bio;

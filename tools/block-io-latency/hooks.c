@@ -50,6 +50,23 @@ static bool has_status(const struct btf *btf)
 	return !strcmp(btf__name_by_offset(btf, t->name_off), "blk_status_t");
 }
 
+/* RQF_FLUSH_SEQ: a macro before 6.12, then a bit in an enum that has no name on some kernels. */
+static __u32 flush_seq(const struct btf *btf)
+{
+	const struct btf_type *t;
+
+	for (__u32 id = 1; id < (__u32)btf__type_cnt(btf); id++) {
+		t = btf__type_by_id(btf, id);
+		if (!btf_is_enum(t))
+			continue;
+		for (int i = 0; i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off),
+				    "__RQF_FLUSH_SEQ"))
+				return 1U << btf_enum(t)[i].val;
+	}
+	return 1U << 4;
+}
+
 static int find(const struct btf *btf, struct block_hooks *h)
 {
 	const int made = position(btf, "block_io_start", "request"),
@@ -67,6 +84,7 @@ static int find(const struct btf *btf, struct block_hooks *h)
 	h->has_merge = merge >= 0;
 	h->config = (struct block_config){
 		.by_bio = made < 0,
+		.flush_seq = flush_seq(btf),
 		.has_status = has_status(btf),
 		.arg_made = made < 0 ? 0 : made,
 		.arg_merge = merge < 0 ? 0 : merge,

@@ -6,6 +6,8 @@
 #include "block-io-latency.h"
 #include <plumb/bpf/core/common.bpf.h>
 
+const volatile struct block_config block_config = {};
+
 /* Members that a newer kernel, on which this may be compiled, does not have. */
 struct gendisk___any {
 	int major, first_minor;
@@ -39,9 +41,6 @@ struct request___any {
 	struct block_device___any *part;
 } __attribute__((preserve_access_index));
 
-enum rqf_flags___any { __RQF_FLUSH_SEQ___any = 1 }; /* from 6.10 on */
-#define OLD_RQF_FLUSH_SEQ (1U << 4)
-
 enum req_flag_bits___any {
 	__REQ_SYNC___any = 11,
 	__REQ_META___any = 12,
@@ -65,12 +64,7 @@ enum req_flag_bits___any {
  */
 static __always_inline bool request_is_in_sequence(struct request *rq)
 {
-	__u32 flags = BPF_CORE_READ(rq, rq_flags);
-
-	if (bpf_core_enum_value_exists(enum rqf_flags___any, __RQF_FLUSH_SEQ___any))
-		return flags >> bpf_core_enum_value(enum rqf_flags___any, __RQF_FLUSH_SEQ___any) &
-		       1;
-	return flags & OLD_RQF_FLUSH_SEQ;
+	return BPF_CORE_READ(rq, rq_flags) & block_config.flush_seq;
 }
 
 /* Numbers that have not changed since 5.10; those of zones have. */
