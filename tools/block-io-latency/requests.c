@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <plumb/base/json.h>
+#include <plumb/base/text.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 #include <plumb/session/session.h>
@@ -97,10 +98,14 @@ static uint64_t value_of(size_t counter)
 
 void block_counts_print(FILE *out)
 {
-	fputs("requests:", out);
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		fprintf(out, "%s %" PRIu64 " %s", i ? "," : "", value_of(i), counters[i].text);
-	fputc('\n', out);
+	size_t n = 0;
+	char text[256];
+
+	n += snprintf(text, sizeof(text), "requests:");
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
+			      value_of(i), counters[i].text);
+	plumb_print_wrapped(text, out);
 }
 
 void block_counts_json(json_t *json, struct plumb_report *r)
