@@ -149,7 +149,7 @@ delayed() {
 
 # One request at a time in the device; others that made theirs meanwhile dispatch it.
 one_at_a_time() {
-	null_blk 2000000 1 mq-deadline || return
+	null_blk 20000000 1 mq-deadline || return
 	grep -qF '[mq-deadline]' /sys/block/nullb0/queue/scheduler || return
 	start_on nullb0 narrow 4096 8 11 7 0
 	attach narrow-queued --stage=queued -b tid -p "$pid"
@@ -303,7 +303,8 @@ check_null() {
 			--slurpfile truth narrow.truth
 		# Some of them wait before their request is made: there are two places for requests.
 		holds "of eight that share a device which takes one at a time, each waits for another" narrow-queued.json '
-			([$last.rows[].sum] | add) >= 144 * 1500000 and all($device[-1].rows[]; .min >= 2000000)' \
+			([$last.rows[].sum] | add) >= 144 * 10000000
+				and all($device[-1].rows[]; .min >= 20000000 and .percentiles["50"] < 32000000)' \
 			--slurpfile device narrow-device.json
 	else
 		skip "requests that wait in a scheduler" "there is no mq-deadline"
