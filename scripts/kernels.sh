@@ -27,7 +27,8 @@ usage() {
 	  -h, --help    show this help
 
 	Cache: \$PLUMB_KERNEL_CACHE, else \$XDG_CACHE_HOME/plumb/kernels, else
-	~/.cache/plumb/kernels. It holds SERIES/vmlinuz, release and config (arm64: SERIES-arm64).
+	~/.cache/plumb/kernels. It holds SERIES/vmlinuz, release, config, and in modules those
+	that tests need (arm64: SERIES-arm64).
 
 	Exit status: 0 good; 1 could not fetch; 2 wrong usage; 77 the archive no longer
 	has a series that was asked for (the others are printed).
@@ -61,8 +62,11 @@ release_pattern() {
 	printf '%s' ".*-$flavour-$deb_arch"
 }
 
-# Download package $2 with the private APT in $1; put its kernel image and its
-# configuration, whichever it has, into directory $3.
+# The modules that tests load: block devices.
+readonly modules=('*/configfs' '*/loop' '*/null_blk')
+
+# Download package $2 with the private APT in $1; put its kernel image, its configuration
+# and its modules for tests, whichever it has, into directory $3.
 unpack() {
 	local dir=$1 package=$2 into=$3 name
 	mkdir -p "$dir/deb" "$dir/tree"
@@ -71,10 +75,13 @@ unpack() {
 	# tar fails for the patterns that match nothing; what was found is checked by the caller.
 	dpkg-deb --fsys-tarfile "$dir"/deb/*.deb | tar -x -C "$dir/tree" --wildcards \
 		'./boot/vmlinuz-*' './boot/config-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/config' \
-		2>/dev/null || :
+		"${modules[@]/%/.ko*}" 2>/dev/null || :
 	for name in vmlinuz config; do
 		find "$dir/tree" -type f \( -name "$name" -o -name "$name-*" \) -exec mv {} "$into/$name" \;
 	done
+	mkdir -p "$into/modules"
+	find "$dir/tree" -type f -name '*.ko.xz' -exec xz -d {} +
+	find "$dir/tree" -type f -name '*.ko' -exec mv {} "$into/modules/" \;
 	rm -rf "$dir/deb" "$dir/tree"
 }
 
@@ -98,6 +105,7 @@ fetch() {
 					continue
 				fi
 				[[ -s $into/config ]] || unpack "$dir" "linux-base-$release" "$into" || :
+				[[ -s $into/modules/loop.ko ]] || unpack "$dir" "linux-modules-$release" "$into" || :
 				printf '%s\n' "$release" >"$into/release"
 				say "$series: unpacked $package"
 				return 0
@@ -118,10 +126,10 @@ fetch() {
 provide() {
 	local series=$1 dir=$cache/$1
 	[[ $arch == x86_64 ]] || dir+=-$arch
-	if [[ -n $refresh || ! -s $dir/release ]]; then
+	if [[ -n $refresh || ! -s $dir/release || ! -d $dir/modules ]]; then
 		prepare
 		# Another run may have fetched it while this one waited for the lock.
-		if [[ -n $refresh || ! -s $dir/release ]]; then
+		if [[ -n $refresh || ! -s $dir/release || ! -d $dir/modules ]]; then
 			rm -rf "$cache/.new"
 			mkdir "$cache/.new"
 			fetch "$series" "$cache/.new" || return
@@ -135,7 +143,7 @@ provide() {
 # What only fetching needs.
 prepare() {
 	prepare_cache "kernels come from a Debian archive; get a kernel image by hand and give vm.sh its path" \
-		apt-get apt-cache apt-config dpkg-deb
+		apt-get apt-cache apt-config dpkg-deb xz
 }
 
 arch=x86_64 refresh="" work=""

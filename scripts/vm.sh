@@ -19,8 +19,8 @@ usage() {
 	when missing) or the path, with a slash in it, of a kernel image.
 
 	In the guest: busybox, the tools of build/bin in /bin, what is in build/tests in
-	/tests; /proc, /sys, /dev, tracefs, debugfs, bpffs and cgroup2 are mounted, lo is
-	up, stdin is /dev/null.
+	/tests, the modules that kernels.sh fetched with KERNEL in /modules; /proc, /sys, /dev,
+	tracefs, debugfs, bpffs and cgroup2 are mounted, lo is up, stdin is /dev/null.
 
 	  --smp=N                        CPUs (default 2; before QEMU 10 they take turns)
 	  --mem=MB                       memory (default 1024)
@@ -147,6 +147,7 @@ build_initrd() {
 	pack "$tree" . -mindepth 1
 	[[ ! -d $top/build/bin ]] || pack "$top/build" bin
 	[[ ! -d $top/build/tests ]] || pack "$top/build" tests \( -type d -o ! -name '*.[do]' \)
+	[[ ! -d ${kernel%/*}/modules ]] || pack "${kernel%/*}" modules
 	for one in "${roots[@]}"; do pack "$one" . -mindepth 1; done
 	pack "$work/files" . -mindepth 1
 }

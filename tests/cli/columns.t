@@ -6,6 +6,7 @@
 root_or_end "sorting"
 
 command=(sh -c "exec >/dev/null 2>&1; ls /; ls /nonexistent; sleep 0.01; id
+	for count in 3 5; do dd if=/dev/zero of='$work/direct' bs=4096 count=\$count oflag=direct; done
 	'$sends' 127.0.0.1,3,1; '$sends' 127.0.0.1,5,5000 127.0.0.1,2,700,epipe; '$usdt' 1; '$usdt' 1; true")
 
 # The heading's figures, as --sort takes them: RATE/S is rate.  What a tool concludes from them

@@ -94,6 +94,7 @@ busy_script="for i in 1 2 3 4 5 6; do
 	ls -l /; id; uname -a; ls /nonexistent
 	'$sends' 127.0.0.1,9,1 127.0.0.2,9,1000 127.0.0.3,9,5000 127.0.0.4,9,9,epipe 127.0.0.5,9,70000 \
 		127.0.0.6,9,20000 127.0.0.7,9,100 ::1,9,500
+	for size in 4 8 16 32 64; do dd if=/dev/zero of='$work/direct' bs=\${size}k count=7 oflag=direct; done
 done >/dev/null 2>&1"
 busy=(sh -c "$busy_script")
 

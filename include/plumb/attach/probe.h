@@ -137,9 +137,9 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *object,
 			const char *program, uint64_t hz, char *what, size_t size);
 /*
- * Runs it at each EVENT (PERF_COUNT_SW_...) on the CPUs that are online, or a copy of it with TARGET
- * as its constant, unless that is NULL; 0 or -errno.  The kernel disables preemption meanwhile, so
- * such programs cannot interrupt each other on a CPU.
+ * Runs it at each EVENT (PERF_COUNT_SW_...) on the CPUs that are online, or a copy of it with
+ * TARGET as its constant, unless that is NULL; 0 or -errno.  The kernel disables preemption
+ * meanwhile, so such programs cannot interrupt each other on a CPU.
  */
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
 			       const char *program, uint64_t event, const uint64_t *target);

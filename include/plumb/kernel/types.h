@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* types: the kernel's BTF, some 6 MB when parsed; parsing needs as much again. */
-#ifndef PLUMB_TYPES_H
-#define PLUMB_TYPES_H
+#ifndef PLUMB_KERNEL_TYPES_H
+#define PLUMB_KERNEL_TYPES_H
 
 struct btf;
 

@@ -87,13 +87,9 @@ static __always_inline __u64 key_differs(const struct plumb_remembered *r, const
 	return differs;
 }
 
-/* Look up the slot of a key: W is the thread's part, OWN the tool's. */
-static __always_inline bool key_find_who(const struct key_who *w, const __u64 *own, __u32 cpu,
-					 __u32 *slot)
+/* Fill in the thread's part of a key, which is zeroed. */
+static __always_inline void key_fill_who(struct plumb_who *who, const struct key_who *w, __u32 cpu)
 {
-	PLUMB_KEY key = {};
-	struct plumb_who *who = (struct plumb_who *)&key;
-	__u64 *words = (__u64 *)(who + 1);
 	const char *comm = (const char *)w->comm, *process = (const char *)w->process;
 	__u32 i;
 
@@ -106,6 +102,17 @@ static __always_inline bool key_find_who(const struct key_who *w, const __u64 *o
 		who->comm[i] = comm[i];
 	for (i = 0; i < PLUMB_COMM_LEN && process[i]; i++)
 		who->process[i] = process[i];
+}
+
+/* Look up the slot of a key: W is the thread's part, OWN the tool's. */
+static __always_inline bool key_find_who(const struct key_who *w, const __u64 *own, __u32 cpu,
+					 __u32 *slot)
+{
+	PLUMB_KEY key = {};
+	__u64 *words = (__u64 *)((struct plumb_who *)&key + 1);
+	__u32 i;
+
+	key_fill_who((struct plumb_who *)&key, w, cpu);
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
 			words[i] = own[i];

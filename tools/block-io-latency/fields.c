@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "fields.h"
+
+#include <errno.h>
+#include <plumb/base/reasons.h>
+#include <plumb/base/text.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool block_has_status;
+
+static const char *const ops[BLOCK_OPS] = {
+	[BLOCK_READ] = "read",
+	[BLOCK_WRITE] = "write",
+	[BLOCK_FLUSH] = "flush",
+	[BLOCK_DISCARD] = "discard",
+	[BLOCK_SECURE_ERASE] = "secure-erase",
+	[BLOCK_WRITE_ZEROES] = "write-zeroes",
+	[BLOCK_DRIVER] = "driver",
+	[BLOCK_OTHER] = "other",
+};
+
+const char *block_op_name(uint32_t op)
+{
+	return ops[op < BLOCK_OPS ? op : BLOCK_OTHER];
+}
+
+static void format_disk(const void *key, char *text, size_t size)
+{
+	const struct block_key *k = key;
+
+	snprintf(text, size, "%.*s", BLOCK_DISK_LEN, *k->disk ? k->disk : "-");
+}
+
+/* The name of the device in sysfs, or its numbers if it is gone. */
+static void format_part(const void *key, char *text, size_t size)
+{
+	uint32_t dev = ((const struct block_key *)key)->dev;
+	char path[64], target[512];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = 0;
+	name = strrchr(target, '/');
+	if (name)
+		snprintf(text, size, "%s", name + 1);
+	else
+		snprintf(text, size, "%u:%u", dev >> 20, dev & 0xfffff);
+}
+
+static void format_op(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%s", block_op_name(((const struct block_key *)key)->op));
+}
+
+static void format_flags(const void *key, char *text, size_t size)
+{
+	static const char *const names[BLOCK_FLAGS] = {
+		[BLOCK_SYNC] = "sync", [BLOCK_META] = "meta",     [BLOCK_READAHEAD] = "readahead",
+		[BLOCK_FUA] = "fua",   [BLOCK_POLLED] = "polled",
+	};
+	uint32_t flags = ((const struct block_key *)key)->flags;
+	size_t n = 0;
+
+	snprintf(text, size, "-");
+	for (int i = 0; i < BLOCK_FLAGS; i++)
+		if (flags >> i & 1 && n < size)
+			n += snprintf(text + n, size - n, "%s%s", n ? "," : "", names[i]);
+}
+
+/* "4K": 4096 bytes and more, fewer than 8192. */
+static void format_size(const void *key, char *text, size_t size)
+{
+	static const char suffixes[] = {0, 'K', 'M', 'G'};
+	unsigned long long bytes = ((const struct block_key *)key)->size;
+	int i = 0;
+
+	for (; i < 3 && bytes >= 1024; i++)
+		bytes /= 1024;
+	snprintf(text, size, i ? "%llu%c" : "%llu", bytes, suffixes[i]);
+}
+
+static json_t *json_size(const void *key)
+{
+	return json_integer(((const struct block_key *)key)->size);
+}
+
+/*
+ * The errno that the kernel makes of a blk_status_t (block/blk-core.c); 0: of numbers that are not
+ * the same on all kernels, or unknown.
+ */
+static int errno_of_status(uint32_t status)
+{
+	static const int errors[] = {
+		[1] = EOPNOTSUPP, [2] = ETIMEDOUT, [3] = ENOSPC,  [4] = ENOLINK,
+		[5] = EREMOTEIO,  [6] = EBADE,     [7] = ENODATA, [8] = EILSEQ,
+		[9] = ENOMEM,     [10] = EIO,      [11] = EAGAIN, [12] = EAGAIN,
+	};
+
+	return status < sizeof(errors) / sizeof(errors[0]) ? errors[status] : 0;
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	uint32_t error = ((const struct block_key *)key)->error;
+	uint32_t number = block_has_status ? (uint32_t)errno_of_status(error) : error;
+
+	if (error && !number)
+		snprintf(text, size, "status-%u", error);
+	else
+		snprintf(text, size, "%s", error ? plumb_errno_name(number) : "0");
+}
+
+const struct plumb_field block_fields[BLOCK_N_FIELDS] = {
+	{"disk", BLOCK_BY_DISK, false, format_disk, NULL},
+	{"part", BLOCK_BY_PART, false, format_part, NULL},
+	{"op", BLOCK_BY_OP, false, format_op, NULL},
+	{"flags", BLOCK_BY_FLAGS, false, format_flags, NULL},
+	{"size", BLOCK_BY_SIZE, true, format_size, json_size},
+	{"errno", BLOCK_BY_ERRNO, false, format_errno, NULL},
+};

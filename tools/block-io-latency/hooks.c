@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "hooks.h"
+
+#include <errno.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/types.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+/* The prototype of tracepoint NAME; NULL: there is none. */
+static const struct btf_type *prototype(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t;
+	char type[64];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	t = btf__type_by_id(btf, t->type); /* a pointer */
+	return btf__type_by_id(btf, t->type);
+}
+
+/* The position of the argument "struct WANTED *"; -1: none. The first parameter is the tracer's. */
+static int position(const struct btf *btf, const char *name, const char *wanted)
+{
+	const struct btf_type *f = prototype(btf, name), *t;
+
+	for (int i = 1; f && i < btf_vlen(f); i++) {
+		t = btf__type_by_id(btf, btf_params(f)[i].type);
+		t = btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), wanted))
+			return i - 1;
+	}
+	return -1;
+}
+
+/* Whether the error of block_rq_complete is a blk_status_t. */
+static bool has_status(const struct btf *btf)
+{
+	const struct btf_type *f = prototype(btf, "block_rq_complete"), *t;
+
+	if (!f || btf_vlen(f) < 3)
+		return false;
+	t = btf__type_by_id(btf, btf_params(f)[2].type);
+	return !strcmp(btf__name_by_offset(btf, t->name_off), "blk_status_t");
+}
+
+/* RQF_FLUSH_SEQ: a macro before 6.12, then a bit in an enum that has no name on some kernels. */
+static __u32 flush_seq(const struct btf *btf)
+{
+	const struct btf_type *t;
+
+	for (__u32 id = 1; id < (__u32)btf__type_cnt(btf); id++) {
+		t = btf__type_by_id(btf, id);
+		if (!btf_is_enum(t))
+			continue;
+		for (int i = 0; i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off),
+				    "__RQF_FLUSH_SEQ"))
+				return 1U << btf_enum(t)[i].val;
+	}
+	return 1U << 4;
+}
+
+static int find(const struct btf *btf, struct block_hooks *h)
+{
+	const int made = position(btf, "block_io_start", "request"),
+		  bio = position(btf, "block_getrq", "bio"),
+		  merge = position(btf, "block_rq_merge", "request"),
+		  insert = position(btf, "block_rq_insert", "request"),
+		  issue = position(btf, "block_rq_issue", "request"),
+		  requeue = position(btf, "block_rq_requeue", "request");
+
+	if ((made < 0 && bio < 0) || insert < 0 || issue < 0 || requeue < 0 ||
+	    position(btf, "block_rq_complete", "request"))
+		return plumb_error(EOPNOTSUPP,
+				   "this kernel has no block layer, or its tracepoints have other "
+				   "arguments than this tool knows");
+	h->has_merge = merge >= 0;
+	h->config = (struct block_config){
+		.by_bio = made < 0,
+		.flush_seq = flush_seq(btf),
+		.has_status = has_status(btf),
+		.arg_made = made < 0 ? 0 : made,
+		.arg_merge = merge < 0 ? 0 : merge,
+		.arg_insert = insert,
+		.arg_issue = issue,
+		.arg_requeue = requeue,
+		.arg_bio = bio < 0 ? 0 : bio,
+	};
+	return 0;
+}
+
+int block_hooks_find(const char *file, struct block_hooks *hooks)
+{
+	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
+	int err;
+
+	if (!btf)
+		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
+				   file ?: "/sys/kernel/btf/vmlinux");
+	err = find(btf, hooks);
+	if (file)
+		btf__free(btf);
+	else
+		plumb_kernel_btf_put(btf);
+	return err;
+}

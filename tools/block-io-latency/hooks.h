@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* hooks: the tracepoints of the block layer that this kernel has, and their arguments. */
+#ifndef BLOCK_HOOKS_H
+#define BLOCK_HOOKS_H
+
+#include <stdbool.h>
+
+#include "block-io-latency.h"
+
+struct block_hooks {
+	struct block_config config; /* all but the stage */
+	bool has_merge;             /* block_rq_merge, from 5.11 on */
+};
+
+/* From the kernel's types, or those in FILE unless it is NULL; 0, or -errno after a message. */
+int block_hooks_find(const char *file, struct block_hooks *hooks);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "requests.h"
+
+#include <inttypes.h>
+#include <plumb/base/json.h>
+#include <plumb/base/text.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/map.h>
+#include <plumb/session/session.h>
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "fields.h"
+
+static const struct bpf_object *used;
+
+/* Requests in flight, for their names; plumb_flight.what is an index. */
+static struct block_request *listed;
+static size_t n_listed;
+
+int block_requests_use(struct bpf_object *object)
+{
+	used = object;
+	return 0;
+}
+
+/* --- in flight --- */
+
+static void read_requests(const struct plumb_session *s, struct plumb_flights *to)
+{
+	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "block_requests");
+	uint64_t id, *previous = NULL;
+	struct block_request *r;
+
+	n_listed = 0;
+	if (!listed)
+		listed = calloc(BLOCK_REQUESTS, sizeof(*listed));
+	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
+	while (listed && n_listed < BLOCK_REQUESTS && !bpf_map_get_next_key(map, previous, &id)) {
+		previous = &id;
+		r = &listed[n_listed];
+		if (plumb_map_lookup(map, &id, r) || !r->start || r->rejected)
+			continue;
+		plumb_flights_add(to, &(struct plumb_flight){
+					      .start = r->start,
+					      .pid = r->pid,
+					      .tid = r->tid,
+					      .what = n_listed++,
+					      .kernel = PLUMB_NO_STACK,
+					      .user = PLUMB_NO_STACK,
+				      });
+	}
+}
+
+static void name_request(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+			 size_t size)
+{
+	const struct block_request *r = &listed[f->what];
+
+	(void)s;
+	if (!r->described)
+		snprintf(text, size, "not issued yet");
+	else
+		snprintf(text, size, "%.*s %s %u @ %" PRIu64 "%s", BLOCK_DISK_LEN,
+			 *r->key.disk ? r->key.disk : "-", block_op_name(r->key.op), r->bytes,
+			 (uint64_t)r->sector, r->issued ? "" : ", not issued yet");
+}
+
+const struct plumb_inflight block_inflight = {
+	.heading = "REQUEST",
+	.json = "request",
+	.read_rest = read_requests,
+	.name = name_request,
+};
+
+/* --- counters --- */
+
+static const struct {
+	const char *json, *text;
+	size_t at;
+} counters[] = {
+	{"bypassed", "not queued by a scheduler", offsetof(struct block_counts, bypassed)},
+	{"requeued", "requeued", offsetof(struct block_counts, requeued)},
+	{"partial", "partial completions", offsetof(struct block_counts, partial)},
+	{"merged", "merged into another request", offsetof(struct block_counts, merged)},
+	{"merged_bios", "bios merged into a request", offsetof(struct block_counts, bios)},
+};
+
+static uint64_t value_of(size_t counter)
+{
+	size_t size;
+	const char *counts = plumb_states_variable(used, "block_counts", &size);
+
+	return counts ? *(const uint64_t *)(counts + counters[counter].at) : 0;
+}
+
+void block_counts_print(FILE *out)
+{
+	size_t n = 0;
+	char text[256];
+
+	n += snprintf(text, sizeof(text), "requests:");
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
+			      value_of(i), counters[i].text);
+	plumb_print_wrapped(text, out);
+}
+
+void block_counts_json(json_t *json, struct plumb_report *r)
+{
+	(void)r;
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		json_object_set_new(json, counters[i].json, plumb_json_u64(value_of(i)));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* requests: those in flight, and what else happened to requests. */
+#ifndef BLOCK_REQUESTS_H
+#define BLOCK_REQUESTS_H
+
+#include <jansson.h>
+#include <plumb/report/inflight.h>
+#include <stdio.h>
+
+struct bpf_object;
+struct plumb_report;
+
+extern const struct plumb_inflight block_inflight;
+
+/* Takes the loaded OBJECT, whose counters the next two read; 0. */
+int block_requests_use(struct bpf_object *object);
+void block_counts_print(FILE *out);
+void block_counts_json(json_t *json, struct plumb_report *r);
+
+#endif
