@@ -103,6 +103,8 @@ static const struct plumb_mechanism mechanisms[] = {
 		.stability = "stable-ish: arguments of block tracepoints",
 		.open = open_raw_tracepoint,
 		.interleaved = true, /* an interrupt completes requests while others begin */
+		/* With filters, a request whose beginning was missed is not known at its end. */
+		.misses_are_calls = true,
 		.programs = programs,
 	},
 };
@@ -115,7 +117,8 @@ static struct plumb_tool tool = {
 		      "           block_rq_insert, block_rq_issue, block_rq_requeue,\n"
 		      "           block_rq_merge, block_rq_complete, block_bio_backmerge,\n"
 		      "           block_bio_frontmerge (stable-ish)\n"
-		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		      "kernels:   5.10, 6.1, 6.12 emulated, 6.18 locked down; x86_64;\n"
+		      "           7.3 emulated, where preemption can lose requests\n"
 		      "fire rate: four per request: 1,000 to 1,000,000 requests a second\n"
 		      "cost:      see the footer\n",
 	.options.list = options,

@@ -32,7 +32,7 @@ static bool execution_is_end(const struct plumb_session *s, const struct plumb_l
 	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
 
 	if (!targets)
-		return l->began;
+		return l->began && !s->instance.mechanism->misses_are_calls;
 	return targets[1].hook || targets->hook == PLUMB_FSESSION ||
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
