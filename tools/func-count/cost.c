@@ -5,17 +5,17 @@
 #include <plumb/base/text.h>
 
 struct cost costs[MECHANISMS] = {
-	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, PLUMB_TARGET_FUNCTION, 0, PUBLISHED},
-	[FENTRY] = {"fentry", "%fentry", "fentry", PLUMB_TARGET_FUNCTION, 5.9, PUBLISHED},
+	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, PLUMB_TARGET_FUNCTION, 0, PUBLISHED, 0},
+	[FENTRY] = {"fentry", "%fentry", "fentry", PLUMB_TARGET_FUNCTION, 5.9, PUBLISHED, 0},
 	[KPROBE_MULTI] = {"kprobe.multi", "%kmulti", "kprobe.multi", PLUMB_TARGET_FUNCTION, 15.8,
-			  PUBLISHED},
-	[KPROBE] = {"kprobe", "%kprobe", "kprobe", PLUMB_TARGET_FUNCTION, 16.7, PUBLISHED},
+			  PUBLISHED, 0},
+	[KPROBE] = {"kprobe", "%kprobe", "kprobe", PLUMB_TARGET_FUNCTION, 16.7, PUBLISHED, 0},
 	[RAW_TRACEPOINT] = {"raw_tracepoint", "%rawtp", "raw_tp", PLUMB_TARGET_TRACEPOINT, 5.1,
-			    PUBLISHED},
-	[TRACEPOINT] = {"tracepoint", "%tp", "tracepoint", PLUMB_TARGET_TRACEPOINT, 11.8,
-			PUBLISHED},
-	[UPROBE_MULTI] = {"uprobe.multi", NULL, "uprobe.multi", PLUMB_TARGET_USER, 0, PUBLISHED},
-	[UPROBE] = {"uprobe", "%uprobe", "uprobe", PLUMB_TARGET_USER, 318, PUBLISHED},
+			    PUBLISHED, 0},
+	[TRACEPOINT] = {"tracepoint", "%tp", "tracepoint", PLUMB_TARGET_TRACEPOINT, 11.8, PUBLISHED,
+			0},
+	[UPROBE_MULTI] = {"uprobe.multi", NULL, "uprobe.multi", PLUMB_TARGET_USER, 0, PUBLISHED, 0},
+	[UPROBE] = {"uprobe", "%uprobe", "uprobe", PLUMB_TARGET_USER, 318, PUBLISHED, 0},
 };
 
 static char kept_on[16]; /* date of probe-cost's measurement */

@@ -30,9 +30,8 @@ struct cost {
 	const char *kept_as; /* its name in probe-cost's results; NULL: it is not in them */
 	enum plumb_target_kind kind;
 	double ns; /* per fire; 0: not known, or the mechanism is unavailable */
-	/* The same at a user function where the kernel single-steps (userfuncs.h). */
-	double stepped_ns;
 	enum cost_source source;
+	double stepped_ns; /* measured, at a user function where the kernel single-steps */
 };
 
 /* Initially the published costs; cost_take_kept() and cost_measured() replace them. */
