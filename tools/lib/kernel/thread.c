@@ -142,12 +142,36 @@ uint32_t plumb_thread_process(uint32_t tid)
 	return tgid;
 }
 
+/* Whether the main thread of a process has ended. */
+static bool main_thread_is_over(uint32_t pid)
+{
+	char path[32], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* The name between the parentheses can contain any of these characters. */
+	for (int c, before = 0; (c = fgetc(f)) != EOF; before = c)
+		if (before == ')' && c == ' ')
+			state = fgetc(f);
+	fclose(f);
+	return state == 'Z' || state == 'X';
+}
+
 bool plumb_process_is_zombie(uint32_t pid)
 {
 	char path[32];
 	DIR *threads;
 	bool is = true;
 
+	/*
+	 * The kernel remembers entries of /proc/PID/task that were read, and has more to do when
+	 * such a thread ends: those of a process that is traced are not read.
+	 */
+	if (!main_thread_is_over(pid))
+		return false;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	threads = opendir(path);
 	if (!threads)
