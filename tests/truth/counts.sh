@@ -14,7 +14,7 @@ run() {
 	# Four threads on two CPUs take turns in the middle of everything.
 	traced threads -s getppid -b tid -- calls -t 4 25013 getppid
 	# Read while they go on.
-	traced busy -s getppid -b tid 0.05 -- calls -t 8 25013 getppid
+	traced busy -s getppid -b tid 0.02 -- calls -t 8 60013 getppid
 	# More keys than fit once for each CPU: the CPUs share their histograms, by atomic additions.
 	traced shared -s getppid --max-keys=7100 -- calls -t 4 25013 getppid
 
