@@ -62,20 +62,22 @@ release_pattern() {
 	printf '%s' ".*-$flavour-$deb_arch"
 }
 
-# The modules that tests load: block devices.
-readonly modules=('*/configfs' '*/loop' '*/null_blk')
+# The modules that tests load: block devices and file systems, with the modules that these need.
+readonly modules=(configfs loop null_blk scsi_common scsi_mod sd_mod scsi_debug crc-t10dif crct10dif_common
+	dax dm-mod dm-delay dm-crypt md-mod raid0 raid1 virtio_blk
+	crc16 crc32c_generic libcrc32c mbcache jbd2 ext4 xfs)
 
 # Download package $2 with the private APT in $1; put its kernel image, its configuration
 # and its modules for tests, whichever it has, into directory $3.
 unpack() {
-	local dir=$1 package=$2 into=$3 name
+	local dir=$1 package=$2 into=$3 name patterns=("${modules[@]/#/*/}")
 	mkdir -p "$dir/deb" "$dir/tree"
 	chmod 777 "$dir/deb" # APT downloads as a user of its own where root calls it
 	(cd "$dir/deb" && apt-get -qq -c "$dir/apt.conf" download "$package") >>"$dir/log" 2>&1 || return
 	# tar fails for the patterns that match nothing; what was found is checked by the caller.
 	dpkg-deb --fsys-tarfile "$dir"/deb/*.deb | tar -x -C "$dir/tree" --wildcards \
 		'./boot/vmlinuz-*' './boot/config-*' './usr/lib/modules/*/vmlinuz' './usr/lib/modules/*/config' \
-		"${modules[@]/%/.ko*}" 2>/dev/null || :
+		"${patterns[@]/%/.ko*}" 2>/dev/null || :
 	for name in vmlinuz config; do
 		find "$dir/tree" -type f \( -name "$name" -o -name "$name-*" \) -exec mv {} "$into/$name" \;
 	done
@@ -106,6 +108,7 @@ fetch() {
 				fi
 				[[ -s $into/config ]] || unpack "$dir" "linux-base-$release" "$into" || :
 				[[ -s $into/modules/loop.ko ]] || unpack "$dir" "linux-modules-$release" "$into" || :
+				echo "${modules[*]}" >"$into/modules/names"
 				printf '%s\n' "$release" >"$into/release"
 				say "$series: unpacked $package"
 				return 0
@@ -122,14 +125,20 @@ fetch() {
 	return 77
 }
 
+# Whether all that is needed of a kernel is in directory $1. A cache can be of a time when tests
+# loaded fewer modules.
+is_cached() {
+	[[ -z $refresh && -s $1/release && $(cat "$1/modules/names" 2>/dev/null) == "${modules[*]}" ]]
+}
+
 # Print the line of series $1, fetching it first if it must be.
 provide() {
 	local series=$1 dir=$cache/$1
 	[[ $arch == x86_64 ]] || dir+=-$arch
-	if [[ -n $refresh || ! -s $dir/release || ! -d $dir/modules ]]; then
+	if ! is_cached "$dir"; then
 		prepare
 		# Another run may have fetched it while this one waited for the lock.
-		if [[ -n $refresh || ! -s $dir/release || ! -d $dir/modules ]]; then
+		if ! is_cached "$dir"; then
 			rm -rf "$cache/.new"
 			mkdir "$cache/.new"
 			fetch "$series" "$cache/.new" || return

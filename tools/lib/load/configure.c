@@ -201,6 +201,15 @@ static bool may_interleave(const struct plumb_instance *in)
 }
 
 /*
+ * A program of a uprobe can be preempted while it makes a task's storage.  Meanwhile the kernel
+ * makes none for other threads of that CPU, whose calls would be lost (6.12 with preempt=full).
+ */
+static bool may_be_preempted_in_storage(const struct plumb_config *c)
+{
+	return c->interleaved && plumb_kernel_is_preemptible();
+}
+
+/*
  * Whether entry and exit have separate programs that can be preempted.  A session needs no check:
  * its cookie is 0 if the entry was missed.
  */
@@ -315,7 +324,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		c->preempt_count = PLUMB_PREEMPT_COUNT_NONE; /* no memory */
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
-	c->task_storage = !bpf->states && has_task_storage() && (!c->off_cpu || has_tracing());
+	c->task_storage = !bpf->states && has_task_storage() && (!c->off_cpu || has_tracing()) &&
+			  !may_be_preempted_in_storage(c);
 	c->second = s->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
 		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
