@@ -76,6 +76,10 @@ run() {
 	detach functions with-functions
 
 	traced hardware -d 0.3 cycles instructions -b comm
+	program=pmu
+	traced counted cycles instructions r1a8 -b comm -- true
+	traced divided cycles instructions -b comm -- happens 1013 0 0 100
+	program=event-rate
 	traced unknown -d 0.1 page-fault
 	"$program" --list >list
 	"$program" help >help
@@ -126,7 +130,7 @@ check_cgroups() {
 		skip "switches of cgroups" "the kernel counts none of the thread"
 		return
 	fi
-	evidence enters.json enters.err enters-single.json enters-single.err inside.truth
+	evidence enters.json enters-single.json enters-single.err inside.truth
 	holds "switches of cgroups are those of the thread that leaves, as a program at each sees it" enters.json '
 		$truth[0].calls[0].tid as $tid
 		| def of($report): [$report.rows[] | select(.key.tid == $tid) | .count];
@@ -158,6 +162,18 @@ check_targets() {
 
 # Where there is no PMU, or none that counts, it is said; where there is one, it counts.
 check_hardware() {
+	evidence divided.json divided.err divided.truth
+	holds "hardware counters: instructions and cycles are the thread's, and ipc is their quotient" divided.json '
+		$truth[0].calls[0] as $t | ($last.rows | map(select(.key.comm == "happens-to")) | map({(.key.event): .}) | add)
+		| .instructions.count == $t.faults and .cycles.count > 0.97 * $t.cpu and .cycles.count < 1.25 * $t.cpu
+		and .instructions.ipc == .instructions.count / .cycles.count and (.cycles | has("ipc") | not)' \
+		--slurpfile truth divided.truth
+	holds "... of one kind, counted all the time" divided.json \
+		'all($last.counters[]; .kind == "hardware" and .counted_percent == 100 and .unread == 0)'
+	if [[ $(cat hardware.status) != 0 ]]; then
+		is "an event that this CPU does not have is told from a machine that counts none" "$(cat counted.status counted.err)" \
+			$'77\nevent-rate: r1a8: ENOENT, this CPU does not count it'
+	fi
 	evidence hardware.json hardware.err list
 	case $(cat hardware.status) in
 	0) holds "instructions and cycles are counted, and divided" hardware.json \
