@@ -82,6 +82,30 @@ static void assert_refused(const char *name, int err, bool pmu, bool unsupported
 	check(event_is_unsupported(err) == unsupported, "%s: %d", name, err);
 }
 
+static void assert_modes(const char *name, uint64_t config, uint32_t modes)
+{
+	struct event e;
+
+	assert_event(name, 0, config);
+	assert_true(event_parse(name, &e));
+	check(e.modes == modes, "%s: modes %u", name, e.modes);
+}
+
+static void modifiers_select_modes(void **state)
+{
+	struct event e;
+
+	(void)state;
+	assert_modes("cycles", 0, 0);
+	assert_modes("cycles:u", 0, EVENT_USER);
+	assert_modes("instructions:k", 1, EVENT_KERNEL);
+	assert_modes("instructions:hku", 1, EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR);
+	assert_false(event_parse("sched:sched_switch", &e));
+	assert_false(event_parse(":u", &e));
+	assert_true(event_parse("r1a8:u", &e));
+	assert_true(e.type == PERF_TYPE_RAW && e.config == 0x1a8 && e.modes == EVENT_USER);
+}
+
 /* What perf_event_open() says of hardware where this test may run without any. */
 static void a_refusal_has_its_reason(void **state)
 {
@@ -135,6 +159,7 @@ int main(void)
 		cmocka_unit_test(names_are_those_of_perf),
 		cmocka_unit_test(other_words_are_no_events),
 		cmocka_unit_test(targets_are_spelled_as_by_perf),
+		cmocka_unit_test(modifiers_select_modes),
 		cmocka_unit_test(what_is_similar_is_suggested),
 		cmocka_unit_test(a_refusal_has_its_reason),
 		cmocka_unit_test(a_counter_that_is_always_on_is_exact),

@@ -24,12 +24,14 @@ int counters_add(struct counters *c, const struct event *e)
 	return 0;
 }
 
-uint32_t counters_of(const struct counters *c, uint64_t software)
+uint32_t counters_of(const struct counters *c, uint64_t software, bool all_modes)
 {
+	uint32_t these = 0;
+
 	for (uint32_t i = 0; i < c->n; i++)
-		if (event_is_software(&c->events[i], software))
-			return 1U << i;
-	return 0;
+		if (event_is_software(&c->events[i], software) && !c->events[i].modes == all_modes)
+			these |= 1U << i;
+	return these;
 }
 
 /* Opens a counter on the first CPU that is online, and closes it; 0 or -errno. */
@@ -38,7 +40,7 @@ static int try_event(const struct event *e, int cpus)
 	int fd = -ENODEV;
 
 	for (int cpu = 0; cpu < cpus && fd == -ENODEV; cpu++)
-		fd = plumb_counter_open(e->type, e->config, cpu);
+		fd = event_open(e, cpu);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -47,7 +49,8 @@ static int try_event(const struct event *e, int cpus)
 
 static bool has_pmu(int cpus)
 {
-	static const struct event cycles = {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES};
+	static const struct event cycles = {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
+					    0};
 
 	return !try_event(&cycles, cpus);
 }
@@ -68,7 +71,7 @@ static int open_event(struct counters *c, uint32_t i)
 	int fd;
 
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
-		fd = plumb_counter_open(e->type, e->config, cpu);
+		fd = event_open(e, cpu);
 		if (fd >= 0)
 			opened++;
 		else if (fd != -ENODEV) /* the CPU is offline */
@@ -141,6 +144,7 @@ struct rate_state counters_state(const struct counters *c, const struct bpf_obje
 		sum.enabled += one.enabled;
 		sum.running += one.running;
 		sum.unread += one.unread;
+		sum.surplus += one.surplus;
 	}
 	return sum;
 }
@@ -169,7 +173,7 @@ void counters_list(FILE *out)
 	list_one("rNNN", NULL, "raw hardware", pmu ? "yes" : "no", out);
 	list_one("CATEGORY:NAME", "t:CATEGORY:NAME", "tracepoint", "probe-list 't:*:*'", out);
 	list_one("probe:FUNCTION", "k:FUNCTION", "function", "probe-list FUNCTION", out);
-	e = (struct event){"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES};
+	e = (struct event){"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0};
 	err = try_event(&e, cpus);
 	if (err)
 		fprintf(out, "cycles: %s\n", event_refusal(&e, err, false, why, sizeof(why)));

@@ -21,8 +21,8 @@ struct counters {
 /* Adds an event, unless it is there already; 0, or -E2BIG. */
 int counters_add(struct counters *c, const struct event *e);
 
-/* A bit for each event of that software event. */
-uint32_t counters_of(const struct counters *c, uint64_t software);
+/* A bit for each event of SOFTWARE that has no modifiers (ALL_MODES), or that has some. */
+uint32_t counters_of(const struct counters *c, uint64_t software, bool all_modes);
 
 /*
  * Opens a counter of each event on each CPU that is online, but for events in DIRECT.  0, or -errno

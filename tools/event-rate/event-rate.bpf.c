@@ -76,8 +76,15 @@ static __always_inline void count_event(struct task_struct *task, __u32 i, __u32
 			charge(slot_of(task, i, cpu), cpu, n, true);
 		return;
 	}
-	if (n && rate_counting && s->left)
-		charge(s->left - 1, cpu, n, true);
+	/*
+	 * A thread that leaves makes one event at most.  But the kernel's counters exceed the
+	 * tracepoint by some in 10,000 switches, also in bursts of 70, as perf stat shows, too.
+	 */
+	if (n && rate_counting) {
+		s->surplus += n - 1;
+		if (s->left)
+			charge(s->left - 1, cpu, 1, true);
+	}
 	if (leaves)
 		s->left = wanted ? slot_of(task, i, cpu) + 1 : 0;
 }

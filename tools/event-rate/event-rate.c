@@ -80,7 +80,15 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 
 static uint32_t direct(void)
 {
-	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
+}
+
+/* Those that the kernel counts in a switch after the program. */
+static uint32_t after(void)
+{
+	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES, false) |
+	       counters_of(&rates_counters, CGROUP_SWITCHES, true) |
+	       counters_of(&rates_counters, CGROUP_SWITCHES, false);
 }
 
 static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
@@ -95,7 +103,7 @@ static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
 	config = (struct rate_config *)&skel->rodata->rate_config;
 	config->n = rates_counters.n;
 	config->direct = direct();
-	config->after = counters_of(&rates_counters, CGROUP_SWITCHES);
+	config->after = after();
 	skel->bss->rate_counting = calibration;
 	if (!calibration)
 		counting = &skel->bss->rate_counting;
@@ -188,10 +196,11 @@ static const char *only_counters(const struct plumb_options *o)
 
 static const char *only_software(const struct plumb_options *o)
 {
+	const struct event *e = rates_counters.events;
+
 	for (uint32_t i = 0; i < rates_counters.n; i++)
-		if (event_is_hardware(&rates_counters.events[i]) ||
-		    event_is_clock(&rates_counters.events[i]))
-			return "some events are clocks or of the hardware";
+		if (event_is_hardware(&e[i]) || event_is_clock(&e[i]) || e[i].modes)
+			return "some events are clocks, of the hardware, or have modifiers";
 	return only_counters(o);
 }
 
@@ -312,8 +321,8 @@ static void calibrate(struct plumb_session *s)
 	if (m->open != open_events)
 		return;
 	*o = (struct plumb_overhead){.how = "nothing to trigger"};
-	if (!(counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS) |
-	      counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS_MIN)) ||
+	if (!(counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS, true) |
+	      counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS_MIN, true)) ||
 	    !plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, fault, &o->traced))
 		return;
 	tool.overhead.traced = "a page fault";

@@ -28,8 +28,10 @@ struct rate_state {
 	__u64 value;
 	__u64 enabled, running; /* ns since it was opened: of the trace, and of that on the PMU */
 	__u64 unread;           /* failed readings */
-	__u64 left; /* of AFTER: the slot of the thread that left last, plus 1; 0: none */
-	__u64 pad[3];
+	/* Of AFTER: */
+	__u64 left;    /* the slot of the thread that left last, plus 1; 0: none */
+	__u64 surplus; /* events beyond the first of a switch, which are nobody's */
+	__u64 pad[2];
 };
 _Static_assert(sizeof(struct rate_state) == 64, "one cache line");
 

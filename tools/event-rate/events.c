@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <plumb/attach/probe.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/base/suggest.h>
@@ -77,26 +78,74 @@ static bool parse_raw(const char *name, struct event *e)
 	if (*name != 'r' || !isxdigit((unsigned char)name[1]) || strlen(name) > 17 ||
 	    (name[1] == '0' && tolower((unsigned char)name[2]) == 'x'))
 		return false;
-	*e = (struct event){name, PERF_TYPE_RAW, strtoull(name + 1, &end, 16)};
+	*e = (struct event){.type = PERF_TYPE_RAW, .config = strtoull(name + 1, &end, 16)};
 	return !*end;
 }
 
-bool event_parse(const char *name, struct event *e)
+static bool parse_name(const char *name, struct event *e)
 {
 	for (size_t i = 0; i < N_KNOWN; i++)
 		if (!strcmp(name, known[i].name) ||
 		    (known[i].alias && !strcmp(name, known[i].alias))) {
-			*e = (struct event){name, known[i].type, known[i].config};
+			*e = (struct event){.type = known[i].type, .config = known[i].config};
 			return true;
 		}
 	return parse_raw(name, e);
+}
+
+/* The modes of the modifiers in TEXT; 0: some are unknown, or there is none. */
+static uint32_t parse_modifiers(const char *text)
+{
+	static const char letters[] = "ukh"; /* in the order of enum event_mode */
+	uint32_t modes = 0;
+	const char *letter;
+
+	for (; *text; text++) {
+		letter = strchr(letters, *text);
+		if (!letter)
+			return 0;
+		modes |= 1U << (letter - letters);
+	}
+	return modes;
+}
+
+bool event_parse(const char *name, struct event *e)
+{
+	const char *modifiers = strchr(name, ':');
+	char plain[64];
+
+	if (modifiers && modifiers - name < (ptrdiff_t)sizeof(plain))
+		snprintf(plain, sizeof(plain), "%.*s", (int)(modifiers - name), name);
+	else
+		modifiers = NULL;
+	if (!parse_name(modifiers ? plain : name, e))
+		return false;
+	e->name = name;
+	e->modes = modifiers ? parse_modifiers(modifiers + 1) : 0;
+	if (modifiers && !e->modes)
+		plumb_usage_error("%s: modifiers of events are u, k and h", name);
+	return true;
+}
+
+int event_open(const struct event *e, int cpu)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = e->type,
+		.config = e->config,
+		.exclude_user = e->modes && !(e->modes & EVENT_USER),
+		.exclude_kernel = e->modes && !(e->modes & EVENT_KERNEL),
+		.exclude_hv = e->modes && !(e->modes & EVENT_HYPERVISOR),
+	};
+
+	return plumb_counter_open(&attr, cpu);
 }
 
 bool event_at(size_t i, struct event *e)
 {
 	if (i >= N_KNOWN)
 		return false;
-	*e = (struct event){known[i].name, known[i].type, known[i].config};
+	*e = (struct event){known[i].name, known[i].type, known[i].config, 0};
 	return true;
 }
 
@@ -136,7 +185,7 @@ bool event_is_clock(const struct event *e)
 
 bool events_are_same(const struct event *a, const struct event *b)
 {
-	return a->type == b->type && a->config == b->config;
+	return a->type == b->type && a->config == b->config && a->modes == b->modes;
 }
 
 const char *event_kind(const struct event *e)

@@ -10,14 +10,21 @@
 /* PERF_COUNT_SW_CGROUP_SWITCHES, of 5.13: older headers lack it. */
 #define CGROUP_SWITCHES 11
 
+/* Modes of the CPU, as modifiers select them: "cycles:u". */
+enum event_mode { EVENT_USER = 1, EVENT_KERNEL = 2, EVENT_HYPERVISOR = 4 };
+
 /* As perf_event_open() takes it. */
 struct event {
 	const char *name; /* as typed */
 	uint32_t type;
 	uint64_t config;
+	uint32_t modes; /* in which it is counted, enum event_mode; 0: in all */
 };
 
-/* Whether NAME is such an event, which E then is.  NAME has to outlive E. */
+/*
+ * Whether NAME, with or without modifiers, is such an event, which E then is.  NAME has to outlive
+ * E.
+ */
 bool event_parse(const char *name, struct event *e);
 
 /*
@@ -33,6 +40,9 @@ const char *event_alias(size_t i);
 
 /* "; did you mean ..." for a NAME that is no event, or "".  Returns TEXT. */
 const char *event_suggest(const char *name, char *text, size_t size);
+
+/* Opens a counter of E on CPU; its descriptor or -errno (-ENODEV: the CPU is offline). */
+int event_open(const struct event *e, int cpu);
 
 bool event_is_hardware(const struct event *e);
 bool event_is_software(const struct event *e, uint64_t config);

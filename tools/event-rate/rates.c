@@ -43,11 +43,20 @@ const struct plumb_field rates_field = {"event", PLUMB_BY_TARGET, false, format_
 
 enum { IPC, CPUS };
 
-static int find_hardware(uint64_t config)
+/* The counter of CONFIG in the same modes as event INSTRUCTIONS, if that is what it counts. */
+static int find_cycles(uint32_t instructions)
 {
+	struct event cycles = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES};
+	const struct event *e;
+
+	if (instructions >= rates_counters.n)
+		return -1;
+	e = &rates_counters.events[instructions];
+	if (e->type != PERF_TYPE_HARDWARE || e->config != PERF_COUNT_HW_INSTRUCTIONS)
+		return -1;
+	cycles.modes = e->modes;
 	for (uint32_t i = 0; i < rates_counters.n; i++)
-		if (rates_counters.events[i].type == PERF_TYPE_HARDWARE &&
-		    rates_counters.events[i].config == config)
+		if (events_are_same(&rates_counters.events[i], &cycles))
 			return i;
 	return -1;
 }
@@ -57,12 +66,15 @@ static bool is_clock(uint32_t event)
 	return event < rates_counters.n && event_is_clock(&rates_counters.events[event]);
 }
 
-/* Cycles of the row's thread or group. */
+/* Cycles of the row's thread or group, if the row is of instructions. */
 static uint64_t cycles_of(const struct plumb_report *r, const struct plumb_row *row)
 {
 	struct event_rate_key wanted = *(const struct event_rate_key *)row->key;
+	int cycles = find_cycles(wanted.event);
 
-	wanted.event = find_hardware(PERF_COUNT_HW_CPU_CYCLES);
+	if (cycles < 0)
+		return 0;
+	wanted.event = cycles;
 	for (size_t i = 0; i < r->snap->n; i++)
 		if (r->snap->rows[i].slot && !memcmp(r->snap->rows[i].key, &wanted, sizeof(wanted)))
 			return r->snap->rows[i].count;
@@ -78,7 +90,7 @@ static bool has_value(int id, const struct plumb_report *r, const struct plumb_r
 
 	if (id == CPUS && is_clock(event))
 		of = r->elapsed;
-	if (id == IPC && (int)event == find_hardware(PERF_COUNT_HW_INSTRUCTIONS))
+	if (id == IPC && row->slot)
 		of = cycles_of(r, row);
 	if (of)
 		*value = (double)row->count / of;
@@ -108,12 +120,13 @@ void rates_lay_out_columns(struct plumb_tool *tool)
 {
 	static struct plumb_column columns[2];
 	size_t n = 0;
-	bool clocks = false;
+	bool clocks = false, ipc = false;
 
-	for (uint32_t i = 0; i < rates_counters.n; i++)
+	for (uint32_t i = 0; i < rates_counters.n; i++) {
 		clocks |= is_clock(i);
-	if (find_hardware(PERF_COUNT_HW_CPU_CYCLES) >= 0 &&
-	    find_hardware(PERF_COUNT_HW_INSTRUCTIONS) >= 0)
+		ipc |= find_cycles(i) >= 0;
+	}
+	if (ipc)
 		columns[n++] = (struct plumb_column){"ipc", IPC, column_value, format_column};
 	if (clocks)
 		columns[n++] = (struct plumb_column){"cpus", CPUS, column_value, format_column};
@@ -151,6 +164,7 @@ void rates_add_json(json_t *json, struct plumb_report *r)
 				    json_string(event_kind(&rates_counters.events[i])));
 		json_object_set_new(one, "counted_percent", json_real(percent_of(&s)));
 		json_object_set_new(one, "unread", plumb_json_u64(s.unread));
+		json_object_set_new(one, "surplus", plumb_json_u64(s.surplus));
 		json_array_append_new(all, one);
 	}
 	json_object_set_new(json, "counters", all);
@@ -170,6 +184,9 @@ void rates_print_counters(const struct bpf_object *object, FILE *out)
 				"not counted: %s, %llu"
 				" times that a thread ran (on a CPU that came online later)\n",
 				rates_counters.events[i].name, (unsigned long long)s.unread);
+		if (s.surplus)
+			fprintf(out, "not counted: %s, %llu events beyond one for each switch\n",
+				rates_counters.events[i].name, (unsigned long long)s.surplus);
 	}
 }
 

@@ -143,8 +143,9 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
  */
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
 			       const char *program, uint64_t event, const uint64_t *target);
+struct perf_event_attr;
 /* Opens a perf counter of all threads on CPU; its descriptor or -errno (-ENODEV: it is offline). */
-int plumb_counter_open(uint32_t type, uint64_t config, int cpu);
+int plumb_counter_open(const struct perf_event_attr *attr, int cpu);
 
 /* "t:sched:sched_switch", "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, size_t size);

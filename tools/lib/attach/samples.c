@@ -106,10 +106,8 @@ int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_obj
 	return err;
 }
 
-int plumb_counter_open(uint32_t type, uint64_t config, int cpu)
+int plumb_counter_open(const struct perf_event_attr *attr, int cpu)
 {
-	const struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .config = config};
-
 	plumb_probe_allow_files();
-	return plumb_probe_open_event(&attr, cpu);
+	return plumb_probe_open_event(attr, cpu);
 }
