@@ -76,6 +76,21 @@ run() {
 	go target
 	detach functions with-functions
 
+	traced calls -b event 'syscalls:sys_enter_*' -- calls 1009 getppid:0
+	traced pooled --max-keys=2 -b event,tid page-faults cs -- processes 23 clone3
+	traced sorted -b event,cpu --sort=cpus task-clock -- true
+	# Never a CPU of the host.
+	if grep -q 'QEMU TCG' /proc/cpuinfo && [ -w /sys/devices/system/cpu/cpu1/online ]; then
+		start gone happens 1009 0 0 0
+		attach hotplug --mechanism=counter -b event page-faults
+		attach hotplug-single --mechanism=perf_event -b event page-faults
+		attached
+		echo 0 >/sys/devices/system/cpu/cpu1/online
+		echo 1 >/sys/devices/system/cpu/cpu1/online
+		go gone
+		detach hotplug hotplug-single
+	fi
+
 	traced hardware -d 0.3 cycles instructions -b comm
 	program=pmu
 	traced counted cycles instructions r1a8 -b comm -- true
@@ -164,6 +179,23 @@ check_targets() {
 }
 
 # Where there is no PMU, or none that counts, it is said; where there is one, it counts.
+check_reports() {
+	evidence calls.json calls.err calls.truth
+	holds "a glob of system calls is counted by the calls' numbers" calls.json \
+		'[$last.rows[] | select(.key.event == "syscalls:sys_enter_getppid") | .count] == [1009]'
+	evidence pooled.json pooled.err
+	holds "rows beyond --max-keys are in a row of JSON, too" pooled.json '
+		($last.rows | map(select(.key.other)) | length) == 1 and $last.ledger.pooled > 0
+		and ([$last.rows[].count] | add) == $last.ledger.recorded'
+	is "--sort takes a column of the tool" "$(cat sorted.status)" 0
+	if [[ -e hotplug.json ]]; then
+		evidence hotplug.json hotplug.err hotplug-single.err gone.truth
+		holds "what a CPU does after it was offline is not counted, and JSON says so" hotplug.json \
+			'all($last.rows[]; .count < 1009) and $last.counters[0].unread > 0'
+		like "... as does a message, with perf_event" "$(cat hotplug-single.err)" ': CPUs went online or offline'
+	fi
+}
+
 check_hardware() {
 	evidence divided.json divided.err divided.truth
 	holds "hardware counters: instructions and cycles are the thread's, and ipc is their quotient" divided.json '
@@ -235,6 +267,7 @@ check() {
 		| (map(select(. > 4e7)) | length >= 2) and max < 3.5e8' --slurpfile truth spin.truth
 	check_cgroups
 	check_targets
+	check_reports
 	check_hardware
 	is "a name that is no event is status 1, and one is suggested" "$(cat unknown.status unknown.err)" \
 		$'1\nevent-rate: no such event: page-fault; did you mean page-faults (-l lists them)'

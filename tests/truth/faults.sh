@@ -6,6 +6,7 @@ run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=page-fault-latency quick=--no-calibrate
 	uname -r >kernel
+	! grep -q 'QEMU TCG' /proc/cpuinfo || echo 2 >/proc/sys/vm/nr_hugepages
 	# shellcheck disable=SC2034 # by attach_each
 	mechanisms=${mechanism:-perf_event fsession fentry kprobe.session kprobe.multi kprobe}
 	start parts faults
@@ -66,6 +67,9 @@ check_parts() {
 		and matching(.comm == \"f-heap\" and .area == \"[heap]\" and .kind == \"anonymous\") == 211
 		and matching(.comm == \"f-stack\" and .area == \"[stack]\" and .kind == \"anonymous\") == 53
 		and matching(.comm == \"f-kernel\" and .area == \"[anon]\" and .kind == \"anonymous\") == 59)"
+	holds "$1: huge pages are anonymous" "parts-$1.json" "$matching $missed or
+		matching(.comm == \"f-huge\" and .area == \"anon_hugepage\" and .kind == \"anonymous\") == (\$truth[0].calls[] | select(.part == \"f-huge\") | .minor)" \
+		--slurpfile truth parts.truth
 	holds "$1: files have their names" "parts-$1.json" "$matching $missed or (
 		[\$truth[0].calls[] | select(.part == (\"f-warm\", \"f-cold\"))] | all(. as \$p |
 			matching(.comm == \$p.part and .area == \$p.part[2:] + \".data\" and .kind == \"file\" and (.type == \"minor\" or .type == \"major\")) == \$p.minor + \$p.major))" \

@@ -28,6 +28,7 @@ const char usage[] = "Usage: faults [THREADS]\n"
 
 #define ANON      1009
 #define HEAP      211
+#define HUGE      2
 #define STACK     53
 #define COW       307
 #define FILE_N    101
@@ -118,6 +119,20 @@ static void touch_heap(struct part *p)
 	at = (char *)(((uintptr_t)sbrk((HEAP + 1) * size) + size - 1) & -size);
 	madvise(at, HEAP * size, MADV_NOHUGEPAGE);
 	touch_pages(p, at, HEAP, 1, true);
+}
+
+/* Two huge pages, if the machine has some. */
+static void touch_huge(struct part *p)
+{
+	const size_t huge = 2 << 20;
+	char *at = mmap(NULL, HUGE * huge, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	part_init(p, HUGE);
+	if (at == MAP_FAILED)
+		return;
+	touch_pages(p, at, HUGE, huge / size, true);
+	munmap(at, HUGE * huge);
 }
 
 /* The stack grows downward; no call has used the pages so far below this frame. */
@@ -298,7 +313,7 @@ static const struct {
 	{"f-anon", touch_anonymous},      {"f-heap", touch_heap},   {"f-stack", touch_stack},
 	{"f-cow", touch_copied},          {"f-warm", touch_warm},   {"f-cold", touch_cold},
 	{"f-kernel", touch_by_kernel},    {"f-slow", touch_slowly}, {"f-locked", lock_pages},
-	{"f-forbidden", touch_forbidden},
+	{"f-forbidden", touch_forbidden}, {"f-huge", touch_huge},
 };
 
 #define PARTS (sizeof(parts) / sizeof(*parts))

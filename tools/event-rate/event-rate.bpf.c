@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "event-rate.h"
 
+#include <plumb/bpf/core/cpus.bpf.h>
 #include <plumb/bpf/function/trace-targets.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
@@ -50,7 +51,9 @@ static __always_inline __u64 count_since(struct rate_state *s, __u32 at)
 	struct bpf_perf_event_value now = {};
 	__u64 n;
 
-	if (bpf_perf_event_read_value(&rate_events, at, &now, sizeof(now))) {
+	/* The time of a counter that its CPU has lost, by going offline, stands still. */
+	if (bpf_perf_event_read_value(&rate_events, at, &now, sizeof(now)) ||
+	    now.enabled == s->enabled) {
 		s->unread++;
 		return 0;
 	}

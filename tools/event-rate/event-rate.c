@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <plumb/attach/cpus.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/bpf/function/function.h>
@@ -25,6 +26,7 @@ static struct plumb_tool tool;
 static const char *unknown; /* the first word that is no event; NULL: there is none */
 static uint32_t *counting;  /* rate_counting of the programs */
 static const struct bpf_object *object;
+static const uint32_t *cpu_left;
 
 /* --- command line --- */
 
@@ -100,13 +102,17 @@ static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
+	PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration);
 	config = (struct rate_config *)&skel->rodata->rate_config;
 	config->n = rates_counters.n;
 	config->direct = direct();
 	config->after = after();
 	skel->bss->rate_counting = calibration;
-	if (!calibration)
+	bpf_program__set_autoload(skel->progs.cpu_leaves, false);
+	if (!calibration) {
 		counting = &skel->bss->rate_counting;
+		cpu_left = &skel->bss->plumb_cpu_left;
+	}
 	all = rates_counters.n * libbpf_num_possible_cpus() ?: 1;
 	return bpf_map__set_max_entries(skel->maps.rate_events, all)
 		       ?: bpf_map__set_max_entries(skel->maps.rate_states, all);
@@ -164,6 +170,7 @@ static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probe
 {
 	int err = 0;
 
+	plumb_cpus_begin(cpu_left);
 	for (uint32_t i = 0; i < rates_counters.n && !err; i++) {
 		const uint64_t target = PLUMB_TARGET(i, PLUMB_RESULT_NONE, 0);
 
@@ -181,6 +188,8 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 
 	if (err)
 		return err;
+	bpf_program__set_autoload(bpf_object__find_program_by_name(bpf->object, "cpu_leaves"),
+				  !calibration && plumb_cpus_can_leave());
 	bpf->copied = copied;
 	bpf->attach = attach_events;
 	bpf->config->interleaved = rates_counters.n > 1;
@@ -204,8 +213,9 @@ static const char *only_software(const struct plumb_options *o)
 	return only_counters(o);
 }
 
-static const char *const on_switch[] = {"on_switch", NULL}, *const on_report[] = {"on_report",
-										  NULL};
+static const char *const on_switch[] = {"on_switch", NULL},
+			 *const on_report[] = {"on_report", NULL},
+			 *const on_cpu[] = {"cpu_leaves", NULL};
 
 /* Those of counters, and then those of trace targets, but for user functions. */
 static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
@@ -222,6 +232,7 @@ static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
 		.stability = "stable",
 		.unsupported = only_software,
 		.open = open_events,
+		.programs = on_cpu,
 	},
 };
 
@@ -334,8 +345,10 @@ static void calibrate(struct plumb_session *s)
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	(void)s;
 	rates_warn_silent(total, elapsed);
+	if (s->instance.mechanism->open == open_events && plumb_cpus_changed())
+		plumb_warn("CPUs went online or offline during the trace: later events on these "
+			   "are not counted");
 }
 
 static void print_footer(FILE *out)

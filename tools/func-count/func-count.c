@@ -122,9 +122,7 @@ static int open_counters(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	skel->rodata->targets_single = calibration || t->n == 1;
-	memcpy(skel->rodata->targets_calls, plumb_trace_targets.calls,
-	       sizeof(plumb_trace_targets.calls));
+	PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration);
 	bpf->own_slots =
 		options_in_force->by == PLUMB_BY_TARGET && t->n <= options_in_force->max_keys;
 	bpf->config->interleaved = !bpf->own_slots && t->functions.n < t->n; /* several programs */

@@ -35,9 +35,7 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	skel->rodata->targets_single = calibration || plumb_trace_targets.targets.n == 1;
-	memcpy(skel->rodata->targets_calls, plumb_trace_targets.calls,
-	       sizeof(plumb_trace_targets.calls));
+	PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration);
 	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;
 	plumb_stacks_configure(skel->obj);

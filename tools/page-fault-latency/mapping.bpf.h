@@ -6,7 +6,8 @@
 #include <plumb/bpf/core/common.bpf.h>
 #include "page-fault-latency.h"
 
-#define VM_SHARED 0x8 /* include/linux/mm.h */
+#define VM_SHARED  0x8        /* include/linux/mm.h */
+#define VM_HUGETLB 0x00400000 /* the same */
 
 /* Bits of the error code of a page fault; x86 and, from 6.16 on, all architectures report these. */
 #define FAULT_CODE_PRESENT 1
@@ -17,6 +18,12 @@ static __always_inline bool mapping_is_shared(struct vm_area_struct *vma)
 	return BPF_CORE_READ(vma, vm_flags) & VM_SHARED;
 }
 
+/* Private memory of huge pages has a file, which only reserves them. */
+static __always_inline bool mapping_is_private_huge(struct vm_area_struct *vma)
+{
+	return (BPF_CORE_READ(vma, vm_flags) & (VM_HUGETLB | VM_SHARED)) == VM_HUGETLB;
+}
+
 /* CODE: of the exception, as far as it is known. */
 static __always_inline __u32 mapping_kind(struct vm_area_struct *vma, __u32 code, __u32 type)
 {
@@ -25,10 +32,12 @@ static __always_inline __u32 mapping_kind(struct vm_area_struct *vma, __u32 code
 	if (bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) &&
 	    BPF_CORE_READ(vma, vm_userfaultfd_ctx.ctx))
 		return FAULT_USERFAULTFD;
-	if (BPF_CORE_READ(vma, vm_file))
-		return write && !mapping_is_shared(vma) ? FAULT_COW : FAULT_FILE;
-	if (BPF_CORE_READ(vma, vm_ops))
-		return FAULT_SPECIAL;
+	if (!mapping_is_private_huge(vma)) {
+		if (BPF_CORE_READ(vma, vm_file))
+			return write && !mapping_is_shared(vma) ? FAULT_COW : FAULT_FILE;
+		if (BPF_CORE_READ(vma, vm_ops))
+			return FAULT_SPECIAL;
+	}
 	if (write && code & FAULT_CODE_PRESENT)
 		return FAULT_COW;
 	return type == FAULT_MAJOR ? FAULT_SWAP : FAULT_ANONYMOUS;
@@ -43,6 +52,11 @@ static __always_inline void mapping_area(struct vm_area_struct *vma, char *area)
 	if (BPF_CORE_READ(vma, vm_file)) {
 		name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
 		bpf_probe_read_kernel_str(area, FAULT_AREA_LEN, name);
+		if (*area != '[') /* else it is taken for another part */
+			return;
+		area[0] = '.';
+		area[1] = '/';
+		bpf_probe_read_kernel_str(area + 2, FAULT_AREA_LEN - 2, name);
 		return;
 	}
 	stack = BPF_CORE_READ(vma, vm_mm, start_stack);

@@ -12,7 +12,7 @@
  * The kernel runs the programs in the context of the thread and with preemption disabled, so they
  * cannot interrupt each other on a CPU.
  */
-#include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/core/cpus.bpf.h>
 
 /* The fault that the thread is in. */
 struct fault_thread {
@@ -179,16 +179,6 @@ SEC("raw_tp/page_fault_kernel")
 int fault_code_kernel(struct bpf_raw_tracepoint_args *ctx)
 {
 	return take_code(ctx->args[2]);
-}
-
-__u32 cpu_left = 0; /* 1: a CPU went offline, which removes its events */
-
-SEC("raw_tp/cpuhp_enter")
-int cpu_leaves(struct bpf_raw_tracepoint_args *ctx)
-{
-	if (!ctx->args[1]) /* the state that it is to reach: CPUHP_OFFLINE */
-		cpu_left = 1;
-	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

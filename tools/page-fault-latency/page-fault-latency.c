@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <plumb/attach/cpus.h>
 #include <plumb/attach/probe.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
@@ -27,7 +28,6 @@ static const struct argp_option options[] = {{0}};
 static const char *const function = "handle_mm_fault";
 static struct plumb_functions functions;
 static bool by_kind;
-static long online_before; /* CPUs, when the programs were attached */
 static const uint32_t *cpu_left;
 
 static void format_type(const void *key, char *text, size_t size)
@@ -100,7 +100,7 @@ static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probe
 	};
 	int err = 0;
 
-	online_before = sysconf(_SC_NPROCESSORS_ONLN);
+	plumb_cpus_begin(cpu_left);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++) {
 		snprintf(what, size, "%s", events[i].event);
 		err = plumb_probe_software_event(probes, bpf->object, events[i].program,
@@ -124,11 +124,9 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	}
 	bpf_program__set_autoload(skel->progs.fault_code_user, by_kind);
 	bpf_program__set_autoload(skel->progs.fault_code_kernel, by_kind);
-	/* Kernels for one CPU lack its tracepoint. */
-	bpf_program__set_autoload(skel->progs.cpu_leaves,
-				  !calibration && libbpf_num_possible_cpus() > 1);
+	bpf_program__set_autoload(skel->progs.cpu_leaves, !calibration && plumb_cpus_can_leave());
 	if (!calibration)
-		cpu_left = &skel->bss->cpu_left;
+		cpu_left = &skel->bss->plumb_cpu_left;
 	bpf->copied = copied;
 	bpf->attach = attach_events;
 	return 0;
@@ -220,8 +218,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 {
 	(void)total;
 	(void)elapsed;
-	if (!s->instance.mechanism->attach_targets &&
-	    (*cpu_left || sysconf(_SC_NPROCESSORS_ONLN) != online_before))
+	if (!s->instance.mechanism->attach_targets && plumb_cpus_changed())
 		plumb_warn(
 			"CPUs went online or offline during the trace: later faults on these are "
 			"not in the report");

@@ -27,6 +27,15 @@ struct plumb_trace_targets {
 
 extern struct plumb_trace_targets plumb_trace_targets;
 
+/* Called by its open(): the constants of the skeleton's programs (trace-targets.bpf.h). */
+#define PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration)                                           \
+	do {                                                                                       \
+		(skel)->rodata->targets_single =                                                   \
+			(calibration) || plumb_trace_targets.targets.n == 1;                       \
+		memcpy((skel)->rodata->targets_calls, plumb_trace_targets.calls,                   \
+		       sizeof(plumb_trace_targets.calls));                                         \
+	} while (0)
+
 /* Mechanisms that attach to many targets at once come first. */
 #define PLUMB_TRACE_TARGETS_MECHANISMS 8
 extern const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS];

@@ -97,6 +97,11 @@ static int find_figure(const struct plumb_tool *tool, const struct plumb_options
 			*c = (struct column){.figure = EXTRA, .extra = i};
 			return 0;
 		}
+	for (size_t i = 0; i < tool->measure.n_columns; i++)
+		if (!strcmp(name, tool->measure.columns[i].name)) {
+			*c = (struct column){.figure = OWN, .own = &tool->measure.columns[i]};
+			return 0;
+		}
 	return -1;
 }
 

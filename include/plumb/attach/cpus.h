@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* cpus: CPUs that go online or offline while programs are attached to perf events of each CPU. */
+#ifndef PLUMB_ATTACH_CPUS_H
+#define PLUMB_ATTACH_CPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Kernels for one CPU lack the tracepoint of the program cpu_leaves (cpus.bpf.h). */
+bool plumb_cpus_can_leave(void);
+
+/* Called when the programs are attached.  LEFT: plumb_cpu_left of their object, NULL: not loaded.
+ */
+void plumb_cpus_begin(const uint32_t *left);
+/* Whether a CPU has come or gone since: it had, or has, no perf events for some time. */
+bool plumb_cpus_changed(void);
+
+#endif
