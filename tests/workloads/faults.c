@@ -28,7 +28,6 @@ const char usage[] = "Usage: faults [THREADS]\n"
 
 #define ANON      1009
 #define HEAP      211
-#define HUGE      2
 #define STACK     53
 #define COW       307
 #define FILE_N    101
@@ -125,14 +124,14 @@ static void touch_heap(struct part *p)
 static void touch_huge(struct part *p)
 {
 	const size_t huge = 2 << 20;
-	char *at = mmap(NULL, HUGE * huge, PROT_READ | PROT_WRITE,
+	char *at = mmap(NULL, 2 * huge, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 
-	part_init(p, HUGE);
+	part_init(p, 2);
 	if (at == MAP_FAILED)
 		return;
-	touch_pages(p, at, HUGE, huge / size, true);
-	munmap(at, HUGE * huge);
+	touch_pages(p, at, 2, huge / size, true);
+	munmap(at, 2 * huge);
 }
 
 /* The stack grows downward; no call has used the pages so far below this frame. */

@@ -205,10 +205,8 @@ static const char *only_counters(const struct plumb_options *o)
 
 static const char *only_software(const struct plumb_options *o)
 {
-	const struct event *e = rates_counters.events;
-
 	for (uint32_t i = 0; i < rates_counters.n; i++)
-		if (event_is_hardware(&e[i]) || event_is_clock(&e[i]) || e[i].modes)
+		if (!event_is_occurrence(&rates_counters.events[i]))
 			return "some events are clocks, of the hardware, or have modifiers";
 	return only_counters(o);
 }

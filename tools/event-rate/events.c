@@ -183,6 +183,11 @@ bool event_is_clock(const struct event *e)
 	       event_is_software(e, PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool event_is_occurrence(const struct event *e)
+{
+	return !event_is_hardware(e) && !event_is_clock(e) && !e->modes;
+}
+
 bool events_are_same(const struct event *a, const struct event *b)
 {
 	return a->type == b->type && a->config == b->config && a->modes == b->modes;

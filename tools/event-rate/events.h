@@ -48,6 +48,8 @@ bool event_is_hardware(const struct event *e);
 bool event_is_software(const struct event *e, uint64_t config);
 /* Whether it counts ns. */
 bool event_is_clock(const struct event *e);
+/* Whether a program can run each time that it occurs. */
+bool event_is_occurrence(const struct event *e);
 bool events_are_same(const struct event *a, const struct event *b);
 const char *event_kind(const struct event *e);
 
