@@ -115,6 +115,7 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	/* An interrupt can allocate inside another program's fire. */
 	bpf->config->interleaved = true;
 	tool.measure.kind = PLUMB_COUNTS;
+	tool.measure.n_columns = 0;
 	chosen->by &= ~SLAB_BY_PATH;
 	return 0;
 }
@@ -134,6 +135,33 @@ static const struct plumb_mechanism mechanisms[] = {
 		.programs = programs,
 	},
 };
+
+static double rate_of(const struct plumb_report *r, const struct plumb_row *row)
+{
+	return r->elapsed ? row->count * 1e9 / r->elapsed : 0;
+}
+
+static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)id;
+	return rate_of(r, row);
+}
+
+static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
+			  char *text, size_t size)
+{
+	(void)id;
+	snprintf(text, size, "%.1f", rate_of(r, row));
+}
+
+static const struct plumb_column columns[] = {{"rate/s", 0, column_value, format_column}};
+
+/* Rows of counts have a rate anyway. */
+static void add_rate(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+{
+	if (tool.measure.kind == PLUMB_TIMES)
+		json_object_set_new(json, "rate", json_real(rate_of(r, row)));
+}
 
 static void use_names(const struct plumb_session *s)
 {
@@ -168,7 +196,10 @@ static struct plumb_tool tool = {
 	.keys.max = 1024,
 	.measure.errors = true,
 	.measure.extra = {"asked", "given"},
+	.measure.columns = columns,
+	.measure.n_columns = sizeof(columns) / sizeof(columns[0]),
 	.view.footer = print_footer,
+	.view.row_json = add_rate,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,

@@ -155,8 +155,11 @@ static __always_inline __u32 slab_slot(struct task_struct *task, const struct sl
 /* The bytes of a call that succeeded. */
 static __always_inline void slab_add_bytes(struct plumb_totals *totals, const struct slab_call *c)
 {
-	plumb_add(totals->extra[0], c->asked);
-	plumb_add(totals->extra[1], c->given);
+	/* Clang makes another operation of an addition of 0, which 5.10 does not have. */
+	if (c->asked)
+		plumb_add(totals->extra[0], c->asked);
+	if (c->given)
+		plumb_add(totals->extra[1], c->given);
 }
 
 #endif

@@ -34,18 +34,27 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 #define function_is_caller(n) (((n)&PLUMB_CALLER) && (n) != PLUMB_NO_RESULT)
 
 /*
- * The address that a function with N argument words returns to, in the frame of the trampoline,
- * which has an exit program too: after the arguments come the result, the saved frame pointer and
- * the address in the function from which the trampoline is called (x86, 5.10 to 7.3).
+ * The address to which a function with N argument words returns; 0: not known.  Above the arguments
+ * a trampoline has the result and the saved frame pointer.  Then follows, if the function calls the
+ * trampoline, the address in the function to which that returns, but not if it jumps there (seen on
+ * 7.3).
  */
 static __always_inline __u64 function_ctx_caller(const __u64 *ctx, __u32 n)
 {
-	__u64 caller = 0;
-
 #if defined(__TARGET_ARCH_x86)
-	bpf_probe_read_kernel(&caller, sizeof(caller), ctx + n + 3);
+	__u64 above[4];
+
+	if (bpf_probe_read_kernel(above, sizeof(above), ctx + n))
+		return 0;
+	/* Before 5.15 the address of the function is not known, and no function jumps there. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ip))
+		return above[3];
+	return above[2] - bpf_get_func_ip((void *)ctx) < 16 ? above[3] : above[2];
+#else
+	(void)ctx;
+	(void)n;
+	return 0;
 #endif
-	return caller;
 }
 
 static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
