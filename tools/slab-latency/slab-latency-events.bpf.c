@@ -13,6 +13,15 @@
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include "slab.bpf.h"
 
+/* From 6.13 on. */
+extern struct kmem_cache *bpf_get_kmem_cache(__u64 address) __ksym __weak;
+
+/* 0: it is of none, or the kernel does not say. */
+static __always_inline __u64 slab_cache_of(__u64 object)
+{
+	return object && bpf_get_kmem_cache ? (__u64)bpf_get_kmem_cache(object) : 0;
+}
+
 static __always_inline int count(struct slab_call *c, bool failed)
 {
 	struct task_struct *task = current_task();
@@ -50,7 +59,8 @@ static __always_inline int count_sizes(struct bpf_raw_tracepoint_args *ctx, __u6
 SEC("raw_tp/kmalloc")
 int on_kmalloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count_sizes(ctx, 0, slab_config.alloc_has_cache ? (__s32)ctx->args[5] : -1);
+	return count_sizes(ctx, slab_cache_of(ctx->args[1]),
+			   slab_config.alloc_has_cache ? (__s32)ctx->args[5] : -1);
 }
 
 SEC("raw_tp/kmalloc_node")
@@ -97,8 +107,9 @@ int on_free(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/kfree")
 int on_kfree(struct bpf_raw_tracepoint_args *ctx)
 {
+	__u64 cache = slab_cache_of(ctx->args[1]);
 	struct slab_call c = {
-		.cache = SLAB_UNKNOWN,
+		.cache = cache ?: SLAB_UNKNOWN,
 		.caller = ctx->args[0],
 		.node = -1,
 		.op = SLAB_KFREE,

@@ -80,10 +80,10 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	}
 	if (at->node != PLUMB_NO_RESULT)
 		c.node = (__s16)(f->args[3] >> SLAB_NODE_SHIFT);
-	if (at->buckets)
-		c.cache = cache_in(c.cache, c.asked);
 	if (at->what == SLAB_KFREE)
 		c.cache = SLAB_UNKNOWN;
+	if (at->buckets)
+		c.cache = cache_in(c.cache, c.asked);
 	slab_complete(&c);
 	totals = hist_record(slab_slot(task, &c, cpu), cpu, f->ns, at->what < SLAB_FREE && !f->ret,
 			     false);
