@@ -20,15 +20,15 @@ const char usage[] =
 	"503 messages of 1000 bytes, each with a buffer of kmalloc(1048); close the descriptors.\n"
 	"With THREADS, 5003 messages in each thread only. With limit, open event descriptors "
 	"until\n"
-	"23 fail with ENOMEM; it needs a memory cgroup with a limit.\n"
+	"11 fail with ENOMEM; it needs a memory cgroup with a limit.\n"
 	"\n"
 	"Gates: ready, go, done, leave.\n";
 
 #define FILES    1009
 #define MESSAGES 503
 #define EACH     5003
-#define FAILURES 23
-#define MOST     100000 /* descriptors, before a limit is taken to be missing */
+#define FAILURES 11
+#define MOST     30000 /* descriptors, before a limit is taken to be missing */
 #define SIZE     1000
 
 struct part {
@@ -106,12 +106,25 @@ static void close_files(struct part *p)
 	rename_self("slabs");
 }
 
-/* Until FAILURES fail; what was opened is closed after the part. */
+/* At the limit no page fault and no larger table of descriptors may need memory. */
+static void prepare_limit(struct part *p)
+{
+	int fd;
+
+	part_init(p, "s-limit", "eventfd2", MOST + FAILURES);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		die("mlockall: %s", strerror(errno));
+	fd = syscall(SYS_fcntl, 2, F_DUPFD_CLOEXEC, MOST);
+	if (fd < 0)
+		die("fcntl: %s", strerror(errno));
+	syscall(SYS_close, fd);
+}
+
+/* Until FAILURES fail.  Then all are closed, so that there is memory for the report. */
 static void open_until_limit(struct part *p)
 {
 	int n = 0;
 
-	part_init(p, "s-limit", "eventfd2", MOST + FAILURES);
 	rename_self(p->name);
 	while (p->calls.errors < FAILURES && n < MOST) {
 		if (open_one(p, &files[n]))
@@ -120,6 +133,8 @@ static void open_until_limit(struct part *p)
 			die("eventfd: %s", strerror(errno));
 	}
 	rename_self("slabs");
+	while (n)
+		syscall(SYS_close, files[--n]);
 }
 
 static void send_messages(struct part *p, uint64_t n)
@@ -202,13 +217,11 @@ static void run_parts(void)
 	report_end();
 }
 
-static void run_limit(void)
+static void run_limit(struct part *p)
 {
-	struct part opened;
-
-	open_until_limit(&opened);
+	open_until_limit(p);
 	report_begin();
-	put_part(&opened);
+	put_part(p);
 	report_end();
 }
 
@@ -216,16 +229,19 @@ int main(int argc, char **argv)
 {
 	const struct rlimit many = {.rlim_cur = MOST + 64, .rlim_max = MOST + 64};
 	const char *how = argc > 1 ? argv[1] : "";
+	struct part limited;
 
 	help_if_asked(argc, argv);
 	if (argc > 2)
 		misuse("at most one argument");
 	if (setrlimit(RLIMIT_NOFILE, &many))
 		setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 2048, .rlim_max = 2048});
+	if (!strcmp(how, "limit"))
+		prepare_limit(&limited);
 	reached("ready");
 	gate("go");
 	if (!strcmp(how, "limit"))
-		run_limit();
+		run_limit(&limited);
 	else if (*how)
 		run_threads(parse_number(how, "THREADS", 1, 64));
 	else
