@@ -53,6 +53,8 @@ struct plumb_bpf {
 	/* The hash of its states, which are not those of threads; NULL: they are (inflight.bpf.h).
 	 */
 	const char *states;
+	/* The functions make memory: threads' states are in a hash, since storage would be made. */
+	bool no_storage;
 	bool own_slots; /* each copy of a program writes slots that no other copy writes */
 	/* Attaches copies of programs COPIED to targets other than kernel functions; or NULL. */
 	const char *const *copied;

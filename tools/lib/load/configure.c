@@ -324,8 +324,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		c->preempt_count = PLUMB_PREEMPT_COUNT_NONE; /* no memory */
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
-	c->task_storage = !bpf->states && has_task_storage() && (!c->off_cpu || has_tracing()) &&
-			  !may_be_preempted_in_storage(c);
+	c->task_storage = !bpf->states && !bpf->no_storage && has_task_storage() &&
+			  (!c->off_cpu || has_tracing()) && !may_be_preempted_in_storage(c);
 	c->second = s->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
 		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&

@@ -31,10 +31,38 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 		asm("%0 = *(u64 *)(%1 + %2)" : "=r"(v) : "r"(ctx), "i"(8 * (n)));                  \
 		break
 
+#define function_is_caller(n) (((n)&PLUMB_CALLER) && (n) != PLUMB_NO_RESULT)
+
+/*
+ * The address to which a function with N argument words returns; 0: not known.  Above the arguments
+ * a trampoline has the result and the saved frame pointer.  Then follows, if the function calls the
+ * trampoline, the address in the function to which that returns, but not if it jumps there (seen on
+ * 7.3).
+ */
+static __always_inline __u64 function_ctx_caller(const __u64 *ctx, __u32 n)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 above[4];
+
+	if (bpf_probe_read_kernel(above, sizeof(above), ctx + n))
+		return 0;
+	/* Before 5.15 the address of the function is not known, and no function jumps there. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ip))
+		return above[3];
+	return above[2] - bpf_get_func_ip((void *)ctx) < 16 ? above[3] : above[2];
+#else
+	(void)ctx;
+	(void)n;
+	return 0;
+#endif
+}
+
 static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 {
 	__u64 v = 0, copy;
 
+	if (unlikely(function_is_caller(n)))
+		return function_ctx_caller(ctx, n & ~PLUMB_CALLER);
 	/* A copy of a pointer is a number. */
 	if (unlikely(n & PLUMB_POINTER)) {
 		bpf_probe_read_kernel(&copy, sizeof(copy), ctx + (n & ~PLUMB_POINTER));
@@ -75,6 +103,10 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #if defined(__TARGET_ARCH_x86)
 	const struct pt_regs *regs = ctx;
 
+	if (unlikely(function_is_caller(n))) {
+		bpf_probe_read_kernel(&v, sizeof(v), (void *)PT_REGS_SP(ctx));
+		return v;
+	}
 	switch (n & ~PLUMB_POINTER) {
 		FUNCTION_REGISTER(0, di);
 		FUNCTION_REGISTER(1, si);
@@ -85,6 +117,8 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #elif defined(__TARGET_ARCH_arm64)
 	const struct user_pt_regs *regs = (const struct user_pt_regs *)ctx;
 
+	if (unlikely(function_is_caller(n)))
+		return PT_REGS_RET(ctx);
 	switch (n & ~PLUMB_POINTER) {
 		FUNCTION_REGISTER(0, regs[0]);
 		FUNCTION_REGISTER(1, regs[1]);
@@ -101,13 +135,18 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 	return v;
 }
 
-#ifndef FUNCTION_ARG_0
+#if !defined(FUNCTION_ARG_0) && !defined(FUNCTION_ARGS)
 #error "FUNCTION_ARG_0: define it as the position of an argument, or as PLUMB_NO_RESULT, before"
 #endif
 
 /* The function of a calibration instance has other arguments than those that the tool expects. */
 #define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.calibration) ? 0 : get(ctx, n))
-#ifdef FUNCTION_ARG_1
+#ifdef FUNCTION_ARGS
+/* The tool has its own, which may use TARGET, the call's, and does not need them at the exit. */
+#define FUNCTION_EXIT_ARGS(get, ctx)                                                               \
+	{                                                                                          \
+	}
+#elif defined(FUNCTION_ARG_1)
 #define FUNCTION_ARGS(get, ctx)                                                                    \
 	{                                                                                          \
 		FUNCTION_ARG(get, ctx, FUNCTION_ARG_0), FUNCTION_ARG(get, ctx, FUNCTION_ARG_1)     \
@@ -119,6 +158,10 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 	}
 #endif
 
+#ifndef FUNCTION_EXIT_ARGS
+#define FUNCTION_EXIT_ARGS FUNCTION_ARGS
+#endif
+
 /* The target of a program that is attached to many functions at once. */
 #define function_target(ctx)                                                                       \
 	(~function_config.target ? function_config.target : bpf_get_attach_cookie(ctx))
@@ -127,11 +170,12 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
 {
 	if (function_config.takes_args) {
-		const __u64 all[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+		const __u64 all[PLUMB_FUNCTION_ARGS] = FUNCTION_EXIT_ARGS(function_ctx, ctx);
 
 		args[0] = all[0];
 		args[1] = all[1];
 	}
+	(void)ctx;
 	asm volatile("" : : "r"(args) : "memory"); /* not in registers, which are scarce */
 }
 

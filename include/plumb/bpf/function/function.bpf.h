@@ -41,7 +41,7 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 
 static __always_inline void function_leave_fentry(__u64 target, __u64 *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_EXIT_ARGS(function_ctx, ctx);
 	long ret = function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target));
 
 	if (function_config.inflight_slots)
@@ -77,9 +77,10 @@ int fentry_leave(__u64 *ctx)
 SEC("kprobe")
 int kprobe_enter(struct pt_regs *ctx)
 {
+	__u64 target = function_own_target();
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-	function_enter(function_own_target(), PT_REGS_SP(ctx), args, NULL);
+	function_enter(target, PT_REGS_SP(ctx), args, NULL);
 	return 0;
 }
 
@@ -93,9 +94,10 @@ int kprobe_leave(struct pt_regs *ctx)
 SEC("kprobe.multi")
 int multi_enter(struct pt_regs *ctx)
 {
+	__u64 target = function_target(ctx);
 	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
 
-	function_enter(function_target(ctx), PT_REGS_SP(ctx), args, NULL);
+	function_enter(target, PT_REGS_SP(ctx), args, NULL);
 	return 0;
 }
 
@@ -122,14 +124,18 @@ extern __u64 *bpf_session_cookie(void *ctx) __ksym;
 /* With frames too. A separate function, so that the others do not need its registers. */
 static __noinline int fsession_framed(__u64 *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
 	__u64 target = function_own_target();
 
-	if (session_is_return(ctx))
+	if (session_is_return(ctx)) {
+		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_EXIT_ARGS(function_ctx, ctx);
+
 		function_leave_framed(target, function_place(ctx), args, fentry_result(ctx, target),
 				      session_cookie(ctx));
-	else
+	} else {
+		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+
 		function_enter(target, function_place(ctx), args, session_cookie(ctx));
+	}
 	return 0;
 }
 
@@ -159,8 +165,8 @@ int fsession(__u64 *ctx)
 SEC("fsession.multi")
 int fsession_multi(__u64 *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
 	__u64 target = function_target(ctx), ret = 0, *cookie, ns;
+	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
 
 	if (unlikely(function_config.frames)) {
 		if (session_is_return(ctx)) {

@@ -5,8 +5,10 @@
 
 #include <plumb/bpf/core/types.h>
 
-/* Arguments of a call that are kept until its exit. */
+/* Arguments of a call that are kept until its exit.  A program can define another number before. */
+#ifndef PLUMB_FUNCTION_ARGS
 #define PLUMB_FUNCTION_ARGS 2
+#endif
 
 /* Arguments, the first of a call, that function_register() supports. */
 #define PLUMB_REGISTER_ARGS 6
@@ -29,6 +31,8 @@
 
 /* In a word's index: the word is a pointer, with which the verifier allows no arithmetic. */
 #define PLUMB_POINTER 0x80
+/* With the number of a function's argument words, the index of the address it returns to. */
+#define PLUMB_CALLER 0x40
 /* An index that no word has. */
 #define PLUMB_NO_RESULT 0x7f
 

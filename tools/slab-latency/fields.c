@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "fields.h"
+
+#include <inttypes.h>
+#include <plumb/base/text.h>
+#include <plumb/symbols/symbols.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "slab-latency.h"
+
+static int caches = -1; /* the map slab_caches */
+static struct plumb_symbolizer *symbolizer;
+
+void slab_fields_use(struct bpf_object *object)
+{
+	caches = bpf_object__find_map_fd_by_name(object, "slab_caches");
+}
+
+void slab_fields_begin(void)
+{
+	symbolizer = plumb_symbolizer_new(false);
+}
+
+/* The names that mm/slab_common.c gives these caches. */
+static void format_kmalloc(uint64_t cache, char *text, size_t size)
+{
+	static const char *const prefixes[] = {"kmalloc-", "dma-kmalloc-", "kmalloc-rcl-",
+					       "kmalloc-cg-"};
+	const uint64_t class = SLAB_CLASS(cache);
+	const unsigned int bytes = class == 1 ? 96 : class == 2 ? 192 : 1U << (class & 31);
+
+	if (cache == SLAB_UNKNOWN)
+		snprintf(text, size, "-");
+	else if (class == SLAB_CLASS_PAGES)
+		snprintf(text, size, "[pages]");
+	else if (class == SLAB_CLASS_ZERO)
+		snprintf(text, size, "[zero]");
+	else
+		snprintf(text, size, bytes < 1024 ? "%s%u" : "%s%uk",
+			 prefixes[SLAB_TYPE(cache) & 3], bytes < 1024 ? bytes : bytes / 1024);
+}
+
+static void format_cache(const void *key, char *text, size_t size)
+{
+	const struct slab_key *k = key;
+	struct slab_cache c;
+
+	if (SLAB_IS_KMALLOC(k->cache))
+		format_kmalloc(k->cache, text, size);
+	else if (!bpf_map_lookup_elem(caches, &k->cache, &c))
+		plumb_escape(text, c.name, size);
+	else
+		snprintf(text, size, "%#" PRIx64, (uint64_t)k->cache);
+}
+
+/* With the offset: a function can allocate at several places. */
+static void format_caller(const void *key, char *text, size_t size)
+{
+	const struct slab_key *k = key;
+	struct plumb_frame_name f = {};
+
+	if (!k->caller) {
+		snprintf(text, size, "-");
+		return;
+	}
+	if (symbolizer)
+		plumb_symbolize_kernel(symbolizer, k->caller, true, &f);
+	if (!f.function)
+		snprintf(text, size, "%#" PRIx64, (uint64_t)k->caller);
+	else
+		snprintf(text, size, "%s+%#" PRIx64 "%s%s%s", f.function, f.offset,
+			 f.module ? " [" : "", f.module ?: "", f.module ? "]" : "");
+}
+
+static void format_path(const void *key, char *text, size_t size)
+{
+	static const char *const names[SLAB_PATHS] = {"fast", "slow", "new-slab", "new-slab"};
+
+	snprintf(text, size, "%s", names[((const struct slab_key *)key)->path & (SLAB_PATHS - 1)]);
+}
+
+static void format_op(const void *key, char *text, size_t size)
+{
+	static const char *const names[] = {"alloc", "bulk", "free", "kfree"};
+
+	snprintf(text, size, "%s", names[((const struct slab_key *)key)->op & 3]);
+}
+
+static void format_asked(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%u", ((const struct slab_key *)key)->asked);
+}
+
+static json_t *json_asked(const void *key)
+{
+	return json_integer(((const struct slab_key *)key)->asked);
+}
+
+static void format_given(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%u", ((const struct slab_key *)key)->given);
+}
+
+static json_t *json_given(const void *key)
+{
+	return json_integer(((const struct slab_key *)key)->given);
+}
+
+static void format_node(const void *key, char *text, size_t size)
+{
+	const struct slab_key *k = key;
+
+	if (k->node < 0)
+		snprintf(text, size, "any");
+	else
+		snprintf(text, size, "%d", k->node);
+}
+
+static json_t *json_node(const void *key)
+{
+	const struct slab_key *k = key;
+
+	return k->node < 0 ? json_null() : json_integer(k->node);
+}
+
+const struct plumb_field slab_fields[] = {
+	{"cache", SLAB_BY_CACHE, false, format_cache, NULL},
+	{"caller", SLAB_BY_CALLER, false, format_caller, NULL},
+	{"path", SLAB_BY_PATH, false, format_path, NULL},
+	{"op", SLAB_BY_OP, false, format_op, NULL},
+	{"asked", SLAB_BY_ASKED, true, format_asked, json_asked},
+	{"given", SLAB_BY_GIVEN, true, format_given, json_given},
+	{"node", SLAB_BY_NODE, true, format_node, json_node},
+};
+const size_t slab_n_fields = sizeof(slab_fields) / sizeof(slab_fields[0]);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The mechanisms on functions.  The calls of a thread are a stack of frames.  The functions of the
+ * slow path are parts of a call: at its end a part marks the frame below its own, which is that of
+ * the call, or of an enclosing part.
+ */
+#define PLUMB_FUNCTION_ARGS 4
+#define FUNCTION_ARGS(get, ctx)                                                                    \
+	{                                                                                          \
+		FUNCTION_ARG(get, ctx, slab_at(target)->cache),                                    \
+			FUNCTION_ARG(get, ctx, slab_at(target)->size),                             \
+			FUNCTION_ARG(get, ctx, slab_at(target)->caller),                           \
+			slab_pack(FUNCTION_ARG(get, ctx, slab_at(target)->gfp),                    \
+				  FUNCTION_ARG(get, ctx, slab_at(target)->node)),                  \
+	}
+#include <plumb/bpf/core/common.bpf.h>
+#include "slab-latency.h"
+
+const volatile struct slab_function slab_functions[SLAB_FUNCTIONS] = {};
+
+#define slab_at(target) (&slab_functions[PLUMB_TARGET_INDEX(target) & (SLAB_FUNCTIONS - 1)])
+
+/* The fourth word of a frame: flags, 16 bits of the node, and the path as far as it is known. */
+#define SLAB_NODE_SHIFT      32
+#define SLAB_PATH_SHIFT      56
+#define slab_pack(gfp, node) ((__u32)(gfp) | (__u64)(__u16)(node) << SLAB_NODE_SHIFT)
+
+#include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include "slab.bpf.h"
+
+static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+{
+	(void)task;
+	(void)args;
+	return true;
+}
+
+/* The frame of the part that ended is popped already. */
+static __always_inline void mark_enclosing(struct task_struct *task, __u64 path)
+{
+	struct function_thread *t = inflight_get(task);
+	struct plumb_frame *f = t ? frame_below(t, t->depth) : NULL;
+
+	if (f)
+		f->args[3] |= path << SLAB_PATH_SHIFT;
+}
+
+/* The cache for objects of SIZE in an array of caches by class (kmem_buckets). */
+static __always_inline __u64 cache_in(__u64 buckets, __u64 size)
+{
+	__u32 class = slab_class(size);
+	__u64 cache = 0;
+
+	if (buckets && class < 32)
+		bpf_probe_read_kernel(&cache, sizeof(cache), (void *)(buckets + 8 * class));
+	return cache;
+}
+
+static __always_inline void function_record(struct task_struct *task, const struct function_call *f)
+{
+	const volatile struct slab_function *at = slab_at(call_target(f));
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_totals *totals;
+	struct slab_call c = {
+		.cache = f->args[0],
+		.asked = f->args[1],
+		.caller = f->args[2],
+		.gfp = f->args[3],
+		.node = -1,
+		.op = at->what,
+		.path = f->args[3] >> SLAB_PATH_SHIFT & (SLAB_PATHS - 1),
+	};
+
+	if (at->what >= SLAB_REFILL) {
+		mark_enclosing(task, c.path | (at->what == SLAB_NEW ? SLAB_PAGE : SLAB_SLOW));
+		ledger_count(cpu, filtered_at_exit);
+		return;
+	}
+	if (at->node != PLUMB_NO_RESULT)
+		c.node = (__s16)(f->args[3] >> SLAB_NODE_SHIFT);
+	if (at->what == SLAB_KFREE)
+		c.cache = SLAB_UNKNOWN;
+	if (at->buckets)
+		c.cache = cache_in(c.cache, c.asked);
+	slab_complete(&c);
+	totals = hist_record(slab_slot(task, &c, cpu), cpu, f->ns, at->what < SLAB_FREE && !f->ret,
+			     false);
+	if (totals && at->what < SLAB_FREE && f->ret)
+		slab_add_bytes(totals, &c);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

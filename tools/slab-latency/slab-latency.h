@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the loader and the BPF programs of slab-latency. */
+#ifndef SLAB_LATENCY_H
+#define SLAB_LATENCY_H
+
+#include <plumb/bpf/key/key.h>
+
+/* Keys that the tool adds to --by. */
+#define SLAB_BY_CACHE  (PLUMB_BY_TOOL << 0)
+#define SLAB_BY_CALLER (PLUMB_BY_TOOL << 1)
+#define SLAB_BY_PATH   (PLUMB_BY_TOOL << 2)
+#define SLAB_BY_OP     (PLUMB_BY_TOOL << 3)
+#define SLAB_BY_ASKED  (PLUMB_BY_TOOL << 4)
+#define SLAB_BY_GIVEN  (PLUMB_BY_TOOL << 5)
+#define SLAB_BY_NODE   (PLUMB_BY_TOOL << 6)
+
+/* What a function or an event does. */
+enum slab_what {
+	SLAB_ALLOC,
+	SLAB_BULK,   /* allocates many objects in one call */
+	SLAB_FREE,   /* of an object of a cache that the caller names */
+	SLAB_KFREE,  /* of an object of any cache */
+	SLAB_REFILL, /* a part of these: objects that are not the CPU's own are taken or given back
+		      */
+	SLAB_NEW,    /* a part: pages are allocated */
+};
+
+/* As far as a call came; of bits, which a part adds to the call that it is in. */
+enum slab_path {
+	SLAB_FAST,
+	SLAB_SLOW, /* SLAB_REFILL */
+	SLAB_PAGE, /* SLAB_NEW, with or without SLAB_SLOW */
+	SLAB_PATHS = 4
+};
+
+/* Where a function has its arguments: their positions as in function.h, or PLUMB_NO_RESULT. */
+struct slab_function {
+	__u8 what; /* enum slab_what */
+	__u8 cache, size, gfp, node, caller;
+	__u8 buckets; /* 1: the cache is in the array of pointers to which "cache" points */
+	__u8 pad;
+};
+
+/* Functions of which the tool knows the arguments: a power of two. */
+#define SLAB_FUNCTIONS 32
+
+/*
+ * In place of the address of a kmem_cache: one of kmalloc's, by class and type, where the kernel
+ * does not say which cache an object comes from.
+ */
+#define SLAB_KMALLOC(class, type) ((class) | (type) << 8)
+#define SLAB_IS_KMALLOC(cache)    ((cache) < 1 << 16)
+#define SLAB_CLASS(cache)         ((cache)&0xff)
+#define SLAB_TYPE(cache)          ((cache) >> 8)
+
+/* kmalloc's classes are the kernel's numbers of these caches: 1 for 96, 2 for 192 bytes, else the
+ * power of two. */
+#define SLAB_CLASS_PAGES 64 /* larger than all caches: whole pages */
+#define SLAB_CLASS_ZERO  65 /* kmalloc(0) allocates nothing */
+#define SLAB_UNKNOWN     SLAB_KMALLOC(66, 0)
+
+enum slab_type { SLAB_NORMAL, SLAB_DMA, SLAB_RECLAIMABLE, SLAB_ACCOUNTED };
+
+struct slab_config {
+	__u32 largest; /* class of kmalloc's largest cache */
+	/* Whether the events pass the kmem_cache (6.1), else sizes and, of a free, nothing. */
+	__u32 alloc_has_cache, free_has_cache;
+};
+
+struct slab_cache {
+	__u32 object_size, size;
+	char name[32];
+};
+
+/* Caches that the programs have seen. */
+#define SLAB_CACHES 1024
+
+struct slab_key {
+	struct plumb_who who;
+	__u64 cache; /* address of the kmem_cache, or SLAB_KMALLOC() */
+	__u64 caller;
+	__u32 asked, given;
+	__s32 node; /* -1: any */
+	__u8 op;    /* enum slab_what: one of the first four */
+	__u8 path;
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct slab_key) == 88, "no hidden padding in a hash key");
+
+#endif

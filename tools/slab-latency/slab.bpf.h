@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* slab: from what is known of an allocation or a free to its row, for all mechanisms. */
+#ifndef SLAB_BPF_H
+#define SLAB_BPF_H
+
+#include <plumb/bpf/core/totals.bpf.h>
+#include "slab-latency.h"
+
+#define PLUMB_KEY struct slab_key
+#include <plumb/bpf/key/key-cpu.bpf.h>
+
+const volatile struct slab_config slab_config = {};
+
+/* Preallocated: the programs run inside the allocator. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SLAB_CACHES);
+	__type(key, __u64);
+	__type(value, struct slab_cache);
+} slab_caches SEC(".maps");
+
+struct slab_call {
+	__u64 cache; /* as in the key; 0: to be found by size and flags */
+	__u64 caller;
+	__u64 asked, given; /* bytes; 0: those of an object of the cache */
+	__u32 gfp;
+	__s32 node;
+	__u8 op, path;
+};
+
+/* Not inlined: a cache is new only once. NULL: there are too many caches. */
+static __noinline struct slab_cache *slab_cache_add(__u64 cache)
+{
+	struct kmem_cache *s = (struct kmem_cache *)cache;
+	struct slab_cache c = {};
+
+	c.object_size = BPF_CORE_READ(s, object_size);
+	c.size = BPF_CORE_READ(s, size);
+	bpf_probe_read_kernel_str(c.name, sizeof(c.name), BPF_CORE_READ(s, name));
+	bpf_map_update_elem(&slab_caches, &cache, &c, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&slab_caches, &cache);
+}
+
+/* As kmalloc_index() in include/linux/slab.h, with caches from 8 bytes on. */
+static __always_inline __u32 slab_class(__u64 size)
+{
+	__u32 class;
+
+	if (!size)
+		return SLAB_CLASS_ZERO;
+	if (size > 1ULL << slab_config.largest)
+		return SLAB_CLASS_PAGES;
+	if (size <= 8)
+		return 3;
+	if (size > 64 && size <= 96)
+		return 1;
+	if (size > 128 && size <= 192)
+		return 2;
+	for (class = 4; class < 32; class ++)
+		if (size <= 1ULL << class)
+			break;
+	return class;
+}
+
+static __always_inline __u64 slab_class_size(__u32 class, __u64 asked)
+{
+	switch (class) {
+	case SLAB_CLASS_ZERO:
+		return 0;
+	case 1:
+		return 96;
+	case 2:
+		return 192;
+	case SLAB_CLASS_PAGES:
+		for (class = 12; class < 40; class ++)
+			if (asked <= 1ULL << class)
+				break;
+		return 1ULL << (class & 63);
+	default:
+		return 1ULL << (class & 63);
+	}
+}
+
+/* include/linux/gfp_types.h; these have not changed since 5.10. */
+#define GFP_DMA         0x1
+#define GFP_RECLAIMABLE 0x10
+#define GFP_ACCOUNT     0x400000
+
+/* As kmalloc_type() in include/linux/slab.h. */
+static __always_inline __u32 slab_type(__u32 gfp)
+{
+	if (gfp & GFP_DMA)
+		return SLAB_DMA;
+	if (gfp & GFP_RECLAIMABLE)
+		return SLAB_RECLAIMABLE;
+	if (gfp & GFP_ACCOUNT &&
+	    bpf_core_enum_value_exists(enum kmalloc_cache_type, KMALLOC_CGROUP)) /* 5.14 */
+		return SLAB_ACCOUNTED;
+	return SLAB_NORMAL;
+}
+
+/* Completes the cache and the sizes. */
+static __always_inline void slab_complete(struct slab_call *c)
+{
+	struct slab_cache *known;
+	__u32 class;
+
+	if (!c->cache) {
+		class = slab_class(c->asked);
+		c->cache = SLAB_KMALLOC(class, class < 64 ? slab_type(c->gfp) : 0);
+		if (!c->given)
+			c->given = slab_class_size(class, c->asked);
+		return;
+	}
+	if (SLAB_IS_KMALLOC(c->cache))
+		return;
+	known = bpf_map_lookup_elem(&slab_caches, &c->cache);
+	if (!known)
+		known = slab_cache_add(c->cache);
+	if (!known)
+		return;
+	if (c->op == SLAB_BULK) { /* asked: the number of objects */
+		c->given = c->asked * known->size;
+		c->asked *= known->object_size;
+		return;
+	}
+	if (!c->asked)
+		c->asked = known->object_size;
+	if (!c->given)
+		c->given = known->size;
+}
+
+static __always_inline __u32 slab_slot(struct task_struct *task, const struct slab_call *c,
+				       __u32 cpu)
+{
+	struct slab_key key = {};
+
+	if (plumb_config.by & SLAB_BY_CACHE)
+		key.cache = c->cache;
+	if (plumb_config.by & SLAB_BY_CALLER)
+		key.caller = c->caller;
+	if (plumb_config.by & SLAB_BY_PATH)
+		key.path = c->path;
+	if (plumb_config.by & SLAB_BY_OP)
+		key.op = c->op;
+	if (plumb_config.by & SLAB_BY_ASKED)
+		key.asked = c->asked;
+	if (plumb_config.by & SLAB_BY_GIVEN)
+		key.given = c->given;
+	if (plumb_config.by & SLAB_BY_NODE)
+		key.node = c->node;
+	return key_cpu_slot(task, &key, cpu);
+}
+
+/* The bytes of a call that succeeded. */
+static __always_inline void slab_add_bytes(struct plumb_totals *totals, const struct slab_call *c)
+{
+	/* Clang makes another operation of an addition of 0, which 5.10 does not have. */
+	if (c->asked)
+		plumb_add(totals->extra[0], c->asked);
+	if (c->given)
+		plumb_add(totals->extra[1], c->given);
+}
+
+#endif

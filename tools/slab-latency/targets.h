@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* targets: the allocator's functions and events that this kernel has, and their arguments. */
+#ifndef SLAB_TARGETS_H
+#define SLAB_TARGETS_H
+
+#include <plumb/kernel/functions.h>
+
+#include "slab-latency.h"
+
+struct slab_targets {
+	struct plumb_functions functions;
+	struct slab_function at[SLAB_FUNCTIONS]; /* of each of these */
+	struct slab_config config;
+	bool node_events; /* kmalloc_node, kmem_cache_alloc_node (before 6.1) */
+	bool has_parts;   /* functions of the slow path */
+};
+
+/*
+ * From the kernel's types, or those in FILE unless it is NULL.  PARTS: also the functions of the
+ * slow path; FREES: also those that free.  0, or -errno after a message; without functions that
+ * can be named there is none, and functions.n is 0.
+ */
+int slab_targets_find(const char *file, bool parts, bool frees, struct slab_targets *targets);
+
+#endif
