@@ -51,9 +51,7 @@ end() {
 count_requests() {
 	start_loop counted file none 8192 5 37 23 7 || return
 	attach by-thread -b disk,op,tid,comm,size -p "$pid"
-	attach queued --stage=queued -b op -p "$pid"
-	attach device --stage=device -b op -p "$pid"
-	attach whole --stage=whole -b op -p "$pid"
+	attach stages -b op,stage,tid -p "$pid"
 	attach one-thread -b op,comm -t "$(tid_of "$pid" blocks-3)"
 	attach one-name -b op,pid -c blocks-2
 	attach by-flags -b op,flags,part,errno -p "$pid"
@@ -62,8 +60,31 @@ count_requests() {
 	started="$started $!"
 	attach other -p $!
 	go_to_done counted
-	detach by-thread queued device whole one-thread one-name by-flags machine other
+	detach by-thread stages one-thread one-name by-flags machine other
 	end counted
+}
+
+# One by one, also without room for them and without a reader.
+one_by_one() {
+	start_loop single file none 8192 3 17 11 5 || return
+	attach lines-json --slower=0ns -p "$pid"
+	attach none --slower=1000s -p "$pid"
+	attach full --slower=0ns --buffer=4K -p "$pid"
+	launch lines --slower=0ns -p "$pid"
+	await 30 is_tracing lines
+	mkfifo one-line.fifo
+	head -n 1 <one-line.fifo >one-line.out &
+	"$program" --no-calibrate --slower=0ns -p "$pid" </dev/null >one-line.fifo 2>one-line.err &
+	reader=$! started="$started $!"
+	await 30 grep -q 'tracing …' one-line.err
+	attached
+	kill -STOP "$(cat full.pid)"
+	go_to_done single
+	kill -CONT "$(cat full.pid)"
+	await 20 is_over "$reader" || kill -9 "$reader"
+	finish one-line "$reader"
+	detach lines-json none full lines
+	end single
 }
 
 scheduled() {
@@ -139,10 +160,10 @@ delayed() {
 	for delay in 100000 2000000 20000000; do
 		null_blk "$delay" 64 none || return
 		start_on nullb0 "null-$delay" 4096 2 43 19 0
-		attach "device-$delay" --stage=device -b op -p "$pid"
+		attach "stages-$delay" -b op,stage -p "$pid"
 		attach "whole-$delay" -b op,tid -p "$pid"
 		go_to_done "null-$delay"
-		detach "device-$delay" "whole-$delay"
+		detach "stages-$delay" "whole-$delay"
 		end "null-$delay"
 	done
 }
@@ -152,10 +173,9 @@ one_at_a_time() {
 	null_blk 20000000 1 mq-deadline || return
 	grep -qF '[mq-deadline]' /sys/block/nullb0/queue/scheduler || return
 	start_on nullb0 narrow 4096 8 11 7 0
-	attach narrow-queued --stage=queued -b tid -p "$pid"
-	attach narrow-device --stage=device -b tid -p "$pid"
+	attach narrow-stages -b tid,stage -p "$pid"
 	go_to_done narrow
-	detach narrow-queued narrow-device
+	detach narrow-stages
 	end narrow
 }
 
@@ -200,6 +220,7 @@ run() {
 	dd if=/dev/zero of=file bs=1048576 count=16 2>/dev/null
 	sync file 2>/dev/null || sync
 	count_requests
+	one_by_one
 	scheduled
 	failing
 	by_uring
@@ -237,6 +258,17 @@ within() {
 			and $r.percentiles["50"] <= .percentiles["50"] * 1.016)' --slurpfile truth "$3"
 }
 
+# add_up REPORT TRUTH KEY - the stages of requests that are grouped by KEY
+add_up() {
+	evidence "$1" "${1%.json}.err" "$2"
+	holds "the stages of requests, each counted once in each, add up to their whole time, ${1%.json}" "$1" '
+		($last.rows | group_by([.key.op, .key[$key]]) | map(map({(.key.stage): .}) | add)) as $all
+		| ($last.ledger.recorded == ($truth[0].calls | map(.count) | add))
+		and all($all[]; .before.sum + .queued.sum + .device.sum == .whole.sum
+			and .before.count == .whole.count and .queued.count == .whole.count and .device.count == .whole.count)' \
+		--slurpfile truth "$2" --arg key "$3"
+}
+
 check_counts() {
 	if [ -e counted.skip ]; then
 		skip "requests of a loop device" "$(cat counted.skip)"
@@ -264,14 +296,9 @@ check_counts() {
 		--arg disk "$(cat counted.disk)"
 	evidence other.json other.err
 	holds "-p of a process that sleeps captures nothing" other.json '$last.rows == [] and $last.ledger.unmatched == 0'
-	evidence queued.json device.json whole.json
-	# Three tools read the clock one after the other; on emulated kernels that takes longer.
-	holds "a read or write is queued, then in the device: both are the whole" whole.json '
-		(if $last.kernel | test("cloud") then 400000 else 20000 end) as $apart
-		| all("read", "write"; . as $op | [$queued[-1], $device[-1], $last] | map(.rows[] | select(.key.op == $op))
-			| (.[0].sum + .[1].sum - .[2].sum | fabs) <= .[2].count * $apart and .[0].count == .[2].count and .[1].count == .[2].count)' \
-		--slurpfile queued queued.json --slurpfile device device.json
-	holds "a flush was in the device, too" device.json '$last.rows | map(select(.key.op == "flush" and .count == 35)) | length == 1'
+	add_up stages.json counted.truth tid
+	holds "a flush was in the device, too" stages.json \
+		'$last.rows | map(select(.key.op == "flush" and .key.stage == "device")) | (map(.count) | add) == 35 and all(.[]; .min > 0)'
 	evidence by-thread.json counted.before counted.after
 	# Some kernels count a flush as a write.
 	# reads merged sectors ms writes merged sectors ms now ms ms discards merged sectors ms flushes ms
@@ -279,6 +306,41 @@ check_counts() {
 		'NR == 1 { r = $1; s = $3; w = $5; t = $7; next }
 		{ exit !($1 - r == reads && $3 - s == reads * 16 && $7 - t == writes * 16 && ($5 - w == writes || $5 - w == writes + 35)) }' \
 		counted.before counted.after
+}
+
+check_lines() {
+	if [ -e single.skip ]; then
+		skip "single requests" "$(cat single.skip)"
+		return
+	fi
+	evidence lines-json.json lines-json.err single.truth
+	holds "--slower prints each request of the workload once: thread, operation, place, size" lines-json.json '
+		[$all[] | .request // empty] as $lines
+		| ($lines | map([.tid, .op, .bytes, .sector])) as $found
+		| ($truth[0].calls | map(.count) | add) as $n
+		| ($found | length) == $n and $last.ledger.recorded == $n and $last.ledger.lost == 0
+		and ([$truth[0].calls[] | .tid as $tid | (.comm | ltrimstr("blocks-") | tonumber) as $thread | .op as $op
+				| {"read": 0, "write": 17, "flush": 0}[$op] as $first | range(.count)
+				| [$tid, $op] + (if $op == "flush" then [0, 0] else [8192, ($thread * 28 + . + $first) * 32] end)] | sort)
+			== ($found | sort)
+		and all($lines[]; .pid == $truth[0].pid and .disk == $disk and .errno == "0" and (.comm | test("^blocks-[0-2]$")))' \
+		--slurpfile truth single.truth --arg disk "$(cat single.disk)"
+	holds "... in the order of their ends, each with stages that add up" lines-json.json '
+		[$all[] | .request // empty] | (map(.end) == (map(.end) | sort)) and all(.[]; .before + .queued + .device == .whole and .device > 0)'
+	holds "... and as long as the rows say" lines-json.json '
+		([$all[] | .request // empty | .whole] | [add, max]) == [([$last.rows[].sum] | add), ([$last.rows[].max] | max)]'
+	evidence lines single.truth
+	claim "... as text, too" awk '$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $10 ~ /^blocks-[0-2]\// { n++ }
+		END { exit n != 3 * 33 }' lines.json
+	evidence none.json none.err
+	holds "shorter requests are counted, not printed" none.json \
+		'([$all[] | .request // empty] | length) == 0 and $last.ledger.filtered_at_exit == 99 and $last.ledger.recorded == 0'
+	evidence full.json full.err
+	holds "without room they are dropped: the ledger has them" full.json '
+		([$all[] | .request // empty] | length) as $n | $n > 0 and $last.ledger.recorded == $n
+		and $last.ledger.dropped == 99 - $n and $last.ledger.dropped > 0 and $last.ledger.lost == $last.ledger.dropped'
+	evidence one-line.out one-line.err
+	claim "a reader that goes away ends it quietly" sh -c '[ "$(wc -l <one-line.out)" = 1 ] && [ "$(wc -l <one-line.err)" = 1 ]'
 }
 
 # The requests of an operation, in by-thread.json.
@@ -291,21 +353,21 @@ check_null() {
 	for delay in 100000 2000000 20000000; do
 		as_truth "a disk of $delay ns: each request counts once" "whole-$delay.json" "null-$delay.truth" op,tid
 		within "... and takes" "whole-$delay.json" "null-$delay.truth"
-		evidence "device-$delay.json" "null-$delay.truth"
-		holds "... and at least $delay ns of it in the device" "device-$delay.json" \
-			'($last.rows | length) == 2 and all($last.rows[]; .min >= $delay and .percentiles["50"] < $delay * 2 + 3000000)' \
-			--argjson delay "$delay"
+		evidence "stages-$delay.json" "null-$delay.truth"
+		holds "... and at least $delay ns of it in the device" "stages-$delay.json" '
+			[$last.rows[] | select(.key.stage == "device")]
+			| length == 2 and all(.[]; .min >= $delay and .percentiles["50"] < $delay * 2 + 3000000)' --argjson delay "$delay"
 	done
-	evidence narrow-queued.json narrow-device.json narrow.truth
+	evidence narrow-stages.json narrow.truth
 	if [ -e narrow.truth ]; then
-		holds "who makes a request is known, whoever dispatches it" narrow-queued.json '
-			($last.rows | map([.key.tid, .count]) | sort) == ($truth[0].calls | group_by(.tid) | map([.[0].tid, 18]))' \
-			--slurpfile truth narrow.truth
-		# Some of them wait before their request is made: there are two places for requests.
-		holds "of eight that share a device which takes one at a time, each waits for another" narrow-queued.json '
-			([$last.rows[].sum] | add) >= 144 * 10000000
-				and all($device[-1].rows[]; .min >= 20000000 and .percentiles["50"] < 32000000)' \
-			--slurpfile device narrow-device.json
+		holds "the thread that makes a request is known, although others dispatch it" narrow-stages.json '
+			($last.rows | map(select(.key.stage == "whole") | [.key.tid, .count]) | sort)
+				== ($truth[0].calls | group_by(.tid) | map([.[0].tid, 18]))' --slurpfile truth narrow.truth
+		# There are two places for requests: some wait for one, the others in the scheduler.
+		holds "of eight that share a device which takes one at a time, each waits for another" narrow-stages.json '
+			def sum(stage): [$last.rows[] | select(.key.stage == stage) | .sum] | add;
+			sum("before") + sum("queued") >= 144 * 6 * 20000000 and sum("before") >= 144 * 4 * 20000000
+				and all($last.rows[] | select(.key.stage == "device"); .min >= 20000000 and .percentiles["50"] < 32000000)'
 	else
 		skip "requests that wait in a scheduler" "there is no mq-deadline"
 	fi
@@ -329,6 +391,7 @@ check_null() {
 
 check() {
 	check_counts
+	check_lines
 	if [ -e scheduled.skip ]; then
 		skip "a scheduler queues requests" "$(cat scheduled.skip)"
 	else

@@ -9,6 +9,11 @@
 
 #include "state.bpf.h"
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set by the loader */
+} block_slow_requests SEC(".maps");
+
 struct block_counts block_counts = {};
 
 #define count(what) __sync_fetch_and_add(&block_counts.what, 1)
@@ -25,29 +30,63 @@ struct {
 	__type(value, struct device_flush);
 } block_flushes SEC(".maps");
 
-/* Argument N, 0 or 1; a tracepoint that has one only is not asked for another. */
+/* Argument N, in assembly, since 5.10 refuses an offset that is computed. */
+#define argument_at(ctx, n)                                                                        \
+	({                                                                                         \
+		__u64 _value;                                                                      \
+		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_value) : "r"(ctx), "i"((n)*8));      \
+		_value;                                                                            \
+	})
+
+/* Argument N, 0 to 2; a tracepoint that has fewer is not asked for it. */
 static __always_inline __u64 argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
 {
-	__u64 value;
-
-	if (n) {
-		value = ctx->args[1];
-		barrier_var(value); /* otherwise an offset is computed, which 5.10 refuses */
-	} else {
-		value = ctx->args[0];
-		barrier_var(value);
-	}
-	return value;
+	if (n == 0)
+		return argument_at(ctx, 0);
+	if (n == 1)
+		return argument_at(ctx, 1);
+	return argument_at(ctx, 2);
 }
 
 /* --- beginnings --- */
+
+SEC("raw_tp/block_bio_queue")
+int bio_submitted(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
+
+	begin((__u64)bio, NULL, bio);
+	return 0;
+}
+
+SEC("raw_tp/block_split")
+int bio_split(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct bio *part = (struct bio *)argument(ctx, block_config.arg_split);
+
+	begin_part(part, BPF_CORE_READ(part, bi_private));
+	return 0;
+}
+
+/* Each flush has a request at once, which then waits for the device's flush. */
+static __always_inline void made(struct block_request *s)
+{
+	if (s->key.op == BLOCK_FLUSH)
+		s->inserted = bpf_ktime_get_ns();
+}
 
 SEC("raw_tp/block_io_start")
 int request_made(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_made);
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+	struct block_request *s;
 
-	begin((__u64)rq, rq, BPF_CORE_READ(rq, bio));
+	if (!bio || !take_from((__u64)bio, rq))
+		begin((__u64)rq, rq, bio);
+	s = request_at((__u64)rq);
+	if (s)
+		made(s);
 	return 0;
 }
 
@@ -55,9 +94,11 @@ int request_made(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/block_getrq")
 int bio_made(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio);
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_made);
+	struct block_request *s = request_at((__u64)bio);
 
-	begin((__u64)bio, NULL, bio);
+	if (s)
+		made(s);
 	return 0;
 }
 
@@ -67,8 +108,11 @@ int request_inserted(struct bpf_raw_tracepoint_args *ctx)
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_insert);
 	struct block_request *s = request_on_its_way(rq);
 
-	if (s)
-		s->inserted = 1;
+	if (!s)
+		return 0;
+	s->scheduled = 1;
+	if (!s->inserted)
+		s->inserted = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -103,8 +147,13 @@ int request_requeued(struct bpf_raw_tracepoint_args *ctx)
 	struct block_request *s =
 		request_of((struct request *)argument(ctx, block_config.arg_requeue));
 
-	if (s && !s->rejected)
+	if (!s)
+		return 0;
+	if (!s->rejected)
 		count(requeued);
+	/* It bypassed the queue, but now it waits in one. */
+	if (!s->inserted)
+		s->inserted = s->issued;
 	return 0;
 }
 
@@ -125,25 +174,30 @@ int request_merged(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-static __always_inline int count_bio(void)
+static __always_inline int bio_merged(struct bio *bio)
 {
-	struct task_struct *task = current_task();
+	struct block_request *s = request_at((__u64)bio);
 
-	if (filter_thread(task) && filter_entry(task))
+	if (!s)
+		return 0;
+	if (!s->rejected) {
 		count(bios);
+		ledger_add(bpf_get_smp_processor_id(), began, -1);
+	}
+	forget((__u64)bio, s);
 	return 0;
 }
 
 SEC("raw_tp/block_bio_backmerge")
-int bio_merged_behind(void *ctx __attribute__((unused)))
+int bio_merged_behind(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count_bio();
+	return bio_merged((struct bio *)argument(ctx, block_config.arg_backmerge));
 }
 
 SEC("raw_tp/block_bio_frontmerge")
-int bio_merged_before(void *ctx __attribute__((unused)))
+int bio_merged_before(struct bpf_raw_tracepoint_args *ctx)
 {
-	return count_bio();
+	return bio_merged((struct bio *)argument(ctx, block_config.arg_frontmerge));
 }
 
 /* --- ends --- */
@@ -163,67 +217,115 @@ static __always_inline void adopt_flush(struct block_request *s, struct request 
 	__u64 queue = (__u64)BPF_CORE_READ(rq, mq_hctx);
 	struct device_flush *flush = bpf_map_lookup_elem(&block_flushes, &queue);
 
-	if (!flush || flush->issued < s->start || flush->done < flush->issued)
+	if (!flush || flush->issued < (s->inserted ?: s->start) || flush->done < flush->issued)
 		return;
 	s->issued = flush->issued;
-	s->done = flush->done;
 }
 
-static __always_inline __u64 between(__u64 from, __u64 to)
+static __always_inline __u64 between(__u64 least, __u64 time, __u64 most)
 {
 	/* Clocks of CPUs can differ a little. */
-	return (__s64)(to - from) > 0 ? to - from : 0;
+	return (__s64)(time - least) < 0 ? least : (__s64)(most - time) < 0 ? most : time;
 }
 
-static __always_inline __u64 stage_time(const struct block_request *s, __u64 now)
+/* A stage that it did not reach has no time; the one before then lasts until its end. */
+static __always_inline void stage_times(const struct block_request *s, __u64 now, __u64 *ns)
 {
-	switch (block_config.stage) {
-	case BLOCK_QUEUED:
-		return between(s->start, s->issued);
-	case BLOCK_DEVICE:
-		return between(s->issued, s->done ?: now);
-	default:
-		return between(s->start, now);
-	}
+	__u64 end = (__s64)(now - s->start) < 0 ? s->start : now,
+	      issued = s->issued ? between(s->start, s->issued, end) : end,
+	      inserted = s->inserted ? between(s->start, s->inserted, issued) : issued;
+
+	ns[BLOCK_WHOLE] = end - s->start;
+	ns[BLOCK_BEFORE] = inserted - s->start;
+	ns[BLOCK_QUEUED] = issued - inserted;
+	ns[BLOCK_DEVICE] = end - issued;
 }
 
-static __always_inline void record(struct block_request *s, __u64 now)
+static __noinline void record_stage(struct block_key *key, __u64 ns, __u32 bytes, __u32 error)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), by = plumb_config.by, slot, at;
+	__u32 cpu = bpf_get_smp_processor_id(), slot, at;
 	struct plumb_totals *totals;
-	struct block_key key = {};
-	__u32 error = s->key.error;
 
-	/* It failed, or was done by another, before it reached the driver. */
-	if (block_config.stage != BLOCK_WHOLE && !s->issued) {
+	key_find(key, &slot);
+	at = hist_at(slot, cpu);
+	totals = hist_record_at(&at, ns, error);
+	if (totals)
+		plumb_add(totals->extra[0], bytes);
+}
+
+static __always_inline void fill_key(struct block_key *key, const struct block_request *s)
+{
+	__u32 by = plumb_config.by;
+
+	key->who = s->key.who;
+	if (by & BLOCK_BY_DISK)
+		__builtin_memcpy(key->disk, s->key.disk, sizeof(key->disk));
+	if (by & BLOCK_BY_PART)
+		key->dev = s->key.dev;
+	if (by & BLOCK_BY_OP)
+		key->op = s->key.op;
+	if (by & BLOCK_BY_FLAGS)
+		key->flags = s->key.flags;
+	if (by & BLOCK_BY_SIZE)
+		key->size = s->bytes ? 1ULL << plumb_log2(s->bytes) : 0;
+	if (by & BLOCK_BY_ERRNO)
+		key->error = s->key.error;
+}
+
+static __always_inline bool send(const struct block_request *s, __u64 end, const __u64 *ns)
+{
+	struct block_slow *slow = bpf_ringbuf_reserve(&block_slow_requests, sizeof(*slow), 0);
+
+	if (!slow)
+		return false;
+	slow->end = end;
+	for (int i = 0; i < BLOCK_STAGES; i++)
+		slow->ns[i] = ns[i];
+	slow->sector = s->sector;
+	slow->bytes = s->bytes;
+	slow->dev = s->key.dev;
+	slow->op = s->key.op;
+	slow->flags = s->key.flags;
+	slow->error = s->key.error;
+	slow->pid = s->pid;
+	slow->tid = s->tid;
+	slow->pad = 0;
+	__builtin_memcpy(slow->disk, s->key.disk, sizeof(slow->disk));
+	__builtin_memcpy(slow->comm, s->comm, sizeof(slow->comm));
+	bpf_ringbuf_submit(slow, 0);
+	return true;
+}
+
+static __always_inline void record(const struct block_request *s, __u64 now)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct block_key key = {};
+	__u64 ns[BLOCK_STAGES];
+
+	stage_times(s, now, ns);
+	if (ns[BLOCK_WHOLE] < block_config.min_ns) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	if (!s->inserted)
-		count(bypassed);
-	key.who = s->key.who;
-	if (by & BLOCK_BY_DISK)
-		__builtin_memcpy(key.disk, s->key.disk, sizeof(key.disk));
-	if (by & BLOCK_BY_PART)
-		key.dev = s->key.dev;
-	if (by & BLOCK_BY_OP)
-		key.op = s->key.op;
-	if (by & BLOCK_BY_FLAGS)
-		key.flags = s->key.flags;
-	if (by & BLOCK_BY_SIZE)
-		key.size = s->bytes ? 1ULL << plumb_log2(s->bytes) : 0;
-	if (by & BLOCK_BY_ERRNO)
-		key.error = error;
-	key_find(&key, &slot);
-	at = hist_at(slot, cpu);
-	totals = hist_record_at(&at, stage_time(s, now), error);
-	if (totals)
-		plumb_add(totals->extra[0], s->bytes);
+	if (block_config.slower && !send(s, s->start + ns[BLOCK_WHOLE], ns)) {
+		ledger_count(cpu, dropped);
+		return;
+	}
+	fill_key(&key, s);
+	record_stage(&key, ns[BLOCK_WHOLE], s->bytes, s->key.error);
+	if (!(plumb_config.by & BLOCK_BY_STAGE))
+		return;
+	for (int i = BLOCK_WHOLE + 1; i < BLOCK_STAGES; i++) {
+		key.stage = i;
+		record_stage(&key, ns[i], s->bytes, s->key.error);
+	}
 }
 
 static __always_inline __u32 error_of(__u64 error)
 {
-	return block_config.has_status ? error & 0xff : -(__s32)error;
+	if (!block_config.has_status)
+		return -(__s32)error;
+	return error & 0xff ? BLOCK_STATUS | (error & 0xff) : 0;
 }
 
 SEC("raw_tp/block_rq_complete")
@@ -250,9 +352,7 @@ int request_completed(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (error)
 		s->key.error = error;
-	if (in_sequence)
-		s->done = now;
-	else if (!last && !s->rejected)
+	if (!in_sequence && !last && !s->rejected)
 		count(partial);
 	if (!last)
 		return 0;
@@ -260,9 +360,38 @@ int request_completed(struct bpf_raw_tracepoint_args *ctx)
 		describe(s, rq);
 	if (s->key.op == BLOCK_FLUSH && !s->issued)
 		adopt_flush(s, rq);
-	if (!s->rejected)
+	if (!s->rejected) {
+		if (!s->scheduled)
+			count(bypassed);
 		record(s, now);
+	}
 	forget((__u64)rq, s);
+	return 0;
+}
+
+/*
+ * A bio that ends without a request of its own disk: the disk's driver takes bios (device mapper,
+ * RAID, RAM disks), or it failed before.
+ */
+SEC("raw_tp/block_bio_complete")
+int bio_completed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio_complete);
+	struct block_request *s = request_at((__u64)bio);
+	__u64 now = bpf_ktime_get_ns();
+	__u32 status;
+
+	if (!s)
+		return 0;
+	status = BPF_CORE_READ(bio, bi_status);
+	if (status)
+		s->key.error = BLOCK_STATUS | status;
+	s->issued = s->start;
+	if (!s->rejected) {
+		count(passed);
+		record(s, now);
+	}
+	forget((__u64)bio, s);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "block-io-latency.h"
 
 struct block_hooks {
-	struct block_config config; /* all but the stage */
+	struct block_config config; /* without --slower */
 	bool has_merge;             /* block_rq_merge, from 5.11 on */
 };
 

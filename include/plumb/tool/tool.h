@@ -35,7 +35,7 @@ struct plumb_switches;
 struct plumb_snapshot;
 struct syscall_config;
 
-#define PLUMB_MAX_HOOKS 9
+#define PLUMB_MAX_HOOKS 12
 #define PLUMB_HOOK_NAME 256
 
 /* The options with which a mechanism opens its skeleton: the types of --btf. */
@@ -196,6 +196,8 @@ struct plumb_measure {
 	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
 	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
 	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */
+	/* Grouped by the key STAGE_BY, each call is recorded in STAGES rows. */
+	uint32_t stage_by, stages;
 	const struct plumb_column *columns; /* after all others */
 	size_t n_columns;
 };

@@ -71,6 +71,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 
 	if (err)
 		return err;
+	snap->stages = s->options.by & s->tool->measure.stage_by ? s->tool->measure.stages : 1;
 	read_missed(s, snap);
 	snap->missed += snap->ledger.guard_missed;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);
