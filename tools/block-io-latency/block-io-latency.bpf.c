@@ -48,42 +48,62 @@ static __always_inline __u64 argument(struct bpf_raw_tracepoint_args *ctx, __u32
 	return argument_at(ctx, 2);
 }
 
+/*
+ * Where programs can be preempted, the kernel skips a program for other threads of the CPU while
+ * one is.  Each then has copies, which run one after the other: the first that is not skipped does
+ * the work, the others find it done.  COPY: 0 is the first.
+ */
+#define PROGRAM_COPY(name, hook, copy)                                                             \
+	SEC(hook) int name##_##copy(struct bpf_raw_tracepoint_args *ctx)                           \
+	{                                                                                          \
+		return name(ctx, copy);                                                            \
+	}
+#define PROGRAM(name, hook)                                                                        \
+	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx, const __u32 copy);    \
+	PROGRAM_COPY(name, hook, 0)                                                                \
+	PROGRAM_COPY(name, hook, 1)                                                                \
+	PROGRAM_COPY(name, hook, 2)                                                                \
+	PROGRAM_COPY(name, hook, 3)                                                                \
+	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx,                       \
+					const __u32 copy __attribute__((unused)))
+
 /* --- beginnings --- */
 
-SEC("raw_tp/block_bio_queue")
-int bio_submitted(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_submitted, "raw_tp/block_bio_queue")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
 
-	begin((__u64)bio, NULL, bio);
+	if (!copy || !request_at((__u64)bio))
+		begin((__u64)bio, NULL, bio, copy);
 	return 0;
 }
 
-SEC("raw_tp/block_split")
-int bio_split(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_split, "raw_tp/block_split")
 {
 	struct bio *part = (struct bio *)argument(ctx, block_config.arg_split);
 
-	begin_part(part, BPF_CORE_READ(part, bi_private));
+	if (!copy || !request_at((__u64)part))
+		begin_part(part, BPF_CORE_READ(part, bi_private));
 	return 0;
 }
 
 /* Each flush has a request at once, which then waits for the device's flush. */
 static __always_inline void made(struct block_request *s)
 {
-	if (s->key.op == BLOCK_FLUSH)
+	if (s->key.op == BLOCK_FLUSH && !s->inserted)
 		s->inserted = bpf_ktime_get_ns();
 }
 
-SEC("raw_tp/block_io_start")
-int request_made(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_made, "raw_tp/block_io_start")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_made);
 	struct bio *bio = BPF_CORE_READ(rq, bio);
 	struct block_request *s;
 
-	if (!bio || !take_from((__u64)bio, rq))
-		begin((__u64)rq, rq, bio);
+	if (copy && request_at((__u64)rq))
+		return 0;
+	if (!bio || !take_from((__u64)bio, rq, copy))
+		begin((__u64)rq, rq, bio, copy);
 	s = request_at((__u64)rq);
 	if (s)
 		made(s);
@@ -91,8 +111,7 @@ int request_made(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /* Before block_io_start (6.5). */
-SEC("raw_tp/block_getrq")
-int bio_made(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_made, "raw_tp/block_getrq")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_made);
 	struct block_request *s = request_at((__u64)bio);
@@ -102,8 +121,7 @@ int bio_made(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/block_rq_insert")
-int request_inserted(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_inserted, "raw_tp/block_rq_insert")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_insert);
 	struct block_request *s = request_on_its_way(rq);
@@ -116,8 +134,7 @@ int request_inserted(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/block_rq_issue")
-int request_issued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_issued, "raw_tp/block_rq_issue")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
 	struct device_flush flush = {.issued = bpf_ktime_get_ns()};
@@ -133,33 +150,34 @@ int request_issued(struct bpf_raw_tracepoint_args *ctx)
 	if (!s)
 		return 0;
 	/* Only now no other request can be merged into it; later, it may be done in parts. */
-	if (!s->issued)
+	if (!s->was_issued)
 		describe(s, rq);
-	s->issued = flush.issued;
+	s->was_issued = 1;
+	if (!s->issued)
+		s->issued = flush.issued;
 	return 0;
 }
 
 /* --- on the way --- */
 
-SEC("raw_tp/block_rq_requeue")
-int request_requeued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_requeued, "raw_tp/block_rq_requeue")
 {
 	struct block_request *s =
 		request_of((struct request *)argument(ctx, block_config.arg_requeue));
 
-	if (!s)
+	if (!s || !s->issued)
 		return 0;
 	if (!s->rejected)
 		count(requeued);
 	/* It bypassed the queue, but now it waits in one. */
 	if (!s->inserted)
 		s->inserted = s->issued;
+	s->issued = 0;
 	return 0;
 }
 
 /* It ends as a part of another one, without a completion of its own. */
-SEC("raw_tp/block_rq_merge")
-int request_merged(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_merged, "raw_tp/block_rq_merge")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_merge);
 	struct block_request *s = request_of(rq);
@@ -188,14 +206,12 @@ static __always_inline int bio_merged(struct bio *bio)
 	return 0;
 }
 
-SEC("raw_tp/block_bio_backmerge")
-int bio_merged_behind(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_merged_behind, "raw_tp/block_bio_backmerge")
 {
 	return bio_merged((struct bio *)argument(ctx, block_config.arg_backmerge));
 }
 
-SEC("raw_tp/block_bio_frontmerge")
-int bio_merged_before(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_merged_before, "raw_tp/block_bio_frontmerge")
 {
 	return bio_merged((struct bio *)argument(ctx, block_config.arg_frontmerge));
 }
@@ -328,32 +344,34 @@ static __always_inline __u32 error_of(__u64 error)
 	return error & 0xff ? BLOCK_STATUS | (error & 0xff) : 0;
 }
 
-SEC("raw_tp/block_rq_complete")
-int request_completed(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_completed, "raw_tp/block_rq_complete")
 {
 	struct request *rq = (struct request *)ctx->args[0];
 	bool in_sequence = request_is_in_sequence(rq), last;
 	__u32 error = error_of(ctx->args[1]);
 	__u64 now = bpf_ktime_get_ns();
 	struct block_request *s;
+	__u32 left;
 
 	if (request_is_device_flush(rq)) {
 		flush_done(rq, now);
 		return 0;
 	}
 	/* Each part of a request completes by itself; its length is what is left of it. */
-	last = !in_sequence && (__u32)ctx->args[2] >= BPF_CORE_READ(rq, __data_len);
+	left = BPF_CORE_READ(rq, __data_len);
+	last = !in_sequence && (__u32)ctx->args[2] >= left;
 	s = request_of(rq);
 	if (!s) {
 		/* With filters, it is not known whose it was. */
-		if (last && plumb_live && !filter_rejects_threads())
+		if (!copy && last && plumb_live && !filter_rejects_threads())
 			ledger_count(bpf_get_smp_processor_id(), unmatched);
 		return 0;
 	}
 	if (error)
 		s->key.error = error;
-	if (!in_sequence && !last && !s->rejected)
+	if (!in_sequence && !last && !s->rejected && s->left != left)
 		count(partial);
+	s->left = left;
 	if (!last)
 		return 0;
 	if (!s->described)
@@ -373,8 +391,7 @@ int request_completed(struct bpf_raw_tracepoint_args *ctx)
  * A bio that ends without a request of its own disk: the disk's driver takes bios (device mapper,
  * RAID, RAM disks), or it failed before.
  */
-SEC("raw_tp/block_bio_complete")
-int bio_completed(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_completed, "raw_tp/block_bio_complete")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio_complete);
 	struct block_request *s = request_at((__u64)bio);

@@ -62,10 +62,22 @@ static int prepare(struct plumb_options *o)
 	return block_hooks_find(o->btf, &hooks);
 }
 
-static void disable(const struct bpf_object *object, const char *program)
+/* Does not load the copies of PROGRAM from FIRST on. */
+static void disable(const struct bpf_object *object, const char *program, int first)
 {
-	bpf_program__set_autoload(bpf_object__find_program_by_name(object, program), false);
+	char name[64];
+
+	for (int i = first; i < BLOCK_COPIES; i++) {
+		snprintf(name, sizeof(name), "%s_%d", program, i);
+		bpf_program__set_autoload(bpf_object__find_program_by_name(object, name), false);
+	}
 }
+
+static const char *const hooked[] = {
+	"request_completed", "bio_completed",    "request_merged", "bio_merged_behind",
+	"bio_merged_before", "request_requeued", "request_issued", "request_inserted",
+	"request_made",      "bio_made",         "bio_split",      "bio_submitted",
+};
 
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
@@ -87,27 +99,35 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	config.min_ns = min_ns;
 	memcpy((void *)&skel->rodata->block_config, &config, sizeof(config));
 	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
-	disable(bpf->object, config.made_by_bio ? "request_made" : "bio_made");
+	disable(bpf->object, config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
-		disable(bpf->object, "request_merged");
+		disable(bpf->object, "request_merged", 0);
+	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
+		disable(bpf->object, hooked[i], 1);
 	return 0;
 }
 
+/* A copy is attached after those before it, which then run before it. */
+#define COPIES(program) program "_0", program "_1", program "_2", program "_3"
+
 static const char *const programs[] = {
-	"request_completed",
-	"bio_completed",
-	"request_merged",
-	"bio_merged_behind",
-	"bio_merged_before",
-	"request_requeued",
-	"request_issued",
-	"request_inserted",
-	"request_made",
-	"bio_made",
-	"bio_split",
-	"bio_submitted",
+	COPIES("request_completed"),
+	COPIES("bio_completed"),
+	COPIES("request_merged"),
+	COPIES("bio_merged_behind"),
+	COPIES("bio_merged_before"),
+	COPIES("request_requeued"),
+	COPIES("request_issued"),
+	COPIES("request_inserted"),
+	COPIES("request_made"),
+	COPIES("bio_made"),
+	COPIES("bio_split"),
+	COPIES("bio_submitted"),
 	NULL,
 };
+
+/* An end that is missed leaves the request in flight; other events only change its stages. */
+static const char *const vital[] = {"bio_submitted_0", "request_made_0", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -117,6 +137,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.interleaved = true, /* an interrupt completes requests while others begin */
 		/* With filters, a request whose beginning was missed is not known at its end. */
 		.misses_are_calls = true,
+		.vital = vital,
 		.programs = programs,
 	},
 };

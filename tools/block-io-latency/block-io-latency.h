@@ -14,6 +14,9 @@
 #define BLOCK_BY_ERRNO (PLUMB_BY_TOOL << 5)
 #define BLOCK_BY_STAGE (PLUMB_BY_TOOL << 6)
 
+/* Programs of each hook, where they can be preempted. */
+#define BLOCK_COPIES 4
+
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
 
@@ -56,18 +59,21 @@ struct block_request {
 	struct block_key key;
 	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
 	__u64 inserted; /* it was first queued; 0: not yet, or it bypassed the queue */
-	__u64 issued;   /* the last time that it was passed to the driver; 0: not yet */
-	__u64 disk;     /* the address of the disk to which it was submitted */
+	__u64 issued; /* the last time that it was passed to the driver; 0: not yet, or requeued */
+	__u64 disk;   /* the address of the disk to which it was submitted */
 	__u64 sector;
 	__u32 bytes;
 	__u32 scheduled; /* block_rq_insert was seen */
 	__u32 rejected;  /* not traced */
 	__u32 described;
 	__u32 pid, tid;
-	__u32 remapped, pad;       /* a bio: a request of another disk has been made for it */
+	__u32 remapped; /* a bio: a request of another disk has been made for it */
+	__u32 was_issued;
+	__u32 left; /* bytes that were left before the last completion of a part */
+	__u32 pad;
 	char comm[PLUMB_COMM_LEN]; /* with block_config.slower */
 };
-_Static_assert(sizeof(struct block_request) == 208, "no hidden padding in a map's value");
+_Static_assert(sizeof(struct block_request) == 216, "no hidden padding in a map's value");
 
 /* A request that took at least block_config.min_ns. */
 struct block_slow {

@@ -84,9 +84,10 @@ static int find(const struct btf *btf, struct block_hooks *h)
 	int missing = 0;
 
 	h->has_merge = merge >= 0;
+	h->preemptible = plumb_raw_tracepoints_can_be_preempted();
 	h->config = (struct block_config){
 		.made_by_bio = made < 0,
-		.search = made < 0 || plumb_raw_tracepoints_can_be_preempted(),
+		.search = made < 0 || h->preemptible,
 		.flush_seq = flush_seq(btf),
 		.has_status = has_status(btf),
 		.arg_queue = required(btf, "block_bio_queue", "bio", &missing),

@@ -69,7 +69,8 @@ static __always_inline void classify(struct block_request *s, __u32 flags, __u32
 	s->key.flags = request_flags(flags);
 }
 
-static __always_inline void keep(__u64 id, const struct block_request *s)
+/* COPY: of the program that sees it first. */
+static __always_inline void keep(__u64 id, const struct block_request *s, __u32 copy)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct block_request *old = request_at(id);
@@ -79,6 +80,8 @@ static __always_inline void keep(__u64 id, const struct block_request *s)
 	if (!bpf_map_update_elem(&block_requests, &id, s, BPF_ANY)) {
 		if (!s->rejected)
 			ledger_count(cpu, began);
+		if (copy)
+			ledger_count(cpu, rescued);
 	} else if (!s->rejected) {
 		ledger_count(cpu, no_state);
 	}
@@ -88,7 +91,7 @@ static __always_inline void keep(__u64 id, const struct block_request *s)
  * The current thread submits a bio, or makes a request without one, which will be known by ID.  Not
  * inlined, like all that copies a state: the stack of a program has room for two of them only.
  */
-static __noinline void begin(__u64 id, struct request *rq, struct bio *bio)
+static __noinline void begin(__u64 id, struct request *rq, struct bio *bio, __u32 copy)
 {
 	struct block_request s = {.start = bpf_ktime_get_ns()};
 	struct task_struct *task = current_task();
@@ -118,7 +121,7 @@ static __noinline void begin(__u64 id, struct request *rq, struct bio *bio)
 		describe(&s, rq);
 	else
 		describe_bio(&s, bio);
-	keep(id, &s);
+	keep(id, &s, copy);
 }
 
 /* PART was split from WHOLE, which is submitted again without it. */
@@ -130,14 +133,14 @@ static __always_inline void begin_part(struct bio *part, struct bio *whole)
 		return;
 	s = *known;
 	describe_bio(&s, part);
-	keep((__u64)part, &s);
+	keep((__u64)part, &s, 0);
 }
 
 /*
  * A request that is known by the bio BIO is known by its own address ID from now on.  If the bio
  * was submitted to another disk, made of others, it remains there, too.
  */
-static __always_inline bool take_from(__u64 bio, struct request *rq)
+static __always_inline bool take_from(__u64 bio, struct request *rq, __u32 copy)
 {
 	struct block_request *known = request_at(bio), s;
 
@@ -151,7 +154,7 @@ static __always_inline bool take_from(__u64 bio, struct request *rq)
 	} else {
 		known->remapped = 1;
 	}
-	keep((__u64)rq, &s);
+	keep((__u64)rq, &s, copy);
 	return true;
 }
 
@@ -165,17 +168,17 @@ static __noinline bool take_from_bios(struct request *rq)
 
 	if (!bio)
 		return false;
-	if (take_from((__u64)bio, rq))
+	if (take_from((__u64)bio, rq, 0))
 		return true;
 	if (request_at((__u64)rq))
 		return false;
-	if (take_from((__u64)BPF_CORE_READ(rq, biotail), rq))
+	if (take_from((__u64)BPF_CORE_READ(rq, biotail), rq, 0))
 		return true;
 	for (int i = 0; i < MAX_BIOS; i++) {
 		bio = BPF_CORE_READ(bio, bi_next);
 		if (!bio)
 			return false;
-		if (take_from((__u64)bio, rq))
+		if (take_from((__u64)bio, rq, 0))
 			return true;
 	}
 	return false;
@@ -199,7 +202,7 @@ static __always_inline struct block_request *request_on_its_way(struct request *
 
 	if (s || !block_config.made_by_bio || op < 32)
 		return s;
-	begin((__u64)rq, rq, NULL);
+	begin((__u64)rq, rq, NULL, 0);
 	return request_at((__u64)rq);
 }
 

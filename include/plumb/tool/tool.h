@@ -91,7 +91,12 @@ struct plumb_mechanism {
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	bool interleaved;      /* as in plumb_config */
 	bool misses_are_calls; /* a missed execution can lose a whole call, not one end of it */
-	bool tracepoints;      /* its programs are attached to tracepoints that the user names */
+	/*
+	 * Programs whose missed executions can lose a call, ended by NULL; NULL: all.  What copies
+	 * of them did instead (plumb_ledger.rescued) is not missed.
+	 */
+	const char *const *vital;
+	bool tracepoints; /* its programs are attached to tracepoints that the user names */
 	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;
 	/* Whether programs for both ends of a call can be preempted; NULL: by attach_targets. */
