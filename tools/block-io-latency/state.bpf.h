@@ -125,7 +125,7 @@ static __noinline void begin(__u64 id, struct request *rq, struct bio *bio, __u3
 }
 
 /* PART was split from WHOLE, which is submitted again without it. */
-static __always_inline void begin_part(struct bio *part, struct bio *whole)
+static __noinline void begin_part(struct bio *part, struct bio *whole)
 {
 	struct block_request *known = request_at((__u64)whole), s;
 
@@ -140,7 +140,7 @@ static __always_inline void begin_part(struct bio *part, struct bio *whole)
  * A request that is known by the bio BIO is known by its own address ID from now on.  If the bio
  * was submitted to another disk, made of others, it remains there, too.
  */
-static __always_inline bool take_from(__u64 bio, struct request *rq, __u32 copy)
+static __noinline bool take_from(__u64 bio, struct request *rq, __u32 copy)
 {
 	struct block_request *known = request_at(bio), s;
 
@@ -162,7 +162,7 @@ static __always_inline bool take_from(__u64 bio, struct request *rq, __u32 copy)
  * Bios that were merged with the one for which the request was made are before it, or behind it, in
  * the request's list.
  */
-static __noinline bool take_from_bios(struct request *rq)
+static __always_inline bool take_from_bios(struct request *rq)
 {
 	struct bio *bio = BPF_CORE_READ(rq, bio);
 
