@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# block-io-latency: each request once, of the thread that made it, as long as its own clock says.
+# block-io-latency: each request once, of the thread that made it, as long as its own clock says: on
+# loop devices, whose requests are also printed one by one, and in a file.
 
-load_modules() {
-	for module in configfs loop null_blk; do
-		[ ! -e "/modules/$module.ko" ] || insmod "/modules/$module.ko" "$@" 2>/dev/null || :
-	done
-}
-
-# start_on DEVICE NAME ARG... - blocks on it, which is ready; $pid
-start_on() {
-	device=$1
-	workload=$2
-	shift 2
-	start "$workload" blocks "/dev/$device" "$@"
-	echo "$device" >"$workload.disk"
-}
+# shellcheck source=lib/disks.sh
+. "$truth/lib/disks.sh"
 
 # start_loop NAME FILE SCHEDULER ARG... - the same on a loop device that goes when the workload has ended
 start_loop() {
@@ -32,20 +21,6 @@ start_loop() {
 	shift 3
 	start_on "${loop#/dev/}" "$looped" "$@"
 	losetup -d "$loop"
-}
-
-# go_to_done NAME - all its I/O, with the kernel's counters before and after
-go_to_done() {
-	attached
-	cat "/sys/block/$(cat "$1.disk")/stat" >"$1.before"
-	open_gate "$1" go
-	await 120 [ -e "$1.gates/done" ]
-	cat "/sys/block/$(cat "$1.disk")/stat" >"$1.after"
-}
-
-end() {
-	open_gate "$1" end
-	finish "$1" "$(cat "$1.pid")"
 }
 
 count_requests() {
@@ -148,75 +123,10 @@ on_disk() {
 	end plain
 }
 
-# null_blk DELAY DEPTH SCHEDULER - a disk that completes each request DELAY ns later
-null_blk() {
-	rmmod null_blk 2>/dev/null || :
-	load_modules nr_devices=1 queue_mode=2 irqmode=2 "completion_nsec=$1" "hw_queue_depth=$2" submit_queues=1 gb=1
-	[ -e /sys/block/nullb0 ] || return
-	echo "$3" >/sys/block/nullb0/queue/scheduler 2>/dev/null || :
-}
-
-delayed() {
-	for delay in 100000 2000000 20000000; do
-		null_blk "$delay" 64 none || return
-		start_on nullb0 "null-$delay" 4096 2 43 19 0
-		attach "stages-$delay" -b op,stage -p "$pid"
-		attach "whole-$delay" -b op,tid -p "$pid"
-		go_to_done "null-$delay"
-		detach "stages-$delay" "whole-$delay"
-		end "null-$delay"
-	done
-}
-
-# One request at a time in the device; others that made theirs meanwhile dispatch it.
-one_at_a_time() {
-	null_blk 20000000 1 mq-deadline || return
-	grep -qF '[mq-deadline]' /sys/block/nullb0/queue/scheduler || return
-	start_on nullb0 narrow 4096 8 11 7 0
-	attach narrow-stages -b tid,stage -p "$pid"
-	go_to_done narrow
-	detach narrow-stages
-	end narrow
-}
-
-at_the_ends() {
-	null_blk 3000000000 64 none || return
-	start_on nullb0 late 4096 3 1 1 0
-	attach open -p "$pid" -b op
-	attached
-	open_gate late go
-	sleep 1
-	attach behind -b disk,op
-	attached
-	detach open
-	await 30 [ -e late.gates/done ]
-	detach behind
-	end late
-}
-
-# What a process of a cgroup wrote, and a thread of the kernel writes back.
-writeback() {
-	null_blk 100000 64 none || return
-	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
-	echo "+io +memory" >"$top/cgroup.subtree_control" || return
-	cgroups=$top/plumb-block-$$
-	mkdir "$cgroups" || return
-	echo "/plumb-block-$$" >cgroup
-	echo 10 >/proc/sys/vm/dirty_writeback_centisecs
-	echo 10 >/proc/sys/vm/dirty_expire_centisecs
-	attach writeback -b cgroup,comm,op
-	attached
-	exec 3<>/dev/nullb0 # the last to close it writes back
-	sh -c 'echo $$ >"$0/cgroup.procs"; exec dd if=/dev/zero of=/dev/nullb0 bs=65536 count=64' "$cgroups"
-	sleep 4
-	detach writeback
-	exec 3>&-
-}
-
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=block-io-latency quick=--no-calibrate
-	[ -e /sys/block/loop0 ] || load_modules
+	[ -e /sys/block/loop0 ] || load loop
 	dd if=/dev/zero of=file bs=1048576 count=16 2>/dev/null
 	sync file 2>/dev/null || sync
 	count_requests
@@ -227,46 +137,11 @@ run() {
 	read_ahead
 	on_disk
 	rm file
-	[ -e /modules/null_blk.ko ] || {
-		echo "no null_blk" >null.skip
-		return
-	}
+}
 	delayed
 	one_at_a_time
 	at_the_ends
 	writeback
-}
-
-# as_truth WHAT REPORT TRUTH KEYS - rows of REPORT, which are by KEYS of the workload's rows, count what it did
-as_truth() {
-	evidence "$2" "${2%.json}.err" "$3"
-	holds "$1" "$2" '
-		def sums: group_by([.[$keys | split(",") | .[]]]) | map({key: [.[0][$keys | split(",") | .[]]],
-			count: map(.count) | add, errors: map(.errors) | add, bytes: map(.bytes) | add});
-		($truth[0].calls | map(. + {pid: $truth[0].pid, disk: $disk}) | sums) as $wanted
-		| ($last.rows | map(. + .key) | sums) as $found
-		| $found == $wanted or error("found \($found), wanted \($wanted)")' \
-		--slurpfile truth "$3" --arg keys "$4" --arg disk "$(cat "${3%.truth}.disk" 2>/dev/null)"
-}
-
-# A request is a part of its call.
-within() {
-	evidence "$2" "$3"
-	holds "$1: no longer than the threads' own clocks say" "$2" '
-		all($last.rows[]; . as $r | $truth[0].calls[] | select(.op == $r.key.op and .tid == $r.key.tid)
-			| $r.sum <= .sum and $r.max <= .max and $r.min <= .min
-			and $r.percentiles["50"] <= .percentiles["50"] * 1.016)' --slurpfile truth "$3"
-}
-
-# add_up REPORT TRUTH KEY - the stages of requests that are grouped by KEY
-add_up() {
-	evidence "$1" "${1%.json}.err" "$2"
-	holds "the stages of requests, each counted once in each, add up to their whole time, ${1%.json}" "$1" '
-		($last.rows | group_by([.key.op, .key[$key]]) | map(map({(.key.stage): .}) | add)) as $all
-		| ($last.ledger.recorded == ($truth[0].calls | map(.count) | add))
-		and all($all[]; .before.sum + .queued.sum + .device.sum == .whole.sum
-			and .before.count == .whole.count and .queued.count == .whole.count and .device.count == .whole.count)' \
-		--slurpfile truth "$2" --arg key "$3"
 }
 
 check_counts() {
@@ -348,47 +223,6 @@ rows() {
 	jq -s --arg op "$1" '[.[-1].rows[] | select(.key.op == $op) | .count] | add' by-thread.json
 }
 
-check_null() {
-	local delay
-	for delay in 100000 2000000 20000000; do
-		as_truth "a disk of $delay ns: each request counts once" "whole-$delay.json" "null-$delay.truth" op,tid
-		within "... and takes" "whole-$delay.json" "null-$delay.truth"
-		evidence "stages-$delay.json" "null-$delay.truth"
-		holds "... and at least $delay ns of it in the device" "stages-$delay.json" '
-			[$last.rows[] | select(.key.stage == "device")]
-			| length == 2 and all(.[]; .min >= $delay and .percentiles["50"] < $delay * 2 + 3000000)' --argjson delay "$delay"
-	done
-	evidence narrow-stages.json narrow.truth
-	if [ -e narrow.truth ]; then
-		holds "the thread that makes a request is known, although others dispatch it" narrow-stages.json '
-			($last.rows | map(select(.key.stage == "whole") | [.key.tid, .count]) | sort)
-				== ($truth[0].calls | group_by(.tid) | map([.[0].tid, 18]))' --slurpfile truth narrow.truth
-		# There are two places for requests: some wait for one, the others in the scheduler.
-		holds "of eight that share a device which takes one at a time, each waits for another" narrow-stages.json '
-			def sum(stage): [$last.rows[] | select(.key.stage == stage) | .sum] | add;
-			sum("before") + sum("queued") >= 144 * 6 * 20000000 and sum("before") >= 144 * 4 * 20000000
-				and all($last.rows[] | select(.key.stage == "device"); .min >= 20000000 and .percentiles["50"] < 32000000)'
-	else
-		skip "requests that wait in a scheduler" "there is no mq-deadline"
-	fi
-	evidence open.json open.err late.truth
-	holds "what has not ended is listed, with its thread" open.json '
-		$last.ledger.in_flight == 3 and $last.rows == [] and ($last.in_flight | length) == 3
-		and ([$last.in_flight[].tid] | sort) == ([$truth[0].calls[].tid] | unique)
-		and all($last.in_flight[]; .age_ns > 500000000 and (.request | test("^nullb0 read 4096 @ ")))' --slurpfile truth late.truth
-	evidence behind.json behind.err
-	holds "what began before the trace is unmatched, and nothing else is" behind.json \
-		'$last.ledger.unmatched == 3 and $last.ledger.lost == 0 and ([$last.rows[].count] | add) == 3'
-	if [ -e cgroup ]; then
-		evidence writeback.json writeback.err
-		holds "what is written back belongs to the cgroup that wrote it" writeback.json '
-			[$last.rows[] | select(.key.cgroup == $cgroup and (.key.comm | test("^kworker")) and .key.op == "write") | .bytes]
-				| add == 64 * 65536' --arg cgroup "$(cat cgroup)"
-	else
-		skip "what is written back" "there is no io controller"
-	fi
-}
-
 check() {
 	check_counts
 	check_lines
@@ -424,10 +258,5 @@ check() {
 		as_truth "a file's direct I/O counts once, for its thread" plain-tool.json plain.truth op,tid
 		within "... and takes" plain-tool.json plain.truth
 		sound "of a file" plain-tool.json
-	fi
-	if [ -e null.skip ]; then
-		skip "a disk of a known delay" "$(cat null.skip)"
-	else
-		check_null
 	fi
 }

@@ -14,14 +14,13 @@ const char usage[] =
 	"       disks unmap NAME\n"
 	"       disks command DISK N\n"
 	"       disks adjacent DISK N TIMES\n"
-	"       disks polled DISK N\n"
 	"       disks at DISK SECTOR SECTORS\n"
 	"\n"
 	"Add a partition to DISK; make or remove /dev/mapper/NAME, of one target of the device "
 	"mapper;\n"
 	"pass N inquiries to a SCSI disk; TIMES submit N direct reads of 4096 bytes that follow "
 	"each\n"
-	"other, at once; make N polled reads; read at a sector, and print the errno.\n";
+	"other, at once; read at a sector, and print the errno.\n";
 
 #define READ_BYTES 4096
 
@@ -137,24 +136,13 @@ static void adjacent(char **words)
 	}
 }
 
-static void polled(char **words)
-{
-	struct iovec iov = {buffer, READ_BYTES};
-	int fd = open_disk(words[0]);
-	uint64_t n = parse_number(words[1], "N", 1, 1000);
-
-	for (uint64_t i = 0; i < n; i++)
-		if (preadv2(fd, &iov, 1, i * 2 * READ_BYTES, RWF_HIPRI) != READ_BYTES)
-			die("preadv2: %s", strerror(errno));
-}
-
 static void read_at(char **words)
 {
 	uint64_t sector = parse_number(words[1], "SECTOR", 0, 1ULL << 40),
 		 sectors = parse_number(words[2], "SECTORS", 1, sizeof(buffer) / 512);
 	ssize_t n = pread(open_disk(words[0]), buffer, sectors * 512, sector * 512);
 
-	printf("%zd %d\n", n, n < 0 ? errno : 0);
+	fprintf(stderr, "disks: %zd bytes, errno %d\n", n, n < 0 ? errno : 0);
 }
 
 int main(int argc, char **argv)
@@ -165,8 +153,7 @@ int main(int argc, char **argv)
 		void (*run)(char **words);
 	} commands[] = {
 		{"partition", 4, partition}, {"map", 4, map},           {"unmap", 1, unmap},
-		{"command", 2, command},     {"adjacent", 3, adjacent}, {"polled", 2, polled},
-		{"at", 3, read_at},
+		{"command", 2, command},     {"adjacent", 3, adjacent}, {"at", 3, read_at},
 	};
 
 	help_if_asked(argc, argv);
