@@ -170,8 +170,7 @@ static struct plumb_tool tool = {
 		      "           block_rq_requeue, block_rq_merge, block_rq_complete,\n"
 		      "           block_bio_backmerge, block_bio_frontmerge,\n"
 		      "           block_bio_complete (stable-ish)\n"
-		      "kernels:   5.10, 6.1, 6.12 emulated, 6.18 locked down; x86_64;\n"
-		      "           7.3 emulated, where preemption can lose requests\n"
+		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: five per request: 1,000 to 1,000,000 requests a second\n"
 		      "cost:      see the footer\n",
 	.options.list = options,
