@@ -56,7 +56,6 @@ static __always_inline void describe_bio(struct block_request *s, struct bio *bi
 {
 	struct gendisk___any *disk = bio_disk(bio);
 
-	s->disk = (__u64)disk;
 	s->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	s->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
 	s->key.dev = bio_dev(bio, disk);
@@ -137,23 +136,19 @@ static __noinline void begin_part(struct bio *part, struct bio *whole)
 }
 
 /*
- * A request that is known by the bio BIO is known by its own address ID from now on.  If the bio
- * was submitted to another disk, made of others, it remains there, too.
+ * A request that is known by the bio BIO is known by its own address from now on; also if the bio
+ * was submitted to another disk, whose driver passed it on: its end as a bio is not traced then.
  */
 static __noinline bool take_from(__u64 bio, struct request *rq, __u32 copy)
 {
 	struct block_request *known = request_at(bio), s;
 
-	if (!known || known->remapped)
+	if (!known)
 		return false;
 	s = *known;
-	if (s.disk == (__u64)request_disk(rq)) {
-		forget(bio, known);
-		if (!s.rejected)
-			ledger_add(bpf_get_smp_processor_id(), began, -1);
-	} else {
-		known->remapped = 1;
-	}
+	forget(bio, known);
+	if (!s.rejected)
+		ledger_add(bpf_get_smp_processor_id(), began, -1);
 	keep((__u64)rq, &s, copy);
 	return true;
 }
