@@ -138,11 +138,6 @@ run() {
 	on_disk
 	rm file
 }
-	delayed
-	one_at_a_time
-	at_the_ends
-	writeback
-}
 
 check_counts() {
 	if [ -e counted.skip ]; then

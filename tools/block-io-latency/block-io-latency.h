@@ -60,20 +60,17 @@ struct block_request {
 	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
 	__u64 inserted; /* it was first queued; 0: not yet, or it bypassed the queue */
 	__u64 issued; /* the last time that it was passed to the driver; 0: not yet, or requeued */
-	__u64 disk;   /* the address of the disk to which it was submitted */
 	__u64 sector;
 	__u32 bytes;
 	__u32 scheduled; /* block_rq_insert was seen */
 	__u32 rejected;  /* not traced */
 	__u32 described;
 	__u32 pid, tid;
-	__u32 remapped; /* a bio: a request of another disk has been made for it */
 	__u32 was_issued;
-	__u32 left; /* bytes that were left before the last completion of a part */
-	__u32 pad;
+	__u32 left;                /* bytes that were left before the last completion of a part */
 	char comm[PLUMB_COMM_LEN]; /* with block_config.slower */
 };
-_Static_assert(sizeof(struct block_request) == 216, "no hidden padding in a map's value");
+_Static_assert(sizeof(struct block_request) == 200, "no hidden padding in a map's value");
 
 /* A request that took at least block_config.min_ns. */
 struct block_slow {
