@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# block-io-latency: each request once, of the thread that made it, as long as its own clock says.
+# block-io-latency: each request once, of the thread that made it, as long as its own clock says: on
+# loop devices, whose requests are also printed one by one, and in a file.
 
-load_modules() {
-	for module in configfs loop null_blk; do
-		[ ! -e "/modules/$module.ko" ] || insmod "/modules/$module.ko" "$@" 2>/dev/null || :
-	done
-}
-
-# start_on DEVICE NAME ARG... - blocks on it, which is ready; $pid
-start_on() {
-	device=$1
-	workload=$2
-	shift 2
-	start "$workload" blocks "/dev/$device" "$@"
-	echo "$device" >"$workload.disk"
-}
+# shellcheck source=lib/disks.sh
+. "$truth/lib/disks.sh"
 
 # start_loop NAME FILE SCHEDULER ARG... - the same on a loop device that goes when the workload has ended
 start_loop() {
@@ -34,26 +23,10 @@ start_loop() {
 	losetup -d "$loop"
 }
 
-# go_to_done NAME - all its I/O, with the kernel's counters before and after
-go_to_done() {
-	attached
-	cat "/sys/block/$(cat "$1.disk")/stat" >"$1.before"
-	open_gate "$1" go
-	await 120 [ -e "$1.gates/done" ]
-	cat "/sys/block/$(cat "$1.disk")/stat" >"$1.after"
-}
-
-end() {
-	open_gate "$1" end
-	finish "$1" "$(cat "$1.pid")"
-}
-
 count_requests() {
 	start_loop counted file none 8192 5 37 23 7 || return
 	attach by-thread -b disk,op,tid,comm,size -p "$pid"
-	attach queued --stage=queued -b op -p "$pid"
-	attach device --stage=device -b op -p "$pid"
-	attach whole --stage=whole -b op -p "$pid"
+	attach stages -b op,stage,tid -p "$pid"
 	attach one-thread -b op,comm -t "$(tid_of "$pid" blocks-3)"
 	attach one-name -b op,pid -c blocks-2
 	attach by-flags -b op,flags,part,errno -p "$pid"
@@ -62,8 +35,31 @@ count_requests() {
 	started="$started $!"
 	attach other -p $!
 	go_to_done counted
-	detach by-thread queued device whole one-thread one-name by-flags machine other
+	detach by-thread stages one-thread one-name by-flags machine other
 	end counted
+}
+
+# One by one, also without room for them and without a reader.
+one_by_one() {
+	start_loop single file none 8192 3 17 11 5 || return
+	attach lines-json --slower=0ns -p "$pid"
+	attach none --slower=1000s -p "$pid"
+	attach full --slower=0ns --buffer=4K -p "$pid"
+	launch lines --slower=0ns -p "$pid"
+	await 30 is_tracing lines
+	mkfifo one-line.fifo
+	head -n 1 <one-line.fifo >one-line.out &
+	"$program" --no-calibrate --slower=0ns -p "$pid" </dev/null >one-line.fifo 2>one-line.err &
+	reader=$! started="$started $!"
+	await 30 grep -q 'tracing …' one-line.err
+	attached
+	kill -STOP "$(cat full.pid)"
+	go_to_done single
+	kill -CONT "$(cat full.pid)"
+	await 20 is_over "$reader" || kill -9 "$reader"
+	finish one-line "$reader"
+	detach lines-json none full lines
+	end single
 }
 
 scheduled() {
@@ -127,114 +123,20 @@ on_disk() {
 	end plain
 }
 
-# null_blk DELAY DEPTH SCHEDULER - a disk that completes each request DELAY ns later
-null_blk() {
-	rmmod null_blk 2>/dev/null || :
-	load_modules nr_devices=1 queue_mode=2 irqmode=2 "completion_nsec=$1" "hw_queue_depth=$2" submit_queues=1 gb=1
-	[ -e /sys/block/nullb0 ] || return
-	echo "$3" >/sys/block/nullb0/queue/scheduler 2>/dev/null || :
-}
-
-delayed() {
-	for delay in 100000 2000000 20000000; do
-		null_blk "$delay" 64 none || return
-		start_on nullb0 "null-$delay" 4096 2 43 19 0
-		attach "device-$delay" --stage=device -b op -p "$pid"
-		attach "whole-$delay" -b op,tid -p "$pid"
-		go_to_done "null-$delay"
-		detach "device-$delay" "whole-$delay"
-		end "null-$delay"
-	done
-}
-
-# One request at a time in the device; others that made theirs meanwhile dispatch it.
-one_at_a_time() {
-	null_blk 20000000 1 mq-deadline || return
-	grep -qF '[mq-deadline]' /sys/block/nullb0/queue/scheduler || return
-	start_on nullb0 narrow 4096 8 11 7 0
-	attach narrow-queued --stage=queued -b tid -p "$pid"
-	attach narrow-device --stage=device -b tid -p "$pid"
-	go_to_done narrow
-	detach narrow-queued narrow-device
-	end narrow
-}
-
-at_the_ends() {
-	null_blk 3000000000 64 none || return
-	start_on nullb0 late 4096 3 1 1 0
-	attach open -p "$pid" -b op
-	attached
-	open_gate late go
-	sleep 1
-	attach behind -b disk,op
-	attached
-	detach open
-	await 30 [ -e late.gates/done ]
-	detach behind
-	end late
-}
-
-# What a process of a cgroup wrote, and a thread of the kernel writes back.
-writeback() {
-	null_blk 100000 64 none || return
-	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
-	echo "+io +memory" >"$top/cgroup.subtree_control" || return
-	cgroups=$top/plumb-block-$$
-	mkdir "$cgroups" || return
-	echo "/plumb-block-$$" >cgroup
-	echo 10 >/proc/sys/vm/dirty_writeback_centisecs
-	echo 10 >/proc/sys/vm/dirty_expire_centisecs
-	attach writeback -b cgroup,comm,op
-	attached
-	exec 3<>/dev/nullb0 # the last to close it writes back
-	sh -c 'echo $$ >"$0/cgroup.procs"; exec dd if=/dev/zero of=/dev/nullb0 bs=65536 count=64' "$cgroups"
-	sleep 4
-	detach writeback
-	exec 3>&-
-}
-
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=block-io-latency quick=--no-calibrate
-	[ -e /sys/block/loop0 ] || load_modules
+	[ -e /sys/block/loop0 ] || load loop
 	dd if=/dev/zero of=file bs=1048576 count=16 2>/dev/null
 	sync file 2>/dev/null || sync
 	count_requests
+	one_by_one
 	scheduled
 	failing
 	by_uring
 	read_ahead
 	on_disk
 	rm file
-	[ -e /modules/null_blk.ko ] || {
-		echo "no null_blk" >null.skip
-		return
-	}
-	delayed
-	one_at_a_time
-	at_the_ends
-	writeback
-}
-
-# as_truth WHAT REPORT TRUTH KEYS - rows of REPORT, which are by KEYS of the workload's rows, count what it did
-as_truth() {
-	evidence "$2" "${2%.json}.err" "$3"
-	holds "$1" "$2" '
-		def sums: group_by([.[$keys | split(",") | .[]]]) | map({key: [.[0][$keys | split(",") | .[]]],
-			count: map(.count) | add, errors: map(.errors) | add, bytes: map(.bytes) | add});
-		($truth[0].calls | map(. + {pid: $truth[0].pid, disk: $disk}) | sums) as $wanted
-		| ($last.rows | map(. + .key) | sums) as $found
-		| $found == $wanted or error("found \($found), wanted \($wanted)")' \
-		--slurpfile truth "$3" --arg keys "$4" --arg disk "$(cat "${3%.truth}.disk" 2>/dev/null)"
-}
-
-# A request is a part of its call.
-within() {
-	evidence "$2" "$3"
-	holds "$1: no longer than the threads' own clocks say" "$2" '
-		all($last.rows[]; . as $r | $truth[0].calls[] | select(.op == $r.key.op and .tid == $r.key.tid)
-			| $r.sum <= .sum and $r.max <= .max and $r.min <= .min
-			and $r.percentiles["50"] <= .percentiles["50"] * 1.016)' --slurpfile truth "$3"
 }
 
 check_counts() {
@@ -264,14 +166,9 @@ check_counts() {
 		--arg disk "$(cat counted.disk)"
 	evidence other.json other.err
 	holds "-p of a process that sleeps captures nothing" other.json '$last.rows == [] and $last.ledger.unmatched == 0'
-	evidence queued.json device.json whole.json
-	# Three tools read the clock one after the other; on emulated kernels that takes longer.
-	holds "a read or write is queued, then in the device: both are the whole" whole.json '
-		(if $last.kernel | test("cloud") then 400000 else 20000 end) as $apart
-		| all("read", "write"; . as $op | [$queued[-1], $device[-1], $last] | map(.rows[] | select(.key.op == $op))
-			| (.[0].sum + .[1].sum - .[2].sum | fabs) <= .[2].count * $apart and .[0].count == .[2].count and .[1].count == .[2].count)' \
-		--slurpfile queued queued.json --slurpfile device device.json
-	holds "a flush was in the device, too" device.json '$last.rows | map(select(.key.op == "flush" and .count == 35)) | length == 1'
+	add_up stages.json counted.truth tid
+	holds "a flush was in the device, too" stages.json \
+		'$last.rows | map(select(.key.op == "flush" and .key.stage == "device")) | (map(.count) | add) == 35 and all(.[]; .min > 0)'
 	evidence by-thread.json counted.before counted.after
 	# Some kernels count a flush as a write.
 	# reads merged sectors ms writes merged sectors ms now ms ms discards merged sectors ms flushes ms
@@ -281,54 +178,49 @@ check_counts() {
 		counted.before counted.after
 }
 
+check_lines() {
+	if [ -e single.skip ]; then
+		skip "single requests" "$(cat single.skip)"
+		return
+	fi
+	evidence lines-json.json lines-json.err single.truth
+	holds "--slower prints each request of the workload once: thread, operation, place, size" lines-json.json '
+		[$all[] | .request // empty] as $lines
+		| ($lines | map([.tid, .op, .bytes, .sector])) as $found
+		| ($truth[0].calls | map(.count) | add) as $n
+		| ($found | length) == $n and $last.ledger.recorded == $n and $last.ledger.lost == 0
+		and ([$truth[0].calls[] | .tid as $tid | (.comm | ltrimstr("blocks-") | tonumber) as $thread | .op as $op
+				| {"read": 0, "write": 17, "flush": 0}[$op] as $first | range(.count)
+				| [$tid, $op] + (if $op == "flush" then [0, 0] else [8192, ($thread * 28 + . + $first) * 32] end)] | sort)
+			== ($found | sort)
+		and all($lines[]; .pid == $truth[0].pid and .disk == $disk and .errno == "0" and (.comm | test("^blocks-[0-2]$")))' \
+		--slurpfile truth single.truth --arg disk "$(cat single.disk)"
+	holds "... in the order of their ends, each with stages that add up" lines-json.json '
+		[$all[] | .request // empty] | (map(.end) == (map(.end) | sort)) and all(.[]; .before + .queued + .device == .whole and .device > 0)'
+	holds "... and as long as the rows say" lines-json.json '
+		([$all[] | .request // empty | .whole] | [add, max]) == [([$last.rows[].sum] | add), ([$last.rows[].max] | max)]'
+	evidence lines single.truth
+	claim "... as text, too" awk '$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $10 ~ /^blocks-[0-2]\// { n++ }
+		END { exit n != 3 * 33 }' lines.json
+	evidence none.json none.err
+	holds "shorter requests are counted, not printed" none.json \
+		'([$all[] | .request // empty] | length) == 0 and $last.ledger.filtered_at_exit == 99 and $last.ledger.recorded == 0'
+	evidence full.json full.err
+	holds "without room they are dropped: the ledger has them" full.json '
+		([$all[] | .request // empty] | length) as $n | $n > 0 and $last.ledger.recorded == $n
+		and $last.ledger.dropped == 99 - $n and $last.ledger.dropped > 0 and $last.ledger.lost == $last.ledger.dropped'
+	evidence one-line.out one-line.err
+	claim "a reader that goes away ends it quietly" sh -c '[ "$(wc -l <one-line.out)" = 1 ] && [ "$(wc -l <one-line.err)" = 1 ]'
+}
+
 # The requests of an operation, in by-thread.json.
 rows() {
 	jq -s --arg op "$1" '[.[-1].rows[] | select(.key.op == $op) | .count] | add' by-thread.json
 }
 
-check_null() {
-	local delay
-	for delay in 100000 2000000 20000000; do
-		as_truth "a disk of $delay ns: each request counts once" "whole-$delay.json" "null-$delay.truth" op,tid
-		within "... and takes" "whole-$delay.json" "null-$delay.truth"
-		evidence "device-$delay.json" "null-$delay.truth"
-		holds "... and at least $delay ns of it in the device" "device-$delay.json" \
-			'($last.rows | length) == 2 and all($last.rows[]; .min >= $delay and .percentiles["50"] < $delay * 2 + 3000000)' \
-			--argjson delay "$delay"
-	done
-	evidence narrow-queued.json narrow-device.json narrow.truth
-	if [ -e narrow.truth ]; then
-		holds "who makes a request is known, whoever dispatches it" narrow-queued.json '
-			($last.rows | map([.key.tid, .count]) | sort) == ($truth[0].calls | group_by(.tid) | map([.[0].tid, 18]))' \
-			--slurpfile truth narrow.truth
-		# Some of them wait before their request is made: there are two places for requests.
-		holds "of eight that share a device which takes one at a time, each waits for another" narrow-queued.json '
-			([$last.rows[].sum] | add) >= 144 * 10000000
-				and all($device[-1].rows[]; .min >= 20000000 and .percentiles["50"] < 32000000)' \
-			--slurpfile device narrow-device.json
-	else
-		skip "requests that wait in a scheduler" "there is no mq-deadline"
-	fi
-	evidence open.json open.err late.truth
-	holds "what has not ended is listed, with its thread" open.json '
-		$last.ledger.in_flight == 3 and $last.rows == [] and ($last.in_flight | length) == 3
-		and ([$last.in_flight[].tid] | sort) == ([$truth[0].calls[].tid] | unique)
-		and all($last.in_flight[]; .age_ns > 500000000 and (.request | test("^nullb0 read 4096 @ ")))' --slurpfile truth late.truth
-	evidence behind.json behind.err
-	holds "what began before the trace is unmatched, and nothing else is" behind.json \
-		'$last.ledger.unmatched == 3 and $last.ledger.lost == 0 and ([$last.rows[].count] | add) == 3'
-	if [ -e cgroup ]; then
-		evidence writeback.json writeback.err
-		holds "what is written back belongs to the cgroup that wrote it" writeback.json '
-			[$last.rows[] | select(.key.cgroup == $cgroup and (.key.comm | test("^kworker")) and .key.op == "write") | .bytes]
-				| add == 64 * 65536' --arg cgroup "$(cat cgroup)"
-	else
-		skip "what is written back" "there is no io controller"
-	fi
-}
-
 check() {
 	check_counts
+	check_lines
 	if [ -e scheduled.skip ]; then
 		skip "a scheduler queues requests" "$(cat scheduled.skip)"
 	else
@@ -361,10 +253,5 @@ check() {
 		as_truth "a file's direct I/O counts once, for its thread" plain-tool.json plain.truth op,tid
 		within "... and takes" plain-tool.json plain.truth
 		sound "of a file" plain-tool.json
-	fi
-	if [ -e null.skip ]; then
-		skip "a disk of a known delay" "$(cat null.skip)"
-	else
-		check_null
 	fi
 }

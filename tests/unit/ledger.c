@@ -52,6 +52,27 @@ static void sums_are_exact(void **state)
 	assert_int_equal(v.pooled, rows[0].count);
 }
 
+/* A call that is recorded in four rows is one call. */
+static void calls_in_stages_count_once(void **state)
+{
+	struct plumb_row rows[] = {
+		{.slot = 0, .count = 4},   {.slot = 1, .count = 400}, {.slot = 2, .count = 400},
+		{.slot = 3, .count = 400}, {.slot = 4, .count = 400},
+	};
+	struct plumb_snapshot total = {
+		.rows = rows,
+		.n = 5,
+		.stages = 4,
+		.ledger = {.began = 408},
+	};
+	struct plumb_verdict v = plumb_ledger_judge(&total);
+
+	(void)state;
+	assert_int_equal(v.recorded, 401);
+	assert_int_equal(v.pooled, 1);
+	assert_int_equal(v.in_flight, 7);
+}
+
 /* What was read in runs with eight busy threads that made so many calls. */
 struct run {
 	const char *what;
@@ -229,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_are_exact),
+		cmocka_unit_test(calls_in_stages_count_once),
 		cmocka_unit_test(recorded_and_lost_are_the_calls_made),
 		cmocka_unit_test(without_misses_nothing_is_lost),
 		cmocka_unit_test(nothing_in_flight_is_0),

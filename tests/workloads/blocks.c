@@ -4,11 +4,11 @@
 #include <linux/io_uring.h>
 
 const char usage[] =
-	"Usage: blocks FILE SIZE THREADS READS WRITES FLUSHES [uring]\n"
+	"Usage: blocks FILE SIZE THREADS READS WRITES FLUSHES [uring|polled]\n"
 	"\n"
 	"Each thread, named blocks-N, makes so many direct reads of SIZE bytes, direct writes and\n"
 	"calls of fdatasync(), in its own part of FILE.  Calls that fail are counted as errors.\n"
-	"uring: reads and writes by io_uring, one at a time.\n"
+	"uring: reads and writes by io_uring, one at a time; polled: which polls for them.\n"
 	"Gates: ready, go, done, end.\n";
 
 enum { READ, WRITE, FLUSH, KINDS };
@@ -16,7 +16,7 @@ enum { READ, WRITE, FLUSH, KINDS };
 static const char *const names[KINDS] = {"read", "write", "flush"};
 
 static uint64_t size, n_threads, counts[KINDS];
-static bool by_uring;
+static bool by_uring, polled;
 static int file;
 static pthread_barrier_t barrier;
 
@@ -46,7 +46,7 @@ static void *map_ring(int ring, size_t length, off_t what)
 
 static void open_ring(struct worker *w)
 {
-	struct io_uring_params p = {};
+	struct io_uring_params p = {.flags = polled ? IORING_SETUP_IOPOLL : 0};
 	char *sq, *cq;
 
 	w->ring = syscall(SYS_io_uring_setup, 4, &p);
@@ -173,9 +173,10 @@ int main(int argc, char **argv)
 	struct worker *workers;
 
 	help_if_asked(argc, argv);
-	if (argc != 7 && !(argc == 8 && !strcmp(argv[7], "uring")))
+	if (argc != 7 && !(argc == 8 && (!strcmp(argv[7], "uring") || !strcmp(argv[7], "polled"))))
 		misuse("6 arguments");
 	by_uring = argc == 8;
+	polled = by_uring && *argv[7] == 'p';
 	size = parse_number(argv[2], "SIZE", 512, 1 << 24);
 	n_threads = parse_number(argv[3], "THREADS", 1, 64);
 	for (int kind = 0; kind < KINDS; kind++)

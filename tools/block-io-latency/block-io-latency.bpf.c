@@ -4,9 +4,9 @@
 #define PLUMB_KEY struct block_key
 #define PLUMB_STATELESS
 #include <plumb/bpf/core/lifecycle.bpf.h>
-#include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
+#include "record.bpf.h"
 #include "state.bpf.h"
 
 struct block_counts block_counts = {};
@@ -25,55 +25,111 @@ struct {
 	__type(value, struct device_flush);
 } block_flushes SEC(".maps");
 
-/* Argument N, 0 or 1; a tracepoint that has one only is not asked for another. */
+/* Argument N, in assembly, since 5.10 refuses an offset that is computed. */
+#define argument_at(ctx, n)                                                                        \
+	({                                                                                         \
+		__u64 _value;                                                                      \
+		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_value) : "r"(ctx), "i"((n)*8));      \
+		_value;                                                                            \
+	})
+
+/* Argument N, 0 to 2; a tracepoint that has fewer is not asked for it. */
 static __always_inline __u64 argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
 {
-	__u64 value;
-
-	if (n) {
-		value = ctx->args[1];
-		barrier_var(value); /* otherwise an offset is computed, which 5.10 refuses */
-	} else {
-		value = ctx->args[0];
-		barrier_var(value);
-	}
-	return value;
+	if (n == 0)
+		return argument_at(ctx, 0);
+	if (n == 1)
+		return argument_at(ctx, 1);
+	return argument_at(ctx, 2);
 }
+
+/*
+ * Where programs can be preempted, the kernel skips a program for other threads of the CPU while
+ * one is.  Each then has copies, which run one after the other: the first that is not skipped does
+ * the work, the others find it done.  COPY: 0 is the first.
+ */
+#define PROGRAM_COPY(name, hook, copy)                                                             \
+	SEC(hook) int name##_##copy(struct bpf_raw_tracepoint_args *ctx)                           \
+	{                                                                                          \
+		return name(ctx, copy);                                                            \
+	}
+#define PROGRAM(name, hook)                                                                        \
+	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx, const __u32 copy);    \
+	PROGRAM_COPY(name, hook, 0)                                                                \
+	PROGRAM_COPY(name, hook, 1)                                                                \
+	PROGRAM_COPY(name, hook, 2)                                                                \
+	PROGRAM_COPY(name, hook, 3)                                                                \
+	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx,                       \
+					const __u32 copy __attribute__((unused)))
 
 /* --- beginnings --- */
 
-SEC("raw_tp/block_io_start")
-int request_made(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_submitted, "raw_tp/block_bio_queue")
+{
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
+
+	if (!copy || !request_at((__u64)bio))
+		begin((__u64)bio, NULL, bio, copy);
+	return 0;
+}
+
+PROGRAM(bio_split, "raw_tp/block_split")
+{
+	struct bio *part = (struct bio *)argument(ctx, block_config.arg_split);
+
+	if (!copy || !request_at((__u64)part))
+		begin_part(part, BPF_CORE_READ(part, bi_private));
+	return 0;
+}
+
+/* Each flush has a request at once, which then waits for the device's flush. */
+static __always_inline void made(struct block_request *s)
+{
+	if (s->key.op == BLOCK_FLUSH && !s->inserted)
+		s->inserted = bpf_ktime_get_ns();
+}
+
+PROGRAM(request_made, "raw_tp/block_io_start")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_made);
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+	struct block_request *s;
 
-	begin((__u64)rq, rq, BPF_CORE_READ(rq, bio));
+	if (copy && request_at((__u64)rq))
+		return 0;
+	if (!bio || !take_from((__u64)bio, rq, copy))
+		begin((__u64)rq, rq, bio, copy);
+	s = request_at((__u64)rq);
+	if (s)
+		made(s);
 	return 0;
 }
 
 /* Before block_io_start (6.5). */
-SEC("raw_tp/block_getrq")
-int bio_made(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_made, "raw_tp/block_getrq")
 {
-	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio);
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_made);
+	struct block_request *s = request_at((__u64)bio);
 
-	begin((__u64)bio, NULL, bio);
+	if (s)
+		made(s);
 	return 0;
 }
 
-SEC("raw_tp/block_rq_insert")
-int request_inserted(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_inserted, "raw_tp/block_rq_insert")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_insert);
 	struct block_request *s = request_on_its_way(rq);
 
-	if (s)
-		s->inserted = 1;
+	if (!s)
+		return 0;
+	s->scheduled = 1;
+	if (!s->inserted)
+		s->inserted = bpf_ktime_get_ns();
 	return 0;
 }
 
-SEC("raw_tp/block_rq_issue")
-int request_issued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_issued, "raw_tp/block_rq_issue")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
 	struct device_flush flush = {.issued = bpf_ktime_get_ns()};
@@ -89,28 +145,34 @@ int request_issued(struct bpf_raw_tracepoint_args *ctx)
 	if (!s)
 		return 0;
 	/* Only now no other request can be merged into it; later, it may be done in parts. */
-	if (!s->issued)
+	if (!s->was_issued)
 		describe(s, rq);
-	s->issued = flush.issued;
+	s->was_issued = 1;
+	if (!s->issued)
+		s->issued = flush.issued;
 	return 0;
 }
 
 /* --- on the way --- */
 
-SEC("raw_tp/block_rq_requeue")
-int request_requeued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_requeued, "raw_tp/block_rq_requeue")
 {
 	struct block_request *s =
 		request_of((struct request *)argument(ctx, block_config.arg_requeue));
 
-	if (s && !s->rejected)
+	if (!s || !s->issued)
+		return 0;
+	if (!s->rejected)
 		count(requeued);
+	/* It bypassed the queue, but now it waits in one. */
+	if (!s->inserted)
+		s->inserted = s->issued;
+	s->issued = 0;
 	return 0;
 }
 
 /* It ends as a part of another one, without a completion of its own. */
-SEC("raw_tp/block_rq_merge")
-int request_merged(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_merged, "raw_tp/block_rq_merge")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_merge);
 	struct block_request *s = request_of(rq);
@@ -125,25 +187,28 @@ int request_merged(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-static __always_inline int count_bio(void)
+static __always_inline int bio_merged(struct bio *bio)
 {
-	struct task_struct *task = current_task();
+	struct block_request *s = request_at((__u64)bio);
 
-	if (filter_thread(task) && filter_entry(task))
+	if (!s)
+		return 0;
+	if (!s->rejected) {
 		count(bios);
+		ledger_add(bpf_get_smp_processor_id(), began, -1);
+	}
+	forget((__u64)bio, s);
 	return 0;
 }
 
-SEC("raw_tp/block_bio_backmerge")
-int bio_merged_behind(void *ctx __attribute__((unused)))
+PROGRAM(bio_merged_behind, "raw_tp/block_bio_backmerge")
 {
-	return count_bio();
+	return bio_merged((struct bio *)argument(ctx, block_config.arg_backmerge));
 }
 
-SEC("raw_tp/block_bio_frontmerge")
-int bio_merged_before(void *ctx __attribute__((unused)))
+PROGRAM(bio_merged_before, "raw_tp/block_bio_frontmerge")
 {
-	return count_bio();
+	return bio_merged((struct bio *)argument(ctx, block_config.arg_frontmerge));
 }
 
 /* --- ends --- */
@@ -163,106 +228,83 @@ static __always_inline void adopt_flush(struct block_request *s, struct request 
 	__u64 queue = (__u64)BPF_CORE_READ(rq, mq_hctx);
 	struct device_flush *flush = bpf_map_lookup_elem(&block_flushes, &queue);
 
-	if (!flush || flush->issued < s->start || flush->done < flush->issued)
+	if (!flush || flush->issued < (s->inserted ?: s->start) || flush->done < flush->issued)
 		return;
 	s->issued = flush->issued;
-	s->done = flush->done;
-}
-
-static __always_inline __u64 between(__u64 from, __u64 to)
-{
-	/* Clocks of CPUs can differ a little. */
-	return (__s64)(to - from) > 0 ? to - from : 0;
-}
-
-static __always_inline __u64 stage_time(const struct block_request *s, __u64 now)
-{
-	switch (block_config.stage) {
-	case BLOCK_QUEUED:
-		return between(s->start, s->issued);
-	case BLOCK_DEVICE:
-		return between(s->issued, s->done ?: now);
-	default:
-		return between(s->start, now);
-	}
-}
-
-static __always_inline void record(struct block_request *s, __u64 now)
-{
-	__u32 cpu = bpf_get_smp_processor_id(), by = plumb_config.by, slot, at;
-	struct plumb_totals *totals;
-	struct block_key key = {};
-	__u32 error = s->key.error;
-
-	/* It failed, or was done by another, before it reached the driver. */
-	if (block_config.stage != BLOCK_WHOLE && !s->issued) {
-		ledger_count(cpu, filtered_at_exit);
-		return;
-	}
-	if (!s->inserted)
-		count(bypassed);
-	key.who = s->key.who;
-	if (by & BLOCK_BY_DISK)
-		__builtin_memcpy(key.disk, s->key.disk, sizeof(key.disk));
-	if (by & BLOCK_BY_PART)
-		key.dev = s->key.dev;
-	if (by & BLOCK_BY_OP)
-		key.op = s->key.op;
-	if (by & BLOCK_BY_FLAGS)
-		key.flags = s->key.flags;
-	if (by & BLOCK_BY_SIZE)
-		key.size = s->bytes ? 1ULL << plumb_log2(s->bytes) : 0;
-	if (by & BLOCK_BY_ERRNO)
-		key.error = error;
-	key_find(&key, &slot);
-	at = hist_at(slot, cpu);
-	totals = hist_record_at(&at, stage_time(s, now), error);
-	if (totals)
-		plumb_add(totals->extra[0], s->bytes);
 }
 
 static __always_inline __u32 error_of(__u64 error)
 {
-	return block_config.has_status ? error & 0xff : -(__s32)error;
+	if (!block_config.has_status)
+		return -(__s32)error;
+	return error & 0xff ? BLOCK_STATUS | (error & 0xff) : 0;
 }
 
-SEC("raw_tp/block_rq_complete")
-int request_completed(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_completed, "raw_tp/block_rq_complete")
 {
 	struct request *rq = (struct request *)ctx->args[0];
 	bool in_sequence = request_is_in_sequence(rq), last;
 	__u32 error = error_of(ctx->args[1]);
 	__u64 now = bpf_ktime_get_ns();
 	struct block_request *s;
+	__u32 left;
 
 	if (request_is_device_flush(rq)) {
 		flush_done(rq, now);
 		return 0;
 	}
 	/* Each part of a request completes by itself; its length is what is left of it. */
-	last = !in_sequence && (__u32)ctx->args[2] >= BPF_CORE_READ(rq, __data_len);
+	left = BPF_CORE_READ(rq, __data_len);
+	last = !in_sequence && (__u32)ctx->args[2] >= left;
 	s = request_of(rq);
 	if (!s) {
 		/* With filters, it is not known whose it was. */
-		if (last && plumb_live && !filter_rejects_threads())
+		if (!copy && last && plumb_live && !filter_rejects_threads())
 			ledger_count(bpf_get_smp_processor_id(), unmatched);
 		return 0;
 	}
 	if (error)
 		s->key.error = error;
-	if (in_sequence)
-		s->done = now;
-	else if (!last && !s->rejected)
+	if (!in_sequence && !last && !s->rejected && s->left != left)
 		count(partial);
+	s->left = left;
 	if (!last)
 		return 0;
 	if (!s->described)
 		describe(s, rq);
 	if (s->key.op == BLOCK_FLUSH && !s->issued)
 		adopt_flush(s, rq);
-	if (!s->rejected)
+	if (!s->rejected) {
+		if (!s->scheduled)
+			count(bypassed);
 		record(s, now);
+	}
 	forget((__u64)rq, s);
+	return 0;
+}
+
+/*
+ * A bio that ends without a request of its own disk: the disk's driver takes bios (device mapper,
+ * RAID, RAM disks), or it failed before.
+ */
+PROGRAM(bio_completed, "raw_tp/block_bio_complete")
+{
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio_complete);
+	struct block_request *s = request_at((__u64)bio);
+	__u64 now = bpf_ktime_get_ns();
+	__u32 status;
+
+	if (!s)
+		return 0;
+	status = BPF_CORE_READ(bio, bi_status);
+	if (status)
+		s->key.error = BLOCK_STATUS | status;
+	s->issued = s->start;
+	if (!s->rejected) {
+		count(passed);
+		record(s, now);
+	}
+	forget((__u64)bio, s);
 	return 0;
 }
 

@@ -2,6 +2,10 @@
 #include <errno.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
+#include <plumb/report/in-order.h>
+#include <plumb/report/inflight.h>
+#include <plumb/report/report.h>
+#include <plumb/session/session.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,39 +18,39 @@
 #include "fields.h"
 #include "hooks.h"
 #include "requests.h"
+#include "slow.h"
 
-enum { STAGE = 0x2000 };
+enum { SLOWER = 0x2000, BUFFER };
 
+#define BUFFER_BYTES (4ULL << 20)
+
+/* clang-format off */
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Times:", 40},
-	{"stage", STAGE, "STAGE", 0,
-	 "measure whole requests (whole, the default), until they are issued to the driver "
-	 "(queued), or from then on (device)",
-	 40},
+	{NULL, 0, NULL, 0, "Single requests:", 40},
+	{"slower", SLOWER, "TIME", 0, "print each request that takes at least TIME, no table", 40},
+	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for requests not yet printed; default 4M", 60},
 	{0},
 };
+/* clang-format on */
 
 static struct block_hooks hooks;
-static uint32_t stage = BLOCK_WHOLE;
-
-static uint32_t parse_stage(const char *text)
-{
-	static const char *const names[] = {
-		[BLOCK_WHOLE] = "whole", [BLOCK_QUEUED] = "queued", [BLOCK_DEVICE] = "device"};
-
-	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], text))
-			return i;
-	plumb_usage_error("--stage: whole, queued or device, not %s", text);
-}
+static uint64_t buffer = BUFFER_BYTES;
+static __u64 min_ns;
+static bool slower;
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
 	(void)state;
-	(void)o;
 	switch (key) {
-	case STAGE:
-		stage = parse_stage(text);
+	case SLOWER:
+		min_ns = plumb_option_duration("--slower", text);
+		slower = true;
+		return 0;
+	case BUFFER:
+		buffer = plumb_in_order_buffer(text);
+		return 0;
+	case ARGP_KEY_END:
+		slow_begin(o->json);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -55,16 +59,25 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 
 static int prepare(struct plumb_options *o)
 {
-	int err = block_hooks_find(o->btf, &hooks);
-
-	block_has_status = hooks.config.has_status;
-	return err;
+	return block_hooks_find(o->btf, &hooks);
 }
 
-static void disable(const struct bpf_object *object, const char *program)
+/* Does not load the copies of PROGRAM from FIRST on. */
+static void disable(const struct bpf_object *object, const char *program, int first)
 {
-	bpf_program__set_autoload(bpf_object__find_program_by_name(object, program), false);
+	char name[64];
+
+	for (int i = first; i < BLOCK_COPIES; i++) {
+		snprintf(name, sizeof(name), "%s_%d", program, i);
+		bpf_program__set_autoload(bpf_object__find_program_by_name(object, name), false);
+	}
 }
+
+static const char *const hooked[] = {
+	"request_completed", "bio_completed",    "request_merged", "bio_merged_behind",
+	"bio_merged_before", "request_requeued", "request_issued", "request_inserted",
+	"request_made",      "bio_made",         "bio_split",      "bio_submitted",
+};
 
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
@@ -74,28 +87,47 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	(void)calibration;
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "block_io_start", "block_rq_insert", "block_rq_issue",
-			    "block_rq_requeue", "block_rq_complete", "block_bio_backmerge",
+	*bpf = PLUMB_BPF_OF(skel, "block_bio_queue", "block_split", "block_io_start",
+			    "block_rq_insert", "block_rq_issue", "block_rq_requeue",
+			    "block_rq_complete", "block_bio_complete", "block_bio_backmerge",
 			    "block_bio_frontmerge", "block_rq_merge");
-	if (config.by_bio)
-		strcpy(bpf->hooks[0], "block_getrq");
+	if (config.made_by_bio)
+		strcpy(bpf->hooks[2], "block_getrq");
 	if (!hooks.has_merge)
-		*bpf->hooks[7] = 0;
-	config.stage = stage;
+		*bpf->hooks[10] = 0;
+	config.slower = slower;
+	config.min_ns = min_ns;
 	memcpy((void *)&skel->rodata->block_config, &config, sizeof(config));
-	disable(bpf->object, config.by_bio ? "request_made" : "bio_made");
+	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
+	disable(bpf->object, config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
-		disable(bpf->object, "request_merged");
+		disable(bpf->object, "request_merged", 0);
+	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
+		disable(bpf->object, hooked[i], 1);
 	return 0;
 }
 
+/* A copy is attached after those before it, which then run before it. */
+#define COPIES(program) program "_0", program "_1", program "_2", program "_3"
+
 static const char *const programs[] = {
-	"request_completed", "request_merged",
-	"bio_merged_behind", "bio_merged_before",
-	"request_requeued",  "request_issued",
-	"request_inserted",  "request_made",
-	"bio_made",          NULL,
+	COPIES("request_completed"),
+	COPIES("bio_completed"),
+	COPIES("request_merged"),
+	COPIES("bio_merged_behind"),
+	COPIES("bio_merged_before"),
+	COPIES("request_requeued"),
+	COPIES("request_issued"),
+	COPIES("request_inserted"),
+	COPIES("request_made"),
+	COPIES("bio_made"),
+	COPIES("bio_split"),
+	COPIES("bio_submitted"),
+	NULL,
 };
+
+/* An end that is missed leaves the request in flight; other events only change its stages. */
+static const char *const vital[] = {"bio_submitted_0", "request_made_0", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -105,21 +137,41 @@ static const struct plumb_mechanism mechanisms[] = {
 		.interleaved = true, /* an interrupt completes requests while others begin */
 		/* With filters, a request whose beginning was missed is not known at its end. */
 		.misses_are_calls = true,
+		.vital = vital,
 		.programs = programs,
 	},
 };
+
+static const struct plumb_ring rings[] = {
+	{"block_slow_requests", NULL, slow_add, slow_print},
+	{},
+};
+
+/* Without --slower as any table. */
+static int print(struct plumb_report *r)
+{
+	if (!slower)
+		plumb_report_table(r, stdout);
+	else if (r->session->options.interval && r->flights->n)
+		plumb_report_time(r, stdout);
+	if (slower)
+		plumb_flights_print(r, stdout);
+	if (slower && r->final)
+		plumb_report_footer(r, stdout);
+	return 0;
+}
 
 static struct plumb_tool tool = {
 	.card.name = "block-io-latency",
 	.card.summary = "Summarize the latency of block I/O requests as percentiles, by disk, "
 			"operation, size and submitter.",
-	.card.about = "hooks:     raw tracepoints block_io_start (6.5; before: block_getrq),\n"
-		      "           block_rq_insert, block_rq_issue, block_rq_requeue,\n"
-		      "           block_rq_merge, block_rq_complete, block_bio_backmerge,\n"
-		      "           block_bio_frontmerge (stable-ish)\n"
-		      "kernels:   5.10, 6.1, 6.12 emulated, 6.18 locked down; x86_64;\n"
-		      "           7.3 emulated, where preemption can lose requests\n"
-		      "fire rate: four per request: 1,000 to 1,000,000 requests a second\n"
+	.card.about = "hooks:     raw tracepoints block_bio_queue, block_split, block_io_start\n"
+		      "           (6.5; before: block_getrq), block_rq_insert, block_rq_issue,\n"
+		      "           block_rq_requeue, block_rq_merge, block_rq_complete,\n"
+		      "           block_bio_backmerge, block_bio_frontmerge,\n"
+		      "           block_bio_complete (stable-ish)\n"
+		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		      "fire rate: five per request: 1,000 to 1,000,000 requests a second\n"
 		      "cost:      see the footer\n",
 	.options.list = options,
 	.options.parse = parse,
@@ -129,6 +181,9 @@ static struct plumb_tool tool = {
 	.keys.default_by = BLOCK_BY_DISK | BLOCK_BY_OP,
 	.measure.errors = true,
 	.measure.extra = {"bytes"},
+	.measure.stage_by = BLOCK_BY_STAGE,
+	.measure.stages = BLOCK_STAGES,
+	.view.print = print,
 	.view.footer = block_counts_print,
 	.view.report_json = block_counts_json,
 	.overhead.traced = "a traced request",
@@ -136,6 +191,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = block_requests_use,
+	.rings = rings,
 	.inflight = &block_inflight,
 };
 

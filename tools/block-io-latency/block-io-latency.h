@@ -12,13 +12,18 @@
 #define BLOCK_BY_FLAGS (PLUMB_BY_TOOL << 3)
 #define BLOCK_BY_SIZE  (PLUMB_BY_TOOL << 4)
 #define BLOCK_BY_ERRNO (PLUMB_BY_TOOL << 5)
+#define BLOCK_BY_STAGE (PLUMB_BY_TOOL << 6)
+
+/* Programs of each hook, where they can be preempted. */
+#define BLOCK_COPIES 4
 
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
 
 #define BLOCK_DISK_LEN 32 /* DISK_NAME_LEN of the kernel */
 
-enum block_stage { BLOCK_WHOLE, BLOCK_QUEUED, BLOCK_DEVICE };
+/* The stages of a request follow each other: before + queued + device = whole. */
+enum block_stage { BLOCK_WHOLE, BLOCK_BEFORE, BLOCK_QUEUED, BLOCK_DEVICE, BLOCK_STAGES };
 
 /* Operations, which have other numbers in other kernels. */
 enum block_op {
@@ -37,46 +42,66 @@ enum block_op {
 enum { BLOCK_SYNC, BLOCK_META, BLOCK_READAHEAD, BLOCK_FUA, BLOCK_POLLED, BLOCK_FLAGS };
 
 struct block_key {
-	struct plumb_who who; /* the thread that made the request */
+	struct plumb_who who; /* the thread that submitted the request */
 	char disk[BLOCK_DISK_LEN];
 	__u64 size; /* the lowest of its class, bytes */
 	__u32 dev;  /* of the partition, or of the disk: major << 20 | minor */
 	__u32 op, flags;
-	__u32 error; /* positive errno, or blk_status_t (block_config.has_status); 0: success */
+	__u32 error; /* positive errno, or BLOCK_STATUS + blk_status_t; 0: success */
+	__u32 stage, pad;
 };
-_Static_assert(sizeof(struct block_key) == 112, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct block_key) == 120, "no hidden padding in a hash key");
 
-/* A request in flight. */
+#define BLOCK_STATUS 0x100
+
+/* A request in flight, or a bio that has no request (yet). */
 struct block_request {
 	struct block_key key;
-	__u64 start;  /* ns, CLOCK_MONOTONIC: it was made; 0: it has ended */
-	__u64 issued; /* the last time that it was passed to the driver; 0: not yet */
-	__u64 done;   /* its data were transferred, and a flush has to follow; 0: no such thing */
+	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
+	__u64 inserted; /* it was first queued; 0: not yet, or it bypassed the queue */
+	__u64 issued; /* the last time that it was passed to the driver; 0: not yet, or requeued */
 	__u64 sector;
 	__u32 bytes;
-	__u32 inserted; /* it was in a scheduler's queue */
-	__u32 rejected; /* not traced */
+	__u32 scheduled; /* block_rq_insert was seen */
+	__u32 rejected;  /* not traced */
 	__u32 described;
 	__u32 pid, tid;
+	__u32 was_issued;
+	__u32 left;                /* bytes that were left before the last completion of a part */
+	char comm[PLUMB_COMM_LEN]; /* with block_config.slower */
 };
-_Static_assert(sizeof(struct block_request) == 168, "no hidden padding in a map's value");
+_Static_assert(sizeof(struct block_request) == 200, "no hidden padding in a map's value");
+
+/* A request that took at least block_config.min_ns. */
+struct block_slow {
+	__u64 end; /* ns, CLOCK_MONOTONIC */
+	__u64 ns[BLOCK_STAGES];
+	__u64 sector;
+	__u32 bytes, dev, op, flags, error, pid, tid, pad;
+	char disk[BLOCK_DISK_LEN];
+	char comm[PLUMB_COMM_LEN];
+};
 
 /* What else happened to traced requests. */
 struct block_counts {
-	__u64 bypassed; /* recorded requests that no scheduler queued */
+	__u64 bypassed; /* recorded requests that were not queued */
 	__u64 requeued; /* times */
 	__u64 partial;  /* completions of a part of a request */
 	__u64 merged;   /* requests that became part of another */
 	__u64 bios;     /* bios that became part of a request that existed */
+	__u64 passed;   /* recorded bios that ended without a request of their disk */
 };
 
 struct block_config {
-	__u32 stage;
-	__u32 by_bio;     /* a request is known by its bio until it is inserted or issued */
-	__u32 flush_seq;  /* the flag RQF_FLUSH_SEQ */
+	__u64 min_ns;      /* shorter requests are not recorded */
+	__u32 slower;      /* 1: recorded requests are also sent one by one */
+	__u32 made_by_bio; /* block_getrq, which names the bio, says that a request was made */
+	__u32 search;    /* a request may still be known by its bio when it is inserted or issued */
+	__u32 flush_seq; /* the flag RQF_FLUSH_SEQ */
 	__u32 has_status; /* errors are of type blk_status_t, not negative errnos */
 	/* The position of the request or bio among the arguments; the queue may precede it. */
-	__u32 arg_made, arg_merge, arg_insert, arg_issue, arg_requeue, arg_bio;
+	__u32 arg_queue, arg_split, arg_made, arg_merge, arg_insert, arg_issue, arg_requeue;
+	__u32 arg_backmerge, arg_frontmerge, arg_bio_complete;
 };
 
 #endif

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool block_has_status;
-
 static const char *const ops[BLOCK_OPS] = {
 	[BLOCK_READ] = "read",
 	[BLOCK_WRITE] = "write",
@@ -49,6 +47,23 @@ static void format_part(const void *key, char *text, size_t size)
 		snprintf(text, size, "%s", name + 1);
 	else
 		snprintf(text, size, "%u:%u", dev >> 20, dev & 0xfffff);
+}
+
+static const char *const stages[BLOCK_STAGES] = {
+	[BLOCK_WHOLE] = "whole",
+	[BLOCK_BEFORE] = "before",
+	[BLOCK_QUEUED] = "queued",
+	[BLOCK_DEVICE] = "device",
+};
+
+const char *block_stage_name(uint32_t stage)
+{
+	return stages[stage];
+}
+
+static void format_stage(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%s", block_stage_name(((const struct block_key *)key)->stage));
 }
 
 static void format_op(const void *key, char *text, size_t size)
@@ -106,10 +121,11 @@ static int errno_of_status(uint32_t status)
 static void format_errno(const void *key, char *text, size_t size)
 {
 	uint32_t error = ((const struct block_key *)key)->error;
-	uint32_t number = block_has_status ? (uint32_t)errno_of_status(error) : error;
+	bool is_status = error >= BLOCK_STATUS;
+	uint32_t number = is_status ? (uint32_t)errno_of_status(error - BLOCK_STATUS) : error;
 
 	if (error && !number)
-		snprintf(text, size, "status-%u", error);
+		snprintf(text, size, "status-%u", error - BLOCK_STATUS);
 	else
 		snprintf(text, size, "%s", error ? plumb_errno_name(number) : "0");
 }
@@ -121,4 +137,5 @@ const struct plumb_field block_fields[BLOCK_N_FIELDS] = {
 	{"flags", BLOCK_BY_FLAGS, false, format_flags, NULL},
 	{"size", BLOCK_BY_SIZE, true, format_size, json_size},
 	{"errno", BLOCK_BY_ERRNO, false, format_errno, NULL},
+	{"stage", BLOCK_BY_STAGE, false, format_stage, NULL},
 };

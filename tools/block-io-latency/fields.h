@@ -7,13 +7,11 @@
 
 #include "block-io-latency.h"
 
-#define BLOCK_N_FIELDS 6
+#define BLOCK_N_FIELDS 7
 
 extern const struct plumb_field block_fields[BLOCK_N_FIELDS];
 
-/* Errors of keys are of type blk_status_t. */
-extern bool block_has_status;
-
 const char *block_op_name(uint32_t op);
+const char *block_stage_name(uint32_t stage);
 
 #endif

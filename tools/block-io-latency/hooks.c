@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,32 +68,43 @@ static __u32 flush_seq(const struct btf *btf)
 	return 1U << 4;
 }
 
+/* The same of a tracepoint that every kernel has; counts it in MISSING if it is not so. */
+static __u32 required(const struct btf *btf, const char *name, const char *wanted, int *missing)
+{
+	int at = position(btf, name, wanted);
+
+	*missing += at < 0 || at > 2;
+	return at < 0 ? 0 : at;
+}
+
 static int find(const struct btf *btf, struct block_hooks *h)
 {
 	const int made = position(btf, "block_io_start", "request"),
-		  bio = position(btf, "block_getrq", "bio"),
-		  merge = position(btf, "block_rq_merge", "request"),
-		  insert = position(btf, "block_rq_insert", "request"),
-		  issue = position(btf, "block_rq_issue", "request"),
-		  requeue = position(btf, "block_rq_requeue", "request");
+		  merge = position(btf, "block_rq_merge", "request");
+	int missing = 0;
 
-	if ((made < 0 && bio < 0) || insert < 0 || issue < 0 || requeue < 0 ||
-	    position(btf, "block_rq_complete", "request"))
+	h->has_merge = merge >= 0;
+	h->preemptible = plumb_raw_tracepoints_can_be_preempted();
+	h->config = (struct block_config){
+		.made_by_bio = made < 0,
+		.search = made < 0 || h->preemptible,
+		.flush_seq = flush_seq(btf),
+		.has_status = has_status(btf),
+		.arg_queue = required(btf, "block_bio_queue", "bio", &missing),
+		.arg_split = required(btf, "block_split", "bio", &missing),
+		.arg_made = made < 0 ? required(btf, "block_getrq", "bio", &missing) : (__u32)made,
+		.arg_merge = merge < 0 ? 0 : merge,
+		.arg_insert = required(btf, "block_rq_insert", "request", &missing),
+		.arg_issue = required(btf, "block_rq_issue", "request", &missing),
+		.arg_requeue = required(btf, "block_rq_requeue", "request", &missing),
+		.arg_backmerge = required(btf, "block_bio_backmerge", "bio", &missing),
+		.arg_frontmerge = required(btf, "block_bio_frontmerge", "bio", &missing),
+		.arg_bio_complete = required(btf, "block_bio_complete", "bio", &missing),
+	};
+	if (missing || required(btf, "block_rq_complete", "request", &missing))
 		return plumb_error(EOPNOTSUPP,
 				   "this kernel has no block layer, or its tracepoints have other "
 				   "arguments than this tool knows");
-	h->has_merge = merge >= 0;
-	h->config = (struct block_config){
-		.by_bio = made < 0,
-		.flush_seq = flush_seq(btf),
-		.has_status = has_status(btf),
-		.arg_made = made < 0 ? 0 : made,
-		.arg_merge = merge < 0 ? 0 : merge,
-		.arg_insert = insert,
-		.arg_issue = issue,
-		.arg_requeue = requeue,
-		.arg_bio = bio < 0 ? 0 : bio,
-	};
 	return 0;
 }
 

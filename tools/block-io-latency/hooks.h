@@ -8,8 +8,9 @@
 #include "block-io-latency.h"
 
 struct block_hooks {
-	struct block_config config; /* all but the stage */
+	struct block_config config; /* without --slower */
 	bool has_merge;             /* block_rq_merge, from 5.11 on */
+	bool preemptible;           /* a program can be preempted, and is then skipped for others */
 };
 
 /* From the kernel's types, or those in FILE unless it is NULL; 0, or -errno after a message. */

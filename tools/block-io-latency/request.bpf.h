@@ -24,9 +24,11 @@ struct hd_struct___old { /* a partition, before 5.11 */
 
 struct block_device___any { /* a partition, from 5.11 on */
 	dev_t bd_dev;
+	struct gendisk___any *bd_disk;
 } __attribute__((preserve_access_index));
 
 struct bio___any {
+	struct gendisk___any *bi_disk;      /* before 5.12 */
 	struct block_device___any *bi_bdev; /* from 5.12 on */
 	struct blkcg_gq *bi_blkg;           /* with CONFIG_BLK_CGROUP */
 } __attribute__((preserve_access_index));
@@ -117,6 +119,11 @@ static __always_inline struct gendisk___any *request_disk(struct request *reques
 	return BPF_CORE_READ(q, disk);
 }
 
+static __always_inline __u32 disk_dev(struct gendisk___any *disk)
+{
+	return BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+}
+
 /* The partition's number, or the disk's. */
 static __always_inline __u32 request_dev(struct request *request, struct gendisk___any *disk)
 {
@@ -138,8 +145,28 @@ static __always_inline __u32 request_dev(struct request *request, struct gendisk
 			dev = BPF_CORE_READ(hd, __dev.devt);
 	}
 	if (!dev && disk)
-		dev = BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+		dev = disk_dev(disk);
 	return dev;
+}
+
+/* The disk to which a bio is submitted. */
+static __always_inline struct gendisk___any *bio_disk(struct bio *plain)
+{
+	struct bio___any *bio = (struct bio___any *)plain;
+
+	if (bpf_core_field_exists(bio->bi_disk))
+		return BPF_CORE_READ(bio, bi_disk);
+	return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+}
+
+/* The partition's number, or the disk's. */
+static __always_inline __u32 bio_dev(struct bio *plain, struct gendisk___any *disk)
+{
+	struct bio___any *bio = (struct bio___any *)plain;
+
+	if (bpf_core_field_exists(bio->bi_bdev))
+		return BPF_CORE_READ(bio, bi_bdev, bd_dev);
+	return disk ? disk_dev(disk) : 0;
 }
 
 /*

@@ -81,11 +81,12 @@ static const struct {
 	const char *json, *text;
 	size_t at;
 } counters[] = {
-	{"bypassed", "not queued by a scheduler", offsetof(struct block_counts, bypassed)},
+	{"bypassed", "not queued", offsetof(struct block_counts, bypassed)},
 	{"requeued", "requeued", offsetof(struct block_counts, requeued)},
 	{"partial", "partial completions", offsetof(struct block_counts, partial)},
 	{"merged", "merged into another request", offsetof(struct block_counts, merged)},
 	{"merged_bios", "bios merged into a request", offsetof(struct block_counts, bios)},
+	{"passed", "bios that ended without a request", offsetof(struct block_counts, passed)},
 };
 
 static uint64_t value_of(size_t counter)

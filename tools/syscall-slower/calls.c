@@ -1,56 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "calls.h"
 
-#include <errno.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/base/json.h>
-#include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/session/session.h>
 #include <plumb/report/stacks.h>
+#include <plumb/report/in-order.h>
 #include <plumb/report/split.h>
 #include <plumb/report/waker.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/base/text.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "arguments.h"
 #include "syscall-slower.h"
 
-/* Calls that are not printed yet: those of different CPUs can arrive out of order. */
+static int print(const void *record, FILE *out);
+
+static struct plumb_in_order waiting = {.size = sizeof(struct slow_call), .print = print};
+
 static struct {
-	struct slow_call *list;
-	size_t n, room;
 	const struct plumb_session *session;
-	uint64_t offset; /* ns from CLOCK_MONOTONIC to the wall clock */
 	bool json, stacks, wakers, headed;
 } calls;
-
-/* ns: maximum time from a call's end until its record arrives here. */
-#define ON_ITS_WAY 10000000
-
-static uint64_t nanoseconds(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-/* Update the offset if the wall clock was set (by 1 ms or more), not for the time to read it. */
-static void follow_wall_clock(void)
-{
-	uint64_t before, offset;
-
-	do {
-		before = nanoseconds(CLOCK_MONOTONIC);
-		offset = nanoseconds(CLOCK_REALTIME) - before;
-	} while (nanoseconds(CLOCK_MONOTONIC) - before > 100000);
-	if (offset - calls.offset + 1000000 > 2000000)
-		calls.offset = offset;
-}
 
 void calls_begin(bool json, bool stacks, bool wakers)
 {
@@ -68,23 +40,7 @@ void calls_attached(struct plumb_session *s)
 
 int calls_add(const void *record, size_t size)
 {
-	if (size < sizeof(struct slow_call))
-		return 0;
-	if (calls.n == calls.room) {
-		calls.room = calls.room * 2 ?: 64;
-		calls.list = reallocarray(calls.list, calls.room, sizeof(*calls.list));
-		if (!calls.list)
-			abort();
-	}
-	memcpy(&calls.list[calls.n++], record, sizeof(struct slow_call));
-	return 0;
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct slow_call *x = a, *y = b;
-
-	return (x->end > y->end) - (x->end < y->end);
+	return plumb_in_order_add(&waiting, record, size);
 }
 
 static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
@@ -96,14 +52,6 @@ static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
 	for (int i = 0; i < PLUMB_PARTS; i++)
 		ns -= c->off[i];
 	return ns;
-}
-
-/* The wall-clock time at which the call ended. */
-static struct timespec when(const struct slow_call *c)
-{
-	uint64_t ns = calls.offset + c->end;
-
-	return (struct timespec){ns / 1000000000, ns % 1000000000};
 }
 
 static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, int32_t user)
@@ -148,16 +96,12 @@ static void print_waker(const struct plumb_waker *w, FILE *out)
 /* Fields of unlimited length come last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
-	struct timespec t = when(c);
 	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
-	struct tm tm;
 
 	if (!calls.headed)
 		print_heading(out);
 	calls.headed = true;
-	localtime_r(&t.tv_sec, &tm);
-	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	fprintf(out, "%s.%06ld", text, t.tv_nsec / 1000);
+	plumb_in_order_print_time(&waiting, c->end, out);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		fprintf(out, " %4.0f%%",
@@ -263,7 +207,7 @@ static json_t *json_of_woken(const struct slow_call *c)
 static json_t *json_of(const struct slow_call *c)
 {
 	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
-	struct timespec t = when(c);
+	struct timespec t = plumb_in_order_time(&waiting, c->end);
 	json_t *j = json_object(), *arguments = c->has_arguments ? json_array() : json_null();
 	char text[64];
 
@@ -291,20 +235,10 @@ static json_t *json_of(const struct slow_call *c)
 	return json_pack("{s:o}", "call", j);
 }
 
-/* Return how many calls are so old that all calls which ended before them have arrived. */
-static size_t count_settled(bool all)
+static int print(const void *record, FILE *out)
 {
-	/* Calls still in the ring buffer can have ended a little before the last one read. */
-	uint64_t until = all ? nanoseconds(CLOCK_MONOTONIC) : calls.list[calls.n - 1].end;
-	size_t n = 0;
+	const struct slow_call *c = record;
 
-	while (n < calls.n && calls.list[n].end + ON_ITS_WAY <= until)
-		n++;
-	return n;
-}
-
-static int print(const struct slow_call *c, FILE *out)
-{
 	if (calls.json)
 		return plumb_json_print(json_of(c), out);
 	print_line(c, out);
@@ -314,52 +248,7 @@ static int print(const struct slow_call *c, FILE *out)
 	return 0;
 }
 
-/* Write TEXT by a single fwrite(), so that errno is that of the failed write. */
-static int write_out(const char *text, size_t size)
-{
-	int err;
-
-	if (!size || (fwrite(text, 1, size, stdout) == size && !fflush(stdout)))
-		return 0;
-	err = -errno;
-	clearerr(stdout); /* the caller reports it; the exit must not report it again */
-	return err;
-}
-
-static int print_settled(size_t settled)
-{
-	size_t size = 0;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
-	int err = out ? 0 : -errno;
-
-	follow_wall_clock();
-	for (size_t i = 0; i < settled && !err; i++)
-		err = print(&calls.list[i], out);
-	if (out && fclose(out) && !err)
-		err = -errno;
-	if (!err)
-		err = write_out(text, size);
-	free(text);
-	return err;
-}
-
 int calls_print(bool all, uint64_t *again)
 {
-	size_t settled;
-	int err;
-
-	if (!calls.n)
-		return 0;
-	qsort(calls.list, calls.n, sizeof(*calls.list), by_end);
-	settled = count_settled(all);
-	err = settled ? print_settled(settled) : 0;
-	calls.n -= settled;
-	memmove(calls.list, calls.list + settled, calls.n * sizeof(*calls.list));
-	if (err && err != -EPIPE)
-		return plumb_error(err, "cannot write to standard output: %s", strerror(-err));
-	if (err)
-		return err;
-	*again = calls.n ? ON_ITS_WAY : 0;
-	return 0;
+	return plumb_in_order_print(&waiting, all, again);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * calls: prints slow calls, one line each, in the order in which they ended.  For that order each
- * call is kept for about 10 ms before it is printed.
- */
+/* calls: prints slow calls, one line each, in the order in which they ended. */
 #ifndef CALLS_H
 #define CALLS_H
 

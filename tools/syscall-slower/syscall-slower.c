@@ -4,6 +4,7 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
+#include <plumb/report/in-order.h>
 #include <plumb/report/report.h>
 #include <plumb/load/slots.h>
 #include <plumb/session/session.h>
@@ -56,18 +57,6 @@ static struct plumb_inflight inflight = {
 	.name = plumb_flight_name_syscall,
 };
 
-/* The kernel requires a power of two, of at least a page. */
-static uint64_t parse_buffer(const char *text)
-{
-	uint64_t bytes = plumb_option_size("--buffer", text), room = 4096;
-
-	if (bytes < room || bytes > 1ULL << 30)
-		plumb_usage_error("--buffer: from 4K to 1G: %s", text);
-	while (room < bytes)
-		room *= 2;
-	return room;
-}
-
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
 	(void)state;
@@ -90,7 +79,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		wakers = true;
 		return 0;
 	case BUFFER:
-		buffer = parse_buffer(text);
+		buffer = plumb_in_order_buffer(text);
 		return 0;
 	case ARGP_KEY_END:
 		if (!has_min)

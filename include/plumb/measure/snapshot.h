@@ -40,6 +40,7 @@ struct plumb_snapshot {
 	struct plumb_ledger ledger;
 	uint64_t missed; /* executions of programs that the kernel skipped */
 	bool missed_known;
+	uint32_t stages;       /* rows in which a call is recorded; 0: one */
 	bool missed_ends;      /* a missed execution is one end of a call; else a whole call */
 	bool in_cookies;       /* calls in flight are only in the cookies of sessions */
 	struct timespec taken; /* CLOCK_REALTIME */

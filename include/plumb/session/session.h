@@ -16,7 +16,8 @@ struct bpf_link;
 struct bpf_program;
 
 #define PLUMB_MAX_MECHANISMS 8
-#define PLUMB_MAX_PROGRAMS   16
+#define PLUMB_MAX_PROGRAMS   16 /* that follow threads */
+#define PLUMB_MAX_LINKS      64
 
 /* An instance of a tool's BPF object, loaded and possibly attached. */
 struct plumb_instance {
@@ -24,7 +25,7 @@ struct plumb_instance {
 	const struct plumb_mechanism *mechanism;
 	struct bpf_program *threads[PLUMB_MAX_PROGRAMS]; /* that follow threads (exit, fork, ...) */
 	size_t n_threads;
-	struct bpf_link *links[2 * PLUMB_MAX_PROGRAMS]; /* threads, then mechanism->programs */
+	struct bpf_link *links[PLUMB_MAX_LINKS]; /* threads, then mechanism->programs */
 	size_t n_links;
 	const struct plumb_functions *functions; /* to attach to; NULL: none */
 	struct plumb_probes probes;

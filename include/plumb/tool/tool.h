@@ -35,7 +35,7 @@ struct plumb_switches;
 struct plumb_snapshot;
 struct syscall_config;
 
-#define PLUMB_MAX_HOOKS 9
+#define PLUMB_MAX_HOOKS 12
 #define PLUMB_HOOK_NAME 256
 
 /* The options with which a mechanism opens its skeleton: the types of --btf. */
@@ -93,7 +93,12 @@ struct plumb_mechanism {
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
 	bool interleaved;      /* as in plumb_config */
 	bool misses_are_calls; /* a missed execution can lose a whole call, not one end of it */
-	bool tracepoints;      /* its programs are attached to tracepoints that the user names */
+	/*
+	 * Programs whose missed executions can lose a call, ended by NULL; NULL: all.  What copies
+	 * of them did instead (plumb_ledger.rescued) is not missed.
+	 */
+	const char *const *vital;
+	bool tracepoints; /* its programs are attached to tracepoints that the user names */
 	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;
 	/* Whether programs for both ends of a call can be preempted; NULL: by attach_targets. */
@@ -198,6 +203,8 @@ struct plumb_measure {
 	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
 	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
 	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */
+	/* Grouped by the key STAGE_BY, each call is recorded in STAGES rows. */
+	uint32_t stage_by, stages;
 	const struct plumb_column *columns; /* after all others */
 	size_t n_columns;
 };

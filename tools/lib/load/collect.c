@@ -3,6 +3,7 @@
 #include <plumb/load/collect.h>
 #include <plumb/measure/snapshot.h>
 #include <plumb/session/session.h>
+#include <string.h>
 
 #include <bpf/libbpf.h>
 
@@ -37,7 +38,16 @@ static bool execution_is_end(const struct plumb_session *s, const struct plumb_l
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
 
-/* Sums the executions that the kernel skipped, of all programs. */
+static bool is_vital(const struct plumb_session *s, const struct bpf_program *p)
+{
+	const char *const *vital = s->instance.mechanism->vital;
+
+	while (vital && *vital && strcmp(*vital, bpf_program__name(p)) != 0)
+		vital++;
+	return !vital || *vital;
+}
+
+/* Sums the executions that the kernel skipped, of all programs that matter. */
 static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
 	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
@@ -46,12 +56,13 @@ static void read_missed(const struct plumb_session *s, struct plumb_snapshot *sn
 	snap->missed_known = true;
 	bpf_object__for_each_program(p, s->instance.bpf.object)
 	{
-		if (!bpf_program__autoload(p))
+		if (!bpf_program__autoload(p) || !is_vital(s, p))
 			continue;
 		if (!misses_are_counted(s, p) ||
 		    !plumb_program_missed(bpf_program__fd(p), &snap->missed))
 			snap->missed_known = false;
 	}
+	snap->missed -= snap->ledger.rescued < snap->missed ? snap->ledger.rescued : snap->missed;
 	if (!plumb_probe_missed(&s->instance.probes, &snap->missed) ||
 	    (targets && !plumb_hook_is_fentry(targets->hook) && !s->instance.kprobe_misses))
 		snap->missed_known = false;
@@ -71,6 +82,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 
 	if (err)
 		return err;
+	snap->stages = s->options.by & s->tool->measure.stage_by ? s->tool->measure.stages : 1;
 	read_missed(s, snap);
 	snap->missed += snap->ledger.guard_missed;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);

@@ -229,6 +229,7 @@ static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
 		sum->compat_calls += l->compat_calls;
 		sum->stacks_lost += l->stacks_lost;
 		sum->dropped += l->dropped;
+		sum->rescued += l->rescued;
 	}
 }
 

@@ -59,6 +59,8 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 			v.pooled = total->rows[i].count;
 		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
 	}
+	v.recorded /= total->stages ?: 1;
+	v.pooled /= total->stages ?: 1;
 	judge_ends(total, &v);
 	v.at_least = l->no_state + l->too_deep + l->untracked + l->dropped + l->unpaired +
 		     v.exit_lost_observed;

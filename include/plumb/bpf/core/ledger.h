@@ -37,7 +37,9 @@ struct plumb_ledger {
 	__u64 dropped;     /* the ring buffer was full: the record is lost */
 	/* written at an entry, not part of the sum: unselected 32-bit calls of selected names */
 	__u64 compat_calls;
-	__u64 pad[2];
+	/* written by copies of a program (plumb_mechanism.vital): they did what the first missed */
+	__u64 rescued;
+	__u64 pad;
 };
 /* Number of ledgers, a power of two.  With more CPUs, CPUs share ledgers. */
 #define PLUMB_LEDGERS 512

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * in-order: records of a ring buffer, printed in the order in which their events ended.  For that
+ * order each is kept for about 10 ms before it is printed: records of different CPUs can arrive out
+ * of order.
+ */
+#ifndef PLUMB_IN_ORDER_H
+#define PLUMB_IN_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+struct plumb_in_order {
+	size_t size; /* of a record, which begins with its end: uint64_t, ns, CLOCK_MONOTONIC */
+	int (*print)(const void *record, FILE *out); /* 0 or -errno */
+	/* Not printed yet. */
+	char *list;
+	size_t n, room;
+	uint64_t offset; /* ns from CLOCK_MONOTONIC to the wall clock */
+};
+
+/* The record() and idle() of struct plumb_ring. */
+int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size);
+int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again);
+
+/* The wall-clock time at END, in a call of print(). */
+struct timespec plumb_in_order_time(const struct plumb_in_order *o, uint64_t end);
+/* The same as "HH:MM:SS.UUUUUU", local time. */
+void plumb_in_order_print_time(const struct plumb_in_order *o, uint64_t end, FILE *out);
+
+/* The size of a ring buffer from the argument TEXT of --buffer; or exits after a message. */
+uint64_t plumb_in_order_buffer(const char *text);
+
+#endif

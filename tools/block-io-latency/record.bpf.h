@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* record: a request that has ended: its stages, its row, its record. */
+#ifndef BLOCK_RECORD_BPF_H
+#define BLOCK_RECORD_BPF_H
+
+#include "request.bpf.h"
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/keys.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set by the loader */
+} block_slow_requests SEC(".maps");
+
+static __always_inline __u64 between(__u64 least, __u64 time, __u64 most)
+{
+	/* Clocks of CPUs can differ a little. */
+	return (__s64)(time - least) < 0 ? least : (__s64)(most - time) < 0 ? most : time;
+}
+
+/* A stage that it did not reach has no time; the one before then lasts until its end. */
+static __always_inline void stage_times(const struct block_request *s, __u64 now, __u64 *ns)
+{
+	__u64 end = (__s64)(now - s->start) < 0 ? s->start : now,
+	      issued = s->issued ? between(s->start, s->issued, end) : end,
+	      inserted = s->inserted ? between(s->start, s->inserted, issued) : issued;
+
+	ns[BLOCK_WHOLE] = end - s->start;
+	ns[BLOCK_BEFORE] = inserted - s->start;
+	ns[BLOCK_QUEUED] = issued - inserted;
+	ns[BLOCK_DEVICE] = end - issued;
+}
+
+static __noinline void record_stage(struct block_key *key, __u64 ns, __u32 bytes, __u32 error)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), slot, at;
+	struct plumb_totals *totals;
+
+	key_find(key, &slot);
+	at = hist_at(slot, cpu);
+	totals = hist_record_at(&at, ns, error);
+	if (totals)
+		plumb_add(totals->extra[0], bytes);
+}
+
+static __always_inline void fill_key(struct block_key *key, const struct block_request *s)
+{
+	__u32 by = plumb_config.by;
+
+	key->who = s->key.who;
+	if (by & BLOCK_BY_DISK)
+		__builtin_memcpy(key->disk, s->key.disk, sizeof(key->disk));
+	if (by & BLOCK_BY_PART)
+		key->dev = s->key.dev;
+	if (by & BLOCK_BY_OP)
+		key->op = s->key.op;
+	if (by & BLOCK_BY_FLAGS)
+		key->flags = s->key.flags;
+	if (by & BLOCK_BY_SIZE)
+		key->size = s->bytes ? 1ULL << plumb_log2(s->bytes) : 0;
+	if (by & BLOCK_BY_ERRNO)
+		key->error = s->key.error;
+}
+
+static __always_inline bool send(const struct block_request *s, __u64 end, const __u64 *ns)
+{
+	struct block_slow *slow = bpf_ringbuf_reserve(&block_slow_requests, sizeof(*slow), 0);
+
+	if (!slow)
+		return false;
+	slow->end = end;
+	for (int i = 0; i < BLOCK_STAGES; i++)
+		slow->ns[i] = ns[i];
+	slow->sector = s->sector;
+	slow->bytes = s->bytes;
+	slow->dev = s->key.dev;
+	slow->op = s->key.op;
+	slow->flags = s->key.flags;
+	slow->error = s->key.error;
+	slow->pid = s->pid;
+	slow->tid = s->tid;
+	slow->pad = 0;
+	__builtin_memcpy(slow->disk, s->key.disk, sizeof(slow->disk));
+	__builtin_memcpy(slow->comm, s->comm, sizeof(slow->comm));
+	bpf_ringbuf_submit(slow, 0);
+	return true;
+}
+
+static __always_inline void record(const struct block_request *s, __u64 now)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct block_key key = {};
+	__u64 ns[BLOCK_STAGES];
+
+	stage_times(s, now, ns);
+	if (ns[BLOCK_WHOLE] < block_config.min_ns) {
+		ledger_count(cpu, filtered_at_exit);
+		return;
+	}
+	if (block_config.slower && !send(s, s->start + ns[BLOCK_WHOLE], ns)) {
+		ledger_count(cpu, dropped);
+		return;
+	}
+	fill_key(&key, s);
+	record_stage(&key, ns[BLOCK_WHOLE], s->bytes, s->key.error);
+	if (!(plumb_config.by & BLOCK_BY_STAGE))
+		return;
+	for (int i = BLOCK_WHOLE + 1; i < BLOCK_STAGES; i++) {
+		key.stage = i;
+		record_stage(&key, ns[i], s->bytes, s->key.error);
+	}
+}
+
+#endif
