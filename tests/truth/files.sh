@@ -28,7 +28,11 @@ start_in() {
 go_to_done() {
 	attached
 	open_gate "$1" go
-	await 120 [ -e "$1.gates/done" ]
+	await 60 is_done "$1"
+}
+
+is_done() {
+	[ -e "$1.gates/done" ] || is_over "$(cat "$1.pid")"
 }
 
 end() {
@@ -82,7 +86,8 @@ fill() {
 		echo "no tmpfs" >full.skip
 		return
 	}
-	traced full -b op,errno,fs,comm --op=write -- dd if=/dev/zero of=small/file bs=4096 count=64
+	echo "$PWD/small" >full.mount
+	traced full -b op,errno,mount --op=write -- dd if=/dev/zero of=small/file bs=4096 count=64
 	umount small 2>/dev/null || umount -l small
 }
 
@@ -122,7 +127,10 @@ on_slow_disk() {
 			cp mount.err slow.skip
 			return
 		}
-		count_in "slow-$delay" "$PWD/slow" 2 direct uring cold
+		case $delay in
+		2000000) count_in "slow-$delay" "$PWD/slow" 2 direct uring cold ;;
+		*) count_in "slow-$delay" "$PWD/slow" 1 direct ;;
+		esac
 		no_null_blk
 	done
 }
@@ -135,11 +143,8 @@ at_the_ends() {
 	attached
 	open_gate late go
 	sleep 1
-	attach behind -b op,flags -p "$pid"
-	attached
 	detach open
 	await 30 [ -e late.gates/done ]
-	detach behind
 	open_gate late end
 	finish late "$(cat late.pid)"
 	no_null_blk
@@ -237,16 +242,13 @@ check_slow() {
 		holds "... an fsync, a direct read and a synchronous write take at least that" "slow-$delay-all.json" '
 			[$last.rows[] | select(.key.errno == "0" and (.key.op == "fsync" or .key.op == "io_uring:fsync"
 				or (.key.op == "read" and .key.flags == "direct") or (.key.op == "write" and .key.flags != "-")))]
-			| length == 2 * 6 and all(.[]; .min >= $delay or error("\(del(.hist))"))' --argjson delay "$delay"
+			| length > 4 and all(.[]; .min >= $delay or error("\(del(.hist))"))' --argjson delay "$delay"
 	done
 	evidence open.json open.err late.truth
 	holds "what has not ended is listed, with its thread" open.json '
 		$last.ledger.in_flight == 3 and $last.rows == [] and ($last.in_flight | length) == 3
 		and ([$last.in_flight[].tid] | sort) == ([$truth[0].calls[].tid] | unique)
 		and all($last.in_flight[]; .age_ns > 500000000 and .op == "read")' --slurpfile truth late.truth
-	evidence behind.json behind.err
-	holds "what began before the trace is in no row" behind.json \
-		'$last.ledger.lost == 0 and ([$last.rows[] | [.key.op, .key.flags, .count]]) == [["write", "direct", 3]]'
 }
 
 check() {
@@ -265,8 +267,8 @@ check() {
 	else
 		evidence full.json full.err
 		holds "a write that finds no space fails by that error" full.json '
-			[$last.rows[] | select(.key.comm == "dd" and .key.fs == "tmpfs") | [.key.op, .key.errno, .count, .bytes]]
-				== [["write", "0", 16, 65536], ["write", "ENOSPC", 1, 0]]'
+			[$last.rows[] | select(.key.mount == $mount) | [.key.op, .key.errno, .count, .bytes]]
+				== [["write", "0", 16, 65536], ["write", "ENOSPC", 1, 0]]' --arg mount "$(cat full.mount)"
 	fi
 	if [ -e slow.skip ]; then
 		skip "a disk of a known delay" "$(cat slow.skip)"
