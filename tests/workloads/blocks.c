@@ -34,13 +34,14 @@ struct worker {
 /* Return what pread() or pwrite() would. */
 static ssize_t by_ring(struct worker *w, int kind, off_t at)
 {
-	return ring_call(&w->ring, &(struct io_uring_sqe){
-					   .opcode = kind == READ ? IORING_OP_READ : IORING_OP_WRITE,
-					   .fd = file,
-					   .off = at,
-					   .addr = (uintptr_t)w->buffer,
-					   .len = size,
-				   });
+	return ring_call(&w->ring,
+			 &(struct io_uring_sqe){
+				 .opcode = kind == READ ? IORING_OP_READ : IORING_OP_WRITE,
+				 .fd = file,
+				 .off = at,
+				 .addr = (uintptr_t)w->buffer,
+				 .len = size,
+			 });
 }
 
 static bool one(struct worker *w, int kind, off_t at)

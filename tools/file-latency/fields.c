@@ -93,8 +93,8 @@ static void join(const struct file_path *p, char *path, size_t size)
 	used = snprintf(path, size, "%s", p->state == FILE_PATH_WHOLE ? "" : "...");
 	while (n-- && used < size)
 		/* The root itself is called "/". */
-		used += snprintf(path + used, size - used, "%s%s", p->names[starts[n]] == '/' ? "" : "/",
-				 p->names + starts[n]);
+		used += snprintf(path + used, size - used, "%s%s",
+				 p->names[starts[n]] == '/' ? "" : "/", p->names + starts[n]);
 }
 
 static void format_file(const void *key, char *text, size_t size)

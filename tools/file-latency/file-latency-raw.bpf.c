@@ -180,8 +180,8 @@ static __always_inline void call_record(struct task_struct *task, struct file_th
 }
 
 /* An exit without an entry: return whether there should have been one. */
-static __always_inline void call_unmatched(struct task_struct *task, struct pt_regs *regs,
-					   __u32 op, __u32 abi)
+static __always_inline void call_unmatched(struct task_struct *task, struct pt_regs *regs, __u32 op,
+					   __u32 abi)
 {
 	__u64 arguments[6] = {};
 	struct file *file;

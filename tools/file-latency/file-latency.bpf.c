@@ -51,7 +51,8 @@ static __always_inline __u32 current_call(struct task_struct *task)
 
 #define NR_IO_URING_ENTER 426 /* on all architectures, also of 32-bit calls */
 
-/* The operation is one of io_uring, whose tracepoints count it. An open may be tried twice there. */
+/* The operation is one of io_uring, whose tracepoints count it. An open may be tried twice there.
+ */
 static __always_inline bool is_of_uring(struct task_struct *task, bool opens)
 {
 	if (!file_config.uring_end)
@@ -119,8 +120,8 @@ static __always_inline bool function_wanted_of(struct task_struct *task, __u64 t
 }
 
 /*
- * The call is a part of another one, such as the splice of a copy_file_range(), and not an operation
- * of its own.
+ * The call is a part of another one, such as the splice of a copy_file_range(), and not an
+ * operation of its own.
  */
 static __always_inline bool is_part(struct task_struct *task, __u32 op)
 {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
@@ -104,7 +105,9 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 	bool uring = hooks.config.uring_end && !calibration;
 
 	*config = hooks.config;
-	if (!calibration) {
+	if (calibration) {
+		config->calls[SYS_pread64] = 1 + FILE_READ;
+	} else {
 		config->min_ns = min_ns;
 		config->only_errors = only_errors;
 		file_fields_use(bpf->object);
@@ -157,9 +160,9 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 /* Those for the ends of operations first. */
 static const char *const uring_programs[] = {"page_added", "uring_completed", "uring_submitted",
 					     "uring_submitted_sqe", NULL};
-static const char *const raw_programs[] = {
-	"page_added", "uring_completed",     "call_exit", "call_enter",
-	"uring_submitted", "uring_submitted_sqe", NULL};
+static const char *const raw_programs[] = {"page_added", "uring_completed", "call_exit",
+					   "call_enter", "uring_submitted", "uring_submitted_sqe",
+					   NULL};
 
 #define ON_FUNCTIONS(name_, open_, attach_targets_)                                                \
 	{                                                                                          \
@@ -202,7 +205,7 @@ static void calibrate(struct plumb_session *s)
 	struct plumb_overhead o = {};
 
 	/* On functions the library has calibrated. */
-	if (m->attach_targets || !(ops & 1U << FILE_READ))
+	if (m->attach_targets)
 		return;
 	scratch = memfd_create("file-latency", MFD_CLOEXEC);
 	if (scratch < 0)
@@ -229,8 +232,9 @@ static const struct plumb_inflight inflight = {
 
 static struct plumb_tool tool = {
 	.card.name = "file-latency",
-	.card.summary = "Summarize the latency of reads, writes, opens, fsyncs and mmaps of files as "
-			"percentiles, by file system, file and process.",
+	.card.summary =
+		"Summarize the latency of reads, writes, opens, fsyncs and mmaps of files as "
+		"percentiles, by file system, file and process.",
 	.card.about =
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on functions of the VFS (unstable); else raw\n"
