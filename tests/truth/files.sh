@@ -102,7 +102,8 @@ null_blk() {
 	[ -e /modules/configfs.ko ] && insmod /modules/configfs.ko 2>/dev/null || :
 	insmod /modules/null_blk.ko nr_devices=0 2>/dev/null || return
 	mount -t configfs none /sys/kernel/config 2>/dev/null || :
-	disk=/sys/kernel/config/nullb/slow
+	# Newer kernels name the disk after the folder, others nullb0.
+	disk=/sys/kernel/config/nullb/nullb0
 	rmdir "$disk" 2>/dev/null || :
 	mkdir "$disk" || return
 	echo 64 >"$disk/size"
@@ -110,14 +111,14 @@ null_blk() {
 	echo "$1" >"$disk/completion_nsec"
 	echo 2 >"$disk/irqmode"
 	echo 1 >"$disk/power" || return
-	disk=/dev/$(ls -t /sys/block | grep -m 1 nullb)
+	disk=/dev/nullb0
 	[ -b "$disk" ]
 }
 
 no_null_blk() {
 	umount slow 2>/dev/null
-	echo 0 >/sys/kernel/config/nullb/slow/power
-	rmdir /sys/kernel/config/nullb/slow
+	echo 0 >/sys/kernel/config/nullb/nullb0/power
+	rmdir /sys/kernel/config/nullb/nullb0
 }
 
 on_slow_disk() {
@@ -171,7 +172,7 @@ run() {
 		return
 	}
 	on_slow_disk
-	at_the_ends
+	[ -e slow.skip ] || at_the_ends
 }
 
 # as_truth WHAT REPORT TRUTH KEYS - rows of REPORT, which are by KEYS of the workload's rows, count what it did
