@@ -47,8 +47,9 @@ count_in() {
 	counted_in=$1
 	start_in "$@" || return
 	attach "$1-all" -b "$everything" -p "$pid"
+	attach "$1-cache" -b file,cache,op -p "$pid"
 	go_to_done "$1"
-	detach "$1-all"
+	detach "$1-all" "$1-cache"
 	end "$counted_in"
 }
 
@@ -134,7 +135,7 @@ on_slow_disk() {
 			return
 		}
 		case $delay in
-		2000000) count_in "slow-$delay" "$PWD/slow" 1 direct uring ;;
+		2000000) count_in "slow-$delay" "$PWD/slow" 1 direct uring cold ;;
 		*) count_in "slow-$delay" "$PWD/slow" 1 direct ;;
 		esac
 		no_null_blk
@@ -142,9 +143,9 @@ on_slow_disk() {
 }
 
 at_the_ends() {
-	null_blk 3000000000 || return
+	null_blk 8000000000 || return
 	echo "$disk" >late.disk
-	start late blocks "$disk" 4096 3 1 1 0
+	start late blocks "$disk" 4096 3 1 0 0
 	attach open -p "$pid" -b op,file
 	attached
 	open_gate late go
@@ -215,7 +216,7 @@ all_of() {
 check_here() {
 	all_of here "here"
 	as_truth "... and for its file, by a name that is escaped" here-file.json here.truth file,op
-	check_cache
+	check_cache here
 	if [ -e one-thread.json ]; then
 		check_filters
 	else
@@ -223,18 +224,20 @@ check_here() {
 	fi
 }
 
+# check_cache NAME
 check_cache() {
-	if jq -e '[.calls[] | select(.cache == "miss")] == []' here.truth >/dev/null; then
+	if jq -e '[.calls[] | select(.cache == "miss")] == []' "$1.truth" >/dev/null; then
 		skip "what is in the page cache" "this file system has none below it"
 		return
 	fi
-	jq '.calls |= map(select(.cache != ""))' here.truth >cache.truth
-	jq -c '.rows |= map(select(.key.file | test("/cold-[0-9]$")))' here-cache.json >cold.json
-	as_truth "a read of a page that is not in the cache is a miss, the next one a hit" cold.json cache.truth file,op,cache here.mount
-	evidence here-cache.json
-	holds "a direct read or write is neither" here-cache.json '
+	jq '.calls |= map(select(.cache != ""))' "$1.truth" >"$1-cold.truth"
+	jq -c '.rows |= map(select(.key.file | test("/cold-[0-9]$")))' "$1-cache.json" >"$1-cold.json"
+	as_truth "a read of a page that is not in the cache is a miss, the next one a hit" \
+		"$1-cold.json" "$1-cold.truth" file,op,cache "$1.mount"
+	evidence "$1-cache.json"
+	holds "a direct read or write is neither" "$1-cache.json" '
 		([$last.rows[] | select(.key.cache == "direct") | .count] | add)
-			== ([$truth[0].calls[] | select(.flags == "direct") | .count] | add)' --slurpfile truth here.truth
+			== ([$truth[0].calls[] | select(.flags == "direct") | .count] | add)' --slurpfile truth "$1.truth"
 }
 
 check_filters() {
@@ -262,6 +265,7 @@ check_slow() {
 				or (.key.op == "read" and .key.flags == "direct") or (.key.op == "write" and .key.flags != "-")))]
 			| length > 4 and all(.[]; .min >= $delay or error("\(del(.hist))"))' --argjson delay "$delay"
 	done
+	check_cache slow-2000000
 	evidence open.json open.err late.truth
 	holds "what has not ended is listed, with its thread" open.json '
 		$last.ledger.in_flight == 3 and $last.rows == [] and ($last.in_flight | length) == 3
