@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* blocks: direct reads, writes and flushes of a device or file, timed one by one. */
+#include "ring.h"
 #include "workload.h"
-#include <linux/io_uring.h>
 
 const char usage[] =
 	"Usage: blocks FILE SIZE THREADS READS WRITES FLUSHES [uring|polled]\n"
@@ -28,70 +28,20 @@ struct worker {
 	struct series series[KINDS];
 	int last_errno;
 	char *buffer;
-	/* io_uring */
-	int ring;
-	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
+	struct ring ring;
 };
-
-static void *map_ring(int ring, size_t length, off_t what)
-{
-	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, what);
-
-	if (p == MAP_FAILED)
-		die("mmap of a ring: %s", strerror(errno));
-	return p;
-}
-
-static void open_ring(struct worker *w)
-{
-	struct io_uring_params p = {.flags = polled ? IORING_SETUP_IOPOLL : 0};
-	char *sq, *cq;
-
-	w->ring = syscall(SYS_io_uring_setup, 4, &p);
-	if (w->ring < 0) {
-		fprintf(stderr, "io_uring_setup: %s\n", strerror(errno));
-		exit(WORKLOAD_SKIP);
-	}
-	sq = map_ring(w->ring, p.sq_off.array + p.sq_entries * sizeof(unsigned int),
-		      IORING_OFF_SQ_RING);
-	cq = map_ring(w->ring, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
-		      IORING_OFF_CQ_RING);
-	w->sqes = map_ring(w->ring, p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
-	w->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
-	w->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
-	w->sq_array = (unsigned int *)(sq + p.sq_off.array);
-	w->cq_head = (unsigned int *)(cq + p.cq_off.head);
-	w->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
-	w->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
-	w->cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
-}
 
 /* Return what pread() or pwrite() would. */
 static ssize_t by_ring(struct worker *w, int kind, off_t at)
 {
-	unsigned int tail = *w->sq_tail, head = *w->cq_head, i = tail & *w->sq_mask;
-	int result;
-
-	w->sqes[i] = (struct io_uring_sqe){
-		.opcode = kind == READ ? IORING_OP_READ : IORING_OP_WRITE,
-		.fd = file,
-		.off = at,
-		.addr = (uintptr_t)w->buffer,
-		.len = size,
-	};
-	w->sq_array[i] = i;
-	__atomic_store_n(w->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, w->ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
-		die("io_uring_enter: %s", strerror(errno));
-	while (__atomic_load_n(w->cq_tail, __ATOMIC_ACQUIRE) == head)
-		pause_ns(1000);
-	result = w->cqes[head & *w->cq_mask].res;
-	__atomic_store_n(w->cq_head, head + 1, __ATOMIC_RELEASE);
-	if (result < 0)
-		errno = -result;
-	return result < 0 ? -1 : result;
+	return ring_call(&w->ring,
+			 &(struct io_uring_sqe){
+				 .opcode = kind == READ ? IORING_OP_READ : IORING_OP_WRITE,
+				 .fd = file,
+				 .off = at,
+				 .addr = (uintptr_t)w->buffer,
+				 .len = size,
+			 });
 }
 
 static bool one(struct worker *w, int kind, off_t at)
@@ -142,8 +92,10 @@ static void start_worker(struct worker *w, int number)
 	if (posix_memalign((void **)&w->buffer, 4096, size))
 		die("no memory");
 	memset(w->buffer, number + 1, size);
-	if (by_uring)
-		open_ring(w);
+	if (by_uring && !ring_open(&w->ring, polled ? IORING_SETUP_IOPOLL : 0)) {
+		fprintf(stderr, "io_uring_setup: %s\n", strerror(errno));
+		exit(WORKLOAD_SKIP);
+	}
 	if (pthread_create(&w->thread, NULL, work, w))
 		die("pthread_create");
 }

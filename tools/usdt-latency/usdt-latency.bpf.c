@@ -85,7 +85,7 @@ static __always_inline int start(struct pt_regs *ctx, __u64 target)
 	struct plumb_id which;
 
 	keep_own_stack(ctx);
-	if (!place || !filter_thread(task) || !function_begins(task, args))
+	if (!place || !filter_thread(task) || !function_begins(task, PAIR_TARGET, args))
 		return 0;
 	args[UNREAD] = read_by(ctx, place, USDT_START, &args[ARG]);
 	args[UNREAD] |= (__u64)PLUMB_TARGET_FILE(target) << USDT_ENDS;
@@ -131,7 +131,7 @@ static __always_inline int done(struct pt_regs *ctx, __u64 target)
 		return 0;
 	if (!usdt_config.by_argument) {
 		if (filter_thread(task) && !leave(ctx, inflight_get(task), place, now))
-			function_unmatched(task, NULL);
+			function_unmatched(task, PAIR_TARGET, NULL);
 		return 0;
 	}
 	if (usdt_read(ctx, &place->pair, &id)) {
@@ -142,7 +142,7 @@ static __always_inline int done(struct pt_regs *ctx, __u64 target)
 	if (kept && leave(ctx, &kept->thread, place, now))
 		by_id_drop(&which, kept);
 	else if (filter_thread(task))
-		function_unmatched(task, NULL);
+		function_unmatched(task, PAIR_TARGET, NULL);
 	return 0;
 }
 

@@ -23,14 +23,26 @@ struct function_call {
 	__u32 error; /* positive errno, 0 for success */
 };
 
+#ifdef FUNCTION_BY_TARGET
+static __always_inline bool function_wanted_of(struct task_struct *task, __u64 target, __u64 *args);
+#else
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args);
+#endif
 static __always_inline void function_record(struct task_struct *task,
 					    const struct function_call *call);
 
 /* Whether a call that begins now is to be traced: not before all programs are attached. */
-static __always_inline bool function_begins(struct task_struct *task, const __u64 *args)
+static __always_inline bool function_begins(struct task_struct *task, __u64 target,
+					    const __u64 *args)
 {
-	return plumb_live && filter_entry(task) && function_wanted(task, args);
+	if (!plumb_live || !filter_entry(task))
+		return false;
+#ifdef FUNCTION_BY_TARGET
+	return function_wanted_of(task, target, (__u64 *)args);
+#else
+	(void)target;
+	return function_wanted(task, args);
+#endif
 }
 
 /* Instead of the target: the program's own target, a constant in it, which needs no register. */
@@ -178,7 +190,7 @@ static __always_inline bool function_enter(__u64 target, __u64 place, const __u6
 
 	if (cookie)
 		*cookie = PLUMB_CALL_REJECTED;
-	return filter_thread(task) && function_begins(task, args) &&
+	return filter_thread(task) && function_begins(task, target, args) &&
 	       function_push(task, target, place, args, cookie);
 }
 
@@ -192,7 +204,8 @@ static __always_inline void function_finish(struct task_struct *task, struct fun
 }
 
 /* At an exit without an entry: return whether there should have been one. */
-static __always_inline void function_unmatched(struct task_struct *task, const __u64 *args)
+static __always_inline void function_unmatched(struct task_struct *task, __u64 target,
+					       const __u64 *args)
 {
 	/* Without arguments, a filter by arguments cannot decide. */
 	if (!args && function_config.takes_args)
@@ -201,7 +214,7 @@ static __always_inline void function_unmatched(struct task_struct *task, const _
 	if (frames_are_inherited(task))
 		return;
 #endif
-	if (function_begins(task, args))
+	if (function_begins(task, target, args))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
@@ -225,7 +238,7 @@ static __always_inline bool function_pairs(struct task_struct *task, __u64 targe
 		ledger_count(cpu, unpaired);
 	} else {
 		ledger_count(cpu, exit_lost_nested);
-		function_unmatched(task, args);
+		function_unmatched(task, target, args);
 	}
 	return false;
 }
@@ -296,7 +309,7 @@ static __always_inline void function_leave(__u64 target, __u64 place, const __u6
 	struct task_struct *task = current_task();
 
 	if (filter_thread(task) && !function_pop(task, &c, place, bpf_ktime_get_ns(), args))
-		function_unmatched(task, args);
+		function_unmatched(task, target, args);
 }
 
 /* Entry and exit of a call with a cookie, which is 0 before the entry. */
@@ -305,7 +318,7 @@ static __always_inline bool function_enter_session(__u64 *cookie, const __u64 *a
 {
 	struct task_struct *task = current_task();
 
-	if (!filter_thread(task) || !function_begins(task, args)) {
+	if (!filter_thread(task) || !function_begins(task, FUNCTION_OWN, args)) {
 		*cookie = PLUMB_CALL_REJECTED;
 		return false;
 	}
@@ -337,12 +350,12 @@ static __always_inline void function_leave_session(__u64 target, __u64 ns, const
 	function_finish(current_task(), &c);
 }
 
-static __always_inline void function_missed(const __u64 *args)
+static __always_inline void function_missed(__u64 target, const __u64 *args)
 {
 	struct task_struct *task = current_task();
 
 	if (filter_thread(task))
-		function_unmatched(task, args);
+		function_unmatched(task, target, args);
 }
 
 /* As function_leave(), of a session whose calls are in frames. */
@@ -350,7 +363,7 @@ static __always_inline void function_leave_framed(__u64 target, __u64 place, con
 						  long ret, const __u64 *cookie)
 {
 	if (!*cookie)
-		function_missed(args);
+		function_missed(target, args);
 	else if (*cookie > PLUMB_CALL_REJECTED)
 		function_leave(target, place, args, ret);
 }
@@ -376,7 +389,7 @@ static __always_inline void function_leave_inflight_slot(__u64 target, const __u
 	if (inflight_slot)
 		function_free_inflight_slot(task, &c, inflight_slot, now, args);
 	else
-		function_unmatched(task, args);
+		function_unmatched(task, target, args);
 }
 
 #endif

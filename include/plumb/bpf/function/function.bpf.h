@@ -8,6 +8,13 @@
  *	bool function_wanted(struct task_struct *, const __u64 *args)
  *	void function_record(struct task_struct *, const struct function_call *)
  *
+ * If its functions have different arguments, it defines FUNCTION_BY_TARGET, calls are in frames
+ * (function_config.nested), and instead of function_wanted() it defines
+ *
+ *	bool function_wanted_of(struct task_struct *, __u64 target, __u64 *args)
+ *
+ * which may replace arguments by what is to be kept of the call.
+ *
  * The programs are thin: each translates the entry and exit of a call from its hook
  * (function-args.bpf.h); the handling is the same for all (function-calls.bpf.h). Programs that use
  * sessions are in an object of their own, because libbpf refuses an object that declares a kfunc
@@ -31,7 +38,7 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 
 	if (!filter_thread(task))
 		return;
-	if (!function_begins(task, args)) {
+	if (!function_begins(task, target, args)) {
 		if (function_config.inflight_slots)
 			function_reject_in_inflight_slot(ctx);
 	} else if (!function_config.inflight_slots || !function_take_inflight_slot(ctx, task)) {
@@ -157,7 +164,7 @@ int fsession(__u64 *ctx)
 				       fentry_result(ctx, function_own_target()));
 	} else if (!*cookie) {
 		fentry_args(ctx, args);
-		function_missed(args);
+		function_missed(FUNCTION_OWN, args);
 	}
 	return 0;
 }
@@ -185,7 +192,7 @@ int fsession_multi(__u64 *ctx)
 		bpf_get_func_ret(ctx, &ret);
 		function_leave_session(target, ns, args, ret);
 	} else if (!*cookie) {
-		function_missed(args);
+		function_missed(FUNCTION_OWN, args);
 	}
 	return 0;
 }
@@ -206,7 +213,7 @@ int kprobe_session(struct pt_regs *ctx)
 		else if (function_took(cookie, &ns))
 			function_leave_session(target, ns, none, PT_REGS_RC(ctx));
 		else if (!*cookie)
-			function_missed(NULL);
+			function_missed(target, NULL);
 		*cookie = 0; /* fprobe passes it to the next call unchanged */
 	} else {
 		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);

@@ -82,7 +82,7 @@ static __always_inline void goroutine_entered(__u64 target, const struct pt_regs
 	struct plumb_thread_kept *kept = NULL;
 	struct plumb_id which;
 
-	if (!filter_thread(task) || !function_begins(task, args))
+	if (!filter_thread(task) || !function_begins(task, target, args))
 		return;
 	if (goroutine_current(ctx, task, &which, &place))
 		kept = by_id_make(&which, task);
@@ -102,7 +102,7 @@ static __always_inline void goroutine_returns(__u64 target, const struct pt_regs
 		kept = by_id_get(&which);
 	if (!kept || !function_pop_from(&kept->thread, task, &c, place, now, NULL)) {
 		if (filter_thread(task))
-			function_unmatched(task, NULL);
+			function_unmatched(task, target, NULL);
 		return;
 	}
 	by_id_drop(&which, kept);

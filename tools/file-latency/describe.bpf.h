@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* describe: what a struct file says of the file, on kernels from 5.10 on. */
+#ifndef FILE_DESCRIBE_BPF_H
+#define FILE_DESCRIBE_BPF_H
+
+#include "file-latency.h"
+#include <plumb/bpf/core/current.bpf.h>
+
+const volatile struct file_config file_config = {};
+
+/* What is kept of a file until its call ends. */
+struct file_facts {
+	char fs[FILE_TYPE_LEN];
+	struct file_id id;
+	__u32 flags; /* of file_key */
+	__u32 is_file;
+};
+
+/* include/uapi/linux/stat.h, magic.h, asm-generic/fcntl.h and the architectures' */
+#define S_IFMT              0170000
+#define S_IFDIR             0040000
+#define S_IFBLK             0060000
+#define S_IFREG             0100000
+#define ANON_INODE_FS_MAGIC 0x09041934
+#define O_DSYNC             00010000
+#define O_SYNC              04010000
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 00040000
+#endif
+
+/*
+ * Whether it is what users call a file: a regular file, a directory or a block device, not a pipe,
+ * a socket or a terminal. Inodes of eventfd and its like are regular, too, from 6.16 on.
+ */
+static __always_inline bool file_is_one(struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	switch (BPF_CORE_READ(inode, i_mode) & S_IFMT) {
+	case S_IFREG:
+		return BPF_CORE_READ(inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC;
+	case S_IFDIR:
+	case S_IFBLK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static __always_inline __u32 file_flags(struct file *file)
+{
+	__u32 flags = BPF_CORE_READ(file, f_flags), sync = flags & O_SYNC;
+
+	return !!(flags & O_DIRECT) << FILE_DIRECT | (sync == O_SYNC) << FILE_SYNC |
+	       (sync == O_DSYNC) << FILE_DSYNC;
+}
+
+/* Fill in those of FACTS, which are zero, that the keys need; FILE may be NULL. */
+static __always_inline void file_describe(struct file *file, struct file_facts *facts)
+{
+	struct super_block *sb;
+	struct inode *inode;
+
+	if (!file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	sb = BPF_CORE_READ(inode, i_sb);
+	if (plumb_config.by & FILE_BY_FS)
+		bpf_probe_read_kernel_str(facts->fs, sizeof(facts->fs),
+					  BPF_CORE_READ(sb, s_type, name));
+	if (plumb_config.by & (FILE_BY_MOUNT | FILE_BY_FILE))
+		facts->id.dev = BPF_CORE_READ(sb, s_dev);
+	if (plumb_config.by & FILE_BY_FILE) {
+		facts->id.ino = BPF_CORE_READ(inode, i_ino);
+		facts->id.generation = BPF_CORE_READ(inode, i_generation);
+	}
+	if (plumb_config.by & (FILE_BY_FLAGS | FILE_BY_CACHE))
+		facts->flags = file_flags(file);
+}
+
+/* The names of files, by file_id; those that are found when it is full have none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set by the loader if rows are grouped by file */
+	__type(key, struct file_id);
+	__type(value, struct file_path);
+} file_paths SEC(".maps");
+
+/* Write the names of DENTRY and what is above it to PATH. */
+static __always_inline void path_write(struct file_path *path, struct dentry *dentry)
+{
+	__u32 at = 0, state = FILE_PATH_CUT, i;
+	struct dentry *parent;
+	long n;
+
+	for (i = 0; i < FILE_PATH_DEPTH; i++) {
+		parent = BPF_CORE_READ(dentry, d_parent);
+		/* A file of no directory (memfd) is its own parent. */
+		if (parent == dentry && i) {
+			state = FILE_PATH_WHOLE;
+			break;
+		}
+		barrier_var(at);
+		at &= FILE_PATH_LEN - 1;
+		n = bpf_probe_read_kernel_str(&path->names[at], FILE_NAME_LEN,
+					      BPF_CORE_READ(dentry, d_name.name));
+		if (n <= 0 || n > FILE_NAME_LEN)
+			break;
+		path->length = at + n;
+		if (parent == dentry) {
+			state = FILE_PATH_WHOLE;
+			break;
+		}
+		at += n;
+		if (at >= FILE_PATH_LEN)
+			break;
+		dentry = parent;
+	}
+	path->state = state;
+}
+
+/*
+ * Remember the path of a file when it is first seen. Not inlined: it is called rarely, and from
+ * several programs.
+ */
+static __noinline int path_remember(struct file *file, const struct file_id *id)
+{
+	static const struct file_path empty;
+	struct file_path *path;
+
+	if (!id || bpf_map_lookup_elem(&file_paths, id) ||
+	    bpf_map_update_elem(&file_paths, id, &empty, BPF_NOEXIST))
+		return 0;
+	path = bpf_map_lookup_elem(&file_paths, id);
+	if (path)
+		path_write(path, BPF_CORE_READ(file, f_path.dentry));
+	return 0;
+}
+
+/* The file of descriptor FD of the current process, NULL: none. */
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file;
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "fields.h"
+
+#include <plumb/base/reasons.h>
+#include <plumb/base/text.h>
+#include <plumb/kernel/map.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "mounts.h"
+
+static const struct bpf_object *used;
+
+static const char *const ops[FILE_OPS] = {
+	[FILE_READ] = "read",
+	[FILE_WRITE] = "write",
+	[FILE_OPEN] = "open",
+	[FILE_FSYNC] = "fsync",
+	[FILE_SYNC_RANGE] = "sync_file_range",
+	[FILE_MMAP] = "mmap",
+	[FILE_SENDFILE] = "sendfile",
+	[FILE_SPLICE] = "splice",
+	[FILE_COPY_RANGE] = "copy_file_range",
+};
+
+void file_fields_use(const struct bpf_object *object)
+{
+	used = object;
+}
+
+void file_op_format(uint32_t op, char *text, size_t size)
+{
+	uint32_t call = op & ~FILE_BY_URING;
+
+	snprintf(text, size, "%s%s", op & FILE_BY_URING ? "io_uring:" : "",
+		 call < FILE_OPS ? ops[call] : "-");
+}
+
+enum file_op file_op_find(const char *name)
+{
+	enum file_op op = 0;
+
+	while (op < FILE_OPS && strcmp(ops[op], name))
+		op++;
+	return op;
+}
+
+static void format_fs(const void *key, char *text, size_t size)
+{
+	const struct file_key *k = key;
+	char name[FILE_TYPE_LEN + 1];
+
+	snprintf(name, sizeof(name), "%.*s", FILE_TYPE_LEN, *k->fs ? k->fs : "-");
+	plumb_escape(text, name, size);
+}
+
+/* Copies FROM, escaped; of what does not fit, the end, after "...". */
+static void escape_end(char *to, const char *from, size_t size)
+{
+	char escaped[4 * 4096];
+	size_t length;
+
+	plumb_escape(escaped, from, sizeof(escaped));
+	length = strlen(escaped);
+	if (length < size)
+		snprintf(to, size, "%s", escaped);
+	else
+		snprintf(to, size, "...%s", escaped + length - (size - 4));
+}
+
+static void format_mount(const void *key, char *text, size_t size)
+{
+	const struct file_key *k = key;
+	char point[4096] = "-";
+
+	if (k->id.dev)
+		mounts_name(k->id.dev, point, sizeof(point));
+	escape_end(text, point, size);
+}
+
+/* The names of P, the last first, as a path; ".../" begins one that was not read to its root. */
+static void join(const struct file_path *p, char *path, size_t size)
+{
+	uint32_t starts[FILE_PATH_DEPTH], n = 0, at = 0;
+	size_t used = 0;
+
+	while (n < FILE_PATH_DEPTH && at < p->length) {
+		starts[n++] = at;
+		at += strnlen(p->names + at, sizeof(p->names) - at) + 1;
+	}
+	used = snprintf(path, size, "%s", p->state == FILE_PATH_WHOLE ? "" : "...");
+	while (n-- && used < size)
+		/* The root itself is called "/". */
+		used += snprintf(path + used, size - used, "%s%s",
+				 p->names[starts[n]] == '/' ? "" : "/", p->names + starts[n]);
+}
+
+static void format_file(const void *key, char *text, size_t size)
+{
+	const struct file_key *k = key;
+	char path[FILE_PATH_LEN + FILE_NAME_LEN + 64], full[4096 + sizeof(path)];
+	int map = used ? bpf_object__find_map_fd_by_name(used, "file_paths") : -1;
+	struct file_path names;
+
+	if (!k->id.ino) {
+		snprintf(text, size, "-");
+		return;
+	}
+	if (map < 0 || plumb_map_lookup(map, &k->id, &names) || !names.length) {
+		snprintf(text, size, "%u:%u:inode %llu", k->id.dev >> 20, k->id.dev & 0xfffff,
+			 (unsigned long long)k->id.ino);
+		return;
+	}
+	join(&names, path, sizeof(path));
+	if (names.state == FILE_PATH_WHOLE)
+		mounts_path(k->id.dev, path, full, sizeof(full));
+	else
+		snprintf(full, sizeof(full), "%s", path);
+	escape_end(text, full, size);
+}
+
+static void format_op(const void *key, char *text, size_t size)
+{
+	file_op_format(((const struct file_key *)key)->op, text, size);
+}
+
+static void format_flags(const void *key, char *text, size_t size)
+{
+	static const char *const names[FILE_FLAGS] = {
+		[FILE_DIRECT] = "direct", [FILE_SYNC] = "sync", [FILE_DSYNC] = "dsync"};
+	uint32_t flags = ((const struct file_key *)key)->flags;
+	size_t n = 0;
+
+	snprintf(text, size, "-");
+	for (int i = 0; i < FILE_FLAGS; i++)
+		if (flags >> i & 1 && n < size)
+			n += snprintf(text + n, size - n, "%s%s", n ? "," : "", names[i]);
+}
+
+/* "4K": 4096 bytes and more, fewer than 8192. */
+static void format_size(const void *key, char *text, size_t size)
+{
+	static const char suffixes[] = {0, 'K', 'M', 'G'};
+	unsigned long long bytes = ((const struct file_key *)key)->size;
+	int i = 0;
+
+	for (; i < 3 && bytes >= 1024; i++)
+		bytes /= 1024;
+	snprintf(text, size, i ? "%llu%c" : "%llu", bytes, suffixes[i]);
+}
+
+static json_t *json_size(const void *key)
+{
+	return json_integer(((const struct file_key *)key)->size);
+}
+
+static void format_cache(const void *key, char *text, size_t size)
+{
+	static const char *const names[FILE_CACHE_STATES] = {
+		[FILE_CACHE_NONE] = "-",
+		[FILE_CACHE_HIT] = "hit",
+		[FILE_CACHE_MISS] = "miss",
+		[FILE_CACHE_DIRECT] = "direct",
+	};
+
+	snprintf(text, size, "%s", names[((const struct file_key *)key)->cache]);
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	const struct file_key *k = key;
+
+	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
+}
+
+const struct plumb_field file_fields[FILE_N_FIELDS] = {
+	{"fs", FILE_BY_FS, false, format_fs, NULL},
+	{"mount", FILE_BY_MOUNT, false, format_mount, NULL},
+	{"file", FILE_BY_FILE, false, format_file, NULL},
+	{"op", FILE_BY_OP, false, format_op, NULL},
+	{"flags", FILE_BY_FLAGS, false, format_flags, NULL},
+	{"size", FILE_BY_SIZE, true, format_size, json_size},
+	{"cache", FILE_BY_CACHE, false, format_cache, NULL},
+	{"errno", FILE_BY_ERRNO, false, format_errno, NULL},
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The mechanism of tracepoints, for kernels that allow no programs on functions: system calls. The
+ * file of a descriptor is read at the entry, since another thread may close the descriptor before
+ * the call ends; the file of a call that opens one, at its exit.
+ */
+#include "describe.bpf.h"
+
+struct file_thread {
+	__u64 start; /* ns, CLOCK_MONOTONIC; 0: in no traced call */
+	__u64 op;    /* enum file_op */
+	__u64 length;
+	__u64 entered; /* it is in one of the calls, traced or not, whose entry was seen */
+	struct file_facts facts;
+};
+
+#define PLUMB_THREAD struct file_thread
+#include <plumb/bpf/core/inflight.bpf.h>
+
+/* Clear the thread's call in flight; return the number of these, 0 or 1. */
+static __always_inline __u32 inflight_clear(struct file_thread *t, struct task_struct *task)
+{
+	__u32 was = t && t->start;
+
+	(void)task;
+	if (t)
+		t->start = 0;
+	return was;
+}
+
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/pairing.bpf.h>
+#include <plumb/bpf/syscall/syscall.bpf.h>
+
+#include "uring.bpf.h"
+
+#define MAP_ANONYMOUS 0x20
+
+/* The operation of a call, FILE_OPS: not traced. */
+static __always_inline __u32 call_op(__u32 nr, __u32 abi)
+{
+	__u64 i = nr;
+
+	barrier_var(i); /* as in syscall_is_in() */
+	if (i >= PLUMB_SYSCALLS)
+		return FILE_OPS;
+	i = file_config.calls[(abi ? PLUMB_SYSCALLS : 0) + i];
+	return i ? i - 1 : FILE_OPS;
+}
+
+/* The two tables have other numbers; most calls are traced in neither. */
+static __always_inline bool may_be_traced(__u32 nr)
+{
+	return call_op(nr, PLUMB_ABI_NATIVE) < FILE_OPS || call_op(nr, PLUMB_ABI_COMPAT) < FILE_OPS;
+}
+
+/* The file that a call is about; NULL: the descriptor has none. */
+static __always_inline struct file *call_file(struct task_struct *task, __u32 op,
+					      const __u64 arguments[6])
+{
+	struct file *file, *other;
+
+	switch (op) {
+	case FILE_MMAP:
+		return file_of(task, arguments[4]);
+	case FILE_SENDFILE: /* (out, in, ...) */
+		file = file_of(task, arguments[1]);
+		other = file_of(task, arguments[0]);
+		break;
+	case FILE_SPLICE: /* (in, offset, out, ...) */
+	case FILE_COPY_RANGE:
+		file = file_of(task, arguments[0]);
+		other = file_of(task, arguments[2]);
+		break;
+	default:
+		return file_of(task, arguments[0]);
+	}
+	return file && other && !file_is_one(file) && file_is_one(other) ? other : file;
+}
+
+/* Whether the call is to be traced; FILE, unless it opens one, is NULL if the descriptor is bad. */
+static __always_inline bool call_wanted(struct task_struct *task, __u32 op,
+					const __u64 arguments[6], struct file **file)
+{
+	*file = NULL;
+	if (op == FILE_OPEN)
+		return true;
+	if (op == FILE_MMAP && arguments[3] & MAP_ANONYMOUS)
+		return false;
+	*file = call_file(task, op, arguments);
+	return !*file || file_is_one(*file);
+}
+
+static __always_inline void call_begin(struct task_struct *task, struct file_thread *t,
+				       struct pt_regs *regs, __u32 op, __u32 abi)
+{
+	__u64 arguments[6] = {};
+	struct file *file;
+
+	syscall_read_arguments(regs, abi, arguments);
+	if (!call_wanted(task, op, arguments, &file))
+		return;
+	ledger_count(bpf_get_smp_processor_id(), began);
+	__builtin_memset(&t->facts, 0, sizeof(t->facts));
+	file_describe(file, &t->facts);
+	if (file && plumb_config.by & FILE_BY_FILE)
+		path_remember(file, &t->facts.id);
+	t->op = op;
+	t->length = arguments[1];
+	cache_begin(task);
+	t->start = bpf_ktime_get_ns();
+}
+
+SEC("raw_tp/sys_enter")
+int call_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
+	struct task_struct *task;
+	struct file_thread *t;
+	__u32 nr = ctx->args[1], op, abi;
+
+	if (!may_be_traced(nr))
+		return 0;
+	task = current_task();
+	if (!filter_thread(task)) {
+		filter_remember_rejected(regs);
+		return 0;
+	}
+	abi = syscall_abi(task);
+	op = call_op(nr, abi);
+	if (op >= FILE_OPS)
+		return 0;
+	t = inflight_get(task);
+	if (t && inflight_clear(t, task))
+		ledger_count(bpf_get_smp_processor_id(), exit_lost);
+	if (!filter_entry(task)) {
+		filter_remember_rejected(regs);
+		return 0;
+	}
+	if (!t)
+		t = inflight_make(task);
+	if (t) {
+		t->entered = 1;
+		call_begin(task, t, regs, op, abi);
+	} else {
+		ledger_count(bpf_get_smp_processor_id(), no_state);
+	}
+	return 0;
+}
+
+static __always_inline void call_record(struct task_struct *task, struct file_thread *t, long ret,
+					__u64 now)
+{
+	struct file_call c = {.ns = now - t->start, .op = t->op};
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct file *file = NULL;
+
+	if (pairing_is_marked(task, t->start)) {
+		ledger_count(cpu, unpaired);
+		return;
+	}
+	c.error = ret < 0 && ret >= -4095 ? -ret : 0;
+	if ((file_config.only_errors && !c.error) || c.ns < file_config.min_ns) {
+		ledger_count(cpu, filtered_at_exit);
+		return;
+	}
+	if (c.op == FILE_OPEN && !c.error) {
+		file = file_of(task, ret);
+		if (file && !file_is_one(file)) {
+			ledger_count(cpu, filtered_at_exit);
+			return;
+		}
+		file_describe(file, &t->facts);
+		if (file && plumb_config.by & FILE_BY_FILE)
+			path_remember(file, &t->facts.id);
+	}
+	c.bytes = c.error ? 0 : file_bytes(c.op, ret, t->length);
+	c.cache = cache_end(task, c.op, t->facts.flags);
+	file_record(task, &t->facts, &c);
+}
+
+/* An exit without an entry: return whether there should have been one. */
+static __always_inline void call_unmatched(struct task_struct *task, struct pt_regs *regs, __u32 op,
+					   __u32 abi)
+{
+	__u64 arguments[6] = {};
+	struct file *file;
+
+	if (!plumb_live || !filter_entry(task))
+		return;
+	syscall_read_arguments(regs, abi, arguments);
+	if (call_wanted(task, op, arguments, &file))
+		ledger_count(bpf_get_smp_processor_id(), unmatched);
+}
+
+SEC("raw_tp/sys_exit")
+int call_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0], .ret = ctx->args[1]};
+	struct task_struct *task;
+	struct file_thread *t;
+	__u32 nr, op, abi;
+	__u64 now;
+
+	if (filter_was_rejected(e.regs))
+		return 0;
+	nr = syscall_end_nr(&e);
+	if (!may_be_traced(nr))
+		return 0;
+	now = bpf_ktime_get_ns();
+	task = current_task();
+	if (!filter_thread(task))
+		return 0;
+	abi = syscall_abi(task);
+	op = call_op(nr, abi);
+	if (op >= FILE_OPS)
+		return 0;
+	t = inflight_get(task);
+	if (t && t->start)
+		call_record(task, t, e.ret, now);
+	else if (!t || !t->entered)
+		call_unmatched(task, e.regs, op, abi);
+	if (t)
+		t->start = t->entered = 0;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

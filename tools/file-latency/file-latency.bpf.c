@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The mechanisms on functions.  The first argument of most is the file, and the third the length of
+ * a mapping, or another file.  do_filp_open() returns the file.  The functions of fsync() and
+ * fdatasync() are those of the system calls, since what they call is often inlined: their only
+ * argument are the user's registers.
+ */
+#include <plumb/bpf/function/target.bpf.h>
+
+#include "describe.bpf.h"
+
+/* A program that is attached to many functions at once can read any register. */
+#define own_target_is_unset() ((__u32)function_own_target() == (__u32)PLUMB_TARGET_UNSET)
+
+#define target_op(target) file_config.targets[PLUMB_TARGET_INDEX(target) & (FILE_TARGETS - 1)]
+
+static __always_inline __u32 third_argument(void)
+{
+	return !own_target_is_unset() && target_op(function_own_target()) == FILE_FSYNC
+		       ? PLUMB_NO_RESULT
+		       : 2;
+}
+
+#define FUNCTION_ARG_0 0
+#define FUNCTION_ARG_1 third_argument()
+#define FUNCTION_BY_TARGET
+#include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/syscall/selection.bpf.h>
+
+#include "uring.bpf.h"
+
+#define PF_IO_WORKER 0x10 /* include/linux/sched.h */
+
+/* The system call that the thread is inside. */
+static __always_inline __u32 current_call(struct task_struct *task)
+{
+	struct pt_regs *regs;
+
+	/* Since 5.15; before, they are at the top of the stack. */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		regs = (struct pt_regs *)(BPF_CORE_READ(task, stack) + (1 << 14)) - 1;
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(regs, orig_ax);
+#else
+	return BPF_CORE_READ(regs, syscallno);
+#endif
+}
+
+#define NR_IO_URING_ENTER 426 /* on all architectures, also of 32-bit calls */
+
+/* The operation is one of io_uring, whose tracepoints count it. An open may be tried twice there.
+ */
+static __always_inline bool is_of_uring(struct task_struct *task, bool opens)
+{
+	if (!file_config.uring_end)
+		return false;
+	return current_read(task, flags) & PF_IO_WORKER ||
+	       (opens && current_call(task) == NR_IO_URING_ENTER);
+}
+
+static __always_inline struct file *own_executable(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, mm, exe_file);
+}
+
+/* The file of the descriptor that is the first argument of a system call; NULL: it is bad. */
+static __always_inline struct file *file_of_registers(struct task_struct *task,
+						      struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (syscall_abi(task) == PLUMB_ABI_COMPAT)
+		return file_of(task, BPF_CORE_READ(regs, bx));
+#endif
+	return file_of(task, PT_REGS_PARM1_CORE_SYSCALL(regs));
+}
+
+/*
+ * The first argument becomes the file that the call is about: 0, if it opens one or the descriptor
+ * is bad.
+ */
+static __always_inline bool is_about_file(struct task_struct *task, __u32 op, __u64 *args)
+{
+	switch (op) {
+	case FILE_OPEN:
+		args[0] = 0;
+		return true;
+	case FILE_FSYNC:
+		args[0] = (__u64)file_of_registers(task, (struct pt_regs *)args[0]);
+		return !args[0] || file_is_one((struct file *)args[0]);
+	case FILE_SENDFILE:
+	case FILE_SPLICE:
+	case FILE_COPY_RANGE:
+		if (file_is_one((struct file *)args[0]))
+			return true;
+		args[0] = args[1];
+		return file_is_one((struct file *)args[0]);
+	default: /* an anonymous mapping has no file */
+		return args[0] && file_is_one((struct file *)args[0]);
+	}
+}
+
+static __always_inline bool function_wanted_of(struct task_struct *task, __u64 target, __u64 *args)
+{
+	__u32 op = function_config.calibration ? FILE_READ : target_op(target);
+	struct function_thread *t;
+
+	if (function_config.calibration)
+		args[0] = (__u64)own_executable(task);
+	if (is_of_uring(task, op == FILE_OPEN) || !is_about_file(task, op, args))
+		return false;
+	if (plumb_config.by & FILE_BY_CACHE) {
+		t = inflight_get(task);
+		if (!t || !t->depth)
+			cache_begin(task);
+	}
+	return true;
+}
+
+/*
+ * The call is a part of another one, such as the splice of a copy_file_range(), and not an
+ * operation of its own.
+ */
+static __always_inline bool is_part(struct task_struct *task, __u32 op)
+{
+	struct function_thread *t;
+
+	if (op < FILE_SENDFILE)
+		return false;
+	t = inflight_get(task);
+	return t && t->depth;
+}
+
+static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
+{
+	__u32 op = function_config.calibration ? FILE_READ : target_op(call_target(c));
+	struct file_call call = {.ns = c->ns, .op = op, .error = c->error};
+	struct file *file = (struct file *)c->args[0];
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct file_facts facts = {};
+
+	if (is_part(task, op)) {
+		ledger_add(cpu, began, -1);
+		return;
+	}
+	if (op == FILE_OPEN && !c->error) {
+		file = (struct file *)c->ret;
+		if (!file_is_one(file)) {
+			ledger_count(cpu, filtered_at_exit);
+			return;
+		}
+	}
+	file_describe(file, &facts);
+	if (file && plumb_config.by & FILE_BY_FILE)
+		path_remember(file, &facts.id);
+	call.bytes = c->error ? 0 : file_bytes(op, c->ret, c->args[1]);
+	call.cache = cache_end(task, op, facts.flags);
+	file_record(task, &facts, &call);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/mechanism/functions.h>
+#include <plumb/session/session.h>
+#include <plumb/tool/tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "fields.h"
+#include "file-latency.h"
+#include "hooks.h"
+#include "operations.h"
+
+#include "file-latency-raw.skel.h"
+#include "file-latency-session-610.skel.h"
+#include "file-latency-session-700.skel.h"
+#include "file-latency.skel.h"
+
+enum { OPS = 0x2000, ERRORS_ONLY, MIN_TIME };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Only these operations:", 30},
+	{"op", OPS, "OP[,...]", 0,
+	 "read, write, open, fsync, sync_file_range, mmap, sendfile, splice, copy_file_range", 30},
+	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
+	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{0},
+};
+
+static uint32_t ops;
+static uint32_t by, max_keys;
+static __u64 min_ns;
+static uint32_t only_errors;
+static struct file_hooks hooks;
+
+static int add_op(const char *item, void *context)
+{
+	enum file_op op = file_op_find(item);
+
+	(void)context;
+	if (op == FILE_OPS)
+		plumb_usage_error("--op: not an operation: %s", item);
+	ops |= 1U << op;
+	return 0;
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	(void)o;
+	switch (key) {
+	case OPS:
+		if (plumb_parse_list(text, add_op, NULL))
+			plumb_usage_error("--op: an empty item in '%s'", text);
+		return 0;
+	case ERRORS_ONLY:
+		only_errors = 1;
+		return 0;
+	case MIN_TIME:
+		min_ns = plumb_option_duration("--min", text);
+		return 0;
+	case ARGP_KEY_END:
+		if (!ops)
+			ops = (1U << FILE_OPS) - 1;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int prepare(struct plumb_options *o)
+{
+	by = o->by;
+	max_keys = o->max_keys;
+	operations_use(hooks.config.targets);
+	return file_hooks_find(o->btf, ops, &hooks);
+}
+
+/* ---- mechanisms ---- */
+
+static void load_only_if(const struct plumb_bpf *bpf, const char *program, bool loaded)
+{
+	bpf_program__set_autoload(bpf_object__find_program_by_name(bpf->object, program), loaded);
+}
+
+static void size_map(const struct plumb_bpf *bpf, const char *name, uint32_t entries)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, name), entries);
+}
+
+/* The maps and programs that both objects have, and the configuration. */
+static void configure(struct plumb_bpf *bpf, struct file_config *config, bool calibration)
+{
+	bool uring = hooks.config.uring_end && !calibration;
+
+	*config = hooks.config;
+	if (calibration) {
+		config->calls[SYS_pread64] = 1 + FILE_READ;
+	} else {
+		config->min_ns = min_ns;
+		config->only_errors = only_errors;
+		file_fields_use(bpf->object);
+	}
+	/* A request may end while another program runs on the CPU. */
+	bpf->config->interleaved = true;
+	size_map(bpf, "uring_requests", uring ? FILE_REQUESTS : 1);
+	size_map(bpf, "file_misses", by & FILE_BY_CACHE ? 16384 : 1);
+	/* More than rows, since a file may be seen only in calls that are filtered at exit. */
+	size_map(bpf, "file_paths", by & FILE_BY_FILE ? 4 * max_keys : 1);
+	load_only_if(bpf, "page_added", by & FILE_BY_CACHE && !calibration);
+	load_only_if(bpf, "uring_submitted", uring && !hooks.has_submit_sqe);
+	load_only_if(bpf, "uring_submitted_sqe", uring && hooks.has_submit_sqe);
+	load_only_if(bpf, "uring_completed", uring);
+}
+
+static void configure_functions(struct plumb_bpf *bpf, struct file_config *config, bool calibration)
+{
+	configure(bpf, config, calibration);
+	if (!calibration) {
+		bpf->function->min_ns = min_ns;
+		bpf->function->only_errors = only_errors;
+	}
+	bpf->function->takes_args = true;
+	bpf->function->last_arg = 2;
+	bpf->function->nested = true;
+}
+
+PLUMB_FUNCTION_OPEN(open_plain, file_latency_bpf, file_config, configure_functions)
+PLUMB_FUNCTION_OPEN(open_610, file_latency_session_610_bpf, file_config, configure_functions)
+PLUMB_FUNCTION_OPEN(open_700, file_latency_session_700_bpf, file_config, configure_functions)
+PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+
+static int open_raw(struct plumb_bpf *bpf, bool calibration)
+{
+	struct file_latency_raw_bpf *skel = file_latency_raw_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
+	if (hooks.config.uring_end) {
+		strcpy(bpf->hooks[2],
+		       hooks.has_submit_sqe ? "io_uring_submit_sqe" : "io_uring_submit_req");
+		strcpy(bpf->hooks[3], "io_uring_complete");
+	}
+	configure(bpf, (struct file_config *)&skel->rodata->file_config, calibration);
+	return 0;
+}
+
+/* Those for the ends of operations first. */
+static const char *const uring_programs[] = {"page_added", "uring_completed", "uring_submitted",
+					     "uring_submitted_sqe", NULL};
+static const char *const raw_programs[] = {"page_added", "uring_completed", "call_exit",
+					   "call_enter", "uring_submitted", "uring_submitted_sqe",
+					   NULL};
+
+#define ON_FUNCTIONS(name_, open_, attach_targets_)                                                \
+	{                                                                                          \
+		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
+		.programs = uring_programs, .attach_targets = (attach_targets_),                   \
+	}
+
+static const struct plumb_mechanism mechanisms[] = {
+	ON_FUNCTIONS("fsession", open_700, plumb_fsession),
+	ON_FUNCTIONS("fentry", open_plain, plumb_fentry),
+	ON_FUNCTIONS("kprobe.session", open_session, plumb_kprobe_session),
+	ON_FUNCTIONS("kprobe.multi", open_plain, plumb_kprobe_multi),
+	ON_FUNCTIONS("kprobe", open_plain, plumb_kprobe),
+	{
+		.name = "raw_tracepoint",
+		.stability = "stable-ish: structures of open files; times are of system calls",
+		.open = open_raw,
+		.remembers_rejected = true,
+		.preemptible = plumb_raw_tracepoints_can_be_preempted,
+		.programs = raw_programs,
+	},
+};
+
+/* ---- cost ---- */
+
+static int scratch = -1;
+
+/* A read at the end of a file in memory. */
+static void read_nothing(void)
+{
+	char byte;
+
+	if (pread(scratch, &byte, 1, 0))
+		abort();
+}
+
+static void calibrate(struct plumb_session *s)
+{
+	const struct plumb_mechanism *m = s->instance.mechanism;
+	struct plumb_overhead o = {};
+
+	/* On functions the library has calibrated. */
+	if (m->attach_targets)
+		return;
+	scratch = memfd_create("file-latency", MFD_CLOEXEC);
+	if (scratch < 0)
+		return;
+	if (plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, read_nothing, &o.traced)) {
+		o.filtered_known = plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_REJECTS,
+							     read_nothing, &o.filtered);
+		plumb_overhead_judge(&o);
+		s->overhead = o;
+	}
+	close(scratch);
+}
+
+/* ---- */
+
+static const struct plumb_inflight inflight = {
+	.heading = "OP",
+	.json = "op",
+	.min_ns = &min_ns,
+	.read = operations_read,
+	.read_rest = operations_read_uring,
+	.name = operations_name,
+};
+
+static struct plumb_tool tool = {
+	.card.name = "file-latency",
+	.card.summary =
+		"Summarize the latency of reads, writes, opens, fsyncs and mmaps of files as "
+		"percentiles, by file system, file and process.",
+	.card.about =
+		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
+		"           and kretprobe on functions of the VFS (unstable); else raw\n"
+		"           tracepoints sys_enter and sys_exit; for io_uring raw tracepoints\n"
+		"           io_uring_submit_req (6.4; before: io_uring_submit_sqe) and\n"
+		"           io_uring_complete (stable-ish)\n"
+		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		"fire rate: one per operation: 1,000 to 1,000,000 a second\n"
+		"cost:      measured at each start, see the footer; the tracepoints slow all\n"
+		"           other system calls of the machine, too\n",
+	.options.list = options,
+	.options.parse = parse,
+	.keys.fields = file_fields,
+	.keys.n_fields = FILE_N_FIELDS,
+	.keys.size = sizeof(struct file_key),
+	.keys.default_by = FILE_BY_FS | FILE_BY_OP,
+	.measure.errors = true,
+	.measure.extra = {"bytes"},
+	.overhead.calibrate = calibrate,
+	.overhead.traced = "a traced operation",
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.mechanisms.functions = &hooks.functions,
+	.lifecycle.prepare = prepare,
+	.inflight = &inflight,
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "hooks.h"
+
+#include <errno.h>
+#include <plumb/base/log.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/kernel/types.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+/* ---- functions ---- */
+
+static const struct {
+	const char *name;
+	enum file_op op;
+} functions[] = {
+	{"vfs_read", FILE_READ},
+	{"vfs_readv", FILE_READ},
+	{"vfs_write", FILE_WRITE},
+	{"vfs_writev", FILE_WRITE},
+	{"do_filp_open", FILE_OPEN},
+	{"do_file_open", FILE_OPEN}, /* its name in 7.3 */
+	{"__x64_sys_fsync", FILE_FSYNC},
+	{"__x64_sys_fdatasync", FILE_FSYNC},
+	{"__ia32_sys_fsync", FILE_FSYNC},
+	{"__ia32_sys_fdatasync", FILE_FSYNC},
+	{"__arm64_sys_fsync", FILE_FSYNC},
+	{"__arm64_sys_fdatasync", FILE_FSYNC},
+	{"sync_file_range", FILE_SYNC_RANGE},
+	{"vm_mmap_pgoff", FILE_MMAP},
+	{"do_splice_direct", FILE_SENDFILE},
+	{"do_splice", FILE_SPLICE},
+	{"vfs_copy_file_range", FILE_COPY_RANGE},
+};
+
+#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+_Static_assert(N_FUNCTIONS <= FILE_TARGETS, "each function has an operation");
+
+static enum file_op op_of(const char *name)
+{
+	for (size_t i = 0; i < N_FUNCTIONS; i++)
+		if (!strncmp(name, functions[i].name, strcspn(name, ".")) &&
+		    strlen(functions[i].name) == strcspn(name, "."))
+			return functions[i].op;
+	return FILE_OPS;
+}
+
+static int find_functions(const struct btf *btf, const char *file, struct file_hooks *hooks)
+{
+	const char *patterns[N_FUNCTIONS];
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < N_FUNCTIONS; i++)
+		if (hooks->config.ops >> functions[i].op & 1 &&
+		    btf__find_by_name_kind(btf, functions[i].name, BTF_KIND_FUNC) > 0)
+			patterns[n++] = functions[i].name;
+	if (!n)
+		return plumb_error(EOPNOTSUPP, "the kernel's types have none of the functions");
+	err = plumb_functions_find(patterns, n, file, &hooks->functions);
+	if (!err && hooks->functions.n > FILE_TARGETS)
+		err = plumb_error(E2BIG, "%zu functions", hooks->functions.n);
+	for (size_t i = 0; i < hooks->functions.n && !err; i++)
+		hooks->config.targets[i] = op_of(hooks->functions.all[i].name);
+	return err;
+}
+
+/* ---- system calls ---- */
+
+static const struct {
+	const char *name;
+	enum file_op op;
+} calls[] = {
+	{"read", FILE_READ},
+	{"readv", FILE_READ},
+	{"pread64", FILE_READ},
+	{"preadv", FILE_READ},
+	{"preadv2", FILE_READ},
+	{"write", FILE_WRITE},
+	{"writev", FILE_WRITE},
+	{"pwrite64", FILE_WRITE},
+	{"pwritev", FILE_WRITE},
+	{"pwritev2", FILE_WRITE},
+	{"open", FILE_OPEN},
+	{"openat", FILE_OPEN},
+	{"openat2", FILE_OPEN},
+	{"creat", FILE_OPEN},
+	{"fsync", FILE_FSYNC},
+	{"fdatasync", FILE_FSYNC},
+	{"sync_file_range", FILE_SYNC_RANGE},
+	{"sync_file_range2", FILE_SYNC_RANGE},
+	{"mmap", FILE_MMAP},
+	{"mmap2", FILE_MMAP},
+	{"sendfile", FILE_SENDFILE},
+	{"sendfile64", FILE_SENDFILE},
+	{"splice", FILE_SPLICE},
+	{"copy_file_range", FILE_COPY_RANGE},
+};
+
+static void find_calls(struct file_config *config)
+{
+	int nr;
+
+	for (uint32_t abi = 0; abi < 2; abi++)
+		for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+			/* The first mmap of 32-bit calls has its arguments in a structure. */
+			if (abi && !strcmp(calls[i].name, "mmap"))
+				continue;
+			nr = plumb_syscall_number(calls[i].name, abi);
+			if (nr >= 0 && nr < PLUMB_SYSCALLS && config->ops >> calls[i].op & 1)
+				config->calls[abi * PLUMB_SYSCALLS + nr] = 1 + calls[i].op;
+		}
+}
+
+/* ---- io_uring ---- */
+
+/* The prototype of tracepoint NAME; NULL: there is none. Its first parameter is the tracer's. */
+static const struct btf_type *prototype(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t;
+	char type[64];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	t = btf__type_by_id(btf, t->type); /* a pointer */
+	return btf__type_by_id(btf, t->type);
+}
+
+static bool is_pointer(const struct btf *btf, const struct btf_type *f, int argument)
+{
+	return argument + 1 < btf_vlen(f) &&
+	       btf_is_ptr(btf__type_by_id(btf, btf_params(f)[argument + 1].type));
+}
+
+static enum uring_end end_of(const struct btf *btf, const struct btf_type *f)
+{
+	if (!is_pointer(btf, f, 1))
+		return URING_END_USER_DATA;
+	return is_pointer(btf, f, 2) ? URING_END_CQE : URING_END_REQUEST;
+}
+
+/* Operations that io_uring has, too. */
+#define URING_OPS                                                                                  \
+	(1U << FILE_READ | 1U << FILE_WRITE | 1U << FILE_OPEN | 1U << FILE_FSYNC |                 \
+	 1U << FILE_SYNC_RANGE | 1U << FILE_SPLICE)
+
+static void find_uring(const struct btf *btf, struct file_hooks *hooks)
+{
+	const struct btf_type *end = prototype(btf, "io_uring_complete"),
+			      *begin = prototype(btf, "io_uring_submit_req");
+
+	if (!begin) {
+		begin = prototype(btf, "io_uring_submit_sqe");
+		hooks->has_submit_sqe = begin;
+	}
+	if (!begin || !end || !(hooks->config.ops & URING_OPS))
+		return;
+	hooks->config.uring_end = end_of(btf, end);
+	/* (ring, request, opcode, ...) on 5.10 */
+	hooks->config.uring_begin = btf_vlen(begin) > 4;
+}
+
+/* ---- */
+
+int file_hooks_find(const char *file, uint32_t ops, struct file_hooks *hooks)
+{
+	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
+	int err;
+
+	if (!btf)
+		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
+				   file ?: "/sys/kernel/btf/vmlinux");
+	hooks->config.ops = ops;
+	find_calls(&hooks->config);
+	find_uring(btf, hooks);
+	err = find_functions(btf, file, hooks);
+	if (file)
+		btf__free(btf);
+	else
+		plumb_kernel_btf_put(btf);
+	return err;
+}

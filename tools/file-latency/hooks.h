@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* hooks: what the programs are attached to on this kernel. */
+#ifndef FILE_HOOKS_H
+#define FILE_HOOKS_H
+
+#include <plumb/kernel/functions.h>
+#include <stdint.h>
+
+#include "file-latency.h"
+
+struct file_hooks {
+	struct plumb_functions functions;
+	struct file_config config;
+	bool has_submit_sqe; /* the name of io_uring_submit_req before 6.4 */
+};
+
+/*
+ * Finds the hooks of the operations OPS (1 << enum file_op); BTF is --btf, a file with the types of
+ * this kernel, or NULL. Returns 0, or -errno after a message.
+ */
+int file_hooks_find(const char *btf, uint32_t ops, struct file_hooks *hooks);
+
+#endif

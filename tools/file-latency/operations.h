@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* operations: those in flight. */
+#ifndef FILE_OPERATIONS_H
+#define FILE_OPERATIONS_H
+
+#include <plumb/inflight/inflight.h>
+
+#include "file-latency.h"
+
+/* As in struct plumb_inflight. */
+void operations_read(const struct plumb_session *s, const struct plumb_state *state,
+		     struct plumb_flights *to);
+void operations_read_uring(const struct plumb_session *s, struct plumb_flights *to);
+void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+		     size_t size);
+
+/* The operation of each function, as in struct file_config. */
+void operations_use(const __u32 *targets);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * uring: operations of io_uring, from the submission of a request to its completion.
+ *
+ * Any thread may complete a request: it belongs to the thread that submitted it. Before the kernel
+ * issues it, its file may not be known yet, so the file is read at its end.
+ */
+#ifndef FILE_URING_BPF_H
+#define FILE_URING_BPF_H
+
+#include "record.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FILE_REQUESTS);
+	__type(key, struct uring_id);
+	__type(value, struct uring_request);
+} uring_requests SEC(".maps");
+
+/* enum io_uring_op, part of the user interface; FILE_OPS: not traced. */
+static __always_inline __u32 uring_op(__u32 opcode)
+{
+	switch (opcode) {
+	case 1:  /* READV */
+	case 4:  /* READ_FIXED */
+	case 22: /* READ */
+	case 60: /* READV_FIXED */
+		return FILE_READ;
+	case 2:  /* WRITEV */
+	case 5:  /* WRITE_FIXED */
+	case 23: /* WRITE */
+	case 61: /* WRITEV_FIXED */
+		return FILE_WRITE;
+	case 3:
+		return FILE_FSYNC;
+	case 8:
+		return FILE_SYNC_RANGE;
+	case 18: /* OPENAT */
+	case 28: /* OPENAT2 */
+		return FILE_OPEN;
+	case 30:
+		return FILE_SPLICE;
+	default:
+		return FILE_OPS;
+	}
+}
+
+/* Argument N of 0 to 3; a tracepoint that has fewer is not asked for another. */
+static __always_inline __u64 uring_argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
+{
+	__u64 value = 0;
+
+	switch (n) { /* barriers: otherwise an offset is computed, which 5.10 refuses */
+	case 0:
+		value = ctx->args[0];
+		barrier_var(value);
+		break;
+	case 1:
+		value = ctx->args[1];
+		barrier_var(value);
+		break;
+	case 2:
+		value = ctx->args[2];
+		barrier_var(value);
+		break;
+	case 3:
+		value = ctx->args[3];
+		barrier_var(value);
+		break;
+	}
+	return value;
+}
+
+struct io_kiocb___user_data { /* before 5.19 */
+	__u64 user_data;
+	void *ctx;
+} __attribute__((preserve_access_index));
+
+static __always_inline void uring_forget(const struct uring_id *id, struct uring_request *r)
+{
+	r->start = 0; /* a deletion can fail (6.1: the map is busy) */
+	bpf_map_delete_elem(&uring_requests, id);
+}
+
+static __always_inline void uring_keep(const struct uring_id *id, struct uring_request *r)
+{
+	struct uring_request *old = bpf_map_lookup_elem(&uring_requests, id);
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (old && old->start)
+		ledger_count(cpu, exit_lost);
+	r->start = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&uring_requests, id, r, BPF_ANY))
+		ledger_count(cpu, no_state);
+	else
+		ledger_count(cpu, began);
+}
+
+static __always_inline int uring_begin(struct io_kiocb *request)
+{
+	struct io_kiocb___user_data *old = (struct io_kiocb___user_data *)request;
+	struct uring_request r = {.request = (__u64)request};
+	struct uring_id id = {.id = (__u64)request};
+	struct task_struct *task = current_task();
+	struct key_who w = {};
+
+	if (!plumb_live || !filter_thread(task))
+		return 0;
+	r.op = uring_op(BPF_CORE_READ(request, opcode));
+	if (r.op >= FILE_OPS || !(file_config.ops >> r.op & 1) || !filter_entry(task))
+		return 0;
+	if (file_config.uring_end == URING_END_USER_DATA) {
+		id.ring = (__u64)BPF_CORE_READ(old, ctx);
+		id.id = BPF_CORE_READ(old, user_data);
+	}
+	key_current(&w, task);
+	key_fill_who(&r.who, &w, bpf_get_smp_processor_id());
+	r.pid = current_pid(task);
+	r.tid = current_tid(task);
+	uring_keep(&id, &r);
+	return 0;
+}
+
+/* The file of a request that has ended; of an open, the one that it has opened. */
+static __always_inline struct file *uring_file(const struct uring_request *r, long ret)
+{
+	struct io_kiocb *request = (struct io_kiocb *)r->request;
+
+	if (r->op != FILE_OPEN)
+		return BPF_CORE_READ(request, file);
+	/* 0: it is not in the table of descriptors, but in the ring's. */
+	return ret > 0 ? file_of(current_task(), ret) : NULL;
+}
+
+static __always_inline void uring_record(const struct uring_request *r, long ret)
+{
+	struct file_call c = {.ns = bpf_ktime_get_ns() - r->start, .op = r->op};
+	struct file *file = uring_file(r, ret);
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
+	struct file_facts facts = {};
+	struct file_key key = {};
+
+	c.error = ret < 0 ? -ret : 0;
+	if ((file && !file_is_one(file)) || (file_config.only_errors && !c.error) ||
+	    c.ns < file_config.min_ns) {
+		ledger_count(cpu, filtered_at_exit);
+		return;
+	}
+	file_describe(file, &facts);
+	if (file && plumb_config.by & FILE_BY_FILE)
+		path_remember(file, &facts.id);
+	c.bytes = c.error ? 0 : file_bytes(c.op, ret, 0);
+	c.op |= FILE_BY_URING;
+	if (facts.flags & 1 << FILE_DIRECT && plumb_config.by & FILE_BY_CACHE)
+		c.cache = FILE_CACHE_DIRECT;
+	file_fill(&key, &facts, &c);
+	key.who = r->who;
+	key_find(&key, &slot);
+	file_add(slot, cpu, &c);
+}
+
+static __always_inline int uring_end(const struct uring_id *id, long ret)
+{
+	struct uring_request *r = bpf_map_lookup_elem(&uring_requests, id);
+
+	/* What began before the trace is not known here: whose it was, and what. */
+	if (!r || !r->start)
+		return 0;
+	uring_record(r, ret);
+	uring_forget(id, r);
+	return 0;
+}
+
+SEC("raw_tp/io_uring_submit_req")
+int uring_submitted(struct bpf_raw_tracepoint_args *ctx)
+{
+	return uring_begin((struct io_kiocb *)uring_argument(ctx, file_config.uring_begin));
+}
+
+/* Its name before 6.4. */
+SEC("raw_tp/io_uring_submit_sqe")
+int uring_submitted_sqe(struct bpf_raw_tracepoint_args *ctx)
+{
+	return uring_begin((struct io_kiocb *)uring_argument(ctx, file_config.uring_begin));
+}
+
+SEC("raw_tp/io_uring_complete")
+int uring_completed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct uring_id id = {};
+	struct io_uring_cqe *cqe;
+
+	id.id = uring_argument(ctx, 1);
+	switch (file_config.uring_end) {
+	case URING_END_CQE:
+		cqe = (struct io_uring_cqe *)uring_argument(ctx, 2);
+		return uring_end(&id, BPF_CORE_READ(cqe, res));
+	case URING_END_REQUEST:
+		return uring_end(&id, (int)uring_argument(ctx, 3));
+	default:
+		id.ring = uring_argument(ctx, 0);
+		return uring_end(&id, (int)uring_argument(ctx, 2));
+	}
+}
+
+#endif
