@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * storage-floor WHAT STEP: attach programs that do no more than STEP, say `tracing …`, until SIGTERM.
+ * storage-floor WHAT STEP: attach programs that do no more than STEP, say `tracing …`, stay until
+ * SIGTERM.
  *
  * WHAT is block, the raw tracepoints of block-io-latency, or fault, the software events of
  * page-fault-latency.
@@ -55,7 +56,7 @@ int main(int argc, char **argv)
 {
 	struct storage_floor_bpf *skel = storage_floor_bpf__open();
 	bool block = argc == 3 && !strcmp(argv[1], "block");
-	struct bpf_program *prog;
+	struct bpf_program *prog = NULL;
 	int err, sig, step = -1;
 	sigset_t signals;
 
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
 	if (!skel)
 		return 1;
 	skel->rodata->step = step;
-	bpf_object__for_each_program(prog, skel->obj)
+	while ((prog = bpf_object__next_program(skel->obj, prog)))
 		if (!strncmp(bpf_program__name(prog), argv[1], strlen(argv[1])))
 			bpf_program__set_autoload(prog, true);
 	err = storage_floor_bpf__load(skel);

@@ -10,10 +10,10 @@
  * ns per call over batches, and how many it made, as spin does.  storage-load CALLS WHAT does it so
  * many times, without a line, and ends.  WHAT is
  *
- *	fault             a minor fault of an anonymous page, and madvise(), which takes the page away
+ *	fault             an anonymous page: madvise(), which takes it away, and a minor fault
  *	alloc             access(""), which allocates one object of the kernel, and frees it
  *	read:FILE         a read of 4 KiB of FILE, in the page cache
- *	block:FILE:DEPTH  a direct read of 4 KiB, every other of FILE, DEPTH of which are in flight at once
+ *	block:FILE:DEPTH  a direct read of 4 KiB of FILE, DEPTH of which are in flight at once
  *
  * Time is the thread's CPU time, as in spin; of block, which others complete, it is elapsed time.
  */
@@ -240,7 +240,8 @@ int main(int argc, char **argv)
 	while (n < MAX_LOADS && n < argc - 1 && parse(&loads[n], argv[n + 1]))
 		n++;
 	if (!n || n < argc - 1) {
-		fprintf(stderr, "usage: storage-load [CALLS] fault|alloc|read:FILE|block:FILE:DEPTH…\n");
+		fprintf(stderr,
+			"usage: storage-load [CALLS] fault|alloc|read:FILE|block:FILE:DEPTH…\n");
 		return 2;
 	}
 	pin();
