@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a block request and a page fault take longer by programs that do nothing. */
+/* What block requests, page faults, allocations and reads take longer by programs that do nothing.
+ */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include "storage-floor.h"
@@ -23,6 +24,9 @@ FLOOR(block_made, "?raw_tp/block_io_start")
 FLOOR(block_inserted, "?raw_tp/block_rq_insert")
 FLOOR(block_issued, "?raw_tp/block_rq_issue")
 FLOOR(block_completed, "?raw_tp/block_rq_complete")
+FLOOR(alloc_made, "?raw_tp/kmem_cache_alloc")
+FLOOR(read_begins, "?raw_tp/sys_enter")
+FLOOR(read_ends, "?raw_tp/sys_exit")
 FLOOR(fault_begins, "?perf_event")
 FLOOR(fault_ends, "?perf_event")
 

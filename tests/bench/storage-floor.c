@@ -3,8 +3,8 @@
  * storage-floor WHAT STEP: attach programs that do no more than STEP, say `tracing …`, stay until
  * SIGTERM.
  *
- * WHAT is block, the raw tracepoints of block-io-latency, or fault, the software events of
- * page-fault-latency.
+ * WHAT is block, alloc or read: raw tracepoints of block requests, of kmem_cache_alloc, or those of
+ * all system calls; or fault: the software events of page-fault-latency.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -42,11 +42,11 @@ static int attach_event(struct bpf_program *prog, __u64 event)
 	return 0;
 }
 
-static int attach(struct storage_floor_bpf *skel, bool block)
+static int attach(struct storage_floor_bpf *skel, const char *what)
 {
 	int err;
 
-	if (block)
+	if (strcmp(what, "fault"))
 		return storage_floor_bpf__attach(skel);
 	err = attach_event(skel->progs.fault_begins, PERF_COUNT_SW_PAGE_FAULTS);
 	return err ?: attach_event(skel->progs.fault_ends, PERF_COUNT_SW_PAGE_FAULTS_MIN);
@@ -55,30 +55,32 @@ static int attach(struct storage_floor_bpf *skel, bool block)
 int main(int argc, char **argv)
 {
 	struct storage_floor_bpf *skel = storage_floor_bpf__open();
-	bool block = argc == 3 && !strcmp(argv[1], "block");
 	struct bpf_program *prog = NULL;
-	int err, sig, step = -1;
+	int err, sig, step = -1, n = 0;
 	sigset_t signals;
 
 	for (int i = 0; argc == 3 && i < FLOOR_STEPS; i++)
 		if (!strcmp(argv[2], steps[i]))
 			step = i;
-	if (step < 0 || (!block && strcmp(argv[1], "fault"))) {
-		fprintf(stderr, "usage: storage-floor block|fault empty|clock\n");
+	if (!skel)
+		return 1;
+	while (step >= 0 && (prog = bpf_object__next_program(skel->obj, prog)))
+		if (!strncmp(bpf_program__name(prog), argv[1],
+			     strcspn(bpf_program__name(prog), "_"))) {
+			bpf_program__set_autoload(prog, true);
+			n++;
+		}
+	if (!n) {
+		fprintf(stderr, "usage: storage-floor block|alloc|read|fault empty|clock\n");
 		return 2;
 	}
+	skel->rodata->step = step;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	if (!skel)
-		return 1;
-	skel->rodata->step = step;
-	while ((prog = bpf_object__next_program(skel->obj, prog)))
-		if (!strncmp(bpf_program__name(prog), argv[1], strlen(argv[1])))
-			bpf_program__set_autoload(prog, true);
 	err = storage_floor_bpf__load(skel);
 	if (!err)
-		err = attach(skel, block);
+		err = attach(skel, argv[1]);
 	if (err) {
 		fprintf(stderr, "storage-floor: %s\n", strerror(-err));
 		return 1;

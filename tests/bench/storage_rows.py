@@ -132,6 +132,10 @@ class Rows:
                    shlex.join((name, "-j", "--no-calibrate", *options)), ready="tracing",
                    signal="TERM", settle=0.3 * self.slow, counted=counted)
 
+    def floors(self, what, hooks):
+        for step, label in (("empty", "empty"), ("clock", "each reads the clock")):
+            yield self.floor(f"{hooks}, {label}", "storage-floor", what, step, row="floor-" + step)
+
     def floor(self, label, *argv, row="floor-empty"):
         return Row(row, "floor: " + label, shlex.join(argv), ready="tracing", signal="TERM",
                    settle=0.3 * self.slow)
@@ -171,9 +175,7 @@ class Rows:
                       settle=1.0)
 
     def block(self):
-        yield self.floor("4 empty raw tracepoint programs", "storage-floor", "block", "empty")
-        yield self.floor("4, each reads the clock", "storage-floor", "block", "clock",
-                         row="floor-clock")
+        yield from self.floors("block", "4 raw tracepoint programs")
         yield self.tool("block-io-latency")
         yield self.tool("block-io-latency", "--stage=device", row="block-io-latency-device")
         yield self.tool("block-io-latency", "-b", "disk,op,pid,comm", row="block-io-latency-pid")
@@ -187,9 +189,7 @@ class Rows:
                   is_peer=True)
 
     def fault(self):
-        yield self.floor("2 empty programs of software events", "storage-floor", "fault", "empty")
-        yield self.floor("2, each reads the clock", "storage-floor", "fault", "clock",
-                         row="floor-clock")
+        yield from self.floors("fault", "2 programs of software events")
         yield self.tool("page-fault-latency")
         yield self.tool("page-fault-latency", "-b", "kind,area", row="page-fault-latency-area")
         yield self.tool("event-rate", "page-faults")
@@ -217,6 +217,7 @@ class Rows:
     def alloc(self):
         if "slab-latency" not in self.have:
             return
+        yield from self.floors("alloc", "a raw tracepoint program")
         yield self.tool("slab-latency", *self.args.slab)
         yield self.counting("bpftrace-tracepoint", "tracepoint:kmem:kmem_cache_alloc")
         if not self.here:
@@ -227,6 +228,7 @@ class Rows:
     def read(self):
         if "file-latency" not in self.have:
             return
+        yield from self.floors("read", "2 raw tracepoint programs")
         yield self.tool("file-latency", *self.args.file)
         yield self.bpftrace("bpftrace-tracepoint", "tracepoints of pread64, hist by pid, comm",
                             f"tracepoint:syscalls:sys_enter_pread64 {HISTOGRAM}" %
