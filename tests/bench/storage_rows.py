@@ -26,14 +26,19 @@ TARGETS = {
               ("page-fault-latency", "bpftrace-count", None)],
     "switch": [("event-rate", "perf", None), ("event-rate", "bpftrace-count", 0.5),
                ("event-rate", "bpftrace-switch", 0.5)],
-    "alloc": [("slab-latency", peer, 0.35) for peer in ("bpftrace-fentry", "bpftrace-kprobe")] +
+    "alloc": [(tool, peer, 0.35)
+              for tool in ("slab-latency", "slab-latency-function")
+              for peer in ("bpftrace-fentry", "bpftrace-kprobe")] +
              [("slab-latency", "bpftrace-tracepoint", None)],
-    "read": [("file-latency", peer, 0.5)
+    "read": [(tool, peer, 0.5)
+             for tool in ("file-latency", "file-latency-function")
              for peer in ("fsdist", "fsslower", "bpftrace-fentry", "bpftrace-kprobe")] +
             [("file-latency", "bpftrace-tracepoint", None)],
 }
 FLOORS = [(tool, "floor-clock", None) for tool in (
-    "block-io-latency", "page-fault-latency", "slab-latency", "file-latency")]
+    "block-io-latency", "page-fault-latency", "slab-latency", "file-latency")] + \
+    [(tool + "-function", "floor-function-clock", None) for tool in (
+        "page-fault-latency", "slab-latency", "file-latency")]
 
 
 # What a tracer has counted.
@@ -73,7 +78,7 @@ class Row:
         self.ready, self.signal, self.settle, self.counted = ready, signal, settle, counted
         self.is_peer = is_peer
         self.added, self.programs = {}, {}  # ns, by point, one of each round
-        self.untraced = {}
+        self.untraced, self.mechanism = {}, None
         self.lost, self.failures, self.why = 0, 0, None
 
     def plan(self):
@@ -88,6 +93,8 @@ class Row:
             return True
         try:
             lost = max(0, made - self.counted(out, pid))
+            if self.counted is counted_of_pid:
+                self.mechanism = json.loads(out.splitlines()[-1])["mechanism"]["name"]
         except (ValueError, LookupError):
             lost = made
         self.lost = max(self.lost, lost)
@@ -112,6 +119,8 @@ class Row:
                             "max": max(values)}
         if self.counted and self.added:
             out["lost_calls"] = self.lost
+        if self.mechanism:
+            out["mechanism"] = self.mechanism
         if self.why or not self.added:
             out.update(failed_rounds=self.failures, why=self.why or "not measured")
         return out
@@ -163,6 +172,12 @@ class Rows:
         return self.bpftrace(row, f"{probe}, count by pid, comm",
                              probe + " { @[pid, comm] = count(); }", counted_in_map)
 
+    def by_function(self, name, *options):
+        """With the cheapest mechanism, which a tool does not choose where it can miss calls."""
+        if not self.here:
+            yield self.tool(name, f"--mechanism={'fsession' if self.is_7 else 'fentry'}", *options,
+                            row=name + "-function")
+
     def function_floor(self, function):
         hook = "fsession" if self.is_7 else "fentry"
         for step, what in (("empty", "empty"), ("clock", "each reads the clock")):
@@ -198,8 +213,7 @@ class Rows:
         if not self.here:
             function = "handle_mm_fault"
             yield from self.function_floor(function)
-            yield self.tool("page-fault-latency", "--mechanism=" + ("fsession" if self.is_7 else "fentry"),
-                            row="page-fault-latency-function")
+            yield from self.by_function("page-fault-latency")
             yield from self.timed(function)
             yield self.peer("funclatency", "funclatency", function)
 
@@ -219,6 +233,7 @@ class Rows:
             return
         yield from self.floors("alloc", "a raw tracepoint program")
         yield self.tool("slab-latency", *self.args.slab)
+        yield from self.by_function("slab-latency", *self.args.slab)
         yield self.counting("bpftrace-tracepoint", "tracepoint:kmem:kmem_cache_alloc")
         if not self.here:
             function = "kmem_cache_alloc_noprof"
@@ -230,6 +245,7 @@ class Rows:
             return
         yield from self.floors("read", "2 raw tracepoint programs")
         yield self.tool("file-latency", *self.args.file)
+        yield from self.by_function("file-latency", *self.args.file)
         yield self.bpftrace("bpftrace-tracepoint", "tracepoints of pread64, hist by pid, comm",
                             f"tracepoint:syscalls:sys_enter_pread64 {HISTOGRAM}" %
                             "tracepoint:syscalls:sys_exit_pread64", counted_by_bpftrace)
