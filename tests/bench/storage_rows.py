@@ -16,6 +16,8 @@ LOADS = {
     "alloc": ("storage-load", [("alloc", "an allocation and its free")]),
     "read": ("storage-load", [("read:N", "a read in the page cache")]),
 }
+# Of the load before to that after: more, and something else disturbed it.
+DISTURBED = 1.15
 # Of what to what at most, by part.
 TARGETS = {
     "block": [("block-io-latency", peer, 0.5) for peer in ("biolatency", "biolatency-Q", "biolatency.bt")],
@@ -107,7 +109,8 @@ class Row:
         """FIGURES are of point I."""
         before, during, after = (float(f.split("/")[statistic]) for f in figures[:3])
         self.untraced.setdefault(i, []).append(min(before, after))
-        self.added.setdefault(i, []).append(during - (before + after) / 2)
+        if max(before, after) <= DISTURBED * min(before, after):
+            self.added.setdefault(i, []).append(during - (before + after) / 2)
         if figures[3] != "-":
             self.programs.setdefault(i, []).append(float(figures[3]))
 
@@ -117,12 +120,12 @@ class Row:
             if values:
                 out[key] = {"median": statistics.median(values), "min": min(values),
                             "max": max(values)}
-        if self.counted and self.added:
+        if self.counted and self.untraced:
             out["lost_calls"] = self.lost
         if self.mechanism:
             out["mechanism"] = self.mechanism
-        if self.why or not self.added:
-            out.update(failed_rounds=self.failures, why=self.why or "not measured")
+        if self.why:
+            out.update(failed_rounds=self.failures, why=self.why)
         return out
 
 
