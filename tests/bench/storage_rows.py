@@ -195,7 +195,6 @@ class Rows:
     def block(self):
         yield from self.floors("block", "4 raw tracepoint programs")
         yield self.tool("block-io-latency")
-        yield self.tool("block-io-latency", "--stage=device", row="block-io-latency-device")
         yield self.tool("block-io-latency", "-b", "disk,op,pid,comm", row="block-io-latency-pid")
         yield self.peer("biolatency", "biolatency")
         yield self.peer("biolatency-Q", "biolatency", "-Q")
