@@ -7,7 +7,7 @@
 # make WERROR=1   warnings are errors, as for check
 # make check      all tests; what they need is installed by scripts/check.sh
 # make check-quick  those that a change most likely breaks, in 2 minutes
-# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -servers);
+# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make install    DESTDIR= prefix= sbindir= datadir= mandir=
@@ -279,6 +279,14 @@ $(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
+$(B)/bench/storage-floor: tests/bench/storage-floor.c $(B)/gen/storage-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/storage-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
+$(B)/bench/storage-load: tests/bench/storage-load.c $(B)/flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/storage-load.d -static $< -o $@
+
 $(B)/bench/many: tests/bench/many.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/many.d -static $< -o $@
@@ -298,6 +306,7 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-functions
 	$(Q)$(MAKE) bench-users
 	$(Q)$(MAKE) bench-switches
+	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
@@ -309,6 +318,8 @@ bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
 	tests/bench/probes --build=$(B) $(BENCH)
 bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
 	tests/bench/switches --build=$(B) $(BENCH)
+bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/function-floor $(B)/bench/switch-floor $(B)/bench/pingpong
+	tests/bench/storage --build=$(B) $(BENCH)
 bench-servers: all
 	tests/bench/servers --build=$(B) $(BENCH)
 
@@ -323,6 +334,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-servers install clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -41,13 +41,24 @@ fetch() {
 		# Named -libbpf from trixie on.
 		pick "$dir/tree" "$(find "$dir/tree/usr/sbin" -name "$tool" -o -name "$tool-libbpf")" "$tool"
 	done
-	install -D -m 644 "$dir/tree/usr/sbin/runqlat.bt" "$into/usr/share/bpftrace/runqlat.bt"
+	for tool in "${scripts[@]}"; do
+		install -D -m 644 "$dir/tree/usr/sbin/$tool" "$into/usr/share/bpftrace/$tool"
+	done
 	sed -nE 's/^Inst (bpftrace|libbpf-tools) \(([^ ]+) .*/\1 \2/p' "$dir/plan" >"$into/peers"
 	rm -rf "${cache:?}/$suite"
 	mv "$into" "$cache/$suite"
 }
 
-tools=(funclatency offcputime profile runqlat syscount)
+# An earlier version of this script fetched fewer.
+is_complete() {
+	local name
+	for name in peers "${tools[@]/#/usr/bin/}" "${scripts[@]/#/usr/share/bpftrace/}"; do
+		[[ -s $1/$name ]] || return
+	done
+}
+
+tools=(biolatency biosnoop fsdist fsslower funclatency offcputime profile runqlat syscount)
+scripts=(biolatency.bt runqlat.bt)
 suite=${1-}
 if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then
 	say "usage: $program SUITE"
@@ -55,7 +66,7 @@ if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then
 fi
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/plumb/peers
 export LC_ALL=C # APT's messages are read
-if [[ ! -s $cache/$suite/peers || ! -x $cache/$suite/usr/bin/${tools[-1]} ]]; then
+if ! is_complete "$cache/$suite"; then
 	mkdir -p "$cache"
 	work=$(mktemp -d "$cache/.new.XXXXXX")
 	trap 'rm -rf "$work"' EXIT

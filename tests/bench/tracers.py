@@ -178,6 +178,15 @@ def peer_tracer(root, name, label, *argv, ready=None, **options):
                   ready=ready or "", stop=signal.SIGINT, **options)
 
 
+def wrap_peers(root, where):
+    """In the directory WHERE, a script for each peer below ROOT: it is run by its own loader."""
+    for name in os.listdir(f"{root}/usr/bin"):
+        with open(f"{where}/{name}", "w", encoding="utf-8") as script:
+            script.write(f"#!/bin/sh\nexec {root}/lib64/ld-linux-x86-64.so.2 --library-path "
+                         f"{root}/usr/lib/x86_64-linux-gnu {root}/usr/bin/{name} \"$@\"\n")
+        os.chmod(f"{where}/{name}", 0o755)
+
+
 def bootstrap(statistic, *samples):
     """The statistic of the samples; and between what it lies in 90 of 100 draws from them."""
     chance = random.Random(1)
