@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/block-hooks.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 
 #include "block-io-latency.skel.h"
 #include "fields.h"
-#include "hooks.h"
 #include "requests.h"
 
 enum { STAGE = 0x2000 };

@@ -3,6 +3,7 @@
 #ifndef BLOCK_IO_LATENCY_H
 #define BLOCK_IO_LATENCY_H
 
+#include <plumb/bpf/block/request.h>
 #include <plumb/bpf/key/key.h>
 
 /* Keys that the tool adds to --by. */
@@ -16,25 +17,7 @@
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
 
-#define BLOCK_DISK_LEN 32 /* DISK_NAME_LEN of the kernel */
-
 enum block_stage { BLOCK_WHOLE, BLOCK_QUEUED, BLOCK_DEVICE };
-
-/* Operations, which have other numbers in other kernels. */
-enum block_op {
-	BLOCK_READ,
-	BLOCK_WRITE,
-	BLOCK_FLUSH,
-	BLOCK_DISCARD,
-	BLOCK_SECURE_ERASE,
-	BLOCK_WRITE_ZEROES,
-	BLOCK_DRIVER, /* a command that is passed through to the driver */
-	BLOCK_OTHER,
-	BLOCK_OPS,
-};
-
-/* Bits of block_key.flags. */
-enum { BLOCK_SYNC, BLOCK_META, BLOCK_READAHEAD, BLOCK_FUA, BLOCK_POLLED, BLOCK_FLAGS };
 
 struct block_key {
 	struct plumb_who who; /* the thread that made the request */
@@ -68,15 +51,6 @@ struct block_counts {
 	__u64 partial;  /* completions of a part of a request */
 	__u64 merged;   /* requests that became part of another */
 	__u64 bios;     /* bios that became part of a request that existed */
-};
-
-struct block_config {
-	__u32 stage;
-	__u32 by_bio;     /* a request is known by its bio until it is inserted or issued */
-	__u32 flush_seq;  /* the flag RQF_FLUSH_SEQ */
-	__u32 has_status; /* errors are of type blk_status_t, not negative errnos */
-	/* The position of the request or bio among the arguments; the queue may precede it. */
-	__u32 arg_made, arg_merge, arg_insert, arg_issue, arg_requeue, arg_bio;
 };
 
 #endif

@@ -3,7 +3,8 @@
 #ifndef BLOCK_STATE_BPF_H
 #define BLOCK_STATE_BPF_H
 
-#include "request.bpf.h"
+#include "block-io-latency.h"
+#include <plumb/bpf/block/request.bpf.h>
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 

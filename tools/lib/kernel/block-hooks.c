@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "hooks.h"
-
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/block-hooks.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <string.h>

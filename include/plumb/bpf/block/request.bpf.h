@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* request: what a struct request says, on kernels from 5.10 on. */
-#ifndef BLOCK_REQUEST_BPF_H
-#define BLOCK_REQUEST_BPF_H
+#ifndef PLUMB_BLOCK_REQUEST_BPF_H
+#define PLUMB_BLOCK_REQUEST_BPF_H
 
-#include "block-io-latency.h"
+#include <plumb/bpf/block/request.h>
 #include <plumb/bpf/core/common.bpf.h>
 
 const volatile struct block_config block_config = {};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* hooks: the tracepoints of the block layer that this kernel has, and their arguments. */
-#ifndef BLOCK_HOOKS_H
-#define BLOCK_HOOKS_H
+/* block-hooks: the tracepoints of the block layer that this kernel has, and their arguments. */
+#ifndef PLUMB_BLOCK_HOOKS_H
+#define PLUMB_BLOCK_HOOKS_H
 
+#include <plumb/bpf/block/request.h>
 #include <stdbool.h>
-
-#include "block-io-latency.h"
 
 struct block_hooks {
 	struct block_config config; /* all but the stage */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* request: what loaders and programs of tools that trace block requests share. */
+#ifndef PLUMB_BLOCK_REQUEST_H
+#define PLUMB_BLOCK_REQUEST_H
+
+#include <plumb/bpf/core/types.h>
+
+#define BLOCK_DISK_LEN 32 /* DISK_NAME_LEN of the kernel */
+
+/* Operations, which have other numbers in other kernels. */
+enum block_op {
+	BLOCK_READ,
+	BLOCK_WRITE,
+	BLOCK_FLUSH,
+	BLOCK_DISCARD,
+	BLOCK_SECURE_ERASE,
+	BLOCK_WRITE_ZEROES,
+	BLOCK_DRIVER, /* a command that is passed through to the driver */
+	BLOCK_OTHER,
+	BLOCK_OPS,
+};
+
+/* Bits of block_key.flags. */
+enum { BLOCK_SYNC, BLOCK_META, BLOCK_READAHEAD, BLOCK_FUA, BLOCK_POLLED, BLOCK_FLAGS };
+
+struct block_config {
+	__u32 stage;
+	__u32 by_bio;     /* a request is known by its bio until it is inserted or issued */
+	__u32 flush_seq;  /* the flag RQF_FLUSH_SEQ */
+	__u32 has_status; /* errors are of type blk_status_t, not negative errnos */
+	/* The position of the request or bio among the arguments; the queue may precede it. */
+	__u32 arg_made, arg_merge, arg_insert, arg_issue, arg_requeue, arg_bio;
+};
+
+#endif
