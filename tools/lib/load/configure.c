@@ -66,21 +66,27 @@ static uint64_t bucket_bytes(const struct plumb_options *o)
 	return (o->split ? 2 : 1) * sizeof(uint64_t);
 }
 
-static uint64_t split_bytes(const struct plumb_options *o)
+static uint32_t off_cpu_parts(const struct plumb_tool *tool)
 {
-	return o->split ? sizeof(struct plumb_split) : 0;
+	return tool->measure.n_parts ? tool->measure.n_parts - 1 : PLUMB_PARTS;
+}
+
+static uint64_t split_bytes(const struct plumb_session *s)
+{
+	return s->options.split ? 2 * off_cpu_parts(s->tool) * sizeof(uint64_t) : 0;
 }
 
 /* One shard per CPU if memory allows; CPUs that share a shard need atomic increments. */
-static void size_hist(const struct plumb_options *o, struct plumb_config *c)
+static void size_hist(const struct plumb_session *s, struct plumb_config *c)
 {
+	const struct plumb_options *o = &s->options;
 	uint64_t slots = c->slots + c->second;
 	uint64_t bytes, room;
 
 	c->precision = o->precision;
 	c->buckets = plumb_hist_buckets(c->precision);
 	bytes = slots * c->buckets * bucket_bytes(o);
-	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(o);
+	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(s);
 	c->exclusive = bytes * c->cpus <= room;
 	c->shards = c->exclusive ? c->cpus : power_of_two_below(room / bytes);
 	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
@@ -89,19 +95,20 @@ static void size_hist(const struct plumb_options *o, struct plumb_config *c)
 }
 
 /* Sets the sizes of the maps of histograms, splits and totals. */
-static void configure_hist(const struct plumb_options *o, struct plumb_config *c,
+static void configure_hist(const struct plumb_session *s, struct plumb_config *c,
 			   const struct plumb_bpf *bpf)
 {
+	const struct plumb_options *o = &s->options;
 	struct bpf_map *hists = map(bpf, "plumb_hists"), *splits = map(bpf, "plumb_splits");
 
 	if (hists) {
-		size_hist(o, c);
+		size_hist(s, c);
 		bpf_map__set_value_size(hists,
 					c->buckets * bucket_bytes(o) + sizeof(struct plumb_totals));
 		bpf_map__set_max_entries(hists, (c->slots + c->second) * c->shards);
 	}
 	if (splits && o->split) {
-		bpf_map__set_value_size(splits, c->buckets * sizeof(struct plumb_split));
+		bpf_map__set_value_size(splits, c->buckets * split_bytes(s));
 		bpf_map__set_max_entries(splits, c->slots);
 	}
 	if (!hists || !c->exclusive)
@@ -317,6 +324,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	plumb_filter_configure(s, c);
 	c->by = o->by;
 	c->split |= o->split;
+	c->parts = off_cpu_parts(s->tool);
 	c->waits |= c->split || c->wakers;
 	if (c->wakers)
 		c->preempt_count = plumb_kernel_preempt_count(&count);
@@ -324,7 +332,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		c->preempt_count = PLUMB_PREEMPT_COUNT_NONE; /* no memory */
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
-	c->task_storage = !bpf->states && has_task_storage() && (!c->off_cpu || has_tracing()) &&
+	c->task_storage = !bpf->states && !bpf->shared_states && has_task_storage() && (!c->off_cpu || has_tracing()) &&
 			  !may_be_preempted_in_storage(c);
 	c->second = s->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
@@ -341,7 +349,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	choose_programs(s, in);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
-	configure_hist(o, c, bpf);
+	configure_hist(s, c, bpf);
 	if (o->split) {
 		name_hook(bpf, "sched_switch");
 		name_hook(bpf, "sched_waking");
@@ -380,7 +388,7 @@ int plumb_configure_check_memory(const struct plumb_session *s)
 {
 	uint64_t slots = (s->options.max_keys + 1) * (s->tool->measure.second ? 2 : 1);
 	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
-			 (bucket_bytes(&s->options) + split_bytes(&s->options));
+			 (bucket_bytes(&s->options) + split_bytes(s));
 	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
 	const char *fewer = s->tool->keys.fewer ?: "lower --max-keys";
 

@@ -6,6 +6,21 @@
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/sched/split.h>
 
+/* A tool that has parts of its own defines their number, without on-cpu. */
+#ifndef SPLIT_PARTS
+#define SPLIT_PARTS PLUMB_PARTS
+#endif
+
+/*
+ * The off-CPU part of the calls of a bucket. The histogram has the rest: their time on the CPU, and
+ * the number of calls that were mostly on the CPU. So each call is counted once and each ns added
+ * once, and values that are read while calls are in flight add up as well.
+ */
+struct plumb_split {
+	__u64 ns[SPLIT_PARTS];
+	__u64 led[SPLIT_PARTS]; /* calls of which this part was the largest */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set by the loader: slots */
@@ -20,11 +35,11 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
 	__u64 most = on;
-	int i, led = PLUMB_ON_CPU;
+	int i, led = SPLIT_PARTS;
 
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
-	for (i = 0; i < PLUMB_PARTS; i++) {
+	for (i = 0; i < SPLIT_PARTS; i++) {
 		if (off[i])
 			__sync_fetch_and_add(&splits[bucket].ns[i], off[i]);
 		if (off[i] > most) {
@@ -32,9 +47,9 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 			led = i;
 		}
 	}
-	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
+	hist_record_split(slot, cpu, ns, error, on, led == SPLIT_PARTS);
 	/* After the totals, like all counts: snapshots read counts before totals. */
-	if (led < PLUMB_PARTS)
+	if (led < SPLIT_PARTS)
 		__sync_fetch_and_add(&splits[bucket].led[led], 1);
 }
 
