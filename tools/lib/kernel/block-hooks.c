@@ -24,15 +24,15 @@ static const struct btf_type *prototype(const struct btf *btf, const char *name)
 	return btf__type_by_id(btf, t->type);
 }
 
-/* The position of the argument "struct WANTED *"; -1: none. The first parameter is the tracer's. */
-static int position(const struct btf *btf, const char *name, const char *wanted)
+/* The first parameter is the tracer's. */
+int block_hook_argument(const struct btf *btf, const char *name, const char *type)
 {
 	const struct btf_type *f = prototype(btf, name), *t;
 
 	for (int i = 1; f && i < btf_vlen(f); i++) {
 		t = btf__type_by_id(btf, btf_params(f)[i].type);
 		t = btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), wanted))
+		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), type))
 			return i - 1;
 	}
 	return -1;
@@ -68,15 +68,15 @@ static __u32 flush_seq(const struct btf *btf)
 
 static int find(const struct btf *btf, struct block_hooks *h)
 {
-	const int made = position(btf, "block_io_start", "request"),
-		  bio = position(btf, "block_getrq", "bio"),
-		  merge = position(btf, "block_rq_merge", "request"),
-		  insert = position(btf, "block_rq_insert", "request"),
-		  issue = position(btf, "block_rq_issue", "request"),
-		  requeue = position(btf, "block_rq_requeue", "request");
+	const int made = block_hook_argument(btf, "block_io_start", "request"),
+		  bio = block_hook_argument(btf, "block_getrq", "bio"),
+		  merge = block_hook_argument(btf, "block_rq_merge", "request"),
+		  insert = block_hook_argument(btf, "block_rq_insert", "request"),
+		  issue = block_hook_argument(btf, "block_rq_issue", "request"),
+		  requeue = block_hook_argument(btf, "block_rq_requeue", "request");
 
 	if ((made < 0 && bio < 0) || insert < 0 || issue < 0 || requeue < 0 ||
-	    position(btf, "block_rq_complete", "request"))
+	    block_hook_argument(btf, "block_rq_complete", "request"))
 		return plumb_error(EOPNOTSUPP,
 				   "this kernel has no block layer, or its tracepoints have other "
 				   "arguments than this tool knows");

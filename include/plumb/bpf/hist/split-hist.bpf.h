@@ -28,29 +28,40 @@ struct {
 	__uint(value_size, sizeof(struct plumb_split)); /* set by the loader: buckets times this */
 } plumb_splits SEC(".maps");
 
+/* The larger one of two times. Without a branch, else the verifier would follow both values. */
+static __always_inline __u64 split_larger(__u64 a, __u64 b)
+{
+	__u64 mask = (__s64)(a - b) >> 63;
+
+	barrier_var(mask);
+	return a ^ ((a ^ b) & mask);
+}
+
 /* Record a call of NS ns, of which OFF, by part, were off the CPU, and ON on it. */
 static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,
 					 __u64 on, __u32 error)
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
-	__u64 most = on;
-	int i, led = SPLIT_PARTS;
+	__u64 most = 0;
+	int i;
 
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
 	for (i = 0; i < SPLIT_PARTS; i++) {
 		if (off[i])
 			__sync_fetch_and_add(&splits[bucket].ns[i], off[i]);
-		if (off[i] > most) {
-			most = off[i];
-			led = i;
-		}
+		most = split_larger(most, off[i]);
 	}
-	hist_record_split(slot, cpu, ns, error, on, led == SPLIT_PARTS);
+	hist_record_split(slot, cpu, ns, error, on, most <= on);
+	if (most <= on)
+		return;
 	/* After the totals, like all counts: snapshots read counts before totals. */
-	if (led < SPLIT_PARTS)
-		__sync_fetch_and_add(&splits[bucket].led[led], 1);
+	for (i = 0; i < SPLIT_PARTS; i++)
+		if (off[i] == most) {
+			__sync_fetch_and_add(&splits[bucket].led[i], 1);
+			break;
+		}
 }
 
 #endif
