@@ -21,6 +21,9 @@ const volatile struct io_config io_config = {};
 	(request_flag(flags, __REQ_PREFLUSH___any) || request_flag(flags, __REQ_FUA___any) ||      \
 	 ((flags)&REQ_OP_MASK) == 2)
 
+/* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
+#define MAX_BIOS 256
+
 struct bio___disk { /* before 5.12 */
 	struct gendisk___any *bi_disk;
 } __attribute__((preserve_access_index));
@@ -168,12 +171,18 @@ static __always_inline void bio_begins(__u64 id, const struct io_bio *b, __u64 n
 	call_change(&b->owner, now, 1, 0, b->flush);
 }
 
-/* Bio PART is a part of a bio of the call OF. */
-static __always_inline void bio_is_part(__u64 part, const struct io_bio *of)
+/* Whether the disk has requests; stacked ones pass bios on. */
+static __always_inline bool has_requests(struct bio *bio)
 {
-	struct io_bio b = {.owner = of->owner, .by = of->by, .dev = of->dev, .flush = of->flush};
+	struct bio___disk *old = (struct bio___disk *)bio;
+	struct bio___device *new = (struct bio___device *)bio;
+	struct gendisk___any *disk;
 
-	bpf_map_update_elem(&io_bios, &part, &b, BPF_NOEXIST);
+	if (bpf_core_field_exists(new->bi_bdev))
+		disk = BPF_CORE_READ(new, bi_bdev, bd_disk);
+	else
+		disk = BPF_CORE_READ(old, bi_disk);
+	return disk && BPF_CORE_READ((struct gendisk *)disk, queue, mq_ops);
 }
 
 SEC("raw_tp/block_bio_queue")
@@ -210,6 +219,7 @@ int bio_queued(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Only of disks without requests: otherwise the kernel reports the request's completion. */
 SEC("raw_tp/block_bio_complete")
 int bio_completed(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -221,16 +231,22 @@ int bio_completed(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The part that is split off completes into the rest, to which its bi_private points. */
+/*
+ * The part that is split off completes into the rest, to which its bi_private points. Where there
+ * are requests, each of the two ends with its own. Otherwise the whole ends last.
+ */
 SEC("raw_tp/block_split")
 int bio_split_off(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct bio *part = (struct bio *)argument(ctx, io_config.arg_split);
-	__u64 rest = (__u64)BPF_CORE_READ(part, bi_private);
-	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &rest);
+	__u64 rest = (__u64)BPF_CORE_READ(part, bi_private), id = (__u64)part;
+	struct io_bio *of = bpf_map_lookup_elem(&io_bios, &rest), b;
 
-	if (b && b->owner.call)
-		bio_is_part((__u64)part, b);
+	if (!of)
+		return 0;
+	b = *of;
+	b.counted = has_requests(part);
+	bio_begins(id, &b, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -238,15 +254,18 @@ int bio_split_off(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline int bio_remapped(struct bio *bio, __u32 dev, __u64 sector)
 {
 	struct io_start start = {.sector = sector, .dev = dev};
-	__u64 *of = bpf_map_lookup_elem(&io_starts, &start), key;
-	struct io_bio *b;
+	__u64 *known = bpf_map_lookup_elem(&io_starts, &start), key, id = (__u64)bio;
+	struct io_bio *of, b;
 
-	if (!of || *of == (__u64)bio)
+	if (!known || *known == id)
 		return 0;
-	key = *of;
-	b = bpf_map_lookup_elem(&io_bios, &key);
-	if (b && b->owner.call && b->dev == dev)
-		bio_is_part((__u64)bio, b);
+	key = *known;
+	of = bpf_map_lookup_elem(&io_bios, &key);
+	if (!of || !of->owner.call || of->dev != dev)
+		return 0;
+	b = *of;
+	b.counted = 0; /* the bio in whose place it is ends after it */
+	bpf_map_update_elem(&io_bios, &id, &b, BPF_NOEXIST);
 	return 0;
 }
 
@@ -308,8 +327,10 @@ int request_issued(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-static __always_inline int request_is_out(__u64 id)
+SEC("raw_tp/block_rq_requeue")
+int request_requeued(struct bpf_raw_tracepoint_args *ctx)
 {
+	__u64 id = argument(ctx, block_config.arg_requeue);
 	struct io_request *r = bpf_map_lookup_elem(&io_requests, &id);
 
 	if (r)
@@ -317,20 +338,43 @@ static __always_inline int request_is_out(__u64 id)
 	return 0;
 }
 
-SEC("raw_tp/block_rq_requeue")
-int request_requeued(struct bpf_raw_tracepoint_args *ctx)
+/* BYTES of the request are done: the first of its bios end. */
+static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now)
 {
-	return request_is_out(argument(ctx, block_config.arg_requeue));
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+	struct io_bio *b;
+	__u32 size;
+	__u64 id;
+
+	for (int i = 0; i < MAX_BIOS && bio; i++) {
+		size = BPF_CORE_READ(bio, bi_iter.bi_size);
+		if (size > bytes)
+			return;
+		bytes -= size;
+		id = (__u64)bio;
+		bio = BPF_CORE_READ(bio, bi_next);
+		b = bpf_map_lookup_elem(&io_bios, &id);
+		if (b)
+			bio_ends(id, b, now);
+	}
 }
 
 SEC("raw_tp/block_rq_complete")
 int request_completed(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct request *rq = (struct request *)ctx->args[0];
+	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
+	struct io_request *r;
+	__u32 bytes = ctx->args[2];
 
 	/* Each part of a request completes by itself; its length is what is left of it. */
-	if ((__u32)ctx->args[2] >= BPF_CORE_READ(rq, __data_len))
-		request_is_out((__u64)rq);
+	if (bytes >= BPF_CORE_READ(rq, __data_len)) {
+		r = bpf_map_lookup_elem(&io_requests, &id);
+		if (r)
+			request_leaves(id, r, now);
+	}
+	if (!request_is_in_sequence(rq))
+		end_bios(rq, bytes, now);
 	return 0;
 }
 
