@@ -2,184 +2,221 @@
 # shellcheck shell=sh disable=SC2154
 # file-io-breakdown: the time of each call, by the layer in which it was spent.
 
-# breaks_down NAME FILE KIND SIZE COUNT THREADS HOGS - the workload, and the tool with each single call
-breaks_down() {
-	broken=$1
-	start "$broken" layers "$2" "$3" "$4" "$5" "$6" "$7"
-	attach "$broken-tool" --slower=1ns -b tid,syscall,fs,disk -p "$pid"
-	attached
-	open_gate "$broken" go
-	await 120 [ -e "$broken.gates/done" ]
-	detach "$broken-tool"
-	open_gate "$broken" end
-	finish "$broken" "$(cat "$broken.pid")"
+# ready NAME FILE KIND SIZE COUNT THREADS HOGS - the workload; one tool will trace all of them
+ready() {
+	ready=$1
+	shift
+	start "$ready" layers "$@"
+	workloads="$workloads $ready" pids=$pids${pids:+,}$pid
 }
 
-# Each kind of call on a file, for which there are 4 MB.
-on_file() {
-	dd if=/dev/zero of="$2" bs=65536 count=64 2>/dev/null
-	sync "$2" 2>/dev/null || sync
+# Each kind of call, on a file of its own of 1 MB in directory $2.
+ready_files() {
 	for kind in direct cold hot ahead behind sync; do
-		case $kind in
-		behind | sync) breaks_down "$1-$kind" "$2" "$kind" 4096 "$3" 1 0 ;;
-		*) breaks_down "$1-$kind" "$2" "$kind" 4096 "$3" 2 0 ;;
-		esac
+		dd if=/dev/zero of="$2/$kind" bs=65536 count=16 2>/dev/null
+	done
+	sync
+	for kind in direct cold hot ahead; do
+		ready "$1-$kind" "$2/$kind" "$kind" 4096 "$3" 2 0
+	done
+	for kind in behind sync; do
+		ready "$1-$kind" "$2/$kind" "$kind" 4096 "$3" 1 0
 	done
 }
 
-# A disk in memory that completes each request DELAY ns later, DEPTH at a time; $disk is its name
+# null_blk NAME DELAY DEPTH - a disk in memory that completes each request DELAY ns later, DEPTH at a time; $disk
 null_blk() {
-	[ -e /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config 2>/dev/null || return
-	for made in /sys/kernel/config/nullb/delayed; do
-		[ ! -d "$made" ] || { echo 0 >"$made/power" && rmdir "$made"; }
-		mkdir "$made" || return
-		echo 1 >"$made/memory_backed"
-		echo 64 >"$made/size"
-		echo 2 >"$made/queue_mode"
-		echo 2 >"$made/irqmode"
-		echo "$1" >"$made/completion_nsec"
-		echo "$2" >"$made/hw_queue_depth"
-		echo 1 >"$made/power" || return
-		disk=nullb$(cat "$made/index")
-		[ -e "/sys/block/$disk" ] || disk=delayed
-		echo none >"/sys/block/$disk/queue/scheduler" 2>/dev/null
-	done
-	[ -e "/sys/block/$disk" ]
+	made=/sys/kernel/config/nullb/$1
+	mkdir "$made" || return
+	echo 1 >"$made/memory_backed"
+	echo 16 >"$made/size"
+	echo 2 >"$made/queue_mode"
+	echo 2 >"$made/irqmode"
+	echo 1 >"$made/submit_queues"
+	echo "$2" >"$made/completion_nsec"
+	echo "$3" >"$made/hw_queue_depth"
+	echo 1 >"$made/power" || return
+	disk=$1
+	[ -e "/sys/block/$disk" ] || disk=nullb$(cat "$made/index")
+	echo none >"/sys/block/$disk/queue/scheduler" 2>/dev/null || :
 }
 
-of_null_blk() {
+ready_disks() {
 	insmod /modules/configfs.ko 2>/dev/null
 	insmod /modules/null_blk.ko nr_devices=0 2>/dev/null
-	null_blk 20000000 64 || {
-		echo "no null_blk with memory" >null.skip
+	mount -t configfs none /sys/kernel/config 2>/dev/null
+	if ! null_blk late 20000000 64; then
+		echo "no null_blk" >null.skip
 		return
-	}
-	breaks_down null-direct "/dev/$disk" direct 4096 11 2 0
+	fi
 	# More than a request holds.
 	echo 128 >"/sys/block/$disk/queue/max_sectors_kb"
-	breaks_down null-split "/dev/$disk" direct 1048576 3 1 0
+	ready null-direct "/dev/$disk" direct 4096 11 2 0
+	ready null-split "/dev/$disk" direct 1048576 3 1 0
+	null_blk narrow 20000000 1 && ready null-narrow "/dev/$disk" direct 4096 7 4 0
+	null_blk quick 2000000 64 && ready null-hogs "/dev/$disk" direct 4096 43 1 2
+	null_blk below 20000000 64 && stacked "$disk"
 	mkdir mounted
-	if mke2fs -q "/dev/$disk" 2>/dev/null >&2 && mount -t ext4 "/dev/$disk" mounted; then
-		on_file null-ext4 mounted/file 11
-		umount mounted
+	if null_blk formatted 20000000 64 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 && mount -t ext4 "/dev/$disk" mounted; then
+		ready_files null mounted 11
 	else
 		echo "no ext4" >ext4.skip
 	fi
-	null_blk 2000000 64 && breaks_down null-hogs "/dev/$disk" direct 4096 43 1 2
-	null_blk 20000000 1 && breaks_down null-narrow "/dev/$disk" direct 4096 7 4 0
+}
+
+# A disk that passes bios on to DISK 50 ms later.
+stacked() {
+	for module in dm-mod dm-bufio dm-delay; do
+		insmod "/modules/$module.ko" 2>/dev/null
+	done
+	if mapper plumb-layers "0 32768 delay /dev/$1 0 50" >mapper.out 2>mapper.err; then
+		ready null-stacked "$(cat mapper.out)" direct 4096 5 1 0
+	else
+		mv mapper.err stacked.skip
+	fi
 }
 
 # Nobody takes the records.
 stopped() {
-	start full layers - pipe 1 1 1 0
-	attach stopped --slower=1ns -b tid,syscall,fs -c calls
+	attach stopped --slower=1ns -b syscall,fs -c calls
 	attached
 	kill -STOP "$tool"
 	calls 20011 read >/dev/null 2>&1
 	kill -CONT "$tool"
 	detach stopped
-	open_gate full go
-	open_gate full end
-	finish full "$(cat full.pid)"
 }
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	program=file-io-breakdown quick=--no-calibrate
+	program=file-io-breakdown quick=--no-calibrate workloads='' pids=''
 	uname -r >kernel
-	breaks_down pipe - pipe 1 23 2 0
+	ready pipe - pipe 1 23 2 0
 	if [ -e /modules/null_blk.ko ]; then
-		of_null_blk
-		return
+		ready_disks
+	else
+		echo "no null_blk" >null.skip
+		case $(stat -f -c %T .) in
+		tmpfs | ramfs | rootfs) echo "no disk" >file.skip ;;
+		*) mkdir files && ready_files file files 23 ;;
+		esac
 	fi
-	echo "no null_blk" >null.skip
-	case $(stat -f -c %T .) in
-	tmpfs | ramfs | rootfs) echo "no disk" >file.skip ;;
-	*) on_file file "$PWD/file" 23 && rm file ;;
-	esac
+	attach all --slower=1ns --max-keys=128 -b tid,syscall,fs,disk -p "$pids"
+	attached
+	for workload in $workloads; do
+		open_gate "$workload" go
+		await 60 [ -e "$workload.gates/done" ]
+	done
+	detach all
+	for workload in $workloads; do
+		open_gate "$workload" end
+		finish "$workload" "$(cat "$workload.pid")"
+	done
+	stopped
+	rm -rf files
 }
 
-# Of each thread of the workload: $t what it measured, $r its row, $p the parts of that.
+# Of each thread of the workload: .t what it measured, .r its row, .p the parts of that.
 each='def threads: $truth[0].calls[] | . as $t
 	| [$last.rows[] | select(.key.tid == $t.tid and .key.syscall == $t.syscall and .key.fs != "proc")] | .[0] as $r
-	| {t: $t, r: $r, p: $r.split};
-	def io: .device + .queue + .other_device + .other_queue + .page_cache + .file_system + .unexplained;
-	def say($what): if . then . else error($what) end; '
+	| {$t, $r, p: $r.split};
+	def asleep: .device + .queue + .other_device + .other_queue + .page_cache + .file_system + .unexplained;
+	def calls: [$all[] | .call // empty | select(.fs != "proc" and (.tid as $tid | any($truth[0].calls[]; .tid == $tid)))];
+	def must(good): if good then true else error("\(.)") end; '
 
-# adds_up NAME - each call once, no longer than its thread says; its parts are its time
-adds_up() {
-	evidence "$1-tool.json" "$1-tool.err" "$1.truth"
-	holds "$1: each call counts once, and takes no longer than its thread says" "$1-tool.json" "$each"'
-		all(threads; .r.count == .t.count and .t.errors == 0 and .r.errors == 0 and .r.sum <= .t.sum and .r.max <= .t.max
-			and .r.min <= .t.min | say("\(.)"))' --slurpfile truth "$1.truth"
-	holds "... the parts of each single call add up to its time" "$1-tool.json" '
-		def parts: .on_cpu + .preempted + .runq + .device + .queue + .other_device + .other_queue + .page_cache
-			+ .file_system + .unexplained;
-		[$all[] | .call // empty] as $calls
-		| ($calls | length) > 0 and all($calls[]; parts == .ns and ([.[] | numbers] | all(. >= -4095)))
-		and all($last.rows[]; .split | parts == .sum and all(.bands[]; parts == .sum))
-		and ($calls | map(.ns) | add) == ([$last.rows[].sum] | add)
-		and ($calls | map(.device) | add) == ([$last.rows[].split.device] | add)'
-	holds "... it is on the CPU no longer than schedstat says" "$1-tool.json" "$each"'
-		all(threads; .p.on_cpu <= .t.ran + 100000)' --slurpfile truth "$1.truth"
-	jq -c 'select(.schema)' "$1-tool.json" >"$1-report.json"
-	evidence "$1-report.json"
-	sound "$1" "$1-report.json"
+# each_thread WHAT WORKLOAD FILTER [ARG...] - what FILTER says of each of its threads
+each_thread() {
+	local what=$1 workload=$2 filter=$3
+	shift 3
+	evidence all.err "$workload.truth"
+	holds "$workload: $what" all.json "$each all(threads; must($filter))" --slurpfile truth "$workload.truth" "$@"
 }
 
-# in_device NAME DELAY - each call was in the device for DELAY ns, in no other layer for long
+counts_once() {
+	each_thread "each call counts once, and takes no longer than its thread says" "$1" '
+		.r.count == .t.count and .t.errors == 0 and .r.errors == 0 and .r.sum <= .t.sum and .r.max <= .t.max and .r.min <= .t.min'
+	each_thread "... is on the CPU no longer than schedstat says" "$1" '.p.on_cpu <= .t.ran + .t.count * 50000'
+}
+
+# in_device NAME DELAY - each call was in the device for DELAY ns, but for what its thread still ran, and in no other layer
 in_device() {
-	adds_up "$1"
-	holds "... and is in the device for at least $2 ns, elsewhere for less" "$1-tool.json" "$each"'
-		all(threads; .p.device >= .t.count * $delay and (.p | io - .device) < .t.count * 2000000 | say("\(.p)"))' \
-		--slurpfile truth "$1.truth" --argjson delay "$2"
+	counts_once "$1"
+	each_thread "... is in the device for $2 ns, asleep elsewhere for less" "$1" '
+		.p.device >= .t.count * $delay * 0.8
+		and .p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * $delay
+		and (.p | asleep - .device) < .t.count * 2000000' --argjson delay "$2"
 }
 
-# by_another NAME DELAY COMM - the calls waited for the I/O of COMM
-by_another() {
-	adds_up "$1"
-	holds "... waits for I/O of another thread in the device, and that one is named" "$1-tool.json" "$each"'
-		all(threads; .p.other_device >= .t.sum * 0.6 - .p.runq - .p.on_cpu - .p.preempted and .p.device <= .t.sum * 0.1 | say("\(.p)"))
-		and ([$all[] | .call // empty | select(.other_device > .ns / 2).io_of.comm] | length > 0 and all(startswith($comm)) | say("\(.)"))' \
-		--slurpfile truth "$1.truth" --arg comm "$3"
+# by_helper NAME - the calls waited for I/O that another thread had submitted
+by_helper() {
+	counts_once "$1"
+	each_thread "... waits for I/O of another in the device" "$1" '.p.other_device >= (.p | asleep) * 0.7 and .p.other_device > 0'
+	holds "$1: ... which is named" all.json "$each"'
+		calls | map(select(.other_device > .ns / 2).io_of.comm) | must(length > 0 and all(startswith("helper-")))' \
+		--slurpfile truth "$1.truth"
 }
 
-check_null() {
+check_disks() {
 	in_device null-direct 20000000
 	in_device null-split 20000000
-	adds_up null-hogs
-	holds "... waits for its CPU as long as schedstat says, then for the device" null-hogs-tool.json "$each"'
-		all(threads; .p.device >= .t.count * 2000000 and .p.runq + .p.preempted <= .t.waited + .t.count * 200000
-			and .p.runq + .p.preempted >= .t.waited * 0.5 and .t.waited > 0 | say("\(.)"))' --slurpfile truth null-hogs.truth
-	adds_up null-narrow
-	holds "... of four that share a device which takes one at a time, each waits in the queue" null-narrow-tool.json "$each"'
-		([threads.p.device] | add) as $device | ([threads.p.queue] | add) as $queue
-		| $device >= 28 * 20000000 and $device < 28 * 30000000 and $queue > $device * 1.5 | say("\($device) \($queue)")' \
-		--slurpfile truth null-narrow.truth
+	counts_once null-hogs
+	each_thread "... waits for its CPU as long as schedstat says, and for the device" null-hogs '
+		.p.device >= .t.count * 1000000 and .p.runq + .p.preempted <= .t.waited + .t.count * 200000
+		and .p.runq + .p.preempted >= .t.waited * 0.5 and .t.waited > 0'
+	counts_once null-narrow
+	holds "null-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
+		{device: [threads.p.device] | add, queue: [threads.p.queue] | add}
+		| must(.device >= 28 * 16000000 and .queue > .device)' --slurpfile truth null-narrow.truth
+	if [ -e stacked.skip ]; then
+		skip "a stacked disk" "$(cat stacked.skip)"
+	else
+		counts_once null-stacked
+		each_thread "... waits 50 ms in the block layer, then in the device below" null-stacked '
+			.p.queue >= .t.count * 45000000 and .p.queue <= .t.count * 65000000 and .p.device >= .t.count * 16000000'
+	fi
 }
 
-check_ext4() {
-	in_device null-ext4-direct 20000000
-	in_device null-ext4-cold 20000000
-	in_device null-ext4-sync 20000000
-	adds_up null-ext4-hot
-	holds "... a page that is cached takes CPU only" null-ext4-hot-tool.json "$each"'
-		all(threads; .p | io <= .sum * 0.05)' --slurpfile truth null-ext4-hot.truth
-	by_another null-ext4-ahead 20000000 helper-
-	by_another null-ext4-behind 20000000 helper-
+check_files() {
+	in_device "$1-direct" "$2"
+	in_device "$1-cold" "$2"
+	in_device "$1-sync" "$2"
+	counts_once "$1-hot"
+	each_thread "... a page that is cached takes CPU only" "$1-hot" '(.p | asleep) <= .p.sum * 0.05'
+	by_helper "$1-ahead"
+	by_helper "$1-behind"
 }
 
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
-	adds_up pipe
-	holds "... a sleep in a pipe is not explained" pipe-tool.json "$each"'
-		all(threads; .r.key.fs == "pipefs" and .r.key.disk == "-" and .p.unexplained >= .t.sum * 0.5
-			and (.p | io == .unexplained) | say("\(.)"))' --slurpfile truth pipe.truth
-	if [ -e null.skip ]; then
-		skip "delayed disks" "$(cat null.skip)"
+	jq -c 'select(.schema)' all.json >all-report.json
+	evidence all-report.json all.err
+	sound "all" all-report.json
+	holds "the parts of each call, row and band add up to its time" all.json '
+		def parts: .on_cpu + .preempted + .runq + .device + .queue + .other_device + .other_queue + .page_cache
+			+ .file_system + .unexplained;
+		[$all[] | .call // empty] as $calls
+		| all($calls[]; parts == .ns and all(to_entries[]; .key == "ret" or (.value | type) != "number" or .value >= 0))
+		and all($last.rows[]; (.split | parts == .sum and .count == ([.mostly[]] | add) and all(.bands[]; parts == .sum)) and .sum == .split.sum)'
+	holds "the rows are the sums of the calls" all.json '
+		[$all[] | .call // empty] as $calls | ($calls | length) == $last.ledger.recorded
+		and all("ns", "on_cpu", "device", "queue", "other_device", "runq"; . as $part
+			| ($calls | map(.[$part]) | add) == ([$last.rows[].split[if $part == "ns" then "sum" else $part end]] | add))'
+	holds "... in the order in which they ended" all.json '[$all[] | .call // empty | .end] | . == sort'
+	holds "no I/O is lost, and none lacks its end" all.json '$last.io_lost == 0 and $last.io_replaced == 0 and $last.records_dropped == 0'
+	counts_once pipe
+	each_thread "... a sleep in a pipe is not explained" pipe '
+		.r.key.fs == "pipefs" and .r.key.disk == "-" and .p.unexplained >= .t.sum * 0.5 and (.p | asleep == .unexplained)'
+	evidence stopped.err
+	jq -c 'select(.call | not)' stopped.json >stopped-report.json
+	holds "calls that find no room are counted: printed and dropped are all" stopped.json '
+		[$all[] | .call // empty] | length as $printed | $printed > 0 and $last.records_dropped > 0
+		and $printed + $last.records_dropped == $last.ledger.recorded and $last.ledger.recorded >= 20011'
+	if [ ! -e null.skip ]; then
+		check_disks
+		if [ -e ext4.skip ]; then skip "ext4 on a delayed disk" "$(cat ext4.skip)"; else check_files null 20000000; fi
+	elif [ -e file.skip ]; then
+		skip "files" "$(cat file.skip)"
 	else
-		check_null
-		if [ -e ext4.skip ]; then skip "ext4 on a delayed disk" "$(cat ext4.skip)"; else check_ext4; fi
+		check_files file 1
 	fi
 }

@@ -135,6 +135,8 @@ static __always_inline void call_change(const struct io_owner *owner, __u64 now,
 	call_account(c, now);
 	if (bios)
 		io_add(c->bios, bios);
+	if (bios < 0)
+		c->done = 1;
 	if (in_device)
 		io_add(c->in_device, in_device);
 	if (flushes)

@@ -18,6 +18,7 @@ struct io_call {
 	__u64 waits;               /* enum io_wait; IO_RUNS: nothing is to be accounted for */
 	__s64 bios, in_device;     /* of the call */
 	__s64 flushes;             /* bios that ask for a flush of the device */
+	__u64 done;                /* I/O of the call has ended in this sleep */
 	struct disk_times before;  /* of the file's disk, at last */
 	__u64 slept[IO_PARTS];     /* ns of the sleep that is not over */
 	__u64 ns[IO_PARTS];        /* ns of earlier sleeps */
@@ -39,7 +40,8 @@ static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 	struct io_disk *d = NULL;
 	__u64 device, queue;
 
-	if (own ? c->flushes > 0 : c->waits > IO_WAITS)
+	/* Once I/O of its own has ended, it waits for the wakeup, not for others. */
+	if (own ? c->flushes > 0 : c->waits > IO_WAITS && !c->done)
 		d = disk_get(c->dev);
 	if (!d) {
 		io_add(c->slept[own                         ? IO_QUEUE
@@ -103,6 +105,7 @@ static __always_inline void call_begin(struct io_call *c, __u64 now)
 	c->id = c->last = now;
 	c->waits = IO_RUNS;
 	c->bios = c->in_device = c->flushes = 0;
+	c->done = 0;
 	c->other.tid = 0;
 	for (i = 0; i < IO_PARTS; i++)
 		c->slept[i] = c->ns[i] = 0;
@@ -112,6 +115,7 @@ static __always_inline void call_leaves(struct io_call *c, enum io_wait waits, _
 {
 	call_account(c, now);
 	c->waits = waits;
+	c->done = 0;
 	call_note_disk(c, now);
 }
 
