@@ -57,7 +57,7 @@ struct {
 	__type(value, struct io_bio);
 } io_bios SEC(".maps");
 
-/* Bios of calls by disk and first sector, by which a stacked device names them. */
+/* Bios of calls to stacked disks, by disk and first sector, as these name them. */
 struct io_start {
 	__u64 sector;
 	__u32 dev, pad;
@@ -213,9 +213,11 @@ int bio_queued(struct bpf_raw_tracepoint_args *ctx)
 	if (t && t->start) {
 		b.owner.task = (__u64)task;
 		b.owner.call = t->own.id;
-		start.dev = b.dev;
-		start.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
-		bpf_map_update_elem(&io_starts, &start, &id, BPF_ANY);
+		if (!has_requests(bio)) {
+			start.dev = b.dev;
+			start.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+			bpf_map_update_elem(&io_starts, &start, &id, BPF_ANY);
+		}
 	}
 	bio_begins(id, &b, now);
 	return 0;
