@@ -51,10 +51,10 @@ ready_disks() {
 	fi
 	# More than a request holds.
 	echo 128 >"/sys/block/$disk/queue/max_sectors_kb"
-	ready null-direct "/dev/$disk" direct 4096 11 2 0
-	ready null-split "/dev/$disk" direct 1048576 3 1 0
-	null_blk narrow 20000000 1 && ready null-narrow "/dev/$disk" direct 4096 7 4 0
-	null_blk quick 2000000 64 && ready null-hogs "/dev/$disk" direct 4096 43 1 2
+	ready disk-direct "/dev/$disk" direct 4096 11 2 0
+	ready disk-split "/dev/$disk" direct 1048576 3 1 0
+	null_blk narrow 20000000 1 && ready disk-narrow "/dev/$disk" direct 4096 7 4 0
+	null_blk quick 2000000 64 && ready disk-hogs "/dev/$disk" direct 4096 43 1 2
 	null_blk below 20000000 64 && stacked "$disk"
 	mkdir mounted
 	if null_blk formatted 20000000 64 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 && mount -t ext4 "/dev/$disk" mounted; then
@@ -70,7 +70,7 @@ stacked() {
 		insmod "/modules/$module.ko" 2>/dev/null
 	done
 	if mapper plumb-layers "0 32768 delay /dev/$1 0 50" >mapper.out 2>mapper.err; then
-		ready null-stacked "$(cat mapper.out)" direct 4096 5 1 0
+		ready disk-stacked "$(cat mapper.out)" direct 4096 5 1 0
 	else
 		mv mapper.err stacked.skip
 	fi
@@ -155,21 +155,21 @@ by_helper() {
 }
 
 check_disks() {
-	in_device null-direct 20000000
-	in_device null-split 20000000
-	counts_once null-hogs
-	each_thread "... waits for its CPU as long as schedstat says, and for the device" null-hogs '
+	in_device disk-direct 20000000
+	in_device disk-split 20000000
+	counts_once disk-hogs
+	each_thread "... waits for its CPU as long as schedstat says, and for the device" disk-hogs '
 		.p.device >= .t.count * 1000000 and .p.runq + .p.preempted <= .t.waited + .t.count * 200000
 		and .p.runq + .p.preempted >= .t.waited * 0.5 and .t.waited > 0'
-	counts_once null-narrow
-	holds "null-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
+	counts_once disk-narrow
+	holds "disk-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
 		{device: [threads.p.device] | add, queue: [threads.p.queue] | add}
-		| must(.device >= 28 * 16000000 and .queue > .device)' --slurpfile truth null-narrow.truth
+		| must(.device >= 28 * 16000000 and .queue > .device)' --slurpfile truth disk-narrow.truth
 	if [ -e stacked.skip ]; then
 		skip "a stacked disk" "$(cat stacked.skip)"
 	else
-		counts_once null-stacked
-		each_thread "... waits 50 ms in the block layer, then in the device below" null-stacked '
+		counts_once disk-stacked
+		each_thread "... waits 50 ms in the block layer, then in the device below" disk-stacked '
 			.p.queue >= .t.count * 45000000 and .p.queue <= .t.count * 65000000 and .p.device >= .t.count * 16000000'
 	fi
 }

@@ -44,7 +44,7 @@ static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 	if (own ? c->flushes > 0 : c->waits > IO_WAITS && !c->done)
 		d = disk_get(c->dev);
 	if (!d) {
-		io_add(c->slept[own                         ? IO_QUEUE
+		io_add(c->slept[own                          ? IO_QUEUE
 				: c->waits == IO_WAITS_CACHE ? IO_CACHE
 				: c->waits == IO_WAITS_FS    ? IO_FS
 							     : IO_UNEXPLAINED],

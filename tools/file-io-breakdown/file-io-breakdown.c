@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
 /* clang-format on */
 
 static const char *const calls[] = {
-	"read",   "readv",   "pread64",  "preadv",  "preadv2",   "write",           "writev",
-	"pwrite64", "pwritev", "pwritev2", "fsync",   "fdatasync", "sync_file_range",
+	"read",     "readv",   "pread64",  "preadv", "preadv2",   "write",           "writev",
+	"pwrite64", "pwritev", "pwritev2", "fsync",  "fdatasync", "sync_file_range",
 };
 
 static struct syscall_config selection = {.max_size = UINT64_MAX};

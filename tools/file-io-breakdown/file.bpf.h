@@ -47,9 +47,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 }
 
 /* The block device that a file is, or on which its file system is. */
-static __always_inline struct block_device___disk *file_device(struct file *file,
-							       struct inode *inode,
-							       struct super_block *sb)
+static __always_inline struct block_device___disk *
+file_device(struct file *file, struct inode *inode, struct super_block *sb)
 {
 	void *of_device;
 

@@ -107,8 +107,8 @@ size_t places_find(struct io_place places[IO_PLACES])
 	for (size_t i = 0; i < symbols.n && n < IO_PLACES; i++) {
 		wait = symbols.all[i].address ? wait_of(&symbols.all[i]) : IO_RUNS;
 		if (wait != IO_RUNS)
-			places[n++] = (struct io_place){symbols.all[i].address,
-							end_of(&symbols, i), wait};
+			places[n++] = (struct io_place){symbols.all[i].address, end_of(&symbols, i),
+							wait};
 	}
 	plumb_symbols_free(&symbols);
 	qsort(places, n, sizeof(*places), by_address);

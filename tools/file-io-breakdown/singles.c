@@ -37,8 +37,7 @@ int singles_add(const void *record, size_t size)
 		return 0;
 	if (singles.n == singles.room) {
 		singles.room = singles.room * 2 ?: 64;
-		singles.list =
-			reallocarray(singles.list, singles.room, sizeof(*singles.list));
+		singles.list = reallocarray(singles.list, singles.room, sizeof(*singles.list));
 		if (!singles.list)
 			abort();
 	}
@@ -97,8 +96,7 @@ static void print_line(const struct io_record *c, FILE *out)
 	fprintf(out, "%s.%06ld", text, t.tv_nsec / 1000);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		fprintf(out, " %4.0f%%",
-			c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0);
+		fprintf(out, " %4.0f%%", c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0);
 	plumb_escape(text, c->comm, sizeof(text));
 	io_disk_name(c->dev, disk, sizeof(disk));
 	fprintf(out, " %s/%u", text, c->tid);

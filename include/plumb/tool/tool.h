@@ -55,7 +55,7 @@ struct plumb_bpf {
 	 */
 	const char *states;
 	bool shared_states; /* programs read those of other threads, which takes the hash */
-	bool own_slots; /* each copy of a program writes slots that no other copy writes */
+	bool own_slots;     /* each copy of a program writes slots that no other copy writes */
 	/* Attaches copies of programs COPIED to targets other than kernel functions; or NULL. */
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
@@ -201,7 +201,7 @@ struct plumb_measure {
 	 * split.h. */
 	const struct plumb_part_name *parts;
 	size_t n_parts;
-	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */
+	const char *second; /* name of a second histogram ("cpu", "latency"); NULL: none */
 	const struct plumb_column *columns; /* after all others */
 	size_t n_columns;
 };
