@@ -10,17 +10,17 @@ ready() {
 	workloads="$workloads $ready" pids=$pids${pids:+,}$pid
 }
 
-# Each kind of call, on a file of its own of 1 MB in directory $2.
+# ready_files NAME DIR [KIND] - each kind of call, on a file of its own of 1 MB in DIR
 ready_files() {
-	for kind in direct cold hot ahead behind sync; do
+	for kind in cold hot ahead behind sync $3; do
 		dd if=/dev/zero of="$2/$kind" bs=65536 count=16 2>/dev/null
 	done
 	sync
-	for kind in direct cold hot ahead; do
-		ready "$1-$kind" "$2/$kind" "$kind" 4096 "$3" 2 0
+	for kind in cold hot ahead $3; do
+		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 2 0
 	done
 	for kind in behind sync; do
-		ready "$1-$kind" "$2/$kind" "$kind" 4096 "$3" 1 0
+		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 1 0
 	done
 }
 
@@ -58,7 +58,7 @@ ready_disks() {
 	null_blk below 20000000 64 && stacked "$disk"
 	mkdir mounted
 	if null_blk formatted 20000000 64 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 && mount -t ext4 "/dev/$disk" mounted; then
-		ready_files null mounted 11
+		ready_files null mounted
 	else
 		echo "no ext4" >ext4.skip
 	fi
@@ -97,7 +97,7 @@ run() {
 		echo "no null_blk" >null.skip
 		case $(stat -f -c %T .) in
 		tmpfs | ramfs | rootfs) echo "no disk" >file.skip ;;
-		*) mkdir files && ready_files file files 23 ;;
+		*) mkdir files && ready_files file files direct ;;
 		esac
 	fi
 	attach all --slower=1ns --max-keys=128 -b tid,syscall,fs,disk -p "$pids"
@@ -170,12 +170,11 @@ check_disks() {
 	else
 		counts_once disk-stacked
 		each_thread "... waits 50 ms in the block layer, then in the device below" disk-stacked '
-			.p.queue >= .t.count * 45000000 and .p.queue <= .t.count * 65000000 and .p.device >= .t.count * 16000000'
+			.p.queue >= .t.count * 45000000 and .p.device >= .t.count * 16000000 and .p.device < .t.count * 40000000'
 	fi
 }
 
 check_files() {
-	in_device "$1-direct" "$2"
 	in_device "$1-cold" "$2"
 	in_device "$1-sync" "$2"
 	counts_once "$1-hot"
@@ -219,6 +218,7 @@ check() {
 	elif [ -e file.skip ]; then
 		skip "files" "$(cat file.skip)"
 	else
+		in_device file-direct 1
 		check_files file 1
 	fi
 }

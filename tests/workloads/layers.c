@@ -13,7 +13,7 @@ const char usage[] =
 	"  cold    pread64 of pages that are not in the page cache\n"
 	"  hot     pread64 of pages that are\n"
 	"  ahead   pread64 of pages that its helper, helper-N, has just begun to read\n"
-	"  behind  fsync of pages that its helper has just begun to write\n"
+	"  behind  fdatasync of pages that its helper has just begun to write\n"
 	"  sync    fsync of pages that it has written\n"
 	"  pipe    read of a pipe, to which its helper writes 2 ms later; FILE is not used\n"
 	"With HOGS, these threads and as many others that spin are on one CPU.  ran and waited "
@@ -29,7 +29,7 @@ static const struct {
 } kinds[KINDS] = {
 	[DIRECT] = {"direct", "pread64", false}, [COLD] = {"cold", "pread64", false},
 	[HOT] = {"hot", "pread64", false},       [AHEAD] = {"ahead", "pread64", true},
-	[BEHIND] = {"behind", "fsync", true},    [SYNC] = {"sync", "fsync", false},
+	[BEHIND] = {"behind", "fdatasync", true},    [SYNC] = {"sync", "fsync", false},
 	[PIPE] = {"pipe", "read", true},
 };
 
@@ -131,8 +131,9 @@ static bool call(struct worker *w)
 	switch (kind) {
 	case PIPE:
 		return read(w->ends[0], w->buffer, 1) == 1;
-	case SYNC:
 	case BEHIND:
+		return !fdatasync(file); /* not what has changed in the inode */
+	case SYNC:
 		return !fsync(file);
 	default:
 		return pread(file, w->buffer, size, w->at) == (ssize_t)size;

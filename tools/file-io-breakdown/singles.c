@@ -66,11 +66,8 @@ static uint64_t part_of(const struct io_record *c, unsigned int part)
 /* The wall-clock time at which the call ended. */
 static struct timespec when(const struct io_record *c)
 {
-	struct timespec now;
-	uint64_t ns;
+	uint64_t ns = plumb_wall_clock() + c->end;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ns = now.tv_sec * 1000000000ULL + now.tv_nsec - (plumb_now() - c->end);
 	return (struct timespec){ns / 1000000000, ns % 1000000000};
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/base/clock.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
@@ -24,33 +25,11 @@ static struct {
 	struct slow_call *list;
 	size_t n, room;
 	const struct plumb_session *session;
-	uint64_t offset; /* ns from CLOCK_MONOTONIC to the wall clock */
 	bool json, stacks, wakers, headed;
 } calls;
 
 /* ns: maximum time from a call's end until its record arrives here. */
 #define ON_ITS_WAY 10000000
-
-static uint64_t nanoseconds(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-/* Update the offset if the wall clock was set (by 1 ms or more), not for the time to read it. */
-static void follow_wall_clock(void)
-{
-	uint64_t before, offset;
-
-	do {
-		before = nanoseconds(CLOCK_MONOTONIC);
-		offset = nanoseconds(CLOCK_REALTIME) - before;
-	} while (nanoseconds(CLOCK_MONOTONIC) - before > 100000);
-	if (offset - calls.offset + 1000000 > 2000000)
-		calls.offset = offset;
-}
 
 void calls_begin(bool json, bool stacks, bool wakers)
 {
@@ -101,7 +80,7 @@ static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
 /* The wall-clock time at which the call ended. */
 static struct timespec when(const struct slow_call *c)
 {
-	uint64_t ns = calls.offset + c->end;
+	uint64_t ns = plumb_wall_clock() + c->end;
 
 	return (struct timespec){ns / 1000000000, ns % 1000000000};
 }
@@ -295,7 +274,7 @@ static json_t *json_of(const struct slow_call *c)
 static size_t count_settled(bool all)
 {
 	/* Calls still in the ring buffer can have ended a little before the last one read. */
-	uint64_t until = all ? nanoseconds(CLOCK_MONOTONIC) : calls.list[calls.n - 1].end;
+	uint64_t until = all ? plumb_now() : calls.list[calls.n - 1].end;
 	size_t n = 0;
 
 	while (n < calls.n && calls.list[n].end + ON_ITS_WAY <= until)
@@ -333,7 +312,6 @@ static int print_settled(size_t settled)
 	FILE *out = open_memstream(&text, &size);
 	int err = out ? 0 : -errno;
 
-	follow_wall_clock();
 	for (size_t i = 0; i < settled && !err; i++)
 		err = print(&calls.list[i], out);
 	if (out && fclose(out) && !err)
