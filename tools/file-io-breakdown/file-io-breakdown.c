@@ -33,7 +33,7 @@ enum { SLOWER = 0x2000 };
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Output:", 40},
+	{NULL, 0, NULL, 0, "Single calls:", 40},
 	{"slower", SLOWER, "TIME", 0, "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40},
 	{0},
 };
@@ -233,9 +233,10 @@ int main(int argc, char **argv)
 		.card.about =
 			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			"           tracepoints (stable); raw tracepoints sched_switch,\n"
-			"           sched_waking, block_bio_queue, block_bio_complete,\n"
-			"           block_split, block_bio_remap, block_rq_issue,\n"
-			"           block_rq_requeue, block_rq_complete (stable-ish)\n"
+			"           sched_waking (stable-ish), block_bio_queue,\n"
+			"           block_bio_complete, block_split, block_bio_remap,\n"
+			"           block_rq_issue, block_rq_requeue, block_rq_complete\n"
+			"           (stable-ish)\n"
 			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 calls a second on a busy machine\n"
 			"cost:      measured at each start, see the footer; all other system\n"
