@@ -7,6 +7,8 @@
 
 #define P 6
 
+static const struct plumb_tool tool;
+
 /* A row of buckets in which N[i] calls took I * 1000 ns or so each, with room for where. */
 static struct plumb_row row_of(const uint64_t *n, size_t buckets)
 {
@@ -48,7 +50,7 @@ static void bands_end_at_percentiles(void **state)
 {
 	const uint64_t n[] = {500, 400, 90, 9, 1};
 	struct plumb_row r = row_of(n, 5);
-	json_t *j = plumb_json_split(&r);
+	json_t *j = plumb_json_split(&tool, &r);
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
@@ -64,7 +66,7 @@ static void a_bucket_is_not_cut(void **state)
 	/* The 50th percentile lies in the second, the 90th and all above in the third. */
 	const uint64_t n[] = {490, 20, 490};
 	struct plumb_row r = row_of(n, 3);
-	json_t *j = plumb_json_split(&r);
+	json_t *j = plumb_json_split(&tool, &r);
 
 	(void)state;
 	assert_int_equal(in_band(j, 0), 510);
@@ -79,7 +81,7 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 {
 	const uint64_t n[] = {7};
 	struct plumb_row r = row_of(n, 1);
-	json_t *j = plumb_json_split(&r);
+	json_t *j = plumb_json_split(&tool, &r);
 
 	(void)state;
 	assert_int_equal(in_band(j, 0), 7);
@@ -91,7 +93,7 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 static void nothing_adds_up_to_nothing(void **state)
 {
 	struct plumb_row r = row_of(NULL, 0);
-	json_t *j = plumb_json_split(&r);
+	json_t *j = plumb_json_split(&tool, &r);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -99,7 +101,7 @@ static void nothing_adds_up_to_nothing(void **state)
 	(void)state;
 	assert_int_equal(number(j, "count"), 0);
 	assert_int_equal(number(j, "sum"), 0);
-	plumb_report_split(&r, out);
+	plumb_report_split(&tool, &r, out);
 	fclose(out);
 	/* The heading alone. */
 	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
@@ -117,7 +119,7 @@ static void time_without_a_call_is_kept(void **state)
 
 	(void)state;
 	r.split[1].ns[PLUMB_BLOCKED] = 1900;
-	j = plumb_json_split(&r);
+	j = plumb_json_split(&tool, &r);
 	assert_int_equal(number(j, "count"), 10);
 	assert_int_equal(number(j, "sum"), 10 * 1000 + 1900);
 	assert_int_equal(number(j, "blocked"), 1900);
@@ -139,7 +141,7 @@ static void the_parts_are_told_apart(void **state)
 		r.split[1].ns[i] = 1000 << i;
 		r.split[1].led[i] = 1 << i;
 	}
-	j = plumb_json_split(&r);
+	j = plumb_json_split(&tool, &r);
 	led = json_object_get(j, "mostly");
 	assert_int_equal(number(j, "preempted"), 1000 << PLUMB_PREEMPTED);
 	assert_int_equal(number(j, "blocked"), 1000 << PLUMB_BLOCKED);
@@ -149,7 +151,7 @@ static void the_parts_are_told_apart(void **state)
 	assert_int_equal(number(led, "runq"), 1 << PLUMB_RUNQ);
 	assert_int_equal(number(j, "sum"), 15000);
 	assert_int_equal(number(j, "count"), 15);
-	plumb_report_split(&r, out);
+	plumb_report_split(&tool, &r, out);
 	fclose(out);
 	line = strstr(text, "\n  all ");
 	assert_non_null(line);
@@ -185,7 +187,7 @@ static void no_number_makes_a_line_longer(void **state)
 		FILE *out = open_memstream(&text, &size);
 
 		r.split[0].led[PLUMB_ON_CPU] = cases[i].n;
-		plumb_report_split(&r, out);
+		plumb_report_split(&tool, &r, out);
 		fclose(out);
 		snprintf(expected, sizeof(expected),
 			 "\n  all      %s 100.0%% %s   0.0%%       0   0.0%%       0   0.0%%"

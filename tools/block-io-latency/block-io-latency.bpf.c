@@ -25,24 +25,6 @@ struct {
 	__type(value, struct device_flush);
 } block_flushes SEC(".maps");
 
-/* Argument N, in assembly, since 5.10 refuses an offset that is computed. */
-#define argument_at(ctx, n)                                                                        \
-	({                                                                                         \
-		__u64 _value;                                                                      \
-		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_value) : "r"(ctx), "i"((n)*8));      \
-		_value;                                                                            \
-	})
-
-/* Argument N, 0 to 2; a tracepoint that has fewer is not asked for it. */
-static __always_inline __u64 argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
-{
-	if (n == 0)
-		return argument_at(ctx, 0);
-	if (n == 1)
-		return argument_at(ctx, 1);
-	return argument_at(ctx, 2);
-}
-
 /*
  * Where programs can be preempted, the kernel skips a program for other threads of the CPU while
  * one is.  Each then has copies, which run one after the other: the first that is not skipped does

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/block-hooks.h>
 #include <plumb/report/in-order.h>
 #include <plumb/report/inflight.h>
 #include <plumb/report/report.h>
@@ -16,7 +17,6 @@
 
 #include "block-io-latency.skel.h"
 #include "fields.h"
-#include "hooks.h"
 #include "requests.h"
 #include "slow.h"
 
@@ -82,7 +82,6 @@ static const char *const hooked[] = {
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct block_io_latency_bpf *skel = block_io_latency_bpf__open_opts(plumb_open_opts());
-	struct block_config config = hooks.config;
 
 	(void)calibration;
 	if (!skel)
@@ -91,15 +90,15 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 			    "block_rq_insert", "block_rq_issue", "block_rq_requeue",
 			    "block_rq_complete", "block_bio_complete", "block_bio_backmerge",
 			    "block_bio_frontmerge", "block_rq_merge");
-	if (config.made_by_bio)
+	if (hooks.config.made_by_bio)
 		strcpy(bpf->hooks[2], "block_getrq");
 	if (!hooks.has_merge)
 		*bpf->hooks[10] = 0;
-	config.slower = slower;
-	config.min_ns = min_ns;
-	memcpy((void *)&skel->rodata->block_config, &config, sizeof(config));
+	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
+	*(struct block_selection *)&skel->rodata->block_selection =
+		(struct block_selection){.min_ns = min_ns, .slower = slower};
 	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
-	disable(bpf->object, config.made_by_bio ? "request_made" : "bio_made", 0);
+	disable(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
 		disable(bpf->object, "request_merged", 0);
 	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)

@@ -3,6 +3,7 @@
 #ifndef BLOCK_IO_LATENCY_H
 #define BLOCK_IO_LATENCY_H
 
+#include <plumb/bpf/block/request.h>
 #include <plumb/bpf/key/key.h>
 
 /* Keys that the tool adds to --by. */
@@ -20,26 +21,8 @@
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
 
-#define BLOCK_DISK_LEN 32 /* DISK_NAME_LEN of the kernel */
-
 /* The stages of a request follow each other: before + queued + device = whole. */
 enum block_stage { BLOCK_WHOLE, BLOCK_BEFORE, BLOCK_QUEUED, BLOCK_DEVICE, BLOCK_STAGES };
-
-/* Operations, which have other numbers in other kernels. */
-enum block_op {
-	BLOCK_READ,
-	BLOCK_WRITE,
-	BLOCK_FLUSH,
-	BLOCK_DISCARD,
-	BLOCK_SECURE_ERASE,
-	BLOCK_WRITE_ZEROES,
-	BLOCK_DRIVER, /* a command that is passed through to the driver */
-	BLOCK_OTHER,
-	BLOCK_OPS,
-};
-
-/* Bits of block_key.flags. */
-enum { BLOCK_SYNC, BLOCK_META, BLOCK_READAHEAD, BLOCK_FUA, BLOCK_POLLED, BLOCK_FLAGS };
 
 struct block_key {
 	struct plumb_who who; /* the thread that submitted the request */
@@ -68,11 +51,11 @@ struct block_request {
 	__u32 pid, tid;
 	__u32 was_issued;
 	__u32 left;                /* bytes that were left before the last completion of a part */
-	char comm[PLUMB_COMM_LEN]; /* with block_config.slower */
+	char comm[PLUMB_COMM_LEN]; /* with block_selection.slower */
 };
 _Static_assert(sizeof(struct block_request) == 200, "no hidden padding in a map's value");
 
-/* A request that took at least block_config.min_ns. */
+/* A request that took at least block_selection.min_ns. */
 struct block_slow {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
 	__u64 ns[BLOCK_STAGES];
@@ -92,16 +75,11 @@ struct block_counts {
 	__u64 passed;   /* recorded bios that ended without a request of their disk */
 };
 
-struct block_config {
-	__u64 min_ns;      /* shorter requests are not recorded */
-	__u32 slower;      /* 1: recorded requests are also sent one by one */
-	__u32 made_by_bio; /* block_getrq, which names the bio, says that a request was made */
-	__u32 search;    /* a request may still be known by its bio when it is inserted or issued */
-	__u32 flush_seq; /* the flag RQF_FLUSH_SEQ */
-	__u32 has_status; /* errors are of type blk_status_t, not negative errnos */
-	/* The position of the request or bio among the arguments; the queue may precede it. */
-	__u32 arg_queue, arg_split, arg_made, arg_merge, arg_insert, arg_issue, arg_requeue;
-	__u32 arg_backmerge, arg_frontmerge, arg_bio_complete;
+/* Which requests are recorded, and how. */
+struct block_selection {
+	__u64 min_ns; /* shorter ones are not recorded */
+	__u32 slower; /* 1: recorded requests are also sent one by one */
+	__u32 pad;
 };
 
 #endif

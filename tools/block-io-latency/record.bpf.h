@@ -3,7 +3,7 @@
 #ifndef BLOCK_RECORD_BPF_H
 #define BLOCK_RECORD_BPF_H
 
-#include "request.bpf.h"
+#include "state.bpf.h"
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/keys.bpf.h>
 
@@ -93,11 +93,11 @@ static __always_inline void record(const struct block_request *s, __u64 now)
 	__u64 ns[BLOCK_STAGES];
 
 	stage_times(s, now, ns);
-	if (ns[BLOCK_WHOLE] < block_config.min_ns) {
+	if (ns[BLOCK_WHOLE] < block_selection.min_ns) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	if (block_config.slower && !send(s, s->start + ns[BLOCK_WHOLE], ns)) {
+	if (block_selection.slower && !send(s, s->start + ns[BLOCK_WHOLE], ns)) {
 		ledger_count(cpu, dropped);
 		return;
 	}

@@ -57,7 +57,7 @@ static void print_line(const struct block_slow *r, FILE *out)
 			"BEFORE", "QUEUED", "DEVICE", "DISK", "OP", "BYTES", "SECTOR",
 			"COMM/TID; FLAGS");
 	headed = true;
-	plumb_in_order_print_time(&waiting, r->end, out);
+	plumb_in_order_print_time(r->end, out);
 	for (int i = 0; i < BLOCK_STAGES; i++)
 		fprintf(out, " %7s", plumb_format_time(r->ns[i], PLUMB_AUTO, text, sizeof(text)));
 	fprintf(out, " %-8s", text_of(r, BLOCK_BY_DISK, text, sizeof(text)));
@@ -82,7 +82,7 @@ static json_t *json_of(const struct block_slow *r)
 		     {"op", BLOCK_BY_OP},
 		     {"flags", BLOCK_BY_FLAGS},
 		     {"errno", BLOCK_BY_ERRNO}};
-	struct timespec t = plumb_in_order_time(&waiting, r->end);
+	struct timespec t = plumb_in_order_time(r->end);
 	char text[PLUMB_ESCAPED + 64];
 	json_t *j = json_object();
 

@@ -3,9 +3,12 @@
 #ifndef BLOCK_STATE_BPF_H
 #define BLOCK_STATE_BPF_H
 
-#include "request.bpf.h"
+#include "block-io-latency.h"
+#include <plumb/bpf/block/request.bpf.h>
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
+
+const volatile struct block_selection block_selection = {};
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
@@ -108,7 +111,7 @@ static __noinline void begin(__u64 id, struct request *rq, struct bio *bio, __u3
 	key_fill_who(&s.key.who, &w, bpf_get_smp_processor_id());
 	s.pid = current_pid(task);
 	s.tid = current_tid(task);
-	if (block_config.slower)
+	if (block_selection.slower)
 		bpf_get_current_comm(s.comm, sizeof(s.comm));
 	/* As submitted: where a flush is made apart, the request loses the flag that asks for it.
 	 */

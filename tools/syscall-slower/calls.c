@@ -101,7 +101,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 	if (!calls.headed)
 		print_heading(out);
 	calls.headed = true;
-	plumb_in_order_print_time(&waiting, c->end, out);
+	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		fprintf(out, " %4.0f%%",
@@ -207,7 +207,7 @@ static json_t *json_of_woken(const struct slow_call *c)
 static json_t *json_of(const struct slow_call *c)
 {
 	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
-	struct timespec t = plumb_in_order_time(&waiting, c->end);
+	struct timespec t = plumb_in_order_time(c->end);
 	json_t *j = json_object(), *arguments = c->has_arguments ? json_array() : json_null();
 	char text[64];
 

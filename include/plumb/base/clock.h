@@ -23,4 +23,10 @@ static inline uint64_t plumb_sooner(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
+/*
+ * The ns from CLOCK_MONOTONIC to the wall clock.  The same value until that clock is set, so that
+ * times keep their order.
+ */
+uint64_t plumb_wall_clock(void);
+
 #endif

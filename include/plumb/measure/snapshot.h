@@ -14,11 +14,11 @@
 
 struct bpf_object;
 
-/* How the calls of a bucket spent their time. */
+/* How the calls of a bucket spent their time.  The part after those off the CPU is on-cpu. */
 struct plumb_parts {
 	uint32_t bucket;
-	uint64_t ns[PLUMB_ALL_PARTS];
-	uint64_t led[PLUMB_ALL_PARTS]; /* calls of which this part was the largest */
+	uint64_t ns[PLUMB_MAX_PARTS];
+	uint64_t led[PLUMB_MAX_PARTS]; /* calls of which this part was the largest */
 };
 
 /* Rows of a snapshot: times in ns, cumulative or of an interval. */

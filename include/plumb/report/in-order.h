@@ -19,17 +19,16 @@ struct plumb_in_order {
 	/* Not printed yet. */
 	char *list;
 	size_t n, room;
-	uint64_t offset; /* ns from CLOCK_MONOTONIC to the wall clock */
 };
 
 /* The record() and idle() of struct plumb_ring. */
 int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size);
 int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again);
 
-/* The wall-clock time at END, in a call of print(). */
-struct timespec plumb_in_order_time(const struct plumb_in_order *o, uint64_t end);
+/* The wall-clock time at END. */
+struct timespec plumb_in_order_time(uint64_t end);
 /* The same as "HH:MM:SS.UUUUUU", local time. */
-void plumb_in_order_print_time(const struct plumb_in_order *o, uint64_t end, FILE *out);
+void plumb_in_order_print_time(uint64_t end, FILE *out);
 
 /* The size of a ring buffer from the argument TEXT of --buffer; or exits after a message. */
 uint64_t plumb_in_order_buffer(const char *text);

@@ -5,10 +5,12 @@
 
 #include <plumb/bpf/sched/split.h>
 
-/* The parts in the order in which they are printed, with their names. */
-extern const struct plumb_part_name {
+struct plumb_part_name {
 	const char *heading, *column, *json;
-	enum plumb_part part;
-} plumb_parts[PLUMB_ALL_PARTS];
+	unsigned int part;
+};
+
+/* The parts in the order in which they are printed, with their names. */
+extern const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS];
 
 #endif

@@ -26,6 +26,7 @@ struct function_config;
 struct plumb_attach_target;
 struct plumb_functions;
 struct plumb_inflight;
+struct plumb_part_name;
 struct plumb_probes;
 struct plumb_report;
 struct plumb_row;
@@ -35,7 +36,7 @@ struct plumb_switches;
 struct plumb_snapshot;
 struct syscall_config;
 
-#define PLUMB_MAX_HOOKS 12
+#define PLUMB_MAX_HOOKS 14
 #define PLUMB_HOOK_NAME 256
 
 /* The options with which a mechanism opens its skeleton: the types of --btf. */
@@ -53,7 +54,10 @@ struct plumb_bpf {
 	/* The hash of its states, which are not those of threads; NULL: they are (inflight.bpf.h).
 	 */
 	const char *states;
-	/* The functions make memory: threads' states are in a hash, since storage would be made. */
+	/*
+	 * States of threads are in a hash: programs run in functions that allocate, which making
+	 * storage would, or read the states of other threads.
+	 */
 	bool no_storage;
 	bool own_slots; /* each copy of a program writes slots that no other copy writes */
 	/* Attaches copies of programs COPIED to targets other than kernel functions; or NULL. */
@@ -202,7 +206,11 @@ struct plumb_measure {
 	bool sampled;         /* the programs run on the event cpu-clock */
 	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
 	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
-	const char *second;   /* name of a second histogram ("cpu", "latency"); NULL: none */
+	/* Parts of the time of calls, if o->split, in the order of their numbers; NULL: the four of
+	 * split.h. */
+	const struct plumb_part_name *parts;
+	size_t n_parts;
+	const char *second; /* name of a second histogram ("cpu", "latency"); NULL: none */
 	/* Grouped by the key STAGE_BY, each call is recorded in STAGES rows. */
 	uint32_t stage_by, stages;
 	const struct plumb_column *columns; /* after all others */

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
-#include <plumb/bpf/hist/hist.h>
-#include <plumb/bpf/sched/split.h>
 #include <plumb/bpf/sched/waker.h>
 #include <plumb/attach/probe.h>
 #include <plumb/kernel/thread.h>
@@ -21,12 +19,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-
-/*
- * Maximum size of all histograms.  To stay below it, the number of shards is reduced; if one shard
- * is too large, the tool exits.
- */
-#define MAX_HIST_BYTES (256ULL << 20)
 
 static struct bpf_map *map(const struct plumb_bpf *bpf, const char *name)
 {
@@ -49,64 +41,6 @@ static bool has_task_storage(void)
 static bool has_tracing(void)
 {
 	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
-}
-
-static uint32_t power_of_two_below(uint64_t n)
-{
-	uint32_t p = 1;
-
-	while (2ULL * p <= n && p < 1U << 31)
-		p *= 2;
-	return p;
-}
-
-/* Bytes of a bucket in each shard, and (split_bytes) in the map of splits. */
-static uint64_t bucket_bytes(const struct plumb_options *o)
-{
-	return (o->split ? 2 : 1) * sizeof(uint64_t);
-}
-
-static uint64_t split_bytes(const struct plumb_options *o)
-{
-	return o->split ? sizeof(struct plumb_split) : 0;
-}
-
-/* One shard per CPU if memory allows; CPUs that share a shard need atomic increments. */
-static void size_hist(const struct plumb_options *o, struct plumb_config *c)
-{
-	uint64_t slots = c->slots + c->second;
-	uint64_t bytes, room;
-
-	c->precision = o->precision;
-	c->buckets = plumb_hist_buckets(c->precision);
-	bytes = slots * c->buckets * bucket_bytes(o);
-	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(o);
-	c->exclusive = bytes * c->cpus <= room;
-	c->shards = c->exclusive ? c->cpus : power_of_two_below(room / bytes);
-	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
-		   (unsigned long long)slots, c->shards, c->buckets,
-		   (unsigned long long)((bytes * c->shards + MAX_HIST_BYTES - room) >> 10));
-}
-
-/* Sets the sizes of the maps of histograms, splits and totals. */
-static void configure_hist(const struct plumb_options *o, struct plumb_config *c,
-			   const struct plumb_bpf *bpf)
-{
-	struct bpf_map *hists = map(bpf, "plumb_hists"), *splits = map(bpf, "plumb_splits");
-
-	if (hists) {
-		size_hist(o, c);
-		bpf_map__set_value_size(hists,
-					c->buckets * bucket_bytes(o) + sizeof(struct plumb_totals));
-		bpf_map__set_max_entries(hists, (c->slots + c->second) * c->shards);
-	}
-	if (splits && o->split) {
-		bpf_map__set_value_size(splits, c->buckets * sizeof(struct plumb_split));
-		bpf_map__set_max_entries(splits, c->slots);
-	}
-	if (!hists || !c->exclusive)
-		bpf_map__set_max_entries(map(bpf, "plumb_totals"),
-					 (c->slots + c->second) * c->cpus);
 }
 
 static bool is_one_of(const char *const *names, const char *name)
@@ -341,7 +275,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	choose_programs(s, in);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
-	configure_hist(o, c, bpf);
+	plumb_configure_hist(s, c, bpf);
 	if (o->split) {
 		name_hook(bpf, "sched_switch");
 		name_hook(bpf, "sched_waking");
@@ -374,23 +308,6 @@ void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration 
 		prctl(PR_GET_NAME, c->comms[c->ncomms - 1]);
 	/* Match any name, or none. */
 	c->globs.stars = c->globs.ends = takes ? ~0ULL : 0;
-}
-
-int plumb_configure_check_memory(const struct plumb_session *s)
-{
-	uint64_t slots = (s->options.max_keys + 1) * (s->tool->measure.second ? 2 : 1);
-	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
-			 (bucket_bytes(&s->options) + split_bytes(&s->options));
-	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
-	const char *fewer = s->tool->keys.fewer ?: "lower --max-keys";
-
-	if (totals > MAX_HIST_BYTES)
-		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: %s",
-				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20, fewer);
-	if (!plumb_has_histogram(s->tool->measure.kind) || bytes <= MAX_HIST_BYTES)
-		return 0;
-	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: %s or lower --precision",
-			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20, fewer);
 }
 
 void plumb_configure_without_storage(void)

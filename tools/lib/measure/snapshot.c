@@ -21,7 +21,11 @@ struct reader {
 	 * kept.
 	 */
 	uint64_t *shard, *sum, *times;
-	struct plumb_split *off; /* one per bucket; NULL: calls are not split */
+	/*
+	 * Of each bucket, the ns of all parts off the CPU, and the calls of which they were the
+	 * largest (split-hist.bpf.h); NULL: calls are not split.
+	 */
+	uint64_t *off;
 };
 
 static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
@@ -35,6 +39,16 @@ static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
 		sum->max = t->max;
 	if (t->inverted_min > sum->inverted_min)
 		sum->inverted_min = t->inverted_min;
+}
+
+static const uint64_t *ns_at(const struct reader *r, uint32_t bucket)
+{
+	return r->off + 2 * r->config->parts * bucket;
+}
+
+static const uint64_t *led_at(const struct reader *r, uint32_t bucket)
+{
+	return ns_at(r, bucket) + r->config->parts;
 }
 
 /* If each CPU has its own histogram, the slot's totals follow the buckets. */
@@ -61,8 +75,8 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 		add_totals(all, (const void *)(r->shard + c->buckets));
 	}
 	for (uint32_t i = 0; r->off && i < c->buckets; i++)
-		for (int p = 0; p < PLUMB_PARTS; p++)
-			r->sum[i] += r->off[i].led[p];
+		for (uint32_t p = 0; p < c->parts; p++)
+			r->sum[i] += led_at(r, i)[p];
 	n = plumb_buckets_pack(r->sum, c->buckets, &dist->buckets);
 	if (n < 0)
 		return n;
@@ -75,7 +89,7 @@ static bool holds_anything(const struct plumb_parts *p)
 {
 	uint64_t any = 0;
 
-	for (int i = 0; i < PLUMB_ALL_PARTS; i++)
+	for (int i = 0; i < PLUMB_MAX_PARTS; i++)
 		any |= p->ns[i] | p->led[i];
 	return any;
 }
@@ -83,6 +97,7 @@ static bool holds_anything(const struct plumb_parts *p)
 /* Called after read_hist(): how the calls of each bucket spent their time. */
 static int read_split(const struct reader *r, struct plumb_row *row)
 {
+	const uint32_t on_cpu = r->config->parts;
 	struct plumb_parts *kept;
 
 	kept = row->split = calloc(r->config->buckets, sizeof(*row->split));
@@ -90,12 +105,12 @@ static int read_split(const struct reader *r, struct plumb_row *row)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->config->buckets; i++) {
 		*kept = (struct plumb_parts){.bucket = i};
-		kept->ns[PLUMB_ON_CPU] = r->times[i];
-		kept->led[PLUMB_ON_CPU] = r->sum[i];
-		for (int p = 0; p < PLUMB_PARTS; p++) {
-			kept->ns[p] = r->off[i].ns[p];
-			kept->led[p] = r->off[i].led[p];
-			kept->led[PLUMB_ON_CPU] -= kept->led[p];
+		kept->ns[on_cpu] = r->times[i];
+		kept->led[on_cpu] = r->sum[i];
+		for (uint32_t p = 0; p < on_cpu; p++) {
+			kept->ns[p] = ns_at(r, i)[p];
+			kept->led[p] = led_at(r, i)[p];
+			kept->led[on_cpu] -= kept->led[p];
 		}
 		kept += holds_anything(kept);
 	}
@@ -244,7 +259,7 @@ static int make_room(struct reader *r)
 	r->shard = r->times + buckets;
 	if (r->splits < 0 || !r->config->split)
 		return 0;
-	r->off = calloc(buckets, sizeof(*r->off));
+	r->off = calloc(buckets, 2 * r->config->parts * sizeof(*r->off));
 	return r->off ? 0 : -ENOMEM;
 }
 
@@ -306,7 +321,7 @@ static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
 		*kept = now->split[i];
 		/* Buckets are never removed, so NOW has every bucket of OLDER. */
 		if (older && j < older->n_split && older->split[j].bucket == kept->bucket) {
-			for (int p = 0; p < PLUMB_ALL_PARTS; p++) {
+			for (int p = 0; p < PLUMB_MAX_PARTS; p++) {
 				kept->ns[p] -= older->split[j].ns[p];
 				kept->led[p] -= older->split[j].led[p];
 			}

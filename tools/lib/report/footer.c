@@ -90,7 +90,8 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 
 static void print_split(const struct plumb_run *run, FILE *out)
 {
-	if (run->split && plumb_has_histogram(run->tool->measure.kind))
+	/* A tool that has other parts explains them itself. */
+	if (run->split && !run->tool->measure.parts && plumb_has_histogram(run->tool->measure.kind))
 		fputs("split: per cent of the time, and calls of which it was the largest part\n"
 		      "  preempted: runnable, without a CPU; blocked: asleep; runq: woken, not "
 		      "yet\n"

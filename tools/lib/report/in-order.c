@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/report/in-order.h>
 #include <stdlib.h>
@@ -8,27 +9,6 @@
 
 /* ns: maximum time from an event's end until its record arrives here. */
 #define ON_ITS_WAY 10000000
-
-static uint64_t nanoseconds(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-/* Update the offset if the wall clock was set (by 1 ms or more), not for the time to read it. */
-static void follow_wall_clock(struct plumb_in_order *o)
-{
-	uint64_t before, offset;
-
-	do {
-		before = nanoseconds(CLOCK_MONOTONIC);
-		offset = nanoseconds(CLOCK_REALTIME) - before;
-	} while (nanoseconds(CLOCK_MONOTONIC) - before > 100000);
-	if (offset - o->offset + 1000000 > 2000000)
-		o->offset = offset;
-}
 
 int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size)
 {
@@ -59,16 +39,16 @@ static int by_end(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-struct timespec plumb_in_order_time(const struct plumb_in_order *o, uint64_t end)
+struct timespec plumb_in_order_time(uint64_t end)
 {
-	uint64_t ns = o->offset + end;
+	uint64_t ns = plumb_wall_clock() + end;
 
-	return (struct timespec){ns / 1000000000, ns % 1000000000};
+	return (struct timespec){ns / PLUMB_SECOND, ns % PLUMB_SECOND};
 }
 
-void plumb_in_order_print_time(const struct plumb_in_order *o, uint64_t end, FILE *out)
+void plumb_in_order_print_time(uint64_t end, FILE *out)
 {
-	struct timespec t = plumb_in_order_time(o, end);
+	struct timespec t = plumb_in_order_time(end);
 	char text[16];
 	struct tm tm;
 
@@ -81,8 +61,7 @@ void plumb_in_order_print_time(const struct plumb_in_order *o, uint64_t end, FIL
 static size_t count_settled(const struct plumb_in_order *o, bool all)
 {
 	/* Records still in the ring buffer can have ended a little before the last one read. */
-	uint64_t until =
-		all ? nanoseconds(CLOCK_MONOTONIC) : end_of(o->list + (o->n - 1) * o->size);
+	uint64_t until = all ? plumb_now() : end_of(o->list + (o->n - 1) * o->size);
 	size_t n = 0;
 
 	while (n < o->n && end_of(o->list + n * o->size) + ON_ITS_WAY <= until)
@@ -109,7 +88,6 @@ static int print_settled(struct plumb_in_order *o, size_t settled)
 	FILE *out = open_memstream(&text, &size);
 	int err = out ? 0 : -errno;
 
-	follow_wall_clock(o);
 	for (size_t i = 0; i < settled && !err; i++)
 		err = o->print(o->list + i * o->size, out);
 	if (out && fclose(out) && !err)

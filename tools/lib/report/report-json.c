@@ -153,7 +153,7 @@ static json_t *rows(const struct plumb_report *r)
 		if (plumb_has_histogram(run->tool->measure.kind))
 			add_measure(run->options, &row->dist, row->sum, j);
 		if (row->split)
-			set(j, "split", plumb_json_split(row));
+			set(j, "split", plumb_json_split(run->tool, row));
 		if (run->tool->measure.second)
 			add_second(run, row, j);
 		if (run->tool->view.row_json)

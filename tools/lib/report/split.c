@@ -23,9 +23,24 @@ const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS] = {
 	{"runq", "RUNQ", "runq", PLUMB_RUNQ},
 };
 
+/* The parts of the tool's calls. */
+struct parts {
+	const struct plumb_part_name *names;
+	size_t n;
+	bool many; /* a line has no room for the calls of which each was the largest */
+};
+
+static struct parts parts_of(const struct plumb_tool *tool)
+{
+	const struct plumb_measure *m = &tool->measure;
+
+	return m->parts ? (struct parts){m->parts, m->n_parts, m->n_parts > PLUMB_ALL_PARTS}
+			: (struct parts){plumb_parts, PLUMB_ALL_PARTS, false};
+}
+
 static void add(struct plumb_parts *sum, const struct plumb_parts *p)
 {
-	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
+	for (int i = 0; i < PLUMB_MAX_PARTS; i++) {
 		sum->ns[i] += p->ns[i];
 		sum->led[i] += p->led[i];
 	}
@@ -49,11 +64,11 @@ static void add_up(const struct plumb_row *row, struct plumb_parts *all,
 	}
 }
 
-static uint64_t total(const uint64_t each[PLUMB_ALL_PARTS])
+static uint64_t total(const uint64_t each[PLUMB_MAX_PARTS])
 {
 	uint64_t sum = 0;
 
-	for (int i = 0; i < PLUMB_ALL_PARTS; i++)
+	for (int i = 0; i < PLUMB_MAX_PARTS; i++)
 		sum += each[i];
 	return sum;
 }
@@ -73,7 +88,8 @@ static const char *format_count(uint64_t n, int width, char *text, size_t size)
 	return text;
 }
 
-static void print_parts(const char *name, const struct plumb_parts *p, FILE *out)
+static void print_parts(const struct parts *parts, const char *name, const struct plumb_parts *p,
+			FILE *out)
 {
 	uint64_t calls = total(p->led), ns = total(p->ns);
 	char text[32];
@@ -81,37 +97,45 @@ static void print_parts(const char *name, const struct plumb_parts *p, FILE *out
 	if (!calls)
 		return;
 	fprintf(out, "  %-8s %9s", name, format_count(calls, 9, text, sizeof(text)));
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
-		const enum plumb_part part = plumb_parts[i].part;
+	for (size_t i = 0; i < parts->n; i++) {
+		const unsigned int part = parts->names[i].part;
+		const double share = ns ? 100.0 * p->ns[part] / ns : 0;
 
-		fprintf(out, " %5.1f%% %7s", ns ? 100.0 * p->ns[part] / ns : 0,
-			format_count(p->led[part], 7, text, sizeof(text)));
+		if (parts->many)
+			fprintf(out, " %5.1f", share);
+		else
+			fprintf(out, " %5.1f%% %7s", share,
+				format_count(p->led[part], 7, text, sizeof(text)));
 	}
 	fputc('\n', out);
 }
 
-void plumb_report_split(const struct plumb_row *row, FILE *out)
+void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *row, FILE *out)
 {
+	const struct parts parts = parts_of(tool);
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 
 	fprintf(out, "  %18s", "calls");
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
-		fprintf(out, " %14s", plumb_parts[i].heading);
+	for (size_t i = 0; i < parts.n; i++)
+		if (parts.many)
+			fprintf(out, " %5s", parts.names[i].column);
+		else
+			fprintf(out, " %14s", parts.names[i].heading);
 	fputc('\n', out);
 	add_up(row, &all, in_band);
 	for (size_t i = 0; i < N_BANDS; i++)
-		print_parts(bands[i].name, &in_band[i], out);
-	print_parts("all", &all, out);
+		print_parts(&parts, bands[i].name, &in_band[i], out);
+	print_parts(&parts, "all", &all, out);
 }
 
-static json_t *json_of(const struct plumb_parts *p)
+static json_t *json_of(const struct parts *parts, const struct plumb_parts *p)
 {
 	json_t *j = json_object(), *led = json_object();
 
 	json_object_set_new(j, "count", plumb_json_u64(total(p->led)));
 	json_object_set_new(j, "sum", plumb_json_u64(total(p->ns)));
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
-		const struct plumb_part_name *n = &plumb_parts[i];
+	for (size_t i = 0; i < parts->n; i++) {
+		const struct plumb_part_name *n = &parts->names[i];
 
 		json_object_set_new(j, n->json, plumb_json_u64(p->ns[n->part]));
 		json_object_set_new(led, n->json, plumb_json_u64(p->led[n->part]));
@@ -120,15 +144,16 @@ static json_t *json_of(const struct plumb_parts *p)
 	return j;
 }
 
-json_t *plumb_json_split(const struct plumb_row *row)
+json_t *plumb_json_split(const struct plumb_tool *tool, const struct plumb_row *row)
 {
+	const struct parts parts = parts_of(tool);
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 	json_t *j, *list = json_array(), *one;
 
 	add_up(row, &all, in_band);
-	j = json_of(&all);
+	j = json_of(&parts, &all);
 	for (size_t i = 0; i < N_BANDS; i++) {
-		one = json_of(&in_band[i]);
+		one = json_of(&parts, &in_band[i]);
 		json_object_set_new(one, "above", json_string(bands[i].from));
 		json_array_append_new(list, one);
 	}

@@ -332,7 +332,7 @@ static void print_row(const struct table *t, const struct plumb_row *row, FILE *
 	if (run->options->histogram && plumb_has_histogram(run->tool->measure.kind))
 		plumb_report_histogram(row, measure_unit(run, false), out);
 	if (row->split)
-		plumb_report_split(row, out);
+		plumb_report_split(run->tool, row, out);
 	if (!run->tool->measure.second)
 		return;
 	print_line(t, &second, true, out);

@@ -32,6 +32,7 @@ struct plumb_config {
 	__u32 slots;   /* --max-keys + 1, for [other] */
 	__u32 second;  /* offset from a key's slot to the slot of its second measure; 0: none */
 	__u32 split;   /* 1: split the time of calls into parts (split.h) */
+	__u32 parts;   /* parts of that time which are off the CPU */
 	__u32 off_cpu; /* 1: also measure the off-CPU time of calls */
 	__u32 waits;   /* 1: time waits for a CPU from the wakeup (sched.bpf.h) */
 	__u32 wakers;  /* record wakers: 0 or PLUMB_WAKERS_* (waker.h) */

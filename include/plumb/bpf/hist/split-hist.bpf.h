@@ -6,6 +6,21 @@
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/sched/split.h>
 
+/* A tool that has parts of its own defines their number, without on-cpu. */
+#ifndef SPLIT_PARTS
+#define SPLIT_PARTS PLUMB_PARTS
+#endif
+
+/*
+ * The off-CPU part of the calls of a bucket. The histogram has the rest: their time on the CPU, and
+ * the number of calls that were mostly on the CPU. So each call is counted once and each ns added
+ * once, and values that are read while calls are in flight add up as well.
+ */
+struct plumb_split {
+	__u64 ns[SPLIT_PARTS];
+	__u64 led[SPLIT_PARTS]; /* calls of which this part was the largest */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set by the loader: slots */
@@ -13,29 +28,40 @@ struct {
 	__uint(value_size, sizeof(struct plumb_split)); /* set by the loader: buckets times this */
 } plumb_splits SEC(".maps");
 
+/* The larger one of two times. Without a branch, else the verifier would follow both values. */
+static __always_inline __u64 split_larger(__u64 a, __u64 b)
+{
+	__u64 mask = (__s64)(a - b) >> 63;
+
+	barrier_var(mask);
+	return a ^ ((a ^ b) & mask);
+}
+
 /* Record a call of NS ns, of which OFF, by part, were off the CPU, and ON on it. */
 static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,
 					 __u64 on, __u32 error)
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
-	__u64 most = on;
-	int i, led = PLUMB_ON_CPU;
+	__u64 most = 0;
+	int i;
 
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
-	for (i = 0; i < PLUMB_PARTS; i++) {
+	for (i = 0; i < SPLIT_PARTS; i++) {
 		if (off[i])
 			__sync_fetch_and_add(&splits[bucket].ns[i], off[i]);
-		if (off[i] > most) {
-			most = off[i];
-			led = i;
-		}
+		most = split_larger(most, off[i]);
 	}
-	hist_record_split(slot, cpu, ns, error, on, led == PLUMB_ON_CPU);
+	hist_record_split(slot, cpu, ns, error, on, most <= on);
+	if (most <= on)
+		return;
 	/* After the totals, like all counts: snapshots read counts before totals. */
-	if (led < PLUMB_PARTS)
-		__sync_fetch_and_add(&splits[bucket].led[led], 1);
+	for (i = 0; i < SPLIT_PARTS; i++)
+		if (off[i] == most) {
+			__sync_fetch_and_add(&splits[bucket].led[i], 1);
+			break;
+		}
 }
 
 #endif

@@ -6,6 +6,8 @@
  *
  * preempted: off the CPU though runnable; blocked: off the CPU until woken; runq: woken, and not
  * yet running. The rest is on the CPU, so the sum is exact.
+ *
+ * A tool can divide the time off the CPU into other parts (plumb_measure.parts), with on-cpu last.
  */
 #ifndef PLUMB_BPF_SPLIT_H
 #define PLUMB_BPF_SPLIT_H
@@ -21,15 +23,7 @@ enum plumb_part {
 	PLUMB_ALL_PARTS,
 };
 
-/*
- * The off-CPU part of the calls of a bucket. The histogram has the rest: their time on the CPU, and
- * the number of calls that were mostly on the CPU. So each call is counted once and each ns added
- * once, and values that are read while calls are in flight add up as well.
- */
-struct plumb_split {
-	__u64 ns[PLUMB_PARTS];
-	__u64 led[PLUMB_PARTS]; /* calls of which this part was the largest */
-};
-_Static_assert(sizeof(struct plumb_split) == 48, "no hidden padding in a map's value");
+/* Parts of any tool, on-cpu included. */
+#define PLUMB_MAX_PARTS 12
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "hooks.h"
-
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/kernel/block-hooks.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
@@ -26,15 +25,15 @@ static const struct btf_type *prototype(const struct btf *btf, const char *name)
 	return btf__type_by_id(btf, t->type);
 }
 
-/* The position of the argument "struct WANTED *"; -1: none. The first parameter is the tracer's. */
-static int position(const struct btf *btf, const char *name, const char *wanted)
+/* The first parameter is the tracer's. */
+int block_hook_argument(const struct btf *btf, const char *name, const char *type)
 {
 	const struct btf_type *f = prototype(btf, name), *t;
 
 	for (int i = 1; f && i < btf_vlen(f); i++) {
 		t = btf__type_by_id(btf, btf_params(f)[i].type);
 		t = btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), wanted))
+		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), type))
 			return i - 1;
 	}
 	return -1;
@@ -71,7 +70,7 @@ static __u32 flush_seq(const struct btf *btf)
 /* The same of a tracepoint that every kernel has; counts it in MISSING if it is not so. */
 static __u32 required(const struct btf *btf, const char *name, const char *wanted, int *missing)
 {
-	int at = position(btf, name, wanted);
+	int at = block_hook_argument(btf, name, wanted);
 
 	*missing += at < 0 || at > 2;
 	return at < 0 ? 0 : at;
@@ -79,8 +78,8 @@ static __u32 required(const struct btf *btf, const char *name, const char *wante
 
 static int find(const struct btf *btf, struct block_hooks *h)
 {
-	const int made = position(btf, "block_io_start", "request"),
-		  merge = position(btf, "block_rq_merge", "request");
+	const int made = block_hook_argument(btf, "block_io_start", "request"),
+		  merge = block_hook_argument(btf, "block_rq_merge", "request");
 	int missing = 0;
 
 	h->has_merge = merge >= 0;

@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* request: what a struct request says, on kernels from 5.10 on. */
-#ifndef BLOCK_REQUEST_BPF_H
-#define BLOCK_REQUEST_BPF_H
+#ifndef PLUMB_BLOCK_REQUEST_BPF_H
+#define PLUMB_BLOCK_REQUEST_BPF_H
 
-#include "block-io-latency.h"
+#include <plumb/bpf/block/request.h>
 #include <plumb/bpf/core/common.bpf.h>
 
 const volatile struct block_config block_config = {};
+
+/* Argument N, in assembly, since 5.10 refuses an offset that is computed. */
+#define argument_at(ctx, n)                                                                        \
+	({                                                                                         \
+		__u64 _value;                                                                      \
+		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_value) : "r"(ctx), "i"((n)*8));      \
+		_value;                                                                            \
+	})
+
+/* Argument N, 0 to 2; a tracepoint that has fewer is not asked for it. */
+static __always_inline __u64 argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
+{
+	if (n == 0)
+		return argument_at(ctx, 0);
+	if (n == 1)
+		return argument_at(ctx, 1);
+	return argument_at(ctx, 2);
+}
 
 /* Members that a newer kernel, on which this may be compiled, does not have. */
 struct gendisk___any {

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* block-hooks: the tracepoints of the block layer that this kernel has, and their arguments. */
+#ifndef PLUMB_BLOCK_HOOKS_H
+#define PLUMB_BLOCK_HOOKS_H
+
+#include <plumb/bpf/block/request.h>
+#include <stdbool.h>
+
+struct block_hooks {
+	struct block_config config;
+	bool has_merge;   /* block_rq_merge, from 5.11 on */
+	bool preemptible; /* a program can be preempted, and is then skipped for others */
+};
+
+struct btf;
+
+/* The position of the argument "struct TYPE *" of tracepoint NAME in the kernel's BTF; -1: none. */
+int block_hook_argument(const struct btf *btf, const char *name, const char *type);
+
+/* From the kernel's types, or those in FILE unless it is NULL; 0, or -errno after a message. */
+int block_hooks_find(const char *file, struct block_hooks *hooks);
+
+#endif

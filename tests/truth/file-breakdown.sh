@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# file-io-breakdown: the time of each call, by the layer in which it was spent.
+
+# ready NAME FILE KIND SIZE COUNT THREADS HOGS - the workload; one tool will trace all of them
+ready() {
+	ready=$1
+	shift
+	start "$ready" layers "$@"
+	workloads="$workloads $ready" pids=$pids${pids:+,}$pid
+}
+
+# ready_files NAME DIR [KIND] - each kind of call, on a file of its own of 1 MB in DIR
+ready_files() {
+	for kind in cold hot ahead behind sync ${3-}; do
+		dd if=/dev/zero of="$2/$kind" bs=65536 count=16 2>/dev/null
+	done
+	sync
+	for kind in cold hot ahead ${3-}; do
+		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 2 0
+	done
+	for kind in behind sync; do
+		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 1 0
+	done
+}
+
+# null_blk NAME DELAY DEPTH - a disk in memory that completes each request DELAY ns later, DEPTH at a time; $disk
+null_blk() {
+	made=/sys/kernel/config/nullb/$1
+	mkdir "$made" || return
+	echo 1 >"$made/memory_backed"
+	echo 16 >"$made/size"
+	echo 2 >"$made/queue_mode"
+	echo 2 >"$made/irqmode"
+	echo 1 >"$made/submit_queues"
+	echo "$2" >"$made/completion_nsec"
+	echo "$3" >"$made/hw_queue_depth"
+	echo 1 >"$made/power" || return
+	disk=$1
+	[ -e "/sys/block/$disk" ] || disk=nullb$(cat "$made/index")
+	echo none >"/sys/block/$disk/queue/scheduler" 2>/dev/null || :
+}
+
+ready_disks() {
+	insmod /modules/configfs.ko 2>/dev/null
+	insmod /modules/null_blk.ko nr_devices=0 2>/dev/null
+	mount -t configfs none /sys/kernel/config 2>/dev/null
+	if ! null_blk late 20000000 64; then
+		echo "no null_blk" >null.skip
+		return
+	fi
+	# More than a request holds.
+	echo 128 >"/sys/block/$disk/queue/max_sectors_kb"
+	ready disk-direct "/dev/$disk" direct 4096 11 2 0
+	ready disk-split "/dev/$disk" direct 1048576 3 1 0
+	null_blk narrow 20000000 1 && ready disk-narrow "/dev/$disk" direct 4096 7 4 0
+	null_blk quick 2000000 64 && ready disk-hogs "/dev/$disk" direct 4096 43 1 2
+	null_blk below 20000000 64 && stacked "$disk"
+	mkdir mounted
+	if null_blk formatted 20000000 64 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 && mount -t ext4 "/dev/$disk" mounted; then
+		ready_files null mounted
+	else
+		echo "no ext4" >ext4.skip
+	fi
+}
+
+# A disk that passes bios on to DISK 50 ms later.
+stacked() {
+	for module in dm-mod dm-bufio dm-delay; do
+		insmod "/modules/$module.ko" 2>/dev/null
+	done
+	if mapper plumb-layers "0 32768 delay /dev/$1 0 50" >mapper.out 2>mapper.err; then
+		ready disk-stacked "$(cat mapper.out)" direct 4096 5 1 0
+	else
+		mv mapper.err stacked.skip
+	fi
+}
+
+# Nobody takes the records.
+stopped() {
+	attach stopped --slower=1ns -b syscall,fs -c calls
+	attached
+	kill -STOP "$tool"
+	calls 30011 read >/dev/null 2>&1
+	kill -CONT "$tool"
+	detach stopped
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=file-io-breakdown quick=--no-calibrate workloads='' pids=''
+	uname -r >kernel
+	ready pipe - pipe 1 23 2 0
+	if [ -e /modules/null_blk.ko ]; then
+		ready_disks
+	else
+		echo "no null_blk" >null.skip
+		case $(stat -f -c %T .) in
+		tmpfs | ramfs | rootfs) echo "no disk" >file.skip ;;
+		*) mkdir files && ready_files file files direct ;;
+		esac
+	fi
+	attach all --slower=1ns --max-keys=128 -b tid,syscall,fs,disk -p "$pids"
+	attached
+	for workload in $workloads; do
+		open_gate "$workload" go
+		await 60 [ -e "$workload.gates/done" ]
+	done
+	detach all
+	for workload in $workloads; do
+		open_gate "$workload" end
+		finish "$workload" "$(cat "$workload.pid")"
+	done
+	stopped
+	rm -rf files
+}
+
+# Of each thread of the workload: .t what it measured, .r its row, .p the parts of that.
+each='def threads: $truth[0].calls[] | . as $t
+	| [$last.rows[] | select(.key.tid == $t.tid and .key.syscall == $t.syscall and .key.fs != "proc")] | .[0] as $r
+	| {$t, $r, p: $r.split};
+	def asleep: .device + .queue + .other_device + .other_queue + .page_cache + .file_system + .unexplained;
+	def calls: [$all[] | .call // empty | select(.fs != "proc" and (.tid as $tid | any($truth[0].calls[]; .tid == $tid)))];
+	def must(good): if good then true else error("\(.)") end; '
+
+# each_thread WHAT WORKLOAD FILTER [ARG...] - what FILTER says of each of its threads
+each_thread() {
+	local what=$1 workload=$2 filter=$3
+	shift 3
+	evidence all.err "$workload.truth"
+	holds "$workload: $what" all.json "$each all(threads; must($filter))" --slurpfile truth "$workload.truth" "$@"
+}
+
+counts_once() {
+	each_thread "each call counts once, and takes no longer than its thread says" "$1" '
+		.r.count == .t.count and .t.errors == 0 and .r.errors == 0 and .r.sum <= .t.sum and .r.max <= .t.max and .r.min <= .t.min'
+	# The kernel brings schedstat up to date at its ticks.
+	each_thread "... is on the CPU no longer than schedstat says" "$1" '.p.on_cpu <= .t.ran * 1.1 + 10000000 + .t.count * 200000'
+}
+
+# in_device NAME DELAY - each call was in the device for DELAY ns, but for what its thread still ran, and in no other layer
+in_device() {
+	counts_once "$1"
+	each_thread "... is in the device for $2 ns, asleep elsewhere for less" "$1" '
+		.p.device >= .t.count * $delay * 0.8
+		and .p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * $delay
+		and (.p | asleep - .device) < .t.count * 2000000' --argjson delay "$2"
+}
+
+# by_helper NAME - the calls waited for I/O that another thread had submitted
+by_helper() {
+	each_thread "... waits for I/O of another in the device" "$1" '.p.other_device >= (.p | asleep) * 0.7 and .p.other_device > 0'
+	holds "$1: ... which is named" all.json "$each"'
+		calls | map(select(.other_device > .ns / 2).io_of.comm) | must(length > 0 and all(startswith("helper-")))' \
+		--slurpfile truth "$1.truth"
+}
+
+check_disks() {
+	in_device disk-direct 20000000
+	in_device disk-split 20000000
+	counts_once disk-hogs
+	each_thread "... waits for its CPU as long as schedstat says, and for the device" disk-hogs '
+		.p.device >= .t.count * 1000000 and .p.runq + .p.preempted <= .t.waited * 1.2 + .t.count * 500000
+		and .p.runq + .p.preempted >= .t.waited * 0.5 and .t.waited > 0'
+	counts_once disk-narrow
+	holds "disk-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
+		{device: [threads.p.device] | add, queue: [threads.p.queue] | add}
+		| must(.device >= 28 * 16000000 and .queue > .device * 0.3)' --slurpfile truth disk-narrow.truth
+	if [ -e stacked.skip ]; then
+		skip "a stacked disk" "$(cat stacked.skip)"
+	else
+		counts_once disk-stacked
+		case $(cat kernel) in
+		5.10.*) each_thread "... waits 50 ms and the device below in the block layer, which hides it" disk-stacked \
+			'.p.queue >= .t.count * 65000000 and .p.device == 0' ;;
+		*) each_thread "... waits 50 ms in the block layer, then in the device below" disk-stacked '
+			.p.queue >= .t.count * 45000000 and .p.device >= .t.count * 16000000 and .p.device < .t.count * 40000000' ;;
+		esac
+	fi
+}
+
+check_files() {
+	in_device "$1-cold" "$2"
+	in_device "$1-sync" "$2"
+	counts_once "$1-hot"
+	each_thread "... a page that is cached takes CPU only" "$1-hot" '(.p | asleep) <= .p.sum * 0.05'
+	counts_once "$1-ahead"
+	by_helper "$1-ahead"
+	counts_once "$1-behind"
+	# Otherwise it has ended before the fsync.
+	[ "$2" -lt 20000000 ] || by_helper "$1-behind"
+}
+
+# On 7.x programs can be preempted, and executions missed: then I/O lacks its begin or its end.
+misses_io() {
+	case $(cat kernel) in
+	7.*) jq -s -e '.[-1].ledger.missed > 0' all-report.json >/dev/null ;;
+	*) return 1 ;;
+	esac
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	jq -c 'select(.schema)' all.json >all-report.json
+	evidence all-report.json all.err
+	sound "all" all-report.json
+	holds "the parts of each call, row and band add up to its time" all.json '
+		def parts: .on_cpu + .preempted + .runq + .device + .queue + .other_device + .other_queue + .page_cache
+			+ .file_system + .unexplained;
+		[$all[] | .call // empty] as $calls
+		| all($calls[]; parts == .ns and all(to_entries[]; .key == "ret" or (.value | type) != "number" or .value >= 0))
+		and all($last.rows[]; (.split | parts == .sum and .count == ([.mostly[]] | add) and all(.bands[]; parts == .sum)) and .sum == .split.sum)'
+	holds "the rows are the sums of the calls" all.json '
+		[$all[] | .call // empty] as $calls | ($calls | length) == $last.ledger.recorded
+		and all("ns", "on_cpu", "device", "queue", "other_device", "runq"; . as $part
+			| ($calls | map(.[$part]) | add) == ([$last.rows[].split[if $part == "ns" then "sum" else $part end]] | add))'
+	holds "... in the order in which they ended" all.json '[$all[] | .call // empty | .end] | . == sort'
+	misses_io || holds "no I/O is lost, and none lacks its end" all.json '$last.io_lost == 0 and $last.io_replaced == 0 and $last.records_dropped == 0'
+	counts_once pipe
+	each_thread "... a sleep in a pipe is not explained" pipe '
+		.r.key.fs == "pipefs" and .r.key.disk == "-" and .p.unexplained >= .t.sum * 0.5 and (.p | asleep == .unexplained)'
+	evidence stopped.err
+	jq -c 'select(.call | not)' stopped.json >stopped-report.json
+	holds "calls that find no room are counted: printed and dropped are all" stopped.json '
+		[$all[] | .call // empty] | length as $printed | $printed > 0 and $last.records_dropped > 0
+		and $printed + $last.records_dropped == $last.ledger.recorded and $last.ledger.recorded >= 30011'
+	if misses_io; then
+		skip "the layers of each call" "executions were missed, as the ledger says"
+	elif [ ! -e null.skip ]; then
+		check_disks
+		if [ -e ext4.skip ]; then skip "ext4 on a delayed disk" "$(cat ext4.skip)"; else check_files null 20000000; fi
+	elif [ -e file.skip ]; then
+		skip "files" "$(cat file.skip)"
+	else
+		in_device file-direct 1
+		check_files file 1
+	fi
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * bios: the I/O of each call, from the bio that its thread submits to the request in the device.
+ *
+ * A bio belongs to the call whose thread submits it. It is followed by its address through the
+ * layers: what it is split into, and what a stacked device (device mapper, RAID) makes of it and
+ * submits later by other threads, belongs to the same call. A request belongs to the calls of its
+ * first and its last bio.
+ */
+#ifndef IO_BIOS_BPF_H
+#define IO_BIOS_BPF_H
+
+#include "call.bpf.h"
+#include <plumb/bpf/block/request.bpf.h>
+#include <plumb/bpf/core/inflight-slots.bpf.h>
+
+const volatile struct io_config io_config = {};
+
+/* REQ_PREFLUSH or REQ_FUA, and REQ_OP_FLUSH. */
+#define asks_for_flush(flags)                                                                      \
+	(request_flag(flags, __REQ_PREFLUSH___any) || request_flag(flags, __REQ_FUA___any) ||      \
+	 ((flags)&REQ_OP_MASK) == 2)
+
+/* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
+#define MAX_BIOS 256
+
+struct io_owner {
+	__u64 task; /* address */
+	__u64 call; /* io_call.id; 0: no call that is traced */
+};
+
+struct io_bio {
+	struct io_owner owner;
+	struct io_submitter by;
+	__u32 dev;
+	__u8 counted; /* in the counters of disk and call: not a part of a bio that is */
+	__u8 flush;
+	__u8 pad[2];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IO_BIOS);
+	__type(key, __u64);
+	__type(value, struct io_bio);
+} io_bios SEC(".maps");
+
+/* Bios of calls to stacked disks, by disk and first sector, as these name them. */
+struct io_start {
+	__u64 sector;
+	__u32 dev, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, IO_BIOS);
+	__type(key, struct io_start);
+	__type(value, __u64);
+} io_starts SEC(".maps");
+
+/* A request that is in the device. */
+struct io_request {
+	struct io_owner owners[2];
+	__u32 dev, flush;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IO_REQUESTS);
+	__type(key, __u64);
+	__type(value, struct io_request);
+} io_requests SEC(".maps");
+
+static __always_inline __u32 disk_number(struct gendisk___any *disk)
+{
+	return disk ? disk_dev(disk) : 0;
+}
+
+/* The state of the thread at address TASK, if it is in the call CALL still. */
+static __always_inline struct io_call *call_of(const struct io_owner *owner)
+{
+	__u64 task = owner->task;
+	struct plumb_thread_kept *kept;
+
+	if (!owner->call)
+		return NULL;
+	kept = bpf_map_lookup_elem(&plumb_threads_by_task, &task);
+	return kept && kept->thread.own.id == owner->call ? &kept->thread.own : NULL;
+}
+
+static __always_inline void call_change(const struct io_owner *owner, __u64 now, __s64 bios,
+					__s64 in_device, __s64 flushes)
+{
+	struct io_call *c = call_of(owner);
+
+	if (!c)
+		return;
+	call_account(c, now);
+	if (bios)
+		io_add(c->bios, bios);
+	if (bios < 0)
+		c->done = 1;
+	if (in_device)
+		io_add(c->in_device, in_device);
+	if (flushes)
+		io_add(c->flushes, flushes);
+	call_note_disk(c, now);
+}
+
+/* --- bios --- */
+
+static __always_inline void bio_ends(__u64 id, struct io_bio *b, __u64 now)
+{
+	struct io_disk *d;
+
+	if (b->counted) {
+		disk_change(b->dev, now, -1, 0, 0);
+		d = disk_get(b->dev);
+		if (d)
+			d->by = b->by;
+		call_change(&b->owner, now, -1, 0, -(__s64)b->flush);
+	}
+	bpf_map_delete_elem(&io_bios, &id);
+}
+
+static __always_inline void bio_begins(__u64 id, const struct io_bio *b, __u64 now)
+{
+	if (bpf_map_update_elem(&io_bios, &id, b, BPF_ANY)) {
+		io_count(lost);
+		return;
+	}
+	io_count(bios);
+	if (!b->counted)
+		return;
+	disk_change(b->dev, now, 1, 0, 0);
+	call_change(&b->owner, now, 1, 0, b->flush);
+}
+
+/* Whether the disk has requests; stacked ones pass bios on. */
+static __always_inline bool has_requests(struct bio *bio)
+{
+	struct gendisk___any *disk = bio_disk(bio);
+
+	return disk && BPF_CORE_READ((struct gendisk *)disk, queue, mq_ops);
+}
+
+SEC("raw_tp/block_bio_queue")
+int bio_queued(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct bio *bio = (struct bio *)argument(ctx, io_config.arg_queue);
+	struct io_bio b = {.counted = 1}, *known;
+	struct task_struct *task = current_task();
+	__u64 id = (__u64)bio, now = bpf_ktime_get_ns();
+	struct io_start start = {};
+	struct syscall_thread *t;
+
+	known = bpf_map_lookup_elem(&io_bios, &id);
+	if (known && !known->counted)
+		return 0; /* a stacked device submits a part */
+	if (known) {
+		io_count(replaced);
+		bio_ends(id, known, now);
+	}
+	b.by.pid = current_pid(task);
+	b.by.tid = current_tid(task);
+	bpf_get_current_comm(b.by.comm, sizeof(b.by.comm));
+	b.dev = disk_number(bio_disk(bio));
+	b.flush = asks_for_flush(BPF_CORE_READ(bio, bi_opf));
+	t = inflight_get(task);
+	if (t && t->start) {
+		b.owner.task = (__u64)task;
+		b.owner.call = t->own.id;
+		if (!has_requests(bio)) {
+			start.dev = b.dev;
+			start.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+			bpf_map_update_elem(&io_starts, &start, &id, BPF_ANY);
+		}
+	}
+	bio_begins(id, &b, now);
+	return 0;
+}
+
+/* Only of disks without requests: otherwise the kernel reports the request's completion. */
+SEC("raw_tp/block_bio_complete")
+int bio_completed(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 id = argument(ctx, io_config.arg_complete);
+	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
+
+	if (b)
+		bio_ends(id, b, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * The part that is split off completes into the rest, to which its bi_private points. Where there
+ * are requests, each of the two ends with its own. Otherwise the whole ends last.
+ */
+SEC("raw_tp/block_split")
+int bio_split_off(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct bio *part = (struct bio *)argument(ctx, io_config.arg_split);
+	__u64 rest = (__u64)BPF_CORE_READ(part, bi_private), id = (__u64)part;
+	struct io_bio *of = bpf_map_lookup_elem(&io_bios, &rest), b;
+
+	if (!of)
+		return 0;
+	b = *of;
+	b.counted = has_requests(part);
+	bio_begins(id, &b, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A stacked device submits a bio in place of another one, which it names by number and sector. */
+static __always_inline int bio_remapped(struct bio *bio, __u32 dev, __u64 sector)
+{
+	struct io_start start = {.sector = sector, .dev = dev};
+	__u64 *known = bpf_map_lookup_elem(&io_starts, &start), key, id = (__u64)bio;
+	struct io_bio *of, b;
+
+	if (!known || *known == id)
+		return 0;
+	key = *known;
+	of = bpf_map_lookup_elem(&io_bios, &key);
+	if (!of || !of->owner.call || of->dev != dev)
+		return 0;
+	b = *of;
+	b.counted = 0; /* the bio in whose place it is ends after it */
+	bpf_map_update_elem(&io_bios, &id, &b, BPF_NOEXIST);
+	return 0;
+}
+
+SEC("raw_tp/block_bio_remap")
+int bio_mapped(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (io_config.arg_remap)
+		return bio_remapped((struct bio *)ctx->args[1], ctx->args[2], ctx->args[3]);
+	return bio_remapped((struct bio *)ctx->args[0], ctx->args[1], ctx->args[2]);
+}
+
+/* --- requests --- */
+
+static __always_inline void request_leaves(__u64 id, struct io_request *r, __u64 now)
+{
+	disk_change(r->dev, now, 0, -1, -(__s64)r->flush);
+	call_change(&r->owners[0], now, 0, -1, 0);
+	call_change(&r->owners[1], now, 0, -1, 0);
+	bpf_map_delete_elem(&io_requests, &id);
+}
+
+static __always_inline void find_owners(struct request *rq, struct io_request *r)
+{
+	__u64 first = (__u64)BPF_CORE_READ(rq, bio), last = (__u64)BPF_CORE_READ(rq, biotail);
+	struct io_bio *b = first ? bpf_map_lookup_elem(&io_bios, &first) : NULL;
+
+	if (b)
+		r->owners[0] = b->owner;
+	if (!last || last == first)
+		return;
+	b = bpf_map_lookup_elem(&io_bios, &last);
+	if (b && b->owner.call != r->owners[0].call)
+		r->owners[1] = b->owner;
+}
+
+SEC("raw_tp/block_rq_issue")
+int request_issued(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
+	struct io_request r = {.dev = disk_number(request_disk(rq)),
+			       .flush = request_is_device_flush(rq)},
+			  *known;
+	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
+
+	known = bpf_map_lookup_elem(&io_requests, &id);
+	if (known) {
+		io_count(replaced);
+		request_leaves(id, known, now);
+	}
+	find_owners(rq, &r);
+	if (bpf_map_update_elem(&io_requests, &id, &r, BPF_ANY)) {
+		io_count(lost);
+		return 0;
+	}
+	io_count(requests);
+	disk_change(r.dev, now, 0, 1, r.flush);
+	call_change(&r.owners[0], now, 0, 1, 0);
+	call_change(&r.owners[1], now, 0, 1, 0);
+	return 0;
+}
+
+SEC("raw_tp/block_rq_requeue")
+int request_requeued(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 id = argument(ctx, block_config.arg_requeue);
+	struct io_request *r = bpf_map_lookup_elem(&io_requests, &id);
+
+	if (r)
+		request_leaves(id, r, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* BYTES of the request are done: the first of its bios end. */
+static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now)
+{
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+	struct io_bio *b;
+	__u32 size;
+	__u64 id;
+
+	for (int i = 0; i < MAX_BIOS && bio; i++) {
+		size = BPF_CORE_READ(bio, bi_iter.bi_size);
+		if (size > bytes)
+			return;
+		bytes -= size;
+		id = (__u64)bio;
+		bio = BPF_CORE_READ(bio, bi_next);
+		b = bpf_map_lookup_elem(&io_bios, &id);
+		if (b)
+			bio_ends(id, b, now);
+	}
+}
+
+SEC("raw_tp/block_rq_complete")
+int request_completed(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct request *rq = (struct request *)ctx->args[0];
+	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
+	struct io_request *r;
+	__u32 bytes = ctx->args[2];
+
+	/* Each part of a request completes by itself; its length is what is left of it. */
+	if (bytes >= BPF_CORE_READ(rq, __data_len)) {
+		r = bpf_map_lookup_elem(&io_requests, &id);
+		if (r)
+			request_leaves(id, r, now);
+	}
+	if (!request_is_in_sequence(rq))
+		end_bios(rq, bytes, now);
+	return 0;
+}
+
+#endif

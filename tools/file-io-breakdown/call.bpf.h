@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * call: the I/O of a call that is in flight, and what its thread waits for.
+ *
+ * While the thread is blocked, its time is accounted for as that of a disk is (disk.bpf.h): at each
+ * change of the I/O of the call, on whichever CPU. The deepest layer explains it: a request of the
+ * call in the device; else a bio of the call in the block layer; else, if the thread waits for the
+ * page cache, the file system or I/O, what the file's disk does for others; else that wait.
+ */
+#ifndef IO_CALL_BPF_H
+#define IO_CALL_BPF_H
+
+#include "disk.bpf.h"
+
+struct io_call {
+	__u64 id;                  /* identifies the call; ns, CLOCK_MONOTONIC */
+	__u64 last;                /* up to here its time is accounted for */
+	__u64 waits;               /* enum io_wait; IO_RUNS: nothing is to be accounted for */
+	__s64 bios, in_device;     /* of the call */
+	__s64 flushes;             /* bios that ask for a flush of the device */
+	__u64 done;                /* I/O of the call has ended in this sleep */
+	struct disk_times before;  /* of the file's disk, at last */
+	__u64 slept[IO_PARTS];     /* ns of the sleep that is not over */
+	__u64 ns[IO_PARTS];        /* ns of earlier sleeps */
+	struct io_submitter other; /* whose I/O it waited for last */
+	char fs[IO_NAME_LEN];
+	__u32 dev, pad;
+};
+#define PLUMB_THREAD_OWN io_call
+
+static __always_inline __u64 at_most(__u64 n, __u64 limit)
+{
+	return n < limit ? n : limit;
+}
+
+/* Divide NS ns, in which the call had nothing in the device. */
+static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
+{
+	bool own = c->bios > 0;
+	struct io_disk *d = NULL;
+	__u64 device, queue;
+
+	/* Once I/O of its own has ended, it waits for the wakeup, not for others. */
+	if (own ? c->flushes > 0 : c->waits > IO_WAITS && !c->done)
+		d = disk_get(c->dev);
+	if (!d) {
+		io_add(c->slept[own                          ? IO_QUEUE
+				: c->waits == IO_WAITS_CACHE ? IO_CACHE
+				: c->waits == IO_WAITS_FS    ? IO_FS
+							     : IO_UNEXPLAINED],
+		       ns);
+		return;
+	}
+	disk_account(d, now);
+	/* The device's flush is made for all requests that ask for one, by none of them. */
+	if (own) {
+		device = at_most(d->times.flush - c->before.flush, ns);
+		io_add(c->slept[IO_DEVICE], device);
+		io_add(c->slept[IO_QUEUE], ns - device);
+		return;
+	}
+	device = at_most(d->times.device - c->before.device, ns);
+	queue = at_most(d->times.queue - c->before.queue, ns - device);
+	io_add(c->slept[IO_OTHER_DEVICE], device);
+	io_add(c->slept[IO_OTHER_QUEUE], queue);
+	io_add(c->slept[c->waits == IO_WAITS_CACHE ? IO_CACHE
+			: c->waits == IO_WAITS_FS  ? IO_FS
+						   : IO_UNEXPLAINED],
+	       ns - device - queue);
+	if (device + queue)
+		c->other = d->by;
+}
+
+static __always_inline void call_account(struct io_call *c, __u64 now)
+{
+	__u64 ns = clock_claim(&c->last, now);
+
+	if (!ns || c->waits == IO_RUNS)
+		return;
+	if (c->in_device > 0)
+		io_add(c->slept[IO_DEVICE], ns);
+	else
+		call_explain(c, ns, now);
+}
+
+/* After a change, and when the thread leaves: what the disk has done is compared with this. */
+static __always_inline void call_note_disk(struct io_call *c, __u64 now)
+{
+	struct io_disk *d;
+
+	if (c->waits == IO_RUNS || c->in_device > 0)
+		return;
+	d = disk_get(c->dev);
+	if (!d)
+		return;
+	disk_account(d, now);
+	c->before = d->times;
+}
+
+/* A call begins, on the file's disk C->dev. */
+static __always_inline void call_begin(struct io_call *c, __u64 now)
+{
+	int i;
+
+	c->id = c->last = now;
+	c->waits = IO_RUNS;
+	c->bios = c->in_device = c->flushes = 0;
+	c->done = 0;
+	c->other.tid = 0;
+	for (i = 0; i < IO_PARTS; i++)
+		c->slept[i] = c->ns[i] = 0;
+}
+
+static __always_inline void call_leaves(struct io_call *c, enum io_wait waits, __u64 now)
+{
+	call_account(c, now);
+	c->waits = waits;
+	c->done = 0;
+	call_note_disk(c, now);
+}
+
+static __always_inline void call_woken(struct io_call *c, __u64 now)
+{
+	call_account(c, now);
+	c->waits = IO_RUNS;
+}
+
+/* The thread was blocked for SLEPT ns, until UNTIL. */
+static __always_inline void call_is_back(struct io_call *c, __u64 slept, __u64 until)
+{
+	__u64 left = slept, part;
+	int i;
+
+	if (c->waits != IO_RUNS)
+		call_woken(c, until);
+	for (i = IO_DEVICE; i < IO_PARTS; i++) {
+		part = at_most(c->slept[i], left);
+		/* The wakeup is read from the clock twice, with other programs in between. */
+		if (c->slept[i] > part + 100000)
+			io_count(exceeded);
+		c->ns[i] += part;
+		left -= part;
+		c->slept[i] = 0;
+	}
+	c->ns[IO_UNEXPLAINED] += left;
+}
+
+#endif

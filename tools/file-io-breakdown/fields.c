@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "fields.h"
+
+#include <plumb/report/syscall-fields.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
+	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},
+	{"preempted", "PREE", "preempted", IO_PREEMPTED},
+	{"runq", "RUNQ", "runq", IO_RUNQ},
+	{"device", "DEV", "device", IO_DEVICE},
+	{"queue", "QUEUE", "queue", IO_QUEUE},
+	{"other device", "ODEV", "other_device", IO_OTHER_DEVICE},
+	{"other queue", "OQUE", "other_queue", IO_OTHER_QUEUE},
+	{"page cache", "CACHE", "page_cache", IO_CACHE},
+	{"file system", "FS", "file_system", IO_FS},
+	{"unexplained", "UNEX", "unexplained", IO_UNEXPLAINED},
+};
+
+static void format_fs(const void *key, char *text, size_t size)
+{
+	const struct io_key *k = key;
+
+	snprintf(text, size, "%.*s", IO_NAME_LEN, *k->fs ? k->fs : "-");
+}
+
+void io_disk_name(uint32_t dev, char *text, size_t size)
+{
+	char path[64], target[512];
+	const char *name;
+	ssize_t n;
+
+	if (!dev) {
+		snprintf(text, size, "-");
+		return;
+	}
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = 0;
+	name = strrchr(target, '/');
+	if (name)
+		snprintf(text, size, "%s", name + 1);
+	else
+		snprintf(text, size, "%u:%u", dev >> 20, dev & 0xfffff);
+}
+
+static void format_disk(const void *key, char *text, size_t size)
+{
+	io_disk_name(((const struct io_key *)key)->dev, text, size);
+}
+
+const struct plumb_field *io_fields(void)
+{
+	static struct plumb_field all[IO_N_FIELDS] = {
+		{"fs", IO_BY_FS, false, format_fs, NULL},
+		{"disk", IO_BY_DISK, false, format_disk, NULL},
+	};
+
+	/* The key begins with that of a system call. */
+	all[2] = plumb_syscall_fields[0];
+	all[3] = plumb_syscall_fields[1];
+	return all;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "call.bpf.h"
+
+struct syscall_thread;
+struct sched_stay;
+
+#define SPLIT_PARTS                IO_PARTS
+#define SPLIT_BEGINS(t)            call_begin(&(t)->own, bpf_ktime_get_ns())
+#define SPLIT_LEAVES(ctx, t, task) leaves(ctx, t, task)
+#define SPLIT_WAS_OFFCPU           was_offcpu
+
+static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct syscall_thread *t,
+				   struct task_struct *task);
+static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+				       const struct sched_stay *stay);
+
+#include <plumb/bpf/hist/split-hist.bpf.h>
+#include <plumb/bpf/sched/split.bpf.h>
+#include "bios.bpf.h"
+#include "file.bpf.h"
+
+#define PLUMB_KEY struct io_key
+#include <plumb/bpf/key/key.bpf.h>
+#define TIMING_ROWS 1
+#include <plumb/bpf/syscall/syscall-timing.bpf.h>
+
+/* Frames of the stack that are searched for the place where a thread waits. */
+#define FRAMES 16
+
+/* Ascending; unused ones are at the end. */
+const volatile struct io_place io_places[IO_PLACES] = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set by the loader */
+} io_records SEC(".maps");
+
+/* --- sleeps --- */
+
+/*
+ * What a thread waits for in the function that contains ADDRESS; IO_RUNS: not known. Not static, so
+ * that the verifier checks it once, not for each frame.
+ */
+__noinline __u32 wait_at(__u64 address)
+{
+	__u32 at = 0, step;
+
+	for (step = IO_PLACES / 2; step; step /= 2)
+		if (io_places[(at + step) & (IO_PLACES - 1)].from <= address)
+			at += step;
+	at &= IO_PLACES - 1;
+	return address >= io_places[at].from && address < io_places[at].to ? io_places[at].wait
+									   : IO_RUNS;
+}
+
+static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task)
+{
+	__u64 frames[FRAMES] = {};
+	__u32 wait;
+	int i;
+
+	if (io_config.n_places && bpf_get_stack(ctx, frames, sizeof(frames), 0) > 0)
+		for (i = 0; i < FRAMES; i++) {
+			wait = wait_at(frames[i]);
+			if (wait != IO_RUNS)
+				return wait;
+		}
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? IO_WAITS_IO : IO_WAITS;
+}
+
+static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct syscall_thread *t,
+				   struct task_struct *task)
+{
+	if (!t->preempted)
+		call_leaves(&t->own, wait_of(ctx, task), t->left);
+}
+
+static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+				       const struct sched_stay *stay)
+{
+	if (!t->preempted)
+		call_is_back(&t->own, off_cpu - waited, stay->began - waited);
+}
+
+/* Before the library's program, so that the thread is found while it still sleeps. */
+SEC("raw_tp/sched_waking")
+int sleeper_woken(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = ctx->args[0];
+	struct plumb_thread_kept *kept = bpf_map_lookup_elem(&plumb_threads_by_task, &task);
+
+	if (kept && kept->thread.own.waits != IO_RUNS)
+		call_woken(&kept->thread.own, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* --- calls --- */
+
+/* The slot depends on the file, which is not a part of what a thread caches. */
+static __always_inline bool timing_at_entry(void)
+{
+	return false;
+}
+
+static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+{
+	key_refresh(t, task);
+	file_note(&t->own, task);
+}
+
+static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+					 __u64 call, __u32 cpu)
+{
+	(void)t, (void)task, (void)call, (void)cpu;
+	return 0;
+}
+
+static __always_inline __u32 io_slot(const struct timing_call *c, struct task_struct *task,
+				     __u32 error, __u32 cpu)
+{
+	const struct io_call *own = &c->t->own;
+	struct io_key key = {};
+	__u32 slot;
+
+	key_who(&key.call.who, c->t, task, cpu);
+	if (plumb_config.by & PLUMB_BY_SYSCALL) {
+		key.call.nr = c->call;
+		key.call.abi = c->call >> 32;
+	}
+	if (plumb_config.by & PLUMB_BY_ERRNO)
+		key.call.error = error;
+	if (plumb_config.by & IO_BY_FS)
+		__builtin_memcpy(key.fs, own->fs, sizeof(key.fs));
+	if (plumb_config.by & IO_BY_DISK)
+		key.dev = own->dev;
+	key_find(&key, &slot);
+	return slot;
+}
+
+static __always_inline void record(const struct timing_call *c, struct task_struct *task,
+				   const __u64 *off, __u32 cpu)
+{
+	struct io_record *r = bpf_ringbuf_reserve(&io_records, sizeof(*r), 0);
+	const struct io_call *own = &c->t->own;
+	int i;
+
+	if (!r) {
+		io_count(dropped);
+		return;
+	}
+	r->end = bpf_ktime_get_ns();
+	r->ns = c->ns;
+	for (i = 0; i < IO_PARTS; i++)
+		r->off[i] = off[i];
+	r->ret = c->ret;
+	r->cgroup = bpf_get_current_cgroup_id();
+	r->pid = current_pid(task);
+	r->tid = current_tid(task);
+	r->nr = c->call;
+	r->abi = c->call >> 32;
+	r->cpu = cpu;
+	r->dev = own->dev;
+	r->other = own->other;
+	__builtin_memcpy(r->fs, own->fs, sizeof(r->fs));
+	bpf_get_current_comm(r->comm, sizeof(r->comm));
+	bpf_ringbuf_submit(r, 0);
+}
+
+/* Divide the time in which the thread was blocked; what is left of it is unexplained. */
+static __always_inline void divide(struct syscall_thread *t, __u64 *off)
+{
+	__u64 left = t->off[PLUMB_BLOCKED];
+	int i;
+
+	off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
+	off[IO_RUNQ] = t->off[PLUMB_RUNQ];
+	for (i = IO_DEVICE; i < IO_UNEXPLAINED; i++) {
+		off[i] = at_most(t->own.ns[i], left);
+		left -= off[i];
+	}
+	off[IO_UNEXPLAINED] = left;
+}
+
+static __always_inline void timing_end(const struct timing_call *c)
+{
+	__u32 error = syscall_error(c->call, c->call >> 32, c->ret);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct task_struct *task = current_task();
+	__u64 off[IO_PARTS] = {}, on;
+
+	if (!c->t) /* never: no call is in an in-flight slot */
+		return;
+	on = split_finish(c->t, task, cpu, c->ns);
+	divide(c->t, off);
+	split_record(off, io_slot(c, task, error, cpu), cpu, c->ns, on, error);
+	if (c->ns >= io_config.slower_ns)
+		record(c, task, off, cpu);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

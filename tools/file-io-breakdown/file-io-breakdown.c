@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/base/text.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/block-hooks.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/selection.h>
+#include <plumb/kernel/types.h>
+#include <plumb/attach/self-test.h>
+#include <plumb/mechanism/syscalls.h>
+#include <plumb/session/session.h>
+#include <plumb/tool/tool.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "exchange.h"
+#include "fields.h"
+#include "file-io-breakdown.h"
+#include "file-io-breakdown.skel.h"
+#include "places.h"
+#include "singles.h"
+
+enum { SLOWER = 0x2000 };
+
+#define BUFFER_BYTES (4U << 20)
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Single calls:", 40},
+	{"slower", SLOWER, "TIME", 0, "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40},
+	{0},
+};
+/* clang-format on */
+
+static const char *const calls[] = {
+	"read",     "readv",   "pread64",  "preadv", "preadv2",   "write",           "writev",
+	"pwrite64", "pwritev", "pwritev2", "fsync",  "fdatasync", "sync_file_range",
+};
+
+static struct syscall_config selection = {.max_size = UINT64_MAX};
+static struct io_config config = {.slower_ns = UINT64_MAX};
+static struct io_place places[IO_PLACES];
+static struct block_hooks hooks;
+static const struct io_counts *counts;
+
+/* All calls that read, write or sync a file, in all tables of system calls. */
+static void select_calls(void)
+{
+	static const char *const prefixes[] = {"", "ia32:", "arm32:", "x32:"};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++) {
+			snprintf(name, sizeof(name), "%s%s", prefixes[p], calls[i]);
+			plumb_syscall_select(&selection, name); /* not all tables have all */
+		}
+}
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)state;
+	switch (key) {
+	case SLOWER:
+		config.slower_ns = plumb_option_duration("--slower", text);
+		return 0;
+	case ARGP_KEY_END:
+		o->split = true;
+		select_calls();
+		singles_begin(o->json);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Find the arguments of the tracepoints of bios, which before 5.11 begin with the queue. */
+static int find_bios(const struct btf *btf)
+{
+	const int queue = block_hook_argument(btf, "block_bio_queue", "bio"),
+		  complete = block_hook_argument(btf, "block_bio_complete", "bio"),
+		  split = block_hook_argument(btf, "block_split", "bio"),
+		  remap = block_hook_argument(btf, "block_bio_remap", "bio");
+
+	if (queue < 0 || complete < 0 || split < 0 || remap < 0)
+		return plumb_error(EOPNOTSUPP, "the tracepoints of bios have other arguments than "
+					       "this tool knows");
+	config.arg_queue = queue;
+	config.arg_complete = complete;
+	config.arg_split = split;
+	config.arg_remap = remap;
+	return 0;
+}
+
+static int prepare(struct plumb_options *o)
+{
+	struct btf *btf;
+	int err = block_hooks_find(o->btf, &hooks);
+
+	if (err)
+		return err;
+	btf = o->btf ? btf__parse(o->btf, NULL) : plumb_kernel_btf_get();
+	if (!btf)
+		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read");
+	err = find_bios(btf);
+	if (o->btf)
+		btf__free(btf);
+	else
+		plumb_kernel_btf_put(btf);
+	config.n_places = places_find(places);
+	return err;
+}
+
+static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
+{
+	struct file_io_breakdown_bpf *skel = file_io_breakdown_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "block_bio_queue", "block_bio_complete",
+			    "block_split", "block_bio_remap", "block_rq_issue", "block_rq_requeue",
+			    "block_rq_complete");
+	bpf->no_storage = true;
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
+	memcpy((void *)&skel->rodata->io_config, &config, sizeof(config));
+	memcpy((void *)skel->rodata->io_places, places, sizeof(places));
+	bpf_map__set_max_entries(skel->maps.io_records, BUFFER_BYTES);
+	if (!calibration)
+		counts = &skel->bss->io_counts;
+	return exchange_prepare(skel->obj);
+}
+
+/* What ends is attached before what begins. */
+#define BLOCK_PROGRAMS                                                                             \
+	"request_completed", "request_requeued", "request_issued", "bio_completed",                \
+		"bio_split_off", "bio_mapped", "bio_queued", "sleeper_woken"
+
+static const char *const tp_programs[] = {BLOCK_PROGRAMS, "tp_exit", "tp_enter", NULL};
+static const char *const raw_programs[] = {BLOCK_PROGRAMS, "raw_exit", "raw_enter", NULL};
+
+#define STABILITY "stable-ish: arguments of scheduler and block tracepoints"
+
+static const struct plumb_mechanism mechanisms[] = {
+	{
+		.name = "tracepoint",
+		.stability = STABILITY,
+		.skipped = plumb_syscall_tp_skipped,
+		.open = open_tracepoints,
+		.programs = tp_programs,
+	},
+	{
+		.name = "raw_tracepoint",
+		.stability = STABILITY,
+		.open = open_tracepoints,
+		.remembers_rejected = true,
+		.preemptible = plumb_raw_tracepoints_can_be_preempted,
+		.programs = raw_programs,
+	},
+};
+
+static const struct {
+	const char *json, *text;
+	size_t at;
+} counters[] = {
+	{"bios", "bios", offsetof(struct io_counts, bios)},
+	{"requests", "requests in devices", offsetof(struct io_counts, requests)},
+	{"io_lost", "not followed", offsetof(struct io_counts, lost)},
+	{"io_replaced", "without a seen end", offsetof(struct io_counts, replaced)},
+	{"exceeded", "sleeps shorter than their I/O", offsetof(struct io_counts, exceeded)},
+	{"records_dropped", "records dropped", offsetof(struct io_counts, dropped)},
+};
+
+static uint64_t value_of(size_t counter)
+{
+	return *(const uint64_t *)((const char *)counts + counters[counter].at);
+}
+
+static void print_counts(FILE *out)
+{
+	char text[512];
+	size_t n = snprintf(text, sizeof(text), "I/O:");
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
+			      value_of(i), counters[i].text);
+	plumb_print_wrapped(text, out);
+	plumb_print_wrapped("parts: CPU, PREE, RUNQ, DEV and QUEUE are measured; ODEV and OQUE are "
+			    "I/O of others on the file's disk while the call waited for the page "
+			    "cache, the file system or I/O; CACHE and FS are told by the kernel "
+			    "function that waits",
+			    out);
+}
+
+static void counts_json(json_t *json, struct plumb_report *r)
+{
+	(void)r;
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		json_object_set_new(json, counters[i].json, plumb_json_u64(value_of(i)));
+}
+
+static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
+{
+	(void)s;
+	return plumb_flight_find_syscall(&selection, f);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "CALL",
+	.json = "syscall",
+	.find = find_inflight,
+	.read = plumb_flight_read_syscall,
+	.name = plumb_flight_name_syscall,
+};
+
+static const struct plumb_ring rings[] = {
+	{"io_records", NULL, singles_add, singles_print},
+	{NULL, NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.card.name = "file-io-breakdown",
+		.card.summary = "Divide the time of reads, writes and fsyncs among CPU, run queue, "
+				"page cache, file system, block queue and device.",
+		.card.about =
+			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			"           tracepoints (stable); raw tracepoints sched_switch,\n"
+			"           sched_waking (stable-ish), block_bio_queue,\n"
+			"           block_bio_complete, block_split, block_bio_remap,\n"
+			"           block_rq_issue, block_rq_requeue, block_rq_complete\n"
+			"           (stable-ish)\n"
+			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: 1,000 to 1,000,000 calls a second on a busy machine\n"
+			"cost:      measured at each start, see the footer; all other system\n"
+			"           calls of the machine are slower too, by some 30 ns\n",
+		.options.list = options,
+		.options.parse = parse,
+		.options.selection = &selection,
+		.keys.fields = io_fields(),
+		.keys.n_fields = IO_N_FIELDS,
+		.keys.size = sizeof(struct io_key),
+		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_SYSCALL | IO_BY_FS | IO_BY_DISK,
+		.keys.max = 64,
+		.measure.errors = true,
+		.measure.parts = io_parts,
+		.measure.n_parts = IO_ALL_PARTS,
+		.view.footer = print_counts,
+		.view.report_json = counts_json,
+		.overhead.syscalls = true,
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.lifecycle.prepare = prepare,
+		.rings = rings,
+		.inflight = &inflight,
+	};
+
+	return plumb_main(argc, argv, &tool);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the loader and the BPF programs of file-io-breakdown. */
+#ifndef FILE_IO_BREAKDOWN_H
+#define FILE_IO_BREAKDOWN_H
+
+#include <plumb/bpf/syscall/syscall.h>
+
+/* Keys that the tool adds to --by, in addition to those of system calls. */
+#define IO_BY_FS   (PLUMB_BY_TOOL << 2)
+#define IO_BY_DISK (PLUMB_BY_TOOL << 3)
+
+#define IO_NAME_LEN 16
+
+/* Bios and requests in flight; beyond them, the time in them is not explained. */
+#define IO_BIOS     65536
+#define IO_REQUESTS 32768
+#define IO_DISKS    1024
+
+/* The parts of the time of a call.  Those from IO_DEVICE on divide the time in which it sleeps. */
+enum io_part {
+	IO_PREEMPTED,
+	IO_RUNQ,
+	IO_DEVICE,       /* a request of the call is in the device */
+	IO_QUEUE,        /* its I/O is in the block layer, and nothing of it in the device */
+	IO_OTHER_DEVICE, /* it waits for I/O of others, of which a request is in the device */
+	IO_OTHER_QUEUE,
+	IO_CACHE,       /* it waits for the page cache, and no I/O explains it */
+	IO_FS,          /* for the journal or a lock, the same */
+	IO_UNEXPLAINED, /* none of these */
+	IO_PARTS,       /* parts that are off the CPU */
+	IO_ON_CPU = IO_PARTS,
+	IO_ALL_PARTS,
+};
+
+/* What a thread that has left its CPU waits for, by its stack. */
+enum io_wait {
+	IO_RUNS, /* for nothing: it is runnable */
+	IO_WAITS,
+	IO_WAITS_IO, /* the kernel counts the sleep as I/O (task_struct.in_iowait) */
+	IO_WAITS_CACHE,
+	IO_WAITS_FS,
+};
+
+/* A function of the kernel in which a thread waits. */
+struct io_place {
+	__u64 from, to; /* addresses: FROM <= address < TO */
+	__u64 wait;     /* enum io_wait */
+};
+#define IO_PLACES 64 /* a power of two */
+
+struct io_config {
+	__u64 slower_ns; /* ns: calls of which a record is made; ~0: none */
+	/* The position of the bio among the arguments; the queue may precede it. */
+	__u32 arg_queue, arg_complete, arg_split, arg_remap;
+	__u32 n_places, pad;
+};
+
+struct io_key {
+	struct syscall_key call;
+	char fs[IO_NAME_LEN]; /* type of the file system */
+	__u32 dev;            /* of the disk: major << 20 | minor; 0: none */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct io_key) == 96, "no hidden padding in a hash key");
+
+/* A thread that has submitted a bio. */
+struct io_submitter {
+	__u32 pid, tid; /* tid is 0: none */
+	char comm[PLUMB_COMM_LEN];
+};
+
+/* A call, for --slower. */
+struct io_record {
+	__u64 end; /* ns, CLOCK_MONOTONIC */
+	__u64 ns;
+	__u64 off[IO_PARTS];
+	__s64 ret;
+	__u64 cgroup;
+	__u32 pid, tid;
+	__u32 nr, abi;
+	__u32 cpu, dev;
+	struct io_submitter other; /* of the I/O of others that it waited for last */
+	char fs[IO_NAME_LEN];
+	char comm[PLUMB_COMM_LEN];
+};
+
+/* What else happened, in the whole run. */
+struct io_counts {
+	__u64 bios, requests; /* followed */
+	__u64 lost;           /* not followed: too many in flight */
+	__u64 replaced;       /* whose end was not seen */
+	__u64 exceeded;       /* sleeps shorter than what explains them */
+	__u64 dropped;        /* records of single calls for which there was no room */
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* places: the functions of the kernel in which threads wait for the page cache or a file system. */
+#ifndef IO_PLACES_H
+#define IO_PLACES_H
+
+#include <stddef.h>
+
+#include "file-io-breakdown.h"
+
+/*
+ * Writes those that this kernel has to PLACES, by address, and fills the rest with places that
+ * contain no address.  Returns their number; 0: none, or addresses are hidden.
+ */
+size_t places_find(struct io_place places[IO_PLACES]);
+
+#endif

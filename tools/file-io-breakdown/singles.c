@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "singles.h"
+
+#include <plumb/base/json.h>
+#include <plumb/base/reasons.h>
+#include <plumb/base/text.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/report/in-order.h>
+
+#include "fields.h"
+#include "file-io-breakdown.h"
+
+static int print(const void *record, FILE *out);
+
+static struct plumb_in_order waiting = {.size = sizeof(struct io_record), .print = print};
+static bool as_json, headed;
+
+void singles_begin(bool json)
+{
+	as_json = json;
+}
+
+int singles_add(const void *record, size_t size)
+{
+	return plumb_in_order_add(&waiting, record, size);
+}
+
+int singles_print(bool all, uint64_t *again)
+{
+	return plumb_in_order_print(&waiting, all, again);
+}
+
+static uint64_t part_of(const struct io_record *c, unsigned int part)
+{
+	uint64_t ns = c->ns;
+
+	if (part != IO_ON_CPU)
+		return c->off[part];
+	for (int i = 0; i < IO_PARTS; i++)
+		ns -= c->off[i];
+	return ns;
+}
+
+static void print_heading(FILE *out)
+{
+	fprintf(out, "%-15s %7s", "ENDED", "TOOK");
+	for (size_t i = 0; i < IO_ALL_PARTS; i++)
+		fprintf(out, " %5s", io_parts[i].column);
+	fprintf(out, " COMM/TID CALL\n");
+}
+
+static void print_line(const struct io_record *c, FILE *out)
+{
+	char text[PLUMB_ESCAPED + 16], disk[64];
+
+	if (!headed)
+		print_heading(out);
+	headed = true;
+	plumb_in_order_print_time(c->end, out);
+	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
+	for (size_t i = 0; i < IO_ALL_PARTS; i++)
+		fprintf(out, " %4.0f%%", c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0);
+	plumb_escape(text, c->comm, sizeof(text));
+	io_disk_name(c->dev, disk, sizeof(disk));
+	fprintf(out, " %s/%u", text, c->tid);
+	fprintf(out, " %s on %s, %s", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)),
+		*c->fs ? c->fs : "-", disk);
+	if (c->ret < 0 && c->ret >= -4095)
+		fprintf(out, " = -%s", plumb_errno_name(c->ret));
+	else
+		fprintf(out, " = %lld", (long long)c->ret);
+	if (c->other.tid) {
+		plumb_escape(text, c->other.comm, sizeof(text));
+		fprintf(out, "; I/O of %s/%u", text, c->other.tid);
+	}
+	fputc('\n', out);
+}
+
+static json_t *json_of_other(const struct io_submitter *other)
+{
+	char comm[PLUMB_ESCAPED];
+
+	if (!other->tid)
+		return json_null();
+	plumb_escape(comm, other->comm, sizeof(comm));
+	return json_pack("{s:s, s:I, s:I}", "comm", comm, "pid", (json_int_t)other->pid, "tid",
+			 (json_int_t)other->tid);
+}
+
+static json_t *json_of(const struct io_record *c)
+{
+	struct timespec t = plumb_in_order_time(c->end);
+	json_t *j = json_object();
+	char text[4096];
+
+	json_object_set_new(j, "end", plumb_json_time(&t));
+	json_object_set_new(j, "pid", json_integer(c->pid));
+	json_object_set_new(j, "tid", json_integer(c->tid));
+	plumb_escape(text, c->comm, sizeof(text));
+	json_object_set_new(j, "comm", json_string(text));
+	plumb_cgroup_path(c->cgroup, text, sizeof(text));
+	json_object_set_new(j, "cgroup", plumb_json_text(text));
+	json_object_set_new(j, "cpu", json_integer(c->cpu));
+	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
+	json_object_set_new(j, "syscall", json_string(text));
+	json_object_set_new(j, "fs", json_string(*c->fs ? c->fs : "-"));
+	io_disk_name(c->dev, text, sizeof(text));
+	json_object_set_new(j, "disk", json_string(text));
+	json_object_set_new(j, "ret", json_integer(c->ret));
+	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
+	for (size_t i = 0; i < IO_ALL_PARTS; i++)
+		json_object_set_new(j, io_parts[i].json,
+				    plumb_json_u64(part_of(c, io_parts[i].part)));
+	json_object_set_new(j, "io_of", json_of_other(&c->other));
+	return json_pack("{s:o}", "call", j);
+}
+
+static int print(const void *record, FILE *out)
+{
+	if (as_json)
+		return plumb_json_print(json_of(record), out);
+	print_line(record, out);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * singles: prints single calls (--slower), one line each, in the order in which they ended.  For
+ * that order each call is kept for about 10 ms before it is printed.
+ */
+#ifndef IO_SINGLES_H
+#define IO_SINGLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void singles_begin(bool json);
+
+/* The callbacks of struct plumb_ring. */
+int singles_add(const void *record, size_t size);
+int singles_print(bool all, uint64_t *again);
+
+#endif
