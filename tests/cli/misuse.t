@@ -105,7 +105,7 @@ bad_names() {
 	bad_argument --syscall 'sendto?' -s sendot
 	has "$tool" -b || return
 	# The other one's classes are powers of two.
-	if [[ " $("$bin/$tool" -b help) " == *" size "* && $tool != block-io-latency ]]; then
+	if [[ " $("$bin/$tool" -b help) " == *" size "* && $tool != @(block-io|file)-latency ]]; then
 		bad -b size:512,size:64K size:64K
 		bad -b size,size:64K size:64K
 		bad -b size:512,size "width only: size"
