@@ -19,10 +19,11 @@ figures() {
 	done
 }
 
-# Values of a column, by its heading, of a table whose other cells have no blanks.
+# Values of a column, by its heading, of a table whose other cells have no blanks. The lines of the
+# parts of a row's time are not rows.
 column() {
 	awk -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) { h = tolower($i); sub("/s$", "", h); if (h == name) at = i } next }
-		!NF { exit } at { sub("[?]$", "", $at); print $at }' "$out"
+		/^  +(calls|p[0-9.]+-[0-9.]+|above|all) / { next } !NF { exit } at { sub("[?]$", "", $at); print $at }' "$out"
 }
 
 # The figures of a tool that shows no table here.

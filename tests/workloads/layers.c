@@ -27,9 +27,9 @@ static const struct {
 	const char *name, *syscall;
 	bool helped;
 } kinds[KINDS] = {
-	[DIRECT] = {"direct", "pread64", false}, [COLD] = {"cold", "pread64", false},
-	[HOT] = {"hot", "pread64", false},       [AHEAD] = {"ahead", "pread64", true},
-	[BEHIND] = {"behind", "fdatasync", true},    [SYNC] = {"sync", "fsync", false},
+	[DIRECT] = {"direct", "pread64", false},  [COLD] = {"cold", "pread64", false},
+	[HOT] = {"hot", "pread64", false},        [AHEAD] = {"ahead", "pread64", true},
+	[BEHIND] = {"behind", "fdatasync", true}, [SYNC] = {"sync", "fsync", false},
 	[PIPE] = {"pipe", "read", true},
 };
 

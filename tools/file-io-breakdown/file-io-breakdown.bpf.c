@@ -82,7 +82,7 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 		call_is_back(&t->own, off_cpu - waited, stay->began - waited);
 }
 
-/* Before the library's program, so that the thread is found while it still sleeps. */
+/* The sleep ends with the wakeup, not when the thread gets a CPU. */
 SEC("raw_tp/sched_waking")
 int sleeper_woken(struct bpf_raw_tracepoint_args *ctx)
 {
