@@ -44,8 +44,8 @@ unread() {
 # The tool stands still meanwhile.
 unread_late() {
 	local keys by=() pid i
-	# But for those that take more than their name.
-	keys=$("$bin/$tool" -b help | tr -s '[:space:]' '[\n*]' | grep -vx -e label -e '.*:.*' | paste -sd ,)
+	# But for those that take more than their name, or that need functions of the kernel.
+	keys=$("$bin/$tool" -b help | tr -s '[:space:]' '[\n*]' | grep -vx -e label -e path -e '.*:.*' | paste -sd ,)
 	by=(-b "$keys")
 	"${call[@]}" "$1" "${by[@]}" -- "${busy[@]}" >"$out" 2>"$err"
 	claim "$tool $1: a report of more than 8 kB" test "$(wc -c <"$out")" -gt 8192
