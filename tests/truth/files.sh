@@ -68,8 +68,9 @@ count_here() {
 	attach here-cache -b file,cache,op -p "$pid"
 	# What does not depend on the kernel is tested natively.
 	[ -e /modules ] || attach_filtered
+	attach here-calls --mechanism=raw_tracepoint -b "$everything" -p "$pid"
 	go_to_done here
-	detach here-all here-file here-cache
+	detach here-all here-file here-cache here-calls
 	[ -e /modules ] || detach one-thread one-name some failed slow other
 	end here
 }
@@ -215,6 +216,7 @@ all_of() {
 
 check_here() {
 	all_of here "here"
+	as_truth "... also by system calls" here-calls.json here.truth "$everything"
 	as_truth "... and for its file, by a name that is escaped" here-file.json here.truth file,op
 	check_cache here
 	if [ -e one-thread.json ]; then

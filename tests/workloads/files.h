@@ -22,6 +22,7 @@ enum {
 	BAD,
 	SYNCED,
 	DSYNCED,
+	UNMAPPED,
 	DIRECT_READ,
 	DIRECT_WRITE,
 	CLOSED,
@@ -51,6 +52,7 @@ static const struct {
 	[DIRECTORY] = {"read", "-", "EISDIR", 2, 0, 0},
 	[MISSING] = {"open", "-", "ENOENT", 19, 0, 0},
 	[BAD] = {"read", "-", "EBADF", 29, 0, 0},
+	[UNMAPPED] = {"mmap", "-", "EINVAL", 13, 0, 0},
 	[SYNCED] = {"write", "sync", "0", 5, 5000, 4096},
 	[DSYNCED] = {"write", "dsync", "0", 3, 5000, 4096},
 	[DIRECT_READ] = {"read", "direct", "0", 31, 4096, 4096},
@@ -227,6 +229,8 @@ static ssize_t one(struct worker *w, int kind, uint64_t i, uint64_t *start)
 		return open("/nowhere/to be found", O_RDONLY);
 	case BAD:
 		return read(-1, w->buffer, 100);
+	case UNMAPPED: /* a length of 0 */
+		return mmap(NULL, 0, PROT_READ, MAP_SHARED, w->file, 0) == MAP_FAILED ? -1 : 0;
 	case SYNCED:
 		return pwrite(w->synced, w->buffer, 5000, 0);
 	case DSYNCED:

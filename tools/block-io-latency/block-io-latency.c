@@ -26,7 +26,6 @@ enum { SLOWER = 0x2000, BUFFER };
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Single requests:", 40},
 	{"slower", SLOWER, "TIME", 0, "print each request that takes at least TIME, no table", 40},
 	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for requests not yet printed; default 4M", 60},
 	{0},

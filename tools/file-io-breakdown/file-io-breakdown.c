@@ -33,7 +33,6 @@ enum { SLOWER = 0x2000 };
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Single calls:", 40},
 	{"slower", SLOWER, "TIME", 0, "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40},
 	{0},
 };

@@ -5,10 +5,8 @@
 
 #include "call.bpf.h"
 #include <plumb/bpf/block/request.bpf.h>
+#include <plumb/bpf/core/file.bpf.h>
 #include <plumb/bpf/syscall/syscall.bpf.h>
-
-#define S_IFMT  0170000
-#define S_IFBLK 0060000
 
 /* Kernel stacks on x86_64 and arm64; only used where no helper returns the registers. */
 #define KERNEL_STACK 16384
@@ -32,18 +30,6 @@ static __always_inline __u32 file_descriptor(struct task_struct *task)
 		return BPF_CORE_READ(regs, bx);
 #endif
 	return PT_REGS_PARM1_CORE_SYSCALL(regs);
-}
-
-static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files, *file = NULL;
-
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	files = BPF_CORE_READ(table, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	return file;
 }
 
 /* The block device that a file is, or on which its file system is. */

@@ -55,6 +55,7 @@ static const struct {
 	{"rwsem_down_read_slowpath", IO_WAITS_FS},
 	{"rwsem_down_write_slowpath", IO_WAITS_FS},
 	{"inode_dio_wait", IO_WAITS_FS},
+	{"percpu_rwsem_wait", IO_WAITS_FS}, /* a frozen file system */
 	{"wb_wait_for_completion", IO_WAITS_FS},
 };
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))

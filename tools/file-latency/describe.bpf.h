@@ -5,6 +5,7 @@
 
 #include "file-latency.h"
 #include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/core/file.bpf.h>
 
 const volatile struct file_config file_config = {};
 
@@ -16,11 +17,7 @@ struct file_facts {
 	__u32 is_file;
 };
 
-/* include/uapi/linux/stat.h, magic.h, asm-generic/fcntl.h and the architectures' */
-#define S_IFMT              0170000
-#define S_IFDIR             0040000
-#define S_IFBLK             0060000
-#define S_IFREG             0100000
+/* include/uapi/linux/magic.h, asm-generic/fcntl.h and the architectures' */
 #define ANON_INODE_FS_MAGIC 0x09041934
 #define O_DSYNC             00010000
 #define O_SYNC              04010000
@@ -137,18 +134,6 @@ static __noinline int path_remember(struct file *file, const struct file_id *id)
 	if (path)
 		path_write(path, BPF_CORE_READ(file, f_path.dentry));
 	return 0;
-}
-
-/* The file of descriptor FD of the current process, NULL: none. */
-static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL;
-
-	if (fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
-	return file;
 }
 
 #endif

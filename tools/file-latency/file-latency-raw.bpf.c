@@ -179,18 +179,22 @@ static __always_inline void call_record(struct task_struct *task, struct file_th
 	file_record(task, &t->facts, &c);
 }
 
-/* An exit without an entry: return whether there should have been one. */
-static __always_inline void call_unmatched(struct task_struct *task, struct pt_regs *regs, __u32 op,
-					   __u32 abi)
+/*
+ * An exit without an entry: count it if there should have been one.  Not inlined, for its arguments
+ * would take too much of the stack (6.12).
+ */
+static __noinline int call_unmatched(struct task_struct *task, struct pt_regs *regs, __u32 op,
+				     __u32 abi)
 {
 	__u64 arguments[6] = {};
 	struct file *file;
 
 	if (!plumb_live || !filter_entry(task))
-		return;
+		return 0;
 	syscall_read_arguments(regs, abi, arguments);
 	if (call_wanted(task, op, arguments, &file))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
+	return 0;
 }
 
 SEC("raw_tp/sys_exit")

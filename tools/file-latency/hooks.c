@@ -47,6 +47,14 @@ static enum file_op op_of(const char *name)
 	return FILE_OPS;
 }
 
+static void describe(struct plumb_function *f, __u32 *op)
+{
+	*op = op_of(f->name);
+	/* It returns an address, unsigned, or an error. */
+	if (*op == FILE_MMAP)
+		f->result = PLUMB_RESULT_LONG;
+}
+
 static int find_functions(const struct btf *btf, const char *file, struct file_hooks *hooks)
 {
 	const char *patterns[N_FUNCTIONS];
@@ -63,7 +71,7 @@ static int find_functions(const struct btf *btf, const char *file, struct file_h
 	if (!err && hooks->functions.n > FILE_TARGETS)
 		err = plumb_error(E2BIG, "%zu functions", hooks->functions.n);
 	for (size_t i = 0; i < hooks->functions.n && !err; i++)
-		hooks->config.targets[i] = op_of(hooks->functions.all[i].name);
+		describe(&hooks->functions.all[i], &hooks->config.targets[i]);
 	return err;
 }
 

@@ -82,13 +82,22 @@ static __always_inline void uring_forget(const struct uring_id *id, struct uring
 	bpf_map_delete_elem(&uring_requests, id);
 }
 
-static __always_inline void uring_keep(const struct uring_id *id, struct uring_request *r)
+/* A request begins at ID, traced or not: one that was known by it has ended without a completion.
+ */
+static __always_inline void uring_replace(const struct uring_id *id)
 {
 	struct uring_request *old = bpf_map_lookup_elem(&uring_requests, id);
+
+	if (!old || !old->start)
+		return;
+	ledger_count(bpf_get_smp_processor_id(), exit_lost);
+	uring_forget(id, old);
+}
+
+static __always_inline void uring_keep(const struct uring_id *id, struct uring_request *r)
+{
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	if (old && old->start)
-		ledger_count(cpu, exit_lost);
 	r->start = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&uring_requests, id, r, BPF_ANY))
 		ledger_count(cpu, no_state);
@@ -104,15 +113,16 @@ static __always_inline int uring_begin(struct io_kiocb *request)
 	struct task_struct *task = current_task();
 	struct key_who w = {};
 
+	if (file_config.uring_end == URING_END_USER_DATA) {
+		id.ring = (__u64)BPF_CORE_READ(old, ctx);
+		id.id = BPF_CORE_READ(old, user_data);
+	}
+	uring_replace(&id);
 	if (!plumb_live || !filter_thread(task))
 		return 0;
 	r.op = uring_op(BPF_CORE_READ(request, opcode));
 	if (r.op >= FILE_OPS || !(file_config.ops >> r.op & 1) || !filter_entry(task))
 		return 0;
-	if (file_config.uring_end == URING_END_USER_DATA) {
-		id.ring = (__u64)BPF_CORE_READ(old, ctx);
-		id.id = BPF_CORE_READ(old, user_data);
-	}
 	key_current(&w, task);
 	key_fill_who(&r.who, &w, bpf_get_smp_processor_id());
 	r.pid = current_pid(task);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* file: the files of the current process. */
+#ifndef PLUMB_FILE_BPF_H
+#define PLUMB_FILE_BPF_H
+
+#include <plumb/bpf/core/common.bpf.h>
+
+/* Types of inodes: include/uapi/linux/stat.h */
+#define S_IFMT  0170000
+#define S_IFDIR 0040000
+#define S_IFBLK 0060000
+#define S_IFREG 0100000
+
+/* The file of descriptor FD of TASK, which is the current one; NULL: none. */
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file;
+}
+
+#endif
