@@ -5,6 +5,7 @@
  * the call, or of an enclosing part.
  */
 #define PLUMB_FUNCTION_ARGS 4
+#define FUNCTION_TAKES_CALLER
 #define FUNCTION_ARGS(get, ctx)                                                                    \
 	{                                                                                          \
 		FUNCTION_ARG(get, ctx, slab_at(target)->cache),                                    \

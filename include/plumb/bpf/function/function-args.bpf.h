@@ -31,7 +31,14 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 		asm("%0 = *(u64 *)(%1 + %2)" : "=r"(v) : "r"(ctx), "i"(8 * (n)));                  \
 		break
 
+/*
+ * Only for tools that define FUNCTION_TAKES_CALLER: the stack of others has no room for it (5.10).
+ */
+#ifdef FUNCTION_TAKES_CALLER
 #define function_is_caller(n) (((n)&PLUMB_CALLER) && (n) != PLUMB_NO_RESULT)
+#else
+#define function_is_caller(n) false
+#endif
 
 /*
  * The address to which a function with N argument words returns; 0: not known.  Above the arguments
