@@ -109,6 +109,16 @@ static struct kernel_wants wants_of(const struct options *o)
 
 /* --- snapshots --- */
 
+/* Add NAME to the N, unless it is among them: one that is there twice would be ambiguous. */
+static size_t add_name(const char **names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return n;
+	names[n] = name;
+	return n + 1;
+}
+
 /* Take a snapshot with the functions of plumb's tools and of the command line. */
 static json_t *take(const struct kernel *k, const struct plan *p)
 {
@@ -118,10 +128,10 @@ static json_t *take(const struct kernel *k, const struct plan *p)
 	json_t *snapshot;
 
 	for (size_t i = 0; i < n_known; i++)
-		names[n++] = known[i].name;
+		n = add_name(names, n, known[i].name);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->checks[i].target.kind == TARGET_FUNCTION)
-			names[n++] = p->checks[i].target.name;
+			n = add_name(names, n, p->checks[i].target.name);
 	snapshot = snapshot_take(k, names, n);
 	for (size_t i = 0; i < n_known; i++)
 		target_free(&known[i]);
