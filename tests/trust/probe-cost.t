@@ -32,12 +32,19 @@ misused raw_tp
 
 ((EUID == 0)) || { skip "measuring" "tracing takes root"; done_testing; }
 
-# Others may read run-time statistics now, which makes all that runs meanwhile dearer, and nothing else.
+# How often a program that does more is cheaper, by more than noise.
+contrary() {
+	jq '[.rows | group_by(.mechanism)[] | map(select(.ns)) | INDEX(.body)
+		| [.empty, .counter], [.counter, .histogram] | select(all) | select(.[0].low > .[1].high * 1.1 + 5)] | length' "$json"
+}
+
+# Others may read run-time statistics now, which makes all that runs meanwhile dearer, and nothing
+# else; or keep this host busy for as long as some rows take.
 for _ in 1 2 3; do
 	status=0
 	"$bin/probe-cost" -r 7 -j >"$json" 2>"$err" || status=$?
 	slowed=$(jq '.slowed // 0' "$json")
-	[[ $slowed != 0 ]] || break
+	[[ $slowed != 0 || $(contrary) != 0 ]] || break
 done
 is "it measures" "$status" 0
 evidence "$json" "$err"
