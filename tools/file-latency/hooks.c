@@ -124,22 +124,6 @@ static void find_calls(struct file_config *config)
 
 /* ---- io_uring ---- */
 
-/* The prototype of tracepoint NAME; NULL: there is none. Its first parameter is the tracer's. */
-static const struct btf_type *prototype(const struct btf *btf, const char *name)
-{
-	const struct btf_type *t;
-	char type[64];
-	int id;
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	if (id < 0)
-		return NULL;
-	t = btf__type_by_id(btf, id);
-	t = btf__type_by_id(btf, t->type); /* a pointer */
-	return btf__type_by_id(btf, t->type);
-}
-
 static bool is_pointer(const struct btf *btf, const struct btf_type *f, int argument)
 {
 	return argument + 1 < btf_vlen(f) &&
@@ -160,11 +144,11 @@ static enum uring_end end_of(const struct btf *btf, const struct btf_type *f)
 
 static void find_uring(const struct btf *btf, struct file_hooks *hooks)
 {
-	const struct btf_type *end = prototype(btf, "io_uring_complete"),
-			      *begin = prototype(btf, "io_uring_submit_req");
+	const struct btf_type *end = plumb_tracepoint_prototype(btf, "io_uring_complete"),
+			      *begin = plumb_tracepoint_prototype(btf, "io_uring_submit_req");
 
 	if (!begin) {
-		begin = prototype(btf, "io_uring_submit_sqe");
+		begin = plumb_tracepoint_prototype(btf, "io_uring_submit_sqe");
 		hooks->has_submit_sqe = begin;
 	}
 	if (!begin || !end || !(hooks->config.ops & URING_OPS))

@@ -153,14 +153,9 @@ static int find_functions(const char *file, const struct btf *btf, bool parts, b
 /* Whether argument I of the event is a kmem_cache.  The first parameter is the tracer's. */
 static bool passes_cache(const struct btf *btf, const char *event, int i)
 {
-	int id = btf__find_by_name_kind(btf, event, BTF_KIND_TYPEDEF);
-	const struct btf_type *t;
+	const struct btf_type *t = plumb_tracepoint_prototype(btf, event);
 
-	if (id < 0)
-		return false;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-	t = btf__type_by_id(btf, t->type);
-	if (btf_vlen(t) <= i + 1)
+	if (!t || btf_vlen(t) <= i + 1)
 		return false;
 	t = btf__type_by_id(btf, btf_params(t)[i + 1].type);
 	while (btf_is_ptr(t) || btf_is_const(t))
@@ -178,11 +173,10 @@ int slab_targets_find(const char *file, bool parts, bool frees, struct slab_targ
 				   file ?: "/sys/kernel/btf/vmlinux");
 	targets->config = (struct slab_config){
 		.largest = __builtin_ctzl(sysconf(_SC_PAGESIZE)) + 1,
-		.alloc_has_cache = passes_cache(btf, "btf_trace_kmem_cache_alloc", 2),
-		.free_has_cache = passes_cache(btf, "btf_trace_kmem_cache_free", 2),
+		.alloc_has_cache = passes_cache(btf, "kmem_cache_alloc", 2),
+		.free_has_cache = passes_cache(btf, "kmem_cache_free", 2),
 	};
-	targets->node_events =
-		btf__find_by_name_kind(btf, "btf_trace_kmalloc_node", BTF_KIND_TYPEDEF) >= 0;
+	targets->node_events = plumb_tracepoint_prototype(btf, "kmalloc_node");
 	err = find_functions(file, btf, parts, frees, targets);
 	if (file)
 		btf__free(btf);

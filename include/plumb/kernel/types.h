@@ -13,4 +13,12 @@ struct btf *plumb_kernel_btf_get(void);
 /* Puts a reference; BTF of another source is freed, NULL is ignored. */
 void plumb_kernel_btf_put(struct btf *btf);
 
+struct btf_type;
+
+/*
+ * The prototype of the raw tracepoint NAME, a BTF_KIND_FUNC_PROTO; NULL: there is none.  Its first
+ * parameter is the tracer's.
+ */
+const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const char *name);
+
 #endif

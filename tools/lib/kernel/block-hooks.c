@@ -9,26 +9,10 @@
 
 #include <bpf/btf.h>
 
-/* The prototype of tracepoint NAME; NULL: there is none. */
-static const struct btf_type *prototype(const struct btf *btf, const char *name)
-{
-	const struct btf_type *t;
-	char type[64];
-	int id;
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	if (id < 0)
-		return NULL;
-	t = btf__type_by_id(btf, id);
-	t = btf__type_by_id(btf, t->type); /* a pointer */
-	return btf__type_by_id(btf, t->type);
-}
-
 /* The first parameter is the tracer's. */
 int block_hook_argument(const struct btf *btf, const char *name, const char *type)
 {
-	const struct btf_type *f = prototype(btf, name), *t;
+	const struct btf_type *f = plumb_tracepoint_prototype(btf, name), *t;
 
 	for (int i = 1; f && i < btf_vlen(f); i++) {
 		t = btf__type_by_id(btf, btf_params(f)[i].type);
@@ -42,7 +26,7 @@ int block_hook_argument(const struct btf *btf, const char *name, const char *typ
 /* Whether the error of block_rq_complete is a blk_status_t. */
 static bool has_status(const struct btf *btf)
 {
-	const struct btf_type *f = prototype(btf, "block_rq_complete"), *t;
+	const struct btf_type *f = plumb_tracepoint_prototype(btf, "block_rq_complete"), *t;
 
 	if (!f || btf_vlen(f) < 3)
 		return false;

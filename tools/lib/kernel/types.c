@@ -29,3 +29,18 @@ void plumb_kernel_btf_put(struct btf *btf)
 		shared = NULL;
 	}
 }
+
+const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t;
+	char type[64];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	t = btf__type_by_id(btf, t->type); /* a pointer */
+	return btf__type_by_id(btf, t->type);
+}
