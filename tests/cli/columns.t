@@ -44,9 +44,10 @@ for tool in "${tools[@]}"; do
 	! has "$tool" --folded || continue # it shows stacks
 	traces "$tool" || { listed; continue; }
 	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ' ')
-	by=()
-	[[ " $keys " != *" pid "* ]] || by=(-b pid)
-	run "$tool" -u ns "${by[@]}" -- "${command[@]}"
+	options=(-u ns)
+	! has "$tool" --no-calibrate || options+=(--no-calibrate)
+	[[ " $keys " != *" pid "* ]] || options+=(-b pid)
+	run "$tool" "${options[@]}" -- "${command[@]}"
 	is "$tool has a table" "$status" 0
 	shown=$(figures)
 	# These can be had besides, if the tool keeps times.
@@ -54,7 +55,7 @@ for tool in "${tools[@]}"; do
 	[[ $shown != *p50* ]] || more="total mean min"
 	[[ $shown != *bytes* ]] || more="mean min"
 	for figure in $shown $more; do
-		run "$tool" -u ns "${by[@]}" --sort "$figure" -- "${command[@]}"
+		run "$tool" "${options[@]}" --sort "$figure" -- "${command[@]}"
 		is "$tool --sort $figure is taken" "$status" 0
 		claim "$tool --sort $figure shows it" test "$(column "$figure" | wc -l)" -ge 2
 		is "$tool --sort $figure sorts by it" "$(column "$figure")" "$(column "$figure" | sort -s -h -r)"

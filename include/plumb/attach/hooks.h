@@ -20,4 +20,11 @@ const char *plumb_hook_name(enum plumb_hook hook);
  */
 int plumb_hook_try(enum plumb_hook hook, char *why, size_t size);
 
+/*
+ * Whether this kernel lacks kprobes or links to many functions, found without attaching anything,
+ * so that large programs need not be loaded for them.  Returns 0 if it has them, or if HOOK is
+ * another one; else as plumb_hook_try().
+ */
+int plumb_hook_missing(enum plumb_hook hook, char *why, size_t size);
+
 #endif

@@ -87,9 +87,8 @@ static int load(enum plumb_hook hook)
 }
 
 /* libbpf 1.1 does not support sessions. */
-static int link_many(int program, enum plumb_hook hook)
+static int link_many(int program, enum plumb_hook hook, const char *function)
 {
-	const char *function = FUNCTION;
 	union bpf_attr attr = {.link_create.prog_fd = program};
 	int fd;
 
@@ -113,7 +112,7 @@ static int attach(enum plumb_hook hook, struct plumb_probe *probe)
 		return probe->link < 0 ? -errno : 0;
 	case PLUMB_KPROBE_MULTI:
 	case PLUMB_KPROBE_SESSION:
-		probe->link = link_many(probe->program, hook);
+		probe->link = link_many(probe->program, hook, FUNCTION);
 		return probe->link < 0 ? probe->link : 0;
 	case PLUMB_TRACEPOINT:
 		probe->event = open_tracepoint();
@@ -137,6 +136,47 @@ static void explain(enum plumb_hook hook, int err, char *why, size_t size)
 		snprintf(why, size, "%s, CONFIG_UPROBES is off", name);
 	else
 		snprintf(why, size, "%s%s", name, plumb_errno_hint(err));
+}
+
+/*
+ * The error of a link to a function that does not exist: a kernel without such links does not look
+ * for the function.
+ */
+static int many_missing(enum plumb_hook hook)
+{
+	int program = load(hook), link;
+
+	if (program < 0)
+		return program;
+	link = link_many(program, hook, "");
+	close(program);
+	if (link >= 0)
+		close(link);
+	return link == -EOPNOTSUPP || link == -EPERM ? link : 0;
+}
+
+int plumb_hook_missing(enum plumb_hook hook, char *why, size_t size)
+{
+	int err = 0;
+
+	switch (hook) {
+	case PLUMB_KPROBE:
+	case PLUMB_KRETPROBE:
+		err = plumb_probe_has_pmu("kprobe") ? 0 : -ENODEV;
+		break;
+	case PLUMB_KPROBE_MULTI:
+	case PLUMB_KRETPROBE_MULTI:
+		err = many_missing(PLUMB_KPROBE_MULTI);
+		break;
+	case PLUMB_KPROBE_SESSION:
+		err = many_missing(PLUMB_KPROBE_SESSION);
+		break;
+	default:
+		break;
+	}
+	if (err)
+		explain(hook, err, why, size);
+	return err;
 }
 
 int plumb_hook_try(enum plumb_hook hook, char *why, size_t size)

@@ -52,15 +52,28 @@ static int read_field(const char *pmu, const char *field)
 	return read_number(path, "config:%d");
 }
 
-static int open_pmu(const char *pmu, bool at_return, struct perf_event_attr *attr)
+/* Returns its number in attr.type; or -errno, -ENODEV: the kernel has no such PMU. */
+static int read_type(const char *pmu)
 {
 	char path[128];
 	int number;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
 	number = read_number(path, "%d");
+	return number == -ENOENT ? -ENODEV : number;
+}
+
+bool plumb_probe_has_pmu(const char *pmu)
+{
+	return read_type(pmu) != -ENODEV;
+}
+
+static int open_pmu(const char *pmu, bool at_return, struct perf_event_attr *attr)
+{
+	int number = read_type(pmu);
+
 	if (number < 0)
-		return number == -ENOENT ? -ENODEV : number;
+		return number;
 	attr->size = sizeof(*attr);
 	attr->type = number;
 	if (at_return) {

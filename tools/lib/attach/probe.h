@@ -23,6 +23,8 @@ int plumb_hook_attach_type(enum plumb_hook hook);
 int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
 		     const struct plumb_function *function, uint64_t target);
 
+/* Whether the kernel has PMU ("kprobe" or "uprobe"). */
+bool plumb_probe_has_pmu(const char *pmu);
 /* Opens a perf event of PMU ("kprobe" or "uprobe"); its descriptor or -errno. */
 int plumb_probe_open_pmu(const char *pmu, bool at_return, uint64_t config1, uint64_t config2);
 /* A uprobe; SEMAPHORE is the file offset of a counter that the kernel raises; 0: none. */

@@ -4,6 +4,7 @@
 #include <plumb/base/reasons.h>
 
 #include <errno.h>
+#include <plumb/attach/hooks.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/kernel/kernel.h>
@@ -123,6 +124,11 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
+	err = mechanism->attach_targets
+		      ? plumb_hook_missing(mechanism->attach_targets->hook, why, size)
+		      : 0;
+	if (err)
+		return err;
 	in->functions = calibration ? &s->calibrated : s->tool->mechanisms.functions;
 	err = mechanism->open(&in->bpf, calibration);
 	if (err) {
