@@ -124,11 +124,6 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
-	err = mechanism->attach_targets
-		      ? plumb_hook_missing(mechanism->attach_targets->hook, why, size)
-		      : 0;
-	if (err)
-		return err;
 	in->functions = calibration ? &s->calibrated : s->tool->mechanisms.functions;
 	err = mechanism->open(&in->bpf, calibration);
 	if (err) {
@@ -141,6 +136,11 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		err = -EOPNOTSUPP;
 		goto close;
 	}
+	err = mechanism->attach_targets
+		      ? plumb_hook_missing(mechanism->attach_targets->hook, why, size)
+		      : 0;
+	if (err)
+		goto close;
 	plumb_configure(s, in);
 	if (mechanism->attach_targets)
 		err = plumb_configure_attach_targets(in);
