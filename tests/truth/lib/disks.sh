@@ -32,15 +32,6 @@ end() {
 	finish "$1" "$(cat "$1.pid")"
 }
 
-# null_blk DELAY DEPTH SCHEDULER [DISKS [PARAMETER]] - disks that complete each request DELAY ns later
-null_blk() {
-	rmmod null_blk 2>/dev/null || :
-	load configfs
-	load null_blk "nr_devices=${4:-1}" queue_mode=2 irqmode=2 "completion_nsec=$1" "hw_queue_depth=$2" submit_queues=1 gb=1 ${5:+"$5"}
-	[ -e /sys/block/nullb0 ] || return
-	echo "$3" >/sys/block/nullb0/queue/scheduler 2>/dev/null || :
-}
-
 # shellcheck disable=SC2317 # claims, of groups
 # as_truth WHAT REPORT TRUTH KEYS - rows of REPORT, which are by KEYS of the workload's rows, count what it did
 as_truth() {
