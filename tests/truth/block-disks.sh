@@ -7,24 +7,6 @@
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
 
-# null_blk NAME DELAY DEPTH [ATTRIBUTE=VALUE...] - a disk that completes each request DELAY ns later, $disk;
-# with a DELAY of 0 the thread that submits it does
-null_blk() {
-	made=$1
-	disk=nullb$((n_disks)) # older kernels number them, others take the folder's name
-	n_disks=$((n_disks + 1))
-	at=/sys/kernel/config/nullb/$disk
-	mkdir "$at" || return
-	delay=$2 depth=$3
-	shift 3
-	for set in queue_mode=2 submit_queues=1 size=1024 "hw_queue_depth=$depth" "completion_nsec=$delay" \
-		"irqmode=$((delay ? 2 : 0))" "$@" power=1; do
-		echo "${set#*=}" >"$at/${set%%=*}" || return
-	done
-	echo none >"/sys/block/$disk/queue/scheduler" 2>/dev/null
-	echo "$disk" >"$made.disk"
-}
-
 # ready NAME ARG... - a workload on the disk NAME
 ready() {
 	ready=$1
@@ -56,11 +38,6 @@ polled() {
 	fi
 }
 
-# mapped NAME TARGET DISK PARAMETERS - a disk of the device mapper, on DISK
-mapped() {
-	mapper "$1" "0 2000000 $2" >"$1.out" 2>"$1.err" && sed 's,/dev/,,' "$1.out" >"$1.disk"
-}
-
 # Disks of the device mapper: one passes on at once, one 40 ms later, from another thread, and one what a
 # third thread has encrypted.
 mappers() {
@@ -74,30 +51,6 @@ mappers() {
 	mapped late-dm "delay /dev/$(cat late-dm-below.disk) 0 40" && ready late-dm 4096 1 7 0 0
 	mapped crypt "crypt aes-cbc-plain64 $(printf '%064d' 7) 0 /dev/$(cat crypt-below.disk) 0" && ready crypt 4096 1 5 11 0
 	mapped held error && mapper held suspend
-}
-
-# array NAME LEVEL DISK DISK - of two disks, without a superblock
-array() {
-	array=$1 level=$2
-	shift 2
-	echo "$array" >/sys/module/md_mod/parameters/new_array || return
-	md=/sys/block/$array/md
-	echo none >"$md/metadata_version"
-	echo "$level" >"$md/level"
-	echo 2 >"$md/raid_disks"
-	[ "$level" = raid1 ] || echo 8192 >"$md/chunk_size"
-	slot=0
-	for member; do
-		cat "/sys/block/$member/dev" >"$md/new_dev"
-		echo "$slot" >"$md/dev-$member/slot"
-		echo 65536 >"$md/dev-$member/size"
-		slot=$((slot + 1))
-	done
-	[ "$level" = raid0 ] || echo 65536 >"$md/component_size"
-	echo none >"$md/resync_start" 2>/dev/null
-	echo active >"$md/array_state" && [ "$(cat "/sys/block/$array/size")" -gt 0 ] || return
-	: <"/dev/$array" # the first to open it reads the partitions
-	echo "$array" >"$array.disk"
 }
 
 arrays() {
@@ -139,12 +92,6 @@ scsi_disk() {
 	start_on "$sd" timeout 4096 1 3 0 0
 }
 
-# are_held DISK N - does the driver have so many writes?
-are_held() {
-	read -r _ writes </"sys/block/$1/inflight"
-	[ "$writes" = "$2" ]
-}
-
 # More reads than the tool has room for, then writes that do not end before it does.
 beyond() {
 	attach ends -b op -c disks,blocks-0,blocks-1,blocks-2
@@ -171,11 +118,6 @@ writeback() {
 	exec 3<>"/dev/$disk" # the last to close it writes back
 }
 
-# sectors DISK N - were so many written?
-sectors() {
-	[ "$(awk '{ print $7 }' "/sys/block/$1/stat")" -ge "$2" ]
-}
-
 # A disk with an unreadable place, sectors 4660 to 4669, then one that is busy, and one that does not answer.
 on_scsi() {
 	sd=$(cat scsi.disk) set=/sys/bus/pseudo/drivers/scsi_debug
@@ -186,10 +128,13 @@ on_scsi() {
 	echo 3 >"$set/every_nth"
 	echo 0x8000 >"$set/opts"
 	dd "if=/dev/$sd" of=/dev/null bs=4096 count=23 iflag=direct 2>/dev/null
+	echo 1 >"$set/every_nth"
 	echo 4 >"$set/opts"
 	open_gate timeout go
-	await 30 [ -e timeout.gates/done ]
+	await 30 are_held "$sd" 1
+	sleep 0.1 # until the driver has looked at it
 	echo 0 >"$set/opts"
+	await 30 [ -e timeout.gates/done ]
 	end timeout
 }
 
@@ -202,6 +147,7 @@ go_all() {
 	parted=$(cat parted.disk)
 	dd "if=/dev/${parted}p1" of=/dev/null bs=4096 count=7 iflag=direct 2>/dev/null
 	dd "if=/dev/${parted}p2" of=/dev/null bs=4096 count=11 iflag=direct 2>/dev/null
+	[ ! -e md_stripes.disk ] || dd if=/dev/md_stripes of=/dev/null bs=65536 count=1 iflag=direct 2>/dev/null
 	# Eight reads that become one request.
 	disks adjacent "/dev/$(cat merged.disk)" 8 13
 	[ ! -e scsi.disk ] || on_scsi
@@ -337,7 +283,11 @@ check_arrays() {
 	fi
 	disk_is_true "striped disks" md_stripes
 	evidence all.json all.err
-	of_all "... each request on one of the disks" 'calls(.key.disk == $a) == 13 and calls(.key.disk == $b) == 13' stripe-0 stripe-1
+	of_all "... each request on one of the disks" 'def own(disk): calls(.key.disk == disk and .key.comm != "dd"); own($a) == 13 and own($b) == 13' stripe-0 stripe-1
+	known_to_fail "what is left of a bio that was split has the bytes of all"
+	of_all "parts of a read are as long as the read" \
+		'whole(.key.disk == $a and .key.comm == "dd") | map(.bytes) | add == 65536' md_stripes
+	known_to_fail ""
 	disk_is_true "mirrored disks" md_mirror
 	evidence all.json all.err
 	of_all "... each write on both" 'calls(.key.disk == $a) == 11 and calls(.key.disk == $b) == 11' mirror-0 mirror-1

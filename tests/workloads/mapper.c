@@ -5,11 +5,12 @@
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
-const char usage[] = "Usage: mapper NAME \"START LENGTH TARGET PARAMETERS...\"\n"
-		     "       mapper NAME suspend|resume\n"
-		     "\n"
-		     "Make a disk of one target, NAME, and print the path of its device; hold up what\n"
-		     "is submitted to it, and let it go.\n";
+const char usage[] =
+	"Usage: mapper NAME \"START LENGTH TARGET PARAMETERS...\"\n"
+	"       mapper NAME suspend|resume\n"
+	"\n"
+	"Make a disk of one target, NAME, and print the path of its device; hold up what\n"
+	"is submitted to it, and let it go.\n";
 
 static union {
 	struct dm_ioctl dm;
