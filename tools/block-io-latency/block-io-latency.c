@@ -64,13 +64,19 @@ static int prepare(struct plumb_options *o)
 /* Does not load the copies of PROGRAM from FIRST on. */
 static void disable(const struct bpf_object *object, const char *program, int first)
 {
+	struct bpf_program *p;
 	char name[64];
 
 	for (int i = first; i < BLOCK_COPIES; i++) {
 		snprintf(name, sizeof(name), "%s_%d", program, i);
-		bpf_program__set_autoload(bpf_object__find_program_by_name(object, name), false);
+		p = bpf_object__find_program_by_name(object, name);
+		if (p)
+			bpf_program__set_autoload(p, false);
 	}
 }
+
+/* The first BLOCK_ENDS are of the ends of requests, which an interrupt can bring. */
+#define BLOCK_ENDS 2
 
 static const char *const hooked[] = {
 	"request_completed", "bio_completed",    "request_merged", "bio_merged_behind",
@@ -94,14 +100,14 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	if (!hooks.has_merge)
 		*bpf->hooks[10] = 0;
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
-	*(struct block_selection *)&skel->rodata->block_selection =
-		(struct block_selection){.min_ns = min_ns, .slower = slower};
+	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
+		.min_ns = min_ns, .slower = slower, .preemptible = hooks.preemptible};
 	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
 	disable(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
 		disable(bpf->object, "request_merged", 0);
 	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
-		disable(bpf->object, hooked[i], 1);
+		disable(bpf->object, hooked[i], i < BLOCK_ENDS ? BLOCK_END_COPIES : 1);
 	return 0;
 }
 
@@ -117,15 +123,15 @@ static const char *const programs[] = {
 	COPIES("request_requeued"),
 	COPIES("request_issued"),
 	COPIES("request_inserted"),
-	COPIES("request_made"),
-	COPIES("bio_made"),
+	"request_made_0",
+	"bio_made_0",
 	COPIES("bio_split"),
 	COPIES("bio_submitted"),
 	NULL,
 };
 
 /* An end that is missed leaves the request in flight; other events only change its stages. */
-static const char *const vital[] = {"bio_submitted_0", "request_made_0", NULL};
+static const char *const vital[] = {"bio_submitted_0", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{

@@ -245,8 +245,7 @@ static void add_run_time(const struct plumb_instance *in, const char *name,
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
 
-	if (bpf_program__autoload(p) &&
-	    !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+	if (bpf_program__autoload(p) && !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
 		plumb_run_times_add(t, info.run_time_ns, info.run_cnt);
 }
 
@@ -281,6 +280,6 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 			.how = "the kernel's run-time statistics",
 		};
 	else
-		s->overhead.how = sampled ? "fewer than 100 runs"
-					  : "fewer than 100 runs in the first 0.1 s";
+		s->overhead.how =
+			sampled ? "fewer than 100 runs" : "fewer than 100 runs in the first 0.1 s";
 }
