@@ -52,10 +52,45 @@ struct {
 
 /* --- beginnings --- */
 
+/* 1: there was a bio in a cgroup that is throttled. */
+static __u32 block_throttled = 0;
+
+/*
+ * __blk_throtl_bio() and, before it existed, blk_throtl_bio(): the bio may have to wait, and a
+ * thread of the kernel submits it then.
+ */
+SEC("fentry/__blk_throtl_bio")
+int bio_throttled(__u64 *ctx)
+{
+	struct bio *bio = (struct bio *)argument(ctx, 0);
+	struct block_request *s = request_at((__u64)bio);
+
+	if (s)
+		return 0;
+	begin(bio, false, 0);
+	s = request_at((__u64)bio);
+	if (s)
+		s->early = 1;
+	block_throttled = 1;
+	return 0;
+}
+
+static __always_inline bool began_early(struct bio *bio)
+{
+	struct block_request *s = block_throttled ? request_at((__u64)bio) : NULL;
+
+	if (!s || !s->early)
+		return false;
+	s->early = 0;
+	return true;
+}
+
 PROGRAM(bio_submitted, "block_bio_queue")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
 
+	if (began_early(bio))
+		return 0;
 	if (!copy || !request_at((__u64)bio))
 		begin(bio, false, copy);
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/attach/hooks.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/kernel/block-hooks.h>
@@ -78,6 +79,18 @@ static void disable(const struct bpf_object *object, const char *program, int fi
 /* The first BLOCK_ENDS are of the ends of requests, which an interrupt can bring. */
 #define BLOCK_ENDS 2
 
+/* Bios that io.max delays have their tracepoint after the delay, and by another thread. */
+static void open_throttled(struct plumb_bpf *bpf, struct bpf_program *p)
+{
+	char why[192];
+
+	if (!hooks.throttles || plumb_hook_try(PLUMB_FENTRY, why, sizeof(why)) ||
+	    bpf_program__set_attach_target(p, 0, hooks.throttles))
+		bpf_program__set_autoload(p, false);
+	else
+		strcpy(bpf->hooks[*bpf->hooks[10] ? 11 : 10], hooks.throttles);
+}
+
 static const char *const hooked[] = {
 	"request_completed", "bio_completed",    "request_merged", "bio_merged_behind",
 	"bio_merged_before", "request_requeued", "request_issued", "request_inserted",
@@ -99,6 +112,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[2], "block_getrq");
 	if (!hooks.has_merge)
 		*bpf->hooks[10] = 0;
+	open_throttled(bpf, skel->progs.bio_throttled);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
 		.min_ns = min_ns, .slower = slower, .preemptible = hooks.preemptible};
@@ -127,6 +141,7 @@ static const char *const programs[] = {
 	"bio_made_0",
 	COPIES("bio_split"),
 	COPIES("bio_submitted"),
+	"bio_throttled",
 	NULL,
 };
 
@@ -156,7 +171,9 @@ static int print(struct plumb_report *r)
 {
 	if (!slower)
 		plumb_report_table(r, stdout);
-	else if (r->session->options.interval && r->flights->n)
+	else if (r->final)
+		slow_print_none(min_ns, stdout);
+	if (slower && r->session->options.interval && r->flights->n)
 		plumb_report_time(r, stdout);
 	if (slower)
 		plumb_flights_print(r, stdout);

@@ -54,8 +54,8 @@ struct block_request {
 	__u32 described;
 	__u32 pid, tid;
 	__u32 was_issued;
-	__u32 left; /* bytes that were left before the last completion of a part */
-	__u32 pad;
+	__u32 left;                /* bytes that were left before the last completion of a part */
+	__u32 early;               /* it was seen before block_bio_queue */
 	char comm[PLUMB_COMM_LEN]; /* with block_selection.slower */
 };
 _Static_assert(sizeof(struct block_request) == 224, "no hidden padding in a map's value");
