@@ -63,7 +63,7 @@ release_pattern() {
 }
 
 # The modules that tests load: block devices and file systems, with the modules that these need.
-readonly modules=(configfs loop null_blk scsi_common scsi_mod sd_mod scsi_debug crc-t10dif crct10dif_common
+readonly modules=(configfs loop null_blk mq-deadline scsi_common scsi_mod sd_mod scsi_debug crc-t10dif crct10dif_common
 	dax dm-mod dm-delay dm-crypt md-mod raid0 raid1 virtio_blk
 	crc16 crc32c_generic libcrc32c mbcache jbd2 ext4 xfs)
 

@@ -1,291 +1,323 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
 # block-io-latency: disks of a known delay, partitions, disks that are made of others, SCSI disks that
-# fail, merged and polled requests.
+# fail, merged and polled requests, more requests than the tool can hold.  One tool traces nearly all of
+# it, since on some kernels it takes seconds to start.
 
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
 
+# ready NAME ARG... - a workload on the disk NAME
+ready() {
+	ready=$1
+	shift
+	start_on "$(cat "$ready.disk")" "$ready" "$@"
+	workloads="$workloads $ready"
+}
+
 delayed() {
 	for delay in 100000 2000000 20000000; do
-		null_blk "$delay" 64 none || return
-		start_on nullb0 "null-$delay" 4096 2 43 19 0
-		attach "stages-$delay" -b op,stage -p "$pid"
-		attach "whole-$delay" -b op,tid -p "$pid"
-		go_to_done "null-$delay"
-		detach "stages-$delay" "whole-$delay"
-		end "null-$delay"
+		null_blk "null-$delay" "$delay" 64 && ready "null-$delay" 4096 2 23 11 0
 	done
+	null_blk at-once 0 64 && start_on "$disk" at-once 4096 8 1009 0 0
+	# A timer's interrupt completes requests while a thread does.
+	null_blk by-thread 0 64 && start_on "$disk" by-thread 4096 2 503 0 0
+	null_blk by-timer 100000 64 && start_on "$disk" by-timer 4096 4 101 0 0
+	# One request at a time in the device; others that made theirs meanwhile dispatch it.
+	load mq-deadline
+	null_blk narrow 20000000 1 || return
+	echo mq-deadline >"/sys/block/$disk/queue/scheduler" && ready narrow 4096 8 5 3 0
 }
 
-# One request at a time in the device; others that made theirs meanwhile dispatch it.
-one_at_a_time() {
-	null_blk 20000000 1 mq-deadline || return
-	grep -qF '[mq-deadline]' /sys/block/nullb0/queue/scheduler || return
-	start_on nullb0 narrow 4096 8 11 7 0
-	attach narrow-stages -b tid,stage -p "$pid"
-	go_to_done narrow
-	detach narrow-stages
-	end narrow
+# Polled requests, and what kernels lack that cannot poll.
+polled() {
+	if null_blk polling 100000 64 poll_queues=1; then
+		ready polling 4096 1 17 11 0 polled
+	else
+		echo "null_blk has no queue that is polled" >polling.skip
+	fi
 }
 
-at_the_ends() {
-	null_blk 7000000000 64 none || return # longer than tools take to begin and end
-	start_on nullb0 late 4096 3 1 1 0
-	attach open -p "$pid" -b op
-	attached
-	open_gate late go
-	sleep 1
-	attach behind -b disk,op
-	attached
-	detach open
-	await 30 [ -e late.gates/done ]
-	detach behind
-	end late
-}
-
-# What a process of a cgroup wrote, and a thread of the kernel writes back.
-writeback() {
-	null_blk 100000 64 none || return
-	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
-	echo "+io +memory" >"$top/cgroup.subtree_control" || return
-	cgroups=$top/plumb-block-$$
-	mkdir "$cgroups" || return
-	echo "/plumb-block-$$" >cgroup
-	echo 10 >/proc/sys/vm/dirty_writeback_centisecs
-	echo 10 >/proc/sys/vm/dirty_expire_centisecs
-	attach writeback -b cgroup,comm,op
-	attached
-	exec 3<>/dev/nullb0 # the last to close it writes back
-	sh -c 'echo $$ >"$0/cgroup.procs"; exec dd if=/dev/zero of=/dev/nullb0 bs=65536 count=64' "$cgroups"
-	sleep 4
-	detach writeback
-	exec 3>&-
-}
-
-partitions() {
-	null_blk 100000 64 none || return
-	disks partition /dev/nullb0 1 2048 2048 && disks partition /dev/nullb0 2 8192 2048 || return
-	attach parts -b disk,part,op -c dd
-	attached
-	dd if=/dev/nullb0p1 of=/dev/null bs=4096 count=7 iflag=direct 2>/dev/null
-	dd if=/dev/nullb0p2 of=/dev/null bs=4096 count=11 iflag=direct 2>/dev/null
-	detach parts
-}
-
-# Disks of the device mapper.  One passes on at once, the other 40 ms later, from another thread.
-mapped() {
-	for module in dm-mod dm-delay; do
+# Disks of the device mapper: one passes on at once, one 40 ms later, from another thread, and one what a
+# third thread has encrypted.
+mappers() {
+	for module in dm-mod dm-delay dm-crypt; do
 		load "$module"
 	done
-	null_blk 100000 64 none || return
-	if ! disks map linear 20480 linear "/dev/nullb0 4096"; then
-		echo "no device mapper" >mapped.skip
-		return
-	fi
-	traced linear -b disk,op -- dd if=/dev/dm-0 of=/dev/null bs=4096 count=13 iflag=direct
-	disks unmap linear
-	if disks map late 20480 delay "/dev/nullb0 0 40"; then
-		attach late-dm -b disk,op,comm
-		attached
-		dd if=/dev/dm-0 of=/dev/null bs=4096 count=7 iflag=direct 2>/dev/null
-		detach late-dm
-		disks unmap late
-	fi
-}
-
-# array NAME LEVEL - of two disks, without a superblock
-array() {
-	echo "$1" >/sys/module/md_mod/parameters/new_array || return
-	md=/sys/block/$1/md
-	echo none >"$md/metadata_version"
-	echo "$2" >"$md/level"
-	echo 2 >"$md/raid_disks"
-	[ "$2" = raid1 ] || echo 4096 >"$md/chunk_size"
-	for slot in 0 1; do
-		cat "/sys/block/nullb$slot/dev" >"$md/new_dev"
-		echo "$slot" >"$md/dev-nullb$slot/slot"
-		echo 65536 >"$md/dev-nullb$slot/size"
+	for name in linear late-dm crypt; do
+		null_blk "$name-below" 100000 64 || return
 	done
-	[ "$2" = raid0 ] || echo 65536 >"$md/component_size"
-	echo none >"$md/resync_start" 2>/dev/null
-	echo active >"$md/array_state" && [ "$(cat "/sys/block/$1/size")" -gt 0 ]
+	mapped linear "linear /dev/$(cat linear-below.disk) 4096" && ready linear 4096 1 13 0 0
+	mapped late-dm "delay /dev/$(cat late-dm-below.disk) 0 40" && ready late-dm 4096 1 7 0 0
+	mapped crypt "crypt aes-cbc-plain64 $(printf '%064d' 7) 0 /dev/$(cat crypt-below.disk) 0" && ready crypt 4096 1 5 11 0
+	mapped held error && mapper held suspend
 }
 
 arrays() {
 	for module in md-mod raid0 raid1; do
 		load "$module"
 	done
-	null_blk 100000 64 none 2 || return
-	if ! array md_stripes raid0; then
-		echo "no RAID" >arrays.skip
-		return
-	fi
-	: </dev/md_stripes # the first to open it reads the partitions
-	attach stripes -b disk,op
-	attached
-	dd if=/dev/md_stripes of=/dev/null bs=4096 count=26 iflag=direct 2>/dev/null
-	detach stripes
-	echo clear >/sys/block/md_stripes/md/array_state
-	array md_mirror raid1 || return
-	attach mirror -b disk,op
-	attached
-	dd if=/dev/zero of=/dev/md_mirror bs=4096 count=11 oflag=direct 2>/dev/null
-	detach mirror
-	echo clear >/sys/block/md_mirror/md/array_state
+	for name in stripe-0 stripe-1 mirror-0 mirror-1; do
+		null_blk "$name" 100000 64 || return
+	done
+	array md_stripes raid0 "$(cat stripe-0.disk)" "$(cat stripe-1.disk)" && ready md_stripes 4096 1 26 0 0
+	array md_mirror raid1 "$(cat mirror-0.disk)" "$(cat mirror-1.disk)" && ready md_mirror 4096 1 0 11 0
 }
 
-# Eight reads that become one request.
-merged() {
-	null_blk 2000000 64 none || return
-	cat /sys/block/nullb0/stat >merged.before
-	traced merged -b op -- disks adjacent /dev/nullb0 8 13
-	cat /sys/block/nullb0/stat >merged.after
+# Files on a disk, and a loop device whose writes wait while the file system is frozen.
+files() {
+	null_blk formatted 100000 64 memory_backed=1 size=16 || return
+	mkdir mounted
+	mke2fs "/dev/$disk" >/dev/null 2>&1 && mount -t ext4 "/dev/$disk" mounted || return
+	dd if=/dev/zero of=mounted/file bs=65536 count=16 2>/dev/null
+	dd if=/dev/zero of=mounted/loop bs=65536 count=16 2>/dev/null
+	sync
+	start in-file blocks mounted/file 4096 2 13 11 0
+	echo "$disk" >in-file.disk
+	workloads="$workloads in-file"
+	load loop
+	losetup /dev/loop0 mounted/loop && start_on loop0 late 4096 3 0 1 0
+	fsfreeze --freeze mounted
 }
 
-polled() {
-	null_blk 100000 64 none 1 poll_queues=1
-	if [ "$(cat /sys/module/null_blk/parameters/poll_queues 2>/dev/null)" != 1 ]; then
-		echo "null_blk has no queue that is polled" >polled.skip
-		return
-	fi
-	start_on nullb0 polling 4096 1 17 11 0 polled
-	attach polled -b op,flags -p "$pid"
-	go_to_done polling
-	detach polled
-	end polling
-}
-
-# A disk with an unreadable place, sectors 4660 to 4669, and then one that is busy.
-scsi() {
+scsi_disk() {
 	for module in scsi_common scsi_mod sd_mod; do
 		load "$module"
 	done
 	load scsi_debug dev_size_mb=16 delay=0 ndelay=100000 lbpu=1 opts=2
 	sd=$(grep -l scsi_debug /sys/block/sd*/device/model 2>/dev/null | cut -d / -f 4)
 	await 10 [ -b "/dev/$sd" ] || return
+	echo 1 >"/sys/block/$sd/device/timeout"
 	echo "$sd" >scsi.disk
-	traced command -b disk,op -- disks command "/dev/$sd" 5
-	traced unreadable -b op,errno -- disks at "/dev/$sd" 4656 16
-	traced readable -b op,errno -- disks at "/dev/$sd" 4640 16
-	traced discard -b op -- blkdiscard "/dev/$sd"
-	echo 3 >/sys/bus/pseudo/drivers/scsi_debug/every_nth
-	echo 0x8000 >/sys/bus/pseudo/drivers/scsi_debug/opts
-	traced busy -b op,stage -- dd "if=/dev/$sd" of=/dev/null bs=4096 count=23 iflag=direct
+	start_on "$sd" timeout 4096 1 3 0 0
+}
+
+# More reads than the tool has room for, then writes that do not end before it does.
+beyond() {
+	attach ends -b op -c disks,blocks-0,blocks-1,blocks-2
+	attached
+	disks adjacent "/dev/$(cat held.disk)" 33013 1 2>beyond.out &
+	reads=$!
+	await 60 grep -q submitted beyond.out
+	mapper held resume
+	wait "$reads"
+	open_gate late go
+	await 30 are_held loop0 3
+}
+
+# What a process of a cgroup wrote, and a thread of the kernel writes back; reads at 1 MB/s in another cgroup.
+in_cgroups() {
+	null_blk throttled 0 64 && null_blk written 100000 64 || return
+	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	echo "+io +memory" >"$top/cgroup.subtree_control" || return
+	cgroups="$top/plumb-block-$$ $top/plumb-slow-$$"
+	# shellcheck disable=SC2086 # words
+	mkdir $cgroups || return
+	ready throttled 65536 1 16 0 0
+	echo "$pid" >"${cgroups#* }/cgroup.procs"
+	echo "$(cat "/sys/block/$(cat throttled.disk)/dev") rbps=1048576" >"${cgroups#* }/io.max"
+	echo "/plumb-block-$$" >cgroup
+	echo 10 >/proc/sys/vm/dirty_writeback_centisecs
+	echo 10 >/proc/sys/vm/dirty_expire_centisecs
+	exec 3<>"/dev/$disk" # the last to close it writes back
+}
+
+# A disk with an unreadable place, sectors 4660 to 4669, then one that is busy, and one that does not answer.
+on_scsi() {
+	sd=$(cat scsi.disk) set=/sys/bus/pseudo/drivers/scsi_debug
+	disks command "/dev/$sd" 5
+	disks at "/dev/$sd" 4656 16 2>unreadable.out
+	disks at "/dev/$sd" 4640 16
+	blkdiscard "/dev/$sd"
+	echo 3 >"$set/every_nth"
+	echo 0x8000 >"$set/opts"
+	dd "if=/dev/$sd" of=/dev/null bs=4096 count=23 iflag=direct 2>/dev/null
+	echo 1 >"$set/every_nth"
+	echo 4 >"$set/opts"
+	open_gate timeout go
+	await 30 are_held "$sd" 1
+	sleep 0.1 # until the driver has looked at it
+	echo 0 >"$set/opts"
+	await 30 [ -e timeout.gates/done ]
+	end timeout
+}
+
+go_all() {
+	for name in $workloads; do
+		open_gate "$name" go
+	done
+	[ ! -e cgroup ] || sh -c 'echo $$ >"$0/cgroup.procs"; exec dd if=/dev/zero of="$1" bs=65536 count=64' \
+		"${cgroups% *}" "/dev/$(cat written.disk)"
+	parted=$(cat parted.disk)
+	dd "if=/dev/${parted}p1" of=/dev/null bs=4096 count=7 iflag=direct 2>/dev/null
+	dd "if=/dev/${parted}p2" of=/dev/null bs=4096 count=11 iflag=direct 2>/dev/null
+	[ ! -e md_stripes.disk ] || dd if=/dev/md_stripes of=/dev/null bs=65536 count=1 iflag=direct 2>/dev/null
+	# Eight reads that become one request.
+	disks adjacent "/dev/$(cat merged.disk)" 8 13
+	[ ! -e scsi.disk ] || on_scsi
+	[ ! -e cgroup ] || await 30 sectors "$(cat written.disk)" 8192
+	for name in $workloads; do
+		await 120 [ -e "$name.gates/done" ]
+	done
 }
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	program=block-io-latency quick=--no-calibrate
+	program=block-io-latency quick=--no-calibrate n_disks=0 workloads=
 	[ -e /modules/null_blk.ko ] || {
 		echo "no null_blk" >null.skip
 		return
 	}
+	load configfs
+	load null_blk nr_devices=0
+	mount -t configfs configfs /sys/kernel/config
 	delayed
-	one_at_a_time
-	at_the_ends
-	writeback
-	partitions
-	mapped
-	arrays
-	merged
 	polled
-	scsi
+	mappers
+	arrays
+	null_blk parted 100000 64 && disks partition "/dev/$disk" 1 2048 2048 && disks partition "/dev/$disk" 2 8192 2048
+	null_blk merged 2000000 64
+	in_cgroups
+	files
+	scsi_disk
+	beyond
+	attach all --max-keys=1024 -b disk,part,op,flags,errno,comm,tid,cgroup,stage
+	attached
+	detach ends
+	fsfreeze --unfreeze mounted
+	await 30 [ -e late.gates/done ]
+	go_to_done at-once
+	cat /sys/block/*/stat >before
+	go_all
+	cat /sys/block/*/stat >after
+	open_gate by-timer go
+	go_to_done by-thread
+	await 60 [ -e by-timer.gates/done ]
+	detach all
+	for name in late at-once by-thread by-timer $workloads; do
+		end "$name"
+	done
+	exec 3>&-
 }
 
-check_null() {
+# rows of a stage, and how many requests they are
+rows='def rows(stage; filter): [$last.rows[] | select(.key.stage == stage) | select(filter)];
+	def whole(filter): rows("whole"; filter);
+	def calls(filter): whole(filter) | map(.count) | add // 0; '
+
+# of_all CLAIM FILTER [NAME [NAME]] - what holds of all.json, with the disks of two names as $a and $b
+of_all() {
+	holds "$1" all.json "$rows$2" --arg a "$(cat "${3-none}.disk" 2>/dev/null)" --arg b "$(cat "${4-none}.disk" 2>/dev/null)"
+}
+
+# disk_is_true CLAIM NAME - what the workload NAME did on its disk
+disk_is_true() {
+	local disk
+	disk=$(cat "$2.disk")
+	jq -c --arg disk "$disk" --slurpfile truth "$2.truth" '[$truth[0].calls[].tid] as $tids | .rows |= map(select(
+		.key.stage == "whole" and .key.disk == $disk and (.key.tid | IN($tids[]))))' all.json >"$2.json"
+	as_truth "$1: each request counts once" "$2.json" "$2.truth" op,tid
+	within "... and takes" "$2.json" "$2.truth"
+}
+
+check_delays() {
 	local delay
 	for delay in 100000 2000000 20000000; do
-		as_truth "a disk of $delay ns: each request counts once" "whole-$delay.json" "null-$delay.truth" op,tid
-		within "... and takes" "whole-$delay.json" "null-$delay.truth"
-		evidence "stages-$delay.json" "null-$delay.truth"
-		holds "... and at least $delay ns of it in the device" "stages-$delay.json" '
-			[$last.rows[] | select(.key.stage == "device")]
-			| length == 2 and all(.[]; .min >= $delay and .percentiles["50"] < $delay * 2 + 3000000)' --argjson delay "$delay"
+		disk_is_true "a disk of $delay ns" "null-$delay"
+		of_all "... and at least $delay ns of it in the device" '
+			rows("device"; .key.disk == $a) | length == 4
+			and all(.[]; .min >= '"$delay"') and (map(.min) | min) < '"$delay"' + 3000000' "null-$delay"
 	done
-	evidence narrow-stages.json narrow.truth
+	disk_is_true "requests that are complete when they are submitted" at-once
 	if [ -e narrow.truth ]; then
-		holds "the thread that makes a request is known, although others dispatch it" narrow-stages.json '
-			($last.rows | map(select(.key.stage == "whole") | [.key.tid, .count]) | sort)
-				== ($truth[0].calls | group_by(.tid) | map([.[0].tid, 18]))' --slurpfile truth narrow.truth
+		disk_is_true "requests that other threads dispatch" narrow
 		# There are two places for requests: some wait for one, the others in the scheduler.
-		holds "of eight that share a device which takes one at a time, each waits for another" narrow-stages.json '
-			def sum(stage): [$last.rows[] | select(.key.stage == stage) | .sum] | add;
-			sum("before") + sum("queued") >= 144 * 6 * 20000000 and sum("before") >= 144 * 4 * 20000000
-				and all($last.rows[] | select(.key.stage == "device"); .min >= 20000000 and .percentiles["50"] < 32000000)'
+		of_all "of eight that share a device which takes one at a time, each waits for another" '
+			def sum(stage): rows(stage; .key.disk == $a) | map(.sum) | add;
+			sum("before") + sum("queued") >= 64 * 5 * 20000000 and sum("before") >= 64 * 3 * 20000000
+			and (rows("device"; .key.disk == $a) | all(.[]; .min >= 20000000) and (map(.min) | min) < 32000000)' narrow
 	else
 		skip "requests that wait in a scheduler" "there is no mq-deadline"
 	fi
-	evidence open.json open.err late.truth
-	holds "what has not ended is listed, with its thread" open.json '
-		$last.ledger.in_flight == 3 and $last.rows == [] and ($last.in_flight | length) == 3
-		and ([$last.in_flight[].tid] | sort) == ([$truth[0].calls[].tid] | unique)
-		and all($last.in_flight[]; .age_ns > 500000000 and (.request | test("^nullb0 read 4096 @ ")))' --slurpfile truth late.truth
-	evidence behind.json behind.err
-	holds "what began before the trace is unmatched, and nothing else is" behind.json \
-		'$last.ledger.unmatched == 3 and $last.ledger.lost == 0 and ([$last.rows[].count] | add) == 3'
+	if [ -e polling.skip ]; then
+		skip "polled requests" "$(cat polling.skip)"
+	else
+		disk_is_true "polled requests" polling
+		of_all "... say so" 'whole(.key.disk == $a) | length == 2 and all(.[]; .key.flags | test("polled"))' polling
+	fi
+}
+
+check_ends() {
+	evidence ends.json ends.err late.truth
+	holds "requests beyond those that can be held are lost, and said to be" ends.json \
+		'$last.ledger | .recorded == 32768 and .no_state == 33013 - 32768 and .lost == .no_state'
+	holds "what has not ended is listed, with its thread" ends.json '
+		$last.ledger.in_flight == 3 and ([$last.in_flight[].tid] | sort) == ([$truth[0].calls[].tid] | sort)
+		and all($last.in_flight[]; .age_ns > 0 and (.request | test("^loop0 write 4096 @ ")))' --slurpfile truth late.truth
+	evidence all.json all.err
+	of_all "what began before the trace is unmatched, and nothing else is" \
+		'$last.ledger.unmatched == 3 and calls(.key.disk == $a) == 0' late
+}
+
+check_mappers() {
+	local name
+	if [ ! -e linear.truth ]; then
+		skip "disks of the device mapper" "there is no device mapper"
+		return
+	fi
+	for name in linear late-dm crypt; do
+		disk_is_true "a mapped disk, $name" "$name"
+		evidence all.json all.err
+		of_all "... the disk below has as many requests, which take less" '
+			def sum(disk; member): whole(.key.disk == disk) | map(member) | add;
+			sum($a; .count) == sum($b; .count) and sum($a; .sum) > sum($b; .sum)' "$name" "$name-below"
+	done
+	# The kernel counts the delay in ticks, and may be late to count.
+	of_all "a delay of 40 ms is the mapped disk's, the request below another thread's" '
+		(whole(.key.disk == $a) | map(.min) | min) >= 20000000 and calls(.key.disk == $b and (.key.comm | test("^blocks"))) == 0
+		and (whole(.key.disk == $b) | map(.min) | min) < 20000000' late-dm late-dm-below
+	of_all "what is encrypted before is written by another thread" \
+		'calls(.key.disk == $b and .key.op == "write" and (.key.comm | test("^blocks") | not)) == 11' crypt crypt-below
+}
+
+check_arrays() {
+	if [ ! -e md_stripes.truth ]; then
+		skip "RAID" "there is none"
+		return
+	fi
+	disk_is_true "striped disks" md_stripes
+	evidence all.json all.err
+	of_all "... each request on one of the disks" 'def own(disk): calls(.key.disk == disk and .key.comm != "dd"); own($a) == 13 and own($b) == 13' stripe-0 stripe-1
+	of_all "parts of a read are as long as the read" \
+		'whole(.key.disk == $a and .key.comm == "dd") | map(.bytes) | add == 65536' md_stripes
+	disk_is_true "mirrored disks" md_mirror
+	evidence all.json all.err
+	of_all "... each write on both" 'calls(.key.disk == $a) == 11 and calls(.key.disk == $b) == 11' mirror-0 mirror-1
+}
+
+check_rest() {
+	evidence all.json all.err before after
+	of_all "requests of a partition are its own" '
+		whole(.key.disk == $a) | map([.key.part, .count, .bytes]) | sort == [[$a + "p1", 7, 7 * 4096], [$a + "p2", 11, 11 * 4096]]' parted
+	of_all "bios that end without a request are those of disks that are made of others" '
+		$last.passed == calls(.key.disk | test("^(dm|md)"))'
+	of_all "reads that are merged are one request, of all their bytes" '
+		whole(.key.disk == $a) | map([.key.op, .bytes]) == [["read", 8 * 13 * 4096]] and .[0].count < 8 * 13' merged
+	# reads merged sectors ms writes merged
+	claim "... and the kernel counts as many bios that were merged" awk -v merged="$(jq -s '.[-1].merged_bios' all.json)" \
+		'NR == FNR { n -= $2 + $6; next } { n += $2 + $6 } END { exit !(n == merged && n > 0) }' before after
 	if [ -e cgroup ]; then
-		evidence writeback.json writeback.err
-		holds "what is written back belongs to the cgroup that wrote it" writeback.json '
-			[$last.rows[] | select(.key.cgroup == $cgroup and (.key.comm | test("^kworker")) and .key.op == "write") | .bytes]
-				| add == 64 * 65536' --arg cgroup "$(cat cgroup)"
+		of_all "what is written back belongs to the cgroup that wrote it" '
+			whole(.key.disk == $a) | map(select(.key.cgroup == "'"$(cat cgroup)"'" and .key.op == "write" and (.key.comm | test("^kworker"))) | .bytes)
+			| add == 64 * 65536' written
+		disk_is_true "reads that io.max throttles" throttled
+		evidence all.json throttled.truth
+		of_all "... wait before they are queued, 1 MB/s" '
+			rows("before"; .key.disk == $a) | map(.sum) | add > 800000000' throttled
 	else
-		skip "what is written back" "there is no io controller"
+		skip "what is written back, and throttled" "there is no io controller"
 	fi
-}
-
-# of(KEY): the requests of the rows that KEY selects
-requests='def of(key): [$last.rows[] | select(key)] | map(.count) | add // 0;'
-
-check_stacked() {
-	evidence parts.json parts.err
-	holds "requests of a partition are its own" parts.json '
-		($last.rows | map([.key.disk, .key.part, .count]) | sort) == [["nullb0", "nullb0p1", 7], ["nullb0", "nullb0p2", 11]]'
-	if [ -e mapped.skip ]; then
-		skip "disks of the device mapper" "$(cat mapped.skip)"
-	else
-		evidence linear.json linear.err
-		holds "a mapped disk has a row, the disk below another" linear.json '
-			($last.rows | map({(.key.disk): .}) | add) as $by | ($last.rows | length) == 2
-			and $by."dm-0".count == 13 and $by.nullb0.count == 13 and $by."dm-0".sum > $by.nullb0.sum and $last.passed == 13'
-		evidence late-dm.json late-dm.err
-		holds "the time of a delay by the mapper is that of the mapped disk" late-dm.json "$requests"'
-			($last.rows | map(select(.key.disk == "dm-0" and .key.comm == "dd"))) as $dm
-			| ($dm | length) == 1 and $dm[0].count == 7 and $dm[0].min >= 36000000
-			and of(.key.disk == "nullb0" and .key.comm != "dd") == 7
-			and all($last.rows[] | select(.key.disk == "nullb0"); .min < 36000000)'
-	fi
-	if [ -e arrays.skip ]; then
-		skip "RAID" "$(cat arrays.skip)"
-	else
-		evidence stripes.json stripes.err
-		holds "striped: each read once in the array, and on one disk" stripes.json "$requests"'
-			(of(.key.disk == "md_stripes") | . == 26 or (. == 0 and ($last.kernel | test("^5[.]10"))))
-			and $last.ledger.lost == 0 and $last.ledger.in_flight == 0 and of(.key.disk == "nullb0") == 13 and of(.key.disk == "nullb1") == 13'
-		evidence mirror.json mirror.err
-		holds "mirrored: each write once in the array, and on both disks" mirror.json "$requests"'
-			of(.key.op == "write" and .key.disk == "md_mirror") == 11
-			and of(.key.op == "write" and .key.disk == "nullb0") == 11 and of(.key.op == "write" and .key.disk == "nullb1") == 11'
-	fi
-}
-
-check_merged() {
-	evidence merged.json merged.err merged.before merged.after
-	holds "reads that are merged are one request, of all their bytes" merged.json '
-		$last.rows[0].bytes == 8 * 13 * 4096 and $last.rows[0].count + $last.merged_bios == 8 * 13 and $last.merged_bios > 0
-		and $last.ledger.lost == 0 and $last.ledger.in_flight == 0'
-	# reads merged ...
-	claim "... and the kernel's own counters say the same" awk -v reads="$(jq -s '.[-1].rows[0].count' merged.json)" \
-		-v merged="$(jq -s '.[-1].merged_bios' merged.json)" \
-		'NR == 1 { r = $1; m = $2; next } { exit !($1 - r == reads && $2 - m == merged) }' merged.before merged.after
-	if [ -e polled.skip ]; then
-		skip "polled requests" "$(cat polled.skip)"
-	else
-		evidence polled.json polled.err
-		holds "polled requests end, too, and say so" polled.json '
-			($last.rows | map([.key.op, .count]) | sort) == [["read", 17], ["write", 11]]
-			and all($last.rows[]; .key.flags | test("polled")) and $last.ledger.in_flight == 0'
-	fi
+	disk_is_true "a file" in-file
 }
 
 check_scsi() {
@@ -293,22 +325,24 @@ check_scsi() {
 		skip "SCSI disks" "there is no scsi_debug"
 		return
 	fi
-	evidence command.json command.err
-	holds "commands that are passed through to the driver" command.json '
-		$last.rows | map([.key.disk, .key.op, .count]) == [[$disk, "driver", 5]]' --arg disk "$(cat scsi.disk)"
-	evidence unreadable.json unreadable.err
-	holds "a request of which a part fails has failed, by the error of the call" unreadable.json '
-		([$last.rows[] | .count] | add) == [$last.rows[] | .count][0] and ($last.rows | map([.key.errno, .errors > 0])) == [["ENODATA", true]]
-		and $last.partial > 0 and $last.ledger.in_flight == 0'
-	claim "... which returned the same" grep -qx 'disks: -1 bytes, errno 61' unreadable.err
-	evidence readable.json readable.err
-	holds "others of the disk succeed" readable.json '$last.rows | map([.key.errno, .errors, .bytes]) == [["0", 0, 8192]]'
-	evidence discard.json discard.err
-	holds "a discard is an operation of its own" discard.json '[$last.rows[] | select(.key.op == "discard") | .bytes] | add == 16777216'
-	evidence busy.json busy.err
-	holds "requests that a busy driver gives back are queued again, and count once" busy.json '
-		$last.requeued > 0 and $last.ledger.recorded == 23 and $last.ledger.in_flight == 0
-		and ([$last.rows[] | select(.key.stage == "queued") | .max] | max) > 0'
+	evidence all.json all.err
+	of_all "commands that are passed through to the driver" '
+		whole(.key.disk == $a and .key.op == "driver") | map([.key.comm, .count, .bytes]) == [["disks", 5, 5 * 96]]' scsi
+	of_all "a request of which a part fails has failed, by the error of the call" '
+		whole(.key.disk == $a and .errors > 0) | map([.key.comm, .key.op, .key.errno, .count, .errors])
+			== [["disks", "read", "ENODATA", 1, 1]] and $last.partial > 0' scsi
+	claim "... which returned the same" grep -qx 'disks: -1 bytes, errno 61' unreadable.out
+	of_all "others of the disk succeed" '
+		whole(.key.disk == $a and .key.comm == "disks" and .key.op == "read" and .key.errno == "0") | map([.count, .bytes]) == [[1, 8192]]' scsi
+	of_all "a discard is an operation of its own" '
+		whole(.key.disk == $a and .key.comm == "blkdiscard") | map([.key.op, .bytes]) == [["discard", 16777216]]' scsi
+	of_all "requests that a busy driver gives back are queued again, and count once" '
+		calls(.key.disk == $a and .key.comm == "dd") == 23 and $last.requeued > 0
+		and (rows("queued"; .key.disk == $a and .key.comm == "dd") | map(.max) | max) > 0' scsi
+	disk_is_true "a request that the disk did not answer, and that was made again a second later" timeout
+	evidence all.json all.err
+	of_all "... was queued until then" '
+		rows("queued"; .key.disk == $a and .key.comm == "blocks-0") | map(.max) | max > 1000000000' scsi
 }
 
 check() {
@@ -316,8 +350,14 @@ check() {
 		skip "disks" "$(cat null.skip)"
 		return
 	fi
-	check_null
-	check_stacked
-	check_merged
+	check_ends
+	check_delays
+	check_mappers
+	check_arrays
+	check_rest
 	check_scsi
+	disk_is_true "requests that a thread completes, interrupted by others" by-thread
+	disk_is_true "requests that an interrupt completes meanwhile" by-timer
+	evidence all.json all.err
+	of_all "nothing is lost, or left" '$last.ledger | .lost == 0 and .in_flight == 0 and .missed == 0'
 }

@@ -45,7 +45,7 @@ one_by_one() {
 	attach lines-json --slower=0ns -p "$pid"
 	attach none --slower=1000s -p "$pid"
 	attach full --slower=0ns --buffer=4K -p "$pid"
-	launch lines --slower=0ns -p "$pid"
+	launch lines --slower=0 -p "$pid"
 	await 30 is_tracing lines
 	mkfifo one-line.fifo
 	head -n 1 <one-line.fifo >one-line.out &
@@ -200,7 +200,7 @@ check_lines() {
 	holds "... and as long as the rows say" lines-json.json '
 		([$all[] | .request // empty | .whole] | [add, max]) == [([$last.rows[].sum] | add), ([$last.rows[].max] | max)]'
 	evidence lines single.truth
-	claim "... as text, too" awk '$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $10 ~ /^blocks-[0-2]\// { n++ }
+	claim "... as text, too" awk '$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $9 ~ /^blocks-[0-2]\// { n++ }
 		END { exit n != 3 * 33 }' lines.json
 	evidence none.json none.err
 	holds "shorter requests are counted, not printed" none.json \

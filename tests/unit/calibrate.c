@@ -146,6 +146,31 @@ static void nothing_to_reject_is_no_contradiction(void **state)
 	assert_false(o.filtered_known);
 }
 
+static void an_event_costs_what_its_programs_took(void **state)
+{
+	struct plumb_run_times t = {};
+
+	(void)state;
+	/* Two that each request runs, one that one in four does, and one that is not attached. */
+	plumb_run_times_add(&t, 400 * 300, 400);
+	plumb_run_times_add(&t, 100 * 200, 100);
+	plumb_run_times_add(&t, 400 * 100, 400);
+	plumb_run_times_add(&t, 0, 0);
+	check(is_near(plumb_run_times_mean(&t, true), 450), "%g", plumb_run_times_mean(&t, true));
+	check(is_near(plumb_run_times_mean(&t, false), 200), "%g", plumb_run_times_mean(&t, false));
+}
+
+static void few_runs_are_not_evaluated(void **state)
+{
+	struct plumb_run_times t = {};
+
+	(void)state;
+	plumb_run_times_add(&t, 60 * 300, 60);
+	plumb_run_times_add(&t, 60 * 300, 60);
+	check(plumb_run_times_mean(&t, true) == 0, "60 events");
+	check(plumb_run_times_mean(&t, false) > 0, "120 events");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -155,6 +180,8 @@ int main(void)
 		cmocka_unit_test(the_worse_surroundings_count),
 		cmocka_unit_test(what_cannot_be_is_not_said_without_a_word),
 		cmocka_unit_test(nothing_to_reject_is_no_contradiction),
+		cmocka_unit_test(an_event_costs_what_its_programs_took),
+		cmocka_unit_test(few_runs_are_not_evaluated),
 	};
 
 	return run_all(tests);

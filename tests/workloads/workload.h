@@ -82,15 +82,20 @@ static inline bool is_open(const char *name)
 	       !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-/* Wait for gate NAME.  That takes long while many tools start, so the limit is 4 minutes. */
+/*
+ * Wait for gate NAME.  That takes long while many tools start, so the limit is 4 minutes, and the
+ * pauses grow: many workloads that wait take the time of an emulated machine.
+ */
 static inline void gate(const char *name)
 {
-	uint64_t deadline = now_ns() + 240000000000ULL;
+	uint64_t deadline = now_ns() + 240000000000ULL, pause = 1000000;
 
 	while (!is_open(name)) {
 		if (now_ns() > deadline)
 			die("%s did not appear within 4 minutes", name);
-		pause_ns(1000000);
+		pause_ns(pause);
+		if (pause < 16000000)
+			pause *= 2;
 	}
 }
 

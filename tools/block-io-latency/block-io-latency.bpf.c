@@ -9,9 +9,11 @@
 #include "record.bpf.h"
 #include "state.bpf.h"
 
-struct block_counts block_counts = {};
+struct block_counts block_counts[PLUMB_LEDGERS] = {};
 
-#define count(what) __sync_fetch_and_add(&block_counts.what, 1)
+#define count(what)                                                                                \
+	__sync_fetch_and_add(&block_counts[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].what, \
+			     1)
 
 /* The latest flush of a device, by the hardware queue of those for whom it was made. */
 struct device_flush {
@@ -26,41 +28,80 @@ struct {
 } block_flushes SEC(".maps");
 
 /*
- * Where programs can be preempted, the kernel skips a program for other threads of the CPU while
- * one is.  Each then has copies, which run one after the other: the first that is not skipped does
- * the work, the others find it done.  COPY: 0 is the first.
+ * While a program runs, the kernel skips it for an interrupt of that CPU (from 6.1 on) and, if
+ * programs can be preempted, for other threads (from 7.0 on).  It then has copies, which run one
+ * after the other: the first that is not skipped does the work, the others find it done.  COPY: 0
+ * is the first.
  */
 #define PROGRAM_COPY(name, hook, copy)                                                             \
-	SEC(hook) int name##_##copy(struct bpf_raw_tracepoint_args *ctx)                           \
+	SEC("tp_btf/" hook) int name##_##copy(__u64 *ctx)                                          \
 	{                                                                                          \
 		return name(ctx, copy);                                                            \
 	}
+#define PROGRAM_ONCE(name, hook)                                                                   \
+	static __always_inline int name(__u64 *ctx, const __u32 copy);                             \
+	PROGRAM_COPY(name, hook, 0)                                                                \
+	static __always_inline int name(__u64 *ctx, const __u32 copy __attribute__((unused)))
 #define PROGRAM(name, hook)                                                                        \
-	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx, const __u32 copy);    \
+	static __always_inline int name(__u64 *ctx, const __u32 copy);                             \
 	PROGRAM_COPY(name, hook, 0)                                                                \
 	PROGRAM_COPY(name, hook, 1)                                                                \
 	PROGRAM_COPY(name, hook, 2)                                                                \
 	PROGRAM_COPY(name, hook, 3)                                                                \
-	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx,                       \
-					const __u32 copy __attribute__((unused)))
+	static __always_inline int name(__u64 *ctx, const __u32 copy __attribute__((unused)))
 
 /* --- beginnings --- */
 
-PROGRAM(bio_submitted, "raw_tp/block_bio_queue")
-{
-	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
+/* 1: there was a bio in a cgroup that is throttled. */
+static __u32 block_throttled = 0;
 
-	if (!copy || !request_at((__u64)bio))
-		begin((__u64)bio, NULL, bio, copy);
+/*
+ * __blk_throtl_bio() and, before it existed, blk_throtl_bio(): the bio may have to wait, and a
+ * thread of the kernel submits it then.
+ */
+SEC("fentry/__blk_throtl_bio")
+int bio_throttled(__u64 *ctx)
+{
+	struct bio *bio = (struct bio *)argument(ctx, 0);
+	struct block_request *s = request_at((__u64)bio);
+
+	if (s)
+		return 0;
+	begin(bio, false, 0);
+	s = request_at((__u64)bio);
+	if (s)
+		s->early = 1;
+	block_throttled = 1;
 	return 0;
 }
 
-PROGRAM(bio_split, "raw_tp/block_split")
+static __always_inline bool began_early(struct bio *bio)
+{
+	struct block_request *s = block_throttled ? request_at((__u64)bio) : NULL;
+
+	if (!s || !s->early)
+		return false;
+	s->early = 0;
+	return true;
+}
+
+PROGRAM(bio_submitted, "block_bio_queue")
+{
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
+
+	if (began_early(bio))
+		return 0;
+	if (!copy || !request_at((__u64)bio))
+		begin(bio, false, copy);
+	return 0;
+}
+
+PROGRAM(bio_split, "block_split")
 {
 	struct bio *part = (struct bio *)argument(ctx, block_config.arg_split);
 
 	if (!copy || !request_at((__u64)part))
-		begin_part(part, BPF_CORE_READ(part, bi_private));
+		begin_part(part, part->bi_private);
 	return 0;
 }
 
@@ -71,34 +112,33 @@ static __always_inline void made(struct block_request *s)
 		s->inserted = bpf_ktime_get_ns();
 }
 
-PROGRAM(request_made, "raw_tp/block_io_start")
+PROGRAM_ONCE(request_made, "block_io_start")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_made);
-	struct bio *bio = BPF_CORE_READ(rq, bio);
-	struct block_request *s;
+	struct block_request *s = request_of(rq);
 
-	if (copy && request_at((__u64)rq))
-		return 0;
-	if (!bio || !take_from((__u64)bio, rq, copy))
-		begin((__u64)rq, rq, bio, copy);
-	s = request_at((__u64)rq);
 	if (s)
 		made(s);
+	else
+		begin(rq, true, 0);
 	return 0;
 }
 
 /* Before block_io_start (6.5). */
-PROGRAM(bio_made, "raw_tp/block_getrq")
+PROGRAM_ONCE(bio_made, "block_getrq")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_made);
-	struct block_request *s = request_at((__u64)bio);
+	struct block_request *s;
 
+	if (bio->bi_iter.bi_size)
+		return 0;
+	s = request_at((__u64)bio);
 	if (s)
 		made(s);
 	return 0;
 }
 
-PROGRAM(request_inserted, "raw_tp/block_rq_insert")
+PROGRAM(request_inserted, "block_rq_insert")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_insert);
 	struct block_request *s = request_on_its_way(rq);
@@ -111,33 +151,33 @@ PROGRAM(request_inserted, "raw_tp/block_rq_insert")
 	return 0;
 }
 
-PROGRAM(request_issued, "raw_tp/block_rq_issue")
+PROGRAM(request_issued, "block_rq_issue")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
-	struct device_flush flush = {.issued = bpf_ktime_get_ns()};
+	struct device_flush flush = {};
 	struct block_request *s;
 	__u64 queue;
 
 	if (request_is_device_flush(rq)) {
-		queue = (__u64)BPF_CORE_READ(rq, mq_hctx);
+		flush.issued = bpf_ktime_get_ns();
+		queue = (__u64)rq->mq_hctx;
 		bpf_map_update_elem(&block_flushes, &queue, &flush, BPF_ANY);
 		return 0;
 	}
 	s = request_on_its_way(rq);
-	if (!s)
+	if (!s || s->issued)
 		return 0;
+	s->issued = bpf_ktime_get_ns();
 	/* Only now no other request can be merged into it; later, it may be done in parts. */
-	if (!s->was_issued)
+	if (!s->was_issued && !s->rejected)
 		describe(s, rq);
 	s->was_issued = 1;
-	if (!s->issued)
-		s->issued = flush.issued;
 	return 0;
 }
 
 /* --- on the way --- */
 
-PROGRAM(request_requeued, "raw_tp/block_rq_requeue")
+PROGRAM(request_requeued, "block_rq_requeue")
 {
 	struct block_request *s =
 		request_of((struct request *)argument(ctx, block_config.arg_requeue));
@@ -154,7 +194,7 @@ PROGRAM(request_requeued, "raw_tp/block_rq_requeue")
 }
 
 /* It ends as a part of another one, without a completion of its own. */
-PROGRAM(request_merged, "raw_tp/block_rq_merge")
+PROGRAM(request_merged, "block_rq_merge")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_merge);
 	struct block_request *s = request_of(rq);
@@ -165,12 +205,13 @@ PROGRAM(request_merged, "raw_tp/block_rq_merge")
 		count(merged);
 		ledger_add(bpf_get_smp_processor_id(), began, -1);
 	}
-	forget((__u64)rq, s);
+	forget(s);
 	return 0;
 }
 
-static __always_inline int bio_merged(struct bio *bio)
+PROGRAM(bio_merged_behind, "block_bio_backmerge")
 {
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_backmerge);
 	struct block_request *s = request_at((__u64)bio);
 
 	if (!s)
@@ -179,25 +220,46 @@ static __always_inline int bio_merged(struct bio *bio)
 		count(bios);
 		ledger_add(bpf_get_smp_processor_id(), began, -1);
 	}
-	forget((__u64)bio, s);
+	forget(s);
 	return 0;
 }
 
-PROGRAM(bio_merged_behind, "raw_tp/block_bio_backmerge")
+/* The bio becomes the first of the request, by which the request will be found. */
+static __noinline void merge_before(struct bio *bio)
 {
-	return bio_merged((struct bio *)argument(ctx, block_config.arg_backmerge));
+	struct block_request *s = request_at((__u64)bio), merged = {
+								  .id = (__u64)bio,
+								  .start = 1,
+								  .rejected = 1,
+								  .merged = 1,
+							  };
+
+	if (!s) {
+		bpf_map_update_elem(&block_requests, &merged.id, &merged, BPF_ANY);
+		return;
+	}
+	if (!s->rejected) {
+		count(bios);
+		ledger_add(bpf_get_smp_processor_id(), began, -1);
+	}
+	s->rejected = s->merged = 1;
 }
 
-PROGRAM(bio_merged_before, "raw_tp/block_bio_frontmerge")
+PROGRAM(bio_merged_before, "block_bio_frontmerge")
 {
-	return bio_merged((struct bio *)argument(ctx, block_config.arg_frontmerge));
+	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_frontmerge);
+	struct block_request *s = copy ? request_at((__u64)bio) : NULL;
+
+	if (!s || !s->merged)
+		merge_before(bio);
+	return 0;
 }
 
 /* --- ends --- */
 
 static __always_inline void flush_done(struct request *rq, __u64 now)
 {
-	__u64 queue = (__u64)BPF_CORE_READ(rq, mq_hctx);
+	__u64 queue = (__u64)rq->mq_hctx;
 	struct device_flush *flush = bpf_map_lookup_elem(&block_flushes, &queue);
 
 	if (flush)
@@ -207,7 +269,7 @@ static __always_inline void flush_done(struct request *rq, __u64 now)
 /* A flush is not issued itself.  The device's flush that ends it began after it was made. */
 static __always_inline void adopt_flush(struct block_request *s, struct request *rq)
 {
-	__u64 queue = (__u64)BPF_CORE_READ(rq, mq_hctx);
+	__u64 queue = (__u64)rq->mq_hctx;
 	struct device_flush *flush = bpf_map_lookup_elem(&block_flushes, &queue);
 
 	if (!flush || flush->issued < (s->inserted ?: s->start) || flush->done < flush->issued)
@@ -222,22 +284,43 @@ static __always_inline __u32 error_of(__u64 error)
 	return error & 0xff ? BLOCK_STATUS | (error & 0xff) : 0;
 }
 
-PROGRAM(request_completed, "raw_tp/block_rq_complete")
+/* The request is then found by its own address, since its first bio ends.  LEFT: before it. */
+static __always_inline void completed_in_part(struct block_request *s, struct request *rq,
+					      __u32 left, bool in_sequence)
 {
-	struct request *rq = (struct request *)ctx->args[0];
+	if (!in_sequence && !s->rejected && s->left != left)
+		count(partial);
+	s->left = left;
+	if (!in_sequence && s->id != (__u64)rq)
+		move(s, (__u64)rq);
+}
+
+static __always_inline void completed(struct block_request *s, struct request *rq, __u64 now,
+				      __u32 copy)
+{
+	if (!s->described)
+		describe(s, rq);
+	if (s->key.op == BLOCK_FLUSH && !s->issued)
+		adopt_flush(s, rq);
+	if (!s->scheduled)
+		count(bypassed);
+	record(s, now, !copy);
+}
+
+static __always_inline int complete(struct request *rq, __u64 status, __u32 bytes, __u32 copy)
+{
 	bool in_sequence = request_is_in_sequence(rq), last;
-	__u32 error = error_of(ctx->args[1]);
+	__u32 error = error_of(status), left;
 	__u64 now = bpf_ktime_get_ns();
 	struct block_request *s;
-	__u32 left;
 
-	if (request_is_device_flush(rq)) {
+	if (in_sequence && request_is_device_flush(rq)) {
 		flush_done(rq, now);
 		return 0;
 	}
 	/* Each part of a request completes by itself; its length is what is left of it. */
-	left = BPF_CORE_READ(rq, __data_len);
-	last = !in_sequence && (__u32)ctx->args[2] >= left;
+	left = rq->__data_len;
+	last = !in_sequence && bytes >= left;
 	s = request_of(rq);
 	if (!s) {
 		/* With filters, it is not known whose it was. */
@@ -247,21 +330,38 @@ PROGRAM(request_completed, "raw_tp/block_rq_complete")
 	}
 	if (error)
 		s->key.error = error;
-	if (!in_sequence && !last && !s->rejected && s->left != left)
-		count(partial);
-	s->left = left;
-	if (!last)
+	if (unlikely(!last)) {
+		completed_in_part(s, rq, left, in_sequence);
 		return 0;
-	if (!s->described)
-		describe(s, rq);
-	if (s->key.op == BLOCK_FLUSH && !s->issued)
-		adopt_flush(s, rq);
-	if (!s->rejected) {
-		if (!s->scheduled)
-			count(bypassed);
-		record(s, now);
 	}
-	forget((__u64)rq, s);
+	if (!s->rejected)
+		completed(s, rq, now, copy);
+	forget(s);
+	return 0;
+}
+
+/*
+ * What the first copy has completed on each CPU, for the second.  Without preemption only an
+ * interrupt comes between the two; it finds this cleared while the first copy runs.
+ */
+static struct {
+	__u64 request, pad[7];
+} block_completed[PLUMB_LEDGERS] = {};
+
+PROGRAM(request_completed, "block_rq_complete")
+{
+	__u64 *done = &block_completed[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].request;
+	struct request *rq = (struct request *)argument(ctx, 0);
+	const bool is_done = copy && *done == (__u64)rq;
+
+	if (!block_selection.preemptible) {
+		*done = 0;
+		if (is_done)
+			return 0;
+	}
+	complete(rq, ctx[1], ctx[2], copy);
+	if (!block_selection.preemptible && !copy)
+		*done = (__u64)rq;
 	return 0;
 }
 
@@ -269,24 +369,23 @@ PROGRAM(request_completed, "raw_tp/block_rq_complete")
  * A bio that ends without a request of its own disk: the disk's driver takes bios (device mapper,
  * RAID, RAM disks), or it failed before.
  */
-PROGRAM(bio_completed, "raw_tp/block_bio_complete")
+PROGRAM(bio_completed, "block_bio_complete")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio_complete);
 	struct block_request *s = request_at((__u64)bio);
 	__u64 now = bpf_ktime_get_ns();
-	__u32 status;
 
 	if (!s)
 		return 0;
-	status = BPF_CORE_READ(bio, bi_status);
-	if (status)
-		s->key.error = BLOCK_STATUS | status;
-	s->issued = s->start;
 	if (!s->rejected) {
+		if (bio->bi_status)
+			s->key.error = BLOCK_STATUS | bio->bi_status;
+		s->issued = s->start;
+		name_disk_at(s, s->disk);
 		count(passed);
-		record(s, now);
+		record(s, now, false);
 	}
-	forget((__u64)bio, s);
+	forget(s);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/attach/hooks.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/kernel/block-hooks.h>
@@ -64,12 +65,30 @@ static int prepare(struct plumb_options *o)
 /* Does not load the copies of PROGRAM from FIRST on. */
 static void disable(const struct bpf_object *object, const char *program, int first)
 {
+	struct bpf_program *p;
 	char name[64];
 
 	for (int i = first; i < BLOCK_COPIES; i++) {
 		snprintf(name, sizeof(name), "%s_%d", program, i);
-		bpf_program__set_autoload(bpf_object__find_program_by_name(object, name), false);
+		p = bpf_object__find_program_by_name(object, name);
+		if (p)
+			bpf_program__set_autoload(p, false);
 	}
+}
+
+/* The first BLOCK_ENDS are of the ends of requests, which an interrupt can bring. */
+#define BLOCK_ENDS 2
+
+/* Bios that io.max delays have their tracepoint after the delay, and by another thread. */
+static void open_throttled(struct plumb_bpf *bpf, struct bpf_program *p)
+{
+	char why[192];
+
+	if (!hooks.throttles || plumb_hook_try(PLUMB_FENTRY, why, sizeof(why)) ||
+	    bpf_program__set_attach_target(p, 0, hooks.throttles))
+		bpf_program__set_autoload(p, false);
+	else
+		strcpy(bpf->hooks[*bpf->hooks[10] ? 11 : 10], hooks.throttles);
 }
 
 static const char *const hooked[] = {
@@ -93,15 +112,16 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[2], "block_getrq");
 	if (!hooks.has_merge)
 		*bpf->hooks[10] = 0;
+	open_throttled(bpf, skel->progs.bio_throttled);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
-	*(struct block_selection *)&skel->rodata->block_selection =
-		(struct block_selection){.min_ns = min_ns, .slower = slower};
+	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
+		.min_ns = min_ns, .slower = slower, .preemptible = hooks.preemptible};
 	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
 	disable(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
 		disable(bpf->object, "request_merged", 0);
 	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
-		disable(bpf->object, hooked[i], 1);
+		disable(bpf->object, hooked[i], i < BLOCK_ENDS ? BLOCK_END_COPIES : 1);
 	return 0;
 }
 
@@ -117,15 +137,16 @@ static const char *const programs[] = {
 	COPIES("request_requeued"),
 	COPIES("request_issued"),
 	COPIES("request_inserted"),
-	COPIES("request_made"),
-	COPIES("bio_made"),
+	"request_made_0",
+	"bio_made_0",
 	COPIES("bio_split"),
 	COPIES("bio_submitted"),
+	"bio_throttled",
 	NULL,
 };
 
 /* An end that is missed leaves the request in flight; other events only change its stages. */
-static const char *const vital[] = {"bio_submitted_0", "request_made_0", NULL};
+static const char *const vital[] = {"bio_submitted_0", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -150,7 +171,9 @@ static int print(struct plumb_report *r)
 {
 	if (!slower)
 		plumb_report_table(r, stdout);
-	else if (r->session->options.interval && r->flights->n)
+	else if (r->final)
+		slow_print_none(min_ns, stdout);
+	if (slower && r->session->options.interval && r->flights->n)
 		plumb_report_time(r, stdout);
 	if (slower)
 		plumb_flights_print(r, stdout);

@@ -15,8 +15,9 @@
 #define BLOCK_BY_ERRNO (PLUMB_BY_TOOL << 5)
 #define BLOCK_BY_STAGE (PLUMB_BY_TOOL << 6)
 
-/* Programs of each hook, where they can be preempted. */
-#define BLOCK_COPIES 4
+/* Programs of a hook where they can be preempted, and otherwise of one at which requests end. */
+#define BLOCK_COPIES     4
+#define BLOCK_END_COPIES 2
 
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
@@ -43,17 +44,21 @@ struct block_request {
 	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
 	__u64 inserted; /* it was first queued; 0: not yet, or it bypassed the queue */
 	__u64 issued; /* the last time that it was passed to the driver; 0: not yet, or requeued */
+	__u64 id;     /* its key in the map */
+	__u64 disk;   /* of a bio: the address of its disk */
 	__u64 sector;
 	__u32 bytes;
 	__u32 scheduled; /* block_rq_insert was seen */
 	__u32 rejected;  /* not traced */
+	__u32 merged;    /* a bio before others of a request, whose state is not this one */
 	__u32 described;
 	__u32 pid, tid;
 	__u32 was_issued;
 	__u32 left;                /* bytes that were left before the last completion of a part */
+	__u32 early;               /* it was seen before block_bio_queue */
 	char comm[PLUMB_COMM_LEN]; /* with block_selection.slower */
 };
-_Static_assert(sizeof(struct block_request) == 200, "no hidden padding in a map's value");
+_Static_assert(sizeof(struct block_request) == 224, "no hidden padding in a map's value");
 
 /* A request that took at least block_selection.min_ns. */
 struct block_slow {
@@ -65,7 +70,7 @@ struct block_slow {
 	char comm[PLUMB_COMM_LEN];
 };
 
-/* What else happened to traced requests. */
+/* What else happened to traced requests, on one CPU. */
 struct block_counts {
 	__u64 bypassed; /* recorded requests that were not queued */
 	__u64 requeued; /* times */
@@ -73,13 +78,15 @@ struct block_counts {
 	__u64 merged;   /* requests that became part of another */
 	__u64 bios;     /* bios that became part of a request that existed */
 	__u64 passed;   /* recorded bios that ended without a request of their disk */
+	__u64 pad[2];
 };
+_Static_assert(sizeof(struct block_counts) == 64, "one cache line a CPU");
 
 /* Which requests are recorded, and how. */
 struct block_selection {
-	__u64 min_ns; /* shorter ones are not recorded */
-	__u32 slower; /* 1: recorded requests are also sent one by one */
-	__u32 pad;
+	__u64 min_ns;      /* shorter ones are not recorded */
+	__u32 slower;      /* 1: recorded requests are also sent one by one */
+	__u32 preemptible; /* 1: programs can be preempted */
 };
 
 #endif

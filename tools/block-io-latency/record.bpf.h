@@ -31,16 +31,63 @@ static __always_inline void stage_times(const struct block_request *s, __u64 now
 	ns[BLOCK_DEVICE] = end - issued;
 }
 
-static __noinline void record_stage(struct block_key *key, __u64 ns, __u32 bytes, __u32 error)
-{
-	__u32 cpu = bpf_get_smp_processor_id(), slot, at;
-	struct plumb_totals *totals;
+/*
+ * The slot of a key that a CPU had last.  One program uses these, which cannot be preempted by
+ * itself; an interrupt can end other requests meanwhile (before 6.1) and finds the entry busy.
+ */
+struct block_cached {
+	struct block_key key;
+	__u32 slot;
+	__u16 known, busy;
+};
 
-	key_find(key, &slot);
-	at = hist_at(slot, cpu);
-	totals = hist_record_at(&at, ns, error);
+#define BLOCK_CACHED_BITS 2 /* entries of a CPU, as a power of two */
+
+static struct block_cached block_cached[PLUMB_LEDGERS << BLOCK_CACHED_BITS] = {};
+
+static __always_inline bool cached_differs(const struct block_cached *c,
+					   const struct block_key *key)
+{
+	const __u64 *a = (const __u64 *)&c->key, *b = (const __u64 *)key;
+	__u64 differs = !c->known;
+
+	for (__u32 i = 0; i < sizeof(*key) / sizeof(*b); i++)
+		differs |= a[i] ^ b[i];
+	return differs;
+}
+
+static __always_inline __u32 slot_of(const struct block_key *key, __u32 cpu, bool cached)
+{
+	__u32 slot, n = (key->op + key->stage) & ((1 << BLOCK_CACHED_BITS) - 1);
+	struct block_cached *c = &block_cached[ledger_index(cpu, n, BLOCK_CACHED_BITS)];
+
+	if (!cached || plumb_config.cpus > PLUMB_LEDGERS || c->busy) {
+		key_find(key, &slot);
+		return slot;
+	}
+	c->busy = 1;
+	barrier();
+	if (!cached_differs(c, key)) {
+		slot = c->slot;
+	} else if (key_find(key, &slot)) {
+		c->key = *key;
+		c->slot = slot;
+		c->known = 1;
+	}
+	barrier();
+	c->busy = 0;
+	return slot;
+}
+
+/* CACHED: by the program that uses the cache. */
+static __noinline void record_stage(struct block_key *key, const struct block_request *s, __u64 ns,
+				    bool cached)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), at = hist_at(slot_of(key, cpu, cached), cpu);
+	struct plumb_totals *totals = hist_record_at(&at, ns, s->key.error);
+
 	if (totals)
-		plumb_add(totals->extra[0], bytes);
+		plumb_add(totals->extra[0], s->bytes);
 }
 
 static __always_inline void fill_key(struct block_key *key, const struct block_request *s)
@@ -86,7 +133,7 @@ static __always_inline bool send(const struct block_request *s, __u64 end, const
 	return true;
 }
 
-static __always_inline void record(const struct block_request *s, __u64 now)
+static __always_inline void record(const struct block_request *s, __u64 now, bool cached)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct block_key key = {};
@@ -102,12 +149,12 @@ static __always_inline void record(const struct block_request *s, __u64 now)
 		return;
 	}
 	fill_key(&key, s);
-	record_stage(&key, ns[BLOCK_WHOLE], s->bytes, s->key.error);
+	record_stage(&key, s, ns[BLOCK_WHOLE], cached);
 	if (!(plumb_config.by & BLOCK_BY_STAGE))
 		return;
 	for (int i = BLOCK_WHOLE + 1; i < BLOCK_STAGES; i++) {
 		key.stage = i;
-		record_stage(&key, ns[i], s->bytes, s->key.error);
+		record_stage(&key, s, ns[i], cached);
 	}
 }
 

@@ -93,8 +93,11 @@ static uint64_t value_of(size_t counter)
 {
 	size_t size;
 	const char *counts = plumb_states_variable(used, "block_counts", &size);
+	uint64_t sum = 0;
 
-	return counts ? *(const uint64_t *)(counts + counters[counter].at) : 0;
+	for (size_t at = 0; counts && at < size; at += sizeof(struct block_counts))
+		sum += *(const uint64_t *)(counts + at + counters[counter].at);
+	return sum;
 }
 
 void block_counts_print(FILE *out)

@@ -48,21 +48,25 @@ static const char *text_of(const struct block_slow *r, uint32_t by, char *text, 
 	return text;
 }
 
+void slow_print_none(uint64_t min_ns, FILE *out)
+{
+	plumb_in_order_print_none(&waiting, min_ns, out);
+}
+
 static void print_line(const struct block_slow *r, FILE *out)
 {
 	char text[64], comm[PLUMB_ESCAPED];
 
 	if (!headed)
-		fprintf(out, "%-15s %7s %7s %7s %7s %-8s %-7s %7s %12s %s\n", "ENDED", "TOOK",
-			"BEFORE", "QUEUED", "DEVICE", "DISK", "OP", "BYTES", "SECTOR",
-			"COMM/TID; FLAGS");
+		fprintf(out, "%-15s %6s %6s %6s %6s %-7s %-7s %5s %s\n", "ENDED", "TOOK", "BEFORE",
+			"QUEUED", "DEVICE", "DISK", "OP", "BYTES", "COMM/TID; FLAGS");
 	headed = true;
 	plumb_in_order_print_time(r->end, out);
 	for (int i = 0; i < BLOCK_STAGES; i++)
-		fprintf(out, " %7s", plumb_format_time(r->ns[i], PLUMB_AUTO, text, sizeof(text)));
-	fprintf(out, " %-8s", text_of(r, BLOCK_BY_DISK, text, sizeof(text)));
-	fprintf(out, " %-7s %7u %12llu", block_op_name(r->op), r->bytes,
-		(unsigned long long)r->sector);
+		fprintf(out, " %6s", plumb_format_time(r->ns[i], PLUMB_AUTO, text, sizeof(text)));
+	fprintf(out, " %-7s", text_of(r, BLOCK_BY_DISK, text, sizeof(text)));
+	fprintf(out, " %-7s %5s", block_op_name(r->op),
+		plumb_format_size(r->bytes, text, sizeof(text)));
 	plumb_escape(comm, r->comm, sizeof(comm));
 	fprintf(out, " %s/%u", comm, r->tid);
 	if (r->flags)

@@ -6,11 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 void slow_begin(bool json);
 
 /* The callbacks of struct plumb_ring. */
 int slow_add(const void *record, size_t size);
 int slow_print(bool all, uint64_t *again);
+
+/* Says so if no request took MIN_NS or longer. */
+void slow_print_none(uint64_t min_ns, FILE *out);
 
 #endif

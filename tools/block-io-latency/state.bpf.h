@@ -4,6 +4,7 @@
 #define BLOCK_STATE_BPF_H
 
 #include "block-io-latency.h"
+#define BLOCK_TYPED
 #include <plumb/bpf/block/request.bpf.h>
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
@@ -13,9 +14,12 @@ const volatile struct block_selection block_selection = {};
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* Bios of a request that are searched for the one for which it was made. */
-#define MAX_BIOS 8
+#define MAX_BIOS 32
 
-/* By the address of the bio, and from the time that it has a request by that of the request. */
+/*
+ * By the address of the first bio.  A request that has none, or that completes in parts, is known
+ * by its own address.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, BLOCK_REQUESTS);
@@ -31,16 +35,35 @@ static __always_inline struct block_request *request_at(__u64 id)
 }
 
 /* A deletion can fail (6.1: the map is busy), so the state says itself that it is no longer one. */
-static __always_inline void forget(__u64 id, struct block_request *s)
+static __always_inline void forget(struct block_request *s)
 {
+	__u64 id = s->id;
+
 	s->start = 0;
 	bpf_map_delete_elem(&block_requests, &id);
 }
 
+/* By plain loads: a helper call takes longer than the few letters of a name. */
 static __always_inline void name_disk(struct block_request *s, struct gendisk___any *disk)
 {
-	if (disk)
-		bpf_probe_read_kernel_str(s->key.disk, sizeof(s->key.disk), &disk->disk_name);
+	const char *name = disk->disk_name;
+	__u32 i;
+
+#pragma unroll
+	for (i = 0; i < sizeof(s->key.disk) - 1; i++) {
+		s->key.disk[i] = name[i];
+		if (!name[i])
+			break;
+	}
+}
+
+/* The same by the disk's address. */
+static __always_inline void name_disk_at(struct block_request *s, __u64 address)
+{
+	struct gendisk___any *disk = (struct gendisk___any *)address;
+
+	barrier_var(disk); /* otherwise the relocation is of the structure that had the address */
+	bpf_probe_read_kernel_str(s->key.disk, sizeof(s->key.disk), &disk->disk_name);
 }
 
 /* What does not change any more once the request is issued. */
@@ -49,20 +72,22 @@ static __always_inline void describe(struct block_request *s, struct request *rq
 	struct gendisk___any *disk = request_disk(rq);
 
 	s->described = 1;
-	s->bytes = BPF_CORE_READ(rq, __data_len);
-	s->sector = BPF_CORE_READ(rq, __sector);
+	s->bytes = rq->__data_len;
+	s->sector = rq->__sector;
 	s->key.dev = request_dev(rq, disk);
-	name_disk(s, disk);
+	if (disk)
+		name_disk(s, disk);
 }
 
+/* Of a bio that ends without a request; its driver may have changed its disk since. */
 static __always_inline void describe_bio(struct block_request *s, struct bio *bio)
 {
 	struct gendisk___any *disk = bio_disk(bio);
 
-	s->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
-	s->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	s->bytes = bio->bi_iter.bi_size;
+	s->sector = bio->bi_iter.bi_sector;
 	s->key.dev = bio_dev(bio, disk);
-	name_disk(s, disk);
+	s->disk = (__u64)disk;
 }
 
 static __always_inline void classify(struct block_request *s, __u32 flags, __u32 bytes)
@@ -71,15 +96,22 @@ static __always_inline void classify(struct block_request *s, __u32 flags, __u32
 	s->key.flags = request_flags(flags);
 }
 
+/* Not the first at this address: the end of the one before was missed. */
+static __noinline long replace(const struct block_request *s)
+{
+	struct block_request *old = request_at(s->id);
+
+	if (old && !old->rejected && !old->merged)
+		ledger_count(bpf_get_smp_processor_id(), exit_lost);
+	return bpf_map_update_elem(&block_requests, &s->id, s, BPF_ANY);
+}
+
 /* COPY: of the program that sees it first. */
-static __always_inline void keep(__u64 id, const struct block_request *s, __u32 copy)
+static __always_inline void keep(const struct block_request *s, __u32 copy)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct block_request *old = request_at(id);
 
-	if (old && !old->rejected)
-		ledger_count(cpu, exit_lost);
-	if (!bpf_map_update_elem(&block_requests, &id, s, BPF_ANY)) {
+	if (!bpf_map_update_elem(&block_requests, &s->id, s, BPF_NOEXIST) || !replace(s)) {
 		if (!s->rejected)
 			ledger_count(cpu, began);
 		if (copy)
@@ -90,12 +122,12 @@ static __always_inline void keep(__u64 id, const struct block_request *s, __u32 
 }
 
 /*
- * The current thread submits a bio, or makes a request without one, which will be known by ID.  Not
+ * The current thread submits the bio AT or, if MADE, makes the request AT without one.  Not
  * inlined, like all that copies a state: the stack of a program has room for two of them only.
  */
-static __noinline void begin(__u64 id, struct request *rq, struct bio *bio, __u32 copy)
+static __noinline void begin(void *at, bool made, __u32 copy)
 {
-	struct block_request s = {.start = bpf_ktime_get_ns()};
+	struct block_request s = {.start = bpf_ktime_get_ns(), .id = (__u64)at};
 	struct task_struct *task = current_task();
 	struct key_who w = {};
 
@@ -107,7 +139,7 @@ static __noinline void begin(__u64 id, struct request *rq, struct bio *bio, __u3
 	key_current(&w, task);
 	/* Others act in their own cgroup; the io controller's may be one above that. */
 	if (plumb_config.by & PLUMB_BY_CGROUP && current_read(task, flags) & PF_KTHREAD)
-		w.cgroup = bio_cgroup(bio) ?: w.cgroup;
+		w.cgroup = (made ? 0 : bio_cgroup(at)) ?: w.cgroup;
 	key_fill_who(&s.key.who, &w, bpf_get_smp_processor_id());
 	s.pid = current_pid(task);
 	s.tid = current_tid(task);
@@ -115,15 +147,25 @@ static __noinline void begin(__u64 id, struct request *rq, struct bio *bio, __u3
 		bpf_get_current_comm(s.comm, sizeof(s.comm));
 	/* As submitted: where a flush is made apart, the request loses the flag that asks for it.
 	 */
-	if (bio)
-		classify(&s, BPF_CORE_READ(bio, bi_opf), BPF_CORE_READ(bio, bi_iter.bi_size));
-	else
-		classify(&s, BPF_CORE_READ(rq, cmd_flags), BPF_CORE_READ(rq, __data_len));
-	if (rq)
-		describe(&s, rq);
-	else
-		describe_bio(&s, bio);
-	keep(id, &s, copy);
+	if (made) {
+		classify(&s, ((struct request *)at)->cmd_flags, ((struct request *)at)->__data_len);
+	} else {
+		classify(&s, ((struct bio *)at)->bi_opf, ((struct bio *)at)->bi_iter.bi_size);
+		describe_bio(&s, at);
+	}
+	keep(&s, copy);
+}
+
+/* Makes FROM known by the address ID, to which it is copied. */
+static __noinline void move(struct block_request *from, __u64 id)
+{
+	struct block_request s = *from;
+
+	s.id = id;
+	forget(from);
+	if (!s.rejected)
+		ledger_add(bpf_get_smp_processor_id(), began, -1);
+	keep(&s, 0);
 }
 
 /* PART was split from WHOLE, which is submitted again without it. */
@@ -133,60 +175,53 @@ static __noinline void begin_part(struct bio *part, struct bio *whole)
 
 	if (!known)
 		return;
+	known->bytes = BPF_CORE_READ(whole, bi_iter.bi_size);
+	known->sector = BPF_CORE_READ(whole, bi_iter.bi_sector);
 	s = *known;
+	s.id = (__u64)part;
 	describe_bio(&s, part);
-	keep((__u64)part, &s, 0);
+	keep(&s, 0);
 }
 
 /*
- * A request that is known by the bio BIO is known by its own address from now on; also if the bio
- * was submitted to another disk, whose driver passed it on: its end as a bio is not traced then.
+ * FIRST is of a bio that was merged before the others of the request RQ.  The state of the bio for
+ * which it was made takes the place of that of its first bio.
  */
-static __noinline bool take_from(__u64 bio, struct request *rq, __u32 copy)
+static __noinline struct block_request *take_from_bios(struct request *rq)
 {
-	struct block_request *known = request_at(bio), s;
+	struct bio *bio = rq->bio;
+	struct block_request *first = request_at((__u64)bio), *s;
+	__u64 id = (__u64)bio;
 
-	if (!known)
-		return false;
-	s = *known;
-	forget(bio, known);
-	if (!s.rejected)
-		ledger_add(bpf_get_smp_processor_id(), began, -1);
-	keep((__u64)rq, &s, copy);
-	return true;
-}
-
-/*
- * Bios that were merged with the one for which the request was made are before it, or behind it, in
- * the request's list.
- */
-static __always_inline bool take_from_bios(struct request *rq)
-{
-	struct bio *bio = BPF_CORE_READ(rq, bio);
-
-	if (!bio)
-		return false;
-	if (take_from((__u64)bio, rq, 0))
-		return true;
-	if (request_at((__u64)rq))
-		return false;
-	if (take_from((__u64)BPF_CORE_READ(rq, biotail), rq, 0))
-		return true;
-	for (int i = 0; i < MAX_BIOS; i++) {
-		bio = BPF_CORE_READ(bio, bi_next);
+	for (int i = 0; first && i < MAX_BIOS; i++) {
+		bio = bio->bi_next;
 		if (!bio)
-			return false;
-		if (take_from((__u64)bio, rq, 0))
-			return true;
+			break;
+		s = request_at((__u64)bio);
+		if (!s)
+			continue;
+		if (!s->merged) {
+			*first = *s;
+			first->id = id;
+			forget(s);
+			return first;
+		}
+		forget(s);
 	}
-	return false;
+	if (first)
+		forget(first);
+	return NULL;
 }
 
+/* The state of RQ. */
 static __always_inline struct block_request *request_of(struct request *rq)
 {
-	if (block_config.search)
-		take_from_bios(rq);
-	return request_at((__u64)rq);
+	struct bio *bio = rq->bio;
+	struct block_request *s = bio ? request_at((__u64)bio) : NULL;
+
+	if (s && unlikely(s->merged))
+		s = take_from_bios(rq);
+	return s ?: request_at((__u64)rq);
 }
 
 /*
@@ -196,11 +231,10 @@ static __always_inline struct block_request *request_of(struct request *rq)
 static __always_inline struct block_request *request_on_its_way(struct request *rq)
 {
 	struct block_request *s = request_of(rq);
-	__u32 op = BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK;
 
-	if (s || !block_config.made_by_bio || op < 32)
+	if (s || (rq->cmd_flags & REQ_OP_MASK) < 32)
 		return s;
-	begin((__u64)rq, rq, NULL, 0);
+	begin(rq, true, 0);
 	return request_at((__u64)rq);
 }
 

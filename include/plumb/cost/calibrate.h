@@ -18,6 +18,15 @@ void plumb_calibrate_filtered(struct plumb_session *s);
 void plumb_calibrate_begin_statistics(struct plumb_session *s);
 void plumb_calibrate_end_statistics(struct plumb_session *s);
 /*
+ * Of all programs: their run time, their runs, and the runs of the one that ran most.  STAGES: an
+ * event runs several of them, each at most once; otherwise one.  The mean is 0 if they are too few.
+ */
+struct plumb_run_times {
+	uint64_t ns, all, most;
+};
+void plumb_run_times_add(struct plumb_run_times *t, uint64_t ns, uint64_t runs);
+double plumb_run_times_mean(const struct plumb_run_times *t, bool stages);
+/*
  * Measures what the programs of MECHANISM add to a call of TRIGGER (NULL: the calibration's call,
  * for mechanisms with attach targets), in ns.  Returns false if that is not possible.
  */

@@ -8,8 +8,9 @@
 
 struct block_hooks {
 	struct block_config config;
-	bool has_merge;   /* block_rq_merge, from 5.11 on */
-	bool preemptible; /* a program can be preempted, and is then skipped for others */
+	bool has_merge;        /* block_rq_merge, from 5.11 on */
+	bool preemptible;      /* a program can be preempted, and is then skipped for others */
+	const char *throttles; /* the function that delays bios of throttled cgroups; NULL: none */
 };
 
 struct btf;

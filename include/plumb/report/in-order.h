@@ -19,11 +19,15 @@ struct plumb_in_order {
 	/* Not printed yet. */
 	char *list;
 	size_t n, room;
+	bool printed; /* at least one was */
 };
 
 /* The record() and idle() of struct plumb_ring. */
 int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size);
 int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again);
+
+/* If none was printed: "none took TIME or longer". */
+void plumb_in_order_print_none(const struct plumb_in_order *o, uint64_t min_ns, FILE *out);
 
 /* The wall-clock time at END. */
 struct timespec plumb_in_order_time(uint64_t end);

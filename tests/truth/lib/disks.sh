@@ -32,13 +32,62 @@ end() {
 	finish "$1" "$(cat "$1.pid")"
 }
 
-# null_blk DELAY DEPTH SCHEDULER [DISKS [PARAMETER]] - disks that complete each request DELAY ns later
+# null_blk NAME DELAY DEPTH [ATTRIBUTE=VALUE...] - a disk that completes each request DELAY ns later, $disk;
+# with a DELAY of 0 the thread that submits it does
 null_blk() {
-	rmmod null_blk 2>/dev/null || :
-	load configfs
-	load null_blk "nr_devices=${4:-1}" queue_mode=2 irqmode=2 "completion_nsec=$1" "hw_queue_depth=$2" submit_queues=1 gb=1 ${5:+"$5"}
-	[ -e /sys/block/nullb0 ] || return
-	echo "$3" >/sys/block/nullb0/queue/scheduler 2>/dev/null || :
+	made=$1
+	disk=nullb$((n_disks)) # older kernels number them, others take the folder's name
+	n_disks=$((n_disks + 1))
+	at=/sys/kernel/config/nullb/$disk
+	mkdir "$at" || return
+	delay=$2 depth=$3
+	shift 3
+	for set in queue_mode=2 submit_queues=1 size=1024 "hw_queue_depth=$depth" "completion_nsec=$delay" \
+		"irqmode=$((delay ? 2 : 0))" "$@" power=1; do
+		echo "${set#*=}" >"$at/${set%%=*}" || return
+	done
+	echo none >"/sys/block/$disk/queue/scheduler" 2>/dev/null
+	echo "$disk" >"$made.disk"
+}
+
+# mapped NAME TARGET DISK PARAMETERS - a disk of the device mapper, on DISK
+mapped() {
+	mapper "$1" "0 2000000 $2" >"$1.out" 2>"$1.err" && sed 's,/dev/,,' "$1.out" >"$1.disk"
+}
+
+# array NAME LEVEL DISK DISK - of two disks, without a superblock
+array() {
+	array=$1 level=$2
+	shift 2
+	echo "$array" >/sys/module/md_mod/parameters/new_array || return
+	md=/sys/block/$array/md
+	echo none >"$md/metadata_version"
+	echo "$level" >"$md/level"
+	echo 2 >"$md/raid_disks"
+	[ "$level" = raid1 ] || echo 8192 >"$md/chunk_size"
+	slot=0
+	for member; do
+		cat "/sys/block/$member/dev" >"$md/new_dev"
+		echo "$slot" >"$md/dev-$member/slot"
+		echo 65536 >"$md/dev-$member/size"
+		slot=$((slot + 1))
+	done
+	[ "$level" = raid0 ] || echo 65536 >"$md/component_size"
+	echo none >"$md/resync_start" 2>/dev/null
+	echo active >"$md/array_state" && [ "$(cat "/sys/block/$array/size")" -gt 0 ] || return
+	: <"/dev/$array" # the first to open it reads the partitions
+	echo "$array" >"$array.disk"
+}
+
+# are_held DISK N - does the driver have so many requests?
+are_held() {
+	read -r reads writes <"/sys/block/$1/inflight"
+	[ $((reads + writes)) = "$2" ]
+}
+
+# sectors DISK N - were so many written?
+sectors() {
+	[ "$(awk '{ print $7 }' "/sys/block/$1/stat")" -ge "$2" ]
 }
 
 # shellcheck disable=SC2317 # claims, of groups

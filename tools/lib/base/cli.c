@@ -171,9 +171,10 @@ uint64_t plumb_option_seconds(const char *option, const char *text)
 
 uint64_t plumb_option_duration(const char *option, const char *text)
 {
-	uint64_t ns;
+	uint64_t ns = 0;
 
-	if (plumb_parse_duration(text, 0, UINT64_MAX, &ns))
+	/* 0 is the same in each unit. */
+	if (strcmp(text, "0") != 0 && plumb_parse_duration(text, 0, UINT64_MAX, &ns))
 		plumb_usage_error("%s: a time with its unit, as 10us or 1.5ms: %s", option, text);
 	return ns;
 }

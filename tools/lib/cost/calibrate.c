@@ -214,50 +214,72 @@ void plumb_calibrate_begin_statistics(struct plumb_session *s)
 		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
-/* Adds the mean run time of a program to SUM; false: too few runs. */
-static bool add_run_time(const struct plumb_instance *in, const char *name,
-			 struct plumb_overhead *sum)
+void plumb_run_times_add(struct plumb_run_times *t, uint64_t ns, uint64_t runs)
+{
+	t->ns += ns;
+	t->all += runs;
+	t->most = runs > t->most ? runs : t->most;
+}
+
+double plumb_run_times_mean(const struct plumb_run_times *t, bool stages)
+{
+	const uint64_t events = stages ? t->most : t->all;
+
+	return events < ENOUGH_RUNS ? 0 : (double)t->ns / events;
+}
+
+/* Whether programs keep states of calls, which they then see several times. */
+static bool programs_are_stages(const struct plumb_instance *in)
+{
+	for (size_t i = 0; i < PLUMB_LEDGERS; i++)
+		if (in->bpf.ledgers[i].began)
+			return true;
+	return false;
+}
+
+/* Adds the program NAME, if it is loaded. */
+static void add_run_time(const struct plumb_instance *in, const char *name,
+			 struct plumb_run_times *t)
 {
 	const struct bpf_program *p = bpf_object__find_program_by_name(in->bpf.object, name);
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) || info.run_cnt < ENOUGH_RUNS)
-		return false;
-	sum->traced.median += (double)info.run_time_ns / info.run_cnt;
-	return true;
+	if (bpf_program__autoload(p) && !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+		plumb_run_times_add(t, info.run_time_ns, info.run_cnt);
 }
 
 void plumb_calibrate_end_statistics(struct plumb_session *s)
 {
 	const struct plumb_instance *in = &s->instance;
 	const char *const *programs = in->mechanism->programs;
-	struct plumb_overhead sum = {
-		.known = true,
-		.how = "the kernel's run-time statistics",
-	};
-	size_t looked_at = 0;
+	const bool sampled = s->tool->measure.sampled;
+	struct plumb_run_times times = {};
+	size_t i;
+	double ns;
 
 	if (s->statistics < 0)
 		return;
 	close(s->statistics);
 	s->statistics = -1;
 	/* Programs that follow threads are not part of a call's cost. */
-	for (size_t i = 0; programs && programs[i] && sum.known; i++) {
-		sum.known = add_run_time(in, programs[i], &sum);
-		looked_at++;
-	}
-	for (size_t i = 0; s->tool->measure.sampled && in->bpf.copied[i] && sum.known; i++) {
-		sum.known = add_run_time(in, in->bpf.copied[i], &sum);
-		looked_at++;
-	}
+	for (i = 0; programs && programs[i]; i++)
+		add_run_time(in, programs[i], &times);
+	for (i = 0; sampled && in->bpf.copied[i]; i++)
+		add_run_time(in, in->bpf.copied[i], &times);
 	/*
 	 * Programs of functions are not listed; for these OVERHEAD.how says why calibration failed.
 	 */
-	if (sum.known && looked_at)
-		s->overhead = sum;
-	else if (looked_at)
-		s->overhead.how = s->tool->measure.sampled
-					  ? "fewer than 100 runs"
-					  : "fewer than 100 runs in the first 0.1 s";
+	if (!programs && !sampled)
+		return;
+	ns = plumb_run_times_mean(&times, programs_are_stages(in));
+	if (ns > 0)
+		s->overhead = (struct plumb_overhead){
+			.known = true,
+			.traced.median = ns,
+			.how = "the kernel's run-time statistics",
+		};
+	else
+		s->overhead.how =
+			sampled ? "fewer than 100 runs" : "fewer than 100 runs in the first 0.1 s";
 }

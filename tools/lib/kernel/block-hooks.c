@@ -34,6 +34,24 @@ static bool has_status(const struct btf *btf)
 	return !strcmp(btf__name_by_offset(btf, t->name_off), "blk_status_t");
 }
 
+/* The first of its names that the kernel has; it must take the bio. */
+static const char *throttles(const struct btf *btf)
+{
+	static const char *const names[] = {"__blk_throtl_bio", "blk_throtl_bio"};
+	const struct btf_type *f, *t;
+	__s32 id;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		id = btf__find_by_name_kind(btf, names[i], BTF_KIND_FUNC);
+		f = id > 0 ? btf__type_by_id(btf, btf__type_by_id(btf, id)->type) : NULL;
+		t = f && btf_vlen(f) == 1 ? btf__type_by_id(btf, btf_params(f)[0].type) : NULL;
+		t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), "bio"))
+			return names[i];
+	}
+	return NULL;
+}
+
 /* RQF_FLUSH_SEQ: a macro before 6.12, then a bit in an enum that has no name on some kernels. */
 static __u32 flush_seq(const struct btf *btf)
 {
@@ -67,10 +85,10 @@ static int find(const struct btf *btf, struct block_hooks *h)
 	int missing = 0;
 
 	h->has_merge = merge >= 0;
+	h->throttles = throttles(btf);
 	h->preemptible = plumb_raw_tracepoints_can_be_preempted();
 	h->config = (struct block_config){
 		.made_by_bio = made < 0,
-		.search = made < 0 || h->preemptible,
 		.flush_seq = flush_seq(btf),
 		.has_status = has_status(btf),
 		.arg_queue = required(btf, "block_bio_queue", "bio", &missing),

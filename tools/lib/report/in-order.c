@@ -3,6 +3,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <plumb/report/in-order.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,7 @@ static int print_settled(struct plumb_in_order *o, size_t settled)
 		err = -errno;
 	if (!err)
 		err = write_out(text, size);
+	o->printed |= !err;
 	free(text);
 	return err;
 }
@@ -116,6 +118,15 @@ int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
 		return err;
 	*again = o->n ? ON_ITS_WAY : 0;
 	return 0;
+}
+
+void plumb_in_order_print_none(const struct plumb_in_order *o, uint64_t min_ns, FILE *out)
+{
+	char text[32];
+
+	if (!o->printed)
+		fprintf(out, "none took %s or longer\n",
+			plumb_format_time(min_ns, PLUMB_AUTO, text, sizeof(text)));
 }
 
 /* The kernel requires a power of two, of at least a page. */

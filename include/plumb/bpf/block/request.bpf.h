@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* request: what a struct request says, on kernels from 5.10 on. */
+/*
+ * request: what a struct request says, on kernels from 5.10 on.
+ *
+ * A tool whose programs get requests and bios from BTF-typed raw tracepoints (tp_btf) defines
+ * BLOCK_TYPED before: the verifier then knows their types, and members are read by plain loads.
+ */
 #ifndef PLUMB_BLOCK_REQUEST_BPF_H
 #define PLUMB_BLOCK_REQUEST_BPF_H
 
@@ -7,6 +12,12 @@
 #include <plumb/bpf/core/common.bpf.h>
 
 const volatile struct block_config block_config = {};
+
+#ifdef BLOCK_TYPED
+#define block_read(from, ...) ___arrow(from, __VA_ARGS__)
+#else
+#define block_read(from, ...) BPF_CORE_READ(from, __VA_ARGS__)
+#endif
 
 /* Argument N, in assembly, since 5.10 refuses an offset that is computed. */
 #define argument_at(ctx, n)                                                                        \
@@ -17,7 +28,7 @@ const volatile struct block_config block_config = {};
 	})
 
 /* Argument N, 0 to 2; a tracepoint that has fewer is not asked for it. */
-static __always_inline __u64 argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
+static __always_inline __u64 argument(const void *ctx, __u32 n)
 {
 	if (n == 0)
 		return argument_at(ctx, 0);
@@ -84,7 +95,7 @@ enum req_flag_bits___any {
  */
 static __always_inline bool request_is_in_sequence(struct request *rq)
 {
-	return BPF_CORE_READ(rq, rq_flags) & block_config.flush_seq;
+	return block_read(rq, rq_flags) & block_config.flush_seq;
 }
 
 /* Numbers that have not changed since 5.10; those of zones have. */
@@ -114,7 +125,7 @@ static __always_inline enum block_op request_op(__u32 flags, __u32 bytes)
 /* The flush that the kernel makes for one or more requests that ask for it. */
 static __always_inline bool request_is_device_flush(struct request *rq)
 {
-	return (BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK) == 2 && request_is_in_sequence(rq);
+	return (block_read(rq, cmd_flags) & REQ_OP_MASK) == 2 && request_is_in_sequence(rq);
 }
 
 static __always_inline __u32 request_flags(__u32 flags)
@@ -132,14 +143,14 @@ static __always_inline struct gendisk___any *request_disk(struct request *reques
 	struct request_queue___disk *q;
 
 	if (bpf_core_field_exists(rq->rq_disk))
-		return BPF_CORE_READ(rq, rq_disk);
-	q = (struct request_queue___disk *)BPF_CORE_READ(rq, q);
-	return BPF_CORE_READ(q, disk);
+		return block_read(rq, rq_disk);
+	q = (struct request_queue___disk *)block_read(rq, q);
+	return block_read(q, disk);
 }
 
 static __always_inline __u32 disk_dev(struct gendisk___any *disk)
 {
-	return BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+	return block_read(disk, major) << 20 | block_read(disk, first_minor);
 }
 
 /* The partition's number, or the disk's. */
@@ -147,20 +158,20 @@ static __always_inline __u32 request_dev(struct request *request, struct gendisk
 {
 	struct request___5_10 *old = (struct request___5_10 *)request;
 	struct request___any *rq = (struct request___any *)request;
-	struct bio___any *bio = (struct bio___any *)BPF_CORE_READ(request, bio);
+	struct bio___any *bio = (struct bio___any *)block_read(request, bio);
 	struct hd_struct___old *hd;
 	__u32 dev = 0;
 
 	/* Where bios name partitions: the request does so only if its statistics are kept. */
 	if (bpf_core_field_exists(bio->bi_bdev)) {
 		if (bio)
-			dev = BPF_CORE_READ(bio, bi_bdev, bd_dev);
-		else if (BPF_CORE_READ(rq, part))
-			dev = BPF_CORE_READ(rq, part, bd_dev);
+			dev = block_read(bio, bi_bdev, bd_dev);
+		else if (block_read(rq, part))
+			dev = block_read(rq, part, bd_dev);
 	} else if (bpf_core_type_exists(struct hd_struct___old)) {
-		hd = BPF_CORE_READ(old, part);
+		hd = block_read(old, part);
 		if (hd)
-			dev = BPF_CORE_READ(hd, __dev.devt);
+			dev = block_read(hd, __dev.devt);
 	}
 	if (!dev && disk)
 		dev = disk_dev(disk);
@@ -173,8 +184,8 @@ static __always_inline struct gendisk___any *bio_disk(struct bio *plain)
 	struct bio___any *bio = (struct bio___any *)plain;
 
 	if (bpf_core_field_exists(bio->bi_disk))
-		return BPF_CORE_READ(bio, bi_disk);
-	return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+		return block_read(bio, bi_disk);
+	return block_read(bio, bi_bdev, bd_disk);
 }
 
 /* The partition's number, or the disk's. */
@@ -183,7 +194,7 @@ static __always_inline __u32 bio_dev(struct bio *plain, struct gendisk___any *di
 	struct bio___any *bio = (struct bio___any *)plain;
 
 	if (bpf_core_field_exists(bio->bi_bdev))
-		return BPF_CORE_READ(bio, bi_bdev, bd_dev);
+		return block_read(bio, bi_bdev, bd_dev);
 	return disk ? disk_dev(disk) : 0;
 }
 
@@ -198,11 +209,11 @@ static __always_inline __u64 bio_cgroup(struct bio *plain)
 
 	if (!bio || !bpf_core_field_exists(bio->bi_blkg))
 		return 0;
-	cgroup = BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup);
+	cgroup = block_read(bio, bi_blkg, blkcg, css.cgroup);
 	/* Version 2 is hierarchy 0. */
-	if (!cgroup || BPF_CORE_READ(cgroup, root, hierarchy_id) || !BPF_CORE_READ(cgroup, level))
+	if (!cgroup || block_read(cgroup, root, hierarchy_id) || !block_read(cgroup, level))
 		return 0;
-	return BPF_CORE_READ(cgroup, kn, id);
+	return block_read(cgroup, kn, id);
 }
 
 #endif

@@ -26,9 +26,8 @@ enum { BLOCK_SYNC, BLOCK_META, BLOCK_READAHEAD, BLOCK_FUA, BLOCK_POLLED, BLOCK_F
 /* What programs have to know of this kernel's requests and hooks. */
 struct block_config {
 	__u32 made_by_bio; /* block_getrq, which names the bio, says that a request was made */
-	__u32 search;    /* a request may still be known by its bio when it is inserted or issued */
-	__u32 flush_seq; /* the flag RQF_FLUSH_SEQ */
-	__u32 has_status; /* errors are of type blk_status_t, not negative errnos */
+	__u32 flush_seq;   /* the flag RQF_FLUSH_SEQ */
+	__u32 has_status;  /* errors are of type blk_status_t, not negative errnos */
 	/* The position of the request or bio among the arguments; the queue may precede it. */
 	__u32 arg_queue, arg_split, arg_made, arg_merge, arg_insert, arg_issue, arg_requeue;
 	__u32 arg_backmerge, arg_frontmerge, arg_bio_complete;
