@@ -299,8 +299,18 @@ int request_requeued(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Not static, so that the verifier checks it once, not for each bio of a request. */
+__noinline int known_bio_ends(__u64 id, __u64 now)
+{
+	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
+
+	if (b)
+		bio_ends(id, b, now);
+	return 0;
+}
+
 /* BYTES of the request are done: the first of its bios end. */
-static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now)
+static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now, bool inlined)
 {
 	struct bio *bio = BPF_CORE_READ(rq, bio);
 	struct io_bio *b;
@@ -314,14 +324,15 @@ static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now)
 		bytes -= size;
 		id = (__u64)bio;
 		bio = BPF_CORE_READ(bio, bi_next);
-		b = bpf_map_lookup_elem(&io_bios, &id);
+		b = inlined ? bpf_map_lookup_elem(&io_bios, &id) : NULL;
 		if (b)
 			bio_ends(id, b, now);
+		if (!inlined)
+			known_bio_ends(id, now);
 	}
 }
 
-SEC("raw_tp/block_rq_complete")
-int request_completed(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int completed(struct bpf_raw_tracepoint_args *ctx, bool inlined)
 {
 	struct request *rq = (struct request *)ctx->args[0];
 	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
@@ -335,8 +346,21 @@ int request_completed(struct bpf_raw_tracepoint_args *ctx)
 			request_leaves(id, r, now);
 	}
 	if (!request_is_in_sequence(rq))
-		end_bios(rq, bytes, now);
+		end_bios(rq, bytes, now, inlined);
 	return 0;
+}
+
+SEC("raw_tp/block_rq_complete")
+int request_completed(struct bpf_raw_tracepoint_args *ctx)
+{
+	return completed(ctx, false);
+}
+
+/* Instead, before 5.12: the loader replaces the instruction that is missing only in programs. */
+SEC("raw_tp/block_rq_complete")
+int request_completed_inlined(struct bpf_raw_tracepoint_args *ctx)
+{
+	return completed(ctx, true);
 }
 
 #endif

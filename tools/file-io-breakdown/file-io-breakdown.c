@@ -133,13 +133,13 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf_map__set_max_entries(skel->maps.io_records, BUFFER_BYTES);
 	if (!calibration)
 		counts = &skel->bss->io_counts;
-	return exchange_prepare(skel->obj);
+	return exchange_prepare(skel->obj, "request_completed", "request_completed_inlined");
 }
 
 /* What ends is attached before what begins. */
 #define BLOCK_PROGRAMS                                                                             \
-	"request_completed", "request_requeued", "request_issued", "bio_completed",                \
-		"bio_split_off", "bio_mapped", "bio_queued", "sleeper_woken"
+	"request_completed", "request_completed_inlined", "request_requeued", "request_issued",    \
+		"bio_completed", "bio_split_off", "bio_mapped", "bio_queued", "sleeper_woken"
 
 static const char *const tp_programs[] = {BLOCK_PROGRAMS, "tp_exit", "tp_enter", NULL};
 static const char *const raw_programs[] = {BLOCK_PROGRAMS, "raw_exit", "raw_enter", NULL};
