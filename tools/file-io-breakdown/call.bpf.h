@@ -25,6 +25,7 @@ struct io_call {
 	struct io_submitter other; /* whose I/O it waited for last */
 	char fs[IO_NAME_LEN];
 	__u32 dev, pad;
+	__u64 task; /* address: for the loader */
 };
 #define PLUMB_THREAD_OWN io_call
 

@@ -24,6 +24,7 @@
 #include "fields.h"
 #include "file-io-breakdown.h"
 #include "file-io-breakdown.skel.h"
+#include "flights.h"
 #include "places.h"
 #include "singles.h"
 
@@ -131,8 +132,10 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	memcpy((void *)&skel->rodata->io_config, &config, sizeof(config));
 	memcpy((void *)skel->rodata->io_places, places, sizeof(places));
 	bpf_map__set_max_entries(skel->maps.io_records, BUFFER_BYTES);
-	if (!calibration)
+	if (!calibration) {
 		counts = &skel->bss->io_counts;
+		flights_begin(&skel->bss->io_so_far);
+	}
 	return exchange_prepare(skel->obj, "request_completed", "request_completed_inlined");
 }
 
@@ -214,8 +217,10 @@ static const struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
 	.find = find_inflight,
-	.read = plumb_flight_read_syscall,
+	.read = flights_read,
 	.name = plumb_flight_name_syscall,
+	.print = flights_print,
+	.add_json = flights_json,
 };
 
 static const struct plumb_ring rings[] = {

@@ -84,6 +84,15 @@ struct io_record {
 	char comm[PLUMB_COMM_LEN];
 };
 
+/* A call that has not ended. */
+struct io_so_far {
+	__u64 off[IO_PARTS];
+	__u32 in; /* enum io_part: where it is; IO_ALL_PARTS: it has ended */
+	__u32 dev;
+	struct io_submitter other; /* as in a record */
+	char fs[IO_NAME_LEN];
+};
+
 /* What else happened, in the whole run. */
 struct io_counts {
 	__u64 bios, requests; /* followed */
