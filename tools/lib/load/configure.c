@@ -96,7 +96,6 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		{"thread_moved", remembers && c->ncgroups, false},
 		{"thread_states", s->tool->inflight && needs_iterator(c), true},
 		{"state_self_test", !in->bpf.states, true},
-		{"call_so_far", s->tool->inflight, true},
 	};
 	struct bpf_program *p;
 
