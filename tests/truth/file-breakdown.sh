@@ -10,10 +10,10 @@ ready() {
 	workloads="$workloads $ready" pids=$pids${pids:+,}$pid
 }
 
-# make_files DIR [KIND] - for each kind of call one of 1 MB
+# make_files DIR [KIND] - for each kind of call one that is large enough
 make_files() {
 	for kind in cold hot ahead behind sync ${2-}; do
-		dd if=/dev/zero of="$1/$kind" bs=65536 count=16 2>/dev/null
+		dd if=/dev/zero of="$1/$kind" bs=65536 count=3 2>/dev/null
 	done
 	sync
 }
@@ -77,7 +77,6 @@ ready_disks() {
 	ready disk-split "/dev/$disk" direct 1048576 3 1 0
 	null_blk narrow 20000000 1 && ready disk-narrow "/dev/$disk" direct 4096 7 4 0
 	null_blk quick 2000000 64 && ready disk-hogs "/dev/$disk" direct 4096 43 1 2
-	null_blk stuck 20000000000 1 && stuck "$disk" && echo "$disk" >stuck.disk
 	null_blk below 20000000 64 && stacked "$disk"
 	# Otherwise making the files would take as long as all calls.
 	if null_blk formatted 1000 64 && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err && ext4 "/dev/$disk"; then
@@ -94,20 +93,27 @@ stacked() {
 	done
 	if mapper plumb-layers "0 32768 delay /dev/$1 0 50" >mapper.out 2>mapper.err; then
 		ready disk-stacked "$(cat mapper.out)" direct 4096 5 1 0
+		hung "$1"
 	else
 		mv mapper.err stacked.skip
 	fi
 }
 
-# Two threads for a device that takes one request at a time, and keeps it: nobody waits for their calls.
-stuck() {
-	start stuck layers "/dev/$1" direct 4096 1 2 0
+# A disk whose driver keeps bios, and one whose driver keeps requests: nobody waits for their calls.
+hung() {
+	insmod /modules/loop.ko 2>/dev/null
+	mapper plumb-hung "0 32768 delay /dev/$1 0 600000" >hung.disk 2>hung.err && losetup /dev/loop0 "$(cat hung.disk)" 2>>hung.err || return
+	start hung-queue layers "$(cat hung.disk)" direct 4096 1 1 0
+	pids=$pids,$pid
+	start hung-device layers /dev/loop0 direct 4096 1 1 0
 	pids=$pids,$pid
 }
 
-# How many requests the driver has of those two.
-is_stuck() {
-	[ "$(awk '{ print $9 }' "/sys/block/$1/stat")" = 1 ] && [ "$(grep -l '^State:.D' "/proc/$(cat stuck.pid)/task"/*/status | wc -l)" = 2 ]
+hang() {
+	for workload in hung-queue hung-device; do
+		open_gate $workload go
+		await 10 grep -q '^State:.D' "/proc/$(cat $workload.pid)/task/$(tid_of "$(cat $workload.pid)" layers-0)/status"
+	done
 }
 
 # Nobody takes the records.
@@ -140,10 +146,7 @@ run() {
 		open_gate "$workload" go
 		await 60 [ -e "$workload.gates/done" ]
 	done
-	if [ -e stuck.disk ]; then
-		open_gate stuck go
-		await 10 is_stuck "$(cat stuck.disk)"
-	fi
+	[ ! -e hung-device.pid ] || hang
 	detach all
 	for workload in $workloads; do
 		open_gate "$workload" end
@@ -193,18 +196,19 @@ by_helper() {
 		--slurpfile truth "$1.truth"
 }
 
-# The witness is the depth of the device.
-check_stuck() {
-	evidence all.err
-	holds "of two calls that hang, for a device that takes one request, one is in it, the other in the queue" all.json '
+check_hung() {
+	evidence all.err hung.err
+	holds "calls that hang: in the queue if the driver keeps a bio, in the device if it keeps a request" all.json '
 		def parts: .on_cpu + .preempted + .runq + .device + .queue + .other_device + .other_queue + .page_cache
 			+ .file_system + .unexplained;
-		[$last.in_flight[] | select(.comm | startswith("layers-"))] | sort_by(.so_far.in)
-		| map(.so_far.in) == ["device", "queue"] and $last.ledger.in_flight == 2
-		and all(.syscall == "pread64" and .so_far.fs == "devtmpfs" and .so_far.disk == $disk and .so_far.io_of == null
+		[$last.in_flight[] | select(.comm | startswith("layers-"))]
+		| (map({(.so_far.in): .}) | add) as {queue: $q, device: $d} | length == 2 and $last.ledger.in_flight == 2
+		and $q.so_far.disk == $mapped and $d.so_far.disk == "loop0"
+		and all(.syscall == "pread64" and .so_far.fs == "devtmpfs" and .so_far.io_of == null
 			and (.so_far | parts == .ns) and .so_far.ns == .age_ns)
-		and (.[0].so_far | .device + .on_cpu + .preempted + .runq >= .ns * 0.9 and .device > 0)
-		and (.[1].so_far | .queue + .on_cpu + .preempted + .runq == .ns and .queue > 0)' --arg disk "$(cat stuck.disk)"
+		and ($q.so_far | .queue > 0 and .queue + .on_cpu + .preempted + .runq == .ns)
+		and ($d.so_far | .device > .queue and .device + .queue + .on_cpu + .preempted + .runq == .ns)' \
+		--arg mapped "$(basename "$(cat hung.disk)")"
 }
 
 check_stopped() {
@@ -216,7 +220,6 @@ check_stopped() {
 }
 
 check_disks() {
-	check_stuck
 	in_device disk-direct 20000000
 	in_device disk-split 20000000
 	counts_once disk-hogs
@@ -230,6 +233,7 @@ check_disks() {
 	if [ -e stacked.skip ]; then
 		skip "a stacked disk" "$(cat stacked.skip)"
 	else
+		check_hung
 		counts_once disk-stacked
 		case $(cat kernel) in
 		5.10.*) each_thread "... waits 50 ms and the device below in the block layer, which hides it" disk-stacked \
