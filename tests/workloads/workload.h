@@ -94,6 +94,7 @@ static inline void gate(const char *name)
 		if (now_ns() > deadline)
 			die("%s did not appear within 4 minutes", name);
 		pause_ns(pause);
+		/* Emulated, a dozen workloads that look each ms take a whole CPU. */
 		if (pause < 16000000)
 			pause *= 2;
 	}

@@ -21,6 +21,26 @@ const volatile struct io_config io_config = {};
 	(request_flag(flags, __REQ_PREFLUSH___any) || request_flag(flags, __REQ_FUA___any) ||      \
 	 ((flags)&REQ_OP_MASK) == 2)
 
+/*
+ * Where programs can be preempted, the kernel skips a program for other threads of the CPU while
+ * one is.  Each then has copies, which run one after the other: the first that is not skipped does
+ * the work, the others find it done.  COPY: 0 is the first.
+ */
+#define PROGRAM_COPY(name, hook, copy)                                                             \
+	SEC(hook) int name##_##copy(struct bpf_raw_tracepoint_args *ctx)                           \
+	{                                                                                          \
+		return name(ctx, copy);                                                            \
+	}
+#define PROGRAM(name, hook)                                                                        \
+	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx, const __u32 copy);    \
+	PROGRAM_COPY(name, hook, 0)                                                                \
+	PROGRAM_COPY(name, hook, 1)                                                                \
+	PROGRAM_COPY(name, hook, 2)                                                                \
+	PROGRAM_COPY(name, hook, 3)                                                                \
+	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx,                       \
+					const __u32 copy __attribute__((unused)))
+_Static_assert(IO_COPIES == 4, "a program each");
+
 /* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
 #define MAX_BIOS 256
 
@@ -35,7 +55,8 @@ struct io_bio {
 	__u32 dev;
 	__u8 counted; /* in the counters of disk and call: not a part of a bio that is */
 	__u8 flush;
-	__u8 pad[2];
+	__u8 copy; /* of the program that saw it begin */
+	__u8 pad;
 };
 
 struct {
@@ -61,7 +82,8 @@ struct {
 /* A request that is in the device. */
 struct io_request {
 	struct io_owner owners[2];
-	__u32 dev, flush;
+	__u32 dev;
+	__u16 flush, copy; /* as of a bio */
 };
 
 struct {
@@ -144,19 +166,18 @@ static __always_inline bool has_requests(struct bio *bio)
 	return disk && BPF_CORE_READ((struct gendisk *)disk, queue, mq_ops);
 }
 
-SEC("raw_tp/block_bio_queue")
-int bio_queued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_queued, "raw_tp/block_bio_queue")
 {
 	struct bio *bio = (struct bio *)argument(ctx, io_config.arg_queue);
-	struct io_bio b = {.counted = 1}, *known;
+	struct io_bio b = {.counted = 1, .copy = copy}, *known;
 	struct task_struct *task = current_task();
 	__u64 id = (__u64)bio, now = bpf_ktime_get_ns();
 	struct io_start start = {};
 	struct syscall_thread *t;
 
 	known = bpf_map_lookup_elem(&io_bios, &id);
-	if (known && !known->counted)
-		return 0; /* a stacked device submits a part */
+	if (known && (!known->counted || known->copy < copy))
+		return 0; /* a stacked device submits a part; or it is known by another copy */
 	if (known) {
 		io_count(replaced);
 		bio_ends(id, known, now);
@@ -181,8 +202,7 @@ int bio_queued(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /* Only of disks without requests: otherwise the kernel reports the request's completion. */
-SEC("raw_tp/block_bio_complete")
-int bio_completed(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_completed, "raw_tp/block_bio_complete")
 {
 	__u64 id = argument(ctx, io_config.arg_complete);
 	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
@@ -196,14 +216,13 @@ int bio_completed(struct bpf_raw_tracepoint_args *ctx)
  * The part that is split off completes into the rest, to which its bi_private points. Where there
  * are requests, each of the two ends with its own. Otherwise the whole ends last.
  */
-SEC("raw_tp/block_split")
-int bio_split_off(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_split_off, "raw_tp/block_split")
 {
 	struct bio *part = (struct bio *)argument(ctx, io_config.arg_split);
 	__u64 rest = (__u64)BPF_CORE_READ(part, bi_private), id = (__u64)part;
 	struct io_bio *of = bpf_map_lookup_elem(&io_bios, &rest), b;
 
-	if (!of)
+	if (!of || (copy && bpf_map_lookup_elem(&io_bios, &id)))
 		return 0;
 	b = *of;
 	b.counted = has_requests(part);
@@ -230,8 +249,7 @@ static __always_inline int bio_remapped(struct bio *bio, __u32 dev, __u64 sector
 	return 0;
 }
 
-SEC("raw_tp/block_bio_remap")
-int bio_mapped(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(bio_mapped, "raw_tp/block_bio_remap")
 {
 	if (io_config.arg_remap)
 		return bio_remapped((struct bio *)ctx->args[1], ctx->args[2], ctx->args[3]);
@@ -262,16 +280,18 @@ static __always_inline void find_owners(struct request *rq, struct io_request *r
 		r->owners[1] = b->owner;
 }
 
-SEC("raw_tp/block_rq_issue")
-int request_issued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_issued, "raw_tp/block_rq_issue")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
 	struct io_request r = {.dev = disk_number(request_disk(rq)),
-			       .flush = request_is_device_flush(rq)},
+			       .flush = request_is_device_flush(rq),
+			       .copy = copy},
 			  *known;
 	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
 
 	known = bpf_map_lookup_elem(&io_requests, &id);
+	if (known && known->copy < copy)
+		return 0;
 	if (known) {
 		io_count(replaced);
 		request_leaves(id, known, now);
@@ -288,8 +308,7 @@ int request_issued(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/block_rq_requeue")
-int request_requeued(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM(request_requeued, "raw_tp/block_rq_requeue")
 {
 	__u64 id = argument(ctx, block_config.arg_requeue);
 	struct io_request *r = bpf_map_lookup_elem(&io_requests, &id);
@@ -299,8 +318,18 @@ int request_requeued(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Not static, so that the verifier checks it once, not for each bio of a request. */
+__noinline int known_bio_ends(__u64 id, __u64 now)
+{
+	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
+
+	if (b)
+		bio_ends(id, b, now);
+	return 0;
+}
+
 /* BYTES of the request are done: the first of its bios end. */
-static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now)
+static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now, bool inlined)
 {
 	struct bio *bio = BPF_CORE_READ(rq, bio);
 	struct io_bio *b;
@@ -314,14 +343,15 @@ static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now)
 		bytes -= size;
 		id = (__u64)bio;
 		bio = BPF_CORE_READ(bio, bi_next);
-		b = bpf_map_lookup_elem(&io_bios, &id);
+		b = inlined ? bpf_map_lookup_elem(&io_bios, &id) : NULL;
 		if (b)
 			bio_ends(id, b, now);
+		if (!inlined)
+			known_bio_ends(id, now);
 	}
 }
 
-SEC("raw_tp/block_rq_complete")
-int request_completed(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int completed(struct bpf_raw_tracepoint_args *ctx, bool inlined)
 {
 	struct request *rq = (struct request *)ctx->args[0];
 	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
@@ -335,8 +365,20 @@ int request_completed(struct bpf_raw_tracepoint_args *ctx)
 			request_leaves(id, r, now);
 	}
 	if (!request_is_in_sequence(rq))
-		end_bios(rq, bytes, now);
+		end_bios(rq, bytes, now, inlined);
 	return 0;
+}
+
+PROGRAM(request_completed, "raw_tp/block_rq_complete")
+{
+	return completed(ctx, false);
+}
+
+/* Instead, before 5.12: the loader replaces the instruction that is missing only in programs. */
+SEC("raw_tp/block_rq_complete")
+int request_completed_inlined(struct bpf_raw_tracepoint_args *ctx)
+{
+	return completed(ctx, true);
 }
 
 #endif

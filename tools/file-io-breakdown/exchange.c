@@ -56,13 +56,14 @@ static int replace(struct bpf_program *p)
 	return err;
 }
 
-int exchange_prepare(struct bpf_object *object)
+int exchange_prepare(struct bpf_object *object, const char *only_with, const char *only_without)
 {
-	struct bpf_program *p;
-	int err = 0;
+	const bool has = kernel_has_exchange();
+	struct bpf_program *p = bpf_object__find_program_by_name(object, has ? only_without : only_with);
+	int err = bpf_program__set_autoload(p, false);
 
-	if (kernel_has_exchange())
-		return 0;
+	if (has)
+		return err;
 	bpf_object__for_each_program(p, object)
 	{
 		if (!err)

@@ -7,8 +7,9 @@ struct bpf_object;
 
 /*
  * If the kernel refuses compare-and-exchange, replaces it by a store in the opened OBJECT, whose
- * programs then always see it succeed.  0 or -errno.
+ * programs then always see it succeed; not in functions that are not inlined.  Of the programs
+ * ONLY_WITH and ONLY_WITHOUT, loads the one for this kernel.  0 or -errno.
  */
-int exchange_prepare(struct bpf_object *object);
+int exchange_prepare(struct bpf_object *object, const char *only_with, const char *only_without);
 
 #endif

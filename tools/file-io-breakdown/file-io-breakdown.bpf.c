@@ -166,19 +166,19 @@ static __always_inline void record(const struct timing_call *c, struct task_stru
 	bpf_ringbuf_submit(r, 0);
 }
 
-/* Divide the time in which the thread was blocked; what is left of it is unexplained. */
-static __always_inline void divide(struct syscall_thread *t, __u64 *off)
+/*
+ * Divide BLOCKED ns, in which the thread was blocked, as NS are divided; what is left of it is
+ * unexplained.
+ */
+static __always_inline void divide(const __u64 *ns, __u64 blocked, __u64 *off)
 {
-	__u64 left = t->off[PLUMB_BLOCKED];
 	int i;
 
-	off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
-	off[IO_RUNQ] = t->off[PLUMB_RUNQ];
 	for (i = IO_DEVICE; i < IO_UNEXPLAINED; i++) {
-		off[i] = at_most(t->own.ns[i], left);
-		left -= off[i];
+		off[i] = at_most(ns[i], blocked);
+		blocked -= off[i];
 	}
-	off[IO_UNEXPLAINED] = left;
+	off[IO_UNEXPLAINED] = blocked;
 }
 
 static __always_inline void timing_end(const struct timing_call *c)
@@ -191,10 +191,14 @@ static __always_inline void timing_end(const struct timing_call *c)
 	if (!c->t) /* never: no call is in an in-flight slot */
 		return;
 	on = split_finish(c->t, task, cpu, c->ns);
-	divide(c->t, off);
+	off[IO_PREEMPTED] = c->t->off[PLUMB_PREEMPTED];
+	off[IO_RUNQ] = c->t->off[PLUMB_RUNQ];
+	divide(c->t->own.ns, c->t->off[PLUMB_BLOCKED], off);
 	split_record(off, io_slot(c, task, error, cpu), cpu, c->ns, on, error);
 	if (c->ns >= io_config.slower_ns)
 		record(c, task, off, cpu);
 }
+
+#include "so-far.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -20,10 +20,12 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "copies.h"
 #include "exchange.h"
 #include "fields.h"
 #include "file-io-breakdown.h"
 #include "file-io-breakdown.skel.h"
+#include "flights.h"
 #include "places.h"
 #include "singles.h"
 
@@ -48,6 +50,7 @@ static struct io_config config = {.slower_ns = UINT64_MAX};
 static struct io_place places[IO_PLACES];
 static struct block_hooks hooks;
 static const struct io_counts *counts;
+static struct bpf_object *live;
 
 /* All calls that read, write or sync a file, in all tables of system calls. */
 static void select_calls(void)
@@ -131,18 +134,29 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	memcpy((void *)&skel->rodata->io_config, &config, sizeof(config));
 	memcpy((void *)skel->rodata->io_places, places, sizeof(places));
 	bpf_map__set_max_entries(skel->maps.io_records, BUFFER_BYTES);
-	if (!calibration)
+	if (!calibration) {
 		counts = &skel->bss->io_counts;
-	return exchange_prepare(skel->obj);
+		live = skel->obj;
+		flights_begin(&skel->bss->io_so_far);
+	}
+	copies_choose(skel->obj, hooks.preemptible);
+	return exchange_prepare(skel->obj, "request_completed_0", "request_completed_inlined");
 }
+
+/* A copy is attached after those before it, which then run before it. */
+#define COPIES(program) program "_0", program "_1", program "_2", program "_3"
 
 /* What ends is attached before what begins. */
 #define BLOCK_PROGRAMS                                                                             \
-	"request_completed", "request_requeued", "request_issued", "bio_completed",                \
-		"bio_split_off", "bio_mapped", "bio_queued", "sleeper_woken"
+	COPIES("request_completed"), "request_completed_inlined", COPIES("request_requeued"),      \
+		COPIES("request_issued"), COPIES("bio_completed"), COPIES("bio_split_off"),        \
+		COPIES("bio_mapped"), COPIES("bio_queued"), "sleeper_woken"
 
 static const char *const tp_programs[] = {BLOCK_PROGRAMS, "tp_exit", "tp_enter", NULL};
 static const char *const raw_programs[] = {BLOCK_PROGRAMS, "raw_exit", "raw_enter", NULL};
+static const char *const run_programs[] = {"call_so_far", NULL};
+/* Without the others the parts of a call can be wrong, but none is lost. */
+static const char *const vital[] = {"tp_exit", "tp_enter", "raw_exit", "raw_enter", NULL};
 
 #define STABILITY "stable-ish: arguments of scheduler and block tracepoints"
 
@@ -153,6 +167,8 @@ static const struct plumb_mechanism mechanisms[] = {
 		.skipped = plumb_syscall_tp_skipped,
 		.open = open_tracepoints,
 		.programs = tp_programs,
+		.vital = vital,
+		.run = run_programs,
 	},
 	{
 		.name = "raw_tracepoint",
@@ -161,6 +177,8 @@ static const struct plumb_mechanism mechanisms[] = {
 		.remembers_rejected = true,
 		.preemptible = plumb_raw_tracepoints_can_be_preempted,
 		.programs = raw_programs,
+		.vital = vital,
+		.run = run_programs,
 	},
 };
 
@@ -183,12 +201,16 @@ static uint64_t value_of(size_t counter)
 
 static void print_counts(FILE *out)
 {
+	const uint64_t unseen = copies_unseen(live, hooks.preemptible);
 	char text[512];
 	size_t n = snprintf(text, sizeof(text), "I/O:");
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
 		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
 			      value_of(i), counters[i].text);
+	if (unseen && unseen < UINT64_MAX && n < sizeof(text))
+		snprintf(text + n, sizeof(text) - n,
+			 ", up to %" PRIu64 " changes not seen, with which parts are wrong", unseen);
 	plumb_print_wrapped(text, out);
 	plumb_print_wrapped("parts: CPU, PREE, RUNQ, DEV and QUEUE are measured; ODEV and OQUE are "
 			    "I/O of others on the file's disk while the call waited for the page "
@@ -199,7 +221,11 @@ static void print_counts(FILE *out)
 
 static void counts_json(json_t *json, struct plumb_report *r)
 {
+	const uint64_t unseen = copies_unseen(live, hooks.preemptible);
+
 	(void)r;
+	json_object_set_new(json, "io_unseen",
+			    unseen < UINT64_MAX ? plumb_json_u64(unseen) : json_null());
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		json_object_set_new(json, counters[i].json, plumb_json_u64(value_of(i)));
 }
@@ -214,8 +240,10 @@ static const struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
 	.find = find_inflight,
-	.read = plumb_flight_read_syscall,
+	.read = flights_read,
 	.name = plumb_flight_name_syscall,
+	.print = flights_print,
+	.add_json = flights_json,
 };
 
 static const struct plumb_ring rings[] = {

@@ -16,6 +16,9 @@
 #define IO_REQUESTS 32768
 #define IO_DISKS    1024
 
+/* Copies of each program that follows I/O, where programs can be preempted. */
+#define IO_COPIES 4
+
 /* The parts of the time of a call.  Those from IO_DEVICE on divide the time in which it sleeps. */
 enum io_part {
 	IO_PREEMPTED,
@@ -82,6 +85,15 @@ struct io_record {
 	struct io_submitter other; /* of the I/O of others that it waited for last */
 	char fs[IO_NAME_LEN];
 	char comm[PLUMB_COMM_LEN];
+};
+
+/* A call that has not ended. */
+struct io_so_far {
+	__u64 off[IO_PARTS];
+	__u32 in; /* enum io_part: where it is; IO_ALL_PARTS: it has ended */
+	__u32 dev;
+	struct io_submitter other; /* as in a record */
+	char fs[IO_NAME_LEN];
 };
 
 /* What else happened, in the whole run. */

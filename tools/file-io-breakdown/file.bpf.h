@@ -58,6 +58,7 @@ static __always_inline void file_note(struct io_call *c, struct task_struct *tas
 
 	__builtin_memset(c->fs, 0, sizeof(c->fs));
 	c->dev = 0;
+	c->task = (__u64)task;
 	file = file_of(task, file_descriptor(task));
 	if (!file)
 		return;

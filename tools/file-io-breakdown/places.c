@@ -9,7 +9,7 @@
  * By their names on 5.10 to 7.3. A function that a kernel lacks, or has inlined, is not found; the
  * function around it may be. The innermost one counts.
  */
-static const struct {
+static struct function {
 	const char *name;
 	enum io_wait wait;
 } functions[] = {
@@ -60,21 +60,30 @@ static const struct {
 };
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* Compilers append ".isra.0" and the like to names; ".cold" is code that does not wait. */
-static bool is_called(const char *symbol, const char *name)
+static int by_name(const void *a, const void *b)
 {
-	size_t n = strlen(name);
+	const struct function *x = a, *y = b;
 
-	return !strncmp(symbol, name, n) &&
-	       (!symbol[n] || (symbol[n] == '.' && !strstr(symbol, ".cold")));
+	return strcmp(x->name, y->name);
+}
+
+/* Compilers append ".isra.0" and the like to names; ".cold" is code that does not wait. */
+static int compare(const void *symbol, const void *function)
+{
+	const struct function *f = function;
+	const char *dot = strchr(symbol, '.');
+	const size_t n = dot ? (size_t)(dot - (const char *)symbol) : strlen(symbol);
+	const int order = strncmp(symbol, f->name, n);
+
+	return order ?: -!!f->name[n];
 }
 
 static enum io_wait wait_of(const struct plumb_symbol *s)
 {
-	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		if (is_called(s->name, functions[i].name))
-			return functions[i].wait;
-	return IO_RUNS;
+	const struct function *f =
+		bsearch(s->name, functions, N_FUNCTIONS, sizeof(*functions), compare);
+
+	return f && !strstr(s->name, ".cold") ? f->wait : IO_RUNS;
 }
 
 static int by_address(const void *a, const void *b)
@@ -105,6 +114,7 @@ size_t places_find(struct io_place places[IO_PLACES])
 		places[i] = (struct io_place){.from = UINT64_MAX};
 	if (plumb_symbols_read(&symbols))
 		return 0;
+	qsort(functions, N_FUNCTIONS, sizeof(*functions), by_name);
 	for (size_t i = 0; i < symbols.n && n < IO_PLACES; i++) {
 		wait = symbols.all[i].address ? wait_of(&symbols.all[i]) : IO_RUNS;
 		if (wait != IO_RUNS)

@@ -77,15 +77,13 @@ static void print_line(const struct io_record *c, FILE *out)
 	fputc('\n', out);
 }
 
-static json_t *json_of_other(const struct io_submitter *other)
+json_t *singles_submitter(const struct io_submitter *by)
 {
 	char comm[PLUMB_ESCAPED];
 
-	if (!other->tid)
-		return json_null();
-	plumb_escape(comm, other->comm, sizeof(comm));
-	return json_pack("{s:s, s:I, s:I}", "comm", comm, "pid", (json_int_t)other->pid, "tid",
-			 (json_int_t)other->tid);
+	plumb_escape(comm, by->comm, sizeof(comm));
+	return json_pack("{s:s, s:I, s:I}", "comm", comm, "pid", (json_int_t)by->pid, "tid",
+			 (json_int_t)by->tid);
 }
 
 static json_t *json_of(const struct io_record *c)
@@ -112,7 +110,7 @@ static json_t *json_of(const struct io_record *c)
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
 		json_object_set_new(j, io_parts[i].json,
 				    plumb_json_u64(part_of(c, io_parts[i].part)));
-	json_object_set_new(j, "io_of", json_of_other(&c->other));
+	json_object_set_new(j, "io_of", c->other.tid ? singles_submitter(&c->other) : json_null());
 	return json_pack("{s:o}", "call", j);
 }
 

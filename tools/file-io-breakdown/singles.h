@@ -6,11 +6,17 @@
 #ifndef IO_SINGLES_H
 #define IO_SINGLES_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct io_submitter;
+
 void singles_begin(bool json);
+
+/* In JSON. */
+json_t *singles_submitter(const struct io_submitter *by);
 
 /* The callbacks of struct plumb_ring. */
 int singles_add(const void *record, size_t size);

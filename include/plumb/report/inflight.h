@@ -24,6 +24,7 @@ struct plumb_flight {
 	int32_t kernel, user; /* numbers of stacks, if the programs took any */
 	bool hidden;          /* the kernel does not let this user see where the thread is */
 	uint64_t runs;        /* how often the thread got a CPU, if its state is not conclusive */
+	uint64_t own;         /* the tool's */
 };
 
 struct plumb_flights {
@@ -62,6 +63,11 @@ struct plumb_inflight {
 	/* The stack of the thread; NULL: no stacks are reported. */
 	void (*frames)(const struct plumb_session *s, const struct plumb_flight *f,
 		       struct plumb_frames *frames);
+	/* What else there is of the first N, below the list, and in JSON; NULL: nothing. */
+	void (*print)(const struct plumb_session *s, const struct plumb_flights *f, size_t n,
+		      FILE *out);
+	void (*add_json)(const struct plumb_session *s, const struct plumb_flights *f,
+		     const struct plumb_flight *one, json_t *j);
 };
 
 /* Print the list after a table; add it to JSON. */

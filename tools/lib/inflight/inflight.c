@@ -150,7 +150,7 @@ static void read_state(void *context, const struct plumb_state *state)
 	if (r->seen.n)
 		seen = bsearch(&key, r->seen.all, r->seen.n, sizeof(key), by_tid);
 	if (seen && seen->before)
-		seen->tid = 0;
+		seen->pid = 0;
 	r->s->tool->inflight->read(r->s, state, r->to);
 }
 
@@ -181,7 +181,7 @@ static void date(const struct plumb_session *s, const struct plumb_flights *f,
 	}
 }
 
-/* Adds the flights of SEEN, except those that a state rules out (tid 0). */
+/* Adds the flights of SEEN, except those that a state rules out (pid 0). */
 static void add_seen(struct reading *r)
 {
 	size_t n = r->to->n;
@@ -189,7 +189,7 @@ static void add_seen(struct reading *r)
 	for (size_t i = 0; i < r->seen.n; i++) {
 		struct plumb_flight *one = &r->seen.all[i];
 
-		if (!one->tid)
+		if (!one->pid)
 			continue;
 		/*
 		 * If the thread has run since, it may have left the call.  If it is known, its call

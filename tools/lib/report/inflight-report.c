@@ -140,6 +140,8 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	plumb_text_table_free(g);
 	if (inflight->frames)
 		print_stacks(r, n, out);
+	if (inflight->print)
+		inflight->print(r->session, f, n, out);
 	print_notes(f, n, out);
 	if (exceeds_maximum(r))
 		fputs("the oldest exceeds MAX: percentiles and maxima are of what has ended\n",
@@ -184,6 +186,8 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 		json_object_set_new(j, "stack", plumb_frames_json(&frames));
 		plumb_frames_free(&frames);
 	}
+	if (inflight->add_json)
+		inflight->add_json(r->session, r->flights, one, j);
 	return j;
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* copies: those of the programs that follow I/O, where these can be preempted. */
+#ifndef IO_COPIES_H
+#define IO_COPIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_object;
+
+/* Of the opened OBJECT: without PREEMPTIBLE, only the first of each is loaded. */
+void copies_choose(struct bpf_object *object, bool preemptible);
+
+/* The number of events of I/O that no program has seen, at most; UINT64_MAX: not known. */
+uint64_t copies_unseen(struct bpf_object *object, bool preemptible);
+
+#endif

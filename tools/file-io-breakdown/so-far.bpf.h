@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* so-far: the parts of a call that has not ended. Its program is run by the loader. */
+#ifndef IO_SO_FAR_BPF_H
+#define IO_SO_FAR_BPF_H
+
+#include "call.bpf.h"
+#include <plumb/bpf/sched/sched.bpf.h>
+
+struct io_so_far io_so_far = {};
+
+/* Since when the thread waits for a CPU; 0: it does not. */
+static __always_inline __u64 so_far_runnable(__u64 task)
+{
+	const struct sched_wait *places = &sched_waits[sched_set(task) * SCHED_PLACES];
+	int i;
+
+	for (i = 0; i < SCHED_PLACES; i++)
+		if (places[i].task == task)
+			return places[i].since;
+	return 0;
+}
+
+/* The part that the sleep of a call adds to now. */
+static __always_inline enum io_part so_far_asleep(const struct io_call *c)
+{
+	struct io_disk *d = disk_get(c->dev);
+
+	if (c->in_device > 0)
+		return IO_DEVICE;
+	if (c->bios > 0)
+		return c->flushes > 0 && d && d->flushes > 0 ? IO_DEVICE : IO_QUEUE;
+	if (d && c->waits > IO_WAITS && !c->done && d->in_device > 0)
+		return IO_OTHER_DEVICE;
+	if (d && c->waits > IO_WAITS && !c->done && d->bios > 0)
+		return IO_OTHER_QUEUE;
+	return c->waits == IO_WAITS_CACHE ? IO_CACHE
+	       : c->waits == IO_WAITS_FS  ? IO_FS
+					  : IO_UNEXPLAINED;
+}
+
+/*
+ * Add the time since T left its CPU, until NOW. STAY: of the CPU on which it runs or ran last. T
+ * itself is changed only when the thread is back. Return the time that the thread was asleep.
+ */
+static __always_inline __u64 so_far_away(const struct syscall_thread *t, __u64 now,
+					 const struct sched_stay *stay)
+{
+	__u64 task = t->own.task, away, since, asleep;
+	bool runs = stay && stay->task == task && stay->began >= t->left;
+
+	io_so_far.in = IO_ON_CPU;
+	if (!t->left || (__s64)(now - t->left) < 0)
+		return 0;
+	away = (runs ? stay->began : now) - t->left;
+	if (t->preempted) {
+		io_so_far.off[IO_PREEMPTED] += away;
+		io_so_far.in = runs ? IO_ON_CPU : IO_PREEMPTED;
+		return 0;
+	}
+	since = runs ? stay->since : so_far_runnable(task);
+	asleep = since > t->left ? at_most(since - t->left, away) : away;
+	io_so_far.off[IO_RUNQ] += away - asleep;
+	if (!runs)
+		io_so_far.in =
+			t->own.waits == IO_RUNS ? IO_RUNQ : so_far_asleep(&t->own);
+	return asleep;
+}
+
+/*
+ * The arguments: the address of a task, the time when its call began, the present time, the CPU on
+ * which it runs or ran last. The result is in io_so_far.
+ */
+SEC("raw_tp/sys_enter")
+int call_so_far(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 task = ctx->args[0], now = ctx->args[2], ns[IO_PARTS];
+	struct plumb_thread_kept *kept = bpf_map_lookup_elem(&plumb_threads_by_task, &task);
+	struct syscall_thread *t;
+	__u64 blocked;
+	int i;
+
+	io_so_far.in = IO_ALL_PARTS;
+	if (!kept || kept->thread.start != ctx->args[1])
+		return 0;
+	t = &kept->thread;
+	call_account(&t->own, now);
+	io_so_far.off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
+	io_so_far.off[IO_RUNQ] = t->off[PLUMB_RUNQ];
+	blocked = t->off[PLUMB_BLOCKED] + so_far_away(t, now, sched_stay(ctx->args[3]));
+	for (i = 0; i < IO_PARTS; i++)
+		ns[i] = t->own.ns[i] + t->own.slept[i];
+	divide(ns, blocked, io_so_far.off);
+	io_so_far.dev = t->own.dev;
+	io_so_far.other = t->own.other;
+	__builtin_memcpy(io_so_far.fs, t->own.fs, sizeof(io_so_far.fs));
+	return 0;
+}
+
+#endif
