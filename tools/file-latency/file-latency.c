@@ -5,6 +5,7 @@
 #include <plumb/base/parse.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
 #include <plumb/tool/tool.h>
@@ -112,8 +113,10 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 		config->only_errors = only_errors;
 		file_fields_use(bpf->object);
 	}
-	/* A request may end while another program runs on the CPU. */
-	bpf->config->interleaved = true;
+	/* There requests end in interrupts (uring.bpf.h). */
+	bpf->config->interleaved = uring && hooks.config.uring_end == URING_END_USER_DATA;
+	/* The copies for several functions, none of which is called in an interrupt. */
+	bpf->own_slots = !plumb_kernel_is_preemptible();
 	size_map(bpf, "uring_requests", uring ? FILE_REQUESTS : 1);
 	size_map(bpf, "file_misses", by & FILE_BY_CACHE ? 16384 : 1);
 	/* More than rows, since a file may be seen only in calls that are filtered at exit. */
@@ -154,6 +157,7 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[3], "io_uring_complete");
 	}
 	configure(bpf, (struct file_config *)&skel->rodata->file_config, calibration);
+	bpf->config->interleaved |= plumb_raw_tracepoints_can_be_preempted();
 	return 0;
 }
 

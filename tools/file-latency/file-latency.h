@@ -108,7 +108,9 @@ struct file_config {
 	__u32 only_errors;
 	__u32 ops; /* selected: 1 << enum file_op */
 	__u32 uring_end;
-	__u32 uring_begin;              /* the position of the request among the arguments */
+	__u32 uring_begin; /* the position of the request among the arguments */
+	__u32 casts;       /* bpf_rdonly_cast() can be used (peek.bpf.h) */
+	__u32 pad;
 	__u32 targets[FILE_TARGETS];    /* enum file_op of each function */
 	__u8 calls[2 * PLUMB_SYSCALLS]; /* 1 + enum file_op, by enum plumb_abi; 0: not traced */
 };

@@ -171,6 +171,7 @@ int file_hooks_find(const char *file, uint32_t ops, struct file_hooks *hooks)
 	hooks->config.ops = ops;
 	find_calls(&hooks->config);
 	find_uring(btf, hooks);
+	hooks->config.casts = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	err = find_functions(btf, file, hooks);
 	if (file)
 		btf__free(btf);
