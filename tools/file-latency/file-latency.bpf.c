@@ -28,7 +28,7 @@ static __always_inline __u32 third_argument(void)
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
-#include "uring.bpf.h"
+#include "aio.bpf.h"
 
 #define PF_IO_WORKER 0x10 /* include/linux/sched.h */
 

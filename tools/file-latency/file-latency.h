@@ -30,8 +30,10 @@ enum file_op {
 	FILE_OPS,
 };
 
-/* In file_key.op: the operation was submitted to io_uring. */
+/* In file_key.op: the operation was submitted to io_uring, or to AIO. */
 #define FILE_BY_URING 32U
+#define FILE_BY_AIO   64U
+#define FILE_OP_MASK  31U
 
 /* Bits of file_key.flags. */
 enum { FILE_DIRECT, FILE_SYNC, FILE_DSYNC, FILE_FLAGS };
@@ -75,7 +77,7 @@ struct file_path {
 	char names[FILE_PATH_LEN + FILE_NAME_LEN]; /* the file's first, each ends with a NUL */
 };
 
-/* Requests of io_uring in flight; beyond them, requests are lost. */
+/* Requests of io_uring and AIO in flight; beyond them, requests are lost. */
 #define FILE_REQUESTS 16384
 
 struct uring_id {
@@ -87,7 +89,7 @@ struct uring_request {
 	struct plumb_who who; /* the thread that submitted it */
 	__u64 start;          /* ns, CLOCK_MONOTONIC; 0: it has ended */
 	__u64 request;        /* its address */
-	__u32 op;             /* enum file_op */
+	__u32 op;             /* as in file_key */
 	__u32 pid, tid;
 	__u32 pad;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * uring: operations of io_uring, from the submission of a request to its completion.
+ * uring: operations of io_uring and AIO, from the submission of a request to its completion.
  *
  * Any thread may complete a request: it belongs to the thread that submitted it. Before the kernel
  * issues it, its file may not be known yet, so the file is read at its end.
@@ -17,7 +17,7 @@ struct {
 	__type(value, struct uring_request);
 } uring_requests SEC(".maps");
 
-/* enum io_uring_op, part of the user interface; FILE_OPS: not traced. */
+/* Of enum io_uring_op, part of the user interface; FILE_OPS: not traced. */
 static __always_inline __u32 uring_op(__u32 opcode)
 {
 	switch (opcode) {
@@ -25,23 +25,23 @@ static __always_inline __u32 uring_op(__u32 opcode)
 	case 4:  /* READ_FIXED */
 	case 22: /* READ */
 	case 60: /* READV_FIXED */
-		return FILE_READ;
+		return FILE_READ | FILE_BY_URING;
 	case 2:  /* WRITEV */
 	case 5:  /* WRITE_FIXED */
 	case 23: /* WRITE */
 	case 61: /* WRITEV_FIXED */
-		return FILE_WRITE;
+		return FILE_WRITE | FILE_BY_URING;
 	case 3:
-		return FILE_FSYNC;
+		return FILE_FSYNC | FILE_BY_URING;
 	case 8:
-		return FILE_SYNC_RANGE;
+		return FILE_SYNC_RANGE | FILE_BY_URING;
 	case 18: /* OPENAT */
 	case 28: /* OPENAT2 */
-		return FILE_OPEN;
+		return FILE_OPEN | FILE_BY_URING;
 	case 30:
-		return FILE_SPLICE;
+		return FILE_SPLICE | FILE_BY_URING;
 	default:
-		return FILE_OPS;
+		return FILE_OPS | FILE_BY_URING;
 	}
 }
 
@@ -135,39 +135,47 @@ static __always_inline void uring_keep(const struct uring_id *id, struct uring_r
 		uring_count(began);
 }
 
-static __always_inline int uring_begin(struct io_kiocb *request)
+/* OP as in file_key. */
+static __always_inline int uring_begin_at(const struct uring_id *id, __u64 request, __u32 op)
 {
-	struct io_kiocb___user_data *old = (struct io_kiocb___user_data *)request;
-	struct uring_request r = {.request = (__u64)request};
-	struct uring_id id = {.id = (__u64)request};
+	struct uring_request r = {.request = request, .op = op};
 	struct task_struct *task = current_task();
 	struct key_who w = {};
 
-	if (file_config.uring_end == URING_END_USER_DATA) {
-		id.ring = (__u64)BPF_CORE_READ(old, ctx);
-		id.id = BPF_CORE_READ(old, user_data);
-	}
-	uring_replace(&id);
+	uring_replace(id);
 	if (!plumb_live || !filter_thread(task))
 		return 0;
-	r.op = uring_op(peek(struct io_kiocb, request, opcode));
-	if (r.op >= FILE_OPS || !(file_config.ops >> r.op & 1) || !filter_entry(task))
+	op &= FILE_OP_MASK;
+	if (op >= FILE_OPS || !(file_config.ops >> op & 1) || !filter_entry(task))
 		return 0;
 	key_current(&w, task);
 	key_fill_who(&r.who, &w, bpf_get_smp_processor_id());
 	r.pid = current_pid(task);
 	r.tid = current_tid(task);
-	uring_keep(&id, &r);
+	uring_keep(id, &r);
 	return 0;
+}
+
+static __always_inline int uring_begin(struct io_kiocb *request)
+{
+	struct io_kiocb___user_data *old = (struct io_kiocb___user_data *)request;
+	struct uring_id id = {.id = (__u64)request};
+
+	if (file_config.uring_end == URING_END_USER_DATA) {
+		id.ring = (__u64)BPF_CORE_READ(old, ctx);
+		id.id = BPF_CORE_READ(old, user_data);
+	}
+	return uring_begin_at(&id, (__u64)request,
+			      uring_op(peek(struct io_kiocb, request, opcode)));
 }
 
 /* The file of a request that has ended; of an open, the one that it has opened. */
 static __always_inline struct file *uring_file(const struct uring_request *r, long ret)
 {
-	struct io_kiocb *request = (struct io_kiocb *)r->request;
-
-	if (r->op != FILE_OPEN)
-		return peek(struct io_kiocb, request, file);
+	if (r->op & FILE_BY_AIO)
+		return peek(struct aio_kiocb, r->request, ki_filp);
+	if (r->op != (FILE_OPEN | FILE_BY_URING))
+		return peek(struct io_kiocb, r->request, file);
 	/* 0: it is not in the table of descriptors, but in the ring's. */
 	return ret > 0 ? peek_file_of(current_task(), ret) : NULL;
 }
@@ -189,14 +197,13 @@ static __always_inline void uring_record(const struct uring_request *r, long ret
 	file_describe(file, &facts);
 	if (file && plumb_config.by & FILE_BY_FILE)
 		path_remember(file, &facts.id);
-	c.bytes = c.error ? 0 : file_bytes(c.op, ret, 0);
-	c.op |= FILE_BY_URING;
+	c.bytes = c.error ? 0 : file_bytes(c.op & FILE_OP_MASK, ret, 0);
 	if (facts.flags & 1 << FILE_DIRECT && plumb_config.by & FILE_BY_CACHE)
 		c.cache = FILE_CACHE_DIRECT;
 	file_fill(&key, &facts, &c);
 	key.who = r->who;
 	key_find(&key, &slot);
-	uring_add(slot, &c);
+	file_add_atomically(slot, bpf_get_smp_processor_id(), &c);
 }
 
 static __always_inline int uring_end(const struct uring_id *id, long ret)
