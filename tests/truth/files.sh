@@ -24,11 +24,15 @@ start_in() {
 	}
 }
 
-# Makes all operations; tools trace.
+# All workloads make all operations; tools trace.
 go_to_done() {
 	attached
-	open_gate "$1" go
-	await 60 is_done "$1"
+	for place in $places; do
+		open_gate "$place" go
+	done
+	for place in $places; do
+		await 60 is_done "$place"
+	done
 }
 
 is_done() {
@@ -40,50 +44,53 @@ end() {
 	finish "$1" "$(cat "$1.pid")"
 }
 
-everything="fs,mount,tid,comm,op,flags,size,errno"
+everything="pid,fs,mount,tid,comm,op,flags,size,errno,file,cache"
 
-# count_in NAME DIR ARG... - all operations, by all keys
-count_in() {
-	counted_in=$1
-	start_in "$@" || return
-	attach "$1-all" -b "$everything" -p "$pid"
-	attach "$1-cache" -b file,cache,op -p "$pid"
-	go_to_done "$1"
-	detach "$1-all" "$1-cache"
-	end "$counted_in"
-}
-
-# On the disk, or whatever it is, that the test runs on.
-count_here() {
+# A workload on the disk, or whatever it is, that the test runs on, and one in memory.
+start_here() {
 	mkdir here
-	options="uring cold"
 	case $(mount_of here) in
-	*" tmpfs" | *" rootfs" | *" ramfs" | *" overlay") options=uring ;;
-	*) options="uring cold direct" ;;
+	*" tmpfs" | *" rootfs" | *" ramfs" | *" overlay") options="uring aio" ;;
+	*) options="uring aio cold direct" ;;
 	esac
 	# shellcheck disable=SC2086 # words
 	start_in here "$PWD/here" 3 $options || return
-	attach here-all -b "$everything" -p "$pid"
-	attach here-file -b file,op -p "$pid"
-	attach here-cache -b file,cache,op -p "$pid"
-	# What does not depend on the kernel is tested natively.
-	[ -e /modules ] || attach_filtered
-	attach here-calls --mechanism=raw_tracepoint -b "$everything" -p "$pid"
-	go_to_done here
-	detach here-all here-file here-cache here-calls
-	[ -e /modules ] || detach one-thread one-name some failed slow other
-	end here
+	places=here pids=$pid here=$pid
+	if mkdir memory && mount -t tmpfs tmpfs memory 2>/dev/null; then
+		start_in memory "$PWD/memory" 2 uring aio
+		places="$places memory" pids="$pids,$pid"
+	else
+		echo "no tmpfs" >memory.skip
+	fi
 }
 
+# What does not depend on the kernel is tested natively.
 attach_filtered() {
-	attach one-thread -b op,comm -t "$(tid_of "$pid" files-1)"
+	attach one-thread -b op,comm -t "$(tid_of "$here" files-1)"
 	attach one-name -b op,comm -c files-2
-	attach some -b op --op=write,fsync -p "$pid"
-	attach failed -b op,errno --errors -p "$pid"
-	attach slow -b op --min=100s -p "$pid"
+	attach some -b op --op=write,fsync -p "$here"
+	attach failed -b op,errno --errors -p "$here"
+	attach slow -b op --min=100s -p "$here"
 	sleep 1000 &
 	started="$started $!"
 	attach other -p $!
+}
+
+# Requests of io_uring that end without a completion, and others at the same address; and some that a
+# thread of the kernel submits.
+submit_otherwise() {
+	mkdir unseen polled
+	places='' pids=''
+	for way in "unseen skip" "polled sqpoll"; do
+		start_in "${way% *}" "$PWD/${way% *}" 1 uring "${way#* }" || continue
+		attach "${way% *}-all" -b "$everything" -p "$pid"
+		places="$places ${way% *}"
+	done
+	go_to_done
+	for place in $places; do
+		detach "$place-all"
+		end "$place"
+	done
 }
 
 # A file system that gets full.
@@ -98,83 +105,122 @@ fill() {
 	umount small 2>/dev/null || umount -l small
 }
 
-# null_blk DELAY - a disk in memory that completes each request DELAY ns later
-null_blk() {
-	rmmod null_blk 2>/dev/null || :
-	[ -e /modules/configfs.ko ] && insmod /modules/configfs.ko 2>/dev/null || :
-	insmod /modules/null_blk.ko nr_devices=0 2>/dev/null || return
-	mount -t configfs none /sys/kernel/config 2>/dev/null || :
-	# Newer kernels name the disk after the folder, others nullb0.
-	disk=/sys/kernel/config/nullb/nullb0
+# slow_disk N DELAY - a file system in slow-DELAY, on a disk that completes each request DELAY ns later
+slow_disk() {
+	disk=/sys/kernel/config/nullb/nullb$1
 	rmdir "$disk" 2>/dev/null || :
 	mkdir "$disk" || return
 	echo 64 >"$disk/size"
 	echo 1 >"$disk/memory_backed"
-	echo "$1" >"$disk/completion_nsec"
+	echo 1 >"$disk/power" || return
+	# Newer kernels name the disk after the folder, others by its number.
+	mke2fs -q "/dev/nullb$1" >/dev/null 2>&1 || mke2fs "/dev/nullb$1" >/dev/null 2>&1
+	# What was written stays when the disk is off.
+	echo 0 >"$disk/power"
+	echo "$2" >"$disk/completion_nsec"
 	echo 2 >"$disk/irqmode"
 	echo 1 >"$disk/power" || return
-	disk=/dev/nullb0
-	[ -b "$disk" ]
+	mkdir "slow-$2"
+	mount -t ext4 "/dev/nullb$1" "slow-$2" 2>mount.err
 }
 
-no_null_blk() {
-	umount slow 2>/dev/null
-	echo 0 >/sys/kernel/config/nullb/nullb0/power
-	rmdir /sys/kernel/config/nullb/nullb0
+slow_disks() {
+	rmmod null_blk 2>/dev/null || :
+	[ -e /modules/configfs.ko ] && insmod /modules/configfs.ko 2>/dev/null || :
+	insmod /modules/null_blk.ko nr_devices=0 2>/dev/null || return
+	mount -t configfs none /sys/kernel/config 2>/dev/null || :
+	slow_disk 0 2000000 && slow_disk 1 10000000
 }
 
-on_slow_disk() {
-	mkdir slow
-	for delay in 2000000 20000000; do
-		null_blk "$delay" || {
-			echo "no null_blk" >slow.skip
-			return
-		}
-		mke2fs -q "$disk" >/dev/null 2>&1 || mke2fs "$disk" >/dev/null 2>&1
-		mount -t ext4 "$disk" slow 2>mount.err || {
-			cp mount.err slow.skip
-			return
-		}
-		case $delay in
-		2000000) count_in "slow-$delay" "$PWD/slow" 1 direct uring cold ;;
-		*) count_in "slow-$delay" "$PWD/slow" 1 direct ;;
-		esac
-		no_null_blk
+no_slow_disks() {
+	for n in 0 1; do
+		umount "/dev/nullb$n"
+		echo 0 >"/sys/kernel/config/nullb/nullb$n/power"
+		rmdir "/sys/kernel/config/nullb/nullb$n"
 	done
 }
 
-at_the_ends() {
-	null_blk 8000000000 || return
-	echo "$disk" >late.disk
-	start late blocks "$disk" 4096 3 1 0 0
-	attach open -p "$pid" -b op,file
-	attached
-	open_gate late go
+start_slow() {
+	slow_disks || {
+		cp mount.err slow.skip 2>/dev/null || echo "no null_blk" >slow.skip
+		return
+	}
+	start_in slow-2000000 "$PWD/slow-2000000" 1 direct uring cold aio
+	pids="$pids,$pid"
+	start_in slow-10000000 "$PWD/slow-10000000" 1 direct aio
+	pids="$pids,$pid" places="$places slow-2000000 slow-10000000"
+	# These open a file when the file system is frozen.
+	for i in 1 2 3; do
+		mkfifo "late.$i"
+		sh -c "read -r _ <>late.$i; exec dd of=slow-2000000/late" </dev/null 2>/dev/null &
+		started="$started $!" pids="$pids,$!"
+		echo $! >>late.pids
+	done
+}
+
+is_late() {
+	for i in $(cat late.pids); do
+		grep -q '^State:.D' "/proc/$i/status" || return
+	done
+}
+
+freeze() {
+	: >slow-2000000/late
+	fsfreeze --freeze slow-2000000
+	for i in 1 2 3; do
+		echo >"late.$i"
+	done
+	await 20 is_late
 	sleep 1
-	detach open
-	await 30 [ -e late.gates/done ]
-	open_gate late end
-	finish late "$(cat late.pid)"
-	no_null_blk
+}
+
+thaw() {
+	fsfreeze --unfreeze slow-2000000
+	for i in $(cat late.pids); do
+		wait "$i"
+	done
+}
+
+trace_all() {
+	start_here || return
+	if [ -e /modules/null_blk.ko ]; then
+		start_slow
+		# On 7.x the kernel preempts these programs, and skips them.
+		case $(uname -r) in
+		7.*) ;;
+		*) attach calls --mechanism=raw_tracepoint --max-keys=600 -b "$everything" -p "$pids" ;;
+		esac
+	else
+		echo "no null_blk" >slow.skip
+		attach_filtered
+	fi
+	attach all --max-keys=600 -b "$everything" -p "$pids"
+	go_to_done
+	[ -e slow.skip ] || freeze
+	detach all
+	if [ -e calls.pid ]; then detach calls; fi
+	[ -e slow.skip ] || thaw
+	if [ -e one-name.pid ]; then detach one-thread one-name some failed slow other; fi
+	for place in $places; do
+		end "$place"
+	done
+	umount memory 2>/dev/null || umount -l memory
+	[ -e slow.skip ] || no_slow_disks
 }
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=file-latency quick=--no-calibrate
-	count_here
-	if mkdir memory && mount -t tmpfs tmpfs memory 2>/dev/null; then
-		count_in memory "$PWD/memory" 2 uring
-		umount memory 2>/dev/null || umount -l memory
-	else
-		echo "no tmpfs" >memory.skip
-	fi
-	fill
-	[ -e /modules/null_blk.ko ] || {
-		echo "no null_blk" >slow.skip
-		return
+	trace_all
+	[ -e /modules ] || {
+		submit_otherwise
+		fill
 	}
-	on_slow_disk
-	[ -e slow.skip ] || at_the_ends
+}
+
+# rows_of REPORT TRUTH - those of one workload
+rows_of() {
+	jq -c --slurpfile truth "$2" '.rows |= map(select(.key.pid == $truth[0].pid))' "$1"
 }
 
 # as_truth WHAT REPORT TRUTH KEYS - rows of REPORT, which are by KEYS of the workload's rows, count what it did
@@ -187,7 +233,7 @@ as_truth() {
 		($mount | split(" ")) as $where
 		| ($truth[0].calls | map(. + {pid: $truth[0].pid, mount: $where[0], fs: $where[1]}
 				| if .errno == "ENOENT" or .errno == "EBADF" then .mount = "-" | .fs = "-" else . end)
-			| map(select(.errno != "EBADF" or $last.mechanism.name == "raw_tracepoint")) | sums) as $wanted
+			| map(select(if $last.mechanism.name == "raw_tracepoint" then .op | startswith("aio:") | not else .errno != "EBADF" end)) | sums) as $wanted
 		| ($last.rows | map(. + .key) | sums) as $found
 		| $found == $wanted or error("found but not wanted \($found - $wanted), wanted but not found \($wanted - $found)")' \
 		--slurpfile truth "$3" --arg keys "$4" --arg mount "$(cat "${5:-${3%.truth}.mount}")"
@@ -200,30 +246,26 @@ within() {
 		($truth[0].calls | group_by([.tid, .op, .flags, .size, .errno]) | map({
 			key: (.[0] | [.tid, .op, .flags, .size, .errno]), sum: map(.sum) | add, max: map(.max) | max,
 			min: map(.min) | min, median: (if length == 1 then .[0].percentiles["50"] else null end)})) as $wanted
-		| all($last.rows[]; . as $r | $wanted[] | select(.key == ($r.key | [.tid, .op, .flags, .size, .errno]))
+		| ($last.rows | group_by(.key | [.tid, .op, .flags, .size, .errno]) | map({key: (.[0].key | [.tid, .op, .flags, .size, .errno]),
+			sum: map(.sum) | add, max: map(.max) | max, min: map(.min) | min,
+			median: (if length == 1 then .[0].percentiles["50"] else null end)})) as $found
+		| all($found[]; . as $r | $wanted[] | select(.key == $r.key)
 			| ($r.sum <= .sum and $r.max <= .max and $r.min <= .min
-				and (.median == null or $r.percentiles["50"] <= .median * 1.016)) or error("\($r | del(.hist)), \(.)"))' \
+				and (.median == null or $r.median == null or $r.median <= .median * 1.016)) or error("\($r), \(.)"))' \
 		--slurpfile truth "$3"
 }
 
-# all_of NAME WHERE - what count_in traced
+# all_of NAME WHERE - what one workload did, as each report has it
 all_of() {
-	as_truth "$2 each operation counts once, for its thread, file system, mount, flags, size and error" \
-		"$1-all.json" "$1.truth" "$everything"
-	within "$2 ... and takes" "$1-all.json" "$1.truth"
-	sound "$2" "$1-all.json"
-}
-
-check_here() {
-	all_of here "here"
-	as_truth "... also by system calls" here-calls.json here.truth "$everything"
-	as_truth "... and for its file, by a name that is escaped" here-file.json here.truth file,op
-	check_cache here
-	if [ -e one-thread.json ]; then
-		check_filters
-	else
-		skip "filters" "they do not depend on the kernel"
-	fi
+	local report
+	for report in all calls; do
+		[ -e "$report.json" ] || continue
+		rows_of "$report.json" "$1.truth" >"$1-$report.json"
+		as_truth "on $2, by $report: each operation counts once, for its thread, file system, mount, flags, size, error and file" \
+			"$1-$report.json" "$1.truth" "fs,mount,tid,comm,op,flags,size,errno,file"
+		within "... and takes" "$1-$report.json" "$1.truth"
+	done
+	check_cache "$1"
 }
 
 # check_cache NAME
@@ -233,13 +275,14 @@ check_cache() {
 		return
 	fi
 	jq '.calls |= map(select(.cache != ""))' "$1.truth" >"$1-cold.truth"
-	jq -c '.rows |= map(select(.key.file | test("/cold-[0-9]$")))' "$1-cache.json" >"$1-cold.json"
+	jq -c '.rows |= map(select(.key.file | test("/cold-[0-9]$")))' "$1-all.json" >"$1-cold.json"
 	as_truth "a read of a page that is not in the cache is a miss, the next one a hit" \
 		"$1-cold.json" "$1-cold.truth" file,op,cache "$1.mount"
-	evidence "$1-cache.json"
-	holds "a direct read or write is neither" "$1-cache.json" '
-		([$last.rows[] | select(.key.cache == "direct") | .count] | add)
-			== ([$truth[0].calls[] | select(.flags == "direct") | .count] | add)' --slurpfile truth "$1.truth"
+	evidence "$1-all.json"
+	holds "a direct read or write is neither" "$1-all.json" '
+		([$last.rows[] | select(.key.cache == "direct") | .count] | add) == ([$truth[0].calls[]
+			| select(.flags == "direct" and (.op | startswith("aio:") | not) or $last.mechanism.name != "raw_tracepoint") | select(.flags == "direct")
+			| .count] | add)' --slurpfile truth "$1.truth"
 }
 
 check_filters() {
@@ -258,45 +301,85 @@ check_filters() {
 	holds "-p of a process that sleeps captures nothing" other.json '$last.rows == [] and $last.ledger.unmatched == 0'
 }
 
+# The rows of two disks, and the three opens of a frozen file system.
 check_slow() {
-	local delay
-	for delay in 2000000 20000000; do
-		all_of "slow-$delay" "on ext4 on a disk of $delay ns"
-		holds "... an fsync, a direct read and a synchronous write take at least that" "slow-$delay-all.json" '
-			[$last.rows[] | select(.key.errno == "0" and (.key.op == "fsync" or .key.op == "io_uring:fsync"
-				or (.key.op == "read" and .key.flags == "direct") or (.key.op == "write" and .key.flags != "-")))]
-			| length > 4 and all(.[]; .min >= $delay or error("\(del(.hist))"))' --argjson delay "$delay"
+	local delay report
+	for delay in 2000000 10000000; do
+		all_of "slow-$delay" "ext4 on a disk of $delay ns"
+		for report in all calls; do
+			[ -e "$report.json" ] || continue
+			holds "... by $report: an fsync, a direct read and a synchronous write take at least that" "slow-$delay-$report.json" '
+				[$last.rows[] | select(.key.errno == "0" and ((.key.op | test("fsync$"))
+					or ((.key.op | test("read$")) and .key.flags == "direct") or (.key.op == "write" and .key.flags != "-")))]
+				| length > 4 and all(.[]; .min >= $delay or error("\(del(.hist))"))' --argjson delay "$delay"
+		done
 	done
-	check_cache slow-2000000
-	evidence open.json open.err late.truth
-	holds "what has not ended is listed, with its thread" open.json '
-		$last.ledger.in_flight == 3 and $last.rows == [] and ($last.in_flight | length) == 3
-		and ([$last.in_flight[].tid] | sort) == ([$truth[0].calls[].tid] | unique)
-		and all($last.in_flight[]; .age_ns > 500000000 and .op == "read")' --slurpfile truth late.truth
+	holds "fsync and direct reads by AIO are among them" slow-2000000-all.json '
+		([$last.rows[].key | select(.op == "aio:fsync" or .op == "aio:read" and .flags == "direct")] | length) == 2'
+	for report in all calls; do
+		[ -e "$report.json" ] || continue
+		evidence "$report.json" "$report.err" late.pids
+		holds "by $report: what has not ended is listed, with its thread" "$report.json" '
+			$last.ledger.in_flight == 3 and ($last.in_flight | length) == 3
+			and ([$last.in_flight[].tid] | sort) == ($tids | sort)
+			and all($last.in_flight[]; .age_ns > 500000000 and .op == "open")' --slurpfile tids late.pids
+		sound "by $report" "$report.json"
+	done
+}
+
+check_polled() {
+	if [ -e polled.skip ]; then
+		skip "requests that a thread of the kernel submits" "$(cat polled.skip)"
+		return
+	fi
+	as_truth "requests that a thread of the kernel submits count for the process" polled-all.json polled.truth \
+		"pid,fs,mount,op,flags,size,errno,file" polled.mount
+}
+
+check_unseen() {
+	if [ -e unseen.skip ]; then
+		skip "requests without completions" "$(cat unseen.skip)"
+		return
+	fi
+	as_truth "a request at the address of one that ended without a completion counts" \
+		unseen-all.json unseen.truth "${everything%,cache}" unseen.mount
+	within "... and takes" unseen-all.json unseen.truth
+	holds "... and those without are counted as lost, or in flight" unseen-all.json '
+		($truth[0].calls | map(.skipped) | add) as $n
+		| $n > 40 and $last.ledger.exit_lost + $last.ledger.in_flight == $n
+		or error("\($n), \($last.ledger)")' --slurpfile truth unseen.truth
 }
 
 check() {
 	if [ -e here.skip ]; then
 		skip "operations on files" "$(cat here.skip)"
-	else
-		check_here
+		return
 	fi
+	all_of here "here"
 	if [ -e memory.skip ]; then
 		skip "operations on files in memory" "$(cat memory.skip)"
 	else
-		all_of memory "on tmpfs"
-	fi
-	if [ -e full.skip ]; then
-		skip "a full file system" "$(cat full.skip)"
-	else
-		evidence full.json full.err
-		holds "a write that finds no space fails by that error" full.json '
-			[$last.rows[] | select(.key.mount == $mount) | [.key.op, .key.errno, .count, .bytes]]
-				== [["write", "0", 16, 65536], ["write", "ENOSPC", 1, 0]]' --arg mount "$(cat full.mount)"
+		all_of memory "tmpfs"
 	fi
 	if [ -e slow.skip ]; then
 		skip "a disk of a known delay" "$(cat slow.skip)"
+		sound "all" all.json
 	else
 		check_slow
+	fi
+	if [ -e one-thread.json ]; then
+		check_filters
+		check_unseen
+		check_polled
+		if [ -e full.skip ]; then
+			skip "a full file system" "$(cat full.skip)"
+		else
+			evidence full.json full.err
+			holds "a write that finds no space fails by that error" full.json '
+				[$last.rows[] | select(.key.mount == $mount) | [.key.op, .key.errno, .count, .bytes]]
+					== [["write", "0", 16, 65536], ["write", "ENOSPC", 1, 0]]' --arg mount "$(cat full.mount)"
+		fi
+	else
+		skip "filters" "they do not depend on the kernel"
 	fi
 }

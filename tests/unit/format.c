@@ -210,6 +210,15 @@ static void times_in_a_given_unit_have_its_decimals(void **state)
 	assert_string_equal(format(1234400, PLUMB_MS), "1.235");
 }
 
+static void a_text_that_is_too_long_keeps_its_end(void **state)
+{
+	char fits[] = "/usr/lib", not_quite[] = "/usr/lib";
+
+	(void)state;
+	assert_string_equal(plumb_text_end(fits, 8), "/usr/lib");
+	assert_string_equal(plumb_text_end(not_quite, 7), ".../lib");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +227,7 @@ int main(void)
 		cmocka_unit_test(units_change_where_four_digits_would_begin),
 		cmocka_unit_test(times_in_a_given_unit_are_never_low),
 		cmocka_unit_test(times_in_a_given_unit_have_its_decimals),
+		cmocka_unit_test(a_text_that_is_too_long_keeps_its_end),
 	};
 
 	return run_all(tests);

@@ -2,14 +2,17 @@
 /* files: operations on files in all forms, timed one by one. */
 #include "files.h"
 
-const char usage[] = "Usage: files DIR THREADS [direct] [uring] [cold]\n"
+const char usage[] = "Usage: files DIR THREADS [direct] [uring] [cold] [aio] [skip] [sqpoll]\n"
 		     "\n"
 		     "Each thread, named files-N, makes prime numbers of operations on a file of "
 		     "its own in DIR,\n"
 		     "whose name has a blank, a newline, an escape sequence and a backslash.\n"
 		     "direct: also with O_DIRECT.  uring: also by io_uring.  cold: also of pages "
 		     "that are not in\n"
-		     "the page cache, and then again.\n"
+		     "the page cache, and then again.  aio: also by io_submit.  skip: before each "
+		     "read by io_uring,\n"
+		     "another that asks for no completion.  sqpoll: a thread of the kernel submits "
+		     "them.\n"
 		     "Gates: ready, go, done, end.\n";
 
 static pthread_barrier_t barrier;
@@ -132,10 +135,12 @@ static void prepare(struct worker *w, int number)
 	w->null = open_here("/dev/null", O_WRONLY);
 	w->dir = open_here(directory, O_RDONLY | O_DIRECTORY);
 	make_pipe(w->pipe);
-	if (with_uring && !ring_open(&w->ring, 0)) {
+	if (with_uring && !ring_open(&w->ring, with_sqpoll ? IORING_SETUP_SQPOLL : 0)) {
 		fprintf(stderr, "io_uring_setup: %s\n", strerror(errno));
 		exit(WORKLOAD_SKIP);
 	}
+	if (with_aio && syscall(SYS_io_setup, 1, &w->aio))
+		die("io_setup: %s", strerror(errno));
 	for (int kind = 0; kind < KINDS; kind++)
 		series_init(&w->series[kind], kinds[kind].count + 1000 * (kind == BAD));
 	if (pthread_create(&w->thread, NULL, work, w))
@@ -180,7 +185,8 @@ static void report(struct worker *workers, uint64_t n)
 			    kinds[kind].error);
 			put("\"cache\":\"%s\",", kind == COLD ? "miss" : kind == WARM ? "hit" : "");
 			put_string("file", file_of(w, kind));
-			put(",");
+			put(",\"skipped\":%llu,",
+			    (unsigned long long)(kind == URING_READ ? w->skipped : 0));
 			put_figures(s);
 			put("}");
 		}
@@ -201,6 +207,9 @@ int main(int argc, char **argv)
 		with_direct |= !strcmp(argv[i], "direct");
 		with_uring |= !strcmp(argv[i], "uring");
 		with_cold |= !strcmp(argv[i], "cold");
+		with_aio |= !strcmp(argv[i], "aio");
+		with_skip |= !strcmp(argv[i], "skip");
+		with_sqpoll |= !strcmp(argv[i], "sqpoll");
 	}
 	workers = calloc(n, sizeof(*workers));
 	if (!workers || pthread_barrier_init(&barrier, NULL, n + 1))

@@ -5,6 +5,7 @@
 
 #include "ring.h"
 #include "workload.h"
+#include <linux/aio_abi.h>
 #include <sys/sendfile.h>
 
 enum {
@@ -32,6 +33,10 @@ enum {
 	URING_WRITE,
 	URING_FSYNC,
 	URING_OPEN,
+	AIO_READ,
+	AIO_WRITE,
+	AIO_FSYNC,
+	AIO_DIRECT,
 	KINDS
 };
 
@@ -64,10 +69,14 @@ static const struct {
 	[URING_WRITE] = {"io_uring:write", "-", "0", 47, 5000, 4096},
 	[URING_FSYNC] = {"io_uring:fsync", "-", "0", 5, 0, 0},
 	[URING_OPEN] = {"io_uring:open", "-", "0", 11, 0, 0},
+	[AIO_READ] = {"aio:read", "-", "0", 31, 3000, 2048},
+	[AIO_WRITE] = {"aio:write", "-", "0", 19, 5000, 4096},
+	[AIO_FSYNC] = {"aio:fsync", "-", "0", 3, 0, 0},
+	[AIO_DIRECT] = {"aio:read", "direct", "0", 17, 4096, 4096},
 };
 
 static const char *directory;
-static bool with_direct, with_uring, with_cold;
+static bool with_direct, with_uring, with_cold, with_aio, with_skip, with_sqpoll;
 struct worker {
 	pthread_t thread;
 	pid_t tid;
@@ -77,13 +86,16 @@ struct worker {
 	struct series series[KINDS];
 	char *buffer;
 	struct ring ring;
+	aio_context_t aio;
+	uint64_t skipped; /* requests of io_uring without a completion */
 };
 
 static bool left_out(int kind)
 {
 	return (!with_direct && (kind == DIRECT_READ || kind == DIRECT_WRITE)) ||
 	       (!with_cold && (kind == COLD || kind == WARM)) ||
-	       (!with_uring && kind >= URING_READ);
+	       (!with_uring && kind >= URING_READ && kind <= URING_OPEN) ||
+	       (!with_aio && kind >= AIO_READ) || (!with_direct && kind == AIO_DIRECT);
 }
 
 /* ---- one operation each; I is its number ---- */
@@ -146,7 +158,16 @@ static ssize_t open_one(struct worker *w, uint64_t i)
 	return fd;
 }
 
-static ssize_t by_ring(struct worker *w, int kind)
+/* A read that ends without a completion: the kernel uses its memory for the next request. */
+static void read_unseen(struct worker *w, struct io_uring_sqe sqe)
+{
+	sqe.flags = IOSQE_CQE_SKIP_SUCCESS;
+	ring_submit(&w->ring, &sqe, 0);
+	w->skipped++;
+	pause_ns(3000000);
+}
+
+static ssize_t by_ring(struct worker *w, int kind, uint64_t *start)
 {
 	struct io_uring_sqe sqe = {.fd = w->file};
 
@@ -155,6 +176,9 @@ static ssize_t by_ring(struct worker *w, int kind)
 		sqe.opcode = IORING_OP_READ;
 		sqe.addr = (uintptr_t)w->buffer;
 		sqe.len = 3000;
+		if (with_skip)
+			read_unseen(w, sqe);
+		*start = now_ns();
 		break;
 	case URING_WRITE:
 		sqe.opcode = IORING_OP_WRITE;
@@ -170,6 +194,26 @@ static ssize_t by_ring(struct worker *w, int kind)
 		sqe.addr = (uintptr_t)w->path;
 	}
 	return ring_call(&w->ring, &sqe);
+}
+
+static ssize_t by_aio(struct worker *w, int kind)
+{
+	struct iocb request = {.aio_fildes = kind == AIO_DIRECT ? w->direct : w->file,
+			       .aio_lio_opcode = kind == AIO_WRITE   ? IOCB_CMD_PWRITE
+						 : kind == AIO_FSYNC ? IOCB_CMD_FSYNC
+								     : IOCB_CMD_PREAD,
+			       .aio_buf = kind == AIO_FSYNC ? 0 : (uintptr_t)w->buffer,
+			       .aio_nbytes = kinds[kind].bytes},
+		    *requests = &request;
+	struct io_event event;
+
+	if (syscall(SYS_io_submit, w->aio, 1, &requests) != 1 ||
+	    syscall(SYS_io_getevents, w->aio, 1, 1, &event, NULL) != 1)
+		die("aio: %s", strerror(errno));
+	if (event.res >= 0)
+		return event.res;
+	errno = -event.res;
+	return -1;
 }
 
 static void *close_soon(void *context)
@@ -244,8 +288,13 @@ static ssize_t one(struct worker *w, int kind, uint64_t i, uint64_t *start)
 	case COLD:
 	case WARM:
 		return pread(w->cold, w->buffer, 4096, i * 8192);
+	case AIO_READ:
+	case AIO_WRITE:
+	case AIO_FSYNC:
+	case AIO_DIRECT:
+		return by_aio(w, kind);
 	default:
-		return by_ring(w, kind);
+		return by_ring(w, kind, start);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 struct ring {
 	int fd;
+	unsigned int enter_flags;
 	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
 	struct io_uring_sqe *sqes;
 	struct io_uring_cqe *cqes;
@@ -27,9 +28,10 @@ static inline void *ring_map(int fd, size_t length, off_t what)
  */
 static inline bool ring_open(struct ring *r, unsigned int flags)
 {
-	struct io_uring_params p = {.flags = flags};
+	struct io_uring_params p = {.flags = flags, .sq_thread_idle = 1};
 	char *sq, *cq;
 
+	r->enter_flags = flags & IORING_SETUP_SQPOLL ? IORING_ENTER_SQ_WAKEUP : 0;
 	r->fd = syscall(SYS_io_uring_setup, 4, &p);
 	if (r->fd < 0)
 		return false;
@@ -48,17 +50,26 @@ static inline bool ring_open(struct ring *r, unsigned int flags)
 	return true;
 }
 
-/* Submit WANTED and wait for it; return what the system call would. */
-static inline ssize_t ring_call(struct ring *r, const struct io_uring_sqe *wanted)
+/* Submit WANTED; wait for N completions. */
+static inline void ring_submit(struct ring *r, const struct io_uring_sqe *wanted, unsigned int n)
 {
-	unsigned int tail = *r->sq_tail, head = *r->cq_head, i = tail & *r->sq_mask;
-	int result;
+	unsigned int tail = *r->sq_tail, i = tail & *r->sq_mask;
 
 	r->sqes[i] = *wanted;
 	r->sq_array[i] = i;
 	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+	if (syscall(SYS_io_uring_enter, r->fd, 1, n,
+		    r->enter_flags | (n ? IORING_ENTER_GETEVENTS : 0), NULL, 0) != 1)
 		die("io_uring_enter: %s", strerror(errno));
+}
+
+/* Submit WANTED and wait for it; return what the system call would. */
+static inline ssize_t ring_call(struct ring *r, const struct io_uring_sqe *wanted)
+{
+	unsigned int head = *r->cq_head;
+	int result;
+
+	ring_submit(r, wanted, 1);
 	while (__atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE) == head)
 		pause_ns(1000);
 	result = r->cqes[head & *r->cq_mask].res;

@@ -3,15 +3,12 @@
 #ifndef FILE_DESCRIBE_BPF_H
 #define FILE_DESCRIBE_BPF_H
 
-#include "file-latency.h"
-#include <plumb/bpf/core/current.bpf.h>
+#include "peek.bpf.h"
 #include <plumb/bpf/core/file.bpf.h>
-
-const volatile struct file_config file_config = {};
 
 /* What is kept of a file until its call ends. */
 struct file_facts {
-	char fs[FILE_TYPE_LEN];
+	__u64 fs[FILE_TYPE_LEN / 8]; /* a string */
 	struct file_id id;
 	__u32 flags; /* of file_key */
 	__u32 is_file;
@@ -33,11 +30,13 @@ struct file_facts {
  */
 static __always_inline bool file_is_one(struct file *file)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct inode *inode = peek(struct file, file, f_inode);
+	struct super_block *sb;
 
-	switch (BPF_CORE_READ(inode, i_mode) & S_IFMT) {
+	switch (peek(struct inode, inode, i_mode) & S_IFMT) {
 	case S_IFREG:
-		return BPF_CORE_READ(inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC;
+		sb = peek(struct inode, inode, i_sb);
+		return peek(struct super_block, sb, s_magic) != ANON_INODE_FS_MAGIC;
 	case S_IFDIR:
 	case S_IFBLK:
 		return true;
@@ -48,7 +47,7 @@ static __always_inline bool file_is_one(struct file *file)
 
 static __always_inline __u32 file_flags(struct file *file)
 {
-	__u32 flags = BPF_CORE_READ(file, f_flags), sync = flags & O_SYNC;
+	__u32 flags = peek(struct file, file, f_flags), sync = flags & O_SYNC;
 
 	return !!(flags & O_DIRECT) << FILE_DIRECT | (sync == O_SYNC) << FILE_SYNC |
 	       (sync == O_DSYNC) << FILE_DSYNC;
@@ -62,16 +61,17 @@ static __always_inline void file_describe(struct file *file, struct file_facts *
 
 	if (!file)
 		return;
-	inode = BPF_CORE_READ(file, f_inode);
-	sb = BPF_CORE_READ(inode, i_sb);
+	inode = peek(struct file, file, f_inode);
+	sb = peek(struct inode, inode, i_sb);
 	if (plumb_config.by & FILE_BY_FS)
-		bpf_probe_read_kernel_str(facts->fs, sizeof(facts->fs),
-					  BPF_CORE_READ(sb, s_type, name));
+		peek_short_string(facts->fs,
+				  peek_word((__u64)peek(struct super_block, sb, s_type) +
+					    bpf_core_field_offset(struct file_system_type, name)));
 	if (plumb_config.by & (FILE_BY_MOUNT | FILE_BY_FILE))
-		facts->id.dev = BPF_CORE_READ(sb, s_dev);
+		facts->id.dev = peek(struct super_block, sb, s_dev);
 	if (plumb_config.by & FILE_BY_FILE) {
-		facts->id.ino = BPF_CORE_READ(inode, i_ino);
-		facts->id.generation = BPF_CORE_READ(inode, i_generation);
+		facts->id.ino = peek(struct inode, inode, i_ino);
+		facts->id.generation = peek(struct inode, inode, i_generation);
 	}
 	if (plumb_config.by & (FILE_BY_FLAGS | FILE_BY_CACHE))
 		facts->flags = file_flags(file);

@@ -32,9 +32,12 @@ void file_fields_use(const struct bpf_object *object)
 
 void file_op_format(uint32_t op, char *text, size_t size)
 {
-	uint32_t call = op & ~FILE_BY_URING;
+	uint32_t call = op & FILE_OP_MASK;
 
-	snprintf(text, size, "%s%s", op & FILE_BY_URING ? "io_uring:" : "",
+	snprintf(text, size, "%s%s",
+		 op & FILE_BY_URING ? "io_uring:"
+		 : op & FILE_BY_AIO ? "aio:"
+				    : "",
 		 call < FILE_OPS ? ops[call] : "-");
 }
 

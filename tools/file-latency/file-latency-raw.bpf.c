@@ -54,51 +54,78 @@ static __always_inline bool may_be_traced(__u32 nr)
 	return call_op(nr, PLUMB_ABI_NATIVE) < FILE_OPS || call_op(nr, PLUMB_ABI_COMPAT) < FILE_OPS;
 }
 
+/* Argument N, from 0 to 4, of the call that the thread is inside. */
+static __always_inline __u64 argument(struct pt_regs *regs, __u32 abi, __u32 n)
+{
+#if defined(__TARGET_ARCH_x86)
+	bool native = abi == PLUMB_ABI_NATIVE;
+
+	switch (n) {
+	case 0:
+		return native ? peek(struct pt_regs, regs, di)
+			      : (__u32)peek(struct pt_regs, regs, bx);
+	case 1:
+		return native ? peek(struct pt_regs, regs, si)
+			      : (__u32)peek(struct pt_regs, regs, cx);
+	case 2:
+		return (__u32)peek(struct pt_regs, regs, dx); /* a descriptor */
+	case 3:
+		return (__u32)(native ? peek(struct pt_regs, regs, r10)
+				      : peek(struct pt_regs, regs, si)); /* flags */
+	default:
+		return (__u32)(native ? peek(struct pt_regs, regs, r8)
+				      : peek(struct pt_regs, regs, di)); /* a descriptor */
+	}
+#else
+	__u64 value = n ? peek(struct pt_regs, regs, regs[n]) : peek(struct pt_regs, regs, orig_x0);
+
+	return abi == PLUMB_ABI_NATIVE ? value : (__u32)value;
+#endif
+}
+
 /* The file that a call is about; NULL: the descriptor has none. */
 static __always_inline struct file *call_file(struct task_struct *task, __u32 op,
-					      const __u64 arguments[6])
+					      struct pt_regs *regs, __u32 abi)
 {
 	struct file *file, *other;
 
 	switch (op) {
 	case FILE_MMAP:
-		return file_of(task, arguments[4]);
+		return peek_file_of(task, argument(regs, abi, 4));
 	case FILE_SENDFILE: /* (out, in, ...) */
-		file = file_of(task, arguments[1]);
-		other = file_of(task, arguments[0]);
+		file = peek_file_of(task, argument(regs, abi, 1));
+		other = peek_file_of(task, argument(regs, abi, 0));
 		break;
 	case FILE_SPLICE: /* (in, offset, out, ...) */
 	case FILE_COPY_RANGE:
-		file = file_of(task, arguments[0]);
-		other = file_of(task, arguments[2]);
+		file = peek_file_of(task, argument(regs, abi, 0));
+		other = peek_file_of(task, argument(regs, abi, 2));
 		break;
 	default:
-		return file_of(task, arguments[0]);
+		return peek_file_of(task, argument(regs, abi, 0));
 	}
 	return file && other && !file_is_one(file) && file_is_one(other) ? other : file;
 }
 
 /* Whether the call is to be traced; FILE, unless it opens one, is NULL if the descriptor is bad. */
-static __always_inline bool call_wanted(struct task_struct *task, __u32 op,
-					const __u64 arguments[6], struct file **file)
+static __always_inline bool call_wanted(struct task_struct *task, __u32 op, struct pt_regs *regs,
+					__u32 abi, struct file **file)
 {
 	*file = NULL;
 	if (op == FILE_OPEN)
 		return true;
-	if (op == FILE_MMAP && arguments[3] & MAP_ANONYMOUS)
+	if (op == FILE_MMAP && argument(regs, abi, 3) & MAP_ANONYMOUS)
 		return false;
-	*file = call_file(task, op, arguments);
+	*file = call_file(task, op, regs, abi);
 	return !*file || file_is_one(*file);
 }
 
 static __always_inline void call_begin(struct task_struct *task, struct file_thread *t,
 				       struct pt_regs *regs, __u32 op, __u32 abi)
 {
-	__u64 arguments[6] = {};
 	struct file *file;
 
-	syscall_read_arguments(regs, abi, arguments);
-	if (!call_wanted(task, op, arguments, &file))
+	if (!call_wanted(task, op, regs, abi, &file))
 		return;
 	ledger_count(bpf_get_smp_processor_id(), began);
 	__builtin_memset(&t->facts, 0, sizeof(t->facts));
@@ -106,7 +133,7 @@ static __always_inline void call_begin(struct task_struct *task, struct file_thr
 	if (file && plumb_config.by & FILE_BY_FILE)
 		path_remember(file, &t->facts.id);
 	t->op = op;
-	t->length = arguments[1];
+	t->length = op == FILE_MMAP ? argument(regs, abi, 1) : 0;
 	cache_begin(task);
 	t->start = bpf_ktime_get_ns();
 }
@@ -165,7 +192,7 @@ static __always_inline void call_record(struct task_struct *task, struct file_th
 		return;
 	}
 	if (c.op == FILE_OPEN && !c.error) {
-		file = file_of(task, ret);
+		file = peek_file_of(task, ret);
 		if (file && !file_is_one(file)) {
 			ledger_count(cpu, filtered_at_exit);
 			return;
@@ -186,13 +213,11 @@ static __always_inline void call_record(struct task_struct *task, struct file_th
 static __noinline int call_unmatched(struct task_struct *task, struct pt_regs *regs, __u32 op,
 				     __u32 abi)
 {
-	__u64 arguments[6] = {};
 	struct file *file;
 
 	if (!plumb_live || !filter_entry(task))
 		return 0;
-	syscall_read_arguments(regs, abi, arguments);
-	if (call_wanted(task, op, arguments, &file))
+	if (call_wanted(task, op, regs, abi, &file))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 	return 0;
 }
@@ -200,15 +225,19 @@ static __noinline int call_unmatched(struct task_struct *task, struct pt_regs *r
 SEC("raw_tp/sys_exit")
 int call_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct syscall_end e = {.regs = (struct pt_regs *)ctx->args[0], .ret = ctx->args[1]};
+	struct pt_regs *regs = (struct pt_regs *)ctx->args[0];
 	struct task_struct *task;
 	struct file_thread *t;
 	__u32 nr, op, abi;
 	__u64 now;
 
-	if (filter_was_rejected(e.regs))
+	if (filter_was_rejected(regs))
 		return 0;
-	nr = syscall_end_nr(&e);
+#if defined(__TARGET_ARCH_x86)
+	nr = peek(struct pt_regs, regs, orig_ax);
+#else
+	nr = peek(struct pt_regs, regs, syscallno);
+#endif
 	if (!may_be_traced(nr))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -221,9 +250,9 @@ int call_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	t = inflight_get(task);
 	if (t && t->start)
-		call_record(task, t, e.ret, now);
+		call_record(task, t, ctx->args[1], now);
 	else if (!t || !t->entered)
-		call_unmatched(task, e.regs, op, abi);
+		call_unmatched(task, regs, op, abi);
 	if (t)
 		t->start = t->entered = 0;
 	return 0;

@@ -28,7 +28,7 @@ static __always_inline __u32 third_argument(void)
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
-#include "uring.bpf.h"
+#include "aio.bpf.h"
 
 #define PF_IO_WORKER 0x10 /* include/linux/sched.h */
 
@@ -43,9 +43,9 @@ static __always_inline __u32 current_call(struct task_struct *task)
 	else
 		regs = (struct pt_regs *)(BPF_CORE_READ(task, stack) + (1 << 14)) - 1;
 #if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(regs, orig_ax);
+	return peek(struct pt_regs, regs, orig_ax);
 #else
-	return BPF_CORE_READ(regs, syscallno);
+	return peek(struct pt_regs, regs, syscallno);
 #endif
 }
 
@@ -63,7 +63,7 @@ static __always_inline bool is_of_uring(struct task_struct *task, bool opens)
 
 static __always_inline struct file *own_executable(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, mm, exe_file);
+	return peek(struct mm_struct, current_read(task, mm), exe_file);
 }
 
 /* The file of the descriptor that is the first argument of a system call; NULL: it is bad. */
@@ -72,9 +72,9 @@ static __always_inline struct file *file_of_registers(struct task_struct *task,
 {
 #if defined(__TARGET_ARCH_x86)
 	if (syscall_abi(task) == PLUMB_ABI_COMPAT)
-		return file_of(task, BPF_CORE_READ(regs, bx));
+		return peek_file_of(task, peek(struct pt_regs, regs, bx));
 #endif
-	return file_of(task, PT_REGS_PARM1_CORE_SYSCALL(regs));
+	return peek_file_of(task, PT_REGS_PARM1_CORE_SYSCALL(regs));
 }
 
 /*
@@ -107,6 +107,8 @@ static __always_inline bool function_wanted_of(struct task_struct *task, __u64 t
 	__u32 op = function_config.calibration ? FILE_READ : target_op(target);
 	struct function_thread *t;
 
+	if (!args) /* never true, takes_args is set; for clang */
+		return false;
 	if (function_config.calibration)
 		args[0] = (__u64)own_executable(task);
 	if (is_of_uring(task, op == FILE_OPEN) || !is_about_file(task, op, args))

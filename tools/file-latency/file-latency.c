@@ -5,6 +5,7 @@
 #include <plumb/base/parse.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
 #include <plumb/tool/tool.h>
@@ -112,9 +113,12 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 		config->only_errors = only_errors;
 		file_fields_use(bpf->object);
 	}
-	/* A request may end while another program runs on the CPU. */
-	bpf->config->interleaved = true;
-	size_map(bpf, "uring_requests", uring ? FILE_REQUESTS : 1);
+	/* Otherwise requests have rows and ledgers of their own (uring.bpf.h). */
+	bpf->config->interleaved =
+		!(by & FILE_BY_OP) || libbpf_num_possible_cpus() > PLUMB_LEDGERS / 2;
+	/* The copies for several functions, none of which is called in an interrupt. */
+	bpf->own_slots = !plumb_kernel_is_preemptible();
+	size_map(bpf, "uring_requests", uring || hooks.has_aio ? FILE_REQUESTS : 1);
 	size_map(bpf, "file_misses", by & FILE_BY_CACHE ? 16384 : 1);
 	/* More than rows, since a file may be seen only in calls that are filtered at exit. */
 	size_map(bpf, "file_paths", by & FILE_BY_FILE ? 4 * max_keys : 1);
@@ -124,6 +128,11 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 	load_only_if(bpf, "uring_completed", uring);
 }
 
+#define AIO_PROGRAMS(hook)                                                                         \
+	"aio_complete_" hook, "aio_read_" hook, "aio_write_" hook, "aio_fsync_" hook
+
+static const char *const aio_programs[] = {AIO_PROGRAMS("fentry"), AIO_PROGRAMS("kprobe")};
+
 static void configure_functions(struct plumb_bpf *bpf, struct file_config *config, bool calibration)
 {
 	configure(bpf, config, calibration);
@@ -131,6 +140,8 @@ static void configure_functions(struct plumb_bpf *bpf, struct file_config *confi
 		bpf->function->min_ns = min_ns;
 		bpf->function->only_errors = only_errors;
 	}
+	for (size_t i = 0; i < sizeof(aio_programs) / sizeof(aio_programs[0]); i++)
+		load_only_if(bpf, aio_programs[i], hooks.has_aio && !calibration);
 	bpf->function->takes_args = true;
 	bpf->function->last_arg = 2;
 	bpf->function->nested = true;
@@ -154,31 +165,38 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[3], "io_uring_complete");
 	}
 	configure(bpf, (struct file_config *)&skel->rodata->file_config, calibration);
+	bpf->config->interleaved |= plumb_raw_tracepoints_can_be_preempted();
 	return 0;
 }
 
 /* Those for the ends of operations first. */
-static const char *const uring_programs[] = {"page_added", "uring_completed", "uring_submitted",
-					     "uring_submitted_sqe", NULL};
+#define REQUEST_PROGRAMS(hook)                                                                     \
+	{                                                                                          \
+		"page_added", "uring_completed", AIO_PROGRAMS(hook), "uring_submitted",            \
+			"uring_submitted_sqe", NULL,                                               \
+	}
+static const char *const fentry_programs[] = REQUEST_PROGRAMS("fentry");
+static const char *const kprobe_programs[] = REQUEST_PROGRAMS("kprobe");
 static const char *const raw_programs[] = {"page_added", "uring_completed", "call_exit",
 					   "call_enter", "uring_submitted", "uring_submitted_sqe",
 					   NULL};
 
-#define ON_FUNCTIONS(name_, open_, attach_targets_)                                                \
+#define ON_FUNCTIONS(name_, open_, attach_targets_, programs_)                                     \
 	{                                                                                          \
 		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
-		.programs = uring_programs, .attach_targets = (attach_targets_),                   \
+		.programs = (programs_), .attach_targets = (attach_targets_),                      \
 	}
 
 static const struct plumb_mechanism mechanisms[] = {
-	ON_FUNCTIONS("fsession", open_700, plumb_fsession),
-	ON_FUNCTIONS("fentry", open_plain, plumb_fentry),
-	ON_FUNCTIONS("kprobe.session", open_session, plumb_kprobe_session),
-	ON_FUNCTIONS("kprobe.multi", open_plain, plumb_kprobe_multi),
-	ON_FUNCTIONS("kprobe", open_plain, plumb_kprobe),
+	ON_FUNCTIONS("fsession", open_700, plumb_fsession, fentry_programs),
+	ON_FUNCTIONS("fentry", open_plain, plumb_fentry, fentry_programs),
+	ON_FUNCTIONS("kprobe.session", open_session, plumb_kprobe_session, kprobe_programs),
+	ON_FUNCTIONS("kprobe.multi", open_plain, plumb_kprobe_multi, kprobe_programs),
+	ON_FUNCTIONS("kprobe", open_plain, plumb_kprobe, kprobe_programs),
 	{
 		.name = "raw_tracepoint",
-		.stability = "stable-ish: structures of open files; times are of system calls",
+		.stability = "stable-ish: structures of open files; times are of system calls; "
+			     "AIO is not seen",
 		.open = open_raw,
 		.remembers_rejected = true,
 		.preemptible = plumb_raw_tracepoints_can_be_preempted,
@@ -237,8 +255,8 @@ static struct plumb_tool tool = {
 		"percentiles, by file system, file and process.",
 	.card.about =
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
-		"           and kretprobe on functions of the VFS (unstable); else raw\n"
-		"           tracepoints sys_enter and sys_exit; for io_uring raw tracepoints\n"
+		"           and kretprobe on functions of the VFS and of AIO (unstable); else\n"
+		"           raw tracepoints sys_enter and sys_exit; for io_uring raw tracepoints\n"
 		"           io_uring_submit_req (6.4; before: io_uring_submit_sqe) and\n"
 		"           io_uring_complete (stable-ish)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
@@ -249,6 +267,7 @@ static struct plumb_tool tool = {
 	.options.parse = parse,
 	.keys.fields = file_fields,
 	.keys.n_fields = FILE_N_FIELDS,
+	.keys.paths = FILE_BY_MOUNT | FILE_BY_FILE,
 	.keys.size = sizeof(struct file_key),
 	.keys.default_by = FILE_BY_FS | FILE_BY_OP,
 	.measure.errors = true,

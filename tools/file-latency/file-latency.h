@@ -30,8 +30,10 @@ enum file_op {
 	FILE_OPS,
 };
 
-/* In file_key.op: the operation was submitted to io_uring. */
+/* In file_key.op: the operation was submitted to io_uring, or to AIO. */
 #define FILE_BY_URING 32U
+#define FILE_BY_AIO   64U
+#define FILE_OP_MASK  31U
 
 /* Bits of file_key.flags. */
 enum { FILE_DIRECT, FILE_SYNC, FILE_DSYNC, FILE_FLAGS };
@@ -75,7 +77,7 @@ struct file_path {
 	char names[FILE_PATH_LEN + FILE_NAME_LEN]; /* the file's first, each ends with a NUL */
 };
 
-/* Requests of io_uring in flight; beyond them, requests are lost. */
+/* Requests of io_uring and AIO in flight; beyond them, requests are lost. */
 #define FILE_REQUESTS 16384
 
 struct uring_id {
@@ -87,7 +89,7 @@ struct uring_request {
 	struct plumb_who who; /* the thread that submitted it */
 	__u64 start;          /* ns, CLOCK_MONOTONIC; 0: it has ended */
 	__u64 request;        /* its address */
-	__u32 op;             /* enum file_op */
+	__u32 op;             /* as in file_key */
 	__u32 pid, tid;
 	__u32 pad;
 };
@@ -108,7 +110,9 @@ struct file_config {
 	__u32 only_errors;
 	__u32 ops; /* selected: 1 << enum file_op */
 	__u32 uring_end;
-	__u32 uring_begin;              /* the position of the request among the arguments */
+	__u32 uring_begin; /* the position of the request among the arguments */
+	__u32 casts;       /* bpf_rdonly_cast() can be used (peek.bpf.h) */
+	__u32 pad;
 	__u32 targets[FILE_TARGETS];    /* enum file_op of each function */
 	__u8 calls[2 * PLUMB_SYSCALLS]; /* 1 + enum file_op, by enum plumb_abi; 0: not traced */
 };

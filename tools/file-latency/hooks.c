@@ -158,6 +158,18 @@ static void find_uring(const struct btf *btf, struct file_hooks *hooks)
 	hooks->config.uring_begin = btf_vlen(begin) > 4;
 }
 
+/* ---- AIO ---- */
+
+static bool find_aio(const struct btf *btf, uint32_t ops)
+{
+	static const char *const names[] = {"aio_read", "aio_write", "aio_fsync", "aio_complete"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (btf__find_by_name_kind(btf, names[i], BTF_KIND_FUNC) < 0)
+			return false;
+	return ops & (1U << FILE_READ | 1U << FILE_WRITE | 1U << FILE_FSYNC);
+}
+
 /* ---- */
 
 int file_hooks_find(const char *file, uint32_t ops, struct file_hooks *hooks)
@@ -171,6 +183,8 @@ int file_hooks_find(const char *file, uint32_t ops, struct file_hooks *hooks)
 	hooks->config.ops = ops;
 	find_calls(&hooks->config);
 	find_uring(btf, hooks);
+	hooks->has_aio = find_aio(btf, ops);
+	hooks->config.casts = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	err = find_functions(btf, file, hooks);
 	if (file)
 		btf__free(btf);

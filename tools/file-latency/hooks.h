@@ -12,6 +12,7 @@ struct file_hooks {
 	struct plumb_functions functions;
 	struct file_config config;
 	bool has_submit_sqe; /* the name of io_uring_submit_req before 6.4 */
+	bool has_aio;        /* the functions of AIO */
 };
 
 /*

@@ -63,7 +63,7 @@ void operations_read_uring(const struct plumb_session *s, struct plumb_flights *
 					      .start = r.start,
 					      .pid = r.pid,
 					      .tid = r.tid,
-					      .what = r.op | FILE_BY_URING | IS_OPERATION,
+					      .what = r.op | IS_OPERATION,
 					      .kernel = PLUMB_NO_STACK,
 					      .user = PLUMB_NO_STACK,
 				      });

@@ -39,6 +39,29 @@ static __always_inline void file_fill(struct file_key *key, const struct file_fa
 		key->error = c->error;
 }
 
+/* For requests, which can end in an interrupt; and for the row that they may share, [other]. */
+static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const struct file_call *c)
+{
+	__u32 at = hist_at(slot, cpu), i = plumb_hist_index(c->ns, plumb_config.precision);
+	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, &at);
+	struct plumb_totals *totals;
+
+	if (!buckets || i >= plumb_config.buckets)
+		return;
+	totals = plumb_config.exclusive ? (struct plumb_totals *)(buckets + plumb_config.buckets)
+					: totals_of(slot, cpu);
+	if (!totals)
+		return;
+	__sync_fetch_and_add(&buckets[i], 1);
+	__sync_fetch_and_add(&totals->errors, !!c->error);
+	__sync_fetch_and_add(&totals->sum, c->ns);
+	__sync_fetch_and_add(&totals->extra[0], c->bytes);
+	if (c->ns > totals->max)
+		totals->max = c->ns;
+	if (~c->ns > totals->inverted_min)
+		totals->inverted_min = ~c->ns;
+}
+
 static __always_inline void file_add(__u32 slot, __u32 cpu, const struct file_call *c)
 {
 	struct plumb_totals *totals = hist_record(slot, cpu, c->ns, c->error, false);
@@ -53,11 +76,16 @@ static __noinline int file_record(struct task_struct *task, const struct file_fa
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct file_key key = {};
+	__u32 slot;
 
 	if (!facts || !c)
 		return 0;
 	file_fill(&key, facts, c);
-	file_add(key_cpu_slot(task, &key, cpu), cpu, c);
+	slot = key_cpu_slot(task, &key, cpu);
+	if (unlikely(!slot))
+		file_add_atomically(slot, cpu, c);
+	else
+		file_add(slot, cpu, c);
 	return 0;
 }
 

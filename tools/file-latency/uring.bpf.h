@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * uring: operations of io_uring, from the submission of a request to its completion.
+ * uring: operations of io_uring and AIO, from the submission of a request to its completion.
  *
  * Any thread may complete a request: it belongs to the thread that submitted it. Before the kernel
  * issues it, its file may not be known yet, so the file is read at its end.
@@ -17,7 +17,7 @@ struct {
 	__type(value, struct uring_request);
 } uring_requests SEC(".maps");
 
-/* enum io_uring_op, part of the user interface; FILE_OPS: not traced. */
+/* Of enum io_uring_op, part of the user interface; FILE_OPS: not traced. */
 static __always_inline __u32 uring_op(__u32 opcode)
 {
 	switch (opcode) {
@@ -25,23 +25,23 @@ static __always_inline __u32 uring_op(__u32 opcode)
 	case 4:  /* READ_FIXED */
 	case 22: /* READ */
 	case 60: /* READV_FIXED */
-		return FILE_READ;
+		return FILE_READ | FILE_BY_URING;
 	case 2:  /* WRITEV */
 	case 5:  /* WRITE_FIXED */
 	case 23: /* WRITE */
 	case 61: /* WRITEV_FIXED */
-		return FILE_WRITE;
+		return FILE_WRITE | FILE_BY_URING;
 	case 3:
-		return FILE_FSYNC;
+		return FILE_FSYNC | FILE_BY_URING;
 	case 8:
-		return FILE_SYNC_RANGE;
+		return FILE_SYNC_RANGE | FILE_BY_URING;
 	case 18: /* OPENAT */
 	case 28: /* OPENAT2 */
-		return FILE_OPEN;
+		return FILE_OPEN | FILE_BY_URING;
 	case 30:
-		return FILE_SPLICE;
+		return FILE_SPLICE | FILE_BY_URING;
 	default:
-		return FILE_OPS;
+		return FILE_OPS | FILE_BY_URING;
 	}
 }
 
@@ -71,6 +71,38 @@ static __always_inline __u64 uring_argument(struct bpf_raw_tracepoint_args *ctx,
 	return value;
 }
 
+/*
+ * Another program can run on the CPU while one of these is preempted (7.0), but none of these while
+ * another runs, except before 5.19, in interrupts. So only these have to add atomically.
+ */
+#define uring_count(field)                                                                         \
+	__sync_fetch_and_add(                                                                      \
+		&plumb_ledgers[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].field, 1)
+
+/* As file_add(). */
+static __always_inline void uring_add(__u32 slot, const struct file_call *c)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), at = hist_at(slot, cpu);
+	__u32 i = plumb_hist_index(c->ns, plumb_config.precision);
+	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, &at);
+	struct plumb_totals *totals;
+
+	if (!buckets || i >= plumb_config.buckets)
+		return;
+	totals = plumb_config.exclusive ? (struct plumb_totals *)(buckets + plumb_config.buckets)
+					: totals_of(slot, cpu);
+	if (!totals)
+		return;
+	__sync_fetch_and_add(&buckets[i], 1);
+	__sync_fetch_and_add(&totals->errors, !!c->error);
+	__sync_fetch_and_add(&totals->sum, c->ns);
+	__sync_fetch_and_add(&totals->extra[0], c->bytes);
+	if (c->ns > totals->max)
+		totals->max = c->ns;
+	if (~c->ns > totals->inverted_min)
+		totals->inverted_min = ~c->ns;
+}
+
 struct io_kiocb___user_data { /* before 5.19 */
 	__u64 user_data;
 	void *ctx;
@@ -90,83 +122,88 @@ static __always_inline void uring_replace(const struct uring_id *id)
 
 	if (!old || !old->start)
 		return;
-	ledger_count(bpf_get_smp_processor_id(), exit_lost);
+	uring_count(exit_lost);
 	uring_forget(id, old);
 }
 
 static __always_inline void uring_keep(const struct uring_id *id, struct uring_request *r)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-
 	r->start = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&uring_requests, id, r, BPF_ANY))
-		ledger_count(cpu, no_state);
+		uring_count(no_state);
 	else
-		ledger_count(cpu, began);
+		uring_count(began);
 }
 
-static __always_inline int uring_begin(struct io_kiocb *request)
+/* OP as in file_key. */
+static __always_inline int uring_begin_at(const struct uring_id *id, __u64 request, __u32 op)
 {
-	struct io_kiocb___user_data *old = (struct io_kiocb___user_data *)request;
-	struct uring_request r = {.request = (__u64)request};
-	struct uring_id id = {.id = (__u64)request};
+	struct uring_request r = {.request = request, .op = op};
 	struct task_struct *task = current_task();
 	struct key_who w = {};
 
-	if (file_config.uring_end == URING_END_USER_DATA) {
-		id.ring = (__u64)BPF_CORE_READ(old, ctx);
-		id.id = BPF_CORE_READ(old, user_data);
-	}
-	uring_replace(&id);
+	uring_replace(id);
 	if (!plumb_live || !filter_thread(task))
 		return 0;
-	r.op = uring_op(BPF_CORE_READ(request, opcode));
-	if (r.op >= FILE_OPS || !(file_config.ops >> r.op & 1) || !filter_entry(task))
+	op &= FILE_OP_MASK;
+	if (op >= FILE_OPS || !(file_config.ops >> op & 1) || !filter_entry(task))
 		return 0;
 	key_current(&w, task);
 	key_fill_who(&r.who, &w, bpf_get_smp_processor_id());
 	r.pid = current_pid(task);
 	r.tid = current_tid(task);
-	uring_keep(&id, &r);
+	uring_keep(id, &r);
 	return 0;
+}
+
+static __always_inline int uring_begin(struct io_kiocb *request)
+{
+	struct io_kiocb___user_data *old = (struct io_kiocb___user_data *)request;
+	struct uring_id id = {.id = (__u64)request};
+
+	if (file_config.uring_end == URING_END_USER_DATA) {
+		id.ring = (__u64)BPF_CORE_READ(old, ctx);
+		id.id = BPF_CORE_READ(old, user_data);
+	}
+	return uring_begin_at(&id, (__u64)request,
+			      uring_op(peek(struct io_kiocb, request, opcode)));
 }
 
 /* The file of a request that has ended; of an open, the one that it has opened. */
 static __always_inline struct file *uring_file(const struct uring_request *r, long ret)
 {
-	struct io_kiocb *request = (struct io_kiocb *)r->request;
-
-	if (r->op != FILE_OPEN)
-		return BPF_CORE_READ(request, file);
+	if (r->op & FILE_BY_AIO)
+		return peek(struct aio_kiocb, r->request, ki_filp);
+	if (r->op != (FILE_OPEN | FILE_BY_URING))
+		return peek(struct io_kiocb, r->request, file);
 	/* 0: it is not in the table of descriptors, but in the ring's. */
-	return ret > 0 ? file_of(current_task(), ret) : NULL;
+	return ret > 0 ? peek_file_of(current_task(), ret) : NULL;
 }
 
 static __always_inline void uring_record(const struct uring_request *r, long ret)
 {
 	struct file_call c = {.ns = bpf_ktime_get_ns() - r->start, .op = r->op};
 	struct file *file = uring_file(r, ret);
-	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct file_facts facts = {};
 	struct file_key key = {};
+	__u32 slot;
 
 	c.error = ret < 0 ? -ret : 0;
 	if ((file && !file_is_one(file)) || (file_config.only_errors && !c.error) ||
 	    c.ns < file_config.min_ns) {
-		ledger_count(cpu, filtered_at_exit);
+		uring_count(filtered_at_exit);
 		return;
 	}
 	file_describe(file, &facts);
 	if (file && plumb_config.by & FILE_BY_FILE)
 		path_remember(file, &facts.id);
-	c.bytes = c.error ? 0 : file_bytes(c.op, ret, 0);
-	c.op |= FILE_BY_URING;
+	c.bytes = c.error ? 0 : file_bytes(c.op & FILE_OP_MASK, ret, 0);
 	if (facts.flags & 1 << FILE_DIRECT && plumb_config.by & FILE_BY_CACHE)
 		c.cache = FILE_CACHE_DIRECT;
 	file_fill(&key, &facts, &c);
 	key.who = r->who;
 	key_find(&key, &slot);
-	file_add(slot, cpu, &c);
+	file_add_atomically(slot, bpf_get_smp_processor_id(), &c);
 }
 
 static __always_inline int uring_end(const struct uring_id *id, long ret)
@@ -204,7 +241,7 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 	switch (file_config.uring_end) {
 	case URING_END_CQE:
 		cqe = (struct io_uring_cqe *)uring_argument(ctx, 2);
-		return uring_end(&id, BPF_CORE_READ(cqe, res));
+		return uring_end(&id, peek(struct io_uring_cqe, cqe, res));
 	case URING_END_REQUEST:
 		return uring_end(&id, (int)uring_argument(ctx, 3));
 	default:

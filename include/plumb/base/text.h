@@ -32,6 +32,12 @@ void plumb_escape(char *to, const char *from, size_t size);
 void plumb_escape_text(char *to, const char *from, size_t size);
 char *plumb_escaped_text(const char *from);
 
+/* The columns of the terminal that OUT is, else 80. */
+int plumb_output_width(FILE *out);
+
+/* The last WIDTH bytes of TEXT, the first three of them "...", if it is longer. */
+const char *plumb_text_end(char *text, int width);
+
 /* Prints TEXT, escaped, and a newline, wrapped between words at 78 columns; lines after the first
  * are indented. */
 void plumb_print_wrapped(const char *text, FILE *out);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define WIDTH 78 /* of lines that are wrapped */
 
@@ -193,6 +194,23 @@ void plumb_print_wrapped(const char *text, FILE *out)
 	}
 	fputc('\n', out);
 	free(escaped);
+}
+
+int plumb_output_width(FILE *out)
+{
+	struct winsize size;
+
+	return ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+const char *plumb_text_end(char *text, int width)
+{
+	size_t length = strlen(text);
+
+	if (length <= (size_t)width)
+		return text;
+	text += length - width;
+	return memcpy(text, "...", 3);
 }
 
 int plumb_close_stdout(int status)

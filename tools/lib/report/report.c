@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Most calls first. */
 static int by_count(const void *a, const void *b)
@@ -35,4 +36,21 @@ int plumb_report_print(struct plumb_report *r)
 		return plumb_error(errno, "cannot write to standard output: %s", strerror(errno));
 	}
 	return 0;
+}
+
+void plumb_report_time(const struct plumb_report *r, FILE *out)
+{
+	uint64_t interval = r->run->options->interval;
+	long ns = r->snap->taken.tv_nsec;
+	char text[32], fraction[32] = "";
+	struct tm tm;
+
+	localtime_r(&r->snap->taken.tv_sec, &tm);
+	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	/* Reports within the same second need a fraction. */
+	if (interval % 1000000)
+		snprintf(fraction, sizeof(fraction), ".%06ld", ns / 1000);
+	else if (interval % 1000000000)
+		snprintf(fraction, sizeof(fraction), ".%03ld", ns / 1000000);
+	fprintf(out, "%s%s%s\n", r->seq > 1 ? "\n" : "", text, fraction);
 }

@@ -3,15 +3,16 @@
 #include <ctype.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/log.h>
+#include <plumb/base/text.h>
 #include <plumb/report/report.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
-#define MAX_COLUMNS 48
-#define CELL        256
+#define MAX_COLUMNS   48
+#define CELL          256
+#define SHORTEST_PATH 24
 
 /* A column is a key's field, a percentile, or one of these figures. */
 enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, EXTRA, OWN, FIELD };
@@ -284,6 +285,25 @@ static void measure(struct table *t)
 	}
 }
 
+/* Gives paths as much width as is left, and a least one. */
+static void narrow(struct table *t, FILE *out)
+{
+	int left = plumb_output_width(out) + 1;
+	struct column *c;
+
+	for (size_t i = 0; i < t->n; i++)
+		left -= t->columns[i].width + 1;
+	for (size_t i = 0; i < t->n && left < 0; i++) {
+		c = &t->columns[i];
+		if (c->figure != FIELD || !(c->field->bit & t->r->run->tool->keys.paths) ||
+		    c->width <= SHORTEST_PATH)
+			continue;
+		left += c->width;
+		c->width = left > SHORTEST_PATH ? left : SHORTEST_PATH;
+		left -= c->width;
+	}
+}
+
 static void print_line(const struct table *t, const struct plumb_row *row, bool second, FILE *out)
 {
 	const struct column *c;
@@ -296,7 +316,7 @@ static void print_line(const struct table *t, const struct plumb_row *row, bool 
 			cell(t, c, row, second, text, sizeof(text));
 		left = c->figure == FIELD && (!c->field->number || (second && !i));
 		fprintf(out, "%s%*s", i ? " " : "", left ? -c->width : c->width,
-			row ? text : c->heading);
+			row ? plumb_text_end(text, c->width) : c->heading);
 	}
 	fputc('\n', out);
 }
@@ -362,23 +382,6 @@ static void print_rows(struct table *t, FILE *out)
 		fprintf(out, "(no %s)\n", counted(t->r->run->tool));
 }
 
-void plumb_report_time(const struct plumb_report *r, FILE *out)
-{
-	uint64_t interval = r->run->options->interval;
-	long ns = r->snap->taken.tv_nsec;
-	char text[32], fraction[32] = "";
-	struct tm tm;
-
-	localtime_r(&r->snap->taken.tv_sec, &tm);
-	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	/* Reports within the same second need a fraction. */
-	if (interval % 1000000)
-		snprintf(fraction, sizeof(fraction), ".%06ld", ns / 1000);
-	else if (interval % 1000000000)
-		snprintf(fraction, sizeof(fraction), ".%03ld", ns / 1000000);
-	fprintf(out, "%s%s%s\n", r->seq > 1 ? "\n" : "", text, fraction);
-}
-
 void plumb_report_table(struct plumb_report *r, FILE *out)
 {
 	struct table t = {.r = r};
@@ -388,6 +391,7 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 	lay_out(&t);
 	sort_rows(&t);
 	measure(&t);
+	narrow(&t, out);
 	print_rows(&t, out);
 	plumb_flights_print(r, out);
 	if (r->final)
