@@ -257,13 +257,13 @@ PROGRAM(bio_merged_before, "block_bio_frontmerge")
 
 /* --- ends --- */
 
-static __always_inline void flush_done(struct request *rq, __u64 now)
+static __always_inline void flush_done(struct request *rq)
 {
 	__u64 queue = (__u64)rq->mq_hctx;
 	struct device_flush *flush = bpf_map_lookup_elem(&block_flushes, &queue);
 
 	if (flush)
-		flush->done = now;
+		flush->done = bpf_ktime_get_ns();
 }
 
 /* A flush is not issued itself.  The device's flush that ends it began after it was made. */
@@ -295,9 +295,10 @@ static __always_inline void completed_in_part(struct block_request *s, struct re
 		move(s, (__u64)rq);
 }
 
-static __always_inline void completed(struct block_request *s, struct request *rq, __u64 now,
-				      __u32 copy)
+static __always_inline void completed(struct block_request *s, struct request *rq, __u32 copy)
 {
+	__u64 now = bpf_ktime_get_ns();
+
 	if (!s->described)
 		describe(s, rq);
 	if (s->key.op == BLOCK_FLUSH && !s->issued)
@@ -311,11 +312,10 @@ static __always_inline int complete(struct request *rq, __u64 status, __u32 byte
 {
 	bool in_sequence = request_is_in_sequence(rq), last;
 	__u32 error = error_of(status), left;
-	__u64 now = bpf_ktime_get_ns();
 	struct block_request *s;
 
 	if (in_sequence && request_is_device_flush(rq)) {
-		flush_done(rq, now);
+		flush_done(rq);
 		return 0;
 	}
 	/* Each part of a request completes by itself; its length is what is left of it. */
@@ -335,7 +335,7 @@ static __always_inline int complete(struct request *rq, __u64 status, __u32 byte
 		return 0;
 	}
 	if (!s->rejected)
-		completed(s, rq, now, copy);
+		completed(s, rq, copy);
 	forget(s);
 	return 0;
 }

@@ -27,6 +27,8 @@ struct {
 	__type(value, struct block_request);
 } block_requests SEC(".maps");
 
+static __u32 block_by_request = 0; /* 1: some were known by their own address */
+
 static __always_inline struct block_request *request_at(__u64 id)
 {
 	struct block_request *s = bpf_map_lookup_elem(&block_requests, &id);
@@ -148,6 +150,7 @@ static __noinline void begin(void *at, bool made, __u32 copy)
 	/* As submitted: where a flush is made apart, the request loses the flag that asks for it.
 	 */
 	if (made) {
+		block_by_request = 1;
 		classify(&s, ((struct request *)at)->cmd_flags, ((struct request *)at)->__data_len);
 	} else {
 		classify(&s, ((struct bio *)at)->bi_opf, ((struct bio *)at)->bi_iter.bi_size);
@@ -161,6 +164,7 @@ static __noinline void move(struct block_request *from, __u64 id)
 {
 	struct block_request s = *from;
 
+	block_by_request = 1;
 	s.id = id;
 	forget(from);
 	if (!s.rejected)
@@ -221,7 +225,7 @@ static __always_inline struct block_request *request_of(struct request *rq)
 
 	if (s && unlikely(s->merged))
 		s = take_from_bios(rq);
-	return s ?: request_at((__u64)rq);
+	return s || !block_by_request ? s : request_at((__u64)rq);
 }
 
 /*
