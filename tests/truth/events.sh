@@ -82,8 +82,8 @@ run() {
 	# Never a CPU of the host.
 	if grep -q 'QEMU TCG' /proc/cpuinfo && [ -w /sys/devices/system/cpu/cpu1/online ]; then
 		start gone happens 1009 0 0 0
-		attach hotplug --mechanism=counter -b event page-faults
-		attach hotplug-single --mechanism=perf_event -b event page-faults
+		attach hotplug --strict --mechanism=counter -b event page-faults
+		attach hotplug-single --strict --mechanism=perf_event -b event page-faults
 		attached
 		echo 0 >/sys/devices/system/cpu/cpu1/online
 		echo 1 >/sys/devices/system/cpu/cpu1/online
@@ -193,6 +193,7 @@ check_reports() {
 		holds "what a CPU does after it was offline is not counted, and JSON says so" hotplug.json \
 			'all($last.rows[]; .count < 1009) and $last.counters[0].unread > 0'
 		like "... as does a message, with perf_event" "$(cat hotplug-single.err)" ': CPUs went online or offline'
+		is "... and --strict fails" "$(cat hotplug.status hotplug-single.status)" $'3\n3'
 	fi
 }
 

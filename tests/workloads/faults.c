@@ -9,20 +9,20 @@
  * Series are written before the parts begin, so that they do not fault themselves.
  */
 #include "workload.h"
-#include <linux/userfaultfd.h>
-#include <poll.h>
+#include "userfault.h"
 #include <setjmp.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 const char usage[] = "Usage: faults [THREADS]\n"
+		     "       faults stuck\n"
 		     "Touch 1009 anonymous pages, 211 of the heap, 53 of the stack, 307 shared "
 		     "after a fork, 101\n"
 		     "of a file in memory and 101 not in memory, 59 first by the kernel, 23 whose "
 		     "page comes after\n"
 		     "3 ms, and 31 that may not be touched; lock 37 pages. With THREADS only 2003 "
 		     "anonymous pages\n"
-		     "in each thread.\n"
+		     "in each thread. With stuck, one page only, which comes when the gate leave "
+		     "is open.\n"
 		     "\n"
 		     "Gates: ready, go, done, leave.\n";
 
@@ -41,6 +41,7 @@ const char usage[] = "Usage: faults [THREADS]\n"
 #define APART 16
 
 static long size;
+static bool stuck; /* the page of the only fault comes when a gate is opened */
 
 struct part {
 	const char *name;
@@ -222,46 +223,15 @@ static void touch_by_kernel(struct part *p)
 
 /* ---- faults that another thread resolves ---- */
 
-static int userfault;
-
-static void *resolve(void *page)
-{
-	struct pollfd event = {.fd = userfault, .events = POLLIN};
-	struct uffd_msg message;
-	struct uffdio_copy copy = {.src = (uintptr_t)page, .len = size};
-
-	for (;;) {
-		if (poll(&event, 1, -1) < 0 ||
-		    read(userfault, &message, sizeof(message)) != sizeof(message))
-			continue;
-		pause_ns(SLOW_NS);
-		copy.dst = message.arg.pagefault.address & -size;
-		if (ioctl(userfault, UFFDIO_COPY, &copy))
-			die("UFFDIO_COPY: %s", strerror(errno));
-	}
-	return NULL;
-}
-
 static void touch_slowly(struct part *p)
 {
-	struct uffdio_api api = {.api = UFFD_API};
-	char *page = map(1), *at = map(SLOW);
-	struct uffdio_register range = {
-		.range = {(uintptr_t)at, SLOW * size},
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	pthread_t thread;
+	const size_t n = stuck ? 1 : SLOW;
+	char *at = map(n);
 
-	part_init(p, SLOW);
-	*page = 1;
-	userfault = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (userfault < 0)
-		return; /* this kernel has none, and the part no touches */
-	if (ioctl(userfault, UFFDIO_API, &api) || ioctl(userfault, UFFDIO_REGISTER, &range))
-		die("userfaultfd: %s", strerror(errno));
-	if (pthread_create(&thread, NULL, resolve, page))
-		die("pthread_create");
-	touch_pages(p, at, SLOW, 1, true);
+	part_init(p, n);
+	/* Where the kernel has none, no touches. */
+	if (userfault_begin(at, n * size, map(1), size, stuck ? 0 : SLOW_NS))
+		touch_pages(p, at, n, 1, true);
 }
 
 /* ---- faults that fail ---- */
@@ -390,7 +360,10 @@ int main(int argc, char **argv)
 	size = sysconf(_SC_PAGESIZE);
 	reached("ready");
 	gate("go");
-	if (argc > 1)
+	stuck = argc > 1 && !strcmp(argv[1], "stuck");
+	if (stuck)
+		touch_slowly(&(struct part){.name = "f-stuck"});
+	else if (argc > 1)
 		run_threads(parse_number(argv[1], "THREADS", 1, 64));
 	else
 		run_parts();

@@ -343,10 +343,7 @@ static void calibrate(struct plumb_session *s)
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	rates_warn_silent(total, elapsed);
-	if (s->instance.mechanism->open == open_events && plumb_cpus_changed())
-		plumb_warn("CPUs went online or offline during the trace: later events on these "
-			   "are not counted");
+	rates_finish(total, elapsed, object, s->instance.mechanism->open == open_events);
 }
 
 static void print_footer(FILE *out)

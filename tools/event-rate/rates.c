@@ -2,6 +2,7 @@
 #include "rates.h"
 
 #include <linux/perf_event.h>
+#include <plumb/attach/cpus.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/bpf/function/trace-targets.h>
@@ -190,7 +191,7 @@ void rates_print_counters(const struct bpf_object *object, FILE *out)
 	}
 }
 
-void rates_warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
+static void warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
 {
 	size_t n = rates_counters.n + plumb_trace_targets.targets.n, silent = n;
 	bool *occurred = calloc(n, sizeof(*occurred));
@@ -213,4 +214,20 @@ void rates_warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
 			plumb_warn("%s: 0 events in %.3g s", name_event(i, name, sizeof(name)),
 				   elapsed / 1e9);
 	free(occurred);
+}
+
+void rates_finish(const struct plumb_snapshot *total, uint64_t elapsed,
+		  const struct bpf_object *object, bool by_events)
+{
+	const bool changed = by_events && plumb_cpus_changed();
+	uint64_t unread = 0;
+
+	warn_silent(total, elapsed);
+	for (uint32_t i = 0; i < rates_counters.n; i++)
+		unread += counters_state(&rates_counters, object, i).unread;
+	if (unread || changed)
+		plumb_cpus_note_lost();
+	if (changed)
+		plumb_warn("CPUs went online or offline during the trace: later events on these "
+			   "are not counted");
 }

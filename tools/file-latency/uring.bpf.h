@@ -79,30 +79,6 @@ static __always_inline __u64 uring_argument(struct bpf_raw_tracepoint_args *ctx,
 	__sync_fetch_and_add(                                                                      \
 		&plumb_ledgers[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].field, 1)
 
-/* As file_add(). */
-static __always_inline void uring_add(__u32 slot, const struct file_call *c)
-{
-	__u32 cpu = bpf_get_smp_processor_id(), at = hist_at(slot, cpu);
-	__u32 i = plumb_hist_index(c->ns, plumb_config.precision);
-	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, &at);
-	struct plumb_totals *totals;
-
-	if (!buckets || i >= plumb_config.buckets)
-		return;
-	totals = plumb_config.exclusive ? (struct plumb_totals *)(buckets + plumb_config.buckets)
-					: totals_of(slot, cpu);
-	if (!totals)
-		return;
-	__sync_fetch_and_add(&buckets[i], 1);
-	__sync_fetch_and_add(&totals->errors, !!c->error);
-	__sync_fetch_and_add(&totals->sum, c->ns);
-	__sync_fetch_and_add(&totals->extra[0], c->bytes);
-	if (c->ns > totals->max)
-		totals->max = c->ns;
-	if (~c->ns > totals->inverted_min)
-		totals->inverted_min = ~c->ns;
-}
-
 struct io_kiocb___user_data { /* before 5.19 */
 	__u64 user_data;
 	void *ctx;

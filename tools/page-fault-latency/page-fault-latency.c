@@ -6,6 +6,7 @@
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
 #include <plumb/cost/calibrate.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/report/report.h>
 #include <plumb/session/session.h>
@@ -136,29 +137,18 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 
 static void configure(struct plumb_bpf *bpf, struct function_config *config, bool calibration)
 {
-	bpf->function = config;
-	bpf->function->calibration = calibration;
+	(void)config;
+	(void)calibration;
 	bpf->function->takes_args = true;
 	bpf->function->last_arg = 2;
 	strcpy(bpf->hooks[0], function);
 }
 
-#define OPEN_FUNCTION(open_, skeleton)                                                             \
-	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
-	{                                                                                          \
-		struct skeleton *skel = skeleton##__open_opts(plumb_open_opts());                  \
-                                                                                                   \
-		if (!skel)                                                                         \
-			return -errno;                                                             \
-		*bpf = PLUMB_BPF_OF(skel, "");                                                     \
-		configure(bpf, (struct function_config *)&skel->rodata->function_config,           \
-			  calibration);                                                            \
-		return 0;                                                                          \
-	}
-
-OPEN_FUNCTION(open_plain, page_fault_latency_function_bpf)
-OPEN_FUNCTION(open_610, page_fault_latency_function_session_610_bpf)
-OPEN_FUNCTION(open_700, page_fault_latency_function_session_700_bpf)
+PLUMB_FUNCTION_OPEN(open_plain, page_fault_latency_function_bpf, function_config, configure)
+PLUMB_FUNCTION_OPEN(open_610, page_fault_latency_function_session_610_bpf, function_config,
+		    configure)
+PLUMB_FUNCTION_OPEN(open_700, page_fault_latency_function_session_700_bpf, function_config,
+		    configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
 static const char *const raw_programs[] = {"cpu_leaves", "fault_code_user", "fault_code_kernel",
@@ -210,6 +200,50 @@ static void calibrate(struct plumb_session *s)
 	munmap(page, sysconf(_SC_PAGESIZE));
 }
 
+/* ---- faults in flight ---- */
+
+static void read_fault(const struct plumb_session *s, const struct plumb_state *state,
+		       struct plumb_flights *to)
+{
+	static int start = -1, address;
+	struct plumb_flight f = {.pid = state->pid,
+				 .tid = state->tid,
+				 .kernel = PLUMB_NO_STACK,
+				 .user = PLUMB_NO_STACK};
+
+	if (s->instance.bpf.function) {
+		plumb_flight_read_function(s, state, to);
+		return;
+	}
+	if (start < 0) {
+		start = plumb_states_offset(s->instance.bpf.object, "fault_thread", "start");
+		address = plumb_states_offset(s->instance.bpf.object, "fault_thread", "address");
+	}
+	f.start = plumb_state_word(state->value, start);
+	f.what = plumb_state_word(state->value, address);
+	if (f.start)
+		plumb_flights_add(to, &f);
+}
+
+/* Calls of the function have none. */
+static void name_address(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+			 size_t size)
+{
+	if (s->instance.bpf.function)
+		snprintf(text, size, "-");
+	else
+		snprintf(text, size, "%#llx", (unsigned long long)f->what);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "ADDRESS",
+	.json = "address",
+	.read = read_fault,
+	.read_rest = plumb_flight_read_inflight_slots,
+	.is_ageless = plumb_flight_is_ageless,
+	.name = name_address,
+};
+
 /* ---- */
 
 /* A CPU that was offline when the trace began, or has been since, has no events. */
@@ -218,10 +252,11 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 {
 	(void)total;
 	(void)elapsed;
-	if (!s->instance.mechanism->attach_targets && plumb_cpus_changed())
-		plumb_warn(
-			"CPUs went online or offline during the trace: later faults on these are "
-			"not in the report");
+	if (s->instance.mechanism->attach_targets || !plumb_cpus_changed())
+		return;
+	plumb_cpus_note_lost();
+	plumb_warn("CPUs went online or offline during the trace: later faults on these are "
+		   "not in the report");
 }
 
 static struct plumb_tool tool = {
@@ -251,6 +286,7 @@ static struct plumb_tool tool = {
 	.mechanisms.functions = &functions,
 	.lifecycle.prepare = prepare,
 	.lifecycle.finish = finish,
+	.inflight = &inflight,
 };
 
 int main(int argc, char **argv)

@@ -85,9 +85,10 @@ static void format_path(const void *key, char *text, size_t size)
 
 static void format_op(const void *key, char *text, size_t size)
 {
-	static const char *const names[] = {"alloc", "bulk", "free", "kfree"};
+	static const char *const names[SLAB_REFILL] = {"alloc", "bulk", "free", "kfree",
+						       "bulk-free"};
 
-	snprintf(text, size, "%s", names[((const struct slab_key *)key)->op & 3]);
+	snprintf(text, size, "%s", names[((const struct slab_key *)key)->op % SLAB_REFILL]);
 }
 
 static void format_asked(const void *key, char *text, size_t size)
@@ -127,6 +128,13 @@ static json_t *json_node(const void *key)
 	return k->node < 0 ? json_null() : json_integer(k->node);
 }
 
+static void format_context(const void *key, char *text, size_t size)
+{
+	static const char *const names[SLAB_CONTEXTS] = {"-", "thread", "softirq", "interrupt"};
+
+	snprintf(text, size, "%s", names[((const struct slab_key *)key)->context % SLAB_CONTEXTS]);
+}
+
 const struct plumb_field slab_fields[] = {
 	{"cache", SLAB_BY_CACHE, false, format_cache, NULL},
 	{"caller", SLAB_BY_CALLER, false, format_caller, NULL},
@@ -135,5 +143,6 @@ const struct plumb_field slab_fields[] = {
 	{"asked", SLAB_BY_ASKED, true, format_asked, json_asked},
 	{"given", SLAB_BY_GIVEN, true, format_given, json_given},
 	{"node", SLAB_BY_NODE, true, format_node, json_node},
+	{"context", SLAB_BY_CONTEXT, false, format_context, NULL},
 };
 const size_t slab_n_fields = sizeof(slab_fields) / sizeof(slab_fields[0]);

@@ -11,6 +11,10 @@
  */
 #define PLUMB_STATELESS
 #include <plumb/bpf/core/lifecycle.bpf.h>
+#include "slab-latency.h"
+
+const volatile struct slab_config slab_config = {};
+
 #include "slab.bpf.h"
 
 /* From 6.13 on. */

@@ -8,18 +8,30 @@
 #define FUNCTION_TAKES_CALLER
 #define FUNCTION_ARGS(get, ctx)                                                                    \
 	{                                                                                          \
-		FUNCTION_ARG(get, ctx, slab_at(target)->cache),                                    \
+		slab_cache_arg(target, FUNCTION_ARG(get, ctx, slab_at(target)->cache)),            \
 			FUNCTION_ARG(get, ctx, slab_at(target)->size),                             \
 			FUNCTION_ARG(get, ctx, slab_at(target)->caller),                           \
 			slab_pack(FUNCTION_ARG(get, ctx, slab_at(target)->gfp),                    \
 				  FUNCTION_ARG(get, ctx, slab_at(target)->node)),                  \
 	}
 #include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/function/function.h>
 #include "slab-latency.h"
 
-const volatile struct slab_function slab_functions[SLAB_FUNCTIONS] = {};
+const volatile struct slab_config slab_config = {};
 
-#define slab_at(target) (&slab_functions[PLUMB_TARGET_INDEX(target) & (SLAB_FUNCTIONS - 1)])
+#define slab_at(target) (&slab_config.at[PLUMB_TARGET_INDEX(target) & (SLAB_FUNCTIONS - 1)])
+
+/* From 6.13 on. */
+extern struct kmem_cache *bpf_get_kmem_cache(__u64 address) __ksym __weak;
+
+/* The first word of a frame. kfree() has its object only at the entry. */
+static __always_inline __u64 slab_cache_arg(__u64 target, __u64 arg)
+{
+	if (slab_at(target)->what != SLAB_KFREE)
+		return arg;
+	return arg && bpf_get_kmem_cache ? (__u64)bpf_get_kmem_cache(arg) : 0;
+}
 
 /* The fourth word of a frame: flags, 16 bits of the node, and the path as far as it is known. */
 #define SLAB_NODE_SHIFT      32
@@ -81,7 +93,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	}
 	if (at->node != PLUMB_NO_RESULT)
 		c.node = (__s16)(f->args[3] >> SLAB_NODE_SHIFT);
-	if (at->what == SLAB_KFREE)
+	if (!c.cache && at->what >= SLAB_FREE)
 		c.cache = SLAB_UNKNOWN;
 	if (at->buckets)
 		c.cache = cache_in(c.cache, c.asked);

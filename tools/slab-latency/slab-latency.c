@@ -21,7 +21,7 @@
 enum { FREES = 0x2000 };
 
 static const struct argp_option options[] = {
-	{"frees", FREES, NULL, 0, "also trace kfree and kmem_cache_free", 30},
+	{"frees", FREES, NULL, 0, "also trace kfree, kmem_cache_free and bulk frees", 30},
 	{0},
 };
 
@@ -49,43 +49,30 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 
 static int prepare(struct plumb_options *o)
 {
-	int err = slab_targets_find(o->btf, o->by & SLAB_BY_PATH, frees, &targets);
+	const bool events = o->mechanism && !strcmp(o->mechanism, "raw_tracepoint");
+	int err = slab_targets_find(o->btf, o->by, frees, events, &targets);
 
 	chosen = o;
 	tool.mechanisms.functions = &targets.functions;
-	slab_fields_begin();
+	if (o->by & SLAB_BY_CALLER)
+		slab_fields_begin();
 	return err;
 }
 
 /* ---- functions ---- */
 
-static void configure(struct plumb_bpf *bpf, struct slab_function *at, bool calibration)
+static void configure(struct plumb_bpf *bpf, struct slab_config *config, bool calibration)
 {
-	memcpy(at, targets.at, sizeof(targets.at));
+	*config = targets.config;
 	if (calibration) /* another function: what it does is recorded as an allocation */
-		at[0].what = SLAB_ALLOC;
+		config->at[0].what = SLAB_ALLOC;
 	bpf->function->nested = true;
 	bpf->no_storage = true;
 }
 
-#define OPEN_FUNCTION(open_, skeleton)                                                             \
-	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
-	{                                                                                          \
-		struct skeleton *skel = skeleton##__open_opts(plumb_open_opts());                  \
-                                                                                                   \
-		if (!skel)                                                                         \
-			return -errno;                                                             \
-		*bpf = PLUMB_BPF_OF(skel, "");                                                     \
-		bpf->function = (struct function_config *)&skel->rodata->function_config;          \
-		bpf->function->calibration = calibration;                                          \
-		*(struct slab_config *)&skel->rodata->slab_config = targets.config;                \
-		configure(bpf, (struct slab_function *)skel->rodata->slab_functions, calibration); \
-		return 0;                                                                          \
-	}
-
-OPEN_FUNCTION(open_plain, slab_latency_bpf)
-OPEN_FUNCTION(open_610, slab_latency_session_610_bpf)
-OPEN_FUNCTION(open_700, slab_latency_session_700_bpf)
+PLUMB_FUNCTION_OPEN(open_plain, slab_latency_bpf, slab_config, configure)
+PLUMB_FUNCTION_OPEN(open_610, slab_latency_session_610_bpf, slab_config, configure)
+PLUMB_FUNCTION_OPEN(open_700, slab_latency_session_700_bpf, slab_config, configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
 /* ---- tracepoints ---- */
@@ -120,9 +107,16 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-static const char *path_unsupported(const struct plumb_options *o)
+static const char *times_unsupported(const struct plumb_options *o)
 {
-	return o->by_given && o->by & SLAB_BY_PATH ? "tracepoints do not have the path" : NULL;
+	static const char *const counts[] = {"calls", "rate", "errors", "asked", "given"};
+
+	if (o->by_given && o->by & SLAB_BY_PATH)
+		return "tracepoints do not have the path";
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (!o->sort || !strcmp(o->sort, counts[i]))
+			return NULL;
+	return "tracepoints have no latency to sort by";
 }
 
 static const struct plumb_mechanism mechanisms[] = {
@@ -130,7 +124,7 @@ static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "raw_tracepoint",
 		.stability = "stable",
-		.unsupported = path_unsupported,
+		.unsupported = times_unsupported,
 		.open = open_events,
 		.programs = programs,
 	},

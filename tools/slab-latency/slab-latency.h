@@ -6,23 +6,34 @@
 #include <plumb/bpf/key/key.h>
 
 /* Keys that the tool adds to --by. */
-#define SLAB_BY_CACHE  (PLUMB_BY_TOOL << 0)
-#define SLAB_BY_CALLER (PLUMB_BY_TOOL << 1)
-#define SLAB_BY_PATH   (PLUMB_BY_TOOL << 2)
-#define SLAB_BY_OP     (PLUMB_BY_TOOL << 3)
-#define SLAB_BY_ASKED  (PLUMB_BY_TOOL << 4)
-#define SLAB_BY_GIVEN  (PLUMB_BY_TOOL << 5)
-#define SLAB_BY_NODE   (PLUMB_BY_TOOL << 6)
+#define SLAB_BY_CACHE   (PLUMB_BY_TOOL << 0)
+#define SLAB_BY_CALLER  (PLUMB_BY_TOOL << 1)
+#define SLAB_BY_PATH    (PLUMB_BY_TOOL << 2)
+#define SLAB_BY_OP      (PLUMB_BY_TOOL << 3)
+#define SLAB_BY_ASKED   (PLUMB_BY_TOOL << 4)
+#define SLAB_BY_GIVEN   (PLUMB_BY_TOOL << 5)
+#define SLAB_BY_NODE    (PLUMB_BY_TOOL << 6)
+#define SLAB_BY_CONTEXT (PLUMB_BY_TOOL << 7)
 
 /* What a function or an event does. */
 enum slab_what {
 	SLAB_ALLOC,
-	SLAB_BULK,   /* allocates many objects in one call */
-	SLAB_FREE,   /* of an object of a cache that the caller names */
-	SLAB_KFREE,  /* of an object of any cache */
+	SLAB_BULK,      /* allocates many objects in one call */
+	SLAB_FREE,      /* of an object of a cache that the caller names */
+	SLAB_KFREE,     /* of an object of any cache */
+	SLAB_BULK_FREE, /* of many objects, of one cache or of any */
 	SLAB_REFILL, /* a part of these: objects that are not the CPU's own are taken or given back
 		      */
 	SLAB_NEW,    /* a part: pages are allocated */
+};
+
+/* What runs on the CPU: a thread, or what has interrupted it. */
+enum slab_context {
+	SLAB_CONTEXT_UNKNOWN,
+	SLAB_THREAD,
+	SLAB_SOFTIRQ,
+	SLAB_INTERRUPT, /* or an NMI */
+	SLAB_CONTEXTS
 };
 
 /* As far as a call came; of bits, which a part adds to the call that it is in. */
@@ -35,8 +46,9 @@ enum slab_path {
 
 /* Where a function has its arguments: their positions as in function.h, or PLUMB_NO_RESULT. */
 struct slab_function {
-	__u8 what; /* enum slab_what */
-	__u8 cache, size, gfp, node, caller;
+	__u8 what;  /* enum slab_what */
+	__u8 cache; /* of SLAB_KFREE: the object */
+	__u8 size, gfp, node, caller;
 	__u8 buckets; /* 1: the cache is in the array of pointers to which "cache" points */
 	__u8 pad;
 };
@@ -65,6 +77,12 @@ struct slab_config {
 	__u32 largest; /* class of kmalloc's largest cache */
 	/* Whether the events pass the kmem_cache (6.1), else sizes and, of a free, nothing. */
 	__u32 alloc_has_cache, free_has_cache;
+	/* Of the preemption count: it has a part more, which 7.x inserted. */
+	__u32 count_is_long;
+	/* Addresses: of that count, relative to a CPU's data, and of where the latter is; 0: not
+	 * known. */
+	__u64 preempt_count, cpu_offsets;
+	struct slab_function at[SLAB_FUNCTIONS]; /* by the index of the function */
 };
 
 struct slab_cache {
@@ -81,9 +99,10 @@ struct slab_key {
 	__u64 caller;
 	__u32 asked, given;
 	__s32 node; /* -1: any */
-	__u8 op;    /* enum slab_what: one of the first four */
+	__u8 op;    /* enum slab_what, before SLAB_REFILL */
 	__u8 path;
-	__u8 pad[2];
+	__u8 context; /* enum slab_context */
+	__u8 pad;
 };
 _Static_assert(sizeof(struct slab_key) == 88, "no hidden padding in a hash key");
 

@@ -9,8 +9,6 @@
 #define PLUMB_KEY struct slab_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-const volatile struct slab_config slab_config = {};
-
 /* Preallocated: the programs run inside the allocator. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -130,6 +128,38 @@ static __always_inline void slab_complete(struct slab_call *c)
 		c->given = known->size;
 }
 
+/* include/linux/preempt.h */
+#define COUNT_SOFTIRQ      0x00000100 /* one is served, not only disabled */
+#define COUNT_HARDIRQ      0x00ff0000 /* or an NMI */
+#define COUNT_HARDIRQ_LONG 0x7f000000 /* that of a long count (7.x) */
+
+/* pcpu_hot: on x86, from 6.2 to 6.14. */
+struct pcpu_hot___slab {
+	int preempt_count;
+} __attribute__((preserve_access_index));
+
+/*
+ * The variable itself could only be read by its BTF ID, which libbpf cannot write into functions
+ * that are not inlined, and 5.10 does not have it.
+ */
+static __always_inline enum slab_context slab_context(__u32 cpu)
+{
+	__u64 hardirq = slab_config.count_is_long ? COUNT_HARDIRQ_LONG : COUNT_HARDIRQ, at = 0;
+	__u32 count = 0;
+
+	if (!slab_config.preempt_count ||
+	    bpf_probe_read_kernel(&at, sizeof(at), (void *)(slab_config.cpu_offsets + 8ULL * cpu)))
+		return SLAB_CONTEXT_UNKNOWN;
+	at += slab_config.preempt_count;
+	if (bpf_core_field_exists(struct pcpu_hot___slab, preempt_count))
+		at += bpf_core_field_offset(struct pcpu_hot___slab, preempt_count);
+	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)at))
+		return SLAB_CONTEXT_UNKNOWN;
+	return count & hardirq         ? SLAB_INTERRUPT
+	       : count & COUNT_SOFTIRQ ? SLAB_SOFTIRQ
+				       : SLAB_THREAD;
+}
+
 static __always_inline __u32 slab_slot(struct task_struct *task, const struct slab_call *c,
 				       __u32 cpu)
 {
@@ -149,6 +179,8 @@ static __always_inline __u32 slab_slot(struct task_struct *task, const struct sl
 		key.given = c->given;
 	if (plumb_config.by & SLAB_BY_NODE)
 		key.node = c->node;
+	if (plumb_config.by & SLAB_BY_CONTEXT)
+		key.context = slab_context(cpu);
 	return key_cpu_slot(task, &key, cpu);
 }
 

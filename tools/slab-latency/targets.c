@@ -4,60 +4,79 @@
 #include <errno.h>
 #include <plumb/base/log.h>
 #include <plumb/bpf/function/function.h>
+#include <plumb/bpf/sched/waker.h>
+#include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/btf.h>
 
-/* As a function of the list below, if it exists: all that it calls are then not targets. */
-#define COMMON "__kmem_cache_alloc_node"
+/* From 5.18 to 6.7, kmalloc's functions call this one, or one more for large objects. */
+#define COMMON       "__kmem_cache_alloc_node"
+#define COMMON_LARGE "__kmalloc_large_node"
+/* Before, kmalloc's functions may call those for large objects. */
+#define NESTED_LARGE "kmalloc_order"
+
+/* Of which kernels a function is a target. */
+enum rule {
+	ALWAYS,
+	NOT_WITH_COMMON,
+	WITH_COMMON,
+	LARGE, /* neither with COMMON nor with NESTED_LARGE */
+};
 
 /*
  * The functions by which the rest of the kernel allocates and frees.  None of them calls another
- * of the list, except kmalloc's, from 5.18 to 6.7, COMMON.  Those for large objects are missing:
- * they are the page allocator's.  All names are those of some kernel from 5.10 to 7.3; _noprof is
- * from 6.10 on.
+ * of the list, as far as RULE selects them.  All names are those of some kernel from 5.10 to 7.3;
+ * _noprof is from 6.10 on.
  */
 static const struct {
 	const char *name;
 	enum slab_what what;
-	bool calls_common;
+	enum rule rule;
 } known[] = {
-	{"kmem_cache_alloc", SLAB_ALLOC, false},
-	{"kmem_cache_alloc_noprof", SLAB_ALLOC, false},
-	{"kmem_cache_alloc_lru", SLAB_ALLOC, false},
-	{"kmem_cache_alloc_lru_noprof", SLAB_ALLOC, false},
-	{"kmem_cache_alloc_node", SLAB_ALLOC, false},
-	{"kmem_cache_alloc_node_noprof", SLAB_ALLOC, false},
-	{"kmem_cache_alloc_from_sheaf_noprof", SLAB_ALLOC, false},
-	{COMMON, SLAB_ALLOC, false},
-	{"__kmalloc", SLAB_ALLOC, true},
-	{"__kmalloc_noprof", SLAB_ALLOC, true},
-	{"__kmalloc_node", SLAB_ALLOC, true},
-	{"__kmalloc_node_noprof", SLAB_ALLOC, true},
-	{"__kmalloc_track_caller", SLAB_ALLOC, true},
-	{"__kmalloc_node_track_caller", SLAB_ALLOC, true},
-	{"__kmalloc_node_track_caller_noprof", SLAB_ALLOC, true},
-	{"__kmalloc_flags_noprof", SLAB_ALLOC, true},
-	{"kmem_cache_alloc_trace", SLAB_ALLOC, true},
-	{"kmem_cache_alloc_node_trace", SLAB_ALLOC, true},
-	{"kmalloc_trace", SLAB_ALLOC, true},
-	{"kmalloc_trace_noprof", SLAB_ALLOC, true},
-	{"kmalloc_node_trace", SLAB_ALLOC, true},
-	{"kmalloc_node_trace_noprof", SLAB_ALLOC, true},
-	{"__kmalloc_cache_noprof", SLAB_ALLOC, true},
-	{"__kmalloc_cache_node_noprof", SLAB_ALLOC, true},
-	{"kmem_cache_alloc_bulk", SLAB_BULK, false},
-	{"kmem_cache_alloc_bulk_noprof", SLAB_BULK, false},
-	{"___slab_alloc", SLAB_REFILL, false},
-	{"__pcs_replace_empty_main", SLAB_REFILL, false}, /* sheaves, from 6.18 on */
-	{"allocate_slab", SLAB_NEW, false},
-	{"kfree", SLAB_KFREE, false},
-	{"kmem_cache_free", SLAB_FREE, false},
-	{"__slab_free", SLAB_REFILL, false},
-	{"__pcs_replace_full_main", SLAB_REFILL, false},
+	{"kmem_cache_alloc", SLAB_ALLOC, ALWAYS},
+	{"kmem_cache_alloc_noprof", SLAB_ALLOC, ALWAYS},
+	{"kmem_cache_alloc_lru", SLAB_ALLOC, ALWAYS},
+	{"kmem_cache_alloc_lru_noprof", SLAB_ALLOC, ALWAYS},
+	{"kmem_cache_alloc_node", SLAB_ALLOC, ALWAYS},
+	{"kmem_cache_alloc_node_noprof", SLAB_ALLOC, ALWAYS},
+	{"kmem_cache_alloc_from_sheaf_noprof", SLAB_ALLOC, ALWAYS},
+	{COMMON, SLAB_ALLOC, WITH_COMMON},
+	{COMMON_LARGE, SLAB_ALLOC, WITH_COMMON},
+	{"kmalloc_large", SLAB_ALLOC, LARGE},
+	{"kmalloc_large_node", SLAB_ALLOC, LARGE},
+	{"__kmalloc_large_noprof", SLAB_ALLOC, ALWAYS},
+	{"__kmalloc_large_node_noprof", SLAB_ALLOC, ALWAYS},
+	{"__kmalloc", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_node", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_node_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_track_caller", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_node_track_caller", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_node_track_caller_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_flags_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmem_cache_alloc_trace", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmem_cache_alloc_node_trace", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmalloc_trace", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmalloc_trace_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmalloc_node_trace", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmalloc_node_trace_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_cache_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kmalloc_cache_node_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"kmem_cache_alloc_bulk", SLAB_BULK, ALWAYS},
+	{"kmem_cache_alloc_bulk_noprof", SLAB_BULK, ALWAYS},
+	{"___slab_alloc", SLAB_REFILL, ALWAYS},
+	{"__pcs_replace_empty_main", SLAB_REFILL, ALWAYS}, /* sheaves, from 6.18 on */
+	{"allocate_slab", SLAB_NEW, ALWAYS},
+	{"kfree", SLAB_KFREE, ALWAYS},
+	{"kmem_cache_free", SLAB_FREE, ALWAYS},
+	{"kmem_cache_free_bulk", SLAB_BULK_FREE, ALWAYS},
+	{"__slab_free", SLAB_REFILL, ALWAYS},
+	{"__pcs_replace_full_main", SLAB_REFILL, ALWAYS},
 };
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
 
@@ -82,6 +101,7 @@ static struct slab_function describe(const struct btf *btf, const struct btf_typ
 				     enum slab_what what)
 {
 	static const char *const caches[] = {"s", "cachep", NULL}, *const buckets[] = {"b", NULL},
+				 *const objects[] = {"object", "objp", "x", NULL},
 				 *const sizes[] = {"size", "orig_size", NULL},
 				 *const flags[] = {"gfpflags", "flags", "gfp", "gfp_flags", NULL},
 				 *const nodes[] = {"node", NULL},
@@ -89,43 +109,55 @@ static struct slab_function describe(const struct btf *btf, const struct btf_typ
 	struct slab_function at = {
 		.what = what,
 		.cache = position(btf, f, caches),
-		.size = position(btf, f, sizes),
+		.size = what == SLAB_BULK_FREE ? PLUMB_NO_RESULT : position(btf, f, sizes),
 		.gfp = position(btf, f, flags),
 		.node = position(btf, f, nodes),
 		.caller = position(btf, f, callers),
 	};
 
-	if (at.cache == PLUMB_NO_RESULT) {
+	if (what == SLAB_KFREE) {
+		at.cache = prototype(btf, "bpf_get_kmem_cache") ? position(btf, f, objects)
+								: PLUMB_NO_RESULT;
+	} else if (at.cache == PLUMB_NO_RESULT) {
 		at.cache = position(btf, f, buckets);
 		at.buckets = at.cache != PLUMB_NO_RESULT;
-		/* A pointer to an array is no argument that fentry programs may load. */
-		if (at.buckets)
-			at.cache |= PLUMB_POINTER;
 	}
+	/* Pointers to arrays, and to const void, are no arguments that fentry programs may load. */
+	if (at.cache != PLUMB_NO_RESULT && (at.buckets || what == SLAB_KFREE))
+		at.cache |= PLUMB_POINTER;
 	if (at.caller == PLUMB_NO_RESULT)
 		at.caller = PLUMB_CALLER | btf_vlen(f);
 	return at;
 }
 
 /* Whether the tool needs function I of the list. */
-static bool is_needed(size_t i, bool common, bool parts, bool frees)
+static bool is_needed(size_t i, const struct btf *btf, bool parts, bool frees)
 {
+	const bool common = prototype(btf, COMMON);
 	const enum slab_what what = known[i].what;
 	const bool frees_slowly = !strcmp(known[i].name, "__slab_free") ||
 				  !strcmp(known[i].name, "__pcs_replace_full_main");
 
-	if (what == SLAB_FREE || what == SLAB_KFREE || frees_slowly)
+	if ((what >= SLAB_FREE && what < SLAB_REFILL) || frees_slowly)
 		return frees && (parts || !frees_slowly);
 	if (what >= SLAB_REFILL)
 		return parts;
-	return !(common && known[i].calls_common);
+	switch (known[i].rule) {
+	case WITH_COMMON:
+		return common;
+	case NOT_WITH_COMMON:
+		return !common;
+	case LARGE:
+		return !common && !prototype(btf, NESTED_LARGE);
+	default:
+		return true;
+	}
 }
 
 static int find_functions(const char *file, const struct btf *btf, bool parts, bool frees,
 			  struct slab_targets *targets)
 {
 	const char *names[SLAB_FUNCTIONS];
-	const bool common = prototype(btf, COMMON);
 	struct slab_function at[SLAB_FUNCTIONS];
 	const struct btf_type *f;
 	size_t n = 0;
@@ -133,7 +165,7 @@ static int find_functions(const char *file, const struct btf *btf, bool parts, b
 
 	for (size_t i = 0; i < N_KNOWN && n < SLAB_FUNCTIONS; i++) {
 		f = prototype(btf, known[i].name);
-		if (!f || !is_needed(i, common, parts, frees))
+		if (!f || !is_needed(i, btf, parts, frees))
 			continue;
 		at[n] = describe(btf, f, known[i].what);
 		names[n++] = known[i].name;
@@ -143,10 +175,8 @@ static int find_functions(const char *file, const struct btf *btf, bool parts, b
 		return err == -ENOMEM ? err : 0;
 	for (size_t i = 0; i < targets->functions.n; i++)
 		for (size_t k = 0; k < n; k++)
-			if (!strcmp(targets->functions.all[i].name, names[k])) {
-				targets->at[i] = at[k];
-				targets->has_parts |= at[k].what >= SLAB_REFILL;
-			}
+			if (!strcmp(targets->functions.all[i].name, names[k]))
+				targets->config.at[i] = at[k];
 	return 0;
 }
 
@@ -163,10 +193,38 @@ static bool passes_cache(const struct btf *btf, const char *event, int i)
 	return !strcmp(btf__name_by_offset(btf, t->name_off), "kmem_cache");
 }
 
-int slab_targets_find(const char *file, bool parts, bool frees, struct slab_targets *targets)
+/*
+ * Finds where each CPU counts what has interrupted it: on x86, and if the kernel names its
+ * variables (CONFIG_KALLSYMS_ALL).
+ */
+static void find_preempt_count(struct slab_config *config)
+{
+	static const char *const counts[] = {" __preempt_count\n", " pcpu_hot\n"};
+	FILE *f = fopen("/proc/kallsyms", "re");
+	const char *name;
+	char line[512];
+	uint32_t id;
+
+	while (f && fgets(line, sizeof(line), f) &&
+	       !(config->preempt_count && config->cpu_offsets)) {
+		name = strrchr(line, ' ') ?: "";
+		if (!strcmp(name, counts[0]) || !strcmp(name, counts[1]))
+			config->preempt_count = strtoull(line, NULL, 16);
+		else if (!strcmp(name, " __per_cpu_offset\n"))
+			config->cpu_offsets = strtoull(line, NULL, 16);
+	}
+	if (f)
+		fclose(f);
+	if (!config->cpu_offsets)
+		config->preempt_count = 0;
+	config->count_is_long = plumb_kernel_preempt_count(&id) == PLUMB_PREEMPT_COUNT_LONG;
+}
+
+int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
+		      struct slab_targets *targets)
 {
 	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
-	int err;
+	int err = 0;
 
 	if (!btf)
 		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
@@ -177,7 +235,10 @@ int slab_targets_find(const char *file, bool parts, bool frees, struct slab_targ
 		.free_has_cache = passes_cache(btf, "kmem_cache_free", 2),
 	};
 	targets->node_events = plumb_tracepoint_prototype(btf, "kmalloc_node");
-	err = find_functions(file, btf, parts, frees, targets);
+	if (by & SLAB_BY_CONTEXT)
+		find_preempt_count(&targets->config);
+	if (!events)
+		err = find_functions(file, btf, by & SLAB_BY_PATH, frees, targets);
 	if (file)
 		btf__free(btf);
 	else

@@ -9,17 +9,16 @@
 
 struct slab_targets {
 	struct plumb_functions functions;
-	struct slab_function at[SLAB_FUNCTIONS]; /* of each of these */
 	struct slab_config config;
 	bool node_events; /* kmalloc_node, kmem_cache_alloc_node (before 6.1) */
-	bool has_parts;   /* functions of the slow path */
 };
 
 /*
- * From the kernel's types, or those in FILE unless it is NULL.  PARTS: also the functions of the
- * slow path; FREES: also those that free.  0, or -errno after a message; without functions that
- * can be named there is none, and functions.n is 0.
+ * From the kernel's types, or those in FILE unless it is NULL.  BY: the keys, SLAB_BY_PATH for the
+ * functions of the slow path, too; FREES: also those that free; EVENTS: no functions.  0, or -errno
+ * after a message; without functions that can be named there is none, and functions.n is 0.
  */
-int slab_targets_find(const char *file, bool parts, bool frees, struct slab_targets *targets);
+int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
+		      struct slab_targets *targets);
 
 #endif

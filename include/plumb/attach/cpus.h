@@ -15,4 +15,8 @@ void plumb_cpus_begin(const uint32_t *left);
 /* Whether a CPU has come or gone since: it had, or has, no perf events for some time. */
 bool plumb_cpus_changed(void);
 
+/* Called by a tool's finish(): events of such a CPU are missing, nobody knows how many. */
+void plumb_cpus_note_lost(void);
+bool plumb_cpus_have_lost(void);
+
 #endif

@@ -7,6 +7,7 @@
 
 static long online_before;
 static const uint32_t *cpu_left;
+static bool lost;
 
 bool plumb_cpus_can_leave(void)
 {
@@ -22,4 +23,14 @@ void plumb_cpus_begin(const uint32_t *left)
 bool plumb_cpus_changed(void)
 {
 	return (cpu_left && *cpu_left) || sysconf(_SC_NPROCESSORS_ONLN) != online_before;
+}
+
+void plumb_cpus_note_lost(void)
+{
+	lost = true;
+}
+
+bool plumb_cpus_have_lost(void)
+{
+	return lost;
 }

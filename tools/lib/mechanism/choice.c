@@ -65,7 +65,8 @@ static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism
 
 /*
  * Whether to try the mechanism.  One that is skipped with a message is listed as refused.  With
- * LAST, when all others have failed, only those skipped ones are tried.
+ * LAST, when all others have failed, only those skipped ones are tried, and those that do not
+ * support the options are listed, too.
  */
 static bool is_worth_trying(struct plumb_session *s, const struct plumb_mechanism *mechanism,
 			    bool last)
@@ -77,6 +78,8 @@ static bool is_worth_trying(struct plumb_session *s, const struct plumb_mechanis
 	unsupported = mechanism->unsupported ? mechanism->unsupported(&s->options) : NULL;
 	why = unsupported ? NULL : skipped(s, mechanism);
 	if (last) {
+		if (unsupported)
+			refuse(s, mechanism, 0, unsupported);
 		if (!why || !*why)
 			return false;
 		forget_refusal(s, mechanism);

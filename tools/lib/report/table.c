@@ -52,7 +52,6 @@ static void add(struct table *t, struct column c, const char *heading)
 		t->columns[t->n++] = c;
 }
 
-/* The number of the tool's extra figures. */
 static size_t n_extra(const struct plumb_tool *tool)
 {
 	return !tool->measure.extra[0] ? 0 : tool->measure.extra[1] ? 2 : 1;
@@ -162,17 +161,23 @@ static void lay_out(struct table *t)
 	const struct plumb_run *run = t->r->run;
 	const struct plumb_options *o = run->options;
 	const struct plumb_field *f;
+	const char *const *extra = run->tool->measure.extra;
 	uint64_t errors = 0;
 	const bool has_histogram = plumb_has_histogram(run->tool->measure.kind);
 	struct column sort;
+	bool is_key[2] = {};
 	char heading[20];
 
-	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
+	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++) {
 		if (o->by & f->bit)
 			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
+		for (size_t e = 0; e < n_extra(run->tool); e++) /* its sum would be a repetition */
+			is_key[e] |= o->by & f->bit && !strcmp(f->name, extra[e]);
+	}
 	add(t, (struct column){.figure = CALLS}, counted(run->tool));
 	for (size_t i = 0; i < n_extra(run->tool); i++)
-		add(t, (struct column){.figure = EXTRA, .extra = i}, run->tool->measure.extra[i]);
+		if (!is_key[i])
+			add(t, (struct column){.figure = EXTRA, .extra = i}, extra[i]);
 	if (run->tool->measure.kind != PLUMB_TIMES)
 		add(t, (struct column){.figure = RATE}, "rate/s");
 	if (run->tool->measure.kind == PLUMB_SIZES)

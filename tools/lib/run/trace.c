@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "trace.h"
 
+#include <plumb/attach/cpus.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
@@ -248,6 +249,10 @@ static int judge(const struct trace *run)
 	if (s->options.strict && plumb_ledger_is_broken(&v, s->options.strict_percent)) {
 		plumb_warn("--strict: %s%llu calls were lost", v.at_least < v.lost ? "up to " : "",
 			   (unsigned long long)v.lost);
+		return PLUMB_EXIT_JUDGED;
+	}
+	if (s->options.strict && plumb_cpus_have_lost()) {
+		plumb_warn("--strict: events of a CPU that went online or offline were lost");
 		return PLUMB_EXIT_JUDGED;
 	}
 	if (!s->child || s->child_status < 0)
