@@ -35,7 +35,8 @@ TARGETS = {
     "read": [(tool, peer, 0.5)
              for tool in ("file-latency", "file-latency-function")
              for peer in ("fsdist", "fsslower", "bpftrace-fentry", "bpftrace-kprobe")] +
-            [("file-latency", "bpftrace-tracepoint", None)],
+            [("file-latency", "bpftrace-tracepoint", None), ("file-io-breakdown", "fsdist", None),
+             ("file-io-breakdown", "fsslower", None)],
 }
 FLOORS = [(tool, "floor-clock", None) for tool in (
     "block-io-latency", "page-fault-latency", "slab-latency", "file-latency")] + \
@@ -187,6 +188,9 @@ class Rows:
             yield self.floor(f"{hook} on {function}, {what}", "function-floor", hook, step, function,
                              row=f"floor-function-{step}")
 
+    def broken_down(self, *options, counted=counted_of_pid):
+        return self.tool("file-io-breakdown", *options, counted=counted)
+
     def perf(self, event):
         if self.here:
             yield Row("perf", f"perf stat -a -I 1000 -e {event}", f"perf stat -a -I 1000 -e {event}",
@@ -196,6 +200,8 @@ class Rows:
         yield from self.floors("block", "4 raw tracepoint programs")
         yield self.tool("block-io-latency")
         yield self.tool("block-io-latency", "-b", "disk,op,pid,comm", row="block-io-latency-pid")
+        # Requests of AIO are no calls of its own, and followed all the same.
+        yield self.broken_down(counted=None)
         yield self.peer("biolatency", "biolatency")
         yield self.peer("biolatency-Q", "biolatency", "-Q")
         yield self.peer("biolatency-DF", "biolatency", "-Q", "-D", "-F")
@@ -248,6 +254,7 @@ class Rows:
         yield from self.floors("read", "2 raw tracepoint programs")
         yield self.tool("file-latency", *self.args.file)
         yield from self.by_function("file-latency", *self.args.file)
+        yield self.broken_down("-b", "pid,fs")
         yield self.bpftrace("bpftrace-tracepoint", "tracepoints of pread64, hist by pid, comm",
                             f"tracepoint:syscalls:sys_enter_pread64 {HISTOGRAM}" %
                             "tracepoint:syscalls:sys_exit_pread64", counted_by_bpftrace)

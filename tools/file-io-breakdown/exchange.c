@@ -59,7 +59,8 @@ static int replace(struct bpf_program *p)
 int exchange_prepare(struct bpf_object *object, const char *only_with, const char *only_without)
 {
 	const bool has = kernel_has_exchange();
-	struct bpf_program *p = bpf_object__find_program_by_name(object, has ? only_without : only_with);
+	struct bpf_program *p =
+		bpf_object__find_program_by_name(object, has ? only_without : only_with);
 	int err = bpf_program__set_autoload(p, false);
 
 	if (has)

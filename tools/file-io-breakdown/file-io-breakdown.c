@@ -210,7 +210,8 @@ static void print_counts(FILE *out)
 			      value_of(i), counters[i].text);
 	if (unseen && unseen < UINT64_MAX && n < sizeof(text))
 		snprintf(text + n, sizeof(text) - n,
-			 ", up to %" PRIu64 " changes not seen, with which parts are wrong", unseen);
+			 ", up to %" PRIu64 " changes not seen, with which parts are wrong",
+			 unseen);
 	plumb_print_wrapped(text, out);
 	plumb_print_wrapped("parts: CPU, PREE, RUNQ, DEV and QUEUE are measured; ODEV and OQUE are "
 			    "I/O of others on the file's disk while the call waited for the page "

@@ -61,8 +61,7 @@ static __always_inline __u64 so_far_away(const struct syscall_thread *t, __u64 n
 	asleep = since > t->left ? at_most(since - t->left, away) : away;
 	io_so_far.off[IO_RUNQ] += away - asleep;
 	if (!runs)
-		io_so_far.in =
-			t->own.waits == IO_RUNS ? IO_RUNQ : so_far_asleep(&t->own);
+		io_so_far.in = t->own.waits == IO_RUNS ? IO_RUNQ : so_far_asleep(&t->own);
 	return asleep;
 }
 

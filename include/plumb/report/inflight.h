@@ -67,7 +67,7 @@ struct plumb_inflight {
 	void (*print)(const struct plumb_session *s, const struct plumb_flights *f, size_t n,
 		      FILE *out);
 	void (*add_json)(const struct plumb_session *s, const struct plumb_flights *f,
-		     const struct plumb_flight *one, json_t *j);
+			 const struct plumb_flight *one, json_t *j);
 };
 
 /* Print the list after a table; add it to JSON. */
