@@ -102,10 +102,12 @@ stacked() {
 # A disk whose driver keeps bios, and one whose driver keeps requests: nobody waits for their calls.
 hung() {
 	insmod /modules/loop.ko 2>/dev/null
-	mapper plumb-hung "0 32768 delay /dev/$1 0 600000" >hung.disk 2>hung.err && losetup /dev/loop0 "$(cat hung.disk)" 2>>hung.err || return
+	hung=$(losetup -f) # another group may have left some
+	echo "${hung#/dev/}" >hung.loop
+	mapper plumb-hung "0 32768 delay /dev/$1 0 600000" >hung.disk 2>hung.err && losetup "$hung" "$(cat hung.disk)" 2>>hung.err || return
 	start hung-queue layers "$(cat hung.disk)" direct 4096 1 1 0
 	pids=$pids,$pid
-	start hung-device layers /dev/loop0 direct 4096 1 1 0
+	start hung-device layers "$hung" direct 4096 1 1 0
 	pids=$pids,$pid
 }
 
@@ -203,12 +205,12 @@ check_hung() {
 			+ .file_system + .unexplained;
 		[$last.in_flight[] | select(.comm | startswith("layers-"))]
 		| (map({(.so_far.in): .}) | add) as {queue: $q, device: $d} | length == 2 and $last.ledger.in_flight == 2
-		and $q.so_far.disk == $mapped and $d.so_far.disk == "loop0"
+		and $q.so_far.disk == $mapped and $d.so_far.disk == $loop
 		and all(.syscall == "pread64" and .so_far.fs == "devtmpfs" and .so_far.io_of == null
 			and (.so_far | parts == .ns) and .so_far.ns == .age_ns)
 		and ($q.so_far | .queue > 0 and .queue + .on_cpu + .preempted + .runq == .ns)
 		and ($d.so_far | .device > .queue and .device + .queue + .on_cpu + .preempted + .runq == .ns)' \
-		--arg mapped "$(basename "$(cat hung.disk)")"
+		--arg mapped "$(basename "$(cat hung.disk)")" --arg loop "$(cat hung.loop)"
 }
 
 check_stopped() {

@@ -3,6 +3,7 @@
 
 #define PLUMB_KEY struct block_key
 #define PLUMB_STATELESS
+#include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
@@ -26,29 +27,6 @@ struct {
 	__type(key, __u64);
 	__type(value, struct device_flush);
 } block_flushes SEC(".maps");
-
-/*
- * While a program runs, the kernel skips it for an interrupt of that CPU (from 6.1 on) and, if
- * programs can be preempted, for other threads (from 7.0 on).  It then has copies, which run one
- * after the other: the first that is not skipped does the work, the others find it done.  COPY: 0
- * is the first.
- */
-#define PROGRAM_COPY(name, hook, copy)                                                             \
-	SEC("tp_btf/" hook) int name##_##copy(__u64 *ctx)                                          \
-	{                                                                                          \
-		return name(ctx, copy);                                                            \
-	}
-#define PROGRAM_ONCE(name, hook)                                                                   \
-	static __always_inline int name(__u64 *ctx, const __u32 copy);                             \
-	PROGRAM_COPY(name, hook, 0)                                                                \
-	static __always_inline int name(__u64 *ctx, const __u32 copy __attribute__((unused)))
-#define PROGRAM(name, hook)                                                                        \
-	static __always_inline int name(__u64 *ctx, const __u32 copy);                             \
-	PROGRAM_COPY(name, hook, 0)                                                                \
-	PROGRAM_COPY(name, hook, 1)                                                                \
-	PROGRAM_COPY(name, hook, 2)                                                                \
-	PROGRAM_COPY(name, hook, 3)                                                                \
-	static __always_inline int name(__u64 *ctx, const __u32 copy __attribute__((unused)))
 
 /* --- beginnings --- */
 
@@ -85,7 +63,7 @@ static __always_inline bool began_early(struct bio *bio)
 	return true;
 }
 
-PROGRAM(bio_submitted, "block_bio_queue")
+PROGRAM_COPIES(bio_submitted, "tp_btf/block_bio_queue")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
 
@@ -96,7 +74,7 @@ PROGRAM(bio_submitted, "block_bio_queue")
 	return 0;
 }
 
-PROGRAM(bio_split, "block_split")
+PROGRAM_COPIES(bio_split, "tp_btf/block_split")
 {
 	struct bio *part = (struct bio *)argument(ctx, block_config.arg_split);
 
@@ -112,7 +90,7 @@ static __always_inline void made(struct block_request *s)
 		s->inserted = bpf_ktime_get_ns();
 }
 
-PROGRAM_ONCE(request_made, "block_io_start")
+PROGRAM_ONCE(request_made, "tp_btf/block_io_start")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_made);
 	struct block_request *s = request_of(rq);
@@ -125,7 +103,7 @@ PROGRAM_ONCE(request_made, "block_io_start")
 }
 
 /* Before block_io_start (6.5). */
-PROGRAM_ONCE(bio_made, "block_getrq")
+PROGRAM_ONCE(bio_made, "tp_btf/block_getrq")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_made);
 	struct block_request *s;
@@ -138,7 +116,7 @@ PROGRAM_ONCE(bio_made, "block_getrq")
 	return 0;
 }
 
-PROGRAM(request_inserted, "block_rq_insert")
+PROGRAM_COPIES(request_inserted, "tp_btf/block_rq_insert")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_insert);
 	struct block_request *s = request_on_its_way(rq);
@@ -151,7 +129,7 @@ PROGRAM(request_inserted, "block_rq_insert")
 	return 0;
 }
 
-PROGRAM(request_issued, "block_rq_issue")
+PROGRAM_COPIES(request_issued, "tp_btf/block_rq_issue")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
 	struct device_flush flush = {};
@@ -177,7 +155,7 @@ PROGRAM(request_issued, "block_rq_issue")
 
 /* --- on the way --- */
 
-PROGRAM(request_requeued, "block_rq_requeue")
+PROGRAM_COPIES(request_requeued, "tp_btf/block_rq_requeue")
 {
 	struct block_request *s =
 		request_of((struct request *)argument(ctx, block_config.arg_requeue));
@@ -194,7 +172,7 @@ PROGRAM(request_requeued, "block_rq_requeue")
 }
 
 /* It ends as a part of another one, without a completion of its own. */
-PROGRAM(request_merged, "block_rq_merge")
+PROGRAM_COPIES(request_merged, "tp_btf/block_rq_merge")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_merge);
 	struct block_request *s = request_of(rq);
@@ -209,7 +187,7 @@ PROGRAM(request_merged, "block_rq_merge")
 	return 0;
 }
 
-PROGRAM(bio_merged_behind, "block_bio_backmerge")
+PROGRAM_COPIES(bio_merged_behind, "tp_btf/block_bio_backmerge")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_backmerge);
 	struct block_request *s = request_at((__u64)bio);
@@ -245,7 +223,7 @@ static __noinline void merge_before(struct bio *bio)
 	s->rejected = s->merged = 1;
 }
 
-PROGRAM(bio_merged_before, "block_bio_frontmerge")
+PROGRAM_COPIES(bio_merged_before, "tp_btf/block_bio_frontmerge")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_frontmerge);
 	struct block_request *s = copy ? request_at((__u64)bio) : NULL;
@@ -348,7 +326,7 @@ static struct {
 	__u64 request, pad[7];
 } block_completed[PLUMB_LEDGERS] = {};
 
-PROGRAM(request_completed, "block_rq_complete")
+PROGRAM_COPIES(request_completed, "tp_btf/block_rq_complete")
 {
 	__u64 *done = &block_completed[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].request;
 	struct request *rq = (struct request *)argument(ctx, 0);
@@ -369,7 +347,7 @@ PROGRAM(request_completed, "block_rq_complete")
  * A bio that ends without a request of its own disk: the disk's driver takes bios (device mapper,
  * RAID, RAM disks), or it failed before.
  */
-PROGRAM(bio_completed, "block_bio_complete")
+PROGRAM_COPIES(bio_completed, "tp_btf/block_bio_complete")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio_complete);
 	struct block_request *s = request_at((__u64)bio);

@@ -3,7 +3,9 @@
 #include <plumb/attach/hooks.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
+#include <plumb/bpf/core/copies.h>
 #include <plumb/kernel/block-hooks.h>
+#include <plumb/load/copies.h>
 #include <plumb/report/in-order.h>
 #include <plumb/report/inflight.h>
 #include <plumb/report/report.h>
@@ -62,20 +64,6 @@ static int prepare(struct plumb_options *o)
 	return block_hooks_find(o->btf, &hooks);
 }
 
-/* Does not load the copies of PROGRAM from FIRST on. */
-static void disable(const struct bpf_object *object, const char *program, int first)
-{
-	struct bpf_program *p;
-	char name[64];
-
-	for (int i = first; i < BLOCK_COPIES; i++) {
-		snprintf(name, sizeof(name), "%s_%d", program, i);
-		p = bpf_object__find_program_by_name(object, name);
-		if (p)
-			bpf_program__set_autoload(p, false);
-	}
-}
-
 /* The first BLOCK_ENDS are of the ends of requests, which an interrupt can bring. */
 #define BLOCK_ENDS 2
 
@@ -117,30 +105,28 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
 		.min_ns = min_ns, .slower = slower, .preemptible = hooks.preemptible};
 	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
-	disable(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
+	plumb_copies_limit(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
-		disable(bpf->object, "request_merged", 0);
+		plumb_copies_limit(bpf->object, "request_merged", 0);
 	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
-		disable(bpf->object, hooked[i], i < BLOCK_ENDS ? BLOCK_END_COPIES : 1);
+		plumb_copies_limit(bpf->object, hooked[i], i < BLOCK_ENDS ? PLUMB_END_COPIES : 1);
 	return 0;
 }
 
 /* A copy is attached after those before it, which then run before it. */
-#define COPIES(program) program "_0", program "_1", program "_2", program "_3"
-
 static const char *const programs[] = {
-	COPIES("request_completed"),
-	COPIES("bio_completed"),
-	COPIES("request_merged"),
-	COPIES("bio_merged_behind"),
-	COPIES("bio_merged_before"),
-	COPIES("request_requeued"),
-	COPIES("request_issued"),
-	COPIES("request_inserted"),
+	PLUMB_COPIES_OF("request_completed"),
+	PLUMB_COPIES_OF("bio_completed"),
+	PLUMB_COPIES_OF("request_merged"),
+	PLUMB_COPIES_OF("bio_merged_behind"),
+	PLUMB_COPIES_OF("bio_merged_before"),
+	PLUMB_COPIES_OF("request_requeued"),
+	PLUMB_COPIES_OF("request_issued"),
+	PLUMB_COPIES_OF("request_inserted"),
 	"request_made_0",
 	"bio_made_0",
-	COPIES("bio_split"),
-	COPIES("bio_submitted"),
+	PLUMB_COPIES_OF("bio_split"),
+	PLUMB_COPIES_OF("bio_submitted"),
 	"bio_throttled",
 	NULL,
 };

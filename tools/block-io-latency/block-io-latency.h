@@ -15,10 +15,6 @@
 #define BLOCK_BY_ERRNO (PLUMB_BY_TOOL << 5)
 #define BLOCK_BY_STAGE (PLUMB_BY_TOOL << 6)
 
-/* Programs of a hook where they can be preempted, and otherwise of one at which requests end. */
-#define BLOCK_COPIES     4
-#define BLOCK_END_COPIES 2
-
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
 

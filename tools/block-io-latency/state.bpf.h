@@ -108,6 +108,20 @@ static __noinline long replace(const struct block_request *s)
 	return bpf_map_update_elem(&block_requests, &s->id, s, BPF_ANY);
 }
 
+/* The bio for which a CPU last found no room; copies of the program find that it was counted. */
+static struct {
+	__u64 id, pad[7];
+} block_refused[PLUMB_LEDGERS] = {};
+
+static __always_inline void refuse(__u64 id, __u32 cpu, __u32 copy)
+{
+	__u64 *refused = &block_refused[cpu & (PLUMB_LEDGERS - 1)].id;
+
+	if (!copy || *refused != id)
+		ledger_count(cpu, no_state);
+	*refused = id;
+}
+
 /* COPY: of the program that sees it first. */
 static __always_inline void keep(const struct block_request *s, __u32 copy)
 {
@@ -119,7 +133,7 @@ static __always_inline void keep(const struct block_request *s, __u32 copy)
 		if (copy)
 			ledger_count(cpu, rescued);
 	} else if (!s->rejected) {
-		ledger_count(cpu, no_state);
+		refuse(s->id, cpu, copy);
 	}
 }
 

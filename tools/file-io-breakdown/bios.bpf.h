@@ -12,6 +12,7 @@
 
 #include "call.bpf.h"
 #include <plumb/bpf/block/request.bpf.h>
+#include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/inflight-slots.bpf.h>
 
 const volatile struct io_config io_config = {};
@@ -20,26 +21,6 @@ const volatile struct io_config io_config = {};
 #define asks_for_flush(flags)                                                                      \
 	(request_flag(flags, __REQ_PREFLUSH___any) || request_flag(flags, __REQ_FUA___any) ||      \
 	 ((flags)&REQ_OP_MASK) == 2)
-
-/*
- * Where programs can be preempted, the kernel skips a program for other threads of the CPU while
- * one is.  Each then has copies, which run one after the other: the first that is not skipped does
- * the work, the others find it done.  COPY: 0 is the first.
- */
-#define PROGRAM_COPY(name, hook, copy)                                                             \
-	SEC(hook) int name##_##copy(struct bpf_raw_tracepoint_args *ctx)                           \
-	{                                                                                          \
-		return name(ctx, copy);                                                            \
-	}
-#define PROGRAM(name, hook)                                                                        \
-	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx, const __u32 copy);    \
-	PROGRAM_COPY(name, hook, 0)                                                                \
-	PROGRAM_COPY(name, hook, 1)                                                                \
-	PROGRAM_COPY(name, hook, 2)                                                                \
-	PROGRAM_COPY(name, hook, 3)                                                                \
-	static __always_inline int name(struct bpf_raw_tracepoint_args *ctx,                       \
-					const __u32 copy __attribute__((unused)))
-_Static_assert(IO_COPIES == 4, "a program each");
 
 /* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
 #define MAX_BIOS 256
@@ -166,7 +147,7 @@ static __always_inline bool has_requests(struct bio *bio)
 	return disk && BPF_CORE_READ((struct gendisk *)disk, queue, mq_ops);
 }
 
-PROGRAM(bio_queued, "raw_tp/block_bio_queue")
+PROGRAM_COPIES(bio_queued, "raw_tp/block_bio_queue")
 {
 	struct bio *bio = (struct bio *)argument(ctx, io_config.arg_queue);
 	struct io_bio b = {.counted = 1, .copy = copy}, *known;
@@ -202,7 +183,7 @@ PROGRAM(bio_queued, "raw_tp/block_bio_queue")
 }
 
 /* Only of disks without requests: otherwise the kernel reports the request's completion. */
-PROGRAM(bio_completed, "raw_tp/block_bio_complete")
+PROGRAM_COPIES(bio_completed, "raw_tp/block_bio_complete")
 {
 	__u64 id = argument(ctx, io_config.arg_complete);
 	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
@@ -216,7 +197,7 @@ PROGRAM(bio_completed, "raw_tp/block_bio_complete")
  * The part that is split off completes into the rest, to which its bi_private points. Where there
  * are requests, each of the two ends with its own. Otherwise the whole ends last.
  */
-PROGRAM(bio_split_off, "raw_tp/block_split")
+PROGRAM_COPIES(bio_split_off, "raw_tp/block_split")
 {
 	struct bio *part = (struct bio *)argument(ctx, io_config.arg_split);
 	__u64 rest = (__u64)BPF_CORE_READ(part, bi_private), id = (__u64)part;
@@ -249,11 +230,11 @@ static __always_inline int bio_remapped(struct bio *bio, __u32 dev, __u64 sector
 	return 0;
 }
 
-PROGRAM(bio_mapped, "raw_tp/block_bio_remap")
+PROGRAM_COPIES(bio_mapped, "raw_tp/block_bio_remap")
 {
 	if (io_config.arg_remap)
-		return bio_remapped((struct bio *)ctx->args[1], ctx->args[2], ctx->args[3]);
-	return bio_remapped((struct bio *)ctx->args[0], ctx->args[1], ctx->args[2]);
+		return bio_remapped((struct bio *)ctx[1], ctx[2], ctx[3]);
+	return bio_remapped((struct bio *)ctx[0], ctx[1], ctx[2]);
 }
 
 /* --- requests --- */
@@ -280,7 +261,7 @@ static __always_inline void find_owners(struct request *rq, struct io_request *r
 		r->owners[1] = b->owner;
 }
 
-PROGRAM(request_issued, "raw_tp/block_rq_issue")
+PROGRAM_COPIES(request_issued, "raw_tp/block_rq_issue")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
 	struct io_request r = {.dev = disk_number(request_disk(rq)),
@@ -308,7 +289,7 @@ PROGRAM(request_issued, "raw_tp/block_rq_issue")
 	return 0;
 }
 
-PROGRAM(request_requeued, "raw_tp/block_rq_requeue")
+PROGRAM_COPIES(request_requeued, "raw_tp/block_rq_requeue")
 {
 	__u64 id = argument(ctx, block_config.arg_requeue);
 	struct io_request *r = bpf_map_lookup_elem(&io_requests, &id);
@@ -351,12 +332,12 @@ static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now,
 	}
 }
 
-static __always_inline int completed(struct bpf_raw_tracepoint_args *ctx, bool inlined)
+static __always_inline int completed(__u64 *ctx, bool inlined)
 {
-	struct request *rq = (struct request *)ctx->args[0];
+	struct request *rq = (struct request *)ctx[0];
 	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
 	struct io_request *r;
-	__u32 bytes = ctx->args[2];
+	__u32 bytes = ctx[2];
 
 	/* Each part of a request completes by itself; its length is what is left of it. */
 	if (bytes >= BPF_CORE_READ(rq, __data_len)) {
@@ -369,14 +350,14 @@ static __always_inline int completed(struct bpf_raw_tracepoint_args *ctx, bool i
 	return 0;
 }
 
-PROGRAM(request_completed, "raw_tp/block_rq_complete")
+PROGRAM_COPIES(request_completed, "raw_tp/block_rq_complete")
 {
 	return completed(ctx, false);
 }
 
 /* Instead, before 5.12: the loader replaces the instruction that is missing only in programs. */
 SEC("raw_tp/block_rq_complete")
-int request_completed_inlined(struct bpf_raw_tracepoint_args *ctx)
+int request_completed_inlined(__u64 *ctx)
 {
 	return completed(ctx, true);
 }

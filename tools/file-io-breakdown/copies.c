@@ -2,51 +2,58 @@
 #include "copies.h"
 
 #include <plumb/attach/probe.h>
+#include <plumb/bpf/core/copies.h>
+#include <plumb/load/copies.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <bpf/libbpf.h>
 
-#include "file-io-breakdown.h"
-
 static const char *const names[] = {
-	"request_completed", "request_requeued", "request_issued", "bio_completed",
-	"bio_split_off",     "bio_mapped",       "bio_queued",
+	"request_completed", "bio_completed", "request_requeued", "request_issued",
+	"bio_split_off",     "bio_mapped",    "bio_queued",
 };
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
-
-static struct bpf_program *find(struct bpf_object *object, size_t of, int copy)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "%s_%d", names[of], copy);
-	return bpf_object__find_program_by_name(object, name);
-}
+#define N_ENDS  2
 
 void copies_choose(struct bpf_object *object, bool preemptible)
 {
-	for (size_t i = 0; !preemptible && i < N_NAMES; i++)
-		for (int copy = 1; copy < IO_COPIES; copy++)
-			bpf_program__set_autoload(find(object, i, copy), false);
+	for (size_t i = 0; !preemptible && i < N_NAMES; i++) {
+		plumb_copies_limit(object, names[i], i < N_ENDS ? PLUMB_END_COPIES : 1);
+		/* Another program takes their place before 5.12 (exchange.h). */
+		if (!bpf_program__autoload(plumb_copy_of(object, names[i], 0)))
+			plumb_copies_limit(object, names[i], 0);
+	}
 }
 
-uint64_t copies_unseen(struct bpf_object *object, bool preemptible)
+/* The executions of hook I that none of its loaded copies has seen, at most; UINT64_MAX: unknown.
+ */
+static uint64_t unseen(const struct bpf_object *object, size_t i)
 {
-	uint64_t sum = 0, least, missed;
+	uint64_t least = UINT64_MAX, missed;
 	struct bpf_program *p;
 
+	for (int copy = 0; copy < PLUMB_COPIES; copy++) {
+		missed = 0;
+		p = plumb_copy_of(object, names[i], copy);
+		if (!bpf_program__autoload(p))
+			continue;
+		if (!plumb_program_missed(bpf_program__fd(p), &missed))
+			return UINT64_MAX;
+		/* What one has not seen, the others may have. */
+		least = missed < least ? missed : least;
+	}
+	return least;
+}
+
+uint64_t copies_unseen(const struct bpf_object *object)
+{
+	uint64_t sum = 0, one;
+
 	for (size_t i = 0; i < N_NAMES; i++) {
-		least = UINT64_MAX;
-		for (int copy = 0; copy < (preemptible ? IO_COPIES : 1); copy++) {
-			missed = 0;
-			p = find(object, i, copy);
-			if (bpf_program__autoload(p) &&
-			    !plumb_program_missed(bpf_program__fd(p), &missed))
-				return UINT64_MAX;
-			/* What one has not seen, the others may have. */
-			least = missed < least ? missed : least;
-		}
-		sum += least;
+		one = unseen(object, i);
+		if (one == UINT64_MAX)
+			return one;
+		sum += one;
 	}
 	return sum;
 }

@@ -8,10 +8,11 @@
 
 struct bpf_object;
 
-/* Of the opened OBJECT: without PREEMPTIBLE, only the first of each is loaded. */
+/* Of the opened OBJECT, where programs are not PREEMPTIBLE: those that are not needed are not
+ * loaded. */
 void copies_choose(struct bpf_object *object, bool preemptible);
 
 /* The number of events of I/O that no program has seen, at most; UINT64_MAX: not known. */
-uint64_t copies_unseen(struct bpf_object *object, bool preemptible);
+uint64_t copies_unseen(const struct bpf_object *object);
 
 #endif

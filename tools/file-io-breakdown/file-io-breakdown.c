@@ -4,6 +4,7 @@
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
+#include <plumb/bpf/core/copies.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/block-hooks.h>
 #include <plumb/kernel/kernel.h>
@@ -122,6 +123,7 @@ static int prepare(struct plumb_options *o)
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct file_io_breakdown_bpf *skel = file_io_breakdown_bpf__open_opts(plumb_open_opts());
+	int err;
 
 	if (!skel)
 		return -errno;
@@ -139,18 +141,19 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		live = skel->obj;
 		flights_begin(&skel->bss->io_so_far);
 	}
+	err = exchange_prepare(skel->obj, "request_completed_0", "request_completed_inlined");
 	copies_choose(skel->obj, hooks.preemptible);
-	return exchange_prepare(skel->obj, "request_completed_0", "request_completed_inlined");
+	return err;
 }
 
-/* A copy is attached after those before it, which then run before it. */
-#define COPIES(program) program "_0", program "_1", program "_2", program "_3"
-
-/* What ends is attached before what begins. */
+/*
+ * What ends is attached before what begins; a copy after those before it, which then run before it.
+ */
 #define BLOCK_PROGRAMS                                                                             \
-	COPIES("request_completed"), "request_completed_inlined", COPIES("request_requeued"),      \
-		COPIES("request_issued"), COPIES("bio_completed"), COPIES("bio_split_off"),        \
-		COPIES("bio_mapped"), COPIES("bio_queued"), "sleeper_woken"
+	PLUMB_COPIES_OF("request_completed"), "request_completed_inlined",                         \
+		PLUMB_COPIES_OF("request_requeued"), PLUMB_COPIES_OF("request_issued"),            \
+		PLUMB_COPIES_OF("bio_completed"), PLUMB_COPIES_OF("bio_split_off"),                \
+		PLUMB_COPIES_OF("bio_mapped"), PLUMB_COPIES_OF("bio_queued"), "sleeper_woken"
 
 static const char *const tp_programs[] = {BLOCK_PROGRAMS, "tp_exit", "tp_enter", NULL};
 static const char *const raw_programs[] = {BLOCK_PROGRAMS, "raw_exit", "raw_enter", NULL};
@@ -201,7 +204,7 @@ static uint64_t value_of(size_t counter)
 
 static void print_counts(FILE *out)
 {
-	const uint64_t unseen = copies_unseen(live, hooks.preemptible);
+	const uint64_t unseen = copies_unseen(live);
 	char text[512];
 	size_t n = snprintf(text, sizeof(text), "I/O:");
 
@@ -222,7 +225,7 @@ static void print_counts(FILE *out)
 
 static void counts_json(json_t *json, struct plumb_report *r)
 {
-	const uint64_t unseen = copies_unseen(live, hooks.preemptible);
+	const uint64_t unseen = copies_unseen(live);
 
 	(void)r;
 	json_object_set_new(json, "io_unseen",

@@ -16,9 +16,6 @@
 #define IO_REQUESTS 32768
 #define IO_DISKS    1024
 
-/* Copies of each program that follows I/O, where programs can be preempted. */
-#define IO_COPIES 4
-
 /* The parts of the time of a call.  Those from IO_DEVICE on divide the time in which it sleeps. */
 enum io_part {
 	IO_PREEMPTED,

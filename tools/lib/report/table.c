@@ -1,206 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: keys to the left, figures to the right, the ledger below. */
-#include <ctype.h>
+#include "table.h"
+
 #include <plumb/report/inflight.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
-#include <plumb/report/report.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#define MAX_COLUMNS   48
 #define CELL          256
 #define SHORTEST_PATH 24
-
-/* A column is a key's field, a percentile, or one of these figures. */
-enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, EXTRA, OWN, FIELD };
-
-struct column {
-	enum figure figure;
-	char heading[20];
-	const struct plumb_field *field;
-	size_t percentile; /* index in the options' percentiles */
-	size_t extra;      /* index in the tool's extra figures */
-	const struct plumb_column *own;
-	int width;
-};
-
-struct table {
-	struct plumb_report *r;
-	struct column columns[MAX_COLUMNS];
-	size_t n;
-};
-
-static const struct {
-	const char *name;
-	enum figure figure;
-	bool times; /* only with a histogram */
-} figures[] = {
-	{"calls", CALLS, false}, {"rate", RATE, false}, {"errors", ERRORS, false},
-	{"total", TOTAL, true},  {"mean", MEAN, true},  {"min", MIN, true},
-	{"max", MAX, true},
-};
-#define N_FIGURES (sizeof(figures) / sizeof(figures[0]))
-
-static void add(struct table *t, struct column c, const char *heading)
-{
-	for (size_t i = 0; i + 1 < sizeof(c.heading) && heading[i]; i++)
-		c.heading[i] = toupper((unsigned char)heading[i]);
-	if (t->n < MAX_COLUMNS)
-		t->columns[t->n++] = c;
-}
-
-static size_t n_extra(const struct plumb_tool *tool)
-{
-	return !tool->measure.extra[0] ? 0 : tool->measure.extra[1] ? 2 : 1;
-}
-
-static bool has_figure(const struct plumb_tool *tool, size_t i)
-{
-	return (plumb_has_histogram(tool->measure.kind) || !figures[i].times) &&
-	       (tool->measure.errors || figures[i].figure != ERRORS);
-}
-
-static const char *counted(const struct plumb_tool *tool)
-{
-	return tool->measure.counted ?: "calls";
-}
-
-/* A sum of bytes is called "bytes". */
-static const char *figure_name(const struct plumb_tool *tool, size_t i)
-{
-	if (figures[i].figure == CALLS)
-		return counted(tool);
-	return tool->measure.kind == PLUMB_SIZES && figures[i].figure == TOTAL ? "bytes"
-									       : figures[i].name;
-}
-
-/* Finds the figure by name; percentiles are "p99" and the like.  0, or -1 if there is none. */
-static int find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
-		       const char *name, struct column *c)
-{
-	for (size_t i = 0; i < N_FIGURES; i++)
-		if (!strcmp(name, figure_name(tool, i)) && has_figure(tool, i)) {
-			*c = (struct column){.figure = figures[i].figure};
-			return 0;
-		}
-	for (size_t i = 0;
-	     i < o->n_percentiles && plumb_has_histogram(tool->measure.kind) && *name == 'p'; i++)
-		if (!strcmp(name + 1, o->percentiles[i].name)) {
-			*c = (struct column){.figure = PERCENTILE, .percentile = i};
-			return 0;
-		}
-	for (size_t i = 0; i < n_extra(tool); i++)
-		if (!strcmp(name, tool->measure.extra[i])) {
-			*c = (struct column){.figure = EXTRA, .extra = i};
-			return 0;
-		}
-	for (size_t i = 0; i < tool->measure.n_columns; i++)
-		if (!strcmp(name, tool->measure.columns[i].name)) {
-			*c = (struct column){.figure = OWN, .own = &tool->measure.columns[i]};
-			return 0;
-		}
-	return -1;
-}
-
-bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
-			     const char *name, char *known, size_t size)
-{
-	struct column c;
-	size_t n = 0;
-
-	if (!find_figure(tool, o, name, &c))
-		return true;
-	for (size_t i = 0; i < N_FIGURES && n < size; i++)
-		if (has_figure(tool, i))
-			n += snprintf(known + n, size - n, " %s", figure_name(tool, i));
-	for (size_t i = 0; i < n_extra(tool) && n < size; i++)
-		n += snprintf(known + n, size - n, " %s", tool->measure.extra[i]);
-	for (size_t i = 0; i < tool->measure.n_columns && n < size; i++)
-		n += snprintf(known + n, size - n, " %s", tool->measure.columns[i].name);
-	for (size_t i = 0;
-	     i < o->n_percentiles && plumb_has_histogram(tool->measure.kind) && n < size; i++)
-		n += snprintf(known + n, size - n, " p%s", o->percentiles[i].name);
-	return false;
-}
-
-static uint64_t value(const struct table *t, const struct column *c, const struct plumb_row *row)
-{
-	switch (c->figure) {
-	case CALLS:
-		return row->count;
-	case RATE:
-		return t->r->elapsed ? row->count * 1e9 / t->r->elapsed + 0.5 : 0;
-	case ERRORS:
-		return row->errors;
-	case TOTAL:
-		return row->sum;
-	case MEAN:
-		return row->count ? row->sum / row->count : 0;
-	case MIN:
-		return row->count ? row->dist.min : 0;
-	case MAX:
-		return row->dist.max;
-	case PERCENTILE:
-		return plumb_percentile(&row->dist,
-					t->r->run->options->percentiles[c->percentile].p);
-	case EXTRA:
-		return row->extra[c->extra];
-	case OWN:
-		return c->own->value(c->own->id, t->r, row) * 1000;
-	case FIELD:
-		break;
-	}
-	return 0;
-}
-
-static void lay_out(struct table *t)
-{
-	const struct plumb_run *run = t->r->run;
-	const struct plumb_options *o = run->options;
-	const struct plumb_field *f;
-	const char *const *extra = run->tool->measure.extra;
-	uint64_t errors = 0;
-	const bool has_histogram = plumb_has_histogram(run->tool->measure.kind);
-	struct column sort;
-	bool is_key[2] = {};
-	char heading[20];
-
-	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++) {
-		if (o->by & f->bit)
-			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
-		for (size_t e = 0; e < n_extra(run->tool); e++) /* its sum would be a repetition */
-			is_key[e] |= o->by & f->bit && !strcmp(f->name, extra[e]);
-	}
-	add(t, (struct column){.figure = CALLS}, counted(run->tool));
-	for (size_t i = 0; i < n_extra(run->tool); i++)
-		if (!is_key[i])
-			add(t, (struct column){.figure = EXTRA, .extra = i}, extra[i]);
-	if (run->tool->measure.kind != PLUMB_TIMES)
-		add(t, (struct column){.figure = RATE}, "rate/s");
-	if (run->tool->measure.kind == PLUMB_SIZES)
-		add(t, (struct column){.figure = TOTAL}, "bytes");
-	for (size_t i = 0; i < t->r->snap->n; i++)
-		errors += t->r->snap->rows[i].errors;
-	if (errors || (run->tool->measure.errors && !has_histogram))
-		add(t, (struct column){.figure = ERRORS}, "errors");
-	for (size_t i = 0; i < run->tool->measure.n_columns; i++)
-		add(t, (struct column){.figure = OWN, .own = &run->tool->measure.columns[i]},
-		    run->tool->measure.columns[i].name);
-	if (!has_histogram)
-		return;
-	if (o->sort && !find_figure(run->tool, o, o->sort, &sort) &&
-	    ((sort.figure == TOTAL && run->tool->measure.kind == PLUMB_TIMES) ||
-	     sort.figure == MEAN || sort.figure == MIN))
-		add(t, sort, o->sort);
-	for (size_t i = 0; i < o->n_percentiles; i++) {
-		snprintf(heading, sizeof(heading), "p%s", o->percentiles[i].name);
-		add(t, (struct column){.figure = PERCENTILE, .percentile = i}, heading);
-	}
-	add(t, (struct column){.figure = MAX}, "max");
-}
 
 /* A copy of the row with its second measure as the first. */
 static struct plumb_row second_of(const struct plumb_row *row)
@@ -241,13 +51,14 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 		else
 			snprintf(text, size, "%s", c == t->columns ? "[other]" : "");
 	} else if (c->figure <= ERRORS) {
-		snprintf(text, size, "%llu", (unsigned long long)value(t, c, row));
+		snprintf(text, size, "%llu", (unsigned long long)table_value(t, c, row));
 	} else if (c->figure == OWN) {
 		c->own->format(c->own->id, t->r, row, text, size);
 	} else if (c->figure == EXTRA) {
-		plumb_format_size(value(t, c, row), text, size);
+		plumb_format_size(table_value(t, c, row), text, size);
 	} else {
-		plumb_format_time(value(t, c, row), measure_unit(t->r->run, second), text, size);
+		plumb_format_time(table_value(t, c, row), measure_unit(t->r->run, second), text,
+				  size);
 		if (c->figure == PERCENTILE &&
 		    plumb_percentile_is_weak(plumb_dist_count(&row->dist),
 					     o->percentiles[c->percentile].p))
@@ -332,7 +143,8 @@ static struct column sorted_by;
 
 static int compare(const void *a, const void *b)
 {
-	uint64_t x = value(sorted_table, &sorted_by, a), y = value(sorted_table, &sorted_by, b);
+	uint64_t x = table_value(sorted_table, &sorted_by, a),
+		 y = table_value(sorted_table, &sorted_by, b);
 
 	return (x < y) - (x > y);
 }
@@ -344,7 +156,7 @@ static void sort_rows(struct table *t)
 	sorted_table = t;
 	sorted_by = (struct column){.figure = CALLS};
 	if (run->options->sort)
-		find_figure(run->tool, run->options, run->options->sort, &sorted_by);
+		table_find_figure(run->tool, run->options, run->options->sort, &sorted_by);
 	qsort(t->r->snap->rows, t->r->snap->n, sizeof(*t->r->snap->rows), compare);
 }
 
@@ -384,7 +196,7 @@ static void print_rows(struct table *t, FILE *out)
 	if (hidden)
 		fprintf(out, "(%zu more rows: --min-count, --top)\n", hidden);
 	if (!t->r->snap->n)
-		fprintf(out, "(no %s)\n", counted(t->r->run->tool));
+		fprintf(out, "(no %s)\n", table_counted(t->r->run->tool));
 }
 
 void plumb_report_table(struct plumb_report *r, FILE *out)
@@ -393,7 +205,7 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 
 	if (r->run->options->interval)
 		plumb_report_time(r, out);
-	lay_out(&t);
+	table_lay_out(&t);
 	sort_rows(&t);
 	measure(&t);
 	narrow(&t, out);
