@@ -77,6 +77,7 @@ ready_disks() {
 	ready disk-split "/dev/$disk" direct 1048576 3 1 0
 	null_blk narrow 20000000 1 && ready disk-narrow "/dev/$disk" direct 4096 7 4 0
 	null_blk quick 2000000 64 && ready disk-hogs "/dev/$disk" direct 4096 43 1 2
+	null_blk slowed 1000 64 && throttled "$disk"
 	null_blk below 20000000 64 && stacked "$disk"
 	# Otherwise making the files would take as long as all calls.
 	if null_blk formatted 1000 64 && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err && ext4 "/dev/$disk"; then
@@ -84,6 +85,17 @@ ready_disks() {
 	else
 		echo "no ext4" >ext4.skip
 	fi
+}
+
+# Reads of DISK at 1 MB/s, 704 kB.
+throttled() {
+	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	echo +io >"$top/cgroup.subtree_control" || return
+	cgroups="$top/plumb-layers-$$"
+	mkdir "$cgroups" || return
+	ready disk-throttled "/dev/$1" direct 65536 11 1 0
+	echo "$pid" >"$cgroups/cgroup.procs"
+	echo "$(cat "/sys/block/$1/dev") rbps=1048576" >"$cgroups/io.max"
 }
 
 # A disk that passes bios on to DISK 50 ms later.
@@ -232,6 +244,13 @@ check_disks() {
 	holds "disk-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
 		{device: [threads.p.device] | add, queue: [threads.p.queue] | add}
 		| must(.device >= 28 * 16000000 and .queue > .device * 0.3)' --slurpfile truth disk-narrow.truth
+	if [ -e disk-throttled.truth ]; then
+		counts_once disk-throttled
+		each_thread "... waits in the queue where io.max throttles" disk-throttled '
+			.p.queue > 300000000 and .p.queue > (.p | asleep) * 0.8 and .p.other_device < .p.queue * 0.1'
+	else
+		skip "throttled calls" "there is no io controller"
+	fi
 	if [ -e stacked.skip ]; then
 		skip "a stacked disk" "$(cat stacked.skip)"
 	else

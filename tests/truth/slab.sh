@@ -60,7 +60,7 @@ run_threads() {
 # Under one tool, each by its name: connections, which the kernel takes in softirqs; large objects; a memory cgroup at
 # its limit.
 run_together() {
-	attach together ${fast:+"$fast"} -c 's-limit,accepts,client,opens,ksoftirqd/*' -b comm,cgroup,cache,caller,asked,context
+	attach together ${fast:+"$fast"} -c 's-limit,s-vectors,accepts,client,opens,ksoftirqd/*' -b comm,cgroup,cache,caller,asked,context
 	attached
 	accepts 127.0.0.1 127.0.0.1 53 1 >connections.truth
 	trace=/sys/kernel/tracing/trace_pipe
@@ -68,6 +68,7 @@ run_together() {
 		# shellcheck disable=SC2016 # the inner shell expands it
 		sh -c 'printf opens >/proc/$$/comm; for _ in $(seq 23); do exec 3<"$0"; exec 3<&-; done' "$trace" && : >opened
 	fi
+	slabs vectors
 	limit_of_cgroup
 	detach together
 }
@@ -168,6 +169,7 @@ check_together() {
 	accounted "of workloads one after the other" together.json
 	check_contexts
 	check_large
+	check_vectors
 	check_limit
 }
 
@@ -198,6 +200,13 @@ check_large() {
 	fi
 	holds "large objects, as many as trace_pipe was opened" together.json "$matching
 		matching(.comm == \"opens\" and .cache == \"[pages]\" and .asked > 8192 and (.caller | startswith(\"tracing_open_pipe+\"))) | about(23)"
+}
+
+# From 6.10 on the kernel has two events of each, one by a function of the allocator.
+check_vectors() {
+	holds "large objects of a size that is not constant count once each" together.json "$matching
+		def vectors: .comm == \"s-vectors\" and .asked == 16384;
+		matching(vectors) | about(31)"
 }
 
 check_limit() {

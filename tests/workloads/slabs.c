@@ -12,15 +12,19 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 
 const char usage[] =
 	"Usage: slabs [THREADS]\n"
 	"       slabs limit\n"
+	"       slabs vectors\n"
 	"Open 1009 event descriptors, each with an object of the cache filp, and send and receive\n"
 	"503 messages of 1000 bytes, each with a buffer of kmalloc(1048); close the descriptors.\n"
 	"With THREADS, 5003 messages in each thread only. With limit, open event descriptors "
 	"until\n"
-	"11 fail with ENOMEM; it needs a memory cgroup with a limit.\n"
+	"11 fail with ENOMEM; it needs a memory cgroup with a limit.  With vectors, write 31 "
+	"times\n"
+	"1024 vectors, for which the kernel allocates 16384 bytes.\n"
 	"\n"
 	"Gates: ready, go, done, leave.\n";
 
@@ -30,6 +34,7 @@ const char usage[] =
 #define FAILURES 11
 #define MOST     30000 /* descriptors, before a limit is taken to be missing */
 #define SIZE     1000
+#define WRITES   31
 
 struct part {
 	const char *name, *call;
@@ -225,6 +230,21 @@ static void run_limit(struct part *p)
 	report_end();
 }
 
+static void write_vectors(void)
+{
+	static char byte;
+	struct iovec vectors[1024];
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
+		vectors[i] = (struct iovec){&byte, 1};
+	rename_self("s-vectors");
+	for (int i = 0; i < WRITES; i++)
+		if (writev(fd, vectors, sizeof(vectors) / sizeof(vectors[0])) != 1024)
+			die("writev: %s", strerror(errno));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rlimit many = {.rlim_cur = MOST + 64, .rlim_max = MOST + 64};
@@ -242,6 +262,8 @@ int main(int argc, char **argv)
 	gate("go");
 	if (!strcmp(how, "limit"))
 		run_limit(&limited);
+	else if (!strcmp(how, "vectors"))
+		write_vectors();
 	else if (*how)
 		run_threads(parse_number(how, "THREADS", 1, 64));
 	else

@@ -67,18 +67,6 @@ static int prepare(struct plumb_options *o)
 /* The first BLOCK_ENDS are of the ends of requests, which an interrupt can bring. */
 #define BLOCK_ENDS 2
 
-/* Bios that io.max delays have their tracepoint after the delay, and by another thread. */
-static void open_throttled(struct plumb_bpf *bpf, struct bpf_program *p)
-{
-	char why[192];
-
-	if (!hooks.throttles || plumb_hook_try(PLUMB_FENTRY, why, sizeof(why)) ||
-	    bpf_program__set_attach_target(p, 0, hooks.throttles))
-		bpf_program__set_autoload(p, false);
-	else
-		strcpy(bpf->hooks[*bpf->hooks[10] ? 11 : 10], hooks.throttles);
-}
-
 static const char *const hooked[] = {
 	"request_completed", "bio_completed",    "request_merged", "bio_merged_behind",
 	"bio_merged_before", "request_requeued", "request_issued", "request_inserted",
@@ -100,7 +88,9 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[2], "block_getrq");
 	if (!hooks.has_merge)
 		*bpf->hooks[10] = 0;
-	open_throttled(bpf, skel->progs.bio_throttled);
+	/* Bios that io.max delays have their tracepoint after the delay, and by another thread. */
+	if (plumb_hook_if_possible(skel->progs.bio_throttled, hooks.throttles))
+		strcpy(bpf->hooks[*bpf->hooks[10] ? 11 : 10], hooks.throttles);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
 		.min_ns = min_ns, .slower = slower, .preemptible = hooks.preemptible};

@@ -58,14 +58,15 @@ static void name_request(const struct plumb_session *s, const struct plumb_fligh
 			 size_t size)
 {
 	const struct block_request *r = &listed[f->what];
+	char disk[BLOCK_DISK_LEN + 1] = "-";
 
 	(void)s;
-	if (!r->described)
-		snprintf(text, size, "not issued yet");
-	else
-		snprintf(text, size, "%.*s %s %u @ %" PRIu64 "%s", BLOCK_DISK_LEN,
-			 *r->key.disk ? r->key.disk : "-", block_op_name(r->key.op), r->bytes,
-			 (uint64_t)r->sector, r->issued ? "" : ", not issued yet");
+	if (*r->key.disk)
+		snprintf(disk, sizeof(disk), "%.*s", BLOCK_DISK_LEN, r->key.disk);
+	else if (r->key.dev) /* its disk's name is read when it is issued */
+		snprintf(disk, sizeof(disk), "%u:%u", r->key.dev >> 20, r->key.dev & 0xfffff);
+	snprintf(text, size, "%s %s %u @ %" PRIu64 "%s", disk, block_op_name(r->key.op), r->bytes,
+		 (uint64_t)r->sector, r->issued ? "" : ", not issued yet");
 }
 
 const struct plumb_inflight block_inflight = {

@@ -36,8 +36,8 @@ struct io_bio {
 	__u32 dev;
 	__u8 counted; /* in the counters of disk and call: not a part of a bio that is */
 	__u8 flush;
-	__u8 copy; /* of the program that saw it begin */
-	__u8 pad;
+	__u8 copy;  /* of the program that saw it begin */
+	__u8 early; /* seen before block_bio_queue */
 };
 
 struct {
@@ -147,16 +147,19 @@ static __always_inline bool has_requests(struct bio *bio)
 	return disk && BPF_CORE_READ((struct gendisk *)disk, queue, mq_ops);
 }
 
-PROGRAM_COPIES(bio_queued, "raw_tp/block_bio_queue")
+static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early)
 {
-	struct bio *bio = (struct bio *)argument(ctx, io_config.arg_queue);
-	struct io_bio b = {.counted = 1, .copy = copy}, *known;
+	struct io_bio b = {.counted = 1, .copy = copy, .early = early}, *known;
 	struct task_struct *task = current_task();
 	__u64 id = (__u64)bio, now = bpf_ktime_get_ns();
 	struct io_start start = {};
 	struct syscall_thread *t;
 
 	known = bpf_map_lookup_elem(&io_bios, &id);
+	if (known && (early || known->early)) {
+		known->early = early;
+		return 0;
+	}
 	if (known && (!known->counted || known->copy < copy))
 		return 0; /* a stacked device submits a part; or it is known by another copy */
 	if (known) {
@@ -180,6 +183,21 @@ PROGRAM_COPIES(bio_queued, "raw_tp/block_bio_queue")
 	}
 	bio_begins(id, &b, now);
 	return 0;
+}
+
+PROGRAM_COPIES(bio_queued, "raw_tp/block_bio_queue")
+{
+	return bio_submitted((struct bio *)argument(ctx, io_config.arg_queue), copy, false);
+}
+
+/*
+ * __blk_throtl_bio() and, before it existed, blk_throtl_bio(): the bio of a throttled cgroup may
+ * have to wait, and a thread of the kernel submits it then.
+ */
+SEC("fentry/__blk_throtl_bio")
+int bio_throttled(__u64 *ctx)
+{
+	return bio_submitted((struct bio *)ctx[0], 0, true);
 }
 
 /* Only of disks without requests: otherwise the kernel reports the request's completion. */

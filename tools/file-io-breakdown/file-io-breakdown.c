@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/attach/hooks.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
@@ -143,6 +144,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	}
 	err = exchange_prepare(skel->obj, "request_completed_0", "request_completed_inlined");
 	copies_choose(skel->obj, hooks.preemptible);
+	if (plumb_hook_if_possible(skel->progs.bio_throttled, hooks.throttles))
+		strcpy(bpf->hooks[9], hooks.throttles);
 	return err;
 }
 
@@ -153,7 +156,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	PLUMB_COPIES_OF("request_completed"), "request_completed_inlined",                         \
 		PLUMB_COPIES_OF("request_requeued"), PLUMB_COPIES_OF("request_issued"),            \
 		PLUMB_COPIES_OF("bio_completed"), PLUMB_COPIES_OF("bio_split_off"),                \
-		PLUMB_COPIES_OF("bio_mapped"), PLUMB_COPIES_OF("bio_queued"), "sleeper_woken"
+		PLUMB_COPIES_OF("bio_mapped"), PLUMB_COPIES_OF("bio_queued"), "bio_throttled",     \
+		"sleeper_woken"
 
 static const char *const tp_programs[] = {BLOCK_PROGRAMS, "tp_exit", "tp_enter", NULL};
 static const char *const raw_programs[] = {BLOCK_PROGRAMS, "raw_exit", "raw_enter", NULL};

@@ -60,9 +60,23 @@ static __always_inline int count_sizes(struct bpf_raw_tracepoint_args *ctx, __u6
 	return count(&c, !ctx->args[1]);
 }
 
+/*
+ * From 6.10 on an object that is larger than all caches has two events: the first, of the function
+ * that kmalloc's calls for it, comes from within that one.
+ */
+static __always_inline bool is_within_kmalloc(__u64 caller)
+{
+	for (int i = 0; i < SLAB_KMALLOCS; i++)
+		if (caller >= slab_config.kmallocs[i].from && caller < slab_config.kmallocs[i].to)
+			return true;
+	return false;
+}
+
 SEC("raw_tp/kmalloc")
 int on_kmalloc(struct bpf_raw_tracepoint_args *ctx)
 {
+	if (is_within_kmalloc(ctx->args[0]))
+		return 0;
 	return count_sizes(ctx, slab_cache_of(ctx->args[1]),
 			   slab_config.alloc_has_cache ? (__s32)ctx->args[5] : -1);
 }

@@ -90,6 +90,7 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "kmalloc", "kmem_cache_alloc");
+	slab_addresses_find(&targets.config);
 	*(struct slab_config *)&skel->rodata->slab_config = targets.config;
 	bpf_program__set_autoload(skel->progs.on_kmalloc_node, targets.node_events);
 	bpf_program__set_autoload(skel->progs.on_alloc_node, targets.node_events);

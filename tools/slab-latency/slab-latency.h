@@ -73,6 +73,13 @@ struct slab_function {
 
 enum slab_type { SLAB_NORMAL, SLAB_DMA, SLAB_RECLAIMABLE, SLAB_ACCOUNTED };
 
+/* Addresses, TO not included. */
+struct slab_range {
+	__u64 from, to;
+};
+
+#define SLAB_KMALLOCS 4
+
 struct slab_config {
 	__u32 largest; /* class of kmalloc's largest cache */
 	/* Whether the events pass the kmem_cache (6.1), else sizes and, of a free, nothing. */
@@ -82,6 +89,8 @@ struct slab_config {
 	/* Addresses: of that count, relative to a CPU's data, and of where the latter is; 0: not
 	 * known. */
 	__u64 preempt_count, cpu_offsets;
+	/* The functions of kmalloc within which another event of the same large object fires. */
+	struct slab_range kmallocs[SLAB_KMALLOCS];
 	struct slab_function at[SLAB_FUNCTIONS]; /* by the index of the function */
 };
 

@@ -31,7 +31,8 @@ enum rule {
 /*
  * The functions by which the rest of the kernel allocates and frees.  None of them calls another
  * of the list, as far as RULE selects them.  All names are those of some kernel from 5.10 to 7.3;
- * _noprof is from 6.10 on.
+ * _noprof is from 6.10 on.  __kmalloc_large_node_noprof is missing, since kmalloc's functions call
+ * it.
  */
 static const struct {
 	const char *name;
@@ -50,7 +51,6 @@ static const struct {
 	{"kmalloc_large", SLAB_ALLOC, LARGE},
 	{"kmalloc_large_node", SLAB_ALLOC, LARGE},
 	{"__kmalloc_large_noprof", SLAB_ALLOC, ALWAYS},
-	{"__kmalloc_large_node_noprof", SLAB_ALLOC, ALWAYS},
 	{"__kmalloc", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_node", SLAB_ALLOC, NOT_WITH_COMMON},
@@ -193,25 +193,44 @@ static bool passes_cache(const struct btf *btf, const char *event, int i)
 	return !strcmp(btf__name_by_offset(btf, t->name_off), "kmem_cache");
 }
 
-/*
- * Finds where each CPU counts what has interrupted it: on x86, and if the kernel names its
- * variables (CONFIG_KALLSYMS_ALL).
- */
-static void find_preempt_count(struct slab_config *config)
+/* The functions of kmalloc from 6.10 on that call another one, which has an event as well. */
+static bool calls_large(const char *name)
+{
+	static const char *const names[SLAB_KMALLOCS] = {
+		" __kmalloc_noprof\n", " __kmalloc_node_noprof\n",
+		" __kmalloc_node_track_caller_noprof\n", " __kmalloc_flags_noprof\n"};
+
+	for (size_t i = 0; i < SLAB_KMALLOCS; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+void slab_addresses_find(struct slab_config *config)
 {
 	static const char *const counts[] = {" __preempt_count\n", " pcpu_hot\n"};
 	FILE *f = fopen("/proc/kallsyms", "re");
+	struct slab_range *open = NULL;
+	uint32_t id, n = 0;
 	const char *name;
 	char line[512];
-	uint32_t id;
 
-	while (f && fgets(line, sizeof(line), f) &&
-	       !(config->preempt_count && config->cpu_offsets)) {
+	while (f && fgets(line, sizeof(line), f)) {
+		const uint64_t address = strtoull(line, NULL, 16);
+
 		name = strrchr(line, ' ') ?: "";
+		if (open && address > open->from) {
+			open->to = address;
+			open = NULL;
+		}
+		if (n < SLAB_KMALLOCS && calls_large(name)) {
+			open = &config->kmallocs[n++];
+			open->from = address;
+		}
 		if (!strcmp(name, counts[0]) || !strcmp(name, counts[1]))
-			config->preempt_count = strtoull(line, NULL, 16);
+			config->preempt_count = address;
 		else if (!strcmp(name, " __per_cpu_offset\n"))
-			config->cpu_offsets = strtoull(line, NULL, 16);
+			config->cpu_offsets = address;
 	}
 	if (f)
 		fclose(f);
@@ -236,7 +255,7 @@ int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
 	};
 	targets->node_events = plumb_tracepoint_prototype(btf, "kmalloc_node");
 	if (by & SLAB_BY_CONTEXT)
-		find_preempt_count(&targets->config);
+		slab_addresses_find(&targets->config);
 	if (!events)
 		err = find_functions(file, btf, by & SLAB_BY_PATH, frees, targets);
 	if (file)

@@ -21,4 +21,11 @@ struct slab_targets {
 int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
 		      struct slab_targets *targets);
 
+/*
+ * Finds, by the kernel's symbols, the functions of kmalloc, each until the next symbol, and where
+ * each CPU counts what has interrupted it: the latter on x86, and if the kernel names its variables
+ * (CONFIG_KALLSYMS_ALL).
+ */
+void slab_addresses_find(struct slab_config *config);
+
 #endif

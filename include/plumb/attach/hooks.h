@@ -27,4 +27,12 @@ int plumb_hook_try(enum plumb_hook hook, char *why, size_t size);
  */
 int plumb_hook_missing(enum plumb_hook hook, char *why, size_t size);
 
+struct bpf_program;
+
+/*
+ * Prepares the opened program P for the entry of FUNCTION (fentry), or, if that is not possible on
+ * this kernel, so that it is not loaded.  FUNCTION NULL: the kernel has none.  Returns which.
+ */
+bool plumb_hook_if_possible(struct bpf_program *p, const char *function);
+
 #endif

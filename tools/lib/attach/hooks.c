@@ -190,3 +190,14 @@ int plumb_hook_try(enum plumb_hook hook, char *why, size_t size)
 		explain(hook, err, why, size);
 	return err;
 }
+
+bool plumb_hook_if_possible(struct bpf_program *p, const char *function)
+{
+	char why[192];
+	bool possible = function && !plumb_hook_try(PLUMB_FENTRY, why, sizeof(why)) &&
+			!bpf_program__set_attach_target(p, 0, function);
+
+	if (!possible)
+		bpf_program__set_autoload(p, false);
+	return possible;
+}

@@ -86,13 +86,16 @@ static void widen(struct table *t, const struct plumb_row *row, bool second)
 
 static void measure(struct table *t)
 {
+	const uint64_t top = t->r->run->options->top;
 	struct plumb_row second;
+	uint64_t printed = 0;
 
 	for (size_t i = 0; i < t->n; i++)
 		t->columns[i].width = strlen(t->columns[i].heading);
-	for (size_t j = 0; j < t->r->snap->n; j++) {
+	for (size_t j = 0; j < t->r->snap->n && (!top || printed < top); j++) {
 		if (!shown(t, &t->r->snap->rows[j]))
 			continue;
+		printed++;
 		widen(t, &t->r->snap->rows[j], false);
 		if (t->r->run->tool->measure.second) {
 			second = second_of(&t->r->snap->rows[j]);
