@@ -2,11 +2,31 @@
 # shellcheck shell=sh disable=SC2154
 # Page faults: as many as the kernel counts itself, for as long as the thread waited, of each kind and area.
 
+# shellcheck source=lib/disks.sh
+. "$truth/lib/disks.sh"
+
+# Never the host's memory.
+emulated() {
+	grep -q 'QEMU TCG' /proc/cpuinfo
+}
+
+# Huge pages, a swap area that is read page by page, and a disk for the file that is not in memory.
+make_room() {
+	echo 2 >/proc/sys/vm/nr_hugepages
+	load configfs
+	load null_blk nr_devices=0
+	mount -t configfs configfs /sys/kernel/config 2>/dev/null
+	null_blk swap 100000 64 memory_backed=1 size=16 && mkswap "/dev/$disk" && swapon "/dev/$disk" || return
+	echo 0 >/proc/sys/vm/page-cluster
+	null_blk files 100000 64 memory_backed=1 size=16 && mke2fs "/dev/$disk" && mkdir mounted || return
+	mount -t ext4 "/dev/$disk" mounted && ln -s mounted/cold.data cold.data
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=page-fault-latency quick=--no-calibrate
 	uname -r >kernel
-	! grep -q 'QEMU TCG' /proc/cpuinfo || echo 2 >/proc/sys/vm/nr_hugepages
+	! emulated || make_room >room 2>&1 || echo "failed: $?" >>room
 	# shellcheck disable=SC2034 # by attach_each
 	mechanisms=${mechanism:-perf_event fsession fentry kprobe.session kprobe.multi kprobe}
 	start parts faults
@@ -22,6 +42,7 @@ run() {
 	detach forbidden named types nobody
 	open_gate parts leave
 	finish parts "$pid"
+	rm -f cold.data # in an emulated machine a link
 	start threads faults 8
 	attach_each threads -p "$pid" -b comm,tid
 	attached
@@ -40,8 +61,7 @@ run() {
 	finish stays "$pid"
 	traced command -b comm,type -- faults
 	traced busy -b comm -- faults 8
-	# Never a CPU of the host.
-	if grep -q 'QEMU TCG' /proc/cpuinfo && [ -w /sys/devices/system/cpu/cpu1/online ]; then
+	if emulated && [ -w /sys/devices/system/cpu/cpu1/online ]; then
 		attach hotplug --strict -b comm
 		attached
 		echo 0 >/sys/devices/system/cpu/cpu1/online
@@ -86,7 +106,20 @@ check_parts() {
 	[[ $1 == perf_event ]] || cow='(.kind == "cow" or .kind == "anonymous")'
 	holds "$1: a page that is shared after a fork is copied" "parts-$1.json" \
 		"$matching $missed or matching(.comm == \"f-cow\" and .area == \"[anon]\" and $cow) == 307"
+	check_swap "$1"
 	check_times "$1"
+}
+
+check_swap() {
+	if [[ $(jq '.calls[] | select(.part == "f-swap").count' parts.truth) == 0 ]]; then
+		skip "$1: pages that were swapped out" "this machine has no swap area"
+		return
+	fi
+	holds "$1: pages that were swapped out are major faults of their kind" "parts-$1.json" "$matching $missed or (
+		\$truth[0].calls[] | select(.part == \"f-swap\") | .major == 41 and .minor == 0) and
+		matching(.comm == \"f-swap\" and .area == \"[anon]\" and .kind == \"swap\" and .type == \"major\") == 41" --slurpfile truth parts.truth
+	holds "$1: so are pages of a file on a disk" "parts-$1.json" "$matching $missed or
+		matching(.comm == \"f-cold\" and .area == \"cold.data\" and .kind == \"file\" and .type == \"major\") == 101"
 }
 
 # The function returns to the handler for the wait, which makes that call a retry.

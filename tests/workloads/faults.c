@@ -9,22 +9,25 @@
  * Series are written before the parts begin, so that they do not fault themselves.
  */
 #include "workload.h"
+#include "swap.h"
 #include "userfault.h"
 #include <setjmp.h>
 #include <sys/resource.h>
 
-const char usage[] = "Usage: faults [THREADS]\n"
-		     "       faults stuck\n"
-		     "Touch 1009 anonymous pages, 211 of the heap, 53 of the stack, 307 shared "
-		     "after a fork, 101\n"
-		     "of a file in memory and 101 not in memory, 59 first by the kernel, 23 whose "
-		     "page comes after\n"
-		     "3 ms, and 31 that may not be touched; lock 37 pages. With THREADS only 2003 "
-		     "anonymous pages\n"
-		     "in each thread. With stuck, one page only, which comes when the gate leave "
-		     "is open.\n"
-		     "\n"
-		     "Gates: ready, go, done, leave.\n";
+const char usage[] =
+	"Usage: faults [THREADS]\n"
+	"       faults stuck\n"
+	"Touch 1009 anonymous pages, 211 of the heap, 53 of the stack, 307 shared "
+	"after a fork, 101\n"
+	"of a file in memory and 101 not in memory, 59 first by the kernel, 23 whose "
+	"page comes after\n"
+	"3 ms, 41 in a swap area if there is one, and 31 that may not be touched; lock "
+	"37 pages. With THREADS only 2003 "
+	"anonymous pages\n"
+	"in each thread. With stuck, one page only, which comes when the gate leave "
+	"is open.\n"
+	"\n"
+	"Gates: ready, go, done, leave.\n";
 
 #define ANON      1009
 #define HEAP      211
@@ -34,6 +37,7 @@ const char usage[] = "Usage: faults [THREADS]\n"
 #define KERNEL    59
 #define SLOW      23
 #define SLOW_NS   3000000
+#define SWAPPED   41
 #define FORBIDDEN 31
 #define LOCKED    37
 #define EACH      2003
@@ -221,6 +225,17 @@ static void touch_by_kernel(struct part *p)
 	part_end(p);
 }
 
+/* Where there is no swap area, no touches. */
+static void touch_swapped(struct part *p)
+{
+	char *at = map(SWAPPED);
+
+	memset(at, 1, SWAPPED * size);
+	part_init(p, SWAPPED);
+	if (swap_out(at, SWAPPED, size))
+		touch_pages(p, at, SWAPPED, 1, true);
+}
+
 /* ---- faults that another thread resolves ---- */
 
 static void touch_slowly(struct part *p)
@@ -282,7 +297,7 @@ static const struct {
 	{"f-anon", touch_anonymous},      {"f-heap", touch_heap},   {"f-stack", touch_stack},
 	{"f-cow", touch_copied},          {"f-warm", touch_warm},   {"f-cold", touch_cold},
 	{"f-kernel", touch_by_kernel},    {"f-slow", touch_slowly}, {"f-locked", lock_pages},
-	{"f-forbidden", touch_forbidden}, {"f-huge", touch_huge},
+	{"f-forbidden", touch_forbidden}, {"f-huge", touch_huge},   {"f-swap", touch_swapped},
 };
 
 #define PARTS (sizeof(parts) / sizeof(*parts))
