@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pages that are in a swap area. */
-#ifndef SWAP_H
-#define SWAP_H
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* swap: pages that are in a swap area. */
+#ifndef WORKLOAD_SWAP_H
+#define WORKLOAD_SWAP_H
 
 #include "workload.h"
 #include <sys/sysinfo.h>
