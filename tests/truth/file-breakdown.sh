@@ -140,6 +140,11 @@ stopped() {
 	detach stopped
 }
 
+# As text.
+lines() {
+	"$program" "$quick" --slower=1ns -c dd -- dd if=files/hot of=/dev/null bs=65536 count=3 >lines.out 2>lines.err </dev/null
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=file-io-breakdown quick=--no-calibrate workloads='' pids=''
@@ -166,7 +171,7 @@ run() {
 		open_gate "$workload" end
 		finish "$workload" "$(cat "$workload.pid")"
 	done
-	[ -e /modules/null_blk.ko ] || stopped # the same on all kernels
+	[ -e /modules/null_blk.ko ] || { stopped && lines; } # the same on all kernels
 	rm -rf files
 }
 
@@ -231,6 +236,23 @@ check_stopped() {
 	holds "calls that find no room are counted: printed and dropped are all" stopped.json '
 		[$all[] | .call // empty] | length as $printed | $printed > 0 and $last.records_dropped > 0
 		and $printed + $last.records_dropped == $last.ledger.recorded and $last.ledger.recorded >= 30011'
+}
+
+# A process of a short name and of a number of at most 5 digits.
+check_lines() {
+	[ -e file.skip ] && return
+	evidence lines.out lines.err
+	claim "calls as text: thread, call, parts of 1 per cent or more, in at most 80 columns" awk '
+		/^$/ { exit }
+		NR > 1 && length($0) > 80 && $3 ~ "/[0-9]?[0-9]?[0-9]?[0-9]?[0-9]$" && !/; I\/O of/ { wide++ }
+		$1 ~ /^[0-9:]+[.][0-9]+$/ && $3 ~ "^dd/" && /read on [^ ]+, [^ ]+ = 65536;( [A-Z]+ [1-9][0-9]*%)+/ {
+			n++
+			total = 0
+			for (i = 4; i <= NF; i++)
+				if ($i ~ /^[0-9]+%$/) total += $i
+			if (total < 90 || total > 105) bad++
+		}
+		END { exit n != 3 || wide || bad }' lines.out
 }
 
 check_disks() {
@@ -317,6 +339,7 @@ check() {
 		return
 	fi
 	check_stopped
+	check_lines
 	if [ -e file.skip ]; then
 		skip "files" "$(cat file.skip)"
 	else
