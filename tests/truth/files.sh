@@ -46,6 +46,17 @@ end() {
 
 everything="pid,fs,mount,tid,comm,op,flags,size,errno,file,cache"
 
+# 32-bit calls.
+start_emulated() {
+	start emulated ia32 17 0 "$PWD/emulated.file" || :
+	if is_over "$pid"; then
+		cp emulated.err emulated.skip
+	else
+		attach emulated -b op,file,fs -p "$pid"
+		emulated=$pid
+	fi
+}
+
 # A workload on the disk, or whatever it is, that the test runs on, and one in memory.
 start_here() {
 	mkdir here
@@ -59,8 +70,20 @@ start_here() {
 	if mkdir memory && mount -t tmpfs tmpfs memory 2>/dev/null; then
 		start_in memory "$PWD/memory" 2 uring aio
 		places="$places memory" pids="$pids,$pid"
+		start_layered
 	else
 		echo "no tmpfs" >memory.skip
+	fi
+}
+
+# A layered file system: what happens in its upper layer, in memory, is not counted again.
+start_layered() {
+	mkdir layers memory/lower memory/upper memory/work
+	if mount -t overlay overlay -o lowerdir=memory/lower,upperdir=memory/upper,workdir=memory/work layers 2>/dev/null; then
+		start_in layers "$PWD/layers" 1 uring aio
+		places="$places layers" pids="$pids,$pid"
+	else
+		echo "no overlayfs" >layers.skip
 	fi
 }
 
@@ -195,7 +218,13 @@ trace_all() {
 		attach_filtered
 	fi
 	attach all --max-keys=600 -b "$everything" -p "$pids"
+	start_emulated
 	go_to_done
+	if [ ! -e emulated.skip ]; then
+		go emulated
+		finish emulated "$emulated"
+		detach emulated
+	fi
 	[ -e slow.skip ] || freeze
 	detach all
 	if [ -e calls.pid ]; then detach calls; fi
@@ -204,6 +233,7 @@ trace_all() {
 	for place in $places; do
 		end "$place"
 	done
+	umount layers 2>/dev/null || :
 	umount memory 2>/dev/null || umount -l memory
 	[ -e slow.skip ] || no_slow_disks
 }
@@ -337,6 +367,18 @@ check_polled() {
 		"pid,fs,mount,op,flags,size,errno,file" polled.mount
 }
 
+check_emulated() {
+	if [ -e emulated.skip ]; then
+		skip "32-bit calls" "$(cat emulated.skip)"
+		return
+	fi
+	evidence emulated.json emulated.truth
+	holds "32-bit calls count once, for their file" emulated.json '
+		([$truth[0].calls[] | [.op, .count, .errors, .bytes]] | sort)
+			== ([$last.rows[] | select(.key.file | endswith("/emulated.file")) | [.key.op, .count, .errors, .bytes]] | sort)' \
+		--slurpfile truth emulated.truth
+}
+
 check_unseen() {
 	if [ -e unseen.skip ]; then
 		skip "requests without completions" "$(cat unseen.skip)"
@@ -362,6 +404,12 @@ check() {
 	else
 		all_of memory "tmpfs"
 	fi
+	if [ -e layers.truth ]; then
+		all_of layers "overlayfs"
+	else
+		skip "a layered file system" "$(cat layers.skip)"
+	fi
+	check_emulated
 	if [ -e slow.skip ]; then
 		skip "a disk of a known delay" "$(cat slow.skip)"
 		sound "all" all.json
