@@ -200,8 +200,9 @@ check_lines() {
 	holds "... and as long as the rows say" lines-json.json '
 		([$all[] | .request // empty | .whole] | [add, max]) == [([$last.rows[].sum] | add), ([$last.rows[].max] | max)]'
 	evidence lines single.truth
-	claim "... as text, too" awk '$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $9 ~ /^blocks-[0-2]\// { n++ }
-		END { exit n != 3 * 33 }' lines.json
+	claim "... as text, too, in at most 80 columns" awk 'length($0) > 80 && $9 ~ "/[0-9]?[0-9]?[0-9]?[0-9]?[0-9]$" { wide++ }
+		$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $9 ~ /^blocks-[0-2]\// { n++ }
+		END { exit n != 3 * 33 || wide }' lines.json
 	evidence none.json none.err
 	holds "shorter requests are counted, not printed" none.json \
 		'([$all[] | .request // empty] | length) == 0 and $last.ledger.filtered_at_exit == 99 and $last.ledger.recorded == 0'

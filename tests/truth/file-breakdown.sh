@@ -2,6 +2,9 @@
 # shellcheck shell=sh disable=SC2154
 # file-io-breakdown: the time of each call, by the layer in which it was spent.
 
+# shellcheck source=lib/disks.sh
+. "$truth/lib/disks.sh"
+
 # ready NAME FILE KIND SIZE COUNT THREADS HOGS - the workload; one tool will trace all of them
 ready() {
 	ready=$1
@@ -79,12 +82,33 @@ ready_disks() {
 	null_blk quick 2000000 64 && ready disk-hogs "/dev/$disk" direct 4096 43 1 2
 	null_blk slowed 1000 64 && throttled "$disk"
 	null_blk below 20000000 64 && stacked "$disk"
+	case $(uname -r) in 6.12.*) arrays ;; esac
 	# Otherwise making the files would take as long as all calls.
 	if null_blk formatted 1000 64 && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err && ext4 "/dev/$disk"; then
 		ready_files null mounted
 	else
 		echo "no ext4" >ext4.skip
 	fi
+}
+
+# Disks of RAID and dm-crypt. The second disk of the stripes and of the mirror takes twice as long. On one kernel.
+arrays() {
+	for module in md-mod raid0 raid1 dm-mod dm-crypt; do
+		insmod "/modules/$module.ko" 2>/dev/null
+	done
+	for name in stripe-0 stripe-1 mirror-0 mirror-1 plain; do
+		case $name in *-1) delay=40000000 ;; *) delay=20000000 ;; esac
+		null_blk "$name" "$delay" 64 || return
+		echo "$disk" >"$name.disk"
+	done
+	# Reads of one chunk of each disk.
+	array md_stripes raid0 "$(cat stripe-0.disk)" "$(cat stripe-1.disk)" &&
+		ready disk-raid0 "/dev/$(cat md_stripes.disk)" direct 16384 5 1 0
+	# What it writes goes to both.
+	array md_mirror raid1 "$(cat mirror-0.disk)" "$(cat mirror-1.disk)" &&
+		ready disk-raid1 "/dev/$(cat md_mirror.disk)" sync 4096 5 1 0
+	mapper plumb-crypt "0 8192 crypt aes-cbc-plain64 $(printf '%064d' 7) 0 /dev/$(cat plain.disk) 0" >crypt.disk 2>crypt.err &&
+		ready disk-crypt "$(cat crypt.disk)" direct 4096 5 1 0
 }
 
 # Reads of DISK at 1 MB/s, 704 kB.
@@ -140,6 +164,11 @@ stopped() {
 	detach stopped
 }
 
+# As text.
+lines() {
+	"$program" "$quick" --slower=1ns -c dd -- dd if=files/hot of=/dev/null bs=65536 count=3 >lines.out 2>lines.err </dev/null
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=file-io-breakdown quick=--no-calibrate workloads='' pids=''
@@ -166,7 +195,7 @@ run() {
 		open_gate "$workload" end
 		finish "$workload" "$(cat "$workload.pid")"
 	done
-	[ -e /modules/null_blk.ko ] || stopped # the same on all kernels
+	[ -e /modules/null_blk.ko ] || { stopped && lines; } # the same on all kernels
 	rm -rf files
 }
 
@@ -233,6 +262,23 @@ check_stopped() {
 		and $printed + $last.records_dropped == $last.ledger.recorded and $last.ledger.recorded >= 30011'
 }
 
+# A process of a short name and of a number of at most 5 digits.
+check_lines() {
+	[ -e file.skip ] && return
+	evidence lines.out lines.err
+	claim "calls as text: thread, call, parts of 1 per cent or more, in at most 80 columns" awk '
+		/^$/ { exit }
+		NR > 1 && length($0) > 80 && $3 ~ "/[0-9]?[0-9]?[0-9]?[0-9]?[0-9]$" && !/; I\/O of/ { wide++ }
+		$1 ~ /^[0-9:]+[.][0-9]+$/ && $3 ~ "^dd/" && /read on [^ ]+, [^ ]+ = 65536;( [A-Z]+ [1-9][0-9]*%)+/ {
+			n++
+			total = 0
+			for (i = 4; i <= NF; i++)
+				if ($i ~ /^[0-9]+%$/) total += $i
+			if (total < 90 || total > 105) bad++
+		}
+		END { exit n != 3 || wide || bad }' lines.out
+}
+
 check_disks() {
 	in_device disk-direct 20000000
 	in_device disk-split 20000000
@@ -251,6 +297,7 @@ check_disks() {
 	else
 		skip "throttled calls" "there is no io controller"
 	fi
+	case $(cat kernel) in 6.12.*) check_arrays ;; esac
 	if [ -e stacked.skip ]; then
 		skip "a stacked disk" "$(cat stacked.skip)"
 	else
@@ -263,6 +310,25 @@ check_disks() {
 			.p.queue >= .t.count * 45000000 and .p.device >= .t.count * 16000000 and .p.device < .t.count * 40000000' ;;
 		esac
 	fi
+}
+
+# in_lower_device NAME DELAY - its path through the slowest disk below takes DELAY ns, and counts once
+in_lower_device() {
+	if [ ! -e "$1.truth" ]; then
+		skip "$1" "$(cat "${1#disk-}.err" 2>/dev/null || echo "there is no such disk")"
+		return
+	fi
+	counts_once "$1"
+	each_thread "... is in the slowest device below for $2 ns, and queued for the rest" "$1" '
+		.p.device >= .t.count * $delay * 0.8
+		and .p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * $delay
+		and .p.queue < .t.count * 5000000 and (.p | asleep - .device - .queue) < .t.count * 2000000' --argjson delay "$2"
+}
+
+check_arrays() {
+	in_lower_device disk-raid0 40000000
+	in_lower_device disk-raid1 40000000
+	in_lower_device disk-crypt 20000000
 }
 
 # fsync writes the page by itself, and waits for what the journal's thread writes, and for that thread.
@@ -317,6 +383,7 @@ check() {
 		return
 	fi
 	check_stopped
+	check_lines
 	if [ -e file.skip ]; then
 		skip "files" "$(cat file.skip)"
 	else

@@ -2,6 +2,9 @@
 # shellcheck shell=sh disable=SC2154
 # file-latency: each operation on a file once, for its thread, as long as the thread's own clock says.
 
+# shellcheck source=lib/slow-disks.sh
+. "$truth/lib/slow-disks.sh"
+
 # mount_of DIR - where the file system of DIR is mounted, and its type
 mount_of() {
 	awk -v path="$(cd "$1" && pwd -P)/" '{
@@ -46,6 +49,17 @@ end() {
 
 everything="pid,fs,mount,tid,comm,op,flags,size,errno,file,cache"
 
+# 32-bit calls.
+start_emulated() {
+	start emulated ia32 17 0 "$PWD/emulated.file" || :
+	if is_over "$pid"; then
+		cp emulated.err emulated.skip
+	else
+		attach emulated -b op,file,fs -p "$pid"
+		emulated=$pid
+	fi
+}
+
 # A workload on the disk, or whatever it is, that the test runs on, and one in memory.
 start_here() {
 	mkdir here
@@ -59,8 +73,20 @@ start_here() {
 	if mkdir memory && mount -t tmpfs tmpfs memory 2>/dev/null; then
 		start_in memory "$PWD/memory" 2 uring aio
 		places="$places memory" pids="$pids,$pid"
+		start_layered
 	else
 		echo "no tmpfs" >memory.skip
+	fi
+}
+
+# A layered file system: what happens in its upper layer, in memory, is not counted again.
+start_layered() {
+	mkdir layers memory/lower memory/upper memory/work
+	if mount -t overlay overlay -o lowerdir=memory/lower,upperdir=memory/upper,workdir=memory/work layers 2>/dev/null; then
+		start_in layers "$PWD/layers" 1 uring aio
+		places="$places layers" pids="$pids,$pid"
+	else
+		echo "no overlayfs" >layers.skip
 	fi
 }
 
@@ -105,82 +131,6 @@ fill() {
 	umount small 2>/dev/null || umount -l small
 }
 
-# slow_disk N DELAY - a file system in slow-DELAY, on a disk that completes each request DELAY ns later
-slow_disk() {
-	disk=/sys/kernel/config/nullb/nullb$1
-	rmdir "$disk" 2>/dev/null || :
-	mkdir "$disk" || return
-	echo 64 >"$disk/size"
-	echo 1 >"$disk/memory_backed"
-	echo 1 >"$disk/power" || return
-	# Newer kernels name the disk after the folder, others by its number.
-	mke2fs -q "/dev/nullb$1" >/dev/null 2>&1 || mke2fs "/dev/nullb$1" >/dev/null 2>&1
-	# What was written stays when the disk is off.
-	echo 0 >"$disk/power"
-	echo "$2" >"$disk/completion_nsec"
-	echo 2 >"$disk/irqmode"
-	echo 1 >"$disk/power" || return
-	mkdir "slow-$2"
-	mount -t ext4 "/dev/nullb$1" "slow-$2" 2>mount.err
-}
-
-slow_disks() {
-	rmmod null_blk 2>/dev/null || :
-	[ -e /modules/configfs.ko ] && insmod /modules/configfs.ko 2>/dev/null || :
-	insmod /modules/null_blk.ko nr_devices=0 2>/dev/null || return
-	mount -t configfs none /sys/kernel/config 2>/dev/null || :
-	slow_disk 0 2000000 && slow_disk 1 10000000
-}
-
-no_slow_disks() {
-	for n in 0 1; do
-		umount "/dev/nullb$n"
-		echo 0 >"/sys/kernel/config/nullb/nullb$n/power"
-		rmdir "/sys/kernel/config/nullb/nullb$n"
-	done
-}
-
-start_slow() {
-	slow_disks || {
-		cp mount.err slow.skip 2>/dev/null || echo "no null_blk" >slow.skip
-		return
-	}
-	start_in slow-2000000 "$PWD/slow-2000000" 1 direct uring cold aio
-	pids="$pids,$pid"
-	start_in slow-10000000 "$PWD/slow-10000000" 1 direct aio
-	pids="$pids,$pid" places="$places slow-2000000 slow-10000000"
-	# These open a file when the file system is frozen.
-	for i in 1 2 3; do
-		mkfifo "late.$i"
-		sh -c "read -r _ <>late.$i; exec dd of=slow-2000000/late" </dev/null 2>/dev/null &
-		started="$started $!" pids="$pids,$!"
-		echo $! >>late.pids
-	done
-}
-
-is_late() {
-	for i in $(cat late.pids); do
-		grep -q '^State:.D' "/proc/$i/status" || return
-	done
-}
-
-freeze() {
-	: >slow-2000000/late
-	fsfreeze --freeze slow-2000000
-	for i in 1 2 3; do
-		echo >"late.$i"
-	done
-	await 20 is_late
-	sleep 1
-}
-
-thaw() {
-	fsfreeze --unfreeze slow-2000000
-	for i in $(cat late.pids); do
-		wait "$i"
-	done
-}
-
 trace_all() {
 	start_here || return
 	if [ -e /modules/null_blk.ko ]; then
@@ -195,7 +145,13 @@ trace_all() {
 		attach_filtered
 	fi
 	attach all --max-keys=600 -b "$everything" -p "$pids"
+	start_emulated
 	go_to_done
+	if [ ! -e emulated.skip ]; then
+		go emulated
+		finish emulated "$emulated"
+		detach emulated
+	fi
 	[ -e slow.skip ] || freeze
 	detach all
 	if [ -e calls.pid ]; then detach calls; fi
@@ -204,6 +160,7 @@ trace_all() {
 	for place in $places; do
 		end "$place"
 	done
+	umount layers 2>/dev/null || :
 	umount memory 2>/dev/null || umount -l memory
 	[ -e slow.skip ] || no_slow_disks
 }
@@ -315,7 +272,8 @@ check_slow() {
 		done
 	done
 	holds "fsync and direct reads by AIO are among them" slow-2000000-all.json '
-		([$last.rows[].key | select(.op == "aio:fsync" or .op == "aio:read" and .flags == "direct")] | length) == 2'
+		([$last.rows[].key | select(.errno == "0" and (.op == "aio:fsync" or .op == "aio:read" and .flags == "direct"))]
+			| length) == 2'
 	for report in all calls; do
 		[ -e "$report.json" ] || continue
 		evidence "$report.json" "$report.err" late.pids
@@ -334,6 +292,18 @@ check_polled() {
 	fi
 	as_truth "requests that a thread of the kernel submits count for the process" polled-all.json polled.truth \
 		"pid,fs,mount,op,flags,size,errno,file" polled.mount
+}
+
+check_emulated() {
+	if [ -e emulated.skip ]; then
+		skip "32-bit calls" "$(cat emulated.skip)"
+		return
+	fi
+	evidence emulated.json emulated.truth
+	holds "32-bit calls count once, for their file" emulated.json '
+		([$truth[0].calls[] | [.op, .count, .errors, .bytes]] | sort)
+			== ([$last.rows[] | select(.key.file | endswith("/emulated.file")) | [.key.op, .count, .errors, .bytes]] | sort)' \
+		--slurpfile truth emulated.truth
 }
 
 check_unseen() {
@@ -361,6 +331,12 @@ check() {
 	else
 		all_of memory "tmpfs"
 	fi
+	if [ -e layers.truth ]; then
+		all_of layers "overlayfs"
+	else
+		skip "a layered file system" "$(cat layers.skip)"
+	fi
+	check_emulated
 	if [ -e slow.skip ]; then
 		skip "a disk of a known delay" "$(cat slow.skip)"
 		sound "all" all.json

@@ -37,6 +37,9 @@ enum {
 	AIO_WRITE,
 	AIO_FSYNC,
 	AIO_DIRECT,
+	AIO_BAD_READ,
+	AIO_BAD_WRITE,
+	AIO_BAD_FSYNC,
 	KINDS
 };
 
@@ -73,6 +76,9 @@ static const struct {
 	[AIO_WRITE] = {"aio:write", "-", "0", 19, 5000, 4096},
 	[AIO_FSYNC] = {"aio:fsync", "-", "0", 3, 0, 0},
 	[AIO_DIRECT] = {"aio:read", "direct", "0", 17, 4096, 4096},
+	[AIO_BAD_READ] = {"aio:read", "-", "EFAULT", 13, 0, 0},
+	[AIO_BAD_WRITE] = {"aio:write", "-", "EFAULT", 11, 0, 0},
+	[AIO_BAD_FSYNC] = {"aio:fsync", "-", "EINVAL", 7, 0, 0},
 };
 
 static const char *directory;
@@ -198,17 +204,28 @@ static ssize_t by_ring(struct worker *w, int kind, uint64_t *start)
 
 static ssize_t by_aio(struct worker *w, int kind)
 {
+	uint64_t bad_address = 1ULL << 63;
 	struct iocb request = {.aio_fildes = kind == AIO_DIRECT ? w->direct : w->file,
-			       .aio_lio_opcode = kind == AIO_WRITE   ? IOCB_CMD_PWRITE
-						 : kind == AIO_FSYNC ? IOCB_CMD_FSYNC
-								     : IOCB_CMD_PREAD,
-			       .aio_buf = kind == AIO_FSYNC ? 0 : (uintptr_t)w->buffer,
+			       .aio_lio_opcode = IOCB_CMD_PREAD,
+			       .aio_buf = (uintptr_t)w->buffer,
 			       .aio_nbytes = kinds[kind].bytes},
 		    *requests = &request;
 	struct io_event event;
 
-	if (syscall(SYS_io_submit, w->aio, 1, &requests) != 1 ||
-	    syscall(SYS_io_getevents, w->aio, 1, 1, &event, NULL) != 1)
+	if (kind == AIO_WRITE || kind == AIO_BAD_WRITE)
+		request.aio_lio_opcode = IOCB_CMD_PWRITE;
+	if (kind == AIO_BAD_READ || kind == AIO_BAD_WRITE) {
+		request.aio_buf = bad_address;
+		request.aio_nbytes = 4096;
+	}
+	if (kind == AIO_FSYNC || kind == AIO_BAD_FSYNC) {
+		request.aio_lio_opcode = IOCB_CMD_FSYNC;
+		request.aio_buf = 0;
+		request.aio_nbytes = kind == AIO_BAD_FSYNC; /* it has to be 0 */
+	}
+	if (syscall(SYS_io_submit, w->aio, 1, &requests) != 1)
+		return -1; /* refused: there is no event */
+	if (kind >= AIO_BAD_READ || syscall(SYS_io_getevents, w->aio, 1, 1, &event, NULL) != 1)
 		die("aio: %s", strerror(errno));
 	if (event.res >= 0)
 		return event.res;
@@ -292,6 +309,9 @@ static ssize_t one(struct worker *w, int kind, uint64_t i, uint64_t *start)
 	case AIO_WRITE:
 	case AIO_FSYNC:
 	case AIO_DIRECT:
+	case AIO_BAD_READ:
+	case AIO_BAD_WRITE:
+	case AIO_BAD_FSYNC:
 		return by_aio(w, kind);
 	default:
 		return by_ring(w, kind, start);

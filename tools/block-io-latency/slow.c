@@ -58,21 +58,21 @@ static void print_line(const struct block_slow *r, FILE *out)
 	char text[64], comm[PLUMB_ESCAPED];
 
 	if (!headed)
-		fprintf(out, "%-15s %6s %6s %6s %6s %-7s %-7s %5s %s\n", "ENDED", "TOOK", "BEFORE",
-			"QUEUED", "DEVICE", "DISK", "OP", "BYTES", "COMM/TID; FLAGS");
+		fprintf(out, "%-12s %6s %6s %6s %6s %-7s %-5s %5s %s\n", "ENDED", "TOOK", "BEFORE",
+			"QUEUED", "DEVICE", "DISK", "OP", "BYTES", "COMM/TID FLAGS");
 	headed = true;
 	plumb_in_order_print_time(r->end, out);
 	for (int i = 0; i < BLOCK_STAGES; i++)
 		fprintf(out, " %6s", plumb_format_time(r->ns[i], PLUMB_AUTO, text, sizeof(text)));
 	fprintf(out, " %-7s", text_of(r, BLOCK_BY_DISK, text, sizeof(text)));
-	fprintf(out, " %-7s %5s", block_op_name(r->op),
+	fprintf(out, " %-5s %5s", block_op_name(r->op),
 		plumb_format_size(r->bytes, text, sizeof(text)));
 	plumb_escape(comm, r->comm, sizeof(comm));
 	fprintf(out, " %s/%u", comm, r->tid);
 	if (r->flags)
-		fprintf(out, "; %s", text_of(r, BLOCK_BY_FLAGS, text, sizeof(text)));
+		fprintf(out, " %s", text_of(r, BLOCK_BY_FLAGS, text, sizeof(text)));
 	if (r->error)
-		fprintf(out, "; %s", text_of(r, BLOCK_BY_ERRNO, text, sizeof(text)));
+		fprintf(out, " %s", text_of(r, BLOCK_BY_ERRNO, text, sizeof(text)));
 	fputc('\n', out);
 }
 

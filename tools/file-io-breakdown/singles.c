@@ -42,12 +42,21 @@ static uint64_t part_of(const struct io_record *c, unsigned int part)
 	return ns;
 }
 
-static void print_heading(FILE *out)
+/* The parts of at least 1 per cent, the largest first. */
+static void print_parts(const struct io_record *c, FILE *out)
 {
-	fprintf(out, "%-15s %7s", "ENDED", "TOOK");
-	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		fprintf(out, " %5s", io_parts[i].column);
-	fprintf(out, " COMM/TID CALL\n");
+	const struct plumb_part_name *sorted[IO_ALL_PARTS];
+	size_t i, at;
+
+	for (i = 0; i < IO_ALL_PARTS; i++) {
+		for (at = i; at && part_of(c, sorted[at - 1]->part) < part_of(c, io_parts[i].part);
+		     at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = &io_parts[i];
+	}
+	for (i = 0; i < IO_ALL_PARTS && c->ns && part_of(c, sorted[i]->part) >= c->ns / 100.0; i++)
+		fprintf(out, "%s %s %.0f%%", i ? "" : ";", sorted[i]->column,
+			100.0 * part_of(c, sorted[i]->part) / c->ns);
 }
 
 static void print_line(const struct io_record *c, FILE *out)
@@ -55,12 +64,10 @@ static void print_line(const struct io_record *c, FILE *out)
 	char text[PLUMB_ESCAPED + 16], disk[64];
 
 	if (!headed)
-		print_heading(out);
+		fprintf(out, "%-12s %6s COMM/TID CALL; PARTS\n", "ENDED", "TOOK");
 	headed = true;
 	plumb_in_order_print_time(c->end, out);
-	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
-	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		fprintf(out, " %4.0f%%", c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0);
+	fprintf(out, " %6s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	plumb_escape(text, c->comm, sizeof(text));
 	io_disk_name(c->dev, disk, sizeof(disk));
 	fprintf(out, " %s/%u", text, c->tid);
@@ -70,6 +77,7 @@ static void print_line(const struct io_record *c, FILE *out)
 		fprintf(out, " = -%s", plumb_errno_name(c->ret));
 	else
 		fprintf(out, " = %lld", (long long)c->ret);
+	print_parts(c, out);
 	if (c->other.tid) {
 		plumb_escape(text, c->other.comm, sizeof(text));
 		fprintf(out, "; I/O of %s/%u", text, c->other.tid);

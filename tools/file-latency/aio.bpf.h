@@ -28,21 +28,81 @@ static __always_inline int aio_end(__u64 request)
 	return uring_end(&id, peek(struct aio_kiocb, request, ki_res.res));
 }
 
-#define AIO_PROGRAMS(function, handle, ...)                                                        \
+/*
+ * The function that issues a request has returned. If it fails, no completion follows: io_submit()
+ * frees the request after that. Otherwise the request may be another one by now.
+ */
+static __always_inline int aio_issued(__u64 request, int ret)
+{
+	struct uring_id id = {.ring = AIO_RING, .id = request};
+
+	return ret ? uring_end(&id, ret) : 0;
+}
+
+/* The request that each thread is issuing: a kretprobe program has no arguments. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} aio_issuing SEC(".maps");
+
+static __always_inline int aio_begin_by_kprobe(__u64 request, __u32 op)
+{
+	__u64 task = (__u64)current_task();
+
+	bpf_map_update_elem(&aio_issuing, &task, &request, BPF_ANY);
+	return aio_begin(request, op);
+}
+
+static __always_inline int aio_issued_by_kprobe(int ret)
+{
+	__u64 task = (__u64)current_task(), *request = bpf_map_lookup_elem(&aio_issuing, &task);
+
+	if (request) {
+		aio_issued(*request, ret);
+		bpf_map_delete_elem(&aio_issuing, &task);
+	}
+	return 0;
+}
+
+/* The result follows the N arguments. */
+#define AIO_PROGRAMS(function, op, n)                                                              \
 	SEC("fentry/" #function)                                                                   \
 	int function##_fentry(__u64 *ctx)                                                          \
 	{                                                                                          \
-		return handle(ctx[0], ##__VA_ARGS__);                                              \
+		return aio_begin(ctx[0], op);                                                      \
+	}                                                                                          \
+	SEC("fexit/" #function)                                                                    \
+	int function##_end_fentry(__u64 *ctx)                                                      \
+	{                                                                                          \
+		return aio_issued(ctx[0], ctx[n]);                                                 \
 	}                                                                                          \
 	SEC("kprobe/" #function)                                                                   \
 	int function##_kprobe(struct pt_regs *ctx)                                                 \
 	{                                                                                          \
-		return handle(PT_REGS_PARM1(ctx), ##__VA_ARGS__);                                  \
+		return aio_begin_by_kprobe(PT_REGS_PARM1(ctx), op);                                \
+	}                                                                                          \
+	SEC("kretprobe/" #function)                                                                \
+	int function##_end_kprobe(struct pt_regs *ctx)                                             \
+	{                                                                                          \
+		return aio_issued_by_kprobe(PT_REGS_RC(ctx));                                      \
 	}
 
-AIO_PROGRAMS(aio_read, aio_begin, FILE_READ)
-AIO_PROGRAMS(aio_write, aio_begin, FILE_WRITE)
-AIO_PROGRAMS(aio_fsync, aio_begin, FILE_FSYNC)
-AIO_PROGRAMS(aio_complete, aio_end)
+AIO_PROGRAMS(aio_read, FILE_READ, 4)
+AIO_PROGRAMS(aio_write, FILE_WRITE, 4)
+AIO_PROGRAMS(aio_fsync, FILE_FSYNC, 3)
+
+SEC("fentry/aio_complete")
+int aio_complete_fentry(__u64 *ctx)
+{
+	return aio_end(ctx[0]);
+}
+
+SEC("kprobe/aio_complete")
+int aio_complete_kprobe(struct pt_regs *ctx)
+{
+	return aio_end(PT_REGS_PARM1(ctx));
+}
 
 #endif

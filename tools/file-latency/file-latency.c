@@ -129,7 +129,8 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 }
 
 #define AIO_PROGRAMS(hook)                                                                         \
-	"aio_complete_" hook, "aio_read_" hook, "aio_write_" hook, "aio_fsync_" hook
+	"aio_complete_" hook, "aio_read_end_" hook, "aio_write_end_" hook, "aio_fsync_end_" hook,  \
+		"aio_read_" hook, "aio_write_" hook, "aio_fsync_" hook
 
 static const char *const aio_programs[] = {AIO_PROGRAMS("fentry"), AIO_PROGRAMS("kprobe")};
 

@@ -63,7 +63,7 @@ static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, in
 
 static void print_heading(FILE *out)
 {
-	fprintf(out, "%-15s %7s", "ENDED", "TOOK");
+	fprintf(out, "%-12s %7s", "ENDED", "TOOK");
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		fprintf(out, " %5s", plumb_parts[i].column);
 	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");

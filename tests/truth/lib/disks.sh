@@ -69,10 +69,12 @@ array() {
 	for member; do
 		cat "/sys/block/$member/dev" >"$md/new_dev"
 		echo "$slot" >"$md/dev-$member/slot"
-		echo 65536 >"$md/dev-$member/size"
+		size=$(($(cat "/sys/block/$member/size") / 2))
+		[ "$size" -le 65536 ] || size=65536
+		echo "$size" >"$md/dev-$member/size"
 		slot=$((slot + 1))
 	done
-	[ "$level" = raid0 ] || echo 65536 >"$md/component_size"
+	[ "$level" = raid0 ] || echo "$size" >"$md/component_size"
 	echo none >"$md/resync_start" 2>/dev/null
 	echo active >"$md/array_state" && [ "$(cat "/sys/block/$array/size")" -gt 0 ] || return
 	: <"/dev/$array" # the first to open it reads the partitions

@@ -55,7 +55,7 @@ void plumb_in_order_print_time(uint64_t end, FILE *out)
 
 	localtime_r(&t.tv_sec, &tm);
 	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	fprintf(out, "%s.%06ld", text, t.tv_nsec / 1000);
+	fprintf(out, "%s.%03ld", text, t.tv_nsec / 1000000);
 }
 
 /* Return how many records are so old that all events which ended before them have arrived. */
