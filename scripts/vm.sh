@@ -13,7 +13,7 @@ usage() {
 	cat <<-END
 	Usage: $program [OPTION...] KERNEL -- COMMAND [ARG...]
 
-	Boot KERNEL under QEMU's software emulation (no KVM, no disk, no network), run
+	Boot KERNEL under QEMU's software emulation (no KVM, no network), run
 	COMMAND there as root, pass its stdout, stderr and exit status on, and power off.
 	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.1-rt, 6.12, 7, 7-rt; fetched
 	when missing) or the path, with a slash in it, of a kernel image.
@@ -29,6 +29,8 @@ usage() {
 	  --append=WORDS                 append to the kernel's command line (preempt=full)
 	  --file=HOSTPATH[:GUESTPATH]    also copy a file in (default GUESTPATH: /NAME)
 	  --root=DIR                     also copy the tree under DIR to /
+	  --disk=HOSTPATH[,OPTION...]    a virtio disk, which is that raw image, with options of
+	                                 QEMU's -drive; /dev/vda is the first one (6.12, 7)
 	  --arch=x86_64                  the only one so far
 	  -h, --help                     show this help
 
@@ -192,7 +194,7 @@ start_qemu() {
 		-chardev file,id=out,path="$work/out" -device isa-serial,chardev=out,index=1,irq=3 \
 		-chardev file,id=err,path="$work/err" -device isa-serial,chardev=err,index=2,irq=6 \
 		-chardev file,id=status,path="$work/status" -device isa-serial,chardev=status,index=3,irq=7 \
-		</dev/null >"$work/qemu" 2>&1 &
+		"${disks[@]}" </dev/null >"$work/qemu" 2>&1 &
 	qemu=$!
 	echo "$qemu" >"$work/pid"
 }
@@ -223,12 +225,12 @@ cleanup() {
 }
 
 smp=2 mem=1024 timeout=120 cpu=max append=""
-files=() roots=()
+files=() roots=() disks=()
 while (( $# )); do
 	option=$1
 	case $option in
 	-h | --help) usage; exit 0 ;;
-	--smp | --mem | --timeout | --cpu | --append | --file | --root | --arch)
+	--smp | --mem | --timeout | --cpu | --append | --file | --root | --disk | --arch)
 		(( $# > 1 )) || misuse "$option needs a value"
 		value=$2
 		shift
@@ -250,6 +252,10 @@ while (( $# )); do
 	--root)
 		[[ -d $value ]] || die "--root: no such directory: $value"
 		roots+=("$value")
+		;;
+	--disk)
+		[[ -f ${value%%,*} && -w ${value%%,*} ]] || die "--disk: no such writable file: ${value%%,*}"
+		disks+=(-drive "if=virtio,format=raw,cache=unsafe,file=$value")
 		;;
 	--arch) [[ $value == x86_64 ]] || misuse "unknown architecture: $value" ;;
 	*) misuse "unknown option: $option" ;;

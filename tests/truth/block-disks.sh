@@ -6,6 +6,8 @@
 
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
+# shellcheck source=lib/disks-outside.sh
+. "$truth/lib/disks-outside.sh"
 
 # ready NAME ARG... - a workload on the disk NAME
 ready() {
@@ -126,7 +128,12 @@ in_cgroups() {
 on_scsi() {
 	sd=$(cat scsi.disk) set=/sys/bus/pseudo/drivers/scsi_debug
 	disks command "/dev/$sd" 5
+	cat "/sys/block/$sd/device/ioerr_cnt" >scsi.before
 	disks at "/dev/$sd" 4656 16 2>unreadable.out
+	for _ in 1 2 3 4 5; do
+		disks at "/dev/$sd" 4660 8 2>>unreadable.out
+	done
+	cat "/sys/block/$sd/device/ioerr_cnt" >scsi.after
 	disks at "/dev/$sd" 4640 16
 	blkdiscard "/dev/$sd"
 	echo 3 >"$set/every_nth"
@@ -155,6 +162,7 @@ go_all() {
 	# Eight reads that become one request.
 	disks adjacent "/dev/$(cat merged.disk)" 8 13
 	[ ! -e scsi.disk ] || on_scsi
+	[ -e journal.skip ] || run_journal
 	[ ! -e cgroup ] || await 30 sectors "$(cat written.disk)" 8192
 	for name in $workloads; do
 		await 120 [ -e "$name.gates/done" ]
@@ -179,23 +187,27 @@ run() {
 	null_blk merged 2000000 64
 	in_cgroups
 	files
+	virtio_disks
+	[ -e virtio.skip ] || fio_disks
+	journal
 	scsi_disk
 	beyond
 	attach all --max-keys=1024 -b disk,part,op,flags,errno,comm,tid,cgroup,stage
 	attached
+	cat /sys/block/*/stat >before
 	detach ends
 	fsfreeze --unfreeze mounted
 	await 30 [ -e late.gates/done ]
 	go_to_done at-once
-	cat /sys/block/*/stat >before
+	[ -e virtio.skip ] || run_virtio
 	go_all
 	cat /sys/block/*/stat >after
 	open_gate by-timer go
 	go_to_done by-thread
 	await 60 [ -e by-timer.gates/done ]
 	detach all
-	for name in late at-once by-thread by-timer $workloads; do
-		end "$name"
+	for name in late at-once by-thread by-timer vda vdb $workloads; do
+		[ ! -e "$name.pid" ] || end "$name"
 	done
 	exec 3>&-
 }
@@ -207,7 +219,8 @@ rows='def rows(stage; filter): [$last.rows[] | select(.key.stage == stage) | sel
 
 # of_all CLAIM FILTER [NAME [NAME]] - what holds of all.json, with the disks of two names as $a and $b
 of_all() {
-	holds "$1" all.json "$rows$2" --arg a "$(cat "${3-none}.disk" 2>/dev/null)" --arg b "$(cat "${4-none}.disk" 2>/dev/null)"
+	holds "$1" all.json "$rows$2" --arg a "$(cat "${3-none}.disk" 2>/dev/null)" --arg b "$(cat "${4-none}.disk" 2>/dev/null)" \
+		--slurpfile fio "$([ -e fio.json ] && echo fio.json || echo /dev/null)"
 }
 
 # disk_is_true CLAIM NAME - what the workload NAME did on its disk
@@ -328,10 +341,12 @@ check_scsi() {
 	evidence all.json all.err
 	of_all "commands that are passed through to the driver" '
 		whole(.key.disk == $a and .key.op == "driver") | map([.key.comm, .count, .bytes]) == [["disks", 5, 5 * 96]]' scsi
-	of_all "a request of which a part fails has failed, by the error of the call" '
-		whole(.key.disk == $a and .errors > 0) | map([.key.comm, .key.op, .key.errno, .count, .errors])
-			== [["disks", "read", "ENODATA", 1, 1]] and $last.partial > 0' scsi
-	claim "... which returned the same" grep -qx 'disks: -1 bytes, errno 61' unreadable.out
+	of_all "requests that fail, one of them in part, fail once each, by the error of the call" '
+		(whole(.key.disk == $a and .errors > 0) | map([.key.comm, .key.op, .key.errno, .count, .errors, .bytes]) | sort)
+			== [range(5) | ["disks", "read", "ENODATA", 1, 1, 4096]] + [["disks", "read", "ENODATA", 1, 1, 8192]]
+		and $last.partial > 0' scsi
+	is "... which returned the same" "$(grep -cx 'disks: -1 bytes, errno 61' unreadable.out)" 6
+	is "... and the kernel counts as many errors" "$(($(cat scsi.after) - $(cat scsi.before)))" 6
 	of_all "others of the disk succeed" '
 		whole(.key.disk == $a and .key.comm == "disks" and .key.op == "read" and .key.errno == "0") | map([.count, .bytes]) == [[1, 8192]]' scsi
 	of_all "a discard is an operation of its own" '
@@ -356,6 +371,7 @@ check() {
 	check_arrays
 	check_rest
 	check_scsi
+	check_outside
 	disk_is_true "requests that a thread completes, interrupted by others" by-thread
 	disk_is_true "requests that an interrupt completes meanwhile" by-timer
 	evidence all.json all.err
