@@ -121,7 +121,6 @@ check_fio() {
 		return
 	fi
 	by_fio fio-1 2000000
-	as_fio fio-1
 	by_fio fio-32 2000000
 	by_fio fio-throttled-1 16000000
 	as_fio fio-throttled-1
