@@ -51,7 +51,7 @@ for tool in build/bin/*; do
 	[[ -f build/gen/$name-go.skel.h ]] && limit=2400000 # those for Go's functions, too
 	# Those that have copies of programs; and that read the kernel's memory in two ways.
 	grep -qs PROGRAM_COPIES "tools/$name"/*.[ch] && limit=1900000
-	grep -qs bpf_rdonly_cast "tools/$name"/*.h && limit=2700000
+	grep -qs bpf_rdonly_cast "tools/$name"/*.h && limit=2750000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
 	grep -qE '(plumb/(symbols|report|bpf/stack)/(symbols|stacks)|"image)\.h' "tools/$name"/*.[ch] && limit=2400000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.

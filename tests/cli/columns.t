@@ -64,5 +64,10 @@ for tool in "${tools[@]}"; do
 	for figure in $shown $more; do
 		[[ $figure == p[0-9]* ]] || like "$tool --sort nonsense: the message lists $figure" "$(<"$err")" "[ ,]$figure\b"
 	done
+	# Shown by itself only if there were some.
+	if [[ " $shown" != *" errors "* && $(<"$err") == *" errors"* ]]; then
+		run "$tool" "${options[@]}" --sort errors -- "${command[@]}"
+		claim "$tool --sort errors shows it, also without errors" test "$(column errors | wc -l)" -ge 2
+	fi
 done
 done_trying

@@ -170,6 +170,11 @@ bad_filters() {
 		bad --max-size "$value"
 	done
 	bad_together --min-size --max-size : --min-size 3 --max-size 2
+	[[ $tool == block-io-latency ]] || return
+	bad_together --slower --by : --slower 1s -b disk
+	bad_together --slower --histogram : -H --slower 1s
+	bad_together --slower --top : --slower 1s -n 3
+	bad_together --slower --sort : --slower 1s --sort max
 }
 
 bad_arguments() {

@@ -40,6 +40,20 @@ static uint64_t buffer = BUFFER_BYTES;
 static __u64 min_ns;
 static bool slower;
 
+/* In JSON the rows of reports stay. */
+static void refuse_table_options(const struct plumb_options *o)
+{
+	const char *option = o->by_given    ? "--by"
+			     : o->histogram ? "--histogram"
+			     : o->top       ? "--top"
+			     : o->sort      ? "--sort"
+					    : NULL;
+
+	if (slower && !o->json && option)
+		plumb_usage_error("%s cannot be combined with --slower, which prints no table",
+				  option);
+}
+
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
 	(void)state;
@@ -52,6 +66,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		buffer = plumb_in_order_buffer(text);
 		return 0;
 	case ARGP_KEY_END:
+		refuse_table_options(o);
 		slow_begin(o->json);
 		return 0;
 	default:

@@ -30,9 +30,10 @@ static __always_inline int aio_end(__u64 request)
 
 /*
  * The function that issues a request has returned. If it fails, no completion follows: io_submit()
- * frees the request after that. Otherwise the request may be another one by now.
+ * frees the request after that. Otherwise the request may be another one by now.  A function, since
+ * it is large, rarely does anything, and is called by six programs.
  */
-static __always_inline int aio_issued(__u64 request, int ret)
+static __noinline int aio_issued(__u64 request, int ret)
 {
 	struct uring_id id = {.ring = AIO_RING, .id = request};
 

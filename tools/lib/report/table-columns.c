@@ -164,7 +164,8 @@ void table_lay_out(struct table *t)
 		add(t, (struct column){.figure = TOTAL}, "bytes");
 	for (size_t i = 0; i < t->r->snap->n; i++)
 		errors += t->r->snap->rows[i].errors;
-	if (errors || (run->tool->measure.errors && !has_histogram))
+	if (errors || (run->tool->measure.errors &&
+		       (!has_histogram || (o->sort && !strcmp(o->sort, "errors")))))
 		add(t, (struct column){.figure = ERRORS}, "errors");
 	for (size_t i = 0; i < run->tool->measure.n_columns; i++)
 		add(t, (struct column){.figure = OWN, .own = &run->tool->measure.columns[i]},
