@@ -16,7 +16,8 @@ tid=
 for task in /proc/"$threads_PID"/task/*; do
 	[[ ${task##*/} == "$threads_PID" ]] || tid=${task##*/}
 done
-perl -e '$| = 1; my $p = fork // die; exit 0 if !$p; print $p; sleep 300' >"$work/zombie" &
+: >"$work/zombie"
+perl -e '$| = 1; my $p = fork // die; exit 0 if !$p; print $p; sleep 300' >>"$work/zombie" &
 cli_started+=($!)
 until zombie=$(<"$work/zombie") && [[ -n $zombie ]]; do sleep 0.01; done
 for ((i = 0; i < 500; i++)); do grep -q 'State:.Z' "/proc/$zombie/status" && break; sleep 0.01; done
