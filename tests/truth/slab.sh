@@ -22,7 +22,7 @@ run() {
 		# shellcheck disable=SC2016 # the inner shell expands it
 		traced sends -c sends -b comm,cache,caller -- sh -c 'WORKLOAD_JSON=others.truth sends "$0" & sends "$0"; wait' 127.0.0.1,239999,100,udp
 	fi
-	traced intervals --mechanism=raw_tracepoint -b comm 0.01 -- slabs 2
+	traced intervals --mechanism=raw_tracepoint -b comm 0.01 -- sh -c "slabs 1; sleep 0.05; slabs 1"
 	launch table --mechanism=raw_tracepoint -- true
 	finish table "$tool"
 	launch default ${fast:+"$fast"} -- true
