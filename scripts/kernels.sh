@@ -65,7 +65,7 @@ release_pattern() {
 # The modules that tests load: block devices and file systems, with the modules that these need.
 readonly modules=(configfs loop null_blk mq-deadline scsi_common scsi_mod sd_mod scsi_debug crc-t10dif crct10dif_common
 	dax dm-mod dm-delay dm-crypt md-mod raid0 raid1 virtio_blk
-	crc16 crc32c_generic libcrc32c mbcache jbd2 ext4 xfs)
+	crc16 crc32c_generic libcrc32c mbcache jbd2 ext4 xfs overlay)
 
 # Download package $2 with the private APT in $1; put its kernel image, its configuration
 # and its modules for tests, whichever it has, into directory $3.

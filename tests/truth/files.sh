@@ -82,12 +82,29 @@ start_here() {
 # A layered file system: what happens in its upper layer, in memory, is not counted again.
 start_layered() {
 	mkdir layers memory/lower memory/upper memory/work
+	[ ! -e /modules/overlay.ko ] || insmod /modules/overlay.ko 2>/dev/null || :
 	if mount -t overlay overlay -o lowerdir=memory/lower,upperdir=memory/upper,workdir=memory/work layers 2>/dev/null; then
 		start_in layers "$PWD/layers" 1 uring aio
 		places="$places layers" pids="$pids,$pid"
 	else
 		echo "no overlayfs" >layers.skip
 	fi
+}
+
+# A disk of the machine (machines/files.sh).
+start_xfs() {
+	for module in virtio_blk crc32c_generic libcrc32c xfs; do
+		[ ! -e "/modules/$module.ko" ] || insmod "/modules/$module.ko" 2>/dev/null || :
+	done
+	mkdir xfs
+	for disk in /dev/vd?; do
+		if mount -t xfs "$disk" xfs 2>/dev/null; then
+			start_in xfs "$PWD/xfs" 2 direct uring cold aio
+			places="$places xfs" pids="$pids,$pid"
+			return
+		fi
+	done
+	echo "the machine has no disk with an xfs" >xfs.skip
 }
 
 # What does not depend on the kernel is tested natively.
@@ -135,6 +152,7 @@ trace_all() {
 	start_here || return
 	if [ -e /modules/null_blk.ko ]; then
 		start_slow
+		start_xfs
 		# On 7.x the kernel preempts these programs, and skips them.
 		case $(uname -r) in
 		7.*) ;;
@@ -163,6 +181,7 @@ trace_all() {
 	umount layers 2>/dev/null || :
 	umount memory 2>/dev/null || umount -l memory
 	[ -e slow.skip ] || no_slow_disks
+	[ ! -e xfs.pid ] || umount xfs
 }
 
 run() {
@@ -337,6 +356,11 @@ check() {
 		skip "a layered file system" "$(cat layers.skip)"
 	fi
 	check_emulated
+	if [ -e xfs.truth ]; then
+		all_of xfs "xfs"
+	elif [ -e xfs.skip ]; then
+		skip "xfs" "$(cat xfs.skip)"
+	fi
 	if [ -e slow.skip ]; then
 		skip "a disk of a known delay" "$(cat slow.skip)"
 		sound "all" all.json
