@@ -229,7 +229,8 @@ check_functions() {
 	evidence tail.json tail.err
 	unable tail || holds "what is in flight and cannot be listed is counted" tail.json '($last.ledger.in_flight
 		- ([$last.in_flight[] | select(.since_before != true)] | length)) as $missing
-		| $last.ledger.in_flight >= 4 and ($missing <= 0 or ($last.in_flight_not_listed == $missing and ($last.in_flight_complete | not)))'
+		| $last.ledger.in_flight + ($last.ledger.missed // 0) >= 4
+		and ($missing <= 0 or ($last.in_flight_not_listed == $missing and ($last.in_flight_complete | not)))'
 	unable late-read || before "threads inside a function since before the trace" late-read reads '.function == "vfs_read"'
 	if ! unable late-send; then
 		# A session keeps its start in a cookie, or in a frame if it keeps arguments.
