@@ -4,6 +4,8 @@
 
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
+# shellcheck source=lib/file-systems.sh
+. "$truth/lib/file-systems.sh"
 
 # ready NAME FILE KIND SIZE COUNT THREADS HOGS - the workload; one tool will trace all of them
 ready() {
@@ -11,59 +13,6 @@ ready() {
 	shift
 	start "$ready" layers "$@"
 	workloads="$workloads $ready" pids=$pids${pids:+,}$pid
-}
-
-# make_files DIR [KIND] - for each kind of call one that is large enough
-make_files() {
-	for kind in cold hot ahead behind sync ${2-}; do
-		dd if=/dev/zero of="$1/$kind" bs=65536 count=3 2>/dev/null
-	done
-	sync
-}
-
-# ready_files NAME DIR [KIND] - each kind of call, on its file in DIR
-ready_files() {
-	for kind in cold hot ahead ${3-}; do
-		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 2 0
-	done
-	for kind in behind sync; do
-		ready "$1-$kind" "$2/$kind" "$kind" 4096 11 1 0
-	done
-}
-
-# null_blk NAME DELAY DEPTH - a disk in memory that completes each request DELAY ns later, DEPTH at a time; $disk
-null_blk() {
-	made=/sys/kernel/config/nullb/$1
-	mkdir "$made" || return
-	echo 1 >"$made/memory_backed"
-	echo 16 >"$made/size"
-	echo 2 >"$made/queue_mode"
-	echo 2 >"$made/irqmode"
-	echo 1 >"$made/submit_queues"
-	echo "$2" >"$made/completion_nsec"
-	echo "$3" >"$made/hw_queue_depth"
-	echo 1 >"$made/power" || return
-	disk=$1
-	[ -e "/sys/block/$disk" ] || disk=nullb$(cat "$made/index")
-	echo none >"/sys/block/$disk/queue/scheduler" 2>/dev/null || :
-}
-
-# null_blk_slow NAME DELAY - the disk, which keeps its contents, takes so long from now on
-null_blk_slow() {
-	made=/sys/kernel/config/nullb/$1
-	echo 0 >"$made/power"
-	echo "$2" >"$made/completion_nsec"
-	echo 1 >"$made/power"
-}
-
-# ext4 DEVICE - its file system, which has a journal, with the files of the calls, on a disk that is slow by now
-ext4() {
-	mkdir mounted
-	mount -t ext4 "$1" mounted || return
-	make_files mounted
-	umount mounted
-	null_blk_slow formatted 20000000
-	mount -t ext4 "$1" mounted
 }
 
 ready_disks() {
@@ -84,11 +33,8 @@ ready_disks() {
 	null_blk below 20000000 64 && stacked "$disk"
 	case $(uname -r) in 6.12.*) arrays ;; esac
 	# Otherwise making the files would take as long as all calls.
-	if null_blk formatted 1000 64 && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err && ext4 "/dev/$disk"; then
-		ready_files null mounted
-	else
-		echo "no ext4" >ext4.skip
-	fi
+	if ext4; then ready_files null mounted; else echo "no ext4" >ext4.skip; fi
+	case $(uname -r) in 6.12.*) if xfs; then ready_files xfs mounted-xfs; else echo "no xfs" >xfs.skip; fi ;; esac
 }
 
 # Disks of RAID and dm-crypt. The second disk of the stripes and of the mirror takes twice as long. On one kernel.
@@ -346,7 +292,11 @@ by_journal() {
 
 check_files() {
 	in_device "$1-cold" "$2"
-	if [ "$1" = null ]; then by_journal; else in_device "$1-sync" "$2"; fi
+	case $1 in
+	null) by_journal ;;
+	xfs) in_device xfs-sync "$(($2 * 2))" ;; # it writes the page, then the log
+	*) in_device "$1-sync" "$2" ;;
+	esac
 	counts_once "$1-hot"
 	each_thread "... a page that is cached takes CPU only" "$1-hot" '(.p | asleep) <= .p.sum * 0.05'
 	counts_once "$1-ahead"
@@ -382,6 +332,7 @@ check() {
 	if [ ! -e null.skip ]; then
 		check_disks
 		if [ -e ext4.skip ]; then skip "ext4 on a delayed disk" "$(cat ext4.skip)"; else check_files null 20000000; fi
+		if [ -e xfs.skip ]; then skip "xfs on a delayed disk" "$(cat xfs.skip)"; elif [ -e xfs-hot.truth ]; then check_files xfs 20000000; fi
 		return
 	fi
 	check_stopped

@@ -2,6 +2,8 @@
 # shellcheck shell=sh disable=SC2154
 # file-latency: each operation on a file once, for its thread, as long as the thread's own clock says.
 
+# shellcheck source=lib/file-systems.sh
+. "$truth/lib/file-systems.sh"
 # shellcheck source=lib/slow-disks.sh
 . "$truth/lib/slow-disks.sh"
 
@@ -91,20 +93,14 @@ start_layered() {
 	fi
 }
 
-# A disk of the machine (machines/files.sh).
 start_xfs() {
-	for module in virtio_blk crc32c_generic libcrc32c xfs; do
-		[ ! -e "/modules/$module.ko" ] || insmod "/modules/$module.ko" 2>/dev/null || :
-	done
 	mkdir xfs
-	for disk in /dev/vd?; do
-		if mount -t xfs "$disk" xfs 2>/dev/null; then
-			start_in xfs "$PWD/xfs" 2 direct uring cold aio
-			places="$places xfs" pids="$pids,$pid"
-			return
-		fi
-	done
-	echo "the machine has no disk with an xfs" >xfs.skip
+	if disk=$(xfs_disk) && mount -t xfs "$disk" xfs 2>/dev/null; then
+		start_in xfs "$PWD/xfs" 2 direct uring cold aio
+		places="$places xfs" pids="$pids,$pid"
+	else
+		echo "the machine has no disk with an xfs" >xfs.skip
+	fi
 }
 
 # What does not depend on the kernel is tested natively.
