@@ -70,4 +70,16 @@ for tool in "${tools[@]}"; do
 		claim "$tool --sort errors shows it, also without errors" test "$(column errors | wc -l)" -ge 2
 	fi
 done
+
+# Of a container's length.
+long=$(printf '%064d' 7)
+top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+if [[ -n $top ]] && mkdir "$top/plumb-$$" "$top/plumb-$$/$long" 2>/dev/null; then
+	run syscall-latency --no-calibrate -b comm,cgroup -- sh -c "echo \$\$ >'$top/plumb-$$/$long/cgroup.procs'; exec ls /" >/dev/null
+	rmdir "$top/plumb-$$/$long" "$top/plumb-$$"
+	claim "a long cgroup is shown by its end" grep -q '[^0]0*7 ' "$out"
+	is "... in 80 columns" "$(awk '!NF { exit } length > 80' "$out")" ""
+else
+	skip "a long cgroup" "there is no cgroup of version 2"
+fi
 done_trying

@@ -180,8 +180,9 @@ struct plumb_keys {
 	size_t n_fields;
 	size_t size;
 	uint32_t default_by;
-	uint32_t paths;    /* bits of fields of which a table that is too wide shows the end only */
-	uint64_t max;      /* default of --max-keys; 0: 256 */
+	uint32_t paths; /* bits of fields, besides cgroup, of which a table that is too wide shows
+			   the end only */
+	uint64_t max;   /* default of --max-keys; 0: 256 */
 	const char *fewer; /* advice on having fewer rows; NULL: "lower --max-keys" */
 	/* Parses another item of --by than a name ("size:512"): sets its bit, returns success. */
 	bool (*parse)(const char *item, struct plumb_options *options);

@@ -104,9 +104,10 @@ static void measure(struct table *t)
 	}
 }
 
-/* Gives paths as much width as is left, and a least one. */
+/* Gives paths, also those of cgroups, as much width as is left, and a least one. */
 static void narrow(struct table *t, FILE *out)
 {
+	const uint32_t paths = PLUMB_BY_CGROUP | t->r->run->tool->keys.paths;
 	int left = plumb_output_width(out) + 1;
 	struct column *c;
 
@@ -114,8 +115,7 @@ static void narrow(struct table *t, FILE *out)
 		left -= t->columns[i].width + 1;
 	for (size_t i = 0; i < t->n && left < 0; i++) {
 		c = &t->columns[i];
-		if (c->figure != FIELD || !(c->field->bit & t->r->run->tool->keys.paths) ||
-		    c->width <= SHORTEST_PATH)
+		if (c->figure != FIELD || !(c->field->bit & paths) || c->width <= SHORTEST_PATH)
 			continue;
 		left += c->width;
 		c->width = left > SHORTEST_PATH ? left : SHORTEST_PATH;
