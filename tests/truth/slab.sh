@@ -154,7 +154,7 @@ check_frees() {
 		--argjson unnamed "$([[ $1 == raw_tracepoint && $(cat kernel) == 5.10.* ]] && echo true || echo false)"
 	holds "... whose cache the kernel tells from 6.13 on" "parts-$1.json" '
 		[$last.rows[] | select(.key | .op == "kfree" and (.caller | startswith("eventfd_"))).key.cache] | unique
-		| . == (if $named then ["kmalloc-64"] else ["-"] end) or (any(.[]; . != "-") and $named)' --argjson named "$(names_caches)"
+		| if $named then . - ["-"] | length > 0 and all(.[]; test("^kmalloc-(.+-)?64$")) else . == ["-"] end' --argjson named "$(names_caches)"
 }
 
 check_threads() {
