@@ -106,12 +106,13 @@ told() {
 
 kept=$(jq -S -c '[.rows[] | select(.body == "counter" and (.mechanism | IN("tracepoint", "raw_tp", "uprobe", "uprobe.multi")))]
 	| map({key: .mechanism, value: .ns}) | from_entries' "$json")
-# Both fire: this script's processes are renamed, and call malloc.
+# Both fire, until func-count has ended: this script's processes are renamed, and call malloc.
 busy() {
-	for ((i = 0; i < 20; i++)); do ls -l / >/dev/null; (exec -a other sleep 0.005); done
+	while [[ ! -e $work/counted ]]; do ls -l / >/dev/null; (exec -a other sleep 0.005); done
 }
 busy &
-count -j --no-calibrate
+count -j --no-calibrate -d 0.5
+touch "$work/counted"
 wait
 is "func-count tells what was kept" "$(told)" "$kept"
 count --no-calibrate
