@@ -177,6 +177,13 @@ bad_filters() {
 	bad_together --slower --sort : --slower 1s --sort max
 }
 
+bad_events() {
+	[[ $tool == event-rate ]] || return
+	bad_argument EVENT task-clock:u task-clock:u
+	bad_argument EVENT cpu-clock:k cs cpu-clock:k
+	bad_argument EVENT page-faults:x page-faults:x
+}
+
 bad_arguments() {
 	# What does not begin as a number does is an operand, for tools that take some.
 	local no_numbers=(x '')
@@ -245,6 +252,7 @@ for tool in "${tools[@]}"; do
 	bad_filters
 	bad_labels
 	bad_arguments
+	bad_events
 	bad_operands
 	habits
 	unknown nonsense --nonsense

@@ -192,6 +192,7 @@ check_reports() {
 		evidence hotplug.json hotplug.err hotplug-single.err gone.truth
 		holds "what a CPU does after it was offline is not counted, and JSON says so" hotplug.json \
 			'all($last.rows[]; .count < 1009) and $last.counters[0].unread > 0'
+		holds "... also with perf_event" hotplug-single.json '$last.ledger.cpus_changed'
 		like "... as does a message, with perf_event" "$(cat hotplug-single.err)" ': CPUs went online or offline'
 		is "... and --strict fails" "$(cat hotplug.status hotplug-single.status)" $'3\n3'
 	fi
@@ -244,7 +245,7 @@ check() {
 		and of("cs:u") == 0 and (of("cs:k") - of("cs") | . >= -1 and . <= 1)' --slurpfile truth work.truth
 	evidence other.json other.err
 	holds "-c of another name counts nothing" other.json '$last.rows == [] and $last.ledger.recorded == 0'
-	like "events that do not occur are counted on stderr" "$(cat other.err)" ': 5 of 5 events: 0 in [0-9.]+ s'
+	like "events that do not occur are counted on stderr" "$(cat other.err)" ': 5 of 5 events: 0 in [0-9.]+(ms|s)'
 
 	evidence clocks.json clocks.err busy.truth
 	holds "the clocks are the thread's time on its CPU" clocks.json '$truth[0].calls[0] as $t

@@ -191,6 +191,7 @@ check() {
 	if [[ -e hotplug.err ]]; then
 		evidence hotplug.err
 		like "a CPU that was offline meanwhile is said" "$(cat hotplug.status hotplug.err)" '^3.*CPUs went online or offline'
+		holds "... and in JSON" hotplug.json '$last.ledger.cpus_changed and ($last.ledger.missed == null)'
 	else
 		skip "a CPU that was offline meanwhile is said" "not of the host's CPUs"
 	fi

@@ -55,14 +55,23 @@ static void sums_are_exact(void **state)
 /* A call that is recorded in four rows is one call. */
 static void calls_in_stages_count_once(void **state)
 {
+	const struct {
+		char comm[16];
+		uint32_t stage;
+	} keys[] = {{.stage = 0}, {.stage = 1}, {.stage = 2}, {.stage = 0}};
+	/* Of 401 calls the whole of 394 and 6 is in rows of its own, that of one in [other]. */
 	struct plumb_row rows[] = {
-		{.slot = 0, .count = 4},   {.slot = 1, .count = 400}, {.slot = 2, .count = 400},
-		{.slot = 3, .count = 400}, {.slot = 4, .count = 400},
+		{.slot = 0, .count = 409},
+		{.slot = 1, .key = &keys[0], .count = 394},
+		{.slot = 2, .key = &keys[1], .count = 400},
+		{.slot = 3, .key = &keys[2], .count = 395},
+		{.slot = 4, .key = &keys[3], .count = 6},
 	};
 	struct plumb_snapshot total = {
 		.rows = rows,
 		.n = 5,
 		.stages = 4,
+		.stage_at = 16,
 		.ledger = {.began = 408},
 	};
 	struct plumb_verdict v = plumb_ledger_judge(&total);

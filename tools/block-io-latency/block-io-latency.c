@@ -195,6 +195,7 @@ static struct plumb_tool tool = {
 	.measure.extra = {"bytes"},
 	.measure.stage_by = BLOCK_BY_STAGE,
 	.measure.stages = BLOCK_STAGES,
+	.measure.stage_at = offsetof(struct block_key, stage),
 	.view.print = print,
 	.view.footer = block_counts_print,
 	.view.report_json = block_counts_json,

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <plumb/base/reasons.h>
 #include <plumb/base/text.h>
+#include <plumb/kernel/disk.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const ops[BLOCK_OPS] = {
 	[BLOCK_READ] = "read",
@@ -31,22 +31,9 @@ static void format_disk(const void *key, char *text, size_t size)
 	snprintf(text, size, "%.*s", BLOCK_DISK_LEN, *k->disk ? k->disk : "-");
 }
 
-/* The name of the device in sysfs, or its numbers if it is gone. */
 static void format_part(const void *key, char *text, size_t size)
 {
-	uint32_t dev = ((const struct block_key *)key)->dev;
-	char path[64], target[512];
-	const char *name;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = 0;
-	name = strrchr(target, '/');
-	if (name)
-		snprintf(text, size, "%s", name + 1);
-	else
-		snprintf(text, size, "%u:%u", dev >> 20, dev & 0xfffff);
+	plumb_disk_name(((const struct block_key *)key)->dev, text, size);
 }
 
 static const char *const stages[BLOCK_STAGES] = {

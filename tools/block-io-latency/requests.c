@@ -5,6 +5,7 @@
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/disk.h>
 #include <plumb/kernel/map.h>
 #include <plumb/session/session.h>
 #include <stdlib.h>
@@ -58,13 +59,13 @@ static void name_request(const struct plumb_session *s, const struct plumb_fligh
 			 size_t size)
 {
 	const struct block_request *r = &listed[f->what];
-	char disk[BLOCK_DISK_LEN + 1] = "-";
+	char disk[BLOCK_DISK_LEN + 1];
 
 	(void)s;
 	if (*r->key.disk)
 		snprintf(disk, sizeof(disk), "%.*s", BLOCK_DISK_LEN, r->key.disk);
-	else if (r->key.dev) /* its disk's name is read when it is issued */
-		snprintf(disk, sizeof(disk), "%u:%u", r->key.dev >> 20, r->key.dev & 0xfffff);
+	else /* the programs read the name of its disk when it is issued */
+		plumb_disk_name(r->key.dev, disk, sizeof(disk));
 	snprintf(text, size, "%s %s %u @ %" PRIu64 "%s", disk, block_op_name(r->key.op), r->bytes,
 		 (uint64_t)r->sector, r->issued ? "" : ", not issued yet");
 }

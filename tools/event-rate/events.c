@@ -124,6 +124,8 @@ bool event_parse(const char *name, struct event *e)
 	e->modes = modifiers ? parse_modifiers(modifiers + 1) : 0;
 	if (modifiers && !e->modes)
 		plumb_usage_error("%s: modifiers of events are u, k and h", name);
+	if (modifiers && event_is_clock(e))
+		plumb_usage_error("%s: the kernel ignores modifiers of clocks", name);
 	return true;
 }
 

@@ -195,9 +195,10 @@ static void warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
 {
 	size_t n = rates_counters.n + plumb_trace_targets.targets.n, silent = n;
 	bool *occurred = calloc(n, sizeof(*occurred));
-	char name[256];
+	char name[256], time[32];
 	uint32_t event;
 
+	plumb_format_time(elapsed, PLUMB_AUTO, time, sizeof(time));
 	for (size_t i = 0; occurred && i < total->n; i++) {
 		if (!total->rows[i].slot) { /* [other]: it may be any */
 			free(occurred);
@@ -208,18 +209,17 @@ static void warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
 		occurred[event] |= total->rows[i].count;
 	}
 	if (occurred && silent > PLUMB_FEW)
-		plumb_warn("%zu of %zu events: 0 in %.3g s", silent, n, elapsed / 1e9);
+		plumb_warn("%zu of %zu events: 0 in %s", silent, n, time);
 	for (size_t i = 0; occurred && silent <= PLUMB_FEW && i < n; i++)
 		if (!occurred[i])
-			plumb_warn("%s: 0 events in %.3g s", name_event(i, name, sizeof(name)),
-				   elapsed / 1e9);
+			plumb_warn("%s: 0 events in %s", name_event(i, name, sizeof(name)), time);
 	free(occurred);
 }
 
 void rates_finish(const struct plumb_snapshot *total, uint64_t elapsed,
-		  const struct bpf_object *object, bool by_events)
+		  const struct bpf_object *object)
 {
-	const bool changed = by_events && plumb_cpus_changed();
+	const bool changed = plumb_cpus_changed();
 	uint64_t unread = 0;
 
 	warn_silent(total, elapsed);

@@ -24,11 +24,8 @@ void rates_add_json(json_t *json, struct plumb_report *r);
 /* How much of the time the counters were on the PMU, and what could not be read: text lines. */
 void rates_print_counters(const struct bpf_object *object, FILE *out);
 
-/*
- * Warns of events that did not occur, and notes whether CPUs came or went; BY_EVENTS: programs of
- * events count, not counters.
- */
+/* Warns of events that did not occur, and of CPUs that came or went. */
 void rates_finish(const struct plumb_snapshot *total, uint64_t elapsed,
-		  const struct bpf_object *object, bool by_events);
+		  const struct bpf_object *object);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
+#include <plumb/kernel/disk.h>
 #include <plumb/report/syscall-fields.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},
@@ -26,29 +26,9 @@ static void format_fs(const void *key, char *text, size_t size)
 	snprintf(text, size, "%.*s", IO_NAME_LEN, *k->fs ? k->fs : "-");
 }
 
-void io_disk_name(uint32_t dev, char *text, size_t size)
-{
-	char path[64], target[512];
-	const char *name;
-	ssize_t n;
-
-	if (!dev) {
-		snprintf(text, size, "-");
-		return;
-	}
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", dev >> 20, dev & 0xfffff);
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = 0;
-	name = strrchr(target, '/');
-	if (name)
-		snprintf(text, size, "%s", name + 1);
-	else
-		snprintf(text, size, "%u:%u", dev >> 20, dev & 0xfffff);
-}
-
 static void format_disk(const void *key, char *text, size_t size)
 {
-	io_disk_name(((const struct io_key *)key)->dev, text, size);
+	plumb_disk_name(((const struct io_key *)key)->dev, text, size);
 }
 
 const struct plumb_field *io_fields(void)

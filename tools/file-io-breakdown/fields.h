@@ -16,7 +16,4 @@ const struct plumb_field *io_fields(void);
 /* In the order in which they are printed. */
 extern const struct plumb_part_name io_parts[IO_ALL_PARTS];
 
-/* "-" for no disk; MAJOR:MINOR if it is gone. */
-void io_disk_name(uint32_t dev, char *text, size_t size);
-
 #endif

@@ -4,6 +4,7 @@
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/disk.h>
 #include <plumb/kernel/thread.h>
 
 #include <bpf/bpf.h>
@@ -101,7 +102,7 @@ static void print(const struct so_far *c, uint32_t tid, FILE *out)
 	fprintf(out, "  %10u %-7s", tid, part_in(c)->column);
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
 		fprintf(out, " %5.1f", c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0);
-	io_disk_name(c->is.dev, text, sizeof(text));
+	plumb_disk_name(c->is.dev, text, sizeof(text));
 	fprintf(out, "\n%13son %s, %s", "", *c->is.fs ? c->is.fs : "-", text);
 	if (waits_for_other(c)) {
 		plumb_escape(text, c->is.other.comm, sizeof(text));
@@ -139,7 +140,7 @@ void flights_json(const struct plumb_session *s, const struct plumb_flights *f,
 	}
 	parts = json_object();
 	json_object_set_new(parts, "in", json_string(part_in(&c)->json));
-	io_disk_name(c.is.dev, disk, sizeof(disk));
+	plumb_disk_name(c.is.dev, disk, sizeof(disk));
 	json_object_set_new(parts, "fs", json_string(*c.is.fs ? c.is.fs : "-"));
 	json_object_set_new(parts, "disk", json_string(disk));
 	json_object_set_new(parts, "ns", plumb_json_u64(c.ns));

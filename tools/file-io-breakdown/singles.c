@@ -5,6 +5,7 @@
 #include <plumb/base/reasons.h>
 #include <plumb/base/text.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/disk.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/report/in-order.h>
 
@@ -69,7 +70,7 @@ static void print_line(const struct io_record *c, FILE *out)
 	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %6s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	plumb_escape(text, c->comm, sizeof(text));
-	io_disk_name(c->dev, disk, sizeof(disk));
+	plumb_disk_name(c->dev, disk, sizeof(disk));
 	fprintf(out, " %s/%u", text, c->tid);
 	fprintf(out, " %s on %s, %s", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)),
 		*c->fs ? c->fs : "-", disk);
@@ -111,7 +112,7 @@ static json_t *json_of(const struct io_record *c)
 	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
 	json_object_set_new(j, "syscall", json_string(text));
 	json_object_set_new(j, "fs", json_string(*c->fs ? c->fs : "-"));
-	io_disk_name(c->dev, text, sizeof(text));
+	plumb_disk_name(c->dev, text, sizeof(text));
 	json_object_set_new(j, "disk", json_string(text));
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));

@@ -12,7 +12,12 @@ bool plumb_cpus_can_leave(void);
 /* Called when the programs are attached.  LEFT: plumb_cpu_left of their object, NULL: not loaded.
  */
 void plumb_cpus_begin(const uint32_t *left);
-/* Whether a CPU has come or gone since: it had, or has, no perf events for some time. */
+/* Called before another mechanism is tried, which may need no events of each CPU. */
+void plumb_cpus_forget(void);
+/*
+ * Whether a CPU has come or gone since plumb_cpus_begin(): it had, or has, no perf events for some
+ * time.  False if it was not called.
+ */
 bool plumb_cpus_changed(void);
 
 /* Called by a tool's finish(): events of such a CPU are missing, nobody knows how many. */

@@ -40,9 +40,11 @@ struct plumb_snapshot {
 	struct plumb_ledger ledger;
 	uint64_t missed; /* executions of programs that the kernel skipped */
 	bool missed_known;
-	uint32_t stages;       /* rows in which a call is recorded; 0: one */
-	bool missed_ends;      /* a missed execution is one end of a call; else a whole call */
-	bool in_cookies;       /* calls in flight are only in the cookies of sessions */
+	uint32_t stages;   /* rows in which a call is recorded; 0: one */
+	size_t stage_at;   /* if more than one: where the key has the stage, 0: the whole call */
+	bool missed_ends;  /* a missed execution is one end of a call; else a whole call */
+	bool cpus_changed; /* events of CPUs that came or went are missing, nobody knows how many */
+	bool in_cookies;   /* calls in flight are only in the cookies of sessions */
 	struct timespec taken; /* CLOCK_REALTIME */
 	uint64_t clock;        /* ns, CLOCK_MONOTONIC */
 };

@@ -213,8 +213,12 @@ struct plumb_measure {
 	const struct plumb_part_name *parts;
 	size_t n_parts;
 	const char *second; /* name of a second histogram ("cpu", "latency"); NULL: none */
-	/* Grouped by the key STAGE_BY, each call is recorded in STAGES rows. */
+	/*
+	 * Grouped by the key STAGE_BY, each call is recorded in STAGES rows: one for the whole
+	 * call, whose 32-bit stage at STAGE_AT in the key is 0, and one for each other stage.
+	 */
 	uint32_t stage_by, stages;
+	size_t stage_at;
 	const struct plumb_column *columns; /* after all others */
 	size_t n_columns;
 };

@@ -20,8 +20,16 @@ void plumb_cpus_begin(const uint32_t *left)
 	cpu_left = left;
 }
 
+void plumb_cpus_forget(void)
+{
+	online_before = 0;
+	cpu_left = NULL;
+}
+
 bool plumb_cpus_changed(void)
 {
+	if (!online_before)
+		return false;
 	return (cpu_left && *cpu_left) || sysconf(_SC_NPROCESSORS_ONLN) != online_before;
 }
 

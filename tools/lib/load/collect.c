@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/attach/cpus.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/load/collect.h>
 #include <plumb/measure/snapshot.h>
@@ -83,9 +84,11 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 	if (err)
 		return err;
 	snap->stages = s->options.by & s->tool->measure.stage_by ? s->tool->measure.stages : 1;
+	snap->stage_at = s->tool->measure.stage_at;
 	read_missed(s, snap);
 	snap->missed += snap->ledger.guard_missed;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);
+	snap->cpus_changed = plumb_cpus_changed();
 	snap->in_cookies = bpf->function && !bpf->function->frames;
 	return 0;
 }

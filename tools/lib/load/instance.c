@@ -4,6 +4,7 @@
 #include <plumb/base/reasons.h>
 
 #include <errno.h>
+#include <plumb/attach/cpus.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/bpf/function/function.h>
@@ -370,5 +371,6 @@ int plumb_instance_load_calibration(const struct plumb_session *s,
 int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
 			size_t size)
 {
+	plumb_cpus_forget();
 	return load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
 }

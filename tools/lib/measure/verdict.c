@@ -48,6 +48,13 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 	v->both_lost = total->missed_ends ? left / 2 : left;
 }
 
+/* Whether it is the row of the whole call; [other] adds up all stages. */
+static bool is_of_whole(const struct plumb_snapshot *total, const struct plumb_row *row)
+{
+	return row->slot && (total->stages <= 1 ||
+			     !*(const uint32_t *)((const char *)row->key + total->stage_at));
+}
+
 struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 {
 	const struct plumb_ledger *l = &total->ledger;
@@ -55,12 +62,12 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 
 	for (size_t i = 0; i < total->n; i++) {
 		v.recorded += total->rows[i].count;
-		if (!total->rows[i].slot)
-			v.pooled = total->rows[i].count;
+		if (is_of_whole(total, &total->rows[i]))
+			v.pooled -= total->rows[i].count;
 		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
 	}
 	v.recorded /= total->stages ?: 1;
-	v.pooled /= total->stages ?: 1;
+	v.pooled += v.recorded;
 	judge_ends(total, &v);
 	v.at_least = l->no_state + l->too_deep + l->untracked + l->dropped + l->unpaired +
 		     v.exit_lost_observed;

@@ -175,6 +175,8 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 	fprintf(out, "%llu lost", (unsigned long long)v.lost);
 	if (!r->total->missed_known)
 		fputs(", misses unknown on this kernel", out);
+	if (r->total->cpus_changed)
+		fputs("\n  events of CPUs that went online or offline are missing", out);
 	fputc('\n', out);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (more[i].n)

@@ -187,6 +187,7 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "dropped", l->dropped);
 	set_u64(j, "stacks_lost", l->stacks_lost);
 	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
+	set(j, "cpus_changed", json_boolean(r->total->cpus_changed));
 	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);
 	return j;
