@@ -104,6 +104,8 @@ static void size_map(const struct plumb_bpf *bpf, const char *name, uint32_t ent
 static void configure(struct plumb_bpf *bpf, struct file_config *config, bool calibration)
 {
 	bool uring = hooks.config.uring_end && !calibration;
+	/* Kernels with such programs have these events, with the request among their fields. */
+	bool events = plumb_raw_tracepoints_can_be_preempted() && !hooks.has_submit_sqe;
 
 	*config = hooks.config;
 	if (calibration) {
@@ -123,14 +125,24 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 	/* More than rows, since a file may be seen only in calls that are filtered at exit. */
 	size_map(bpf, "file_paths", by & FILE_BY_FILE ? 4 * max_keys : 1);
 	load_only_if(bpf, "page_added", by & FILE_BY_CACHE && !calibration);
-	load_only_if(bpf, "uring_submitted", uring && !hooks.has_submit_sqe);
+	load_only_if(bpf, "uring_submitted", uring && !hooks.has_submit_sqe && !events);
 	load_only_if(bpf, "uring_submitted_sqe", uring && hooks.has_submit_sqe);
-	load_only_if(bpf, "uring_completed", uring);
+	load_only_if(bpf, "uring_completed", uring && !events);
+	load_only_if(bpf, "uring_submitted_event", uring && events);
+	load_only_if(bpf, "uring_completed_event", uring && events);
 }
 
 #define AIO_PROGRAMS(hook)                                                                         \
 	"aio_complete_" hook, "aio_read_end_" hook, "aio_write_end_" hook, "aio_fsync_end_" hook,  \
 		"aio_read_" hook, "aio_write_" hook, "aio_fsync_" hook
+
+#define URING_PROGRAMS                                                                             \
+	"uring_completed", "uring_completed_event", "uring_submitted", "uring_submitted_sqe",      \
+		"uring_submitted_event"
+
+/* Whichever end is missed, the request is not recorded. */
+static const char *const whole[] = {URING_PROGRAMS, AIO_PROGRAMS("fentry"), AIO_PROGRAMS("kprobe"),
+				    NULL};
 
 static const char *const aio_programs[] = {AIO_PROGRAMS("fentry"), AIO_PROGRAMS("kprobe")};
 
@@ -173,19 +185,17 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 /* Those for the ends of operations first. */
 #define REQUEST_PROGRAMS(hook)                                                                     \
 	{                                                                                          \
-		"page_added", "uring_completed", AIO_PROGRAMS(hook), "uring_submitted",            \
-			"uring_submitted_sqe", NULL,                                               \
+		"page_added", AIO_PROGRAMS(hook), URING_PROGRAMS, NULL,                            \
 	}
 static const char *const fentry_programs[] = REQUEST_PROGRAMS("fentry");
 static const char *const kprobe_programs[] = REQUEST_PROGRAMS("kprobe");
-static const char *const raw_programs[] = {"page_added", "uring_completed", "call_exit",
-					   "call_enter", "uring_submitted", "uring_submitted_sqe",
+static const char *const raw_programs[] = {"page_added", "call_exit", "call_enter", URING_PROGRAMS,
 					   NULL};
 
 #define ON_FUNCTIONS(name_, open_, attach_targets_, programs_)                                     \
 	{                                                                                          \
 		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
-		.programs = (programs_), .attach_targets = (attach_targets_),                      \
+		.programs = (programs_), .attach_targets = (attach_targets_), .whole = whole,      \
 	}
 
 static const struct plumb_mechanism mechanisms[] = {
@@ -202,6 +212,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.remembers_rejected = true,
 		.preemptible = plumb_raw_tracepoints_can_be_preempted,
 		.programs = raw_programs,
+		.whole = whole,
 	},
 };
 

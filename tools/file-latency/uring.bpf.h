@@ -226,4 +226,31 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 	}
 }
 
+/*
+ * The same by perf tracepoints, whose programs cannot be preempted, and then skipped for other
+ * threads, as those on raw tracepoints can be from 7.0 on.
+ */
+struct trace_event_raw_io_uring_submit_req___7 {
+	void *req;
+} __attribute__((preserve_access_index));
+
+struct trace_event_raw_io_uring_complete___7 {
+	void *req;
+	int res;
+} __attribute__((preserve_access_index));
+
+SEC("tp/io_uring/io_uring_submit_req")
+int uring_submitted_event(struct trace_event_raw_io_uring_submit_req___7 *ctx)
+{
+	return uring_begin(ctx->req);
+}
+
+SEC("tp/io_uring/io_uring_complete")
+int uring_completed_event(struct trace_event_raw_io_uring_complete___7 *ctx)
+{
+	struct uring_id id = {.id = (__u64)ctx->req};
+
+	return uring_end(&id, ctx->res);
+}
+
 #endif

@@ -39,6 +39,7 @@ struct plumb_snapshot {
 	void *keys; /* what rows[].key points into */
 	struct plumb_ledger ledger;
 	uint64_t missed; /* executions of programs that the kernel skipped */
+	uint64_t missed_whole; /* of these: each may have lost a whole call, not one end of it */
 	bool missed_known;
 	uint32_t stages;   /* rows in which a call is recorded; 0: one */
 	size_t stage_at;   /* if more than one: where the key has the stage, 0: the whole call */

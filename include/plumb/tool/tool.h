@@ -102,6 +102,8 @@ struct plumb_mechanism {
 	 * of them did instead (plumb_ledger.rescued) is not missed.
 	 */
 	const char *const *vital;
+	/* Programs of which a missed execution can lose a whole call, ended by NULL; NULL: none. */
+	const char *const *whole;
 	bool tracepoints; /* its programs are attached to tracepoints that the user names */
 	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;

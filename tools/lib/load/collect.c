@@ -39,29 +39,33 @@ static bool execution_is_end(const struct plumb_session *s, const struct plumb_l
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
 
-static bool is_vital(const struct plumb_session *s, const struct bpf_program *p)
+/* Whether P is in LIST; NULL: there is none. */
+static bool is_in(const char *const *list, const struct bpf_program *p)
 {
-	const char *const *vital = s->instance.mechanism->vital;
-
-	while (vital && *vital && strcmp(*vital, bpf_program__name(p)) != 0)
-		vital++;
-	return !vital || *vital;
+	while (list && *list && strcmp(*list, bpf_program__name(p)) != 0)
+		list++;
+	return list && *list;
 }
 
 /* Sums the executions that the kernel skipped, of all programs that matter. */
 static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
 	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
+	const struct plumb_mechanism *m = s->instance.mechanism;
 	struct bpf_program *p;
+	uint64_t before;
 
 	snap->missed_known = true;
 	bpf_object__for_each_program(p, s->instance.bpf.object)
 	{
-		if (!bpf_program__autoload(p) || !is_vital(s, p))
+		if (!bpf_program__autoload(p) || (m->vital && !is_in(m->vital, p)))
 			continue;
+		before = snap->missed;
 		if (!misses_are_counted(s, p) ||
 		    !plumb_program_missed(bpf_program__fd(p), &snap->missed))
 			snap->missed_known = false;
+		if (is_in(m->whole, p))
+			snap->missed_whole += snap->missed - before;
 	}
 	snap->missed -= snap->ledger.rescued < snap->missed ? snap->ledger.rescued : snap->missed;
 	if (!plumb_probe_missed(&s->instance.probes, &snap->missed) ||

@@ -29,7 +29,7 @@ static uint64_t count_unended(const struct plumb_ledger *l, uint64_t recorded)
 static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict *v)
 {
 	const struct plumb_ledger *l = &total->ledger;
-	uint64_t unended = count_unended(l, v->recorded), left, n;
+	uint64_t unended = count_unended(l, v->recorded), left, whole, n;
 
 	v->exit_lost = v->exit_lost_observed = l->exit_lost + l->exit_lost_nested;
 	left = less(total->missed, v->exit_lost);
@@ -45,7 +45,8 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 	v->in_flight = unended - n;
 	v->exit_lost += n;
 	left -= n;
-	v->both_lost = total->missed_ends ? left / 2 : left;
+	whole = total->missed_ends ? lesser(total->missed_whole, left) : left;
+	v->both_lost = whole + (left - whole) / 2;
 }
 
 /* Whether it is the row of the whole call; [other] adds up all stages. */
