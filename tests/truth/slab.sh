@@ -60,7 +60,7 @@ run_threads() {
 # Under one tool, each by its name: connections, which the kernel takes in softirqs; large objects; a memory cgroup at
 # its limit.
 run_together() {
-	attach together ${fast:+"$fast"} -c 's-limit,s-vectors,accepts,client,opens,ksoftirqd/*' -b comm,cgroup,cache,caller,asked,context
+	attach together ${fast:+"$fast"} -c 's-limit,s-vectors,accepts,client,opens,reads,ksoftirqd/*' -b comm,cgroup,cache,caller,asked,context
 	attached
 	accepts 127.0.0.1 127.0.0.1 53 1 >connections.truth
 	trace=/sys/kernel/tracing/trace_pipe
@@ -68,6 +68,8 @@ run_together() {
 		# shellcheck disable=SC2016 # the inner shell expands it
 		sh -c 'printf opens >/proc/$$/comm; for _ in $(seq 23); do exec 3<"$0"; exec 3<&-; done' "$trace" && : >opened
 	fi
+	# shellcheck disable=SC2016 # the inner shell expands it
+	sh -c 'printf reads >/proc/$$/comm; for _ in $(seq 29); do read -r _ </proc/uptime; done'
 	slabs vectors
 	limit_of_cgroup
 	detach together
@@ -171,6 +173,7 @@ check_together() {
 	accounted "of workloads one after the other" together.json
 	check_contexts
 	check_large
+	check_virtual
 	check_vectors
 	check_limit
 }
@@ -202,6 +205,13 @@ check_large() {
 	fi
 	holds "large objects, as many as trace_pipe was opened" together.json "$matching
 		matching(.comm == \"opens\" and .cache == \"[pages]\" and .asked > 8192 and (.caller | startswith(\"tracing_open_pipe+\"))) | about(23)"
+}
+
+# Its buffer is by kvmalloc(), which up to 6.14 calls a function of kmalloc().
+check_virtual() {
+	holds "objects by kvmalloc(), as many as files were read that the kernel prints" together.json "$matching
+		matching(.comm == \"reads\" and .asked == 4096 and (.cache | test(\"^kmalloc-(.+-)?4k$\"))
+			and (.caller | test(\"^(seq_read_iter|__kvmalloc_node(_noprof)?|kvmalloc_node)[+]\"))) | about(29)"
 }
 
 # From 6.10 on the kernel has two events of each, one by a function of the allocator.

@@ -82,6 +82,21 @@ static void calls_in_stages_count_once(void **state)
 	assert_int_equal(v.in_flight, 7);
 }
 
+/* A request of io_uring is lost with either of its ends, which are programs of their own. */
+static void whole_calls_are_lost_by_one_miss(void **state)
+{
+	struct plumb_snapshot total = {
+		.missed = 100,
+		.missed_whole = 60,
+		.missed_ends = true,
+	};
+
+	(void)state;
+	assert_int_equal(plumb_ledger_judge(&total).lost, 60 + (100 - 60) / 2);
+	total.missed_ends = false;
+	assert_int_equal(plumb_ledger_judge(&total).lost, 100);
+}
+
 /* What was read in runs with eight busy threads that made so many calls. */
 struct run {
 	const char *what;
@@ -260,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_are_exact),
 		cmocka_unit_test(calls_in_stages_count_once),
+		cmocka_unit_test(whole_calls_are_lost_by_one_miss),
 		cmocka_unit_test(recorded_and_lost_are_the_calls_made),
 		cmocka_unit_test(without_misses_nothing_is_lost),
 		cmocka_unit_test(nothing_in_flight_is_0),

@@ -71,6 +71,16 @@ static __always_inline __u64 cache_in(__u64 buckets, __u64 size)
 	return cache;
 }
 
+/* 0: OBJECT is of none.  The verifier takes a copy of the pointer for the number that it is. */
+static __noinline __u64 cache_of(__u64 object)
+{
+	struct kmem_cache *cache = bpf_get_kmem_cache ? bpf_get_kmem_cache(object) : NULL;
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &cache);
+	return address;
+}
+
 static __always_inline void function_record(struct task_struct *task, const struct function_call *f)
 {
 	const volatile struct slab_function *at = slab_at(call_target(f));
@@ -97,6 +107,13 @@ static __always_inline void function_record(struct task_struct *task, const stru
 		c.cache = SLAB_UNKNOWN;
 	if (at->buckets)
 		c.cache = cache_in(c.cache, c.asked);
+	if (at->may_be_virtual && f->ret) {
+		c.cache = cache_of(f->ret);
+		if (!c.cache) { /* pages */
+			ledger_count(cpu, filtered_at_exit);
+			return;
+		}
+	}
 	slab_complete(&c);
 	totals = hist_record(slab_slot(task, &c, cpu), cpu, f->ns, at->what < SLAB_FREE && !f->ret,
 			     false);

@@ -49,8 +49,8 @@ struct slab_function {
 	__u8 what;  /* enum slab_what */
 	__u8 cache; /* of SLAB_KFREE: the object */
 	__u8 size, gfp, node, caller;
-	__u8 buckets; /* 1: the cache is in the array of pointers to which "cache" points */
-	__u8 pad;
+	__u8 buckets;        /* 1: the cache is in the array of pointers to which "cache" points */
+	__u8 may_be_virtual; /* 1: what it returns need not be an object */
 };
 
 /* Functions of which the tool knows the arguments: a power of two. */

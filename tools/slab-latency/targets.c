@@ -19,6 +19,12 @@
 #define COMMON_LARGE "__kmalloc_large_node"
 /* Before, kmalloc's functions may call those for large objects. */
 #define NESTED_LARGE "kmalloc_order"
+/*
+ * From 6.15 on, which has this function, kvmalloc() calls none of kmalloc's functions.  It returns
+ * an object or, if there is none, virtually contiguous pages: bpf_get_kmem_cache() tells them
+ * apart.
+ */
+#define OWN_KVMALLOC "kvfree_rcu_cb"
 
 /* Of which kernels a function is a target. */
 enum rule {
@@ -26,6 +32,7 @@ enum rule {
 	NOT_WITH_COMMON,
 	WITH_COMMON,
 	LARGE, /* neither with COMMON nor with NESTED_LARGE */
+	VIRTUAL,
 };
 
 /*
@@ -67,6 +74,7 @@ static const struct {
 	{"kmalloc_node_trace_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_cache_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_cache_node_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
+	{"__kvmalloc_node_noprof", SLAB_ALLOC, VIRTUAL},
 	{"kmem_cache_alloc_bulk", SLAB_BULK, ALWAYS},
 	{"kmem_cache_alloc_bulk_noprof", SLAB_BULK, ALWAYS},
 	{"___slab_alloc", SLAB_REFILL, ALWAYS},
@@ -149,6 +157,8 @@ static bool is_needed(size_t i, const struct btf *btf, bool parts, bool frees)
 		return !common;
 	case LARGE:
 		return !common && !prototype(btf, NESTED_LARGE);
+	case VIRTUAL:
+		return prototype(btf, OWN_KVMALLOC) && prototype(btf, "bpf_get_kmem_cache");
 	default:
 		return true;
 	}
@@ -168,6 +178,7 @@ static int find_functions(const char *file, const struct btf *btf, bool parts, b
 		if (!f || !is_needed(i, btf, parts, frees))
 			continue;
 		at[n] = describe(btf, f, known[i].what);
+		at[n].may_be_virtual = known[i].rule == VIRTUAL;
 		names[n++] = known[i].name;
 	}
 	err = n ? plumb_functions_find(names, n, file, &targets->functions) : 0;
