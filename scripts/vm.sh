@@ -25,6 +25,8 @@ usage() {
 	  --smp=N                        CPUs (default 2; before QEMU 10 they take turns)
 	  --mem=MB                       memory (default 1024)
 	  --cpu=MODEL                    what QEMU calls it (default max)
+	  --icount                       the guest's clock counts its instructions, one as 1 ns:
+	                                 the same on a busy machine
 	  --timeout=SEC                  stop after SEC seconds, boot included (default 120)
 	  --append=WORDS                 append to the kernel's command line (preempt=full)
 	  --file=HOSTPATH[:GUESTPATH]    also copy a file in (default GUESTPATH: /NAME)
@@ -182,11 +184,13 @@ copy_out() {
 # busy line for spurious ones and switches them off.
 # loglevel=5 and not "quiet", which would hide WARNINGs.
 start_qemu() {
-	local thread=single version
+	local thread=single version counting=()
 	version=$(qemu-system-x86_64 --version)
 	[[ ! $version =~ version\ ([0-9]+) ]] || (( BASH_REMATCH[1] < 10 )) || thread=multi
+	# sleep=off: when all CPUs are idle, the clock jumps to the next timer.
+	(( ! icount )) || thread=single counting=(-icount "shift=0,sleep=off")
 	timeout --kill-after=5 "$timeout" qemu-system-x86_64 \
-		-accel tcg,thread=$thread -cpu "$cpu,-erms,-fsrm" -smp "$smp" -m "$mem" \
+		-accel tcg,thread=$thread "${counting[@]}" -cpu "$cpu,-erms,-fsrm" -smp "$smp" -m "$mem" \
 		-no-user-config -nodefaults -display none -no-reboot \
 		-kernel "$kernel" -initrd "$work/initrd" \
 		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check noirqdebug tsc=reliable 8250.nr_uarts=4 $append" \
@@ -224,12 +228,17 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu=max append=""
+smp=2 mem=1024 timeout=120 cpu=max append="" icount=0
 files=() roots=() disks=()
 while (( $# )); do
 	option=$1
 	case $option in
 	-h | --help) usage; exit 0 ;;
+	--icount)
+		icount=1
+		shift
+		continue
+		;;
 	--smp | --mem | --timeout | --cpu | --append | --file | --root | --disk | --arch)
 		(( $# > 1 )) || misuse "$option needs a value"
 		value=$2

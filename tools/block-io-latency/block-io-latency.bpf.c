@@ -205,15 +205,14 @@ PROGRAM_COPIES(bio_merged_behind, "tp_btf/block_bio_backmerge")
 /* The bio becomes the first of the request, by which the request will be found. */
 static __noinline void merge_before(struct bio *bio)
 {
-	struct block_request *s = request_at((__u64)bio), merged = {
-								  .id = (__u64)bio,
-								  .start = 1,
-								  .rejected = 1,
-								  .merged = 1,
-							  };
+	struct block_request *s = request_at((__u64)bio);
 
 	if (!s) {
-		bpf_map_update_elem(&block_requests, &merged.id, &merged, BPF_ANY);
+		s = state_make((__u64)bio);
+		if (s) {
+			s->rejected = s->merged = 1;
+			s->start = 1;
+		}
 		return;
 	}
 	if (!s->rejected) {
@@ -273,7 +272,7 @@ static __always_inline void completed_in_part(struct block_request *s, struct re
 		move(s, (__u64)rq);
 }
 
-static __always_inline void completed(struct block_request *s, struct request *rq, __u32 copy)
+static __always_inline void completed(struct block_request *s, struct request *rq)
 {
 	__u64 now = bpf_ktime_get_ns();
 
@@ -283,7 +282,7 @@ static __always_inline void completed(struct block_request *s, struct request *r
 		adopt_flush(s, rq);
 	if (!s->scheduled)
 		count(bypassed);
-	record(s, now, !copy);
+	record(s, now);
 }
 
 static __always_inline int complete(struct request *rq, __u64 status, __u32 bytes, __u32 copy)
@@ -313,7 +312,7 @@ static __always_inline int complete(struct request *rq, __u64 status, __u32 byte
 		return 0;
 	}
 	if (!s->rejected)
-		completed(s, rq, copy);
+		completed(s, rq);
 	forget(s);
 	return 0;
 }
@@ -361,7 +360,7 @@ PROGRAM_COPIES(bio_completed, "tp_btf/block_bio_complete")
 		s->issued = s->start;
 		name_disk_at(s, s->disk);
 		count(passed);
-		record(s, now, false);
+		record(s, now);
 	}
 	forget(s);
 	return 0;

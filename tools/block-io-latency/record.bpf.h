@@ -31,61 +31,14 @@ static __always_inline void stage_times(const struct block_request *s, __u64 now
 	ns[BLOCK_DEVICE] = end - issued;
 }
 
-/*
- * The slot of a key that a CPU had last.  One program uses these, which cannot be preempted by
- * itself; an interrupt can end other requests meanwhile (before 6.1) and finds the entry busy.
- */
-struct block_cached {
-	struct block_key key;
-	__u32 slot;
-	__u16 known, busy;
-};
-
-#define BLOCK_CACHED_BITS 2 /* entries of a CPU, as a power of two */
-
-static struct block_cached block_cached[PLUMB_LEDGERS << BLOCK_CACHED_BITS] = {};
-
-static __always_inline bool cached_differs(const struct block_cached *c,
-					   const struct block_key *key)
+static __noinline void record_stage(struct block_key *key, const struct block_request *s, __u64 ns)
 {
-	const __u64 *a = (const __u64 *)&c->key, *b = (const __u64 *)key;
-	__u64 differs = !c->known;
+	struct plumb_totals *totals;
+	__u32 slot, at;
 
-	for (__u32 i = 0; i < sizeof(*key) / sizeof(*b); i++)
-		differs |= a[i] ^ b[i];
-	return differs;
-}
-
-static __always_inline __u32 slot_of(const struct block_key *key, __u32 cpu, bool cached)
-{
-	__u32 slot, n = (key->op + key->stage) & ((1 << BLOCK_CACHED_BITS) - 1);
-	struct block_cached *c = &block_cached[ledger_index(cpu, n, BLOCK_CACHED_BITS)];
-
-	if (!cached || plumb_config.cpus > PLUMB_LEDGERS || c->busy) {
-		key_find(key, &slot);
-		return slot;
-	}
-	c->busy = 1;
-	barrier();
-	if (!cached_differs(c, key)) {
-		slot = c->slot;
-	} else if (key_find(key, &slot)) {
-		c->key = *key;
-		c->slot = slot;
-		c->known = 1;
-	}
-	barrier();
-	c->busy = 0;
-	return slot;
-}
-
-/* CACHED: by the program that uses the cache. */
-static __noinline void record_stage(struct block_key *key, const struct block_request *s, __u64 ns,
-				    bool cached)
-{
-	__u32 cpu = bpf_get_smp_processor_id(), at = hist_at(slot_of(key, cpu, cached), cpu);
-	struct plumb_totals *totals = hist_record_at(&at, ns, s->key.error);
-
+	key_find(key, &slot);
+	at = hist_at(slot, bpf_get_smp_processor_id());
+	totals = hist_record_at(&at, ns, s->key.error);
 	if (totals)
 		plumb_add(totals->extra[0], s->bytes);
 }
@@ -133,7 +86,7 @@ static __always_inline bool send(const struct block_request *s, __u64 end, const
 	return true;
 }
 
-static __always_inline void record(const struct block_request *s, __u64 now, bool cached)
+static __always_inline void record(const struct block_request *s, __u64 now)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct block_key key = {};
@@ -149,12 +102,12 @@ static __always_inline void record(const struct block_request *s, __u64 now, boo
 		return;
 	}
 	fill_key(&key, s);
-	record_stage(&key, s, ns[BLOCK_WHOLE], cached);
+	record_stage(&key, s, ns[BLOCK_WHOLE]);
 	if (!(plumb_config.by & BLOCK_BY_STAGE))
 		return;
 	for (int i = BLOCK_WHOLE + 1; i < BLOCK_STAGES; i++) {
 		key.stage = i;
-		record_stage(&key, s, ns[i], cached);
+		record_stage(&key, s, ns[i]);
 	}
 }
 

@@ -42,9 +42,6 @@ static __always_inline struct file *peek_file_of(struct task_struct *task, __u32
 /* The string at FROM, of which the first 15 bytes count, padded with zeros. */
 static __always_inline void peek_short_string(__u64 text[2], __u64 from)
 {
-	const __u64 ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
-	__u64 end;
-
 	/* Two words, unless they may be on two pages. */
 	if (!file_config.casts || (from & 4095) > 4096 - 16) {
 		bpf_probe_read_kernel_str(text, 16, (const void *)from);
@@ -52,15 +49,7 @@ static __always_inline void peek_short_string(__u64 text[2], __u64 from)
 	}
 	text[0] = peek_word(from);
 	text[1] = peek_word(from + 8);
-	/* The lowest byte that is 0 has its top bit set here. */
-	end = (text[0] - ones) & ~text[0] & tops;
-	if (end) {
-		text[0] &= ((end & -end) >> 7) - 1;
-		text[1] = 0;
-		return;
-	}
-	end = ((text[1] - ones) & ~text[1] & tops) | 1ULL << 63;
-	text[1] &= ((end & -end) >> 7) - 1;
+	name_trim(text);
 }
 
 #endif

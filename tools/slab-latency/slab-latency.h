@@ -95,6 +95,7 @@ struct slab_config {
 };
 
 struct slab_cache {
+	__u64 cache; /* its address */
 	__u32 object_size, size;
 	char name[32];
 };

@@ -32,6 +32,7 @@ static __noinline struct slab_cache *slab_cache_add(__u64 cache)
 	struct kmem_cache *s = (struct kmem_cache *)cache;
 	struct slab_cache c = {};
 
+	bpf_probe_read_kernel(&c.cache, sizeof(c.cache), &cache); /* a number, no typed pointer */
 	c.object_size = BPF_CORE_READ(s, object_size);
 	c.size = BPF_CORE_READ(s, size);
 	bpf_probe_read_kernel_str(c.name, sizeof(c.name), BPF_CORE_READ(s, name));
@@ -101,6 +102,7 @@ static __always_inline __u32 slab_type(__u32 gfp)
 static __always_inline void slab_complete(struct slab_call *c)
 {
 	struct slab_cache *known;
+	__u64 cache;
 	__u32 class;
 
 	if (!c->cache) {
@@ -110,13 +112,21 @@ static __always_inline void slab_complete(struct slab_call *c)
 			c->given = slab_class_size(class, c->asked);
 		return;
 	}
-	if (SLAB_IS_KMALLOC(c->cache))
+	if (SLAB_IS_KMALLOC(c->cache)) {
+		/* Of a typed pointer, as the verifier sees it, this makes a number. */
+		asm("%0 = %1" : "=w"(class) : "w"((__u32)c->cache));
+		c->cache = class;
 		return;
+	}
 	known = bpf_map_lookup_elem(&slab_caches, &c->cache);
 	if (!known)
 		known = slab_cache_add(c->cache);
-	if (!known)
+	if (!known) {
+		bpf_probe_read_kernel(&cache, sizeof(cache), &c->cache);
+		c->cache = cache;
 		return;
+	}
+	c->cache = known->cache;
 	if (c->op == SLAB_BULK) { /* asked: the number of objects */
 		c->given = c->asked * known->size;
 		c->asked *= known->object_size;

@@ -259,7 +259,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->cpus = libbpf_num_possible_cpus();
 	c->slots = o->max_keys + 1;
 	c->task_storage = !bpf->states && !bpf->no_storage && has_task_storage() &&
-			  (!c->off_cpu || has_tracing()) && !may_be_preempted_in_storage(c);
+			  (!c->off_cpu || has_tracing()) &&
+			  !(map(bpf, "plumb_threads") && may_be_preempted_in_storage(c));
 	c->second = s->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
 		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
@@ -290,6 +291,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		bpf_map__set_max_entries(m, 1);
 	configure_stacks(c, bpf);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
+	bpf_map__set_max_entries(map(bpf, "plumb_keys_by_slot"), o->max_keys + 1);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);
 }
 

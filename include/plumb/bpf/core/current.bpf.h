@@ -32,6 +32,22 @@ static __always_inline __u32 current_tid(struct task_struct *task)
 	return plumb_config.task_storage ? task->pid : (__u32)bpf_get_current_pid_tgid();
 }
 
+/* Replaces what is behind the end of a string, of 15 bytes at most, by zeros. */
+static __always_inline void name_trim(__u64 name[2])
+{
+	const __u64 ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
+	__u64 end = (name[0] - ones) & ~name[0] &
+		    tops; /* the lowest byte that is 0 has its top bit set */
+
+	if (end) {
+		name[0] &= ((end & -end) >> 7) - 1;
+		name[1] = 0;
+		return;
+	}
+	end = ((name[1] - ones) & ~name[1] & tops) | 1ULL << 63;
+	name[1] &= ((end & -end) >> 7) - 1;
+}
+
 /* The name of the process's main thread.  The bytes after the NUL may be stale. */
 static __always_inline void current_process(struct task_struct *task, __u64 name[2])
 {

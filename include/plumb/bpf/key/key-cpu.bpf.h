@@ -4,7 +4,7 @@
  *
  * The key itself is compared, so a cached slot is never out of date. A CPU's cache is written by
  * one program only, which cannot interrupt itself there. If several programs record
- * (plumb_config.interleaved), nothing is cached.
+ * (plumb_config.interleaved), keys.bpf.h is asked each time, which has hints.
  */
 #ifndef PLUMB_KEY_CPU_BPF_H
 #define PLUMB_KEY_CPU_BPF_H
@@ -90,18 +90,23 @@ static __always_inline __u64 key_differs(const struct plumb_remembered *r, const
 /* Fill in the thread's part of a key, which is zeroed. */
 static __always_inline void key_fill_who(struct plumb_who *who, const struct key_who *w, __u32 cpu)
 {
-	const char *comm = (const char *)w->comm, *process = (const char *)w->process;
-	__u32 i;
+	__u64 *comm = (__u64 *)who->comm, *process = (__u64 *)who->process;
 
 	who->pid = w->id;
 	who->tid = (w->id & ~KEY_NOBODY) >> 32;
 	who->cgroup = w->cgroup;
 	if (plumb_config.by & PLUMB_BY_CPU)
 		who->cpu = cpu;
-	for (i = 0; i < PLUMB_COMM_LEN && comm[i]; i++)
-		who->comm[i] = comm[i];
-	for (i = 0; i < PLUMB_COMM_LEN && process[i]; i++)
-		who->process[i] = process[i];
+	if (plumb_config.by & PLUMB_BY_COMM) {
+		comm[0] = w->comm[0];
+		comm[1] = w->comm[1];
+		name_trim(comm);
+	}
+	if (plumb_config.by & PLUMB_BY_PROCESS) {
+		process[0] = w->process[0];
+		process[1] = w->process[1];
+		name_trim(process);
+	}
 }
 
 /* Look up the slot of a key: W is the thread's part, OWN the tool's. */

@@ -10,6 +10,7 @@
 #define PLUMB_KEYS_BPF_H
 
 #include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/core/ledger.bpf.h>
 
 #ifndef PLUMB_KEY
 #error "PLUMB_KEY: define it as the struct of the tool's key before"
@@ -32,15 +33,65 @@ struct {
 	__type(value, __u32);
 } plumb_free_slots SEC(".maps");
 
+/* The keys by slot.  One is written before others can find its slot, and not changed then. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: --max-keys, and slot 0 */
+	__type(key, __u32);
+	__type(value, PLUMB_KEY);
+} plumb_keys_by_slot SEC(".maps");
+
+#define PLUMB_HINT_BITS 5 /* hints of a CPU, as a power of two */
+
 /*
- * The slot of KEY, a new one if it has none; 0 if all are in use. False: do not cache that answer.
+ * The slots that each CPU found last, by a number made of the key; 0: none.  A slot is that of a
+ * key if it has the key, so that programs may interrupt each other anywhere here.
  */
-static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
+static __u32 plumb_hints[PLUMB_LEDGERS << PLUMB_HINT_BITS] = {};
+
+/* A key's words are compared, and hashed, without those of a thread by which nothing is grouped. */
+#define KEY_WORDS     (sizeof(PLUMB_KEY) / 8)
+#define KEY_WHO_WORDS (sizeof(struct plumb_who) / 8)
+#define KEY_HAS_WHO   (plumb_config.by & (PLUMB_BY_TOOL - 1))
+
+static __always_inline __u32 *key_hint(const PLUMB_KEY *key, __u32 cpu)
+{
+	const __u64 *words = (const __u64 *)key;
+	__u64 mix = 0;
+	__u32 i;
+
+	for (i = KEY_WHO_WORDS; i < KEY_WORDS; i++)
+		mix += words[i] * (2 * i + 1);
+	for (i = 0; KEY_HAS_WHO && i < KEY_WHO_WORDS; i++)
+		mix += words[i] * (2 * i + 1);
+	mix *= 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
+	return &plumb_hints[ledger_index(cpu, mix >> (64 - PLUMB_HINT_BITS), PLUMB_HINT_BITS)];
+}
+
+static __always_inline bool key_is_at(const PLUMB_KEY *key, __u32 slot)
+{
+	const __u64 *a = (const __u64 *)key, *b;
+	__u64 differs = 0;
+	__u32 i;
+
+	b = slot ? bpf_map_lookup_elem(&plumb_keys_by_slot, &slot) : NULL;
+	if (!b)
+		return false;
+	for (i = KEY_WHO_WORDS; i < KEY_WORDS; i++)
+		differs |= a[i] ^ b[i];
+	for (i = 0; KEY_HAS_WHO && i < KEY_WHO_WORDS; i++)
+		differs |= a[i] ^ b[i];
+	return !differs;
+}
+
+/* As key_find(), in the table. */
+static __noinline bool key_look_up(const PLUMB_KEY *key, __u32 *slot)
 {
 	__u32 *known = bpf_map_lookup_elem(&plumb_keys, key);
 
 	*slot = 0;
 	if (!known && !bpf_map_pop_elem(&plumb_free_slots, slot)) {
+		bpf_map_update_elem(&plumb_keys_by_slot, slot, key, BPF_ANY);
 		if (!bpf_map_update_elem(&plumb_keys, key, slot, BPF_NOEXIST))
 			return true;
 		/*
@@ -55,6 +106,22 @@ static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
 	}
 	if (known)
 		*slot = *known;
+	return true;
+}
+
+/*
+ * The slot of KEY, a new one if it has none; 0 if all are in use. False: do not cache that answer.
+ */
+static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
+{
+	__u32 *hint = key_hint(key, bpf_get_smp_processor_id());
+
+	*slot = *hint;
+	if (key_is_at(key, *slot))
+		return true;
+	if (!key_look_up(key, slot))
+		return false;
+	*hint = *slot;
 	return true;
 }
 
