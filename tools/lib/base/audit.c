@@ -125,8 +125,7 @@ static void end_run(int status, void *unused)
 	(void)unused;
 	if (getpid() != audit.owner)
 		return;
-	if (audit.has_attached)
-		plumb_audit_detached();
+	plumb_audit_detached();
 	err = audit.n_sinks
 		      ? write_record("end", end_of(how_it_ended(status), audit.signal, status))
 		      : 0;
@@ -241,7 +240,7 @@ void plumb_audit_end_limit(void)
 
 void plumb_audit_detached(void)
 {
-	if (!audit.detached.tv_sec)
+	if (audit.has_attached && !audit.detached.tv_sec)
 		clock_gettime(CLOCK_REALTIME, &audit.detached);
 }
 

@@ -108,7 +108,8 @@ static int parse_tools(const char *text)
 /* A glob without a kind, "tcp_sendmsg", would forbid nothing. */
 static int add_target(const char *item, void *context)
 {
-	static const char *const kinds[] = {"k:", "t:", "r:", "u:", "usdt:", "sample:", "event:"};
+	static const char *const kinds[] = {
+		"k:", "t:", "s:", "r:", "u:", "usdt:", "sample:", "event:"};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strncmp(item, kinds[i], strlen(kinds[i])))
@@ -119,7 +120,7 @@ static int add_target(const char *item, void *context)
 static int parse_targets(const char *text)
 {
 	return plumb_parse_list(text, add_target, &policy.targets)
-		       ? flaw("forbid-target takes globs that begin with k: t: r: u: usdt: "
+		       ? flaw("forbid-target takes globs that begin with k: t: s: r: u: usdt: "
 			      "sample: event: or *, separated by commas",
 			      text)
 		       : 0;

@@ -37,6 +37,13 @@ struct trace {
 	bool over;
 };
 
+static bool is_over_by_itself(const struct trace *run)
+{
+	uint64_t duration = run->s->options.duration;
+
+	return duration && plumb_now() >= run->start + duration;
+}
+
 static void take_signal(struct trace *run)
 {
 	struct signalfd_siginfo info;
@@ -48,6 +55,9 @@ static void take_signal(struct trace *run)
 				run->over = true;
 			}
 		} else {
+			/* The policy's limit may be just as long. */
+			if (is_over_by_itself(run))
+				plumb_audit_ended("duration");
 			plumb_audit_ended_by(info.ssi_signo, info.ssi_code);
 			run->over = true;
 		}
@@ -341,9 +351,9 @@ int plumb_trace(struct plumb_session *s, int signals)
 		return PLUMB_EXIT_FAILED;
 	}
 	plumb_calibrate_begin_statistics(s);
-	plumb_audit_begin_limit();
 	settle(&run);
 	run.start = run.flights.began = plumb_now();
+	plumb_audit_begin_limit();
 	/* Calls are counted from then on, which may be long before START. */
 	run.last.taken = s->attached.time;
 	run.last.clock = s->attached.clock;
