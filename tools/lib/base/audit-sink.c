@@ -233,6 +233,9 @@ static int open_audit(struct plumb_sink *sink)
 	else if (!status.enabled)
 		err = failed(sink, EPROTONOSUPPORT,
 			     "the kernel's audit is not enabled (auditctl -e 1)");
+	else if (!status.pid)
+		plumb_info("--audit=%s: there is no auditd: the kernel's log has the records",
+			   sink->name);
 	if (err)
 		close(sink->fd);
 	return err;
