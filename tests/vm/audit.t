@@ -48,7 +48,7 @@ status=0
 # shellcheck disable=SC2016 # for the guest
 scripts/vm.sh --timeout=240 --root="$root" 6.12 -- sh -c '
 	run() { syscall-count --no-calibrate --audit=audit "$@" >/dev/null 2>/tmp/err; echo "status $? $(grep -v tracing /tmp/err)"; }
-	writes="-s write -- dd if=/dev/zero of=/dev/null bs=1"
+	writes="-s write -- dd if=/dev/zero of=/dev/null bs=1 status=none"
 	echo "not enabled: $(run -- touch /tmp/ran)"
 	real-auditctl -e 1 >/dev/null
 	echo "no daemon: $(run $writes count=100)"
@@ -63,9 +63,9 @@ scripts/vm.sh --timeout=240 --root="$root" 6.12 -- sh -c '
 	echo "apostrophes: $(run -s write -c "it'"'"'s \"q\" $(printf "\303\244")" -d 0.1)"
 	long=$(head -c 20000 /dev/zero | tr "\0" "'"'"'")
 	echo "long: $(run -s write -- true "$long" "$long" a b c)"
-	syscall-count --no-calibrate --audit=audit -s write -p $$ >/dev/null 2>/tmp/err &
+	syscall-count --no-calibrate --audit=audit -s write -p $$ >/dev/null 2>/tmp/killed &
 	tool=$!
-	while ! grep -q tracing /tmp/err; do sleep 0.1; done
+	while ! grep -qs tracing /tmp/killed; do sleep 0.1; done
 	kill -9 $tool
 	wait $tool
 	for lacks in audit_write audit_control; do
