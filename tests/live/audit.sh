@@ -32,6 +32,7 @@ trap clean_up EXIT
 chmod 755 "$work"
 
 # A /etc that is the host's but for what is written, and a /dev without a daemon's socket.
+# shellcheck disable=SC2015 # all of it, or not
 mkdir "$work/own" && mount -t tmpfs none "$work/own" && mkdir "$work/own"/{etc,etc-work,dev} &&
 	mount -t overlay -o "lowerdir=/etc,upperdir=$work/own/etc,workdir=$work/own/etc-work" none /etc &&
 	cp -a /dev/{null,zero,full,random,urandom,tty,ptmx} "$work/own/dev" && mkdir "$work/own/dev/pts" &&
