@@ -59,7 +59,10 @@ include vmlinux/vmlinux.mk
 TOOLS    := $(filter-out lib,$(notdir $(wildcard tools/*)))
 BINARIES := $(TOOLS:%=$(B)/bin/%)
 PAGES    := $(TOOLS:%=$(B)/man/%.8)
+# Pages that are not of a tool: tools/lib/manual/NAME.SECTION.rst.
+MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/manual/*.[57].rst))
 SCHEMA   := $(B)/plumb-2.schema.json
+AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
@@ -86,7 +89,7 @@ ifndef DYNAMIC
 endif
 LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
 
-all: $(BINARIES) $(PAGES) $(SCHEMA)
+all: $(BINARIES) $(PAGES) $(MORE_PAGES) $(SCHEMA) $(AUDIT_SCHEMA)
 
 $(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
@@ -182,11 +185,17 @@ $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/lib/manual/*.rst) | $(B)/m
 	$(Q)$$(RST2MAN) --halt=2 $$< $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
+$(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man
+	$(call say,MAN,$@)
+	$(Q)$(RST2MAN) --halt=2 $< $@
 
 # --- the JSON Schema: what the tools share, and each tool's own members ---
 $(SCHEMA): tools/lib/report/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py | $(B)
 	$(call say,SCHEMA,$@)
 	$(Q)scripts/lib/join-schema.py $(filter %.schema.json,$^) > $@
+$(AUDIT_SCHEMA): tools/lib/base/audit.schema.json | $(B)
+	$(call say,SCHEMA,$@)
+	$(Q)cp $< $@
 
 # --- tests ---
 $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
@@ -327,7 +336,9 @@ install: all
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir) $(DESTDIR)$(datadir)/plumb
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
-	install -m 0644 $(SCHEMA) $(DESTDIR)$(datadir)/plumb
+	for page in $(MORE_PAGES); do \
+		install -D -m 0644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/}; done
+	install -m 0644 $(SCHEMA) $(AUDIT_SCHEMA) $(DESTDIR)$(datadir)/plumb
 	for tool in $(TOOLS); do \
 		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
 

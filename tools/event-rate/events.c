@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <plumb/attach/allowed.h>
 #include <plumb/attach/probe.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
@@ -140,7 +141,10 @@ int event_open(const struct event *e, int cpu)
 		.exclude_hv = e->modes && !(e->modes & EVENT_HYPERVISOR),
 	};
 
-	return plumb_counter_open(&attr, cpu);
+	char what[256];
+
+	return plumb_allowed_name("event", e->name, what, sizeof(what))
+		       ?: plumb_counter_open(&attr, cpu);
 }
 
 bool event_at(size_t i, struct event *e)

@@ -2,8 +2,11 @@
 #include "live.h"
 
 #include <errno.h>
+#include <plumb/attach/attached.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
 #include <plumb/bpf/core/config.h>
 #include <plumb/attach/probe.h>
@@ -27,6 +30,7 @@ struct live_probe {
 };
 
 static volatile sig_atomic_t interrupted;
+static bool forbidden;
 
 static void on_signal(int number)
 {
@@ -181,6 +185,7 @@ static void begin(const struct kernel *k, struct live_probe *t, struct check *c)
 	err = err ?: attach(k, t, &c->target);
 	plumb_divert(NULL, 0);
 	c->live = !err;
+	forbidden |= err == -PLUMB_FORBIDDEN;
 	if (err && *words)
 		snprintf(c->obstacle, sizeof(c->obstacle), "%s", words);
 	else if (err)
@@ -235,11 +240,29 @@ static void judge(struct check *c, double seconds)
 			  *c->obstacle ? c->obstacle : "interrupted");
 }
 
+/* Writes the audit record; 0, or -errno after a message. */
+static int leave_record(const struct live_probe *probes, size_t n)
+{
+	struct plumb_attached a = {};
+
+	for (size_t i = 0; i < n; i++) {
+		if (probes[i].probes.n)
+			plumb_attached_add_object(&a, probes[i].skel->obj);
+		plumb_attached_add_probes(&a, &probes[i].probes);
+	}
+	return plumb_attached_write(&a, "live", NULL);
+}
+
+bool live_is_forbidden(void)
+{
+	return forbidden;
+}
+
 int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t ns)
 {
 	struct live_probe *probes = calloc(n + 1, sizeof(*probes));
 	double seconds = 0;
-	int tried = 0;
+	int tried = 0, err = 0;
 
 	if (!probes)
 		return plumb_error(ENOMEM, "no memory for probes");
@@ -248,12 +271,16 @@ int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t 
 		begin(k, &probes[i], &checks[i]);
 		tried += checks[i].live;
 	}
+	if (tried)
+		err = leave_record(probes, n);
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].live)
 			probes[i].before = read_fires(&probes[i]);
-	if (tried) {
+	if (tried && !err) {
+		plumb_audit_begin_limit();
 		plumb_warn("tracing …");
 		seconds = wait_for(ns);
+		plumb_audit_end_limit();
 	}
 	/* Read all before any is detached, since detaching takes time. */
 	for (size_t i = 0; i < n; i++)
@@ -263,6 +290,7 @@ int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t 
 		end(&probes[i]);
 		judge(&checks[i], seconds);
 	}
+	plumb_audit_detached();
 	free(probes);
-	return tried;
+	return err ?: tried;
 }

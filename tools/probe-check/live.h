@@ -11,4 +11,7 @@
  */
 int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t ns);
 
+/* Whether the policy forbade one of them. */
+bool live_is_forbidden(void);
+
 #endif

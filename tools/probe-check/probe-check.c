@@ -297,6 +297,8 @@ static int run(const struct options *o, const struct kernel *k, const json_t *wa
 		free(f.differences[i].what);
 	}
 	free(f.differences);
+	if (live_is_forbidden())
+		return status ?: PLUMB_EXIT_FAILED;
 	return !tried && (!status || only_refused(&f)) ? PLUMB_EXIT_UNSUPPORTED : status;
 }
 

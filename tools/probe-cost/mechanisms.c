@@ -4,6 +4,7 @@
 #include "probe-cost.h"
 
 #include <errno.h>
+#include <plumb/attach/attached.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/attach/self-test.h>
@@ -162,6 +163,25 @@ void mechanisms_open(void)
 		if (err)
 			refuse(m, err);
 	}
+}
+
+int mechanisms_leave_record(void)
+{
+	struct plumb_attached a = {};
+	char name[512];
+
+	plumb_attached_add_hook(&a, "t:task:task_rename");
+	plumb_attached_add_hook(&a, "t:syscalls:sys_enter_sched_get_priority_min");
+	if (function.n) {
+		snprintf(name, sizeof(name), "k:%s", function.all->name);
+		plumb_attached_add_hook(&a, name);
+	}
+	if (userfunc.n)
+		plumb_attached_add_hook(&a, plumb_userfunc_name(&userfunc, 0, name, sizeof(name)));
+	for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
+		if (m->skel && !*m->why)
+			plumb_attached_add_object(&a, m->skel->obj);
+	return plumb_attached_write(&a, "each in turn", NULL);
 }
 
 void mechanisms_close(void)

@@ -45,6 +45,8 @@ int bodies_of(const struct mechanism *m);
 
 /* Find the targets, and load the programs of all mechanisms that this kernel supports. */
 void mechanisms_open(void);
+/* Writes the audit record; 0, or -errno after a message. */
+int mechanisms_leave_record(void);
 void mechanisms_close(void);
 
 /* 0, or -errno with the reason in M->why. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/base/audit.h>
 #include <plumb/base/cli.h>
 #include <plumb/cost/costs.h>
 #include <plumb/base/text-table.h>
@@ -158,12 +159,17 @@ static int run(void)
 
 	clock_gettime(CLOCK_REALTIME, &start);
 	mechanisms_open();
+	if (mechanisms_leave_record())
+		return PLUMB_EXIT_FAILED;
+	plumb_audit_begin_limit();
 	if (!measure_all(rounds, &slowed)) {
 		for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
 			plumb_warn("%s refused: %s", m->name, m->why);
 		return PLUMB_EXIT_UNSUPPORTED;
 	}
 	clock_gettime(CLOCK_REALTIME, &end);
+	plumb_audit_end_limit();
+	plumb_audit_detached();
 	if (slowed)
 		plumb_warn("BPF run-time statistics were enabled by another process in %u "
 			   "measurements: "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <errno.h>
+#include <plumb/attach/attached.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/cli.h>
 #include <plumb/kernel/kernel.h>
@@ -214,6 +216,7 @@ static int enable_statistics(int *status)
 
 int main(int argc, char **argv)
 {
+	struct plumb_attached nothing = {};
 	struct run run = {};
 	int statistics, status = 0, err;
 
@@ -225,11 +228,16 @@ int main(int argc, char **argv)
 	run.counted = plumb_kprobe_misses_are_counted();
 	run.signals = plumb_signals_open();
 	err = census_take(&run.last, NULL);
+	if (!err)
+		err = plumb_attached_write(&nothing, "run-time statistics", NULL);
 	if (!err) {
+		plumb_audit_begin_limit();
 		fputs("probe-misses: tracing … by run-time statistics\n", stderr);
 		err = loop(&run);
 	}
+	plumb_audit_end_limit();
 	close(statistics);
+	plumb_audit_detached();
 	census_free(&run.last);
 	return plumb_close_stdout(err && err != -EPIPE ? PLUMB_EXIT_FAILED : 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/attach/hooks.h>
 #include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
 #include <plumb/inflight/inflight.h>
@@ -114,7 +115,7 @@ static int set_target(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, i
 	((uint32_t *)skel->rodata->fentry_nrs)[i] = nr;
 	plumb_syscall_function(nr, bpf->hooks[i], sizeof(bpf->hooks[i]));
 	for (int end = 0; end < 2; end++) {
-		err = bpf_program__set_attach_target(pairs[i][end], 0, bpf->hooks[i]);
+		err = plumb_hook_set_function(pairs[i][end], bpf->hooks[i]);
 		if (err)
 			return err;
 		bpf_program__set_autoload(pairs[i][end], true);

@@ -29,6 +29,9 @@ int plumb_hook_missing(enum plumb_hook hook, char *why, size_t size);
 
 struct bpf_program;
 
+/* Sets the function to which the opened program P is attached, if the policy allows it. */
+int plumb_hook_set_function(struct bpf_program *p, const char *function);
+
 /*
  * Prepares the opened program P for the entry of FUNCTION (fentry), or, if that is not possible on
  * this kernel, so that it is not loaded.  FUNCTION NULL: the kernel has none.  Returns which.

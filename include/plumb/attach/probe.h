@@ -67,9 +67,18 @@ struct plumb_refused {
 	int err;       /* -errno */
 };
 
+/* Names of targets that are attached to, as probe-list prints them. */
+#define PLUMB_MAX_NAMES 64
+
+struct plumb_names {
+	char **list; /* the first of them */
+	size_t n;    /* all */
+};
+
 struct plumb_probes {
 	struct plumb_probe *list;
 	size_t n;
+	struct plumb_names names; /* for the audit record: empty if there is none */
 	struct plumb_refused *refusals;
 	size_t refused;
 	uint64_t missed; /* executions that detached links missed */

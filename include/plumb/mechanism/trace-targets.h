@@ -57,6 +57,8 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o);
 int plumb_trace_targets_number_calls(void);
 /* The same: opens the files of user targets, and finds these; completes and keeps USE. */
 int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_builds_use *use);
+/* The same: whether the policy allows all targets; 0, or -errno after a message. */
+int plumb_trace_targets_check_allowed(void);
 /* RAW and PERF are as for plumb_probe_tracepoints(). */
 int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct bpf_object *object,
 				     const char *raw, const char *perf, char *what, size_t size);

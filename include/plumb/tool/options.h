@@ -23,7 +23,9 @@ struct plumb_options {
 	uint32_t tids[PLUMB_MAX_LIST], n_tids;
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN];
 	uint32_t n_comms;
-	struct plumb_globs globs; /* globs of --comm */
+	struct plumb_globs globs;              /* globs of --comm */
+	char *comms_typed[2 * PLUMB_MAX_LIST]; /* both */
+	uint32_t n_comms_typed;
 	char *cgroups[PLUMB_MAX_LIST];
 	uint32_t n_cgroups;
 	char **command; /* after "--", ended by NULL; NULL: none */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <plumb/attach/allowed.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/base/reasons.h>
 #include <plumb/attach/self-test.h>
@@ -99,6 +100,31 @@ static int link_many(int program, enum plumb_hook hook, const char *function)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The tracepoint's name is the same in both forms. */
+static int allowed(enum plumb_hook hook)
+{
+	static struct plumb_tracepoint t = {.category = "task", .name = "task_rename"};
+	const struct plumb_tracepoints one = {.list = &t, .n = 1};
+	struct plumb_userfuncs found;
+	char what[256];
+	int err;
+
+	switch (hook) {
+	case PLUMB_RAW_TRACEPOINT:
+	case PLUMB_TRACEPOINT:
+		return plumb_allowed_tracepoints(&one, what, sizeof(what));
+	case PLUMB_UPROBE:
+		err = plumb_self_test_find_userfunc(plumb_self_test_call, &found);
+		if (err)
+			return err;
+		err = plumb_allowed_userfuncs(&found, what, sizeof(what));
+		plumb_userfuncs_free(&found);
+		return err;
+	default:
+		return plumb_allowed_name("k", FUNCTION, what, sizeof(what));
+	}
+}
+
 static int attach(enum plumb_hook hook, struct plumb_probe *probe)
 {
 	const char *raw = hook == PLUMB_RAW_TRACEPOINT ? "task_rename" : NULL;
@@ -182,7 +208,7 @@ int plumb_hook_missing(enum plumb_hook hook, char *why, size_t size)
 int plumb_hook_try(enum plumb_hook hook, char *why, size_t size)
 {
 	struct plumb_probe probe = {.program = load(hook), .event = -1, .link = -1};
-	int err = probe.program < 0 ? probe.program : attach(hook, &probe);
+	int err = probe.program < 0 ? probe.program : allowed(hook) ?: attach(hook, &probe);
 
 	plumb_probe_drop(&probe);
 	*why = 0;
@@ -191,11 +217,19 @@ int plumb_hook_try(enum plumb_hook hook, char *why, size_t size)
 	return err;
 }
 
+int plumb_hook_set_function(struct bpf_program *p, const char *function)
+{
+	char what[256];
+	int err = plumb_allowed_name("k", function, what, sizeof(what));
+
+	return err ?: bpf_program__set_attach_target(p, 0, function);
+}
+
 bool plumb_hook_if_possible(struct bpf_program *p, const char *function)
 {
 	char why[192];
 	bool possible = function && !plumb_hook_try(PLUMB_FENTRY, why, sizeof(why)) &&
-			!bpf_program__set_attach_target(p, 0, function);
+			!plumb_hook_set_function(p, function);
 
 	if (!possible)
 		bpf_program__set_autoload(p, false);

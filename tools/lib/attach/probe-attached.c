@@ -3,10 +3,12 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -62,6 +64,20 @@ int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe
 	}
 	probes->list[probes->n++] = *probe;
 	return 0;
+}
+
+void plumb_probe_note(struct plumb_probes *probes, const char *kind, const char *name)
+{
+	struct plumb_names *names = &probes->names;
+
+	if (!plumb_audit_is_on())
+		return;
+	if (!names->list)
+		names->list = calloc(PLUMB_MAX_NAMES, sizeof(*names->list));
+	if (names->list && names->n < PLUMB_MAX_NAMES &&
+	    asprintf(&names->list[names->n], "%s:%s", kind, name) < 0)
+		names->list[names->n] = NULL;
+	names->n++;
 }
 
 void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err)
@@ -184,6 +200,9 @@ void plumb_probe_close(struct plumb_probes *probes)
 {
 	for (size_t i = 0; i < probes->n; i++)
 		plumb_probe_drop(&probes->list[i]);
+	for (size_t i = 0; probes->names.list && i < PLUMB_MAX_NAMES; i++)
+		free(probes->names.list[i]);
+	free(probes->names.list);
 	free(probes->list);
 	free(probes->refusals);
 	*probes = (struct plumb_probes){};

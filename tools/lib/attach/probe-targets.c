@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/attach/allowed.h>
 #include <plumb/attach/probe.h>
 #include <plumb/bpf/function/function.h>
 #include <stdio.h>
@@ -104,8 +105,11 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 			    size_t first, char *what, size_t size)
 {
 	size_t before = probes->n;
-	int err, last = 0;
+	int err = plumb_allowed_tracepoints(t, what, size), last = 0;
+	char name[256];
 
+	if (err)
+		return err;
 	plumb_probe_allow_files();
 	for (size_t i = 0; i < t->n; i++) {
 		const struct plumb_tracepoint *one = &t->list[i];
@@ -114,14 +118,19 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 			bpf_object__find_program_by_name(object, is_raw ? raw : perf);
 		uint64_t target = PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0);
 
-		if (one->by_number)
+		snprintf(name, sizeof(name), "%s:%s", one->category, one->name);
+		if (one->by_number) {
+			plumb_probe_note(probes, "t", name);
 			continue;
+		}
 		err = is_raw ? attach_raw(probes, p, one->name, target)
 			     : attach_event(probes, p, PLUMB_TRACEPOINT,
 					    plumb_probe_open_tracepoint(one->id), target);
 		if (err)
 			plumb_probe_refuse(probes, first + i,
 					   plumb_tracepoint_name(one, what, size), err);
+		else
+			plumb_probe_note(probes, "t", name);
 		last = err ?: last;
 	}
 	return probes->n > before ? 0 : last;
@@ -168,6 +177,20 @@ static struct plumb_usdt_place place_of(const struct plumb_userfunc *u, enum plu
 	return u->n_places ? u->places[i] : (struct plumb_usdt_place){.offset = u->offset};
 }
 
+/* One name for both ends of a function. */
+static void note(struct plumb_probes *probes, enum plumb_hook hook, const struct file *file,
+		 size_t i)
+{
+	const struct plumb_userfuncs *u = file->functions;
+	char name[4096 + 1024];
+
+	if (is_at_returns(hook) || hook == PLUMB_URETPROBE || hook == PLUMB_URETPROBE_MULTI ||
+	    plumb_probe_refusal(probes, file->first + i))
+		return;
+	snprintf(name, sizeof(name), "%s:%s", u->path, u->list[i].name);
+	plumb_probe_note(probes, u->is_usdt ? "usdt" : "u", name);
+}
+
 static int attach_at_once(struct plumb_probes *probes, const struct bpf_program *p,
 			  enum plumb_hook hook, const struct file *file, char *what, size_t size)
 {
@@ -195,6 +218,8 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_program 
 	if (!err)
 		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
 	plumb_many_free(&m);
+	for (size_t i = 0; !err && i < u->n; i++)
+		note(probes, hook, file, i);
 	return err;
 }
 
@@ -227,8 +252,10 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 	const struct bpf_program *p = bpf_object__find_program_by_name(object, target->program);
 	const struct file file = {u, first, file_index};
 	size_t before = probes->n;
-	int err, last = 0;
+	int err = plumb_allowed_userfuncs(u, what, size), last = 0;
 
+	if (err)
+		return err;
 	/*
 	 * Of uprobes, only 7.2 counts skipped executions, only for perf events, and that cannot be
 	 * detected.
@@ -242,6 +269,8 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 		if (err)
 			plumb_probe_refuse(probes, first + i, plumb_userfunc_name(u, i, what, size),
 					   err);
+		else
+			note(probes, target->hook, &file, i);
 		last = err ?: last;
 	}
 	return probes->n > before ? 0 : last;

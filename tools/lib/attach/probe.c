@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <plumb/attach/allowed.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
 #include <plumb/kernel/kernel.h>
@@ -115,6 +116,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 		       char *what, size_t size)
 {
 	int err, last = -ENOENT;
+	char name[256];
 	size_t before;
 
 	/* After a signal, trace with the functions attached so far. */
@@ -123,8 +125,10 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 		err = 0;
 		for (const struct plumb_attach_target *a = targets; a->hook && !err; a++)
 			err = attach_one(probes, object, a, f, i);
-		if (!err)
+		if (!err) {
+			plumb_probe_note(probes, "k", plumb_probe_name(f, i, name, sizeof(name)));
 			continue;
+		}
 		while (probes->n > before)
 			plumb_probe_drop(&probes->list[--probes->n]);
 		plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), err);
@@ -171,6 +175,9 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
 	}
 	plumb_many_free(&m);
+	for (size_t i = 0; !err && i < f->n; i++)
+		if (!plumb_probe_refusal(probes, i))
+			plumb_probe_note(probes, "k", plumb_probe_name(f, i, what, size));
 	return err;
 }
 
@@ -179,8 +186,10 @@ int plumb_probe_attach(struct plumb_probes *probes, const struct bpf_object *obj
 		       char *what, size_t size)
 {
 	uint64_t start = plumb_now();
-	int err;
+	int err = plumb_allowed_functions(f, what, size);
 
+	if (err)
+		return err;
 	plumb_probe_allow_files();
 	if (plumb_hook_is_multi(targets->hook))
 		err = attach_at_once(probes, object, targets, f, what, size);

@@ -49,6 +49,8 @@ int plumb_probe_attach_event(struct plumb_probe *probe, uint64_t cookie);
 int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
 void plumb_probe_drop(struct plumb_probe *probe);
 
+/* Keeps the name of a target that is attached to, for the audit record: "KIND:NAME". */
+void plumb_probe_note(struct plumb_probes *probes, const char *kind, const char *name);
 /* Records that attaching to target number I, NAME, failed with ERR. */
 void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <plumb/attach/allowed.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -76,12 +77,34 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
 		.freq = 1,
 		.sample_freq = hz,
 	};
-	int err;
+	int err = plumb_allowed_name("sample", "cpu-clock", what, size);
 
+	if (err)
+		return err;
 	snprintf(what, size, "cpu-clock");
 	err = attach_cpus(
 		probes, bpf_program__fd(bpf_object__find_program_by_name(object, program)), &attr);
+	if (!err)
+		plumb_probe_note(probes, "sample", "cpu-clock");
 	return err == -EINVAL ? explain(hz, what, size) : err;
+}
+
+/* As perf has it. */
+static const char *name_event(uint64_t event)
+{
+	static const char *const names[] = {
+		[PERF_COUNT_SW_CPU_CLOCK] = "cpu-clock",
+		[PERF_COUNT_SW_TASK_CLOCK] = "task-clock",
+		[PERF_COUNT_SW_PAGE_FAULTS] = "page-faults",
+		[PERF_COUNT_SW_CONTEXT_SWITCHES] = "context-switches",
+		[PERF_COUNT_SW_CPU_MIGRATIONS] = "cpu-migrations",
+		[PERF_COUNT_SW_PAGE_FAULTS_MIN] = "page-faults-min",
+		[PERF_COUNT_SW_PAGE_FAULTS_MAJ] = "page-faults-maj",
+		[PERF_COUNT_SW_ALIGNMENT_FAULTS] = "alignment-faults",
+		[PERF_COUNT_SW_EMULATION_FAULTS] = "emulation-faults",
+	};
+
+	return event < sizeof(names) / sizeof(names[0]) && names[event] ? names[event] : "software";
 }
 
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
@@ -94,15 +117,20 @@ int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_obj
 		.config = event,
 		.sample_period = 1,
 	};
-	int err, copy;
+	const char *name = name_event(event);
+	char forbidden[64];
+	int err = plumb_allowed_name("event", name, forbidden, sizeof(forbidden)), copy;
 
-	if (!target)
-		return attach_cpus(probes, bpf_program__fd(p), &attr);
-	copy = plumb_probe_copy(p, PLUMB_HOOK_NONE, NULL, *target);
-	if (copy < 0)
+	if (err)
+		return err;
+	copy = target ? plumb_probe_copy(p, PLUMB_HOOK_NONE, NULL, *target) : -1;
+	if (target && copy < 0)
 		return copy;
-	err = attach_cpus(probes, copy, &attr);
-	close(copy);
+	err = attach_cpus(probes, target ? copy : bpf_program__fd(p), &attr);
+	if (target)
+		close(copy);
+	if (!err)
+		plumb_probe_note(probes, "event", name);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
@@ -16,12 +17,13 @@
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
 
 /* Above all keys of tools' own options. */
-enum { ABOUT = 0x8000 };
+enum { ABOUT = 0x8000, AUDIT };
 
 /* clang-format off */
 static const struct argp_option common[] = {
 	{NULL, 0, NULL, 0, "About:", -1},
 	{"about", ABOUT, NULL, 0, "print the tool's hooks, tested kernels, fire rate and cost", -1},
+	{"audit", AUDIT, "FILE|syslog|audit", 0, "leave records of this run there, or do not run", -1},
 	{"verbose", 'v', NULL, 0, "explain decisions; twice: also libbpf's messages", -1},
 	{"version", 'V', NULL, 0, "print the version", -1},
 	{"help", 'h', NULL, 0, "print this help", -1},
@@ -32,6 +34,7 @@ static const struct argp_option common[] = {
 struct parsing {
 	const struct plumb_cli *cli;
 	void *context;
+	const char *sink; /* of --audit */
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -45,6 +48,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		plumb_print_wrapped(cli->summary, stdout);
 		printf("\n%s", cli->about);
 		exit(plumb_close_stdout(0));
+	case AUDIT:
+		if (!*text)
+			plumb_usage_error("--audit: FILE, syslog or audit");
+		p->sink = text;
+		return 0;
 	case 'v':
 		plumb_verbosity++;
 		return 0;
@@ -148,6 +156,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
 		exit(PLUMB_EXIT_USAGE);
 	free(table);
+	plumb_audit_begin(cli->name, p.sink);
 }
 
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ const char *plumb_errno_name(int error)
 		return "EPROBE_DEFER";
 	case 524:
 		return "ENOTSUPP";
+	case PLUMB_FORBIDDEN:
+		return *plumb_policy_reason() ? "refused" : "EKEYREJECTED";
 	}
 	name = error ? strerrorname_np(error) : NULL;
 	if (name)
@@ -53,6 +56,8 @@ const char *plumb_errno_hint(int error)
 		return ", BPF programs call it themselves";
 	case ENODEV:
 		return ", CONFIG_KPROBES is off";
+	case PLUMB_FORBIDDEN:
+		return plumb_policy_reason();
 	case ENOENT:
 	case ESRCH:
 		return ", not in this kernel";

@@ -4,6 +4,7 @@
 #include <plumb/base/reasons.h>
 
 #include <errno.h>
+#include <plumb/attach/allowed.h>
 #include <plumb/attach/cpus.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/kernel/cgroup.h>
@@ -303,11 +304,31 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 	return err;
 }
 
+/* Asked before anything is attached; what the tool attaches by itself is asked for there. */
+static int check_allowed(const struct plumb_instance *in, char *why, size_t size)
+{
+	const char *const *programs = in->mechanism->programs;
+	char what[256];
+	int err = 0;
+
+	for (size_t i = 0; i < in->n_threads && !err; i++)
+		err = plumb_allowed_section(in->threads[i], what, sizeof(what));
+	for (; programs && *programs && !err; programs++)
+		err = plumb_allowed_section(
+			bpf_object__find_program_by_name(in->bpf.object, *programs), what,
+			sizeof(what));
+	if (!err && in->mechanism->attach_targets)
+		err = plumb_allowed_functions(in->functions, what, sizeof(what));
+	if (err)
+		snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err), plumb_errno_hint(err));
+	return err;
+}
+
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 {
 	const char *const *programs = in->mechanism->programs;
 	struct bpf_program *p;
-	int err = 0;
+	int err = check_allowed(in, why, size);
 
 	for (size_t i = 0; i < in->n_threads && !err; i++)
 		err = attach_program(in, in->threads[i], why, size);

@@ -351,6 +351,8 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 		err = plumb_trace_targets_find_users(o, &use);
 	if (!err)
 		err = plumb_trace_targets_number_calls();
+	if (!err)
+		err = plumb_trace_targets_check_allowed();
 	if (err)
 		return err;
 	if (t->n > 1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* trace targets of a tool: parsed, formatted, and reported if they never fired. */
+#include <plumb/attach/allowed.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/measure/snapshot.h>
@@ -48,6 +49,16 @@ int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_b
 	use->pids = o->pids;
 	use->n_pids = o->n_pids;
 	return err ?: plumb_builds_open(&plumb_trace_targets.targets, patterns, n, use);
+}
+
+int plumb_trace_targets_check_allowed(void)
+{
+	char what[512];
+	int err = plumb_allowed_targets(&plumb_trace_targets.targets, what, sizeof(what));
+
+	return err ? plumb_error(err, "%s: %s%s", what, plumb_errno_name(err),
+				 plumb_errno_hint(err))
+		   : 0;
 }
 
 static size_t target_of(const void *key)

@@ -5,6 +5,7 @@
 #include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
+#include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
 #include <plumb/kernel/functions.h>
 #include <plumb/kernel/kernel.h>
@@ -56,7 +57,8 @@ static int choice_failed(const struct plumb_session *s)
 
 	for (size_t i = 0; i < s->n_refused; i++) {
 		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
-		limited |= plumb_limit_hit(s->refused[i].err) != NULL;
+		limited |= plumb_limit_hit(s->refused[i].err) != NULL ||
+			   s->refused[i].err == -PLUMB_FORBIDDEN;
 	}
 	if (!s->n_refused)
 		plumb_warn("--mechanism=%s: not usable here", s->options.mechanism);
@@ -90,6 +92,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	open_opts.btf_custom_path = s.options.btf;
 	plumb_kernel_types(s.options.btf);
+	plumb_policy_check_duration(s.options.duration);
 	status = check_system(&s.options);
 	if (status)
 		return status;

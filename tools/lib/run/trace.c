@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include <plumb/attach/cpus.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
@@ -18,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit-trace.h"
 #include "hints.h"
 #include "records.h"
 
@@ -35,15 +37,28 @@ struct trace {
 	bool over;
 };
 
+static bool is_over_by_itself(const struct trace *run)
+{
+	uint64_t duration = run->s->options.duration;
+
+	return duration && plumb_now() >= run->start + duration;
+}
+
 static void take_signal(struct trace *run)
 {
 	struct signalfd_siginfo info;
 
 	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD) {
-			if (run->s->child && plumb_command_has_ended(run->s))
+			if (run->s->child && plumb_command_has_ended(run->s)) {
+				plumb_audit_ended("command");
 				run->over = true;
+			}
 		} else {
+			/* The policy's limit may be just as long. */
+			if (is_over_by_itself(run))
+				plumb_audit_ended("duration");
+			plumb_audit_ended_by(info.ssi_signo, info.ssi_code);
 			run->over = true;
 		}
 	}
@@ -62,8 +77,10 @@ static void take_ends(struct trace *run, const struct pollfd *fds)
 		}
 		left += s->pids[i] >= 0;
 	}
-	if (s->options.n_pids && !left)
+	if (s->options.n_pids && !left) {
+		plumb_audit_ended("processes");
 		run->over = true;
+	}
 }
 
 /* From NOW to THEN, as ppoll takes it. */
@@ -79,8 +96,10 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 {
 	if (fds[0].revents)
 		take_signal(run);
-	if (fds[1].revents & (POLLERR | POLLHUP))
+	if (fds[1].revents & (POLLERR | POLLHUP)) {
+		plumb_audit_ended("output closed");
 		run->over = true;
+	}
 	if (fds[2].revents && plumb_records_take(&run->records))
 		run->over = true;
 	take_ends(run, fds + 3);
@@ -225,6 +244,8 @@ static int loop(struct trace *run)
 		if (end && (!next || end <= next))
 			next = end;
 		wait_ticking(run, next);
+		if (!run->over && (next == end || i == o->count))
+			plumb_audit_ended(next == end ? "duration" : "count");
 		if (run->over || next == end || i == o->count)
 			break;
 		find_flights(run, false);
@@ -261,6 +282,13 @@ static int judge(const struct trace *run)
 					    : WEXITSTATUS(s->child_status);
 }
 
+static void count_for_audit(const struct plumb_snapshot *total)
+{
+	struct plumb_verdict v = plumb_ledger_judge(total);
+
+	plumb_audit_counted(v.recorded, v.lost);
+}
+
 static int finish(struct trace *run, int err)
 {
 	struct plumb_session *s = run->s;
@@ -272,10 +300,12 @@ static int finish(struct trace *run, int err)
 	if (!err)
 		find_flights(run, true);
 	end = plumb_now();
+	plumb_audit_end_limit();
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
 	else
 		plumb_instance_detach(&s->instance);
+	plumb_audit_detached();
 	plumb_calibrate_end_statistics(s);
 	plumb_records_drain(&run->records);
 	if (!err)
@@ -285,6 +315,10 @@ static int finish(struct trace *run, int err)
 		err = plumb_collect(s, &run->total);
 	if (!err)
 		read_flights(run, &run->total, true);
+	if (!err)
+		count_for_audit(&run->total);
+	else if (err == -EPIPE)
+		plumb_audit_ended("output closed");
 	/* Detaching is not part of the trace, and takes long for thousands of probes. */
 	run->total.clock = end;
 	if (!err && s->tool->view.save)
@@ -312,9 +346,14 @@ int plumb_trace(struct plumb_session *s, int signals)
 		return PLUMB_EXIT_FAILED;
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 1;
+	if (plumb_audit_trace(s)) {
+		plumb_records_close(&run.records);
+		return PLUMB_EXIT_FAILED;
+	}
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
 	run.start = run.flights.began = plumb_now();
+	plumb_audit_begin_limit();
 	/* Calls are counted from then on, which may be long before START. */
 	run.last.taken = s->attached.time;
 	run.last.clock = s->attached.clock;

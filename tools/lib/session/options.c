@@ -66,6 +66,8 @@ static int add_comm(const char *item, void *context)
 	case 1:
 		o->n_comms++;
 	}
+	/* At most 64 names, and globs of 64 characters together. */
+	o->comms_typed[o->n_comms_typed++] = strdup(item);
 	return 0;
 }
 

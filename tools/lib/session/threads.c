@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/base/audit.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +41,8 @@ static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 	uint8_t yes;
 
 	w->late |= plumb_now() >= w->deadline;
-	if (w->late || pid == (uint32_t)getpid() || !is_one_of(o->pids, o->n_pids, pid) ||
-	    !is_one_of(o->tids, o->n_tids, tid))
+	if (w->late || pid == (uint32_t)getpid() || pid == (uint32_t)plumb_audit_watcher() ||
+	    !is_one_of(o->pids, o->n_pids, pid) || !is_one_of(o->tids, o->n_tids, tid))
 		return;
 	if (w->descendants >= 0 && plumb_map_lookup(w->descendants, &pid, &yes))
 		return;

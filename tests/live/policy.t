@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# /etc/plumb/policy: whom it is trusted, what it demands, limits and forbids.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/audit.sh"
+
+mkdir /etc/plumb
+policy=/etc/plumb/policy log=$work/policy.log
+evidence "$log" "$work/err" "$policy"
+
+# run TOOL ARG...: its end in $status; nothing is traced but what it is asked for
+run() {
+	status=0
+	timeout -k 5 60 "$bin/$1" "${@:2}" </dev/null >"$work/out" 2>"$work/err" || status=$?
+}
+
+# CLAIM WORDS: no tool runs with this policy
+nothing_runs() {
+	local tool
+	for tool in probe-list syscall-count trace-bias; do
+		case $tool in
+		probe-list) run probe-list r:sched_switch ;;
+		trace-bias) run trace-bias --tool=true -- touch "$work/ran" ;;
+		*) run "$tool" -- touch "$work/ran" ;;
+		esac
+		is "$1: $tool does not run" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+		like "$1: $tool says why" "$(<"$work/err")" "$2"
+	done
+	run syscall-count --help
+	is "$1: help is for everybody" "$status" 0
+}
+
+test_trust() {
+	local line
+	while IFS= read -r line; do
+		printf '# a comment\n\n%b\n' "$line" >"$policy"
+		run probe-list r:sched_switch
+		is "refused: $line" "$status:$(<"$work/out")" "1:"
+		like "refused, with its line: $line" "$(<"$work/err")" '/etc/plumb/policy:([34]|.*NUL)'
+	done <<-'END'
+	unknown=1
+	audit
+	audit=
+	audit=relative
+	 audit=syslog
+	audit =syslog
+	audit=syslog\naudit=syslog
+	max-duration=1
+	max-duration=0s
+	max-duration=0.5s
+	max-duration=2y
+	max-duration=-1h
+	max-duration=400d
+	max-duration=1h\nmax-duration=2h
+	forbid-tool=a,,b
+	forbid-target=tcp_sendmsg
+	forbid-target=
+	forbid-tool=a\0
+	END
+	head -c 70000 /dev/zero | tr '\0' '\n' >"$policy"
+	nothing_runs "too long" "larger than 64 KB"
+	printf 'forbid-tool=nothing\n' >"$policy"
+	chmod 664 "$policy"
+	nothing_runs "others may write it" "can be written by others"
+	chmod 644 "$policy"
+	chown 65534 "$policy"
+	nothing_runs "another user's" "does not belong to root"
+	chown 0 "$policy"
+	chmod 777 /etc/plumb
+	nothing_runs "others may write the folder" "can be written by others"
+	chmod 755 /etc/plumb
+	mv "$policy" /etc/plumb/elsewhere
+	ln -s elsewhere "$policy"
+	nothing_runs "a link" "policy.*(symbolic|loop)"
+	rm "$policy"
+	mkfifo "$policy"
+	nothing_runs "a FIFO" "not a regular file"
+	rm "$policy"
+	mkdir "$policy"
+	nothing_runs "a directory" "not a regular file"
+	rmdir "$policy"
+	mv /etc/plumb "$work/plumb"
+	ln -s "$work/plumb" /etc/plumb
+	nothing_runs "a link to a folder" "/etc/plumb"
+	rm /etc/plumb
+	mv "$work/plumb" /etc/plumb
+	mv /etc/plumb/elsewhere "$policy"
+	run probe-list r:sched_switch
+	is "one that is root's alone is taken" "$status" 0
+	chmod 600 "$policy"
+	cp "$bin/probe-list" "$work/probe-list"
+	status=0
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/probe-list" r:sched_switch >"$work/out" 2>"$work/err" || status=$?
+	is "a user who may not read it runs nothing" "$status:$(<"$work/out")" "1:"
+	rm "$policy"
+	run probe-list r:sched_switch
+	is "without one nothing is demanded" "$status" 0
+}
+
+test_audit() {
+	printf 'audit=%s\n' "$log" >"$policy"
+	run syscall-count --no-calibrate -d 0.1 -p $$
+	is "the policy's records" "$status $(jq -r .event "$log" | paste -sd ' ')" "0 begin attach end"
+	run syscall-count --no-calibrate -d 0.1 -p $$ --audit="$work/optional"
+	is "an option does not replace them" "$(jq -r .event "$log" | paste -sd ' ')" "begin attach end begin attach end"
+	is "but adds its own" "$(tail -n 3 "$log")" "$(<"$work/optional")"
+	printf 'audit=%s\n' "$work/none/log" >"$policy"
+	run syscall-count --no-calibrate -- touch "$work/ran"
+	is "if they cannot be written nothing is run" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+	run syscall-count --no-calibrate --audit="$work/optional" -- touch "$work/ran"
+	is "even if those of an option can" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+}
+
+test_limit() {
+	local watcher begin
+	printf 'audit=%s\nmax-duration=1s\n' "$log" >"$policy"
+	: >"$log"
+	run syscall-count --no-calibrate -p $$ -d 30
+	is "a trace ends at the limit, with its report" "$status:$(grep -c '^ledger:' "$work/out")" "0:1"
+	like "-d beyond it is said" "$(<"$work/err")" 'the trace ends after 1s .*policy'
+	holds "as max-duration" "$log" '$last.ended == "max-duration" and $last.signal == null and $last.status == 0'
+	run syscall-count --no-calibrate -p $$ -d 1
+	holds "-d of the limit is no violation" "$log" '$last.ended == "duration"'
+	is "and nothing is said" "$(grep -c 'trace ends' "$work/err")" 0
+	run probe-misses -d 30
+	holds "a tool with a loop of its own" "$log" '$last.ended == "max-duration" and $last.tool == "probe-misses"'
+	run probe-check --live=30 t:sched:sched_switch
+	holds "probe-check --live" "$log" '$last.ended == "max-duration" and $last.tool == "probe-check"'
+	# Stopped, it cannot end itself.
+	: >"$log"
+	"$bin/syscall-count" --no-calibrate -p $$ >"$work/out" 2>"$work/err" </dev/null &
+	tool=$!
+	started+=("$tool")
+	await "$work/err" 'tracing …'
+	begin=$EPOCHREALTIME
+	watcher=$(watcher_of "$tool")
+	kill -STOP "$tool"
+	status=0
+	wait "$tool" || status=$?
+	is "stopped beyond the limit it is killed" "$status" 137
+	claim "eleven seconds after it began" awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { exit !(b - a > 9 && b - a < 25) }'
+	await "$log" '"event":"end"'
+	holds "which is recorded" "$log" '$last.ended == "max-duration" and $last.status == null'
+	claim "and nothing is left" gone "$watcher"
+	printf 'max-duration=1s\n' >"$policy"
+	run syscall-count --no-calibrate -p $$ -d 30
+	is "without records, too" "$status:$(grep -c '^ledger:' "$work/out")" "0:1"
+	printf 'forbid-tool=nothing\n' >"$policy"
+	"$bin/syscall-count" --no-calibrate -p $$ -d 2 >"$work/out" 2>"$work/err" </dev/null &
+	tool=$!
+	await "$work/err" 'tracing …'
+	is "without a limit and records nothing watches" "$(pgrep -P "$tool" | wc -l)" 0
+	wait "$tool"
+}
+
+test_tools() {
+	printf 'audit=%s\nforbid-tool=nothing,*-count\nforbid-tool=probe-l?st\n' "$log" >"$policy"
+	: >"$log"
+	run syscall-count --no-calibrate -- touch "$work/ran"
+	is "a forbidden tool" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+	is "says which line forbids it" "$(<"$work/err")" "syscall-count: forbidden by /etc/plumb/policy:2: forbid-tool=*-count"
+	is "which is recorded" "$(jq -r '[.event, .ended, .status] | join(" ")' "$log" | paste -sd ,)" "begin  ,end refused 1"
+	ln -s "$bin/syscall-count" "$work/another"
+	status=0
+	"$work/another" -d 0.1 >"$work/out" 2>"$work/err" || status=$?
+	is "by another name, too" "$status:$(<"$work/out")" "1:"
+	run probe-list
+	is "by a glob of the second line" "$status:$(<"$work/out")" "1:"
+	run syscall-latency --no-calibrate -d 0.1 -p $$
+	is "others run" "$status" 0
+}
+
+# CLAIM TARGETS ... -- TOOL ARG...: refused with the line; nothing has been attached
+forbidden() {
+	local claim=$1 globs=$2
+	shift 2
+	printf 'audit=%s\nforbid-target=%s\n' "$log" "$globs" >"$policy"
+	: >"$log"
+	run "$@"
+	is "$claim" "$status:$(<"$work/out")" "1:"
+	like "$claim: why" "$(<"$work/err")" "forbidden by /etc/plumb/policy:2: forbid-target="
+	is "$claim: nothing is attached" "$(jq -r '[.event, .ended] | join(" ")' "$log" | paste -sd ,)" "begin ,end refused"
+}
+
+test_targets() {
+	local libc
+	rm "$policy"
+	libc=$("$bin/probe-list" u:libc:malloc | sed -nE 's/^u:([^ ]*):malloc .*/\1/p')
+	forbidden "tracepoint" t:sched:sched_switch func-count --no-calibrate -d 0.1 t:sched:sched_switch
+	forbidden "one of many" 't:sched:sched_s*' func-count --no-calibrate -d 0.1 'u:libc:malloc' 't:sched:*'
+	forbidden "raw tracepoint" k:nothing,r:sched_switch runq-latency --no-calibrate -d 0.1
+	forbidden "tracepoint by the name of the raw one" r:sched_switch func-count --no-calibrate -d 0.1 t:sched:sched_switch
+	forbidden "system call" s:getppid func-count --no-calibrate -d 0.1 t:syscalls:sys_enter_getppid
+	forbidden "system call, among many" s:getppid func-count --no-calibrate -d 0.1 't:syscalls:sys_enter_get*'
+	forbidden "user function" "u:$libc:malloc" func-count --no-calibrate -d 0.1 u:libc:malloc
+	cp "$libc" "$work/library.so"
+	ln -s library.so "$work/link.so"
+	forbidden "user function by a link to its file" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/link.so:malloc"
+	forbidden "USDT" 'usdt:*:app:slow_*' usdt-latency --no-calibrate -d 0.1 "$bin/../tests/usdt:app:slow_begin" "$bin/../tests/usdt:app:slow_end"
+	forbidden "samples" 'sample:*' cpu-profile --no-calibrate -d 0.1
+	forbidden "software event" event:page-faults event-rate --no-calibrate -d 0.1 page-faults
+	forbidden "tool of system calls" 'r:sys_*' syscall-latency --no-calibrate -d 0.1
+	printf 'audit=%s\nforbid-target=t:sched:sched_switch\n' "$log" >"$policy"
+	: >"$log"
+	run probe-check --live=0.1 t:sched:sched_switch
+	is "probe-check --live: nothing is attached" "$status $(jq -r '[.event, .ended] | join(" ")' "$log" | paste -sd ,)" "1 begin ,end refused"
+	like "probe-check --live: why" "$(tr -s ' \n' ' ' <"$work/out")" 'cannot be tried here: refused, forbidden by /etc/plumb/policy:2:'
+	printf 'forbid-target=t:task:task_rename\n' >"$policy"
+	run probe-cost -j
+	holds "probe-cost leaves it out" "$work/out" '[$last.rows[] | select(.mechanism == "tracepoint").refused] | .[0] | test("forbidden by /etc/plumb/policy:1")'
+	printf 'forbid-target=k:nothing\n' >"$policy"
+	run func-count --no-calibrate -d 0.1 t:sched:sched_switch
+	is "others are attached to" "$status" 0
+}
+
+test_trust
+test_audit
+test_limit
+test_tools
+test_targets
+evidence
+done_testing

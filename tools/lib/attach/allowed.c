@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <limits.h>
+#include <plumb/attach/allowed.h>
+#include <plumb/attach/probe.h>
+#include <plumb/base/policy.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#define NAME_MAX_ (PATH_MAX + 1024)
+
+static int judge(const char *name, char *what, size_t size)
+{
+	if (!plumb_policy_forbids_target(name))
+		return 0;
+	snprintf(what, size, "%s", name);
+	return -PLUMB_FORBIDDEN;
+}
+
+int plumb_allowed_name(const char *kind, const char *name, char *what, size_t size)
+{
+	char all[NAME_MAX_];
+
+	if (!plumb_policy_has_targets())
+		return 0;
+	snprintf(all, sizeof(all), "%s:%s", kind, name);
+	return judge(all, what, size);
+}
+
+int plumb_allowed_functions(const struct plumb_functions *f, char *what, size_t size)
+{
+	char name[256];
+	int err = 0;
+
+	for (size_t i = 0; plumb_policy_has_targets() && f && i < f->n && !err; i++)
+		err = plumb_allowed_name("k", plumb_probe_name(f, i, name, sizeof(name)), what,
+					 size);
+	return err;
+}
+
+/* "openat" of sys_enter_openat and sys_exit_openat; NULL: it is not of a system call. */
+static const char *call_of(const struct plumb_tracepoint *t)
+{
+	static const char enter[] = "sys_enter_", leave[] = "sys_exit_";
+
+	if (strcmp(t->category, "syscalls") != 0)
+		return NULL;
+	if (!strncmp(t->name, enter, strlen(enter)))
+		return t->name + strlen(enter);
+	return strncmp(t->name, leave, strlen(leave)) ? NULL : t->name + strlen(leave);
+}
+
+int plumb_allowed_tracepoints(const struct plumb_tracepoints *t, char *what, size_t size)
+{
+	char name[512];
+	int err = 0;
+
+	for (size_t i = 0; plumb_policy_has_targets() && i < t->n && !err; i++) {
+		const struct plumb_tracepoint *one = &t->list[i];
+
+		err = judge(plumb_tracepoint_name(one, name, sizeof(name)), what, size);
+		if (!err)
+			err = plumb_allowed_name("r", one->name, what, size);
+		if (!err && call_of(one))
+			err = plumb_allowed_name("s", call_of(one), what, size);
+	}
+	return err;
+}
+
+static int judge_userfuncs(const struct plumb_userfuncs *u, const char *path, char *what,
+			   size_t size)
+{
+	char name[NAME_MAX_];
+	int err = 0;
+
+	for (size_t i = 0; i < u->n && !err; i++) {
+		if (!u->list[i].name)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s:%s", u->is_usdt ? "usdt" : "u", path,
+			 u->list[i].name);
+		err = judge(name, what, size);
+	}
+	return err;
+}
+
+int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size)
+{
+	char *real;
+	int err;
+
+	if (!plumb_policy_has_targets())
+		return 0;
+	err = judge_userfuncs(u, u->path, what, size);
+	real = realpath(u->path, NULL);
+	if (!err && real)
+		err = judge_userfuncs(u, real, what, size);
+	free(real);
+	return err;
+}
+
+int plumb_allowed_targets(const struct plumb_targets *t, char *what, size_t size)
+{
+	int err = plumb_allowed_functions(&t->functions, what, size);
+
+	if (!err)
+		err = plumb_allowed_tracepoints(&t->tracepoints, what, size);
+	for (size_t i = 0; i < t->n_files && !err; i++)
+		err = plumb_allowed_userfuncs(&t->files[i], what, size);
+	return err;
+}
+
+const char *plumb_section_name(const struct bpf_program *p, char *text, size_t size)
+{
+	static const struct {
+		const char *section, *kind;
+	} kinds[] = {
+		{"raw_tp/", "r"}, {"tp_btf/", "r"}, {"tp/", "t"},        {"fentry/", "k"},
+		{"fexit/", "k"},  {"kprobe/", "k"}, {"kretprobe/", "k"},
+	};
+	const char *section = bpf_program__section_name(p);
+	char *slash;
+
+	*text = 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t n = strlen(kinds[i].section);
+
+		if (!strncmp(section, kinds[i].section, n))
+			snprintf(text, size, "%s:%s", kinds[i].kind, section + n);
+	}
+	/* "tp/CATEGORY/NAME" */
+	slash = *text == 't' ? strchr(text, '/') : NULL;
+	if (slash)
+		*slash = ':';
+	return text;
+}
+
+int plumb_allowed_section(const struct bpf_program *p, char *what, size_t size)
+{
+	char name[256], *of;
+	int err = 0;
+
+	if (!plumb_policy_has_targets() || !*plumb_section_name(p, name, sizeof(name)))
+		return 0;
+	err = judge(name, what, size);
+	of = *name == 't' ? strrchr(name, ':') : NULL;
+	return err || !of ? err : plumb_allowed_name("r", of + 1, what, size);
+}
