@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* capabilities: whether this process may trace, and what it lacks. */
-#include <linux/capability.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <plumb/base/reasons.h>
-
-static uint64_t held(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return ~0ULL;
-	return data[0].effective | (uint64_t)data[1].effective << 32;
-}
 
 /* "CAP_BPF and CAP_PERFMON" (both since 5.8), or the one that is missing; NULL: none is. */
 static const char *missing(void)
 {
-	const uint64_t admin = 1ULL << CAP_SYS_ADMIN, bpf = 1ULL << CAP_BPF,
-		       perfmon = 1ULL << CAP_PERFMON, all = held();
+	const uint64_t admin = PLUMB_CAP(SYS_ADMIN), bpf = PLUMB_CAP(BPF),
+		       perfmon = PLUMB_CAP(PERFMON), all = plumb_capabilities();
 
 	if (all & admin)
 		return NULL; /* it includes both */
@@ -90,7 +78,7 @@ const char *plumb_perf_not_permitted(void)
 	static _Thread_local char text[96];
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	const char *names = missing();
-	const bool admin = held() & 1ULL << CAP_SYS_ADMIN;
+	const bool admin = plumb_capabilities() & PLUMB_CAP(SYS_ADMIN);
 	int level = 0;
 
 	if (f && fscanf(f, "%d", &level) != 1)
@@ -120,7 +108,7 @@ const char *plumb_not_permitted(void)
 		snprintf(text, sizeof(text), ", without %s", names);
 	else if (*lockdown)
 		snprintf(text, sizeof(text), ", kernel lockdown (%s)", lockdown);
-	else if (!(held() & 1ULL << CAP_SYS_ADMIN))
+	else if (!(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
 		return ", not permitted (no CAP_SYS_ADMIN, or kernel lockdown)";
 	else
 		return ", not permitted (kernel lockdown?)";

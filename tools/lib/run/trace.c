@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "hints.h"
+#include "keeps.h"
 #include "records.h"
 
 /* The loop's own state. */
@@ -314,6 +315,10 @@ int plumb_trace(struct plumb_session *s, int signals)
 		*s->instance.bpf.live = 1;
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
+	if (plumb_keeps_confine(s)) {
+		plumb_records_close(&run.records);
+		return PLUMB_EXIT_FAILED;
+	}
 	run.start = run.flights.began = plumb_now();
 	/* Calls are counted from then on, which may be long before START. */
 	run.last.taken = s->attached.time;
