@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
@@ -225,6 +226,11 @@ int main(int argc, char **argv)
 	run.counted = plumb_kprobe_misses_are_counted();
 	run.signals = plumb_signals_open();
 	err = census_take(&run.last, NULL);
+	if (!err) {
+		plumb_keep(PLUMB_CAP(SYS_ADMIN) | PLUMB_CAP(SYSLOG) | PLUMB_CAP(DAC_READ_SEARCH),
+			   PLUMB_CALLS_LIST, "the programs of BPF of the system");
+		err = plumb_confine();
+	}
 	if (!err) {
 		fputs("probe-misses: tracing … by run-time statistics\n", stderr);
 		err = loop(&run);

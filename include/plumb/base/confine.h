@@ -48,6 +48,15 @@ uint64_t plumb_caps_for_processes(void);
 /* The effective capabilities of this process; all, if the kernel does not tell. */
 uint64_t plumb_capabilities(void);
 
+/* Appends "CAP_SYSLOG, CAP_SYS_PTRACE" to TEXT, or as setcap(8) takes them; returns TEXT. */
+char *plumb_capability_names(uint64_t capabilities, bool for_setcap, char *text, size_t size);
+
+/*
+ * Warns, once for each capability, that WHAT could not be read without those of NEEDED that this
+ * process does not have; if it has all, that was not why.
+ */
+void plumb_tell_lack(uint64_t needed, const char *what);
+
 /* Whether ATTEMPT(CONTEXT) succeeds with none of CAPABILITIES, which are effective again
  * afterwards. */
 bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), void *context);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/base/confine.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <plumb/base/log.h>
 #include <stdio.h>
@@ -42,15 +41,6 @@ static uint64_t held(cap_t caps, cap_flag_t set)
 	return bits;
 }
 
-uint64_t plumb_capabilities(void)
-{
-	cap_t caps = cap_get_proc();
-	uint64_t bits = caps ? held(caps, CAP_EFFECTIVE) : ~0ULL;
-
-	cap_free(caps);
-	return bits;
-}
-
 static int set(cap_t caps, cap_flag_t which, uint64_t bits, cap_flag_value_t value)
 {
 	int err = 0;
@@ -73,15 +63,6 @@ bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), vo
 	cap_free(caps);
 	cap_free(before);
 	return can;
-}
-
-uint64_t plumb_caps_for_processes(void)
-{
-	const uint64_t restore = plumb_capabilities() & PLUMB_CAP(CHECKPOINT_RESTORE);
-
-	/* One of the two (the first since 5.9) is for map_files. */
-	return PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH) |
-	       (restore ?: PLUMB_CAP(SYS_ADMIN));
 }
 
 /*
@@ -121,29 +102,14 @@ static void add(char *text, size_t size, const char *before, const char *more)
 	snprintf(text + n, size - n, "%s%s", n ? before : "", more);
 }
 
-/* "CAP_SYS_PTRACE, CAP_SYSLOG"; "" for none. */
-static void name_capabilities(uint64_t bits, char *text, size_t size)
-{
-	char *name;
-
-	*text = 0;
-	for (cap_value_t c = 0; c < cap_max_bits(); c++) {
-		name = bits >> c & 1 ? cap_to_name(c) : NULL;
-		for (char *at = name; at && *at; at++)
-			*at = toupper((unsigned char)*at);
-		if (name)
-			add(text, size, ", ", name);
-		cap_free(name);
-	}
-}
-
 /* "keeps bpf(2) to read maps for reports; CAP_SYS_PTRACE for names of user stacks" */
 static void tell(uint64_t kept, bool filtered)
 {
 	char text[768] = "", one[256];
 
 	for (size_t i = 0; i < n_kept; i++) {
-		name_capabilities(list[i].capabilities & kept, one, sizeof(one));
+		*one = 0;
+		plumb_capability_names(list[i].capabilities & kept, false, one, sizeof(one));
 		plumb_calls_name(list[i].calls, one, sizeof(one));
 		if (!*one)
 			continue;

@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define MAX_LINKS 40
@@ -67,7 +69,11 @@ static int follow_link(struct walk *w, int link, const char *rest)
 	char target[PATH_MAX], all[2 * PATH_MAX];
 	ssize_t n = readlinkat(link, "", target, sizeof(target) - 1);
 	int err = n < 0 ? -errno : ++w->links > MAX_LINKS ? -ELOOP : 0;
+	struct statfs fs;
 
+	/* Those of /proc lead to files that their text does not name. */
+	if (!err && (fstatfs(link, &fs) || fs.f_type == PROC_SUPER_MAGIC))
+		err = -ELOOP;
 	close(link);
 	if (err)
 		return err;

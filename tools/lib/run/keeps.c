@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "keeps.h"
 
+#include <errno.h>
 #include <plumb/base/confine.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/session/session.h>
 #include <string.h>
@@ -17,7 +19,8 @@ static bool can_ask(void *object)
 	struct bpf_map_info info = {};
 	__u32 size = sizeof(info);
 
-	return !map || !bpf_obj_get_info_by_fd(bpf_map__fd(map), &info, &size);
+	/* The map may not have been created: another error. */
+	return !map || !bpf_obj_get_info_by_fd(bpf_map__fd(map), &info, &size) || errno != EPERM;
 }
 
 /*
@@ -71,7 +74,7 @@ int plumb_keeps_confine(const struct plumb_session *s)
 	keep_programs(s);
 	keep_inflight(s);
 	if (s->options.by & PLUMB_BY_CGROUP)
-		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "names of cgroups");
+		plumb_cgroup_keep();
 	if (s->child)
 		plumb_keep(PLUMB_CAP(KILL), 0, "ending the command");
 	return plumb_confine();
