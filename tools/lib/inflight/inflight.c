@@ -65,6 +65,11 @@ static bool is_ageless(const struct plumb_session *s)
 	return s->tool->inflight->is_ageless && s->tool->inflight->is_ageless(s);
 }
 
+bool plumb_flights_are_sought(const struct plumb_session *s)
+{
+	return s->tool->inflight && s->tool->inflight->find && !(s->child && !is_ageless(s));
+}
+
 struct search {
 	const struct plumb_session *s;
 	struct plumb_flights *f;
@@ -104,7 +109,7 @@ void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, 
 	f->cut = false;
 	if (!f->searched)
 		f->n = 0;
-	if (!s->tool->inflight->find || (s->child && !is_ageless(s)))
+	if (!plumb_flights_are_sought(s))
 		return;
 	if (!f->searched) {
 		f->hidden = 0;

@@ -61,7 +61,7 @@ static void keep_inflight(const struct plumb_session *s)
 	const struct plumb_inflight *inflight = s->tool->inflight;
 	uint64_t capabilities = PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH);
 
-	if (!inflight || !inflight->proc)
+	if (!plumb_flights_are_sought(s))
 		return;
 	if (inflight->frames || !strcmp(inflight->proc, "stack"))
 		capabilities |= PLUMB_CAP(SYS_ADMIN);
