@@ -63,7 +63,7 @@ run() {
 		least probe-list 't:sched:*'
 		least probe-check t:sched:sched_switch
 		least probe-misses -d 0.1
-		least probe-cost --rounds=3
+		least probe-cost --rounds=5
 	}
 }
 
@@ -79,7 +79,7 @@ counts() {
 
 # The column of this kernel in the table; "": it has none.
 column() {
-	awk -v kernel="$(cat kernel)" '/^TOOL / { for (i = 2; i <= NF; i++) if (index(kernel, $i ".") == 1) print i }' "$1"
+	awk -v kernel="$(cat kernel)" '/^ *TOOL / { for (i = 2; i <= NF; i++) if (index(kernel, $i ".") == 1) print i }' "$1"
 }
 
 check() {
