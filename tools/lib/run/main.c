@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
-#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/kernel/functions.h>
@@ -71,6 +70,11 @@ const struct bpf_object_open_opts *plumb_open_opts(void)
 	return &open_opts;
 }
 
+void plumb_open_kernel_types_only(bool only)
+{
+	open_opts.btf_custom_path = only ? "/sys/kernel/btf/vmlinux" : NULL;
+}
+
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
 	static char buffer[1 << 20];
@@ -90,12 +94,6 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	if (s.options.json)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	open_opts.btf_custom_path = s.options.btf;
-	/*
-	 * Types that the kernel lacks libbpf 1.1 seeks in its modules, which only CAP_SYS_ADMIN may
-	 * list; not if it is told where the types are.
-	 */
-	if (!s.options.btf && !(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
-		open_opts.btf_custom_path = "/sys/kernel/btf/vmlinux";
 	plumb_kernel_types(s.options.btf);
 	status = check_system(&s.options);
 	if (status)
