@@ -180,11 +180,14 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		size_t size)
 {
 	int err = load_once(s, mechanism, in, calibration, why, size);
+	char other[192];
 
 	if (err != -EPERM || s->options.btf || plumb_capabilities() & PLUMB_CAP(SYS_ADMIN))
 		return err;
 	plumb_open_kernel_types_only(true);
-	err = load_once(s, mechanism, in, calibration, why, size);
+	/* If that fails as well, the first error says why. */
+	if (!load_once(s, mechanism, in, calibration, other, sizeof(other)))
+		err = 0;
 	plumb_open_kernel_types_only(false);
 	return err;
 }
