@@ -80,7 +80,7 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -DBPF_NO_KFUNC_PROTOTYPES -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 # libz comes first for its crc32(), which libelf.a may have too, alone: two would not link.
-LIBS     := $(LIBBPF_LIBS) -Wl,-u,crc32 -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -liberty $(if $(filter x86,$(ARCH)),-lcapstone) -lm
+LIBS     := $(LIBBPF_LIBS) -Wl,-u,crc32 -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -lcap -lseccomp -liberty $(if $(filter x86,$(ARCH)),-lcapstone) -lm
 # Of capstone's architectures only x86 is linked: the others would add 3 MB to each tool that decodes.
 OTHERS   := ARM AArch64 M68K Mips PPC Sparc SystemZ XCore TMS320C64x M680X EVM MOS65XX WASM BPF RISCV SH TRICORE ALPHA HPPA LoongArch Xtensa ARC
 X86_ONLY := $(foreach a,$(OTHERS),-Wl$(comma)--defsym=$(a)_global_init=0 -Wl$(comma)--defsym=$(a)_option=0)
@@ -95,7 +95,7 @@ $(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)
 	$(Q)mkdir -p $@
 
 # Debian 13's libdw.a needs objects that no archive there has.
-PROBED := bpf_object__open dwarf_begin_elf dwarf_getscopes elf_begin elf_compress inflate $(if $(filter x86,$(ARCH)),cs_open)
+PROBED := bpf_object__open cap_get_proc seccomp_init dwarf_begin_elf dwarf_getscopes elf_begin elf_compress inflate $(if $(filter x86,$(ARCH)),cs_open)
 $(B)/static.mk: | $(B) $(LIBBPF_A)
 	$(Q)if { printf 'int %s();\n' $(PROBED); printf 'int main(void) { return 0'; \
 			printf ' + %s()' $(PROBED); echo '; }'; } | \
@@ -103,7 +103,7 @@ $(B)/static.mk: | $(B) $(LIBBPF_A)
 		: >$@; \
 	else \
 		echo 'DYNAMIC := 1' >$@; \
-		echo "libelf, libdw, libbpf or capstone do not link statically here ($@.log): building with DYNAMIC=1" >&2; \
+		echo "libelf, libdw, libbpf, libcap, libseccomp or capstone do not link statically here ($@.log): building with DYNAMIC=1" >&2; \
 	fi; rm -f $@.probe
 
 # A change of these flags is a change of everything that they are for.

@@ -7,9 +7,10 @@
 # GPL-2) and zlib, which libbpf needs; jansson (MIT) for JSON; libdw (as libelf), which
 # needs bzip2 (BSD-like) and liblzma (public domain), for debugging information; zstd (BSD
 # or GPL-2), lz4 (BSD-2) and liblzma for kernels' files; libiberty (LGPL-2.1 or later) for
-# names of C++ and Rust; capstone (BSD-3) to decode instructions of x86; docutils for manual pages.
+# names of C++ and Rust; capstone (BSD-3) to decode instructions of x86; libcap (BSD-3 or GPL-2) and
+# libseccomp (LGPL-2.1) to give up capabilities and system calls; docutils for manual pages.
 packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
-	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev libcapstone-dev python3-docutils linux-libc-dev)
+	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev libcapstone-dev libcap-dev libseccomp-dev python3-docutils linux-libc-dev)
 # cmocka (Apache-2) for unit tests; gojq (MIT), which judges claims as jq does and starts in an eighth
 # of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and
 # sanitizers; a browser, which a test drives, to look at flame graphs;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "directory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
@@ -67,6 +68,68 @@ static void who_reads_meanwhile_has_the_old_one(void **state)
 	has("file", "old");
 	assert_int_equal(plumb_atomic_file_end(&r, 0), 0);
 	has("file", "new");
+}
+
+/* The number of files here whose name begins so. */
+static size_t count(const char *prefix)
+{
+	DIR *d = opendir(".");
+	struct dirent *entry;
+	size_t n = 0;
+
+	assert_non_null(d);
+	while ((entry = readdir(d)))
+		n += !strncmp(entry->d_name, prefix, strlen(prefix));
+	closedir(d);
+	return n;
+}
+
+static void nothing_is_left_of_who_is_killed_meanwhile(void **state)
+{
+	int probe = open(".", O_TMPFILE | O_WRONLY, 0600);
+	struct plumb_atomic_file r;
+	pid_t pid;
+
+	(void)state;
+	if (probe < 0)
+		skip();
+	close(probe);
+	assert_int_equal(write_to("file", "old", 0), 0);
+	pid = fork();
+	if (!pid) {
+		if (!plumb_atomic_file_begin(&r, "file")) {
+			fputs("half", r.out);
+			fflush(r.out);
+		}
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	assert_int_equal(count(".plumb-"), 0);
+	has("file", "old");
+}
+
+static void what_is_not_ones_own_is_known(void **state)
+{
+	struct plumb_atomic_file r;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(write_to("file", "own", 0), 0);
+	assert_int_equal(plumb_atomic_file_find(&r, "file"), 0);
+	assert_false(plumb_atomic_file_is_others(&r));
+	plumb_atomic_file_end(&r, -ECANCELED);
+	assert_int_equal(chown("file", 65534, 65534), 0);
+	assert_int_equal(plumb_atomic_file_find(&r, "file"), 0);
+	assert_true(plumb_atomic_file_is_others(&r));
+	plumb_atomic_file_end(&r, -ECANCELED);
+	assert_int_equal(mkdir("theirs", 0755), 0);
+	assert_int_equal(chown("theirs", 65534, 65534), 0);
+	assert_int_equal(plumb_atomic_file_find(&r, "theirs/none"), 0);
+	assert_true(plumb_atomic_file_is_others(&r));
+	plumb_atomic_file_end(&r, -ECANCELED);
+	assert_int_equal(rmdir("theirs"), 0);
+	assert_int_equal(unlink("file"), 0);
 }
 
 static void a_link_stays_one(void **state)
@@ -290,6 +353,8 @@ int main(void)
 		cmocka_unit_test(a_file_is_replaced_by_what_was_written),
 		cmocka_unit_test(what_fails_leaves_the_old_one),
 		cmocka_unit_test(who_reads_meanwhile_has_the_old_one),
+		cmocka_unit_test(nothing_is_left_of_who_is_killed_meanwhile),
+		cmocka_unit_test(what_is_not_ones_own_is_known),
 		cmocka_unit_test(a_link_stays_one),
 		cmocka_unit_test(a_device_stays_one),
 		cmocka_unit_test(a_pipe_is_written_to_if_somebody_reads_it),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-damaged: files that are damaged, huge, or of another kind. */
 #include "symbols-files.h"
+#include <errno.h>
 #include <sys/resource.h>
 
 /* All that a mapped file is asked, of DATA; how much of it was found. */
@@ -128,6 +129,56 @@ static void nothing_but_files_is_opened(void **state)
 	close(root);
 }
 
+/* The text of the file that PATH leads to below the directory "root"; -errno. */
+static int found(const char *path, bool follow)
+{
+	int root = open("root", O_PATH), fd = plumb_open_in_root(root, path, follow);
+	char c = 0;
+
+	if (fd >= 0) {
+		assert_int_equal(read(fd, &c, 1), 1);
+		close(fd);
+	}
+	close(root);
+	return fd < 0 ? fd : c;
+}
+
+static void no_path_leads_out_of_a_root(void **state)
+{
+	char deep[3 * 70 + 8] = "";
+
+	(void)state;
+	run("echo outside >f; mkdir -p root/a/b root/c && echo inside >root/f && echo below "
+	    ">root/a/b/g");
+	run("cd root && ln -s /f absolute && ln -s ../../../f up && ln -s a dir && ln -s g "
+	    "a/b/same && "
+	    "ln -s loop loop && ln -s nowhere dangling && ln -s ../../../../../../../../etc/passwd "
+	    "out");
+	assert_int_equal(found("/f", true), 'i');
+	assert_int_equal(found("f", true), 'i');
+	assert_int_equal(found("//./a/../f", true), 'i');
+	assert_int_equal(found("/../../f", true), 'i');
+	assert_int_equal(found("a/b/g", false), 'b');
+	assert_int_equal(found("dir/b/g", false), 'b'); /* only the last name must be no link */
+	assert_int_equal(found("a/b/same", true), 'b');
+	assert_int_equal(found("a/b/same", false), -EINVAL);
+	assert_int_equal(found("absolute", true), 'i');
+	assert_int_equal(found("up", true), 'i');
+	assert_int_equal(found("c/../up", true), 'i');
+	assert_int_equal(found("loop", true), -ELOOP);
+	assert_int_equal(found("dangling", true), -ENOENT);
+	assert_int_equal(found("out", true), -ENOENT); /* there is none in this root */
+	assert_int_equal(found("f/g", true), -ENOTDIR);
+	assert_true(found("a", true) < 0);
+	assert_true(found("", true) < 0);
+	run("cd root && d=.; for i in $(seq 70); do d=$d/d; done; mkdir -p $d && echo deep >$d/f");
+	for (int i = 0; i < 70; i++)
+		strcat(deep, "d/");
+	strcat(deep, "f");
+	assert_int_equal(found(deep, true), -ENAMETOOLONG);
+	run("rm -r root f");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +186,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_elf_file_is_counted),
 		cmocka_unit_test(a_table_too_large_to_be_true_is_not_read),
 		cmocka_unit_test(nothing_but_files_is_opened),
+		cmocka_unit_test(no_path_leads_out_of_a_root),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -248,6 +248,7 @@ static const struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
 	.find = find_inflight,
+	.proc = "syscall",
 	.read = flights_read,
 	.name = plumb_flight_name_syscall,
 	.print = flights_print,

@@ -19,6 +19,7 @@ static bool as_json, headed;
 
 void singles_begin(bool json)
 {
+	plumb_cgroup_keep();
 	as_json = json;
 }
 

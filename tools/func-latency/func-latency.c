@@ -270,6 +270,7 @@ static const struct plumb_inflight inflight = {
 	.json = "function",
 	.min_ns = &selection.min_ns,
 	.find = plumb_flight_find_function,
+	.proc = "stack",
 	.read = plumb_flight_read_function,
 	.read_rest = plumb_flight_read_inflight_slots,
 	.is_ageless = plumb_flight_is_ageless,

@@ -58,6 +58,7 @@ const struct plumb_inflight asleep = {
 	.json = "wchan",
 	.sleeps = true,
 	.find = find_sleep,
+	.proc = "stack",
 	.read = read,
 	.name = name,
 	.frames = plumb_flight_frames,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
 #include <signal.h>
@@ -329,6 +330,14 @@ int main(int argc, char **argv)
 	plumb_cli_parse(&cli, argc, argv, &o);
 	signal(SIGPIPE, SIG_IGN);
 	if (o.against && !(was = snapshot_read(o.against)))
+		return plumb_close_stdout(PLUMB_EXIT_FAILED);
+	/* Of a file, which may be hostile, nothing is attached. */
+	if (o.save && (o.image || o.btf))
+		plumb_keep(PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN),
+			   PLUMB_CALLS_CREATE, "--save");
+	if (o.image || o.btf)
+		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "the files to be checked");
+	if ((o.image || o.btf) && plumb_confine())
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
 	if (!kernel_open(&k, o.image, o.btf, wants_of(&o))) {
 		status = run(&o, &k, was);

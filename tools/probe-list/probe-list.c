@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/attach/hooks.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
@@ -134,6 +135,8 @@ int main(int argc, char **argv)
 	if (failed < asked.n || (!asked.n && p.n)) {
 		targets_sort(&p);
 		access_try(wanted, p.tracefs);
+		if (plumb_confine())
+			exit(PLUMB_EXIT_FAILED);
 		if (!asked.json && !asked.summary)
 			access_say_closed();
 		print(&p, wanted);

@@ -5,6 +5,7 @@
 #include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
@@ -230,6 +231,11 @@ int main(int argc, char **argv)
 	err = census_take(&run.last, NULL);
 	if (!err)
 		err = plumb_attached_write(&nothing, "run-time statistics", NULL);
+	if (!err) {
+		plumb_keep(PLUMB_CAP(SYS_ADMIN) | PLUMB_CAP(SYSLOG) | PLUMB_CAP(DAC_READ_SEARCH),
+			   PLUMB_CALLS_LIST, "the programs of BPF of the system");
+		err = plumb_confine();
+	}
 	if (!err) {
 		plumb_audit_begin_limit();
 		fputs("probe-misses: tracing … by run-time statistics\n", stderr);

@@ -2,6 +2,7 @@
 #include "fields.h"
 
 #include <inttypes.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/text.h>
 #include <plumb/symbols/symbols.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ void slab_fields_use(struct bpf_object *object)
 void slab_fields_begin(void)
 {
 	symbolizer = plumb_symbolizer_new(false);
+	plumb_keep(PLUMB_CAP(SYSLOG), 0, "names of callers");
 }
 
 /* The names that mm/slab_common.c gives these caches. */

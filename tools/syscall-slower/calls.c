@@ -26,6 +26,7 @@ static struct {
 
 void calls_begin(bool json, bool stacks, bool wakers)
 {
+	plumb_cgroup_keep();
 	calls.json = json;
 	calls.stacks = stacks;
 	calls.wakers = wakers;

@@ -53,6 +53,7 @@ static struct plumb_inflight inflight = {
 	.json = "syscall",
 	.min_ns = &selection.min_ns,
 	.find = find_inflight,
+	.proc = "syscall",
 	.read = plumb_flight_read_syscall,
 	.name = plumb_flight_name_syscall,
 };

@@ -247,6 +247,7 @@ static const struct plumb_inflight inflight = {
 	.json = "function",
 	.min_ns = &config.min_ns,
 	.find = find_inflight,
+	.proc = "stack",
 	.read = sending_read,
 	.read_rest = plumb_flight_read_inflight_slots,
 	.is_ageless = plumb_flight_is_ageless,

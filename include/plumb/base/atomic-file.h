@@ -21,6 +21,7 @@ struct plumb_atomic_file {
 	char *name; /* of the file to be replaced */
 	char beside[32];  /* name of the new file until it is renamed; "": there is none */
 	struct stat was;  /* of the old file; all zero: there is none */
+	bool unnamed;     /* the new file has no name yet */
 	bool as_it_is;    /* not a regular file: written to directly */
 	sigset_t signals; /* the mask to restore at the end */
 };
@@ -30,6 +31,9 @@ int plumb_atomic_file_begin(struct plumb_atomic_file *r, const char *path);
 /* The same in two steps; the second may follow much later. */
 int plumb_atomic_file_find(struct plumb_atomic_file *r, const char *path);
 int plumb_atomic_file_open(struct plumb_atomic_file *r);
+
+/* Whether the file or its directory is not this user's: replacing it may take CAP_DAC_OVERRIDE. */
+bool plumb_atomic_file_is_others(const struct plumb_atomic_file *r);
 
 /*
  * Renames the new file if ERR is 0 and all was written, otherwise removes it.  Returns ERR, a

@@ -24,6 +24,9 @@
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 void plumb_flights_free(struct plumb_flights *f);
 
+/* Whether plumb_flights_find() looks for threads in /proc: those of a command begin in the trace. */
+bool plumb_flights_are_sought(const struct plumb_session *s);
+
 /*
  * The two steps, for a tool with plumb_tool.inflight.  plumb_flights_find() finds threads that are
  * inside a call; the programs must be attached.  plumb_flights_read() then determines since when,

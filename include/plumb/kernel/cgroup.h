@@ -17,5 +17,7 @@ int plumb_cgroup_open(const char *path);
  * it has been removed, cgroup2 is not mounted, or the kernel does not permit the lookup.
  */
 void plumb_cgroup_path(uint64_t id, char *text, size_t size);
+/* Keeps what that takes (confine.h). */
+void plumb_cgroup_keep(void);
 
 #endif

@@ -50,6 +50,9 @@ struct plumb_inflight {
 	 * F->hidden is set.  NULL: /proc does not have it.
 	 */
 	bool (*find)(const struct plumb_session *s, struct plumb_flight *f);
+	/* What find() reads in /proc/PID/task/TID ("syscall", "stack"), which takes capabilities.
+	 */
+	const char *proc;
 	/* Adds the calls of the thread whose state is STATE; NULL: there are no states. */
 	void (*read)(const struct plumb_session *s, const struct plumb_state *state,
 		     struct plumb_flights *to);

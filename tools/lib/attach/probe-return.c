@@ -28,7 +28,8 @@
 #define MOST_CALLS 4096
 #define ALL_CALLS  (64 * 1024)
 
-static int tracefs = -1;
+/* Opened before the tool gives up what opening them takes. */
+static int tracefs = -1, events = -1, profile = -1;
 static unsigned long long started; /* start of this process, in clock ticks since boot */
 
 /* The start of the process, in clock ticks since boot; 0: there is no such process. */
@@ -56,14 +57,9 @@ static unsigned long long start_of(int pid)
 /* Writes a line to kprobe_events; 0 or -errno. */
 static int command(const char *line)
 {
-	int fd = openat(tracefs, "kprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, line, strlen(line)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
+	if (events < 0)
+		events = openat(tracefs, "kprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC);
+	return events < 0 || write(events, line, strlen(line)) < 0 ? -errno : 0;
 }
 
 static int remove_event(int pid, unsigned long long start, uint32_t number)
@@ -101,6 +97,7 @@ static int prepare(void)
 	tracefs = plumb_tracefs_try();
 	if (tracefs < 0)
 		return tracefs;
+	profile = openat(tracefs, "kprobe_profile", O_RDONLY | O_CLOEXEC);
 	started = start_of(getpid());
 	remove_orphans();
 	return 0;
@@ -157,7 +154,7 @@ int plumb_return_open(const struct plumb_function *function, size_t n, uint32_t 
 /* Links report misses only from 6.7 on, kprobe_profile in all kernels. */
 void plumb_return_missed(uint32_t number, uint64_t *missed)
 {
-	int fd = openat(tracefs, "kprobe_profile", O_RDONLY | O_CLOEXEC);
+	int fd = lseek(profile, 0, SEEK_SET) ? -1 : fcntl(profile, F_DUPFD_CLOEXEC, 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	unsigned long long n;
 	char line[512], name[128];

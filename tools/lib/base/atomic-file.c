@@ -137,12 +137,29 @@ static int inherit(int fd, const struct stat *was)
 	return fchmod(fd, was->st_mode & 0777) ? -errno : 0;
 }
 
-/* Creates the new file.  Signals that end the process are blocked until it is renamed. */
-static int open_beside(struct plumb_atomic_file *r)
+static int create(struct plumb_atomic_file *r)
+{
+	return openat(r->dir, r->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      r->was.st_mode ? 0600 : 0666);
+}
+
+static int link_new(struct plumb_atomic_file *r)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fileno(r->out));
+	return linkat(AT_FDCWD, link, r->dir, r->beside, AT_SYMLINK_FOLLOW);
+}
+
+/*
+ * Calls MAKE with a name that no file has.  Signals that end the process are blocked until that
+ * name is renamed.  What MAKE returns, or -errno.
+ */
+static int name_beside(struct plumb_atomic_file *r, int (*make)(struct plumb_atomic_file *r))
 {
 	sigset_t ends;
 	uint64_t random;
-	int fd = -1, err;
+	int made = -1, err;
 
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
@@ -153,15 +170,28 @@ static int open_beside(struct plumb_atomic_file *r)
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 			break;
 		snprintf(r->beside, sizeof(r->beside), ".plumb-%016" PRIx64, random);
-		fd = openat(r->dir, r->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    r->was.st_mode ? 0600 : 0666);
-	} while (fd < 0 && errno == EEXIST);
-	if (fd < 0) {
-		err = -errno;
-		*r->beside = 0;
-		sigprocmask(SIG_SETMASK, &r->signals, NULL);
-		return err;
-	}
+		made = make(r);
+	} while (made < 0 && errno == EEXIST);
+	if (made >= 0)
+		return made;
+	err = -errno;
+	*r->beside = 0;
+	sigprocmask(SIG_SETMASK, &r->signals, NULL);
+	return err;
+}
+
+/* Creates the new file: without a name, if the file system can, so that nothing is left of it. */
+static int open_beside(struct plumb_atomic_file *r)
+{
+	int fd = openat(r->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC,
+			r->was.st_mode ? 0600 : 0666),
+	    err;
+
+	r->unnamed = fd >= 0;
+	if (fd < 0)
+		fd = name_beside(r, create);
+	if (fd < 0)
+		return fd;
 	err = r->was.st_mode ? inherit(fd, &r->was) : 0;
 	if (err)
 		close(fd);
@@ -191,8 +221,10 @@ static int close_out(struct plumb_atomic_file *r, int err)
 	if (!err && (fflush(r->out) || ferror(r->out)))
 		err = -(errno ?: EIO);
 	/* Only a new file is synced, not a device or pipe. */
-	if (!err && *r->beside && fsync(fileno(r->out)))
+	if (!err && !r->as_it_is && fsync(fileno(r->out)))
 		err = -errno;
+	if (!err && r->unnamed)
+		err = name_beside(r, link_new);
 	if (fclose(r->out) && !err)
 		err = -errno;
 	return err;
@@ -208,6 +240,16 @@ static int take_name(const struct plumb_atomic_file *r)
 	if (!is_same(&now, &r->was))
 		return -ESTALE;
 	return renameat(r->dir, r->beside, r->dir, r->name) ? -errno : 0;
+}
+
+bool plumb_atomic_file_is_others(const struct plumb_atomic_file *r)
+{
+	struct stat dir;
+
+	if (r->was.st_mode && r->was.st_uid != geteuid())
+		return true;
+	return !r->as_it_is &&
+	       (fstat(r->dir, &dir) || dir.st_uid != geteuid() || !(dir.st_mode & S_IWUSR));
 }
 
 int plumb_atomic_file_end(struct plumb_atomic_file *r, int err)

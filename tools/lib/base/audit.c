@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/audit.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
@@ -206,6 +207,8 @@ void plumb_audit_begin(const char *tool, const char *sink)
 	}
 	if (start_watcher())
 		exit(PLUMB_EXIT_FAILED);
+	if (plumb_audit_needs_capability())
+		plumb_keep(PLUMB_CAP(AUDIT_WRITE), 0, "the last audit record");
 }
 
 bool plumb_audit_is_on(void)

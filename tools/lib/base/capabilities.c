@@ -1,30 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* capabilities: whether this process may trace, and what it lacks. */
-#include <linux/capability.h>
+#include <ctype.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/capability.h>
 
 #include <plumb/base/reasons.h>
 
-static uint64_t held(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
+#include <bpf/libbpf.h>
 
-	if (syscall(SYS_capget, &header, data))
+uint64_t plumb_capabilities(void)
+{
+	cap_flag_value_t value;
+	cap_t caps = cap_get_proc();
+	uint64_t bits = 0;
+
+	if (!caps)
 		return ~0ULL;
-	return data[0].effective | (uint64_t)data[1].effective << 32;
+	for (cap_value_t c = 0; c < cap_max_bits(); c++)
+		if (!cap_get_flag(caps, c, CAP_EFFECTIVE, &value) && value == CAP_SET)
+			bits |= 1ULL << c;
+	cap_free(caps);
+	return bits;
+}
+
+uint64_t plumb_caps_for_processes(void)
+{
+	const uint64_t restore = plumb_capabilities() & PLUMB_CAP(CHECKPOINT_RESTORE);
+
+	/* One of the two (the first since 5.9) is for map_files. */
+	return PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH) |
+	       (restore ?: PLUMB_CAP(SYS_ADMIN));
+}
+
+char *plumb_capability_names(uint64_t capabilities, bool for_setcap, char *text, size_t size)
+{
+	size_t n;
+	char *name;
+
+	for (cap_value_t c = 0; c < cap_max_bits(); c++) {
+		name = capabilities >> c & 1 ? cap_to_name(c) : NULL;
+		if (!name)
+			continue;
+		for (char *at = name; *at && !for_setcap; at++)
+			*at = toupper((unsigned char)*at);
+		n = strlen(text);
+		snprintf(text + n, size - n, "%s%s", !n ? "" : for_setcap ? "," : ", ", name);
+		cap_free(name);
+	}
+	return text;
+}
+
+void plumb_tell_lack(uint64_t needed, const char *what)
+{
+	static uint64_t told;
+	uint64_t lacks = needed & ~plumb_capabilities() & ~told;
+	char names[128] = "", line[192] = "";
+
+	told |= lacks;
+	if (lacks)
+		plumb_warn("%s: not readable without %s: run as root, or: setcap %s+ep FILE", what,
+			   plumb_capability_names(lacks, false, names, sizeof(names)),
+			   plumb_capability_names(PLUMB_CAP(BPF) | PLUMB_CAP(PERFMON) | lacks, true,
+						  line, sizeof(line)));
 }
 
 /* "CAP_BPF and CAP_PERFMON" (both since 5.8), or the one that is missing; NULL: none is. */
 static const char *missing(void)
 {
-	const uint64_t admin = 1ULL << CAP_SYS_ADMIN, bpf = 1ULL << CAP_BPF,
-		       perfmon = 1ULL << CAP_PERFMON, all = held();
+	const uint64_t admin = PLUMB_CAP(SYS_ADMIN), bpf = PLUMB_CAP(BPF),
+		       perfmon = PLUMB_CAP(PERFMON), all = plumb_capabilities();
 
 	if (all & admin)
 		return NULL; /* it includes both */
@@ -67,10 +116,29 @@ static void read_lockdown(char *state, size_t size)
 	fclose(f);
 }
 
+/*
+ * A token of BPF stands for capabilities that this process has only in its user namespace.  libbpf
+ * takes it where this variable says.
+ */
+static bool has_token(void)
+{
+	const char *path = getenv("LIBBPF_BPF_TOKEN_PATH");
+
+	if (!path || !*path)
+		return false;
+	if (libbpf_major_version() > 1 || libbpf_minor_version() >= 5)
+		return true;
+	plumb_warn("LIBBPF_BPF_TOKEN_PATH is ignored: this is libbpf %s, tokens take 1.5",
+		   libbpf_version_string());
+	return false;
+}
+
 bool plumb_may_trace(void)
 {
 	const char *names = missing();
 
+	if ((names || is_in_user_namespace()) && has_token())
+		return true;
 	if (names)
 		plumb_warn("%s %s missing: run as root, or: setcap cap_bpf,cap_perfmon+ep FILE",
 			   names, strchr(names, ' ') ? "are" : "is");
@@ -90,7 +158,7 @@ const char *plumb_perf_not_permitted(void)
 	static _Thread_local char text[96];
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	const char *names = missing();
-	const bool admin = held() & 1ULL << CAP_SYS_ADMIN;
+	const bool admin = plumb_capabilities() & PLUMB_CAP(SYS_ADMIN);
 	int level = 0;
 
 	if (f && fscanf(f, "%d", &level) != 1)
@@ -120,7 +188,7 @@ const char *plumb_not_permitted(void)
 		snprintf(text, sizeof(text), ", without %s", names);
 	else if (*lockdown)
 		snprintf(text, sizeof(text), ", kernel lockdown (%s)", lockdown);
-	else if (!(held() & 1ULL << CAP_SYS_ADMIN))
+	else if (!(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
 		return ", not permitted (no CAP_SYS_ADMIN, or kernel lockdown)";
 	else
 		return ", not permitted (kernel lockdown?)";

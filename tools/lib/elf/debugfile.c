@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <lzma.h>
 #include <plumb/elf/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -22,44 +20,6 @@
 
 /* Maximum size of .gnu_debugdata when decoded, and of the memory for decoding it. */
 #define MINIDEBUG (128UL << 20)
-
-/* --- opening paths that other users may have chosen --- */
-
-/*
- * Opens the file of PATH, an O_PATH descriptor that it takes, if it is a regular file; or -errno.
- */
-static int open_regular(int path)
-{
-	char link[64];
-	struct stat st;
-	int fd, err;
-
-	if (path < 0)
-		return -errno;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-	fd = fstat(path, &st) || !S_ISREG(st.st_mode)
-		     ? -EINVAL
-		     : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	err = fd == -1 ? -errno : fd;
-	close(path);
-	return err;
-}
-
-int plumb_open_here(const char *path)
-{
-	return open_regular(open(path, O_PATH | O_CLOEXEC));
-}
-
-int plumb_open_in_root(int dir, const char *path, bool follow)
-{
-	/* Otherwise a symbolic link below /proc/PID/root could lead to a file outside of it. */
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return open_regular(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
-}
 
 /* --- checking a debug file --- */
 

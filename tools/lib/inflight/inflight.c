@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/base/clock.h>
+#include <plumb/base/confine.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/tool/tool.h>
 #include <stdlib.h>
@@ -64,6 +65,11 @@ static bool is_ageless(const struct plumb_session *s)
 	return s->tool->inflight->is_ageless && s->tool->inflight->is_ageless(s);
 }
 
+bool plumb_flights_are_sought(const struct plumb_session *s)
+{
+	return s->tool->inflight && s->tool->inflight->find && !(s->child && !is_ageless(s));
+}
+
 struct search {
 	const struct plumb_session *s;
 	struct plumb_flights *f;
@@ -103,7 +109,7 @@ void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, 
 	f->cut = false;
 	if (!f->searched)
 		f->n = 0;
-	if (!s->tool->inflight->find || (s->child && !is_ageless(s)))
+	if (!plumb_flights_are_sought(s))
 		return;
 	if (!f->searched) {
 		f->hidden = 0;
@@ -256,6 +262,12 @@ void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, 
 	add_seen(&r);
 	free(r.seen.all);
 	begun = tidy(s, f);
+	if (f->hidden)
+		plumb_tell_lack(PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH) |
+					(strcmp(s->tool->inflight->proc, "stack")
+						 ? 0
+						 : PLUMB_CAP(SYS_ADMIN)),
+				"calls in flight of other processes");
 	/* Only at the end: until then, calls may have ended since the ledger was read. */
 	f->unlisted = 0;
 	if (final && !s->tool->inflight->sleeps && begun < in_flight)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <mntent.h>
+#include <plumb/base/confine.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
@@ -97,6 +98,11 @@ static int open_by_id(uint64_t id)
 	return fd;
 }
 
+void plumb_cgroup_keep(void)
+{
+	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "paths of cgroups");
+}
+
 void plumb_cgroup_path(uint64_t id, char *text, size_t size)
 {
 	size_t prefix = strlen(mount_point() ?: "");
@@ -108,6 +114,8 @@ void plumb_cgroup_path(uint64_t id, char *text, size_t size)
 	if (!prefix)
 		return;
 	fd = open_by_id(id);
+	if (fd == -EPERM)
+		plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), "paths of cgroups");
 	if (fd < 0)
 		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

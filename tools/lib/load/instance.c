@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* instance: a tool's BPF object, loaded and attached. */
 #include "configure.h"
+#include <plumb/base/confine.h>
 #include <plumb/base/reasons.h>
 
 #include <errno.h>
@@ -115,9 +116,9 @@ static bool wants_stack(const struct plumb_instance *in)
 	       !plumb_hook_is_fentry(in->mechanism->attach_targets->hook);
 }
 
-static int load(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
-		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
-		size_t size)
+static int load_once(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
+		     struct plumb_instance *in, enum plumb_calibration calibration, char *why,
+		     size_t size)
 {
 	int err;
 
@@ -156,7 +157,7 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 		plumb_info("no task storage on this CPU: threads are kept in a hash");
 		plumb_configure_without_storage();
 		plumb_instance_close(in);
-		return load(s, mechanism, in, calibration, why, size);
+		return load_once(s, mechanism, in, calibration, why, size);
 	}
 	if (!err)
 		err = plumb_filter_fill(s, in->bpf.object);
@@ -169,6 +170,27 @@ static int load(const struct plumb_session *s, const struct plumb_mechanism *mec
 	explain(mechanism->attach_targets, err, "load", why, size);
 close:
 	plumb_instance_close(in);
+	return err;
+}
+
+/*
+ * Types that the kernel lacks libbpf 1.1 seeks in the modules, which only CAP_SYS_ADMIN may list.
+ * It does not if it is told where the kernel's types are; but then it attaches less.
+ */
+static int load(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
+		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
+		size_t size)
+{
+	int err = load_once(s, mechanism, in, calibration, why, size);
+	char other[192];
+
+	if (err != -EPERM || s->options.btf || plumb_capabilities() & PLUMB_CAP(SYS_ADMIN))
+		return err;
+	plumb_open_kernel_types_only(true);
+	/* If that fails as well, the first error says why. */
+	if (!load_once(s, mechanism, in, calibration, other, sizeof(other)))
+		err = 0;
+	plumb_open_kernel_types_only(false);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/attach/mappings.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/elffile.h>
 #include <stdio.h>
@@ -277,6 +278,11 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 	for (size_t i = 0; i < targets->n_files && !err; i++)
 		if (plumb_user_file_at(i)->of_host)
 			plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
+	/* CAP_SYS_ADMIN: for user probes by perf events, from 6.16 on. */
+	if (builds.n)
+		plumb_keep(plumb_caps_for_processes() | PLUMB_CAP(BPF) | PLUMB_CAP(PERFMON) |
+				   PLUMB_CAP(SYS_ADMIN),
+			   PLUMB_CALLS_ATTACH, "files that are replaced");
 	return err;
 }
 

@@ -2,6 +2,7 @@
 #include "flame-svg.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/atomic-file.h>
 #include <stdlib.h>
@@ -146,30 +147,48 @@ static int cannot_write(const char *path, int err)
 	return plumb_error(err, "--flame: cannot write %s: %s", path, plumb_atomic_file_error(err));
 }
 
-/* The file to be written, as found before the trace. */
+/* The file to be written, found before the trace, and opened. */
 static struct plumb_atomic_file place;
+
+static void forget_place(void)
+{
+	if (place.name)
+		plumb_atomic_file_end(&place, -ECANCELED);
+}
+
+/* A capability to write what is another user's, and a name for the new file. */
+static void keep_place(bool is_pipe)
+{
+	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
+
+	plumb_keep(plumb_atomic_file_is_others(&place) ? others : 0,
+		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, "--flame");
+}
 
 int plumb_flame_check(const char *path)
 {
-	struct plumb_atomic_file attempt;
+	static bool will_forget;
+	bool is_pipe;
 	int err;
 
-	if (place.name)
-		plumb_atomic_file_end(&place, 0);
+	forget_place();
+	if (!will_forget)
+		atexit(forget_place);
+	will_forget = true;
 	err = plumb_atomic_file_find(&place, path);
 	if (err)
 		return cannot_write(path, err);
 	if (place.was.st_mode && faccessat(place.dir, place.name, W_OK, AT_EACCESS))
 		err = -errno;
 	/*
-	 * A pipe is not opened as a test, since closing it would signal end of file to its reader.
-	 * EPERM means an immutable file, which cannot be replaced either.
+	 * A pipe needs no reader before the trace ends.  EPERM means an immutable file, which
+	 * cannot be replaced either.
 	 */
-	if (!S_ISFIFO(place.was.st_mode) && err != -EPERM) {
-		err = plumb_atomic_file_begin(&attempt, path);
-		if (!err)
-			plumb_atomic_file_end(&attempt, -ECANCELED);
-	}
+	is_pipe = S_ISFIFO(place.was.st_mode);
+	if (!is_pipe && err != -EPERM)
+		err = plumb_atomic_file_open(&place);
+	if (!err)
+		keep_place(is_pipe);
 	return err ? cannot_write(path, err) : 0;
 }
 
@@ -179,7 +198,8 @@ int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 	struct flame_graph g = {.flame = flame, .all = grow(tree, stacks, n)};
 	int err = place.name ? 0 : plumb_atomic_file_find(&place, path);
 
-	err = err ?: plumb_atomic_file_open(&place);
+	if (!err && !place.out)
+		err = plumb_atomic_file_open(&place);
 	measure(&g, g.all, 0);
 	if (!err) {
 		g.out = place.out;

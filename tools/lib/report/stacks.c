@@ -2,6 +2,7 @@
 /* stacks in the loader: from stack numbers to names. */
 #include "stacks.h"
 
+#include <plumb/base/confine.h>
 #include <plumb/base/json.h>
 #include <plumb/kernel/map.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ void plumb_stacks_begin(void)
 	if (!plumb_stacks_symbolizer)
 		abort();
 	read_deepest();
+	plumb_keep(plumb_caps_for_processes(), 0, "names of user stacks");
 }
 
 /*

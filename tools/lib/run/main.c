@@ -72,6 +72,11 @@ const struct bpf_object_open_opts *plumb_open_opts(void)
 	return &open_opts;
 }
 
+void plumb_open_kernel_types_only(bool only)
+{
+	open_opts.btf_custom_path = only ? "/sys/kernel/btf/vmlinux" : NULL;
+}
+
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
 	static char buffer[1 << 20];

@@ -21,6 +21,7 @@
 
 #include "audit-trace.h"
 #include "hints.h"
+#include "keeps.h"
 #include "records.h"
 
 /* The loop's own state. */
@@ -352,6 +353,10 @@ int plumb_trace(struct plumb_session *s, int signals)
 	}
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
+	if (plumb_keeps_confine(s)) {
+		plumb_records_close(&run.records);
+		return PLUMB_EXIT_FAILED;
+	}
 	run.start = run.flights.began = plumb_now();
 	plumb_audit_begin_limit();
 	/* Calls are counted from then on, which may be long before START. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <plumb/base/clock.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/maps.h>
 #include <search.h>
@@ -115,6 +116,8 @@ static struct plumb_symfile *open_file(struct plumb_symbolizer *s, pid_t pid, in
 	/* Without the capability to open that link, use the path. */
 	if (fd < 0 && !vma->is_deleted)
 		fd = open_path(root, vma->path, vma->inode);
+	if (fd == -EACCES || fd == -EPERM)
+		plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), "symbols of other users' files");
 	if (fd < 0) {
 		plumb_symbolizer_unread(s, vma->path, strerror(-err));
 		return NULL;
@@ -278,6 +281,8 @@ static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
 	r.root = root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	err = plumb_maps_of(p->pid, read_map, &r);
+	if (err == -EACCES || err == -EPERM)
+		plumb_tell_lack(PLUMB_CAP(SYS_PTRACE), "names of user stacks of other processes");
 	if (!err) {
 		err = retire(&p->gone, &p->now, &now);
 		free(p->now.all);

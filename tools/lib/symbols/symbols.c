@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "symbols.h"
+#include <plumb/base/confine.h>
 #include <inttypes.h>
 #include <plumb/base/text.h>
 #include <search.h>
@@ -108,6 +109,8 @@ static void read_kernel(struct plumb_symbolizer *s)
 		snprintf(s->obstacle, sizeof(s->obstacle),
 			 "no names of kernel functions: their addresses are hidden "
 			 "(kernel.kptr_restrict, or not root)");
+	if (!err && !s->kernel.n)
+		plumb_tell_lack(PLUMB_CAP(SYSLOG), "names of kernel functions");
 }
 
 const char *plumb_symbolizer_obstacle(struct plumb_symbolizer *s)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * confine: gives up, for good, what a tool does not need once it is attached.
+ *
+ * Capabilities are dropped from all sets (libcap), no_new_privs is set, and a seccomp filter
+ * (libseccomp) refuses system calls that read nothing: EPERM, and a line in the kernel's log.  What
+ * was opened before stays usable.  Files can be read; nothing can be executed, opened for writing,
+ * connected to, traced or attached.
+ */
+#ifndef PLUMB_CONFINE_H
+#define PLUMB_CONFINE_H
+
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLUMB_CAP(name) (1ULL << CAP_##name)
+
+/* Groups of system calls that may stay allowed. */
+enum plumb_calls {
+	PLUMB_CALLS_READ_MAPS = 1,    /* bpf(2): elements of maps, information on own objects */
+	PLUMB_CALLS_WRITE_MAPS = 2,   /* ... to change elements */
+	PLUMB_CALLS_RUN_PROGRAMS = 4, /* ... to run loaded programs (BPF_PROG_TEST_RUN) */
+	PLUMB_CALLS_ITERATE = 8,      /* ... iterators of loaded programs */
+	PLUMB_CALLS_LIST = 16,        /* ... the programs and links of the whole system */
+	PLUMB_CALLS_ATTACH = 32,      /* all of bpf(2), perf_event_open(2) */
+	PLUMB_CALLS_REPLACE = 64,     /* giving a file that was opened before its name */
+	PLUMB_CALLS_WRITE = 128,      /* opening what exists for writing */
+	PLUMB_CALLS_CREATE = 256,     /* ... and creating files */
+};
+
+/*
+ * Keeps CAPABILITIES (PLUMB_CAP()s), those of them that are held, and CALLS; WHY is for -v: "names
+ * of stacks".  To be called before plumb_confine(), by what needs them afterwards.
+ */
+void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why);
+
+/*
+ * Gives up everything else, and tells with -v what is kept, or that this kernel has no seccomp
+ * filters.  Returns 0, or -errno after a message.
+ */
+int plumb_confine(void);
+
+/* To read /proc/PID/map_files, maps and mem of all processes, and files that only they may read. */
+uint64_t plumb_caps_for_processes(void);
+
+/* The effective capabilities of this process; all, if the kernel does not tell. */
+uint64_t plumb_capabilities(void);
+
+/* Appends "CAP_SYSLOG, CAP_SYS_PTRACE" to TEXT, or as setcap(8) takes them; returns TEXT. */
+char *plumb_capability_names(uint64_t capabilities, bool for_setcap, char *text, size_t size);
+
+/*
+ * Warns, once for each capability, that WHAT could not be read without those of NEEDED that this
+ * process does not have; if it has all, that was not why.
+ */
+void plumb_tell_lack(uint64_t needed, const char *what);
+
+/* Whether ATTEMPT(CONTEXT) succeeds with none of CAPABILITIES, which are effective again
+ * afterwards. */
+bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), void *context);
+
+#endif

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# What each tool keeps once it traces, and what is refused to it then, even if it were taken over.
+
+# provoked NAME TOOL ARG... - in the background
+provoked() {
+	name=$1
+	shift
+	tools="$tools $name"
+	WORKLOAD_JSON=$PWD/$name.truth provokes "$@" </dev/null >"$name.out" 2>"$name.err" &
+	echo $! >"$name.pid"
+	started="$started $!"
+}
+
+# The last ones, all at once.
+ended() {
+	for name in $tools; do
+		finish "$name" "$(cat "$name.pid")"
+	done
+	tools=
+}
+
+run() {
+	tools='' n='-v --no-calibrate -d 1'
+	uname -r >kernel
+	reach=$(command -v callpaths)
+	usdt=$(command -v usdt)
+	# shellcheck disable=SC2086 # words
+	{
+		provoked syscall-count syscall-count $n
+		provoked syscall-latency syscall-latency $n
+		provoked syscall-latency-command syscall-latency $n -- sleep 3
+		provoked syscall-latency-cgroup syscall-latency $n -b cgroup
+		provoked syscall-slower syscall-slower $n 100ms
+		ended
+		provoked syscall-breakdown syscall-breakdown $n -s read
+		provoked cpu-profile cpu-profile $n -p $$
+		provoked cpu-profile-flame cpu-profile $n -p $$ --flame "$PWD/flame.svg"
+		provoked offcpu-time offcpu-time $n -p $$
+		provoked runq-latency runq-latency $n
+		ended
+		provoked event-rate event-rate -v -d 1 page-faults
+		provoked page-fault-latency page-fault-latency $n
+		provoked file-latency file-latency $n
+		provoked file-io-breakdown file-io-breakdown $n
+		provoked block-io-latency block-io-latency $n
+		ended
+		provoked slab-latency slab-latency $n
+		provoked skb-alloc skb-alloc $n
+		provoked tcp-sendmsg-lat tcp-sendmsg-lat $n
+		provoked func-count func-count $n t:sched:sched_switch
+		provoked func-stack func-stack $n -p $$ t:sched:sched_switch
+		ended
+		provoked func-latency func-latency $n vfs_read
+		provoked user-func-latency user-func-latency $n "u:$reach:reach"
+		provoked usdt-latency usdt-latency $n "usdt:$usdt:app:slow_begin" "usdt:$usdt:app:slow_end"
+		provoked probe-misses probe-misses -v -d 1
+		ended
+	}
+}
+
+# The number of a capability.
+bit_of() {
+	case $1 in
+	dac_read_search) echo 2 ;;
+	kill) echo 5 ;;
+	sys_ptrace) echo 19 ;;
+	sys_admin) echo 21 ;;
+	sys_nice) echo 23 ;;
+	syslog) echo 34 ;;
+	perfmon) echo 38 ;;
+	bpf) echo 39 ;;
+	checkpoint_restore) echo 40 ;;
+	esac
+}
+
+# hex NAME... - as /proc/PID/status has them
+hex() {
+	local name bits=0
+	for name; do
+		bits=$((bits | 1 << $(bit_of "$name")))
+	done
+	printf '%016x' "$bits"
+}
+
+# keeps NAME CAPABILITIES [CALL...] - those capabilities at most, and those calls besides reading
+keeps() {
+	local name=$1 wanted=$2 allowed found preempts=false
+	allowed=" ${*:3} "
+	evidence "$name.truth" "$name.err" notes
+	# A tool that cannot trace here is for other tests.
+	[[ $(cat "$name.status") != 77 ]] || return
+	is "$name: ends well, though it was provoked" "$(cat "$name.status")" 0 || return
+	! grep -q 'this kernel preempts' "$name.err" || preempts=true
+	# shellcheck disable=SC2086 # words
+	wanted=$(hex $wanted $(! $preempts || [[ $name == probe-misses ]] || echo sys_nice))
+	is "$name: has the capabilities that it needs, and no other" \
+		"$(jq -r '.status | "\(.CapPrm) \(.CapEff) \(.CapInh) \(.CapAmb) \(.CapBnd)"' "$name.truth")" \
+		"$wanted $wanted 0000000000000000 0000000000000000 $wanted" || :
+	is "... cannot get more, and has a filter" "$(jq -r '.status | "\(.NoNewPrivs) \(.Seccomp)"' "$name.truth")" "1 2" || :
+	found=$(jq -r --arg allowed "$allowed" '.calls[]
+		| select(.call | IN("openat-read", "bpf-lookup") | not)
+		| . as $c | select(if $allowed | contains(" \($c.call) ") then .result == "EPERM"
+			else .result != if .call | IN("openat2", "clone3") then "ENOSYS" else "EPERM" end end)
+		| "\(.call): \(.result)"' "$name.truth")
+	is "... is refused what it does not need${3:+, but for ${*:3}}" "$found" "" || :
+	holds "... can read files" "$name.truth" '$last.calls[] | select(.call == "openat-read").result == "ENOENT"' || :
+	holds "... and maps" "$name.truth" '$last.calls[] | select(.call == "bpf-lookup").result | . != "EPERM" or $none' \
+		--argjson none "$([[ $name == probe-misses ]] && echo true || echo false)" || :
+	like "... and says with -v what it keeps" "$(grep ' confined: ' "$name.err")" 'confined: keeps ' || :
+}
+
+check() {
+	local processes="dac_read_search sys_ptrace checkpoint_restore"
+	keeps syscall-count ""
+	keeps syscall-latency "dac_read_search sys_ptrace"
+	keeps syscall-latency-command kill
+	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
+	keeps syscall-slower "dac_read_search sys_ptrace"
+	keeps syscall-breakdown "$processes"
+	keeps cpu-profile "$processes"
+	keeps cpu-profile-flame "$processes" linkat renameat unlinkat
+	keeps offcpu-time "$processes sys_admin"
+	keeps runq-latency ""
+	keeps event-rate ""
+	keeps page-fault-latency ""
+	keeps file-latency ""
+	keeps file-io-breakdown "dac_read_search sys_ptrace"
+	keeps block-io-latency ""
+	keeps slab-latency syslog
+	keeps skb-alloc ""
+	keeps tcp-sendmsg-lat "dac_read_search sys_ptrace sys_admin"
+	keeps func-count ""
+	keeps func-stack "$processes"
+	keeps func-latency "dac_read_search sys_ptrace sys_admin"
+	keeps user-func-latency "$processes perfmon bpf sys_admin" bpf-load bpf-get bpf-get-high bpf-update perf_event_open
+	keeps usdt-latency "$processes perfmon bpf sys_admin" bpf-load bpf-get bpf-get-high bpf-update perf_event_open
+	keeps probe-misses "dac_read_search sys_admin syslog"
+	like "what --flame opened before has its name" "$(head -c 200 flame.svg)" '<svg|<\?xml'
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* provokes: a tool that is made to call what it has no need for. */
+#include "workload.h"
+
+#include <linux/bpf.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/user.h>
+
+const char usage[] =
+	"Usage: provokes TOOL [ARG...]\n"
+	"Run TOOL.  Once it says that it traces, make it call execve, socket and others, as if it\n"
+	"had been taken over; then let it go on.  The report has the results, and what\n"
+	"/proc/PID/status then says of its capabilities.  Exit status: that of TOOL.\n";
+
+#ifdef __x86_64__
+
+/* Below the tool's stack pointer, for what the calls point to. */
+static uint64_t scratch;
+
+enum { TEXT = 0, ZERO = 512 };
+
+#define PATH "/tmp/provoked"
+
+/* Pointers are to SCRATCH + TEXT, a path that does not exist, and SCRATCH + ZERO. */
+#define P(offset) (1ULL << 63 | (offset))
+
+static const struct call {
+	const char *name;
+	long nr;
+	uint64_t args[6];
+} calls[] = {
+	{"execve", SYS_execve, {P(TEXT), 0, 0}},
+	{"execveat", SYS_execveat, {AT_FDCWD, P(TEXT), 0, 0, 0}},
+	{"socket", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}},
+	{"socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, P(ZERO)}},
+	{"open-write", SYS_open, {P(TEXT), O_WRONLY}},
+	{"openat-write", SYS_openat, {AT_FDCWD, P(TEXT), O_WRONLY}},
+	{"openat-update", SYS_openat, {AT_FDCWD, P(TEXT), O_RDWR}},
+	{"openat-create", SYS_openat, {AT_FDCWD, P(TEXT), O_CREAT | O_RDONLY, 0600}},
+	{"openat-read", SYS_openat, {AT_FDCWD, P(TEXT), O_RDONLY}},
+	{"openat2", SYS_openat2, {AT_FDCWD, P(TEXT), P(ZERO), sizeof(struct open_how)}},
+	{"ptrace", SYS_ptrace, {PTRACE_ATTACH, INT_MAX}},
+	{"process_vm_writev", SYS_process_vm_writev, {INT_MAX, P(ZERO), 1, P(ZERO), 1, 0}},
+	{"pidfd_getfd", SYS_pidfd_getfd, {-1, 0, 0}},
+	{"io_uring_setup", SYS_io_uring_setup, {0, 0}},
+	{"perf_event_open", SYS_perf_event_open, {0, 0, 0, -1, 0}},
+	{"bpf-load", SYS_bpf, {BPF_PROG_LOAD, P(ZERO), 64}},
+	{"bpf-get", SYS_bpf, {BPF_OBJ_GET, P(ZERO), 12}},
+	{"bpf-get-high", SYS_bpf, {1ULL << 32 | BPF_OBJ_GET, P(ZERO), 12}},
+	{"bpf-update", SYS_bpf, {BPF_MAP_UPDATE_ELEM, P(ZERO), 32}},
+	{"bpf-lookup", SYS_bpf, {BPF_MAP_LOOKUP_ELEM, P(ZERO), 32}},
+	{"unshare", SYS_unshare, {0}},
+	{"setns", SYS_setns, {-1, 0}},
+	{"clone-namespace",
+	 SYS_clone,
+	 {CLONE_NEWUSER | CLONE_VM | CLONE_SIGHAND | CLONE_FS, 0, 0, 0, 0}},
+	{"clone3", SYS_clone3, {0, 0}},
+	{"mount", SYS_mount, {0, 0, 0, 0, 0}},
+	{"finit_module", SYS_finit_module, {-1, 0, 0}},
+	{"keyctl", SYS_keyctl, {0, -3, 0}},
+	{"userfaultfd", SYS_userfaultfd, {0}},
+	{"chmod", SYS_chmod, {P(TEXT), 0600}},
+	{"linkat", SYS_linkat, {AT_FDCWD, P(TEXT), AT_FDCWD, P(TEXT), 0}},
+	{"renameat", SYS_renameat, {AT_FDCWD, P(TEXT), AT_FDCWD, P(TEXT)}},
+	{"unlinkat", SYS_unlinkat, {AT_FDCWD, P(TEXT), 0}},
+	{"ioctl-sti", SYS_ioctl, {0, 0x5412, P(ZERO)}},
+};
+
+static void write_memory(pid_t pid, uint64_t at, const void *from, size_t size)
+{
+	struct iovec here = {(void *)from, size}, there = {(void *)at, size};
+
+	if (process_vm_writev(pid, &here, 1, &there, 1, 0) != (ssize_t)size)
+		die("process_vm_writev: %s", strerror(errno));
+}
+
+/* Lets the tool run until it enters or leaves a system call. */
+static void run_to_call(pid_t pid)
+{
+	int status;
+
+	do {
+		if (ptrace(PTRACE_SYSCALL, pid, 0, 0))
+			die("PTRACE_SYSCALL: %s", strerror(errno));
+		if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+			die("the tool ended");
+	} while (WSTOPSIG(status) != (SIGTRAP | 0x80));
+}
+
+static uint64_t argument(uint64_t word)
+{
+	return word >> 63 && word < (P(0) | 4096) ? scratch + (word & 4095) : word;
+}
+
+/* Repeats the instruction of the call that REGS, at its end, has just left, as another call. */
+static long make(pid_t pid, const struct user_regs_struct *regs, const struct call *call)
+{
+	struct user_regs_struct r = *regs;
+
+	r.rip -= 2; /* "syscall" */
+	r.rax = call->nr;
+	r.orig_rax = -1;
+	r.rdi = argument(call->args[0]);
+	r.rsi = argument(call->args[1]);
+	r.rdx = argument(call->args[2]);
+	r.r10 = argument(call->args[3]);
+	r.r8 = argument(call->args[4]);
+	r.r9 = argument(call->args[5]);
+	if (ptrace(PTRACE_SETREGS, pid, 0, &r))
+		die("PTRACE_SETREGS: %s", strerror(errno));
+	run_to_call(pid);
+	run_to_call(pid);
+	if (ptrace(PTRACE_GETREGS, pid, 0, &r))
+		die("PTRACE_GETREGS: %s", strerror(errno));
+	return r.rax;
+}
+
+static void put_status(pid_t pid)
+{
+	static const char *const wanted[] = {"CapInh", "CapPrm",     "CapEff", "CapBnd",
+					     "CapAmb", "NoNewPrivs", "Seccomp"};
+	char path[64], line[256], value[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		die("%s: %s", path, strerror(errno));
+	put("],\"status\":{\"\":\"\"");
+	while (fgets(line, sizeof(line), f))
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+			if (!strncmp(line, wanted[i], strlen(wanted[i])) &&
+			    line[strlen(wanted[i])] == ':' &&
+			    sscanf(line, "%*s %63s", value) == 1) {
+				put(",");
+				put_string(wanted[i], value);
+			}
+	put("},\"end\":[");
+	fclose(f);
+}
+
+static void provoke(pid_t pid)
+{
+	struct user_regs_struct before, regs;
+	const char *name;
+	char page[1024] = PATH;
+	long result;
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid ||
+	    !WIFSTOPPED(status))
+		die("PTRACE_INTERRUPT: %s", strerror(errno));
+	run_to_call(pid); /* it enters one, which it makes when all is over */
+	if (ptrace(PTRACE_GETREGS, pid, 0, &before))
+		die("PTRACE_GETREGS: %s", strerror(errno));
+	scratch = (before.rsp - 4096) & ~15ULL; /* below what the kernel must not touch */
+	write_memory(pid, scratch, page, sizeof(page));
+	regs = before;
+	regs.orig_rax = -1;
+	if (ptrace(PTRACE_SETREGS, pid, 0, &regs))
+		die("PTRACE_SETREGS: %s", strerror(errno));
+	run_to_call(pid);
+	report_begin();
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		result = make(pid, &before, &calls[i]);
+		name = result < 0 ? strerrorname_np(-result) : "0";
+		put("%s{", i ? "," : "");
+		put_string("call", calls[i].name);
+		put(",");
+		put_string("result", name ? name : "?");
+		put("}");
+	}
+	put_status(pid);
+	report_end();
+	regs = before;
+	regs.rip -= 2;
+	regs.rax = before.orig_rax;
+	regs.orig_rax = -1;
+	if (ptrace(PTRACE_SETREGS, pid, 0, &regs) || ptrace(PTRACE_DETACH, pid, 0, 0))
+		die("PTRACE_DETACH: %s", strerror(errno));
+}
+
+/* Copies what the tool writes to stderr, until it traces (PID), or to its end. */
+static bool copy(int from, bool until_tracing)
+{
+	char text[4096];
+	ssize_t n;
+
+	while ((n = read(from, text, sizeof(text) - 1)) > 0) {
+		text[n] = 0;
+		fputs(text, stderr);
+		if (until_tracing && strstr(text, ": tracing "))
+			return true;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	int ends[2], status;
+	pid_t pid;
+
+	help_if_asked(argc, argv);
+	if (argc < 2)
+		misuse("TOOL is needed");
+	make_pipe(ends);
+	pid = fork_or_die();
+	if (!pid) {
+		dup2(ends[1], 2);
+		execvp(argv[1], argv + 1);
+		die("%s: %s", argv[1], strerror(errno));
+	}
+	close(ends[1]);
+	if (copy(ends[0], true)) {
+		if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD))
+			die("PTRACE_SEIZE: %s", strerror(errno));
+		provoke(pid);
+	}
+	copy(ends[0], false);
+	status = reap(pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+#else
+
+int main(int argc, char **argv)
+{
+	help_if_asked(argc, argv);
+	return WORKLOAD_SKIP;
+}
+
+#endif

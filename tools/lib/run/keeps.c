@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "keeps.h"
+
+#include <errno.h>
+#include <plumb/base/confine.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/preemption.h>
+#include <plumb/session/session.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+static bool can_ask(void *object)
+{
+	const struct bpf_map *map = bpf_object__next_map(object, NULL);
+	struct bpf_map_info info = {};
+	__u32 size = sizeof(info);
+
+	/* The map may not have been created: another error. */
+	return !map || !bpf_obj_get_info_by_fd(bpf_map__fd(map), &info, &size) || errno != EPERM;
+}
+
+/*
+ * Before 5.19, all of bpf(2) takes CAP_BPF or CAP_SYS_ADMIN if kernel.unprivileged_bpf_disabled is
+ * set.
+ */
+static void keep_maps(const struct plumb_session *s)
+{
+	const uint64_t either = PLUMB_CAP(BPF) | PLUMB_CAP(SYS_ADMIN);
+	const uint64_t held = plumb_capabilities() & either;
+	uint64_t needed = 0;
+
+	if (!plumb_can_without(either, can_ask, s->instance.bpf.object))
+		needed = held & PLUMB_CAP(BPF) ?: held;
+	plumb_keep(needed, PLUMB_CALLS_READ_MAPS, "reports");
+	if (plumb_kernel_is_preemptible())
+		plumb_keep(PLUMB_CAP(SYS_NICE), 0, "reading maps at real-time priority");
+	if (s->instance.bpf.states)
+		plumb_keep(PLUMB_CAP(SYS_PTRACE), PLUMB_CALLS_WRITE_MAPS,
+			   "states of processes that end");
+}
+
+static void keep_programs(const struct plumb_session *s)
+{
+	const struct plumb_instance *in = &s->instance;
+	const struct bpf_program *iterator =
+		bpf_object__find_program_by_name(in->bpf.object, "thread_states");
+
+	if (in->mechanism->run)
+		plumb_keep(0, PLUMB_CALLS_RUN_PROGRAMS, "what only programs can read");
+	if (iterator && bpf_program__autoload(iterator))
+		plumb_keep(0, PLUMB_CALLS_ITERATE, "states of threads");
+}
+
+/* /proc/PID/stack is for CAP_SYS_ADMIN only. */
+static void keep_inflight(const struct plumb_session *s)
+{
+	const struct plumb_inflight *inflight = s->tool->inflight;
+	uint64_t capabilities = PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH);
+
+	if (!plumb_flights_are_sought(s))
+		return;
+	if (inflight->frames || !strcmp(inflight->proc, "stack"))
+		capabilities |= PLUMB_CAP(SYS_ADMIN);
+	plumb_keep(capabilities, 0, "calls in flight");
+}
+
+int plumb_keeps_confine(const struct plumb_session *s)
+{
+	keep_maps(s);
+	keep_programs(s);
+	keep_inflight(s);
+	if (s->options.by & PLUMB_BY_CGROUP)
+		plumb_cgroup_keep();
+	if (s->child)
+		plumb_keep(PLUMB_CAP(KILL), 0, "ending the command");
+	return plumb_confine();
+}
