@@ -19,7 +19,7 @@ version=$(sed -nE 's/^VERSION *:= *//p' "$top/Makefile")
 # of a make that runs this.
 package_environment() {
 	umask 022
-	unset MAKEFLAGS MAKELEVEL MFLAGS WERROR TZ LANGUAGE
+	unset MAKEFLAGS MAKELEVEL MFLAGS WERROR B TOOLS TZ LANGUAGE
 	export LC_ALL=C.UTF-8
 }
 

@@ -9,7 +9,7 @@ function __plumb_values --argument-names tool option argument listed
     set -l found
     # What the token has before this value: others of a list.  fish puts "--option=" back itself.
     set -l token (string replace -r '^(--[a-z-]+=|-[a-zA-Z])' '' -- (commandline -ct))
-    set -l before
+    set -l before ''
     if string match -q '*,...' -- $argument
         set before (string replace -r '[^,]*$' '' -- $token)
     end
@@ -34,7 +34,10 @@ function __plumb_values --argument-names tool option argument listed
                 end
         end
     end
-    test -z "$found" || printf '%s\n' $before$found
+    for one in $found
+        contains -- $one (string split ',' -- "$before")
+        or printf '%s\n' $before$one
+    end
 end
 
 # The completion of the command after "--".
@@ -46,24 +49,25 @@ function __plumb_command
 end
 
 function __plumb_complete --argument-names tool
+    type -q $tool
+    or return
     complete -c $tool -f
     complete -c $tool -n 'contains -- -- (commandline -opc)' -a '(__plumb_command)'
     for line in (ARGP_HELP_FMT=rmargin=1000 $tool --help 2>/dev/null </dev/null)
         # PID[,...] ends like an optional argument
         set line (string replace '[,...]' ',...' -- $line)
-        set -l found (string match -r '^ +(-([[:alnum:]]), +)?--([[:alnum:]-]+)(\[?)(=([^] ]+))?\]? +(.*)$' -- $line)
+        string match -qr '^ +(?:-(?<short>[[:alnum:]]), +)?--(?<long>[[:alnum:]-]+)(?<may>\[?)(?:=(?<argument>[^] ]+))?\]? +(?<text>.*)$' -- $line
         or continue
-        set -l option -l $found[4] -d $found[8]
-        test -z "$found[3]" || set -a option -s $found[3]
-        set -l argument $found[7]
-        set -l listed (string match '* help lists*' -- $found[8])
+        set -l option -l $long -d $text
+        test -z "$short" || set -a option -s $short
+        set -l listed (string match '* help lists*' -- $text)
         # fish knows no argument that may be left out.
-        if test -z "$argument" -o "$found[5]" = '['
+        if test -z "$argument" -o -n "$may"
             complete -c $tool $option
         else if string match -q 'FILE*' -- $argument
             complete -c $tool $option -r -F
         else
-            complete -c $tool $option -x -a "(__plumb_values $tool --$found[4] '$argument' $(test -z "$listed" || echo 1))"
+            complete -c $tool $option -x -a "(__plumb_values $tool --$long '$argument' $(test -z "$listed" || echo 1))"
         end
     end
 end

@@ -10,9 +10,12 @@
 # $tool is _plumb_tools's.
 _plumb_value() {
 	local option=$1 argument=$2 listed=$3
-	local -a found
+	local -aU found given
 
-	[[ $argument != *,... ]] || compset -P '*,'
+	if [[ $argument == *,... ]]; then
+		given=(${(s:,:)${PREFIX%,*}})
+		compset -P '*,' || given=()
+	fi
 	if [[ -n $listed ]]; then
 		# Of arg:NAME only arg: can be completed.
 		found=(${(f)"$($tool $option help 2>/dev/null </dev/null | tr -s '[:space:]' '[\n*]' | sed 's/[A-Z].*//')"})
@@ -26,6 +29,7 @@ _plumb_value() {
 		NAME*) [[ $option != (-c|--comm) ]] || found=(${(f)"$(cat /proc/<->/comm 2>/dev/null)"}) ;;
 		esac
 	fi
+	found=(${found:|given})
 	((!$#found)) || compadd -- $found
 }
 
