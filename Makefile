@@ -328,6 +328,9 @@ bench-servers: all
 
 # Of each shell one file: a link for each tool where a shell loads it by the tool's name.
 install: all
+	$(Q)$(MAKE) --no-print-directory install-files
+# Of what is built, whatever built it.
+install-files:
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(datadir)/plumb \
 		$(DESTDIR)$(completionsdir) $(DESTDIR)$(zshcompletionsdir) $(DESTDIR)$(fishcompletionsdir)
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
@@ -358,6 +361,6 @@ $(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-f
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install dist tarball deb rpm clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

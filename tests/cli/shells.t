@@ -81,4 +81,4 @@ for shell in zsh fish; do
 	done
 done
 is "of the options there are some" "$(awk -F '\t' '$1 ~ / --$/ && $2 ~ /about.*version/' "$work/bash" | wc -l)" "${#tools[@]}"
-done_trying
+done_testing
