@@ -10,7 +10,8 @@
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
-# make install    DESTDIR= prefix= sbindir= datadir= mandir=
+# make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
+# make dist, tarball, deb, rpm: the sources, the static tools, Debian's and RPM's packages, in build/package
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c, NAME.rst and NAME.schema.json: no line here.
 # NAME.schema.json describes what it prints as JSON; NAME.targets, if there is one, what it hooks, for probe-check --tool.
@@ -34,6 +35,8 @@ sbindir  ?= $(prefix)/sbin
 datadir  ?= $(prefix)/share
 mandir   ?= $(datadir)/man
 completionsdir ?= $(datadir)/bash-completion/completions
+zshcompletionsdir ?= $(datadir)/zsh/site-functions
+fishcompletionsdir ?= $(datadir)/fish/vendor_completions.d
 
 # At random addresses a tool is 6 % larger; it starts no slower.
 STATIC   ?= -static
@@ -72,15 +75,15 @@ WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/worklo
 SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 
-# The project's own flags; CFLAGS and LDFLAGS are the builder's.
+# The project's own flags; CPPFLAGS, CFLAGS and LDFLAGS are the builder's.
 WARN     := -Wall -Wextra $(if $(WERROR),-Werror)
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
-	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(B)/=build/ $(WARN) $(LIBBPF_CFLAGS) -MMD -MP
+	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(B)/=build/ $(WARN) $(CPPFLAGS) $(LIBBPF_CFLAGS) -MMD -MP
 # The kernel's own types use Microsoft's unnamed members from 6.19 on, and kfuncs' prototypes changed in 7.0.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -DBPF_NO_KFUNC_PROTOTYPES -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 # libz comes first for its crc32(), which libelf.a may have too, alone: two would not link.
-LIBS     := $(LIBBPF_LIBS) -Wl,-u,crc32 -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -lcap -lseccomp -liberty $(if $(filter x86,$(ARCH)),-lcapstone) -lm
+LIBS      = $(LIBBPF_LIBS) $(if $(DYNAMIC),,-Wl$(comma)-u$(comma)crc32) -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -lcap -lseccomp -liberty $(if $(filter x86,$(ARCH)),-lcapstone) -lm
 # Of capstone's architectures only x86 is linked: the others would add 3 MB to each tool that decodes.
 OTHERS   := ARM AArch64 M68K Mips PPC Sparc SystemZ XCore TMS320C64x M680X EVM MOS65XX WASM BPF RISCV SH TRICORE ALPHA HPPA LoongArch Xtensa ARC
 X86_ONLY := $(foreach a,$(OTHERS),-Wl$(comma)--defsym=$(a)_global_init=0 -Wl$(comma)--defsym=$(a)_option=0)
@@ -107,7 +110,7 @@ $(B)/static.mk: | $(B) $(LIBBPF_A)
 	fi; rm -f $@.probe
 
 # A change of these flags is a change of everything that they are for.
-$(B)/flags: NOW = $(CC) $(CFLAGS) $(WARN) $(VERSION)
+$(B)/flags: NOW = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(VERSION)
 $(B)/link-flags: NOW = $(LDFLAGS) $(LINK)
 $(B)/bpf-flags: NOW = $(CLANG) $(WARN)
 $(B)/flags $(B)/link-flags $(B)/bpf-flags: FORCE | $(B)
@@ -332,19 +335,43 @@ bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/f
 bench-servers: all
 	tests/bench/servers --build=$(B) $(BENCH)
 
+# Of each shell one file: a link for each tool where a shell loads it by the tool's name.
 install: all
-	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir) $(DESTDIR)$(datadir)/plumb
+	$(Q)$(MAKE) --no-print-directory install-files
+# Of what is built, whatever built it.
+install-files:
+	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(datadir)/plumb \
+		$(DESTDIR)$(completionsdir) $(DESTDIR)$(zshcompletionsdir) $(DESTDIR)$(fishcompletionsdir)
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
 	for page in $(MORE_PAGES); do \
-		install -D -m 0644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/}; done
+		install -D -m 0644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
 	install -m 0644 $(SCHEMA) $(AUDIT_SCHEMA) $(DESTDIR)$(datadir)/plumb
+	install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/plumb-tools
+	install -m 0644 tools/lib/completion.fish $(DESTDIR)$(fishcompletionsdir)/plumb-tools.fish
 	for tool in $(TOOLS); do \
-		install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/$$tool; done
+		ln -sf plumb-tools $(DESTDIR)$(completionsdir)/$$tool && \
+		ln -sf plumb-tools.fish $(DESTDIR)$(fishcompletionsdir)/$$tool.fish || exit; done
+	{ echo '#compdef $(TOOLS)'; cat tools/lib/completion.zsh; } >$(DESTDIR)$(zshcompletionsdir)/_plumb-tools
+	chmod 0644 $(DESTDIR)$(zshcompletionsdir)/_plumb-tools
+
+# --- packages: scripts/package has what each takes ---
+dist deb rpm:
+	scripts/package/$@ --output=$(B)/package
+tarball: all $(B)/linked
+	scripts/package/tarball --build=$(B) --machine=$(firstword $(subst -, ,$(TARGET))) --output=$(B)/package
+
+# Files of other projects that the tools are linked of, as the linker tells.
+LINKED ?= $(B)/linked
+$(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-flags
+	$(call say,LINKED,$@)
+	$(Q){ $(foreach t,$(TOOLS),$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(OBJECTS_$(t)) $(B)/lib/libplumb.a $(LIBS) -Wl$(comma)--trace -o $@.tmp &&) true; } >$@.trace
+	$(Q)sed -nE 's/^\(?(\/[^()]*[.](a|o))(\).*)?$$/\1/p' $@.trace | sort -u | xargs realpath | grep -vF '$(abspath $(B))/' | sort -u >$@
+	$(Q)rm $@.tmp $@.trace
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -22,6 +22,11 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
 	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless fio xfsprogs auditd rsyslog)
 
+# For packages: debhelper, dpkg-dev and fakeroot make Debian's, lintian judges them, mmdebstrap makes the
+# minimal systems in which they are built and installed; rpm makes RPM's and rpmlint judges them; zsh and fish
+# complete command lines.
+packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh fish)
+
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
 packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)

@@ -67,8 +67,9 @@ like "V=1 shows the commands" "$(cat "$work/verbose")" '-c tools/lib/kernel/cgro
 
 make install DESTDIR="$work/root" prefix=/usr >"$work/install" 2>&1
 is "installs" $? 0
-is "each tool, with its page and its completion" \
-	"$(cd "$work/root" && find . -type f -o -type l | sort | grep -c syscall-latency)" 3
+is "each tool, with its page and its completion of bash and fish" \
+	"$(cd "$work/root" && find . -type f -o -type l | sort | grep -c syscall-latency)" 4
+like "and of zsh" "$(head -n 1 "$work/root/usr/share/zsh/site-functions/_plumb-tools")" '^#compdef .*syscall-latency'
 is "the schema of JSON" "$(cmp build/plumb-2.schema.json "$work/root/usr/share/plumb/plumb-2.schema.json" 2>&1)" ""
 make install DESTDIR="$work/other" sbindir=/s mandir=/m >/dev/null 2>&1
 claim "where sbindir and mandir say" test -x "$work/other/s/syscall-count" -a -f "$work/other/m/man8/syscall-count.8"

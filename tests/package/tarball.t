@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The archive of static tools: complete, with licences of all that is linked; and what is installed of every tool.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[[ -x build/bin/syscall-count ]] || { echo "Bail out! no tools in build/bin: make"; exit 1; }
+! readelf -W -l build/bin/syscall-count | grep -q ' INTERP ' || { echo "1..0 # SKIP nothing links statically here"; exit 0; }
+mapfile -t tools < <(cd tools && printf '%s\n' */ | sed 's,/$,,' | grep -vx lib)
+
+make LINKED="$work/linked" "$work/linked" >"$work/log" 2>&1
+is "the linker tells what it links" $? 0 || cat "$work/log" >&2
+mkdir "$work/libraries"
+cp "$(gcc -print-file-name=libjansson.a)" "$work/libraries"
+make LINKED="$work/again" LDFLAGS="-L$work/libraries" B=build "$work/again" -o build/link-flags >"$work/log" 2>&1
+like "a library that was changed is linked as LINKED says" "$(<"$work/again")" "$work/libraries/libjansson.a"
+
+# Twice, with what may differ.
+machine=$(gcc -dumpmachine | cut -d - -f 1)
+cp "$work/linked" build/linked
+scripts/package/tarball --build=build --machine="$machine" --output="$work/1" >"$work/log" 2>&1 &
+(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 scripts/package/tarball --build=build --machine="$machine" --output="$work/2") >"$work/log2" 2>&1
+wait $!
+is "the archive is made" $? 0 || cat "$work/log" "$work/log2" >&2
+name=plumb-$(sed -nE 's/^VERSION *:= *//p' Makefile)-$machine
+is "twice the same" "$(cmp "$work/1/$name.tar.xz" "$work/2/$name.tar.xz" 2>&1)" ""
+claim "its own sum is beside it" sh -c "cd '$work/1' && sha256sum -c SHA256SUMS"
+tar -x -f "$work/1/$name.tar.xz" -C "$work"
+cd "$work/$name" || exit 1
+claim "the sums of its files hold" sha256sum --quiet -c SHA256SUMS
+is "and are of all files" "$(find . -type f ! -name SHA256SUMS | wc -l)" "$(wc -l <SHA256SUMS)"
+is "nothing is another user's" "$(tar -tvf "$work/1/$name.tar.xz" --numeric-owner | awk '$2 != "0/0"' | head -n 3)" ""
+
+missing=""
+for tool in "${tools[@]}"; do
+	for file in sbin/"$tool" share/man/man8/"$tool.8" share/bash-completion/completions/"$tool" share/fish/vendor_completions.d/"$tool.fish"; do
+		[[ -f $file ]] || missing+=" $file"
+	done
+	grep -qE "^#compdef.* $tool( |$)" share/zsh/site-functions/_plumb-tools || missing+=" zsh:$tool"
+	[[ $(sbin/"$tool" --version 2>&1) == "$tool (plumb) "* ]] || missing+=" version:$tool"
+done
+is "each tool is there and runs, with its manual and completion of each shell" "$missing" ""
+
+# As the terms of its parts ask for.
+packages=$(awk 'found { print $2 } /^FILE +PACKAGE/ { found = 1 }' LINKED | sort -u)
+claim "it says what is linked" test "$(wc -l <<<"$packages")" -ge 10
+for package in $packages; do
+	claim "the licence of $package is there" sh -c "[ -s LICENSES/$package.copyright ] || [ -d LICENSES/$package ]"
+done
+is "so are the texts that those name" "$(cat LICENSES/*.copyright | grep -oE '/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]' | sort -u |
+	while read -r text; do [[ ! -f $text || -s LICENSES/${text##*/}.txt ]] || echo "$text"; done)" ""
+like "it says how to link it with other libraries" "$(<LINKED)" 'make LDFLAGS=-L'
+
+# The manuals, as man-db reads them.
+if command -v mandb >/dev/null; then
+	mandb -c -q "$work/$name/share/man" >/dev/null 2>&1
+	for tool in "${tools[@]}"; do
+		like "apropos finds $tool" "$(apropos -M "$work/$name/share/man" -e "$tool" 2>&1)" "^$tool \(8\) +- ."
+	done
+	like "and by what it does" "$(apropos -M "$work/$name/share/man" latency 2>&1)" 'syscall-latency'
+else
+	skip "apropos finds each tool" "there is no man-db"
+fi
+
+# Without the line of a library nothing is made.
+cd - >/dev/null || exit 1
+cp -r scripts "$work/scripts"
+sed -i '/^libjansson/d' "$work/scripts/package/libraries"
+cp Makefile "$work"
+SOURCE_DATE_EPOCH=1 PATH=$PATH "$work/scripts/package/tarball" --build=build --machine="$machine" --output="$work/3" >"$work/log" 2>&1
+is "a library without a licence in the table is refused" "$? $(grep -c 'libjansson.a is linked, and scripts/package/libraries has no line' "$work/log")" "1 1"
+done_testing
