@@ -70,7 +70,7 @@ struct plumb_refused {
 /* Names of targets that are attached to, as probe-list prints them. */
 #define PLUMB_MAX_NAMES 64
 
-struct plumb_names {
+struct plumb_target_names {
 	char **list; /* the first of them */
 	size_t n;    /* all */
 };
@@ -78,7 +78,7 @@ struct plumb_names {
 struct plumb_probes {
 	struct plumb_probe *list;
 	size_t n;
-	struct plumb_names names; /* for the audit record: empty if there is none */
+	struct plumb_target_names names; /* for the audit record: empty if there is none */
 	struct plumb_refused *refusals;
 	size_t refused;
 	uint64_t missed; /* executions that detached links missed */

@@ -56,7 +56,7 @@ static void add_program(struct plumb_attached *a, int fd)
 
 void plumb_attached_add_probes(struct plumb_attached *a, const struct plumb_probes *probes)
 {
-	const struct plumb_names *names = &probes->names;
+	const struct plumb_target_names *names = &probes->names;
 
 	for (size_t i = 0; i < names->n && i < PLUMB_MAX_NAMES; i++)
 		if (names->list[i])

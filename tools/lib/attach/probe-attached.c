@@ -68,7 +68,7 @@ int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe
 
 void plumb_probe_note(struct plumb_probes *probes, const char *kind, const char *name)
 {
-	struct plumb_names *names = &probes->names;
+	struct plumb_target_names *names = &probes->names;
 
 	if (!plumb_audit_is_on())
 		return;
