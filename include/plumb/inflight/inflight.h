@@ -24,7 +24,8 @@
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 void plumb_flights_free(struct plumb_flights *f);
 
-/* Whether plumb_flights_find() looks for threads in /proc: those of a command begin in the trace. */
+/* Whether plumb_flights_find() looks for threads in /proc: those of a command begin in the trace.
+ */
 bool plumb_flights_are_sought(const struct plumb_session *s);
 
 /*

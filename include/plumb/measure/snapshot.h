@@ -38,7 +38,7 @@ struct plumb_snapshot {
 	size_t n;
 	void *keys; /* what rows[].key points into */
 	struct plumb_ledger ledger;
-	uint64_t missed; /* executions of programs that the kernel skipped */
+	uint64_t missed;       /* executions of programs that the kernel skipped */
 	uint64_t missed_whole; /* of these: each may have lost a whole call, not one end of it */
 	bool missed_known;
 	uint32_t stages;   /* rows in which a call is recorded; 0: one */
