@@ -21,28 +21,33 @@ chroot_sources() {
 # $chroot_cache/$1; with a directory as $build_dependencies, what its debian/control needs, too.
 # 77: it cannot be fetched.
 chroot_provide() {
-	local name=$1 release=$2 root=$chroot_cache/$1 wanted dir include
+	local name=$1 release=$2 root=$chroot_cache/$1 wanted dir include lock
 	shift 2
 	wanted="$*${build_dependencies:+ $(sha256sum <"$build_dependencies/debian/control")}"
-	[[ $(cat "$root/.packages" 2>/dev/null) != "$wanted" ]] || return 0
 	command -v mmdebstrap >/dev/null || die "mmdebstrap is missing"
 	mkdir -p "$chroot_cache"
-	rm -rf "$root"
+	exec {lock}>"$chroot_cache/.lock-$name"
+	flock "$lock"
+	# Another run may have made it while this one waited for the lock.
+	[[ $(cat "$root/.packages" 2>/dev/null) != "$wanted" ]] || return 0
+	# What an interrupted run left mounted there is the machine's own: never into that.
+	! grep -qF " $root/" /proc/self/mounts || die "mounts are left in $root: unmount them"
+	rm -rf --one-file-system "$root"
 	dir=$(mktemp -d)
 	chroot_sources "$release" "$dir"
 	find "$dir" -empty -type f -delete
 	include=$*
 	say "$name: fetching"
-	if ! mmdebstrap --mode=root --variant=apt ${include:+--include="${include// /,}"} \
-		--dpkgopt=force-unsafe-io --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=path-exclude='/usr/share/man/*' \
-		--dpkgopt=path-exclude='/usr/share/locale/*' \
+	# In a mount namespace of its own: its mounts end with it, however it ends.
+	if ! PATH=/usr/sbin:/usr/bin:/sbin:/bin unshare --mount mmdebstrap --mode=root --variant=apt ${include:+--include="${include// /,}"} \
+		--dpkgopt=force-unsafe-io --aptopt='Acquire::Check-Valid-Until "false"' \
 		${build_dependencies:+--customize-hook="mkdir -p \"\$1/source/debian\"; cp '$build_dependencies/debian/control' \"\$1/source/debian\"; \
 			chroot \"\$1\" sh -c 'cd /source && apt-get -y -q --no-install-recommends build-dep . ; s=\$?; rm -rf /source; exit \$s'"} \
 		--customize-hook='rm "$1"/etc/dpkg/dpkg.cfg.d/*mmdebstrap*' \
 		"$release" "$root" "$dir"/derived.* >"$dir/log" 2>&1; then
 		say "$name: $(grep -m 1 -E 'Failed to fetch|^E: ' "$dir/log" || tail -n 1 "$dir/log")"
 		cp "$dir/log" "$chroot_cache/$name.log"
-		rm -rf "$dir" "$root"
+		rm -rf --one-file-system "$dir" "$root"
 		return 77
 	fi
 	rm -rf "$dir"

@@ -24,12 +24,12 @@ sources=$(echo "$work"/plumb-*.tar.xz)
 is "nothing of a build, of git or of packages is in them" "$(tar -tf "$sources" | grep -E '^[^/]*/([.]git/|build/|debian/)')" ""
 
 # The second time by another user, elsewhere, with all else that may differ.
-mkdir -p "$work/one" "$work/another/far-away" "$work/out1" "$work/out2"
+mkdir -p "$work/one" "$work/another" "$work/far-away" "$work/out1" "$work/out2"
 tar -x --strip-components=1 -f "$sources" -C "$work/one"
 (umask 077 && tar -x --strip-components=1 -f "$sources" -C "$work/another")
-chown -R nobody "$work/another" "$work/out2"
+chown -R nobody "$work/another" "$work/far-away" "$work/out2"
 (cd "$work/one" && TZ=UTC LC_ALL=C USER=root scripts/package/deb --output="$work/out1" --tools="$tools") >"$work/log1" 2>&1 &
-(cd "$work/another" && umask 077 && setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$work/another/far-away" TMPDIR="$work/another/far-away" \
+(cd "$work/another" && umask 077 && setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$work/far-away" TMPDIR="$work/far-away" \
 	TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 LANGUAGE=tr USER=nobody B=/nowhere \
 	scripts/package/deb --output="$work/out2" --tools="$tools") >"$work/log2" 2>&1
 second=$?

@@ -29,7 +29,7 @@ is "each tool is in it, with its manual and its completion" "$(for tool in "${to
 	grep -cE "/(s?bin/${tool}|man8/${tool}[.]8.*|completions/${tool}|vendor_completions.d/${tool}.fish)$" <<<"$listed"
 done | sort -u)" 4
 like "it needs the distribution's libbpf" "$(rpm -qp --requires "$rpm" 2>/dev/null)" 'libbpf[.]so[.]1'
-rpmlint -r scripts/package/rpmlintrc "$work"/1/*.rpm "$work/1/plumb-tools.spec" >"$work/rpmlint" 2>&1
+rpmlint -c scripts/package/rpmlint.toml -r scripts/package/rpmlintrc "$work"/1/*.rpm "$work/1/plumb-tools.spec" >"$work/rpmlint" 2>&1
 evidence "$work/rpmlint"
 is "rpmlint has neither an error nor a warning" "$(grep -E ': [EW]: |Traceback' "$work/rpmlint")" ""
 like "rpmlint has read them" "$(<"$work/rpmlint")" '3 packages and 1 specfiles checked|2 packages and 1 specfiles checked'
