@@ -10,7 +10,7 @@
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
-# make install    DESTDIR= prefix= sbindir= datadir= mandir=
+# make install    DESTDIR= prefix= sbindir= libexecdir= datadir= mandir= systemdunitdir=
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c, NAME.rst and NAME.schema.json: no line here.
 # NAME.schema.json describes what it prints as JSON; NAME.targets, if there is one, what it hooks, for probe-check --tool.
@@ -86,7 +86,9 @@ ifndef DYNAMIC
 endif
 LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
 
-all: $(BINARIES) $(PAGES) $(SCHEMA)
+include windows/windows.mk
+
+all: $(BINARIES) $(PAGES) $(WINDOW_PAGE) $(SCHEMA)
 
 $(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
@@ -323,7 +325,7 @@ bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/f
 bench-servers: all
 	tests/bench/servers --build=$(B) $(BENCH)
 
-install: all
+install: all install-windows
 	install -d $(DESTDIR)$(sbindir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(completionsdir) $(DESTDIR)$(datadir)/plumb
 	install -m 0755 $(BINARIES) $(DESTDIR)$(sbindir)
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
@@ -334,6 +336,6 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-windows clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
