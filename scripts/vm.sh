@@ -32,7 +32,7 @@ usage() {
 	  --disk=HOSTPATH[,OPTION...]    a virtio disk, which is that raw image, with options of
 	                                 QEMU's -drive; /dev/vda is the first one (6.12, 7)
 	  --systemd=DIR                  the system is the one in DIR, with its systemd, which runs
-	                                 COMMAND after basic.target; nothing else of the above is
+	                                 COMMAND after basic.target and timers.target; nothing else of the above is
 	                                 there but /modules (chroots.sh unpacks one)
 	  --arch=x86_64                  the only one so far
 	  -h, --help                     show this help
@@ -146,7 +146,7 @@ write_units() {
 	for one in {dev-hugepages,dev-mqueue,sys-fs-fuse-connections}.mount systemd-{random-seed,update-utmp}.service; do
 		ln -s /dev/null "$tree/etc/systemd/system/$one"
 	done
-	printf '%s\n' '[Service]' 'Type=exec' 'ExecStart=/.vm/run' >"$tree/etc/systemd/system/plumb-vm.service"
+	printf '%s\n' '[Unit]' 'Requires=basic.target' 'After=timers.target' '[Service]' 'Type=exec' 'ExecStart=/.vm/run' >"$tree/etc/systemd/system/plumb-vm.service"
 	append="systemd.unit=plumb-vm.service systemd.show_status=no $append"
 }
 

@@ -37,12 +37,12 @@ is "... and no unit" "$(sort units | paste -s -d ' ')" "plumb-window@boot.servic
 shown() { sort "$1.show" | paste -s -d ' '; }
 evidence soon.{show,files,journal,jsonl}
 is "a window ends by itself" "$(shown soon)" "ExecMainCode=1 ExecMainStatus=0 Result=success RuntimeMaxUSec=34s"
-claim "... and was begun by its timer" grep -q '^Started Tracing window soon' soon.journal
-# In a busy machine the runner may start later than the timer, never before.
+# In a busy machine the timer may elapse later, and the runner start later than that; never before.
+claim "... and was begun by its timer" test "$(<soon.triggered)" -ge "$(<soon.at)" -a "$(<soon.triggered)" -le $(($(<soon.at) + 60))
 is "... in the zone, when it was to begin" "$(awk -v at="$(<soon.name)" '/[+]0530.jsonl$/ && $0 >= at { n++ } END { print n }' soon.files)" 1
 holds "its output has all reports, the last one final" soon.jsonl \
 	'($all | length) >= 4 and ([$all[].final] | (.[-1] == true and all(.[:-1][]; . == false)))'
-holds "... of at least the window's length" soon.jsonl '($all | last.end - first.start) >= 4e9'
+holds "... of at least the window's length" soon.jsonl '[$all[0].start, $last.end | sub("[.].*"; "Z") | fromdate] | .[1] - .[0] >= 4'
 holds "... of the threads that its quoted word matches" soon.jsonl \
 	'$last.ledger.recorded > 20 and ([$all[].rows[].key.comm] | unique == ["worker"])'
 is "files that are too old, and the oldest of those that are too large together, are deleted, and no others" \

@@ -39,9 +39,8 @@ keep() {
 	journalctl -o cat -u "plumb-window@$1.service" >"$1.journal"
 }
 
-# Those that were there at boot. basic.target does not wait for timers.target.
+# Those that were there at boot.
 touch begin
-wait_for systemctl is-active timers.target
 systemctl show -p ActiveState,NextElapseUSecRealtime plumb-window@boot.timer >boot.show
 journalctl -o cat -t plumb-window-generator >generator.journal
 systemctl list-units --all --plain --no-legend 'plumb-window@*' | awk '{ print $1 }' >units
@@ -113,7 +112,8 @@ stat -c %s "$state"/large/* >large.size
 step 'waiting for timer'
 wait_for has_new_output soon
 keep soon
-stat -c '%a %U' "$state/soon" "$state/soon/2"*.jsonl | sort -u >soon.mode
+find "$state/soon" -newer begin ! -name notes -exec stat -c '%a %U' {} + | sort -u >soon.mode
+date -d "$(systemctl show -p LastTriggerUSec --value plumb-window@soon.timer)" +%s >soon.triggered
 step 'waiting for the one that hangs'
 wait_for systemctl is-failed plumb-window@hang.service
 keep hang
