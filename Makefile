@@ -11,6 +11,7 @@
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
+# make install-windows  traces in windows of time, by systemd: also libexecdir= systemdunitdir=
 # make dist, tarball, deb, rpm: the sources, the static tools, Debian's and RPM's packages, in build/package
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c, NAME.rst and NAME.schema.json: no line here.
@@ -91,6 +92,8 @@ ifndef DYNAMIC
 -include $(B)/static.mk
 endif
 LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
+
+include windows/windows.mk
 
 all: $(BINARIES) $(PAGES) $(MORE_PAGES) $(SCHEMA) $(AUDIT_SCHEMA)
 
@@ -372,6 +375,6 @@ $(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-f
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files dist tarball deb rpm clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

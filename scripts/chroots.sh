@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Provide minimal systems of other Debian releases to build in, without installing anything.
+# Provide minimal systems of Debian releases, to build in or to boot, without installing anything.
 
 set -euo pipefail
 
@@ -12,16 +12,17 @@ readonly here top=${here%/*}
 . "$here/lib/apt.sh"
 # shellcheck source=lib/packages.sh
 . "$here/lib/packages.sh"
-readonly all=(trixie sid)
+readonly all=(trixie sid bookworm-systemd)
 
 usage() {
 	cat <<-END
 	Usage: $program [--refresh] [SUITE...] [-- COMMAND [ARG...]]
 
-	For each SUITE (default: ${all[*]}) unpack what building plumb needs into a
-	directory and print SUITE and that directory, separated by a tab; or run COMMAND
-	there. Nothing is installed: the packages come from this machine's own APT sources,
-	with the suite's name replaced. What is cached is not fetched again.
+	For each SUITE (default: ${all[*]}) unpack what building plumb
+	needs into a directory and print SUITE and that directory, separated by a tab; or run
+	COMMAND there. Nothing is installed: the packages come from this machine's own APT
+	sources, with the suite's name replaced. What is cached is not fetched again.
+	SUITE-systemd cannot build; it has systemd, for vm.sh --systemd to boot.
 
 	COMMAND runs as root in a mount namespace of its own: this source tree is /src,
 	read-only and its working directory; /build is empty; both disappear with it.
@@ -30,7 +31,7 @@ usage() {
 	  -h, --help    show this help
 
 	Cache: \$PLUMB_CHROOT_CACHE, else \$XDG_CACHE_HOME/plumb/chroots, else
-	~/.cache/plumb/chroots: about 750 MB a suite.
+	~/.cache/plumb/chroots: about 750 MB a suite, 150 MB with systemd.
 
 	Exit status: COMMAND's, else 0; but 1 could not start; 2 wrong usage; 77 a suite
 	could not be fetched (no network, or the archive no longer has it).
@@ -43,18 +44,27 @@ say() { printf '%s: %s\n' "$program" "$*" >&2; }
 die() { say "$@"; exit 1; }
 misuse() { say "$* (try --help)"; exit 2; }
 
-# The suites that hold a release.
+# The suites that hold the release of $1.
 suites_of() {
+	set -- "${1%-systemd}"
 	case $1 in
 	sid) echo sid ;;
 	*) echo "$1 $1-security" ;;
 	esac
 }
 
-# Unpack what building needs of release $1 into directory $2. No maintainer script runs, so
+# The packages of $1, in $wanted.
+choose() {
+	case $1 in
+	*-systemd) wanted=("${packages_systemd[@]}") ;;
+	*) wanted=("${packages_build[@]}" "${packages_chroot[@]}") ;;
+	esac
+}
+
+# Unpack what is needed of release $1 into directory $2. No maintainer script runs, so
 # that what they would link is linked here.
 fetch() {
-	local release=$1 root=$2 dir package
+	local release=$1 root=$2 dir package one
 	dir=$(mktemp -d "$work/apt.XXXXXX")
 	chmod 755 "$work" "$dir"
 	private_apt "$dir" "$(suites_of "$release")" "$(dpkg --print-architecture)" ""
@@ -74,6 +84,7 @@ fetch() {
 	done
 	: >"$root/dev/null"
 	ln -sf mawk "$root/usr/bin/awk"
+	for one in passwd group; do cp "$root/usr/share/base-passwd/$one.master" "$root/etc/$one"; done
 	rm -rf "$dir"
 	printf '%s\n' "${wanted[*]}" >"$root/.packages"
 }
@@ -81,6 +92,7 @@ fetch() {
 # Have release $1 in the cache.
 provide() {
 	local root=$cache/$1
+	choose "$1"
 	[[ -n $refresh || $(cat "$root/.packages" 2>/dev/null) != "${wanted[*]}" ]] || return 0
 	prepare
 	# Another run may have fetched it while this one waited for the lock.
@@ -128,7 +140,7 @@ done
 ((${#suites[@]})) || suites=("${all[@]}")
 ((EUID == 0)) || die "needs root: chroot and mounts"
 cache=${PLUMB_CHROOT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plumb/chroots}
-wanted=("${packages_build[@]}" "${packages_chroot[@]}")
+wanted=()
 export LC_ALL=C # APT's messages are read
 
 worst=0

@@ -33,6 +33,9 @@ usage() {
 	  --root=DIR                     also copy the tree under DIR to /
 	  --disk=HOSTPATH[,OPTION...]    a virtio disk, which is that raw image, with options of
 	                                 QEMU's -drive; /dev/vda is the first one (6.12, 7)
+	  --systemd=DIR                  the system is the one in DIR, with its systemd, which runs
+	                                 COMMAND after basic.target and timers.target; nothing else of the above is
+	                                 there but /modules (chroots.sh unpacks one)
 	  --arch=x86_64                  the only one so far
 	  -h, --help                     show this help
 
@@ -74,9 +77,7 @@ stage_file() {
 	cp -L --preserve=mode,timestamps "$from" "$work/files$to"
 }
 
-# The guest's first process. The command gets pipes and not the serial lines, so that it
-# sees no terminal and may open /dev/stderr again. What it leaves running is killed, else
-# the cats would wait for it.
+# The guest's first process, where it is not systemd.
 write_init() {
 	cat >"$1" <<-'END'
 	#!/bin/busybox sh
@@ -104,7 +105,17 @@ write_init() {
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	hostname plumb-vm
 	ip link set lo up
+	. /.vm/run
+	END
+	chmod 755 "$1"
+}
 
+# What runs the command, sourced by /init or as a service of systemd. The command gets pipes and
+# not the serial lines, so that it sees no terminal and may open /dev/stderr again. What it leaves
+# running is killed, else the cats would wait for it.
+write_run() {
+	cat >"$1" <<-'END'
+	#!/bin/sh
 	for line in 1 2 3; do stty -F /dev/ttyS$line raw -echo; done
 	mkfifo /.vm/out /.vm/err
 	cat /.vm/out >/dev/ttyS1 &
@@ -115,25 +126,46 @@ write_init() {
 	setsid /.vm/command </dev/null >/.vm/out 2>/.vm/err &
 	wait $!
 	status=$?
-	for pid in /proc/[0-9]*; do
-	    pid=${pid#/proc/}
-	    case $pid in 1 | $out | $err) ;; *) kill -9 $pid ;; esac
+	for pid in $(cat /sys/fs/cgroup/system.slice/plumb-vm.service/cgroup.procs || cd /proc && echo [0-9]*); do
+	    case $pid in $$ | $out | $err) ;; *) kill -9 $pid ;; esac
 	done 2>/dev/null # kernel threads do not mind
 	wait $out $err
 	echo "exit $status tainted $(cat /proc/sys/kernel/tainted)" >/dev/ttyS3
-	poweroff -f
+	busybox poweroff -f
 	END
 	chmod 755 "$1"
+}
+
+# What systemd needs to run the command. With a machine ID this is no first boot; what it would
+# update after an update of the system is not used.
+write_units() {
+	local tree=$1 one
+	mkdir -p "$tree/etc/systemd/system" "$tree/var" "$tree/usr/bin"
+	cp -L "$busybox" "$tree/usr/bin/busybox"
+	ln -s /lib/systemd/systemd "$tree/init"
+	echo 0123456789abcdef0123456789abcdef >"$tree/etc/machine-id"
+	touch "$tree/etc/.updated" "$tree/var/.updated"
+	for one in {dev-hugepages,dev-mqueue,sys-fs-fuse-connections}.mount systemd-{random-seed,update-utmp}.service; do
+		ln -s /dev/null "$tree/etc/systemd/system/$one"
+	done
+	printf '%s\n' '[Unit]' 'Requires=basic.target' 'After=timers.target' '[Service]' 'Type=exec' 'ExecStart=/.vm/run' >"$tree/etc/systemd/system/plumb-vm.service"
+	append="systemd.unit=plumb-vm.service systemd.show_status=no $append"
 }
 
 # The whole initramfs, in $work/initrd.
 build_initrd() {
 	local one tree=$work/tree
-	mkdir -p "$tree/bin" "$tree/etc" "$tree/.vm" "$work/files"
-	cp -L "$busybox" "$tree/bin/busybox"
-	write_init "$tree/init"
+	mkdir -p "$tree/etc" "$tree/.vm" "$work/files"
+	if [[ -n $systemd ]]; then
+		write_units "$tree"
+	else
+		mkdir "$tree/bin"
+		cp -L "$busybox" "$tree/bin/busybox"
+		write_init "$tree/init"
+	fi
+	write_run "$tree/.vm/run"
 	{
-		echo '#!/bin/busybox sh'
+		echo '#!/bin/sh'
 		printf 'exec'
 		for one in "${command[@]}"; do
 			printf ' '
@@ -142,15 +174,18 @@ build_initrd() {
 		echo
 	} >"$tree/.vm/command"
 	chmod 755 "$tree/.vm/command"
-	printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' >"$tree/etc/passwd"
-	printf '%s\n' 'root:x:0:' 'nogroup:x:65534:' >"$tree/etc/group"
+	if [[ -z $systemd ]]; then
+		printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' >"$tree/etc/passwd"
+		printf '%s\n' 'root:x:0:' 'nogroup:x:65534:' >"$tree/etc/group"
+	fi
 	printf '%s\n' '127.0.0.1 localhost' '::1 localhost' >"$tree/etc/hosts"
 	for one in "${files[@]}"; do stage_file "$one"; done
 
 	# What comes later wins.
+	[[ -z $systemd ]] || pack "$systemd" . -mindepth 1
 	pack "$tree" . -mindepth 1
-	[[ ! -d $top/build/bin ]] || pack "$top/build" bin
-	[[ ! -d $top/build/tests ]] || pack "$top/build" tests \( -type d -o ! -name '*.[do]' \)
+	[[ -n $systemd || ! -d $top/build/bin ]] || pack "$top/build" bin
+	[[ -n $systemd || ! -d $top/build/tests ]] || pack "$top/build" tests \( -type d -o ! -name '*.[do]' \)
 	[[ ! -d ${kernel%/*}/modules ]] || pack "${kernel%/*}" modules
 	for one in "${roots[@]}"; do pack "$one" . -mindepth 1; done
 	pack "$work/files" . -mindepth 1
@@ -228,7 +263,7 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu=max append="" icount=0
+smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 systemd=""
 files=() roots=() disks=()
 while (( $# )); do
 	option=$1
@@ -239,7 +274,7 @@ while (( $# )); do
 		shift
 		continue
 		;;
-	--smp | --mem | --timeout | --cpu | --append | --file | --root | --disk | --arch)
+	--smp | --mem | --timeout | --cpu | --append | --file | --root | --disk | --systemd | --arch)
 		(( $# > 1 )) || misuse "$option needs a value"
 		value=$2
 		shift
@@ -261,6 +296,10 @@ while (( $# )); do
 	--root)
 		[[ -d $value ]] || die "--root: no such directory: $value"
 		roots+=("$value")
+		;;
+	--systemd)
+		[[ -x $value/lib/systemd/systemd ]] || die "--systemd: no systemd in $value"
+		systemd=$value
 		;;
 	--disk)
 		[[ -f ${value%%,*} && -w ${value%%,*} ]] || die "--disk: no such writable file: ${value%%,*}"

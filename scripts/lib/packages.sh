@@ -31,6 +31,10 @@ packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
 packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
 
+# What a system besides has that is booted in an emulated machine (the essential packages are there): systemd,
+# which also judges our units, and time zones.
+packages_systemd=(systemd tzdata)
+
 # packages_install NAME...: those that are missing, with apt.
 packages_install() {
 	local name missing=()

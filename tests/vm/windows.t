@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Windows under systemd, in an emulated machine: begun by a timer in a zone, ended by themselves, by
+# hand, and by systemd if a tool hangs; what they leave; which files are kept.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib.sh
+. tests/windows/lib.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage_root
+cp tests/windows/machine.sh "$root/machine.sh"
+
+# Tools that hang, and that end with status 3, as those of plumb do not when they are told to.
+printf '%s\n' '#!/bin/sh' 'trap "" TERM' 'echo "{}"' 'while :; do sleep 1; done' >"$root/usr/sbin/skb-alloc"
+printf '%s\n' '#!/bin/sh' 'head -c 1000 /dev/zero | tr "\0" "{"' 'exit 3' >"$root/usr/sbin/tcp-sendmsg-lat"
+window boot "WHEN=*-*-* 09:05" ZONE=Asia/Kolkata UNTIL=09:25 "COMMAND=syscall-latency -j"
+window bad "WHEN=*-*-* 09:05" ZONE=Asia/Kolkata UNTIL=09:25 "COMMAND=syscall-latenzy -j"
+
+status=0
+scripts/vm.sh --timeout=900 --mem=1536 --systemd="$root" 6.1 -- /machine.sh >"$work/tar" 2>"$work/err" || status=$?
+((status != 77)) || { echo "1..0 # SKIP the archive has no 6.1"; exit 0; }
+evidence "$work/err"
+is "the machine runs to its end" "$status" 0
+cd "$work" && tar -x -f tar || exit 1
+
+evidence generator.journal units boot.show
+is "a timer begins at boot, in its zone" "$(sed -E 's/20..-..-../DATE/; s/=... /=/' boot.show)" \
+	$'NextElapseUSecRealtime=DATE 03:35:00 UTC\nActiveState=active'
+is "a configuration that is refused is in the journal, with file and line" "$(<generator.journal)" \
+	"/etc/plumb/windows/bad.conf:4: not a tool of plumb that traces for a duration: syscall-latenzy"
+is "... and no unit" "$(sort units | paste -s -d ' ')" "plumb-window@boot.service plumb-window@boot.timer"
+
+# shown NAME - how its service ended
+shown() { sort "$1.show" | paste -s -d ' '; }
+evidence soon.{show,files,journal,jsonl}
+is "a window ends by itself" "$(shown soon)" "ExecMainCode=1 ExecMainStatus=0 Result=success RuntimeMaxUSec=34s"
+# In a busy machine the timer may elapse later, and the runner start later than that; never before.
+claim "... and was begun by its timer" test "$(<soon.triggered)" -ge "$(<soon.at)" -a "$(<soon.triggered)" -le $(($(<soon.at) + 60))
+is "... in the zone, when it was to begin" "$(awk -v at="$(<soon.name)" '/[+]0530.jsonl$/ && $0 >= at { n++ } END { print n }' soon.files)" 1
+holds "its output has all reports, the last one final" soon.jsonl \
+	'($all | length) >= 4 and ([$all[].final] | (.[-1] == true and all(.[:-1][]; . == false)))'
+holds "... of at least the window's length" soon.jsonl '[$all[0].start, $last.end | sub("[.].*"; "Z") | fromdate] | .[1] - .[0] >= 4'
+holds "... of the threads that its quoted word matches" soon.jsonl \
+	'$last.ledger.recorded > 20 and ([$all[].rows[].key.comm] | unique == ["worker"])'
+is "files that are too old, and the oldest of those that are too large together, are deleted, and no others" \
+	"$(comm -23 <(sort soon.before) <(sort soon.files))" "$(sort soon.doomed)"
+is "... and a file that is not ours stays" "$(grep -c '^notes$' soon.files)" 1
+is "only root reads them" "$(<soon.mode)" $'600 root\n700 root'
+
+evidence long.{show,files,journal,status}
+is "the tool has two capabilities, no new privileges and a filter of system calls" \
+	"$(tr '\t\n' '  ' <long.status)" "Uid: 0 0 0 0 CapEff: 000000c000000000 CapBnd: 000000c000000000 NoNewPrivs: 1 Seccomp: 2 "
+is "a window that is stopped by hand succeeds" "$(shown long)" "ExecMainCode=1 ExecMainStatus=0 Result=success RuntimeMaxUSec=1h 30s"
+like "... and its output is whole" "$(<long.files)" '^20[0-9T+-]*\.jsonl$'
+holds "... to its last report" long.jsonl '$last.final == true and $last.ledger.recorded > 0'
+
+evidence hang.{show,files,journal,times}
+is "a tool that hangs is killed" "$(shown hang)" "ExecMainCode=2 ExecMainStatus=9 Result=timeout RuntimeMaxUSec=31s"
+took=$(awk -F = '{ t[$1] = $2 } END { printf "%d", (t["ExecMainExitTimestampMonotonic"] - t["ExecMainStartTimestampMonotonic"]) / 1e6 }' hang.times)
+echo "# after $took s"
+claim "... 30 s after its window and 10 s later" test "$took" -ge 40 -a "$took" -le 90
+is "... with all its processes" "$(<hang.left)" ""
+like "... and its output is known to be no whole one" "$(<hang.files)" '^20[0-9T+-]*\.part$'
+
+evidence three.{show,files,journal} lacking.{show,files,journal} large.{show,files,journal}
+is "status 3 is passed on" "$(shown three)" "ExecMainCode=1 ExecMainStatus=3 Result=exit-code RuntimeMaxUSec=31s"
+is "... the output kept, and files that are too many with it deleted after" \
+	"$(wc -l <three.files) $(grep -c 2026-01-01 three.files)" "1 0"
+is "status 77 is passed on" "$(shown lacking)" "ExecMainCode=1 ExecMainStatus=77 Result=exit-code RuntimeMaxUSec=31s"
+is "... and an empty output leaves no file" "$(<lacking.files)" ""
+like "... the reason is in the journal" "$(<lacking.journal)" 'cpu-profile: perf_event refused: .*perf_event_paranoid'
+like "a report that would be larger than all that is kept ends its tool" "$(shown large)" '^ExecMainCode=[12] ExecMainStatus=[1-9][0-9]* Result=(signal|exit-code|core-dump)'
+claim "... which wrote no more" test "$(<large.size)" -le 1024
+done_testing
