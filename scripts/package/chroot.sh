@@ -60,7 +60,7 @@ chroot_run() {
 	shift 2
 	# The mounts are in a namespace that ends with the command.
 	# shellcheck disable=SC2016 # for that shell
-	unshare --mount --pid --fork sh -euc '
+	unshare --mount sh -euc '
 		root=$1 work=$2
 		shift 2
 		scratch=$(mktemp -d)
