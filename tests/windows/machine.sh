@@ -76,7 +76,7 @@ done
 echo mine >"$state/soon/notes"
 touch -d "-50 days" "$state/soon/notes"
 (cd "$state/soon" && ls -A) >soon.before
-for ((wait = 15; wait < 300; wait *= 2)); do
+for ((wait = 40; wait < 400; wait *= 2)); do
 	at=$(($(date +%s) + wait))
 	window soon "WHEN=$(TZ=Asia/Kolkata date -d "@$at" '+%Y-%m-%d %H:%M:%S')" FOR=4s "COMMAND=syscall-latency -j -c 'wor*' -b comm 1" KEEP=30d KEEP_SIZE=1M
 	plumb-window --check soon
