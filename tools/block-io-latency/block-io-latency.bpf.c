@@ -205,14 +205,15 @@ PROGRAM_COPIES(bio_merged_behind, "tp_btf/block_bio_backmerge")
 /* The bio becomes the first of the request, by which the request will be found. */
 static __noinline void merge_before(struct bio *bio)
 {
-	struct block_request *s = request_at((__u64)bio);
+	struct block_request *s = request_at((__u64)bio), merged = {
+								  .id = (__u64)bio,
+								  .start = 1,
+								  .rejected = 1,
+								  .merged = 1,
+							  };
 
 	if (!s) {
-		s = state_make((__u64)bio);
-		if (s) {
-			s->rejected = s->merged = 1;
-			s->start = 1;
-		}
+		bpf_map_update_elem(&block_requests, &merged.id, &merged, BPF_ANY);
 		return;
 	}
 	if (!s->rejected) {

@@ -15,11 +15,8 @@
 #define BLOCK_BY_ERRNO (PLUMB_BY_TOOL << 5)
 #define BLOCK_BY_STAGE (PLUMB_BY_TOOL << 6)
 
-/* Requests in flight in the hash; beyond them, requests are lost. */
+/* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
-/* Those in slots, which are cheaper to find, as a power of two. */
-#define BLOCK_SLOT_BITS 12
-#define BLOCK_SLOTS     (1 << BLOCK_SLOT_BITS)
 
 /* The stages of a request follow each other: before + queued + device = whole. */
 enum block_stage { BLOCK_WHOLE, BLOCK_BEFORE, BLOCK_QUEUED, BLOCK_DEVICE, BLOCK_STAGES };
@@ -37,11 +34,13 @@ _Static_assert(sizeof(struct block_key) == 120, "no hidden padding in a hash key
 
 #define BLOCK_STATUS 0x100
 
-/* A request in flight, or a bio that has no request (yet): what is known of it, then its state. */
+/* A request in flight, or a bio that has no request (yet). */
 struct block_request {
 	struct block_key key;
-	__u64 inserted; /* ns: it was first queued; 0: not yet, or it bypassed the queue */
+	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
+	__u64 inserted; /* it was first queued; 0: not yet, or it bypassed the queue */
 	__u64 issued; /* the last time that it was passed to the driver; 0: not yet, or requeued */
+	__u64 id;     /* its key in the map */
 	__u64 disk;   /* of a bio: the address of its disk */
 	__u64 sector;
 	__u32 bytes;
@@ -51,16 +50,11 @@ struct block_request {
 	__u32 described;
 	__u32 pid, tid;
 	__u32 was_issued;
-	__u32 left;  /* bytes that were left before the last completion of a part */
-	__u32 early; /* it was seen before block_bio_queue */
-	__u64 start; /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
-	__u64 id;    /* the address by which it is found */
-	__u64 users; /* of a slot: 0: free, 1: it has a state, more: others want it, too */
+	__u32 left;                /* bytes that were left before the last completion of a part */
+	__u32 early;               /* it was seen before block_bio_queue */
 	char comm[PLUMB_COMM_LEN]; /* with block_selection.slower */
 };
-_Static_assert(sizeof(struct block_request) == 232, "no hidden padding in a map's value");
-
-#define BLOCK_FACTS __builtin_offsetof(struct block_request, start)
+_Static_assert(sizeof(struct block_request) == 224, "no hidden padding in a map's value");
 
 /* A request that took at least block_selection.min_ns. */
 struct block_slow {

@@ -29,11 +29,21 @@ int block_requests_use(struct bpf_object *object)
 
 /* --- in flight --- */
 
-static void list(struct plumb_flights *to)
+static void read_requests(const struct plumb_session *s, struct plumb_flights *to)
 {
-	const struct block_request *r = &listed[n_listed];
+	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "block_requests");
+	uint64_t id, *previous = NULL;
+	struct block_request *r;
 
-	if (r->start && !r->rejected)
+	n_listed = 0;
+	if (!listed)
+		listed = calloc(BLOCK_REQUESTS, sizeof(*listed));
+	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
+	while (listed && n_listed < BLOCK_REQUESTS && !bpf_map_get_next_key(map, previous, &id)) {
+		previous = &id;
+		r = &listed[n_listed];
+		if (plumb_map_lookup(map, &id, r) || !r->start || r->rejected)
+			continue;
 		plumb_flights_add(to, &(struct plumb_flight){
 					      .start = r->start,
 					      .pid = r->pid,
@@ -42,29 +52,6 @@ static void list(struct plumb_flights *to)
 					      .kernel = PLUMB_NO_STACK,
 					      .user = PLUMB_NO_STACK,
 				      });
-}
-
-static void read_requests(const struct plumb_session *s, struct plumb_flights *to)
-{
-	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "block_requests");
-	uint64_t id, *previous = NULL;
-	const struct block_request *slots;
-	size_t size;
-
-	n_listed = 0;
-	if (!listed)
-		listed = calloc(BLOCK_SLOTS + BLOCK_REQUESTS, sizeof(*listed));
-	slots = plumb_states_variable(s->instance.bpf.object, "block_slots", &size);
-	for (size_t i = 0; listed && slots && i < BLOCK_SLOTS; i++) {
-		listed[n_listed] = slots[i];
-		list(to);
-	}
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (listed && n_listed < BLOCK_SLOTS + BLOCK_REQUESTS &&
-	       !bpf_map_get_next_key(map, previous, &id)) {
-		previous = &id;
-		if (!plumb_map_lookup(map, &id, &listed[n_listed]))
-			list(to);
 	}
 }
 

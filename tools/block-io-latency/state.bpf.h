@@ -9,8 +9,6 @@
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-#include "slots.bpf.h"
-
 const volatile struct block_selection block_selection = {};
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
@@ -18,18 +16,45 @@ const volatile struct block_selection block_selection = {};
 /* Bios of a request that are searched for the one for which it was made. */
 #define MAX_BIOS 32
 
-/* By plain loads: a helper call takes longer than the few letters of a name. */
+/*
+ * By the address of the first bio.  A request that has none, or that completes in parts, is known
+ * by its own address.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BLOCK_REQUESTS);
+	__type(key, __u64);
+	__type(value, struct block_request);
+} block_requests SEC(".maps");
+
+static __u32 block_by_request = 0; /* 1: some were known by their own address */
+
+static __always_inline struct block_request *request_at(__u64 id)
+{
+	struct block_request *s = bpf_map_lookup_elem(&block_requests, &id);
+
+	return s && s->start ? s : NULL;
+}
+
+/* A deletion can fail (6.1: the map is busy), so the state says itself that it is no longer one. */
+static __always_inline void forget(struct block_request *s)
+{
+	__u64 id = s->id;
+
+	s->start = 0;
+	bpf_map_delete_elem(&block_requests, &id);
+}
+
+/* By plain loads: a helper call takes longer than a name. */
 static __always_inline void name_disk(struct block_request *s, struct gendisk___any *disk)
 {
-	const char *name = disk->disk_name;
+	const __u64 *name = (const __u64 *)disk->disk_name;
+	__u64 *to = (__u64 *)s->key.disk;
 	__u32 i;
 
-#pragma unroll
-	for (i = 0; i < sizeof(s->key.disk) - 1; i++) {
-		s->key.disk[i] = name[i];
-		if (!name[i])
-			break;
-	}
+	for (i = 0; i < sizeof(s->key.disk) / 8; i++)
+		to[i] = name[i];
+	name_trim(to, sizeof(s->key.disk) / 8);
 }
 
 /* The same by the disk's address. */
@@ -71,6 +96,16 @@ static __always_inline void classify(struct block_request *s, __u32 flags, __u32
 	s->key.flags = request_flags(flags);
 }
 
+/* Not the first at this address: the end of the one before was missed. */
+static __noinline long replace(const struct block_request *s)
+{
+	struct block_request *old = request_at(s->id);
+
+	if (old && !old->rejected && !old->merged)
+		ledger_count(bpf_get_smp_processor_id(), exit_lost);
+	return bpf_map_update_elem(&block_requests, &s->id, s, BPF_ANY);
+}
+
 /* The bio for which a CPU last found no room; copies of the program find that it was counted. */
 static struct {
 	__u64 id, pad[7];
@@ -85,104 +120,83 @@ static __always_inline void refuse(__u64 id, __u32 cpu, __u32 copy)
 	*refused = id;
 }
 
-/* The state S is complete.  COPY: of the program that sees it first. */
-static __always_inline void keep(struct block_request *s, __u64 start, __u32 copy)
+/* COPY: of the program that sees it first. */
+static __always_inline void keep(const struct block_request *s, __u32 copy)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	if (!s->rejected)
-		ledger_count(cpu, began);
-	if (copy)
-		ledger_count(cpu, rescued);
-	*(volatile __u64 *)&s->start = start;
+	if (!bpf_map_update_elem(&block_requests, &s->id, s, BPF_NOEXIST) || !replace(s)) {
+		if (!s->rejected)
+			ledger_count(cpu, began);
+		if (copy)
+			ledger_count(cpu, rescued);
+	} else if (!s->rejected) {
+		refuse(s->id, cpu, copy);
+	}
 }
 
-/* The current thread submits the bio AT or, if MADE, makes the request AT without one. */
+/*
+ * The current thread submits the bio AT or, if MADE, makes the request AT without one.  Not
+ * inlined, like all that copies a state: the stack of a program has room for two of them only.
+ */
 static __noinline void begin(void *at, bool made, __u32 copy)
 {
-	__u64 now = bpf_ktime_get_ns();
+	struct block_request s = {.start = bpf_ktime_get_ns(), .id = (__u64)at};
 	struct task_struct *task = current_task();
-	struct block_request *s;
 	struct key_who w = {};
+
 	/* Without a filter it is the tool itself, whose requests are remembered: they do not lack
 	 * their beginning. */
-	bool rejected = !filter_thread(task) || !filter_entry(task);
-
-	if (rejected && filter_rejects_threads())
+	s.rejected = !filter_thread(task) || !filter_entry(task);
+	if (s.rejected && filter_rejects_threads())
 		return;
-	s = state_make((__u64)at);
-	if (!s) {
-		if (!rejected)
-			refuse((__u64)at, bpf_get_smp_processor_id(), copy);
-		return;
-	}
-	s->rejected = rejected;
 	key_current(&w, task);
 	/* Others act in their own cgroup; the io controller's may be one above that. */
 	if (plumb_config.by & PLUMB_BY_CGROUP && current_read(task, flags) & PF_KTHREAD)
 		w.cgroup = (made ? 0 : bio_cgroup(at)) ?: w.cgroup;
-	key_fill_who(&s->key.who, &w, bpf_get_smp_processor_id());
-	s->pid = current_pid(task);
-	s->tid = current_tid(task);
+	key_fill_who(&s.key.who, &w, bpf_get_smp_processor_id());
+	s.pid = current_pid(task);
+	s.tid = current_tid(task);
 	if (block_selection.slower)
-		bpf_get_current_comm(s->comm, sizeof(s->comm));
+		bpf_get_current_comm(s.comm, sizeof(s.comm));
 	/* As submitted: where a flush is made apart, the request loses the flag that asks for it.
 	 */
 	if (made) {
 		block_by_request = 1;
-		classify(s, ((struct request *)at)->cmd_flags, ((struct request *)at)->__data_len);
+		classify(&s, ((struct request *)at)->cmd_flags, ((struct request *)at)->__data_len);
 	} else {
-		classify(s, ((struct bio *)at)->bi_opf, ((struct bio *)at)->bi_iter.bi_size);
-		describe_bio(s, at);
+		classify(&s, ((struct bio *)at)->bi_opf, ((struct bio *)at)->bi_iter.bi_size);
+		describe_bio(&s, at);
 	}
-	keep(s, now, copy);
+	keep(&s, copy);
 }
 
-/* A state for ID with the facts of FROM, as state_make(). */
-static __noinline struct block_request *state_like(const struct block_request *from, __u64 id)
-{
-	struct block_request *s = state_make(id);
-
-	if (!s)
-		return NULL;
-	__builtin_memcpy(s, from, BLOCK_FACTS);
-	if (block_selection.slower)
-		__builtin_memcpy(s->comm, from->comm, sizeof(s->comm));
-	return s;
-}
-
-/* Makes FROM known by the address ID. */
+/* Makes FROM known by the address ID, to which it is copied. */
 static __noinline void move(struct block_request *from, __u64 id)
 {
-	struct block_request *s = state_like(from, id);
-	__u32 cpu = bpf_get_smp_processor_id();
+	struct block_request s = *from;
 
 	block_by_request = 1;
-	if (s)
-		s->start = from->start;
-	if (!s && !from->rejected) {
-		ledger_add(cpu, began, -1);
-		refuse(id, cpu, 0);
-	}
+	s.id = id;
 	forget(from);
+	if (!s.rejected)
+		ledger_add(bpf_get_smp_processor_id(), began, -1);
+	keep(&s, 0);
 }
 
 /* PART was split from WHOLE, which is submitted again without it. */
 static __noinline void begin_part(struct bio *part, struct bio *whole)
 {
-	struct block_request *known = request_at((__u64)whole), *s;
+	struct block_request *known = request_at((__u64)whole), s;
 
 	if (!known)
 		return;
 	known->bytes = BPF_CORE_READ(whole, bi_iter.bi_size);
 	known->sector = BPF_CORE_READ(whole, bi_iter.bi_sector);
-	s = state_like(known, (__u64)part);
-	if (s) {
-		describe_bio(s, part);
-		keep(s, known->start, 0);
-	} else if (!known->rejected) {
-		refuse((__u64)part, bpf_get_smp_processor_id(), 0);
-	}
+	s = *known;
+	s.id = (__u64)part;
+	describe_bio(&s, part);
+	keep(&s, 0);
 }
 
 /*
@@ -193,6 +207,7 @@ static __noinline struct block_request *take_from_bios(struct request *rq)
 {
 	struct bio *bio = rq->bio;
 	struct block_request *first = request_at((__u64)bio), *s;
+	__u64 id = (__u64)bio;
 
 	for (int i = 0; first && i < MAX_BIOS; i++) {
 		bio = bio->bi_next;
@@ -202,10 +217,8 @@ static __noinline struct block_request *take_from_bios(struct request *rq)
 		if (!s)
 			continue;
 		if (!s->merged) {
-			__builtin_memcpy(first, s, BLOCK_FACTS);
-			if (block_selection.slower)
-				__builtin_memcpy(first->comm, s->comm, sizeof(s->comm));
-			first->start = s->start;
+			*first = *s;
+			first->id = id;
 			forget(s);
 			return first;
 		}

@@ -49,7 +49,7 @@ static __always_inline void peek_short_string(__u64 text[2], __u64 from)
 	}
 	text[0] = peek_word(from);
 	text[1] = peek_word(from + 8);
-	name_trim(text);
+	name_trim(text, 2);
 }
 
 #endif

@@ -32,20 +32,24 @@ static __always_inline __u32 current_tid(struct task_struct *task)
 	return plumb_config.task_storage ? task->pid : (__u32)bpf_get_current_pid_tgid();
 }
 
-/* Replaces what is behind the end of a string, of 15 bytes at most, by zeros. */
-static __always_inline void name_trim(__u64 name[2])
+/*
+ * Makes zeros of what is behind the end of a string of N words, which has at most 8 N - 1 bytes.
+ * Without branches, each of which the verifier would follow.
+ */
+static __always_inline void name_trim(__u64 *name, __u32 n)
 {
 	const __u64 ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
-	__u64 end = (name[0] - ones) & ~name[0] &
-		    tops; /* the lowest byte that is 0 has its top bit set */
+	__u64 end, ended = 0;
+	__u32 i;
 
-	if (end) {
-		name[0] &= ((end & -end) >> 7) - 1;
-		name[1] = 0;
-		return;
+	for (i = 0; i < n; i++) {
+		/* The lowest byte that is 0 has its top bit set here. */
+		end = (name[i] - ones) & ~name[i] & tops;
+		name[i] &= ((end & -end) >> 7) - 1;
+		name[i] &= ((ended | -ended) >> 63) - 1;
+		ended |= end;
 	}
-	end = ((name[1] - ones) & ~name[1] & tops) | 1ULL << 63;
-	name[1] &= ((end & -end) >> 7) - 1;
+	name[n - 1] &= ~0ULL >> 8;
 }
 
 /* The name of the process's main thread.  The bytes after the NUL may be stale. */

@@ -100,12 +100,12 @@ static __always_inline void key_fill_who(struct plumb_who *who, const struct key
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		comm[0] = w->comm[0];
 		comm[1] = w->comm[1];
-		name_trim(comm);
+		name_trim(comm, 2);
 	}
 	if (plumb_config.by & PLUMB_BY_PROCESS) {
 		process[0] = w->process[0];
 		process[1] = w->process[1];
-		name_trim(process);
+		name_trim(process, 2);
 	}
 }
 

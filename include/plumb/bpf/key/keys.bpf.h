@@ -70,11 +70,11 @@ static __always_inline __u32 *key_hint(const PLUMB_KEY *key, __u32 cpu)
 
 static __always_inline bool key_is_at(const PLUMB_KEY *key, __u32 slot)
 {
-	const __u64 *a = (const __u64 *)key, *b;
-	__u64 differs = 0;
+	const __u64 *a = (const __u64 *)key, *b = bpf_map_lookup_elem(&plumb_keys_by_slot, &slot);
+	__u64 differs =
+		((__u64)slot - 1) >> 63; /* without a branch that the verifier has to follow */
 	__u32 i;
 
-	b = slot ? bpf_map_lookup_elem(&plumb_keys_by_slot, &slot) : NULL;
 	if (!b)
 		return false;
 	for (i = KEY_WHO_WORDS; i < KEY_WORDS; i++)
