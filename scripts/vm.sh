@@ -223,7 +223,8 @@ start_qemu() {
 	version=$(qemu-system-x86_64 --version)
 	[[ ! $version =~ version\ ([0-9]+) ]] || (( BASH_REMATCH[1] < 10 )) || thread=multi
 	# sleep=off: when all CPUs are idle, the clock jumps to the next timer.
-	(( ! icount )) || thread=single counting=(-icount "shift=0,sleep=off")
+	# The kernel's loops of delays cannot be calibrated then.
+	(( ! icount )) || thread=single counting=(-icount "shift=0,sleep=off") append="lpj=1000000 $append"
 	timeout --kill-after=5 "$timeout" qemu-system-x86_64 \
 		-accel tcg,thread=$thread "${counting[@]}" -cpu "$cpu,-erms,-fsrm" -smp "$smp" -m "$mem" \
 		-no-user-config -nodefaults -display none -no-reboot \
