@@ -212,9 +212,9 @@ static int refuse_bpf(scmp_filter_ctx f, unsigned int calls)
 	for (uint32_t c = 0; c < COMMANDS && !err; c++)
 		if (!is_allowed(c, calls))
 			err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
-					       SCMP_A0(SCMP_CMP_EQ, c));
+					       SCMP_A0(SCMP_CMP_EQ, c, 0));
 	return err ?: seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
-				       SCMP_A0(SCMP_CMP_GE, COMMANDS)) ?:
+				       SCMP_A0(SCMP_CMP_GE, COMMANDS, 0)) ?:
 		      seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0);
 }
 
