@@ -112,6 +112,6 @@ check() {
 		[[ $(cat "$tool.least") == B ]] || continue
 		evidence "$tool-B.err" notes
 		like "$tool says which capability the names of kernel functions take" "$(cat "$tool-B.err")" \
-			'names of kernel functions: not readable without CAP_SYSLOG: run as root, or: setcap cap_perfmon,cap_bpf,cap_syslog\+ep FILE' || :
+			'names of kernel functions: not readable without CAP_SYSLOG: run as root, or: setcap cap_syslog,cap_perfmon,cap_bpf\+ep FILE' || :
 	done
 }
