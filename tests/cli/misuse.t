@@ -179,9 +179,10 @@ bad_filters() {
 
 bad_events() {
 	[[ $tool == event-rate ]] || return
-	bad_argument EVENT task-clock:u task-clock:u
-	bad_argument EVENT cpu-clock:k cs cpu-clock:k
-	bad_argument EVENT page-faults:x page-faults:x
+	for value in task-clock:u cpu-clock:k page-faults:x; do
+		run "$tool" "${safe[@]}" cs "$value"
+		refused "$tool $value is wrong usage" 2 "$tool" "$value" modifiers
+	done
 }
 
 bad_arguments() {

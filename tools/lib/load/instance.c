@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* instance: a tool's BPF object, loaded and attached. */
+#include "attach-hint.h"
 #include "configure.h"
 #include <plumb/base/confine.h>
 #include <plumb/base/reasons.h>
@@ -65,46 +66,13 @@ static int fill(const struct plumb_bpf *bpf)
 }
 
 /*
- * The probable cause of ERR.  The kernel looks up targets of fentry in its own BTF, not in that of
- * --btf, and refuses exit programs on functions that never return.
- */
-static const char *hint(int err, enum plumb_hook hook)
-{
-	const char *limit = err == -EPERM ? NULL : plumb_limit_hit(err);
-
-	if (err == -ENOMEM)
-		return ", no memory: lower --max-keys or --precision";
-	if (limit)
-		return limit;
-	if (err == -ESRCH && plumb_hook_is_fentry(hook))
-		return ", not in the kernel's own BTF";
-	if (err == -EINVAL &&
-	    (hook == PLUMB_FEXIT || (hook == PLUMB_FSESSION && plumb_session_form() == 700)))
-		return ", as on functions that never return";
-	return plumb_errno_hint(err);
-}
-
-/*
- * The same for attaching.  -EACCES then comes from the verifier only for fentry programs, since
- * each copy has the prototype of its function.
- */
-static const char *attach_hint(int err, enum plumb_hook hook)
-{
-	if (err != -EACCES || plumb_hook_is_fentry(hook))
-		return hint(err, hook);
-	if (hook == PLUMB_TRACEPOINT && plumb_tracefs_is_denied())
-		return ", tracefs is not readable without CAP_DAC_READ_SEARCH";
-	return plumb_perf_not_permitted();
-}
-
-/*
  * Writes WHAT, the error and its probable cause to WHY.  TARGETS are the mechanism's; NULL: none.
  */
 static void explain(const struct plumb_attach_target *targets, int err, const char *what, char *why,
 		    size_t size)
 {
 	snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err),
-		 hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
+		 plumb_load_hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
 }
 
 /* Whether the tool needs an argument that is not in the registers that a kprobe program sees. */
@@ -264,10 +232,10 @@ static void explain_attach(const struct plumb_instance *in, int err, const char 
 		snprintf(why, size, "%s: %s, it %s", what, plumb_errno_name(err), obstacle);
 	else
 		snprintf(why, size, "%s: %s%s", what, plumb_errno_name(err),
-			 lacks_addresses(in)
-				 ? ", its address is hidden without CAP_SYSLOG "
-				   "(kernel.kptr_restrict)"
-				 : attach_hint(err, targets ? targets->hook : PLUMB_HOOK_NONE));
+			 lacks_addresses(in) ? ", its address is hidden without CAP_SYSLOG "
+					       "(kernel.kptr_restrict)"
+					     : plumb_attach_hint(err, targets ? targets->hook
+									      : PLUMB_HOOK_NONE));
 }
 
 static int attach_probes(struct plumb_instance *in, char *why, size_t size)
@@ -321,7 +289,7 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 	}
 	err = -errno;
 	snprintf(why, size, "%s: %s%s", bpf_program__name(p), plumb_errno_name(err),
-		 attach_hint(err, is_tracepoint ? PLUMB_TRACEPOINT : PLUMB_HOOK_NONE));
+		 plumb_attach_hint(err, is_tracepoint ? PLUMB_TRACEPOINT : PLUMB_HOOK_NONE));
 	plumb_instance_detach(in);
 	return err;
 }
