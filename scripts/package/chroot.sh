@@ -54,7 +54,7 @@ chroot_provide() {
 	echo "$wanted" >"$root/.packages"
 }
 
-# The system $1, with directory $2 as /work, for the command $3...; what it changes ends with it.
+# The system $1, with directory $2 as /packages, for the command $3...; what it changes ends with it.
 chroot_run() {
 	local root=$chroot_cache/$1 work=$2
 	shift 2
