@@ -68,8 +68,8 @@ chroot_run() {
 		mkdir "$scratch/upper" "$scratch/work" "$scratch/root"
 		mount -t overlay -o "lowerdir=$root,upperdir=$scratch/upper,workdir=$scratch/work" overlay "$scratch/root"
 		cd "$scratch/root"
-		mkdir -p work
-		mount --bind "$work" work
+		mkdir -p packages
+		mount --bind "$work" packages
 		mount -t proc proc proc
 		mount --rbind -o ro /sys sys
 		mount --rbind /dev dev
