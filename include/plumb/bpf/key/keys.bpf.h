@@ -85,7 +85,7 @@ static __always_inline bool key_is_at(const PLUMB_KEY *key, __u32 slot)
 }
 
 /* As key_find(), in the table. */
-static __noinline bool key_look_up(const PLUMB_KEY *key, __u32 *slot)
+static __always_inline bool key_look_up(const PLUMB_KEY *key, __u32 *slot)
 {
 	__u32 *known = bpf_map_lookup_elem(&plumb_keys, key);
 
