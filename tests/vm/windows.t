@@ -51,8 +51,8 @@ is "... and a file that is not ours stays" "$(grep -c '^notes$' soon.files)" 1
 is "only root reads them" "$(<soon.mode)" $'600 root\n700 root'
 
 evidence long.{show,files,journal,status}
-is "the tool has two capabilities, no new privileges and a filter of system calls" \
-	"$(tr '\t\n' '  ' <long.status)" "Uid: 0 0 0 0 CapEff: 000000c000000000 CapBnd: 000000c000000000 NoNewPrivs: 1 Seccomp: 2 "
+is "the tool had two capabilities and has none left, no new privileges and a filter of system calls" \
+	"$(tr '\t\n' '  ' <long.status)" "Uid: 0 0 0 0 CapEff: 0000000000000000 CapBnd: 000000c000000000 NoNewPrivs: 1 Seccomp: 2 "
 is "a window that is stopped by hand succeeds" "$(shown long)" "ExecMainCode=1 ExecMainStatus=0 Result=success RuntimeMaxUSec=1h 30s"
 like "... and its output is whole" "$(<long.files)" '^20[0-9T+-]*\.jsonl$'
 holds "... to its last report" long.jsonl '$last.final == true and $last.ledger.recorded > 0'

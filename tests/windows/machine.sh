@@ -92,8 +92,8 @@ step "stopped by hand"
 systemctl start plumb-window@long.service
 pid=$(systemctl show -p MainPID --value plumb-window@long.service)
 wait_for grep -q '^syscall-latency' "/proc/$pid/comm"
-grep -E '^(Uid|CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$pid/status" >long.status
 wait_for sh -c 'journalctl -o cat -u plumb-window@long.service | grep -q "syscall-latency: tracing"'
+grep -E '^(Uid|CapEff|CapBnd|NoNewPrivs|Seccomp):' "/proc/$pid/status" >long.status
 sleep 1
 systemctl stop plumb-window@long.service
 keep long

@@ -275,6 +275,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.tick = tick,
+	.lifecycle.settle = plumb_stacks_read_kernel,
 };
 
 int main(int argc, char **argv)

@@ -43,16 +43,23 @@ void plumb_stacks_show_wakers(size_t offset);
 /* Configures the maps of stacks in an object that is opened and not yet loaded. */
 void plumb_stacks_configure(struct bpf_object *object);
 /*
+ * Reads the kernel's symbols, once; for a tool's settle(), if it has no ring of processes.  Before
+ * programs are attached, the kernel has no names for them; later, capabilities are given up, and
+ * reading would delay noting processes, some of which would have exited by then.
+ */
+void plumb_stacks_read_kernel(const struct plumb_session *s);
+/*
  * The ring of processes seen in stacks: their mappings are read while they exist, so that addresses
  * can be named after they have exited.  The array has only this ring.
  */
 extern const struct plumb_ring plumb_stacks_rings[];
-void plumb_stacks_obstruct(struct plumb_session *s);
+void plumb_stacks_begin_notes(struct plumb_session *s);
 int plumb_stacks_note(const void *record, size_t size);
 int plumb_stacks_note_due(bool all, uint64_t *again);
 #define PLUMB_STACKS_RING                                                                          \
 	{                                                                                          \
-		"plumb_processes", plumb_stacks_obstruct, plumb_stacks_note, plumb_stacks_note_due \
+		"plumb_processes", plumb_stacks_begin_notes, plumb_stacks_note,                    \
+			plumb_stacks_note_due                                                      \
 	}
 int plumb_stacks_print(struct plumb_report *r);
 int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out);

@@ -37,18 +37,20 @@ void plumb_stacks_begin(void)
 	if (!plumb_stacks_symbolizer)
 		abort();
 	read_deepest();
-	plumb_keep(plumb_caps_for_processes(), 0, "names of user stacks");
 }
 
-/*
- * Reads the kernel's symbols.  Before programs are attached, the kernel has no names for them;
- * later, reading would delay noting processes, some of which would have exited by then.
- */
-void plumb_stacks_obstruct(struct plumb_session *s)
+void plumb_stacks_read_kernel(const struct plumb_session *s)
 {
 	(void)s;
 	if (plumb_stacks_symbolizer) /* NULL: no stacks are requested */
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+}
+
+void plumb_stacks_begin_notes(struct plumb_session *s)
+{
+	if (plumb_stacks_symbolizer)
+		plumb_keep(plumb_caps_for_processes(), 0, "names of user stacks");
+	plumb_stacks_read_kernel(s);
 }
 
 int plumb_stacks_note(const void *record, size_t size)
