@@ -43,8 +43,9 @@ known() {
 	like "$1: tcp_sendmsg is called by pointer, too" "$(value file_tcp_sendmsg file)" '^[1-9] direct, [1-9] taken, exported$'
 	is "$1: what is not there is not found" "$(value file_nothing_like_it file)" \
 		"no address, 0 direct, 0 taken, not exported"
-	# The call of lseek() has it inlined; from 6.1 on writing a core still calls it.
-	like "$1: vfs_llseek is hardly called" "$(value file_vfs_llseek file)" '^[01] direct, 0 taken, exported$'
+	# On x86_64 the call of lseek() has it inlined; from 6.1 on writing a core still calls it.  On
+	# arm64, 7.2 has four calls, by the words of its image that branch there.
+	like "$1: vfs_llseek is hardly called" "$(value file_vfs_llseek file)" '^[014] direct, 0 taken, exported$'
 }
 
 # The numbers of direct calls, of what is told of FILE or of a running kernel.
