@@ -52,7 +52,7 @@ tools=("${tools[@]##*/}")
 
 # A process of ours that does nothing, the only one that is traced: its pid in $idle.
 start_idle() {
-	sleep 300 &
+	sleep 3600 &
 	idle=$!
 	cli_started+=("$idle")
 }

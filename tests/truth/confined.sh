@@ -117,7 +117,7 @@ check() {
 	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
 	keeps syscall-slower "dac_read_search sys_ptrace"
-	keeps syscall-breakdown "$processes"
+	keeps syscall-breakdown ""
 	keeps cpu-profile "$processes"
 	keeps cpu-profile-flame "$processes" linkat renameat unlinkat
 	keeps offcpu-time "$processes sys_admin"
