@@ -36,10 +36,23 @@ done
 
 [[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}"
 
+# Where arm64 cannot be built for, that is said, and its tests are skipped.
+arm64=
+if [[ -z $quick ]]; then
+	[[ -z $install || $(dpkg --print-architecture) != amd64 ]] ||
+		{ dpkg --add-architecture arm64 && packages_install "${packages_arm64[@]}"; } || :
+	if command -v aarch64-linux-gnu-gcc >/dev/null && [[ -e /usr/lib/aarch64-linux-gnu/libbpf.a ]]; then
+		arm64=1
+	else
+		echo "${0##*/}: arm64 is not built and not tested: packages_arm64 in scripts/lib/packages.sh are missing" >&2
+	fi
+fi
+
 # A release that cannot be fetched is a named skip, and so is a kernel that the archive lost.
 fetch() {
 	((EUID != 0)) || scripts/chroots.sh || (($? == 77))
 	[[ -z $vm ]] || scripts/kernels.sh || (($? == 77))
+	[[ -z $arm64 ]] || { scripts/kernels.sh --arch=arm64 6.12 7 7-16k && scripts/kernels.sh --arch=arm64 --busybox; } || (($? == 77))
 }
 
 fetching=
@@ -68,6 +81,7 @@ cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib} build/dynamic
 make "$jobs" B=build/clang CC=clang all units
 make "$jobs" B=build/dynamic DYNAMIC=1 all
 wait "$fetching"
+[[ -z $arm64 ]] || make "$jobs" arm64
 
 tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
 machines=()

@@ -20,6 +20,13 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
 	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless fio xfsprogs)
 
+# The cross build of arm64: compilers, also of 32-bit programs; the libraries of packages_build, which come
+# with an architecture that dpkg is told of; emulators of machines and of programs.
+packages_arm64=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf linux-libc-dev-armhf-cross
+	qemu-system-arm qemu-user
+	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev}:arm64
+	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev}:arm64)
+
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
 packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
@@ -41,5 +48,6 @@ packages_install() {
 		return 1
 	}
 	DEBIAN_FRONTEND=noninteractive apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	# Cross compilers conflict with gcc-multilib: what is there stays.
+	DEBIAN_FRONTEND=noninteractive apt-get install --no-remove -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
