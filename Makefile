@@ -10,6 +10,7 @@
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
+# make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel
 # make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
 # make install-windows  traces in windows of time, by systemd: also libexecdir= systemdunitdir=
 # make dist, tarball, deb, rpm: the sources, the static tools, Debian's and RPM's packages, in build/package
@@ -23,10 +24,13 @@ CC       := gcc
 endif
 CLANG    ?= clang
 BPFTOOL  ?= /usr/sbin/bpftool
-STRIP    ?= strip
+# What a cross compiler's name begins with: CC=aarch64-linux-gnu-gcc comes with others of its kind.
+CROSS    := $(patsubst %gcc,%,$(filter %-gcc,$(CC)))
+STRIP    ?= $(CROSS)strip
 OBJCOPY  ?= llvm-objcopy
 RST2MAN  ?= rst2man
 GO       ?= go
+ARM32_CC ?= arm-linux-gnueabihf-gcc
 MUSL_CC  ?= musl-gcc
 # The distribution's: that of rustup in PATH may have no toolchain.
 RUSTC    ?= /usr/bin/rustc
@@ -167,7 +171,7 @@ $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc 
 
 $(B)/lib/libplumb.a: $(LIB)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB)
+	$(Q)rm -f $@ && $(CROSS)$(AR) rcs $@ $(LIB)
 
 define tool_rules
 OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
@@ -210,22 +214,26 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 
 # Two versions of a library, and a program that loads it.
 LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws python-calls \
-	$(if $(shell command -v $(GO)),gofuncs) $(if $(shell command -v $(RUSTC)),rustfuncs) $(if $(shell command -v $(MUSL_CC)),musl-userfuncs) \
-	$(if $(filter x86,$(ARCH)),user32))
+	$(if $(shell command -v $(GO)),gofuncs) \
+	$(if $(CROSS),,$(if $(shell command -v $(RUSTC)),rustfuncs) $(if $(shell command -v $(MUSL_CC)),musl-userfuncs)) \
+	$(if $(filter x86,$(ARCH)),user32) $(if $(filter arm64,$(ARCH)),$(if $(shell command -v $(ARM32_CC)),arm32)))
 $(B)/tests/user32: tests/workloads/library/user32.S $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) -m32 -nostdlib -static $< -o $@
+$(B)/tests/arm32: tests/workloads/library/arm32.c $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(ARM32_CC) -O1 -marm $(WARN) -ffreestanding -fno-stack-protector -nostdlib -static $< -o $@
 $(B)/tests/libupgrade.%.so: tests/workloads/library/upgrade.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DVERSION=$* -shared -fPIC -Wl,--build-id $< -o $@
 $(B)/tests/throws: tests/workloads/library/throws.cc $(B)/flags | $(B)/tests
 	$(call say,CXX,$@)
-	$(Q)$(CXX) -O1 -Wall -Wextra $< -o $@
+	$(Q)$(CROSS)$(CXX) -O1 -Wall -Wextra $< -o $@
 # Without network, modules and a home; as Go's linker has it, with symbols and without DWARF.
 GO_ENVIRONMENT := GO111MODULE=off GOFLAGS= GOENV=off GOTOOLCHAIN=local CGO_ENABLED=0 GOCACHE=$(abspath $(B))/go GOPATH=$(abspath $(B))/go HOME=/nonexistent
 $(B)/tests/gofuncs: tests/workloads/library/gofuncs.go | $(B)/tests
 	$(call say,GO,$@)
-	$(Q)$(GO_ENVIRONMENT) $(GO) build -trimpath -ldflags=-w -o $@ $<
+	$(Q)$(GO_ENVIRONMENT) GOARCH=$(if $(filter arm64,$(ARCH)),arm64,amd64) $(GO) build -trimpath -ldflags=-w -o $@ $<
 $(B)/tests/rustfuncs: tests/workloads/library/rustfuncs.rs | $(B)/tests
 	$(call say,RUSTC,$@)
 	$(Q)$(RUSTC) --edition 2021 -O -o $@ $<
@@ -372,9 +380,16 @@ $(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-f
 	$(Q)sed -nE 's/^\(?(\/[^()]*[.](a|o))(\).*)?$$/\1/p' $@.trace | sort -u | xargs realpath | grep -vF '$(abspath $(B))/' | sort -u >$@
 	$(Q)rm $@.tmp $@.trace
 
+# --- the cross build ---
+build/arm64/vmlinux.btf: $(B)/trust/image
+	$(Q)mkdir -p $(@D)
+	$(Q)$< --types "$$(scripts/kernels.sh --arch=arm64 7 | cut -f3)" > $@
+arm64: build/arm64/vmlinux.btf
+	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< all workloads units
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all arm64 check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -8,11 +8,12 @@ set -euo pipefail
 readonly program=${0##*/}
 # shellcheck source=lib/apt.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/apt.sh"
-readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(6.12 7)
+readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(6.12 6.12-16k 7 7-16k)
 
 usage() {
 	cat <<-END
 	Usage: $program [--arch=ARCH] [--refresh] [SERIES...]
+	       $program --arch=arm64 --busybox
 
 	Fetch the newest Debian kernel of each SERIES (default: all) and print SERIES,
 	RELEASE and the path of its image, separated by tabs. Nothing is
@@ -20,15 +21,17 @@ usage() {
 	name replaced, and are unpacked into a cache. What is cached is not fetched again.
 
 	Series:  x86_64: ${all_x86_64[*]}    arm64: ${all_arm64[*]}
-	7 is the newest 7.x. SERIES-rt is built with PREEMPT_RT, the others are cloud kernels.
+	7 is the newest 7.x. SERIES-rt is built with PREEMPT_RT, SERIES-16k has pages of 16 kB, the
+	others are cloud kernels.
 
 	  --arch=ARCH   x86_64 (default) or arm64
 	  --refresh     fetch again what is cached
+	  --busybox     print the path of a static busybox, which is fetched as kernels are
 	  -h, --help    show this help
 
 	Cache: \$PLUMB_KERNEL_CACHE, else \$XDG_CACHE_HOME/plumb/kernels, else
 	~/.cache/plumb/kernels. It holds SERIES/vmlinuz, release, config, and in modules those
-	that tests need (arm64: SERIES-arm64).
+	that tests need (arm64: SERIES-arm64, and busybox-arm64).
 
 	Exit status: 0 good; 1 could not fetch; 2 wrong usage; 77 the archive no longer
 	has a series that was asked for (the others are printed).
@@ -42,24 +45,28 @@ misuse() { say "$* (try --help)"; exit 2; }
 # Where a series may be: groups of suites, one a line, in the order to look in.
 # A release's own, long package list comes last.
 suite_groups() {
-	case ${1%-rt} in
+	case ${1%-*} in
 	5.10) printf '%s\n' "bullseye bullseye-security" ;;
 	6.1) printf '%s\n' "bookworm bookworm-security" ;;
 	6.12) printf '%s\n' "bookworm-backports bookworm-security trixie-security" "trixie" ;;
 	7) printf '%s\n' "trixie-backports" "forky forky-security" "sid" ;;
+	busybox) printf '%s\n' "bookworm trixie" ;;
 	esac
 }
 
 # The releases of a series and of its flavour, as an extended regular expression. Asking for one
 # number more than the name has leaves out metapackages such as linux-image-6.1-cloud-amd64.
 release_pattern() {
-	local series=${1%-rt} flavour=cloud
-	[[ $1 != *-rt ]] || flavour=rt
+	local series=${1%-*} flavour=cloud-$deb_arch
+	case $1 in
+	*-rt) flavour=rt-$deb_arch ;;
+	*-16k) flavour=$deb_arch-16k ;;
+	esac
 	case $series in
 	7) printf '%s' '7\.[0-9]+\.[0-9]' ;;
 	*) printf '%s' "${series//./\\.}\\.[0-9]" ;;
 	esac
-	printf '%s' ".*-$flavour-$deb_arch"
+	printf '%s' ".*-$flavour"
 }
 
 # The modules that tests load: block devices and file systems, with the modules that these need.
@@ -125,6 +132,29 @@ fetch() {
 	return 77
 }
 
+# Print the path of a static busybox of this architecture.
+provide_busybox() {
+	local dir=$cache/busybox-$arch apt
+	if [[ -n $refresh || ! -x $dir/busybox ]]; then
+		prepare
+		apt=$(mktemp -d "$work/apt.XXXXXX")
+		rm -rf "$cache/.new"
+		mkdir "$cache/.new"
+		mkdir -p "$apt/deb"
+		chmod 755 "$work" "$apt"
+		chmod 777 "$apt/deb" # as in unpack
+		private_apt "$apt" "$(suite_groups busybox)" "$deb_arch" ""
+		apt-get -q -c "$apt/apt.conf" update >"$apt/log" 2>&1 || :
+		(cd "$apt/deb" && apt-get -qq -c "$apt/apt.conf" download busybox-static) >>"$apt/log" 2>&1 ||
+			die "busybox-static of $deb_arch: $(tail -n 1 "$apt/log")"
+		dpkg-deb --fsys-tarfile "$apt"/deb/*.deb | tar -x -O --wildcards '*bin/busybox' >"$cache/.new/busybox"
+		chmod 755 "$cache/.new/busybox"
+		rm -rf "$dir"
+		mv "$cache/.new" "$dir"
+	fi
+	printf '%s\n' "$dir/busybox"
+}
+
 # Whether all that is needed of a kernel is in directory $1. A cache can be of a time when tests
 # loaded fewer modules.
 is_cached() {
@@ -155,12 +185,13 @@ prepare() {
 		apt-get apt-cache apt-config dpkg-deb xz
 }
 
-arch=x86_64 refresh="" work=""
+arch=x86_64 refresh="" work="" busybox=""
 series=()
 while (( $# )); do
 	case $1 in
 	-h | --help) usage; exit 0 ;;
 	--refresh) refresh=1 ;;
+	--busybox) busybox=1 ;;
 	--arch=*) arch=${1#*=} ;;
 	--arch) (( $# > 1 )) || misuse "--arch needs a value"; arch=$2; shift ;;
 	-*) misuse "unknown option: $1" ;;
@@ -173,12 +204,18 @@ x86_64) deb_arch=amd64 all=("${all_x86_64[@]}") ;;
 arm64) deb_arch=arm64 all=("${all_arm64[@]}") ;;
 *) misuse "unknown architecture: $arch" ;;
 esac
+[[ -z $busybox ]] || { (( ${#series[@]} == 0 )) || misuse "--busybox takes no SERIES"; }
 for one in "${series[@]}"; do
 	[[ " ${all[*]} " == *" $one "* ]] || misuse "unknown series for $arch: $one (known: ${all[*]})"
 done
 (( ${#series[@]} )) || series=("${all[@]}")
 cache=${PLUMB_KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plumb/kernels}
 export LC_ALL=C # APT's messages are read
+
+if [[ -n $busybox ]]; then
+	provide_busybox
+	exit
+fi
 
 worst=0
 for one in "${series[@]}"; do

@@ -15,11 +15,12 @@ usage() {
 
 	Boot KERNEL under QEMU's software emulation (no KVM, no network), run
 	COMMAND there as root, pass its stdout, stderr and exit status on, and power off.
-	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.1-rt, 6.12, 7, 7-rt; fetched
-	when missing) or the path, with a slash in it, of a kernel image.
+	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.1-rt, 6.12, 7, 7-rt; arm64:
+	6.12, 7, 6.12-16k, 7-16k; fetched when missing) or the path, with a slash in it, of a
+	kernel image.
 
 	In the guest: busybox, the tools of build/bin in /bin, what is in build/tests in
-	/tests, the modules that kernels.sh fetched with KERNEL in /modules; /proc, /sys, /dev,
+	/tests (arm64: of build/arm64), the modules that kernels.sh fetched with KERNEL in /modules; /proc, /sys, /dev,
 	tracefs, debugfs, bpffs and cgroup2 are mounted, lo is up, stdin is /dev/null.
 
 	  --smp=N                        CPUs (default 2; before QEMU 10 they take turns)
@@ -36,7 +37,7 @@ usage() {
 	  --systemd=DIR                  the system is the one in DIR, with its systemd, which runs
 	                                 COMMAND after basic.target and timers.target; nothing else of the above is
 	                                 there but /modules (chroots.sh unpacks one)
-	  --arch=x86_64                  the only one so far
+	  --arch=ARCH                    x86_64 (default) or arm64
 	  -h, --help                     show this help
 
 	Exit status: COMMAND's; but 1 could not start; 2 wrong usage; 77 the archive no
@@ -116,21 +117,25 @@ write_init() {
 write_run() {
 	cat >"$1" <<-'END'
 	#!/bin/sh
-	for line in 1 2 3; do stty -F /dev/ttyS$line raw -echo; done
+	out=/dev/ttyS1 err=/dev/ttyS2 status=/dev/ttyS3
+	if [ "$(uname -m)" = aarch64 ]; then # whose console is no ttyS
+	    out=/dev/ttyS0 err=/dev/ttyS1 status=/dev/ttyS2
+	fi
+	for line in $out $err $status; do stty -F $line raw -echo; done
 	mkfifo /.vm/out /.vm/err
-	cat /.vm/out >/dev/ttyS1 &
+	cat /.vm/out >$out &
 	out=$!
-	cat /.vm/err >/dev/ttyS2 &
+	cat /.vm/err >$err &
 	err=$!
 	cd /
 	setsid /.vm/command </dev/null >/.vm/out 2>/.vm/err &
 	wait $!
-	status=$?
+	result=$?
 	for pid in $(cat /sys/fs/cgroup/system.slice/plumb-vm.service/cgroup.procs || cd /proc && echo [0-9]*); do
 	    case $pid in $$ | $out | $err) ;; *) kill -9 $pid ;; esac
 	done 2>/dev/null # kernel threads do not mind
 	wait $out $err
-	echo "exit $status tainted $(cat /proc/sys/kernel/tainted)" >/dev/ttyS3
+	echo "exit $result tainted $(cat /proc/sys/kernel/tainted)" >$status
 	busybox poweroff -f
 	END
 	chmod 755 "$1"
@@ -184,8 +189,8 @@ build_initrd() {
 	# What comes later wins.
 	[[ -z $systemd ]] || pack "$systemd" . -mindepth 1
 	pack "$tree" . -mindepth 1
-	[[ -n $systemd || ! -d $top/build/bin ]] || pack "$top/build" bin
-	[[ -n $systemd || ! -d $top/build/tests ]] || pack "$top/build" tests \( -type d -o ! -name '*.[do]' \)
+	[[ -n $systemd || ! -d $build/bin ]] || pack "$build" bin
+	[[ -n $systemd || ! -d $build/tests ]] || pack "$build" tests \( -type d -o ! -name '*.[do]' \)
 	[[ ! -d ${kernel%/*}/modules ]] || pack "${kernel%/*}" modules
 	for one in "${roots[@]}"; do pack "$one" . -mindepth 1; done
 	pack "$work/files" . -mindepth 1
@@ -212,6 +217,7 @@ copy_out() {
 # thread=single: two emulated CPUs that really run at once break when one patches code that
 # the other runs, as each attached probe does (seen with QEMU 7.2, not with 10.0).
 # With thread=multi, QEMU 7.2 also breaks 6.12 by its 16-byte compare-and-exchange.
+# pauth-impdef: else authentication of pointers takes most of an emulated arm64's time.
 # -erms, -fsrm: kernels then copy and clear by words; the emulator takes strings byte by byte,
 # a fifth of the time that a tool takes to start.
 # no_timer_check: else a boot in ten panics.
@@ -219,22 +225,35 @@ copy_out() {
 # busy line for spurious ones and switches them off.
 # loglevel=5 and not "quiet", which would hide WARNINGs.
 start_qemu() {
-	local thread=single version counting=()
-	version=$(qemu-system-x86_64 --version)
+	local thread=single version machine=() counting=()
+	version=$("$emulator" --version)
 	[[ ! $version =~ version\ ([0-9]+) ]] || (( BASH_REMATCH[1] < 10 )) || thread=multi
 	# sleep=off: when all CPUs are idle, the clock jumps to the next timer.
 	# The kernel's loops of delays cannot be calibrated then.
 	(( ! icount )) || thread=single counting=(-icount "shift=0,sleep=off") append="lpj=1000000 $append"
-	timeout --kill-after=5 "$timeout" qemu-system-x86_64 \
-		-accel tcg,thread=$thread "${counting[@]}" -cpu "$cpu,-erms,-fsrm" -smp "$smp" -m "$mem" \
+	# shellcheck disable=SC2054 # QEMU's commas
+	case $arch in
+	x86_64)
+		append="console=ttyS0 no_timer_check tsc=reliable $append"
+		machine=(-cpu "$cpu,-erms,-fsrm" -device isa-serial,chardev=console,index=0,irq=4
+			-device isa-serial,chardev=out,index=1,irq=3 -device isa-serial,chardev=err,index=2,irq=6
+			-device isa-serial,chardev=status,index=3,irq=7)
+		;;
+	arm64)
+		append="console=ttyAMA0 $append"
+		machine=(-M virt -cpu "${cpu/#max/max,pauth-impdef=on}" -serial chardev:console
+			-device pci-serial,chardev=out,addr=0x4 -device pci-serial,chardev=err,addr=0x5
+			-device pci-serial,chardev=status,addr=0x6)
+		;;
+	esac
+	timeout --kill-after=5 "$timeout" "$emulator" \
+		-accel tcg,thread=$thread "${counting[@]}" -smp "$smp" -m "$mem" \
 		-no-user-config -nodefaults -display none -no-reboot \
 		-kernel "$kernel" -initrd "$work/initrd" \
-		-append "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check noirqdebug tsc=reliable 8250.nr_uarts=4 $append" \
-		-chardev file,id=console,path="$work/console" -device isa-serial,chardev=console,index=0,irq=4 \
-		-chardev file,id=out,path="$work/out" -device isa-serial,chardev=out,index=1,irq=3 \
-		-chardev file,id=err,path="$work/err" -device isa-serial,chardev=err,index=2,irq=6 \
-		-chardev file,id=status,path="$work/status" -device isa-serial,chardev=status,index=3,irq=7 \
-		"${disks[@]}" </dev/null >"$work/qemu" 2>&1 &
+		-append "loglevel=5 panic=-1 oops=panic noirqdebug 8250.nr_uarts=4 $append" \
+		-chardev file,id=console,path="$work/console" -chardev file,id=out,path="$work/out" \
+		-chardev file,id=err,path="$work/err" -chardev file,id=status,path="$work/status" \
+		"${machine[@]}" "${disks[@]}" </dev/null >"$work/qemu" 2>&1 &
 	qemu=$!
 	echo "$qemu" >"$work/pid"
 }
@@ -264,7 +283,7 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 systemd=""
+smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 systemd="" arch=x86_64
 files=() roots=() disks=()
 while (( $# )); do
 	option=$1
@@ -306,7 +325,10 @@ while (( $# )); do
 		[[ -f ${value%%,*} && -w ${value%%,*} ]] || die "--disk: no such writable file: ${value%%,*}"
 		disks+=(-drive "if=virtio,format=raw,cache=unsafe,file=$value")
 		;;
-	--arch) [[ $value == x86_64 ]] || misuse "unknown architecture: $value" ;;
+	--arch)
+		[[ $value == @(x86_64|arm64) ]] || misuse "unknown architecture: $value"
+		arch=$value
+		;;
 	*) misuse "unknown option: $option" ;;
 	esac
 done
@@ -317,16 +339,23 @@ shift
 shift
 command=("$@")
 
-for need in qemu-system-x86_64:qemu-system-x86 cpio:cpio busybox:busybox-static; do
+case $arch in
+x86_64) emulator=qemu-system-x86_64 needs=("$emulator:qemu-system-x86" busybox:busybox-static) build=$top/build ;;
+arm64) emulator=qemu-system-aarch64 needs=("$emulator:qemu-system-arm") build=$top/build/arm64 ;;
+esac
+for need in "${needs[@]}" cpio:cpio; do
 	command -v "${need%:*}" >/dev/null || die "${need%:*} is missing: apt-get install ${need#*:}"
 done
-busybox=$(command -v busybox)
+case $arch in
+x86_64) busybox=$(command -v busybox) ;;
+*) busybox=$("$here/kernels.sh" "--arch=$arch" --busybox) || exit ;;
+esac
 ! grep -q -a -F /ld-linux "$busybox" || die "$busybox is not static: apt-get install busybox-static"
 
 if [[ $kernel == */* ]]; then
 	[[ -f $kernel && -r $kernel ]] || die "no such readable kernel image: $kernel"
 else
-	line=$("$here/kernels.sh" "$kernel") || exit
+	line=$("$here/kernels.sh" "--arch=$arch" "$kernel") || exit
 	kernel=${line##*$'\t'}
 fi
 

@@ -108,6 +108,8 @@ private_apt() {
 	#clear APT::Update::Post-Invoke;
 	#clear APT::Update::Post-Invoke-Success;
 	#clear APT::Architectures;
+	#clear Acquire::IndexTargets::deb::Contents-deb;
+	#clear Acquire::IndexTargets::deb::Contents-deb-legacy;
 	APT::Architecture "$deb_arch";
 	APT::Architectures { "$deb_arch"; };
 	APT::Default-Release "";

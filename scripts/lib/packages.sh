@@ -27,6 +27,14 @@ packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellch
 # complete command lines.
 packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh fish)
 
+# For make arm64, which scripts/check.sh leaves out: compilers, also of 32-bit programs; the
+# libraries of packages_build, which take dpkg --add-architecture arm64; emulators of machines and
+# of programs. The compilers conflict with gcc-multilib.
+packages_arm64=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf linux-libc-dev-armhf-cross
+	qemu-system-arm qemu-user
+	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev,libcap-dev,libseccomp-dev}:arm64
+	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev}:arm64)
+
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
 packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)

@@ -5,6 +5,8 @@
  *	image FILE FUNCTION...            what became of their calls
  *	image --running FILE FUNCTION...  the same of the kernel that runs, which FILE should be,
  *	                                  and whether it says of itself what FILE does
+ *	image --types FILE                its types and nothing else, as they are in the kernel
+ *(BTF)
  */
 #include "image.h"
 #include "inlining.h"
@@ -66,12 +68,31 @@ static void compare(const char *in_file, const char *running, uint64_t slide)
 	       count_lines(in_file));
 }
 
+static int write_types(const char *path)
+{
+	struct plumb_image file;
+	const void *types = NULL;
+	__u32 size = 0;
+	int err = 1;
+
+	if (!path || plumb_image_open(path, &file))
+		return 1;
+	if (file.btf)
+		types = btf__raw_data(file.btf, &size);
+	if (types)
+		err = fwrite(types, size, 1, stdout) != 1;
+	plumb_image_close(&file);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	bool is_running = argc > 1 && !strcmp(argv[1], "--running");
 	struct plumb_image file, running;
 	char why[256] = "";
 
+	if (argc > 1 && !strcmp(argv[1], "--types"))
+		return write_types(argv[2]);
 	argv += 1 + is_running;
 	if (!*argv || plumb_image_open(*argv, &file))
 		return 1;

@@ -5,6 +5,9 @@
  * In the 32-bit table getppid is number 64, which is semget in the native one; the native getppid's
  * number, 39, is mkdir in the 32-bit one.  getppid has no arguments: the registers of five
  * arguments hold 1 to 5, the first one also with bits above the lower 32.
+ *
+ * On arm64 a process makes 32-bit calls only as a 32-bit program: after the native calls it becomes
+ * arm32 (library/arm32.c) for the others, and this program again for its report.
  */
 #include "workload.h"
 
@@ -12,6 +15,7 @@ const char usage[] =
 	"Usage: ia32 COMPAT NATIVE [FILE]\n"
 	"Make COMPAT 32-bit and NATIVE native calls of getppid, in turn while both last; with\n"
 	"FILE, COMPAT each of 32-bit open, write, read (twice) and fsync of it instead.\n"
+	"On arm64 the native ones come first, and arm32 has to be beside this program.\n"
 	"Exit status 77: this kernel has no 32-bit emulation.\n"
 	"\n"
 	"Gates: ready, go.\n";
@@ -88,22 +92,71 @@ static void probe(void)
 	}
 	sigaction(SIGSEGV, &old, NULL);
 }
-#else
-static void probe(void)
+
+static void make_calls(uint64_t compat, uint64_t native, char **argv)
 {
-	fputs("ia32: for x86_64 only\n", stderr);
+	pid_t parent = -1;
+
+	if (argv[3])
+		use_file(argv[3], compat);
+	for (uint64_t i = 0; !argv[3] && (i < compat || i < native); i++) {
+		if (i < compat)
+			parent = compat_call(64);
+		if (i < native && syscall(SYS_getppid) != parent && i < compat)
+			die("the two calls differ");
+	}
+}
+#else
+static void skip_without(const char *what)
+{
+	fprintf(stderr, "ia32: %s\n", what);
 	exit(WORKLOAD_SKIP);
 }
 
-static long compat_call(long nr)
+/* What is beside this program, in SELF. */
+static const char *arm32(char *self)
 {
-	return nr;
+	static char path[PATH_MAX + sizeof("arm32")];
+	ssize_t n = readlinkat(AT_FDCWD, "/proc/self/exe", self, PATH_MAX - 1);
+
+	if (n < 0)
+		die("/proc/self/exe: %s", strerror(errno));
+	self[n] = 0;
+	snprintf(path, sizeof(path), "%.*s/arm32", (int)(strrchr(self, '/') - self), self);
+	return path;
 }
 
-static void use_file(const char *path, uint64_t times)
+static void probe(void)
 {
-	(void)path;
-	(void)times;
+	char self[PATH_MAX];
+	const char *path = arm32(self);
+	int status = 0;
+	pid_t child = vfork();
+
+	if (!child) {
+		execl(path, "arm32", "0", "-", NULL);
+		_exit(errno == ENOENT ? 3 : 4);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		die("%s: %s", path, strerror(errno));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 3)
+		skip_without("there is no arm32 beside it");
+	if (status)
+		skip_without("this kernel runs no 32-bit programs");
+}
+
+/* 32-bit ones by a program that goes on as this one with --report. */
+static void make_calls(uint64_t compat, uint64_t native, char **argv)
+{
+	char self[PATH_MAX];
+	const char *path = arm32(self);
+
+	(void)compat;
+	for (uint64_t i = 0; !argv[3] && i < native; i++)
+		syscall(SYS_getppid);
+	execl(path, "arm32", argv[1], argv[3] ?: "-", self, "--report", argv[1], argv[2], argv[3],
+	      NULL);
+	die("%s: %s", path, strerror(errno));
 }
 #endif
 
@@ -120,38 +173,38 @@ static void report_file(uint64_t times)
 	}
 }
 
+static void report(uint64_t compat, uint64_t native, bool is_file)
+{
+	report_begin();
+	if (is_file) {
+		report_file(compat);
+	} else {
+		put_plain_row("getppid", native, 0);
+		put("%s", ",{\"compat\":true,");
+		put_string("syscall", "getppid");
+		put(",\"count\":%llu,\"errors\":0}", (unsigned long long)compat);
+	}
+	report_end();
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t compat, native, i;
-	pid_t parent;
+	bool is_over = argc > 1 && !strcmp(argv[1], "--report");
+	uint64_t compat, native;
 
 	help_if_asked(argc, argv);
+	argc -= is_over;
+	argv += is_over;
 	if (argc < 3 || argc > 4)
 		misuse("COMPAT and NATIVE are needed");
 	compat = parse_number(argv[1], "COMPAT", 0, 10000000);
 	native = parse_number(argv[2], "NATIVE", 0, 10000000);
-	probe();
-	reached("ready");
-	gate("go");
-	if (argc == 4) {
-		use_file(argv[3], compat);
-		report_begin();
-		report_file(compat);
-		report_end();
-		return 0;
+	if (!is_over) {
+		probe();
+		reached("ready");
+		gate("go");
+		make_calls(compat, native, argv);
 	}
-	parent = -1;
-	for (i = 0; i < compat || i < native; i++) {
-		if (i < compat)
-			parent = compat_call(64);
-		if (i < native && syscall(SYS_getppid) != parent && i < compat)
-			die("the two calls differ");
-	}
-	report_begin();
-	put_plain_row("getppid", native, 0);
-	put("%s", ",{\"compat\":true,");
-	put_string("syscall", "getppid");
-	put(",\"count\":%llu,\"errors\":0}", (unsigned long long)compat);
-	report_end();
+	report(compat, native, argc == 4);
 	return 0;
 }

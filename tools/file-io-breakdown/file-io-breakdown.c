@@ -57,7 +57,7 @@ static struct bpf_object *live;
 /* All calls that read, write or sync a file, in all tables of system calls. */
 static void select_calls(void)
 {
-	static const char *const prefixes[] = {"", "ia32:", "arm32:", "x32:"};
+	static const char *const prefixes[] = {"", PLUMB_COMPAT_PREFIX, "x32:"};
 	char name[64];
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
