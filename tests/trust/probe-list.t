@@ -144,7 +144,8 @@ start=$(date +%s%N)
 run
 took=$((($(date +%s%N) - start) / 1000000))
 is "all is listed" "$status" 0
-claim "all is listed within two seconds ($took ms)" test "$took" -lt 2000
+# A second and a half where nothing else runs; a list that is searched once for each line takes minutes.
+claim "all is listed in seconds, on a busy machine too ($took ms)" test "$took" -lt 20000
 cp "$out" lines
 names >all
 is "no target is listed twice" "$(sort all | uniq -d | head -n 3)" ""
