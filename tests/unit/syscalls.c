@@ -42,12 +42,14 @@ static void compare_with_header(const char *compiler, const char *header, uint32
 	unsigned int nr, n = 0;
 	FILE *f;
 
-	snprintf(command, sizeof(command),
-		 "CC=\"%s\"; { echo '#include <%s>'; echo '#include <%s>' | $CC -E -dM - |"
-		 " sed -nE 's/^#define __NR_([a-z0-9_]+) .*/\"\\1\" __NR_\\1/p' |"
-		 " grep -vE '\"(syscalls|arch_specific_syscall|.*_syscalls|arm_sync_file_range)\"'; } | $CC -E "
-		 "-P - | sed -nE 's/^(\".*\") [(]*(0 *[+])?[( ]*/\\1 /p'",
-		 compiler, header, header);
+	snprintf(
+		command, sizeof(command),
+		"CC=\"%s\"; { echo '#include <%s>'; echo '#include <%s>' | $CC -E -dM - |"
+		" sed -nE 's/^#define __NR_([a-z0-9_]+) .*/\"\\1\" __NR_\\1/p' |"
+		" grep -vE '\"(syscalls|arch_specific_syscall|.*_syscalls|arm_sync_file_range)\"'; "
+		"} | $CC -E "
+		"-P - | sed -nE 's/^(\".*\") [(]*(0 *[+])?[( ]*/\\1 /p'",
+		compiler, header, header);
 	f = popen(command, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
