@@ -16,7 +16,7 @@ make LINKED="$work/linked" "$work/linked" >"$work/log" 2>&1
 is "the linker tells what it links" $? 0 || cat "$work/log" >&2
 mkdir "$work/libraries"
 cp "$(gcc -print-file-name=libjansson.a)" "$work/libraries"
-make LINKED="$work/again" LDFLAGS="-L$work/libraries" B=build "$work/again" -o build/link-flags >"$work/log" 2>&1
+make TOOLS=syscall-count LINKED="$work/again" LDFLAGS="-L$work/libraries" "$work/again" -o build/link-flags >"$work/log" 2>&1
 like "a library that was changed is linked as LINKED says" "$(<"$work/again")" "$work/libraries/libjansson.a"
 
 # Twice, with what may differ.
