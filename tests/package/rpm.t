@@ -18,6 +18,8 @@ tools=(syscall-count trace-bias)
 # Objects are the same however they are linked: what is compiled is not compiled again.
 mkdir "$work/build"
 [[ ! -d build/lib ]] || cp -a build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib,man} "$work/build"
+# The archive's files are dated by the commit, which may be later.
+find "$work/build" -type f -exec touch -d "@$(date +%s)" {} +
 scripts/package/rpm --output="$work/1" --build="$work/build" --tools="${tools[*]}" >"$work/log" 2>&1
 is "rpmbuild makes packages" $? 0 || { tail -n 40 "$work/log" | tap_quote >&2; exit 1; }
 (umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 TMPDIR=$work scripts/package/rpm --output="$work/2" --build="$work/build" --tools="${tools[*]}") >"$work/log" 2>&1
