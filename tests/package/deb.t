@@ -66,6 +66,8 @@ deb=$(echo "$work"/out1/plumb-tools_*.deb)
 version=$(sed -nE 's/^VERSION *:= *//p' Makefile)
 is "its version is the Makefile's" "$(dpkg-deb -f "$deb" Version)" "$version-1"
 like "it depends on the distribution's libbpf and elfutils" "$(dpkg-deb -f "$deb" Depends)" 'libbpf1.*libdw1.*libelf1'
+is "units, generator, runner and manual of windows are in it" \
+	"$(dpkg-deb -c "$deb" | grep -cE '/(sbin/plumb-window|system/plumb-window@[.](service|timer)|system-generators/plumb-window-generator|man5/plumb-window[.]5[.]gz)$')" 5
 claim "each program is hardened" scripts/package/hardened "$deb"
 is "no compiler warned" "$(grep -E '^[^ ]+:[0-9]+:[0-9]+: warning:' "$work/out1/deb.log" | sort -u)" ""
 lintian --allow-root --show-overrides "$work"/out1/*.changes >"$work/lintian" 2>&1

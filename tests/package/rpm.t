@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# RPM's packages, made by rpmbuild of what make DYNAMIC=1 has compiled: twice the same bytes, and what rpmlint says.
+# RPM's packages, made by rpmbuild of what make has compiled: twice the same bytes, and what rpmlint says.
+# Of two tools; with PACKAGE_TOOLS=all of all.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -11,14 +12,17 @@ for need in rpmbuild rpmlint; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mapfile -t tools < <(cd tools && printf '%s\n' */ | sed 's,/$,,' | grep -vx lib)
+tools=(syscall-count trace-bias)
+[[ ${PACKAGE_TOOLS-} != all ]] || mapfile -t tools < <(cd tools && printf '%s\n' */ | sed 's,/$,,' | grep -vx lib)
 
-# What check.sh has built, if it has: all that is compiled is not compiled again.
+# Objects are the same however they are linked: what is compiled is not compiled again.
 mkdir "$work/build"
-[[ ! -d build/dynamic ]] || cp -a build/dynamic/. "$work/build"
-scripts/package/rpm --output="$work/1" --build="$work/build" >"$work/log" 2>&1
+[[ ! -d build/lib ]] || cp -a build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib,man} "$work/build"
+# The archive's files are dated by the commit, which may be later.
+find "$work/build" -type f -exec touch -d "@$(date +%s)" {} +
+scripts/package/rpm --output="$work/1" --build="$work/build" --tools="${tools[*]}" >"$work/log" 2>&1
 is "rpmbuild makes packages" $? 0 || { tail -n 40 "$work/log" | tap_quote >&2; exit 1; }
-(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 TMPDIR=$work scripts/package/rpm --output="$work/2" --build="$work/build") >"$work/log" 2>&1
+(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 TMPDIR=$work scripts/package/rpm --output="$work/2" --build="$work/build" --tools="${tools[*]}") >"$work/log" 2>&1
 for file in "$work"/1/*.rpm; do
 	is "${file##*/} is the same when made elsewhere" "$(cmp "$file" "$work/2/${file##*/}" 2>&1)" ""
 done
@@ -28,6 +32,7 @@ listed=$(rpm -qlp "$rpm" 2>/dev/null)
 is "each tool is in it, with its manual and its completion" "$(for tool in "${tools[@]}"; do
 	grep -cE "/(s?bin/${tool}|man8/${tool}[.]8.*|completions/${tool}|vendor_completions.d/${tool}.fish)$" <<<"$listed"
 done | sort -u)" 4
+is "and units, generator, runner and manual of windows" "$(grep -cE '/(sbin/plumb-window|system/plumb-window@[.](service|timer)|system-generators/plumb-window-generator|man5/plumb-window[.]5.*)$' <<<"$listed")" 5
 like "it needs the distribution's libbpf" "$(rpm -qp --requires "$rpm" 2>/dev/null)" 'libbpf[.]so[.]1'
 rpmlint -c scripts/package/rpmlint.toml -r scripts/package/rpmlintrc "$work"/1/*.rpm "$work/1/plumb-tools.spec" >"$work/rpmlint" 2>&1
 evidence "$work/rpmlint"

@@ -2,28 +2,35 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # The archive of static tools: complete, with licences of all that is linked; and what is installed of every tool.
+# The archive is of two tools, which link what all do; with PACKAGE_TOOLS=all of all.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
+top=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [[ -x build/bin/syscall-count ]] || { echo "Bail out! no tools in build/bin: make"; exit 1; }
 ! readelf -W -l build/bin/syscall-count | grep -q ' INTERP ' || { echo "1..0 # SKIP nothing links statically here"; exit 0; }
 mapfile -t tools < <(cd tools && printf '%s\n' */ | sed 's,/$,,' | grep -vx lib)
 
-make LINKED="$work/linked" "$work/linked" >"$work/log" 2>&1
+made="syscall-count trace-bias"
+[[ ${PACKAGE_TOOLS-} != all ]] || made=${tools[*]}
+make TOOLS="$made" LINKED="$work/linked" "$work/linked" >"$work/log" 2>&1
 is "the linker tells what it links" $? 0 || cat "$work/log" >&2
 mkdir "$work/libraries"
 cp "$(gcc -print-file-name=libjansson.a)" "$work/libraries"
-make LINKED="$work/again" LDFLAGS="-L$work/libraries" B=build "$work/again" -o build/link-flags >"$work/log" 2>&1
+make TOOLS=syscall-count LINKED="$work/again" LDFLAGS="-L$work/libraries" "$work/again" -o build/link-flags >"$work/log" 2>&1
 like "a library that was changed is linked as LINKED says" "$(<"$work/again")" "$work/libraries/libjansson.a"
+
+make -s install-files DESTDIR="$work/all" prefix= sbindir=/sbin >"$work/log" 2>&1
+is "every tool is installed" $? 0 || cat "$work/log" >&2
 
 # Twice, with what may differ.
 machine=$(gcc -dumpmachine | cut -d - -f 1)
 cp "$work/linked" build/linked
-scripts/package/tarball --build=build --machine="$machine" --output="$work/1" >"$work/log" 2>&1 &
-(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 scripts/package/tarball --build=build --machine="$machine" --output="$work/2") >"$work/log2" 2>&1
+scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/1" >"$work/log" 2>&1 &
+(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/2") >"$work/log2" 2>&1
 wait $!
 is "the archive is made" $? 0 || cat "$work/log" "$work/log2" >&2
 name=plumb-$(sed -nE 's/^VERSION *:= *//p' Makefile)-$machine
@@ -35,6 +42,12 @@ claim "the sums of its files hold" sha256sum --quiet -c SHA256SUMS
 is "and are of all files" "$(find . -type f ! -name SHA256SUMS | wc -l)" "$(wc -l <SHA256SUMS)"
 is "nothing is another user's" "$(tar -tvf "$work/1/$name.tar.xz" --numeric-owner | awk '$2 != "0/0"' | head -n 3)" ""
 
+is "it has the tools that were asked for" "$(find sbin -type f -printf '%f\n' | sort | paste -s -d ' ')" "$made"
+
+# As it is installed, of all tools.
+missing=$(comm -23 <(find sbin share -type f -o -type l | sort) <(cd "$work/all" && find sbin share -type f -o -type l | sort))
+is "make install installs what is in it" "$missing" ""
+cd "$work/all" || exit 1
 missing=""
 for tool in "${tools[@]}"; do
 	for file in sbin/"$tool" share/man/man8/"$tool.8" share/bash-completion/completions/"$tool" share/fish/vendor_completions.d/"$tool.fish"; do
@@ -46,6 +59,7 @@ done
 is "each tool is there and runs, with its manual and completion of each shell" "$missing" ""
 
 # As the terms of its parts ask for.
+cd "$work/$name" || exit 1
 packages=$(awk 'found { print $2 } /^FILE +PACKAGE/ { found = 1 }' LINKED | sort -u)
 claim "it says what is linked" test "$(wc -l <<<"$packages")" -ge 10
 for package in $packages; do
@@ -57,17 +71,17 @@ like "it says how to link it with other libraries" "$(<LINKED)" 'make LDFLAGS=-L
 
 # The manuals, as man-db reads them.
 if command -v mandb >/dev/null; then
-	mandb -c -q "$work/$name/share/man" >/dev/null 2>&1
+	mandb -c -q "$work/all/share/man" >/dev/null 2>&1
 	for tool in "${tools[@]}"; do
-		like "apropos finds $tool" "$(apropos -M "$work/$name/share/man" -e "$tool" 2>&1)" "^$tool \(8\) +- ."
+		like "apropos finds $tool" "$(apropos -M "$work/all/share/man" -e "$tool" 2>&1)" "^$tool \(8\) +- ."
 	done
-	like "and by what it does" "$(apropos -M "$work/$name/share/man" latency 2>&1)" 'syscall-latency'
+	like "and by what it does" "$(apropos -M "$work/all/share/man" latency 2>&1)" 'syscall-latency'
 else
 	skip "apropos finds each tool" "there is no man-db"
 fi
 
 # Without the line of a library nothing is made.
-cd - >/dev/null || exit 1
+cd "$top" || exit 1
 cp -r scripts "$work/scripts"
 sed -i '/^libjansson/d' "$work/scripts/package/libraries"
 cp Makefile "$work"
