@@ -62,6 +62,9 @@ test_members() {
 	local watcher
 	watcher=$(watcher_of "$pid")
 	is "in a session of its own" "$(ps -o sid= -p "$watcher" | tr -d ' ')" "$watcher"
+	is "it has no capability, gets none, and has a filter of system calls" \
+		"$(grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$watcher/status" | tr -s '\t\n' '  ')" \
+		"CapPrm: 0000000000000000 NoNewPrivs: 1 Seccomp: 2 "
 	is "it has no file but the log" "$(find "/proc/$watcher/fd" -type l -printf '%l\n' | grep -v '^socket:\|^anon_inode:')" "$log"
 	kill -TERM "$pid"
 	await "$log" '"event":"end"'

@@ -57,6 +57,12 @@ test_trust() {
 	forbid-target=tcp_sendmsg
 	forbid-target=
 	forbid-tool=a\0
+	forbid-tool=syscall-count\r
+	forbid-tool=a, syscall-count
+	forbid-tool=syscall-count 
+	forbid-tool=[
+	forbid-target=k:a, k:tcp_sendmsg
+	forbid-target=k:[tcp
 	END
 	head -c 70000 /dev/zero | tr '\0' '\n' >"$policy"
 	nothing_runs "too long" "larger than 64 KB"
@@ -200,6 +206,10 @@ test_targets() {
 	forbidden "USDT" 'usdt:*:app:slow_*' usdt-latency --no-calibrate -d 0.1 "$bin/../tests/usdt:app:slow_begin" "$bin/../tests/usdt:app:slow_end"
 	forbidden "samples" 'sample:*' cpu-profile --no-calibrate -d 0.1
 	forbidden "software event" event:page-faults event-rate --no-calibrate -d 0.1 page-faults
+	forbidden "event by its other name" event:page-faults event-rate --no-calibrate -d 0.1 faults
+	forbidden "event in one mode" event:page-faults event-rate --no-calibrate -d 0.1 page-faults:u
+	forbidden "event that takes no counter" event:context-switches event-rate --no-calibrate -d 0.1 cpu-migrations cs
+	forbidden "raw event" event:r1a8 event-rate --no-calibrate -d 0.1 r01A8:k
 	forbidden "tool of system calls" 'r:sys_*' syscall-latency --no-calibrate -d 0.1
 	printf 'audit=%s\nforbid-target=t:sched:sched_switch\n' "$log" >"$policy"
 	: >"$log"

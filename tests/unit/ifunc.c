@@ -41,12 +41,6 @@ static int make_files(void **state)
 	return 0;
 }
 
-static int remove_files(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 /* Starts a program that prints which function was called, and waits. */
 static pid_t start(const char *path, const char *directory, int *number)
 {
@@ -174,5 +168,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_files, remove_files);
+	return cmocka_run_group_tests(tests, make_files, remove_specimens);
 }

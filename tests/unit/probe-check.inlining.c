@@ -50,9 +50,8 @@ static int make_files(void **state)
 
 static int remove_files(void **state)
 {
-	(void)state;
 	free((char *)plumb_debuginfo_root);
-	return remove_specimens();
+	return remove_specimens(state);
 }
 
 /* The address that nm says; 0: it says none. */

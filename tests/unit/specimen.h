@@ -22,10 +22,12 @@ static inline int make_specimens(void)
 	return !mkdtemp(specimens) || chmod(specimens, 0755) || chdir(specimens) ? -1 : 0;
 }
 
-static inline int remove_specimens(void)
+/* As a teardown of cmocka. */
+static inline int remove_specimens(void **state)
 {
 	char command[64];
 
+	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", specimens);
 	return chdir("/") || system(command);
 }

@@ -29,12 +29,6 @@ static int make_system(void **state)
 	return 0;
 }
 
-static int remove_system(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 static char text[256];
 
 static const char *name(struct plumb_symbolizer *s, uint64_t address, bool is_return)
@@ -187,5 +181,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_system, remove_system);
+	return cmocka_run_group_tests(tests, make_system, remove_specimens);
 }

@@ -12,12 +12,6 @@ static int make_directory(void **state)
 	return make_specimens();
 }
 
-static int remove_directory(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 /* Code of no file; TMP, if there is one, becomes its /tmp. */
 static uint64_t make_code(const char *tmp)
 {
@@ -233,5 +227,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	return cmocka_run_group_tests(tests, make_directory, remove_specimens);
 }

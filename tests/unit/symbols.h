@@ -28,12 +28,6 @@ static int make_files(void **state)
 	return 0;
 }
 
-static int remove_files(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 static struct plumb_symbolizer *new_symbolizer(void)
 {
 	struct plumb_symbolizer *s = plumb_symbolizer_new(false);

@@ -79,12 +79,6 @@ static int make_files(void **state)
 	return 0;
 }
 
-static int remove_files(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 /* What TARGET finds: "app:begin/2 app:end/1". */
 static const char *found_by(const char *target)
 {
@@ -247,5 +241,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_files, remove_files);
+	return cmocka_run_group_tests(tests, make_files, remove_specimens);
 }

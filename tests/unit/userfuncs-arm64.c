@@ -58,12 +58,6 @@ static int make_files(void **state)
 	return 0;
 }
 
-static int remove_files(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 static struct plumb_userfuncs find(const char *name)
 {
 	struct plumb_userfuncs found;
@@ -164,7 +158,7 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_files, remove_files);
+	return cmocka_run_group_tests(tests, make_files, remove_specimens);
 }
 
 #else

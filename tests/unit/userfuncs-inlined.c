@@ -32,12 +32,6 @@ static int make_files(void **state)
 	return 0;
 }
 
-static int remove_files(void **state)
-{
-	(void)state;
-	return remove_specimens();
-}
-
 static int find(const char *path, const char *function, struct plumb_userfuncs *found,
 		struct plumb_inlined *facts)
 {
@@ -130,5 +124,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_files, remove_files);
+	return cmocka_run_group_tests(tests, make_files, remove_specimens);
 }

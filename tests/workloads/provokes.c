@@ -63,6 +63,11 @@ static const struct call {
 	{"keyctl", SYS_keyctl, {0, -3, 0}},
 	{"userfaultfd", SYS_userfaultfd, {0}},
 	{"chmod", SYS_chmod, {P(TEXT), 0600}},
+	{"fchmodat2", 452, {AT_FDCWD, P(TEXT), 0600, 0}}, /* numbers: of newer headers */
+	{"setxattrat", 463, {AT_FDCWD, P(TEXT), 0, P(TEXT), P(ZERO), 16}},
+	{"removexattrat", 466, {AT_FDCWD, P(TEXT), 0, P(TEXT)}},
+	{"open_tree_attr", 467, {AT_FDCWD, P(TEXT), 0, 0, 0}},
+	{"file_setattr", 469, {AT_FDCWD, P(TEXT), P(ZERO), 24, 0}},
 	{"linkat", SYS_linkat, {AT_FDCWD, P(TEXT), AT_FDCWD, P(TEXT), 0}},
 	{"renameat", SYS_renameat, {AT_FDCWD, P(TEXT), AT_FDCWD, P(TEXT)}},
 	{"unlinkat", SYS_unlinkat, {AT_FDCWD, P(TEXT), 0}},

@@ -93,9 +93,13 @@ int counters_open(struct counters *c, uint32_t direct)
 		return plumb_error(ENOMEM, "no memory for %u counters on %d CPUs", c->n, c->cpus);
 	for (size_t i = 0; i < (size_t)c->cpus * c->n; i++)
 		c->fds[i] = -1;
-	for (uint32_t i = 0; i < c->n && !err; i++)
+	for (uint32_t i = 0; i < c->n && !err; i++) {
+		err = event_check_allowed(&c->events[i]);
+		if (err)
+			return refuse(&c->events[i], err, c->cpus);
 		if (!(direct & 1U << i))
 			err = open_event(c, i);
+	}
 	return err;
 }
 
@@ -166,7 +170,7 @@ void counters_list(FILE *out)
 	char why[192];
 
 	for (size_t i = 0; event_at(i, &e); i++) {
-		err = try_event(&e, cpus);
+		err = event_check_allowed(&e) ?: try_event(&e, cpus);
 		list_one(e.name, event_alias(i), event_kind(&e),
 			 err ? plumb_errno_name(err) : "yes", out);
 	}

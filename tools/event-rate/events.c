@@ -130,6 +130,25 @@ bool event_parse(const char *name, struct event *e)
 	return true;
 }
 
+/* By whatever name it was typed: by those that event-rate -l lists, and a raw one's number. */
+int event_check_allowed(const struct event *e)
+{
+	char what[256], raw[32];
+	int err = 0;
+
+	for (size_t i = 0; i < N_KNOWN && !err; i++) {
+		if (known[i].type != e->type || known[i].config != e->config)
+			continue;
+		err = plumb_allowed_name("event", known[i].name, what, sizeof(what));
+		if (!err && known[i].alias)
+			err = plumb_allowed_name("event", known[i].alias, what, sizeof(what));
+	}
+	if (e->type != PERF_TYPE_RAW)
+		return err;
+	snprintf(raw, sizeof(raw), "r%llx", (unsigned long long)e->config);
+	return plumb_allowed_name("event", raw, what, sizeof(what));
+}
+
 int event_open(const struct event *e, int cpu)
 {
 	const struct perf_event_attr attr = {
@@ -141,10 +160,7 @@ int event_open(const struct event *e, int cpu)
 		.exclude_hv = e->modes && !(e->modes & EVENT_HYPERVISOR),
 	};
 
-	char what[256];
-
-	return plumb_allowed_name("event", e->name, what, sizeof(what))
-		       ?: plumb_counter_open(&attr, cpu);
+	return plumb_counter_open(&attr, cpu);
 }
 
 bool event_at(size_t i, struct event *e)

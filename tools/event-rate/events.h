@@ -41,6 +41,9 @@ const char *event_alias(size_t i);
 /* "; did you mean ..." for a NAME that is no event, or "".  Returns TEXT. */
 const char *event_suggest(const char *name, char *text, size_t size);
 
+/* 0, or -PLUMB_FORBIDDEN: the policy forbids E. */
+int event_check_allowed(const struct event *e);
+
 /* Opens a counter of E on CPU; its descriptor or -errno (-ENODEV: the CPU is offline). */
 int event_open(const struct event *e, int cpu);
 

@@ -2,6 +2,7 @@
 #include "audit-watcher.h"
 
 #include <errno.h>
+#include <plumb/base/confine.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -117,6 +118,10 @@ static void be_watcher(const struct plumb_watch *watch, int from, int tool)
 	close_others(watch, from, tool);
 	if (chdir("/"))
 		_exit(1);
+	/* It goes on if it cannot: the record of the end matters more. */
+	if (watch->capabilities)
+		plumb_keep(watch->capabilities, 0, "the last audit record");
+	plumb_confine();
 	watch_over(watch, from, tool);
 }
 

@@ -4,7 +4,8 @@
  * ends the tool if a policy limits its duration and it does not end itself.
  *
  * It is a child of the tool in a session of its own, in which no signal but SIGKILL reaches it,
- * and has no descriptor but those that it needs.  It sleeps until the tool ends.
+ * and has no descriptor, capability and system call but those that it needs.  It sleeps until the
+ * tool ends.
  */
 #ifndef AUDIT_WATCHER_H
 #define AUDIT_WATCHER_H
@@ -21,6 +22,7 @@ struct plumb_watch {
 	void (*ended)(bool at_limit);
 	const int *keep; /* descriptors that ended() needs */
 	size_t n_keep;
+	uint64_t capabilities; /* PLUMB_CAP() of those that ended() needs */
 };
 
 /*

@@ -161,6 +161,7 @@ static int start_watcher(void)
 		.ended = end_for_it,
 		.keep = keep,
 		.n_keep = audit.n_sinks,
+		.capabilities = plumb_audit_needs_capability() ? PLUMB_CAP(AUDIT_WRITE) : 0,
 	};
 
 	if (!audit.n_sinks && !watch.limit)

@@ -153,6 +153,18 @@ static const int refused[] = {
 	SCMP_SYS(memfd_create),
 };
 
+/*
+ * Calls that libseccomp does not know by name yet.  Since 5.1 a new call has one number on all
+ * architectures.
+ */
+static const int refused_newer[] = {
+	452, /* fchmodat2, 6.6 */
+	463, /* setxattrat, 6.13 */
+	466, /* removexattrat, 6.13 */
+	467, /* open_tree_attr, 6.15 */
+	469, /* file_setattr, 6.17 */
+};
+
 /* What gives a file that is open its name, owner and mode. */
 static const int replacing[] = {
 	SCMP_SYS(fchmod),   SCMP_SYS(fchown),    SCMP_SYS(linkat),
@@ -267,6 +279,7 @@ static int fill(scmp_filter_ctx f, unsigned int calls)
 	return seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) ?:
 	       seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) ?:
 	       refuse(f, refused, sizeof(refused) / sizeof(refused[0])) ?:
+	       refuse(f, refused_newer, sizeof(refused_newer) / sizeof(refused_newer[0])) ?:
 	       refuse_bpf(f, calls) ?:
 	       refuse_files(f, calls) ?:
 	       refuse_namespaces(f) ?:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -86,11 +87,22 @@ static int parse_limit(const char *text)
 	return policy.limit ? 0 : -ENOMEM;
 }
 
+/* Globs with a blank at either end, or with a [ that is not closed, would forbid nothing. */
+static bool is_glob(const char *item)
+{
+	const char *open = strchr(item, '[');
+
+	return *item != ' ' && item[strlen(item) - 1] != ' ' && (!open || strchr(open, ']'));
+}
+
 static int add_glob(const char *item, void *context)
 {
 	struct globs *globs = context;
-	struct glob *more = realloc(globs->list, (globs->n + 1) * sizeof(*more));
+	struct glob *more;
 
+	if (!is_glob(item))
+		return -EINVAL;
+	more = realloc(globs->list, (globs->n + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	globs->list = more;
@@ -101,7 +113,7 @@ static int add_glob(const char *item, void *context)
 static int parse_tools(const char *text)
 {
 	return plumb_parse_list(text, add_glob, &policy.tools)
-		       ? flaw("forbid-tool takes globs, separated by commas", text)
+		       ? flaw("forbid-tool takes globs, separated by commas without blanks", text)
 		       : 0;
 }
 
@@ -121,7 +133,7 @@ static int parse_targets(const char *text)
 {
 	return plumb_parse_list(text, add_target, &policy.targets)
 		       ? flaw("forbid-target takes globs that begin with k: t: s: r: u: usdt: "
-			      "sample: event: or *, separated by commas",
+			      "sample: event: or *, separated by commas without blanks",
 			      text)
 		       : 0;
 }
@@ -144,6 +156,10 @@ static int parse_line(char *line)
 	line_number++;
 	if (!*line || *line == '#')
 		return 0;
+	for (const char *c = line; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			return flaw("a control character, such as CR before the line's end",
+				    "refused");
 	if (!value)
 		return flaw("not NAME=VALUE", line);
 	*value++ = 0;

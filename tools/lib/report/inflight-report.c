@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of calls in flight: a table below the others, and a list in JSON. */
+#include <plumb/base/confine.h>
 #include <plumb/base/text-table.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/json.h>
@@ -117,6 +118,16 @@ static void print_notes(const struct plumb_flights *f, size_t n, FILE *out)
 		fputs("?: this mechanism does not show since when\n", out);
 }
 
+/* The kernel protects some threads from those, too, that have both capabilities. */
+static const char *why_hidden(void)
+{
+	const uint64_t both = PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH);
+
+	return (plumb_capabilities() & both) == both ? "the kernel protects them"
+						     : "it takes CAP_SYS_PTRACE, and for other\n"
+						       "users' threads CAP_DAC_READ_SEARCH";
+}
+
 void plumb_flights_print(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_inflight *inflight = r->run->tool->inflight;
@@ -149,11 +160,8 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	if (f->cut)
 		fputs("there may be more: not all threads could be inspected in time\n", out);
 	if (f->hidden)
-		fprintf(out,
-			"%llu threads could not be inspected: it takes CAP_SYS_PTRACE, and for "
-			"other\n"
-			"users' threads CAP_DAC_READ_SEARCH\n",
-			(unsigned long long)f->hidden);
+		fprintf(out, "%llu threads could not be inspected: %s\n",
+			(unsigned long long)f->hidden, why_hidden());
 	if (f->unlisted)
 		fprintf(out, "%llu more are in flight, but their threads were not found\n",
 			(unsigned long long)f->unlisted);
