@@ -45,6 +45,14 @@ is "each tool is in it, with its manual and its completion" "$(for tool in "${to
 done | sort -u)" 4
 is "and units, generator, runner and manual of windows" "$(grep -cE '/(sbin/plumb-window|system/plumb-window@[.](service|timer)|system-generators/plumb-window-generator|man5/plumb-window[.]5.*)$' <<<"$listed")" 5
 like "it needs the distribution's libbpf" "$(rpm -qp --requires "$rpm" 2>/dev/null)" 'libbpf[.]so[.]1'
+root=(rpm --root "$work/root" --dbpath /rpm --nodeps --noscripts)
+mkdir "$work/root"
+"${root[@]}" -i "$rpm" >"$work/log" 2>&1
+is "it is installed" "$(find "$work/root" -path "$work/root/rpm" -prune -o ! -type d -printf '/%P\n' | sort)" \
+	"$(sort <<<"$listed" | while read -r file; do [[ -d $work/root$file ]] || echo "$file"; done)"
+"${root[@]}" -e plumb-tools >"$work/log" 2>&1
+is "and removed: no file is left, and no folder of its own" \
+	"$(find "$work/root" -path "$work/root/rpm" -prune -o \( ! -type d -o -name "*plumb*" \) -printf '/%P\n')" ""
 rpmlint -c scripts/package/rpmlint.toml -r scripts/package/rpmlintrc "$work"/1/*.rpm "$work/1/plumb-tools.spec" >"$work/rpmlint" 2>&1
 evidence "$work/rpmlint"
 is "rpmlint has neither an error nor a warning" "$(grep -E ': [EW]: |Traceback' "$work/rpmlint")" ""

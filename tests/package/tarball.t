@@ -52,6 +52,10 @@ is "and are of all files" "$(find . -type f ! -name SHA256SUMS | wc -l)" "$(wc -
 is "nothing is another user's" "$(tar -tvf "$work/1/$name.tar.xz" --numeric-owner | awk '$2 != "0/0"' | head -n 3)" ""
 
 is "it has the tools that were asked for" "$(find sbin -type f -printf '%f\n' | sort | paste -s -d ' ')" "$made"
+for tool in $made; do
+	is "with manual and completions of $tool" "$(ls "share/man/man8/$tool.8" "share/bash-completion/completions/$tool" \
+		"share/fish/vendor_completions.d/$tool.fish" share/zsh/site-functions/_plumb-tools 2>&1 >/dev/null)" ""
+done
 
 # The tools themselves, from the archive of the sources.
 cd "$top" || exit 1
