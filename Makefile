@@ -82,8 +82,10 @@ UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 
 # The project's own flags; CPPFLAGS, CFLAGS and LDFLAGS are the builder's.
 WARN     := -Wall -Wextra $(if $(WERROR),-Werror)
+# Debugging information names sources as they are in this tree, wherever it is.
+PREFIX_MAP ?= -ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(B)/=build/
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
-	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(B)/=build/ $(WARN) $(CPPFLAGS) $(LIBBPF_CFLAGS) -MMD -MP
+	-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables $(PREFIX_MAP) $(WARN) $(CPPFLAGS) $(LIBBPF_CFLAGS) -MMD -MP
 # The kernel's own types use Microsoft's unnamed members from 6.19 on, and kfuncs' prototypes changed in 7.0.
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -DBPF_NO_KFUNC_PROTOTYPES -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The archive of static tools: complete, with licences of all that is linked; and what is installed of every tool.
-# The archive is of two tools, which link what all do; with PACKAGE_TOOLS=all of all.
+# The archive of static tools: complete, with licences of all that is linked, the same bytes by two users in two places;
+# and what is installed of every tool. The archive is of two tools, which link what all do, and of what make has compiled
+# only a part is compiled again; with PACKAGE_TOOLS=all it is of all tools, by make tarball, and all is compiled again.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -10,10 +11,14 @@ cd "$(dirname "$0")/../.." || exit 1
 top=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
 [[ -x build/bin/syscall-count ]] || { echo "Bail out! no tools in build/bin: make"; exit 1; }
 ! readelf -W -l build/bin/syscall-count | grep -q ' INTERP ' || { echo "1..0 # SKIP nothing links statically here"; exit 0; }
 mapfile -t tools < <(cd tools && printf '%s\n' */ | sed 's,/$,,' | grep -vx lib)
 
+unset WERROR SOURCE_DATE_EPOCH
+# What is compiled is not compiled again, if it is by the same flags.
+! grep -q -- -Werror build/flags || export WERROR=1
 made="syscall-count trace-bias"
 [[ ${PACKAGE_TOOLS-} != all ]] || made=${tools[*]}
 make TOOLS="$made" LINKED="$work/linked" "$work/linked" >"$work/log" 2>&1
@@ -29,7 +34,11 @@ is "every tool is installed" $? 0 || cat "$work/log" >&2
 # Twice, with what may differ.
 machine=$(gcc -dumpmachine | cut -d - -f 1)
 cp "$work/linked" build/linked
-scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/1" >"$work/log" 2>&1 &
+if [[ ${PACKAGE_TOOLS-} == all ]]; then
+	make -s tarball >"$work/log" 2>&1 && mkdir "$work/1" && cp "build/package/plumb-"*"-$machine.tar.xz" build/package/SHA256SUMS "$work/1"
+else
+	scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/1" >"$work/log" 2>&1
+fi &
 (umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/2") >"$work/log2" 2>&1
 wait $!
 is "the archive is made" $? 0 || cat "$work/log" "$work/log2" >&2
@@ -43,6 +52,38 @@ is "and are of all files" "$(find . -type f ! -name SHA256SUMS | wc -l)" "$(wc -
 is "nothing is another user's" "$(tar -tvf "$work/1/$name.tar.xz" --numeric-owner | awk '$2 != "0/0"' | head -n 3)" ""
 
 is "it has the tools that were asked for" "$(find sbin -type f -printf '%f\n' | sort | paste -s -d ' ')" "$made"
+for tool in $made; do
+	is "with manual and completions of $tool" "$(ls "share/man/man8/$tool.8" "share/bash-completion/completions/$tool" \
+		"share/fish/vendor_completions.d/$tool.fish" share/zsh/site-functions/_plumb-tools 2>&1 >/dev/null)" ""
+done
+
+# The tools themselves, from the archive of the sources.
+cd "$top" || exit 1
+is "make deb and make rpm call the scripts of that name" "$(make -n deb rpm | paste -s -d ' ')" \
+	"scripts/package/deb --output=build/package scripts/package/rpm --output=build/package"
+make -s B="$work/b" dist >"$work/log" 2>&1
+is "make dist packs the sources" $? 0 || cat "$work/log" >&2
+mkdir -p "$work/another/build" "$work/home"
+tar -x --strip-components=1 -f "$work"/b/package/plumb-*.tar.xz -C "$work/another"
+if [[ ${PACKAGE_TOOLS-} != all ]]; then
+	cp -a build/{static.mk,vmlinux.h,bpf-flags,bpf,gen,flags,lib} "$work/another/build"
+	# Of each kind of object some, and all of these tools.
+	(cd "$work/another/build" && rm -rf lib/{base,symbols} lib/libplumb.a {bpf,gen}/syscall-count* lib/{syscall-count,trace-bias}.* gen/*.inc)
+	# The sources are dated by the commit, which may be later.
+	find "$work/another/build" -type f -exec touch -d "@$(date +%s)" {} +
+fi
+other=(env)
+if ((EUID == 0)); then
+	chown -R nobody "$work"/{another,home}
+	other=(unshare --net setpriv --reuid=nobody --regid=nogroup --clear-groups env)
+fi
+(cd "$work/another" && umask 077 && "${other[@]}" HOME="$work/home" TMPDIR="$work/home" TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 LANGUAGE=tr USER=nobody \
+	make -j2 TOOLS="$made" all >"$work/home.log" 2>&1)
+is "another user builds the tools elsewhere, without a network" $? 0 || tail -n 40 "$work/home.log" | tap_quote >&2
+for tool in $made; do
+	is "$tool is the same" "$(cmp "build/bin/$tool" "$work/another/build/bin/$tool" 2>&1)" ""
+done
+cd "$work/$name" || exit 1
 
 # As it is installed, of all tools.
 missing=$(comm -23 <(find sbin share -type f -o -type l | sort) <(cd "$work/all" && find sbin share -type f -o -type l | sort))

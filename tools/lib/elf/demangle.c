@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <plumb/elf/demangle.h>
 
+#if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
+#else /* Fedora's binutils-devel */
+#include <demangle.h>
+#endif
 #include <setjmp.h>
 #include <string.h>
 
