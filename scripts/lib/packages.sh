@@ -32,7 +32,7 @@ packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh
 packages_arm64=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf linux-libc-dev-armhf-cross
 	qemu-system-arm qemu-user
 	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev,libcap-dev,libseccomp-dev}:arm64
-	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev}:arm64)
+	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev,pkg-config}:arm64)
 
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
