@@ -97,7 +97,8 @@ X86_ONLY := $(foreach a,$(OTHERS),-Wl$(comma)--defsym=$(a)_global_init=0 -Wl$(co
 ifndef DYNAMIC
 -include $(B)/static.mk
 endif
-LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
+# A cross compiler has a libc of its own, which gets no security updates: that of the distribution comes first.
+LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(CROSS),-B/usr/lib/$(MULTIARCH) -L/usr/lib/$(MULTIARCH)) $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
 
 include windows/windows.mk
 
@@ -386,11 +387,10 @@ $(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-f
 build/arm64/vmlinux.btf: $(B)/trust/image
 	$(Q)mkdir -p $(@D)
 	$(Q)$< --types "$$(scripts/kernels.sh --arch=arm64 7 | cut -f3)" > $@
-# The libc is the one that arm64 has, with its security updates; the compiler's own is older.
-ARM64_LIBC := /usr/lib/aarch64-linux-gnu
-arm64 arm64-tarball: build/arm64/vmlinux.btf
-	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< LDFLAGS="$(LDFLAGS) -B$(ARM64_LIBC) -L$(ARM64_LIBC)" \
-		$(if $(filter arm64,$@),all workloads units,tarball)
+arm64: build/arm64/vmlinux.btf
+	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< all workloads units
+arm64-tarball: build/arm64/vmlinux.btf
+	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< tarball
 arm64-deb: build/arm64/vmlinux.btf
 	VMLINUX_BTF=$(abspath $<) scripts/package/deb --arch=arm64 --output=build/arm64/package
 
