@@ -10,7 +10,8 @@
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
-# make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel
+# make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel;
+#                 arm64-tarball and arm64-deb: packages of them, in build/arm64/package
 # make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
 # make install-windows  traces in windows of time, by systemd: also libexecdir= systemdunitdir=
 # make dist, tarball, deb, rpm: the sources, the static tools, Debian's and RPM's packages, in build/package
@@ -27,6 +28,7 @@ BPFTOOL  ?= /usr/sbin/bpftool
 # What a cross compiler's name begins with: CC=aarch64-linux-gnu-gcc comes with others of its kind.
 CROSS    := $(patsubst %gcc,%,$(filter %-gcc,$(CC)))
 STRIP    ?= $(CROSS)strip
+PKG_CONFIG ?= $(CROSS)pkg-config
 OBJCOPY  ?= llvm-objcopy
 RST2MAN  ?= rst2man
 GO       ?= go
@@ -97,7 +99,8 @@ X86_ONLY := $(foreach a,$(OTHERS),-Wl$(comma)--defsym=$(a)_global_init=0 -Wl$(co
 ifndef DYNAMIC
 -include $(B)/static.mk
 endif
-LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
+# A cross compiler has a libc of its own, which gets no security updates: that of the distribution comes first.
+LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(CROSS),-B/usr/lib/$(MULTIARCH) -L/usr/lib/$(MULTIARCH)) $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(if $(filter x86,$(ARCH)),$(X86_ONLY)))
 
 include windows/windows.mk
 
@@ -388,10 +391,14 @@ build/arm64/vmlinux.btf: $(B)/trust/image
 	$(Q)$< --types "$$(scripts/kernels.sh --arch=arm64 7 | cut -f3)" > $@
 arm64: build/arm64/vmlinux.btf
 	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< all workloads units
+arm64-tarball: build/arm64/vmlinux.btf
+	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< tarball
+arm64-deb: build/arm64/vmlinux.btf
+	VMLINUX_BTF=$(abspath $<) scripts/package/deb --arch=arm64 --output=build/arm64/package
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all arm64 check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all arm64 arm64-tarball arm64-deb check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

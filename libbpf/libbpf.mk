@@ -12,11 +12,11 @@ $(LIBBPF_A): $(wildcard $(LIBBPF_SRC)/src/*.[ch] $(LIBBPF_SRC)/*.[ch])
 		OBJDIR=$(abspath $(B)/libbpf/obj) DESTDIR=$(abspath $(B)/libbpf) \
 		INCLUDEDIR=/include LIBDIR=/ UAPIDIR=/include install install_uapi_headers
 else
-ifneq ($(shell pkg-config --atleast-version=1.1 libbpf && echo yes),yes)
+ifneq ($(shell $(PKG_CONFIG) --atleast-version=1.1 libbpf && echo yes),yes)
 $(error libbpf 1.1 or newer is needed (Debian: libbpf-dev), or its source: make LIBBPF_SRC=DIR)
 endif
 LIBBPF_A      :=
-LIBBPF_CFLAGS := $(shell pkg-config --cflags libbpf)
+LIBBPF_CFLAGS := $(shell $(PKG_CONFIG) --cflags libbpf)
 LIBBPF_BPF_CFLAGS :=
 LIBBPF_LIBS   := -lbpf
 endif

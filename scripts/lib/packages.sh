@@ -27,13 +27,12 @@ packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellch
 # complete command lines.
 packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh fish)
 
-# For make arm64, which scripts/check.sh leaves out: compilers, also of 32-bit programs; the
-# libraries of packages_build, which take dpkg --add-architecture arm64; emulators of machines and
-# of programs. The compilers conflict with gcc-multilib.
+# For make arm64: compilers, also of 32-bit programs; the libraries of packages_build; emulators of
+# machines and of programs. The compilers conflict with gcc-multilib, which nothing here needs.
 packages_arm64=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf linux-libc-dev-armhf-cross
 	qemu-system-arm qemu-user
 	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev,libcap-dev,libseccomp-dev}:arm64
-	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev}:arm64)
+	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev,pkg-config}:arm64)
 
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
@@ -43,7 +42,9 @@ packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
 # which also judges our units, and time zones.
 packages_systemd=(systemd tzdata)
 
-# packages_install NAME...: those that are missing, with apt.
+# packages_install NAME...: those that are missing, with apt. Nothing that is installed is removed for them; where it
+# would have to be, apt says so. A library of another architecture is there in the version of the machine's own,
+# which apt upgrades if the archive has a newer one.
 packages_install() {
 	local name missing=()
 	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -59,6 +60,7 @@ packages_install() {
 		printf '%s: needs root to install: %s\n' "${0##*/}" "${missing[*]}" >&2
 		return 1
 	}
+	[[ " ${missing[*]}" != *:arm64* ]] || dpkg --add-architecture arm64
 	DEBIAN_FRONTEND=noninteractive apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove "${missing[@]}" >/dev/null
 }

@@ -112,6 +112,8 @@ keeps() {
 
 check() {
 	local processes="dac_read_search sys_ptrace checkpoint_restore"
+	evidence syscall-count.err
+	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
 	keeps syscall-count ""
 	keeps syscall-latency "dac_read_search sys_ptrace"
 	keeps syscall-latency-command kill

@@ -160,7 +160,7 @@ check_targets() {
 	evidence renames.json renames.err
 	holds "a tracepoint, in perf list's spelling, beside counters" renames.json '
 		[$last.rows[] | select(.key.event == "task:task_rename") | .count] == [97]
-		and ($last.rows | map(.key.event) | sort) == ["cs", "page-faults", "task:task_rename"]' --argjson pid "$(cat names.pid)"
+		and ($last.rows | map(.key.event) | sort | . - ["page-faults"]) == ["cs", "task:task_rename"]' --argjson pid "$(cat names.pid)"
 	sound "of renames" renames.json
 	evidence exits.json exits.err exits.truth
 	holds "a tracepoint alone: each exit, and the command's own" exits.json \
@@ -199,6 +199,7 @@ check_reports() {
 }
 
 check_hardware() {
+	local refused
 	evidence divided.json divided.err divided.truth
 	holds "hardware counters: instructions and cycles are the thread's, and ipc is their quotient" divided.json '
 		$truth[0].calls[0] as $t | ($last.rows | map(select(.key.comm == "happens-to")) | map({(.key.event): .}) | add)
@@ -207,16 +208,19 @@ check_hardware() {
 		--slurpfile truth divided.truth
 	holds "... of one kind, counted all the time" divided.json \
 		'all($last.counters[]; .kind == "hardware" and .counted_percent == 100 and .unread == 0)'
-	if [[ $(cat hardware.status) != 0 ]]; then
+	evidence hardware.json hardware.err list
+	# QEMU's arm64 counts cycles, no instructions, and takes any number as an event.
+	if grep -qE '^cpu-cycles .* yes$' list; then
+		refused="instructions: ENOENT, this CPU does not count it"
+	else
+		refused="cycles: ENOENT, no hardware counters here (a virtual machine without a PMU?)"
 		is "an event that this CPU does not have is told from a machine that counts none" "$(cat counted.status counted.err)" \
 			$'77\nevent-rate: r1a8: ENOENT, this CPU does not count it'
 	fi
-	evidence hardware.json hardware.err list
 	case $(cat hardware.status) in
 	0) holds "instructions and cycles are counted, and divided" hardware.json \
 		'any($last.rows[]; .key.event == "instructions" and .ipc > 0)' ;;
-	*) is "hardware events are refused where nothing counts them" "$(cat hardware.status hardware.err)" \
-		$'77\nevent-rate: cycles: ENOENT, no hardware counters here (a virtual machine without a PMU?)' ;;
+	*) is "hardware events are refused where nothing counts them" "$(cat hardware.status hardware.err)" $'77\nevent-rate: '"$refused" ;;
 	esac
 }
 

@@ -2,11 +2,13 @@
 /* provokes: a tool that is made to call what it has no need for. */
 #include "workload.h"
 
+#include <elf.h>
 #include <linux/bpf.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 
 const char usage[] =
@@ -14,8 +16,6 @@ const char usage[] =
 	"Run TOOL.  Once it says that it traces, make it call execve, socket and others, as if it\n"
 	"had been taken over; then let it go on.  The report has the results, and what\n"
 	"/proc/PID/status then says of its capabilities.  Exit status: that of TOOL.\n";
-
-#ifdef __x86_64__
 
 /* Below the tool's stack pointer, for what the calls point to. */
 static uint64_t scratch;
@@ -36,7 +36,9 @@ static const struct call {
 	{"execveat", SYS_execveat, {AT_FDCWD, P(TEXT), 0, 0, 0}},
 	{"socket", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}},
 	{"socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, P(ZERO)}},
+#ifdef SYS_open
 	{"open-write", SYS_open, {P(TEXT), O_WRONLY}},
+#endif
 	{"openat-write", SYS_openat, {AT_FDCWD, P(TEXT), O_WRONLY}},
 	{"openat-update", SYS_openat, {AT_FDCWD, P(TEXT), O_RDWR}},
 	{"openat-create", SYS_openat, {AT_FDCWD, P(TEXT), O_CREAT | O_RDONLY, 0600}},
@@ -62,7 +64,9 @@ static const struct call {
 	{"finit_module", SYS_finit_module, {-1, 0, 0}},
 	{"keyctl", SYS_keyctl, {0, -3, 0}},
 	{"userfaultfd", SYS_userfaultfd, {0}},
+#ifdef SYS_chmod
 	{"chmod", SYS_chmod, {P(TEXT), 0600}},
+#endif
 	{"fchmodat2", 452, {AT_FDCWD, P(TEXT), 0600, 0}}, /* numbers: of newer headers */
 	{"setxattrat", 463, {AT_FDCWD, P(TEXT), 0, P(TEXT), P(ZERO), 16}},
 	{"removexattrat", 466, {AT_FDCWD, P(TEXT), 0, P(TEXT)}},
@@ -100,27 +104,94 @@ static uint64_t argument(uint64_t word)
 	return word >> 63 && word < (P(0) | 4096) ? scratch + (word & 4095) : word;
 }
 
-/* Repeats the instruction of the call that REGS, at its end, has just left, as another call. */
-static long make(pid_t pid, const struct user_regs_struct *regs, const struct call *call)
-{
-	struct user_regs_struct r = *regs;
+#ifdef __x86_64__
 
-	r.rip -= 2; /* "syscall" */
-	r.rax = call->nr;
+#define STACK_POINTER rsp
+#define RESULT rax
+
+static void set_arguments(struct user_regs_struct *r, long nr, const uint64_t args[6])
+{
+	r->rax = nr;
+	r->rdi = args[0];
+	r->rsi = args[1];
+	r->rdx = args[2];
+	r->r10 = args[3];
+	r->r8 = args[4];
+	r->r9 = args[5];
+}
+
+/* Back to the instruction of the call that it has entered or left. */
+static void repeat(struct user_regs_struct *r)
+{
+	r->rip -= 2; /* "syscall" */
+	r->rax = r->orig_rax;
+	r->orig_rax = -1; /* nothing to restart */
+}
+
+#else
+
+#define STACK_POINTER sp
+#define RESULT regs[0]
+
+static void set_arguments(struct user_regs_struct *r, long nr, const uint64_t args[6])
+{
+	r->regs[8] = nr;
+	memcpy(r->regs, args, 6 * sizeof(*args));
+}
+
+static void repeat(struct user_regs_struct *r)
+{
+	r->pc -= 4; /* "svc" */
+}
+
+#endif
+
+static void get_registers(pid_t pid, struct user_regs_struct *r)
+{
+	struct iovec here = {r, sizeof(*r)};
+
+	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &here))
+		die("PTRACE_GETREGSET: %s", strerror(errno));
+}
+
+static void set_registers(pid_t pid, struct user_regs_struct *r)
+{
+	struct iovec here = {r, sizeof(*r)};
+
+	if (ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &here))
+		die("PTRACE_SETREGSET: %s", strerror(errno));
+}
+
+/* The call that it enters, with the registers R, is not made. */
+static void cancel_call(pid_t pid, struct user_regs_struct r)
+{
+#ifdef __x86_64__
 	r.orig_rax = -1;
-	r.rdi = argument(call->args[0]);
-	r.rsi = argument(call->args[1]);
-	r.rdx = argument(call->args[2]);
-	r.r10 = argument(call->args[3]);
-	r.r8 = argument(call->args[4]);
-	r.r9 = argument(call->args[5]);
-	if (ptrace(PTRACE_SETREGS, pid, 0, &r))
-		die("PTRACE_SETREGS: %s", strerror(errno));
+	set_registers(pid, &r);
+#else
+	int none = -1;
+	struct iovec here = {&none, sizeof(none)};
+
+	(void)r;
+	if (ptrace(PTRACE_SETREGSET, pid, NT_ARM_SYSTEM_CALL, &here))
+		die("PTRACE_SETREGSET: %s", strerror(errno));
+#endif
+}
+
+/* Repeats the instruction of the call that REGS, at its end, has just left, as another call. */
+static long make(pid_t pid, struct user_regs_struct regs, const struct call *call)
+{
+	uint64_t args[6];
+
+	for (int i = 0; i < 6; i++)
+		args[i] = argument(call->args[i]);
+	repeat(&regs);
+	set_arguments(&regs, call->nr, args);
+	set_registers(pid, &regs);
 	run_to_call(pid);
 	run_to_call(pid);
-	if (ptrace(PTRACE_GETREGS, pid, 0, &r))
-		die("PTRACE_GETREGS: %s", strerror(errno));
-	return r.rax;
+	get_registers(pid, &regs);
+	return regs.RESULT;
 }
 
 static void put_status(pid_t pid)
@@ -149,7 +220,7 @@ static void put_status(pid_t pid)
 
 static void provoke(pid_t pid)
 {
-	struct user_regs_struct before, regs;
+	struct user_regs_struct before;
 	const char *name;
 	char page[1024] = PATH;
 	long result;
@@ -159,18 +230,14 @@ static void provoke(pid_t pid)
 	    !WIFSTOPPED(status))
 		die("PTRACE_INTERRUPT: %s", strerror(errno));
 	run_to_call(pid); /* it enters one, which it makes when all is over */
-	if (ptrace(PTRACE_GETREGS, pid, 0, &before))
-		die("PTRACE_GETREGS: %s", strerror(errno));
-	scratch = (before.rsp - 4096) & ~15ULL; /* below what the kernel must not touch */
+	get_registers(pid, &before);
+	scratch = (before.STACK_POINTER - 4096) & ~15ULL; /* below what the kernel must not touch */
 	write_memory(pid, scratch, page, sizeof(page));
-	regs = before;
-	regs.orig_rax = -1;
-	if (ptrace(PTRACE_SETREGS, pid, 0, &regs))
-		die("PTRACE_SETREGS: %s", strerror(errno));
+	cancel_call(pid, before);
 	run_to_call(pid);
 	report_begin();
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		result = make(pid, &before, &calls[i]);
+		result = make(pid, before, &calls[i]);
 		name = result < 0 ? strerrorname_np(-result) : "0";
 		put("%s{", i ? "," : "");
 		put_string("call", calls[i].name);
@@ -180,11 +247,9 @@ static void provoke(pid_t pid)
 	}
 	put_status(pid);
 	report_end();
-	regs = before;
-	regs.rip -= 2;
-	regs.rax = before.orig_rax;
-	regs.orig_rax = -1;
-	if (ptrace(PTRACE_SETREGS, pid, 0, &regs) || ptrace(PTRACE_DETACH, pid, 0, 0))
+	repeat(&before);
+	set_registers(pid, &before);
+	if (ptrace(PTRACE_DETACH, pid, 0, 0))
 		die("PTRACE_DETACH: %s", strerror(errno));
 }
 
@@ -228,13 +293,3 @@ int main(int argc, char **argv)
 	status = reap(pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
-
-#else
-
-int main(int argc, char **argv)
-{
-	help_if_asked(argc, argv);
-	return WORKLOAD_SKIP;
-}
-
-#endif

@@ -61,14 +61,16 @@ traced int user_tail(int n)
 	return user_tail_end(n);
 }
 
-#if defined(__x86_64__)
 /* Jumps to its own beginning: N calls with one return. */
 int user_loops(int n);
 asm(".pushsection .text\n"
-    ".globl user_loops\n.type user_loops, @function\n"
+    ".globl user_loops\n.type user_loops, %function\n"
+#ifdef __x86_64__
     "user_loops: push %rbx; pop %rbx; dec %edi; jnz user_loops; mov $1, %eax; ret\n"
-    ".size user_loops, . - user_loops\n.popsection");
+#else
+    "user_loops: nop; subs w0, w0, #1; b.ne user_loops; mov w0, #1; ret\n"
 #endif
+    ".size user_loops, . - user_loops\n.popsection");
 
 traced void user_jumps(int n)
 {
@@ -259,9 +261,7 @@ static void report(unsigned int threads, struct series *sleeps, struct series *t
 	put_calls("user_leaf", threads * LEAVES, errors);
 	put_calls("user_recurses", 20 + 63 + MAX_LEVELS, 0);
 	put_calls("user_tail_end", ROUNDS, 0);
-#if defined(__x86_64__)
 	put_calls("user_loops", 2 * LOOPS, 0);
-#endif
 	put_calls("user_jumps_outer", JUMPS, 0);
 	put_calls("user_raises", RAISES, 0);
 	put_calls("user_handles", 2 * RAISES, 0);
@@ -294,10 +294,8 @@ int main(int argc, char **argv)
 	user_recurses(20);
 	user_recurses(63);
 	user_recurses(MAX_LEVELS);
-#if defined(__x86_64__)
 	user_loops(LOOPS);
 	user_loops(LOOPS);
-#endif
 	for (int i = 0; i < JUMPS; i++)
 		if (!setjmp(back))
 			user_jumps_outer(i);

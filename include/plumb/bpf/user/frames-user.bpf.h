@@ -37,8 +37,18 @@ static __always_inline bool frame_is_chained(__u64 place)
 		to = (__u32)to;
 	return to == trampoline;
 #else
-	(void)place; /* the return address is in a register: not distinguished */
-	return false;
+	struct user_pt_regs *regs; /* the return address is in a register */
+	struct task_struct *task;
+	__u64 to = 0;
+
+	(void)place;
+	/* Kernels before 5.15 do not give the registers: such calls are not distinguished there. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return false;
+	task = bpf_get_current_task_btf();
+	regs = (struct user_pt_regs *)bpf_task_pt_regs(task);
+	bpf_probe_read_kernel(&to, sizeof(to), &regs->regs[30]);
+	return to == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 #endif
 }
 
