@@ -7,6 +7,7 @@
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/elffile.h>
+#include <plumb/elf/owners.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,18 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
 
 /* --- finding builds --- */
 
+/* The named file's owner is trusted as the user's choice; another one must be the process's. */
+static bool may_read(size_t file, const struct plumb_mapping *m, const struct stat *st)
+{
+	char why[128];
+
+	if (st->st_uid == plumb_user_file_at(file)->st.st_uid ||
+	    plumb_owner_is_known(m->pid, st->st_uid, why, sizeof(why)))
+		return true;
+	plumb_warn("%s, as process %d maps it, is not traced: it %s", m->path, m->pid, why);
+	return false;
+}
+
 /* A process maps a file of this path, which is or was at the path of number FILE. */
 static void take_mapping(void *context, const struct plumb_mapping *m)
 {
@@ -214,7 +227,7 @@ static void take_mapping(void *context, const struct plumb_mapping *m)
 	fd = plumb_mapping_open(m);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || find_build(file, &st)) {
+	if (fstat(fd, &st) || find_build(file, &st) || !may_read(file, m, &st)) {
 		close(fd);
 		return;
 	}
