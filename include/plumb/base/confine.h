@@ -42,6 +42,9 @@ void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why);
  */
 int plumb_confine(void);
 
+/* Only capabilities, all but KEPT, and no_new_privs: 0, or -errno after a message. */
+int plumb_give_up(uint64_t kept);
+
 /* To read /proc/PID/map_files, maps and mem of all processes, and files that only they may read. */
 uint64_t plumb_caps_for_processes(void);
 
