@@ -24,10 +24,12 @@ enum plumb_calls {
 	PLUMB_CALLS_RUN_PROGRAMS = 4, /* ... to run loaded programs (BPF_PROG_TEST_RUN) */
 	PLUMB_CALLS_ITERATE = 8,      /* ... iterators of loaded programs */
 	PLUMB_CALLS_LIST = 16,        /* ... the programs and links of the whole system */
-	PLUMB_CALLS_ATTACH = 32,      /* all of bpf(2), perf_event_open(2) */
+	PLUMB_CALLS_ATTACH = 32,      /* ... to attach loaded programs */
 	PLUMB_CALLS_REPLACE = 64,     /* giving a file that was opened before its name */
 	PLUMB_CALLS_WRITE = 128,      /* opening what exists for writing */
 	PLUMB_CALLS_CREATE = 256,     /* ... and creating files */
+	PLUMB_CALLS_EVENTS = 512,     /* perf_event_open(2) */
+	PLUMB_CALLS_LOAD = 1024,      /* bpf(2): loading programs */
 };
 
 /*

@@ -291,12 +291,32 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 	for (size_t i = 0; i < targets->n_files && !err; i++)
 		if (plumb_user_file_at(i)->of_host)
 			plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
-	/* CAP_SYS_ADMIN: for user probes by perf events, from 6.16 on. */
-	if (builds.n)
-		plumb_keep(plumb_caps_for_processes() | PLUMB_CAP(BPF) | PLUMB_CAP(PERFMON) |
-				   PLUMB_CAP(SYS_ADMIN),
-			   PLUMB_CALLS_ATTACH, "files that are replaced");
 	return err;
+}
+
+/*
+ * Attaching to many by one link (6.6) takes no capability, a perf event CAP_PERFMON, and from 6.16
+ * on CAP_SYS_ADMIN.  Without cookies (5.15) each event has its own copy of the program.
+ */
+void plumb_builds_keep(void)
+{
+	uint64_t capabilities = plumb_caps_for_processes();
+	unsigned int calls = PLUMB_CALLS_ATTACH;
+
+	if (!builds.n || !builds.probes)
+		return;
+	for (size_t i = 0; i < builds.n; i++)
+		if (builds.list[i].functions.is_usdt)
+			calls |= PLUMB_CALLS_WRITE_MAPS; /* where the arguments are */
+	if (builds.probes->by_events) {
+		capabilities |= PLUMB_CAP(PERFMON) | PLUMB_CAP(SYS_ADMIN);
+		calls |= PLUMB_CALLS_EVENTS;
+	}
+	if (builds.probes->by_events && !builds.probes->with_cookies) {
+		capabilities |= PLUMB_CAP(BPF);
+		calls |= PLUMB_CALLS_LOAD;
+	}
+	plumb_keep(capabilities, calls, "files that are replaced");
 }
 
 static void attach_later(size_t i, const char *path)
