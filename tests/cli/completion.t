@@ -74,6 +74,12 @@ for tool in "${tools[@]}"; do
 		is "$tool -u takes a unit" "$(offers "$tool -u ")" "auto ms ns s us"
 		is "$tool --unit= takes a unit" "$(offers "$tool --unit=m")" "ms"
 	fi
+	if has "$tool" --audit; then
+		: >"$work/au"
+		is "$tool --audit= takes a file" "$(offers "$tool --audit=$work/a")" "$work/au"
+		is "... or what is no file" "$(cd "$work" && offers "$tool --audit=")$(cd "$work" && offers "$tool --audit=a")" \
+			"$(cd "$work" && { ls -A; printf '%s\n' audit syslog; } | sorted)$(printf '%s\n' au audit | sorted)"
+	fi
 	if has "$tool" --cgroup; then
 		mkdir -p "$work/one/two"
 		is "$tool -g takes a directory" "$(offers "$tool -g $work/o")" "$work/one/"

@@ -164,4 +164,15 @@ if [[ -r /proc/2/comm && $(</proc/2/comm) == kthreadd ]]; then
 else
 	skip "$tool -p of a kernel thread" "none is seen here"
 fi
+cp "$(command -v sleep)" "$work/foreign"
+chown 65534 "$work/foreign"
+"$work/foreign" 300 &
+foreign=$!
+cli_started+=("$foreign")
+for ((i = 0; i < 500; i++)); do grep -q foreign "/proc/$foreign/maps" && break; sleep 0.01; done
+run "$tool" -d 0.1 -p "$foreign" foreign:no_such_name
+refused "$tool of a file that a process leads to, of a user who has nothing to do with it" 1 "$tool" \
+	"$work/foreign" "belongs to uid 65534, which is neither the user of process $foreign nor root"
+run "$tool" -d 0.1 -p "$foreign" "$work/foreign:no_such_name"
+refused "... is read if it is named itself" 1 "$tool" "$work/foreign has no function"
 done_trying

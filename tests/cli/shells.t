@@ -46,7 +46,7 @@ last_parts() {
 lines=("${tools[@]/%/ --}" "${tools[0]} --nonsense")
 tool=syscall-latency
 lines+=("$tool --pid=$idle" "$tool -p $idle" "$tool -b " "$tool --by=pid," "$tool -u " "$tool --unit=m" "$tool -s reada"
-	"$tool -g $work/o" "$tool -d " "$tool -- setpri")
+	"$tool -g $work/o" "$tool -d " "$tool -- setpri" "$tool --audit=sy" "$tool --audit=$work/o")
 
 # shellcheck source=../../tools/lib/completion.bash
 . "$cli_top/tools/lib/completion.bash"

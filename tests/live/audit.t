@@ -74,6 +74,17 @@ test_members() {
 	"$bin/probe-list" --audit="$log" r:sched_switch >"$work/out" 2>&1
 	is "another run has another" "$(jq -r .id "$log" | sort -u | wc -l)" 2
 	is "a tool that attaches nothing has two records" "$(jq -r 'select(.tool == "probe-list").event' "$log" | paste -sd ' ')" "begin end"
+	local i
+	log=$work/words
+	for i in $'\xff' $'\xfe' '?' '\xff' '{"hex":"ff"}' ff $'\xc3\xa4'; do
+		"$bin/syscall-count" --no-calibrate --audit="$log" -s write -p $$ -c "$i" -d 0.01 >/dev/null 2>&1
+	done
+	claim "records of words that are not UTF-8 are valid" valid "$log"
+	is "different words have different records" "$(records "$log" begin | jq -c '.command | .[index("-c") + 1]' | paste -sd ' ')" \
+		'{"hex":"ff"} {"hex":"fe"} "?" "\\xff" "{\"hex\":\"ff\"}" "ff" "ä"'
+	is "... and different filters" "$(records "$log" attach | jq -c '.filters.comm[0]' | sort -u | wc -l)" 7
+	"$bin/syscall-count" --audit="$log.long" -s write -- true "$(printf '%070000d' 1)" >/dev/null 2>&1
+	holds "a long word is whole" "$log.long" '$all[0].command[-1] | length == 70000'
 	cp "$bin/syscall-count" "$work/nobody"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/nobody/syscall-count" --audit="$work/nobody/log" 2>/dev/null
 	holds "another user, who may not trace" "$work/nobody/log" '[$all[] | [.event, .uid, .ended, .status]] == [["begin", 65534, null, null], ["end", 65534, "error", 1]]'

@@ -55,14 +55,36 @@ run() {
 		provoked user-func-latency user-func-latency $n "u:$reach:reach"
 		provoked usdt-latency usdt-latency $n "usdt:$usdt:app:slow_begin" "usdt:$usdt:app:slow_end"
 		provoked probe-misses probe-misses -v -d 1
+		provoked probe-cost env PLUMB_CACHE="$PWD/cache" probe-cost -v --rounds 5
+		provoked trace-bias trace-bias -v --pairs 5 --limit 100 --tool "sh -c 'echo tracing; exec sleep 9'" -- sleep 0.1
 		ended
 	}
+	# The verdict does not matter here.
+	case $(cat trace-bias.status) in
+	3 | 4) echo 0 >trace-bias.status ;;
+	esac
+	while_it_measures
+}
+
+# What probe-cost has then.
+while_it_measures() {
+	PLUMB_CACHE='' probe-cost -v --rounds 1000 </dev/null >measures.out 2>measures.err &
+	pid=$!
+	started="$started $pid"
+	await 20 grep -q 'while it measures' measures.err
+	for one in NoNewPrivs CapPrm CapEff CapBnd; do
+		sed -n "s/^\($one:\)[[:space:]]*/\1 /p" "/proc/$pid/status"
+	done | tr '\n' ' ' | sed 's/ $//' >measures.status
+	kill "$pid"
+	wait "$pid" || :
 }
 
 # The number of a capability.
 bit_of() {
 	case $1 in
+	dac_override) echo 1 ;;
 	dac_read_search) echo 2 ;;
+	fowner) echo 3 ;;
 	kill) echo 5 ;;
 	sys_ptrace) echo 19 ;;
 	sys_admin) echo 21 ;;
@@ -93,10 +115,10 @@ keeps() {
 	is "$name: ends well, though it was provoked" "$(cat "$name.status")" 0 || return
 	! grep -q 'this kernel preempts' "$name.err" || preempts=true
 	# shellcheck disable=SC2086 # words
-	wanted=$(hex $wanted $(! $preempts || [[ $name == probe-misses ]] || echo sys_nice))
+	wanted=$(hex $wanted $(! $preempts || [[ $name == probe-* || $name == trace-bias ]] || echo sys_nice))
 	is "$name: has the capabilities that it needs, and no other" \
 		"$(jq -r '.status | "\(.CapPrm) \(.CapEff) \(.CapInh) \(.CapAmb) \(.CapBnd)"' "$name.truth")" \
-		"$wanted $wanted 0000000000000000 0000000000000000 $wanted" || :
+		"$wanted $wanted 0000000000000000 0000000000000000 0000000000000000" || :
 	is "... cannot get more, and has a filter" "$(jq -r '.status | "\(.NoNewPrivs) \(.Seccomp)"' "$name.truth")" "1 2" || :
 	found=$(jq -r --arg allowed "$allowed" '.calls[]
 		| select(.call | IN("openat-read", "bpf-lookup") | not)
@@ -106,12 +128,22 @@ keeps() {
 	is "... is refused what it does not need${3:+, but for ${*:3}}" "$found" "" || :
 	holds "... can read files" "$name.truth" '$last.calls[] | select(.call == "openat-read").result == "ENOENT"' || :
 	holds "... and maps" "$name.truth" '$last.calls[] | select(.call == "bpf-lookup").result | . != "EPERM" or $none' \
-		--argjson none "$([[ $name == probe-misses ]] && echo true || echo false)" || :
+		--argjson none "$([[ $name == probe-misses || $name == probe-cost || $name == trace-bias ]] && echo true || echo false)" || :
 	like "... and says with -v what it keeps" "$(grep ' confined: ' "$name.err")" 'confined: keeps ' || :
 }
 
+# Before 5.15, each event has a program of its own.
+load_too() {
+	! grep -q 'to load programs' "$1.err" || echo bpf-load
+}
+
+bpf_too() {
+	! grep -q 'to load programs' "$1.err" || echo " bpf"
+}
+
 check() {
-	local processes="dac_read_search sys_ptrace checkpoint_restore"
+	local processes="dac_read_search sys_ptrace checkpoint_restore" most
+	most=$(hex dac_override dac_read_search fowner sys_admin perfmon bpf)
 	evidence syscall-count.err
 	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
 	keeps syscall-count ""
@@ -135,8 +167,20 @@ check() {
 	keeps func-count ""
 	keeps func-stack "$processes"
 	keeps func-latency "dac_read_search sys_ptrace sys_admin"
-	keeps user-func-latency "$processes perfmon bpf sys_admin" bpf-load bpf-get bpf-get-high bpf-update perf_event_open
-	keeps usdt-latency "$processes perfmon bpf sys_admin" bpf-load bpf-get bpf-get-high bpf-update perf_event_open
+	# Attaching to files that are replaced takes capabilities, and events, only without uprobe.multi.
+	if grep -q 'perf_event_open(2) for files' user-func-latency.err; then
+		like "uprobes are attached by events where the kernel has no uprobe.multi" "$(cat kernel)" '^(5\.|6\.[0-5]\.)' || :
+		keeps user-func-latency "$processes perfmon sys_admin$(bpf_too user-func-latency)" perf_event_open bpf-link $(load_too user-func-latency)
+		keeps usdt-latency "$processes perfmon sys_admin$(bpf_too usdt-latency)" perf_event_open bpf-link bpf-update $(load_too usdt-latency)
+	else
+		keeps user-func-latency "$processes" bpf-link
+		keeps usdt-latency "$processes" bpf-link bpf-update
+	fi
 	keeps probe-misses "dac_read_search sys_admin syslog"
+	keeps probe-cost "" linkat renameat unlinkat
+	is "... and has no more than it attaches with while it measures" "$(cat measures.status)" \
+		"NoNewPrivs: 1 CapPrm: $most CapEff: $most CapBnd: 0000000000000000"
+	like "what probe-cost opened before has its name" "$(head -c 100 cache/probe-cost.json)" '^\{'
+	keeps trace-bias ""
 	like "what --flame opened before has its name" "$(head -c 200 flame.svg)" '<svg|<\?xml'
 }

@@ -49,6 +49,13 @@ run() {
 	go namespace
 	detach deleted-name namespace-name
 
+	cp "$busy" foreign-file
+	chown 65534 foreign-file
+	start foreign ./foreign-file user 300
+	attach foreign-name -F 199 -p "$pid" -b comm
+	go foreign
+	detach foreign-name
+
 	# One of the CPUs; of an emulated machine, where nobody else has work.
 	uname -r >kernel
 	start one busy user 2000
@@ -123,6 +130,12 @@ check() {
 	else
 		found "who runs a file of another mount namespace is named" namespace-name be_busy
 	fi
+
+	evidence foreign-name.json foreign-name.err
+	like "a file of a user who has nothing to do with the process is not read" "$(grep foreign-file foreign-name.err)" \
+		'/foreign-file: it belongs to uid 65534, which is neither the user of process [0-9]* nor root$'
+	holds "... but its addresses are reported" foreign-name.json '[$last.rows[]
+		| select(any(.stack[]; .frame | startswith("foreign-file+0x"))) | .count] | add > 10'
 
 	evidence share.json share.err
 	case $(cat kernel) in

@@ -111,6 +111,62 @@ static void a_table_too_large_to_be_true_is_not_read(void **state)
 	plumb_symbolizer_free(s);
 }
 
+/* The memory, kB, that it takes to read a file with this many sections, with N symbol tables. */
+static long memory_for(uint64_t sections, size_t n)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(true);
+	Elf64_Ehdr header = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = 4096,
+		.e_ehsize = sizeof(header),
+		.e_shentsize = sizeof(Elf64_Shdr),
+	};
+	const Elf64_Shdr first = {.sh_size = sections};
+	const Elf64_Shdr strings = {.sh_type = SHT_STRTAB, .sh_offset = 8192, .sh_size = 4096};
+	struct rusage before, after;
+	struct plumb_symfile *file;
+	int fd = memfd_create("many", 0);
+
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(pwrite(fd, &first, sizeof(first), 4096), sizeof(first));
+	assert_int_equal(pwrite(fd, &strings, sizeof(strings), 4096 + sizeof(first)),
+			 sizeof(strings));
+	for (size_t i = 0; i < n; i++) {
+		const Elf64_Shdr table = {.sh_type = SHT_SYMTAB,
+					  .sh_offset = 1UL << 34,
+					  .sh_size = 24UL << 20,
+					  .sh_entsize = 24,
+					  .sh_link = 1};
+
+		assert_int_equal(pwrite(fd, &table, sizeof(table), 4096 + (2 + i) * sizeof(table)),
+				 sizeof(table));
+	}
+	assert_int_equal(ftruncate(fd, 1UL << 35), 0);
+	getrusage(RUSAGE_SELF, &before);
+	file = plumb_symfile_get(s, fd, "/many", -1);
+	assert_non_null(file);
+	plumb_symfile_read(s, file);
+	getrusage(RUSAGE_SELF, &after);
+	plumb_symbolizer_free(s);
+	return after.ru_maxrss - before.ru_maxrss;
+}
+
+static void more_sections_than_a_program_has_take_no_memory(void **state)
+{
+	(void)state;
+	assert_between(memory_for(8 << 20, 0), 0, 64 << 10);
+}
+
+static void all_tables_together_have_a_limit(void **state)
+{
+	(void)state;
+	assert_between(memory_for(80, 78), 0, 800 << 10);
+}
+
 static void nothing_but_files_is_opened(void **state)
 {
 	int root = open("/", O_PATH), fd;
@@ -185,6 +241,8 @@ int main(void)
 		cmocka_unit_test(damaged_files_do_no_damage),
 		cmocka_unit_test(what_is_no_elf_file_is_counted),
 		cmocka_unit_test(a_table_too_large_to_be_true_is_not_read),
+		cmocka_unit_test(more_sections_than_a_program_has_take_no_memory),
+		cmocka_unit_test(all_tables_together_have_a_limit),
 		cmocka_unit_test(nothing_but_files_is_opened),
 		cmocka_unit_test(no_path_leads_out_of_a_root),
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-files: names from files of all kinds and from their debug files. */
 #include "symbols-files.h"
+#include <sched.h>
 
 /* The innermost name of what is at MARK in SYMBOLS_OF, in FILE, which PID has mapped to BASE. */
 static const char *name_there(pid_t pid, uint64_t base, const char *file, const char *mark)
@@ -173,6 +174,112 @@ static void a_debug_file_is_found_by_build_id_in_the_processs_root(void **state)
 	end_child(&child);
 }
 
+/* --- owners --- */
+
+static uint64_t map_as_1001(const char *file)
+{
+	return setresuid(1001, 1001, 1001) ? 0 : map_file(file);
+}
+
+/* A set-user-ID program that is this user's again, and can become root. */
+static uint64_t map_as_1001_of_root(const char *file)
+{
+	return setresuid(1001, 1001, 0) ? 0 : map_file(file);
+}
+
+/* As user 1001 of a namespace, whose users are ours plus 100000. */
+static uint64_t map_in_namespace(const char *file)
+{
+	static const char users[] = "0 100000 2000";
+	char path[64], go;
+	int fd, fds[2], done[2];
+
+	if (pipe(fds) || pipe(done))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", getpid());
+	if (!fork()) {
+		fd = read(fds[0], &go, 1) == 1 ? open(path, O_WRONLY) : -1;
+		if (fd < 0 || write(fd, users, strlen(users)) < 0 || write(done[1], "", 1) != 1)
+			_exit(1);
+		_exit(0);
+	}
+	close(done[1]);
+	if (unshare(CLONE_NEWUSER) || write(fds[1], "", 1) != 1 || read(done[0], &go, 1) != 1 ||
+	    setresuid(1001, 1001, 1001))
+		return 0;
+	return map_file(file);
+}
+
+/* What is seen of a file of UID in a process that maps it by MAP; 0, or 1 if it is not read. */
+static uint64_t is_foreign(uint64_t (*map)(const char *), uid_t uid)
+{
+	struct child child;
+	const char *expected;
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct plumb_frame_name frame;
+	uint64_t foreign;
+
+	run("cp lib.so owned.so");
+	assert_int_equal(chown("owned.so", uid, -1), 0);
+	child = start_child(map, "owned.so");
+	plumb_symbolize_user(s, child.pid, child.address + offset_of_mark("owned.so", "<plain>"),
+			     false, &frame, 1);
+	plumb_frame_name_text(&frame, text, sizeof(text));
+	foreign = plumb_symbolizer_counts(s)->foreign;
+	expected = foreign ? unnamed("owned.so", "<plain>") : "plain";
+	assert_string_equal(text, expected);
+	plumb_symbolizer_free(s);
+	end_child(&child);
+	return foreign;
+}
+
+static void files_of_others_are_not_read(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	unsetenv("SUDO_UID");
+	assert_int_equal(is_foreign(map_file, 0), 0);
+	assert_int_equal(is_foreign(map_file, 1001), 1);
+	assert_int_equal(is_foreign(map_as_1001, 0), 0);
+	assert_int_equal(is_foreign(map_as_1001, 1001), 0);
+	assert_int_equal(is_foreign(map_as_1001, 1002), 1);
+	assert_int_equal(is_foreign(map_as_1001_of_root, 1001), 0);
+	assert_int_equal(is_foreign(map_as_1001_of_root, 1002), 1);
+}
+
+static void files_of_a_containers_root_are_read(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(is_foreign(map_in_namespace, 100000), 0); /* its root */
+	assert_int_equal(is_foreign(map_in_namespace, 101001), 0); /* its user */
+	assert_int_equal(is_foreign(map_in_namespace, 0), 0);
+	assert_int_equal(is_foreign(map_in_namespace, 1001), 1); /* ours of that number */
+	assert_int_equal(is_foreign(map_in_namespace, 101002), 1);
+}
+
+static void files_of_who_became_root_are_read(void **state)
+{
+	char login[32] = "";
+	int fd = open("/proc/self/loginuid", O_RDONLY);
+	bool known =
+		fd >= 0 && read(fd, login, sizeof(login) - 1) > 0 && strcmp(login, "4294967295");
+
+	(void)state;
+	if (fd >= 0)
+		close(fd);
+	if (geteuid() || known)
+		skip();
+	setenv("SUDO_UID", "1001", 1);
+	assert_int_equal(is_foreign(map_file, 1001), 0);
+	assert_int_equal(is_foreign(map_file, 1002), 1);
+	setenv("SUDO_UID", "1001x", 1);
+	assert_int_equal(is_foreign(map_file, 1001), 1);
+	unsetenv("SUDO_UID");
+}
+
 /* --- inline functions --- */
 
 /* "innermost,middle,outer" */
@@ -238,6 +345,9 @@ int main(void)
 		cmocka_unit_test(a_debug_file_is_found_by_its_link),
 		cmocka_unit_test(without_a_build_id_its_checksum_tells),
 		cmocka_unit_test(a_debug_file_is_found_by_build_id_in_the_processs_root),
+		cmocka_unit_test(files_of_others_are_not_read),
+		cmocka_unit_test(files_of_a_containers_root_are_read),
+		cmocka_unit_test(files_of_who_became_root_are_read),
 		cmocka_unit_test(inlined_functions_are_frames_if_that_is_wanted),
 	};
 

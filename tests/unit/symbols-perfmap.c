@@ -134,6 +134,7 @@ static void maps_of_others_are_not_believed(void **state)
 	append("%lx 10 forged\n", child.address);
 	assert_int_equal(chown(map, 65534, 65534), 0);
 	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	assert_int_equal(plumb_symbolizer_counts(s)->foreign, 1);
 	run("mv %s tmp/its && chown 0 tmp/its && ln -s its %s", map, map);
 	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
 	run("rm %s && mkfifo %s", map, map); /* to open it would wait */

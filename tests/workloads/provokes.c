@@ -13,7 +13,8 @@
 
 const char usage[] =
 	"Usage: provokes TOOL [ARG...]\n"
-	"Run TOOL.  Once it says that it traces, make it call execve, socket and others, as if it\n"
+	"Run TOOL (with -v).  Once it says that it is confined, make it call execve, socket and "
+	"others, as if it\n"
 	"had been taken over; then let it go on.  The report has the results, and what\n"
 	"/proc/PID/status then says of its capabilities.  Exit status: that of TOOL.\n";
 
@@ -45,11 +46,13 @@ static const struct call {
 	{"openat-read", SYS_openat, {AT_FDCWD, P(TEXT), O_RDONLY}},
 	{"openat2", SYS_openat2, {AT_FDCWD, P(TEXT), P(ZERO), sizeof(struct open_how)}},
 	{"ptrace", SYS_ptrace, {PTRACE_ATTACH, INT_MAX}},
+	{"process_vm_readv", SYS_process_vm_readv, {INT_MAX, P(ZERO), 1, P(ZERO), 1, 0}},
 	{"process_vm_writev", SYS_process_vm_writev, {INT_MAX, P(ZERO), 1, P(ZERO), 1, 0}},
 	{"pidfd_getfd", SYS_pidfd_getfd, {-1, 0, 0}},
 	{"io_uring_setup", SYS_io_uring_setup, {0, 0}},
 	{"perf_event_open", SYS_perf_event_open, {0, 0, 0, -1, 0}},
 	{"bpf-load", SYS_bpf, {BPF_PROG_LOAD, P(ZERO), 64}},
+	{"bpf-link", SYS_bpf, {BPF_LINK_CREATE, P(ZERO), 64}},
 	{"bpf-get", SYS_bpf, {BPF_OBJ_GET, P(ZERO), 12}},
 	{"bpf-get-high", SYS_bpf, {1ULL << 32 | BPF_OBJ_GET, P(ZERO), 12}},
 	{"bpf-update", SYS_bpf, {BPF_MAP_UPDATE_ELEM, P(ZERO), 32}},
@@ -253,8 +256,8 @@ static void provoke(pid_t pid)
 		die("PTRACE_DETACH: %s", strerror(errno));
 }
 
-/* Copies what the tool writes to stderr, until it traces (PID), or to its end. */
-static bool copy(int from, bool until_tracing)
+/* Copies what the tool writes to stderr, until it is confined, or to its end. */
+static bool copy(int from, bool until_confined)
 {
 	char text[4096];
 	ssize_t n;
@@ -262,23 +265,63 @@ static bool copy(int from, bool until_tracing)
 	while ((n = read(from, text, sizeof(text) - 1)) > 0) {
 		text[n] = 0;
 		fputs(text, stderr);
-		if (until_tracing && strstr(text, ": tracing "))
+		if (until_confined && strstr(text, ": confined: "))
 			return true;
 	}
 	return false;
 }
 
+/*
+ * A pipe that is full, as the tool's stdout: it cannot end before it is provoked.  Returns how much
+ * is in it.
+ */
+static size_t make_full_pipe(int ends[2])
+{
+	char nothing[4096] = "";
+	size_t size = 0;
+	ssize_t n;
+
+	make_pipe(ends);
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	while ((n = write(ends[1], nothing, sizeof(nothing))) > 0)
+		size += n;
+	fcntl(ends[1], F_SETFL, 0);
+	return size;
+}
+
+/* Copies what the tool writes to stdout, in a process of its own. */
+static pid_t drain(const int ends[2], size_t skipped)
+{
+	pid_t pid = fork_or_die();
+	char text[4096];
+	ssize_t n;
+
+	if (pid)
+		return pid;
+	close(ends[1]);
+	while ((n = read(ends[0], text,
+			 skipped && skipped < sizeof(text) ? skipped : sizeof(text))) > 0) {
+		if (!skipped && write(1, text, n) != n)
+			_exit(1);
+		skipped -= skipped ? n : 0;
+	}
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
-	int ends[2], status;
-	pid_t pid;
+	int ends[2], out[2], status;
+	size_t filled;
+	pid_t pid, drains;
 
 	help_if_asked(argc, argv);
 	if (argc < 2)
 		misuse("TOOL is needed");
 	make_pipe(ends);
+	filled = make_full_pipe(out);
 	pid = fork_or_die();
 	if (!pid) {
+		dup2(out[1], 1);
 		dup2(ends[1], 2);
 		execvp(argv[1], argv + 1);
 		die("%s: %s", argv[1], strerror(errno));
@@ -289,7 +332,10 @@ int main(int argc, char **argv)
 			die("PTRACE_SEIZE: %s", strerror(errno));
 		provoke(pid);
 	}
+	drains = drain(out, filled);
+	close(out[1]);
 	copy(ends[0], false);
 	status = reap(pid);
+	reap(drains);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

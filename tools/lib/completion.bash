@@ -33,6 +33,11 @@ _plumb_values() {
 		return
 	fi
 	case $takes in
+	FILE'|'*)
+		takes=${takes#FILE|}
+		compgen -f -- "$last"
+		printf '%s\n' "${takes//|/$'\n'}"
+		;;
 	*'|'*) printf '%s\n' "${takes//|/$'\n'}" ;;
 	PID*) printf '%s\n' /proc/[0-9]* | sed 's,.*/,,' ;;
 	TID*) printf '%s\n' /proc/[0-9]*/task/[0-9]* | sed 's,.*/,,' ;;

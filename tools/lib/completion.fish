@@ -65,7 +65,7 @@ function __plumb_complete --argument-names tool
         if test -z "$argument" -o -n "$may"
             complete -c $tool $option
         else if string match -q 'FILE*' -- $argument
-            complete -c $tool $option -r -F
+            complete -c $tool $option -r -F -a (string replace -r '^FILE\|?' '' -- $argument | string replace -a '|' ' ')
         else
             complete -c $tool $option -x -a "(__plumb_values $tool --$long '$argument' $(test -z "$listed" || echo 1))"
         end

@@ -21,6 +21,7 @@ _plumb_value() {
 		found=(${(f)"$($tool $option help 2>/dev/null </dev/null | tr -s '[:space:]' '[\n*]' | sed 's/[A-Z].*//')"})
 	else
 		case $argument in
+		FILE'|'*) compadd -- ${(s:|:)argument#FILE\|}; _files; return ;;
 		*'|'*) found=(${(s:|:)argument}) ;;
 		PID*) found=(/proc/<->(N:t)) ;;
 		TID*) found=(/proc/<->/task/<->(N:t)) ;;

@@ -35,7 +35,7 @@ bool user_is_32bit(const char *path)
 	if (fd < 0)
 		return false;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = plumb_elf_begin(fd, ELF_C_READ);
 	is = gelf_getclass(elf) == ELFCLASS32;
 	elf_end(elf);
 	close(fd);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
 #include <plumb/base/text.h>
@@ -211,7 +212,13 @@ static int compare(struct options *o)
 		.measures = o->plan.metric ? MEASURES : METRIC,
 	};
 	enum verdict verdict = UNBIASED;
-	int err = c.pairs ? run_all(&c) : plumb_error(ENOMEM, "no memory for the pairs");
+	int err = c.pairs ? 0 : plumb_error(ENOMEM, "no memory for the pairs");
+
+	/*
+	 * Nothing can be given up while commands are run, not even what execve() gives back: a
+	 * program that gains capabilities is not dumpable, and forgets PR_SET_PDEATHSIG.
+	 */
+	err = err ?: run_all(&c) ?: plumb_confine();
 
 	if (err == -EINTR)
 		plumb_warn("interrupted: the workload and the tool are ended, nothing is compared");

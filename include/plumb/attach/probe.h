@@ -87,6 +87,7 @@ struct plumb_probes {
 	uint32_t process;
 	/* Programs of single uprobes take their target from the cookie: they are not copied. */
 	bool with_cookies;
+	bool by_events; /* some user functions are attached to by perf events */
 };
 
 bool plumb_hook_is_multi(enum plumb_hook hook);

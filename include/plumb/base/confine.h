@@ -24,10 +24,12 @@ enum plumb_calls {
 	PLUMB_CALLS_RUN_PROGRAMS = 4, /* ... to run loaded programs (BPF_PROG_TEST_RUN) */
 	PLUMB_CALLS_ITERATE = 8,      /* ... iterators of loaded programs */
 	PLUMB_CALLS_LIST = 16,        /* ... the programs and links of the whole system */
-	PLUMB_CALLS_ATTACH = 32,      /* all of bpf(2), perf_event_open(2) */
+	PLUMB_CALLS_ATTACH = 32,      /* ... to attach loaded programs */
 	PLUMB_CALLS_REPLACE = 64,     /* giving a file that was opened before its name */
 	PLUMB_CALLS_WRITE = 128,      /* opening what exists for writing */
 	PLUMB_CALLS_CREATE = 256,     /* ... and creating files */
+	PLUMB_CALLS_EVENTS = 512,     /* perf_event_open(2) */
+	PLUMB_CALLS_LOAD = 1024,      /* bpf(2): loading programs */
 };
 
 /*
@@ -41,6 +43,9 @@ void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why);
  * filters.  Returns 0, or -errno after a message.
  */
 int plumb_confine(void);
+
+/* Only capabilities, all but KEPT, and no_new_privs: 0, or -errno after a message. */
+int plumb_give_up(uint64_t kept);
 
 /* To read /proc/PID/map_files, maps and mem of all processes, and files that only they may read. */
 uint64_t plumb_caps_for_processes(void);

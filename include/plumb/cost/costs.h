@@ -14,8 +14,13 @@
 /* Adds what costs depend on: the CPU model and the kernel's version (LINE has its release). */
 void plumb_costs_describe(json_t *line);
 
-/* Writes the file; 0, also if nothing is to be kept, or -errno after a message. */
-int plumb_costs_save(const json_t *line);
+/*
+ * Opens the file, before the tool gives up what that takes; 0, also if nothing is to be kept, or
+ * -errno after a message.
+ */
+int plumb_costs_begin(void);
+/* Writes it, or with NULL leaves it as it was; 0, or -errno after a message. */
+int plumb_costs_end(const json_t *line);
 
 /*
  * Returns the line in the file, owned by the caller.  NULL if it is of another kernel or CPU model,

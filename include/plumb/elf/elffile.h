@@ -22,6 +22,12 @@ int plumb_elf_open(const char *name, struct plumb_elf *file);
 int plumb_elf_open_fd(int fd, const char *shown, struct plumb_elf *file);
 void plumb_elf_close(struct plumb_elf *file);
 
+/*
+ * elf_begin() of a file that anyone may have made: NULL also if it claims more sections or segments
+ * than a program can have, for which libelf would take memory.
+ */
+Elf *plumb_elf_begin(int fd, Elf_Cmd command);
+
 /* The file offset of virtual ADDRESS, in a loaded segment with these FLAGS (PF_X); false: none. */
 bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
 

@@ -71,6 +71,8 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
  * probes are.
  */
 void plumb_builds_look(void);
+/* Keeps (confine.h) what that needs. */
+void plumb_builds_keep(void);
 /* For struct plumb_lifecycle.tick: looks often enough for a new file to be traced in a second. */
 uint64_t plumb_builds_tick(uint64_t elapsed);
 

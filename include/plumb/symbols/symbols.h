@@ -14,8 +14,9 @@
  * C++ and Rust names are demangled.  Control characters in a name are replaced by '?'.  The
  * symbolizer owns all strings.
  *
- * Mapped files may be malicious: a debug file is used only if it belongs to root or the same user,
- * and tables of implausible size are not read.
+ * Mapped files may be malicious.  Files and perf maps are read only if they are regular and belong
+ * to one of plumb_owners_of() the process, a debug file only if it belongs to root or to the owner
+ * of the file; tables of implausible size are not read.
  */
 #ifndef PLUMB_SYMBOLS_H
 #define PLUMB_SYMBOLS_H
@@ -90,6 +91,7 @@ struct plumb_symbolizer_counts {
 	uint64_t unknown;   /* of these, addresses without a function name */
 	uint64_t files;     /* mapped files, each counted once */
 	uint64_t unread;    /* files that are unreadable or not ELF; -v names the first */
+	uint64_t foreign;   /* files that are not read since another user owns them */
 	uint64_t bad_lines; /* malformed lines of perf maps */
 };
 

@@ -21,11 +21,15 @@ static void add(json_t **list, size_t *n, json_t *item)
 
 void plumb_attached_add_hook(struct plumb_attached *a, const char *name)
 {
-	const json_t *item;
+	json_t *hook = plumb_json_bytes(name), *item;
 	size_t i;
 
-	json_array_foreach(a->hooks, i, item) if (!strcmp(json_string_value(item), name)) return;
-	add(&a->hooks, &a->n_hooks, plumb_json_text(name));
+	json_array_foreach(a->hooks, i, item) if (json_equal(item, hook))
+	{
+		json_decref(hook);
+		return;
+	}
+	add(&a->hooks, &a->n_hooks, hook);
 }
 
 /* A descriptor may be one of several of a program. */

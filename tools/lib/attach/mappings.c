@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <plumb/base/parse.h>
 #include <plumb/elf/binary.h>
+#include <plumb/elf/debugfile.h>
 #include <plumb/elf/maps.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -125,10 +126,8 @@ void plumb_mappings_of_inode(pid_t pid, uint64_t inode,
 int plumb_mapping_open(const struct plumb_mapping *m)
 {
 	char link[PLUMB_MAP_FILE];
-	int fd = open(plumb_map_file(link, m->pid, m->start, m->end),
-		      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	return fd < 0 ? -errno : fd;
+	return plumb_open_here(plumb_map_file(link, m->pid, m->start, m->end));
 }
 
 int plumb_mapping_stat(const struct plumb_mapping *m, struct stat *st)

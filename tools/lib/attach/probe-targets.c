@@ -264,6 +264,7 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 	if (plumb_hook_is_multi(target->hook))
 		return attach_at_once(probes, p, target->hook, &file, what, size);
 	plumb_probe_allow_files();
+	probes->by_events = true;
 	for (size_t i = 0; i < u->n; i++) {
 		err = attach_places(probes, p, target->hook, &file, i);
 		if (err)

@@ -8,6 +8,7 @@
 #include <plumb/base/log.h>
 #include <plumb/elf/binary.h>
 #include <plumb/elf/debugfile.h>
+#include <plumb/elf/owners.h>
 #include <plumb/kernel/thread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,10 +66,14 @@ static int make(struct plumb_user_file *f, const struct meaning *m, const char *
 	return f->shown ? 0 : -ENOMEM;
 }
 
-/* Adds the file of FD, which it takes, if it is new; the pattern means it. */
-static int add(struct meaning *m, const char *shown, int fd, bool of_host)
+/*
+ * Adds the file of FD, which it takes, if it is new; the pattern means it.  PID: process PID leads
+ * to it, so its owner is checked; 0: the user has named it.
+ */
+static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_host)
 {
 	struct plumb_user_file *f;
+	char why[128];
 	struct stat st;
 	int err = 0;
 
@@ -78,6 +83,10 @@ static int add(struct meaning *m, const char *shown, int fd, bool of_host)
 	if (fstat(fd, &st)) {
 		close(fd);
 		return plumb_error(errno, "%s: %s", shown, strerror(errno));
+	}
+	if (pid && !plumb_owner_is_known(pid, st.st_uid, why, sizeof(why))) {
+		close(fd);
+		return plumb_error(EPERM, "%s is not read: it %s", shown, why);
 	}
 	f = find(&st, m->is_usdt);
 	if (f) {
@@ -104,7 +113,7 @@ static int open_here(struct meaning *m)
 
 	if (err)
 		return err;
-	err = add(m, path, plumb_open_here(path), true);
+	err = add(m, path, plumb_open_here(path), 0, true);
 	free(path);
 	return err;
 }
@@ -123,7 +132,7 @@ static int open_there(struct meaning *m, pid_t pid)
 	close(dir);
 	if (asprintf(&shown, "%s%s", root, m->file) < 0)
 		return -ENOMEM;
-	err = add(m, shown, fd, false);
+	err = add(m, shown, fd, pid, false);
 	free(shown);
 	return err;
 }
@@ -141,7 +150,8 @@ static void add_mapped(void *context, const struct plumb_mapping *mapping)
 	if (asprintf(&shown, "%s%s", root, mapping->path) < 0)
 		shown = NULL;
 	if (!m->err)
-		m->err = shown ? add(m, shown, plumb_mapping_open(mapping), here) : -ENOMEM;
+		m->err = shown ? add(m, shown, plumb_mapping_open(mapping), mapping->pid, here)
+			       : -ENOMEM;
 	free(shown);
 }
 

@@ -41,11 +41,11 @@ static void consider(json_t *value, json_t *parent, const char *key, size_t inde
 		*longest = (struct longest){value, parent, key, index, size};
 }
 
-/* The first half of the word, in whole characters. */
+/* The first half of the word, in whole characters, and whole bytes of {"hex"}. */
 static json_t *half_of(const json_t *word)
 {
 	const char *text = json_string_value(word);
-	size_t n = json_string_length(word) / 2;
+	size_t n = json_string_length(word) / 4 * 2;
 
 	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;

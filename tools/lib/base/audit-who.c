@@ -14,9 +14,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The most of a command line that is kept. */
-#define COMMAND_MAX (64 << 10)
-
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,7 +46,7 @@ static json_t *environment(const char *name)
 {
 	const char *value = getenv(name);
 
-	return value ? plumb_json_text(value) : json_null();
+	return value ? plumb_json_bytes(value) : json_null();
 }
 
 /* "ttyS0" of a device that is not a pseudo terminal. */
@@ -86,15 +83,17 @@ static json_t *terminal(void)
 /* As it was typed; argp has changed the order of argv. */
 static json_t *command_line(size_t *n)
 {
-	static char text[COMMAND_MAX];
+	FILE *f = fopen("/proc/self/cmdline", "re");
 	json_t *words = json_array();
-	ssize_t length = read_file("/proc/self/cmdline", text, sizeof(text));
+	char *word = NULL;
+	size_t room = 0;
 
 	*n = 0;
-	for (ssize_t at = 0; at < length; at += strlen(text + at) + 1) {
-		json_array_append_new(words, plumb_json_text(text + at));
-		++*n;
-	}
+	for (; f && getdelim(&word, &room, 0, f) > 0; ++*n)
+		json_array_append_new(words, plumb_json_bytes(word));
+	free(word);
+	if (f)
+		fclose(f);
 	return words;
 }
 

@@ -33,7 +33,9 @@ static const struct {
 	{PLUMB_CALLS_RUN_PROGRAMS, "to run programs"},
 	{PLUMB_CALLS_ITERATE, "to iterate"},
 	{PLUMB_CALLS_LIST, "to list programs"},
-	{PLUMB_CALLS_ATTACH, "bpf(2) and perf_event_open(2)"},
+	{PLUMB_CALLS_ATTACH, "to attach programs"},
+	{PLUMB_CALLS_LOAD, "to load programs"},
+	{PLUMB_CALLS_EVENTS, "perf_event_open(2)"},
 	{PLUMB_CALLS_REPLACE, "renaming"},
 	{PLUMB_CALLS_WRITE, "opening for writing"},
 	{PLUMB_CALLS_CREATE, "creating files"},
@@ -56,6 +58,7 @@ static const int refused[] = {
 	SCMP_SYS(execve),
 	SCMP_SYS(execveat),
 	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(process_vm_writev),
 	SCMP_SYS(process_madvise),
 	SCMP_SYS(pidfd_getfd),
@@ -185,6 +188,8 @@ static const struct {
 	{PLUMB_CALLS_RUN_PROGRAMS, BPF_PROG_TEST_RUN},
 	{PLUMB_CALLS_ITERATE, BPF_LINK_CREATE},
 	{PLUMB_CALLS_ITERATE, BPF_ITER_CREATE},
+	{PLUMB_CALLS_ATTACH, BPF_LINK_CREATE},
+	{PLUMB_CALLS_LOAD, BPF_PROG_LOAD},
 	{PLUMB_CALLS_LIST, BPF_PROG_GET_NEXT_ID},
 	{PLUMB_CALLS_LIST, BPF_PROG_GET_FD_BY_ID},
 	{PLUMB_CALLS_LIST, BPF_LINK_GET_NEXT_ID},
@@ -219,15 +224,16 @@ static int refuse_bpf(scmp_filter_ctx f, unsigned int calls)
 {
 	int err = 0;
 
-	if (calls & PLUMB_CALLS_ATTACH)
-		return 0;
 	for (uint32_t c = 0; c < COMMANDS && !err; c++)
 		if (!is_allowed(c, calls))
 			err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
 					       SCMP_A0(SCMP_CMP_EQ, c, 0));
-	return err ?: seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
-				       SCMP_A0(SCMP_CMP_GE, COMMANDS, 0)) ?:
-		      seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0);
+	err = err
+		      ?: seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
+					  SCMP_A0(SCMP_CMP_GE, COMMANDS, 0));
+	if (!err && !(calls & PLUMB_CALLS_EVENTS))
+		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0);
+	return err;
 }
 
 /* Refuses the call if BITS of its argument number I are VALUE. */

@@ -69,13 +69,14 @@ bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), vo
  * The bounding set can only be changed by who holds CAP_SETPCAP; without it, no_new_privs is what
  * keeps execve() from giving anything.
  */
-static void drop_bounding(uint64_t kept)
+static void drop_bounding(void)
 {
 	for (cap_value_t c = 0; c < cap_max_bits(); c++)
-		if (!(kept >> c & 1) && cap_get_bound(c) == 1 && cap_drop_bound(c))
+		if (cap_get_bound(c) == 1 && cap_drop_bound(c))
 			return;
 }
 
+/* Drops all but WANTED, which then has those of them that are held. */
 static int drop(uint64_t *wanted)
 {
 	cap_t caps = cap_get_proc(), less = cap_init();
@@ -83,7 +84,7 @@ static int drop(uint64_t *wanted)
 
 	if (!err) {
 		*wanted &= held(caps, CAP_PERMITTED);
-		drop_bounding(*wanted);
+		drop_bounding();
 		cap_reset_ambient(); /* kernels before 4.3 have none */
 		err = set(less, CAP_PERMITTED, *wanted, CAP_SET) ?:
 		      set(less, CAP_EFFECTIVE, *wanted, CAP_SET) ?:
@@ -121,6 +122,24 @@ static void tell(uint64_t kept, bool filtered)
 		   filtered ? "" : "; all system calls, since this kernel has no seccomp filters");
 }
 
+static int give_up(uint64_t *kept)
+{
+	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : drop(kept);
+
+	return err ? plumb_error(err, "cannot drop capabilities: %s", strerror(-err)) : 0;
+}
+
+int plumb_give_up(uint64_t kept)
+{
+	char names[256] = "";
+	int err = give_up(&kept);
+
+	if (!err)
+		plumb_info("keeps %s while it measures",
+			   plumb_capability_names(kept, false, names, sizeof(names)));
+	return err;
+}
+
 int plumb_confine(void)
 {
 	unsigned int calls = 0;
@@ -131,9 +150,9 @@ int plumb_confine(void)
 		kept |= list[i].capabilities;
 		calls |= list[i].calls;
 	}
-	err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : drop(&kept);
+	err = give_up(&kept);
 	if (err)
-		return plumb_error(err, "cannot drop capabilities: %s", strerror(-err));
+		return err;
 	err = plumb_calls_filter(calls);
 	if (err < 0)
 		return plumb_error(err, "cannot filter its own system calls: %s", strerror(-err));

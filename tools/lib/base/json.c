@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 json_t *plumb_json_text(const char *bytes)
@@ -15,6 +18,24 @@ json_t *plumb_json_text(const char *bytes)
 		copy[i] = (unsigned char)bytes[i] < 0x80 ? bytes[i] : '?';
 	copy[i] = 0;
 	return json_string(copy);
+}
+
+json_t *plumb_json_bytes(const char *bytes)
+{
+	json_t *s = json_string(bytes), *hex;
+	size_t n = strlen(bytes);
+	char *text;
+
+	if (s)
+		return s;
+	text = malloc(2 * n + 1);
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		snprintf(text + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
+	hex = json_pack("{s:s}", "hex", text);
+	free(text);
+	return hex;
 }
 
 json_t *plumb_json_u64(uint64_t value)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <plumb/cost/costs.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/base/atomic-file.h>
@@ -61,19 +62,8 @@ void plumb_costs_describe(json_t *line)
 	json_object_set_new(line, "cpu", plumb_json_text(cpu));
 }
 
-static int write_file(const char *path, const json_t *line)
-{
-	struct plumb_atomic_file r;
-	int err = plumb_atomic_file_begin(&r, path);
-
-	if (err)
-		return err;
-	/* read_file() ignores a file that other users can write. */
-	if (fchmod(fileno(r.out), 0644) || json_dumpf(line, r.out, JSON_COMPACT) ||
-	    fputc('\n', r.out) == EOF)
-		err = -(errno ?: EIO);
-	return plumb_atomic_file_end(&r, err);
-}
+/* Opened by plumb_costs_begin(). */
+static struct plumb_atomic_file kept;
 
 static bool find_path(char *path, size_t size)
 {
@@ -82,8 +72,15 @@ static bool find_path(char *path, size_t size)
 	return dir && snprintf(path, size, "%s/probe-cost.json", dir) < (int)size;
 }
 
-int plumb_costs_save(const json_t *line)
+static int not_kept(const char *path, int err)
 {
+	return plumb_error(err, "not kept for func-count: %s: %s", path, strerror(-err));
+}
+
+/* Signals that end the tool leave no file behind, since it has no name yet. */
+int plumb_costs_begin(void)
+{
+	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
 	const char *dir = directory();
 	char path[PATH_MAX - 16];
 	int err = 0;
@@ -92,9 +89,31 @@ int plumb_costs_save(const json_t *line)
 		return 0;
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		err = -errno;
-	if (!err)
-		err = write_file(path, line);
-	return err ? plumb_error(err, "not kept for func-count: %s: %s", path, strerror(-err)) : 0;
+	err = err ?: plumb_atomic_file_begin(&kept, path);
+	/* read_file() ignores a file that other users can write. */
+	if (!err && fchmod(fileno(kept.out), 0644))
+		err = plumb_atomic_file_end(&kept, -errno);
+	if (err) {
+		kept = (struct plumb_atomic_file){};
+		return not_kept(path, err);
+	}
+	plumb_keep(plumb_atomic_file_is_others(&kept) ? others : 0, PLUMB_CALLS_REPLACE,
+		   "the file for func-count");
+	return 0;
+}
+
+int plumb_costs_end(const json_t *line)
+{
+	char path[PATH_MAX - 16];
+	int err = line ? 0 : -ECANCELED;
+
+	if (!kept.out)
+		return 0;
+	find_path(path, sizeof(path));
+	if (line && (json_dumpf(line, kept.out, JSON_COMPACT) || fputc('\n', kept.out) == EOF))
+		err = -(errno ?: EIO);
+	err = plumb_atomic_file_end(&kept, err);
+	return line && err ? not_kept(path, err) : 0;
 }
 
 /* Parses the file if only root can have written it. */

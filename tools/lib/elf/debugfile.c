@@ -52,7 +52,7 @@ static bool is_wanted(int fd, const struct wanted *w)
 		return false;
 	if (!w->id_size)
 		return st.st_size <= CHECKED && has_crc(fd, w->crc);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = plumb_elf_begin(fd, ELF_C_READ);
 	if (elf_kind(elf) == ELF_K_ELF)
 		is = plumb_elf_build_id(elf, id) == w->id_size && !memcmp(id, w->id, w->id_size);
 	elf_end(elf);

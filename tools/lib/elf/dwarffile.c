@@ -39,7 +39,7 @@ bool plumb_dwarf_open(int fd, struct plumb_dwarf *file)
 	 * A file that other users may truncate is not mapped, since access would then fail with
 	 * SIGBUS.
 	 */
-	file->elf = elf_begin(fd, st.st_uid ? ELF_C_READ : ELF_C_READ_MMAP, NULL);
+	file->elf = plumb_elf_begin(fd, st.st_uid ? ELF_C_READ : ELF_C_READ_MMAP);
 	if (file->elf && is_readable(file->elf, &st))
 		file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (!file->dwarf)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <plumb/elf/binary.h>
 #include <plumb/base/log.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,6 +89,53 @@ size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX])
 	return length;
 }
 
+/*
+ * Numbers that 16 bits cannot hold are in the header of the first section.  A sparse file can have
+ * any number of sections, each of which takes libelf 200 bytes.
+ */
+#define COUNT_MAX (1 << 18)
+
+static bool is_count(int fd, off_t at, size_t size)
+{
+	uint64_t count = 0;
+
+	return pread(fd, &count, size, at) != (ssize_t)size || count <= COUNT_MAX;
+}
+
+static bool is_plausible_64(int fd)
+{
+	Elf64_Ehdr h;
+
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || !h.e_shoff)
+		return true;
+	return (h.e_shnum || is_count(fd, h.e_shoff + offsetof(Elf64_Shdr, sh_size), 8)) &&
+	       (h.e_phnum != PN_XNUM || is_count(fd, h.e_shoff + offsetof(Elf64_Shdr, sh_info), 4));
+}
+
+static bool is_plausible_32(int fd)
+{
+	Elf32_Ehdr h;
+
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || !h.e_shoff)
+		return true;
+	return (h.e_shnum || is_count(fd, h.e_shoff + offsetof(Elf32_Shdr, sh_size), 4)) &&
+	       (h.e_phnum != PN_XNUM || is_count(fd, h.e_shoff + offsetof(Elf32_Shdr, sh_info), 4));
+}
+
+Elf *plumb_elf_begin(int fd, Elf_Cmd command)
+{
+	unsigned char ident[EI_NIDENT] = {};
+
+	if (pread(fd, ident, sizeof(ident), 0) != sizeof(ident))
+		return NULL;
+	/* No process maps programs of the other byte order. */
+	if (!memcmp(ident, ELFMAG, SELFMAG) &&
+	    (ident[EI_DATA] == ELFDATA2MSB ||
+	     !(ident[EI_CLASS] == ELFCLASS32 ? is_plausible_32(fd) : is_plausible_64(fd))))
+		return NULL;
+	return elf_begin(fd, command, NULL);
+}
+
 /* Checks that uprobes can be attached to the file.  Returns 0, or -errno after a message. */
 static int check(Elf *elf, const char *path)
 {
@@ -110,7 +158,7 @@ static int begin(struct plumb_elf *file)
 	if (fstat(file->fd, &st) || !S_ISREG(st.st_mode))
 		return plumb_error(EINVAL, "%s is not a file", file->path);
 	elf_version(EV_CURRENT);
-	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	file->elf = plumb_elf_begin(file->fd, ELF_C_READ);
 	return check(file->elf, file->path);
 }
 

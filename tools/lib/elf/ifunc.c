@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/log.h>
+#include <plumb/elf/debugfile.h>
 #include <plumb/elf/ifunc.h>
 #include <plumb/elf/maps.h>
+#include <plumb/elf/owners.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,8 @@ struct mapping {
 
 struct search {
 	pid_t pid;
-	int memory; /* of the process */
+	struct plumb_owners owners; /* whose modules are read */
+	int memory;                 /* of the process */
 	const struct plumb_elf *file;
 	const struct plumb_userfunc_pattern *pattern;
 	struct plumb_usersyms syms;
@@ -228,12 +231,16 @@ static void read_module(struct search *s, const struct mapping *mapping)
 {
 	struct module m = {.is_file = is_of_file(s, mapping)};
 	char link[PLUMB_MAP_FILE];
-	int fd = open(plumb_map_file(link, s->pid, mapping->start, mapping->end),
-		      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = plumb_open_here(plumb_map_file(link, s->pid, mapping->start, mapping->end));
+	struct stat st;
 
 	if (fd < 0)
 		return;
-	m.elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!m.is_file && (fstat(fd, &st) || !plumb_owners_have(&s->owners, st.st_uid))) {
+		close(fd);
+		return;
+	}
+	m.elf = plumb_elf_begin(fd, ELF_C_READ);
 	if (elf_kind(m.elf) == ELF_K_ELF && gelf_getclass(m.elf) == ELFCLASS64 &&
 	    find_bias(&m, mapping))
 		read_relocations(s, &m);
@@ -250,6 +257,8 @@ static int read_process(struct search *s)
 
 	if (err)
 		return err;
+	if (plumb_owners_of(s->pid, &s->owners))
+		return plumb_error(ESRCH, "process %d has ended", s->pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
 	s->memory = open(path, O_RDONLY | O_CLOEXEC);
 	if (s->memory < 0)

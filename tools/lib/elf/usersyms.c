@@ -306,7 +306,7 @@ static int read_elsewhere(struct reading *r, const struct plumb_elf *file)
 
 	s->debug_fd = plumb_usersyms_open_debug(file);
 	if (s->debug_fd >= 0)
-		s->debug = elf_begin(s->debug_fd, ELF_C_READ, NULL);
+		s->debug = plumb_elf_begin(s->debug_fd, ELF_C_READ);
 	if (s->debug)
 		err = read_sections(r, s->debug, &n);
 	if (err || s->whole)

@@ -85,6 +85,9 @@ void plumb_stacks_footer(FILE *out)
 		snprintf(text, sizeof(text), "symbols: %s", obstacle);
 		plumb_print_wrapped(text, out);
 	}
+	if (c->foreign)
+		fprintf(out, "symbols: %llu files of other users were not read\n",
+			(unsigned long long)c->foreign);
 	if (c->unknown)
 		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
 			(unsigned long long)c->unknown, (unsigned long long)c->addresses);

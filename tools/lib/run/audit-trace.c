@@ -49,7 +49,7 @@ static void add_words(json_t *filters, const char *name, char *const *list, size
 	json_t *words = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(words, plumb_json_text(list[i]));
+		json_array_append_new(words, plumb_json_bytes(list[i]));
 	json_object_set_new(filters, name, words);
 }
 

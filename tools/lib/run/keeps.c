@@ -7,6 +7,7 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/preemption.h>
+#include <plumb/mechanism/builds.h>
 #include <plumb/session/session.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ int plumb_keeps_confine(const struct plumb_session *s)
 	keep_maps(s);
 	keep_programs(s);
 	keep_inflight(s);
+	plumb_builds_keep();
 	if (s->options.by & PLUMB_BY_CGROUP)
 		plumb_cgroup_keep();
 	if (s->child)

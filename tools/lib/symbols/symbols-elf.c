@@ -36,7 +36,9 @@ static bool is_code(Elf *elf, const GElf_Sym *symbol, const char *name, uint64_t
 	return true;
 }
 
-static int read_table(struct plumb_symtab *t, Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+/* BUDGET: how much may be read of the file yet. */
+static int read_table(struct plumb_symtab *t, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+		      uint64_t *budget)
 {
 	Elf_Scn *strings = elf_getscn(elf, header->sh_link);
 	Elf_Data *data, *text;
@@ -46,8 +48,10 @@ static int read_table(struct plumb_symtab *t, Elf *elf, Elf_Scn *section, const 
 	int err = 0;
 
 	if (!strings || !gelf_getshdr(strings, &of_strings) || header->sh_size > SECTION ||
-	    of_strings.sh_size > SECTION || of_strings.sh_type != SHT_STRTAB)
+	    of_strings.sh_size > SECTION || of_strings.sh_type != SHT_STRTAB ||
+	    header->sh_size + of_strings.sh_size > *budget)
 		return -ENOEXEC;
+	*budget -= header->sh_size + of_strings.sh_size;
 	data = elf_getdata(section, NULL);
 	text = elf_getdata(strings, NULL);
 	if (!data || !text || !text->d_buf)
@@ -70,6 +74,7 @@ static int read_table(struct plumb_symtab *t, Elf *elf, Elf_Scn *section, const 
 int plumb_symtab_read_elf(struct plumb_symtab *t, Elf *elf, bool *whole)
 {
 	Elf_Scn *section = NULL;
+	uint64_t budget = 2 * SECTION;
 	GElf_Shdr header;
 	int err = 0, result;
 
@@ -77,7 +82,7 @@ int plumb_symtab_read_elf(struct plumb_symtab *t, Elf *elf, bool *whole)
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
 			continue;
-		result = read_table(t, elf, section, &header);
+		result = read_table(t, elf, section, &header, &budget);
 		if (!result && header.sh_type == SHT_SYMTAB)
 			*whole = true;
 		err = err ?: result;

@@ -76,7 +76,7 @@ void plumb_symfile_free(struct plumb_symfile *file)
 static Elf *open_elf(const struct plumb_symfile *file)
 {
 	return file->image ? elf_memory(file->image, file->image_size)
-			   : elf_begin(file->fd, ELF_C_READ, NULL);
+			   : plumb_elf_begin(file->fd, ELF_C_READ);
 }
 
 /* Reads segments and build id, and opens the debug file; false: not an ELF file. */
@@ -182,7 +182,7 @@ struct plumb_symfile *plumb_symfile_of_image(struct plumb_symbolizer *s, char *i
 static int read_symbols(struct plumb_symfile *file)
 {
 	Elf *elf = open_elf(file),
-	    *debug = file->debug_fd >= 0 ? elf_begin(file->debug_fd, ELF_C_READ, NULL) : NULL;
+	    *debug = file->debug_fd >= 0 ? plumb_elf_begin(file->debug_fd, ELF_C_READ) : NULL;
 	bool whole = false;
 	int err = elf ? plumb_symtab_read_elf(&file->table, elf, &whole) : -ENOEXEC, result;
 

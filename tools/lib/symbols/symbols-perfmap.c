@@ -17,50 +17,22 @@
 
 #define LINE_MAX_LENGTH 2048
 
-struct identity {
-	unsigned int pid; /* in its own PID namespace */
-	uid_t real, effective;
-};
-
-static bool read_identity(pid_t pid, struct identity *identity)
+/* Opens the map if it belongs to one of OWNERS; its descriptor, or -errno. */
+static int open_map(struct plumb_symbolizer *s, pid_t pid, int root,
+		    const struct plumb_owners *owners, struct stat *st)
 {
-	char path[64], *line = NULL, *last;
-	size_t room = 0;
-	int found = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (getline(&line, &room, f) >= 0) {
-		if (sscanf(line, "Uid: %u %u", &identity->real, &identity->effective) == 2)
-			found |= 1;
-		last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
-		if (last && sscanf(last, "%u", &identity->pid) == 1)
-			found |= 2;
-	}
-	free(line);
-	fclose(f);
-	return found == 3;
-}
-
-/* Opens the map if it belongs to the user of the process or to root; its descriptor, or -errno. */
-static int open_map(pid_t pid, int root, struct stat *st)
-{
-	struct identity identity;
-	char path[64];
+	char path[64], why[PLUMB_WHY];
 	int fd;
 
-	if (!read_identity(pid, &identity))
+	if (!owners->pid)
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", identity.pid);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", owners->pid);
 	fd = plumb_open_in_root(root, path, false);
 	if (fd < 0)
 		return fd;
-	if (!fstat(fd, st) &&
-	    (!st->st_uid || st->st_uid == identity.real || st->st_uid == identity.effective))
+	if (!fstat(fd, st) && plumb_owners_have(owners, st->st_uid))
 		return fd;
+	plumb_symbolizer_foreign(s, path, plumb_owner_text(pid, st->st_uid, why, sizeof(why)));
 	close(fd);
 	return -EPERM;
 }
@@ -106,10 +78,12 @@ static uint64_t read_lines(struct plumb_perfmap *map, FILE *f)
 	return bad;
 }
 
-uint64_t plumb_perfmap_update(struct plumb_perfmap *map, pid_t pid, int root)
+uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *p, int root,
+			      const struct plumb_owners *owners)
 {
+	struct plumb_perfmap *map = &p->perf;
 	struct stat st;
-	int fd = open_map(pid, root, &st);
+	int fd = open_map(s, p->pid, root, owners, &st);
 	uint64_t bad = 0;
 	FILE *f;
 

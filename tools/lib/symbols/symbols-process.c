@@ -86,6 +86,25 @@ static bool is_same(const struct plumb_code_map *a, const struct plumb_code_map 
 	       a->dev == b->dev && a->ino == b->ino;
 }
 
+/* Reading what a process has mapped. */
+struct reading {
+	struct plumb_symbolizer *symbolizer;
+	pid_t pid;
+	int root;                   /* of the process */
+	struct plumb_owners owners; /* by owners_of() */
+	const struct plumb_code_maps *old;
+	size_t at; /* in OLD */
+	struct plumb_code_maps *now;
+};
+
+/* If the process has ended, root is the only one. */
+static const struct plumb_owners *owners_of(struct reading *r)
+{
+	if (!r->owners.n)
+		plumb_owners_of(r->pid, &r->owners);
+	return &r->owners;
+}
+
 /* --- the file of a mapping --- */
 
 /*
@@ -107,22 +126,31 @@ static int open_path(int root, const char *path, uint64_t ino)
 	return -ESTALE;
 }
 
-static struct plumb_symfile *open_file(struct plumb_symbolizer *s, pid_t pid, int root,
-				       const struct plumb_vma *vma)
+static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma *vma)
 {
-	char link[PLUMB_MAP_FILE];
-	int fd = plumb_open_here(plumb_map_file(link, pid, vma->start, vma->end)), err = fd;
+	struct plumb_symbolizer *s = r->symbolizer;
+	char link[PLUMB_MAP_FILE], why[PLUMB_WHY];
+	int fd = plumb_open_here(plumb_map_file(link, r->pid, vma->start, vma->end)), err = fd;
+	struct stat st;
 
 	/* Without the capability to open that link, use the path. */
 	if (fd < 0 && !vma->is_deleted)
-		fd = open_path(root, vma->path, vma->inode);
+		fd = open_path(r->root, vma->path, vma->inode);
 	if (fd == -EACCES || fd == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), "symbols of other users' files");
 	if (fd < 0) {
 		plumb_symbolizer_unread(s, vma->path, strerror(-err));
 		return NULL;
 	}
-	return plumb_symfile_get(s, fd, vma->path, root);
+	if (fstat(fd, &st) || !plumb_owners_have(owners_of(r), st.st_uid)) {
+		if (r->owners.pid)
+			plumb_symbolizer_foreign(
+				s, vma->path,
+				plumb_owner_text(r->pid, st.st_uid, why, sizeof(why)));
+		close(fd);
+		return NULL;
+	}
+	return plumb_symfile_get(s, fd, vma->path, r->root);
 }
 
 /* --- the vdso, which is in memory only --- */
@@ -167,9 +195,10 @@ static struct plumb_symfile *find_vdso(struct plumb_symbolizer *s, pid_t pid,
 /* --- /proc/PID/maps --- */
 
 /* Fills in the file and module of mapping M, from VMA or from BEFORE, the mapping before it. */
-static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plumb_code_map *m,
+static void describe(struct reading *r, struct plumb_code_map *m,
 		     const struct plumb_code_map *before, const struct plumb_vma *vma)
 {
+	struct plumb_symbolizer *s = r->symbolizer;
 	const char *path = vma->path;
 
 	if (before && m->ino && before->ino == m->ino && before->dev == m->dev) {
@@ -177,11 +206,11 @@ static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plu
 		m->module = before->module;
 		m->may_be_jit = before->may_be_jit;
 	} else if (*path == '/' && m->ino) {
-		m->file = open_file(s, pid, root, vma);
+		m->file = open_file(r, vma);
 		m->module = plumb_symbolizer_string(s, strrchr(path, '/') + 1);
 		m->may_be_jit = m->file && !m->file->n_segments; /* not ELF, such as a memfd */
 	} else if (!strcmp(path, "[vdso]")) {
-		m->file = find_vdso(s, pid, m);
+		m->file = find_vdso(s, r->pid, m);
 		m->module = "[vdso]";
 	} else {
 		/*
@@ -194,15 +223,6 @@ static void describe(struct plumb_symbolizer *s, pid_t pid, int root, struct plu
 		m->may_be_jit = strcmp(path, "[vsyscall]") && strcmp(path, "[uprobes]");
 	}
 }
-
-struct reading {
-	struct plumb_symbolizer *symbolizer;
-	pid_t pid;
-	int root; /* of the process */
-	const struct plumb_code_maps *old;
-	size_t at; /* in OLD */
-	struct plumb_code_maps *now;
-};
 
 /* Appends a current mapping; what is unchanged is copied from the old one. */
 static int read_map(void *context, struct plumb_vma *vma)
@@ -222,8 +242,7 @@ static int read_map(void *context, struct plumb_vma *vma)
 	if (r->at < old->n && is_same(&old->all[r->at], &m))
 		m = old->all[r->at];
 	else
-		describe(r->symbolizer, r->pid, r->root, &m, now->n ? &now->all[now->n - 1] : NULL,
-			 vma);
+		describe(r, &m, now->n ? &now->all[now->n - 1] : NULL, vma);
 	return append(r->now, &m);
 }
 
@@ -290,7 +309,7 @@ static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 	} else
 		free(now.all);
 	if (!err && has_jit(&p->now))
-		s->counts.bad_lines += plumb_perfmap_update(&p->perf, p->pid, root);
+		s->counts.bad_lines += plumb_perfmap_update(s, p, root, owners_of(&r));
 	if (root >= 0)
 		close(root);
 	return err;

@@ -28,14 +28,30 @@ const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text
 	return copy;
 }
 
-void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why)
+/* Adds PATH to the files that are not read; NULL: it is there, or no memory. */
+static const char *add_unread(struct plumb_symbolizer *s, const char *path)
 {
 	const char *name = plumb_symbolizer_string(s, path);
 
 	if (!name || tfind(name, &s->unread, by_text) || !tsearch(name, &s->unread, by_text))
-		return;
-	if (!s->counts.unread++)
+		return NULL;
+	return name;
+}
+
+void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why)
+{
+	const char *name = add_unread(s, path);
+
+	if (name && !s->counts.unread++)
 		plumb_info("a file whose symbols cannot be read: %s: %s", name, why);
+}
+
+void plumb_symbolizer_foreign(struct plumb_symbolizer *s, const char *path, const char *why)
+{
+	const char *name = add_unread(s, path);
+
+	if (name && !s->counts.foreign++)
+		plumb_warn("symbols are not read from %s: it %s", name, why);
 }
 
 static void keep(void *string)

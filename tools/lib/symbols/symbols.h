@@ -12,8 +12,12 @@
 #include <plumb/elf/debugfile.h>
 #include <plumb/elf/demangle.h>
 #include <plumb/elf/elffile.h>
+#include <plumb/elf/owners.h>
 #include <plumb/symbols/symbols.h>
 #include <sys/stat.h>
+
+/* Size of the reason why a file is not read. */
+#define PLUMB_WHY 128
 
 /* Longer names are cut to this size. */
 #define PLUMB_SYMBOL_NAME 4096
@@ -124,9 +128,6 @@ struct plumb_perfmap {
 	uint64_t parsed; /* bytes, up to the end of the last complete line */
 };
 
-/* Reads the lines added since the last call; returns the number of malformed ones. */
-uint64_t plumb_perfmap_update(struct plumb_perfmap *map, pid_t pid, int root);
-
 /* An area of code in the memory of a process. */
 struct plumb_code_map {
 	uint64_t start, end, offset;
@@ -149,6 +150,13 @@ struct plumb_process {
 	struct plumb_code_maps now, gone;
 	struct plumb_perfmap perf;
 };
+
+/*
+ * Reads the lines added to the perf map of the process since the last call; returns the number of
+ * malformed ones.
+ */
+uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *p, int root,
+			      const struct plumb_owners *owners);
 
 /* NULL: never noted. */
 struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid);
@@ -175,6 +183,8 @@ struct plumb_symbolizer {
 const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text);
 /* Counts a file whose symbols cannot be read, each file once. */
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
+/* The same for a file of another user; warns of the first. */
+void plumb_symbolizer_foreign(struct plumb_symbolizer *s, const char *path, const char *why);
 void plumb_symbolizer_free_strings(struct plumb_symbolizer *s);
 
 #endif
