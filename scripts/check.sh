@@ -10,11 +10,13 @@ cd "$(dirname "$0")/.."
 
 usage() {
 	cat <<-END
-	Usage: ${0##*/} [--no-install] [--no-vm | --quick]
+	Usage: ${0##*/} [--no-install] [--all | --no-vm | --quick]
 
-	Install what building and testing need (apt; as root), build, run all tests.
+	Install what building and testing need (apt; as root), build, run the tests.
 
 	  --no-install  use what is there
+	  --all         also what else runs here: on each emulated kernel every group of tests that
+	                depends on kernels, both compilers of other releases, packages; an hour
 	  --no-vm       leave out the emulated machines
 	  --quick       what a change most likely breaks, in 2 minutes: one build, units,
 	                style, the command line, known workloads on the running kernel
@@ -24,9 +26,11 @@ usage() {
 }
 
 install=1 vm=1 quick=
+export CHECK_ALL= # tests that run more with --all read it
 for option; do
 	case $option in
 	--no-install) install= ;;
+	--all) CHECK_ALL=1 ;;
 	--no-vm) vm= ;;
 	--quick) quick=1 ;;
 	-h | --help) usage; exit 0 ;;
@@ -53,10 +57,10 @@ make "$jobs" all workloads units
 mapfile -t units < <(find build/unit -type f -executable | sort)
 export CMOCKA_MESSAGE_OUTPUT=TAP
 # What fails says at once which claim it was: shell tests on stderr, unit tests by --failures.
-prove=(prove --timer --failures --jobs 2 --exec '')
+prove=(prove --timer --failures --exec '')
 if [[ -n $quick ]]; then
 	# What traces in one lane, in the other what does not.
-	TRUTH_GROUPS=counts,inflight,keys,ledger,split exec "${prove[@]}" \
+	TRUTH_GROUPS=counts,inflight,keys,ledger,split exec "${prove[@]}" --jobs 2 \
 		--rules 'seq=tests/{live/truth,cli/agreement,cli/columns}.t' --rules 'seq=**' \
 		tests/live/truth.t tests/cli/{agreement,columns,misuse,help}.t tests/build/{layers,style}.t "${units[@]}"
 fi
@@ -69,13 +73,15 @@ make "$jobs" B=build/clang CC=clang all units
 make "$jobs" B=build/dynamic DYNAMIC=1 all
 wait "$fetching"
 
-tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/windows/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
+# Lanes, each of tests that run one after the other, beside those of other lanes: what traces here and
+# makes claims on time, the command line, what compiles; and emulated machines, each by itself, which
+# are idle for half of their time.
+tests=(tests/{live,trust}/*.t tests/{cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,flame}/*.t)
+[[ -z $CHECK_ALL ]] || tests+=(tests/package/*.t)
 machines=()
 if [[ -n $vm ]]; then
 	# Those that take longest begin, so that in the end no lane is left with one.
-	mapfile -t machines < <(printf '%s\n' tests/vm/{5.10,7,6.12,6.1,7-rt,6.1-rt,6.12-full}.t tests/vm/*.t | awk '!seen[$0]++')
+	mapfile -t machines < <(printf '%s\n' tests/vm/{7,6.12,5.10,6.1,7-rt,6.1-rt,6.12-full}.t tests/vm/*.t | awk '!seen[$0]++')
 fi
-# An emulated machine takes one CPU, and what runs here bears no company of its kind: that is one
-# lane, and emulated machines, each a rule, are the other, and both when the first is done.
-exec "${prove[@]}" --rules 'seq={build/unit,tests/build,tests/cli,tests/windows,tests/trust,tests/flame,tests/workloads,tests/live}/*' \
-	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"
+exec "${prove[@]}" --jobs 5 --rules 'seq=tests/{live,trust}/*' --rules 'seq=tests/{cli,windows,workloads}/*' \
+	--rules 'seq={build/unit,tests/build,tests/flame,tests/package}/*' "${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"
