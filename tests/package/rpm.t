@@ -25,6 +25,7 @@ mkdir -p "$work"/{one,another,1,2,home,sources}
 # The archive's files are dated by the commit, which may be later.
 find "$work/one" -type f -exec touch -d "@$(date +%s)" {} +
 cp -a "$work/one/." "$work/another"
+mkdir -p /var/tmp/plumb-tools-rpm/SOURCES # as if one had been interrupted
 unshare --net scripts/package/rpm --output="$work/1" --build="$work/one" --tools="${tools[*]}" >"$work/log" 2>&1
 is "rpmbuild makes packages" $? 0 || { tail -n 40 "$work/log" | tap_quote >&2; exit 1; }
 rpm2cpio "$work"/1/*.src.rpm | (cd "$work" && cpio --quiet -i 'plumb-*.tar.xz')

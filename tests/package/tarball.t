@@ -33,13 +33,16 @@ is "every tool is installed" $? 0 || cat "$work/log" >&2
 
 # Twice, with what may differ.
 machine=$(gcc -dumpmachine | cut -d - -f 1)
-cp "$work/linked" build/linked
+mkdir "$work/build"
+ln -s "$top"/build/* "$work/build"
+rm -f "$work/build/linked"
+cp "$work/linked" "$work/build/linked"
 if [[ ${PACKAGE_TOOLS-} == all ]]; then
 	make -s tarball >"$work/log" 2>&1 && mkdir "$work/1" && cp "build/package/plumb-"*"-$machine.tar.xz" build/package/SHA256SUMS "$work/1"
 else
-	scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/1" >"$work/log" 2>&1
+	scripts/package/tarball --build="$work/build" --machine="$machine" --tools="$made" --output="$work/1" >"$work/log" 2>&1
 fi &
-(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 scripts/package/tarball --build=build --machine="$machine" --tools="$made" --output="$work/2") >"$work/log2" 2>&1
+(umask 077 && TZ=Pacific/Kiritimati LC_ALL=tr_TR.UTF-8 scripts/package/tarball --build="$work/build" --machine="$machine" --tools="$made" --output="$work/2") >"$work/log2" 2>&1
 wait $!
 is "the archive is made" $? 0 || cat "$work/log" "$work/log2" >&2
 name=plumb-$(sed -nE 's/^VERSION *:= *//p' Makefile)-$machine
@@ -126,6 +129,6 @@ cd "$top" || exit 1
 cp -r scripts "$work/scripts"
 sed -i '/^libjansson/d' "$work/scripts/package/libraries"
 cp Makefile "$work"
-SOURCE_DATE_EPOCH=1 PATH=$PATH "$work/scripts/package/tarball" --build=build --machine="$machine" --output="$work/3" >"$work/log" 2>&1
+SOURCE_DATE_EPOCH=1 PATH=$PATH "$work/scripts/package/tarball" --build="$work/build" --machine="$machine" --output="$work/3" >"$work/log" 2>&1
 is "a library without a licence in the table is refused" "$? $(grep -c 'libjansson.a is linked, and scripts/package/libraries has no line' "$work/log")" "1 1"
 done_testing
