@@ -8,7 +8,7 @@ set -euo pipefail
 readonly program=${0##*/}
 # shellcheck source=lib/apt.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/apt.sh"
-readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(6.12 6.12-16k 7 7-16k)
+readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(5.10 6.12 6.12-16k 7 7-16k)
 
 usage() {
 	cat <<-END

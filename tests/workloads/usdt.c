@@ -67,7 +67,7 @@ static volatile int numbers[4] = {-1, -2, -3, -4};
 /* Inlined at each of its calls: a place of the probe. */
 static inline __attribute__((always_inline)) void begin(int round, long constant)
 {
-	STAP_PROBE4(app, begin, round, constant, numbers[round & 3], (char)-round);
+	STAP_PROBE4(app, begin, round, constant, numbers[round & 3], (signed char)-round);
 }
 
 static void *run(void *unused)
