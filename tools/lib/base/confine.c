@@ -23,11 +23,16 @@ static size_t n_kept;
 
 void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why)
 {
-	if (n_kept == MAX_KEPT)
+	size_t i = 0;
+
+	while (i < n_kept && strcmp(list[i].why, why) != 0)
+		i++;
+	if (i == MAX_KEPT)
 		abort();
-	list[n_kept].capabilities = capabilities;
-	list[n_kept].calls = calls;
-	list[n_kept++].why = why;
+	n_kept += i == n_kept;
+	list[i].why = why;
+	list[i].capabilities |= capabilities;
+	list[i].calls |= calls;
 }
 
 static uint64_t held(cap_t caps, cap_flag_t set)
