@@ -64,7 +64,7 @@ static void print_footer(FILE *out)
 }
 
 /* Samples of the report's interval only, like those in its rows. */
-static void add_json(json_t *json, struct plumb_report *r)
+static void add_json(json_t *json, const struct plumb_report *r)
 {
 	static struct cpu_profile_rest before;
 	struct cpu_profile_rest now = *rest;

@@ -15,6 +15,7 @@ struct plumb_tool;
 
 struct plumb_options {
 	uint64_t interval; /* ns; 0: one report, at the end */
+	uint64_t sample;   /* ns; without INTERVAL, how often outputs beside the report take rows */
 	uint64_t count;    /* reports; 0: no limit */
 	uint64_t duration; /* ns; 0: no limit */
 

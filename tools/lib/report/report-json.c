@@ -217,7 +217,7 @@ static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 	return err;
 }
 
-int plumb_report_json(struct plumb_report *r, FILE *out)
+json_t *plumb_report_object(const struct plumb_report *r)
 {
 	const struct plumb_run *run = r->run;
 	json_t *j = plumb_json_new(run->tool->card.name);
@@ -234,5 +234,12 @@ int plumb_report_json(struct plumb_report *r, FILE *out)
 	set(j, "ledger", ledger(r));
 	if (run->tool->view.report_json)
 		run->tool->view.report_json(j, r);
-	return run->tool->view.rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
+	return j;
+}
+
+int plumb_report_json(const struct plumb_report *r, FILE *out)
+{
+	json_t *j = plumb_report_object(r);
+
+	return r->run->tool->view.rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
 }

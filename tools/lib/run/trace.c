@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "trace.h"
 
+#include <errno.h>
 #include <plumb/attach/cpus.h>
 #include <plumb/base/audit.h>
 #include <plumb/base/cli.h>
@@ -22,15 +23,20 @@
 #include "audit-trace.h"
 #include "hints.h"
 #include "keeps.h"
+#include "outputs.h"
 #include "records.h"
 
 /* The loop's own state. */
 struct trace {
 	struct plumb_session *s;
-	struct plumb_snapshot last;  /* as of the latest report; at first empty, but for its time */
+	struct plumb_snapshot last;  /* as of the latest interval; at first empty, but for its time */
 	struct plumb_snapshot total; /* the whole run, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
-	uint64_t reports;
+	struct {
+		struct timespec time;
+		uint64_t clock;
+	} began; /* from then on calls are counted */
+	uint64_t intervals;
 	uint64_t tick; /* when to call the tool's tick(), as START; 0: never */
 	int signals;   /* a signalfd */
 	struct plumb_records records;
@@ -169,32 +175,62 @@ static struct plumb_run run_of(const struct plumb_session *s)
 	};
 }
 
-/* Reports the calls since the last report; NOW is the snapshot since the start. */
-static int report(struct trace *run, struct plumb_snapshot *now, bool final)
+/* The calls since the last interval, for outputs and the report; NOW is since the start. */
+static int take_interval(struct trace *run, const struct plumb_snapshot *now, bool final)
 {
 	struct plumb_snapshot since = {};
 	const struct plumb_run about = run_of(run->s);
-	bool is_all = final && !run->last.n; /* a copy would need as much memory again */
 	struct plumb_report r = {
 		.run = &about,
 		.session = run->s,
-		.snap = is_all ? now : &since,
+		.snap = &since,
 		.total = now,
 		.start = run->last.taken,
 		.elapsed = now->clock - run->last.clock,
-		.seq = ++run->reports,
+		.seq = ++run->intervals,
 		.final = final,
 		.flights = &run->flights,
 	};
-	int err = 0;
+	int err = plumb_snapshot_since(&since, now, &run->last);
 
-	if (is_all)
-		plumb_snapshot_prune(now);
-	else
-		err = plumb_snapshot_since(&since, now, &run->last);
 	if (!err)
+		err = plumb_outputs_take(&r);
+	if (!err && run->s->options.interval)
 		err = plumb_report_print(&r);
 	plumb_snapshot_free(&since);
+	return err;
+}
+
+/* The report of a run without INTERVAL.  A copy of ALL would need as much memory again. */
+static int report_all(struct trace *run, struct plumb_snapshot *all)
+{
+	const struct plumb_run about = run_of(run->s);
+	struct plumb_report r = {
+		.run = &about,
+		.session = run->s,
+		.snap = all,
+		.total = all,
+		.start = run->began.time,
+		.elapsed = all->clock - run->began.clock,
+		.seq = 1,
+		.final = true,
+		.flights = &run->flights,
+	};
+
+	plumb_snapshot_prune(all);
+	return plumb_report_print(&r);
+}
+
+/* The last one; nobody reads stdout any more if UNREAD. */
+static int report_end(struct trace *run, bool unread)
+{
+	const struct plumb_options *o = &run->s->options;
+	int err = 0;
+
+	if (o->interval || o->sample)
+		err = take_interval(run, &run->total, true);
+	if (!err && !unread && !o->interval)
+		err = report_all(run, &run->total);
 	return err;
 }
 
@@ -229,6 +265,7 @@ static void read_flights(struct trace *run, const struct plumb_snapshot *now, bo
 static int loop(struct trace *run)
 {
 	const struct plumb_options *o = &run->s->options;
+	const uint64_t interval = o->interval ?: o->sample;
 	uint64_t end = o->duration ? run->start + o->duration : 0, next = 0;
 	struct plumb_snapshot now;
 	int err;
@@ -241,7 +278,7 @@ static int loop(struct trace *run)
 		plumb_calibrate_end_statistics(run->s);
 	}
 	for (uint64_t i = 1; !run->over; i++) {
-		next = o->interval ? run->start + i * o->interval : 0;
+		next = interval ? run->start + i * interval : 0;
 		if (end && (!next || end <= next))
 			next = end;
 		wait_ticking(run, next);
@@ -253,7 +290,7 @@ static int loop(struct trace *run)
 		err = plumb_collect(run->s, &now);
 		if (!err) {
 			read_flights(run, &now, false);
-			err = report(run, &now, false);
+			err = take_interval(run, &now, false);
 		}
 		plumb_snapshot_free(&run->last);
 		run->last = now;
@@ -324,8 +361,10 @@ static int finish(struct trace *run, int err)
 	run->total.clock = end;
 	if (!err && s->tool->view.save)
 		saved = s->tool->view.save(&about, &run->total, end - run->start);
-	if (!err && !unread)
-		err = report(run, &run->total, true);
+	if (!err)
+		err = report_end(run, unread);
+	if (plumb_outputs_close(err))
+		saved = -EIO;
 	if (!err && !unread && s->tool->lifecycle.finish)
 		s->tool->lifecycle.finish(s, &run->total, run->total.clock - run->start);
 	if (!err && !unread)
@@ -353,7 +392,7 @@ int plumb_trace(struct plumb_session *s, int signals)
 	}
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
-	if (plumb_keeps_confine(s)) {
+	if (plumb_outputs_open(s) || plumb_keeps_confine(s)) {
 		plumb_records_close(&run.records);
 		return PLUMB_EXIT_FAILED;
 	}
@@ -366,6 +405,8 @@ int plumb_trace(struct plumb_session *s, int signals)
 		clock_gettime(CLOCK_REALTIME, &run.last.taken);
 		run.last.clock = run.start;
 	}
+	run.began.time = run.last.taken;
+	run.began.clock = run.last.clock;
 	run.tick = s->tool->lifecycle.tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
 	if (s->child)
