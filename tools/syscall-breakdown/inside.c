@@ -269,6 +269,7 @@ static const struct plumb_view view = {
 	.print = print,
 	.row_json = row_json,
 	.report_json = report_json,
+	.json_of_rows = true,
 };
 
 void inside_become(struct plumb_tool *its, const struct syscall_config *calls)

@@ -271,6 +271,7 @@ static struct plumb_tool tool = {
 	.view.footer = plumb_stacks_footer,
 	.view.row_json = row_json,
 	.view.report_json = add_json,
+	.view.json_of_rows = true,
 	.overhead.syscalls = true,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),

@@ -24,8 +24,14 @@ struct plumb_report {
 	/* Of the whole run, also in an interval's report: */
 	const struct plumb_snapshot *total;
 	const struct plumb_flights *flights; /* calls in flight */
+	/* Of an interval that was kept: what was found when it ended; NULL: it is found now. */
+	const struct plumb_verdict *verdict;
+	json_t *own;  /* what view.report_json() added */
+	json_t *dump; /* the member "dump"; NULL: none */
 };
 
+/* Sorts the rows, most calls first. */
+void plumb_report_sort(struct plumb_report *r);
 /* Prints and flushes; 0 or -errno (-EPIPE if the reader has closed the output). */
 int plumb_report_print(struct plumb_report *r);
 
