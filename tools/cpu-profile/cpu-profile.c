@@ -3,6 +3,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/json.h>
 #include <plumb/attach/probe.h>
+#include <plumb/report/report.h>
 #include <plumb/report/stacks.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
