@@ -184,6 +184,26 @@ static void seconds(void **state)
 	try_all(plumb_parse_seconds, 0, UINT64_MAX, samples, LENGTH(samples));
 }
 
+static void longer_times_have_minutes_and_hours(void **state)
+{
+	static const struct sample samples[] = {
+		{"1.5ms", 0, 1500000},
+		{"90s", 0, 90000000000},
+		{"1.5m", 0, 90000000000},
+		{"2h", 0, 7200000000000},
+		{"5124095h", 0, 18446742000000000000ULL},
+		{"5124096h", -ERANGE, 0},
+		{"5", -EINVAL, 0},
+		{"1d", -EINVAL, 0},
+		{"1min", -EINVAL, 0},
+		{"1h30m", -EINVAL, 0},
+	};
+
+	(void)state;
+	try_all(plumb_parse_span, 0, UINT64_MAX, samples, LENGTH(samples));
+	try_all(plumb_parse_span, 0, UINT64_MAX, junk, LENGTH(junk));
+}
+
 static void durations_with_their_unit(void **state)
 {
 	static const struct sample samples[] = {
@@ -353,6 +373,7 @@ int main(void)
 		cmocka_unit_test(decimal_fractions),
 		cmocka_unit_test(seconds),
 		cmocka_unit_test(durations_with_their_unit),
+		cmocka_unit_test(longer_times_have_minutes_and_hours),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(lists_hand_over_their_items_in_order),
 		cmocka_unit_test(empty_items_are_refused),

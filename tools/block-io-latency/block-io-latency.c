@@ -67,7 +67,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case ARGP_KEY_END:
 		refuse_table_options(o);
-		slow_begin(o->json);
+		if (slower)
+			slow_begin(o->json);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

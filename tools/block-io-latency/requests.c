@@ -114,7 +114,7 @@ void block_counts_print(FILE *out)
 	plumb_print_wrapped(text, out);
 }
 
-void block_counts_json(json_t *json, struct plumb_report *r)
+void block_counts_json(json_t *json, const struct plumb_report *r)
 {
 	(void)r;
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)

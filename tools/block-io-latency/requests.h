@@ -15,6 +15,6 @@ extern const struct plumb_inflight block_inflight;
 /* Takes the loaded OBJECT, whose counters the next two read; 0. */
 int block_requests_use(struct bpf_object *object);
 void block_counts_print(FILE *out);
-void block_counts_json(json_t *json, struct plumb_report *r);
+void block_counts_json(json_t *json, const struct plumb_report *r);
 
 #endif

@@ -16,6 +16,7 @@ static bool as_json, headed;
 void slow_begin(bool json)
 {
 	as_json = json;
+	plumb_in_order_offer(&waiting);
 }
 
 int slow_add(const void *record, size_t size)

@@ -3,6 +3,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/json.h>
 #include <plumb/attach/probe.h>
+#include <plumb/report/report.h>
 #include <plumb/report/stacks.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
@@ -63,17 +64,23 @@ static void print_footer(FILE *out)
 		(unsigned long long)rest->idle, (unsigned long long)rest->others);
 }
 
-/* Samples of the report's interval only, like those in its rows. */
-static void add_json(json_t *json, struct plumb_report *r)
+/*
+ * Samples of the report's interval only, like those in its rows.  An interval may be reported
+ * several times, first while it goes on.
+ */
+static void add_json(json_t *json, const struct plumb_report *r)
 {
-	static struct cpu_profile_rest before;
+	static struct cpu_profile_rest before, last;
+	static uint64_t seq;
 	struct cpu_profile_rest now = *rest;
 
-	(void)r;
+	if (r->seq != seq)
+		before = last;
+	seq = r->seq;
 	json_object_set_new(json, "frequency", plumb_json_u64(frequency));
 	json_object_set_new(json, "idle", plumb_json_u64(now.idle - before.idle));
 	json_object_set_new(json, "others", plumb_json_u64(now.others - before.others));
-	before = now;
+	last = now;
 }
 
 static const struct plumb_mechanism mechanisms[] = {

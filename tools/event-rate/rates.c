@@ -152,7 +152,7 @@ static double percent_of(const struct rate_state *s)
 	return s->enabled ? 100.0 * s->running / s->enabled : 100;
 }
 
-void rates_add_json(json_t *json, struct plumb_report *r)
+void rates_add_json(json_t *json, const struct plumb_report *r)
 {
 	json_t *all = json_array(), *one;
 	struct rate_state s;

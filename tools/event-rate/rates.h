@@ -19,7 +19,7 @@ extern const struct plumb_field rates_field;
 void rates_lay_out_columns(struct plumb_tool *tool);
 void rates_add_row_json(json_t *row_json, const struct plumb_report *r,
 			const struct plumb_row *row);
-void rates_add_json(json_t *json, struct plumb_report *r);
+void rates_add_json(json_t *json, const struct plumb_report *r);
 
 /* How much of the time the counters were on the PMU, and what could not be read: text lines. */
 void rates_print_counters(const struct bpf_object *object, FILE *out);

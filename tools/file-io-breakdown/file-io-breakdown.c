@@ -227,7 +227,7 @@ static void print_counts(FILE *out)
 			    out);
 }
 
-static void counts_json(json_t *json, struct plumb_report *r)
+static void counts_json(json_t *json, const struct plumb_report *r)
 {
 	const uint64_t unseen = copies_unseen(live);
 

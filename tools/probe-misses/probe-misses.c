@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	if (statistics < 0)
 		return plumb_close_stdout(status);
 	run.counted = plumb_kprobe_misses_are_counted();
-	run.signals = plumb_signals_open();
+	run.signals = plumb_signals_open(0);
 	err = census_take(&run.last, NULL);
 	if (!err)
 		err = plumb_attached_write(&nothing, "run-time statistics", NULL);

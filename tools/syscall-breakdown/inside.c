@@ -183,7 +183,7 @@ static void row_json(json_t *json, const struct plumb_report *r, const struct pl
 	json_object_set_new(json, "left_over", json_boolean(is_call(row)));
 }
 
-static void report_json(json_t *json, struct plumb_report *r)
+static void report_json(json_t *json, const struct plumb_report *r)
 {
 	uint64_t calls, whole = sum_calls(r->snap, &calls);
 
@@ -269,6 +269,7 @@ static const struct plumb_view view = {
 	.print = print,
 	.row_json = row_json,
 	.report_json = report_json,
+	.json_of_rows = true,
 };
 
 void inside_become(struct plumb_tool *its, const struct syscall_config *calls)

@@ -226,7 +226,7 @@ static void row_json(json_t *json, const struct plumb_report *r, const struct pl
 	plumb_frames_free(&f);
 }
 
-static void add_json(json_t *json, struct plumb_report *r)
+static void add_json(json_t *json, const struct plumb_report *r)
 {
 	struct calls *calls = calls_of(r->snap);
 	struct call c = calls_sum(calls);
@@ -271,6 +271,7 @@ static struct plumb_tool tool = {
 	.view.footer = plumb_stacks_footer,
 	.view.row_json = row_json,
 	.view.report_json = add_json,
+	.view.json_of_rows = true,
 	.overhead.syscalls = true,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),

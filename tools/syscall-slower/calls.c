@@ -27,6 +27,7 @@ static struct {
 void calls_begin(bool json, bool stacks, bool wakers)
 {
 	plumb_cgroup_keep();
+	plumb_in_order_offer(&waiting);
 	calls.json = json;
 	calls.stacks = stacks;
 	calls.wakers = wakers;

@@ -269,7 +269,7 @@ static void footer(FILE *out)
 		fputs("not traced: sendfile and splice, which bypass tcp_sendmsg here\n", out);
 }
 
-static void add_json(json_t *json, struct plumb_report *r)
+static void add_json(json_t *json, const struct plumb_report *r)
 {
 	(void)r;
 	if (pages_pass_by)

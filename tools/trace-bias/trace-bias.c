@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 	if (!o.plan.workload)
 		plumb_usage_error("no workload: it goes after --");
 	keep_stdio();
-	o.plan.signals = plumb_signals_open();
+	o.plan.signals = plumb_signals_open(0);
 	if (o.plan.signals < 0) {
 		plumb_warn("cannot watch for signals: %s", strerror(errno));
 		return PLUMB_EXIT_FAILED;

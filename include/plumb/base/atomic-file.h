@@ -32,6 +32,12 @@ int plumb_atomic_file_begin(struct plumb_atomic_file *r, const char *path);
 int plumb_atomic_file_find(struct plumb_atomic_file *r, const char *path);
 int plumb_atomic_file_open(struct plumb_atomic_file *r);
 
+/*
+ * Before plumb_atomic_file_end(), once all is written: keeps the old file as NAME.1, and NAME.1 as
+ * NAME.2; of all with the new one MOST are kept.  0 or -errno.
+ */
+int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most);
+
 /* Whether the file or its directory is not this user's: replacing it may take CAP_DAC_OVERRIDE. */
 bool plumb_atomic_file_is_others(const struct plumb_atomic_file *r);
 

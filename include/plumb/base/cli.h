@@ -51,10 +51,10 @@ uint64_t plumb_option_duration(const char *option, const char *text); /* "1.5ms"
 uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", in bytes */
 
 /*
- * Returns a signalfd of the signals that end a run (INT, TERM, HUP) and of CHLD, which are
- * blocked from then on.  PIPE is ignored: a closed output is seen as EPIPE or POLLERR.
+ * Returns a signalfd of the signals that end a run (INT, TERM, HUP), of CHLD and of MORE (0: none),
+ * which are blocked from then on.  PIPE is ignored: a closed output is seen as EPIPE or POLLERR.
  */
-int plumb_signals_open(void);
+int plumb_signals_open(int more);
 /* Returns whether a signal that ends a run is pending. */
 bool plumb_signals_pending(void);
 

@@ -20,6 +20,9 @@ int plumb_parse_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *
 /* A duration with its unit (ns, us, ms, s), to ns: "1.5ms". */
 int plumb_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ns);
 
+/* The same, also with m and h: "10m". */
+int plumb_parse_span(const char *text, uint64_t min, uint64_t max, uint64_t *ns);
+
 /* Bytes, with K, M or G for powers of 1024: "64K". */
 int plumb_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
 

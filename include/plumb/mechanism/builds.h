@@ -93,6 +93,6 @@ const char *plumb_build_name(size_t i, char *text, size_t size);
  * "builds" in JSON.  The programs include user/builds.bpf.h.
  */
 void plumb_builds_print(FILE *out);
-void plumb_builds_add_json(json_t *json, struct plumb_report *r);
+void plumb_builds_add_json(json_t *json, const struct plumb_report *r);
 
 #endif

@@ -24,8 +24,14 @@ struct plumb_report {
 	/* Of the whole run, also in an interval's report: */
 	const struct plumb_snapshot *total;
 	const struct plumb_flights *flights; /* calls in flight */
+	/* Of an interval that was kept: what was found when it ended; NULL: it is found now. */
+	const struct plumb_verdict *verdict;
+	json_t *own;  /* what view.report_json() added */
+	json_t *dump; /* the member "dump"; NULL: none */
 };
 
+/* Sorts the rows, most calls first. */
+void plumb_report_sort(struct plumb_report *r);
 /* Prints and flushes; 0 or -errno (-EPIPE if the reader has closed the output). */
 int plumb_report_print(struct plumb_report *r);
 
@@ -42,7 +48,9 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out);
 void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *row, FILE *out);
 json_t *plumb_json_split(const struct plumb_tool *tool, const struct plumb_row *row);
 void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);
-int plumb_report_json(struct plumb_report *r, FILE *out);
+/* One object, without the rows that a tool prints itself (view.rows_json); and as a line. */
+json_t *plumb_report_object(const struct plumb_report *r);
+int plumb_report_json(const struct plumb_report *r, FILE *out);
 json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <plumb/bpf/core/config.h>
 #include <plumb/base/text.h>
+#include <plumb/base/when.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,11 +13,29 @@
 struct plumb_tool;
 
 #define PLUMB_MAX_PERCENTILES 16
+#define PLUMB_MAX_TRIGGERS    8
 
 struct plumb_options {
 	uint64_t interval; /* ns; 0: one report, at the end */
+	uint64_t sample;   /* ns; without INTERVAL, how often outputs beside the report take rows */
 	uint64_t count;    /* reports; 0: no limit */
 	uint64_t duration; /* ns; 0: no limit */
+	struct plumb_when start_at, until;
+
+	/* The flight recorder. */
+	struct {
+		bool on;
+		uint64_t time, interval; /* ns; TIME 0: records are kept */
+		uint64_t records;
+		const char *out; /* NULL: stdout */
+		uint64_t max_dumps;
+		const char *triggers[PLUMB_MAX_TRIGGERS]; /* not parsed yet */
+		size_t n_triggers;
+		char *key;
+		uint64_t after, cool_down; /* ns */
+		bool cool_down_given;
+		bool exit_on_dump;
+	} keep;
 
 	/* Filters.  An empty list does not filter. */
 	uint32_t pids[PLUMB_MAX_LIST], n_pids;

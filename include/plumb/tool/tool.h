@@ -232,7 +232,8 @@ struct plumb_view {
 	void (*footer)(FILE *out); /* lines at the end of a table */
 	/* Adds to a row's JSON, and to a report's. */
 	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);
-	void (*report_json)(json_t *json, struct plumb_report *r);
+	void (*report_json)(json_t *json, const struct plumb_report *r);
+	bool json_of_rows; /* report_json() reads nothing but the report: it may be called later */
 	/* Prints the array of rows in JSON, instead of the usual rows. */
 	int (*rows_json)(const struct plumb_report *r, FILE *out);
 	/*

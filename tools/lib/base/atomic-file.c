@@ -242,6 +242,42 @@ static int take_name(const struct plumb_atomic_file *r)
 	return renameat(r->dir, r->beside, r->dir, r->name) ? -errno : 0;
 }
 
+/* The name of the Ith old file; -ENAMETOOLONG. */
+static int old_name(const struct plumb_atomic_file *r, unsigned int i, char *name)
+{
+	return snprintf(name, NAME_MAX + 1, "%s.%u", r->name, i) <= NAME_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most)
+{
+	char from[NAME_MAX + 1], to[NAME_MAX + 1];
+	int err;
+
+	if (r->as_it_is || !r->was.st_mode || most < 2)
+		return 0;
+	if (fflush(r->out) || ferror(r->out))
+		return -(errno ?: EIO);
+	for (unsigned int i = most - 1; i > 1; i--) {
+		err = old_name(r, i - 1, from) ?: old_name(r, i, to);
+		if (!err && renameat(r->dir, from, r->dir, to) && errno != ENOENT)
+			err = -errno;
+		if (err)
+			return err;
+	}
+	err = old_name(r, 1, to);
+	if (err)
+		return err;
+	/* By a second name, the file stays where it is until the new one takes its place. */
+	if (unlinkat(r->dir, to, 0) && errno != ENOENT)
+		return -errno;
+	if (!linkat(r->dir, r->name, r->dir, to, 0))
+		return 0;
+	if (renameat(r->dir, r->name, r->dir, to))
+		return -errno;
+	r->was = (struct stat){};
+	return 0;
+}
+
 bool plumb_atomic_file_is_others(const struct plumb_atomic_file *r)
 {
 	struct stat dir;

@@ -205,7 +205,7 @@ bool plumb_signals_pending(void)
 				     sigismember(&set, SIGHUP));
 }
 
-int plumb_signals_open(void)
+int plumb_signals_open(int more)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 	sigset_t set;
@@ -213,6 +213,8 @@ int plumb_signals_open(void)
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		sigaddset(&set, handled[i]);
+	if (more)
+		sigaddset(&set, more);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -64,23 +64,40 @@ int plumb_parse_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *
 	return plumb_parse_fixed(text, 9, min, max, ns);
 }
 
-int plumb_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
+static const struct unit {
+	const char *name;
+	unsigned int places; /* decimals */
+	uint64_t times;
+} units[] = {{"ns", 0, 1}, {"us", 3, 1}, {"ms", 6, 1}, {"s", 9, 1}, {"m", 9, 60}, {"h", 9, 3600}};
+#define UNITS_OF_DURATIONS 4 /* of latencies: 1m would be a mistake for 1ms */
+
+static int in_units(const char *text, size_t n, uint64_t min, uint64_t max, uint64_t *ns)
 {
-	static const struct {
-		const char *name;
-		unsigned int places;
-	} units[] = {{"ns", 0}, {"us", 3}, {"ms", 6}, {"s", 9}};
 	const char *unit = text + strspn(text, "0123456789."), *end;
 	uint64_t v;
 	int err;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (strcmp(unit, units[i].name))
 			continue;
 		err = fixed_prefix(text, units[i].places, &end, &v);
-		return err || end != unit ? err ?: -EINVAL : in_range(v, min, max, ns);
+		if (err || end != unit)
+			return err ?: -EINVAL;
+		if (__builtin_mul_overflow(v, units[i].times, &v))
+			return -ERANGE;
+		return in_range(v, min, max, ns);
 	}
 	return -EINVAL;
+}
+
+int plumb_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
+{
+	return in_units(text, UNITS_OF_DURATIONS, min, max, ns);
+}
+
+int plumb_parse_span(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
+{
+	return in_units(text, sizeof(units) / sizeof(units[0]), min, max, ns);
 }
 
 int plumb_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *bytes)

@@ -14,7 +14,7 @@
 
 static uint64_t deadline(const struct plumb_session *s, bool final)
 {
-	uint64_t tenth = s->options.interval / 10;
+	uint64_t tenth = (s->options.interval ?: s->options.sample) / 10;
 
 	return plumb_now() + (final || tenth > FINAL_NS ? FINAL_NS : tenth);
 }

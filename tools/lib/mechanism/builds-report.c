@@ -77,7 +77,7 @@ void plumb_builds_print(FILE *out)
 	}
 }
 
-void plumb_builds_add_json(json_t *json, struct plumb_report *r)
+void plumb_builds_add_json(json_t *json, const struct plumb_report *r)
 {
 	json_t *list, *one;
 	const struct plumb_build *b;

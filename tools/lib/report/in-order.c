@@ -100,6 +100,43 @@ static int print_settled(struct plumb_in_order *o, size_t settled)
 	return err;
 }
 
+/* --- records that are kept --- */
+
+static struct plumb_in_order *offered;
+
+void plumb_in_order_offer(struct plumb_in_order *o)
+{
+	offered = o;
+}
+
+struct plumb_in_order *plumb_in_order_offered(void)
+{
+	return offered;
+}
+
+int plumb_in_order_keep(struct plumb_in_order *o, size_t most)
+{
+	o->kept = calloc(most, o->size);
+	o->most = most;
+	return o->kept ? 0 : -ENOMEM;
+}
+
+static int keep_settled(struct plumb_in_order *o, size_t settled)
+{
+	for (size_t i = 0; i < settled; i++)
+		memcpy(o->kept + o->seen++ % o->most * o->size, o->list + i * o->size, o->size);
+	return 0;
+}
+
+int plumb_in_order_dump(const struct plumb_in_order *o, FILE *out)
+{
+	int err = 0;
+
+	for (uint64_t i = o->seen > o->most ? o->seen - o->most : 0; i < o->seen && !err; i++)
+		err = o->print(o->kept + i % o->most * o->size, out);
+	return err;
+}
+
 int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
 {
 	size_t settled;
@@ -109,7 +146,7 @@ int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
 		return 0;
 	qsort(o->list, o->n, o->size, by_end);
 	settled = count_settled(o, all);
-	err = settled ? print_settled(o, settled) : 0;
+	err = !settled ? 0 : o->most ? keep_settled(o, settled) : print_settled(o, settled);
 	o->n -= settled;
 	memmove(o->list, o->list + settled * o->size, o->n * o->size);
 	if (err && err != -EPIPE)

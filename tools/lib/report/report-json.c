@@ -166,7 +166,7 @@ static json_t *rows(const struct plumb_report *r)
 static json_t *ledger(const struct plumb_report *r)
 {
 	const struct plumb_ledger *l = &r->total->ledger;
-	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	struct plumb_verdict v = r->verdict ? *r->verdict : plumb_ledger_judge(r->total);
 	json_t *j = json_object();
 
 	set_u64(j, "recorded", v.recorded);
@@ -217,7 +217,7 @@ static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 	return err;
 }
 
-int plumb_report_json(struct plumb_report *r, FILE *out)
+json_t *plumb_report_object(const struct plumb_report *r)
 {
 	const struct plumb_run *run = r->run;
 	json_t *j = plumb_json_new(run->tool->card.name);
@@ -232,7 +232,18 @@ int plumb_report_json(struct plumb_report *r, FILE *out)
 	set(j, "rows", run->tool->view.rows_json ? json_null() : rows(r));
 	plumb_flights_json(j, r);
 	set(j, "ledger", ledger(r));
-	if (run->tool->view.report_json)
+	if (r->own)
+		json_object_update(j, r->own);
+	else if (run->tool->view.report_json)
 		run->tool->view.report_json(j, r);
-	return run->tool->view.rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
+	if (r->dump)
+		json_object_set(j, "dump", r->dump);
+	return j;
+}
+
+int plumb_report_json(const struct plumb_report *r, FILE *out)
+{
+	json_t *j = plumb_report_object(r);
+
+	return r->run->tool->view.rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
 }

@@ -15,11 +15,17 @@ static int by_count(const void *a, const void *b)
 	return (x->count < y->count) - (x->count > y->count);
 }
 
+void plumb_report_sort(struct plumb_report *r)
+{
+	if (r->snap->n)
+		qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), by_count);
+}
+
 int plumb_report_print(struct plumb_report *r)
 {
 	int err = 0;
 
-	qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), by_count);
+	plumb_report_sort(r);
 	if (r->run->options->json)
 		err = plumb_report_json(r, stdout);
 	else if (r->run->tool->view.print)

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder.h"
 #include "trace.h"
 
 #include <bpf/btf.h>
@@ -77,6 +79,24 @@ void plumb_open_kernel_types_only(bool only)
 	open_opts.btf_custom_path = only ? "/sys/kernel/btf/vmlinux" : NULL;
 }
 
+/* Nothing is attached until then: a signal ends the process.  Follows the wall clock if it is set.
+ */
+static void wait_for_start(struct plumb_session *s)
+{
+	const struct plumb_when *when = &s->options.start_at;
+	struct timespec t;
+	uint64_t at;
+
+	if (when->kind == PLUMB_WHEN_NEVER)
+		return;
+	at = plumb_when_resolve(when, plumb_wall_now());
+	t = (struct timespec){at / PLUMB_SECOND, at % PLUMB_SECOND};
+	plumb_info("waiting for %.3f s", (at - plumb_wall_now()) / 1e9);
+	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+	s->started = plumb_now() - (plumb_wall_now() - at);
+}
+
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
 	static char buffer[1 << 20];
@@ -97,6 +117,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	open_opts.btf_custom_path = s.options.btf;
 	plumb_kernel_types(s.options.btf);
+	plumb_recorder_check(&s.options, tool);
 	plumb_policy_check_duration(s.options.duration);
 	status = check_system(&s.options);
 	if (status)
@@ -108,11 +129,13 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
 	/* Again: its trace targets, which a mechanism may not be for, are known only now. */
 	plumb_options_check_mechanism(&s.options, tool);
-	if (plumb_configure_check_memory(&s) || plumb_filter_resolve(&s))
+	if (plumb_configure_check_memory(&s) || plumb_recorder_check_memory(&s.options, tool) ||
+	    plumb_filter_resolve(&s))
 		return PLUMB_EXIT_FAILED;
+	wait_for_start(&s);
 	if (s.options.command && plumb_command_start(&s))
 		return PLUMB_EXIT_FAILED;
-	signals = plumb_signals_open();
+	signals = plumb_signals_open(s.options.keep.on ? SIGUSR1 : 0);
 	status = plumb_mechanism_choose(&s);
 	status = status ? choice_failed(&s) : plumb_trace(&s, signals);
 	plumb_instance_close(&s.instance);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "trace.h"
 
+#include <errno.h>
 #include <plumb/attach/cpus.h>
 #include <plumb/base/audit.h>
 #include <plumb/base/cli.h>
@@ -12,146 +13,16 @@
 #include <plumb/cost/calibrate.h>
 #include <plumb/load/collect.h>
 #include <plumb/session/command.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "audit-trace.h"
 #include "hints.h"
 #include "keeps.h"
+#include "outputs.h"
+#include "recorder.h"
 #include "records.h"
-
-/* The loop's own state. */
-struct trace {
-	struct plumb_session *s;
-	struct plumb_snapshot last;  /* as of the latest report; at first empty, but for its time */
-	struct plumb_snapshot total; /* the whole run, at its end */
-	uint64_t start;              /* ns, CLOCK_MONOTONIC */
-	uint64_t reports;
-	uint64_t tick; /* when to call the tool's tick(), as START; 0: never */
-	int signals;   /* a signalfd */
-	struct plumb_records records;
-	struct plumb_flights flights; /* as of the latest report */
-	bool over;
-};
-
-static bool is_over_by_itself(const struct trace *run)
-{
-	uint64_t duration = run->s->options.duration;
-
-	return duration && plumb_now() >= run->start + duration;
-}
-
-static void take_signal(struct trace *run)
-{
-	struct signalfd_siginfo info;
-
-	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD) {
-			if (run->s->child && plumb_command_has_ended(run->s)) {
-				plumb_audit_ended("command");
-				run->over = true;
-			}
-		} else {
-			/* The policy's limit may be just as long. */
-			if (is_over_by_itself(run))
-				plumb_audit_ended("duration");
-			plumb_audit_ended_by(info.ssi_signo, info.ssi_code);
-			run->over = true;
-		}
-	}
-}
-
-/* Closes the pidfds of traced processes that have exited; when none is left, the run is over. */
-static void take_ends(struct trace *run, const struct pollfd *fds)
-{
-	struct plumb_session *s = run->s;
-	uint32_t left = 0;
-
-	for (uint32_t i = 0; i < s->options.n_pids; i++) {
-		if (s->pids[i] >= 0 && fds[i].revents) {
-			close(s->pids[i]);
-			s->pids[i] = -1;
-		}
-		left += s->pids[i] >= 0;
-	}
-	if (s->options.n_pids && !left) {
-		plumb_audit_ended("processes");
-		run->over = true;
-	}
-}
-
-/* From NOW to THEN, as ppoll takes it. */
-static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *left)
-{
-	uint64_t ns = then > now ? then - now : 0;
-
-	*left = (struct timespec){ns / 1000000000, ns % 1000000000};
-	return then ? left : NULL;
-}
-
-static void take_events(struct trace *run, const struct pollfd *fds)
-{
-	if (fds[0].revents)
-		take_signal(run);
-	if (fds[1].revents & (POLLERR | POLLHUP)) {
-		plumb_audit_ended("output closed");
-		run->over = true;
-	}
-	if (fds[2].revents && plumb_records_take(&run->records))
-		run->over = true;
-	take_ends(run, fds + 3);
-}
-
-/*
- * Waits until DEADLINE (ns, monotonic; 0: none), or until the run is over.  Pending events are
- * handled even after DEADLINE, because reports may take longer than their intervals.
- */
-static void wait_until(struct trace *run, uint64_t deadline)
-{
-	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
-		{.fd = run->signals, .events = POLLIN},
-		{.fd = STDOUT_FILENO, .events = 0}, /* POLLERR when the reader is gone */
-		{.fd = plumb_records_fd(&run->records), .events = POLLIN},
-	};
-	uint32_t n_pids = run->s->options.n_pids;
-	struct timespec left, *timeout;
-	uint64_t now;
-
-	while (!run->over) {
-		now = plumb_now();
-		if (run->records.again && now >= run->records.again &&
-		    plumb_records_take(&run->records)) {
-			run->over = true;
-			return;
-		}
-		timeout = time_left(now, plumb_sooner(deadline, run->records.again), &left);
-		for (uint32_t i = 0; i < n_pids; i++)
-			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
-		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)
-			take_events(run, fds);
-		if (deadline && plumb_now() >= deadline)
-			return;
-	}
-}
-
-/* The same, but calls the tool's tick() when it is due. */
-static void wait_ticking(struct trace *run, uint64_t deadline)
-{
-	uint64_t next;
-
-	while (!run->over && run->tick && (!deadline || run->tick < deadline)) {
-		wait_until(run, run->tick);
-		if (run->over)
-			return;
-		next = run->s->tool->lifecycle.tick(plumb_now() - run->start);
-		run->tick = next ? run->start + next : 0;
-	}
-	wait_until(run, deadline);
-}
+#include "waiting.h"
 
 /* The session, as reports need it. */
 static struct plumb_run run_of(const struct plumb_session *s)
@@ -169,32 +40,78 @@ static struct plumb_run run_of(const struct plumb_session *s)
 	};
 }
 
-/* Reports the calls since the last report; NOW is the snapshot since the start. */
-static int report(struct trace *run, struct plumb_snapshot *now, bool final)
+/* For outputs, and the report. */
+static int take(const struct trace *run, struct plumb_report *r)
+{
+	int err = plumb_outputs_take(r);
+
+	if (!err && run->s->options.interval)
+		err = plumb_report_print(r);
+	return err;
+}
+
+/* For a dump while the interval goes on. */
+static int dump(const struct trace *run, struct plumb_report *r)
+{
+	(void)run;
+	return plumb_recorder_dump(r);
+}
+
+/* Calls EACH with the calls since the last interval; NOW is since the start. */
+static int with_interval(struct trace *run, const struct plumb_snapshot *now, bool final,
+			 int (*each)(const struct trace *run, struct plumb_report *r))
 {
 	struct plumb_snapshot since = {};
 	const struct plumb_run about = run_of(run->s);
-	bool is_all = final && !run->last.n; /* a copy would need as much memory again */
 	struct plumb_report r = {
 		.run = &about,
 		.session = run->s,
-		.snap = is_all ? now : &since,
+		.snap = &since,
 		.total = now,
 		.start = run->last.taken,
 		.elapsed = now->clock - run->last.clock,
-		.seq = ++run->reports,
+		.seq = run->intervals + 1,
 		.final = final,
 		.flights = &run->flights,
 	};
+	int err = plumb_snapshot_since(&since, now, &run->last);
+
+	if (!err)
+		err = each(run, &r);
+	plumb_snapshot_free(&since);
+	return err;
+}
+
+/* The report of a run without INTERVAL.  A copy of ALL would need as much memory again. */
+static int report_all(struct trace *run, struct plumb_snapshot *all)
+{
+	const struct plumb_run about = run_of(run->s);
+	struct plumb_report r = {
+		.run = &about,
+		.session = run->s,
+		.snap = all,
+		.total = all,
+		.start = run->began.time,
+		.elapsed = all->clock - run->began.clock,
+		.seq = 1,
+		.final = true,
+		.flights = &run->flights,
+	};
+
+	plumb_snapshot_prune(all);
+	return plumb_report_print(&r);
+}
+
+/* The last one; nobody reads stdout any more if UNREAD. */
+static int report_end(struct trace *run, bool unread)
+{
+	const struct plumb_options *o = &run->s->options;
 	int err = 0;
 
-	if (is_all)
-		plumb_snapshot_prune(now);
-	else
-		err = plumb_snapshot_since(&since, now, &run->last);
-	if (!err)
-		err = plumb_report_print(&r);
-	plumb_snapshot_free(&since);
+	if (o->interval || o->sample)
+		err = with_interval(run, &run->total, true, take);
+	if (!err && !unread && !o->interval && !o->keep.on)
+		err = report_all(run, &run->total);
 	return err;
 }
 
@@ -204,13 +121,19 @@ static void settle(const struct trace *run)
 		run->s->tool->lifecycle.settle(run->s);
 }
 
+/* Before the maps are read. */
+static void refresh(const struct trace *run)
+{
+	settle(run);
+	plumb_states_settle(&run->s->instance.bpf);
+}
+
 /* Finds the calls in flight while the programs are still attached. */
 static void find_flights(struct trace *run, bool final)
 {
 	const struct plumb_inflight *inflight = run->s->tool->inflight;
 
-	settle(run);
-	plumb_states_settle(&run->s->instance.bpf);
+	refresh(run);
 	if (inflight)
 		plumb_flights_find(run->s, &run->flights, final);
 	if (inflight && inflight->sleeps)
@@ -225,42 +148,114 @@ static void read_flights(struct trace *run, const struct plumb_snapshot *now, bo
 		plumb_flights_read(run->s, &run->flights, plumb_ledger_judge(now).in_flight, final);
 }
 
-/* Reports after each interval; finish() makes the last report, after detaching. */
-static int loop(struct trace *run)
+/* Writes what --keep has, and the interval in progress; or ends the run, whose end is the dump. */
+static int dump_now(struct trace *run)
 {
-	const struct plumb_options *o = &run->s->options;
-	uint64_t end = o->duration ? run->start + o->duration : 0, next = 0;
 	struct plumb_snapshot now;
 	int err;
 
+	run->over = run->s->options.keep.exit_on_dump;
+	if (run->over)
+		return 0;
+	find_flights(run, false);
+	err = plumb_collect(run->s, &now);
+	if (err)
+		return err;
+	read_flights(run, &now, false);
+	err = with_interval(run, &now, false, dump);
+	plumb_snapshot_free(&now);
+	return err;
+}
+
+/* Waits until DEADLINE by WAIT, and dumps when it is asked for. */
+static int wait_dumping(struct trace *run, uint64_t deadline,
+			void (*wait)(struct trace *run, uint64_t deadline))
+{
+	int err = 0;
+
+	wait(run, deadline);
+	while (!err && !run->over && run->asked) {
+		run->asked = false;
+		plumb_recorder_ask();
+		err = dump_now(run);
+		if (!err)
+			wait(run, deadline);
+	}
+	return err;
+}
+
+/* The calls in flight are found for reports only: it may take long, and a dump has them as of then.
+ */
+static int end_interval(struct trace *run)
+{
+	const bool kept = run->s->options.keep.on;
+	struct plumb_snapshot now;
+	int err;
+
+	if (kept)
+		refresh(run);
+	else
+		find_flights(run, false);
+	err = plumb_collect(run->s, &now);
+	if (!err) {
+		if (!kept)
+			read_flights(run, &now, false);
+		err = with_interval(run, &now, false, take);
+	}
+	run->intervals++;
+	plumb_snapshot_free(&run->last);
+	run->last = now;
+	if (!err && plumb_recorder_is_due())
+		err = dump_now(run);
+	return err;
+}
+
+/*
+ * The end of interval I.  What is kept need not catch up with intervals that passed while a dump
+ * was written.
+ */
+static uint64_t end_of_interval(const struct trace *run, uint64_t interval, uint64_t *i)
+{
+	const uint64_t since = plumb_now() - run->grid;
+
+	if (interval && run->s->options.keep.on && since / interval >= *i)
+		*i = since / interval + 1;
+	return interval ? run->grid + *i * interval : 0;
+}
+
+static uint64_t statistics_end(const struct trace *run, uint64_t end)
+{
+	const uint64_t then = run->start + PLUMB_STATISTICS_NS;
+
+	return end && end <= then ? end : then;
+}
+
+/* Reports after each interval; finish() makes the last report, after detaching. */
+static int loop(struct trace *run, uint64_t end)
+{
+	const struct plumb_options *o = &run->s->options;
+	const uint64_t interval = o->interval ?: o->sample;
+	uint64_t next = 0, first = interval ? (run->start - run->grid) / interval + 1 : 1;
+	int err = 0;
+
 	if (run->s->statistics >= 0 && !run->s->tool->measure.sampled) {
-		if (!end || end > run->start + PLUMB_STATISTICS_NS)
-			wait_until(run, run->start + PLUMB_STATISTICS_NS);
-		else
-			wait_until(run, end);
+		err = wait_dumping(run, statistics_end(run, end), wait_until);
 		plumb_calibrate_end_statistics(run->s);
 	}
-	for (uint64_t i = 1; !run->over; i++) {
-		next = o->interval ? run->start + i * o->interval : 0;
+	for (uint64_t i = first; !err && !run->over; i++) {
+		next = end_of_interval(run, interval, &i);
 		if (end && (!next || end <= next))
 			next = end;
-		wait_ticking(run, next);
-		if (!run->over && (next == end || i == o->count))
-			plumb_audit_ended(next == end ? "duration" : "count");
-		if (run->over || next == end || i == o->count)
+		err = wait_dumping(run, next, wait_ticking);
+		if (err || run->over)
 			break;
-		find_flights(run, false);
-		err = plumb_collect(run->s, &now);
-		if (!err) {
-			read_flights(run, &now, false);
-			err = report(run, &now, false);
+		if (next == end || run->intervals + 1 == o->count) {
+			plumb_audit_ended(next == end ? "duration" : "count");
+			break;
 		}
-		plumb_snapshot_free(&run->last);
-		run->last = now;
-		if (err)
-			return err;
+		err = end_interval(run);
 	}
-	return 0;
+	return err;
 }
 
 static int judge(const struct trace *run)
@@ -288,6 +283,21 @@ static void count_for_audit(const struct plumb_snapshot *total)
 	struct plumb_verdict v = plumb_ledger_judge(total);
 
 	plumb_audit_counted(v.recorded, v.lost);
+}
+
+/* When the run ends by itself, as START; 0: never. */
+static uint64_t planned_end(const struct trace *run)
+{
+	const struct plumb_options *o = &run->s->options;
+	const uint64_t wall = plumb_wall_now(), now = plumb_now();
+	const uint64_t duration = o->duration ? run->start + o->duration : 0;
+	uint64_t until;
+
+	if (o->until.kind == PLUMB_WHEN_NEVER)
+		return duration;
+	/* From the time at which it was to start. */
+	until = plumb_when_resolve(&o->until, wall - (now - run->grid));
+	return plumb_sooner(duration, until > wall ? now + (until - wall) : now);
 }
 
 static int finish(struct trace *run, int err)
@@ -324,8 +334,10 @@ static int finish(struct trace *run, int err)
 	run->total.clock = end;
 	if (!err && s->tool->view.save)
 		saved = s->tool->view.save(&about, &run->total, end - run->start);
-	if (!err && !unread)
-		err = report(run, &run->total, true);
+	if (!err)
+		err = report_end(run, unread);
+	if (plumb_outputs_close(err))
+		saved = -EIO;
 	if (!err && !unread && s->tool->lifecycle.finish)
 		s->tool->lifecycle.finish(s, &run->total, run->total.clock - run->start);
 	if (!err && !unread)
@@ -353,11 +365,12 @@ int plumb_trace(struct plumb_session *s, int signals)
 	}
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
-	if (plumb_keeps_confine(s)) {
+	if (plumb_outputs_open(s) || plumb_keeps_confine(s)) {
 		plumb_records_close(&run.records);
 		return PLUMB_EXIT_FAILED;
 	}
 	run.start = run.flights.began = plumb_now();
+	run.grid = s->started ?: run.start;
 	plumb_audit_begin_limit();
 	/* Calls are counted from then on, which may be long before START. */
 	run.last.taken = s->attached.time;
@@ -366,11 +379,13 @@ int plumb_trace(struct plumb_session *s, int signals)
 		clock_gettime(CLOCK_REALTIME, &run.last.taken);
 		run.last.clock = run.start;
 	}
+	run.began.time = run.last.taken;
+	run.began.clock = run.last.clock;
 	run.tick = s->tool->lifecycle.tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
 	if (s->child)
 		plumb_command_release(s);
-	status = finish(&run, loop(&run));
+	status = finish(&run, loop(&run, planned_end(&run)));
 	plumb_records_close(&run.records);
 	plumb_flights_free(&run.flights);
 	plumb_snapshot_free(&run.last);

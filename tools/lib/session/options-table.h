@@ -10,6 +10,18 @@ struct plumb_tool;
 
 /* Options without a letter. */
 enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF };
+enum {
+	KEEP = BTF + 1,
+	OUT,
+	MAX_DUMPS,
+	TRIGGER,
+	TRIGGER_KEY,
+	AFTER,
+	COOL_DOWN,
+	EXIT_ON_DUMP,
+	START_AT,
+	UNTIL
+};
 
 /* The shared options that the tool has, for argp; ended by {0}. */
 const struct argp_option *plumb_options_of(const struct plumb_tool *tool);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options-keep.h"
 #include "options-table.h"
 
 /* What the parser needs besides the options themselves. */
@@ -217,6 +218,7 @@ static void finish(struct parsing *p)
 	struct plumb_options *o = p->options;
 	char known[256];
 
+	plumb_options_keep_finish(o);
 	if (o->command && (o->n_pids || o->n_tids))
 		plumb_usage_error("-p and -t cannot be combined with a command after --");
 	if (!o->by_given)
@@ -335,7 +337,7 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		break;
 	default:
 		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
-		    parse_measure(key, text, p))
+		    parse_measure(key, text, p) || plumb_options_keep(key, text, p->options))
 			return 0;
 		if (plumb_options_habit(p->tool, key))
 			plumb_usage_error("-%c: no such option; %s", key,

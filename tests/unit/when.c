@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* when: times of the wall clock, and the next occurrence of those without a date. */
+#include "unit.h"
+#include <plumb/base/when.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define S 1000000000ULL
+
+static void good_ones_are_taken(void **state)
+{
+	static const struct {
+		const char *text;
+		enum plumb_when_kind kind;
+		uint64_t ns;
+	} good[] = {
+		{"00:00", PLUMB_WHEN_CLOCK, 0},
+		{"23:59:59", PLUMB_WHEN_CLOCK, 86399 * S},
+		{"09:05", PLUMB_WHEN_CLOCK, (9 * 60 + 5) * 60 * S},
+		{"1970-01-01T00:00:01Z", PLUMB_WHEN_AT, S},
+		/* date -u -d 2026-11-25T13:00:00Z +%s */
+		{"2026-11-25T13:00:00Z", PLUMB_WHEN_AT, 1795611600 * S},
+		{"2026-11-25T13:00:00+01:00", PLUMB_WHEN_AT, 1795608000 * S},
+		{"2026-11-25T13:00:00-05:30", PLUMB_WHEN_AT, 1795631400 * S},
+		{"2028-02-29T00:00:00Z", PLUMB_WHEN_AT, 1835395200 * S},
+		{"+30s", PLUMB_WHEN_AFTER, 30 * S},
+		{"+1.5m", PLUMB_WHEN_AFTER, 90 * S},
+		{"+2h", PLUMB_WHEN_AFTER, 7200 * S},
+		{"/10s", PLUMB_WHEN_MULTIPLE, 10 * S},
+		{"/250ms", PLUMB_WHEN_MULTIPLE, S / 4},
+	};
+	struct plumb_when when;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(good); i++) {
+		check(!plumb_when_parse(good[i].text, &when), "%s", good[i].text);
+		check(when.kind == good[i].kind && when.ns == good[i].ns, "%s: %d, %" PRIu64,
+		      good[i].text, when.kind, when.ns);
+	}
+}
+
+static void bad_ones_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"now",
+		"1",
+		"9:05",
+		"24:00",
+		"23:60",
+		"23:59:60",
+		"23:5",
+		"23:59:5",
+		"23:59:",
+		"23:59:59Z",
+		" 23:59",
+		"23:59 ",
+		"2026-11-25",
+		"2026-11-25T13:00Z",
+		"2026-11-25T13:00:00",
+		"2026-11-25 13:00:00Z",
+		"2026-02-29T00:00:00Z",
+		"2026-06-31T00:00:00Z",
+		"2026-13-01T00:00:00Z",
+		"2026-00-01T00:00:00Z",
+		"2026-01-00T00:00:00Z",
+		"2026-11-25T13:00:00+1:00",
+		"2026-11-25T13:00:00+01:0",
+		"2026-11-25T13:00:00+24:00",
+		"2026-11-25T13:00:00Zx",
+		"1969-12-31T23:59:59Z",
+		"+",
+		"+30",
+		"+0s",
+		"+-1s",
+		"+9000h",
+		"/",
+		"/10",
+		"/0s",
+		"10s",
+		"+10d",
+	};
+	struct plumb_when when;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(bad); i++)
+		check(plumb_when_parse(bad[i], &when), "%s is taken", bad[i]);
+}
+
+static uint64_t next(const char *text, const char *from)
+{
+	struct plumb_when when, at;
+
+	assert_int_equal(plumb_when_parse(text, &when), 0);
+	assert_int_equal(plumb_when_parse(from, &at), 0);
+	return plumb_when_resolve(&when, at.ns);
+}
+
+static uint64_t at(const char *text)
+{
+	struct plumb_when when;
+
+	assert_int_equal(plumb_when_parse(text, &when), 0);
+	return when.ns;
+}
+
+static void the_next_occurrence_is_found(void **state)
+{
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	assert_int_equal(next("14:00", "2026-11-25T12:59:59Z"), at("2026-11-25T13:00:00Z"));
+	/* it is that time: the next one */
+	assert_int_equal(next("14:00", "2026-11-25T13:00:00Z"), at("2026-11-26T13:00:00Z"));
+	assert_int_equal(next("00:30:01", "2026-11-25T23:00:00Z"), at("2026-11-25T23:30:01Z"));
+	/* across the end of the month, and of summer time */
+	assert_int_equal(next("08:00", "2026-11-30T12:00:00Z"), at("2026-12-01T07:00:00Z"));
+	assert_int_equal(next("08:00", "2026-10-24T12:00:00Z"), at("2026-10-25T07:00:00Z"));
+	assert_int_equal(next("08:00", "2026-10-23T12:00:00Z"), at("2026-10-24T06:00:00Z"));
+	assert_int_equal(next("+90s", "2026-11-25T12:59:59Z"), at("2026-11-25T13:01:29Z"));
+	assert_int_equal(next("/10s", "2026-11-25T12:59:59Z"), at("2026-11-25T13:00:00Z"));
+	assert_int_equal(next("/10s", "2026-11-25T13:00:00Z"), at("2026-11-25T13:00:10Z"));
+	assert_int_equal(next("2026-11-25T13:00:00Z", "2027-11-25T12:59:59Z"),
+			 at("2026-11-25T13:00:00Z"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_ones_are_taken),
+		cmocka_unit_test(bad_ones_are_refused),
+		cmocka_unit_test(the_next_occurrence_is_found),
+	};
+
+	return run_all(tests);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <plumb/base/clock.h>
+#include <plumb/base/parse.h>
+#include <plumb/base/when.h>
+#include <stddef.h>
+#include <time.h>
+
+#define YEAR (366 * 24 * 3600 * PLUMB_SECOND)
+
+uint64_t plumb_wall_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
+}
+
+/* Reads N digits of a number up to MAX; NULL: *TEXT is not that. */
+static const char *digits(const char *text, int n, int max, int *value)
+{
+	*value = 0;
+	for (int i = 0; text && i < n; i++) {
+		if (!isdigit((unsigned char)text[i]))
+			return NULL;
+		*value = *value * 10 + text[i] - '0';
+	}
+	return text && *value <= max ? text + n : NULL;
+}
+
+static const char *sign(const char *text, char wanted)
+{
+	return text && *text == wanted ? text + 1 : NULL;
+}
+
+/* HH:MM, and :SS if WHOLE or if it is there. */
+static const char *clock_time(const char *text, bool whole, struct tm *tm)
+{
+	text = digits(text, 2, 23, &tm->tm_hour);
+	text = digits(sign(text, ':'), 2, 59, &tm->tm_min);
+	tm->tm_sec = 0;
+	if (text && (whole || *text == ':'))
+		text = digits(sign(text, ':'), 2, 59, &tm->tm_sec);
+	return text;
+}
+
+/* Z or +HH:MM, in seconds. */
+static const char *offset(const char *text, int *seconds)
+{
+	const int direction = text && *text == '-' ? -1 : 1;
+	int hours, minutes;
+
+	*seconds = 0;
+	if (text && *text == 'Z')
+		return text + 1;
+	if (!text || (*text != '+' && *text != '-'))
+		return NULL;
+	text = digits(text + 1, 2, 23, &hours);
+	text = digits(sign(text, ':'), 2, 59, &minutes);
+	*seconds = direction * (hours * 3600 + minutes * 60);
+	return text;
+}
+
+static int parse_rfc3339(const char *text, struct plumb_when *when)
+{
+	struct tm tm = {}, given;
+	int seconds;
+	time_t at;
+
+	text = digits(text, 4, 9999, &tm.tm_year);
+	text = digits(sign(text, '-'), 2, 12, &tm.tm_mon);
+	text = digits(sign(text, '-'), 2, 31, &tm.tm_mday);
+	text = offset(clock_time(sign(text, 'T'), true, &tm), &seconds);
+	if (!text || *text)
+		return -EINVAL;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	given = tm;
+	at = timegm(&tm);
+	/* timegm() would take the 31st of June as the 1st of July. */
+	if (tm.tm_mon != given.tm_mon || tm.tm_mday != given.tm_mday || at < seconds)
+		return -EINVAL;
+	*when = (struct plumb_when){PLUMB_WHEN_AT, (at - seconds) * PLUMB_SECOND};
+	return 0;
+}
+
+int plumb_when_parse(const char *text, struct plumb_when *when)
+{
+	const char *end;
+	struct tm tm;
+	uint64_t ns;
+
+	if (*text == '+' || *text == '/') {
+		if (plumb_parse_span(text + 1, 1, YEAR, &ns))
+			return -EINVAL;
+		*when = (struct plumb_when){*text == '+' ? PLUMB_WHEN_AFTER : PLUMB_WHEN_MULTIPLE,
+					    ns};
+		return 0;
+	}
+	end = clock_time(text, false, &tm);
+	if (!end || *end)
+		return parse_rfc3339(text, when);
+	ns = (tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * PLUMB_SECOND;
+	*when = (struct plumb_when){PLUMB_WHEN_CLOCK, ns};
+	return 0;
+}
+
+/* Today's or tomorrow's; mktime() finds the offset of that time. */
+static uint64_t next_clock(uint64_t since_midnight, uint64_t from)
+{
+	const time_t now = from / PLUMB_SECOND;
+	const int seconds = since_midnight / PLUMB_SECOND;
+	struct tm today, tm;
+	uint64_t at = 0;
+
+	localtime_r(&now, &today);
+	for (int day = 0; day < 2 && at <= from; day++) {
+		tm = today;
+		tm.tm_mday += day;
+		tm.tm_hour = seconds / 3600;
+		tm.tm_min = seconds / 60 % 60;
+		tm.tm_sec = seconds % 60;
+		tm.tm_isdst = -1;
+		at = mktime(&tm) * PLUMB_SECOND;
+	}
+	return at;
+}
+
+uint64_t plumb_when_resolve(const struct plumb_when *when, uint64_t from)
+{
+	switch (when->kind) {
+	case PLUMB_WHEN_CLOCK:
+		return next_clock(when->ns, from);
+	case PLUMB_WHEN_AFTER:
+		return from + when->ns;
+	case PLUMB_WHEN_MULTIPLE:
+		return (from / when->ns + 1) * when->ns;
+	default:
+		return when->ns;
+	}
+}

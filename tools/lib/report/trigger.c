@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <plumb/base/parse.h>
+#include <plumb/report/trigger.h>
+#include <plumb/tool/tool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define THOUSAND 1000ULL
+
+/* What a tool has to measure for a term. */
+enum { ALWAYS, HISTOGRAM, SUMS, ERRORS };
+
+static const struct {
+	const char *name;
+	enum plumb_term term;
+	int needs;
+} terms[] = {
+	{"max", PLUMB_TERM_MAX, HISTOGRAM},    {"mean", PLUMB_TERM_MEAN, SUMS},
+	{"total", PLUMB_TERM_TOTAL, SUMS},     {"count", PLUMB_TERM_COUNT, ALWAYS},
+	{"errors", PLUMB_TERM_ERRORS, ERRORS}, {"lost", PLUMB_TERM_LOST, ALWAYS},
+	{"missed", PLUMB_TERM_MISSED, ALWAYS},
+};
+
+/* --- the grammar --- */
+
+/* The text and where in it the parser is, for messages. */
+struct parsing {
+	const char *text, *at;
+	const struct plumb_tool *tool;
+	char *why;
+	size_t size;
+};
+
+static int expected(const struct parsing *p, const char *what)
+{
+	snprintf(p->why, p->size, "column %zu: expected %s", p->at - p->text + 1, what);
+	return -EINVAL;
+}
+
+static bool has(const struct plumb_tool *tool, int needs)
+{
+	switch (needs) {
+	case HISTOGRAM:
+		return plumb_has_histogram(tool->measure.kind);
+	case SUMS:
+		return tool->measure.kind != PLUMB_COUNTS;
+	case ERRORS:
+		return tool->measure.errors;
+	default:
+		return true;
+	}
+}
+
+static int no_term(const struct parsing *p)
+{
+	char known[160] = "";
+	size_t n = snprintf(known, sizeof(known), "one of%s",
+			    has(p->tool, HISTOGRAM) ? " p99 (any percentile)" : "");
+
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+		if (has(p->tool, terms[i].needs) && n < sizeof(known))
+			n += snprintf(known + n, sizeof(known) - n, " %s", terms[i].name);
+	return expected(p, known);
+}
+
+static int parse_percentile(struct parsing *p, size_t length, struct plumb_trigger *t)
+{
+	char number[16];
+
+	if (length >= sizeof(number))
+		return no_term(p);
+	memcpy(number, p->at + 1, length - 1);
+	number[length - 1] = 0;
+	t->term = PLUMB_TERM_PERCENTILE;
+	if (plumb_parse_fixed(number, 6, 1, 100 * PLUMB_PERCENT, &t->percentile)) {
+		p->at++;
+		return expected(p, "a percentile above 0 and at most 100, as in p99.9");
+	}
+	p->at += length;
+	return 0;
+}
+
+static int parse_term(struct parsing *p, struct plumb_trigger *t)
+{
+	const size_t length = strcspn(p->at, "<>= ");
+
+	if (*p->at == 'p' && isdigit((unsigned char)p->at[1]) && has(p->tool, HISTOGRAM))
+		return parse_percentile(p, length, t);
+	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
+		if (strlen(terms[i].name) != length || strncmp(terms[i].name, p->at, length) != 0 ||
+		    !has(p->tool, terms[i].needs))
+			continue;
+		t->term = terms[i].term;
+		p->at += length;
+		return 0;
+	}
+	return no_term(p);
+}
+
+static int parse_comparison(struct parsing *p, struct plumb_trigger *t)
+{
+	if (*p->at != '>' && *p->at != '<')
+		return expected(p, "> >= < or <=");
+	t->below = *p->at++ == '<';
+	t->or_equal = *p->at == '=';
+	p->at += t->or_equal;
+	return 0;
+}
+
+static bool is_time(const struct parsing *p, const struct plumb_trigger *t)
+{
+	return t->term <= PLUMB_TERM_TOTAL && p->tool->measure.kind != PLUMB_SIZES;
+}
+
+static bool is_size(const struct parsing *p, const struct plumb_trigger *t)
+{
+	return t->term <= PLUMB_TERM_TOTAL && p->tool->measure.kind == PLUMB_SIZES;
+}
+
+/* N before SUFFIX, which is the end of the text; false: the text ends otherwise. */
+static bool parse_number(const char *text, const char *suffix, uint64_t *thousandths)
+{
+	const size_t n = strlen(text), end = strlen(suffix);
+	char number[32];
+
+	if (n < end || strcmp(text + n - end, suffix) != 0 || n - end >= sizeof(number))
+		return false;
+	memcpy(number, text, n - end);
+	number[n - end] = 0;
+	return !plumb_parse_fixed(number, 3, 0, INT64_MAX, thousandths);
+}
+
+static int parse_value(struct parsing *p, struct plumb_trigger *t)
+{
+	if (plumb_trigger_is_of_rows(t) && parse_number(p->at, "*median", &t->value)) {
+		t->kind = PLUMB_TIMES_MEDIAN;
+		return 0;
+	}
+	if (is_time(p, t))
+		return plumb_parse_span(p->at, 0, INT64_MAX, &t->value)
+			       ? expected(p, "a time with its unit, as 50ms, or as 2*median")
+			       : 0;
+	if (is_size(p, t))
+		return plumb_parse_size(p->at, 0, INT64_MAX, &t->value)
+			       ? expected(p, "bytes, as 512 or 64K, or as 2*median")
+			       : 0;
+	if (parse_number(p->at, "/s", &t->value)) {
+		t->kind = PLUMB_PER_SECOND;
+		return 0;
+	}
+	if (parse_number(p->at, "", &t->value))
+		return 0;
+	return expected(p, plumb_trigger_is_of_rows(t) ? "a number, as 100, 1000/s or 2*median"
+						       : "a number, as 0 or 10/s");
+}
+
+int plumb_trigger_parse(const char *text, const struct plumb_tool *tool, struct plumb_trigger *t,
+			char *why, size_t size)
+{
+	struct parsing p = {.text = text, .at = text, .tool = tool, .why = why, .size = size};
+
+	*t = (struct plumb_trigger){.text = text};
+	return parse_term(&p, t) ?: parse_comparison(&p, t) ?: parse_value(&p, t);
+}
+
+/* --- evaluation --- */
+
+bool plumb_trigger_is_of_rows(const struct plumb_trigger *t)
+{
+	return t->term < PLUMB_TERM_LOST;
+}
+
+uint64_t plumb_trigger_value(const struct plumb_trigger *t, const struct plumb_row *row)
+{
+	switch (t->term) {
+	case PLUMB_TERM_PERCENTILE:
+		return row->dist.n ? plumb_percentile(&row->dist, t->percentile) : PLUMB_NO_VALUE;
+	case PLUMB_TERM_MAX:
+		return row->dist.n ? row->dist.max : PLUMB_NO_VALUE;
+	case PLUMB_TERM_MEAN:
+		return row->count ? row->sum / row->count : PLUMB_NO_VALUE;
+	case PLUMB_TERM_TOTAL:
+		return row->sum;
+	case PLUMB_TERM_ERRORS:
+		return row->errors;
+	default:
+		return row->count;
+	}
+}
+
+/* Whether A compares with B as T says. */
+static bool compares(const struct plumb_trigger *t, unsigned __int128 a, unsigned __int128 b)
+{
+	return (t->or_equal && a == b) || (t->below ? a < b : a > b);
+}
+
+/*
+ * A value above the median times N is above more than half of all values times N.  This takes no
+ * sorted copy.
+ */
+static bool compares_with_median(const struct plumb_trigger *t, uint64_t value,
+				 const uint64_t *before, size_t n)
+{
+	size_t known = 0, satisfied = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (before[i] == PLUMB_NO_VALUE)
+			continue;
+		known++;
+		satisfied += compares(t, (unsigned __int128)value * THOUSAND,
+				      (unsigned __int128)before[i] * t->value);
+	}
+	return known >= PLUMB_MEDIAN_LEAST && 2 * satisfied > known;
+}
+
+bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t elapsed,
+			 const uint64_t *before, size_t n)
+{
+	if (value == PLUMB_NO_VALUE)
+		return false;
+	switch (t->kind) {
+	case PLUMB_TIMES_MEDIAN:
+		return compares_with_median(t, value, before, n);
+	case PLUMB_PER_SECOND:
+		return compares(t, (unsigned __int128)value * THOUSAND * 1000000000,
+				(unsigned __int128)t->value * elapsed);
+	default:
+		/* Times and bytes are as they are, numbers in thousandths. */
+		return compares(
+			t, (unsigned __int128)value * (t->term <= PLUMB_TERM_TOTAL ? 1 : THOUSAND),
+			t->value);
+	}
+}
+
+/* --- keys --- */
+
+static int add_part(const char *part, const struct plumb_tool *tool, uint32_t by,
+		    struct plumb_trigger_key *key, char *why, size_t size)
+{
+	char *equals = strchr(part, '=');
+	const struct plumb_field *field;
+
+	if (!equals || equals == part || !equals[1]) {
+		snprintf(why, size, "KEY=VALUE, as comm=nginx: %s", part);
+		return -EINVAL;
+	}
+	*equals = 0;
+	field = plumb_field_find(tool, part);
+	if (!field || !(by & field->bit)) {
+		snprintf(why, size, "rows have no key %s: -b %s", part,
+			 field ? "must name it" : "help lists those that there are");
+		return -EINVAL;
+	}
+	if (key->n == sizeof(key->parts) / sizeof(key->parts[0])) {
+		snprintf(why, size, "at most %zu keys", key->n);
+		return -EINVAL;
+	}
+	key->parts[key->n].field = field;
+	key->parts[key->n++].text = equals + 1;
+	return 0;
+}
+
+int plumb_trigger_key_parse(char *text, const struct plumb_tool *tool, uint32_t by,
+			    struct plumb_trigger_key *key, char *why, size_t size)
+{
+	char *part;
+	int err = 0;
+
+	*key = (struct plumb_trigger_key){};
+	while (!err && (part = strsep(&text, ",")))
+		err = add_part(part, tool, by, key, why, size);
+	return err;
+}
+
+bool plumb_trigger_key_matches(const struct plumb_trigger_key *key, const struct plumb_row *row)
+{
+	char text[4096];
+
+	if (key->n && !row->slot)
+		return false;
+	for (size_t i = 0; i < key->n; i++) {
+		key->parts[i].field->format(row->key, text, sizeof(text));
+		if (strcmp(text, key->parts[i].text) != 0)
+			return false;
+	}
+	return true;
+}
