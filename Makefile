@@ -75,7 +75,9 @@ LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
 IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
-FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check
+# What hist-merge knows of reports: they may be hostile, too.
+REPORTS  := $(addprefix tools/hist-merge/,$(addsuffix .c,hosts keys ledger line line-rows merge merge-rows scan))
+FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check $(B)/fuzz/hist-merge
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
 SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
@@ -265,7 +267,7 @@ check-quick:
 
 # --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
-FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES))
+FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES) $(REPORTS))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
 $(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
 	$(call say,CC,$@)
@@ -277,11 +279,11 @@ $(B)/fuzz/lib.a: $(FUZZED)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
 	$(call say,CC,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -Itools/probe-check -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -Itools/probe-check -Itools/hist-merge -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
 
 # make fuzz FUZZ_SECONDS=86400
 FUZZ_SECONDS ?= 3600
-fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/maps $(B)/fuzz/usdt-arguments
+fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/maps $(B)/fuzz/reports $(B)/fuzz/usdt-arguments
 	tests/trust/fuzz.t $(FUZZ_SECONDS)
 
 # --- the benchmark: its floor, its load, its peers ---

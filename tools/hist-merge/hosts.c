@@ -133,13 +133,16 @@ static void put_run(struct hosts *h, struct host *host, struct run *run)
 		}
 }
 
-const char *hosts_add(struct hosts *h, const struct line *l)
+bool hosts_have_room(const struct hosts *h, const struct line *l)
+{
+	return h->n + (l->n_hosts ?: 1) <= HOSTS_MOST;
+}
+
+void hosts_add(struct hosts *h, const struct line *l)
 {
 	struct run *run;
 	size_t host;
 
-	if (h->n + l->n_hosts >= HOSTS_MOST)
-		return "more than 65536 hosts";
 	/* A report of hist-merge is not one of the host that it ran on. */
 	host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
 	run = take_run(&h->all[host], l);
@@ -156,7 +159,6 @@ const char *hosts_add(struct hosts *h, const struct line *l)
 		end_run(h, run);
 	else
 		put_run(h, &h->all[host], run);
-	return NULL;
 }
 
 void hosts_end(struct hosts *h)

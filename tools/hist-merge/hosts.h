@@ -43,8 +43,9 @@ struct hosts {
 	uint64_t runs, headless; /* runs; of these: their first report is missing */
 };
 
-/* Returns NULL, or why the report cannot be taken. */
-const char *hosts_add(struct hosts *h, const struct line *l);
+/* Whether there is room for the hosts of the report. */
+bool hosts_have_room(const struct hosts *h, const struct line *l);
+void hosts_add(struct hosts *h, const struct line *l);
 /* All runs are over. */
 void hosts_end(struct hosts *h);
 /* The sum so far; and of each host, an array of h->n that the caller frees. */

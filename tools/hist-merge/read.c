@@ -119,10 +119,12 @@ static int take(struct state *st, struct source *s, const char *text, size_t n)
 		return 0;
 	}
 	why = check_tool(r, l) ?: check_window(r, window_of(r, l->start));
+	if (!why && !hosts_have_room(&r->hosts, l))
+		why = "more than 65536 hosts";
 	why = why ?: merge_add(&r->merge, l, window_of(r, l->start));
-	why = why ?: hosts_add(&r->hosts, l);
 	if (why)
 		return refuse(st, s, why, 0);
+	hosts_add(&r->hosts, l);
 	account(st, l);
 	return 0;
 }
