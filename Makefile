@@ -9,6 +9,7 @@
 # make check-quick  those that a change most likely breaks, in 2 minutes
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
+#                 bench-merge: how long merging the reports of 1,000 hosts takes
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel
 # make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
@@ -333,6 +334,7 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-switches
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
+	$(Q)$(MAKE) bench-merge
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
@@ -347,6 +349,8 @@ bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/f
 	tests/bench/storage --build=$(B) $(BENCH)
 bench-servers: all
 	tests/bench/servers --build=$(B) $(BENCH)
+bench-merge: $(B)/bin/hist-merge
+	tests/bench/merge --build=$(B) $(BENCH)
 
 # Of each shell one file: a link for each tool where a shell loads it by the tool's name.
 install: all
@@ -392,6 +396,6 @@ arm64: build/arm64/vmlinux.btf
 clean:
 	rm -rf $(B)
 
-.PHONY: all arm64 check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all arm64 check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -75,16 +75,18 @@ static bool scan_hist(struct scan *s, struct line *l, struct line_measure *m)
 
 enum { KEY, COUNT, ERRORS, SUM, MIN, MAX, HIST, CPU, LATENCY, KNOWN };
 
-static const char *const members[KNOWN] = {
-	[KEY] = "key", [COUNT] = "count", [ERRORS] = "errors", [SUM] = "sum",         [MIN] = "min",
-	[MAX] = "max", [HIST] = "hist",   [CPU] = "cpu",       [LATENCY] = "latency",
+/* With their lengths, which differ for most: they are looked up for each row. */
+static const struct span members[KNOWN] = {
+	[KEY] = NAME("key"),   [COUNT] = NAME("count"), [ERRORS] = NAME("errors"),
+	[SUM] = NAME("sum"),   [MIN] = NAME("min"),     [MAX] = NAME("max"),
+	[HIST] = NAME("hist"), [CPU] = NAME("cpu"),     [LATENCY] = NAME("latency"),
 };
 
 static unsigned int member(struct span name)
 {
 	unsigned int i = 0;
 
-	while (i < KNOWN && !span_is(name, members[i]))
+	while (i < KNOWN && !spans_are_equal(name, members[i]))
 		i++;
 	return i;
 }

@@ -87,17 +87,18 @@ static bool scan_hosts(struct scan *s, struct line *l)
 
 enum { SCHEMA, TOOL, HOST, OF, START, END, SEQ, FINAL, PRECISION, LEDGER, HOSTS, ROWS, KNOWN };
 
-static const char *const members[KNOWN] = {
-	[SCHEMA] = "schema", [TOOL] = "tool",   [HOST] = "host", [OF] = "of",
-	[START] = "start",   [END] = "end",     [SEQ] = "seq",   [FINAL] = "final",
-	[LEDGER] = "ledger", [HOSTS] = "hosts", [ROWS] = "rows", [PRECISION] = "precision_bits",
+static const struct span members[KNOWN] = {
+	[SCHEMA] = NAME("schema"), [TOOL] = NAME("tool"),   [HOST] = NAME("host"),
+	[OF] = NAME("of"),         [START] = NAME("start"), [END] = NAME("end"),
+	[SEQ] = NAME("seq"),       [FINAL] = NAME("final"), [LEDGER] = NAME("ledger"),
+	[HOSTS] = NAME("hosts"),   [ROWS] = NAME("rows"),   [PRECISION] = NAME("precision_bits"),
 };
 
 static unsigned int member(struct span name)
 {
 	unsigned int i = 0;
 
-	while (i < KNOWN && !span_is(name, members[i]))
+	while (i < KNOWN && !spans_are_equal(name, members[i]))
 		i++;
 	return i;
 }
@@ -170,7 +171,8 @@ static bool check(struct scan *s, struct line *l, unsigned int seen)
 		/* Lines of other tools lack most; they are best named by what reports have. */
 		if (seen & 1 << i || i == OF || i == HOSTS)
 			continue;
-		snprintf(missing, sizeof(missing), "no report: it has no member %s", members[i]);
+		snprintf(missing, sizeof(missing), "no report: it has no member %s",
+			 members[i].text);
 		return scan_fail(s, missing);
 	}
 	if (l->start > l->end)

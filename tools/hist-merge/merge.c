@@ -10,6 +10,7 @@
 
 struct merge_alias {
 	struct merged_row *row; /* NULL: empty */
+	bool pooled;            /* the row is [other], for lack of rows */
 	uint64_t window;
 	size_t n, n_host;
 	char text[ALIAS_TEXT]; /* of the key, then the host */
@@ -98,11 +99,12 @@ static bool is_alias(const struct merge_alias *a, struct span key, struct span h
 }
 
 static void set_alias(struct merge_alias *a, struct merged_row *row, struct span key,
-		      struct span host, uint64_t window)
+		      struct span host, uint64_t window, bool pooled)
 {
 	if (key.n + host.n > ALIAS_TEXT)
 		return;
 	a->row = row;
+	a->pooled = pooled;
 	a->window = window;
 	a->n = key.n;
 	a->n_host = host.n;
@@ -118,19 +120,22 @@ static struct merged_row *row_of(struct merge *m, const struct line *l, const st
 	uint64_t hash = hash_of(of->key.text, of->key.n, hash_of(host.text, host.n, window));
 	struct merge_alias *alias = &m->aliases[hash & (ALIASES - 1)];
 	struct merged_row *row;
+	bool lacks;
 	char *key;
 
-	if (is_alias(alias, of->key, host, window))
+	if (is_alias(alias, of->key, host, window)) {
+		*pooled += alias->pooled ? of->count : 0;
 		return alias->row;
+	}
 	key = keys_of(m, l, of->key, error);
 	if (!key)
 		return NULL;
 	row = find_or_make(m, key, window);
-	if (!row) {
-		*pooled += of->count;
-		return find_or_make(m, get(strdup(KEYS_OTHER)), window);
-	}
-	set_alias(alias, row, of->key, host, window);
+	lacks = !row;
+	if (lacks)
+		row = find_or_make(m, get(strdup(KEYS_OTHER)), window);
+	set_alias(alias, row, of->key, host, window, lacks);
+	*pooled += lacks ? of->count : 0;
 	return row;
 }
 

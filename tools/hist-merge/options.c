@@ -145,71 +145,93 @@ static void finish(struct options *o)
 		plumb_usage_error("--hgrm: not with --every");
 }
 
+static void add_file(struct options *o, char *path)
+{
+	o->files = reallocarray(o->files, o->n_files + 1, sizeof(*o->files));
+	if (!o->files)
+		abort();
+	o->files[o->n_files++] = path;
+}
+
+/* An option's value that is a name. */
+static const char *name_of(const char *option, const char *text)
+{
+	if (!*text)
+		plumb_usage_error("%s: no name: '%s'", option, text);
+	return text;
+}
+
+static bool parse_merging(struct options *o, int key, char *text)
+{
+	switch (key) {
+	case 'b':
+		parse_list("--by", text, add_key, o);
+		return true;
+	case EVERY:
+		o->every = parse_every(text);
+		return true;
+	case TOOL:
+		o->tool = name_of("--tool", text);
+		return true;
+	case MAX_KEYS:
+		o->max_keys = plumb_option_number("--max-keys", text, 1, 65536);
+		return true;
+	case 'k':
+		o->keep_going = true;
+		return true;
+	case DIFF:
+		o->diff = true;
+		return true;
+	case FAIL_ABOVE:
+		parse_fail_above(o, text);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool parse_output(struct options *o, int key, char *text)
+{
+	switch (key) {
+	case 'q':
+		o->n_percentiles = 0;
+		parse_list("--percentiles", text, add_percentile, o);
+		return true;
+	case 'u':
+		parse_unit(o, text);
+		return true;
+	case 'n':
+		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
+		return true;
+	case 'H':
+		o->histogram = true;
+		return true;
+	case LADDER:
+		o->ladder = true;
+		return true;
+	case 'j':
+		o->json = true;
+		return true;
+	case HGRM:
+		o->hgrm = name_of("--hgrm", text);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int parse(int key, char *text, struct argp_state *state, void *context)
 {
 	struct options *o = context;
 
 	(void)state;
-	switch (key) {
-	case 'b':
-		parse_list("--by", text, add_key, o);
-		return 0;
-	case EVERY:
-		o->every = parse_every(text);
-		return 0;
-	case TOOL:
-		if (!*text)
-			plumb_usage_error("--tool: no name: '%s'", text);
-		o->tool = text;
-		return 0;
-	case MAX_KEYS:
-		o->max_keys = plumb_option_number("--max-keys", text, 1, 65536);
-		return 0;
-	case 'k':
-		o->keep_going = true;
-		return 0;
-	case 'q':
-		o->n_percentiles = 0;
-		parse_list("--percentiles", text, add_percentile, o);
-		return 0;
-	case 'u':
-		parse_unit(o, text);
-		return 0;
-	case 'n':
-		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
-		return 0;
-	case 'H':
-		o->histogram = true;
-		return 0;
-	case LADDER:
-		o->ladder = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case HGRM:
-		if (!*text)
-			plumb_usage_error("--hgrm: no directory: '%s'", text);
-		o->hgrm = text;
-		return 0;
-	case DIFF:
-		o->diff = true;
-		return 0;
-	case FAIL_ABOVE:
-		parse_fail_above(o, text);
-		return 0;
-	case ARGP_KEY_ARG:
-		o->files = reallocarray(o->files, o->n_files + 1, sizeof(*o->files));
-		if (!o->files)
-			abort();
-		o->files[o->n_files++] = text;
-		return 0;
-	case ARGP_KEY_END:
+	if (key == ARGP_KEY_ARG)
+		add_file(o, text);
+	else if (key == ARGP_KEY_END)
 		finish(o);
-		return 0;
-	default:
+	else if (!parse_merging(o, key, text) && !parse_output(o, key, text))
 		return ARGP_ERR_UNKNOWN;
-	}
+	return 0;
 }
 
 void options_parse(struct options *o, int argc, char **argv)

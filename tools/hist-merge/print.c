@@ -136,15 +136,14 @@ static json_t *sources_json(const struct options *o)
 	return all;
 }
 
-int print_json(const struct result *r)
+/* The members but for the rows, in their order. */
+static json_t *members(const struct result *r)
 {
 	const struct reading *of = r->reading;
 	struct ledger ledger = hosts_ledger(&of->hosts);
-	json_t *j = plumb_json_new("hist-merge"), *rows = json_array();
+	json_t *j = plumb_json_new("hist-merge");
 
 	ledger.n[LEDGER_POOLED] = ledger_sum(ledger.n[LEDGER_POOLED], of->merge.pooled);
-	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(rows, row_json(of, r->rows[i]));
 	set(j, "of", json_string(of->tool));
 	set(j, "start", time_json(r->start));
 	set(j, "end", time_json(r->end));
@@ -152,15 +151,52 @@ int print_json(const struct result *r)
 	set(j, "final", json_boolean(r->final));
 	set(j, "precision_bits", json_integer(of->merge.precision));
 	set(j, "unit", json_string(reading_is_of_sizes(of) ? "bytes" : "ns"));
-	set(j, "rows", rows);
+	set(j, "rows", json_null());
 	set(j, "ledger", ledger_json(&ledger));
 	set(j, "hosts", hosts_json(&of->hosts));
 	set(j, "sources", sources_json(of->options));
 	set(j, "reports", plumb_json_u64(of->merge.reports));
 	set(j, "coarsened", plumb_json_u64(of->coarsened));
 	set(j, "left_out", plumb_json_u64(of->left_out));
+	return j;
+}
+
+static int print_rows(const struct result *r)
+{
+	json_t *row;
+	int err = 0;
+
+	putchar('[');
+	for (size_t i = 0; !err && i < r->n; i++) {
+		if (i)
+			putchar(',');
+		row = row_json(r->reading, r->rows[i]);
+		err = json_dumpf(row, stdout, JSON_COMPACT);
+		json_decref(row);
+	}
+	putchar(']');
+	return err;
+}
+
+/* Row by row: as one object of JSON, they would take far more memory than the result. */
+int print_json(const struct result *r)
+{
+	json_t *j = members(r), *value;
+	const char *name, *before = "{";
+	int err = 0;
+
 	errno = 0;
-	if (plumb_json_print(j, stdout) || fflush(stdout))
-		return -(errno ?: EIO);
-	return 0;
+	json_object_foreach(j, name, value)
+	{
+		printf("%s\"%s\":", before, name);
+		before = ",";
+		err = json_is_null(value)
+			      ? print_rows(r)
+			      : json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+		if (err)
+			break;
+	}
+	json_decref(j);
+	puts("}");
+	return err || fflush(stdout) || ferror(stdout) ? -(errno ?: EIO) : 0;
 }

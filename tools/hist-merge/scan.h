@@ -35,6 +35,16 @@ struct span {
 	size_t n;
 };
 
+#define NAME(literal)                                                                              \
+	{                                                                                          \
+		literal, sizeof(literal) - 1                                                       \
+	}
+
+static inline bool spans_are_equal(struct span a, struct span b)
+{
+	return a.n == b.n && !memcmp(a.text, b.text, a.n);
+}
+
 static inline bool span_is(struct span s, const char *text)
 {
 	return s.n == strlen(text) && !memcmp(s.text, text, s.n);
