@@ -119,6 +119,9 @@ d=$work/d all=("$work/d"/{a,b,c,d,e}.json)
 merge -b comm --ladder -u ns "${all[@]}"
 is "the ladder has the values and the calls above" \
 	"$(sed -n '/^comm=cat:/,/^ *100 /p' "$out" | sed 1,2d | awk '{ sub("[?]", ""); print $1, $2, $3 }')" "$("$reports" ladder "$d" cat)"
+"$reports" pair "$work" 1
+merge --ladder -u ns "$work/before"
+is "no calls are above their own value" "$(sed -n '/^comm=seldom:/,/^ *100 /p' "$out" | sed 1,2d | awk '{ print $2 + 0, $3 }' | uniq -c | tr -s ' ')" " 9 5 0"
 is "-b help lists the keys that reports have" "$("$bin/hist-merge" -b help | tr ' ' '\n' | grep -vx host | sort)" \
 	"$(jq -r '[."$defs"[] | .. | objects | .key?.properties? // empty | keys[]] | unique | map(select(. != "other" and . != "host"))[]' \
 		"${bin%/*}/plumb-2.schema.json" | sort)"

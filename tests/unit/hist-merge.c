@@ -158,6 +158,12 @@ static void of_a_run_the_last_ledger_counts(void **state)
 	report(&h, "a", 3, 20, 30, 3, false);
 	report(&h, "a", 3, 23, 33, 300, false);
 	recorded(&h, 2, 303);
+	/* One that began later and ended its report earlier. */
+	report(&h, "a", 1, 0, 10, 1, false);
+	report(&h, "a", 1, 5, 8, 100, false);
+	report(&h, "a", 2, 10, 20, 2, false);
+	report(&h, "a", 2, 8, 18, 200, false);
+	recorded(&h, 2, 202);
 	/* A report is missing, and so is the first one. */
 	report(&h, "a", 2, 10, 20, 20, false);
 	report(&h, "a", 5, 40, 50, 50, false);
