@@ -9,6 +9,7 @@
 # make check-quick  those that a change most likely breaks, in 2 minutes
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
+#                 bench-merge: how long merging the reports of 1,000 hosts takes
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel;
 #                 arm64-tarball and arm64-deb: packages of them, in build/arm64/package
@@ -77,7 +78,9 @@ LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
 IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
-FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check
+# What hist-merge knows of reports: they may be hostile, too.
+REPORTS  := $(addprefix tools/hist-merge/,$(addsuffix .c,hosts keys ledger line line-rows merge merge-rows scan))
+FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check $(B)/fuzz/hist-merge
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
 SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
@@ -270,7 +273,7 @@ check-quick:
 
 # --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
-FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES))
+FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES) $(REPORTS))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
 $(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
 	$(call say,CC,$@)
@@ -282,11 +285,11 @@ $(B)/fuzz/lib.a: $(FUZZED)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
 	$(call say,CC,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -Itools/probe-check -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -Itools/probe-check -Itools/hist-merge -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
 
 # make fuzz FUZZ_SECONDS=86400
 FUZZ_SECONDS ?= 3600
-fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/maps $(B)/fuzz/usdt-arguments
+fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/maps $(B)/fuzz/reports $(B)/fuzz/usdt-arguments
 	tests/trust/fuzz.t $(FUZZ_SECONDS)
 
 # --- the benchmark: its floor, its load, its peers ---
@@ -336,6 +339,7 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-switches
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
+	$(Q)$(MAKE) bench-merge
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
@@ -350,6 +354,8 @@ bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/f
 	tests/bench/storage --build=$(B) $(BENCH)
 bench-servers: all
 	tests/bench/servers --build=$(B) $(BENCH)
+bench-merge: $(B)/bin/hist-merge
+	tests/bench/merge --build=$(B) $(BENCH)
 
 # Of each shell one file: a link for each tool where a shell loads it by the tool's name.
 install: all
@@ -399,6 +405,6 @@ arm64-deb: build/arm64/vmlinux.btf
 clean:
 	rm -rf $(B)
 
-.PHONY: all arm64 arm64-tarball arm64-deb check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all arm64 arm64-tarball arm64-deb check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -104,8 +104,8 @@ bad_names() {
 	bad -s read,nonsense nonsense
 	bad_argument --syscall 'sendto?' -s sendot
 	has "$tool" -b || return
-	# The other one's classes are powers of two.
-	if [[ " $("$bin/$tool" -b help) " == *" size "* && $tool != @(block-io|file)-latency ]]; then
+	# Other ones' classes are powers of two, and hist-merge takes those that it reads.
+	if [[ " $("$bin/$tool" -b help) " == *" size "* && $tool != @(block-io-latency|file-latency|hist-merge) ]]; then
 		bad -b size:512,size:64K size:64K
 		bad -b size,size:64K size:64K
 		bad -b size:512,size "width only: size"
@@ -185,6 +185,30 @@ bad_events() {
 	done
 }
 
+bad_merges() {
+	local value
+	[[ $tool == hist-merge ]] || return
+	for value in 1 m 0s 1d 25h 1.5m -1m 60000000s ''; do
+		bad --every "$value"
+	done
+	for value in x -1% 5%% 10001% '' 1e3; do
+		bad --fail-above "$value"
+	done
+	bad --tool ''
+	bad --hgrm ''
+	run "$tool"
+	refused "$tool without a file is wrong usage" 2 "$tool" "no FILE"
+	run "$tool" -b none,pid x
+	refused "$tool -b none,pid is wrong usage" 2 "$tool" --by none
+	run "$tool" --fail-above=5% x
+	refused "$tool --fail-above without --diff is wrong usage" 2 "$tool" --fail-above --diff
+	for value in x "x y z" "x y -H" "x y --every=1m" "x y --ladder" "x y --hgrm=z"; do
+		# shellcheck disable=SC2086 # words
+		run "$tool" --diff $value
+		refused "$tool --diff $value is wrong usage" 2 "$tool" --diff
+	done
+}
+
 bad_arguments() {
 	# What does not begin as a number does is an operand, for tools that take some.
 	local no_numbers=(x '')
@@ -254,6 +278,7 @@ for tool in "${tools[@]}"; do
 	bad_labels
 	bad_arguments
 	bad_events
+	bad_merges
 	bad_operands
 	habits
 	unknown nonsense --nonsense

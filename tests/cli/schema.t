@@ -27,7 +27,7 @@ printed() {
 
 printf '#!/bin/sh\necho tracing\nexec sleep 10\n' >"$work/tracer"
 chmod +x "$work/tracer"
-traced=""
+traced="" merged=""
 for tool in "${tools[@]}"; do
 	case $tool in
 	probe-check)
@@ -37,6 +37,7 @@ for tool in "${tools[@]}"; do
 		jq '(.functions[] | select(.returns) | .returns) = "struct page *" | del(.prototypes)' "$work/snapshot" >"$work/changed"
 		printed differences "$tool" -j --against="$work/changed"
 		;;
+	hist-merge) merged=yes ;; # below: what other tools print
 	probe-cost) skip "$tool" "it takes too long: the truth tests have it" ;;
 	probe-list)
 		printed list "$tool" -j 'k:vfs_*' 's:*' 't:sched:*' 'r:*' 'u:libc:m*' 'usdt:libc:*:*'
@@ -51,6 +52,16 @@ for tool in "${tools[@]}"; do
 		;;
 	esac
 done
+if [[ -n $merged && -n $traced ]]; then
+	tool=hist-merge
+	for report in "$work"/json/*.json; do
+		jq -e -s '.[0].rows' "$report" >/dev/null || continue
+		of=${report##*/}
+		printed "merged-$of" "$tool" -j "$report"
+		printed "again-$of" "$tool" -j --every=1s "$work/json/merged-$of.json" "$report"
+		printed "changes-$of" "$tool" -j --diff "$report" "$report"
+	done
+fi
 evidence
 claim "what is kept of JSON is valid as a whole" validate "$work/json" || :
 

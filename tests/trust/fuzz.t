@@ -26,7 +26,7 @@ then
 	skip "files are fuzzed" "clang has no fuzzer here (Debian: libclang-rt-dev): $(head -n 1 "$work/said")"
 	done_testing
 fi
-make -s build/fuzz/files build/fuzz/kallsyms build/fuzz/maps build/fuzz/usdt-arguments >"$work/said" 2>&1
+make -s build/fuzz/files build/fuzz/kallsyms build/fuzz/maps build/fuzz/reports build/fuzz/usdt-arguments >"$work/said" 2>&1
 is "the fuzzers build" $? 0 || done_testing
 
 # Small files with what is read: functions that are inlined and called, probes, types; a "kernel" of arm64
@@ -93,6 +93,15 @@ is "the corpus is made" "$? $(find "$work/files" -type f -size +0 | wc -l)" "0 1
 head -c 100 tests/fuzz/kallsyms.c >"$work/kallsyms/text"
 mkdir -p "$work/usdt-arguments" "$work/maps"
 cat /proc/self/maps >"$work/maps/own"
+# A report is as long as its histograms; what is refused first is at its beginning.
+mkdir -p "$work/values" "$work/reports"
+tests/cli/reports.py make "$work/values" 6 4 10
+for host in a b c; do
+	for line in 1 7; do
+		jq -c '.rows |= [limit(2; .[] | .hist |= .[:8] | .count = ([.hist[][2]] | add) | .errors = 0 | .max = .hist[-1][1])]' \
+			<(sed -n "${line}p" "$work/values/$host.json") | tee -a "$work/reports/all" >"$work/reports/$host$line"
+	done
+done
 echo "-4@%edi 8@16(%rsp,%rax,4) 8@\$42 8f@%xmm0" >"$work/usdt-arguments/x86"
 echo "8@x0 -4@[sp, 12] 8@[x1, w2, sxtw 2]" >"$work/usdt-arguments/arm64"
 
@@ -113,5 +122,6 @@ fuzz() {
 fuzz kallsyms -max_len=64
 fuzz maps -max_len=4096
 fuzz usdt-arguments -max_len=200
+fuzz reports -max_len=8192
 fuzz files -max_len=32768
 done_testing

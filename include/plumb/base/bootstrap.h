@@ -19,6 +19,9 @@ struct plumb_interval {
 /* The interval of VALUES[0..n), n > 0; the same SEED gives the same result. */
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed);
 
+/* The next of random numbers; *STATE may begin as any number. */
+uint64_t plumb_bootstrap_random(uint64_t *state);
+
 /* WITH minus the mean of BEFORE and AFTER, with the widest bounds that these allow. */
 struct plumb_interval plumb_interval_added(const struct plumb_interval *with,
 					   const struct plumb_interval *before,

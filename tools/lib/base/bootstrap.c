@@ -6,7 +6,7 @@
 #define DRAWS 4000
 
 /* Vigna's SplitMix64 (public domain, https://prng.di.unimi.it/splitmix64.c). */
-static uint64_t next_random(uint64_t *state)
+uint64_t plumb_bootstrap_random(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15;
 
@@ -36,7 +36,7 @@ static double median_of_draw(const double *sorted, size_t *times, size_t n, uint
 {
 	memset(times, 0, n * sizeof(*times));
 	for (size_t i = 0; i < n; i++)
-		times[next_random(random) % n]++;
+		times[plumb_bootstrap_random(random) % n]++;
 	return (at_rank(sorted, times, (n - 1) / 2) + at_rank(sorted, times, n / 2)) / 2;
 }
 

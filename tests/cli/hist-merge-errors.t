@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# hist-merge and lines that are no reports, cut off or hostile: named by file and line, and nothing of
+# them is merged.
+. "$(dirname "$0")/lib.sh"
+
+tool=hist-merge
+"$cli_top/tests/cli/reports.py" make "$work"
+sed -n 1p "$work/a.json" >"$work/first"
+sed -n 2p "$work/a.json" >"$work/good"
+sed -n 3p "$work/a.json" >"$work/last"
+cat "$work/first" "$work/last" >"$work/both"
+run_bare "$tool" -j "$work/both"
+what='del(.sources, .left_out)'
+wanted=$(jq -c "$what" "$out")
+
+# WORD - "bad" is in the midst of two good lines
+refuses() {
+	cat "$work/first" "$work/bad" "$work/last" >"$work/file"
+	run_bare "$tool" "$work/file"
+	refused "${2-$1}: refused" 1 "$tool" "$work/file:2: " "$1"
+	run_bare "$tool" -k -j "$work/file"
+	is "${2-$1}: the rest is kept" "$status $(jq -c "$what" "$out")" "1 $wanted"
+	is "${2-$1}: and said" "$(grep -c "file:2: .*$1" "$err") $(tail -n 1 "$err")" "1 $tool: left out 1 line that cannot be merged"
+}
+
+# WORD PERL - the good line, changed
+bad() {
+	perl -pe "$2" "$work/good" >"$work/bad"
+	if cmp -s "$work/bad" "$work/good"; then
+		claim "$1: $2 changes the line" false
+	else
+		refuses "$1" "$1, $2"
+	fi
+}
+
+bad "the buckets do not add up" 's/"count":(\d+)/"count":@{[$1+1]}/'
+bad "more errors than calls" 's/"errors":0/"errors":99/'
+bad "a negative number" 's/"count":/"count":-/'
+bad "a number above 2^63-1" 's/"sum":\d+/"sum":9223372036854775808/'
+bad "a number above 2^63-1" 's/"sum":\d+/"sum":100000000000000000000000000/'
+bad "a number above 2^63-1" 's/(\d+)\]\],?/9223372036854775807],[4398046511104,4398046511104,5]]/'
+bad "a whole number" 's/"sum":(\d+)/"sum":$1.0/'
+bad "a whole number" 's/"sum":(\d+)/"sum":1e3/'
+bad "a leading 0" 's/"sum":/"sum":0/'
+bad "a leading 0" 's/"hist":\[\[/"hist":[[0/'
+bad "a number is expected" 's/"sum":\d+/"sum":NaN/'
+bad "a number is expected" 's/"sum":\d+/"sum":"5"/'
+bad "ascending order" 's/"hist":\[(\[\d+,\d+,\d+\]),(\[\d+,\d+,\d+\])/"hist":[$2,$1/'
+bad "ascending order" 's/"hist":\[(\[\d+,\d+,\d+\]),/"hist":[$1,$1,/'
+bad "no bucket of this precision" 's/"hist":\[\[(\d+),(\d+),/"hist":[[$1,@{[$2+1]},/'
+bad "no bucket of this precision" 's/"precision_bits":6/"precision_bits":5/'
+bad "the precision is not 1 to 10" 's/"precision_bits":6/"precision_bits":11/'
+bad "an empty bucket" 's/(\d+)\]\]/0]]/'
+bad "a bucket has three numbers" 's/(\d+)\]\]/$1,1]]/'
+bad "a bucket has three numbers" 's/,(\d+)\]\]/]]/'
+bad "the maximum is below" 's/"max":\d+/"max":0/'
+bad "the minimum is above" 's/"min":\d+/"min":99999999999/'
+bad "a histogram without sum" 's/"sum":/"other":/'
+bad "a row without key" 's/"key":/"kay":/'
+bad "the key is no object" 's/"key":\{.*?\}/"key":5/'
+bad "a key with a member that is there twice" 's/"key":\{/"key":{"pid":1,/'
+bad "no scalar" 's/"key":\{/"key":{"tid":[1],/'
+bad "a member is there twice" 's/"rows":/"rows":[],"rows":/'
+bad "a member of a row is there twice" 's/"count":/"count":1,"count":/'
+bad "a member of the ledger is there twice" 's/"recorded":/"recorded":1,"recorded":/'
+bad "no member ledger" 's/"ledger":/"leger":/'
+bad "no member schema" 's/"schema":/"scheme":/'
+bad "the schema is not plumb/2" 's/plumb.2/plumb\/3/'
+bad "seq is 0" 's/"seq":2/"seq":0/'
+bad "the end is before the start" 's/"end":"2026/"end":"2025/'
+bad "no time as in" 's/"end":"2026/"end":"26/'
+bad "no time as in" 's/Z","end/+01:00","end/'
+bad "no such time" 's/"start":"2026-01-31/"start":"2026-02-30/'
+bad "unexpected character" 's/\}$/,}/; s/"rows":/"rows":/; s/"seq":2,/"seq":2 2,/'
+bad "a string is expected" 's/\}$/,}/'
+bad "something follows the value" 's/$/ {}/'
+bad "nested too deep" 's/"overhead_ns":\{\}/q("overhead_ns":) . "[" x 100000 . "]" x 100000/e'
+bad "the text ends inside a value" 's/"overhead_ns":\{\}/"overhead_ns":[[[/; s/,"rows.*//'
+bad "not UTF-8" 's/"x86_64"/"x86\xff64"/'
+bad "not UTF-8" 's/"x86_64"/"\xed\xa0\x80"/'
+bad "not UTF-8" 's/"x86_64"/"\xc0\xaf"/'
+bad "no such escape" 's/"x86_64"/"\\x41"/'
+bad "no such escape" 's/"x86_64"/"\\ud800"/'
+bad "a control character" 's/"x86_64"/"x\t86"/'
+bad "a NUL" 's/"x86_64"/"x\x0086"/'
+bad "a NUL" 's/"seq":2/"seq":2\x00/'
+bad "a report of func-latency, after those of syscall-latency" 's/"syscall-latency"/"func-latency"/'
+: >"$work/empty"
+echo >"$work/bad"
+refuses "an object is expected" "an empty line"
+echo '{"call":{"pid":1},"seq":1}' >"$work/bad"
+refuses "no report: it has no member schema" "a line of syscall-slower"
+{
+	printf '{"a":"'
+	head -c 70000000 /dev/zero | tr '\0' x
+	echo '"}'
+} >"$work/bad"
+refuses "a line of more than 64 MB"
+# A line that is long because of what nobody reads.
+perl -pe 's/"overhead_ns":\{\}/q("overhead_ns":[) . "0," x 5000000 . "0]"/e' "$work/good" >"$work/long"
+run_bare "$tool" -j "$work/first" "$work/long" "$work/last"
+claim "a line of 10 MB is merged" test "$status $(jq .reports "$out")" = "0 3"
+
+# --- the end of a file ---
+head -c 5000 "$work/a.json" >"$work/cut"
+run_bare "$tool" "$work/cut"
+refused "a file that was cut off" 1 "$tool" "$work/cut:" truncated
+printf %s "$(<"$work/first")" >"$work/bare"
+run_bare "$tool" -j "$work/bare" "$work/last"
+is "a last line without newline is a line" "$status $(jq .reports "$out")" "0 2"
+for file in "$work/empty" /dev/null; do
+	run_bare "$tool" "$file"
+	refused "no reports at all" 1 "$tool" "no reports to merge"
+done
+run_bare "$tool" "$work/none"
+refused "a file that is not there" 1 "$tool" "$work/none" "No such file"
+run_bare "$tool" "$work"
+refused "a directory" 1 "$tool" "$work" "a directory"
+run_bare "$tool" --tool=skb-alloc "$work/first"
+refused "no report of the tool that is asked for" 1 "$tool" "no reports to merge" --tool
+run_bare "$tool" -b syscall "$work/first"
+refused "a key that the reports do not have" 1 "$tool" "$work/first:1: " "no key syscall"
+run_bare "$tool" --hgrm=/dev/null/x "$work/first"
+refused "a directory that cannot be made" 1 "$tool" --hgrm /dev/null/x
+
+# --- what is no error ---
+sed 's/"syscall-latency"/"func-latency"/' "$work/good" >"$work/other"
+run_bare "$tool" -j --tool=syscall-latency "$work/first" "$work/other" "$work/last"
+is "--tool passes over another's reports" "$status $(jq -c "$what" "$out")" "0 $wanted"
+jq -S -c . "$work/both" >"$work/sorted"
+run_bare "$tool" -j "$work/sorted"
+is "members may be in any order" "$(jq -c "$what" "$out")" "$wanted"
+sed -E 's/([][{},:])/ \1\t/g' <(jq -c '.rows[].key.comm |= "cat" | .start = "2026-01-31T11:59:40.000000000Z" | del(.end)' "$work/first") |
+	sed 's/"2026.*Z"/"2026-01-31T11:59:40.000000000Z", "end": "2026-01-31T11:59:50.000000000Z"/' >"$work/spaced"
+run_bare "$tool" -j "$work/spaced"
+holds "blanks are no matter" "$out" '$last | .reports == 1 and (.rows | length) == 2'
+perl -pe 's/"comm"/"c\\u006fmm"/g; s/cat/c\\u0061t/g' "$work/good" >"$work/escaped"
+run_bare "$tool" -j "$work/good" && cp "$out" "$work/plain"
+run_bare "$tool" -j "$work/escaped"
+is "nor are escapes in keys" "$(jq -c .rows "$out")" "$(jq -c .rows "$work/plain")"
+perl -pe 's/"comm":"cat"/"comm":"\\u001b[31m\\n"/g' "$work/good" >"$work/control"
+run_bare "$tool" -H --ladder "$work/control"
+claim "control characters of keys are escaped in tables" test "$(LC_ALL=C grep -c $'[\001-\010\013-\037]' "$out")" = 0 -a -s "$out"
+like "as \\xHH" "$(<"$out")" '\\x1b'
+
+# Sums beyond the largest number of JSON stay there; calls cannot be so many.
+perl -pe 's/"sum":\d+/"sum":9223372036854775807/g' "$work/first" >"$work/large"
+run_bare "$tool" -j -b none "$work/large" "$work/good"
+is "a sum stays at 2^63-1" "$(grep -o '"sum":[0-9]*' "$out")" '"sum":9223372036854775807'
+perl -pe 's/"rows":\[.*?\]\}\]/"rows":[{"key":{},"count":9223372036854775807,"errors":0}]/' "$work/first" >"$work/calls"
+run_bare "$tool" "$work/calls" "$work/good"
+refused "more calls than a number holds" 1 "$tool" "$work/good:1: " "more than 2^63-1 calls"
+done_testing

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* reports, fuzzed: what hist-merge reads, line by line, as it is and with lines that are good. */
+#include "hosts.h"
+#include "merge.h"
+#include <plumb/bpf/hist/hist.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is merged has to agree with itself. */
+static void check(const struct merge *m)
+{
+	uint64_t count = 0;
+	size_t n;
+	struct merged_row **rows = merge_rows(m, UINT64_MAX, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct plumb_dist d = merge_dist(m, &rows[i]->measures[FIRST]);
+
+		/* Rows of counts may be among them. */
+		if (plumb_dist_count(&d) > rows[i]->count || (d.n && d.min > d.max) ||
+		    (d.n && plumb_percentile(&d, 50 * PLUMB_PERCENT) > d.max))
+			abort();
+		count += rows[i]->count;
+		free(d.buckets);
+	}
+	if (count != m->count || m->pooled > count)
+		abort();
+	free(rows);
+}
+
+/* Exactly as much memory as the scanner may read. */
+static void take(const uint8_t *text, size_t n, struct line *l, struct merge *m, struct hosts *h)
+{
+	char *copy = malloc(n + 1 + SCAN_PADDING);
+	size_t at;
+
+	if (!copy)
+		exit(1);
+	memcpy(copy, text, n);
+	memset(copy + n, 0, 1 + SCAN_PADDING);
+	if (line_read(l, copy, &at)) {
+		if (at > n)
+			abort();
+	} else if (hosts_have_room(h, l) && !merge_add(m, l, l->seq % 3)) {
+		hosts_add(h, l);
+	}
+	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct merge m = {.max_rows = 4, .blocks = true};
+	struct hosts h = {0};
+	struct line l = {0};
+	const uint8_t *end = data + size, *newline;
+
+	if (size && *data == '2') {
+		m.by[m.n_by++] = "host";
+		m.by[m.n_by++] = "pid";
+		m.by_host = true;
+	}
+	for (; data < end; data = newline + 1) {
+		newline = memchr(data, '\n', end - data) ?: end;
+		take(data, newline - data, &l, &m, &h);
+	}
+	check(&m);
+	merge_drop(&m, 1);
+	hosts_end(&h);
+	merge_free(&m);
+	hosts_free(&h);
+	line_free(&l);
+	return 0;
+}

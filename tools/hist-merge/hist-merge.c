@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "diff.h"
+#include "options.h"
+#include "print.h"
+#include <errno.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/confine.h>
+#include <plumb/base/log.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+static int report_left_out(const struct reading *r)
+{
+	if (!r->left_out)
+		return 0;
+	plumb_warn("left out %llu line%s that cannot be merged", (unsigned long long)r->left_out,
+		   r->left_out == 1 ? "" : "s");
+	return PLUMB_EXIT_FAILED;
+}
+
+static int merge(const struct options *o)
+{
+	struct reading r;
+	int err, status;
+
+	reading_begin(&r, o);
+	err = reading_run(&r, o->files, o->n_files,
+			  o->hgrm   ? print_hgrm
+			  : o->json ? print_json
+				    : print_table);
+	status = err ? PLUMB_EXIT_FAILED : report_left_out(&r);
+	reading_end(&r);
+	return err == -EPIPE ? 0 : status;
+}
+
+static int diff(const struct options *o)
+{
+	struct reading sides[2];
+	int err, status = PLUMB_EXIT_FAILED;
+
+	reading_begin(&sides[0], o);
+	reading_begin(&sides[1], o);
+	err = reading_run(&sides[0], &o->files[0], 1, NULL);
+	if (!err)
+		err = reading_run(&sides[1], &o->files[1], 1, NULL);
+	if (!err && strcmp(sides[0].tool, sides[1].tool))
+		err = plumb_error(EINVAL, "--diff: %s has reports of %s, %s of %s", o->files[0],
+				  sides[0].tool, o->files[1], sides[1].tool);
+	if (!err) {
+		status = diff_print(&sides[0], &sides[1]);
+		status = report_left_out(&sides[0]) | report_left_out(&sides[1]) ?: status;
+	}
+	reading_end(&sides[0]);
+	reading_end(&sides[1]);
+	return status;
+}
+
+/* Files may be hostile: what they make of this process shall not go far.  0 or -errno. */
+static int confine(const struct options *o)
+{
+	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH) | PLUMB_CAP(DAC_OVERRIDE), 0, "files");
+	if (o->hgrm) {
+		if (mkdir(o->hgrm, 0777) && errno != EEXIST)
+			return plumb_error(errno, "--hgrm: %s: %s", o->hgrm, strerror(errno));
+		plumb_keep(0, PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
+			   "--hgrm");
+	}
+	return plumb_confine();
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	int status;
+
+	options_parse(&o, argc, argv);
+	signal(SIGPIPE, SIG_IGN);
+	if (confine(&o))
+		return PLUMB_EXIT_FAILED;
+	status = o.diff ? diff(&o) : merge(&o);
+	/* A verdict that could not be written is a failure. */
+	return status == PLUMB_EXIT_FAILED ? status : plumb_close_stdout(0) ?: status;
+}

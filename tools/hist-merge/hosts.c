@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "hosts.h"
+#include <stdlib.h>
+
+/* Of a host, runs that may go on; the oldest are taken to be over. */
+#define MOST_OPEN 64
+
+static void *get(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+static uint64_t hash_of(struct span name)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < name.n; i++)
+		hash = (hash ^ (unsigned char)name.text[i]) * 0x100000001b3;
+	return hash ^ hash >> 29;
+}
+
+static size_t *slot_of(const struct hosts *h, struct span name)
+{
+	size_t i = hash_of(name) & (h->slots - 1);
+
+	while (h->table[i] && !span_is(name, h->all[h->table[i] - 1].name))
+		i = (i + 1) & (h->slots - 1);
+	return &h->table[i];
+}
+
+/* Half of the table is empty at least. */
+static void make_room(struct hosts *h)
+{
+	if (h->n == h->room) {
+		h->room = h->room * 2 ?: 64;
+		h->all = get(reallocarray(h->all, h->room, sizeof(*h->all)));
+	}
+	if (h->n * 2 < h->slots)
+		return;
+	h->slots = h->slots * 2 ?: 256;
+	free(h->table);
+	h->table = get(calloc(h->slots, sizeof(*h->table)));
+	for (size_t i = 0; i < h->n; i++) {
+		struct span name = {h->all[i].name, strlen(h->all[i].name)};
+
+		*slot_of(h, name) = i + 1;
+	}
+}
+
+static size_t find(struct hosts *h, struct span name)
+{
+	char *text = scan_text(name);
+	size_t *slot;
+
+	make_room(h);
+	slot = slot_of(h, (struct span){text, strlen(text)});
+	if (!*slot) {
+		h->all[h->n] = (struct host){.name = strdup(text)};
+		get(h->all[h->n].name);
+		*slot = ++h->n;
+	}
+	free(text);
+	return *slot - 1;
+}
+
+static void add_sums(struct host *to, const struct run_host *of)
+{
+	to->reports += of->reports;
+	to->recorded = ledger_sum(to->recorded, of->recorded);
+	to->lost = ledger_sum(to->lost, of->lost);
+}
+
+static void end_run(struct hosts *h, struct run *run)
+{
+	for (size_t i = 0; i < run->n_hosts; i++)
+		add_sums(&h->all[run->hosts[i].host], &run->hosts[i]);
+	ledger_add(&h->over, &run->ledger);
+	free(run->hosts);
+	free(run);
+}
+
+/* The run that the report continues, taken out of the list; NULL: none. */
+static struct run *take_run(struct host *host, const struct line *l)
+{
+	struct run **found = NULL, *run;
+
+	for (struct run **at = &host->runs; (run = *at); at = &run->next) {
+		if (run->seq + 1 == l->seq && run->end == l->start) {
+			found = at;
+			break;
+		}
+		if (!found && run->seq < l->seq && run->end <= l->start)
+			found = at;
+	}
+	if (!found)
+		return NULL;
+	run = *found;
+	*found = run->next;
+	return run;
+}
+
+/* What the report says of its hosts replaces what the one before it said. */
+static void set_hosts(struct hosts *h, size_t host, struct run *run, const struct line *l)
+{
+	uint64_t reports = run->n_hosts ? run->hosts[0].reports : 0;
+	size_t n = l->n_hosts ?: 1;
+
+	if (run->n_hosts != n)
+		run->hosts = get(reallocarray(run->hosts, n, sizeof(*run->hosts)));
+	run->n_hosts = n;
+	for (size_t i = 0; i < l->n_hosts; i++)
+		run->hosts[i] = (struct run_host){find(h, l->hosts[i].name), l->hosts[i].reports,
+						  l->hosts[i].recorded, l->hosts[i].lost};
+	if (!l->n_hosts)
+		run->hosts[0] = (struct run_host){host, reports + 1, l->ledger.n[LEDGER_RECORDED],
+						  l->ledger.n[LEDGER_LOST]};
+}
+
+static void put_run(struct hosts *h, struct host *host, struct run *run)
+{
+	size_t n = 0;
+
+	run->next = host->runs;
+	host->runs = run;
+	for (struct run **at = &host->runs; *at; at = &(*at)->next)
+		if (++n > MOST_OPEN) {
+			run = *at;
+			*at = NULL;
+			end_run(h, run);
+			break;
+		}
+}
+
+bool hosts_have_room(const struct hosts *h, const struct line *l)
+{
+	return h->n + (l->n_hosts ?: 1) <= HOSTS_MOST;
+}
+
+void hosts_add(struct hosts *h, const struct line *l)
+{
+	struct run *run;
+	size_t host;
+
+	/* A report of hist-merge is not one of the host that it ran on. */
+	host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
+	run = take_run(&h->all[host], l);
+	if (!run) {
+		run = get(calloc(1, sizeof(*run)));
+		h->runs++;
+		h->headless += l->seq > 1;
+	}
+	set_hosts(h, host, run, l);
+	run->ledger = l->ledger;
+	run->seq = l->seq;
+	run->end = l->end;
+	if (l->final)
+		end_run(h, run);
+	else
+		put_run(h, &h->all[host], run);
+}
+
+void hosts_end(struct hosts *h)
+{
+	struct run *run;
+
+	for (size_t i = 0; i < h->n; i++)
+		while ((run = h->all[i].runs)) {
+			h->all[i].runs = run->next;
+			end_run(h, run);
+		}
+}
+
+struct ledger hosts_ledger(const struct hosts *h)
+{
+	struct ledger sum = h->over;
+
+	for (size_t i = 0; i < h->n; i++)
+		for (const struct run *run = h->all[i].runs; run; run = run->next)
+			ledger_add(&sum, &run->ledger);
+	return sum;
+}
+
+struct run_host *hosts_sums(const struct hosts *h)
+{
+	struct run_host *sums = get(calloc(h->n + 1, sizeof(*sums))), *to;
+
+	for (size_t i = 0; i < h->n; i++)
+		sums[i] =
+			(struct run_host){i, h->all[i].reports, h->all[i].recorded, h->all[i].lost};
+	for (size_t i = 0; i < h->n; i++)
+		for (const struct run *run = h->all[i].runs; run; run = run->next)
+			for (size_t j = 0; j < run->n_hosts; j++) {
+				to = &sums[run->hosts[j].host];
+				to->reports += run->hosts[j].reports;
+				to->recorded = ledger_sum(to->recorded, run->hosts[j].recorded);
+				to->lost = ledger_sum(to->lost, run->hosts[j].lost);
+			}
+	return sums;
+}
+
+void hosts_free(struct hosts *h)
+{
+	hosts_end(h);
+	for (size_t i = 0; i < h->n; i++)
+		free(h->all[i].name);
+	free(h->all);
+	free(h->table);
+}

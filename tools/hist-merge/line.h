@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * line: one report, read from a line of JSON (plumb/2).
+ *
+ * A line is read as a whole before any of it is merged: rows and buckets are collected here, in
+ * memory that the next line uses again.  Spans point into the text of the line.
+ */
+#ifndef LINE_H
+#define LINE_H
+
+#include "ledger.h"
+#include "scan.h"
+#include <plumb/measure/percentile.h>
+
+/* Measures of a row: its times or sizes, and second times of the same calls. */
+enum { FIRST, SECOND, MEASURES };
+
+struct line_measure {
+	bool is_there;
+	uint64_t sum, min, max, count;
+	size_t bucket, n; /* in the line's buckets */
+};
+
+struct line_row {
+	struct span key; /* an object */
+	uint64_t count, errors;
+	struct line_measure measures[MEASURES];
+	struct merged_row *row; /* for merge.c: what it is added to */
+};
+
+/* A host of a report that hist-merge printed. */
+struct line_host {
+	struct span name;
+	uint64_t reports, recorded, lost;
+};
+
+struct line {
+	struct span tool;
+	struct span host;    /* of a report of hist-merge on one host, that one */
+	struct span of;      /* the tool whose reports hist-merge had; of others the tool */
+	struct span second;  /* the name of the second measure; empty: there is none */
+	uint64_t start, end; /* ns since 1970 */
+	uint64_t seq;
+	bool final;
+	uint32_t precision;
+	struct ledger ledger;
+	uint64_t count; /* the sum of the rows' */
+	struct line_row *rows;
+	size_t n_rows, room_rows;
+	struct plumb_bucket *buckets;
+	size_t n_buckets, room_buckets;
+	struct line_host *hosts;
+	size_t n_hosts, room_hosts;
+};
+
+/* TEXT ends with a NUL.  Returns NULL, or what is wrong at AT, an offset. */
+const char *line_read(struct line *l, const char *text, size_t *at);
+void line_free(struct line *l);
+
+#endif

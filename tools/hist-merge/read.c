@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "read.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <plumb/base/log.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* What reading_run() needs while it reads. */
+struct state {
+	struct reading *r;
+	struct source *sources;
+	size_t n, open; /* sources; those that are not at their end */
+	struct source_buffer buffer;
+	struct line line;
+	uint64_t newest; /* window */
+	int (*each)(const struct result *result);
+};
+
+static void *get(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+void reading_begin(struct reading *r, const struct options *o)
+{
+	*r = (struct reading){.options = o};
+	memcpy(r->merge.by, o->by, sizeof(o->by));
+	r->merge.n_by = o->n_by;
+	r->merge.one = o->one;
+	r->merge.max_rows = o->max_keys;
+	r->merge.blocks = o->diff;
+	for (size_t i = 0; i < o->n_by; i++)
+		r->merge.by_host |= !strcmp(o->by[i], "host");
+}
+
+void reading_end(struct reading *r)
+{
+	merge_free(&r->merge);
+	hosts_free(&r->hosts);
+	free(r->tool);
+}
+
+bool reading_is_of_sizes(const struct reading *r)
+{
+	return r->tool && !strcmp(r->tool, "skb-alloc");
+}
+
+/* A line that cannot be merged.  Returns 0 with --keep-going. */
+static int refuse(struct state *st, const struct source *s, const char *why, size_t at)
+{
+	struct reading *r = st->r;
+
+	r->left_out++;
+	/* Without a newline the end of the file was cut off. */
+	if (!s->whole)
+		plumb_warn("%s:%" PRIu64 ": truncated: the last line has no newline, and %s",
+			   s->name, s->line, why);
+	else if (at)
+		plumb_warn("%s:%" PRIu64 ": %s, at byte %zu", s->name, s->line, why, at + 1);
+	else
+		plumb_warn("%s:%" PRIu64 ": %s", s->name, s->line, why);
+	return r->options->keep_going ? 0 : -EBADMSG;
+}
+
+/* Whether the line's tool is that of the others; NULL, or why not. */
+static const char *check_tool(struct reading *r, const struct line *l)
+{
+	static char why[160];
+
+	if (!r->tool)
+		r->tool = scan_text(l->of);
+	if (span_is(l->of, r->tool))
+		return NULL;
+	snprintf(why, sizeof(why), "a report of %.*s, after those of %s (--tool selects one)",
+		 (int)(l->of.n < 40 ? l->of.n : 40), l->of.text, r->tool);
+	return why;
+}
+
+static const char *check_window(struct reading *r, uint64_t window)
+{
+	return window < r->printed ? "a report of a time whose result is printed already" : NULL;
+}
+
+static uint64_t window_of(const struct reading *r, uint64_t time)
+{
+	return r->options->every ? time / r->options->every * r->options->every : 0;
+}
+
+static void account(struct state *st, const struct line *l)
+{
+	struct reading *r = st->r;
+	uint64_t window = window_of(r, l->start);
+
+	if (r->merge.reports == 1 || l->start < r->from)
+		r->from = l->start;
+	if (l->end > r->to)
+		r->to = l->end;
+	if (window > st->newest)
+		st->newest = window;
+	r->coarsened += l->precision > r->merge.precision;
+}
+
+/* Merges the line, or refuses it. */
+static int take(struct state *st, struct source *s, const char *text, size_t n)
+{
+	struct reading *r = st->r;
+	struct line *l = &st->line;
+	size_t at;
+	const char *why = line_read(l, text, &at);
+
+	if (why)
+		return refuse(st, s, at < n && !text[at] ? "a NUL" : why, at);
+	s->last = l->end;
+	if (r->options->tool && !span_is(l->of, r->options->tool)) {
+		r->passed_over++;
+		return 0;
+	}
+	why = check_tool(r, l) ?: check_window(r, window_of(r, l->start));
+	if (!why && !hosts_have_room(&r->hosts, l))
+		why = "more than 65536 hosts";
+	why = why ?: merge_add(&r->merge, l, window_of(r, l->start));
+	if (why)
+		return refuse(st, s, why, 0);
+	hosts_add(&r->hosts, l);
+	account(st, l);
+	return 0;
+}
+
+/* Passes on the results of windows before END. */
+static int print_until(struct state *st, uint64_t end, bool final)
+{
+	struct reading *r = st->r;
+	uint64_t every = r->options->every;
+	struct result result = {.reading = r, .start = r->from, .end = r->to};
+	struct merged_row **rows, **from;
+	size_t n, left;
+	int err = 0;
+
+	from = rows = merge_rows(&r->merge, end, &left);
+	r->printed = end;
+	if (!left && !final) {
+		free(rows);
+		return 0;
+	}
+	do {
+		for (n = 0; n < left && from[n]->window == from[0]->window; n++)
+			;
+		result.rows = from;
+		result.n = n;
+		if (every && n) {
+			result.start = from[0]->window;
+			result.end = result.start + every;
+		}
+		result.seq = ++r->results;
+		from += n;
+		left -= n;
+		result.final = final && !left;
+		err = st->each(&result);
+	} while (left && !err);
+	free(rows);
+	if (every)
+		merge_drop(&r->merge, end);
+	return err;
+}
+
+/*
+ * Results that are complete: no source will go back before the end of its last report.  One more
+ * window is waited for, since a source may have reports of several hosts.
+ */
+static int print_complete(struct state *st)
+{
+	const uint64_t every = st->r->options->every;
+	uint64_t reached = UINT64_MAX;
+	uint64_t end;
+
+	for (size_t i = 0; i < st->n; i++)
+		if (st->sources[i].fd >= 0 && st->sources[i].last < reached)
+			reached = st->sources[i].last;
+	end = window_of(st->r, reached);
+	end = end > every ? end - every : 0;
+	if (end > st->newest)
+		end = st->newest;
+	return end > st->r->printed && st->each ? print_until(st, end, false) : 0;
+}
+
+/* The source whose next report is the earliest. */
+static struct source *earliest(struct state *st)
+{
+	struct source *s = NULL;
+
+	for (size_t i = 0; i < st->n; i++)
+		if (st->sources[i].fd >= 0 && (!s || st->sources[i].last < s->last))
+			s = &st->sources[i];
+	return s;
+}
+
+/* One line of the source, or its end. */
+static int step(struct state *st, struct source *s)
+{
+	char *text = NULL;
+	size_t n = 0;
+	int got = source_next(s, &st->buffer, &text, &n);
+
+	if (got == -EMSGSIZE)
+		return refuse(st, s, "a line of more than 64 MB", 0);
+	if (got == 1)
+		return take(st, s, text, n);
+	if (st->buffer.of == s) {
+		st->buffer.of = NULL;
+		st->buffer.at = st->buffer.n = 0;
+	}
+	source_close(s);
+	return got;
+}
+
+static int read_by_time(struct state *st)
+{
+	struct source *s;
+	int err = 0;
+
+	while (!err && (s = earliest(st))) {
+		err = step(st, s);
+		if (!err)
+			err = print_complete(st);
+	}
+	return err;
+}
+
+static int open_all(struct state *st, char *const *files)
+{
+	struct rlimit limit;
+	int err = 0;
+
+	/* All are open, since their times are followed side by side. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	for (size_t i = 0; i < st->n; i++)
+		st->sources[i].fd = -1;
+	for (size_t i = 0; !err && i < st->n; i++)
+		err = source_open(&st->sources[i], files[i]);
+	return err;
+}
+
+static int read_in_turn(struct state *st, char *const *files)
+{
+	struct source *s = st->sources;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < st->n; i++) {
+		err = source_open(s, files[i]);
+		while (!err && s->fd >= 0)
+			err = step(st, s);
+	}
+	return err;
+}
+
+int reading_run(struct reading *r, char *const *files, size_t n,
+		int (*each)(const struct result *result))
+{
+	struct state st = {.r = r, .n = n, .each = each};
+	int err;
+
+	st.sources = get(calloc(n, sizeof(*st.sources)));
+	if (r->options->every)
+		err = open_all(&st, files) ?: read_by_time(&st);
+	else
+		err = read_in_turn(&st, files);
+	if (!err && !r->merge.reports)
+		err = plumb_error(ENODATA, "no reports to merge%s",
+				  r->passed_over ? ": none is of the tool of --tool" : "");
+	hosts_end(&r->hosts);
+	if (!err && each)
+		err = print_until(&st, UINT64_MAX, true);
+	for (size_t i = 0; r->options->every && i < n; i++)
+		source_close(&st.sources[i]);
+	line_free(&st.line);
+	source_buffer_free(&st.buffer);
+	free(st.sources);
+	return err;
+}
