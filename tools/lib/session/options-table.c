@@ -23,6 +23,9 @@ static const struct argp_option common[] = {
 	{"json", 'j', NULL, 0, "print JSON lines, one object per report", 40},
 	{"top", 'n', "N", 0, "print only the first N rows of the table", 40},
 	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
+	{"openmetrics", OPENMETRICS, "FILE.prom", 0, "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40},
+	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes", 40},
+	{"otlp", OTLP, "FILE", 0, "append metrics as lines of OTLP JSON", 40},
 	{NULL, 0, NULL, 0, "Measurement:", 60},
 	{"max-keys", MAX_KEYS, "N", 0, "maximum number of rows; further keys go to [other]; default ", 60},
 	{"precision", PRECISION, "BITS", 0, "error bound of percentiles: at most 1/2^BITS too high; 1 to 10, default 6", 60},
@@ -43,9 +46,9 @@ static const struct argp_option common[] = {
 #define DEFAULT_KEYS 256
 
 /* Options about a table's columns, about its rows, and about their presentation. */
-static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
+static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, OPENMETRICS, LE, OTLP, 0};
 static const int row_options[] = {'b', 'n', MAX_KEYS, 0};
-static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
+static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, OPENMETRICS, LE, OTLP, 0};
 
 static bool is_one_of(const int *keys, const struct argp_option *option)
 {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options-metrics.h"
 #include "options-table.h"
 
 /* What the parser needs besides the options themselves. */
@@ -225,6 +226,7 @@ static void finish(struct parsing *p)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
 	if (o->mechanism)
 		find_mechanism(o->mechanism, p->tool);
+	plumb_options_finish_metrics(o, p->tool);
 	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
 		plumb_usage_error("--sort: no such column: %s; known:%s", o->sort, known);
 }
@@ -335,7 +337,8 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		break;
 	default:
 		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
-		    parse_measure(key, text, p))
+		    parse_measure(key, text, p) ||
+		    plumb_options_parse_metrics(key, text, p->options))
 			return 0;
 		if (plumb_options_habit(p->tool, key))
 			plumb_usage_error("-%c: no such option; %s", key,
