@@ -28,6 +28,7 @@ run() {
 	# shellcheck disable=SC2086 # words
 	{
 		provoked syscall-count syscall-count $n
+		provoked syscall-count-metrics syscall-count $n --openmetrics "$PWD/count.prom" --otlp "$PWD/count.otlp" 0.2
 		provoked syscall-latency syscall-latency $n
 		provoked syscall-latency-command syscall-latency $n -- sleep 3
 		provoked syscall-latency-cgroup syscall-latency $n -b cgroup
@@ -113,6 +114,7 @@ keeps() {
 check() {
 	local processes="dac_read_search sys_ptrace checkpoint_restore"
 	keeps syscall-count ""
+	keeps syscall-count-metrics "" linkat renameat unlinkat openat-write openat-update
 	keeps syscall-latency "dac_read_search sys_ptrace"
 	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
@@ -136,5 +138,7 @@ check() {
 	keeps user-func-latency "$processes perfmon bpf sys_admin" bpf-load bpf-get bpf-get-high bpf-update perf_event_open
 	keeps usdt-latency "$processes perfmon bpf sys_admin" bpf-load bpf-get bpf-get-high bpf-update perf_event_open
 	keeps probe-misses "dac_read_search sys_admin syslog"
+	holds "what --otlp opened before is written" count.otlp '$last.resourceMetrics | length == 1'
+	is "what --openmetrics has written is removed" "$(ls ./*.prom 2>&1 | grep -c '[.]prom$')" 0
 	like "what --flame opened before has its name" "$(head -c 200 flame.svg)" '<svg|<\?xml'
 }
