@@ -368,7 +368,7 @@ install-files:
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
 	for page in $(MORE_PAGES); do \
 		install -D -m 0644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
-	install -m 0644 $(SCHEMA) $(AUDIT_SCHEMA) $(DESTDIR)$(datadir)/plumb
+	install -m 0644 $(SCHEMA) $(AUDIT_SCHEMA) metrics/plumb-rules.yml metrics/plumb-dashboard.json $(DESTDIR)$(datadir)/plumb
 	install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/plumb-tools
 	install -m 0644 tools/lib/completion.fish $(DESTDIR)$(fishcompletionsdir)/plumb-tools.fish
 	for tool in $(TOOLS); do \

@@ -19,9 +19,11 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 # probes a test traces; fio (GPL-2), beside which a test measures disks, and
 # xfsprogs (GPL-2 or LGPL-2.1) for a file system of one; HdrHistogram (CC0 or BSD-2), whose percentile
 # distributions a test compares with ours; auditd (GPL-2) and rsyslog (GPL-3), which get
-# audit records.
+# audit records; prometheus, prometheus-node-exporter and victoria-metrics (all Apache-2), which get metrics and
+# which a test starts itself.
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file xz-utils
-	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless libhdrhistogram-java fio xfsprogs auditd rsyslog)
+	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless libhdrhistogram-java fio xfsprogs auditd rsyslog
+	prometheus prometheus-node-exporter victoria-metrics)
 
 # For packages: debhelper, dpkg-dev and fakeroot make Debian's, lintian judges them, mmdebstrap makes the
 # minimal systems in which they are built and installed; rpm makes RPM's and rpmlint judges them; zsh and fish
@@ -43,6 +45,16 @@ packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
 # which also judges our units, and time zones.
 packages_systemd=(systemd tzdata)
 
+# Installs, and starts no daemon of what is installed: tests start their own.
+packages_install_idle() (
+	if [[ ! -e /usr/sbin/policy-rc.d ]]; then
+		trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+		printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+		chmod 755 /usr/sbin/policy-rc.d
+	fi
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove "$@" >/dev/null
+)
+
 # packages_install NAME...: those that are missing, with apt. Nothing that is installed is removed for them; where it
 # would have to be, apt says so. A library of another architecture is there in the version of the machine's own,
 # which apt upgrades if the archive has a newer one.
@@ -63,5 +75,5 @@ packages_install() {
 	}
 	[[ " ${missing[*]}" != *:arm64* ]] || dpkg --add-architecture arm64
 	DEBIAN_FRONTEND=noninteractive apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove "${missing[@]}" >/dev/null
+	packages_install_idle "${missing[@]}"
 }

@@ -28,6 +28,7 @@ run() {
 	# shellcheck disable=SC2086 # words
 	{
 		provoked syscall-count syscall-count $n
+		provoked syscall-count-metrics syscall-count $n --openmetrics "$PWD/count.prom" --otlp "$PWD/count.otlp" 0.2
 		provoked syscall-latency syscall-latency $n
 		provoked syscall-latency-command syscall-latency $n -- sleep 3
 		provoked syscall-latency-cgroup syscall-latency $n -b cgroup
@@ -153,6 +154,7 @@ check() {
 	evidence syscall-count.err
 	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
 	keeps syscall-count ""
+	keeps syscall-count-metrics "" linkat renameat unlinkat openat-write openat-update
 	keeps syscall-latency "dac_read_search sys_ptrace"
 	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
@@ -188,5 +190,7 @@ check() {
 		"NoNewPrivs: 1 CapPrm: $most CapEff: $most CapBnd: 0000000000000000"
 	like "what probe-cost opened before has its name" "$(head -c 100 cache/probe-cost.json)" '^\{'
 	keeps trace-bias ""
+	holds "what --otlp opened before is written" count.otlp '$last.resourceMetrics | length == 1'
+	is "what --openmetrics has written is removed" "$(ls ./*.prom 2>&1 | grep -c '[.]prom$')" 0
 	like "what --flame opened before has its name" "$(head -c 200 flame.svg)" '<svg|<\?xml'
 }

@@ -22,6 +22,8 @@ json_t *plumb_json_bytes(const char *bytes);
 json_t *plumb_json_u64(uint64_t value);
 /* RFC 3339, UTC. */
 json_t *plumb_json_time(const struct timespec *t);
+/* The ns since 1970 of such a time; 0: it is none. */
+uint64_t plumb_json_ns(const json_t *time);
 
 /* Prints the line and frees the object.  Returns 0 or -errno. */
 int plumb_json_print(json_t *object, FILE *out);

@@ -6,6 +6,7 @@
 #include <plumb/bpf/core/config.h>
 #include <plumb/base/text.h>
 #include <plumb/base/when.h>
+#include <plumb/measure/ladder.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,6 +62,13 @@ struct plumb_options {
 	bool histogram, json;
 	uint64_t top; /* rows in the table; 0: all */
 	const char *sort;
+
+	/* What monitoring systems take. */
+	struct {
+		const char *openmetrics, *otlp; /* files; NULL: not written */
+		const char *le;                 /* as typed; NULL: the default ladder */
+		struct plumb_ladder times, sizes;
+	} metrics;
 
 	bool split; /* rows have the parts of their time (split.h); an option of the tool */
 	uint64_t max_keys, precision;

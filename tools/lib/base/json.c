@@ -54,6 +54,18 @@ json_t *plumb_json_time(const struct timespec *t)
 	return json_string(all);
 }
 
+uint64_t plumb_json_ns(const json_t *time)
+{
+	const char *text = json_string_value(time), *rest;
+	struct tm tm = {};
+	unsigned int ns;
+
+	rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	if (!rest || sscanf(rest, ".%9uZ", &ns) != 1)
+		return 0;
+	return timegm(&tm) * 1000000000ULL + ns;
+}
+
 json_t *plumb_json_new(const char *tool)
 {
 	json_t *j = json_object();

@@ -228,6 +228,9 @@ json_t *plumb_report_object(const struct plumb_report *r)
 	set(j, "final", json_boolean(r->final));
 	set(j, "mechanism", mechanism(run));
 	set_u64(j, "precision_bits", run->options->precision);
+	if (plumb_has_histogram(run->tool->measure.kind))
+		set(j, "unit",
+		    json_string(run->tool->measure.kind == PLUMB_SIZES ? "bytes" : "ns"));
 	set(j, "overhead_ns", overhead(run->overhead));
 	set(j, "rows", run->tool->view.rows_json ? json_null() : rows(r));
 	plumb_flights_json(j, r);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "outputs.h"
 
+#include "metrics.h"
 #include "recorder.h"
 
 int plumb_outputs_open(const struct plumb_session *s)
 {
-	return plumb_recorder_open(s);
+	return plumb_recorder_open(s) ?: plumb_metrics_open(s);
 }
 
 int plumb_outputs_take(const struct plumb_report *interval)
 {
+	plumb_metrics_take(interval);
 	return plumb_recorder_take(interval);
 }
 
-int plumb_outputs_close(int err)
+int plumb_outputs_close(void)
 {
-	(void)err;
-	return plumb_recorder_close();
+	int metrics = plumb_metrics_close();
+
+	return plumb_recorder_close() ?: metrics;
 }

@@ -10,7 +10,7 @@ struct plumb_session;
 int plumb_outputs_open(const struct plumb_session *s);
 /* Of an interval; the last one is final.  0, or -errno after a message. */
 int plumb_outputs_take(const struct plumb_report *interval);
-/* After the last interval, also if the run has failed (ERR).  0, or -errno after a message. */
-int plumb_outputs_close(int err);
+/* After the last interval, also if the run has failed.  0, or -errno after a message. */
+int plumb_outputs_close(void);
 
 #endif

@@ -336,7 +336,7 @@ static int finish(struct trace *run, int err)
 		saved = s->tool->view.save(&about, &run->total, end - run->start);
 	if (!err)
 		err = report_end(run, unread);
-	if (plumb_outputs_close(err))
+	if (plumb_outputs_close())
 		saved = -EIO;
 	if (!err && !unread && s->tool->lifecycle.finish)
 		s->tool->lifecycle.finish(s, &run->total, run->total.clock - run->start);

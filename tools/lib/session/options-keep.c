@@ -132,7 +132,9 @@ void plumb_options_keep_finish(struct plumb_options *o)
 		return;
 	if (o->interval)
 		plumb_usage_error("--keep and INTERVAL exclude each other: --keep=TIME/INTERVAL");
-	o->sample = o->keep.interval;
+	/* Other outputs take the rows of these intervals, too. */
+	if (o->keep.interval)
+		o->sample = o->keep.interval;
 	o->json = true;
 	if (!o->keep.max_dumps)
 		o->keep.max_dumps = DUMP_FILES;

@@ -25,6 +25,9 @@ static const struct argp_option common[] = {
 	{"json", 'j', NULL, 0, "print JSON lines, one object per report", 40},
 	{"top", 'n', "N", 0, "print only the first N rows of the table", 40},
 	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
+	{"openmetrics", OPENMETRICS, "FILE.prom", 0, "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40},
+	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes", 40},
+	{"otlp", OTLP, "FILE", 0, "append metrics as lines of OTLP JSON", 40},
 	{NULL, 0, NULL, 0, "Flight recorder:", 50},
 	{"keep", KEEP, "TIME[/INTERVAL]", 0, "keep the last TIME in memory, as 10m/10s (records: N); dump it at SIGUSR1, a trigger and the end", 50},
 	{"out", OUT, "FILE", 0, "write dumps there; older ones are FILE.1, FILE.2", 50},
@@ -54,9 +57,9 @@ static const struct argp_option common[] = {
 #define DEFAULT_KEYS 256
 
 /* Options about a table's columns, about its rows, and about their presentation. */
-static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
+static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, OPENMETRICS, LE, OTLP, 0};
 static const int row_options[] = {'b', 'n', MAX_KEYS, 0};
-static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, 0};
+static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, OPENMETRICS, LE, OTLP, 0};
 
 static bool is_one_of(const int *keys, const struct argp_option *option)
 {

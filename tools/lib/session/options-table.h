@@ -10,8 +10,9 @@ struct plumb_tool;
 
 /* Options without a letter. */
 enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF };
+enum { OPENMETRICS = BTF + 1, OTLP, LE };
 enum {
-	KEEP = BTF + 1,
+	KEEP = LE + 1,
 	OUT,
 	MAX_DUMPS,
 	TRIGGER,

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "options-keep.h"
+#include "options-metrics.h"
 #include "options-table.h"
 
 /* What the parser needs besides the options themselves. */
@@ -227,6 +228,7 @@ static void finish(struct parsing *p)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
 	if (o->mechanism)
 		find_mechanism(o->mechanism, p->tool);
+	plumb_options_finish_metrics(o, p->tool);
 	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
 		plumb_usage_error("--sort: no such column: %s; known:%s", o->sort, known);
 }
@@ -337,7 +339,9 @@ static int parse(int key, char *text, struct argp_state *state, void *context)
 		break;
 	default:
 		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
-		    parse_measure(key, text, p) || plumb_options_keep(key, text, p->options))
+		    parse_measure(key, text, p) ||
+		    plumb_options_parse_metrics(key, text, p->options) ||
+		    plumb_options_keep(key, text, p->options))
 			return 0;
 		if (plumb_options_habit(p->tool, key))
 			plumb_usage_error("-%c: no such option; %s", key,

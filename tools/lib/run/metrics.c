@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/base/atomic-file.h>
+#include <plumb/base/confine.h>
+#include <plumb/base/json.h>
+#include <plumb/base/log.h>
+#include <plumb/report/openmetrics.h>
+#include <plumb/report/otlp.h>
+#include <plumb/report/report.h>
+#include <plumb/report/series.h>
+#include <plumb/session/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+/* A file, and whether the latest write has failed. */
+struct output {
+	const char *option, *path;
+	bool failed;
+};
+
+static struct output prom = {.option = "--openmetrics"}, otlp = {.option = "--otlp"};
+static struct stat written; /* the latest file of --openmetrics; all zero: none */
+static int lines = -1;      /* descriptor of the file of --otlp */
+static bool statistics;     /* the kernel takes the programs' run times */
+static struct timespec start;
+
+/* --- the files, before privileges are given up --- */
+
+static int refused(const struct output *o, int err, const char *why)
+{
+	return plumb_error(err, "%s: cannot write %s: %s", o->option, o->path, why);
+}
+
+/* What takes a new file of that name each time. */
+static int open_prom(void)
+{
+	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
+	struct plumb_atomic_file file;
+	unsigned int calls = PLUMB_CALLS_WRITE | PLUMB_CALLS_REPLACE;
+	bool is_others;
+	int err = plumb_atomic_file_find(&file, prom.path);
+
+	if (!err && file.as_it_is) {
+		plumb_atomic_file_end(&file, -ECANCELED);
+		return refused(&prom, EINVAL, "not a regular file");
+	}
+	if (!err)
+		err = plumb_atomic_file_open(&file);
+	if (err)
+		return refused(&prom, err, plumb_atomic_file_error(err));
+	is_others = plumb_atomic_file_is_others(&file);
+	if (!file.unnamed)
+		calls |= PLUMB_CALLS_CREATE;
+	plumb_atomic_file_end(&file, -ECANCELED);
+	plumb_keep(is_others ? others : 0, calls, prom.option);
+	return 0;
+}
+
+static int open_lines(void)
+{
+	struct stat st;
+
+	lines = open(otlp.path,
+		     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		     0666);
+	if (lines < 0)
+		return refused(&otlp, errno,
+			       errno == ELOOP ? "a symbolic link is not followed"
+					      : strerror(errno));
+	if (fstat(lines, &st))
+		return refused(&otlp, errno, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return refused(&otlp, EINVAL, "not a regular file");
+	if (st.st_uid && st.st_uid != geteuid())
+		return refused(&otlp, EPERM, "belongs to another user");
+	return 0;
+}
+
+/* Whether kernel.bpf_stats_enabled is set.  It costs all programs of the machine: not set here. */
+static bool statistics_are_on(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/bpf_stats_enabled", "re");
+	bool on = f && fgetc(f) == '1';
+
+	if (f)
+		fclose(f);
+	return on;
+}
+
+int plumb_metrics_open(const struct plumb_session *s)
+{
+	int err = 0;
+
+	prom.path = s->options.metrics.openmetrics;
+	otlp.path = s->options.metrics.otlp;
+	if ((prom.path || otlp.path) && s->tool->view.rows_json)
+		return plumb_error(EINVAL, "%s: not of stacks",
+				   prom.path ? prom.option : otlp.option);
+	statistics = statistics_are_on();
+	if (prom.path)
+		err = open_prom();
+	if (!err && otlp.path)
+		err = open_lines();
+	return err;
+}
+
+/* --- the report of the whole run so far --- */
+
+static void add_program(const struct bpf_program *p, json_t *list)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+
+	if (!bpf_program__autoload(p) || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+		return;
+	json_array_append_new(list, json_pack("{s:s,s:o,s:o}", "name", bpf_program__name(p),
+					      "run_ns", plumb_json_u64(info.run_time_ns), "runs",
+					      plumb_json_u64(info.run_cnt)));
+}
+
+static json_t *programs_of(const struct plumb_run *run)
+{
+	json_t *list = json_array();
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, run->object) add_program(p, list);
+	return list;
+}
+
+/* A counter that fell would be taken for a restart: what was lost at most may be less later on. */
+static void keep_rising(json_t *ledger)
+{
+	static json_int_t highest[16];
+	json_t *value;
+	size_t i;
+
+	for (i = 0; plumb_series_counts[i].member; i++) {
+		value = json_object_get(ledger, plumb_series_counts[i].member);
+		if (!json_is_integer(value) || plumb_series_counts[i].falls)
+			continue;
+		if (json_integer_value(value) < highest[i])
+			json_integer_set(value, highest[i]);
+		highest[i] = json_integer_value(value);
+	}
+}
+
+static json_t *whole_run(const struct plumb_report *interval)
+{
+	struct plumb_tool tool = *interval->run->tool;
+	struct plumb_run run = *interval->run;
+	struct plumb_report r = *interval;
+	json_t *j, *row;
+	size_t i;
+
+	/* What only this tool's readers know is not asked for, nor are calls in flight. */
+	tool.view.row_json = NULL;
+	tool.view.report_json = NULL;
+	tool.inflight = NULL;
+	run.tool = &tool;
+	r.run = &run;
+	r.snap = (struct plumb_snapshot *)interval->total;
+	if (interval->seq == 1)
+		start = interval->start;
+	r.start = start;
+	j = plumb_report_object(&r);
+	if (!tool.measure.errors)
+		json_array_foreach(json_object_get(j, "rows"), i, row)
+			json_object_del(row, "errors");
+	if (statistics)
+		json_object_set_new(j, "programs", programs_of(&run));
+	keep_rising(json_object_get(j, "ledger"));
+	return j;
+}
+
+/* --- writing --- */
+
+/* "syscalls" of "/var/lib/…/syscalls.prom": no two runs in a folder have the same. */
+static char *run_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = strdup(slash ? slash + 1 : path);
+
+	if (!name)
+		abort();
+	name[strlen(name) - strlen(".prom")] = 0;
+	return name;
+}
+
+static int write_prom(const json_t *report, const struct plumb_options *o)
+{
+	char bytes[256], *run = run_of(prom.path);
+	struct plumb_atomic_file file;
+	struct stat st = {};
+	int err = plumb_atomic_file_begin(&file, prom.path);
+
+	plumb_escape(bytes, run, sizeof(bytes));
+	free(run);
+	if (err)
+		return err;
+	err = plumb_openmetrics_write(report, &o->metrics.times, &o->metrics.sizes, bytes,
+				      file.out);
+	if (!err && fstat(fileno(file.out), &st))
+		err = -errno;
+	err = plumb_atomic_file_end(&file, err);
+	if (!err)
+		written = st;
+	return err;
+}
+
+/* A line that is not whole is taken back: its reader would stop there. */
+static int write_line(const json_t *report)
+{
+	json_t *j = plumb_otlp(report);
+	char *text = json_dumps(j, JSON_COMPACT);
+	size_t n = text ? strlen(text) : 0;
+	struct stat before;
+	ssize_t done = -1;
+	int err = 0;
+
+	json_decref(j);
+	if (!text)
+		return -ENOMEM;
+	text[n++] = '\n'; /* in place of the NUL */
+	if (!fstat(lines, &before))
+		done = write(lines, text, n);
+	if (done < 0)
+		err = -errno;
+	else if ((size_t)done < n)
+		err = ftruncate(lines, before.st_size) ? -errno : -ENOSPC;
+	free(text);
+	return err;
+}
+
+/* Tells of the first failure, and of its end. */
+static void judge(struct output *o, int err)
+{
+	if (err && !o->failed)
+		plumb_warn("%s: cannot write %s: %s; tracing goes on", o->option, o->path,
+			   plumb_atomic_file_error(err));
+	if (!err && o->failed)
+		plumb_warn("%s: %s is written again", o->option, o->path);
+	o->failed = err;
+}
+
+void plumb_metrics_take(const struct plumb_report *interval)
+{
+	json_t *report;
+
+	if (!prom.path && !otlp.path)
+		return;
+	report = whole_run(interval);
+	if (prom.path)
+		judge(&prom, write_prom(report, interval->run->options));
+	if (otlp.path)
+		judge(&otlp, write_line(report));
+	json_decref(report);
+}
+
+/* Whatever the end: a file that is left would be read on as if its numbers were of now. */
+static void remove_prom(void)
+{
+	struct plumb_atomic_file file;
+
+	if (!written.st_ino || plumb_atomic_file_find(&file, prom.path))
+		return;
+	if (file.was.st_dev == written.st_dev && file.was.st_ino == written.st_ino &&
+	    unlinkat(file.dir, file.name, 0))
+		plumb_warn("%s: cannot remove %s: %s", prom.option, prom.path, strerror(errno));
+	plumb_atomic_file_end(&file, -ECANCELED);
+}
+
+int plumb_metrics_close(void)
+{
+	if (prom.path)
+		remove_prom();
+	if (lines >= 0 && close(lines))
+		judge(&otlp, -errno);
+	lines = -1;
+	return prom.failed || otlp.failed ? -EIO : 0;
+}
