@@ -72,6 +72,7 @@ MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/
 SCHEMA   := $(B)/plumb-2.schema.json
 AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
+SCRIPTS  := $(patsubst tools/lib/report/%,$(B)/gen/%.inc,$(wildcard tools/lib/report/*.js))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
 IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
@@ -134,7 +135,7 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/bpf-flags | $(B)/bpf $(LIBBPF_A)
 	$(Q)$(OBJCOPY) -w --strip-symbol='LBB*' --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
 
 # They are kept.  (An empty list would mean all that is made, of which make then does not miss what is gone.)
-.SECONDARY: $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(notdir $(wildcard tools/*/*.bpf.c tests/*/*.bpf.c)))
+.SECONDARY: $(SCRIPTS) $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(notdir $(wildcard tools/*/*.bpf.c tests/*/*.bpf.c)))
 
 $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
 	$(call say,SKEL,$@)
@@ -160,12 +161,12 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
 # --- a script that is part of a tool's output, as a C string ---
-$(B)/gen/flame.js.inc: tools/lib/report/flame.js | $(B)/gen
+$(B)/gen/%.js.inc: tools/lib/report/%.js | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 # --- loader side ---
-$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
@@ -267,7 +268,7 @@ check-quick:
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
 FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
-$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
+$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
 

@@ -69,7 +69,7 @@ make "$jobs" B=build/clang CC=clang all units
 make "$jobs" B=build/dynamic DYNAMIC=1 all
 wait "$fetching"
 
-tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/windows/*.t tests/trust/*.t tests/flame/*.t tests/workloads/witness tests/live/*.t)
+tests=("${units[@]}" tests/build/*.t tests/cli/*.t tests/windows/*.t tests/trust/*.t tests/pictures/*.t tests/workloads/witness tests/live/*.t)
 machines=()
 if [[ -n $vm ]]; then
 	# Those that take longest begin, so that in the end no lane is left with one.
@@ -77,5 +77,5 @@ if [[ -n $vm ]]; then
 fi
 # An emulated machine takes one CPU, and what runs here bears no company of its kind: that is one
 # lane, and emulated machines, each a rule, are the other, and both when the first is done.
-exec "${prove[@]}" --rules 'seq={build/unit,tests/build,tests/cli,tests/windows,tests/trust,tests/flame,tests/workloads,tests/live}/*' \
+exec "${prove[@]}" --rules 'seq={build/unit,tests/build,tests/cli,tests/windows,tests/trust,tests/pictures,tests/workloads,tests/live}/*' \
 	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <plumb/base/glob.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/clock.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/base/log.h>
 #include <plumb/tool/options.h>
 #include <plumb/base/parse.h>
 #include <plumb/measure/percentile.h>
+#include <plumb/report/pictures.h>
 #include <plumb/report/report.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
@@ -221,6 +223,8 @@ static void finish(struct parsing *p)
 		plumb_usage_error("-p and -t cannot be combined with a command after --");
 	if (!o->by_given)
 		o->by = p->tool->keys.default_by;
+	if (!o->interval && (o->heatmap || o->percentile_chart))
+		o->sample = plumb_sooner(o->sample, plumb_pictures_sample(o));
 	if (!o->n_percentiles)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
 	if (o->mechanism)
@@ -279,6 +283,12 @@ static bool parse_report(int key, const char *text, struct parsing *p)
 		return true;
 	case 'n':
 		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
+		return true;
+	case HEATMAP:
+		o->heatmap = plumb_picture_path("--heatmap", text);
+		return true;
+	case CHART:
+		o->percentile_chart = plumb_picture_path("--percentile-chart", text);
 		return true;
 	case SORT:
 		o->sort = text;
