@@ -72,7 +72,7 @@ MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/
 SCHEMA   := $(B)/plumb-2.schema.json
 AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
-SCRIPTS  := $(patsubst tools/lib/report/%,$(B)/gen/%.inc,$(wildcard tools/lib/report/*.js))
+SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/report/*.js tools/*/*.js)))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
 IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
@@ -135,7 +135,7 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/bpf-flags | $(B)/bpf $(LIBBPF_A)
 	$(Q)$(OBJCOPY) -w --strip-symbol='LBB*' --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
 
 # They are kept.  (An empty list would mean all that is made, of which make then does not miss what is gone.)
-.SECONDARY: $(SCRIPTS) $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(notdir $(wildcard tools/*/*.bpf.c tests/*/*.bpf.c)))
+.SECONDARY: $(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(notdir $(wildcard tools/*/*.bpf.c tests/*/*.bpf.c)))
 
 $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
 	$(call say,SKEL,$@)
@@ -161,9 +161,12 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
 # --- a script that is part of a tool's output, as a C string ---
-$(B)/gen/%.js.inc: tools/lib/report/%.js | $(B)/gen
-	$(call say,GEN,$@)
-	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+define script_rule
+$(B)/gen/$(notdir $(1)).inc: $(1) | $(B)/gen
+	$$(call say,GEN,$$@)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$< > $$@
+endef
+$(foreach s,$(wildcard tools/lib/report/*.js tools/*/*.js),$(eval $(call script_rule,$(s))))
 
 # --- loader side ---
 $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
@@ -178,7 +181,7 @@ define tool_rules
 OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
 $(B)/bin/$(1): $$(OBJECTS_$(1))
 $(B)/unit/$(1) $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/$(1).*.c)): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
-$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(LIBBPF_A)
+$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(SCRIPTS) $(LIBBPF_A)
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
 endef

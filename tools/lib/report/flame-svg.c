@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
-#include "svg.h"
+#include <plumb/report/svg.h>
 
 #include <plumb/base/text.h>
 #include <string.h>

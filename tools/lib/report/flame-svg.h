@@ -4,7 +4,7 @@
 #define FLAME_SVG_H
 
 #include "flame.h"
-#include "svg.h"
+#include <plumb/report/svg.h>
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
+
+#include <plumb/report/picture-file.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,24 +136,24 @@ static void measure(struct flame_graph *g, const struct flame_frame *f, size_t d
 		measure(g, f->called[i], depth + 1);
 }
 
-static struct plumb_svg_file file = {.option = "--flame"};
+static struct plumb_picture_file file = {.option = "--flame"};
 
 int plumb_flame_check(const char *path)
 {
-	return plumb_svg_check(&file, path);
+	return plumb_picture_check(&file, path);
 }
 
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n)
 {
 	struct flame_graph g = {.flame = flame, .all = grow(tree, stacks, n)};
-	int err = plumb_svg_open(&file, path);
+	int err = plumb_picture_open(&file, path);
 
 	measure(&g, g.all, 0);
 	if (!err) {
 		g.out = file.place.out;
 		plumb_flame_draw(&g);
-		err = plumb_svg_close(&file, path);
+		err = plumb_picture_close(&file, path);
 	}
 	frame_free(g.all);
 	return err;

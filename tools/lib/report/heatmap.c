@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "heatmap.h"
-#include "picture.h"
-#include "svg.h"
+#include <plumb/report/picture.h>
+#include <plumb/report/svg.h>
 
 #include <plumb/bpf/hist/hist.h>
 #include <math.h>
@@ -22,9 +22,6 @@ static const char script[] =
 
 /* Levels from few calls to many: the first one stands out from the paper. */
 static const char style[] =
-	".dim { fill: var(--dim); }\n"
-	".lost { fill: #d02020; font-weight: bold; }\n"
-	"line { stroke: var(--line); }\n"
 	"#zone { fill: transparent; cursor: crosshair; }\n"
 	"#frame { fill: none; stroke: var(--dim); }\n"
 	"#selection { fill: var(--ink); fill-opacity: 0.15; stroke: var(--ink); }\n"
@@ -255,7 +252,7 @@ void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report
 	m.frame = (struct picture_frame){PICTURE_LEFT, PICTURE_TOP,
 					 SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT, height};
 	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
-	plumb_picture_caption(r, out);
+	plumb_picture_caption(r->run, r->total, out);
 	fprintf(out,
 		"<text id=\"reset\" class=\"button\" x=\"%d\" y=\"60\" text-anchor=\"end\" "
 		"style=\"display:none\">all</text>\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "parts-chart.h"
 #include "percentile-chart.h"
-#include "svg.h"
+#include <plumb/report/svg.h>
 
 #include <errno.h>
 #include <plumb/base/text.h>

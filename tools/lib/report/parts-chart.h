@@ -3,7 +3,7 @@
 #ifndef PARTS_CHART_H
 #define PARTS_CHART_H
 
-#include "picture.h"
+#include <plumb/report/picture.h>
 
 /* Colours of parts, by their place in the list of names. */
 #define PARTS_CHART_STYLE                                                                          \

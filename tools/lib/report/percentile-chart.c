@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "percentile-chart.h"
 #include "parts-chart.h"
-#include "picture.h"
-#include "svg.h"
+#include <plumb/report/picture.h>
+#include <plumb/report/svg.h>
 
 #include <errno.h>
 #include <math.h>
@@ -22,10 +22,6 @@ static const char script[] =
 static const char style[] =
 	"svg { --lightness: 38%; }\n"
 	"@media screen and (prefers-color-scheme: dark) { svg { --lightness: 66%; } }\n"
-	".dim { fill: var(--dim); }\n"
-	".lost { fill: #d02020; font-weight: bold; }\n"
-	".heading { font-weight: bold; }\n"
-	"line { stroke: var(--line); }\n"
 	".frame { fill: transparent; stroke: var(--dim); }\n"
 	".curve { fill: none; stroke-width: 1.5; pointer-events: none; }\n"
 	".weak { stroke-dasharray: 2 3; opacity: 0.7; }\n"
@@ -272,7 +268,7 @@ int plumb_percentile_chart_draw(const struct plumb_history *h, const struct plum
 	measure(&c);
 	bottom = c.distribution.y + HEIGHT + BELOW;
 	plumb_svg_begin(out, bottom + (r->run->split ? HEIGHT + BELOW : 0), style, "");
-	plumb_picture_caption(r, out);
+	plumb_picture_caption(r->run, r->total, out);
 	draw_over_time(&c, out);
 	draw_distribution(&c, out);
 	if (r->run->split) {

@@ -7,7 +7,7 @@
 #define PERCENTILE_CHART_H
 
 #include "history.h"
-#include "picture.h"
+#include <plumb/report/picture.h>
 
 #include <plumb/report/report.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "picture.h"
+#include <plumb/report/picture.h>
 #include "history.h"
-#include "svg.h"
+#include <plumb/report/svg.h>
 
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/measure/verdict.h>
@@ -13,9 +13,9 @@
 #define MOST_TIMES      12 /* labels of times */
 
 /* As it was typed: the parser has reordered its copy. */
-static void print_command(const struct plumb_report *r, FILE *out)
+static void print_command(const struct plumb_run *run, FILE *out)
 {
-	const size_t most = (SVG_WIDTH - 50) / TITLE_CHARACTER - strlen(r->run->tool->card.name);
+	const size_t most = (SVG_WIDTH - 50) / TITLE_CHARACTER - strlen(run->tool->card.name);
 	char text[4096];
 	size_t n = 0;
 	FILE *in = fopen("/proc/self/cmdline", "re");
@@ -29,30 +29,30 @@ static void print_command(const struct plumb_report *r, FILE *out)
 			text[i] = ' ';
 	text[n] = 0;
 	/* Without the path of the tool. */
-	plumb_svg_escape(r->run->tool->card.name, SIZE_MAX, out);
+	plumb_svg_escape(run->tool->card.name, SIZE_MAX, out);
 	plumb_svg_escape(text + strcspn(text, " "), most, out);
 	if (plumb_svg_characters(text + strcspn(text, " ")) > most)
 		fputs("...", out);
 }
 
-static void print_run(const struct plumb_report *r, FILE *out)
+static void print_run(const struct plumb_run *run, const struct plumb_snapshot *total, FILE *out)
 {
-	const struct plumb_mechanism *m = r->run->mechanism;
+	const struct plumb_mechanism *m = run->mechanism;
 	char text[512], day[32];
 	struct utsname uts;
 	struct tm tm;
 
 	uname(&uts);
-	strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", gmtime_r(&r->total->taken.tv_sec, &tm));
+	strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", gmtime_r(&total->taken.tv_sec, &tm));
 	snprintf(text, sizeof(text), "%s, Linux %s %s, until %s UTC; %s (%s)", uts.nodename,
 		 uts.release, uts.machine, day, m->name, m->stability);
 	plumb_svg_escape(text, SIZE_MAX, out);
 }
 
-static void print_ledger(const struct plumb_report *r, FILE *out)
+static void print_ledger(const struct plumb_run *run, const struct plumb_snapshot *total, FILE *out)
 {
-	const struct plumb_verdict v = plumb_ledger_judge(r->total);
-	const char *counted = r->run->tool->measure.counted ?: "calls";
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+	const char *counted = run->tool->measure.counted ?: "calls";
 
 	if (v.lost)
 		fprintf(out, "a sample: %llu of %s%llu %s, ", (unsigned long long)v.recorded,
@@ -63,22 +63,23 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 	if (v.at_least < v.lost)
 		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
 	fprintf(out, "%llu lost%s", (unsigned long long)v.lost,
-		r->total->missed_known ? "" : ", misses unknown on this kernel");
+		total->missed_known ? "" : ", misses unknown on this kernel");
 	if (v.in_flight)
 		fprintf(out, "; %llu had not ended", (unsigned long long)v.in_flight);
 }
 
-void plumb_picture_caption(const struct plumb_report *r, FILE *out)
+void plumb_picture_caption(const struct plumb_run *run, const struct plumb_snapshot *total,
+			   FILE *out)
 {
-	const struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct plumb_verdict v = plumb_ledger_judge(total);
 
 	fprintf(out, "<text id=\"title\" x=\"10\" y=\"22\">");
-	print_command(r, out);
+	print_command(run, out);
 	fputs("</text>\n<text id=\"run\" x=\"10\" y=\"42\" class=\"dim\">", out);
-	print_run(r, out);
+	print_run(run, total, out);
 	fprintf(out, "</text>\n<text id=\"ledger\" x=\"10\" y=\"60\" class=\"%s\">",
 		v.lost ? "lost" : "dim");
-	print_ledger(r, out);
+	print_ledger(run, total, out);
 	fputs("</text>\n", out);
 }
 

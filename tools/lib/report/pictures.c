@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "heatmap.h"
 #include "percentile-chart.h"
-#include "svg.h"
+#include <plumb/report/picture-file.h>
 
 #include <errno.h>
 #include <plumb/base/clock.h>
@@ -9,8 +9,8 @@
 #include <plumb/report/pictures.h>
 #include <string.h>
 
-static struct plumb_svg_file heatmap = {.option = "--heatmap"};
-static struct plumb_svg_file chart = {.option = "--percentile-chart"};
+static struct plumb_picture_file heatmap = {.option = "--heatmap"};
+static struct plumb_picture_file chart = {.option = "--percentile-chart"};
 static struct plumb_history history; /* large */
 static bool is_wanted;
 
@@ -47,9 +47,9 @@ int plumb_pictures_open(const struct plumb_tool *tool, const struct plumb_option
 				   "--mechanism",
 				   o->heatmap ? heatmap.option : chart.option);
 	if (o->heatmap)
-		err = plumb_svg_check(&heatmap, o->heatmap);
+		err = plumb_picture_check(&heatmap, o->heatmap);
 	if (!err && o->percentile_chart)
-		err = plumb_svg_check(&chart, o->percentile_chart);
+		err = plumb_picture_check(&chart, o->percentile_chart);
 	return err;
 }
 
@@ -59,19 +59,19 @@ static int draw(const struct plumb_report *r)
 	int err = 0;
 
 	if (o->heatmap) {
-		err = plumb_svg_open(&heatmap, o->heatmap);
+		err = plumb_picture_open(&heatmap, o->heatmap);
 		if (!err) {
 			plumb_heatmap_draw(&history, r, heatmap.place.out);
-			err = plumb_svg_close(&heatmap, o->heatmap);
+			err = plumb_picture_close(&heatmap, o->heatmap);
 		}
 	}
 	if (!err && o->percentile_chart)
-		err = plumb_svg_open(&chart, o->percentile_chart);
+		err = plumb_picture_open(&chart, o->percentile_chart);
 	if (!err && o->percentile_chart) {
 		err = plumb_percentile_chart_draw(&history, r, chart.place.out);
 		if (err)
 			return plumb_error(err, "%s: %s", chart.option, strerror(-err));
-		err = plumb_svg_close(&chart, o->percentile_chart);
+		err = plumb_picture_close(&chart, o->percentile_chart);
 	}
 	return err;
 }

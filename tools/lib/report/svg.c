@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "svg.h"
+#include <plumb/report/svg.h>
 
 #include <stdint.h>
 
@@ -11,6 +11,10 @@ static const char common[] =
 	"}\n"
 	"text { font: 12px monospace; fill: var(--ink); pointer-events: none; }\n"
 	"#title { font-size: 16px; }\n"
+	".dim { fill: var(--dim); }\n"
+	".lost { fill: #d02020; font-weight: bold; }\n"
+	".heading { font-weight: bold; }\n"
+	"line { stroke: var(--line); }\n"
 	".button { pointer-events: all; cursor: pointer; text-decoration: underline; }\n"
 	"@media print { .button { display: none; } }\n";
 

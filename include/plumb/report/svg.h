@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* svg: what all pictures have in common: text of any origin, colours in light and dark, the file.
  */
-#ifndef SVG_H
-#define SVG_H
+#ifndef PLUMB_SVG_H
+#define PLUMB_SVG_H
 
-#include <plumb/base/atomic-file.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,21 +23,5 @@ size_t plumb_svg_characters(const char *text);
  */
 void plumb_svg_begin(FILE *out, size_t height, const char *style, const char *data);
 void plumb_svg_end(FILE *out, const char *script);
-
-/* A file that is found and opened before the trace, and written at its end. */
-struct plumb_svg_file {
-	const char *option; /* "--flame", for messages */
-	struct plumb_atomic_file place;
-	struct plumb_svg_file *next; /* all of them, to be removed at exit */
-	bool listed;
-};
-
-/* Checks, as far as possible, that PATH can be written, and opens it.  0, or -errno after a
- * message. */
-int plumb_svg_check(struct plumb_svg_file *file, const char *path);
-/* The file, opened now if it is not yet; and its end (atomic-file.h).  0, or -errno after a
- * message. */
-int plumb_svg_open(struct plumb_svg_file *file, const char *path);
-int plumb_svg_close(struct plumb_svg_file *file, const char *path);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The file of a picture: opened before the trace, written at its end. */
-#include "svg.h"
+#include <plumb/report/picture-file.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,15 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct plumb_svg_file *files;
+static struct plumb_picture_file *files;
 
-static int cannot_write(const struct plumb_svg_file *file, const char *path, int err)
+static int cannot_write(const struct plumb_picture_file *file, const char *path, int err)
 {
 	return plumb_error(err, "%s: cannot write %s: %s", file->option, path,
 			   plumb_atomic_file_error(err));
 }
 
-static void forget(struct plumb_svg_file *file)
+static void forget(struct plumb_picture_file *file)
 {
 	if (file->place.name)
 		plumb_atomic_file_end(&file->place, -ECANCELED);
@@ -26,11 +25,11 @@ static void forget(struct plumb_svg_file *file)
 
 static void forget_all(void)
 {
-	for (struct plumb_svg_file *file = files; file; file = file->next)
+	for (struct plumb_picture_file *file = files; file; file = file->next)
 		forget(file);
 }
 
-static void list(struct plumb_svg_file *file)
+static void list(struct plumb_picture_file *file)
 {
 	if (file->listed)
 		return;
@@ -42,7 +41,7 @@ static void list(struct plumb_svg_file *file)
 }
 
 /* A capability to write what is another user's, and a name for the new file. */
-static void keep(const struct plumb_svg_file *file, bool is_pipe)
+static void keep(const struct plumb_picture_file *file, bool is_pipe)
 {
 	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
 
@@ -50,7 +49,7 @@ static void keep(const struct plumb_svg_file *file, bool is_pipe)
 		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, file->option);
 }
 
-int plumb_svg_check(struct plumb_svg_file *file, const char *path)
+int plumb_picture_check(struct plumb_picture_file *file, const char *path)
 {
 	bool is_pipe;
 	int err;
@@ -75,7 +74,7 @@ int plumb_svg_check(struct plumb_svg_file *file, const char *path)
 	return err ? cannot_write(file, path, err) : 0;
 }
 
-int plumb_svg_open(struct plumb_svg_file *file, const char *path)
+int plumb_picture_open(struct plumb_picture_file *file, const char *path)
 {
 	int err = file->place.name ? 0 : plumb_atomic_file_find(&file->place, path);
 
@@ -84,7 +83,7 @@ int plumb_svg_open(struct plumb_svg_file *file, const char *path)
 	return err ? cannot_write(file, path, err) : 0;
 }
 
-int plumb_svg_close(struct plumb_svg_file *file, const char *path)
+int plumb_picture_close(struct plumb_picture_file *file, const char *path)
 {
 	int err = plumb_atomic_file_end(&file->place, 0);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* picture: what pictures of a whole run have in common: their caption and their axes. */
-#ifndef PICTURE_H
-#define PICTURE_H
+#ifndef PLUMB_PICTURE_H
+#define PLUMB_PICTURE_H
 
 #include <plumb/report/report.h>
 #include <stdio.h>
@@ -17,9 +17,10 @@ struct picture_frame {
 
 /*
  * The command line, the system and its time, and the ledger: how many calls the picture shows, and
- * how many it lacks.  R is the final report.
+ * how many it lacks.
  */
-void plumb_picture_caption(const struct plumb_report *r, FILE *out);
+void plumb_picture_caption(const struct plumb_run *run, const struct plumb_snapshot *total,
+			   FILE *out);
 
 /* "1ms", "500us"; of sizes "4K". */
 const char *plumb_picture_value(uint64_t value, bool is_size, char *text, size_t size);
