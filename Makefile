@@ -75,6 +75,7 @@ MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/
 SCHEMA   := $(B)/plumb-2.schema.json
 AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
+SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/report/*.js tools/*/*.js)))
 LAYERS   := $(sort $(dir $(LIB)))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
 IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
@@ -168,12 +169,15 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
 # --- a script that is part of a tool's output, as a C string ---
-$(B)/gen/flame.js.inc: tools/lib/report/flame.js | $(B)/gen
-	$(call say,GEN,$@)
-	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+define script_rule
+$(B)/gen/$(notdir $(1)).inc: $(1) | $(B)/gen
+	$$(call say,GEN,$$@)
+	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$< > $$@
+endef
+$(foreach s,$(wildcard tools/lib/report/*.js tools/*/*.js),$(eval $(call script_rule,$(s))))
 
 # --- loader side ---
-$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
@@ -185,7 +189,7 @@ define tool_rules
 OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
 $(B)/bin/$(1): $$(OBJECTS_$(1))
 $(B)/unit/$(1) $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/$(1).*.c)): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
-$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(LIBBPF_A)
+$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(SCRIPTS) $(LIBBPF_A)
 	$$(call say,CC,$$@)
 	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
 endef
@@ -275,7 +279,7 @@ check-quick:
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
 FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES) $(REPORTS))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
-$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/flame.js.inc $(LIBBPF_A)
+$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
 

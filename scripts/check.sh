@@ -76,7 +76,7 @@ wait "$fetching"
 # Lanes, each of tests that run one after the other, beside those of other lanes: what traces here and
 # makes claims on time, the command line, what compiles; and emulated machines, each by itself, which
 # are idle for half of their time.
-tests=(tests/{live,trust}/*.t tests/{cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,flame}/*.t)
+tests=(tests/{live,trust}/*.t tests/{cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,pictures}/*.t)
 [[ -z $CHECK_ALL ]] || tests+=(tests/package/*.t)
 machines=()
 if [[ -n $vm ]]; then
@@ -84,4 +84,4 @@ if [[ -n $vm ]]; then
 	mapfile -t machines < <(printf '%s\n' tests/vm/{7,6.12,5.10,6.1,7-rt,6.1-rt,6.12-full}.t tests/vm/*.t | awk '!seen[$0]++')
 fi
 exec "${prove[@]}" --jobs 5 --rules 'seq=tests/{live,trust}/*' --rules 'seq=tests/{cli,windows,workloads}/*' \
-	--rules 'seq={build/unit,tests/build,tests/flame,tests/package}/*' "${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"
+	--rules 'seq={build/unit,tests/build,tests/pictures,tests/package}/*' "${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"

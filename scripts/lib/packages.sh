@@ -13,7 +13,7 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev libcapstone-dev libcap-dev libseccomp-dev python3-docutils linux-libc-dev)
 # cmocka (Apache-2) for unit tests; gojq (MIT), which judges claims as jq does and starts in an eighth
 # of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and
-# sanitizers; a browser, which a test drives, to look at flame graphs;
+# sanitizers; a browser, which a test drives, to look at pictures;
 # the emulator and its guest; sys/sdt.h (CC0), with which a workload has USDT probes; compilers
 # of C++, Go (BSD-3) and Rust (MIT or Apache-2) and of musl (MIT) for others; a Java virtual machine (GPL-2 with the Classpath exception), whose
 # probes a test traces; fio (GPL-2), beside which a test measures disks, and

@@ -13,6 +13,7 @@
 #include <plumb/base/text.h>
 
 #include "arguments.h"
+#include "kept.h"
 #include "syscall-slower.h"
 
 static int print(const void *record, FILE *out);
@@ -23,6 +24,15 @@ static struct {
 	const struct plumb_session *session;
 	bool json, stacks, wakers, headed;
 } calls;
+
+static struct kept kept;
+static bool is_kept;
+
+struct kept *calls_keep(void)
+{
+	is_kept = true;
+	return &kept;
+}
 
 void calls_begin(bool json, bool stacks, bool wakers)
 {
@@ -42,18 +52,9 @@ void calls_attached(struct plumb_session *s)
 
 int calls_add(const void *record, size_t size)
 {
+	if (is_kept)
+		kept_add(&kept, record);
 	return plumb_in_order_add(&waiting, record, size);
-}
-
-static uint64_t part_of(const struct slow_call *c, enum plumb_part part)
-{
-	uint64_t ns = c->ns;
-
-	if (part != PLUMB_ON_CPU)
-		return c->off[part];
-	for (int i = 0; i < PLUMB_PARTS; i++)
-		ns -= c->off[i];
-	return ns;
 }
 
 static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, int32_t user)
@@ -107,7 +108,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		fprintf(out, " %4.0f%%",
-			c->ns ? 100.0 * part_of(c, plumb_parts[i].part) / c->ns : 0);
+			c->ns ? 100.0 * slow_call_part(c, plumb_parts[i].part) / c->ns : 0);
 	plumb_escape(comm, c->comm, sizeof(comm));
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
@@ -229,7 +230,7 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		json_object_set_new(j, plumb_parts[i].json,
-				    plumb_json_u64(part_of(c, plumb_parts[i].part)));
+				    plumb_json_u64(slow_call_part(c, plumb_parts[i].part)));
 	json_object_set_new(j, "woken_by", json_of_woken(c));
 	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));
 	if (calls.stacks)

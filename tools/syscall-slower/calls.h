@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kept;
 struct plumb_session;
 
 /* STACKS: print the stack of the longest time off the CPU; WAKERS: that of the waking thread. */
 void calls_begin(bool json, bool stacks, bool wakers);
+
+/* The longest calls, which are kept from then on; never freed. */
+struct kept *calls_keep(void);
 
 /* The callbacks of struct plumb_ring. */
 void calls_attached(struct plumb_session *s);

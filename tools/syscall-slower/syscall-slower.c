@@ -5,6 +5,8 @@
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
 #include <plumb/report/in-order.h>
+#include <plumb/report/picture-file.h>
+#include <plumb/report/pictures.h>
 #include <plumb/report/report.h>
 #include <plumb/load/slots.h>
 #include <plumb/session/session.h>
@@ -19,8 +21,9 @@
 #include "calls.h"
 #include "syscall-slower.h"
 #include "syscall-slower.skel.h"
+#include "timeline.h"
 
-enum { ERRORS_ONLY = 0x2000, FD, STACKS, WAKERS, BUFFER };
+enum { ERRORS_ONLY = 0x2000, FD, STACKS, WAKERS, BUFFER, TIMELINE, PERFETTO };
 
 #define BUFFER_BYTES (4ULL << 20)
 
@@ -32,6 +35,8 @@ static const struct argp_option options[] = {
 	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
 	{"stacks", STACKS, NULL, 0, "print the stack of the longest time off the CPU", 40},
 	{"wakers", WAKERS, NULL, 0, "print the stack of the thread that ended the longest sleep", 40},
+	{"timeline", TIMELINE, "FILE.svg", 0, "at the end, draw the calls by thread", 40},
+	{"perfetto", PERFETTO, "FILE.json", 0, "at the end, write the calls as a trace for Perfetto", 40},
 	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for calls not yet printed; default 4M", 60},
 	{0},
 };
@@ -40,6 +45,11 @@ static const struct argp_option options[] = {
 static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t buffer = BUFFER_BYTES;
 static bool stacks, wakers, has_min;
+
+static const char *timeline, *perfetto; /* files; NULL: none */
+static struct plumb_picture_file timeline_file = {.option = "--timeline"};
+static struct plumb_picture_file perfetto_file = {.option = "--perfetto"};
+static struct kept *kept;
 
 static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
@@ -79,6 +89,12 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	case WAKERS:
 		wakers = true;
 		return 0;
+	case TIMELINE:
+		timeline = plumb_picture_path("--timeline", text);
+		return 0;
+	case PERFETTO:
+		perfetto = plumb_picture_path("--perfetto", text);
+		return 0;
 	case BUFFER:
 		buffer = plumb_in_order_buffer(text);
 		return 0;
@@ -86,6 +102,11 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		if (!has_min)
 			plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and "
 					  "more, 0ns all calls");
+		if ((timeline && plumb_picture_check(&timeline_file, timeline)) ||
+		    (perfetto && plumb_picture_check(&perfetto_file, perfetto)))
+			exit(PLUMB_EXIT_FAILED);
+		if (timeline || perfetto)
+			kept = calls_keep();
 		plumb_syscall_keep(&selection);
 		calls_begin(o->json, stacks, wakers);
 		return 0;
@@ -149,6 +170,33 @@ static int print(struct plumb_report *r)
 	return 0;
 }
 
+static int save(const struct plumb_run *run, const struct plumb_snapshot *total, uint64_t elapsed)
+{
+	struct timeline t = {kept, run, total, total->clock - elapsed};
+	int err = 0;
+
+	if (!kept)
+		return 0;
+	kept_sort(kept);
+	/* All is attached a little before the trace begins. */
+	for (size_t i = 0; i < kept->n; i++)
+		if (kept->calls[i].begin < t.start)
+			t.start = kept->calls[i].begin;
+	if (timeline)
+		err = plumb_picture_open(&timeline_file, timeline);
+	if (!err && timeline) {
+		timeline_draw(&t, timeline_file.place.out);
+		err = plumb_picture_close(&timeline_file, timeline);
+	}
+	if (!err && perfetto)
+		err = plumb_picture_open(&perfetto_file, perfetto);
+	if (!err && perfetto) {
+		err = timeline_trace(&t, perfetto_file.place.out);
+		err = plumb_picture_close(&perfetto_file, perfetto) ?: err;
+	}
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
@@ -173,6 +221,7 @@ int main(int argc, char **argv)
 		.keys.max = 1,
 		.measure.kind = PLUMB_COUNTS,
 		.view.print = print,
+		.view.save = save,
 		.overhead.syscalls = true,
 		.overhead.traced = "a call of less than MIN",
 		.mechanisms.list = mechanisms,

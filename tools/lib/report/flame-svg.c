@@ -1,97 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
+#include <plumb/report/svg.h>
+
 #include <plumb/base/text.h>
 #include <string.h>
 
 /* Pixels. */
-#define ROW       17
-#define TOP       48
-#define BOTTOM    34
-#define CHARACTER 7.2
+#define ROW    17
+#define TOP    48
+#define BOTTOM 34
 
 static const char script[] =
 #include "flame.js.inc"
 	;
 
-static const char style[] =
-	"text { font: 12px monospace; fill: #000; pointer-events: none; }\n"
-	"#title { font-size: 16px; }\n"
-	"#search, #reset { pointer-events: all; cursor: pointer; text-decoration: underline; }\n"
-	".frame { cursor: pointer; }\n"
-	".frame rect { stroke: #fff; stroke-width: 0.5; }\n"
-	".frame:hover rect { stroke: #000; }\n"
-	".caller rect { opacity: 0.5; }\n"
-	".match rect { fill: #d050f0; }\n";
-
-/* The bytes of the character at C; 0 if it is not valid UTF-8, or not for XML. */
-static size_t character_at(const unsigned char *c)
-{
-	uint32_t code;
-	size_t n;
-
-	if (*c < 0x80)
-		return *c >= ' ' && *c != 0x7f;
-	n = *c >= 0xc2 && *c < 0xe0 ? 2 : *c >= 0xe0 && *c < 0xf0 ? 3 : *c >= 0xf0 ? 4 : 0;
-	if (!n || *c > 0xf4)
-		return 0;
-	code = *c & (0x7f >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (c[i] & 0x3f);
-	}
-	if (code < 0xa0 || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000) ||
-	    code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe)
-		return 0;
-	return n;
-}
-
-char *plumb_flame_clean(char *text)
-{
-	size_t n;
-
-	for (char *c = text; *c; c += n) {
-		n = character_at((unsigned char *)c);
-		if (!n) {
-			*c = '?';
-			n = 1;
-		}
-	}
-	return text;
-}
-
-/* Prints the first MOST characters, escaped for text and attributes of XML. */
-static void escape(const char *text, size_t most, FILE *out)
-{
-	for (size_t n; *text && most--; text += n) {
-		n = character_at((const unsigned char *)text) ?: 1;
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fwrite(text, 1, n, out);
-		}
-	}
-}
-
-static size_t count_characters(const char *text)
-{
-	size_t count = 0;
-
-	for (; *text; count++)
-		text += character_at((const unsigned char *)text) ?: 1;
-	return count;
-}
+static const char style[] = ".frame { cursor: pointer; }\n"
+			    ".frame text { fill: #000; }\n"
+			    ".frame rect { stroke: var(--paper); stroke-width: 0.5; }\n"
+			    ".frame:hover rect { stroke: var(--ink); }\n"
+			    ".caller rect { opacity: 0.5; }\n"
+			    ".match rect { fill: #d050f0; }\n";
 
 /* A colour that depends on the name: warm hues for the kernel, green for the rest. */
 static void print_colour(const struct flame_frame *f, size_t depth, FILE *out)
@@ -123,11 +51,12 @@ static void print_weight(const struct flame_graph *g, const struct flame_frame *
 /* Prints as much of the name as fits. */
 static void print_label(const struct flame_frame *f, double width, FILE *out)
 {
-	size_t room = width > 6 ? (width - 6) / CHARACTER : 0, length = count_characters(f->name);
+	size_t room = width > 6 ? (width - 6) / SVG_CHARACTER : 0,
+	       length = plumb_svg_characters(f->name);
 
 	if (room < 3)
 		return;
-	escape(f->name, length <= room ? length : room - 2, out);
+	plumb_svg_escape(f->name, length <= room ? length : room - 2, out);
 	fputs(length <= room ? "" : "..", out);
 }
 
@@ -141,17 +70,17 @@ static void print_frame(const struct flame_graph *g, const struct flame_frame *f
 	if (!flame_is_seen(g->all, f->weight))
 		return;
 	fputs("<g class=\"frame\" data-name=\"", out);
-	escape(f->name, SIZE_MAX, out);
+	plumb_svg_escape(f->name, SIZE_MAX, out);
 	fprintf(out, "\" data-from=\"%.12g\" data-share=\"%.12g\" data-depth=\"%zu\"><title>", from,
 		share, depth);
-	escape(f->name, SIZE_MAX, out);
+	plumb_svg_escape(f->name, SIZE_MAX, out);
 	fprintf(out, "%s (", f->is_kernel ? " [kernel]" : "");
 	print_weight(g, f, out);
 	fprintf(out, ")</title><rect x=\"%.2f\" y=\"%zu\" width=\"%.2f\" height=\"%d\" fill=\"",
-		from * FLAME_WIDTH, y, share * FLAME_WIDTH, ROW - 1);
+		from * SVG_WIDTH, y, share * SVG_WIDTH, ROW - 1);
 	print_colour(f, depth, out);
-	fprintf(out, "\"/><text x=\"%.2f\" y=\"%zu\">", from * FLAME_WIDTH + 3, y + 12);
-	print_label(f, share * FLAME_WIDTH, out);
+	fprintf(out, "\"/><text x=\"%.2f\" y=\"%zu\">", from * SVG_WIDTH + 3, y + 12);
+	print_label(f, share * SVG_WIDTH, out);
 	fputs("</text></g>\n", out);
 	for (size_t i = 0; i < f->n; i++) {
 		print_frame(g, f->called[i], depth + 1, before);
@@ -164,28 +93,23 @@ void plumb_flame_draw(const struct flame_graph *g)
 	size_t height = TOP + (g->depth + 1) * ROW + BOTTOM;
 	FILE *out = g->out;
 
+	plumb_svg_begin(out, height, style, "");
+	fprintf(out, "<text id=\"title\" x=\"%d\" y=\"22\" text-anchor=\"middle\">", SVG_WIDTH / 2);
+	plumb_svg_escape(g->flame->title, SIZE_MAX, out);
 	fprintf(out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
-		"viewBox=\"0 0 %d %zu\" data-width=\"%d\" data-character=\"%g\">\n"
-		"<style>\n%s</style>\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-		"<text id=\"title\" x=\"%d\" y=\"22\" text-anchor=\"middle\">",
-		FLAME_WIDTH, height, FLAME_WIDTH, height, FLAME_WIDTH, CHARACTER, style,
-		FLAME_WIDTH / 2);
-	escape(g->flame->title, SIZE_MAX, out);
-	fprintf(out,
-		"</text>\n<text id=\"reset\" x=\"10\" y=\"22\" style=\"display:none\">all</text>\n"
-		"<text id=\"search\" x=\"%d\" y=\"22\" text-anchor=\"end\">search</text>\n"
+		"</text>\n<text id=\"reset\" class=\"button\" x=\"10\" y=\"22\" "
+		"style=\"display:none\">all</text>\n"
+		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"22\" "
+		"text-anchor=\"end\">search</text>\n"
 		"<text id=\"matched\" x=\"%d\" y=\"40\" text-anchor=\"end\"></text>\n"
 		"<text id=\"details\" x=\"10\" y=\"%zu\"></text>\n",
-		FLAME_WIDTH - 10, FLAME_WIDTH - 10, height - 12);
+		SVG_WIDTH - 10, SVG_WIDTH - 10, height - 12);
 	if (g->hidden)
 		fprintf(out,
 			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%zu narrower frames "
 			"(and what they called) are not drawn</text>\n",
-			FLAME_WIDTH - 10, height - 12, g->hidden);
+			SVG_WIDTH - 10, height - 12, g->hidden);
 	if (g->all->weight)
 		print_frame(g, g->all, 0, 0);
-	fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+	plumb_svg_end(out, script);
 }

@@ -4,14 +4,14 @@
 #define FLAME_SVG_H
 
 #include "flame.h"
+#include <plumb/report/svg.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Pixels. */
-#define FLAME_WIDTH     1200
-#define FLAME_NARROWEST 0.1 /* narrower frames are not drawn */
+#define FLAME_NARROWEST 0.1 /* pixels; narrower frames are not drawn */
 
 /* A function and the functions that it called, sorted by name. */
 struct flame_frame {
@@ -33,11 +33,8 @@ struct flame_graph {
 
 static inline bool flame_is_seen(const struct flame_frame *all, uint64_t weight)
 {
-	return all->weight && (double)weight / all->weight * FLAME_WIDTH >= FLAME_NARROWEST;
+	return all->weight && (double)weight / all->weight * SVG_WIDTH >= FLAME_NARROWEST;
 }
-
-/* Replaces each byte of control characters and of invalid UTF-8 by '?'; returns TEXT. */
-char *plumb_flame_clean(char *text);
 
 void plumb_flame_draw(const struct flame_graph *g);
 

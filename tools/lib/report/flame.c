@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/log.h>
-#include <plumb/base/atomic-file.h>
+
+#include <plumb/report/picture-file.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static struct flame_frame *frame_new(const char *name, bool is_kernel, uint32_t node)
 {
@@ -21,7 +16,6 @@ static struct flame_frame *frame_new(const char *name, bool is_kernel, uint32_t 
 	f->name = strdup(name);
 	if (!f->name)
 		abort();
-	plumb_flame_clean(f->name);
 	return f;
 }
 
@@ -142,70 +136,25 @@ static void measure(struct flame_graph *g, const struct flame_frame *f, size_t d
 		measure(g, f->called[i], depth + 1);
 }
 
-static int cannot_write(const char *path, int err)
-{
-	return plumb_error(err, "--flame: cannot write %s: %s", path, plumb_atomic_file_error(err));
-}
-
-/* The file to be written, found before the trace, and opened. */
-static struct plumb_atomic_file place;
-
-static void forget_place(void)
-{
-	if (place.name)
-		plumb_atomic_file_end(&place, -ECANCELED);
-}
-
-/* A capability to write what is another user's, and a name for the new file. */
-static void keep_place(bool is_pipe)
-{
-	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
-
-	plumb_keep(plumb_atomic_file_is_others(&place) ? others : 0,
-		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, "--flame");
-}
+static struct plumb_picture_file file = {.option = "--flame"};
 
 int plumb_flame_check(const char *path)
 {
-	static bool will_forget;
-	bool is_pipe;
-	int err;
-
-	forget_place();
-	if (!will_forget)
-		atexit(forget_place);
-	will_forget = true;
-	err = plumb_atomic_file_find(&place, path);
-	if (err)
-		return cannot_write(path, err);
-	if (place.was.st_mode && faccessat(place.dir, place.name, W_OK, AT_EACCESS))
-		err = -errno;
-	/*
-	 * A pipe needs no reader before the trace ends.  EPERM means an immutable file, which
-	 * cannot be replaced either.
-	 */
-	is_pipe = S_ISFIFO(place.was.st_mode);
-	if (!is_pipe && err != -EPERM)
-		err = plumb_atomic_file_open(&place);
-	if (!err)
-		keep_place(is_pipe);
-	return err ? cannot_write(path, err) : 0;
+	return plumb_picture_check(&file, path);
 }
 
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n)
 {
 	struct flame_graph g = {.flame = flame, .all = grow(tree, stacks, n)};
-	int err = place.name ? 0 : plumb_atomic_file_find(&place, path);
+	int err = plumb_picture_open(&file, path);
 
-	if (!err && !place.out)
-		err = plumb_atomic_file_open(&place);
 	measure(&g, g.all, 0);
 	if (!err) {
-		g.out = place.out;
+		g.out = file.place.out;
 		plumb_flame_draw(&g);
-		err = plumb_atomic_file_end(&place, 0);
+		err = plumb_picture_close(&file, path);
 	}
 	frame_free(g.all);
-	return err ? cannot_write(path, err) : 0;
+	return err;
 }

@@ -6,6 +6,7 @@
 #include <plumb/base/text.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
+#include <plumb/report/pictures.h>
 #include <plumb/report/report.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 		plumb_stacks_options.folded = true;
 		return 0;
 	case PLUMB_STACK_FLAME:
-		plumb_stacks_options.flame = text;
+		plumb_stacks_options.flame = plumb_picture_path("--flame", text);
 		return 0;
 	case PLUMB_STACK_INLINES:
 		plumb_stacks_inlines = true;
@@ -51,9 +52,6 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 	case ARGP_KEY_END:
 		if (plumb_stacks_options.folded && o->json)
 			plumb_usage_error("--folded and --json exclude each other");
-		if (plumb_stacks_options.flame &&
-		    (!*plumb_stacks_options.flame || !strcmp(plumb_stacks_options.flame, "-")))
-			plumb_usage_error("--flame: not a file: '%s'", plumb_stacks_options.flame);
 		if (plumb_stacks_options.flame && plumb_flame_check(plumb_stacks_options.flame))
 			exit(PLUMB_EXIT_FAILED);
 		if (!o->max_keys_given)

@@ -25,6 +25,8 @@ static const struct argp_option common[] = {
 	{"json", 'j', NULL, 0, "print JSON lines, one object per report", 40},
 	{"top", 'n', "N", 0, "print only the first N rows of the table", 40},
 	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
+	{"heatmap", HEATMAP, "FILE.svg", 0, "at the end, draw a heat map: values over time", 40},
+	{"percentile-chart", CHART, "FILE.svg", 0, "at the end, draw percentiles over time, and their distribution", 40},
 	{"openmetrics", OPENMETRICS, "FILE.prom", 0, "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40},
 	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes", 40},
 	{"otlp", OTLP, "FILE", 0, "append metrics as lines of OTLP JSON", 40},
@@ -56,9 +58,11 @@ static const struct argp_option common[] = {
 
 #define DEFAULT_KEYS 256
 
-/* Options about a table's columns, about its rows, and about their presentation. */
+/* Options about a table's columns, about its rows, about pictures of its histograms, about metrics,
+ * and about their presentation. */
 static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, OPENMETRICS, LE, OTLP, 0};
 static const int row_options[] = {'b', 'n', MAX_KEYS, 0};
+static const int picture_options[] = {HEATMAP, CHART, 0};
 static const int table_options[] = {'b', 'm', 'u', 'H', 'n', SORT, OPENMETRICS, LE, OTLP, 0};
 
 static bool is_one_of(const int *keys, const struct argp_option *option)
@@ -80,6 +84,9 @@ static bool is_taken(const struct plumb_tool *tool, int key)
 static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 {
 	if (option->flags & OPTION_HIDDEN && is_taken(tool, option->key))
+		return false;
+	if (is_one_of(picture_options, option) && (tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS ||
+						   !plumb_has_histogram(tool->measure.kind)))
 		return false;
 	return !(tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS &&
 		 is_one_of(column_options, option)) &&

@@ -10,9 +10,9 @@ struct plumb_tool;
 
 /* Options without a letter. */
 enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF };
-enum { OPENMETRICS = BTF + 1, OTLP, LE };
+enum { OPENMETRICS = BTF + 1, OTLP, LE, HEATMAP, CHART };
 enum {
-	KEEP = LE + 1,
+	KEEP = CHART + 1,
 	OUT,
 	MAX_DUMPS,
 	TRIGGER,

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <plumb/base/glob.h>
 #include <plumb/base/cli.h>
+#include <plumb/base/clock.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/base/log.h>
 #include <plumb/tool/options.h>
 #include <plumb/base/parse.h>
 #include <plumb/measure/percentile.h>
+#include <plumb/report/pictures.h>
 #include <plumb/report/report.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
@@ -219,16 +221,18 @@ static void finish(struct parsing *p)
 	struct plumb_options *o = p->options;
 	char known[256];
 
-	plumb_options_keep_finish(o);
 	if (o->command && (o->n_pids || o->n_tids))
 		plumb_usage_error("-p and -t cannot be combined with a command after --");
 	if (!o->by_given)
 		o->by = p->tool->keys.default_by;
+	if (!o->interval && (o->heatmap || o->percentile_chart))
+		o->sample = plumb_sooner(o->sample, plumb_pictures_sample(o));
 	if (!o->n_percentiles)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
 	if (o->mechanism)
 		find_mechanism(o->mechanism, p->tool);
 	plumb_options_finish_metrics(o, p->tool);
+	plumb_options_keep_finish(o);
 	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
 		plumb_usage_error("--sort: no such column: %s; known:%s", o->sort, known);
 }
@@ -283,6 +287,12 @@ static bool parse_report(int key, const char *text, struct parsing *p)
 		return true;
 	case 'n':
 		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
+		return true;
+	case HEATMAP:
+		o->heatmap = plumb_picture_path("--heatmap", text);
+		return true;
+	case CHART:
+		o->percentile_chart = plumb_picture_path("--percentile-chart", text);
 		return true;
 	case SORT:
 		o->sort = text;

@@ -27,4 +27,4 @@ build/bin/cpu-profile -F 997 -b comm --folded --flame="$work/flame.svg" -- \
 # The workload prints as well.
 grep -v '^{' "$work/all" >"$work/folded"
 build/bin/cpu-profile -c no-such-name --flame="$work/empty.svg" -d 0.1 >"$work/all" 2>"$work/err"
-/usr/bin/python3 "$here/browser.py" "$work/flame.svg" "$work/folded" 'random|be_busy$' "$work/empty.svg"
+/usr/bin/python3 "$here/flame.py" "$work/flame.svg" "$work/folded" 'random|be_busy$' "$work/empty.svg"

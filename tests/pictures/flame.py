@@ -1,34 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""browser.py FILE.svg FOLDED PATTERN EMPTY.svg: looks at a flame graph with Chromium, as TAP.
+"""flame.py FILE.svg FOLDED PATTERN EMPTY.svg: looks at a flame graph with Chromium, as TAP.
 
 What it shows is held against FOLDED, the same stacks as text: names, widths, what a click on a
 frame does, and what a search for PATTERN finds. And at a graph of no stacks.
 """
-import os
 import re
 import sys
 from collections import defaultdict
 
-from selenium import webdriver
-from selenium.webdriver.common.alert import Alert
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.alert import Alert
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from look import browser, check_complaints, check_requests, claim, done, show
+
 WIDTH = 1200
-count = failed = 0
-
-
-def claim(holds, what, why=""):
-    global count, failed
-    count += 1
-    failed += not holds
-    print(f"{'ok' if holds else 'not ok'} {count} - {what}")
-    if not holds:
-        print(f"#   {why}")
 
 
 def read_folded(path):
@@ -194,38 +182,24 @@ def check_details(graph):
           graph.text("details"))
 
 
-def check_complaints(driver, what):
-    errors = [e for e in driver.get_log("browser") if e["level"] == "SEVERE"]
-    claim(not errors, f"the browser has no complaint {what}", errors)
-
-
 def main():
     svg, folded, pattern, empty = sys.argv[1:5]
-    options = Options()
-    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    options.set_capability("unhandledPromptBehavior", "ignore")
-    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    driver = browser()
     try:
-        driver.get("file://" + os.path.abspath(svg))
+        show(driver, svg)
         graph, weights = Graph(driver), read_folded(folded)
         check_whole(graph, weights)
         check_details(graph)
         check_zoom(graph)
         check_search(graph, weights, pattern)
-        requests = [e["message"] for e in driver.get_log("performance")
-                    if "Network.requestWillBeSent\"" in e["message"]]
-        claim(all('"url":"file://' in r for r in requests) and len(requests) == 1,
-              "nothing but the file is asked for", requests[:3])
+        check_requests(driver)
         check_complaints(driver, "of a graph")
-        driver.get("file://" + os.path.abspath(empty))
+        show(driver, empty)
         claim(not graph.frames(), "a graph of no stacks has no frames")
         check_complaints(driver, "of one without stacks")
     finally:
         driver.quit()
-    print(f"1..{count}")
-    return failed != 0
+    return done()
 
 
 if __name__ == "__main__":

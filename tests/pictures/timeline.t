@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Slow calls as a timeline, looked at in a browser, and as a trace for Perfetto.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here top=${here%/*/*}
+cd "$top"
+
+skip_all() {
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+((EUID == 0)) || skip_all "tracing takes root"
+command -v chromium chromedriver >/dev/null || skip_all "there is no chromium, or no chromedriver"
+/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no selenium for Python"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# What it keeps of its own, it keeps there.
+export HOME=$work
+cd "$work"
+# A thread that sleeps in 13 reads, one with a name that is no text in XML.
+"$top/build/bin/syscall-slower" 2ms -s read,clock_nanosleep -c '*<*,sleeps' -j --timeline=calls.svg \
+	--perfetto=calls.json -- /usr/bin/python3 -c '
+import ctypes, os, threading, time
+r, w = os.pipe()
+
+def run(name, loop):
+	ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+	for i in range(13):
+		loop()
+
+threads = [threading.Thread(target=run, args=(b"<script>&\"", lambda: os.read(r, 1))),
+	threading.Thread(target=run, args=(b"sleeps", lambda: (time.sleep(0.03), os.write(w, b"x"))))]
+for t in threads:
+	t.start()
+for t in threads:
+	t.join()
+' >report 2>err
+"$top/build/bin/syscall-slower" 1s -c no-such-name --timeline=none.svg --perfetto=none.json -d 0.1 >out 2>err
+/usr/bin/python3 "$here/timeline.py" calls.svg calls.json report none.svg none.json

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/report/picture-file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/base/confine.h>
+#include <plumb/base/log.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct plumb_picture_file *files;
+
+static int cannot_write(const struct plumb_picture_file *file, const char *path, int err)
+{
+	return plumb_error(err, "%s: cannot write %s: %s", file->option, path,
+			   plumb_atomic_file_error(err));
+}
+
+static void forget(struct plumb_picture_file *file)
+{
+	if (file->place.name)
+		plumb_atomic_file_end(&file->place, -ECANCELED);
+}
+
+static void forget_all(void)
+{
+	for (struct plumb_picture_file *file = files; file; file = file->next)
+		forget(file);
+}
+
+static void list(struct plumb_picture_file *file)
+{
+	if (file->listed)
+		return;
+	if (!files)
+		atexit(forget_all);
+	file->listed = true;
+	file->next = files;
+	files = file;
+}
+
+/* A capability to write what is another user's, and a name for the new file. */
+static void keep(const struct plumb_picture_file *file, bool is_pipe)
+{
+	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
+
+	plumb_keep(plumb_atomic_file_is_others(&file->place) ? others : 0,
+		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, file->option);
+}
+
+int plumb_picture_check(struct plumb_picture_file *file, const char *path)
+{
+	bool is_pipe;
+	int err;
+
+	forget(file);
+	list(file);
+	err = plumb_atomic_file_find(&file->place, path);
+	if (err)
+		return cannot_write(file, path, err);
+	if (file->place.was.st_mode &&
+	    faccessat(file->place.dir, file->place.name, W_OK, AT_EACCESS))
+		err = -errno;
+	/*
+	 * A pipe needs no reader before the trace ends.  EPERM means an immutable file, which
+	 * cannot be replaced either.
+	 */
+	is_pipe = S_ISFIFO(file->place.was.st_mode);
+	if (!is_pipe && err != -EPERM)
+		err = plumb_atomic_file_open(&file->place);
+	if (!err)
+		keep(file, is_pipe);
+	return err ? cannot_write(file, path, err) : 0;
+}
+
+int plumb_picture_open(struct plumb_picture_file *file, const char *path)
+{
+	int err = file->place.name ? 0 : plumb_atomic_file_find(&file->place, path);
+
+	if (!err && !file->place.out)
+		err = plumb_atomic_file_open(&file->place);
+	return err ? cannot_write(file, path, err) : 0;
+}
+
+int plumb_picture_close(struct plumb_picture_file *file, const char *path)
+{
+	int err = plumb_atomic_file_end(&file->place, 0);
+
+	return err ? cannot_write(file, path, err) : 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* kept: the longest calls of a run, for files that are written at its end. */
+#ifndef KEPT_H
+#define KEPT_H
+
+#include "syscall-slower.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KEPT_MOST 10000
+
+struct kept_call {
+	uint64_t begin, ns; /* CLOCK_MONOTONIC */
+	uint64_t parts[PLUMB_ALL_PARTS];
+	int64_t ret;
+	uint32_t pid, tid, nr, abi, cpu;
+	char comm[PLUMB_COMM_LEN];
+};
+
+/* All calls until there are KEPT_MOST, then the longest. */
+struct kept {
+	struct kept_call *calls;
+	size_t n;
+	uint64_t dropped; /* shorter ones */
+};
+
+/* The call takes the place of the shortest one if there is no room. */
+void kept_add(struct kept *k, const struct slow_call *c);
+/* Orders calls by process, thread and time, after which none can be added. */
+void kept_sort(struct kept *k);
+
+/* ns of a part; the rest of the time is on the CPU. */
+uint64_t slow_call_part(const struct slow_call *c, enum plumb_part part);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "timeline.h"
+
+#include <plumb/base/json.h>
+#include <plumb/base/text.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/report/picture.h>
+#include <plumb/report/split.h>
+#include <plumb/report/svg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pixels. */
+#define LANE     24 /* of a thread */
+#define BAR      18 /* of a call in it */
+#define LEFT     190
+#define BOTTOM   64
+#define NARROW   1.5 /* no call is narrower */
+#define LANES    200 /* at most */
+#define CALL_LEN 64
+
+static const char script[] =
+#include "timeline.js.inc"
+	;
+
+static const char style[] =
+	"#zone { fill: transparent; cursor: crosshair; }\n"
+	"#frame { fill: none; stroke: var(--dim); }\n"
+	"#selection { fill: var(--ink); fill-opacity: 0.15; stroke: var(--ink); }\n"
+	"#mark { fill: none; stroke: var(--ink); stroke-width: 1.5; pointer-events: none; }\n"
+	"#matches { fill: none; stroke: #d050f0; stroke-width: 2; pointer-events: none; }\n"
+	"#search { text-anchor: end; }\n"
+	".on_cpu { fill: #4c9f45; } .preempted { fill: #d62f2f; }\n"
+	".blocked { fill: #3a78b5; } .runq { fill: #f2a61d; }\n";
+
+/* A thread's calls: from FIRST, N of them. */
+struct lane {
+	size_t first, n;
+};
+
+struct lanes {
+	struct lane *all;
+	size_t n;
+	uint64_t left_out; /* calls of threads that have no lane */
+};
+
+static bool is_same_thread(const struct kept_call *a, const struct kept_call *b)
+{
+	return a->pid == b->pid && a->tid == b->tid;
+}
+
+static uint64_t time_in(const struct kept *k, const struct lane *l)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		sum += k->calls[l->first + i].ns;
+	return sum;
+}
+
+static int by_time(const void *a, const void *b, void *kept)
+{
+	const uint64_t x = time_in(kept, a), y = time_in(kept, b);
+
+	return (x < y) - (x > y);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct lane *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Of too many threads, those with the most time in calls have a lane. */
+static struct lanes find_lanes(const struct kept *k)
+{
+	struct lanes lanes = {.all = calloc(k->n ?: 1, sizeof(*lanes.all))};
+
+	if (!lanes.all)
+		abort();
+	for (size_t i = 0; i < k->n; i++) {
+		if (!i || !is_same_thread(&k->calls[i], &k->calls[i - 1]))
+			lanes.all[lanes.n++].first = i;
+		lanes.all[lanes.n - 1].n++;
+	}
+	if (lanes.n <= LANES)
+		return lanes;
+	qsort_r(lanes.all, lanes.n, sizeof(*lanes.all), by_time, (void *)k);
+	for (size_t i = LANES; i < lanes.n; i++)
+		lanes.left_out += lanes.all[i].n;
+	lanes.n = LANES;
+	qsort(lanes.all, lanes.n, sizeof(*lanes.all), by_place);
+	return lanes;
+}
+
+struct drawing {
+	const struct timeline *t;
+	struct lanes lanes;
+	uint64_t ns; /* of the run */
+	struct picture_frame frame;
+	FILE *out;
+};
+
+/* The calls' bars, of which PART is a layer: its height is its share of the time. */
+static void draw_part(const struct drawing *d, size_t part)
+{
+	const double scale = d->frame.width / (d->ns ?: 1);
+
+	fprintf(d->out, "<path class=\"%s\" d=\"", plumb_parts[part].json);
+	for (size_t i = 0; i < d->lanes.n; i++) {
+		const struct lane *l = &d->lanes.all[i];
+
+		for (size_t j = l->first; j < l->first + l->n; j++) {
+			const struct kept_call *c = &d->t->kept->calls[j];
+			const double whole = c->ns ?: 1;
+			double x = (c->begin - d->t->start) * scale, width = c->ns * scale,
+			       below = 0;
+
+			for (size_t k = 0; k < part; k++)
+				below += c->parts[plumb_parts[k].part] / whole;
+			if (!c->parts[plumb_parts[part].part])
+				continue;
+			width = width < NARROW ? NARROW : width;
+			fprintf(d->out, "M%.2f %.2fh%.2fv%.2fh%.2fz", d->frame.x + x,
+				d->frame.y + i * LANE + (LANE - BAR) / 2.0 +
+					BAR * (1 - below -
+					       c->parts[plumb_parts[part].part] / whole),
+				width, BAR * c->parts[plumb_parts[part].part] / whole, -width);
+		}
+	}
+	fputs("\"/>\n", d->out);
+}
+
+static void draw_names(const struct drawing *d)
+{
+	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
+
+	for (size_t i = 0; i < d->lanes.n; i++) {
+		const struct lane *l = &d->lanes.all[i];
+		/* The thread may have been renamed: its last name. */
+		const struct kept_call *c = &d->t->kept->calls[l->first + l->n - 1];
+
+		plumb_escape(comm, c->comm, sizeof(comm));
+		snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
+		fprintf(d->out, "<text class=\"thread\" x=\"%d\" y=\"%g\" text-anchor=\"end\">",
+			LEFT - 8, d->frame.y + i * LANE + 16);
+		plumb_svg_escape(text, 25, d->out);
+		fprintf(d->out, "</text><line x1=\"%d\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>\n", LEFT,
+			d->frame.x + d->frame.width, d->frame.y + (i + 1.0) * LANE,
+			d->frame.y + (i + 1.0) * LANE);
+	}
+}
+
+static void draw_legend(const struct drawing *d)
+{
+	const double y = d->frame.y + d->frame.height + 26;
+	double x = LEFT;
+
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+		fprintf(d->out,
+			"<rect class=\"%s\" x=\"%.1f\" y=\"%g\" width=\"12\" height=\"12\"/>"
+			"<text x=\"%.1f\" y=\"%g\">%s</text>\n",
+			plumb_parts[i].json, x, y, x + 16, y + 10, plumb_parts[i].heading);
+		x += 100;
+	}
+	fprintf(d->out,
+		"<text class=\"dim\" x=\"%.1f\" y=\"%g\">in a call: shares of its time, not their "
+		"order",
+		x, y + 10);
+	if (d->t->kept->dropped || d->lanes.left_out)
+		fprintf(d->out, "; the %zu longest calls, %llu are not shown",
+			d->t->kept->n - d->lanes.left_out,
+			(unsigned long long)(d->t->kept->dropped + d->lanes.left_out));
+	fputs("</text>\n", d->out);
+}
+
+/* "read = 100", "read = -EINTR" would need the names of errors: the number is enough. */
+static void name_call(const struct kept_call *c, char *text, size_t size)
+{
+	char name[CALL_LEN];
+
+	snprintf(text, size, "%s = %lld", plumb_syscall_name(c->nr, c->abi, name, sizeof(name)),
+		 (long long)c->ret);
+}
+
+/* For the script: lane, begin since the start, ns, ns of the parts, and what it was. */
+static void print_data(const struct drawing *d)
+{
+	char text[2 * CALL_LEN];
+
+	fprintf(d->out, "<metadata id=\"data\">{\"ns\":%llu,\"lane\":%d,\"bar\":%d,\"calls\":[",
+		(unsigned long long)d->ns, LANE, BAR);
+	for (size_t i = 0; i < d->lanes.n; i++) {
+		const struct lane *l = &d->lanes.all[i];
+
+		for (size_t j = l->first; j < l->first + l->n; j++) {
+			const struct kept_call *c = &d->t->kept->calls[j];
+
+			name_call(c, text, sizeof(text));
+			fprintf(d->out, "%s\n[%zu,%lld,%llu", i || j > l->first ? "," : "", i,
+				(long long)(c->begin - d->t->start), (unsigned long long)c->ns);
+			for (size_t k = 0; k < PLUMB_ALL_PARTS; k++)
+				fprintf(d->out, ",%llu",
+					(unsigned long long)c->parts[plumb_parts[k].part]);
+			fputs(",\"", d->out);
+			plumb_svg_escape(text, SIZE_MAX, d->out);
+			fputs("\"]", d->out);
+		}
+	}
+	fputs("]}</metadata>\n", d->out);
+}
+
+static void draw_plot(const struct drawing *d)
+{
+	const struct picture_frame *f = &d->frame;
+	FILE *out = d->out;
+
+	plumb_picture_times(f, d->ns, out);
+	draw_names(d);
+	fprintf(out,
+		"<clipPath id=\"clip\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>"
+		"</clipPath>\n<g id=\"plot\" clip-path=\"url(#clip)\">\n",
+		f->x, f->y, f->width, f->height);
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+		draw_part(d, i);
+	fprintf(out,
+		"<path id=\"matches\"/></g>\n<rect id=\"frame\" x=\"%g\" y=\"%g\" width=\"%g\" "
+		"height=\"%g\"/>\n<rect id=\"mark\" style=\"display:none\"/>\n"
+		"<rect id=\"selection\" style=\"display:none\"/>\n"
+		"<rect id=\"zone\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n",
+		f->x, f->y, f->width, f->height, f->x, f->y, f->width, f->height);
+}
+
+void timeline_draw(const struct timeline *t, FILE *out)
+{
+	struct drawing d = {
+		.t = t, .lanes = find_lanes(t->kept), .ns = t->total->clock - t->start, .out = out};
+	const double height = LANE * (d.lanes.n ?: 1);
+
+	d.frame =
+		(struct picture_frame){LEFT, PICTURE_TOP, SVG_WIDTH - LEFT - PICTURE_RIGHT, height};
+	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
+	plumb_picture_caption(t->run, t->total, out);
+	fprintf(out,
+		"<text id=\"matched\" x=\"%d\" y=\"76\" text-anchor=\"end\"></text>\n"
+		"<text id=\"reset\" class=\"button\" x=\"%d\" y=\"60\" text-anchor=\"end\" "
+		"style=\"display:none\">all</text>\n"
+		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"60\">search</text>\n",
+		SVG_WIDTH - PICTURE_RIGHT, SVG_WIDTH - PICTURE_RIGHT - 70,
+		SVG_WIDTH - PICTURE_RIGHT);
+	draw_plot(&d);
+	draw_legend(&d);
+	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
+		PICTURE_TOP + height + BOTTOM - 8);
+	print_data(&d);
+	plumb_svg_end(out, script);
+	free(d.lanes.all);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* timeline: calls as a picture, a lane for each thread, and as a trace for Perfetto. */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include "kept.h"
+
+#include <plumb/report/run.h>
+#include <plumb/measure/snapshot.h>
+#include <stdio.h>
+
+/* A sorted list of calls, of a run that began at START and ended with TOTAL. */
+struct timeline {
+	const struct kept *kept;
+	const struct plumb_run *run;
+	const struct plumb_snapshot *total;
+	uint64_t start; /* CLOCK_MONOTONIC; no call began before */
+};
+
+void timeline_draw(const struct timeline *t, FILE *out);
+/* Trace events as JSON, which Perfetto and chrome://tracing open.  0 or -errno. */
+int timeline_trace(const struct timeline *t, FILE *out);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Calls as trace events: complete events ("X") of threads, with times in microseconds. */
+#include "timeline.h"
+
+#include <errno.h>
+#include <plumb/base/json.h>
+#include <plumb/base/reasons.h>
+#include <plumb/base/text.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/measure/verdict.h>
+#include <plumb/report/split.h>
+
+static int print(json_t *event, const char *before, FILE *out)
+{
+	int err;
+
+	fputs(before, out);
+	err = json_dumpf(event, out, JSON_COMPACT | JSON_REAL_PRECISION(17)) ? -(errno ?: EIO) : 0;
+	json_decref(event);
+	return err;
+}
+
+/* "M": metadata, such as the name of a thread. */
+static json_t *name_event(const char *what, const struct kept_call *c)
+{
+	char comm[PLUMB_ESCAPED];
+
+	plumb_escape(comm, c->comm, sizeof(comm));
+	return json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", what, "pid",
+			 (json_int_t)c->pid, "tid", (json_int_t)c->tid, "args", "name", comm);
+}
+
+/* The parts are arguments: as slices they would have an order, which is not known. */
+static json_t *call_event(const struct kept_call *c, uint64_t start)
+{
+	json_t *args = json_object();
+	char name[64];
+
+	json_object_set_new(args, "ret", json_integer(c->ret));
+	if (c->ret < 0 && c->ret >= -4095)
+		json_object_set_new(args, "error", json_string(plumb_errno_name(c->ret)));
+	json_object_set_new(args, "cpu", json_integer(c->cpu));
+	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%s_ns", plumb_parts[i].json);
+		json_object_set_new(args, text, plumb_json_u64(c->parts[plumb_parts[i].part]));
+	}
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o}", "ph", "X", "cat", "syscall",
+			 "name", plumb_syscall_name(c->nr, c->abi, name, sizeof(name)), "pid",
+			 (json_int_t)c->pid, "tid", (json_int_t)c->tid, "ts",
+			 (c->begin - start) / 1000.0, "dur", c->ns / 1000.0, "args", args);
+}
+
+static json_t *about(const struct timeline *t)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(t->total);
+	json_t *json = plumb_json_new(t->run->tool->card.name);
+
+	json_object_del(json, "schema");
+	json_object_set_new(json, "recorded", plumb_json_u64(v.recorded));
+	json_object_set_new(json, "lost", plumb_json_u64(v.lost));
+	json_object_set_new(json, "shorter_calls_left_out", plumb_json_u64(t->kept->dropped));
+	return json;
+}
+
+int timeline_trace(const struct timeline *t, FILE *out)
+{
+	int err = print(about(t), "{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
+
+	fputs(",\"traceEvents\":[", out);
+	for (size_t i = 0; !err && i < t->kept->n; i++) {
+		const struct kept_call *c = &t->kept->calls[i];
+		const bool is_last = i + 1 == t->kept->n || c[1].tid != c->tid;
+
+		err = print(call_event(c, t->start), i ? ",\n" : "\n", out);
+		/* The last name; the main thread has that of the process. */
+		if (!err && is_last)
+			err = print(name_event("thread_name", c), ",\n", out);
+		if (!err && is_last && c->pid == c->tid)
+			err = print(name_event("process_name", c), ",\n", out);
+	}
+	fputs("\n]}\n", out);
+	return err;
+}
