@@ -395,20 +395,11 @@ $(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-f
 	$(Q)sed -nE 's/^\(?(\/[^()]*[.](a|o))(\).*)?$$/\1/p' $@.trace | sort -u | xargs realpath | grep -vF '$(abspath $(B))/' | sort -u >$@
 	$(Q)rm $@.tmp $@.trace
 
-# --- the cross build ---
-build/arm64/vmlinux.btf: $(B)/trust/image
-	$(Q)mkdir -p $(@D)
-	$(Q)$< --types "$$(scripts/kernels.sh --arch=arm64 7 | cut -f3)" > $@
-arm64: build/arm64/vmlinux.btf
-	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< all workloads units
-arm64-tarball: build/arm64/vmlinux.btf
-	$(Q)$(MAKE) B=build/arm64 CC=aarch64-linux-gnu-gcc VMLINUX_BTF=$< tarball
-arm64-deb: build/arm64/vmlinux.btf
-	VMLINUX_BTF=$(abspath $<) scripts/package/deb --arch=arm64 --output=build/arm64/package
+include scripts/lib/arm64.mk
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all arm64 arm64-tarball arm64-deb check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

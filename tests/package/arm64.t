@@ -7,7 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
-for need in qemu-aarch64 aarch64-linux-gnu-gcc; do
+for need in qemu-aarch64 aarch64-linux-gnu-gcc dpkg-buildpackage dh lintian; do
 	command -v "$need" >/dev/null || { echo "1..0 # SKIP there is no $need"; exit 0; }
 done
 [[ -x build/arm64/bin/syscall-count ]] || { echo "1..0 # SKIP no build/arm64: make arm64"; exit 0; }
@@ -55,25 +55,15 @@ is "its libc is the distribution's, in its version for arm64" "$(awk '$1 == "lib
 	"libc6-dev $(dpkg-query -W -f '${Version}' libc6-dev:arm64)"
 
 # --- Debian's package ---
-if ! command -v dpkg-buildpackage dh >/dev/null; then
-	skip "Debian's package" "there is no dpkg-buildpackage or dh"
-	done_testing
-	exit
-fi
 evidence "$work/log"
 VMLINUX_BTF=$PWD/build/arm64/vmlinux.btf scripts/package/deb --arch=arm64 --tools="$tools" --output="$work/deb" >"$work/log" 2>&1
 is "Debian's package is cross-built" $? 0 || { tail -n 40 "$work/log" | tap_quote >&2; exit 1; }
 deb=$work/deb/plumb-tools_$version-1_arm64.deb
 is "it is arm64's" "$(dpkg-deb -f "$deb" Architecture)" arm64
 dpkg-deb -x "$deb" "$work/root"
-mapfile -t programs < <(printf "$work/root/usr/sbin/%s\n" $tools)
-is "so are its programs, which run with the libraries of arm64" "$(is_arm64 "${programs[@]}")" ""
+is "so are its programs, which run with the libraries of arm64" "$(for tool in $tools; do is_arm64 "$work/root/usr/sbin/$tool"; done)" ""
 claim "each is hardened" scripts/package/hardened "$deb"
 is "no compiler warned" "$(grep -E '^[^ ]+:[0-9]+:[0-9]+: warning:' "$work/deb/deb.log" | sort -u)" ""
-if command -v lintian >/dev/null; then
-	lintian --allow-root "$work"/deb/*.changes >"$work/log" 2>&1
-	is "lintian has neither an error nor a warning" "$(grep -E '^[EW]: |internal error|^[Cc]annot' "$work/log")" ""
-else
-	skip "lintian" "there is none"
-fi
+lintian --allow-root "$work"/deb/*.changes >"$work/log" 2>&1
+is "lintian has neither an error nor a warning" "$(grep -E '^[EW]: |internal error|^[Cc]annot' "$work/log")" ""
 done_testing

@@ -110,7 +110,7 @@ static uint64_t argument(uint64_t word)
 #ifdef __x86_64__
 
 #define STACK_POINTER rsp
-#define RESULT rax
+#define RESULT        rax
 
 static void set_arguments(struct user_regs_struct *r, long nr, const uint64_t args[6])
 {
@@ -134,7 +134,7 @@ static void repeat(struct user_regs_struct *r)
 #else
 
 #define STACK_POINTER sp
-#define RESULT regs[0]
+#define RESULT        regs[0]
 
 static void set_arguments(struct user_regs_struct *r, long nr, const uint64_t args[6])
 {

@@ -4,8 +4,9 @@
  *
  * Two threads of a CPU can be in a uprobe program at the same time. From 6.13 on the stack of a
  * program that needs 64 bytes or more is one per CPU, which they then overwrite for each other.
- * Programs with a tail call use the thread's own stack, even if the call is never made. Kernels that
- * give no such stacks get no tail call: those of arm64 before 6.0 refuse it where there are functions.
+ * Programs with a tail call use the thread's own stack, even if the call is never made. Kernels
+ * that give no such stacks get no tail call: those of arm64 before 6.0 refuse it where there are
+ * functions.
  */
 #ifndef PLUMB_OWN_STACK_BPF_H
 #define PLUMB_OWN_STACK_BPF_H
