@@ -66,6 +66,20 @@ jq -c '.host = (range(25) | tostring) | .final = true' <(head -n 1 "$d/b.json") 
 merge "$work/losers"
 is "20 hosts are named, the others counted" "$(grep -c '  host .*lost' "$out") $(grep -o '[0-9]* more hosts lost' "$out")" "20 5 more hosts lost"
 
+# --- what not all tools have ---
+jq -c '.rows[] |= (. + {cpu: ({sum, min, max, percentiles, low_samples, hist} | .sum = 7)})' "$d/a.json" >"$work/second"
+merge -j "$work/second"
+holds "a second measure is merged like the first" "$out" 'all($last.rows[]; .cpu.hist == .hist and .cpu.percentiles == .percentiles and .cpu.sum == 49)'
+merge "$work/second"
+is "and has a line of its own" "$(grep -c '^  cpu ' "$out")" 6
+jq -c 'del(.rows[].hist, .rows[].sum)' "$d/a.json" >"$work/counts"
+merge -j "$work/counts"
+is "of rows without histograms the calls are counted" "$(jq -c '[.rows[] | [.count, .errors, (has("hist") | not)]]' "$out")" \
+	"$(merge -j "$d/a.json" && jq -c '[.rows[] | [.count, .errors, true]]' "$out")"
+sed 's/"syscall-latency"/"skb-alloc"/' "$d/a.json" >"$work/sizes"
+merge -H -b none "$work/sizes"
+like "sizes are in bytes" "$(<"$out")" " [0-9.]+K +[0-9.]+K .* [0-9.]+M"$'\n'
+
 # --- too many keys ---
 merge -j --max-keys=3 "${all[@]}"
 holds "further keys are in [other]" "$out" '$last | (.rows | length == 4) and ([.rows[].count] | add) == '"$(jq '[.rows[].count] | add' "$work/whole")"
@@ -110,6 +124,8 @@ if [[ -e $jar ]] && command -v java >/dev/null; then
 				END { off = value[0] / value[1] - 1; exit !(n == 2 && (off < 0 ? -off : off) < 1 / 2 ^ bits) }' "$ours" "$work/theirs.hgrm"
 		done
 	done
+	merge -b none --hgrm="$work/all" "$d"/?.json
+	is "that of all calls has a name, too" "$(ls "$work/all")" all.hgrm
 	is "each row has a file, also one with a name that files do not have" "$(find "$work/ours10" -name '*.hgrm' | wc -l)" 3
 else
 	skip "files for the plotter" "no HdrHistogram here (Debian: libhdrhistogram-java, default-jre-headless)"

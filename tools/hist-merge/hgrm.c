@@ -4,6 +4,7 @@
  * outputPercentileDistribution() of HdrHistogram prints it, with 5 steps per half distance to 100
  * %.
  */
+#include "keys.h"
 #include "print.h"
 #include <inttypes.h>
 #include <math.h>
@@ -79,20 +80,30 @@ static void print_distribution(const struct plumb_dist *d, uint64_t sum, double 
 		PLUMB_HIST_RANGE_BITS - d->precision, 2U << d->precision);
 }
 
+static bool is_plain(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       (c && strchr("=._,-", c));
+}
+
 /* The key, and where characters were replaced that a name should not have, a hash of it. */
 static char *file_name(const char *dir, const struct merged_row *row)
 {
 	char *key = print_key(row->key), *name;
-	bool exact = strlen(key) <= LONGEST || !strcmp(key, "[all]") || !strcmp(key, "[other]");
+	bool is_exact = strlen(key) <= LONGEST;
 	int n;
 
 	for (char *c = key; *c; c++)
-		if (!strchr("=._,-", *c) && (*c < '0' || *c > '9') && (*c < 'A' || *c > 'Z') &&
-		    (*c < 'a' || *c > 'z')) {
-			exact &= *c == ' ' || *c == '[' || *c == ']';
-			*c = *c == ' ' ? ',' : '_';
+		if (*c == ' ') {
+			*c = ',';
+		} else if (!is_plain(*c)) {
+			is_exact = false;
+			*c = '_';
 		}
-	if (exact)
+	/* They have no "=" in them. */
+	if (!strcmp(row->key, "{}") || !strcmp(row->key, KEYS_OTHER))
+		n = asprintf(&name, "%s/%s.hgrm", dir, row->key[1] == '}' ? "all" : "other");
+	else if (is_exact)
 		n = asprintf(&name, "%s/%s.hgrm", dir, key);
 	else
 		n = asprintf(&name, "%s/%.*s-%08x.hgrm", dir, LONGEST, key, (uint32_t)row->hash);

@@ -244,6 +244,7 @@ static void print_hosts(const struct hosts *h)
 {
 	struct run_host *sums = hosts_sums(h);
 	size_t named = 0, more = 0;
+	char *name;
 
 	for (size_t i = 0; i < h->n; i++) {
 		if (!sums[i].lost)
@@ -253,7 +254,7 @@ static void print_hosts(const struct hosts *h)
 			continue;
 		}
 		fputs("  ", stdout);
-		char *name = plumb_escaped_text(h->all[i].name);
+		name = plumb_escaped_text(h->all[i].name);
 		printf("host %s: %" PRIu64 " lost, %" PRIu64 " recorded\n", name, sums[i].lost,
 		       sums[i].recorded);
 		free(name);
@@ -269,16 +270,18 @@ static void print_footer(const struct reading *r)
 	char from[40], to[40], text[400];
 
 	snprintf(text, sizeof(text),
-		 "merged: %" PRIu64 " reports of %s, %zu host%s, %" PRIu64 " run%s, %s to %s",
-		 r->merge.reports, r->tool, r->hosts.n, r->hosts.n == 1 ? "" : "s", r->hosts.runs,
-		 r->hosts.runs == 1 ? "" : "s", print_time(r->from, from, sizeof(from)),
-		 print_time(r->to, to, sizeof(to)));
+		 "merged: %" PRIu64 " report%s of %s, %zu host%s, %" PRIu64 " run%s, %s to %s",
+		 r->merge.reports, r->merge.reports == 1 ? "" : "s", r->tool, r->hosts.n,
+		 r->hosts.n == 1 ? "" : "s", r->hosts.runs, r->hosts.runs == 1 ? "" : "s",
+		 print_time(r->from, from, sizeof(from)), print_time(r->to, to, sizeof(to)));
 	putchar('\n');
 	plumb_print_wrapped(text, stdout);
-	if (r->left_out || r->passed_over)
-		printf("  left out: %" PRIu64 " lines that cannot be merged, %" PRIu64
-		       " of other tools\n",
-		       r->left_out, r->passed_over);
+	if (r->left_out)
+		printf("  left out: %" PRIu64 " line%s that cannot be merged\n", r->left_out,
+		       r->left_out == 1 ? "" : "s");
+	if (r->passed_over)
+		printf("  passed over: %" PRIu64 " report%s of other tools\n", r->passed_over,
+		       r->passed_over == 1 ? "" : "s");
 	snprintf(text, sizeof(text),
 		 "percentiles: never low, at most %.2g %% high; ?: too few calls",
 		 100.0 / (1 << r->merge.precision));
