@@ -9,6 +9,7 @@
 # make check-quick  those that a change most likely breaks, in 2 minutes
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace
+#                 bench-keep: what the flight recorder takes
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel
 # make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
@@ -331,6 +332,9 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-switches
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
+	$(Q)$(MAKE) bench-keep
+bench-keep: $(B)/bin/syscall-latency
+	tests/bench/keep --build=$(B) $(BENCH)
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
