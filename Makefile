@@ -394,6 +394,6 @@ arm64: build/arm64/vmlinux.btf
 clean:
 	rm -rf $(B)
 
-.PHONY: all arm64 check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all arm64 check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-keep install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
