@@ -8,7 +8,8 @@
 # make check      all tests; what they need is installed by scripts/check.sh
 # make check-quick  those that a change most likely breaks, in 2 minutes
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
-#                 bench-probes: what an empty probe costs by probe-cost and by bpftrace; bench-merge: reports of 1,000 hosts
+#                 bench-probes: what an empty probe costs by probe-cost and by bpftrace; bench-merge: reports of 1,000 hosts;
+#                 bench-keep: what the flight recorder takes
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel;
 #                 arm64-tarball and arm64-deb: packages of them, in build/arm64/package
@@ -343,6 +344,9 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
 	$(Q)$(MAKE) bench-merge
+	$(Q)$(MAKE) bench-keep
+bench-keep: $(B)/bin/syscall-latency
+	tests/bench/keep --build=$(B) $(BENCH)
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
 	tests/bench/run --build=$(B) $(BENCH)
 bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
@@ -399,6 +403,6 @@ include scripts/lib/arm64.mk
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge bench-keep install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -86,6 +86,48 @@ bad_numbers() {
 	bad --save=
 }
 
+bad_keep() {
+	local value keep=10s
+	has "$tool" --keep || return
+	if [[ $tool == syscall-slower ]]; then
+		keep=10
+		bad --keep 10s "number of records"
+	else
+		bad --keep 10
+	fi
+	for value in 0 1d 10m/ 10m/x /10s 10m/10m1 1s/10s 50ms 10m/1ms '' -1s; do
+		bad --keep "$value"
+	done
+	for value in '' p99 'p99>50x' 'p99 > 50ms' 'lost>2*median' 'nonsense>1' 'count>1ms'; do
+		bad_together --trigger : "--keep=$keep" --trigger="$value"
+	done
+	bad_together --trigger-key nonsense : "--keep=$keep" --trigger='count>1' --trigger-key=nonsense=1
+	bad_together --trigger-key KEY=VALUE : "--keep=$keep" --trigger='count>1' --trigger-key=pid
+	for value in '' 10 1d -1s; do
+		bad_together --after : "--keep=$keep" --trigger='count>1' --after="$value"
+		bad_together --cool-down : "--keep=$keep" --trigger='count>1' --cool-down="$value"
+	done
+	for value in 0 1001 x ''; do
+		bad_together --max-dumps : "--keep=$keep" --out="$work/dump" --max-dumps="$value"
+	done
+	bad_together --out : "--keep=$keep" --out=
+	bad_together --out : "--keep=$keep" --out=-
+	bad_together --keep INTERVAL : "--keep=$keep" 1
+	# Each is of another option.
+	bad_together --out --keep : --out="$work/dump"
+	bad_together --trigger --keep : --trigger='count>1'
+	bad_together --trigger-key --trigger : "--keep=$keep" --trigger-key=pid=1
+	bad_together --after --trigger : "--keep=$keep" --after=1s
+	bad_together --cool-down --trigger : "--keep=$keep" --cool-down=1s
+	bad_together --max-dumps --out : "--keep=$keep" --max-dumps=3
+	bad_together --exit-on-dump --keep : --exit-on-dump
+	for value in '' now 1 9:05 24:00 +1 +0s /0s 2026-11-25 1970-01-01T00:00:01Z 2026-06-31T00:00:00Z; do
+		bad --start-at "$value"
+		bad --until "$value"
+	done
+	bad --until /10s
+}
+
 bad_names() {
 	for value in nonsense PID pid,,comm ''; do
 		bad -b "$value"
@@ -273,6 +315,7 @@ for tool in "${tools[@]}"; do
 	bad_for_trees
 	bad_ids
 	bad_numbers
+	bad_keep
 	bad_names
 	bad_filters
 	bad_labels

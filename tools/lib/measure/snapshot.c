@@ -17,8 +17,8 @@ struct reader {
 	/* map descriptors; hists is negative if there are no histograms */
 	int keys, totals, hists, splits;
 	/*
-	 * Arrays of buckets.  In SHARD, totals follow, and then the buckets' times if these are
-	 * kept.
+	 * Arrays of buckets.  Totals follow, and then the buckets' times if these are kept: SUM's
+	 * are TIMES.
 	 */
 	uint64_t *shard, *sum, *times;
 	/*
@@ -57,22 +57,22 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 {
 	const struct plumb_config *c = r->config;
 	const uint64_t *times = r->shard + c->buckets + sizeof(*all) / sizeof(*times);
+	uint64_t *into;
 	uint32_t at;
 	long n;
 
-	memset(r->sum, 0, c->buckets * sizeof(*r->sum));
-	memset(r->times, 0, c->buckets * sizeof(*r->times));
 	if (r->off && plumb_map_lookup(r->splits, &slot, r->off))
 		return -errno;
 	for (uint32_t shard = 0; shard < c->shards; shard++) {
 		at = slot * c->shards + shard;
-		if (plumb_map_lookup(r->hists, &at, r->shard))
+		into = shard ? r->shard : r->sum;
+		if (plumb_map_lookup(r->hists, &at, into))
 			return -errno;
-		for (uint32_t i = 0; i < c->buckets; i++)
+		for (uint32_t i = 0; shard && i < c->buckets; i++)
 			r->sum[i] += r->shard[i];
-		for (uint32_t i = 0; c->split && i < c->buckets; i++)
+		for (uint32_t i = 0; shard && c->split && i < c->buckets; i++)
 			r->times[i] += times[i];
-		add_totals(all, (const void *)(r->shard + c->buckets));
+		add_totals(all, (const void *)(into + c->buckets));
 	}
 	for (uint32_t i = 0; r->off && i < c->buckets; i++)
 		for (uint32_t p = 0; p < c->parts; p++)
@@ -250,12 +250,13 @@ static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
 
 static int make_room(struct reader *r)
 {
-	size_t buckets = r->config->buckets;
+	const size_t buckets = r->config->buckets;
+	const size_t totals = sizeof(struct plumb_totals) / sizeof(*r->sum);
 
-	r->sum = calloc(1, 4 * buckets * sizeof(*r->sum) + sizeof(struct plumb_totals));
+	r->sum = calloc(2, (2 * buckets + totals) * sizeof(*r->sum));
 	if (!r->sum)
 		return -ENOMEM;
-	r->times = r->sum + buckets;
+	r->times = r->sum + buckets + totals;
 	r->shard = r->times + buckets;
 	if (r->splits < 0 || !r->config->split)
 		return 0;

@@ -18,13 +18,25 @@
 #define DUMP_FILES 10
 #define MINUTE     (60 * PLUMB_SECOND)
 
-static uint64_t span(const char *option, const char *text, uint64_t min)
+static uint64_t span(const char *option, const char *text)
 {
 	uint64_t ns;
 
-	if (plumb_parse_span(text, min, YEAR, &ns))
-		plumb_usage_error("%s: a time with its unit, as 10s or 5m, %s: %s", option,
-				  min ? "at least 100ms, at most a year" : "at most a year", text);
+	if (plumb_parse_span(text, 0, YEAR, &ns))
+		plumb_usage_error("%s: a time with its unit, as 10s or 5m, at most a year: %s",
+				  option, text);
+	return ns;
+}
+
+/* A part of --keep=TEXT. */
+static uint64_t part(const char *value, const char *text)
+{
+	uint64_t ns;
+
+	if (plumb_parse_span(value, SHORTEST, YEAR, &ns))
+		plumb_usage_error("--keep: times with their unit, at least 100ms, as 10m or "
+				  "10m/10s: %s",
+				  text);
 	return ns;
 }
 
@@ -40,8 +52,8 @@ static void parse_keep(char *text, struct plumb_options *o)
 	if (*first && first[strspn(first, "0123456789")] == 0)
 		o->keep.records = plumb_option_number("--keep", first, 1, RECORDS);
 	else
-		o->keep.time = span("--keep", first, SHORTEST);
-	o->keep.interval = *slash ? span("--keep", slash + 1, SHORTEST) : INTERVAL;
+		o->keep.time = part(first, text);
+	o->keep.interval = *slash ? part(slash + 1, text) : INTERVAL;
 	if (!*slash && o->keep.time && o->keep.time < INTERVAL)
 		o->keep.interval = o->keep.time;
 	if (o->keep.time && o->keep.time < o->keep.interval)
@@ -93,10 +105,10 @@ bool plumb_options_keep(int key, char *text, struct plumb_options *o)
 		o->keep.key = text;
 		return true;
 	case AFTER:
-		o->keep.after = span("--after", text, 0);
+		o->keep.after = span("--after", text);
 		return true;
 	case COOL_DOWN:
-		o->keep.cool_down = span("--cool-down", text, 0);
+		o->keep.cool_down = span("--cool-down", text);
 		o->keep.cool_down_given = true;
 		return true;
 	case EXIT_ON_DUMP:

@@ -35,7 +35,7 @@ static const struct argp_option common[] = {
 	{"out", OUT, "FILE", 0, "write dumps there; older ones are FILE.1, FILE.2", 50},
 	{"max-dumps", MAX_DUMPS, "N", 0, "keep N of these files; default 10", 50},
 	{"trigger", TRIGGER, "CONDITION", 0, "dump when an interval satisfies it, as p99>50ms, count>1000/s, lost>0 or max>3*median", 50},
-	{"trigger-key", TRIGGER_KEY, "KEY=VALUE[,...]", 0, "triggers are of rows with these keys only", 50},
+	{"trigger-key", TRIGGER_KEY, "KEYS", 0, "triggers are of rows with these keys only: KEY=VALUE[,...]", 50},
 	{"after", AFTER, "DURATION", 0, "dump that long after the trigger", 50},
 	{"cool-down", COOL_DOWN, "DURATION", 0, "no trigger for that long after a dump; default: TIME", 50},
 	{"exit-on-dump", EXIT_ON_DUMP, NULL, 0, "stop at the first dump", 50},
