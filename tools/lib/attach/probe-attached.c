@@ -6,6 +6,7 @@
 #include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <plumb/base/reasons.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -198,8 +199,11 @@ void plumb_probe_detach(struct plumb_probes *probes)
 
 void plumb_probe_close(struct plumb_probes *probes)
 {
-	for (size_t i = 0; i < probes->n; i++)
+	for (size_t i = 0; i < probes->n; i++) {
+		plumb_progress("detaching", i, probes->n);
 		plumb_probe_drop(&probes->list[i]);
+	}
+	plumb_progress_end();
 	for (size_t i = 0; probes->names.list && i < PLUMB_MAX_NAMES; i++)
 		free(probes->names.list[i]);
 	free(probes->names.list);
