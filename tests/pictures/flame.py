@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""flame.py FILE.svg FOLDED PATTERN EMPTY.svg: looks at a flame graph with Chromium, as TAP.
+"""flame.py FILE.svg FOLDED PATTERN EMPTY.svg DIFF.svg BEFORE AFTER: looks at a flame graph with Chromium, as TAP.
 
 What it shows is held against FOLDED, the same stacks as text: names, widths, what a click on a
-frame does, and what a search for PATTERN finds. And at a graph of no stacks.
+frame does, and what a search for PATTERN finds. And at a graph of no stacks, and at
+one that is coloured by the changes from BEFORE to AFTER. PICTURES=DIR keeps screenshots there.
 """
+import os
 import re
 import sys
 from collections import defaultdict
@@ -182,8 +184,37 @@ def check_details(graph):
           graph.text("details"))
 
 
+def hue(colour):
+    """red, blue or white"""
+    red, _, blue = (int(n) for n in re.findall(r"\d+", colour)[:3])
+    return "red" if red > blue + 4 else "blue" if blue > red + 4 else "white"
+
+
+def check_changes(graph, before, after):
+    """Shares before and now, and colours by which is larger."""
+    wanted = defaultdict(set)
+    for path, weight in after.items():
+        name = path[-1].removesuffix("_[k]") if path else "all"
+        wanted[len(path), name].add((round(100 * before[path] / before[()], 2), round(100 * weight / after[()], 2)))
+    wrong, hues = [], set()
+    for f in graph.frames():
+        found = re.search(r", ([\d.]+) %; before ([\d.]+) %, change ([+-][\d.]+)\)$", f["title"])
+        now, was, change = (float(found[i]) for i in (1, 2, 3)) if found else (-1, -1, 0)
+        if not found or abs(now - was - change) > 0.015 or \
+                min(abs(was - w) + abs(now - n) for w, n in wanted[f["depth"], f["name"]]) > 0.03:
+            wrong.append(f["title"])
+        if f["depth"] and abs(change) > 5:
+            hues.add((change > 0, hue(f["colour"])))
+    claim(not wrong, "each frame says its share before and now", wrong[:3])
+    claim(hues == {(True, "red"), (False, "blue")}, "what has grown is red, what has shrunk is blue", hues)
+    gone = sum(w for path, w in before.items() if path not in after and path[-1] == "<script>")
+    found = re.search(r"([\d.]+) % of before are stacks that are gone", graph.text("gone"))
+    claim(found is not None and float(found[1]) >= 100 * gone / before[()] - 0.01 > 0,
+          "it says how much is gone", graph.text("gone"))
+
+
 def main():
-    svg, folded, pattern, empty = sys.argv[1:5]
+    svg, folded, pattern, empty, diff, before, after = sys.argv[1:8]
     driver = browser()
     try:
         show(driver, svg)
@@ -194,6 +225,12 @@ def main():
         check_search(graph, weights, pattern)
         check_requests(driver)
         check_complaints(driver, "of a graph")
+        for scheme in ("dark", "light"):
+            show(driver, diff, scheme)
+            if "PICTURES" in os.environ:
+                driver.save_screenshot(os.path.join(os.environ["PICTURES"], f"diff-{scheme}.png"))
+        check_changes(graph, read_folded(before), read_folded(after))
+        check_complaints(driver, "of changes")
         show(driver, empty)
         claim(not graph.frames(), "a graph of no stacks has no frames")
         check_complaints(driver, "of one without stacks")

@@ -43,6 +43,25 @@ is "... each stack is there once" "$(sed 's/ [0-9]*$//' out | sort | uniq -d)" "
 like "the graph has the same frames" "$(tr '\n' ' ' <one.svg)" \
 	'data-name="stay_in_pipe"[^>]*><title>stay_in_pipe \([0-9.]+ms, [0-9]+ times, [0-9.]+ %\)'
 
+# Files that are not what --folded prints: each is an error that names the line, before the trace.
+while IFS='|' read -r text why; do
+	printf '%b' "$text" >bad
+	run offcpu-time --flame=bad.svg --diff=bad -d 1
+	is "--diff fails: $why" "$status" 1
+	is "... and says so" "$(<err)" "offcpu-time: --diff: $why"
+done <<'END'
+a;b 1\na;b\n|bad, line 2: not frames, a space and a weight
+ 1\n|bad, line 1: not frames, a space and a weight
+a;b -1\n|bad, line 1: the weight is not a number
+a;b 1x|bad, line 1: the weight is not a number
+a 9223372036854775807\nb 1\n|bad, line 2: the sum of weights is too large
+a\0b 1\n|bad, line 1: it has a NUL
+|bad: no stacks, as --folded prints them
+a 0\n|bad: no stacks, as --folded prints them
+END
+run offcpu-time --diff=bad -d 1
+is "--diff alone is wrong usage" "$status" 2
+
 run offcpu-time -j -b comm -c stays-reader --flame=two.svg -- stays pipe 2 41
 is "-j with --flame ends well" "$status" 0
 claim "... and writes both" test -s two.svg

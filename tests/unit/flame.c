@@ -67,6 +67,33 @@ static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
 					     "2 x 0.900 0.100 hsl x\n");
 }
 
+/* Shares of another run, whose weights are ten times as large. */
+static void frames_say_what_they_were_before(void **state)
+{
+	const struct plumb_folded all[] = {stack("main;read", 75), stack("main;w;[u8\\x3b 2]", 25)};
+	const struct plumb_folded before[] = {
+		stack("main;read", 500), stack("main;w;[u8\\x3b 2]", 250), stack("main;gone", 250)};
+	const struct plumb_flame changes = {
+		.title = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
+	char text[1 << 16];
+	size_t n;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(plumb_flame_write(path, &changes, &tree, all, LENGTH(all)), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = 0;
+	fclose(f);
+	assert_non_null(strstr(text, "read (75 samples, 75.00 %; before 50.00 %, change +25.00)"));
+	assert_non_null(
+		strstr(text, "[u8; 2] (25 samples, 25.00 %; before 25.00 %, change +0.00)"));
+	assert_non_null(strstr(text, "25.00 % of before are stacks that are gone"));
+	assert_non_null(strstr(text, "hsl(0,90%,55%)"));
+	assert_non_null(strstr(text, "hsl(0,90%,95%)"));
+}
+
 static void any_name_makes_valid_xml(void **state)
 {
 	static const struct {
@@ -239,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_lie_on_their_callers_as_wide_as_they_weigh),
+		cmocka_unit_test(frames_say_what_they_were_before),
 		cmocka_unit_test(any_name_makes_valid_xml),
 		cmocka_unit_test(a_label_is_cut_between_characters),
 		cmocka_unit_test(what_is_too_narrow_is_not_drawn_but_counted),

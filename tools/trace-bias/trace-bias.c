@@ -5,6 +5,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <plumb/base/parse.h>
 #include <plumb/base/text.h>
 #include <signal.h>
@@ -137,18 +138,6 @@ static void keep_stdio(void)
 			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
-/* Show the pair DONE of N on a terminal, in one line that is overwritten, and erased at the end. */
-static void show_progress(uint64_t done, uint64_t n)
-{
-	if (!isatty(STDERR_FILENO) || plumb_verbosity)
-		return;
-	if (done < n)
-		fprintf(stderr, "\rpair %llu of %llu", (unsigned long long)done + 1,
-			(unsigned long long)n);
-	else
-		fputs("\r\033[K", stderr);
-}
-
 static int run_noted(struct comparison *c, bool traced, const char *which, struct run *run)
 {
 	int err;
@@ -191,11 +180,11 @@ static int run_all(struct comparison *c)
 	clock_gettime(CLOCK_REALTIME, &c->start);
 	notes_begin(&c->notes, "");
 	for (size_t i = 0; !err && i < c->n; i++) {
-		show_progress(i, c->n);
+		plumb_progress("pair", i + 1, c->n);
 		c->pairs[i].with_first = jrand48(order) < 0;
 		err = run_pair(c, &c->pairs[i], i + 1);
 	}
-	show_progress(c->n, c->n);
+	plumb_progress_end();
 	clock_gettime(CLOCK_REALTIME, &c->end);
 	return err;
 }

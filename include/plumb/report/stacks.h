@@ -8,13 +8,20 @@
 #include <plumb/tool/tool.h>
 
 /* The options of all tools of stacks; their rings and view are declared below. */
-enum { PLUMB_STACK_FOLDED = 0x3000, PLUMB_STACK_FLAME, PLUMB_STACK_INLINES, PLUMB_STACK_MAX };
+enum {
+	PLUMB_STACK_FOLDED = 0x3000,
+	PLUMB_STACK_FLAME,
+	PLUMB_STACK_DIFF,
+	PLUMB_STACK_INLINES,
+	PLUMB_STACK_MAX,
+};
 
 /* clang-format off */
 #define PLUMB_STACK_OPTIONS                                                                        \
 	{NULL, 0, NULL, 0, "Stacks:", 50},                                                         \
 		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "print one line per stack, the input of flame graph scripts", 50}, \
 		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "write a flame graph at the end", 50},    \
+		{"diff", PLUMB_STACK_DIFF, "FILE.folded", 0, "colour the flame graph by changes since FILE, which --folded has printed", 50}, \
 		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions if there is debug information", 50}, \
 		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 50}
 /* clang-format on */

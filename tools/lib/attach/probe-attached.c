@@ -6,6 +6,7 @@
 #include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <plumb/base/reasons.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -175,12 +176,14 @@ void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n
 	for (size_t i = first + n; i-- > first;) {
 		struct plumb_probe *probe = &probes->list[i];
 
+		plumb_progress("detaching", first + n - i, n);
 		if (probe->link >= 0 && !link_missed(probe, &probes->missed))
 			probes->missed_unknown = true;
 		close_fd(&probe->link);
 		close_fd(&probe->event);
 		plumb_return_remove(&probe->in_tracefs);
 	}
+	plumb_progress_end();
 }
 
 /* In reverse order of attaching, so that calls in flight still find their exit program. */
@@ -198,8 +201,11 @@ void plumb_probe_detach(struct plumb_probes *probes)
 
 void plumb_probe_close(struct plumb_probes *probes)
 {
-	for (size_t i = 0; i < probes->n; i++)
+	for (size_t i = 0; i < probes->n; i++) {
+		plumb_progress("detaching", i + 1, probes->n);
 		plumb_probe_drop(&probes->list[i]);
+	}
+	plumb_progress_end();
 	for (size_t i = 0; probes->names.list && i < PLUMB_MAX_NAMES; i++)
 		free(probes->names.list[i]);
 	free(probes->names.list);

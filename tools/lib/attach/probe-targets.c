@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <plumb/attach/allowed.h>
 #include <plumb/attach/probe.h>
+#include <plumb/base/cli.h>
+#include <plumb/base/progress.h>
 #include <plumb/bpf/function/function.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -111,13 +113,15 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 	if (err)
 		return err;
 	plumb_probe_allow_files();
-	for (size_t i = 0; i < t->n; i++) {
+	/* After a signal, trace with what is attached so far. */
+	for (size_t i = 0; i < t->n && !(probes->n && plumb_signals_pending()); i++) {
 		const struct plumb_tracepoint *one = &t->list[i];
 		bool is_raw = raw && one->is_raw;
 		const struct bpf_program *p =
 			bpf_object__find_program_by_name(object, is_raw ? raw : perf);
 		uint64_t target = PLUMB_TARGET(first + i, PLUMB_RESULT_NONE, 0);
 
+		plumb_progress("attaching", i, t->n);
 		snprintf(name, sizeof(name), "%s:%s", one->category, one->name);
 		if (one->by_number) {
 			plumb_probe_note(probes, "t", name);
@@ -133,6 +137,7 @@ int plumb_probe_tracepoints(struct plumb_probes *probes, const struct bpf_object
 			plumb_probe_note(probes, "t", name);
 		last = err ?: last;
 	}
+	plumb_progress_end();
 	return probes->n > before ? 0 : last;
 }
 
@@ -265,7 +270,8 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 		return attach_at_once(probes, p, target->hook, &file, what, size);
 	plumb_probe_allow_files();
 	probes->by_events = true;
-	for (size_t i = 0; i < u->n; i++) {
+	for (size_t i = 0; i < u->n && !(probes->n && plumb_signals_pending()); i++) {
+		plumb_progress("attaching", i, u->n);
 		err = attach_places(probes, p, target->hook, &file, i);
 		if (err)
 			plumb_probe_refuse(probes, first + i, plumb_userfunc_name(u, i, what, size),
@@ -274,5 +280,6 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 			note(probes, target->hook, &file, i);
 		last = err ?: last;
 	}
+	plumb_progress_end();
 	return probes->n > before ? 0 : last;
 }

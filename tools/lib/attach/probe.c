@@ -7,6 +7,7 @@
 #include <plumb/base/clock.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <plumb/base/reasons.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 
 	/* After a signal, trace with the functions attached so far. */
 	for (size_t i = 0; i < f->n && !(i && plumb_signals_pending()); i++) {
+		plumb_progress("attaching", i, f->n);
 		before = probes->n;
 		err = 0;
 		for (const struct plumb_attach_target *a = targets; a->hook && !err; a++)
@@ -134,6 +136,7 @@ static int attach_each(struct plumb_probes *probes, const struct bpf_object *obj
 		plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), err);
 		last = err;
 	}
+	plumb_progress_end();
 	return probes->n ? 0 : last;
 }
 

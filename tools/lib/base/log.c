@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <plumb/base/text.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static void print(const char *format, va_list args)
 	if (n < room)
 		vsnprintf(line + n, room - n, format, args);
 	plumb_escape_text(escaped, line, sizeof(escaped));
+	plumb_progress_hide();
 	fprintf(stderr, "%s\n", escaped);
 }
 

@@ -3,6 +3,7 @@
 #include <plumb/report/svg.h>
 
 #include <plumb/base/text.h>
+#include <math.h>
 #include <string.h>
 
 /* Pixels. */
@@ -20,6 +21,14 @@ static const char style[] = ".frame { cursor: pointer; }\n"
 			    ".frame:hover rect { stroke: var(--ink); }\n"
 			    ".caller rect { opacity: 0.5; }\n"
 			    ".match rect { fill: #d050f0; }\n";
+
+/* Red if its share has grown, blue if it has shrunk, the more the darker; white if neither. */
+static void print_change_colour(const struct flame_graph *g, const struct flame_frame *f, FILE *out)
+{
+	const double change = g->most ? flame_change(g, f) / g->most : 0;
+
+	fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0, 95 - 40 * fabs(change));
+}
 
 /* A colour that depends on the name: warm hues for the kernel, green for the rest. */
 static void print_colour(const struct flame_frame *f, size_t depth, FILE *out)
@@ -46,6 +55,9 @@ static void print_weight(const struct flame_graph *g, const struct flame_frame *
 	else
 		fprintf(out, "%llu %s", (unsigned long long)f->weight, g->flame->unit);
 	fprintf(out, ", %.2f %%", 100.0 * f->weight / g->all->weight);
+	if (g->all->before)
+		fprintf(out, "; before %.2f %%, change %+.2f", 100.0 * f->before / g->all->before,
+			100 * flame_change(g, f));
 }
 
 /* Prints as much of the name as fits. */
@@ -78,7 +90,10 @@ static void print_frame(const struct flame_graph *g, const struct flame_frame *f
 	print_weight(g, f, out);
 	fprintf(out, ")</title><rect x=\"%.2f\" y=\"%zu\" width=\"%.2f\" height=\"%d\" fill=\"",
 		from * SVG_WIDTH, y, share * SVG_WIDTH, ROW - 1);
-	print_colour(f, depth, out);
+	if (g->all->before && depth)
+		print_change_colour(g, f, out);
+	else
+		print_colour(f, depth, out);
 	fprintf(out, "\"/><text x=\"%.2f\" y=\"%zu\">", from * SVG_WIDTH + 3, y + 12);
 	print_label(f, share * SVG_WIDTH, out);
 	fputs("</text></g>\n", out);
@@ -104,6 +119,14 @@ void plumb_flame_draw(const struct flame_graph *g)
 		"<text id=\"matched\" x=\"%d\" y=\"40\" text-anchor=\"end\"></text>\n"
 		"<text id=\"details\" x=\"10\" y=\"%zu\"></text>\n",
 		SVG_WIDTH - 10, SVG_WIDTH - 10, height - 12);
+	if (g->all->before)
+		fprintf(out,
+			"<text id=\"gone\" class=\"dim\" x=\"10\" y=\"40\">red: a larger share "
+			"than "
+			"before, blue: a smaller one, at most %.2f of 100; %.2f %% of before are "
+			"stacks "
+			"that are gone</text>\n",
+			100 * g->most, 100.0 * g->gone / g->all->before);
 	if (g->hidden)
 		fprintf(out,
 			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%zu narrower frames "

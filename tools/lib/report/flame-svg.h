@@ -18,7 +18,7 @@ struct flame_frame {
 	char *name;
 	uint32_t node;
 	bool is_kernel;
-	uint64_t weight, count;
+	uint64_t weight, count, before;
 	struct flame_frame **called;
 	size_t n;
 };
@@ -28,12 +28,22 @@ struct flame_graph {
 	struct flame_frame *all;
 	size_t depth;  /* of the deepest frame that is drawn */
 	size_t hidden; /* frames that are too narrow */
+	double most;   /* the largest change of a share since before */
+	uint64_t gone; /* weight before of stacks that are not drawn any more */
 	FILE *out;
 };
 
 static inline bool flame_is_seen(const struct flame_frame *all, uint64_t weight)
 {
 	return all->weight && (double)weight / all->weight * SVG_WIDTH >= FLAME_NARROWEST;
+}
+
+/* How much larger the share of a frame is than before: -1 to 1. */
+static inline double flame_change(const struct flame_graph *g, const struct flame_frame *f)
+{
+	return g->all->weight && g->all->before
+		       ? (double)f->weight / g->all->weight - (double)f->before / g->all->before
+		       : 0;
 }
 
 void plumb_flame_draw(const struct flame_graph *g);

@@ -2,6 +2,7 @@
 #include "flame-svg.h"
 
 #include <plumb/report/picture-file.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,9 +91,11 @@ static int by_node(const void *node, const void *frame)
 }
 
 /* Makes frames, but only of nodes whose callers are drawn, which are few even of many stacks. */
-static struct flame_frame *grow(const struct plumb_tree *t, const struct plumb_folded *stacks,
-				size_t n)
+static struct flame_frame *grow(struct flame_graph *g, const struct plumb_tree *t,
+				const struct plumb_folded *stacks, size_t n)
 {
+	const struct plumb_flame *flame = g->flame;
+
 	uint64_t *sums = calloc(t->n_nodes ?: 1, sizeof(*sums));
 	struct flame_frame *root = frame_new("all", false, 0), *f, **caller;
 	struct framed framed = {};
@@ -118,6 +121,15 @@ static struct flame_frame *grow(const struct plumb_tree *t, const struct plumb_f
 	add_up(sums, t, stacks, n, true);
 	for (size_t i = 0; i < framed.n; i++)
 		framed.all[i]->count = sums[framed.all[i]->node];
+	for (size_t i = 0; i < flame->n_before; i++)
+		g->gone += flame->before[i].weight;
+	add_up(sums, t, stacks, n, false);
+	for (size_t i = 0; i < flame->n_before; i++)
+		if (sums[flame->before[i].leaf])
+			g->gone -= flame->before[i].weight;
+	add_up(sums, t, flame->before, flame->n_before, false);
+	for (size_t i = 0; i < framed.n; i++)
+		framed.all[i]->before = sums[framed.all[i]->node];
 	free(framed.all);
 	free(sums);
 	sort(root, t);
@@ -132,6 +144,8 @@ static void measure(struct flame_graph *g, const struct flame_frame *f, size_t d
 	}
 	if (depth > g->depth)
 		g->depth = depth;
+	if (fabs(flame_change(g, f)) > g->most)
+		g->most = fabs(flame_change(g, f));
 	for (size_t i = 0; i < f->n; i++)
 		measure(g, f->called[i], depth + 1);
 }
@@ -146,9 +160,10 @@ int plumb_flame_check(const char *path)
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n)
 {
-	struct flame_graph g = {.flame = flame, .all = grow(tree, stacks, n)};
+	struct flame_graph g = {.flame = flame};
 	int err = plumb_picture_open(&file, path);
 
+	g.all = grow(&g, tree, stacks, n);
 	measure(&g, g.all, 0);
 	if (!err) {
 		g.out = file.place.out;

@@ -7,7 +7,10 @@
 
 struct plumb_flame {
 	const char *title; /* "offcpu-time, 10 s" */
-	const char *unit;  /* of the weights: "ns" is shown as times, anything else as it is */
+	/* Another run, whose stacks are in the same tree: frames are coloured by changes since. */
+	const struct plumb_folded *before;
+	size_t n_before;
+	const char *unit; /* of the weights: "ns" is shown as times, anything else as it is */
 };
 
 /*

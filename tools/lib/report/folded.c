@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK "_[k]"
+#define MARK      "_[k]"
+#define SEPARATOR "\\x3b" /* in a name; between names it is ";" */
 
 /* --- hash tables of numbers, 0: empty; at most three quarters full --- */
 
@@ -118,6 +119,15 @@ uint32_t plumb_tree_add(struct plumb_tree *t, uint32_t caller, const char *name,
 	return i;
 }
 
+/* Undoes print_name(). */
+static void unescape(char *name)
+{
+	for (char *c = name; (c = strstr(c, SEPARATOR)); c++) {
+		*c = ';';
+		memmove(c + 1, c + strlen(SEPARATOR), strlen(c + strlen(SEPARATOR)) + 1);
+	}
+}
+
 uint32_t plumb_tree_parse(struct plumb_tree *t, const char *text)
 {
 	uint32_t node = 0;
@@ -133,6 +143,7 @@ uint32_t plumb_tree_parse(struct plumb_tree *t, const char *text)
 		is_kernel = n >= strlen(MARK) && !strcmp(name + n - strlen(MARK), MARK);
 		if (is_kernel)
 			name[n - strlen(MARK)] = 0;
+		unescape(name);
 		node = plumb_tree_add(t, node, name, is_kernel);
 		free(name);
 	}
@@ -231,7 +242,7 @@ static void print_name(const struct plumb_name *name, FILE *out)
 {
 	for (const char *c = name->text; *c; c++)
 		if (*c == ';')
-			fputs("\\x3b", out);
+			fputs(SEPARATOR, out);
 		else
 			fputc(*c, out);
 	fputs(name->is_kernel ? MARK : "", out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Options and footer of tools whose rows are stacks. */
 #include "flame.h"
+#include "flame-base.h"
 #include "stacks.h"
 
 #include <plumb/base/text.h>
@@ -42,6 +43,9 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 	case PLUMB_STACK_FLAME:
 		plumb_stacks_options.flame = plumb_picture_path("--flame", text);
 		return 0;
+	case PLUMB_STACK_DIFF:
+		plumb_stacks_options.diff = text;
+		return 0;
 	case PLUMB_STACK_INLINES:
 		plumb_stacks_inlines = true;
 		return 0;
@@ -52,6 +56,10 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 	case ARGP_KEY_END:
 		if (plumb_stacks_options.folded && o->json)
 			plumb_usage_error("--folded and --json exclude each other");
+		if (plumb_stacks_options.diff && !plumb_stacks_options.flame)
+			plumb_usage_error("--diff takes --flame, whose graph it colours");
+		if (plumb_stacks_options.diff && plumb_flame_base_read(plumb_stacks_options.diff))
+			exit(PLUMB_EXIT_FAILED);
 		if (plumb_stacks_options.flame && plumb_flame_check(plumb_stacks_options.flame))
 			exit(PLUMB_EXIT_FAILED);
 		if (!o->max_keys_given)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of rows that are stacks: as table, folded lines, flame graph, JSON. */
 #include "flame.h"
+#include "flame-base.h"
 #include "stacks.h"
 
 #include <ctype.h>
@@ -111,9 +112,10 @@ static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 
 /*
  * Builds the stacks of a snapshot.  Rows whose addresses differ may have the same names; these are
- * merged.
+ * merged.  The stacks of an earlier run are added for FLAME, unless it is NULL.
  */
-static struct stacks fold_all(const struct plumb_run *run, const struct plumb_snapshot *snap)
+static struct stacks fold_all(const struct plumb_run *run, const struct plumb_snapshot *snap,
+			      struct plumb_flame *flame)
 {
 	struct stacks stacks = {.all = calloc(snap->n ?: 1, sizeof(*stacks.all))};
 
@@ -132,6 +134,8 @@ static struct stacks fold_all(const struct plumb_run *run, const struct plumb_sn
 			.row = row,
 		};
 	}
+	if (flame)
+		flame->before = plumb_flame_base_add(&stacks.tree, &flame->n_before);
 	plumb_tree_close(&stacks.tree);
 	stacks.n = plumb_folded_merge(&stacks.tree, stacks.all, snap->n);
 	return stacks;
@@ -262,7 +266,7 @@ static void print_table(const struct plumb_report *r, const struct stacks *stack
 
 int plumb_stacks_print(struct plumb_report *r)
 {
-	struct stacks stacks = fold_all(r->run, r->snap);
+	struct stacks stacks = fold_all(r->run, r->snap, NULL);
 
 	if (plumb_stacks_options.folded)
 		plumb_folded_print(&stacks.tree, stacks.all, stacks.n, stdout);
@@ -275,18 +279,22 @@ int plumb_stacks_print(struct plumb_report *r)
 int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *total,
 		      uint64_t elapsed)
 {
-	const char *unit = run->tool->measure.kind == PLUMB_SUMS ? "ns" : "samples";
-	struct stacks stacks;
 	char title[128];
+	struct plumb_flame flame = {
+		.title = title,
+		.unit = run->tool->measure.kind == PLUMB_SUMS ? "ns" : "samples",
+	};
+	struct stacks stacks;
 	int err;
 
 	if (!plumb_stacks_options.flame)
 		return 0;
-	stacks = fold_all(run, total);
+	stacks = fold_all(run, total, &flame);
 	snprintf(title, sizeof(title), "%s, %.3g s", run->tool->card.name, elapsed / 1e9);
-	err = plumb_flame_write(plumb_stacks_options.flame, &(struct plumb_flame){title, unit},
-				&stacks.tree, stacks.all, stacks.n);
+	err = plumb_flame_write(plumb_stacks_options.flame, &flame, &stacks.tree, stacks.all,
+				stacks.n);
 	free_all(&stacks);
+	free((void *)flame.before);
 	return err;
 }
 
@@ -328,7 +336,7 @@ static json_t *json_of(const struct plumb_report *r, const struct stacks *stacks
 /* Prints one row at a time: all of them as objects would take gigabytes. */
 int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
 {
-	struct stacks stacks = fold_all(r->run, r->snap);
+	struct stacks stacks = fold_all(r->run, r->snap, NULL);
 	json_t *row;
 	int err = 0;
 

@@ -11,7 +11,7 @@ extern bool plumb_stacks_inlines;
 
 extern struct plumb_stacks_options {
 	bool folded;
-	const char *flame; /* the file; NULL: none */
+	const char *flame, *diff; /* files; NULL: none */
 	uint64_t max;
 	size_t waker; /* offset of the waker in a key; 0: not requested */
 } plumb_stacks_options;
