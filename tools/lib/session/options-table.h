@@ -9,7 +9,18 @@
 struct plumb_tool;
 
 /* Options without a letter. */
-enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF, OPENMETRICS, OTLP, LE };
+enum {
+	MAX_KEYS = 0x1000,
+	PRECISION,
+	MECHANISM,
+	NO_CALIBRATE,
+	STRICT,
+	SORT,
+	BTF,
+	OPENMETRICS,
+	OTLP,
+	LE
+};
 
 /* The shared options that the tool has, for argp; ended by {0}. */
 const struct argp_option *plumb_options_of(const struct plumb_tool *tool);
