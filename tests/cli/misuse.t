@@ -76,6 +76,12 @@ bad_numbers() {
 	for value in 0 11 -1 6.5 x ''; do
 		bad --precision "$value"
 	done
+	for value in calls calls.prom.tmp .prom ''; do
+		bad --openmetrics "$value"
+	done
+	for value in '' : 1us 1us:1us 1us,1us 2us,1us x; do
+		bad --le "$value" # without --openmetrics, too
+	done
 	for value in 0 -1 x '' 1e3 99999999999; do
 		bad --max-keys "$value"
 	done

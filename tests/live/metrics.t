@@ -43,6 +43,7 @@ ask() {
 	/usr/bin/python3 "$helper" "$@"
 }
 
+# shellcheck disable=SC2317 # await calls it
 is_value() {
 	[[ $(ask value "$1" "$2") == "$3" ]]
 }
@@ -77,8 +78,9 @@ trace_host() {
 	started+=("${loads[n]}" "$!")
 }
 
+# shellcheck disable=SC2317 # await calls it
 is_done() {
-	[[ $(<"$work/load$1") == done ]] && grep -q "plumb_recorded_calls_total{.*} $2\$" "$work/host$1/calls.prom"
+	[[ $(<"$work/load$1") == "done" ]] && grep -q "plumb_recorded_calls_total{.*} $2\$" "$work/host$1/calls.prom"
 }
 
 evidence "$work"/{err1,prometheus.err,victoria.err,awaited}
@@ -167,7 +169,8 @@ claim "their series end" await "" 20 is_value "$prometheus" \
 
 # --- a full disk ---
 evidence "$work/err"
-mkdir "$work/small" && mount -t tmpfs -o size=256k none "$work/small" || { skip "a full disk" "no mount"; done_testing; }
+mkdir "$work/small"
+mount -t tmpfs -o size=256k none "$work/small" || { skip "a full disk" "no mount"; done_testing; }
 "$bin/syscall-count" --no-calibrate --openmetrics="$work/small/count.prom" --otlp="$work/small/lines" -p $$ 0.1 >"$work/out" 2>"$work/err" &
 tool=$!
 started+=("$tool")

@@ -114,24 +114,43 @@ int plumb_metrics_open(const struct plumb_session *s)
 
 /* --- the report of the whole run so far --- */
 
-static void add_program(const struct bpf_program *p, json_t *list)
+static void add_program(int fd, json_t *list)
 {
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
+	json_t *p;
+	size_t i;
 
-	if (!bpf_program__autoload(p) || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
 		return;
-	json_array_append_new(list, json_pack("{s:s,s:o,s:o}", "name", bpf_program__name(p),
-					      "run_ns", plumb_json_u64(info.run_time_ns), "runs",
+	json_array_foreach(list, i, p)
+	{
+		if (strcmp(json_string_value(json_object_get(p, "name")), info.name) != 0)
+			continue;
+		info.run_time_ns += json_integer_value(json_object_get(p, "run_ns"));
+		info.run_cnt += json_integer_value(json_object_get(p, "runs"));
+		json_array_remove(list, i);
+		break;
+	}
+	json_array_append_new(list, json_pack("{s:s,s:o,s:o}", "name", info.name, "run_ns",
+					      plumb_json_u64(info.run_time_ns), "runs",
 					      plumb_json_u64(info.run_cnt)));
 }
 
-static json_t *programs_of(const struct plumb_run *run)
+/* By name: a program for functions is loaded once more for each of them. */
+static json_t *programs_of(const struct plumb_session *s)
 {
+	const struct plumb_probes *probes = &s->instance.probes;
 	json_t *list = json_array();
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, run->object) add_program(p, list);
+	bpf_object__for_each_program(p, s->instance.bpf.object)
+	{
+		if (bpf_program__autoload(p))
+			add_program(bpf_program__fd(p), list);
+	}
+	for (size_t n = 0; n < probes->n; n++)
+		add_program(probes->list[n].program, list);
 	return list;
 }
 
@@ -175,7 +194,7 @@ static json_t *whole_run(const struct plumb_report *interval)
 		json_array_foreach(json_object_get(j, "rows"), i, row)
 			json_object_del(row, "errors");
 	if (statistics)
-		json_object_set_new(j, "programs", programs_of(&run));
+		json_object_set_new(j, "programs", programs_of(interval->session));
 	keep_rising(json_object_get(j, "ledger"));
 	return j;
 }
@@ -257,7 +276,8 @@ void plumb_metrics_take(const struct plumb_report *interval)
 	if (!prom.path && !otlp.path)
 		return;
 	report = whole_run(interval);
-	if (prom.path)
+	/* It would be removed at once. */
+	if (prom.path && !interval->final)
 		judge(&prom, write_prom(report, interval->run->options));
 	if (otlp.path)
 		judge(&otlp, write_line(report));

@@ -9,10 +9,20 @@
 struct plumb_tool;
 
 /* Options without a letter. */
-enum { MAX_KEYS = 0x1000, PRECISION, MECHANISM, NO_CALIBRATE, STRICT, SORT, BTF };
-enum { OPENMETRICS = BTF + 1, OTLP, LE, HEATMAP, CHART };
 enum {
-	KEEP = CHART + 1,
+	MAX_KEYS = 0x1000,
+	PRECISION,
+	MECHANISM,
+	NO_CALIBRATE,
+	STRICT,
+	SORT,
+	BTF,
+	OPENMETRICS,
+	OTLP,
+	LE,
+	HEATMAP,
+	CHART,
+	KEEP,
 	OUT,
 	MAX_DUMPS,
 	TRIGGER,
