@@ -42,7 +42,7 @@ struct plumb_options {
 	enum plumb_unit unit;
 	bool histogram, json;
 	const char *heatmap, *percentile_chart; /* files; NULL: none */
-	uint64_t top; /* rows in the table; 0: all */
+	uint64_t top;                           /* rows in the table; 0: all */
 	const char *sort;
 
 	bool split; /* rows have the parts of their time (split.h); an option of the tool */

@@ -44,8 +44,8 @@ static const struct argp_option common[] = {
 
 #define DEFAULT_KEYS 256
 
-/* Options about a table's columns, about its rows, about pictures of its histograms, and about their
- * presentation. */
+/* Options about a table's columns, about its rows, about pictures of its histograms, and about
+ * their presentation. */
 static const int column_options[] = {'m', 'q', 'u', 'H', SORT, PRECISION, 0};
 static const int row_options[] = {'b', 'n', MAX_KEYS, 0};
 static const int picture_options[] = {HEATMAP, CHART, 0};
@@ -71,8 +71,8 @@ static bool has(const struct plumb_tool *tool, const struct argp_option *option)
 {
 	if (option->flags & OPTION_HIDDEN && is_taken(tool, option->key))
 		return false;
-	if (is_one_of(picture_options, option) &&
-	    (tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS || !plumb_has_histogram(tool->measure.kind)))
+	if (is_one_of(picture_options, option) && (tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS ||
+						   !plumb_has_histogram(tool->measure.kind)))
 		return false;
 	return !(tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS &&
 		 is_one_of(column_options, option)) &&
