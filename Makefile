@@ -337,32 +337,7 @@ $(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
 
 # What takes system calls, user functions and switches is measured here, what takes kernel functions
 # in emulated machines.
-bench: bench-syscalls
-	$(Q)$(MAKE) bench-functions
-	$(Q)$(MAKE) bench-users
-	$(Q)$(MAKE) bench-switches
-	$(Q)$(MAKE) bench-storage
-	$(Q)$(MAKE) bench-servers
-	$(Q)$(MAKE) bench-merge
-	$(Q)$(MAKE) bench-keep
-bench-keep: $(B)/bin/syscall-latency
-	tests/bench/keep --build=$(B) $(BENCH)
-bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
-	tests/bench/run --build=$(B) $(BENCH)
-bench-functions: $(B)/bin/func-latency $(B)/bench/function-floor $(B)/bench/spin
-	tests/bench/functions --build=$(B) $(BENCH)
-bench-users: $(B)/bin/user-func-latency $(B)/bench/function-floor $(B)/bench/spin $(B)/bench/many
-	tests/bench/users --build=$(B) $(BENCH)
-bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
-	tests/bench/probes --build=$(B) $(BENCH)
-bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
-	tests/bench/switches --build=$(B) $(BENCH)
-bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/function-floor $(B)/bench/switch-floor $(B)/bench/pingpong
-	tests/bench/storage --build=$(B) $(BENCH)
-bench-servers: all
-	tests/bench/servers --build=$(B) $(BENCH)
-bench-merge: $(B)/bin/hist-merge
-	tests/bench/merge --build=$(B) $(BENCH)
+include tests/bench/bench.mk
 
 # Of each shell one file: a link for each tool where a shell loads it by the tool's name.
 install: all
@@ -403,6 +378,6 @@ include scripts/lib/arm64.mk
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge bench-keep install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all check check-quick fuzz install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct plumb_mapping;
+
 #define PLUMB_MAX_USER_FILES (2 * PLUMB_MAX_LIST)
 _Static_assert(PLUMB_MAX_LIST <= 64, "a bit for each pattern");
 
@@ -39,5 +41,12 @@ struct plumb_user_file *plumb_user_file_at(size_t i); /* NULL after the last */
 
 /* Opens what the path of a file of the host leads to now; its descriptor, or -errno. */
 int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st);
+
+/*
+ * Whether the file ST that a process maps may be traced in place of file number FILE: it has the
+ * owner of the named file, which is the user's choice, or one of the process's.  If not, after a
+ * message.
+ */
+bool plumb_user_file_may_be(size_t file, const struct plumb_mapping *m, const struct stat *st);
 
 #endif

@@ -80,6 +80,7 @@ uint64_t plumb_builds_tick(uint64_t elapsed);
 const struct plumb_bpf *plumb_builds_bpf(void);
 
 /* Build I; NULL after the last. */
+const struct plumb_probes *plumb_builds_probes(void);
 const struct plumb_build *plumb_build_at(size_t i);
 const char *plumb_build_path(const struct plumb_build *b);
 /* Whether several builds of a file are traced. */

@@ -240,3 +240,14 @@ int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st)
 	}
 	return fd;
 }
+
+bool plumb_user_file_may_be(size_t file, const struct plumb_mapping *m, const struct stat *st)
+{
+	char why[128];
+
+	if (st->st_uid == plumb_user_file_at(file)->st.st_uid ||
+	    plumb_owner_is_known(m->pid, st->st_uid, why, sizeof(why)))
+		return true;
+	plumb_warn("%s, as process %d maps it, is not traced: it %s", m->path, m->pid, why);
+	return false;
+}

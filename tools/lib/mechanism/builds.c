@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/attach/mappings.h>
-#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/elffile.h>
-#include <plumb/elf/owners.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,18 +202,6 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
 
 /* --- finding builds --- */
 
-/* The named file's owner is trusted as the user's choice; another one must be the process's. */
-static bool may_read(size_t file, const struct plumb_mapping *m, const struct stat *st)
-{
-	char why[128];
-
-	if (st->st_uid == plumb_user_file_at(file)->st.st_uid ||
-	    plumb_owner_is_known(m->pid, st->st_uid, why, sizeof(why)))
-		return true;
-	plumb_warn("%s, as process %d maps it, is not traced: it %s", m->path, m->pid, why);
-	return false;
-}
-
 /* A process maps a file of this path, which is or was at the path of number FILE. */
 static void take_mapping(void *context, const struct plumb_mapping *m)
 {
@@ -227,7 +213,7 @@ static void take_mapping(void *context, const struct plumb_mapping *m)
 	fd = plumb_mapping_open(m);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || find_build(file, &st) || !may_read(file, m, &st)) {
+	if (fstat(fd, &st) || find_build(file, &st) || !plumb_user_file_may_be(file, m, &st)) {
 		close(fd);
 		return;
 	}
@@ -292,31 +278,6 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 		if (plumb_user_file_at(i)->of_host)
 			plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
 	return err;
-}
-
-/*
- * Attaching to many by one link (6.6) takes no capability, a perf event CAP_PERFMON, and from 6.16
- * on CAP_SYS_ADMIN.  Without cookies (5.15) each event has its own copy of the program.
- */
-void plumb_builds_keep(void)
-{
-	uint64_t capabilities = plumb_caps_for_processes();
-	unsigned int calls = PLUMB_CALLS_ATTACH;
-
-	if (!builds.n || !builds.probes)
-		return;
-	for (size_t i = 0; i < builds.n; i++)
-		if (builds.list[i].functions.is_usdt)
-			calls |= PLUMB_CALLS_WRITE_MAPS; /* where the arguments are */
-	if (builds.probes->by_events) {
-		capabilities |= PLUMB_CAP(PERFMON) | PLUMB_CAP(SYS_ADMIN);
-		calls |= PLUMB_CALLS_EVENTS;
-	}
-	if (builds.probes->by_events && !builds.probes->with_cookies) {
-		capabilities |= PLUMB_CAP(BPF);
-		calls |= PLUMB_CALLS_LOAD;
-	}
-	plumb_keep(capabilities, calls, "files that are replaced");
 }
 
 static void attach_later(size_t i, const char *path)
@@ -411,6 +372,11 @@ uint64_t plumb_builds_tick(uint64_t elapsed)
 const struct plumb_bpf *plumb_builds_bpf(void)
 {
 	return builds.bpf;
+}
+
+const struct plumb_probes *plumb_builds_probes(void)
+{
+	return builds.probes;
 }
 
 const struct plumb_build *plumb_build_at(size_t i)
