@@ -114,7 +114,7 @@ keeps() {
 check() {
 	local processes="dac_read_search sys_ptrace checkpoint_restore"
 	keeps syscall-count ""
-	keeps syscall-count-metrics "" linkat renameat unlinkat openat-write openat-update
+	keeps syscall-count-metrics "" linkat renameat unlinkat open-write openat-write openat-update
 	keeps syscall-latency "dac_read_search sys_ptrace"
 	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
