@@ -4,8 +4,8 @@
 # --openmetrics through the real parts: three hosts' files, three node_exporters, Prometheus and
 # VictoriaMetrics; and --otlp. All listen on loopback, with files of their own.
 #
-# Seen to fail: a bucket is counted at the bound below its highest value; buckets that are not
-# cumulative; a file that is written in place; one that stays at the end.
+# Seen to fail: buckets that are not cumulative, an index of OTLP that is off by one, a file that
+# another program writes in place, one that stays at the end.
 
 [[ ${METRICS_UNSHARED-} ]] || METRICS_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 cd "$(dirname "$0")/../.." || exit 1

@@ -154,7 +154,7 @@ check() {
 	evidence syscall-count.err
 	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
 	keeps syscall-count ""
-	keeps syscall-count-metrics "" linkat renameat unlinkat openat-write openat-update
+	keeps syscall-count-metrics "" linkat renameat unlinkat open-write openat-write openat-update
 	keeps syscall-latency "dac_read_search sys_ptrace"
 	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"

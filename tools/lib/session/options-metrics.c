@@ -49,9 +49,9 @@ void plumb_options_finish_metrics(struct plumb_options *o, const struct plumb_to
 	plumb_ladder_of_times(&o->metrics.times);
 	plumb_ladder_of_sizes(&o->metrics.sizes);
 	if (le && !o->metrics.openmetrics)
-		plumb_usage_error("--le: the bounds of --openmetrics, which is not given");
+		plumb_usage_error("--le %s: the bounds of --openmetrics, which is not given", le);
 	if (le && !plumb_has_histogram(tool->measure.kind))
-		plumb_usage_error("--le: this tool counts, it has no histograms");
+		plumb_usage_error("--le %s: this tool counts, it has no histograms", le);
 	if (le && plumb_ladder_parse(sizes ? &o->metrics.sizes : &o->metrics.times, le, sizes))
 		plumb_usage_error("--le: LOW:HIGH or ascending bounds, at most %d, as in %s: %s",
 				  PLUMB_MAX_BOUNDS,
