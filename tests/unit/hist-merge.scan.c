@@ -4,12 +4,14 @@
 #include "line.h"
 #include "scan.h"
 
+/* Each in parentheses, since clang takes two literals for a comma that was forgotten. */
 static const char *const texts[] = {
-	"{\"schema\":\"plumb/"
-	"2\",\"rows\":[{\"key\":{\"pid\":1,\"comm\":\"a\\u00e9\\\"\"},\"count\":3,"
-	"\"hist\":[[0,0,1],[10,10,2]],\"rate\":-1.5e+3}],\"missed\":null,\"final\":true,\"x\":[]}",
-	"[1, -2 , 0.5, 1E5, [ ], { }, [[[[\"\\ud83d\\ude00\", \"\303\251\360\237\230\200\"]]]], "
-	"false]",
+	("{\"schema\":\"plumb/"
+	 "2\",\"rows\":[{\"key\":{\"pid\":1,\"comm\":\"a\\u00e9\\\"\"},\"count\":3,"
+	 "\"hist\":[[0,0,1],[10,10,2]],\"rate\":-1.5e+3}],\"missed\":null,\"final\":true,\"x\":[]"
+	 "}"),
+	("[1, -2 , 0.5, 1E5, [ ], { }, [[[[\"\\ud83d\\ude00\", "
+	 "\"\303\251\360\237\230\200\"]]]], false]"),
 	"{\"a\":{\"b\":{\"c\":[{\"d\":[0,10,200]},{}]}},\"\":\"\\b\\f\\n\\r\\t\\/\\\\\"}",
 	" [\t0,\n\r-0,0e0,\"\\u0000\"] ",
 };
