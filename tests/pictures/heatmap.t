@@ -25,7 +25,7 @@ export HOME=$work
 cd "$work"
 # The picture shows the command line.
 "$top/build/bin/syscall-latency" -s getppid,clock_nanosleep -c 'python3,<i>&"]]></i>' -b syscall --split -j \
-	--heatmap=heat.svg --percentile-chart=chart.svg -- /usr/bin/python3 -c '
+	--heatmap=heat.svg --chart=chart.svg -- /usr/bin/python3 -c '
 import os, time
 begin = time.monotonic()
 while time.monotonic() < begin + 3:
@@ -36,5 +36,5 @@ while time.monotonic() < begin + 3:
 		time.sleep(0.4)
 		begin -= 1.1
 ' >report 2>err
-"$top/build/bin/syscall-latency" -c no-such-name --heatmap=none.svg --percentile-chart=nothing.svg -d 0.3 >out 2>err
+"$top/build/bin/syscall-latency" -c no-such-name --heatmap=none.svg --chart=nothing.svg -d 0.3 >out 2>err
 /usr/bin/python3 "$here/heatmap.py" heat.svg chart.svg report none.svg nothing.svg

@@ -37,8 +37,8 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
 			plumb_instruction_visitor *visit, void *context);
 
 /*
- * Why kernels (5.10 to 6.18) refuse a uprobe on the first instruction of CODE, a static text, or
- * NULL: nothing is known to prevent it.
+ * Why there can be no uprobe on the first instruction of CODE: kernels (5.10 to 6.18) refuse it, or
+ * would damage the program by it.  A static text, or NULL: nothing is known to prevent it.
  */
 const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* pictures: --heatmap and --percentile-chart, drawn of what the intervals of a run recorded. */
+/* pictures: --heatmap and --chart, drawn of what the intervals of a run recorded. */
 #ifndef PLUMB_PICTURES_H
 #define PLUMB_PICTURES_H
 

@@ -121,6 +121,16 @@ static bool is_branch(const struct opcode *o)
 	}
 }
 
+/*
+ * Whether the kernel (5.10 to 7.x) takes a vector instruction for a branch or a nop, since it looks
+ * at the opcode without the prefix that says which table it is of: it would emulate that, and not
+ * execute the instruction.
+ */
+static bool is_misread(const struct opcode *o)
+{
+	return o->is_vector && *o->bytes != 0x0f && (is_branch(o) || *o->bytes == 0x90);
+}
+
 const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 {
 	struct opcode o = find_opcode(code, size, is_32bit);
@@ -135,6 +145,9 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 	if (o.size &&
 	    (is_refused(*o.bytes, is_32bit) || (o.is_vector && *o.bytes == 0xd5 && !is_32bit)))
 		return o.is_vector ? REFUSED " (vector instruction)" : REFUSED;
+	if (o.size && is_misread(&o))
+		return "at a uprobe the kernel would not execute its first instruction, a vector "
+		       "one";
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct plumb_picture_file heatmap = {.option = "--heatmap"};
-static struct plumb_picture_file chart = {.option = "--percentile-chart"};
+static struct plumb_picture_file chart = {.option = "--chart"};
 static struct plumb_history history; /* large */
 static bool is_wanted;
 

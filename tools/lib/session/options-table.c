@@ -26,7 +26,7 @@ static const struct argp_option common[] = {
 	{"top", 'n', "N", 0, "print only the first N rows of the table", 40},
 	{"sort", SORT, "COLUMN", 0, "sort the table by this column, highest first", 40},
 	{"heatmap", HEATMAP, "FILE.svg", 0, "at the end, draw a heat map: values over time", 40},
-	{"percentile-chart", CHART, "FILE.svg", 0, "at the end, draw percentiles over time, and their distribution", 40},
+	{"chart", CHART, "FILE.svg", 0, "at the end, draw percentiles over time, and their distribution", 40},
 	{"openmetrics", OPENMETRICS, "FILE.prom", 0, "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40},
 	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes", 40},
 	{"otlp", OTLP, "FILE", 0, "append metrics as lines of OTLP JSON", 40},

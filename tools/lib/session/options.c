@@ -292,7 +292,7 @@ static bool parse_report(int key, const char *text, struct parsing *p)
 		o->heatmap = plumb_picture_path("--heatmap", text);
 		return true;
 	case CHART:
-		o->percentile_chart = plumb_picture_path("--percentile-chart", text);
+		o->percentile_chart = plumb_picture_path("--chart", text);
 		return true;
 	case SORT:
 		o->sort = text;
