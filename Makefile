@@ -53,7 +53,8 @@ B        ?= build
 $(if $(word 2,$(B))$(word 2,$(LIBBPF_SRC)),$(error make takes no path with a space in it: B=$(B) LIBBPF_SRC=$(LIBBPF_SRC)))
 VERSION  := 0.1.0
 TARGET   := $(shell $(CC) -dumpmachine)
-MULTIARCH := $(TARGET)
+# clang names a vendor, too.
+MULTIARCH := $(subst -unknown-,-,$(subst -pc-,-,$(TARGET)))
 ARCH     := $(if $(filter aarch64%,$(TARGET)),arm64,$(if $(filter x86_64%,$(TARGET)),x86,\
 	$(error no support for $(TARGET): x86_64 and aarch64 only)))
 

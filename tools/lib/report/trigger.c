@@ -239,17 +239,18 @@ bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t
 static int add_part(const char *part, const struct plumb_tool *tool, uint32_t by,
 		    struct plumb_trigger_key *key, char *why, size_t size)
 {
-	char *equals = strchr(part, '=');
+	const char *equals = strchr(part, '=');
 	const struct plumb_field *field;
+	char name[64];
 
 	if (!equals || equals == part || !equals[1]) {
 		snprintf(why, size, "KEY=VALUE, as comm=nginx: %s", part);
 		return -EINVAL;
 	}
-	*equals = 0;
-	field = plumb_field_find(tool, part);
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - part), part);
+	field = plumb_field_find(tool, name);
 	if (!field || !(by & field->bit)) {
-		snprintf(why, size, "rows have no key %s: -b %s", part,
+		snprintf(why, size, "rows have no key %s: -b %s", name,
 			 field ? "must name it" : "help lists those that there are");
 		return -EINVAL;
 	}
