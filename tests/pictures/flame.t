@@ -3,25 +3,8 @@
 #
 # A flame graph of cpu-profile, and its changes, looked at in a browser.
 
-set -euo pipefail
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-readonly here top=${here%/*/*}
-cd "$top"
-
-skip_all() {
-	echo "1..0 # SKIP $*"
-	exit 0
-}
-
-((EUID == 0)) || skip_all "tracing takes root"
-command -v chromium chromedriver >/dev/null || skip_all "there is no chromium, or no chromedriver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no selenium for Python"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-# What it keeps of its own, it keeps there.
-export HOME=$work
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 build/bin/cpu-profile -F 997 -b comm --folded --flame="$work/flame.svg" -- \
 	sh -c 'build/tests/busy user 500; build/tests/busy kernel 500' >"$work/all" 2>"$work/err"
 # The workload prints as well.

@@ -3,25 +3,8 @@
 #
 # A heat map and a percentile chart of a run with one long call, looked at in a browser.
 
-set -euo pipefail
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-readonly here top=${here%/*/*}
-cd "$top"
-
-skip_all() {
-	echo "1..0 # SKIP $*"
-	exit 0
-}
-
-((EUID == 0)) || skip_all "tracing takes root"
-command -v chromium chromedriver >/dev/null || skip_all "there is no chromium, or no chromedriver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no selenium for Python"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-# What it keeps of its own, it keeps there.
-export HOME=$work
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$work"
 # The picture shows the command line.
 "$top/build/bin/syscall-latency" -s getppid,clock_nanosleep -c 'python3,<i>&"]]></i>' -b syscall --split -j \

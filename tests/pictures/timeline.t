@@ -3,25 +3,8 @@
 #
 # Slow calls as a timeline, looked at in a browser, and as a trace for Perfetto.
 
-set -euo pipefail
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-readonly here top=${here%/*/*}
-cd "$top"
-
-skip_all() {
-	echo "1..0 # SKIP $*"
-	exit 0
-}
-
-((EUID == 0)) || skip_all "tracing takes root"
-command -v chromium chromedriver >/dev/null || skip_all "there is no chromium, or no chromedriver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no selenium for Python"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-# What it keeps of its own, it keeps there.
-export HOME=$work
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$work"
 # A thread that sleeps in 13 reads, one with a name that is no text in XML.
 "$top/build/bin/syscall-slower" 2ms -s read,clock_nanosleep -c '*<*,sleeps' -j --timeline=calls.svg \
