@@ -135,6 +135,7 @@ test_limit() {
 	holds "probe-check --live" "$log" '$last.ended == "max-duration" and $last.tool == "probe-check"'
 	# Stopped, it cannot end itself.
 	: >"$log"
+	: >"$work/err"
 	"$bin/syscall-count" --no-calibrate -p $$ >"$work/out" 2>"$work/err" </dev/null &
 	tool=$!
 	started+=("$tool")
@@ -153,6 +154,7 @@ test_limit() {
 	run syscall-count --no-calibrate -p $$ -d 30
 	is "without records, too" "$status:$(grep -c '^ledger:' "$work/out")" "0:1"
 	printf 'forbid-tool=nothing\n' >"$policy"
+	: >"$work/err"
 	"$bin/syscall-count" --no-calibrate -p $$ -d 2 >"$work/out" 2>"$work/err" </dev/null &
 	tool=$!
 	await "$work/err" 'tracing …'

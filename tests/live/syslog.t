@@ -69,6 +69,7 @@ claim "a long word is cut to valid records" valid "$log"
 
 # A daemon that is started again during a run.
 : >"$lines"
+: >"$work/err"
 "$bin/syscall-count" --no-calibrate --audit=syslog -s write -p $$ >"$work/out" 2>"$work/err" &
 tool=$!
 started+=("$tool")
@@ -83,6 +84,7 @@ take
 is "has all records" "$(jq -r .event "$log" | paste -sd ' ')" "begin attach end"
 
 # One that ends during a run.
+: >"$work/err"
 "$bin/syscall-count" --no-calibrate --audit=syslog -s write -p $$ >"$work/out" 2>"$work/err" &
 tool=$!
 started+=("$tool")
