@@ -56,6 +56,8 @@ bad "a bucket has three numbers" 's/(\d+)\]\]/$1,1]]/'
 bad "a bucket has three numbers" 's/,(\d+)\]\]/]]/'
 bad "the maximum is below" 's/"max":\d+/"max":0/'
 bad "the minimum is above" 's/"min":\d+/"min":99999999999/'
+bad "the minimum is above the maximum" \
+	's/"min":\d+,"max":\d+(,"percentiles":\{[^}]*\},"low_samples":\[[^]]*\],"hist":\[\[(\d+),(\d+),\d+\]\])/"min":$3,"max":$2$1/'
 bad "a histogram without sum" 's/"sum":/"other":/'
 bad "a row without key" 's/"key":/"kay":/'
 bad "the key is no object" 's/"key":\{.*?\}/"key":5/'

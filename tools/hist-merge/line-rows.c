@@ -127,6 +127,8 @@ static bool check_measure(struct scan *s, struct line *l, struct line_measure *m
 	m->max = m->max > bound ? bound : m->max;
 	if (m->max < plumb_bucket_lowest(of[m->n - 1].index, l->precision))
 		return scan_fail(s, "the maximum is below the last bucket");
+	if (m->min > m->max)
+		return scan_fail(s, "the minimum is above the maximum");
 	return true;
 }
 
