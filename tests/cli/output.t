@@ -50,6 +50,7 @@ unread_late() {
 	"${call[@]}" "$1" "${by[@]}" -- "${busy[@]}" >"$out" 2>"$err"
 	claim "$tool $1: a report of more than 8 kB" test "$(wc -c <"$out")" -gt 8192
 	rm -f "$work/go" "$work/done"
+	: >"$err" # the last one's
 	"${call[@]}" "$1" "${by[@]}" -- sh -c "until [ -e '$work/go' ]; do sleep 0.01; done; $busy_script; : >'$work/done'" \
 		</dev/null >&8 2>"$err" 7<&- &
 	pid=$!
