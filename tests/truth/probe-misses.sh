@@ -38,7 +38,8 @@ run_counts() {
 	go each
 	launch table -a -d 0.1
 	finish table "$tool"
-	detach runs counter
+	detach runs # before what it looks at
+	detach counter
 }
 
 run_statistics() {
