@@ -244,6 +244,11 @@ bad_merges() {
 	done
 	bad --tool ''
 	bad --hgrm ''
+	for value in "--every=1m" "--hgrm=z" "--diff y"; do
+		# shellcheck disable=SC2086 # words
+		run "$tool" --openmetrics=x.prom $value x
+		refused "$tool --openmetrics=x.prom $value is wrong usage" 2 "$tool" "--openmetrics: not with"
+	done
 	run "$tool"
 	refused "$tool without a file is wrong usage" 2 "$tool" "no FILE"
 	run "$tool" -b none,pid x

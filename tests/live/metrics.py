@@ -6,6 +6,7 @@ load N SHORT LONG     sleeps N times, from SHORT to LONG us, when a line comes; 
 get URL               prints what the URL has; exits 1 if nothing is there
 value URL QUERY       the value of an instant query, or nothing
 same URL CALL JSON... what a server has of CALL is what the tools' JSON has, added up
+merged URL CALL FILE  what a server has of CALL is what FILE, a file of metrics, has
 quantiles URL INSTANCE CALL JSON   a server's percentiles, and those of the tool's buckets
 whole FILE TIMES      reads FILE that often: it is whole each time
 panels URL FILE METRIC   queries of a dashboard that return nothing; and what its heat map has
@@ -77,6 +78,15 @@ def same(url, call, *files):
             wrong += 1
     print(f"{sum(n for _, n in dist)} calls, {len(found)} bounds")
     return wrong
+
+
+def merged(url, call, name):
+    theirs = {float(r["metric"]["le"]): float(r["value"][1])
+              for r in query(url, f'sum by (le) ({NAME}_bucket{{syscall="{call}"}})')}
+    pattern = re.compile(re.escape(NAME) + r'_bucket\{syscall="' + call + r'",le="([^"]+)"\} (\d+)')
+    ours = {float(le): float(n) for le, n in pattern.findall(open(name).read())}
+    print(f"{len(ours)} bounds, {len(theirs)} there; different: {set(ours.items()) ^ set(theirs.items())}")
+    return len(ours) < 100 or ours != theirs
 
 
 def quantiles(url, instance, call, *files):
@@ -170,7 +180,7 @@ if __name__ == "__main__":
         if what == "get":
             print(get(sys.argv[2]))
         else:
-            known = {f.__name__: f for f in (load, value, same, quantiles, whole, panels, otlp)}
+            known = {f.__name__: f for f in (load, value, same, merged, quantiles, whole, panels, otlp)}
             sys.exit(1 if known[what](*sys.argv[2:]) else 0)
     except (urllib.error.URLError, ConnectionError, TimeoutError, OSError) as e:
         sys.exit(str(e))

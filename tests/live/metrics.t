@@ -126,7 +126,11 @@ is "it is all that is there" "$(ls -A "$work/host1")" calls.prom
 total='sum(plumb_syscall_latency_seconds_count{syscall="clock_nanosleep"})'
 claim "Prometheus scrapes all of them" await "" 20 is_value "$prometheus" "$total" 2991
 claim "so does VictoriaMetrics" await "" 20 is_value "$victoria" "$total" 2991
+"$bin/hist-merge" --by=syscall --openmetrics="$work/merged.prom" "$work"/json{1,2,3}
+is "hist-merge writes what the three hosts have" $? 0
+claim "promtool has nothing to say about that" promtool check metrics <"$work/merged.prom"
 for server in prometheus victoria; do
+	claim "$server: the sum by bound is what hist-merge has of their JSON" ask merged "${!server}" clock_nanosleep "$work/merged.prom"
 	claim "$server: the sum over three hosts is that of their JSON" ask same "${!server}" clock_nanosleep "$work"/json{1,2,3}
 	claim "$server: quantiles of one host" ask quantiles "${!server}" "127.0.0.1:${ports[1]}" clock_nanosleep "$work/json2"
 	claim "$server: quantiles of all" ask quantiles "${!server}" '.*' clock_nanosleep "$work"/json{1,2,3}
@@ -138,12 +142,26 @@ claim "the recording rule has results" await "" 20 is_value "$prometheus" \
 	'count(instance_stage_le:plumb_syscall_latency_seconds_bucket:rate5m) > bool 300' 1
 claim "each query of the dashboard returns something" ask panels "$prometheus" metrics/plumb-dashboard.json plumb_syscall_latency_seconds
 
-# A run that has lost calls: a file of the tool, with another count.
+# A function that calls itself 70 levels deep, of which 64 are timed.
 alert='count(ALERTS{alertname="PlumbLostCalls",alertstate="firing"})'
 is "no alert without lost calls" "$(ask value "$prometheus" "$alert")" ""
-sed -E 's/run="calls"/run="lossy"/; s/^(plumb_lost_calls_total.*) 0$/\1 7/' "$work/host3/calls.prom" >"$work/lossy"
-mv "$work/lossy" "$work/host3/lossy.prom"
-claim "an alert fires for lost calls" await "" 20 is_value "$prometheus" "$alert" 1
+functions=$PWD/build/tests/userfuncs
+mkdir "$work/gates"
+WORKLOAD_GATES=$work/gates "$functions" 1 </dev/null >"$work/functions" 2>&1 &
+deep=$!
+started+=("$deep")
+claim "a program is there" await "" 20 test -e "$work/gates/ready"
+"$bin/user-func-latency" --no-calibrate -p "$deep" --openmetrics="$work/host3/deep.prom" "$functions:user_recurses" 0.5 >"$work/out" 2>"$work/deep.err" &
+losing=$!
+started+=("$losing")
+claim "its function is traced" await "" 20 grep -q tracing "$work/deep.err"
+: >"$work/gates/go"
+claim "Prometheus has the calls that were lost" await "" 20 is_value "$prometheus" 'plumb_lost_calls_total{run="deep"}' 6
+claim "an alert fires" await "" 20 is_value "$prometheus" "$alert" 1
+: >"$work/gates/leave"
+wait "$deep"
+wait "$losing"
+is "and the trace ends" $? 0
 
 # --- a tool that is killed, and another that takes its place ---
 started_at=$(ask value "$prometheus" "max(plumb_start_time_seconds{instance=\"127.0.0.1:${ports[0]}\"})")

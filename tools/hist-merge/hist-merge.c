@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "diff.h"
+#include "openmetrics.h"
 #include "options.h"
 #include "print.h"
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <plumb/base/log.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int report_left_out(const struct reading *r)
 {
@@ -25,9 +27,10 @@ static int merge(const struct options *o)
 
 	reading_begin(&r, o);
 	err = reading_run(&r, o->files, o->n_files,
-			  o->hgrm   ? print_hgrm
-			  : o->json ? print_json
-				    : print_table);
+			  o->hgrm          ? print_hgrm
+			  : o->openmetrics ? print_openmetrics
+			  : o->json        ? print_json
+					   : print_table);
 	status = err ? PLUMB_EXIT_FAILED : report_left_out(&r);
 	reading_end(&r);
 	return err == -EPIPE ? 0 : status;
@@ -65,7 +68,24 @@ static int confine(const struct options *o)
 		plumb_keep(0, PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
 			   "--hgrm");
 	}
+	if (o->openmetrics) {
+		if (openmetrics_try(o))
+			return -EINVAL;
+		plumb_keep(PLUMB_CAP(FOWNER),
+			   PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
+			   "--openmetrics");
+	}
 	return plumb_confine();
+}
+
+/* On a terminal, what is in its last line is the progress, which is not to stay. */
+static void end_by(int number)
+{
+	ssize_t n = write(STDERR_FILENO, "\r\033[K", 4);
+
+	(void)n;
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 int main(int argc, char **argv)
@@ -75,6 +95,8 @@ int main(int argc, char **argv)
 
 	options_parse(&o, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
+	if (isatty(STDERR_FILENO))
+		signal(SIGINT, end_by);
 	if (confine(&o))
 		return PLUMB_EXIT_FAILED;
 	status = o.diff ? diff(&o) : merge(&o);

@@ -4,9 +4,10 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
+#include <plumb/measure/ladder.h>
 #include <stdlib.h>
 
-enum { EVERY = 0x1000, MAX_KEYS, TOOL, LADDER, HGRM, DIFF, FAIL_ABOVE };
+enum { EVERY = 0x1000, MAX_KEYS, TOOL, LADDER, HGRM, OPENMETRICS, LE, DIFF, FAIL_ABOVE };
 
 /* clang-format off */
 static const struct argp_option own[] = {
@@ -24,6 +25,8 @@ static const struct argp_option own[] = {
 	{"ladder", LADDER, NULL, 0, "print percentiles 50 to 99.999 and 100 of each row, and the calls above", 20},
 	{"json", 'j', NULL, 0, "print JSON lines, which can be merged again", 20},
 	{"hgrm", HGRM, "DIR", 0, "write a file per row for HdrHistogram's plotter there", 20},
+	{"openmetrics", OPENMETRICS, "FILE.prom", 0, "write metrics for node_exporter's textfile collector", 20},
+	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes", 20},
 	{NULL, 0, NULL, 0, "Comparing:", 30},
 	{"diff", DIFF, NULL, 0, "compare two files: is the second one slower?", 30},
 	{"fail-above", FAIL_ABOVE, "PCT%", 0, "with --diff: exit with 3 if a percentile's whole interval is above PCT %", 30},
@@ -126,9 +129,31 @@ static void parse_fail_above(struct options *o, const char *text)
 	o->fail_above = millionths / 1e6;
 }
 
+/* The same as those of the tools. */
+static void check_metrics(const struct options *o)
+{
+	const char *dot = o->openmetrics ? strrchr(o->openmetrics, '.') : NULL;
+	struct plumb_ladder l;
+
+	if (o->openmetrics && (!dot || dot == o->openmetrics || strcmp(dot, ".prom")))
+		plumb_usage_error("--openmetrics: node_exporter reads files whose names end with "
+				  ".prom: %s",
+				  o->openmetrics);
+	if (o->openmetrics && (o->every || o->diff || o->hgrm))
+		plumb_usage_error("--openmetrics: not with --every, --diff or --hgrm");
+	if (o->le && !o->openmetrics)
+		plumb_usage_error("--le %s: the bounds of --openmetrics, which is not given",
+				  o->le);
+	if (o->le && plumb_ladder_parse(&l, o->le, false) && plumb_ladder_parse(&l, o->le, true))
+		plumb_usage_error("--le: LOW:HIGH or ascending bounds, at most %d, as in 10us:1s, "
+				  "1ms,10ms or 64:64K: %s",
+				  PLUMB_MAX_BOUNDS, o->le);
+}
+
 /* What options do not go together, and defaults. */
 static void finish(struct options *o)
 {
+	check_metrics(o);
 	if (!o->n_files)
 		plumb_usage_error("no FILE: what to merge, - for standard input");
 	if (!o->n_percentiles)
@@ -214,6 +239,12 @@ static bool parse_output(struct options *o, int key, char *text)
 		return true;
 	case HGRM:
 		o->hgrm = name_of("--hgrm", text);
+		return true;
+	case OPENMETRICS:
+		o->openmetrics = name_of("--openmetrics", text);
+		return true;
+	case LE:
+		o->le = text;
 		return true;
 	default:
 		return false;

@@ -24,6 +24,7 @@ struct options {
 	enum plumb_unit unit;
 	const char *tool; /* merge only its reports; NULL: there is only one */
 	const char *hgrm; /* directory */
+	const char *openmetrics, *le;
 	bool histogram, ladder, json, keep_going;
 	bool diff;
 	bool judge;        /* --fail-above */

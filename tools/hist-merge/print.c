@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <plumb/base/json.h>
+#include <plumb/report/dist-json.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -55,23 +56,6 @@ static json_t *time_json(uint64_t ns)
 	return plumb_json_time(&t);
 }
 
-static json_t *hist_json(const struct plumb_dist *d)
-{
-	json_t *all = json_array(), *b;
-	uint64_t highest;
-
-	for (size_t i = 0; i < d->n; i++) {
-		highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
-		b = json_array();
-		json_array_append_new(
-			b, plumb_json_u64(plumb_bucket_lowest(d->buckets[i].index, d->precision)));
-		json_array_append_new(b, plumb_json_u64(highest == UINT64_MAX ? d->max : highest));
-		json_array_append_new(b, plumb_json_u64(d->buckets[i].count));
-		json_array_append_new(all, b);
-	}
-	return all;
-}
-
 static void add_measure(const struct reading *r, const struct merged *of, uint64_t count, json_t *j)
 {
 	struct plumb_dist d = merge_dist(&r->merge, of);
@@ -89,7 +73,7 @@ static void add_measure(const struct reading *r, const struct merged *of, uint64
 	}
 	set(j, "percentiles", percentiles);
 	set(j, "low_samples", weak);
-	set(j, "hist", hist_json(&d));
+	set(j, "hist", plumb_dist_json(&d));
 	free(d.buckets);
 }
 
@@ -158,6 +142,16 @@ static json_t *members(const struct result *r)
 	set(j, "reports", plumb_json_u64(of->merge.reports));
 	set(j, "coarsened", plumb_json_u64(of->coarsened));
 	set(j, "left_out", plumb_json_u64(of->left_out));
+	return j;
+}
+
+json_t *print_report(const struct result *r)
+{
+	json_t *j = members(r), *rows = json_array();
+
+	for (size_t i = 0; i < r->n; i++)
+		json_array_append_new(rows, row_json(r->reading, r->rows[i]));
+	set(j, "rows", rows);
 	return j;
 }
 

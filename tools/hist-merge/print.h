@@ -11,6 +11,9 @@ int print_json(const struct result *r);
 /* 0 or -errno after a message. */
 int print_hgrm(const struct result *r);
 
+/* What print_json() prints, as one object. */
+json_t *print_report(const struct result *r);
+
 /* A key as text: "comm=cat syscall=read", "[all]", "[other]"; malloc'd. */
 char *print_key(const char *key);
 /* RFC 3339 without fractions, UTC. */

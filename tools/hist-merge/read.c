@@ -3,8 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+
+#define MB 1000000
 
 /* What reading_run() needs while it reads. */
 struct state {
@@ -13,7 +17,8 @@ struct state {
 	size_t n, open; /* sources; those that are not at their end */
 	struct source_buffer buffer;
 	struct line line;
-	uint64_t newest; /* window */
+	uint64_t newest;          /* window */
+	uint64_t bytes, of_bytes; /* read; the sizes of the files, 0: not known, as of pipes */
 	int (*each)(const struct result *result);
 };
 
@@ -204,6 +209,9 @@ static int step(struct state *st, struct source *s)
 	size_t n = 0;
 	int got = source_next(s, &st->buffer, &text, &n);
 
+	st->bytes += n;
+	if (st->of_bytes)
+		plumb_progress("reports read, MB:", st->bytes / MB, st->of_bytes / MB);
 	if (got == -EMSGSIZE)
 		return refuse(st, s, "a line of more than 64 MB", 0);
 	if (got == 1)
@@ -259,10 +267,23 @@ static int read_in_turn(struct state *st, char *const *files)
 	return err;
 }
 
+static uint64_t size_of(char *const *files, size_t n)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		if (stat(files[i], &st) || !S_ISREG(st.st_mode))
+			return 0;
+		sum += st.st_size;
+	}
+	return sum;
+}
+
 int reading_run(struct reading *r, char *const *files, size_t n,
 		int (*each)(const struct result *result))
 {
-	struct state st = {.r = r, .n = n, .each = each};
+	struct state st = {.r = r, .n = n, .each = each, .of_bytes = size_of(files, n)};
 	int err;
 
 	st.sources = get(calloc(n, sizeof(*st.sources)));
@@ -270,6 +291,7 @@ int reading_run(struct reading *r, char *const *files, size_t n,
 		err = open_all(&st, files) ?: read_by_time(&st);
 	else
 		err = read_in_turn(&st, files);
+	plumb_progress_end();
 	if (!err && !r->merge.reports)
 		err = plumb_error(ENODATA, "no reports to merge%s",
 				  r->passed_over ? ": none is of the tool of --tool" : "");

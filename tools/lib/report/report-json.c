@@ -2,6 +2,7 @@
 /* report as JSON: one object per report, times in ns, integers exact (schema "plumb/2"). */
 #include <errno.h>
 #include <plumb/bpf/hist/hist.h>
+#include <plumb/report/dist-json.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/json.h>
 #include <plumb/report/report.h>
@@ -88,24 +89,6 @@ json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row)
 	return key;
 }
 
-static json_t *hist(const struct plumb_dist *d)
-{
-	json_t *all = json_array(), *b;
-	uint64_t highest;
-
-	for (size_t i = 0; i < d->n; i++) {
-		highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
-		b = json_array();
-		json_array_append_new(
-			b, json_integer(plumb_bucket_lowest(d->buckets[i].index, d->precision)));
-		/* The saturated bucket ends at the longest call. */
-		json_array_append_new(b, json_integer(highest == UINT64_MAX ? d->max : highest));
-		json_array_append_new(b, json_integer(d->buckets[i].count));
-		json_array_append_new(all, b);
-	}
-	return all;
-}
-
 static void add_measure(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
 			json_t *j)
 {
@@ -123,7 +106,7 @@ static void add_measure(const struct plumb_options *o, const struct plumb_dist *
 	}
 	set(j, "percentiles", percentiles);
 	set(j, "low_samples", low);
-	set(j, "hist", hist(d));
+	set(j, "hist", plumb_dist_json(d));
 }
 
 static void add_second(const struct plumb_run *run, const struct plumb_row *row, json_t *j)
