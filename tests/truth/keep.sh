@@ -83,6 +83,18 @@ twice() {
 	ls twice.dump* >twice.files
 }
 
+# Asked before it traces.
+early() {
+	launch early --keep=5s/500ms --start-at=+1s -s getppid -p "$sleeper" --out=early.dump
+	await 20 grep -q keeps early.err
+	kill -USR1 "$tool"
+	grep -c 'tracing …' early.err >early.traced
+	await 20 dumped early.dump
+	cp early.dump early-1.json
+	kill -TERM "$tool"
+	finish early "$tool"
+}
+
 triggered() {
 	start fast calls 1009 getppid
 	start slow slow 7 101
@@ -230,6 +242,7 @@ run() {
 	started="$started $sleeper"
 	asked_for
 	twice
+	early
 	triggered
 	medians
 	ring
@@ -281,6 +294,12 @@ check_asked() {
 	holds "signals that come together are not lost" twice-end.json '$last.dump.number >= 3 and $last.dump.why == "end"'
 	holds "... and the file before is whole" twice-1.json '$last.dump.why == "signal"'
 	is "--max-dumps=2 leaves two files" "$(paste -s -d ' ' twice.files)" "twice.dump twice.dump.1"
+}
+
+check_early() {
+	evidence early.err early.traced
+	is "a signal before the trace begins does not end the tool" "$(cat early.traced early.status | paste -s -d ' ')" "0 0"
+	dump early-1 signal
 }
 
 check_triggered() {
@@ -347,6 +366,7 @@ check_unwritten() {
 
 check() {
 	check_asked
+	check_early
 	check_triggered
 	check_kept
 	check_unwritten
