@@ -335,7 +335,10 @@ check_kept() {
 			and $last.ledger.recorded == 1009 and $last.dump.forgotten == 0'
 	evidence records.json records.err
 	holds "of records the last ones are kept, in their order" records.json '
-		[$all[] | .call | select(.) | .arguments[1]] == [range(17; 22) | 4096 + .]'
+		[$all[] | .call | select(.) | .arguments[1]] as $kept
+		# On a slow machine more of the calls take 1 ms.
+		| if $last.ledger.recorded == 22 then $kept == [range(17; 22) | 4096 + .]
+			else ($kept | length) == 5 and $kept == ($kept | unique) and $kept[0] >= 4096 + 17 end'
 	holds "... and a report follows that counts all" records.json '
 		$last.dump == {number: 1, why: "end", records: 5, forgotten: ($last.ledger.recorded - 5)}
 			and $last.ledger.recorded >= 22'

@@ -174,13 +174,17 @@ int plumb_when_wait(const struct plumb_when *when, uint64_t *came)
 		return -errno;
 	/* A date may have passed since it was parsed. */
 	plumb_info("waiting for %.3f s", at > now ? (at - now) / 1e9 : 0);
-	while ((err = wait_by(timer, at)) == -ECANCELED || err == -EINTR) {
+	do {
+		err = wait_by(timer, at);
 		now = by_wall ? plumb_wall_now() : plumb_now();
+		/* The timer may expire before it is cancelled. */
+		if (!err && by_wall && now > at + PLUMB_SECOND)
+			err = -ECANCELED;
 		if (err == -ECANCELED && when->kind == PLUMB_WHEN_MULTIPLE)
 			at = plumb_when_resolve(when, now);
 		else if (err == -ECANCELED && at < now)
 			at = now; /* the clock has skipped it */
-	}
+	} while (err == -ECANCELED || err == -EINTR);
 	close(timer);
 	now = by_wall ? plumb_wall_now() : plumb_now();
 	*came = plumb_now() - (now - at);

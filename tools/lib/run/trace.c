@@ -318,8 +318,10 @@ static int finish(struct trace *run, int err)
 	plumb_audit_end_limit();
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
-	else
+	else {
+		s->instance.probes.may_leave = true;
 		plumb_instance_detach(&s->instance);
+	}
 	plumb_audit_detached();
 	plumb_calibrate_end_statistics(s);
 	plumb_records_drain(&run->records);
