@@ -61,7 +61,7 @@ struct plumb_options {
 	enum plumb_unit unit;
 	bool histogram, json;
 	const char *heatmap, *chart; /* files; NULL: none */
-	uint64_t top;                           /* rows in the table; 0: all */
+	uint64_t top;                /* rows in the table; 0: all */
 	const char *sort;
 
 	/* What monitoring systems take. */
