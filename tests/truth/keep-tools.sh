@@ -6,7 +6,7 @@
 clock_times() {
 	# Calibrating takes time before it is attached.
 	quick=
-	traced aligned --start-at=/2s --until=+3s 0.5 -s getppid -- sh -c 'date +%s.%N >aligned.began; exec sleep 10'
+	traced aligned --start-at=/2s --until=+5s 0.5 -s getppid -- sh -c 'date +%s.%N >aligned.began; exec sleep 10'
 	sed -i 's/%N/0/' aligned.began # busybox's has whole seconds
 	quick=--no-calibrate
 	launch relative -j --start-at=+500ms --until=+1s -s getppid -p "$sleeper"
