@@ -210,6 +210,30 @@ def in_ns(text):
     return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
 
+def check_chart_zoom(driver, data):
+    x, y, width, height = driver.execute_script("""
+        const r = document.getElementById('over-time').getBoundingClientRect();
+        return [r.x, r.y, r.width, r.height]""")
+    distribution = driver.execute_script("return document.getElementById('whole').getAttribute('d')")
+    left, right = int(x + width / 2), int(x + width * 3 / 4)
+    pointer(driver, (left, y + 20), "down", (right, y + 90))
+    claim(driver.find_element(By.ID, "selection").is_displayed(), "dragging selects a time of a chart")
+    pointer(driver, "up")
+    view = [float(n) for n in driver.execute_script("return document.getElementById('plot').getAttribute('viewBox')").split()]
+    claim(abs(view[0] - left) < 1 and abs(view[2] - (right - left)) < 1 and abs(view[3] - height) < 1, "... and zooms to it, in time only",
+          (view, left, right))
+    end = data["columns"][-1][1] / 1e9
+    times = [float(v[0].rstrip("s")) for v in labels(driver, "times")]
+    from_, to = ((at - x) / width * end for at in (left, right))
+    claim(len(times) >= 3 and all(from_ - 1e-3 <= t <= to + 1e-3 for t in times), "... with labels of that time", (times, from_, to))
+    text = hover(driver, "over-time", 0.5)
+    found = re.match(r"([\d.]+)s to ([\d.]+)s: ", text)
+    claim(found is not None and float(found[1]) - 0.1 <= (from_ + to) / 2 <= float(found[2]) + 0.1, "... and says what is there now", text)
+    driver.find_element(By.ID, "reset").click()
+    claim(float(labels(driver, "times")[0][0].rstrip("s")) == 0 and not driver.find_element(By.ID, "reset").is_displayed(), "all shows the whole chart again")
+    claim(distribution == driver.execute_script("return document.getElementById('whole').getAttribute('d')"), "... the distribution as ever")
+
+
 def check_chart(driver, path, counts):
     show(driver, path)
     check_requests(driver)
@@ -229,6 +253,7 @@ def check_chart(driver, path, counts):
     text = hover(driver, "over-time", 0.5)
     claim(re.fullmatch(r"[\d.]+s to [\d.]+s: \d+ calls; p50 \S+, p90 \S+, p99 \S+, p99.9 \S+", text) is not None,
           "so do percentiles over time", text)
+    check_chart_zoom(driver, data)
     parts = driver.execute_script("""
         return Array.from(document.querySelectorAll('rect.part')).map(r => [r.querySelector('title').textContent,
             Number(r.getAttribute('x')), Number(r.getAttribute('height'))])""")

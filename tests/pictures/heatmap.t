@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A heat map and a percentile chart of a run with one long call, looked at in a browser.
+# A heat map and a chart of a run with one long call, looked at in a browser.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

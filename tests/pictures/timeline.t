@@ -6,8 +6,8 @@
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$work"
-# A thread that sleeps in 13 reads, one with a name that is no text in XML.
-"$top/build/bin/syscall-slower" 2ms -s read,clock_nanosleep -c '*<*,sleeps' -j --timeline=calls.svg \
+# A thread that sleeps in 13 reads, one with a name that is no text in XML, and one that reads much.
+"$top/build/bin/syscall-slower" 2ms -s read,readv,clock_nanosleep -c '*<*,sleeps,reads' -j --timeline=calls.svg \
 	--perfetto=calls.json -- /usr/bin/python3 -c '
 import ctypes, os, threading, time
 r, w = os.pipe()
@@ -17,8 +17,11 @@ def run(name, loop):
 	for i in range(13):
 		loop()
 
+zero = os.open("/dev/zero", os.O_RDONLY)
+memory = bytearray(64 << 20)
 threads = [threading.Thread(target=run, args=(b"<script>&\"", lambda: os.read(r, 1))),
-	threading.Thread(target=run, args=(b"sleeps", lambda: (time.sleep(0.03), os.write(w, b"x"))))]
+	threading.Thread(target=run, args=(b"sleeps", lambda: (time.sleep(0.03), os.write(w, b"x")))),
+	threading.Thread(target=run, args=(b"reads", lambda: (time.sleep(0.02), os.readv(zero, [memory]))))]
 for t in threads:
 	t.start()
 for t in threads:

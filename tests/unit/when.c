@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* when: times of the wall clock, and the next occurrence of those without a date. */
 #include "unit.h"
+#include <plumb/base/clock.h>
 #include <plumb/base/when.h>
 #include <stdlib.h>
 #include <time.h>
@@ -124,12 +125,30 @@ static void the_next_occurrence_is_found(void **state)
 			 at("2026-11-25T13:00:00Z"));
 }
 
+static void a_wait_ends_when_the_time_has_come(void **state)
+{
+	const struct plumb_when span = {PLUMB_WHEN_AFTER, S / 20},
+				multiple = {PLUMB_WHEN_MULTIPLE, S / 10}, past = {PLUMB_WHEN_AT, S};
+	const uint64_t begin = plumb_now();
+	uint64_t came, wall;
+
+	(void)state;
+	check(!plumb_when_wait(&span, &came), "a span");
+	check(came >= begin + S / 20 && came <= plumb_now(), "%" PRIu64, came - begin);
+	check(!plumb_when_wait(&multiple, &came), "a multiple");
+	wall = (plumb_wall_now() - (plumb_now() - came)) % (S / 10);
+	check(wall < S / 40 || wall > S / 10 - S / 40, "%" PRIu64 " ns from it", wall);
+	check(!plumb_when_wait(&past, &came), "one that has passed");
+	check(plumb_now() - came < S, "came before");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_ones_are_taken),
 		cmocka_unit_test(bad_ones_are_refused),
 		cmocka_unit_test(the_next_occurrence_is_found),
+		cmocka_unit_test(a_wait_ends_when_the_time_has_come),
 	};
 
 	return run_all(tests);

@@ -3,6 +3,8 @@
 #include "inlining-code.h"
 #include <dwarf.h>
 #include <errno.h>
+#include <plumb/base/progress.h>
+#include <plumb/elf/dwarffile.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -329,12 +331,17 @@ static int walk(struct count *c, Dwarf_Die *unit)
 
 static int walk_all(struct count *c, Dwarf *dwarf)
 {
+	const size_t n = plumb_dwarf_count_units(dwarf);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
 	int err = 0, more = 0;
 
-	while (!err && !(more = dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL)))
+	for (size_t i = 0;
+	     !err && !(more = dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL)); i++) {
+		plumb_progress("reading debugging information", i, n);
 		err = walk(c, &die);
+	}
+	plumb_progress_end();
 	return err ?: more < 0 ? -EBADMSG : 0;
 }
 

@@ -20,14 +20,11 @@
 #define CALL_LEN 64
 
 static const char script[] =
+#include "picture.js.inc"
 #include "timeline.js.inc"
 	;
 
-static const char style[] =
-	"#zone { fill: transparent; cursor: crosshair; }\n"
-	"#frame { fill: none; stroke: var(--dim); }\n"
-	"#selection { fill: var(--ink); fill-opacity: 0.15; stroke: var(--ink); }\n"
-	"#mark { fill: none; stroke: var(--ink); stroke-width: 1.5; pointer-events: none; }\n"
+static const char style[] = PICTURE_STYLE
 	"#matches { fill: none; stroke: #d050f0; stroke-width: 2; pointer-events: none; }\n"
 	"#search { text-anchor: end; }\n"
 	".on_cpu { fill: #4c9f45; } .preempted { fill: #d62f2f; }\n"
@@ -244,11 +241,9 @@ void timeline_draw(const struct timeline *t, FILE *out)
 	plumb_picture_caption(t->run, t->total, out);
 	fprintf(out,
 		"<text id=\"matched\" x=\"%d\" y=\"76\" text-anchor=\"end\"></text>\n"
-		"<text id=\"reset\" class=\"button\" x=\"%d\" y=\"60\" text-anchor=\"end\" "
-		"style=\"display:none\">all</text>\n"
 		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"60\">search</text>\n",
-		SVG_WIDTH - PICTURE_RIGHT, SVG_WIDTH - PICTURE_RIGHT - 70,
-		SVG_WIDTH - PICTURE_RIGHT);
+		SVG_WIDTH - PICTURE_RIGHT, SVG_WIDTH - PICTURE_RIGHT);
+	plumb_picture_reset(PICTURE_RIGHT + 70, out);
 	draw_plot(&d);
 	draw_legend(&d);
 	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",

@@ -6,31 +6,19 @@
  */
 "use strict";
 (function () {
-	const get = function (id) { return document.getElementById(id); };
+	const get = picture.get;
 	const data = JSON.parse(get("data").textContent);
 	const calls = data.calls;
 	const parts = ["on_cpu", "preempted", "blocked", "runq"]; /* from below */
-	const zone = get("zone"), mark = get("mark"), selection = get("selection");
+	const mark = get("mark");
 	const threads = Array.from(document.querySelectorAll(".thread")).map(function (t) { return t.textContent; });
-	const box = {};
-	const whole = {from: 0, width: 1};
-	let view = whole; /* shares of the whole time */
-	let began = null, expression = null;
-
-	for (const name of ["x", "y", "width", "height"])
-		box[name] = Number(zone.getAttribute(name));
-
-	function place(element, x, y, width, height) {
-		element.setAttribute("x", x);
-		element.setAttribute("y", y);
-		element.setAttribute("width", Math.max(width, 0));
-		element.setAttribute("height", Math.max(height, 0));
-		element.style.display = "";
-	}
+	const box = picture.box_of(get("zone"));
+	let view = picture.whole; /* shares of the whole time */
+	let expression = null;
 
 	/* Where a call is in the picture; null: it is not seen. */
 	function place_of(call) {
-		const x = (call[1] / data.ns - view.from) / view.width * box.width;
+		const x = (call[1] / data.ns - view.x) / view.width * box.width;
 		const width = Math.max(call[2] / data.ns / view.width * box.width, 1.5);
 
 		if (x > box.width || x + width < 0)
@@ -73,46 +61,6 @@
 		get("matches").setAttribute("d", marked.join(""));
 	}
 
-	/* The labels are made again: 1, 2, 5, 10, ... */
-	function draw_times() {
-		const group = document.querySelector(".times"), sample = group.querySelector("g");
-		const from = view.from * data.ns / 1e9, width = view.width * data.ns / 1e9;
-		const next = [2, 2.5, 2];
-		let step = 1e-6;
-
-		if (!sample)
-			return;
-		for (let i = 0; width / step > 12; i++)
-			step *= next[i % 3];
-		const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-
-		group.replaceChildren();
-		for (let i = Math.ceil(from / step - 1e-9); i * step <= from + width * (1 + 1e-9); i++) {
-			const g = sample.cloneNode(true), x = box.x + (i * step - from) / width * box.width;
-
-			g.querySelector("line").setAttribute("x1", x);
-			g.querySelector("line").setAttribute("x2", x);
-			g.querySelector("text").setAttribute("x", x);
-			g.querySelector("text").textContent = (i * step).toFixed(digits) + "s";
-			group.append(g);
-		}
-	}
-
-	function zoom(to) {
-		view = to;
-		draw();
-		draw_times();
-		mark.style.display = "none";
-		get("reset").style.display = to === whole ? "none" : "";
-	}
-
-	function pointed(e) {
-		const point = new DOMPoint(e.clientX, e.clientY)
-			.matrixTransform(document.documentElement.getScreenCTM().inverse());
-
-		return {x: Math.min(Math.max(point.x, box.x), box.x + box.width), y: point.y};
-	}
-
 	function time(ns) {
 		return ns >= 1e9 ? (ns / 1e9).toPrecision(3) + "s" : ns >= 1e6 ? (ns / 1e6).toPrecision(3) + "ms" :
 			ns >= 1e3 ? (ns / 1e3).toPrecision(3) + "us" : ns + "ns";
@@ -120,12 +68,12 @@
 
 	/* The call under the pointer, or the nearest one. */
 	function call_at(p) {
-		const lane = Math.floor((p.y - box.y) / data.lane);
+		const lane = Math.floor(p.y * box.height / data.lane), x = box.x + p.x * box.width;
 		let best = null, least = 4;
 
 		for (const call of calls) {
 			const at = call[0] === lane ? place_of(call) : null;
-			const far = at ? Math.max(at.x - p.x, p.x - at.x - at.width, 0) : Infinity;
+			const far = at ? Math.max(at.x - x, x - at.x - at.width, 0) : Infinity;
 
 			if (far < least) {
 				best = call;
@@ -142,7 +90,7 @@
 			threads[call[0]] + " at " + (call[1] / 1e9).toFixed(6) + "s: " + call[7] + ", " + time(call[2]) + ": " +
 			parts.map(function (name, i) { return name.replace("_", "-") + " " + time(call[3 + i]); }).join(", ");
 		if (call)
-			place(mark, at.x, at.y, at.width, data.bar);
+			picture.place(mark, at.x, at.y, at.width, data.bar);
 		else
 			mark.style.display = "none";
 	}
@@ -177,35 +125,15 @@
 			search(pattern);
 	}
 
-	zone.addEventListener("mousedown", function (e) {
-		if (e.button === 0)
-			began = pointed(e);
-		e.preventDefault();
-	});
-	zone.addEventListener("mousemove", function (e) {
-		const p = pointed(e);
-
-		show(p);
-		if (began)
-			place(selection, Math.min(began.x, p.x), box.y, Math.abs(began.x - p.x), box.height);
-	});
-	zone.addEventListener("mouseout", function () {
+	function hide() {
 		mark.style.display = "none";
 		get("details").textContent = "";
-	});
-	window.addEventListener("mouseup", function (e) {
-		if (!began)
-			return;
-		const p = pointed(e), from = Math.min(began.x, p.x), width = Math.abs(began.x - p.x);
+	}
 
-		began = null;
-		selection.style.display = "none";
-		/* A click is no selection. */
-		if (width < 4)
-			return;
-		zoom({from: view.from + (from - box.x) / box.width * view.width, width: width / box.width * view.width});
+	picture.zooms(get("zone"), false, data.ns, show, hide, function (to) {
+		view = to;
+		draw();
 	});
-	get("reset").addEventListener("click", function () { zoom(whole); });
 	get("search").addEventListener("click", ask);
 	window.addEventListener("keydown", function (e) {
 		if (e.key === "f" && (e.ctrlKey || e.metaKey)) {

@@ -12,6 +12,8 @@
 
 /* Shows "TOOL: WHAT DONE of N".  Takes some ns if nothing is due, so that loops may call it. */
 void plumb_progress(const char *what, uint64_t done, uint64_t n);
+/* The same at once, before work on N that cannot call it: "TOOL: WHAT N at once"; if N is large. */
+void plumb_progress_at_once(const char *what, uint64_t n);
 /* The work is done: removes the line. */
 void plumb_progress_end(void);
 /* Removes the line until there is something new to show. */

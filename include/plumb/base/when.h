@@ -31,6 +31,17 @@ int plumb_when_parse(const char *text, struct plumb_when *when);
 /* The first such time that is later than FROM; for PLUMB_WHEN_AT, that time.  ns since 1970. */
 uint64_t plumb_when_resolve(const struct plumb_when *when, uint64_t from);
 
+/*
+ * Waits until such a time, counted from now, and sets *CAME to when it came (ns, CLOCK_MONOTONIC).
+ * If the wall clock is set meanwhile, a time of the day or a date is waited for by the new clock, a
+ * multiple is the next one by the new clock, and
+ * "+30s" are 30 s all the same.  0 or -errno.
+ */
+int plumb_when_wait(const struct plumb_when *when, uint64_t *came);
+
+/* Whether a wait for it depends on what the wall clock is set to. */
+bool plumb_when_is_of_clock(const struct plumb_when *when);
+
 /* ns since 1970, CLOCK_REALTIME. */
 uint64_t plumb_wall_now(void);
 

@@ -18,4 +18,7 @@ void plumb_dwarf_close(struct plumb_dwarf *file);
 /* The name of a function, mangled if it has such a name; NULL: none. */
 const char *plumb_dwarf_name(Dwarf_Die *die);
 
+/* The number of compilation units, for the progress of reading them. */
+size_t plumb_dwarf_count_units(Dwarf *dwarf);
+
 #endif

@@ -11,6 +11,13 @@
 #define PICTURE_LEFT  76 /* labels of the axis of values */
 #define PICTURE_RIGHT 20
 
+/* Of what picture.js, which is to come before a picture's own script, looks for. */
+#define PICTURE_STYLE                                                                              \
+	"#zone { fill: transparent; cursor: crosshair; }\n"                                        \
+	"#frame { fill: none; stroke: var(--dim); }\n"                                             \
+	"#selection { fill: var(--ink); fill-opacity: 0.15; stroke: var(--ink); }\n"               \
+	"#mark { fill: none; stroke: var(--ink); stroke-width: 1.5; pointer-events: none; }\n"
+
 struct picture_frame {
 	double x, y, width, height;
 };
@@ -21,6 +28,9 @@ struct picture_frame {
  */
 void plumb_picture_caption(const struct plumb_run *run, const struct plumb_snapshot *total,
 			   FILE *out);
+
+/* The button that shows the whole again, RIGHT pixels from the right. */
+void plumb_picture_reset(double right, FILE *out);
 
 /* "1ms", "500us"; of sizes "4K". */
 const char *plumb_picture_value(uint64_t value, bool is_size, char *text, size_t size);

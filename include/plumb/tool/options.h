@@ -60,8 +60,8 @@ struct plumb_options {
 	size_t n_percentiles;
 	enum plumb_unit unit;
 	bool histogram, json;
-	const char *heatmap, *percentile_chart; /* files; NULL: none */
-	uint64_t top;                           /* rows in the table; 0: all */
+	const char *heatmap, *chart; /* files; NULL: none */
+	uint64_t top;                /* rows in the table; 0: all */
 	const char *sort;
 
 	/* What monitoring systems take. */

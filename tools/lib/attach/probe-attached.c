@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <plumb/base/audit.h>
+#include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/base/progress.h>
@@ -177,6 +178,12 @@ void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n
 		struct plumb_probe *probe = &probes->list[i];
 
 		plumb_progress("detaching", first + n - i, n);
+		if (probes->may_leave && plumb_signals_pending()) {
+			plumb_warn("leaves %zu probes for the kernel to detach at exit",
+				   i + 1 - first);
+			probes->left = probes->missed_unknown = true;
+			break;
+		}
 		if (probe->link >= 0 && !link_missed(probe, &probes->missed))
 			probes->missed_unknown = true;
 		close_fd(&probe->link);
@@ -190,18 +197,21 @@ void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n
 void plumb_probe_detach(struct plumb_probes *probes)
 {
 	uint64_t start = plumb_now();
-	size_t n = count_attached(probes);
+	size_t n = probes->left ? 0 : count_attached(probes);
 
+	if (!n)
+		return;
 	if (n > SLOW)
-		plumb_warn("detaching %zu probes one by one, which takes a while", n);
+		plumb_warn("detaching %zu probes one by one, which takes a while%s", n,
+			   probes->may_leave ? "; Ctrl-C: the report at once" : "");
 	plumb_probe_detach_some(probes, 0, probes->n);
-	if (n)
+	if (!probes->left)
 		plumb_info("%zu probes detached in %.3f s", n, (plumb_now() - start) / 1e9);
 }
 
 void plumb_probe_close(struct plumb_probes *probes)
 {
-	for (size_t i = 0; i < probes->n; i++) {
+	for (size_t i = 0; i < probes->n && !probes->left; i++) {
 		plumb_progress("detaching", i + 1, probes->n);
 		plumb_probe_drop(&probes->list[i]);
 	}

@@ -220,8 +220,11 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_program 
 			m.semaphores[at] = place_of(&u->list[i], hook, j).semaphore;
 			m.cookies[at] = target_in(file, i);
 		}
-	if (!err)
+	if (!err) {
+		plumb_progress_at_once("attaching", n);
 		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
+		plumb_progress_end();
+	}
 	plumb_many_free(&m);
 	for (size_t i = 0; !err && i < u->n; i++)
 		note(probes, hook, file, i);

@@ -175,8 +175,10 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 	for (const struct plumb_attach_target *a = targets; a->hook && !err; a++) {
 		m.program = bpf_program__fd(bpf_object__find_program_by_name(object, a->program));
 		m.hook = a->hook;
+		plumb_progress_at_once("attaching", n);
 		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
 	}
+	plumb_progress_end();
 	plumb_many_free(&m);
 	for (size_t i = 0; !err && i < f->n; i++)
 		if (!plumb_probe_refusal(probes, i))

@@ -2,10 +2,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <plumb/base/clock.h>
+#include <plumb/base/log.h>
 #include <plumb/base/parse.h>
 #include <plumb/base/when.h>
 #include <stddef.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #define YEAR (366 * 24 * 3600 * PLUMB_SECOND)
 
@@ -139,4 +142,51 @@ uint64_t plumb_when_resolve(const struct plumb_when *when, uint64_t from)
 	default:
 		return when->ns;
 	}
+}
+
+bool plumb_when_is_of_clock(const struct plumb_when *when)
+{
+	return when->kind == PLUMB_WHEN_CLOCK || when->kind == PLUMB_WHEN_AT;
+}
+
+/* Waits by CLOCK until AT: 0, -ECANCELED if the clock was set, or another -errno. */
+static int wait_by(int timer, uint64_t at)
+{
+	const struct itimerspec spec = {
+		.it_value = {at / PLUMB_SECOND, at % PLUMB_SECOND},
+	};
+	uint64_t expired;
+
+	if (timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, NULL))
+		return -errno;
+	return read(timer, &expired, sizeof(expired)) < 0 ? -errno : 0;
+}
+
+int plumb_when_wait(const struct plumb_when *when, uint64_t *came)
+{
+	const bool by_wall = when->kind != PLUMB_WHEN_AFTER;
+	const int timer = timerfd_create(by_wall ? CLOCK_REALTIME : CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t now = by_wall ? plumb_wall_now() : plumb_now();
+	uint64_t at = plumb_when_resolve(when, now);
+	int err;
+
+	if (timer < 0)
+		return -errno;
+	/* A date may have passed since it was parsed. */
+	plumb_info("waiting for %.3f s", at > now ? (at - now) / 1e9 : 0);
+	do {
+		err = wait_by(timer, at);
+		now = by_wall ? plumb_wall_now() : plumb_now();
+		/* The timer may expire before it is cancelled. */
+		if (!err && by_wall && now > at + PLUMB_SECOND)
+			err = -ECANCELED;
+		if (err == -ECANCELED && when->kind == PLUMB_WHEN_MULTIPLE)
+			at = plumb_when_resolve(when, now);
+		else if (err == -ECANCELED && at < now)
+			at = now; /* the clock has skipped it */
+	} while (err == -ECANCELED || err == -EINTR);
+	close(timer);
+	now = by_wall ? plumb_wall_now() : plumb_now();
+	*came = plumb_now() - (now - at);
+	return err;
 }

@@ -66,3 +66,13 @@ const char *plumb_dwarf_name(Dwarf_Die *die)
 			name = dwarf_formstring(&attribute);
 	return name;
 }
+
+size_t plumb_dwarf_count_units(Dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL;
+	size_t n = 0;
+
+	while (!dwarf_get_units(dwarf, unit, &unit, NULL, NULL, NULL, NULL))
+		n++;
+	return n;
+}

@@ -5,6 +5,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/base/progress.h>
 #include <plumb/elf/code.h>
 #include <plumb/elf/dwarffile.h>
 #include <stdlib.h>
@@ -171,11 +172,16 @@ static void sort(struct search *s)
 
 static int search_units(struct search *s, Dwarf *dwarf)
 {
+	const size_t n = plumb_dwarf_count_units(dwarf);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
 
-	while (!s->err && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL))
+	for (size_t i = 0; !s->err && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL);
+	     i++) {
+		plumb_progress("reading debugging information", i, n);
 		walk(s, &die, 0);
+	}
+	plumb_progress_end();
 	sort(s);
 	return s->err;
 }

@@ -17,23 +17,20 @@
 #define TIME    100000.0 /* units of the plot's own coordinates across; down a unit is a line */
 
 static const char script[] =
+#include "picture.js.inc"
 #include "heatmap.js.inc"
 	;
 
 /* Levels from few calls to many: the first one stands out from the paper. */
 static const char style[] =
-	"#zone { fill: transparent; cursor: crosshair; }\n"
-	"#frame { fill: none; stroke: var(--dim); }\n"
-	"#selection { fill: var(--ink); fill-opacity: 0.15; stroke: var(--ink); }\n"
-	"#mark { fill: none; stroke: var(--ink); stroke-width: 1.5; pointer-events: none; }\n"
-	".l0 { fill: #feb24c; } .l1 { fill: #fd8d3c; } .l2 { fill: #fc4e2a; }\n"
-	".l3 { fill: #e31a1c; } .l4 { fill: #bd0026; } .l5 { fill: #80002a; }\n"
-	".l6 { fill: #4c0026; } .l7 { fill: #1e0014; }\n"
-	"@media screen and (prefers-color-scheme: dark) {\n"
-	".l0 { fill: #8f3d12; } .l1 { fill: #b8520f; } .l2 { fill: #da6c0c; }\n"
-	".l3 { fill: #f08d1c; } .l4 { fill: #f8ae3d; } .l5 { fill: #fdcc69; }\n"
-	".l6 { fill: #fee69c; } .l7 { fill: #fffce4; }\n"
-	"}\n";
+	PICTURE_STYLE ".l0 { fill: #feb24c; } .l1 { fill: #fd8d3c; } .l2 { fill: #fc4e2a; }\n"
+		      ".l3 { fill: #e31a1c; } .l4 { fill: #bd0026; } .l5 { fill: #80002a; }\n"
+		      ".l6 { fill: #4c0026; } .l7 { fill: #1e0014; }\n"
+		      "@media screen and (prefers-color-scheme: dark) {\n"
+		      ".l0 { fill: #8f3d12; } .l1 { fill: #b8520f; } .l2 { fill: #da6c0c; }\n"
+		      ".l3 { fill: #f08d1c; } .l4 { fill: #f8ae3d; } .l5 { fill: #fdcc69; }\n"
+		      ".l6 { fill: #fee69c; } .l7 { fill: #fffce4; }\n"
+		      "}\n";
 
 struct heatmap {
 	const struct plumb_history *h;
@@ -253,10 +250,7 @@ void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report
 					 SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT, height};
 	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
 	plumb_picture_caption(r->run, r->total, out);
-	fprintf(out,
-		"<text id=\"reset\" class=\"button\" x=\"%d\" y=\"60\" text-anchor=\"end\" "
-		"style=\"display:none\">all</text>\n",
-		SVG_WIDTH - PICTURE_RIGHT);
+	plumb_picture_reset(PICTURE_RIGHT, out);
 	draw_plot(&m, out);
 	draw_legend(&m, counted, out);
 	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",

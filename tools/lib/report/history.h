@@ -5,6 +5,9 @@
  * A column holds what an interval recorded.  When all columns are in use, neighbours are merged, so
  * that columns cover twice the time: there are at least half of them, exact ones, for a run of any
  * length.
+ *
+ * It has no rows: which of them are shown is known at the end only, so that all keys (256 by
+ * default) would need columns from the start, some 1 MB each.
  */
 #ifndef HISTORY_H
 #define HISTORY_H

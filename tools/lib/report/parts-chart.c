@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "parts-chart.h"
-#include "percentile-chart.h"
+#include "chart.h"
 #include <plumb/report/svg.h>
 
 #include <errno.h>

@@ -83,6 +83,14 @@ void plumb_picture_caption(const struct plumb_run *run, const struct plumb_snaps
 	fputs("</text>\n", out);
 }
 
+void plumb_picture_reset(double right, FILE *out)
+{
+	fprintf(out,
+		"<text id=\"reset\" class=\"button\" x=\"%g\" y=\"60\" text-anchor=\"end\" "
+		"style=\"display:none\">all</text>\n",
+		SVG_WIDTH - right);
+}
+
 const char *plumb_picture_value(uint64_t value, bool is_size, char *text, size_t size)
 {
 	static const char *const times[] = {"ns", "us", "ms", "s"};

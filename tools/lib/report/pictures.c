@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "heatmap.h"
-#include "percentile-chart.h"
+#include "chart.h"
 #include <plumb/report/picture-file.h>
 
 #include <errno.h>
@@ -39,7 +39,7 @@ int plumb_pictures_open(const struct plumb_tool *tool, const struct plumb_option
 {
 	int err = 0;
 
-	is_wanted = o->heatmap || o->percentile_chart;
+	is_wanted = o->heatmap || o->chart;
 	/* Known only when a mechanism has been chosen. */
 	if (is_wanted && !plumb_has_histogram(tool->measure.kind))
 		return plumb_error(EINVAL,
@@ -48,8 +48,8 @@ int plumb_pictures_open(const struct plumb_tool *tool, const struct plumb_option
 				   o->heatmap ? heatmap.option : chart.option);
 	if (o->heatmap)
 		err = plumb_picture_check(&heatmap, o->heatmap);
-	if (!err && o->percentile_chart)
-		err = plumb_picture_check(&chart, o->percentile_chart);
+	if (!err && o->chart)
+		err = plumb_picture_check(&chart, o->chart);
 	return err;
 }
 
@@ -65,13 +65,13 @@ static int draw(const struct plumb_report *r)
 			err = plumb_picture_close(&heatmap, o->heatmap);
 		}
 	}
-	if (!err && o->percentile_chart)
-		err = plumb_picture_open(&chart, o->percentile_chart);
-	if (!err && o->percentile_chart) {
-		err = plumb_percentile_chart_draw(&history, r, chart.place.out);
+	if (!err && o->chart)
+		err = plumb_picture_open(&chart, o->chart);
+	if (!err && o->chart) {
+		err = plumb_chart_draw(&history, r, chart.place.out);
 		if (err)
 			return plumb_error(err, "%s: %s", chart.option, strerror(-err));
-		err = plumb_picture_close(&chart, o->percentile_chart);
+		err = plumb_picture_close(&chart, o->chart);
 	}
 	return err;
 }

@@ -79,22 +79,16 @@ void plumb_open_kernel_types_only(bool only)
 	open_opts.btf_custom_path = only ? "/sys/kernel/btf/vmlinux" : NULL;
 }
 
-/* Nothing is attached until then: a signal ends the process.  Follows the wall clock if it is set.
- */
-static void wait_for_start(struct plumb_session *s)
+/* Nothing is attached until then: a signal ends the process. */
+static int wait_for_start(struct plumb_session *s)
 {
 	const struct plumb_when *when = &s->options.start_at;
-	struct timespec t;
-	uint64_t at;
+	int err;
 
 	if (when->kind == PLUMB_WHEN_NEVER)
-		return;
-	at = plumb_when_resolve(when, plumb_wall_now());
-	t = (struct timespec){at / PLUMB_SECOND, at % PLUMB_SECOND};
-	plumb_info("waiting for %.3f s", (at - plumb_wall_now()) / 1e9);
-	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
-	s->started = plumb_now() - (plumb_wall_now() - at);
+		return 0;
+	err = plumb_when_wait(when, &s->started);
+	return err ? plumb_error(err, "--start-at: %s", strerror(-err)) : 0;
 }
 
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
@@ -130,9 +124,8 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	/* Again: its trace targets, which a mechanism may not be for, are known only now. */
 	plumb_options_check_mechanism(&s.options, tool);
 	if (plumb_configure_check_memory(&s) || plumb_recorder_check_memory(&s.options, tool) ||
-	    plumb_filter_resolve(&s))
+	    plumb_filter_resolve(&s) || wait_for_start(&s))
 		return PLUMB_EXIT_FAILED;
-	wait_for_start(&s);
 	if (s.options.command && plumb_command_start(&s))
 		return PLUMB_EXIT_FAILED;
 	signals = plumb_signals_open(s.options.keep.on ? SIGUSR1 : 0);

@@ -7,6 +7,7 @@
 #include <plumb/report/in-order.h>
 #include <plumb/report/kept.h>
 #include <plumb/session/session.h>
+#include <signal.h>
 #include <string.h>
 
 #include "dump.h"
@@ -26,9 +27,16 @@ static struct {
 
 void plumb_recorder_check(const struct plumb_options *o, const struct plumb_tool *tool)
 {
+	sigset_t requests;
+
 	if (!o->keep.on)
 		return;
 	recorder.on = true;
+	/* A request before the trace begins stays pending until then, and does not kill the tool.
+	 */
+	sigemptyset(&requests);
+	sigaddset(&requests, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &requests, NULL);
 	recorder.records = plumb_in_order_offered();
 	if (recorder.records && !o->keep.records)
 		plumb_usage_error("--keep: here a number of records, as 1000, or 1000/10s with "

@@ -285,8 +285,8 @@ static void count_for_audit(const struct plumb_snapshot *total)
 	plumb_audit_counted(v.recorded, v.lost);
 }
 
-/* When the run ends by itself, as START; 0: never. */
-static uint64_t planned_end(const struct trace *run)
+/* When the run ends by itself, as START; 0: never.  Sets UNTIL if that is by the wall clock. */
+static uint64_t planned_end(struct trace *run)
 {
 	const struct plumb_options *o = &run->s->options;
 	const uint64_t wall = plumb_wall_now(), now = plumb_now();
@@ -297,6 +297,10 @@ static uint64_t planned_end(const struct trace *run)
 		return duration;
 	/* From the time at which it was to start. */
 	until = plumb_when_resolve(&o->until, wall - (now - run->grid));
+	if (plumb_when_is_of_clock(&o->until)) {
+		run->until = until;
+		return duration;
+	}
 	return plumb_sooner(duration, until > wall ? now + (until - wall) : now);
 }
 
@@ -314,8 +318,10 @@ static int finish(struct trace *run, int err)
 	plumb_audit_end_limit();
 	if (s->tool->lifecycle.reports_first)
 		*s->instance.bpf.live = 0;
-	else
+	else {
+		s->instance.probes.may_leave = true;
 		plumb_instance_detach(&s->instance);
+	}
 	plumb_audit_detached();
 	plumb_calibrate_end_statistics(s);
 	plumb_records_drain(&run->records);

@@ -3,6 +3,7 @@
 
 #include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
+#include <plumb/base/when.h>
 #include <plumb/session/command.h>
 #include <poll.h>
 #include <signal.h>
@@ -80,6 +81,24 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 	take_ends(run, fds + 3);
 }
 
+/*
+ * When to look at the wall clock again, as NOW; 0: never.  Ends the run when UNTIL has come.  A
+ * clock that is set is noticed within a second.
+ */
+static uint64_t look_at_clock(struct trace *run, uint64_t now)
+{
+	const uint64_t wall = run->until ? plumb_wall_now() : 0;
+
+	if (!run->until)
+		return 0;
+	if (wall >= run->until) {
+		plumb_audit_ended("duration");
+		run->over = true;
+		return now;
+	}
+	return now + (run->until - wall < PLUMB_SECOND ? run->until - wall : PLUMB_SECOND);
+}
+
 void wait_until(struct trace *run, uint64_t deadline)
 {
 	const bool writes_stdout = !run->s->options.keep.out;
@@ -91,16 +110,20 @@ void wait_until(struct trace *run, uint64_t deadline)
 	};
 	uint32_t n_pids = run->s->options.n_pids;
 	struct timespec left, *timeout;
-	uint64_t now;
+	uint64_t now, next;
 
 	while (!run->over && !run->asked) {
 		now = plumb_now();
+		next = look_at_clock(run, now);
+		if (run->over)
+			return;
 		if (run->records.again && now >= run->records.again &&
 		    plumb_records_take(&run->records)) {
 			run->over = true;
 			return;
 		}
-		timeout = time_left(now, plumb_sooner(deadline, run->records.again), &left);
+		next = plumb_sooner(next, plumb_sooner(deadline, run->records.again));
+		timeout = time_left(now, next, &left);
 		for (uint32_t i = 0; i < n_pids; i++)
 			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
 		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)

@@ -24,10 +24,11 @@ struct trace {
 		uint64_t clock;
 	} began; /* from then on calls are counted */
 	uint64_t intervals;
-	uint64_t tick; /* when to call the tool's tick(), as START; 0: never */
-	uint64_t grid; /* intervals end at multiples of their length after it, as START */
-	int signals;   /* a signalfd */
-	bool asked;    /* SIGUSR1: for a dump of --keep */
+	uint64_t tick;  /* when to call the tool's tick(), as START; 0: never */
+	uint64_t until; /* the end by the wall clock, which may be set, ns since 1970; 0: none */
+	uint64_t grid;  /* intervals end at multiples of their length after it, as START */
+	int signals;    /* a signalfd */
+	bool asked;     /* SIGUSR1: for a dump of --keep */
 	struct plumb_records records;
 	struct plumb_flights flights; /* as of the latest report */
 	bool over;

@@ -225,7 +225,7 @@ static void finish(struct parsing *p)
 		plumb_usage_error("-p and -t cannot be combined with a command after --");
 	if (!o->by_given)
 		o->by = p->tool->keys.default_by;
-	if (!o->interval && (o->heatmap || o->percentile_chart))
+	if (!o->interval && (o->heatmap || o->chart))
 		o->sample = plumb_sooner(o->sample, plumb_pictures_sample(o));
 	if (!o->n_percentiles)
 		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
@@ -292,7 +292,7 @@ static bool parse_report(int key, const char *text, struct parsing *p)
 		o->heatmap = plumb_picture_path("--heatmap", text);
 		return true;
 	case CHART:
-		o->percentile_chart = plumb_picture_path("--chart", text);
+		o->chart = plumb_picture_path("--chart", text);
 		return true;
 	case SORT:
 		o->sort = text;

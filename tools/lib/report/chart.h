@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * percentile chart: percentiles over time, the percentile distribution of the whole run, and with
+ * chart: percentiles over time, the percentile distribution of the whole run, and with
  * --split the parts of the time along that distribution.
  */
-#ifndef PERCENTILE_CHART_H
-#define PERCENTILE_CHART_H
+#ifndef CHART_H
+#define CHART_H
 
 #include "history.h"
 #include <plumb/report/picture.h>
@@ -12,8 +12,7 @@
 #include <plumb/report/report.h>
 
 /* R is the final report.  0 or -ENOMEM. */
-int plumb_percentile_chart_draw(const struct plumb_history *h, const struct plumb_report *r,
-				FILE *out);
+int plumb_chart_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out);
 
 /*
  * Where the RANK-th of N values is on the axis of the distribution: log10(1/(1-p)), so that p90,

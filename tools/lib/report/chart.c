@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "percentile-chart.h"
+#include "chart.h"
 #include "parts-chart.h"
 #include <plumb/report/picture.h>
 #include <plumb/report/svg.h>
@@ -16,14 +16,17 @@
 #define PLOT   (SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT)
 
 static const char script[] =
-#include "percentile-chart.js.inc"
+#include "picture.js.inc"
+#include "chart.js.inc"
 	;
 
-static const char style[] =
+static const char style[] = PICTURE_STYLE
 	"svg { --lightness: 38%; }\n"
 	"@media screen and (prefers-color-scheme: dark) { svg { --lightness: 66%; } }\n"
 	".frame { fill: transparent; stroke: var(--dim); }\n"
-	".curve { fill: none; stroke-width: 1.5; pointer-events: none; }\n"
+	".curve { fill: none; stroke-width: 1.5; pointer-events: none; "
+	"vector-effect: non-scaling-stroke; }\n"
+	"#over-time { cursor: crosshair; }\n"
 	".weak { stroke-dasharray: 2 3; opacity: 0.7; }\n"
 	".pointer { stroke: var(--ink); pointer-events: none; }\n"
 	"#whole { stroke: var(--ink); }\n" PARTS_CHART_STYLE;
@@ -118,9 +121,17 @@ static void draw_over_time(const struct chart *c, FILE *out)
 
 	plumb_picture_values(f, c->first, c->last, c->precision, c->is_size, out);
 	plumb_picture_times(f, c->h->n ? c->h->columns[c->h->n - 1].to : 0, out);
+	/* Its coordinates are those of the picture until it is zoomed. */
+	fprintf(out,
+		"<svg id=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" "
+		"viewBox=\"%g %g %g %g\" preserveAspectRatio=\"none\">\n",
+		f->x, f->y, f->width, f->height, f->x, f->y, f->width, f->height);
 	for (size_t i = 0; c->h->n && i < c->o->n_percentiles; i++) {
 		draw_curve(c, i, false, out);
 		draw_curve(c, i, true, out);
+	}
+	fputs("</svg>\n", out);
+	for (size_t i = 0; c->h->n && i < c->o->n_percentiles; i++) {
 		fprintf(out,
 			"<text class=\"heading\" x=\"%.1f\" y=\"%g\" "
 			"style=\"fill: hsl(%d,75%%,var(--lightness))\">p%s</text>\n",
@@ -129,6 +140,7 @@ static void draw_over_time(const struct chart *c, FILE *out)
 	}
 	fprintf(out, "<text class=\"dim\" x=\"%.1f\" y=\"%g\">dotted: too few calls</text>\n", x,
 		f->y - 8);
+	fputs("<rect id=\"selection\" style=\"display:none\"/>\n", out);
 	draw_frame(f, "over-time", "percentiles over time", out);
 }
 
@@ -255,8 +267,7 @@ static void measure(struct chart *c)
 	c->distribution.y += HEIGHT + BELOW;
 }
 
-int plumb_percentile_chart_draw(const struct plumb_history *h, const struct plumb_report *r,
-				FILE *out)
+int plumb_chart_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
 {
 	struct chart c = {.h = h, .o = r->run->options, .precision = r->run->options->precision};
 	double bottom;
@@ -269,6 +280,7 @@ int plumb_percentile_chart_draw(const struct plumb_history *h, const struct plum
 	bottom = c.distribution.y + HEIGHT + BELOW;
 	plumb_svg_begin(out, bottom + (r->run->split ? HEIGHT + BELOW : 0), style, "");
 	plumb_picture_caption(r->run, r->total, out);
+	plumb_picture_reset(PICTURE_RIGHT, out);
 	draw_over_time(&c, out);
 	draw_distribution(&c, out);
 	if (r->run->split) {
