@@ -96,6 +96,29 @@ with 'COMMAND=syscall-latency "-c x'
 refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c x' "${lines[@]}"
 refused "each line that is wrong" $'1: unknown name: A (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)\n/etc/plumb/windows/refused.conf:2: KEEP is empty' \
 	A=1 KEEP= "${good[@]}"
+printf '%s\n' "${good[@]}" $'KEEP=3\0d' >"$windows/nul.conf"
+printf '%s\n' "${good[@]}" "KEEP=$(printf %1000000s | tr ' ' 3)d" >"$windows/long.conf"
+: >"$windows/empty.conf"
+mkdir "$windows/folder.conf"
+mknod -m 644 "$windows/zero.conf" c 1 5
+is "nonsense is refused, each for what it is, and nothing waits" "$(
+	for name in absent empty folder long nul zero; do
+		timeout 20 unshare --mount chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin LC_ALL=C plumb-window --check "$name" 2>&1 |
+			cut -c 1-100 | sed 's/:0: .* is/:0: ... is/' | uniq
+		echo "$name: ${PIPESTATUS[0]}"
+	done)" "stat: cannot statx '/etc/plumb/windows/absent.conf': No such file or directory
+absent: 78
+/etc/plumb/windows/empty.conf:0: ... is missing
+empty: 78
+/etc/plumb/windows/folder.conf: is no regular file
+folder: 78
+/etc/plumb/windows/long.conf:5: KEEP is not a time from 1h to 3650d, such as 30d: 333333333333333333
+long: 78
+/etc/plumb/windows/nul.conf:5: KEEP is not a time from 1h to 3650d, such as 30d: 3
+nul: 78
+/etc/plumb/windows/zero.conf: is no regular file
+zero: 78"
+rm -r "$windows"/{empty,folder,long,nul,zero}.conf
 rm "$windows"/{refused,means}.conf
 
 # Files that others can change are not read.
