@@ -81,6 +81,29 @@ static void merged_columns_have_every_call_at_its_time(void **state)
 	assert_int_equal(h.n, 0);
 }
 
+static void columns_are_equally_wide(void **state)
+{
+	static struct plumb_history h;
+
+	(void)state;
+	for (size_t i = 1; i <= 5 * HISTORY_COLUMNS + 7; i++) {
+		struct plumb_bucket bucket;
+		struct plumb_row row = row_of(NULL, &bucket, 1000, 3);
+		struct plumb_snapshot snap = {.rows = &row, .n = 1};
+
+		assert_int_equal(plumb_history_add(&h, &snap, P, 10), 0);
+		for (size_t c = 0; c < h.n; c++) {
+			const uint64_t ns = h.columns[c].to - h.columns[c].from;
+
+			check(ns == 10 * h.per || (c == h.n - 1 && ns < 10 * h.per),
+			      "column %zu of %zu has %lu ns", c, h.n, ns);
+			check(plumb_dist_count(&h.columns[c].dist) * 10 == 3 * ns,
+			      "column %zu has %lu calls", c, plumb_dist_count(&h.columns[c].dist));
+		}
+	}
+	plumb_history_free(&h);
+}
+
 static void stages_are_not_counted_again(void **state)
 {
 	const struct key whole = {.stage = 0}, stage = {.stage = 2};
@@ -133,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merged_columns_have_every_call_at_its_time),
+		cmocka_unit_test(columns_are_equally_wide),
 		cmocka_unit_test(stages_are_not_counted_again),
 		cmocka_unit_test(lines_are_whole_buckets),
 	};

@@ -97,7 +97,7 @@ refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c
 refused "each line that is wrong" $'1: unknown name: A (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)\n/etc/plumb/windows/refused.conf:2: KEEP is empty' \
 	A=1 KEEP= "${good[@]}"
 printf '%s\n' "${good[@]}" $'KEEP=3\0d' >"$windows/nul.conf"
-printf '%s\n' "${good[@]}" "KEEP=$(printf %1000000s | tr ' ' 3)d" >"$windows/long.conf"
+printf '%s\n' "${good[@]}" "KEEP=$(head -c 1000000 /dev/zero | tr '\0' 3)d" >"$windows/long.conf"
 : >"$windows/empty.conf"
 mkdir "$windows/folder.conf"
 mknod -m 644 "$windows/zero.conf" c 1 5

@@ -109,6 +109,27 @@ for one in three lacking large; do
 done
 stat -c %s "$state"/large/* >large.size
 
+step 'each tool'
+mv /real/* /usr/sbin
+# What PRIVILEGES says of 6.1, and names.
+systemctl start plumb-window@each-slab-latency.service
+wait_for systemctl is-failed plumb-window@each-slab-latency.service
+journalctl -o cat -u plumb-window@each-slab-latency.service >without-admin
+for one in {cpu-profile,event-rate,file-latency,slab-latency,syscall-breakdown,usdt-latency,user-func-latency}:admin {func-stack,offcpu-time}:symbols; do
+	mkdir -p "/etc/systemd/system/plumb-window@each-${one%:*}.service.d"
+	ln -s "/usr/share/plumb/windows/${one#*:}.conf" "/etc/systemd/system/plumb-window@each-${one%:*}.service.d"
+done
+systemctl daemon-reload
+for one in "$windows"/each-*.conf; do
+	one=$(basename "$one" .conf)
+	systemctl start "plumb-window@$one.service"
+	wait_for sh -c "! systemctl is-active plumb-window@$one.service"
+	keep "$one"
+done
+step 'records in the journal'
+syscall-count --no-calibrate --audit=syslog -p $$ -d 0.1 >/dev/null
+wait_for sh -c 'journalctl -t syscall-count | grep -q "event.:.end"'
+journalctl -o json -t syscall-count >records.journal
 step 'waiting for timer'
 wait_for has_new_output soon
 keep soon

@@ -3,8 +3,8 @@
  * history: the distribution of all calls over time, in limited memory.
  *
  * A column holds what an interval recorded.  When all columns are in use, neighbours are merged, so
- * that columns cover twice the time: there are at least half of them, exact ones, for a run of any
- * length.
+ * that columns cover twice the time, as later ones do: there are at least half of them, exact ones,
+ * for a run of any length.
  *
  * It has no rows: which of them are shown is known at the end only, so that all keys (256 by
  * default) would need columns from the start, some 1 MB each.
@@ -26,6 +26,8 @@ struct history_column {
 struct plumb_history {
 	struct history_column columns[HISTORY_COLUMNS];
 	size_t n;
+	uint64_t per;  /* intervals in a column, a power of 2; 0: none yet */
+	uint64_t last; /* ... in the last column, at most as many */
 };
 
 /* The histograms of all rows that stand for whole calls, added up.  0 or -ENOMEM. */

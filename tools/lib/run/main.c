@@ -5,6 +5,7 @@
 #include <plumb/attach/self-test.h>
 #include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
@@ -55,15 +56,21 @@ static int check_system(const struct plumb_options *o)
 
 static int choice_failed(const struct plumb_session *s)
 {
-	bool limited = false;
+	bool limited = false, told = false;
 
 	for (size_t i = 0; i < s->n_refused; i++) {
+		told |= strstr(s->refused[i].why, "CAP_SYS_ADMIN") != NULL;
 		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
 		limited |= plumb_limit_hit(s->refused[i].err) != NULL ||
 			   s->refused[i].err == -PLUMB_FORBIDDEN;
 	}
 	if (!s->n_refused)
 		plumb_warn("--mechanism=%s: not usable here", s->options.mechanism);
+	/* What takes it fails with many errors, EINVAL among them. */
+	if (!limited && !told && !(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
+		plumb_warn("CAP_SYS_ADMIN is missing, which some kernels require (PRIVILEGES in "
+			   "%s(8)): run as root, or: setcap cap_sys_admin+ep FILE",
+			   s->tool->card.name);
 	return limited ? PLUMB_EXIT_FAILED : PLUMB_EXIT_UNSUPPORTED;
 }
 
