@@ -52,6 +52,11 @@ is "a file that is not there is an error" "$status" 1
 sed '2s/"count":/"count":1/' "$work/slower/after" >"$work/damaged"
 run_bare "$tool" --diff -k --fail-above=5% "$work/slower/before" "$work/damaged"
 is "so is a line that is left out" "$status" 1
+run_bare "$tool" --diff --fail-above=5% <(sed 's/"pid":/"pid":1/g' "$work/slower/before") <(sed 's/"comm":"/&x/g' "$work/slower/after")
+is "and so is a comparison of nothing" "$status $(<"$err")" "1 $tool: --fail-above: nothing could be compared"
+like "which says how to compare something" "$(<"$out")" "nothing compared: .*--by"
+run_bare "$tool" --diff "$work/same/before" <(sed 's/"lost":0/"lost":700/' "$work/same/after")
+is "lost calls are told of the side that has them" "$(grep -oE '^(before|after): .*lost: a sample' "$out" | sed 's/:.*; /: /')" "after: 700 lost: a sample"
 sed 's/"syscall-latency"/"func-latency"/' "$work/same/after" >"$work/other"
 run_bare "$tool" --diff "$work/same/before" "$work/other"
 refused "files of two tools" 1 "$tool" --diff syscall-latency func-latency

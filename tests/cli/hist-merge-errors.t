@@ -153,4 +153,16 @@ is "a sum stays at 2^63-1" "$(grep -o '"sum":[0-9]*' "$out")" '"sum":92233720368
 perl -pe 's/"rows":\[.*?\]\}\]/"rows":[{"key":{},"count":9223372036854775807,"errors":0}]/' "$work/first" >"$work/calls"
 run_bare "$tool" "$work/calls" "$work/good"
 refused "more calls than a number holds" 1 "$tool" "$work/good:1: " "more than 2^63-1 calls"
+# --- files that cannot be read; output that cannot be written ---
+mkdir "$work/folder"
+run_bare "$tool" -k -j "$work/absent" "$work/good" "$work/folder"
+is "with -k files that cannot be read are left out" "$status $(jq -c .reports "$out") $(tail -n 1 "$err")" \
+	"1 1 $tool: left out 2 files that cannot be read"
+run_bare "$tool" -j "$work/good" "$work/absent"
+is "without, nothing is printed" "$status $(<"$out")" "1 "
+for format in -j -H --ladder "--diff $work/good"; do
+	# shellcheck disable=SC2086 # words
+	"$bin/$tool" $format "$work/good" >/dev/full 2>"$err"
+	is "$format on a full disk" "$? $(<"$err")" "1 $tool: cannot write to standard output: No space left on device"
+done
 done_testing

@@ -169,6 +169,17 @@ static void of_a_run_the_last_ledger_counts(void **state)
 	report(&h, "a", 5, 40, 50, 50, false);
 	assert_int_equal(h.headless, 1);
 	recorded(&h, 1, 50);
+	/* The files of a rotated output, newest first. */
+	report(&h, "a", 5, 40, 50, 50, false);
+	report(&h, "a", 6, 50, 60, 60, true);
+	report(&h, "a", 3, 20, 30, 30, false);
+	report(&h, "a", 4, 30, 40, 40, false);
+	assert_int_equal(h.headless, 1);
+	report(&h, "a", 1, 0, 10, 10, false);
+	report(&h, "a", 2, 10, 20, 20, false);
+	assert_int_equal(h.headless, 0);
+	assert_int_equal(h.all[0].reports, 6);
+	recorded(&h, 1, 60);
 }
 
 static void many_open_runs_are_all_counted(void **state)

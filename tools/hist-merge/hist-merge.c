@@ -13,11 +13,13 @@
 
 static int report_left_out(const struct reading *r)
 {
-	if (!r->left_out)
-		return 0;
-	plumb_warn("left out %llu line%s that cannot be merged", (unsigned long long)r->left_out,
-		   r->left_out == 1 ? "" : "s");
-	return PLUMB_EXIT_FAILED;
+	if (r->left_out)
+		plumb_warn("left out %llu line%s that cannot be merged",
+			   (unsigned long long)r->left_out, r->left_out == 1 ? "" : "s");
+	if (r->unread)
+		plumb_warn("left out %llu file%s that cannot be read",
+			   (unsigned long long)r->unread, r->unread == 1 ? "" : "s");
+	return r->left_out || r->unread ? PLUMB_EXIT_FAILED : 0;
 }
 
 static int merge(const struct options *o)

@@ -2,7 +2,7 @@
 #include "hosts.h"
 #include <stdlib.h>
 
-/* Of a host, runs that may go on; the oldest are taken to be over. */
+/* Of a host, runs that may go on, and heads; the oldest are taken to be over. */
 #define MOST_OPEN 64
 
 static void *get(void *memory)
@@ -133,6 +133,39 @@ static void put_run(struct hosts *h, struct host *host, struct run *run)
 		}
 }
 
+static void add_head(struct host *host, const struct line *l)
+{
+	struct run_head *head = get(malloc(sizeof(*head))), **at;
+	size_t n = 0;
+
+	*head = (struct run_head){host->heads, l->seq, l->start};
+	host->heads = head;
+	for (at = &host->heads; *at && n < MOST_OPEN; at = &(*at)->next)
+		n++;
+	free(*at);
+	*at = NULL;
+}
+
+/* Whether another run goes on where RUN ends, whose ledger then counts; RUN is freed. */
+static bool join(struct hosts *h, struct host *host, struct run *run)
+{
+	struct run_head *head;
+
+	for (struct run_head **at = &host->heads; (head = *at); at = &head->next) {
+		if (head->seq != run->seq + 1 || head->start != run->end)
+			continue;
+		*at = head->next;
+		free(head);
+		h->runs--;
+		h->headless--;
+		host->reports += run->hosts[0].reports;
+		free(run->hosts);
+		free(run);
+		return true;
+	}
+	return false;
+}
+
 bool hosts_have_room(const struct hosts *h, const struct line *l)
 {
 	return h->n + (l->n_hosts ?: 1) <= HOSTS_MOST;
@@ -150,11 +183,15 @@ void hosts_add(struct hosts *h, const struct line *l)
 		run = get(calloc(1, sizeof(*run)));
 		h->runs++;
 		h->headless += l->seq > 1;
+		if (l->seq > 1 && !l->n_hosts)
+			add_head(&h->all[host], l);
 	}
 	set_hosts(h, host, run, l);
 	run->ledger = l->ledger;
 	run->seq = l->seq;
 	run->end = l->end;
+	if (!l->n_hosts && join(h, &h->all[host], run))
+		return;
 	if (l->final)
 		end_run(h, run);
 	else
@@ -202,9 +239,16 @@ struct run_host *hosts_sums(const struct hosts *h)
 
 void hosts_free(struct hosts *h)
 {
+	struct run_head *head;
+
 	hosts_end(h);
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++) {
 		free(h->all[i].name);
+		while ((head = h->all[i].heads)) {
+			h->all[i].heads = head->next;
+			free(head);
+		}
+	}
 	free(h->all);
 	free(h->table);
 }

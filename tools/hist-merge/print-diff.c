@@ -22,7 +22,8 @@ struct printing {
 	const struct reading *before, *after;
 	struct plumb_text_table *table;
 	json_t *changes, *only_before, *only_after;
-	size_t judged; /* changes beyond --fail-above */
+	size_t known;  /* changes of enough calls */
+	size_t judged; /* ... beyond --fail-above */
 };
 
 static struct diff_side side_of(const struct reading *r, const struct merged_row *row)
@@ -56,7 +57,8 @@ static void add_value(struct printing *p, uint64_t value)
 
 static void add_percent(struct printing *p, const struct diff_change *c, double value)
 {
-	if (c->verdict == DIFF_TOO_FEW)
+	/* Of 0 ns there is none. */
+	if (c->verdict == DIFF_TOO_FEW || !c->before)
 		plumb_text_table_cell(p->table, "-");
 	else
 		plumb_text_table_cell(p->table, "%+.1f%%", value);
@@ -65,7 +67,7 @@ static void add_percent(struct printing *p, const struct diff_change *c, double 
 static void add_change(struct printing *p, const char *key, const char *name,
 		       const struct diff_change *c)
 {
-	bool known = c->verdict != DIFF_TOO_FEW;
+	bool known = c->verdict != DIFF_TOO_FEW && c->before;
 	json_t *j = json_object();
 	char *text = print_key(key);
 
@@ -83,7 +85,7 @@ static void add_change(struct printing *p, const char *key, const char *name,
 	json_object_set_new(j, "percentile", json_string(name));
 	json_object_set_new(j, "before", plumb_json_u64(c->before));
 	json_object_set_new(j, "after", plumb_json_u64(c->after));
-	json_object_set_new(j, "change_percent", json_real(c->change));
+	json_object_set_new(j, "change_percent", c->before ? json_real(c->change) : json_null());
 	json_object_set_new(j, "low", known ? json_real(c->low) : json_null());
 	json_object_set_new(j, "high", known ? json_real(c->high) : json_null());
 	json_object_set_new(j, "verdict", json_string(verdicts[c->verdict]));
@@ -100,6 +102,7 @@ static void compare_rows(struct printing *p, const struct merged_row *before,
 	for (size_t i = 0; i < o->n_percentiles; i++) {
 		c = diff_judge(&a, &b, o->percentiles[i].p);
 		add_change(p, before->key, o->percentiles[i].name, &c);
+		p->known += c.verdict != DIFF_TOO_FEW;
 		p->judged += o->judge && c.verdict != DIFF_TOO_FEW && c.low > o->fail_above;
 	}
 	free(a.dist.buckets);
@@ -145,12 +148,15 @@ static void print_only(const char *side, const json_t *keys)
 
 static void print_side(const char *side, const char *file, const struct reading *r)
 {
+	const uint64_t lost = hosts_ledger(&r->hosts).n[LEDGER_LOST];
 	size_t blocks = merge_blocks(&r->merge);
 	char *name = plumb_escaped_text(file);
 
 	printf("%s: %s: %" PRIu64 " report%s, %" PRIu64 " calls; ", side, name, r->merge.reports,
 	       r->merge.reports == 1 ? "" : "s", r->merge.count);
 	free(name);
+	if (lost)
+		printf("%" PRIu64 " lost: a sample; ", lost);
 	if (blocks < DIFF_LEAST_BLOCKS)
 		puts("drawn by calls, as if these were independent");
 	else
@@ -169,9 +175,18 @@ static void print_tables(const struct printing *p)
 	print_side("after", o->files[1], p->after);
 	puts("low, high: 95 % interval by bootstrap, widened by the buckets; no difference: none\n"
 	     "  that these samples can show");
-	if (o->judge)
+	if (!p->known)
+		puts("nothing compared: no key has enough calls on both sides (--by keeps those "
+		     "that "
+		     "both\n  can have: pids differ from run to run)");
+	if (o->judge && p->known)
 		printf("--fail-above: %zu percentile%s rose by more than %g %%\n", p->judged,
 		       p->judged == 1 ? "" : "s", o->fail_above);
+}
+
+static json_t *lost_json(const struct reading *r)
+{
+	return plumb_json_u64(hosts_ledger(&r->hosts).n[LEDGER_LOST]);
 }
 
 static int print_object(struct printing *p)
@@ -187,10 +202,13 @@ static int print_object(struct printing *p)
 	json_object_set(j, "changes", p->changes);
 	json_object_set(j, "only_before", p->only_before);
 	json_object_set(j, "only_after", p->only_after);
+	json_object_set_new(j, "lost_before", lost_json(p->before));
+	json_object_set_new(j, "lost_after", lost_json(p->after));
 	if (o->judge)
 		json_object_set_new(j, "above_limit", plumb_json_u64(p->judged));
 	errno = 0;
-	return plumb_json_print(j, stdout);
+	plumb_json_print(j, stdout);
+	return print_end();
 }
 
 int diff_print(const struct reading *before, const struct reading *after)
@@ -198,8 +216,13 @@ int diff_print(const struct reading *before, const struct reading *after)
 	static const char *const headings[] = {"KEY",     ">PCT", ">BEFORE", ">AFTER",
 					       ">CHANGE", ">LOW", ">HIGH",   "VERDICT"};
 	struct printing p = {
-		before,       after, plumb_text_table_new(headings, 8), json_array(), json_array(),
-		json_array(), 0};
+		.before = before,
+		.after = after,
+		.table = plumb_text_table_new(headings, 8),
+		.changes = json_array(),
+		.only_before = json_array(),
+		.only_after = json_array(),
+	};
 	int err = 0;
 
 	compare(&p);
@@ -211,5 +234,11 @@ int diff_print(const struct reading *before, const struct reading *after)
 	json_decref(p.changes);
 	json_decref(p.only_before);
 	json_decref(p.only_after);
-	return err && err != -EPIPE ? PLUMB_EXIT_FAILED : p.judged ? PLUMB_EXIT_JUDGED : 0;
+	if (err && err != -EPIPE)
+		return PLUMB_EXIT_FAILED;
+	if (before->options->judge && !p.known) {
+		plumb_warn("--fail-above: nothing could be compared");
+		return PLUMB_EXIT_FAILED;
+	}
+	return p.judged ? PLUMB_EXIT_JUDGED : 0;
 }

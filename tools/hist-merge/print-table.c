@@ -282,9 +282,16 @@ static void print_footer(const struct reading *r)
 	if (r->passed_over)
 		printf("  passed over: %" PRIu64 " report%s of other tools\n", r->passed_over,
 		       r->passed_over == 1 ? "" : "s");
-	snprintf(text, sizeof(text),
-		 "percentiles: never low, at most %.2g %% high; ?: too few calls",
-		 100.0 / (1 << r->merge.precision));
+	if (l.n[LEDGER_LOST])
+		snprintf(text, sizeof(text),
+			 "percentiles: of a sample, %" PRIu64 " of %" PRIu64 " calls; at most "
+			 "%.2g %% high; ?: too few calls",
+			 l.n[LEDGER_RECORDED], ledger_sum(l.n[LEDGER_RECORDED], l.n[LEDGER_LOST]),
+			 100.0 / (1 << r->merge.precision));
+	else
+		snprintf(text, sizeof(text),
+			 "percentiles: never low, at most %.2g %% high; ?: too few calls",
+			 100.0 / (1 << r->merge.precision));
 	plumb_print_wrapped(text, stdout);
 	if (r->merge.finest != r->merge.precision)
 		printf("  reports have different precision, %u to %u bits: merged at %u\n",
@@ -306,12 +313,12 @@ int print_table(const struct result *r)
 {
 	char text[40];
 
+	errno = 0;
 	if (r->reading->options->every)
 		printf("%s%s\n", r->seq > 1 ? "\n" : "", print_time(r->start, text, sizeof(text)));
 	print_rows(r);
 	print_details(r);
 	if (r->final)
 		print_footer(r->reading);
-	errno = 0;
-	return fflush(stdout) ? -(errno ?: EIO) : 0;
+	return print_end();
 }

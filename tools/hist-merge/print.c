@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <plumb/base/json.h>
+#include <plumb/base/log.h>
 #include <plumb/report/dist-json.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 char *print_key(const char *key)
@@ -172,6 +174,15 @@ static int print_rows(const struct result *r)
 	return err;
 }
 
+int print_end(void)
+{
+	int err = fflush(stdout) || ferror(stdout) ? -(errno ?: EIO) : 0;
+
+	return err && err != -EPIPE
+		       ? plumb_error(-err, "cannot write to standard output: %s", strerror(-err))
+		       : err;
+}
+
 /* Row by row: as one object of JSON, they would take far more memory than the result. */
 int print_json(const struct result *r)
 {
@@ -192,5 +203,5 @@ int print_json(const struct result *r)
 	}
 	json_decref(j);
 	puts("}");
-	return err || fflush(stdout) || ferror(stdout) ? -(errno ?: EIO) : 0;
+	return print_end();
 }

@@ -5,11 +5,13 @@
 
 #include "read.h"
 
-/* 0 or -errno; -EPIPE if the reader has closed the output. */
+/* 0, -EPIPE if the reader has closed the output, or -errno after a message. */
 int print_table(const struct result *r);
 int print_json(const struct result *r);
-/* 0 or -errno after a message. */
 int print_hgrm(const struct result *r);
+
+/* After printing: what these return. */
+int print_end(void);
 
 /* What print_json() prints, as one object. */
 json_t *print_report(const struct result *r);

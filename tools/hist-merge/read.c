@@ -202,6 +202,15 @@ static struct source *earliest(struct state *st)
 	return s;
 }
 
+/* A file that cannot be read, after a message.  Returns 0 with --keep-going. */
+static int pass_by(struct state *st, int err)
+{
+	if (!err || !st->r->options->keep_going)
+		return err;
+	st->r->unread++;
+	return 0;
+}
+
 /* One line of the source, or its end. */
 static int step(struct state *st, struct source *s)
 {
@@ -221,7 +230,7 @@ static int step(struct state *st, struct source *s)
 		st->buffer.at = st->buffer.n = 0;
 	}
 	source_close(s);
-	return got;
+	return pass_by(st, got);
 }
 
 static int read_by_time(struct state *st)
@@ -250,7 +259,7 @@ static int open_all(struct state *st, char *const *files)
 	for (size_t i = 0; i < st->n; i++)
 		st->sources[i].fd = -1;
 	for (size_t i = 0; !err && i < st->n; i++)
-		err = source_open(&st->sources[i], files[i]);
+		err = pass_by(st, source_open(&st->sources[i], files[i]));
 	return err;
 }
 
@@ -260,7 +269,7 @@ static int read_in_turn(struct state *st, char *const *files)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < st->n; i++) {
-		err = source_open(s, files[i]);
+		err = pass_by(st, source_open(s, files[i]));
 		while (!err && s->fd >= 0)
 			err = step(st, s);
 	}

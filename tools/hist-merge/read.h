@@ -15,6 +15,7 @@ struct reading {
 	char *tool;           /* whose reports are merged; NULL: none so far */
 	uint64_t from, to;    /* the first start and the last end of reports, ns since 1970 */
 	uint64_t left_out;    /* lines that cannot be merged */
+	uint64_t unread;      /* files that cannot be read, with --keep-going */
 	uint64_t passed_over; /* lines of other tools */
 	uint64_t coarsened;   /* reports of a higher precision than the result */
 	uint64_t printed;     /* with --every: windows before this one are printed */
