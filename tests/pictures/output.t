@@ -194,4 +194,23 @@ run offcpu-time --folded -j
 is "--folded and --json are wrong usage together" "$status" 2
 run offcpu-time --min 2ms --max 1ms
 is "--min above --max is wrong usage" "$status" 2
+
+run syscall-latency --heatmap=same.svg --chart=./same.svg -d 0.1 -p $$
+is "two pictures in one file are refused before the trace" "$status $(<err)" "1 syscall-latency: --chart: ./same.svg is the file of --heatmap, too"
+run cpu-profile -c no-such-name -d 0.1 --flame=none.svg
+like "a flame graph of nothing says so" "$(<none.svg)" '>nothing recorded<'
+run syscall-slower 10s -d 0.1 -p $$ --timeline=none.svg
+like "and so does a timeline" "$(<none.svg)" '>nothing recorded<'
+cat >threads.py <<'END'
+import threading, time
+threads = [threading.Thread(target=lambda: [time.sleep(0.003) for i in range(3)]) for n in range(203)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+END
+run syscall-slower 1ms -s clock_nanosleep --timeline=many.svg --perfetto=many.json -- /usr/bin/python3 threads.py
+like "a timeline tells of the threads that it does not show" "$(<many.svg)" '>not shown: 3 threads, with 9 calls, of less time in calls<'
+holds "a process whose main thread has no such call has a name in a trace" many.json \
+	'[$last.traceEvents[] | select(.name == "process_name").args.name] == ["python3"]'
+run syscall-latency --chart=narrow.svg -s clock_nanosleep -- /usr/bin/python3 -c 'import time; time.sleep(0.0225)'
+claim "an axis of less than a decade has its ends labelled" test "$(grep -o 'data-major="1">.*</text>' narrow.svg | grep -cE '>[0-9.]+(ms|us)<')" -ge 2
 done_testing

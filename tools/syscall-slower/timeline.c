@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline.h"
 
+#include <inttypes.h>
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <plumb/kernel/syscalls.h>
@@ -14,7 +15,7 @@
 #define LANE     24 /* of a thread */
 #define BAR      18 /* of a call in it */
 #define LEFT     190
-#define BOTTOM   64
+#define BOTTOM   80
 #define NARROW   1.5 /* no call is narrower */
 #define LANES    200 /* at most */
 #define CALL_LEN 64
@@ -38,7 +39,8 @@ struct lane {
 struct lanes {
 	struct lane *all;
 	size_t n;
-	uint64_t left_out; /* calls of threads that have no lane */
+	size_t without;    /* threads that have no lane */
+	uint64_t left_out; /* calls of these */
 };
 
 static bool is_same_thread(const struct kept_call *a, const struct kept_call *b)
@@ -86,6 +88,7 @@ static struct lanes find_lanes(const struct kept *k)
 	qsort_r(lanes.all, lanes.n, sizeof(*lanes.all), by_time, (void *)k);
 	for (size_t i = LANES; i < lanes.n; i++)
 		lanes.left_out += lanes.all[i].n;
+	lanes.without = lanes.n - LANES;
 	lanes.n = LANES;
 	qsort(lanes.all, lanes.n, sizeof(*lanes.all), by_place);
 	return lanes;
@@ -165,11 +168,20 @@ static void draw_legend(const struct drawing *d)
 		"<text class=\"dim\" x=\"%.1f\" y=\"%g\">in a call: shares of its time, not their "
 		"order",
 		x, y + 10);
-	if (d->t->kept->dropped || d->lanes.left_out)
-		fprintf(d->out, "; the %zu longest calls, %llu are not shown",
-			d->t->kept->n - d->lanes.left_out,
-			(unsigned long long)(d->t->kept->dropped + d->lanes.left_out));
 	fputs("</text>\n", d->out);
+	if (!d->t->kept->n)
+		fprintf(d->out, "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">nothing recorded",
+			d->frame.x + d->frame.width / 2, d->frame.y + 16);
+	else if (d->t->kept->dropped || d->lanes.without)
+		fprintf(d->out, "<text class=\"dim\" x=\"%d\" y=\"%g\">not shown: ", LEFT, y + 26);
+	if (d->t->kept->dropped)
+		fprintf(d->out, "%" PRIu64 " calls that were shorter than these%s",
+			(uint64_t)d->t->kept->dropped, d->lanes.without ? "; " : "");
+	if (d->lanes.without)
+		fprintf(d->out, "%zu threads, with %" PRIu64 " calls, of less time in calls",
+			d->lanes.without, d->lanes.left_out);
+	if (!d->t->kept->n || d->t->kept->dropped || d->lanes.without)
+		fputs("</text>\n", d->out);
 }
 
 /* "read = 100", "read = -EINTR" would need the names of errors: the number is enough. */

@@ -66,6 +66,7 @@ static json_t *about(const struct timeline *t)
 
 int timeline_trace(const struct timeline *t, FILE *out)
 {
+	bool named = false; /* this process */
 	int err = print(about(t), "{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
 
 	fputs(",\"traceEvents\":[", out);
@@ -74,11 +75,19 @@ int timeline_trace(const struct timeline *t, FILE *out)
 		const bool is_last = i + 1 == t->kept->n || c[1].tid != c->tid;
 
 		err = print(call_event(c, t->start), i ? ",\n" : "\n", out);
-		/* The last name; the main thread has that of the process. */
+		/*
+		 * The last name.  The main thread has that of the process; if it has no call here,
+		 * the name is that of the process's last thread.
+		 */
 		if (!err && is_last)
 			err = print(name_event("thread_name", c), ",\n", out);
-		if (!err && is_last && c->pid == c->tid)
+		if (!err && is_last && !named &&
+		    (c->pid == c->tid || i + 1 == t->kept->n || c[1].pid != c->pid)) {
 			err = print(name_event("process_name", c), ",\n", out);
+			named = true;
+		}
+		if (i + 1 < t->kept->n && c[1].pid != c->pid)
+			named = false;
 	}
 	fputs("\n]}\n", out);
 	return err;

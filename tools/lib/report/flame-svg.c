@@ -22,12 +22,19 @@ static const char style[] = ".frame { cursor: pointer; }\n"
 			    ".caller rect { opacity: 0.5; }\n"
 			    ".match rect { fill: #d050f0; }\n";
 
+/* A change of as many hundredths is dark: smaller ones are not, however much larger than others. */
+#define DARK 0.05
+
 /* Red if its share has grown, blue if it has shrunk, the more the darker; white if neither. */
 static void print_change_colour(const struct flame_graph *g, const struct flame_frame *f, FILE *out)
 {
-	const double change = g->most ? flame_change(g, f) / g->most : 0;
+	const double share = flame_change(g, f), change = share / fmax(g->most, DARK);
 
-	fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0, 95 - 40 * fabs(change));
+	/* What is printed as +0.00. */
+	if (fabs(share) < 0.00005)
+		fputs("hsl(0,0%,97%)", out);
+	else
+		fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0, 95 - 40 * fabs(change));
 }
 
 /* A colour that depends on the name: warm hues for the kernel, green for the rest. */
@@ -127,11 +134,15 @@ void plumb_flame_draw(const struct flame_graph *g)
 			"stacks "
 			"that are gone</text>\n",
 			100 * g->most, 100.0 * g->gone / g->all->before);
-	if (g->hidden)
+	if (!g->all->weight)
 		fprintf(out,
-			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%zu narrower frames "
+			"<text x=\"%d\" y=\"%zu\" text-anchor=\"middle\">nothing recorded</text>\n",
+			SVG_WIDTH / 2, height - 12);
+	else if (g->hidden)
+		fprintf(out,
+			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%zu narrower frame%s "
 			"(and what they called) are not drawn</text>\n",
-			SVG_WIDTH - 10, height - 12, g->hidden);
+			SVG_WIDTH - 10, height - 12, g->hidden, g->hidden == 1 ? "" : "s");
 	if (g->all->weight)
 		print_frame(g, g->all, 0, 0);
 	plumb_svg_end(out, script);

@@ -3,6 +3,8 @@
 #include "history.h"
 #include <plumb/report/svg.h>
 
+#include <math.h>
+#include <plumb/base/text.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/measure/verdict.h>
 #include <string.h>
@@ -126,31 +128,52 @@ static bool is_major(uint64_t value, bool is_size)
 	return value == 1;
 }
 
+static void draw_value(const struct picture_frame *f, double place, double y, bool major,
+		       bool is_shown, const char *text, FILE *out)
+{
+	fprintf(out,
+		"<g data-place=\"%.6g\" data-major=\"%d\"%s><line x1=\"%g\" x2=\"%g\" "
+		"y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%g\" y=\"%.1f\" "
+		"text-anchor=\"end\">%s</text></g>\n",
+		place, major, is_shown ? "" : " style=\"display:none\"", f->x, f->x + f->width, y,
+		y, f->x - 6, y + 4, text);
+}
+
 void plumb_picture_values(const struct picture_frame *f, uint32_t first, uint32_t last,
 			  uint32_t precision, bool is_size, FILE *out)
 {
 	const double line = f->height / (last + 1 - first);
 	const bool all = line * plumb_lines_per_octave(precision) >= LABEL_PIXELS;
 	const uint64_t end = 1ULL << PLUMB_HIST_RANGE_BITS;
+	double only = -1; /* y of the last label */
+	size_t n = 0;
 	char text[32];
 
 	fputs("<g class=\"values\">\n", out);
 	for (uint64_t v = 1; v < end; v = next_value(v, is_size)) {
 		const double place = plumb_line_place(v, precision);
-		const double y = f->y + f->height - (place - first) * line;
 		const bool is_shown = all || is_major(v, is_size);
 
 		/* Below the first octave the axis is linear. */
 		if (place < first || place > last + 1 ||
 		    v < plumb_line_lowest(plumb_lines_per_octave(precision), precision) / 4)
 			continue;
-		fprintf(out,
-			"<g data-place=\"%.6g\" data-major=\"%d\"%s><line x1=\"%g\" x2=\"%g\" "
-			"y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%g\" y=\"%.1f\" "
-			"text-anchor=\"end\">%s</text></g>\n",
-			place, is_major(v, is_size), is_shown ? "" : " style=\"display:none\"",
-			f->x, f->x + f->width, y, y, f->x - 6, y + 4,
-			plumb_picture_value(v, is_size, text, sizeof(text)));
+		only = is_shown ? f->y + f->height - (place - first) * line : only;
+		n += is_shown;
+		draw_value(f, place, f->y + f->height - (place - first) * line,
+			   is_major(v, is_size), is_shown,
+			   plumb_picture_value(v, is_size, text, sizeof(text)), out);
+	}
+	/* An axis of less than a decade may have none of these: its ends tell where it is. */
+	for (uint32_t at = first; n < 2 && at <= last + 1; at += last + 1 - first) {
+		const double y = f->y + f->height - (at - first) * line;
+
+		if (fabs(y - only) >= LABEL_PIXELS)
+			draw_value(f, at, y, true, true,
+				   plumb_format_time(plumb_line_lowest(at, precision),
+						     is_size ? PLUMB_BYTES : PLUMB_AUTO, text,
+						     sizeof(text)),
+				   out);
 	}
 	fputs("</g>\n", out);
 }
