@@ -34,8 +34,7 @@ uint64_t plumb_when_resolve(const struct plumb_when *when, uint64_t from);
 /*
  * Waits until such a time, counted from now, and sets *CAME to when it came (ns, CLOCK_MONOTONIC).
  * If the wall clock is set meanwhile, a time of the day or a date is waited for by the new clock, a
- * multiple is the next one by the new clock, and
- * "+30s" are 30 s all the same.  0 or -errno.
+ * multiple is the next one by the new clock, and "+30s" are 30 s all the same.  0 or -errno.
  */
 int plumb_when_wait(const struct plumb_when *when, uint64_t *came);
 

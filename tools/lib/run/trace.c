@@ -316,9 +316,9 @@ static int finish(struct trace *run, int err)
 		find_flights(run, true);
 	end = plumb_now();
 	plumb_audit_end_limit();
-	if (s->tool->lifecycle.reports_first)
+	if (s->tool->lifecycle.reports_first) {
 		*s->instance.bpf.live = 0;
-	else {
+	} else {
 		s->instance.probes.may_leave = true;
 		plumb_instance_detach(&s->instance);
 	}
