@@ -19,7 +19,6 @@ like "... and removed at the end" "$(tr -d '\n' <"$work/terminal" | sed 's/.*pai
 timeout 60 "${run[@]}" >"$work/out" 2>"$work/err" </dev/null
 is "nothing is shown in a file" "$(grep -c 'pair [0-9]' "$work/err")" 0
 
-<<<<<<< HEAD
 # 1.5 GB of reports, as 150 files.
 tests/cli/reports.py many 14 256 4 >"$work/reports"
 merge="build/bin/hist-merge $(printf "$work/reports %.0s" {1..150})"
@@ -30,7 +29,7 @@ script -qec "timeout --foreground -s INT 1.5 $merge ${merge#* }" "$work/typescri
 like "... and when it is interrupted" "$(sed -E 's/.*MB: [0-9]+ of [0-9]+//' "$work/terminal" | tail -n 1)" $'^\033\\[K\r\033\\[K$'
 $merge >"$work/out" 2>"$work/err" </dev/null
 is "nothing of it is in a file" "$(<"$work/err")" ""
-=======
+
 # Probes of a program of our own, which the kernel detaches one by one.
 {
 	printf '__attribute__((noinline)) void fn_%d(void) { __asm__ volatile("nop"); }\n' {1..600}
@@ -74,5 +73,4 @@ done
 claim "... and the report comes" grep -q '^ledger: 0 recorded' "$work/out"
 wait
 claim "... and it ends" test ! -e "/proc/$tool"
->>>>>>> 2b3a48f39399e0cc66d326697986e6c00d6f22b5
 done_testing

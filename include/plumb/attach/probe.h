@@ -87,8 +87,8 @@ struct plumb_probes {
 	uint32_t process;
 	/* Programs of single uprobes take their target from the cookie: they are not copied. */
 	bool with_cookies;
-	/* A signal ends the last detaching: the rest is LEFT for the kernel, which detaches at
-	 * exit. */
+	/* A signal ends the last detaching of many: the rest is LEFT for the kernel, which
+	 * detaches at exit. */
 	bool may_leave, left;
 	bool by_events; /* some user functions are attached to by perf events */
 };

@@ -57,5 +57,7 @@ uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", 
 int plumb_signals_open(int more);
 /* Returns whether a signal that ends a run is pending. */
 bool plumb_signals_pending(void);
+/* Forgets those: only later ones are pending then. */
+void plumb_signals_drop(void);
 
 #endif

@@ -201,6 +201,10 @@ void plumb_probe_detach(struct plumb_probes *probes)
 
 	if (!n)
 		return;
+	probes->may_leave &= n > SLOW;
+	/* The signal that ended the trace may not have been read, if it was over anyway. */
+	if (probes->may_leave)
+		plumb_signals_drop();
 	if (n > SLOW)
 		plumb_warn("detaching %zu probes one by one, which takes a while%s", n,
 			   probes->may_leave ? "; Ctrl-C: the report at once" : "");

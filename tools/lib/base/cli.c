@@ -205,6 +205,19 @@ bool plumb_signals_pending(void)
 				     sigismember(&set, SIGHUP));
 }
 
+void plumb_signals_drop(void)
+{
+	const struct timespec now = {};
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	while (sigtimedwait(&ends, NULL, &now) > 0)
+		;
+}
+
 int plumb_signals_open(int more)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
