@@ -81,6 +81,38 @@ static void merged_columns_have_every_call_at_its_time(void **state)
 	assert_int_equal(h.n, 0);
 }
 
+/* A constant load has the same number of calls in all columns but the last. */
+static void columns_are_equally_wide(void **state)
+{
+	static struct plumb_history h; /* large */
+	struct plumb_bucket bucket;
+	struct plumb_row row = row_of(NULL, &bucket, 1000, 3);
+	struct plumb_snapshot snap = {.rows = &row, .n = 1};
+
+	(void)state;
+	for (size_t n = 1; n <= 9 * HISTORY_COLUMNS; n++) {
+		const struct history_column *first = &h.columns[0], *c;
+		uint64_t calls;
+
+		assert_int_equal(plumb_history_add(&h, &snap, P, 10), 0);
+		calls = plumb_dist_count(&first->dist);
+		for (size_t i = 0; i < h.n; i++) {
+			const bool is_last = i == h.n - 1;
+			uint64_t width;
+
+			c = &h.columns[i];
+			width = c->to - c->from;
+			check(width == first->to || (is_last && width < first->to),
+			      "%zu intervals: column %zu is %lu wide, the first one %lu", n, i,
+			      width, first->to);
+			check(plumb_dist_count(&c->dist) == width / 10 * 3,
+			      "%zu intervals: column %zu has %lu calls, the first one %lu", n, i,
+			      plumb_dist_count(&c->dist), calls);
+		}
+	}
+	plumb_history_free(&h);
+}
+
 static void stages_are_not_counted_again(void **state)
 {
 	const struct key whole = {.stage = 0}, stage = {.stage = 2};
@@ -133,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merged_columns_have_every_call_at_its_time),
+		cmocka_unit_test(columns_are_equally_wide),
 		cmocka_unit_test(stages_are_not_counted_again),
 		cmocka_unit_test(lines_are_whole_buckets),
 	};

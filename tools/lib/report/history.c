@@ -87,24 +87,40 @@ static int halve(struct plumb_history *h)
 		a->dist.buckets = NULL;
 	}
 	h->n /= 2;
+	h->each = 2 * (h->each ?: 1);
 	return 0;
 }
 
 int plumb_history_add(struct plumb_history *h, const struct plumb_snapshot *snap,
 		      uint32_t precision, uint64_t ns)
 {
+	struct plumb_dist dist;
 	struct history_column *c;
-	int err = h->n == HISTORY_COLUMNS ? halve(h) : 0;
+	int err = plumb_history_sum(&dist, snap, precision);
 
 	_Static_assert(HISTORY_COLUMNS % 2 == 0, "pairs");
-	if (err)
+	if (!err && h->n && h->last < h->each) {
+		c = &h->columns[h->n - 1];
+		err = merge(&c->dist, &dist);
+		if (!err) {
+			c->to += ns;
+			h->last++;
+			return 0;
+		}
+	}
+	if (!err && h->n == HISTORY_COLUMNS)
+		err = halve(h);
+	if (err) {
+		free(dist.buckets);
 		return err;
+	}
 	c = &h->columns[h->n];
 	c->from = h->n ? c[-1].to : 0;
 	c->to = c->from + ns;
-	err = plumb_history_sum(&c->dist, snap, precision);
-	h->n += !err;
-	return err;
+	c->dist = dist;
+	h->n++;
+	h->last = 1;
+	return 0;
 }
 
 void plumb_history_free(struct plumb_history *h)
