@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <plumb/bpf/hist/hist.h>
+#include <plumb/report/picture.h>
 #include <string.h>
 
 #define P 6
@@ -161,6 +162,36 @@ static void lines_are_whole_buckets(void **state)
 	}
 }
 
+/* Labels of an axis of lines that are shown. */
+static size_t labels_of(uint32_t first, uint32_t last, bool is_size)
+{
+	const struct picture_frame f = {0, 0, 100, 300};
+	size_t size, n = 0;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	plumb_picture_values(&f, first, last, P, is_size, out);
+	fclose(out);
+	for (const char *g = text; (g = strstr(g, "data-major")); g++)
+		n += strncmp(g + strlen("data-major=\"0\""), " style", 6) != 0;
+	free(text);
+	return n;
+}
+
+static void an_axis_has_two_labels(void **state)
+{
+	const uint32_t end = plumb_line_of(plumb_hist_buckets(P) - 2, P);
+
+	(void)state;
+	for (int is_size = 0; is_size < 2; is_size++)
+		for (uint32_t first = 0; first < end; first++)
+			for (uint32_t last = first + 1; last < end; last++)
+				check(labels_of(first, last, is_size) >= 2,
+				      "lines %u to %u: %zu labels", first, last,
+				      labels_of(first, last, is_size));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +199,7 @@ int main(void)
 		cmocka_unit_test(columns_are_equally_wide),
 		cmocka_unit_test(stages_are_not_counted_again),
 		cmocka_unit_test(lines_are_whole_buckets),
+		cmocka_unit_test(an_axis_has_two_labels),
 	};
 
 	return run_all(tests);
