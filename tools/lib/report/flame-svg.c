@@ -22,12 +22,22 @@ static const char style[] = ".frame { cursor: pointer; }\n"
 			    ".caller rect { opacity: 0.5; }\n"
 			    ".match rect { fill: #d050f0; }\n";
 
+/* A change of this share has the darkest colour, unless a frame has changed more. */
+#define FULL_CHANGE 0.1
+
+/* Smaller changes are printed as 0.00 of 100. */
+#define LEAST_CHANGE 0.00005
+
 /* Red if its share has grown, blue if it has shrunk, the more the darker; white if neither. */
 static void print_change_colour(const struct flame_graph *g, const struct flame_frame *f, FILE *out)
 {
-	const double change = g->most ? flame_change(g, f) / g->most : 0;
+	const double change = flame_change(g, f);
 
-	fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0, 95 - 40 * fabs(change));
+	if (fabs(change) < LEAST_CHANGE)
+		fputs("hsl(0,0%,95%)", out);
+	else
+		fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0,
+			95 - 40 * fabs(change) / fmax(g->most, FULL_CHANGE));
 }
 
 /* A colour that depends on the name: warm hues for the kernel, green for the rest. */
@@ -127,10 +137,14 @@ void plumb_flame_draw(const struct flame_graph *g)
 			"stacks "
 			"that are gone</text>\n",
 			100 * g->most, 100.0 * g->gone / g->all->before);
-	if (g->hidden)
+	if (!g->all->weight)
 		fprintf(out,
-			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%zu narrower frames "
-			"(and what they called) are not drawn</text>\n",
+			"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">nothing recorded</text>\n",
+			SVG_WIDTH / 2, TOP + 12);
+	else if (g->hidden)
+		fprintf(out,
+			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">not drawn, too "
+			"narrow: %zu (and what they called)</text>\n",
 			SVG_WIDTH - 10, height - 12, g->hidden);
 	if (g->all->weight)
 		print_frame(g, g->all, 0, 0);
