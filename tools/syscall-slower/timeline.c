@@ -14,7 +14,7 @@
 #define LANE     24 /* of a thread */
 #define BAR      18 /* of a call in it */
 #define LEFT     190
-#define BOTTOM   64
+#define BOTTOM   82
 #define NARROW   1.5 /* no call is narrower */
 #define LANES    200 /* at most */
 #define CALL_LEN 64
@@ -38,7 +38,8 @@ struct lane {
 struct lanes {
 	struct lane *all;
 	size_t n;
-	uint64_t left_out; /* calls of threads that have no lane */
+	size_t more;       /* threads that have no lane */
+	uint64_t left_out; /* their calls */
 };
 
 static bool is_same_thread(const struct kept_call *a, const struct kept_call *b)
@@ -86,6 +87,7 @@ static struct lanes find_lanes(const struct kept *k)
 	qsort_r(lanes.all, lanes.n, sizeof(*lanes.all), by_time, (void *)k);
 	for (size_t i = LANES; i < lanes.n; i++)
 		lanes.left_out += lanes.all[i].n;
+	lanes.more = lanes.n - LANES;
 	lanes.n = LANES;
 	qsort(lanes.all, lanes.n, sizeof(*lanes.all), by_place);
 	return lanes;
@@ -163,12 +165,18 @@ static void draw_legend(const struct drawing *d)
 	}
 	fprintf(d->out,
 		"<text class=\"dim\" x=\"%.1f\" y=\"%g\">in a call: shares of its time, not their "
-		"order",
-		x, y + 10);
-	if (d->t->kept->dropped || d->lanes.left_out)
-		fprintf(d->out, "; the %zu longest calls, %llu are not shown",
-			d->t->kept->n - d->lanes.left_out,
-			(unsigned long long)(d->t->kept->dropped + d->lanes.left_out));
+		"order</text>\n"
+		"<text id=\"omitted\" class=\"dim\" x=\"%d\" y=\"%g\">",
+		x, y + 10, LEFT, y + 28);
+	if (d->t->kept->dropped)
+		fprintf(d->out, "the %zu longest calls; not shown: %llu shorter ones",
+			d->t->kept->n, (unsigned long long)d->t->kept->dropped);
+	if (d->lanes.more)
+		fprintf(d->out,
+			"%s%zu threads with the most time in calls; not shown: %llu calls of %zu "
+			"threads",
+			d->t->kept->dropped ? "; of these, the " : "the ", d->lanes.n,
+			(unsigned long long)d->lanes.left_out, d->lanes.more);
 	fputs("</text>\n", d->out);
 }
 
@@ -245,6 +253,10 @@ void timeline_draw(const struct timeline *t, FILE *out)
 		SVG_WIDTH - PICTURE_RIGHT, SVG_WIDTH - PICTURE_RIGHT);
 	plumb_picture_reset(PICTURE_RIGHT + 70, out);
 	draw_plot(&d);
+	if (!d.lanes.n)
+		fprintf(out,
+			"<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">nothing recorded</text>\n",
+			d.frame.x + d.frame.width / 2, d.frame.y + 16);
 	draw_legend(&d);
 	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
 		PICTURE_TOP + height + BOTTOM - 8);

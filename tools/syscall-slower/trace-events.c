@@ -68,17 +68,24 @@ int timeline_trace(const struct timeline *t, FILE *out)
 {
 	int err = print(about(t), "{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
 
+	bool is_named = false;
+
 	fputs(",\"traceEvents\":[", out);
 	for (size_t i = 0; !err && i < t->kept->n; i++) {
 		const struct kept_call *c = &t->kept->calls[i];
 		const bool is_last = i + 1 == t->kept->n || c[1].tid != c->tid;
 
 		err = print(call_event(c, t->start), i ? ",\n" : "\n", out);
-		/* The last name; the main thread has that of the process. */
+		/* The last name. */
 		if (!err && is_last)
 			err = print(name_event("thread_name", c), ",\n", out);
-		if (!err && is_last && c->pid == c->tid)
+		/* The main thread, the first one, has the name of the process, if it has calls. */
+		if (!i || c[-1].pid != c->pid)
+			is_named = false;
+		if (!err && is_last && !is_named) {
 			err = print(name_event("process_name", c), ",\n", out);
+			is_named = true;
+		}
 	}
 	fputs("\n]}\n", out);
 	return err;
