@@ -194,23 +194,36 @@ run offcpu-time --folded -j
 is "--folded and --json are wrong usage together" "$status" 2
 run offcpu-time --min 2ms --max 1ms
 is "--min above --max is wrong usage" "$status" 2
+# Two pictures in one file: the second would replace the first.
+for options in "syscall-slower 10s --timeline=both.svg --perfetto=$work/both.svg" \
+	"syscall-latency --heatmap=both.svg --chart=./both.svg"; do
+	rm -f was-run
+	# shellcheck disable=SC2086 # it is words
+	run $options -- touch was-run
+	like "one file for two pictures is refused" "$status $(complaint)" '^1 [a-z-]+: --[a-z]+: .*both.svg is the file of --[a-z]+ as well$'
+	claim "... before the command runs" test ! -e was-run -a ! -e both.svg
+done
 
-run syscall-latency --heatmap=same.svg --chart=./same.svg -d 0.1 -p $$
-is "two pictures in one file are refused before the trace" "$status $(<err)" "1 syscall-latency: --chart: ./same.svg is the file of --heatmap, too"
-run cpu-profile -c no-such-name -d 0.1 --flame=none.svg
-like "a flame graph of nothing says so" "$(<none.svg)" '>nothing recorded<'
-run syscall-slower 10s -d 0.1 -p $$ --timeline=none.svg
-like "and so does a timeline" "$(<none.svg)" '>nothing recorded<'
+# Threads that sleep, of a process whose main thread makes no such call; more of them than have a lane.
 cat >threads.py <<'END'
-import threading, time
-threads = [threading.Thread(target=lambda: [time.sleep(0.003) for i in range(3)]) for n in range(203)]
-[t.start() for t in threads]
-[t.join() for t in threads]
+import sys, threading, time
+all = [threading.Thread(target=time.sleep, args=(0.05,)) for i in range(int(sys.argv[1]))]
+for t in all:
+	t.start()
+for t in all:
+	t.join()
 END
-run syscall-slower 1ms -s clock_nanosleep --timeline=many.svg --perfetto=many.json -- /usr/bin/python3 threads.py
-like "a timeline tells of the threads that it does not show" "$(<many.svg)" '>not shown: 3 threads, with 9 calls, of less time in calls<'
-holds "a process whose main thread has no such call has a name in a trace" many.json \
-	'[$last.traceEvents[] | select(.name == "process_name").args.name] == ["python3"]'
-run syscall-latency --chart=narrow.svg -s clock_nanosleep -- /usr/bin/python3 -c 'import time; time.sleep(0.0225)'
-claim "an axis of less than a decade has its ends labelled" test "$(grep -o 'data-major="1">.*</text>' narrow.svg | grep -cE '>[0-9.]+(ms|us)<')" -ge 2
+run syscall-slower 20ms -s clock_nanosleep --timeline=many.svg --perfetto=many.json -- /usr/bin/python3 threads.py 230
+is "a timeline says how many threads it omits" "$(grep -o '[^>]*</text>' <<<"$(grep 'id="omitted"' many.svg)")" \
+	"the 200 threads with the most time in calls; not shown: 30 calls of 30 threads</text>"
+is "a process has a name in a trace, also without calls of its main thread" \
+	"$(jq -c '[.traceEvents[] | select(.name == "process_name").pid] == ([.traceEvents[] | select(.ph == "X").pid] | unique)' many.json)" true
+run syscall-slower 1s -c no-such-name --timeline=none.svg -d 0.1
+claim "a timeline without calls says so" grep -q '>nothing recorded<' none.svg
+
+for tool in func-stack offcpu-time cpu-profile; do
+	run "$tool" --help
+	is "$tool --help: options of stacks are below their heading" \
+		"$(awk '/^ [A-Z].*:$/ { heading = $0 } /^ +--(folded|flame|diff|inlines|max-stacks)[= ]/ { print heading }' out | sort -u)" " Stacks:"
+done
 done_testing

@@ -144,9 +144,10 @@ def check_colours(driver, path, data, box):
     x, y = place(data, box, call)
     for scheme in ("light", "dark"):
         show(driver, path, scheme)
-        one, beside = pixels(driver, [(x, y), (x, box[1] + box[3] + 6)], keep(f"timeline-{scheme}.png"))
+        one, beside, page = pixels(driver, [(x, y), (x, box[1] + box[3] + 6), (600, 1000)], keep(f"timeline-{scheme}.png"))
         claim(distance(one, (0x3a, 0x78, 0xb5)) < 12 and distance(one, beside) > 120,
               f"a blocked call is blue ({scheme})", (one, beside))
+        claim(distance(page, beside) < 12, f"the page around has the picture's colour ({scheme})", (page, beside))
     show(driver, path)
 
 

@@ -68,6 +68,39 @@ static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
 }
 
 /* Shares of another run, whose weights are ten times as large. */
+/* The colour of the frame whose title begins with NAME. */
+static const char *colour_of(const char *text, const char *name)
+{
+	static char colour[32];
+	char title[64];
+	const char *at;
+
+	snprintf(title, sizeof(title), "<title>%s", name);
+	at = strstr(text, title);
+	assert_non_null(at);
+	assert_int_equal(sscanf(strstr(at, "fill="), "fill=\"%31[^\"]", colour), 1);
+	return colour;
+}
+
+/* 0.1 of 100 more or less is not what 25 of 100 is. */
+static void small_changes_are_light(void **state)
+{
+	const struct plumb_folded all[] = {stack("p", 501), stack("q", 499)};
+	const struct plumb_folded before[] = {stack("p", 500), stack("q", 500)};
+	const struct plumb_flame flame = {
+		.title = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
+	static char text[1 << 16];
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(plumb_flame_write(path, &flame, &tree, all, LENGTH(all)), 0);
+	f = fopen(path, "r");
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	assert_string_equal(colour_of(text, "p ("), "hsl(0,90%,95%)");
+	assert_string_equal(colour_of(text, "q ("), "hsl(215,90%,95%)");
+}
+
 static void frames_say_what_they_were_before(void **state)
 {
 	const struct plumb_folded all[] = {stack("main;read", 75), stack("main;w;[u8\\x3b 2]", 25)};
@@ -89,9 +122,12 @@ static void frames_say_what_they_were_before(void **state)
 	assert_non_null(strstr(text, "read (75 samples, 75.00 %; before 50.00 %, change +25.00)"));
 	assert_non_null(
 		strstr(text, "[u8; 2] (25 samples, 25.00 %; before 25.00 %, change +0.00)"));
+	/* A frame that has not changed has no hue. */
+	assert_string_equal(colour_of(text, "[u8; 2] ("), "hsl(0,0%,95%)");
+	assert_string_equal(colour_of(text, "read ("), "hsl(0,90%,55%)");
 	assert_non_null(strstr(text, "25.00 % of before are stacks that are gone"));
 	assert_non_null(strstr(text, "hsl(0,90%,55%)"));
-	assert_non_null(strstr(text, "hsl(0,90%,95%)"));
+	assert_non_null(strstr(text, "hsl(0,0%,95%)"));
 }
 
 static void any_name_makes_valid_xml(void **state)
@@ -153,17 +189,24 @@ static void what_is_too_narrow_is_not_drawn_but_counted(void **state)
 	f = fopen(path, "r");
 	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
 	fclose(f);
-	assert_non_null(strstr(text, ">1 narrower frames "));
+	assert_non_null(strstr(text, ">not drawn, too narrow: 1 "));
 }
 
 static void nothing_is_a_graph_too(void **state)
 {
 	const struct plumb_folded none = stack("a", 0);
+	char text[1 << 16];
+	FILE *f;
 
 	(void)state;
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, NULL, 0), 0);
 	assert_string_equal(frames_of(path), "");
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, &none, 1), 0);
+	f = fopen(path, "r");
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	assert_non_null(strstr(text, ">nothing recorded<"));
+	assert_null(strstr(text, "too narrow"));
 }
 
 static void a_hundred_thousand_stacks_take_no_time(void **state)
@@ -267,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_lie_on_their_callers_as_wide_as_they_weigh),
 		cmocka_unit_test(frames_say_what_they_were_before),
+		cmocka_unit_test(small_changes_are_light),
 		cmocka_unit_test(any_name_makes_valid_xml),
 		cmocka_unit_test(a_label_is_cut_between_characters),
 		cmocka_unit_test(what_is_too_narrow_is_not_drawn_but_counted),

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <plumb/bpf/hist/hist.h>
+#include <plumb/report/picture.h>
 #include <string.h>
 
 #define P 6
@@ -81,24 +82,33 @@ static void merged_columns_have_every_call_at_its_time(void **state)
 	assert_int_equal(h.n, 0);
 }
 
+/* A constant load has the same number of calls in all columns but the last. */
 static void columns_are_equally_wide(void **state)
 {
-	static struct plumb_history h;
+	static struct plumb_history h; /* large */
+	struct plumb_bucket bucket;
+	struct plumb_row row = row_of(NULL, &bucket, 1000, 3);
+	struct plumb_snapshot snap = {.rows = &row, .n = 1};
 
 	(void)state;
-	for (size_t i = 1; i <= 5 * HISTORY_COLUMNS + 7; i++) {
-		struct plumb_bucket bucket;
-		struct plumb_row row = row_of(NULL, &bucket, 1000, 3);
-		struct plumb_snapshot snap = {.rows = &row, .n = 1};
+	for (size_t n = 1; n <= 9 * HISTORY_COLUMNS; n++) {
+		const struct history_column *first = &h.columns[0], *c;
+		uint64_t calls;
 
 		assert_int_equal(plumb_history_add(&h, &snap, P, 10), 0);
-		for (size_t c = 0; c < h.n; c++) {
-			const uint64_t ns = h.columns[c].to - h.columns[c].from;
+		calls = plumb_dist_count(&first->dist);
+		for (size_t i = 0; i < h.n; i++) {
+			const bool is_last = i == h.n - 1;
+			uint64_t width;
 
-			check(ns == 10 * h.per || (c == h.n - 1 && ns < 10 * h.per),
-			      "column %zu of %zu has %lu ns", c, h.n, ns);
-			check(plumb_dist_count(&h.columns[c].dist) * 10 == 3 * ns,
-			      "column %zu has %lu calls", c, plumb_dist_count(&h.columns[c].dist));
+			c = &h.columns[i];
+			width = c->to - c->from;
+			check(width == first->to || (is_last && width < first->to),
+			      "%zu intervals: column %zu is %lu wide, the first one %lu", n, i,
+			      width, first->to);
+			check(plumb_dist_count(&c->dist) == width / 10 * 3,
+			      "%zu intervals: column %zu has %lu calls, the first one %lu", n, i,
+			      plumb_dist_count(&c->dist), calls);
 		}
 	}
 	plumb_history_free(&h);
@@ -152,6 +162,36 @@ static void lines_are_whole_buckets(void **state)
 	}
 }
 
+/* Labels of an axis of lines that are shown. */
+static size_t labels_of(uint32_t first, uint32_t last, bool is_size)
+{
+	const struct picture_frame f = {0, 0, 100, 300};
+	size_t size, n = 0;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	plumb_picture_values(&f, first, last, P, is_size, out);
+	fclose(out);
+	for (const char *g = text; (g = strstr(g, "data-major")); g++)
+		n += strncmp(g + strlen("data-major=\"0\""), " style", 6) != 0;
+	free(text);
+	return n;
+}
+
+static void an_axis_has_two_labels(void **state)
+{
+	const uint32_t end = plumb_line_of(plumb_hist_buckets(P) - 2, P);
+
+	(void)state;
+	for (int is_size = 0; is_size < 2; is_size++)
+		for (uint32_t first = 0; first < end; first++)
+			for (uint32_t last = first + 1; last < end; last++)
+				check(labels_of(first, last, is_size) >= 2,
+				      "lines %u to %u: %zu labels", first, last,
+				      labels_of(first, last, is_size));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +199,7 @@ int main(void)
 		cmocka_unit_test(columns_are_equally_wide),
 		cmocka_unit_test(stages_are_not_counted_again),
 		cmocka_unit_test(lines_are_whole_buckets),
+		cmocka_unit_test(an_axis_has_two_labels),
 	};
 
 	return run_all(tests);

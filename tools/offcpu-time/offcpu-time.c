@@ -55,7 +55,7 @@ static const struct argp_option options[] = {
 	{"min", MIN_TIME, "TIME", 0, "of at least TIME (10us, 1.5ms, 2s)", 30},
 	{"max", MAX_TIME, "TIME", 0, "of at most TIME", 30},
 	PLUMB_STACK_OPTIONS,
-	{"wakers", WAKERS, NULL, 0, "also print the stacks of the waking threads (-b waker)", 50},
+	{"wakers", WAKERS, NULL, 0, "also print the stacks of the waking threads (-b waker)", 45},
 	{0},
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline.h"
 
-#include <inttypes.h>
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <plumb/kernel/syscalls.h>
@@ -15,7 +14,7 @@
 #define LANE     24 /* of a thread */
 #define BAR      18 /* of a call in it */
 #define LEFT     190
-#define BOTTOM   80
+#define BOTTOM   82
 #define NARROW   1.5 /* no call is narrower */
 #define LANES    200 /* at most */
 #define CALL_LEN 64
@@ -39,8 +38,8 @@ struct lane {
 struct lanes {
 	struct lane *all;
 	size_t n;
-	size_t without;    /* threads that have no lane */
-	uint64_t left_out; /* calls of these */
+	size_t more;       /* threads that have no lane */
+	uint64_t left_out; /* their calls */
 };
 
 static bool is_same_thread(const struct kept_call *a, const struct kept_call *b)
@@ -88,7 +87,7 @@ static struct lanes find_lanes(const struct kept *k)
 	qsort_r(lanes.all, lanes.n, sizeof(*lanes.all), by_time, (void *)k);
 	for (size_t i = LANES; i < lanes.n; i++)
 		lanes.left_out += lanes.all[i].n;
-	lanes.without = lanes.n - LANES;
+	lanes.more = lanes.n - LANES;
 	lanes.n = LANES;
 	qsort(lanes.all, lanes.n, sizeof(*lanes.all), by_place);
 	return lanes;
@@ -166,22 +165,19 @@ static void draw_legend(const struct drawing *d)
 	}
 	fprintf(d->out,
 		"<text class=\"dim\" x=\"%.1f\" y=\"%g\">in a call: shares of its time, not their "
-		"order",
-		x, y + 10);
-	fputs("</text>\n", d->out);
-	if (!d->t->kept->n)
-		fprintf(d->out, "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">nothing recorded",
-			d->frame.x + d->frame.width / 2, d->frame.y + 16);
-	else if (d->t->kept->dropped || d->lanes.without)
-		fprintf(d->out, "<text class=\"dim\" x=\"%d\" y=\"%g\">not shown: ", LEFT, y + 26);
+		"order</text>\n"
+		"<text id=\"omitted\" class=\"dim\" x=\"%d\" y=\"%g\">",
+		x, y + 10, LEFT, y + 28);
 	if (d->t->kept->dropped)
-		fprintf(d->out, "%" PRIu64 " calls that were shorter than these%s",
-			(uint64_t)d->t->kept->dropped, d->lanes.without ? "; " : "");
-	if (d->lanes.without)
-		fprintf(d->out, "%zu threads, with %" PRIu64 " calls, of less time in calls",
-			d->lanes.without, d->lanes.left_out);
-	if (!d->t->kept->n || d->t->kept->dropped || d->lanes.without)
-		fputs("</text>\n", d->out);
+		fprintf(d->out, "the %zu longest calls; not shown: %llu shorter ones",
+			d->t->kept->n, (unsigned long long)d->t->kept->dropped);
+	if (d->lanes.more)
+		fprintf(d->out,
+			"%s%zu threads with the most time in calls; not shown: %llu calls of %zu "
+			"threads",
+			d->t->kept->dropped ? "; of these, the " : "the ", d->lanes.n,
+			(unsigned long long)d->lanes.left_out, d->lanes.more);
+	fputs("</text>\n", d->out);
 }
 
 /* "read = 100", "read = -EINTR" would need the names of errors: the number is enough. */
@@ -257,6 +253,10 @@ void timeline_draw(const struct timeline *t, FILE *out)
 		SVG_WIDTH - PICTURE_RIGHT, SVG_WIDTH - PICTURE_RIGHT);
 	plumb_picture_reset(PICTURE_RIGHT + 70, out);
 	draw_plot(&d);
+	if (!d.lanes.n)
+		fprintf(out,
+			"<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">nothing recorded</text>\n",
+			d.frame.x + d.frame.width / 2, d.frame.y + 16);
 	draw_legend(&d);
 	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
 		PICTURE_TOP + height + BOTTOM - 8);

@@ -66,8 +66,9 @@ static json_t *about(const struct timeline *t)
 
 int timeline_trace(const struct timeline *t, FILE *out)
 {
-	bool named = false; /* this process */
 	int err = print(about(t), "{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
+
+	bool is_named = false;
 
 	fputs(",\"traceEvents\":[", out);
 	for (size_t i = 0; !err && i < t->kept->n; i++) {
@@ -75,19 +76,16 @@ int timeline_trace(const struct timeline *t, FILE *out)
 		const bool is_last = i + 1 == t->kept->n || c[1].tid != c->tid;
 
 		err = print(call_event(c, t->start), i ? ",\n" : "\n", out);
-		/*
-		 * The last name.  The main thread has that of the process; if it has no call here,
-		 * the name is that of the process's last thread.
-		 */
+		/* The last name. */
 		if (!err && is_last)
 			err = print(name_event("thread_name", c), ",\n", out);
-		if (!err && is_last && !named &&
-		    (c->pid == c->tid || i + 1 == t->kept->n || c[1].pid != c->pid)) {
+		/* The main thread, the first one, has the name of the process, if it has calls. */
+		if (!i || c[-1].pid != c->pid)
+			is_named = false;
+		if (!err && is_last && !is_named) {
 			err = print(name_event("process_name", c), ",\n", out);
-			named = true;
+			is_named = true;
 		}
-		if (i + 1 < t->kept->n && c[1].pid != c->pid)
-			named = false;
 	}
 	fputs("\n]}\n", out);
 	return err;

@@ -18,12 +18,12 @@ enum {
 
 /* clang-format off */
 #define PLUMB_STACK_OPTIONS                                                                        \
-	{NULL, 0, NULL, 0, "Stacks:", 50},                                                         \
-		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "print one line per stack, the input of flame graph scripts", 50}, \
-		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "write a flame graph at the end", 50},    \
-		{"diff", PLUMB_STACK_DIFF, "FILE.folded", 0, "colour the flame graph by changes since FILE, which --folded has printed", 50}, \
-		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions if there is debug information", 50}, \
-		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 50}
+	{NULL, 0, NULL, 0, "Stacks:", 45},                                                         \
+		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "print one line per stack, the input of flame graph scripts", 45}, \
+		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "write a flame graph at the end", 45},    \
+		{"diff", PLUMB_STACK_DIFF, "FILE.folded", 0, "colour the flame graph by changes since FILE, which --folded has printed", 45}, \
+		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions if there is debug information", 45}, \
+		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 45}
 /* clang-format on */
 
 /* Called before tracing begins; plumb_stacks_parse() calls it after the last option. */

@@ -22,19 +22,22 @@ static const char style[] = ".frame { cursor: pointer; }\n"
 			    ".caller rect { opacity: 0.5; }\n"
 			    ".match rect { fill: #d050f0; }\n";
 
-/* A change of as many hundredths is dark: smaller ones are not, however much larger than others. */
-#define DARK 0.05
+/* A change of this share has the darkest colour, unless a frame has changed more. */
+#define FULL_CHANGE 0.1
+
+/* Smaller changes are printed as 0.00 of 100. */
+#define LEAST_CHANGE 0.00005
 
 /* Red if its share has grown, blue if it has shrunk, the more the darker; white if neither. */
 static void print_change_colour(const struct flame_graph *g, const struct flame_frame *f, FILE *out)
 {
-	const double share = flame_change(g, f), change = share / fmax(g->most, DARK);
+	const double change = flame_change(g, f);
 
-	/* What is printed as +0.00. */
-	if (fabs(share) < 0.00005)
-		fputs("hsl(0,0%,97%)", out);
+	if (fabs(change) < LEAST_CHANGE)
+		fputs("hsl(0,0%,95%)", out);
 	else
-		fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0, 95 - 40 * fabs(change));
+		fprintf(out, "hsl(%d,90%%,%.0f%%)", change < 0 ? 215 : 0,
+			95 - 40 * fabs(change) / fmax(g->most, FULL_CHANGE));
 }
 
 /* A colour that depends on the name: warm hues for the kernel, green for the rest. */
@@ -136,13 +139,13 @@ void plumb_flame_draw(const struct flame_graph *g)
 			100 * g->most, 100.0 * g->gone / g->all->before);
 	if (!g->all->weight)
 		fprintf(out,
-			"<text x=\"%d\" y=\"%zu\" text-anchor=\"middle\">nothing recorded</text>\n",
-			SVG_WIDTH / 2, height - 12);
+			"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">nothing recorded</text>\n",
+			SVG_WIDTH / 2, TOP + 12);
 	else if (g->hidden)
 		fprintf(out,
-			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">%zu narrower frame%s "
-			"(and what they called) are not drawn</text>\n",
-			SVG_WIDTH - 10, height - 12, g->hidden, g->hidden == 1 ? "" : "s");
+			"<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">not drawn, too "
+			"narrow: %zu (and what they called)</text>\n",
+			SVG_WIDTH - 10, height - 12, g->hidden);
 	if (g->all->weight)
 		print_frame(g, g->all, 0, 0);
 	plumb_svg_end(out, script);

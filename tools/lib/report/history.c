@@ -87,51 +87,40 @@ static int halve(struct plumb_history *h)
 		a->dist.buckets = NULL;
 	}
 	h->n /= 2;
-	h->per *= 2;
-	return 0;
-}
-
-/* Begins a column.  0 or -ENOMEM. */
-static int begin(struct plumb_history *h)
-{
-	int err = h->n == HISTORY_COLUMNS ? halve(h) : 0;
-	struct history_column *c = &h->columns[h->n];
-
-	_Static_assert(HISTORY_COLUMNS % 2 == 0, "pairs");
-	if (err)
-		return err;
-	*c = (struct history_column){.from = h->n ? c[-1].to : 0};
-	c->to = c->from;
-	h->per = h->per ?: 1;
-	h->last = 0;
-	h->n++;
+	h->each = 2 * (h->each ?: 1);
 	return 0;
 }
 
 int plumb_history_add(struct plumb_history *h, const struct plumb_snapshot *snap,
 		      uint32_t precision, uint64_t ns)
 {
+	struct plumb_dist dist;
 	struct history_column *c;
-	struct plumb_dist sum;
-	int err = plumb_history_sum(&sum, snap, precision);
+	int err = plumb_history_sum(&dist, snap, precision);
 
-	if (!err && h->last == h->per)
-		err = begin(h);
-	if (err)
-		goto out;
-	c = &h->columns[h->n - 1];
-	if (h->last)
-		err = merge(&c->dist, &sum);
-	else
-		c->dist = sum;
-	if (err)
-		goto out;
-	c->to += ns;
-	h->last++;
+	_Static_assert(HISTORY_COLUMNS % 2 == 0, "pairs");
+	if (!err && h->n && h->last < h->each) {
+		c = &h->columns[h->n - 1];
+		err = merge(&c->dist, &dist);
+		if (!err) {
+			c->to += ns;
+			h->last++;
+			return 0;
+		}
+	}
+	if (!err && h->n == HISTORY_COLUMNS)
+		err = halve(h);
+	if (err) {
+		free(dist.buckets);
+		return err;
+	}
+	c = &h->columns[h->n];
+	c->from = h->n ? c[-1].to : 0;
+	c->to = c->from + ns;
+	c->dist = dist;
+	h->n++;
+	h->last = 1;
 	return 0;
-out:
-	free(sum.buckets);
-	return err;
 }
 
 void plumb_history_free(struct plumb_history *h)

@@ -3,8 +3,9 @@
  * history: the distribution of all calls over time, in limited memory.
  *
  * A column holds what an interval recorded.  When all columns are in use, neighbours are merged, so
- * that columns cover twice the time, as later ones do: there are at least half of them, exact ones,
- * for a run of any length.
+ * that columns cover twice the time: there are at least half of them, exact ones, for a run of any
+ * length.  Later columns cover as many intervals as the merged ones, so that all but the last are
+ * comparable.
  *
  * It has no rows: which of them are shown is known at the end only, so that all keys (256 by
  * default) would need columns from the start, some 1 MB each.
@@ -26,8 +27,7 @@ struct history_column {
 struct plumb_history {
 	struct history_column columns[HISTORY_COLUMNS];
 	size_t n;
-	uint64_t per;  /* intervals in a column, a power of 2; 0: none yet */
-	uint64_t last; /* ... in the last column, at most as many */
+	uint64_t each, last; /* intervals in a column, 0 for 1; in the last one so far */
 };
 
 /* The histograms of all rows that stand for whole calls, added up.  0 or -ENOMEM. */

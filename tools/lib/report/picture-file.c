@@ -41,6 +41,21 @@ static void list(struct plumb_picture_file *file)
 	files = file;
 }
 
+/* Another picture that would replace the same file; NULL: none. */
+static const struct plumb_picture_file *same_file(const struct plumb_picture_file *file)
+{
+	struct stat dir, other;
+
+	if (file->place.as_it_is || fstat(file->place.dir, &dir))
+		return NULL;
+	for (const struct plumb_picture_file *f = files; f; f = f->next)
+		if (f != file && f->place.name && !strcmp(f->place.name, file->place.name) &&
+		    !fstat(f->place.dir, &other) && dir.st_dev == other.st_dev &&
+		    dir.st_ino == other.st_ino)
+			return f;
+	return NULL;
+}
+
 /* A capability to write what is another user's, and a name for the new file. */
 static void keep(const struct plumb_picture_file *file, bool is_pipe)
 {
@@ -50,22 +65,9 @@ static void keep(const struct plumb_picture_file *file, bool is_pipe)
 		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, file->option);
 }
 
-/* Another file of this run that has the same name in the same folder; NULL: none has. */
-static const struct plumb_picture_file *twin(const struct plumb_picture_file *file)
-{
-	struct stat dir, other;
-
-	for (const struct plumb_picture_file *f = files; f; f = f->next)
-		if (f != file && f->place.name && !file->place.as_it_is &&
-		    !strcmp(f->place.name, file->place.name) && !fstat(file->place.dir, &dir) &&
-		    !fstat(f->place.dir, &other) && dir.st_ino == other.st_ino &&
-		    dir.st_dev == other.st_dev)
-			return f;
-	return NULL;
-}
-
 int plumb_picture_check(struct plumb_picture_file *file, const char *path)
 {
+	const struct plumb_picture_file *same;
 	bool is_pipe;
 	int err;
 
@@ -74,9 +76,10 @@ int plumb_picture_check(struct plumb_picture_file *file, const char *path)
 	err = plumb_atomic_file_find(&file->place, path);
 	if (err)
 		return cannot_write(file, path, err);
-	if (twin(file))
-		return plumb_error(EINVAL, "%s: %s is the file of %s, too", file->option, path,
-				   twin(file)->option);
+	same = same_file(file);
+	if (same)
+		return plumb_error(EINVAL, "%s: %s is the file of %s as well", file->option, path,
+				   same->option);
 	if (file->place.was.st_mode &&
 	    faccessat(file->place.dir, file->place.name, W_OK, AT_EACCESS))
 		err = -errno;

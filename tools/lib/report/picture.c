@@ -3,8 +3,6 @@
 #include "history.h"
 #include <plumb/report/svg.h>
 
-#include <math.h>
-#include <plumb/base/text.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/measure/verdict.h>
 #include <string.h>
@@ -128,8 +126,32 @@ static bool is_major(uint64_t value, bool is_size)
 	return value == 1;
 }
 
-static void draw_value(const struct picture_frame *f, double place, double y, bool major,
-		       bool is_shown, const char *text, FILE *out)
+/* The axis of values, before its labels are printed. */
+struct values {
+	uint32_t first, last, precision;
+	bool is_size;
+};
+
+static bool is_on_axis(const struct values *a, uint64_t v)
+{
+	const double place = plumb_line_place(v, a->precision);
+
+	/* Below the first octave the axis is linear. */
+	return place >= a->first && place <= a->last + 1 &&
+	       v >= plumb_line_lowest(plumb_lines_per_octave(a->precision), a->precision) / 4;
+}
+
+static size_t count_values(const struct values *a, bool only_major)
+{
+	size_t n = 0;
+
+	for (uint64_t v = 1; v < 1ULL << PLUMB_HIST_RANGE_BITS; v = next_value(v, a->is_size))
+		n += is_on_axis(a, v) && (!only_major || is_major(v, a->is_size));
+	return n;
+}
+
+static void print_value(const struct picture_frame *f, double place, double y, bool major,
+			bool is_shown, const char *text, FILE *out)
 {
 	fprintf(out,
 		"<g data-place=\"%.6g\" data-major=\"%d\"%s><line x1=\"%g\" x2=\"%g\" "
@@ -142,38 +164,31 @@ static void draw_value(const struct picture_frame *f, double place, double y, bo
 void plumb_picture_values(const struct picture_frame *f, uint32_t first, uint32_t last,
 			  uint32_t precision, bool is_size, FILE *out)
 {
+	const struct values a = {first, last, precision, is_size};
 	const double line = f->height / (last + 1 - first);
-	const bool all = line * plumb_lines_per_octave(precision) >= LABEL_PIXELS;
-	const uint64_t end = 1ULL << PLUMB_HIST_RANGE_BITS;
-	double only = -1; /* y of the last label */
-	size_t n = 0;
+	const bool all = line * plumb_lines_per_octave(precision) >= LABEL_PIXELS ||
+			 count_values(&a, true) < 2;
+	const bool has_bounds = count_values(&a, false) < 2;
+	const uint32_t bounds[] = {first, last + 1};
 	char text[32];
 
 	fputs("<g class=\"values\">\n", out);
-	for (uint64_t v = 1; v < end; v = next_value(v, is_size)) {
+	for (uint64_t v = 1; !has_bounds && v < 1ULL << PLUMB_HIST_RANGE_BITS;
+	     v = next_value(v, is_size)) {
 		const double place = plumb_line_place(v, precision);
-		const bool is_shown = all || is_major(v, is_size);
 
-		/* Below the first octave the axis is linear. */
-		if (place < first || place > last + 1 ||
-		    v < plumb_line_lowest(plumb_lines_per_octave(precision), precision) / 4)
-			continue;
-		only = is_shown ? f->y + f->height - (place - first) * line : only;
-		n += is_shown;
-		draw_value(f, place, f->y + f->height - (place - first) * line,
-			   is_major(v, is_size), is_shown,
-			   plumb_picture_value(v, is_size, text, sizeof(text)), out);
+		if (is_on_axis(&a, v))
+			print_value(f, place, f->y + f->height - (place - first) * line,
+				    is_major(v, is_size), all || is_major(v, is_size),
+				    plumb_picture_value(v, is_size, text, sizeof(text)), out);
 	}
-	/* An axis of less than a decade may have none of these: its ends tell where it is. */
-	for (uint32_t at = first; n < 2 && at <= last + 1; at += last + 1 - first) {
-		const double y = f->y + f->height - (at - first) * line;
+	/* No two values of 1, 2 and 5 are on it. */
+	for (size_t i = 0; has_bounds && i < 2; i++) {
+		const uint64_t v = plumb_line_lowest(bounds[i], precision);
 
-		if (fabs(y - only) >= LABEL_PIXELS)
-			draw_value(f, at, y, true, true,
-				   plumb_format_time(plumb_line_lowest(at, precision),
-						     is_size ? PLUMB_BYTES : PLUMB_AUTO, text,
-						     sizeof(text)),
-				   out);
+		plumb_format_time(v, is_size ? PLUMB_BYTES : PLUMB_AUTO, text, sizeof(text));
+		print_value(f, bounds[i], f->y + f->height - (bounds[i] - first) * line, true, true,
+			    text, out);
 	}
 	fputs("</g>\n", out);
 }

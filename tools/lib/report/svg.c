@@ -5,6 +5,8 @@
 
 /* A printed picture is light, whatever the screen is. */
 static const char common[] =
+	/* The browser's page around the picture, too. */
+	"svg { color-scheme: light dark; background: var(--paper); }\n"
 	"svg { --paper: #fff; --ink: #000; --dim: #666; --line: #ddd; }\n"
 	"@media screen and (prefers-color-scheme: dark) {\n"
 	"svg { --paper: #15171b; --ink: #e4e4e4; --dim: #9a9a9a; --line: #34373d; }\n"
