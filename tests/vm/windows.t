@@ -21,7 +21,8 @@ declare -A of=([event-rate]=page-faults [func-count]='t:sched:sched_switch' [fun
 	[syscall-breakdown]='-s read' [syscall-slower]=1ms [user-func-latency]=/usr/local/bin/userfuncs:user_leaf
 	[usdt-latency]='/usr/local/bin/usdt:app:slow_begin /usr/local/bin/usdt:app:slow_end')
 each=()
-for page in $(grep -l 'manual/options' tools/*/*.rst); do
+for page in tools/*/*.rst; do
+	grep -q "manual/options" "$page" || continue
 	tool=$(basename "$page" .rst)
 	[[ ${CHECK_ALL-} || $tool == @(offcpu-time|slab-latency|user-func-latency) ]] || continue # a tool takes 5 s
 	each+=("$tool")

@@ -96,7 +96,7 @@ with 'COMMAND=syscall-latency "-c x'
 refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c x' "${lines[@]}"
 refused "each line that is wrong" $'1: unknown name: A (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)\n/etc/plumb/windows/refused.conf:2: KEEP is empty' \
 	A=1 KEEP= "${good[@]}"
-printf '%s\n' "${good[@]}" $'KEEP=3\0d' >"$windows/nul.conf"
+printf '%s\nKEEP=3d\0junk\n' "$(printf '%s\n' "${good[@]}")" >"$windows/nul.conf"
 printf '%s\n' "${good[@]}" "KEEP=$(head -c 1000000 /dev/zero | tr '\0' 3)d" >"$windows/long.conf"
 : >"$windows/empty.conf"
 mkdir "$windows/folder.conf"
@@ -114,7 +114,7 @@ empty: 78
 folder: 78
 /etc/plumb/windows/long.conf:5: KEEP is not a time from 1h to 3650d, such as 30d: 333333333333333333
 long: 78
-/etc/plumb/windows/nul.conf:5: KEEP is not a time from 1h to 3650d, such as 30d: 3
+/etc/plumb/windows/nul.conf: has a NUL character
 nul: 78
 /etc/plumb/windows/zero.conf: is no regular file
 zero: 78"
