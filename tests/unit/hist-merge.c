@@ -182,6 +182,32 @@ static void of_a_run_the_last_ledger_counts(void **state)
 	recorded(&h, 1, 60);
 }
 
+/* The files of a rotated output, two reports each, in all orders. */
+static void of_a_run_files_may_be_in_any_order(void **state)
+{
+	struct hosts h = {0};
+
+	(void)state;
+	for (unsigned int order = 0; order < 256; order++) {
+		unsigned int seen = 0;
+
+		for (unsigned int i = 0; i < 4; i++)
+			seen |= 1 << (order >> 2 * i & 3);
+		for (unsigned int i = 0; seen == 15 && i < 4; i++) {
+			unsigned int seq = 2 * (order >> 2 * i & 3);
+
+			report(&h, "a", seq + 1, seq * 10, seq * 10 + 10, seq + 1, false);
+			report(&h, "a", seq + 2, seq * 10 + 10, seq * 10 + 20, seq + 2, seq == 6);
+		}
+		if (seen != 15)
+			continue;
+		assert_int_equal(h.headless, 0);
+		hosts_end(&h);
+		assert_int_equal(h.all[0].reports, 8);
+		recorded(&h, 1, 8);
+	}
+}
+
 static void many_open_runs_are_all_counted(void **state)
 {
 	struct hosts h = {0};
@@ -205,6 +231,7 @@ int main(void)
 		cmocka_unit_test(the_coarser_precision_is_that_of_the_result),
 		cmocka_unit_test(blocks_are_of_neighbouring_reports),
 		cmocka_unit_test(of_a_run_the_last_ledger_counts),
+		cmocka_unit_test(of_a_run_files_may_be_in_any_order),
 		cmocka_unit_test(many_open_runs_are_all_counted),
 	};
 

@@ -2,7 +2,7 @@
 #include "hosts.h"
 #include <stdlib.h>
 
-/* Of a host, runs that may go on, and heads; the oldest are taken to be over. */
+/* Of a host, runs that may go on, and gaps; the oldest are taken to be over. */
 #define MOST_OPEN 64
 
 static void *get(void *memory)
@@ -81,24 +81,23 @@ static void end_run(struct hosts *h, struct run *run)
 	free(run);
 }
 
-/* The run that the report continues, taken out of the list; NULL: none. */
-static struct run *take_run(struct host *host, const struct line *l)
+static bool continues(const struct run *run, const struct line *l)
+{
+	return run->seq + 1 == l->seq && run->end == l->start;
+}
+
+/* The run that the report continues, where the list has it; NULL: none. */
+static struct run **find_run(struct host *host, const struct line *l)
 {
 	struct run **found = NULL, *run;
 
 	for (struct run **at = &host->runs; (run = *at); at = &run->next) {
-		if (run->seq + 1 == l->seq && run->end == l->start) {
-			found = at;
-			break;
-		}
+		if (continues(run, l))
+			return at;
 		if (!found && run->seq < l->seq && run->end <= l->start)
 			found = at;
 	}
-	if (!found)
-		return NULL;
-	run = *found;
-	*found = run->next;
-	return run;
+	return found;
 }
 
 /* What the report says of its hosts replaces what the one before it said. */
@@ -133,37 +132,68 @@ static void put_run(struct hosts *h, struct host *host, struct run *run)
 		}
 }
 
-static void add_head(struct host *host, const struct line *l)
+static void add_gap(struct host *host, struct run_gap of)
 {
-	struct run_head *head = get(malloc(sizeof(*head))), **at;
+	struct run_gap *gap, **at;
 	size_t n = 0;
 
-	*head = (struct run_head){host->heads, l->seq, l->start};
-	host->heads = head;
-	for (at = &host->heads; *at && n < MOST_OPEN; at = &(*at)->next)
+	if (of.seq + 1 >= of.next_seq)
+		return;
+	gap = get(malloc(sizeof(*gap)));
+	*gap = of;
+	gap->next = host->gaps;
+	host->gaps = gap;
+	for (at = &host->gaps; *at && n < MOST_OPEN; at = &(*at)->next)
 		n++;
 	free(*at);
 	*at = NULL;
 }
 
+static void remove_gap(struct run_gap **at)
+{
+	struct run_gap *gap = *at;
+
+	*at = gap->next;
+	free(gap);
+}
+
+/*
+ * Whether the report is one that was missing in the midst of a run.  Its ledger does not count: the
+ * run has a later one.
+ */
+static bool fill_gap(struct host *host, const struct line *l)
+{
+	struct run_gap **at = &host->gaps, gap;
+
+	while (*at && ((*at)->seq == 0 || l->seq <= (*at)->seq || l->seq >= (*at)->next_seq ||
+		       l->start < (*at)->end || l->end > (*at)->start))
+		at = &(*at)->next;
+	if (!*at || l->final || l->n_hosts)
+		return false;
+	gap = **at;
+	remove_gap(at);
+	add_gap(host, (struct run_gap){NULL, gap.seq, gap.end, l->seq, l->start});
+	add_gap(host, (struct run_gap){NULL, l->seq, l->end, gap.next_seq, gap.start});
+	host->reports++;
+	return true;
+}
+
 /* Whether another run goes on where RUN ends, whose ledger then counts; RUN is freed. */
 static bool join(struct hosts *h, struct host *host, struct run *run)
 {
-	struct run_head *head;
+	struct run_gap **at = &host->gaps;
 
-	for (struct run_head **at = &host->heads; (head = *at); at = &head->next) {
-		if (head->seq != run->seq + 1 || head->start != run->end)
-			continue;
-		*at = head->next;
-		free(head);
-		h->runs--;
-		h->headless--;
-		host->reports += run->hosts[0].reports;
-		free(run->hosts);
-		free(run);
-		return true;
-	}
-	return false;
+	while (*at && ((*at)->seq || (*at)->next_seq != run->seq + 1 || (*at)->start != run->end))
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	remove_gap(at);
+	h->runs--;
+	h->headless--;
+	host->reports += run->hosts[0].reports;
+	free(run->hosts);
+	free(run);
+	return true;
 }
 
 bool hosts_have_room(const struct hosts *h, const struct line *l)
@@ -173,24 +203,29 @@ bool hosts_have_room(const struct hosts *h, const struct line *l)
 
 void hosts_add(struct hosts *h, const struct line *l)
 {
-	struct run *run;
-	size_t host;
-
+	struct run **at, *run;
 	/* A report of hist-merge is not one of the host that it ran on. */
-	host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
-	run = take_run(&h->all[host], l);
-	if (!run) {
+	size_t host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
+
+	at = find_run(&h->all[host], l);
+	if (!(at && continues(*at, l)) && fill_gap(&h->all[host], l))
+		return;
+	if (at) {
+		run = *at;
+		*at = run->next;
+	} else {
 		run = get(calloc(1, sizeof(*run)));
 		h->runs++;
 		h->headless += l->seq > 1;
-		if (l->seq > 1 && !l->n_hosts)
-			add_head(&h->all[host], l);
 	}
+	if (!l->n_hosts)
+		add_gap(&h->all[host],
+			(struct run_gap){NULL, run->seq, run->end, l->seq, l->start});
 	set_hosts(h, host, run, l);
 	run->ledger = l->ledger;
 	run->seq = l->seq;
 	run->end = l->end;
-	if (!l->n_hosts && join(h, &h->all[host], run))
+	if (!l->n_hosts && !l->final && join(h, &h->all[host], run))
 		return;
 	if (l->final)
 		end_run(h, run);
@@ -239,15 +274,11 @@ struct run_host *hosts_sums(const struct hosts *h)
 
 void hosts_free(struct hosts *h)
 {
-	struct run_head *head;
-
 	hosts_end(h);
 	for (size_t i = 0; i < h->n; i++) {
 		free(h->all[i].name);
-		while ((head = h->all[i].heads)) {
-			h->all[i].heads = head->next;
-			free(head);
-		}
+		while (h->all[i].gaps)
+			remove_gap(&h->all[i].gaps);
 	}
 	free(h->all);
 	free(h->table);

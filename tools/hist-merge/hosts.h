@@ -6,7 +6,8 @@
  * report continues a run of its host if its number is the next and it starts where the run's last
  * one ended; if there is none such, the run of its host that ended last before it, of which reports
  * are missing.  Otherwise it begins a run.  Where a run ends as another one began whose first
- * reports were missing, as files that were rotated are read newest first, both are one.
+ * reports were missing, as files that were rotated are read newest first, both are one; and a
+ * report that is one of those that are missing of a run belongs to it.
  */
 #ifndef HOSTS_H
 #define HOSTS_H
@@ -29,17 +30,17 @@ struct run {
 	size_t n_hosts;
 };
 
-/* Where a run began whose first reports are missing. */
-struct run_head {
-	struct run_head *next;
-	uint64_t seq, start;
+/* Reports of a run that were not read yet: after number SEQ, 0: from the first one, to NEXT_SEQ. */
+struct run_gap {
+	struct run_gap *next;
+	uint64_t seq, end, next_seq, start;
 };
 
 struct host {
 	char *name;
 	uint64_t reports, recorded, lost; /* of runs that are over */
 	struct run *runs;                 /* that may go on, the latest first */
-	struct run_head *heads;           /* the latest first */
+	struct run_gap *gaps;             /* the latest first */
 };
 
 struct hosts {
