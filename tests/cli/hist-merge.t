@@ -96,6 +96,12 @@ right "reports of 4, 7 and 10 bits are merged at 4"
 holds "that is what it says" "$out" '$last | .precision_bits == 4 and .coarsened > 0'
 all=("$work/mixed"/{e,c,a,b,d}.json)
 right "in another order, too" --every=1m
+for order in "a b c d e" "c b a e d" "b a d c e"; do
+	# shellcheck disable=SC2086,SC2046 # words
+	merge -j $(printf "$d/%s.json " $order)
+	is "the reports of 7 and 10 bits are coarsened, in the order $order" "$(jq .coarsened "$out")" \
+		"$(cat "$d"/?.json | jq -s 'map(select(.precision_bits > 4)) | length')"
+done
 merge "${all[@]}"
 like "the table says so" "$(<"$out")" "different precision, 4 to 10 bits: merged at 4"
 

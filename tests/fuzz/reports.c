@@ -42,7 +42,7 @@ static void take(const uint8_t *text, size_t n, struct line *l, struct merge *m,
 	if (line_read(l, copy, &at)) {
 		if (at > n)
 			abort();
-	} else if (hosts_have_room(h, l) && !merge_add(m, l, l->seq % 3)) {
+	} else if (!l->is_record && hosts_have_room(h, l) && !merge_add(m, l, l->seq % 3)) {
 		hosts_add(h, l);
 	}
 	free(copy);

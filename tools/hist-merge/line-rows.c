@@ -49,7 +49,7 @@ static bool add_bucket(struct scan *s, struct line *l, struct line_measure *m, u
 		return scan_fail(s, "an empty bucket");
 	m->count += numbers[2];
 	if (m->count > INT64_MAX)
-		return scan_fail(s, "a number above 2^63-1");
+		return scan_fail(s, "the buckets have more than 2^63-1 calls");
 	if (l->n_buckets == l->room_buckets) {
 		l->room_buckets = l->room_buckets * 2 ?: 4096;
 		l->buckets = reallocarray(l->buckets, l->room_buckets, sizeof(*l->buckets));
@@ -189,7 +189,7 @@ static bool check_row(struct scan *s, struct line *l, struct line_row *row, unsi
 			return scan_fail(s, "the buckets do not add up to the count");
 	l->count += row->count;
 	if (l->count > INT64_MAX)
-		return scan_fail(s, "a number above 2^63-1");
+		return scan_fail(s, "the rows have more than 2^63-1 calls");
 	return check_measure(s, l, &row->measures[FIRST], seen);
 }
 

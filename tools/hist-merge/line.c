@@ -85,13 +85,29 @@ static bool scan_hosts(struct scan *s, struct line *l)
 	return !s->error;
 }
 
-enum { SCHEMA, TOOL, HOST, OF, START, END, SEQ, FINAL, PRECISION, LEDGER, HOSTS, ROWS, KNOWN };
+enum {
+	SCHEMA,
+	TOOL,
+	HOST,
+	OF,
+	START,
+	END,
+	SEQ,
+	FINAL,
+	PRECISION,
+	LEDGER,
+	HOSTS,
+	ROWS,
+	UNIT,
+	KNOWN
+};
 
 static const struct span members[KNOWN] = {
 	[SCHEMA] = NAME("schema"), [TOOL] = NAME("tool"),   [HOST] = NAME("host"),
 	[OF] = NAME("of"),         [START] = NAME("start"), [END] = NAME("end"),
 	[SEQ] = NAME("seq"),       [FINAL] = NAME("final"), [LEDGER] = NAME("ledger"),
 	[HOSTS] = NAME("hosts"),   [ROWS] = NAME("rows"),   [PRECISION] = NAME("precision_bits"),
+	[UNIT] = NAME("unit"),
 };
 
 static unsigned int member(struct span name)
@@ -137,6 +153,8 @@ static bool scan_known(struct scan *s, struct line *l, unsigned int i, const cha
 		return scan_string(s, &l->host);
 	case OF:
 		return scan_string(s, &l->of);
+	case UNIT:
+		return scan_string(s, &l->unit);
 	case START:
 		return scan_time(s, &l->start);
 	case END:
@@ -169,7 +187,7 @@ static bool check(struct scan *s, struct line *l, unsigned int seen)
 		return false;
 	for (unsigned int i = 0; i < KNOWN; i++) {
 		/* Lines of other tools lack most; they are best named by what reports have. */
-		if (seen & 1 << i || i == OF || i == HOSTS)
+		if (seen & 1 << i || i == OF || i == HOSTS || i == UNIT)
 			continue;
 		snprintf(missing, sizeof(missing), "no report: it has no member %s",
 			 members[i].text);
@@ -181,19 +199,28 @@ static bool check(struct scan *s, struct line *l, unsigned int seen)
 		return scan_fail(s, "seq is 0");
 	if (!l->of.text)
 		l->of = l->tool;
+	if (l->unit.n && !span_is(l->unit, span_is(l->of, "skb-alloc") ? "bytes" : "ns"))
+		return scan_fail(s, "the unit is not that of the tool's reports");
 	if (l->n_hosts == 1)
 		l->host = l->hosts[0].name;
 	return true;
+}
+
+/* Tools print single calls as {"call":...} or {"request":...}. */
+static bool is_of_a_record(struct span name)
+{
+	return span_is(name, "call") || span_is(name, "request");
 }
 
 const char *line_read(struct line *l, const char *text, size_t *at)
 {
 	struct scan scan = {.at = text}, *s = &scan;
 	const char *rows = NULL;
-	unsigned int seen = 0, i;
+	unsigned int seen = 0, others = 0, records = 0, i;
 	struct span name;
 
 	l->of.text = NULL;
+	l->unit.n = 0;
 	l->precision = 0;
 	l->n_rows = l->n_buckets = l->n_hosts = l->count = 0;
 	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
@@ -203,6 +230,8 @@ const char *line_read(struct line *l, const char *text, size_t *at)
 		if (i < KNOWN && seen & 1 << i)
 			scan_fail(s, "a member is there twice");
 		seen |= 1 << i;
+		records += is_of_a_record(name);
+		others += !is_of_a_record(name);
 		scan_known(s, l, i, &rows);
 	}
 	scan_end(s);
@@ -210,7 +239,9 @@ const char *line_read(struct line *l, const char *text, size_t *at)
 		s->at = rows;
 		line_rows_scan(s, l);
 	}
-	check(s, l, seen);
+	l->is_record = !s->error && records == 1 && !others;
+	if (!l->is_record)
+		check(s, l, seen);
 	*at = s->at - text;
 	return s->error;
 }

@@ -38,10 +38,12 @@ struct line {
 	struct span tool;
 	struct span host;    /* of a report of hist-merge on one host, that one */
 	struct span of;      /* the tool whose reports hist-merge had; of others the tool */
+	struct span unit;    /* empty: the report does not say */
 	struct span second;  /* the name of the second measure; empty: there is none */
 	uint64_t start, end; /* ns since 1970 */
 	uint64_t seq;
 	bool final;
+	bool is_record; /* no report: a tool printed a single call, and nothing else is set */
 	uint32_t precision;
 	struct ledger ledger;
 	uint64_t count; /* the sum of the rows' */

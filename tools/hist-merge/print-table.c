@@ -282,6 +282,9 @@ static void print_footer(const struct reading *r)
 	if (r->passed_over)
 		printf("  passed over: %" PRIu64 " report%s of other tools\n", r->passed_over,
 		       r->passed_over == 1 ? "" : "s");
+	if (r->records)
+		printf("  passed over: %" PRIu64 " record%s of single calls\n", r->records,
+		       r->records == 1 ? "" : "s");
 	if (l.n[LEDGER_LOST])
 		snprintf(text, sizeof(text),
 			 "percentiles: of a sample, %" PRIu64 " of %" PRIu64 " calls; at most "

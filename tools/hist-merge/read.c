@@ -53,6 +53,15 @@ bool reading_is_of_sizes(const struct reading *r)
 	return r->tool && !strcmp(r->tool, "skb-alloc");
 }
 
+uint64_t reading_coarsened(const struct reading *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t p = r->merge.precision + 1; p <= PLUMB_HIST_MAX_PRECISION; p++)
+		n += r->of_precision[p];
+	return n;
+}
+
 /* A line that cannot be merged.  Returns 0 with --keep-going. */
 static int refuse(struct state *st, const struct source *s, const char *why, size_t at)
 {
@@ -105,7 +114,7 @@ static void account(struct state *st, const struct line *l)
 		r->to = l->end;
 	if (window > st->newest)
 		st->newest = window;
-	r->coarsened += l->precision > r->merge.precision;
+	r->of_precision[l->precision]++;
 }
 
 /* Merges the line, or refuses it. */
@@ -118,6 +127,10 @@ static int take(struct state *st, struct source *s, const char *text, size_t n)
 
 	if (why)
 		return refuse(st, s, at < n && !text[at] ? "a NUL" : why, at);
+	if (l->is_record) {
+		r->records++;
+		return 0;
+	}
 	s->last = l->end;
 	if (r->options->tool && !span_is(l->of, r->options->tool)) {
 		r->passed_over++;

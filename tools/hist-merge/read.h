@@ -7,6 +7,7 @@
 #include "merge.h"
 #include "options.h"
 #include "source.h"
+#include <plumb/bpf/hist/hist.h>
 
 struct reading {
 	const struct options *options;
@@ -17,9 +18,10 @@ struct reading {
 	uint64_t left_out;    /* lines that cannot be merged */
 	uint64_t unread;      /* files that cannot be read, with --keep-going */
 	uint64_t passed_over; /* lines of other tools */
-	uint64_t coarsened;   /* reports of a higher precision than the result */
-	uint64_t printed;     /* with --every: windows before this one are printed */
-	uint64_t results;     /* printed so far */
+	uint64_t records;     /* lines that are single calls */
+	uint64_t of_precision[PLUMB_HIST_MAX_PRECISION + 1]; /* reports */
+	uint64_t printed; /* with --every: windows before this one are printed */
+	uint64_t results; /* printed so far */
 };
 
 /* One result; with --every of one window. */
@@ -40,6 +42,9 @@ void reading_begin(struct reading *r, const struct options *o);
 int reading_run(struct reading *r, char *const *files, size_t n,
 		int (*each)(const struct result *result));
 void reading_end(struct reading *r);
+
+/* Reports of a higher precision than the result. */
+uint64_t reading_coarsened(const struct reading *r);
 
 /* Whether sizes are in the first measure, bytes. */
 bool reading_is_of_sizes(const struct reading *r);
