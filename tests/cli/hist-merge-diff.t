@@ -16,6 +16,7 @@ compare() {
 compare slower
 is "a comparison ends well" "$status $(<"$err")" "0 "
 claim "its JSON is as the schema says" "$cli_top/tests/truth/schema" "${bin%/*}/plumb-2.schema.json" "$out"
+holds "and has what was drawn" "$out" '$last | [.calls_before, .calls_after, .blocks_before, .blocks_after] == [40050, 40050, 40, 40]'
 holds "what is 30 % slower is called so at p50, p90 and p99" "$out" \
 	'[$last.changes[] | select(.key.comm == "changed" and .percentile != "99.9") | .verdict] == ["slower", "slower", "slower"]'
 holds "30 % are within the intervals" "$out" \

@@ -164,6 +164,9 @@ is "a sum stays at 2^63-1" "$(grep -o '"sum":[0-9]*' "$out")" '"sum":92233720368
 perl -pe 's/"rows":\[.*?\]\}\]/"rows":[{"key":{},"count":9223372036854775807,"errors":0}]/' "$work/first" >"$work/calls"
 run_bare "$tool" "$work/calls" "$work/good"
 refused "more calls than a number holds" 1 "$tool" "$work/good:1: " "more than 2^63-1 calls"
+jq -c '.rows = []' "$work/first" >"$work/idle"
+run_bare "$tool" "$work/idle"
+like "no rows are called so" "$(<"$out")" "^[(]no calls[)]"$'\n'
 # --- files that cannot be read; output that cannot be written ---
 mkdir "$work/folder"
 run_bare "$tool" -k -j "$work/absent" "$work/good" "$work/folder"

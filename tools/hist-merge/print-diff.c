@@ -26,15 +26,21 @@ struct printing {
 	size_t judged; /* ... beyond --fail-above */
 };
 
-static struct diff_side side_of(const struct reading *r, const struct merged_row *row)
+/* 0: calls are drawn. */
+static size_t blocks_of(const struct reading *r)
 {
 	size_t blocks = merge_blocks(&r->merge);
 
+	return blocks < DIFF_LEAST_BLOCKS ? 0 : blocks;
+}
+
+static struct diff_side side_of(const struct reading *r, const struct merged_row *row)
+{
 	return (struct diff_side){
 		.reading = r,
 		.row = row,
 		.dist = merge_dist(&r->merge, &row->measures[FIRST]),
-		.blocks = blocks < DIFF_LEAST_BLOCKS ? 0 : blocks,
+		.blocks = blocks_of(r),
 	};
 }
 
@@ -149,7 +155,7 @@ static void print_only(const char *side, const json_t *keys)
 static void print_side(const char *side, const char *file, const struct reading *r)
 {
 	const uint64_t lost = hosts_ledger(&r->hosts).n[LEDGER_LOST];
-	size_t blocks = merge_blocks(&r->merge);
+	size_t blocks = blocks_of(r);
 	char *name = plumb_escaped_text(file);
 
 	printf("%s: %s: %" PRIu64 " report%s, %" PRIu64 " calls; ", side, name, r->merge.reports,
@@ -157,7 +163,7 @@ static void print_side(const char *side, const char *file, const struct reading 
 	free(name);
 	if (lost)
 		printf("%" PRIu64 " lost: a sample; ", lost);
-	if (blocks < DIFF_LEAST_BLOCKS)
+	if (!blocks)
 		puts("drawn by calls, as if these were independent");
 	else
 		printf("drawn by %zu blocks of reports\n", blocks);
@@ -184,9 +190,19 @@ static void print_tables(const struct printing *p)
 		       p->judged == 1 ? "" : "s", o->fail_above);
 }
 
-static json_t *lost_json(const struct reading *r)
+static void set_number(json_t *j, const char *what, const char *side, uint64_t n)
 {
-	return plumb_json_u64(hosts_ledger(&r->hosts).n[LEDGER_LOST]);
+	char name[24];
+
+	snprintf(name, sizeof(name), "%s_%s", what, side);
+	json_object_set_new(j, name, plumb_json_u64(n));
+}
+
+static void set_side(json_t *j, const char *side, const struct reading *r)
+{
+	set_number(j, "calls", side, r->merge.count);
+	set_number(j, "lost", side, hosts_ledger(&r->hosts).n[LEDGER_LOST]);
+	set_number(j, "blocks", side, blocks_of(r));
 }
 
 static int print_object(struct printing *p)
@@ -202,8 +218,8 @@ static int print_object(struct printing *p)
 	json_object_set(j, "changes", p->changes);
 	json_object_set(j, "only_before", p->only_before);
 	json_object_set(j, "only_after", p->only_after);
-	json_object_set_new(j, "lost_before", lost_json(p->before));
-	json_object_set_new(j, "lost_after", lost_json(p->after));
+	set_side(j, "before", p->before);
+	set_side(j, "after", p->after);
 	if (o->judge)
 		json_object_set_new(j, "above_limit", plumb_json_u64(p->judged));
 	errno = 0;

@@ -159,6 +159,10 @@ static void print_rows(const struct result *r)
 	struct plumb_text_table *g;
 	struct keys k;
 
+	if (!r->n) {
+		puts("(no calls)");
+		return;
+	}
 	find_keys(r, &k);
 	lay_out(r, &k, &c);
 	g = plumb_text_table_new(c.list, c.n);
