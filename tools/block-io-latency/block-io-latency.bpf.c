@@ -13,8 +13,7 @@
 struct block_counts block_counts[PLUMB_LEDGERS] = {};
 
 #define count(what)                                                                                \
-	__sync_fetch_and_add(&block_counts[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].what, \
-			     1)
+	atomic_add(&block_counts[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].what, 1)
 
 /* The latest flush of a device, by the hardware queue of those for whom it was made. */
 struct device_flush {

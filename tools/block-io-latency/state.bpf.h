@@ -143,18 +143,18 @@ static __noinline void begin(void *at, bool made, __u32 copy)
 {
 	struct block_request s = {.start = bpf_ktime_get_ns(), .id = (__u64)at};
 	struct task_struct *task = current_task();
-	struct key_who w = {};
+	struct plumb_who *who = &s.key.who;
 
 	/* Without a filter it is the tool itself, whose requests are remembered: they do not lack
 	 * their beginning. */
 	s.rejected = !filter_thread(task) || !filter_entry(task);
 	if (s.rejected && filter_rejects_threads())
 		return;
-	key_current(&w, task);
+	key_current(who, task, bpf_get_smp_processor_id());
+	key_trim(who);
 	/* Others act in their own cgroup; the io controller's may be one above that. */
 	if (plumb_config.by & PLUMB_BY_CGROUP && current_read(task, flags) & PF_KTHREAD)
-		w.cgroup = (made ? 0 : bio_cgroup(at)) ?: w.cgroup;
-	key_fill_who(&s.key.who, &w, bpf_get_smp_processor_id());
+		who->cgroup = (made ? 0 : bio_cgroup(at)) ?: who->cgroup;
 	s.pid = current_pid(task);
 	s.tid = current_tid(task);
 	if (block_selection.slower)

@@ -17,11 +17,11 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!plumb_live)
 		return 0;
 	if (!current_tid(task)) {
-		__sync_fetch_and_add(&rest.idle, 1);
+		atomic_add(&rest.idle, 1);
 		return 0;
 	}
 	if (!filter_thread(task) || !filter_entry(task)) {
-		__sync_fetch_and_add(&rest.others, 1);
+		atomic_add(&rest.others, 1);
 		return 0;
 	}
 	totals = totals_of(stack_slot(ctx, task, cpu, 0), cpu);

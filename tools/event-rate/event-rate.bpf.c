@@ -42,7 +42,7 @@ static __always_inline void charge(__u32 slot, __u32 cpu, __u64 n, bool guarded)
 	if (totals && guarded)
 		plumb_add(totals->count, n);
 	else if (totals)
-		__sync_fetch_and_add(&totals->count, n);
+		atomic_add(&totals->count, n);
 }
 
 /* How far the counter at AT has come since it was read last. */

@@ -16,8 +16,8 @@
 
 struct io_counts io_counts = {};
 
-#define io_count(what)        __sync_fetch_and_add(&io_counts.what, 1)
-#define io_add(counter, more) __sync_fetch_and_add(&(counter), more)
+#define io_count(what)        atomic_add(&io_counts.what, 1)
+#define io_add(counter, more) atomic_add(&(counter), more)
 
 /* The time that was not accounted for up to NOW; 0: another CPU has it. */
 static __always_inline __u64 clock_claim(__u64 *last, __u64 now)

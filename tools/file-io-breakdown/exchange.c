@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <plumb/base/token.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ static bool kernel_has_exchange(void)
 		 .imm = BPF_CMPXCHG},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "Dual BSD/GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), NULL);
+	int fd = plumb_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, insns,
+				 sizeof(insns) / sizeof(insns[0]), NULL);
 
 	if (fd < 0)
 		return false;

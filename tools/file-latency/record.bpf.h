@@ -52,10 +52,10 @@ static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const str
 					: totals_of(slot, cpu);
 	if (!totals)
 		return;
-	__sync_fetch_and_add(&buckets[i], 1);
-	__sync_fetch_and_add(&totals->errors, !!c->error);
-	__sync_fetch_and_add(&totals->sum, c->ns);
-	__sync_fetch_and_add(&totals->extra[0], c->bytes);
+	atomic_add(&buckets[i], 1);
+	atomic_add(&totals->errors, !!c->error);
+	atomic_add(&totals->sum, c->ns);
+	atomic_add(&totals->extra[0], c->bytes);
 	if (c->ns > totals->max)
 		totals->max = c->ns;
 	if (~c->ns > totals->inverted_min)

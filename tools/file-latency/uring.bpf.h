@@ -76,8 +76,7 @@ static __always_inline __u64 uring_argument(struct bpf_raw_tracepoint_args *ctx,
  * another runs, except before 5.19, in interrupts. So only these have to add atomically.
  */
 #define uring_count(field)                                                                         \
-	__sync_fetch_and_add(                                                                      \
-		&plumb_ledgers[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].field, 1)
+	atomic_add(&plumb_ledgers[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].field, 1)
 
 struct io_kiocb___user_data { /* before 5.19 */
 	__u64 user_data;
@@ -116,7 +115,6 @@ static __always_inline int uring_begin_at(const struct uring_id *id, __u64 reque
 {
 	struct uring_request r = {.request = request, .op = op};
 	struct task_struct *task = current_task();
-	struct key_who w = {};
 
 	uring_replace(id);
 	if (!plumb_live || !filter_thread(task))
@@ -124,8 +122,8 @@ static __always_inline int uring_begin_at(const struct uring_id *id, __u64 reque
 	op &= FILE_OP_MASK;
 	if (op >= FILE_OPS || !(file_config.ops >> op & 1) || !filter_entry(task))
 		return 0;
-	key_current(&w, task);
-	key_fill_who(&r.who, &w, bpf_get_smp_processor_id());
+	key_current(&r.who, task, bpf_get_smp_processor_id());
+	key_trim(&r.who);
 	r.pid = current_pid(task);
 	r.tid = current_tid(task);
 	uring_keep(id, &r);

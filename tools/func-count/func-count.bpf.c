@@ -33,7 +33,7 @@ static __always_inline bool fired(void *ctx __attribute__((unused)), __u64 targe
 	if (totals && guarded)
 		plumb_add(totals->count, 1);
 	else if (totals)
-		__sync_fetch_and_add(&totals->count, 1);
+		atomic_add(&totals->count, 1);
 	return true;
 }
 

@@ -8,7 +8,7 @@ struct fires fires[FIRES] = {};
 
 static __always_inline int count(void)
 {
-	__sync_fetch_and_add(&fires[bpf_get_smp_processor_id() & (FIRES - 1)].n, 1);
+	atomic_add(&fires[bpf_get_smp_processor_id() & (FIRES - 1)].n, 1);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "probe-cost.h"
 
 #include <bpf/bpf_helpers.h>
+#include <plumb/bpf/core/atomic.h>
 
 #define CPUS       128 /* a power of two; those beyond share counters */
 #define CACHE_LINE 8   /* in counters */
@@ -29,7 +30,7 @@ static __always_inline void counter(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	__sync_fetch_and_add(&counters[(cpu & (CPUS - 1)) * CACHE_LINE], 1);
+	atomic_add(&counters[(cpu & (CPUS - 1)) * CACHE_LINE], 1);
 }
 
 /*
@@ -49,7 +50,7 @@ static __always_inline void histogram(void)
 		return;
 	i = plumb_hist_index(ns, PLUMB_HIST_PRECISION);
 	if (i < PROBE_COST_BUCKETS)
-		__sync_fetch_and_add(&h->buckets[i], 1);
+		atomic_add(&h->buckets[i], 1);
 }
 
 #define PROGRAM(section, body)                                                                     \

@@ -113,7 +113,7 @@ static __always_inline void add_on(__s32 kernel, __u32 what, __u32 samples, __u3
 	struct plumb_totals *totals = totals_of_stack(kernel, what, cpu, &slot);
 
 	if (totals)
-		__sync_fetch_and_add(&totals->extra[1], samples);
+		atomic_add(&totals->extra[1], samples);
 }
 
 /* Add at most LEFT ns, since CPUs' clocks can differ a little; return how many of them remain. */
@@ -167,7 +167,7 @@ static __always_inline void add_call(struct syscall_thread *t, struct task_struc
 	plumb_add(totals->count, 1);
 	plumb_add(totals->sum, ns);
 	plumb_add(totals->extra[0], left);
-	__sync_fetch_and_add(&totals->extra[1], samples);
+	atomic_add(&totals->extra[1], samples);
 }
 
 static __always_inline void timing_end(const struct timing_call *c)
@@ -178,7 +178,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 
 	if (breakdown_pass == BREAKDOWN_FIRST) {
 		i = plumb_hist_index(c->ns, BREAKDOWN_PRECISION) & (BREAKDOWN_BUCKETS - 1);
-		__sync_fetch_and_add(&breakdown_first[i], 1);
+		atomic_add(&breakdown_first[i], 1);
 	}
 	if (breakdown_pass == BREAKDOWN_FIRST || c->ns < breakdown_min) {
 		ledger_count(cpu, filtered_at_exit);
@@ -203,7 +203,7 @@ static __always_inline bool add_sample(__s32 kernel, __u64 call, __u32 cpu)
 
 	if (totals) {
 		add_on(kernel, what, 1, cpu);
-		__sync_fetch_and_add(&totals->extra[1], 1);
+		atomic_add(&totals->extra[1], 1);
 	}
 	return totals;
 }

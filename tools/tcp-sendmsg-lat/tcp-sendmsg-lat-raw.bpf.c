@@ -40,7 +40,7 @@ static __always_inline void count_began(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	__sync_fetch_and_add(&plumb_ledgers[cpu & (PLUMB_LEDGERS - 1)].began, 1);
+	atomic_add(&plumb_ledgers[cpu & (PLUMB_LEDGERS - 1)].began, 1);
 }
 
 /* Return whether the current thread is inside one of the system calls of BITMAP. */

@@ -7,6 +7,7 @@
 #include <plumb/attach/hooks.h>
 #include <plumb/base/reasons.h>
 #include <plumb/attach/self-test.h>
+#include <plumb/base/token.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -82,8 +83,8 @@ static int load(enum plumb_hook hook)
 			return access("/sys/kernel/btf/vmlinux", R_OK) ? -ENODATA : fd;
 		opts.attach_btf_id = fd;
 	}
-	fd = bpf_prog_load(hooks[hook].program, "plumb_self_test", "Dual BSD/GPL", returns_0,
-			   sizeof(returns_0) / sizeof(returns_0[0]), &opts);
+	fd = plumb_prog_load(hooks[hook].program, "plumb_self_test", returns_0,
+			     sizeof(returns_0) / sizeof(returns_0[0]), &opts);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -3,6 +3,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <plumb/base/token.h>
 #include <plumb/bpf/function/function.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,8 +160,8 @@ int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
 		opts.attach_btf_id = function->btf_id;
 		opts.attach_btf_obj_fd = function->btf_fd;
 	}
-	fd = bpf_prog_load(bpf_program__type(p), bpf_program__name(p), "Dual BSD/GPL", insns,
-			   bpf_program__insn_cnt(p), &opts);
+	fd = plumb_prog_load(bpf_program__type(p), bpf_program__name(p), insns,
+			     bpf_program__insn_cnt(p), &opts);
 	if (fd < 0)
 		fd = -errno;
 	free(insns);

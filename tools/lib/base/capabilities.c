@@ -4,14 +4,13 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/token.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 
 #include <plumb/base/reasons.h>
-
-#include <bpf/libbpf.h>
 
 uint64_t plumb_capabilities(void)
 {
@@ -116,36 +115,21 @@ static void read_lockdown(char *state, size_t size)
 	fclose(f);
 }
 
-/*
- * A token of BPF stands for capabilities that this process has only in its user namespace.  libbpf
- * takes it where this variable says.
- */
-static bool has_token(void)
-{
-	const char *path = getenv("LIBBPF_BPF_TOKEN_PATH");
-
-	if (!path || !*path)
-		return false;
-	if (libbpf_major_version() > 1 || libbpf_minor_version() >= 5)
-		return true;
-	plumb_warn("LIBBPF_BPF_TOKEN_PATH is ignored: this is libbpf %s, tokens take 1.5",
-		   libbpf_version_string());
-	return false;
-}
-
 bool plumb_may_trace(void)
 {
 	const char *names = missing();
+	const bool away = is_in_user_namespace();
 
-	if ((names || is_in_user_namespace()) && has_token())
+	if (away && plumb_token_take())
 		return true;
+	plumb_token_none();
 	if (names)
 		plumb_warn("%s %s missing: run as root, or: setcap cap_bpf,cap_perfmon+ep FILE",
 			   names, strchr(names, ' ') ? "are" : "is");
-	else if (is_in_user_namespace())
+	else if (away)
 		plumb_warn("tracing needs root, or CAP_BPF and CAP_PERFMON, in the initial "
 			   "user namespace: this process is in another");
-	return !names && !is_in_user_namespace();
+	return !names && !away;
 }
 
 /*
@@ -188,6 +172,8 @@ const char *plumb_not_permitted(void)
 		snprintf(text, sizeof(text), ", without %s", names);
 	else if (*lockdown)
 		snprintf(text, sizeof(text), ", kernel lockdown (%s)", lockdown);
+	else if (is_in_user_namespace())
+		return ", not permitted in a user namespace";
 	else if (!(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
 		return ", not permitted (no CAP_SYS_ADMIN, or kernel lockdown)";
 	else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <linux/types.h>
+#include <plumb/base/token.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/kernel/types.h>
@@ -166,8 +167,8 @@ static bool can_be_read(const struct variable *v)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int fd = v->size > 0 ? bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "has_variable", "GPL",
-					     program, sizeof(program) / sizeof(program[0]), NULL)
+	int fd = v->size > 0 ? plumb_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "has_variable",
+					       program, sizeof(program) / sizeof(program[0]), NULL)
 			     : -1;
 
 	if (fd >= 0)

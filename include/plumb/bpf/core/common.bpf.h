@@ -7,6 +7,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
+#include <plumb/bpf/core/atomic.h>
 #include <plumb/bpf/core/config.h>
 
 /* Moves code for rare conditions out of the common path, which then has fewer jumps. */
@@ -27,7 +28,7 @@ const volatile struct plumb_config plumb_config = {};
 #define plumb_add(counter, n)                                                                      \
 	do {                                                                                       \
 		if (unlikely(plumb_config.interleaved))                                            \
-			__sync_fetch_and_add(&(counter), n);                                       \
+			atomic_add(&(counter), n);                                                 \
 		else                                                                               \
 			(counter) += (n);                                                          \
 	} while (0)

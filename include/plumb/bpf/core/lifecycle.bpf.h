@@ -25,7 +25,7 @@ int thread_exit(void *ctx __attribute__((unused)))
 	if (inside)
 		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);
 	inflight_drop(task);
-	__sync_fetch_and_add(&plumb_epoch, 1);
+	atomic_add(&plumb_epoch, 1);
 	return 0;
 }
 #endif

@@ -34,7 +34,7 @@ static __always_inline void hist_increase(__u64 *bucket, __u64 n)
 	if (plumb_config.exclusive)
 		plumb_add(*bucket, n);
 	else
-		__sync_fetch_and_add(bucket, n);
+		atomic_add(bucket, n);
 }
 
 /* Add a value to histogram AT; return its totals, or NULL. */

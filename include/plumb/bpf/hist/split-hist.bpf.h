@@ -50,7 +50,7 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 		return;
 	for (i = 0; i < SPLIT_PARTS; i++) {
 		if (off[i])
-			__sync_fetch_and_add(&splits[bucket].ns[i], off[i]);
+			atomic_add(&splits[bucket].ns[i], off[i]);
 		most = split_larger(most, off[i]);
 	}
 	hist_record_split(slot, cpu, ns, error, on, most <= on);
@@ -59,7 +59,7 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 	/* After the totals, like all counts: snapshots read counts before totals. */
 	for (i = 0; i < SPLIT_PARTS; i++)
 		if (off[i] == most) {
-			__sync_fetch_and_add(&splits[bucket].led[i], 1);
+			atomic_add(&splits[bucket].led[i], 1);
 			break;
 		}
 }

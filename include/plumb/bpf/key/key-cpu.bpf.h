@@ -47,38 +47,52 @@ static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 c
 					      PLUMB_REMEMBERED_BITS)];
 }
 
-/* Fill in the thread's part of the key, as far as rows are grouped by it. */
-struct key_who {
-	__u64 id, cgroup, comm[2], process[2];
-};
-
-static __always_inline void key_current(struct key_who *w, struct task_struct *task)
+/*
+ * Fill in the thread's part of a key, which is zeroed, as far as rows are grouped by it.  Names are
+ * as in the task.  Returns the thread's id in the cache.
+ */
+static __always_inline __u64 key_current(struct plumb_who *who, struct task_struct *task, __u32 cpu)
 {
-	w->id = KEY_NOBODY;
+	const __u64 *raw = (const __u64 *)task->comm;
+	__u64 *comm = (__u64 *)who->comm;
+
 	if (plumb_config.by & PLUMB_BY_PID)
-		w->id |= current_pid(task);
+		who->pid = current_pid(task);
 	if (plumb_config.by & PLUMB_BY_TID)
-		w->id |= (__u64)current_tid(task) << 32;
+		who->tid = current_tid(task);
 	if (plumb_config.by & PLUMB_BY_CGROUP)
-		w->cgroup = bpf_get_current_cgroup_id();
+		who->cgroup = bpf_get_current_cgroup_id();
+	if (plumb_config.by & PLUMB_BY_CPU)
+		who->cpu = cpu;
 	if (plumb_config.by & PLUMB_BY_PROCESS)
-		current_process(task, w->process);
+		current_process(task, (__u64 *)who->process);
 	if (plumb_config.by & PLUMB_BY_COMM) {
 		if (plumb_config.task_storage) {
-			w->comm[0] = ((const __u64 *)task->comm)[0];
-			w->comm[1] = ((const __u64 *)task->comm)[1];
+			comm[0] = raw[0];
+			comm[1] = raw[1];
 		} else {
-			bpf_get_current_comm(w->comm, sizeof(w->comm));
+			bpf_get_current_comm(who->comm, sizeof(who->comm));
 		}
 	}
+	return KEY_NOBODY | who->pid | (__u64)who->tid << 32;
 }
 
-static __always_inline __u64 key_differs(const struct plumb_remembered *r, const struct key_who *w,
-					 const __u64 *own)
+/* What is after the NUL of a name would be another key. */
+static __always_inline void key_trim(struct plumb_who *who)
 {
-	__u64 differs = (r->id ^ w->id) | (r->cgroup ^ w->cgroup) | (r->comm[0] ^ w->comm[0]) |
-			(r->comm[1] ^ w->comm[1]) | (r->process[0] ^ w->process[0]) |
-			(r->process[1] ^ w->process[1]);
+	if (plumb_config.by & PLUMB_BY_COMM)
+		name_trim((__u64 *)who->comm, 2);
+	if (plumb_config.by & PLUMB_BY_PROCESS)
+		name_trim((__u64 *)who->process, 2);
+}
+
+static __always_inline __u64 key_differs(const struct plumb_remembered *r, __u64 id,
+					 const struct plumb_who *who, const __u64 *own)
+{
+	const __u64 *comm = (const __u64 *)who->comm, *process = (const __u64 *)who->process;
+	__u64 differs = (r->id ^ id) | (r->cgroup ^ who->cgroup) | (r->comm[0] ^ comm[0]) |
+			(r->comm[1] ^ comm[1]) | (r->process[0] ^ process[0]) |
+			(r->process[1] ^ process[1]);
 	__u32 i;
 
 	if (plumb_config.by >= PLUMB_BY_TOOL)
@@ -87,41 +101,22 @@ static __always_inline __u64 key_differs(const struct plumb_remembered *r, const
 	return differs;
 }
 
-/* Fill in the thread's part of a key, which is zeroed. */
-static __always_inline void key_fill_who(struct plumb_who *who, const struct key_who *w, __u32 cpu)
+/* Put a key whose names are as in the task, and whose slot is not known yet, in the cache. */
+static __always_inline void key_remember(struct plumb_remembered *r, const struct plumb_who *who,
+					 const __u64 *own)
 {
-	__u64 *comm = (__u64 *)who->comm, *process = (__u64 *)who->process;
-
-	who->pid = w->id;
-	who->tid = (w->id & ~KEY_NOBODY) >> 32;
-	who->cgroup = w->cgroup;
-	if (plumb_config.by & PLUMB_BY_CPU)
-		who->cpu = cpu;
-	if (plumb_config.by & PLUMB_BY_COMM) {
-		comm[0] = w->comm[0];
-		comm[1] = w->comm[1];
-		name_trim(comm, 2);
-	}
-	if (plumb_config.by & PLUMB_BY_PROCESS) {
-		process[0] = w->process[0];
-		process[1] = w->process[1];
-		name_trim(process, 2);
-	}
-}
-
-/* Look up the slot of a key: W is the thread's part, OWN the tool's. */
-static __always_inline bool key_find_who(const struct key_who *w, const __u64 *own, __u32 cpu,
-					 __u32 *slot)
-{
-	PLUMB_KEY key = {};
-	__u64 *words = (__u64 *)((struct plumb_who *)&key + 1);
+	const __u64 *comm = (const __u64 *)who->comm, *process = (const __u64 *)who->process;
 	__u32 i;
 
-	key_fill_who((struct plumb_who *)&key, w, cpu);
+	r->id = 0;
+	r->cgroup = who->cgroup;
+	r->comm[0] = comm[0];
+	r->comm[1] = comm[1];
+	r->process[0] = process[0];
+	r->process[1] = process[1];
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
-			words[i] = own[i];
-	return key_find(&key, slot);
+			r->own[i] = own[i];
 }
 
 /*
@@ -131,26 +126,25 @@ static __always_inline bool key_find_who(const struct key_who *w, const __u64 *o
 static __noinline __u32 key_ask(struct task_struct *task, const __u64 *own, __u32 cpu)
 {
 	struct plumb_remembered *r = NULL;
-	struct key_who w = {};
+	PLUMB_KEY key = {};
+	struct plumb_who *who = (struct plumb_who *)&key;
+	__u64 *words = (__u64 *)(who + 1);
+	__u64 id = key_current(who, task, cpu);
 	__u32 slot, i;
 
-	key_current(&w, task);
 	if (!plumb_config.interleaved) {
-		r = key_remembered(w.id, w.cgroup, own, cpu);
-		if (!key_differs(r, &w, own))
+		r = key_remembered(id, who->cgroup, own, cpu);
+		if (!key_differs(r, id, who, own))
 			return r->slot;
+		key_remember(r, who, own);
 	}
-	if (!key_find_who(&w, own, cpu, &slot) || !r)
-		return slot;
-	r->id = w.id;
-	r->cgroup = w.cgroup;
-	r->comm[0] = w.comm[0];
-	r->comm[1] = w.comm[1];
-	r->process[0] = w.process[0];
-	r->process[1] = w.process[1];
+	key_trim(who);
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
-			r->own[i] = own[i];
+			words[i] = own[i];
+	if (!key_find(&key, &slot) || !r)
+		return slot;
+	r->id = id;
 	r->slot = slot;
 	return slot;
 }

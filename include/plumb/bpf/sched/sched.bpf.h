@@ -126,7 +126,7 @@ static __u32 sched_sleepers[1 << SCHED_SET_BITS] = {};
 static __always_inline void sched_asleep(__u32 change)
 {
 	if (plumb_config.wakers)
-		__sync_fetch_and_add(&sched_sleepers[sched_set(bpf_get_current_task())], change);
+		atomic_add(&sched_sleepers[sched_set(bpf_get_current_task())], change);
 }
 #endif
 

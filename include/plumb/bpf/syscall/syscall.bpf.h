@@ -199,14 +199,14 @@ static __always_inline void syscall_unmatched(struct task_struct *task, const st
 SEC("raw_tp/task_rename")
 int thread_renamed(void *ctx __attribute__((unused)))
 {
-	__sync_fetch_and_add(&plumb_epoch, 1);
+	atomic_add(&plumb_epoch, 1);
 	return 0;
 }
 
 SEC("raw_tp/cgroup_attach_task")
 int thread_moved(void *ctx __attribute__((unused)))
 {
-	__sync_fetch_and_add(&plumb_epoch, 1);
+	atomic_add(&plumb_epoch, 1);
 	return 0;
 }
 

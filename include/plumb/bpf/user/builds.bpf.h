@@ -10,7 +10,7 @@ __u64 build_calls[PLUMB_BUILDS] = {};
 
 static __always_inline void build_count(__u64 target)
 {
-	__sync_fetch_and_add(&build_calls[PLUMB_TARGET_FILE(target) & (PLUMB_BUILDS - 1)], 1);
+	atomic_add(&build_calls[PLUMB_TARGET_FILE(target) & (PLUMB_BUILDS - 1)], 1);
 }
 
 #endif
