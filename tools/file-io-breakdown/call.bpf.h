@@ -32,10 +32,10 @@ struct io_call {
 /* Without a branch, of which each doubles what the verifier checks: both are less than 2^63. */
 static __always_inline __u64 at_most(__u64 n, __u64 limit)
 {
-	__s64 excess = n - limit;
+	__u64 less = (n - limit) >> 63;
 
-	barrier_var(excess);
-	return limit + (excess & (excess >> 63));
+	barrier_var(less);
+	return limit + (n - limit) * less;
 }
 
 /* Divide NS ns, in which the call had nothing in the device. */

@@ -28,13 +28,16 @@ struct {
 	__uint(value_size, sizeof(struct plumb_split)); /* set by the loader: buckets times this */
 } plumb_splits SEC(".maps");
 
-/* The larger one of two times. Without a branch, else the verifier would follow both values. */
-static __always_inline __u64 split_larger(__u64 a, __u64 b)
+/*
+ * 1 if A is less than B, else 0: times are less than 2^63.  Computed, since the verifier would
+ * follow both values of each comparison, and with each all of those after it.
+ */
+static __always_inline __u64 split_less(__u64 a, __u64 b)
 {
-	__u64 mask = (__s64)(a - b) >> 63;
+	__u64 less = (a - b) >> 63;
 
-	barrier_var(mask);
-	return a ^ ((a ^ b) & mask);
+	barrier_var(less);
+	return less;
 }
 
 /* Record a call of NS ns, of which OFF, by part, were off the CPU, and ON on it. */
@@ -43,25 +46,22 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
-	__u64 most = 0;
-	int i;
+	__u64 most = 0, which = 0, more;
+	__u32 i;
 
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
 	for (i = 0; i < SPLIT_PARTS; i++) {
-		if (off[i])
+		if (split_less(0, off[i]))
 			atomic_add(&splits[bucket].ns[i], off[i]);
-		most = split_larger(most, off[i]);
+		more = split_less(most, off[i]);
+		most += (off[i] - most) * more;
+		which += (i - which) * more;
 	}
 	hist_record_split(slot, cpu, ns, error, on, most <= on);
-	if (most <= on)
-		return;
 	/* After the totals, like all counts: snapshots read counts before totals. */
-	for (i = 0; i < SPLIT_PARTS; i++)
-		if (off[i] == most) {
-			atomic_add(&splits[bucket].led[i], 1);
-			break;
-		}
+	if (most > on && which < SPLIT_PARTS)
+		atomic_add(&splits[bucket].led[which], 1);
 }
 
 #endif
