@@ -51,7 +51,7 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
-	/* Rolled, it goes back by falling through, which 6.1 takes for an endless loop. */
+		/* Rolled, it goes back by falling through, which 6.1 takes for an endless loop. */
 #pragma unroll
 	for (i = 0; i < SPLIT_PARTS; i++) {
 		if (split_less(0, off[i]))
