@@ -136,6 +136,9 @@ for server in prometheus victoria; do
 	claim "$server: quantiles of all" ask quantiles "${!server}" '.*' clock_nanosleep "$work"/json{1,2,3}
 done
 claim "OTLP: counts and percentiles within its bound" ask otlp "$work/otlp2" clock_nanosleep "$work/json2"
+for n in 1 2 3; do
+	claim "OTLP: no bucket of host $n decreases" ask rising "$work/otlp$n"
+done
 
 # What the recording rule has is a rate of 5 minutes: it takes two scrapes.
 claim "the recording rule has results" await "" 20 is_value "$prometheus" \

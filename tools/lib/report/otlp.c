@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <math.h>
 #include <plumb/base/json.h>
+#include <plumb/bpf/hist/hist.h>
 #include <plumb/report/otlp.h>
 #include <plumb/report/series.h>
 #include <stdbool.h>
@@ -121,19 +122,22 @@ struct exponential {
 	uint64_t zero, count, sum, min, max;
 };
 
-/* The bucket that [?, HIGHEST] is counted in; UNIT: a value in seconds or bytes is so many. */
+/*
+ * The bucket that [?, HIGHEST] is counted in; UNIT: a value in seconds or bytes is so many.  Calls
+ * stay where they were counted, so HIGHEST is never cut at the longest call so far.
+ */
 static int index_of(uint64_t highest, double unit, int scale)
 {
 	return plumb_otlp_index(highest / unit, scale);
 }
 
-/* The highest value of a bucket; that of the longest call ends at the call. */
-static uint64_t highest_of(const json_t *bucket, const json_t *row)
+/* The last bucket of hist.h has no upper bound. */
+static uint64_t highest_of(const json_t *bucket)
 {
+	const uint64_t lowest = json_integer_value(json_array_get(bucket, 0));
 	const uint64_t highest = json_integer_value(json_array_get(bucket, 1));
-	const uint64_t max = json_integer_value(json_object_get(row, "max"));
 
-	return highest < max ? highest : max;
+	return lowest >> PLUMB_HIST_RANGE_BITS ? lowest : highest;
 }
 
 static void find_range(const json_t *rows, const char *second, double unit, int scale,
@@ -149,9 +153,9 @@ static void find_range(const json_t *rows, const char *second, double unit, int 
 
 		json_array_foreach(json_object_get(from, "hist"), b, bucket)
 		{
-			if (!highest_of(bucket, from))
+			if (!highest_of(bucket))
 				continue;
-			at = index_of(highest_of(bucket, from), unit, scale);
+			at = index_of(highest_of(bucket), unit, scale);
 			first = at < first ? at : first;
 			last = at > last ? at : last;
 		}
@@ -177,8 +181,8 @@ static void add_row(const json_t *from, double unit, int scale, struct exponenti
 	{
 		n = json_integer_value(json_array_get(bucket, 2));
 		e->count += n;
-		if (highest_of(bucket, from))
-			e->counts[index_of(highest_of(bucket, from), unit, scale) - e->offset] += n;
+		if (highest_of(bucket))
+			e->counts[index_of(highest_of(bucket), unit, scale) - e->offset] += n;
 		else
 			e->zero += n;
 	}
