@@ -109,6 +109,7 @@ bad_keep() {
 	done
 	bad_together --trigger-key nonsense : "--keep=$keep" --trigger='count>1' --trigger-key=nonsense=1
 	bad_together --trigger-key KEY=VALUE : "--keep=$keep" --trigger='count>1' --trigger-key=pid
+	bad_together --trigger-key twice : "--keep=$keep" --trigger='count>1' --trigger-key=pid=1 --trigger-key=pid=2
 	for value in '' 10 1d -1s; do
 		bad_together --after : "--keep=$keep" --trigger='count>1' --after="$value"
 		bad_together --cool-down : "--keep=$keep" --trigger='count>1' --cool-down="$value"

@@ -102,6 +102,9 @@ bool plumb_options_keep(int key, char *text, struct plumb_options *o)
 		add_trigger(text, o);
 		return true;
 	case TRIGGER_KEY:
+		if (o->keep.key)
+			plumb_usage_error("--trigger-key is given twice: KEY=VALUE[,...]: %s",
+					  text);
 		o->keep.key = text;
 		return true;
 	case AFTER:
