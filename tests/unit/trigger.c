@@ -98,6 +98,13 @@ static void bad_ones_are_refused_where_they_are(void **state)
 		{&counts, "count>/s", "column 7: expected a number"},
 		{&counts, "count>99999999999999999999", "column 7: expected a number"},
 		{&counts, "lost>2*median", "column 6: expected a number, as 0 or 10/s"},
+		{&counts, "count<0", "column 7: it never holds, nothing is below 0"},
+		{&counts, "count<0/s", "column 7: it never holds"},
+		{&times, "max<0ns", "column 5: it never holds"},
+		{&times, "p99<0.000us", "column 5: it never holds"},
+		{&times, "p99<0*median", "column 5: it never holds"},
+		{&sizes, "mean<0", "column 6: it never holds"},
+		{&times, "lost<0", "column 6: it never holds"},
 	};
 	struct plumb_trigger t;
 	char why[256];
@@ -129,6 +136,7 @@ static void comparisons_are_exact(void **state)
 	assert_false(holds(&times, "p99>50ms", PLUMB_NO_VALUE, 1));
 	assert_true(holds(&counts, "count>0", 1, 1));
 	assert_false(holds(&counts, "count>0", 0, 1));
+	assert_true(holds(&counts, "count<=0", 0, 1));
 	/* 1001 in a second, and in a little more than that */
 	assert_true(holds(&counts, "count>1000/s", 1001, 1000 * MS));
 	assert_false(holds(&counts, "count>1000/s", 1001, 1001 * MS));

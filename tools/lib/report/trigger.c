@@ -132,7 +132,7 @@ static bool parse_number(const char *text, const char *suffix, uint64_t *thousan
 	return !plumb_parse_fixed(number, 3, 0, INT64_MAX, thousandths);
 }
 
-static int parse_value(struct parsing *p, struct plumb_trigger *t)
+static int parse_number_or_unit(struct parsing *p, struct plumb_trigger *t)
 {
 	if (plumb_trigger_is_of_rows(t) && parse_number(p->at, "*median", &t->value)) {
 		t->kind = PLUMB_TIMES_MEDIAN;
@@ -154,6 +154,17 @@ static int parse_value(struct parsing *p, struct plumb_trigger *t)
 		return 0;
 	return expected(p, plumb_trigger_is_of_rows(t) ? "a number, as 100, 1000/s or 2*median"
 						       : "a number, as 0 or 10/s");
+}
+
+static int parse_value(struct parsing *p, struct plumb_trigger *t)
+{
+	const int err = parse_number_or_unit(p, t);
+
+	if (err || t->value || !t->below || t->or_equal)
+		return err;
+	snprintf(p->why, p->size, "column %zu: it never holds, nothing is below 0",
+		 p->at - p->text + 1);
+	return -EINVAL;
 }
 
 int plumb_trigger_parse(const char *text, const struct plumb_tool *tool, struct plumb_trigger *t,
