@@ -139,6 +139,8 @@ bad_keep() {
 		bad --until "$value"
 	done
 	bad --until /10s
+	bad_together --until --start-at : --start-at=2099-01-01T00:00:00Z --until=2099-01-01T01:00:00+01:00
+	bad_together --until --start-at : --start-at=+24h --until="$(date -u -d "1 hour" +%FT%TZ)"
 }
 
 bad_names() {
