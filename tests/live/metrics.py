@@ -154,9 +154,13 @@ def otlp_points(name):
 
 def rising(name):
     """No bucket of any series has fewer calls than in the line before."""
-    before, fallen, lines = {}, 0, 0
+    before, fallen, lines, run = {}, 0, 0, None
     for line in open(name):
         lines += 1
+        attributes = json.loads(line)["resourceMetrics"][0]["resource"]["attributes"]
+        instance = next(a["value"]["stringValue"] for a in attributes if a["key"] == "service.instance.id")
+        if instance != run:
+            before, run = {}, instance
         for metric in json.loads(line)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]:
             for point in metric.get("exponentialHistogram", {}).get("dataPoints", []):
                 series = metric["name"], json.dumps(point["attributes"])

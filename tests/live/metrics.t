@@ -174,6 +174,8 @@ claim "the file of a killed tool stays" test -e "$work/host1/calls.prom"
 trace_host 1
 claim "its place is taken" await "" 20 grep -q 'plumb_recorded_calls_total{.*} 0$' "$work/host1/calls.prom"
 recorded="plumb_recorded_calls_total{instance=\"127.0.0.1:${ports[0]}\"}"
+is "OTLP: two runs are two instances" "$(jq -r '.resourceMetrics[].resource.attributes[]
+	| select(.key == "service.instance.id").value.stringValue' "$work/otlp1" | sort -u | grep -cE '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')" 2
 claim "Prometheus sees a reset" await "" 20 is_value "$prometheus" "resets(${recorded}[1m])" 1
 claim "and a later start" await "" 20 is_value "$prometheus" \
 	"plumb_start_time_seconds{instance=\"127.0.0.1:${ports[0]}\"} > bool $started_at" 1

@@ -73,7 +73,7 @@ static void is_json(const json_t *found, const char *wanted)
 
 static void point_of_a_report(void **state)
 {
-	json_t *report = json_loads(REPORT, 0, NULL), *request = plumb_otlp(report), *counts;
+	json_t *report = json_loads(REPORT, 0, NULL), *request = plumb_otlp(report, "id"), *counts;
 	const json_t *h = json_object_get(metric(request, 0), "exponentialHistogram");
 	const json_t *point = json_array_get(json_object_get(h, "dataPoints"), 0);
 	const json_t *other = json_array_get(json_object_get(h, "dataPoints"), 1);
@@ -107,6 +107,48 @@ static void point_of_a_report(void **state)
 	json_decref(report);
 }
 
+/* As RFC 9562 has them: of version 4, and no two the same. */
+static void instances_are_random_uuids(void **state)
+{
+	char id[PLUMB_UUID_SIZE], other[PLUMB_UUID_SIZE];
+
+	(void)state;
+	for (int n = 0; n < 1000; n++) {
+		assert_int_equal(plumb_otlp_instance(id), 0);
+		assert_int_equal(plumb_otlp_instance(other), 0);
+		check(strcmp(id, other) != 0, "%s twice", id);
+		assert_int_equal(strlen(id), 36);
+		for (size_t i = 0; i < 36; i++)
+			check(i == 8 || i == 13 || i == 18 || i == 23
+				      ? id[i] == '-'
+				      : strchr("0123456789abcdef", id[i]) != NULL,
+			      "%s", id);
+		check(id[14] == '4' && strchr("89ab", id[19]), "%s", id);
+	}
+}
+
+static void no_name_passes_as_other(void **state)
+{
+	json_t *report = json_loads(REPORT, 0, NULL);
+	json_t *row = json_array_get(json_object_get(report, "rows"), 0), *request;
+	const json_t *points, *resource;
+
+	(void)state;
+	json_object_set_new(json_object_get(row, "key"), "comm", json_string("[other]"));
+	request = plumb_otlp(report, "id");
+	points = json_object_get(json_object_get(metric(request, 0), "exponentialHistogram"),
+				 "dataPoints");
+	is_json(json_object_get(json_array_get(points, 0), "attributes"),
+		"[{\"key\":\"pid\",\"value\":{\"intValue\":\"7\"}},"
+		"{\"key\":\"comm\",\"value\":{\"stringValue\":\"\\\\x5bother]\"}}]");
+	resource = json_object_get(json_array_get(json_object_get(request, "resourceMetrics"), 0),
+				   "resource");
+	is_json(json_array_get(json_object_get(resource, "attributes"), 1),
+		"{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"id\"}}");
+	json_decref(request);
+	json_decref(report);
+}
+
 /* The calls of a report's only row by bucket; BUCKETS[i] is that of index i - BASE. */
 #define BASE 1024
 
@@ -115,7 +157,7 @@ static void export(const char *hist, uint64_t max, uint64_t *buckets)
 	json_t *report = json_pack("{s:s,s:i,s:[{s:{},s:i,s:i,s:i,s:I,s:o}]}", "version", "1",
 				   "precision_bits", 6, "rows", "key", "count", 1, "sum", 1, "min",
 				   1, "max", (json_int_t)max, "hist", json_loads(hist, 0, NULL));
-	json_t *request = plumb_otlp(report), *n;
+	json_t *request = plumb_otlp(report, "id"), *n;
 	const json_t *point = json_array_get(
 		json_object_get(json_object_get(metric(request, 0), "exponentialHistogram"),
 				"dataPoints"),
@@ -171,6 +213,8 @@ int main(void)
 		cmocka_unit_test(bound_holds_for_all_buckets),
 		cmocka_unit_test(point_of_a_report),
 		cmocka_unit_test(buckets_never_decrease),
+		cmocka_unit_test(instances_are_random_uuids),
+		cmocka_unit_test(no_name_passes_as_other),
 	};
 
 	return run_all(tests);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* Of AggregationTemporality. */
 enum { CUMULATIVE = 2 };
@@ -56,6 +57,14 @@ static void add_attribute(json_t *list, const char *name, json_t *value)
 	json_array_append_new(list, json_pack("{s:s,s:o}", "key", name, "value", value));
 }
 
+/* No name passes as the row [other], also where attributes become labels of .prom files. */
+static json_t *key_value_of(const json_t *value)
+{
+	if (json_is_string(value) && !strcmp(json_string_value(value), "[other]"))
+		return json_pack("{s:s}", "stringValue", "\\x5bother]");
+	return value_of(value);
+}
+
 /* The attributes of a key; those of [other] are the convention for too many of them. */
 static json_t *attributes_of(const json_t *key)
 {
@@ -63,7 +72,7 @@ static json_t *attributes_of(const json_t *key)
 	const char *name;
 
 	json_object_foreach((json_t *)key, name, value) add_attribute(
-		list, strcmp(name, "other") ? name : "otel.metric.overflow", value_of(value));
+		list, strcmp(name, "other") ? name : "otel.metric.overflow", key_value_of(value));
 	return list;
 }
 
@@ -273,7 +282,7 @@ static void add_ledger(struct making *m)
 }
 
 /* Of the semantic conventions' resource attributes. */
-static json_t *resource_of(const json_t *report)
+static json_t *resource_of(const json_t *report, const char *instance)
 {
 	static const struct {
 		const char *member, *name;
@@ -287,6 +296,7 @@ static json_t *resource_of(const json_t *report)
 	json_t *list = json_array(), *value;
 
 	add_attribute(list, "service.namespace", json_pack("{s:s}", "stringValue", "plumb"));
+	add_attribute(list, "service.instance.id", json_pack("{s:s}", "stringValue", instance));
 	add_attribute(list, "os.type", json_pack("{s:s}", "stringValue", "linux"));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		value = json_object_get(report, names[i].member);
@@ -299,7 +309,22 @@ static json_t *resource_of(const json_t *report)
 	return json_pack("{s:o}", "attributes", list);
 }
 
-json_t *plumb_otlp(const json_t *report)
+int plumb_otlp_instance(char id[PLUMB_UUID_SIZE])
+{
+	unsigned char b[16];
+
+	if (getrandom(b, sizeof(b), 0) != sizeof(b))
+		return -errno;
+	/* RFC 9562: the version, and the variant. */
+	b[6] = (b[6] & 0x0f) | 0x40;
+	b[8] = (b[8] & 0x3f) | 0x80;
+	for (size_t i = 0, n = 0; i < sizeof(b); i++)
+		n += snprintf(id + n, PLUMB_UUID_SIZE - n, "%s%02x",
+			      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+	return 0;
+}
+
+json_t *plumb_otlp(const json_t *report, const char *instance)
 {
 	struct making m = {
 		.report = report,
@@ -320,5 +345,6 @@ json_t *plumb_otlp(const json_t *report)
 	json_decref(m.start);
 	json_decref(m.end);
 	return json_pack("{s:[{s:o,s:[{s:o,s:o}]}]}", "resourceMetrics", "resource",
-			 resource_of(report), "scopeMetrics", "scope", scope, "metrics", m.metrics);
+			 resource_of(report, instance), "scopeMetrics", "scope", scope, "metrics",
+			 m.metrics);
 }
