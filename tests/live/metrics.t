@@ -190,6 +190,18 @@ is "no file is left" "$(ls -A "$work/host1" "$work/host2")" "$work/host1:"$'\n\n
 claim "their series end" await "" 20 is_value "$prometheus" \
 	'count(plumb_build_info{run="calls"}) or vector(0)' 0
 
+# --- a link of the tool's own user ---
+ln -s data.prom "$work/host1/link.prom"
+for run in 1 2; do
+	"$bin/syscall-count" --no-calibrate --openmetrics="$work/host1/link.prom" -p $$ 0.1 >"$work/out" 2>"$work/err" &
+	tool=$!
+	started+=("$tool")
+	claim "run $run: a file is written where a link leads to" await "" 20 test -s "$work/host1/data.prom" -a -L "$work/host1/link.prom"
+	kill "$tool"
+	wait "$tool"
+	is "run $run: the link is left" "$? $(ls -A "$work/host1")" "0 link.prom"
+done
+
 # --- a full disk ---
 evidence "$work/err"
 mkdir "$work/small"
