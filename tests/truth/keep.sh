@@ -163,17 +163,6 @@ ring() {
 	cp ring.dump ring-end.json
 }
 
-# Some 500 different times in each interval, where the memory is for a hundred or two.
-forgets() {
-	launch forgets --keep=8s/2s --precision=10 --max-keys=1 -s read,write -- sh -c 'while :; do
-			for size in 1k 3k 10k 30k 100k 300k 1000k; do dd if=/dev/zero of=/dev/null bs=$size count=500 2>/dev/null; done
-		done'
-	await 90 grep -q 'keep: only' forgets.err
-	sleep 5
-	kill -TERM "$tool"
-	finish forgets "$tool"
-}
-
 records() {
 	program=syscall-slower
 	start slowly slow 11 101
@@ -266,7 +255,6 @@ run() {
 	medians
 	rates
 	ring
-	forgets
 	records
 	disks
 	readers
@@ -362,10 +350,6 @@ check_kept() {
 	holds "the ring has the last intervals only" ring-end.json '
 		($all | length) <= 6 and ($all[0].seq > 3) and ([$all[].rows[].count] | add // 0) == 0
 			and $last.ledger.recorded == 1009 and $last.dump.forgotten == 0'
-	evidence forgets.err
-	is "that memory is used up is said once" "$(grep -c 'only [1-3] of 4 intervals fit' forgets.err)" 1
-	holds "... and each interval is counted" forgets.json '
-		$last.dump.forgotten > 1 and $last.dump.intervals < 4 and $last.dump.intervals == ($all | length) - 1'
 	evidence records.json records.err
 	holds "of records the last ones are kept, in their order" records.json '
 		[$all[] | .call | select(.) | .arguments[1]] as $kept

@@ -220,39 +220,6 @@ static void another_users_link_is_not_followed(void **state)
 	unlink("ours");
 }
 
-static void where_nothing_is_own_links_lead_only(void **state)
-{
-	struct stat st;
-
-	(void)state;
-	if (geteuid())
-		skip();
-	assert_int_equal(symlink("nothing", "link") || symlink("link", "ours"), 0);
-	assert_int_equal(write_to("ours", "failed", -ECANCELED), -ECANCELED);
-	assert_true(access("nothing", F_OK));
-	for (int run = 0; run < 2; run++) {
-		assert_int_equal(write_to("ours", "new", 0), 0);
-		assert_int_equal(lstat("nothing", &st), 0);
-		assert_true(S_ISREG(st.st_mode));
-		assert_int_equal(lstat("link", &st), 0);
-		assert_true(S_ISLNK(st.st_mode));
-		has("nothing", "new");
-		assert_int_equal(unlink("nothing"), 0);
-	}
-	assert_int_equal(lchown("link", 65534, 65534), 0);
-	assert_int_equal(write_to("ours", "new", 0), -ELOOP);
-	assert_int_equal(unlink("link") || symlink("no/where", "link"), 0);
-	assert_int_equal(write_to("link", "new", 0), -ENOENT);
-	/* Root's are followed to files that there are. */
-	assert_int_equal(unlink("link") || symlink("nothing", "link") || chmod(".", 0777), 0);
-	assert_int_equal(seteuid(65534), 0);
-	assert_int_equal(write_to("link", "new", 0), -ENOLINK);
-	assert_int_equal(seteuid(0) || chmod(".", 0700), 0);
-	assert_true(access("nothing", F_OK));
-	unlink("link");
-	unlink("ours");
-}
-
 static void another_users_file_stays_where_all_may_write(void **state)
 {
 	(void)state;
@@ -390,7 +357,6 @@ int main(void)
 		cmocka_unit_test(a_pipe_is_written_to_if_somebody_reads_it),
 		cmocka_unit_test(owner_and_mode_stay),
 		cmocka_unit_test(another_users_link_is_not_followed),
-		cmocka_unit_test(where_nothing_is_own_links_lead_only),
 		cmocka_unit_test(another_users_file_stays_where_all_may_write),
 		cmocka_unit_test(what_comes_meanwhile_stays),
 		cmocka_unit_test(a_race_changes_nothing_but_the_name),
