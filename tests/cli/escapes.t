@@ -46,6 +46,11 @@ clean "probe-check: paths" "$escaped:user_leaf"
 clean "... and bytes that are not characters" 'k:\x1b\xff\xc2\x9b'
 run_bare syscall-count -s $'\e]0;read\a'
 clean "what is wrong on the command line" '\x1b]0;read\x07'
+for option in $'--\e[31m' $'--e\xc2\x9bm=1' $'-\e'; do
+	run_bare syscall-count "$option"
+	clean "an option that does not exist: $(printf %q "$option")" 'unrecognized option: -'
+	is "... which is wrong usage" "$status" 2
+done
 
 traces user-func-latency || done_testing
 cp "$tests/usdt" "$strange/$app"

@@ -58,8 +58,32 @@ is "of each run the last ledger counts" "$(jq -c '[.ledger.recorded, .ledger.los
 merge "${all[@]}"
 is "hosts that lost calls are named" "$(grep -o 'host . *: [0-9]* lost' "$out" | paste -sd ';')" "host b: 7 lost;host d: 6 lost"
 like "a run without its first report is told of" "$(<"$out")" "1 run: the first reports are missing"
+# Three dumps of a run of five reports: the intervals that were kept are in all of them.
+head -n 3 "$d/a.json" >"$work/dump.2"
+sed -n 2,4p "$d/a.json" >"$work/dump.1"
+tail -n 4 "$d/a.json" >"$work/dump"
+merge -j "$d/a.json"
+jq -cS '[.ledger, .rows, .reports]' "$out" >"$work/once"
+for order in "dump.2 dump.1 dump" "dump dump.1 dump.2" "dump.1 dump dump.2"; do
+	# shellcheck disable=SC2086,SC2046 # words
+	merge -j $(printf "$work/%s " $order)
+	is "dumps of a run count each interval once, in the order $order" "$(jq -cS '[.ledger, .rows, .reports]' "$out")" "$(<"$work/once")"
+	is "... and tell how many were there before" "$(jq .repeated "$out")" \
+		"$(($(cat "$work"/dump* | wc -l) - $(wc -l <"$d/a.json")))"
+done
+# A dump by a signal ends with a part of an interval.
+half='.end = (.start | sub("0[.]0"; "5.0")) | .dump = {number: 1, why: "signal", intervals: 3, forgotten: 0} | .rows |= map(.count = 1 | .hist = [.hist[0] | .[2] = 1] | .errors = 0 | .sum = .hist[0][0] | .min = .sum | .max = .hist[0][1])'
+jq -c "if input_line_number == 3 then $half else . end" <(head -n 3 "$d/a.json") >"$work/dump.2"
+merge -j "$work/dump" "$work/dump.2" "$work/dump.1"
+is "a part of an interval does not count if another dump has all" "$(jq -cS '[.ledger, .rows, .reports]' "$out")" "$(<"$work/once")"
+merge -j "$work/dump.2"
+is "... it does if no other has" "$(jq -c '[.reports, ([.rows[].count] | add)]' "$out")" \
+	"$(jq -s -c '[length, ([.[].rows[].count] | add)]' "$work/dump.2")"
+cp "$d/a.json" "$work/copy"
+merge "$d/a.json" "$work/copy"
+like "a copy of a file is not counted, and the footer says so" "$(<"$out")" "passed over: $(wc -l <"$work/copy") reports read before"
 # Two runs in one file, one after the other, and mixed.
-sed 's/"pid":/"tid":/g; s/"recorded":[0-9]*/"recorded":1000/' "$d/a.json" >"$work/second"
+sed 's/"pid":/"tid":/g; s/"recorded":[0-9]*/"recorded":1000/; s/0[.]000000000Z/0.000000001Z/g' "$d/a.json" >"$work/second"
 merge -j <(cat "$d/a.json" "$work/second")
 is "runs of a host are told apart" "$(jq .ledger.recorded "$out")" "$(($(tail -n 1 "$d/a.json" | jq .ledger.recorded) + 1000))"
 jq -c '.host = (range(25) | tostring) | .final = true' <(head -n 1 "$d/b.json") >"$work/losers"

@@ -99,7 +99,7 @@ done
 nothing() {
 	run "$1"
 	is "${1:0:40} matches nothing: status 1, no output" "$status $(wc -c <"$out")" "1 0"
-	like "${1:0:40}: it is said" "$(grep -v 'is not known\|are hidden\|only root can read' "$err")" "$2"
+	like "${1:0:40}: it is said" "$(grep -v 'is not known\|are hidden\|(tracefs): not readable' "$err")" "$2"
 }
 nothing u:./program:visable "no function visable in ./program; did you mean visible"
 nothing usdt:./program:specimen:twise "no USDT probe specimen:twise in ./program; did you mean twice"

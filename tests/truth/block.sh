@@ -43,6 +43,7 @@ count_requests() {
 one_by_one() {
 	start_loop single file none 8192 3 17 11 5 || return
 	attach lines-json --slower=0ns -p "$pid"
+	attach kept --slower=0ns --keep=5 --out=kept.dump -p "$pid"
 	attach none --slower=1000s -p "$pid"
 	attach full --slower=0ns --buffer=4K -p "$pid"
 	launch lines --slower=0 -p "$pid"
@@ -58,7 +59,7 @@ one_by_one() {
 	kill -CONT "$(cat full.pid)"
 	await 20 is_over "$reader" || kill -9 "$reader"
 	finish one-line "$reader"
-	detach lines-json none full lines
+	detach lines-json kept none full lines
 	end single
 }
 
@@ -203,6 +204,12 @@ check_lines() {
 	claim "... as text, too, in at most 80 columns" awk 'length($0) > 80 && $9 ~ "/[0-9]?[0-9]?[0-9]?[0-9]?[0-9]$" { wide++ }
 		$1 ~ /^[0-9:.]+$/ && $6 ~ /^loop/ && $7 ~ /^(read|write|flush)$/ && $9 ~ /^blocks-[0-2]\// { n++ }
 		END { exit n != 3 * 33 || wide }' lines.json
+	evidence kept.dump kept.err kept.out lines-json.json
+	holds "--keep=5 has the last five when it ends" kept.dump '
+		[$all[] | .request // empty | [.tid, .op, .bytes, .sector]] as $kept
+		| ($lines | map(.request // empty | [.tid, .op, .bytes, .sector]) | .[-5:]) == $kept and ($kept | length) == 5
+		and $last.dump.records == 5 and $last.dump.forgotten == 94 and $last.ledger.recorded == 99' \
+		--slurpfile lines lines-json.json
 	evidence none.json none.err
 	holds "shorter requests are counted, not printed" none.json \
 		'([$all[] | .request // empty] | length) == 0 and $last.ledger.filtered_at_exit == 99 and $last.ledger.recorded == 0'

@@ -154,9 +154,9 @@ check() {
 	evidence syscall-count.err
 	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
 	keeps syscall-count ""
-	keeps syscall-count-metrics "" linkat renameat unlinkat open-write openat-write openat-update
+	keeps syscall-count-metrics "" linkat renameat unlinkat open-write openat-write openat-update fcntl-setfl ftruncate
 	keeps syscall-latency "dac_read_search sys_ptrace"
-	keeps syscall-latency-command kill
+	keeps syscall-latency-command kill kill pidfd_send_signal
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
 	keeps syscall-slower "dac_read_search sys_ptrace"
 	keeps syscall-breakdown ""

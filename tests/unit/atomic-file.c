@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/confine.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -108,26 +109,33 @@ static void nothing_is_left_of_who_is_killed_meanwhile(void **state)
 	has("file", "old");
 }
 
-static void what_is_not_ones_own_is_known(void **state)
+static uint64_t takes(const char *path)
 {
 	struct plumb_atomic_file r;
+	uint64_t capabilities;
+
+	assert_int_equal(plumb_atomic_file_find(&r, path), 0);
+	capabilities = plumb_atomic_file_takes(&r);
+	plumb_atomic_file_end(&r, -ECANCELED);
+	return capabilities;
+}
+
+static void replacing_what_is_not_ones_own_takes_capabilities(void **state)
+{
+	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
 
 	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(write_to("file", "own", 0), 0);
-	assert_int_equal(plumb_atomic_file_find(&r, "file"), 0);
-	assert_false(plumb_atomic_file_is_others(&r));
-	plumb_atomic_file_end(&r, -ECANCELED);
+	assert_int_equal(takes("file"), 0);
+	assert_int_equal(chown("file", 0, 65534), 0);
+	assert_int_equal(takes("file"), PLUMB_CAP(CHOWN));
 	assert_int_equal(chown("file", 65534, 65534), 0);
-	assert_int_equal(plumb_atomic_file_find(&r, "file"), 0);
-	assert_true(plumb_atomic_file_is_others(&r));
-	plumb_atomic_file_end(&r, -ECANCELED);
+	assert_int_equal(takes("file"), others | PLUMB_CAP(CHOWN));
 	assert_int_equal(mkdir("theirs", 0755), 0);
 	assert_int_equal(chown("theirs", 65534, 65534), 0);
-	assert_int_equal(plumb_atomic_file_find(&r, "theirs/none"), 0);
-	assert_true(plumb_atomic_file_is_others(&r));
-	plumb_atomic_file_end(&r, -ECANCELED);
+	assert_int_equal(takes("theirs/none"), others);
 	assert_int_equal(rmdir("theirs"), 0);
 	assert_int_equal(unlink("file"), 0);
 }
@@ -351,7 +359,7 @@ int main(void)
 		cmocka_unit_test(what_fails_leaves_the_old_one),
 		cmocka_unit_test(who_reads_meanwhile_has_the_old_one),
 		cmocka_unit_test(nothing_is_left_of_who_is_killed_meanwhile),
-		cmocka_unit_test(what_is_not_ones_own_is_known),
+		cmocka_unit_test(replacing_what_is_not_ones_own_takes_capabilities),
 		cmocka_unit_test(a_link_stays_one),
 		cmocka_unit_test(a_device_stays_one),
 		cmocka_unit_test(a_pipe_is_written_to_if_somebody_reads_it),

@@ -70,7 +70,7 @@ with ZONE=../zoneinfo/UTC
 refused "a path as time zone" "2: no such time zone: ../zoneinfo/UTC (timedatectl list-timezones)" "${lines[@]}"
 with ZONE=Asia
 refused "a folder as time zone" "2: no such time zone: Asia (timedatectl list-timezones)" "${lines[@]}"
-for when in "Mon..Fry 09:05" "25:00" "Mon 09:05 UTC" "Mon 09:05 %i"; do
+for when in -h "Mon..Fry 09:05" "25:00" "Mon 09:05 UTC" "Mon 09:05 %i"; do
 	with "WHEN=$when"
 	refused "WHEN=$when" "1: WHEN is no calendar event of systemd.time(7) without a zone: $when" "${lines[@]}"
 done
@@ -150,11 +150,18 @@ chmod 755 "$windows"
 # Windows of good files, whatever the others are.
 window bad "${good[@]}" X=1
 window "b%d" "${good[@]}"
+long=$(printf 'l%.0s' {1..201})
+window "$long" "${good[@]}"
+window "${long%l}" "${good[@]}"
 window second "WHEN=Sat 10:00" ZONE=Europe/London FOR=1h COMMAND=runq-latency KEEP_SIZE=2K
 generate /run/generated
 is "the generator succeeds where files are refused" $? 0
 is "... and says each of them" "$(<"$work/generated")" "plumb-window-generator: /etc/plumb/windows/b%d.conf: a window's name consists of letters, digits, _, . and -
-plumb-window-generator: /etc/plumb/windows/bad.conf:5: unknown name: X (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)"
+plumb-window-generator: /etc/plumb/windows/bad.conf:5: unknown name: X (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)
+plumb-window-generator: /etc/plumb/windows/$long.conf: a window's name has at most 200 characters"
+claim "a name of 200 characters is none too long" test -s "$root/run/generated/plumb-window@${long%l}.timer.d/window.conf"
+rm "$root/etc/plumb/windows/${long%l}.conf"
+generate /run/generated
 is "it makes timers of the others, and nothing else" "$(cd "$root/run/generated" && find . ! -type d | sort)" "./plumb-window@mine.service.d/window.conf
 ./plumb-window@mine.timer.d/window.conf
 ./plumb-window@second.service.d/window.conf

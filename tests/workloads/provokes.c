@@ -6,6 +6,8 @@
 #include <linux/bpf.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -79,6 +81,22 @@ static const struct call {
 	{"renameat", SYS_renameat, {AT_FDCWD, P(TEXT), AT_FDCWD, P(TEXT)}},
 	{"unlinkat", SYS_unlinkat, {AT_FDCWD, P(TEXT), 0}},
 	{"ioctl-sti", SYS_ioctl, {0, 0x5412, P(ZERO)}},
+	{"ioctl-setflags", SYS_ioctl, {-1, 0x40086602, P(ZERO)}},
+	{"ioctl-freeze", SYS_ioctl, {-1, 0xc0045877, 0}},
+	{"ioctl-clone", SYS_ioctl, {-1, 0x40049409, -1}},
+	{"fcntl-setfl", SYS_fcntl, {-1, F_SETFL, 0}},
+	{"ftruncate", SYS_ftruncate, {-1, 0}},
+	{"fallocate", SYS_fallocate, {-1, 0, 0, 1}},
+	{"kill", SYS_kill, {INT_MAX, SIGCONT}},
+	{"tkill", SYS_tkill, {INT_MAX, SIGCONT}},
+	{"tgkill", SYS_tgkill, {INT_MAX, INT_MAX, SIGCONT}},
+	{"pidfd_send_signal", SYS_pidfd_send_signal, {-1, SIGCONT, 0, 0}},
+	{"prlimit", SYS_prlimit64, {INT_MAX, RLIMIT_NOFILE, 0, 0}},
+	{"move_pages", SYS_move_pages, {INT_MAX, 0, 0, 0, 0, 0}},
+	{"mq_open", SYS_mq_open, {P(TEXT), O_CREAT | O_RDWR, 0600, 0}},
+	{"shmget", SYS_shmget, {1, 4096, 0}},
+	{"mmap-code", SYS_mmap, {0, 4096, PROT_WRITE | PROT_EXEC, MAP_SHARED, -1, 0}},
+	{"mprotect-code", SYS_mprotect, {1, 4096, PROT_EXEC}},
 };
 
 static void write_memory(pid_t pid, uint64_t at, const void *from, size_t size)

@@ -99,6 +99,7 @@ enum {
 	HOSTS,
 	ROWS,
 	UNIT,
+	DUMP,
 	KNOWN
 };
 
@@ -107,7 +108,7 @@ static const struct span members[KNOWN] = {
 	[OF] = NAME("of"),         [START] = NAME("start"), [END] = NAME("end"),
 	[SEQ] = NAME("seq"),       [FINAL] = NAME("final"), [LEDGER] = NAME("ledger"),
 	[HOSTS] = NAME("hosts"),   [ROWS] = NAME("rows"),   [PRECISION] = NAME("precision_bits"),
-	[UNIT] = NAME("unit"),
+	[UNIT] = NAME("unit"),     [DUMP] = NAME("dump"),
 };
 
 static unsigned int member(struct span name)
@@ -129,6 +130,22 @@ static bool scan_precision(struct scan *s, struct line *l)
 		return scan_fail(s, "the precision is not 1 to 10");
 	l->precision = n;
 	return true;
+}
+
+/* A signal does not wait for the end of an interval, as triggers do. */
+static bool scan_dump(struct scan *s, struct line *l)
+{
+	struct span name, value;
+
+	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
+		if (!scan_member(s, &name))
+			return false;
+		if (!span_is(name, "why"))
+			scan_value(s, &value);
+		else if (scan_string(s, &value))
+			l->is_partial = span_is(value, "signal");
+	}
+	return !s->error;
 }
 
 static bool scan_schema(struct scan *s)
@@ -163,6 +180,8 @@ static bool scan_known(struct scan *s, struct line *l, unsigned int i, const cha
 		return scan_natural(s, &l->seq);
 	case FINAL:
 		return scan_bool(s, &l->final);
+	case DUMP:
+		return scan_dump(s, l);
 	case PRECISION:
 		return scan_precision(s, l);
 	case LEDGER:
@@ -187,7 +206,7 @@ static bool check(struct scan *s, struct line *l, unsigned int seen)
 		return false;
 	for (unsigned int i = 0; i < KNOWN; i++) {
 		/* Lines of other tools lack most; they are best named by what reports have. */
-		if (seen & 1 << i || i == OF || i == HOSTS || i == UNIT)
+		if (seen & 1 << i || i == OF || i == HOSTS || i == UNIT || i == DUMP)
 			continue;
 		snprintf(missing, sizeof(missing), "no report: it has no member %s",
 			 members[i].text);
@@ -221,6 +240,7 @@ const char *line_read(struct line *l, const char *text, size_t *at)
 
 	l->of.text = NULL;
 	l->unit.n = 0;
+	l->is_partial = false;
 	l->precision = 0;
 	l->n_rows = l->n_buckets = l->n_hosts = l->count = 0;
 	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {

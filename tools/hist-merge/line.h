@@ -43,7 +43,8 @@ struct line {
 	uint64_t start, end; /* ns since 1970 */
 	uint64_t seq;
 	bool final;
-	bool is_record; /* no report: a tool printed a single call, and nothing else is set */
+	bool is_partial; /* the next dump may have all of its interval */
+	bool is_record;  /* no report: a tool printed a single call, and nothing else is set */
 	uint32_t precision;
 	struct ledger ledger;
 	uint64_t count; /* the sum of the rows' */

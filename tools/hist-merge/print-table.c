@@ -286,6 +286,10 @@ static void print_footer(const struct reading *r)
 	if (r->passed_over)
 		printf("  passed over: %" PRIu64 " report%s of other tools\n", r->passed_over,
 		       r->passed_over == 1 ? "" : "s");
+	if (r->repeated)
+		printf("  passed over: %" PRIu64
+		       " report%s read before, as dumps share intervals\n",
+		       r->repeated, r->repeated == 1 ? "" : "s");
 	if (r->records)
 		printf("  passed over: %" PRIu64 " record%s of single calls\n", r->records,
 		       r->records == 1 ? "" : "s");

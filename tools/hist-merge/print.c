@@ -143,6 +143,7 @@ static json_t *members(const struct result *r)
 	set(j, "sources", sources_json(of->options));
 	set(j, "reports", plumb_json_u64(of->merge.reports));
 	set(j, "coarsened", plumb_json_u64(reading_coarsened(of)));
+	set(j, "repeated", plumb_json_u64(of->repeated));
 	set(j, "left_out", plumb_json_u64(of->left_out));
 	return j;
 }

@@ -45,6 +45,7 @@ void reading_end(struct reading *r)
 {
 	merge_free(&r->merge);
 	hosts_free(&r->hosts);
+	seen_free(&r->seen);
 	free(r->tool);
 }
 
@@ -117,6 +118,23 @@ static void account(struct state *st, const struct line *l)
 	r->of_precision[l->precision]++;
 }
 
+/* NULL, or why not. */
+static const char *merge(struct state *st, const struct line *l)
+{
+	struct reading *r = st->r;
+	const uint64_t window = window_of(r, l->start);
+	const char *why = check_window(r, window);
+
+	if (!why && !hosts_have_room(&r->hosts, l))
+		why = "more than 65536 hosts";
+	why = why ?: merge_add(&r->merge, l, window);
+	if (why)
+		return why;
+	hosts_add(&r->hosts, l);
+	account(st, l);
+	return NULL;
+}
+
 /* Merges the line, or refuses it. */
 static int take(struct state *st, struct source *s, const char *text, size_t n)
 {
@@ -136,15 +154,38 @@ static int take(struct state *st, struct source *s, const char *text, size_t n)
 		r->passed_over++;
 		return 0;
 	}
-	why = check_tool(r, l) ?: check_window(r, window_of(r, l->start));
-	if (!why && !hosts_have_room(&r->hosts, l))
-		why = "more than 65536 hosts";
-	why = why ?: merge_add(&r->merge, l, window_of(r, l->start));
-	if (why)
-		return refuse(st, s, why, 0);
-	hosts_add(&r->hosts, l);
-	account(st, l);
-	return 0;
+	why = check_tool(r, l);
+	if (!why && l->is_partial) {
+		r->repeated += !seen_hold(&r->seen, l, text, n);
+		return 0;
+	}
+	if (!why && seen_before(&r->seen, l)) {
+		r->repeated++;
+		return 0;
+	}
+	why = why ?: merge(st, l);
+	return why ? refuse(st, s, why, 0) : 0;
+}
+
+/* What was held back, and was not read as a whole since then.  0 or -errno. */
+static int take_held(struct state *st, uint64_t before)
+{
+	struct reading *r = st->r;
+	struct line *l = &st->line;
+	const char *why = NULL;
+	struct held *h;
+	size_t at;
+
+	while (!why && (h = seen_release(&r->seen, before))) {
+		line_read(l, h->text, &at);
+		if (seen_before(&r->seen, l))
+			r->repeated++;
+		else
+			why = merge(st, l);
+		free(h->text);
+		free(h);
+	}
+	return why ? plumb_error(EBADMSG, "an incomplete interval: %s", why) : 0;
 }
 
 /* Passes on the results of windows before END. */
@@ -201,7 +242,9 @@ static int print_complete(struct state *st)
 	end = end > every ? end - every : 0;
 	if (end > st->newest)
 		end = st->newest;
-	return end > st->r->printed && st->each ? print_until(st, end, false) : 0;
+	if (end <= st->r->printed || !st->each)
+		return 0;
+	return take_held(st, end) ?: print_until(st, end, false);
 }
 
 /* The source whose next report is the earliest. */
@@ -316,6 +359,7 @@ int reading_run(struct reading *r, char *const *files, size_t n,
 	else
 		err = read_in_turn(&st, files);
 	plumb_progress_end();
+	err = err ?: take_held(&st, UINT64_MAX);
 	if (!err && !r->merge.reports)
 		err = plumb_error(ENODATA, "no reports to merge%s",
 				  r->passed_over ? ": none is of the tool of --tool" : "");

@@ -6,6 +6,7 @@
 #include "hosts.h"
 #include "merge.h"
 #include "options.h"
+#include "seen.h"
 #include "source.h"
 #include <plumb/bpf/hist/hist.h>
 
@@ -13,11 +14,13 @@ struct reading {
 	const struct options *options;
 	struct merge merge;
 	struct hosts hosts;
+	struct seen seen;
 	char *tool;           /* whose reports are merged; NULL: none so far */
 	uint64_t from, to;    /* the first start and the last end of reports, ns since 1970 */
 	uint64_t left_out;    /* lines that cannot be merged */
 	uint64_t unread;      /* files that cannot be read, with --keep-going */
 	uint64_t passed_over; /* lines of other tools */
+	uint64_t repeated;    /* reports that were read before */
 	uint64_t records;     /* lines that are single calls */
 	uint64_t of_precision[PLUMB_HIST_MAX_PRECISION + 1]; /* reports */
 	uint64_t printed; /* with --every: windows before this one are printed */

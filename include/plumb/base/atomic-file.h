@@ -12,6 +12,7 @@
 #define PLUMB_ATOMIC_FILE_H
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -39,8 +40,8 @@ int plumb_atomic_file_open(struct plumb_atomic_file *r);
  */
 int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most);
 
-/* Whether the file or its directory is not this user's: replacing it may take CAP_DAC_OVERRIDE. */
-bool plumb_atomic_file_is_others(const struct plumb_atomic_file *r);
+/* The capabilities that replacing the file takes: it or its directory may be another user's. */
+uint64_t plumb_atomic_file_takes(const struct plumb_atomic_file *r);
 
 /*
  * Renames the new file if ERR is 0 and all was written, otherwise removes it.  Returns ERR, a

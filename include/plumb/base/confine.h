@@ -30,6 +30,8 @@ enum plumb_calls {
 	PLUMB_CALLS_CREATE = 256,     /* ... and creating files */
 	PLUMB_CALLS_EVENTS = 512,     /* perf_event_open(2) */
 	PLUMB_CALLS_LOAD = 1024,      /* bpf(2): loading programs */
+	PLUMB_CALLS_TRUNCATE = 2048,  /* ftruncate(2) */
+	PLUMB_CALLS_SIGNAL = 4096,    /* signals to other processes */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/confine.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,14 +284,21 @@ int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most)
 	return 0;
 }
 
-bool plumb_atomic_file_is_others(const struct plumb_atomic_file *r)
+uint64_t plumb_atomic_file_takes(const struct plumb_atomic_file *r)
 {
+	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
+	const bool is_new = !r->was.st_mode;
+	uint64_t takes = 0;
 	struct stat dir;
 
-	if (r->was.st_mode && r->was.st_uid != geteuid())
-		return true;
-	return !r->as_it_is &&
-	       (fstat(r->dir, &dir) || dir.st_uid != geteuid() || !(dir.st_mode & S_IWUSR));
+	/* The new file gets the old one's owner and group. */
+	if (!is_new && !r->as_it_is && (r->was.st_uid != geteuid() || r->was.st_gid != getegid()))
+		takes = PLUMB_CAP(CHOWN);
+	if ((!is_new && r->was.st_uid != geteuid()) ||
+	    (!r->as_it_is &&
+	     (fstat(r->dir, &dir) || dir.st_uid != geteuid() || !(dir.st_mode & S_IWUSR))))
+		takes |= others;
+	return takes;
 }
 
 int plumb_atomic_file_end(struct plumb_atomic_file *r, int err)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/audit.h>
@@ -133,6 +134,22 @@ static void ignore(int signal)
 	(void)signal;
 }
 
+/* getopt's messages have the names of options as they are; a terminal could take them as commands.
+ */
+static void refuse_controls(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		const bool is_long = !strncmp(argv[i], "--", 2);
+
+		if (*argv[i] != '-')
+			continue;
+		for (const char *at = argv[i]; *at && *at != '=' && (is_long || at < argv[i] + 2);
+		     at++)
+			if (iscntrl((unsigned char)*at) || *at & 0x80)
+				plumb_usage_error("unrecognized option: %s", argv[i]);
+	}
+}
+
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
 {
 	struct parsing p = {.cli = cli, .context = context};
@@ -152,6 +169,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	argv[0] = program_invocation_short_name; /* the name in getopt's messages */
 	if (cli->command)
 		argc = split_command(cli->command, argc, argv);
+	refuse_controls(argc, argv);
 	argp_err_exit_status = PLUMB_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
 		exit(PLUMB_EXIT_USAGE);

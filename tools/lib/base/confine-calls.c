@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
@@ -39,6 +41,8 @@ static const struct {
 	{PLUMB_CALLS_REPLACE, "renaming"},
 	{PLUMB_CALLS_WRITE, "opening for writing"},
 	{PLUMB_CALLS_CREATE, "creating files"},
+	{PLUMB_CALLS_TRUNCATE, "shortening open files"},
+	{PLUMB_CALLS_SIGNAL, "sending signals"},
 };
 
 void plumb_calls_name(unsigned int calls, char *text, size_t size)
@@ -64,6 +68,11 @@ static const int refused[] = {
 	SCMP_SYS(pidfd_getfd),
 	SCMP_SYS(kcmp),
 	SCMP_SYS(userfaultfd),
+	SCMP_SYS(move_pages),
+	SCMP_SYS(migrate_pages),
+	SCMP_SYS(tkill),
+	SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo),
 	/* sockets; those that are open can be used */
 	SCMP_SYS(socket),
 	SCMP_SYS(socketpair),
@@ -152,8 +161,19 @@ static const int refused[] = {
 	SCMP_SYS(utimes),
 	SCMP_SYS(utimensat),
 	SCMP_SYS(futimesat),
+	SCMP_SYS(fallocate),
 	SCMP_SYS(fanotify_init),
 	SCMP_SYS(memfd_create),
+	/* objects of IPC */
+	SCMP_SYS(mq_open),
+	SCMP_SYS(mq_unlink),
+	SCMP_SYS(shmget),
+	SCMP_SYS(shmctl),
+	SCMP_SYS(semget),
+	SCMP_SYS(semctl),
+	SCMP_SYS(msgget),
+	SCMP_SYS(msgctl),
+	SCMP_SYS(ipc),
 };
 
 /*
@@ -264,6 +284,11 @@ static int refuse_files(scmp_filter_ctx f, unsigned int calls)
 		  refuse_writing(f, SCMP_SYS(openat), 2, calls) ?:
 		  refuse_writing(f, SCMP_SYS(open_by_handle_at), 2, 0);
 
+	/* Without O_APPEND what others wrote could be overwritten. */
+	if (!err && !(calls & (PLUMB_CALLS_CREATE | PLUMB_CALLS_WRITE)))
+		err = refuse_if(f, SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFL);
+	if (!err && !(calls & PLUMB_CALLS_TRUNCATE))
+		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ftruncate), 0);
 	if (!err && !(calls & (PLUMB_CALLS_REPLACE | PLUMB_CALLS_CREATE)))
 		err = refuse(f, replacing, sizeof(replacing) / sizeof(replacing[0]));
 	return err;
@@ -280,6 +305,40 @@ static int refuse_namespaces(scmp_filter_ctx f)
 	return err;
 }
 
+/* Of others, signal 0 tells whether a process is there; raise(3) signals this process. */
+static int refuse_signals(scmp_filter_ctx f, unsigned int calls)
+{
+	int err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
+				   SCMP_A0(SCMP_CMP_NE, getpid(), 0));
+
+	if (!err && !(calls & PLUMB_CALLS_SIGNAL))
+		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
+				       SCMP_A1(SCMP_CMP_NE, 0, 0))
+			      ?: refuse(f, (const int[]){SCMP_SYS(pidfd_send_signal)}, 1);
+	return err;
+}
+
+/* What changes files that are open for reading: ioctl() of file systems, by their letters. */
+static int refuse_ioctls(scmp_filter_ctx f)
+{
+	static const unsigned int letters[] = {'f', 'v', 'X', 0x94};
+	int err = refuse_if(f, SCMP_SYS(ioctl), 1, UINT32_MAX, TIOCSTI);
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]) && !err; i++)
+		err = refuse_if(f, SCMP_SYS(ioctl), 1, 0xff00, letters[i] << 8);
+	return err;
+}
+
+/* Memory that is written and executed; libraries that are loaded late are mapped to be executed. */
+static int refuse_code(scmp_filter_ctx f)
+{
+	const int both = PROT_WRITE | PROT_EXEC;
+
+	return refuse_if(f, SCMP_SYS(mmap), 2, both, both) ?:
+	       refuse_if(f, SCMP_SYS(mprotect), 2, PROT_EXEC, PROT_EXEC) ?:
+	       refuse_if(f, SCMP_SYS(pkey_mprotect), 2, PROT_EXEC, PROT_EXEC);
+}
+
 static int fill(scmp_filter_ctx f, unsigned int calls)
 {
 	return seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) ?:
@@ -289,7 +348,12 @@ static int fill(scmp_filter_ctx f, unsigned int calls)
 	       refuse_bpf(f, calls) ?:
 	       refuse_files(f, calls) ?:
 	       refuse_namespaces(f) ?:
-	       refuse_if(f, SCMP_SYS(ioctl), 1, UINT32_MAX, TIOCSTI) ?:
+	       refuse_signals(f, calls) ?:
+	       refuse_ioctls(f) ?:
+	       refuse_code(f) ?:
+	       /* The limits of other processes. */
+	       seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+				SCMP_A0(SCMP_CMP_NE, 0, 0)) ?:
 	       seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) ?:
 	       seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }

@@ -80,7 +80,6 @@ static int not_kept(const char *path, int err)
 /* Signals that end the tool leave no file behind, since it has no name yet. */
 int plumb_costs_begin(void)
 {
-	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
 	const char *dir = directory();
 	char path[PATH_MAX - 16];
 	int err = 0;
@@ -97,7 +96,7 @@ int plumb_costs_begin(void)
 		kept = (struct plumb_atomic_file){};
 		return not_kept(path, err);
 	}
-	plumb_keep(plumb_atomic_file_is_others(&kept) ? others : 0, PLUMB_CALLS_REPLACE,
+	plumb_keep(plumb_atomic_file_takes(&kept) & ~PLUMB_CAP(CHOWN), PLUMB_CALLS_REPLACE,
 		   "the file for func-count");
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <linux/btf.h>
 #include <linux/magic.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/suggest.h>
 #include <plumb/kernel/tracepoints.h>
@@ -40,6 +41,17 @@ bool plumb_tracefs_is_denied(void)
 	return eaccess("/sys/kernel/tracing/events", X_OK) && errno == EACCES;
 }
 
+/* Only root may enter tracefs.  Returns -ERR. */
+static int not_readable(int err)
+{
+	static const char what[] = "the list of tracepoints (tracefs)";
+
+	if (plumb_capabilities() & PLUMB_CAP(DAC_READ_SEARCH))
+		return plumb_error(err, "%s: %s", what, strerror(err));
+	plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), what);
+	return -err;
+}
+
 int plumb_tracefs_open(void)
 {
 	int fd = plumb_tracefs_try();
@@ -47,7 +59,7 @@ int plumb_tracefs_open(void)
 	if (fd == -ENODEV)
 		return plumb_error(ENODEV, "this kernel has no tracefs (CONFIG_TRACING is off)");
 	if (fd == -EPERM)
-		return plumb_error(EPERM, "only root can read the list of tracepoints (tracefs)");
+		return not_readable(EPERM);
 	return fd < 0 ? plumb_error(fd, "cannot mount tracefs: %s", strerror(-fd)) : fd;
 }
 
@@ -89,8 +101,7 @@ static int read_events(int tracefs, struct plumb_tracepoints *all)
 	int err = 0;
 
 	if (!f)
-		return plumb_error(errno, "cannot read tracefs' available_events: %s",
-				   strerror(errno));
+		return not_readable(errno);
 	while (!err && fscanf(f, " %m[^:\n]:%ms", &one.category, &one.name) == 2)
 		err = append(all, one) ? 0 : -ENOMEM;
 	fclose(f);

@@ -56,12 +56,10 @@ static const struct plumb_picture_file *same_file(const struct plumb_picture_fil
 	return NULL;
 }
 
-/* A capability to write what is another user's, and a name for the new file. */
+/* What replacing the file takes; the new one is open, and has its owner. */
 static void keep(const struct plumb_picture_file *file, bool is_pipe)
 {
-	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
-
-	plumb_keep(plumb_atomic_file_is_others(&file->place) ? others : 0,
+	plumb_keep(plumb_atomic_file_takes(&file->place) & ~PLUMB_CAP(CHOWN),
 		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, file->option);
 }
 

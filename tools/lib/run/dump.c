@@ -21,9 +21,7 @@ int dump_check(const char *path)
 
 	if (err)
 		return cannot_write(path, err);
-	plumb_keep(plumb_atomic_file_is_others(&f) ? PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER)
-						   : 0,
-		   PLUMB_CALLS_CREATE, "--out");
+	plumb_keep(plumb_atomic_file_takes(&f), PLUMB_CALLS_CREATE, "--out");
 	if (f.was.st_mode && faccessat(f.dir, f.name, W_OK, AT_EACCESS))
 		err = -errno;
 	/* A pipe needs no reader yet. */

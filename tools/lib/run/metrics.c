@@ -43,10 +43,9 @@ static int refused(const struct output *o, int err, const char *why)
 /* What takes a new file of that name each time. */
 static int open_prom(void)
 {
-	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
 	struct plumb_atomic_file file;
 	unsigned int calls = PLUMB_CALLS_WRITE | PLUMB_CALLS_REPLACE;
-	bool is_others;
+	uint64_t takes;
 	int err = plumb_atomic_file_find(&file, prom.path);
 
 	if (!err && file.as_it_is) {
@@ -57,11 +56,11 @@ static int open_prom(void)
 		err = plumb_atomic_file_open(&file);
 	if (err)
 		return refused(&prom, err, plumb_atomic_file_error(err));
-	is_others = plumb_atomic_file_is_others(&file);
+	takes = plumb_atomic_file_takes(&file);
 	if (!file.unnamed)
 		calls |= PLUMB_CALLS_CREATE;
 	plumb_atomic_file_end(&file, -ECANCELED);
-	plumb_keep(is_others ? others : 0, calls, prom.option);
+	plumb_keep(takes, calls, prom.option);
 	return 0;
 }
 
@@ -83,6 +82,7 @@ static int open_lines(void)
 		return refused(&otlp, EINVAL, "not a regular file");
 	if (st.st_uid && st.st_uid != geteuid())
 		return refused(&otlp, EPERM, "belongs to another user");
+	plumb_keep(0, PLUMB_CALLS_TRUNCATE, otlp.option); /* a line that a full disk cut */
 	err = plumb_otlp_instance(instance);
 	return err ? refused(&otlp, err, strerror(-err)) : 0;
 }

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# A file of another user that root's tool replaces during a trace keeps its owner, group and mode.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/lib.sh
+
+((EUID == 0)) || { echo "1..0 # SKIP another user's files take root"; exit 0; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+evidence "$out" "$err"
+
+whose() { stat -c '%u:%g %a %s' "$1" 2>&1 | sed 's/ 0$/ empty/; s/ [1-9][0-9]*$/ written/'; }
+
+# is_replaced FILE TOOL ARG... - it is there when the tool has ended
+is_replaced() {
+	: >"$1"
+	chown 65534:65533 "$1"
+	chmod 640 "$1"
+	run_bare "${@:2}"
+	is "$2 ends well" "$status $(grep -v ' keeps ' "$err")" "0 $2: tracing … by raw_tracepoint"
+	is "... and its file is whose it was" "$(whose "$1")" "65534:65533 640 written"
+}
+
+# What --openmetrics wrote is removed at the end.
+: >"$work/calls.prom"
+chown 65534:65533 "$work/calls.prom"
+chmod 640 "$work/calls.prom"
+"$bin/syscall-count" --no-calibrate -p $$ --openmetrics="$work/calls.prom" 0.1 >"$out" 2>"$err" &
+tool=$!
+for ((i = 0; i < 200; i++)); do
+	[[ $(whose "$work/calls.prom") == *written ]] && break
+	sleep 0.05
+done
+is "--openmetrics replaces another user's file" "$(whose "$work/calls.prom")" "65534:65533 640 written"
+kill "$tool"
+status=0
+wait "$tool" || status=$?
+is "... and says nothing of it" "$status $(<"$err")" "0 syscall-count: tracing … by raw_tracepoint"
+
+is_replaced "$work/calls.json" syscall-latency --no-calibrate -p $$ --keep=5s/100ms --out="$work/calls.json" -d 0.3
+is_replaced "$work/flame.svg" offcpu-time --no-calibrate -p $$ --flame="$work/flame.svg" -d 0.3
+done_testing
