@@ -28,11 +28,11 @@ bad_argument() {
 	refused "$tool ${*:3} is wrong usage" 2 "$tool" "$1" "$2"
 }
 
-# More than one option is at fault: OPTION... : ARG...
+# More than one option is at fault: OPTION-OR-WORD-IN-THE-MESSAGE... : ARG...
 bad_together() {
 	local words=()
 	while [[ $1 != : ]]; do
-		has "$tool" "$1" || return
+		[[ $1 != -* ]] || has "$tool" "$1" || return
 		words+=("$1")
 		shift
 	done
@@ -104,11 +104,18 @@ bad_keep() {
 	for value in 0 1d 10m/ 10m/x /10s 10m/10m1 1s/10s 50ms 10m/1ms '' -1s; do
 		bad --keep "$value"
 	done
-	for value in '' p99 'p99>50x' 'p99 > 50ms' 'lost>2*median' 'nonsense>1' 'count>1ms'; do
+	for value in '' p99 'p99>50x' 'p99 > 50ms' 'lost>2*median' 'nonsense>1' 'count>1ms' 'count<0' 'count<1' 'count<=0.5'; do
 		bad_together --trigger : "--keep=$keep" --trigger="$value"
 	done
+	if [[ $keep == 10s ]]; then
+		bad_together --trigger '2*median: it never holds' 'intervals and --keep has 4' : --keep=20s/5s --trigger='count>2*median'
+		for value in 20s 30s 11s; do
+			bad_together --after lack : --keep=20s/10s --trigger='count>1' --after="$value"
+		done
+	fi
 	bad_together --trigger-key nonsense : "--keep=$keep" --trigger='count>1' --trigger-key=nonsense=1
 	bad_together --trigger-key KEY=VALUE : "--keep=$keep" --trigger='count>1' --trigger-key=pid
+	bad_together --trigger-key twice : "--keep=$keep" --trigger='count>1' --trigger-key=pid=1 --trigger-key=pid=2
 	for value in '' 10 1d -1s; do
 		bad_together --after : "--keep=$keep" --trigger='count>1' --after="$value"
 		bad_together --cool-down : "--keep=$keep" --trigger='count>1' --cool-down="$value"
@@ -132,6 +139,8 @@ bad_keep() {
 		bad --until "$value"
 	done
 	bad --until /10s
+	bad_together --until --start-at : --start-at=2099-01-01T00:00:00Z --until=2099-01-01T01:00:00+01:00
+	bad_together --until --start-at : --start-at=+24h --until="$(date -u -d "1 hour" +%FT%TZ)"
 }
 
 bad_names() {

@@ -136,6 +136,9 @@ for server in prometheus victoria; do
 	claim "$server: quantiles of all" ask quantiles "${!server}" '.*' clock_nanosleep "$work"/json{1,2,3}
 done
 claim "OTLP: counts and percentiles within its bound" ask otlp "$work/otlp2" clock_nanosleep "$work/json2"
+for n in 1 2 3; do
+	claim "OTLP: no bucket of host $n decreases" ask rising "$work/otlp$n"
+done
 
 # What the recording rule has is a rate of 5 minutes: it takes two scrapes.
 claim "the recording rule has results" await "" 20 is_value "$prometheus" \
@@ -171,6 +174,8 @@ claim "the file of a killed tool stays" test -e "$work/host1/calls.prom"
 trace_host 1
 claim "its place is taken" await "" 20 grep -q 'plumb_recorded_calls_total{.*} 0$' "$work/host1/calls.prom"
 recorded="plumb_recorded_calls_total{instance=\"127.0.0.1:${ports[0]}\"}"
+is "OTLP: two runs are two instances" "$(jq -r '.resourceMetrics[].resource.attributes[]
+	| select(.key == "service.instance.id").value.stringValue' "$work/otlp1" | sort -u | grep -cE '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')" 2
 claim "Prometheus sees a reset" await "" 20 is_value "$prometheus" "resets(${recorded}[1m])" 1
 claim "and a later start" await "" 20 is_value "$prometheus" \
 	"plumb_start_time_seconds{instance=\"127.0.0.1:${ports[0]}\"} > bool $started_at" 1
@@ -184,6 +189,18 @@ done
 is "no file is left" "$(ls -A "$work/host1" "$work/host2")" "$work/host1:"$'\n\n'"$work/host2:"
 claim "their series end" await "" 20 is_value "$prometheus" \
 	'count(plumb_build_info{run="calls"}) or vector(0)' 0
+
+# --- a link of the tool's own user ---
+ln -s data.prom "$work/host1/link.prom"
+for run in 1 2; do
+	"$bin/syscall-count" --no-calibrate --openmetrics="$work/host1/link.prom" -p $$ 0.1 >"$work/out" 2>"$work/err" &
+	tool=$!
+	started+=("$tool")
+	claim "run $run: a file is written where a link leads to" await "" 20 test -s "$work/host1/data.prom" -a -L "$work/host1/link.prom"
+	kill "$tool"
+	wait "$tool"
+	is "run $run: the link is left" "$? $(ls -A "$work/host1")" "0 link.prom"
+done
 
 # --- a full disk ---
 evidence "$work/err"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# --keep of each tool of intervals; --start-at and --until, also when the clock is set.
+# --keep of each tool of intervals, and without memory enough; --start-at and --until, also when the clock is set.
 
 # shellcheck disable=SC2086 # words
 clock_times() {
@@ -50,6 +50,17 @@ clock_steps() {
 	stepped step-end-of-span 2000 --until=+2s
 }
 
+# Some 500 different times in each interval, where the memory is for a hundred or two.
+forgets() {
+	launch forgets --keep=8s/2s --precision=10 --max-keys=1 -s read,write -- sh -c 'while :; do
+			for size in 1k 3k 10k 30k 100k 300k 1000k; do dd if=/dev/zero of=/dev/null bs=$size count=500 2>/dev/null; done
+		done'
+	await 90 grep -q 'keep: only' forgets.err
+	sleep 5
+	kill -TERM "$tool"
+	finish forgets "$tool"
+}
+
 # each TOOL ARG... - in short
 each() {
 	program=$1
@@ -91,6 +102,7 @@ run() {
 	started="$started $sleeper"
 	clock_times
 	clock_steps
+	forgets
 	all_tools
 }
 
@@ -128,6 +140,13 @@ check_steps() {
 	done
 }
 
+check_memory() {
+	evidence forgets.err
+	is "that memory is used up is said once" "$(grep -c 'only [1-3] of 4 intervals fit' forgets.err)" 1
+	holds "... and each interval is counted" forgets.json '
+		$last.dump.forgotten > 1 and $last.dump.intervals < 4 and $last.dump.intervals == ($all | length) - 1'
+}
+
 check_tools() {
 	for file in each-*.err; do
 		name=${file%.err}
@@ -148,5 +167,6 @@ check_tools() {
 check() {
 	check_times
 	check_steps
+	check_memory
 	check_tools
 }

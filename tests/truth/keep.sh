@@ -145,6 +145,14 @@ medians() {
 	cp median.dump median-end.json
 }
 
+rates() {
+	start quick calls 1009 getppid
+	keep rate --keep=60s/500ms -s getppid -b comm -p "$sleeper,$(pids quick)" --trigger='count>500/s' --exit-on-dump
+	let_go quick
+	finish rate "$tool"
+	cp rate.dump rate-end.json
+}
+
 ring() {
 	start old calls 1009 getppid
 	keep ring --keep=1s/200ms -s getppid -p "$sleeper,$(pids old)"
@@ -245,6 +253,7 @@ run() {
 	early
 	triggered
 	medians
+	rates
 	ring
 	records
 	disks
@@ -310,6 +319,7 @@ check_triggered() {
 		holds "the trigger, its row and its value are those of the workload: $name" "$name.json" '
 			[$truth[0].calls[] | select(.syscall == "rt_sigtimedwait")] as $slow
 			| $last.dump | .trigger == "max>2ms" and .key.syscall == "rt_sigtimedwait"
+				and ([$all[] | select(any(.rows[]; .key.syscall == "rt_sigtimedwait" and .max > 2000000)) | .seq] | first) == .seq
 				and .value >= 3000000 and .value <= ($slow | map(.outside) | max) * 65 / 64' \
 			--slurpfile truth slow.truth
 	done
@@ -326,6 +336,13 @@ check_triggered() {
 	holds "a multiple of the median holds when it does" median-end.json '
 		$last.dump.why == "trigger" and $last.dump.trigger == "count>20*median" and $last.dump.value > 2000
 			and $last.dump.key == {comm: "calls"}'
+	evidence rate.err rate-end.json
+	holds "the value of a rate is that of its interval" rate-end.json '
+		def seconds: (.[:19] + "Z" | fromdate) + (.[19:] | rtrimstr("Z") | tonumber);
+		($all[] | select(.seq == $last.dump.seq)) as $held
+		| $last.dump.trigger == "count>500/s" and $last.dump.value > 500
+			and ($held.rows[0].count / (($held.end | seconds) - ($held.start | seconds)) / $last.dump.value
+				| . > 0.98 and . < 1.02)'
 }
 
 check_kept() {

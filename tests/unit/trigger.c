@@ -2,6 +2,8 @@
 /* trigger: the grammar, with its messages; when a condition holds. */
 #include "unit.h"
 #include <errno.h>
+#include <plumb/kernel/syscalls.h>
+#include <plumb/report/syscall-fields.h>
 #include <plumb/report/trigger.h>
 #include <plumb/tool/tool.h>
 
@@ -96,6 +98,13 @@ static void bad_ones_are_refused_where_they_are(void **state)
 		{&counts, "count>/s", "column 7: expected a number"},
 		{&counts, "count>99999999999999999999", "column 7: expected a number"},
 		{&counts, "lost>2*median", "column 6: expected a number, as 0 or 10/s"},
+		{&counts, "count<0", "column 7: it never holds, nothing is below 0"},
+		{&counts, "count<0/s", "column 7: it never holds"},
+		{&times, "max<0ns", "column 5: it never holds"},
+		{&times, "p99<0.000us", "column 5: it never holds"},
+		{&times, "p99<0*median", "column 5: it never holds"},
+		{&sizes, "mean<0", "column 6: it never holds"},
+		{&times, "lost<0", "column 6: it never holds"},
 	};
 	struct plumb_trigger t;
 	char why[256];
@@ -127,6 +136,7 @@ static void comparisons_are_exact(void **state)
 	assert_false(holds(&times, "p99>50ms", PLUMB_NO_VALUE, 1));
 	assert_true(holds(&counts, "count>0", 1, 1));
 	assert_false(holds(&counts, "count>0", 0, 1));
+	assert_true(holds(&counts, "count<=0", 0, 1));
 	/* 1001 in a second, and in a little more than that */
 	assert_true(holds(&counts, "count>1000/s", 1001, 1000 * MS));
 	assert_false(holds(&counts, "count>1000/s", 1001, 1001 * MS));
@@ -186,7 +196,15 @@ static void values_are_of_the_row(void **state)
 	assert_int_equal(plumb_trigger_value(&t, &row), 7);
 }
 
-static void keys_are_those_of_by(void **state)
+#define BY (PLUMB_BY_PID | PLUMB_BY_COMM | PLUMB_BY_SYSCALL)
+
+static const struct plumb_tool calls = {
+	.measure.kind = PLUMB_TIMES,
+	.keys.fields = plumb_syscall_fields,
+	.keys.n_fields = 2,
+};
+
+static void wrong_keys_are_refused(void **state)
 {
 	static const char *const bad[][2] = {
 		{"comm", "KEY=VALUE"},
@@ -195,29 +213,68 @@ static void keys_are_those_of_by(void **state)
 		{"pid=1,", "KEY=VALUE"},
 		{"tid=1", "rows have no key tid: -b must name it"},
 		{"nonsense=1", "rows have no key nonsense: -b help"},
+		{"pid=0", "pid: expected a number above 0: 0"},
+		{"pid=x", "pid: expected a number above 0: x"},
+		{"pid=1x", "pid: expected a number above 0: 1x"},
+		{"pid=4294967296", "pid: expected a number above 0"},
+		{"comm=0123456789abcdef", "comm: expected a name of at most 15 bytes"},
+		{"comm=0123456789abcd\\x65\\x66", "comm: expected a name of at most 15 bytes"},
+		{"comm=a\\x00", "comm: expected a name"},
+		{"syscall=sendtoo", "syscall: expected the name of a system call, as printed: "},
+		{"syscall=syscall_x", "syscall: expected the name of a system call"},
+		{"pid=1,pid=2", "pid is given twice, a row has one"},
 	};
-	const uint32_t by = PLUMB_BY_PID | PLUMB_BY_COMM;
-	struct plumb_who who = {.pid = 23};
-	const struct plumb_row row = {.slot = 1, .key = &who}, other = {};
 	struct plumb_trigger_key key;
-	char why[256], text[32];
+	char why[256], text[64];
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		strcpy(text, bad[i][0]);
-		assert_int_equal(plumb_trigger_key_parse(text, &times, by, &key, why, sizeof(why)),
-				 -EINVAL);
+		check(plumb_trigger_key_parse(text, &calls, BY, &key, why, sizeof(why)) == -EINVAL,
+		      "%s is taken", bad[i][0]);
 		check(!strncmp(why, bad[i][1], strlen(bad[i][1])), "%s: %s", bad[i][0], why);
 	}
-	strcpy(who.comm, "a b");
-	strcpy(text, "pid=23,comm=a b");
-	assert_int_equal(plumb_trigger_key_parse(text, &times, by, &key, why, sizeof(why)), 0);
-	assert_true(plumb_trigger_key_matches(&key, &row));
+}
+
+static bool matches(const char *typed, const char *comm, uint32_t pid, uint32_t nr)
+{
+	struct syscall_key typed_key = {.who.pid = pid, .nr = nr};
+	const struct plumb_row row = {.slot = 1, .key = &typed_key}, other = {};
+	struct plumb_trigger_key key;
+	char why[256], text[64];
+
+	strcpy(text, typed);
+	strcpy(typed_key.who.comm, comm);
+	check(!plumb_trigger_key_parse(text, &calls, BY, &key, why, sizeof(why)), "%s: %s", typed,
+	      why);
 	assert_false(plumb_trigger_key_matches(&key, &other));
-	who.pid = 24;
-	assert_false(plumb_trigger_key_matches(&key, &row));
-	key.n = 0;
-	assert_true(plumb_trigger_key_matches(&key, &other));
+	return plumb_trigger_key_matches(&key, &row);
+}
+
+static void keys_match_as_rows_print_them(void **state)
+{
+	const int getppid = plumb_syscall_number("getppid", PLUMB_ABI_NATIVE);
+	const struct plumb_trigger_key all = {};
+	const struct plumb_row other = {};
+
+	(void)state;
+	assert_true(matches("pid=23,comm=a b", "a b", 23, 0));
+	assert_false(matches("pid=23,comm=a b", "a b", 24, 0));
+	assert_false(matches("pid=23,comm=a b", "ab", 23, 0));
+	assert_true(matches("pid=0023", "", 23, 0));
+	assert_true(matches("comm=a\\x2cb", "a,b", 1, 0));
+	assert_true(matches("comm=a\\\\b", "a\\b", 1, 0));
+	assert_true(matches("comm=a\\x0a", "a\n", 1, 0));
+	assert_true(matches("comm=a ", "a ", 1, 0));
+	assert_true(matches("comm=a\\x20", "a ", 1, 0));
+	/* no patterns */
+	assert_true(matches("comm=[a]*?", "[a]*?", 1, 0));
+	assert_false(matches("comm=[a]*?", "abc", 1, 0));
+	assert_true(matches("comm=0123456789abcde", "0123456789abcde", 1, 0));
+	assert_true(matches("syscall=getppid", "", 1, getppid));
+	assert_false(matches("syscall=getppid", "", 1, getppid + 1));
+	assert_true(matches("syscall=syscall_4711", "", 1, 4711));
+	assert_true(plumb_trigger_key_matches(&all, &other));
 }
 
 int main(void)
@@ -228,7 +285,8 @@ int main(void)
 		cmocka_unit_test(comparisons_are_exact),
 		cmocka_unit_test(medians_take_both_middles),
 		cmocka_unit_test(values_are_of_the_row),
-		cmocka_unit_test(keys_are_those_of_by),
+		cmocka_unit_test(wrong_keys_are_refused),
+		cmocka_unit_test(keys_match_as_rows_print_them),
 	};
 
 	return run_all(tests);

@@ -5,6 +5,7 @@
 #include <plumb/base/when.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define S 1000000000ULL
 
@@ -125,6 +126,34 @@ static void the_next_occurrence_is_found(void **state)
 			 at("2026-11-25T13:00:00Z"));
 }
 
+/* On 25 November at 23:30 the clock is set back to 22:30. */
+static void of_a_time_that_comes_twice_the_next_is_found(void **state)
+{
+	(void)state;
+	setenv("TZ", "AAA0BBB-1,J10/3,J329/23:30", 1);
+	tzset();
+	assert_int_equal(next("23:25", "2026-11-25T22:00:00Z"), at("2026-11-25T22:25:00Z"));
+	assert_int_equal(next("23:25", "2026-11-25T12:00:00Z"), at("2026-11-25T22:25:00Z"));
+	assert_int_equal(next("23:25", "2026-11-25T22:25:00Z"), at("2026-11-25T23:25:00Z"));
+	assert_int_equal(next("23:25", "2026-11-25T23:24:59Z"), at("2026-11-25T23:25:00Z"));
+	assert_int_equal(next("23:25", "2026-11-25T23:25:00Z"), at("2026-11-26T23:25:00Z"));
+	assert_int_equal(next("22:30", "2026-11-25T21:29:59Z"), at("2026-11-25T21:30:00Z"));
+	assert_int_equal(next("22:30", "2026-11-25T21:30:00Z"), at("2026-11-25T22:30:00Z"));
+	assert_int_equal(next("22:29", "2026-11-25T21:29:00Z"), at("2026-11-26T22:29:00Z"));
+	assert_int_equal(next("23:30", "2026-11-25T12:00:00Z"), at("2026-11-25T23:30:00Z"));
+	/* Skipped on 10 January from 03:00 to 04:00: an hour of that name comes the next day. */
+	assert_int_equal(next("04:00", "2026-01-10T02:59:00Z"), at("2026-01-10T03:00:00Z"));
+	assert_in_range(next("03:30", "2026-01-10T02:00:00Z"), at("2026-01-10T02:30:00Z"),
+			at("2026-01-10T03:30:00Z"));
+	/* Standard time that is changed, which is no summer time. */
+	if (access("/usr/share/zoneinfo/America/Caracas", R_OK))
+		return;
+	setenv("TZ", ":America/Caracas", 1);
+	tzset();
+	assert_int_equal(next("02:50", "2007-12-09T06:00:00Z"), at("2007-12-09T06:50:00Z"));
+	assert_int_equal(next("02:50", "2007-12-09T06:50:00Z"), at("2007-12-09T07:20:00Z"));
+}
+
 static void a_wait_ends_when_the_time_has_come(void **state)
 {
 	const struct plumb_when span = {PLUMB_WHEN_AFTER, S / 20},
@@ -148,6 +177,7 @@ int main(void)
 		cmocka_unit_test(good_ones_are_taken),
 		cmocka_unit_test(bad_ones_are_refused),
 		cmocka_unit_test(the_next_occurrence_is_found),
+		cmocka_unit_test(of_a_time_that_comes_twice_the_next_is_found),
 		cmocka_unit_test(a_wait_ends_when_the_time_has_come),
 	};
 

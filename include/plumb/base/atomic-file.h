@@ -4,8 +4,9 @@
  * fails, readers see the old one.  The new file has the old file's owner and mode.
  *
  * A path that exists and is not a regular file, such as a pipe or /dev/stdout, is written to
- * directly.  A symbolic link of the caller or root is kept, and its target replaced; others
- * are refused, and so are files of another user in a sticky directory that others can write.
+ * directly.  A symbolic link of the caller or root is kept, and its target replaced, or created if
+ * the link is the caller's; others are refused, and so are files of another user in a sticky
+ * directory that others can write.
  */
 #ifndef PLUMB_ATOMIC_FILE_H
 #define PLUMB_ATOMIC_FILE_H

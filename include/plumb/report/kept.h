@@ -34,6 +34,8 @@ struct plumb_kept {
 	size_t key_size, slots;
 };
 
+/* How many intervals --keep=TIME has. */
+uint64_t plumb_kept_most(const struct plumb_options *o);
 /* Sets the numbers in K; the bytes that it may take altogether. */
 uint64_t plumb_kept_plan(struct plumb_kept *k, const struct plumb_tool *tool,
 			 const struct plumb_options *o);

@@ -22,8 +22,13 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* The request for REPORT, whose rows count from the start of the run. */
-json_t *plumb_otlp(const json_t *report);
+#define PLUMB_UUID_SIZE 37
+
+/* A random UUID (version 4) for a run: the series of another run are others.  0 or -errno. */
+int plumb_otlp_instance(char id[PLUMB_UUID_SIZE]);
+
+/* The request for REPORT, whose rows count from the start of the run, of INSTANCE. */
+json_t *plumb_otlp(const json_t *report, const char *instance);
 
 /* The bucket of VALUE, above 0, at SCALE: the i for which b^i < VALUE <= b^(i+1). */
 int plumb_otlp_index(double value, int scale);

@@ -59,13 +59,14 @@ bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t
 /* Keys of rows: "comm=sender,syscall=sendto". */
 struct plumb_trigger_key {
 	size_t n;
-	struct {
+	struct plumb_trigger_part {
 		const struct plumb_field *field;
 		const char *text;
+		char printed[64]; /* of names and numbers that were parsed, where TEXT is then */
 	} parts[8];
 };
 
-/* Cuts TEXT up.  0, or -EINVAL and in WHY what is wrong. */
+/* Cuts TEXT up, which stays in use.  0, or -EINVAL and in WHY what is wrong. */
 int plumb_trigger_key_parse(char *text, const struct plumb_tool *tool, uint32_t by,
 			    struct plumb_trigger_key *key, char *why, size_t size);
 bool plumb_trigger_key_matches(const struct plumb_trigger_key *key, const struct plumb_row *row);

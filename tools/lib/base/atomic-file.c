@@ -69,6 +69,7 @@ static int look(struct plumb_atomic_file *r, char *target)
 
 	if (fstatat(r->dir, r->name, &r->was, AT_SYMLINK_NOFOLLOW)) {
 		r->was = (struct stat){};
+		r->as_it_is = false;
 		return errno == ENOENT ? 0 : -errno;
 	}
 	if (S_ISDIR(r->was.st_mode))
@@ -78,10 +79,14 @@ static int look(struct plumb_atomic_file *r, char *target)
 	r->as_it_is = !S_ISREG(r->was.st_mode);
 	if (!S_ISLNK(r->was.st_mode))
 		return 0;
-	if (fstatat(r->dir, r->name, &end, 0))
-		return errno == ENOENT ? -ENOLINK : errno == ELOOP ? -EMLINK : -errno;
-	/* /dev/stdout leads to /proc/self/fd, where the text of a link may not be a path. */
-	if (is_in_proc(r)) {
+	if (fstatat(r->dir, r->name, &end, 0)) {
+		if (errno != ENOENT)
+			return errno == ELOOP ? -EMLINK : -errno;
+		/* What the caller's own link leads to is created. */
+		if (r->was.st_uid != geteuid() || is_in_proc(r))
+			return -ENOLINK;
+	} else if (is_in_proc(r)) {
+		/* /dev/stdout leads to /proc/self/fd, where a link's text may be no path. */
 		r->was = end;
 		return 0;
 	}

@@ -109,25 +109,51 @@ int plumb_when_parse(const char *text, struct plumb_when *when)
 	return 0;
 }
 
-/* Today's or tomorrow's; mktime() finds the offset of that time. */
+/* The earlier of A and B that is later than FROM; 0: neither. */
+static uint64_t sooner_after(uint64_t from, uint64_t a, uint64_t b)
+{
+	return a <= from || (b > from && b < a) ? (b > from ? b : 0) : a;
+}
+
+/* When the clock shows TM at OFFSET seconds from UTC; 0: then the offset is another. */
+static uint64_t at_offset(const struct tm *tm, long offset)
+{
+	struct tm wanted = *tm, shown;
+	const time_t at = timegm(&wanted) - offset;
+
+	localtime_r(&at, &shown);
+	return shown.tm_gmtoff == offset ? at * PLUMB_SECOND : 0;
+}
+
+/*
+ * Today's or tomorrow's.  An hour that the clock repeats has two, by the offsets of the days before
+ * and after; mktime() finds one of them, and also something for a time that the clock skips.
+ */
 static uint64_t next_clock(uint64_t since_midnight, uint64_t from)
 {
-	const time_t now = from / PLUMB_SECOND;
 	const int seconds = since_midnight / PLUMB_SECOND;
-	struct tm today, tm;
-	uint64_t at = 0;
+	const time_t now = from / PLUMB_SECOND;
+	uint64_t next = 0;
 
-	localtime_r(&now, &today);
-	for (int day = 0; day < 2 && at <= from; day++) {
-		tm = today;
+	for (int day = 0; day < 2; day++) {
+		struct tm tm, copy, near;
+
+		localtime_r(&now, &tm);
 		tm.tm_mday += day;
 		tm.tm_hour = seconds / 3600;
 		tm.tm_min = seconds / 60 % 60;
 		tm.tm_sec = seconds % 60;
 		tm.tm_isdst = -1;
-		at = mktime(&tm) * PLUMB_SECOND;
+		for (int side = -1; side <= 1; side += 2) {
+			const time_t then = now + (day + side) * 24 * 3600;
+
+			localtime_r(&then, &near);
+			next = sooner_after(from, next, at_offset(&tm, near.tm_gmtoff));
+		}
+		copy = tm;
+		next = sooner_after(from, next, mktime(&copy) * PLUMB_SECOND);
 	}
-	return at;
+	return next;
 }
 
 uint64_t plumb_when_resolve(const struct plumb_when *when, uint64_t from)

@@ -13,6 +13,11 @@
 #define HIST_BYTES  464
 #define SPLIT_BYTES 4096
 
+uint64_t plumb_kept_most(const struct plumb_options *o)
+{
+	return (o->keep.time + o->keep.interval - 1) / o->keep.interval;
+}
+
 uint64_t plumb_kept_plan(struct plumb_kept *k, const struct plumb_tool *tool,
 			 const struct plumb_options *o)
 {
@@ -21,7 +26,7 @@ uint64_t plumb_kept_plan(struct plumb_kept *k, const struct plumb_tool *tool,
 	if (plumb_has_histogram(tool->measure.kind))
 		row += HIST_BYTES * (tool->measure.second ? 2 : 1) + (o->split ? SPLIT_BYTES : 0);
 	*k = (struct plumb_kept){
-		.most = (o->keep.time + o->keep.interval - 1) / o->keep.interval,
+		.most = plumb_kept_most(o),
 		.key_size = tool->keys.size,
 		.slots = o->max_keys + 1,
 	};

@@ -3,12 +3,14 @@
 #include <limits.h>
 #include <math.h>
 #include <plumb/base/json.h>
+#include <plumb/bpf/hist/hist.h>
 #include <plumb/report/otlp.h>
 #include <plumb/report/series.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* Of AggregationTemporality. */
 enum { CUMULATIVE = 2 };
@@ -55,6 +57,14 @@ static void add_attribute(json_t *list, const char *name, json_t *value)
 	json_array_append_new(list, json_pack("{s:s,s:o}", "key", name, "value", value));
 }
 
+/* No name passes as the row [other], also where attributes become labels of .prom files. */
+static json_t *key_value_of(const json_t *value)
+{
+	if (json_is_string(value) && !strcmp(json_string_value(value), "[other]"))
+		return json_pack("{s:s}", "stringValue", "\\x5bother]");
+	return value_of(value);
+}
+
 /* The attributes of a key; those of [other] are the convention for too many of them. */
 static json_t *attributes_of(const json_t *key)
 {
@@ -62,7 +72,7 @@ static json_t *attributes_of(const json_t *key)
 	const char *name;
 
 	json_object_foreach((json_t *)key, name, value) add_attribute(
-		list, strcmp(name, "other") ? name : "otel.metric.overflow", value_of(value));
+		list, strcmp(name, "other") ? name : "otel.metric.overflow", key_value_of(value));
 	return list;
 }
 
@@ -121,19 +131,22 @@ struct exponential {
 	uint64_t zero, count, sum, min, max;
 };
 
-/* The bucket that [?, HIGHEST] is counted in; UNIT: a value in seconds or bytes is so many. */
+/*
+ * The bucket that [?, HIGHEST] is counted in; UNIT: a value in seconds or bytes is so many.  Calls
+ * stay where they were counted, so HIGHEST is never cut at the longest call so far.
+ */
 static int index_of(uint64_t highest, double unit, int scale)
 {
 	return plumb_otlp_index(highest / unit, scale);
 }
 
-/* The highest value of a bucket; that of the longest call ends at the call. */
-static uint64_t highest_of(const json_t *bucket, const json_t *row)
+/* The last bucket of hist.h has no upper bound. */
+static uint64_t highest_of(const json_t *bucket)
 {
+	const uint64_t lowest = json_integer_value(json_array_get(bucket, 0));
 	const uint64_t highest = json_integer_value(json_array_get(bucket, 1));
-	const uint64_t max = json_integer_value(json_object_get(row, "max"));
 
-	return highest < max ? highest : max;
+	return lowest >> PLUMB_HIST_RANGE_BITS ? lowest : highest;
 }
 
 static void find_range(const json_t *rows, const char *second, double unit, int scale,
@@ -149,9 +162,9 @@ static void find_range(const json_t *rows, const char *second, double unit, int 
 
 		json_array_foreach(json_object_get(from, "hist"), b, bucket)
 		{
-			if (!highest_of(bucket, from))
+			if (!highest_of(bucket))
 				continue;
-			at = index_of(highest_of(bucket, from), unit, scale);
+			at = index_of(highest_of(bucket), unit, scale);
 			first = at < first ? at : first;
 			last = at > last ? at : last;
 		}
@@ -177,8 +190,8 @@ static void add_row(const json_t *from, double unit, int scale, struct exponenti
 	{
 		n = json_integer_value(json_array_get(bucket, 2));
 		e->count += n;
-		if (highest_of(bucket, from))
-			e->counts[index_of(highest_of(bucket, from), unit, scale) - e->offset] += n;
+		if (highest_of(bucket))
+			e->counts[index_of(highest_of(bucket), unit, scale) - e->offset] += n;
 		else
 			e->zero += n;
 	}
@@ -269,7 +282,7 @@ static void add_ledger(struct making *m)
 }
 
 /* Of the semantic conventions' resource attributes. */
-static json_t *resource_of(const json_t *report)
+static json_t *resource_of(const json_t *report, const char *instance)
 {
 	static const struct {
 		const char *member, *name;
@@ -283,6 +296,7 @@ static json_t *resource_of(const json_t *report)
 	json_t *list = json_array(), *value;
 
 	add_attribute(list, "service.namespace", json_pack("{s:s}", "stringValue", "plumb"));
+	add_attribute(list, "service.instance.id", json_pack("{s:s}", "stringValue", instance));
 	add_attribute(list, "os.type", json_pack("{s:s}", "stringValue", "linux"));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		value = json_object_get(report, names[i].member);
@@ -295,7 +309,22 @@ static json_t *resource_of(const json_t *report)
 	return json_pack("{s:o}", "attributes", list);
 }
 
-json_t *plumb_otlp(const json_t *report)
+int plumb_otlp_instance(char id[PLUMB_UUID_SIZE])
+{
+	unsigned char b[16];
+
+	if (getrandom(b, sizeof(b), 0) != sizeof(b))
+		return -errno;
+	/* RFC 9562: the version, and the variant. */
+	b[6] = (b[6] & 0x0f) | 0x40;
+	b[8] = (b[8] & 0x3f) | 0x80;
+	for (size_t i = 0, n = 0; i < sizeof(b); i++)
+		n += snprintf(id + n, PLUMB_UUID_SIZE - n, "%s%02x",
+			      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+	return 0;
+}
+
+json_t *plumb_otlp(const json_t *report, const char *instance)
 {
 	struct making m = {
 		.report = report,
@@ -316,5 +345,6 @@ json_t *plumb_otlp(const json_t *report)
 	json_decref(m.start);
 	json_decref(m.end);
 	return json_pack("{s:[{s:o,s:[{s:o,s:o}]}]}", "resourceMetrics", "resource",
-			 resource_of(report), "scopeMetrics", "scope", scope, "metrics", m.metrics);
+			 resource_of(report, instance), "scopeMetrics", "scope", scope, "metrics",
+			 m.metrics);
 }

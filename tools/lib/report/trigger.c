@@ -132,7 +132,7 @@ static bool parse_number(const char *text, const char *suffix, uint64_t *thousan
 	return !plumb_parse_fixed(number, 3, 0, INT64_MAX, thousandths);
 }
 
-static int parse_value(struct parsing *p, struct plumb_trigger *t)
+static int parse_number_or_unit(struct parsing *p, struct plumb_trigger *t)
 {
 	if (plumb_trigger_is_of_rows(t) && parse_number(p->at, "*median", &t->value)) {
 		t->kind = PLUMB_TIMES_MEDIAN;
@@ -154,6 +154,17 @@ static int parse_value(struct parsing *p, struct plumb_trigger *t)
 		return 0;
 	return expected(p, plumb_trigger_is_of_rows(t) ? "a number, as 100, 1000/s or 2*median"
 						       : "a number, as 0 or 10/s");
+}
+
+static int parse_value(struct parsing *p, struct plumb_trigger *t)
+{
+	const int err = parse_number_or_unit(p, t);
+
+	if (err || t->value || !t->below || t->or_equal)
+		return err;
+	snprintf(p->why, p->size, "column %zu: it never holds, nothing is below 0",
+		 p->at - p->text + 1);
+	return -EINVAL;
 }
 
 int plumb_trigger_parse(const char *text, const struct plumb_tool *tool, struct plumb_trigger *t,
@@ -232,59 +243,4 @@ bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t
 			t, (unsigned __int128)value * (t->term <= PLUMB_TERM_TOTAL ? 1 : THOUSAND),
 			t->value);
 	}
-}
-
-/* --- keys --- */
-
-static int add_part(const char *part, const struct plumb_tool *tool, uint32_t by,
-		    struct plumb_trigger_key *key, char *why, size_t size)
-{
-	const char *equals = strchr(part, '=');
-	const struct plumb_field *field;
-	char name[64];
-
-	if (!equals || equals == part || !equals[1]) {
-		snprintf(why, size, "KEY=VALUE, as comm=nginx: %s", part);
-		return -EINVAL;
-	}
-	snprintf(name, sizeof(name), "%.*s", (int)(equals - part), part);
-	field = plumb_field_find(tool, name);
-	if (!field || !(by & field->bit)) {
-		snprintf(why, size, "rows have no key %s: -b %s", name,
-			 field ? "must name it" : "help lists those that there are");
-		return -EINVAL;
-	}
-	if (key->n == sizeof(key->parts) / sizeof(key->parts[0])) {
-		snprintf(why, size, "at most %zu keys", key->n);
-		return -EINVAL;
-	}
-	key->parts[key->n].field = field;
-	key->parts[key->n++].text = equals + 1;
-	return 0;
-}
-
-int plumb_trigger_key_parse(char *text, const struct plumb_tool *tool, uint32_t by,
-			    struct plumb_trigger_key *key, char *why, size_t size)
-{
-	char *part;
-	int err = 0;
-
-	*key = (struct plumb_trigger_key){};
-	while (!err && (part = strsep(&text, ",")))
-		err = add_part(part, tool, by, key, why, size);
-	return err;
-}
-
-bool plumb_trigger_key_matches(const struct plumb_trigger_key *key, const struct plumb_row *row)
-{
-	char text[4096];
-
-	if (key->n && !row->slot)
-		return false;
-	for (size_t i = 0; i < key->n; i++) {
-		key->parts[i].field->format(row->key, text, sizeof(text));
-		if (strcmp(text, key->parts[i].text) != 0)
-			return false;
-	}
-	return true;
 }

@@ -29,7 +29,8 @@ struct output {
 static struct output prom = {.option = "--openmetrics"}, otlp = {.option = "--otlp"};
 static struct stat written; /* the latest file of --openmetrics; all zero: none */
 static int lines = -1;      /* descriptor of the file of --otlp */
-static bool statistics;     /* the kernel takes the programs' run times */
+static char instance[PLUMB_UUID_SIZE];
+static bool statistics; /* the kernel takes the programs' run times */
 static struct timespec start;
 
 /* --- the files, before privileges are given up --- */
@@ -66,6 +67,7 @@ static int open_prom(void)
 static int open_lines(void)
 {
 	struct stat st;
+	int err;
 
 	lines = open(otlp.path,
 		     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
@@ -81,7 +83,8 @@ static int open_lines(void)
 	if (st.st_uid && st.st_uid != geteuid())
 		return refused(&otlp, EPERM, "belongs to another user");
 	plumb_keep(0, PLUMB_CALLS_TRUNCATE, otlp.option); /* a line that a full disk cut */
-	return 0;
+	err = plumb_otlp_instance(instance);
+	return err ? refused(&otlp, err, strerror(-err)) : 0;
 }
 
 /* Whether kernel.bpf_stats_enabled is set.  It costs all programs of the machine: not set here. */
@@ -237,7 +240,7 @@ static int write_prom(const json_t *report, const struct plumb_options *o)
 /* A line that is not whole is taken back: its reader would stop there. */
 static int write_line(const json_t *report)
 {
-	json_t *j = plumb_otlp(report);
+	json_t *j = plumb_otlp(report, instance);
 	char *text = json_dumps(j, JSON_COMPACT);
 	size_t n = text ? strlen(text) : 0;
 	struct stat before;

@@ -155,6 +155,17 @@ int plumb_recorder_dump(const struct plumb_report *progress)
 	return err;
 }
 
+static void tell_forgotten(void)
+{
+	static bool told;
+
+	if (!told && recorder.kept.forgotten)
+		plumb_warn("--keep: only %zu of %zu intervals fit, rows have more buckets than "
+			   "planned: lower --precision or raise --max-keys",
+			   recorder.kept.n, recorder.kept.most);
+	told |= recorder.kept.forgotten > 0;
+}
+
 int plumb_recorder_take(const struct plumb_report *interval)
 {
 	int err = 0;
@@ -168,6 +179,7 @@ int plumb_recorder_take(const struct plumb_report *interval)
 	triggers_evaluate(interval);
 	if (!recorder.records)
 		err = plumb_kept_add(&recorder.kept, interval);
+	tell_forgotten();
 	return err ? plumb_error(err, "--keep: %s", strerror(-err)) : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
+#include <plumb/report/kept.h>
 #include <plumb/report/trigger.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,52 @@ static struct {
 	uint64_t rests_until;  /* ns, CLOCK_MONOTONIC */
 	/* The one that holds. */
 	const struct plumb_trigger *held;
-	uint64_t value, due_at;
+	uint64_t value, elapsed, seq, due_at;
 	json_t *row; /* the key of its row; NULL: it is about none */
 	bool due;
 } triggers;
+
+/* How many intervals --after is. */
+static uint64_t intervals_after(const struct plumb_options *o)
+{
+	return (o->keep.after + o->keep.interval - 1) / o->keep.interval;
+}
+
+static const struct plumb_trigger *parse_trigger(const char *text, const struct plumb_options *o,
+						 const struct plumb_tool *tool)
+{
+	struct plumb_trigger *t = &triggers.all[triggers.n++];
+	char why[256];
+
+	if (plumb_trigger_parse(text, tool, t, why, sizeof(why)))
+		plumb_usage_error("--trigger=%s: %s", text, why);
+	if (t->kind == PLUMB_TIMES_MEDIAN && o->keep.time &&
+	    plumb_kept_most(o) < PLUMB_MEDIAN_LEAST)
+		plumb_usage_error("--trigger=%s: it never holds, a median is of at least %d "
+				  "intervals and --keep has %llu",
+				  text, PLUMB_MEDIAN_LEAST, (unsigned long long)plumb_kept_most(o));
+	return t;
+}
+
+/* Rows without calls are absent, unless they are named. */
+static void check_count(const struct plumb_trigger *t, const struct plumb_options *o)
+{
+	if (t->term == PLUMB_TERM_COUNT && t->kind == PLUMB_PLAIN && t->below && !o->keep.key &&
+	    t->value < (t->or_equal ? 1000 : 1001))
+		plumb_usage_error("--trigger=%s: it never holds, a row without calls is absent: "
+				  "name it by --trigger-key",
+				  t->text);
+}
+
+/* The interval in which a trigger holds has to be kept still when it is dumped. */
+static void check_after(const struct plumb_options *o)
+{
+	if (o->keep.time && intervals_after(o) >= plumb_kept_most(o))
+		plumb_usage_error("--after: the dump would lack the interval in which the trigger "
+				  "held: --keep has %llu, and %llu come after it",
+				  (unsigned long long)plumb_kept_most(o),
+				  (unsigned long long)intervals_after(o));
+}
 
 void triggers_parse(const struct plumb_options *o, const struct plumb_tool *tool)
 {
@@ -31,9 +74,8 @@ void triggers_parse(const struct plumb_options *o, const struct plumb_tool *tool
 
 	triggers.options = o;
 	for (size_t i = 0; i < o->keep.n_triggers; i++)
-		if (plumb_trigger_parse(o->keep.triggers[i], tool, &triggers.all[triggers.n++], why,
-					sizeof(why)))
-			plumb_usage_error("--trigger=%s: %s", o->keep.triggers[i], why);
+		check_count(parse_trigger(o->keep.triggers[i], o, tool), o);
+	check_after(o);
 	if (!o->keep.key)
 		return;
 	key = strdup(o->keep.key);
@@ -45,7 +87,8 @@ uint64_t triggers_plan(size_t most, size_t slots)
 {
 	uint64_t bytes = 0;
 
-	triggers.most = most;
+	/* The values of the interval that is evaluated are not among those before. */
+	triggers.most = most = most + 1;
 	triggers.slots = slots;
 	for (size_t i = 0; i < triggers.n; i++)
 		if (triggers.all[i].kind == PLUMB_TIMES_MEDIAN)
@@ -85,9 +128,12 @@ static void hold(const struct plumb_trigger *t, uint64_t value, const struct plu
 		return;
 	triggers.held = t;
 	triggers.value = value;
+	triggers.elapsed = r->elapsed;
+	triggers.seq = r->seq;
 	triggers.due_at = r->snap->clock + triggers.options->keep.after;
 	triggers.row = row ? plumb_json_key(r->run, row) : NULL;
-	plumb_info("%s: holds, %llu", t->text, (unsigned long long)value);
+	plumb_info("%s: holds in interval %llu, %llu", t->text, (unsigned long long)r->seq,
+		   (unsigned long long)value);
 }
 
 /* The earlier values of the row in SLOT; NULL: none are needed. */
@@ -163,7 +209,10 @@ void triggers_evaluate(const struct plumb_report *interval)
 	/* The first interval may be cut short (--start-at). */
 	if (interval->elapsed >= interval->run->options->sample / 100 * 99)
 		evaluate_all(interval, lost, missed);
-	triggers.due = triggers.held && interval->snap->clock >= triggers.due_at;
+	/* By the number, too: when an interval ends varies a little. */
+	triggers.due = triggers.held &&
+		       (interval->snap->clock >= triggers.due_at ||
+			interval->seq >= triggers.seq + intervals_after(triggers.options));
 }
 
 bool triggers_are_due(void)
@@ -180,7 +229,11 @@ void triggers_describe(json_t *dump)
 {
 	json_object_set_new(dump, "why", json_string("trigger"));
 	json_object_set_new(dump, "trigger", plumb_json_text(triggers.held->text));
-	json_object_set_new(dump, "value", plumb_json_u64(triggers.value));
+	json_object_set_new(dump, "seq", plumb_json_u64(triggers.seq));
+	json_object_set_new(dump, "value",
+			    triggers.held->kind == PLUMB_PER_SECOND
+				    ? json_real(triggers.value * 1e9 / triggers.elapsed)
+				    : plumb_json_u64(triggers.value));
 	json_object_set(dump, "key", triggers.row ?: json_null());
 }
 

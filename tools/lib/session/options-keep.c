@@ -102,6 +102,9 @@ bool plumb_options_keep(int key, char *text, struct plumb_options *o)
 		add_trigger(text, o);
 		return true;
 	case TRIGGER_KEY:
+		if (o->keep.key)
+			plumb_usage_error("--trigger-key is given twice: KEY=VALUE[,...]: %s",
+					  text);
 		o->keep.key = text;
 		return true;
 	case AFTER:
@@ -131,8 +134,17 @@ static void needs(bool given, const char *option, bool there, const char *other)
 		plumb_usage_error("%s is only for %s", option, other);
 }
 
+/* Other forms of --until are counted from the start. */
+static void check_until(const struct plumb_options *o)
+{
+	if (o->until.kind == PLUMB_WHEN_AT && o->start_at.kind != PLUMB_WHEN_NEVER &&
+	    plumb_when_resolve(&o->start_at, plumb_wall_now()) >= o->until.ns)
+		plumb_usage_error("--until: that time is not after --start-at");
+}
+
 void plumb_options_keep_finish(struct plumb_options *o)
 {
+	check_until(o);
 	needs(o->keep.out, "--out", o->keep.on, "--keep");
 	needs(o->keep.max_dumps, "--max-dumps", o->keep.out, "--out");
 	needs(o->keep.n_triggers, "--trigger", o->keep.on, "--keep");
