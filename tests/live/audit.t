@@ -102,6 +102,20 @@ test_ends() {
 	holds "its process" "$work/attach" "\$last.filters.pid == [$$]"
 	trace syscall-count -s write -p $$ 0.1 2
 	ended "count" '$last | .ended == "count" and .status == 0'
+	for signal in TERM HUP; do
+		log=$work/log.early.$signal
+		"$bin/syscall-count" --audit="$log" --start-at=+60s </dev/null >"$work/out" 2>"$work/err" &
+		tool=$!
+		started+=("$tool")
+		await "$log" '"event":"begin"'
+		until [[ $(watcher_of "$tool") ]]; do sleep 0.02; done
+		kill -"$signal" "$tool"
+		wait "$tool" 2>/dev/null
+		is "SIG$signal before the trace: status" $? $((128 + $(kill -l "$signal")))
+		await "$log" '"event":"end"'
+		claim "SIG$signal before the trace: records are valid" valid "$log"
+		holds "SIG$signal before the trace" "$log" "\$last | .ended == \"signal\" and .signal == \"SIG$signal\" and .status == null"
+	done
 	for signal in INT TERM HUP; do
 		trace syscall-count -s write -p $$
 		kill -"$signal" "$tool"
@@ -176,6 +190,12 @@ test_file() {
 	is "disk full when it attaches: status" $? 1
 	claim "disk full when it attaches: nothing is reported or run" test ! -s "$work/out" -a ! -e "$work/ran"
 	like "disk full when it attaches: it says so" "$(<"$work/err")" 'audit=.*(part of the record|No space)'
+	(
+		ulimit -f 1
+		exec "$bin/syscall-count" --no-calibrate --audit="$work/limited" -- touch "$work/ran"
+	) >"$work/out" 2>"$work/err"
+	is "beyond the limit of a file's size: status, report" "$?:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+	like "beyond the limit of a file's size: it says so" "$(<"$work/err")" 'audit=.*(part of the record|File too large)'
 	mount -t tmpfs -o ro none "$work/read-only"
 	refuses "file system that is read only" "$work/read-only/log" "Read-only"
 	umount "$work/small" "$work/read-only"

@@ -118,6 +118,24 @@ test_audit() {
 	is "even if those of an option can" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
 }
 
+# CLAIM SECONDS KILL INTERVAL: a trace that is stopped for so long, its watcher killed if KILL, has no report
+overdue() {
+	: >"$log"
+	: >"$work/err"
+	# shellcheck disable=SC2086 # no interval is no word
+	"$bin/syscall-count" --no-calibrate -p $$ ${4-} >"$work/out" 2>"$work/err" </dev/null &
+	tool=$!
+	started+=("$tool")
+	await "$work/err" 'tracing …'
+	(($2)) && kill -STOP "$tool"
+	[[ $3 ]] && kill -9 "$(watcher_of "$tool")"
+	sleep "$2"
+	kill -CONT "$tool" 2>/dev/null
+	status=0
+	wait "$tool" || status=$?
+	is "$1: no report" "$status:$(<"$work/out")" "1:"
+}
+
 test_limit() {
 	local watcher begin
 	printf 'audit=%s\nmax-duration=1s\n' "$log" >"$policy"
@@ -150,6 +168,26 @@ test_limit() {
 	await "$log" '"event":"end"'
 	holds "which is recorded" "$log" '$last.ended == "max-duration" and $last.status == null'
 	claim "and nothing is left" gone "$watcher"
+	overdue "stopped for four seconds" 4 '' "0.5"
+	like "it says so" "$(<"$work/err")" 'went on after max-duration'
+	holds "which is recorded" "$log" '$last.ended == "max-duration" and $last.status == 1'
+	overdue "stopped for 14 seconds, its watcher killed" 14 y
+	like "it says so" "$(<"$work/err")" 'plumb-audit.*was killed'
+	holds "which is recorded" "$log" '$last.ended == "watcher killed" and $last.status == 1 and $last.signal == null'
+	overdue "its watcher killed" 0 y "0.5"
+	printf 'audit=%s\n' "$log" >"$policy"
+	overdue "the watcher killed that only records" 0 y
+	holds "which is recorded" "$log" '$last.ended == "watcher killed" and $last.status == 1 and $last.detached != null'
+	: >"$log"
+	"$bin/syscall-count" --start-at=+60s >"$work/out" 2>"$work/err" </dev/null &
+	tool=$!
+	started+=("$tool")
+	await "$log" '"event":"begin"'
+	until watcher=$(watcher_of "$tool"); do sleep 0.02; done
+	kill -9 "$watcher"
+	status=0
+	wait "$tool" || status=$?
+	is "killed before the trace begins" "$status:$(<"$work/err")" "1:syscall-count: plumb-audit, which watches over this process, was killed: nothing is reported"
 	printf 'max-duration=1s\n' >"$policy"
 	run syscall-count --no-calibrate -p $$ -d 30
 	is "without records, too" "$status:$(grep -c '^ledger:' "$work/out")" "0:1"
@@ -205,6 +243,34 @@ test_targets() {
 	cp "$libc" "$work/library.so"
 	ln -s library.so "$work/link.so"
 	forbidden "user function by a link to its file" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/link.so:malloc"
+	# Mounts of a user's own, and of the tool's namespace.
+	local inside
+	: >"$work/innocent"
+	: >"$work/innocent 2"
+	mkdir "$work/jail"
+	unshare -rm sh -c "mount --bind '$work/library.so' '$work/innocent' && exec sleep 300" &
+	inside=$!
+	started+=("$inside")
+	until grep -q innocent "/proc/$inside/mountinfo"; do sleep 0.02; done
+	forbidden "user function by a mount of a user's" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
+	like "user function by a mount of a user's: which" "$(<"$work/err")" "u:$work/library.so:malloc"
+	forbidden "the same by a glob" 'u:*/library.so:*' user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
+	ln -s "/proc/$inside/root$work/innocent" "$work/link-inside"
+	forbidden "a file whose mount cannot be found" 'u:/nothing:*' user-func-latency --no-calibrate -d 0.1 "$work/link-inside:malloc"
+	like "a file whose mount cannot be found: which" "$(<"$work/err")" "link-inside .whose mount cannot be found"
+	printf 'forbid-target=u:/nothing:*,usdt:*\n' >"$policy"
+	run user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
+	is "a file that is not forbidden, by a mount of a user's" "$status" 0
+	printf 'forbid-target=k:*\n' >"$policy"
+	run user-func-latency --no-calibrate -d 0.1 "$work/link-inside:malloc"
+	is "a mount that cannot be found does not matter to other kinds" "$status" 0
+	kill "$inside"
+	mount --bind "$work/library.so" "$work/innocent 2"
+	forbidden "user function by a mount" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/innocent 2:malloc"
+	umount "$work/innocent 2"
+	mount --bind "$work" "$work/jail"
+	forbidden "user function by a mount of its folder" "u:$work/jail/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/library.so:malloc"
+	umount "$work/jail"
 	forbidden "USDT" 'usdt:*:app:slow_*' usdt-latency --no-calibrate -d 0.1 "$bin/../tests/usdt:app:slow_begin" "$bin/../tests/usdt:app:slow_end"
 	forbidden "samples" 'sample:*' cpu-profile --no-calibrate -d 0.1
 	forbidden "software event" event:page-faults event-rate --no-calibrate -d 0.1 page-faults
