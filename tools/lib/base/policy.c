@@ -305,6 +305,24 @@ bool plumb_policy_forbids_target(const char *name)
 	return by;
 }
 
+static const struct glob *first_of_files(void)
+{
+	for (size_t i = 0; i < policy.targets.n; i++)
+		if (strchr("u*", *policy.targets.list[i].text))
+			return &policy.targets.list[i];
+	return NULL;
+}
+
+bool plumb_policy_has_files(void)
+{
+	return first_of_files();
+}
+
+void plumb_policy_forbid_files(void)
+{
+	policy.refused = first_of_files();
+}
+
 const char *plumb_policy_reason(void)
 {
 	static _Thread_local char text[256];
