@@ -36,10 +36,17 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-__attribute__((noreturn)) static void list(void)
+static bool is_listing;
+
+static void print_list(void)
 {
 	counters_list(stdout);
-	exit(plumb_close_stdout(0));
+}
+
+static void list(void)
+{
+	is_listing = true;
+	plumb_cli_instead(print_list);
 }
 
 static bool add_event(const char *text, bool number)
@@ -49,8 +56,10 @@ static bool add_event(const char *text, bool number)
 
 	if (number)
 		return false;
-	if (!strcmp(text, "help"))
+	if (!strcmp(text, "help")) {
 		list();
+		return true;
+	}
 	if (event_parse(text, &e)) {
 		if (counters_add(&rates_counters, &e))
 			plumb_usage_error("at most %d events of counters", RATE_MAX_COUNTERS);
@@ -69,11 +78,13 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)text;
 	(void)state;
 	(void)o;
-	if (key == 'l')
+	if (key == 'l') {
 		list();
+		return 0;
+	}
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
-	if (!rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)
+	if (!is_listing && !rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)
 		plumb_usage_error("no event: event-rate EVENT... (-l lists them)");
 	return 0;
 }

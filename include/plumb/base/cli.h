@@ -38,6 +38,9 @@ struct plumb_cli {
 /* Parses the command line; argp may reorder ARGV, the options first. */
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context);
 
+/* In PARSE: the tool does this instead, if the policy allows it, and exits. */
+void plumb_cli_instead(void (*act)(void));
+
 /* Returns whether this process may trace; if not, after a message. */
 bool plumb_may_trace(void);
 

@@ -133,6 +133,13 @@ static void ignore(int signal)
 	(void)signal;
 }
 
+static void (*instead)(void);
+
+void plumb_cli_instead(void (*act)(void))
+{
+	instead = act;
+}
+
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
 {
 	struct parsing p = {.cli = cli, .context = context};
@@ -157,6 +164,10 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 		exit(PLUMB_EXIT_USAGE);
 	free(table);
 	plumb_audit_begin(cli->name, p.sink);
+	if (!instead)
+		return;
+	instead();
+	exit(plumb_close_stdout(0));
 }
 
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max)
