@@ -86,7 +86,8 @@ test_members() {
 	"$bin/syscall-count" --audit="$log.long" -s write -- true "$(printf '%070000d' 1)" >/dev/null 2>&1
 	holds "a long word is whole" "$log.long" '$all[0].command[-1] | length == 70000'
 	cp "$bin/syscall-count" "$work/nobody"
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/nobody/syscall-count" --audit="$work/nobody/log" 2>/dev/null
+	SUDO_USER=root SUDO_UID=0 setpriv --reuid=65534 --regid=65534 --clear-groups "$work/nobody/syscall-count" --audit="$work/nobody/log" 2>/dev/null
+	holds "whose environment is not believed" "$work/nobody/log" '$all | all(.sudo_user == null and .sudo_uid == null)'
 	holds "another user, who may not trace" "$work/nobody/log" '[$all[] | [.event, .uid, .ended, .status]] == [["begin", 65534, null, null], ["end", 65534, "error", 1]]'
 }
 
@@ -178,6 +179,13 @@ test_file() {
 	refuses "another user's file" "$work/other" "another user"
 	chmod 620 "$work/writable"
 	refuses "a file that others can write" "$work/writable" "written by others"
+	mkdir -m 777 "$work/open"
+	refuses "a folder that all may write" "$work/open/log" "--audit=$work/open/log: its folder can be written by others"
+	claim "nothing is made there" test ! -e "$work/open/log"
+	refuses "another user's folder" "$work/nobody/other" "--audit=$work/nobody/other: its folder belongs to another user"
+	chmod 1777 "$work/open"
+	"$bin/probe-list" --audit="$work/open/log" r:sched_switch >"$work/out" 2>"$work/err"
+	is "a folder with the sticky bit" "$?:$(jq -r .event "$work/open/log" | paste -sd ' ')" "0:begin end"
 	refuses "no directory" "$work/none/log" "No such file"
 	mkdir "$work/small" "$work/read-only"
 	mount -t tmpfs -o size=4k none "$work/small"

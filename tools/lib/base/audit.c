@@ -148,18 +148,19 @@ static void end_run(int status, void *unused)
 
 /* --- the run --- */
 
-static int add_sink(const char *name)
+static int add_sink(const char *name, bool is_demanded)
 {
 	for (size_t i = 0; name && i < audit.n_sinks; i++)
 		if (!strcmp(audit.sinks[i].name, name))
 			return 0;
-	return name ? plumb_sink_open(&audit.sinks[audit.n_sinks], name) ?: (audit.n_sinks++, 0)
+	return name ? plumb_sink_open(&audit.sinks[audit.n_sinks], name, is_demanded)
+			       ?: (audit.n_sinks++, 0)
 		    : 0;
 }
 
 static int open_sinks(const char *sink)
 {
-	return add_sink(plumb_policy_sink()) ?: add_sink(sink);
+	return add_sink(plumb_policy_sink(), true) ?: add_sink(sink, false);
 }
 
 static int start_watcher(void)
