@@ -36,17 +36,11 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static bool is_listing;
-
-static void print_list(void)
+static int list(void)
 {
-	counters_list(stdout);
-}
-
-static void list(void)
-{
-	is_listing = true;
-	plumb_cli_instead(print_list);
+	unknown = "help"; /* so that no event is missed */
+	plumb_cli_instead(counters_list);
+	return 0;
 }
 
 static bool add_event(const char *text, bool number)
@@ -56,10 +50,8 @@ static bool add_event(const char *text, bool number)
 
 	if (number)
 		return false;
-	if (!strcmp(text, "help")) {
-		list();
-		return true;
-	}
+	if (!strcmp(text, "help"))
+		return !list();
 	if (event_parse(text, &e)) {
 		if (counters_add(&rates_counters, &e))
 			plumb_usage_error("at most %d events of counters", RATE_MAX_COUNTERS);
@@ -78,13 +70,11 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)text;
 	(void)state;
 	(void)o;
-	if (key == 'l') {
-		list();
-		return 0;
-	}
+	if (key == 'l')
+		return list();
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
-	if (!is_listing && !rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)
+	if (!rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)
 		plumb_usage_error("no event: event-rate EVENT... (-l lists them)");
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Exit statuses, beside 0. */
 enum {
@@ -39,7 +40,7 @@ struct plumb_cli {
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context);
 
 /* In PARSE: the tool does this instead, if the policy allows it, and exits. */
-void plumb_cli_instead(void (*act)(void));
+void plumb_cli_instead(void (*act)(FILE *out));
 
 /* Returns whether this process may trace; if not, after a message. */
 bool plumb_may_trace(void);

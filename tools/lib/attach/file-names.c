@@ -35,14 +35,15 @@ static void unescape(char *text)
 
 static bool next_mount(FILE *f, char **line, size_t *room, struct mount *m)
 {
-	char *rest, *id;
+	char *rest;
 
 	if (getline(line, room, f) <= 0)
 		return false;
 	rest = *line;
-	id = strsep(&rest, " ");
+	if (sscanf(rest, "%d", &m->id) != 1)
+		return false;
 	strsep(&rest, " ");
-	m->id = atoi(id);
+	strsep(&rest, " ");
 	m->device = strsep(&rest, " ");
 	m->root = strsep(&rest, " ");
 	m->point = strsep(&rest, " ");

@@ -133,9 +133,9 @@ static void ignore(int signal)
 	(void)signal;
 }
 
-static void (*instead)(void);
+static void (*instead)(FILE *out);
 
-void plumb_cli_instead(void (*act)(void))
+void plumb_cli_instead(void (*act)(FILE *out))
 {
 	instead = act;
 }
@@ -166,7 +166,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	plumb_audit_begin(cli->name, p.sink);
 	if (!instead)
 		return;
-	instead();
+	instead(stdout);
 	exit(plumb_close_stdout(0));
 }
 
