@@ -178,7 +178,12 @@ endef
 $(foreach s,$(wildcard tools/lib/report/*.js tools/*/*.js),$(eval $(call script_rule,$(s))))
 
 # --- loader side ---
-$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
+# The names of all tools, for the policy.
+$(B)/gen/tools.inc: tools | $(B)/gen
+	$(call say,GEN,$@)
+	$(Q)printf '"%s",\n' $(TOOLS) >$@
+
+$(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
@@ -280,7 +285,7 @@ check-quick:
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
 FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES) $(REPORTS))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
-$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(SCRIPTS) $(LIBBPF_A)
+$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
 

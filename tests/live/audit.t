@@ -86,7 +86,8 @@ test_members() {
 	"$bin/syscall-count" --audit="$log.long" -s write -- true "$(printf '%070000d' 1)" >/dev/null 2>&1
 	holds "a long word is whole" "$log.long" '$all[0].command[-1] | length == 70000'
 	cp "$bin/syscall-count" "$work/nobody"
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/nobody/syscall-count" --audit="$work/nobody/log" 2>/dev/null
+	SUDO_USER=root SUDO_UID=0 setpriv --reuid=65534 --regid=65534 --clear-groups "$work/nobody/syscall-count" --audit="$work/nobody/log" 2>/dev/null
+	holds "whose environment is not believed" "$work/nobody/log" '$all | all(.sudo_user == null and .sudo_uid == null)'
 	holds "another user, who may not trace" "$work/nobody/log" '[$all[] | [.event, .uid, .ended, .status]] == [["begin", 65534, null, null], ["end", 65534, "error", 1]]'
 }
 
@@ -102,6 +103,20 @@ test_ends() {
 	holds "its process" "$work/attach" "\$last.filters.pid == [$$]"
 	trace syscall-count -s write -p $$ 0.1 2
 	ended "count" '$last | .ended == "count" and .status == 0'
+	for signal in TERM HUP; do
+		log=$work/log.early.$signal
+		"$bin/syscall-count" --audit="$log" --start-at=+60s </dev/null >"$work/out" 2>"$work/err" &
+		tool=$!
+		started+=("$tool")
+		await "$log" '"event":"begin"'
+		until [[ $(watcher_of "$tool") ]]; do sleep 0.02; done
+		kill -"$signal" "$tool"
+		wait "$tool" 2>/dev/null
+		is "SIG$signal before the trace: status" $? $((128 + $(kill -l "$signal")))
+		await "$log" '"event":"end"'
+		claim "SIG$signal before the trace: records are valid" valid "$log"
+		holds "SIG$signal before the trace" "$log" "\$last | .ended == \"signal\" and .signal == \"SIG$signal\" and .status == null"
+	done
 	for signal in INT TERM HUP; do
 		trace syscall-count -s write -p $$
 		kill -"$signal" "$tool"
@@ -164,6 +179,13 @@ test_file() {
 	refuses "another user's file" "$work/other" "another user"
 	chmod 620 "$work/writable"
 	refuses "a file that others can write" "$work/writable" "written by others"
+	mkdir -m 777 "$work/open"
+	refuses "a folder that all may write" "$work/open/log" "--audit=$work/open/log: its folder can be written by others"
+	claim "nothing is made there" test ! -e "$work/open/log"
+	refuses "another user's folder" "$work/nobody/other" "--audit=$work/nobody/other: its folder belongs to another user"
+	chmod 1777 "$work/open"
+	"$bin/probe-list" --audit="$work/open/log" r:sched_switch >"$work/out" 2>"$work/err"
+	is "a folder with the sticky bit" "$?:$(jq -r .event "$work/open/log" | paste -sd ' ')" "0:begin end"
 	refuses "no directory" "$work/none/log" "No such file"
 	mkdir "$work/small" "$work/read-only"
 	mount -t tmpfs -o size=4k none "$work/small"
@@ -176,6 +198,12 @@ test_file() {
 	is "disk full when it attaches: status" $? 1
 	claim "disk full when it attaches: nothing is reported or run" test ! -s "$work/out" -a ! -e "$work/ran"
 	like "disk full when it attaches: it says so" "$(<"$work/err")" 'audit=.*(part of the record|No space)'
+	(
+		ulimit -f 1
+		exec "$bin/syscall-count" --no-calibrate --audit="$work/limited" -- touch "$work/ran"
+	) >"$work/out" 2>"$work/err"
+	is "beyond the limit of a file's size: status, report" "$?:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+	like "beyond the limit of a file's size: it says so" "$(<"$work/err")" 'audit=.*(part of the record|File too large)'
 	mount -t tmpfs -o ro none "$work/read-only"
 	refuses "file system that is read only" "$work/read-only/log" "Read-only"
 	umount "$work/small" "$work/read-only"

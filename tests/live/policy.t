@@ -61,12 +61,17 @@ test_trust() {
 	forbid-tool=a, syscall-count
 	forbid-tool=syscall-count 
 	forbid-tool=[
+	forbid-tool=Syscall-latency
+	forbid-tool="syscall-latency"
+	forbid-tool=syscall-latency # comment
+	forbid-tool=nosuchtool
+	forbid-tool=syscall-latency,no-such-*
 	forbid-target=k:a, k:tcp_sendmsg
 	forbid-target=k:[tcp
 	END
 	head -c 70000 /dev/zero | tr '\0' '\n' >"$policy"
 	nothing_runs "too long" "larger than 64 KB"
-	printf 'forbid-tool=nothing\n' >"$policy"
+	printf 'forbid-tool=trace-bias\n' >"$policy"
 	chmod 664 "$policy"
 	nothing_runs "others may write it" "can be written by others"
 	chmod 644 "$policy"
@@ -78,7 +83,7 @@ test_trust() {
 	chmod 755 /etc/plumb
 	mv "$policy" /etc/plumb/elsewhere
 	ln -s elsewhere "$policy"
-	nothing_runs "a link" "policy.*(symbolic|loop)"
+	nothing_runs "a link" "/etc/plumb/policy is a symbolic link: nothing is run"
 	rm "$policy"
 	mkfifo "$policy"
 	nothing_runs "a FIFO" "not a regular file"
@@ -88,7 +93,7 @@ test_trust() {
 	rmdir "$policy"
 	mv /etc/plumb "$work/plumb"
 	ln -s "$work/plumb" /etc/plumb
-	nothing_runs "a link to a folder" "/etc/plumb"
+	nothing_runs "a link to a folder" "/etc/plumb is a symbolic link: nothing is run"
 	rm /etc/plumb
 	mv "$work/plumb" /etc/plumb
 	mv /etc/plumb/elsewhere "$policy"
@@ -114,8 +119,27 @@ test_audit() {
 	printf 'audit=%s\n' "$work/none/log" >"$policy"
 	run syscall-count --no-calibrate -- touch "$work/ran"
 	is "if they cannot be written nothing is run" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+	is "the policy is named" "$(<"$work/err")" "syscall-count: /etc/plumb/policy: audit=$work/none/log: No such file or directory"
 	run syscall-count --no-calibrate --audit="$work/optional" -- touch "$work/ran"
 	is "even if those of an option can" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
+}
+
+# CLAIM SECONDS KILL INTERVAL: a trace that is stopped for so long, its watcher killed if KILL, has no report
+overdue() {
+	: >"$log"
+	: >"$work/err"
+	# shellcheck disable=SC2086 # no interval is no word
+	"$bin/syscall-count" --no-calibrate -p $$ ${4-} >"$work/out" 2>"$work/err" </dev/null &
+	tool=$!
+	started+=("$tool")
+	await "$work/err" 'tracing …'
+	(($2)) && kill -STOP "$tool"
+	[[ $3 ]] && kill -9 "$(watcher_of "$tool")"
+	sleep "$2"
+	kill -CONT "$tool" 2>/dev/null
+	status=0
+	wait "$tool" || status=$?
+	is "$1: no report" "$status:$(<"$work/out")" "1:"
 }
 
 test_limit() {
@@ -150,10 +174,30 @@ test_limit() {
 	await "$log" '"event":"end"'
 	holds "which is recorded" "$log" '$last.ended == "max-duration" and $last.status == null'
 	claim "and nothing is left" gone "$watcher"
+	overdue "stopped for four seconds" 4 '' "0.5"
+	like "it says so" "$(<"$work/err")" 'went on after max-duration'
+	holds "which is recorded" "$log" '$last.ended == "max-duration" and $last.status == 1'
+	overdue "stopped for 14 seconds, its watcher killed" 14 y
+	like "it says so" "$(<"$work/err")" 'plumb-audit.*was killed'
+	holds "which is recorded" "$log" '$last.ended == "watcher killed" and $last.status == 1 and $last.signal == null'
+	overdue "its watcher killed" 0 y "0.5"
+	printf 'audit=%s\n' "$log" >"$policy"
+	overdue "the watcher killed that only records" 0 y
+	holds "which is recorded" "$log" '$last.ended == "watcher killed" and $last.status == 1 and $last.detached != null'
+	: >"$log"
+	"$bin/syscall-count" --start-at=+60s >"$work/out" 2>"$work/err" </dev/null &
+	tool=$!
+	started+=("$tool")
+	await "$log" '"event":"begin"'
+	until watcher=$(watcher_of "$tool"); do sleep 0.02; done
+	kill -9 "$watcher"
+	status=0
+	wait "$tool" || status=$?
+	is "killed before the trace begins" "$status:$(<"$work/err")" "1:syscall-count: plumb-audit, which watches over this process, was killed: nothing is reported"
 	printf 'max-duration=1s\n' >"$policy"
 	run syscall-count --no-calibrate -p $$ -d 30
 	is "without records, too" "$status:$(grep -c '^ledger:' "$work/out")" "0:1"
-	printf 'forbid-tool=nothing\n' >"$policy"
+	printf 'forbid-tool=trace-bias\n' >"$policy"
 	: >"$work/err"
 	"$bin/syscall-count" --no-calibrate -p $$ -d 2 >"$work/out" 2>"$work/err" </dev/null &
 	tool=$!
@@ -163,7 +207,7 @@ test_limit() {
 }
 
 test_tools() {
-	printf 'audit=%s\nforbid-tool=nothing,*-count\nforbid-tool=probe-l?st\n' "$log" >"$policy"
+	printf 'audit=%s\nforbid-tool=trace-bias,*-count\nforbid-tool=probe-l?st\n' "$log" >"$policy"
 	: >"$log"
 	run syscall-count --no-calibrate -- touch "$work/ran"
 	is "a forbidden tool" "$status:$(<"$work/out")$(ls "$work/ran" 2>/dev/null)" "1:"
@@ -177,6 +221,15 @@ test_tools() {
 	is "by a glob of the second line" "$status:$(<"$work/out")" "1:"
 	run syscall-latency --no-calibrate -d 0.1 -p $$
 	is "others run" "$status" 0
+	run event-rate -l
+	like "event-rate -l lists" "$status:$(<"$work/out")" '^0:.*page-faults'
+	printf 'forbid-tool=event-rate\n' >"$policy"
+	local word
+	for word in -l help; do
+		run event-rate "$word"
+		is "event-rate $word: forbidden" "$status:$(<"$work/out")" "1:"
+		like "event-rate $word: why" "$(<"$work/err")" "forbidden by /etc/plumb/policy:1"
+	done
 }
 
 # CLAIM TARGETS ... -- TOOL ARG...: refused with the line; nothing has been attached
@@ -205,6 +258,34 @@ test_targets() {
 	cp "$libc" "$work/library.so"
 	ln -s library.so "$work/link.so"
 	forbidden "user function by a link to its file" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/link.so:malloc"
+	# Mounts of a user's own, and of the tool's namespace.
+	local inside
+	: >"$work/innocent"
+	: >"$work/innocent 2"
+	mkdir "$work/jail"
+	unshare -rm sh -c "mount --bind '$work/library.so' '$work/innocent' && exec sleep 300" &
+	inside=$!
+	started+=("$inside")
+	until grep -q innocent "/proc/$inside/mountinfo"; do sleep 0.02; done
+	forbidden "user function by a mount of a user's" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
+	like "user function by a mount of a user's: which" "$(<"$work/err")" "u:$work/library.so:malloc"
+	forbidden "the same by a glob" 'u:*/library.so:*' user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
+	ln -s "/proc/$inside/root$work/innocent" "$work/link-inside"
+	forbidden "a file whose mount cannot be found" 'u:/nothing:*' user-func-latency --no-calibrate -d 0.1 "$work/link-inside:malloc"
+	like "a file whose mount cannot be found: which" "$(<"$work/err")" "link-inside .whose mount cannot be found"
+	printf 'forbid-target=u:/nothing:*,usdt:*\n' >"$policy"
+	run user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
+	is "a file that is not forbidden, by a mount of a user's" "$status" 0
+	printf 'forbid-target=k:*\n' >"$policy"
+	run user-func-latency --no-calibrate -d 0.1 "$work/link-inside:malloc"
+	is "a mount that cannot be found does not matter to other kinds" "$status" 0
+	kill "$inside"
+	mount --bind "$work/library.so" "$work/innocent 2"
+	forbidden "user function by a mount" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/innocent 2:malloc"
+	umount "$work/innocent 2"
+	mount --bind "$work" "$work/jail"
+	forbidden "user function by a mount of its folder" "u:$work/jail/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/library.so:malloc"
+	umount "$work/jail"
 	forbidden "USDT" 'usdt:*:app:slow_*' usdt-latency --no-calibrate -d 0.1 "$bin/../tests/usdt:app:slow_begin" "$bin/../tests/usdt:app:slow_end"
 	forbidden "samples" 'sample:*' cpu-profile --no-calibrate -d 0.1
 	forbidden "software event" event:page-faults event-rate --no-calibrate -d 0.1 page-faults

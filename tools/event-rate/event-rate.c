@@ -36,10 +36,11 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-__attribute__((noreturn)) static void list(void)
+static int list(void)
 {
-	counters_list(stdout);
-	exit(plumb_close_stdout(0));
+	unknown = "help"; /* so that no event is missed */
+	plumb_cli_instead(counters_list);
+	return 0;
 }
 
 static bool add_event(const char *text, bool number)
@@ -50,7 +51,7 @@ static bool add_event(const char *text, bool number)
 	if (number)
 		return false;
 	if (!strcmp(text, "help"))
-		list();
+		return !list();
 	if (event_parse(text, &e)) {
 		if (counters_add(&rates_counters, &e))
 			plumb_usage_error("at most %d events of counters", RATE_MAX_COUNTERS);
@@ -70,7 +71,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)state;
 	(void)o;
 	if (key == 'l')
-		list();
+		return list();
 	if (key != ARGP_KEY_END)
 		return ARGP_ERR_UNKNOWN;
 	if (!rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)

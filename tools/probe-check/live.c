@@ -280,12 +280,13 @@ int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t 
 		plumb_audit_begin_limit();
 		plumb_warn("tracing …");
 		seconds = wait_for(ns);
-		plumb_audit_end_limit();
 	}
 	/* Read all before any is detached, since detaching takes time. */
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].live)
 			checks[i].fires = read_fires(&probes[i]) - probes[i].before;
+	if (tried && !err)
+		err = plumb_audit_check() ?: plumb_audit_end_limit();
 	for (size_t i = 0; i < n; i++) {
 		end(&probes[i]);
 		judge(&checks[i], seconds);

@@ -180,8 +180,9 @@ static int run(void)
 		return PLUMB_EXIT_UNSUPPORTED;
 	}
 	clock_gettime(CLOCK_REALTIME, &end);
-	plumb_audit_end_limit();
 	plumb_audit_detached();
+	if (plumb_audit_check() || plumb_audit_end_limit())
+		return PLUMB_EXIT_FAILED;
 	if (slowed)
 		plumb_warn("BPF run-time statistics were enabled by another process in %u "
 			   "measurements: "

@@ -157,7 +157,7 @@ static int report(struct run *run, bool final)
 	r.rows = &rows;
 	r.now = &now;
 	if (!err)
-		err = print(&r);
+		err = plumb_audit_check() ?: print(&r);
 	rows_free(&rows);
 	census_free(&run->last);
 	run->last = now;
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
 		fputs("probe-misses: tracing … by run-time statistics\n", stderr);
 		err = loop(&run);
 	}
-	plumb_audit_end_limit();
+	err = plumb_audit_end_limit() ?: err;
 	close(statistics);
 	plumb_audit_detached();
 	census_free(&run.last);

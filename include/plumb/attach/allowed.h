@@ -19,7 +19,7 @@ struct bpf_program;
 int plumb_allowed_functions(const struct plumb_functions *f, char *what, size_t size);
 /* Also as r:NAME, and those of a system call as s:NAME. */
 int plumb_allowed_tracepoints(const struct plumb_tracepoints *t, char *what, size_t size);
-/* By its path, and by what that leads to. */
+/* By its path, by what that leads to, and by names that mounts give to the file. */
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size);
 int plumb_allowed_targets(const struct plumb_targets *t, char *what, size_t size);
 /* Of a kind that has one name: "sample:cpu-clock", "event:page-faults", "k:aio_complete". */

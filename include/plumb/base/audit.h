@@ -26,7 +26,13 @@ bool plumb_audit_is_on(void);
 int plumb_audit_attached(json_t *what);
 /* The trace begins: max-duration counts from then on, until the trace has ended. */
 void plumb_audit_begin_limit(void);
-void plumb_audit_end_limit(void);
+int plumb_audit_end_limit(void);
+/*
+ * Whether what was traced may be reported: 0, or -ETIME after a message, if max-duration has been
+ * over for more than two seconds, since the tool was stopped, or if what watches over it was
+ * killed.  The end of the limit asks again.
+ */
+int plumb_audit_check(void);
 /* All is detached; the first call counts. */
 void plumb_audit_detached(void);
 

@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Exit statuses, beside 0. */
 enum {
@@ -37,6 +38,9 @@ struct plumb_cli {
 
 /* Parses the command line; argp may reorder ARGV, the options first. */
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context);
+
+/* In PARSE: the tool does this instead, if the policy allows it, and exits. */
+void plumb_cli_instead(void (*act)(FILE *out));
 
 /* Returns whether this process may trace; if not, after a message. */
 bool plumb_may_trace(void);

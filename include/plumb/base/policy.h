@@ -35,6 +35,10 @@ bool plumb_policy_forbids_tool(const char *tool);
 bool plumb_policy_has_targets(void);
 /* Whether the target NAME is, as probe-list prints it ("k:tcp_sendmsg"). */
 bool plumb_policy_forbids_target(const char *name);
+/* Whether targets in files may be (u: and usdt:), so that the names of files matter. */
+bool plumb_policy_has_files(void);
+/* Counts as forbidden by the first such line: the names of the file cannot be known. */
+void plumb_policy_forbid_files(void);
 /* The line that forbade a target last: ", forbidden by /etc/plumb/policy:3: forbid-target=k:*". */
 const char *plumb_policy_reason(void);
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file-names.h"
+
 #include <bpf/libbpf.h>
 
 #define NAME_MAX_ (PATH_MAX + 1024)
@@ -85,18 +87,40 @@ static int judge_userfuncs(const struct plumb_userfuncs *u, const char *path, ch
 	return err;
 }
 
+struct judging {
+	const struct plumb_userfuncs *u;
+	char *what;
+	size_t size;
+};
+
+static int judge_name(const char *path, void *context)
+{
+	const struct judging *j = context;
+
+	return judge_userfuncs(j->u, path, j->what, j->size);
+}
+
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size)
 {
+	struct judging judging = {u, what, size};
 	char *real;
 	int err;
 
-	if (!plumb_policy_has_targets())
+	if (!plumb_policy_has_files())
 		return 0;
 	err = judge_userfuncs(u, u->path, what, size);
 	real = realpath(u->path, NULL);
 	if (!err && real)
 		err = judge_userfuncs(u, real, what, size);
 	free(real);
+	if (err)
+		return err;
+	err = plumb_file_names(u->path, judge_name, &judging);
+	if (err && err != -PLUMB_FORBIDDEN) {
+		snprintf(what, size, "%s (whose mount cannot be found)", u->path);
+		plumb_policy_forbid_files();
+		err = -PLUMB_FORBIDDEN;
+	}
 	return err;
 }
 

@@ -7,7 +7,9 @@
 #include <linux/audit.h>
 #include <linux/netlink.h>
 #include <plumb/base/log.h>
+#include <plumb/base/policy.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,9 +31,14 @@
 /* A daemon that takes nothing for that long does not get the record. */
 #define PATIENCE 5 /* s */
 
+static const char *origin(const struct plumb_sink *sink)
+{
+	return sink->is_demanded ? PLUMB_POLICY_FILE ": audit=" : "--audit=";
+}
+
 static int failed(const struct plumb_sink *sink, int err, const char *why)
 {
-	return plumb_error(err, "--audit=%s: %s", sink->name, why);
+	return plumb_error(err, "%s%s: %s", origin(sink), sink->name, why);
 }
 
 /* --- a file --- */
@@ -49,15 +56,49 @@ static int check_file(const struct plumb_sink *sink, int fd, struct stat *st)
 	return 0;
 }
 
+/* Others could put another file in its place. */
+static int check_folder(const struct plumb_sink *sink, int folder)
+{
+	struct stat st;
+
+	if (folder < 0 || fstat(folder, &st))
+		return failed(sink, errno, strerror(errno));
+	if (st.st_uid && st.st_uid != geteuid())
+		return failed(sink, EPERM, "its folder belongs to another user");
+	if (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX))
+		return failed(sink, EPERM, "its folder can be written by others");
+	return 0;
+}
+
+static int open_folder(const struct plumb_sink *sink, const char *file)
+{
+	char *name = file == sink->name ? strdup(".") : strndup(sink->name, file - sink->name);
+	int folder = name ? open(name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int err = check_folder(sink, folder);
+
+	free(name);
+	if (err && folder >= 0)
+		close(folder);
+	return err ?: folder;
+}
+
 static int open_file(struct plumb_sink *sink)
 {
-	/* Readable, for its last byte. */
-	int fd = open(sink->name,
-		      O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		      0600);
+	const char *slash = strrchr(sink->name, '/');
+	const char *file = slash ? slash + 1 : sink->name;
+	int folder = open_folder(sink, file), fd, err;
 	struct stat st;
 	char last;
-	int err;
+
+	if (folder < 0)
+		return folder;
+	/* Readable, for its last byte. */
+	fd = openat(folder, file,
+		    O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		    0600);
+	err = errno;
+	close(folder);
+	errno = err;
 
 	if (fd < 0)
 		return failed(sink, errno,
@@ -234,8 +275,8 @@ static int open_audit(struct plumb_sink *sink)
 		err = failed(sink, EPROTONOSUPPORT,
 			     "the kernel's audit is not enabled (auditctl -e 1)");
 	else if (!status.pid)
-		plumb_info("--audit=%s: there is no auditd: the kernel's log has the records",
-			   sink->name);
+		plumb_info("%s%s: there is no auditd: the kernel's log has the records",
+			   origin(sink), sink->name);
 	if (err)
 		close(sink->fd);
 	return err;
@@ -265,9 +306,9 @@ static int write_audit(struct plumb_sink *sink, const char *line, size_t n)
 
 /* --- any --- */
 
-int plumb_sink_open(struct plumb_sink *sink, const char *name)
+int plumb_sink_open(struct plumb_sink *sink, const char *name, bool is_demanded)
 {
-	*sink = (struct plumb_sink){.name = name, .fd = -1};
+	*sink = (struct plumb_sink){.name = name, .is_demanded = is_demanded, .fd = -1};
 	if (!strcmp(name, "syslog"))
 		sink->kind = PLUMB_SINK_SYSLOG;
 	else if (!strcmp(name, "audit"))

@@ -16,13 +16,14 @@ enum plumb_sink_kind { PLUMB_SINK_FILE, PLUMB_SINK_SYSLOG, PLUMB_SINK_AUDIT };
 struct plumb_sink {
 	enum plumb_sink_kind kind;
 	const char *name;
+	bool is_demanded; /* by the policy, not by --audit */
 	int fd;
 	bool partial; /* a file whose last line has no end */
 	uint32_t sequence;
 };
 
 /* Return 0, or -errno after a message. */
-int plumb_sink_open(struct plumb_sink *sink, const char *name);
+int plumb_sink_open(struct plumb_sink *sink, const char *name, bool is_demanded);
 /* LINE, of N bytes, has no newline.  TAG is the sender for syslog: "TOOL[PID]". */
 int plumb_sink_write(struct plumb_sink *sink, const char *line, size_t n, const char *tag);
 /* The length of LINE as it is written. */

@@ -2,13 +2,17 @@
 #include "audit-watcher.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <plumb/base/cli.h>
 #include <plumb/base/confine.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,14 +21,14 @@
 #define PREPARATION (60 * SEC_NS) /* beyond the limit, until the trace begins */
 #define PATIENCE    (10 * SEC_NS) /* after SIGTERM, until SIGKILL */
 
-/* What the tool says. */
+/* What the tool says; smaller numbers are those of signals that end it. */
 enum { BEGIN = 'b', END = 'e', FAREWELL = 'f' };
 
 static struct {
 	uint64_t limit, deadline; /* ns; DEADLINE: CLOCK_BOOTTIME, 0: none */
 	bool was_over;            /* at the end of the trace */
 	int to;                   /* a socket */
-	pid_t pid;
+	pid_t pid, tool;
 	timer_t timer;
 } watcher = {.to = -1};
 
@@ -62,7 +66,7 @@ static void close_others(const struct plumb_watch *watch, int from, int tool)
 }
 
 /* Returns whether the tool said farewell. */
-static bool take_words(int from, uint64_t *deadline)
+static bool take_words(int from, uint64_t *deadline, int *signal)
 {
 	char words[16];
 	ssize_t n = read(from, words, sizeof(words));
@@ -70,7 +74,10 @@ static bool take_words(int from, uint64_t *deadline)
 	for (ssize_t i = 0; i < n; i++) {
 		if (words[i] == FAREWELL)
 			return true;
-		*deadline = words[i] == BEGIN ? now() + watcher.limit + PATIENCE : 0;
+		if (words[i] < NSIG)
+			*signal = words[i];
+		else
+			*deadline = words[i] == BEGIN ? now() + watcher.limit + PATIENCE : 0;
 	}
 	return false;
 }
@@ -82,6 +89,7 @@ static void watch_over(const struct plumb_watch *watch, int from, int tool)
 	struct pollfd fds[] = {{.fd = tool, .events = POLLIN}, {.fd = from, .events = POLLIN}};
 	struct timespec left;
 	bool late = false;
+	int signal = 0;
 
 	for (;;) {
 		t = now();
@@ -94,7 +102,7 @@ static void watch_over(const struct plumb_watch *watch, int from, int tool)
 		left = (struct timespec){(deadline - t) / SEC_NS, (deadline - t) % SEC_NS};
 		if (ppoll(fds, 2, deadline ? &left : NULL, NULL) < 0 && errno != EINTR)
 			_exit(1);
-		if (fds[1].revents & POLLIN && take_words(from, &deadline))
+		if (fds[1].revents & POLLIN && take_words(from, &deadline, &signal))
 			_exit(0);
 		/* The end of the stream is not the tool's: a child may have it a little longer. */
 		if (fds[1].revents & ~POLLIN)
@@ -103,7 +111,7 @@ static void watch_over(const struct plumb_watch *watch, int from, int tool)
 			break;
 	}
 	/* SIGTERM at the limit ends a tool that does not handle it. */
-	watch->ended(late || (deadline && now() + PATIENCE >= deadline));
+	watch->ended(late || (deadline && now() + PATIENCE >= deadline), signal);
 	_exit(0);
 }
 
@@ -145,6 +153,51 @@ static void tell(char word)
 	while (n < 0 && errno == EINTR);
 }
 
+/*
+ * A signal that ends the tool before it takes signals itself: the watcher's record has its name.
+ * From the socket whose other end the watcher had, it means that the watcher has been killed.
+ */
+static void end_by(int number, siginfo_t *info, void *unused)
+{
+	static const char died[] = ": " PLUMB_WATCHER_DIED "\n";
+	struct iovec parts[] = {
+		{program_invocation_short_name, strlen(program_invocation_short_name)},
+		{(void *)died, strlen(died)}};
+	sigset_t set;
+	ssize_t n;
+
+	(void)unused;
+	/* A child that is going to be the traced command has no watcher. */
+	if (getpid() == watcher.tool && plumb_watcher_has_died()) {
+		n = writev(STDERR_FILENO, parts, 2);
+		(void)n;
+		_exit(PLUMB_EXIT_FAILED);
+	}
+	if (getpid() == watcher.tool && info->si_code != SI_TIMER)
+		tell(number);
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	_exit(128 + number);
+}
+
+static void take_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction ours = {.sa_sigaction = end_by, .sa_flags = SA_SIGINFO};
+	struct sigaction was;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &was) && was.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &ours, NULL);
+	/* The kernel tells the end of the other end's only process, even if this one is stopped. */
+	fcntl(watcher.to, F_SETOWN, getpid());
+	fcntl(watcher.to, F_SETSIG, SIGTERM);
+	fcntl(watcher.to, F_SETFL, O_ASYNC);
+}
+
 int plumb_watcher_start(const struct plumb_watch *watch)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM};
@@ -169,11 +222,16 @@ int plumb_watcher_start(const struct plumb_watch *watch)
 	close(ends[0]);
 	close(tool);
 	watcher.to = ends[1];
+	watcher.tool = getpid();
+	take_signals();
 	return 0;
 }
 
 void plumb_watcher_begin_limit(void)
 {
+	/* The signal may have been taken for one that ends only the attaching of probes. */
+	if (plumb_watcher_has_died())
+		raise(SIGTERM);
 	if (!watcher.limit)
 		return;
 	set_timer(watcher.limit);
@@ -194,6 +252,7 @@ void plumb_watcher_dismiss(void)
 {
 	if (!watcher.pid)
 		return;
+	fcntl(watcher.to, F_SETFL, 0);
 	tell(FAREWELL);
 	while (waitpid(watcher.pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -203,6 +262,20 @@ void plumb_watcher_dismiss(void)
 bool plumb_watcher_is_over(void)
 {
 	return watcher.was_over || (watcher.deadline && now() >= watcher.deadline);
+}
+
+uint64_t plumb_watcher_late(void)
+{
+	const uint64_t t = now();
+
+	return watcher.deadline && t > watcher.deadline ? t - watcher.deadline : 0;
+}
+
+bool plumb_watcher_has_died(void)
+{
+	struct pollfd fd = {.fd = watcher.to};
+
+	return watcher.pid && poll(&fd, 1, 0) > 0;
 }
 
 pid_t plumb_watcher_pid(void)

@@ -5,7 +5,8 @@
  *
  * It is a child of the tool in a session of its own, in which no signal but SIGKILL reaches it,
  * and has no descriptor, capability and system call but those that it needs.  It sleeps until the
- * tool ends.
+ * tool ends.  The tool ends if the watcher is killed: SIGTERM is sent to it then, and a trace that
+ * has begun goes by plumb_watcher_has_died().
  */
 #ifndef AUDIT_WATCHER_H
 #define AUDIT_WATCHER_H
@@ -15,11 +16,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define PLUMB_WATCHER_DIED                                                                         \
+	"plumb-audit, which watches over this process, was killed: nothing is reported"
+
 struct plumb_watch {
 	uint64_t limit; /* ns; 0: none */
 	/* Called in the watcher when the tool has ended without a farewell; AT_LIMIT: because of
-	 * the limit. */
-	void (*ended)(bool at_limit);
+	 * the limit; SIGNAL: by which it ended, 0: not known. */
+	void (*ended)(bool at_limit, int signal);
 	const int *keep; /* descriptors that ended() needs */
 	size_t n_keep;
 	uint64_t capabilities; /* PLUMB_CAP() of those that ended() needs */
@@ -38,6 +42,10 @@ void plumb_watcher_end_limit(void);
 void plumb_watcher_dismiss(void);
 /* Whether the limit is over. */
 bool plumb_watcher_is_over(void);
+/* For how long it has been over; ns. */
+uint64_t plumb_watcher_late(void);
+/* Whether it has ended, though it was not dismissed. */
+bool plumb_watcher_has_died(void);
 /* Its pid; 0: there is none. */
 pid_t plumb_watcher_pid(void);
 

@@ -17,15 +17,19 @@
 #include "audit-watcher.h"
 #include "audit-who.h"
 
+#define SEC_NS   1000000000ULL
+#define SLACK    (2 * SEC_NS)  /* beyond max-duration, until the tool notices */
+#define PATIENCE (10 * SEC_NS) /* the same, until all is found that only a trace has */
+
 static struct {
 	pid_t owner;
 	struct plumb_sink sinks[2]; /* the policy's, and that of --audit */
 	size_t n_sinks;
 	json_t *who;
 	char tag[64];
-	const char *how; /* it ended; NULL: not known */
-	int signal;      /* by which it ended; 0: none */
-	bool is_counted, has_attached;
+	const char *how;                        /* it ended; NULL: not known */
+	int signal;                             /* by which it ended; 0: none */
+	bool is_counted, has_attached, is_void; /* VOID: nothing may be reported */
 	uint64_t events, lost;
 	struct timespec detached; /* 0: it is not */
 } audit;
@@ -100,10 +104,12 @@ static json_t *end_of(const char *how, int signal_number, int status)
 }
 
 /* In the watcher: the tool was killed, or crashed. */
-static void end_for_it(bool at_limit)
+static void end_for_it(bool at_limit, int signal_number)
 {
+	const char *how = at_limit ? "max-duration" : signal_number ? "signal" : "killed";
+
 	if (audit.n_sinks)
-		write_record("end", end_of(at_limit ? "max-duration" : "killed", 0, -1));
+		write_record("end", end_of(how, at_limit ? 0 : signal_number, -1));
 }
 
 static const char *how_it_ended(int status)
@@ -127,11 +133,14 @@ static void end_run(int status, void *unused)
 	if (getpid() != audit.owner)
 		return;
 	plumb_audit_detached();
+	/* Also of tools that do not ask. */
+	if (plumb_audit_check())
+		status = PLUMB_EXIT_FAILED;
 	err = audit.n_sinks
 		      ? write_record("end", end_of(how_it_ended(status), audit.signal, status))
 		      : 0;
 	plumb_watcher_dismiss();
-	if (!err || status)
+	if ((!err || status) && !audit.is_void)
 		return;
 	fflush(NULL);
 	_exit(PLUMB_EXIT_FAILED);
@@ -139,18 +148,19 @@ static void end_run(int status, void *unused)
 
 /* --- the run --- */
 
-static int add_sink(const char *name)
+static int add_sink(const char *name, bool is_demanded)
 {
 	for (size_t i = 0; name && i < audit.n_sinks; i++)
 		if (!strcmp(audit.sinks[i].name, name))
 			return 0;
-	return name ? plumb_sink_open(&audit.sinks[audit.n_sinks], name) ?: (audit.n_sinks++, 0)
+	return name ? plumb_sink_open(&audit.sinks[audit.n_sinks], name, is_demanded)
+			       ?: (audit.n_sinks++, 0)
 		    : 0;
 }
 
 static int open_sinks(const char *sink)
 {
-	return add_sink(plumb_policy_sink()) ?: add_sink(sink);
+	return add_sink(plumb_policy_sink(), true) ?: add_sink(sink, false);
 }
 
 static int start_watcher(void)
@@ -237,9 +247,40 @@ void plumb_audit_begin_limit(void)
 	plumb_watcher_begin_limit();
 }
 
-void plumb_audit_end_limit(void)
+/* What is void stays so. */
+static int check(uint64_t slack)
 {
+	const char *how = NULL;
+
+	if (audit.is_void)
+		return -ETIME;
+	if (plumb_watcher_has_died()) {
+		how = "watcher killed";
+		plumb_warn(PLUMB_WATCHER_DIED);
+	} else if (plumb_watcher_late() > slack) {
+		how = "max-duration";
+		plumb_warn("the trace went on after max-duration of " PLUMB_POLICY_FILE
+			   ": nothing is reported");
+	}
+	if (!how)
+		return 0;
+	audit.how = how;
+	audit.signal = 0;
+	audit.is_void = true;
+	return -ETIME;
+}
+
+int plumb_audit_check(void)
+{
+	return check(SLACK);
+}
+
+int plumb_audit_end_limit(void)
+{
+	int err = check(PATIENCE);
+
 	plumb_watcher_end_limit();
+	return err;
 }
 
 void plumb_audit_detached(void)
@@ -256,6 +297,8 @@ void plumb_audit_ended(const char *how)
 void plumb_audit_ended_by(int number, int code)
 {
 	if (audit.how)
+		return;
+	if (plumb_watcher_has_died())
 		return;
 	audit.how = code == SI_TIMER ? "max-duration" : "signal";
 	audit.signal = code == SI_TIMER ? 0 : number;

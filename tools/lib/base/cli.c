@@ -150,6 +150,13 @@ static void refuse_controls(int argc, char **argv)
 	}
 }
 
+static void (*instead)(FILE *out);
+
+void plumb_cli_instead(void (*act)(FILE *out))
+{
+	instead = act;
+}
+
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
 {
 	struct parsing p = {.cli = cli, .context = context};
@@ -175,6 +182,10 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 		exit(PLUMB_EXIT_USAGE);
 	free(table);
 	plumb_audit_begin(cli->name, p.sink);
+	if (!instead)
+		return;
+	instead(stdout);
+	exit(plumb_close_stdout(0));
 }
 
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max)

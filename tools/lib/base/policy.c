@@ -110,10 +110,25 @@ static int add_glob(const char *item, void *context)
 	return more[globs->n++].text ? 0 : -ENOMEM;
 }
 
+/* What matches no tool would forbid nothing. */
+static int add_tool(const char *item, void *context)
+{
+	static const char *const tools[] = {
+#include "tools.inc"
+	};
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (!fnmatch(item, tools[i], 0))
+			return add_glob(item, context);
+	return -EINVAL;
+}
+
 static int parse_tools(const char *text)
 {
-	return plumb_parse_list(text, add_glob, &policy.tools)
-		       ? flaw("forbid-tool takes globs, separated by commas without blanks", text)
+	return plumb_parse_list(text, add_tool, &policy.tools)
+		       ? flaw("forbid-tool takes names of tools and globs that match some, "
+			      "separated by commas without blanks",
+			      text)
 		       : 0;
 }
 
@@ -195,6 +210,8 @@ static int check(int fd, const char *path, mode_t type)
 
 	if (fstat(fd, &st))
 		return unsafe(path, strerror(errno));
+	if (S_ISLNK(st.st_mode))
+		return unsafe(path, "is a symbolic link");
 	if ((st.st_mode & S_IFMT) != type)
 		return unsafe(path, type == S_IFREG ? "is not a regular file" : "is no directory");
 	if (st.st_uid)
@@ -243,7 +260,8 @@ int plumb_policy_read(void)
 		return 0;
 	}
 	if (err)
-		return unsafe(PLUMB_POLICY_FILE, strerror(err));
+		return unsafe(PLUMB_POLICY_FILE,
+			      err == ELOOP ? "is a symbolic link" : strerror(err));
 	err = check(fd, PLUMB_POLICY_FILE, S_IFREG) ?: read_from(fd);
 	close(fd);
 	return err;
@@ -303,6 +321,24 @@ bool plumb_policy_forbids_target(const char *name)
 	if (by)
 		policy.refused = by;
 	return by;
+}
+
+static const struct glob *first_of_files(void)
+{
+	for (size_t i = 0; i < policy.targets.n; i++)
+		if (strchr("u*", *policy.targets.list[i].text))
+			return &policy.targets.list[i];
+	return NULL;
+}
+
+bool plumb_policy_has_files(void)
+{
+	return first_of_files();
+}
+
+void plumb_policy_forbid_files(void)
+{
+	policy.refused = first_of_files();
 }
 
 const char *plumb_policy_reason(void)

@@ -74,7 +74,7 @@ static int with_interval(struct trace *run, const struct plumb_snapshot *now, bo
 		.final = final,
 		.flights = &run->flights,
 	};
-	int err = plumb_snapshot_since(&since, now, &run->last);
+	int err = plumb_audit_check() ?: plumb_snapshot_since(&since, now, &run->last);
 
 	if (!err)
 		err = each(run, &r);
@@ -312,21 +312,21 @@ static int finish(struct trace *run, int err)
 	uint64_t end;
 	int saved = 0;
 
+	err = err ?: plumb_audit_check();
 	if (!err)
 		find_flights(run, true);
+	*s->instance.bpf.live = 0;
 	end = plumb_now();
-	plumb_audit_end_limit();
-	if (s->tool->lifecycle.reports_first) {
-		*s->instance.bpf.live = 0;
-	} else {
+	err = plumb_audit_end_limit() ?: err;
+	if (!s->tool->lifecycle.reports_first) {
 		s->instance.probes.may_leave = true;
 		plumb_instance_detach(&s->instance);
 	}
 	plumb_audit_detached();
 	plumb_calibrate_end_statistics(s);
-	plumb_records_drain(&run->records);
-	if (!err)
-		err = run->records.err;
+	if (err != -ETIME)
+		plumb_records_drain(&run->records);
+	err = err ?: run->records.err;
 	unread = err == -EPIPE;
 	if (!err || unread)
 		err = plumb_collect(s, &run->total);

@@ -76,7 +76,7 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 		plumb_audit_ended("output closed");
 		run->over = true;
 	}
-	if (fds[2].revents && plumb_records_take(&run->records))
+	if (fds[2].revents && !run->over && plumb_records_take(&run->records))
 		run->over = true;
 	take_ends(run, fds + 3);
 }
