@@ -252,7 +252,7 @@ void plumb_watcher_dismiss(void)
 {
 	if (!watcher.pid)
 		return;
-	fcntl(watcher.to, F_SETFL, 0);
+	fcntl(watcher.to, F_SETOWN, 0); /* F_SETFL may be refused by now */
 	tell(FAREWELL);
 	while (waitpid(watcher.pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -69,14 +69,15 @@ int plumb_recorder_check_memory(const struct plumb_options *o, const struct plum
 	bytes = plan(o, tool);
 	plumb_format_size(bytes, size, sizeof(size));
 	if (bytes > MAX_BYTES)
-		return plumb_error(E2BIG, "--keep: %s of memory, at most 256M: lower %s", size,
-				   recorder.records ? "N"
-						    : "TIME or --max-keys, or raise INTERVAL");
+		return plumb_error(
+			E2BIG, "--keep: %s bytes of memory, at most 256M: lower %s", size,
+			recorder.records ? "N" : "TIME or --max-keys, or raise INTERVAL");
 	if (recorder.records)
-		plumb_warn("keeps %llu records in %s of memory",
+		plumb_warn("keeps %llu records in %s bytes of memory",
 			   (unsigned long long)o->keep.records, size);
 	else
-		plumb_warn("keeps %zu intervals in at most %s of memory", recorder.kept.most, size);
+		plumb_warn("keeps %zu intervals in at most %s bytes of memory", recorder.kept.most,
+			   size);
 	return 0;
 }
 
