@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* atomic file: what a symbolic link leads to may be absent, if the link is the caller's. */
+/* atomic file: which symbolic links are followed. */
 #include "directory.h"
 
 #include <errno.h>
@@ -61,10 +61,43 @@ static void where_nothing_is_own_links_lead_only(void **state)
 	unlink("ours");
 }
 
+/* On the way to the file: only one's own and root's, also within what these lead to. */
+static void folders_of_others_are_not_entered(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(mkdir("real", 0755) || mkdir("real/deep", 0755), 0);
+	assert_int_equal(symlink("real", "way") || symlink("../way/deep", "real/up"), 0);
+	assert_int_equal(write_to("way/deep/../file", "through", 0), 0);
+	has("real/file", "through");
+	assert_int_equal(write_to("way/up//file", "twice", 0), 0);
+	has("real/deep/file", "twice");
+	assert_int_equal(lchown("way", 65534, 65534), 0);
+	assert_int_equal(write_to("way/file", "other", 0), -ELOOP);
+	assert_int_equal(write_to("real/up/file", "other", 0), -ELOOP);
+	has("real/file", "through");
+	has("real/deep/file", "twice");
+	assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(write_to("way/file", "their", 0), -EACCES);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(symlink("round", "round"), 0);
+	assert_int_equal(write_to("round/file", "", 0), -EMLINK);
+	assert_int_equal(write_to("real/file/x", "", 0), -ENOTDIR);
+	assert_int_equal(write_to("none/x", "", 0), -ENOENT);
+	unlink("real/file");
+	unlink("real/deep/file");
+	unlink("real/up");
+	unlink("way");
+	unlink("round");
+	assert_int_equal(rmdir("real/deep") || rmdir("real"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_nothing_is_own_links_lead_only),
+		cmocka_unit_test(folders_of_others_are_not_entered),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -56,9 +56,9 @@ is "... and the kernel follows them for nobody else" "$(grep -c 'the kernel foll
 said() { like "$1" "$(<"$work/said")" "$2"; }
 complains() { like "... $1" "$(<"$work/err")" "$2"; }
 said "--save to a link fails" '--save: status 1'
-complains "naming link and cause" "probe-check: --save: cannot write /tmp/save: it is another user's symbolic link, which is not followed"
+complains "naming link and cause" "probe-check: --save: cannot write /tmp/save: another user's symbolic link is not followed"
 said "--flame to a link fails" '--flame to a link: status 1'
-complains "naming link and cause" "cpu-profile: --flame: cannot write /tmp/save: it is another user's symbolic link"
+complains "naming link and cause" "cpu-profile: --flame: cannot write /tmp/save: another user's symbolic link"
 said "--flame fails by a link that was made during the trace, which stays" '--flame and then a link: status 1 /root/victim'
 complains "naming it" "cpu-profile: --flame: cannot write /tmp/flame: another process changed it meanwhile"
 said "another user's file is not written to where all may write" '--save to a file of theirs: status 1 theirs'

@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <plumb/base/atomic-file.h>
 #include <plumb/base/confine.h>
+#include <plumb/base/folder.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,16 @@
 /* Opens the directory of PATH, relative to R->dir, which it replaces; sets R->name. */
 static int enter(struct plumb_atomic_file *r, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *above = slash ? strndup(path, slash + 1 - path) : strdup(".");
-	int dir = above ? openat(r->dir, above, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	int err = !above ? -ENOMEM : dir < 0 ? -errno : 0;
+	const char *name;
+	int dir = plumb_folder_of(r->dir, path, &name);
 
-	free(above);
-	if (err)
-		return err;
+	if (dir < 0)
+		return dir;
 	if (r->dir >= 0)
 		close(r->dir);
 	r->dir = dir;
 	free(r->name);
-	r->name = strdup(slash ? slash + 1 : path);
+	r->name = strdup(name);
 	if (!r->name)
 		return -ENOMEM;
 	return *r->name ? 0 : -EISDIR;
@@ -328,7 +326,7 @@ const char *plumb_atomic_file_error(int err)
 	case -EMLINK:
 		return "its symbolic links form a loop";
 	case -ELOOP:
-		return "it is another user's symbolic link, which is not followed";
+		return "another user's symbolic link is not followed";
 	case -EEXIST:
 		return "it is another user's, in a directory where all users may write";
 	case -ESTALE:

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
+#include <plumb/base/atomic-file.h>
+#include <plumb/base/folder.h>
 #include <plumb/base/log.h>
 #include <plumb/base/policy.h>
 #include <stdio.h>
@@ -61,7 +63,7 @@ static int check_folder(const struct plumb_sink *sink, int folder)
 {
 	struct stat st;
 
-	if (folder < 0 || fstat(folder, &st))
+	if (fstat(folder, &st))
 		return failed(sink, errno, strerror(errno));
 	if (st.st_uid && st.st_uid != geteuid())
 		return failed(sink, EPERM, "its folder belongs to another user");
@@ -70,23 +72,22 @@ static int check_folder(const struct plumb_sink *sink, int folder)
 	return 0;
 }
 
-static int open_folder(const struct plumb_sink *sink, const char *file)
+static int open_folder(const struct plumb_sink *sink, const char **file)
 {
-	char *name = file == sink->name ? strdup(".") : strndup(sink->name, file - sink->name);
-	int folder = name ? open(name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	int err = check_folder(sink, folder);
+	int folder = plumb_folder_of(AT_FDCWD, sink->name, file), err;
 
-	free(name);
-	if (err && folder >= 0)
+	if (folder < 0)
+		return failed(sink, folder, plumb_atomic_file_error(folder));
+	err = check_folder(sink, folder);
+	if (err)
 		close(folder);
 	return err ?: folder;
 }
 
 static int open_file(struct plumb_sink *sink)
 {
-	const char *slash = strrchr(sink->name, '/');
-	const char *file = slash ? slash + 1 : sink->name;
-	int folder = open_folder(sink, file), fd, err;
+	const char *file;
+	int folder = open_folder(sink, &file), fd, err;
 	struct stat st;
 	char last;
 

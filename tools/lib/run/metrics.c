@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
 #include <plumb/base/confine.h>
+#include <plumb/base/folder.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/report/openmetrics.h>
@@ -67,15 +68,20 @@ static int open_prom(void)
 static int open_lines(void)
 {
 	struct stat st;
-	int err;
+	const char *name;
+	int folder = plumb_folder_of(AT_FDCWD, otlp.path, &name), err;
 
-	lines = open(otlp.path,
-		     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		     0666);
+	if (folder < 0)
+		return refused(&otlp, folder, plumb_atomic_file_error(folder));
+	lines = openat(folder, name,
+		       O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+			       O_CLOEXEC,
+		       0666);
+	err = errno;
+	close(folder);
 	if (lines < 0)
-		return refused(&otlp, errno,
-			       errno == ELOOP ? "a symbolic link is not followed"
-					      : strerror(errno));
+		return refused(&otlp, err,
+			       err == ELOOP ? "a symbolic link is not followed" : strerror(err));
 	if (fstat(lines, &st))
 		return refused(&otlp, errno, strerror(errno));
 	if (!S_ISREG(st.st_mode))
