@@ -27,6 +27,11 @@ signals_and_times() {
 	done
 	launch duration -j -d 0.5 -p "$sleeper" $what
 	ends_alone duration "$tool"
+	# As of who takes it for one with --keep.
+	launch asked -j -d 2 -p "$sleeper" $what
+	await 30 is_tracing asked
+	kill -USR1 "$tool"
+	ends_alone asked "$tool"
 	launch count -j 0.2 2 -p "$sleeper" $what
 	ends_alone count "$tool"
 	# Nobody is left whom to trace.
@@ -180,6 +185,9 @@ check_signals_and_times() {
 		'def seconds: (.[:19] + "Z" | fromdate) + (.[19:] | rtrimstr("Z") | tonumber);
 		($last.end | seconds) - ($last.start | seconds) | . >= 0.5 and . < 3'
 	status "the end of -d is a good end" duration 0
+	evidence asked.json asked.err
+	status "SIGUSR1 does not end it" asked 0
+	holds "... nor its report" asked.json '($all | length) == 1 and $last.final'
 	evidence count.json count.err notes
 	holds "INTERVAL COUNT makes COUNT reports, the last of them final" count.json \
 		'($all | map([.seq, .final // false])) == [[1, false], [2, true]]'

@@ -172,6 +172,8 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	/* With a handler, a write beyond ulimit -f fails with EFBIG.  execve() restores the default
 	 * for commands. */
 	signal(SIGXFSZ, ignore);
+	/* Without --keep, who asks for a dump would lose the report. */
+	signal(SIGUSR1, ignore);
 	plumb_log_init();
 	argv[0] = program_invocation_short_name; /* the name in getopt's messages */
 	if (cli->command)
