@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "hosts.h"
+#include "memory.h"
 #include <stdlib.h>
 
 /* Of a host, runs that may go on, and gaps; the oldest are taken to be over. */
 #define MOST_OPEN 64
-
-static void *get(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static uint64_t hash_of(struct span name)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "merge.h"
+#include "memory.h"
 #include "keys.h"
 #include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
@@ -15,13 +16,6 @@ struct merge_alias {
 	size_t n, n_host;
 	char text[ALIAS_TEXT]; /* of the key, then the host */
 };
-
-static void *get(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static uint64_t hash_of(const char *text, size_t n, uint64_t hash)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "read.h"
+#include "memory.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <plumb/base/log.h>
@@ -21,13 +22,6 @@ struct state {
 	uint64_t bytes, of_bytes; /* read; the sizes of the files, 0: not known, as of pipes */
 	int (*each)(const struct result *result);
 };
-
-static void *get(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 void reading_begin(struct reading *r, const struct options *o)
 {

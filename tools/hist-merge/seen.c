@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "seen.h"
+#include "memory.h"
 #include "scan.h"
 #include <stdlib.h>
 #include <string.h>
-
-static void *get(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "source.h"
+#include "memory.h"
 #include "scan.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +10,6 @@
 #include <unistd.h>
 
 #define FIRST_ROOM (256u << 10)
-
-static void *get(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static bool is_stdin(const char *path)
 {
