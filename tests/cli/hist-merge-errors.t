@@ -167,16 +167,6 @@ refused "more calls than a number holds" 1 "$tool" "$work/good:1: " "more than 2
 jq -c '.rows = []' "$work/first" >"$work/idle"
 run_bare "$tool" "$work/idle"
 like "no rows are called so" "$(<"$out")" "^[(]no calls[)]"$'\n'
-# --- a file that is given twice ---
-ln -s good "$work/good-link"
-run_bare "$tool" "$work/good" "$work/first" "$work/good"
-refused "a file twice" 1 "$tool" "$work/good is given twice"
-run_bare "$tool" "$work/good" "$work/good-link"
-refused "a file and a link to it" 1 "$tool" "good-link" "are the same file"
-status=0
-# shellcheck disable=SC2094 # both are read
-"$bin/$tool" "$work/first" - <"$work/first" >"$out" 2>"$err" || status=$?
-refused "a file that is standard input, too" 1 "$tool" "are the same file"
 # --- files that cannot be read; output that cannot be written ---
 mkdir "$work/folder"
 run_bare "$tool" -k -j "$work/absent" "$work/good" "$work/folder"

@@ -345,8 +345,6 @@ int reading_run(struct reading *r, char *const *files, size_t n,
 	struct state st = {.r = r, .n = n, .each = each, .of_bytes = size_of(files, n)};
 	int err;
 
-	if (!sources_differ(files, n))
-		return -EINVAL;
 	st.sources = get(calloc(n, sizeof(*st.sources)));
 	if (r->options->every)
 		err = open_all(&st, files) ?: read_by_time(&st);

@@ -11,59 +11,13 @@
 
 #define FIRST_ROOM (256u << 10)
 
-static bool is_stdin(const char *path)
-{
-	return !strcmp(path, "-");
-}
-
-struct identity {
-	dev_t dev;
-	ino_t ino;
-	const char *path;
-};
-
-static int compare(const void *a, const void *b)
-{
-	const struct identity *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	return x->ino < y->ino ? -1 : x->ino > y->ino;
-}
-
-bool sources_differ(char *const *paths, size_t n)
-{
-	struct identity *all = get(calloc(n, sizeof(*all)));
-	const char *again = NULL, *first = NULL;
-	struct stat st;
-	size_t m = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!(is_stdin(paths[i]) ? fstat(STDIN_FILENO, &st) : stat(paths[i], &st)) &&
-		    S_ISREG(st.st_mode))
-			all[m++] = (struct identity){st.st_dev, st.st_ino, paths[i]};
-	qsort(all, m, sizeof(*all), compare);
-	for (size_t i = 1; i < m && !again; i++)
-		if (!compare(&all[i - 1], &all[i])) {
-			first = all[i - 1].path;
-			again = all[i].path;
-		}
-	free(all);
-	if (!again)
-		return true;
-	if (!strcmp(first, again))
-		plumb_error(EINVAL, "%s is given twice", again);
-	else
-		plumb_error(EINVAL, "%s and %s are the same file", first, again);
-	return false;
-}
-
 int source_open(struct source *s, const char *path)
 {
 	struct stat st;
+	bool is_stdin = !strcmp(path, "-");
 
-	*s = (struct source){.name = is_stdin(path) ? "standard input" : path};
-	s->fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	*s = (struct source){.name = is_stdin ? "standard input" : path};
+	s->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (s->fd < 0)
 		return plumb_error(errno, "%s: %s", path, strerror(errno));
 	if (fstat(s->fd, &st) || S_ISDIR(st.st_mode)) {

@@ -32,9 +32,6 @@ struct source_buffer {
 	struct source *of;
 };
 
-/* Whether the N paths are of different files.  False after a message; pipes are not compared. */
-bool sources_differ(char *const *paths, size_t n);
-
 /* PATH, or "-".  0 or -errno after a message. */
 int source_open(struct source *s, const char *path);
 void source_close(struct source *s);
