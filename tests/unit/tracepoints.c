@@ -164,7 +164,7 @@ static void a_tree_without_a_list_is_an_error(void **state)
 
 	(void)state;
 	tree = open("/proc/self", O_RDONLY | O_DIRECTORY);
-	refuses("*:*", ENOENT, "cannot read tracefs' available_events: No such file");
+	refuses("*:*", ENOENT, "the list of tracepoints (tracefs): No such file");
 	close(tree);
 	tree = real;
 }

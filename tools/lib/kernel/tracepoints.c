@@ -46,7 +46,7 @@ static int not_readable(int err)
 {
 	static const char what[] = "the list of tracepoints (tracefs)";
 
-	if (plumb_capabilities() & PLUMB_CAP(DAC_READ_SEARCH))
+	if ((err != EPERM && err != EACCES) || plumb_capabilities() & PLUMB_CAP(DAC_READ_SEARCH))
 		return plumb_error(err, "%s: %s", what, strerror(err));
 	plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), what);
 	return -err;
