@@ -128,8 +128,8 @@ refused() {
 refused "a directory that is missing" 1 "cannot write /nonexistent/x.svg: No such file or directory" \
 	/nonexistent/x.svg
 refused "a directory" 1 "cannot write $work: Is a directory" "$work"
-ln -s nowhere dangling
-refused "a link that leads nowhere" 1 "cannot write dangling: it is a dangling symbolic link" dangling
+ln -s round round
+refused "links in a circle" 1 "cannot write round: its symbolic links form a loop" round
 refused "not a file" 2 "not a file: '-'" -
 long=$(printf '%0256d' 0)
 refused "a name that is too long" 1 "cannot write $long: File name too long" "$long"
