@@ -166,11 +166,12 @@ static int take_held(struct state *st, uint64_t before)
 {
 	struct reading *r = st->r;
 	struct line *l = &st->line;
-	const char *why = NULL;
+	const char *why;
 	struct held *h;
 	size_t at;
 
-	while (!why && (h = seen_release(&r->seen, before))) {
+	while ((h = seen_release(&r->seen, before))) {
+		why = NULL;
 		line_read(l, h->text, &at);
 		if (seen_before(&r->seen, l))
 			r->repeated++;
@@ -178,8 +179,14 @@ static int take_held(struct state *st, uint64_t before)
 			why = merge(st, l);
 		free(h->text);
 		free(h);
+		if (!why)
+			continue;
+		r->left_out++;
+		plumb_warn("the incomplete interval of a dump: %s", why);
+		if (!r->options->keep_going)
+			return -EBADMSG;
 	}
-	return why ? plumb_error(EBADMSG, "an incomplete interval: %s", why) : 0;
+	return 0;
 }
 
 /* Passes on the results of windows before END. */

@@ -134,8 +134,7 @@ static void ignore(int signal)
 	(void)signal;
 }
 
-/* getopt's messages have the names of options as they are; a terminal could take them as commands.
- */
+/* getopt's messages have options as they are, which a terminal could take for commands. */
 static void refuse_controls(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {

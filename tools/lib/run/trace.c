@@ -315,10 +315,11 @@ static int finish(struct trace *run, int err)
 	err = err ?: plumb_audit_check();
 	if (!err)
 		find_flights(run, true);
-	*s->instance.bpf.live = 0;
 	end = plumb_now();
 	err = plumb_audit_end_limit() ?: err;
-	if (!s->tool->lifecycle.reports_first) {
+	if (s->tool->lifecycle.reports_first) {
+		*s->instance.bpf.live = 0;
+	} else {
 		s->instance.probes.may_leave = true;
 		plumb_instance_detach(&s->instance);
 	}
