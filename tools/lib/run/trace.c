@@ -341,8 +341,7 @@ static int finish(struct trace *run, int err)
 	run->total.clock = end;
 	if (!err && s->tool->view.save)
 		saved = s->tool->view.save(&about, &run->total, end - run->start);
-	if (!err)
-		err = report_end(run, unread);
+	err = err ?: report_end(run, unread);
 	if (plumb_outputs_close())
 		saved = -EIO;
 	if (!err && !unread && s->tool->lifecycle.finish)
