@@ -307,10 +307,64 @@ test_targets() {
 	is "others are attached to" "$status" 0
 }
 
+# The link to the target leads elsewhere when the kernel attaches, but not when the policy is asked: strace
+# delays this call. A breakpoint shows which file was attached to, in what a process maps of it.
+test_swap() {
+	local delayed='^[0-9]+ bpf\(BPF_LINK_CREATE.*\(DELAYED\)$' count process tool
+	command -v strace >/dev/null || { skip "a target is swapped" "there is no strace"; return; }
+	ln -s library.so "$work/swapped.so"
+	cp "$work/library.so" "$work/forbidden.so"
+	printf 'forbid-target=u:%s:*\n' "$work/forbidden.so" >"$policy"
+	LD_PRELOAD=$work/forbidden.so sleep 300 &
+	process=$!
+	started+=("$process")
+	tool=("$bin/user-func-latency" --no-calibrate -d 1 -p "$process" "$work/swapped.so:malloc")
+	strace -f -o "$work/calls" -e trace=bpf -e inject=bpf:delay_enter=1 "${tool[@]}" >"$work/out" 2>"$work/err"
+	count=$(awk '/DELAYED/ { n[$1]++ } /BPF_LINK_CREATE/ { last = n[$1] } END { print last + 0 }' "$work/calls")
+	((count)) || { skip "a target is swapped" "uprobe.multi does not work here"; return; }
+	ln -s forbidden.so "$work/other.so"
+	: >"$work/calls"
+	strace -f -o "$work/calls" -e trace=bpf -e "inject=bpf:delay_enter=2000000:when=$count" "${tool[@]}" \
+		>"$work/out" 2>"$work/err" &
+	started+=("$!")
+	await "$work/calls" sched_process_exec
+	sleep 0.5
+	mv -T "$work/other.so" "$work/swapped.so"
+	await "$work/err" 'tracing …'
+	is "a target is swapped while it is attached to: what is forbidden has no breakpoint" \
+		"$(breakpoints "$process" "$work/forbidden.so") $(grep -cE "$delayed" "$work/calls")" "0 1"
+	wait "$!"
+	like "... and is refused, and why" "$(<"$work/err")" 'swapped.so was replaced.*refused, forbidden by /etc/plumb/policy:1'
+	rm "$policy"
+	"${tool[@]::6}" "$work/forbidden.so:malloc" >"$work/out" 2>"$work/err" &
+	await "$work/err" 'tracing …'
+	is "... where it is allowed, it has one" "$(breakpoints "$process" "$work/forbidden.so")" 1
+	wait "$!"
+	kill "$process"
+}
+
+# PID FILE: how many bytes of its code are not what the file has
+breakpoints() {
+	/usr/bin/python3 - "$1" "$2" <<-'END'
+	import sys
+	data = open(sys.argv[2], "rb").read()
+	differ = 0
+	with open(f"/proc/{sys.argv[1]}/maps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb") as memory:
+	    for words in map(str.split, maps):
+	        if words[5:] == [sys.argv[2]] and "x" in words[1]:
+	            start, end = (int(x, 16) for x in words[0].split("-"))
+	            memory.seek(start)
+	            code, offset = memory.read(end - start), int(words[2], 16)
+	            differ += sum(a != b for a, b in zip(code, data[offset:]))
+	print(differ)
+	END
+}
+
 test_trust
 test_audit
 test_limit
 test_tools
 test_targets
+test_swap
 evidence
 done_testing

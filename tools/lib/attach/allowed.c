@@ -102,22 +102,23 @@ static int judge_name(const char *path, void *context)
 
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size)
 {
+	const char *shown = u->shown ?: u->path;
 	struct judging judging = {u, what, size};
 	char *real;
 	int err;
 
 	if (!plumb_policy_has_files())
 		return 0;
-	err = judge_userfuncs(u, u->path, what, size);
+	err = judge_userfuncs(u, shown, what, size);
 	real = realpath(u->path, NULL);
 	if (!err && real)
 		err = judge_userfuncs(u, real, what, size);
 	free(real);
 	if (err)
 		return err;
-	err = plumb_file_names(u->path, judge_name, &judging);
+	err = plumb_file_names(u->path, shown, judge_name, &judging);
 	if (err && err != -PLUMB_FORBIDDEN) {
-		snprintf(what, size, "%s (whose mount cannot be found)", u->path);
+		snprintf(what, size, "%s (whose mount cannot be found)", shown);
 		plumb_policy_forbid_files();
 		err = -PLUMB_FORBIDDEN;
 	}

@@ -109,10 +109,10 @@ struct place {
 	char device[32], here[PATH_MAX], inside[2 * PATH_MAX];
 };
 
-static int find_place(const char *path, int fd, struct place *p)
+static int find_place(const char *shown, int fd, struct place *p)
 {
 	const int id = mount_of(fd);
-	FILE *f = open_mounts(path);
+	FILE *f = open_mounts(shown);
 	const char *rest = NULL;
 	struct mount m = {};
 	char *line = NULL, link[64];
@@ -159,11 +159,12 @@ static int by_mounts(const struct place *p, int (*each)(const char *name, void *
 	return err;
 }
 
-int plumb_file_names(const char *path, int (*each)(const char *name, void *context), void *context)
+int plumb_file_names(const char *path, const char *shown,
+		     int (*each)(const char *name, void *context), void *context)
 {
 	const int fd = open(path, O_PATH | O_CLOEXEC);
 	struct place place;
-	int err = fd < 0 ? -errno : find_place(path, fd, &place);
+	int err = fd < 0 ? -errno : find_place(shown, fd, &place);
 
 	if (!err)
 		err = each(place.here, context) ?: each(place.inside, context);

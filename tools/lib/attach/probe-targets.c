@@ -192,7 +192,7 @@ static void note(struct plumb_probes *probes, enum plumb_hook hook, const struct
 	if (is_at_returns(hook) || hook == PLUMB_URETPROBE || hook == PLUMB_URETPROBE_MULTI ||
 	    plumb_probe_refusal(probes, file->first + i))
 		return;
-	snprintf(name, sizeof(name), "%s:%s", u->path, u->list[i].name);
+	snprintf(name, sizeof(name), "%s:%s", u->shown ?: u->path, u->list[i].name);
 	plumb_probe_note(probes, u->is_usdt ? "usdt" : "u", name);
 }
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <plumb/attach/mappings.h>
 #include <plumb/base/log.h>
+#include <plumb/base/policy.h>
+#include <plumb/base/reasons.h>
 #include <plumb/elf/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +87,8 @@ static int find_functions(struct plumb_build *b)
 
 /*
  * The kernel shows the path by which a perf event was attached as it is (bpftool link): it is the
- * file's own, where that leads to this file at the moment.
+ * file's own, where that leads to this file at the moment, unless what is attached to must be the
+ * file that a policy allowed, whatever the path leads to by then.
  */
 static void set_path(struct plumb_build *b)
 {
@@ -93,7 +96,8 @@ static void set_path(struct plumb_build *b)
 	struct stat st;
 
 	free(b->functions.path);
-	if (!stat(own, &st) && is_same_file(b, &st))
+	b->functions.shown = own;
+	if (!plumb_policy_has_files() && !stat(own, &st) && is_same_file(b, &st))
 		b->functions.path = strdup(own);
 	else if (asprintf(&b->functions.path, "/proc/self/fd/%d", b->fd) < 0)
 		b->functions.path = NULL;
@@ -145,6 +149,7 @@ static int attach_functions(const struct plumb_bpf *bpf, struct plumb_probes *pr
 	for (size_t i = 0; i < b->functions.n; i++) {
 		struct plumb_userfuncs alone = {
 			.path = b->functions.path,
+			.shown = b->functions.shown,
 			.list = &b->functions.list[i],
 			.n = 1,
 			.is_usdt = b->functions.is_usdt,
@@ -286,8 +291,8 @@ static void attach_later(size_t i, const char *path)
 	int err = attach_build(i, what, sizeof(what));
 
 	if (err)
-		plumb_warn("%s was replaced, and the new file cannot be traced: %s", path,
-			   strerror(-err));
+		plumb_warn("%s was replaced, and the new file cannot be traced: %s%s", path,
+			   plumb_errno_name(err), plumb_errno_hint(err));
 	else
 		plumb_info("%s was replaced: the new file is traced as well", path);
 }
