@@ -336,6 +336,7 @@ test_swap() {
 	wait "$!"
 	like "... and is refused, and why" "$(<"$work/err")" 'swapped.so was replaced.*refused, forbidden by /etc/plumb/policy:1'
 	rm "$policy"
+	: >"$work/err" # what is waited for is in it
 	"${tool[@]::6}" "$work/forbidden.so:malloc" >"$work/out" 2>"$work/err" &
 	await "$work/err" 'tracing …'
 	is "... where it is allowed, it has one" "$(breakpoints "$process" "$work/forbidden.so")" 1
