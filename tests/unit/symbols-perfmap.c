@@ -141,6 +141,10 @@ static void maps_of_others_are_not_believed(void **state)
 	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
 	run("rm %s && mkdir %s", map, map);
 	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	plumb_symbolizer_free(s);
+	s = plumb_symbolizer_new(false);
+	assert_string_equal(name(s, &child, 0), "[anon]+0x0");
+	assert_int_equal(plumb_symbolizer_counts(s)->unread, 1);
 	run("rmdir %s && mv tmp/its %s", map, map);
 	assert_string_equal(name(s, &child, 0), "forged");
 	end_jit(&child);

@@ -88,9 +88,9 @@ for tool in bash /usr/sbin/syscall-latency probe-list ../bin/sh; do
 	with "COMMAND=$tool -j"
 	refused "$tool as tool" "4: not a tool of plumb that traces for a duration: $tool" "${lines[@]}"
 done
-for word in -d5 --duration=5 --; do
+for word in -d5 --duration=5 --start-at=+1h --until=+1h --; do
 	with "COMMAND=syscall-latency $word id"
-	refused "$word for the tool" "4: not in a window, whose FOR or UNTIL sets the duration: $word" "${lines[@]}"
+	refused "$word for the tool" "4: not in a window, which begins by WHEN and ends by FOR or UNTIL: $word" "${lines[@]}"
 done
 with 'COMMAND=syscall-latency "-c x'
 refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c x' "${lines[@]}"

@@ -28,8 +28,12 @@ static int open_map(struct plumb_symbolizer *s, pid_t pid, int root,
 		return -ESRCH;
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", owners->pid);
 	fd = plumb_open_in_root(root, path, false);
-	if (fd < 0)
+	if (fd < 0) {
+		if (fd != -ENOENT)
+			plumb_symbolizer_unread(s, path,
+						fd == -EINVAL ? "not a file" : strerror(-fd));
 		return fd;
+	}
 	if (!fstat(fd, st) && plumb_owners_have(owners, st->st_uid))
 		return fd;
 	plumb_symbolizer_foreign(s, path, plumb_owner_text(pid, st->st_uid, why, sizeof(why)));
