@@ -16,7 +16,7 @@ usage() {
 
 	  --no-install  use what is there
 	  --all         also what else runs here: on each emulated kernel every group of tests that
-	                depends on kernels, both compilers of other releases, packages, arm64; hours
+	                depends on kernels, both compilers of other releases, packages; hours
 	  --no-vm       leave out the emulated machines
 	  --quick       what a change most likely breaks, in 2 minutes: one build, units,
 	                style, the command line, known workloads on the running kernel
@@ -38,14 +38,16 @@ for option; do
 	esac
 done
 
-[[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}" "${packages_package[@]}" \
-	${CHECK_ALL:+"${packages_arm64[@]}"}
+[[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}" "${packages_package[@]}"
+# A machine that already has others of its own architecture than these go with skips what takes them.
+[[ -n $quick || -z $install ]] || packages_install "${packages_arm64[@]}" || [[ -z $CHECK_ALL ]]
 
 # A release that cannot be fetched is a named skip, and so is a kernel that the archive lost.
 fetch() {
 	((EUID != 0)) || scripts/chroots.sh || (($? == 77))
 	[[ -z $vm ]] || scripts/kernels.sh || (($? == 77))
-	[[ -z $CHECK_ALL ]] || scripts/kernels.sh --arch=arm64 || (($? == 77))
+	# shellcheck disable=SC2046 # those that the tests of arm64 take
+	scripts/kernels.sh --arch=arm64 $([[ $CHECK_ALL ]] || echo 6.12 7) || (($? == 77))
 }
 
 fetching=
@@ -66,24 +68,13 @@ if [[ -n $quick ]]; then
 		--rules 'seq=tests/{live/truth,cli/agreement,cli/columns}.t' --rules 'seq=**' \
 		tests/live/truth.t tests/cli/{agreement,columns,misuse,help}.t tests/build/{layers,style}.t "${units[@]}"
 fi
-# BPF objects and their skeletons are the same whatever compiles the rest, objects are the same
-# however they are linked: made once.
-mkdir -p build/{clang,dynamic}
-cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen} build/clang
-cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib} build/dynamic
-make "$jobs" B=build/clang CC=clang all units
-make "$jobs" B=build/dynamic DYNAMIC=1 all
 wait "$fetching"
-[[ -z $CHECK_ALL ]] || make "$jobs" arm64
 
-# Two lanes. What traces here makes claims on time, as emulated machines do, which are idle for half of
-# their time: more beside each other and some of these claims do not hold.
+# Three lanes. What traces here makes claims on time, as emulated machines do, which are idle for half of
+# their time: more beside each other and some of these claims do not hold. What the third lane has
+# takes only the processor time that these leave. The last rule gets what no other has.
 tests=(tests/{live,trust}/*.t tests/{cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,pictures}/*.t)
 [[ -z $CHECK_ALL ]] || tests+=(tests/package/*.t)
-machines=()
-if [[ -n $vm ]]; then
-	# Those that take longest begin, so that in the end no lane is left with one.
-	mapfile -t machines < <(printf '%s\n' tests/vm/{7,6.12,5.10,6.1,7-rt,6.1-rt,6.12-full}.t tests/vm/*.t | awk '!seen[$0]++')
-fi
-exec "${prove[@]}" --jobs 2 --rules 'seq={build/unit,tests/{live,trust,cli,windows,workloads,build,pictures,package}}/*' \
-	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"
+[[ -z $vm ]] || tests+=(tests/vm/*.t)
+exec "${prove[@]}" --jobs 3 --rules 'seq={tests/build/{compilers,emulated}.t,tests/package/arm64.t,tests/vm/arm64-*.t}' \
+	--rules 'seq=tests/vm/{5,6,7,a,s,w}*.t' --rules 'seq=**' "${tests[@]}"

@@ -26,6 +26,8 @@
  */
 #define OWN_KVMALLOC "kvfree_rcu_cb"
 
+#define ALLOCATE "allocate_slab"
+
 /* Of which kernels a function is a target. */
 enum rule {
 	ALWAYS,
@@ -33,6 +35,7 @@ enum rule {
 	WITH_COMMON,
 	LARGE, /* neither with COMMON nor with NESTED_LARGE */
 	VIRTUAL,
+	NOT_WITH_ALLOCATE, /* the compiler made one function of it and ALLOCATE */
 };
 
 /*
@@ -79,7 +82,8 @@ static const struct {
 	{"kmem_cache_alloc_bulk_noprof", SLAB_BULK, ALWAYS},
 	{"___slab_alloc", SLAB_REFILL, ALWAYS},
 	{"__pcs_replace_empty_main", SLAB_REFILL, ALWAYS}, /* sheaves, from 6.18 on */
-	{"allocate_slab", SLAB_NEW, ALWAYS},
+	{ALLOCATE, SLAB_NEW, ALWAYS},
+	{"new_slab", SLAB_NEW, NOT_WITH_ALLOCATE},
 	{"kfree", SLAB_KFREE, ALWAYS},
 	{"kmem_cache_free", SLAB_FREE, ALWAYS},
 	{"kmem_cache_free_bulk", SLAB_BULK_FREE, ALWAYS},
@@ -149,7 +153,7 @@ static bool is_needed(size_t i, const struct btf *btf, bool parts, bool frees)
 	if ((what >= SLAB_FREE && what < SLAB_REFILL) || frees_slowly)
 		return frees && (parts || !frees_slowly);
 	if (what >= SLAB_REFILL)
-		return parts;
+		return parts && (known[i].rule != NOT_WITH_ALLOCATE || !prototype(btf, ALLOCATE));
 	switch (known[i].rule) {
 	case WITH_COMMON:
 		return common;

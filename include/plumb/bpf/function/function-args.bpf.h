@@ -41,10 +41,15 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 #endif
 
 /*
- * The address to which a function with N argument words returns; 0: not known.  Above the arguments
- * a trampoline has the result and the saved frame pointer.  Then follows, if the function calls the
- * trampoline, the address in the function to which that returns, but not if it jumps there (seen on
- * 7.3).
+ * The address to which a function with N argument words returns; 0: not known.
+ *
+ * x86: above the arguments a trampoline has the result and the saved frame pointer.  Then follows,
+ * if the function calls the trampoline, the address in the function to which that returns, but not
+ * if it jumps there (seen on 7.3).
+ *
+ * arm64: above the arguments are the result, if the trampoline keeps it, two saved registers, a
+ * word if that is needed to align the stack, and then two pairs of a saved frame pointer and a
+ * return address: into the function, and that of the function (6.0 to 7.3).
  */
 static __always_inline __u64 function_ctx_caller(const __u64 *ctx, __u32 n)
 {
@@ -58,8 +63,13 @@ static __always_inline __u64 function_ctx_caller(const __u64 *ctx, __u32 n)
 		return above[3];
 	return above[2] - bpf_get_func_ip((void *)ctx) < 16 ? above[3] : above[2];
 #else
-	(void)ctx;
-	(void)n;
+	__u64 above[8], function = bpf_get_func_ip((void *)ctx);
+
+	if (bpf_probe_read_kernel(above, sizeof(above), ctx + n))
+		return 0;
+	for (int i = 3; i < 6; i++)
+		if (above[i] - function < 32)
+			return above[i + 2];
 	return 0;
 #endif
 }
