@@ -40,7 +40,7 @@ done
 
 [[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}" "${packages_package[@]}"
 # A machine that already has others of its own architecture than these go with skips what takes them.
-[[ -n $quick || -z $install ]] || packages_install "${packages_arm64[@]}" || [[ -z $CHECK_ALL ]]
+[[ -n $quick || -z $install ]] || packages_install "${packages_arm64[@]}" ${CHECK_ALL:+"${packages_kernel[@]}"} || [[ -z $CHECK_ALL ]]
 
 # A release that cannot be fetched is a named skip, and so is a kernel that the archive lost.
 fetch() {

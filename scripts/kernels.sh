@@ -8,7 +8,9 @@ set -euo pipefail
 readonly program=${0##*/}
 # shellcheck source=lib/apt.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/apt.sh"
-readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(5.10 6.12 6.12-16k 7 7-16k)
+# shellcheck source=lib/kernel-64k.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/kernel-64k.sh"
+readonly all_x86_64=(5.10 6.1 6.1-rt 6.12 7 7-rt) all_arm64=(5.10 6.12 6.12-16k 7 7-16k) built=6.12-64k
 
 usage() {
 	cat <<-END
@@ -20,9 +22,10 @@ usage() {
 	installed: the packages come from this machine's own APT sources, with the suite's
 	name replaced, and are unpacked into a cache. What is cached is not fetched again.
 
-	Series:  x86_64: ${all_x86_64[*]}    arm64: ${all_arm64[*]}
+	Series:  x86_64: ${all_x86_64[*]}    arm64: ${all_arm64[*]} $built
 	7 is the newest 7.x. SERIES-rt is built with PREEMPT_RT, SERIES-16k has pages of 16 kB, the
-	others are cloud kernels.
+	others are cloud kernels. $built has pages of 64 kB; it is not among "all", since it is built
+	from Debian's source, which takes half an hour.
 
 	  --arch=ARCH   x86_64 (default) or arm64
 	  --refresh     fetch again what is cached
@@ -166,12 +169,17 @@ provide() {
 	local series=$1 dir=$cache/$1
 	[[ $arch == x86_64 ]] || dir+=-$arch
 	if ! is_cached "$dir"; then
+		[[ $series != "$built" ]] || provide 6.12 >/dev/null || return
 		prepare
 		# Another run may have fetched it while this one waited for the lock.
 		if ! is_cached "$dir"; then
 			rm -rf "$cache/.new"
 			mkdir "$cache/.new"
-			fetch "$series" "$cache/.new" || return
+			if [[ $series == "$built" ]]; then
+				build_64k "$cache/.new" || return
+			else
+				fetch "$series" "$cache/.new" || return
+			fi
 			rm -rf "$dir"
 			mv "$cache/.new" "$dir"
 		fi
@@ -206,7 +214,7 @@ arm64) deb_arch=arm64 all=("${all_arm64[@]}") ;;
 esac
 [[ -z $busybox ]] || { (( ${#series[@]} == 0 )) || misuse "--busybox takes no SERIES"; }
 for one in "${series[@]}"; do
-	[[ " ${all[*]} " == *" $one "* ]] || misuse "unknown series for $arch: $one (known: ${all[*]})"
+	[[ " ${all[*]} " == *" $one "* || $arch-$one == "arm64-$built" ]] || misuse "unknown series for $arch: $one (known: ${all[*]})"
 done
 (( ${#series[@]} )) || series=("${all[@]}")
 cache=${PLUMB_KERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plumb/kernels}

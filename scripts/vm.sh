@@ -16,7 +16,7 @@ usage() {
 	Boot KERNEL under QEMU's software emulation (no KVM, no network), run
 	COMMAND there as root, pass its stdout, stderr and exit status on, and power off.
 	KERNEL is a series that kernels.sh knows (5.10, 6.1, 6.1-rt, 6.12, 7, 7-rt; arm64:
-	6.12, 7, 6.12-16k, 7-16k; fetched when missing) or the path, with a slash in it, of a
+	6.12, 7, 6.12-16k, 7-16k, 6.12-64k; fetched when missing) or the path, with a slash in it, of a
 	kernel image.
 
 	In the guest: busybox, the tools of build/bin in /bin, what is in build/tests in

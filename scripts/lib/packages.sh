@@ -37,6 +37,9 @@ packages_arm64=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueab
 	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev,libcap-dev,libseccomp-dev}:arm64
 	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev,pkg-config}:arm64)
 
+# For a kernel from source (kernels.sh --arch=arm64 6.12-64k).
+packages_kernel=(flex bison bc dwarves)
+
 # What a minimal system of another release has to have besides to build there: vmlinux.h, since
 # a build machine may have no /sys/kernel/btf, and what unit tests and workloads need.
 packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
