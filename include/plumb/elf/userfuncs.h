@@ -55,7 +55,7 @@ struct plumb_userfunc {
 };
 
 struct plumb_userfuncs {
-	char *path; /* as given, or as found by plumb_binary_find() */
+	char *path;        /* as given, or as found by plumb_binary_find() */
 	const char *shown; /* what is said instead of /proc/self/fd/N; NULL: the path */
 	struct plumb_userfunc *list;
 	size_t n;
