@@ -132,7 +132,7 @@ function check_command(    i) {
 	else if (!(words[1] in is_tool))
 		error(line["COMMAND"], "not a tool of plumb that traces for a duration: " words[1])
 	for (i = 2; i <= count; i++)
-		if (words[i] == "--" || words[i] ~ /^(-d|--d|--star|--un)/)
+		if (words[i] == "--" || words[i] ~ /^(-d|--d|--star|--unt)/)
 			error(line["COMMAND"], "not in a window, which begins by WHEN and ends by FOR or UNTIL: " words[i])
 }
 

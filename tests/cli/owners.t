@@ -42,4 +42,19 @@ is "... and says nothing of it" "$status $(<"$err")" "0 syscall-count: tracing â
 
 is_replaced "$work/calls.json" syscall-latency --no-calibrate -p $$ --keep=5s/100ms --out="$work/calls.json" -d 0.3
 is_replaced "$work/flame.svg" offcpu-time --no-calibrate -p $$ --flame="$work/flame.svg" -d 0.3
+
+# By a copy with capabilities to read what processes have, a user cannot read any file.
+mkdir "$work/closed"
+echo 'secret words' >"$work/closed/file"
+chmod 700 "$work/closed"
+chmod 755 "$work"
+cp "$bin/probe-check" "$work/probe-check"
+if setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace+ep "$work/probe-check" 2>/dev/null; then
+	status=0
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/probe-check" --against="$work/closed/file" k:vfs_read >"$out" 2>"$err" || status=$?
+	is "a user with capabilities reads no closed file by an option" "$status $(<"$err")" \
+		"1 probe-check: --against: cannot open $work/closed/file: Permission denied"
+else
+	skip "a user with capabilities" "no setcap, or no file system that has capabilities"
+fi
 done_testing

@@ -63,9 +63,10 @@ is "none is longer than rsyslog takes" "$(awk 'length > 8096' "$lines" | wc -l)"
 claim "they are not cut to nothing" test "$(wc -c <"$lines")" -ge 9000
 : >"$lines"
 long=$(head -c 100000 /dev/zero | tr '\0' x)
-"$bin/probe-list" --audit=syslog "k:$long" >"$work/out" 2>"$work/err"
+"$bin/probe-list" --audit=syslog u:libc:malloc "k:$long" k:last >"$work/out" 2>"$work/err"
 take
 claim "a long word is cut to valid records" valid "$log"
+holds "... and others are whole" "$log" '$all | all(.cut and .command[1:2] == ["--audit=syslog"] and .command[2] == "u:libc:malloc" and .command[4] == "k:last")'
 
 # A daemon that is started again during a run.
 : >"$lines"

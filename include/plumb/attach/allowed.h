@@ -3,7 +3,8 @@
  * allowed: whether the policy (base/policy.h) allows targets, by the names that probe-list prints.
  * Each is asked before anything is attached to any of them.
  *
- * The functions return 0, or -PLUMB_FORBIDDEN with the name of the forbidden target in WHAT.
+ * The functions return 0, -PLUMB_FORBIDDEN with the name of the forbidden target in WHAT, or
+ * another -errno.
  */
 #ifndef PLUMB_ALLOWED_H
 #define PLUMB_ALLOWED_H
@@ -19,7 +20,10 @@ struct bpf_program;
 int plumb_allowed_functions(const struct plumb_functions *f, char *what, size_t size);
 /* Also as r:NAME, and those of a system call as s:NAME. */
 int plumb_allowed_tracepoints(const struct plumb_tracepoints *t, char *what, size_t size);
-/* By its path, by what that leads to, and by names that mounts give to the file. */
+/*
+ * By each name of what is at their places, with the path, with what that leads to, and with the
+ * names that mounts give to the file.
+ */
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size);
 int plumb_allowed_targets(const struct plumb_targets *t, char *what, size_t size);
 /* Of a kind that has one name: "sample:cpu-clock", "event:page-faults", "k:aio_complete". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * file: reads files that an option names and that are not trusted: regular files only, up
- * to a maximum size.  Error messages name OPTION.
+ * to a maximum size, and with the permissions of the real user.  Error messages name OPTION.
  */
 #ifndef PLUMB_FILE_H
 #define PLUMB_FILE_H

@@ -75,6 +75,15 @@ struct plumb_userfuncs {
 int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found);
 
 /*
+ * Calls EACH with all names by which symbols know where the functions of U are: of each symbol
+ * there, or around it, as in the table, with its version after "@" and "@@", and demangled, with
+ * parameters and without.  Returns 0, what EACH returned other than that, which ends it, or -errno
+ * after a message.
+ */
+int plumb_userfuncs_spell(const struct plumb_userfuncs *u,
+			  int (*each)(const char *name, void *context), void *context);
+
+/*
  * The same of the open file FD, with FUNCTION only; SHOWN is its path, for messages.  RETURNS: also
  * find `returns`, or the obstacle to that.
  */

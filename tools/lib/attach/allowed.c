@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <limits.h>
 #include <plumb/attach/allowed.h>
 #include <plumb/attach/probe.h>
@@ -71,57 +72,77 @@ int plumb_allowed_tracepoints(const struct plumb_tracepoints *t, char *what, siz
 	return err;
 }
 
-static int judge_userfuncs(const struct plumb_userfuncs *u, const char *path, char *what,
-			   size_t size)
-{
-	char name[NAME_MAX_];
-	int err = 0;
-
-	for (size_t i = 0; i < u->n && !err; i++) {
-		if (!u->list[i].name)
-			continue;
-		snprintf(name, sizeof(name), "%s:%s:%s", u->is_usdt ? "usdt" : "u", path,
-			 u->list[i].name);
-		err = judge(name, what, size);
-	}
-	return err;
-}
-
+/* What is judged: functions of a file, or probes, by each of their names and each path. */
 struct judging {
-	const struct plumb_userfuncs *u;
+	const char *kind;
+	char **names;
+	size_t n;
 	char *what;
 	size_t size;
 };
 
-static int judge_name(const char *path, void *context)
+static int add_name(const char *name, void *context)
+{
+	struct judging *j = context;
+	char **names = realloc(j->names, (j->n + 1) * sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	j->names = names;
+	names[j->n] = strdup(name);
+	return names[j->n] ? (j->n++, 0) : -ENOMEM;
+}
+
+static int judge_path(const char *path, void *context)
 {
 	const struct judging *j = context;
+	char name[NAME_MAX_];
+	int err = 0;
 
-	return judge_userfuncs(j->u, path, j->what, j->size);
+	for (size_t i = 0; i < j->n && !err; i++) {
+		snprintf(name, sizeof(name), "%s:%s:%s", j->kind, path, j->names[i]);
+		err = judge(name, j->what, j->size);
+	}
+	return err;
+}
+
+/* The path by which the user knows it, what the path leads to, and the names by mounts. */
+static int judge_paths(const char *path, const char *shown, struct judging *j)
+{
+	char *real = realpath(path, NULL);
+	int err = judge_path(shown, j);
+
+	if (!err && real)
+		err = judge_path(real, j);
+	free(real);
+	if (err)
+		return err;
+	err = plumb_file_names(path, shown, judge_path, j);
+	if (err && err != -PLUMB_FORBIDDEN) {
+		snprintf(j->what, j->size, "%s (whose mount cannot be found)", shown);
+		plumb_policy_forbid_files();
+		err = -PLUMB_FORBIDDEN;
+	}
+	return err;
 }
 
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size)
 {
-	const char *shown = u->shown ?: u->path;
-	struct judging judging = {u, what, size};
-	char *real;
-	int err;
+	struct judging j = {.kind = u->is_usdt ? "usdt" : "u", .what = what, .size = size};
+	int err = 0;
 
 	if (!plumb_policy_has_files())
 		return 0;
-	err = judge_userfuncs(u, shown, what, size);
-	real = realpath(u->path, NULL);
-	if (!err && real)
-		err = judge_userfuncs(u, real, what, size);
-	free(real);
-	if (err)
-		return err;
-	err = plumb_file_names(u->path, shown, judge_name, &judging);
-	if (err && err != -PLUMB_FORBIDDEN) {
-		snprintf(what, size, "%s (whose mount cannot be found)", shown);
-		plumb_policy_forbid_files();
-		err = -PLUMB_FORBIDDEN;
-	}
+	for (size_t i = 0; i < u->n && !err; i++)
+		if (u->list[i].name)
+			err = add_name(u->list[i].name, &j);
+	if (!err && !u->is_usdt)
+		err = plumb_userfuncs_spell(u, add_name, &j);
+	if (!err)
+		err = judge_paths(u->path, u->shown ?: u->path, &j);
+	while (j.n)
+		free(j.names[--j.n]);
+	free(j.names);
 	return err;
 }
 

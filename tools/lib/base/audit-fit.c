@@ -34,6 +34,9 @@ static void consider(json_t *value, json_t *parent, const char *key, size_t inde
 		return;
 	}
 	json_array_foreach(value, i, inner) consider(inner, value, NULL, i, longest);
+	/* Of a list with one long word, the word is cut. */
+	if (json_is_array(value) && longest->parent == value && 2 * longest->size > size_of(value))
+		return;
 	if (json_is_array(value) ? json_array_size(value) < 2 : json_string_length(value) <= SHORT)
 		return;
 	size = size_of(value);

@@ -132,23 +132,39 @@ static int parse_tools(const char *text)
 		       : 0;
 }
 
-/* A glob without a kind, "tcp_sendmsg", would forbid nothing. */
+/*
+ * Refuses what no target can match, and so would forbid nothing: without a kind, "tcp_sendmsg",
+ * with too few parts, "t:sched", or with a relative path.
+ */
 static int add_target(const char *item, void *context)
 {
-	static const char *const kinds[] = {
-		"k:", "t:", "s:", "r:", "u:", "usdt:", "sample:", "event:"};
+	static const struct {
+		const char *prefix, *parts;
+		char first;
+	} kinds[] = {{"k:", "*", 0},      {"t:", "*:*", 0},   {"s:", "*", 0},
+		     {"r:", "*", 0},      {"u:", "*:*", '/'}, {"usdt:", "*:*:*", '/'},
+		     {"sample:", "*", 0}, {"event:", "*", 0}};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strncmp(item, kinds[i], strlen(kinds[i])))
-			return add_glob(item, context);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *rest = item + strlen(kinds[i].prefix);
+
+		if (strncmp(item, kinds[i].prefix, rest - item) != 0)
+			continue;
+		if (!strchr(rest, '*') && fnmatch(kinds[i].parts, rest, 0))
+			return -EINVAL;
+		if (kinds[i].first && *rest != kinds[i].first && !strchr("*?[", *rest))
+			return -EINVAL;
+		return add_glob(item, context);
+	}
 	return *item == '*' ? add_glob(item, context) : -EINVAL;
 }
 
 static int parse_targets(const char *text)
 {
 	return plumb_parse_list(text, add_target, &policy.targets)
-		       ? flaw("forbid-target takes globs that begin with k: t: s: r: u: usdt: "
-			      "sample: event: or *, separated by commas without blanks",
+		       ? flaw("forbid-target takes globs of k:FUNC t:CATEGORY:EVENT s:NAME r:NAME "
+			      "u:/PATH:FUNC usdt:/PATH:PROVIDER:NAME sample:cpu-clock or "
+			      "event:NAME, separated by commas without blanks",
 			      text)
 		       : 0;
 }
