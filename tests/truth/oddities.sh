@@ -36,6 +36,7 @@ run() {
 	traced escape -s getppid -b comm -- calls -t 1 -n "$escape" 23 getppid
 	traced escaped -s getppid -b comm -c 'a\x1bb\\c' -- calls -t 2 -n "$escape,other" 23 getppid
 	traced ia32-hint --mechanism=raw_tracepoint -s getppid -- ia32 23 0
+	traced ia32-fentry --mechanism=fentry -s getppid -- ia32 23 0
 
 	start under-ia32 ia32 211 1009 || :
 	if is_over "$pid"; then
@@ -124,6 +125,9 @@ check() {
 		evidence ia32-hint.err ia32-hint.json
 		like "-s of the native call sees no 32-bit one, and says that they are there" "$(cat ia32-hint.err)" \
 			'-s: none of these calls, but 23 32-bit ones .*-s (ia32|arm):NAME'
+		evidence ia32-fentry.json ia32-fentry.err
+		[[ $(<ia32-fentry.status) == 77 ]] ||
+			holds "nor does fentry, by whatever function they run" ia32-fentry.json '$last.ledger.recorded == 0 and $last.rows == []'
 		evidence ia32-number.json
 		holds "-s of the native call of its number does not capture it" ia32-number.json \
 			'$last.ledger.recorded == 0 and $last.rows == []'

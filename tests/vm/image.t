@@ -83,4 +83,14 @@ for series in 6.12 7; do
 	is "$series, arm64: what looks at it ends well" $? 0
 	known "$series" 183
 done
+
+# The addresses in its data are filled in at boot, and symbols are of its code only.
+if [[ ${CHECK_ALL:-} ]] && image_of --arch=arm64 5.10; then
+	build/trust/image "$path" "${functions[@]}" >"$work/file" 2>"$work/err"
+	claim "5.10, arm64: its types are read" test "$(value types file)" -gt 50000
+	is "5.10, arm64: its code is read, its data is not" "$(value file_code file) $(value file_data file)" "1 0"
+	like "5.10, arm64: vfs_read is called" "$(value file_vfs_read file)" '^[2-9] direct, 0 taken, not exported$'
+	build/bin/probe-check -j --image="$path" vfs_read __arm64_sys_getppid >"$work/file" 2>"$work/err"
+	is "5.10, arm64: functions can be probed" "$(jq -r '.checks[].verdict' "$work/file" | paste -sd ' ')" "ok ok"
+fi
 done_testing

@@ -183,7 +183,7 @@ static bool find_names(struct table *t)
 
 /* The encodings of addresses in the kernel's versions. */
 enum form {
-	BASE,    /* offset from a base */
+	BASE, /* offset from a base; zero in a file whose relocations are applied at boot (5.10) */
 	PER_CPU, /* negative: offset from a base; otherwise absolute (per-CPU symbols) */
 	PLACE,   /* offset from the address of the offset itself (7.x) */
 };
@@ -199,14 +199,14 @@ static bool take_addresses(struct table *t, size_t at, enum form form, uint64_t 
 	for (size_t i = 0; i < t->n; i++) {
 		offset = read_u32(t, at + 4 * i);
 		address = form == PLACE  ? t->address + at + 4 * i + offset
-			  : form == BASE ? base + (uint32_t)offset
+			  : form == BASE ? (base ?: t->address) + (uint32_t)offset
 			  : offset < 0   ? base - 1 - offset
 					 : (uint64_t)offset;
 		if (address < before)
 			return false;
 		t->addresses[i] = before = address;
 	}
-	t->is_relative = form == PLACE;
+	t->is_relative = form == PLACE || (form == BASE && !base);
 	/* In the forms with a base, zeros would give one address for all symbols. */
 	return t->addresses[t->n - 1] - t->addresses[0] > t->n;
 }

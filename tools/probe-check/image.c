@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "image-file.h"
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <plumb/base/log.h>
@@ -124,25 +125,50 @@ static int add_part(struct plumb_image *image, const struct plumb_span *all, con
 }
 
 /*
- * Find the address to which the image is linked, if symbols are relative to it: its table of system
- * calls holds an absolute address.  0: not found.
+ * Find the address to which the image is linked, if symbols are relative to its byte SHIFT: its
+ * table of system calls holds an absolute address.  0: not found (5.10, where that is filled in at
+ * boot).
  */
-static uint64_t find_base(const struct plumb_image *image, const struct plumb_span *all)
+static uint64_t find_base(const struct plumb_image *image, const struct plumb_span *all,
+			  uint64_t shift)
 {
 	uint64_t table = plumb_image_address(image, "sys_call_table"),
 		 first = plumb_image_address(image, "__arm64_sys_io_setup"), held;
 
-	if (table < all->address || table - all->address > all->size ||
-	    all->size - (table - all->address) < sizeof(held) || !first)
+	if (!table || !first || table + shift > all->size ||
+	    all->size - table - shift < sizeof(held))
 		return 0;
-	memcpy(&held, all->bytes + (table - all->address), sizeof(held));
-	return held > UINT32_MAX ? held - (first - all->address) : 0;
+	memcpy(&held, all->bytes + table + shift, sizeof(held));
+	return held > UINT32_MAX ? held - first - shift : 0;
+}
+
+/*
+ * The byte to which symbols are relative: the first one, _text; but 5.10 does not list that.  There
+ * it is efi_header_end, and the header of a PE file says where that is.
+ */
+static uint64_t find_shift(const struct plumb_image *image, const struct plumb_span *all)
+{
+	enum { PE_AT = 60, HEADERS_AT = 24 + 60 };
+	uint32_t pe, headers;
+
+	if (!image->symbols || !strstr(image->symbols, " efi_header_end\n") ||
+	    all->size < PE_AT + sizeof(pe))
+		return 0;
+	memcpy(&pe, all->bytes + PE_AT, sizeof(pe));
+	pe = le32toh(pe);
+	if (pe > all->size || all->size - pe < HEADERS_AT + sizeof(headers) ||
+	    memcmp(all->bytes + pe, "PE\0", 4) != 0)
+		return 0;
+	memcpy(&headers, all->bytes + pe + HEADERS_AT, sizeof(headers));
+	return le32toh(headers) - plumb_image_address(image, "efi_header_end");
 }
 
 /* Read the symbols of an Image, and find the address to which it is linked. */
 static void read_raw_symbols(struct plumb_image *image, struct plumb_span *all)
 {
+	struct plumb_span symbols = *all;
 	bool is_relative;
+	uint64_t shift;
 
 	image->symbols = plumb_image_symbols(all, &is_relative);
 	if (!is_relative) {
@@ -150,12 +176,34 @@ static void read_raw_symbols(struct plumb_image *image, struct plumb_span *all)
 		image->has_data = all->address;
 		return;
 	}
-	all->address = find_base(image, all);
-	if (!all->address)
+	shift = find_shift(image, all);
+	all->address = find_base(image, all, shift);
+	image->has_data = all->address;
+	symbols.address = all->address + shift;
+	if (!symbols.address)
 		return;
 	free(image->symbols);
-	image->symbols = plumb_image_symbols(all, &is_relative);
-	image->has_data = true;
+	image->symbols = plumb_image_symbols(&symbols, &is_relative);
+}
+
+/* The types in ALL, if no symbol says where they are: behind the header of BTF, 24 bytes. */
+static struct btf *find_btf(const struct plumb_span *all)
+{
+	static const unsigned char head[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0};
+	const unsigned char *end = all->bytes + all->size, *at = all->bytes;
+	struct btf *btf = NULL;
+	uint32_t parts[4]; /* the types' offset behind the header and length, the strings' */
+	uint64_t size;
+
+	for (; !btf && (at = memmem(at, end - at, head, sizeof(head))); at++) {
+		if (end - at < 24)
+			break;
+		memcpy(parts, at + sizeof(head), sizeof(parts));
+		size = 24 + (uint64_t)le32toh(parts[2]) + le32toh(parts[3]);
+		if (size <= (uint64_t)(end - at) && size <= UINT32_MAX)
+			btf = btf__new(at, size);
+	}
+	return btf;
 }
 
 /* arm64's Image: the bytes as they are in memory, without section headers. */
@@ -173,6 +221,8 @@ static int read_raw(struct plumb_image *image, const char *path)
 	btf = part(image, &all, "__start_BTF", "__stop_BTF", &address, &size);
 	if (btf && size <= UINT32_MAX)
 		image->btf = btf__new(btf, size);
+	else if (image->symbols)
+		image->btf = find_btf(&all);
 	notes.d_buf = (void *)part(image, &all, "__start_notes", "__stop_notes", &address, &size);
 	notes.d_size = size;
 	if (notes.d_buf)

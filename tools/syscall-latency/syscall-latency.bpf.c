@@ -65,13 +65,28 @@ static __always_inline void timing_end(const struct timing_call *c)
 
 const volatile __u32 fentry_nrs[SYSCALL_LATENCY_FUNCTIONS] = {};
 
+/* On arm64, 32-bit calls run the functions of native ones, too; on x86 they have their own. */
+static __always_inline bool is_compat_call(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_arm64)
+	return syscall_abi(task);
+#else
+	(void)task;
+	return false;
+#endif
+}
+
 static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = current_task();
 	struct syscall_arguments a = syscall_arguments(regs);
 
-	if (filter_thread(task) && filter_entry(task) && syscall_arguments_match(&a))
+	if (!filter_thread(task) || !filter_entry(task))
+		return 0;
+	if (is_compat_call(task))
+		ledger_count(bpf_get_smp_processor_id(), compat_calls);
+	else if (syscall_arguments_match(&a))
 		timing_enter(task, syscall_word(nr, PLUMB_ABI_NATIVE), NULL);
 	return 0;
 }
@@ -87,7 +102,7 @@ static __always_inline int function_exit(__u64 *ctx)
 	struct syscall_arguments a;
 	struct syscall_thread *t;
 
-	if (!filter_thread(task))
+	if (!filter_thread(task) || is_compat_call(task))
 		return 0;
 	t = inflight_get(task);
 	if (t && t->start) {
