@@ -47,7 +47,7 @@ fetch() {
 	((EUID != 0)) || scripts/chroots.sh || (($? == 77))
 	[[ -z $vm ]] || scripts/kernels.sh || (($? == 77))
 	# shellcheck disable=SC2046 # those that the tests of arm64 take
-	scripts/kernels.sh --arch=arm64 $([[ $CHECK_ALL ]] || echo 6.12 7) || (($? == 77))
+	scripts/kernels.sh --arch=arm64 $([[ $CHECK_ALL ]] || echo 6.12 7 7-16k) || (($? == 77))
 }
 
 fetching=
