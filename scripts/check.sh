@@ -46,6 +46,7 @@ done
 fetch() {
 	((EUID != 0)) || scripts/chroots.sh || (($? == 77))
 	[[ -z $vm ]] || scripts/kernels.sh || (($? == 77))
+	command -v aarch64-linux-gnu-gcc >/dev/null || return 0
 	# shellcheck disable=SC2046 # those that the tests of arm64 take
 	scripts/kernels.sh --arch=arm64 $([[ $CHECK_ALL ]] || echo 6.12 7) || (($? == 77))
 }

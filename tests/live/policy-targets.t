@@ -34,8 +34,9 @@ test_targets() {
 	local inside
 	: >"$work/innocent"
 	: >"$work/innocent 2"
+	: >"$work/go"
 	mkdir "$work/jail"
-	unshare -rm sh -c "mount --bind '$work/library.so' '$work/innocent' && exec sleep 300" &
+	unshare -rm sh -c "[ ! -e '$bin/../tests/gofuncs' ] || mount --bind '$bin/../tests/gofuncs' '$work/go'; mount --bind '$work/library.so' '$work/innocent' && exec sleep 300" &
 	inside=$!
 	started+=("$inside")
 	until grep -q innocent "/proc/$inside/mountinfo"; do sleep 0.02; done
@@ -48,6 +49,10 @@ test_targets() {
 	printf 'forbid-target=u:/nothing:*,usdt:*\n' >"$policy"
 	run user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/innocent:malloc"
 	is "a file that is not forbidden, by a mount of a user's" "$status" 0
+	if [[ -e $bin/../tests/gofuncs ]]; then
+		run user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/go:main.*"
+		is "... and a program of Go, whose goroutines end elsewhere in it" "$status" 0
+	fi
 	printf 'forbid-target=k:*\n' >"$policy"
 	run user-func-latency --no-calibrate -d 0.1 "$work/link-inside:malloc"
 	is "a mount that cannot be found does not matter to other kinds" "$status" 0

@@ -43,16 +43,17 @@ const char *user_go_obstacle(const struct plumb_userfuncs *u, const struct plumb
 	return NULL;
 }
 
-int user_go_attach_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd, char *path,
-		       char *what, size_t size)
+int user_go_attach_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
+		       const struct plumb_userfuncs *functions, char *what, size_t size)
 {
 	struct plumb_userfuncs found, opened;
-	int err = plumb_userfuncs_find_in(fd, path, "runtime.goexit1", false, &found);
+	int err = plumb_userfuncs_find_in(fd, functions->shown, "runtime.goexit1", false, &found);
 
 	if (err)
 		return err;
 	opened = found;
-	opened.path = path;
+	opened.path = functions->path;
+	opened.shown = functions->shown;
 	err = user_func_attach_go_end(bpf, probes, &opened, what, size);
 	plumb_userfuncs_free(&found);
 	return err;

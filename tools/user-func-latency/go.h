@@ -13,10 +13,10 @@ int user_go_check_options(const struct plumb_options *o);
 const char *user_go_obstacle(const struct plumb_userfuncs *u, const struct plumb_userfunc *one);
 
 /*
- * Attaches to where goroutines of the file FD, of that PATH, end: calls that they are inside then
- * do not return.  Returns 0 or -errno, after a message if the place is not found.
+ * Attaches to where goroutines of the file FD, that of FUNCTIONS, end: calls that they are inside
+ * then do not return.  Returns 0 or -errno, after a message if the place is not found.
  */
-int user_go_attach_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd, char *path,
-		       char *what, size_t size);
+int user_go_attach_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
+		       const struct plumb_userfuncs *functions, char *what, size_t size);
 
 #endif

@@ -45,9 +45,9 @@ struct plumb_builds_use {
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 		      const struct plumb_userfuncs *functions, size_t first, size_t build,
 		      char *what, size_t size);
-	/* Attaches to what else a tool needs of the file FD, of that PATH; NULL: nothing. */
+	/* Attaches to what else a tool needs of the file FD, that of FUNCTIONS; NULL: nothing. */
 	int (*attach_file)(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
-			   char *path, char *what, size_t size);
+			   const struct plumb_userfuncs *functions, char *what, size_t size);
 	/* Whether each process is to have links of its own; NULL: none has. */
 	bool (*is_by_process)(const struct plumb_bpf *bpf);
 };

@@ -186,8 +186,7 @@ static int attach_build(size_t i, char *what, size_t size)
 	if (!n)
 		err = attach_functions(builds.bpf, builds.probes, b, i, what, size);
 	if (!err && use->attach_file)
-		err = use->attach_file(builds.bpf, builds.probes, b->fd, b->functions.path, what,
-				       size);
+		err = use->attach_file(builds.bpf, builds.probes, b->fd, &b->functions, what, size);
 	b->probes = builds.probes->n - b->first_probe;
 	return err;
 }
