@@ -4,7 +4,7 @@
  * Each is asked before anything is attached to any of them.
  *
  * The functions return 0, -PLUMB_FORBIDDEN with the name of the forbidden target in WHAT, or
- * another -errno.
+ * another -errno with the path of a file whose names cannot be read.
  */
 #ifndef PLUMB_ALLOWED_H
 #define PLUMB_ALLOWED_H

@@ -129,6 +129,7 @@ static int judge_paths(const char *path, const char *shown, struct judging *j)
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size)
 {
 	struct judging j = {.kind = u->is_usdt ? "usdt" : "u", .what = what, .size = size};
+	const char *shown = u->shown ?: u->path;
 	int err = 0;
 
 	if (!plumb_policy_has_files())
@@ -138,8 +139,10 @@ int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t 
 			err = add_name(u->list[i].name, &j);
 	if (!err && !u->is_usdt)
 		err = plumb_userfuncs_spell(u, add_name, &j);
-	if (!err)
-		err = judge_paths(u->path, u->shown ?: u->path, &j);
+	if (err)
+		snprintf(what, size, "%s", shown);
+	else
+		err = judge_paths(u->path, shown, &j);
 	while (j.n)
 		free(j.names[--j.n]);
 	free(j.names);
