@@ -220,20 +220,6 @@ run_stacks() {
 	done
 }
 
-# What a call costs depends on the instruction that the kernel emulates, or single-steps.
-run_steps() {
-	quick=''
-	start steps steps
-	program=func-count attach steps-count -d 90 -p "$pid" "u:$(command -v steps):steps_*"
-	go steps
-	detach steps-count
-	start step steps
-	attach step-latency -p "$pid" "$(command -v steps):steps_stepped"
-	go step
-	detach step-latency
-	quick=--no-calibrate
-}
-
 # At a nop that the kernel replaces by a call, a probe overwrites what the function keeps there.
 run_nops() {
 	nops=$(command -v nops)
@@ -257,7 +243,6 @@ run() {
 	run_throws
 	run_stacks
 	run_nops
-	run_steps
 	run_by_name
 	run_escaped
 	run_inside
@@ -331,12 +316,6 @@ check() {
 	for name in _setjmp vfork; do
 		like "$name has no return probe" "$(cat "keeps-$name.err")" "$name in .*: it depends on its return address"
 	done
-	# Of a fire, as the caller measures it in its fastest batch: within a factor of 2, on a busy host.
-	holds "what a fire costs is that of the function's first instruction" steps-count.json '
-		[$truth[0].calls[] | {(.function): .min}] | add as $own | ($last.rows | length) == 2 and all($last.rows[];
-			$own[.key.func | sub(".*:"; "")] as $ns | .cost.uprobe.ns | . > $ns / 2 and . < $ns * 2)' --slurpfile truth steps.truth
-	holds "... what a call costs, too" step-latency.json '
-		$truth[0].calls[1].min as $ns | $last.overhead_ns.traced | . > $ns / 2 and . < $ns * 2' --slurpfile truth step.truth
 	for name in nops-nops_leaf nops-nops_leaf+5 nops-leaf; do
 		evidence "$name.json" "$name.err"
 		if [[ $name != nops-nops_leaf && $(cat "$name.status") == 1 ]]; then

@@ -46,6 +46,10 @@ static const char source[] =
 	"GLOBAL(first_adrp) adrp x0,other; ret; END(first_adrp)\n"
 	"GLOBAL(first_call) bl other; ret; END(first_call)\n"
 	"GLOBAL(first_pac) paciasp; ret; END(first_pac)\n"
+	"GLOBAL(first_adr) adr x0,other; ret; END(first_adr)\n"
+	"GLOBAL(first_blr) blr x0; ret; END(first_blr)\n"
+	"GLOBAL(first_push) stp x29,x30,[sp,#-16]!; ldp x29,x30,[sp],#16; ret; END(first_push)\n"
+	"GLOBAL(first_sub) sub sp,sp,#16; add sp,sp,#16; ret; END(first_sub)\n"
 	".section .note.GNU-stack,\"\",%progbits\n";
 
 static int make_files(void **state)
@@ -149,12 +153,35 @@ static void first_instructions_that_cannot_be_probed(void **state)
 	}
 }
 
+/* As arch/arm64/kernel/probes/decode-insn.c simulates them (nop: from 6.13 on). */
+static void first_instructions_are_stepped_or_emulated(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_stepped;
+	} known[] = {
+		{"other", false},      {"first_adrp", false}, {"first_adr", false},
+		{"first_call", false}, {"first_blr", false},  {"tail", false},
+		{"tail_bit", false},   {"first_pac", true},   {"first_push", true},
+		{"first_sub", true},   {"first_mrs", true},   {"table_not", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(known); i++) {
+		struct plumb_userfuncs found = find(known[i].name);
+
+		check(found.list[0].is_stepped == known[i].is_stepped, "%s", known[i].name);
+		plumb_userfuncs_free(&found);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(returns_are_found),
 		cmocka_unit_test(tail_calls_are_told),
 		cmocka_unit_test(first_instructions_that_cannot_be_probed),
+		cmocka_unit_test(first_instructions_are_stepped_or_emulated),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -92,5 +92,6 @@ if [[ ${CHECK_ALL:-} ]] && image_of --arch=arm64 5.10; then
 	like "5.10, arm64: vfs_read is called" "$(value file_vfs_read file)" '^[2-9] direct, 0 taken, not exported$'
 	build/bin/probe-check -j --image="$path" vfs_read __arm64_sys_getppid >"$work/file" 2>"$work/err"
 	is "5.10, arm64: functions can be probed" "$(jq -r '.checks[].verdict' "$work/file" | paste -sd ' ')" "ok ok"
+	is "... not by fentry" "$(grep -c 'kprobes take it; this image has no fentry' "$work/file")" 2
 fi
 done_testing

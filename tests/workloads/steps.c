@@ -7,7 +7,7 @@ const char usage[] =
 	"Call steps_emulated and steps_stepped in batches; \"min\" of each row is ns of a call in "
 	"the\n"
 	"fastest batch. At a uprobe, the kernel emulates the first instruction of the one, and\n"
-	"single-steps that of the other (x86).\n"
+	"single-steps that of the other.\n"
 	"\n"
 	"Gates: ready, go.\n";
 
@@ -21,8 +21,8 @@ void steps_stepped(void);
 #define EMULATED "push %rbx\n pop %rbx\n"
 #define STEPPED  "mov %eax, %eax\n"
 #else
-#define EMULATED "nop\n"
-#define STEPPED  "nop\n"
+#define EMULATED "b 1f\n1:\n"
+#define STEPPED  "mov w9, w9\n"
 #endif
 
 asm(".pushsection .text\n"

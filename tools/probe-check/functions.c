@@ -211,6 +211,12 @@ static bool judge_refusal(const struct kernel *k, struct candidate *c)
 
 /* --- what it is --- */
 
+/* fentry needs direct calls out of ftrace's call sites, which arm64 has from 6.4 on. */
+static bool has_fentry(const struct kernel *k)
+{
+	return kernel_has_function(k, "register_ftrace_direct");
+}
+
 static void judge_types(const struct inquiry *q, struct candidate *c)
 {
 	size_t types = c->all[0].module ? 1 : kernel_types_of(q->kernel, c->name), n = 0;
@@ -237,6 +243,11 @@ static void judge_types(const struct inquiry *q, struct candidate *c)
 	else if (plumb_function_serves_bpf(c->name))
 		check_judge(c->check, VERDICT_OK,
 			    "kprobes take it; fentry is refused, as BPF itself calls it");
+	else if (!has_fentry(q->kernel))
+		check_judge(c->check, VERDICT_OK,
+			    "kprobes take it; %s has no fentry "
+			    "(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)",
+			    q->kernel->name);
 	else
 		check_judge(c->check, VERDICT_OK, "kprobes and fentry take it");
 }

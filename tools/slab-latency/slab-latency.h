@@ -84,10 +84,11 @@ struct slab_config {
 	__u32 largest; /* class of kmalloc's largest cache */
 	/* Whether the events pass the kmem_cache (6.1), else sizes and, of a free, nothing. */
 	__u32 alloc_has_cache, free_has_cache;
-	/* Of the preemption count: it has a part more, which 7.x inserted. */
+	/* Of the preemption count: it has a part more, by which 7.x counts who disabled interrupts.
+	 */
 	__u32 count_is_long;
-	/* Addresses: of that count, relative to a CPU's data, and of where the latter is; 0: not
-	 * known. */
+	/* Addresses on x86: of that count, relative to a CPU's data, and of where the latter is; 0:
+	 * not known. */
 	__u64 preempt_count, cpu_offsets;
 	/* The functions of kmalloc within which another event of the same large object fires. */
 	struct slab_range kmallocs[SLAB_KMALLOCS];

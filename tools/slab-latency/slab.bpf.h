@@ -141,7 +141,18 @@ static __always_inline void slab_complete(struct slab_call *c)
 /* include/linux/preempt.h */
 #define COUNT_SOFTIRQ      0x00000100 /* one is served, not only disabled */
 #define COUNT_HARDIRQ      0x00ff0000 /* or an NMI */
-#define COUNT_HARDIRQ_LONG 0x7f000000 /* that of a long count (7.x) */
+#define COUNT_HARDIRQ_LONG 0x7f000000 /* where a part was inserted (7.x) */
+
+#if defined(__TARGET_ARCH_arm64)
+
+static __always_inline bool slab_read_count(struct task_struct *task, __u32 cpu, __u32 *count)
+{
+	(void)cpu;
+	*count = BPF_CORE_READ(task, thread_info.preempt.count);
+	return true;
+}
+
+#else
 
 /* pcpu_hot: on x86, from 6.2 to 6.14. */
 struct pcpu_hot___slab {
@@ -152,18 +163,27 @@ struct pcpu_hot___slab {
  * The variable itself could only be read by its BTF ID, which libbpf cannot write into functions
  * that are not inlined, and 5.10 does not have it.
  */
-static __always_inline enum slab_context slab_context(__u32 cpu)
+static __always_inline bool slab_read_count(struct task_struct *task, __u32 cpu, __u32 *count)
 {
-	__u64 hardirq = slab_config.count_is_long ? COUNT_HARDIRQ_LONG : COUNT_HARDIRQ, at = 0;
-	__u32 count = 0;
+	__u64 at = 0;
 
+	(void)task;
 	if (!slab_config.preempt_count ||
 	    bpf_probe_read_kernel(&at, sizeof(at), (void *)(slab_config.cpu_offsets + 8ULL * cpu)))
-		return SLAB_CONTEXT_UNKNOWN;
+		return false;
 	at += slab_config.preempt_count;
 	if (bpf_core_field_exists(struct pcpu_hot___slab, preempt_count))
 		at += bpf_core_field_offset(struct pcpu_hot___slab, preempt_count);
-	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)at))
+	return !bpf_probe_read_kernel(count, sizeof(*count), (void *)at);
+}
+
+#endif
+
+static __always_inline enum slab_context slab_context(struct task_struct *task, __u32 cpu)
+{
+	__u32 hardirq = slab_config.count_is_long ? COUNT_HARDIRQ_LONG : COUNT_HARDIRQ, count = 0;
+
+	if (!slab_read_count(task, cpu, &count))
 		return SLAB_CONTEXT_UNKNOWN;
 	return count & hardirq         ? SLAB_INTERRUPT
 	       : count & COUNT_SOFTIRQ ? SLAB_SOFTIRQ
@@ -190,7 +210,7 @@ static __always_inline __u32 slab_slot(struct task_struct *task, const struct sl
 	if (plumb_config.by & SLAB_BY_NODE)
 		key.node = c->node;
 	if (plumb_config.by & SLAB_BY_CONTEXT)
-		key.context = slab_context(cpu);
+		key.context = slab_context(task, cpu);
 	return key_cpu_slot(task, &key, cpu);
 }
 

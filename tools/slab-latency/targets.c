@@ -226,9 +226,9 @@ void slab_addresses_find(struct slab_config *config)
 	static const char *const counts[] = {" __preempt_count\n", " pcpu_hot\n"};
 	FILE *f = fopen("/proc/kallsyms", "re");
 	struct slab_range *open = NULL;
-	uint32_t id, n = 0;
 	const char *name;
 	char line[512];
+	uint32_t n = 0;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		const uint64_t address = strtoull(line, NULL, 16);
@@ -246,12 +246,13 @@ void slab_addresses_find(struct slab_config *config)
 			config->preempt_count = address;
 		else if (!strcmp(name, " __per_cpu_offset\n"))
 			config->cpu_offsets = address;
+		else if (!strcmp(name, " _local_interrupt_enable\n"))
+			config->count_is_long = 1;
 	}
 	if (f)
 		fclose(f);
 	if (!config->cpu_offsets)
 		config->preempt_count = 0;
-	config->count_is_long = plumb_kernel_preempt_count(&id) == PLUMB_PREEMPT_COUNT_LONG;
 }
 
 int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,

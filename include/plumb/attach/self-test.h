@@ -32,8 +32,8 @@ int plumb_self_test_find_tracepoint(struct plumb_tracepoints *found);
 void plumb_self_test_rename(void);
 
 /*
- * Functions of this program that do nothing.  The kernel emulates the first instruction of the
- * first one on x86, and single-steps that of the other one.
+ * Functions of this program that do nothing.  At a uprobe the kernel emulates the first
+ * instruction of the first one, and single-steps that of the other one.
  */
 void plumb_self_test_call(void);
 void plumb_self_test_call_stepped(void);

@@ -44,8 +44,9 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
 
 /*
  * Whether at a uprobe the kernel single-steps the first instruction of CODE, which takes
- * microseconds on a virtual machine; others it emulates (arch/x86/kernel/uprobes.c: nop, push,
- * jumps and calls). False on arm64, where a step costs little more.
+ * microseconds on a virtual machine; others it emulates: on x86 nop, push, jumps and calls
+ * (arch/x86/kernel/uprobes.c), on arm64 jumps, calls, returns, adr, and from 6.13 on nop
+ * (arch/arm64/kernel/probes/decode-insn.c).
  */
 bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit);
 

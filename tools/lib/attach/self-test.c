@@ -56,23 +56,24 @@ void plumb_self_test_rename(void)
 	prctl(PR_SET_NAME, name);
 }
 
-/* On x86 its first instruction is a push, as that of most functions; the kernel emulates it. */
+/* Its first instruction is one that the kernel emulates: on x86 a push, as that of most functions.
+ */
 __attribute__((noinline)) void plumb_self_test_call(void)
 {
 #if defined(__x86_64__)
 	asm volatile("" : : : "memory", "rbx");
 #else
-	asm volatile("" : : : "memory");
+	asm volatile("b 1f\n1:" : : : "memory");
 #endif
 }
 
-/* On x86 its first instruction is single-stepped, which takes microseconds more. */
+/* Its first instruction is single-stepped, which takes microseconds more. */
 __attribute__((noinline)) void plumb_self_test_call_stepped(void)
 {
 #if defined(__x86_64__)
 	asm volatile("mov %%eax, %%eax" : : : "memory");
 #else
-	asm volatile("" : : : "memory");
+	asm volatile("mov w9, w9" : : : "memory");
 #endif
 }
 

@@ -373,10 +373,14 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 
 bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
 {
-	(void)code;
-	(void)size;
+	struct plumb_instruction in = {};
+	uint32_t value = size >= 4 ? instruction_at(code, 0) : 0;
+
 	(void)is_32bit;
-	return false;
+	classify(&in, value, 0);
+	/* Those that take the program counter (adr, adrp, blr are no kinds), and nop. */
+	return size >= 4 && in.kind == PLUMB_INSTRUCTION && (value & 0x1f000000) != 0x10000000 &&
+	       (value & 0xfffffc1f) != 0xd63f0000 && value != 0xd503201f;
 }
 
 #endif
