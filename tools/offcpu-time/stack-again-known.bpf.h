@@ -96,12 +96,17 @@ static __always_inline bool again_is_traced(void)
 }
 
 /*
- * Return whether the kernel has bpf_task_pt_regs() (5.15).  Each global function checks this, since
- * it is verified even if nothing calls it.
+ * Return whether the outermost address is right below the user's registers, as on x86, and the
+ * kernel has bpf_task_pt_regs() (5.15).  On arm64 a walk follows frame pointers only, which is
+ * cheap. Each global function checks this, since it is verified even if nothing calls it.
  */
 static __always_inline bool again_is_possible(void)
 {
+#if defined(__TARGET_ARCH_x86)
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+#else
+	return false;
+#endif
 }
 
 static __always_inline struct again_work *again_work(void)

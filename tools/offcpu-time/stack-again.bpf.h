@@ -3,8 +3,8 @@
  * stack-again: recognise exactly a kernel stack that was walked before.  For programs on
  * sched_switch, which run with interrupts off and on the thread's own stack.
  *
- * A thread usually leaves its CPU with the same stack as the last time.  A walk takes 2 us; to
- * compare the words that the walk would read takes a tenth of that.
+ * A thread usually leaves its CPU with the same stack as the last time.  On x86, a walk takes
+ * 2 us; to compare the words that the walk would read takes a tenth of that.
  *
  * The result of a walk depends only on code and on two kinds of words on the stack: the return
  * addresses (and interrupted instructions) that it reports, and pointers into the same stack, such
