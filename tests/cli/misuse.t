@@ -161,6 +161,7 @@ bad_names() {
 	done
 	bad -s read,nonsense nonsense
 	bad_argument --syscall 'sendto?' -s sendot
+	bad_argument --syscall "no such system call on this architecture: waitpid; did you mean ia32:waitpid of 32-bit programs?" -s waitpid
 	has "$tool" -b || return
 	# Other ones' classes are powers of two, and hist-merge takes those that it reads.
 	if [[ " $("$bin/$tool" -b help) " == *" size "* && $tool != @(block-io-latency|file-latency|hist-merge) ]]; then
