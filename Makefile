@@ -68,7 +68,8 @@ say = $(if $(V),,@printf '  %-8s%s\n' $(1) $(2))
 include libbpf/libbpf.mk
 include vmlinux/vmlinux.mk
 
-TOOLS    := $(filter-out lib,$(notdir $(wildcard tools/*)))
+ALL      := $(filter-out lib,$(notdir $(wildcard tools/*)))
+TOOLS    := $(ALL)
 BINARIES := $(TOOLS:%=$(B)/bin/%)
 PAGES    := $(TOOLS:%=$(B)/man/%.8)
 # Pages that are not of a tool: tools/lib/manual/NAME.SECTION.rst.
@@ -178,10 +179,10 @@ endef
 $(foreach s,$(wildcard tools/lib/report/*.js tools/*/*.js),$(eval $(call script_rule,$(s))))
 
 # --- loader side ---
-# The names of all tools, for the policy.
+# The names of all tools, also of those that are not built, for the policy.
 $(B)/gen/tools.inc: tools | $(B)/gen
 	$(call say,GEN,$@)
-	$(Q)printf '"%s",\n' $(TOOLS) >$@
+	$(Q)printf '"%s",\n' $(ALL) >$@
 
 $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)

@@ -167,6 +167,7 @@ END {
 	print "when " value["WHEN"]
 	print "zone_line " line["ZONE"]
 	print "zone " value["ZONE"]
+	print "command_line " line["COMMAND"]
 	printf "seconds %d\n", seconds
 	printf "keep_minutes %d\n", keep / 60
 	printf "keep_bytes %.0f\n", bytes

@@ -8,6 +8,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
+. tests/package/lib.sh
 for need in dpkg-buildpackage dh lintian mmdebstrap; do
 	command -v "$need" >/dev/null || { echo "1..0 # SKIP there is no $need"; exit 0; }
 done
@@ -68,6 +69,8 @@ is "its version is the Makefile's" "$(dpkg-deb -f "$deb" Version)" "$version-1"
 like "it depends on the distribution's libbpf and elfutils" "$(dpkg-deb -f "$deb" Depends)" 'libbpf1.*libdw1.*libelf1'
 is "units, generator, runner and manual of windows are in it" \
 	"$(dpkg-deb -c "$deb" | grep -cE '/(sbin/plumb-window|system/plumb-window@[.](service|timer)|system-generators/plumb-window-generator|man5/plumb-window[.]5[.]gz)$')" 5
+dpkg-deb -x "$deb" "$work/unpacked"
+is "each link of its README leads to a file" "$(leads_nowhere "$work/unpacked/usr/share/doc/plumb-tools")" ""
 claim "each program is hardened" scripts/package/hardened "$deb"
 is "no compiler warned" "$(grep -E '^[^ ]+:[0-9]+:[0-9]+: warning:' "$work/out1/deb.log" | sort -u)" ""
 lintian --allow-root --show-overrides "$work"/out1/*.changes >"$work/lintian" 2>&1

@@ -7,6 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
+. tests/package/lib.sh
 for need in rpmbuild rpmlint; do
 	command -v "$need" >/dev/null || { echo "1..0 # SKIP there is no $need"; exit 0; }
 done
@@ -51,6 +52,7 @@ mkdir "$work/root"
 "${root[@]}" -i "$rpm" >"$work/log" 2>&1
 is "it is installed" "$(find "$work/root" -path "$work/root/rpm" -prune -o ! -type d -printf '/%P\n' | sort)" \
 	"$(sort <<<"$listed" | while read -r file; do [[ -d $work/root$file ]] || echo "$file"; done)"
+is "each link of its README leads to a file" "$(leads_nowhere "$work/root$(sed -n 's,/README[.]md$,,p' <<<"$listed")")" ""
 "${root[@]}" -e plumb-tools >"$work/log" 2>&1
 is "and removed: no file is left, and no folder of its own" \
 	"$(find "$work/root" -path "$work/root/rpm" -prune -o \( ! -type d -o -name "*plumb*" \) -printf '/%P\n')" ""

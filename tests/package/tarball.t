@@ -8,6 +8,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
+. tests/package/lib.sh
 top=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -54,6 +55,7 @@ claim "the sums of its files hold" sha256sum --quiet -c SHA256SUMS
 is "and are of all files" "$(find . -type f ! -name SHA256SUMS | wc -l)" "$(wc -l <SHA256SUMS)"
 is "nothing is another user's" "$(tar -tvf "$work/1/$name.tar.xz" --numeric-owner | awk '$2 != "0/0"' | head -n 3)" ""
 
+is "each link of its README leads to a file" "$(leads_nowhere .)" ""
 is "it has the tools that were asked for" "$(find sbin -type f -printf '%f\n' | sort | paste -s -d ' ')" "$made"
 for tool in $made; do
 	is "with manual and completions of $tool" "$(ls "share/man/man8/$tool.8" "share/bash-completion/completions/$tool" \

@@ -65,6 +65,30 @@ run() {
 	3 | 4) echo 0 >trace-bias.status ;;
 	esac
 	while_it_measures
+	others_take
+}
+
+# What another process of the same user can take of a tool that got its capabilities from its parent, and so
+# is not protected by execve(2); and of a process that is none.
+others_take() {
+	capable none sleep 60 </dev/null &
+	pid=$!
+	started="$started $pid"
+	await 20 grep -q sleep "/proc/$pid/comm"
+	capable none takes "$pid" >plain.taken 2>&1
+	kill "$pid"
+	# Before 5.11 maps are charged to this limit, which root may raise there.
+	(
+		# shellcheck disable=SC3045 # dash and busybox have it
+		ulimit -l unlimited 2>/dev/null
+		exec capable bpf,perfmon syscall-count -v --no-calibrate -d 60
+	) </dev/null >taken.out 2>taken.err &
+	pid=$!
+	started="$started $pid"
+	await 20 grep -q ' confined: ' taken.err
+	capable none takes "$pid" >tool.taken 2>&1
+	kill "$pid"
+	finish taken "$pid"
 }
 
 # What probe-cost has then.
@@ -190,6 +214,10 @@ check() {
 		"NoNewPrivs: 1 CapPrm: $most CapEff: $most CapBnd: 0000000000000000"
 	like "what probe-cost opened before has its name" "$(head -c 100 cache/probe-cost.json)" '^\{'
 	keeps trace-bias ""
+	evidence taken.err plain.taken tool.taken
+	is "another process of the same user takes nothing of a tool" "$(cat tool.taken)" none
+	is "... as it can of others" "$(cat plain.taken)" "fd pidfd_getfd mem ptrace"
+	is "... and the tool ends well" "$(cat taken.status)" 0
 	holds "what --otlp opened before is written" count.otlp '$last.resourceMetrics | length == 1'
 	is "what --openmetrics has written is removed" "$(ls ./*.prom 2>&1 | grep -c '[.]prom$')" 0
 	like "what --flame opened before has its name" "$(head -c 200 flame.svg)" '<svg|<\?xml'

@@ -221,6 +221,50 @@ static void calls_have_their_functions(void **state)
 	}
 }
 
+static const char *instead(const char *name)
+{
+	static char text[128];
+
+	return plumb_syscall_instead(name, text, sizeof(text));
+}
+
+/* Calls that include/uapi/asm-generic/unistd.h of the kernel does not have; arm64 has those there.
+ */
+static void calls_that_are_not_here_have_others_instead(void **state)
+{
+	const char *call, *text;
+
+	(void)state;
+#if defined(__x86_64__)
+	assert_string_equal(instead("open"), "");
+	assert_string_equal(instead("fork"), "");
+	assert_string_equal(instead("stat64"), "ia32:stat64 of 32-bit programs");
+	assert_string_equal(instead("waitpid"), "ia32:waitpid of 32-bit programs");
+#else
+	assert_string_equal(instead("open"), "openat, or arm:open of 32-bit programs");
+	assert_string_equal(instead("stat"), "newfstatat, or arm:stat of 32-bit programs");
+	assert_string_equal(instead("poll"), "ppoll, or arm:poll of 32-bit programs");
+	assert_string_equal(instead("fork"), "clone, or arm:fork of 32-bit programs");
+	assert_string_equal(instead("select"), "pselect6");
+	assert_string_equal(instead("stat64"), "arm:stat64 of 32-bit programs");
+#endif
+	assert_string_equal(instead("openat"), "");
+	assert_string_equal(instead("nonsense"), "");
+	assert_string_equal(instead(""), "");
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
+		call = plumb_syscall_known(nr, PLUMB_ABI_COMPAT);
+		if (!call)
+			continue;
+		text = instead(call);
+		check(!*text == (plumb_syscall_number(call, PLUMB_ABI_NATIVE) >= 0), "%s: %s", call,
+		      text);
+		if (strstr(text, ", or "))
+			check(plumb_syscall_number(strtok((char *)text, ","), PLUMB_ABI_NATIVE) >=
+				      0,
+			      "%s: %s", call, text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +277,7 @@ int main(void)
 		cmocka_unit_test(names_are_cut_to_their_room),
 		cmocka_unit_test(fields_print_a_key),
 		cmocka_unit_test(calls_have_their_functions),
+		cmocka_unit_test(calls_that_are_not_here_have_others_instead),
 	};
 
 	return run_all(tests);

@@ -94,6 +94,14 @@ for word in -d5 --duration=5 --start-at=+1h --until=+1h --; do
 done
 with 'COMMAND=syscall-latency "-c x'
 refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c x' "${lines[@]}"
+for flaw in "--jsn|unrecognized option '--jsn'" "-j -u lightyears|--unit: auto, ns, us, ms or s, as in -u us: lightyears" \
+	"-j -c|option requires an argument -- 'c'" "10 5 7|unexpected argument: 7 (a command goes after --)" \
+	"--sort=p98|--sort: no such column: p98; known: calls rate errors total mean min max p50 p90 p99 p99.9"; do
+	with "COMMAND=syscall-latency ${flaw%%|*}"
+	refused "what the tool refuses: ${flaw%%|*}" "4: syscall-latency: ${flaw#*|}" "${lines[@]}"
+done
+with "COMMAND=func-latency -j"
+refused "a tool without what it takes" "4: func-latency: no function: func-latency FUNC..." "${lines[@]}"
 refused "each line that is wrong" $'1: unknown name: A (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)\n/etc/plumb/windows/refused.conf:2: KEEP is empty' \
 	A=1 KEEP= "${good[@]}"
 printf '%s\nKEEP=3d\0junk\n' "$(printf '%s\n' "${good[@]}")" >"$windows/nul.conf"
@@ -146,6 +154,14 @@ window mine "${good[@]}"
 chmod 777 "$windows"
 untrusted "a file in a folder that others can write to" "/etc/plumb/windows: writable by others than root (chmod go-w)"
 chmod 755 "$windows"
+chmod 775 "${windows%/*}"
+untrusted "a file below a folder that others can write to" "/etc/plumb: writable by others than root (chmod go-w)"
+chmod 755 "${windows%/*}"
+mv "${windows%/*}" "$root/etc/other"
+ln -s other "${windows%/*}"
+untrusted "a file below a link" "/etc/plumb: is no directory"
+rm "${windows%/*}"
+mv "$root/etc/other" "${windows%/*}"
 
 # Windows of good files, whatever the others are.
 window bad "${good[@]}" X=1

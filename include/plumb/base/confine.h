@@ -2,10 +2,11 @@
 /*
  * confine: gives up, for good, what a tool does not need once it is attached.
  *
- * Capabilities are dropped from all sets (libcap), no_new_privs is set, and a seccomp filter
- * (libseccomp) refuses system calls that read nothing: EPERM, and a line in the kernel's log.  What
- * was opened before stays usable.  Files can be read; nothing can be executed, opened for writing,
- * connected to, traced or attached.
+ * Capabilities are dropped from all sets (libcap), no_new_privs is set, the process is not
+ * dumpable, so that others of its user cannot attach to it, and a seccomp filter (libseccomp)
+ * refuses system calls that read nothing: EPERM, and a line in the kernel's log.  What was opened
+ * before stays usable.  Files can be read; nothing can be executed, opened for writing, connected
+ * to, traced or attached.
  */
 #ifndef PLUMB_CONFINE_H
 #define PLUMB_CONFINE_H
@@ -46,7 +47,7 @@ void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why);
  */
 int plumb_confine(void);
 
-/* Only capabilities, all but KEPT, and no_new_privs: 0, or -errno after a message. */
+/* The same without the filter; capabilities all but KEPT: 0, or -errno after a message. */
 int plumb_give_up(uint64_t kept);
 
 /* To read /proc/PID/map_files, maps and mem of all processes, and files that only they may read. */

@@ -35,6 +35,13 @@ const char *plumb_syscall_known(uint32_t nr, uint32_t abi);
 /* The number of a name without a prefix; -1: there is no such call. */
 int plumb_syscall_number(const char *name, uint32_t abi);
 
+/*
+ * For a NAME that is no native call, the one that is called instead of it here, and the call of
+ * that name in 32-bit programs: "openat, or arm:open of 32-bit programs"; "": neither.  Returns
+ * TEXT.
+ */
+const char *plumb_syscall_instead(const char *name, char *text, size_t size);
+
 /* The name of the kernel function of a native call, "__x64_sys_sendto". */
 void plumb_syscall_function(uint32_t nr, char *text, size_t size);
 

@@ -77,6 +77,7 @@ struct plumb_options {
 	const char *mechanism; /* NULL: the first mechanism that works */
 	const char *btf;       /* a file; NULL: the running kernel's */
 	bool calibrate;
+	bool check_only; /* nothing but these options is to be checked */
 	bool strict;
 	uint64_t strict_percent; /* as percentile.h's p */
 };

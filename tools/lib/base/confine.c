@@ -127,9 +127,16 @@ static void tell(uint64_t kept, bool filtered)
 		   filtered ? "" : "; all system calls, since this kernel has no seccomp filters");
 }
 
+/*
+ * Without capabilities, processes of the same user could attach to this one and take the file
+ * descriptors of its maps and programs.  If a file gave the capabilities, execve() has seen to it;
+ * a parent may have given them, too.
+ */
 static int give_up(uint64_t *kept)
 {
-	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : drop(kept);
+	int err = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+			  ? -errno
+			  : drop(kept);
 
 	return err ? plumb_error(err, "cannot drop capabilities: %s", strerror(-err)) : 0;
 }

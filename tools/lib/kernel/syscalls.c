@@ -82,6 +82,61 @@ int plumb_syscall_number(const char *name, uint32_t abi)
 	return -1;
 }
 
+/* Calls that newer architectures do not have, since others can do the same. */
+static const struct {
+	const char *name, *instead;
+} older[] = {
+	{"access", "faccessat"},
+	{"chmod", "fchmodat"},
+	{"chown", "fchownat"},
+	{"creat", "openat"},
+	{"dup2", "dup3"},
+	{"epoll_create", "epoll_create1"},
+	{"epoll_wait", "epoll_pwait"},
+	{"eventfd", "eventfd2"},
+	{"fork", "clone"},
+	{"futimesat", "utimensat"},
+	{"getdents", "getdents64"},
+	{"inotify_init", "inotify_init1"},
+	{"lchown", "fchownat"},
+	{"link", "linkat"},
+	{"lstat", "newfstatat"},
+	{"mkdir", "mkdirat"},
+	{"mknod", "mknodat"},
+	{"open", "openat"},
+	{"pipe", "pipe2"},
+	{"poll", "ppoll"},
+	{"readlink", "readlinkat"},
+	{"rename", "renameat"},
+	{"rmdir", "unlinkat"},
+	{"select", "pselect6"},
+	{"signalfd", "signalfd4"},
+	{"stat", "newfstatat"},
+	{"symlink", "symlinkat"},
+	{"unlink", "unlinkat"},
+	{"utime", "utimensat"},
+	{"utimes", "utimensat"},
+	{"vfork", "clone"},
+};
+
+const char *plumb_syscall_instead(const char *name, char *text, size_t size)
+{
+	const char *instead = "";
+
+	*text = 0;
+	if (plumb_syscall_number(name, PLUMB_ABI_NATIVE) >= 0)
+		return text;
+	for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++)
+		if (!strcmp(name, older[i].name))
+			instead = older[i].instead;
+	if (plumb_syscall_number(name, PLUMB_ABI_COMPAT) >= 0)
+		snprintf(text, size, "%s%s" PLUMB_COMPAT_PREFIX "%s of 32-bit programs", instead,
+			 *instead ? ", or " : "", name);
+	else
+		snprintf(text, size, "%s", instead);
+	return text;
+}
+
 void plumb_syscall_function(uint32_t nr, char *text, size_t size)
 {
 #if defined(__x86_64__)

@@ -33,6 +33,7 @@ static void list_names(void)
 static int add(const char *item, void *context)
 {
 	const char *nearest;
+	char instead[128];
 	int err;
 
 	if (!strcmp(item, "help"))
@@ -43,6 +44,10 @@ static int add(const char *item, void *context)
 	if (err == -E2BIG)
 		plumb_usage_error("--syscall: at most %d numbers without a name: %s",
 				  PLUMB_OTHER_SYSCALLS, item);
+	if (*plumb_syscall_instead(item, instead, sizeof(instead)))
+		plumb_usage_error("--syscall: no such system call on this architecture: %s; did "
+				  "you mean %s?",
+				  item, instead);
 	nearest = plumb_nearest(item, plumb_syscall_tables[PLUMB_ABI_NATIVE].names, PLUMB_SYSCALLS);
 	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
 			  nearest ? "; did you mean " : "", nearest ?: "",

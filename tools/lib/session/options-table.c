@@ -46,6 +46,7 @@ static const struct argp_option common[] = {
 	{"btf", BTF, "FILE", 0, "read kernel types from FILE if /sys/kernel/btf has none", 60},
 	{"no-calibrate", NO_CALIBRATE, NULL, 0, "do not measure the cost of tracing at the start", 60},
 	{"strict", STRICT, "PCT", OPTION_ARG_OPTIONAL, "exit 3 if more than PCT % (default 0) of the calls were lost", 60},
+	{"check-arguments", CHECK_ARGUMENTS, NULL, 0, "check the arguments and exit, without tracing", 60},
 	/* Options of BCC's tools, which users try here; the parser's message has this text. */
 	{NULL, 'T', NULL, OPTION_HIDDEN, "each report has its time where there is an INTERVAL, and JSON (-j) always", 60},
 	{NULL, 'P', NULL, OPTION_HIDDEN, "a row for each process: -b pid", 60},

@@ -330,6 +330,9 @@ static bool parse_measure(int key, const char *text, struct parsing *p)
 	case STRICT:
 		parse_strict(p, text);
 		return true;
+	case CHECK_ARGUMENTS:
+		o->check_only = true;
+		return true;
 	default:
 		return false;
 	}
