@@ -181,6 +181,7 @@ check() {
 	case $(cat kernel) in
 	5.10.* | 6.1.*) must=' raw_tracepoint tracepoint uprobe' ;;
 	6.12.*) must=' raw_tracepoint tracepoint uprobe uprobe.multi' ;;
+	7.*arm64*) must=' raw_tracepoint tracepoint uprobe uprobe.multi' ;; # fentry.multi is of x86_64 only
 	7.*) must=' fentry.multi raw_tracepoint tracepoint uprobe uprobe.multi' ;;
 	esac
 	check_each

@@ -85,7 +85,11 @@ run_functions() {
 	start sends stuck send 2
 	program=func-latency
 	attach_each read vfs_read -p "$reads"
-	attach tail __x64_sys_read -p "$reads"
+	case $(uname -m) in
+	aarch64) entry=__arm64_sys_read ;;
+	*) entry=__x64_sys_read ;;
+	esac
+	attach tail "$entry" -p "$reads"
 	program=tcp-sendmsg-lat
 	attach send -p "$pid"
 	attached

@@ -83,6 +83,10 @@ check() {
 	for name in ${mechanism:-uprobe.session uprobe.multi uprobe}; do
 		check_mechanism "$name"
 	done
+	case ${mechanism:-},$(cat kernel) in
+	,5.* | ,6.[0-9].* | ,6.1[0-2].*) like "before 6.13 the kernel has no uprobe.session, which is said" "$(cat all-uprobe.session.err)" \
+		'uprobe\.session refused: open: EOPNOTSUPP, not supported by this kernel' ;;
+	esac
 	evidence slow.err failed.err levels.err results.err cpu.err threads.err counted.err notes
 	# A host that is held up makes other calls as slow.
 	holds "--min: all slow calls, the others are filtered" slow.json "($called) as \$called

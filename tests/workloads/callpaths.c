@@ -30,7 +30,11 @@ static inline long call(long number, long a, const void *b, long c)
 		     : "rcx", "r11", "memory");
 	return result;
 #else
-	return syscall(number, a, b, c);
+	register long x0 asm("x0") = a, x2 asm("x2") = c, x8 asm("x8") = number;
+	register const void *x1 asm("x1") = b;
+
+	asm volatile("svc 0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x8) : "memory");
+	return x0;
 #endif
 }
 

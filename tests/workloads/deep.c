@@ -24,15 +24,19 @@ const char usage[] =
 /* By its own instruction, so that no function of libc is in the stack. */
 __attribute__((always_inline)) static inline void at_bottom(const char *name)
 {
+	/* A nop, since the return address is to be inlined, too. */
 #ifdef __x86_64__
 	long result;
 
-	asm volatile("syscall\n\tnop" /* the return address is inlined, too */
+	asm volatile("syscall\n\tnop"
 		     : "=a"(result)
 		     : "a"(SYS_prctl), "D"(PR_SET_NAME), "S"(name)
 		     : "rcx", "r11", "memory");
 #else
-	prctl(PR_SET_NAME, name);
+	register long x0 asm("x0") = PR_SET_NAME, x8 asm("x8") = SYS_prctl;
+	register const char *x1 asm("x1") = name;
+
+	asm volatile("svc 0\n\tnop" : "+r"(x0) : "r"(x1), "r"(x8) : "memory");
 #endif
 }
 

@@ -240,10 +240,13 @@ static void *close_soon(void *context)
 	return NULL;
 }
 
-/* Read by another descriptor, which another thread closes, on a slow disk meanwhile. */
+/*
+ * Read by another descriptor, which another thread closes, on a slow disk meanwhile. Its number is
+ * one that no other thread opens anything by: a read after that would be of another file.
+ */
 static ssize_t read_closed(struct worker *w, uint64_t *start)
 {
-	int fd = fcntl(with_direct ? w->direct : w->file, F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(with_direct ? w->direct : w->file, F_DUPFD_CLOEXEC, 256 + w->file);
 	pthread_t closer;
 	ssize_t result;
 	int error;

@@ -164,7 +164,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 
 static int open_session(struct plumb_bpf *bpf, bool calibration)
 {
-	return open_mode(bpf, calibration, SESSION);
+	return plumb_has_user_sessions() ? open_mode(bpf, calibration, SESSION) : -EOPNOTSUPP;
 }
 
 static int open_multi(struct plumb_bpf *bpf, bool calibration)

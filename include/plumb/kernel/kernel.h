@@ -41,4 +41,7 @@ uint32_t plumb_kernel_preempt_count(uint32_t *btf_id);
  */
 int plumb_session_form(void);
 
+/* Whether the kernel has uprobe.session (6.13). */
+bool plumb_has_user_sessions(void);
+
 #endif

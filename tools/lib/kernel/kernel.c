@@ -19,7 +19,7 @@ void plumb_kernel_types(const char *file)
 }
 
 /* The types that are evaluated, found in one pass over all types. */
-enum { SRCU_GUARD, PROG_INFO, FPROBE, LINK_INFO, COUNT, HOT, SESSION_COOKIE, SOUGHT };
+enum { SRCU_GUARD, PROG_INFO, FPROBE, LINK_INFO, COUNT, HOT, SESSION_COOKIE, ATTACH_TYPES, SOUGHT };
 
 static const struct {
 	const char *name;
@@ -36,6 +36,7 @@ static const struct {
 	[COUNT] = {"__preempt_count", BTF_KIND_VAR},
 	[HOT] = {"pcpu_hot", BTF_KIND_VAR},
 	[SESSION_COOKIE] = {"bpf_session_cookie", BTF_KIND_FUNC},
+	[ATTACH_TYPES] = {"bpf_attach_type", BTF_KIND_ENUM},
 };
 
 /* A per-CPU variable. */
@@ -45,7 +46,8 @@ struct variable {
 };
 
 struct answers {
-	bool raw_is_by_srcu, fentry_is_guarded, fprobe_is_bounded, misses_are_counted;
+	bool raw_is_by_srcu, fentry_is_guarded, fprobe_is_bounded, misses_are_counted,
+		has_user_sessions;
 	int session_form;
 	struct variable count, hot;
 };
@@ -93,6 +95,16 @@ static void seek(const struct btf *btf, __u32 *ids)
 	}
 }
 
+static bool has_value(const struct btf *btf, __u32 id, const char *name)
+{
+	const struct btf_type *t = id ? btf__type_by_id(btf, id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+			return true;
+	return false;
+}
+
 static int form_of(const struct btf *btf, __u32 cookie)
 {
 	const struct btf_type *f = cookie ? btf__type_by_id(btf, cookie) : NULL;
@@ -120,6 +132,7 @@ static void read_answers(const struct btf *btf, struct answers *a)
 		.fentry_is_guarded = has_member(btf, ids[PROG_INFO], skipped),
 		.fprobe_is_bounded = has_member(btf, ids[FPROBE], bound),
 		.misses_are_counted = has_member(btf, ids[LINK_INFO], missed),
+		.has_user_sessions = has_value(btf, ids[ATTACH_TYPES], "BPF_TRACE_UPROBE_SESSION"),
 		.session_form = form_of(btf, ids[SESSION_COOKIE]),
 		.count = variable_of(btf, ids[COUNT]),
 		.hot = variable_of(btf, ids[HOT]),
@@ -206,4 +219,9 @@ bool plumb_kprobe_misses_are_counted(void)
 int plumb_session_form(void)
 {
 	return answers()->session_form;
+}
+
+bool plumb_has_user_sessions(void)
+{
+	return answers()->has_user_sessions;
 }
