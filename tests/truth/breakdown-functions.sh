@@ -64,14 +64,21 @@ sums() {
 }
 
 check_mechanism() {
+	local zero='row("^read_.*zero").count == 1009'
 	forced "inside-$1" "$1" || return
+	case $1,$(cat kernel) in
+	f*,7.*arm64*) # its BTF does not have read_zero
+		zero='([$last.rows[].key.func | select(test("^read_.*zero"))] == [])'
+		like "$1: that it does not have a function is said" "$(cat "inside-$1.err")" '1 of 11 functions could not be attached'
+		;;
+	esac
 	sums "functions, $1" "inside-$1"
 	[ "$1" != fentry ] || known_on_7 "inside-$1.json" "fentry misses calls, where it is forced"
 	holds "$1: counts functions inside the calls, and not in another" "inside-$1.json" "$rows"'
 		$last.calls == 1009 + 101 + 23 + 101 and row("_sys_read").count == 1009 + 23
 		and row("_sys_pread64").count == 101 and row("_sys_getrandom").count == 101
 		and row("vfs_read").count == 1009 + 101 + 23 and row("rw_verify_area").count == 1009 + 101 + 23
-		and row("^read_.*zero").count == 1009 and row("pipe_read$").count == 23
+		and '"$zero"' and row("pipe_read$").count == 23
 		and $last.ledger.filtered_at_exit >= 1009 and row("_sys_read").left_over'
 	known_to_fail ''
 	holds "$1: percentiles are within the workload's clock" "inside-$1.json" "$rows"'
