@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-#	fuzz.t [SECONDS]    for each target, from a seed of its own; default 5, from the same seed
+#	fuzz.t [SECONDS]    for each target, from a seed of its own; default 3, from the same seed
 #
 # Whatever a file has in it, no reader of ours does what the sanitizers of clang take for a fault.
 # What was found is left in build/fuzz/faults: "build/fuzz/TARGET FILE" shows it again.
@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
-seconds=${1:-5}
+seconds=${1:-3}
 first=$((! $#)) # 0: another one each time
 [[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || {
 	printf '%s: not a number of seconds: %s\n' "${0##*/}" "$seconds" >&2
