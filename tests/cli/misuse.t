@@ -305,8 +305,12 @@ bad_arguments() {
 # The same without tracing; in the other functions it is what finds wrong usage.
 good_arguments() {
 	has "$tool" --check-arguments || return
-	run "$tool" -d 1 --check-arguments -- touch "$work/started"
-	is "$tool --check-arguments says nothing of good ones" "$status $(cat "$out" "$err")" "0 "
+	local outputs=(--audit="$work/none/audit") option
+	for option in --flame --timeline --perfetto --heatmap; do
+		! has "$tool" "$option" || outputs+=("$option=$work/none/$option")
+	done
+	run "$tool" -d 1 "${outputs[@]}" --check-arguments -- touch "$work/started"
+	is "$tool --check-arguments says nothing of good ones, and opens no output" "$status $(cat "$out" "$err")" "0 "
 	((EUID == 0)) || return
 	timeout 20 setpriv --bounding-set=-all --inh-caps=-all --reuid=65534 --clear-groups \
 		"$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} --check-arguments >"$out" 2>"$err"

@@ -65,6 +65,18 @@ run() {
 		least probe-misses -d 0.1
 		least probe-cost --rounds=5
 	}
+	by_name
+}
+
+# A file that a process of the same user has mapped, by its name.
+by_name() {
+	capable none loop udp 60 </dev/null >loop.out 2>&1 &
+	pid=$!
+	started="$started $pid"
+	await 20 grep -q loop "/proc/$pid/comm"
+	capable "$(set_of "$(cat user-func-latency.least)")" user-func-latency -j --no-calibrate -d 0.5 -p "$pid" loop:syscall \
+		</dev/null >by-name.json 2>by-name.err
+	kill "$pid"
 }
 
 # counts TOOL FILTER - with the least set that it runs with, and with CAP_SYS_ADMIN
@@ -106,6 +118,8 @@ check() {
 		counts "$tool" "$only > 0"
 	done
 	counts tcp-sendmsg-lat "$only == 23"
+	evidence by-name.json by-name.err
+	holds "user-func-latency finds the file of a process by its name, with no more" by-name.json "$only > 0" || :
 	counts usdt-latency "$only > 0"
 	# Whose stacks and names others hide.
 	for tool in cpu-profile offcpu-time; do

@@ -42,6 +42,9 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 /* In PARSE: the tool does this instead, if the policy allows it, and exits. */
 void plumb_cli_instead(void (*act)(FILE *out));
 
+/* In PARSE: the command line is only checked, so there is no audit record and no policy. */
+void plumb_cli_check_only(void);
+
 /* Returns whether this process may trace; if not, after a message. */
 bool plumb_may_trace(void);
 

@@ -9,6 +9,7 @@
 
 #include <gelf.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -17,6 +18,11 @@
  * symbolic link.
  */
 int plumb_open_in_root(int dir, const char *path, bool follow);
+/*
+ * The same, if that file has this inode: the path may name another file by now (-ESTALE).  On
+ * overlayfs the inode may differ, even for the same file.
+ */
+int plumb_open_inode_in_root(int dir, const char *path, uint64_t inode);
 /* The same, with PATH resolved as by this process. */
 int plumb_open_here(const char *path);
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* An area of its memory. */
@@ -28,9 +29,16 @@ int plumb_maps_read(FILE *f, int (*each)(void *context, struct plumb_vma *vma), 
 /* The same for process PID, in the order of addresses; -errno if its maps cannot be read. */
 int plumb_maps_of(pid_t pid, int (*each)(void *context, struct plumb_vma *vma), void *context);
 
-/* The link that leads to the mapped file, also if it is deleted; it takes CAP_SYS_ADMIN to follow.
- */
+/* The link that leads to the mapped file, also if it is deleted. */
 #define PLUMB_MAP_FILE 80
 const char *plumb_map_file(char link[PLUMB_MAP_FILE], pid_t pid, uint64_t start, uint64_t end);
+
+/*
+ * Opens the file of the area AREA of process PID, for its descriptor or -errno; or looks at it, for
+ * 0 or -errno.  To follow that link takes CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; without it the
+ * path is used, if it still leads to the inode, else the result is -EPERM.
+ */
+int plumb_map_open(pid_t pid, const struct plumb_vma *area);
+int plumb_map_stat(pid_t pid, const struct plumb_vma *area, struct stat *st);
 
 #endif

@@ -123,16 +123,22 @@ void plumb_mappings_of_inode(pid_t pid, uint64_t inode,
 		search(&s);
 }
 
+static struct plumb_vma area_of(const struct plumb_mapping *m)
+{
+	return (struct plumb_vma){
+		.start = m->start, .end = m->end, .inode = m->inode, .path = (char *)m->path};
+}
+
 int plumb_mapping_open(const struct plumb_mapping *m)
 {
-	char link[PLUMB_MAP_FILE];
+	const struct plumb_vma area = area_of(m);
 
-	return plumb_open_here(plumb_map_file(link, m->pid, m->start, m->end));
+	return plumb_map_open(m->pid, &area);
 }
 
 int plumb_mapping_stat(const struct plumb_mapping *m, struct stat *st)
 {
-	char link[PLUMB_MAP_FILE];
+	const struct plumb_vma area = area_of(m);
 
-	return stat(plumb_map_file(link, m->pid, m->start, m->end), st) ? -errno : 0;
+	return plumb_map_stat(m->pid, &area, st);
 }

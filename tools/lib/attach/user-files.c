@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <plumb/attach/mappings.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/binary.h>
 #include <plumb/elf/debugfile.h>
@@ -77,6 +78,9 @@ static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_
 	struct stat st;
 	int err = 0;
 
+	if (fd == -EPERM && pid)
+		plumb_tell_lack(PLUMB_CAP(CHECKPOINT_RESTORE),
+				"files that processes map, and no path leads to");
 	if (fd < 0)
 		return plumb_error(-fd, "cannot open %s: %s", shown,
 				   fd == -EINVAL ? "not a file" : strerror(-fd));

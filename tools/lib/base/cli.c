@@ -156,6 +156,13 @@ void plumb_cli_instead(void (*act)(FILE *out))
 	instead = act;
 }
 
+static bool checks_only;
+
+void plumb_cli_check_only(void)
+{
+	checks_only = true;
+}
+
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
 {
 	struct parsing p = {.cli = cli, .context = context};
@@ -182,7 +189,8 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
 		exit(PLUMB_EXIT_USAGE);
 	free(table);
-	plumb_audit_begin(cli->name, p.sink);
+	if (!checks_only)
+		plumb_audit_begin(cli->name, p.sink);
 	if (!instead)
 		return;
 	instead(stdout);

@@ -31,8 +31,8 @@
 
 /* A mapping of a file. */
 struct mapping {
-	uint64_t start, end, offset;
-	bool is_code, is_first; /* of its file */
+	struct plumb_vma area; /* with a path of its own */
+	bool is_first;         /* of its file */
 	dev_t dev;
 	ino_t ino;
 };
@@ -64,13 +64,11 @@ static bool is_known(const struct search *s, const struct mapping *m)
 
 static int add_mapping(void *context, struct plumb_vma *vma)
 {
-	struct mapping m = {vma->start, vma->end, vma->offset, .is_code = vma->is_code}, *list;
+	struct mapping m = {.area = *vma}, *list;
 	struct search *s = context;
-	char link[PLUMB_MAP_FILE];
 	struct stat st;
 
-	if (!vma->inode || stat(plumb_map_file(link, s->pid, m.start, m.end), &st) ||
-	    !S_ISREG(st.st_mode))
+	if (!vma->inode || plumb_map_stat(s->pid, vma, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	m.dev = st.st_dev;
 	m.ino = st.st_ino;
@@ -78,8 +76,11 @@ static int add_mapping(void *context, struct plumb_vma *vma)
 	list = realloc(s->mappings, (s->n + 1) * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	list[s->n++] = m;
 	s->mappings = list;
+	m.area.path = strdup(vma->path);
+	if (!m.area.path)
+		return -ENOMEM;
+	list[s->n++] = m;
 	return 0;
 }
 
@@ -137,9 +138,10 @@ static void take_slot(struct search *s, uint64_t address)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct mapping *m = &s->mappings[i];
 
-		if (!m->is_code || !is_of_file(s, m) || value < m->start || value >= m->end)
+		if (!m->area.is_code || !is_of_file(s, m) || value < m->area.start ||
+		    value >= m->area.end)
 			continue;
-		offset = value - m->start + m->offset;
+		offset = value - m->area.start + m->area.offset;
 		if (is_stub(s->file->elf, offset) || is_resolver(s, offset))
 			return;
 		for (size_t j = 0; j < s->n_offsets; j++)
@@ -219,9 +221,10 @@ static bool find_bias(struct module *m, const struct mapping *mapping)
 
 	elf_getphdrnum(m->elf, &n);
 	for (size_t i = 0; i < n && gelf_getphdr(m->elf, i, &p); i++)
-		if (p.p_type == PT_LOAD && (p.p_offset & -page) <= mapping->offset &&
-		    mapping->offset < p.p_offset + p.p_filesz) {
-			m->bias = mapping->start - (mapping->offset - p.p_offset + p.p_vaddr);
+		if (p.p_type == PT_LOAD && (p.p_offset & -page) <= mapping->area.offset &&
+		    mapping->area.offset < p.p_offset + p.p_filesz) {
+			m->bias = mapping->area.start -
+				  (mapping->area.offset - p.p_offset + p.p_vaddr);
 			return true;
 		}
 	return false;
@@ -230,8 +233,7 @@ static bool find_bias(struct module *m, const struct mapping *mapping)
 static void read_module(struct search *s, const struct mapping *mapping)
 {
 	struct module m = {.is_file = is_of_file(s, mapping)};
-	char link[PLUMB_MAP_FILE];
-	int fd = plumb_open_here(plumb_map_file(link, s->pid, mapping->start, mapping->end));
+	int fd = plumb_map_open(s->pid, &mapping->area);
 	struct stat st;
 
 	if (fd < 0)
@@ -345,6 +347,8 @@ static int resolve(struct search *s, struct plumb_userfuncs *found)
 	if (!err)
 		err = report(s, found);
 	plumb_usersyms_free(&s->syms);
+	for (size_t i = 0; i < s->n; i++)
+		free(s->mappings[i].area.path);
 	free(s->mappings);
 	return err;
 }

@@ -133,3 +133,18 @@ int plumb_open_in_root(int dir, const char *path, bool follow)
 	go_up(&w, 0);
 	return open_regular(err < 0 ? err : fd);
 }
+
+int plumb_open_inode_in_root(int dir, const char *path, uint64_t inode)
+{
+	int fd = plumb_open_in_root(dir, path, true);
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &st) &&
+	    (st.st_ino == inode || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC)))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}

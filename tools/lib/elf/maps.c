@@ -2,9 +2,12 @@
 #include <plumb/elf/maps.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <plumb/elf/debugfile.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the kernel appends to the path of a deleted file. */
 static bool cut_deleted(char *path)
@@ -72,4 +75,41 @@ const char *plumb_map_file(char link[PLUMB_MAP_FILE], pid_t pid, uint64_t start,
 {
 	snprintf(link, PLUMB_MAP_FILE, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
 	return link;
+}
+
+static int open_by_path(pid_t pid, const struct plumb_vma *area)
+{
+	char path[32];
+	int root, fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = root < 0 ? -EPERM : plumb_open_inode_in_root(root, area->path, area->inode);
+	if (root >= 0)
+		close(root);
+	return fd < 0 ? -EPERM : fd;
+}
+
+int plumb_map_open(pid_t pid, const struct plumb_vma *area)
+{
+	char link[PLUMB_MAP_FILE];
+	int fd = plumb_open_here(plumb_map_file(link, pid, area->start, area->end));
+
+	return fd == -EPERM ? open_by_path(pid, area) : fd;
+}
+
+int plumb_map_stat(pid_t pid, const struct plumb_vma *area, struct stat *st)
+{
+	char link[PLUMB_MAP_FILE];
+	int fd, err;
+
+	if (!stat(plumb_map_file(link, pid, area->start, area->end), st))
+		return 0;
+	err = -errno;
+	fd = err == -EPERM ? open_by_path(pid, area) : err;
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, st) ? -errno : 0;
+	close(fd);
+	return err;
 }

@@ -60,7 +60,8 @@ int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
 			plumb_usage_error("--diff takes --flame, whose graph it colours");
 		if (plumb_stacks_options.diff && plumb_flame_base_read(plumb_stacks_options.diff))
 			exit(PLUMB_EXIT_FAILED);
-		if (plumb_stacks_options.flame && plumb_flame_check(plumb_stacks_options.flame))
+		if (plumb_stacks_options.flame && !o->check_only &&
+		    plumb_flame_check(plumb_stacks_options.flame))
 			exit(PLUMB_EXIT_FAILED);
 		if (!o->max_keys_given)
 			o->max_keys = default_max_keys();

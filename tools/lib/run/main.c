@@ -119,9 +119,9 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	open_opts.btf_custom_path = s.options.btf;
 	plumb_kernel_types(s.options.btf);
 	plumb_recorder_check(&s.options, tool);
-	plumb_policy_check_duration(s.options.duration);
 	if (s.options.check_only)
 		return 0;
+	plumb_policy_check_duration(s.options.duration);
 	status = check_system(&s.options);
 	if (status)
 		return status;

@@ -332,6 +332,7 @@ static bool parse_measure(int key, const char *text, struct parsing *p)
 		return true;
 	case CHECK_ARGUMENTS:
 		o->check_only = true;
+		plumb_cli_check_only();
 		return true;
 	default:
 		return false;

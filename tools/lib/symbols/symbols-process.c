@@ -107,25 +107,6 @@ static const struct plumb_owners *owners_of(struct reading *r)
 
 /* --- the file of a mapping --- */
 
-/*
- * The path may name another file by now, so the inode must agree.  On overlayfs it may not, even
- * for the same file.
- */
-static int open_path(int root, const char *path, uint64_t ino)
-{
-	struct statfs fs;
-	struct stat st;
-	int fd = plumb_open_in_root(root, path, true);
-
-	if (fd < 0)
-		return fd;
-	if (!fstat(fd, &st) &&
-	    (st.st_ino == ino || (!fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC)))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
 static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma *vma)
 {
 	struct plumb_symbolizer *s = r->symbolizer;
@@ -135,7 +116,7 @@ static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma
 
 	/* Without the capability to open that link, use the path. */
 	if (fd < 0 && !vma->is_deleted)
-		fd = open_path(r->root, vma->path, vma->inode);
+		fd = plumb_open_inode_in_root(r->root, vma->path, vma->inode);
 	if (fd == -EACCES || fd == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), "symbols of other users' files");
 	if (fd < 0) {
