@@ -125,6 +125,17 @@ function split_words(text, words,    n, i, c, quote, inside, word) {
 	return quote == "" ? n : -1
 }
 
+# Whether a word is an option that the window sets, or would have the tool check its arguments only.
+# Each tool has all of these options: what abbreviates one of them is that one, or ambiguous.
+function is_of_window(word) {
+	if (word == "--" || word ~ /^-d/)
+		return 1
+	sub(/=.*/, "", word)
+	return length(word) > 2 &&
+		(index("--duration", word) == 1 || index("--start-at", word) == 1 ||
+		 index("--until", word) == 1 || index("--check-arguments", word) == 1)
+}
+
 function check_command(    i) {
 	count = split_words(value["COMMAND"], words)
 	if (count < 0)
@@ -132,11 +143,15 @@ function check_command(    i) {
 	else if (!(words[1] in is_tool))
 		error(line["COMMAND"], "not a tool of plumb that traces for a duration: " words[1])
 	for (i = 2; i <= count; i++)
-		if (words[i] == "--" || words[i] ~ /^(-d|--d|--star|--unt)/)
+		if (is_of_window(words[i]))
 			error(line["COMMAND"], "not in a window, which begins by WHEN and ends by FOR or UNTIL: " words[i])
 }
 
 END {
+	if (!NR) {
+		print file ": is empty" >"/dev/stderr"
+		exit 1
+	}
 	unit["s"] = 1
 	unit["m"] = 60
 	unit["h"] = 3600

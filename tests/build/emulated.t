@@ -39,6 +39,7 @@ passes() {
 for name in "${differing[@]}"; do
 	passes "$name"
 done
+passes userfuncs-arm64 -r 6.12.118 -E NOPS_ARE_STEPPED=1
 for name in "${paging[@]}"; do
 	passes "$name" -p 65536
 done

@@ -139,6 +139,7 @@ check_each() {
 		forced "tracepoint-$name" "$name" || continue
 		paths_are "$name: the stacks of a tracepoint are counted exactly" "tracepoint-$name" __set_task_comm
 		through "$name: from the function that has it on" "tracepoint-$name" __set_task_comm
+		holds "$name: once" "tracepoint-$name.json" 'all($last.rows[]; .stack[1].frame != "__set_task_comm")'
 		sound "of tracepoint-$name" "tracepoint-$name.json"
 	done
 	for name in uprobe.multi uprobe; do

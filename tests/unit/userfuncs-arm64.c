@@ -42,6 +42,11 @@ static const char source[] =
 	"GLOBAL(first_blraa) blraa x0,x1; ret; END(first_blraa)\n"
 	"GLOBAL(first_vector) ldr d0,1f; ret; 1: .8byte 1; END(first_vector)\n"
 	"GLOBAL(first_literal) ldr x0,1f; ret; 1: .8byte 1; END(first_literal)\n"
+	"GLOBAL(first_signed) ldrsw x0,1f; ret; 1: .8byte 1; END(first_signed)\n"
+	".arch armv8.8-a+mops\n"
+	"GLOBAL(first_copy) cpyfp [x0]!,[x1]!,x2!; cpyfm [x0]!,[x1]!,x2!; cpyfe [x0]!,[x1]!,x2!; "
+	"ret; END(first_copy)\n"
+	".arch armv8.5-a\n"
 	"GLOBAL(first_prefetch) prfm pldl1keep,1f; ret; 1: .8byte 1; END(first_prefetch)\n"
 	"GLOBAL(first_adrp) adrp x0,other; ret; END(first_adrp)\n"
 	"GLOBAL(first_call) bl other; ret; END(first_call)\n"
@@ -126,7 +131,9 @@ static void first_instructions_that_cannot_be_probed(void **state)
 		{"landing", NULL},
 		{"first_pac", NULL},
 		{"first_mrs", NULL},
-		{"first_literal", NULL},
+		{"first_literal", "(load relative to the program counter)"},
+		{"first_signed", "(load relative to the program counter)"},
+		{"first_copy", "(memory copy or set)"},
 		{"first_adrp", NULL},
 		{"first_call", NULL},
 		{"first_svc", "(exception)"},
@@ -153,20 +160,24 @@ static void first_instructions_that_cannot_be_probed(void **state)
 	}
 }
 
-/* As arch/arm64/kernel/probes/decode-insn.c simulates them (nop: from 6.13 on). */
+/* As arch/arm64/kernel/probes/decode-insn.c simulates them; nop depends on the kernel. */
 static void first_instructions_are_stepped_or_emulated(void **state)
 {
 	static const struct {
 		const char *name;
 		bool is_stepped;
 	} known[] = {
-		{"other", false},      {"first_adrp", false}, {"first_adr", false},
+		{"landing", true},     {"first_adrp", false}, {"first_adr", false},
 		{"first_call", false}, {"first_blr", false},  {"tail", false},
 		{"tail_bit", false},   {"first_pac", true},   {"first_push", true},
 		{"first_sub", true},   {"first_mrs", true},   {"table_not", true},
 	};
 
+	struct plumb_userfuncs nop = find("other");
+
 	(void)state;
+	check(nop.list[0].is_stepped == !!getenv("NOPS_ARE_STEPPED"), "nop");
+	plumb_userfuncs_free(&nop);
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		struct plumb_userfuncs found = find(known[i].name);
 

@@ -31,8 +31,9 @@ for page in tools/*/*.rst; do
 done
 
 # Tools that hang, and that end with status 3, as those of plumb do not when they are told to.
-printf '%s\n' '#!/bin/sh' 'trap "" TERM' 'echo "{}"' 'while :; do sleep 1; done' >"$root/usr/sbin/skb-alloc"
-printf '%s\n' '#!/bin/sh' 'head -c 1000 /dev/zero | tr "\0" "{"' 'exit 3' >"$root/usr/sbin/tcp-sendmsg-lat"
+checks='[ "$1" != --check-arguments ] || exit 0'
+printf '%s\n' '#!/bin/sh' "$checks" 'trap "" TERM' 'echo "{}"' 'while :; do sleep 1; done' >"$root/usr/sbin/skb-alloc"
+printf '%s\n' '#!/bin/sh' "$checks" 'head -c 1000 /dev/zero | tr "\0" "{"' 'exit 3' >"$root/usr/sbin/tcp-sendmsg-lat"
 window boot "WHEN=*-*-* 09:05" ZONE=Asia/Kolkata UNTIL=09:25 "COMMAND=syscall-latency -j"
 window bad "WHEN=*-*-* 09:05" ZONE=Asia/Kolkata UNTIL=09:25 "COMMAND=syscall-latenzy -j"
 

@@ -52,6 +52,12 @@ for drop_in in "$root"/usr/share/plumb/windows/*.conf; do
 	like "... which the manual says" "$page" "$drop_in.{0,80} ${found%?}\.${found: -1}"
 	rm "$root/etc/systemd/system/plumb-window@london.service.d/$drop_in"
 done
+cp "$root"/usr/share/plumb/windows/{admin,symbols}.conf "$root/etc/systemd/system/plumb-window@london.service.d"
+found=$(exposure london)
+echo "# exposure $found with both"
+claim "... at most 2.2 with both" test "$found" -le 22
+like "... as the manual says" "$page" "both is rated ${found%?}\.${found: -1}\."
+rm "$root/etc/systemd/system/plumb-window@london.service.d/"{admin,symbols}.conf
 sed -i '/^SystemCallFilter/d; /^CapabilityBoundingSet/d' "$root/usr/lib/systemd/system/plumb-window@.service"
 claim "... and more without its filter of system calls and its capabilities" test "$(exposure open)" -gt 20
 

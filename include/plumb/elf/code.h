@@ -40,6 +40,7 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
  * Why there can be no uprobe on the first instruction of CODE: kernels (5.10 to 6.18) refuse it, or
  * would damage the program by it.  A static text, or NULL: nothing is known to prevent it.
  */
+#define PLUMB_CODE_REFUSED "the kernel refuses a uprobe on its first instruction"
 const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
 
 /*
