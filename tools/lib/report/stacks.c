@@ -128,7 +128,8 @@ static size_t count_own(const struct plumb_stack *stack)
 		else if (name.function)
 			break; /* such names further out are the thread's own */
 	}
-	/* On arm64 perf begins with the address that its function returns to, and finds it again. */
+	/* On arm64 perf begins with the address that its function returns to, and finds it again.
+	 */
 	if (n + 1 < stack->n && stack->addresses[n] == stack->addresses[n + 1])
 		n++;
 	return n;
