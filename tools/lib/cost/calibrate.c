@@ -84,6 +84,7 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 	if (plumb_instance_load_calibration(s, &calibration, kind))
 		return false;
 	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
+	*calibration.bpf.live = attached;
 	if (attached)
 		during = measure(trigger);
 	if (attached && kind == PLUMB_CALIBRATION_TAKES)
