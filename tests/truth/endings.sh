@@ -139,6 +139,7 @@ at_once() {
 	done
 	for run in 00 01 02 04 07 10; do
 		launch "$program-$run" -j -p "$pid" "$@"
+		await 20 grep -qx "$program" "/proc/$tool/comm" # the shell's child loses it
 		sleep "0.$run"
 		kill -TERM "$tool"
 		finish "$program-$run" "$tool"
@@ -149,8 +150,8 @@ starts() {
 	start busy-start loop udp 1000 100
 	open_gate busy-start go
 	quick=--no-calibrate
-	at_once func-count -d 1000 t:syscalls:sys_enter_sendto
-	at_once syscall-latency -s sendto
+	at_once func-count -d 30 t:syscalls:sys_enter_sendto
+	at_once syscall-latency -d 30 -s sendto
 	quick=
 	kill -TERM "$pid"
 	finish busy-start "$pid"

@@ -377,13 +377,9 @@ int plumb_trace(struct plumb_session *s, int signals)
 
 	if (plumb_records_open(&run.records, s))
 		return PLUMB_EXIT_FAILED;
-	if (plumb_audit_trace(s)) {
-		plumb_records_close(&run.records);
-		return PLUMB_EXIT_FAILED;
-	}
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
-	if (plumb_outputs_open(s) || plumb_keeps_confine(s)) {
+	if (plumb_audit_trace(s) || plumb_outputs_open(s) || plumb_keeps_confine(s)) {
 		plumb_records_close(&run.records);
 		return PLUMB_EXIT_FAILED;
 	}
