@@ -122,6 +122,41 @@ each_kind() {
 	cd ..
 }
 
+# Once it waits for signals, one that comes is taken when the trace has begun.
+holds_signals() {
+	grep -q '^SigBlk:.*[1-9a-f]' "/proc/$1/status" 2>/dev/null || is_over "$1"
+}
+
+# at_once PROGRAM WHAT... - ended while it starts, a number of times
+at_once() {
+	program=$1
+	shift
+	for run in 1 2 3 4 5 6; do
+		launch "$program-$run" -j -p "$pid" "$@"
+		await 20 holds_signals "$tool"
+		kill -TERM "$tool"
+		finish "$program-$run" "$tool"
+	done
+	for run in 00 01 02 04 07 10; do
+		launch "$program-$run" -j -p "$pid" "$@"
+		await 20 grep -qx "$program" "/proc/$tool/comm" # the shell's child loses it
+		sleep "0.$run"
+		kill -TERM "$tool"
+		finish "$program-$run" "$tool"
+	done
+}
+
+starts() {
+	start busy-start loop udp 1000 100
+	open_gate busy-start go
+	quick=--no-calibrate
+	at_once func-count -d 30 t:syscalls:sys_enter_sendto
+	at_once syscall-latency -d 30 -s sendto
+	quick=
+	kill -TERM "$pid"
+	finish busy-start "$pid"
+}
+
 # What is the same for all kinds.
 once() {
 	traced intervals 0.4 -s nanosleep,ppoll,read -- latencies
@@ -147,6 +182,7 @@ run() {
 	each_kind functions lseek null_lseek
 	program=syscall-latency quick=
 	once
+	starts
 }
 
 status() {
@@ -248,7 +284,29 @@ check_kind() {
 	cd ..
 }
 
+# However short a report is, its time has all that it counts.
+check_starts() {
+	for tool in func-count syscall-latency; do
+		for run in 1 2 3 4 5 6 00 01 02 04 07 10; do
+			evidence "$tool-$run.err" busy-start.err
+			# Before that, a signal ends a process as it does any other.
+			if [ ! -s "$tool-$run.json" ] && [ "${#run}" = 2 ]; then
+				status "a signal ends a tool before the trace, $tool-$run" "$tool-$run" 143
+				continue
+			fi
+			status "a signal ends a tool while it starts, $tool-$run" "$tool-$run" 0
+			holds "... with no more calls than there are in its time" "$tool-$run.json" '
+				def seconds: (.[:19] + "Z" | fromdate) + (.[19:] | rtrimstr("Z") | tonumber);
+				(($last.end | seconds) - ($last.start | seconds)) as $time
+				| (1e9 / $truth[0].calls[0].percentiles["50"] * $time) as $most | ([$last.rows[].count] | add // 0) as $calls
+				| $calls <= 3 * $most + 3 or error("\($calls) calls in \($time) s, \($most) expected")' \
+				--slurpfile truth busy-start.truth
+		done
+	done
+}
+
 check() {
+	check_starts
 	check_kind calls
 	check_kind functions
 

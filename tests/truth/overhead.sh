@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
 # What a tool says that it costs is what the traced program pays: for a uprobe, by the instruction that it is on, which
-# the kernel emulates or single-steps; and for a switch.
+# the kernel emulates or single-steps; for a switch; and what another process pays.
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
@@ -21,6 +21,14 @@ run() {
 	program=offcpu-time attach switch -p "$pid"
 	go switch
 	detach switch
+	start alone calls 5000 close-bad
+	go alone
+	start traced calls 1 close-bad
+	program=syscall-latency attach rejected --mechanism=fentry -s close -p "$pid"
+	start bystander calls 5000 close-bad
+	go bystander
+	go traced
+	finish rejected "$tool"
 }
 
 # As the caller measures it in its fastest batch: within a factor of 2, on a busy host.
@@ -44,4 +52,13 @@ check() {
 		def of($t): [$t[0].calls[] | select(.function == "switch").min][0];
 		(of($truth) - of($without)) as $ns | $last.overhead_ns | near($ns)' \
 		--slurpfile truth switch.truth --slurpfile without stepped.truth
+	evidence rejected.err notes
+	if [ "$(cat rejected.status)" = 77 ]; then
+		like "fentry is refused with a reason" "$(cat rejected.err)" "fentry refused: ...."
+		return
+	fi
+	holds "what a call costs that no filter matches, on the function of the call" rejected.json '
+		([$with[0].calls[0].min, $without[0].calls[0].min] | .[0] - .[1]) as $ns | $last.overhead_ns
+		| .how == "disturbed" or (.filtered_interval | .[1] > $ns / 2 and .[0] < $ns * 2)' \
+		--slurpfile with bystander.truth --slurpfile without alone.truth
 }

@@ -152,6 +152,7 @@ static struct plumb_mechanism mechanisms[] = {
 		.skipped = plumb_fentry_skipped,
 		.open = open_fentry,
 		.interleaved = true,
+		.selective = true,
 		.preemptible = plumb_kernel_is_preemptible,
 		.programs = fentry_programs,
 	},

@@ -20,7 +20,10 @@ enum plumb_calibration { PLUMB_NO_CALIBRATION, PLUMB_CALIBRATION_TAKES, PLUMB_CA
 int plumb_instance_load_calibration(const struct plumb_session *s,
 				    struct plumb_instance *calibration,
 				    enum plumb_calibration kind);
-/* Attaches all programs of the instance or none; 0, or -errno with the reason in WHY. */
+/*
+ * Attaches all programs of the instance or none; 0, or -errno with the reason in WHY.  The caller
+ * sets plumb_live.
+ */
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
 void plumb_instance_detach(struct plumb_instance *in);
 void plumb_instance_close(struct plumb_instance *in);

@@ -44,8 +44,8 @@ struct plumb_session {
 	struct {
 		struct timespec time;
 		uint64_t clock; /* ns, CLOCK_MONOTONIC */
-	} attached;
-	uint64_t started; /* ns, CLOCK_MONOTONIC: as --start-at says; 0: it does not */
+	} counting;             /* none is counted before */
+	uint64_t started;       /* ns, CLOCK_MONOTONIC: as --start-at says; 0: it does not */
 	struct plumb_refusal refused[2 * PLUMB_MAX_MECHANISMS]; /* each is tried at most twice */
 	size_t n_refused;
 	struct plumb_overhead overhead;

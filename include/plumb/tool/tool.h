@@ -105,6 +105,7 @@ struct plumb_mechanism {
 	/* Programs of which a missed execution can lose a whole call, ended by NULL; NULL: none. */
 	const char *const *whole;
 	bool tracepoints; /* its programs are attached to tracepoints that the user names */
+	bool selective;   /* its programs run at the selected system calls only */
 	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;
 	/* Whether programs for both ends of a call can be preempted; NULL: by attach_targets. */
@@ -278,7 +279,10 @@ struct plumb_lifecycle {
 	 * date.
 	 */
 	void (*settle)(const struct plumb_session *s);
-	/* Programs are detached after the last report; plumb_live disables them before it. */
+	/*
+	 * Programs count while plumb_live is set: from the start on, and until the last report,
+	 * after which they are detached.
+	 */
 	bool reports_first;
 	/* After the last report: prints messages about the whole run. */
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,

@@ -5,9 +5,9 @@
  * Loops of a short system call are timed in four states: with nothing attached; under a calibration
  * instance, which takes only this thread's calls; with nothing attached again; and under the tool's
  * own programs, which reject these calls.  The calibration instance has the tool's configuration
- * and its own maps, so its calls do not reach a report.  Tools of kernel functions have a
- * calibration instance on the function of that system call, and another one that rejects.  Tools of
- * context switches have them on switches between two threads.
+ * and its own maps, so its calls do not reach a report.  Where programs are on kernel functions,
+ * the calibration instance is on the function of that system call, and another one there rejects.
+ * Tools of context switches have them on switches between two threads.
  *
  * Attaching waits for the kernel, so the states cannot alternate quickly.  Instead, each loop is
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
@@ -84,6 +84,7 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 	if (plumb_instance_load_calibration(s, &calibration, kind))
 		return false;
 	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
+	*calibration.bpf.live = attached;
 	if (attached)
 		during = measure(trigger);
 	if (attached && kind == PLUMB_CALIBRATION_TAKES)
@@ -151,6 +152,12 @@ static void calibrate_switches(struct plumb_session *s)
 	plumb_overhead_judge(o);
 }
 
+/* Whether the tool's own programs do not even run at the calibration's call. */
+static bool rejects_elsewhere(const struct plumb_session *s)
+{
+	return s->instance.mechanism->attach_targets || s->instance.mechanism->selective;
+}
+
 void plumb_calibrate_traced(struct plumb_session *s)
 {
 	struct plumb_overhead *o = &s->overhead;
@@ -165,7 +172,7 @@ void plumb_calibrate_traced(struct plumb_session *s)
 		return;
 	first = measure(plumb_self_test_syscall);
 	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_syscall, &o->traced);
-	if (function)
+	if (rejects_elsewhere(s))
 		o->filtered_known = measure_under(s, PLUMB_CALIBRATION_REJECTS,
 						  plumb_self_test_syscall, &o->filtered);
 	plumb_overhead_judge(o);
@@ -198,7 +205,7 @@ void plumb_calibrate_filtered(struct plumb_session *s)
 	struct plumb_self_test self_test;
 	struct plumb_interval during;
 
-	if (!o->known || !s->tool->overhead.syscalls || s->instance.mechanism->attach_targets)
+	if (!o->known || !s->tool->overhead.syscalls || rejects_elsewhere(s))
 		return;
 	plumb_rejected_calls_run(s, &self_test, BUDGET_NS);
 	during = plumb_self_test_interval(&self_test, unit);

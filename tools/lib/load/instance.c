@@ -331,9 +331,7 @@ int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size)
 	if (err)
 		return err;
 	in->kprobe_misses = has_kprobes(in) && plumb_kprobe_misses_are_counted();
-	err = attach_probes(in, why, size);
-	*in->bpf.live = !err;
-	return err;
+	return attach_probes(in, why, size);
 }
 
 /* In reverse order of attaching, so that calls in flight still find their exit program. */

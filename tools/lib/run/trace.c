@@ -91,8 +91,8 @@ static int report_all(struct trace *run, struct plumb_snapshot *all)
 		.session = run->s,
 		.snap = all,
 		.total = all,
-		.start = run->began.time,
-		.elapsed = all->clock - run->began.clock,
+		.start = run->s->counting.time,
+		.elapsed = all->clock - run->s->counting.clock,
 		.seq = 1,
 		.final = true,
 		.flights = &run->flights,
@@ -315,11 +315,11 @@ static int finish(struct trace *run, int err)
 	err = err ?: plumb_audit_check();
 	if (!err)
 		find_flights(run, true);
+	if (s->tool->lifecycle.reports_first)
+		*s->instance.bpf.live = 0;
 	end = plumb_now();
 	err = plumb_audit_end_limit() ?: err;
-	if (s->tool->lifecycle.reports_first) {
-		*s->instance.bpf.live = 0;
-	} else {
+	if (!s->tool->lifecycle.reports_first) {
 		s->instance.probes.may_leave = true;
 		plumb_instance_detach(&s->instance);
 	}
@@ -353,40 +353,38 @@ static int finish(struct trace *run, int err)
 	return err || unread ? 0 : judge(run);
 }
 
+/* Programs that wait for plumb_live count nothing from before the time of the start. */
+static void begin(struct trace *run)
+{
+	struct plumb_session *s = run->s;
+
+	if (s->tool->lifecycle.reports_first) {
+		settle(run);
+		clock_gettime(CLOCK_REALTIME, &s->counting.time);
+		s->counting.clock = plumb_now();
+		*s->instance.bpf.live = 1;
+	}
+	run->start = run->flights.began = plumb_now();
+	run->grid = s->started ?: run->start;
+	run->last.taken = s->counting.time;
+	run->last.clock = s->counting.clock;
+}
+
 int plumb_trace(struct plumb_session *s, int signals)
 {
 	struct trace run = {.s = s, .signals = signals};
 	int status;
 
-	/* The rings' begin() may take long; this time is not part of the trace. */
-	if (s->tool->lifecycle.reports_first)
-		*s->instance.bpf.live = 0;
 	if (plumb_records_open(&run.records, s))
 		return PLUMB_EXIT_FAILED;
-	if (s->tool->lifecycle.reports_first)
-		*s->instance.bpf.live = 1;
-	if (plumb_audit_trace(s)) {
-		plumb_records_close(&run.records);
-		return PLUMB_EXIT_FAILED;
-	}
 	plumb_calibrate_begin_statistics(s);
 	settle(&run);
-	if (plumb_outputs_open(s) || plumb_keeps_confine(s)) {
+	if (plumb_audit_trace(s) || plumb_outputs_open(s) || plumb_keeps_confine(s)) {
 		plumb_records_close(&run.records);
 		return PLUMB_EXIT_FAILED;
 	}
-	run.start = run.flights.began = plumb_now();
-	run.grid = s->started ?: run.start;
+	begin(&run);
 	plumb_audit_begin_limit();
-	/* Calls are counted from then on, which may be long before START. */
-	run.last.taken = s->attached.time;
-	run.last.clock = s->attached.clock;
-	if (s->tool->lifecycle.reports_first) {
-		clock_gettime(CLOCK_REALTIME, &run.last.taken);
-		run.last.clock = run.start;
-	}
-	run.began.time = run.last.taken;
-	run.began.clock = run.last.clock;
 	run.tick = s->tool->lifecycle.tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
 	if (s->child)

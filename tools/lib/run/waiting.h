@@ -19,10 +19,6 @@ struct trace {
 		last; /* as of the latest interval; at first empty, but for its time */
 	struct plumb_snapshot total; /* the whole run, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
-	struct {
-		struct timespec time;
-		uint64_t clock;
-	} began; /* from then on calls are counted */
 	uint64_t intervals;
 	uint64_t tick;  /* when to call the tool's tick(), as START; 0: never */
 	uint64_t until; /* the end by the wall clock, which may be set, ns since 1970; 0: none */
