@@ -81,9 +81,10 @@ static int read_core(struct plumb_image *image)
 	image->file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	err = add_memory(image, "_stext", "_etext", true);
 	if (!err) {
-		/* Where data is depends on the architecture and is known only by these symbols. */
-		image->has_data = !add_memory(image, "_etext", "__init_begin", false);
-		add_memory(image, "__init_end", "_edata", false);
+		/* Not the gaps between: the kernel frees them, and the pages have other data then.
+		 */
+		image->has_data = !add_memory(image, "__start_rodata", "__end_rodata", false) &&
+				  !add_memory(image, "_sdata", "_edata", false);
 		image->path = strdup(path);
 	}
 	close(fd);

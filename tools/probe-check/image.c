@@ -44,7 +44,7 @@ static bool is_init(const char *section)
 /* Return whether a section is never used, only at boot by the loader, or by tools. */
 static bool is_gone(const char *section)
 {
-	static const char *const prefixes[] = {".init",	 ".exit", ".altinstr",
+	static const char *const prefixes[] = {".init",  ".exit", ".altinstr",
 					       "__init", ".BTF",  NULL};
 
 	return !is_init(section) && begins_with(section, prefixes);

@@ -47,8 +47,8 @@ struct plumb_calls {
 
 /*
  * Count the calls of a kernel's functions, all in one pass.  ADDRESS is that of the image's symbol.
- * Init code does not run after boot, so its calls are not counted; but the addresses that it took are
- * called later: handlers that it registered.  0, or -errno after a message.
+ * Init code does not run after boot, so its calls are not counted; but the addresses that it took
+ * are called later: handlers that it registered.  0, or -errno after a message.
  */
 int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *callees, size_t n,
 			  struct plumb_calls *calls);
