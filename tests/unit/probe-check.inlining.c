@@ -335,7 +335,7 @@ static void what_init_code_registers_is_called_and_what_it_calls_is_not(void **s
 
 	(void)state;
 	plumb_calls_free(&calls);
-	/* The first word of data is it; the second, in the list, would be without the slide. */
+	/* In data: the first word with the slide; without it, only the second, in the list. */
 	assert_int_equal(plumb_calls_in_kernel(&image, &one, 1, &calls), 0);
 	assert_true(calls.has_init);
 	assert_int_equal(one.taken, 2);
