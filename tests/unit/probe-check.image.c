@@ -161,7 +161,7 @@ static void check_kernel(const char *path)
 {
 	static const unsigned char id[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
 	struct plumb_image image;
-	bool has_code = false;
+	bool has_code = false, has_init = false;
 
 	check(!plumb_image_open(path, &image), "%s", path);
 	assert_string_equal(image.release, "6.99.1-x86");
@@ -171,10 +171,12 @@ static void check_kernel(const char *path)
 	assert_null(image.btf);
 	for (size_t i = 0; i < image.n_spans; i++) {
 		has_code |= image.spans[i].is_code && image.spans[i].address == 0x1000000;
-		check(!image.spans[i].is_code || image.spans[i].address == 0x1000000,
-		      "code for boot is not kept");
+		has_init |= image.spans[i].is_code && image.spans[i].is_init;
+		check(!image.spans[i].is_code ||
+			      image.spans[i].is_init == (image.spans[i].address != 0x1000000),
+		      "code for boot is told apart");
 	}
-	check(has_code, "%s", path);
+	check(has_code && has_init, "%s", path);
 	plumb_image_close(&image);
 	assert_null(image.spans);
 }

@@ -316,6 +316,42 @@ static void of_a_kernel_the_same_is_told(void **state)
 	assert_int_equal(all[2].taken, 2);
 }
 
+/* Handlers: the list of functions that ftrace knows does not call them. */
+static void what_init_code_registers_is_called_and_what_it_calls_is_not(void **state)
+{
+	/* lea 0x3000(%rip),%rax; call 0x3000 */
+	static const unsigned char code[] = {0x48, 0x8d, 0x05, 0xf9, 0x1f, 0,
+					     0,    0xe8, 0xf4, 0x1f, 0,    0};
+	static const uint64_t data[] = {0x2f00, 0x3000, 0x2fff};
+	static char lists[] = "0000000000002008 D __start_mcount_loc\n"
+			      "0000000000002010 D __stop_mcount_loc\n";
+	struct plumb_callee one = {.name = "one", .address = 0x3000};
+	struct plumb_span spans[] = {
+		{0x1000, code, sizeof(code), .is_code = true, .is_init = true},
+		{0x2000, (const void *)data, sizeof(data), .is_init = true, .slide = 0x100},
+	};
+	struct plumb_image image = {
+		.machine = EM_X86_64, .symbols = lists, .spans = spans, .n_spans = LENGTH(spans)};
+
+	(void)state;
+	plumb_calls_free(&calls);
+	/* In data: the first word with the slide; without it, only the second, in the list. */
+	assert_int_equal(plumb_calls_in_kernel(&image, &one, 1, &calls), 0);
+	assert_true(calls.has_init);
+	assert_int_equal(one.taken, 2);
+	assert_int_equal(one.direct, 0);
+	spans[1].slide = 0;
+	assert_int_equal(plumb_calls_in_kernel(&image, &one, 1, &calls), 0);
+	assert_int_equal(one.taken, 1);
+	image.symbols = NULL; /* where the list is is not known: no data is searched */
+	assert_int_equal(plumb_calls_in_kernel(&image, &one, 1, &calls), 0);
+	assert_false(calls.has_init);
+	assert_int_equal(one.taken, 1);
+	spans[0].is_init = false;
+	assert_int_equal(plumb_calls_in_kernel(&image, &one, 1, &calls), 0);
+	assert_int_equal(one.direct, 1);
+}
+
 static void many_are_counted_at_once(void **state)
 {
 	struct plumb_callee all[5000] = {};
@@ -349,6 +385,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_the_sources_do_not_have_is_followed_by_address),
 		cmocka_unit_test(all_counts_agree_with_a_disassembler),
 		cmocka_unit_test(of_a_kernel_the_same_is_told),
+		cmocka_unit_test(what_init_code_registers_is_called_and_what_it_calls_is_not),
 		cmocka_unit_test(many_are_counted_at_once),
 	};
 

@@ -22,7 +22,8 @@ static int judge_hollow(const struct plumb_callee *callees, size_t n, size_t exa
 	return remains_judge_hollow(&r) ? (int)judged.verdict : -1;
 }
 
-static const struct plumb_calls counted = {.has_code = true, .has_data = true};
+static const struct plumb_calls counted = {.has_code = true, .has_data = true, .has_init = true};
+static const struct plumb_calls after_boot = {.has_code = true, .has_data = true};
 static const struct plumb_calls uncounted = {};
 
 static void what_is_never_called_is_inlined(void **state)
@@ -35,7 +36,13 @@ static void what_is_never_called_is_inlined(void **state)
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), VERDICT_INLINED);
 	assert_int_equal(judge_hollow(&c, 1, 1, false, &counted), -1);
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &uncounted), -1);
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &after_boot), VERDICT_MAYBE_INLINED);
+	assert_null(strstr(judged.why, "never"));
+	c.described = true, c.inlined = 2;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &after_boot), VERDICT_PARTLY_INLINED);
+	c.described = false, c.inlined = 0;
 	c.direct = 1;
+	assert_int_equal(judge_hollow(&c, 1, 1, true, &after_boot), -1);
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
 	c.direct = 0, c.taken = 1;
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);

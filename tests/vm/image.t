@@ -9,9 +9,11 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-evidence "$work/file" "$work/core" "$work/boot" "$work/err"
+evidence "$work/file" "$work/said" "$work/core" "$work/boot" "$work/err"
+# Nothing calls them but by pointers that init code sets: at boot, handlers are registered.
+registered=(net_rx_action tcp_v4_rcv meminfo_proc_show)
 # 32 at most.
-functions=(vfs_llseek vfs_read vfs_write null_lseek tcp_sendmsg tcp_sendmsg_locked schedule __alloc_skb nothing_like_it)
+functions=(vfs_llseek vfs_read vfs_write null_lseek tcp_sendmsg tcp_sendmsg_locked schedule __alloc_skb nothing_like_it "${registered[@]}")
 
 # image_of [--arch=ARCH] SERIES - the path of its file, in $path
 image_of() {
@@ -48,6 +50,11 @@ known() {
 	like "$1: vfs_llseek is hardly called" "$(value file_vfs_llseek file)" '^[014] direct, 0 taken, exported$'
 }
 
+# What probe-check says of registered functions. handled NAME FILE
+handled() {
+	is "$1, what is registered at boot is called" "$(jq -r '.checks[].verdict' "$2" | paste -sd ' ')" "ok ok ok"
+}
+
 # The numbers of direct calls, of what is told of FILE or of a running kernel.
 direct() {
 	sed -n "s/^$1_\([a-z_]* [0-9]* direct\),.*/\1/p" "$work/$2"
@@ -64,6 +71,8 @@ for series in 5.10 6.1 6.12 7; do
 	sed '1,/^$/d' "$work/out" >"$work/boot"
 	grep -v '^running' "$work/core" >"$work/file"
 	known "$series" 62
+	build/bin/probe-check -j --image="$path" "${registered[@]}" >"$work/said" 2>"$work/err"
+	handled "$series" "$work/said"
 	is "$series: all symbols and their addresses are those of the running kernel" \
 		"$(value different_symbols core) different, $(value missing_symbols core) missing, same: $(value same_symbols core)" \
 		"0 different, 0 missing, same: $(value symbols core)"
@@ -75,6 +84,15 @@ for series in 5.10 6.1 6.12 7; do
 		"$(value from boot)$(value why boot)" "/boot/vmlinuz-$release"
 	is "$series: which has the same calls and pointers, wherever the kernel is loaded" \
 		"$(sed -n 's/^running_//p' "$work/boot")" "$(sed -n 's/^file_//p' "$work/boot")"
+	[[ $series == 6.12 ]] || continue
+	# Its init code is gone from memory. Its file has it, and without that nothing is said for sure.
+	scripts/vm.sh --mem=1536 --file="$path:/boot/vmlinuz-$release" "$series" -- sh -c '
+		probe-check -j "$@"; rm "$0"; probe-check -j "$@"' \
+		"/boot/vmlinuz-$release" "${registered[@]}" >"$work/out" 2>"$work/err"
+	jq -s '.[0]' "$work/out" >"$work/said"
+	handled "$series, running" "$work/said"
+	is "$series, running: without its file, never being called is not claimed" \
+		"$(jq -rs '.[1].checks[] | select(.target == "meminfo_proc_show").verdict' "$work/out")" "maybe inlined"
 done
 
 for series in 6.12 7; do
@@ -82,6 +100,8 @@ for series in 6.12 7; do
 	build/trust/image "$path" "${functions[@]}" >"$work/file" 2>"$work/err"
 	is "$series, arm64: what looks at it ends well" $? 0
 	known "$series" 183
+	build/bin/probe-check -j --image="$path" "${registered[@]}" >"$work/said" 2>"$work/err"
+	handled "$series, arm64" "$work/said"
 done
 
 # The addresses in its data are filled in at boot, and symbols are of its code only.

@@ -10,7 +10,7 @@ const unsigned char *entry_code(const struct plumb_image *image, uint64_t addres
 	for (size_t i = 0; i < image->n_spans; i++) {
 		const struct plumb_span *s = &image->spans[i];
 
-		if (address >= s->address && address - s->address < s->size &&
+		if (!s->is_init && address >= s->address && address - s->address < s->size &&
 		    s->size - (address - s->address) >= size)
 			return s->bytes + (address - s->address);
 	}

@@ -31,9 +31,8 @@ bool plumb_image_is_arm64(const struct plumb_image_file *file);
  */
 char *plumb_image_symbols(const struct plumb_span *span, bool *is_relative);
 
-/* image.c: add a span; take the build id from notes, if it is there. */
-int plumb_image_add(struct plumb_image *image, uint64_t address, const void *bytes, size_t size,
-		    bool is_code);
+/* image.c: add a span unless it is empty; take the build id from notes, if it is there. */
+int plumb_image_add(struct plumb_image *image, struct plumb_span span);
 void plumb_image_take_build_id(struct plumb_image *image, Elf_Data *notes);
 
 #endif

@@ -62,7 +62,11 @@ static int add_memory(struct plumb_image *image, const char *from, const char *t
 		if (p.p_type == PT_LOAD && start >= p.p_vaddr && end - p.p_vaddr <= p.p_memsz)
 			data = elf_getdata_rawchunk(core, p.p_offset + (start - p.p_vaddr),
 						    end - start, ELF_T_BYTE);
-	return data ? plumb_image_add(image, start, data->d_buf, data->d_size, is_code) : -ENOENT;
+	return data ? plumb_image_add(image, (struct plumb_span){.address = start,
+								 .bytes = data->d_buf,
+								 .size = data->d_size,
+								 .is_code = is_code})
+		    : -ENOENT;
 }
 
 /* Read the kernel's memory from /proc/kcore, which has the form of a core file. */
@@ -77,9 +81,10 @@ static int read_core(struct plumb_image *image)
 	image->file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	err = add_memory(image, "_stext", "_etext", true);
 	if (!err) {
-		/* Where data is depends on the architecture and is known only by these symbols. */
-		image->has_data = !add_memory(image, "_etext", "__init_begin", false);
-		add_memory(image, "__init_end", "_edata", false);
+		/* Not the gaps between: the kernel frees them, and the pages have other data then.
+		 */
+		image->has_data = !add_memory(image, "__start_rodata", "__end_rodata", false) &&
+				  !add_memory(image, "_sdata", "_edata", false);
 		image->path = strdup(path);
 	}
 	close(fd);
@@ -94,12 +99,12 @@ static bool is_of(const struct plumb_image *file, const struct plumb_image *runn
 	return file->release && !strcmp(file->release, running->release);
 }
 
-/* Read the kernel's file, and move its addresses to those of the running kernel. */
-static int read_file(struct plumb_image *image)
+/* Read the file of the running kernel IMAGE, and move its spans to where they are in that. */
+static int open_file(const struct plumb_image *image, struct plumb_image *file)
 {
 	static const char *const places[] = {"/boot/vmlinuz-%s", "/lib/modules/%s/vmlinuz",
 					     "/boot/vmlinux-%s", "/boot/Image-%s"};
-	struct plumb_image file;
+	uint64_t slide = 0;
 	char path[256];
 	size_t i;
 
@@ -110,24 +115,52 @@ static int read_file(struct plumb_image *image)
 	}
 	if (i == sizeof(places) / sizeof(places[0]))
 		return -ENOENT;
-	if (plumb_image_open(path, &file))
+	if (plumb_image_open(path, file))
 		return -ENOEXEC;
-	if (!is_of(&file, image) || !file.n_spans) {
-		plumb_image_close(&file);
+	if (!is_of(file, image) || !file->n_spans) {
+		plumb_image_close(file);
 		return -ESTALE;
 	}
+	if (plumb_image_address(image, "_stext"))
+		slide = plumb_image_address(image, "_stext") - plumb_image_address(file, "_stext");
+	for (i = 0; i < file->n_spans; i++) {
+		file->spans[i].address += slide;
+		file->spans[i].slide = slide;
+	}
+	return 0;
+}
+
+/* Use the kernel's file instead of its memory. */
+static int read_file(struct plumb_image *image)
+{
+	struct plumb_image file;
+	int err = open_file(image, &file);
+
+	if (err)
+		return err;
 	if (plumb_image_address(image, "_stext")) {
-		file.slide =
-			plumb_image_address(image, "_stext") - plumb_image_address(&file, "_stext");
 		free(file.symbols);
 		file.symbols = image->symbols;
 		image->symbols = NULL;
 	}
-	for (i = 0; i < file.n_spans; i++)
-		file.spans[i].address += file.slide;
 	plumb_image_close(image);
 	*image = file;
 	return 0;
+}
+
+/* Memory does not have init code any more.  Without the file, the image has none. */
+static void add_init(struct plumb_image *image)
+{
+	struct plumb_image *file = calloc(1, sizeof(*file));
+
+	if (!file || open_file(image, file)) {
+		free(file);
+		return;
+	}
+	image->boot = file;
+	for (size_t i = 0; i < file->n_spans; i++)
+		if (file->spans[i].is_init && plumb_image_add(image, file->spans[i]))
+			return;
 }
 
 static void say_why(char *text, size_t size, const struct plumb_image *image, int core, int file)
@@ -166,6 +199,8 @@ int plumb_image_open_running(struct plumb_image *image, char *why_no_code, size_
 	take_notes(image);
 	core = read_core(image);
 	file = core ? read_file(image) : 0;
+	if (!core)
+		add_init(image);
 	if (file)
 		say_why(why_no_code, size, image, core, file);
 	return 0;

@@ -11,30 +11,43 @@
 
 #include <bpf/btf.h>
 
-int plumb_image_add(struct plumb_image *image, uint64_t address, const void *bytes, size_t size,
-		    bool is_code)
+int plumb_image_add(struct plumb_image *image, struct plumb_span span)
 {
 	struct plumb_span *more;
 
-	if (!bytes || !size || address + size < address)
+	if (!span.bytes || !span.size || span.address + span.size < span.address)
 		return 0;
 	more = realloc(image->spans, (image->n_spans + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	image->spans = more;
-	image->spans[image->n_spans++] = (struct plumb_span){address, bytes, size, is_code};
+	image->spans[image->n_spans++] = span;
 	return 0;
 }
 
-/* Return whether a section is freed after boot, or read by tools only. */
-static bool is_gone(const char *section)
+static bool begins_with(const char *section, const char *const *prefixes)
 {
-	static const char *const prefixes[] = {".init", ".exit", ".altinstr", "__init", ".BTF"};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (!strncmp(section, prefixes[i], strlen(prefixes[i])))
+	for (; *prefixes; prefixes++)
+		if (!strncmp(section, *prefixes, strlen(*prefixes)))
 			return true;
 	return false;
+}
+
+/* Return whether a section is freed after boot; each CPU has a copy of per-CPU data. */
+static bool is_init(const char *section)
+{
+	static const char *const prefixes[] = {".init.text", ".init.data", ".data..percpu", NULL};
+
+	return begins_with(section, prefixes);
+}
+
+/* Return whether a section is never used, only at boot by the loader, or by tools. */
+static bool is_gone(const char *section)
+{
+	static const char *const prefixes[] = {".init",  ".exit", ".altinstr",
+					       "__init", ".BTF",  NULL};
+
+	return !is_init(section) && begins_with(section, prefixes);
 }
 
 void plumb_image_take_build_id(struct plumb_image *image, Elf_Data *data)
@@ -67,8 +80,13 @@ static int take_section(struct plumb_image *image, Elf_Scn *section, const GElf_
 		image->btf = image->btf ?: btf__new(data->d_buf, data->d_size);
 	if (is_gone(name) || header->sh_type != SHT_PROGBITS || !(header->sh_flags & SHF_ALLOC))
 		return 0;
-	return plumb_image_add(image, header->sh_addr, data->d_buf, data->d_size,
-			       header->sh_flags & SHF_EXECINSTR);
+	return plumb_image_add(image, (struct plumb_span){
+					      .address = header->sh_addr,
+					      .bytes = data->d_buf,
+					      .size = data->d_size,
+					      .is_code = header->sh_flags & SHF_EXECINSTR,
+					      .is_init = is_init(name),
+				      });
 }
 
 static int read_elf(struct plumb_image *image, const char *path)
@@ -94,7 +112,7 @@ static int read_elf(struct plumb_image *image, const char *path)
 		if (gelf_getshdr(section, &s) && (name = elf_strptr(elf, names, s.sh_name)))
 			err = take_section(image, section, &s, name);
 	for (size_t i = 0; !err && !image->symbols && i < image->n_spans; i++)
-		if (!image->spans[i].is_code)
+		if (!image->spans[i].is_code && !image->spans[i].is_init)
 			image->symbols = plumb_image_symbols(&image->spans[i], &is_relative);
 	image->has_data = true;
 	return err ? plumb_error(err, "no memory for %s", path) : 0;
@@ -114,14 +132,12 @@ static const unsigned char *part(const struct plumb_image *image, const struct p
 }
 
 static int add_part(struct plumb_image *image, const struct plumb_span *all, const char *from,
-		    const char *to, bool is_code)
+		    const char *to, bool is_code, bool is_init)
 {
-	const unsigned char *bytes;
-	uint64_t address;
-	size_t size;
+	struct plumb_span span = {.is_code = is_code, .is_init = is_init};
 
-	bytes = part(image, all, from, to, &address, &size);
-	return bytes ? plumb_image_add(image, address, bytes, size, is_code) : 0;
+	span.bytes = part(image, all, from, to, &span.address, &span.size);
+	return plumb_image_add(image, span);
 }
 
 /*
@@ -209,7 +225,7 @@ static struct btf *find_btf(const struct plumb_span *all)
 /* arm64's Image: the bytes as they are in memory, without section headers. */
 static int read_raw(struct plumb_image *image, const char *path)
 {
-	struct plumb_span all = {0, image->file->bytes, image->file->size, false};
+	struct plumb_span all = {.bytes = image->file->bytes, .size = image->file->size};
 	Elf_Data notes = {.d_type = ELF_T_NHDR, .d_version = EV_CURRENT, .d_align = 4};
 	const unsigned char *btf;
 	uint64_t address;
@@ -227,9 +243,12 @@ static int read_raw(struct plumb_image *image, const char *path)
 	notes.d_size = size;
 	if (notes.d_buf)
 		plumb_image_take_build_id(image, &notes);
-	err = add_part(image, &all, "_stext", "_etext", true) ?:
-		      add_part(image, &all, "_etext", "__init_begin", false) ?:
-		      add_part(image, &all, "__init_end", "_edata", false);
+	/* Behind __per_cpu_end are relocations, which have the address of each function. */
+	err = add_part(image, &all, "_stext", "_etext", true, false)                     ?:
+	      add_part(image, &all, "_etext", "__init_begin", false, false)              ?:
+	      add_part(image, &all, "_sinittext", "_einittext", true, true)              ?:
+	      add_part(image, &all, "__initdata_begin", "__per_cpu_end", false, true)    ?:
+	      add_part(image, &all, "__init_end", "_edata", false, false);
 	return err ? plumb_error(err, "no memory for %s", path) : 0;
 }
 
@@ -288,8 +307,11 @@ void plumb_image_close(struct plumb_image *image)
 {
 	if (image->file)
 		plumb_image_file_close(image->file);
+	if (image->boot)
+		plumb_image_close(image->boot);
 	plumb_kernel_btf_put(image->btf);
 	free(image->file);
+	free(image->boot);
 	free(image->path);
 	free(image->release);
 	free(image->symbols);

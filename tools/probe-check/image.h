@@ -15,12 +15,14 @@
 
 struct btf;
 
-/* Bytes of the kernel that are kept after boot.  The address is the one that symbols use. */
+/* Bytes of the kernel.  The address is the one that symbols use. */
 struct plumb_span {
 	uint64_t address;
 	const unsigned char *bytes;
 	size_t size;
 	bool is_code;
+	bool is_init;   /* freed after boot */
+	uint64_t slide; /* to be added to an address that is stored in the bytes */
 };
 
 struct plumb_image {
@@ -31,11 +33,11 @@ struct plumb_image {
 	char *symbols;   /* lines as in /proc/kallsyms, sorted by address; NULL: none were found */
 	struct plumb_span *spans; /* sorted by address; none if the code could not be read */
 	size_t n_spans;
-	uint64_t slide; /* to be added to an address that is stored in the bytes */
-	bool has_data;  /* the spans include data, not only code */
+	bool has_data; /* the spans include data, not only code */
 	unsigned char *build_id;
 	size_t build_id_size;
 	struct plumb_image_file *file; /* owns the bytes of the spans */
+	struct plumb_image *boot;      /* owns those of init spans, if FILE does not; may be NULL */
 };
 
 /* Read a kernel from a file.  0, or -errno after a message; then IMAGE is empty. */
@@ -44,7 +46,8 @@ int plumb_image_open(const char *path, struct plumb_image *image);
 /*
  * Read the running kernel.  Its code is read from /proc/kcore or, if that fails, from the kernel's
  * file in /boot or /lib/modules.  If that fails, too, there are types and symbols but no spans, and
- * WHY_NO_CODE has the reason; otherwise it is "".  0, or -errno after a message.
+ * WHY_NO_CODE has the reason; otherwise it is "".  Init spans are always from the file.  0, or
+ * -errno after a message.
  */
 int plumb_image_open_running(struct plumb_image *image, char *why_no_code, size_t size);
 

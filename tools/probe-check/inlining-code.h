@@ -21,6 +21,7 @@ struct plumb_scan {
 	size_t n;
 	int machine;
 	uint64_t slide; /* to be added to an address that is stored in the bytes */
+	bool is_init;   /* what is scanned ran at boot: only addresses that it took matter */
 	/* Hash table of marked addresses, with open addressing. */
 	struct plumb_marked {
 		uint64_t address; /* 0: empty */

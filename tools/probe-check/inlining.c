@@ -84,6 +84,57 @@ static int add_starts(struct plumb_scan *scan, const struct plumb_image *image)
 	return err;
 }
 
+/* Init data, but for lists that have the addresses of functions and not to call these. */
+static void scan_init_data(struct plumb_scan *scan, const struct plumb_image *image,
+			   const struct plumb_block *block, size_t list)
+{
+	static const char *const lists[][2] = {
+		{"__start_mcount_loc", "__stop_mcount_loc"},
+		{"__start_kprobe_blacklist", "__stop_kprobe_blacklist"},
+		{"__start_error_injection_whitelist", "__stop_error_injection_whitelist"},
+	};
+	struct plumb_block before = *block, behind = *block;
+	uint64_t start, stop;
+
+	if (list == sizeof(lists) / sizeof(lists[0])) {
+		plumb_scan_data(scan, block->address, block->bytes, block->size);
+		return;
+	}
+	start = plumb_image_address(image, lists[list][0]);
+	stop = plumb_image_address(image, lists[list][1]);
+	if (start >= block->address && start < stop && stop - block->address <= block->size) {
+		before.size = start - block->address;
+		behind.address = stop;
+		behind.bytes += stop - block->address;
+		behind.size -= stop - block->address;
+		scan_init_data(scan, image, &before, list + 1);
+	}
+	scan_init_data(scan, image, &behind, list + 1);
+}
+
+/* Return whether the list of all functions that ftrace knows can be told from other init data. */
+static bool knows_lists(const struct plumb_image *image)
+{
+	return plumb_image_address(image, "__start_mcount_loc");
+}
+
+static void scan_span(struct plumb_scan *scan, const struct plumb_image *image,
+		      const struct plumb_span *s)
+{
+	const struct plumb_block block = {s->address, s->bytes, s->size};
+
+	scan->slide = s->slide;
+	scan->is_init = s->is_init;
+	if (s->is_code)
+		plumb_scan_code(scan, s->address, s->bytes, s->size);
+	else if (!s->is_init)
+		plumb_scan_data(scan, s->address, s->bytes, s->size);
+	else if (knows_lists(image))
+		scan_init_data(scan, image, &block, 0);
+	look_for_exports(scan, image, s, "__start___ksymtab", "__stop___ksymtab");
+	look_for_exports(scan, image, s, "__start___ksymtab_gpl", "__stop___ksymtab_gpl");
+}
+
 int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *callees, size_t n,
 			  struct plumb_calls *calls)
 {
@@ -96,16 +147,11 @@ int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *
 				      .has_data = image->n_spans && image->has_data};
 	forget(callees, n);
 	err = plumb_scan_begin(&scan, image->machine, callees, n);
-	scan.slide = image->slide;
 	if (!err)
 		err = add_starts(&scan, image);
 	for (s = image->spans; !err && s < image->spans + image->n_spans; s++) {
-		if (s->is_code)
-			plumb_scan_code(&scan, s->address, s->bytes, s->size);
-		else
-			plumb_scan_data(&scan, s->address, s->bytes, s->size);
-		look_for_exports(&scan, image, s, "__start___ksymtab", "__stop___ksymtab");
-		look_for_exports(&scan, image, s, "__start___ksymtab_gpl", "__stop___ksymtab_gpl");
+		scan_span(&scan, image, s);
+		calls->has_init |= s->is_init && s->is_code && knows_lists(image);
 	}
 	plumb_scan_end(&scan);
 	if (!err) {

@@ -42,11 +42,13 @@ struct plumb_calls {
 	char *debug_info; /* the file with the debugging information; NULL: there is none */
 	bool has_code;    /* otherwise DIRECT is not known */
 	bool has_data;    /* otherwise TAKEN is not known */
+	bool has_init;    /* otherwise TAKEN lacks what init code and init data of a kernel hold */
 };
 
 /*
  * Count the calls of a kernel's functions, all in one pass.  ADDRESS is that of the image's symbol.
- * Init code is not searched, since it does not run after boot.  0, or -errno after a message.
+ * Init code does not run after boot, so its calls are not counted; but the addresses that it took
+ * are called later: handlers that it registered.  0, or -errno after a message.
  */
 int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *callees, size_t n,
 			  struct plumb_calls *calls);

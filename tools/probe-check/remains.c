@@ -118,6 +118,20 @@ static bool is_never_called(const struct remains *r, const struct plumb_callee *
 	       (r->is_kernel || !all->exported) && (all->inlined || !all->described);
 }
 
+/* Without init code it is not known whether handlers were registered at boot. */
+static void judge_not_called(const struct remains *r, const struct plumb_callee *all)
+{
+	if (all->described)
+		check_judge(r->check, VERDICT_PARTLY_INLINED,
+			    "inlined at %zu place%s, and no direct call is left", all->inlined,
+			    plural(all->inlined));
+	else
+		check_judge(r->check, VERDICT_MAYBE_INLINED,
+			    "no call of it is left in the code of the kernel");
+	check_add(r->check, "it may be called by a pointer that was set at boot, by code that was "
+			    "freed then: check the file of the kernel (--image), or use --live");
+}
+
 static void judge_never_called(const struct remains *r, const struct plumb_callee *all)
 {
 	if (all->described)
@@ -153,7 +167,10 @@ bool remains_judge_hollow(const struct remains *r)
 	check->has_direct = r->calls->has_code && all.address;
 	check->direct = all.direct;
 	if (is_never_called(r, &all)) {
-		judge_never_called(r, &all);
+		if (r->is_kernel && !r->calls->has_init)
+			judge_not_called(r, &all);
+		else
+			judge_never_called(r, &all);
 		return true;
 	}
 	if (all.inlined) {

@@ -98,6 +98,11 @@ static uint32_t read_u32(const unsigned char *p)
 	return value;
 }
 
+static void count_direct(const struct plumb_scan *scan, struct plumb_callee *callee, bool is_call)
+{
+	callee->direct += is_call && !scan->is_init;
+}
+
 /* --- x86 --- */
 
 /* Return whether the number at P, after N bytes of code, is the immediate of a mov or push. */
@@ -139,12 +144,12 @@ static void look_at_x86(struct plumb_scan *scan, const struct plumb_block *block
 	callee = plumb_scan_find(scan, target, PLUMB_MARK_CODE);
 	opcode = callee ? direct_opcode(p, n) : 0;
 	if (opcode)
-		callee->direct += plumb_scan_is_call(scan, block, n - opcode, opcode + 4);
+		count_direct(scan, callee, plumb_scan_is_call(scan, block, n - opcode, opcode + 4));
 	else if (callee && n >= 2 && p[-2] == 0x8d && (p[-1] & 0xc7) == 0x05)
 		callee->taken++;
 	callee = plumb_scan_find(scan, target, PLUMB_MARK_SLOT);
 	if (callee && n >= 2 && p[-2] == 0xff && (p[-1] == 0x15 || p[-1] == 0x25))
-		callee->direct++;
+		count_direct(scan, callee, true);
 	else if (callee && n >= 2 && p[-2] == 0x8b && (p[-1] & 0xc7) == 0x05)
 		callee->taken++;
 	if (scan->machine == EM_386)
@@ -167,7 +172,8 @@ static void scan_x86(struct plumb_scan *scan, uint64_t address, const unsigned c
 			callee = plumb_scan_find(scan, address + i + 1 + (int8_t)bytes[i],
 						 PLUMB_MARK_CODE);
 			if (callee)
-				callee->direct += plumb_scan_is_call(scan, &block, i - 1, 2);
+				count_direct(scan, callee,
+					     plumb_scan_is_call(scan, &block, i - 1, 2));
 		}
 	}
 }
@@ -265,7 +271,7 @@ static void scan_arm64(struct plumb_scan *scan, uint64_t address, const unsigned
 				scan, address + i + ((int64_t)((uint64_t)code << 38) >> 36),
 				PLUMB_MARK_CODE);
 			if (callee)
-				callee->direct++;
+				count_direct(scan, callee, true);
 			continue;
 		}
 		callee = follow_adrp(scan, address + i, bytes + i, size - i, &mark);
