@@ -69,7 +69,10 @@ static unsigned char text_of_two[128] = {
 static const char *copy_of_f(void)
 {
 	static char symbols[] = "1000 T f\n1040 t g\n1080 T h\n", name[16];
-	struct plumb_span span = {0x1000, text_of_two, sizeof(text_of_two), true};
+	struct plumb_span span = {.address = 0x1000,
+				  .bytes = text_of_two,
+				  .size = sizeof(text_of_two),
+				  .is_code = true};
 	const struct plumb_image image = {
 		.machine = EM_X86_64, .symbols = symbols, .spans = &span, .n_spans = 1};
 

@@ -44,7 +44,7 @@ struct plumb_session {
 	struct {
 		struct timespec time;
 		uint64_t clock; /* ns, CLOCK_MONOTONIC */
-	} counting;             /* none is counted before */
+	} counting;             /* from then on all are counted */
 	uint64_t started;       /* ns, CLOCK_MONOTONIC: as --start-at says; 0: it does not */
 	struct plumb_refusal refused[2 * PLUMB_MAX_MECHANISMS]; /* each is tried at most twice */
 	size_t n_refused;

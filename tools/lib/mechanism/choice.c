@@ -20,14 +20,17 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 	plumb_calibrate_traced(s);
 	if (s->tool->overhead.calibrate && s->options.calibrate)
 		s->tool->overhead.calibrate(s);
-	/* Calls are counted while programs are still being attached. */
-	clock_gettime(CLOCK_REALTIME, &s->counting.time);
-	s->counting.clock = plumb_now();
 	err = plumb_instance_attach(&s->instance, why, size);
 	if (err) {
 		plumb_instance_close(&s->instance);
 		return err;
 	}
+	/*
+	 * Before, calls are counted whose programs were attached early.  Many programs take seconds
+	 * to attach, which would make rates too low.
+	 */
+	clock_gettime(CLOCK_REALTIME, &s->counting.time);
+	s->counting.clock = plumb_now();
 	*s->instance.bpf.live = !s->tool->lifecycle.reports_first;
 	plumb_calibrate_filtered(s);
 	return 0;
