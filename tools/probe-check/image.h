@@ -31,7 +31,7 @@ struct plumb_image {
 	int machine;     /* EM_X86_64 or EM_AARCH64 */
 	struct btf *btf; /* NULL: there are none, or none that libbpf can read */
 	char *symbols;   /* lines as in /proc/kallsyms, sorted by address; NULL: none were found */
-	struct plumb_span *spans; /* sorted by address; none if the code could not be read */
+	struct plumb_span *spans; /* none if the code could not be read */
 	size_t n_spans;
 	bool has_data; /* the spans include data, not only code */
 	unsigned char *build_id;
