@@ -81,8 +81,7 @@ static int read_core(struct plumb_image *image)
 	image->file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	err = add_memory(image, "_stext", "_etext", true);
 	if (!err) {
-		/* Not the gaps between: the kernel frees them, and the pages have other data then.
-		 */
+		/* Not the gaps between, which the kernel frees: they have other data then. */
 		image->has_data = !add_memory(image, "__start_rodata", "__end_rodata", false) &&
 				  !add_memory(image, "_sdata", "_edata", false);
 		image->path = strdup(path);

@@ -56,8 +56,7 @@ void plumb_self_test_rename(void)
 	prctl(PR_SET_NAME, name);
 }
 
-/* Its first instruction is one that the kernel emulates: on x86 a push, as that of most functions.
- */
+/* The kernel emulates its first instruction: on x86 a push, as that of most functions. */
 __attribute__((noinline)) void plumb_self_test_call(void)
 {
 #if defined(__x86_64__)
