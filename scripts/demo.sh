@@ -24,8 +24,8 @@ packages_install "${packages_build[@]}"
 step "Building syscall-latency, and a program that sends datagrams to itself"
 build bin/syscall-latency tests/loop
 
-workload= labels=$(mktemp)
-trap 'kill $workload 2>/dev/null || :; rm -f "$labels"' EXIT
+workload='' labels=$(mktemp)
+trap 'kill "$workload" 2>/dev/null || :; rm -f "$labels"' EXIT
 build/tests/loop udp 8 >/dev/null &
 workload=$!
 step "syscall-latency -p $workload -s sendto,recvfrom -d 5 -H"
