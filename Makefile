@@ -232,7 +232,7 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/$*.d -static -pthread $< -o $@
 
 # Two versions of a library, and a program that loads it.
-LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws python-calls \
+LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws plugs libplug.so python-calls \
 	$(if $(shell command -v $(GO)),gofuncs) \
 	$(if $(CROSS),,$(if $(shell command -v $(RUSTC)),rustfuncs) $(if $(shell command -v $(MUSL_CC)),musl-userfuncs)) \
 	$(if $(filter x86,$(ARCH)),user32) $(if $(filter arm64,$(ARCH)),$(if $(shell command -v $(ARM32_CC)),arm32)))
@@ -248,6 +248,12 @@ $(B)/tests/libupgrade.%.so: tests/workloads/library/upgrade.c $(B)/flags | $(B)/
 $(B)/tests/throws: tests/workloads/library/throws.cc $(B)/flags | $(B)/tests
 	$(call say,CXX,$@)
 	$(Q)$(CROSS)$(CXX) -O1 -Wall -Wextra $< -o $@
+$(B)/tests/libplug.so: tests/workloads/library/plug.cc $(B)/flags | $(B)/tests
+	$(call say,CXX,$@)
+	$(Q)$(CROSS)$(CXX) -O1 -Wall -Wextra -shared -fPIC $< -o $@
+$(B)/tests/plugs: tests/workloads/library/plugs.c $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -fexceptions $(WARN) $< -ldl -o $@
 # Without network, modules and a home; as Go's linker has it, with symbols and without DWARF.
 GO_ENVIRONMENT := GO111MODULE=off GOFLAGS= GOENV=off GOTOOLCHAIN=local CGO_ENABLED=0 GOCACHE=$(abspath $(B))/go GOPATH=$(abspath $(B))/go HOME=/nonexistent
 $(B)/tests/gofuncs: tests/workloads/library/gofuncs.go | $(B)/tests

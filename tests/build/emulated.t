@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 
 unit=$PWD/build/arm64/unit
-differing=(syscalls syscalls-selection userfuncs-arm64 userfuncs-code userfuncs-go usdt usdt-arguments binary maps)
+differing=(code-return syscalls syscalls-selection userfuncs-arm64 userfuncs-code userfuncs-go usdt usdt-arguments binary maps)
 paging=(ledger hist maps snapshot atomic-file)
 if [[ ! -x build/arm64/bin/syscall-latency ]] || ! command -v qemu-aarch64 >/dev/null; then
 	echo "1..0 # SKIP no build/arm64 or no qemu-user"

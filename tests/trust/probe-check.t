@@ -210,6 +210,8 @@ gcc -O2 -o ends ends.c
 checks 0 u:./ends:leaves u:./ends:returns
 why u:./ends:leaves 'of probes on return instructions: it has no return'
 checks 0 u:libc:vfork u:libc:dlsym u:libc:swapcontext
+why u:libc:vfork 'its return instructions can be probed'
+checks 0 u:libc:vfork u:libc:dlsym u:libc:swapcontext
 for function in vfork dlsym swapcontext; do
 	why "u:libc:$function" 'no return probe .uretprobe.: it depends on its return address'
 done
@@ -219,6 +221,16 @@ is "that inlining is not known is said once" "$(jq -r '.checks[].why' "$out" | g
 	$'inlined\nno debugging information'
 checks 0 u:./ends:leaves u:./ends:returns
 is "of others nothing is said" "$(jq -r '.checks[1].why' "$out" | grep -c 'return')" 0
+cat >asks.c <<'END'
+#include <dlfcn.h>
+__attribute__((noinline)) void *who(void) { return __builtin_return_address(0); }
+__attribute__((noinline)) int plain(int x) { __asm__ volatile(""); return x + 1; }
+int main(int n, char **v) { return dlopen(v[0], 1) == who() || plain(n); }
+END
+gcc -O2 -o asks asks.c -ldl
+checks 0 u:./asks:who u:./asks:plain
+why u:./asks:who 'no return probe .uretprobe.: it depends on its return address'
+why u:./asks:plain 'a return probe .uretprobe. ends the program if it loads C\+\+ later, and an exception passes through it'
 if printf 'int f(int x) { return x; } int main(int n) { return f(n); }' | gcc -m32 -O0 -x c - -o narrow 2>/dev/null; then
 	checks 0 u:./narrow:f
 	why u:./narrow:f '32-bit'

@@ -212,10 +212,10 @@ static bool judge_place(struct candidate *c)
 
 /*
  * Find the functions, with their return instructions or with obstacles to return probes; set
- * whether exceptions may leave them.
+ * whether exceptions leave them, or may once C++ is loaded.
  */
 static int find_returns(const struct candidate *c, bool instructions, struct plumb_userfuncs *found,
-			bool *unwinds)
+			bool *unwinds, bool *may_unwind)
 {
 	char *name = malloc(2 * strlen(c->name) + 1);
 	struct plumb_elf elf = {.fd = -1};
@@ -227,8 +227,11 @@ static int find_returns(const struct candidate *c, bool instructions, struct plu
 	quote(name, c->name);
 	err = plumb_elf_open(c->path, &elf);
 	*unwinds = !err && plumb_elf_unwinds(elf.elf);
+	*may_unwind = !err && !plumb_elf_is_c_library(c->path) && plumb_elf_may_unwind(elf.elf);
 	if (!err)
 		err = plumb_userfuncs_find_in(elf.fd, c->path, name, instructions, found);
+	if (!err && !instructions)
+		plumb_userfuncs_check_returns(elf.fd, found);
 	plumb_elf_close(&elf);
 	free(name);
 	return err;
@@ -239,9 +242,9 @@ static const char *return_probe_obstacle(const struct candidate *c)
 {
 	struct plumb_userfuncs found;
 	const char *obstacle;
-	bool unwinds;
+	bool unwinds, may_unwind;
 
-	if (find_returns(c, false, &found, &unwinds))
+	if (find_returns(c, false, &found, &unwinds, &may_unwind))
 		return NULL;
 	obstacle = found.list[0].return_obstacle;
 	plumb_userfuncs_free(&found);
@@ -253,8 +256,8 @@ static void add_returns(struct candidate *c)
 {
 	struct plumb_userfuncs found;
 	const struct plumb_userfunc *u;
-	const char *obstacle = NULL;
-	bool unwinds = false;
+	const char *obstacle = NULL, *breaks;
+	bool unwinds = false, may_unwind = false;
 	char words[1024];
 	int err;
 
@@ -263,21 +266,26 @@ static void add_returns(struct candidate *c)
 		return;
 	}
 	plumb_divert(words, sizeof(words));
-	err = find_returns(c, true, &found, &unwinds);
+	err = find_returns(c, true, &found, &unwinds, &may_unwind);
 	if (!err)
 		obstacle = return_probe_obstacle(c);
 	plumb_divert(NULL, 0);
 	if (err)
 		return;
 	u = &found.list[0];
-	if (found.is_go || unwinds)
-		check_add(c->check, "a return probe (uretprobe) %s: its return instructions %s%s",
-			  found.is_go ? "ends a Go program, whose stacks move"
-				      : "ends a program that throws an exception through it",
+	breaks = found.is_go  ? "ends a Go program, whose stacks move"
+		 : unwinds    ? "ends a program that throws an exception through it"
+		 : obstacle   ? obstacle
+		 : may_unwind ? "ends the program if it loads C++ later, and an exception passes "
+				"through it"
+			      : NULL;
+	if (breaks)
+		check_add(c->check, "%s%s: its return instructions %s%s",
+			  breaks == obstacle ? "no return probe (uretprobe): "
+					     : "a return probe (uretprobe) ",
+			  breaks,
 			  u->return_obstacle ? "cannot be probed either: " : "can be probed",
 			  u->return_obstacle ?: "");
-	else if (obstacle)
-		check_add(c->check, "no return probe (uretprobe): %s", obstacle);
 	else if (u->return_obstacle && !u->n_returns && u->size)
 		check_add(c->check, "of probes on return instructions: %s", u->return_obstacle);
 	plumb_userfuncs_free(&found);

@@ -195,7 +195,7 @@ static const char *return_probes_skipped(void)
 static const char *return_probes_unsupported(const struct plumb_options *options)
 {
 	(void)options;
-	return user_func.go ? USER_FUNC_GO_STACKS_MOVE : NULL;
+	return user_func.go ? USER_FUNC_GO_STACKS_MOVE : user_func.broken;
 }
 
 static const char *returns_skipped(void)

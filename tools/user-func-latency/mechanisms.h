@@ -15,7 +15,9 @@ struct user_func {
 	bool only_errors, errors, on_cpu;
 	bool at_returns;     /* return instructions are probed */
 	bool go;             /* the files are Go programs */
-	const char *fragile; /* why return probes would break the program; NULL: not known to */
+	bool may_retry;      /* with return instructions, if return probes would mislead */
+	const char *fragile; /* why return probes might break the program; NULL: they do not */
+	const char *broken;  /* why they would: they are refused; NULL: not known to */
 	const struct plumb_options *options;
 };
 

@@ -6,8 +6,8 @@
 #include <plumb/attach/mappings.h>
 #include <plumb/attach/uprobe-defects.h>
 #include <plumb/base/log.h>
-#include <plumb/elf/binary.h>
 #include <plumb/elf/elffile.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "go.h"
@@ -32,26 +32,39 @@ static void look_for_cxx(void *context, const struct plumb_mapping *m)
 		plumb_mappings_of_name(m->pid, libraries[i], set_true, context);
 }
 
-/* Its functions seldom call back into the program. */
-static bool is_c_library(const char *path)
-{
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-
-	return plumb_binary_is_named(name, "libc") || plumb_binary_is_named(name, "libm") ||
-	       !strncmp(name, "ld-", 3);
-}
-
 /* Whether its functions can be left, or gone on from, in ways that return probes do not survive. */
 static void look_at_stack(const struct plumb_user_file *f, Elf *elf)
 {
-	bool unwinds = plumb_elf_unwinds(elf);
+	const bool is_c = plumb_elf_is_c_library(f->shown);
+	bool is_loaded = false;
 
-	if (!unwinds && !is_c_library(f->shown))
-		plumb_mappings_of_inode(0, f->st.st_ino, look_for_cxx, &unwinds);
-	if (unwinds)
-		user_func.fragile = "an exception through its return probe would end the program";
+	if (!is_c)
+		plumb_mappings_of_inode(0, f->st.st_ino, look_for_cxx, &is_loaded);
+	if (plumb_elf_unwinds(elf))
+		user_func.broken = "an exception through its return probe would end the program";
 	else if (plumb_elf_switches_stacks(elf))
-		user_func.fragile = "it switches stacks, which return probes do not survive";
+		user_func.broken = "it switches stacks, which return probes do not survive";
+	else if (is_loaded)
+		user_func.fragile = "C++ is loaded, and an exception through its return probe "
+				    "would end the program";
+	else if (!is_c && plumb_elf_may_unwind(elf))
+		user_func.fragile = "C++ may be loaded later, and an exception through its return "
+				    "probe would end the program";
+}
+
+/* An error if the mechanism that was asked for would break the program; a warning if it might. */
+static int check_mechanism(const char *mechanism)
+{
+	if (user_func.at_returns)
+		return 0;
+	if (user_func.broken)
+		return plumb_error(EINVAL,
+				   "--mechanism=%s: %s (uprobe.multi.returns and "
+				   "uprobe.returns do not)",
+				   mechanism, user_func.broken);
+	if (user_func.fragile)
+		plumb_warn("--mechanism=%s: %s", mechanism, user_func.fragile);
+	return 0;
 }
 
 int user_targets_look(void)
@@ -76,11 +89,15 @@ int user_targets_look(void)
 					  is_go ? plumb_user_file_at(0)->shown : f->shown);
 		user_func.go = is_go;
 	}
+	if (user_func.broken)
+		user_func.fragile = user_func.broken;
 	if (!user_func.fragile && !user_func.go && plumb_uretprobe_is_filtered())
 		user_func.fragile = "this kernel's return probes end processes whose seccomp "
 				    "filter refuses the system call uretprobe";
 	user_func.at_returns = o->mechanism ? user_func_is_at_returns(o->mechanism)
 					    : user_func.fragile || user_func.go;
+	if (!err && o->mechanism && !user_func.go)
+		err = check_mechanism(o->mechanism);
 	return !err && user_func.go ? user_go_check_options(o) : err;
 }
 
@@ -95,6 +112,28 @@ static const char *return_obstacle(const struct plumb_userfuncs *u,
 	if (!one->return_obstacle && user_func.at_returns && !one->n_returns)
 		return "its return instructions are not known";
 	return one->return_obstacle;
+}
+
+/* Why none of the functions can be timed; -EAGAIN: by their return instructions, perhaps. */
+static int refuse(const struct plumb_userfuncs *u, const char *obstacle)
+{
+	static char why[512];
+	static const char *first;
+	const bool is_chosen = !user_func.options->mechanism;
+
+	if (user_func.may_retry && is_chosen && !user_func.fragile) {
+		snprintf(why, sizeof(why), "%s in %s: %s", u->list[0].name, u->path, obstacle);
+		user_func.fragile = user_func.broken = why;
+		first = obstacle;
+		return -EAGAIN;
+	}
+	if (user_func.fragile == why && obstacle != first)
+		return plumb_error(EINVAL, "%s; %s", why, obstacle);
+	if (user_func.fragile && !user_func.broken && is_chosen)
+		return plumb_error(EINVAL,
+				   "%s in %s: %s (--mechanism=uprobe probes its return, but %s)",
+				   u->list[0].name, u->path, obstacle, user_func.fragile);
+	return plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
 }
 
 /* Removes functions without a return.  An error if none remains. */
@@ -114,12 +153,8 @@ static int drop_without_return(struct plumb_userfuncs *u)
 		u->list[n++] = u->list[i];
 		u->list[i] = one;
 	}
-	if (!n && user_func.fragile && !user_func.options->mechanism)
-		return plumb_error(EINVAL,
-				   "%s in %s: %s (--mechanism=uprobe probes its return, but %s)",
-				   u->list[0].name, u->path, obstacle, user_func.fragile);
 	if (!n)
-		return plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
+		return refuse(u, obstacle);
 	if (n < u->n)
 		plumb_warn("%zu of %zu functions in %s have no return that can be probed (-v says "
 			   "why)",

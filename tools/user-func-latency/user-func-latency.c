@@ -208,6 +208,12 @@ static struct plumb_builds_use use = {
 	.is_by_process = user_func_has_sessions,
 };
 
+static int open_builds(void)
+{
+	use.purpose = user_func.at_returns ? PLUMB_USER_RETURNS : PLUMB_USER_CALLS;
+	return plumb_builds_open(&user_func.targets, patterns, n_patterns, &use);
+}
+
 static int prepare(struct plumb_options *o)
 {
 	int err = 0;
@@ -219,11 +225,17 @@ static int prepare(struct plumb_options *o)
 		err = user_targets_look();
 	use.pids = o->pids;
 	use.n_pids = o->n_pids;
-	use.purpose = user_func.at_returns ? PLUMB_USER_RETURNS : PLUMB_USER_CALLS;
 	if (user_func.go)
 		use.attach_file = user_go_attach_end;
+	user_func.may_retry = true;
 	if (!err)
-		err = plumb_builds_open(&user_func.targets, patterns, n_patterns, &use);
+		err = open_builds();
+	user_func.may_retry = false;
+	if (err == -EAGAIN) {
+		plumb_targets_free(&user_func.targets);
+		user_func.at_returns = true;
+		err = open_builds();
+	}
 	if (!err && !user_func.go && arg_key.arg.position != PLUMB_NO_ARG &&
 	    arg_key.arg.position >= PLUMB_REGISTER_ARGS)
 		plumb_usage_error("--by: arg:N, of the arguments 0 to %d, in registers: %s",

@@ -44,6 +44,13 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
 const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
 
 /*
+ * Why a return probe on the function of this CODE would mislead it: it reads, pops or writes its
+ * return address.  A static text, or NULL: nothing is seen that does.
+ */
+#define PLUMB_CODE_USES_RETURN "it depends on its return address, which a return probe replaces"
+const char *plumb_code_return_obstacle(const void *code, size_t size, bool is_32bit);
+
+/*
  * Whether at a uprobe the kernel single-steps the first instruction of CODE, which takes
  * microseconds on a virtual machine; others it emulates: on x86 nop, push, jumps and calls
  * (arch/x86/kernel/uprobes.c), on arm64 jumps, calls, returns, adr, and from 6.13 on nop

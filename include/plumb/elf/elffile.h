@@ -47,6 +47,15 @@ bool plumb_elf_has_go_registers(Elf *elf);
  */
 bool plumb_elf_unwinds(Elf *elf);
 
+/*
+ * Whether they may once the file runs, though it does not need such a library itself: it is a
+ * library, or a program that loads others than the C library's.
+ */
+bool plumb_elf_may_unwind(Elf *elf);
+
+/* Whether the path is that of a part of the C library, whose functions seldom call back. */
+bool plumb_elf_is_c_library(const char *path);
+
 /* Whether it calls a function of libc or Boost by which a thread goes on on another stack. */
 bool plumb_elf_switches_stacks(Elf *elf);
 

@@ -89,6 +89,13 @@ int plumb_userfuncs_spell(const struct plumb_userfuncs *u,
  */
 int plumb_userfuncs_find_in(int fd, const char *shown, const char *function, bool returns,
 			    struct plumb_userfuncs *found);
+
+/*
+ * Finds, by their instructions in the file FD, functions that a return probe would mislead: sets
+ * `return_obstacle`.
+ */
+void plumb_userfuncs_check_returns(int fd, struct plumb_userfuncs *found);
+
 struct plumb_inlined {
 	bool known;  /* the file or its debug file has debugging information (DWARF) */
 	size_t lost; /* inlined calls that begin at no place of their own */

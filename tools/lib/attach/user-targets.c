@@ -21,7 +21,7 @@ void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p)
 
 /* The function that the process calls by the name of an ifunc; -ENODATA: it is none. */
 static int find_ifunc(const struct plumb_user_file *f, const struct plumb_user_pattern *p,
-		      pid_t pid, struct plumb_userfuncs *found)
+		      pid_t pid, bool returns, struct plumb_userfuncs *found)
 {
 	struct stat st;
 	char *target;
@@ -32,7 +32,7 @@ static int find_ifunc(const struct plumb_user_file *f, const struct plumb_user_p
 		return -ENODATA;
 	if (asprintf(&target, "%s:%s", f->shown, p->name) < 0)
 		return -ENOMEM;
-	err = plumb_ifunc_resolve(pid, target, found);
+	err = plumb_ifunc_resolve(pid, target, returns, found);
 	free(target);
 	return err;
 }
@@ -239,6 +239,8 @@ static int find_in(int fd, const char *shown, const struct plumb_user_pattern *p
 	}
 	if (!err)
 		plumb_uprobe_refuse_nops(fd, found);
+	if (!err && purpose == PLUMB_USER_CALLS)
+		plumb_userfuncs_check_returns(fd, found);
 	return err;
 }
 
@@ -252,7 +254,11 @@ int plumb_user_target_find(const struct plumb_user_file *f, const struct plumb_u
 			   pid_t pid, enum plumb_user_purpose purpose,
 			   struct plumb_userfuncs *found)
 {
-	int err = find_ifunc(f, p, pid, found);
+	int err = find_ifunc(f, p, pid, purpose == PLUMB_USER_RETURNS, found);
 
-	return err == -ENODATA ? find_in(f->fd, f->shown, p, purpose, true, found) : err;
+	if (err == -ENODATA)
+		return find_in(f->fd, f->shown, p, purpose, true, found);
+	if (!err && purpose == PLUMB_USER_CALLS)
+		plumb_userfuncs_check_returns(f->fd, found);
+	return err;
 }

@@ -132,6 +132,45 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 	return NULL;
 }
 
+/* --- the return address, in x30 --- */
+
+/* Whether it takes x30 for anything but to save it on the stack, or to return. */
+static bool takes_return(uint32_t in)
+{
+	const uint32_t to = in & 31, from = in >> 5 & 31, second = in >> 10 & 31;
+	const bool is_on_stack = from == 31 || from == 29;
+
+	if ((in & 0x1e000000) == 0x0a000000) /* shifted registers: mov, add, eor */
+		return from == 30 || (in >> 16 & 31) == 30;
+	if ((in & 0x1f000000) == 0x11000000) /* add, sub of an immediate */
+		return from == 30;
+	if ((in & 0xfe400000) == 0xa8000000) /* stp */
+		return !is_on_stack && (to == 30 || second == 30);
+	if ((in & 0xffc00000) == 0xf9000000 || (in & 0xffe00000) == 0xf8000000) /* str */
+		return !is_on_stack && to == 30;
+	return in == 0xd50320ff || (in & 0xffdfffff) == 0xd61f03c0; /* xpaclri; br, blr x30 */
+}
+
+/* Until the first call, which puts another address into x30; a frame that is made has it, too. */
+const char *plumb_code_return_obstacle(const void *code, size_t size, bool is_32bit)
+{
+	bool has_frame = false, is_own = true;
+	uint32_t in;
+
+	(void)is_32bit;
+	for (size_t at = 0; at + 4 <= size; at += 4) {
+		in = instruction_at(code, at);
+		if ((is_own && takes_return(in)) ||
+		    (has_frame && (in & 0xffffffe0) == 0xf94007a0 && (in & 31) != 30))
+			return PLUMB_CODE_USES_RETURN; /* ldr x0, [x29, #8] */
+		/* stp x29, x30, [sp, #-16]!; mov x29, sp */
+		has_frame |= in == 0x910003fd && at >= 4 &&
+			     (instruction_at(code, at - 4) & 0xffc07fff) == 0xa9807bfd;
+		is_own &= (in & 0xfc000000) != 0x94000000 && (in & 0xfffffc1f) != 0xd63f0000;
+	}
+	return NULL;
+}
+
 /* Kernels emulate it from 6.13 on. */
 static bool steps_nops(void)
 {

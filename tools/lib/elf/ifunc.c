@@ -310,7 +310,7 @@ static char *names_at(const struct plumb_usersyms *syms, uint64_t offset, uint64
 	return text;
 }
 
-static int report(struct search *s, struct plumb_userfuncs *found)
+static int report(struct search *s, bool returns, struct plumb_userfuncs *found)
 {
 	qsort(s->offsets, s->n_offsets, sizeof(*s->offsets), by_value);
 	found->list = calloc(s->n_offsets, sizeof(*found->list));
@@ -325,7 +325,7 @@ static int report(struct search *s, struct plumb_userfuncs *found)
 		if (!u->name)
 			return -ENOMEM;
 	}
-	return plumb_userfuncs_inspect(s->file, NULL, 0, false, found);
+	return plumb_userfuncs_inspect(s->file, &s->syms, 0, returns, found);
 }
 
 static bool has_ifunc(const struct search *s)
@@ -336,7 +336,7 @@ static bool has_ifunc(const struct search *s)
 	return false;
 }
 
-static int resolve(struct search *s, struct plumb_userfuncs *found)
+static int resolve(struct search *s, bool returns, struct plumb_userfuncs *found)
 {
 	int err = fstat(s->file->fd, &s->st) ? -errno : plumb_usersyms_read(s->file, &s->syms);
 
@@ -345,7 +345,7 @@ static int resolve(struct search *s, struct plumb_userfuncs *found)
 	if (!err)
 		err = read_process(s);
 	if (!err)
-		err = report(s, found);
+		err = report(s, returns, found);
 	plumb_usersyms_free(&s->syms);
 	for (size_t i = 0; i < s->n; i++)
 		free(s->mappings[i].area.path);
@@ -353,7 +353,7 @@ static int resolve(struct search *s, struct plumb_userfuncs *found)
 	return err;
 }
 
-int plumb_ifunc_resolve(pid_t pid, const char *target, struct plumb_userfuncs *found)
+int plumb_ifunc_resolve(pid_t pid, const char *target, bool returns, struct plumb_userfuncs *found)
 {
 	char *name = strdup(target), *function = name ? strchr(name, ':') : NULL;
 	struct plumb_userfunc_pattern pattern = {};
@@ -373,7 +373,7 @@ int plumb_ifunc_resolve(pid_t pid, const char *target, struct plumb_userfuncs *f
 		if (!err)
 			err = plumb_elf_open(name, &file);
 		if (!err)
-			err = resolve(&s, found);
+			err = resolve(&s, returns, found);
 	}
 	if (err) {
 		plumb_userfuncs_free(found);

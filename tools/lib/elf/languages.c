@@ -2,6 +2,7 @@
 /* languages: whether a file is a Go program, or one whose functions exceptions can leave. */
 #include "userfuncs.h"
 
+#include <plumb/elf/binary.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,5 +137,77 @@ bool plumb_elf_unwinds(Elf *elf)
 			    is_unwinder(elf_strptr(elf, header.sh_link, d.d_un.d_val)))
 				return true;
 	}
+	return false;
+}
+
+static bool is_program(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Ehdr file;
+	GElf_Shdr header;
+	Elf_Data *data;
+	GElf_Dyn d;
+
+	if (!gelf_getehdr(elf, &file) || file.e_type == ET_EXEC)
+		return true;
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; gelf_getdyn(data, i, &d); i++)
+			if (d.d_tag == DT_FLAGS_1 && d.d_un.d_val & DF_1_PIE)
+				return true;
+	}
+	return false;
+}
+
+/* Whether the file loads others: it imports dlopen(), or needs more than the C library. */
+static bool loads_others(Elf *elf, Elf_Data *data, const GElf_Shdr *header)
+{
+	static const char *const functions[] = {"dlopen", "dlmopen"};
+	const char *name;
+	GElf_Dyn d;
+	GElf_Sym s;
+
+	for (int i = 0; header->sh_type == SHT_DYNAMIC && gelf_getdyn(data, i, &d); i++) {
+		name = d.d_tag == DT_NEEDED ? elf_strptr(elf, header->sh_link, d.d_un.d_val) : NULL;
+		if (name && !plumb_elf_is_c_library(name))
+			return true;
+	}
+	for (int i = 0; header->sh_type == SHT_DYNSYM && gelf_getsym(data, i, &s); i++) {
+		name = s.st_shndx == SHN_UNDEF ? elf_strptr(elf, header->sh_link, s.st_name) : NULL;
+		for (size_t j = 0; name && j < sizeof(functions) / sizeof(*functions); j++)
+			if (!strcmp(name, functions[j]))
+				return true;
+	}
+	return false;
+}
+
+bool plumb_elf_is_c_library(const char *path)
+{
+	static const char *const names[] = {"libc",  "libm",      "libpthread", "libdl",
+					    "librt", "libresolv", "libutil",    "libanl"};
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (plumb_binary_is_named(name, names[i]))
+			return true;
+	return !strncmp(name, "ld-", 3);
+}
+
+bool plumb_elf_may_unwind(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header, dynamic;
+
+	if (!plumb_elf_section(elf, ".dynsym", &dynamic))
+		return !elf_nextscn(elf, NULL); /* static: it has all of it inside */
+	if (!is_program(elf))
+		return true;
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_DYNAMIC || header.sh_type == SHT_DYNSYM) &&
+		    loads_others(elf, elf_getdata(section, NULL), &header))
+			return true;
 	return false;
 }

@@ -346,3 +346,22 @@ int plumb_userfuncs_inspect(const struct plumb_elf *file, const struct plumb_use
 	}
 	return err;
 }
+
+void plumb_userfuncs_check_returns(int fd, struct plumb_userfuncs *found)
+{
+	const struct plumb_elf file = {.fd = fd};
+	struct plumb_userfunc *u;
+	size_t size;
+	void *code;
+
+	for (size_t i = 0; i < found->n && !found->is_go; i++) {
+		u = &found->list[i];
+		size = u->size < FUNCTION ? u->size : FUNCTION;
+		code = u->return_obstacle ? NULL : malloc(size + 1);
+		if (!code)
+			continue;
+		size = read_code(&file, u->offset, code, size);
+		u->return_obstacle = plumb_code_return_obstacle(code, size, found->is_32bit);
+		free(code);
+	}
+}

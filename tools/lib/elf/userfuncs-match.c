@@ -79,12 +79,20 @@ bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 		/* They return twice, on one stack. */
 		"vfork", "__vfork", "__libc_vfork",
 		/* They ask who calls. */
-		"dlsym", "dlvsym", "dlopen", "dlmopen",
+		"dlsym", "dlvsym", "dlopen", "dlmopen", "mcount", "_mcount", "__mcount",
+		"__fentry__", "__gnu_mcount_nc", "__x86.get_pc_thunk.*", "__i686.get_pc_thunk.*",
+		"__morestack",
 		/* They are not called: something else is where a return address would be. */
-		"_start", "_dl_start_user", "__restore_rt", "__restore"};
+		"_start", "_dl_start_user", "__restore_rt", "__restore", "_dl_runtime_resolve*",
+		"_dl_runtime_profile*", "_dl_tlsdesc_*"};
+	char name[64];
 
+	if (s->length >= sizeof(name))
+		return false;
+	memcpy(name, s->name, s->length);
+	name[s->length] = 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strlen(names[i]) == s->length && !memcmp(names[i], s->name, s->length))
+		if (!fnmatch(names[i], name, 0))
 			return true;
 	return false;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <plumb/base/log.h>
+#include <plumb/elf/code.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,7 @@ static const char *find_return_obstacle(const struct search *s, const struct plu
 		return "a part of a function that is entered by a jump: it has no return";
 	for (size_t i = 0; i < n && !s->at_returns; i++)
 		if (plumb_userfunc_keeps_return(&all[i]))
-			return "it depends on its return address, which a return probe replaces";
+			return PLUMB_CODE_USES_RETURN;
 	return NULL;
 }
 
