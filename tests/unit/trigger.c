@@ -7,7 +7,8 @@
 #include <plumb/report/trigger.h>
 #include <plumb/tool/tool.h>
 
-#define MS 1000000ULL
+#define MS     1000000ULL
+#define SECOND (1000 * MS)
 
 static const struct plumb_tool times = {.measure.kind = PLUMB_TIMES, .measure.errors = true};
 static const struct plumb_tool sizes = {.measure.kind = PLUMB_SIZES};
@@ -122,7 +123,7 @@ static bool holds(const struct plumb_tool *tool, const char *text, uint64_t valu
 {
 	const struct plumb_trigger t = parsed(tool, text);
 
-	return plumb_trigger_holds(&t, value, elapsed, NULL, 0);
+	return plumb_trigger_holds(&t, value, elapsed, SECOND, NULL, 0);
 }
 
 static void comparisons_are_exact(void **state)
@@ -136,7 +137,7 @@ static void comparisons_are_exact(void **state)
 	assert_false(holds(&times, "p99>50ms", PLUMB_NO_VALUE, 1));
 	assert_true(holds(&counts, "count>0", 1, 1));
 	assert_false(holds(&counts, "count>0", 0, 1));
-	assert_true(holds(&counts, "count<=0", 0, 1));
+	assert_true(holds(&counts, "count<=0", 0, SECOND));
 	/* 1001 in a second, and in a little more than that */
 	assert_true(holds(&counts, "count>1000/s", 1001, 1000 * MS));
 	assert_false(holds(&counts, "count>1000/s", 1001, 1001 * MS));
@@ -153,17 +154,47 @@ static void medians_take_both_middles(void **state)
 	const struct plumb_trigger below = parsed(&times, "p50<0.5*median");
 
 	(void)state;
-	assert_false(plumb_trigger_holds(&above, 60, 1, odd, LENGTH(odd)));
-	assert_true(plumb_trigger_holds(&above, 61, 1, odd, LENGTH(odd)));
-	assert_true(plumb_trigger_holds(&below, 14, 1, odd, LENGTH(odd)));
-	assert_false(plumb_trigger_holds(&below, 15, 1, odd, LENGTH(odd)));
+	assert_false(plumb_trigger_holds(&above, 60, MS, MS, odd, LENGTH(odd)));
+	assert_true(plumb_trigger_holds(&above, 61, MS, MS, odd, LENGTH(odd)));
+	assert_true(plumb_trigger_holds(&below, 14, MS, MS, odd, LENGTH(odd)));
+	assert_false(plumb_trigger_holds(&below, 15, MS, MS, odd, LENGTH(odd)));
 	/* 30 and 36 are in the middle */
-	assert_false(plumb_trigger_holds(&above, 72, 1, even, LENGTH(even)));
-	assert_true(plumb_trigger_holds(&above, 73, 1, even, LENGTH(even)));
-	assert_false(plumb_trigger_holds(&below, 15, 1, even, LENGTH(even)));
-	assert_true(plumb_trigger_holds(&below, 14, 1, even, LENGTH(even)));
+	assert_false(plumb_trigger_holds(&above, 72, MS, MS, even, LENGTH(even)));
+	assert_true(plumb_trigger_holds(&above, 73, MS, MS, even, LENGTH(even)));
+	assert_false(plumb_trigger_holds(&below, 15, MS, MS, even, LENGTH(even)));
+	assert_true(plumb_trigger_holds(&below, 14, MS, MS, even, LENGTH(even)));
 	/* of four nothing is said */
-	assert_false(plumb_trigger_holds(&above, 1000, 1, odd, LENGTH(odd) - 2));
+	assert_false(plumb_trigger_holds(&above, 1000, MS, MS, odd, LENGTH(odd) - 2));
+}
+
+/* On a busy host an interval ends late, and the next one is shorter. */
+static void intervals_are_judged_by_their_length(void **state)
+{
+	const uint64_t before[] = {100000, 100000, 100000, 100000, 100000};
+	const struct plumb_trigger calls = parsed(&counts, "count>3*median");
+	const struct plumb_trigger longest = parsed(&times, "max>3*median");
+
+	(void)state;
+	assert_true(holds(&counts, "count>=1", 1, 1));
+	assert_true(holds(&counts, "count>500", 501, 334 * MS));
+	assert_true(holds(&times, "max>=80ms", 90 * MS, 10 * MS));
+	assert_true(holds(&times, "max<80ms", 70 * MS, 10 * MS));
+	/* Little in a short interval is not little. */
+	assert_false(holds(&counts, "count<500", 499, 900 * MS));
+	assert_true(holds(&counts, "count<500", 449, 900 * MS));
+	assert_true(holds(&counts, "count<500", 499, 991 * MS));
+	assert_true(holds(&counts, "count<500", 600, 1500 * MS));
+	assert_false(holds(&counts, "count<500", 1, 499 * MS));
+	assert_false(holds(&counts, "count<500/s", 1, 499 * MS));
+	assert_false(holds(&counts, "count>=0", 1, 0));
+	/* 301 in a third of a second are more than 3 times 100 in a second, and so are 101. */
+	assert_int_equal(plumb_trigger_for_median(&calls, 100, 1001 * MS, SECOND), 100000);
+	assert_int_equal(plumb_trigger_for_median(&calls, 1, 400 * MS, SECOND), 2500);
+	assert_int_equal(plumb_trigger_for_median(&longest, 100, 400 * MS, SECOND), 100);
+	assert_true(plumb_trigger_holds(&calls, 101, 333 * MS, SECOND, before, LENGTH(before)));
+	assert_false(plumb_trigger_holds(&calls, 99, 333 * MS, SECOND, before, LENGTH(before)));
+	assert_false(plumb_trigger_holds(&calls, 599, 2000 * MS, SECOND, before, LENGTH(before)));
+	assert_true(plumb_trigger_holds(&calls, 301, 1000 * MS, SECOND, before, LENGTH(before)));
 }
 
 static void values_are_of_the_row(void **state)
@@ -284,6 +315,7 @@ int main(void)
 		cmocka_unit_test(bad_ones_are_refused_where_they_are),
 		cmocka_unit_test(comparisons_are_exact),
 		cmocka_unit_test(medians_take_both_middles),
+		cmocka_unit_test(intervals_are_judged_by_their_length),
 		cmocka_unit_test(values_are_of_the_row),
 		cmocka_unit_test(wrong_keys_are_refused),
 		cmocka_unit_test(keys_match_as_rows_print_them),

@@ -52,9 +52,17 @@ int plumb_trigger_parse(const char *text, const struct plumb_tool *tool, struct 
 bool plumb_trigger_is_of_rows(const struct plumb_trigger *t);
 /* The term's value in ROW; PLUMB_NO_VALUE if there is none. */
 uint64_t plumb_trigger_value(const struct plumb_trigger *t, const struct plumb_row *row);
-/* Whether VALUE satisfies it, in an interval of ELAPSED ns; BEFORE[0..n) are earlier values. */
+/*
+ * Whether an interval of ELAPSED ns, which was to be INTERVAL long, can be judged by it: of less
+ * than half, it is not known how little there is in a whole one.
+ */
+bool plumb_trigger_can_judge(const struct plumb_trigger *t, uint64_t elapsed, uint64_t interval);
+/* VALUE as later intervals compare with it: sums as those of a whole interval. */
+uint64_t plumb_trigger_for_median(const struct plumb_trigger *t, uint64_t value, uint64_t elapsed,
+				  uint64_t interval);
+/* Whether VALUE satisfies it; BEFORE[0..n) are earlier values, from plumb_trigger_for_median(). */
 bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t elapsed,
-			 const uint64_t *before, size_t n);
+			 uint64_t interval, const uint64_t *before, size_t n);
 
 /* Keys of rows: "comm=sender,syscall=sendto". */
 struct plumb_trigger_key {

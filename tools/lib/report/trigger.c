@@ -226,21 +226,53 @@ static bool compares_with_median(const struct plumb_trigger *t, uint64_t value,
 	return known >= PLUMB_MEDIAN_LEAST && 2 * satisfied > known;
 }
 
-bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t elapsed,
-			 const uint64_t *before, size_t n)
+/* Whether the value becomes more as the interval becomes longer. */
+static bool grows(const struct plumb_trigger *t)
 {
-	if (value == PLUMB_NO_VALUE)
+	return t->term >= PLUMB_TERM_TOTAL;
+}
+
+bool plumb_trigger_can_judge(const struct plumb_trigger *t, uint64_t elapsed, uint64_t interval)
+{
+	return elapsed && !(t->below && grows(t) && elapsed < interval / 2);
+}
+
+/* The length by which values are compared: intervals of nearly the same one are equally long. */
+static uint64_t rounded(uint64_t elapsed, uint64_t interval)
+{
+	const uint64_t percent = interval / 100;
+
+	return elapsed >= interval - percent && elapsed <= interval + percent ? interval : elapsed;
+}
+
+uint64_t plumb_trigger_for_median(const struct plumb_trigger *t, uint64_t value, uint64_t elapsed,
+				  uint64_t interval)
+{
+	unsigned __int128 scaled = (unsigned __int128)value * THOUSAND;
+
+	if (value == PLUMB_NO_VALUE || !grows(t))
+		return value;
+	scaled = scaled * interval / rounded(elapsed, interval);
+	return scaled < PLUMB_NO_VALUE ? scaled : PLUMB_NO_VALUE - 1;
+}
+
+bool plumb_trigger_holds(const struct plumb_trigger *t, uint64_t value, uint64_t elapsed,
+			 uint64_t interval, const uint64_t *before, size_t n)
+{
+	/* Times and bytes are as they are, numbers in thousandths. */
+	const uint64_t unit = t->term <= PLUMB_TERM_TOTAL ? 1 : THOUSAND;
+
+	if (value == PLUMB_NO_VALUE || !plumb_trigger_can_judge(t, elapsed, interval))
 		return false;
-	switch (t->kind) {
-	case PLUMB_TIMES_MEDIAN:
-		return compares_with_median(t, value, before, n);
-	case PLUMB_PER_SECOND:
+	if (t->kind == PLUMB_TIMES_MEDIAN)
+		return compares_with_median(
+			t, plumb_trigger_for_median(t, value, elapsed, interval), before, n);
+	if (t->kind == PLUMB_PER_SECOND)
 		return compares(t, (unsigned __int128)value * THOUSAND * 1000000000,
 				(unsigned __int128)t->value * elapsed);
-	default:
-		/* Times and bytes are as they are, numbers in thousandths. */
-		return compares(
-			t, (unsigned __int128)value * (t->term <= PLUMB_TERM_TOTAL ? 1 : THOUSAND),
-			t->value);
-	}
+	/* Less is in a shorter interval, too: VALUE is that of a whole one. */
+	if (t->below && grows(t))
+		return compares(t, (unsigned __int128)value * unit * interval,
+				(unsigned __int128)t->value * rounded(elapsed, interval));
+	return compares(t, (unsigned __int128)value * unit, t->value);
 }

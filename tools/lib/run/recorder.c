@@ -124,6 +124,7 @@ static json_t *describe(void)
 	json_object_set_new(json, recorder.records ? "records" : "intervals",
 			    json_integer(n < most ? n : most));
 	json_object_set_new(json, "forgotten", json_integer(forgotten));
+	triggers_count(json);
 	return json;
 }
 
@@ -173,11 +174,11 @@ int plumb_recorder_take(const struct plumb_report *interval)
 
 	if (!recorder.on)
 		return 0;
+	triggers_evaluate(interval);
 	if (interval->final) {
 		triggers_end();
 		return plumb_recorder_dump(interval);
 	}
-	triggers_evaluate(interval);
 	if (!recorder.records)
 		err = plumb_kept_add(&recorder.kept, interval);
 	tell_forgotten();

@@ -19,6 +19,7 @@ static struct {
 	size_t most, slots, now;
 	uint64_t lost, missed; /* as of the last interval */
 	uint64_t rests_until;  /* ns, CLOCK_MONOTONIC */
+	uint64_t not_judged;   /* intervals, by one of them at least */
 	/* The one that holds. */
 	const struct plumb_trigger *held;
 	uint64_t value, elapsed, seq, due_at;
@@ -121,10 +122,24 @@ void triggers_free(void)
 	triggers.n = 0;
 }
 
+/* Why a trigger that holds is passed over; NULL: it is not. */
+static const char *passed_over(const struct plumb_report *r)
+{
+	if (triggers.held)
+		return "one is remembered";
+	return r->snap->clock < triggers.rests_until ? "within --cool-down" : NULL;
+}
+
 static void hold(const struct plumb_trigger *t, uint64_t value, const struct plumb_report *r,
 		 const struct plumb_row *row)
 {
-	if (triggers.held || r->snap->clock < triggers.rests_until)
+	const char *why = passed_over(r);
+
+	if (triggers.held && triggers.seq == r->seq)
+		return;
+	plumb_info("%s: holds in interval %llu, %llu%s%s", t->text, (unsigned long long)r->seq,
+		   (unsigned long long)value, why ? ", no dump: " : "", why ?: "");
+	if (why)
 		return;
 	triggers.held = t;
 	triggers.value = value;
@@ -132,8 +147,6 @@ static void hold(const struct plumb_trigger *t, uint64_t value, const struct plu
 	triggers.seq = r->seq;
 	triggers.due_at = r->snap->clock + triggers.options->keep.after;
 	triggers.row = row ? plumb_json_key(r->run, row) : NULL;
-	plumb_info("%s: holds in interval %llu, %llu", t->text, (unsigned long long)r->seq,
-		   (unsigned long long)value);
 }
 
 /* The earlier values of the row in SLOT; NULL: none are needed. */
@@ -153,6 +166,7 @@ static void forget_oldest(size_t trigger)
 static void evaluate_rows(size_t i, const struct plumb_report *r)
 {
 	const struct plumb_trigger *t = &triggers.all[i];
+	const uint64_t interval = r->run->options->sample;
 	bool any = false;
 
 	forget_oldest(i);
@@ -164,14 +178,16 @@ static void evaluate_rows(size_t i, const struct plumb_report *r)
 		if (!plumb_trigger_key_matches(&triggers.key, row))
 			continue;
 		any = true;
-		if (plumb_trigger_holds(t, value, r->elapsed, before, before ? triggers.most : 0))
+		if (plumb_trigger_holds(t, value, r->elapsed, interval, before,
+					before ? triggers.most : 0))
 			hold(t, value, r, row);
-		if (before)
-			before[triggers.now] = value;
+		if (before && r->elapsed)
+			before[triggers.now] =
+				plumb_trigger_for_median(t, value, r->elapsed, interval);
 	}
 	/* Rows that were named and are not there have no calls. */
 	if (!any && triggers.key.n && t->term >= PLUMB_TERM_TOTAL &&
-	    plumb_trigger_holds(t, 0, r->elapsed, NULL, 0))
+	    plumb_trigger_holds(t, 0, r->elapsed, interval, NULL, 0))
 		hold(t, 0, r, NULL);
 }
 
@@ -184,20 +200,38 @@ static uint64_t since(uint64_t total, uint64_t *last)
 	return more;
 }
 
+/* One that cannot be judged is said. */
+static bool can_judge(const struct plumb_trigger *t, const struct plumb_report *r)
+{
+	const uint64_t interval = r->run->options->sample;
+
+	if (plumb_trigger_can_judge(t, r->elapsed, interval))
+		return true;
+	plumb_info("%s: interval %llu is not judged, it lasted %.3f s of %.3f s", t->text,
+		   (unsigned long long)r->seq, r->elapsed / 1e9, interval / 1e9);
+	return false;
+}
+
 static void evaluate_all(const struct plumb_report *r, uint64_t lost, uint64_t missed)
 {
+	bool judged = true;
+
 	for (size_t i = 0; i < triggers.n; i++) {
 		const struct plumb_trigger *t = &triggers.all[i];
 		const uint64_t value = t->term == PLUMB_TERM_LOST ? lost : missed;
 
+		judged &= can_judge(t, r);
 		if (plumb_trigger_is_of_rows(t))
 			evaluate_rows(i, r);
-		else if (plumb_trigger_holds(t, value, r->elapsed, NULL, 0))
+		else if (plumb_trigger_holds(t, value, r->elapsed, r->run->options->sample, NULL,
+					     0))
 			hold(t, value, r, NULL);
 	}
+	triggers.not_judged += !judged;
 	triggers.now = (triggers.now + 1) % (triggers.most ?: 1);
 }
 
+/* By its own length: an interval is shorter where the one before ended late. */
 void triggers_evaluate(const struct plumb_report *interval)
 {
 	uint64_t lost, missed;
@@ -206,9 +240,7 @@ void triggers_evaluate(const struct plumb_report *interval)
 		return;
 	lost = since(plumb_ledger_judge(interval->total).lost, &triggers.lost);
 	missed = since(interval->total->missed, &triggers.missed);
-	/* The first interval may be cut short (--start-at). */
-	if (interval->elapsed >= interval->run->options->sample / 100 * 99)
-		evaluate_all(interval, lost, missed);
+	evaluate_all(interval, lost, missed);
 	/* By the number, too: when an interval ends varies a little. */
 	triggers.due = triggers.held &&
 		       (interval->snap->clock >= triggers.due_at ||
@@ -223,6 +255,12 @@ bool triggers_are_due(void)
 void triggers_end(void)
 {
 	triggers.due = triggers.held;
+}
+
+void triggers_count(json_t *dump)
+{
+	if (triggers.n)
+		json_object_set_new(dump, "not_judged", plumb_json_u64(triggers.not_judged));
 }
 
 void triggers_describe(json_t *dump)

@@ -23,6 +23,8 @@ bool triggers_are_due(void);
 void triggers_end(void);
 /* Adds it to the member "dump". */
 void triggers_describe(json_t *dump);
+/* The same, how many intervals could not be judged by all of them. */
+void triggers_count(json_t *dump);
 /* After a dump at NOW (ns, CLOCK_MONOTONIC): none holds until --cool-down is over. */
 void triggers_rest(uint64_t now);
 
