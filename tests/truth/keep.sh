@@ -145,23 +145,6 @@ medians() {
 	cp median.dump median-end.json
 }
 
-# Calls in each interval, and a tool that wakes up late: the intervals after it are short.
-late() {
-	start steady stays sleep 5 1200 5 1
-	keep late --keep=60s/500ms --max-dumps=100 --cool-down=1ms -s nanosleep,clock_nanosleep -p "$pid" --trigger='count>=1'
-	open_gate steady go
-	for _ in 1 2 3 4; do
-		sleep 0.7
-		kill -STOP "$tool"
-		sleep 0.7
-		kill -CONT "$tool"
-	done
-	finish steady "$(cat steady.pid)"
-	finish late "$tool"
-	cat late.dump.* >late-dumps.json
-	cp late.dump late-end.json
-}
-
 rates() {
 	start quick calls 1009 getppid
 	keep rate --keep=60s/500ms -s getppid -b comm -p "$sleeper,$(pids quick)" --trigger='count>500/s' --exit-on-dump
@@ -270,7 +253,6 @@ run() {
 	early
 	triggered
 	medians
-	late
 	rates
 	ring
 	records
@@ -363,20 +345,6 @@ check_triggered() {
 				| . > 0.98 and . < 1.02)'
 }
 
-check_late() {
-	evidence late.err late-dumps.json late-end.json
-	holds "a tool that is stopped over the end of an interval ends it late, and the next one is short" late-end.json '
-		def seconds: (.[:19] + "Z" | fromdate) + (.[19:] | rtrimstr("Z") | tonumber);
-		[$all[:-1][] | (.end | seconds) - (.start | seconds)] | any(.[]; . > 0.6) and any(.[]; . < 0.495)'
-	holds "each interval is judged: it fires where the workload called" late-end.json '
-		def seconds: (.[:19] + "Z" | fromdate) + (.[19:] | rtrimstr("Z") | tonumber);
-		# Not within the cool-down, which is 1 ms after a dump.
-		[$all[:-1][] | select(.rows != [] and (.end | seconds) - (.start | seconds) > 0.02).seq] as $called
-		| [$dumps[].dump | select(.why? == "trigger").seq] as $fired
-		| ($called | length) >= 6 and $called - $fired == [] or error("\($called - $fired) of \($called)")' --slurpfile dumps late-dumps.json
-	holds "... and none is said not to be" late-end.json '$last.dump.not_judged == 0'
-}
-
 check_kept() {
 	evidence ring.err ring-end.json
 	holds "the ring has the last intervals only" ring-end.json '
@@ -420,7 +388,6 @@ check() {
 	check_asked
 	check_early
 	check_triggered
-	check_late
 	check_kept
 	check_unwritten
 }

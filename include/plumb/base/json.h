@@ -11,6 +11,10 @@
 /* A new object with the first members of every line: schema, tool, version, host, kernel, arch. */
 json_t *plumb_json_new(const char *tool);
 
+/* That of this process: 32 random digits, the same in all that it writes, so that it belongs
+ * together. */
+const char *plumb_run_id(void);
+
 /* Text that the system provided: bytes that are not UTF-8 become '?'. */
 json_t *plumb_json_text(const char *bytes);
 /*

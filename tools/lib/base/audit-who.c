@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <plumb/base/json.h>
 #include <plumb/base/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -98,15 +96,6 @@ static json_t *command_line(size_t *n)
 	return words;
 }
 
-static json_t *run_id(void)
-{
-	uint64_t random[2] = {};
-
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return NULL;
-	return json_sprintf("%016" PRIx64 "%016" PRIx64, random[0], random[1]);
-}
-
 json_t *plumb_audit_who(const char *tool)
 {
 	json_t *who = json_object(), *words;
@@ -115,7 +104,7 @@ json_t *plumb_audit_who(const char *tool)
 
 	uname(&uts);
 	words = command_line(&n);
-	json_object_set_new(who, "id", run_id());
+	json_object_set_new(who, "id", json_string(plumb_run_id()));
 	json_object_set_new(who, "pid", json_integer(getpid()));
 	json_object_set_new(who, "loginuid", number_in("/proc/self/loginuid"));
 	json_object_set_new(who, "session", number_in("/proc/self/sessionid"));

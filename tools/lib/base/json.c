@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <plumb/base/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
+
+const char *plumb_run_id(void)
+{
+	static char id[33];
+	uint64_t random[2] = {};
+
+	if (!*id && getrandom(random, sizeof(random), 0) == sizeof(random))
+		snprintf(id, sizeof(id), "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+	return id;
+}
 
 json_t *plumb_json_text(const char *bytes)
 {

@@ -207,6 +207,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 
 	set(j, "start", plumb_json_time(&r->start));
 	set(j, "end", plumb_json_time(&r->snap->taken));
+	set_u64(j, "elapsed_ns", r->elapsed);
+	set(j, "run", json_string(plumb_run_id()));
 	set_u64(j, "seq", r->seq);
 	set(j, "final", json_boolean(r->final));
 	set(j, "mechanism", mechanism(run));

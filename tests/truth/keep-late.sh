@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# A tool that wakes up late: its intervals are long and short, and each is judged; and none is printed without a time.
+
+# late NAME ARG... - the tool, of a workload that sleeps 5 ms at a time, and is itself stopped over ends of intervals
+late() {
+	late=$1
+	shift
+	start "steady-$late" stays sleep 5 1200 5 1
+	launch "$late" -s nanosleep,clock_nanosleep -p "$pid" "$@"
+	await 30 is_tracing "$late"
+	open_gate "steady-$late" go
+	for _ in 1 2 3 4; do
+		sleep 0.7
+		kill -STOP "$tool"
+		sleep 0.7
+		kill -CONT "$tool"
+	done
+	finish "steady-$late" "$(cat "steady-$late.pid")"
+	finish "$late" "$tool"
+}
+
+# shellcheck disable=SC2034 # by what starts a tool
+run() {
+	quick=--no-calibrate
+	late kept --keep=60s/500ms --max-dumps=100 --cool-down=1ms --out=kept.dump --trigger='count>=1'
+	cat kept.dump.* >kept-dumps.json
+	cp kept.dump kept-end.json
+}
+
+check() {
+	evidence kept.err kept-dumps.json kept-end.json
+	holds "a tool that is stopped over the end of an interval ends it late, and the next one is short" kept-end.json '
+		[$all[:-1][].elapsed_ns] | any(.[]; . > 600000000) and any(.[]; . < 495000000)'
+	holds "each interval is judged: it fires where the workload called" kept-end.json '
+		# Not within the cool-down, which is 1 ms after a dump.
+		[$all[:-1][] | select(.rows != [] and .elapsed_ns > 20000000).seq] as $called
+		| [$dumps[].dump | select(.why? == "trigger").seq] as $fired
+		| ($called | length) >= 6 and $called - $fired == [] or error("\($called - $fired) of \($called)")' --slurpfile dumps kept-dumps.json
+	holds "... and none is said not to be" kept-end.json '$last.dump.not_judged == 0'
+}
