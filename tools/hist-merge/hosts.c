@@ -3,8 +3,12 @@
 #include "memory.h"
 #include <stdlib.h>
 
-/* Of a host, runs that may go on, and gaps; the oldest are taken to be over. */
-#define MOST_OPEN 64
+/*
+ * Of a host, runs that may go on, and gaps; the oldest are taken to be over.  With ids, also those
+ * that are over are known, since files are read in any order.
+ */
+#define MOST_OPEN  64
+#define MOST_NAMED 4096
 
 static uint64_t hash_of(struct span name)
 {
@@ -86,6 +90,8 @@ static struct run **find_run(struct host *host, const struct line *l)
 	struct run **found = NULL, *run;
 
 	for (struct run **at = &host->runs; (run = *at); at = &run->next) {
+		if (run->id[0])
+			continue;
 		if (continues(run, l))
 			return at;
 		if (!found && run->seq < l->seq && run->end <= l->start)
@@ -118,7 +124,7 @@ static void put_run(struct hosts *h, struct host *host, struct run *run)
 	run->next = host->runs;
 	host->runs = run;
 	for (struct run **at = &host->runs; *at; at = &(*at)->next)
-		if (++n > MOST_OPEN) {
+		if (++n > (run->id[0] ? MOST_NAMED : MOST_OPEN)) {
 			run = *at;
 			*at = NULL;
 			end_run(h, run);
@@ -190,6 +196,43 @@ static bool join(struct hosts *h, struct host *host, struct run *run)
 	return true;
 }
 
+/* Removes it from the list; NULL: there is none of the id. */
+static struct run *take_named(struct host *host, struct span id)
+{
+	struct run **at = &host->runs, *run;
+
+	while (*at && !span_is(id, (*at)->id))
+		at = &(*at)->next;
+	run = *at;
+	if (run)
+		*at = run->next;
+	return run;
+}
+
+/* The last report has the ledger of the whole run. */
+static void add_named(struct hosts *h, size_t host, const struct line *l)
+{
+	struct run *run = take_named(&h->all[host], l->run);
+	const uint64_t reports = run ? run->hosts[0].reports : 0;
+
+	if (!run) {
+		run = get(calloc(1, sizeof(*run)));
+		memcpy(run->id, l->run.text, l->run.n);
+		run->first = UINT64_MAX;
+		h->runs++;
+		h->headless++;
+	}
+	h->headless -= l->seq == 1 && run->first != 1;
+	run->first = l->seq < run->first ? l->seq : run->first;
+	if (l->seq >= run->seq) {
+		set_hosts(h, host, run, l);
+		run->ledger = l->ledger;
+		run->seq = l->seq;
+	}
+	run->hosts[0].reports = reports + 1;
+	put_run(h, &h->all[host], run);
+}
+
 bool hosts_have_room(const struct hosts *h, const struct line *l)
 {
 	return h->n + (l->n_hosts ?: 1) <= HOSTS_MOST;
@@ -201,6 +244,10 @@ void hosts_add(struct hosts *h, const struct line *l)
 	/* A report of hist-merge is not one of the host that it ran on. */
 	size_t host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
 
+	if (l->run.n && !l->n_hosts) {
+		add_named(h, host, l);
+		return;
+	}
 	at = find_run(&h->all[host], l);
 	if (!(at && continues(*at, l)) && fill_gap(&h->all[host], l))
 		return;

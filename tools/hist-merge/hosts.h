@@ -7,7 +7,8 @@
  * one ended; if there is none such, the run of its host that ended last before it, of which reports
  * are missing.  Otherwise it begins a run.  Where a run ends as another one began whose first
  * reports were missing, as files that were rotated are read newest first, both are one; and a
- * report that is one of those that are missing of a run belongs to it.
+ * report that is one of those that are missing of a run belongs to it.  Reports with the id of
+ * their run need none of this: those of one id are a run, in any order.
  */
 #ifndef HOSTS_H
 #define HOSTS_H
@@ -25,6 +26,8 @@ struct run_host {
 struct run {
 	struct run *next;
 	uint64_t seq, end;
+	char id[33];    /* "": its reports do not say */
+	uint64_t first; /* with an id, the lowest number of its reports */
 	struct ledger ledger;
 	struct run_host *hosts; /* one, but for a run of hist-merge */
 	size_t n_hosts;

@@ -100,15 +100,20 @@ enum {
 	ROWS,
 	UNIT,
 	DUMP,
+	RUN,
+	ELAPSED,
 	KNOWN
 };
 
 static const struct span members[KNOWN] = {
-	[SCHEMA] = NAME("schema"), [TOOL] = NAME("tool"),   [HOST] = NAME("host"),
-	[OF] = NAME("of"),         [START] = NAME("start"), [END] = NAME("end"),
-	[SEQ] = NAME("seq"),       [FINAL] = NAME("final"), [LEDGER] = NAME("ledger"),
-	[HOSTS] = NAME("hosts"),   [ROWS] = NAME("rows"),   [PRECISION] = NAME("precision_bits"),
+	[SCHEMA] = NAME("schema"), [TOOL] = NAME("tool"),
+	[HOST] = NAME("host"),     [OF] = NAME("of"),
+	[START] = NAME("start"),   [END] = NAME("end"),
+	[SEQ] = NAME("seq"),       [FINAL] = NAME("final"),
+	[LEDGER] = NAME("ledger"), [HOSTS] = NAME("hosts"),
+	[ROWS] = NAME("rows"),     [PRECISION] = NAME("precision_bits"),
 	[UNIT] = NAME("unit"),     [DUMP] = NAME("dump"),
+	[RUN] = NAME("run"),       [ELAPSED] = NAME("elapsed_ns"),
 };
 
 static unsigned int member(struct span name)
@@ -132,20 +137,11 @@ static bool scan_precision(struct scan *s, struct line *l)
 	return true;
 }
 
-/* A signal does not wait for the end of an interval, as triggers do. */
-static bool scan_dump(struct scan *s, struct line *l)
+static bool scan_run(struct scan *s, struct line *l)
 {
-	struct span name, value;
-
-	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
-		if (!scan_member(s, &name))
-			return false;
-		if (!span_is(name, "why"))
-			scan_value(s, &value);
-		else if (scan_string(s, &value))
-			l->is_partial = span_is(value, "signal");
-	}
-	return !s->error;
+	if (!scan_string(s, &l->run))
+		return false;
+	return l->run.n == 32 || scan_fail(s, "the run is not 32 digits");
 }
 
 static bool scan_schema(struct scan *s)
@@ -161,6 +157,8 @@ static bool scan_known(struct scan *s, struct line *l, unsigned int i, const cha
 {
 	struct span ignored;
 
+	/* The interval in progress; a final one is whole. */
+	l->is_partial |= i == DUMP;
 	switch (i) {
 	case SCHEMA:
 		return scan_schema(s);
@@ -180,8 +178,11 @@ static bool scan_known(struct scan *s, struct line *l, unsigned int i, const cha
 		return scan_natural(s, &l->seq);
 	case FINAL:
 		return scan_bool(s, &l->final);
-	case DUMP:
-		return scan_dump(s, l);
+	case RUN:
+		return scan_run(s, l);
+	case ELAPSED:
+		l->is_measured = true;
+		return scan_natural(s, &l->length);
 	case PRECISION:
 		return scan_precision(s, l);
 	case LEDGER:
@@ -206,14 +207,17 @@ static bool check(struct scan *s, struct line *l, unsigned int seen)
 		return false;
 	for (unsigned int i = 0; i < KNOWN; i++) {
 		/* Lines of other tools lack most; they are best named by what reports have. */
-		if (seen & 1 << i || i == OF || i == HOSTS || i == UNIT || i == DUMP)
+		if (seen & 1 << i || i == OF || i == HOSTS || i >= UNIT)
 			continue;
 		snprintf(missing, sizeof(missing), "no report: it has no member %s",
 			 members[i].text);
 		return scan_fail(s, missing);
 	}
-	if (l->start > l->end)
+	if (l->start > l->end && !l->is_measured)
 		return scan_fail(s, "the end is before the start");
+	if (!l->is_measured)
+		l->length = l->end - l->start;
+	l->is_partial &= !l->final;
 	if (!l->seq)
 		return scan_fail(s, "seq is 0");
 	if (!l->of.text)
@@ -239,7 +243,8 @@ const char *line_read(struct line *l, const char *text, size_t *at)
 	struct span name;
 
 	l->of.text = NULL;
-	l->unit.n = 0;
+	l->unit.n = l->run.n = 0;
+	l->is_measured = false;
 	l->is_partial = false;
 	l->precision = 0;
 	l->n_rows = l->n_buckets = l->n_hosts = l->count = 0;

@@ -40,7 +40,10 @@ struct line {
 	struct span of;      /* the tool whose reports hist-merge had; of others the tool */
 	struct span unit;    /* empty: the report does not say */
 	struct span second;  /* the name of the second measure; empty: there is none */
-	uint64_t start, end; /* ns since 1970 */
+	struct span run;     /* the id of its run; empty: the report does not say */
+	uint64_t start, end; /* ns since 1970; if the clock was set back, the end may precede */
+	uint64_t length;     /* ns, by the monotonic clock if the report has it */
+	bool is_measured;    /* it has */
 	uint64_t seq;
 	bool final;
 	bool is_partial; /* the next dump may have all of its interval */

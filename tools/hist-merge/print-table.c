@@ -271,6 +271,7 @@ static void print_hosts(const struct hosts *h)
 static void print_footer(const struct reading *r)
 {
 	struct ledger l = hosts_ledger(&r->hosts);
+	const int64_t unaccounted = reading_unaccounted(r);
 	char from[40], to[40], text[400];
 
 	snprintf(text, sizeof(text),
@@ -313,6 +314,11 @@ static void print_footer(const struct reading *r)
 		printf("  %" PRIu64 " run%s: the first reports are missing, the ledger has their "
 		       "calls\n",
 		       r->hosts.headless, r->hosts.headless == 1 ? "" : "s");
+	if (unaccounted > 0)
+		printf("  %" PRId64 " of these are in no report that was merged\n", unaccounted);
+	if (unaccounted < 0)
+		printf("  the rows have %" PRId64 " more: reports were counted twice\n",
+		       -unaccounted);
 	if (l.n[LEDGER_POOLED] || r->merge.pooled)
 		printf("  %" PRIu64 " pooled under [other] by the tools, %" PRIu64
 		       " here: raise --max-keys\n",

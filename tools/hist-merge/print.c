@@ -142,6 +142,7 @@ static json_t *members(const struct result *r)
 	set(j, "hosts", hosts_json(&of->hosts));
 	set(j, "sources", sources_json(of->options));
 	set(j, "reports", plumb_json_u64(of->merge.reports));
+	set(j, "unaccounted", json_integer(reading_unaccounted(of)));
 	set(j, "coarsened", plumb_json_u64(reading_coarsened(of)));
 	set(j, "repeated", plumb_json_u64(of->repeated));
 	set(j, "left_out", plumb_json_u64(of->left_out));

@@ -48,6 +48,13 @@ bool reading_is_of_sizes(const struct reading *r)
 	return r->tool && !strcmp(r->tool, "skb-alloc");
 }
 
+int64_t reading_unaccounted(const struct reading *r)
+{
+	return r->has_stages
+		       ? 0
+		       : (int64_t)(hosts_ledger(&r->hosts).n[LEDGER_RECORDED] - r->merge.count);
+}
+
 uint64_t reading_coarsened(const struct reading *r)
 {
 	uint64_t n = 0;
@@ -125,6 +132,8 @@ static const char *merge(struct state *st, const struct line *l)
 	if (why)
 		return why;
 	hosts_add(&r->hosts, l);
+	for (size_t i = 0; i < l->n_rows; i++)
+		r->has_stages |= !!memmem(l->rows[i].key.text, l->rows[i].key.n, "\"stage\"", 7);
 	account(st, l);
 	return NULL;
 }

@@ -21,6 +21,7 @@ struct reading {
 	uint64_t unread;      /* files that cannot be read, with --keep-going */
 	uint64_t passed_over; /* lines of other tools */
 	uint64_t repeated;    /* reports that were read before */
+	bool has_stages;      /* a call is in several rows */
 	uint64_t records;     /* lines that are single calls */
 	uint64_t of_precision[PLUMB_HIST_MAX_PRECISION + 1]; /* reports */
 	uint64_t printed; /* with --every: windows before this one are printed */
@@ -48,6 +49,9 @@ void reading_end(struct reading *r);
 
 /* Reports of a higher precision than the result. */
 uint64_t reading_coarsened(const struct reading *r);
+
+/* Calls that the ledgers have and the rows have not; below 0: that the rows have twice. */
+int64_t reading_unaccounted(const struct reading *r);
 
 /* Whether sizes are in the first measure, bytes. */
 bool reading_is_of_sizes(const struct reading *r);

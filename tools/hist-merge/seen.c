@@ -70,7 +70,7 @@ bool seen_hold(struct seen *s, const struct line *l, const char *text, size_t n)
 
 	while (h && h->hash != hash)
 		h = h->next;
-	if (h && h->end >= l->end)
+	if (h && (h->length > l->length || (h->length == l->length && h->count >= l->count)))
 		return false;
 	if (!h) {
 		h = get(calloc(1, sizeof(*h)));
@@ -80,7 +80,8 @@ bool seen_hold(struct seen *s, const struct line *l, const char *text, size_t n)
 	free(h->text);
 	h->hash = hash;
 	h->start = l->start;
-	h->end = l->end;
+	h->length = l->length;
+	h->count = l->count;
 	h->text = get(calloc(1, n + 1 + SCAN_PADDING));
 	memcpy(h->text, text, n);
 	return true;

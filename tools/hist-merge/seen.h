@@ -2,7 +2,7 @@
 /*
  * seen: which reports were read, and which are held back.  Dumps of a flight recorder share the
  * intervals that were kept when each was written; copies of a file share all.  The last interval of
- * a dump that a signal asked for is not complete: the next dump may have all of it.
+ * a dump is in progress, unless it is final: the next dump may have all of it.
  */
 #ifndef SEEN_H
 #define SEEN_H
@@ -17,7 +17,7 @@
 
 struct held {
 	struct held *next;
-	uint64_t hash, start, end;
+	uint64_t hash, start, length, count;
 	char *text; /* for line_read() */
 };
 
