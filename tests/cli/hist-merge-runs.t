@@ -60,4 +60,47 @@ run_bare "$tool" "$work/unmeasured"
 refused "without its length it is refused" 1 "$tool" "$work/unmeasured:4: the end is before the start"
 run_bare "$tool" <(sed '1s/"run":"0/"run":"/' "$work/run")
 refused "a run that is none" 1 "$tool" "the run is not 32 digits"
+
+# --- --every: a result for each time ---
+per_time() {
+	jq -r '"\(.start[11:19]) \(.end[11:19]) \(.reports) \(.data) \([.rows[].count] | add // 0) \(.final)"' "$out"
+}
+
+# An idle time, a time without reports, and an idle end.
+jq -c 'if .seq == 3 or .seq == 7 then .rows = [] else . end | select(.seq != 5)' "$work/run" >"$work/idle"
+run_bare "$tool" -j -b none --every=10s "$work/idle"
+counts=$(jq -s -r '[.[].rows | map(.count) | add // 0] | "\(.[0]) \(.[1]) \(.[3]) \(.[4])"' "$work/idle")
+read -r first second fourth sixth <<<"$counts"
+is "each time has a result, in which no calls and no data differ" "$(per_time)" "11:59:40 11:59:50 1 true $first false
+11:59:50 12:00:00 1 true $second false
+12:00:00 12:00:10 1 true 0 false
+12:00:10 12:00:20 1 true $fourth false
+12:00:20 12:00:30 0 false 0 false
+12:00:30 12:00:40 1 true $sixth false
+12:00:40 12:00:50 1 true 0 true"
+run_bare "$tool" --every=10s "$work/idle"
+is "... in the table, too" "$(grep -A 1 -E '^2026-' "$out" | grep -B 1 '^(' | grep -v ^--)" "2026-01-31T12:00:00Z
+(no calls)
+2026-01-31T12:00:20Z
+(no data)
+2026-01-31T12:00:40Z
+(no calls)"
+run_bare "$tool" --every=5s "$work/run"
+is "a time in the midst of a report is none without calls" "$(grep -c '^(no report starts here)' "$out")" 6
+jq -c 'if .seq == 7 then .start |= "2027" + .[4:] | .end |= "2027" + .[4:] else . end' "$work/run" >"$work/year"
+run_bare "$tool" -j --every=10s "$work/year"
+is "a year without data is one result" "$(wc -l <"$out") $(jq -r 'select(.data | not) | .start, .end' "$out" | paste -s -d ' ')" \
+	"8 2026-01-31T12:00:40.000000000Z 2027-01-31T12:00:40.000000000Z"
+
+# The clock is set back while two other hosts go on.
+"$cli_top/tests/cli/reports.py" make "$work"
+sed 's/"host":"a"/"host":"z"/; s/"run":"0/"run":"1/' "$work/run" >"$work/other"
+run_bare "$tool" -j -b none --every=10s "$work/run" "$work/other"
+wanted=$(per_time)
+run_bare "$tool" -j -b none --every=10s "$work/back" "$work/other"
+is "a run whose clock was set back goes on where it was" "$status $(per_time)" "0 $wanted"
+is "... which is said" "$(jq -s '.[-1].moved' "$out")" 4
+jq -c -s 'sort_by(.seq, .host)[]' "$work/back" "$work/other" >"$work/mixed"
+run_bare "$tool" -j -b none --every=10s "$work/mixed"
+is "... also if its reports are in one file with others" "$status $(per_time)" "0 $wanted"
 done_testing

@@ -228,9 +228,36 @@ static void add_named(struct hosts *h, size_t host, const struct line *l)
 		set_hosts(h, host, run, l);
 		run->ledger = l->ledger;
 		run->seq = l->seq;
+		run->end = l->end;
+		run->shift = l->shift;
 	}
 	run->hosts[0].reports = reports + 1;
 	put_run(h, &h->all[host], run);
+}
+
+static void move(struct line *l, uint64_t by)
+{
+	l->shift += by;
+	l->start += by;
+	l->end += by;
+}
+
+void hosts_follow(struct hosts *h, struct line *l)
+{
+	const size_t host = find(h, l->host); /* which may move them all */
+	const struct run *run = h->all[host].runs;
+
+	while (run && !span_is(l->run, run->id))
+		run = run->next;
+	if (l->run.n && run && run->seq < l->seq) {
+		move(l, run->shift);
+		if (l->start < run->end)
+			move(l, run->end - l->start);
+	}
+	if (l->end < l->start) {
+		l->shift += l->start + l->length - l->end;
+		l->end = l->start + l->length;
+	}
 }
 
 bool hosts_have_room(const struct hosts *h, const struct line *l)

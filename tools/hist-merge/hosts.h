@@ -28,6 +28,7 @@ struct run {
 	uint64_t seq, end;
 	char id[33];    /* "": its reports do not say */
 	uint64_t first; /* with an id, the lowest number of its reports */
+	uint64_t shift; /* its last report was moved by this */
 	struct ledger ledger;
 	struct run_host *hosts; /* one, but for a run of hist-merge */
 	size_t n_hosts;
@@ -57,6 +58,11 @@ struct hosts {
 
 /* Whether there is room for the hosts of the report. */
 bool hosts_have_room(const struct hosts *h, const struct line *l);
+/*
+ * A run whose clock was set back goes on where it was, not in times that have passed: moves the
+ * report there.
+ */
+void hosts_follow(struct hosts *h, struct line *l);
 void hosts_add(struct hosts *h, const struct line *l);
 /* All runs are over. */
 void hosts_end(struct hosts *h);

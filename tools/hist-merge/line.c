@@ -245,6 +245,7 @@ const char *line_read(struct line *l, const char *text, size_t *at)
 	l->of.text = NULL;
 	l->unit.n = l->run.n = 0;
 	l->is_measured = false;
+	l->shift = 0;
 	l->is_partial = false;
 	l->precision = 0;
 	l->n_rows = l->n_buckets = l->n_hosts = l->count = 0;

@@ -44,6 +44,7 @@ struct line {
 	uint64_t start, end; /* ns since 1970; if the clock was set back, the end may precede */
 	uint64_t length;     /* ns, by the monotonic clock if the report has it */
 	bool is_measured;    /* it has */
+	uint64_t shift;      /* for hosts.c: both are later by this, since the clock was set back */
 	uint64_t seq;
 	bool final;
 	bool is_partial; /* the next dump may have all of its interval */

@@ -160,7 +160,9 @@ static void print_rows(const struct result *r)
 	struct keys k;
 
 	if (!r->n) {
-		puts("(no calls)");
+		puts(r->reports    ? "(no calls)"
+		     : r->has_data ? "(no report starts here)"
+				   : "(no data)");
 		return;
 	}
 	find_keys(r, &k);
@@ -291,6 +293,11 @@ static void print_footer(const struct reading *r)
 		printf("  passed over: %" PRIu64
 		       " report%s read before, as dumps share intervals\n",
 		       r->repeated, r->repeated == 1 ? "" : "s");
+	if (r->moved)
+		printf("  later: %" PRIu64
+		       " report%s of runs whose clock was set back, which go on "
+		       "where they were\n",
+		       r->moved, r->moved == 1 ? "" : "s");
 	if (r->records)
 		printf("  passed over: %" PRIu64 " record%s of single calls\n", r->records,
 		       r->records == 1 ? "" : "s");

@@ -141,9 +141,11 @@ static json_t *members(const struct result *r)
 	set(j, "ledger", ledger_json(&ledger));
 	set(j, "hosts", hosts_json(&of->hosts));
 	set(j, "sources", sources_json(of->options));
-	set(j, "reports", plumb_json_u64(of->merge.reports));
+	set(j, "reports", plumb_json_u64(r->reports));
+	set(j, "data", json_boolean(r->has_data));
 	set(j, "unaccounted", json_integer(reading_unaccounted(of)));
 	set(j, "coarsened", plumb_json_u64(reading_coarsened(of)));
+	set(j, "moved", plumb_json_u64(of->moved));
 	set(j, "repeated", plumb_json_u64(of->repeated));
 	set(j, "left_out", plumb_json_u64(of->left_out));
 	return j;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "read.h"
 #include "memory.h"
+#include "results.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <plumb/base/log.h>
@@ -40,28 +41,8 @@ void reading_end(struct reading *r)
 	merge_free(&r->merge);
 	hosts_free(&r->hosts);
 	seen_free(&r->seen);
+	times_free(&r->times);
 	free(r->tool);
-}
-
-bool reading_is_of_sizes(const struct reading *r)
-{
-	return r->tool && !strcmp(r->tool, "skb-alloc");
-}
-
-int64_t reading_unaccounted(const struct reading *r)
-{
-	return r->has_stages
-		       ? 0
-		       : (int64_t)(hosts_ledger(&r->hosts).n[LEDGER_RECORDED] - r->merge.count);
-}
-
-uint64_t reading_coarsened(const struct reading *r)
-{
-	uint64_t n = 0;
-
-	for (uint32_t p = r->merge.precision + 1; p <= PLUMB_HIST_MAX_PRECISION; p++)
-		n += r->of_precision[p];
-	return n;
 }
 
 /* A line that cannot be merged.  Returns 0 with --keep-going. */
@@ -117,24 +98,28 @@ static void account(struct state *st, const struct line *l)
 	if (window > st->newest)
 		st->newest = window;
 	r->of_precision[l->precision]++;
+	if (r->options->every)
+		times_add(&r->times, window, l->end);
 }
 
 /* NULL, or why not. */
-static const char *merge(struct state *st, const struct line *l)
+static const char *merge(struct state *st, struct line *l)
 {
 	struct reading *r = st->r;
-	const uint64_t window = window_of(r, l->start);
-	const char *why = check_window(r, window);
+	const char *why = hosts_have_room(&r->hosts, l) ? NULL : "more than 65536 hosts";
+	uint64_t window;
 
-	if (!why && !hosts_have_room(&r->hosts, l))
-		why = "more than 65536 hosts";
-	why = why ?: merge_add(&r->merge, l, window);
+	if (!why && r->options->every && !l->n_hosts)
+		hosts_follow(&r->hosts, l);
+	window = window_of(r, l->start);
+	why = why ?: check_window(r, window) ?: merge_add(&r->merge, l, window);
 	if (why)
 		return why;
 	hosts_add(&r->hosts, l);
 	for (size_t i = 0; i < l->n_rows; i++)
 		r->has_stages |= !!memmem(l->rows[i].key.text, l->rows[i].key.n, "\"stage\"", 7);
 	account(st, l);
+	r->moved += l->shift > 0;
 	return NULL;
 }
 
@@ -167,6 +152,7 @@ static int take(struct state *st, struct source *s, const char *text, size_t n)
 		return 0;
 	}
 	why = why ?: merge(st, l);
+	s->last = l->end;
 	return why ? refuse(st, s, why, 0) : 0;
 }
 
@@ -198,43 +184,6 @@ static int take_held(struct state *st, uint64_t before)
 	return 0;
 }
 
-/* Passes on the results of windows before END. */
-static int print_until(struct state *st, uint64_t end, bool final)
-{
-	struct reading *r = st->r;
-	uint64_t every = r->options->every;
-	struct result result = {.reading = r, .start = r->from, .end = r->to};
-	struct merged_row **rows, **from;
-	size_t n, left;
-	int err = 0;
-
-	from = rows = merge_rows(&r->merge, end, &left);
-	r->printed = end;
-	if (!left && !final) {
-		free(rows);
-		return 0;
-	}
-	do {
-		for (n = 0; n < left && from[n]->window == from[0]->window; n++)
-			;
-		result.rows = from;
-		result.n = n;
-		if (every && n) {
-			result.start = from[0]->window;
-			result.end = result.start + every;
-		}
-		result.seq = ++r->results;
-		from += n;
-		left -= n;
-		result.final = final && !left;
-		err = st->each(&result);
-	} while (left && !err);
-	free(rows);
-	if (every)
-		merge_drop(&r->merge, end);
-	return err;
-}
-
 /*
  * Results that are complete: no source will go back before the end of its last report.  One more
  * window is waited for, since a source may have reports of several hosts.
@@ -254,7 +203,7 @@ static int print_complete(struct state *st)
 		end = st->newest;
 	if (end <= st->r->printed || !st->each)
 		return 0;
-	return take_held(st, end) ?: print_until(st, end, false);
+	return take_held(st, end) ?: results_until(st->r, end, false, st->each);
 }
 
 /* The source whose next report is the earliest. */
@@ -373,7 +322,9 @@ int reading_run(struct reading *r, char *const *files, size_t n,
 				  r->passed_over ? ": none is of the tool of --tool" : "");
 	hosts_end(&r->hosts);
 	if (!err && each)
-		err = print_until(&st, UINT64_MAX, true);
+		err = r->options->every
+			      ? results_until(r, st.newest + r->options->every, true, each)
+			      : results_all(r, each);
 	for (size_t i = 0; r->options->every && i < n; i++)
 		source_close(&st.sources[i]);
 	line_free(&st.line);

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "seen.h"
 #include "source.h"
+#include "times.h"
 #include <plumb/bpf/hist/hist.h>
 
 struct reading {
@@ -15,6 +16,7 @@ struct reading {
 	struct merge merge;
 	struct hosts hosts;
 	struct seen seen;
+	struct times times;
 	char *tool;           /* whose reports are merged; NULL: none so far */
 	uint64_t from, to;    /* the first start and the last end of reports, ns since 1970 */
 	uint64_t left_out;    /* lines that cannot be merged */
@@ -22,6 +24,7 @@ struct reading {
 	uint64_t passed_over; /* lines of other tools */
 	uint64_t repeated;    /* reports that were read before */
 	bool has_stages;      /* a call is in several rows */
+	uint64_t moved;       /* reports, since the clock was set back */
 	uint64_t records;     /* lines that are single calls */
 	uint64_t of_precision[PLUMB_HIST_MAX_PRECISION + 1]; /* reports */
 	uint64_t printed; /* with --every: windows before this one are printed */
@@ -34,6 +37,8 @@ struct result {
 	struct merged_row **rows;
 	size_t n;
 	uint64_t start, end;
+	uint64_t reports; /* that started in this time, or so far */
+	bool has_data;    /* a report is of this time */
 	uint64_t seq;
 	bool final;
 };
