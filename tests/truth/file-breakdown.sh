@@ -6,14 +6,8 @@
 . "$truth/lib/disks.sh"
 # shellcheck source=lib/file-systems.sh
 . "$truth/lib/file-systems.sh"
-
-# ready NAME FILE KIND SIZE COUNT THREADS HOGS - the workload; one tool will trace all of them
-ready() {
-	ready=$1
-	shift
-	start "$ready" layers "$@"
-	workloads="$workloads $ready" pids=$pids${pids:+,}$pid
-}
+# shellcheck source=lib/layers.sh
+. "$truth/lib/layers.sh"
 
 ready_disks() {
 	insmod /modules/configfs.ko 2>/dev/null
@@ -33,8 +27,21 @@ ready_disks() {
 	null_blk below 20000000 64 && stacked "$disk"
 	case $(uname -r) in 6.12.*) arrays ;; esac
 	# Otherwise making the files would take as long as all calls.
-	if ext4; then ready_files null mounted; else echo "no ext4" >ext4.skip; fi
+	if ext4; then ready_files null mounted && overlaid mounted; else echo "no ext4" >ext4.skip; fi
 	case $(uname -r) in 6.12.*) if xfs; then ready_files xfs mounted-xfs; else echo "no xfs" >xfs.skip; fi ;; esac
+}
+
+# The same file system, as the layer of another one.
+overlaid() {
+	mkdir "$1/upper" "$1/work" "$1/lower" over || return
+	insmod /modules/overlay.ko 2>/dev/null
+	if mount -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" over 2>overlay.err; then
+		dd if=/dev/zero of=over/sync bs=65536 count=3 2>/dev/null
+		sync
+		ready over-sync over/sync sync 4096 11 1 0
+	else
+		mv overlay.err overlay.skip
+	fi
 }
 
 # Disks of RAID and dm-crypt. The second disk of the stripes and of the mirror takes twice as long. On one kernel.
@@ -145,36 +152,14 @@ run() {
 	rm -rf files
 }
 
-# Of each thread of the workload: .t what it measured, .r its row, .p the parts of that.
-each='def threads: $truth[0].calls[] | . as $t
-	| [$last.rows[] | select(.key.tid == $t.tid and .key.syscall == $t.syscall and .key.fs != "proc")] | .[0] as $r
-	| {$t, $r, p: $r.split};
-	def asleep: .device + .queue + .other_device + .other_queue + .page_cache + .file_system + .unexplained;
-	def calls: [$all[] | .call // empty | select(.fs != "proc" and (.tid as $tid | any($truth[0].calls[]; .tid == $tid)))];
-	def must(good): if good then true else error("\(.)") end; '
-
-# each_thread WHAT WORKLOAD FILTER [ARG...] - what FILTER says of each of its threads
-each_thread() {
-	local what=$1 workload=$2 filter=$3
-	shift 3
-	evidence all.err "$workload.truth"
-	holds "$workload: $what" all.json "$each all(threads; must($filter))" --slurpfile truth "$workload.truth" "$@"
-}
-
-counts_once() {
-	each_thread "each call counts once, and takes no longer than its thread says" "$1" '
-		.r.count == .t.count and .t.errors == 0 and .r.errors == 0 and .r.sum <= .t.sum and .r.max <= .t.max and .r.min <= .t.min'
-	# The kernel brings schedstat up to date at its ticks.
-	each_thread "... is on the CPU no longer than schedstat says" "$1" '.p.on_cpu <= .t.ran * 1.1 + 10000000 + .t.count * 200000'
-}
-
-# in_device NAME DELAY - each call was in the device for DELAY ns, but for what its thread still ran, and in no other layer
+# in_device NAME DELAY [PARTS] - each call was in the device for DELAY ns, but for what its thread still ran, and in no
+# other layer but PARTS
 in_device() {
 	counts_once "$1"
 	each_thread "... is in the device for $2 ns, asleep elsewhere for less" "$1" '
 		.p.device >= .t.count * $delay * 0.8
 		and .p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * $delay
-		and (.p | asleep - .device) < .t.count * 2000000' --argjson delay "$2"
+		and (.p | asleep - .device - '"${3-0}"') < .t.count * 2000000' --argjson delay "$2"
 }
 
 # by_helper NAME - the calls waited for I/O that another thread had submitted: its helper, for most of
@@ -281,20 +266,33 @@ check_arrays() {
 
 # fsync writes the page by itself, and waits for what the journal's thread writes, and for that thread.
 by_journal() {
-	counts_once null-sync
-	each_thread "... is in the device with its page, then waits for I/O of the journal" null-sync '
+	counts_once "$1"
+	each_thread "... is in the device with its page, then waits for I/O of the journal" "$1" '
 		.p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * 20000000 and .p.device >= .t.count * 10000000
 		and .p.other_device >= .t.count * 20000000 and .p.queue + .p.unexplained < .t.count * 1000000'
-	holds "null-sync: ... which is named" all.json "$each"'
+	holds "$1: ... which is named" all.json "$each"'
 		calls | map(select(.syscall == "fsync").io_of.comm) | must(length > 0 and all(startswith("jbd2/")))' \
-		--slurpfile truth null-sync.truth
+		--slurpfile truth "$1.truth"
+}
+
+check_overlaid() {
+	if [ ! -e over-sync.truth ]; then
+		skip "a file system that is a layer of another" "$(cat overlay.skip)"
+		return
+	fi
+	by_journal over-sync
+	each_thread "... whose disk is that of the layer" over-sync '.r.key.fs == "overlay" and .r.key.disk == $disk' \
+		--arg disk "$(cat formatted.disk)"
 }
 
 check_files() {
-	in_device "$1-cold" "$2"
+	local threads=0
+	# Its threads in the kernel complete I/O and write the log, and have to get a CPU for it.
+	[ "$1" != xfs ] || threads='(.page_cache + .file_system)'
+	in_device "$1-cold" "$2" "$threads"
 	case $1 in
-	null) by_journal ;;
-	xfs) in_device xfs-sync "$(($2 * 2))" ;; # it writes the page, then the log
+	null) by_journal null-sync; check_overlaid ;;
+	xfs) in_device xfs-sync "$(($2 * 2))" "$threads" ;; # it writes the page, then the log
 	*) in_device "$1-sync" "$2" ;;
 	esac
 	counts_once "$1-hot"

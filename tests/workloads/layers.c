@@ -15,13 +15,14 @@ const char usage[] =
 	"  ahead   pread64 of pages that its helper, helper-N, has just begun to read\n"
 	"  behind  fdatasync of pages that its helper has just begun to write\n"
 	"  sync    fsync of pages that it has written\n"
+	"  write   pwrite64 to the page cache\n"
 	"  pipe    read of a pipe, to which its helper writes 2 ms later; FILE is not used\n"
 	"With HOGS, these threads and as many others that spin are on one CPU.  ran and waited "
 	"are\n"
 	"the time of a thread on the CPU and on the run queue, by its schedstat.\n"
 	"Gates: ready, go, done, end.\n";
 
-enum { DIRECT, COLD, HOT, AHEAD, BEHIND, SYNC, PIPE, KINDS };
+enum { DIRECT, COLD, HOT, AHEAD, BEHIND, SYNC, WRITE, PIPE, KINDS };
 
 static const struct {
 	const char *name, *syscall;
@@ -30,7 +31,7 @@ static const struct {
 	[DIRECT] = {"direct", "pread64", false},  [COLD] = {"cold", "pread64", false},
 	[HOT] = {"hot", "pread64", false},        [AHEAD] = {"ahead", "pread64", true},
 	[BEHIND] = {"behind", "fdatasync", true}, [SYNC] = {"sync", "fsync", false},
-	[PIPE] = {"pipe", "read", true},
+	[WRITE] = {"write", "pwrite64", false},   [PIPE] = {"pipe", "read", true},
 };
 
 static uint64_t size, count, n_threads, n_hogs;
@@ -135,6 +136,8 @@ static bool call(struct worker *w)
 		return !fdatasync(file); /* not what has changed in the inode */
 	case SYNC:
 		return !fsync(file);
+	case WRITE:
+		return pwrite(file, w->buffer, size, w->at) == (ssize_t)size;
 	default:
 		return pread(file, w->buffer, size, w->at) == (ssize_t)size;
 	}

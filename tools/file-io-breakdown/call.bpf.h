@@ -5,7 +5,8 @@
  * While the thread is blocked, its time is accounted for as that of a disk is (disk.bpf.h): at each
  * change of the I/O of the call, on whichever CPU. The deepest layer explains it: a request of the
  * call in the device; else a bio of the call in the block layer; else, if the thread waits for the
- * page cache, the file system or I/O, what the file's disk does for others; else that wait.
+ * page cache, the file system or I/O, what the file's disk does for others; else that wait. A wait
+ * that I/O does not end, as for a lock, is not explained by that of others.
  */
 #ifndef IO_CALL_BPF_H
 #define IO_CALL_BPF_H
@@ -24,8 +25,9 @@ struct io_call {
 	__u64 ns[IO_PARTS];        /* ns of earlier sleeps */
 	struct io_submitter other; /* whose I/O it waited for last */
 	char fs[IO_NAME_LEN];
-	__u32 dev, pad;
-	__u64 task; /* address: for the loader */
+	__u32 dev;
+	__u32 of_fs; /* the file is one of a file system */
+	__u64 task;  /* address: for the loader */
 };
 #define PLUMB_THREAD_OWN io_call
 
@@ -38,6 +40,20 @@ static __always_inline __u64 at_most(__u64 n, __u64 limit)
 	return limit + (n - limit) * less;
 }
 
+/* The part of the time in which no I/O explains what the thread waits for. */
+static __always_inline enum io_part call_waits(const struct io_call *c)
+{
+	return c->waits == IO_WAITS_CACHE                                ? IO_CACHE
+	       : c->waits == IO_WAITS_FS || c->waits == IO_WAITS_FS_ONLY ? IO_FS
+									 : IO_UNEXPLAINED;
+}
+
+/* Whether it can be I/O of others: once I/O of its own has ended, it waits for the wakeup. */
+static __always_inline bool call_can_wait_for_others(const struct io_call *c)
+{
+	return c->waits >= IO_WAITS_IO && !c->done;
+}
+
 /* Divide NS ns, in which the call had nothing in the device. */
 static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 {
@@ -45,15 +61,10 @@ static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 	struct io_disk *d = NULL;
 	__u64 device, queue;
 
-	/* Once I/O of its own has ended, it waits for the wakeup, not for others. */
-	if (own ? c->flushes > 0 : c->waits > IO_WAITS && !c->done)
+	if (own ? c->flushes > 0 : call_can_wait_for_others(c))
 		d = disk_get(c->dev);
 	if (!d) {
-		io_add(c->slept[own                          ? IO_QUEUE
-				: c->waits == IO_WAITS_CACHE ? IO_CACHE
-				: c->waits == IO_WAITS_FS    ? IO_FS
-							     : IO_UNEXPLAINED],
-		       ns);
+		io_add(c->slept[own ? IO_QUEUE : call_waits(c)], ns);
 		return;
 	}
 	disk_account(d, now);
@@ -68,10 +79,7 @@ static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 	queue = at_most(d->times.queue - c->before.queue, ns - device);
 	io_add(c->slept[IO_OTHER_DEVICE], device);
 	io_add(c->slept[IO_OTHER_QUEUE], queue);
-	io_add(c->slept[c->waits == IO_WAITS_CACHE ? IO_CACHE
-			: c->waits == IO_WAITS_FS  ? IO_FS
-						   : IO_UNEXPLAINED],
-	       ns - device - queue);
+	io_add(c->slept[call_waits(c)], ns - device - queue);
 	if (device + queue)
 		c->other = d->by;
 }

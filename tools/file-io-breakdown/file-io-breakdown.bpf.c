@@ -53,7 +53,9 @@ __noinline __u32 wait_at(__u64 address)
 									   : IO_RUNS;
 }
 
-static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task)
+/* Of a file of a file system the wait is the file system's, whatever its function is called. */
+static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
+				__u32 of_fs, __u32 dev)
 {
 	__u64 frames[FRAMES] = {};
 	__u32 wait;
@@ -65,14 +67,18 @@ static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task
 			if (wait != IO_RUNS)
 				return wait;
 		}
-	return BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? IO_WAITS_IO : IO_WAITS;
+	if (of_fs && !dev)
+		return IO_WAITS_FS_ONLY;
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		return IO_WAITS_IO;
+	return of_fs ? IO_WAITS_FS_ONLY : IO_WAITS;
 }
 
 static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct syscall_thread *t,
 				   struct task_struct *task)
 {
 	if (!t->preempted)
-		call_leaves(&t->own, wait_of(ctx, task), t->left);
+		call_leaves(&t->own, wait_of(ctx, task, t->own.of_fs, t->own.dev), t->left);
 }
 
 static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,

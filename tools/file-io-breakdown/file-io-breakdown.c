@@ -222,8 +222,8 @@ static void print_counts(FILE *out)
 	plumb_print_wrapped(text, out);
 	plumb_print_wrapped("parts: CPU, PREE, RUNQ, DEV and QUEUE are measured; ODEV and OQUE are "
 			    "I/O of others on the file's disk while the call waited for the page "
-			    "cache, the file system or I/O; CACHE and FS are told by the kernel "
-			    "function that waits",
+			    "cache, a journal or I/O; CACHE is told by the kernel function that "
+			    "waits, FS is any other wait in a file system",
 			    out);
 }
 

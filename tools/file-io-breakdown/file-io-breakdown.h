@@ -25,7 +25,7 @@ enum io_part {
 	IO_OTHER_DEVICE, /* it waits for I/O of others, of which a request is in the device */
 	IO_OTHER_QUEUE,
 	IO_CACHE,       /* it waits for the page cache, and no I/O explains it */
-	IO_FS,          /* for the journal or a lock, the same */
+	IO_FS,          /* it waits in the file system, the same */
 	IO_UNEXPLAINED, /* none of these */
 	IO_PARTS,       /* parts that are off the CPU */
 	IO_ON_CPU = IO_PARTS,
@@ -36,6 +36,8 @@ enum io_part {
 enum io_wait {
 	IO_RUNS, /* for nothing: it is runnable */
 	IO_WAITS,
+	IO_WAITS_FS_ONLY, /* in the file system, for what no I/O ends: a lock, a server */
+	/* I/O of others can end these. */
 	IO_WAITS_IO, /* the kernel counts the sleep as I/O (task_struct.in_iowait) */
 	IO_WAITS_CACHE,
 	IO_WAITS_FS,

@@ -11,6 +11,10 @@
 /* Kernel stacks on x86_64 and arm64; only used where no helper returns the registers. */
 #define KERNEL_STACK 16384
 
+/* Of super blocks: include/uapi/linux/magic.h, include/linux/fs.h */
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define SB_NOUSER             (1UL << 31)
+
 struct block_device___disk {
 	struct gendisk___any *bd_disk;
 } __attribute__((preserve_access_index));
@@ -47,6 +51,74 @@ file_device(struct file *file, struct inode *inode, struct super_block *sb)
 	return of_device - bpf_core_field_offset(struct bdev_inode___any, vfs_inode);
 }
 
+/*
+ * The inode in the upper layer of overlayfs, whose own inode is followed by the entry there. The
+ * layers' types are those of a module, which may come later.
+ */
+static __always_inline struct inode *overlay_upper(struct inode *inode)
+{
+	struct dentry *upper = NULL;
+
+	bpf_probe_read_kernel(&upper, sizeof(upper), (void *)inode + bpf_core_type_size(*inode));
+	inode = upper ? BPF_CORE_READ(upper, d_inode) : NULL;
+	return inode && BPF_CORE_READ(inode, i_sb) == BPF_CORE_READ(upper, d_sb) ? inode : NULL;
+}
+
+/* Whether REAL, which the file of overlayfs refers to, is an open file: then it has this inode. */
+static __always_inline struct inode *overlay_inode(struct file *real, struct file *file)
+{
+	struct inode *inode = real ? BPF_CORE_READ(real, f_inode) : NULL;
+	struct dentry *entry = real ? BPF_CORE_READ(real, f_path.dentry) : NULL;
+
+	/* Before 6.7 it has the path of the other. */
+	if (!inode || !entry ||
+	    (entry != BPF_CORE_READ(file, f_path.dentry) && BPF_CORE_READ(entry, d_inode) != inode))
+		return NULL;
+	return inode;
+}
+
+/* The file system of the layer in which the data of a file of overlayfs are, or that of the file.
+ */
+static __always_inline struct super_block *overlay_real(struct file **file, struct inode **inode,
+							struct super_block *sb)
+{
+	struct file *real, *first = NULL;
+	struct inode *below;
+
+	if (!*file || BPF_CORE_READ(sb, s_magic) != OVERLAYFS_SUPER_MAGIC)
+		return sb;
+	below = overlay_upper(*inode);
+	if (below) {
+		*file = NULL; /* this layer is not an overlay */
+	} else {
+		/* From 6.13 on the file is the first member of what it refers to. */
+		real = BPF_CORE_READ(*file, private_data);
+		bpf_probe_read_kernel(&first, sizeof(first), real);
+		below = overlay_inode(real, *file);
+		if (!below) {
+			real = first;
+			below = overlay_inode(real, *file);
+		}
+		if (!below)
+			return sb;
+		*file = real;
+	}
+	*inode = below;
+	return BPF_CORE_READ(below, i_sb);
+}
+
+/*
+ * Whether the calls of the file are those of a file system, and so what they wait for; not of a
+ * device, a pipe or a socket.
+ */
+static __always_inline bool file_is_of_fs(struct inode *inode, struct super_block *sb)
+{
+	__u32 type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+
+	/* From 6.16 on an eventfd and the like are regular files for the kernel. */
+	return (type == S_IFREG || type == S_IFDIR) && !(BPF_CORE_READ(sb, s_flags) & SB_NOUSER);
+}
+
 /* Note the file of the call that begins. */
 static __always_inline void file_note(struct io_call *c, struct task_struct *task)
 {
@@ -58,6 +130,7 @@ static __always_inline void file_note(struct io_call *c, struct task_struct *tas
 
 	__builtin_memset(c->fs, 0, sizeof(c->fs));
 	c->dev = 0;
+	c->of_fs = 0;
 	c->task = (__u64)task;
 	file = file_of(task, file_descriptor(task));
 	if (!file)
@@ -65,6 +138,10 @@ static __always_inline void file_note(struct io_call *c, struct task_struct *tas
 	inode = BPF_CORE_READ(file, f_inode);
 	sb = BPF_CORE_READ(inode, i_sb);
 	bpf_probe_read_kernel_str(c->fs, sizeof(c->fs), BPF_CORE_READ(sb, s_type, name));
+	c->of_fs = file_is_of_fs(inode, sb);
+	/* A layer can be an overlay. */
+	sb = overlay_real(&file, &inode, sb);
+	sb = overlay_real(&file, &inode, sb);
 	device = file_device(file, inode, sb);
 	disk = device ? BPF_CORE_READ(device, bd_disk) : NULL;
 	if (disk)

@@ -52,10 +52,10 @@ static struct function {
 	{"btrfs_sync_log", IO_WAITS_FS},
 	{"wait_log_commit", IO_WAITS_FS},
 	/* locks of inodes and file systems */
-	{"rwsem_down_read_slowpath", IO_WAITS_FS},
-	{"rwsem_down_write_slowpath", IO_WAITS_FS},
+	{"rwsem_down_read_slowpath", IO_WAITS_FS_ONLY},
+	{"rwsem_down_write_slowpath", IO_WAITS_FS_ONLY},
+	{"percpu_rwsem_wait", IO_WAITS_FS_ONLY}, /* a frozen file system */
 	{"inode_dio_wait", IO_WAITS_FS},
-	{"percpu_rwsem_wait", IO_WAITS_FS}, /* a frozen file system */
 	{"wb_wait_for_completion", IO_WAITS_FS},
 };
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))

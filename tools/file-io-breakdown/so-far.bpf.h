@@ -29,13 +29,11 @@ static __always_inline enum io_part so_far_asleep(const struct io_call *c)
 		return IO_DEVICE;
 	if (c->bios > 0)
 		return c->flushes > 0 && d && d->flushes > 0 ? IO_DEVICE : IO_QUEUE;
-	if (d && c->waits > IO_WAITS && !c->done && d->in_device > 0)
+	if (d && call_can_wait_for_others(c) && d->in_device > 0)
 		return IO_OTHER_DEVICE;
-	if (d && c->waits > IO_WAITS && !c->done && d->bios > 0)
+	if (d && call_can_wait_for_others(c) && d->bios > 0)
 		return IO_OTHER_QUEUE;
-	return c->waits == IO_WAITS_CACHE ? IO_CACHE
-	       : c->waits == IO_WAITS_FS  ? IO_FS
-					  : IO_UNEXPLAINED;
+	return call_waits(c);
 }
 
 /*

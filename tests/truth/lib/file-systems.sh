@@ -71,7 +71,7 @@ slow_files() {
 
 # Each has a journal.
 ext4() {
-	null_blk formatted 1000 64 && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err &&
+	null_blk formatted 1000 64 && echo "$disk" >formatted.disk && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err &&
 		slow_files ext4 formatted mounted
 }
 
