@@ -24,9 +24,9 @@ run() {
 	timeout -k 5 60 "$@" </dev/null >out 2>err || status=$?
 }
 
-# The last line but "tracing …".
+# The last line but "tracing …" and the ledger of --folded.
 complaint() {
-	grep -v ': tracing …' err || :
+	grep -vE ': tracing …|: [0-9]+ (calls|samples), 0 lost(;|$)' err || :
 }
 
 set +e
@@ -42,6 +42,54 @@ claim "... and the weight is the time" test "${line##* }" -ge "$low" -a "${line#
 is "... each stack is there once" "$(sed 's/ [0-9]*$//' out | sort | uniq -d)" ""
 like "the graph has the same frames" "$(tr '\n' ' ' <one.svg)" \
 	'data-name="stay_in_pipe"[^>]*><title>stay_in_pipe \([0-9.]+ms, [0-9]+ times, [0-9.]+ %\)'
+
+# What has not ended is in each output, for as long as it has been in the trace by this clock: a nap that has
+# ended, and one that has not. -d lasts from here at the earliest.
+cp "$(command -v sleep)" plumb-nap
+# shellcheck disable=SC2016 # the inner shell expands it
+naps='./plumb-nap 0.2; date +%s%N >began; exec ./plumb-nap 60'
+# napping TOOL... - runs it for 4 s, and sets LEAST and MOST, ns of the second nap in the trace
+napping() {
+	local start
+
+	start=$(date +%s%N)
+	run "$@" -c plumb-nap -d 4 -- sh -c "$naps"
+	most=$(($(date +%s%N) - $(<began)))
+	least=$((start + 4000000000 - $(<began) - 2500000000))
+}
+napping offcpu-time --folded -b comm,state --flame=nap.svg
+is "offcpu-time of what does not end" "$status $(complaint)" "0 "
+line=$(grep -F '[in flight]' out)
+like "... is a folded line with a mark" "$line" '^plumb-nap-sleeping;.*(do_nanosleep|hrtimer_nanosleep)_\[k\];.*\[in flight\] [0-9]+$'
+claim "... its time is that in the trace" test "${line##* }" -le "$most" -a "${line##* }" -ge "$least"
+ended=$(awk '/^plumb-nap-sleeping/ && /nanosleep/ && !/in flight/ { sum += $NF } END { print sum }' out)
+claim "... beside the one that has ended" test "$ended" -ge 200000000
+like "... stderr has the ledger" "$(<err)" 'offcpu-time: [0-9]+ calls, 0 lost; [0-9]+ had not ended, the oldest after [0-9.]+m?s$'
+svg=$(tr '\n' ' ' <nap.svg)
+like "... the graph has it" "$svg" 'data-name="\[in flight\]"[^>]*><title>\[in flight\] \([0-9.]+s, 1 times, '
+like "... and says what it is of: command line" "$svg" '<text id="title"[^>]*>offcpu-time --folded -b comm,state --flame=nap.svg -c plumb-nap -d 4 -- '
+like "... host and date" "$svg" "<text id=\"run\"[^>]*>$(uname -n), Linux $(uname -r) $(uname -m), until 20[0-9-]+ [0-9:]+ UTC; "
+like "... ledger" "$svg" '<text id="ledger"[^>]*>[0-9]+ calls, 0 lost; [0-9]+ had not ended, the oldest after [0-9.]+m?s<'
+like "... and unit" "$svg" '<text id="about"[^>]*>[0-9.]+ s; the width of a frame is its share of the time; \[in flight\]: until the trace ended<'
+napping offcpu-time --folded --min=1000s
+is "... but not below --min" "$(<out)" ""
+napping offcpu-time --folded -b comm 1
+is "... of intervals the last one has it, so that lines add up" "$(grep -c 'plumb-nap;.*\[in flight\]' out)" 1
+sleep 60 &
+run offcpu-time --folded -p $! -d 1
+like "a sleep from before the trace has the time of the trace" "$(<out)" '^[0-9]+-sleep;.*\[in flight\] 1[0-9]{9}$'
+kill $!
+napping syscall-slower 10ms -s clock_nanosleep --timeline=nap.svg --perfetto=nap.json
+like "a timeline has what has not ended" "$(tr '\n' ' ' <nap.svg)" '<path class="in_flight" d="M[0-9.]+ [0-9.]+h[0-9.]+v.*clock_nanosleep, in flight"\]'
+holds "... and a trace for Perfetto" nap.json '[$last.traceEvents[] | select(.ph == "X")] as $calls
+	| ($calls | map(.args.in_flight) | sort) == [false, true] and $last.otherData.in_flight == 1
+	and ($calls[] | select(.args.in_flight) | .dur * 1000 >= $least and .dur * 1000 <= $most and .name == "clock_nanosleep")' \
+	--argjson least "$least" --argjson most "$most"
+napping syscall-latency -s clock_nanosleep --heatmap=nap.svg --chart=nap-chart.svg
+for picture in nap.svg nap-chart.svg; do
+	like "$picture says what has not ended, and that it is longer than all that has" "$(<"$picture")" \
+		'<text id="ledger"[^>]*>1 calls, 0 lost; 1 had not ended, the oldest after [0-9.]+s, longer than all that had<'
+done
 
 # Files that are not what --folded prints: each is an error that names the line, before the trace.
 while IFS='|' read -r text why; do

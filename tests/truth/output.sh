@@ -42,6 +42,22 @@ run() {
 			calls 20000 priority:4
 	done
 	traced uncalibrated --no-calibrate -s getppid -- calls 23 getppid
+
+	# Who says when the run ends finds its numbers; who interrupts one without an end finds none.
+	traced bound-command -s getppid --openmetrics="$PWD/bound-command.prom" -- calls 1009 getppid
+	launch bound-duration -s clock_nanosleep --openmetrics="$PWD/bound-duration.prom" -d 2 -- \
+		sh -c 'sleep 0.3; exec sleep 60'
+	finish bound-duration "$tool"
+	launch bound-count -j -s getppid --openmetrics="$PWD/bound-count.prom" 0.2 2 -- sleep 60
+	finish bound-count "$tool"
+	sleep 60 &
+	endless=$!
+	launch endless -j --openmetrics="$PWD/endless.prom" --otlp="$PWD/endless.otlp" -p "$endless" 0.2
+	await 30 [ -s endless.prom ]
+	cp endless.prom endless.seen
+	kill -INT "$tool"
+	finish endless "$tool"
+	kill "$endless"
 }
 
 # Lines of the rows: between the headings and the empty line.
@@ -111,6 +127,21 @@ check() {
 	is "reports of a fraction of a second have times of their own" \
 		"$(grep -cE '^[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]{3}$' stamped.json) $(sort stamped.json | grep -E '^[0-9:.]{12}$' | uniq -d)" "2 "
 	check_cost
+	evidence bound-command.prom bound-command.err bound-command.truth
+	is "--openmetrics of a COMMAND's run leaves the numbers of the whole run" \
+		"$(sed -n 's/^plumb_syscall_latency_seconds_count{.*syscall="getppid".*} //p' bound-command.prom)" 1009
+	evidence bound-duration.prom bound-duration.err
+	is "... of -d, too, with what has not ended" \
+		"$(sed -n 's/^plumb_in_flight_calls{.*} //p' bound-duration.prom)" 1
+	claim "... and the oldest one's age: that of a sleep that is not yet over" awk \
+		'/^plumb_in_flight_oldest_seconds/ { age = $NF } END { exit !(age > 0 && age < 60) }' bound-duration.prom
+	claim "... of COUNT, too" test -s bound-count.prom
+	evidence endless.seen endless.err endless.otlp
+	claim "one that is interrupted removes it" test ! -e endless.prom
+	is "... its gauge had what was in flight since before the trace" \
+		"$(sed -n 's/^plumb_in_flight_calls{.*} //p' endless.seen)" 1
+	holds "... OTLP has the age, too" endless.otlp '[$last | .. | objects | select(.name? == "plumb.in_flight_oldest")
+		| .gauge.dataPoints[0].asDouble] | length == 1 and .[0] > 0'
 	evidence uncalibrated.json uncalibrated.err
 	holds "--no-calibrate leaves the cost unknown and says why" uncalibrated.json \
 		'$last.overhead_ns | .traced == null and .filtered == null and (.how | length > 0)'

@@ -22,7 +22,7 @@ static const char reader[] =
 static char dir[] = "/tmp/plumb-flame-XXXXXX";
 static char path[64];
 
-static const struct plumb_flame samples = {.title = "a <title> & more", .unit = "samples"};
+static const struct plumb_flame samples = {.about = "a <title> & more", .unit = "samples"};
 
 /* What there is in the file; "" if it is no XML. */
 static char *frames_of(const char *file)
@@ -88,7 +88,7 @@ static void small_changes_are_light(void **state)
 	const struct plumb_folded all[] = {stack("p", 501), stack("q", 499)};
 	const struct plumb_folded before[] = {stack("p", 500), stack("q", 500)};
 	const struct plumb_flame flame = {
-		.title = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
+		.about = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
 	static char text[1 << 16];
 	FILE *f;
 
@@ -107,7 +107,7 @@ static void frames_say_what_they_were_before(void **state)
 	const struct plumb_folded before[] = {
 		stack("main;read", 500), stack("main;w;[u8\\x3b 2]", 250), stack("main;gone", 250)};
 	const struct plumb_flame changes = {
-		.title = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
+		.about = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
 	char text[1 << 16];
 	size_t n;
 	FILE *f;

@@ -17,7 +17,7 @@ static void fill(struct kept *k)
 		c.end = 1000000 + i + c.ns;
 		c.tid = c.pid + i % 2;
 		c.off[PLUMB_BLOCKED] = c.ns / 2;
-		kept_add(k, &c);
+		kept_add(k, &c, false);
 	}
 }
 

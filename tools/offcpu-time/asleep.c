@@ -3,18 +3,32 @@
 
 #include <string.h>
 
-/* Return whether a thread is asleep or stopped: not runnable, and not an idle kernel thread (I). */
-static bool is_asleep(uint32_t pid, uint32_t tid)
+struct offcpu_config offcpu_selection = {.max_ns = UINT64_MAX};
+
+/* The state as a key, of a thread whose stay began before the trace. */
+static uint32_t state_of(char state)
+{
+	return state == 'S'   ? OFFCPU_SLEEPING
+	       : state == 'D' ? OFFCPU_UNINTERRUPTIBLE
+			      : OFFCPU_OTHER;
+}
+
+/* Return whether a thread is asleep or stopped: not runnable, and not an idle kernel thread (I).
+ * *WHAT is its state. */
+static bool is_asleep(uint32_t pid, uint32_t tid, uint64_t *what)
 {
 	struct plumb_thread_stat stat;
 
-	return !plumb_thread_stat(pid, tid, &stat) && strchr("SDTt", stat.state);
+	if (plumb_thread_stat(pid, tid, &stat) || !strchr("SDTt", stat.state))
+		return false;
+	*what = state_of(stat.state);
+	return true;
 }
 
 static bool find_sleep(const struct plumb_session *s, struct plumb_flight *f)
 {
 	(void)s;
-	return is_asleep(f->pid, f->tid);
+	return is_asleep(f->pid, f->tid, &f->what);
 }
 
 /* A state keeps when its thread left its CPU even after it is back; /proc shows whether it is. */
@@ -33,7 +47,7 @@ static void read(const struct plumb_session *s, const struct plumb_state *state,
 	f.start = plumb_state_word(value, left);
 	f.kernel = *(const int32_t *)(value + kernel); /* kernel[0]: of the last sleep */
 	f.user = *(const int32_t *)(value + user);
-	if (f.start && is_asleep(f.pid, f.tid))
+	if (f.start && is_asleep(f.pid, f.tid, &f.what))
 		plumb_flights_add(to, &f);
 }
 
@@ -56,6 +70,8 @@ static void name(const struct plumb_session *s, const struct plumb_flight *f, ch
 const struct plumb_inflight asleep = {
 	.heading = "WCHAN",
 	.json = "wchan",
+	.min_ns = &offcpu_selection.min_ns,
+	.max_ns = &offcpu_selection.max_ns,
 	.sleeps = true,
 	.find = find_sleep,
 	.proc = "stack",

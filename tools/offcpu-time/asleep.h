@@ -3,8 +3,11 @@
 #ifndef ASLEEP_H
 #define ASLEEP_H
 
+#include "offcpu-time.h"
+
 #include <plumb/inflight/inflight.h>
 
+extern struct offcpu_config offcpu_selection;
 extern const struct plumb_inflight asleep;
 
 #endif

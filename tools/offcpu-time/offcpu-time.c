@@ -59,7 +59,6 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static struct offcpu_config selection = {.max_ns = UINT64_MAX};
 static uint32_t wakers; /* plumb_config.wakers */
 
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
@@ -67,10 +66,10 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	(void)state;
 	switch (key) {
 	case MIN_TIME:
-		selection.min_ns = plumb_option_duration("--min", text);
+		offcpu_selection.min_ns = plumb_option_duration("--min", text);
 		return 0;
 	case MAX_TIME:
-		selection.max_ns = plumb_option_duration("--max", text);
+		offcpu_selection.max_ns = plumb_option_duration("--max", text);
 		return 0;
 	case WAKERS:
 		wakers = PLUMB_WAKERS_STACKS;
@@ -81,7 +80,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 			o->by |= OFFCPU_BY_WAKER;
 		else if (o->by & OFFCPU_BY_WAKER)
 			wakers = PLUMB_WAKERS_NAMES;
-		if (selection.min_ns > selection.max_ns)
+		if (offcpu_selection.min_ns > offcpu_selection.max_ns)
 			plumb_usage_error("--min is longer than --max");
 		return plumb_stacks_parse(key, text, o);
 	default:
@@ -96,7 +95,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
-	memcpy((void *)&skel->rodata->offcpu_config, &selection, sizeof(selection));
+	memcpy((void *)&skel->rodata->offcpu_config, &offcpu_selection, sizeof(offcpu_selection));
 	bpf->config->wakers = wakers;
 	if (wakers)
 		strcpy(bpf->hooks[1], "sched_waking");

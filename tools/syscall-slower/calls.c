@@ -53,7 +53,7 @@ void calls_attached(struct plumb_session *s)
 int calls_add(const void *record, size_t size)
 {
 	if (is_kept)
-		kept_add(&kept, record);
+		kept_add(&kept, record, false);
 	return plumb_in_order_add(&waiting, record, size);
 }
 

@@ -15,7 +15,7 @@ uint64_t slow_call_part(const struct slow_call *c, enum plumb_part part)
 	return ns;
 }
 
-static struct kept_call kept_of(const struct slow_call *c)
+static struct kept_call kept_of(const struct slow_call *c, bool in_flight)
 {
 	struct kept_call kept = {
 		.begin = c->end - c->ns,
@@ -26,9 +26,10 @@ static struct kept_call kept_of(const struct slow_call *c)
 		.nr = c->nr,
 		.abi = c->abi,
 		.cpu = c->cpu,
+		.in_flight = in_flight,
 	};
 
-	for (int i = 0; i < PLUMB_ALL_PARTS; i++)
+	for (int i = 0; i < PLUMB_ALL_PARTS && !in_flight; i++)
 		kept.parts[i] = slow_call_part(c, i);
 	memcpy(kept.comm, c->comm, sizeof(kept.comm));
 	kept.comm[sizeof(kept.comm) - 1] = 0;
@@ -61,21 +62,21 @@ static void sift_down(struct kept *k)
 	}
 }
 
-void kept_add(struct kept *k, const struct slow_call *c)
+void kept_add(struct kept *k, const struct slow_call *c, bool in_flight)
 {
 	if (!k->calls)
 		k->calls = calloc(KEPT_MOST, sizeof(*k->calls));
 	if (!k->calls)
 		abort();
 	if (k->n < KEPT_MOST) {
-		k->calls[k->n] = kept_of(c);
+		k->calls[k->n] = kept_of(c, in_flight);
 		sift_up(k, k->n++);
 		return;
 	}
 	k->dropped++;
 	if (c->ns <= k->calls[0].ns)
 		return;
-	k->calls[0] = kept_of(c);
+	k->calls[0] = kept_of(c, in_flight);
 	sift_down(k);
 }
 

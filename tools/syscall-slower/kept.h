@@ -5,6 +5,7 @@
 
 #include "syscall-slower.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct kept_call {
 	int64_t ret;
 	uint32_t pid, tid, nr, abi, cpu;
 	char comm[PLUMB_COMM_LEN];
+	bool in_flight; /* it had not ended; nothing is known of its parts */
 };
 
 /* All calls until there are KEPT_MOST, then the longest. */
@@ -26,7 +28,7 @@ struct kept {
 };
 
 /* The call takes the place of the shortest one if there is no room. */
-void kept_add(struct kept *k, const struct slow_call *c);
+void kept_add(struct kept *k, const struct slow_call *c, bool in_flight);
 /* Orders calls by process, thread and time, after which none can be added. */
 void kept_sort(struct kept *k);
 

@@ -3,6 +3,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/thread.h>
 #include <plumb/base/log.h>
 #include <plumb/report/in-order.h>
 #include <plumb/report/picture-file.h>
@@ -171,13 +172,36 @@ static int print(struct plumb_report *r)
 	return 0;
 }
 
-static int save(const struct plumb_run *run, const struct plumb_snapshot *total, uint64_t elapsed)
+/* Calls that have not ended are shown from the start of the trace on, at the earliest. */
+static void keep_flights(const struct plumb_report *r)
 {
-	struct timeline t = {kept, run, total, total->clock - elapsed};
+	const struct plumb_flights *f = r->flights;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct plumb_flight *one = &f->all[i];
+		struct slow_call c = {
+			.end = f->taken,
+			.ns = plumb_flight_traced(f, one),
+			.pid = one->pid,
+			.tid = one->tid,
+			.nr = one->what,
+			.abi = one->what >> 32,
+		};
+
+		plumb_thread_comm(one->pid, one->tid, c.comm);
+		if (c.ns)
+			kept_add(kept, &c, true);
+	}
+}
+
+static int save(struct plumb_report *r)
+{
+	struct timeline t = {kept, r, r->total->clock - r->elapsed};
 	int err = 0;
 
 	if (!kept)
 		return 0;
+	keep_flights(r);
 	kept_sort(kept);
 	/* All is attached a little before the trace begins. */
 	for (size_t i = 0; i < kept->n; i++)

@@ -28,7 +28,8 @@ static const char style[] = PICTURE_STYLE
 	"#matches { fill: none; stroke: #d050f0; stroke-width: 2; pointer-events: none; }\n"
 	"#search { text-anchor: end; }\n"
 	".on_cpu { fill: #4c9f45; } .preempted { fill: #d62f2f; }\n"
-	".blocked { fill: #3a78b5; } .runq { fill: #f2a61d; }\n";
+	".blocked { fill: #3a78b5; } .runq { fill: #f2a61d; }\n"
+	".in_flight { fill: var(--paper); stroke: var(--ink); stroke-dasharray: 4 2; }\n";
 
 /* A thread's calls: from FIRST, N of them. */
 struct lane {
@@ -131,6 +132,27 @@ static void draw_part(const struct drawing *d, size_t part)
 	fputs("\"/>\n", d->out);
 }
 
+/* Those that had not ended, of which no parts are known. */
+static void draw_flights(const struct drawing *d)
+{
+	const double scale = d->frame.width / (d->ns ?: 1);
+
+	fputs("<path class=\"in_flight\" d=\"", d->out);
+	for (size_t i = 0; i < d->lanes.n; i++) {
+		const struct lane *l = &d->lanes.all[i];
+		const struct kept_call *c = &d->t->kept->calls[l->first + l->n - 1];
+		const double width = c->ns * scale;
+
+		if (c->in_flight)
+			fprintf(d->out, "M%.2f %.2fh%.2fv%dh%.2fz",
+				d->frame.x + (c->begin - d->t->start) * scale,
+				d->frame.y + i * LANE + (LANE - BAR) / 2.0,
+				width < NARROW ? NARROW : width, BAR,
+				width < NARROW ? -NARROW : -width);
+	}
+	fputs("\"/>\n", d->out);
+}
+
 static void draw_names(const struct drawing *d)
 {
 	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
@@ -164,6 +186,11 @@ static void draw_legend(const struct drawing *d)
 		x += 100;
 	}
 	fprintf(d->out,
+		"<rect class=\"in_flight\" x=\"%.1f\" y=\"%g\" width=\"12\" height=\"12\"/>"
+		"<text x=\"%.1f\" y=\"%g\">IN FLIGHT</text>\n",
+		x, y, x + 16, y + 10);
+	x += 100;
+	fprintf(d->out,
 		"<text class=\"dim\" x=\"%.1f\" y=\"%g\">in a call: shares of its time, not their "
 		"order</text>\n"
 		"<text id=\"omitted\" class=\"dim\" x=\"%d\" y=\"%g\">",
@@ -180,13 +207,17 @@ static void draw_legend(const struct drawing *d)
 	fputs("</text>\n", d->out);
 }
 
-/* "read = 100", "read = -EINTR" would need the names of errors: the number is enough. */
+/* "read = 100", "futex, in flight"; "read = -EINTR" would need the names of errors: the number is
+ * enough. */
 static void name_call(const struct kept_call *c, char *text, size_t size)
 {
 	char name[CALL_LEN];
 
-	snprintf(text, size, "%s = %lld", plumb_syscall_name(c->nr, c->abi, name, sizeof(name)),
-		 (long long)c->ret);
+	plumb_syscall_name(c->nr, c->abi, name, sizeof(name));
+	if (c->in_flight)
+		snprintf(text, size, "%s, in flight", name);
+	else
+		snprintf(text, size, "%s = %lld", name, (long long)c->ret);
 }
 
 /* For the script: lane, begin since the start, ns, ns of the parts, and what it was. */
@@ -229,6 +260,7 @@ static void draw_plot(const struct drawing *d)
 		f->x, f->y, f->width, f->height);
 	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
 		draw_part(d, i);
+	draw_flights(d);
 	fprintf(out,
 		"<path id=\"matches\"/></g>\n<rect id=\"frame\" x=\"%g\" y=\"%g\" width=\"%g\" "
 		"height=\"%g\"/>\n<rect id=\"mark\" style=\"display:none\"/>\n"
@@ -239,14 +271,16 @@ static void draw_plot(const struct drawing *d)
 
 void timeline_draw(const struct timeline *t, FILE *out)
 {
-	struct drawing d = {
-		.t = t, .lanes = find_lanes(t->kept), .ns = t->total->clock - t->start, .out = out};
+	struct drawing d = {.t = t,
+			    .lanes = find_lanes(t->kept),
+			    .ns = t->report->total->clock - t->start,
+			    .out = out};
 	const double height = LANE * (d.lanes.n ?: 1);
 
 	d.frame =
 		(struct picture_frame){LEFT, PICTURE_TOP, SVG_WIDTH - LEFT - PICTURE_RIGHT, height};
 	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
-	plumb_picture_caption(t->run, t->total, out);
+	plumb_picture_caption(t->report, out);
 	fprintf(out,
 		"<text id=\"matched\" x=\"%d\" y=\"76\" text-anchor=\"end\"></text>\n"
 		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"60\">search</text>\n",

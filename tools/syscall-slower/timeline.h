@@ -5,15 +5,13 @@
 
 #include "kept.h"
 
-#include <plumb/report/run.h>
-#include <plumb/measure/snapshot.h>
+#include <plumb/report/report.h>
 #include <stdio.h>
 
-/* A sorted list of calls, of a run that began at START and ended with TOTAL. */
+/* A sorted list of calls, of a run that began at START, and the report of it. */
 struct timeline {
 	const struct kept *kept;
-	const struct plumb_run *run;
-	const struct plumb_snapshot *total;
+	const struct plumb_report *report;
 	uint64_t start; /* CLOCK_MONOTONIC; no call began before */
 };
 

@@ -37,7 +37,7 @@
 
 	function draw() {
 		const paths = parts.map(function () { return []; });
-		const marked = [];
+		const marked = [], in_flight = [];
 
 		for (const call of calls) {
 			const p = place_of(call);
@@ -52,12 +52,15 @@
 				if (share > 0)
 					paths[i].push(rect(p.x, p.y + data.bar * (1 - below), p.width, data.bar * share));
 			}
+			if (below === 0 && call[7].endsWith(", in flight"))
+				in_flight.push(rect(p.x, p.y, p.width, data.bar));
 			if (matches(call))
 				marked.push(rect(p.x, p.y, p.width, data.bar));
 		}
 		parts.forEach(function (name, i) {
 			document.querySelector("#plot ." + name).setAttribute("d", paths[i].join(""));
 		});
+		document.querySelector("#plot .in_flight").setAttribute("d", in_flight.join(""));
 		get("matches").setAttribute("d", marked.join(""));
 	}
 

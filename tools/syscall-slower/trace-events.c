@@ -8,6 +8,7 @@
 #include <plumb/base/text.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/measure/verdict.h>
+#include <plumb/report/inflight.h>
 #include <plumb/report/split.h>
 
 static int print(json_t *event, const char *before, FILE *out)
@@ -36,11 +37,14 @@ static json_t *call_event(const struct kept_call *c, uint64_t start)
 	json_t *args = json_object();
 	char name[64];
 
-	json_object_set_new(args, "ret", json_integer(c->ret));
+	json_object_set_new(args, "in_flight", json_boolean(c->in_flight));
+	if (!c->in_flight) {
+		json_object_set_new(args, "ret", json_integer(c->ret));
+		json_object_set_new(args, "cpu", json_integer(c->cpu));
+	}
 	if (c->ret < 0 && c->ret >= -4095)
 		json_object_set_new(args, "error", json_string(plumb_errno_name(c->ret)));
-	json_object_set_new(args, "cpu", json_integer(c->cpu));
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+	for (size_t i = 0; i < PLUMB_ALL_PARTS && !c->in_flight; i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "%s_ns", plumb_parts[i].json);
@@ -54,12 +58,13 @@ static json_t *call_event(const struct kept_call *c, uint64_t start)
 
 static json_t *about(const struct timeline *t)
 {
-	const struct plumb_verdict v = plumb_ledger_judge(t->total);
-	json_t *json = plumb_json_new(t->run->tool->card.name);
+	const struct plumb_verdict v = plumb_ledger_judge(t->report->total);
+	json_t *json = plumb_json_new(t->report->run->tool->card.name);
 
 	json_object_del(json, "schema");
 	json_object_set_new(json, "recorded", plumb_json_u64(v.recorded));
 	json_object_set_new(json, "lost", plumb_json_u64(v.lost));
+	json_object_set_new(json, "in_flight", plumb_json_u64(t->report->flights->n));
 	json_object_set_new(json, "shorter_calls_left_out", plumb_json_u64(t->kept->dropped));
 	return json;
 }

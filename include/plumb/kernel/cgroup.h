@@ -17,6 +17,8 @@ int plumb_cgroup_open(const char *path);
  * it has been removed, cgroup2 is not mounted, or the kernel does not permit the lookup.
  */
 void plumb_cgroup_path(uint64_t id, char *text, size_t size);
+/* The id of the cgroup that a thread is in; 0: not known. */
+uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid);
 /* Keeps what that takes (confine.h). */
 void plumb_cgroup_keep(void);
 

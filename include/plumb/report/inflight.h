@@ -41,8 +41,8 @@ struct plumb_flights {
 /* How a tool finds and describes the calls that its threads are in. */
 struct plumb_inflight {
 	const char *heading, *json; /* the name of plumb_flight.what: "CALL", "syscall" */
-	/* Younger calls are not reported; NULL: all are. */
-	const __u64 *min_ns;
+	/* Younger or older calls are not reported; NULL: all are. */
+	const __u64 *min_ns, *max_ns;
 	/* Sleeps, not calls: states are valid only as long as the programs are attached. */
 	bool sleeps;
 	/*
@@ -73,8 +73,19 @@ struct plumb_inflight {
 			 const struct plumb_flight *one, json_t *j);
 };
 
+/* ns that it has lasted; and of these, those in the trace. */
+uint64_t plumb_flight_age(const struct plumb_flights *f, const struct plumb_flight *one);
+uint64_t plumb_flight_traced(const struct plumb_flights *f, const struct plumb_flight *one);
+/* The largest known age; 0: none is known. */
+uint64_t plumb_flights_oldest(const struct plumb_flights *f);
+
 /* Print the list after a table; add it to JSON. */
 void plumb_flights_print(const struct plumb_report *r, FILE *out);
+/*
+ * How many had not ended at the end of the run, at least the LEDGER's number, and the oldest one's
+ * age, after a ledger in a few words.
+ */
+void plumb_flights_print_number(const struct plumb_report *r, uint64_t ledger, FILE *out);
 void plumb_flights_json(json_t *json, const struct plumb_report *r);
 
 #endif

@@ -26,8 +26,7 @@ struct picture_frame {
  * The command line, the system and its time, and the ledger: how many calls the picture shows, and
  * how many it lacks.
  */
-void plumb_picture_caption(const struct plumb_run *run, const struct plumb_snapshot *total,
-			   FILE *out);
+void plumb_picture_caption(const struct plumb_report *r, FILE *out);
 
 /* The button that shows the whole again, RIGHT pixels from the right. */
 void plumb_picture_reset(double right, FILE *out);

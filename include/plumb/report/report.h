@@ -43,8 +43,10 @@ bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_o
 void plumb_report_table(struct plumb_report *r, FILE *out);
 /* The time that precedes the report of an interval. */
 void plumb_report_time(const struct plumb_report *r, FILE *out);
-/* The footer after the last table. */
+/* The footer after the last table; and its ledger in a few words, for an output without a footer.
+ */
 void plumb_report_footer(const struct plumb_report *r, FILE *out);
+void plumb_report_ledger(const struct plumb_report *r, FILE *out);
 void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *row, FILE *out);
 json_t *plumb_json_split(const struct plumb_tool *tool, const struct plumb_row *row);
 void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);

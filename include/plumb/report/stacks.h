@@ -70,8 +70,7 @@ int plumb_stacks_note_due(bool all, uint64_t *again);
 	}
 int plumb_stacks_print(struct plumb_report *r);
 int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out);
-int plumb_stacks_save(const struct plumb_run *run, const struct plumb_snapshot *total,
-		      uint64_t elapsed);
+int plumb_stacks_save(struct plumb_report *r);
 void plumb_stacks_footer(FILE *out);
 
 /* The view of a tool whose rows are stacks, without the footer. */

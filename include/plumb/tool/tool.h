@@ -237,12 +237,8 @@ struct plumb_view {
 	bool json_of_rows; /* report_json() reads nothing but the report: it may be called later */
 	/* Prints the array of rows in JSON, instead of the usual rows. */
 	int (*rows_json)(const struct plumb_report *r, FILE *out);
-	/*
-	 * Called before the last report: writes other files about the whole run;
-	 * 0, or -errno after a message.
-	 */
-	int (*save)(const struct plumb_run *run, const struct plumb_snapshot *total,
-		    uint64_t elapsed);
+	/* Writes other files about the whole run, of which R is: 0, or -errno after a message. */
+	int (*save)(struct plumb_report *r);
 };
 
 /* How the cost of tracing is measured; by default on a function of the library's choice. */

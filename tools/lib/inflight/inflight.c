@@ -160,13 +160,13 @@ static void read_state(void *context, const struct plumb_state *state)
 	r->s->tool->inflight->read(r->s, state, r->to);
 }
 
-/* Whether the thread is among the first N flights, whose ages are known. */
+/* Whether the thread is among the first N flights, whose ages are known and which are sorted by
+ * TID. */
 static bool is_known(const struct plumb_flights *f, size_t n, uint32_t tid)
 {
-	for (size_t i = 0; i < n; i++)
-		if (f->all[i].tid == tid)
-			return true;
-	return false;
+	const struct plumb_flight key = {.tid = tid};
+
+	return n && bsearch(&key, f->all, n, sizeof(key), by_tid);
 }
 
 /*
@@ -192,6 +192,8 @@ static void add_seen(struct reading *r)
 {
 	size_t n = r->to->n;
 
+	if (n)
+		qsort(r->to->all, n, sizeof(*r->to->all), by_tid);
 	for (size_t i = 0; i < r->seen.n; i++) {
 		struct plumb_flight *one = &r->seen.all[i];
 
@@ -211,11 +213,13 @@ static void add_seen(struct reading *r)
 static bool is_asked_for(const struct plumb_session *s, const struct plumb_flights *f,
 			 const struct plumb_flight *one)
 {
-	const __u64 *min_ns = s->tool->inflight->min_ns;
+	const __u64 *min_ns = s->tool->inflight->min_ns, *max_ns = s->tool->inflight->max_ns;
+	const uint64_t age = f->taken - one->start;
 
 	if (!one->start)
 		return true;
-	return one->start <= f->taken && f->taken - one->start >= (min_ns ? *min_ns : 0);
+	return one->start <= f->taken && age >= (min_ns ? *min_ns : 0) &&
+	       !(max_ns && age > *max_ns);
 }
 
 /*

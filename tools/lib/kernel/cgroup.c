@@ -5,11 +5,13 @@
 #include <mntent.h>
 #include <plumb/base/confine.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/thread.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -98,6 +100,25 @@ static int open_by_id(uint64_t id)
 	return fd;
 }
 
+/* The line of the version 2 hierarchy is "0::PATH"; as seen from this process's own root. */
+uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid)
+{
+	char text[8192], path[8192 + 4096];
+	struct stat st;
+	char *line;
+
+	if (plumb_thread_read(pid, tid, "cgroup", text, sizeof(text)))
+		return 0;
+	line = strstr(text, "0::/");
+	while (line && line > text && line[-1] != '\n')
+		line = strstr(line + 1, "0::/");
+	if (!line)
+		return 0;
+	line[strcspn(line, "\n")] = 0;
+	snprintf(path, sizeof(path), "%s%s", mount_point() ?: "", line + 3);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
 void plumb_cgroup_keep(void)
 {
 	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "paths of cgroups");
@@ -124,5 +145,5 @@ void plumb_cgroup_path(uint64_t id, char *text, size_t size)
 	if (n < (ssize_t)prefix)
 		return;
 	path[n] = 0;
-	plumb_copy_printable(text, path[prefix] ? path + prefix : "/", size);
+	plumb_escape(text, path[prefix] ? path + prefix : "/", size);
 }

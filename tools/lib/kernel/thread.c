@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/parse.h>
+#include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/thread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -44,6 +45,17 @@ void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN])
 	if (*text && text[strlen(text) - 1] == '\n')
 		text[strlen(text) - 1] = 0;
 	snprintf(comm, PLUMB_COMM_LEN, "%s", text);
+}
+
+void plumb_thread_who(uint32_t pid, uint32_t tid, struct plumb_who *who)
+{
+	struct plumb_thread_stat stat;
+
+	*who = (struct plumb_who){.pid = pid, .tid = tid, .cgroup = plumb_cgroup_of(pid, tid)};
+	plumb_thread_comm(pid, tid, who->comm);
+	plumb_thread_comm(pid, pid, who->process);
+	if (!plumb_thread_stat(pid, tid, &stat))
+		who->cpu = stat.cpu;
 }
 
 #define SKIP_6 " %*s %*s %*s %*s %*s %*s"

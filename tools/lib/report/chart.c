@@ -279,7 +279,7 @@ int plumb_chart_draw(const struct plumb_history *h, const struct plumb_report *r
 	measure(&c);
 	bottom = c.distribution.y + HEIGHT + BELOW;
 	plumb_svg_begin(out, bottom + (r->run->split ? HEIGHT + BELOW : 0), style, "");
-	plumb_picture_caption(r->run, r->total, out);
+	plumb_picture_caption(r, out);
 	plumb_picture_reset(PICTURE_RIGHT, out);
 	draw_over_time(&c, out);
 	draw_distribution(&c, out);

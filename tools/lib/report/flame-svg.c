@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
+#include <plumb/report/picture.h>
 #include <plumb/report/svg.h>
 
 #include <plumb/base/text.h>
@@ -8,7 +9,7 @@
 
 /* Pixels. */
 #define ROW    17
-#define TOP    48
+#define TOP    104
 #define BOTTOM 34
 
 static const char script[] =
@@ -119,19 +120,21 @@ void plumb_flame_draw(const struct flame_graph *g)
 	FILE *out = g->out;
 
 	plumb_svg_begin(out, height, style, "");
-	fprintf(out, "<text id=\"title\" x=\"%d\" y=\"22\" text-anchor=\"middle\">", SVG_WIDTH / 2);
-	plumb_svg_escape(g->flame->title, SIZE_MAX, out);
+	if (g->flame->report)
+		plumb_picture_caption(g->flame->report, out);
+	fputs("<text id=\"about\" class=\"dim\" x=\"10\" y=\"78\">", out);
+	plumb_svg_escape(g->flame->about, SIZE_MAX, out);
 	fprintf(out,
-		"</text>\n<text id=\"reset\" class=\"button\" x=\"10\" y=\"22\" "
-		"style=\"display:none\">all</text>\n"
-		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"22\" "
+		"</text>\n"
+		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"60\" "
 		"text-anchor=\"end\">search</text>\n"
-		"<text id=\"matched\" x=\"%d\" y=\"40\" text-anchor=\"end\"></text>\n"
+		"<text id=\"matched\" x=\"%d\" y=\"78\" text-anchor=\"end\"></text>\n"
 		"<text id=\"details\" x=\"10\" y=\"%zu\"></text>\n",
 		SVG_WIDTH - 10, SVG_WIDTH - 10, height - 12);
+	plumb_picture_reset(80, out);
 	if (g->all->before)
 		fprintf(out,
-			"<text id=\"gone\" class=\"dim\" x=\"10\" y=\"40\">red: a larger share "
+			"<text id=\"gone\" class=\"dim\" x=\"10\" y=\"96\">red: a larger share "
 			"than "
 			"before, blue: a smaller one, at most %.2f of 100; %.2f %% of before are "
 			"stacks "

@@ -5,8 +5,11 @@
 
 #include "folded.h"
 
+struct plumb_report;
+
 struct plumb_flame {
-	const char *title; /* "offcpu-time, 10 s" */
+	const char *about; /* "10 s; the width of a frame is its share of the time" */
+	const struct plumb_report *report; /* for the caption; NULL: there is none */
 	/* Another run, whose stacks are in the same tree: frames are coloured by changes since. */
 	const struct plumb_folded *before;
 	size_t n_before;

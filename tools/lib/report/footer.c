@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report's last lines: mechanism, precision, cost, and ledger. */
+#include <plumb/report/inflight.h>
 #include <plumb/report/report.h>
 #include <plumb/report/stacks.h>
 #include <plumb/base/text.h>
@@ -181,6 +182,24 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (more[i].n)
 			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].n, more[i].name);
+}
+
+void plumb_report_ledger(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const char *counted = r->run->tool->measure.counted ?: "calls";
+
+	if (v.lost)
+		fprintf(out, "a sample: %llu of %s%llu %s, ", (unsigned long long)v.recorded,
+			v.both_lost || v.at_least < v.lost ? "up to " : "",
+			(unsigned long long)(v.recorded + v.lost), counted);
+	else
+		fprintf(out, "%llu %s, ", (unsigned long long)v.recorded, counted);
+	if (v.at_least < v.lost)
+		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
+	fprintf(out, "%llu lost%s", (unsigned long long)v.lost,
+		r->total->missed_known ? "" : ", misses unknown on this kernel");
+	plumb_flights_print_number(r, v.in_flight, out);
 }
 
 void plumb_report_footer(const struct plumb_report *r, FILE *out)

@@ -249,7 +249,7 @@ void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report
 	m.frame = (struct picture_frame){PICTURE_LEFT, PICTURE_TOP,
 					 SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT, height};
 	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
-	plumb_picture_caption(r->run, r->total, out);
+	plumb_picture_caption(r, out);
 	plumb_picture_reset(PICTURE_RIGHT, out);
 	draw_plot(&m, out);
 	draw_legend(&m, counted, out);

@@ -14,9 +14,16 @@
 #define MAX_ROWS 4096
 #define CALL     128
 
-static uint64_t age_of(const struct plumb_flights *f, const struct plumb_flight *one)
+uint64_t plumb_flight_age(const struct plumb_flights *f, const struct plumb_flight *one)
 {
-	return one->start < f->taken ? f->taken - one->start : 0;
+	return one->start && one->start < f->taken ? f->taken - one->start : 0;
+}
+
+uint64_t plumb_flight_traced(const struct plumb_flights *f, const struct plumb_flight *one)
+{
+	const uint64_t age = plumb_flight_age(f, one), all = f->taken - f->began;
+
+	return age < all ? age : all;
 }
 
 static void print_age(const struct plumb_report *r, const struct plumb_flight *one,
@@ -25,7 +32,7 @@ static void print_age(const struct plumb_report *r, const struct plumb_flight *o
 	char text[32] = "";
 
 	if (one->start)
-		plumb_format_time(age_of(r->flights, one), r->run->options->unit, text,
+		plumb_format_time(plumb_flight_age(r->flights, one), r->run->options->unit, text,
 				  sizeof(text));
 	plumb_text_table_cell(g, "%s%s%s", one->at_least ? ">" : "", one->start ? text : "?",
 			      one->before ? "*" : " ");
@@ -86,18 +93,42 @@ static void print_stacks(const struct plumb_report *r, size_t n, FILE *out)
 	plumb_frames_free(&last);
 }
 
-/* Whether a call in flight is older than the longest call that has ended. */
-static bool exceeds_maximum(const struct plumb_report *r)
+uint64_t plumb_flights_oldest(const struct plumb_flights *f)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (plumb_flight_age(f, &f->all[i]) > most)
+			most = plumb_flight_age(f, &f->all[i]);
+	return most;
+}
+
+/* Whether a call in flight is older than the longest call of the snapshot. */
+static bool exceeds_maximum(const struct plumb_report *r, const struct plumb_snapshot *of)
 {
 	uint64_t max = 0;
 
-	for (size_t i = 0; i < r->snap->n; i++)
-		if (r->snap->rows[i].dist.max > max)
-			max = r->snap->rows[i].dist.max;
-	for (size_t i = 0; i < r->flights->n; i++)
-		if (r->flights->all[i].start && age_of(r->flights, &r->flights->all[i]) > max)
-			return max && !(r->run->tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS);
-	return false;
+	for (size_t i = 0; i < of->n; i++)
+		if (of->rows[i].dist.max > max)
+			max = of->rows[i].dist.max;
+	return plumb_flights_oldest(r->flights) > max && max &&
+	       !(r->run->tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS);
+}
+
+void plumb_flights_print_number(const struct plumb_report *r, uint64_t ledger, FILE *out)
+{
+	const struct plumb_flights *f = r->run->tool->inflight ? r->flights : NULL;
+	const uint64_t found = f ? f->n + f->unlisted : 0;
+	char text[32];
+
+	if (!found && !ledger)
+		return;
+	fprintf(out, "; %llu had not ended", (unsigned long long)(found > ledger ? found : ledger));
+	if (!f || !plumb_flights_oldest(f))
+		return;
+	fprintf(out, ", the oldest after %s%s",
+		plumb_format_time(plumb_flights_oldest(f), PLUMB_AUTO, text, sizeof(text)),
+		exceeds_maximum(r, r->total) ? ", longer than all that had" : "");
 }
 
 /* Explains the marks in the first N rows. */
@@ -154,7 +185,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	if (inflight->print)
 		inflight->print(r->session, f, n, out);
 	print_notes(f, n, out);
-	if (exceeds_maximum(r))
+	if (exceeds_maximum(r, r->snap))
 		fputs("the oldest exceeds MAX: percentiles and maxima are of what has ended\n",
 		      out);
 	if (f->cut)
@@ -182,7 +213,8 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 	json_object_set_new(j, inflight->json,
 			    inflight->name ? plumb_json_text(call) : plumb_json_u64(one->what));
 	json_object_set_new(j, "age_ns",
-			    one->start ? plumb_json_u64(age_of(r->flights, one)) : json_null());
+			    one->start ? plumb_json_u64(plumb_flight_age(r->flights, one))
+				       : json_null());
 	json_object_set_new(j, "age_is_least", json_boolean(one->at_least));
 	/* Without a state, this is known only of a thread that has slept since before the trace. */
 	json_object_set_new(j, "since_before",

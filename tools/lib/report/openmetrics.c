@@ -273,6 +273,15 @@ static void add_label(const struct writing *w, const char *name, const json_t *v
 	print_text_label(name, json_string_value(value), w->out);
 }
 
+static void write_seconds(const struct writing *w, const char *name, const char *help, uint64_t ns)
+{
+	print_head(w, name, "gauge", help);
+	begin_line(w, name);
+	fputs("} ", w->out);
+	print_seconds(ns, w->out);
+	fputc('\n', w->out);
+}
+
 static void write_ledger(const struct writing *w)
 {
 	const json_t *ledger = json_object_get(w->report, "ledger"), *value;
@@ -307,14 +316,9 @@ static void write_infos(const struct writing *w)
 		add_label(w, "stability", json_object_get(m, "stability"));
 		fputs("} 1\n", w->out);
 	}
-	if (start) {
-		print_head(w, "plumb_start_time_seconds", "gauge",
-			   "When the tool began to count, since 1970");
-		begin_line(w, "plumb_start_time_seconds");
-		fputs("} ", w->out);
-		print_seconds(start, w->out);
-		fputc('\n', w->out);
-	}
+	if (start)
+		write_seconds(w, "plumb_start_time_seconds",
+			      "When the tool began to count, since 1970", start);
 }
 
 /* What tracing adds to a call, as calibrated. */
@@ -365,6 +369,7 @@ int plumb_openmetrics_write(const json_t *report, const struct plumb_ladder *tim
 			    const struct plumb_ladder *sizes, const char *run, FILE *out)
 {
 	struct writing w = {.out = out, .report = report, .run = run, .all = plumb_series(report)};
+	const json_t *oldest = json_object_get(report, "in_flight_oldest_ns");
 	char name[96];
 
 	w.tool = json_string_value(json_object_get(report, "tool"));
@@ -373,6 +378,10 @@ int plumb_openmetrics_write(const json_t *report, const struct plumb_ladder *tim
 	make_labels(&w);
 	write_rows(&w, times, sizes);
 	write_ledger(&w);
+	if (json_is_integer(oldest)) /* the tool knows it */
+		write_seconds(&w, "plumb_in_flight_oldest_seconds",
+			      "How long the oldest call that has not ended has taken so far",
+			      json_integer_value(oldest));
 	write_infos(&w);
 	write_overhead(&w);
 	write_programs(&w, "plumb_program_run_seconds_total", "run_ns",

@@ -281,6 +281,19 @@ static void add_ledger(struct making *m)
 	}
 }
 
+/* The age of the oldest call that has not ended, if the tool knows it. */
+static void add_oldest(struct making *m)
+{
+	const json_t *ns = json_object_get(m->report, "in_flight_oldest_ns");
+	json_t *point;
+
+	if (!json_is_integer(ns))
+		return;
+	point = point_of(m, json_array());
+	json_object_set_new(point, "asDouble", json_real(json_integer_value(ns) / 1e9));
+	add_metric(m, "plumb.in_flight_oldest", "s", "gauge", json_pack("[o]", point));
+}
+
 /* Of the semantic conventions' resource attributes. */
 static json_t *resource_of(const json_t *report, const char *instance)
 {
@@ -341,6 +354,7 @@ json_t *plumb_otlp(const json_t *report, const char *instance)
 	snprintf(m.prefix, sizeof(m.prefix), "plumb.%s", name);
 	add_rows(&m);
 	add_ledger(&m);
+	add_oldest(&m);
 	json_decref(m.all);
 	json_decref(m.start);
 	json_decref(m.end);

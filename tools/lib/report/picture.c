@@ -4,7 +4,6 @@
 #include <plumb/report/svg.h>
 
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/measure/verdict.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -49,37 +48,17 @@ static void print_run(const struct plumb_run *run, const struct plumb_snapshot *
 	plumb_svg_escape(text, SIZE_MAX, out);
 }
 
-static void print_ledger(const struct plumb_run *run, const struct plumb_snapshot *total, FILE *out)
+void plumb_picture_caption(const struct plumb_report *r, FILE *out)
 {
-	const struct plumb_verdict v = plumb_ledger_judge(total);
-	const char *counted = run->tool->measure.counted ?: "calls";
-
-	if (v.lost)
-		fprintf(out, "a sample: %llu of %s%llu %s, ", (unsigned long long)v.recorded,
-			v.both_lost || v.at_least < v.lost ? "up to " : "",
-			(unsigned long long)(v.recorded + v.lost), counted);
-	else
-		fprintf(out, "%llu %s, ", (unsigned long long)v.recorded, counted);
-	if (v.at_least < v.lost)
-		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
-	fprintf(out, "%llu lost%s", (unsigned long long)v.lost,
-		total->missed_known ? "" : ", misses unknown on this kernel");
-	if (v.in_flight)
-		fprintf(out, "; %llu had not ended", (unsigned long long)v.in_flight);
-}
-
-void plumb_picture_caption(const struct plumb_run *run, const struct plumb_snapshot *total,
-			   FILE *out)
-{
-	const struct plumb_verdict v = plumb_ledger_judge(total);
+	const struct plumb_verdict v = plumb_ledger_judge(r->total);
 
 	fprintf(out, "<text id=\"title\" x=\"10\" y=\"22\">");
-	print_command(run, out);
+	print_command(r->run, out);
 	fputs("</text>\n<text id=\"run\" x=\"10\" y=\"42\" class=\"dim\">", out);
-	print_run(run, total, out);
+	print_run(r->run, r->total, out);
 	fprintf(out, "</text>\n<text id=\"ledger\" x=\"10\" y=\"60\" class=\"%s\">",
 		v.lost ? "lost" : "dim");
-	print_ledger(run, total, out);
+	plumb_report_ledger(r, out);
 	fputs("</text>\n", out);
 }
 

@@ -8,6 +8,7 @@
 #include <plumb/base/folder.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
+#include <plumb/report/inflight.h>
 #include <plumb/report/openmetrics.h>
 #include <plumb/report/otlp.h>
 #include <plumb/report/report.h>
@@ -33,6 +34,7 @@ static int lines = -1;      /* descriptor of the file of --otlp */
 static char instance[PLUMB_UUID_SIZE];
 static bool statistics; /* the kernel takes the programs' run times */
 static struct timespec start;
+static bool stays; /* the file of --openmetrics, with the numbers of the whole run */
 
 /* --- the files, before privileges are given up --- */
 
@@ -180,6 +182,17 @@ static void keep_rising(json_t *ledger)
 	}
 }
 
+/* Those that began before the trace are not in the ledger. */
+static void add_flights(const struct plumb_flights *f, json_t *j)
+{
+	json_t *in_flight = json_object_get(json_object_get(j, "ledger"), "in_flight");
+	const json_int_t found = f->n + f->unlisted;
+
+	if (found > json_integer_value(in_flight))
+		json_integer_set(in_flight, found);
+	json_object_set_new(j, "in_flight_oldest_ns", plumb_json_u64(plumb_flights_oldest(f)));
+}
+
 static json_t *whole_run(const struct plumb_report *interval)
 {
 	struct plumb_tool tool = *interval->run->tool;
@@ -188,7 +201,7 @@ static json_t *whole_run(const struct plumb_report *interval)
 	json_t *j, *row;
 	size_t i;
 
-	/* What only this tool's readers know is not asked for, nor are calls in flight. */
+	/* What only this tool's readers know is not asked for, nor is each call in flight. */
 	tool.view.row_json = NULL;
 	tool.view.report_json = NULL;
 	tool.inflight = NULL;
@@ -199,6 +212,8 @@ static json_t *whole_run(const struct plumb_report *interval)
 		start = interval->start;
 	r.start = start;
 	j = plumb_report_object(&r);
+	if (interval->run->tool->inflight)
+		add_flights(interval->flights, j);
 	if (!tool.measure.errors)
 		json_array_foreach(json_object_get(j, "rows"), i, row)
 			json_object_del(row, "errors");
@@ -278,6 +293,13 @@ static void judge(struct output *o, int err)
 	o->failed = err;
 }
 
+/* Whether the user said when the run ends, so that its last numbers are its result. */
+static bool is_bounded(const struct plumb_session *s)
+{
+	return s->options.duration || s->options.until.kind != PLUMB_WHEN_NEVER ||
+	       s->options.count || s->child;
+}
+
 void plumb_metrics_take(const struct plumb_report *interval)
 {
 	json_t *report;
@@ -285,15 +307,15 @@ void plumb_metrics_take(const struct plumb_report *interval)
 	if (!prom.path && !otlp.path)
 		return;
 	report = whole_run(interval);
-	/* It would be removed at once. */
-	if (prom.path && !interval->final)
+	stays = interval->final && is_bounded(interval->session);
+	if (prom.path && (!interval->final || stays)) /* or it would be removed at once */
 		judge(&prom, write_prom(report, interval->run->options));
 	if (otlp.path)
 		judge(&otlp, write_line(report));
 	json_decref(report);
 }
 
-/* Whatever the end: a file that is left would be read on as if its numbers were of now. */
+/* A file that is left would be read on as if its numbers were of now. */
 static void remove_prom(void)
 {
 	struct plumb_atomic_file file;
@@ -308,7 +330,7 @@ static void remove_prom(void)
 
 int plumb_metrics_close(void)
 {
-	if (prom.path)
+	if (prom.path && !stays)
 		remove_prom();
 	if (lines >= 0 && close(lines))
 		judge(&otlp, -errno);

@@ -82,24 +82,23 @@ static int with_interval(struct trace *run, const struct plumb_snapshot *now, bo
 	return err;
 }
 
-/* The report of a run without INTERVAL.  A copy of ALL would need as much memory again. */
-static int report_all(struct trace *run, struct plumb_snapshot *all)
+/* Calls EACH with the whole run.  A copy of its rows would need as much memory again. */
+static int with_all(struct trace *run, int (*each)(struct plumb_report *r))
 {
 	const struct plumb_run about = run_of(run->s);
 	struct plumb_report r = {
 		.run = &about,
 		.session = run->s,
-		.snap = all,
-		.total = all,
+		.snap = &run->total,
+		.total = &run->total,
 		.start = run->s->counting.time,
-		.elapsed = all->clock - run->s->counting.clock,
+		.elapsed = run->total.clock - run->s->counting.clock,
 		.seq = 1,
 		.final = true,
 		.flights = &run->flights,
 	};
 
-	plumb_snapshot_prune(all);
-	return plumb_report_print(&r);
+	return each(&r);
 }
 
 /* The last one; nobody reads stdout any more if UNREAD. */
@@ -110,8 +109,10 @@ static int report_end(struct trace *run, bool unread)
 
 	if (o->interval || o->sample)
 		err = with_interval(run, &run->total, true, take);
-	if (!err && !unread && !o->interval && !o->keep.on)
-		err = report_all(run, &run->total);
+	if (!err && !unread && !o->interval && !o->keep.on) {
+		plumb_snapshot_prune(&run->total);
+		err = with_all(run, plumb_report_print);
+	}
 	return err;
 }
 
@@ -307,7 +308,6 @@ static uint64_t planned_end(struct trace *run)
 static int finish(struct trace *run, int err)
 {
 	struct plumb_session *s = run->s;
-	const struct plumb_run about = run_of(s);
 	bool unread; /* the reader of stdout has gone; a file is saved all the same */
 	uint64_t end;
 	int saved = 0;
@@ -340,7 +340,7 @@ static int finish(struct trace *run, int err)
 	/* Detaching is not part of the trace, and takes long for thousands of probes. */
 	run->total.clock = end;
 	if (!err && s->tool->view.save)
-		saved = s->tool->view.save(&about, &run->total, end - run->start);
+		saved = with_all(run, s->tool->view.save);
 	err = err ?: report_end(run, unread);
 	if (plumb_outputs_close())
 		saved = -EIO;
