@@ -56,6 +56,39 @@ traces user-func-latency || done_testing
 cp "$tests/usdt" "$strange/$app"
 run_bare usdt-latency -d 0.1 "$strange/$app:app:slow_begin" "$strange/$app:app:slow_end"
 clean "a path in the report's last lines" "$escaped:app:slow_begin"
+# Names that differ in such bytes only are told apart, in each output.
+top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+if [[ $top ]] && mkdir -p "$top/plumb-escapes-$$/"$'e\x01' "$top/plumb-escapes-$$/"$'e\x02' "$top/plumb-escapes-$$/e\\x01"; then
+	# shellcheck disable=SC2016 # the inner shell expands it
+	run_bare syscall-count -j -s getppid -b cgroup -g "$top/plumb-escapes-$$" --openmetrics="$work/groups.prom" --otlp="$work/groups.otlp" -- \
+		sh -c 'for n in 1 2 3; do
+			(eval "echo 0 >\"\$$n/cgroup.procs\""; exec "$0" "10$n" getppid >"$0.out" 2>&1)
+		done' "$tests/calls" "$top/plumb-escapes-$$/"$'e\x01' "$top/plumb-escapes-$$/"$'e\x02' "$top/plumb-escapes-$$/e\\x01"
+	rows=$'e\\x01 101\ne\\x02 102\ne\\\\x01 103'
+	is "cgroups whose names differ in a byte that is not printed: a row each in JSON" \
+		"$(jq -r '.rows[] | "\(.key.cgroup | sub(".*/"; "")) \(.count)"' "$out" | sort -k 2)" "$rows"
+	is "... a series each of metrics" "$(sed -n 's/^plumb_syscall_count_calls_total{.*cgroup=".*\/\(.*\)"} /\1 /p' "$work/groups.prom" | sed 's/\\\\/\\/g' | sort -k 2)" "$rows"
+	is "... a point each of OTLP" "$(jq -r '.. | objects | select(.name? == "plumb.syscall_count.calls").sum.dataPoints[]
+		| "\(.attributes[0].value.stringValue | sub(".*/"; "")) \(.asInt)"' "$work/groups.otlp" | sort -k 2)" "$rows"
+	cp "$out" "$work/groups.json"
+	run_bare hist-merge -j "$work/groups.json"
+	is "... and merged" "$(jq -r '.rows[] | "\(.key.cgroup | sub(".*/"; "")) \(.count)"' "$out" | sort -k 2)" "$rows"
+	rmdir "$top/plumb-escapes-$$/e"* "$top/plumb-escapes-$$"
+else
+	skip "cgroups whose names differ in a byte that is not printed" "no cgroup2 here"
+fi
+objcopy --redefine-sym be_busy=be$'\x01'busy "$tests/busy" "$work/busy"
+run_bare cpu-profile -F 499 --folded -c busy --flame="$work/busy.svg" -- "$work/busy" user 300
+clean "a function in a stack" 'be\x01busy'
+like "... and in a graph" "$(<"$work/busy.svg")" 'data-name="be\\x01busy"'
+nap=$work/$'a\x01\xff\\b'
+cp "$(command -v sleep)" "$nap"
+"$nap" 300 &
+cli_started+=($!)
+for ((i = 0; i < 500; i++)); do [[ $(</proc/$!/comm) == a* ]] && break; sleep 0.01; done
+run_bare syscall-latency -j -d 0.2 -p $!
+is "a thread in flight has the name that rows have" "$(jq -r '.in_flight[].comm' "$out")" 'a\x01\xff\\b'
+
 "$strange/idle" 300 &
 cli_started+=($!)
 for ((i = 0; i < 500; i++)); do grep -q fake "/proc/$!/maps" && break; sleep 0.01; done

@@ -138,14 +138,15 @@ static void any_name_makes_valid_xml(void **state)
 		{"<script>alert(1)</script>", "<script>alert(1)</script>"},
 		{"a&b&amp\"'", "a&b&amp\"'"},
 		{"]]>", "]]>"},
-		{"\x01\x1b[31m\t\n\x7f", "??[31m???"},
-		{"\xff\xfe", "??"},
-		{"\xc3\x28 \xc3", "?( ?"},                /* cut short */
-		{"\xc0\xaf \xe0\x80\xaf", "?? ???"},      /* longer than need be */
-		{"\xed\xa0\x80", "???"},                  /* a surrogate */
-		{"\xef\xbf\xbe \xef\xbf\xbf", "??? ???"}, /* no characters */
-		{"\xc2\x85", "??"},                       /* C1 */
-		{"\xf4\x90\x80\x80", "????"},             /* beyond Unicode */
+		{"\x01\x1b[31m\t\n\x7f", "\\x01\\x1b[31m\\x09\\x0a\\x7f"},
+		{"\xff\xfe", "\\xff\\xfe"},
+		{"\xc3\x28 \xc3", "\\xc3( \\xc3"},                       /* cut short */
+		{"\xc0\xaf \xe0\x80\xaf", "\\xc0\\xaf \\xe0\\x80\\xaf"}, /* longer than need be */
+		{"\xed\xa0\x80", "\\xed\\xa0\\x80"},                     /* a surrogate */
+		{"\xef\xbf\xbe \xef\xbf\xbf",
+		 "\\xef\\xbf\\xbe \\xef\\xbf\\xbf"},          /* no characters */
+		{"\xc2\x85", "\\xc2\\x85"},                   /* C1 */
+		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* beyond Unicode */
 		{"gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\xa5", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\xa5"},
 		{"%s%n%d", "%s%n%d"},
 	};

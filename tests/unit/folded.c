@@ -61,6 +61,28 @@ static void a_frame_is_the_same_only_below_the_same_callers(void **state)
 	plumb_tree_free(&tree);
 }
 
+/* What is printed is read as it was: also a name that looks as if it had been escaped. */
+static void names_are_read_as_they_were_printed(void **state)
+{
+	static const char *const names[] = {"a;b", "a\\\\x3bb", "a\\\\;b", "a\\x01"};
+	struct plumb_folded one = {.weight = 1};
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(names); i++) {
+		one.leaf = plumb_tree_add(&tree, 0, names[i], false);
+		f = open_memstream(&text, &size);
+		plumb_folded_print(&tree, &one, 1, f);
+		fclose(f);
+		*strrchr(text, ' ') = 0;
+		assert_int_equal(plumb_tree_parse(&tree, text), one.leaf);
+		free(text);
+	}
+	plumb_tree_free(&tree);
+}
+
 /* More than the tables begin with, so that they grow. */
 static void many_frames_are_all_told_apart(void **state)
 {
@@ -107,6 +129,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_are_one),
 		cmocka_unit_test(the_heaviest_comes_first_and_equal_ones_by_name),
 		cmocka_unit_test(a_frame_is_the_same_only_below_the_same_callers),
+		cmocka_unit_test(names_are_read_as_they_were_printed),
 		cmocka_unit_test(many_frames_are_all_told_apart),
 		cmocka_unit_test(frames_are_in_the_order_of_their_names),
 		cmocka_unit_test(nothing_is_nothing),

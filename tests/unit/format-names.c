@@ -62,94 +62,6 @@ static void every_error_has_some_name(void **state)
 
 /* --- names that others chose --- */
 
-static const char *printable(const char *name)
-{
-	static char text[PLUMB_COMM_LEN];
-
-	memset(text, 'x', sizeof(text));
-	plumb_copy_printable(text, name, sizeof(text));
-	return text;
-}
-
-static void names_are_copied_without_control_characters(void **state)
-{
-	char all[2], seen[2];
-
-	(void)state;
-	assert_string_equal(printable("sshd"), "sshd");
-	assert_string_equal(printable(""), "");
-	assert_string_equal(printable("kworker/0:1-eve"), "kworker/0:1-eve");
-	assert_string_equal(printable("a b~!\"\\"), "a b~!\"\\");
-	assert_string_equal(printable("\033[31mred"), "?[31mred");
-	assert_string_equal(printable("two\nlines\r\t"), "two?lines??");
-	assert_string_equal(printable("\177\001\037"), "???");
-	for (int c = 1; c < 256; c++) {
-		all[0] = c;
-		all[1] = 0;
-		plumb_copy_printable(seen, all, sizeof(seen));
-		check(seen[0] == (c < 0x20 || c >= 0x7f ? '?' : (char)c), "%d", c);
-		assert_int_equal(seen[1], 0);
-	}
-}
-
-/* What is UTF-8 stays; what is not would not be valid JSON, and may control a terminal. */
-static void names_are_copied_as_utf8(void **state)
-{
-	static const struct {
-		const char *name, *printable;
-	} samples[] = {
-		{"h\303\251", "h\303\251"},
-		{"\342\202\254", "\342\202\254"},
-		{"\360\237\220\247", "\360\237\220\247"},
-		{"\302\240\337\277", "\302\240\337\277"},                 /* U+00a0, U+07ff */
-		{"\340\240\200\357\277\277", "\340\240\200\357\277\277"}, /* U+0800, U+ffff */
-		{"\364\217\277\277", "\364\217\277\277"},                 /* U+10ffff */
-		{"a\377\233b", "a??b"},
-		{"\302\233[31m", "??[31m"}, /* a C1 control character */
-		{"\302\200\302\237", "????"},
-		{"\300\257\301\277", "????"}, /* longer than they need be */
-		{"\340\237\277", "???"},
-		{"\360\217\277\277", "????"},
-		{"\355\240\200\355\277\277", "??????"}, /* surrogates */
-		{"\364\220\200\200\365", "?????"},      /* above U+10ffff */
-		{"\303", "?"},                          /* cut short */
-		{"\342\202", "??"},
-		{"\342\202x", "??x"},
-		{"\360\237\220", "???"},
-		{"\303\303\251", "?\303\251"},
-		{"z\342\200\256cba", "z???cba"}, /* U+202e: from right to left */
-		{"\330\234\342\200\217\342\201\251", "????????"},
-		/* The room ends within a character. */
-		{"12345678901234\303\251", "12345678901234?"},
-		{"1234567890123\303\251", "1234567890123\303\251"},
-	};
-	char same[32];
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(samples); i++) {
-		check(!strcmp(printable(samples[i].name), samples[i].printable), "%zu: %s", i,
-		      printable(samples[i].name));
-		/* In place. */
-		strcpy(same, samples[i].name);
-		plumb_copy_printable(same, same, PLUMB_COMM_LEN);
-		check(!strcmp(same, samples[i].printable), "%zu: %s, in place", i, same);
-	}
-}
-
-static void names_are_cut_to_their_room(void **state)
-{
-	char text[4] = "zzz";
-
-	(void)state;
-	plumb_copy_printable(text, "abcdef", sizeof(text));
-	assert_string_equal(text, "abc");
-	plumb_copy_printable(text, "abcdef", 1);
-	assert_string_equal(text, "");
-	/* A comm that fills its field has its NUL all the same. */
-	assert_string_equal(printable("123456789012345"), "123456789012345");
-	assert_string_equal(printable("1234567890123456789"), "123456789012345");
-}
-
 static const char *escaped(const char *name)
 {
 	static char text[PLUMB_ESCAPED];
@@ -254,9 +166,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_have_their_names),
 		cmocka_unit_test(every_error_has_some_name),
-		cmocka_unit_test(names_are_copied_without_control_characters),
-		cmocka_unit_test(names_are_copied_as_utf8),
-		cmocka_unit_test(names_are_cut_to_their_room),
 		cmocka_unit_test(names_are_escaped),
 		cmocka_unit_test(messages_are_escaped),
 		cmocka_unit_test(escaped_names_can_be_told_back),

@@ -118,7 +118,7 @@ static void lines_that_are_none_are_passed_over_and_counted(void **state)
 	append("wrong 10 wrong\n%lx wrong wrong\n%c%c%c\n", child.address, 0, 0, 0);
 	append("%lx 10 %05000d\n", child.address, 1); /* longer than any */
 	append("%lx 10 go\tod\n", child.address);
-	assert_string_equal(name(s, &child, 0), "go?od");
+	assert_string_equal(name(s, &child, 0), "go\\x09od");
 	assert_int_equal(plumb_symbolizer_counts(s)->bad_lines, 9);
 	end_jit(&child);
 	plumb_symbolizer_free(s);

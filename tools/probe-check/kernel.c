@@ -35,7 +35,7 @@ static int open_image(struct kernel *k, const char *path)
 
 	if (err)
 		return err;
-	plumb_copy_printable(k->release, k->image.release ?: "", sizeof(k->release));
+	plumb_escape_text(k->release, k->image.release ?: "", sizeof(k->release));
 	k->btf = k->image.btf;
 	if (!k->image.symbols)
 		return 0;

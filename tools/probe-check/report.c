@@ -152,7 +152,7 @@ static void print_differences(const struct findings *f)
 	print_compared(&f->what);
 	for (int class = 0; class < DIFFERENCE_CLASSES; class ++)
 		printf("%s%zu %s", class ? ", " : "", f->n_of[class], class_names[class]);
-	plumb_copy_printable(was, f->snapshot_kernel, sizeof(was));
+	plumb_escape_text(was, f->snapshot_kernel, sizeof(was));
 	printf("\n%zu difference%s between %s and %s\n", f->n_differences,
 	       f->n_differences == 1 ? "" : "s", was,
 	       *f->kernel->release ? f->kernel->release : f->kernel->name);

@@ -33,7 +33,7 @@ static void workload_says(const char *line, void *context)
 {
 	struct now_running *r = context;
 
-	plumb_copy_printable(r->workload_said, line, sizeof(r->workload_said));
+	plumb_escape_text(r->workload_said, line, sizeof(r->workload_said));
 	plumb_info("workload: %s", r->workload_said);
 	if (r->plan->metric)
 		metric_find(&r->plan->metric_regex, line, r->figure, sizeof(r->figure));
@@ -43,7 +43,7 @@ static void tool_says(const char *line, void *context)
 {
 	struct now_running *r = context;
 
-	plumb_copy_printable(r->tool_said, line, sizeof(r->tool_said));
+	plumb_escape_text(r->tool_said, line, sizeof(r->tool_said));
 	plumb_info("tool: %s", r->tool_said);
 	if (r->plan->ready && !regexec(&r->plan->ready_regex, line, 0, NULL, 0))
 		r->ready = true;

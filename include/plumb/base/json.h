@@ -15,11 +15,11 @@ json_t *plumb_json_new(const char *tool);
  * together. */
 const char *plumb_run_id(void);
 
-/* Text that the system provided: bytes that are not UTF-8 become '?'. */
+/* Text that the system provided; what is not UTF-8 is escaped (text.h). */
 json_t *plumb_json_text(const char *bytes);
 /*
- * The same without a loss, for what must not be mistaken for something else: a string, or, if it is
- * not UTF-8, the object {"hex": "ff00"}.
+ * For what must not be mistaken for something else: a string, or, if it is not UTF-8, the object
+ * {"hex": "ff00"}.
  */
 json_t *plumb_json_bytes(const char *bytes);
 /* Values above 2^63-1 become 2^63-1, since jansson's integers are signed. */

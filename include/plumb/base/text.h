@@ -15,12 +15,10 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 /* Bytes, "1.50K" with powers of 1024; returns TEXT. */
 const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 
-/* Copies a name from a process; control characters and bytes that are not UTF-8 become '?'. */
-void plumb_copy_printable(char *to, const char *from, size_t size);
-
 /*
- * Copies such a name so that different names remain different: bytes that are not printable UTF-8
- * become \xHH, and \ becomes \\.  An escaped comm needs at most PLUMB_ESCAPED bytes.
+ * Copies a name that others chose so that different names remain different: bytes that are not
+ * printable UTF-8 become \xHH, and \ becomes \\.  An escaped comm needs at most PLUMB_ESCAPED
+ * bytes.
  */
 #define PLUMB_ESCAPED 64
 void plumb_escape(char *to, const char *from, size_t size);

@@ -12,7 +12,7 @@
 
 /*
  * Prints the first MOST characters of TEXT, for text and attributes of XML.  A byte of control
- * characters and of invalid UTF-8 becomes '?'.
+ * characters and of invalid UTF-8 becomes \xHH, as where names are escaped (text.h).
  */
 void plumb_svg_escape(const char *text, size_t most, FILE *out);
 size_t plumb_svg_characters(const char *text);

@@ -11,7 +11,7 @@
  * process, which a JIT compiler writes.  Deleted files and files in other mount namespaces are read
  * too.  The network is never used.
  *
- * C++ and Rust names are demangled.  Control characters in a name are replaced by '?'.  The
+ * C++ and Rust names are demangled.  What cannot be printed in a name is escaped (text.h).  The
  * symbolizer owns all strings.
  *
  * Mapped files may be malicious.  Files and perf maps are read only if they are regular and belong

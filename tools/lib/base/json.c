@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <plumb/base/json.h>
+#include <plumb/base/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,11 @@ const char *plumb_run_id(void)
 json_t *plumb_json_text(const char *bytes)
 {
 	json_t *s = json_string(bytes);
-	char copy[4096];
-	size_t i;
+	char copy[4 * 4096];
 
 	if (s)
 		return s;
-	for (i = 0; i + 1 < sizeof(copy) && bytes[i]; i++)
-		copy[i] = (unsigned char)bytes[i] < 0x80 ? bytes[i] : '?';
-	copy[i] = 0;
+	plumb_escape(copy, bytes, sizeof(copy));
 	return json_string(copy);
 }
 

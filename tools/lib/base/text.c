@@ -34,30 +34,6 @@ static size_t character_length(const char *text, uint32_t *character)
 	return c < lowest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
 }
 
-/* Whether the character changes the direction of the text before or after it. */
-static bool turns_text(uint32_t c)
-{
-	return c == 0x61c || (c & ~1U) == 0x200e || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069);
-}
-
-void plumb_copy_printable(char *to, const char *from, size_t size)
-{
-	uint32_t character;
-	size_t i, n;
-
-	for (i = 0; i + 1 < size && from[i]; i += n) {
-		n = character_length(from + i, &character);
-		if (n && i + n < size && !turns_text(character)) {
-			memmove(to + i, from + i, n);
-		} else {
-			to[i] = '?';
-			n = 1;
-		}
-	}
-	to[i] = 0;
-}
-
 /* True for spaces other than ' ', for characters without width or that change the direction. */
 static bool is_invisible(uint32_t c)
 {

@@ -122,9 +122,13 @@ uint32_t plumb_tree_add(struct plumb_tree *t, uint32_t caller, const char *name,
 /* Undoes print_name(). */
 static void unescape(char *name)
 {
-	for (char *c = name; (c = strstr(c, SEPARATOR)); c++) {
-		*c = ';';
-		memmove(c + 1, c + strlen(SEPARATOR), strlen(c + strlen(SEPARATOR)) + 1);
+	for (char *c = name; (c = strchr(c, '\\')); c++) {
+		if (c[1] == '\\') {
+			c++; /* a backslash of the name */
+		} else if (!strncmp(c, SEPARATOR, strlen(SEPARATOR))) {
+			*c = ';';
+			memmove(c + 1, c + strlen(SEPARATOR), strlen(c + strlen(SEPARATOR)) + 1);
+		}
 	}
 }
 

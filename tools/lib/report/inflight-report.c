@@ -47,12 +47,21 @@ static void name(const struct plumb_report *r, const struct plumb_flight *one, c
 		snprintf(text, size, "%llu", (unsigned long long)one->what);
 }
 
+/* As in rows. */
+static void name_thread(const struct plumb_flight *one, char comm[PLUMB_ESCAPED])
+{
+	char bytes[PLUMB_COMM_LEN];
+
+	plumb_thread_comm(one->pid, one->tid, bytes);
+	plumb_escape(comm, bytes, PLUMB_ESCAPED);
+}
+
 static void print_row(const struct plumb_report *r, const struct plumb_flight *one,
 		      struct plumb_text_table *g)
 {
-	char comm[PLUMB_COMM_LEN], call[CALL];
+	char comm[PLUMB_ESCAPED], call[CALL];
 
-	plumb_thread_comm(one->pid, one->tid, comm);
+	name_thread(one, comm);
 	name(r, one, call, sizeof(call));
 	print_age(r, one, g);
 	plumb_text_table_cell(g, "%u", one->pid);
@@ -201,11 +210,11 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *one)
 {
 	const struct plumb_inflight *inflight = r->run->tool->inflight;
-	char comm[PLUMB_COMM_LEN], call[CALL];
+	char comm[PLUMB_ESCAPED], call[CALL];
 	struct plumb_frames frames = {};
 	json_t *j = json_object();
 
-	plumb_thread_comm(one->pid, one->tid, comm);
+	name_thread(one, comm);
 	name(r, one, call, sizeof(call));
 	json_object_set_new(j, "pid", json_integer(one->pid));
 	json_object_set_new(j, "tid", json_integer(one->tid));

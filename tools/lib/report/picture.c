@@ -15,7 +15,7 @@
 static void print_command(const struct plumb_run *run, FILE *out)
 {
 	const size_t most = (SVG_WIDTH - 50) / TITLE_CHARACTER - strlen(run->tool->card.name);
-	char text[4096];
+	char text[4096], escaped[4 * sizeof(text)], *options;
 	size_t n = 0;
 	FILE *in = fopen("/proc/self/cmdline", "re");
 
@@ -29,8 +29,10 @@ static void print_command(const struct plumb_run *run, FILE *out)
 	text[n] = 0;
 	/* Without the path of the tool. */
 	plumb_svg_escape(run->tool->card.name, SIZE_MAX, out);
-	plumb_svg_escape(text + strcspn(text, " "), most, out);
-	if (plumb_svg_characters(text + strcspn(text, " ")) > most)
+	plumb_escape_text(escaped, text, sizeof(escaped));
+	options = escaped + strcspn(escaped, " ");
+	plumb_svg_escape(options, most, out);
+	if (plumb_svg_characters(options) > most)
 		fputs("...", out);
 }
 

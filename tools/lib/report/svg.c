@@ -2,6 +2,7 @@
 #include <plumb/report/svg.h>
 
 #include <stdint.h>
+#include <string.h>
 
 /* A printed picture is light, whatever the screen is. */
 static const char common[] =
@@ -47,7 +48,12 @@ void plumb_svg_escape(const char *text, size_t most, FILE *out)
 {
 	for (size_t n; *text && most--; text += n) {
 		n = character_at((const unsigned char *)text);
-		switch (n ? *text : '?') {
+		if (!n) {
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+			n = 1;
+			continue;
+		}
+		switch (*text) {
 		case '&':
 			fputs("&amp;", out);
 			break;
@@ -61,9 +67,8 @@ void plumb_svg_escape(const char *text, size_t most, FILE *out)
 			fputs("&quot;", out);
 			break;
 		default:
-			fwrite(n ? text : "?", 1, n ?: 1, out);
+			fwrite(text, 1, n, out);
 		}
-		n = n ?: 1;
 	}
 }
 
@@ -71,8 +76,10 @@ size_t plumb_svg_characters(const char *text)
 {
 	size_t count = 0;
 
-	for (; *text; count++)
-		text += character_at((const unsigned char *)text) ?: 1;
+	for (size_t n; *text; text += n ?: 1) {
+		n = character_at((const unsigned char *)text);
+		count += n ? 1 : strlen("\\xHH");
+	}
 	return count;
 }
 

@@ -16,7 +16,7 @@ const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text
 {
 	char clean[PLUMB_SYMBOL_NAME], **found, *copy;
 
-	plumb_copy_printable(clean, text, sizeof(clean));
+	plumb_escape(clean, text, sizeof(clean));
 	found = tfind(clean, &s->strings, by_text);
 	if (found)
 		return *found;

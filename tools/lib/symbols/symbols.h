@@ -179,7 +179,7 @@ struct plumb_symbolizer {
 	struct plumb_symbolizer_counts counts;
 };
 
-/* The only copy of TEXT, with control characters replaced by '?'; NULL: no memory. */
+/* The only copy of TEXT, escaped (text.h); NULL: no memory. */
 const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text);
 /* Counts a file whose symbols cannot be read, each file once. */
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
