@@ -100,6 +100,15 @@ jq -c 'del(.rows[].hist, .rows[].sum)' "$d/a.json" >"$work/counts"
 merge -j "$work/counts"
 is "of rows without histograms the calls are counted" "$(jq -c '[.rows[] | [.count, .errors, (has("hist") | not)]]' "$out")" \
 	"$(merge -j "$d/a.json" && jq -c '[.rows[] | [.count, .errors, true]]' "$out")"
+# Null is what a tool did not look for: of a sum with it nothing is known.
+jq -c '.ledger.both_lost = null | .ledger.in_flight = 3 | .rows[0].errors = null' <(tail -n 1 "$d/a.json") >"$work/nulls"
+jq -c '.host = "other" | .ledger.both_lost = 1 | .ledger.in_flight = 2' "$work/nulls" >>"$work/nulls2"
+cat "$work/nulls" >>"$work/nulls2"
+merge -j "$work/nulls2"
+holds "what is null in one report is null in the sum" "$out" '$last | .ledger.both_lost == null and .ledger.in_flight == 5
+	and ([.rows[] | select(.errors == null)] | length == 1)'
+merge "$work/nulls2"
+like "what had not ended is in the footer" "$(<"$out")" "  5 had not ended"
 sed 's/"syscall-latency"/"skb-alloc"/' "$d/a.json" >"$work/sizes"
 merge -H -b none "$work/sizes"
 like "sizes are in bytes" "$(<"$out")" " [0-9.]+K +[0-9.]+K .* [0-9.]+M"$'\n'

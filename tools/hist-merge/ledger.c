@@ -42,7 +42,8 @@ bool ledger_scan(struct scan *s, struct ledger *l)
 			return scan_fail(s, "a member of the ledger is there twice");
 		seen[i] = true;
 		if (i < LEDGER_COUNTERS)
-			scan_natural(s, &l->n[i]);
+			i <= LEDGER_LOST ? scan_natural(s, &l->n[i])
+					 : scan_natural_or_null(s, &l->n[i], &l->unknown[i]);
 		else if (i > LEDGER_COUNTERS)
 			scan_bool(s, &l->cpus_changed);
 		else if (scan_natural_or_null(s, &l->missed, &is_null))
@@ -60,8 +61,10 @@ uint64_t ledger_sum(uint64_t a, uint64_t b)
 
 void ledger_add(struct ledger *to, const struct ledger *l)
 {
-	for (size_t i = 0; i < LEDGER_COUNTERS; i++)
+	for (size_t i = 0; i < LEDGER_COUNTERS; i++) {
 		to->n[i] = ledger_sum(to->n[i], l->n[i]);
+		to->unknown[i] |= l->unknown[i];
+	}
 	to->missed = ledger_sum(to->missed, l->missed);
 	to->missed_unknown |= l->missed_unknown;
 	to->cpus_changed |= l->cpus_changed;
@@ -72,7 +75,8 @@ json_t *ledger_json(const struct ledger *l)
 	json_t *j = json_object();
 
 	for (size_t i = 0; i < LEDGER_COUNTERS; i++)
-		json_object_set_new(j, names[i], plumb_json_u64(l->n[i]));
+		json_object_set_new(j, names[i],
+				    l->unknown[i] ? json_null() : plumb_json_u64(l->n[i]));
 	json_object_set_new(j, "missed",
 			    l->missed_unknown ? json_null() : plumb_json_u64(l->missed));
 	json_object_set_new(j, "cpus_changed", json_boolean(l->cpus_changed));

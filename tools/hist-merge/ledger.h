@@ -10,11 +10,13 @@ enum {
 	LEDGER_RECORDED,
 	LEDGER_LOST,
 	LEDGER_POOLED,
+	LEDGER_IN_FLIGHT = 10,
 	LEDGER_COUNTERS = 19, /* with those that are only summed up */
 };
 
 struct ledger {
 	uint64_t n[LEDGER_COUNTERS];
+	bool unknown[LEDGER_COUNTERS]; /* in one of the runs at least */
 	uint64_t missed;
 	bool missed_unknown; /* of one of the runs at least */
 	bool cpus_changed;

@@ -167,7 +167,7 @@ static bool scan_row_member(struct scan *s, struct line *l, struct line_row *row
 	case COUNT:
 		return scan_natural(s, &row->count);
 	case ERRORS:
-		return scan_natural(s, &row->errors);
+		return scan_natural_or_null(s, &row->errors, &row->errors_unknown);
 	case CPU:
 	case LATENCY:
 		return scan_second(s, l, name, &row->measures[SECOND]);

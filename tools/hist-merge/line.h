@@ -24,6 +24,7 @@ struct line_measure {
 struct line_row {
 	struct span key; /* an object */
 	uint64_t count, errors;
+	bool errors_unknown;
 	struct line_measure measures[MEASURES];
 	struct merged_row *row; /* for merge.c: what it is added to */
 };

@@ -283,6 +283,7 @@ const char *merge_add(struct merge *m, const struct line *l, uint64_t window)
 		row = l->rows[i].row;
 		row->count += l->rows[i].count;
 		row->errors += l->rows[i].errors;
+		row->errors_unknown |= l->rows[i].errors_unknown;
 		for (int k = 0; k < MEASURES; k++)
 			add_measure(m, &row->measures[k], l, &l->rows[i].measures[k],
 				    m->blocks && k == FIRST);

@@ -30,6 +30,7 @@ struct merged_row {
 	uint64_t hash, window;
 	char *key; /* an object, compact, its members sorted */
 	uint64_t count, errors;
+	bool errors_unknown; /* of one of the reports at least */
 	struct merged measures[MEASURES];
 };
 

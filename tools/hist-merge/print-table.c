@@ -326,6 +326,8 @@ static void print_footer(const struct reading *r)
 	if (unaccounted < 0)
 		printf("  the rows have %" PRId64 " more: reports were counted twice\n",
 		       -unaccounted);
+	if (l.n[LEDGER_IN_FLIGHT])
+		printf("  %" PRIu64 " had not ended\n", l.n[LEDGER_IN_FLIGHT]);
 	if (l.n[LEDGER_POOLED] || r->merge.pooled)
 		printf("  %" PRIu64 " pooled under [other] by the tools, %" PRIu64
 		       " here: raise --max-keys\n",

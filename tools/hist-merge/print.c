@@ -85,7 +85,7 @@ static json_t *row_json(const struct reading *r, const struct merged_row *row)
 
 	set(j, "key", json_loads(row->key, 0, NULL));
 	set(j, "count", plumb_json_u64(row->count));
-	set(j, "errors", plumb_json_u64(row->errors));
+	set(j, "errors", row->errors_unknown ? json_null() : plumb_json_u64(row->errors));
 	if (row->measures[FIRST].is_there)
 		add_measure(r, &row->measures[FIRST], row->count, j);
 	if (row->measures[SECOND].is_there) {

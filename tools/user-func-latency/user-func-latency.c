@@ -196,6 +196,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 			plumb_usage_error("--split includes the time on the CPU: without --cpu");
 		user_func.arg = arg_key.arg;
 		user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO;
+		tool.measure.errors = user_func.errors;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -128,7 +128,8 @@ static json_t *rows(const struct plumb_report *r)
 		j = json_object();
 		set(j, "key", plumb_json_key(run, row));
 		set_u64(j, "count", row->count);
-		set_u64(j, "errors", row->errors);
+		set(j, "errors",
+		    run->tool->measure.errors ? plumb_json_u64(row->errors) : json_null());
 		for (size_t e = 0; e < 2 && run->tool->measure.extra[e]; e++)
 			set_u64(j, run->tool->measure.extra[e], row->extra[e]);
 		if (run->tool->measure.kind != PLUMB_TIMES)
@@ -146,6 +147,11 @@ static json_t *rows(const struct plumb_report *r)
 	return all;
 }
 
+static json_t *known_or_null(const struct plumb_report *r, uint64_t n)
+{
+	return r->total->missed_known ? plumb_json_u64(n) : json_null();
+}
+
 static json_t *ledger(const struct plumb_report *r)
 {
 	const struct plumb_ledger *l = &r->total->ledger;
@@ -156,9 +162,10 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "filtered_at_exit", l->filtered_at_exit);
 	set_u64(j, "lost", v.lost);
 	set_u64(j, "lost_at_least", v.at_least);
-	set_u64(j, "entry_lost", v.entry_lost);
-	set_u64(j, "exit_lost", v.exit_lost);
-	set_u64(j, "both_lost", v.both_lost);
+	/* Where the kernel does not count what it skipped, nobody looked for these. */
+	set(j, "entry_lost", known_or_null(r, v.entry_lost));
+	set(j, "exit_lost", known_or_null(r, v.exit_lost));
+	set(j, "both_lost", known_or_null(r, v.both_lost));
 	set_u64(j, "unpaired", l->unpaired);
 	set_u64(j, "unmatched", l->unmatched);
 	set_u64(j, "in_flight", v.in_flight);
@@ -169,7 +176,7 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "untracked", l->untracked);
 	set_u64(j, "dropped", l->dropped);
 	set_u64(j, "stacks_lost", l->stacks_lost);
-	set(j, "missed", r->total->missed_known ? json_integer(r->total->missed) : json_null());
+	set(j, "missed", known_or_null(r, r->total->missed));
 	set(j, "cpus_changed", json_boolean(r->total->cpus_changed));
 	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);
