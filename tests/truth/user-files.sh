@@ -256,7 +256,7 @@ check_counts() {
 			and ($last.builds | map([.replaced, .processes, .calls])) == [[true, 1, 1009], [false, 1, 503]]'
 	done
 	like "... which the table says" "$(tr -s '\n ' ' ' <upgrade-table.json)" \
-		'libup\.so\.1 \([0-9a-f]{12}\): 1009 calls, in 1 processes now \(replaced\) .*: 503 calls, in 1 processes now '
+		'libup\.so\.1 \([0-9a-f]{12}\): 1009 calls, in 1 processes now \(replaced\) .*: 503 calls, in 1 processes now; '
 	evidence chosen.json chosen.err chosen-count.json chosen-count.err
 	holds "an ifunc and a bare name: the process's own, func-count" chosen-count.json '
 		($last.rows | map([(.key.func | sub(".*:"; "")), .count]) | sort) == [["upgrade_chosen", 1009], ["upgrade_work", 1009]]'
@@ -267,6 +267,11 @@ check_counts() {
 check() {
 	check_counts
 	evidence upgrade.err late.err link.err change.err cut.err notes
+	holds "... from when on, and what may be missed, is said" upgrade.json '$last | .start as $start | .builds
+		| (map(.missed_before_ns > 0) == [false, true]) and all(.[]; .until == null) and .[1].since > $start
+			and all(.[]; .missed_before_ns < 20e9)'
+	like "... in the table, too" "$(tr -s '\n ' ' ' <upgrade-table.json)" \
+		'503 calls, in 1 processes now; traced from [0-9:.]+ on, calls of up to [0-9.e-]+ s before are not in it'
 	holds "an upgrade: both files are traced, each with its calls" upgrade.json '
 		($last.rows | map([(.key.func | sub(".*:"; "")), .count]) | sort) == [["upgrade_work", 503], ["upgrade_work", 1009]]
 		and ($last.builds | map([.replaced, .processes, .calls])) == [[true, 1, 1009], [false, 1, 503]]
@@ -277,6 +282,9 @@ check() {
 		'($last.rows | map(.count) | sort) == [101, 211] and ($last.builds | map(.calls)) == [101, 211]'
 	is "a new time of a file is not taken for a change" "$(cat change.touched)" ""
 	like "a file that is cut off in place is no longer traced" "$(cat change.err)" 'libchange\.so was changed in place: it is no longer traced'
+	like "... with what processes may have computed meanwhile" "$(cat change.err)" \
+		'Processes that began from [0-9:.]{12} to [0-9:.]{12} may have computed wrongly'
+	holds "... and in JSON until when it was traced" change.json '$last | .end as $end | .builds | length == 1 and (.[0].until | . != null and . < $end)'
 	is "... its process lives" "$(cat change.alive)" alive
 	is "... and the trace ends well" "$(cat change.status)" 0
 	is "a damaged file is an error" "$(cat cut.status) $(wc -l <cut.err)" "1 1"

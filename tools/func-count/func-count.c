@@ -175,6 +175,7 @@ static struct plumb_tool tool = {
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,
 	.lifecycle.prepare = prepare,
 	.lifecycle.tick = plumb_builds_tick,
+	.lifecycle.tick_fd = plumb_builds_fd,
 	.lifecycle.fill = fill,
 	.lifecycle.reports_first = true,
 	.lifecycle.finish = plumb_trace_targets_finish,

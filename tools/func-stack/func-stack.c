@@ -77,6 +77,7 @@ static struct plumb_tool tool = {
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,
 	.lifecycle.prepare = prepare,
 	.lifecycle.tick = plumb_builds_tick,
+	.lifecycle.tick_fd = plumb_builds_fd,
 	.lifecycle.reports_first = true,
 	.lifecycle.finish = plumb_trace_targets_finish,
 	.rings = plumb_stacks_rings,

@@ -317,6 +317,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.tick = look,
+	.lifecycle.tick_fd = plumb_builds_fd,
 	.inflight = &inflight,
 };
 

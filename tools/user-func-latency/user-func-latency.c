@@ -336,6 +336,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = USER_FUNC_MECHANISMS,
 	.lifecycle.prepare = prepare,
 	.lifecycle.tick = look,
+	.lifecycle.tick_fd = plumb_builds_fd,
 	.lifecycle.finish = finish,
 	.inflight = &inflight,
 };

@@ -25,6 +25,9 @@ struct plumb_build {
 	uint64_t code;              /* a checksum of the instructions at its probes */
 	char id[PLUMB_BUILD_ID];    /* GNU build id; "": it has none */
 	bool deleted;               /* its path leads to another file, or to none */
+	struct timespec since;      /* when it was attached to */
+	uint64_t gap;               /* ns before, at most, in which calls may have been missed */
+	struct timespec until;      /* when it was detached from, changed in place; 0: it was not */
 	size_t first_probe, probes; /* its probes, in the session's list */
 	/* PATH leads to FD's file; an absent function has no name; none: it cannot be traced. */
 	struct plumb_userfuncs functions;
@@ -73,6 +76,9 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
 void plumb_builds_look(void);
 /* Keeps (confine.h) what that needs. */
 void plumb_builds_keep(void);
+/* For struct plumb_lifecycle.tick_fd: readable if plumb_builds_tick() has something to do; -1:
+ * none. */
+int plumb_builds_fd(void);
 /* For struct plumb_lifecycle.tick: looks often enough for a new file to be traced in a second. */
 uint64_t plumb_builds_tick(uint64_t elapsed);
 

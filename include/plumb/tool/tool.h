@@ -270,6 +270,9 @@ struct plumb_lifecycle {
 	 * and the result are ns since the beginning; 0: do not call again.
 	 */
 	uint64_t (*tick)(uint64_t elapsed);
+	/* A descriptor for which, when it is readable, it is called earlier; -1: none.  May be
+	 * NULL. */
+	int (*tick_fd)(void);
 	/*
 	 * Called before the trace begins, and each time before the maps are read: brings them up to
 	 * date.

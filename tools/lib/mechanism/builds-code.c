@@ -4,6 +4,7 @@
 
 #include <plumb/elf/elffile.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
@@ -50,4 +51,16 @@ void plumb_build_read_id(struct plumb_build *b)
 	for (ssize_t i = 0; i < n && 2 * i + 2 < PLUMB_BUILD_ID; i++)
 		snprintf(b->id + 2 * i, 3, "%02x", bytes[i]);
 	plumb_elf_close(&elf);
+}
+
+bool plumb_build_is_changed(struct plumb_build *b)
+{
+	struct stat st;
+
+	if (fstat(b->fd, &st) || st.st_size != b->size)
+		return true;
+	if (st.st_mtim.tv_sec == b->changed.tv_sec && st.st_mtim.tv_nsec == b->changed.tv_nsec)
+		return false;
+	b->changed = st.st_mtim;
+	return plumb_build_code(b) != b->code; /* touch changes the time only */
 }

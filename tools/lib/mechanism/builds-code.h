@@ -10,4 +10,20 @@ void plumb_build_read_id(struct plumb_build *b);
 /* A checksum of the instructions at the build's probes, as they are in its file now. */
 uint64_t plumb_build_code(const struct plumb_build *b);
 
+/* Whether the file's content was written to since it was read. */
+bool plumb_build_is_changed(struct plumb_build *b);
+
+/* When it was changed, at the earliest: as it says itself, or LOOKED, when it had not been yet. */
+struct timespec plumb_build_changed_at(const struct plumb_build *b, uint64_t looked);
+/* Warns that it has been detached from, since it was changed. */
+void plumb_build_tell_change(const struct plumb_build *b, const struct timespec *since);
+
+/* Has the kernel tell when the file FD is written to, or, -1, another one comes to PATH. */
+void plumb_builds_watch(int fd, const char *path);
+/* Takes what it has told.  Returns whether a file was written to, or one of its name has come. */
+bool plumb_builds_take_events(void);
+
+/* The local time of the day, with milliseconds; returns TEXT. */
+char *plumb_clock_text(const struct timespec *t, char text[32]);
+
 #endif

@@ -3,10 +3,13 @@
 #include <plumb/mechanism/builds.h>
 
 #include <plumb/attach/mappings.h>
+#include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <plumb/inflight/states.h>
 #include <stdio.h>
 #include <sys/stat.h>
+
+#include "builds-code.h"
 
 struct count {
 	const struct plumb_build *build;
@@ -59,20 +62,48 @@ static size_t count_processes(const struct plumb_build *b)
 	return c.processes;
 }
 
+/* Whether there is more to say of the builds than that all of them are traced from the start on. */
+static bool have_changed(void)
+{
+	const struct plumb_build *b;
+
+	for (size_t i = 0; (b = plumb_build_at(i)); i++)
+		if (b->until.tv_sec)
+			return true;
+	return plumb_builds_have_changed();
+}
+
+/* From when on, or until when, it was traced, if that is not all the time. */
+static char *say_when(const struct plumb_build *b, char *text, size_t size)
+{
+	char at[32];
+
+	*text = 0;
+	if (b->until.tv_sec)
+		snprintf(text, size, ", until %s, when it was changed in place",
+			 plumb_clock_text(&b->until, at));
+	else if (b->gap)
+		snprintf(text, size,
+			 "; traced from %s on, calls of up to %.3g s before are not in it",
+			 plumb_clock_text(&b->since, at), b->gap / 1e9);
+	return text;
+}
+
 void plumb_builds_print(FILE *out)
 {
 	const struct plumb_build *b;
-	char name[4096], line[4400];
+	char name[4096], when[160], line[4600];
 	const __u64 *calls;
 	size_t n;
 
-	calls = plumb_build_at(0) && plumb_builds_have_changed() ? read_calls(&n) : NULL;
+	calls = plumb_build_at(0) && have_changed() ? read_calls(&n) : NULL;
 	if (!calls)
 		return;
 	for (size_t i = 0; (b = plumb_build_at(i)) && i < n; i++) {
-		snprintf(line, sizeof(line), "%s: %llu calls, in %zu processes now%s",
+		snprintf(line, sizeof(line), "%s: %llu calls, in %zu processes now%s%s",
 			 plumb_build_name(i, name, sizeof(name)), (unsigned long long)calls[i],
-			 count_processes(b), b->deleted ? " (replaced)" : "");
+			 count_processes(b), b->deleted ? " (replaced)" : "",
+			 say_when(b, when, sizeof(when)));
 		plumb_print_wrapped(line, out);
 	}
 }
@@ -96,6 +127,10 @@ void plumb_builds_add_json(json_t *json, const struct plumb_report *r)
 				*b->id ? b->id : NULL, "inode", (json_int_t)b->inode, "replaced",
 				b->deleted, "processes", (json_int_t)count_processes(b), "calls",
 				(json_int_t)calls[i]);
+		json_object_set_new(one, "since", plumb_json_time(&b->since));
+		json_object_set_new(one, "missed_before_ns", plumb_json_u64(b->gap));
+		json_object_set_new(one, "until",
+				    b->until.tv_sec ? plumb_json_time(&b->until) : json_null());
 		json_array_append_new(list, one);
 	}
 	json_object_set_new(json, "builds", list);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/attach/mappings.h>
+#include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
@@ -24,6 +25,7 @@ static struct {
 	struct plumb_build list[PLUMB_BUILDS];
 	size_t n;
 	bool full_said;
+	uint64_t looked; /* when the files were looked at last; ns, as plumb_now() */
 	/* Of the attached instance; NULL before. */
 	const struct plumb_bpf *bpf;
 	struct plumb_probes *probes;
@@ -128,6 +130,7 @@ static struct plumb_build *add_build(size_t file, int fd, const struct stat *st)
 	};
 	set_path(b);
 	plumb_build_read_id(b);
+	plumb_builds_watch(b->fd, NULL);
 	builds.n++;
 	return b;
 }
@@ -188,6 +191,7 @@ static int attach_build(size_t i, char *what, size_t size)
 	if (!err && use->attach_file)
 		err = use->attach_file(builds.bpf, builds.probes, b->fd, &b->functions, what, size);
 	b->probes = builds.probes->n - b->first_probe;
+	clock_gettime(CLOCK_REALTIME, &b->since);
 	return err;
 }
 
@@ -278,9 +282,13 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 		err = plumb_targets_count(targets);
 	for (size_t i = 0; i < targets->n_files && !err; i++)
 		err = add_first_build(i);
-	for (size_t i = 0; i < targets->n_files && !err; i++)
-		if (plumb_user_file_at(i)->of_host)
-			plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
+	builds.looked = plumb_now();
+	for (size_t i = 0; i < targets->n_files && !err; i++) {
+		if (!plumb_user_file_at(i)->of_host)
+			continue;
+		plumb_builds_watch(-1, targets->files[i].path);
+		plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
+	}
 	return err;
 }
 
@@ -289,6 +297,7 @@ static void attach_later(size_t i, const char *path)
 	char what[256];
 	int err = attach_build(i, what, sizeof(what));
 
+	builds.list[i].gap = plumb_now() - builds.looked;
 	if (err)
 		plumb_warn("%s was replaced, and the new file cannot be traced: %s%s", path,
 			   plumb_errno_name(err), plumb_errno_hint(err));
@@ -296,7 +305,6 @@ static void attach_later(size_t i, const char *path)
 		plumb_info("%s was replaced: the new file is traced as well", path);
 }
 
-/* The path of number FILE leads to this file. */
 static void mark_deleted(size_t file, const struct stat *st)
 {
 	for (size_t i = 0; i < builds.n; i++)
@@ -322,7 +330,7 @@ static void look_at_path(size_t file)
 	b = add_build(file, fd, &st);
 	if (b && find_functions(b))
 		b->functions.n = 0;
-	/* Those that a process has mapped in between, and that have been replaced already. */
+	/* Those mapped in between that have been replaced already. */
 	plumb_mappings_of_path(path, take_mapping, &file);
 	mark_deleted(file, &st);
 	for (size_t i = before; i < builds.n; i++)
@@ -330,45 +338,37 @@ static void look_at_path(size_t file)
 			attach_later(i, path);
 }
 
-/* Whether the file's content was written to since it was read. */
-static bool is_changed(struct plumb_build *b)
-{
-	struct stat st;
-
-	if (fstat(b->fd, &st) || st.st_size != b->size)
-		return true;
-	if (st.st_mtim.tv_sec == b->changed.tv_sec && st.st_mtim.tv_nsec == b->changed.tv_nsec)
-		return false;
-	b->changed = st.st_mtim;
-	return plumb_build_code(b) != b->code; /* touch changes the time only */
-}
-
 static void detach_build(struct plumb_build *b)
 {
+	const struct timespec since = plumb_build_changed_at(b, builds.looked);
+
 	plumb_probe_detach_some(builds.probes, b->first_probe, b->probes);
+	clock_gettime(CLOCK_REALTIME, &b->until);
 	close(b->fd);
 	b->fd = -1;
-	plumb_warn("%s was changed in place: it is no longer traced",
-		   builds.targets->files[b->file].path);
+	plumb_build_tell_change(b, &since);
 }
 
 void plumb_builds_look(void)
 {
+	const uint64_t now = plumb_now();
+
 	for (size_t i = 0; i < builds.n; i++)
 		if (builds.list[i].fd >= 0 && builds.list[i].functions.n &&
-		    is_changed(&builds.list[i]))
+		    plumb_build_is_changed(&builds.list[i]))
 			detach_build(&builds.list[i]);
 	for (size_t i = 0; i < builds.targets->n_files; i++)
 		look_at_path(i);
+	builds.looked = now;
 }
 
 uint64_t plumb_builds_tick(uint64_t elapsed)
 {
 	if (!builds.n)
 		return 0;
-	if (elapsed)
+	if (plumb_builds_take_events() || plumb_now() - builds.looked >= PLUMB_SECOND / 4)
 		plumb_builds_look();
-	return elapsed + 250000000;
+	return elapsed + PLUMB_SECOND / 4;
 }
 
 /* --- for reports --- */

@@ -385,6 +385,7 @@ int plumb_trace(struct plumb_session *s, int signals)
 	}
 	begin(&run);
 	plumb_audit_begin_limit();
+	run.wake = -1;
 	run.tick = s->tool->lifecycle.tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
 	if (s->child)

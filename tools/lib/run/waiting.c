@@ -11,6 +11,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* Of what is polled. */
+enum { WAKE = 3, FIRST_PID };
+
 static bool is_over_by_itself(const struct trace *run)
 {
 	uint64_t duration = run->s->options.duration;
@@ -78,7 +81,7 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 	}
 	if (fds[2].revents && !run->over && plumb_records_take(&run->records))
 		run->over = true;
-	take_ends(run, fds + 3);
+	take_ends(run, fds + FIRST_PID);
 }
 
 /*
@@ -102,11 +105,12 @@ static uint64_t look_at_clock(struct trace *run, uint64_t now)
 void wait_until(struct trace *run, uint64_t deadline)
 {
 	const bool writes_stdout = !run->s->options.keep.out;
-	struct pollfd fds[3 + PLUMB_MAX_LIST] = {
+	struct pollfd fds[FIRST_PID + PLUMB_MAX_LIST] = {
 		{.fd = run->signals, .events = POLLIN},
 		/* POLLERR when the reader is gone */
 		{.fd = writes_stdout ? STDOUT_FILENO : -1, .events = 0},
 		{.fd = plumb_records_fd(&run->records), .events = POLLIN},
+		{.fd = run->wake, .events = POLLIN},
 	};
 	uint32_t n_pids = run->s->options.n_pids;
 	struct timespec left, *timeout;
@@ -125,9 +129,14 @@ void wait_until(struct trace *run, uint64_t deadline)
 		next = plumb_sooner(next, plumb_sooner(deadline, run->records.again));
 		timeout = time_left(now, next, &left);
 		for (uint32_t i = 0; i < n_pids; i++)
-			fds[3 + i] = (struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
-		if (ppoll(fds, 3 + n_pids, timeout, NULL) > 0)
+			fds[FIRST_PID + i] =
+				(struct pollfd){.fd = run->s->pids[i], .events = POLLIN};
+		if (ppoll(fds, FIRST_PID + n_pids, timeout, NULL) > 0)
 			take_events(run, fds);
+		if (fds[WAKE].revents) {
+			run->tick = plumb_now();
+			return;
+		}
 		if (deadline && plumb_now() >= deadline)
 			return;
 	}
@@ -135,14 +144,19 @@ void wait_until(struct trace *run, uint64_t deadline)
 
 void wait_ticking(struct trace *run, uint64_t deadline)
 {
+	const struct plumb_lifecycle *tool = &run->s->tool->lifecycle;
 	uint64_t next;
 
-	while (!run->over && !run->asked && run->tick && (!deadline || run->tick < deadline)) {
-		wait_until(run, run->tick);
-		if (run->over || run->asked)
-			return;
-		next = run->s->tool->lifecycle.tick(plumb_now() - run->start);
+	run->wake = run->tick && tool->tick_fd ? tool->tick_fd() : -1;
+	while (!run->over && !run->asked) {
+		next = plumb_sooner(run->tick, deadline);
+		wait_until(run, next);
+		if (run->over || run->asked || (deadline && plumb_now() >= deadline))
+			break;
+		if (!run->tick || plumb_now() < run->tick)
+			continue;
+		next = tool->tick(plumb_now() - run->start);
 		run->tick = next ? run->start + next : 0;
 	}
-	wait_until(run, deadline);
+	run->wake = -1;
 }

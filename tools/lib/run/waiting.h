@@ -21,6 +21,7 @@ struct trace {
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t intervals;
 	uint64_t tick;  /* when to call the tool's tick(), as START; 0: never */
+	int wake;       /* what makes it due now; -1: nothing */
 	uint64_t until; /* the end by the wall clock, which may be set, ns since 1970; 0: none */
 	uint64_t grid;  /* intervals end at multiples of their length after it, as START */
 	int signals;    /* a signalfd */
