@@ -31,6 +31,7 @@ run() {
 		provoked syscall-count-metrics syscall-count $n --openmetrics "$PWD/count.prom" --otlp "$PWD/count.otlp" 0.2
 		provoked syscall-latency syscall-latency $n
 		provoked syscall-latency-command syscall-latency $n -- sleep 3
+		provoked syscall-latency-outputs syscall-latency $n --keep 1s --exit-on-dump --out "$PWD/outputs.json" --heatmap "$PWD/outputs.svg"
 		provoked syscall-latency-cgroup syscall-latency $n -b cgroup
 		provoked syscall-slower syscall-slower $n 100ms
 		ended
@@ -66,6 +67,7 @@ run() {
 	esac
 	while_it_measures
 	others_take
+	writers
 }
 
 # What another process of the same user can take of a tool that got its capabilities from its parent, and so
@@ -102,6 +104,43 @@ while_it_measures() {
 	done | tr '\n' ' ' | sed 's/ $//' >measures.status
 	kill "$pid"
 	wait "$pid" || :
+}
+
+# The process that writes the files of tool PID.
+writer_of() {
+	for one in /proc/[0-9]*; do
+		if grep -q plumb-writer "$one/comm" && grep -q "^PPid:[[:space:]]*$1\$" "$one/status"; then
+			echo "${one#/proc/}"
+		fi
+	done 2>/dev/null
+}
+
+# writing NAME - a tool with outputs in two folders; its writer's number is in NAME.writer
+writing() {
+	mkdir -p "$1.a" "$1.b"
+	syscall-latency --no-calibrate -d 100 -p $$ --openmetrics "$PWD/$1.a/w.prom" --heatmap "$PWD/$1.b/w.svg" 0.1 \
+		</dev/null >"$1.out" 2>"$1.err" &
+	pid=$!
+	started="$started $pid"
+	await 30 test -e "$1.a/w.prom"
+	writer_of "$pid" >"$1.writer"
+}
+
+# The writer is killed; the tool is.
+writers() {
+	writing orphan
+	for one in NoNewPrivs Seccomp CapPrm CapEff CapBnd; do
+		sed -n "s/^\($one:\)[[:space:]]*/\1 /p" "/proc/$(cat orphan.writer)/status"
+	done | tr '\n' ' ' | sed 's/ $//' >writer.status
+	find "/proc/$(cat orphan.writer)/fd" -lname '*bpf*' >writer.bpf
+	kill -9 "$(cat orphan.writer)"
+	await 30 grep -q 'was killed' orphan.err
+	kill "$pid"
+	finish orphan "$pid"
+	writing widow
+	kill -9 "$pid"
+	wait "$pid" || :
+	await 30 is_over "$(cat widow.writer)" && echo ended >widow.end
 }
 
 # The number of a capability.
@@ -178,14 +217,17 @@ check() {
 	evidence syscall-count.err
 	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
 	keeps syscall-count ""
-	keeps syscall-count-metrics "" linkat renameat unlinkat open-write openat-write openat-update fcntl-setfl ftruncate
+	keeps syscall-count-metrics "" ftruncate
 	keeps syscall-latency "dac_read_search sys_ptrace"
-	keeps syscall-latency-command kill kill pidfd_send_signal
+	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
 	keeps syscall-slower "dac_read_search sys_ptrace"
 	keeps syscall-breakdown ""
 	keeps cpu-profile "$processes"
-	keeps cpu-profile-flame "$processes" linkat renameat unlinkat
+	keeps cpu-profile-flame "$processes"
+	keeps syscall-latency-outputs "dac_read_search sys_ptrace"
+	evidence outputs.svg outputs.json
+	like "what --heatmap and --out name has been written" "$(head -q -c 10 outputs.svg outputs.json)" '^<.*\{' || :
 	keeps offcpu-time "$processes sys_admin"
 	keeps runq-latency ""
 	keeps event-rate ""
@@ -209,7 +251,7 @@ check() {
 		keeps usdt-latency "$processes" bpf-link bpf-update
 	fi
 	keeps probe-misses "dac_read_search sys_admin syslog"
-	keeps probe-cost "" linkat renameat unlinkat
+	keeps probe-cost "" linkat renameat unlinkat fchmod fchown
 	is "... and has no more than it attaches with while it measures" "$(cat measures.status)" \
 		"NoNewPrivs: 1 CapPrm: $most CapEff: $most CapBnd: 0000000000000000"
 	like "what probe-cost opened before has its name" "$(head -c 100 cache/probe-cost.json)" '^\{'
@@ -219,6 +261,14 @@ check() {
 	is "... as it can of others" "$(cat plain.taken)" "fd pidfd_getfd mem ptrace"
 	is "... and the tool ends well" "$(cat taken.status)" 0
 	holds "what --otlp opened before is written" count.otlp '$last.resourceMetrics | length == 1'
-	is "what --openmetrics has written is removed" "$(ls ./*.prom 2>&1 | grep -c '[.]prom$')" 0
-	like "what --flame opened before has its name" "$(head -c 200 flame.svg)" '<svg|<\?xml'
+	like "what --openmetrics names has been written" "$(tail -n 1 count.prom)" '^plumb_start_time_seconds.*syscall-count'
+	evidence writer.status writer.bpf orphan.err widow.err
+	is "plumb-writer is confined, and has no capability" "$(cat writer.status)" \
+		"NoNewPrivs: 1 Seccomp: 2 CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000"
+	is "... nor programs or links" "$(cat writer.bpf)" ""
+	like "if it is killed, its tool says so" "$(cat orphan.err)" \
+		'cannot write .*/w.prom: plumb-writer, which writes it, was killed; tracing goes on'
+	is "... with status 1" "$(cat orphan.status)" 1
+	is "if the tool is killed, it ends" "$(cat widow.end)" ended
+	like "what --flame names has been written" "$(head -c 200 flame.svg)" '<svg|<\?xml'
 }

@@ -26,6 +26,8 @@ struct plumb_atomic_file {
 	bool unnamed;     /* the new file has no name yet */
 	bool as_it_is;    /* not a regular file: written to directly */
 	sigset_t signals; /* the mask to restore at the end */
+	uint32_t writer;  /* plumb-writer does it: its number of the file and 1; 0: it does not */
+	unsigned int most;
 };
 
 /* Opens R->out.  0 or -errno; -ENXIO: a pipe without a reader, or a socket. */

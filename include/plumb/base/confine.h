@@ -4,9 +4,9 @@
  *
  * Capabilities are dropped from all sets (libcap), no_new_privs is set, the process is not
  * dumpable, so that others of its user cannot attach to it, and a seccomp filter (libseccomp)
- * refuses system calls that read nothing: EPERM, and a line in the kernel's log.  What was opened
- * before stays usable.  Files can be read; nothing can be executed, opened for writing, connected
- * to, traced or attached.
+ * refuses system calls but those that read, wait and allocate: EPERM, and a line in the kernel's
+ * log.  What was opened before stays usable.  Files can be read; nothing can be executed, opened
+ * for writing, connected to, traced or attached.
  */
 #ifndef PLUMB_CONFINE_H
 #define PLUMB_CONFINE_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define PLUMB_CAP(name) (1ULL << CAP_##name)
 
@@ -32,7 +33,7 @@ enum plumb_calls {
 	PLUMB_CALLS_EVENTS = 512,     /* perf_event_open(2) */
 	PLUMB_CALLS_LOAD = 1024,      /* bpf(2): loading programs */
 	PLUMB_CALLS_TRUNCATE = 2048,  /* ftruncate(2) */
-	PLUMB_CALLS_SIGNAL = 4096,    /* signals to other processes */
+	PLUMB_CALLS_SIGNAL = 4096,    /* signals to processes whose pidfds are open, or to one */
 };
 
 /*
@@ -40,6 +41,12 @@ enum plumb_calls {
  * of stacks".  To be called before plumb_confine(), by what needs them afterwards.
  */
 void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why);
+
+/* For a child, which needs what it says itself. */
+void plumb_keep_nothing(void);
+
+/* Keeps signals to the process TO only. */
+void plumb_keep_signals(uint64_t capabilities, pid_t to, const char *why);
 
 /*
  * Gives up everything else, and tells with -v what is kept, or that this kernel has no seccomp

@@ -7,6 +7,7 @@
 #include <plumb/base/atomic-file.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/folder.h>
+#include <plumb/base/writer.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,8 @@ int plumb_atomic_file_open(struct plumb_atomic_file *r)
 
 int plumb_atomic_file_begin(struct plumb_atomic_file *r, const char *path)
 {
+	if (plumb_writer_has(path))
+		return plumb_writer_begin(r, path);
 	return plumb_atomic_file_find(r, path) ?: plumb_atomic_file_open(r);
 }
 
@@ -257,7 +260,8 @@ int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most)
 	char from[NAME_MAX + 1], to[NAME_MAX + 1];
 	int err;
 
-	if (r->as_it_is || !r->was.st_mode || most < 2)
+	r->most = most;
+	if (r->writer || r->as_it_is || !r->was.st_mode || most < 2)
 		return 0;
 	if (fflush(r->out) || ferror(r->out))
 		return -(errno ?: EIO);
@@ -301,6 +305,8 @@ uint64_t plumb_atomic_file_takes(const struct plumb_atomic_file *r)
 
 int plumb_atomic_file_end(struct plumb_atomic_file *r, int err)
 {
+	if (r->writer)
+		return plumb_writer_end(r, err);
 	if (r->out)
 		err = close_out(r, err);
 	if (*r->beside) {
@@ -329,6 +335,8 @@ const char *plumb_atomic_file_error(int err)
 		return "another user's symbolic link is not followed";
 	case -EEXIST:
 		return "it is another user's, in a directory where all users may write";
+	case -EOWNERDEAD:
+		return "plumb-writer, which writes it, was killed";
 	case -ESTALE:
 		return "another process changed it meanwhile";
 	default:

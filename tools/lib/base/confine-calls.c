@@ -2,29 +2,24 @@
 /*
  * confine: the filter of system calls.
  *
- * It lists what is refused, since what reads is not the same on each machine and with each libc.
+ * It lists what is allowed: whatever else there is, or will be, can do what one did not think of.
  * What a pointer leads to cannot be filtered: openat2() and clone3() do not exist here (ENOSYS), as
- * in containers.
+ * in containers, so that libc does without.
  */
 #include "confine-calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <linux/sched.h>
+#include <linux/perf_event.h>
 #include <plumb/base/confine.h>
 #include <seccomp.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define NAMESPACES                                                                                 \
-	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
-	 CLONE_NEWPID | CLONE_NEWNET)
 
 static const struct {
 	unsigned int group;
@@ -56,137 +51,122 @@ void plumb_calls_name(unsigned int calls, char *text, size_t size)
 	}
 }
 
-/* Always refused; libseccomp omits those that an architecture does not have. */
-static const int refused[] = {
-	/* other programs */
-	SCMP_SYS(execve),
-	SCMP_SYS(execveat),
-	SCMP_SYS(ptrace),
-	SCMP_SYS(process_vm_readv),
-	SCMP_SYS(process_vm_writev),
-	SCMP_SYS(process_madvise),
-	SCMP_SYS(pidfd_getfd),
-	SCMP_SYS(kcmp),
-	SCMP_SYS(userfaultfd),
-	SCMP_SYS(move_pages),
-	SCMP_SYS(migrate_pages),
-	SCMP_SYS(tkill),
-	SCMP_SYS(rt_sigqueueinfo),
-	SCMP_SYS(rt_tgsigqueueinfo),
-	/* sockets; those that are open can be used */
-	SCMP_SYS(socket),
-	SCMP_SYS(socketpair),
-	SCMP_SYS(bind),
-	SCMP_SYS(listen),
-	SCMP_SYS(accept),
-	SCMP_SYS(accept4),
-	SCMP_SYS(socketcall),
-	/* calls that no filter sees */
-	SCMP_SYS(io_uring_setup),
-	SCMP_SYS(io_uring_enter),
-	SCMP_SYS(io_uring_register),
-	/* the system */
-	SCMP_SYS(mount),
-	SCMP_SYS(umount),
-	SCMP_SYS(umount2),
-	SCMP_SYS(pivot_root),
-	SCMP_SYS(chroot),
-	SCMP_SYS(fsopen),
-	SCMP_SYS(fsconfig),
-	SCMP_SYS(fsmount),
-	SCMP_SYS(fspick),
-	SCMP_SYS(move_mount),
-	SCMP_SYS(open_tree),
-	SCMP_SYS(mount_setattr),
-	SCMP_SYS(init_module),
-	SCMP_SYS(finit_module),
-	SCMP_SYS(delete_module),
-	SCMP_SYS(kexec_load),
-	SCMP_SYS(kexec_file_load),
-	SCMP_SYS(reboot),
-	SCMP_SYS(swapon),
-	SCMP_SYS(swapoff),
-	SCMP_SYS(acct),
-	SCMP_SYS(quotactl),
-	SCMP_SYS(settimeofday),
-	SCMP_SYS(clock_settime),
-	SCMP_SYS(clock_adjtime),
-	SCMP_SYS(adjtimex),
-	SCMP_SYS(sethostname),
-	SCMP_SYS(setdomainname),
-	SCMP_SYS(syslog),
-	SCMP_SYS(iopl),
-	SCMP_SYS(ioperm),
-	SCMP_SYS(vhangup),
-	/* keys, namespaces, identity */
-	SCMP_SYS(keyctl),
-	SCMP_SYS(add_key),
-	SCMP_SYS(request_key),
-	SCMP_SYS(setns),
-	SCMP_SYS(unshare),
-	SCMP_SYS(setuid),
-	SCMP_SYS(setgid),
-	SCMP_SYS(setreuid),
-	SCMP_SYS(setregid),
-	SCMP_SYS(setresuid),
-	SCMP_SYS(setresgid),
-	SCMP_SYS(setgroups),
-	SCMP_SYS(setfsuid),
-	SCMP_SYS(setfsgid),
-	/* files */
-	SCMP_SYS(chmod),
-	SCMP_SYS(fchmodat),
-	SCMP_SYS(chown),
-	SCMP_SYS(lchown),
-	SCMP_SYS(fchownat),
-	SCMP_SYS(link),
-	SCMP_SYS(symlink),
-	SCMP_SYS(symlinkat),
-	SCMP_SYS(mknod),
-	SCMP_SYS(mknodat),
-	SCMP_SYS(mkdir),
-	SCMP_SYS(mkdirat),
-	SCMP_SYS(rmdir),
-	SCMP_SYS(unlink),
-	SCMP_SYS(rename),
-	SCMP_SYS(truncate),
-	SCMP_SYS(creat),
-	SCMP_SYS(setxattr),
-	SCMP_SYS(lsetxattr),
-	SCMP_SYS(fsetxattr),
-	SCMP_SYS(removexattr),
-	SCMP_SYS(lremovexattr),
-	SCMP_SYS(fremovexattr),
-	SCMP_SYS(utime),
-	SCMP_SYS(utimes),
-	SCMP_SYS(utimensat),
-	SCMP_SYS(futimesat),
-	SCMP_SYS(fallocate),
-	SCMP_SYS(fanotify_init),
-	SCMP_SYS(memfd_create),
-	/* objects of IPC */
-	SCMP_SYS(mq_open),
-	SCMP_SYS(mq_unlink),
-	SCMP_SYS(shmget),
-	SCMP_SYS(shmctl),
-	SCMP_SYS(semget),
-	SCMP_SYS(semctl),
-	SCMP_SYS(msgget),
-	SCMP_SYS(msgctl),
-	SCMP_SYS(ipc),
+/*
+ * What reads, waits, and manages the memory of this process; libseccomp omits those that an
+ * architecture does not have.  glibc has several for one purpose, by its version and the kernel's.
+ */
+static const int allowed[] = {
+	/* files that are open, or opened for reading */
+	SCMP_SYS(read),
+	SCMP_SYS(readv),
+	SCMP_SYS(pread64),
+	SCMP_SYS(preadv),
+	SCMP_SYS(preadv2),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	SCMP_SYS(close_range),
+	SCMP_SYS(dup),
+	SCMP_SYS(stat),
+	SCMP_SYS(lstat),
+	SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(statx),
+	SCMP_SYS(statfs),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(getcwd),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(inotify_init1),
+	SCMP_SYS(inotify_add_watch),
+	SCMP_SYS(inotify_rm_watch),
+	SCMP_SYS(pidfd_open),
+	/* sockets that are open: the audit, and who watches over it */
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(recvmsg),
+	/* waiting */
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(select),
+	SCMP_SYS(pselect6),
+	SCMP_SYS(epoll_create1),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(wait4),
+	SCMP_SYS(waitid),
+	SCMP_SYS(futex),
+	SCMP_SYS(pause),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_getres),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(timer_settime),
+	SCMP_SYS(timer_delete),
+	SCMP_SYS(restart_syscall),
+	/* memory */
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	/* signals to this process */
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigpending),
+	SCMP_SYS(rt_sigsuspend),
+	SCMP_SYS(rt_sigtimedwait),
+	SCMP_SYS(sigaltstack),
+	/* this process */
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(getppid),
+	SCMP_SYS(getuid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getgid),
+	SCMP_SYS(getegid),
+	SCMP_SYS(getrlimit),
+	SCMP_SYS(getrusage),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(getcpu),
+	SCMP_SYS(uname),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(times),
+	SCMP_SYS(capget),
+	SCMP_SYS(capset),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(sched_getparam),
+	SCMP_SYS(sched_getscheduler),
 };
 
-/*
- * Calls that libseccomp does not know by name yet.  Since 5.1 a new call has one number on all
- * architectures.
- */
-static const int refused_newer[] = {
-	452, /* fchmodat2, 6.6 */
-	463, /* setxattrat, 6.13 */
-	466, /* removexattrat, 6.13 */
-	467, /* open_tree_attr, 6.15 */
-	469, /* file_setattr, 6.17 */
+/* Of this process only, which is the number 0. */
+static const int allowed_of_self[] = {
+	SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(sched_setscheduler),
+	SCMP_SYS(prlimit64),
 };
+
+static const uint32_t ioctls[] = {
+	TCGETS,
+	TIOCGWINSZ,
+	PERF_EVENT_IOC_ENABLE,
+	PERF_EVENT_IOC_DISABLE,
+};
+
+static const uint32_t fcntls[] = {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC};
 
 /* What gives a file that is open its name, owner and mode. */
 static const int replacing[] = {
@@ -220,148 +200,131 @@ static const struct {
 	{PLUMB_CALLS_LIST, BPF_OBJ_GET_INFO_BY_FD},
 };
 
-/* Above all commands that this table and any kernel have. */
-#define COMMANDS 64
-
-static bool is_allowed(uint32_t command, unsigned int calls)
-{
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (commands[i].command == command && calls & commands[i].group)
-			return true;
-	return false;
-}
-
-static int refuse(scmp_filter_ctx f, const int *list, size_t n)
+static int allow(scmp_filter_ctx f, const int *list, size_t n)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++)
-		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), list[i], 0);
+		err = seccomp_rule_add(f, SCMP_ACT_ALLOW, list[i], 0);
 	return err;
 }
 
-static int refuse_bpf(scmp_filter_ctx f, unsigned int calls)
+/* Allows the call if BITS of its argument number I are VALUE. */
+static int allow_if(scmp_filter_ctx f, int call, unsigned int i, uint64_t bits, uint64_t value)
 {
-	int err = 0;
-
-	for (uint32_t c = 0; c < COMMANDS && !err; c++)
-		if (!is_allowed(c, calls))
-			err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
-					       SCMP_A0(SCMP_CMP_EQ, c, 0));
-	err = err
-		      ?: seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(bpf), 1,
-					  SCMP_A0(SCMP_CMP_GE, COMMANDS, 0));
-	if (!err && !(calls & PLUMB_CALLS_EVENTS))
-		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0);
-	return err;
-}
-
-/* Refuses the call if BITS of its argument number I are VALUE. */
-static int refuse_if(scmp_filter_ctx f, int call, unsigned int i, uint64_t bits, uint64_t value)
-{
-	return seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), call, 1,
+	return seccomp_rule_add(f, SCMP_ACT_ALLOW, call, 1,
 				SCMP_CMP(i, SCMP_CMP_MASKED_EQ, bits, value));
 }
 
-/* ACCESS_MODE 3 is for ioctl() only. */
-static int refuse_writing(scmp_filter_ctx f, int call, unsigned int flags, unsigned int calls)
+/* The kernel takes the lower half of an argument that is an int. */
+static int allow_any(scmp_filter_ctx f, int call, unsigned int i, const uint32_t *values, size_t n)
 {
 	int err = 0;
 
-	if (!(calls & PLUMB_CALLS_CREATE))
-		err = refuse_if(f, call, flags, O_CREAT, O_CREAT)
-			      ?: refuse_if(f, call, flags, O_TRUNC, O_TRUNC);
-	if (!err && !(calls & (PLUMB_CALLS_CREATE | PLUMB_CALLS_WRITE)))
-		err = refuse_if(f, call, flags, O_ACCMODE, O_WRONLY) ?:
-		      refuse_if(f, call, flags, O_ACCMODE, O_RDWR) ?:
-		      refuse_if(f, call, flags, O_ACCMODE, O_ACCMODE);
+	for (size_t v = 0; v < n && !err; v++)
+		err = allow_if(f, call, i, UINT32_MAX, values[v]);
 	return err;
 }
 
-static int refuse_files(scmp_filter_ctx f, unsigned int calls)
+static int allow_bpf(scmp_filter_ctx f, unsigned int calls)
 {
-	int err = refuse_writing(f, SCMP_SYS(open), 1, calls) ?:
-		  refuse_writing(f, SCMP_SYS(openat), 2, calls) ?:
-		  refuse_writing(f, SCMP_SYS(open_by_handle_at), 2, 0);
+	int err = 0;
 
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && !err; i++)
+		if (calls & commands[i].group)
+			err = allow_if(f, SCMP_SYS(bpf), 0, UINT32_MAX, commands[i].command);
+	if (!err && calls & PLUMB_CALLS_EVENTS)
+		err = allow(f, (const int[]){SCMP_SYS(perf_event_open)}, 1)
+			      ?: allow_if(f, SCMP_SYS(ioctl), 1, UINT32_MAX,
+					  PERF_EVENT_IOC_SET_BPF);
+	return err;
+}
+
+/* Access mode 3, for ioctl() only, is allowed to none. */
+static int allow_opening(scmp_filter_ctx f, int call, unsigned int flags, unsigned int calls)
+{
+	const uint64_t makes = calls & PLUMB_CALLS_CREATE ? 0 : O_CREAT | O_TRUNC;
+	int err = allow_if(f, call, flags, O_ACCMODE | makes, O_RDONLY);
+
+	if (!err && calls & (PLUMB_CALLS_CREATE | PLUMB_CALLS_WRITE))
+		err = allow_if(f, call, flags, O_ACCMODE | makes, O_WRONLY)
+			      ?: allow_if(f, call, flags, O_ACCMODE | makes, O_RDWR);
+	return err;
+}
+
+static int allow_files(scmp_filter_ctx f, unsigned int calls)
+{
+	int err = allow_opening(f, SCMP_SYS(open), 1, calls) ?:
+		  allow_opening(f, SCMP_SYS(openat), 2, calls) ?:
+		  allow_opening(f, SCMP_SYS(open_by_handle_at), 2, 0) ?:
+		  allow_any(f, SCMP_SYS(fcntl), 1, fcntls, sizeof(fcntls) / sizeof(fcntls[0])) ?:
+		  allow_any(f, SCMP_SYS(ioctl), 1, ioctls, sizeof(ioctls) / sizeof(ioctls[0]));
+
+	/* Nobody is sent a signal when the descriptor is ready, as by F_SETOWN of another process.
+	 */
+	err = err
+		      ?: seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2,
+					  SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETOWN),
+					  SCMP_A2(SCMP_CMP_EQ, 0, 0));
 	/* Without O_APPEND what others wrote could be overwritten. */
-	if (!err && !(calls & (PLUMB_CALLS_CREATE | PLUMB_CALLS_WRITE)))
-		err = refuse_if(f, SCMP_SYS(fcntl), 1, UINT32_MAX, F_SETFL);
-	if (!err && !(calls & PLUMB_CALLS_TRUNCATE))
-		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ftruncate), 0);
-	if (!err && !(calls & (PLUMB_CALLS_REPLACE | PLUMB_CALLS_CREATE)))
-		err = refuse(f, replacing, sizeof(replacing) / sizeof(replacing[0]));
+	if (!err && calls & (PLUMB_CALLS_CREATE | PLUMB_CALLS_WRITE))
+		err = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 2,
+				       SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETFL),
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
+	if (!err && calls & PLUMB_CALLS_TRUNCATE)
+		err = allow(f, (const int[]){SCMP_SYS(ftruncate)}, 1);
+	if (!err && calls & (PLUMB_CALLS_REPLACE | PLUMB_CALLS_CREATE))
+		err = allow(f, replacing, sizeof(replacing) / sizeof(replacing[0]));
 	return err;
 }
 
-/* One by one: a comparison is of all bits of a mask. */
-static int refuse_namespaces(scmp_filter_ctx f)
+/* raise(3) and abort(3) signal this process. */
+static int allow_signals(scmp_filter_ctx f, unsigned int calls, pid_t to)
 {
-	int err = 0;
+	int err = allow_if(f, SCMP_SYS(tgkill), 0, UINT32_MAX, getpid());
 
-	for (uint64_t bit = 1; bit <= 1ULL << 31 && !err; bit <<= 1)
-		if (NAMESPACES & bit)
-			err = refuse_if(f, SCMP_SYS(clone), 0, bit, bit);
+	if (!err && calls & PLUMB_CALLS_SIGNAL)
+		err = to ? allow_if(f, SCMP_SYS(kill), 0, UINT32_MAX, to)
+			 : allow(f, (const int[]){SCMP_SYS(pidfd_send_signal)}, 1);
 	return err;
 }
 
-/* Of others, signal 0 tells whether a process is there; raise(3) signals this process. */
-static int refuse_signals(scmp_filter_ctx f, unsigned int calls)
-{
-	int err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
-				   SCMP_A0(SCMP_CMP_NE, getpid(), 0));
-
-	if (!err && !(calls & PLUMB_CALLS_SIGNAL))
-		err = seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
-				       SCMP_A1(SCMP_CMP_NE, 0, 0))
-			      ?: refuse(f, (const int[]){SCMP_SYS(pidfd_send_signal)}, 1);
-	return err;
-}
-
-/* What changes files that are open for reading: ioctl() of file systems, by their letters. */
-static int refuse_ioctls(scmp_filter_ctx f)
-{
-	static const unsigned int letters[] = {'f', 'v', 'X', 0x94};
-	int err = refuse_if(f, SCMP_SYS(ioctl), 1, UINT32_MAX, TIOCSTI);
-
-	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]) && !err; i++)
-		err = refuse_if(f, SCMP_SYS(ioctl), 1, 0xff00, letters[i] << 8);
-	return err;
-}
-
-/* Memory that is written and executed; libraries that are loaded late are mapped to be executed. */
-static int refuse_code(scmp_filter_ctx f)
+/*
+ * No memory is both written and executed; libraries that are loaded late are mapped to be executed.
+ * A process whose personality could be READ_IMPLIES_EXEC would not ask for it.
+ */
+static int allow_memory(scmp_filter_ctx f)
 {
 	const int both = PROT_WRITE | PROT_EXEC;
 
-	return refuse_if(f, SCMP_SYS(mmap), 2, both, both) ?:
-	       refuse_if(f, SCMP_SYS(mprotect), 2, PROT_EXEC, PROT_EXEC) ?:
-	       refuse_if(f, SCMP_SYS(pkey_mprotect), 2, PROT_EXEC, PROT_EXEC);
+	return allow_if(f, SCMP_SYS(mmap), 2, PROT_WRITE, 0) ?:
+	       allow_if(f, SCMP_SYS(mmap), 2, both, PROT_WRITE) ?:
+	       allow_if(f, SCMP_SYS(mprotect), 2, PROT_EXEC, 0);
 }
 
-static int fill(scmp_filter_ctx f, unsigned int calls)
+static int fill(scmp_filter_ctx f, unsigned int calls, pid_t to)
 {
-	return seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) ?:
-	       seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) ?:
-	       refuse(f, refused, sizeof(refused) / sizeof(refused[0])) ?:
-	       refuse(f, refused_newer, sizeof(refused_newer) / sizeof(refused_newer[0])) ?:
-	       refuse_bpf(f, calls) ?:
-	       refuse_files(f, calls) ?:
-	       refuse_namespaces(f) ?:
-	       refuse_signals(f, calls) ?:
-	       refuse_ioctls(f) ?:
-	       refuse_code(f) ?:
-	       /* The limits of other processes. */
-	       seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
-				SCMP_A0(SCMP_CMP_NE, 0, 0)) ?:
-	       seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) ?:
-	       seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	int err = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) ?:
+		  seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) ?:
+		  allow(f, allowed, sizeof(allowed) / sizeof(allowed[0])) ?:
+		  allow_bpf(f, calls) ?:
+		  allow_files(f, calls) ?:
+		  allow_signals(f, calls, to) ?:
+		  /* to no other address than that of the socket */
+		  allow_if(f, SCMP_SYS(sendto), 4, UINT64_MAX, 0) ?:
+		  allow_memory(f);
+
+	for (size_t i = 0; i < sizeof(allowed_of_self) / sizeof(allowed_of_self[0]) && !err; i++)
+		err = allow_if(f, allowed_of_self[i], 0, UINT32_MAX, 0);
+	return err
+		       ?: seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0)
+		       ?: seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-int plumb_calls_filter(unsigned int calls)
+int plumb_calls_filter(unsigned int calls, pid_t to)
 {
-	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
-	int err = f ? fill(f, calls) : -ENOMEM;
+	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = f ? fill(f, calls, to) : -ENOMEM;
 
 	/* Refused calls are unusual: the kernel logs them.  Kernels before 4.14 cannot. */
 	if (!err)

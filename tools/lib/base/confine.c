@@ -20,6 +20,7 @@ static struct {
 	const char *why;
 } list[MAX_KEPT];
 static size_t n_kept;
+static pid_t signalled;
 
 void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why)
 {
@@ -33,6 +34,17 @@ void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why)
 	list[i].why = why;
 	list[i].capabilities |= capabilities;
 	list[i].calls |= calls;
+}
+
+void plumb_keep_nothing(void)
+{
+	n_kept = 0;
+}
+
+void plumb_keep_signals(uint64_t capabilities, pid_t to, const char *why)
+{
+	signalled = to;
+	plumb_keep(capabilities, PLUMB_CALLS_SIGNAL, why);
 }
 
 static uint64_t held(cap_t caps, cap_flag_t set)
@@ -165,7 +177,7 @@ int plumb_confine(void)
 	err = give_up(&kept);
 	if (err)
 		return err;
-	err = plumb_calls_filter(calls);
+	err = plumb_calls_filter(calls, signalled);
 	if (err < 0)
 		return plumb_error(err, "cannot filter its own system calls: %s", strerror(-err));
 	tell(kept, !err);

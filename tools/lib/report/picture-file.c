@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/writer.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,17 +56,9 @@ static const struct plumb_picture_file *same_file(const struct plumb_picture_fil
 	return NULL;
 }
 
-/* What replacing the file takes; the new one is open, and has its owner. */
-static void keep(const struct plumb_picture_file *file, bool is_pipe)
-{
-	plumb_keep(plumb_atomic_file_takes(&file->place) & ~PLUMB_CAP(CHOWN),
-		   is_pipe ? PLUMB_CALLS_WRITE : PLUMB_CALLS_REPLACE, file->option);
-}
-
 int plumb_picture_check(struct plumb_picture_file *file, const char *path)
 {
 	const struct plumb_picture_file *same;
-	bool is_pipe;
 	int err;
 
 	forget(file);
@@ -85,20 +77,23 @@ int plumb_picture_check(struct plumb_picture_file *file, const char *path)
 	 * A pipe needs no reader before the trace ends.  EPERM means an immutable file, which
 	 * cannot be replaced either.
 	 */
-	is_pipe = S_ISFIFO(file->place.was.st_mode);
-	if (!is_pipe && err != -EPERM)
+	if (!S_ISFIFO(file->place.was.st_mode) && err != -EPERM)
 		err = plumb_atomic_file_open(&file->place);
-	if (!err)
-		keep(file, is_pipe);
+	if (!err) {
+		plumb_writer_add(path, plumb_atomic_file_takes(&file->place));
+		/* It could be opened; no new file stays until the end. */
+		plumb_atomic_file_end(&file->place, -ECANCELED);
+		err = plumb_atomic_file_find(&file->place, path);
+	}
 	return err ? cannot_write(file, path, err) : 0;
 }
 
 int plumb_picture_open(struct plumb_picture_file *file, const char *path)
 {
-	int err = file->place.name ? 0 : plumb_atomic_file_find(&file->place, path);
+	int err;
 
-	if (!err && !file->place.out)
-		err = plumb_atomic_file_open(&file->place);
+	forget(file);
+	err = plumb_atomic_file_begin(&file->place, path);
 	return err ? cannot_write(file, path, err) : 0;
 }
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
-#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/writer.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ int dump_check(const char *path)
 
 	if (err)
 		return cannot_write(path, err);
-	plumb_keep(plumb_atomic_file_takes(&f), PLUMB_CALLS_CREATE, "--out");
+	plumb_writer_add(path, plumb_atomic_file_takes(&f));
 	if (f.was.st_mode && faccessat(f.dir, f.name, W_OK, AT_EACCESS))
 		err = -errno;
 	/* A pipe needs no reader yet. */

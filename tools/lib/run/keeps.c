@@ -78,6 +78,6 @@ int plumb_keeps_confine(const struct plumb_session *s)
 	if (s->options.by & PLUMB_BY_CGROUP)
 		plumb_cgroup_keep();
 	if (s->child)
-		plumb_keep(PLUMB_CAP(KILL), PLUMB_CALLS_SIGNAL, "ending the command");
+		plumb_keep_signals(PLUMB_CAP(KILL), s->child, "ending the command");
 	return plumb_confine();
 }

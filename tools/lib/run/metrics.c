@@ -8,6 +8,7 @@
 #include <plumb/base/folder.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
+#include <plumb/base/writer.h>
 #include <plumb/report/inflight.h>
 #include <plumb/report/openmetrics.h>
 #include <plumb/report/otlp.h>
@@ -29,8 +30,7 @@ struct output {
 };
 
 static struct output prom = {.option = "--openmetrics"}, otlp = {.option = "--otlp"};
-static struct stat written; /* the latest file of --openmetrics; all zero: none */
-static int lines = -1;      /* descriptor of the file of --otlp */
+static int lines = -1; /* descriptor of the file of --otlp */
 static char instance[PLUMB_UUID_SIZE];
 static bool statistics; /* the kernel takes the programs' run times */
 static struct timespec start;
@@ -47,8 +47,6 @@ static int refused(const struct output *o, int err, const char *why)
 static int open_prom(void)
 {
 	struct plumb_atomic_file file;
-	unsigned int calls = PLUMB_CALLS_WRITE | PLUMB_CALLS_REPLACE;
-	uint64_t takes;
 	int err = plumb_atomic_file_find(&file, prom.path);
 
 	if (!err && file.as_it_is) {
@@ -59,11 +57,8 @@ static int open_prom(void)
 		err = plumb_atomic_file_open(&file);
 	if (err)
 		return refused(&prom, err, plumb_atomic_file_error(err));
-	takes = plumb_atomic_file_takes(&file);
-	if (!file.unnamed)
-		calls |= PLUMB_CALLS_CREATE;
+	plumb_writer_add(prom.path, plumb_atomic_file_takes(&file));
 	plumb_atomic_file_end(&file, -ECANCELED);
-	plumb_keep(takes, calls, prom.option);
 	return 0;
 }
 
@@ -241,7 +236,6 @@ static int write_prom(const json_t *report, const struct plumb_options *o)
 {
 	char bytes[256], *run = run_of(prom.path);
 	struct plumb_atomic_file file;
-	struct stat st = {};
 	int err = plumb_atomic_file_begin(&file, prom.path);
 
 	plumb_escape(bytes, run, sizeof(bytes));
@@ -250,12 +244,7 @@ static int write_prom(const json_t *report, const struct plumb_options *o)
 		return err;
 	err = plumb_openmetrics_write(report, &o->metrics.times, &o->metrics.sizes, bytes,
 				      file.out);
-	if (!err && fstat(fileno(file.out), &st))
-		err = -errno;
-	err = plumb_atomic_file_end(&file, err);
-	if (!err)
-		written = st;
-	return err;
+	return plumb_atomic_file_end(&file, err);
 }
 
 /* A line that is not whole is taken back: its reader would stop there. */
@@ -318,14 +307,11 @@ void plumb_metrics_take(const struct plumb_report *interval)
 /* A file that is left would be read on as if its numbers were of now. */
 static void remove_prom(void)
 {
-	struct plumb_atomic_file file;
+	int err = plumb_writer_remove(prom.path);
 
-	if (!written.st_ino || plumb_atomic_file_find(&file, prom.path))
-		return;
-	if (file.was.st_dev == written.st_dev && file.was.st_ino == written.st_ino &&
-	    unlinkat(file.dir, file.name, 0))
-		plumb_warn("%s: cannot remove %s: %s", prom.option, prom.path, strerror(errno));
-	plumb_atomic_file_end(&file, -ECANCELED);
+	if (err)
+		plumb_warn("%s: cannot remove %s: %s", prom.option, prom.path,
+			   plumb_atomic_file_error(err));
 }
 
 int plumb_metrics_close(void)

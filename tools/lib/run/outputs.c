@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "outputs.h"
 
+#include <plumb/base/writer.h>
 #include <plumb/report/pictures.h>
 #include <plumb/session/session.h>
 
@@ -9,7 +10,10 @@
 
 int plumb_outputs_open(const struct plumb_session *s)
 {
-	return plumb_recorder_open(s) ?: plumb_metrics_open(s) ?: plumb_pictures_open(s->tool, &s->options);
+	return plumb_recorder_open(s)
+		       ?: plumb_metrics_open(s)
+		       ?: plumb_pictures_open(s->tool, &s->options)
+		       ?: plumb_writer_start();
 }
 
 int plumb_outputs_take(const struct plumb_report *interval)

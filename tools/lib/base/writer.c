@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/base/writer.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <plumb/base/confine.h>
+#include <plumb/base/log.h>
+#include <plumb/base/parse.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_FILES 8
+#define MAX_DATA  (1 << 16)
+
+enum verb { BEGIN, DATA, END, REMOVE };
+
+/* What the tool sends; DATA is followed by SIZE bytes, and has no answer; others have -errno. */
+struct request {
+	uint32_t verb, file;
+	uint32_t size;
+	uint32_t most; /* END: as of plumb_atomic_file_rotate() */
+	int32_t err;   /* END */
+};
+
+static struct {
+	const char *paths[MAX_FILES];
+	size_t n;
+	uint64_t capabilities;
+	int to; /* a socket */
+	pid_t pid;
+} writer = {.to = -1};
+
+/* --- in the writer --- */
+
+/* The file that is being written, and those that were. */
+static struct {
+	struct plumb_atomic_file file;
+	bool is_open;
+	int err; /* the first failure */
+	struct stat now;
+	struct stat written[MAX_FILES];
+} of = {};
+
+/* Whether all of it came. */
+static bool take(int from, void *to, size_t size)
+{
+	size_t done = 0;
+	ssize_t n = 1;
+
+	while (done < size && n > 0) {
+		n = read(from, (char *)to + done, size - done);
+		done += n > 0 ? n : 0;
+	}
+	return done == size;
+}
+
+static int begin(const char *path)
+{
+	int err;
+
+	if (of.is_open)
+		return -EBUSY;
+	err = plumb_atomic_file_begin(&of.file, path);
+	of.is_open = !err;
+	of.err = 0;
+	return err;
+}
+
+static void put(const char *data, size_t size)
+{
+	if (of.is_open && !of.err && fwrite(data, 1, size, of.file.out) != size)
+		of.err = -(errno ?: EIO);
+}
+
+static int end(uint32_t file, int err, unsigned int most)
+{
+	struct stat st = {};
+
+	if (!of.is_open)
+		return -EBADF;
+	of.is_open = false;
+	err = err ?: of.err;
+	if (!err && most)
+		err = plumb_atomic_file_rotate(&of.file, most);
+	if (!err && !of.file.as_it_is && fstat(fileno(of.file.out), &st))
+		err = -errno;
+	err = plumb_atomic_file_end(&of.file, err);
+	if (!err)
+		of.written[file] = st;
+	return err;
+}
+
+static int remove_written(uint32_t i)
+{
+	const struct stat *written = &of.written[i];
+	struct plumb_atomic_file file;
+	int err;
+
+	if (!written->st_ino || plumb_atomic_file_find(&file, writer.paths[i]))
+		return 0;
+	err = file.was.st_dev == written->st_dev && file.was.st_ino == written->st_ino &&
+			      unlinkat(file.dir, file.name, 0)
+		      ? -errno
+		      : 0;
+	plumb_atomic_file_end(&file, -ECANCELED);
+	return err;
+}
+
+/* Until the tool closes its end, or sends what it cannot mean. */
+static void serve(int from)
+{
+	static char data[MAX_DATA];
+	struct request r;
+	int32_t answer;
+
+	while (take(from, &r, sizeof(r)) && r.file < writer.n) {
+		if (r.verb == DATA) {
+			if (r.size > sizeof(data) || !take(from, data, r.size))
+				break;
+			put(data, r.size);
+			continue;
+		}
+		answer = r.verb == BEGIN    ? begin(writer.paths[r.file])
+			 : r.verb == END    ? end(r.file, r.err, r.most)
+			 : r.verb == REMOVE ? remove_written(r.file)
+					    : -EINVAL;
+		if (send(from, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	if (of.is_open)
+		plumb_atomic_file_end(&of.file, -ECANCELED);
+}
+
+/* As execve(2) does; /dev/fd/N may be an output. */
+static bool close_what_is_not_inherited(int but)
+{
+	DIR *all = opendir("/proc/self/fd");
+	uint64_t fd;
+	int flags;
+
+	for (struct dirent *entry; all && (entry = readdir(all));) {
+		if (plumb_parse_u64(entry->d_name, 0, INT_MAX, &fd) || (int)fd == but ||
+		    (int)fd == dirfd(all))
+			continue;
+		flags = fcntl(fd, F_GETFD);
+		if (flags > 0 && flags & FD_CLOEXEC)
+			close(fd);
+	}
+	return all && !closedir(all);
+}
+
+static void be_writer(int from, pid_t tool)
+{
+	const int32_t ready = 0;
+	sigset_t all;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "plumb-writer");
+	if (getppid() != tool)
+		_exit(1);
+	/* The last file is written after the signal that ends the tool. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	plumb_verbosity = 0;
+	plumb_keep_nothing();
+	plumb_keep(writer.capabilities,
+		   PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE, "files");
+	if (close_what_is_not_inherited(from) && !plumb_confine() &&
+	    send(from, &ready, sizeof(ready), MSG_NOSIGNAL) == sizeof(ready))
+		serve(from);
+	_exit(0);
+}
+
+/* --- in the tool --- */
+
+void plumb_writer_add(const char *path, uint64_t capabilities)
+{
+	size_t i = 0;
+
+	while (i < writer.n && strcmp(writer.paths[i], path) != 0)
+		i++;
+	if (i == MAX_FILES)
+		abort();
+	writer.paths[i] = path;
+	writer.n += i == writer.n;
+	/* A user writes where he may himself, whatever his tool may. */
+	writer.capabilities |= getuid() ? 0 : capabilities;
+}
+
+static int cannot_start(int err)
+{
+	return plumb_error(err, "cannot start plumb-writer: %s", strerror(err));
+}
+
+/* 0 or -errno, as the writer answers; -EOWNERDEAD: it was killed. */
+static int hear(void)
+{
+	int32_t answer;
+	ssize_t n;
+
+	do
+		n = recv(writer.to, &answer, sizeof(answer), MSG_WAITALL);
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(answer) ? answer : -EOWNERDEAD;
+}
+
+int plumb_writer_start(void)
+{
+	const pid_t tool = getpid();
+	int ends[2];
+
+	if (!writer.n)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return cannot_start(errno);
+	writer.pid = fork();
+	if (writer.pid < 0) {
+		writer.pid = 0;
+		return cannot_start(errno);
+	}
+	if (!writer.pid)
+		be_writer(ends[0], tool);
+	close(ends[0]);
+	writer.to = ends[1];
+	return hear() ? cannot_start(EOWNERDEAD) : 0;
+}
+
+void plumb_writer_stop(void)
+{
+	if (!writer.pid)
+		return;
+	close(writer.to);
+	writer.to = -1;
+	while (waitpid(writer.pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	writer.pid = 0;
+}
+
+/* Its number; -1: none. */
+static int number(const char *path)
+{
+	if (!writer.pid)
+		return -1;
+	for (size_t i = 0; i < writer.n; i++)
+		if (!strcmp(writer.paths[i], path))
+			return i;
+	return -1;
+}
+
+bool plumb_writer_has(const char *path)
+{
+	return number(path) >= 0;
+}
+
+/* -EOWNERDEAD: it was killed. */
+static int tell(const void *data, size_t size)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < size) {
+		n = send(writer.to, (const char *)data + done, size - done, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return -EOWNERDEAD;
+		done += n > 0 ? n : 0;
+	}
+	return 0;
+}
+
+static int ask(const struct request *r)
+{
+	return tell(r, sizeof(*r)) ?: hear();
+}
+
+static ssize_t send_data(void *cookie, const char *data, size_t size)
+{
+	struct request r = {.verb = DATA, .size = size < MAX_DATA ? size : MAX_DATA};
+	int err = tell(&r, sizeof(r)) ?: tell(data, r.size);
+
+	(void)cookie;
+	errno = -err;
+	return err ? 0 : r.size;
+}
+
+int plumb_writer_begin(struct plumb_atomic_file *r, const char *path)
+{
+	const struct request request = {.verb = BEGIN, .file = number(path)};
+	int err = ask(&request);
+
+	*r = (struct plumb_atomic_file){.dir = -1, .writer = request.file + 1};
+	if (!err && !(r->out = fopencookie(NULL, "w", (cookie_io_functions_t){.write = send_data})))
+		err = -ENOMEM;
+	if (err)
+		r->writer = 0;
+	return err;
+}
+
+int plumb_writer_end(struct plumb_atomic_file *r, int err)
+{
+	struct request request = {.verb = END, .file = r->writer - 1, .most = r->most};
+	bool failed;
+
+	errno = 0;
+	failed = fflush(r->out) || ferror(r->out);
+	if (!err && failed)
+		err = -(errno ?: EOWNERDEAD);
+	fclose(r->out);
+	request.err = err;
+	err = ask(&request) ?: err;
+	*r = (struct plumb_atomic_file){.dir = -1};
+	return err;
+}
+
+int plumb_writer_remove(const char *path)
+{
+	const struct request request = {.verb = REMOVE, .file = number(path)};
+
+	return plumb_writer_has(path) ? ask(&request) : 0;
+}
