@@ -26,6 +26,8 @@ run() {
 	late kept --keep=60s/500ms --max-dumps=100 --cool-down=1ms --out=kept.dump --trigger='count>=1'
 	cat kept.dump.* >kept-dumps.json
 	cp kept.dump kept-end.json
+	late printed -j 0.1
+	late counted -j 0.2 9
 }
 
 check() {
@@ -38,4 +40,11 @@ check() {
 		| [$dumps[].dump | select(.why? == "trigger").seq] as $fired
 		| ($called | length) >= 6 and $called - $fired == [] or error("\($called - $fired) of \($called)")' --slurpfile dumps kept-dumps.json
 	holds "... and none is said not to be" kept-end.json '$last.dump.not_judged == 0'
+	evidence printed.err printed.json
+	holds "after a stop one report has all of its time, and none is empty" printed.json '
+		[$all[:-1][].elapsed_ns] as $ns | ($ns | any(. > 500000000))
+		and all(range(1; $ns | length); $ns[.] + $ns[. - 1] >= 99000000)'
+	holds "... nor is a call lost or counted twice" printed.json '([$all[].rows[].count] | add) == $last.ledger.recorded'
+	evidence counted.err counted.json
+	holds "COUNT is the number of reports" counted.json '[$all[].seq] == [range(1; 10)] and ([$all[].final] | index(true)) == 8'
 }

@@ -48,6 +48,22 @@ clock_steps() {
 	stepped step-date 2000 --start-at="$(date_in 1000)" --until=+4s
 	stepped step-end 2000 --until="$(date_in 1000)"
 	stepped step-end-of-span 2000 --until=+2s
+	step_reports
+}
+
+# Between reports the clock is set forth, and back before the start.
+step_reports() {
+	launch steps -j 0.5 9 -s getppid -p "$sleeper" --openmetrics=steps.prom
+	await 30 is_tracing steps
+	sleep 1.2
+	step 3600
+	sleep 1.2
+	step -7200
+	sleep 1.2
+	cp steps.prom steps.metrics
+	date +%s >steps.now
+	finish steps "$tool"
+	step 3600
 }
 
 # Some 500 different times in each interval, where the memory is for a hundred or two.
@@ -123,6 +139,16 @@ check_times() {
 	is "... well" "$(cat relative.status)" 0
 }
 
+check_step_reports() {
+	evidence steps.err steps.metrics steps.now steps.json
+	holds "the clock is set between reports" steps.json 'any($all[]; .end < .start)'
+	holds "... whose lengths are those of the monotonic clock" steps.json '
+		[$all[].elapsed_ns] | all(. > 0 and . < 60000000000) and add >= 4400000000 and add < 60000000000'
+	claim "... which are merged" "$top/build/bin/hist-merge" -j --every=1s steps.json
+	claim "the metrics' start is not in the future" awk 'FNR == NR { now = $1; next }
+		/^plumb_start_time_seconds/ { found = $2 <= now && $2 > now - 600 } END { exit !found }' steps.now steps.metrics
+}
+
 check_steps() {
 	if [ ! -e step-end.took ]; then
 		skip "--start-at and --until follow a clock that is set, or do not" "the machine's own clock is not set"
@@ -167,6 +193,7 @@ check_tools() {
 check() {
 	check_times
 	check_steps
+	[ ! -e steps.metrics ] || check_step_reports
 	check_memory
 	check_tools
 }

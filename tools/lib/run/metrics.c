@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/clock.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/folder.h>
 #include <plumb/base/json.h>
@@ -33,7 +34,7 @@ static struct output prom = {.option = "--openmetrics"}, otlp = {.option = "--ot
 static int lines = -1; /* descriptor of the file of --otlp */
 static char instance[PLUMB_UUID_SIZE];
 static bool statistics; /* the kernel takes the programs' run times */
-static struct timespec start;
+static uint64_t start, began; /* ns: of the wall clock, of the monotonic one */
 static bool stays; /* the file of --openmetrics, with the numbers of the whole run */
 
 /* --- the files, before privileges are given up --- */
@@ -188,6 +189,23 @@ static void add_flights(const struct plumb_flights *f, json_t *j)
 	json_object_set_new(j, "in_flight_oldest_ns", plumb_json_u64(plumb_flights_oldest(f)));
 }
 
+/* When the run began, by the present wall clock if that was set back: not in the future. */
+static struct timespec start_of(const struct plumb_report *interval)
+{
+	const struct timespec *now = &interval->snap->taken;
+	const uint64_t wall = now->tv_sec * PLUMB_SECOND + now->tv_nsec;
+	uint64_t by_now;
+
+	if (interval->seq == 1) {
+		start = interval->start.tv_sec * PLUMB_SECOND + interval->start.tv_nsec;
+		began = interval->snap->clock - interval->elapsed;
+	}
+	by_now = wall - (interval->snap->clock - began);
+	if (by_now + PLUMB_SECOND < start)
+		start = by_now;
+	return (struct timespec){start / PLUMB_SECOND, start % PLUMB_SECOND};
+}
+
 static json_t *whole_run(const struct plumb_report *interval)
 {
 	struct plumb_tool tool = *interval->run->tool;
@@ -203,9 +221,7 @@ static json_t *whole_run(const struct plumb_report *interval)
 	run.tool = &tool;
 	r.run = &run;
 	r.snap = (struct plumb_snapshot *)interval->total;
-	if (interval->seq == 1)
-		start = interval->start;
-	r.start = start;
+	r.start = start_of(interval);
 	j = plumb_report_object(&r);
 	if (interval->run->tool->inflight)
 		add_flights(interval->flights, j);

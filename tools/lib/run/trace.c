@@ -212,15 +212,12 @@ static int end_interval(struct trace *run)
 	return err;
 }
 
-/*
- * The end of interval I.  What is kept need not catch up with intervals that passed while a dump
- * was written.
- */
+/* The end of interval I, or of the present one: what has passed meanwhile is in one interval. */
 static uint64_t end_of_interval(const struct trace *run, uint64_t interval, uint64_t *i)
 {
 	const uint64_t since = plumb_now() - run->grid;
 
-	if (interval && run->s->options.keep.on && since / interval >= *i)
+	if (interval && since / interval >= *i)
 		*i = since / interval + 1;
 	return interval ? run->grid + *i * interval : 0;
 }
