@@ -63,6 +63,8 @@ static int diff(const struct options *o)
 /* Files may be hostile: what they make of this process shall not go far.  0 or -errno. */
 static int confine(const struct options *o)
 {
+	uint64_t takes;
+
 	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH) | PLUMB_CAP(DAC_OVERRIDE), 0, "files");
 	if (o->hgrm) {
 		if (mkdir(o->hgrm, 0777) && errno != EEXIST)
@@ -71,9 +73,9 @@ static int confine(const struct options *o)
 			   "--hgrm");
 	}
 	if (o->openmetrics) {
-		if (openmetrics_try(o))
+		if (openmetrics_try(o, &takes))
 			return -EINVAL;
-		plumb_keep(PLUMB_CAP(FOWNER),
+		plumb_keep(takes | PLUMB_CAP(FOWNER),
 			   PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
 			   "--openmetrics");
 	}

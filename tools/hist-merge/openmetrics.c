@@ -14,13 +14,14 @@ static int refused(const struct options *o, int err)
 			   plumb_atomic_file_error(err));
 }
 
-int openmetrics_try(const struct options *o)
+int openmetrics_try(const struct options *o, uint64_t *takes)
 {
 	struct plumb_atomic_file file;
 	int err = plumb_atomic_file_begin(&file, o->openmetrics);
 
 	if (err)
 		return refused(o, err);
+	*takes = plumb_atomic_file_takes(&file);
 	plumb_atomic_file_end(&file, -ECANCELED);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "read.h"
 
 /* Whether it can be written: 0 or -errno after a message. */
-int openmetrics_try(const struct options *o);
+int openmetrics_try(const struct options *o, uint64_t *takes);
 /* Writes it.  0 or -errno after a message. */
 int print_openmetrics(const struct result *r);
 

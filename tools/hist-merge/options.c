@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "options.h"
 #include "keys.h"
+#include "sort.h"
 #include <plumb/base/cli.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
 #include <plumb/measure/ladder.h>
 #include <stdlib.h>
 
-enum { EVERY = 0x1000, MAX_KEYS, TOOL, LADDER, HGRM, OPENMETRICS, LE, DIFF, FAIL_ABOVE };
+enum { EVERY = 0x1000, MAX_KEYS, TOOL, LADDER, HGRM, OPENMETRICS, LE, DIFF, FAIL_ABOVE, SORT };
 
 /* clang-format off */
 static const struct argp_option own[] = {
@@ -20,6 +21,7 @@ static const struct argp_option own[] = {
 	{NULL, 0, NULL, 0, "Output:", 20},
 	{"percentiles", 'q', "LIST", 0, "percentiles to report; default 50,90,99,99.9", 20},
 	{"unit", 'u', "auto|ns|us|ms|s", 0, "unit of times in the table", 20},
+	{"sort", SORT, "COLUMN", 0, "sort rows by this column, highest first", 20},
 	{"top", 'n', "N", 0, "print only the first N rows of the table", 20},
 	{"histogram", 'H', NULL, 0, "print a histogram of each row", 20},
 	{"ladder", LADDER, NULL, 0, "print percentiles 50 to 99.999 and 100 of each row, and the calls above", 20},
@@ -166,6 +168,8 @@ static void finish(struct options *o)
 		plumb_usage_error("--diff: two files, the one before and the one after");
 	if (o->diff && (o->every || o->histogram || o->ladder || o->hgrm))
 		plumb_usage_error("--diff: not with --every, --histogram, --ladder or --hgrm");
+	if (o->diff && o->sort.column)
+		plumb_usage_error("--sort: not with --diff");
 	if (o->hgrm && o->every)
 		plumb_usage_error("--hgrm: not with --every");
 }
@@ -224,6 +228,13 @@ static bool parse_output(struct options *o, int key, char *text)
 		return true;
 	case 'u':
 		parse_unit(o, text);
+		return true;
+	case SORT:
+		if (!sort_parse(text, &o->sort))
+			plumb_usage_error(
+				"--sort: calls, errors, total, mean, max or a percentile, "
+				"as in p99: %s",
+				text);
 		return true;
 	case 'n':
 		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);

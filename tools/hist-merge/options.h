@@ -8,6 +8,18 @@
 
 #define OPTIONS_PERCENTILES 16
 
+struct sort_by {
+	enum {
+		SORT_CALLS,
+		SORT_ERRORS,
+		SORT_TOTAL,
+		SORT_MEAN,
+		SORT_MAX,
+		SORT_PERCENTILE,
+	} column;
+	uint64_t p; /* of SORT_PERCENTILE */
+};
+
 struct options {
 	char **files;
 	size_t n_files;
@@ -16,6 +28,7 @@ struct options {
 	bool one;
 	uint64_t every; /* ns; 0: one result */
 	uint64_t max_keys, top;
+	struct sort_by sort;
 	struct {
 		uint64_t p;
 		char name[16];

@@ -234,6 +234,8 @@ static int step(struct state *st, struct source *s)
 	int got = source_next(s, &st->buffer, &text, &n);
 
 	st->bytes += n;
+	if (s->gz)
+		st->of_bytes = 0;
 	if (st->of_bytes)
 		plumb_progress("reports read, MB:", st->bytes / MB, st->of_bytes / MB);
 	if (got == -EMSGSIZE)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "results.h"
+#include "sort.h"
 #include <stdlib.h>
 
 bool reading_is_of_sizes(const struct reading *r)
@@ -38,6 +39,7 @@ int results_all(const struct reading *r, int (*each)(const struct result *result
 	int err;
 
 	result.rows = rows;
+	sort_rows(r, rows, result.n);
 	err = each(&result);
 	free(rows);
 	return err;
@@ -64,6 +66,7 @@ int results_until(struct reading *r, uint64_t end, bool final,
 		for (n = 0; n < left && result.rows[n]->window == result.start; n++)
 			;
 		result.n = n;
+		sort_rows(r, result.rows, n);
 		result.seq = ++r->results;
 		result.final = final && result.end >= end;
 		err = each(&result);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * source: a file, pipe or standard input that is read line by line.
+ * source: a file, also one that gzip has compressed, pipe or standard input that is read line by
+ * line.
  *
  * All sources share one buffer, so that memory does not depend on their number: a file keeps its
  * position, and of a pipe what was read too far is kept.
@@ -19,7 +20,9 @@ struct source {
 	const char *name; /* for messages */
 	int fd;
 	bool is_file, at_end;
-	char *kept; /* of a pipe */
+	struct gzFile_s *gz; /* a file that is compressed; NULL: it is not */
+	bool too_long;       /* the rest of the last line is passed over next */
+	char *kept;          /* of a pipe, or compressed */
 	size_t n_kept;
 	uint64_t line; /* number of the last line, from 1 */
 	bool whole;    /* the last line ended with a newline */
@@ -39,7 +42,7 @@ void source_close(struct source *s);
 /*
  * Sets *TEXT to the next line without its newline, followed by a NUL and readable padding; it is
  * valid until the next call.  Returns 1; 0 at the end; -errno after a message; -EMSGSIZE without
- * one: the line is longer than SOURCE_LONGEST, and was passed over.
+ * one: the line is longer than SOURCE_LONGEST, and the next call passes over it.
  */
 int source_next(struct source *s, struct source_buffer *b, char **text, size_t *n);
 void source_buffer_free(struct source_buffer *b);
