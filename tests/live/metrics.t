@@ -142,7 +142,7 @@ done
 
 # What the recording rule has is a rate of 5 minutes: it takes two scrapes.
 claim "the recording rule has results" await "" 20 is_value "$prometheus" \
-	'count(instance_stage_le:plumb_syscall_latency_seconds_bucket:rate5m) > bool 300' 1
+	'count(instance_run_syscall_le:plumb_syscall_latency_seconds_bucket:rate5m) > bool 300' 1
 claim "each query of the dashboard returns something" ask panels "$prometheus" metrics/plumb-dashboard.json plumb_syscall_latency_seconds
 
 # A function that calls itself 70 levels deep, of which 64 are timed.
