@@ -33,9 +33,9 @@ struct output {
 static struct output prom = {.option = "--openmetrics"}, otlp = {.option = "--otlp"};
 static int lines = -1; /* descriptor of the file of --otlp */
 static char instance[PLUMB_UUID_SIZE];
-static bool statistics; /* the kernel takes the programs' run times */
+static bool statistics;       /* the kernel takes the programs' run times */
 static uint64_t start, began; /* ns: of the wall clock, of the monotonic one */
-static bool stays; /* the file of --openmetrics, with the numbers of the whole run */
+static bool stays;            /* the file of --openmetrics, with the numbers of the whole run */
 
 /* --- the files, before privileges are given up --- */
 
