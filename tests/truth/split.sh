@@ -63,11 +63,11 @@ run() {
 
 # All that is said of a row is one and the same: the parts, the whole, the bands, the calls.
 # SETTLED: no call was on its way when it was read.
-consistent='def parts: [.on_cpu, .preempted, .blocked, .runq];
+consistent='def parts: [.on_cpu, .preempted, .blocked, .runq, .return // 0]; # functions have no return
 	def coherent: (parts | add) == .sum and all(parts[]; . >= 0) and all(.mostly[]; . >= 0)
 		and (.mostly | add) == .count;
-	def added($list): reduce $list[] as $one ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-		[., ($one | [.count, .sum] + parts + (.mostly | [.on_cpu, .preempted, .blocked, .runq]))]
+	def added($list): reduce $list[] as $one ([range(12) | 0];
+		[., ($one | [.count, .sum] + parts + (.mostly | parts))]
 		| transpose | map(add));
 	def consistent($settled): all(.rows[]; .split as $split
 		| if ($split | coherent) and all($split.bands[]; coherent) then . else error("parts: \($split)") end
@@ -237,7 +237,7 @@ check() {
 		"$(awk 'length > 80' table.json)" ""
 	for band in p0-50 all; do
 		claim "... and each row has its shares: $band" \
-			grep -qE "^  $band +[0-9]+( +[0-9.]+% +[0-9]+){4}\$" table.json
+			grep -qE "^  $band +[0-9]+( +[0-9.]+% +[0-9]+k?){5}\$" table.json
 	done
 	like "the hooks are told, and how stable they are" "$(sed -n '/^mechanism:/,/^[^ m]/p' table.json | tr -s ' \n' ' ')" \
 		'sched_switch, sched_waking \((unstable: kernel functions|stable-ish: arguments of scheduler tracepoints)\)'

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/bpf/sched/split.h>
+#define SPLIT_PARTS PLUMB_RETURN_PARTS
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
+#include <plumb/bpf/syscall/syscall-return.bpf.h>
 #define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include "syscall-latency.h"
@@ -45,13 +48,59 @@ static __noinline int record_left(struct syscall_thread *t, __u32 slot, __u64 ns
 	return 0;
 }
 
+static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
+{
+	return (syscall_config.only_errors && !error) || ns < syscall_config.min_ns;
+}
+
+static __always_inline __u32 return_slot(struct syscall_thread *t, struct task_struct *task)
+{
+	return syscall_slot(t, task, t->call, t->ret.error, bpf_get_smp_processor_id());
+}
+
+/* Add the call N times, 1 or -1, to what it is counted in. */
+static __always_inline void return_count(const struct plumb_return *r, const __u64 *off, __u32 cpu,
+					 __u64 n)
+{
+	__u64 on = r->ns;
+	int i;
+
+	if (is_filtered_at_exit(r->ns, r->error)) {
+		ledger_add(cpu, filtered_at_exit, n);
+		return;
+	}
+	if (!plumb_config.split) {
+		hist_record_split(r->slot, cpu, r->ns, r->error, on, true, n);
+		return;
+	}
+	for (i = 0; i < SPLIT_PARTS; i++)
+		on -= off[i];
+	split_record_n(off, r->slot, cpu, r->ns, on, r->error, n);
+}
+
+static __always_inline void return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+{
+	int i;
+
+	t->off[PLUMB_RETURN] = t->ret.waited;
+	for (i = 0; i < SPLIT_PARTS; i++)
+		h->off[i] = t->off[i];
+	return_count(&t->ret, h->off, cpu, -1);
+}
+
+static __always_inline void return_redo(struct return_held *h, __u32 cpu)
+{
+	h->off[PLUMB_RETURN] = h->ret.waited;
+	return_count(&h->ret, h->off, cpu, 1);
+}
+
 static __always_inline void timing_end(const struct timing_call *c)
 {
 	__u32 error = syscall_error(c->call, c->call >> 32, c->ret), slot = c->slot;
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!c->in_inflight_slot) {
-		if ((syscall_config.only_errors && !error) || c->ns < syscall_config.min_ns) {
+		if (is_filtered_at_exit(c->ns, error)) {
 			ledger_count(cpu, filtered_at_exit);
 			return;
 		}

@@ -10,6 +10,7 @@
 #include <plumb/mechanism/functions.h>
 #include <plumb/session/session.h>
 #include <plumb/mechanism/syscalls.h>
+#include <plumb/report/split.h>
 #include <plumb/tool/tool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "syscall-latency.h"
 #include "syscall-latency.skel.h"
 
-enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME, SPLIT };
+enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME, SPLIT, NO_RETURN };
 
 /* clang-format off */
 static const struct argp_option options[] = {
@@ -28,7 +29,8 @@ static const struct argp_option options[] = {
 	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends and receives of at least BYTES", 30},
 	{"max-size", MAX_SIZE, "BYTES", 0, "reads, writes, sends and receives of at most BYTES", 30},
 	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked and runq", 40},
+	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked, runq, return", 40},
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
 	{0},
 };
 /* clang-format on */
@@ -60,6 +62,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case SPLIT:
 		o->split = true;
+		return 0;
+	case NO_RETURN:
+		o->no_return = true;
 		return 0;
 	case MIN_TIME:
 		selection.min_ns = plumb_option_duration("--min", text);
@@ -177,7 +182,7 @@ static const struct plumb_inflight inflight = {
 
 static int prepare(struct plumb_options *o)
 {
-	if (!o->split)
+	if (!o->split && o->no_return)
 		return 0;
 	for (size_t i = 0; i < sizeof(mechanisms) / sizeof(mechanisms[0]); i++)
 		if (!strcmp(mechanisms[i].stability, "stable"))
@@ -196,8 +201,9 @@ int main(int argc, char **argv)
 			"           (unstable),\n"
 			"           raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 			"           tracepoints (stable), whose programs cannot be preempted;\n"
-			"           with --split raw tracepoints sched_switch, sched_waking "
-			"(stable-ish)\n"
+			"           without --no-return also tracepoint sched_switch, with "
+			"--split\n"
+			"           also sched_switch, sched_waking (stable-ish)\n"
 			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 			"cost:      measured at each start, see the footer; tracepoints slow\n"
@@ -210,6 +216,8 @@ int main(int argc, char **argv)
 		.keys.size = sizeof(struct syscall_key),
 		.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
 		.measure.errors = true,
+		.measure.parts = plumb_return_parts,
+		.measure.n_parts = PLUMB_RETURN_PARTS + 1,
 		.overhead.syscalls = true,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),

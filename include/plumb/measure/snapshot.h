@@ -5,6 +5,7 @@
 
 #include <plumb/bpf/core/config.h>
 #include <plumb/bpf/core/ledger.h>
+#include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/measure/percentile.h>
 #include <stdbool.h>
@@ -38,7 +39,8 @@ struct plumb_snapshot {
 	size_t n;
 	void *keys; /* what rows[].key points into */
 	struct plumb_ledger ledger;
-	uint64_t missed;       /* executions of programs that the kernel skipped */
+	struct plumb_returns returns; /* waits on the way out, if the tool knows of them */
+	uint64_t missed;              /* executions of programs that the kernel skipped */
 	uint64_t missed_whole; /* of these: each may have lost a whole call, not one end of it */
 	bool missed_known;
 	uint32_t stages;   /* rows in which a call is recorded; 0: one */
@@ -55,6 +57,7 @@ struct plumb_maps {
 	const struct bpf_object *object;
 	const struct plumb_config *config;
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them */
+	__u64 *read_until;                  /* plumb_read_until of ledger.bpf.h; NULL: none */
 	size_t key_size;
 	uint32_t max_keys;
 };

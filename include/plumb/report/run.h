@@ -36,6 +36,9 @@ struct plumb_run {
 	const struct plumb_overhead *overhead;
 	const struct bpf_object *object; /* loaded, with its maps */
 	bool split;                      /* rows have the parts of the time (split.h) */
+	/* Why waits on the way out (sched/return.h) are not in the times; "": they are, NULL: the
+	 * tool never has them. */
+	const char *no_return;
 };
 
 #endif

@@ -12,5 +12,7 @@ struct plumb_part_name {
 
 /* The parts in the order in which they are printed, with their names. */
 extern const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS];
+/* The same, with what threads waited for on their way out of the call (sched/return.h). */
+extern const struct plumb_part_name plumb_return_parts[PLUMB_RETURN_PARTS + 1];
 
 #endif

@@ -29,6 +29,10 @@ struct plumb_instance {
 	size_t n_links;
 	const struct plumb_functions *functions; /* to attach to; NULL: none */
 	struct plumb_probes probes;
+	const struct bpf_program *without; /* refused, and not needed; NULL: none */
+	bool has_returns;                  /* programs for waits on the way out (sched/return.h) */
+	char no_return[128]; /* why waits on the way out (sched/return.h) are not seen; "": they are
+			      */
 	bool kprobe_misses; /* has kprobe or tracepoint programs, whose misses this kernel counts */
 };
 

@@ -71,7 +71,8 @@ struct plumb_options {
 		struct plumb_ladder times, sizes;
 	} metrics;
 
-	bool split; /* rows have the parts of their time (split.h); an option of the tool */
+	bool no_return; /* waits on the way out of a call are not sought (sched/return.h) */
+	bool split;     /* rows have the parts of their time (split.h); an option of the tool */
 	uint64_t max_keys, precision;
 	bool max_keys_given;   /* else the tool may raise it */
 	const char *mechanism; /* NULL: the first mechanism that works */

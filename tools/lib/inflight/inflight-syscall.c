@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/bpf/sched/return.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 #include <plumb/kernel/syscalls.h>
@@ -80,7 +81,7 @@ bool plumb_flight_find_syscall(const struct syscall_config *selection, struct pl
 /* Offsets of fields in the programs' structs; negative: there is no such field. */
 static struct layout {
 	bool known;
-	int start, call, inflight_slot, task, left, own, kernel, user;
+	int start, call, inflight_slot, task, left, own, kernel, user, ret;
 	int inflight_slot_start, inflight_slot_call, inflight_slot_task;
 } at;
 
@@ -92,6 +93,7 @@ static void find_layout(const struct bpf_object *o)
 	at.task = plumb_states_offset(o, "syscall_thread", "task");
 	at.left = plumb_states_offset(o, "syscall_thread", "left");
 	at.own = plumb_states_offset(o, "syscall_thread", "own");
+	at.ret = plumb_states_offset(o, "syscall_thread", "ret");
 	at.kernel = plumb_states_offset(o, "where", "kernel");
 	at.user = plumb_states_offset(o, "where", "user");
 	at.inflight_slot_start = plumb_states_offset(o, "plumb_inflight_slot", "start");
@@ -131,6 +133,18 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 	return f->start;
 }
 
+/* Whether the thread waits on its way out of its call, which then is not recorded yet. */
+static bool read_return(const void *state, struct plumb_flight *f)
+{
+	struct plumb_return ret;
+
+	memcpy(&ret, (const char *)state + at.ret, sizeof(ret));
+	if (!ret.left || ret.late)
+		return false;
+	f->start = ret.ended - ret.ns;
+	return true;
+}
+
 void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
 			       struct plumb_flights *to)
 {
@@ -143,8 +157,9 @@ void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb
 		find_layout(s->instance.bpf.object);
 	f.start = plumb_state_word(state->value, at.start);
 	f.what = plumb_state_word(state->value, at.call);
-	if (!f.start && (!plumb_state_word(state->value, at.inflight_slot) ||
-			 !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
+	if (!f.start && !read_return(state->value, &f) &&
+	    (!plumb_state_word(state->value, at.inflight_slot) ||
+	     !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
 		return;
 	read_stacks(state->value, &f);
 	plumb_flights_add(to, &f);

@@ -80,6 +80,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 		.object = bpf->object,
 		.config = bpf->config,
 		.ledgers = bpf->ledgers,
+		.read_until = s->instance.has_returns ? bpf->read_until : NULL,
 		.key_size = s->tool->keys.size,
 		.max_keys = s->options.max_keys,
 	};

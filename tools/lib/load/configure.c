@@ -9,6 +9,7 @@
 #include <plumb/session/filter.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
+#include <plumb/base/reasons.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/bpf/stack/stacks.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 {
 	const struct plumb_config *c = in->bpf.config;
 	const bool remembers = in->mechanism->remembers_rejected;
+	const bool returns = !*in->no_return;
 	const struct {
 		const char *name;
 		bool loaded;
@@ -91,6 +93,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		{"thread_switch_raw", c->off_cpu && !c->task_storage, false},
 		{"thread_waking_btf", c->split && c->task_storage, false},
 		{"thread_waking_raw", c->split && !c->task_storage, false},
+		{"thread_returns", returns, false},
 		{"thread_preempted", c->preemptible, false},
 		{"thread_renamed", remembers && (c->ncomms || c->globs.n), false},
 		{"thread_moved", remembers && c->ncgroups, false},
@@ -226,6 +229,35 @@ static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
 	return err;
 }
 
+/*
+ * Programs on sched_switch correct what a program at the exit of a call has counted; where that can
+ * be preempted, they come in between.
+ */
+static void configure_returns(const struct plumb_session *s, struct plumb_instance *in)
+{
+	struct plumb_config *c = in->bpf.config;
+
+	in->has_returns = map(&in->bpf, "plumb_returns");
+	if (!in->has_returns)
+		return;
+	if (s->options.no_return)
+		snprintf(in->no_return, sizeof(in->no_return), "--no-return");
+	else
+		c->interleaved |= c->preemptible;
+	if (!*in->no_return && !s->options.split)
+		name_hook(&in->bpf, "sched_switch");
+}
+
+bool plumb_configure_without(struct plumb_instance *in, const struct bpf_program *p, int err)
+{
+	if (strcmp(bpf_program__name(p), "thread_returns") != 0)
+		return false;
+	in->without = p;
+	snprintf(in->no_return, sizeof(in->no_return), "sched_switch refused: %s",
+		 plumb_errno_name(err));
+	return true;
+}
+
 /* Sets the sizes of the maps in which stacks are taken, if the tool takes stacks. */
 static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf)
 {
@@ -243,7 +275,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &s->options;
 	static const char *const per_cpu[] = {"plumb_rejected", "plumb_inflight_slots",
-					      "plumb_stays", "plumb_switches"};
+					      "plumb_stays", "plumb_switches", "plumb_returns"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 	uint32_t count;
@@ -267,6 +299,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 		       !plumb_fentry_is_guarded();
 	c->preemptible = may_skip_ends(in);
 	c->interleaved |= may_interleave(in);
+	configure_returns(s, in);
 	m = map(bpf, "plumb_threads_by_task");
 	if (m && (c->task_storage || bpf->states))
 		bpf_map__set_autocreate(m, false);

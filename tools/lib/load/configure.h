@@ -24,4 +24,10 @@ void plumb_configure_calibration(struct plumb_config *c, enum plumb_calibration 
 /* From now on, keep the states of threads in a hash map, although the kernel has task storage. */
 void plumb_configure_without_storage(void);
 
+/*
+ * Whether the tool does without program P, which could not be attached (ERR): it is that for waits
+ * on the way out of calls.  The report then says that they are not seen.
+ */
+bool plumb_configure_without(struct plumb_instance *in, const struct bpf_program *p, int err);
+
 #endif

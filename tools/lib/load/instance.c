@@ -281,6 +281,8 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 	const bool is_tracepoint = bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT;
 	int err;
 
+	if (in->without == p)
+		return 0;
 	in->links[in->n_links] =
 		is_tracepoint ? plumb_probe_attach_tracepoint(p) : bpf_program__attach(p);
 	if (in->links[in->n_links]) {
@@ -288,6 +290,8 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 		return 0;
 	}
 	err = -errno;
+	if (plumb_configure_without(in, p, err))
+		return 0;
 	snprintf(why, size, "%s: %s%s", bpf_program__name(p), plumb_errno_name(err),
 		 plumb_attach_hint(err, is_tracepoint ? PLUMB_TRACEPOINT : PLUMB_HOOK_NONE));
 	plumb_instance_detach(in);
@@ -295,14 +299,17 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 }
 
 /* Asked before anything is attached; what the tool attaches by itself is asked for there. */
-static int check_allowed(const struct plumb_instance *in, char *why, size_t size)
+static int check_allowed(struct plumb_instance *in, char *why, size_t size)
 {
 	const char *const *programs = in->mechanism->programs;
 	char what[256];
 	int err = 0;
 
-	for (size_t i = 0; i < in->n_threads && !err; i++)
+	for (size_t i = 0; i < in->n_threads && !err; i++) {
 		err = plumb_allowed_section(in->threads[i], what, sizeof(what));
+		if (err && plumb_configure_without(in, in->threads[i], err))
+			err = 0;
+	}
 	for (; programs && *programs && !err; programs++)
 		err = plumb_allowed_section(
 			bpf_object__find_program_by_name(in->bpf.object, *programs), what,

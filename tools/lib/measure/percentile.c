@@ -113,7 +113,8 @@ void plumb_dist_subtract(struct plumb_dist *d, const struct plumb_dist *older)
 		while (j < older->n && older->buckets[j].index < b.index)
 			j++;
 		if (j < older->n && older->buckets[j].index == b.index)
-			b.count -= older->buckets[j].count;
+			b.count -= b.count < older->buckets[j].count ? b.count
+								     : older->buckets[j].count;
 		if (b.count)
 			d->buckets[kept++] = b;
 	}

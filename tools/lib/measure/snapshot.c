@@ -10,6 +10,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "rows.h"
+
 /* Context and buffers for reading a slot. */
 struct reader {
 	const struct plumb_config *config;
@@ -77,21 +79,14 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 	for (uint32_t i = 0; r->off && i < c->buckets; i++)
 		for (uint32_t p = 0; p < c->parts; p++)
 			r->sum[i] += led_at(r, i)[p];
+	for (uint32_t i = 0; i < c->buckets; i++)
+		keep_natural(&r->sum[i]);
 	n = plumb_buckets_pack(r->sum, c->buckets, &dist->buckets);
 	if (n < 0)
 		return n;
 	dist->n = n;
 	dist->precision = c->precision;
 	return 0;
-}
-
-static bool holds_anything(const struct plumb_parts *p)
-{
-	uint64_t any = 0;
-
-	for (int i = 0; i < PLUMB_MAX_PARTS; i++)
-		any |= p->ns[i] | p->led[i];
-	return any;
 }
 
 /* Called after read_hist(): how the calls of each bucket spent their time. */
@@ -150,6 +145,9 @@ static int read_measure(const struct reader *r, uint32_t slot, struct plumb_dist
 		err = read_totals(r, slot, all);
 	dist->max = all->max;
 	dist->min = ~all->inverted_min;
+	/* The shortest call may have been taken back. */
+	if (dist->n && dist->min < plumb_bucket_lowest(dist->buckets[0].index, dist->precision))
+		dist->min = plumb_bucket_lowest(dist->buckets[0].index, dist->precision);
 	return err;
 }
 
@@ -172,26 +170,6 @@ static int read_row(const struct reader *r, struct plumb_row *row)
 	row->extra[0] = all.extra[0];
 	row->extra[1] = all.extra[1];
 	return err;
-}
-
-static void free_row(struct plumb_row *row)
-{
-	free(row->dist.buckets);
-	free(row->second.buckets);
-	free(row->split);
-}
-
-static bool is_empty(const struct plumb_row *row)
-{
-	return !row->count && !row->errors && !row->sum && !row->extra[0] && !row->extra[1];
-}
-
-/* Slots are never freed, so a slot identifies a row. */
-static int by_slot(const void *a, const void *b)
-{
-	const struct plumb_row *x = a, *y = b;
-
-	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 /* Reads [other], unless it is empty, and the rows of all keys that have a slot. */
@@ -248,6 +226,47 @@ static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
 	}
 }
 
+#define LEFT_NS 100000
+
+/*
+ * While the rows are read, and of what was counted before, calls are not taken back.  A program
+ * that is about to do so needs far less than the time that is left to it.
+ */
+static void begin_to_read(const struct plumb_maps *maps)
+{
+	if (!maps->read_until)
+		return;
+	__atomic_store_n(maps->read_until, UINT64_MAX, __ATOMIC_SEQ_CST);
+	/* Not asleep: that would take the CPU from a thread once more. */
+	for (uint64_t end = plumb_now() + LEFT_NS; plumb_now() < end;)
+		;
+}
+
+static void end_reading(const struct plumb_maps *maps)
+{
+	if (maps->read_until)
+		__atomic_store_n(maps->read_until, plumb_now(), __ATOMIC_SEQ_CST);
+}
+
+static int read_returns(const struct plumb_maps *maps, struct plumb_returns *sum)
+{
+	int map = bpf_object__find_map_fd_by_name(maps->object, "plumb_returns");
+	struct plumb_returns one;
+
+	for (uint32_t cpu = 0; map >= 0 && cpu < maps->config->cpus; cpu++) {
+		if (plumb_map_lookup(map, &cpu, &one))
+			return -errno;
+		sum->calls += one.calls;
+		sum->ns += one.ns;
+		sum->late += one.late;
+		if (one.longest > sum->longest)
+			sum->longest = one.longest;
+		for (int i = 0; i < PLUMB_RETURN_CAUSES; i++)
+			sum->by_cause[i] += one.by_cause[i];
+	}
+	return 0;
+}
+
 static int make_room(struct reader *r)
 {
 	const size_t buckets = r->config->buckets;
@@ -286,110 +305,13 @@ int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *sn
 	 */
 	read_ledger(maps->ledgers, &snap->ledger);
 	err = make_room(&r);
+	begin_to_read(maps);
 	if (!err)
 		err = read_rows(&r, maps->max_keys, snap);
+	end_reading(maps);
+	if (!err)
+		err = read_returns(maps, &snap->returns);
 	free(r.sum);
 	free(r.off);
 	return err ? plumb_error(err, "cannot read the maps: %s", strerror(-err)) : 0;
-}
-
-static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
-{
-	*to = *from;
-	to->buckets = NULL;
-	if (!from->n)
-		return 0;
-	to->buckets = malloc(from->n * sizeof(*from->buckets));
-	if (!to->buckets)
-		return -ENOMEM;
-	memcpy(to->buckets, from->buckets, from->n * sizeof(*from->buckets));
-	return 0;
-}
-
-/* Sets ROW's split to that of NOW minus that of OLDER; OLDER is NULL if the row is new. */
-static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
-			  const struct plumb_row *older)
-{
-	struct plumb_parts *kept;
-	size_t j = 0;
-
-	if (!now->split)
-		return 0;
-	kept = row->split = calloc(now->n_split + 1, sizeof(*row->split));
-	if (!kept)
-		return -ENOMEM;
-	for (size_t i = 0; i < now->n_split; i++) {
-		*kept = now->split[i];
-		/* Buckets are never removed, so NOW has every bucket of OLDER. */
-		if (older && j < older->n_split && older->split[j].bucket == kept->bucket) {
-			for (int p = 0; p < PLUMB_MAX_PARTS; p++) {
-				kept->ns[p] -= older->split[j].ns[p];
-				kept->led[p] -= older->split[j].led[p];
-			}
-			j++;
-		}
-		kept += holds_anything(kept);
-	}
-	row->n_split = kept - row->split;
-	return 0;
-}
-
-void plumb_snapshot_prune(struct plumb_snapshot *snap)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < snap->n; i++) {
-		if (is_empty(&snap->rows[i]) && !snap->rows[i].n_split)
-			free_row(&snap->rows[i]);
-		else
-			snap->rows[n++] = snap->rows[i];
-	}
-	snap->n = n;
-}
-
-int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
-			 const struct plumb_snapshot *older)
-{
-	const struct plumb_row *old;
-	struct plumb_row *row;
-
-	*delta = (struct plumb_snapshot){.taken = now->taken, .clock = now->clock};
-	delta->rows = calloc(now->n ?: 1, sizeof(*delta->rows));
-	if (!delta->rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < now->n; i++) {
-		row = &delta->rows[delta->n];
-		*row = now->rows[i];
-		if (copy_dist(&row->dist, &now->rows[i].dist) ||
-		    copy_dist(&row->second, &now->rows[i].second))
-			return -ENOMEM;
-		delta->n++;
-		old = older->n ? bsearch(row, older->rows, older->n, sizeof(*row), by_slot) : NULL;
-		if (subtract_split(row, &now->rows[i], old))
-			return -ENOMEM;
-		if (old) {
-			row->count -= old->count;
-			row->errors -= old->errors;
-			row->sum -= old->sum;
-			row->extra[0] -= old->extra[0];
-			row->extra[1] -= old->extra[1];
-			row->second_sum -= old->second_sum;
-			plumb_dist_subtract(&row->dist, &old->dist);
-			plumb_dist_subtract(&row->second, &old->second);
-		}
-		if (is_empty(row) && !row->n_split) {
-			free_row(row);
-			delta->n--;
-		}
-	}
-	return 0;
-}
-
-void plumb_snapshot_free(struct plumb_snapshot *snap)
-{
-	for (size_t i = 0; i < snap->n; i++)
-		free_row(&snap->rows[i]);
-	free(snap->rows);
-	free(snap->keys);
-	*snap = (struct plumb_snapshot){};
 }

@@ -2,6 +2,7 @@
 /* report's last lines: mechanism, precision, cost, and ledger. */
 #include <plumb/report/inflight.h>
 #include <plumb/report/report.h>
+#include <plumb/report/split.h>
 #include <plumb/report/stacks.h>
 #include <plumb/base/text.h>
 #include <plumb/measure/verdict.h>
@@ -71,6 +72,7 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_verdict v = plumb_ledger_judge(r->total);
 	const struct plumb_run *run = r->run;
+	const char *end = run->no_return && *run->no_return ? ", without waits on the way out" : "";
 	char text[256];
 
 	if (!plumb_has_histogram(run->tool->measure.kind))
@@ -84,20 +86,66 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 			 100.0 / (1 << run->options->precision));
 	else
 		snprintf(text, sizeof(text),
-			 "percentiles: never low, at most %.2g %% high; ?: too few calls",
+			 "percentiles: never low%s, at most %.2g %% high; ?: too few calls", end,
 			 100.0 / (1 << run->options->precision));
 	plumb_print_wrapped(text, out);
 }
 
 static void print_split(const struct plumb_run *run, FILE *out)
 {
+	const struct plumb_part_name *parts = run->tool->measure.parts;
+
 	/* A tool that has other parts explains them itself. */
-	if (run->split && !run->tool->measure.parts && plumb_has_histogram(run->tool->measure.kind))
-		fputs("split: per cent of the time, and calls of which it was the largest part\n"
-		      "  preempted: runnable, without a CPU; blocked: asleep; runq: woken, not "
-		      "yet\n"
-		      "  running\n",
-		      out);
+	if (!run->split || (parts && parts != plumb_return_parts) ||
+	    !plumb_has_histogram(run->tool->measure.kind))
+		return;
+	fputs("split: per cent of the time, and calls of which it was the largest part\n"
+	      "  preempted: runnable, without a CPU; blocked: asleep; runq: woken, not yet\n"
+	      "  running",
+	      out);
+	fputs(parts ? "; return: any of these on the way out, after the call\n" : "\n", out);
+}
+
+/* What threads waited for on their way out of their calls. */
+static void print_returns(const struct plumb_report *r, FILE *out)
+{
+	static const char *const causes[] = {
+		[PLUMB_RETURN_QUOTA] = "by the CPU quota",
+		[PLUMB_RETURN_ASLEEP] = "asleep",
+		[PLUMB_RETURN_PREEMPTED] = "preempted",
+	};
+	const struct plumb_returns *s = &r->total->returns;
+	char text[384], all[32], longest[32], of[32];
+	int n;
+
+	if (!r->run->no_return)
+		return;
+	if (*r->run->no_return) {
+		snprintf(
+			text, sizeof(text),
+			"on the way out: not seen (%s): what a thread waits for between the end of "
+			"its call and user mode is in no time",
+			r->run->no_return);
+		plumb_print_wrapped(text, out);
+		return;
+	}
+	if (!s->calls)
+		return;
+	n = snprintf(text, sizeof(text),
+		     "on the way out: %llu calls were held, %s in all, longest %s",
+		     (unsigned long long)s->calls,
+		     plumb_format_time(s->ns, PLUMB_AUTO, all, sizeof(all)),
+		     plumb_format_time(s->longest, PLUMB_AUTO, longest, sizeof(longest)));
+	for (int i = 0; i < PLUMB_RETURN_CAUSES; i++)
+		if (s->by_cause[i])
+			n += snprintf(text + n, sizeof(text) - n, "; %s %s",
+				      plumb_format_time(s->by_cause[i], PLUMB_AUTO, of, sizeof(of)),
+				      causes[i]);
+	if (s->late)
+		snprintf(text + n, sizeof(text) - n,
+			 "; %llu of them were in a report before, without it",
+			 (unsigned long long)s->late);
+	plumb_print_wrapped(text, out);
 }
 
 /* Without --mechanism the tool chooses a mechanism that records every call. */
@@ -208,6 +256,7 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	print_mechanism(r->run, out);
 	print_precision(r, out);
 	print_split(r->run, out);
+	print_returns(r, out);
 	print_cost(r->run, out);
 	print_ledger(r, out);
 	if (r->run->tool->view.footer)

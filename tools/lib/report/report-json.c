@@ -183,6 +183,31 @@ static json_t *ledger(const struct plumb_report *r)
 	return j;
 }
 
+/* What threads waited for on their way out of their calls; null: that is not seen. */
+static json_t *returns(const struct plumb_report *r)
+{
+	const struct plumb_returns *s = &r->total->returns;
+	const bool seen = !*r->run->no_return;
+	json_t *j = json_object();
+	const struct {
+		const char *name;
+		uint64_t n;
+	} sums[] = {
+		{"calls", s->calls},
+		{"sum", s->ns},
+		{"max", s->longest},
+		{"quota", s->by_cause[PLUMB_RETURN_QUOTA]},
+		{"asleep", s->by_cause[PLUMB_RETURN_ASLEEP]},
+		{"preempted", s->by_cause[PLUMB_RETURN_PREEMPTED]},
+		{"late", s->late},
+	};
+
+	set(j, "not_seen", seen ? json_null() : json_string(r->run->no_return));
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		set(j, sums[i].name, seen ? plumb_json_u64(sums[i].n) : json_null());
+	return j;
+}
+
 /* Prints an object whose "rows" the tool prints itself. */
 static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 {
@@ -227,6 +252,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 	set(j, "rows", run->tool->view.rows_json ? json_null() : rows(r));
 	plumb_flights_json(j, r);
 	set(j, "ledger", ledger(r));
+	if (run->no_return)
+		set(j, "on_the_way_out", returns(r));
 	if (r->own)
 		json_object_update(j, r->own);
 	else if (run->tool->view.report_json)

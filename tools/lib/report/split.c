@@ -23,6 +23,15 @@ const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS] = {
 	{"runq", "RUNQ", "runq", PLUMB_RUNQ},
 };
 
+const struct plumb_part_name plumb_return_parts[PLUMB_RETURN_PARTS + 1] = {
+	{"on-cpu", "CPU", "on_cpu", PLUMB_RETURN_PARTS},
+	{"preempted", "PREE", "preempted", PLUMB_PREEMPTED},
+	{"blocked", "BLOCK", "blocked", PLUMB_BLOCKED},
+	{"runq", "RUNQ", "runq", PLUMB_RUNQ},
+	{"return", "RET", "return", PLUMB_RETURN},
+};
+#define MOST (sizeof(plumb_return_parts) / sizeof(*plumb_return_parts))
+
 /* The parts of the tool's calls. */
 struct parts {
 	const struct plumb_part_name *names;
@@ -34,7 +43,7 @@ static struct parts parts_of(const struct plumb_tool *tool)
 {
 	const struct plumb_measure *m = &tool->measure;
 
-	return m->parts ? (struct parts){m->parts, m->n_parts, m->n_parts > PLUMB_ALL_PARTS}
+	return m->parts ? (struct parts){m->parts, m->n_parts, m->n_parts > MOST}
 			: (struct parts){plumb_parts, PLUMB_ALL_PARTS, false};
 }
 
@@ -73,15 +82,24 @@ static uint64_t total(const uint64_t each[PLUMB_MAX_PARTS])
 	return sum;
 }
 
-/* Formats N in full if WIDTH digits hold it, otherwise in millions or more, as "12.35M". */
+/*
+ * Formats N in full if WIDTH digits hold it, otherwise in millions or more, as "12.35M", or, if
+ * WIDTH is below 6, as "12k".
+ */
 static const char *format_count(uint64_t n, int width, char *text, size_t size)
 {
-	static const char units[] = "MGTPE";
+	static const char units[] = "MGTPE", all_units[] = "kMGTPE";
 	double shown = n / 1e6;
 	size_t unit = 0;
 
 	if (snprintf(text, size, "%llu", (unsigned long long)n) <= width)
 		return text;
+	if (width < 6) {
+		for (shown = n / 1e3; shown >= 999.5; shown /= 1000)
+			unit++;
+		snprintf(text, size, "%.*f%c", shown < 9.95, shown, all_units[unit]);
+		return text;
+	}
 	for (; shown >= 9999.5; shown /= 1000)
 		unit++;
 	snprintf(text, size, "%.4g%c", shown, units[unit]);
@@ -91,6 +109,7 @@ static const char *format_count(uint64_t n, int width, char *text, size_t size)
 static void print_parts(const struct parts *parts, const char *name, const struct plumb_parts *p,
 			FILE *out)
 {
+	const int width = parts->n == MOST ? 4 : 7;
 	uint64_t calls = total(p->led), ns = total(p->ns);
 	char text[32];
 
@@ -104,8 +123,8 @@ static void print_parts(const struct parts *parts, const char *name, const struc
 		if (parts->many)
 			fprintf(out, " %5.1f", share);
 		else
-			fprintf(out, " %5.1f%% %7s", share,
-				format_count(p->led[part], 7, text, sizeof(text)));
+			fprintf(out, " %5.1f%% %*s", share, width,
+				format_count(p->led[part], width, text, sizeof(text)));
 	}
 	fputc('\n', out);
 }
@@ -120,7 +139,7 @@ void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *r
 		if (parts.many)
 			fprintf(out, " %5s", parts.names[i].column);
 		else
-			fprintf(out, " %14s", parts.names[i].heading);
+			fprintf(out, " %*s", parts.n == MOST ? 11 : 14, parts.names[i].heading);
 	fputc('\n', out);
 	add_up(row, &all, in_band);
 	for (size_t i = 0; i < N_BANDS; i++)

@@ -38,6 +38,7 @@ static struct plumb_run run_of(const struct plumb_session *s)
 		.overhead = &s->overhead,
 		.object = s->instance.bpf.object,
 		.split = s->instance.bpf.config->split,
+		.no_return = s->instance.has_returns ? s->instance.no_return : NULL,
 	};
 }
 

@@ -7,6 +7,7 @@
 #define PLUMB_INFLIGHT_SLOTS_BPF_H
 
 #include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 
 /* Slots that a thread caches. A thread that polls, reads and writes in turn always hits. */
@@ -21,14 +22,15 @@ struct plumb_cached_slot {
 struct syscall_thread {
 	__u64 start; /* ns, CLOCK_MONOTONIC; 0: in no call, or the call is in an in-flight slot */
 	__u64 call;  /* the call, in the tool's own encoding */
-	__u64 inflight_slot; /* 1 + the in-flight slot that the thread took last; 0: none */
-	__u64 task;          /* the task, as in that slot: for the loader */
+	__u64 inflight_slot;     /* 1 + the in-flight slot that the thread took last; 0: none */
+	__u64 task;              /* the task, as in that slot: for the loader */
+	struct plumb_return ret; /* its last call, if that is not in an in-flight slot */
 	__u64 comm[2], process[2];
 	__u64 cgroup;
-	__u64 tid;              /* of the cached slots: execve can change it */
-	__u64 left;             /* ns, CLOCK_MONOTONIC: when it last left a CPU; 0: it has one */
-	__u64 preempted;        /* it was runnable when it left */
-	__u64 off[PLUMB_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
+	__u64 tid;       /* of the cached slots: execve can change it */
+	__u64 left;      /* ns, CLOCK_MONOTONIC: when it last left a CPU; 0: it has one */
+	__u64 preempted; /* it was runnable when it left */
+	__u64 off[PLUMB_RETURN_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
 #ifdef PLUMB_THREAD_OWN
 	struct PLUMB_THREAD_OWN own; /* the tool's */
 #endif
@@ -51,9 +53,10 @@ struct plumb_inflight_slot {
 	__u64 epoch;
 	__u64 task; /* identifies the thread always */
 	__u64 call;
-	__u64 slot;
-	__u64 left; /* whether its thread left the CPU */
-	__u64 pad;
+	__u32 slot;
+	__u32 left;  /* whether its thread left the CPU */
+	__u64 ns;    /* of a call that has ended, */
+	__u64 ended; /* ns, CLOCK_MONOTONIC: then; 0: none */
 };
 _Static_assert(sizeof(struct plumb_inflight_slot) == 64, "one cache line");
 

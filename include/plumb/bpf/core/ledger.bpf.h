@@ -15,6 +15,12 @@ struct plumb_ledger plumb_ledgers[PLUMB_LEDGERS] = {};
  */
 __u32 plumb_live = 0;
 
+/*
+ * What was counted before then may be in a report: ns, CLOCK_MONOTONIC.  The loader sets it to the
+ * greatest number while it reads rows, and then to the time.
+ */
+__u64 plumb_read_until = 0;
+
 /* The index of entry N of CPU, in an array of 2^BITS entries per ledger. */
 static __always_inline __u64 ledger_index(__u32 cpu, __u64 n, __u32 bits)
 {

@@ -19,9 +19,12 @@ int thread_exit(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
 	PLUMB_THREAD *t = inflight_get(task);
-
 	__u32 inside = inflight_clear(t, task);
 
+#ifdef PLUMB_RETURN_BPF_H
+	if (t)
+		return_settle(t);
+#endif
 	if (inside)
 		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);
 	inflight_drop(task);

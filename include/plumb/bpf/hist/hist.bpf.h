@@ -37,9 +37,9 @@ static __always_inline void hist_increase(__u64 *bucket, __u64 n)
 		atomic_add(bucket, n);
 }
 
-/* Add a value to histogram AT; return its totals, or NULL. */
+/* Add a value N times, 1 or -1, to histogram AT; return its totals, or NULL. */
 static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 value, __u32 error,
-						     __u64 on, bool counted)
+						     __u64 on, bool counted, __u64 n)
 {
 	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, at);
 	struct plumb_totals *totals;
@@ -55,15 +55,18 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 	}
 	/* The sum of the buckets is the count. */
 	if (unlikely(error))
-		plumb_add(totals->errors, 1);
-	totals_add_time(totals, value);
+		plumb_add(totals->errors, n);
+	if (n == 1)
+		totals_add_time(totals, value);
+	else
+		plumb_add(totals->sum, -value);
 	i = plumb_hist_index(value, plumb_config.precision);
 	if (i >= plumb_config.buckets) /* never true; for the verifier */
 		return totals;
 	if (counted)
-		hist_increase(&buckets[i], 1);
+		hist_increase(&buckets[i], n);
 	if (plumb_config.split)
-		hist_increase(&buckets[plumb_config.buckets + sizeof(*totals) / 8 + i], on);
+		hist_increase(&buckets[plumb_config.buckets + sizeof(*totals) / 8 + i], on * n);
 	return totals;
 }
 
@@ -71,7 +74,7 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 static __always_inline struct plumb_totals *hist_record_at(const __u32 *at, __u64 value,
 							   __u32 error)
 {
-	return hist_add(at, value, error, value, true);
+	return hist_add(at, value, error, value, true, 1);
 }
 
 /* Add a value to a slot; return its totals, or NULL. SECOND: of the key's second measure. */
@@ -83,13 +86,16 @@ static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, _
 	return hist_record_at(&at, value, error);
 }
 
-/* Of a call that is split (split.h): ON ns on the CPU; COUNTED if that is its largest part. */
+/*
+ * The same N times, 1 or -1. Of a call that is split (split.h): ON ns on the CPU; COUNTED if that
+ * is its largest part.
+ */
 static __always_inline void hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error,
-					      __u64 on, bool counted)
+					      __u64 on, bool counted, __u64 n)
 {
 	__u32 at = hist_at(slot, cpu);
 
-	hist_add(&at, value, error, on, counted);
+	hist_add(&at, value, error, on, counted, n);
 }
 
 #endif

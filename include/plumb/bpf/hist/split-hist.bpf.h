@@ -40,9 +40,11 @@ static __always_inline __u64 split_less(__u64 a, __u64 b)
 	return less;
 }
 
-/* Record a call of NS ns, of which OFF, by part, were off the CPU, and ON on it. */
-static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,
-					 __u64 on, __u32 error)
+/*
+ * Record a call of NS ns, of which OFF, by part, were off the CPU, and ON on it, N times: 1 or -1.
+ */
+static __always_inline void split_record_n(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,
+					   __u64 on, __u32 error, __u64 n)
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
@@ -55,15 +57,21 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 #pragma unroll
 	for (i = 0; i < SPLIT_PARTS; i++) {
 		if (split_less(0, off[i]))
-			atomic_add(&splits[bucket].ns[i], off[i]);
+			atomic_add(&splits[bucket].ns[i], off[i] * n);
 		more = split_less(most, off[i]);
 		most += (off[i] - most) * more;
 		which += (i - which) * more;
 	}
-	hist_record_split(slot, cpu, ns, error, on, most <= on);
+	hist_record_split(slot, cpu, ns, error, on, most <= on, n);
 	/* After the totals, like all counts: snapshots read counts before totals. */
 	if (most > on && which < SPLIT_PARTS)
-		atomic_add(&splits[bucket].led[which], 1);
+		atomic_add(&splits[bucket].led[which], n);
+}
+
+static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,
+					 __u64 on, __u32 error)
+{
+	split_record_n(off, slot, cpu, ns, on, error, 1);
 }
 
 #endif

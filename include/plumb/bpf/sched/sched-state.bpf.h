@@ -25,4 +25,12 @@ static __always_inline long sched_state(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
+/* Whether the thread's cgroup, or one above it, has used up its CPU quota. */
+static __always_inline bool sched_is_throttled(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
+		return false;
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
 #endif

@@ -39,7 +39,7 @@ static __always_inline void split_begin(struct syscall_thread *t)
 
 	SPLIT_BEGINS(t);
 	split_forget(t);
-	for (i = 0; i < PLUMB_PARTS; i++)
+	for (i = 0; i < PLUMB_RETURN_PARTS; i++)
 		t->off[i] = 0;
 }
 

@@ -23,6 +23,13 @@ enum plumb_part {
 	PLUMB_ALL_PARTS,
 };
 
+/*
+ * Of system calls also what their threads waited for behind the last hook (return.h): in place of
+ * on-cpu, which is the part after it.
+ */
+#define PLUMB_RETURN       PLUMB_PARTS
+#define PLUMB_RETURN_PARTS (PLUMB_RETURN + 1)
+
 /* Parts of any tool, on-cpu included. */
 #define PLUMB_MAX_PARTS 12
 

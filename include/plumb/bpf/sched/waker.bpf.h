@@ -5,6 +5,7 @@
 #ifndef PLUMB_WAKER_BPF_H
 #define PLUMB_WAKER_BPF_H
 
+#include <plumb/bpf/sched/sched-state.bpf.h>
 #include <plumb/bpf/stack/stack.bpf.h>
 #include <plumb/bpf/sched/waker.h>
 
@@ -114,14 +115,6 @@ static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 	w->user = stack_user(ctx, task, cpu, &tgid);
 }
 
-/* Whether the current thread's cgroup, or one above it, has used up its quota. */
-static __always_inline bool waker_is_throttled(struct task_struct *task)
-{
-	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
-		return false;
-	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
-}
-
 /* The current thread loses its CPU to NEXT. */
 static __always_inline void waker_preempter(struct plumb_waker *w, struct task_struct *task,
 					    struct task_struct *next)
@@ -129,7 +122,7 @@ static __always_inline void waker_preempter(struct plumb_waker *w, struct task_s
 	w->pid = BPF_CORE_READ(next, tgid);
 	w->tid = BPF_CORE_READ(next, pid);
 	w->kind = w->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
-	if (waker_is_throttled(task))
+	if (sched_is_throttled(task))
 		w->kind = PLUMB_THROTTLED;
 	w->kernel = w->user = PLUMB_NO_STACK;
 	BPF_CORE_READ_INTO(&w->comm, next, comm);

@@ -47,6 +47,15 @@ static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_s
 /* Defined by the tool: a call has ended. */
 static __always_inline void timing_end(const struct timing_call *c);
 
+/* A tool that knows of waits behind the exit (return.bpf.h) defines return_settle(). */
+static __always_inline void timing_forget(struct syscall_thread *t)
+{
+#ifdef PLUMB_SYSCALL_RETURN_BPF_H
+	return_settle(t);
+#endif
+	t->ret.ended = 0;
+}
+
 static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 					 const struct pt_regs *regs)
 {
@@ -60,6 +69,7 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 	}
 	if (inflight_clear(t, task))
 		ledger_count(cpu, exit_lost);
+	timing_forget(t);
 	ledger_count(cpu, began);
 	timing_begin(t, task);
 	if (plumb_config.split)
@@ -69,10 +79,12 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 	if (inflight_slot) {
 		inflight_slot->call = call;
 		inflight_slot->left = 0;
+		inflight_slot->ended = 0;
 		inflight_slot->slot = timing_slot(t, task, call, cpu);
 		inflight_slot->start = bpf_ktime_get_ns();
 	} else {
 		t->call = call;
+		t->inflight_slot = 0;
 		t->start = bpf_ktime_get_ns();
 	}
 }
@@ -89,8 +101,9 @@ static __always_inline bool timing_is_doubtful(__u64 start)
 static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slot *inflight_slot,
 						       long ret, struct pt_regs *regs)
 {
+	__u64 now = bpf_ktime_get_ns();
 	struct timing_call c = {
-		.ns = bpf_ktime_get_ns() - inflight_slot->start,
+		.ns = now - inflight_slot->start,
 		.call = inflight_slot->call,
 		.ret = ret,
 		.regs = regs,
@@ -99,15 +112,19 @@ static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slo
 		.left = inflight_slot->left,
 	};
 
-	if (!timing_is_doubtful(inflight_slot->start))
+	if (!timing_is_doubtful(inflight_slot->start)) {
 		timing_end(&c);
+		inflight_slot->ns = c.ns;
+		inflight_slot->ended = now;
+	}
 	inflight_slot->start = 0;
 }
 
 static __always_inline void timing_leave(struct syscall_thread *t, long ret, struct pt_regs *regs)
 {
+	__u64 now = bpf_ktime_get_ns();
 	struct timing_call c = {
-		.ns = bpf_ktime_get_ns() - t->start,
+		.ns = now - t->start,
 		.call = t->call,
 		.ret = ret,
 		.regs = regs,
@@ -115,8 +132,11 @@ static __always_inline void timing_leave(struct syscall_thread *t, long ret, str
 		.t = t,
 	};
 
-	if (!timing_is_doubtful(t->start))
+	if (!timing_is_doubtful(t->start)) {
 		timing_end(&c);
+		t->ret.ns = c.ns;
+		t->ret.ended = now;
+	}
 	t->start = 0;
 }
 

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * return, BPF side: programs on context switches.  Nothing is done on a call but that its end is
+ * remembered (plumb_return) in the state of its thread, which has it as its member ret.
+ *
+ * A thread that leaves its CPU is on its way out of its last call if it is in none, and if its
+ * user's registers are those of a system call and have a result.  (An interrupt or a fault of user
+ * code has stored others.)  Several waits of a call add up.
+ */
+#ifndef PLUMB_RETURN_BPF_H
+#define PLUMB_RETURN_BPF_H
+
+#include <plumb/bpf/core/inflight.bpf.h>
+#include <plumb/bpf/core/ledger.bpf.h>
+#include <plumb/bpf/sched/return.h>
+#include <plumb/bpf/sched/sched-state.bpf.h>
+#include <plumb/bpf/sched/split.h>
+
+#define PF_EXITING 0x00000004 /* include/linux/sched.h */
+
+/*
+ * Defined by the tool: find the current thread's last call, if it is on its way out of that, set
+ * t->ret.ended, and by return_is_fresh() what else will be needed; remove the call from its row,
+ * after H has got what return_redo() needs to record it again, with h->ret.ns.
+ */
+struct return_held;
+static __always_inline bool return_find(PLUMB_THREAD *t, struct task_struct *task);
+static __always_inline void return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu);
+static __always_inline void return_redo(struct return_held *h, __u32 cpu);
+
+/*
+ * A thread that waits or has waited, under the address of its task: when it gets a CPU, another
+ * thread is current, and a raw tracepoint has no more of it.  Its own state is brought up to date
+ * when it is current.
+ */
+struct return_held {
+	struct plumb_return ret;
+	__u64 off[PLUMB_RETURN_PARTS]; /* ns of the call off the CPU, by part */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, struct return_held);
+} plumb_held SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the loader: possible CPUs */
+	__type(key, __u32);
+	__type(value, struct plumb_returns);
+} plumb_returns SEC(".maps");
+
+/* Threads that wait on their way out. */
+static __u64 return_waiting = 0;
+
+static __always_inline struct pt_regs *return_registers(struct task_struct *task)
+{
+	__u64 stack;
+
+	/* Since 5.15.  Before, stacks have 16 kB and nothing above the registers. */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	stack = (__u64)current_read(task, stack);
+	return (struct pt_regs *)(stack + 16384 - bpf_core_type_size(struct pt_regs));
+}
+
+/* The system call that the current thread is on its way out of: number and result; false: none. */
+static __always_inline bool return_call(const struct pt_regs *regs, __u32 *nr, long *result)
+{
+#if defined(__TARGET_ARCH_x86)
+	__s64 orig = BPF_CORE_READ(regs, orig_ax);
+
+	*nr = orig;
+	*result = (__s64)BPF_CORE_READ(regs, ax);
+	/* At the entry the result is -ENOSYS: a stop by ptrace or seccomp precedes the call. */
+	return orig >= 0 && (__s32)*result != -38;
+#else
+	__s32 number = BPF_CORE_READ(regs, syscallno);
+
+	*nr = number;
+	*result = (__s64)BPF_CORE_READ(regs, regs[0]);
+	return number >= 0;
+#endif
+}
+
+/* Whether T's call has not been found before. */
+static __always_inline bool return_is_fresh(PLUMB_THREAD *t)
+{
+	if (t->ret.found == t->ret.ended)
+		return false;
+	t->ret.found = t->ret.ended;
+	t->ret.waited = t->ret.late = 0;
+	return true;
+}
+
+/* The thread of H has had no CPU since ret.left, until NOW. */
+static __noinline int return_came(struct return_held *h, __u64 now)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_returns *sums = bpf_map_lookup_elem(&plumb_returns, &cpu);
+	struct plumb_return *r;
+	__u64 ns;
+
+	if (!h || !sums) /* for the verifier */
+		return 0;
+	r = &h->ret;
+	/* The CPU that it left has a clock that is ahead of this one's. */
+	if ((__s64)(now - r->left) < 0)
+		now = r->left;
+	ns = now - r->left;
+	r->left = 0;
+	atomic_add(&return_waiting, -1);
+	r->waited += ns;
+	if (!r->late) {
+		r->ns += now - r->ended;
+		r->ended = r->found = now;
+		return_redo(h, cpu);
+	}
+	sums->ns += ns;
+	if (r->cause < PLUMB_RETURN_CAUSES)
+		sums->by_cause[r->cause] += ns;
+	if (r->waited > sums->longest)
+		sums->longest = r->waited;
+	return 0;
+}
+
+/* The current thread, whose state is T, has waited. */
+static __noinline int return_take_over(PLUMB_THREAD *t)
+{
+	__u64 key = (__u64)bpf_get_current_task();
+	struct return_held *h = bpf_map_lookup_elem(&plumb_held, &key);
+
+	if (!t)
+		return 0;
+	t->ret.left = 0;
+	if (!h)
+		return 0;
+	/* Its switch was not seen: while another tracer attaches, the kernel may skip programs. */
+	if (h->ret.left)
+		return_came(h, h->ret.left);
+	t->ret = h->ret;
+	bpf_map_delete_elem(&plumb_held, &key);
+	return 0;
+}
+
+static __always_inline void return_settle(PLUMB_THREAD *t)
+{
+	if (unlikely(t->ret.left))
+		return_take_over(t);
+}
+
+/* The current thread leaves its CPU. */
+static __noinline int return_left(PLUMB_THREAD *t, bool preempt)
+{
+	static const struct return_held empty;
+	struct task_struct *task = current_task();
+	__u64 key = (__u64)bpf_get_current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_returns *sums;
+	struct return_held *h;
+
+	/* A thread that exits does not return; its call was recorded, or abandoned. */
+	if (!t || current_read(task, flags) & PF_EXITING || !return_find(t, task))
+		return 0;
+	sums = bpf_map_lookup_elem(&plumb_returns, &cpu);
+	if (!sums)
+		return 0;
+	if (!t->ret.waited)
+		sums->calls++;
+	if (bpf_map_update_elem(&plumb_held, &key, &empty, BPF_ANY))
+		h = NULL; /* too many wait */
+	else
+		h = bpf_map_lookup_elem(&plumb_held, &key);
+	if (!t->ret.late && (!h || t->ret.ended <= plumb_read_until)) {
+		sums->late++;
+		t->ret.late = 1;
+	}
+	if (!h)
+		return 0;
+	if (!preempt && sched_state(task) != TASK_RUNNING)
+		t->ret.cause = PLUMB_RETURN_ASLEEP;
+	else
+		t->ret.cause =
+			sched_is_throttled(task) ? PLUMB_RETURN_QUOTA : PLUMB_RETURN_PREEMPTED;
+	if (!t->ret.late)
+		return_undo(t, h, cpu);
+	atomic_add(&return_waiting, 1);
+	t->ret.left = bpf_ktime_get_ns();
+	h->ret = t->ret;
+	return 0;
+}
+
+SEC("raw_tp/sched_switch")
+int thread_returns(struct bpf_raw_tracepoint_args *ctx)
+{
+	PLUMB_THREAD *t = inflight_get(current_task());
+	struct return_held *h;
+	__u64 next = ctx->args[2];
+
+	if (t) {
+		return_settle(t);
+		return_left(t, ctx->args[0]);
+	}
+	if (!return_waiting)
+		return 0;
+	h = bpf_map_lookup_elem(&plumb_held, &next);
+	if (h && h->ret.left)
+		return_came(h, bpf_ktime_get_ns());
+	return 0;
+}
+
+#endif
