@@ -25,6 +25,13 @@ run() {
 	mechanisms=${mechanism:-raw_tracepoint tracepoint}
 	detach_each tracepoint
 
+	# A leaf without a frame, called 1009 times; processes of a moment, each with as many calls.
+	userfuncs=$(command -v userfuncs) user32=${callpaths%/*}/user32
+	traced leaf -b comm "u:$userfuncs:user_leaf" -- userfuncs 1
+	if "$user32" 2>/dev/null; then
+		traced brief -b comm "u:$user32:user_32" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$0"; done' "$user32"
+	fi
+
 	start target callpaths 23 1009
 	attach other -c no-such-name "$reach"
 	attach mixed -b pid -p "$pid" "$reach" t:task:task_rename t:syscalls:sys_enter_write
@@ -89,18 +96,6 @@ print(json.dumps({"status": status, "kB": used.ru_maxrss,
                   "cpu": used.ru_utime + used.ru_stime}))' "$measured" "$program" "$quick" "$@" >"$measured.usage"
 }
 
-# innermost FUNCTION - as JSON, what frames of the program there may be before that of a path
-#
-# A probe on a user function's first instruction is there before it has made a frame.  Kernels before 6.11 may leave out who
-# called it (pass), and those of arm64 do: the address is still in a register.
-innermost() {
-	case $1,$(cat kernel) in
-	reach,*arm64*) echo '[["reach"]]' ;;
-	reach,5.* | reach,6.[0-9].* | reach,6.10.*) echo '[["reach", "pass"], ["reach"]]' ;;
-	*) echo '[["reach", "pass"]]' ;;
-	esac
-}
-
 # paths_are CLAIM REPORT INNERMOST - each path as often as it was taken, with all that are on it
 paths_are() {
 	evidence "$2.json" "$2.err" each.truth notes
@@ -108,8 +103,7 @@ paths_are() {
 		$last.rows | map(select(.key.func // $first | endswith($first)))
 		| (map([.count, (.stack | names | map(select(endswith("_path")))[])]) | sort) == [[23, "left_path"], [1009, "right_path"]]
 		and all(.[]; (.stack[0].frame | endswith($first | split(":")[-1])) and (.stack | map(select(.kernel | not).frame)
-			| .[:index("main") // index("go_right")] as $path | any($innermost[]; . + [$path[-1]] == $path)))' \
-		--arg first "$3" --argjson innermost "$(innermost "$3")"
+			| .[:index("main") // index("go_right")] as $path | $path == ["reach", "pass", $path[-1]]))' --arg first "$3"
 }
 
 # through CLAIM REPORT FRAME... - the kernel's frames begin with these
@@ -142,6 +136,13 @@ check_each() {
 		holds "$name: once" "tracepoint-$name.json" 'all($last.rows[]; .stack[1].frame != "__set_task_comm")'
 		sound "of tracepoint-$name" "tracepoint-$name.json"
 	done
+	holds "the caller of a function without a frame is there" leaf.json \
+		'([$last.rows[] | select((.stack | map(.frame))[:2] == ["user_leaf", "make_leaves"]).count] | add) == 1009
+			and ([$last.rows[].count] | add) == 1009'
+	if [[ -e brief.json ]]; then
+		holds "the function itself has its name in processes that were gone at once, too" brief.json \
+			'([$last.rows[].count] | add) == 12 * 1009 and all($last.rows[]; .stack[0].frame == "user_32")'
+	fi
 	for name in uprobe.multi uprobe; do
 		forced "user-$name" "$name" || continue
 		paths_are "$name: the stacks of a user function are counted exactly" "user-$name" reach

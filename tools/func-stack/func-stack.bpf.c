@@ -4,7 +4,8 @@
 #include <plumb/bpf/core/totals.bpf.h>
 
 /* Count only while all targets are attached, so that all are counted for the same time. */
-static __always_inline bool fired(void *ctx, __u64 target, bool guarded __attribute__((unused)))
+static __always_inline bool fired(void *ctx, __u64 target, __u64 caller,
+				  bool guarded __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
 	struct plumb_totals *totals;
@@ -15,7 +16,7 @@ static __always_inline bool fired(void *ctx, __u64 target, bool guarded __attrib
 	cpu = bpf_get_smp_processor_id();
 	if (plumb_config.by & PLUMB_BY_TARGET)
 		what = PLUMB_TARGET_INDEX(target);
-	totals = totals_of(stack_slot(ctx, task, cpu, what), cpu);
+	totals = totals_of(stack_slot_from(ctx, task, cpu, what, caller), cpu);
 	if (totals)
 		plumb_add(totals->count, 1);
 	return true;

@@ -28,6 +28,39 @@ static int prepare(struct plumb_options *o)
 	return plumb_trace_targets_find(&tool, o);
 }
 
+/* The function of a user target, if its probe is at its first instruction; NULL: it is not. */
+static const struct plumb_userfunc *entry_of(uint32_t target)
+{
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
+	const struct plumb_userfunc *u;
+	size_t first;
+
+	for (size_t i = 0; i < t->n_files; i++) {
+		first = plumb_targets_first_of(t, i);
+		u = &t->files[i].list[target - first];
+		if (target >= first && target - first < t->files[i].n)
+			return t->files[i].is_usdt || u->is_inside || u->n_places ? NULL : u;
+	}
+	return NULL;
+}
+
+static const char *name_first(const struct plumb_stack_key *key)
+{
+	const struct plumb_userfunc *u = entry_of(key->what);
+
+	return u ? u->name : NULL;
+}
+
+static bool are_entries(void)
+{
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
+
+	for (size_t i = plumb_targets_first_of(t, 0); i < t->n; i++)
+		if (!entry_of(i))
+			return false;
+	return true;
+}
+
 static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 {
 	struct func_stack_bpf *skel = func_stack_bpf__open_opts(plumb_open_opts());
@@ -36,6 +69,8 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
 	PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration);
+	skel->rodata->targets_with_caller = are_entries();
+	plumb_stacks_first = name_first;
 	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;
 	plumb_stacks_configure(skel->obj);

@@ -38,6 +38,12 @@ struct plumb_frames {
 	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: "[truncated]" if inlining adds more */
 };
 
+/*
+ * The name of a user stack's innermost function where the tool knows it, for processes that were
+ * gone before their mappings could be read.  NULL: no tool does.
+ */
+extern const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
+
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key);
 json_t *plumb_frames_json(const struct plumb_frames *f);

@@ -16,6 +16,7 @@
 
 struct plumb_symbolizer *plumb_stacks_symbolizer;
 bool plumb_stacks_inlines;
+const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
 
 /* The maximum depth; a stack of this depth may lack its outermost frames. */
 static __u32 deepest = PLUMB_STACK_DEPTH;
@@ -152,10 +153,25 @@ static void add_kernel(struct plumb_frames *f, int map, __s32 number, bool own)
 	f->n_kernel = f->n;
 }
 
+/*
+ * Whether the stack ends with FRAME, though the kernel went on: libc's code that calls main has no
+ * frame pointers, and what it finds beyond is none of the thread's.
+ */
+static bool is_beyond(const struct plumb_frame_name *frame, const char *callee)
+{
+	const char *name = frame->function ?: "";
+
+	return callee && (!strcmp(callee, "__libc_start_call_main") || !strcmp(callee, "_start") ||
+			  (!strcmp(callee, "main") && strncmp(name, "__libc_start", 12)));
+}
+
 static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_key *key)
 {
 	struct plumb_frame_name names[MAX_INLINED];
+	const char *first = plumb_stacks_first ? plumb_stacks_first(key) : NULL;
+	const char *callee = NULL;
 	struct plumb_stack stack;
+	char last[64];
 	size_t m;
 
 	if (!read_stack(f, map, key->user, &stack))
@@ -167,12 +183,20 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 		 * Code without frame pointers leaves any number in place of the return address.  If
 		 * that is in no mapping, the frames end here.
 		 */
+		if (is_beyond(&names[m ? m - 1 : 0], callee))
+			return;
+		if (!names[0].module && !i && first) {
+			add_text(f, first);
+			continue;
+		}
 		if (!names[0].module) {
 			add_text(f, "[unknown]");
 			return;
 		}
 		for (size_t j = 0; j < m; j++)
 			add_frame(f, &names[j]);
+		snprintf(last, sizeof(last), "%s", names[m ? m - 1 : 0].function ?: "");
+		callee = last;
 	}
 	if (stack.n >= deepest)
 		add_text(f, TRUNCATED);

@@ -61,8 +61,29 @@ static __always_inline struct plumb_stack *stack_keep(__s32 number, struct plumb
 	return bpf_map_lookup_elem(&plumb_stacks, &number);
 }
 
-/* Take the current thread's stack to TAKEN; return its number. */
-static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct plumb_stack *taken)
+/*
+ * A function that has made no frame yet, or never does, is not followed by its caller, unless the
+ * kernel knows where to look for it: from 6.11 on it does for some.  Its address is the second.
+ */
+static __always_inline void stack_add_caller(void *ctx, __u64 flags, __u64 caller,
+					     struct plumb_stack *taken)
+{
+	long size;
+
+	if (taken->n > 1 && taken->addresses[1] == caller)
+		return;
+	size = bpf_get_stack(ctx, &taken->addresses[2],
+			     sizeof(taken->addresses) - 2 * sizeof(taken->addresses[0]), flags | 1);
+	taken->addresses[1] = caller;
+	taken->n = 2 + (size > 0 ? size / sizeof(taken->addresses[0]) : 0);
+}
+
+/*
+ * Take the current thread's stack to TAKEN; return its number.  CALLER: where the innermost
+ * function returns to; 0: not known.
+ */
+static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 caller,
+				      struct plumb_stack *taken)
 {
 	struct plumb_stack *kept = NULL;
 	__u64 mix = tgid;
@@ -73,6 +94,8 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct
 	if (size <= 0) /* a kernel thread has no user stack */
 		return PLUMB_NO_STACK;
 	taken->n = size / sizeof(taken->addresses[0]);
+	if (caller)
+		stack_add_caller(ctx, flags, caller, taken);
 	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
 	taken->mix = mix;
@@ -93,7 +116,7 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, struct
 }
 
 /* FLAGS: BPF_F_USER_STACK or 0; TGID: the process of the user stack, or 0. */
-static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u32 cpu)
+static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u64 caller, __u32 cpu)
 {
 	__s32 number = PLUMB_LOST_STACK;
 	struct plumb_stack *taken;
@@ -102,7 +125,7 @@ static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u3
 	if (!plumb_config.interleaved || !bpf_map_pop_elem(&plumb_stack_free, &place)) {
 		taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
 		if (taken)
-			number = stack_of(ctx, flags, tgid, taken);
+			number = stack_of(ctx, flags, tgid, caller, taken);
 		if (plumb_config.interleaved)
 			bpf_map_push_elem(&plumb_stack_free, &place, 0);
 	}
@@ -114,18 +137,24 @@ static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u3
 /* The number of the current thread's kernel stack. */
 static __always_inline __s32 stack_number(void *ctx, __u64 flags, __u32 cpu)
 {
-	return stack_take(ctx, flags, 0, cpu);
+	return stack_take(ctx, flags, 0, 0, cpu);
 }
 
 /* The number of the current thread's user stack; the loader is notified of its process. */
-static __always_inline __s32 stack_user(void *ctx, struct task_struct *task, __u32 cpu, __u32 *tgid)
+static __always_inline __s32 stack_user_from(void *ctx, struct task_struct *task, __u32 cpu,
+					     __u64 caller, __u32 *tgid)
 {
 	__u32 pid = current_pid(task);
-	__s32 number = stack_take(ctx, BPF_F_USER_STACK, pid, cpu);
+	__s32 number = stack_take(ctx, BPF_F_USER_STACK, pid, caller, cpu);
 
 	if (number >= 0)
 		*tgid = pid;
 	return number;
+}
+
+static __always_inline __s32 stack_user(void *ctx, struct task_struct *task, __u32 cpu, __u32 *tgid)
+{
+	return stack_user_from(ctx, task, cpu, 0, tgid);
 }
 
 #endif

@@ -8,14 +8,20 @@
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-/* The slot of the current thread's stacks; WHAT is the tool's. */
-static __always_inline __u32 stack_slot(void *ctx, struct task_struct *task, __u32 cpu, __u32 what)
+/* The slot of the current thread's stacks; WHAT is the tool's, CALLER as for stack_of(). */
+static __always_inline __u32 stack_slot_from(void *ctx, struct task_struct *task, __u32 cpu,
+					     __u32 what, __u64 caller)
 {
 	struct plumb_stack_key key = {.what = what};
 
 	key.kernel = stack_number(ctx, 0, cpu);
-	key.user = stack_user(ctx, task, cpu, &key.tgid);
+	key.user = stack_user_from(ctx, task, cpu, caller, &key.tgid);
 	return key_cpu_slot(task, &key, cpu);
+}
+
+static __always_inline __u32 stack_slot(void *ctx, struct task_struct *task, __u32 cpu, __u32 what)
+{
+	return stack_slot_from(ctx, task, cpu, what, 0);
 }
 
 #endif
