@@ -200,6 +200,19 @@ g++ -O2 -o throws throws.cc
 checks 0 'u:./throws:passes(int)' 'u:./throws:thrower(int)'
 why 'u:./throws:passes(int)' 'a return probe .uretprobe. ends a program that throws an exception through it: its return instructions can be probed'
 why 'u:./throws:thrower(int)' 'its return instructions (can be probed|cannot be probed either: it ends in a jump to another function)'
+# A name of C++ as in the source is judged as its symbol is.
+cat >spelt.cc <<'END'
+int spelt(int a, int b) { return a + b; }
+__attribute__((noinline)) int kept(int a) { __asm__ volatile(""); return a * 3; }
+int main(int n, char **) { return spelt(n, 2) + kept(n); }
+END
+g++ -O2 -g -o spelt spelt.cc
+for name in _Z5speltii spelt 'spelt(int, int)'; do
+	checks 3 "u:./spelt:$name"
+	why "u:./spelt:$name" 'inlined at 1 place, and no call is left'
+done
+checks 0 'u:./spelt:kept(int)'
+why 'u:./spelt:kept(int)' 'uprobes take it; 1 direct call; inlined nowhere'
 cat >ends.c <<'END'
 #include <stdlib.h>
 __attribute__((noinline, noreturn)) void leaves(int x) { exit(x); }

@@ -79,4 +79,8 @@ struct plumb_function_parts {
 int plumb_parts_find(const char *path, const char *name, struct plumb_function_parts *parts);
 void plumb_parts_free(struct plumb_function_parts *parts);
 
+/* The symbol of a function of C++ or Rust, which the caller frees; NULL: it has no such name. */
+struct plumb_userfuncs;
+char *plumb_parts_mangled(const struct plumb_userfuncs *function);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* parts: the symbols that a compiler made of one function of a program or library. */
+#include <plumb/elf/userfuncs.h>
 #include <plumb/elf/elffile.h>
 #include <errno.h>
 #include "inlining.h"
@@ -98,4 +99,22 @@ void plumb_parts_free(struct plumb_function_parts *parts)
 		free(parts->all[i].name);
 	free(parts->all);
 	*parts = (struct plumb_function_parts){};
+}
+
+static int keep_mangled(const char *name, void *context)
+{
+	char **mangled = context;
+
+	if ((strncmp(name, "_Z", 2) && strncmp(name, "_R", 2)) || strchr(name, '@'))
+		return 0;
+	*mangled = strdup(name);
+	return 1;
+}
+
+char *plumb_parts_mangled(const struct plumb_userfuncs *function)
+{
+	char *mangled = NULL;
+
+	plumb_userfuncs_spell(function, keep_mangled, &mangled);
+	return mangled;
 }

@@ -19,7 +19,7 @@
 struct candidate {
 	struct check *check;
 	const char *name;
-	char *path;
+	char *path, *mangled;
 	struct plumb_function_parts parts;
 	struct plumb_callee *callees;
 	struct plumb_calls calls;
@@ -81,6 +81,25 @@ static int count_calls(struct candidate *c)
 	return plumb_calls_in_file(c->path, c->callees, n, &c->calls);
 }
 
+/* A name of C++ or Rust as in the source, of one function: the symbol's is judged in its place. */
+static void mangle(struct candidate *c)
+{
+	struct plumb_userfuncs found = {};
+
+	for (size_t i = 0; i < c->parts.n; i++)
+		if (!strcmp(c->parts.all[i].name, c->name))
+			return;
+	if (userfuncs_find(c->path, c->name, 0, &found))
+		return;
+	c->mangled = found.n == 1 ? plumb_parts_mangled(&found) : NULL;
+	if (c->mangled) {
+		c->name = c->mangled;
+		plumb_parts_free(&c->parts);
+		plumb_parts_find(c->path, c->name, &c->parts);
+	}
+	plumb_userfuncs_free(&found);
+}
+
 /* False if the file cannot be read, after setting VERDICT_GONE or VERDICT_UNKNOWN. */
 static bool look_into(struct candidate *c)
 {
@@ -91,6 +110,8 @@ static bool look_into(struct candidate *c)
 	err = plumb_binary_find(c->check->target.file, &c->path);
 	if (!err)
 		err = plumb_parts_find(c->path, c->name, &c->parts);
+	if (!err)
+		mangle(c);
 	if (!err)
 		err = count_calls(c);
 	plumb_divert(NULL, 0);
@@ -105,6 +126,7 @@ static void release(struct candidate *c)
 	plumb_calls_free(&c->calls);
 	plumb_parts_free(&c->parts);
 	free(c->callees);
+	free(c->mangled);
 	free(c->path);
 }
 
