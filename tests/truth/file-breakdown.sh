@@ -158,7 +158,7 @@ in_device() {
 	counts_once "$1"
 	each_thread "... is in the device for $2 ns, asleep elsewhere for less" "$1" '
 		.p.device >= .t.count * $delay * 0.8
-		and .p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * $delay
+		and (.p | .device + .on_cpu + ready) >= .t.count * $delay
 		and (.p | asleep - .device - '"${3-0}"') < .t.count * 2000000' --argjson delay "$2"
 }
 
@@ -175,15 +175,15 @@ by_helper() {
 check_hung() {
 	evidence all.err hung.err
 	holds "calls that hang: in the queue if the driver keeps a bio, in the device if it keeps a request" all.json '
-		def parts: .on_cpu + .preempted + .runq + .device + .queue + .other_device + .other_queue + .page_cache
+		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .page_cache
 			+ .file_system + .unexplained;
 		[$last.in_flight[] | select(.comm | startswith("layers-"))]
 		| (map({(.so_far.in): .}) | add) as {queue: $q, device: $d} | length == 2 and $last.ledger.in_flight == 2
 		and $q.so_far.disk == $mapped and $d.so_far.disk == $loop
 		and all(.syscall == "pread64" and .so_far.fs == "devtmpfs" and .so_far.io_of == null
 			and (.so_far | parts == .ns) and .so_far.ns == .age_ns)
-		and ($q.so_far | .queue > 0 and .queue + .on_cpu + .preempted + .runq == .ns)
-		and ($d.so_far | .device > .queue and .device + .queue + .on_cpu + .preempted + .runq == .ns)' \
+		and ($q.so_far | .queue > 0 and .queue + .on_cpu + .preempted + .runq + .wake == .ns)
+		and ($d.so_far | .device > .queue and .device + .queue + .on_cpu + .preempted + .runq + .wake == .ns)' \
 		--arg mapped "$(basename "$(cat hung.disk)")" --arg loop "$(cat hung.loop)"
 }
 
@@ -217,8 +217,11 @@ check_disks() {
 	in_device disk-split 20000000
 	counts_once disk-hogs
 	each_thread "... waits for its CPU as long as schedstat says, and for the device" disk-hogs '
-		.p.device >= .t.count * 1000000 and .p.runq + .p.preempted <= .t.waited * 1.2 + .t.count * 500000
-		and .p.runq + .p.preempted >= .t.waited * 0.5 and .t.waited > 0'
+		.p.device >= .t.count * 1000000 and (.p | ready) <= .t.waited * 1.2 + .t.count * 500000
+		and (.p | ready) >= .t.waited * 0.5 and .t.waited > 0'
+	each_thread "... which is not idle" disk-hogs '.p.wake != null and .p.wake <= (.p | ready) * 0.1'
+	# Natively others can have all CPUs.
+	holds "some calls are woken while their CPU is idle" all.json '[$last.rows[].split.wake] | add > 0'
 	counts_once disk-narrow
 	holds "disk-narrow: of four that share a device which takes one at a time, each waits in the queue" all.json "$each"'
 		{device: [threads.p.device] | add, queue: [threads.p.queue] | add}
@@ -254,7 +257,7 @@ in_lower_device() {
 	counts_once "$1"
 	each_thread "... is in the slowest device below for $2 ns, and queued for the rest" "$1" '
 		.p.device >= .t.count * $delay * 0.8
-		and .p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * $delay
+		and (.p | .device + .on_cpu + ready) >= .t.count * $delay
 		and .p.queue < .t.count * 5000000 and (.p | asleep - .device - .queue) < .t.count * 2000000' --argjson delay "$2"
 }
 
@@ -268,7 +271,7 @@ check_arrays() {
 by_journal() {
 	counts_once "$1"
 	each_thread "... is in the device with its page, then waits for I/O of the journal" "$1" '
-		.p.device + .p.on_cpu + .p.preempted + .p.runq >= .t.count * 20000000 and .p.device >= .t.count * 10000000
+		(.p | .device + .on_cpu + ready) >= .t.count * 20000000 and .p.device >= .t.count * 10000000
 		and .p.other_device >= .t.count * 20000000 and .p.queue + .p.unexplained < .t.count * 1000000'
 	holds "$1: ... which is named" all.json "$each"'
 		calls | map(select(.syscall == "fsync").io_of.comm) | must(length > 0 and all(startswith("jbd2/")))' \
@@ -311,7 +314,7 @@ check() {
 	evidence all-report.json all.err
 	sound "all" all-report.json
 	holds "the parts of each call, row and band add up to its time" all.json '
-		def parts: .on_cpu + .preempted + .runq + .device + .queue + .other_device + .other_queue + .page_cache
+		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .page_cache
 			+ .file_system + .unexplained;
 		[$all[] | .call // empty] as $calls
 		| all($calls[]; parts == .ns and all(to_entries[]; .key == "ret" or (.value | type) != "number" or .value >= 0))

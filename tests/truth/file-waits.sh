@@ -117,7 +117,7 @@ check_served() {
 	for workload in served-read served-sync; do
 		counts_once $workload
 		each_thread "... waits for the server in the file system, in no other layer" $workload '
-			.r.key.fs == "fuse" and .r.key.disk == "-" and .p.file_system + .p.on_cpu + .p.preempted + .p.runq >= .t.count * 5000000
+			.r.key.fs == "fuse" and .r.key.disk == "-" and (.p | .file_system + .on_cpu + ready) >= .t.count * 5000000
 			and .p.file_system > 0 and (.p | asleep == .file_system)'
 	done
 }

@@ -22,7 +22,7 @@ struct io_call {
 	__u64 done;                /* I/O of the call has ended in this sleep */
 	struct disk_times before;  /* of the file's disk, at last */
 	__u64 slept[IO_PARTS];     /* ns of the sleep that is not over */
-	__u64 ns[IO_PARTS];        /* ns of earlier sleeps */
+	__u64 ns[IO_PARTS];        /* ns of earlier sleeps, and IO_WAKE */
 	struct io_submitter other; /* whose I/O it waited for last */
 	char fs[IO_NAME_LEN];
 	__u32 dev;

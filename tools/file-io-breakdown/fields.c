@@ -10,6 +10,7 @@ const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},
 	{"preempted", "PREE", "preempted", IO_PREEMPTED},
 	{"runq", "RUNQ", "runq", IO_RUNQ},
+	{"idle wakeup", "WAKE", "wake", IO_WAKE},
 	{"device", "DEV", "device", IO_DEVICE},
 	{"queue", "QUEUE", "queue", IO_QUEUE},
 	{"other device", "ODEV", "other_device", IO_OTHER_DEVICE},

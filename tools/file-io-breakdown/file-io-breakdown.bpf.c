@@ -4,6 +4,7 @@
 struct syscall_thread;
 struct sched_stay;
 
+#define SCHED_IDLE
 #define SPLIT_PARTS                IO_PARTS
 #define SPLIT_BEGINS(t)            call_begin(&(t)->own, bpf_ktime_get_ns())
 #define SPLIT_LEAVES(ctx, t, task) leaves(ctx, t, task)
@@ -84,8 +85,10 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct s
 static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
 				       const struct sched_stay *stay)
 {
-	if (!t->preempted)
-		call_is_back(&t->own, off_cpu - waited, stay->began - waited);
+	if (t->preempted)
+		return;
+	call_is_back(&t->own, off_cpu - waited, stay->began - waited);
+	t->own.ns[IO_WAKE] += sched_waited_idle(stay, waited);
 }
 
 /* The sleep ends with the wakeup, not when the thread gets a CPU. */
@@ -198,7 +201,8 @@ static __always_inline void timing_end(const struct timing_call *c)
 		return;
 	on = split_finish(c->t, task, cpu, c->ns);
 	off[IO_PREEMPTED] = c->t->off[PLUMB_PREEMPTED];
-	off[IO_RUNQ] = c->t->off[PLUMB_RUNQ];
+	off[IO_WAKE] = at_most(c->t->own.ns[IO_WAKE], c->t->off[PLUMB_RUNQ]);
+	off[IO_RUNQ] = c->t->off[PLUMB_RUNQ] - off[IO_WAKE];
 	divide(c->t->own.ns, c->t->off[PLUMB_BLOCKED], off);
 	split_record(off, io_slot(c, task, error, cpu), cpu, c->ns, on, error);
 	if (c->ns >= io_config.slower_ns)

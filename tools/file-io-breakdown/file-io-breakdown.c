@@ -220,8 +220,9 @@ static void print_counts(FILE *out)
 			 ", up to %" PRIu64 " changes not seen, with which parts are wrong",
 			 unseen);
 	plumb_print_wrapped(text, out);
-	plumb_print_wrapped("parts: CPU, PREE, RUNQ, DEV and QUEUE are measured; ODEV and OQUE are "
-			    "I/O of others on the file's disk while the call waited for the page "
+	plumb_print_wrapped("parts: CPU, PREE, RUNQ, WAKE (the CPU was idle), DEV and QUEUE are "
+			    "measured; ODEV and OQUE are I/O of others on the file's disk while "
+			    "the call waited for the page "
 			    "cache, a journal or I/O; CACHE is told by the kernel function that "
 			    "waits, FS is any other wait in a file system",
 			    out);

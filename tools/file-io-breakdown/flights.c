@@ -90,8 +90,7 @@ static const struct plumb_part_name *part_in(const struct so_far *c)
 static void print_heading(FILE *out)
 {
 	fprintf(out, "parts so far, in per cent of AGE:\n  %10s %-7s", "TID", "NOW");
-	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		fprintf(out, " %5s", io_parts[i].column);
+	plumb_print_part_headings(io_parts, IO_ALL_PARTS, out);
 	fputc('\n', out);
 }
 
@@ -101,7 +100,9 @@ static void print(const struct so_far *c, uint32_t tid, FILE *out)
 
 	fprintf(out, "  %10u %-7s", tid, part_in(c)->column);
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		fprintf(out, " %5.1f", c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0);
+		plumb_print_part_share(&io_parts[i],
+				       c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0,
+				       out);
 	plumb_disk_name(c->is.dev, text, sizeof(text));
 	fprintf(out, "\n%13son %s, %s", "", *c->is.fs ? c->is.fs : "-", text);
 	if (waits_for_other(c)) {

@@ -43,7 +43,7 @@ static __always_inline enum io_part so_far_asleep(const struct io_call *c)
 static __always_inline __u64 so_far_away(const struct syscall_thread *t, __u64 now,
 					 const struct sched_stay *stay)
 {
-	__u64 task = t->own.task, away, since, asleep;
+	__u64 task = t->own.task, away, since, asleep, idle;
 	bool runs = stay && stay->task == task && stay->began >= t->left;
 
 	io_so_far.in = IO_ON_CPU;
@@ -57,7 +57,9 @@ static __always_inline __u64 so_far_away(const struct syscall_thread *t, __u64 n
 	}
 	since = runs ? stay->since : so_far_runnable(task);
 	asleep = since > t->left ? at_most(since - t->left, away) : away;
-	io_so_far.off[IO_RUNQ] += away - asleep;
+	idle = runs ? sched_waited_idle(stay, away - asleep) : 0;
+	io_so_far.off[IO_WAKE] += idle;
+	io_so_far.off[IO_RUNQ] += away - asleep - idle;
 	if (!runs)
 		io_so_far.in = t->own.waits == IO_RUNS ? IO_RUNQ : so_far_asleep(&t->own);
 	return asleep;
@@ -82,7 +84,8 @@ int call_so_far(struct bpf_raw_tracepoint_args *ctx)
 	t = &kept->thread;
 	call_account(&t->own, now);
 	io_so_far.off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
-	io_so_far.off[IO_RUNQ] = t->off[PLUMB_RUNQ];
+	io_so_far.off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
+	io_so_far.off[IO_RUNQ] = t->off[PLUMB_RUNQ] - io_so_far.off[IO_WAKE];
 	blocked = t->off[PLUMB_BLOCKED] + so_far_away(t, now, sched_stay(ctx->args[3]));
 	for (i = 0; i < IO_PARTS; i++)
 		ns[i] = t->own.ns[i] + t->own.slept[i];

@@ -4,6 +4,7 @@
 #define PLUMB_SPLIT_H
 
 #include <plumb/bpf/sched/split.h>
+#include <stdio.h>
 
 struct plumb_part_name {
 	const char *heading, *column, *json;
@@ -14,5 +15,12 @@ struct plumb_part_name {
 extern const struct plumb_part_name plumb_parts[PLUMB_ALL_PARTS];
 /* The same, with what threads waited for on their way out of the call (sched/return.h). */
 extern const struct plumb_part_name plumb_return_parts[PLUMB_RETURN_PARTS + 1];
+
+/*
+ * The columns of many parts, each as wide as its heading or a share below 100 per cent:
+ * PLUMB_MAX_PARTS of them need the rest of a line.
+ */
+void plumb_print_part_headings(const struct plumb_part_name *parts, size_t n, FILE *out);
+void plumb_print_part_share(const struct plumb_part_name *part, double per_cent, FILE *out);
 
 #endif

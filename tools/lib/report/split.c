@@ -106,6 +106,24 @@ static const char *format_count(uint64_t n, int width, char *text, size_t size)
 	return text;
 }
 
+static int width_of(const struct plumb_part_name *part)
+{
+	const int n = strlen(part->column);
+
+	return n < 4 ? 4 : n;
+}
+
+void plumb_print_part_headings(const struct plumb_part_name *parts, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, " %*s", width_of(&parts[i]), parts[i].column);
+}
+
+void plumb_print_part_share(const struct plumb_part_name *part, double per_cent, FILE *out)
+{
+	fprintf(out, " %*.*f", width_of(part), per_cent < 99.95, per_cent);
+}
+
 static void print_parts(const struct parts *parts, const char *name, const struct plumb_parts *p,
 			FILE *out)
 {
@@ -121,7 +139,7 @@ static void print_parts(const struct parts *parts, const char *name, const struc
 		const double share = ns ? 100.0 * p->ns[part] / ns : 0;
 
 		if (parts->many)
-			fprintf(out, " %5.1f", share);
+			plumb_print_part_share(&parts->names[i], share, out);
 		else
 			fprintf(out, " %5.1f%% %*s", share, width,
 				format_count(p->led[part], width, text, sizeof(text)));
@@ -135,11 +153,10 @@ void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *r
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 
 	fprintf(out, "  %18s", "calls");
-	for (size_t i = 0; i < parts.n; i++)
-		if (parts.many)
-			fprintf(out, " %5s", parts.names[i].column);
-		else
-			fprintf(out, " %*s", parts.n == MOST ? 11 : 14, parts.names[i].heading);
+	if (parts.many)
+		plumb_print_part_headings(parts.names, parts.n, out);
+	for (size_t i = 0; i < parts.n && !parts.many; i++)
+		fprintf(out, " %*s", parts.n == MOST ? 11 : 14, parts.names[i].heading);
 	fputc('\n', out);
 	add_up(row, &all, in_band);
 	for (size_t i = 0; i < N_BANDS; i++)

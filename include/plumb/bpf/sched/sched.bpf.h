@@ -14,7 +14,8 @@
  * interrupt.
  *
  * A tool that needs the waker of a thread defines SCHED_WAKERS, and marks the threads by
- * sched_asleep().
+ * sched_asleep(). One that tells a wait for an idle CPU to wake from one for a busy CPU defines
+ * SCHED_IDLE.
  *
  * Programs on sched_switch, sched_waking and sched_wakeup_new run with interrupts disabled: none
  * can be preempted, not by each other and not on 7.x.
@@ -138,7 +139,8 @@ struct sched_stay {
 #ifdef SCHED_WAKERS
 	struct plumb_waker waker;
 #else
-	__u64 pad[5];
+	__u64 idle; /* if SCHED_IDLE: since when the CPU had been idle before it; 0: it had not */
+	__u64 pad[4];
 #endif
 };
 _Static_assert(sizeof(struct sched_stay) == 64, "one cache line a CPU");
@@ -203,6 +205,9 @@ static __always_inline void sched_switched(struct bpf_raw_tracepoint_args *ctx,
 		sched_wait_end(ctx->args[1], &place); /* for the verifier TASK is not a number */
 	if (!s)
 		return;
+#ifdef SCHED_IDLE
+	s->idle = !(__u32)bpf_get_current_pid_tgid() && s->task == ctx->args[1] ? s->began : 0;
+#endif
 	s->task = ctx->args[2];
 	s->began = now;
 	s->since = plumb_config.waits ? sched_wait_end(ctx->args[2], &place) : 0;
@@ -227,6 +232,9 @@ static __always_inline struct sched_stay *sched_own_stay(struct task_struct *tas
 	s->since = plumb_config.waits ? sched_wait_end(s->task, &place) : 0;
 	if ((__s64)(s->since - s->began) > 0)
 		s->began = s->since;
+#ifdef SCHED_IDLE
+	s->idle = 0;
+#endif
 #ifdef SCHED_WAKERS
 	s->waker.kind = PLUMB_WAKER_UNKNOWN;
 #endif
@@ -248,6 +256,16 @@ static __always_inline __u64 sched_waited(const struct sched_stay *s, __u64 off_
 		return 0;
 	return waited < off_cpu ? waited : off_cpu;
 }
+
+#ifdef SCHED_IDLE
+/* How long, of the WAITED ns before the stay, its CPU was idle. */
+static __always_inline __u64 sched_waited_idle(const struct sched_stay *s, __u64 waited)
+{
+	__u64 idle = s->idle ? s->began - s->idle : 0;
+
+	return waited < idle ? waited : idle;
+}
+#endif
 
 /*
  * sched_waking, not sched_wakeup: a thread is woken when the waker's call says so. Until it is in a
