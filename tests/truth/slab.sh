@@ -25,6 +25,7 @@ run() {
 	traced intervals --mechanism=raw_tracepoint -b comm 0.01 -- sh -c "slabs 1; sleep 0.05; slabs 1"
 	launch table --mechanism=raw_tracepoint -- true
 	finish table "$tool"
+	list_names
 	launch default ${fast:+"$fast"} -- true
 	finish default "$tool"
 	for what in '-b path' --sort=p99; do
@@ -32,6 +33,16 @@ run() {
 		launch "refused${what%%[ =]*}" --mechanism=raw_tracepoint $what
 		finish "refused${what%%[ =]*}" "$tool"
 	done
+}
+
+# The same allocations as a table and as JSON, and the names of caches, as the kernel has them.
+list_names() {
+	for name in /sys/kernel/slab/*; do
+		[ ! -L "$name" ] || echo "$(readlink "$name") ${name##*/}"
+	done >links
+	launch named --mechanism=raw_tracepoint -b cache -- sends 127.0.0.1,11,100
+	finish named "$tool"
+	traced merged --mechanism=raw_tracepoint -b cache -- sends 127.0.0.1,11,100
 }
 
 # Frees by some: more executions are missed with them.
@@ -246,6 +257,7 @@ check() {
 	check_threads
 	check_together
 	check_sends
+	check_merged
 	holds "intervals add up" intervals.json '($all | length) > 1 and ([$all[].rows[].count] | add) == $last.ledger.recorded
 		and ([$all[].rows[] | select(.key.comm | startswith("s-thread")).count] | add) >= 2 * 5003'
 	check_table
@@ -262,6 +274,31 @@ check_sends() {
 	holds "socket buffers of datagrams at a high rate, none missing" sends.json "$matching
 		matching(.cache == \"skbuff_head_cache\" and (.caller | startswith(\"__alloc_skb+\"))) | about(2 * 239999)"
 	accounted "of socket buffers" sends.json
+}
+
+check_merged() {
+	if [[ ! -s links ]]; then
+		skip "merged caches" "the kernel has merged none"
+		return
+	fi
+	evidence named.json merged.json links
+	claim "a cache has the number of names that the kernel has merged with its own" awk '
+		NR == FNR { of[$2] = $1; n[$1]++; next }
+		/^$/ { exit }
+		FNR > 1 {
+			name = $1
+			more = sub(/[+][0-9]+$/, "", name) ? substr($1, length(name) + 2) : 0
+			rows++
+			marked += more > 0
+			if (more != (name in of ? n[of[name]] - 1 : 0)) wrong++
+		}
+		END { exit wrong || !rows || !marked }' links named.json
+	holds "... and JSON has them" merged.json '
+		($links | split("\n") | map(split(" ") | select(length == 2))) as $links
+		| all($last.rows[]; .key.cache as $name | ($links[] | select(.[1] == $name) | .[0]) // "" | . as $folder
+			| ($links | map(select(.[0] == $folder and .[1] != $name) | .[1]) | sort) as $others
+			| $others == ($last.rows[] | select(.key.cache == $name).merged | sort))
+		and any($last.rows[]; .merged | length > 0)' --arg links "$(cat links)"
 }
 
 check_table() {

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "merged.h"
 #include "slab-latency.h"
 
 static int caches = -1; /* the map slab_caches */
@@ -46,9 +47,8 @@ static void format_kmalloc(uint64_t cache, char *text, size_t size)
 			 prefixes[SLAB_TYPE(cache) & 3], bytes < 1024 ? bytes : bytes / 1024);
 }
 
-static void format_cache(const void *key, char *text, size_t size)
+static void name_cache(const struct slab_key *k, char *text, size_t size)
 {
-	const struct slab_key *k = key;
 	struct slab_cache c;
 
 	if (SLAB_IS_KMALLOC(k->cache))
@@ -57,6 +57,34 @@ static void format_cache(const void *key, char *text, size_t size)
 		plumb_escape(text, c.name, size);
 	else
 		snprintf(text, size, "%#" PRIx64, (uint64_t)k->cache);
+}
+
+static void format_cache(const void *key, char *text, size_t size)
+{
+	size_t merged, n;
+
+	name_cache(key, text, size);
+	merged = merged_count(text);
+	n = strlen(text);
+	if (merged)
+		snprintf(text + n, size - n, "+%zu", merged);
+}
+
+/* Without the number, which changes when modules are loaded. */
+static json_t *json_cache(const void *key)
+{
+	char text[PLUMB_ESCAPED];
+
+	name_cache(key, text, sizeof(text));
+	return json_string(text);
+}
+
+json_t *slab_merged_json(const void *key)
+{
+	char text[PLUMB_ESCAPED];
+
+	name_cache(key, text, sizeof(text));
+	return merged_names(text);
 }
 
 /* With the offset: a function can allocate at several places. */
@@ -138,7 +166,7 @@ static void format_context(const void *key, char *text, size_t size)
 }
 
 const struct plumb_field slab_fields[] = {
-	{"cache", SLAB_BY_CACHE, false, format_cache, NULL},
+	{"cache", SLAB_BY_CACHE, false, format_cache, json_cache},
 	{"caller", SLAB_BY_CALLER, false, format_caller, NULL},
 	{"path", SLAB_BY_PATH, false, format_path, NULL},
 	{"op", SLAB_BY_OP, false, format_op, NULL},

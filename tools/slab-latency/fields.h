@@ -12,6 +12,8 @@ extern const size_t slab_n_fields;
 
 /* Names of caches are read from this object's programs from now on. */
 void slab_fields_use(struct bpf_object *object);
+/* The other names of the cache of KEY. */
+json_t *slab_merged_json(const void *key);
 /* Reads the kernel's symbols. */
 void slab_fields_begin(void);
 

@@ -152,8 +152,10 @@ static void format_column(int id, const struct plumb_report *r, const struct plu
 static const struct plumb_column columns[] = {{"rate/s", 0, column_value, format_column}};
 
 /* Rows of counts have a rate anyway. */
-static void add_rate(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
+static void add_to_row(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
 {
+	if (r->run->options->by & SLAB_BY_CACHE && row->slot)
+		json_object_set_new(json, "merged", slab_merged_json(row->key));
 	if (tool.measure.kind == PLUMB_TIMES)
 		json_object_set_new(json, "rate", json_real(rate_of(r, row)));
 }
@@ -194,7 +196,7 @@ static struct plumb_tool tool = {
 	.measure.columns = columns,
 	.measure.n_columns = sizeof(columns) / sizeof(columns[0]),
 	.view.footer = print_footer,
-	.view.row_json = add_rate,
+	.view.row_json = add_to_row,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,

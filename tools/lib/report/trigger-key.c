@@ -145,16 +145,29 @@ int plumb_trigger_key_parse(char *text, const struct plumb_tool *tool, uint32_t 
 	return err;
 }
 
+/* The text of JSON, if it has one: a table can add to it. */
+static bool is_text(const struct plumb_field *field, const void *key, const char *wanted)
+{
+	json_t *json = field->json ? field->json(key) : NULL;
+	char text[4096];
+	bool same;
+
+	if (json_is_string(json)) {
+		same = !strcmp(json_string_value(json), wanted);
+	} else {
+		field->format(key, text, sizeof(text));
+		same = !strcmp(text, wanted);
+	}
+	json_decref(json);
+	return same;
+}
+
 bool plumb_trigger_key_matches(const struct plumb_trigger_key *key, const struct plumb_row *row)
 {
-	char text[4096];
-
 	if (key->n && !row->slot)
 		return false;
-	for (size_t i = 0; i < key->n; i++) {
-		key->parts[i].field->format(row->key, text, sizeof(text));
-		if (strcmp(text, key->parts[i].text) != 0)
+	for (size_t i = 0; i < key->n; i++)
+		if (!is_text(key->parts[i].field, row->key, key->parts[i].text))
 			return false;
-	}
 	return true;
 }
