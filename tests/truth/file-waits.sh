@@ -91,6 +91,7 @@ run() {
 	fi
 	prepare
 	attach all --slower=1ns --precision=3 -b tid,syscall,fs,disk -p "$pids"
+	[ -e fuse.skip ] || program=file-latency attach served -b fs,op,cache -p "$(cat served-read.pid),$(cat served-sync.pid)"
 	[ -e overlay.skip ] || traced lower -b syscall,fs,disk -c dd -- dd if=over/below of=/dev/null bs=4096 iflag=direct
 	attached
 	for workload in $workloads; do
@@ -99,6 +100,7 @@ run() {
 		*) go_to_done "$workload" ;;
 		esac
 	done
+	[ -e fuse.skip ] || detach served
 	detach all
 	for workload in $workloads server; do
 		open_gate "$workload" end
@@ -120,6 +122,9 @@ check_served() {
 			.r.key.fs == "fuse" and .r.key.disk == "-" and (.p | .file_system + .on_cpu + ready) >= .t.count * 5000000
 			and .p.file_system > 0 and (.p | asleep == .file_system)'
 	done
+	evidence served.json served.err
+	holds "... which says for no read or write that the page cache had the data" served.json '
+		[$last.rows[] | select(.key.fs == "fuse") | [.key.op, .key.cache, .count]] | sort == [["fsync", "-", 7], ["read", "-", 11], ["write", "-", 7]]'
 }
 
 check_frozen() {

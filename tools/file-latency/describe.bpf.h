@@ -10,7 +10,7 @@
 struct file_facts {
 	__u64 fs[FILE_TYPE_LEN / 8]; /* a string */
 	struct file_id id;
-	__u32 flags; /* of file_key */
+	__u32 flags; /* of file_key, and FILE_UNCACHED */
 	__u32 is_file;
 };
 
@@ -75,6 +75,9 @@ static __always_inline void file_describe(struct file *file, struct file_facts *
 	}
 	if (plumb_config.by & (FILE_BY_FLAGS | FILE_BY_CACHE))
 		facts->flags = file_flags(file);
+	if (plumb_config.by & FILE_BY_CACHE &&
+	    !peek(struct address_space, peek(struct file, file, f_mapping), nrpages))
+		facts->flags |= FILE_UNCACHED;
 }
 
 /* The names of files, by file_id; those that are found when it is full have none. */

@@ -37,6 +37,8 @@ enum file_op {
 
 /* Bits of file_key.flags. */
 enum { FILE_DIRECT, FILE_SYNC, FILE_DSYNC, FILE_FLAGS };
+/* Only in file_facts.flags: the page cache has nothing of the file. */
+#define FILE_UNCACHED (1U << 31)
 
 enum file_cache {
 	FILE_CACHE_NONE, /* not a read or write, or not known */

@@ -30,7 +30,7 @@ static __always_inline void file_fill(struct file_key *key, const struct file_fa
 	if (by & FILE_BY_OP)
 		key->op = c->op;
 	if (by & FILE_BY_FLAGS)
-		key->flags = facts->flags;
+		key->flags = facts->flags & ~FILE_UNCACHED;
 	if (by & FILE_BY_SIZE)
 		key->size = c->bytes ? 1ULL << plumb_log2(c->bytes) : 0;
 	if (by & FILE_BY_CACHE)
@@ -138,7 +138,12 @@ static __always_inline __u32 cache_end(struct task_struct *task, __u32 op, __u32
 	if (flags & 1 << FILE_DIRECT)
 		return FILE_CACHE_DIRECT;
 	missed = bpf_map_lookup_elem(&file_misses, &key);
-	return !missed ? FILE_CACHE_NONE : *missed ? FILE_CACHE_MISS : FILE_CACHE_HIT;
+	if (!missed)
+		return FILE_CACHE_NONE;
+	if (*missed)
+		return FILE_CACHE_MISS;
+	/* Then the data have not come from there: of FUSE without it, of proc, of DAX. */
+	return flags & FILE_UNCACHED ? FILE_CACHE_NONE : FILE_CACHE_HIT;
 }
 
 /* Loaded if rows are grouped by cache. */
