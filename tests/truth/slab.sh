@@ -116,7 +116,7 @@ accounted() {
 }
 
 check_parts() {
-	local file='.cache == "filp"' dentry='.cache == "dentry"'
+	local file='.cache == "filp" and (.op // "alloc") == "alloc"' dentry='.cache == "dentry" and (.op // "alloc") == "alloc"'
 	forced "parts-$1" "$1" || return
 	# Up to 6.0 the tracepoint does not have the cache.
 	if [[ $1 == raw_tracepoint && $(cat kernel) == 5.10.* ]]; then
