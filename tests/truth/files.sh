@@ -238,6 +238,9 @@ all_of() {
 		within "... and takes" "$1-$report.json" "$1.truth"
 	done
 	check_cache "$1"
+	# Where completions of AIO were not seen, nothing says that a request hangs.
+	holds "all have ended, and none is listed as hanging, $1" "$1-all.json" '
+		[$last.in_flight[] | select(.op | startswith("aio:"))] == [] and $last.aio_not_listed != null'
 }
 
 # check_cache NAME

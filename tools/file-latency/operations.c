@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "operations.h"
 
+#include <inttypes.h>
+#include <plumb/attach/probe.h>
+#include <plumb/base/json.h>
+#include <plumb/base/text.h>
 #include <plumb/kernel/map.h>
 #include <plumb/session/session.h>
 
@@ -13,6 +17,9 @@
 #define IS_OPERATION (1U << 16)
 
 static const __u32 *target_ops;
+
+/* Requests of AIO that the last list has left out, and completions that the kernel has skipped. */
+static uint64_t left_out, unseen, listed; /* ns, CLOCK_MONOTONIC: the time of that list */
 
 void operations_use(const __u32 *targets)
 {
@@ -48,17 +55,40 @@ void operations_read(const struct plumb_session *s, const struct plumb_state *st
 		read_call(s, state, to);
 }
 
+/* The completions of AIO that no program has seen, since the kernel skipped them. */
+static uint64_t aio_unseen(const struct plumb_session *s)
+{
+	static const char *const names[] = {"aio_complete_fentry", "aio_complete_kprobe"};
+	struct bpf_program *p;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		p = bpf_object__find_program_by_name(s->instance.bpf.object, names[i]);
+		if (p && bpf_program__autoload(p))
+			plumb_program_missed(bpf_program__fd(p), &n);
+	}
+	return n;
+}
+
 void operations_read_uring(const struct plumb_session *s, struct plumb_flights *to)
 {
 	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "uring_requests");
 	struct uring_id id, *previous = NULL;
 	struct uring_request r;
 
+	left_out = 0;
+	listed = to->taken;
+	unseen = aio_unseen(s);
 	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
 	for (size_t n = 0; n < FILE_REQUESTS && !bpf_map_get_next_key(map, previous, &id); n++) {
 		previous = &id;
 		if (plumb_map_lookup(map, &id, &r) || !r.start)
 			continue;
+		/* It may have ended: that is no evidence of one that hangs. */
+		if (r.op & FILE_BY_AIO && unseen) {
+			left_out++;
+			continue;
+		}
 		plumb_flights_add(to, &(struct plumb_flight){
 					      .start = r.start,
 					      .pid = r.pid,
@@ -68,6 +98,26 @@ void operations_read_uring(const struct plumb_session *s, struct plumb_flights *
 					      .user = PLUMB_NO_STACK,
 				      });
 	}
+}
+
+void operations_print(FILE *out)
+{
+	char text[256];
+
+	if (!left_out)
+		return;
+	snprintf(text, sizeof(text),
+		 "AIO: %" PRIu64 " requests are not listed as in flight, since they may have "
+		 "ended: the kernel skipped the programs for %" PRIu64 " completions",
+		 left_out, unseen);
+	plumb_print_wrapped(text, out);
+}
+
+void operations_json(json_t *json, const struct plumb_report *r)
+{
+	json_object_set_new(
+		json, "aio_not_listed",
+		plumb_json_u64(r->flights && r->flights->taken == listed ? left_out : 0));
 }
 
 void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,

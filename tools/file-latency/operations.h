@@ -3,7 +3,10 @@
 #ifndef FILE_OPERATIONS_H
 #define FILE_OPERATIONS_H
 
+#include <jansson.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/report/report.h>
+#include <stdio.h>
 
 #include "file-latency.h"
 
@@ -13,6 +16,10 @@ void operations_read(const struct plumb_session *s, const struct plumb_state *st
 void operations_read_uring(const struct plumb_session *s, struct plumb_flights *to);
 void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
 		     size_t size);
+
+/* As in struct plumb_view: the requests of AIO that are not listed. */
+void operations_print(FILE *out);
+void operations_json(json_t *json, const struct plumb_report *r);
 
 /* The operation of each function, as in struct file_config. */
 void operations_use(const __u32 *targets);

@@ -203,7 +203,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 		fprintf(out, "%llu threads could not be inspected: %s\n",
 			(unsigned long long)f->hidden, why_hidden());
 	if (f->unlisted)
-		fprintf(out, "%llu more are in flight, but their threads were not found\n",
+		fprintf(out, "%llu more may be in flight, but no thread was found that is in them\n",
 			(unsigned long long)f->unlisted);
 }
 
