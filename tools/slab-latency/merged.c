@@ -34,17 +34,11 @@ static void add(int folder, const char *name)
 		n_links++;
 }
 
-/* Once: modules that come later bring further names. */
-static void read_once(void)
+void merged_read(void)
 {
-	static bool done;
+	DIR *all = opendir("/sys/kernel/slab");
 	struct dirent *e;
-	DIR *all;
 
-	if (done)
-		return;
-	done = true;
-	all = opendir("/sys/kernel/slab");
 	while (all && (e = readdir(all)))
 		add(dirfd(all), e->d_name);
 	if (all)
@@ -53,7 +47,6 @@ static void read_once(void)
 
 static const char *folder_of(const char *name)
 {
-	read_once();
 	for (size_t i = 0; i < n_links; i++)
 		if (!strcmp(links[i].name, name))
 			return links[i].folder;

@@ -9,6 +9,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
+/* Reads the names: those that there are before the trace. */
+void merged_read(void);
+
 /* The number of other names that the cache NAME has; 0 also if it cannot be read. */
 size_t merged_count(const char *name);
 /* They: a new array. */

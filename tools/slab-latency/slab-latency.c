@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "fields.h"
+#include "merged.h"
 #include "targets.h"
 
 #include "slab-latency-events.skel.h"
@@ -56,6 +57,8 @@ static int prepare(struct plumb_options *o)
 	tool.mechanisms.functions = &targets.functions;
 	if (o->by & SLAB_BY_CALLER)
 		slab_fields_begin();
+	if (o->by & SLAB_BY_CACHE)
+		merged_read();
 	return err;
 }
 

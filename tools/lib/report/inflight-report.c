@@ -203,7 +203,8 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 		fprintf(out, "%llu threads could not be inspected: %s\n",
 			(unsigned long long)f->hidden, why_hidden());
 	if (f->unlisted)
-		fprintf(out, "%llu more may be in flight, but no thread was found that is in them\n",
+		fprintf(out,
+			"%llu more may be in flight, but no thread was found that is in them\n",
 			(unsigned long long)f->unlisted);
 }
 
