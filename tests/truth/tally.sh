@@ -24,6 +24,24 @@ run() {
 	go target
 	detach kinds by-errno by-comm by-tid tid comm syscall other
 
+	# Requests of io_uring are no system calls: whose process has rings is told so.
+	mkdir ring-files
+	start ringing files ring-files 2 uring
+	attach rings -s read -p "$pid"
+	launch rings-table -s read -p "$pid"
+	await 30 is_tracing rings-table
+	attach no-rings -s read -p $$
+	attached
+	for file in "/proc/$pid/fd"/*; do
+		readlink "$file"
+	done | grep -cF '[io_uring]' >rings.fds
+	detach rings rings-table no-rings
+	launch vdso -s clock_gettime,gettimeofday -p "$pid" -d 0.2
+	finish vdso "$tool"
+	open_gate ringing go
+	open_gate ringing end
+	finish ringing "$pid"
+
 	start names renamer 'name-%d:97'
 	attach names-16 -s getppid -p "$pid" -b comm --max-keys=16
 	go names
@@ -101,6 +119,18 @@ check() {
 		'[$last.rows[] | select(.key.syscall == "close" or .key.syscall == "getppid" or .key.syscall == "syscall_1000")
 			| [.key.syscall, (if .errors > 0 then .key.errno else null end), .count, .errors]] | sort
 			== ([["close", "EBADF", 2018, 2018], ["getppid", null, 2018, 0], ["syscall_1000", "ENOSYS", 2018, 2018]] | sort)'
+	evidence rings.json rings.err rings.fds ringing.err
+	holds "a process with rings of io_uring has requests that are no system calls, which is said" rings.json \
+		'$last.not_seen == (if $rings > 0 then [{kind: "io_uring", count: $rings}] else [] end)' --argjson rings "$(cat rings.fds)"
+	evidence rings-table.json rings.fds
+	[ "$(cat rings.fds)" = 0 ] || like "... also below the table" "$(cat rings-table.json)" \
+		"not seen: requests of io_uring: traced processes have $(cat rings.fds) rings"
+	evidence no-rings.json
+	holds "... of one without rings, that there are none" no-rings.json '$last.not_seen == []'
+	evidence exits.json
+	holds "... and of those that have ended, that nobody looked" exits.json '$last.not_seen == null and ($last | has("not_seen"))'
+	evidence vdso.json vdso.err
+	like "calls that libc takes from the vDSO: a run without any says so" "$(cat vdso.err)" 'read clocks in the vDSO'
 	tallies "-b comm" by-comm '[["plumb-alpha", 1009, 0], ["plumb-beta", 1009, 0]]'
 	evidence by-tid.json by-tid.err
 	holds "-b tid" by-tid.json \

@@ -35,6 +35,7 @@ struct plumb_run {
 	size_t n_refused;
 	const struct plumb_overhead *overhead;
 	const struct bpf_object *object; /* loaded, with its maps */
+	int64_t rings;                   /* of io_uring in traced processes; -1: nobody looked */
 	bool split;                      /* rows have the parts of the time (split.h) */
 	/* Why waits on the way out (sched/return.h) are not in the times; "": they are, NULL: the
 	 * tool never has them. */

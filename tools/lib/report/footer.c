@@ -224,6 +224,9 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 	fprintf(out, "%llu lost", (unsigned long long)v.lost);
 	if (!r->total->missed_known)
 		fputs(", misses unknown on this kernel", out);
+	if (r->run->rings > 0)
+		fprintf(out, "\n  not seen: requests of io_uring: traced processes have %lld rings",
+			(long long)r->run->rings);
 	if (r->total->cpus_changed)
 		fputs("\n  events of CPUs that went online or offline are missing", out);
 	fputc('\n', out);

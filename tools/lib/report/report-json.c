@@ -208,6 +208,21 @@ static json_t *returns(const struct plumb_report *r)
 	return j;
 }
 
+/* What the traced threads do that this kind of tool does not see; null: nobody looked. */
+static json_t *not_seen(const struct plumb_run *run)
+{
+	json_t *all = json_array();
+
+	if (run->rings < 0) {
+		json_decref(all);
+		return json_null();
+	}
+	if (run->rings)
+		json_array_append_new(all, json_pack("{s:s,s:I}", "kind", "io_uring", "count",
+						     (json_int_t)run->rings));
+	return all;
+}
+
 /* Prints an object whose "rows" the tool prints itself. */
 static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 {
@@ -254,6 +269,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 	set(j, "ledger", ledger(r));
 	if (run->no_return)
 		set(j, "on_the_way_out", returns(r));
+	if (run->tool->options.selection)
+		set(j, "not_seen", not_seen(run));
 	if (r->own)
 		json_object_update(j, r->own);
 	else if (run->tool->view.report_json)

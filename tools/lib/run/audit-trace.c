@@ -5,6 +5,7 @@
 #include <plumb/attach/attached.h>
 #include <plumb/base/audit.h>
 #include <plumb/base/json.h>
+#include <plumb/measure/verdict.h>
 #include <plumb/session/session.h>
 
 #include <bpf/libbpf.h>
@@ -77,4 +78,11 @@ int plumb_audit_trace(const struct plumb_session *s)
 	plumb_attached_add_object(&a, s->instance.bpf.object);
 	add_hooks(&a, &s->instance);
 	return plumb_attached_write(&a, s->instance.mechanism->name, list_filters(&s->options));
+}
+
+void plumb_audit_total(const struct plumb_snapshot *total)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+
+	plumb_audit_counted(v.recorded, v.lost);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define MAX_NAMES  16384
 #define LEAST_PART 3 /* letters; shorter names are parts of too many others */
@@ -107,6 +108,27 @@ static void hint_at_names(const struct plumb_options *o)
 	free(names);
 }
 
+/* What libc takes from the vDSO. */
+static void hint_at_vdso(const struct syscall_config *selection)
+{
+	static const uint32_t calls[] = {
+		SYS_clock_gettime, SYS_gettimeofday, SYS_clock_getres, SYS_getcpu,
+#ifdef SYS_time
+		SYS_time,
+#endif
+	};
+
+	if (!selection || !selection->selected)
+		return;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (plumb_syscall_is_selected(selection, calls[i])) {
+			plumb_warn(
+				"-s: most programs read clocks in the vDSO, without a system call: "
+				"user-func-latency or func-count on libc's function sees them");
+			return;
+		}
+}
+
 void plumb_hints_print(const struct plumb_session *s, const struct plumb_snapshot *total)
 {
 	const struct plumb_options *o = &s->options;
@@ -119,6 +141,7 @@ void plumb_hints_print(const struct plumb_session *s, const struct plumb_snapsho
 			   "-s %sNAME selects those",
 			   (unsigned long long)compat_calls,
 			   plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix);
+	hint_at_vdso(s->tool->options.selection);
 	if (o->n_comms)
 		hint_at_names(o);
 	if (o->command && o->n_cgroups)

@@ -8,6 +8,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/builds.h>
+#include <plumb/session/rings.h>
 #include <plumb/session/session.h>
 #include <string.h>
 
@@ -71,6 +72,9 @@ static void keep_inflight(const struct plumb_session *s)
 
 int plumb_keeps_confine(const struct plumb_session *s)
 {
+	/* While this process may look: a tool that keeps no capability cannot later. */
+	if (s->tool->options.selection && !s->child)
+		plumb_rings_count(s);
 	keep_maps(s);
 	keep_programs(s);
 	keep_inflight(s);

@@ -14,6 +14,7 @@
 #include <plumb/cost/calibrate.h>
 #include <plumb/load/collect.h>
 #include <plumb/session/command.h>
+#include <plumb/session/rings.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -37,6 +38,7 @@ static struct plumb_run run_of(const struct plumb_session *s)
 		.n_refused = s->n_refused,
 		.overhead = &s->overhead,
 		.object = s->instance.bpf.object,
+		.rings = s->tool->options.selection ? plumb_rings_count(s) : -1,
 		.split = s->instance.bpf.config->split,
 		.no_return = s->instance.has_returns ? s->instance.no_return : NULL,
 	};
@@ -278,13 +280,6 @@ static int judge(const struct trace *run)
 					    : WEXITSTATUS(s->child_status);
 }
 
-static void count_for_audit(const struct plumb_snapshot *total)
-{
-	struct plumb_verdict v = plumb_ledger_judge(total);
-
-	plumb_audit_counted(v.recorded, v.lost);
-}
-
 /* When the run ends by itself, as START; 0: never.  Sets UNTIL if that is by the wall clock. */
 static uint64_t planned_end(struct trace *run)
 {
@@ -333,7 +328,7 @@ static int finish(struct trace *run, int err)
 	if (!err)
 		read_flights(run, &run->total, true);
 	if (!err)
-		count_for_audit(&run->total);
+		plumb_audit_total(&run->total);
 	else if (err == -EPIPE)
 		plumb_audit_ended("output closed");
 	/* Detaching is not part of the trace, and takes long for thousands of probes. */
