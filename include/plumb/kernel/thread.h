@@ -14,8 +14,8 @@ int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, 
 /* The name of a thread; "?" if it has exited. */
 void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN]);
 
-/* What keys have of a thread, as far as it is still there; the CPU is its last one. */
-void plumb_thread_who(uint32_t pid, uint32_t tid, struct plumb_who *who);
+/* What the keys BY have of a thread, as far as it is still there; the CPU is its last one. */
+void plumb_thread_who(uint32_t pid, uint32_t tid, uint32_t by, struct plumb_who *who);
 
 struct plumb_thread_stat {
 	char state;     /* 'R', 'S', 'D', ... */

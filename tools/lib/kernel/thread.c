@@ -47,14 +47,18 @@ void plumb_thread_comm(uint32_t pid, uint32_t tid, char comm[PLUMB_COMM_LEN])
 	snprintf(comm, PLUMB_COMM_LEN, "%s", text);
 }
 
-void plumb_thread_who(uint32_t pid, uint32_t tid, struct plumb_who *who)
+void plumb_thread_who(uint32_t pid, uint32_t tid, uint32_t by, struct plumb_who *who)
 {
 	struct plumb_thread_stat stat;
 
-	*who = (struct plumb_who){.pid = pid, .tid = tid, .cgroup = plumb_cgroup_of(pid, tid)};
-	plumb_thread_comm(pid, tid, who->comm);
-	plumb_thread_comm(pid, pid, who->process);
-	if (!plumb_thread_stat(pid, tid, &stat))
+	*who = (struct plumb_who){.pid = pid, .tid = tid};
+	if (by & PLUMB_BY_CGROUP)
+		who->cgroup = plumb_cgroup_of(pid, tid);
+	if (by & PLUMB_BY_COMM)
+		plumb_thread_comm(pid, tid, who->comm);
+	if (by & PLUMB_BY_PROCESS)
+		plumb_thread_comm(pid, pid, who->process);
+	if (by & PLUMB_BY_CPU && !plumb_thread_stat(pid, tid, &stat))
 		who->cpu = stat.cpu;
 }
 

@@ -118,7 +118,7 @@ static uint32_t fold_flight(const struct plumb_report *r, const struct plumb_fli
 	const struct plumb_row row = {.slot = 1, .key = &key};
 	uint32_t leaf;
 
-	plumb_thread_who(one->pid, one->tid, &key.stack.who);
+	plumb_thread_who(one->pid, one->tid, r->run->options->by, &key.stack.who);
 	leaf = fold_key(r->run, &row, tree);
 	f.n = f.n_kernel = 0;
 	r->run->tool->inflight->frames(r->session, one, &f);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
+#include <plumb/kernel/selection.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/base/text.h>
 #include <plumb/measure/verdict.h>
