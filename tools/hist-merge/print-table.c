@@ -270,10 +270,32 @@ static void print_hosts(const struct hosts *h)
 	free(sums);
 }
 
+static void print_ledger(const struct reading *r, const struct ledger *l)
+{
+	const int64_t unaccounted = reading_unaccounted(r);
+
+	printf("ledger: %" PRIu64 " recorded, %" PRIu64 " lost\n", l->n[LEDGER_RECORDED],
+	       l->n[LEDGER_LOST]);
+	if (r->hosts.headless)
+		printf("  %" PRIu64 " run%s: the first reports are missing, the ledger has their "
+		       "calls\n",
+		       r->hosts.headless, r->hosts.headless == 1 ? "" : "s");
+	if (unaccounted > 0)
+		printf("  %" PRId64 " of these are in no report that was merged\n", unaccounted);
+	if (unaccounted < 0)
+		printf("  the rows have %" PRId64 " more: reports were counted twice\n",
+		       -unaccounted);
+	if (l->n[LEDGER_IN_FLIGHT])
+		printf("  %" PRIu64 " had not ended\n", l->n[LEDGER_IN_FLIGHT]);
+	if (l->n[LEDGER_POOLED] || r->merge.pooled)
+		printf("  %" PRIu64 " pooled under [other] by the tools, %" PRIu64
+		       " here: raise --max-keys\n",
+		       l->n[LEDGER_POOLED], r->merge.pooled);
+}
+
 static void print_footer(const struct reading *r)
 {
 	struct ledger l = hosts_ledger(&r->hosts);
-	const int64_t unaccounted = reading_unaccounted(r);
 	char from[40], to[40], text[400];
 
 	snprintf(text, sizeof(text),
@@ -315,23 +337,7 @@ static void print_footer(const struct reading *r)
 	if (r->merge.finest != r->merge.precision)
 		printf("  reports have different precision, %u to %u bits: merged at %u\n",
 		       r->merge.precision, r->merge.finest, r->merge.precision);
-	printf("ledger: %" PRIu64 " recorded, %" PRIu64 " lost\n", l.n[LEDGER_RECORDED],
-	       l.n[LEDGER_LOST]);
-	if (r->hosts.headless)
-		printf("  %" PRIu64 " run%s: the first reports are missing, the ledger has their "
-		       "calls\n",
-		       r->hosts.headless, r->hosts.headless == 1 ? "" : "s");
-	if (unaccounted > 0)
-		printf("  %" PRId64 " of these are in no report that was merged\n", unaccounted);
-	if (unaccounted < 0)
-		printf("  the rows have %" PRId64 " more: reports were counted twice\n",
-		       -unaccounted);
-	if (l.n[LEDGER_IN_FLIGHT])
-		printf("  %" PRIu64 " had not ended\n", l.n[LEDGER_IN_FLIGHT]);
-	if (l.n[LEDGER_POOLED] || r->merge.pooled)
-		printf("  %" PRIu64 " pooled under [other] by the tools, %" PRIu64
-		       " here: raise --max-keys\n",
-		       l.n[LEDGER_POOLED], r->merge.pooled);
+	print_ledger(r, &l);
 	print_hosts(&r->hosts);
 }
 
