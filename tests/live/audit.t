@@ -15,6 +15,34 @@ as_the_kernel_has_it() {
 	done < <(bpftool -j prog show | jq -r --slurpfile a "$work/attach" '.[] | select(.id as $i | $a[0].programs | any(.id == $i)) | "\(.id) \(.tag)"')
 }
 
+# An output cannot be the file of the records, by whatever name.
+test_outputs() {
+	local option name
+	log=$work/taken
+	evidence "$log" "$work/err"
+	ln -s taken "$work/taken.link"
+	ln "$log" "$work/taken.prom" 2>/dev/null || { : >"$log"; chmod 600 "$log"; ln "$log" "$work/taken.prom"; }
+	for option in "heatmap=$log" "chart=$work/taken.link" "openmetrics=$work/taken.prom" "otlp=$work/./taken" "keep=1s --out=$work/taken.link"; do
+		: >"$log"
+		name=${option##*--}
+		name=${name%%=*}
+		status=0
+		# shellcheck disable=SC2086 # words
+		"$bin/syscall-latency" --no-calibrate -p $$ -d 0.2 --audit="$log" --${option} </dev/null >"$work/out" 2>"$work/err" || status=$?
+		is "--$name of the records' file" "$status" 1
+		like "--$name: why" "$(<"$work/err")" 'it is the file of the audit records'
+		is "--$name: the records are there" "$(jq -r .event "$log" | sed '/attach/d' | paste -sd ' ')" "begin end"
+	done
+	rm "$work/taken.prom"
+	trace syscall-count -p $$ -d 60
+	rm "$log"
+	kill "$tool"
+	status=0
+	wait "$tool" || status=$?
+	is "records that were removed during the run: status" "$status" 1
+	like "... which is said" "$(<"$work/err")" "$log: it was removed during the run"
+}
+
 # Who: a user with a login uid, by sudo as it seems, on a terminal; what is attached, while it is.
 test_members() {
 	local pid before=$EPOCHSECONDS
@@ -214,5 +242,6 @@ mkdir "$work/nobody" && chown 65534 "$work/nobody"
 test_members
 test_ends
 test_file
+test_outputs
 evidence
 done_testing

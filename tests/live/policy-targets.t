@@ -53,6 +53,21 @@ test_targets() {
 		run user-func-latency --no-calibrate -d 0.1 "/proc/$inside/root$work/go:main.*"
 		is "... and a program of Go, whose goroutines end elsewhere in it" "$status" 0
 	fi
+	# A library that was replaced, as by an upgrade, while a process maps it.
+	local maps range
+	cp "$libc" "$work/replaced.so"
+	python3 -c 'import mmap, sys, time
+with open(sys.argv[1], "rb") as f: m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+time.sleep(300)' "$work/replaced.so" &
+	maps=$!
+	started+=("$maps")
+	until grep -q replaced.so "/proc/$maps/maps"; do sleep 0.02; done
+	cp "$libc" "$work/new.so"
+	mv "$work/new.so" "$work/replaced.so"
+	range=$(grep -m 1 replaced.so "/proc/$maps/maps" | sed -E 's/^0*([0-9a-f]+)-0*([0-9a-f]+) .*/\1-\2/')
+	forbidden "a file that was replaced, by a mapping" "u:$work/replaced.so:*" \
+		user-func-latency --no-calibrate -d 0.1 "/proc/$maps/map_files/$range:malloc"
+	kill "$maps"
 	printf 'forbid-target=k:*\n' >"$policy"
 	run user-func-latency --no-calibrate -d 0.1 "$work/link-inside:malloc"
 	is "a mount that cannot be found does not matter to other kinds" "$status" 0
@@ -160,7 +175,7 @@ test_swap() {
 	: >"$work/err" # what is waited for is in it
 	"${tool[@]::6}" "$work/forbidden.so:malloc" >"$work/out" 2>"$work/err" &
 	await "$work/err" 'tracing …'
-	is "... where it is allowed, it has one" "$(breakpoints "$process" "$work/forbidden.so")" 1
+	claim "... where it is allowed, it has some" test "$(breakpoints "$process" "$work/forbidden.so")" -gt 0
 	wait "$!"
 	kill "$process"
 }

@@ -261,7 +261,7 @@ check() {
 	is "... as it can of others" "$(cat plain.taken)" "fd pidfd_getfd mem ptrace"
 	is "... and the tool ends well" "$(cat taken.status)" 0
 	holds "what --otlp opened before is written" count.otlp '$last.resourceMetrics | length == 1'
-	like "what --openmetrics names has been written" "$(tail -n 1 count.prom)" '^plumb_start_time_seconds.*syscall-count'
+	like "what --openmetrics names has been written" "$(tail -n 1 count.prom)" '^plumb_.*syscall-count'
 	evidence writer.status writer.bpf orphan.err widow.err
 	is "plumb-writer is confined, and has no capability" "$(cat writer.status)" \
 		"NoNewPrivs: 1 Seccomp: 2 CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000"

@@ -66,6 +66,40 @@ run() {
 		least probe-cost --rounds=5
 	}
 	by_name
+	outputs
+}
+
+# output OPTION TOOL ARG... - with it naming a file of the user's folder, of root's, and one that root has there
+output() {
+	option=$1
+	shift
+	for file in "$folder/his/$option" "$folder/roots/new" "$folder/roots/old"; do
+		capable bpf,perfmon,syslog,sys_admin,dac_read_search,dac_override,fowner,chown "$@" "--$option=$file.prom" \
+			</dev/null >/dev/null 2>outputs.err
+		echo "$option ${file#"$folder/"} $?" >>outputs
+		cat outputs.err >>outputs.all
+	done
+}
+
+# What the user of a tool that has these capabilities may not write or read himself.
+outputs() {
+	folder=$(mktemp -d /tmp/outputs.XXXXXX)
+	mkdir "$folder/his" "$folder/roots"
+	chmod 755 "$folder" "$folder/roots"
+	chown 65534 "$folder/his"
+	echo kept >"$folder/roots/old.prom"
+	chmod 600 "$folder/roots/old.prom"
+	for option in heatmap chart openmetrics otlp audit; do
+		output "$option" syscall-latency --no-calibrate -d 0.1 -p $$
+	done
+	output out syscall-latency --no-calibrate -d 0.1 -p $$ --keep=1s
+	output flame cpu-profile --no-calibrate -d 0.1 -p $$
+	{ ls "$folder/roots" && cat "$folder/roots/old.prom"; } >outputs.left
+	syscall-latency --no-calibrate -j -d 0.1 -p $$ </dev/null >"$folder/report.json" 2>/dev/null
+	chmod 600 "$folder/report.json"
+	capable dac_read_search,dac_override hist-merge "$folder/report.json" </dev/null >outputs.merge 2>&1
+	echo $? >outputs.merge.status
+	rm -r "$folder"
 }
 
 # A file that a process of the same user has mapped, by its name.
@@ -121,6 +155,12 @@ check() {
 	evidence by-name.json by-name.err
 	holds "user-func-latency finds the file of a process by its name, with no more" by-name.json "$only > 0" || :
 	counts usdt-latency "$only > 0"
+	evidence outputs outputs.all outputs.left outputs.merge
+	is "a user writes files of his own" "$(grep -c ' his/.* 0$' outputs)" 7
+	is "... and not root's, whatever his tools may" "$(grep -c ' roots/.* 1$' outputs)" 14
+	is "... which are left as they were" "$(paste -sd ' ' outputs.left)" "old.prom kept"
+	is "hist-merge reads what its user may" "$(cat outputs.merge.status)" 1
+	like "... and says why it does not" "$(cat outputs.merge)" 'report.json: Permission denied'
 	# Whose stacks and names others hide.
 	for tool in cpu-profile offcpu-time; do
 		[[ $(cat "$tool.least") == B ]] || continue

@@ -17,8 +17,10 @@ static const struct {
 } names[] = {
 	{"bpf", CAP_BPF},
 	{"checkpoint_restore", CAP_CHECKPOINT_RESTORE},
+	{"chown", CAP_CHOWN},
 	{"dac_override", CAP_DAC_OVERRIDE},
 	{"dac_read_search", CAP_DAC_READ_SEARCH},
+	{"fowner", CAP_FOWNER},
 	{"perfmon", CAP_PERFMON},
 	{"sys_admin", CAP_SYS_ADMIN},
 	{"sys_nice", CAP_SYS_NICE},

@@ -60,12 +60,14 @@ static int diff(const struct options *o)
 	return status;
 }
 
-/* Files may be hostile: what they make of this process shall not go far.  0 or -errno. */
-static int confine(const struct options *o)
+/* A user reads and writes what he may himself, whatever his hist-merge may. */
+static int keep(const struct options *o)
 {
+	const bool is_root = !getuid();
 	uint64_t takes;
 
-	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH) | PLUMB_CAP(DAC_OVERRIDE), 0, "files");
+	if (is_root)
+		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH) | PLUMB_CAP(DAC_OVERRIDE), 0, "files");
 	if (o->hgrm) {
 		if (mkdir(o->hgrm, 0777) && errno != EEXIST)
 			return plumb_error(errno, "--hgrm: %s: %s", o->hgrm, strerror(errno));
@@ -75,11 +77,21 @@ static int confine(const struct options *o)
 	if (o->openmetrics) {
 		if (openmetrics_try(o, &takes))
 			return -EINVAL;
-		plumb_keep(takes | PLUMB_CAP(FOWNER),
+		plumb_keep(is_root ? takes | PLUMB_CAP(FOWNER) : 0,
 			   PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
 			   "--openmetrics");
 	}
-	return plumb_confine();
+	return 0;
+}
+
+/* Files may be hostile: what they make of this process shall not go far.  0 or -errno. */
+static int confine(const struct options *o)
+{
+	void *own = plumb_as_user();
+	int err = keep(o);
+
+	plumb_as_tool(own);
+	return err ?: plumb_confine();
 }
 
 /* On a terminal, what is in its last line is the progress, which is not to stay. */

@@ -20,15 +20,20 @@ static int count(const struct plumb_format *format)
 	return n;
 }
 
+static int tracefs = -1; /* stays open until the process ends */
+
+void arguments_begin(void)
+{
+	if (tracefs < 0)
+		tracefs = plumb_tracefs_try();
+}
+
 static int look_up(const char *name)
 {
-	static int tracefs = -1; /* stays open until the process ends */
 	struct plumb_format format;
 	char event[80];
 	int n;
 
-	if (tracefs < 0)
-		tracefs = plumb_tracefs_try();
 	snprintf(event, sizeof(event), "sys_enter_%s", name);
 	if (tracefs < 0 || plumb_format_read(tracefs, "syscalls", event, &format))
 		return MAX_ARGUMENTS;

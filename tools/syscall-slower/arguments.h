@@ -7,6 +7,9 @@
 
 #define MAX_ARGUMENTS 6
 
+/* Before the tool is confined: opens tracefs, which may have to be mounted. */
+void arguments_begin(void);
+
 /*
  * The number that the call's tracepoint (sys_enter_NAME) declares.  MAX_ARGUMENTS if that is not
  * known, so that all registers are shown: for 32-bit calls, which pass a 64-bit argument in two

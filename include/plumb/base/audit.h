@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Begins the run of TOOL.  SINK: of --audit; NULL: none.  Ends the process if it may not run. */
@@ -18,6 +19,8 @@ void plumb_audit_begin(const char *tool, const char *sink);
 
 /* Whether there are records; without them the following functions do nothing. */
 bool plumb_audit_is_on(void);
+/* Whether this file has the records. */
+bool plumb_audit_has_file(const struct stat *st);
 
 /*
  * Writes the record "attach" with the members of WHAT, which it takes and which may be NULL.

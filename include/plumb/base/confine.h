@@ -72,6 +72,13 @@ char *plumb_capability_names(uint64_t capabilities, bool for_setcap, char *text,
  */
 void plumb_tell_lack(uint64_t needed, const char *what);
 
+/*
+ * Until plumb_as_tool(): files are opened with the permissions of the user who runs the tool, if it
+ * is not he who has its capabilities.
+ */
+void *plumb_as_user(void);
+void plumb_as_tool(void *own);
+
 /* Whether ATTEMPT(CONTEXT) succeeds with none of CAPABILITIES, which are effective again
  * afterwards. */
 bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), void *context);

@@ -159,6 +159,24 @@ static int by_mounts(const struct place *p, int (*each)(const char *name, void *
 	return err;
 }
 
+/* What the kernel says of a name that has been removed. */
+static bool strip(char *path)
+{
+	static const char removed[] = " (deleted)";
+	const size_t n = strlen(path), m = strlen(removed);
+
+	if (n <= m || strcmp(path + n - m, removed) != 0)
+		return false;
+	path[n - m] = 0;
+	return true;
+}
+
+static int by_place(const struct place *p, int (*each)(const char *name, void *context),
+		    void *context)
+{
+	return each(p->here, context) ?: each(p->inside, context) ?: by_mounts(p, each, context);
+}
+
 int plumb_file_names(const char *path, const char *shown,
 		     int (*each)(const char *name, void *context), void *context)
 {
@@ -167,8 +185,11 @@ int plumb_file_names(const char *path, const char *shown,
 	int err = fd < 0 ? -errno : find_place(shown, fd, &place);
 
 	if (!err)
-		err = each(place.here, context) ?: each(place.inside, context);
+		err = by_place(&place, each, context);
+	/* A file that was replaced, and is still mapped, has the name that it had. */
+	if (!err && strip(place.here) | strip(place.inside))
+		err = by_place(&place, each, context);
 	if (fd >= 0)
 		close(fd);
-	return err ?: by_mounts(&place, each, context);
+	return err;
 }

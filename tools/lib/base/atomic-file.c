@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/folder.h>
 #include <plumb/base/writer.h>
@@ -75,6 +76,8 @@ static int look(struct plumb_atomic_file *r, char *target)
 		return -EISDIR;
 	if (is_foreign(r))
 		return S_ISLNK(r->was.st_mode) ? -ELOOP : -EEXIST;
+	if (plumb_audit_has_file(&r->was))
+		return -ETXTBSY;
 	r->as_it_is = !S_ISREG(r->was.st_mode);
 	if (!S_ISLNK(r->was.st_mode))
 		return 0;
@@ -87,7 +90,7 @@ static int look(struct plumb_atomic_file *r, char *target)
 	} else if (is_in_proc(r)) {
 		/* /dev/stdout leads to /proc/self/fd, where a link's text may be no path. */
 		r->was = end;
-		return 0;
+		return plumb_audit_has_file(&end) ? -ETXTBSY : 0;
 	}
 	n = readlinkat(r->dir, r->name, target, PATH_MAX);
 	if (n < 0 || n == PATH_MAX)
@@ -258,6 +261,7 @@ static int old_name(const struct plumb_atomic_file *r, unsigned int i, char *nam
 int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most)
 {
 	char from[NAME_MAX + 1], to[NAME_MAX + 1];
+	struct stat st;
 	int err;
 
 	r->most = most;
@@ -265,6 +269,14 @@ int plumb_atomic_file_rotate(struct plumb_atomic_file *r, unsigned int most)
 		return 0;
 	if (fflush(r->out) || ferror(r->out))
 		return -(errno ?: EIO);
+	for (unsigned int i = 1; i < most; i++) {
+		err = old_name(r, i, from);
+		if (!err && !fstatat(r->dir, from, &st, AT_SYMLINK_NOFOLLOW) &&
+		    plumb_audit_has_file(&st))
+			err = -ETXTBSY;
+		if (err)
+			return err;
+	}
 	for (unsigned int i = most - 1; i > 1; i--) {
 		err = old_name(r, i - 1, from) ?: old_name(r, i, to);
 		if (!err && renameat(r->dir, from, r->dir, to) && errno != ENOENT)
@@ -335,6 +347,8 @@ const char *plumb_atomic_file_error(int err)
 		return "another user's symbolic link is not followed";
 	case -EEXIST:
 		return "it is another user's, in a directory where all users may write";
+	case -ETXTBSY:
+		return "it is the file of the audit records";
 	case -EOWNERDEAD:
 		return "plumb-writer, which writes it, was killed";
 	case -ESTALE:

@@ -7,6 +7,7 @@
 #include <linux/audit.h>
 #include <linux/netlink.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/folder.h>
 #include <plumb/base/log.h>
 #include <plumb/base/policy.h>
@@ -84,7 +85,7 @@ static int open_folder(const struct plumb_sink *sink, const char **file)
 	return err ?: folder;
 }
 
-static int open_file(struct plumb_sink *sink)
+static int open_as_user(struct plumb_sink *sink)
 {
 	const char *file;
 	int folder = open_folder(sink, &file), fd, err;
@@ -111,7 +112,18 @@ static int open_file(struct plumb_sink *sink)
 	}
 	sink->partial = st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
 	sink->fd = fd;
+	sink->device = st.st_dev;
+	sink->inode = st.st_ino;
 	return 0;
+}
+
+static int open_file(struct plumb_sink *sink)
+{
+	void *own = plumb_as_user();
+	int err = open_as_user(sink);
+
+	plumb_as_tool(own);
+	return err;
 }
 
 /* One write(), so that records of several tools do not mix.  A partial line gets an end first. */
@@ -120,6 +132,7 @@ static int write_file(struct plumb_sink *sink, const char *line, size_t n)
 	struct iovec parts[] = {{"\n", sink->partial}, {(void *)line, n}, {"\n", 1}};
 	size_t all = sink->partial + n + 1;
 	ssize_t done = writev(sink->fd, parts, 3);
+	struct stat st;
 
 	if (done > 0)
 		sink->partial = (size_t)done != all;
@@ -127,7 +140,11 @@ static int write_file(struct plumb_sink *sink, const char *line, size_t n)
 		return failed(sink, errno, strerror(errno));
 	if ((size_t)done != all)
 		return failed(sink, ENOSPC, "only a part of the record could be written");
-	return fdatasync(sink->fd) ? failed(sink, errno, strerror(errno)) : 0;
+	if (fdatasync(sink->fd))
+		return failed(sink, errno, strerror(errno));
+	if (!fstat(sink->fd, &st) && !st.st_nlink)
+		return failed(sink, ENOENT, "it was removed during the run, with its records");
+	return 0;
 }
 
 /* --- syslog --- */

@@ -18,7 +18,8 @@ struct plumb_sink {
 	const char *name;
 	bool is_demanded; /* by the policy, not by --audit */
 	int fd;
-	bool partial; /* a file whose last line has no end */
+	uint64_t device, inode; /* of a file; 0: none */
+	bool partial;           /* a file whose last line has no end */
 	uint32_t sequence;
 };
 

@@ -148,14 +148,33 @@ static void end_run(int status, void *unused)
 
 /* --- the run --- */
 
+bool plumb_audit_has_file(const struct stat *st)
+{
+	for (size_t i = 0; i < audit.n_sinks; i++)
+		if (audit.sinks[i].inode && audit.sinks[i].inode == st->st_ino &&
+		    audit.sinks[i].device == st->st_dev)
+			return true;
+	return false;
+}
+
 static int add_sink(const char *name, bool is_demanded)
 {
+	struct plumb_sink *new = &audit.sinks[audit.n_sinks];
+	struct stat st;
+	int err;
+
 	for (size_t i = 0; name && i < audit.n_sinks; i++)
 		if (!strcmp(audit.sinks[i].name, name))
 			return 0;
-	return name ? plumb_sink_open(&audit.sinks[audit.n_sinks], name, is_demanded)
-			       ?: (audit.n_sinks++, 0)
-		    : 0;
+	err = name ? plumb_sink_open(new, name, is_demanded) : -ENOENT;
+	if (!name || err)
+		return name ? err : 0;
+	/* Another name of the policy's file. */
+	if (new->inode && !fstat(new->fd, &st) && plumb_audit_has_file(&st))
+		close(new->fd);
+	else
+		audit.n_sinks++;
+	return 0;
 }
 
 static int open_sinks(const char *sink)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "confine-calls.h"
 
@@ -80,6 +81,25 @@ bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), vo
 	cap_free(caps);
 	cap_free(before);
 	return can;
+}
+
+void *plumb_as_user(void)
+{
+	const uint64_t not_his = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(DAC_READ_SEARCH) |
+				 PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN);
+	cap_t own = getuid() ? cap_get_proc() : NULL, lowered = own ? cap_dup(own) : NULL;
+
+	if (lowered && (set(lowered, CAP_EFFECTIVE, not_his, CAP_CLEAR) || cap_set_proc(lowered)))
+		abort();
+	cap_free(lowered);
+	return own;
+}
+
+void plumb_as_tool(void *own)
+{
+	if (own)
+		cap_set_proc(own);
+	cap_free(own);
 }
 
 /*

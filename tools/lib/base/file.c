@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/file.h>
 #include <plumb/base/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,21 +21,10 @@ static int too_large(const char *option, const char *path, size_t most)
  */
 static int open_as_user(const char *path)
 {
-	static const cap_value_t not_his[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH};
-	cap_t own = getuid() ? cap_get_proc() : NULL, lowered = own ? cap_dup(own) : NULL;
-	int fd, err;
+	void *own = plumb_as_user();
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = errno;
 
-	if (lowered)
-		cap_set_flag(lowered, CAP_EFFECTIVE, 2, not_his, CAP_CLEAR);
-	if (own && (!lowered || cap_set_proc(lowered)))
-		fd = -1;
-	else
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	err = errno;
-	if (own)
-		cap_set_proc(own);
-	cap_free(lowered);
-	cap_free(own);
+	plumb_as_tool(own);
 	errno = err;
 	return fd;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/writer.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static const struct plumb_picture_file *same_file(const struct plumb_picture_fil
 	return NULL;
 }
 
-int plumb_picture_check(struct plumb_picture_file *file, const char *path)
+static int check(struct plumb_picture_file *file, const char *path)
 {
 	const struct plumb_picture_file *same;
 	int err;
@@ -86,6 +87,15 @@ int plumb_picture_check(struct plumb_picture_file *file, const char *path)
 		err = plumb_atomic_file_find(&file->place, path);
 	}
 	return err ? cannot_write(file, path, err) : 0;
+}
+
+int plumb_picture_check(struct plumb_picture_file *file, const char *path)
+{
+	void *own = plumb_as_user();
+	int err = check(file, path);
+
+	plumb_as_tool(own);
+	return err;
 }
 
 int plumb_picture_open(struct plumb_picture_file *file, const char *path)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/writer.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static int cannot_write(const char *path, int err)
 	return plumb_error(err, "--out: cannot write %s: %s", path, plumb_atomic_file_error(err));
 }
 
-int dump_check(const char *path)
+static int check(const char *path)
 {
 	struct plumb_atomic_file f;
 	int err = plumb_atomic_file_find(&f, path);
@@ -30,6 +31,15 @@ int dump_check(const char *path)
 	if (f.name)
 		plumb_atomic_file_end(&f, -ECANCELED);
 	return err ? cannot_write(path, err) : 0;
+}
+
+int dump_check(const char *path)
+{
+	void *own = plumb_as_user();
+	int err = check(path);
+
+	plumb_as_tool(own);
+	return err;
 }
 
 static int to_file(const struct plumb_options *o, const struct plumb_report *last,

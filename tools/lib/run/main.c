@@ -7,6 +7,7 @@
 #include <plumb/base/clock.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/writer.h>
 #include <plumb/base/policy.h>
 #include <plumb/base/reasons.h>
 #include <plumb/kernel/functions.h>
@@ -140,6 +141,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	signals = plumb_signals_open(s.options.keep.on ? SIGUSR1 : 0);
 	status = plumb_mechanism_choose(&s);
 	status = status ? choice_failed(&s) : plumb_trace(&s, signals);
+	plumb_writer_stop();
 	plumb_instance_close(&s.instance);
 	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
 		kill(s.child, SIGKILL);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <plumb/base/atomic-file.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/folder.h>
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -65,6 +68,7 @@ static int open_prom(void)
 
 static int open_lines(void)
 {
+	struct statfs fs;
 	struct stat st;
 	const char *name;
 	int folder = plumb_folder_of(AT_FDCWD, otlp.path, &name), err;
@@ -86,6 +90,11 @@ static int open_lines(void)
 		return refused(&otlp, EINVAL, "not a regular file");
 	if (st.st_uid && st.st_uid != geteuid())
 		return refused(&otlp, EPERM, "belongs to another user");
+	if (plumb_audit_has_file(&st))
+		return refused(&otlp, EINVAL, plumb_atomic_file_error(-ETXTBSY));
+	/* Files of procfs are regular. */
+	if (fstatfs(lines, &fs) || fs.f_type == PROC_SUPER_MAGIC)
+		return refused(&otlp, EINVAL, "it keeps nothing (procfs)");
 	plumb_keep(0, PLUMB_CALLS_TRUNCATE, otlp.option); /* a line that a full disk cut */
 	err = plumb_otlp_instance(instance);
 	return err ? refused(&otlp, err, strerror(-err)) : 0;
@@ -104,6 +113,7 @@ static bool statistics_are_on(void)
 
 int plumb_metrics_open(const struct plumb_session *s)
 {
+	void *own;
 	int err = 0;
 
 	prom.path = s->options.metrics.openmetrics;
@@ -112,10 +122,12 @@ int plumb_metrics_open(const struct plumb_session *s)
 		return plumb_error(EINVAL, "%s: not of stacks",
 				   prom.path ? prom.option : otlp.option);
 	statistics = statistics_are_on();
+	own = plumb_as_user();
 	if (prom.path)
 		err = open_prom();
 	if (!err && otlp.path)
 		err = open_lines();
+	plumb_as_tool(own);
 	return err;
 }
 

@@ -7,7 +7,6 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
-#include <plumb/base/writer.h>
 #include <plumb/report/report.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
@@ -385,7 +384,6 @@ int plumb_trace(struct plumb_session *s, int signals)
 	if (s->child)
 		plumb_command_release(s);
 	status = finish(&run, loop(&run, planned_end(&run)));
-	plumb_writer_stop();
 	plumb_records_close(&run.records);
 	plumb_flights_free(&run.flights);
 	plumb_snapshot_free(&run.last);
