@@ -306,9 +306,9 @@ static const struct plumb_mechanism few[] = {
 	FUNCTION_MECHANISM("kprobe.multi", kprobe_multi),
 	FUNCTION_MECHANISM("kprobe", kprobe),
 	TRACEPOINT_MECHANISMS,
-	USER_MECHANISM("uprobe", open_uprobe),
-	/* Kernels from 6.16 on require CAP_SYS_ADMIN for uprobes by perf events only. */
+	/* The kernel waits for each perf event that is removed, seconds on a busy program. */
 	USER_MECHANISM("uprobe.multi", open_uprobe_multi),
+	USER_MECHANISM("uprobe", open_uprobe),
 };
 
 const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS] = {
