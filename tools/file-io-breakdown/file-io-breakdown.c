@@ -286,6 +286,7 @@ int main(int argc, char **argv)
 		.keys.size = sizeof(struct io_key),
 		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_SYSCALL | IO_BY_FS | IO_BY_DISK,
 		.keys.max = 64,
+		.keys.records_cgroup = true,
 		.measure.errors = true,
 		.measure.parts = io_parts,
 		.measure.n_parts = IO_ALL_PARTS,

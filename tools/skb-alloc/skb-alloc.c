@@ -153,6 +153,8 @@ static struct plumb_tool tool = {
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
 	.options.parse = parse,
+	.keys.cgroups = SKB_ALLOC_BY_CONTAINER,
+	.keys.cgroup_at = offsetof(struct skb_alloc_key, container),
 	.keys.fields = fields,
 	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.keys.size = sizeof(struct skb_alloc_key),

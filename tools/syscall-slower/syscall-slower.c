@@ -244,6 +244,7 @@ int main(int argc, char **argv)
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
 		.keys.size = sizeof(struct plumb_who),
 		.keys.max = 1,
+		.keys.records_cgroup = true,
 		.measure.kind = PLUMB_COUNTS,
 		.view.print = print,
 		.view.save = save,

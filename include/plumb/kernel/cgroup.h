@@ -14,11 +14,19 @@ int plumb_cgroup_open(const char *path);
 
 /*
  * The path of the cgroup with this id, relative to the mount ("/system.slice"), or "cgroup:ID" if
- * it has been removed, cgroup2 is not mounted, or the kernel does not permit the lookup.
+ * it was removed before its path was known, cgroup2 is not mounted, or the kernel does not permit
+ * the lookup.  A path that was found once is kept.
  */
 void plumb_cgroup_path(uint64_t id, char *text, size_t size);
 /* The id of the cgroup that a thread is in; 0: not known. */
 uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid);
+/* The map of paths of cgroups that were removed (cgroups.bpf.h); negative: none. */
+void plumb_cgroup_use_gone(int map);
+/*
+ * The first cgroup that was asked for and had the same path, a cgroup that was made again having
+ * another id.  The answer for an id never changes.
+ */
+uint64_t plumb_cgroup_first(uint64_t id);
 /* Keeps what that takes (confine.h). */
 void plumb_cgroup_keep(void);
 

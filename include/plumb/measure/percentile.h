@@ -52,6 +52,9 @@ bool plumb_percentile_is_weak(uint64_t count, uint64_t p);
  */
 long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **buckets);
 
+/* Adds the values of FROM to D; 0 or -ENOMEM. */
+int plumb_dist_add(struct plumb_dist *d, const struct plumb_dist *from);
+
 /* Subtracts the counts of OLDER, an earlier state of the same histogram, from D. */
 void plumb_dist_subtract(struct plumb_dist *d, const struct plumb_dist *older);
 

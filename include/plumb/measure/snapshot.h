@@ -64,6 +64,8 @@ struct plumb_maps {
 
 /* Reads the maps; not the executions that the kernel missed.  0, or -errno after a message. */
 int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *snap);
+/* Adds rows that have the same key to the one with the lowest slot; 0 or -ENOMEM. */
+int plumb_snapshot_join(struct plumb_snapshot *snap, size_t key_size);
 /* Removes empty rows. */
 void plumb_snapshot_prune(struct plumb_snapshot *snap);
 /* The rows of the interval between OLDER and NOW; their keys belong to NOW. */

@@ -26,6 +26,12 @@ struct plumb_overhead {
 	const char *how;               /* "calibrated", or why it is not known */
 };
 
+/* What became of a cgroup of -g. */
+struct plumb_watched {
+	bool exists;
+	uint32_t made_again; /* how often */
+};
+
 struct plumb_run {
 	const struct plumb_tool *tool;
 	const struct plumb_options *options;
@@ -36,7 +42,8 @@ struct plumb_run {
 	const struct plumb_overhead *overhead;
 	const struct bpf_object *object; /* loaded, with its maps */
 	int64_t rings;                   /* of io_uring in traced processes; -1: nobody looked */
-	bool split;                      /* rows have the parts of the time (split.h) */
+	const struct plumb_watched *watched; /* of options->cgroups */
+	bool split;                          /* rows have the parts of the time (split.h) */
 	/* Why waits on the way out (sched/return.h) are not in the times; "": they are, NULL: the
 	 * tool never has them. */
 	const char *no_return;

@@ -40,10 +40,11 @@ struct plumb_session {
 	struct plumb_tool *tool;
 	struct plumb_options options;
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors of options.cgroups */
-	int pids[PLUMB_MAX_LIST];    /* pidfds of options.pids; negative: exited */
-	pid_t child;                 /* pid of the command; 0: none */
-	int child_status;            /* as of waitpid(); -1: it has not exited */
-	volatile int *child_go;      /* shared with the child, see command.c */
+	struct plumb_watched watched[PLUMB_MAX_LIST];
+	int pids[PLUMB_MAX_LIST]; /* pidfds of options.pids; negative: exited */
+	pid_t child;              /* pid of the command; 0: none */
+	int child_status;         /* as of waitpid(); -1: it has not exited */
+	volatile int *child_go;   /* shared with the child, see command.c */
 	struct plumb_instance instance;
 	struct {
 		struct timespec time;

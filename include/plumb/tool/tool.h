@@ -187,8 +187,12 @@ struct plumb_keys {
 	uint32_t default_by;
 	uint32_t paths; /* bits of fields, besides cgroup, of which a table that is too wide shows
 			   the end only */
-	uint64_t max;   /* default of --max-keys; 0: 256 */
-	const char *fewer; /* advice on having fewer rows; NULL: "lower --max-keys" */
+	/* A field, besides cgroup, that names the cgroup whose id is at CGROUP_AT in the key. */
+	uint32_t cgroups;
+	size_t cgroup_at;
+	bool records_cgroup; /* what is printed one by one names it, too */
+	uint64_t max;        /* default of --max-keys; 0: 256 */
+	const char *fewer;   /* advice on having fewer rows; NULL: "lower --max-keys" */
 	/* Parses another item of --by than a name ("size:512"): sets its bit, returns success. */
 	bool (*parse)(const char *item, struct plumb_options *options);
 };

@@ -4,16 +4,21 @@
 #include <linux/magic.h>
 #include <mntent.h>
 #include <plumb/base/confine.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/kernel/thread.h>
 #include <plumb/base/log.h>
 #include <plumb/base/text.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/thread.h>
+#include <search.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include <bpf/bpf.h>
 
 /* Returns where cgroup2 is mounted, also beside version 1; "": nowhere; NULL: see errno. */
 static const char *mount_point(void)
@@ -124,26 +129,115 @@ void plumb_cgroup_keep(void)
 	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "paths of cgroups");
 }
 
-void plumb_cgroup_path(uint64_t id, char *text, size_t size)
+/* What is known of an id. */
+struct known {
+	uint64_t id, first; /* FIRST: as plumb_cgroup_first() has answered; 0: not yet */
+	char *path;         /* NULL: not known */
+};
+
+static void *by_id, *by_path; /* trees of struct known; BY_PATH has the first of each path */
+static int gone = -1;
+
+void plumb_cgroup_use_gone(int map)
 {
-	size_t prefix = strlen(mount_point() ?: "");
-	char link[32], path[4096];
+	gone = map;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
+}
+
+/* The path as the kernel has it for a cgroup that was removed: from the root of the hierarchy. */
+static bool find_gone(uint64_t id, char path[PLUMB_CGROUP_PATH])
+{
+	struct stat st;
+
+	/* In a cgroup namespace, the mount begins elsewhere. */
+	return gone >= 0 && !stat(mount_point(), &st) && st.st_ino == 1 &&
+	       !bpf_map_lookup_elem(gone, &id, path);
+}
+
+/* The link to a directory that was removed meanwhile. */
+static bool ends_deleted(const char *link)
+{
+	static const char mark[] = " (deleted)";
+	const size_t n = strlen(link);
+
+	return n >= strlen(mark) && !strcmp(link + n - strlen(mark), mark);
+}
+
+/* Finds the path of a cgroup, from the mount on; false if nobody knows. */
+static bool find_path(uint64_t id, char *path, size_t size)
+{
+	const size_t prefix = strlen(mount_point() ?: "");
+	char link[32], whole[4096], removed[PLUMB_CGROUP_PATH];
 	ssize_t n = -1;
 	int fd;
 
-	snprintf(text, size, "cgroup:%llu", (unsigned long long)id);
 	if (!prefix)
-		return;
+		return false;
 	fd = open_by_id(id);
 	if (fd == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), "paths of cgroups");
-	if (fd < 0)
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	close(fd);
-	if (n < (ssize_t)prefix)
-		return;
-	path[n] = 0;
-	plumb_escape(text, path[prefix] ? path + prefix : "/", size);
+	if (fd >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, whole, sizeof(whole) - 1);
+		close(fd);
+	}
+	whole[n < 0 ? 0 : n] = 0;
+	if (n < (ssize_t)prefix || ends_deleted(whole)) {
+		if (!find_gone(id, removed))
+			return false;
+		snprintf(path, size, "%s", removed);
+		return true;
+	}
+	snprintf(path, size, "%s", whole[prefix] ? whole + prefix : "/");
+	return true;
+}
+
+/* NULL: no memory. */
+static struct known *know(uint64_t id)
+{
+	struct known *k = calloc(1, sizeof(*k)), **at;
+	char path[4096];
+
+	if (!k)
+		return NULL;
+	k->id = id;
+	at = tsearch(k, &by_id, compare_ids);
+	if (!at || *at != k)
+		free(k);
+	if (at && !(*at)->path && find_path(id, path, sizeof(path)))
+		(*at)->path = strdup(path);
+	return at ? *at : NULL;
+}
+
+void plumb_cgroup_path(uint64_t id, char *text, size_t size)
+{
+	const struct known *k = know(id);
+
+	if (k && k->path)
+		plumb_escape(text, k->path, size);
+	else
+		snprintf(text, size, "cgroup:%llu", (unsigned long long)id);
+}
+
+uint64_t plumb_cgroup_first(uint64_t id)
+{
+	struct known *k = know(id), **first = NULL;
+
+	if (k && !k->first) {
+		if (k->path)
+			first = tsearch(k, &by_path, compare_paths);
+		k->first = first ? (*first)->id : id;
+	}
+	return k ? k->first : id;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/attach/cpus.h>
 #include <plumb/bpf/function/function.h>
+#include <plumb/kernel/cgroup.h>
 #include <plumb/load/collect.h>
 #include <plumb/measure/snapshot.h>
 #include <plumb/session/session.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -73,6 +75,37 @@ static void read_missed(const struct plumb_session *s, struct plumb_snapshot *sn
 		snap->missed_known = false;
 }
 
+/* Replaces the id of a cgroup by that of the first of its path; false: it is that. */
+static bool replace_cgroup(char *id_at)
+{
+	uint64_t id, first;
+
+	memcpy(&id, id_at, sizeof(id));
+	first = plumb_cgroup_first(id);
+	memcpy(id_at, &first, sizeof(first));
+	return first != id;
+}
+
+/* A cgroup that was made again under its path goes on in the row of the first. */
+static int join_cgroups(const struct plumb_session *s, struct plumb_snapshot *snap)
+{
+	const struct plumb_keys *keys = &s->tool->keys;
+	const uint32_t by = s->options.by;
+	bool joins = false;
+
+	if (!(by & (PLUMB_BY_CGROUP | keys->cgroups)) || by & PLUMB_BY_CGROUP_ID)
+		return 0;
+	for (size_t i = 0; i < snap->n; i++) {
+		char *key = (char *)snap->rows[i].key; /* in snap->keys */
+
+		if (key && by & PLUMB_BY_CGROUP)
+			joins |= replace_cgroup(key + offsetof(struct plumb_who, cgroup));
+		if (key && by & keys->cgroups)
+			joins |= replace_cgroup(key + keys->cgroup_at);
+	}
+	return joins ? plumb_snapshot_join(snap, keys->size) : 0;
+}
+
 int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 {
 	const struct plumb_bpf *bpf = &s->instance.bpf;
@@ -86,6 +119,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 	};
 	int err = plumb_snapshot_take(&maps, snap);
 
+	err = err ?: join_cgroups(s, snap);
 	if (err)
 		return err;
 	snap->stages = s->options.by & s->tool->measure.stage_by ? s->tool->measure.stages : 1;

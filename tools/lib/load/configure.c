@@ -67,6 +67,13 @@ static bool needs_iterator(const struct plumb_config *c)
 	return c->task_storage && !plumb_threads_have_pidfds() && has_tracing();
 }
 
+/* Whether cgroups are named in rows or records. */
+static bool names_cgroups(const struct plumb_session *s)
+{
+	return s->options.by & (PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | s->tool->keys.cgroups) ||
+	       s->tool->keys.records_cgroup;
+}
+
 /*
  * Chooses among the programs that follow threads, which a tool has if it includes their header:
  * each is loaded under a condition.  They are attached in this order.
@@ -97,6 +104,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		{"thread_preempted", c->preemptible, false},
 		{"thread_renamed", remembers && (c->ncomms || c->globs.n), false},
 		{"thread_moved", remembers && c->ncgroups, false},
+		{"cgroup_removed", names_cgroups(s), false},
 		{"thread_states", s->tool->inflight && needs_iterator(c), true},
 		{"state_self_test", !in->bpf.states, true},
 	};
@@ -281,7 +289,7 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	uint32_t count;
 
 	plumb_filter_configure(s, c);
-	c->by = o->by;
+	c->by = o->by & PLUMB_BY_CGROUP_ID ? o->by | PLUMB_BY_CGROUP : o->by;
 	c->split |= o->split;
 	c->waits |= c->split || c->wakers;
 	if (c->wakers)
@@ -307,6 +315,9 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	if (m && !c->task_storage)
 		bpf_map__set_autocreate(m, false);
 	choose_programs(s, in);
+	m = map(bpf, "plumb_cgroups_gone");
+	if (m && !names_cgroups(s))
+		bpf_map__set_autocreate(m, false);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
 	plumb_configure_hist(s, c, bpf);

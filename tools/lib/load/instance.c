@@ -387,6 +387,12 @@ int plumb_instance_load_calibration(const struct plumb_session *s,
 int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
 			size_t size)
 {
+	int err;
+
 	plumb_cpus_forget();
-	return load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
+	err = load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
+	if (!err)
+		plumb_cgroup_use_gone(bpf_object__find_map_fd_by_name(s->instance.bpf.object,
+								      "plumb_cgroups_gone"));
+	return err;
 }

@@ -85,6 +85,32 @@ long plumb_buckets_pack(const uint64_t *dense, size_t n, struct plumb_bucket **b
 	return used;
 }
 
+int plumb_dist_add(struct plumb_dist *d, const struct plumb_dist *from)
+{
+	struct plumb_bucket *all = calloc(d->n + from->n ?: 1, sizeof(*all));
+	const struct plumb_bucket *next;
+	size_t i = 0, j = 0, n = 0;
+
+	if (!all)
+		return -ENOMEM;
+	while (i < d->n || j < from->n) {
+		if (j == from->n || (i < d->n && d->buckets[i].index <= from->buckets[j].index))
+			next = &d->buckets[i++];
+		else
+			next = &from->buckets[j++];
+		if (n && all[n - 1].index == next->index)
+			all[n - 1].count += next->count;
+		else
+			all[n++] = *next;
+	}
+	free(d->buckets);
+	d->buckets = all;
+	d->n = n;
+	d->min = from->min < d->min ? from->min : d->min;
+	d->max = from->max > d->max ? from->max : d->max;
+	return 0;
+}
+
 /*
  * Sets minimum and maximum after a subtraction: those of the whole run if they are in the outermost
  * remaining buckets, otherwise the bounds of these buckets.

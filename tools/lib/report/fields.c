@@ -42,6 +42,16 @@ static void format_cgroup(const void *key, char *text, size_t size)
 	plumb_cgroup_path(((const struct plumb_who *)key)->cgroup, text, size);
 }
 
+static void format_cgroup_id(const void *key, char *text, size_t size)
+{
+	snprintf(text, size, "%llu", (unsigned long long)((const struct plumb_who *)key)->cgroup);
+}
+
+static json_t *json_cgroup_id(const void *key)
+{
+	return json_integer(((const struct plumb_who *)key)->cgroup);
+}
+
 static void format_cpu(const void *key, char *text, size_t size)
 {
 	snprintf(text, size, "%u", ((const struct plumb_who *)key)->cpu);
@@ -58,6 +68,7 @@ const struct plumb_field plumb_common_fields[] = {
 	{"comm", PLUMB_BY_COMM, false, format_comm, NULL},
 	{"process", PLUMB_BY_PROCESS, false, format_process, NULL},
 	{"cgroup", PLUMB_BY_CGROUP, false, format_cgroup, NULL},
+	{"cgroup_id", PLUMB_BY_CGROUP_ID, true, format_cgroup_id, json_cgroup_id},
 	{"cpu", PLUMB_BY_CPU, true, format_cpu, json_cpu},
 };
 const size_t plumb_n_common_fields = sizeof(plumb_common_fields) / sizeof(plumb_common_fields[0]);

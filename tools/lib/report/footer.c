@@ -253,6 +253,29 @@ void plumb_report_ledger(const struct plumb_report *r, FILE *out)
 	plumb_flights_print_number(r, v.in_flight, out);
 }
 
+/* Of the cgroups of -g those that did not stay. */
+static void print_watched(const struct plumb_run *run, FILE *out)
+{
+	const struct plumb_options *o = run->options;
+	char text[4096 + 128], path[4096];
+
+	for (uint32_t i = 0; run->watched && i < o->n_cgroups; i++) {
+		const struct plumb_watched *w = &run->watched[i];
+		const char *end = w->exists ? "" : w->made_again ? ", and removed" : " was removed";
+
+		if (w->exists && !w->made_again)
+			continue;
+		plumb_escape(path, o->cgroups[i], sizeof(path));
+		if (w->made_again)
+			snprintf(text, sizeof(text),
+				 "cgroup: %s was removed and made again %u %s%s", path,
+				 w->made_again, w->made_again == 1 ? "time" : "times", end);
+		else
+			snprintf(text, sizeof(text), "cgroup: %s%s", path, end);
+		plumb_print_wrapped(text, out);
+	}
+}
+
 void plumb_report_footer(const struct plumb_report *r, FILE *out)
 {
 	fputc('\n', out);
@@ -262,6 +285,7 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	print_returns(r, out);
 	print_cost(r->run, out);
 	print_ledger(r, out);
+	print_watched(r->run, out);
 	if (r->run->tool->view.footer)
 		r->run->tool->view.footer(out);
 }

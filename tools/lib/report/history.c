@@ -41,33 +41,6 @@ int plumb_history_sum(struct plumb_dist *sum, const struct plumb_snapshot *snap,
 	return used < 0 ? used : 0;
 }
 
-/* Adds the values of FROM, which are freed, to TO. */
-static int merge(struct plumb_dist *to, struct plumb_dist *from)
-{
-	struct plumb_bucket *all = calloc(to->n + from->n ?: 1, sizeof(*all)), *next;
-	size_t i = 0, j = 0, n = 0;
-
-	if (!all)
-		return -ENOMEM;
-	while (i < to->n || j < from->n) {
-		if (j == from->n || (i < to->n && to->buckets[i].index <= from->buckets[j].index))
-			next = &to->buckets[i++];
-		else
-			next = &from->buckets[j++];
-		if (n && all[n - 1].index == next->index)
-			all[n - 1].count += next->count;
-		else
-			all[n++] = *next;
-	}
-	free(to->buckets);
-	free(from->buckets);
-	to->buckets = all;
-	to->n = n;
-	to->min = from->min < to->min ? from->min : to->min;
-	to->max = from->max > to->max ? from->max : to->max;
-	return 0;
-}
-
 /* Merges neighbours.  After an error, the columns are unusable, but can be freed. */
 static int halve(struct plumb_history *h)
 {
@@ -76,9 +49,10 @@ static int halve(struct plumb_history *h)
 	for (size_t i = 0; i < h->n / 2; i++) {
 		struct history_column *a = &h->columns[2 * i], *b = a + 1;
 
-		err = merge(&a->dist, &b->dist);
+		err = plumb_dist_add(&a->dist, &b->dist);
 		if (err)
 			return err;
+		free(b->dist.buckets);
 		a->to = b->to;
 		b->dist.buckets = NULL;
 		if (!i)
@@ -101,8 +75,9 @@ int plumb_history_add(struct plumb_history *h, const struct plumb_snapshot *snap
 	_Static_assert(HISTORY_COLUMNS % 2 == 0, "pairs");
 	if (!err && h->n && h->last < h->each) {
 		c = &h->columns[h->n - 1];
-		err = merge(&c->dist, &dist);
+		err = plumb_dist_add(&c->dist, &dist);
 		if (!err) {
+			free(dist.buckets);
 			c->to += ns;
 			h->last++;
 			return 0;

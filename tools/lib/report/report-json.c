@@ -223,6 +223,20 @@ static json_t *not_seen(const struct plumb_run *run)
 	return all;
 }
 
+static json_t *watched(const struct plumb_run *run)
+{
+	json_t *all = json_array(), *one;
+
+	for (uint32_t i = 0; i < run->options->n_cgroups; i++) {
+		one = json_object();
+		set(one, "path", plumb_json_text(run->options->cgroups[i]));
+		set(one, "exists", json_boolean(run->watched[i].exists));
+		set_u64(one, "made_again", run->watched[i].made_again);
+		json_array_append_new(all, one);
+	}
+	return all;
+}
+
 /* Prints an object whose "rows" the tool prints itself. */
 static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
 {
@@ -271,6 +285,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 		set(j, "on_the_way_out", returns(r));
 	if (run->tool->options.selection)
 		set(j, "not_seen", not_seen(run));
+	if (run->watched && run->options->n_cgroups)
+		set(j, "cgroups", watched(run));
 	if (r->own)
 		json_object_update(j, r->own);
 	else if (run->tool->view.report_json)

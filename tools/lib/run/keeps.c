@@ -8,6 +8,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/builds.h>
+#include <plumb/session/cgroups.h>
 #include <plumb/session/rings.h>
 #include <plumb/session/session.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static void keep_inflight(const struct plumb_session *s)
 	plumb_keep(capabilities, 0, "calls in flight");
 }
 
-int plumb_keeps_confine(const struct plumb_session *s)
+int plumb_keeps_confine(struct plumb_session *s)
 {
 	/* While this process may look: a tool that keeps no capability cannot later. */
 	if (s->tool->options.selection && !s->child)
@@ -79,6 +80,7 @@ int plumb_keeps_confine(const struct plumb_session *s)
 	keep_programs(s);
 	keep_inflight(s);
 	plumb_builds_keep();
+	plumb_cgroups_watch(s);
 	if (s->options.by & PLUMB_BY_CGROUP)
 		plumb_cgroup_keep();
 	if (s->child)

@@ -7,6 +7,6 @@ struct plumb_session;
 
 /* Gives up everything else; what the libraries keep for themselves has been told by plumb_keep().
  * 0, or -errno after a message. */
-int plumb_keeps_confine(const struct plumb_session *s);
+int plumb_keeps_confine(struct plumb_session *s);
 
 #endif

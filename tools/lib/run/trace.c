@@ -38,6 +38,7 @@ static struct plumb_run run_of(const struct plumb_session *s)
 		.overhead = &s->overhead,
 		.object = s->instance.bpf.object,
 		.rings = s->tool->options.selection ? plumb_rings_count(s) : -1,
+		.watched = s->watched,
 		.split = s->instance.bpf.config->split,
 		.no_return = s->instance.has_returns ? s->instance.no_return : NULL,
 	};

@@ -4,6 +4,7 @@
 #include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
 #include <plumb/base/when.h>
+#include <plumb/session/cgroups.h>
 #include <plumb/session/command.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 /* Of what is polled. */
-enum { WAKE = 3, FIRST_PID };
+enum { WAKE = 3, CGROUPS, FIRST_PID };
 
 static bool is_over_by_itself(const struct trace *run)
 {
@@ -79,6 +80,8 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 		plumb_audit_ended("output closed");
 		run->over = true;
 	}
+	if (fds[CGROUPS].revents)
+		run->look = plumb_cgroups_look(run->s, plumb_now());
 	if (fds[2].revents && !run->over && plumb_records_take(&run->records))
 		run->over = true;
 	take_ends(run, fds + FIRST_PID);
@@ -111,6 +114,7 @@ void wait_until(struct trace *run, uint64_t deadline)
 		{.fd = writes_stdout ? STDOUT_FILENO : -1, .events = 0},
 		{.fd = plumb_records_fd(&run->records), .events = POLLIN},
 		{.fd = run->wake, .events = POLLIN},
+		{.fd = plumb_cgroups_fd(), .events = POLLIN},
 	};
 	uint32_t n_pids = run->s->options.n_pids;
 	struct timespec left, *timeout;
@@ -126,7 +130,10 @@ void wait_until(struct trace *run, uint64_t deadline)
 			run->over = true;
 			return;
 		}
-		next = plumb_sooner(next, plumb_sooner(deadline, run->records.again));
+		if (now >= run->look && run->s->options.n_cgroups)
+			run->look = plumb_cgroups_look(run->s, now);
+		next = plumb_sooner(plumb_sooner(next, run->look),
+				    plumb_sooner(deadline, run->records.again));
 		timeout = time_left(now, next, &left);
 		for (uint32_t i = 0; i < n_pids; i++)
 			fds[FIRST_PID + i] =

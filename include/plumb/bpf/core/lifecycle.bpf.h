@@ -7,6 +7,7 @@
 #define PLUMB_LIFECYCLE_BPF_H
 
 #include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/key/cgroups.bpf.h>
 #if !defined(PLUMB_STATELESS) &&                                                                   \
 	!defined(PLUMB_INFLIGHT_BPF_H) /* else the tool has defined its own state */
 #include <plumb/bpf/core/inflight-slots.bpf.h>

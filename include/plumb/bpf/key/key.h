@@ -20,6 +20,10 @@
 #define PLUMB_BY_CPU     (1U << 4)
 #define PLUMB_BY_PROCESS (1U << 5)
 #define PLUMB_BY_TOOL    (1U << 8)
+/* Cgroups of one path are different rows.  Programs do not know it: PLUMB_BY_CGROUP is set, too. */
+#define PLUMB_BY_CGROUP_ID (1U << 6)
+
+#define PLUMB_CGROUP_PATH 512 /* bytes kept of the path of a cgroup that was removed */
 
 struct plumb_who {
 	__u32 pid; /* the kernel's tgid */

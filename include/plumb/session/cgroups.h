@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* cgroups: those of -g, which are traced under their path, also if they are made again. */
+#ifndef PLUMB_SESSION_CGROUPS_H
+#define PLUMB_SESSION_CGROUPS_H
+
+#include <plumb/session/session.h>
+
+/* Begins to watch the cgroups that plumb_filter_resolve() opened.  Keeps what that takes. */
+void plumb_cgroups_watch(struct plumb_session *s);
+/* Readable when one may have gone or come; -1: there is none, or it is only looked at at times. */
+int plumb_cgroups_fd(void);
+/*
+ * Takes in those that were made again.  To be called when the descriptor is readable, and at the
+ * time that it returns (ns, CLOCK_MONOTONIC).
+ */
+uint64_t plumb_cgroups_look(struct plumb_session *s, uint64_t now);
+
+#endif
