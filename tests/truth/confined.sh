@@ -23,6 +23,8 @@ ended() {
 run() {
 	tools='' n='-v --no-calibrate -d 1'
 	uname -r >kernel
+	cat /proc/sys/kernel/perf_event_paranoid >paranoid
+	grep -c '^processor' /proc/cpuinfo >cpus
 	reach=$(command -v callpaths)
 	usdt=$(command -v usdt)
 	# shellcheck disable=SC2086 # words
@@ -211,8 +213,17 @@ bpf_too() {
 	! grep -q 'to load programs' "$1.err" || echo " bpf"
 }
 
+# What opening events on CPUs that come online takes, where there is more than one.
+events_take() {
+	if [[ $(cat cpus) -gt 1 && $(cat paranoid) -gt 0 ]]; then
+		[[ $(cat paranoid) -gt 2 ]] && echo " sys_admin" || echo " perfmon"
+	fi
+}
+
 check() {
-	local processes="dac_read_search sys_ptrace checkpoint_restore" most
+	local processes="dac_read_search sys_ptrace checkpoint_restore" most events='' opens=''
+	events=$(events_take)
+	[[ $(cat cpus) -le 1 ]] || opens=perf_event_open
 	most=$(hex dac_override dac_read_search fowner sys_admin perfmon bpf)
 	evidence syscall-count.err
 	is "syscall-count traces on every kernel" "$(cat syscall-count.status)" 0 || :
@@ -222,16 +233,20 @@ check() {
 	keeps syscall-latency-command kill
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
 	keeps syscall-slower "dac_read_search sys_ptrace"
-	keeps syscall-breakdown ""
-	keeps cpu-profile "$processes"
-	keeps cpu-profile-flame "$processes"
+	# shellcheck disable=SC2086 # no word
+	keeps syscall-breakdown "$events" $opens
+	# shellcheck disable=SC2086
+	keeps cpu-profile "$processes$events" $opens
+	# shellcheck disable=SC2086
+	keeps cpu-profile-flame "$processes$events" $opens
 	keeps syscall-latency-outputs "dac_read_search sys_ptrace"
 	evidence outputs.svg outputs.json
 	like "what --heatmap and --out name has been written" "$(head -q -c 10 outputs.svg outputs.json)" '^<.*\{' || :
 	keeps offcpu-time "$processes sys_admin"
 	keeps runq-latency ""
 	keeps event-rate ""
-	keeps page-fault-latency ""
+	# shellcheck disable=SC2086
+	keeps page-fault-latency "$events" $opens
 	keeps file-latency ""
 	keeps file-io-breakdown "dac_read_search sys_ptrace"
 	keeps block-io-latency ""

@@ -46,10 +46,11 @@ static int open_samples(struct plumb_bpf *bpf, bool calibration)
 {
 	struct cpu_profile_bpf *skel = cpu_profile_bpf__open_opts(plumb_open_opts());
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "cpu-clock");
+	if (!calibration)
+		bpf->cpus_left = skel->bss->plumb_cpus_left;
 	bpf->copied = copied;
 	bpf->attach = attach;
 	rest = &skel->bss->rest;

@@ -26,7 +26,6 @@ static struct plumb_tool tool;
 static const char *unknown; /* the first word that is no event; NULL: there is none */
 static uint32_t *counting;  /* rate_counting of the programs */
 static const struct bpf_object *object;
-static const uint32_t *cpu_left;
 
 /* --- command line --- */
 
@@ -109,11 +108,8 @@ static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
 	config->direct = direct();
 	config->after = after();
 	skel->bss->rate_counting = calibration;
-	bpf_program__set_autoload(skel->progs.cpu_leaves, false);
-	if (!calibration) {
+	if (!calibration)
 		counting = &skel->bss->rate_counting;
-		cpu_left = &skel->bss->plumb_cpu_left;
-	}
 	all = rates_counters.n * libbpf_num_possible_cpus() ?: 1;
 	return bpf_map__set_max_entries(skel->maps.rate_events, all)
 		       ?: bpf_map__set_max_entries(skel->maps.rate_states, all);
@@ -171,7 +167,6 @@ static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probe
 {
 	int err = 0;
 
-	plumb_cpus_begin(cpu_left);
 	for (uint32_t i = 0; i < rates_counters.n && !err; i++) {
 		const uint64_t target = PLUMB_TARGET(i, PLUMB_RESULT_NONE, 0);
 
@@ -189,8 +184,8 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 
 	if (err)
 		return err;
-	bpf_program__set_autoload(bpf_object__find_program_by_name(bpf->object, "cpu_leaves"),
-				  !calibration && plumb_cpus_can_leave());
+	if (!calibration)
+		bpf->cpus_left = ((struct event_rate_bpf *)bpf->owner)->bss->plumb_cpus_left;
 	bpf->copied = copied;
 	bpf->attach = attach_events;
 	bpf->config->interleaved = rates_counters.n > 1;
@@ -212,9 +207,8 @@ static const char *only_software(const struct plumb_options *o)
 	return only_counters(o);
 }
 
-static const char *const on_switch[] = {"on_switch", NULL},
-			 *const on_report[] = {"on_report", NULL},
-			 *const on_cpu[] = {"cpu_leaves", NULL};
+static const char *const on_switch[] = {"on_switch", NULL}, *const on_report[] = {"on_report",
+										  NULL};
 
 /* Those of counters, and then those of trace targets, but for user functions. */
 static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
@@ -231,7 +225,6 @@ static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
 		.stability = "stable",
 		.unsupported = only_software,
 		.open = open_events,
-		.programs = on_cpu,
 	},
 };
 

@@ -219,15 +219,11 @@ static void warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
 void rates_finish(const struct plumb_snapshot *total, uint64_t elapsed,
 		  const struct bpf_object *object)
 {
-	const bool changed = plumb_cpus_changed();
 	uint64_t unread = 0;
 
 	warn_silent(total, elapsed);
 	for (uint32_t i = 0; i < rates_counters.n; i++)
 		unread += counters_state(&rates_counters, object, i).unread;
-	if (unread || changed)
+	if (unread)
 		plumb_cpus_note_lost();
-	if (changed)
-		plumb_warn("CPUs went online or offline during the trace: later events on these "
-			   "are not counted");
 }

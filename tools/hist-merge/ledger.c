@@ -45,7 +45,7 @@ bool ledger_scan(struct scan *s, struct ledger *l)
 			i <= LEDGER_LOST ? scan_natural(s, &l->n[i])
 					 : scan_natural_or_null(s, &l->n[i], &l->unknown[i]);
 		else if (i > LEDGER_COUNTERS)
-			scan_bool(s, &l->cpus_changed);
+			scan_bool_or_null(s, &l->cpus_changed, &l->cpus_unknown);
 		else if (scan_natural_or_null(s, &l->missed, &is_null))
 			l->missed_unknown = is_null;
 	}
@@ -68,6 +68,7 @@ void ledger_add(struct ledger *to, const struct ledger *l)
 	to->missed = ledger_sum(to->missed, l->missed);
 	to->missed_unknown |= l->missed_unknown;
 	to->cpus_changed |= l->cpus_changed;
+	to->cpus_unknown |= l->cpus_unknown;
 }
 
 json_t *ledger_json(const struct ledger *l)
@@ -79,6 +80,8 @@ json_t *ledger_json(const struct ledger *l)
 				    l->unknown[i] ? json_null() : plumb_json_u64(l->n[i]));
 	json_object_set_new(j, "missed",
 			    l->missed_unknown ? json_null() : plumb_json_u64(l->missed));
-	json_object_set_new(j, "cpus_changed", json_boolean(l->cpus_changed));
+	json_object_set_new(j, "cpus_changed",
+			    l->cpus_unknown && !l->cpus_changed ? json_null()
+								: json_boolean(l->cpus_changed));
 	return j;
 }

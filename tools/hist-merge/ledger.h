@@ -18,8 +18,8 @@ struct ledger {
 	uint64_t n[LEDGER_COUNTERS];
 	bool unknown[LEDGER_COUNTERS]; /* in one of the runs at least */
 	uint64_t missed;
-	bool missed_unknown; /* of one of the runs at least */
-	bool cpus_changed;
+	bool missed_unknown;             /* of one of the runs at least */
+	bool cpus_changed, cpus_unknown; /* unknown: nobody looked, of one at least */
 };
 
 /* The value of the member "ledger". */

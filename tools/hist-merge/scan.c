@@ -194,6 +194,16 @@ bool scan_natural(struct scan *s, uint64_t *value)
 	return true;
 }
 
+bool scan_bool_or_null(struct scan *s, bool *value, bool *is_null)
+{
+	if (s->error)
+		return false;
+	next(s);
+	*is_null = scan_word(s, "null");
+	*value = false;
+	return *is_null || scan_bool(s, value);
+}
+
 bool scan_natural_or_null(struct scan *s, uint64_t *value, bool *is_null)
 {
 	if (s->error)

@@ -62,6 +62,7 @@ bool scan_member(struct scan *s, struct span *name);
 
 bool scan_string(struct scan *s, struct span *text);
 bool scan_bool(struct scan *s, bool *value);
+bool scan_bool_or_null(struct scan *s, bool *value, bool *is_null);
 /* An integer from 0 to 2^63-1, without fraction and exponent. */
 bool scan_natural(struct scan *s, uint64_t *value);
 

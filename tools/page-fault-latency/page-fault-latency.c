@@ -29,7 +29,6 @@ static const struct argp_option options[] = {{0}};
 static const char *const function = "handle_mm_fault";
 static struct plumb_functions functions;
 static bool by_kind;
-static const uint32_t *cpu_left;
 
 static void format_type(const void *key, char *text, size_t size)
 {
@@ -101,7 +100,6 @@ static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probe
 	};
 	int err = 0;
 
-	plumb_cpus_begin(cpu_left);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++) {
 		snprintf(what, size, "%s", events[i].event);
 		err = plumb_probe_software_event(probes, bpf->object, events[i].program,
@@ -125,9 +123,8 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	}
 	bpf_program__set_autoload(skel->progs.fault_code_user, by_kind);
 	bpf_program__set_autoload(skel->progs.fault_code_kernel, by_kind);
-	bpf_program__set_autoload(skel->progs.cpu_leaves, !calibration && plumb_cpus_can_leave());
 	if (!calibration)
-		cpu_left = &skel->bss->plumb_cpu_left;
+		bpf->cpus_left = skel->bss->plumb_cpus_left;
 	bpf->copied = copied;
 	bpf->attach = attach_events;
 	return 0;
@@ -151,8 +148,7 @@ PLUMB_FUNCTION_OPEN(open_700, page_fault_latency_function_session_700_bpf, funct
 		    configure)
 PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
-static const char *const raw_programs[] = {"cpu_leaves", "fault_code_user", "fault_code_kernel",
-					   NULL};
+static const char *const raw_programs[] = {"fault_code_user", "fault_code_kernel", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -246,20 +242,6 @@ static const struct plumb_inflight inflight = {
 
 /* ---- */
 
-/* A CPU that was offline when the trace began, or has been since, has no events. */
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
-		   uint64_t elapsed)
-{
-	(void)total;
-	(void)elapsed;
-	(void)s;
-	if (!plumb_cpus_changed())
-		return;
-	plumb_cpus_note_lost();
-	plumb_warn("CPUs went online or offline during the trace: later faults on these are "
-		   "not in the report");
-}
-
 static struct plumb_tool tool = {
 	.card.name = "page-fault-latency",
 	.card.summary = "Summarize page fault latency as percentiles, minor and major apart, by "
@@ -286,7 +268,6 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.mechanisms.functions = &functions,
 	.lifecycle.prepare = prepare,
-	.lifecycle.finish = finish,
 	.inflight = &inflight,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "syscall-breakdown.h"
 #include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/core/cpus.bpf.h>
 #include <plumb/bpf/hist/hist.h>
 
 struct place_on {

@@ -116,8 +116,10 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->attach = attach;
 	skel->bss->breakdown_min = selection.min_ns;
 	skel->bss->breakdown_pass = above && !calibration ? BREAKDOWN_FIRST : BREAKDOWN_ALL;
-	if (!calibration)
+	if (!calibration) {
 		programs = skel;
+		bpf->cpus_left = skel->bss->plumb_cpus_left;
+	}
 	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
 	plumb_stacks_configure(skel->obj);
 	return 0;

@@ -9,15 +9,20 @@
 /* Kernels for one CPU lack the tracepoint of the program cpu_leaves (cpus.bpf.h). */
 bool plumb_cpus_can_leave(void);
 
-/* Called when the programs are attached.  LEFT: plumb_cpu_left of their object, NULL: not loaded.
- */
-void plumb_cpus_begin(const uint32_t *left);
+/* LEFT: plumb_cpus_left of the object that is traced with. */
+void plumb_cpus_use(volatile uint8_t *left);
+/* Called where events are opened on each CPU: from now on it matters whether CPUs come or go. */
+void plumb_cpus_begin(void);
 /* Called before another mechanism is tried, which may need no events of each CPU. */
 void plumb_cpus_forget(void);
-/*
- * Whether a CPU has come or gone since plumb_cpus_begin(): it had, or has, no perf events for some
- * time.  False if it was not called.
- */
+
+/* Whether CPU has gone offline since plumb_cpus_begin() or the last call for it. */
+bool plumb_cpus_take_left(int cpu);
+/* Whether a CPU may have come or gone since the last call. */
+bool plumb_cpus_look(void);
+
+/* Whether anybody looks, and whether one has come or gone: it had no perf events for some time. */
+bool plumb_cpus_are_watched(void);
 bool plumb_cpus_changed(void);
 
 /* Called by a tool's finish(): events of such a CPU are missing, nobody knows how many. */

@@ -81,6 +81,8 @@ struct plumb_probes {
 	struct plumb_target_names names; /* for the audit record: empty if there is none */
 	struct plumb_refused *refusals;
 	size_t refused;
+	struct plumb_each_cpu *each_cpu; /* events of each CPU (samples.c) */
+	size_t n_each_cpu;
 	uint64_t missed; /* executions that detached links missed */
 	bool missed_unknown;
 	/* Of user functions, by one link to many: only in this process; 0: in all. */
@@ -156,6 +158,10 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
  */
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
 			       const char *program, uint64_t event, const uint64_t *target);
+/* Opens these events on CPUs that have come online, also again, since the last call. */
+void plumb_probe_look_at_cpus(struct plumb_probes *probes);
+/* Keeps what that takes (confine.h). */
+void plumb_probe_keep_cpus(const struct plumb_probes *probes);
 struct perf_event_attr;
 /* Opens a perf counter of all threads on CPU; its descriptor or -errno (-ENODEV: it is offline). */
 int plumb_counter_open(const struct perf_event_attr *attr, int cpu);

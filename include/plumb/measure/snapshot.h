@@ -46,6 +46,7 @@ struct plumb_snapshot {
 	uint32_t stages;   /* rows in which a call is recorded; 0: one */
 	size_t stage_at;   /* if more than one: where the key has the stage, 0: the whole call */
 	bool missed_ends;  /* a missed execution is one end of a call; else a whole call */
+	bool cpus_watched; /* else nobody looked whether */
 	bool cpus_changed; /* events of CPUs that came or went are missing, nobody knows how many */
 	bool in_cookies;   /* calls in flight are only in the cookies of sessions */
 	struct timespec taken; /* CLOCK_REALTIME */

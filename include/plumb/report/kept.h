@@ -21,7 +21,7 @@ struct plumb_kept_interval {
 	struct plumb_ledger ledger;
 	struct plumb_verdict verdict;
 	uint64_t missed;
-	bool missed_known, cpus_changed;
+	bool missed_known, cpus_watched, cpus_changed;
 	char *own; /* JSON of the tool's own members, malloc'd; NULL: made from the rows */
 };
 

@@ -9,10 +9,7 @@
 void plumb_cgroups_watch(struct plumb_session *s);
 /* Readable when one may have gone or come; -1: there is none, or it is only looked at at times. */
 int plumb_cgroups_fd(void);
-/*
- * Takes in those that were made again.  To be called when the descriptor is readable, and at the
- * time that it returns (ns, CLOCK_MONOTONIC).
- */
-uint64_t plumb_cgroups_look(struct plumb_session *s, uint64_t now);
+/* Takes in those that were made again: when the descriptor is readable, and each second. */
+void plumb_cgroups_look(struct plumb_session *s);
 
 #endif

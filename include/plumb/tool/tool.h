@@ -65,7 +65,8 @@ struct plumb_bpf {
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
-	int mode; /* of the mechanism; evaluated by attach() */
+	uint8_t *cpus_left; /* plumb_cpus_left of cpus.bpf.h; NULL: it has no events of each CPU */
+	int mode;           /* of the mechanism; evaluated by attach() */
 	/* Their names in the report; "" after the last. */
 	char hooks[PLUMB_MAX_HOOKS][PLUMB_HOOK_NAME];
 };

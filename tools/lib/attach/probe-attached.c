@@ -223,6 +223,7 @@ void plumb_probe_close(struct plumb_probes *probes)
 	for (size_t i = 0; probes->names.list && i < PLUMB_MAX_NAMES; i++)
 		free(probes->names.list[i]);
 	free(probes->names.list);
+	plumb_probe_forget_cpus(probes);
 	free(probes->list);
 	free(probes->refusals);
 	*probes = (struct plumb_probes){};

@@ -54,6 +54,9 @@ void plumb_probe_note(struct plumb_probes *probes, const char *kind, const char 
 /* Records that attaching to target number I, NAME, failed with ERR. */
 void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err);
 
+/* Frees what plumb_probe_look_at_cpus() needs. */
+void plumb_probe_forget_cpus(struct plumb_probes *probes);
+
 /* Raises RLIMIT_NOFILE as far as allowed: thousands of probes need thousands of descriptors. */
 void plumb_probe_allow_files(void);
 

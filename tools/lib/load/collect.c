@@ -127,6 +127,7 @@ int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
 	read_missed(s, snap);
 	snap->missed += snap->ledger.guard_missed;
 	snap->missed_ends = execution_is_end(s, &snap->ledger);
+	snap->cpus_watched = plumb_cpus_are_watched();
 	snap->cpus_changed = plumb_cpus_changed();
 	snap->in_cookies = bpf->function && !bpf->function->frames;
 	return 0;

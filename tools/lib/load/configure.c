@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/sched/waker.h>
+#include <plumb/attach/cpus.h>
 #include <plumb/attach/probe.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/session/filter.h>
@@ -105,6 +106,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		{"thread_renamed", remembers && (c->ncomms || c->globs.n), false},
 		{"thread_moved", remembers && c->ncgroups, false},
 		{"cgroup_removed", names_cgroups(s), false},
+		{"cpu_leaves", in->bpf.cpus_left && plumb_cpus_can_leave(), false},
 		{"thread_states", s->tool->inflight && needs_iterator(c), true},
 		{"state_self_test", !in->bpf.states, true},
 	};

@@ -392,6 +392,8 @@ int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *m
 	plumb_cpus_forget();
 	err = load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
 	if (!err)
+		plumb_cpus_use(s->instance.bpf.cpus_left);
+	if (!err)
 		plumb_cgroup_use_gone(bpf_object__find_map_fd_by_name(s->instance.bpf.object,
 								      "plumb_cgroups_gone"));
 	return err;

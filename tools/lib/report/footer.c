@@ -228,7 +228,9 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		fprintf(out, "\n  not seen: requests of io_uring: traced processes have %lld rings",
 			(long long)r->run->rings);
 	if (r->total->cpus_changed)
-		fputs("\n  events of CPUs that went online or offline are missing", out);
+		fputs("\n  events of CPUs that went online or offline are missing, for up to a\n"
+		      "  second after one came",
+		      out);
 	fputc('\n', out);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (more[i].n)

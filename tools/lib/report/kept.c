@@ -104,6 +104,7 @@ int plumb_kept_add(struct plumb_kept *k, const struct plumb_report *r)
 		.verdict = plumb_ledger_judge(r->total),
 		.missed = r->total->missed,
 		.missed_known = r->total->missed_known,
+		.cpus_watched = r->total->cpus_watched,
 		.cpus_changed = r->total->cpus_changed,
 	};
 	int err = plumb_pack_rows(r->snap, &new.rows) ?: own_members(r, &new.own);
@@ -132,6 +133,7 @@ static int print_one(const struct plumb_kept *k, const struct plumb_kept_interva
 		.ledger = i->ledger,
 		.missed = i->missed,
 		.missed_known = i->missed_known,
+		.cpus_watched = i->cpus_watched,
 		.cpus_changed = i->cpus_changed,
 	};
 	struct plumb_snapshot rows;

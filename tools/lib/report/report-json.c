@@ -177,7 +177,8 @@ static json_t *ledger(const struct plumb_report *r)
 	set_u64(j, "dropped", l->dropped);
 	set_u64(j, "stacks_lost", l->stacks_lost);
 	set(j, "missed", known_or_null(r, r->total->missed));
-	set(j, "cpus_changed", json_boolean(r->total->cpus_changed));
+	set(j, "cpus_changed",
+	    r->total->cpus_watched ? json_boolean(r->total->cpus_changed) : json_null());
 	set_u64(j, "pooled", v.pooled);
 	set_u64(j, "saturated", v.saturated);
 	return j;

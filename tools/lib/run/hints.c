@@ -135,6 +135,9 @@ void plumb_hints_print(const struct plumb_session *s, const struct plumb_snapsho
 	const struct plumb_options *o = &s->options;
 	uint64_t compat_calls = total->ledger.compat_calls;
 
+	if (total->cpus_changed)
+		plumb_warn("CPUs went online or offline during the trace: for up to a second after "
+			   "one came its events are missing");
 	if (plumb_ledger_judge(total).recorded)
 		return;
 	if (compat_calls)

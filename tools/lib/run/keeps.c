@@ -81,6 +81,7 @@ int plumb_keeps_confine(struct plumb_session *s)
 	keep_inflight(s);
 	plumb_builds_keep();
 	plumb_cgroups_watch(s);
+	plumb_probe_keep_cpus(&s->instance.probes);
 	if (s->options.by & PLUMB_BY_CGROUP)
 		plumb_cgroup_keep();
 	if (s->child)

@@ -270,7 +270,7 @@ static int judge(const struct trace *run)
 			   (unsigned long long)v.lost);
 		return PLUMB_EXIT_JUDGED;
 	}
-	if (s->options.strict && plumb_cpus_have_lost()) {
+	if (s->options.strict && (plumb_cpus_changed() || plumb_cpus_have_lost())) {
 		plumb_warn("--strict: events of a CPU that went online or offline were lost");
 		return PLUMB_EXIT_JUDGED;
 	}

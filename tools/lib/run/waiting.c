@@ -72,6 +72,14 @@ static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *
 	return then ? left : NULL;
 }
 
+/* At what was named or opened once, and may have gone or come since. */
+static void look(struct trace *run)
+{
+	plumb_cgroups_look(run->s);
+	plumb_probe_look_at_cpus(&run->s->instance.probes);
+	run->look = plumb_now() + PLUMB_SECOND;
+}
+
 static void take_events(struct trace *run, const struct pollfd *fds)
 {
 	if (fds[0].revents)
@@ -81,7 +89,7 @@ static void take_events(struct trace *run, const struct pollfd *fds)
 		run->over = true;
 	}
 	if (fds[CGROUPS].revents)
-		run->look = plumb_cgroups_look(run->s, plumb_now());
+		look(run);
 	if (fds[2].revents && !run->over && plumb_records_take(&run->records))
 		run->over = true;
 	take_ends(run, fds + FIRST_PID);
@@ -130,8 +138,9 @@ void wait_until(struct trace *run, uint64_t deadline)
 			run->over = true;
 			return;
 		}
-		if (now >= run->look && run->s->options.n_cgroups)
-			run->look = plumb_cgroups_look(run->s, now);
+		if (now >= run->look &&
+		    (run->s->options.n_cgroups || run->s->instance.probes.n_each_cpu))
+			look(run);
 		next = plumb_sooner(plumb_sooner(next, run->look),
 				    plumb_sooner(deadline, run->records.again));
 		timeout = time_left(now, next, &left);

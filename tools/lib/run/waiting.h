@@ -20,7 +20,7 @@ struct trace {
 	struct plumb_snapshot total; /* the whole run, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t intervals;
-	uint64_t look;  /* when to look at the cgroups of -g, as START; 0: at once */
+	uint64_t look;  /* when to look at cgroups and CPUs, as START; 0: at once */
 	uint64_t tick;  /* when to call the tool's tick(), as START; 0: never */
 	int wake;       /* what makes it due now; -1: nothing */
 	uint64_t until; /* the end by the wall clock, which may be set, ns since 1970; 0: none */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/clock.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/session/cgroups.h>
@@ -96,7 +95,7 @@ static void look_at(struct plumb_session *s, uint32_t i)
 		close(fd);
 }
 
-uint64_t plumb_cgroups_look(struct plumb_session *s, uint64_t now)
+void plumb_cgroups_look(struct plumb_session *s)
 {
 	char unread[4096];
 
@@ -105,5 +104,4 @@ uint64_t plumb_cgroups_look(struct plumb_session *s, uint64_t now)
 	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
 		if (paths[i])
 			look_at(s, i);
-	return now + PLUMB_SECOND;
 }
