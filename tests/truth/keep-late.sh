@@ -20,6 +20,23 @@ late() {
 	finish "$late" "$tool"
 }
 
+# Two tools of one file.
+writers() {
+	start written stays sleep 5 200 5 1
+	for writer in first second; do
+		launch "$writer" -s nanosleep,clock_nanosleep -p "$pid" --openmetrics=one.prom
+		await 30 is_tracing "$writer"
+	done
+	await 20 is_over "$(cat second.pid)" || kill "$tool"
+	finish second "$tool"
+	kill "$(cat first.pid)"
+	finish first "$(cat first.pid)"
+	# Its end is that of the claim.
+	launch third -d 0.1 -s nanosleep,clock_nanosleep -p "$pid" --openmetrics=one.prom
+	finish third "$tool"
+	go written
+}
+
 # shellcheck disable=SC2034 # by what starts a tool
 run() {
 	quick=--no-calibrate
@@ -27,6 +44,7 @@ run() {
 	cat kept.dump.* >kept-dumps.json
 	cp kept.dump kept-end.json
 	late printed -j 0.1
+	writers
 	late counted -j 0.2 9
 }
 
@@ -40,6 +58,10 @@ check() {
 		| [$dumps[].dump | select(.why? == "trigger").seq] as $fired
 		| ($called | length) >= 6 and $called - $fired == [] or error("\($called - $fired) of \($called)")' --slurpfile dumps kept-dumps.json
 	holds "... and none is said not to be" kept-end.json '$last.dump.not_judged == 0'
+	evidence first.err second.err third.err
+	is "a tool is refused the file that another one writes, and says which" "$(cat second.status) $(cat second.err)" \
+		"1 syscall-latency: --openmetrics: one.prom is written by process $(cat first.pid): name another file"
+	is "... until that has ended, which is not disturbed" "$(cat first.status third.status | paste -s -d ' ')" "0 0"
 	evidence printed.err printed.json
 	holds "after a stop one report has all of its time, and none is empty" printed.json '
 		[$all[:-1][].elapsed_ns] as $ns | ($ns | any(. > 500000000))

@@ -18,7 +18,7 @@ static void modules_can_be_named(void **state)
 	assert_int_equal(find("mod:*"), 0);
 	expect("vfs_mod vfs_read");
 	assert_int_equal(find("other:vfs_read"), -ENOENT);
-	expect_said("no such function: other:vfs_read\n");
+	expect_said("no such function: other:vfs_read; if it was inlined, probe-check says so\n");
 	assert_int_equal(find("absent:vfs_read"), -ENOENT);
 	expect_said("module absent is not loaded (what is built in: vmlinux:vfs_read)\n");
 	/* A colon in a glob names no module. */
@@ -129,7 +129,7 @@ static void what_was_meant_is_offered(void **state)
 	assert_int_equal(find("vfs_bot"), -ENOENT);
 	assert_null(strstr(heard, "vfs_boot"));
 	assert_int_equal(find("vfs_read", "nothing_like_it"), -ENOENT);
-	expect_said("no such function: nothing_like_it\n");
+	expect_said("no such function: nothing_like_it; if it was inlined, probe-check says so\n");
 	assert_int_equal(found.n, 0);
 	assert_null(found.all);
 	assert_int_equal(find(""), -ENOENT);

@@ -285,7 +285,7 @@ static int say_missing(struct search *q, const struct plumb_pattern *p)
 		return plumb_error(ENOENT, "no function name matches %s", p->text);
 	plumb_lists_suggest_for_pattern(&q->lists, p, suggestion, sizeof(suggestion));
 	return plumb_error(ENOENT, "no such function: %s%s%s", p->text, suggestion,
-			   *suggestion ? "?" : "");
+			   *suggestion ? "?" : "; if it was inlined, probe-check says so");
 }
 
 /* Prints why none of the pattern's matches can be traced. */

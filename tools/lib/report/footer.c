@@ -53,7 +53,9 @@ static void print_cost(const struct plumb_run *run, FILE *out)
 	if (!o->known)
 		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
 	else if (!o->filtered_known)
-		snprintf(text, sizeof(text), "cost: %.0f ns in the programs of %s (%s)",
+		snprintf(text, sizeof(text),
+			 "cost: %.0f ns in the programs of %s (%s: a mean, which includes time "
+			 "preempted)",
 			 o->traced.median, what, o->how);
 	else
 		n = snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",

@@ -27,6 +27,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "sole.h"
+
 /* A file, and whether the latest write has failed. */
 struct output {
 	const char *option, *path;
@@ -51,6 +53,7 @@ static int refused(const struct output *o, int err, const char *why)
 static int open_prom(void)
 {
 	struct plumb_atomic_file file;
+	int other;
 	int err = plumb_atomic_file_find(&file, prom.path);
 
 	if (!err && file.as_it_is) {
@@ -61,6 +64,12 @@ static int open_prom(void)
 		err = plumb_atomic_file_open(&file);
 	if (err)
 		return refused(&prom, err, plumb_atomic_file_error(err));
+	other = sole_claim(file.dir, file.name);
+	if (other) {
+		plumb_atomic_file_end(&file, -ECANCELED);
+		return plumb_error(EBUSY, "%s: %s is written by process %d: name another file",
+				   prom.option, prom.path, other);
+	}
 	plumb_writer_add(prom.path, plumb_atomic_file_takes(&file));
 	plumb_atomic_file_end(&file, -ECANCELED);
 	return 0;
