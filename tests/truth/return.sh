@@ -57,6 +57,7 @@ run() {
 	else
 		echo "no cgroup has a CPU quota here" >quota.skip
 	fi
+	file-latency --no-calibrate -j -- true >unseen.json 2>unseen.err
 	start contention held 4000 ppoll 8
 	watched contention
 	start contention-1 held 4000 ppoll 8
@@ -130,6 +131,8 @@ check() {
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
+	evidence unseen.json unseen.err
+	holds "a tool that does not look there says so" unseen.json '$last.on_the_way_out | .calls == null and (.not_seen | length > 0)'
 	judged contention
 	if [ -e quota.skip ]; then
 		skip "under a CPU quota" "$(cat quota.skip)"

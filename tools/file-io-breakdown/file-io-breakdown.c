@@ -288,6 +288,7 @@ int main(int argc, char **argv)
 		.keys.max = 64,
 		.keys.records_cgroup = true,
 		.measure.errors = true,
+		.measure.ends_inside = true,
 		.measure.parts = io_parts,
 		.measure.n_parts = IO_ALL_PARTS,
 		.view.footer = print_counts,

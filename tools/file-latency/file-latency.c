@@ -283,6 +283,7 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct file_key),
 	.keys.default_by = FILE_BY_FS | FILE_BY_OP,
 	.measure.errors = true,
+	.measure.ends_inside = true,
 	.view.footer = operations_print,
 	.view.report_json = operations_json,
 	.measure.extra = {"bytes"},

@@ -259,6 +259,7 @@ static struct plumb_tool tool = {
 	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.keys.size = sizeof(struct fault_key),
 	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | FAULT_BY_TYPE,
+	.measure.ends_inside = true,
 	.measure.columns = columns,
 	.measure.n_columns = sizeof(columns) / sizeof(columns[0]),
 	.view.row_json = add_rate,

@@ -269,6 +269,7 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_STACK,
 	.keys.max = 4096,
 	.measure.kind = PLUMB_COUNTS,
+	.measure.ends_inside = true,
 	.view.print = print,
 	.view.footer = plumb_stacks_footer,
 	.view.row_json = row_json,

@@ -246,6 +246,7 @@ int main(int argc, char **argv)
 		.keys.max = 1,
 		.keys.records_cgroup = true,
 		.measure.kind = PLUMB_COUNTS,
+		.measure.ends_inside = true,
 		.view.print = print,
 		.view.save = save,
 		.overhead.syscalls = true,

@@ -299,6 +299,7 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
 	.keys.parse = tcp_take_key,
 	.measure.errors = true,
+	.measure.ends_inside = true,
 	.measure.extra = {"asked", "sent"},
 	.view.footer = footer,
 	.view.report_json = add_json,

@@ -213,9 +213,11 @@ static inline bool plumb_has_histogram(enum plumb_measure_kind kind)
 
 struct plumb_measure {
 	enum plumb_measure_kind kind;
-	bool errors;          /* a row also counts errors */
-	bool pairs;           /* a call is a pair of USDT probes, START and DONE */
-	bool sampled;         /* the programs run on the event cpu-clock */
+	bool errors;      /* a row also counts errors */
+	bool pairs;       /* a call is a pair of USDT probes, START and DONE */
+	bool sampled;     /* the programs run on the event cpu-clock */
+	bool ends_inside; /* its times end in the kernel, before a caller that is in user mode goes
+			   * on; waits behind that are not sought (sched/return.h) */
 	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
 	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
 	/* Parts of the time of calls, if o->split, in the order of their numbers; NULL: the four of

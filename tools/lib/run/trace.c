@@ -40,7 +40,9 @@ static struct plumb_run run_of(const struct plumb_session *s)
 		.rings = s->tool->options.selection ? plumb_rings_count(s) : -1,
 		.watched = s->watched,
 		.split = s->instance.bpf.config->split,
-		.no_return = s->instance.has_returns ? s->instance.no_return : NULL,
+		.no_return = s->instance.has_returns        ? s->instance.no_return
+			     : s->tool->measure.ends_inside ? "this tool does not look there"
+							    : NULL,
 	};
 }
 
