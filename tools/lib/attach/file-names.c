@@ -181,13 +181,18 @@ int plumb_file_names(const char *path, const char *shown,
 		     int (*each)(const char *name, void *context), void *context)
 {
 	const int fd = open(path, O_PATH | O_CLOEXEC);
+	bool was_replaced = false;
 	struct place place;
 	int err = fd < 0 ? -errno : find_place(shown, fd, &place);
 
 	if (!err)
 		err = by_place(&place, each, context);
 	/* A file that was replaced, and is still mapped, has the name that it had. */
-	if (!err && strip(place.here) | strip(place.inside))
+	if (!err) {
+		was_replaced = strip(place.here);
+		was_replaced |= strip(place.inside);
+	}
+	if (was_replaced)
 		err = by_place(&place, each, context);
 	if (fd >= 0)
 		close(fd);
