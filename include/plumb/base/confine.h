@@ -34,6 +34,7 @@ enum plumb_calls {
 	PLUMB_CALLS_LOAD = 1024,      /* bpf(2): loading programs */
 	PLUMB_CALLS_TRUNCATE = 2048,  /* ftruncate(2) */
 	PLUMB_CALLS_SIGNAL = 4096,    /* signals to processes whose pidfds are open, or to one */
+	PLUMB_CALLS_CONNECT = 8192,   /* connect(2) of sockets that are open */
 };
 
 /*

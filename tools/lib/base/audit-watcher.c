@@ -127,8 +127,8 @@ static void be_watcher(const struct plumb_watch *watch, int from, int tool)
 	if (chdir("/"))
 		_exit(1);
 	/* It goes on if it cannot: the record of the end matters more. */
-	if (watch->capabilities)
-		plumb_keep(watch->capabilities, 0, "the last audit record");
+	if (watch->capabilities || watch->calls)
+		plumb_keep(watch->capabilities, watch->calls, "the last audit record");
 	plumb_keep(0, PLUMB_CALLS_SIGNAL, "the end of the trace");
 	plumb_confine();
 	watch_over(watch, from, tool);

@@ -27,6 +27,7 @@ struct plumb_watch {
 	const int *keep; /* descriptors that ended() needs */
 	size_t n_keep;
 	uint64_t capabilities; /* PLUMB_CAP() of those that ended() needs */
+	unsigned int calls;    /* the same, enum plumb_calls */
 };
 
 /*

@@ -182,6 +182,15 @@ static int open_sinks(const char *sink)
 	return add_sink(plumb_policy_sink(), true) ?: add_sink(sink, false);
 }
 
+/* A daemon of syslog that is started again is connected to again. */
+static unsigned int calls_of_sinks(void)
+{
+	for (size_t i = 0; i < audit.n_sinks; i++)
+		if (audit.sinks[i].kind == PLUMB_SINK_SYSLOG)
+			return PLUMB_CALLS_CONNECT;
+	return 0;
+}
+
 static int start_watcher(void)
 {
 	int keep[sizeof(audit.sinks) / sizeof(audit.sinks[0])], err;
@@ -191,6 +200,7 @@ static int start_watcher(void)
 		.keep = keep,
 		.n_keep = audit.n_sinks,
 		.capabilities = plumb_audit_needs_capability() ? PLUMB_CAP(AUDIT_WRITE) : 0,
+		.calls = calls_of_sinks(),
 	};
 
 	if (!audit.n_sinks && !watch.limit)
@@ -239,6 +249,8 @@ void plumb_audit_begin(const char *tool, const char *sink)
 		exit(PLUMB_EXIT_FAILED);
 	if (plumb_audit_needs_capability())
 		plumb_keep(PLUMB_CAP(AUDIT_WRITE), 0, "the last audit record");
+	if (calls_of_sinks())
+		plumb_keep(0, calls_of_sinks(), "the last audit record");
 }
 
 bool plumb_audit_is_on(void)

@@ -38,6 +38,7 @@ static const struct {
 	{PLUMB_CALLS_CREATE, "creating files"},
 	{PLUMB_CALLS_TRUNCATE, "shortening open files"},
 	{PLUMB_CALLS_SIGNAL, "sending signals"},
+	{PLUMB_CALLS_CONNECT, "connecting open sockets"},
 };
 
 void plumb_calls_name(unsigned int calls, char *text, size_t size)
@@ -314,6 +315,8 @@ static int fill(scmp_filter_ctx f, unsigned int calls, pid_t to)
 		  allow_if(f, SCMP_SYS(sendto), 4, UINT64_MAX, 0) ?:
 		  allow_memory(f);
 
+	if (!err && calls & PLUMB_CALLS_CONNECT)
+		err = allow(f, (const int[]){SCMP_SYS(connect)}, 1);
 	for (size_t i = 0; i < sizeof(allowed_of_self) / sizeof(allowed_of_self[0]) && !err; i++)
 		err = allow_if(f, allowed_of_self[i], 0, UINT32_MAX, 0);
 	return err
