@@ -39,7 +39,7 @@ jq '.functions = {} | .tracepoints = {} | .records = {} | .prototypes = {}' now 
 refused 1 'empty: there is nothing in it' --against empty
 jq '.kernel = "\u001b[2Jx"' now >hostile
 "$bin/probe-check" --against hostile >"$out" 2>"$err"
-is "what a snapshot says has no control characters" "$(tail -n 1 "$out")" "0 differences between ?[2Jx and $(uname -r)"
+is "what a snapshot says has no control characters" "$(tail -n 1 "$out")" "0 differences between \\x1b[2Jx and $(uname -r)"
 ln -s now link
 "$bin/probe-check" --save link
 claim "a link stays one" test -L link
