@@ -195,7 +195,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		if (o->split && user_func.on_cpu)
 			plumb_usage_error("--split includes the time on the CPU: without --cpu");
 		user_func.arg = arg_key.arg;
-		user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO;
+		user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO ||
+				   (o->sort && !strcmp(o->sort, "errors"));
 		tool.measure.errors = user_func.errors;
 		return 0;
 	default:
