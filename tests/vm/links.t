@@ -60,7 +60,7 @@ complains "naming link and cause" "probe-check: --save: cannot write /tmp/save: 
 said "--flame to a link fails" '--flame to a link: status 1'
 complains "naming link and cause" "cpu-profile: --flame: cannot write /tmp/save: another user's symbolic link"
 said "--flame fails by a link that was made during the trace, which stays" '--flame and then a link: status 1 /root/victim'
-complains "naming it" "cpu-profile: --flame: cannot write /tmp/flame: another process changed it meanwhile"
+complains "naming it" "cpu-profile: --flame: cannot write /tmp/flame: another user's symbolic link is not followed"
 said "another user's file is not written to where all may write" '--save to a file of theirs: status 1 theirs'
 said "root's own link is followed; owner and mode stay" '--save by a link of root: status 0 linked 640 nobody \{'
 said "no file of ours is left" 'left: 0'
