@@ -22,6 +22,7 @@ allowed=$(sed 's/:.*//' <<-'END' | sort
 cpu-profile get_stack: addresses of the user stack (-U), named by the loader
 file-io-breakdown get_stack: addresses of the kernel stack: places that wait
 func-stack get_stack: addresses of the user stack
+func-stack probe_read_user: the return address at the entry of a user function: its caller
 offcpu-time get_stack: addresses of the user stack
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice get_stack: a test's: what the kernel says beside stack-again.bpf.h

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#define TARGETS_WITH_CALLER
 #include <plumb/bpf/function/trace-targets.bpf.h>
 #include <plumb/bpf/stack/stacks.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>

@@ -110,6 +110,7 @@ int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
 	return 0;
 }
 
+#ifdef TARGETS_WITH_CALLER /* a tool of stacks, which reads it from the memory of the process */
 const volatile __u8 targets_with_caller = 0; /* user targets are first instructions */
 
 /* Where the user function returns to, at its first instruction; 0: not known. */
@@ -130,6 +131,12 @@ static __always_inline __u64 targets_caller(struct pt_regs *ctx)
 #endif
 	return caller;
 }
+#else
+static __always_inline __u64 targets_caller(struct pt_regs *ctx __attribute__((unused)))
+{
+	return 0;
+}
+#endif
 
 /* A thread can be preempted in here by another that comes here. */
 static __always_inline void fired_user(void *ctx, __u64 target)
