@@ -45,6 +45,9 @@ less=$(jq -s '[.[0:3][].rows[].count] | add' "$work/run")
 like "calls that only the ledger has are said" "$(<"$out")" "  $less of these are in no report that was merged"
 run_bare "$tool" -j "$work/d3"
 is "... and in JSON" "$(jq .unaccounted "$out")" "$less"
+jq -c '.rows[].key.stage = "whole"' "$work/d3" >"$work/stages"
+run_bare "$tool" -j "$work/stages"
+is "of rows of stages they are not counted, which is null" "$(jq .unaccounted "$out")" null
 sed 's/"host":"a"/"host":"b"/; s/"ledger":{"recorded":[0-9]*/"ledger":{"recorded":0/' "$work/run" >"$work/uncounted"
 run_bare "$tool" "$work/uncounted"
 like "rows that no ledger has are said" "$(<"$out")" "  the rows have [0-9]+ more: reports were counted twice"

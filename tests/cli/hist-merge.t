@@ -54,7 +54,7 @@ claim "rows by host keep their host" "$reports" check "$d" "$out" --by=host,pid
 
 # --- what was lost, and who lost it ---
 is "of each run the last ledger counts" "$(jq -c '[.ledger.recorded, .ledger.lost, .ledger.missed]' "$work/whole")" \
-	"$(tail -qn 1 "${all[@]}" | jq -s -c 'map(.ledger) | [(map(.recorded) | add), (map(.lost) | add), null]')"
+	"$(tail -qn 1 "${all[@]}" | jq -s -c 'map(.ledger) | [(map(.recorded) | add), null, null]')"
 merge "${all[@]}"
 is "hosts that lost calls are named" "$(grep -o 'host . *: [0-9]* lost' "$out" | paste -sd ';')" "host b: 7 lost;host d: 6 lost"
 like "a run without its first report is told of" "$(<"$out")" "1 run: the first reports are missing"
@@ -101,14 +101,16 @@ merge -j "$work/counts"
 is "of rows without histograms the calls are counted" "$(jq -c '[.rows[] | [.count, .errors, (has("hist") | not)]]' "$out")" \
 	"$(merge -j "$d/a.json" && jq -c '[.rows[] | [.count, .errors, true]]' "$out")"
 # Null is what a tool did not look for: of a sum with it nothing is known.
-jq -c '.ledger.both_lost = null | .ledger.in_flight = 3 | .rows[0].errors = null' <(tail -n 1 "$d/a.json") >"$work/nulls"
-jq -c '.host = "other" | .ledger.both_lost = 1 | .ledger.in_flight = 2' "$work/nulls" >>"$work/nulls2"
+jq -c '.ledger.both_lost = null | .ledger.lost = null | .ledger.lost_at_least = 9 | .ledger.in_flight = 3 | .rows[0].errors = null' <(tail -n 1 "$d/a.json") >"$work/nulls"
+jq -c '.host = "other" | .ledger.both_lost = 1 | .ledger.lost = 1 | .ledger.lost_at_least = 1 | .ledger.in_flight = 2' "$work/nulls" >>"$work/nulls2"
 cat "$work/nulls" >>"$work/nulls2"
 merge -j "$work/nulls2"
 holds "what is null in one report is null in the sum" "$out" '$last | .ledger.both_lost == null and .ledger.in_flight == 5
+	and .ledger.lost == null and .ledger.lost_at_least == 10 and ([.hosts[].lost] | sort) == [null, 1]
 	and ([.rows[] | select(.errors == null)] | length == 1)'
 merge "$work/nulls2"
 like "what had not ended is in the footer" "$(<"$out")" "  5 had not ended"
+like "... and that not all that was lost is known" "$(<"$out")" "ledger: [0-9]+ recorded, 10 lost, misses unknown on a kernel"
 sed 's/"syscall-latency"/"skb-alloc"/' "$d/a.json" >"$work/sizes"
 merge -H -b none "$work/sizes"
 like "sizes are in bytes" "$(<"$out")" " [0-9.]+K +[0-9.]+K .* [0-9.]+M"$'\n'

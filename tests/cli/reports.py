@@ -57,7 +57,8 @@ def row(key, values, bits, errors=0):
 
 
 def report(host, seq, start, end, bits, rows, recorded, lost=0, final=False):
-    ledger = dict.fromkeys(LEDGER, 0) | {"recorded": recorded, "lost": lost, "missed": None if host == "c" else lost, "cpus_changed": False}
+    unknown = host == "c"
+    ledger = dict.fromkeys(LEDGER, 0) | {"recorded": recorded, "lost": None if unknown else lost, "missed": None if unknown else lost, "cpus_changed": False}
     return {"schema": "plumb/2", "tool": "syscall-latency", "version": "0.1.0", "host": host, "kernel": "6.1", "arch": "x86_64",
             "start": when(start), "end": when(end), "seq": seq, "final": final,
             "mechanism": {"name": "raw_tracepoint", "hooks": ["sys_enter"], "stability": "stable", "refused": []},

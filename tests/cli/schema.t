@@ -104,5 +104,8 @@ fi
 jq 'del(."$defs".report.properties.seq.description)' "$schema" >"$work/bare"
 like "a schema that describes not all members is none" "$("$cli_top/tests/truth/schema" "$work/bare" "$work/json"; echo $?)" \
 	'^#/[$]defs/report/seq: it has no description.*1$'
+sed 's/ Null: as missed; lost_at_least[^"]*//' "$schema" >"$work/unsaid"
+like "... nor one with a member that may be null, and not when" "$("$cli_top/tests/truth/schema" "$work/unsaid" "$work/json"; echo $?)" \
+	'^#/[$]defs/ledger/lost: it may be null, and nobody says when.*1$'
 claim "nothing at all is not valid either" test "$(validate "$err"; echo $?)" != 0
 done_testing

@@ -64,7 +64,7 @@ figures='
 	def made: [$truth[0].calls[] | if $switches then .switches | .voluntary + .involuntary else .count end] | add;
 	def longest: [$truth[0].calls[].max] | max;
 	def recorded: $last.ledger.recorded;
-	def lost: $last.ledger.lost;'
+	def lost: $last.ledger | .lost // .lost_at_least;'
 
 # says CLAIM NAME FILTER
 says() {

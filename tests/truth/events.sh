@@ -161,6 +161,8 @@ check_targets() {
 	holds "a tracepoint, in perf list's spelling, beside counters" renames.json '
 		[$last.rows[] | select(.key.event == "task:task_rename") | .count] == [97]
 		and ($last.rows | map(.key.event) | sort | . - ["page-faults"]) == ["cs", "task:task_rename"]' --argjson pid "$(cat names.pid)"
+	holds "where nobody compares counters with switches, JSON has null" renames.json '
+		($last.counters | map([.event, .surplus]) | sort) == [["cs", null], ["page-faults", null]]'
 	sound "of renames" renames.json
 	evidence exits.json exits.err exits.truth
 	holds "a tracepoint alone: each exit, and the command's own" exits.json \

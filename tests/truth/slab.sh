@@ -112,7 +112,7 @@ matching='def matching(f): [$last.rows[] | select(.key | f).count] | add // 0;
 accounted() {
 	whole "$1" "$2" || return 0
 	holds "no more is lost than was missed, $1" "$2" '$last.ledger | .no_state == 0 and .too_deep == 0 and .unpaired == 0 and .dropped == 0
-		and (.missed == null or .lost <= .missed)'
+		and (.missed == null or .lost <= .missed) and (.missed == null) == (.lost == null)'
 }
 
 check_parts() {

@@ -91,6 +91,15 @@ static const struct {
 	{"passed", "bios that ended without a request", offsetof(struct block_counts, passed)},
 };
 
+/* This kernel has a hook for what is counted. */
+static bool is_seen(size_t counter)
+{
+	const struct bpf_program *p = bpf_object__find_program_by_name(used, "request_merged_0");
+
+	return counters[counter].at != offsetof(struct block_counts, merged) ||
+	       (p && bpf_program__autoload(p));
+}
+
 static uint64_t value_of(size_t counter)
 {
 	size_t size;
@@ -109,8 +118,9 @@ void block_counts_print(FILE *out)
 
 	n += snprintf(text, sizeof(text), "requests:");
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
-		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
-			      value_of(i), counters[i].text);
+		if (is_seen(i))
+			n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
+				      value_of(i), counters[i].text);
 	plumb_print_wrapped(text, out);
 }
 
@@ -118,5 +128,6 @@ void block_counts_json(json_t *json, const struct plumb_report *r)
 {
 	(void)r;
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		json_object_set_new(json, counters[i].json, plumb_json_u64(value_of(i)));
+		json_object_set_new(json, counters[i].json,
+				    is_seen(i) ? plumb_json_u64(value_of(i)) : json_null());
 }

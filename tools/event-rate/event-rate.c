@@ -85,14 +85,6 @@ static uint32_t direct(void)
 	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
 }
 
-/* Those that the kernel counts in a switch after the program. */
-static uint32_t after(void)
-{
-	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES, false) |
-	       counters_of(&rates_counters, CGROUP_SWITCHES, true) |
-	       counters_of(&rates_counters, CGROUP_SWITCHES, false);
-}
-
 static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
 {
 	struct event_rate_bpf *skel = event_rate_bpf__open_opts(plumb_open_opts());
@@ -106,7 +98,7 @@ static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
 	config = (struct rate_config *)&skel->rodata->rate_config;
 	config->n = rates_counters.n;
 	config->direct = direct();
-	config->after = after();
+	config->after = rates_after();
 	skel->bss->rate_counting = calibration;
 	if (!calibration)
 		counting = &skel->bss->rate_counting;

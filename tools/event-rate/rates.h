@@ -12,6 +12,9 @@
 /* The events of counters; other events are trace targets. */
 extern struct counters rates_counters;
 
+/* A bit for each that the kernel counts in a switch after the program. */
+uint32_t rates_after(void);
+
 /* The key "event". */
 extern const struct plumb_field rates_field;
 

@@ -115,9 +115,10 @@ void operations_print(FILE *out)
 
 void operations_json(json_t *json, const struct plumb_report *r)
 {
-	json_object_set_new(
-		json, "aio_not_listed",
-		plumb_json_u64(r->flights && r->flights->taken == listed ? left_out : 0));
+	const bool looked = r->flights && r->flights->taken == listed;
+
+	json_object_set_new(json, "aio_not_listed",
+			    looked ? plumb_json_u64(left_out) : json_null());
 }
 
 void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,

@@ -68,6 +68,7 @@ static void add_sums(struct host *to, const struct run_host *of)
 	to->reports += of->reports;
 	to->recorded = ledger_sum(to->recorded, of->recorded);
 	to->lost = ledger_sum(to->lost, of->lost);
+	to->lost_unknown |= of->lost_unknown;
 }
 
 static void end_run(struct hosts *h, struct run *run)
@@ -111,10 +112,12 @@ static void set_hosts(struct hosts *h, size_t host, struct run *run, const struc
 	run->n_hosts = n;
 	for (size_t i = 0; i < l->n_hosts; i++)
 		run->hosts[i] = (struct run_host){find(h, l->hosts[i].name), l->hosts[i].reports,
-						  l->hosts[i].recorded, l->hosts[i].lost};
+						  l->hosts[i].recorded, l->hosts[i].lost,
+						  l->hosts[i].lost_unknown};
 	if (!l->n_hosts)
-		run->hosts[0] = (struct run_host){host, reports + 1, l->ledger.n[LEDGER_RECORDED],
-						  l->ledger.n[LEDGER_LOST]};
+		run->hosts[0] =
+			(struct run_host){host, reports + 1, l->ledger.n[LEDGER_RECORDED],
+					  l->ledger.n[LEDGER_LOST], l->ledger.unknown[LEDGER_LOST]};
 }
 
 static void put_run(struct hosts *h, struct host *host, struct run *run)
@@ -327,8 +330,8 @@ struct run_host *hosts_sums(const struct hosts *h)
 	struct run_host *sums = get(calloc(h->n + 1, sizeof(*sums))), *to;
 
 	for (size_t i = 0; i < h->n; i++)
-		sums[i] =
-			(struct run_host){i, h->all[i].reports, h->all[i].recorded, h->all[i].lost};
+		sums[i] = (struct run_host){i, h->all[i].reports, h->all[i].recorded,
+					    h->all[i].lost, h->all[i].lost_unknown};
 	for (size_t i = 0; i < h->n; i++)
 		for (const struct run *run = h->all[i].runs; run; run = run->next)
 			for (size_t j = 0; j < run->n_hosts; j++) {
@@ -336,6 +339,7 @@ struct run_host *hosts_sums(const struct hosts *h)
 				to->reports += run->hosts[j].reports;
 				to->recorded = ledger_sum(to->recorded, run->hosts[j].recorded);
 				to->lost = ledger_sum(to->lost, run->hosts[j].lost);
+				to->lost_unknown |= run->hosts[j].lost_unknown;
 			}
 	return sums;
 }

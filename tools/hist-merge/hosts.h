@@ -21,6 +21,7 @@
 struct run_host {
 	size_t host; /* its index */
 	uint64_t reports, recorded, lost;
+	bool lost_unknown; /* LOST has what was seen */
 };
 
 struct run {
@@ -43,8 +44,9 @@ struct run_gap {
 struct host {
 	char *name;
 	uint64_t reports, recorded, lost; /* of runs that are over */
-	struct run *runs;                 /* that may go on, the latest first */
-	struct run_gap *gaps;             /* the latest first */
+	bool lost_unknown;
+	struct run *runs;     /* that may go on, the latest first */
+	struct run_gap *gaps; /* the latest first */
 };
 
 struct hosts {

@@ -42,13 +42,15 @@ bool ledger_scan(struct scan *s, struct ledger *l)
 			return scan_fail(s, "a member of the ledger is there twice");
 		seen[i] = true;
 		if (i < LEDGER_COUNTERS)
-			i <= LEDGER_LOST ? scan_natural(s, &l->n[i])
-					 : scan_natural_or_null(s, &l->n[i], &l->unknown[i]);
+			i < LEDGER_LOST ? scan_natural(s, &l->n[i])
+					: scan_natural_or_null(s, &l->n[i], &l->unknown[i]);
 		else if (i > LEDGER_COUNTERS)
 			scan_bool_or_null(s, &l->cpus_changed, &l->cpus_unknown);
 		else if (scan_natural_or_null(s, &l->missed, &is_null))
 			l->missed_unknown = is_null;
 	}
+	if (l->unknown[LEDGER_LOST])
+		l->n[LEDGER_LOST] = l->n[LEDGER_AT_LEAST];
 	if (!s->error && (!seen[LEDGER_RECORDED] || !seen[LEDGER_LOST]))
 		return scan_fail(s, "the ledger has no recorded or lost");
 	return !s->error;

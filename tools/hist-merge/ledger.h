@@ -10,13 +10,15 @@ enum {
 	LEDGER_RECORDED,
 	LEDGER_LOST,
 	LEDGER_POOLED,
+	LEDGER_AT_LEAST = 4,
 	LEDGER_IN_FLIGHT = 10,
 	LEDGER_COUNTERS = 19, /* with those that are only summed up */
 };
 
 struct ledger {
 	uint64_t n[LEDGER_COUNTERS];
-	bool unknown[LEDGER_COUNTERS]; /* in one of the runs at least */
+	bool unknown[LEDGER_COUNTERS]; /* in one of the runs at least; LOST then has what was seen
+					*/
 	uint64_t missed;
 	bool missed_unknown;             /* of one of the runs at least */
 	bool cpus_changed, cpus_unknown; /* unknown: nobody looked, of one at least */

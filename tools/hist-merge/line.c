@@ -75,7 +75,7 @@ static bool scan_hosts(struct scan *s, struct line *l)
 			else if (span_is(name, "recorded"))
 				scan_natural(s, &h->recorded);
 			else if (span_is(name, "lost"))
-				scan_natural(s, &h->lost);
+				scan_natural_or_null(s, &h->lost, &h->lost_unknown);
 			else
 				scan_value(s, &ignored);
 		}

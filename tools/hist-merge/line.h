@@ -33,6 +33,7 @@ struct line_row {
 struct line_host {
 	struct span name;
 	uint64_t reports, recorded, lost;
+	bool lost_unknown;
 };
 
 struct line {

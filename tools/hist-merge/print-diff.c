@@ -154,7 +154,8 @@ static void print_only(const char *side, const json_t *keys)
 
 static void print_side(const char *side, const char *file, const struct reading *r)
 {
-	const uint64_t lost = hosts_ledger(&r->hosts).n[LEDGER_LOST];
+	const struct ledger l = hosts_ledger(&r->hosts);
+	const uint64_t lost = l.n[LEDGER_LOST];
 	size_t blocks = blocks_of(r);
 	char *name = plumb_escaped_text(file);
 
@@ -163,6 +164,8 @@ static void print_side(const char *side, const char *file, const struct reading 
 	free(name);
 	if (lost)
 		printf("%" PRIu64 " lost: a sample; ", lost);
+	if (l.unknown[LEDGER_LOST])
+		fputs("misses unknown on a kernel; ", stdout);
 	if (!blocks)
 		puts("drawn by calls, as if these were independent");
 	else
@@ -190,19 +193,22 @@ static void print_tables(const struct printing *p)
 		       p->judged == 1 ? "" : "s", o->fail_above);
 }
 
-static void set_number(json_t *j, const char *what, const char *side, uint64_t n)
+static void set_number(json_t *j, const char *what, const char *side, json_t *n)
 {
 	char name[24];
 
 	snprintf(name, sizeof(name), "%s_%s", what, side);
-	json_object_set_new(j, name, plumb_json_u64(n));
+	json_object_set_new(j, name, n);
 }
 
 static void set_side(json_t *j, const char *side, const struct reading *r)
 {
-	set_number(j, "calls", side, r->merge.count);
-	set_number(j, "lost", side, hosts_ledger(&r->hosts).n[LEDGER_LOST]);
-	set_number(j, "blocks", side, blocks_of(r));
+	const struct ledger l = hosts_ledger(&r->hosts);
+
+	set_number(j, "calls", side, plumb_json_u64(r->merge.count));
+	set_number(j, "lost", side,
+		   l.unknown[LEDGER_LOST] ? json_null() : plumb_json_u64(l.n[LEDGER_LOST]));
+	set_number(j, "blocks", side, plumb_json_u64(blocks_of(r)));
 }
 
 static int print_object(struct printing *p)

@@ -272,10 +272,10 @@ static void print_hosts(const struct hosts *h)
 
 static void print_ledger(const struct reading *r, const struct ledger *l)
 {
-	const int64_t unaccounted = reading_unaccounted(r);
+	const int64_t unaccounted = r->has_stages ? 0 : reading_unaccounted(r);
 
-	printf("ledger: %" PRIu64 " recorded, %" PRIu64 " lost\n", l->n[LEDGER_RECORDED],
-	       l->n[LEDGER_LOST]);
+	printf("ledger: %" PRIu64 " recorded, %" PRIu64 " lost%s\n", l->n[LEDGER_RECORDED],
+	       l->n[LEDGER_LOST], l->unknown[LEDGER_LOST] ? ", misses unknown on a kernel" : "");
 	if (r->hosts.headless)
 		printf("  %" PRIu64 " run%s: the first reports are missing, the ledger has their "
 		       "calls\n",

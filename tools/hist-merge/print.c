@@ -106,7 +106,7 @@ static json_t *hosts_json(const struct hosts *h)
 		set(j, "host", plumb_json_text(h->all[i].name));
 		set(j, "reports", plumb_json_u64(sums[i].reports));
 		set(j, "recorded", plumb_json_u64(sums[i].recorded));
-		set(j, "lost", plumb_json_u64(sums[i].lost));
+		set(j, "lost", sums[i].lost_unknown ? json_null() : plumb_json_u64(sums[i].lost));
 		json_array_append_new(all, j);
 	}
 	free(sums);
@@ -143,7 +143,7 @@ static json_t *members(const struct result *r)
 	set(j, "sources", sources_json(of->options));
 	set(j, "reports", plumb_json_u64(r->reports));
 	set(j, "data", json_boolean(r->has_data));
-	set(j, "unaccounted", json_integer(reading_unaccounted(of)));
+	set(j, "unaccounted", of->has_stages ? json_null() : json_integer(reading_unaccounted(of)));
 	set(j, "coarsened", plumb_json_u64(reading_coarsened(of)));
 	set(j, "moved", plumb_json_u64(of->moved));
 	set(j, "repeated", plumb_json_u64(of->repeated));
@@ -199,7 +199,7 @@ int print_json(const struct result *r)
 	{
 		printf("%s\"%s\":", before, name);
 		before = ",";
-		err = json_is_null(value)
+		err = !strcmp(name, "rows")
 			      ? print_rows(r)
 			      : json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
 		if (err)

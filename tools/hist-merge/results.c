@@ -10,9 +10,7 @@ bool reading_is_of_sizes(const struct reading *r)
 
 int64_t reading_unaccounted(const struct reading *r)
 {
-	return r->has_stages
-		       ? 0
-		       : (int64_t)(hosts_ledger(&r->hosts).n[LEDGER_RECORDED] - r->merge.count);
+	return (int64_t)(hosts_ledger(&r->hosts).n[LEDGER_RECORDED] - r->merge.count);
 }
 
 uint64_t reading_coarsened(const struct reading *r)

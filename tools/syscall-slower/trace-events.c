@@ -63,7 +63,9 @@ static json_t *about(const struct timeline *t)
 
 	json_object_del(json, "schema");
 	json_object_set_new(json, "recorded", plumb_json_u64(v.recorded));
-	json_object_set_new(json, "lost", plumb_json_u64(v.lost));
+	json_object_set_new(json, "lost",
+			    t->report->total->missed_known ? plumb_json_u64(v.lost) : json_null());
+	json_object_set_new(json, "lost_at_least", plumb_json_u64(v.at_least));
 	json_object_set_new(json, "in_flight", plumb_json_u64(t->report->flights->n));
 	json_object_set_new(json, "shorter_calls_left_out", plumb_json_u64(t->kept->dropped));
 	return json;

@@ -43,7 +43,7 @@ void plumb_audit_detached(void);
 void plumb_audit_ended(const char *how);
 /* The same by a signal: NUMBER, and CODE as si_code, which tells whether the limit sent it. */
 void plumb_audit_ended_by(int number, int code);
-void plumb_audit_counted(uint64_t events, uint64_t lost);
+void plumb_audit_counted(uint64_t events, uint64_t lost, bool lost_is_known);
 
 /* Whether CAP_AUDIT_WRITE is needed until the end. */
 bool plumb_audit_needs_capability(void);

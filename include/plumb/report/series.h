@@ -34,5 +34,7 @@ struct plumb_series_count {
 	bool falls; /* may become less: not a counter */
 };
 extern const struct plumb_series_count plumb_series_counts[];
+/* Its value in a ledger, borrowed; null or NULL: none. */
+json_t *plumb_series_count(const json_t *ledger, const struct plumb_series_count *c);
 
 #endif

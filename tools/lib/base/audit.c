@@ -27,9 +27,10 @@ static struct {
 	size_t n_sinks;
 	json_t *who;
 	char tag[64];
-	const char *how;                        /* it ended; NULL: not known */
-	int signal;                             /* by which it ended; 0: none */
-	bool is_counted, has_attached, is_void; /* VOID: nothing may be reported */
+	const char *how; /* it ended; NULL: not known */
+	int signal;      /* by which it ended; 0: none */
+	bool is_counted, lost_is_known;
+	bool has_attached, is_void; /* VOID: nothing may be reported */
 	uint64_t events, lost;
 	struct timespec detached; /* 0: it is not */
 } audit;
@@ -99,7 +100,8 @@ static json_t *end_of(const char *how, int signal_number, int status)
 	json_object_set_new(end, "detached",
 			    is_detached ? plumb_json_time(&audit.detached) : json_null());
 	json_object_set_new(end, "events", number_or_null(audit.events, audit.is_counted));
-	json_object_set_new(end, "lost", number_or_null(audit.lost, audit.is_counted));
+	json_object_set_new(end, "lost",
+			    number_or_null(audit.lost, audit.is_counted && audit.lost_is_known));
 	return end;
 }
 
@@ -335,8 +337,9 @@ void plumb_audit_ended_by(int number, int code)
 	audit.signal = code == SI_TIMER ? 0 : number;
 }
 
-void plumb_audit_counted(uint64_t events, uint64_t lost)
+void plumb_audit_counted(uint64_t events, uint64_t lost, bool lost_is_known)
 {
+	audit.lost_is_known = lost_is_known;
 	audit.events = events;
 	audit.lost = lost;
 	audit.is_counted = true;

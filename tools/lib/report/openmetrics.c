@@ -289,7 +289,7 @@ static void write_ledger(const struct writing *w)
 	char name[64];
 
 	for (; c->member; c++) {
-		value = json_object_get(ledger, c->member);
+		value = plumb_series_count(ledger, c);
 		if (!json_is_integer(value))
 			continue;
 		snprintf(name, sizeof(name), "plumb_%s%s", c->metric, c->falls ? "" : "_total");

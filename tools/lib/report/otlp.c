@@ -270,7 +270,7 @@ static void add_ledger(struct making *m)
 	char name[64];
 
 	for (; c->member; c++) {
-		value = json_object_get(ledger, c->member);
+		value = plumb_series_count(ledger, c);
 		if (!json_is_integer(value))
 			continue;
 		point = point_of(m, json_array());

@@ -160,9 +160,9 @@ static json_t *ledger(const struct plumb_report *r)
 
 	set_u64(j, "recorded", v.recorded);
 	set_u64(j, "filtered_at_exit", l->filtered_at_exit);
-	set_u64(j, "lost", v.lost);
+	/* Where the kernel does not count what it skipped, nobody looked for all that was lost. */
+	set(j, "lost", known_or_null(r, v.lost));
 	set_u64(j, "lost_at_least", v.at_least);
-	/* Where the kernel does not count what it skipped, nobody looked for these. */
 	set(j, "entry_lost", known_or_null(r, v.entry_lost));
 	set(j, "exit_lost", known_or_null(r, v.exit_lost));
 	set(j, "both_lost", known_or_null(r, v.both_lost));

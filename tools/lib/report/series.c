@@ -8,7 +8,10 @@
 const struct plumb_series_count plumb_series_counts[] = {
 	{"recorded", "recorded_calls", "Calls that are in rows", false},
 	{"filtered_at_exit", "rejected_calls", "Calls that a filter rejected at their end", false},
-	{"lost", "lost_calls", "Calls that should be in a row but are in none, at most", false},
+	{"lost", "lost_calls",
+	 "Calls that should be in a row but are in none, at most; those that were seen to be "
+	 "lost, where skipped executions are not counted",
+	 false},
 	{"unmatched", "unmatched_calls", "Ends of calls whose beginning was not seen", false},
 	{"abandoned", "abandoned_calls", "Calls whose thread exited inside them", false},
 	{"pooled", "pooled_calls", "Recorded calls in the row [other]", false},
@@ -17,6 +20,15 @@ const struct plumb_series_count plumb_series_counts[] = {
 	{"in_flight", "in_flight_calls", "Calls that have not ended", true},
 	{NULL, NULL, NULL, false},
 };
+
+json_t *plumb_series_count(const json_t *ledger, const struct plumb_series_count *c)
+{
+	json_t *value = json_object_get(ledger, c->member);
+
+	return json_is_null(value) && !strcmp(c->member, "lost")
+		       ? json_object_get(ledger, "lost_at_least")
+		       : value;
+}
 
 json_t *plumb_series(const json_t *report)
 {

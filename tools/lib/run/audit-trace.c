@@ -84,5 +84,5 @@ void plumb_audit_total(const struct plumb_snapshot *total)
 {
 	const struct plumb_verdict v = plumb_ledger_judge(total);
 
-	plumb_audit_counted(v.recorded, v.lost);
+	plumb_audit_counted(v.recorded, v.lost, total->missed_known);
 }
