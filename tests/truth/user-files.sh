@@ -136,7 +136,7 @@ run_several() {
 		start "many$number" upgrades "$PWD/libmany$number.so" 10000000 1000
 		open_gate "many$number" go
 	done
-	launch several -j -d 0.5 --mechanism=uprobe "$PWD/libmany1.so:upgrade_work" "$PWD/libmany2.so:upgrade_work" \
+	launch several -j -d 0.5 --mechanism=uprobe.returns "$PWD/libmany1.so:upgrade_work" "$PWD/libmany2.so:upgrade_work" \
 		"$PWD/libmany3.so:upgrade_work" "$PWD/libmany4.so:upgrade_work"
 	finish several "$tool"
 	for number in 1 2 3 4; do

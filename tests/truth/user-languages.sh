@@ -56,8 +56,6 @@ run() {
 	mechanisms=${mechanism:-uprobe.multi.returns uprobe.returns}
 	run_rust
 	run_musl
-	# shellcheck disable=SC2034 # by attach_each
-	mechanisms=${mechanism:-uprobe.session uprobe.multi uprobe}
 	run_python
 }
 
@@ -103,7 +101,7 @@ check() {
 				| .user_recurses -= 6)" --slurpfile truth musl.truth
 		holds "musl: libc is that of the process" musl-counted.json "(\$last | $counts) | .longjmp == 7 and .user_jumps == 7"
 	fi
-	for name in ${mechanism:-uprobe.session uprobe.multi uprobe}; do
+	for name in ${mechanism:-uprobe.multi.returns uprobe.returns}; do
 		forced "python-$name" "$name" || continue
 		holds "Python, $name: calls of a C function of the interpreter, by argument" "python-$name.json" \
 			'($last.rows | map([.key["arg:0:s32"], .count]) | sort) == [[1000, 337], [1001, 336], [1002, 336]]'

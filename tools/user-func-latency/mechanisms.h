@@ -15,6 +15,7 @@ struct user_func {
 	bool only_errors, errors, on_cpu;
 	bool at_returns;     /* return instructions are probed */
 	bool go;             /* the files are Go programs */
+	bool asks;           /* whether return instructions do what was asked of return probes */
 	bool may_retry;      /* with return instructions, if return probes would mislead */
 	const char *fragile; /* why return probes might break the program; NULL: they do not */
 	const char *broken;  /* why they would: they are refused; NULL: not known to */

@@ -52,18 +52,24 @@ static void look_at_stack(const struct plumb_user_file *f, Elf *elf)
 				    "probe would end the program";
 }
 
+int user_targets_refuse(void)
+{
+	return plumb_error(EINVAL,
+			   "--mechanism=%s: %s (uprobe.multi.returns and uprobe.returns do not)",
+			   user_func.options->mechanism, user_func.fragile);
+}
+
 /* An error if the mechanism that was asked for would break the program; a warning if it might. */
-static int check_mechanism(const char *mechanism)
+static int check_mechanism(bool is_defect)
 {
 	if (user_func.at_returns)
 		return 0;
 	if (user_func.broken)
-		return plumb_error(EINVAL,
-				   "--mechanism=%s: %s (uprobe.multi.returns and "
-				   "uprobe.returns do not)",
-				   mechanism, user_func.broken);
-	if (user_func.fragile)
-		plumb_warn("--mechanism=%s: %s", mechanism, user_func.fragile);
+		return user_targets_refuse();
+	if (is_defect)
+		plumb_warn("--mechanism=%s: %s", user_func.options->mechanism, user_func.fragile);
+	else if (user_func.fragile)
+		user_func.asks = user_func.at_returns = true;
 	return 0;
 }
 
@@ -71,6 +77,7 @@ int user_targets_look(void)
 {
 	const struct plumb_options *o = user_func.options;
 	const struct plumb_user_file *f;
+	bool is_defect = false;
 	struct plumb_elf elf;
 	int err = 0;
 
@@ -91,13 +98,14 @@ int user_targets_look(void)
 	}
 	if (user_func.broken)
 		user_func.fragile = user_func.broken;
-	if (!user_func.fragile && !user_func.go && plumb_uretprobe_is_filtered())
+	is_defect = !user_func.fragile && !user_func.go && plumb_uretprobe_is_filtered();
+	if (is_defect)
 		user_func.fragile = "this kernel's return probes end processes whose seccomp "
 				    "filter refuses the system call uretprobe";
 	user_func.at_returns = o->mechanism ? user_func_is_at_returns(o->mechanism)
 					    : user_func.fragile || user_func.go;
 	if (!err && o->mechanism && !user_func.go)
-		err = check_mechanism(o->mechanism);
+		err = check_mechanism(is_defect);
 	return !err && user_func.go ? user_go_check_options(o) : err;
 }
 
@@ -144,6 +152,11 @@ static int drop_without_return(struct plumb_userfuncs *u)
 	size_t n = 0;
 
 	for (size_t i = 0; i < u->n; i++) {
+		if (user_func.asks && return_obstacle(u, &u->list[i])) {
+			plumb_warn("--mechanism=%s: %s", user_func.options->mechanism,
+				   user_func.fragile);
+			return -EAGAIN;
+		}
 		if (return_obstacle(u, &u->list[i])) {
 			plumb_info("%s in %s: %s", u->list[i].name, u->path,
 				   return_obstacle(u, &u->list[i]));

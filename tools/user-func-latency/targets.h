@@ -12,6 +12,9 @@
  */
 int user_targets_look(void);
 
+/* An error of the mechanism that was asked for; others would not end the program. */
+int user_targets_refuse(void);
+
 /* struct plumb_builds_use.check: removes functions without a return; an error if none remains. */
 int user_targets_check(struct plumb_userfuncs *found);
 

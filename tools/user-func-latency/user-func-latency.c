@@ -233,9 +233,12 @@ static int prepare(struct plumb_options *o)
 	if (!err)
 		err = open_builds();
 	user_func.may_retry = false;
+	if (!err && user_func.asks)
+		err = user_targets_refuse();
 	if (err == -EAGAIN) {
 		plumb_targets_free(&user_func.targets);
-		user_func.at_returns = true;
+		user_func.at_returns = !user_func.asks;
+		user_func.asks = false;
 		err = open_builds();
 	}
 	if (!err && !user_func.go && arg_key.arg.position != PLUMB_NO_ARG &&

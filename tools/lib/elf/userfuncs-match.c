@@ -70,6 +70,32 @@ bool plumb_userfunc_is_cold(const struct plumb_usersym *s)
 	return cold && (cold + 5 == s->name + s->length || cold[5] == '.');
 }
 
+/* Whether one of N patterns is the symbol's name. */
+static bool is_one_of(const char *const *names, size_t n, const struct plumb_usersym *s)
+{
+	char name[64];
+
+	if (s->length >= sizeof(name))
+		return false;
+	memcpy(name, s->name, s->length);
+	name[s->length] = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!fnmatch(names[i], name, 0))
+			return true;
+	return false;
+}
+
+bool plumb_userfunc_calls_back(const struct plumb_usersym *s)
+{
+	static const char *const names[] = {
+		"*qsort*",       "*msort*",          "*bsearch*",      "*lfind*",  "*lsearch*",
+		"*tsearch",      "*tfind",           "*tdelete",       "*twalk*",  "*trecurse*",
+		"*ftw*",         "*scandir*",        "*tdestroy",      "glob",     "glob64",
+		"*glob_in_dir*", "*dl_iterate_phdr", "*pthread_once*", "call_once"};
+
+	return is_one_of(names, sizeof(names) / sizeof(*names), s);
+}
+
 bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 {
 	static const char *const names[] = {
@@ -85,16 +111,8 @@ bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 		/* They are not called: something else is where a return address would be. */
 		"_start", "_dl_start_user", "__restore_rt", "__restore", "_dl_runtime_resolve*",
 		"_dl_runtime_profile*", "_dl_tlsdesc_*"};
-	char name[64];
 
-	if (s->length >= sizeof(name))
-		return false;
-	memcpy(name, s->name, s->length);
-	name[s->length] = 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!fnmatch(names[i], name, 0))
-			return true;
-	return false;
+	return is_one_of(names, sizeof(names) / sizeof(*names), s);
 }
 
 void plumb_userfunc_show(const struct plumb_usersym *s, bool full, char *text, size_t size)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/base/log.h>
 #include <plumb/elf/code.h>
+#include <plumb/elf/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,11 +119,17 @@ static bool is_ifunc(const struct search *s, const struct plumb_usersym *symbol)
 static const char *find_return_obstacle(const struct search *s, const struct plumb_usersym *all,
 					size_t n, const struct plumb_usersym *match)
 {
+	const bool is_c = plumb_elf_is_c_library(s->file->path);
+
 	if (plumb_userfunc_is_cold(match))
 		return "a part of a function that is entered by a jump: it has no return";
-	for (size_t i = 0; i < n && !s->at_returns; i++)
+	for (size_t i = 0; i < n && !s->at_returns; i++) {
 		if (plumb_userfunc_keeps_return(&all[i]))
 			return PLUMB_CODE_USES_RETURN;
+		if (is_c && plumb_userfunc_calls_back(&all[i]))
+			return "it calls back, and an exception of C++ from there would end the "
+			       "program at a return probe";
+	}
 	return NULL;
 }
 

@@ -37,6 +37,8 @@ bool plumb_userfunc_is_cold(const struct plumb_usersym *s);
 /* Whether the function depends on its return address, which a return probe replaces: by its name.
  */
 bool plumb_userfunc_keeps_return(const struct plumb_usersym *s);
+/* Whether the C library's function so named calls functions that it is given. */
+bool plumb_userfunc_calls_back(const struct plumb_usersym *s);
 
 /* Writes the name for people.  FULL: with parameters. */
 void plumb_userfunc_show(const struct plumb_usersym *s, bool full, char *text, size_t size);
