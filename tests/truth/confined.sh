@@ -143,6 +143,32 @@ writers() {
 	kill -9 "$pid"
 	wait "$pid" || :
 	await 30 is_over "$(cat widow.writer)" && echo ended >widow.end
+	# It is stopped; the tool ends. It is stopped and goes on; so do its files.
+	writing stopped
+	kill -STOP "$(cat stopped.writer)"
+	await 60 grep -q 'has not answered' stopped.err
+	kill "$pid"
+	finish stopped "$pid"
+	await 30 is_over "$(cat stopped.writer)" && echo ended >stopped.end
+	writing late
+	kill -STOP "$(cat late.writer)"
+	await 60 grep -q 'has not answered' late.err
+	kill -CONT "$(cat late.writer)"
+	await 60 grep -q 'is written again' late.err && echo written >late.again
+	kill "$pid"
+	finish late "$pid"
+	full
+}
+
+# The disk of an output is full.
+full() {
+	mkdir full
+	mount -t tmpfs -o size=16k none full
+	head -c 12k /dev/zero >full/rest
+	syscall-latency --no-calibrate -d 1 -p $$ --openmetrics full/w.prom --heatmap full/w.svg </dev/null >full.out 2>full.err &
+	finish full "$!"
+	ls full | grep -v "^w.prom$" >full.names # one that had room
+	umount full
 }
 
 # The number of a capability.
@@ -285,5 +311,12 @@ check() {
 		'cannot write .*/w.prom: plumb-writer, which writes it, was killed; tracing goes on'
 	is "... with status 1" "$(cat orphan.status)" 1
 	is "if the tool is killed, it ends" "$(cat widow.end)" ended
+	evidence stopped.err late.err full.err
+	like "if it is stopped, its tool says so" "$(cat stopped.err)" 'cannot write .*: plumb-writer, which writes it, has not answered for 10 s'
+	is "... and ends with status 1, with what was stopped" "$(cat stopped.status) $(cat stopped.end)" "1 ended"
+	is "if it goes on, so does what it writes" "$(cat late.again)" written
+	like "... the picture, too" "$(head -c 200 late.b/w.svg)" '<svg|<\?xml'
+	like "if the disk is full, the tool says so" "$(cat full.err)" 'cannot write full/w\.[a-z]*: No space left on device'
+	is "... with status 1, and leaves no part of a file" "$(cat full.status) $(cat full.names)" "1 rest"
 	like "what --flame names has been written" "$(head -c 200 flame.svg)" '<svg|<\?xml'
 }

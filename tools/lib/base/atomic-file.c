@@ -351,6 +351,8 @@ const char *plumb_atomic_file_error(int err)
 		return "it is the file of the audit records";
 	case -EOWNERDEAD:
 		return "plumb-writer, which writes it, was killed";
+	case -ETIMEDOUT:
+		return "plumb-writer, which writes it, has not answered for 10 s";
 	case -ESTALE:
 		return "another process changed it meanwhile";
 	default:

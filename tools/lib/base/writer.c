@@ -18,15 +18,26 @@
 
 #define MAX_FILES 8
 #define MAX_DATA  (1 << 16)
+#define PATIENCE  10 /* s, for an answer: its disk may hang, or it was stopped */
 
 enum verb { BEGIN, DATA, END, REMOVE };
 
-/* What the tool sends; DATA is followed by SIZE bytes, and has no answer; others have -errno. */
+/* What the tool sends, one message each; DATA is followed by bytes, and has no answer. */
 struct request {
 	uint32_t verb, file;
-	uint32_t size;
-	uint32_t most; /* END: as of plumb_atomic_file_rotate() */
-	int32_t err;   /* END */
+	uint32_t number; /* from 1 */
+	uint32_t most;   /* END: as of plumb_atomic_file_rotate() */
+	int32_t err;     /* END */
+};
+
+struct message {
+	struct request is;
+	char data[MAX_DATA];
+};
+
+struct answer {
+	uint32_t number;
+	int32_t err; /* 0 or -errno */
 };
 
 static struct {
@@ -35,6 +46,8 @@ static struct {
 	uint64_t capabilities;
 	int to; /* a socket */
 	pid_t pid;
+	uint32_t asked, answered;
+	int failed; /* of the file that is being sent */
 } writer = {.to = -1};
 
 /* --- in the writer --- */
@@ -48,25 +61,13 @@ static struct {
 	struct stat written[MAX_FILES];
 } of = {};
 
-/* Whether all of it came. */
-static bool take(int from, void *to, size_t size)
-{
-	size_t done = 0;
-	ssize_t n = 1;
-
-	while (done < size && n > 0) {
-		n = read(from, (char *)to + done, size - done);
-		done += n > 0 ? n : 0;
-	}
-	return done == size;
-}
-
 static int begin(const char *path)
 {
 	int err;
 
+	/* The tool has given up the one before. */
 	if (of.is_open)
-		return -EBUSY;
+		plumb_atomic_file_end(&of.file, -ECANCELED);
 	err = plumb_atomic_file_begin(&of.file, path);
 	of.is_open = !err;
 	of.err = 0;
@@ -116,21 +117,21 @@ static int remove_written(uint32_t i)
 /* Until the tool closes its end, or sends what it cannot mean. */
 static void serve(int from)
 {
-	static char data[MAX_DATA];
-	struct request r;
-	int32_t answer;
+	static struct message m;
+	struct answer answer;
+	ssize_t n;
 
-	while (take(from, &r, sizeof(r)) && r.file < writer.n) {
-		if (r.verb == DATA) {
-			if (r.size > sizeof(data) || !take(from, data, r.size))
-				break;
-			put(data, r.size);
+	while ((n = recv(from, &m, sizeof(m), 0)) >= (ssize_t)sizeof(m.is) &&
+	       m.is.file < writer.n) {
+		if (m.is.verb == DATA) {
+			put(m.data, n - sizeof(m.is));
 			continue;
 		}
-		answer = r.verb == BEGIN    ? begin(writer.paths[r.file])
-			 : r.verb == END    ? end(r.file, r.err, r.most)
-			 : r.verb == REMOVE ? remove_written(r.file)
-					    : -EINVAL;
+		answer.number = m.is.number;
+		answer.err = m.is.verb == BEGIN    ? begin(writer.paths[m.is.file])
+			     : m.is.verb == END    ? end(m.is.file, m.is.err, m.is.most)
+			     : m.is.verb == REMOVE ? remove_written(m.is.file)
+						   : -EINVAL;
 		if (send(from, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -158,7 +159,7 @@ static bool close_what_is_not_inherited(int but)
 
 static void be_writer(int from, pid_t tool)
 {
-	const int32_t ready = 0;
+	const struct answer ready = {0};
 	sigset_t all;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -199,26 +200,37 @@ static int cannot_start(int err)
 	return plumb_error(err, "cannot start plumb-writer: %s", strerror(err));
 }
 
-/* 0 or -errno, as the writer answers; -EOWNERDEAD: it was killed. */
-static int hear(void)
+/*
+ * The answer to the last request: 0 or -errno; -EOWNERDEAD: it was killed, -ETIMEDOUT: there is
+ * none.
+ */
+static int hear(int flags)
 {
-	int32_t answer;
+	struct answer answer = {0};
 	ssize_t n;
 
 	do
-		n = recv(writer.to, &answer, sizeof(answer), MSG_WAITALL);
-	while (n < 0 && errno == EINTR);
-	return n == sizeof(answer) ? answer : -EOWNERDEAD;
+		n = recv(writer.to, &answer, sizeof(answer), flags);
+	while ((n < 0 && errno == EINTR) || (n == sizeof(answer) && answer.number != writer.asked));
+	if (n < 0 && errno == EAGAIN)
+		return -ETIMEDOUT;
+	if (n != sizeof(answer))
+		return -EOWNERDEAD;
+	writer.answered = writer.asked;
+	return answer.err;
 }
 
 int plumb_writer_start(void)
 {
+	const struct timeval patience = {.tv_sec = PATIENCE};
 	const pid_t tool = getpid();
 	int ends[2];
 
 	if (!writer.n)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ||
+	    setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+	    setsockopt(ends[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)))
 		return cannot_start(errno);
 	writer.pid = fork();
 	if (writer.pid < 0) {
@@ -229,7 +241,7 @@ int plumb_writer_start(void)
 		be_writer(ends[0], tool);
 	close(ends[0]);
 	writer.to = ends[1];
-	return hear() ? cannot_start(EOWNERDEAD) : 0;
+	return hear(0) ? cannot_start(EOWNERDEAD) : 0;
 }
 
 void plumb_writer_stop(void)
@@ -238,8 +250,12 @@ void plumb_writer_stop(void)
 		return;
 	close(writer.to);
 	writer.to = -1;
-	while (waitpid(writer.pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	/* One that was stopped ends with the tool. */
+	for (int i = 0; i < PATIENCE * 100 && writer.asked == writer.answered; i++) {
+		if (waitpid(writer.pid, NULL, WNOHANG))
+			break;
+		usleep(10000);
+	}
 	writer.pid = 0;
 }
 
@@ -259,41 +275,53 @@ bool plumb_writer_has(const char *path)
 	return number(path) >= 0;
 }
 
-/* -EOWNERDEAD: it was killed. */
-static int tell(const void *data, size_t size)
+/* As hear(). */
+static int tell(const struct request *r, const char *data, size_t size)
 {
-	size_t done = 0;
+	static struct message m;
 	ssize_t n;
 
-	while (done < size) {
-		n = send(writer.to, (const char *)data + done, size - done, MSG_NOSIGNAL);
-		if (n < 0 && errno != EINTR)
-			return -EOWNERDEAD;
-		done += n > 0 ? n : 0;
-	}
-	return 0;
+	m.is = *r;
+	if (size)
+		memcpy(m.data, data, size);
+	do
+		n = send(writer.to, &m, sizeof(m.is) + size, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n >= 0 ? 0 : errno == EAGAIN ? -ETIMEDOUT : -EOWNERDEAD;
 }
 
-static int ask(const struct request *r)
+/* It is waited for once: then not until it has answered. */
+static int ask(struct request *r)
 {
-	return tell(r, sizeof(*r)) ?: hear();
+	int err = writer.asked == writer.answered ? 0 : hear(MSG_DONTWAIT);
+
+	if (writer.asked != writer.answered)
+		return err;
+	r->number = writer.asked + 1;
+	err = tell(r, NULL, 0);
+	if (err)
+		return err;
+	writer.asked = r->number;
+	return hear(0);
 }
 
 static ssize_t send_data(void *cookie, const char *data, size_t size)
 {
-	struct request r = {.verb = DATA, .size = size < MAX_DATA ? size : MAX_DATA};
-	int err = tell(&r, sizeof(r)) ?: tell(data, r.size);
+	const struct request r = {.verb = DATA};
+	const size_t n = size < MAX_DATA ? size : MAX_DATA;
 
 	(void)cookie;
-	errno = -err;
-	return err ? 0 : r.size;
+	writer.failed = writer.failed ?: tell(&r, data, n);
+	errno = -writer.failed;
+	return writer.failed ? 0 : n;
 }
 
 int plumb_writer_begin(struct plumb_atomic_file *r, const char *path)
 {
-	const struct request request = {.verb = BEGIN, .file = number(path)};
+	struct request request = {.verb = BEGIN, .file = number(path)};
 	int err = ask(&request);
 
+	writer.failed = 0;
 	*r = (struct plumb_atomic_file){.dir = -1, .writer = request.file + 1};
 	if (!err && !(r->out = fopencookie(NULL, "w", (cookie_io_functions_t){.write = send_data})))
 		err = -ENOMEM;
@@ -313,14 +341,15 @@ int plumb_writer_end(struct plumb_atomic_file *r, int err)
 		err = -(errno ?: EOWNERDEAD);
 	fclose(r->out);
 	request.err = err;
-	err = ask(&request) ?: err;
+	/* What has not taken the data does not take this either. */
+	err = writer.failed ?: ask(&request) ?: err;
 	*r = (struct plumb_atomic_file){.dir = -1};
 	return err;
 }
 
 int plumb_writer_remove(const char *path)
 {
-	const struct request request = {.verb = REMOVE, .file = number(path)};
+	struct request request = {.verb = REMOVE, .file = number(path)};
 
 	return plumb_writer_has(path) ? ask(&request) : 0;
 }
