@@ -28,6 +28,15 @@ test_targets() {
 	forbidden "system call, among many" s:getppid func-count --no-calibrate -d 0.1 't:syscalls:sys_enter_get*'
 	forbidden "user function" "u:$libc:malloc" func-count --no-calibrate -d 0.1 u:libc:malloc
 	cp "$libc" "$work/library.so"
+	# The same file, or the same code, by a name that no line has.
+	ln "$work/library.so" "$work/hard.so"
+	cp "$libc" "$work/copy.so"
+	forbidden "a hard link" "u:$work/library.so:mall*" user-func-latency --no-calibrate -d 0.1 "$work/hard.so:malloc"
+	forbidden "a copy" "u:$work/lib*.so:malloc" user-func-latency --no-calibrate -d 0.1 "$work/copy.so:malloc"
+	printf 'forbid-target=u:%s:free\n' "$work/library.so" >"$policy"
+	run user-func-latency --no-calibrate -d 0.1 "$work/copy.so:malloc"
+	is "... by another function of it" "$status" 0
+	rm "$work/hard.so" "$work/copy.so"
 	ln -s library.so "$work/link.so"
 	forbidden "user function by a link to its file" "u:$work/library.so:*" user-func-latency --no-calibrate -d 0.1 "$work/link.so:malloc"
 	# Mounts of a user's own, and of the tool's namespace.

@@ -60,6 +60,7 @@ test_trust() {
 	forbid-target=k:[tcp
 	forbid-target=t:sched
 	forbid-target=u:bash:main
+	forbid-target=r:sys_enter\
 	forbid-target=u:/bin/bash
 	forbid-target=usdt:/bin/bash:name
 	END

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PLUMB_POLICY_FILE "/etc/plumb/policy"
@@ -37,6 +38,8 @@ bool plumb_policy_has_targets(void);
 bool plumb_policy_forbids_target(const char *name);
 /* Whether targets in files may be (u: and usdt:), so that the names of files matter. */
 bool plumb_policy_has_files(void);
+/* The glob of number I; NULL: there are no more. */
+const char *plumb_policy_target_at(size_t i);
 /* Counts as forbidden by the first such line: the names of the file cannot be known. */
 void plumb_policy_forbid_files(void);
 /* The line that forbade a target last: ", forbidden by /etc/plumb/policy:3: forbid-target=k:*". */

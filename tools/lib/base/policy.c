@@ -87,11 +87,16 @@ static int parse_limit(const char *text)
 	return policy.limit ? 0 : -ENOMEM;
 }
 
-/* Globs with a blank at either end, or with a [ that is not closed, would forbid nothing. */
+/* Globs with a blank at either end, a [ that is not closed or a last \\ would forbid nothing. */
 static bool is_glob(const char *item)
 {
 	const char *open = strchr(item, '[');
+	size_t n = strlen(item);
 
+	while (n && item[n - 1] == '\\')
+		n--;
+	if ((strlen(item) - n) % 2)
+		return false;
 	return *item != ' ' && item[strlen(item) - 1] != ' ' && (!open || strchr(open, ']'));
 }
 
@@ -350,6 +355,11 @@ static const struct glob *first_of_files(void)
 bool plumb_policy_has_files(void)
 {
 	return first_of_files();
+}
+
+const char *plumb_policy_target_at(size_t i)
+{
+	return i < policy.targets.n ? policy.targets.list[i].text : NULL;
 }
 
 void plumb_policy_forbid_files(void)
