@@ -213,6 +213,22 @@ for name in _Z5speltii spelt 'spelt(int, int)'; do
 done
 checks 0 'u:./spelt:kept(int)'
 why 'u:./spelt:kept(int)' 'uprobes take it; 1 direct call; inlined nowhere'
+# Symbols that only .gnu_debugdata has, too.
+g++ -O2 -o symbols spelt.cc
+objcopy --only-keep-debug symbols mini
+xz -f mini
+objcopy --strip-all --add-section .gnu_debugdata=mini.xz symbols packed
+for name in _Z5speltii 'spelt(int, int)'; do
+	checks 3 "u:./packed:$name"
+	why "u:./packed:$name" 'no call of it is left in the code of the file'
+done
+checks 0 'u:./packed:kept(int)'
+why 'u:./packed:kept(int)' 'uprobes take it; 1 direct call; whether it is inlined'
+# What only a debug file has is not looked for in the code.
+objcopy --only-keep-debug symbols apart.debug
+objcopy --strip-all --add-gnu-debuglink=apart.debug symbols apart
+checks 1 'u:./apart:kept(int)'
+why 'u:./apart:kept(int)' 'uprobes take it; whether calls of it are left is not known'
 cat >ends.c <<'END'
 #include <stdlib.h>
 __attribute__((noinline, noreturn)) void leaves(int x) { exit(x); }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* parts: the symbols that a compiler made of one function of a program or library. */
 #include <plumb/elf/userfuncs.h>
+#include <plumb/elf/debugfile.h>
 #include <plumb/elf/elffile.h>
 #include <errno.h>
 #include "inlining.h"
@@ -31,8 +32,9 @@ static int append(struct plumb_function_parts *parts, const char *name, const GE
 	return more->name ? 0 : -ENOMEM;
 }
 
-static int look_at_table(struct plumb_function_parts *parts, Elf *elf, Elf_Scn *section,
-			 const GElf_Shdr *header, const char *name)
+/* Of TABLES, which are those of ELF, or of a file that only has its symbols. */
+static int look_at_table(struct plumb_function_parts *parts, Elf *elf, Elf *tables,
+			 Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	GElf_Sym symbol;
@@ -41,7 +43,7 @@ static int look_at_table(struct plumb_function_parts *parts, Elf *elf, Elf_Scn *
 	int err = 0;
 
 	for (int i = 0; !err && data && gelf_getsym(data, i, &symbol); i++) {
-		found = elf_strptr(elf, header->sh_link, symbol.st_name);
+		found = elf_strptr(tables, header->sh_link, symbol.st_name);
 		if (found && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
 		    symbol.st_shndx != SHN_UNDEF && is_part(found, name) &&
 		    plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
@@ -72,18 +74,43 @@ static void sort(struct plumb_function_parts *parts)
 	parts->n = n;
 }
 
-int plumb_parts_find(const char *path, const char *name, struct plumb_function_parts *parts)
+static int look_at_tables(struct plumb_function_parts *parts, Elf *elf, Elf *tables,
+			  const char *name)
 {
 	Elf_Scn *section = NULL;
-	struct plumb_elf file;
 	GElf_Shdr header;
+	int err = 0;
+
+	while (!err && (section = elf_nextscn(tables, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			err = look_at_table(parts, elf, tables, section, &header, name);
+	return err;
+}
+
+/* The same of the symbols in .gnu_debugdata. */
+static int look_at_mini(struct plumb_function_parts *parts, Elf *elf, const char *name)
+{
+	bool damaged;
+	size_t size;
+	char *image = plumb_debug_mini(elf, &size, &damaged);
+	Elf *mini = image ? elf_memory(image, size) : NULL;
+	int err = mini ? look_at_tables(parts, elf, mini, name) : 0;
+
+	elf_end(mini);
+	free(image);
+	return err;
+}
+
+int plumb_parts_find(const char *path, const char *name, struct plumb_function_parts *parts)
+{
+	struct plumb_elf file;
 	int err = plumb_elf_open(path, &file), no_memory = 0;
 
 	*parts = (struct plumb_function_parts){};
-	while (!err && !no_memory && (section = elf_nextscn(file.elf, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			no_memory = look_at_table(parts, file.elf, section, &header, name);
+	if (!err)
+		no_memory = look_at_tables(parts, file.elf, file.elf, name)
+				    ?: look_at_mini(parts, file.elf, name);
 	plumb_elf_close(&file);
 	if (no_memory) {
 		plumb_parts_free(parts);

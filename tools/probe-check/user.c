@@ -350,11 +350,15 @@ static void judge_elsewhere(struct candidate *c)
 	if (judge_place(c))
 		return;
 	userfuncs_find(c->path, c->name, 0, &found);
-	check_judge(c->check, found.n > 1 ? VERDICT_DUPLICATED : VERDICT_OK,
-		    "%s; by demangled name, or by symbols that are not in the file's sections, so "
-		    "calls are not counted",
-		    found.n > 1 ? "several functions have that name, all are attached to"
-				: "uprobes take it");
+	if (found.n > 1)
+		check_judge(c->check, VERDICT_DUPLICATED,
+			    "%zu functions have that name, all are attached to, by symbols that "
+			    "are not in the file's sections",
+			    found.n);
+	else
+		check_judge(c->check, VERDICT_UNKNOWN,
+			    "uprobes take it; whether calls of it are left is not known: the file "
+			    "itself has no symbol of that name");
 	plumb_userfuncs_free(&found);
 	add_returns(c);
 }
