@@ -150,6 +150,11 @@ test_limit() {
 	is "and nothing is said" "$(grep -c 'trace ends' "$work/err")" 0
 	run probe-misses -d 30
 	holds "a tool with a loop of its own" "$log" '$last.ended == "max-duration" and $last.tool == "probe-misses"'
+	: >"$log"
+	PLUMB_CACHE='' run probe-cost --rounds=1000
+	like "probe-cost ends with the figures that it has, or says that it has none" "$status $(<"$work/err")$(head -n 1 "$work/out")" \
+		'^(0 .*max-duration of /etc/plumb/policy ended it after [0-9]+ of 1000 roundsMECHANISM|1 .*after [0-4] of 1000 rounds: too few for figures$)'
+	holds "... which its record says" "$log" '$last.ended == "max-duration" and $last.tool == "probe-cost"'
 	run probe-check --live=30 t:sched:sched_switch
 	holds "probe-check --live" "$log" '$last.ended == "max-duration" and $last.tool == "probe-check"'
 	# Stopped, it cannot end itself.

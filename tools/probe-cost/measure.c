@@ -89,34 +89,37 @@ static size_t list_rows(struct row **rows, unsigned int rounds, double **added)
 	return n;
 }
 
-bool measure_all(unsigned int rounds, unsigned int *slowed)
+bool measure_all(unsigned int *rounds, unsigned int *slowed, const volatile sig_atomic_t *over)
 {
 	int verbosity = plumb_verbosity;
 	struct row *rows;
 	double *added;
-	size_t n = list_rows(&rows, rounds, &added);
+	size_t n = list_rows(&rows, *rounds, &added), i;
+	unsigned int done = 0;
 	bool any = false;
 
 	*slowed = 0;
 	stay_on_this_cpu();
 	if (verbosity == 1)
 		plumb_verbosity = 0; /* no messages about hundreds of probes */
-	for (unsigned int round = 0; round < rounds; round++) {
+	while (done < *rounds && !*over) {
 		shuffle(rows, n);
-		for (size_t i = 0; i < n; i++)
+		for (i = 0; i < n && !*over; i++)
 			if (!*rows[i].m->why)
-				*slowed += measure(&rows[i], round);
+				*slowed += measure(&rows[i], done);
+		done += i == n;
 	}
 	plumb_verbosity = verbosity;
-	for (size_t i = 0; i < n; i++) {
+	for (i = 0; i < n && done; i++) {
 		struct mechanism *m = rows[i].m;
 
 		if (*m->why)
 			continue;
-		m->cost[rows[i].body] = plumb_bootstrap(rows[i].added, rounds, 1);
+		m->cost[rows[i].body] = plumb_bootstrap(rows[i].added, done, 1);
 		any |= !is_bystander(m);
 	}
 	free(added);
 	free(rows);
+	*rounds = done;
 	return any;
 }

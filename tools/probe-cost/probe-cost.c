@@ -6,7 +6,9 @@
 #include <plumb/base/text-table.h>
 #include <plumb/base/json.h>
 #include <plumb/base/log.h>
+#include <plumb/base/policy.h>
 #include <plumb/base/text.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,16 +167,43 @@ static int give_up(void)
 			     PLUMB_CAP(FOWNER));
 }
 
+static volatile sig_atomic_t over;
+
+/* At the policy's limit; any other ends the tool, as it would without a handler. */
+static void at_signal(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code == SI_TIMER) {
+		over = true;
+		return;
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
 static int run(void)
 {
+	const struct sigaction end_early = {.sa_sigaction = at_signal,
+					    .sa_flags = SA_SIGINFO | SA_RESTART};
+	const unsigned int wanted = rounds;
+	bool any;
 	json_t *line;
 
 	clock_gettime(CLOCK_REALTIME, &start);
 	mechanisms_open();
 	if (mechanisms_leave_record() || give_up())
 		return PLUMB_EXIT_FAILED;
+	sigaction(SIGTERM, &end_early, NULL);
 	plumb_audit_begin_limit();
-	if (!measure_all(rounds, &slowed)) {
+	any = measure_all(&rounds, &slowed, &over);
+	if (over) {
+		plumb_audit_ended_by(SIGTERM, SI_TIMER);
+		plumb_warn("max-duration of " PLUMB_POLICY_FILE " ended it after %u of %u rounds%s",
+			   rounds, wanted, rounds < MIN_ROUNDS ? ": too few for figures" : "");
+	}
+	if (over && rounds < MIN_ROUNDS)
+		return PLUMB_EXIT_FAILED;
+	if (!any) {
 		for (const struct mechanism *m = mechanisms; m < mechanisms + n_mechanisms; m++)
 			plumb_warn("%s refused: %s", m->name, m->why);
 		return PLUMB_EXIT_UNSUPPORTED;
