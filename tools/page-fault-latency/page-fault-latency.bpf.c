@@ -13,6 +13,29 @@
  * cannot interrupt each other on a CPU.
  */
 #include <plumb/bpf/core/cpus.bpf.h>
+#include <plumb/bpf/sched/return.h>
+
+/*
+ * The user's registers when a fault of user code ended.  They are the thread's until it is in user
+ * mode, or again in a fault of the same instruction.  On x86 the flags have a bit (RF) in an
+ * exception, and not in an interrupt that comes later, but in a string instruction; that counts in
+ * cx.
+ */
+struct fault_registers {
+	__u64 ip, sp, flags, counter;
+};
+
+#if defined(__TARGET_ARCH_x86)
+#define FAULT_FLAGS(regs)        ((regs)->flags)
+#define FAULT_COUNTER(regs)      ((regs)->cx)
+#define FAULT_FLAGS_CORE(regs)   BPF_CORE_READ(regs, flags)
+#define FAULT_COUNTER_CORE(regs) BPF_CORE_READ(regs, cx)
+#else
+#define FAULT_FLAGS(regs)        ((regs)->pstate)
+#define FAULT_COUNTER(regs)      ((regs)->regs[0])
+#define FAULT_FLAGS_CORE(regs)   BPF_CORE_READ(regs, pstate)
+#define FAULT_COUNTER_CORE(regs) BPF_CORE_READ(regs, regs[0])
+#endif
 
 /* The fault that the thread is in. */
 struct fault_thread {
@@ -20,6 +43,8 @@ struct fault_thread {
 	__u64 address;
 	__u64 faults; /* that the kernel had counted of this thread when the fault began */
 	__u64 code;   /* error code of the exception, if it is traced */
+	struct plumb_return ret; /* its last fault, of user code */
+	struct fault_registers registers;
 };
 
 #define PLUMB_THREAD struct fault_thread
@@ -36,6 +61,7 @@ static __always_inline __u32 inflight_clear(struct fault_thread *t, struct task_
 	return was;
 }
 
+#include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include "find-mapping.bpf.h"
@@ -62,6 +88,13 @@ static __always_inline void count_left(struct fault_thread *t, __u64 faults, __u
 		ledger_count(cpu, abandoned);
 }
 
+/* Another fault begins. */
+static __always_inline void fault_forget(struct fault_thread *t)
+{
+	return_settle(t);
+	t->ret.ended = 0;
+}
+
 SEC("perf_event")
 int fault_begin(struct bpf_perf_event_data *ctx)
 {
@@ -77,6 +110,8 @@ int fault_begin(struct bpf_perf_event_data *ctx)
 		t = inflight_get(task);
 		if (t && t->start)
 			count_left(t, faults_counted(task), cpu);
+		if (t)
+			fault_forget(t);
 		return 0;
 	}
 	t = inflight_make(task);
@@ -87,6 +122,7 @@ int fault_begin(struct bpf_perf_event_data *ctx)
 	faults = faults_counted(task);
 	if (t->start)
 		count_left(t, faults, cpu);
+	fault_forget(t);
 	ledger_count(cpu, began);
 	t->address = ctx->addr;
 	t->faults = faults;
@@ -119,7 +155,7 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, __u32 type
 {
 	struct task_struct *task = current_task();
 	__u64 now = bpf_ktime_get_ns(), start;
-	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct fault_thread *t;
 
 	if (!filter_thread(task))
@@ -136,8 +172,48 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, __u32 type
 		ledger_count(cpu, unpaired);
 		return 0;
 	}
-	hist_record(fault_slot(task, ctx->addr, t->code, type, cpu), cpu, now - start, 0, false);
+	slot = fault_slot(task, ctx->addr, t->code, type, cpu);
+	hist_record(slot, cpu, now - start, 0, false);
+	if ((__s64)PT_REGS_IP(&ctx->regs) < 0) /* of the kernel: it goes on there */
+		return 0;
+	t->registers = (struct fault_registers){
+		.ip = PT_REGS_IP(&ctx->regs),
+		.sp = PT_REGS_SP(&ctx->regs),
+		.flags = FAULT_FLAGS(&ctx->regs),
+		.counter = FAULT_COUNTER(&ctx->regs),
+	};
+	t->ret.slot = slot;
+	t->ret.ns = now - start;
+	t->ret.ended = now;
 	return 0;
+}
+
+/* ---- waits on the way out ---- */
+
+static __always_inline bool return_find(struct fault_thread *t, struct task_struct *task)
+{
+	const struct pt_regs *regs;
+
+	if (t->start || !t->ret.ended)
+		return false;
+	regs = return_registers(task);
+	if (PT_REGS_IP_CORE(regs) != t->registers.ip || PT_REGS_SP_CORE(regs) != t->registers.sp ||
+	    FAULT_FLAGS_CORE(regs) != t->registers.flags ||
+	    FAULT_COUNTER_CORE(regs) != t->registers.counter)
+		return false;
+	return_is_fresh(t);
+	return true;
+}
+
+static __always_inline void return_undo(struct fault_thread *t, struct return_held *h, __u32 cpu)
+{
+	(void)h;
+	hist_record_split(t->ret.slot, cpu, t->ret.ns, 0, 0, true, -1);
+}
+
+static __always_inline void return_redo(struct return_held *h, __u32 cpu)
+{
+	hist_record(h->ret.slot, cpu, h->ret.ns, 0, false);
 }
 
 SEC("perf_event")

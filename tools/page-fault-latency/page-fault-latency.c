@@ -7,6 +7,7 @@
 #include <plumb/base/text.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/kernel.h>
 #include <plumb/mechanism/functions.h>
 #include <plumb/report/report.h>
 #include <plumb/session/session.h>
@@ -24,7 +25,24 @@
 #include "page-fault-latency-function.skel.h"
 #include "page-fault-latency.skel.h"
 
-static const struct argp_option options[] = {{0}};
+enum { NO_RETURN = 0x2000 };
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the fault", 40},
+	{0},
+};
+/* clang-format on */
+
+static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+{
+	(void)text;
+	(void)state;
+	if (key != NO_RETURN)
+		return ARGP_ERR_UNKNOWN;
+	o->no_return = true;
+	return 0;
+}
 
 static const char *const function = "handle_mm_fault";
 static struct plumb_functions functions;
@@ -150,7 +168,7 @@ PLUMB_SESSION_OPEN(open_session, open_610, open_700)
 
 static const char *const raw_programs[] = {"fault_code_user", "fault_code_kernel", NULL};
 
-static const struct plumb_mechanism mechanisms[] = {
+static struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "perf_event",
 		.stability = "stable",
@@ -163,6 +181,8 @@ static const struct plumb_mechanism mechanisms[] = {
 static int prepare(struct plumb_options *o)
 {
 	by_kind = o->by & FAULT_BY_KIND;
+	if (!o->no_return)
+		mechanisms[0].stability = PLUMB_SCHED_STABILITY;
 	return plumb_functions_find(&function, 1, o->btf, &functions);
 }
 
@@ -201,7 +221,7 @@ static void calibrate(struct plumb_session *s)
 static void read_fault(const struct plumb_session *s, const struct plumb_state *state,
 		       struct plumb_flights *to)
 {
-	static int start = -1, address;
+	static int start = -1, address, ret;
 	struct plumb_flight f = {.pid = state->pid,
 				 .tid = state->tid,
 				 .kernel = PLUMB_NO_STACK,
@@ -214,8 +234,11 @@ static void read_fault(const struct plumb_session *s, const struct plumb_state *
 	if (start < 0) {
 		start = plumb_states_offset(s->instance.bpf.object, "fault_thread", "start");
 		address = plumb_states_offset(s->instance.bpf.object, "fault_thread", "address");
+		ret = plumb_states_offset(s->instance.bpf.object, "fault_thread", "ret");
 	}
 	f.start = plumb_state_word(state->value, start);
+	if (!f.start)
+		f.start = plumb_flight_held_since(state->value, ret);
 	f.what = plumb_state_word(state->value, address);
 	if (f.start)
 		plumb_flights_add(to, &f);
@@ -249,12 +272,14 @@ static struct plumb_tool tool = {
 	.card.about =
 		"hooks:     software events page-faults, page-faults-min and page-faults-maj\n"
 		"           (stable), for kinds also raw tracepoints page_fault_user and\n"
-		"           page_fault_kernel (x86); else fsession, fentry, kprobe.session,\n"
+		"           page_fault_kernel (x86); without --no-return also tracepoint\n"
+		"           sched_switch (stable-ish); else fsession, fentry, kprobe.session,\n"
 		"           kprobe.multi or kprobe on handle_mm_fault (unstable)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		"fire rate: 100 to 1,000,000 faults a second\n"
 		"cost:      measured at each start, see the footer\n",
 	.options.list = options,
+	.options.parse = parse,
 	.keys.fields = fields,
 	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.keys.size = sizeof(struct fault_key),

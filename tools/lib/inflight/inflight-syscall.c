@@ -133,16 +133,12 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 	return f->start;
 }
 
-/* Whether the thread waits on its way out of its call, which then is not recorded yet. */
-static bool read_return(const void *state, struct plumb_flight *f)
+uint64_t plumb_flight_held_since(const void *state, int offset)
 {
 	struct plumb_return ret;
 
-	memcpy(&ret, (const char *)state + at.ret, sizeof(ret));
-	if (!ret.left || ret.late)
-		return false;
-	f->start = ret.ended - ret.ns;
-	return true;
+	memcpy(&ret, (const char *)state + offset, sizeof(ret));
+	return ret.left && !ret.late ? ret.ended - ret.ns : 0;
 }
 
 void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
@@ -157,9 +153,10 @@ void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb
 		find_layout(s->instance.bpf.object);
 	f.start = plumb_state_word(state->value, at.start);
 	f.what = plumb_state_word(state->value, at.call);
-	if (!f.start && !read_return(state->value, &f) &&
-	    (!plumb_state_word(state->value, at.inflight_slot) ||
-	     !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
+	if (!f.start)
+		f.start = plumb_flight_held_since(state->value, at.ret);
+	if (!f.start && (!plumb_state_word(state->value, at.inflight_slot) ||
+			 !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
 		return;
 	read_stacks(state->value, &f);
 	plumb_flights_add(to, &f);

@@ -41,7 +41,7 @@ static struct plumb_run run_of(const struct plumb_session *s)
 		.watched = s->watched,
 		.split = s->instance.bpf.config->split,
 		.no_return = s->instance.has_returns        ? s->instance.no_return
-			     : s->tool->measure.ends_inside ? "this tool does not look there"
+			     : s->tool->measure.ends_inside ? "this mechanism does not look there"
 							    : NULL,
 	};
 }
