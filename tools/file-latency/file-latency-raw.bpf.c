@@ -4,7 +4,8 @@
  * file of a descriptor is read at the entry, since another thread may close the descriptor before
  * the call ends; the file of a call that opens one, at its exit.
  */
-#include "describe.bpf.h"
+#include "record.bpf.h"
+#include <plumb/bpf/sched/return.h>
 
 struct file_thread {
 	__u64 start; /* ns, CLOCK_MONOTONIC; 0: in no traced call */
@@ -12,6 +13,9 @@ struct file_thread {
 	__u64 length;
 	__u64 entered; /* it is in one of the calls, traced or not, whose entry was seen */
 	struct file_facts facts;
+	struct plumb_return ret; /* its last traced call, */
+	struct file_call last;   /* the same, */
+	__u64 call;              /* and its syscall_word() */
 };
 
 #define PLUMB_THREAD struct file_thread
@@ -28,25 +32,15 @@ static __always_inline __u32 inflight_clear(struct file_thread *t, struct task_s
 	return was;
 }
 
+#define RETURN_OWN struct file_call
+#include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/core/pairing.bpf.h>
 #include <plumb/bpf/syscall/syscall.bpf.h>
 
+#include "calls.bpf.h"
+#include "held.bpf.h"
 #include "uring.bpf.h"
-
-#define MAP_ANONYMOUS 0x20
-
-/* The operation of a call, FILE_OPS: not traced. */
-static __always_inline __u32 call_op(__u32 nr, __u32 abi)
-{
-	__u64 i = nr;
-
-	barrier_var(i); /* as in syscall_is_in() */
-	if (i >= PLUMB_SYSCALLS)
-		return FILE_OPS;
-	i = file_config.calls[(abi ? PLUMB_SYSCALLS : 0) + i];
-	return i ? i - 1 : FILE_OPS;
-}
 
 /* The two tables have other numbers; most calls are traced in neither. */
 static __always_inline bool may_be_traced(__u32 nr)
@@ -54,74 +48,8 @@ static __always_inline bool may_be_traced(__u32 nr)
 	return call_op(nr, PLUMB_ABI_NATIVE) < FILE_OPS || call_op(nr, PLUMB_ABI_COMPAT) < FILE_OPS;
 }
 
-/* Argument N, from 0 to 4, of the call that the thread is inside. */
-static __always_inline __u64 argument(struct pt_regs *regs, __u32 abi, __u32 n)
-{
-#if defined(__TARGET_ARCH_x86)
-	bool native = abi == PLUMB_ABI_NATIVE;
-
-	switch (n) {
-	case 0:
-		return native ? peek(struct pt_regs, regs, di)
-			      : (__u32)peek(struct pt_regs, regs, bx);
-	case 1:
-		return native ? peek(struct pt_regs, regs, si)
-			      : (__u32)peek(struct pt_regs, regs, cx);
-	case 2:
-		return (__u32)peek(struct pt_regs, regs, dx); /* a descriptor */
-	case 3:
-		return (__u32)(native ? peek(struct pt_regs, regs, r10)
-				      : peek(struct pt_regs, regs, si)); /* flags */
-	default:
-		return (__u32)(native ? peek(struct pt_regs, regs, r8)
-				      : peek(struct pt_regs, regs, di)); /* a descriptor */
-	}
-#else
-	__u64 value = n ? peek(struct pt_regs, regs, regs[n]) : peek(struct pt_regs, regs, orig_x0);
-
-	return abi == PLUMB_ABI_NATIVE ? value : (__u32)value;
-#endif
-}
-
-/* The file that a call is about; NULL: the descriptor has none. */
-static __always_inline struct file *call_file(struct task_struct *task, __u32 op,
-					      struct pt_regs *regs, __u32 abi)
-{
-	struct file *file, *other;
-
-	switch (op) {
-	case FILE_MMAP:
-		return peek_file_of(task, argument(regs, abi, 4));
-	case FILE_SENDFILE: /* (out, in, ...) */
-		file = peek_file_of(task, argument(regs, abi, 1));
-		other = peek_file_of(task, argument(regs, abi, 0));
-		break;
-	case FILE_SPLICE: /* (in, offset, out, ...) */
-	case FILE_COPY_RANGE:
-		file = peek_file_of(task, argument(regs, abi, 0));
-		other = peek_file_of(task, argument(regs, abi, 2));
-		break;
-	default:
-		return peek_file_of(task, argument(regs, abi, 0));
-	}
-	return file && other && !file_is_one(file) && file_is_one(other) ? other : file;
-}
-
-/* Whether the call is to be traced; FILE, unless it opens one, is NULL if the descriptor is bad. */
-static __always_inline bool call_wanted(struct task_struct *task, __u32 op, struct pt_regs *regs,
-					__u32 abi, struct file **file)
-{
-	*file = NULL;
-	if (op == FILE_OPEN)
-		return true;
-	if (op == FILE_MMAP && argument(regs, abi, 3) & MAP_ANONYMOUS)
-		return false;
-	*file = call_file(task, op, regs, abi);
-	return !*file || file_is_one(*file);
-}
-
 static __always_inline void call_begin(struct task_struct *task, struct file_thread *t,
-				       struct pt_regs *regs, __u32 op, __u32 abi)
+				       struct pt_regs *regs, __u32 op, __u32 nr, __u32 abi)
 {
 	struct file *file;
 
@@ -133,6 +61,7 @@ static __always_inline void call_begin(struct task_struct *task, struct file_thr
 	if (file && plumb_config.by & FILE_BY_FILE)
 		path_remember(file, &t->facts.id);
 	t->op = op;
+	t->call = syscall_word(nr, abi);
 	t->length = op == FILE_MMAP ? argument(regs, abi, 1) : 0;
 	cache_begin(task);
 	t->start = bpf_ktime_get_ns();
@@ -160,6 +89,10 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	t = inflight_get(task);
 	if (t && inflight_clear(t, task))
 		ledger_count(bpf_get_smp_processor_id(), exit_lost);
+	if (t) {
+		return_settle(t);
+		t->ret.ended = 0;
+	}
 	if (!filter_entry(task)) {
 		filter_remember_rejected(regs);
 		return 0;
@@ -168,42 +101,70 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 		t = inflight_make(task);
 	if (t) {
 		t->entered = 1;
-		call_begin(task, t, regs, op, abi);
+		call_begin(task, t, regs, op, nr, abi);
 	} else {
 		ledger_count(bpf_get_smp_processor_id(), no_state);
 	}
 	return 0;
 }
 
+/* A call that opens a file is about it from now on; return whether it is one that is traced. */
+static __always_inline bool call_opened(struct task_struct *task, struct file_thread *t, long ret)
+{
+	struct file *file = peek_file_of(task, ret);
+
+	if (file && !file_is_one(file))
+		return false;
+	file_describe(file, &t->facts);
+	if (file && plumb_config.by & FILE_BY_FILE)
+		path_remember(file, &t->facts.id);
+	return true;
+}
+
 static __always_inline void call_record(struct task_struct *task, struct file_thread *t, long ret,
 					__u64 now)
 {
-	struct file_call c = {.ns = now - t->start, .op = t->op};
+	struct file_call *c = &t->last;
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct file *file = NULL;
 
 	if (pairing_is_marked(task, t->start)) {
 		ledger_count(cpu, unpaired);
 		return;
 	}
-	c.error = ret < 0 && ret >= -4095 ? -ret : 0;
-	if ((file_config.only_errors && !c.error) || c.ns < file_config.min_ns) {
+	c->ns = now - t->start;
+	c->op = t->op;
+	c->error = ret < 0 && ret >= -4095 ? -ret : 0;
+	if (c->op == FILE_OPEN && !c->error && !call_opened(task, t, ret)) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	if (c.op == FILE_OPEN && !c.error) {
-		file = peek_file_of(task, ret);
-		if (file && !file_is_one(file)) {
-			ledger_count(cpu, filtered_at_exit);
-			return;
-		}
-		file_describe(file, &t->facts);
-		if (file && plumb_config.by & FILE_BY_FILE)
-			path_remember(file, &t->facts.id);
+	c->bytes = c->error ? 0 : file_bytes(c->op, ret, t->length);
+	c->cache = cache_end(task, c->op, t->facts.flags);
+	if (is_filtered_at_exit(c->ns, c->error))
+		ledger_count(cpu, filtered_at_exit);
+	else
+		file_add(file_slot(task, &t->facts, c), cpu, c, 1);
+	t->ret.ended = now;
+}
+
+/*
+ * Each call with a number that is traced is seen at its entry, where the one before is forgotten:
+ * so registers with the last one's number are those of the last one.
+ */
+static __always_inline bool return_find(struct file_thread *t, struct task_struct *task)
+{
+	__u32 nr;
+	long result;
+
+	if (t->start || !t->ret.ended || !return_call(return_registers(task), &nr, &result) ||
+	    syscall_word(nr, syscall_abi(task)) != t->call)
+		return false;
+	if (return_is_fresh(t)) {
+		t->ret.ns = t->last.ns;
+		t->ret.error = t->last.error;
+		t->ret.slot = file_slot(task, &t->facts, &t->last);
 	}
-	c.bytes = c.error ? 0 : file_bytes(c.op, ret, t->length);
-	c.cache = cache_end(task, c.op, t->facts.flags);
-	file_record(task, &t->facts, &c);
+	return true;
 }
 
 /*

@@ -7,7 +7,7 @@
  */
 #include <plumb/bpf/function/target.bpf.h>
 
-#include "describe.bpf.h"
+#include "record.bpf.h"
 
 /* A program that is attached to many functions at once can read any register. */
 #define own_target_is_unset() ((__u32)function_own_target() == (__u32)PLUMB_TARGET_UNSET)
@@ -24,11 +24,16 @@ static __always_inline __u32 third_argument(void)
 #define FUNCTION_ARG_0 0
 #define FUNCTION_ARG_1 third_argument()
 #define FUNCTION_BY_TARGET
+#define FUNCTION_LAST struct file_call
 #include <plumb/bpf/function/function.bpf.h>
+#define RETURN_OWN struct file_call
+#include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
 #include "aio.bpf.h"
+#include "calls.bpf.h"
+#include "held.bpf.h"
 
 #define PF_IO_WORKER 0x10 /* include/linux/sched.h */
 
@@ -135,12 +140,34 @@ static __always_inline bool is_part(struct task_struct *task, __u32 op)
 	return t && t->depth;
 }
 
+static __always_inline void forget(struct function_thread *t)
+{
+	if (!t)
+		return;
+	return_settle(t);
+	t->ret.ended = 0;
+}
+
+static __always_inline void remember(struct function_thread *t, const struct file_call *call,
+				     __u32 slot, long result)
+{
+	if (!t)
+		return;
+	return_settle(t);
+	t->last = *call;
+	t->last.result = result;
+	t->ret.slot = slot;
+	t->ret.error = call->error;
+	t->ret.ns = call->ns;
+	t->ret.ended = bpf_ktime_get_ns();
+}
+
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
 {
 	__u32 op = function_config.calibration ? FILE_READ : target_op(call_target(c));
 	struct file_call call = {.ns = c->ns, .op = op, .error = c->error};
 	struct file *file = (struct file *)c->args[0];
-	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct file_facts facts = {};
 
 	if (is_part(task, op)) {
@@ -151,6 +178,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 		file = (struct file *)c->ret;
 		if (!file_is_one(file)) {
 			ledger_count(cpu, filtered_at_exit);
+			forget(inflight_get(task));
 			return;
 		}
 	}
@@ -159,7 +187,38 @@ static __always_inline void function_record(struct task_struct *task, const stru
 		path_remember(file, &facts.id);
 	call.bytes = c->error ? 0 : file_bytes(op, c->ret, c->args[1]);
 	call.cache = cache_end(task, op, facts.flags);
-	file_record(task, &facts, &call);
+	slot = file_slot(task, &facts, &call);
+	if (is_filtered_at_exit(call.ns, call.error))
+		ledger_count(cpu, filtered_at_exit);
+	else
+		file_add(slot, cpu, &call, 1);
+	remember(inflight_get(task), &call, slot, c->ret);
+}
+
+/*
+ * Calls of the same operation on files have been seen, unless they failed before they came to the
+ * function, with another result then.  Of opens the function's result is another.
+ */
+static __always_inline bool return_find(struct function_thread *t, struct task_struct *task)
+{
+	struct pt_regs *regs;
+	struct file *file;
+	__u32 nr, abi;
+	long result;
+
+	if (t->depth || !t->ret.ended)
+		return false;
+	regs = return_registers(task);
+	if (!return_call(regs, &nr, &result))
+		return false;
+	abi = syscall_abi(task);
+	if (call_op(nr, abi) != t->last.op ||
+	    (t->last.op == FILE_OPEN ? result < 0 && !t->last.error
+				     : (__u32)result != t->last.result) ||
+	    !call_wanted(task, t->last.op, regs, abi, &file) || !filter_entry(task))
+		return false;
+	return_is_fresh(t);
+	return true;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -28,7 +28,7 @@
 #include "file-latency-session-700.skel.h"
 #include "file-latency.skel.h"
 
-enum { OPS = 0x2000, ERRORS_ONLY, MIN_TIME };
+enum { OPS = 0x2000, ERRORS_ONLY, MIN_TIME, NO_RETURN };
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Only these operations:", 30},
@@ -36,6 +36,7 @@ static const struct argp_option options[] = {
 	 "read, write, open, fsync, sync_file_range, mmap, sendfile, splice, copy_file_range", 30},
 	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
 	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
 	{0},
 };
 
@@ -59,8 +60,10 @@ static int add_op(const char *item, void *context)
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
 	(void)state;
-	(void)o;
 	switch (key) {
+	case NO_RETURN:
+		o->no_return = true;
+		return 0;
 	case OPS:
 		if (plumb_parse_list(text, add_op, NULL))
 			plumb_usage_error("--op: an empty item in '%s'", text);
@@ -149,10 +152,6 @@ static const char *const aio_programs[] = {AIO_PROGRAMS("fentry"), AIO_PROGRAMS(
 static void configure_functions(struct plumb_bpf *bpf, struct file_config *config, bool calibration)
 {
 	configure(bpf, config, calibration);
-	if (!calibration) {
-		bpf->function->min_ns = min_ns;
-		bpf->function->only_errors = only_errors;
-	}
 	for (size_t i = 0; i < sizeof(aio_programs) / sizeof(aio_programs[0]); i++)
 		load_only_if(bpf, aio_programs[i], hooks.has_aio && !calibration);
 	bpf->function->takes_args = true;
@@ -268,7 +267,8 @@ static struct plumb_tool tool = {
 	.card.about =
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on functions of the VFS and of AIO (unstable); else\n"
-		"           raw tracepoints sys_enter and sys_exit; for io_uring raw tracepoints\n"
+		"           raw tracepoints sys_enter, sys_exit (stable); without --no-return\n"
+		"           also sched_switch (stable-ish); for io_uring raw tracepoints\n"
 		"           io_uring_submit_req (6.4; before: io_uring_submit_sqe) and\n"
 		"           io_uring_complete (stable-ish)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
@@ -283,7 +283,6 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct file_key),
 	.keys.default_by = FILE_BY_FS | FILE_BY_OP,
 	.measure.errors = true,
-	.measure.ends_inside = true,
 	.view.footer = operations_print,
 	.view.report_json = operations_json,
 	.measure.extra = {"bytes"},

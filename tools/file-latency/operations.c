@@ -27,21 +27,33 @@ void operations_use(const __u32 *targets)
 }
 
 /* With tracepoints the state is that of file-latency-raw.bpf.c. */
+/* Of functions the calls that have ended, and whose threads wait on their way out. */
 static void read_call(const struct plumb_session *s, const struct plumb_state *state,
 		      struct plumb_flights *to)
 {
-	static int start = -2, op;
+	static int start = -2, op, last, ret;
+	const char *const type = s->instance.bpf.function ? "function_thread" : "file_thread";
+	const struct bpf_object *o = s->instance.bpf.object;
 	struct plumb_flight f = {.pid = state->pid,
 				 .tid = state->tid,
 				 .kernel = PLUMB_NO_STACK,
 				 .user = PLUMB_NO_STACK};
 
 	if (start < -1) {
-		start = plumb_states_offset(s->instance.bpf.object, "file_thread", "start");
-		op = plumb_states_offset(s->instance.bpf.object, "file_thread", "op");
+		start = plumb_states_offset(o, type, "start");
+		op = plumb_states_offset(o, type, "op");
+		last = plumb_states_offset(o, type, "last") +
+		       plumb_states_offset(o, "file_call", "op");
+		ret = plumb_states_offset(o, type, "ret");
 	}
-	f.start = plumb_state_word(state->value, start);
-	f.what = plumb_state_word(state->value, op) | IS_OPERATION;
+	if (start >= 0)
+		f.start = plumb_state_word(state->value, start);
+	if (f.start) {
+		f.what = plumb_state_word(state->value, op) | IS_OPERATION;
+	} else {
+		f.start = plumb_flight_held_since(state->value, ret);
+		f.what = (uint32_t)plumb_state_word(state->value, last) | IS_OPERATION;
+	}
 	if (f.start)
 		plumb_flights_add(to, &f);
 }
@@ -51,8 +63,7 @@ void operations_read(const struct plumb_session *s, const struct plumb_state *st
 {
 	if (s->instance.bpf.function)
 		plumb_flight_read_function(s, state, to);
-	else
-		read_call(s, state, to);
+	read_call(s, state, to);
 }
 
 /* The completions of AIO that no program has seen, since the kernel skipped them. */

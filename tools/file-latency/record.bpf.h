@@ -12,9 +12,10 @@
 struct file_call {
 	__u64 ns;
 	__u64 bytes;
-	__u32 op;    /* as in file_key */
-	__u32 error; /* positive errno, 0 for success */
-	__u32 cache; /* enum file_cache */
+	__u32 op;     /* as in file_key */
+	__u32 error;  /* positive errno, 0 for success */
+	__u32 cache;  /* enum file_cache */
+	__u32 result; /* of a function, for waits on the way out */
 };
 
 /* Fill in the tool's part of KEY, which is zero. */
@@ -39,8 +40,12 @@ static __always_inline void file_fill(struct file_key *key, const struct file_fa
 		key->error = c->error;
 }
 
-/* For requests, which can end in an interrupt; and for the row that they may share, [other]. */
-static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const struct file_call *c)
+/*
+ * Add an operation N times, 1 or -1: for requests, which can end in an interrupt; and for the row
+ * that they may share, [other].
+ */
+static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const struct file_call *c,
+						__u64 n)
 {
 	__u32 at = hist_at(slot, cpu), i = plumb_hist_index(c->ns, plumb_config.precision);
 	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, &at);
@@ -52,41 +57,42 @@ static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const str
 					: totals_of(slot, cpu);
 	if (!totals)
 		return;
-	atomic_add(&buckets[i], 1);
-	atomic_add(&totals->errors, !!c->error);
-	atomic_add(&totals->sum, c->ns);
-	atomic_add(&totals->extra[0], c->bytes);
+	atomic_add(&buckets[i], n);
+	atomic_add(&totals->errors, !!c->error * n);
+	atomic_add(&totals->sum, c->ns * n);
+	atomic_add(&totals->extra[0], c->bytes * n);
+	if (n != 1)
+		return;
 	if (c->ns > totals->max)
 		totals->max = c->ns;
 	if (~c->ns > totals->inverted_min)
 		totals->inverted_min = ~c->ns;
 }
 
-static __always_inline void file_add(__u32 slot, __u32 cpu, const struct file_call *c)
+static __always_inline void file_add(__u32 slot, __u32 cpu, const struct file_call *c, __u64 n)
 {
-	struct plumb_totals *totals = hist_record(slot, cpu, c->ns, c->error, false);
+	__u32 at = hist_at(slot, cpu);
+	struct plumb_totals *totals;
 
+	if (unlikely(!slot)) {
+		file_add_atomically(slot, cpu, c, n);
+		return;
+	}
+	totals = hist_add(&at, c->ns, c->error, c->ns, true, n);
 	if (totals)
-		plumb_add(totals->extra[0], c->bytes);
+		plumb_add(totals->extra[0], c->bytes * n);
 }
 
-/* Record an operation of the current thread. */
-static __noinline int file_record(struct task_struct *task, const struct file_facts *facts,
+/* The slot of an operation of the current thread. */
+static __noinline __u32 file_slot(struct task_struct *task, const struct file_facts *facts,
 				  const struct file_call *c)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct file_key key = {};
-	__u32 slot;
 
 	if (!facts || !c)
 		return 0;
 	file_fill(&key, facts, c);
-	slot = key_cpu_slot(task, &key, cpu);
-	if (unlikely(!slot))
-		file_add_atomically(slot, cpu, c);
-	else
-		file_add(slot, cpu, c);
-	return 0;
+	return key_cpu_slot(task, &key, bpf_get_smp_processor_id());
 }
 
 static __always_inline __u64 file_bytes(__u32 op, long ret, __u64 length)

@@ -177,7 +177,7 @@ static __always_inline void uring_record(const struct uring_request *r, long ret
 	file_fill(&key, &facts, &c);
 	key.who = r->who;
 	key_find(&key, &slot);
-	file_add_atomically(slot, bpf_get_smp_processor_id(), &c);
+	file_add_atomically(slot, bpf_get_smp_processor_id(), &c, 1);
 }
 
 static __always_inline int uring_end(const struct uring_id *id, long ret)

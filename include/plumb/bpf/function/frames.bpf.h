@@ -13,6 +13,7 @@
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/function/function.h>
+#include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/bpf/core/ledger.bpf.h>
 
@@ -55,6 +56,10 @@ struct function_thread {
 	__u64 woken;                  /* when it was last woken; 0: since then it had a CPU */
 	__u32 preempted;              /* it left its CPU though it could have run on */
 	__u32 returns;                /* how often it got a CPU back: a change is seen by this */
+#ifdef FUNCTION_LAST
+	struct plumb_return ret; /* of the last call that ended (sched/return.bpf.h), */
+	FUNCTION_LAST last;      /* and what a tool that defines it keeps of that */
+#endif
 	struct plumb_frame frames[PLUMB_FRAMES];
 };
 

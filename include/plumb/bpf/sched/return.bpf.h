@@ -35,7 +35,11 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu);
  */
 struct return_held {
 	struct plumb_return ret;
+#ifdef RETURN_OWN
+	RETURN_OWN own; /* what a tool that defines it needs instead */
+#else
 	__u64 off[PLUMB_RETURN_PARTS]; /* ns of the call off the CPU, by part */
+#endif
 };
 
 struct {
