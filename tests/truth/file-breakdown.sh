@@ -136,7 +136,8 @@ run() {
 		*) mkdir files && make_files files direct && ready_files file files direct ;;
 		esac
 	fi
-	attach all --slower=1ns --precision=3 --max-keys=128 -b tid,syscall,fs,disk -p "$pids"
+	# A call has its line before it waits on its way out.
+	attach all --no-return --slower=1ns --precision=3 --max-keys=128 -b tid,syscall,fs,disk -p "$pids"
 	attached
 	for workload in $workloads; do
 		open_gate "$workload" go
@@ -176,7 +177,7 @@ check_hung() {
 	evidence all.err hung.err
 	holds "calls that hang: in the queue if the driver keeps a bio, in the device if it keeps a request" all.json '
 		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .page_cache
-			+ .file_system + .unexplained;
+			+ .file_system + .unexplained + .return;
 		[$last.in_flight[] | select(.comm | startswith("layers-"))]
 		| (map({(.so_far.in): .}) | add) as {queue: $q, device: $d} | length == 2 and $last.ledger.in_flight == 2
 		and $q.so_far.disk == $mapped and $d.so_far.disk == $loop
@@ -319,7 +320,7 @@ check() {
 	sound "all" all-report.json
 	holds "the parts of each call, row and band add up to its time" all.json '
 		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .page_cache
-			+ .file_system + .unexplained;
+			+ .file_system + .unexplained + .return;
 		[$all[] | .call // empty] as $calls
 		| all($calls[]; parts == .ns and all(to_entries[]; .key == "ret" or (.value | type) != "number" or .value >= 0))
 		and all($last.rows[]; (.split | parts == .sum and .count == ([.mostly[]] | add) and all(.bands[]; parts == .sum)) and .sum == .split.sum)'

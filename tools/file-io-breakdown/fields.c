@@ -18,6 +18,7 @@ const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"page cache", "CACHE", "page_cache", IO_CACHE},
 	{"file system", "FS", "file_system", IO_FS},
 	{"unexplained", "UNEX", "unexplained", IO_UNEXPLAINED},
+	{"return", "RET", "return", IO_RETURN},
 };
 
 static void format_fs(const void *key, char *text, size_t size)

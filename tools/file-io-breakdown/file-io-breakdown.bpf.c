@@ -22,6 +22,8 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 
 #define PLUMB_KEY struct io_key
 #include <plumb/bpf/key/key.bpf.h>
+#define RETURN_OWN struct io_record
+#include <plumb/bpf/syscall/syscall-return.bpf.h>
 #define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 
@@ -124,17 +126,17 @@ static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_s
 	return 0;
 }
 
-static __always_inline __u32 io_slot(const struct timing_call *c, struct task_struct *task,
-				     __u32 error, __u32 cpu)
+static __always_inline __u32 io_slot(const struct syscall_thread *t, struct task_struct *task,
+				     __u64 call, __u32 error, __u32 cpu)
 {
-	const struct io_call *own = &c->t->own;
+	const struct io_call *own = &t->own;
 	struct io_key key = {};
 	__u32 slot;
 
-	key_who(&key.call.who, c->t, task, cpu);
+	key_who(&key.call.who, t, task, cpu);
 	if (plumb_config.by & PLUMB_BY_SYSCALL) {
-		key.call.nr = c->call;
-		key.call.abi = c->call >> 32;
+		key.call.nr = call;
+		key.call.abi = call >> 32;
 	}
 	if (plumb_config.by & PLUMB_BY_ERRNO)
 		key.call.error = error;
@@ -146,11 +148,29 @@ static __always_inline __u32 io_slot(const struct timing_call *c, struct task_st
 	return slot;
 }
 
+/* What a record has of a call of the current thread but its time and its parts. */
+static __always_inline void describe(struct io_record *r, const struct syscall_thread *t,
+				     struct task_struct *task, __u64 call, long ret, __u32 cpu)
+{
+	const struct io_call *own = &t->own;
+
+	r->ret = ret;
+	r->cgroup = bpf_get_current_cgroup_id();
+	r->pid = current_pid(task);
+	r->tid = current_tid(task);
+	r->nr = call;
+	r->abi = call >> 32;
+	r->cpu = cpu;
+	r->dev = own->dev;
+	r->other = own->other;
+	__builtin_memcpy(r->fs, own->fs, sizeof(r->fs));
+	bpf_get_current_comm(r->comm, sizeof(r->comm));
+}
+
 static __always_inline void record(const struct timing_call *c, struct task_struct *task,
 				   const __u64 *off, __u32 cpu)
 {
 	struct io_record *r = bpf_ringbuf_reserve(&io_records, sizeof(*r), 0);
-	const struct io_call *own = &c->t->own;
 	int i;
 
 	if (!r) {
@@ -161,17 +181,7 @@ static __always_inline void record(const struct timing_call *c, struct task_stru
 	r->ns = c->ns;
 	for (i = 0; i < IO_PARTS; i++)
 		r->off[i] = off[i];
-	r->ret = c->ret;
-	r->cgroup = bpf_get_current_cgroup_id();
-	r->pid = current_pid(task);
-	r->tid = current_tid(task);
-	r->nr = c->call;
-	r->abi = c->call >> 32;
-	r->cpu = cpu;
-	r->dev = own->dev;
-	r->other = own->other;
-	__builtin_memcpy(r->fs, own->fs, sizeof(r->fs));
-	bpf_get_current_comm(r->comm, sizeof(r->comm));
+	describe(r, c->t, task, c->call, c->ret, cpu);
 	bpf_ringbuf_submit(r, 0);
 }
 
@@ -190,23 +200,82 @@ static __always_inline void divide(const __u64 *ns, __u64 blocked, __u64 *off)
 	off[IO_UNEXPLAINED] = blocked;
 }
 
+/* The parts of the thread's call, which has ended. */
+static __always_inline void parts_of(const struct syscall_thread *t, __u64 *off)
+{
+	off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
+	off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
+	off[IO_RUNQ] = t->off[PLUMB_RUNQ] - off[IO_WAKE];
+	off[IO_RETURN] = 0;
+	divide(t->own.ns, t->off[PLUMB_BLOCKED], off);
+}
+
 static __always_inline void timing_end(const struct timing_call *c)
 {
 	__u32 error = syscall_error(c->call, c->call >> 32, c->ret);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct task_struct *task = current_task();
-	__u64 off[IO_PARTS] = {}, on;
+	__u64 off[IO_PARTS], on;
 
 	if (!c->t) /* never: no call is in an in-flight slot */
 		return;
 	on = split_finish(c->t, task, cpu, c->ns);
-	off[IO_PREEMPTED] = c->t->off[PLUMB_PREEMPTED];
-	off[IO_WAKE] = at_most(c->t->own.ns[IO_WAKE], c->t->off[PLUMB_RUNQ]);
-	off[IO_RUNQ] = c->t->off[PLUMB_RUNQ] - off[IO_WAKE];
-	divide(c->t->own.ns, c->t->off[PLUMB_BLOCKED], off);
-	split_record(off, io_slot(c, task, error, cpu), cpu, c->ns, on, error);
+	parts_of(c->t, off);
+	split_record(off, io_slot(c->t, task, c->call, error, cpu), cpu, c->ns, on, error);
 	if (c->ns >= io_config.slower_ns)
 		record(c, task, off, cpu);
+}
+
+/* --- waits on the way out --- */
+
+static __always_inline __u32 return_slot(struct syscall_thread *t, struct task_struct *task)
+{
+	return io_slot(t, task, t->call, t->ret.error, bpf_get_smp_processor_id());
+}
+
+/* Add the call N times, 1 or -1, to its row. */
+static __always_inline void return_count(struct return_held *h, const struct plumb_return *r,
+					 __u32 cpu, __u64 n)
+{
+	__u64 on = r->ns;
+	int i;
+
+	h->own.off[IO_RETURN] = r->waited;
+	for (i = 0; i < IO_PARTS; i++)
+		on -= h->own.off[i];
+	split_record_n(h->own.off, r->slot, cpu, r->ns, on, r->error, n);
+}
+
+static __always_inline void return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+{
+	struct task_struct *task = current_task();
+	long ret = 0;
+	__u32 nr;
+
+	return_call(return_registers(task), &nr, &ret);
+	parts_of(t, h->own.off);
+	describe(&h->own, t, task, t->call, ret, cpu);
+	h->own.ns = t->ret.ns;
+	return_count(h, &t->ret, cpu, -1);
+}
+
+/* A call that was slow before has a record. */
+static __always_inline void return_redo(struct return_held *h, __u32 cpu)
+{
+	struct io_record *r;
+
+	return_count(h, &h->ret, cpu, 1);
+	if (h->own.ns >= io_config.slower_ns || h->ret.ns < io_config.slower_ns)
+		return;
+	h->own.ns = h->ret.ns;
+	h->own.end = h->ret.ended;
+	r = bpf_ringbuf_reserve(&io_records, sizeof(*r), 0);
+	if (!r) {
+		io_count(dropped);
+		return;
+	}
+	*r = h->own;
+	bpf_ringbuf_submit(r, 0);
 }
 
 #include "so-far.bpf.h"

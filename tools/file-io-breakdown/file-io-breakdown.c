@@ -31,13 +31,14 @@
 #include "places.h"
 #include "singles.h"
 
-enum { SLOWER = 0x2000 };
+enum { SLOWER = 0x2000, NO_RETURN };
 
 #define BUFFER_BYTES (4U << 20)
 
 /* clang-format off */
 static const struct argp_option options[] = {
 	{"slower", SLOWER, "TIME", 0, "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40},
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
 	{0},
 };
 /* clang-format on */
@@ -73,6 +74,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	switch (key) {
 	case SLOWER:
 		config.slower_ns = plumb_option_duration("--slower", text);
+		return 0;
+	case NO_RETURN:
+		o->no_return = true;
 		return 0;
 	case ARGP_KEY_END:
 		o->split = true;
@@ -224,7 +228,8 @@ static void print_counts(FILE *out)
 			    "measured; ODEV and OQUE are I/O of others on the file's disk while "
 			    "the call waited for the page "
 			    "cache, a journal or I/O; CACHE is told by the kernel function that "
-			    "waits, FS is any other wait in a file system",
+			    "waits, FS is any other wait in a file system, RET any on the "
+			    "way out, after the call",
 			    out);
 }
 
@@ -288,7 +293,6 @@ int main(int argc, char **argv)
 		.keys.max = 64,
 		.keys.records_cgroup = true,
 		.measure.errors = true,
-		.measure.ends_inside = true,
 		.measure.parts = io_parts,
 		.measure.n_parts = IO_ALL_PARTS,
 		.view.footer = print_counts,

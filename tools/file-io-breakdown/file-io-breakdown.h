@@ -21,6 +21,7 @@ enum io_part {
 	IO_PREEMPTED,
 	IO_RUNQ,
 	IO_WAKE,         /* woken, while the CPU on which it then runs is idle */
+	IO_RETURN,       /* any of these and asleep, behind its end, on its way out (return.h) */
 	IO_DEVICE,       /* a request of the call is in the device */
 	IO_QUEUE,        /* its I/O is in the block layer, and nothing of it in the device */
 	IO_OTHER_DEVICE, /* it waits for I/O of others, of which a request is in the device */

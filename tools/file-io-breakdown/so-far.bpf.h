@@ -65,6 +65,24 @@ static __always_inline __u64 so_far_away(const struct syscall_thread *t, __u64 n
 	return asleep;
 }
 
+/* The call that began at START has ended, and its thread waits on its way out. */
+static __always_inline void so_far_held(__u64 task, __u64 start, __u64 now)
+{
+	struct return_held *h = bpf_map_lookup_elem(&plumb_held, &task);
+	int i;
+
+	if (!h || !h->ret.left || h->ret.ended - h->ret.ns != start)
+		return;
+	io_so_far.in = IO_RETURN;
+	for (i = 0; i < IO_PARTS; i++)
+		io_so_far.off[i] = h->own.off[i];
+	if ((__s64)(now - h->ret.left) > 0)
+		io_so_far.off[IO_RETURN] += now - h->ret.left;
+	io_so_far.dev = h->own.dev;
+	io_so_far.other = h->own.other;
+	__builtin_memcpy(io_so_far.fs, h->own.fs, sizeof(io_so_far.fs));
+}
+
 /*
  * The arguments: the address of a task, the time when its call began, the present time, the CPU on
  * which it runs or ran last. The result is in io_so_far.
@@ -79,13 +97,20 @@ int call_so_far(struct bpf_raw_tracepoint_args *ctx)
 	int i;
 
 	io_so_far.in = IO_ALL_PARTS;
-	if (!kept || kept->thread.start != ctx->args[1])
+	if (!kept)
 		return 0;
 	t = &kept->thread;
+	if (!t->start) {
+		so_far_held(task, ctx->args[1], now);
+		return 0;
+	}
+	if (t->start != ctx->args[1])
+		return 0;
 	call_account(&t->own, now);
 	io_so_far.off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
 	io_so_far.off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
 	io_so_far.off[IO_RUNQ] = t->off[PLUMB_RUNQ] - io_so_far.off[IO_WAKE];
+	io_so_far.off[IO_RETURN] = 0;
 	blocked = t->off[PLUMB_BLOCKED] + so_far_away(t, now, sched_stay(ctx->args[3]));
 	for (i = 0; i < IO_PARTS; i++)
 		ns[i] = t->own.ns[i] + t->own.slept[i];
