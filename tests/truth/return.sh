@@ -3,26 +3,8 @@
 # What a caller waits for behind the last hook of its call, by its own clock: under a CPU quota, above
 # memory.high, beside busy threads.
 
-# limited NAME FILE=VALUE... - makes a cgroup where all of these files are; $limited is its cgroup.procs
-limited() {
-	limited=$1
-	shift
-	for top in $(awk '$3 == "cgroup2" || $3 == "cgroup" { print $2 }' /proc/self/mounts); do
-		for setting; do
-			[ ! -w "$top/cgroup.subtree_control" ] || echo "+${setting%%.*}" >"$top/cgroup.subtree_control"
-		done
-		mkdir -p "$top/plumb-$limited-$$" || continue
-		# shellcheck disable=SC2034 # by what the run does at its end
-		cgroups="$cgroups $top/plumb-$limited-$$"
-		for setting; do
-			[ -e "$top/plumb-$limited-$$/${setting%%=*}" ] || continue 2
-			echo "${setting#*=}" >"$top/plumb-$limited-$$/${setting%%=*}" || continue 2
-		done
-		limited=$top/plumb-$limited-$$
-		return 0
-	done 2>/dev/null
-	return 1
-}
+# shellcheck source=lib/limits.sh
+. "$truth/lib/limits.sh"
 
 # watched NAME - by each mechanism, in intervals, and without
 watched() {
@@ -57,7 +39,6 @@ run() {
 	else
 		echo "no cgroup has a CPU quota here" >quota.skip
 	fi
-	file-latency --no-calibrate -j -- true >unseen.json 2>unseen.err
 	start contention held 4000 ppoll 8
 	watched contention
 	start contention-1 held 4000 ppoll 8
@@ -135,8 +116,6 @@ check() {
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
-	evidence unseen.json unseen.err
-	holds "a tool that does not look there says so" unseen.json '$last.on_the_way_out | .calls == null and (.not_seen | length > 0)'
 	judged contention
 	if [ -e quota.skip ]; then
 		skip "under a CPU quota" "$(cat quota.skip)"

@@ -8,17 +8,24 @@
 const char usage[] =
 	"Usage: held MS ppoll BUSY [CGROUP.PROCS...]\n"
 	"       held MS write FILE [CGROUP.PROCS...]\n"
+	"       held MS read FILE [CGROUP.PROCS...]\n"
+	"       held MS touch KEPT [CGROUP.PROCS...]\n"
 	"\n"
 	"For MS, or 500,000 calls, asks 8000 times about one pipe by each call of ppoll, beside\n"
 	"BUSY threads that only compute; or writes 64 kB to FILE by each call of write, at most\n"
-	"200. The process first enters each cgroup.\n"
+	"200; or reads 4 MB of FILE, which it first writes, by each call of pread64, with a\n"
+	"call of ppoll after each that is not timed; or touches 2 MB of memory, a huge page if "
+	"there are some, by each fault, and gives\n"
+	"the memory back after KEPT of them. The thread is then named held-touch.\n"
+	"The process first enters each cgroup.\n"
 	"Times are between reads of the clock around a call, ns; \"clock\" is the sum of as many\n"
 	"reads with nothing between.\n"
 	"Gates: ready, go.\n";
 
-#define MOST   500000
-#define WRITES 200
-#define ASKED  8000
+#define MOST       500000
+#define WRITES     200
+#define ASKED      8000
+#define FILE_BYTES (4 << 20)
 
 static void enter(const char *path)
 {
@@ -69,6 +76,35 @@ static void poll_until(uint64_t end, struct series *calls)
 	}
 }
 
+/* Waits on the way out of ppoll are not the read's. */
+static void read_until(int fd, uint64_t end, struct series *calls)
+{
+	static const struct timespec at_once;
+	static struct pollfd asked[ASKED];
+	static char block[FILE_BYTES];
+	uint64_t began;
+
+	for (int i = 0; i < ASKED; i++)
+		asked[i] = (struct pollfd){.fd = fd, .events = POLLPRI};
+	for (began = now_ns(); began < end && calls->count < MOST; began = now_ns()) {
+		if (pread(fd, block, sizeof(block), 0) != sizeof(block))
+			die("pread: %s", strerror(errno));
+		series_add(calls, now_ns() - began, false);
+		if (syscall(SYS_ppoll, asked, ASKED / 4, &at_once, NULL, 0) < 0)
+			die("ppoll: %s", strerror(errno));
+	}
+}
+
+static int make_file(const char *path)
+{
+	int fd = open_uncounted(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC);
+	static char block[FILE_BYTES];
+
+	if (fd < 0 || writev(fd, &(struct iovec){block, sizeof(block)}, 1) != sizeof(block))
+		die("%s: %s", path, strerror(errno));
+	return fd;
+}
+
 static void write_until(const char *path, uint64_t end, struct series *calls)
 {
 	int fd = open_uncounted(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
@@ -82,37 +118,72 @@ static void write_until(const char *path, uint64_t end, struct series *calls)
 	}
 }
 
+static void touch_until(uint64_t kept, uint64_t end, struct series *calls)
+{
+	const size_t piece = 2 << 20;
+	uint64_t began, i = 0;
+	char *memory;
+
+	memory = mmap(NULL, (kept + 1) * piece, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	memory += -(uintptr_t)memory % piece;
+	madvise(memory, kept * piece, MADV_HUGEPAGE);
+	rename_self("held-touch");
+	for (began = now_ns(); began < end && calls->count < MOST; began = now_ns()) {
+		*(volatile char *)(memory + i * piece) = 1;
+		series_add(calls, now_ns() - began, false);
+		if (++i < kept)
+			continue;
+		if (madvise(memory, kept * piece, MADV_DONTNEED))
+			die("madvise: %s", strerror(errno));
+		i = 0;
+	}
+	rename_self("held");
+}
+
 int main(int argc, char **argv)
 {
 	const struct rlimit files = {ASKED, ASKED};
 	struct series calls;
 	pthread_t thread;
+	bool polls, writes, reads;
+	int fd = -1;
 	uint64_t end;
-	bool polls;
 
 	help_if_asked(argc, argv);
 	if (argc < 4)
 		misuse("too few arguments");
 	end = parse_number(argv[1], "MS", 1, 600000) * 1000000;
 	polls = !strcmp(argv[2], "ppoll");
-	if (!polls && strcmp(argv[2], "write") != 0)
-		misuse("'%s' is neither ppoll nor write", argv[2]);
+	writes = !strcmp(argv[2], "write");
+	reads = !strcmp(argv[2], "read");
+	if (!polls && !writes && !reads && strcmp(argv[2], "touch") != 0)
+		misuse("'%s' is none of ppoll, write, read, touch", argv[2]);
 	for (int i = 4; i < argc; i++)
 		enter(argv[i]);
-	if (polls && setrlimit(RLIMIT_NOFILE, &files))
+	if ((polls || reads) && setrlimit(RLIMIT_NOFILE, &files))
 		die("setrlimit: %s", strerror(errno));
 	series_init(&calls, MOST);
-	memset(calls.ns, 0, MOST * sizeof(*calls.ns));
+	for (uint64_t i = 0; i < MOST; i++) /* bring its pages in */
+		((volatile uint64_t *)calls.ns)[i] = 0;
 	for (uint64_t i = polls ? parse_number(argv[3], "BUSY", 0, 64) : 0; i > 0; i--)
 		if (pthread_create(&thread, NULL, compute, NULL))
 			die("cannot create a thread");
+	if (reads)
+		fd = make_file(argv[3]);
 	reached("ready");
 	gate("go");
 	end += now_ns();
 	if (polls)
 		poll_until(end, &calls);
-	else
+	else if (writes)
 		write_until(argv[3], end, &calls);
+	else if (reads)
+		read_until(fd, end, &calls);
+	else
+		touch_until(parse_number(argv[3], "KEPT", 1, 1000), end, &calls);
 	report(argv[2], &calls);
 	return 0;
 }
