@@ -137,15 +137,15 @@ was_so() {
 coherent() {
 	holds "calls are in the order in which they ended, $1" "$1.json" "$calls"' | map(.end) | . == sort'
 	holds "the parts of each call add up to its time, $1" "$1.json" "$calls"'
-		| all(.on_cpu + .preempted + .blocked + .runq == .ns
-			and ([.on_cpu, .preempted, .blocked, .runq] | all(. >= 0)))'
+		| all(.on_cpu + .preempted + .blocked + .runq + .return == .ns
+			and ([.on_cpu, .preempted, .blocked, .runq, .return] | all(. >= 0)))'
 	# Programs of raw tracepoints can be preempted on 7.x: half of two calls may be taken for one.
 	case $1:$(cat kernel) in
 	slow-raw_tracepoint:7.*) ;;
 	*) holds "what was off the CPU says when it was so longest, and nothing else does, $1" "$1.json" "$calls"'
-		| map(select(has("longest"))) | all(if .longest then .longest.ns > 0 and .longest.ns <= 1.001 * (.ns - .on_cpu)
+		| map(select(has("longest"))) | all(if .longest then .longest.ns > 0 and .longest.ns <= 1.001 * (.ns - .on_cpu - .return)
 				and .longest.stack[0].frame == "__schedule" and .longest.why as $why | .[$why] > 0
-			else .on_cpu == .ns end)' ;;
+			else .on_cpu + .return == .ns end)' ;;
 	esac
 	holds "as many are printed as the ledger has recorded, $1" "$1.json" "$calls"' | length == $last.ledger.recorded'
 	jq -c 'select(.schema)' "$1.json" >"$1.report.json"

@@ -127,6 +127,60 @@ static void a_record_that_is_too_short_is_none(void **state)
 	assert_string_equal(printed(&again), "");
 }
 
+static void recall(uint64_t end, uint32_t tid)
+{
+	struct recall r = {.end = end, .tid = tid};
+
+	assert_int_equal(calls_add(&r, sizeof(r)), 0);
+}
+
+static void take_again(uint64_t end, uint32_t tid, uint64_t replaces)
+{
+	struct slow_call c = {.end = end,
+			      .ns = 1000,
+			      .tid = tid,
+			      .comm = "x",
+			      .off[PLUMB_RETURN] = 900,
+			      .held_by = PLUMB_RETURN_QUOTA,
+			      .replaces = replaces};
+
+	assert_int_equal(calls_add(&c, sizeof(c)), 0);
+}
+
+static void a_call_that_is_held_is_printed_when_it_is_over(void **state)
+{
+	uint64_t then = now() - 1000000000;
+	const char *text;
+	int again;
+
+	(void)state;
+	take(then, 98);
+	take(then, 99);
+	take(then + 1, 99);
+	recall(then, 99);
+	text = printed(&again);
+	assert_true(strstr(text, "x/98 ") && strstr(text, "x/99 "));
+	assert_null(strstr(strstr(text, "x/99 ") + 1, "x/99 "));
+	take_again(then + 5, 99, then);
+	text = printed(&again);
+	assert_true(strstr(text, "90%") && strstr(text, "; held on its way out: quota\n"));
+}
+
+static void a_call_that_was_printed_is_not_printed_again(void **state)
+{
+	uint64_t then = now() - 1000000000;
+	int again;
+
+	(void)state;
+	take(then, 111);
+	assert_non_null(strstr(printed(&again), "x/111 "));
+	recall(then, 111);
+	take_again(then + 5, 112, then);
+	take_again(then + 5, 111, then);
+	take_again(then + 6, 111, 0);
+	assert_null(strstr(strstr(printed(&again), "x/111 ") + 1, "x/111 "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +189,8 @@ int main(void)
 		cmocka_unit_test(what_may_be_overtaken_is_kept),
 		cmocka_unit_test(what_may_be_overtaken_by_what_is_not_taken_is_kept),
 		cmocka_unit_test(a_record_that_is_too_short_is_none),
+		cmocka_unit_test(a_call_that_is_held_is_printed_when_it_is_over),
+		cmocka_unit_test(a_call_that_was_printed_is_not_printed_again),
 	};
 
 	calls_begin(false, false, false);

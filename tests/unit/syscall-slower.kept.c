@@ -35,7 +35,7 @@ static void the_longest_are_kept(void **state)
 
 		check(c->ns > CALLS - KEPT_MOST && !seen[c->ns], "%lu ns", c->ns);
 		seen[c->ns] = true;
-		assert_int_equal(c->parts[PLUMB_BLOCKED] + c->parts[PLUMB_ON_CPU], c->ns);
+		assert_int_equal(c->parts[PLUMB_BLOCKED] + c->parts[PLUMB_RETURN_PARTS], c->ns);
 	}
 	free(k.calls);
 }
@@ -58,6 +58,29 @@ static void threads_follow_one_another(void **state)
 	free(k.calls);
 }
 
+static void what_is_removed_makes_room(void **state)
+{
+	struct kept k = {};
+
+	(void)state;
+	for (uint64_t i = 1; i <= KEPT_MOST; i++)
+		kept_add(&k, &(struct slow_call){.end = 5 * i, .ns = i, .tid = 7}, false);
+	kept_remove(&k, 8, 500);
+	assert_int_equal(k.n, KEPT_MOST);
+	k.dropped = 0;
+	kept_remove(&k, 7, 500);
+	kept_remove(&k, 7, 5 * KEPT_MOST);
+	kept_add(&k, &(struct slow_call){.end = 1, .ns = KEPT_MOST + 1, .tid = 9}, false);
+	kept_add(&k, &(struct slow_call){.end = 1, .ns = KEPT_MOST + 2, .tid = 9}, false);
+	assert_int_equal(k.dropped, 0);
+	kept_add(&k, &(struct slow_call){.end = 1, .ns = KEPT_MOST + 3, .tid = 9}, false);
+	assert_int_equal(k.dropped, 1);
+	for (size_t i = 0; i < k.n; i++)
+		check(k.calls[i].ns != 1 && k.calls[i].ns != 100 && k.calls[i].ns != KEPT_MOST,
+		      "%lu ns", k.calls[i].ns);
+	free(k.calls);
+}
+
 static void no_calls_are_sorted(void **state)
 {
 	struct kept k = {};
@@ -72,6 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_longest_are_kept),
 		cmocka_unit_test(threads_follow_one_another),
+		cmocka_unit_test(what_is_removed_makes_room),
 		cmocka_unit_test(no_calls_are_sorted),
 	};
 

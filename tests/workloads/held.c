@@ -19,13 +19,15 @@ const char usage[] =
 	"the memory back after KEPT of them. The thread is then named held-touch.\n"
 	"The process first enters each cgroup.\n"
 	"Times are between reads of the clock around a call, ns; \"clock\" is the sum of as many\n"
-	"reads with nothing between.\n"
+	"reads with nothing between; \"long\" are those of 1 ms and more, the last 4000.\n"
 	"Gates: ready, go.\n";
 
 #define MOST       500000
 #define WRITES     200
 #define ASKED      8000
 #define FILE_BYTES (4 << 20)
+#define LONG       1000000 /* ns */
+#define LONGS      4000
 
 static void enter(const char *path)
 {
@@ -45,14 +47,23 @@ static void *compute(void *arg)
 
 static void report(const char *what, struct series *calls)
 {
-	uint64_t clock = 0, began;
+	uint64_t clock = 0, began, longs = 0, i = calls->count;
 
-	for (int i = 0; i < 1000; i++) {
+	while (i && longs < LONGS)
+		longs += calls->ns[--i] >= LONG;
+	for (int n = 0; n < 1000; n++) {
 		began = now_ns();
 		clock += now_ns() - began;
 	}
 	report_begin();
 	put_row(own_tid(), "held", what, calls->count, 0);
+	put(",\"long\":[");
+	for (bool first = true; i < calls->count; i++)
+		if (calls->ns[i] >= LONG) {
+			put(first ? "%llu" : ",%llu", (unsigned long long)calls->ns[i]);
+			first = false;
+		}
+	put("]");
 	put(",");
 	put_figures(calls);
 	put(",\"clock\":%llu}", (unsigned long long)clock * calls->count / 1000);

@@ -22,7 +22,7 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 
 #define PLUMB_KEY struct io_key
 #include <plumb/bpf/key/key.bpf.h>
-#define RETURN_OWN struct io_record
+#define RETURN_CALL io_record
 #include <plumb/bpf/syscall/syscall-return.bpf.h>
 #define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
@@ -240,23 +240,24 @@ static __always_inline void return_count(struct return_held *h, const struct plu
 	__u64 on = r->ns;
 	int i;
 
-	h->own.off[IO_RETURN] = r->waited;
+	h->call.off[IO_RETURN] = r->waited;
 	for (i = 0; i < IO_PARTS; i++)
-		on -= h->own.off[i];
-	split_record_n(h->own.off, r->slot, cpu, r->ns, on, r->error, n);
+		on -= h->call.off[i];
+	split_record_n(h->call.off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
-static __always_inline void return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
 {
 	struct task_struct *task = current_task();
 	long ret = 0;
 	__u32 nr;
 
 	return_call(return_registers(task), &nr, &ret);
-	parts_of(t, h->own.off);
-	describe(&h->own, t, task, t->call, ret, cpu);
-	h->own.ns = t->ret.ns;
+	parts_of(t, h->call.off);
+	describe(&h->call, t, task, t->call, ret, cpu);
+	h->call.ns = t->ret.ns;
 	return_count(h, &t->ret, cpu, -1);
+	return true;
 }
 
 /* A call that was slow before has a record. */
@@ -265,16 +266,16 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 	struct io_record *r;
 
 	return_count(h, &h->ret, cpu, 1);
-	if (h->own.ns >= io_config.slower_ns || h->ret.ns < io_config.slower_ns)
+	if (h->call.ns >= io_config.slower_ns || h->ret.ns < io_config.slower_ns)
 		return;
-	h->own.ns = h->ret.ns;
-	h->own.end = h->ret.ended;
+	h->call.ns = h->ret.ns;
+	h->call.end = h->ret.ended;
 	r = bpf_ringbuf_reserve(&io_records, sizeof(*r), 0);
 	if (!r) {
 		io_count(dropped);
 		return;
 	}
-	*r = h->own;
+	*r = h->call;
 	bpf_ringbuf_submit(r, 0);
 }
 

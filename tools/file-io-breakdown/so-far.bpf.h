@@ -75,12 +75,12 @@ static __always_inline void so_far_held(__u64 task, __u64 start, __u64 now)
 		return;
 	io_so_far.in = IO_RETURN;
 	for (i = 0; i < IO_PARTS; i++)
-		io_so_far.off[i] = h->own.off[i];
+		io_so_far.off[i] = h->call.off[i];
 	if ((__s64)(now - h->ret.left) > 0)
 		io_so_far.off[IO_RETURN] += now - h->ret.left;
-	io_so_far.dev = h->own.dev;
-	io_so_far.other = h->own.other;
-	__builtin_memcpy(io_so_far.fs, h->own.fs, sizeof(io_so_far.fs));
+	io_so_far.dev = h->call.dev;
+	io_so_far.other = h->call.other;
+	__builtin_memcpy(io_so_far.fs, h->call.fs, sizeof(io_so_far.fs));
 }
 
 /*

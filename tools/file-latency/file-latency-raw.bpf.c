@@ -32,7 +32,7 @@ static __always_inline __u32 inflight_clear(struct file_thread *t, struct task_s
 	return was;
 }
 
-#define RETURN_OWN struct file_call
+#define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/core/pairing.bpf.h>

@@ -26,7 +26,7 @@ static __always_inline __u32 third_argument(void)
 #define FUNCTION_BY_TARGET
 #define FUNCTION_LAST struct file_call
 #include <plumb/bpf/function/function.bpf.h>
-#define RETURN_OWN struct file_call
+#define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>

@@ -21,15 +21,16 @@ static __always_inline void return_count(const struct plumb_return *r, struct fi
 		file_add(r->slot, cpu, c, n);
 }
 
-static __always_inline void return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu)
 {
-	h->own = t->last;
-	return_count(&t->ret, &h->own, cpu, -1);
+	h->call = t->last;
+	return_count(&t->ret, &h->call, cpu, -1);
+	return true;
 }
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 {
-	return_count(&h->ret, &h->own, cpu, 1);
+	return_count(&h->ret, &h->call, cpu, 1);
 }
 
 #endif

@@ -78,7 +78,7 @@ static __always_inline void return_count(const struct plumb_return *r, const __u
 	split_record_n(off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
-static __always_inline void return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
 {
 	int i;
 
@@ -86,6 +86,7 @@ static __always_inline void return_undo(struct syscall_thread *t, struct return_
 	for (i = 0; i < SPLIT_PARTS; i++)
 		h->off[i] = t->off[i];
 	return_count(&t->ret, h->off, cpu, -1);
+	return true;
 }
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)

@@ -11,6 +11,7 @@
 #include <plumb/report/waker.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/base/text.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "kept.h"
@@ -27,6 +28,11 @@ static struct {
 
 static struct kept kept;
 static bool is_kept;
+
+/* Calls whose recall came after they had been printed, which must not be printed again. */
+#define PRINTED 64
+static struct recall printed[PRINTED];
+static size_t n_printed;
 
 struct kept *calls_keep(void)
 {
@@ -51,8 +57,40 @@ void calls_attached(struct plumb_session *s)
 	calls.session = s;
 }
 
+/* Drops the record of a call that is not over. */
+static void take_back(const struct recall *r)
+{
+	char *list = waiting.list;
+
+	for (size_t i = waiting.n; i-- > 0;) {
+		const struct slow_call *c = (void *)(list + i * waiting.size);
+
+		if (c->tid != r->tid || c->end != r->end)
+			continue;
+		waiting.n--;
+		memmove(list + i * waiting.size, list + (i + 1) * waiting.size,
+			(waiting.n - i) * waiting.size);
+		if (is_kept)
+			kept_remove(&kept, r->tid, r->end);
+		return;
+	}
+	printed[n_printed++ % PRINTED] = *r;
+}
+
+static bool was_printed(const struct slow_call *c)
+{
+	for (size_t i = 0; i < PRINTED && c->replaces; i++)
+		if (printed[i].end == c->replaces && printed[i].tid == c->tid)
+			return true;
+	return false;
+}
+
 int calls_add(const void *record, size_t size)
 {
+	if (size == sizeof(struct recall))
+		take_back(record);
+	if (size < sizeof(struct slow_call) || was_printed(record))
+		return 0;
 	if (is_kept)
 		kept_add(&kept, record, false);
 	return plumb_in_order_add(&waiting, record, size);
@@ -68,8 +106,8 @@ static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, in
 static void print_heading(FILE *out)
 {
 	fprintf(out, "%-12s %7s", "ENDED", "TOOK");
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
-		fprintf(out, " %5s", plumb_parts[i].column);
+	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
+		fprintf(out, " %5s", plumb_return_parts[i].column);
 	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");
 }
 
@@ -87,6 +125,18 @@ static void print_call(const struct slow_call *c, FILE *out)
 		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
 	else
 		fprintf(out, ") = %lld", (long long)c->ret);
+}
+
+/* Why its thread had no CPU on the way out; NULL: it had. */
+static const char *held_by(const struct slow_call *c)
+{
+	static const char *const causes[PLUMB_RETURN_CAUSES] = {
+		[PLUMB_RETURN_QUOTA] = "quota",
+		[PLUMB_RETURN_ASLEEP] = "asleep",
+		[PLUMB_RETURN_PREEMPTED] = "preempted",
+	};
+
+	return c->off[PLUMB_RETURN] ? causes[c->held_by] : NULL;
 }
 
 static void print_waker(const struct plumb_waker *w, FILE *out)
@@ -107,15 +157,17 @@ static void print_line(const struct slow_call *c, FILE *out)
 	calls.headed = true;
 	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		fprintf(out, " %4.0f%%",
-			c->ns ? 100.0 * slow_call_part(c, plumb_parts[i].part) / c->ns : 0);
+			c->ns ? 100.0 * slow_call_part(c, plumb_return_parts[i].part) / c->ns : 0);
 	plumb_escape(comm, c->comm, sizeof(comm));
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
 	print_call(c, out);
 	print_waker(&c->woken_by, out);
 	print_waker(&c->preempted_by, out);
+	if (held_by(c))
+		fprintf(out, "; held on its way out: %s", held_by(c));
 	fputc('\n', out);
 }
 
@@ -229,9 +281,10 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "arguments", arguments);
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
-		json_object_set_new(j, plumb_parts[i].json,
-				    plumb_json_u64(slow_call_part(c, plumb_parts[i].part)));
+	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
+		json_object_set_new(j, plumb_return_parts[i].json,
+				    plumb_json_u64(slow_call_part(c, plumb_return_parts[i].part)));
+	json_object_set_new(j, "held_by", held_by(c) ? json_string(held_by(c)) : json_null());
 	json_object_set_new(j, "woken_by", json_of_woken(c));
 	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));
 	if (calls.stacks)

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t slow_call_part(const struct slow_call *c, enum plumb_part part)
+uint64_t slow_call_part(const struct slow_call *c, unsigned int part)
 {
 	uint64_t ns = c->ns;
 
-	if (part != PLUMB_ON_CPU)
+	if (part != PLUMB_RETURN_PARTS)
 		return c->off[part];
-	for (int i = 0; i < PLUMB_PARTS; i++)
+	for (int i = 0; i < PLUMB_RETURN_PARTS; i++)
 		ns -= c->off[i];
 	return ns;
 }
@@ -29,7 +29,7 @@ static struct kept_call kept_of(const struct slow_call *c, bool in_flight)
 		.in_flight = in_flight,
 	};
 
-	for (int i = 0; i < PLUMB_ALL_PARTS && !in_flight; i++)
+	for (int i = 0; i <= PLUMB_RETURN_PARTS && !in_flight; i++)
 		kept.parts[i] = slow_call_part(c, i);
 	memcpy(kept.comm, c->comm, sizeof(kept.comm));
 	kept.comm[sizeof(kept.comm) - 1] = 0;
@@ -51,9 +51,9 @@ static void sift_up(struct kept *k, size_t i)
 		swap(&k->calls[i], &k->calls[(i - 1) / 2]);
 }
 
-static void sift_down(struct kept *k)
+static void sift_down(struct kept *k, size_t i)
 {
-	for (size_t i = 0, below; (below = 2 * i + 1) < k->n; i = below) {
+	for (size_t below; (below = 2 * i + 1) < k->n; i = below) {
 		if (below + 1 < k->n && k->calls[below + 1].ns < k->calls[below].ns)
 			below++;
 		if (k->calls[i].ns <= k->calls[below].ns)
@@ -77,7 +77,22 @@ void kept_add(struct kept *k, const struct slow_call *c, bool in_flight)
 	if (c->ns <= k->calls[0].ns)
 		return;
 	k->calls[0] = kept_of(c, in_flight);
-	sift_down(k);
+	sift_down(k, 0);
+}
+
+void kept_remove(struct kept *k, uint32_t tid, uint64_t end)
+{
+	size_t i = 0;
+
+	while (i < k->n && (k->calls[i].tid != tid || k->calls[i].begin + k->calls[i].ns != end))
+		i++;
+	if (i == k->n) {
+		k->dropped--;
+		return;
+	}
+	k->calls[i] = k->calls[--k->n];
+	sift_down(k, i);
+	sift_up(k, i);
 }
 
 static int by_thread(const void *a, const void *b)

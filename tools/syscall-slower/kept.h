@@ -12,8 +12,8 @@
 #define KEPT_MOST 10000
 
 struct kept_call {
-	uint64_t begin, ns; /* CLOCK_MONOTONIC */
-	uint64_t parts[PLUMB_ALL_PARTS];
+	uint64_t begin, ns;                     /* CLOCK_MONOTONIC */
+	uint64_t parts[PLUMB_RETURN_PARTS + 1]; /* on_cpu is the last */
 	int64_t ret;
 	uint32_t pid, tid, nr, abi, cpu;
 	char comm[PLUMB_COMM_LEN];
@@ -29,10 +29,12 @@ struct kept {
 
 /* The call takes the place of the shortest one if there is no room. */
 void kept_add(struct kept *k, const struct slow_call *c, bool in_flight);
+/* Removes the call of thread TID that ended at END, if it is there. */
+void kept_remove(struct kept *k, uint32_t tid, uint64_t end);
 /* Orders calls by process, thread and time, after which none can be added. */
 void kept_sort(struct kept *k);
 
-/* ns of a part; the rest of the time is on the CPU. */
-uint64_t slow_call_part(const struct slow_call *c, enum plumb_part part);
+/* ns of a part (plumb_return_parts); the rest of the time is on the CPU. */
+uint64_t slow_call_part(const struct slow_call *c, unsigned int part);
 
 #endif

@@ -13,6 +13,8 @@ struct where {
 	__u64 preempted;     /* the longest time off the CPU was a preemption */
 	__u64 slept, lacked; /* ns: longest sleep with the wait after it; longest preemption */
 	struct plumb_waker woken_by, preempted_by, taken_by /* the last time */;
+	__u64 dropped; /* the end of the thread's last call that was not recorded for lack of room
+			*/
 };
 #define PLUMB_THREAD_OWN where
 
@@ -50,10 +52,12 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct w
 
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/keys.bpf.h>
+#include "syscall-slower.h"
+#define RETURN_CALL slow_call
+#include <plumb/bpf/syscall/syscall-return.bpf.h>
 #define TIMING_ROWS 0
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
-#include "syscall-slower.h"
 
 static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
 				       const struct sched_stay *stay)
@@ -87,7 +91,7 @@ static __always_inline void describe(struct slow_call *s, const struct timing_ca
 	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
 	int i;
 
-	s->end = bpf_ktime_get_ns();
+	s->end = c->end;
 	s->ns = c->ns;
 	s->ret = c->ret;
 	s->nr = c->call;
@@ -120,31 +124,117 @@ static __always_inline void describe(struct slow_call *s, const struct timing_ca
 	}
 }
 
+static __always_inline void count(__u32 cpu, __u64 n)
+{
+	struct plumb_totals *totals = totals_of(1, cpu);
+
+	if (totals)
+		plumb_add(totals->count, n);
+}
+
+static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
+{
+	return ns < syscall_config.min_ns || (syscall_config.only_errors && !error);
+}
+
 static __always_inline void timing_end(const struct timing_call *c)
 {
 	static const struct slow_call empty;
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct task_struct *task;
-	struct plumb_totals *totals;
+	struct syscall_thread *t;
 	struct slow_call *s;
 
-	if (c->ns < syscall_config.min_ns ||
-	    (syscall_config.only_errors && !syscall_error(c->call, c->call >> 32, c->ret))) {
+	if (is_filtered_at_exit(c->ns, syscall_error(c->call, c->call >> 32, c->ret))) {
+		ledger_count(cpu, filtered_at_exit);
+		return;
+	}
+	task = current_task();
+	t = c->t ? c->t : inflight_get(task);
+	s = bpf_ringbuf_reserve(&slow_calls, sizeof(*s), 0);
+	if (!s) {
+		ledger_count(cpu, dropped);
+		if (t)
+			t->own.dropped = c->end;
+		return;
+	}
+	*s = empty;
+	describe(s, c, task, t);
+	bpf_ringbuf_submit(s, 0);
+	count(cpu, 1);
+}
+
+/* --- waits on the way out --- */
+
+static __always_inline __u32 return_slot(struct syscall_thread *t __attribute__((unused)),
+					 struct task_struct *task __attribute__((unused)))
+{
+	return 0;
+}
+
+/* The loader will not print the thread's last call, which it has a record of; false: it may. */
+static __always_inline bool recall(const struct syscall_thread *t)
+{
+	struct recall *r;
+
+	if (t->own.dropped == t->ret.ended || bpf_ktime_get_ns() - t->ret.ended > RECALLED_WITHIN)
+		return false;
+	r = bpf_ringbuf_reserve(&slow_calls, sizeof(*r), 0);
+	if (!r)
+		return false;
+	r->end = t->ret.ended;
+	r->tid = current_tid(current_task());
+	r->pad = 0;
+	bpf_ringbuf_submit(r, 0);
+	return true;
+}
+
+static __always_inline bool return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+{
+	struct task_struct *task = current_task();
+	struct timing_call c = {
+		.call = t->call,
+		.ns = t->ret.ns,
+		.end = t->ret.ended,
+		.regs = return_registers(task),
+	};
+	bool filtered = is_filtered_at_exit(t->ret.ns, t->ret.error);
+	__u32 nr;
+
+	if (filtered)
+		ledger_add(cpu, filtered_at_exit, -1);
+	else if (recall(t))
+		count(cpu, -1);
+	else
+		return false;
+	return_call(c.regs, &nr, &c.ret);
+	describe(&h->call, &c, task, t);
+	h->call.replaces = filtered ? 0 : t->ret.ended;
+	return true;
+}
+
+static __always_inline void return_redo(struct return_held *h, __u32 cpu)
+{
+	struct slow_call *s;
+
+	if (is_filtered_at_exit(h->ret.ns, h->ret.error)) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
 	s = bpf_ringbuf_reserve(&slow_calls, sizeof(*s), 0);
 	if (!s) {
 		ledger_count(cpu, dropped);
+		h->ret.late = 1;
 		return;
 	}
-	*s = empty;
-	task = current_task();
-	describe(s, c, task, c->t ? c->t : inflight_get(task));
+	*s = h->call;
+	s->end = h->ret.ended;
+	s->ns = h->ret.ns;
+	s->off[PLUMB_RETURN] = h->ret.waited;
+	s->held_by = h->ret.longest_cause;
+	s->cpu = cpu;
 	bpf_ringbuf_submit(s, 0);
-	totals = totals_of(1, cpu);
-	if (totals)
-		totals_add_call(totals, 0);
+	count(cpu, 1);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

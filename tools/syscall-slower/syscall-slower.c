@@ -24,7 +24,7 @@
 #include "syscall-slower.skel.h"
 #include "timeline.h"
 
-enum { ERRORS_ONLY = 0x2000, FD, STACKS, WAKERS, BUFFER, TIMELINE, PERFETTO };
+enum { ERRORS_ONLY = 0x2000, FD, STACKS, WAKERS, BUFFER, TIMELINE, PERFETTO, NO_RETURN };
 
 #define BUFFER_BYTES (4ULL << 20)
 
@@ -36,6 +36,7 @@ static const struct argp_option options[] = {
 	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
 	{"stacks", STACKS, NULL, 0, "print the stack of the longest time off the CPU", 40},
 	{"wakers", WAKERS, NULL, 0, "print the stack of the thread that ended the longest sleep", 40},
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
 	{"timeline", TIMELINE, "FILE.svg", 0, "at the end, draw the calls by thread", 40},
 	{"perfetto", PERFETTO, "FILE.json", 0, "at the end, write the calls as a trace for Perfetto", 40},
 	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for calls not yet printed; default 4M", 60},
@@ -89,6 +90,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case WAKERS:
 		wakers = true;
+		return 0;
+	case NO_RETURN:
+		o->no_return = true;
 		return 0;
 	case TIMELINE:
 		timeline = plumb_picture_path("--timeline", text);
@@ -246,7 +250,6 @@ int main(int argc, char **argv)
 		.keys.max = 1,
 		.keys.records_cgroup = true,
 		.measure.kind = PLUMB_COUNTS,
-		.measure.ends_inside = true,
 		.view.print = print,
 		.view.save = save,
 		.overhead.syscalls = true,

@@ -4,13 +4,14 @@
 #define SYSCALL_SLOWER_H
 
 #include <plumb/bpf/key/key.h>
+#include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/bpf/sched/waker.h>
 
 struct slow_call {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
 	__u64 ns;
-	__u64 off[PLUMB_PARTS];
+	__u64 off[PLUMB_RETURN_PARTS];
 	__u64 arguments[6];
 	__s64 ret;
 	__u64 cgroup;
@@ -21,10 +22,23 @@ struct slow_call {
 	__u32 preempted;
 	__u64 longest, longest_wait; /* ns; ns of these on the run queue */
 	__s32 kernel, user;
-	__u32 has_arguments, pad;
+	__u32 has_arguments;
+	__u32 held_by;  /* enum plumb_return_cause: of the longest wait on its way out */
+	__u64 replaces; /* a call is recorded again: its end in the record that was recalled; else 0
+			 */
 	/* Of its longest sleep, and of its longest preemption; unknown: none, or not known. */
 	struct plumb_waker woken_by, preempted_by;
 	char comm[PLUMB_COMM_LEN];
 };
+
+/*
+ * Follows the record of a call whose thread is held on its way out, and which will be recorded
+ * again.  Records are printed 10 ms after their end at the earliest (in-order.h).
+ */
+struct recall {
+	__u64 end;
+	__u32 tid, pad;
+};
+#define RECALLED_WITHIN 5000000 /* ns after the end of the call */
 
 #endif

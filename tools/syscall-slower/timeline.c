@@ -28,7 +28,7 @@ static const char style[] = PICTURE_STYLE
 	"#matches { fill: none; stroke: #d050f0; stroke-width: 2; pointer-events: none; }\n"
 	"#search { text-anchor: end; }\n"
 	".on_cpu { fill: #4c9f45; } .preempted { fill: #d62f2f; }\n"
-	".blocked { fill: #3a78b5; } .runq { fill: #f2a61d; }\n"
+	".blocked { fill: #3a78b5; } .runq { fill: #f2a61d; } .return { fill: #8c6bb1; }\n"
 	".in_flight { fill: var(--paper); stroke: var(--ink); stroke-dasharray: 4 2; }\n";
 
 /* A thread's calls: from FIRST, N of them. */
@@ -107,7 +107,7 @@ static void draw_part(const struct drawing *d, size_t part)
 {
 	const double scale = d->frame.width / (d->ns ?: 1);
 
-	fprintf(d->out, "<path class=\"%s\" d=\"", plumb_parts[part].json);
+	fprintf(d->out, "<path class=\"%s\" d=\"", plumb_return_parts[part].json);
 	for (size_t i = 0; i < d->lanes.n; i++) {
 		const struct lane *l = &d->lanes.all[i];
 
@@ -118,15 +118,16 @@ static void draw_part(const struct drawing *d, size_t part)
 			       below = 0;
 
 			for (size_t k = 0; k < part; k++)
-				below += c->parts[plumb_parts[k].part] / whole;
-			if (!c->parts[plumb_parts[part].part])
+				below += c->parts[plumb_return_parts[k].part] / whole;
+			if (!c->parts[plumb_return_parts[part].part])
 				continue;
 			width = width < NARROW ? NARROW : width;
 			fprintf(d->out, "M%.2f %.2fh%.2fv%.2fh%.2fz", d->frame.x + x,
 				d->frame.y + i * LANE + (LANE - BAR) / 2.0 +
 					BAR * (1 - below -
-					       c->parts[plumb_parts[part].part] / whole),
-				width, BAR * c->parts[plumb_parts[part].part] / whole, -width);
+					       c->parts[plumb_return_parts[part].part] / whole),
+				width, BAR * c->parts[plumb_return_parts[part].part] / whole,
+				-width);
 		}
 	}
 	fputs("\"/>\n", d->out);
@@ -178,11 +179,12 @@ static void draw_legend(const struct drawing *d)
 	const double y = d->frame.y + d->frame.height + 26;
 	double x = LEFT;
 
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++) {
+	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++) {
 		fprintf(d->out,
 			"<rect class=\"%s\" x=\"%.1f\" y=\"%g\" width=\"12\" height=\"12\"/>"
 			"<text x=\"%.1f\" y=\"%g\">%s</text>\n",
-			plumb_parts[i].json, x, y, x + 16, y + 10, plumb_parts[i].heading);
+			plumb_return_parts[i].json, x, y, x + 16, y + 10,
+			plumb_return_parts[i].heading);
 		x += 100;
 	}
 	fprintf(d->out,
@@ -236,9 +238,9 @@ static void print_data(const struct drawing *d)
 			name_call(c, text, sizeof(text));
 			fprintf(d->out, "%s\n[%zu,%lld,%llu", i || j > l->first ? "," : "", i,
 				(long long)(c->begin - d->t->start), (unsigned long long)c->ns);
-			for (size_t k = 0; k < PLUMB_ALL_PARTS; k++)
+			for (size_t k = 0; k <= PLUMB_RETURN_PARTS; k++)
 				fprintf(d->out, ",%llu",
-					(unsigned long long)c->parts[plumb_parts[k].part]);
+					(unsigned long long)c->parts[plumb_return_parts[k].part]);
 			fputs(",\"", d->out);
 			plumb_svg_escape(text, SIZE_MAX, d->out);
 			fputs("\"]", d->out);
@@ -258,7 +260,7 @@ static void draw_plot(const struct drawing *d)
 		"<clipPath id=\"clip\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>"
 		"</clipPath>\n<g id=\"plot\" clip-path=\"url(#clip)\">\n",
 		f->x, f->y, f->width, f->height);
-	for (size_t i = 0; i < PLUMB_ALL_PARTS; i++)
+	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		draw_part(d, i);
 	draw_flights(d);
 	fprintf(out,

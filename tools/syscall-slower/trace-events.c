@@ -44,11 +44,12 @@ static json_t *call_event(const struct kept_call *c, uint64_t start)
 	}
 	if (c->ret < 0 && c->ret >= -4095)
 		json_object_set_new(args, "error", json_string(plumb_errno_name(c->ret)));
-	for (size_t i = 0; i < PLUMB_ALL_PARTS && !c->in_flight; i++) {
+	for (size_t i = 0; i <= PLUMB_RETURN_PARTS && !c->in_flight; i++) {
 		char text[32];
 
-		snprintf(text, sizeof(text), "%s_ns", plumb_parts[i].json);
-		json_object_set_new(args, text, plumb_json_u64(c->parts[plumb_parts[i].part]));
+		snprintf(text, sizeof(text), "%s_ns", plumb_return_parts[i].json);
+		json_object_set_new(args, text,
+				    plumb_json_u64(c->parts[plumb_return_parts[i].part]));
 	}
 	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o}", "ph", "X", "cat", "syscall",
 			 "name", plumb_syscall_name(c->nr, c->abi, name, sizeof(name)), "pid",

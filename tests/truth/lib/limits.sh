@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# For groups about what a caller waits for on its way out: cgroups with limits.
+# Cgroups with a limit, for groups whose threads wait because of it.
 
 # limited NAME FILE=VALUE... - makes a cgroup where all of these files are; $limited is its cgroup.procs
 limited() {

@@ -254,7 +254,7 @@ static void configure_returns(const struct plumb_session *s, struct plumb_instan
 		snprintf(in->no_return, sizeof(in->no_return), "--no-return");
 	else
 		c->interleaved |= c->preemptible;
-	if (!*in->no_return && !s->options.split)
+	if (!*in->no_return && !c->split)
 		name_hook(&in->bpf, "sched_switch");
 }
 

@@ -21,11 +21,12 @@
 /*
  * Defined by the tool: find the current thread's last call, if it is on its way out of that, set
  * t->ret.ended, and by return_is_fresh() what else will be needed; remove the call from its row,
- * after H has got what return_redo() needs to record it again, with h->ret.ns.
+ * after H has got what return_redo() needs to record it again, with h->ret.ns (false: it cannot be
+ * removed).  A tool whose calls are more than a time and an error defines RETURN_CALL, a struct.
  */
 struct return_held;
 static __always_inline bool return_find(PLUMB_THREAD *t, struct task_struct *task);
-static __always_inline void return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu);
+static __always_inline bool return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu);
 static __always_inline void return_redo(struct return_held *h, __u32 cpu);
 
 /*
@@ -35,8 +36,8 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu);
  */
 struct return_held {
 	struct plumb_return ret;
-#ifdef RETURN_OWN
-	RETURN_OWN own; /* what a tool that defines it needs instead */
+#ifdef RETURN_CALL
+	struct RETURN_CALL call;
 #else
 	__u64 off[PLUMB_RETURN_PARTS]; /* ns of the call off the CPU, by part */
 #endif
@@ -95,7 +96,7 @@ static __always_inline bool return_is_fresh(PLUMB_THREAD *t)
 	if (t->ret.found == t->ret.ended)
 		return false;
 	t->ret.found = t->ret.ended;
-	t->ret.waited = t->ret.late = 0;
+	t->ret.waited = t->ret.longest = t->ret.late = 0;
 	return true;
 }
 
@@ -117,6 +118,10 @@ static __noinline int return_came(struct return_held *h, __u64 now)
 	r->left = 0;
 	atomic_add(&return_waiting, -1);
 	r->waited += ns;
+	if (ns >= r->longest) {
+		r->longest = ns;
+		r->longest_cause = r->cause;
+	}
 	if (!r->late) {
 		r->ns += now - r->ended;
 		r->ended = r->found = now;
@@ -177,7 +182,7 @@ static __noinline int return_left(PLUMB_THREAD *t, bool preempt)
 		h = NULL; /* too many wait */
 	else
 		h = bpf_map_lookup_elem(&plumb_held, &key);
-	if (!t->ret.late && (!h || t->ret.ended <= plumb_read_until)) {
+	if (!t->ret.late && (!h || t->ret.ended <= plumb_read_until || !return_undo(t, h, cpu))) {
 		sums->late++;
 		t->ret.late = 1;
 	}
@@ -188,8 +193,6 @@ static __noinline int return_left(PLUMB_THREAD *t, bool preempt)
 	else
 		t->ret.cause =
 			sched_is_throttled(task) ? PLUMB_RETURN_QUOTA : PLUMB_RETURN_PREEMPTED;
-	if (!t->ret.late)
-		return_undo(t, h, cpu);
 	atomic_add(&return_waiting, 1);
 	t->ret.left = bpf_ktime_get_ns();
 	h->ret = t->ret;

@@ -26,9 +26,11 @@ struct plumb_return {
 	__u64 left;   /* ns, CLOCK_MONOTONIC: since when it has no CPU; 0: it has one */
 	__u64 found;  /* of which value of ENDED the rest is */
 	__u64 waited; /* ns, in all waits */
+	__u64 longest;
 	__u32 slot, error;
-	__u32 cause;
-	__u32 late; /* it may be in a report, and stays as it is */
+	__u32 cause, longest_cause; /* enum plumb_return_cause: of the last wait, of the longest */
+	__u32 late;                 /* it may be in a report, and stays as it is */
+	__u32 pad;
 };
 
 /* In the map plumb_returns, of a CPU. */

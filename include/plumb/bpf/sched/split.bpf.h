@@ -98,11 +98,12 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 	if (!t)
 		return;
 	inflight_slot = inflight_slot_of(t, task);
+	/* Also if its call has ended: it may be on its way out (return.bpf.h). */
+	split_back(t, task, cpu);
 	if (!inflight_slot && !t->start) {
 		split_forget(t);
 		return;
 	}
-	split_back(t, task, cpu);
 	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
 	t->left = now;
 #ifdef SCHED_WAKERS

@@ -16,8 +16,8 @@
 #include <plumb/bpf/syscall/syscall.bpf.h>
 
 struct timing_call {
-	__u64 call; /* syscall_word() */
-	__u64 ns;
+	__u64 call;    /* syscall_word() */
+	__u64 ns, end; /* CLOCK_MONOTONIC */
 	long ret;
 	struct pt_regs *regs; /* NULL: not known */
 	__u32 slot;           /* as returned by timing_slot() at the entry, if IN_INFLIGHT_SLOT */
@@ -104,6 +104,7 @@ static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slo
 	__u64 now = bpf_ktime_get_ns();
 	struct timing_call c = {
 		.ns = now - inflight_slot->start,
+		.end = now,
 		.call = inflight_slot->call,
 		.ret = ret,
 		.regs = regs,
@@ -125,6 +126,7 @@ static __always_inline void timing_leave(struct syscall_thread *t, long ret, str
 	__u64 now = bpf_ktime_get_ns();
 	struct timing_call c = {
 		.ns = now - t->start,
+		.end = now,
 		.call = t->call,
 		.ret = ret,
 		.regs = regs,
