@@ -16,6 +16,25 @@ watched() {
 	detach "$1-all" "$1-off"
 }
 
+# sending NAME - sends under a quota, or beside busy threads
+sending() {
+	if [ "$1" = quota ]; then
+		start sends-quota held 3000 sendto 65536 "$limited/cgroup.procs"
+	else
+		start busy held 60000 ppoll 8
+		busy=$pid
+		open_gate busy go
+		start sends-contention held 3000 sendto 65536
+	fi
+	attach "tcp-$1" --mechanism=raw_tracepoint -b comm -p "$pid"
+	attach "tcp-$1-min" --mechanism=raw_tracepoint --min=1ms -b comm -p "$pid"
+	attach "tcp-$1-intervals" --mechanism=raw_tracepoint -b comm -p "$pid" 0.05
+	attach "tcp-$1-off" --mechanism=raw_tracepoint --no-return -b comm -p "$pid"
+	go "sends-$1"
+	detach "tcp-$1" "tcp-$1-min" "tcp-$1-intervals" "tcp-$1-off"
+	[ "$1" = quota ] || kill -9 "$busy"
+}
+
 # shellcheck disable=SC2034 # by what starts a tool
 run() {
 	program=syscall-slower quick=--no-calibrate mechanisms=${mechanism:-tracepoint raw_tracepoint}
@@ -35,6 +54,11 @@ run() {
 	fi
 	start contention held 3000 ppoll 8
 	watched contention
+	mechanism='' mechanisms=raw_tracepoint program=tcp-sendmsg-lat
+	# Where these are, and root is allowed to use them, the tool has to work.
+	grep ' __traceiter_\(tcp_sendmsg_locked\|sock_send_length\)$' /proc/kallsyms >send-tracepoints
+	[ -e quota.skip ] || sending quota
+	sending contention
 }
 
 # What was printed, and what the caller saw, longest first.
@@ -78,17 +102,49 @@ judged() {
 		$last.on_the_way_out.not_seen == "--no-return" and all($all[] | .call // empty; .return == 0 and .held_by == null)'
 }
 
+# sent NAME - the sends of held; what is on the CPU after the message is in no time
+sent() {
+	forced "tcp-$1" raw_tracepoint || return 0
+	evidence "tcp-$1.json" "tcp-$1.err" "sends-$1.truth"
+	holds "sends, $1: each one, none longer than its caller's" "tcp-$1.json" '$truth[0].calls[0] as $true | $last.rows[0]
+		| .count == $true.count and .asked == $true.count * 65536 and .sent == .asked
+		and .max <= $true.max and .sum <= $true.sum' --slurpfile truth "sends-$1.truth"
+	# While other tools attach, a switch may not be seen.
+	holds "sends, $1: the longest waited on its way out as long as its caller" "tcp-$1.json" '$truth[0].calls[0] as $true
+		| $last.on_the_way_out as $out | $last.rows[0]
+		| .max >= $true.max * 0.85 and $out.not_seen == null and $out.late == 0 and $out.sum > 0
+		and .sum >= ($true.sum - $true.clock) * 0.7 and .sum >= $out.sum' --slurpfile truth "sends-$1.truth"
+	evidence "tcp-$1-min.json" "tcp-$1-min.err"
+	holds "sends, $1: those that became long on the way out pass --min" "tcp-$1-min.json" '$truth[0].calls[0] as $true
+		| $last.ledger.recorded + $last.ledger.filtered_at_exit == $true.count
+		and $last.rows[0].max >= $true.max * 0.85 and $last.rows[0].min >= 1000000
+		and $last.rows[0].count <= ($true.long | length)' --slurpfile truth "sends-$1.truth"
+	evidence "tcp-$1-intervals.json" "tcp-$1-intervals.err"
+	holds "sends, $1: the intervals have all, once" "tcp-$1-intervals.json" '$truth[0].calls[0].count as $count
+		| ([$all[].rows[].count] | add) == $count and ([$all[].rows[].sent] | add) == $count * 65536
+		and $last.ledger.recorded == $count' --slurpfile truth "sends-$1.truth"
+	evidence "tcp-$1-off.json" "tcp-$1-off.err"
+	holds "sends, $1: --no-return is said" "tcp-$1-off.json" '$last.on_the_way_out.not_seen == "--no-return"'
+}
+
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 	judged contention
+	# shellcheck disable=SC2034 # by what judges a refusal
+	must=$([ "$(wc -l <send-tracepoints)" -lt 2 ] || echo raw_tracepoint)
+	sent contention
+	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 	if [ -e quota.skip ]; then
 		skip "under a CPU quota" "$(cat quota.skip)"
 		return
 	fi
 	judged quota
+	# shellcheck disable=SC2034 # by what judges a refusal
+	must=$([ "$(wc -l <send-tracepoints)" -lt 2 ] || echo raw_tracepoint)
+	sent quota
 	evidence quota-text.json quota-text.err
 	claim "a line says why its thread was held" grep -q 'RET.*CALL$' quota-text.json
 	claim "... by its quota" grep -q '%.*ppoll(.*; held on its way out: quota$' quota-text.json

@@ -10,19 +10,19 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-static int checked(int result, const char *what)
+static inline int checked(int result, const char *what)
 {
 	if (result < 0)
 		die("%s: %s", what, strerror(errno));
 	return result;
 }
 
-static socklen_t address_length(const struct sockaddr_storage *a)
+static inline socklen_t address_length(const struct sockaddr_storage *a)
 {
 	return a->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-static void parse_address(const char *text, uint16_t port, struct sockaddr_storage *a)
+static inline void parse_address(const char *text, uint16_t port, struct sockaddr_storage *a)
 {
 	struct sockaddr_in *v4 = (void *)a;
 	struct sockaddr_in6 *v6 = (void *)a;
@@ -38,13 +38,14 @@ static void parse_address(const char *text, uint16_t port, struct sockaddr_stora
 	}
 }
 
-static uint16_t port_of(const struct sockaddr_storage *a)
+static inline uint16_t port_of(const struct sockaddr_storage *a)
 {
 	return ntohs(a->ss_family == AF_INET ? ((const struct sockaddr_in *)a)->sin_port
 					     : ((const struct sockaddr_in6 *)a)->sin6_port);
 }
 
-static const char *address_text(const struct sockaddr_storage *a, char text[INET6_ADDRSTRLEN])
+static inline const char *address_text(const struct sockaddr_storage *a,
+				       char text[INET6_ADDRSTRLEN])
 {
 	const void *bytes = a->ss_family == AF_INET
 				    ? (const void *)&((const struct sockaddr_in *)a)->sin_addr
@@ -53,7 +54,7 @@ static const char *address_text(const struct sockaddr_storage *a, char text[INET
 	return inet_ntop(a->ss_family, bytes, text, INET6_ADDRSTRLEN);
 }
 
-static void raise_loopback(void)
+static inline void raise_loopback(void)
 {
 	struct ifreq request = {.ifr_name = "lo"};
 	int fd = checked(socket(AF_INET, SOCK_DGRAM, 0), "socket");

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* held: calls that the kernel holds on their way out, each between two reads of the clock. */
 #include "workload.h"
+#include "addresses.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 const char usage[] =
 	"Usage: held MS ppoll BUSY [CGROUP.PROCS...]\n"
 	"       held MS write FILE [CGROUP.PROCS...]\n"
 	"       held MS read FILE [CGROUP.PROCS...]\n"
 	"       held MS touch KEPT [CGROUP.PROCS...]\n"
+	"       held MS sendto SIZE [CGROUP.PROCS...]\n"
 	"\n"
 	"For MS, or 500,000 calls, asks 8000 times about one pipe by each call of ppoll, beside\n"
 	"BUSY threads that only compute; or writes 64 kB to FILE by each call of write, at most\n"
 	"200; or reads 4 MB of FILE, which it first writes, by each call of pread64, with a\n"
-	"call of ppoll after each that is not timed; or touches 2 MB of memory, a huge page if "
-	"there are some, by each fault, and gives\n"
-	"the memory back after KEPT of them. The thread is then named held-touch.\n"
-	"The process first enters each cgroup.\n"
+	"call of ppoll after each that is not timed; or touches 2 MB of memory, a huge page if\n"
+	"there are some, by each fault, and gives the memory back after KEPT of them (the thread\n"
+	"is then named held-touch); or sends SIZE bytes over TCP, to a process that receives\n"
+	"them. The process first enters each cgroup, the receiver does not.\n"
 	"Times are between reads of the clock around a call, ns; \"clock\" is the sum of as many\n"
 	"reads with nothing between; \"long\" are those of 1 ms and more, the last 4000.\n"
 	"Gates: ready, go.\n";
@@ -28,6 +32,7 @@ const char usage[] =
 #define FILE_BYTES (4 << 20)
 #define LONG       1000000 /* ns */
 #define LONGS      4000
+#define SIZE       (1 << 20) /* at most */
 
 static void enter(const char *path)
 {
@@ -154,13 +159,48 @@ static void touch_until(uint64_t kept, uint64_t end, struct series *calls)
 	rename_self("held");
 }
 
+/* Returns a connection to a process of its own, which receives until it is closed. */
+static int connect_receiver(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int listening = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+	int fd = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+	socklen_t length = sizeof(a);
+	static char into[SIZE];
+
+	checked(bind(listening, (void *)&a, sizeof(a)), "bind");
+	checked(listen(listening, 1), "listen");
+	checked(getsockname(listening, (void *)&a, &length), "getsockname");
+	checked(connect(fd, (void *)&a, length), "connect");
+	if (checked(fork(), "fork"))
+		return fd;
+	close(fd);
+	fd = checked(accept(listening, NULL, NULL), "accept");
+	while (recv(fd, into, sizeof(into), 0) > 0)
+		;
+	_exit(0);
+}
+
+static void send_until(int fd, long size, uint64_t end, struct series *calls)
+{
+	static char block[SIZE];
+	uint64_t began;
+
+	for (began = now_ns(); began < end && calls->count < MOST; began = now_ns()) {
+		if (syscall(SYS_sendto, fd, block, size, MSG_NOSIGNAL, NULL, 0) != size)
+			die("send: %s", strerror(errno));
+		series_add(calls, now_ns() - began, false);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct rlimit files = {ASKED, ASKED};
 	struct series calls;
 	pthread_t thread;
-	bool polls, writes, reads;
+	bool polls, writes, reads, sends;
 	int fd = -1;
+	long size = 0;
 	uint64_t end;
 
 	help_if_asked(argc, argv);
@@ -170,8 +210,14 @@ int main(int argc, char **argv)
 	polls = !strcmp(argv[2], "ppoll");
 	writes = !strcmp(argv[2], "write");
 	reads = !strcmp(argv[2], "read");
-	if (!polls && !writes && !reads && strcmp(argv[2], "touch") != 0)
-		misuse("'%s' is none of ppoll, write, read, touch", argv[2]);
+	sends = !strcmp(argv[2], "sendto");
+	if (!polls && !writes && !reads && !sends && strcmp(argv[2], "touch") != 0)
+		misuse("'%s' is none of ppoll, write, read, touch, sendto", argv[2]);
+	if (sends) {
+		size = parse_number(argv[3], "SIZE", 1, SIZE);
+		raise_loopback();
+		fd = connect_receiver();
+	}
 	for (int i = 4; i < argc; i++)
 		enter(argv[i]);
 	if ((polls || reads) && setrlimit(RLIMIT_NOFILE, &files))
@@ -193,6 +239,8 @@ int main(int argc, char **argv)
 		write_until(argv[3], end, &calls);
 	else if (reads)
 		read_until(fd, end, &calls);
+	else if (sends)
+		send_until(fd, size, end, &calls);
 	else
 		touch_until(parse_number(argv[3], "KEPT", 1, 1000), end, &calls);
 	report(argv[2], &calls);

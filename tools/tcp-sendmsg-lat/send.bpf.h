@@ -153,21 +153,27 @@ static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u6
 		key->error = error;
 }
 
-/* Record a send of the current thread that took NS ns; RET is what tcp_sendmsg() returned. */
-static __noinline void record_send(struct task_struct *task, struct sock *sk, __u64 ns, __u64 asked,
-				   long ret)
+/*
+ * Record a send of the current thread that took NS ns; RET is what tcp_sendmsg() returned.  Return
+ * its slot.
+ */
+static __noinline int record_send(struct task_struct *task, struct sock *sk, __u64 ns, __u64 asked,
+				  long ret)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), error = ret < 0 ? -ret : 0;
 	struct plumb_totals *totals;
 	struct send_key key = {};
+	int slot;
 
 	fill_key(&key, sk, asked, error);
-	totals = hist_record(key_cpu_slot(task, &key, cpu), cpu, ns, error, false);
+	slot = key_cpu_slot(task, &key, cpu);
+	totals = hist_record(slot, cpu, ns, error, false);
 	if (!totals)
-		return;
+		return slot;
 	plumb_add(totals->extra[0], asked);
 	if (ret > 0)
 		plumb_add(totals->extra[1], ret);
+	return slot;
 }
 
 #endif

@@ -4,9 +4,11 @@
  *
  * tcp_sendmsg_locked fires when TCP is about to take bytes, sock_send_length when the message is
  * done.  No tracepoint fires before the wait for the socket's lock, so the time of a message begins
- * with the system call, or with the end of the previous message of the same call.
+ * with the system call, or with the end of the previous message of the same call.  It ends with the
+ * message, and if the thread is then held on its way out of the call, with that wait.
  */
 #include "send.bpf.h"
+#include <plumb/bpf/sched/return.h>
 
 #define MAX_RW_COUNT 0x7ffff000 /* include/linux/fs.h */
 
@@ -16,6 +18,12 @@ struct sending_thread {
 	__u64 start;    /* ns: the message in flight began; 0: none is in flight, or not seen */
 	__u64 asked;    /* bytes of that message */
 	__u64 unwanted; /* the message in flight was filtered when it began */
+	__u64 call;     /* the system call, and above it its table */
+	struct plumb_return ret; /* the last message */
+	struct send_bytes {
+		__u64 asked, sent;
+	} bytes;             /* of that */
+	struct send_key key; /* of that, if it did not take --min */
 };
 
 #define PLUMB_THREAD struct sending_thread
@@ -32,6 +40,8 @@ static __always_inline __u32 inflight_clear(struct sending_thread *t, struct tas
 	return was;
 }
 
+#define RETURN_CALL send_bytes
+#include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
@@ -89,8 +99,10 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!filter_entry(task)) {
 		t = inflight_get(task);
-		if (t)
-			t->since = 0;
+		if (t) {
+			return_settle(t);
+			t->since = t->ret.ended = 0;
+		}
 		return 0;
 	}
 	t = inflight_make(task);
@@ -100,7 +112,9 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (inflight_clear(t, task))
 		ledger_count(bpf_get_smp_processor_id(), exit_lost);
-	t->unwanted = 0;
+	return_settle(t);
+	t->unwanted = t->ret.ended = 0;
+	t->call = (__u64)syscall_abi(task) << 32 | nr;
 	t->since = bpf_ktime_get_ns();
 	return 0;
 }
@@ -157,14 +171,76 @@ static __always_inline bool begins_at_its_end(struct task_struct *task, struct s
 	return false;
 }
 
-static __always_inline void record(struct task_struct *task, const struct sending_thread *t,
-				   struct sock *sk, __u64 ns, long ret)
+static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
 {
-	if ((tcp_config.only_errors && ret >= 0) || ns < tcp_config.min_ns)
+	return (tcp_config.only_errors && !error) || ns < tcp_config.min_ns;
+}
+
+static __always_inline void record(struct task_struct *task, struct sending_thread *t,
+				   struct sock *sk, __u64 now, long ret)
+{
+	__u64 ns = now - t->start;
+
+	t->ret.ended = now;
+	t->ret.ns = ns;
+	t->ret.error = ret < 0 ? -ret : 0;
+	/* kTLS passes a message to TCP in records: t->asked is only of the first. */
+	t->bytes.asked = at_least(t->asked, ret);
+	t->bytes.sent = ret > 0 ? ret : 0;
+	if (is_filtered_at_exit(ns, t->ret.error)) {
 		ledger_count(bpf_get_smp_processor_id(), filtered_at_exit);
-	else
-		/* kTLS passes a message to TCP in records: t->asked is only of the first. */
-		record_send(task, sk, ns, at_least(t->asked, ret), ret);
+		if (ns >= tcp_config.min_ns)
+			return; /* whatever it waits for */
+		__builtin_memset(&t->key, 0, sizeof(t->key));
+		fill_key(&t->key, sk, t->bytes.asked, t->ret.error);
+	} else {
+		t->ret.slot = record_send(task, sk, ns, t->bytes.asked, ret);
+	}
+}
+
+/* --- waits on the way out of the call --- */
+
+/* A system call of this number, which is a send, has been noted since; inside it has no result. */
+static __always_inline bool return_find(struct sending_thread *t, struct task_struct *task)
+{
+	long result;
+	__u32 nr;
+
+	if (t->start || !t->ret.ended || !return_call(return_registers(task), &nr, &result) ||
+	    t->call != ((__u64)syscall_abi(task) << 32 | nr) || !filter_entry(task))
+		return false;
+	if (return_is_fresh(t) && is_filtered_at_exit(t->ret.ns, t->ret.error))
+		t->ret.slot = key_cpu_slot(task, &t->key, bpf_get_smp_processor_id());
+	return true;
+}
+
+/* Add the message N times, 1 or -1, to what it is counted in. */
+static __always_inline void return_count(const struct plumb_return *r, const struct send_bytes *b,
+					 __u32 cpu, __u64 n)
+{
+	struct plumb_totals *totals;
+
+	if (is_filtered_at_exit(r->ns, r->error)) {
+		ledger_add(cpu, filtered_at_exit, n);
+		return;
+	}
+	totals = hist_record_split(r->slot, cpu, r->ns, r->error, r->ns, true, n);
+	if (!totals)
+		return;
+	plumb_add(totals->extra[0], b->asked * n);
+	plumb_add(totals->extra[1], b->sent * n);
+}
+
+static __always_inline bool return_undo(struct sending_thread *t, struct return_held *h, __u32 cpu)
+{
+	h->call = t->bytes;
+	return_count(&t->ret, &t->bytes, cpu, -1);
+	return true;
+}
+
+static __always_inline void return_redo(struct return_held *h, __u32 cpu)
+{
+	return_count(&h->ret, &h->call, cpu, 1);
 }
 
 SEC("raw_tp/sock_send_length")
@@ -179,10 +255,14 @@ int send_end(struct bpf_raw_tracepoint_args *ctx)
 	if (!filter_thread(task) || !send_is_tcp(sk))
 		return 0;
 	t = inflight_get(task);
+	if (t) {
+		return_settle(t);
+		t->ret.ended = 0;
+	}
 	if ((t && t->start) || begins_at_its_end(task, t, sk, ret)) {
 		if (!t) /* never; for the verifier */
 			return 0;
-		record(task, t, sk, now - t->start, ret);
+		record(task, t, sk, now, ret);
 	}
 	if (t) {
 		t->start = t->unwanted = 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/base/cli.h>
 #include <plumb/kernel/functions.h>
+#include <plumb/kernel/kernel.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
 #include <plumb/mechanism/functions.h>
@@ -24,7 +25,18 @@
 #include "tcp-sendmsg-lat-session-700.skel.h"
 #include "tcp-sendmsg-lat.skel.h"
 
-enum { RADDR = 0x2000, RPORT, LADDR, LPORT, MIN_SIZE, MAX_SIZE, ERRORS_ONLY, MIN_TIME, LABELS };
+enum {
+	RADDR = 0x2000,
+	RPORT,
+	LADDR,
+	LPORT,
+	MIN_SIZE,
+	MAX_SIZE,
+	ERRORS_ONLY,
+	MIN_TIME,
+	LABELS,
+	NO_RETURN
+};
 
 /* clang-format off */
 static const struct argp_option options[] = {
@@ -37,6 +49,7 @@ static const struct argp_option options[] = {
 	{"max-size", MAX_SIZE, "BYTES", 0, "of at most BYTES", 30},
 	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
 	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
 	{"labels", LABELS, "FILE", 0, "read names for remote addresses from FILE; makes label a key", 40},
 	{0},
 };
@@ -122,6 +135,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		return 0;
 	case MIN_TIME:
 		config.min_ns = plumb_option_duration("--min", text);
+		return 0;
+	case NO_RETURN:
+		o->no_return = true;
 		return 0;
 	case LABELS:
 		if (tcp_labels_read(&tcp_labels, text))
@@ -217,12 +233,14 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 	memcpy((void *)&skel->rodata->syscall_config, &selection, sizeof(selection));
 	memcpy((void *)&skel->rodata->tcp_config, &config, sizeof(config));
 	size_labels(bpf->object);
+	/* A message is corrected by a program on sched_switch. */
+	bpf->config->interleaved |= plumb_raw_tracepoints_can_be_preempted();
 	return 0;
 }
 
 static const char *const raw_programs[] = {"send_end", "send_begin", "call_enter", NULL};
 
-static const struct plumb_mechanism mechanisms[] = {
+static struct plumb_mechanism mechanisms[] = {
 	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
 	{
 		.name = "raw_tracepoint",
@@ -258,6 +276,10 @@ static int prepare(struct plumb_options *o)
 {
 	int err = plumb_functions_find(&function, 1, o->btf, &functions);
 
+	if (!o->no_return)
+		mechanisms[sizeof(mechanisms) / sizeof(mechanisms[0]) - 1].stability =
+			PLUMB_SCHED_STABILITY "; times begin with the system call";
+
 	pages_pass_by = functions.btf &&
 			btf__find_by_name_kind(functions.btf, "tcp_sendpage", BTF_KIND_FUNC) > 0;
 	return err;
@@ -284,7 +306,8 @@ static struct plumb_tool tool = {
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
 		"           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
-		"           (stable; kernels from 6.16 on)\n"
+		"           (stable; kernels from 6.16 on), and without --no-return sched_switch\n"
+		"           (stable-ish)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64;\n"
 		"           before 6.5 sendfile and splice are not seen\n"
 		"fire rate: 1,000 to 1,000,000 a second on a busy server\n"

@@ -90,12 +90,12 @@ static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, _
  * The same N times, 1 or -1. Of a call that is split (split.h): ON ns on the CPU; COUNTED if that
  * is its largest part.
  */
-static __always_inline void hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error,
-					      __u64 on, bool counted, __u64 n)
+static __always_inline struct plumb_totals *
+hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error, __u64 on, bool counted, __u64 n)
 {
 	__u32 at = hist_at(slot, cpu);
 
-	hist_add(&at, value, error, on, counted, n);
+	return hist_add(&at, value, error, on, counted, n);
 }
 
 #endif
