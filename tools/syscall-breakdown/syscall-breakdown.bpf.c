@@ -49,6 +49,17 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/keys.bpf.h>
+/* What is known of a call that is held on its way out. */
+struct held_call {
+	__u64 ns, waited; /* as of its end, or of the wait before */
+	__u32 what;
+	__s32 kernel; /* the stack at which it is held */
+	bool first;   /* it was counted in the first pass */
+	bool filtered;
+	struct places places; /* if FILTERED */
+};
+#define RETURN_CALL held_call
+#include <plumb/bpf/syscall/syscall-return.bpf.h>
 #define TIMING_ROWS 0
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
@@ -143,44 +154,50 @@ static __always_inline struct plumb_totals *totals_of_calls(__u32 what, __u32 cp
 	return slot ? totals : NULL;
 }
 
-static __always_inline void add_call(struct syscall_thread *t, struct task_struct *task, __u32 what,
-				     __u64 ns, __u32 cpu)
+static __noinline int add_call(const struct places *p, __u32 what, __u64 ns)
 {
+	__u32 cpu = bpf_get_smp_processor_id(), samples, i;
 	struct plumb_totals *totals = totals_of_calls(what, cpu);
-	__u32 samples = t->own.on_elsewhere, i;
 	__u64 left = ns;
 
-	if (!totals) {
+	if (!totals || !p) {
 		ledger_count(cpu, no_state);
-		return;
+		return 0;
 	}
-	split_back(t, task, cpu);
-	for (i = 0; i < BREAKDOWN_OFF && i < t->own.n_off; i++)
-		left = add_off(&t->own.off[i], what, left, cpu);
-	if (t->own.off_elsewhere.blocked | t->own.off_elsewhere.preempted_runq)
-		left = add_off(&t->own.off_elsewhere, what, left, cpu);
-	for (i = 0; i < BREAKDOWN_ON && i < t->own.n_on; i++) {
-		samples += t->own.on[i].samples;
-		add_on(t->own.on[i].kernel, what, t->own.on[i].samples, cpu);
+	samples = p->on_elsewhere;
+	for (i = 0; i < BREAKDOWN_OFF && i < p->n_off; i++)
+		left = add_off(&p->off[i], what, left, cpu);
+	if (p->off_elsewhere.blocked | p->off_elsewhere.preempted_runq)
+		left = add_off(&p->off_elsewhere, what, left, cpu);
+	for (i = 0; i < BREAKDOWN_ON && i < p->n_on; i++) {
+		samples += p->on[i].samples;
+		add_on(p->on[i].kernel, what, p->on[i].samples, cpu);
 	}
-	if (t->own.on_elsewhere)
-		add_on(PLUMB_LOST_STACK, what, t->own.on_elsewhere, cpu);
+	if (p->on_elsewhere)
+		add_on(PLUMB_LOST_STACK, what, p->on_elsewhere, cpu);
 	plumb_add(totals->count, 1);
 	plumb_add(totals->sum, ns);
 	plumb_add(totals->extra[0], left);
 	atomic_add(&totals->extra[1], samples);
+	return 0;
+}
+
+/* Count a call N times, 1 or -1, in the first pass. */
+static __always_inline void count_first(__u64 ns, __u64 n)
+{
+	__u32 i = plumb_hist_index(ns, BREAKDOWN_PRECISION) & (BREAKDOWN_BUCKETS - 1);
+
+	atomic_add(&breakdown_first[i], n);
 }
 
 static __always_inline void timing_end(const struct timing_call *c)
 {
 	struct task_struct *task;
-	__u32 cpu = bpf_get_smp_processor_id(), i;
+	__u32 cpu = bpf_get_smp_processor_id();
 	struct syscall_thread *t;
 
-	if (breakdown_pass == BREAKDOWN_FIRST) {
-		i = plumb_hist_index(c->ns, BREAKDOWN_PRECISION) & (BREAKDOWN_BUCKETS - 1);
-		atomic_add(&breakdown_first[i], 1);
-	}
+	if (breakdown_pass == BREAKDOWN_FIRST)
+		count_first(c->ns, 1);
 	if (breakdown_pass == BREAKDOWN_FIRST || c->ns < breakdown_min) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
@@ -193,7 +210,64 @@ static __always_inline void timing_end(const struct timing_call *c)
 	}
 	t->own.ended = true;
 	barrier();
-	add_call(t, task, what_of(c->call), c->ns, cpu);
+	split_back(t, task, cpu);
+	add_call(&t->own, what_of(c->call), c->ns);
+}
+
+/* --- waits on the way out: they are added to what the call has had so far --- */
+
+/* Whether it was filtered at its exit. */
+static __always_inline __u32 return_slot(struct syscall_thread *t,
+					 struct task_struct *task __attribute__((unused)))
+{
+	return breakdown_pass == BREAKDOWN_FIRST || t->ret.ns < breakdown_min;
+}
+
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
+					struct syscall_thread *t, struct return_held *h, __u32 cpu)
+{
+	h->call.ns = t->ret.ns;
+	h->call.waited = t->ret.waited;
+	h->call.what = what_of(t->call);
+	h->call.kernel = stack_number(ctx, 0, cpu);
+	h->call.first = breakdown_pass == BREAKDOWN_FIRST;
+	h->call.filtered = t->ret.slot;
+	if (h->call.first)
+		count_first(t->ret.ns, -1);
+	if (h->call.filtered)
+		h->call.places = t->own;
+	return true;
+}
+
+static __always_inline void add_wait(const struct return_held *h, __u32 cpu)
+{
+	__u64 waited = h->ret.waited - h->call.waited, ns = h->ret.ns - h->call.ns;
+	struct plumb_totals *totals = totals_of_calls(h->call.what, cpu);
+	struct place_off place = {.kernel = h->call.kernel};
+
+	if (!totals)
+		return;
+	if (h->ret.cause == PLUMB_RETURN_ASLEEP)
+		place.blocked = waited;
+	else
+		place.preempted_runq = waited;
+	plumb_add(totals->sum, ns);
+	ns = add_off(&place, h->call.what, ns, cpu);
+	plumb_add(totals->extra[0], ns);
+}
+
+static __always_inline void return_redo(struct return_held *h, __u32 cpu)
+{
+	if (h->call.first)
+		count_first(h->ret.ns, 1);
+	if (h->call.filtered) {
+		if (h->call.first || h->ret.ns < breakdown_min)
+			return;
+		ledger_add(cpu, filtered_at_exit, -1);
+		add_call(&h->call.places, h->call.what, h->call.ns);
+		h->ret.slot = 0;
+	}
+	add_wait(h, cpu);
 }
 
 /* Record a sample of a call in flight that is certain to be reported.  False: all slots in use. */

@@ -26,7 +26,7 @@
 #define FREQUENCY 997
 #define PERCENT   0.5 /* smaller branches are not printed */
 
-enum { MIN_TIME = 0x2000, ABOVE };
+enum { MIN_TIME = 0x2000, ABOVE, NO_RETURN };
 
 #define FIRST_PASS 1000000000ULL /* ns: minimum length of the first pass */
 
@@ -38,6 +38,7 @@ static const struct argp_option options[] = {
 	 "calls above this percentile of latency, which is measured first, for at least 1 s", 30},
 	{"function", 'f', "FUNC[,...]", 0,
 	 "time these functions (globs) inside the calls, instead of sampling", 30},
+	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
 	{"frequency", 'F', "HZ", 0, "samples per second on each CPU; default 997", 60},
 	{0},
 };
@@ -59,7 +60,6 @@ static struct plumb_tool tool;
 static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
 {
 	(void)state;
-	(void)o;
 	switch (key) {
 	case 's':
 		plumb_syscall_option(&selection, text);
@@ -71,6 +71,9 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 		if (plumb_parse_fixed(text, 6, 1, 100 * PLUMB_PERCENT - 1, &above))
 			plumb_usage_error("--above: a percentile above 0 and below 100: %s", text);
 		above_name = text;
+		return 0;
+	case NO_RETURN:
+		o->no_return = true;
 		return 0;
 	case 'f':
 		inside_option(text);

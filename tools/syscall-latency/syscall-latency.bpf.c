@@ -78,10 +78,12 @@ static __always_inline void return_count(const struct plumb_return *r, const __u
 	split_record_n(off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
-static __always_inline bool return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
+					struct syscall_thread *t, struct return_held *h, __u32 cpu)
 {
 	int i;
 
+	(void)ctx;
 	t->off[PLUMB_RETURN] = t->ret.waited;
 	for (i = 0; i < SPLIT_PARTS; i++)
 		h->off[i] = t->off[i];

@@ -189,7 +189,8 @@ static __always_inline bool recall(const struct syscall_thread *t)
 	return true;
 }
 
-static __always_inline bool return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
+					struct syscall_thread *t, struct return_held *h, __u32 cpu)
 {
 	struct task_struct *task = current_task();
 	struct timing_call c = {
@@ -201,6 +202,7 @@ static __always_inline bool return_undo(struct syscall_thread *t, struct return_
 	bool filtered = is_filtered_at_exit(t->ret.ns, t->ret.error);
 	__u32 nr;
 
+	(void)ctx;
 	if (filtered)
 		ledger_add(cpu, filtered_at_exit, -1);
 	else if (recall(t))

@@ -231,8 +231,10 @@ static __always_inline void return_count(const struct plumb_return *r, const str
 	plumb_add(totals->extra[1], b->sent * n);
 }
 
-static __always_inline bool return_undo(struct sending_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
+					struct sending_thread *t, struct return_held *h, __u32 cpu)
 {
+	(void)ctx;
 	h->call = t->bytes;
 	return_count(&t->ret, &t->bytes, cpu, -1);
 	return true;

@@ -26,7 +26,8 @@
  */
 struct return_held;
 static __always_inline bool return_find(PLUMB_THREAD *t, struct task_struct *task);
-static __always_inline bool return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu);
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, PLUMB_THREAD *t,
+					struct return_held *h, __u32 cpu);
 static __always_inline void return_redo(struct return_held *h, __u32 cpu);
 
 /*
@@ -161,7 +162,7 @@ static __always_inline void return_settle(PLUMB_THREAD *t)
 }
 
 /* The current thread leaves its CPU. */
-static __noinline int return_left(PLUMB_THREAD *t, bool preempt)
+static __noinline int return_left(struct bpf_raw_tracepoint_args *ctx, PLUMB_THREAD *t)
 {
 	static const struct return_held empty;
 	struct task_struct *task = current_task();
@@ -182,13 +183,14 @@ static __noinline int return_left(PLUMB_THREAD *t, bool preempt)
 		h = NULL; /* too many wait */
 	else
 		h = bpf_map_lookup_elem(&plumb_held, &key);
-	if (!t->ret.late && (!h || t->ret.ended <= plumb_read_until || !return_undo(t, h, cpu))) {
+	if (!t->ret.late &&
+	    (!h || t->ret.ended <= plumb_read_until || !return_undo(ctx, t, h, cpu))) {
 		sums->late++;
 		t->ret.late = 1;
 	}
 	if (!h)
 		return 0;
-	if (!preempt && sched_state(task) != TASK_RUNNING)
+	if (!ctx->args[0] && sched_state(task) != TASK_RUNNING)
 		t->ret.cause = PLUMB_RETURN_ASLEEP;
 	else
 		t->ret.cause =
@@ -208,7 +210,7 @@ int thread_returns(struct bpf_raw_tracepoint_args *ctx)
 
 	if (t) {
 		return_settle(t);
-		return_left(t, ctx->args[0]);
+		return_left(ctx, t);
 	}
 	if (!return_waiting)
 		return 0;
