@@ -180,9 +180,9 @@ check_mechanism() {
 
 check_text() {
 	evidence text.json text.err
-	like "the text has a heading" "$(head -n 1 text.json)" "^ENDED +TOOK +CPU +PREE +BLOCK +RUNQ COMM/TID +CALL$"
+	like "the text has a heading" "$(head -n 1 text.json)" "^ENDED +TOOK +CPU +PREE +BLOCK +RUNQ +RET COMM/TID +CALL$"
 	is "a line a call, and 80 columns but for its arguments" \
-		"$(sed '/^$/,$d; 1d' text.json | grep -cvE '^[0-9:]{8}\.[0-9]{3} +[0-9.]+[mu]?s( +[0-9]+%){4} slow/[0-9]+ +[a-z0-9_]+\(')" 0
+		"$(sed '/^$/,$d; 1d' text.json | grep -cvE '^[0-9:]{8}\.[0-9]{3} +[0-9.]+[mu]?s( +[0-9]+%){5} slow/[0-9]+ +[a-z0-9_]+\(')" 0
 	is "as many lines as calls" "$(sed '/^$/,$d; 1d' text.json | grep -c .)" \
 		"$(sed -n 's/^ledger: \([0-9]*\) recorded.*/\1/p' text.json)"
 	is "in order" "$(sed '/^$/,$d; 1d' text.json | cut -c 1-15 | sort -c 2>&1)" ""

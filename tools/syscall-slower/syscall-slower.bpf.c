@@ -231,6 +231,11 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 	}
 	*s = h->call;
 	s->end = h->ret.ended;
+	/* Its switch was not seen.  Records arrive in order; this one will not be recalled. */
+	if (bpf_ktime_get_ns() - s->end > RECALLED_WITHIN) {
+		s->end = bpf_ktime_get_ns();
+		h->ret.late = 1;
+	}
 	s->ns = h->ret.ns;
 	s->off[PLUMB_RETURN] = h->ret.waited;
 	s->held_by = h->ret.longest_cause;
