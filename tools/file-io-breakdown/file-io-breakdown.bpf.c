@@ -246,8 +246,10 @@ static __always_inline void return_count(struct return_held *h, const struct plu
 	split_record_n(h->call.off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
-static __always_inline bool return_undo(struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
+					struct syscall_thread *t, struct return_held *h, __u32 cpu)
 {
+	(void)ctx;
 	struct task_struct *task = current_task();
 	long ret = 0;
 	__u32 nr;

@@ -21,8 +21,10 @@ static __always_inline void return_count(const struct plumb_return *r, struct fi
 		file_add(r->slot, cpu, c, n);
 }
 
-static __always_inline bool return_undo(PLUMB_THREAD *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, PLUMB_THREAD *t,
+					struct return_held *h, __u32 cpu)
 {
+	(void)ctx;
 	h->call = t->last;
 	return_count(&t->ret, &h->call, cpu, -1);
 	return true;

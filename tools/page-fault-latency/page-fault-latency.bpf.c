@@ -205,8 +205,10 @@ static __always_inline bool return_find(struct fault_thread *t, struct task_stru
 	return true;
 }
 
-static __always_inline bool return_undo(struct fault_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct fault_thread *t,
+					struct return_held *h, __u32 cpu)
 {
+	(void)ctx;
 	(void)h;
 	hist_record_split(t->ret.slot, cpu, t->ret.ns, 0, 0, true, -1);
 	return true;
