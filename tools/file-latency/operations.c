@@ -51,7 +51,7 @@ static void read_call(const struct plumb_session *s, const struct plumb_state *s
 	if (f.start) {
 		f.what = plumb_state_word(state->value, op) | IS_OPERATION;
 	} else {
-		f.start = plumb_flight_held_since(state->value, ret);
+		f.start = plumb_flight_held_since(s, state->value, ret);
 		f.what = (uint32_t)plumb_state_word(state->value, last) | IS_OPERATION;
 	}
 	if (f.start)

@@ -50,14 +50,17 @@ static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const str
 	__u32 at = hist_at(slot, cpu), i = plumb_hist_index(c->ns, plumb_config.precision);
 	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, &at);
 	struct plumb_totals *totals;
+	__u64 *bucket;
 
 	if (!buckets || i >= plumb_config.buckets)
 		return;
+	bucket = buckets + i;
+	barrier_var(bucket); /* as in hist_add() */
 	totals = plumb_config.exclusive ? (struct plumb_totals *)(buckets + plumb_config.buckets)
 					: totals_of(slot, cpu);
 	if (!totals)
 		return;
-	atomic_add(&buckets[i], n);
+	atomic_add(bucket, n);
 	atomic_add(&totals->errors, !!c->error * n);
 	atomic_add(&totals->sum, c->ns * n);
 	atomic_add(&totals->extra[0], c->bytes * n);

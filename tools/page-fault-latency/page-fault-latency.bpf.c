@@ -210,7 +210,7 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 {
 	(void)ctx;
 	(void)h;
-	hist_record_split(t->ret.slot, cpu, t->ret.ns, 0, 0, true, -1);
+	hist_record_split(t->ret.slot, cpu, t->ret.ns, 0, t->ret.ns, true, -1);
 	return true;
 }
 

@@ -238,7 +238,7 @@ static void read_fault(const struct plumb_session *s, const struct plumb_state *
 	}
 	f.start = plumb_state_word(state->value, start);
 	if (!f.start)
-		f.start = plumb_flight_held_since(state->value, ret);
+		f.start = plumb_flight_held_since(s, state->value, ret);
 	f.what = plumb_state_word(state->value, address);
 	if (f.start)
 		plumb_flights_add(to, &f);

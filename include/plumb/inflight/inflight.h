@@ -54,7 +54,7 @@ void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb
  * When the call began on whose way out a thread waits (sched/return.h), which is not recorded then;
  * 0: it does not.  OFFSET: of its struct plumb_return in the thread's STATE.
  */
-uint64_t plumb_flight_held_since(const void *state, int offset);
+uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *state, int offset);
 
 /* The same for tools of kernel functions. */
 bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f);

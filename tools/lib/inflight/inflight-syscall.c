@@ -8,6 +8,7 @@
 #include <plumb/kernel/map.h>
 #include <plumb/kernel/syscalls.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -133,11 +134,25 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 	return f->start;
 }
 
-uint64_t plumb_flight_held_since(const void *state, int offset)
+/* A thread that has a CPU again has not brought its own state up to date; plumb_held is. */
+uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *state, int offset)
 {
+	const struct bpf_map *map =
+		bpf_object__find_map_by_name(s->instance.bpf.object, "plumb_held");
 	struct plumb_return ret;
+	size_t size;
+	void *held;
 
+	if (!map)
+		return 0;
 	memcpy(&ret, (const char *)state + offset, sizeof(ret));
+	if (!ret.left)
+		return 0;
+	size = bpf_map__value_size(map);
+	held = malloc(size);
+	if (held && !bpf_map__lookup_elem(map, &ret.task, sizeof(ret.task), held, size, 0))
+		memcpy(&ret, held, sizeof(ret)); /* its first member */
+	free(held);
 	return ret.left && !ret.late ? ret.ended - ret.ns : 0;
 }
 
@@ -154,7 +169,7 @@ void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb
 	f.start = plumb_state_word(state->value, at.start);
 	f.what = plumb_state_word(state->value, at.call);
 	if (!f.start)
-		f.start = plumb_flight_held_since(state->value, at.ret);
+		f.start = plumb_flight_held_since(s, state->value, at.ret);
 	if (!f.start && (!plumb_state_word(state->value, at.inflight_slot) ||
 			 !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
 		return;

@@ -63,10 +63,12 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 	i = plumb_hist_index(value, plumb_config.precision);
 	if (i >= plumb_config.buckets) /* never true; for the verifier */
 		return totals;
+	buckets += i;
+	barrier_var(buckets); /* of an index that is spilled 5.10 forgets the bounds */
 	if (counted)
-		hist_increase(&buckets[i], n);
+		hist_increase(buckets, n);
 	if (plumb_config.split)
-		hist_increase(&buckets[plumb_config.buckets + sizeof(*totals) / 8 + i], on * n);
+		hist_increase(buckets + plumb_config.buckets + sizeof(*totals) / 8, on * n);
 	return totals;
 }
 

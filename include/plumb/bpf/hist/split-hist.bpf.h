@@ -48,24 +48,28 @@ static __always_inline void split_record_n(const __u64 *off, __u32 slot, __u32 c
 {
 	struct plumb_split *splits = bpf_map_lookup_elem(&plumb_splits, &slot);
 	__u32 bucket = plumb_hist_index(ns, plumb_config.precision);
-	__u64 most = 0, which = 0, more;
+	__u64 most = 0, which = 0, more, part;
 	__u32 i;
 
 	if (!splits || bucket >= plumb_config.buckets) /* never; for the verifier */
 		return;
-		/* Rolled, it goes back by falling through, which 6.1 takes for an endless loop. */
+	splits += bucket; /* of an index that is spilled 5.10 forgets the bounds */
+	barrier_var(splits);
+	/* Rolled, it goes back by falling through, which 6.1 takes for an endless loop. */
 #pragma unroll
 	for (i = 0; i < SPLIT_PARTS; i++) {
-		if (split_less(0, off[i]))
-			atomic_add(&splits[bucket].ns[i], off[i] * n);
-		more = split_less(most, off[i]);
-		most += (off[i] - most) * more;
+		part = off[i];
+		barrier_var(part); /* adding a known 0 becomes an atomic or, which 5.10 has not */
+		if (split_less(0, part))
+			atomic_add(&splits->ns[i], part * n);
+		more = split_less(most, part);
+		most += (part - most) * more;
 		which += (i - which) * more;
 	}
 	hist_record_split(slot, cpu, ns, error, on, most <= on, n);
 	/* After the totals, like all counts: snapshots read counts before totals. */
 	if (most > on && which < SPLIT_PARTS)
-		atomic_add(&splits[bucket].led[which], n);
+		atomic_add(&splits->led[which], n);
 }
 
 static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu, __u64 ns,

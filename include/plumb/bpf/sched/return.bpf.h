@@ -196,6 +196,7 @@ static __noinline int return_left(struct bpf_raw_tracepoint_args *ctx, PLUMB_THR
 		t->ret.cause =
 			sched_is_throttled(task) ? PLUMB_RETURN_QUOTA : PLUMB_RETURN_PREEMPTED;
 	atomic_add(&return_waiting, 1);
+	t->ret.task = key;
 	t->ret.left = bpf_ktime_get_ns();
 	h->ret = t->ret;
 	return 0;

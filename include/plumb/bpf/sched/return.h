@@ -23,9 +23,10 @@ enum plumb_return_cause {
 struct plumb_return {
 	__u64 ended;  /* ns, CLOCK_MONOTONIC: when it was recorded; 0: not known, or in a call */
 	__u64 ns;     /* as it is recorded, with all waits so far */
-	__u64 left;   /* ns, CLOCK_MONOTONIC: since when it has no CPU; 0: it has one */
+	__u64 left;   /* ns, CLOCK_MONOTONIC: since when it has no CPU (0: it has one) */
 	__u64 found;  /* of which value of ENDED the rest is */
 	__u64 waited; /* ns, in all waits */
+	__u64 task;   /* its key in plumb_held, if LEFT is set */
 	__u64 longest;
 	__u32 slot, error;
 	__u32 cause, longest_cause; /* enum plumb_return_cause: of the last wait, of the longest */
