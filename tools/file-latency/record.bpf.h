@@ -52,10 +52,11 @@ static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const str
 	struct plumb_totals *totals;
 	__u64 *bucket;
 
-	if (!buckets || i >= plumb_config.buckets)
+	if (!buckets)
 		return;
-	bucket = buckets + i;
-	barrier_var(bucket); /* as in hist_add() */
+	bucket = hist_bucket(buckets, i);
+	if (!bucket)
+		return;
 	totals = plumb_config.exclusive ? (struct plumb_totals *)(buckets + plumb_config.buckets)
 					: totals_of(slot, cpu);
 	if (!totals)

@@ -216,16 +216,6 @@ int plumb_configure_attach_targets(struct plumb_instance *in)
 	return err;
 }
 
-/* Adds a hook to those that the report names. */
-static void name_hook(struct plumb_bpf *bpf, const char *name)
-{
-	size_t i = 0;
-
-	while (i < PLUMB_MAX_HOOKS - 2 && *bpf->hooks[i])
-		i++;
-	snprintf(bpf->hooks[i], sizeof(bpf->hooks[i]), "%s", name);
-}
-
 /* Sets the BTF id of the preemption count in thread_woken_by_count (waker.bpf.h). */
 static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
 {
@@ -254,8 +244,6 @@ static void configure_returns(const struct plumb_session *s, struct plumb_instan
 		snprintf(in->no_return, sizeof(in->no_return), "--no-return");
 	else
 		c->interleaved |= c->preemptible;
-	if (!*in->no_return && !c->split)
-		name_hook(&in->bpf, "sched_switch");
 }
 
 bool plumb_configure_without(struct plumb_instance *in, const struct bpf_program *p, int err)
@@ -323,10 +311,6 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
 	plumb_configure_hist(s, c, bpf);
-	if (o->split) {
-		name_hook(bpf, "sched_switch");
-		name_hook(bpf, "sched_waking");
-	}
 	for (size_t i = 0; i < sizeof(per_cpu) / sizeof(per_cpu[0]); i++) {
 		m = map(bpf, per_cpu[i]);
 		if (m)

@@ -2,6 +2,7 @@
 /* instance: a tool's BPF object, loaded and attached. */
 #include "attach-hint.h"
 #include "configure.h"
+#include "hook-names.h"
 #include <plumb/base/confine.h>
 #include <plumb/base/reasons.h>
 
@@ -190,26 +191,6 @@ static int refusal_of_wanted(const struct plumb_instance *in, char *what, size_t
 	return err;
 }
 
-/* Names the first functions that are attached, for the report. */
-static void name_hooks(struct plumb_instance *in)
-{
-	const size_t most = PLUMB_MAX_HOOKS - 2;
-	char(*hooks)[PLUMB_HOOK_NAME] = in->bpf.hooks;
-	size_t n = 0;
-
-	if (*hooks[0])
-		return;
-	for (size_t i = 0; i < in->functions->n; i++) {
-		if (plumb_probe_refusal(&in->probes, i))
-			continue;
-		if (n < most)
-			plumb_probe_name(in->functions, i, hooks[n], sizeof(hooks[n]));
-		n++;
-	}
-	if (n > most)
-		snprintf(hooks[most], sizeof(hooks[most]), "and %zu more", n - most);
-}
-
 /*
  * Whether a program for many functions lacks their addresses, which read as 0 if they are hidden.
  */
@@ -249,8 +230,8 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 					 sizeof(what));
 	if (!err && targets)
 		err = refusal_of_wanted(in, what, sizeof(what));
-	if (!err && targets)
-		name_hooks(in);
+	if (!err)
+		plumb_name_hooks(in);
 	if (!err && in->bpf.attach)
 		err = in->bpf.attach(&in->bpf, &in->probes, what, sizeof(what));
 	if (err) {

@@ -37,6 +37,17 @@ static __always_inline void hist_increase(__u64 *bucket, __u64 n)
 		atomic_add(bucket, n);
 }
 
+/* Bucket I of BUCKETS; NULL, for the verifier: never. */
+static __always_inline __u64 *hist_bucket(__u64 *buckets, __u32 i)
+{
+	barrier_var(i); /* checked and added in one register: of others 5.10 forgets bounds */
+	if (i >= plumb_config.buckets)
+		return NULL;
+	buckets += i;
+	barrier_var(buckets);
+	return buckets;
+}
+
 /* Add a value N times, 1 or -1, to histogram AT; return its totals, or NULL. */
 static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 value, __u32 error,
 						     __u64 on, bool counted, __u64 n)
@@ -61,10 +72,9 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 	else
 		plumb_add(totals->sum, -value);
 	i = plumb_hist_index(value, plumb_config.precision);
-	if (i >= plumb_config.buckets) /* never true; for the verifier */
+	buckets = hist_bucket(buckets, i);
+	if (!buckets)
 		return totals;
-	buckets += i;
-	barrier_var(buckets); /* of an index that is spilled 5.10 forgets the bounds */
 	if (counted)
 		hist_increase(buckets, n);
 	if (plumb_config.split)
