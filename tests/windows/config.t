@@ -52,6 +52,14 @@ with() {
 	done)
 }
 
+for word in --openmetrics=/var/lib/node/x.prom --otlp=/x --heatmap=/srv/x.svg; do
+	refused "what the sandbox does not let be written: $word" "4: $word: the sandbox lets nothing be written there: give a name without folder, or a drop-in with ReadWritePaths=" \
+		"${good[@]:0:3}" "COMMAND=syscall-latency $word 10"
+done
+mkdir -p "$root/etc/systemd/system/plumb-window@refused.service.d"
+printf '[Service]\nReadWritePaths=/srv\n' >"$root/etc/systemd/system/plumb-window@refused.service.d/paths.conf"
+is "... which a drop-in may" "$(inside plumb-window --check refused 2>&1)" "refused: good"
+rm -r "$root/etc/systemd/system/plumb-window@refused.service.d"
 refused "an unknown name" "5: unknown name: WHEM (known: WHEN, ZONE, FOR or UNTIL, COMMAND, KEEP, KEEP_SIZE)" "${good[@]}" WHEM=1
 refused "blanks around the =" "5: not NAME=VALUE, without blanks around the =: KEEP = 3d" "${good[@]}" "KEEP = 3d"
 refused "a name twice" "5: WHEN is also in line 1" "${good[@]}" "WHEN=Mon 10:00"
