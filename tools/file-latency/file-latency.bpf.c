@@ -107,10 +107,23 @@ static __always_inline bool is_about_file(struct task_struct *task, __u32 op, __
 	}
 }
 
+/*
+ * The call is inside another one, such as the splice of a copy_file_range(), and not an operation
+ * of its own.  The frame of a call whose exit was missed looks like that of one around it, too:
+ * what the thread's system call does, is inside none of another operation.
+ */
+static __always_inline bool is_inside(struct task_struct *task, __u32 op)
+{
+	struct function_thread *t = inflight_get(task);
+	struct plumb_frame *around = t ? frame_below(t, t->depth) : NULL;
+
+	return around && (target_op(around->target) == op ||
+			  call_op(current_call(task), syscall_abi(task)) != op);
+}
+
 static __always_inline bool function_wanted_of(struct task_struct *task, __u64 target, __u64 *args)
 {
 	__u32 op = function_config.calibration ? FILE_READ : target_op(target);
-	struct function_thread *t;
 
 	if (!args) /* never true, takes_args is set; for clang */
 		return false;
@@ -118,26 +131,9 @@ static __always_inline bool function_wanted_of(struct task_struct *task, __u64 t
 		args[0] = (__u64)own_executable(task);
 	if (is_of_uring(task, op == FILE_OPEN) || !is_about_file(task, op, args))
 		return false;
-	if (plumb_config.by & FILE_BY_CACHE) {
-		t = inflight_get(task);
-		if (!t || !t->depth)
-			cache_begin(task);
-	}
+	if (plumb_config.by & FILE_BY_CACHE && !is_inside(task, op))
+		cache_begin(task);
 	return true;
-}
-
-/*
- * The call is a part of another one, such as the splice of a copy_file_range(), and not an
- * operation of its own.
- */
-static __always_inline bool is_part(struct task_struct *task, __u32 op)
-{
-	struct function_thread *t;
-
-	if (op < FILE_SENDFILE)
-		return false;
-	t = inflight_get(task);
-	return t && t->depth;
 }
 
 static __always_inline void forget(struct function_thread *t)
@@ -170,7 +166,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct file_facts facts = {};
 
-	if (is_part(task, op)) {
+	if (op >= FILE_SENDFILE && is_inside(task, op)) {
 		ledger_add(cpu, began, -1);
 		return;
 	}
