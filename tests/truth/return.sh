@@ -43,6 +43,10 @@ run() {
 	watched contention
 	start contention-1 held 4000 ppoll 8
 	alone contention-1
+	start notified notified 200 3000
+	attach_each notified --split -s getppid -b comm,syscall -p "$pid"
+	go notified
+	detach_each notified
 	if limited memory memory.high=8M; then
 		start memory held 30000 write "$PWD/memory.file" "$limited/cgroup.procs"
 		attach memory-raw_tracepoint --split -s write -b comm,syscall -p "$pid"
@@ -117,6 +121,12 @@ check() {
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 	judged contention
+	for mech in ${mechanism:-fentry tracepoint raw_tracepoint}; do
+		forced "notified-$mech" "$mech" || continue
+		holds "$mech: what a call waits for before it begins is in no call" "notified-$mech.json" '
+			$last.rows[0].count > 0 and $last.rows[0].sum <= ($truth[0].calls[0] | .sum - .count * 3000000)' \
+			--slurpfile truth notified.truth
+	done
 	if [ -e quota.skip ]; then
 		skip "under a CPU quota" "$(cat quota.skip)"
 	else
