@@ -87,7 +87,8 @@ static __always_inline bool return_call(const struct pt_regs *regs, __u32 *nr, l
 
 	*nr = number;
 	*result = (__s64)BPF_CORE_READ(regs, regs[0]);
-	return number >= 0;
+	/* At the entry that is still the first argument. */
+	return number >= 0 && *result != (__s64)BPF_CORE_READ(regs, orig_x0);
 #endif
 }
 
