@@ -26,15 +26,15 @@ struct fault_registers {
 };
 
 #if defined(__TARGET_ARCH_x86)
-#define FAULT_FLAGS(regs)        ((regs)->flags)
-#define FAULT_COUNTER(regs)      ((regs)->cx)
-#define FAULT_FLAGS_CORE(regs)   BPF_CORE_READ(regs, flags)
-#define FAULT_COUNTER_CORE(regs) BPF_CORE_READ(regs, cx)
+#define FAULT_FLAGS(r)        ((r)->flags)
+#define FAULT_COUNTER(r)      ((r)->cx)
+#define FAULT_FLAGS_CORE(r)   BPF_CORE_READ(r, flags)
+#define FAULT_COUNTER_CORE(r) BPF_CORE_READ(r, cx)
 #else
-#define FAULT_FLAGS(regs)        ((regs)->pstate)
-#define FAULT_COUNTER(regs)      ((regs)->regs[0])
-#define FAULT_FLAGS_CORE(regs)   BPF_CORE_READ(regs, pstate)
-#define FAULT_COUNTER_CORE(regs) BPF_CORE_READ(regs, regs[0])
+#define FAULT_FLAGS(r)        ((r)->pstate)
+#define FAULT_COUNTER(r)      ((r)->regs[0])
+#define FAULT_FLAGS_CORE(r)   BPF_CORE_READ(r, pstate)
+#define FAULT_COUNTER_CORE(r) BPF_CORE_READ(r, regs[0])
 #endif
 
 /* The fault that the thread is in. */
