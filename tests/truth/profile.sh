@@ -40,6 +40,12 @@ run() {
 	attach deleted-name -F 199 -p "$pid" -b comm
 	go deleted
 
+	# Two programs, one after the other in one process, at the same addresses.
+	start first busy user 500 calls 1000000 getppid
+	attach replaced -F 199 -p "$pid" -b comm
+	go first
+	detach replaced
+
 	# In a file system that nobody else sees.
 	mkdir elsewhere
 	# shellcheck disable=SC2016 # the inner shell expands it
@@ -125,6 +131,13 @@ check() {
 
 	found "who has ended is named" ended be_busy
 	found "who runs a deleted file is named" deleted-name be_busy
+	evidence replaced.json replaced.err
+	holds "who has executed another program meanwhile has the first one's names" replaced.json '
+		([$last.rows[] | select(.key.comm == "busy") | .count] | add // 0) as $sum
+		| ([$last.rows[] | select(.key.comm == "busy" and any(.stack[]; .frame == "be_busy")) | .count] | add // 0) as $there
+		| ([$last.rows[] | select(.key.comm == "calls") | .count] | add // 0) as $after
+		| $sum > 20 and $there >= 0.9 * $sum and $after > 5
+		and all($last.rows[] | select(.key.comm == "calls") | .stack[]; .frame | startswith("be_busy") | not)'
 	if grep -q -e 'unshare' -e 'mount' namespace.err; then
 		skip "who runs a file of another mount namespace is named" "$(head -n 1 namespace.err)"
 	else

@@ -70,7 +70,7 @@ static void what_is_no_elf_file_is_counted(void **state)
 	uint64_t base = map_file("inline.c");
 
 	(void)state;
-	plumb_symbolize_user(s, getpid(), base + 8, false, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, base + 8, false, &frame, 1);
 	assert_string_equal(plumb_frame_name_text(&frame, text, sizeof(text)), "inline.c+0x8");
 	assert_int_equal(plumb_symbolizer_counts(s)->unread, 1);
 	plumb_symbolizer_note(s, getpid());

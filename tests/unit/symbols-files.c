@@ -10,9 +10,9 @@ static const char *name_there(pid_t pid, uint64_t base, const char *file, const 
 	struct plumb_frame_name frame;
 
 	assert_non_null(s);
-	assert_int_equal(
-		plumb_symbolize_user(s, pid, base + offset_of_mark(file, mark), false, &frame, 1),
-		1);
+	assert_int_equal(plumb_symbolize_user(s, pid, 0, base + offset_of_mark(file, mark), false,
+					      &frame, 1),
+			 1);
 	plumb_frame_name_text(&frame, text, sizeof(text));
 	plumb_symbolizer_free(s);
 	return text;
@@ -222,7 +222,7 @@ static uint64_t is_foreign(uint64_t (*map)(const char *), uid_t uid)
 	run("cp lib.so owned.so");
 	assert_int_equal(chown("owned.so", uid, -1), 0);
 	child = start_child(map, "owned.so");
-	plumb_symbolize_user(s, child.pid, child.address + offset_of_mark("owned.so", "<plain>"),
+	plumb_symbolize_user(s, child.pid, 0, child.address + offset_of_mark("owned.so", "<plain>"),
 			     false, &frame, 1);
 	plumb_frame_name_text(&frame, text, sizeof(text));
 	foreign = plumb_symbolizer_counts(s)->foreign;
@@ -290,7 +290,7 @@ static const char *chain(const char *file, const char *mark, size_t max)
 	struct plumb_frame_name frames[8] = {};
 	size_t n, size;
 
-	n = plumb_symbolize_user(s, getpid(), at, false, frames, max);
+	n = plumb_symbolize_user(s, getpid(), 0, at, false, frames, max);
 	assert_between(n, 1, max);
 	*text = 0;
 	for (size_t i = 0; i < n; i++) {

@@ -72,6 +72,33 @@ static void kernel_functions_have_names_and_modules(void **state)
 	plumb_symbolizer_free(s);
 }
 
+static void modules_that_come_later_have_names(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	char text_of_list[4096];
+
+	(void)state;
+	write_file("proc/kallsyms", kallsyms, strlen(kallsyms));
+	write_file("proc/modules", "nf_tables 1 0 - Live 0xffffffffc0800000\n", 40);
+	assert_null(plumb_symbolizer_obstacle(s));
+	/* Another module's, right behind, is not the last function of this one. */
+	assert_string_equal(name(s, 0xffffffffc0802010, false), "0xffffffffc0802010 [kernel]");
+	snprintf(text_of_list, sizeof(text_of_list),
+		 "ffffffff81000100 T __x64_sys_getppid\n"
+		 "ffffffffc0802000 t null_queue_rq\t[null_blk]\n"
+		 "ffffffffc0700000 t taken\t[other]\n");
+	write_file("proc/kallsyms", text_of_list, strlen(text_of_list));
+	plumb_symbolizer_note_kernel(s); /* no module has changed */
+	assert_string_equal(name(s, 0xffffffffc0802010, false), "0xffffffffc0802010 [kernel]");
+	write_file("proc/modules", "null_blk 1 0 - Live 0xffffffffc0802000\n", 39);
+	plumb_symbolizer_note_kernel(s);
+	assert_string_equal(name(s, 0xffffffff81000110, false), "__x64_sys_getppid");
+	assert_string_equal(name(s, 0xffffffffc0802010, false), "null_queue_rq [null_blk]");
+	assert_string_equal(name(s, 0xffffffffc0800020, false), "nft_do_chain [nf_tables]");
+	assert_string_equal(name(s, 0xffffffffc0700001, false), "taken [address reused] [other]");
+	plumb_symbolizer_free(s);
+}
+
 static void addresses_that_are_hidden_are_no_names(void **state)
 {
 	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 t foo\t[bar]\n";
@@ -173,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_functions_have_names_and_modules),
+		cmocka_unit_test(modules_that_come_later_have_names),
 		cmocka_unit_test(addresses_that_are_hidden_are_no_names),
 		cmocka_unit_test(why_there_is_no_list_is_told),
 		cmocka_unit_test(each_function_of_this_kernel_has_its_name),

@@ -29,7 +29,7 @@ static void a_deleted_file_has_names(void **state)
 	assert_non_null(f);
 	fclose(f);
 	run("cp fixed gone.so");
-	plumb_symbolize_user(s, child.pid, child.address + offset_of_mark("lib.so", "<plain>"),
+	plumb_symbolize_user(s, child.pid, 0, child.address + offset_of_mark("lib.so", "<plain>"),
 			     false, &frame, 1);
 	assert_string_equal(frame.function, "plain");
 	assert_string_equal(frame.module, "gone.so");
@@ -88,7 +88,7 @@ static void a_file_in_memory_has_names(void **state)
 	if (geteuid())
 		skip();
 	child = start_child(map_memfd, "lib.so");
-	plumb_symbolize_user(s, child.pid, child.address + offset_of_mark("lib.so", "<plain>"),
+	plumb_symbolize_user(s, child.pid, 0, child.address + offset_of_mark("lib.so", "<plain>"),
 			     false, &frame, 1);
 	assert_string_equal(frame.function, "plain");
 	assert_string_equal(frame.module, "memfd:made");

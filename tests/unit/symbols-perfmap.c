@@ -58,7 +58,7 @@ static const char *name(struct plumb_symbolizer *s, const struct child *child, u
 	struct plumb_frame_name frame;
 
 	assert_int_equal(plumb_symbolizer_note(s, child->pid), 0);
-	plumb_symbolize_user(s, child->pid, child->address + offset, false, &frame, 1);
+	plumb_symbolize_user(s, child->pid, 0, child->address + offset, false, &frame, 1);
 	assert_string_equal(frame.module, frame.function ? "[perf map]" : "[anon]");
 	return plumb_frame_name_text(&frame, text, sizeof(text));
 }
@@ -89,19 +89,21 @@ static void code_has_the_names_of_its_map(void **state)
 	assert_string_equal(name(s, &child, 0x40), "[anon]+0x40");
 	append(" whole\n%lx 20 second\n", child.address);
 	assert_string_equal(name(s, &child, 0x40), "not yet whole");
-	assert_string_equal(name(s, &child, 0), "second");
+	assert_string_equal(name(s, &child, 0), "second [address reused]");
 	assert_int_equal(plumb_symbolizer_counts(s)->bad_lines, 0);
 	/* Written anew, and then as another file. */
 	assert_int_equal(truncate(map, 0), 0);
 	append("%lx 20 third\n", child.address);
-	assert_string_equal(name(s, &child, 0), "third");
+	assert_string_equal(name(s, &child, 0), "third [address reused]");
 	assert_string_equal(name(s, &child, 0x40), "[anon]+0x40");
 	run("mv %s old", map);
 	append("%lx 20 fourth, which is longer than all before\n", child.address);
-	assert_string_equal(name(s, &child, 0), "fourth, which is longer than all before");
+	assert_string_equal(name(s, &child, 0),
+			    "fourth, which is longer than all before [address reused]");
 	kill(child.pid, SIGKILL);
 	waitid(P_PID, child.pid, NULL, WEXITED | WNOWAIT);
-	assert_string_equal(name(s, &child, 0), "fourth, which is longer than all before");
+	assert_string_equal(name(s, &child, 0),
+			    "fourth, which is longer than all before [address reused]");
 	end_jit(&child);
 	plumb_symbolizer_free(s);
 }

@@ -20,15 +20,15 @@ static void this_process_and_its_libraries_have_names(void **state)
 
 	(void)state;
 	assert_int_equal(a_function_of_this_test(1), 2);
-	plumb_symbolize_user(s, getpid(), ours + 1, false, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, ours + 1, false, &frame, 1);
 	assert_string_equal(frame.function, "a_function_of_this_test");
 	assert_string_equal(frame.module, "symbols");
 	assert_int_equal(frame.offset, 1);
-	plumb_symbolize_user(s, getpid(), libc + 3, false, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, libc + 3, false, &frame, 1);
 	assert_string_equal(frame.function, "qsort");
 	assert_string_equal(frame.module, "libc.so.6");
 	assert_int_equal(frame.offset, 3);
-	plumb_symbolize_user(s, getpid(), 0x1234, false, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, 0x1234, false, &frame, 1);
 	assert_null(frame.function);
 	assert_null(frame.module);
 	assert_string_equal(name(s, getpid(), 0x1234), "0x1234 [unknown]");
@@ -49,7 +49,7 @@ static void the_vdso_has_names(void **state)
 	if (!base)
 		skip();
 	for (uint64_t at = base; at < base + 0x2000; at++) {
-		plumb_symbolize_user(s, getpid(), at, false, &frame, 1);
+		plumb_symbolize_user(s, getpid(), 0, at, false, &frame, 1);
 		if (!frame.module || strcmp(frame.module, "[vdso]"))
 			break;
 		named += frame.function && !frame.offset && strstr(frame.function, "clock_gettime");
@@ -133,10 +133,10 @@ static void a_return_address_is_in_the_function_that_called(void **state)
 	struct plumb_frame_name frame;
 
 	(void)state;
-	plumb_symbolize_user(s, getpid(), next, false, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, next, false, &frame, 1);
 	assert_string_equal(frame.function, "next");
 	assert_int_equal(frame.offset, 0);
-	plumb_symbolize_user(s, getpid(), next, true, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, next, true, &frame, 1);
 	assert_string_equal(frame.function, "plain");
 	assert_int_equal(frame.offset, strlen("<plain>"));
 	plumb_symbolizer_free(s);
@@ -149,7 +149,7 @@ static void what_a_signal_handler_returns_to_has_no_caller(void **state)
 	struct plumb_frame_name frame;
 
 	(void)state;
-	plumb_symbolize_user(s, getpid(), restore, true, &frame, 1);
+	plumb_symbolize_user(s, getpid(), 0, restore, true, &frame, 1);
 	assert_string_equal(frame.function, "__restore_rt");
 	assert_int_equal(frame.offset, 0);
 	plumb_symbolizer_free(s);
@@ -240,7 +240,7 @@ static void a_32_bit_process_has_names(void **state)
 	code += offset_of_mark("p32", "\xb8\x1d\0\0") % 4096;
 	assert_string_equal(name(s, pid, code), "_start");
 	for (uint64_t at = vdso; at < vdso + 4096; at++) {
-		plumb_symbolize_user(s, pid, at, false, &frame, 1);
+		plumb_symbolize_user(s, pid, 0, at, false, &frame, 1);
 		vsyscalls += frame.function && !strcmp(frame.function, "__kernel_vsyscall") &&
 			     !frame.offset;
 	}

@@ -42,7 +42,7 @@ static const char *name(struct plumb_symbolizer *s, pid_t pid, uint64_t address)
 	static char text[256];
 	struct plumb_frame_name frame;
 
-	assert_int_equal(plumb_symbolize_user(s, pid, address, false, &frame, 1), 1);
+	assert_int_equal(plumb_symbolize_user(s, pid, 0, address, false, &frame, 1), 1);
 	assert_false(frame.is_kernel);
 	assert_false(frame.is_inlined);
 	return plumb_frame_name_text(&frame, text, sizeof(text));

@@ -4,10 +4,11 @@
 #include <sys/random.h>
 
 const char usage[] =
-	"Usage: busy user|kernel|jit MS\n"
+	"Usage: busy user|kernel|jit MS [COMMAND...]\n"
 	"\n"
 	"user: in be_busy(). kernel: in getrandom, below be_busy_in_kernel(). jit: in code that\n"
 	"is in no file, which /tmp/perf-PID.map calls busy_jit, below be_busy_in_jit().\n"
+	"Then it executes COMMAND.\n"
 	"\n"
 	"\"cpu\" is the time that it was on the CPU, by the kernel's clock of the thread.\n"
 	"Gates: ready, go.\n";
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	help_if_asked(argc, argv);
-	if (argc != 3)
+	if (argc < 3)
 		misuse("where to be busy, and MS are needed");
 	for (i = 0; i < 3 && strcmp(argv[1], works[i].name); i++)
 		;
@@ -128,5 +129,11 @@ int main(int argc, char **argv)
 	put_row_of("work", own_tid(), comm, works[i].name, 1, 0);
 	put(",\"cpu\":%llu}", (unsigned long long)begin);
 	report_end();
+	if (argc > 3) {
+		fflush(stdout);
+		unsetenv("WORKLOAD_GATES");
+		execvp(argv[3], argv + 3);
+		die("%s: %s", argv[3], strerror(errno));
+	}
 	return 0;
 }

@@ -99,6 +99,10 @@ static void format_caller(const void *key, char *text, size_t size)
 	}
 	if (symbolizer)
 		plumb_symbolize_kernel(symbolizer, k->caller, true, &f);
+	if (symbolizer && !f.function) { /* of a module that came meanwhile */
+		plumb_symbolizer_note_kernel(symbolizer);
+		plumb_symbolize_kernel(symbolizer, k->caller, true, &f);
+	}
 	if (!f.function)
 		snprintf(text, size, "%#" PRIx64, (uint64_t)k->caller);
 	else

@@ -62,6 +62,12 @@ int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid);
 int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all);
 
 /*
+ * Reads the kernel's symbols again if modules have come or gone since.  A name that has another
+ * function's address of before is followed by "[address reused]".
+ */
+void plumb_symbolizer_note_kernel(struct plumb_symbolizer *s);
+
+/*
  * Names an address.  IS_RETURN: it is a return address, as are all addresses of a stack except the
  * innermost.  A return address follows the call and may be in the next function, so the byte before
  * it is looked up.
@@ -71,11 +77,12 @@ void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool i
 
 /*
  * The same for a process, which is noted if it has not been yet.  The address is looked up in the
- * current mappings, then in earlier ones.  Writes 1 to MAX frames, innermost first; more than one
- * if functions are inlined.  Returns their number.
+ * current mappings, then in earlier ones, of IMAGE only (plumb_stack_image(); 0: any).  A name of a
+ * perf map that had others for the address is followed by "[address reused]".  Writes 1 to MAX
+ * frames, innermost first; more than one if functions are inlined.  Returns their number.
  */
-size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t address, bool is_return,
-			    struct plumb_frame_name *frames, size_t max);
+size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t image, uint64_t address,
+			    bool is_return, struct plumb_frame_name *frames, size_t max);
 
 /*
  * One frame of a folded stack, therefore without ';': "do_sys_open", "nft_do_chain [nf_tables]",

@@ -152,6 +152,7 @@ struct plumb_stacks plumb_stacks_fold(const struct plumb_report *r, bool in_flig
 
 	if (!stacks.all)
 		abort();
+	plumb_symbolizer_note_kernel(plumb_stacks_symbolizer);
 	plumb_symbolizer_note_due(plumb_stacks_symbolizer, true);
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];

@@ -177,8 +177,8 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 	if (!read_stack(f, map, key->user, &stack))
 		return;
 	for (size_t i = 0; i < stack.n; i++) {
-		m = plumb_symbolize_user(plumb_stacks_symbolizer, key->tgid, stack.addresses[i],
-					 i > 0, names, MAX_INLINED);
+		m = plumb_symbolize_user(plumb_stacks_symbolizer, key->tgid, stack.image,
+					 stack.addresses[i], i > 0, names, MAX_INLINED);
 		/*
 		 * Code without frame pointers leaves any number in place of the return address.  If
 		 * that is in no mapping, the frames end here.

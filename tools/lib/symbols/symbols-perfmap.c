@@ -94,8 +94,9 @@ uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *
 	if (fd < 0)
 		return 0;
 	if (st.st_dev != map->dev || st.st_ino != map->ino || st.st_size < map->size) {
-		plumb_symtab_free(&map->table);
-		*map = (struct plumb_perfmap){.dev = st.st_dev, .ino = st.st_ino};
+		plumb_symtab_free(&map->before);
+		*map = (struct plumb_perfmap){
+			.before = map->table, .dev = st.st_dev, .ino = st.st_ino};
 		map->table.is_log = true;
 	}
 	f = st.st_size > map->size ? fdopen(fd, "r") : NULL;

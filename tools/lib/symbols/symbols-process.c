@@ -6,7 +6,9 @@
 #include <plumb/base/clock.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/bpf/stack/stacks.h>
 #include <plumb/elf/maps.h>
+#include <plumb/kernel/thread.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,7 @@ void plumb_process_free(struct plumb_process *p)
 	free(p->now.all);
 	free(p->gone.all);
 	plumb_symtab_free(&p->perf.table);
+	plumb_symtab_free(&p->perf.before);
 	free(p);
 }
 
@@ -66,30 +69,34 @@ static int append(struct plumb_code_maps *m, const struct plumb_code_map *mappin
 	return 0;
 }
 
-static const struct plumb_code_map *find_in(const struct plumb_code_maps *m, uint64_t address)
+static const struct plumb_code_map *find_in(const struct plumb_code_maps *m, uint64_t image,
+					    uint64_t address)
 {
 	/* Newest first: former mappings are stored oldest first. */
 	for (size_t i = m->n; i-- > 0;)
-		if (address - m->all[i].start < m->all[i].end - m->all[i].start)
+		if (address - m->all[i].start < m->all[i].end - m->all[i].start &&
+		    (!image || !m->all[i].image || m->all[i].image == image))
 			return &m->all[i];
 	return NULL;
 }
 
-const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t address)
+const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t image,
+						   uint64_t address)
 {
-	return find_in(&p->now, address) ?: find_in(&p->gone, address);
+	return find_in(&p->now, image, address) ?: find_in(&p->gone, image, address);
 }
 
 static bool is_same(const struct plumb_code_map *a, const struct plumb_code_map *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->dev == b->dev && a->ino == b->ino;
+	       a->dev == b->dev && a->ino == b->ino && a->image == b->image;
 }
 
 /* Reading what a process has mapped. */
 struct reading {
 	struct plumb_symbolizer *symbolizer;
 	pid_t pid;
+	uint64_t image;
 	int root;                   /* of the process */
 	struct plumb_owners owners; /* by owners_of() */
 	const struct plumb_code_maps *old;
@@ -218,6 +225,7 @@ static int read_map(void *context, struct plumb_vma *vma)
 
 	if (!vma->is_code)
 		return 0;
+	m.image = r->image;
 	while (r->at < old->n && old->all[r->at].start < m.start)
 		r->at++;
 	if (r->at < old->n && is_same(&old->all[r->at], &m))
@@ -271,10 +279,30 @@ static bool has_jit(const struct plumb_code_maps *m)
 	return false;
 }
 
+/* Fields 27, 28 and 47 of /proc/PID/stat; 0: they cannot be read. */
+static uint64_t image_of(pid_t pid)
+{
+	uint64_t end_code = 0, stack = 0, brk = 0, n = 1;
+	char text[1024], *rest;
+
+	if (plumb_thread_read(pid, pid, "stat", text, sizeof(text)) || !(rest = strrchr(text, ')')))
+		return 0;
+	/* Field 2, the name, is behind. */
+	while ((rest = strchr(rest, ' ')) && ++n < 46) {
+		rest++;
+		if (n == 26)
+			end_code = strtoull(rest, NULL, 10);
+		else if (n == 27)
+			stack = strtoull(rest, NULL, 10);
+	}
+	brk = rest ? strtoull(rest, NULL, 10) : 0;
+	return stack ? plumb_stack_image(stack, end_code, brk) : 0;
+}
+
 static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 {
 	struct plumb_code_maps now = {};
-	struct reading r = {s, p->pid, .old = &p->now, .now = &now};
+	struct reading r = {s, p->pid, image_of(p->pid), .old = &p->now, .now = &now};
 	char path[32];
 	int root, err;
 
@@ -283,6 +311,8 @@ static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 	err = plumb_maps_of(p->pid, read_map, &r);
 	if (err == -EACCES || err == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(SYS_PTRACE), "names of user stacks of other processes");
+	if (!err && image_of(p->pid) != r.image)
+		err = -EAGAIN; /* it executes another program: the next stack asks again */
 	if (!err) {
 		err = retire(&p->gone, &p->now, &now);
 		free(p->now.all);

@@ -50,7 +50,7 @@ int plumb_symtab_add(struct plumb_symtab *t, uint64_t address, uint64_t size, ui
 	}
 	t->all[t->n++] = (struct plumb_symtab_entry){
 		.address = address,
-		.size = size < 1 << 29 ? size : (1 << 29) - 1,
+		.size = size < 1 << 28 ? size : (1 << 28) - 1,
 		.name = name,
 		.rank = rank,
 	};
@@ -97,8 +97,13 @@ static void settle(struct plumb_symtab *t)
 		struct plumb_symtab_entry *e = &t->all[i];
 		bool is_sized = !(e->rank & PLUMB_SYMTAB_UNSIZED);
 
-		if ((n && t->all[n - 1].address == e->address) ||
-		    (!is_sized && e->address < covered))
+		if (n && t->all[n - 1].address == e->address) {
+			t->all[n - 1].is_reused |=
+				t->is_log && (e->is_reused || strcmp(t->text + e->name,
+								     t->text + t->all[n - 1].name));
+			continue;
+		}
+		if (!is_sized && e->address < covered)
 			continue;
 		if (is_sized && e->address + e->size > covered)
 			covered = e->address + e->size;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "symbols.h"
+#include <errno.h>
 #include <plumb/base/confine.h>
 #include <inttypes.h>
 #include <plumb/base/text.h>
@@ -40,6 +41,11 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s)
 		plumb_symfile_free(file);
 	}
 	plumb_symtab_free(&s->kernel);
+	plumb_symtab_free(&s->before);
+	if (s->kallsyms)
+		fclose(s->kallsyms);
+	if (s->module_list)
+		fclose(s->module_list);
 	plumb_symbolizer_free_strings(s);
 	free(s);
 }
@@ -101,7 +107,10 @@ static void read_kernel(struct plumb_symbolizer *s)
 	if (s->kernel_is_read)
 		return;
 	s->kernel_is_read = true;
-	err = plumb_symtab_read_kernel(&s->kernel);
+	s->module_list = plumb_kernel_list("modules");
+	s->modules = s->module_list ? plumb_kernel_modules(s->module_list) : 0;
+	s->kallsyms = plumb_kernel_list("kallsyms");
+	err = s->kallsyms ? plumb_symtab_read_kernel(&s->kernel, s->kallsyms) : -errno;
 	if (err)
 		snprintf(s->obstacle, sizeof(s->obstacle),
 			 "no names of kernel functions: /proc/kallsyms: %s", strerror(-err));
@@ -119,25 +128,61 @@ const char *plumb_symbolizer_obstacle(struct plumb_symbolizer *s)
 	return *s->obstacle ? s->obstacle : NULL;
 }
 
-void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool is_return,
-			    struct plumb_frame_name *frame)
+void plumb_symbolizer_note_kernel(struct plumb_symbolizer *s)
+{
+	const uint64_t modules = s->module_list ? plumb_kernel_modules(s->module_list) : 0;
+	struct plumb_symtab now = {};
+
+	if (modules == s->modules || !s->kallsyms)
+		return;
+	if (plumb_symtab_read_kernel(&now, s->kallsyms) || !now.n) {
+		plumb_symtab_free(&now);
+		return;
+	}
+	s->modules = modules;
+	plumb_symtab_free(&s->before);
+	s->before = s->kernel;
+	s->kernel = now;
+}
+
+static void mark_reused(struct plumb_symbolizer *s, struct plumb_frame_name *frame)
+{
+	char text[PLUMB_SYMBOL_NAME];
+
+	snprintf(text, sizeof(text), "%.*s [address reused]", PLUMB_SYMBOL_NAME - 32,
+		 frame->function);
+	frame->function = plumb_symbolizer_string(s, text);
+}
+
+static bool name_kernel(struct plumb_symbolizer *s, struct plumb_symtab *t, uint64_t address,
+			bool is_return, struct plumb_frame_name *frame)
 {
 	const struct plumb_symtab_entry *e;
 	const char *module;
 
-	read_kernel(s);
 	*frame = (struct plumb_frame_name){.is_kernel = true, .offset = address};
-	s->counts.addresses++;
-	is_return = is_return && !is_put_there(&s->kernel, address);
-	e = name_function(s, &s->kernel, address, is_return, frame);
-	if (!e) {
-		s->counts.unknown++;
-		return;
-	}
-	module = s->kernel.text + e->name;
+	e = name_function(s, t, address, is_return && !is_put_there(t, address), frame);
+	if (!e)
+		return false;
+	module = t->text + e->name;
 	module += strlen(module) + 1;
 	if (*module)
 		frame->module = plumb_symbolizer_string(s, module);
+	return true;
+}
+
+void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool is_return,
+			    struct plumb_frame_name *frame)
+{
+	struct plumb_frame_name before;
+
+	read_kernel(s);
+	s->counts.addresses++;
+	if (!name_kernel(s, &s->kernel, address, is_return, frame))
+		s->counts.unknown += !name_kernel(s, &s->before, address, is_return, frame);
+	else if (frame->module && name_kernel(s, &s->before, address, is_return, &before) &&
+		 (frame->function != before.function || frame->module != before.module))
+		mark_reused(s, frame);
 }
 
 /* --- user --- */
@@ -185,8 +230,24 @@ static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_code_m
 	return n + 1;
 }
 
-size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t address, bool is_return,
-			    struct plumb_frame_name *frames, size_t max)
+/* What a JIT compiler has put at an address is marked where it was not always the same. */
+static void name_in_map(struct plumb_symbolizer *s, struct plumb_perfmap *map, uint64_t address,
+			bool is_return, struct plumb_frame_name *frame)
+{
+	struct plumb_frame_name before = *frame;
+	const struct plumb_symtab_entry *e =
+		name_function(s, &map->table, address, is_return, frame);
+
+	if (!e)
+		return;
+	frame->module = "[perf map]";
+	name_function(s, &map->before, address, is_return, &before);
+	if (e->is_reused || (before.function && strcmp(before.function, frame->function)))
+		mark_reused(s, frame);
+}
+
+size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t image, uint64_t address,
+			    bool is_return, struct plumb_frame_name *frames, size_t max)
 {
 	struct plumb_process *p = plumb_process_find(s, pid);
 	const struct plumb_code_map *m;
@@ -194,7 +255,7 @@ size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t addr
 
 	if ((!p || !p->rest) && !plumb_symbolizer_note(s, pid))
 		p = plumb_process_find(s, pid);
-	m = p ? plumb_process_mapping(p, address - is_return) : NULL;
+	m = p ? plumb_process_mapping(p, image, address - is_return) : NULL;
 	*frames = (struct plumb_frame_name){.offset = address};
 	s->counts.addresses++;
 	if (m) {
@@ -202,9 +263,8 @@ size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t addr
 		frames->offset = address - m->start + m->offset;
 		if (m->file && m->file->n_segments)
 			n = name_in_file(s, m, is_return, frames, max);
-		else if (m->may_be_jit &&
-			 name_function(s, &p->perf.table, address, is_return, frames))
-			frames->module = "[perf map]";
+		else if (m->may_be_jit)
+			name_in_map(s, &p->perf, address, is_return, frames);
 	}
 	s->counts.unknown += !frames[n - 1].function;
 	return n;

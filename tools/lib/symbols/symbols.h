@@ -14,6 +14,7 @@
 #include <plumb/elf/elffile.h>
 #include <plumb/elf/owners.h>
 #include <plumb/symbols/symbols.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Size of the reason why a file is not read. */
@@ -33,7 +34,7 @@ enum {
 
 struct plumb_symtab_entry {
 	uint64_t address;
-	uint32_t size : 29, rank : 3;
+	uint32_t size : 28, is_reused : 1, rank : 3;
 	uint32_t name;     /* offset in the table's text */
 	const char *shown; /* name to print; NULL: not needed yet */
 };
@@ -43,7 +44,8 @@ struct plumb_symtab {
 	size_t n, room;
 	char *text; /* ends with a NUL */
 	size_t text_size, text_room;
-	bool is_log;   /* of entries with the same address, the last added is valid */
+	bool is_log;   /* of entries with the same address, the last added is valid; is_reused: they
+			  had other names */
 	bool is_ready; /* sorted, each address once */
 };
 
@@ -57,10 +59,15 @@ void plumb_symtab_free(struct plumb_symtab *t);
 
 /* --- kernel --- */
 
+/* Opens /proc/NAME; NULL: errno says why. */
+FILE *plumb_kernel_list(const char *name);
 /*
- * Fills the table.  Each name is followed by that of its module, "" for the kernel.  0 or -errno.
+ * Fills the table from kallsyms.  Each name is followed by that of its module, "" for the kernel.
+ * 0 or -errno.
  */
-int plumb_symtab_read_kernel(struct plumb_symtab *t);
+int plumb_symtab_read_kernel(struct plumb_symtab *t, FILE *f);
+/* A number that changes when a module comes or goes. */
+uint64_t plumb_kernel_modules(FILE *f);
 
 /* --- ELF --- */
 
@@ -121,7 +128,7 @@ void plumb_symfile_free(struct plumb_symfile *file);
 /* --- a process --- */
 
 struct plumb_perfmap {
-	struct plumb_symtab table;
+	struct plumb_symtab table, before; /* of the file that it has replaced */
 	dev_t dev;
 	ino_t ino;
 	off_t size;
@@ -132,6 +139,7 @@ struct plumb_perfmap {
 struct plumb_code_map {
 	uint64_t start, end, offset;
 	uint64_t dev, ino;
+	uint64_t image; /* the process's when it was seen */
 	const char *module;
 	struct plumb_symfile *file; /* NULL: none, or not readable */
 	bool may_be_jit;            /* not in an ELF file, so perhaps in the perf map */
@@ -160,8 +168,9 @@ uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *
 
 /* NULL: never noted. */
 struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid);
-/* The current mapping that contains ADDRESS, else a former one; or NULL. */
-const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t address);
+/* The current mapping of IMAGE that contains ADDRESS, else a former one; or NULL. */
+const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t image,
+						   uint64_t address);
 void plumb_process_free(struct plumb_process *p);
 
 /* --- the whole --- */
@@ -174,7 +183,9 @@ struct plumb_symbolizer {
 	unsigned int open_files; /* not yet read */
 	struct plumb_symfile *vdso;
 	bool kernel_is_read;
-	struct plumb_symtab kernel;
+	FILE *kallsyms, *module_list;
+	uint64_t modules;                   /* plumb_kernel_modules() of KERNEL */
+	struct plumb_symtab kernel, before; /* before modules came or went */
 	char obstacle[128];
 	struct plumb_symbolizer_counts counts;
 };

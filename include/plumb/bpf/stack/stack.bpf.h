@@ -79,14 +79,15 @@ static __always_inline void stack_add_caller(void *ctx, __u64 flags, __u64 calle
 }
 
 /*
- * Take the current thread's stack to TAKEN; return its number.  CALLER: where the innermost
- * function returns to; 0: not known.
+ * Take the current thread's stack to TAKEN; return its number.  IMAGE: what its process executes,
+ * so that equal addresses of two programs are two stacks.  CALLER: where the innermost function
+ * returns to; 0: not known.
  */
-static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 caller,
+static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 image, __u64 caller,
 				      struct plumb_stack *taken)
 {
 	struct plumb_stack *kept = NULL;
-	__u64 mix = tgid;
+	__u64 mix = tgid ^ image;
 	__s32 number = 0;
 	__u32 i;
 	long size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
@@ -99,6 +100,7 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 
 	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
 	taken->mix = mix;
+	taken->image = image;
 	/* Of 200,000 stacks ten have the number of another one: these take the next number. */
 	for (i = 0; i < STACK_NUMBERS; i++) {
 		number = (mix + ((__u64)i << 33)) >> 33;
@@ -115,8 +117,19 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 
 	return number;
 }
 
-/* FLAGS: BPF_F_USER_STACK or 0; TGID: the process of the user stack, or 0. */
-static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u64 caller, __u32 cpu)
+static __always_inline __u64 stack_image(struct task_struct *task)
+{
+	struct mm_struct *mm = current_read(task, mm);
+
+	if (!mm)
+		return 0;
+	return plumb_stack_image(current_read(mm, start_stack), current_read(mm, end_code),
+				 current_read(mm, start_brk));
+}
+
+/* FLAGS: BPF_F_USER_STACK or 0; TGID, IMAGE: those of the user stack, or 0. */
+static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u64 image,
+					__u64 caller, __u32 cpu)
 {
 	__s32 number = PLUMB_LOST_STACK;
 	struct plumb_stack *taken;
@@ -125,7 +138,7 @@ static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u6
 	if (!plumb_config.interleaved || !bpf_map_pop_elem(&plumb_stack_free, &place)) {
 		taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
 		if (taken)
-			number = stack_of(ctx, flags, tgid, caller, taken);
+			number = stack_of(ctx, flags, tgid, image, caller, taken);
 		if (plumb_config.interleaved)
 			bpf_map_push_elem(&plumb_stack_free, &place, 0);
 	}
@@ -137,7 +150,7 @@ static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u6
 /* The number of the current thread's kernel stack. */
 static __always_inline __s32 stack_number(void *ctx, __u64 flags, __u32 cpu)
 {
-	return stack_take(ctx, flags, 0, 0, cpu);
+	return stack_take(ctx, flags, 0, 0, 0, cpu);
 }
 
 /* The number of the current thread's user stack; the loader is notified of its process. */
@@ -145,7 +158,7 @@ static __always_inline __s32 stack_user_from(void *ctx, struct task_struct *task
 					     __u64 caller, __u32 *tgid)
 {
 	__u32 pid = current_pid(task);
-	__s32 number = stack_take(ctx, BPF_F_USER_STACK, pid, caller, cpu);
+	__s32 number = stack_take(ctx, BPF_F_USER_STACK, pid, stack_image(task), caller, cpu);
 
 	if (number >= 0)
 		*tgid = pid;

@@ -17,11 +17,23 @@
 #define PLUMB_STACKS_AT_ONCE 64
 
 struct plumb_stack {
-	__u64 mix; /* the whole hash */
+	__u64 mix;   /* the whole hash */
+	__u64 image; /* of a user stack */
 	__u32 n;
 	__u32 told; /* of a user stack: the loader was notified of its process */
 	__u64 addresses[PLUMB_STACK_DEPTH];
 };
+
+/*
+ * What a process executes, as numbers that change with each execve(): where the kernel has put its
+ * stack, code and heap, which /proc/PID/stat has, too.
+ */
+static inline __u64 plumb_stack_image(__u64 start_stack, __u64 end_code, __u64 start_brk)
+{
+	const __u64 mix = 0x9e3779b97f4a7c15ULL;
+
+	return ((start_stack * mix) ^ end_code) * mix ^ start_brk;
+}
 
 struct plumb_stack_key {
 	struct plumb_who who;
