@@ -2,6 +2,9 @@
 # shellcheck shell=sh disable=SC2154
 # offcpu-time: known stays off the CPU, below known functions, as often and as long as they were.
 
+# shellcheck source=lib/limits.sh
+. "$truth/lib/limits.sh"
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=offcpu-time quick=--no-calibrate
@@ -23,6 +26,14 @@ run() {
 	await 30 is_tracing woken-folded
 	go waking
 	detach woken woken-text woken-folded
+
+	if limited quota cpu.max='20000 100000' || limited quota cpu.cfs_quota_us=20000; then
+		start throttled held 2000 ppoll 0 "$limited/cgroup.procs"
+		attach throttled -p "$pid" -b state
+		go throttled
+		detach throttled
+		cat "$limited/cpu.stat" >cpu.stat
+	fi
 
 	start vfork stays vfork 3 23
 	attach parent -p "$pid" -b comm,state
@@ -199,6 +210,15 @@ check() {
 		| $sum <= $t.delay * 1.05 + 200000 * $t.count and $sum >= ($t.wall - $t.busy) * 0.95 - 20000000)' \
 		--slurpfile truth turns.truth
 	sound "of preempted" preempted.json
+
+	if [ -e cpu.stat ]; then
+		evidence throttled.json throttled.err
+		holds "who has used up its CPU quota is throttled, by the cgroup's own account" throttled.json \
+			'([$last.rows[] | select(.key.state == "throttled").sum] | add) >= $ns * 0.8' --argjson ns \
+			"$(awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' cpu.stat)"
+	else
+		skip "who has used up its CPU quota is throttled" "no cgroup has a CPU quota here"
+	fi
 
 	evidence stopped.json stopped.err idle.json idle.err
 	holds "who is stopped is away in a state of its own" stopped.json '[$last.rows[] | select(.key.state == "other")]

@@ -28,7 +28,7 @@ static __always_inline enum offcpu_state state_of(struct task_struct *task, bool
 	long state = sched_state(task);
 
 	if (preempted || state == TASK_RUNNING)
-		return OFFCPU_PREEMPTED;
+		return sched_is_throttled(task) ? OFFCPU_THROTTLED : OFFCPU_PREEMPTED;
 	if (state & TASK_NOLOAD)
 		return OFFCPU_IDLE;
 	if (state & (TASK_INTERRUPTIBLE | TASK_WAKING))

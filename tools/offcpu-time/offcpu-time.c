@@ -18,6 +18,7 @@ enum { MIN_TIME = 0x2000, MAX_TIME, WAKERS };
 
 static const char *const states[OFFCPU_STATES] = {
 	[OFFCPU_PREEMPTED] = "preempted",
+	[OFFCPU_THROTTLED] = "throttled",
 	[OFFCPU_SLEEPING] = "sleeping",
 	[OFFCPU_UNINTERRUPTIBLE] = "uninterruptible",
 	[OFFCPU_IDLE] = "idle",

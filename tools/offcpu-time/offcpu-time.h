@@ -12,6 +12,7 @@
 /* Why a thread has no CPU, by its task state as it leaves it. */
 enum offcpu_state {
 	OFFCPU_PREEMPTED,
+	OFFCPU_THROTTLED,
 	OFFCPU_SLEEPING,
 	OFFCPU_UNINTERRUPTIBLE,
 	OFFCPU_IDLE,
