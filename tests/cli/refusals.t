@@ -103,6 +103,11 @@ other_namespace() {
 	timeout 20 unshare --pid --fork --mount-proc "$bin/$tool" \
 		${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
 	refused "$tool -p in another pid namespace cannot run" 1 "$tool" "pid namespace"
+	[[ $tool == syscall-count ]] || return 0
+	unshare --pid --fork --mount-proc "$bin/$tool" -c none -d 0.1 >"$out" 2>"$err"
+	claim "$tool says there whose pids it prints" grep -q "^pids: those of the host's pid namespace" "$out"
+	unshare --pid --fork --mount-proc "$bin/$tool" -c none -d 0.1 -j >"$out" 2>"$err"
+	claim "... in JSON, too" grep -q '"foreign_pids":true' "$out"
 }
 
 # Whose types these are said to be.

@@ -37,6 +37,9 @@ uint32_t plumb_thread_process(uint32_t tid);
 /* Whether all that is left of a process is its exit status, which its parent has not read. */
 bool plumb_process_is_zombie(uint32_t pid);
 
+/* Whether this process is in another pid namespace than the host's, whose pids programs see. */
+bool plumb_pids_are_foreign(void);
+
 /* Whether a pidfd can refer to any thread (6.9), and not only to a process's main thread. */
 bool plumb_threads_have_pidfds(void);
 /* Returns a pidfd of a thread; negative: not possible. */

@@ -10,11 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PIDFD_THREAD O_EXCL /* include/uapi/linux/pidfd.h */
+
+/* include/linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the initial pid namespace. */
+#define INIT_PID_NS 0xEFFFFFFCU
 
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
@@ -202,6 +206,13 @@ bool plumb_process_is_zombie(uint32_t pid)
 	}
 	closedir(threads);
 	return is;
+}
+
+bool plumb_pids_are_foreign(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS;
 }
 
 bool plumb_threads_have_pidfds(void)

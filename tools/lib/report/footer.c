@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report's last lines: mechanism, precision, cost, and ledger. */
+#include <plumb/kernel/thread.h>
 #include <plumb/report/inflight.h>
 #include <plumb/report/report.h>
 #include <plumb/report/split.h>
@@ -289,6 +290,8 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	print_returns(r, out);
 	print_cost(r->run, out);
 	print_ledger(r, out);
+	if (plumb_pids_are_foreign())
+		fputs("pids: those of the host's pid namespace, not of this one\n", out);
 	print_watched(r->run, out);
 	if (r->run->tool->view.footer)
 		r->run->tool->view.footer(out);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/report/dist-json.h>
+#include <plumb/kernel/thread.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/json.h>
 #include <plumb/report/report.h>
@@ -288,6 +289,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 		set(j, "not_seen", not_seen(run));
 	if (run->watched && run->options->n_cgroups)
 		set(j, "cgroups", watched(run));
+	if (plumb_pids_are_foreign())
+		set(j, "foreign_pids", json_true());
 	if (r->own)
 		json_object_update(j, r->own);
 	else if (run->tool->view.report_json)

@@ -8,37 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* include/linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the initial pid namespace. */
-#define INIT_PID_NS 0xEFFFFFFCU
-
-/* Programs see pids of the initial namespace, which differ from those of any other. */
-static int check_pid_namespace(void)
-{
-	struct stat st;
-
-	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS)
-		return plumb_error(EINVAL, "-p, -t and -- work only in the host's pid "
-					   "namespace: use -c or -g");
-	return 0;
-}
-
 int plumb_filter_resolve(struct plumb_session *s)
 {
 	const struct plumb_options *o = &s->options;
 	uint32_t tgid;
-	int err;
 
 	if (o->n_pids || o->n_tids || o->command) {
-		err = check_pid_namespace();
-		if (err)
-			return err;
+		if (plumb_pids_are_foreign())
+			return plumb_error(EINVAL, "-p, -t and -- work only in the host's pid "
+						   "namespace: use -c or -g");
 	}
 	for (uint32_t i = 0; i < o->n_pids; i++) {
 		tgid = plumb_thread_process(o->pids[i]);
