@@ -301,7 +301,7 @@ check() {
 	is "another process of the same user takes nothing of a tool" "$(cat tool.taken)" none
 	is "... as it can of others" "$(cat plain.taken)" "fd pidfd_getfd mem ptrace"
 	is "... and the tool ends well" "$(cat taken.status)" 0
-	holds "what --otlp opened before is written" count.otlp '$last.resourceMetrics | length == 1'
+	holds "a line of --otlp is written to a file that plumb-writer opens" count.otlp '$last.resourceMetrics | length == 1'
 	like "what --openmetrics names has been written" "$(tail -n 1 count.prom)" '^plumb_.*syscall-count'
 	evidence writer.status writer.bpf orphan.err widow.err
 	is "plumb-writer is confined, and has no capability" "$(cat writer.status)" \

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <plumb/base/append-file.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/base/parse.h>
@@ -16,11 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "writer-answer.h"
+
 #define MAX_FILES 8
 #define MAX_DATA  (1 << 16)
 #define PATIENCE  10 /* s, for an answer: its disk may hang, or it was stopped */
 
-enum verb { BEGIN, DATA, END, REMOVE };
+enum verb { BEGIN, DATA, END, REMOVE, OPEN };
 
 /* What the tool sends, one message each; DATA is followed by bytes, and has no answer. */
 struct request {
@@ -35,11 +38,6 @@ struct message {
 	char data[MAX_DATA];
 };
 
-struct answer {
-	uint32_t number;
-	int32_t err; /* 0 or -errno */
-};
-
 static struct {
 	const char *paths[MAX_FILES];
 	size_t n;
@@ -48,7 +46,8 @@ static struct {
 	pid_t pid;
 	uint32_t asked, answered;
 	int failed; /* of the file that is being sent */
-} writer = {.to = -1};
+	int opened; /* a descriptor that came with an answer */
+} writer = {.to = -1, .opened = -1};
 
 /* --- in the writer --- */
 
@@ -120,6 +119,7 @@ static void serve(int from)
 	static struct message m;
 	struct answer answer;
 	ssize_t n;
+	int fd;
 
 	while ((n = recv(from, &m, sizeof(m), 0)) >= (ssize_t)sizeof(m.is) &&
 	       m.is.file < writer.n) {
@@ -127,12 +127,14 @@ static void serve(int from)
 			put(m.data, n - sizeof(m.is));
 			continue;
 		}
+		fd = m.is.verb == OPEN ? plumb_append_file_open(writer.paths[m.is.file]) : -1;
 		answer.number = m.is.number;
 		answer.err = m.is.verb == BEGIN    ? begin(writer.paths[m.is.file])
 			     : m.is.verb == END    ? end(m.is.file, m.is.err, m.is.most)
 			     : m.is.verb == REMOVE ? remove_written(m.is.file)
+			     : m.is.verb == OPEN   ? (fd < 0 ? fd : 0)
 						   : -EINVAL;
-		if (send(from, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
+		if (answer_send(from, &answer, fd) < 0)
 			break;
 	}
 	if (of.is_open)
@@ -210,7 +212,7 @@ static int hear(int flags)
 	ssize_t n;
 
 	do
-		n = recv(writer.to, &answer, sizeof(answer), flags);
+		n = answer_receive(writer.to, &answer, &writer.opened, flags);
 	while ((n < 0 && errno == EINTR) || (n == sizeof(answer) && answer.number != writer.asked));
 	if (n < 0 && errno == EAGAIN)
 		return -ETIMEDOUT;
@@ -352,4 +354,15 @@ int plumb_writer_remove(const char *path)
 	struct request request = {.verb = REMOVE, .file = number(path)};
 
 	return plumb_writer_has(path) ? ask(&request) : 0;
+}
+
+int plumb_writer_open(const char *path)
+{
+	struct request request = {.verb = OPEN, .file = number(path)};
+	int err = ask(&request), fd = writer.opened;
+
+	writer.opened = -1;
+	if (err && fd >= 0)
+		close(fd);
+	return err ?: fd < 0 ? -EOWNERDEAD : fd;
 }

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <plumb/base/append-file.h>
 #include <plumb/base/atomic-file.h>
 #include <plumb/base/audit.h>
 #include <plumb/base/clock.h>
@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -36,7 +35,6 @@ struct output {
 };
 
 static struct output prom = {.option = "--openmetrics"}, otlp = {.option = "--otlp"};
-static int lines = -1; /* descriptor of the file of --otlp */
 static char instance[PLUMB_UUID_SIZE];
 static bool statistics;       /* the kernel takes the programs' run times */
 static uint64_t start, began; /* ns: of the wall clock, of the monotonic one */
@@ -75,35 +73,21 @@ static int open_prom(void)
 	return 0;
 }
 
+/* It is opened again for each line, since it may have been renamed meanwhile. */
 static int open_lines(void)
 {
-	struct statfs fs;
-	struct stat st;
+	struct plumb_atomic_file at = {}; /* a new one */
 	const char *name;
-	int folder = plumb_folder_of(AT_FDCWD, otlp.path, &name), err;
+	int fd = plumb_append_file_open(otlp.path), err;
 
-	if (folder < 0)
-		return refused(&otlp, folder, plumb_atomic_file_error(folder));
-	lines = openat(folder, name,
-		       O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-			       O_CLOEXEC,
-		       0666);
-	err = errno;
-	close(folder);
-	if (lines < 0)
-		return refused(&otlp, err,
-			       err == ELOOP ? "a symbolic link is not followed" : strerror(err));
-	if (fstat(lines, &st))
-		return refused(&otlp, errno, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return refused(&otlp, EINVAL, "not a regular file");
-	if (st.st_uid && st.st_uid != geteuid())
-		return refused(&otlp, EPERM, "belongs to another user");
-	if (plumb_audit_has_file(&st))
-		return refused(&otlp, EINVAL, plumb_atomic_file_error(-ETXTBSY));
-	/* Files of procfs are regular. */
-	if (fstatfs(lines, &fs) || fs.f_type == PROC_SUPER_MAGIC)
-		return refused(&otlp, EINVAL, "it keeps nothing (procfs)");
+	if (fd < 0)
+		return refused(&otlp, fd, plumb_append_file_error(fd));
+	close(fd);
+	at.dir = plumb_folder_of(AT_FDCWD, otlp.path, &name);
+	if (at.dir < 0)
+		return refused(&otlp, at.dir, plumb_append_file_error(at.dir));
+	plumb_writer_add(otlp.path, plumb_atomic_file_takes(&at));
+	close(at.dir);
 	plumb_keep(0, PLUMB_CALLS_TRUNCATE, otlp.option); /* a line that a full disk cut */
 	err = plumb_otlp_instance(instance);
 	return err ? refused(&otlp, err, strerror(-err)) : 0;
@@ -285,25 +269,34 @@ static int write_prom(const json_t *report, const struct plumb_options *o)
 }
 
 /* A line that is not whole is taken back: its reader would stop there. */
-static int write_line(const json_t *report)
+static int append(int fd, const char *line, size_t n)
 {
-	json_t *j = plumb_otlp(report, instance);
-	char *text = json_dumps(j, JSON_COMPACT);
-	size_t n = text ? strlen(text) : 0;
 	struct stat before;
 	ssize_t done = -1;
 	int err = 0;
 
-	json_decref(j);
-	if (!text)
-		return -ENOMEM;
-	text[n++] = '\n'; /* in place of the NUL */
-	if (!fstat(lines, &before))
-		done = write(lines, text, n);
+	if (!fstat(fd, &before))
+		done = write(fd, line, n);
 	if (done < 0)
 		err = -errno;
 	else if ((size_t)done < n)
-		err = ftruncate(lines, before.st_size) ? -errno : -ENOSPC;
+		err = ftruncate(fd, before.st_size) ? -errno : -ENOSPC;
+	return close(fd) && !err ? -errno : err;
+}
+
+static int write_line(const json_t *report)
+{
+	json_t *j = plumb_otlp(report, instance);
+	char *text = json_dumps(j, JSON_COMPACT);
+	const size_t n = text ? strlen(text) : 0;
+	int fd = -ENOMEM, err;
+
+	json_decref(j);
+	if (text) {
+		text[n] = '\n'; /* in place of the NUL */
+		fd = plumb_append_file_open(otlp.path);
+	}
+	err = fd < 0 ? fd : append(fd, text, n + 1);
 	free(text);
 	return err;
 }
@@ -313,7 +306,7 @@ static void judge(struct output *o, int err)
 {
 	if (err && !o->failed)
 		plumb_warn("%s: cannot write %s: %s; tracing goes on", o->option, o->path,
-			   plumb_atomic_file_error(err));
+			   plumb_append_file_error(err));
 	if (!err && o->failed)
 		plumb_warn("%s: %s is written again", o->option, o->path);
 	o->failed = err;
@@ -355,8 +348,5 @@ int plumb_metrics_close(void)
 {
 	if (prom.path && !stays)
 		remove_prom();
-	if (lines >= 0 && close(lines))
-		judge(&otlp, -errno);
-	lines = -1;
 	return prom.failed || otlp.failed ? -EIO : 0;
 }
