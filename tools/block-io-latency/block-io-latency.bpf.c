@@ -261,6 +261,30 @@ static __always_inline __u32 error_of(__u64 error)
 	return error & 0xff ? BLOCK_STATUS | (error & 0xff) : 0;
 }
 
+/* By the address of the disk. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, BLOCK_DISKS);
+	__type(key, __u64);
+	__type(value, struct block_disk);
+} block_disks SEC(".maps");
+
+static __noinline void count_of_disk(struct request *rq, bool traced)
+{
+	const struct block_disk none = {};
+	__u64 disk = (__u64)request_disk(rq);
+	struct block_disk *of = bpf_map_lookup_elem(&block_disks, &disk);
+
+	if (!of) {
+		bpf_map_update_elem(&block_disks, &disk, &none, BPF_NOEXIST);
+		of = bpf_map_lookup_elem(&block_disks, &disk);
+	}
+	if (of && traced)
+		__sync_fetch_and_add(&of->traced, 1);
+	else if (of)
+		__sync_fetch_and_add(&of->others, 1);
+}
+
 /* The request is then found by its own address, since its first bio ends.  LEFT: before it. */
 static __always_inline void completed_in_part(struct block_request *s, struct request *rq,
 					      __u32 left, bool in_sequence)
@@ -282,6 +306,8 @@ static __always_inline void completed(struct block_request *s, struct request *r
 		adopt_flush(s, rq);
 	if (!s->scheduled)
 		count(bypassed);
+	if (filter_rejects_threads())
+		count_of_disk(rq, true);
 	record(s, now);
 }
 
@@ -300,8 +326,12 @@ static __always_inline int complete(struct request *rq, __u64 status, __u32 byte
 	last = !in_sequence && bytes >= left;
 	s = request_of(rq);
 	if (!s) {
-		/* With filters, it is not known whose it was. */
-		if (!copy && last && plumb_live && !filter_rejects_threads())
+		if (copy || !last || !plumb_live)
+			return 0;
+		/* With filters, others' requests are not known either. */
+		if (filter_rejects_threads())
+			count_of_disk(rq, false);
+		else
 			ledger_count(bpf_get_smp_processor_id(), unmatched);
 		return 0;
 	}

@@ -77,6 +77,7 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 
 static int prepare(struct plumb_options *o)
 {
+	block_requests_of(o);
 	return block_hooks_find(o->btf, &hooks);
 }
 

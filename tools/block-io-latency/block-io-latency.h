@@ -78,6 +78,14 @@ struct block_counts {
 };
 _Static_assert(sizeof(struct block_counts) == 64, "one cache line a CPU");
 
+/* Of a disk, on one CPU, where threads are selected. */
+struct block_disk {
+	__u64 traced; /* recorded requests */
+	__u64 others; /* requests that ended and were not of selected threads */
+};
+
+#define BLOCK_DISKS 1024
+
 /* Which requests are recorded, and how. */
 struct block_selection {
 	__u64 min_ns;      /* shorter ones are not recorded */

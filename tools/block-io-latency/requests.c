@@ -17,6 +17,13 @@
 
 static const struct bpf_object *used;
 
+static bool selects; /* not all threads */
+
+void block_requests_of(const struct plumb_options *o)
+{
+	selects = o->n_pids || o->n_tids || o->n_comms_typed || o->n_cgroups || o->command;
+}
+
 /* Requests in flight, for their names; plumb_flight.what is an index. */
 static struct block_request *listed;
 static size_t n_listed;
@@ -111,6 +118,44 @@ static uint64_t value_of(size_t counter)
 	return sum;
 }
 
+/* Requests of others, of the disks of which requests were recorded. */
+static uint64_t of_others(void)
+{
+	const int map = bpf_object__find_map_fd_by_name(used, "block_disks");
+	const int cpus = libbpf_num_possible_cpus();
+	struct block_disk *disk = calloc(cpus, sizeof(*disk));
+	uint64_t id, *previous = NULL, sum = 0;
+
+	for (int i = 0; disk && i < BLOCK_DISKS && !bpf_map_get_next_key(map, previous, &id); i++) {
+		struct block_disk all = {};
+
+		previous = &id;
+		if (plumb_map_lookup(map, &id, disk))
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			all.traced += disk[cpu].traced;
+			all.others += disk[cpu].others;
+		}
+		sum += all.traced ? all.others : 0;
+	}
+	free(disk);
+	return sum;
+}
+
+static void print_others(FILE *out)
+{
+	const uint64_t n = selects ? of_others() : 0;
+	char text[256];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text),
+		 "not in it: %" PRIu64 " requests of the same disks by others, such as a file "
+		 "system's journal, for which a call may wait",
+		 n);
+	plumb_print_wrapped(text, out);
+}
+
 void block_counts_print(FILE *out)
 {
 	size_t n = 0;
@@ -122,6 +167,7 @@ void block_counts_print(FILE *out)
 			n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
 				      value_of(i), counters[i].text);
 	plumb_print_wrapped(text, out);
+	print_others(out);
 }
 
 void block_counts_json(json_t *json, const struct plumb_report *r)
@@ -130,4 +176,5 @@ void block_counts_json(json_t *json, const struct plumb_report *r)
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		json_object_set_new(json, counters[i].json,
 				    is_seen(i) ? plumb_json_u64(value_of(i)) : json_null());
+	json_object_set_new(json, "others", selects ? plumb_json_u64(of_others()) : json_null());
 }

@@ -8,9 +8,13 @@
 #include <stdio.h>
 
 struct bpf_object;
+struct plumb_options;
 struct plumb_report;
 
 extern const struct plumb_inflight block_inflight;
+
+/* Whether O selects threads, so that there are others. */
+void block_requests_of(const struct plumb_options *o);
 
 /* Takes the loaded OBJECT, whose counters the next two read; 0. */
 int block_requests_use(struct bpf_object *object);
