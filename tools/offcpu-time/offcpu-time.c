@@ -17,12 +17,9 @@
 enum { MIN_TIME = 0x2000, MAX_TIME, WAKERS };
 
 static const char *const states[OFFCPU_STATES] = {
-	[OFFCPU_PREEMPTED] = "preempted",
-	[OFFCPU_THROTTLED] = "throttled",
-	[OFFCPU_SLEEPING] = "sleeping",
-	[OFFCPU_UNINTERRUPTIBLE] = "uninterruptible",
-	[OFFCPU_IDLE] = "idle",
-	[OFFCPU_OTHER] = "other",
+	[OFFCPU_PREEMPTED] = "preempted", [OFFCPU_THROTTLED] = "throttled",
+	[OFFCPU_SLEEPING] = "sleeping",   [OFFCPU_UNINTERRUPTIBLE] = "uninterruptible",
+	[OFFCPU_IDLE] = "idle",           [OFFCPU_OTHER] = "other",
 };
 
 static void format_state(const void *key, char *text, size_t size)
