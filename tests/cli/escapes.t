@@ -73,6 +73,15 @@ if [[ $top ]] && mkdir -p "$top/plumb-escapes-$$/"$'e\x01' "$top/plumb-escapes-$
 	cp "$out" "$work/groups.json"
 	run_bare hist-merge -j "$work/groups.json"
 	is "... and merged" "$(jq -r '.rows[] | "\(.key.cgroup | sub(".*/"; "")) \(.count)"' "$out" | sort -k 2)" "$rows"
+	# What was printed selects what it was printed of; a name as it is comes first.
+	mkdir "$top/plumb-escapes-$$/e,4"
+	for name in 'e\x02 102' 'e\\x01 103' 'e\x01 103' 'e\x2c4 104'; do
+		# shellcheck disable=SC2016 # the inner shell expands it
+		run_bare syscall-count -j -s getppid -g "plumb-escapes-$$/${name% *}" -- sh -c 'for n in 1 2 3 4; do
+				(eval "echo 0 >\"\$$n/cgroup.procs\""; exec "$0" "10$n" getppid >"$0.out" 2>&1)
+			done' "$tests/calls" "$top/plumb-escapes-$$/"$'e\x01' "$top/plumb-escapes-$$/"$'e\x02' "$top/plumb-escapes-$$/e\\x01" "$top/plumb-escapes-$$/e,4"
+		is "-g ${name% *}" "$(jq -r .ledger.recorded "$out")" "${name#* }"
+	done
 	rmdir "$top/plumb-escapes-$$/e"* "$top/plumb-escapes-$$"
 else
 	skip "cgroups whose names differ in a byte that is not printed" "no cgroup2 here"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -60,22 +61,57 @@ static int open_cgroup(const char *path)
 	return -EMEDIUMTYPE;
 }
 
+/* As it is, or below MOUNT; then *ERR is of the first. */
+static int open_named(const char *mount, const char *path, int *err)
+{
+	char below[8192];
+	int fd = *err = open_cgroup(path);
+
+	if (fd >= 0)
+		return fd;
+	snprintf(below, sizeof(below), "%s/%s", mount, path);
+	return open_cgroup(below);
+}
+
+/* What plumb_escape() made of it; NULL: it has no escapes. */
+static char *unescaped(const char *path)
+{
+	char *text = strchr(path, '\\') ? strdup(path) : NULL, *to = text;
+	unsigned int byte;
+
+	for (const char *from = text; from && *from; to++) {
+		if (from[0] == '\\' && from[1] == 'x' && isxdigit((unsigned char)from[2]) &&
+		    isxdigit((unsigned char)from[3]) && sscanf(from + 2, "%2x", &byte) == 1 &&
+		    byte) {
+			*to = byte;
+			from += 4;
+		} else {
+			from += from[0] == '\\' && from[1] == '\\';
+			*to = *from++;
+		}
+	}
+	if (text)
+		*to = 0;
+	return text;
+}
+
 int plumb_cgroup_open(const char *path)
 {
 	const char *mount = mount_point();
-	char below[8192];
-	int fd, err;
+	char *printed;
+	int fd, err, of_printed;
 
 	if (!mount)
 		return plumb_error(errno, "cgroup %s: cannot read /proc/self/mounts: %s", path,
 				   strerror(errno));
 	if (!*mount)
 		return plumb_error(ENOENT, "cgroup %s: no cgroup2 file system is mounted", path);
-	fd = err = open_cgroup(path);
-	if (fd < 0) {
-		snprintf(below, sizeof(below), "%s/%s", mount, path);
-		fd = open_cgroup(below);
-	}
+	fd = open_named(mount, path, &err);
+	/* systemd's names have "\x2d" themselves: the name as it is comes first. */
+	printed = fd < 0 ? unescaped(path) : NULL;
+	if (printed)
+		fd = open_named(mount, printed, &of_printed);
+	free(printed);
 	if (fd >= 0)
 		return fd;
 	if (err == -EMEDIUMTYPE)
