@@ -232,7 +232,7 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/$*.d -static -pthread $< -o $@
 
 # Two versions of a library, and a program that loads it.
-LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws plugs libplug.so python-calls \
+LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws leaves contexts-pie plugs libplug.so python-calls \
 	$(if $(shell command -v $(GO)),gofuncs) \
 	$(if $(CROSS),,$(if $(shell command -v $(RUSTC)),rustfuncs) $(if $(shell command -v $(MUSL_CC)),musl-userfuncs)) \
 	$(if $(filter x86,$(ARCH)),user32) $(if $(filter arm64,$(ARCH)),$(if $(shell command -v $(ARM32_CC)),arm32)))
@@ -245,9 +245,12 @@ $(B)/tests/arm32: tests/workloads/library/arm32.c $(B)/flags | $(B)/tests
 $(B)/tests/libupgrade.%.so: tests/workloads/library/upgrade.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DVERSION=$* -shared -fPIC -Wl,--build-id $< -o $@
-$(B)/tests/throws: tests/workloads/library/throws.cc $(B)/flags | $(B)/tests
+$(B)/tests/throws $(B)/tests/leaves: $(B)/tests/%: tests/workloads/library/%.cc $(B)/flags | $(B)/tests
 	$(call say,CXX,$@)
-	$(Q)$(CROSS)$(CXX) -O1 -Wall -Wextra $< -o $@
+	$(Q)$(CROSS)$(CXX) -O1 -Wall -Wextra -pthread $< -o $@
+$(B)/tests/contexts-pie: tests/workloads/contexts.c $(B)/flags | $(B)/tests
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIE -static-pie -pthread $< -o $@
 $(B)/tests/libplug.so: tests/workloads/library/plug.cc $(B)/flags | $(B)/tests
 	$(call say,CXX,$@)
 	$(Q)$(CROSS)$(CXX) -O1 -Wall -Wextra -shared -fPIC $< -o $@

@@ -37,6 +37,7 @@ sys.exit(5)'
 try perl perl -e 'fork or exit 3; wait; print $? >> 8, "\n"; eval { die "caught\n" }; print $@; exit 4'
 try openssl openssl dgst -sha256 lines
 try throws "$(dirname "$(command -v upgrades)")/throws" 100
+try leaves "$(dirname "$(command -v upgrades)")/leaves"
 try plugs plugs "$(dirname "$(command -v plugs)")/libplug.so" 5
 [ ! -x "$here/user32" ] || { "$here/user32"; echo "status $?" >user32.out; }
 END
@@ -100,6 +101,10 @@ run() {
 	finish unsafe "$tool"
 	launch perhaps -j --mechanism=uprobe "$plugs:plugs_between" -- plugs "$plug" 7
 	finish perhaps "$tool"
+	# A static program that is position-independent, and what switches stacks inside it.
+	pie=$(dirname "$(command -v plugs)")/contexts-pie
+	launch pie -j "$pie:*" -- sh -c '"$0" >pie.out' "$pie"
+	finish pie "$tool"
 	launch back -j "$PWD/lib/libc.so.6:lfind" -d 0.1
 	finish back "$tool"
 }
@@ -132,6 +137,8 @@ check() {
 		'^1.*--mechanism=uprobe: an exception through its return probe would end the program \(uprobe\.multi\.returns'
 	like "... those that might, too, where return instructions do the same" "$(cat perhaps.status perhaps.err)" \
 		'^1.*--mechanism=uprobe: C\+\+ may be loaded later, and an exception .* \(uprobe\.multi\.returns'
+	is "a static program that switches stacks, and is position-independent, works" "$(cat pie.status)" 0
+	holds "... by probes on return instructions" pie.json '$last.mechanism.name | endswith(".returns")'
 	holds "functions of the C library that call back are timed at their return instructions" back.json \
 		'$last.mechanism.name | endswith(".returns")'
 }

@@ -140,6 +140,7 @@ static void compute(struct walk *w)
 }
 
 /* What the caller's registers are is not known after it; a call of what follows pushes an address.
+ * A 32-bit function that removes its arguments is taken not to: functions may be refused for that.
  */
 static void call(struct walk *w)
 {
@@ -157,8 +158,6 @@ static void call(struct walk *w)
 		w->away[i] = away[i];
 	if (is_push)
 		w->away[SP] = moved(w->away[SP], -w->word);
-	else if (w->word == 4)
-		w->away[SP] = UNKNOWN; /* it may have removed its arguments */
 }
 
 static void jump(struct walk *w)

@@ -83,6 +83,24 @@ static bool has_text(Elf_Data *data, const char *text)
 	return data && data->d_buf && memmem(data->d_buf, data->d_size, text, strlen(text));
 }
 
+/* Whether the file is a library, or needs one: neither is a static program that is
+ * position-independent. */
+static bool is_linked(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Dyn d;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		for (int i = 0; gelf_getdyn(elf_getdata(section, NULL), i, &d); i++)
+			if (d.d_tag == DT_NEEDED || d.d_tag == DT_SONAME)
+				return true;
+	}
+	return false;
+}
+
 /* Whether the symbol is of such a function; of a dynamic file only what it imports counts. */
 static bool switches_stacks(const char *name, const GElf_Sym *s, bool is_dynamic)
 {
@@ -97,8 +115,8 @@ static bool switches_stacks(const char *name, const GElf_Sym *s, bool is_dynamic
 
 bool plumb_elf_switches_stacks(Elf *elf)
 {
-	GElf_Shdr header, dynamic;
-	const bool is_dynamic = plumb_elf_section(elf, ".dynsym", &dynamic);
+	const bool is_dynamic = is_linked(elf);
+	GElf_Shdr header;
 	Elf_Scn *section = NULL;
 	Elf_Data *data;
 	GElf_Sym s;

@@ -107,10 +107,14 @@ bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 		/* They ask who calls. */
 		"dlsym", "dlvsym", "dlopen", "dlmopen", "mcount", "_mcount", "__mcount",
 		"__fentry__", "__gnu_mcount_nc", "__x86.get_pc_thunk.*", "__i686.get_pc_thunk.*",
-		"__morestack",
+		"__morestack", "backtrace", "__backtrace",
+		/* They unwind the stack, or do not return but by that. */
+		"_Unwind_*", "__gcc_personality_v0", "__pthread_unwind*", "pthread_exit",
+		"__pthread_exit", "__do_cancel", "*pthread_testcancel", "*syscall_cancel*",
+		"*enable_asynccancel", "sigcancel_handler",
 		/* They are not called: something else is where a return address would be. */
-		"_start", "_dl_start_user", "__restore_rt", "__restore", "_dl_runtime_resolve*",
-		"_dl_runtime_profile*", "_dl_tlsdesc_*"};
+		"_start", "_dl_start_user", "__start_context", "__restore_rt", "__restore",
+		"_dl_runtime_resolve*", "_dl_runtime_profile*", "_dl_tlsdesc_*"};
 
 	return is_one_of(names, sizeof(names) / sizeof(*names), s);
 }
