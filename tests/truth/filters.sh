@@ -99,6 +99,24 @@ filter_descendants() {
 	finish outsider "$(cat outsider.pid)"
 }
 
+# The descendants of a running process: those that it starts from now on.
+filter_followed() {
+	cat >follow-script <<-'END'
+		until [ -e follow-go ]; do sleep 0.02; done
+		calls 31 getppid
+		(calls 1019 getppid; :) &
+		wait
+	END
+	sh follow-script >follow.out &
+	follower=$!
+	attach followed -s getppid -b comm -p $follower --follow
+	attach unfollowed -s getppid -b comm -p $follower
+	attached
+	: >follow-go
+	wait $follower
+	detach followed unfollowed
+}
+
 # Threads that come to be selected, and whose next call ends where they were rejected before.
 filter_changes() {
 	start named selects 29
@@ -120,6 +138,7 @@ run() {
 	filter_threads
 	filter_cgroups
 	filter_descendants
+	filter_followed
 	filter_changes
 }
 
@@ -201,6 +220,11 @@ check() {
 		'($last.rows | map(select(.key.comm == "calls").count)) == [1032]'
 	holds "... and nobody is lost" descendants.json \
 		'$last.ledger | .unmatched == 0 and .no_state == 0 and (.untracked // 0) == 0'
+
+	evidence followed.json followed.err unfollowed.json unfollowed.err
+	holds "what a process of --follow starts is captured" followed.json \
+		'($last.rows | map(select(.key.comm == "calls").count)) == [1050] and $last.ledger.no_state == 0'
+	holds "... and not without --follow" unfollowed.json '($last.rows | map(select(.key.comm == "calls"))) == []'
 
 	if [ "$(cat named.status)" = 77 ]; then
 		skip "a thread that comes to be selected is" "it takes two CPUs"

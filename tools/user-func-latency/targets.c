@@ -24,7 +24,7 @@ static void look_for_cxx(void *context, const struct plumb_mapping *m)
 {
 	static const char *const libraries[] = {"libstdc++", "libc++", "libc++abi"};
 	const struct plumb_options *o = user_func.options;
-	bool is_traced = !o->n_pids;
+	bool is_traced = !o->n_pids || o->follow;
 
 	for (size_t i = 0; i < o->n_pids; i++)
 		is_traced |= o->pids[i] == (uint32_t)m->pid;

@@ -227,6 +227,8 @@ static int prepare(struct plumb_options *o)
 		err = user_targets_look();
 	use.pids = o->pids;
 	use.n_pids = o->n_pids;
+	if (o->follow) /* there are more to come */
+		use.is_by_process = NULL;
 	if (user_func.go)
 		use.attach_file = user_go_attach_end;
 	user_func.may_retry = true;

@@ -40,6 +40,7 @@ struct plumb_options {
 
 	/* Filters.  An empty list does not filter. */
 	uint32_t pids[PLUMB_MAX_LIST], n_pids;
+	bool follow; /* and the descendants of PIDS, from now on */
 	uint32_t tids[PLUMB_MAX_LIST], n_tids;
 	char comms[PLUMB_MAX_LIST][PLUMB_COMM_LEN];
 	uint32_t n_comms;

@@ -352,7 +352,7 @@ int plumb_instance_load_calibration(const struct plumb_session *s,
 	one_key.options.max_keys = 1;
 	one_key.options.n_cgroups = 0;
 	if (kind == PLUMB_CALIBRATION_TAKES) {
-		one_key.child = s->child ? getpid() : 0;
+		one_key.child = s->child || s->options.follow ? getpid() : 0;
 		/* The root cgroup contains this thread, too. */
 		cgroup = s->options.n_cgroups ? plumb_cgroup_open("/") : -1;
 		if (cgroup >= 0)

@@ -73,11 +73,11 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 	const struct plumb_options *o = &s->options;
 
 	config->self = getpid();
-	config->npids = o->n_pids;
+	config->npids = o->follow ? 0 : o->n_pids;
 	config->ntids = o->n_tids;
 	config->ncomms = o->n_comms;
 	config->ncgroups = o->n_cgroups;
-	config->descendants = s->child != 0;
+	config->descendants = s->child || o->follow;
 	memcpy(config->pids, o->pids, sizeof(o->pids));
 	memcpy(config->tids, o->tids, sizeof(o->tids));
 	memcpy(config->comms, o->comms, sizeof(o->comms));
@@ -93,6 +93,9 @@ int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object)
 
 	if (s->child && bpf_map_update_elem(descendants, &child, &unknown, BPF_ANY))
 		return -errno;
+	for (uint32_t i = 0; s->options.follow && i < s->options.n_pids; i++)
+		if (bpf_map_update_elem(descendants, &s->options.pids[i], &unknown, BPF_ANY))
+			return -errno;
 	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
 		if (bpf_map_update_elem(cgroups, &i, &s->cgroups[i], BPF_ANY))
 			return -errno;

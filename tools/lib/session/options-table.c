@@ -13,6 +13,7 @@ static const struct argp_option common[] = {
 	{"until", UNTIL, "TIME", 0, "stop at HH:MM[:SS], an RFC 3339 time, or +DURATION after the start", 10},
 	{NULL, 0, NULL, 0, "Filters (trace only these):", 20},
 	{"pid", 'p', "PID[,...]", 0, "processes", 20},
+	{"follow", FOLLOW, NULL, 0, "with -p: and the processes that they start from now on", 20},
 	{"tid", 't', "TID[,...]", 0, "threads", 20},
 	{"comm", 'c', "NAME[,...]", 0, "threads with one of these names", 20},
 	{"cgroup", 'g', "PATH[,...]", 0, "cgroups (v2) and their descendants", 20},

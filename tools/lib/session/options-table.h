@@ -32,7 +32,8 @@ enum {
 	EXIT_ON_DUMP,
 	CHECK_ARGUMENTS,
 	START_AT,
-	UNTIL
+	UNTIL,
+	FOLLOW
 };
 
 /* The shared options that the tool has, for argp; ended by {0}. */

@@ -223,6 +223,8 @@ static void finish(struct parsing *p)
 
 	if (o->command && (o->n_pids || o->n_tids))
 		plumb_usage_error("-p and -t cannot be combined with a command after --");
+	if (o->follow && !o->n_pids)
+		plumb_usage_error("--follow needs -p: the processes whose descendants are traced");
 	if (!o->by_given)
 		o->by = p->tool->keys.default_by;
 	if (!o->interval && (o->heatmap || o->chart))
@@ -323,6 +325,9 @@ static bool parse_measure(int key, const char *text, struct parsing *p)
 		return true;
 	case BTF:
 		o->btf = text;
+		return true;
+	case FOLLOW:
+		o->follow = true;
 		return true;
 	case NO_CALIBRATE:
 		o->calibrate = false;

@@ -23,7 +23,7 @@ struct walk {
 	uint64_t deadline;
 	void (*each)(void *context, uint32_t pid, uint32_t tid);
 	void *context;
-	int descendants; /* the map of the command's descendants; -1: there is no command */
+	int descendants; /* the map of those that are followed; -1: none are */
 	bool late;
 };
 
@@ -42,7 +42,7 @@ static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 
 	w->late |= plumb_now() >= w->deadline;
 	if (w->late || pid == (uint32_t)getpid() || pid == (uint32_t)plumb_audit_watcher() ||
-	    !is_one_of(o->pids, o->n_pids, pid) || !is_one_of(o->tids, o->n_tids, tid))
+	    !(o->follow || is_one_of(o->pids, o->n_pids, pid)) || !is_one_of(o->tids, o->n_tids, tid))
 		return;
 	if (w->descendants >= 0 && plumb_map_lookup(w->descendants, &pid, &yes))
 		return;
@@ -154,7 +154,7 @@ bool plumb_threads_each(const struct plumb_session *s, uint64_t deadline,
 	const struct plumb_options *o = &s->options;
 	struct walk w = {s, deadline, each, context, -1, false};
 
-	if (s->child)
+	if (s->child || o->follow)
 		w.descendants = bpf_object__find_map_fd_by_name(s->instance.bpf.object,
 								"plumb_descendants");
 	if (o->n_cgroups)

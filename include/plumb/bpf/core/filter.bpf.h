@@ -19,9 +19,9 @@ struct {
 } plumb_cgroups SEC(".maps");
 
 /*
- * tgids of the command and its descendants, with the start time of each process (ns,
- * task_struct.start_time), which distinguishes it from later processes of its pid; 0 for the
- * command.
+ * tgids of the command, or of the processes of -p --follow, and of their descendants, with the
+ * start time of each process (ns, task_struct.start_time), which distinguishes it from later
+ * processes of its pid; 0 for those that were there before.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
