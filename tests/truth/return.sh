@@ -44,7 +44,7 @@ run() {
 	start contention-1 held 4000 ppoll 8
 	alone contention-1
 	start notified notified 200 3000
-	attach_each notified --split -s getppid -b comm,syscall -p "$pid"
+	attach_each notified --split -s ppoll -b comm,syscall -p "$pid"
 	go notified
 	detach_each notified
 	if limited memory memory.high=8M; then
@@ -112,7 +112,7 @@ judged() {
 	evidence "$1-off.json" "$1-off.err"
 	holds "$1: --no-return is said" "$1-off.json" '
 		$last.on_the_way_out == {not_seen: "--no-return", calls: null, sum: null, max: null, quota: null,
-			asleep: null, preempted: null, late: null}'
+			asleep: null, preempted: null, late: null, late_sum: null}'
 }
 
 check() {

@@ -23,7 +23,8 @@ const char usage[] =
 	"is then named held-touch); or sends SIZE bytes over TCP, to a process that receives\n"
 	"them. The process first enters each cgroup, the receiver does not.\n"
 	"Times are between reads of the clock around a call, ns; \"clock\" is the sum of as many\n"
-	"reads with nothing between; \"long\" are those of 1 ms and more, the last 4000.\n"
+	"reads with nothing between; \"long\" are those of 1 ms and more, the last 4000;\n"
+	"\"faults\" are the thread's page faults by the kernel's account.\n"
 	"Gates: ready, go.\n";
 
 #define MOST       500000
@@ -50,7 +51,15 @@ static void *compute(void *arg)
 	return arg;
 }
 
-static void report(const char *what, struct series *calls)
+static long faults_so_far(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_minflt + usage.ru_majflt;
+}
+
+static void report(const char *what, struct series *calls, long faults)
 {
 	uint64_t clock = 0, began, longs = 0, i = calls->count;
 
@@ -68,8 +77,7 @@ static void report(const char *what, struct series *calls)
 			put(first ? "%llu" : ",%llu", (unsigned long long)calls->ns[i]);
 			first = false;
 		}
-	put("]");
-	put(",");
+	put("],\"faults\":%ld,", faults);
 	put_figures(calls);
 	put(",\"clock\":%llu}", (unsigned long long)clock * calls->count / 1000);
 	report_end();
@@ -200,7 +208,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	bool polls, writes, reads, sends;
 	int fd = -1;
-	long size = 0;
+	long size = 0, faults;
 	uint64_t end;
 
 	help_if_asked(argc, argv);
@@ -232,6 +240,7 @@ int main(int argc, char **argv)
 		fd = make_file(argv[3]);
 	reached("ready");
 	gate("go");
+	faults = faults_so_far();
 	end += now_ns();
 	if (polls)
 		poll_until(end, &calls);
@@ -243,6 +252,6 @@ int main(int argc, char **argv)
 		send_until(fd, size, end, &calls);
 	else
 		touch_until(parse_number(argv[3], "KEPT", 1, 1000), end, &calls);
-	report(argv[2], &calls);
+	report(argv[2], &calls, faults_so_far() - faults);
 	return 0;
 }

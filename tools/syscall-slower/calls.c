@@ -19,7 +19,8 @@
 
 static int print(const void *record, FILE *out);
 
-static struct plumb_in_order waiting = {.size = sizeof(struct slow_call), .print = print};
+static struct plumb_in_order waiting = {
+	.size = sizeof(struct slow_call), .print = print, .on_its_way = PRINTED_AFTER};
 
 static struct {
 	const struct plumb_session *session;

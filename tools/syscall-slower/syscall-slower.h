@@ -33,12 +33,13 @@ struct slow_call {
 
 /*
  * Follows the record of a call whose thread is held on its way out, and which will be recorded
- * again.  Records are printed 10 ms after their end at the earliest (in-order.h).
+ * again.  Records are printed PRINTED_AFTER their end at the earliest (in-order.h).
  */
 struct recall {
 	__u64 end;
 	__u32 tid, pad;
 };
-#define RECALLED_WITHIN 5000000 /* ns after the end of the call */
+#define RECALLED_WITHIN 40000000 /* ns after the end of the call */
+#define PRINTED_AFTER   50000000
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * in-order: records of a ring buffer, printed in the order in which their events ended.  For that
- * order each is kept for about 10 ms before it is printed: records of different CPUs can arrive out
+ * order each is kept for about 10 ms, or as long as the tool says, before it is printed: records of different CPUs can arrive out
  * of order.
  */
 #ifndef PLUMB_IN_ORDER_H
@@ -16,6 +16,7 @@
 struct plumb_in_order {
 	size_t size; /* of a record, which begins with its end: uint64_t, ns, CLOCK_MONOTONIC */
 	int (*print)(const void *record, FILE *out); /* 0 or -errno */
+	uint64_t on_its_way; /* ns: a record arrives that long after its end at most; 0: 10 ms */
 	/* Not printed yet. */
 	char *list;
 	size_t n, room;

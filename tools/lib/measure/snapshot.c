@@ -259,6 +259,7 @@ static int read_returns(const struct plumb_maps *maps, struct plumb_returns *sum
 		sum->calls += one.calls;
 		sum->ns += one.ns;
 		sum->late += one.late;
+		sum->late_ns += one.late_ns;
 		if (one.longest > sum->longest)
 			sum->longest = one.longest;
 		for (int i = 0; i < PLUMB_RETURN_CAUSES; i++)

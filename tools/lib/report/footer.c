@@ -75,7 +75,9 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_verdict v = plumb_ledger_judge(r->total);
 	const struct plumb_run *run = r->run;
-	const char *end = run->no_return && *run->no_return ? ", without waits on the way out" : "";
+	const char *end = !run->no_return   ? ""
+			  : *run->no_return ? ", without waits on the way out"
+					    : ", without work on the way out";
 	char text[256];
 
 	if (!plumb_has_histogram(run->tool->measure.kind))
@@ -134,9 +136,8 @@ static void print_returns(const struct plumb_report *r, FILE *out)
 	}
 	if (!s->calls)
 		return;
-	n = snprintf(text, sizeof(text),
-		     "on the way out: %llu calls were held, %s in all, longest %s",
-		     (unsigned long long)s->calls,
+	n = snprintf(text, sizeof(text), "on the way out: %llu call%s held, %s in all, longest %s",
+		     (unsigned long long)s->calls, s->calls == 1 ? " was" : "s were",
 		     plumb_format_time(s->ns, PLUMB_AUTO, all, sizeof(all)),
 		     plumb_format_time(s->longest, PLUMB_AUTO, longest, sizeof(longest)));
 	for (int i = 0; i < PLUMB_RETURN_CAUSES; i++)
@@ -146,8 +147,9 @@ static void print_returns(const struct plumb_report *r, FILE *out)
 				      causes[i]);
 	if (s->late)
 		snprintf(text + n, sizeof(text) - n,
-			 "; %llu of them were in a report before, without it",
-			 (unsigned long long)s->late);
+			 "; %llu of them, held for %s, were recorded without it",
+			 (unsigned long long)s->late,
+			 plumb_format_time(s->late_ns, PLUMB_AUTO, of, sizeof(of)));
 	plumb_print_wrapped(text, out);
 }
 

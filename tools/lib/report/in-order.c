@@ -8,8 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ns: maximum time from an event's end until its record arrives here. */
+/* ns: maximum time from an event's end until its record arrives here, if the tool has no other. */
 #define ON_ITS_WAY 10000000
+
+static uint64_t on_its_way(const struct plumb_in_order *o)
+{
+	return o->on_its_way ?: ON_ITS_WAY;
+}
 
 int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size)
 {
@@ -65,7 +70,7 @@ static size_t count_settled(const struct plumb_in_order *o, bool all)
 	uint64_t until = all ? plumb_now() : end_of(o->list + (o->n - 1) * o->size);
 	size_t n = 0;
 
-	while (n < o->n && end_of(o->list + n * o->size) + ON_ITS_WAY <= until)
+	while (n < o->n && end_of(o->list + n * o->size) + on_its_way(o) <= until)
 		n++;
 	return n;
 }

@@ -202,6 +202,7 @@ static json_t *returns(const struct plumb_report *r)
 		{"asleep", s->by_cause[PLUMB_RETURN_ASLEEP]},
 		{"preempted", s->by_cause[PLUMB_RETURN_PREEMPTED]},
 		{"late", s->late},
+		{"late_sum", s->late_ns},
 	};
 
 	set(j, "not_seen", seen ? json_null() : json_string(r->run->no_return));

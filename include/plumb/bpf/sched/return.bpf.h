@@ -130,6 +130,8 @@ static __noinline int return_came(struct return_held *h, __u64 now)
 		return_redo(h, cpu);
 	}
 	sums->ns += ns;
+	if (r->late)
+		sums->late_ns += ns;
 	if (r->cause < PLUMB_RETURN_CAUSES)
 		sums->by_cause[r->cause] += ns;
 	if (r->waited > sums->longest)

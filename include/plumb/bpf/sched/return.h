@@ -37,9 +37,9 @@ struct plumb_return {
 /* In the map plumb_returns, of a CPU. */
 struct plumb_returns {
 	__u64 calls, ns, longest;
-	__u64 late; /* of CALLS: their waits are not in their time */
+	__u64 late; /* of CALLS: their waits are not in their time, */
+	__u64 late_ns;
 	__u64 by_cause[PLUMB_RETURN_CAUSES];
-	__u64 pad;
 };
 _Static_assert(sizeof(struct plumb_returns) == 64, "one cache line a CPU");
 
