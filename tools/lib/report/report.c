@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/base/log.h>
 #include <plumb/report/report.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +45,21 @@ int plumb_report_print(struct plumb_report *r)
 	return 0;
 }
 
+/* With the date once a run has passed midnight. */
 void plumb_report_time(const struct plumb_report *r, FILE *out)
 {
+	static bool passed_midnight;
+	static int first_day = -1;
 	uint64_t interval = r->run->options->interval;
 	long ns = r->snap->taken.tv_nsec;
 	char text[32], fraction[32] = "";
 	struct tm tm;
 
 	localtime_r(&r->snap->taken.tv_sec, &tm);
-	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	if (first_day < 0)
+		first_day = tm.tm_yday;
+	passed_midnight |= tm.tm_yday != first_day;
+	strftime(text, sizeof(text), passed_midnight ? "%F %H:%M:%S" : "%H:%M:%S", &tm);
 	/* Reports within the same second need a fraction. */
 	if (interval % 1000000)
 		snprintf(fraction, sizeof(fraction), ".%06ld", ns / 1000);
