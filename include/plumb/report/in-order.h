@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * in-order: records of a ring buffer, printed in the order in which their events ended.  For that
- * order each is kept for about 10 ms, or as long as the tool says, before it is printed: records of different CPUs can arrive out
- * of order.
+ * order each is kept for about 10 ms, or as long as the tool says, before it is printed: records of
+ * different CPUs can arrive out of order.
  */
 #ifndef PLUMB_IN_ORDER_H
 #define PLUMB_IN_ORDER_H

@@ -42,7 +42,8 @@ static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 
 	w->late |= plumb_now() >= w->deadline;
 	if (w->late || pid == (uint32_t)getpid() || pid == (uint32_t)plumb_audit_watcher() ||
-	    !(o->follow || is_one_of(o->pids, o->n_pids, pid)) || !is_one_of(o->tids, o->n_tids, tid))
+	    !(o->follow || is_one_of(o->pids, o->n_pids, pid)) ||
+	    !is_one_of(o->tids, o->n_tids, tid))
 		return;
 	if (w->descendants >= 0 && plumb_map_lookup(w->descendants, &pid, &yes))
 		return;
