@@ -108,6 +108,8 @@ other_namespace() {
 	claim "$tool says there whose pids it prints" grep -q "^pids: those of the host's pid namespace" "$out"
 	unshare --pid --fork --mount-proc "$bin/$tool" -c none -d 0.1 -j >"$out" 2>"$err"
 	claim "... in JSON, too" grep -q '"foreign_pids":true' "$out"
+	unshare --pid --fork --mount-proc sh -c 'sleep 2 & "$0" -c sleep -d 0.5 -j' "$bin/syscall-latency" >"$out" 2>"$err"
+	claim "... and that it does not know all that is in flight" grep -q '"in_flight_complete":false' "$out"
 }
 
 # Whose types these are said to be.

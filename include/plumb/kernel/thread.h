@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads /proc/PID/task/TID/NAME to TEXT; 0, or -errno (TEXT is "" then). */
+/*
+ * Reads /proc/PID/task/TID/NAME to TEXT; 0, or -errno (TEXT is "" then).  The ids are those that
+ * programs see: -ESRCH in a pid namespace where they are others'.
+ */
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
 
 /* The name of a thread; "?" if it has exited. */

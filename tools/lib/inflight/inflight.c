@@ -67,7 +67,8 @@ static bool is_ageless(const struct plumb_session *s)
 
 bool plumb_flights_are_sought(const struct plumb_session *s)
 {
-	return s->tool->inflight && s->tool->inflight->find && !(s->child && !is_ageless(s));
+	return s->tool->inflight && s->tool->inflight->find && !(s->child && !is_ageless(s)) &&
+	       !plumb_pids_are_foreign();
 }
 
 struct search {
@@ -106,9 +107,9 @@ void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, 
 	struct search search = {s, f};
 	size_t n = 0;
 
-	f->cut = false;
 	if (!f->searched)
 		f->n = 0;
+	f->cut = s->tool->inflight && s->tool->inflight->find && plumb_pids_are_foreign();
 	if (!plumb_flights_are_sought(s))
 		return;
 	if (!f->searched) {

@@ -20,6 +20,16 @@
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the initial pid namespace. */
 #define INIT_PID_NS 0xEFFFFFFCU
 
+bool plumb_pids_are_foreign(void)
+{
+	static int are = -1; /* not asked yet */
+	struct stat st;
+
+	if (are < 0)
+		are = !stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS;
+	return are;
+}
+
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -27,6 +37,8 @@ int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, 
 	int fd, err;
 
 	*text = 0;
+	if (plumb_pids_are_foreign()) /* it would be another thread */
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -206,13 +218,6 @@ bool plumb_process_is_zombie(uint32_t pid)
 	}
 	closedir(threads);
 	return is;
-}
-
-bool plumb_pids_are_foreign(void)
-{
-	struct stat st;
-
-	return !stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS;
 }
 
 bool plumb_threads_have_pidfds(void)

@@ -306,6 +306,8 @@ static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 	char path[32];
 	int root, err;
 
+	if (plumb_pids_are_foreign()) /* it would be another process */
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
 	r.root = root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	err = plumb_maps_of(p->pid, read_map, &r);
