@@ -213,7 +213,7 @@ check() {
 		evidence quota.json quota.err throttled.truth
 		# What was preempted before its quota was used up waits for both.
 		holds "... because of its quota, as offcpu-time says" quota.json \
-			'[$last.rows[] | select(.key.state == "preempted")] | (map(.sum) | add) as $all
+			'[$last.rows[] | select(.key.state == "preempted" or .key.state == "throttled")] | (map(.sum) | add) as $all
 				| map(select(.key.waker.event == "throttling"))
 				| (map(.sum) | add) >= $all * 0.5 and (map(.max) | max) > 50000000'
 	else

@@ -28,6 +28,9 @@ void plumb_elf_close(struct plumb_elf *file);
  */
 Elf *plumb_elf_begin(int fd, Elf_Cmd command);
 
+/* Whether the file has all that its header tells of; a file that is still being written may not. */
+bool plumb_elf_is_whole(int fd);
+
 /* The file offset of virtual ADDRESS, in a loaded segment with these FLAGS (PF_X); false: none. */
 bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
 

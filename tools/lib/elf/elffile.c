@@ -136,6 +136,28 @@ Elf *plumb_elf_begin(int fd, Elf_Cmd command)
 	return elf_begin(fd, command, NULL);
 }
 
+bool plumb_elf_is_whole(int fd)
+{
+	bool whole = false;
+	GElf_Phdr segment;
+	GElf_Ehdr header;
+	struct stat st;
+	size_t n;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = plumb_elf_begin(fd, ELF_C_READ);
+	if (elf && !fstat(fd, &st) && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
+	    !elf_getshdrnum(elf, &n))
+		whole = header.e_shoff + n * header.e_shentsize <= (uint64_t)st.st_size &&
+			!elf_getphdrnum(elf, &n) && n;
+	for (size_t i = 0; whole && i < n; i++)
+		whole = gelf_getphdr(elf, i, &segment) &&
+			segment.p_offset + segment.p_filesz <= (uint64_t)st.st_size;
+	elf_end(elf);
+	return whole;
+}
+
 /* Checks that uprobes can be attached to the file.  Returns 0, or -errno after a message. */
 static int check(Elf *elf, const char *path)
 {

@@ -4,6 +4,7 @@
 
 #include <plumb/elf/elffile.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,4 +64,12 @@ bool plumb_build_is_changed(struct plumb_build *b)
 		return false;
 	b->changed = st.st_mtim;
 	return plumb_build_code(b) != b->code; /* touch changes the time only */
+}
+
+struct plumb_userfunc *plumb_build_function(const struct plumb_userfuncs *found, const char *name)
+{
+	for (size_t i = 0; i < found->n; i++)
+		if (!strcmp(found->list[i].name, name) && !found->list[i].obstacle)
+			return &found->list[i];
+	return NULL;
 }

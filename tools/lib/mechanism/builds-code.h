@@ -4,6 +4,21 @@
 
 #include <plumb/mechanism/builds.h>
 
+struct stat;
+
+/* The function of that name in FOUND, if it can be probed; NULL: none. */
+struct plumb_userfunc *plumb_build_function(const struct plumb_userfuncs *found, const char *name);
+
+/* Whether it is of the file ST. */
+bool plumb_build_is_of(const struct plumb_build *b, const struct stat *st);
+
+/* Whether a compiler or a copy may be in the midst of the file FD, which is ST. */
+bool plumb_build_is_unfinished(int fd, const struct stat *st);
+/* Whether the build, whose functions were not found, was written to since; ST: its file now. */
+bool plumb_build_has_grown(const struct plumb_build *b, const struct stat *st);
+/* Then: FD, which it takes, is its file. */
+void plumb_build_look_again(struct plumb_build *b, int fd, const struct stat *st);
+
 /* Sets the build's id. */
 void plumb_build_read_id(struct plumb_build *b);
 

@@ -79,7 +79,9 @@ static char *say_when(const struct plumb_build *b, char *text, size_t size)
 	char at[32];
 
 	*text = 0;
-	if (b->until.tv_sec)
+	if (!b->since.tv_sec)
+		snprintf(text, size, ", not traced");
+	else if (b->until.tv_sec)
 		snprintf(text, size, ", until %s, when it was changed in place",
 			 plumb_clock_text(&b->until, at));
 	else if (b->gap)
@@ -127,8 +129,10 @@ void plumb_builds_add_json(json_t *json, const struct plumb_report *r)
 				*b->id ? b->id : NULL, "inode", (json_int_t)b->inode, "replaced",
 				b->deleted, "processes", (json_int_t)count_processes(b), "calls",
 				(json_int_t)calls[i]);
-		json_object_set_new(one, "since", plumb_json_time(&b->since));
-		json_object_set_new(one, "missed_before_ns", plumb_json_u64(b->gap));
+		json_object_set_new(one, "since",
+				    b->since.tv_sec ? plumb_json_time(&b->since) : json_null());
+		json_object_set_new(one, "missed_before_ns",
+				    b->since.tv_sec ? plumb_json_u64(b->gap) : json_null());
 		json_object_set_new(one, "until",
 				    b->until.tv_sec ? plumb_json_time(&b->until) : json_null());
 		json_array_append_new(list, one);

@@ -9,6 +9,7 @@
 #include <plumb/base/clock.h>
 #include <plumb/base/log.h>
 #include <plumb/base/when.h>
+#include <plumb/elf/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ns: how long a file may lack a part of it, since it was last written to. */
+#define WRITTEN_FOR (2 * PLUMB_SECOND)
 
 static int events = -1;
 
@@ -36,7 +40,7 @@ void plumb_builds_watch(int fd, const char *path)
 	if (fd >= 0)
 		inotify_add_watch(events, text, IN_MODIFY);
 	else if (slash)
-		inotify_add_watch(events, folder, IN_MOVED_TO | IN_CREATE);
+		inotify_add_watch(events, folder, IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE);
 	free(folder);
 }
 
@@ -66,6 +70,33 @@ bool plumb_builds_take_events(void)
 			is_ours |= !e->len || is_named(e->name);
 		}
 	return is_ours;
+}
+
+bool plumb_build_is_of(const struct plumb_build *b, const struct stat *st)
+{
+	return b->device == st->st_dev && b->inode == st->st_ino;
+}
+
+bool plumb_build_is_unfinished(int fd, const struct stat *st)
+{
+	const uint64_t at = st->st_mtim.tv_sec * PLUMB_SECOND + st->st_mtim.tv_nsec;
+
+	return plumb_wall_now() - at < WRITTEN_FOR && !plumb_elf_is_whole(fd);
+}
+
+bool plumb_build_has_grown(const struct plumb_build *b, const struct stat *st)
+{
+	return b->fd >= 0 && !b->functions.n &&
+	       (b->size != st->st_size || b->changed.tv_sec != st->st_mtim.tv_sec ||
+		b->changed.tv_nsec != st->st_mtim.tv_nsec);
+}
+
+void plumb_build_look_again(struct plumb_build *b, int fd, const struct stat *st)
+{
+	close(fd);
+	b->changed = st->st_mtim;
+	b->size = st->st_size;
+	plumb_build_read_id(b);
 }
 
 struct timespec plumb_build_changed_at(const struct plumb_build *b, uint64_t looked)

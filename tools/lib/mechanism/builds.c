@@ -25,31 +25,18 @@ static struct {
 	struct plumb_build list[PLUMB_BUILDS];
 	size_t n;
 	bool full_said;
-	uint64_t looked; /* when the files were looked at last; ns, as plumb_now() */
+	uint64_t looked;     /* when the files were looked at last; ns, as plumb_now() */
+	uint64_t unfinished; /* the same before a file came that is being written; 0: none is */
 	/* Of the attached instance; NULL before. */
 	const struct plumb_bpf *bpf;
 	struct plumb_probes *probes;
 } builds;
 
-static bool is_same_file(const struct plumb_build *b, const struct stat *st)
-{
-	return b->device == st->st_dev && b->inode == st->st_ino;
-}
-
 static struct plumb_build *find_build(size_t file, const struct stat *st)
 {
 	for (size_t i = 0; i < builds.n; i++)
-		if (builds.list[i].file == file && is_same_file(&builds.list[i], st))
+		if (builds.list[i].file == file && plumb_build_is_of(&builds.list[i], st))
 			return &builds.list[i];
-	return NULL;
-}
-
-/* The function of that name in FOUND, if it can be probed; NULL: none. */
-static struct plumb_userfunc *find_name(const struct plumb_userfuncs *found, const char *name)
-{
-	for (size_t i = 0; i < found->n; i++)
-		if (!strcmp(found->list[i].name, name) && !found->list[i].obstacle)
-			return &found->list[i];
 	return NULL;
 }
 
@@ -72,7 +59,7 @@ static int find_functions(struct plumb_build *b)
 		if (!err && builds.use->check)
 			err = builds.use->check(&found);
 		for (size_t j = 0; j < wanted->n && !err; j++) {
-			one = find_name(&found, wanted->list[j].name);
+			one = plumb_build_function(&found, wanted->list[j].name);
 			if (!one || b->functions.list[j].name)
 				continue;
 			b->functions.list[j] = *one;
@@ -99,7 +86,7 @@ static void set_path(struct plumb_build *b)
 
 	free(b->functions.path);
 	b->functions.shown = own;
-	if (!plumb_policy_has_files() && !stat(own, &st) && is_same_file(b, &st))
+	if (!plumb_policy_has_files() && !stat(own, &st) && plumb_build_is_of(b, &st))
 		b->functions.path = strdup(own);
 	else if (asprintf(&b->functions.path, "/proc/self/fd/%d", b->fd) < 0)
 		b->functions.path = NULL;
@@ -297,7 +284,7 @@ static void attach_later(size_t i, const char *path)
 	char what[256];
 	int err = attach_build(i, what, sizeof(what));
 
-	builds.list[i].gap = plumb_now() - builds.looked;
+	builds.list[i].gap = plumb_now() - (builds.unfinished ?: builds.looked);
 	if (err)
 		plumb_warn("%s was replaced, and the new file cannot be traced: %s%s", path,
 			   plumb_errno_name(err), plumb_errno_hint(err));
@@ -309,33 +296,45 @@ static void mark_deleted(size_t file, const struct stat *st)
 {
 	for (size_t i = 0; i < builds.n; i++)
 		if (builds.list[i].file == file)
-			builds.list[i].deleted = !is_same_file(&builds.list[i], st);
+			builds.list[i].deleted = !plumb_build_is_of(&builds.list[i], st);
 }
 
-/* Attaches to the file that the path of number FILE leads to now, if it is another one. */
-static void look_at_path(size_t file)
+/*
+ * Attaches to the file that the path of number FILE leads to now, if it is another one.  Returns
+ * false if that is being written.
+ */
+static bool look_at_path(size_t file)
 {
 	const char *path = builds.targets->files[file].path;
-	const size_t before = builds.n;
 	struct plumb_build *b;
 	struct stat st;
 	int fd = plumb_user_file_reopen(plumb_user_file_at(file), &st);
 
-	if (fd >= 0)
-		mark_deleted(file, &st);
-	if (fd < 0 || find_build(file, &st)) {
+	if (fd < 0)
+		return true;
+	mark_deleted(file, &st);
+	b = find_build(file, &st);
+	if (b && !plumb_build_has_grown(b, &st)) {
 		close(fd);
-		return;
+		return true;
 	}
-	b = add_build(file, fd, &st);
+	if (plumb_build_is_unfinished(fd, &st)) {
+		close(fd);
+		return false;
+	}
+	if (b)
+		plumb_build_look_again(b, fd, &st);
+	else
+		b = add_build(file, fd, &st);
 	if (b && find_functions(b))
 		b->functions.n = 0;
 	/* Those mapped in between that have been replaced already. */
 	plumb_mappings_of_path(path, take_mapping, &file);
 	mark_deleted(file, &st);
-	for (size_t i = before; i < builds.n; i++)
-		if (builds.list[i].functions.n)
+	for (size_t i = 0; i < builds.n; i++)
+		if (builds.list[i].functions.n && !builds.list[i].since.tv_sec)
 			attach_later(i, path);
+	return true;
 }
 
 static void detach_build(struct plumb_build *b)
@@ -352,13 +351,15 @@ static void detach_build(struct plumb_build *b)
 void plumb_builds_look(void)
 {
 	const uint64_t now = plumb_now();
+	bool finished = true;
 
 	for (size_t i = 0; i < builds.n; i++)
 		if (builds.list[i].fd >= 0 && builds.list[i].functions.n &&
 		    plumb_build_is_changed(&builds.list[i]))
 			detach_build(&builds.list[i]);
 	for (size_t i = 0; i < builds.targets->n_files; i++)
-		look_at_path(i);
+		finished &= look_at_path(i);
+	builds.unfinished = finished ? 0 : builds.unfinished ?: builds.looked;
 	builds.looked = now;
 }
 
