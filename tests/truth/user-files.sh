@@ -63,6 +63,25 @@ run_upgrade() {
 	done
 }
 
+# The new file is written piece by piece, as by a linker.
+run_written() {
+	put_in_place "$PWD/libpart.so" 1
+	launch part -j -v "$PWD/libpart.so:upgrade_work"
+	await 60 is_tracing part
+	rm libpart.so
+	{
+		head -c 9000 "$(lib)/libupgrade.2.so"
+		sleep 0.7
+		tail -c +9001 "$(lib)/libupgrade.2.so"
+	} >libpart.so
+	traces_too part
+	start parted upgrades "$PWD/libpart.so" 53
+	calls parted
+	detach part
+	open_gate parted leave
+	finish parted "$(cat parted.pid)"
+}
+
 run_link() {
 	cp "$(lib)/libupgrade.1.so" liblink.so.1.1
 	cp "$(lib)/libupgrade.2.so" liblink.so.1.2
@@ -236,6 +255,7 @@ run() {
 	uname -r >kernel
 	run_upgrade
 	run_link
+	run_written
 	run_change
 	run_namespace
 	run_several
@@ -313,6 +333,10 @@ check() {
 			and $last.ledger.abandoned == 2 * 504 and ($last.mechanism.name | endswith(".returns"))'
 		like "... which are caught as ever" "$(cat "throws-$name.err")" 'caught 504'
 	done
+	evidence part.json part.err
+	holds "a new file that is written piece by piece is traced when it is whole" part.json \
+		'($last.rows | map(.count)) == [53] and ($last.builds | map(.calls)) == [0, 53]
+		and $last.builds[1].missed_before_ns >= 500000000 and $last.builds[1].until == null'
 	holds "a file by its name in the mappings, replaced: its calls, and both builds" by-name.json \
 		'($last.rows | map(.count)) == [101] and ($last.builds | map([.replaced, .calls])) == [[true, 101], [false, 0]]'
 	is "... without a message about that name" "$(grep 'no library or program' by-name.err)" ""

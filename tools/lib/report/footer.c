@@ -257,6 +257,8 @@ void plumb_report_ledger(const struct plumb_report *r, FILE *out)
 		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
 	fprintf(out, "%llu lost%s", (unsigned long long)v.lost,
 		r->total->missed_known ? "" : ", misses unknown on this kernel");
+	if (plumb_pids_are_foreign())
+		fputs(", pids of the host's pid namespace", out);
 	plumb_flights_print_number(r, v.in_flight, out);
 }
 
