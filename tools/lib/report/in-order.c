@@ -158,7 +158,7 @@ int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
 		return plumb_error(err, "cannot write to standard output: %s", strerror(-err));
 	if (err)
 		return err;
-	*again = o->n ? ON_ITS_WAY : 0;
+	*again = o->n ? on_its_way(o) : 0;
 	return 0;
 }
 
