@@ -7,6 +7,12 @@ taken_in() {
 	[ "$(grep -c 'was made again' "$1.err")" -ge "$2" ]
 }
 
+# remove PARENT - it, and the service in it
+remove() {
+	await 10 rmdir "$1/y.service"
+	rmdir "$1"
+}
+
 # Has an interval with CALLS been reported?
 reported() {
 	grep -q "\"count\":$1," inside.json
@@ -32,13 +38,19 @@ run() {
 		echo "no cgroup2 file system is mounted" >cgroup.skip
 		return
 	fi
-	parent=/plumb-restarts-$$ svc=$parent/x.service
+	parent=/plumb-restarts-$$ svc=$parent/x.service slice=/plumb-slices-$$ dark=/plumb-dark-$$
 	# shellcheck disable=SC2034 # by what the run does at its end
 	cgroups="$top$svc $top$parent"
+	for name in "$slice" "$dark"; do
+		cgroups="$cgroups $top$name/f/y.service $top$name/f $top$name"
+	done
 	echo "$svc" >cgroup
-	mkdir -p "$top$svc" || return
+	mkdir -p "$top$svc" "$top$slice/f/y.service" "$top$dark/f/y.service" || return
+	chmod 0311 "$top$dark" # where nothing can be watched
 	attach filtered -v -s getppid -b cgroup -g "$top$svc"
 	attach both -v -s getppid -b cgroup -g "$svc,$top$parent"
+	attach above -v -s getppid -g "$slice/f/y.service"
+	attach polled -v -s getppid -g "$dark/f/y.service"
 	attach inside -s getppid -b cgroup -g "$parent" 0.5 "--openmetrics=$PWD/inside.prom" "--otlp=$PWD/inside.otlp"
 	attach ids -s getppid -b cgroup,cgroup_id -g "$parent"
 	program=syscall-latency
@@ -59,7 +71,23 @@ run() {
 	await 10 rmdir "$top$svc"
 	await 30 reported 55
 	rmdir "$top$parent"
-	detach filtered both inside ids times kept shown
+	# Its parent as well.  What is there from 0.3 s to 0.6 s after that, no look each second finds.
+	for name in a b c; do
+		remove "$top$slice/f"
+		sleep 0.3
+		mkdir -p "$top$slice/f/y.service"
+		sleep 0.2
+		# shellcheck disable=SC2016 # the inner shell expands it
+		sh -c 'echo $$ >"$0/cgroup.procs"; exec calls 40 getppid' "$top$slice/f/y.service" >"short-$name"
+		remove "$top$slice/f"
+		before=$(grep -c 'was made again' above.err)
+		mkdir -p "$top$slice/f/y.service"
+		await 30 taken_in above $((before + 1))
+	done
+	remove "$top$dark/f"
+	mkdir -p "$top$dark/f/y.service"
+	await 30 taken_in polled 1
+	detach above polled filtered both inside ids times kept shown
 }
 
 check() {
@@ -79,6 +107,13 @@ check() {
 	holds "... and JSON tells how often, and that it is gone" filtered.json \
 		'$last.cgroups | length == 1 and (.[0] | .exists == false and .made_again >= 2 and .made_again <= 3)'
 	holds "... beside a cgroup that stays" both.json '$last.ledger.recorded == 358'
+	evidence above.json above.err polled.json polled.err
+	holds "a cgroup of -g whose parent was made again as well is traced" above.json \
+		'$last.ledger.recorded | . >= 40 and . <= 120'
+	holds "... and JSON tells how often that was" above.json \
+		'$last.cgroups[0] | .made_again >= 4 and .made_again <= 6 and (.polled | not)'
+	holds "one that can only be looked for each second is said to be" polled.json \
+		'$last.cgroups[0] | .exists and .made_again == 1 and .polled'
 	evidence inside.json inside.err ids.json ids.err times.json times.err kept.json kept.err
 	holds "below a cgroup of -g all of them are one row" times.json \
 		'[$last.rows[] | [.key.cgroup, .count]] == [[$svc, 358]]' --arg svc "$svc"

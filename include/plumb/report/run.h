@@ -30,6 +30,7 @@ struct plumb_overhead {
 struct plumb_watched {
 	bool exists;
 	uint32_t made_again; /* how often */
+	bool polled; /* the kernel did not tell of each time: it was looked for each second */
 };
 
 struct plumb_run {

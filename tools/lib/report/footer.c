@@ -271,16 +271,19 @@ static void print_watched(const struct plumb_run *run, FILE *out)
 	for (uint32_t i = 0; run->watched && i < o->n_cgroups; i++) {
 		const struct plumb_watched *w = &run->watched[i];
 		const char *end = w->exists ? "" : w->made_again ? ", and removed" : " was removed";
+		const char *missed =
+			w->polled ? "; looked for each second only: calls may have been missed"
+				  : "";
 
 		if (w->exists && !w->made_again)
 			continue;
 		plumb_escape(path, o->cgroups[i], sizeof(path));
 		if (w->made_again)
 			snprintf(text, sizeof(text),
-				 "cgroup: %s was removed and made again %u %s%s", path,
-				 w->made_again, w->made_again == 1 ? "time" : "times", end);
+				 "cgroup: %s was removed and made again %u %s%s%s", path,
+				 w->made_again, w->made_again == 1 ? "time" : "times", end, missed);
 		else
-			snprintf(text, sizeof(text), "cgroup: %s%s", path, end);
+			snprintf(text, sizeof(text), "cgroup: %s%s%s", path, end, missed);
 		plumb_print_wrapped(text, out);
 	}
 }

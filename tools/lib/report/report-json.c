@@ -235,6 +235,7 @@ static json_t *watched(const struct plumb_run *run)
 		set(one, "path", plumb_json_text(run->options->cgroups[i]));
 		set(one, "exists", json_boolean(run->watched[i].exists));
 		set_u64(one, "made_again", run->watched[i].made_again);
+		set(one, "polled", json_boolean(run->watched[i].polled));
 		json_array_append_new(all, one);
 	}
 	return all;

@@ -14,8 +14,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-static char *paths[PLUMB_MAX_LIST]; /* from the root directory on; NULL: not known */
-static int events = -1;             /* inotify, of their parents */
+enum { MAX_DEPTH = 64 };
+
+/* Where a cgroup is, or was. */
+struct place {
+	char *path;             /* from the root directory on; NULL: not known */
+	size_t mount;           /* so much of it is where its file system is mounted */
+	int watches[MAX_DEPTH]; /* of the directories above it, from there on */
+};
+
+static struct place places[PLUMB_MAX_LIST];
+static int events = -1; /* inotify, of these directories */
 
 static uint64_t id_of(int fd)
 {
@@ -37,15 +46,49 @@ static char *path_of(int fd)
 	return strdup(path);
 }
 
-/* The parent may have been made again as well.  The root of the hierarchy is never removed. */
-static void watch_parent(const char *path)
+/* The length of the shortest directory of PATH that is on the file system of FD. */
+static size_t mount_of(int fd, char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *parent = slash > path ? strndup(path, slash - path) : NULL;
+	char *slash = path;
+	struct stat own, st;
+	bool found = fstat(fd, &own) != 0;
 
-	if (parent)
-		inotify_add_watch(events, parent, IN_CREATE | IN_DELETE | IN_ONLYDIR);
-	free(parent);
+	while (!found && *slash) {
+		slash = strchrnul(slash + 1, '/');
+		const char end = *slash;
+
+		*slash = 0;
+		found = !stat(path, &st) && st.st_dev == own.st_dev;
+		*slash = end;
+	}
+	return slash - path;
+}
+
+/*
+ * Watches each directory above, from the mount on, which stays: they may be removed and made again
+ * as well.  From the top down, so that what comes after it was sought is told of.  The kernel keeps
+ * the watch of a cgroup that was removed.  False: one cannot be watched.
+ */
+static bool watch_above(struct place *p)
+{
+	bool watched = true;
+	int *w = p->watches;
+
+	for (char *slash = p->path + p->mount; *slash; slash = strchrnul(slash + 1, '/'), w++) {
+		int is;
+
+		if (w == p->watches + MAX_DEPTH)
+			return false;
+		*slash = 0;
+		is = inotify_add_watch(events, p->path, IN_CREATE | IN_DELETE | IN_ONLYDIR);
+		if (is < 0 && errno != ENOENT)
+			watched = false;
+		*slash = '/';
+		if (*w > 0 && *w != is)
+			inotify_rm_watch(events, *w);
+		*w = is;
+	}
+	return watched;
 }
 
 void plumb_cgroups_watch(struct plumb_session *s)
@@ -54,7 +97,13 @@ void plumb_cgroups_watch(struct plumb_session *s)
 		return;
 	events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	for (uint32_t i = 0; i < s->options.n_cgroups; i++) {
-		paths[i] = path_of(s->cgroups[i]);
+		struct place *p = &places[i];
+
+		p->path = path_of(s->cgroups[i]);
+		if (p->path) {
+			p->mount = mount_of(s->cgroups[i], p->path);
+			s->watched[i].polled = !watch_above(p);
+		}
 		s->watched[i].exists = true;
 	}
 	plumb_keep(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
@@ -86,8 +135,9 @@ static void look_at(struct plumb_session *s, uint32_t i)
 {
 	int fd;
 
-	watch_parent(paths[i]);
-	fd = open(paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!watch_above(&places[i]))
+		s->watched[i].polled = true;
+	fd = open(places[i].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	s->watched[i].exists = fd >= 0;
 	if (fd >= 0 && id_of(fd) != id_of(s->cgroups[i]))
 		take_in(s, i, fd);
@@ -102,6 +152,6 @@ void plumb_cgroups_look(struct plumb_session *s)
 	while (read(events, unread, sizeof(unread)) > 0)
 		;
 	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
-		if (paths[i])
+		if (places[i].path)
 			look_at(s, i);
 }
