@@ -280,9 +280,9 @@ static __noinline void count_of_disk(struct request *rq, bool traced)
 		of = bpf_map_lookup_elem(&block_disks, &disk);
 	}
 	if (of && traced)
-		__sync_fetch_and_add(&of->traced, 1);
+		atomic_add(&of->traced, 1);
 	else if (of)
-		__sync_fetch_and_add(&of->others, 1);
+		atomic_add(&of->others, 1);
 }
 
 /* The request is then found by its own address, since its first bio ends.  LEFT: before it. */
