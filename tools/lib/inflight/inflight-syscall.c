@@ -150,7 +150,9 @@ uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *stat
 		return 0;
 	size = bpf_map__value_size(map);
 	held = malloc(size);
-	if (held && !bpf_map__lookup_elem(map, &ret.task, sizeof(ret.task), held, size, 0))
+	if (!held || bpf_map__lookup_elem(map, &ret.task, sizeof(ret.task), held, size, 0))
+		ret.left = 0; /* removed meanwhile, by the thread itself */
+	else
 		memcpy(&ret, held, sizeof(ret)); /* its first member */
 	free(held);
 	return ret.left && !ret.late ? ret.ended - ret.ns : 0;
