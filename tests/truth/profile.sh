@@ -14,6 +14,17 @@ run() {
 		detach "$work"
 	done
 	rm -f /tmp/perf-"$pid".map
+
+	# No stack is new after its code has another name.
+	start rejit-work busy rejit 900
+	attach rejit -F 499 -p "$pid" -b comm
+	attached
+	open_gate rejit-work go
+	await 60 [ -e rejit-work.gates/done ]
+	detach rejit
+	open_gate rejit-work named
+	finish rejit-work "$pid"
+	rm -f /tmp/perf-"$pid".map
 	start usual-work busy user 1000
 	attach usual -p "$pid"
 	go usual-work
@@ -112,6 +123,9 @@ check() {
 	found "code that a perf map names is named" jit busy_jit
 	holds "... below what called it" jit.json '[$last.rows[] | select(any(.stack[]; .frame == "busy_jit"))
 		| select(any(.stack[]; .frame == "be_busy_in_jit")) | .count] | add > 100'
+	found "code in place of other code has its last name, marked" rejit "busy_jit_last [address reused]"
+	holds "... and no name that is not marked" rejit.json \
+		'all($last.rows[].stack[].frame; (startswith("busy_jit") | not) or . == "busy_jit_last [address reused]")'
 	found "99 times a second, unless told otherwise" usual be_busy
 	often usual 99
 

@@ -108,6 +108,75 @@ static void code_has_the_names_of_its_map(void **state)
 	plumb_symbolizer_free(s);
 }
 
+static void what_was_written_anew_is_not_taken_for_more(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child child;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	append("%lx 10 same\n%lx 10 one\n", child.address + 0x40, child.address);
+	assert_string_equal(name(s, &child, 0), "one");
+	run("sleep 0.02; sed s/one/two/ %s >new && cat new >%s", map, map); /* as long as before */
+	assert_string_equal(name(s, &child, 0), "two [address reused]");
+	run("sed s/two/three/ new >%s", map);
+	assert_string_equal(name(s, &child, 0), "three [address reused]");
+	run("sleep 0.02; cp %s new; cat new >%s", map, map);
+	assert_string_equal(name(s, &child, 0), "three [address reused]");
+	append("%lx 10 more\n", child.address + 0x20);
+	assert_string_equal(name(s, &child, 0), "three [address reused]");
+	assert_string_equal(name(s, &child, 0x20), "more");
+	assert_string_equal(name(s, &child, 0x40), "same");
+	assert_int_equal(plumb_symbolizer_counts(s)->bad_lines, 0);
+	end_jit(&child);
+	plumb_symbolizer_free(s);
+}
+
+static void code_across_other_code_is_in_its_place(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct child child;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	append("%lx 40 large\n%lx 10 small\n", child.address, child.address + 0x10);
+	assert_string_equal(name(s, &child, 0x18), "small [address reused]");
+	assert_string_equal(name(s, &child, 0x28), "large");
+	append("%lx 40 last\n", child.address + 8);
+	assert_string_equal(name(s, &child, 0x18), "last [address reused]");
+	assert_string_equal(name(s, &child, 0), "large");
+	end_jit(&child);
+	plumb_symbolizer_free(s);
+}
+
+static void a_map_is_read_again_as_it_grows(void **state)
+{
+	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
+	struct plumb_frame_name frame;
+	struct child child;
+	int wait;
+
+	NEEDS_ROOT();
+	child = start_jit(make_code);
+	append("%lx 10 first\n", child.address);
+	assert_int_equal(plumb_symbolizer_note_soon(s, child.pid), 0);
+	wait = plumb_symbolizer_note_due(s, true);
+	assert_in_range(wait, 1, 200000000);
+	assert_true(plumb_symbolizer_watches_only(s));
+	append("%lx 10 second\n", child.address);
+	usleep(wait / 1000 + 1);
+	assert_in_range(plumb_symbolizer_note_due(s, false), 1, 200000000);
+	plumb_symbolize_user(s, child.pid, 0, child.address, false, &frame, 1);
+	assert_string_equal(frame.function, "second [address reused]");
+	append("%lx 10 third\n", child.address);
+	plumb_symbolizer_note_due(s, true);
+	plumb_symbolize_user(s, child.pid, 0, child.address, false, &frame, 1);
+	assert_string_equal(frame.function, "third [address reused]");
+	end_jit(&child);
+	assert_int_equal(plumb_symbolizer_note_due(s, true), 0);
+	plumb_symbolizer_free(s);
+}
+
 static void lines_that_are_none_are_passed_over_and_counted(void **state)
 {
 	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
@@ -227,6 +296,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_has_the_names_of_its_map),
+		cmocka_unit_test(what_was_written_anew_is_not_taken_for_more),
+		cmocka_unit_test(code_across_other_code_is_in_its_place),
+		cmocka_unit_test(a_map_is_read_again_as_it_grows),
 		cmocka_unit_test(lines_that_are_none_are_passed_over_and_counted),
 		cmocka_unit_test(maps_of_others_are_not_believed),
 		cmocka_unit_test(a_map_that_is_too_large_is_read_in_part),

@@ -4,14 +4,16 @@
 #include <sys/random.h>
 
 const char usage[] =
-	"Usage: busy user|kernel|jit MS [COMMAND...]\n"
+	"Usage: busy user|kernel|jit|rejit MS [COMMAND...]\n"
 	"\n"
 	"user: in be_busy(). kernel: in getrandom, below be_busy_in_kernel(). jit: in code that\n"
 	"is in no file, which /tmp/perf-PID.map calls busy_jit, below be_busy_in_jit().\n"
+	"rejit: the same, and then the map calls the code busy_jit_last; it ends once gate named\n"
+	"is open.\n"
 	"Then it executes COMMAND.\n"
 	"\n"
 	"\"cpu\" is the time that it was on the CPU, by the kernel's clock of the thread.\n"
-	"Gates: ready, go.\n";
+	"Gates: ready, go; rejit: done, named.\n";
 
 /* Keep what walks of user stacks need: frame pointers, and the frame of each caller. */
 #pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
@@ -50,6 +52,21 @@ __attribute__((noinline)) static void be_busy_in_jit(void)
 	sink++;
 }
 
+static size_t jit_size;
+
+static void name_jit(const char *name, uint64_t flags)
+{
+	char path[64], line[64];
+	int fd, n;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	n = snprintf(line, sizeof(line), "%lx %zx %s\n", (unsigned long)jit, jit_size, name);
+	fd = open_uncounted(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags);
+	if (fd < 0 || write(fd, line, n) != n)
+		die("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
 /* A loop of 2^20 turns, with a frame. */
 static void make_jit(void)
 {
@@ -74,22 +91,16 @@ static void make_jit(void)
 		0xd65f03c0, /* ret */
 	};
 #endif
-	char path[64], line[64];
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int fd, n;
 
 	if (page == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	memcpy(page, code, sizeof(code));
 	__builtin___clear_cache(page, (char *)page + sizeof(code));
 	jit = (void (*)(void))page;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	n = snprintf(line, sizeof(line), "%lx %zx busy_jit\n", (unsigned long)page, sizeof(code));
-	fd = open_uncounted(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
-	if (fd < 0 || write(fd, line, n) != n)
-		die("%s: %s", path, strerror(errno));
-	close(fd);
+	jit_size = sizeof(code);
+	name_jit("busy_jit", O_EXCL);
 }
 
 __attribute__((noinline)) static void be_busy_for(uint64_t ns, void (*work)(void))
@@ -104,7 +115,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*work)(void);
-	} works[] = {{"user", be_busy}, {"kernel", be_busy_in_kernel}, {"jit", be_busy_in_jit}};
+	} works[] = {{"user", be_busy},
+		     {"kernel", be_busy_in_kernel},
+		     {"jit", be_busy_in_jit},
+		     {"rejit", be_busy_in_jit}};
 	uint64_t ns, begin;
 	char comm[16];
 	size_t i;
@@ -112,10 +126,10 @@ int main(int argc, char **argv)
 	help_if_asked(argc, argv);
 	if (argc < 3)
 		misuse("where to be busy, and MS are needed");
-	for (i = 0; i < 3 && strcmp(argv[1], works[i].name); i++)
+	for (i = 0; i < 4 && strcmp(argv[1], works[i].name); i++)
 		;
-	if (i == 3)
-		misuse("'%s' is not user, kernel or jit", argv[1]);
+	if (i == 4)
+		misuse("'%s' is not user, kernel, jit or rejit", argv[1]);
 	ns = parse_number(argv[2], "MS", 1, 60000) * 1000000;
 	if (works[i].work == be_busy_in_jit)
 		make_jit();
@@ -124,6 +138,11 @@ int main(int argc, char **argv)
 	begin = cpu_ns();
 	be_busy_for(ns, works[i].work);
 	begin = cpu_ns() - begin;
+	if (i == 3) {
+		name_jit("busy_jit_last", O_APPEND);
+		reached("done");
+		gate("named");
+	}
 	report_begin();
 	own_comm(comm);
 	put_row_of("work", own_tid(), comm, works[i].name, 1, 0);

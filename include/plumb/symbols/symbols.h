@@ -57,9 +57,13 @@ int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid);
  * less often, so that this takes at most a fifth of a CPU, and each call takes at most some 10 ms;
  * with ALL, all queued processes are noted now.  plumb_symbolizer_note_soon() returns 0 or -ENOMEM,
  * plumb_symbolizer_note_due() the ns until some are due, 0 if none are queued.
+ *
+ * A process with code of no file stays queued until it ends: its perf map is read again as that
+ * changes.  plumb_symbolizer_watches_only(): no others are queued.
  */
 int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid);
 int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all);
+bool plumb_symbolizer_watches_only(const struct plumb_symbolizer *s);
 
 /*
  * Reads the kernel's symbols again if modules have come or gone since.  A name that has another

@@ -135,6 +135,8 @@ struct plumb_column {
 };
 
 /* A ring buffer of the programs, by name, and the handlers of its records. */
+#define PLUMB_DONE 1
+
 struct plumb_ring {
 	const char *map;
 	/* Called when all programs are attached; may be NULL. */
@@ -143,8 +145,8 @@ struct plumb_ring {
 	int (*record)(const void *record, size_t size);
 	/*
 	 * Called when no record is left (ALL), or between many records.  *AGAIN is 0; set it to
-	 * the ns after which this is to be called again without a record.  0, or -errno to end
-	 * the run.
+	 * the ns after which this is to be called again without a record.  0, PLUMB_DONE if the
+	 * end of the run need not wait for that, or -errno to end the run.
 	 */
 	int (*idle)(bool all, uint64_t *again);
 };

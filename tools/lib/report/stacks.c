@@ -64,9 +64,10 @@ int plumb_stacks_note(const void *record, size_t size)
 int plumb_stacks_note_due(bool all, uint64_t *again)
 {
 	(void)all;
-	if (plumb_stacks_symbolizer)
-		*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
-	return 0;
+	if (!plumb_stacks_symbolizer)
+		return 0;
+	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
+	return plumb_symbolizer_watches_only(plumb_stacks_symbolizer) ? PLUMB_DONE : 0;
 }
 
 const struct plumb_ring plumb_stacks_rings[] = {PLUMB_STACKS_RING, {}};

@@ -79,23 +79,27 @@ int plumb_records_take(struct plumb_records *r)
 	err = ring_buffer__consume(r->rings);
 	all = err != -EAGAIN;
 	r->again = all ? 0 : r->turn;
+	r->is_left = !all;
 	if (!all)
 		err = 0;
 	for (size_t i = 0; i < r->n && err >= 0; i++) {
 		again = 0;
 		err = r->sources[i].ring->idle(all, &again);
-		if (again)
-			r->again = plumb_sooner(r->again, plumb_now() + again);
+		if (!again)
+			continue;
+		r->again = plumb_sooner(r->again, plumb_now() + again);
+		r->is_left |= err != PLUMB_DONE;
 	}
 	if (err < 0) {
 		r->err = err;
 		r->again = 0;
+		r->is_left = false;
 	}
 	return r->err;
 }
 
 void plumb_records_drain(struct plumb_records *r)
 {
-	for (plumb_records_take(r); r->again; plumb_records_take(r))
+	for (plumb_records_take(r); r->is_left; plumb_records_take(r))
 		usleep(1000);
 }

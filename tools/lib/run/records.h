@@ -20,6 +20,7 @@ struct plumb_records {
 	size_t n;
 	uint64_t turn;  /* ns, CLOCK_MONOTONIC: when reading pauses */
 	uint64_t again; /* when it continues; 0: when a record arrives */
+	bool is_left;   /* the end of the run waits for it */
 	int err;        /* of the tool's handlers; 0: none */
 };
 

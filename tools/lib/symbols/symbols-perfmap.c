@@ -74,12 +74,62 @@ static uint64_t read_lines(struct plumb_perfmap *map, FILE *f)
 			n++;
 			continue;
 		}
+		map->last_size = n < sizeof(map->last) ? n : sizeof(map->last);
+		memcpy(map->last, line, map->last_size);
 		line[n < sizeof(line) ? n : 0] = 0;
 		bad += !read_line(&map->table, line);
+		map->last_whole = n + 1;
 		map->parsed += n + 1;
 		n = 0;
 	}
 	return bad;
+}
+
+/* Whether the file is another one than was read, or was written anew. */
+static bool is_other(const struct plumb_perfmap *map, int fd, const struct stat *st)
+{
+	const struct stat *was = &map->st;
+	char last[sizeof(map->last)];
+
+	if (st->st_dev != was->st_dev || st->st_ino != was->st_ino || st->st_size < was->st_size)
+		return true;
+	if (st->st_size == was->st_size)
+		return st->st_mtim.tv_sec != was->st_mtim.tv_sec ||
+		       st->st_mtim.tv_nsec != was->st_mtim.tv_nsec;
+	return pread(fd, last, map->last_size, map->parsed - map->last_whole) !=
+		       (ssize_t)map->last_size ||
+	       memcmp(last, map->last, map->last_size);
+}
+
+static bool is_known(struct plumb_symtab *before, const struct plumb_symtab *t,
+		     const struct plumb_symtab_entry *e)
+{
+	const struct plumb_symtab_entry *b = plumb_symtab_find(before, e->address);
+
+	return b && b->address == e->address && b->size == e->size &&
+	       b->is_reused >= e->is_reused && !strcmp(before->text + b->name, t->text + e->name);
+}
+
+/* Forgets the names of the file, except that their addresses had them. */
+static void begin_anew(struct plumb_perfmap *map)
+{
+	struct plumb_symtab *t = &map->table, *before = &map->before;
+	struct plumb_symtab_entry *e;
+	int64_t name;
+
+	plumb_symtab_find(t, 0); /* each address once */
+	for (e = t->all; e < t->all + t->n; e++)
+		e->shown = is_known(before, t, e) ? "" : NULL;
+	for (e = t->all; e < t->all + t->n; e++) {
+		name = e->shown ? -1
+				: plumb_symtab_text(before, t->text + e->name,
+						    strlen(t->text + e->name));
+		if (name >= 0 && !plumb_symtab_add(before, e->address, e->size, name, 0))
+			before->all[before->n - 1].is_reused = e->is_reused;
+	}
+	plumb_symtab_free(t);
+	*map = (struct plumb_perfmap){.before = *before};
+	map->table.is_log = map->before.is_log = true;
 }
 
 uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *p, int root,
@@ -93,18 +143,14 @@ uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *
 
 	if (fd < 0)
 		return 0;
-	if (st.st_dev != map->dev || st.st_ino != map->ino || st.st_size < map->size) {
-		plumb_symtab_free(&map->before);
-		*map = (struct plumb_perfmap){
-			.before = map->table, .dev = st.st_dev, .ino = st.st_ino};
-		map->table.is_log = true;
-	}
-	f = st.st_size > map->size ? fdopen(fd, "r") : NULL;
+	if (is_other(map, fd, &st))
+		begin_anew(map);
+	f = st.st_size > map->st.st_size ? fdopen(fd, "r") : NULL;
+	map->st = st;
 	if (!f) {
 		close(fd);
 		return 0;
 	}
-	map->size = st.st_size;
 	if (!fseeko(f, map->parsed, SEEK_SET))
 		bad = read_lines(map, f);
 	fclose(f);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <plumb/base/clock.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/bpf/stack/stacks.h>
@@ -22,13 +21,6 @@
 #define GONE 1024
 
 #define VDSO_MAX (64 << 10)
-
-/* A process is not noted again for REST times the CPU time of noting it, at most REST_MAX ns. */
-#define REST     4
-#define REST_MAX 100000000
-
-/* Time after which plumb_symbolizer_note_due() stops noting processes, ns. */
-#define TURN 10000000
 
 static int by_pid(const void *a, const void *b)
 {
@@ -254,7 +246,7 @@ static int retire(struct plumb_code_maps *gone, const struct plumb_code_maps *ol
 	return err;
 }
 
-static struct plumb_process *find_or_add(struct plumb_symbolizer *s, pid_t pid)
+struct plumb_process *plumb_process_find_or_add(struct plumb_symbolizer *s, pid_t pid)
 {
 	struct plumb_process *p = plumb_process_find(s, pid);
 
@@ -271,8 +263,10 @@ static struct plumb_process *find_or_add(struct plumb_symbolizer *s, pid_t pid)
 	return p;
 }
 
-static bool has_jit(const struct plumb_code_maps *m)
+bool plumb_process_has_jit(const struct plumb_process *p)
 {
+	const struct plumb_code_maps *m = &p->now;
+
 	for (size_t i = 0; i < m->n; i++)
 		if (m->all[i].may_be_jit)
 			return true;
@@ -299,17 +293,23 @@ static uint64_t image_of(pid_t pid)
 	return stack ? plumb_stack_image(stack, end_code, brk) : 0;
 }
 
-static int note(struct plumb_symbolizer *s, struct plumb_process *p)
+static int open_root(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 {
 	struct plumb_code_maps now = {};
 	struct reading r = {s, p->pid, image_of(p->pid), .old = &p->now, .now = &now};
-	char path[32];
 	int root, err;
 
 	if (plumb_pids_are_foreign()) /* it would be another process */
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
-	r.root = root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r.root = root = open_root(p->pid);
 	err = plumb_maps_of(p->pid, read_map, &r);
 	if (err == -EACCES || err == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(SYS_PTRACE), "names of user stacks of other processes");
@@ -321,72 +321,22 @@ static int note(struct plumb_symbolizer *s, struct plumb_process *p)
 		p->now = now;
 	} else
 		free(now.all);
-	if (!err && has_jit(&p->now))
+	if (!err && plumb_process_has_jit(p))
 		s->counts.bad_lines += plumb_perfmap_update(s, p, root, owners_of(&r));
 	if (root >= 0)
 		close(root);
 	return err;
 }
 
-/* CPU time of this thread, ns: elapsed time would include that of other threads. */
-static uint64_t time_spent(void)
+bool plumb_process_look_again(struct plumb_symbolizer *s, struct plumb_process *p)
 {
-	struct timespec t;
+	struct plumb_owners owners = {};
+	int root = open_root(p->pid);
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
-}
-
-static int note_and_rest(struct plumb_symbolizer *s, struct plumb_process *p)
-{
-	uint64_t rest = time_spent();
-	int err = note(s, p);
-
-	rest = (time_spent() - rest) * REST;
-	p->rest = plumb_now() + (rest < REST_MAX ? rest : REST_MAX);
-	return err;
-}
-
-int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
-{
-	struct plumb_process *p = find_or_add(s, pid);
-
-	return p ? note_and_rest(s, p) : -ENOMEM;
-}
-
-int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid)
-{
-	struct plumb_process *p = find_or_add(s, pid);
-
-	if (!p)
-		return -ENOMEM;
-	if (!p->is_asked) {
-		p->is_asked = true;
-		p->next = NULL;
-		*s->asked_end = p;
-		s->asked_end = &p->next;
-	}
-	return 0;
-}
-
-int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
-{
-	uint64_t now = plumb_now(), end = now + TURN, first = UINT64_MAX;
-	struct plumb_process **link = &s->asked, *p;
-
-	while ((p = *link)) {
-		if (!all && (now < p->rest || now >= end)) {
-			first = p->rest < first ? p->rest : first;
-			link = &p->next;
-			continue;
-		}
-		*link = p->next;
-		p->is_asked = false;
-		note_and_rest(s, p);
-		now = plumb_now();
-	}
-	s->asked_end = link;
-	if (!s->asked)
-		return 0;
-	return first > now ? first - now : 1;
+	if (root < 0)
+		return false;
+	plumb_owners_of(p->pid, &owners);
+	s->counts.bad_lines += plumb_perfmap_update(s, p, root, &owners);
+	close(root);
+	return true;
 }

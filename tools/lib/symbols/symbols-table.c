@@ -119,8 +119,20 @@ static void settle(struct plumb_symtab *t)
 	t->is_ready = true;
 }
 
+/* Of two that overlap in a log. */
+static struct plumb_symtab_entry *newer(const struct plumb_symtab *t, struct plumb_symtab_entry *a,
+					struct plumb_symtab_entry *b)
+{
+	struct plumb_symtab_entry *last = a->name > b->name ? a : b;
+
+	if (strcmp(t->text + a->name, t->text + b->name))
+		last->is_reused = true;
+	return last;
+}
+
 struct plumb_symtab_entry *plumb_symtab_find(struct plumb_symtab *t, uint64_t address)
 {
+	struct plumb_symtab_entry *found = NULL, *e;
 	size_t low = 0, high, middle;
 
 	if (!t->is_ready)
@@ -132,10 +144,15 @@ struct plumb_symtab_entry *plumb_symtab_find(struct plumb_symtab *t, uint64_t ad
 		else
 			high = middle;
 	}
-	for (size_t i = 0; i < NESTED && low-- > 0; i++)
-		if (address - t->all[low].address < t->all[low].size)
-			return &t->all[low];
-	return NULL;
+	for (size_t i = 0; i < NESTED && low-- > 0; i++) {
+		e = &t->all[low];
+		if (address - e->address >= e->size)
+			continue;
+		if (!t->is_log)
+			return e;
+		found = found ? newer(t, found, e) : e;
+	}
+	return found;
 }
 
 void plumb_symtab_free(struct plumb_symtab *t)

@@ -19,7 +19,7 @@ struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
 	elf_version(EV_CURRENT);
 	if (s) {
 		s->inlines = inlines;
-		s->asked_end = &s->asked;
+		s->queue_end = &s->queue;
 	}
 	return s;
 }
@@ -234,15 +234,17 @@ static size_t name_in_file(struct plumb_symbolizer *s, const struct plumb_code_m
 static void name_in_map(struct plumb_symbolizer *s, struct plumb_perfmap *map, uint64_t address,
 			bool is_return, struct plumb_frame_name *frame)
 {
-	struct plumb_frame_name before = *frame;
-	const struct plumb_symtab_entry *e =
-		name_function(s, &map->table, address, is_return, frame);
+	struct plumb_frame_name former = *frame;
+	const struct plumb_symtab_entry *e, *before;
+
+	e = name_function(s, &map->table, address, is_return, frame);
 
 	if (!e)
 		return;
 	frame->module = "[perf map]";
-	name_function(s, &map->before, address, is_return, &before);
-	if (e->is_reused || (before.function && strcmp(before.function, frame->function)))
+	before = name_function(s, &map->before, address, is_return, &former);
+	if (e->is_reused ||
+	    (before && (before->is_reused || strcmp(former.function, frame->function))))
 		mark_reused(s, frame);
 }
 

@@ -2,8 +2,8 @@
 /*
  * symbols: declarations that its parts share.  symbols-table.c finds the symbol of an address; its
  * tables are filled by symbols-kernel.c, symbols-elf.c (from one ELF file) and symbols-perfmap.c.
- * symbols-process.c reads mappings, symbols-file.c the mapped files, and symbols-inline.c the DWARF
- * of their debug files.  symbols-strings.c stores names for all of them.
+ * symbols-process.c reads mappings when symbols-queue.c asks, symbols-file.c the mapped files, and
+ * symbols-inline.c the DWARF of their debug files.  symbols-strings.c stores names for all of them.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -44,8 +44,8 @@ struct plumb_symtab {
 	size_t n, room;
 	char *text; /* ends with a NUL */
 	size_t text_size, text_room;
-	bool is_log;   /* of entries with the same address, the last added is valid; is_reused: they
-			  had other names */
+	bool is_log;   /* of entries that contain an address, the last added is valid; is_reused:
+			  others had other names */
 	bool is_ready; /* sorted, each address once */
 };
 
@@ -128,11 +128,11 @@ void plumb_symfile_free(struct plumb_symfile *file);
 /* --- a process --- */
 
 struct plumb_perfmap {
-	struct plumb_symtab table, before; /* of the file that it has replaced */
-	dev_t dev;
-	ino_t ino;
-	off_t size;
-	uint64_t parsed; /* bytes, up to the end of the last complete line */
+	struct plumb_symtab table, before; /* before: of all that it has replaced */
+	struct stat st;                    /* when it was read */
+	uint64_t parsed;                   /* bytes, up to the end of the last complete line */
+	char last[128];                    /* the beginning of that line */
+	size_t last_size, last_whole;
 };
 
 /* An area of code in the memory of a process. */
@@ -153,8 +153,9 @@ struct plumb_code_maps {
 struct plumb_process {
 	pid_t pid;
 	uint64_t rest; /* ns, CLOCK_MONOTONIC: not noted again before; 0: never noted */
-	bool is_asked;
-	struct plumb_process *next; /* in the queue of plumb_symbolizer_note_soon() */
+	bool is_queued, is_watched; /* is_watched: only for its perf map */
+	uint64_t due;
+	struct plumb_process *next; /* in the queue */
 	struct plumb_code_maps now, gone;
 	struct plumb_perfmap perf;
 };
@@ -166,6 +167,14 @@ struct plumb_process {
 uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *p, int root,
 			      const struct plumb_owners *owners);
 
+/* NULL: no memory. */
+struct plumb_process *plumb_process_find_or_add(struct plumb_symbolizer *s, pid_t pid);
+/* As plumb_symbolizer_note(). */
+int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p);
+/* Whether it has code that a perf map may name. */
+bool plumb_process_has_jit(const struct plumb_process *p);
+/* Reads what its perf map has become; false: the process has ended. */
+bool plumb_process_look_again(struct plumb_symbolizer *s, struct plumb_process *p);
 /* NULL: never noted. */
 struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid);
 /* The current mapping of IMAGE that contains ADDRESS, else a former one; or NULL. */
@@ -177,8 +186,8 @@ void plumb_process_free(struct plumb_process *p);
 
 struct plumb_symbolizer {
 	bool inlines;
-	void *processes, *strings, *unread; /* tsearch() */
-	struct plumb_process *asked, **asked_end;
+	void *processes, *strings, *unread;       /* tsearch() */
+	struct plumb_process *queue, **queue_end; /* to be noted, or watched */
 	struct plumb_symfile *files;
 	unsigned int open_files; /* not yet read */
 	struct plumb_symfile *vdso;

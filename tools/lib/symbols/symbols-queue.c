@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* When processes are noted, and the perf maps of those that have one are read again. */
+#include "symbols.h"
+#include <errno.h>
+#include <plumb/base/clock.h>
+#include <time.h>
+
+/* A process is not noted again for REST times the CPU time of noting it, at most REST_MAX ns. */
+#define REST     4
+#define REST_MAX 100000000
+
+/* The perf map of a process with code of no file is looked at so often, ns. */
+#define WATCH 200000000
+
+/* Time after which plumb_symbolizer_note_due() stops noting processes, ns. */
+#define TURN 10000000
+
+/* CPU time of this thread, ns: elapsed time would include that of other threads. */
+static uint64_t time_spent(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
+}
+
+static void queue(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t due)
+{
+	p->due = due;
+	if (p->is_queued)
+		return;
+	p->is_queued = true;
+	p->next = NULL;
+	*s->queue_end = p;
+	s->queue_end = &p->next;
+}
+
+static void watch(struct plumb_symbolizer *s, struct plumb_process *p)
+{
+	p->is_watched = true;
+	queue(s, p, plumb_now() + WATCH);
+}
+
+static int note_and_rest(struct plumb_symbolizer *s, struct plumb_process *p)
+{
+	uint64_t rest = time_spent();
+	int err = plumb_process_note(s, p);
+
+	rest = (time_spent() - rest) * REST;
+	p->rest = plumb_now() + (rest < REST_MAX ? rest : REST_MAX);
+	if (!err && plumb_process_has_jit(p) && !p->is_queued)
+		watch(s, p);
+	return err;
+}
+
+int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = plumb_process_find_or_add(s, pid);
+
+	return p ? note_and_rest(s, p) : -ENOMEM;
+}
+
+int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid)
+{
+	struct plumb_process *p = plumb_process_find_or_add(s, pid);
+
+	if (!p)
+		return -ENOMEM;
+	p->is_watched = false;
+	queue(s, p, p->rest);
+	return 0;
+}
+
+int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
+{
+	uint64_t now = plumb_now(), end = now + TURN, first = UINT64_MAX;
+	struct plumb_process *next = s->queue, *p;
+
+	s->queue = NULL;
+	s->queue_end = &s->queue;
+	while ((p = next)) {
+		next = p->next;
+		p->is_queued = false;
+		if (!all && (now < p->due || now >= end))
+			queue(s, p, p->due);
+		else if (!p->is_watched)
+			note_and_rest(s, p);
+		else if (plumb_process_look_again(s, p))
+			watch(s, p);
+		if (p->is_queued && p->due < first)
+			first = p->due;
+		now = plumb_now();
+	}
+	if (!s->queue)
+		return 0;
+	return first > now ? first - now : 1;
+}
+
+bool plumb_symbolizer_watches_only(const struct plumb_symbolizer *s)
+{
+	for (const struct plumb_process *p = s->queue; p; p = p->next)
+		if (!p->is_watched)
+			return false;
+	return true;
+}
