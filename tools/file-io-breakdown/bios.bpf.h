@@ -22,9 +22,6 @@ const volatile struct io_config io_config = {};
 	(request_flag(flags, __REQ_PREFLUSH___any) || request_flag(flags, __REQ_FUA___any) ||      \
 	 ((flags)&REQ_OP_MASK) == 2)
 
-/* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
-#define MAX_BIOS 256
-
 struct io_owner {
 	__u64 task; /* address */
 	__u64 call; /* io_call.id; 0: no call that is traced */
@@ -36,8 +33,10 @@ struct io_bio {
 	__u32 dev;
 	__u8 counted; /* in the counters of disk and call: not a part of a bio that is */
 	__u8 flush;
-	__u8 copy;  /* of the program that saw it begin */
-	__u8 early; /* seen before block_bio_queue */
+	__u8 copy;    /* of the program that saw it begin */
+	__u8 early;   /* seen before block_bio_queue */
+	__u32 below;  /* the disk to which a stacked one passes it on */
+	__u32 queued; /* in the counters of that disk */
 };
 
 struct {
@@ -47,7 +46,7 @@ struct {
 	__type(value, struct io_bio);
 } io_bios SEC(".maps");
 
-/* Bios of calls to stacked disks, by disk and first sector, as these name them. */
+/* Bios to stacked disks, by disk and first sector, as these name them. */
 struct io_start {
 	__u64 sector;
 	__u32 dev, pad;
@@ -59,20 +58,6 @@ struct {
 	__type(key, struct io_start);
 	__type(value, __u64);
 } io_starts SEC(".maps");
-
-/* A request that is in the device. */
-struct io_request {
-	struct io_owner owners[2];
-	__u32 dev;
-	__u16 flush, copy; /* as of a bio */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IO_REQUESTS);
-	__type(key, __u64);
-	__type(value, struct io_request);
-} io_requests SEC(".maps");
 
 static __always_inline __u32 disk_number(struct gendisk___any *disk)
 {
@@ -122,6 +107,11 @@ static __always_inline void bio_ends(__u64 id, struct io_bio *b, __u64 now)
 		if (d)
 			d->by = b->by;
 		call_change(&b->owner, now, -1, 0, -(__s64)b->flush);
+	} else if (b->queued) {
+		disk_change(b->below, now, -1, 0, 0);
+		d = disk_get(b->below);
+		if (d)
+			d->by = b->by;
 	}
 	bpf_map_delete_elem(&io_bios, &id);
 }
@@ -147,12 +137,35 @@ static __always_inline bool has_requests(struct bio *bio)
 	return disk && BPF_CORE_READ((struct gendisk *)disk, queue, mq_ops);
 }
 
+static __always_inline void note_start(struct bio *bio, __u64 id, __u32 dev)
+{
+	struct io_start start = {.sector = BPF_CORE_READ(bio, bi_iter.bi_sector), .dev = dev};
+
+	bpf_map_update_elem(&io_starts, &start, &id, BPF_ANY);
+}
+
+/* What a stacked disk makes of a bio is submitted to the disk below. */
+static __always_inline void part_submitted(struct bio *bio, __u64 id, struct io_bio *part)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct io_disk *d;
+
+	if (!has_requests(bio)) {
+		note_start(bio, id, disk_number(bio_disk(bio)));
+	} else if (part->below && !part->queued) {
+		part->queued = 1;
+		disk_change(part->below, now, 1, 0, 0);
+		d = part->flush ? disk_get(part->below) : NULL;
+		if (d)
+			d->above = part->dev;
+	}
+}
+
 static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early)
 {
 	struct io_bio b = {.counted = 1, .copy = copy, .early = early}, *known;
 	struct task_struct *task = current_task();
 	__u64 id = (__u64)bio, now = bpf_ktime_get_ns();
-	struct io_start start = {};
 	struct syscall_thread *t;
 
 	known = bpf_map_lookup_elem(&io_bios, &id);
@@ -160,8 +173,12 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 		known->early = early;
 		return 0;
 	}
-	if (known && (!known->counted || known->copy < copy))
-		return 0; /* a stacked device submits a part; or it is known by another copy */
+	if (known && !known->counted) {
+		part_submitted(bio, id, known);
+		return 0;
+	}
+	if (known && known->copy < copy)
+		return 0; /* by another copy */
 	if (known) {
 		io_count(replaced);
 		bio_ends(id, known, now);
@@ -175,12 +192,9 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 	if (t && t->start) {
 		b.owner.task = (__u64)task;
 		b.owner.call = t->own.id;
-		if (!has_requests(bio)) {
-			start.dev = b.dev;
-			start.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
-			bpf_map_update_elem(&io_starts, &start, &id, BPF_ANY);
-		}
 	}
+	if (!has_requests(bio))
+		note_start(bio, id, b.dev);
 	bio_begins(id, &b, now);
 	return 0;
 }
@@ -240,10 +254,11 @@ static __always_inline int bio_remapped(struct bio *bio, __u32 dev, __u64 sector
 		return 0;
 	key = *known;
 	of = bpf_map_lookup_elem(&io_bios, &key);
-	if (!of || !of->owner.call || of->dev != dev)
+	if (!of || (of->below ?: of->dev) != dev)
 		return 0;
 	b = *of;
-	b.counted = 0; /* the bio in whose place it is ends after it */
+	b.counted = b.queued = 0; /* the bio in whose place it is ends after it */
+	b.below = disk_number(bio_disk(bio));
 	bpf_map_update_elem(&io_bios, &id, &b, BPF_NOEXIST);
 	return 0;
 }
@@ -253,131 +268,6 @@ PROGRAM_COPIES(bio_mapped, "raw_tp/block_bio_remap")
 	if (io_config.arg_remap)
 		return bio_remapped((struct bio *)ctx[1], ctx[2], ctx[3]);
 	return bio_remapped((struct bio *)ctx[0], ctx[1], ctx[2]);
-}
-
-/* --- requests --- */
-
-static __always_inline void request_leaves(__u64 id, struct io_request *r, __u64 now)
-{
-	disk_change(r->dev, now, 0, -1, -(__s64)r->flush);
-	call_change(&r->owners[0], now, 0, -1, 0);
-	call_change(&r->owners[1], now, 0, -1, 0);
-	bpf_map_delete_elem(&io_requests, &id);
-}
-
-static __always_inline void find_owners(struct request *rq, struct io_request *r)
-{
-	__u64 first = (__u64)BPF_CORE_READ(rq, bio), last = (__u64)BPF_CORE_READ(rq, biotail);
-	struct io_bio *b = first ? bpf_map_lookup_elem(&io_bios, &first) : NULL;
-
-	if (b)
-		r->owners[0] = b->owner;
-	if (!last || last == first)
-		return;
-	b = bpf_map_lookup_elem(&io_bios, &last);
-	if (b && b->owner.call != r->owners[0].call)
-		r->owners[1] = b->owner;
-}
-
-PROGRAM_COPIES(request_issued, "raw_tp/block_rq_issue")
-{
-	struct request *rq = (struct request *)argument(ctx, block_config.arg_issue);
-	struct io_request r = {.dev = disk_number(request_disk(rq)),
-			       .flush = request_is_device_flush(rq),
-			       .copy = copy},
-			  *known;
-	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
-
-	known = bpf_map_lookup_elem(&io_requests, &id);
-	if (known && known->copy < copy)
-		return 0;
-	if (known) {
-		io_count(replaced);
-		request_leaves(id, known, now);
-	}
-	find_owners(rq, &r);
-	if (bpf_map_update_elem(&io_requests, &id, &r, BPF_ANY)) {
-		io_count(lost);
-		return 0;
-	}
-	io_count(requests);
-	disk_change(r.dev, now, 0, 1, r.flush);
-	call_change(&r.owners[0], now, 0, 1, 0);
-	call_change(&r.owners[1], now, 0, 1, 0);
-	return 0;
-}
-
-PROGRAM_COPIES(request_requeued, "raw_tp/block_rq_requeue")
-{
-	__u64 id = argument(ctx, block_config.arg_requeue);
-	struct io_request *r = bpf_map_lookup_elem(&io_requests, &id);
-
-	if (r)
-		request_leaves(id, r, bpf_ktime_get_ns());
-	return 0;
-}
-
-/* Not static, so that the verifier checks it once, not for each bio of a request. */
-__noinline int known_bio_ends(__u64 id, __u64 now)
-{
-	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
-
-	if (b)
-		bio_ends(id, b, now);
-	return 0;
-}
-
-/* BYTES of the request are done: the first of its bios end. */
-static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now, bool inlined)
-{
-	struct bio *bio = BPF_CORE_READ(rq, bio);
-	struct io_bio *b;
-	__u32 size;
-	__u64 id;
-
-	for (int i = 0; i < MAX_BIOS && bio; i++) {
-		size = BPF_CORE_READ(bio, bi_iter.bi_size);
-		if (size > bytes)
-			return;
-		bytes -= size;
-		id = (__u64)bio;
-		bio = BPF_CORE_READ(bio, bi_next);
-		b = inlined ? bpf_map_lookup_elem(&io_bios, &id) : NULL;
-		if (b)
-			bio_ends(id, b, now);
-		if (!inlined)
-			known_bio_ends(id, now);
-	}
-}
-
-static __always_inline int completed(__u64 *ctx, bool inlined)
-{
-	struct request *rq = (struct request *)ctx[0];
-	__u64 id = (__u64)rq, now = bpf_ktime_get_ns();
-	struct io_request *r;
-	__u32 bytes = ctx[2];
-
-	/* Each part of a request completes by itself; its length is what is left of it. */
-	if (bytes >= BPF_CORE_READ(rq, __data_len)) {
-		r = bpf_map_lookup_elem(&io_requests, &id);
-		if (r)
-			request_leaves(id, r, now);
-	}
-	if (!request_is_in_sequence(rq))
-		end_bios(rq, bytes, now, inlined);
-	return 0;
-}
-
-PROGRAM_COPIES(request_completed, "raw_tp/block_rq_complete")
-{
-	return completed(ctx, false);
-}
-
-/* Instead, before 5.12: the loader replaces the instruction that is missing only in programs. */
-SEC("raw_tp/block_rq_complete")
-int request_completed_inlined(__u64 *ctx)
-{
-	return completed(ctx, true);
 }
 
 #endif

@@ -44,6 +44,8 @@ struct io_disk {
 	__s64 bios, in_device, flushes; /* in flight */
 	struct disk_times times;
 	struct io_submitter by; /* of the bio that completed last */
+	__u32 above;            /* the stacked disk that asked for a flush last; 0: none */
+	__u32 pad;
 };
 
 /* By number: major << 20 | minor. */

@@ -17,7 +17,7 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
-#include "bios.bpf.h"
+#include "requests.bpf.h"
 #include "file.bpf.h"
 
 #define PLUMB_KEY struct io_key

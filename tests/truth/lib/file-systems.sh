@@ -66,15 +66,24 @@ slow_files() {
 	make_files "$3"
 	umount "$3"
 	null_blk_slow "$2" 20000000
-	mount -t "$1" "/dev/$disk" "$3"
 }
 
 # Each has a journal.
 ext4() {
 	null_blk formatted 1000 64 && echo "$disk" >formatted.disk && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err &&
-		slow_files ext4 formatted mounted
+		slow_files ext4 formatted mounted && mount -t ext4 "/dev/$disk" mounted
+}
+
+# The same on a disk of the device mapper, on a part of one; the file NAME has its device.
+ext4_mapped() {
+	null_blk "$1" 1000 64 && gzip -d <"$truth/lib/journal.img.gz" >"/dev/$disk" 2>image.err &&
+		slow_files ext4 "$1" "mounted-$1" &&
+		mapper "plumb-$1" "0 18432 linear /dev/$disk 0" >"$1-below.device" 2>mapper.err &&
+		mapper "plumb-$1-twice" "0 18432 linear $(cat "$1-below.device") 0" >"$1.device" 2>mapper.err &&
+		mount -t ext4 "$(cat "$1.device")" "mounted-$1"
 }
 
 xfs() {
-	xfs=$(xfs_disk) && null_blk formatted-xfs 1000 64 32 && cat "$xfs" >"/dev/$disk" && slow_files xfs formatted-xfs mounted-xfs
+	xfs=$(xfs_disk) && null_blk formatted-xfs 1000 64 32 && cat "$xfs" >"/dev/$disk" && slow_files xfs formatted-xfs mounted-xfs &&
+		mount -t xfs "/dev/$disk" mounted-xfs
 }
