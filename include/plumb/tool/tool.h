@@ -134,9 +134,9 @@ struct plumb_column {
 		       char *text, size_t size);
 };
 
-/* A ring buffer of the programs, by name, and the handlers of its records. */
-#define PLUMB_DONE 1
+#define PLUMB_DONE 1 /* what idle() below may return */
 
+/* A ring buffer of the programs, by name, and the handlers of its records. */
 struct plumb_ring {
 	const char *map;
 	/* Called when all programs are attached; may be NULL. */
