@@ -12,7 +12,7 @@ readonly here top=${here%/*}
 . "$here/lib/apt.sh"
 # shellcheck source=lib/packages.sh
 . "$here/lib/packages.sh"
-readonly all=(trixie sid bookworm-systemd)
+readonly all=(trixie sid bookworm-systemd trixie-programs bookworm-i386 trixie-i386)
 
 usage() {
 	cat <<-END
@@ -22,7 +22,8 @@ usage() {
 	needs into a directory and print SUITE and that directory, separated by a tab; or run
 	COMMAND there. Nothing is installed: the packages come from this machine's own APT
 	sources, with the suite's name replaced. What is cached is not fetched again.
-	SUITE-systemd cannot build; it has systemd, for vm.sh --systemd to boot.
+	SUITE-systemd cannot build; it has systemd, for vm.sh --systemd to boot. Nor can
+	SUITE-programs and SUITE-i386, of 32 bits; a test traces their programs.
 
 	COMMAND runs as root in a mount namespace of its own: this source tree is /src,
 	read-only and its working directory; /build is empty; both disappear with it.
@@ -31,7 +32,7 @@ usage() {
 	  -h, --help    show this help
 
 	Cache: \$PLUMB_CHROOT_CACHE, else \$XDG_CACHE_HOME/plumb/chroots, else
-	~/.cache/plumb/chroots: about 750 MB a suite, 150 MB with systemd.
+	~/.cache/plumb/chroots: about 750 MB a suite, 150 MB with systemd or programs.
 
 	Exit status: COMMAND's, else 0; but 1 could not start; 2 wrong usage; 77 a suite
 	could not be fetched (no network, or the archive no longer has it).
@@ -46,7 +47,7 @@ misuse() { say "$* (try --help)"; exit 2; }
 
 # The suites that hold the release of $1.
 suites_of() {
-	set -- "${1%-systemd}"
+	set -- "${1%-*}"
 	case $1 in
 	sid) echo sid ;;
 	*) echo "$1 $1-security" ;;
@@ -57,6 +58,7 @@ suites_of() {
 choose() {
 	case $1 in
 	*-systemd) wanted=("${packages_systemd[@]}") ;;
+	*-programs | *-i386) wanted=("${packages_programs[@]}") ;;
 	*) wanted=("${packages_build[@]}" "${packages_chroot[@]}") ;;
 	esac
 }
@@ -64,10 +66,14 @@ choose() {
 # Unpack what is needed of release $1 into directory $2. No maintainer script runs, so
 # that what they would link is linked here.
 fetch() {
-	local release=$1 root=$2 dir package one
+	local release=$1 root=$2 arch dir package one
+	case $release in
+	*-i386) arch=i386 ;;
+	*) arch=$(dpkg --print-architecture) ;;
+	esac
 	dir=$(mktemp -d "$work/apt.XXXXXX")
 	chmod 755 "$work" "$dir"
-	private_apt "$dir" "$(suites_of "$release")" "$(dpkg --print-architecture)" ""
+	private_apt "$dir" "$(suites_of "$release")" "$arch" ""
 	say "$release: fetching"
 	apt-get -q -c "$dir/apt.conf" update >"$dir/log" 2>&1 || :
 	if ! apt-get -q -c "$dir/apt.conf" install --yes --download-only --no-install-recommends \

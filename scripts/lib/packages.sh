@@ -49,6 +49,10 @@ packages_chroot=(linux-bpf-dev libcmocka-dev systemtap-sdt-dev g++)
 # which also judges our units, and time zones.
 packages_systemd=(systemd tzdata)
 
+# What a system has besides the essential packages whose programs a test traces; libc6-dbg has all names of the
+# C library's functions.
+packages_programs=(libc6-dbg libstdc++6 openssl python3-minimal xz-utils)
+
 # Installs, and starts no daemon of what is installed: tests start their own.
 packages_install_idle() (
 	if [[ ! -e /usr/sbin/policy-rc.d ]]; then

@@ -3,46 +3,6 @@
 # user-func-latency: all functions of ordinary libraries, by glob, under ordinary programs, which have to
 # work as they do without it.  The libraries are copies, so that no other process is traced.
 
-# What is run, in the directory $1, with what each printed and its exit status there.
-write_programs() {
-	cat >programs <<'END'
-here=$PWD loader=$PWD/lib/ld-copy.so
-mkdir "$1"
-cd "$1" || exit 1
-try() {
-	name=$1 path=$(command -v "$2") || return 0
-	shift 2
-	"$loader" --library-path "$here/lib" "$path" "$@" </dev/null >"$name.out" 2>&1
-	echo "status $?" >>"$name.out"
-}
-i=0
-while [ $i -lt 300 ]; do echo "line $((i * 7919 % 300)) of many"; i=$((i + 1)); done >lines
-try ls ls -l "$here/lib"
-try missing ls /nonexistent
-try sort sort -n -k2 lines
-try awk awk '{ sum += $2 } END { print sum, sin(sum) }' lines
-try sed sed -n 's/line \([0-9]*\)/\1/p' lines
-try grep grep -c '[37].*many' lines
-try gzip gzip -c -n lines
-try xz xz -c lines
-try tar tar --version
-try find find "$here/lib" -name '*so*'
-try date date -u -d @86400
-try bash bash -c 'f() { return 7; }; x=$(f || echo $?); (exit $((x + 1)))'
-try python3 python3 -S -c 'import sys, threading, subprocess
-t = [threading.Thread(target=lambda: sum(range(1000))) for _ in range(4)]
-[i.start() for i in t]; [i.join() for i in t]
-print(subprocess.run(["true"]).returncode, sorted(map(str, range(30))))
-sys.exit(5)'
-try perl perl -e 'fork or exit 3; wait; print $? >> 8, "\n"; eval { die "caught\n" }; print $@; exit 4'
-try openssl openssl dgst -sha256 lines
-try throws "$(dirname "$(command -v upgrades)")/throws" 100
-try leaves "$(dirname "$(command -v upgrades)")/leaves"
-try plugs plugs "$(dirname "$(command -v plugs)")/libplug.so" 5
-[ ! -x "$here/user32" ] || { "$here/user32"; echo "status $?" >user32.out; }
-END
-}
-
 copy_libraries() {
 	mkdir lib
 	ldd "$(dirname "$(command -v upgrades)")/throws" | tr '\t' '\n' >needed
@@ -62,33 +22,72 @@ copy_libraries() {
 	"$user32" 2>/dev/null && cp "$user32" . || :
 }
 
-run() {
-	# shellcheck disable=SC2034 # by what starts a tool
-	program=user-func-latency quick=--no-calibrate
-	loader=ld-copy.so
-	write_programs
-	copy_libraries
-	[ -e lib/libc.so.6 ] || { echo "no libc" >harmless.skip; return; }
-	sh programs untraced
-	# By return probes, and by return instructions, since of the second exceptions may leave functions.
+# traced_programs NAME TARGET... - the tool's output and the programs' get this name
+traced_programs() {
+	as=$1
+	shift
+	# shellcheck disable=SC2086 # words
+	launch "$as" -j "$@" -- sh "$truth/lib/programs.sh" "$as" "$libraries" $folders
+	finish "$as" "$tool"
+}
+
+# By return probes, and by return instructions, since of the second exceptions may leave functions.
+all_functions() {
+	# shellcheck disable=SC2086 # words
+	sh "$truth/lib/programs.sh" untraced "$libraries" $folders
 	set -- "$PWD/lib/$loader:*" "$PWD/lib/libc.so.6:*"
 	[ ! -e lib/libpthread.so.0 ] || set -- "$@" "$PWD/lib/libpthread.so.0:*"
 	[ ! -e user32 ] || set -- "$@" "$PWD/user32:*"
-	launch probed -j "$@" -- sh programs probed
-	finish probed "$tool"
+	traced_programs probed "$@"
 	set --
 	for one in libgcc_s.so.1 libstdc++.so.6 libssl.so.3; do
 		[ ! -e "lib/$one" ] || set -- "$@" "$PWD/lib/$one:*"
 	done
-	launch returned -j "$@" -- sh programs returned
-	finish returned "$tool"
+	traced_programs returned "$@"
 	for one in probed returned; do
 		diff -r untraced "$one" >"$one.differs" 2>&1
 	done
+}
+
+# The libraries of a system that is not this one, whose programs run with them; 32-bit ones throw, too.
+other_system() {
+	root=${2#*"	"} # what follows the tab is its directory
+	for folder in "$root"/usr/lib/*-linux-gnu; do
+		[ -e "$folder/libc.so.6" ] || return
+	done
+	mkdir -p "$1/lib/.debug"
+	cp "$folder"/ld-linux*.so.2 "$1/lib/$loader"
+	for one in libc.so.6 libpthread.so.0 libgcc_s.so.1 libstdc++.so.6 libssl.so.3; do
+		cp "$folder/$one" "$1/lib"
+	done
+	cp "$root"/usr/lib/debug/.build-id/*/*.debug "$1/lib/.debug"
+	libraries=$PWD/$1/lib:$folder folders="$root/usr/bin $own"
+	case $1 in
+	*-i386)
+		folders="$root/usr/bin $PWD/$1"
+		"${CXX:-g++}" -m32 -O2 -fno-pic -no-pie -nostdlib -Wl,--allow-shlib-undefined -o "$1/throws" \
+			"$truth/../workloads/library/throws32.cc" "$folder/libstdc++.so.6" "$folder/libgcc_s.so.1" "$folder/libc.so.6" || return
+		;;
+	esac
+	cd "$1" && all_functions && cd ..
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=user-func-latency quick=--no-calibrate
+	loader=ld-copy.so
+	copy_libraries
+	[ -e lib/libc.so.6 ] || { echo "no libc" >harmless.skip; return; }
+	own=$(dirname "$(command -v upgrades)")
+	libraries=$PWD/lib folders="/usr/bin $own"
+	all_functions
+	for system in trixie-programs trixie-i386 bookworm-i386; do
+		other_system $system "$("$truth/../../scripts/chroots.sh" $system 2>$system.err)"
+	done
+	libraries=$PWD/lib folders="/usr/bin $own"
 
 	# By name: by what may be, or refused.
-	launch resolve -j "$PWD/lib/$loader:_dl_runtime_resolve*" -- sh programs resolve
-	finish resolve "$tool"
+	traced_programs resolve "$PWD/lib/$loader:_dl_runtime_resolve*"
 	if [ -e user32 ]; then
 		launch thunk -j "$PWD/user32:__x86.get_pc_thunk.bx" -- ./user32
 		finish thunk "$tool"
@@ -109,20 +108,33 @@ run() {
 	finish back "$tool"
 }
 
+# judge_functions DIRECTORY/ SYSTEM
+judge_functions() {
+	local name
+	evidence "$1"{probed,returned}.{err,differs} notes
+	like "programs were run, $2" "$(find "$1untraced" -name '*.out' | wc -l)" '^1[0-9]$'
+	for name in probed returned; do
+		is "all functions, $2, $name: outputs and exit statuses are as without" "$(cat "$1$name.differs")" ""
+		is "... and the tool ends well" "$(cat "$1$name.status")" 0
+	done
+	holds "... by return probes, of very many calls" "$1probed.json" \
+		'($last.mechanism.name | endswith(".returns") | not) and $last.ledger.recorded > 20000 and ($last.rows | length) > 200'
+	holds "... by return instructions" "$1returned.json" '($last.mechanism.name | endswith(".returns")) and $last.ledger.recorded > 20'
+}
+
 check() {
 	if [[ -e harmless.skip ]]; then
 		skip "functions of ordinary libraries" "$(cat harmless.skip)"
 		return
 	fi
-	evidence probed.err returned.err notes
-	like "programs were run" "$(find untraced -name '*.out' | wc -l)" '^1[0-9]$'
-	for name in probed returned; do
-		is "all functions, $name: outputs and exit statuses are as without" "$(cat "$name.differs")" ""
-		is "... and the tool ends well" "$(cat "$name.status")" 0
+	judge_functions ./ "this system"
+	for name in trixie-programs trixie-i386 bookworm-i386; do
+		if [[ -d $name ]]; then
+			judge_functions "$name/" "$name"
+		else
+			skip "functions of $name" "$(tail -n 1 "$name.err")"
+		fi
 	done
-	holds "... by return probes, of very many calls" probed.json \
-		'($last.mechanism.name | endswith(".returns") | not) and $last.ledger.recorded > 20000 and ($last.rows | length) > 200'
-	holds "... by return instructions" returned.json '($last.mechanism.name | endswith(".returns")) and $last.ledger.recorded > 20'
 	like "what is not entered by a call is refused by name, with the reason" "$(cat resolve.status resolve.err)" \
 		'^1.*_dl_runtime_resolve.*: it depends on its return address, which a return probe replaces; it ends in a jump'
 	if [[ -e thunk.err ]]; then
