@@ -110,6 +110,8 @@ other_namespace() {
 	claim "... in JSON, too" grep -q '"foreign_pids":true' "$out"
 	unshare --pid --fork --mount-proc sh -c 'sleep 2 & "$0" -c sleep -d 0.5 -j' "$bin/syscall-latency" >"$out" 2>"$err"
 	claim "... and that it does not know all that is in flight" grep -q '"in_flight_complete":false' "$out"
+	unshare --pid --fork --mount-proc "$bin/func-count" -j -d 0.5 u:libc.so.6:malloc >"$out" 2>"$err"
+	claim "... nor which processes map a library" grep -q '"processes":null' "$out"
 }
 
 # Whose types these are said to be.

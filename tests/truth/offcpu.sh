@@ -64,6 +64,19 @@ run() {
 	open_gate turns end
 	finish turns "$pid"
 
+	# One of them has the CPU when the trace ends.
+	start crowd turns spin 2000 4
+	attach crowd -p "$pid"
+	attached
+	launch crowd-folded -p "$pid" -b tid --folded
+	await 30 is_tracing crowd-folded
+	open_gate crowd go
+	sleep 0.5
+	detach crowd crowd-folded
+	await 60 [ -e crowd.gates/done ]
+	open_gate crowd end
+	finish crowd "$pid"
+
 	# 5 threads are inside read when the trace ends.
 	start going midcall 5 23
 	attach in-flight -p "$pid"
@@ -240,6 +253,14 @@ check() {
 	evidence in-flight.json in-flight.err
 	holds "who is off the CPU at the end is in flight" in-flight.json '$last.ledger.in_flight >= 5'
 	sound "of in-flight" in-flight.json
+
+	evidence crowd.json crowd.err crowd-folded.json crowd.truth
+	holds "who waits for a CPU at the end is in flight, too" crowd.json '[$last.in_flight[]
+		| select(.tid | IN($truth[0].calls[].tid))] as $all | ($all | length) >= 3
+		and ([$all[] | select(.wchan == "[runnable]" and .age_ns > 0 and (.stack | length) > 0)] | length) >= 2
+		and ([$all[] | select(.wchan | IN("[runnable]", "[running]") | not)] == [])' --slurpfile truth crowd.truth
+	claim "... and in folded lines" [ "$(grep -c ';\[in flight\] [1-9]' crowd-folded.json)" -ge 3 ]
+	sound "of crowd" crowd.json
 
 	evidence intervals.json intervals.err
 	holds "intervals have what came in them" intervals.json '($all | length) >= 2 and ($all | length) <= 3

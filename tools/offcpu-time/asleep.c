@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "asleep.h"
 
+#include <bpf/libbpf.h>
+#include <plumb/kernel/map.h>
 #include <string.h>
 
 struct offcpu_config offcpu_selection = {.max_ns = UINT64_MAX};
@@ -12,6 +14,8 @@ static uint32_t state_of(char state)
 	       : state == 'D' ? OFFCPU_UNINTERRUPTIBLE
 			      : OFFCPU_OTHER;
 }
+
+enum { ASLEEP, RUNNABLE, RUNNING }; /* plumb_flight.own */
 
 /* Return whether a thread is asleep or stopped: not runnable, and not an idle kernel thread (I).
  * *WHAT is its state. */
@@ -31,24 +35,62 @@ static bool find_sleep(const struct plumb_session *s, struct plumb_flight *f)
 	return is_asleep(f->pid, f->tid, &f->what);
 }
 
-/* A state keeps when its thread left its CPU even after it is back; /proc shows whether it is. */
+/* When TASK came to the CPU that it has; 0: it has none. */
+static uint64_t came(const struct plumb_session *s, uint64_t task)
+{
+	const struct bpf_map *map =
+		bpf_object__find_map_by_name(s->instance.bpf.object, "plumb_stays");
+	struct {
+		uint64_t task, began, rest[6]; /* sched_stay */
+	} stay;
+
+	for (uint32_t cpu = 0; cpu < bpf_map__max_entries(map); cpu++)
+		if (!plumb_map_lookup(bpf_map__fd(map), &cpu, &stay) && stay.task == task)
+			return stay.began;
+	return 0;
+}
+
+/*
+ * A state keeps when its thread left its CPU even after it is back: /proc shows whether it is
+ * asleep, and the CPUs whether it has one.
+ */
 static void read(const struct plumb_session *s, const struct plumb_state *state,
 		 struct plumb_flights *to)
 {
-	static int left = -2, kernel, user;
+	static int left = -2, task, kernel, user, preempted, what;
 	struct plumb_flight f = {.pid = state->pid, .tid = state->tid};
+	const struct bpf_object *object = s->instance.bpf.object;
 	const char *value = state->value;
+	struct plumb_thread_stat stat;
+	uint64_t came_back;
+	size_t kernel_of;
+	bool asleep;
 
 	if (left < -1) {
-		left = plumb_states_offset(s->instance.bpf.object, "offcpu_thread", "left");
-		kernel = plumb_states_offset(s->instance.bpf.object, "offcpu_thread", "kernel");
-		user = plumb_states_offset(s->instance.bpf.object, "offcpu_thread", "user");
+		left = plumb_states_offset(object, "offcpu_thread", "left");
+		task = plumb_states_offset(object, "offcpu_thread", "task");
+		kernel = plumb_states_offset(object, "offcpu_thread", "kernel");
+		user = plumb_states_offset(object, "offcpu_thread", "user");
+		preempted = plumb_states_offset(object, "offcpu_thread", "preempted");
+		what = plumb_states_offset(object, "offcpu_thread", "what");
 	}
 	f.start = plumb_state_word(value, left);
-	f.kernel = *(const int32_t *)(value + kernel); /* kernel[0]: of the last sleep */
 	f.user = *(const int32_t *)(value + user);
-	if (f.start && is_asleep(f.pid, f.tid, &f.what))
-		plumb_flights_add(to, &f);
+	if (!f.start)
+		return;
+	asleep = is_asleep(f.pid, f.tid, &f.what);
+	if (!asleep) {
+		if (plumb_thread_stat(f.pid, f.tid, &stat) || stat.state != 'R')
+			return;
+		came_back = came(s, plumb_state_word(value, task));
+		f.own = came_back >= f.start ? RUNNING : RUNNABLE;
+		f.end = f.own == RUNNING ? came_back : 0;
+		f.what = *(const uint32_t *)(value + what);
+	}
+	/* kernel[0] is of the last sleep. */
+	kernel_of = asleep ? 0 : *(const uint32_t *)(value + preempted) & 1;
+	f.kernel = ((const int32_t *)(value + kernel))[kernel_of];
+	plumb_flights_add(to, &f);
 }
 
 static void name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
@@ -57,6 +99,10 @@ static void name(const struct plumb_session *s, const struct plumb_flight *f, ch
 	char stack[256], *function;
 
 	(void)s;
+	if (f->own) {
+		snprintf(text, size, "%s", f->own == RUNNING ? "[running]" : "[runnable]");
+		return;
+	}
 	plumb_thread_read(f->pid, f->tid, "wchan", text, size);
 	if (*text && strcmp(text, "0") != 0)
 		return;
@@ -65,6 +111,17 @@ static void name(const struct plumb_session *s, const struct plumb_flight *f, ch
 	function = strstr(stack, "] ");
 	snprintf(text, size, "%.*s", function ? (int)strcspn(function + 2, "+\n") : 1,
 		 function ? function + 2 : "-");
+}
+
+static void print(const struct plumb_session *s, const struct plumb_flights *f, size_t n, FILE *out)
+{
+	bool some = false;
+
+	(void)s;
+	for (size_t i = 0; i < n; i++)
+		some |= f->all[i].own == RUNNING;
+	if (some)
+		fputs("[running]: back on a CPU; AGE is the time that it had none\n", out);
 }
 
 const struct plumb_inflight asleep = {
@@ -78,4 +135,5 @@ const struct plumb_inflight asleep = {
 	.read = read,
 	.name = name,
 	.frames = plumb_flight_frames,
+	.print = print,
 };

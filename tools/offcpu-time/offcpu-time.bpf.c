@@ -6,7 +6,8 @@
 
 /* When a thread last left its CPU, and with which stacks. */
 struct offcpu_thread {
-	__u64 left;      /* ns, CLOCK_MONOTONIC; 0: not seen leaving, or already recorded */
+	__u64 left; /* ns, CLOCK_MONOTONIC; 0: not seen leaving, or already recorded */
+	__u64 task;
 	__s32 kernel[2]; /* last stacks: when it blocked, and when it was preempted */
 	__s32 user;
 	__u32 tgid; /* of the user stack */
@@ -112,6 +113,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;
 	t->user = stack_user(ctx, task, cpu, &t->tgid);
+	t->task = bpf_get_current_task();
 	t->left = now;
 }
 

@@ -17,6 +17,7 @@ struct plumb_state;
 
 struct plumb_flight {
 	uint64_t start; /* ns, CLOCK_MONOTONIC; 0: not known */
+	uint64_t end;   /* 0: it has not ended; otherwise it has, and is not recorded yet */
 	bool at_least;  /* start is an upper bound: the call may have begun earlier */
 	bool before;    /* the call began before the trace */
 	uint32_t pid, tid;

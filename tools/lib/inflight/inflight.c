@@ -215,7 +215,7 @@ static bool is_asked_for(const struct plumb_session *s, const struct plumb_fligh
 			 const struct plumb_flight *one)
 {
 	const __u64 *min_ns = s->tool->inflight->min_ns, *max_ns = s->tool->inflight->max_ns;
-	const uint64_t age = f->taken - one->start;
+	const uint64_t age = plumb_flight_age(f, one);
 
 	if (!one->start)
 		return true;

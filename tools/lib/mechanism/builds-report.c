@@ -6,6 +6,7 @@
 #include <plumb/base/json.h>
 #include <plumb/base/text.h>
 #include <plumb/inflight/states.h>
+#include <plumb/kernel/thread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -94,7 +95,7 @@ static char *say_when(const struct plumb_build *b, char *text, size_t size)
 void plumb_builds_print(FILE *out)
 {
 	const struct plumb_build *b;
-	char name[4096], when[160], line[4600];
+	char name[4096], when[160], processes[64] = "", line[4600];
 	const __u64 *calls;
 	size_t n;
 
@@ -102,9 +103,12 @@ void plumb_builds_print(FILE *out)
 	if (!calls)
 		return;
 	for (size_t i = 0; (b = plumb_build_at(i)) && i < n; i++) {
-		snprintf(line, sizeof(line), "%s: %llu calls, in %zu processes now%s%s",
+		if (!plumb_pids_are_foreign())
+			snprintf(processes, sizeof(processes), ", in %zu processes now",
+				 count_processes(b));
+		snprintf(line, sizeof(line), "%s: %llu calls%s%s%s",
 			 plumb_build_name(i, name, sizeof(name)), (unsigned long long)calls[i],
-			 count_processes(b), b->deleted ? " (replaced)" : "",
+			 processes, b->deleted ? " (replaced)" : "",
 			 say_when(b, when, sizeof(when)));
 		plumb_print_wrapped(line, out);
 	}
@@ -125,10 +129,13 @@ void plumb_builds_add_json(json_t *json, const struct plumb_report *r)
 	calls = read_calls(&n);
 	for (size_t i = 0; (b = plumb_build_at(i)) && calls && i < n; i++) {
 		plumb_escape(path, plumb_build_path(b), sizeof(path));
-		one = json_pack("{s:s, s:s?, s:I, s:b, s:I, s:I}", "file", path, "build_id",
+		one = json_pack("{s:s, s:s?, s:I, s:b, s:I}", "file", path, "build_id",
 				*b->id ? b->id : NULL, "inode", (json_int_t)b->inode, "replaced",
-				b->deleted, "processes", (json_int_t)count_processes(b), "calls",
-				(json_int_t)calls[i]);
+				b->deleted, "calls", (json_int_t)calls[i]);
+		/* /proc has none of other namespaces. */
+		json_object_set_new(one, "processes",
+				    plumb_pids_are_foreign() ? json_null()
+							     : json_integer(count_processes(b)));
 		json_object_set_new(one, "since",
 				    b->since.tv_sec ? plumb_json_time(&b->since) : json_null());
 		json_object_set_new(one, "missed_before_ns",

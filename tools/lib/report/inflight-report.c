@@ -16,7 +16,9 @@
 
 uint64_t plumb_flight_age(const struct plumb_flights *f, const struct plumb_flight *one)
 {
-	return one->start && one->start < f->taken ? f->taken - one->start : 0;
+	const uint64_t end = one->end ?: f->taken;
+
+	return one->start && one->start < end ? end - one->start : 0;
 }
 
 uint64_t plumb_flight_traced(const struct plumb_flights *f, const struct plumb_flight *one)
