@@ -15,6 +15,7 @@ cases() {
 	syscall-count     getppid  1009 -s getppid :: tracepoint raw_tracepoint
 	syscall-slower    getppid  1009 1ns -s getppid :: tracepoint raw_tracepoint
 	syscall-breakdown getppid  1009 -s getppid :: tracepoint raw_tracepoint
+	file-latency      pread    1009 --op=read :: fsession fentry kprobe.session kprobe.multi kprobe raw_tracepoint
 	func-latency      lseek    1009 null_lseek :: fsession.multi kprobe.session kprobe.multi fsession fentry kprobe
 	func-count        lseek    1009 null_lseek :: fentry.multi kprobe.multi fentry kprobe
 	func-stack        lseek    509 null_lseek :: fentry.multi kprobe.multi fentry kprobe
@@ -102,8 +103,13 @@ check_model() {
 	evidence kernel version preempt cmdline
 	case $(cat kernel version) in
 	*PREEMPT_RT*) like "a real-time kernel" "$(cat kernel)" '-rt-' ;;
-	7.*) like "a lazily preemptible kernel" "$(cat preempt)" '\(lazy\)' ;;
-	*) ! grep -qx preempt=full cmdline || like "a fully preemptible kernel" "$(cat preempt)" '\(full\)' ;;
+	*)
+		if grep -qx preempt=full cmdline; then
+			like "a fully preemptible kernel" "$(cat preempt)" '\(full\)'
+		else
+			case $(cat kernel) in 7.*) like "a lazily preemptible kernel" "$(cat preempt)" '\(lazy\)' ;; esac
+		fi
+		;;
 	esac
 }
 

@@ -16,6 +16,7 @@ const char usage[] =
 	"CALL      what it is\n"
 	"getppid   the cheapest system call\n"
 	"lseek     in /dev/null, by the kernel's function null_lseek\n"
+	"pread     of 100 bytes of a file that has no name, in the page cache\n"
 	"yield     sched_yield: the thread gives its CPU to another, if one waits for it\n"
 	"sleep     nanosleep for 50 us\n"
 	"send      of 100 bytes over TCP, each thread on a connection of its own, and a recv of\n"
@@ -64,6 +65,23 @@ static void open_null(struct worker *w)
 static long call_lseek(const struct worker *w)
 {
 	return syscall(SYS_lseek, w->fd, 0, SEEK_SET);
+}
+
+/* The file is one of the folder's file system. */
+static void open_file(struct worker *w)
+{
+	w->fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (w->fd < 0)
+		die("O_TMPFILE: %s", strerror(errno));
+	if (write(w->fd, "", 1) != 1 || ftruncate(w->fd, SIZE))
+		die("write: %s", strerror(errno));
+}
+
+static long call_pread(const struct worker *w)
+{
+	char bytes[SIZE];
+
+	return syscall(SYS_pread64, w->fd, bytes, sizeof(bytes), 0L);
 }
 
 static long call_yield(const struct worker *w)
@@ -144,6 +162,7 @@ static void receive(const struct worker *w)
 static const struct kind kinds[] = {
 	{"getppid", "getppid", NULL, call_getppid, NULL},
 	{"lseek", "lseek", open_null, call_lseek, NULL},
+	{"pread", "pread64", open_file, call_pread, NULL},
 	{"yield", "sched_yield", NULL, call_yield, NULL},
 	{"sleep", "nanosleep", tighten_timers, call_sleep, NULL},
 	{"send", "sendto", open_connection, call_send, receive},
