@@ -127,13 +127,13 @@ void plumb_print_part_share(const struct plumb_part_name *part, double per_cent,
 static void print_parts(const struct parts *parts, const char *name, const struct plumb_parts *p,
 			FILE *out)
 {
-	const int width = parts->n == MOST ? 4 : 7;
+	const int width = parts->n == MOST ? 4 : 7, counts = parts->many ? 7 : 9;
 	uint64_t calls = total(p->led), ns = total(p->ns);
 	char text[32];
 
 	if (!calls)
 		return;
-	fprintf(out, "  %-8s %9s", name, format_count(calls, 9, text, sizeof(text)));
+	fprintf(out, "  %-8s %*s", name, counts, format_count(calls, counts, text, sizeof(text)));
 	for (size_t i = 0; i < parts->n; i++) {
 		const unsigned int part = parts->names[i].part;
 		const double share = ns ? 100.0 * p->ns[part] / ns : 0;
@@ -152,7 +152,7 @@ void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *r
 	const struct parts parts = parts_of(tool);
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 
-	fprintf(out, "  %18s", "calls");
+	fprintf(out, "  %*s", parts.many ? 16 : 18, "calls");
 	if (parts.many)
 		plumb_print_part_headings(parts.names, parts.n, out);
 	for (size_t i = 0; i < parts.n && !parts.many; i++)
