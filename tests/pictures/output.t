@@ -89,7 +89,14 @@ napping syscall-latency -s clock_nanosleep --heatmap=nap.svg --chart=nap-chart.s
 for picture in nap.svg nap-chart.svg; do
 	like "$picture says what has not ended, and that it is longer than all that has" "$(<"$picture")" \
 		'<text id="ledger"[^>]*>1 calls, 0 lost; 1 had not ended, the oldest after [0-9.]+s, longer than all that had<'
+	like "... and marks it" "$(<"$picture")" 'in flight at the end, time so far: 1<'
 done
+like "... in the heat map's last column" "$(tr '\n' ' ' <nap.svg)" '<path class="flight" d="M[0-9]+ [0-9]+h[0-9]+v1h-[0-9]+z"/>'
+# The plot is 1104 pixels wide; the last column's second number is the end.
+length=$(sed -n 's/^<path class="flight" d="M[0-9.]* [0-9.]*h\([0-9.]*\)"\/>$/\1/p' nap-chart.svg)
+whole=$(sed -n '/"columns":/,/"ranks":/s/^\[[0-9]*,\([0-9]*\),.*/\1/p' nap-chart.svg | tail -1)
+claim "... and in the chart, as long as it is" awk -v dashes="${length:-0}" -v whole="${whole:-0}" -v least="$least" -v most="$most" \
+	'BEGIN { ns = dashes / 1104 * whole; exit !(ns >= least - 4e6 && ns <= most + 4e6) }'
 
 # Files that are not what --folded prints: each is an error that names the line, before the trace.
 while IFS='|' read -r text why; do

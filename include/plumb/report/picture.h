@@ -16,7 +16,9 @@
 	"#zone { fill: transparent; cursor: crosshair; }\n"                                        \
 	"#frame { fill: none; stroke: var(--dim); }\n"                                             \
 	"#selection { fill: var(--ink); fill-opacity: 0.15; stroke: var(--ink); }\n"               \
-	"#mark { fill: none; stroke: var(--ink); stroke-width: 1.5; pointer-events: none; }\n"
+	"#mark { fill: none; stroke: var(--ink); stroke-width: 1.5; pointer-events: none; }\n"     \
+	".flight { fill: none; stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 3 2; "     \
+	"vector-effect: non-scaling-stroke; }\n"
 
 struct picture_frame {
 	double x, y, width, height;
@@ -41,5 +43,14 @@ void plumb_picture_values(const struct picture_frame *f, uint32_t first, uint32_
 			  uint32_t precision, bool is_size, FILE *out);
 /* Lines and labels of the axis of time, from 0 to NS. */
 void plumb_picture_times(const struct picture_frame *f, uint64_t ns, FILE *out);
+
+/*
+ * Calls EACH for the calls that are in flight at the end, once for those that are on the same line
+ * of the axis of values with their time in the trace, NS.  Returns how many they are; of sizes
+ * there are none.
+ */
+size_t plumb_picture_flights(const struct plumb_report *r,
+			     void (*each)(void *context, uint32_t line, uint64_t ns),
+			     void *context);
 
 #endif

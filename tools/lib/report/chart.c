@@ -11,9 +11,10 @@
 #include <stdlib.h>
 
 /* Pixels. */
-#define HEIGHT 300 /* of a panel */
-#define BELOW  64  /* labels, and the next panel's heading */
-#define PLOT   (SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT)
+#define HEIGHT   300 /* of a panel */
+#define BELOW    64  /* labels, and the next panel's heading */
+#define SHORTEST 8   /* mark of what has not ended */
+#define PLOT     (SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT)
 
 static const char script[] =
 #include "picture.js.inc"
@@ -39,6 +40,8 @@ struct chart {
 	uint32_t precision, first, last;
 	bool is_size;
 	struct picture_frame over_time, distribution;
+	size_t flights; /* calls in flight at the end */
+	FILE *out;
 	double right; /* the end of the distribution's axis: see plumb_rank_place() */
 };
 
@@ -114,7 +117,29 @@ static void draw_frame(const struct picture_frame *f, const char *id, const char
 		f->y + f->height);
 }
 
-static void draw_over_time(const struct chart *c, FILE *out)
+/* Since when it has been in flight, at its time so far. */
+static void draw_flight(void *context, uint32_t line, uint64_t ns)
+{
+	const struct chart *c = context;
+	const struct picture_frame *f = &c->over_time;
+	const uint64_t all = c->h->n ? c->h->columns[c->h->n - 1].to : 0;
+	double width = all ? f->width * ns / all : 0;
+
+	(void)line;
+	width = width < SHORTEST ? SHORTEST : width > f->width ? f->width : width;
+	fprintf(c->out, "M%.1f %.1fh%.1f", f->x + f->width - width, place_y(c, f, ns), width);
+}
+
+static void draw_flights(const struct chart *c, const struct plumb_report *r, FILE *out)
+{
+	if (!c->flights)
+		return;
+	fputs("<path class=\"flight\" d=\"", out);
+	plumb_picture_flights(r, draw_flight, (void *)c);
+	fputs("\"/>\n", out);
+}
+
+static void draw_over_time(const struct chart *c, const struct plumb_report *r, FILE *out)
 {
 	const struct picture_frame *f = &c->over_time;
 	double x = f->x + 200;
@@ -130,6 +155,7 @@ static void draw_over_time(const struct chart *c, FILE *out)
 		draw_curve(c, i, false, out);
 		draw_curve(c, i, true, out);
 	}
+	draw_flights(c, r, out);
 	fputs("</svg>\n", out);
 	for (size_t i = 0; c->h->n && i < c->o->n_percentiles; i++) {
 		fprintf(out,
@@ -138,8 +164,10 @@ static void draw_over_time(const struct chart *c, FILE *out)
 			x, f->y - 8, hue_of(c, i), c->o->percentiles[i].name);
 		x += 60;
 	}
-	fprintf(out, "<text class=\"dim\" x=\"%.1f\" y=\"%g\">dotted: too few calls</text>\n", x,
-		f->y - 8);
+	fprintf(out, "<text class=\"dim\" x=\"%.1f\" y=\"%g\">dotted: too few calls", x, f->y - 8);
+	if (c->flights)
+		fprintf(out, "; dashed: in flight at the end, time so far: %zu", c->flights);
+	fputs("</text>\n", out);
 	fputs("<rect id=\"selection\" style=\"display:none\"/>\n", out);
 	draw_frame(f, "over-time", "percentiles over time", out);
 }
@@ -252,16 +280,28 @@ static void print_data(const struct chart *c, FILE *out)
 	fputs("]}</metadata>\n", out);
 }
 
-static void measure(struct chart *c)
+static void measure_flight(void *context, uint32_t line, uint64_t ns)
+{
+	struct chart *c = context;
+
+	(void)ns;
+	if (!c->last || line < c->first)
+		c->first = line;
+	if (line >= c->last)
+		c->last = line + 1;
+}
+
+static void measure(struct chart *c, const struct plumb_report *r)
 {
 	c->n = plumb_dist_count(&c->all);
 	c->right = c->n > 10 ? plumb_rank_place(c->n, c->n) : 1.2;
 	if (c->n) {
 		c->first = plumb_line_of(c->all.buckets[0].index, c->precision);
 		c->last = plumb_line_of(c->all.buckets[c->all.n - 1].index, c->precision) + 1;
-	} else {
-		c->last = plumb_lines_per_octave(c->precision);
 	}
+	c->flights = plumb_picture_flights(r, measure_flight, c);
+	if (!c->last)
+		c->last = plumb_lines_per_octave(c->precision);
 	c->over_time = (struct picture_frame){PICTURE_LEFT, PICTURE_TOP + 20, PLOT, HEIGHT};
 	c->distribution = c->over_time;
 	c->distribution.y += HEIGHT + BELOW;
@@ -276,12 +316,13 @@ int plumb_chart_draw(const struct plumb_history *h, const struct plumb_report *r
 	if (err)
 		return err;
 	c.is_size = r->run->tool->measure.kind == PLUMB_SIZES;
-	measure(&c);
+	c.out = out;
+	measure(&c, r);
 	bottom = c.distribution.y + HEIGHT + BELOW;
 	plumb_svg_begin(out, bottom + (r->run->split ? HEIGHT + BELOW : 0), style, "");
 	plumb_picture_caption(r, out);
 	plumb_picture_reset(PICTURE_RIGHT, out);
-	draw_over_time(&c, out);
+	draw_over_time(&c, r, out);
 	draw_distribution(&c, out);
 	if (r->run->split) {
 		struct picture_frame f = c.distribution;

@@ -13,6 +13,7 @@
 #define LINE    4 /* of a line of cells, if there is room */
 #define BOTTOM  76
 #define NARROW  2.0 /* no cell is narrower, so that a single call is seen */
+#define WIDE    8.0 /* nor that of calls in flight */
 #define LEVELS  8
 #define TIME    100000.0 /* units of the plot's own coordinates across; down a unit is a line */
 
@@ -37,7 +38,7 @@ struct heatmap {
 	uint32_t precision, first, last; /* lines that have calls, with one more on either side */
 	uint64_t ns, most;               /* the whole time; calls of the fullest cell */
 	uint64_t from[LEVELS + 1];       /* the least count of each level */
-	size_t levels;
+	size_t levels, flights;          /* calls in flight at the end */
 	bool is_size;
 	struct picture_frame frame;
 };
@@ -60,14 +61,27 @@ static void each_cell(const struct heatmap *m, size_t column,
 	}
 }
 
+static void measure_line(struct heatmap *m, uint32_t line)
+{
+	const bool is_first = m->first > m->last;
+
+	if (is_first || line < m->first)
+		m->first = line;
+	if (is_first || line > m->last)
+		m->last = line;
+}
+
+static void measure_flight(void *context, uint32_t line, uint64_t ns)
+{
+	(void)ns;
+	measure_line(context, line);
+}
+
 static void measure_cell(void *context, uint32_t line, uint64_t count)
 {
 	struct heatmap *m = context;
 
-	if (!m->most || line < m->first)
-		m->first = line;
-	if (!m->most || line > m->last)
-		m->last = line;
+	measure_line(m, line);
 	if (count > m->most)
 		m->most = count;
 }
@@ -100,15 +114,19 @@ static size_t colour_of(const struct heatmap *m, size_t level)
 	return m->levels > 1 ? level * (LEVELS - 1) / (m->levels - 1) : 0;
 }
 
-static void measure(struct heatmap *m)
+static void measure(struct heatmap *m, const struct plumb_report *r)
 {
 	const uint32_t end = plumb_line_of(plumb_hist_buckets(m->precision) - 1, m->precision);
 
 	m->ns = m->h->n ? m->h->columns[m->h->n - 1].to : 0;
+	m->first = 1; /* after the last: none yet */
 	for (size_t i = 0; i < m->h->n; i++)
 		each_cell(m, i, measure_cell, m);
-	if (!m->most)
+	m->flights = plumb_picture_flights(r, measure_flight, m);
+	if (m->first > m->last) {
+		m->first = 0;
 		m->last = plumb_lines_per_octave(m->precision);
+	}
 	m->first -= m->first > 0;
 	m->last += m->last < end;
 	find_levels(m);
@@ -130,28 +148,55 @@ static void draw_cell(void *context, uint32_t line, uint64_t count)
 			p->width);
 }
 
+/* Where the cells of a column are. */
+static void place_column(struct path *p, size_t column, double narrow)
+{
+	const struct history_column *c = &p->m->h->columns[column];
+	const double least = narrow / p->m->frame.width * TIME;
+
+	p->x = floor(c->from * TIME / p->m->ns);
+	p->width = ceil(c->to * TIME / p->m->ns) - p->x;
+	if (p->width < least)
+		p->width = ceil(least);
+	if (p->x + p->width > TIME)
+		p->x = TIME - p->width;
+}
+
 /* All cells of a level are one path, which browsers draw fast. */
 static void draw_level(const struct heatmap *m, size_t level, FILE *out)
 {
-	const double least = NARROW / m->frame.width * TIME;
 	struct path p = {.m = m, .level = level, .out = out};
 
 	fprintf(out, "<path class=\"l%zu\" d=\"", colour_of(m, level));
 	for (size_t i = 0; i < m->h->n; i++) {
-		const struct history_column *c = &m->h->columns[i];
-
-		p.x = floor(c->from * TIME / m->ns);
-		p.width = ceil(c->to * TIME / m->ns) - p.x;
-		if (p.width < least)
-			p.width = ceil(least);
-		if (p.x + p.width > TIME)
-			p.x = TIME - p.width;
+		place_column(&p, i, NARROW);
 		each_cell(m, i, draw_cell, &p);
 	}
 	fputs("\"/>\n", out);
 }
 
-static void draw_plot(const struct heatmap *m, FILE *out)
+static void draw_flight(void *context, uint32_t line, uint64_t ns)
+{
+	const struct path *p = context;
+
+	(void)ns;
+	fprintf(p->out, "M%.0f %uh%.0fv1h-%.0fz", p->x, p->m->last - line, p->width, p->width);
+}
+
+/* What has not ended is in the last column, with its time so far. */
+static void draw_flights(const struct heatmap *m, const struct plumb_report *r, FILE *out)
+{
+	struct path p = {.m = m, .out = out};
+
+	if (!m->flights || !m->h->n)
+		return;
+	place_column(&p, m->h->n - 1, WIDE);
+	fputs("<path class=\"flight\" d=\"", out);
+	plumb_picture_flights(r, draw_flight, &p);
+	fputs("\"/>\n", out);
+}
+
+static void draw_plot(const struct heatmap *m, const struct plumb_report *r, FILE *out)
 {
 	const struct picture_frame *f = &m->frame;
 
@@ -165,6 +210,7 @@ static void draw_plot(const struct heatmap *m, FILE *out)
 		plumb_lines_per_octave(m->precision));
 	for (size_t i = 0; i < m->levels; i++)
 		draw_level(m, i, out);
+	draw_flights(m, r, out);
 	fprintf(out,
 		"</svg>\n<rect id=\"frame\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n"
 		"<rect id=\"mark\" style=\"display:none\"/>\n"
@@ -196,6 +242,11 @@ static void draw_legend(const struct heatmap *m, const char *counted, FILE *out)
 			colour_of(m, i), x, y, x + 18, y + 11, text);
 		x += 18 + n * SVG_CHARACTER + 14;
 	}
+	if (m->flights)
+		fprintf(out,
+			"<rect class=\"flight\" x=\"%.1f\" y=\"%g\" width=\"14\" height=\"14\"/>"
+			"<text x=\"%.1f\" y=\"%g\">in flight at the end, time so far: %zu</text>\n",
+			x, y, x + 18, y + 11, m->flights);
 	fputs("</g>\n", out);
 }
 
@@ -243,7 +294,7 @@ void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report
 	double height;
 
 	m.is_size = r->run->tool->measure.kind == PLUMB_SIZES;
-	measure(&m);
+	measure(&m, r);
 	height = LINE * (m.last + 1.0 - m.first);
 	height = height < LOWEST ? LOWEST : height > HIGHEST ? HIGHEST : height;
 	m.frame = (struct picture_frame){PICTURE_LEFT, PICTURE_TOP,
@@ -251,7 +302,7 @@ void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report
 	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
 	plumb_picture_caption(r, out);
 	plumb_picture_reset(PICTURE_RIGHT, out);
-	draw_plot(&m, out);
+	draw_plot(&m, r, out);
 	draw_legend(&m, counted, out);
 	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
 		PICTURE_TOP + height + BOTTOM - 10);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/report/picture.h>
 #include "history.h"
+#include <plumb/report/inflight.h>
 #include <plumb/report/svg.h>
 
 #include <plumb/bpf/hist/hist.h>
@@ -192,4 +193,25 @@ void plumb_picture_times(const struct picture_frame *f, uint64_t ns, FILE *out)
 			x, x, f->y, f->y + f->height, x, f->y + f->height + 16, i * step);
 	}
 	fputs("</g>\n", out);
+}
+
+size_t plumb_picture_flights(const struct plumb_report *r,
+			     void (*each)(void *context, uint32_t line, uint64_t ns), void *context)
+{
+	const bool is_time = r->run->tool->measure.kind != PLUMB_SIZES;
+	const struct plumb_flights *f = r->run->tool->inflight && is_time ? r->flights : NULL;
+	const uint32_t precision = r->run->options->precision;
+	uint32_t line, last = UINT32_MAX;
+	size_t n = 0;
+
+	/* From the oldest on. */
+	for (size_t i = 0; f && i < f->n; i++) {
+		const uint64_t ns = plumb_flight_traced(f, &f->all[i]);
+
+		line = plumb_line_of(plumb_hist_index(ns, precision), precision);
+		if (ns && line != last)
+			each(context, last = line, ns);
+		n += ns > 0;
+	}
+	return n;
 }
