@@ -235,10 +235,10 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws leaves contexts-pie plugs libplug.so python-calls \
 	$(if $(shell command -v $(GO)),gofuncs) \
 	$(if $(CROSS),,$(if $(shell command -v $(RUSTC)),rustfuncs) $(if $(shell command -v $(MUSL_CC)),musl-userfuncs)) \
-	$(if $(filter x86,$(ARCH)),user32) $(if $(filter arm64,$(ARCH)),$(if $(shell command -v $(ARM32_CC)),arm32)))
-$(B)/tests/user32: tests/workloads/library/user32.S $(B)/flags | $(B)/tests
+	$(if $(filter x86,$(ARCH)),user32 thunks) $(if $(filter arm64,$(ARCH)),$(if $(shell command -v $(ARM32_CC)),arm32)))
+$(B)/tests/user32 $(B)/tests/thunks: $(B)/tests/%: tests/workloads/library/%.S $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
-	$(Q)$(CC) -m32 -nostdlib -static $< -o $@
+	$(Q)$(CC) $(if $(filter %32,$@),-m32) -nostdlib -static $< -o $@
 $(B)/tests/arm32: tests/workloads/library/arm32.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(ARM32_CC) -O1 -marm $(WARN) -ffreestanding -fno-stack-protector -nostdlib -static $< -o $@

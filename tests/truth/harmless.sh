@@ -100,6 +100,10 @@ run() {
 	finish unsafe "$tool"
 	launch perhaps -j --mechanism=uprobe "$plugs:plugs_between" -- plugs "$plug" 7
 	finish perhaps "$tool"
+	if [ -e "$own/thunks" ]; then
+		launch thunks -j "$own/thunks:*" -- "$own/thunks"
+		finish thunks "$tool"
+	fi
 	# A static program that is position-independent, and what switches stacks inside it.
 	pie=$(dirname "$(command -v plugs)")/contexts-pie
 	launch pie -j "$pie:*" -- sh -c '"$0" >pie.out' "$pie"
@@ -149,6 +153,11 @@ check() {
 		'^1.*--mechanism=uprobe: an exception through its return probe would end the program \(uprobe\.multi\.returns'
 	like "... those that might, too, where return instructions do the same" "$(cat perhaps.status perhaps.err)" \
 		'^1.*--mechanism=uprobe: C\+\+ may be loaded later, and an exception .* \(uprobe\.multi\.returns'
+	if [[ -e thunks.err ]]; then
+		is "thunks that are jumped to, with something else on the stack's top: the program works" "$(cat thunks.status)" 0
+		holds "... and only what is called is timed, by return probes" thunks.json \
+			'($last.mechanism.name | endswith(".returns") | not) and ($last.rows | map(.count)) == [1009]'
+	fi
 	is "a static program that switches stacks, and is position-independent, works" "$(cat pie.status)" 0
 	holds "... by probes on return instructions" pie.json '$last.mechanism.name | endswith(".returns")'
 	holds "functions of the C library that call back are timed at their return instructions" back.json \

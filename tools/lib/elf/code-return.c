@@ -19,7 +19,8 @@ struct walk {
 	const cs_insn *in;
 	int32_t away[REGISTERS];
 	int32_t word;
-	bool is_reached; /* by the instruction before it */
+	bool is_reached;    /* by the instruction before it */
+	uint64_t retpoline; /* where the call leads that it begins with */
 	size_t size;
 	/* What is known where jumps lead to; UNKNOWN: nothing. */
 	struct {
@@ -75,6 +76,14 @@ static bool uses_return_address(const struct walk *w)
 	case X86_INS_POPFQ:
 	case X86_INS_POPAL:
 		if (!w->away[SP])
+			return true;
+		break;
+	case X86_INS_MOV:
+		/* A retpoline's thunk: it is jumped to as well, from places where the stack's top
+		 * is no return address. */
+		if (w->retpoline && w->in->address == w->retpoline &&
+		    x86->operands[0].type == X86_OP_MEM &&
+		    number_of(x86->operands[0].mem.base) == SP && !x86->operands[0].mem.disp)
 			return true;
 		break;
 	case X86_INS_PUSH:
@@ -150,6 +159,8 @@ static void call(struct walk *w)
 		to->type == X86_OP_IMM && (uint64_t)to->imm == w->in->address + w->in->size;
 	int32_t away[REGISTERS];
 
+	if (to->type == X86_OP_IMM && !w->away[SP] && (uint64_t)to->imm < w->size)
+		w->retpoline = to->imm;
 	for (int i = 0; i < REGISTERS; i++)
 		away[i] = UNKNOWN;
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)

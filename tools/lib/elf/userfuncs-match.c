@@ -88,10 +88,12 @@ static bool is_one_of(const char *const *names, size_t n, const struct plumb_use
 bool plumb_userfunc_calls_back(const struct plumb_usersym *s)
 {
 	static const char *const names[] = {
-		"*qsort*",       "*msort*",          "*bsearch*",      "*lfind*",  "*lsearch*",
-		"*tsearch",      "*tfind",           "*tdelete",       "*twalk*",  "*trecurse*",
-		"*ftw*",         "*scandir*",        "*tdestroy",      "glob",     "glob64",
-		"*glob_in_dir*", "*dl_iterate_phdr", "*pthread_once*", "call_once"};
+		"*qsort*",          "*msort*",        "*bsearch*", "*lfind*",
+		"*lsearch*",        "*tsearch",       "*tfind",    "*tdelete",
+		"*twalk*",          "*trecurse*",     "*ftw*",     "*scandir*",
+		"*tdestroy",        "glob",           "glob64",    "*glob_in_dir*",
+		"*dl_iterate_phdr", "*pthread_once*", "call_once", "*argp_parse",
+		"*parser_parse*",   "fts_*",          "fts64_*"};
 
 	return is_one_of(names, sizeof(names) / sizeof(*names), s);
 }
@@ -114,7 +116,8 @@ bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 		"*enable_asynccancel", "sigcancel_handler",
 		/* They are not called: something else is where a return address would be. */
 		"_start", "_dl_start_user", "__start_context", "__restore_rt", "__restore",
-		"_dl_runtime_resolve*", "_dl_runtime_profile*", "_dl_tlsdesc_*"};
+		"_dl_runtime_resolve*", "_dl_runtime_profile*", "_dl_tlsdesc_*",
+		"__x86_indirect_thunk_*", "__llvm_retpoline_*"};
 
 	return is_one_of(names, sizeof(names) / sizeof(*names), s);
 }
