@@ -187,6 +187,7 @@ run() {
 	[ -e /modules ] || {
 		submit_otherwise
 		fill
+		traced untimed -- sh -c 'fallocate -l 4096 u; truncate -s 8192 u; sync -f u; sync'
 	}
 }
 
@@ -339,6 +340,18 @@ check_unseen() {
 		or error("\($n), \($last.ledger)")' --slurpfile truth unseen.truth
 }
 
+check_untimed() {
+	evidence untimed.json untimed.err
+	holds "calls that are not timed are counted, by tracepoints" untimed.json '
+		$last.not_seen == (if $last.mechanism.name == "raw_tracepoint"
+			then [{kind: "truncate", count: 1}, {kind: "fallocate", count: 1}, {kind: "sync", count: 2}] else null end)'
+	evidence some.json here.truth
+	holds "... and io_submit()" some.json '
+		($truth[0].calls | map(select(.op | startswith("aio:"))) | map(.count) | add) as $n
+		| $last.not_seen == (if $last.mechanism.name == "raw_tracepoint" then [{kind: "io_submit", count: $n}] else null end)
+		or error("\($n), \($last.not_seen)")' --slurpfile truth here.truth
+}
+
 check() {
 	if [ -e here.skip ]; then
 		skip "operations on files" "$(cat here.skip)"
@@ -371,6 +384,7 @@ check() {
 		check_filters
 		check_unseen
 		check_polled
+		check_untimed
 		if [ -e full.skip ]; then
 			skip "a full file system" "$(cat full.skip)"
 		else

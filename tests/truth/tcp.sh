@@ -8,6 +8,29 @@ local_port() {
 	echo $((0x${port:-1}))
 }
 
+# Three sockets of MPTCP, if this kernel has it, and there is a program that makes them.
+hold_mptcp() {
+	python3 -c 'import socket, time
+l = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+l.bind(("127.0.0.1", 0))
+l.listen()
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+s.connect(l.getsockname())
+a = l.accept()
+print("ready", flush=True)
+time.sleep(600)' >mptcp.out 2>mptcp.skip &
+	holder=$!
+	started="$started $holder"
+	await 20 mptcp_is_decided
+	[ -s mptcp.out ] || return
+	traced mptcp -p $$ 0.1 1
+	kill $holder
+}
+
+mptcp_is_decided() {
+	[ -s mptcp.out ] || is_over $holder
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=tcp-sendmsg-lat quick=
@@ -17,6 +40,7 @@ run() {
 	kill "$pid"
 	# shellcheck disable=SC2034 # as before
 	quick=--no-calibrate
+	hold_mptcp
 	mechanisms="$mechanisms raw_tracepoint"
 	uname -r >kernel
 	# Where these are, and root is allowed to use them, the tool has to work.
@@ -205,9 +229,15 @@ check() {
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	[ "$(wc -l <tracepoints)" -lt 2 ] || must=raw_tracepoint
-	unseen='"udp"' not_seen=null
+	unseen='"udp"' not_seen='[]'
 	if [ -s sendpage ]; then
-		unseen='"udp", "file"' not_seen='["sendfile", "splice"]'
+		unseen='"udp", "file"' not_seen='[{kind: "sendfile", count: null}, {kind: "splice", count: null}]'
+	fi
+	if [ -e mptcp.json ]; then
+		evidence mptcp.json mptcp.err
+		holds "sockets of MPTCP are said" mptcp.json '[$last.not_seen[] | select(.kind == "MPTCP" and .count >= 2)] | length == 1'
+	else
+		skip "sockets of MPTCP" "$(cat mptcp.skip)"
 	fi
 	destinations="def seen: .how | IN($unseen) | not; $destinations"
 	for mech in $(mechanisms) raw_tracepoint; do

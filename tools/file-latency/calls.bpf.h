@@ -8,16 +8,16 @@
 
 #define MAP_ANONYMOUS 0x20
 
-/* The operation of a call, FILE_OPS: not traced. */
+/* The operation of a call, or enum file_untimed; FILE_CALLS: not traced. */
 static __always_inline __u32 call_op(__u32 nr, __u32 abi)
 {
 	__u64 i = nr;
 
 	barrier_var(i); /* as in syscall_is_in() */
 	if (i >= PLUMB_SYSCALLS)
-		return FILE_OPS;
+		return FILE_CALLS;
 	i = file_config.calls[(abi ? PLUMB_SYSCALLS : 0) + i];
-	return i ? i - 1 : FILE_OPS;
+	return i ? i - 1 : FILE_CALLS;
 }
 
 /* Argument N, from 0 to 4, of the call that the thread is inside. */

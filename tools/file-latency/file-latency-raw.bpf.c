@@ -45,7 +45,18 @@ static __always_inline __u32 inflight_clear(struct file_thread *t, struct task_s
 /* The two tables have other numbers; most calls are traced in neither. */
 static __always_inline bool may_be_traced(__u32 nr)
 {
-	return call_op(nr, PLUMB_ABI_NATIVE) < FILE_OPS || call_op(nr, PLUMB_ABI_COMPAT) < FILE_OPS;
+	return call_op(nr, PLUMB_ABI_NATIVE) < FILE_CALLS ||
+	       call_op(nr, PLUMB_ABI_COMPAT) < FILE_CALLS;
+}
+
+__u64 file_untimed[FILE_N_UNTIMED] = {};
+
+/* A call that is not timed. */
+static __always_inline void count_untimed(struct task_struct *task, __u32 op)
+{
+	op -= FILE_OPS;
+	if (op < FILE_N_UNTIMED && filter_entry(task))
+		atomic_add(&file_untimed[op], 1);
 }
 
 static __always_inline void call_begin(struct task_struct *task, struct file_thread *t,
@@ -84,8 +95,10 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	}
 	abi = syscall_abi(task);
 	op = call_op(nr, abi);
-	if (op >= FILE_OPS)
+	if (op >= FILE_OPS) {
+		count_untimed(task, op);
 		return 0;
+	}
 	t = inflight_get(task);
 	if (t && inflight_clear(t, task))
 		ledger_count(bpf_get_smp_processor_id(), exit_lost);

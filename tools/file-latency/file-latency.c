@@ -177,6 +177,8 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[3], "io_uring_complete");
 	}
 	configure(bpf, (struct file_config *)&skel->rodata->file_config, calibration);
+	if (!calibration)
+		operations_use_untimed(skel->bss->file_untimed);
 	bpf->config->interleaved |= plumb_raw_tracepoints_can_be_preempted();
 	return 0;
 }

@@ -79,7 +79,7 @@ static int find_functions(const struct btf *btf, const char *file, struct file_h
 
 static const struct {
 	const char *name;
-	enum file_op op;
+	uint32_t op; /* enum file_op or file_untimed */
 } calls[] = {
 	{"read", FILE_READ},
 	{"readv", FILE_READ},
@@ -105,7 +105,26 @@ static const struct {
 	{"sendfile64", FILE_SENDFILE},
 	{"splice", FILE_SPLICE},
 	{"copy_file_range", FILE_COPY_RANGE},
+	{"io_submit", FILE_IO_SUBMIT},
+	{"msync", FILE_MSYNC},
+	{"truncate", FILE_TRUNCATE},
+	{"truncate64", FILE_TRUNCATE},
+	{"ftruncate", FILE_TRUNCATE},
+	{"ftruncate64", FILE_TRUNCATE},
+	{"fallocate", FILE_ALLOCATE},
+	{"sync", FILE_SYNC_ALL},
+	{"syncfs", FILE_SYNC_ALL},
 };
+
+/* Operations that AIO has, too. */
+#define AIO_OPS (1U << FILE_READ | 1U << FILE_WRITE | 1U << FILE_FSYNC)
+
+static bool is_selected(uint32_t ops, uint32_t op)
+{
+	if (op == FILE_IO_SUBMIT)
+		return ops & AIO_OPS;
+	return op < FILE_OPS ? ops >> op & 1 : ops == (1U << FILE_OPS) - 1;
+}
 
 static void find_calls(struct file_config *config)
 {
@@ -117,7 +136,7 @@ static void find_calls(struct file_config *config)
 			if (abi && !strcmp(calls[i].name, "mmap"))
 				continue;
 			nr = plumb_syscall_number(calls[i].name, abi);
-			if (nr >= 0 && nr < PLUMB_SYSCALLS && config->ops >> calls[i].op & 1)
+			if (nr >= 0 && nr < PLUMB_SYSCALLS && is_selected(config->ops, calls[i].op))
 				config->calls[abi * PLUMB_SYSCALLS + nr] = 1 + calls[i].op;
 		}
 }
@@ -167,7 +186,7 @@ static bool find_aio(const struct btf *btf, uint32_t ops)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (btf__find_by_name_kind(btf, names[i], BTF_KIND_FUNC) < 0)
 			return false;
-	return ops & (1U << FILE_READ | 1U << FILE_WRITE | 1U << FILE_FSYNC);
+	return ops & AIO_OPS;
 }
 
 /* ---- */

@@ -17,9 +17,13 @@ void operations_read_uring(const struct plumb_session *s, struct plumb_flights *
 void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
 		     size_t size);
 
-/* As in struct plumb_view: the requests of AIO that are not listed. */
+/* As in struct plumb_view: the requests of AIO that are not listed, and calls that
+ * are not timed. */
 void operations_print(FILE *out);
 void operations_json(json_t *json, const struct plumb_report *r);
+
+/* The calls that are not timed, by the programs on system calls; NULL: not counted. */
+void operations_use_untimed(const __u64 *calls);
 
 /* The operation of each function, as in struct file_config. */
 void operations_use(const __u32 *targets);

@@ -272,6 +272,26 @@ static const struct plumb_inflight inflight = {
 	.name = plumb_flight_name_function,
 };
 
+/* The sockets of MPTCP in this network namespace now, at most so far: it does not call tcp_sendmsg.
+ */
+static unsigned int mptcp_sockets(void)
+{
+	static unsigned int most;
+	unsigned int n, sum = 0;
+	char line[256];
+	FILE *protocols = fopen("/proc/net/protocols", "re");
+
+	while (protocols && fgets(line, sizeof(line), protocols))
+		if (sscanf(line, "MPTCP %*u %u", &n) == 1 ||
+		    sscanf(line, "MPTCPv6 %*u %u", &n) == 1)
+			sum += n;
+	if (protocols)
+		fclose(protocols);
+	if (sum > most)
+		most = sum;
+	return most;
+}
+
 static int prepare(struct plumb_options *o)
 {
 	int err = plumb_functions_find(&function, 1, o->btf, &functions);
@@ -280,6 +300,7 @@ static int prepare(struct plumb_options *o)
 		mechanisms[sizeof(mechanisms) / sizeof(mechanisms[0]) - 1].stability =
 			PLUMB_SCHED_STABILITY "; times begin with the system call";
 
+	mptcp_sockets();
 	pages_pass_by = functions.btf &&
 			btf__find_by_name_kind(functions.btf, "tcp_sendpage", BTF_KIND_FUNC) > 0;
 	return err;
@@ -287,15 +308,32 @@ static int prepare(struct plumb_options *o)
 
 static void footer(FILE *out)
 {
+	const unsigned int sockets = mptcp_sockets();
+
 	if (pages_pass_by)
 		fputs("not traced: sendfile and splice, which bypass tcp_sendmsg here\n", out);
+	if (sockets)
+		fprintf(out, "not traced: sends by MPTCP, which has had %u sockets\n", sockets);
+}
+
+static json_t *not_seen(const char *kind, json_t *count)
+{
+	return json_pack("{s:s, s:o}", "kind", kind, "count", count);
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
 {
+	const unsigned int sockets = mptcp_sockets();
+	json_t *all = json_array();
+
 	(void)r;
-	if (pages_pass_by)
-		json_object_set_new(json, "not_seen", json_pack("[ss]", "sendfile", "splice"));
+	if (pages_pass_by) {
+		json_array_append_new(all, not_seen("sendfile", json_null()));
+		json_array_append_new(all, not_seen("splice", json_null()));
+	}
+	if (sockets)
+		json_array_append_new(all, not_seen("MPTCP", json_integer(sockets)));
+	json_object_set_new(json, "not_seen", all);
 }
 
 static struct plumb_tool tool = {
