@@ -79,5 +79,14 @@ else
 	run_bare "$tool" --openmetrics="$work/his/f.prom" "$work/a.json"
 	is "another user's file is replaced by root, and stays his" "$status$(<"$err") $(stat -c %u "$work/his/f.prom")" "0 65534"
 	claim "... and is written" grep -q ^plumb_ "$work/his/f.prom"
+
+	# --- what it could write if it were taken over ---
+	status=0
+	WORKLOAD_JSON=$work/provoked "$cli_top/build/tests/provokes" "$bin/$tool" -v --openmetrics="$work/o.prom" "$work/a.json" \
+		>"$out" 2>"$err" || status=$?
+	is "what writes --openmetrics cannot open a file for writing, nor rename one" "$status $(jq -r '[.calls[]
+		| select(.call | test("^open(at)?-(write|update|create)$|^renameat$")) | .result] | "\(length) \(unique | join(" "))"' \
+		"$work/provoked")" "0 5 EPERM"
+	claim "... and has written it" grep -q ^plumb_ "$work/o.prom"
 fi
 done_testing

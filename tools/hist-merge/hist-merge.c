@@ -7,6 +7,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/writer.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,9 +78,7 @@ static int keep(const struct options *o)
 	if (o->openmetrics) {
 		if (openmetrics_try(o, &takes))
 			return -EINVAL;
-		plumb_keep(is_root ? takes | PLUMB_CAP(FOWNER) : 0,
-			   PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
-			   "--openmetrics");
+		plumb_writer_add(o->openmetrics, takes | PLUMB_CAP(FOWNER));
 	}
 	return 0;
 }
@@ -91,7 +90,7 @@ static int confine(const struct options *o)
 	int err = keep(o);
 
 	plumb_as_tool(own);
-	return err ?: plumb_confine();
+	return err ?: plumb_writer_start() ?: plumb_confine();
 }
 
 /* On a terminal, what is in its last line is the progress, which is not to stay. */
@@ -116,6 +115,7 @@ int main(int argc, char **argv)
 	if (confine(&o))
 		return PLUMB_EXIT_FAILED;
 	status = o.diff ? diff(&o) : merge(&o);
+	plumb_writer_stop();
 	/* A verdict that could not be written is a failure. */
 	return status == PLUMB_EXIT_FAILED ? status : plumb_close_stdout(0) ?: status;
 }

@@ -3,6 +3,7 @@
 #include <plumb/base/cli.h>
 #include <plumb/base/confine.h>
 #include <plumb/base/log.h>
+#include <plumb/base/writer.h>
 #include <plumb/base/text.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -333,11 +334,11 @@ int main(int argc, char **argv)
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
 	/* Of a file, which may be hostile, nothing is attached. */
 	if (o.save && (o.image || o.btf))
-		plumb_keep(PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN),
-			   PLUMB_CALLS_CREATE, "--save");
+		plumb_writer_add(o.save,
+				 PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN));
 	if (o.image || o.btf)
 		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "the files to be checked");
-	if ((o.image || o.btf) && plumb_confine())
+	if ((o.image || o.btf) && (plumb_writer_start() || plumb_confine()))
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
 	if (!kernel_open(&k, o.image, o.btf, wants_of(&o))) {
 		status = run(&o, &k, was);
@@ -345,5 +346,6 @@ int main(int argc, char **argv)
 	}
 	json_decref(was);
 	plan_free(&plan);
+	plumb_writer_stop();
 	return plumb_close_stdout(status);
 }
