@@ -24,7 +24,7 @@ int thread_exit(void *ctx __attribute__((unused)))
 
 #ifdef PLUMB_RETURN_BPF_H
 	if (t)
-		return_settle(t);
+		return_end(t);
 #endif
 	if (inside)
 		ledger_add(bpf_get_smp_processor_id(), abandoned, inside);

@@ -72,24 +72,42 @@ static __always_inline struct pt_regs *return_registers(struct task_struct *task
 	return (struct pt_regs *)(stack + 16384 - bpf_core_type_size(struct pt_regs));
 }
 
+/* A register of return_registers(), which the verifier knows since 5.15. */
+#define return_register(regs, name)                                                                \
+	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)                       \
+		 ? (regs)->name                                                                    \
+		 : BPF_CORE_READ(regs, name))
+
+/* The current thread's system call, in it or on the way out; negative: it is in none. */
+static __always_inline long return_number(const struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return return_register(regs, orig_ax);
+#else
+	return return_register(regs, syscallno);
+#endif
+}
+
+/* Whether the system call has no result yet: a stop by ptrace or seccomp precedes it, too. */
+static __always_inline bool return_has_none(const struct pt_regs *regs, long *result)
+{
+#if defined(__TARGET_ARCH_x86)
+	*result = return_register(regs, ax);
+	return (__s32)*result == -38; /* ENOSYS, at the entry */
+#else
+	*result = return_register(regs, regs[0]);
+	/* At the entry that is still the first argument. */
+	return *result == (long)return_register(regs, orig_x0);
+#endif
+}
+
 /* The system call that the current thread is on its way out of: number and result; false: none. */
 static __always_inline bool return_call(const struct pt_regs *regs, __u32 *nr, long *result)
 {
-#if defined(__TARGET_ARCH_x86)
-	__s64 orig = BPF_CORE_READ(regs, orig_ax);
-
-	*nr = orig;
-	*result = (__s64)BPF_CORE_READ(regs, ax);
-	/* At the entry the result is -ENOSYS: a stop by ptrace or seccomp precedes the call. */
-	return orig >= 0 && (__s32)*result != -38;
-#else
-	__s32 number = BPF_CORE_READ(regs, syscallno);
+	long number = return_number(regs);
 
 	*nr = number;
-	*result = (__s64)BPF_CORE_READ(regs, regs[0]);
-	/* At the entry that is still the first argument. */
-	return number >= 0 && *result != (__s64)BPF_CORE_READ(regs, orig_x0);
-#endif
+	return !return_has_none(regs, result) && number >= 0;
 }
 
 /* Whether T's call has not been found before. */
@@ -154,7 +172,6 @@ static __noinline int return_take_over(PLUMB_THREAD *t)
 	if (h->ret.left)
 		return_came(h, h->ret.left);
 	t->ret = h->ret;
-	bpf_map_delete_elem(&plumb_held, &key);
 	return 0;
 }
 
@@ -162,6 +179,15 @@ static __always_inline void return_settle(PLUMB_THREAD *t)
 {
 	if (unlikely(t->ret.left))
 		return_take_over(t);
+}
+
+/* The current thread exits. */
+static __always_inline void return_end(PLUMB_THREAD *t)
+{
+	__u64 key = (__u64)bpf_get_current_task();
+
+	return_settle(t);
+	bpf_map_delete_elem(&plumb_held, &key);
 }
 
 /* The current thread leaves its CPU. */
@@ -182,9 +208,8 @@ static __noinline int return_left(struct bpf_raw_tracepoint_args *ctx, PLUMB_THR
 		return 0;
 	if (!t->ret.waited)
 		sums->calls++;
-	if (bpf_map_update_elem(&plumb_held, &key, &empty, BPF_ANY))
-		h = NULL; /* too many wait */
-	else
+	h = bpf_map_lookup_elem(&plumb_held, &key);
+	if (!h && !bpf_map_update_elem(&plumb_held, &key, &empty, BPF_ANY)) /* else it is full */
 		h = bpf_map_lookup_elem(&plumb_held, &key);
 	if (!t->ret.late &&
 	    (!h || t->ret.ended <= plumb_read_until || !return_undo(ctx, t, h, cpu))) {
@@ -208,10 +233,15 @@ static __noinline int return_left(struct bpf_raw_tracepoint_args *ctx, PLUMB_THR
 SEC("raw_tp/sched_switch")
 int thread_returns(struct bpf_raw_tracepoint_args *ctx)
 {
-	PLUMB_THREAD *t = inflight_get(current_task());
-	struct return_held *h;
+	struct task_struct *task = current_task();
+	struct pt_regs *regs = return_registers(task);
 	__u64 next = ctx->args[2];
+	struct return_held *h;
+	PLUMB_THREAD *t;
+	long result;
 
+	/* Mostly threads sleep in a call: these are not looked up. */
+	t = return_has_none(regs, &result) && return_number(regs) >= 0 ? NULL : inflight_get(task);
 	if (t) {
 		return_settle(t);
 		return_left(ctx, t);
