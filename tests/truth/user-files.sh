@@ -102,6 +102,20 @@ run_link() {
 	done
 }
 
+# What the tool waits for, of the kernel's own: for events, and for a time.
+run_told() {
+	command -v strace >/dev/null || return
+	cp "$(lib)/libupgrade.1.so" libtold.so
+	strace -o told.calls -s 99 -e trace=ppoll,write user-func-latency --no-calibrate -j -d 90 \
+		"$PWD/libtold.so:upgrade_work" </dev/null >told.json 2>told.err &
+	echo $! >told.pid
+	await 60 is_tracing told
+	truncate -s 5000 libtold.so
+	await 20 grep -q 'changed in place' told.err
+	kill -TERM "$(pgrep -P "$(cat told.pid)")"
+	finish told "$(cat told.pid)"
+}
+
 run_change() {
 	cp "$(lib)/libupgrade.1.so" libchange.so
 	cp libchange.so libcut.so
@@ -119,6 +133,7 @@ run_change() {
 	detach change
 	kill -KILL "$(cat changed.pid)"
 	finish changed "$(cat changed.pid)" 2>/dev/null
+	run_told
 	launch cut -j -d 0.1 "$PWD/libcut.so:upgrade_work"
 	finish cut "$tool"
 }
@@ -309,6 +324,11 @@ check() {
 	like "... with what processes may have computed meanwhile" "$(cat change.err)" \
 		'Processes that began from [0-9:.]{12} to [0-9:.]{12} may have computed wrongly'
 	holds "... and in JSON until when it was traced" change.json '$last | .end as $end | .builds | length == 1 and (.[0].until | . != null and . < $end)'
+	if [[ -e told.status ]]; then
+		is "... at once: it is the change that ends the wait before, not the time" \
+			"$(sed -n '/write(2.*changed in place/q; /^ppoll/p' told.calls | tail -n 1 | grep -c '= 1 (\[{fd=.*revents=POLLIN')" 1
+		is "... and the trace goes on" "$(cat told.status)" 0
+	fi
 	is "... its process lives" "$(cat change.alive)" alive
 	is "... and the trace ends well" "$(cat change.status)" 0
 	is "a damaged file is an error" "$(cat cut.status) $(wc -l <cut.err)" "1 1"
