@@ -173,6 +173,7 @@ check() {
 	evidence by-cpu.json by-cpu.err spin.truth
 	holds "-b cpu is the CPU that was waited for" by-cpu.json \
 		'($last.rows | map(.key)) == [{"cpu": $truth[0].calls[0].cpu}]' --slurpfile truth spin.truth
+	holds "who has all CPU time that there is, is not throttled" by-cpu.json '$last.throttled == 0'
 	evidence by-name.json by-name.err
 	holds "-b comm,pid makes one row of them" by-name.json \
 		'($last.rows | map(.key)) == [{"pid": $pid, "comm": "turns"}]' --argjson pid "$(cat spin.pid)"
@@ -210,6 +211,8 @@ check() {
 			| [$last.rows[] | select(.key.tid == $t.tid)] | length == 1 and (.[0] | .max > 50000000
 				and (.sum - ($t.wall - $t.busy)) as $more | $t.wall / 20 + 20000000 | . > -$more and . + 150000000 > $more)' \
 			--slurpfile truth throttled.truth
+		# In most of its periods; one that is preempted on its way to user mode meanwhile counts twice.
+		holds "... and that is said" throttling.json '$last.throttled >= 3 and $last.throttled <= $last.ledger.recorded'
 		evidence quota.json quota.err throttled.truth
 		# What was preempted before its quota was used up waits for both.
 		holds "... because of its quota, as offcpu-time says" quota.json \

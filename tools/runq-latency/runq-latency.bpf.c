@@ -6,6 +6,9 @@
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
+/* Waits that began when the CPU quota of the thread's cgroup was used up. */
+__u64 runq_throttled = 0;
+
 /* Record how long the current thread waited for its CPU, unless that was recorded already. */
 static __always_inline void count_wait(void *ctx __attribute__((unused)), struct task_struct *task,
 				       __u32 cpu)
@@ -34,8 +37,11 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 				   __u32 cpu, __u64 now)
 {
 	count_wait(ctx, task, cpu);
-	if (ctx->args[0] || sched_state(task) == TASK_RUNNING)
-		sched_wait_begin((__u64)ctx->args[1], now);
+	if (!ctx->args[0] && sched_state(task) != TASK_RUNNING)
+		return;
+	sched_wait_begin((__u64)ctx->args[1], now);
+	if (sched_is_throttled(task) && filter_thread(task) && filter_entry(task))
+		atomic_add(&runq_throttled, 1);
 }
 
 /* Never attached: the loader runs it to get the thread id of a wait's task. */

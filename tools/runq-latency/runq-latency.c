@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/base/json.h>
 #include <plumb/base/log.h>
 #include <plumb/cost/switches.h>
+#include <plumb/report/report.h>
 #include <plumb/tool/tool.h>
 
 #include <bpf/libbpf.h>
@@ -12,16 +14,34 @@
 
 static const struct argp_option options[] = {{0}};
 
+static const __u64 *throttled; /* runq_throttled of the programs */
+
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct runq_latency_bpf *skel = runq_latency_bpf__open_opts(plumb_open_opts());
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
+	if (!calibration)
+		throttled = &skel->bss->runq_throttled;
 	*bpf = PLUMB_BPF_OF(skel, "sched_waking", "sched_wakeup_new", "sched_switch");
 	bpf->config->waits = 1;
 	return 0;
+}
+
+/* Of the whole trace: waits that began in an interval may end in another. */
+static void print_footer(FILE *out)
+{
+	if (*throttled)
+		fprintf(out,
+			"throttled: %llu waits in this trace began with the CPU quota used up\n",
+			(unsigned long long)*throttled);
+}
+
+static void add_json(json_t *json, const struct plumb_report *r)
+{
+	(void)r;
+	json_object_set_new(json, "throttled", plumb_json_u64(*throttled));
 }
 
 /* Programs that begin a wait are attached before those that end it. */
@@ -55,6 +75,8 @@ int main(int argc, char **argv)
 		.options.list = options,
 		.keys.size = sizeof(struct plumb_who),
 		.keys.default_by = 0,
+		.view.footer = print_footer,
+		.view.report_json = add_json,
 		.overhead.switches = &plumb_switches,
 		.overhead.traced = "a traced switch",
 		.mechanisms.list = mechanisms,
