@@ -34,6 +34,14 @@ writers() {
 	# Its end is that of the claim.
 	launch third -d 0.1 -s nanosleep,clock_nanosleep -p "$pid" --openmetrics=one.prom
 	finish third "$tool"
+	for writer in keeps keeps-too; do
+		launch "$writer" -s nanosleep,clock_nanosleep -p "$pid" --keep=60s/500ms --out=one.dump
+		await 30 is_tracing "$writer"
+	done
+	await 20 is_over "$(cat keeps-too.pid)" || kill "$tool"
+	finish keeps-too "$tool"
+	kill "$(cat keeps.pid)"
+	finish keeps "$(cat keeps.pid)"
 	go written
 }
 
@@ -61,6 +69,9 @@ check() {
 	evidence first.err second.err third.err
 	is "a tool is refused the file that another one writes, and says which" "$(cat second.status) $(cat second.err)" \
 		"1 syscall-latency: --openmetrics: one.prom is written by process $(cat first.pid): name another file"
+	evidence keeps.err keeps-too.err
+	is "... nor the dumps" "$(cat keeps.status keeps-too.status | paste -s -d ' ') $(grep one.dump keeps-too.err)" \
+		"0 1 syscall-latency: --out: one.dump is written by process $(cat keeps.pid): name another file"
 	is "... until that has ended, which is not disturbed" "$(cat first.status third.status | paste -s -d ' ')" "0 0"
 	evidence printed.err printed.json
 	holds "after a stop one report has all of its time, and none is empty" printed.json '

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sole.h"
+
 static int cannot_write(const char *path, int err)
 {
 	return plumb_error(err, "--out: cannot write %s: %s", path, plumb_atomic_file_error(err));
@@ -18,7 +20,7 @@ static int cannot_write(const char *path, int err)
 static int check(const char *path)
 {
 	struct plumb_atomic_file f;
-	int err = plumb_atomic_file_find(&f, path);
+	int err = plumb_atomic_file_find(&f, path), busy = 0;
 
 	if (err)
 		return cannot_write(path, err);
@@ -28,9 +30,11 @@ static int check(const char *path)
 	/* A pipe needs no reader yet. */
 	if (!err && !S_ISFIFO(f.was.st_mode))
 		err = plumb_atomic_file_open(&f);
+	if (!err && !f.as_it_is)
+		busy = sole_claim("--out", path, f.dir, f.name);
 	if (f.name)
 		plumb_atomic_file_end(&f, -ECANCELED);
-	return err ? cannot_write(path, err) : 0;
+	return err ? cannot_write(path, err) : busy;
 }
 
 int dump_check(const char *path)

@@ -51,7 +51,6 @@ static int refused(const struct output *o, int err, const char *why)
 static int open_prom(void)
 {
 	struct plumb_atomic_file file;
-	int other;
 	int err = plumb_atomic_file_find(&file, prom.path);
 
 	if (!err && file.as_it_is) {
@@ -62,15 +61,10 @@ static int open_prom(void)
 		err = plumb_atomic_file_open(&file);
 	if (err)
 		return refused(&prom, err, plumb_atomic_file_error(err));
-	other = sole_claim(file.dir, file.name);
-	if (other) {
-		plumb_atomic_file_end(&file, -ECANCELED);
-		return plumb_error(EBUSY, "%s: %s is written by process %d: name another file",
-				   prom.option, prom.path, other);
-	}
+	err = sole_claim(prom.option, prom.path, file.dir, file.name);
 	plumb_writer_add(prom.path, plumb_atomic_file_takes(&file));
 	plumb_atomic_file_end(&file, -ECANCELED);
-	return 0;
+	return err;
 }
 
 /* It is opened again for each line, since it may have been renamed meanwhile. */

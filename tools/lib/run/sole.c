@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <plumb/base/log.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -22,8 +23,9 @@ static int owner_of(int fd, const struct sockaddr_un *address, socklen_t size)
 	return who.uid == 0 || who.uid == geteuid() ? who.pid : 0;
 }
 
-/* An abstract socket's name is free again when its process has ended, however that was. */
-int sole_claim(int folder, const char *name)
+/* The process that has it; 0: this one, from now on.  An abstract socket's name is free again when
+ * its process has ended, however that was. */
+static int claim(int folder, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	uint64_t hash = 0xcbf29ce484222325;
@@ -52,4 +54,13 @@ int sole_claim(int folder, const char *name)
 		pid = owner_of(fd, &address, size);
 	close(fd);
 	return pid;
+}
+
+int sole_claim(const char *option, const char *path, int folder, const char *name)
+{
+	const int other = claim(folder, name);
+
+	return other ? plumb_error(EBUSY, "%s: %s is written by process %d: name another file",
+				   option, path, other)
+		     : 0;
 }

@@ -4,10 +4,10 @@
 #define SOLE_H
 
 /*
- * Claims NAME in the folder for as long as this process lives.  0; or the pid of the tool that has
- * claimed it, of root or this user, in this network namespace.  A claim that fails otherwise is
- * none.
+ * Claims NAME in the folder, which is the PATH of OPTION, for as long as this process lives.  0; or
+ * an error, if a tool of root or this user in this network namespace has claimed it, which is said.
+ * A claim that fails otherwise is none.
  */
-int sole_claim(int folder, const char *name);
+int sole_claim(const char *option, const char *path, int folder, const char *name);
 
 #endif
