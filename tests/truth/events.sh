@@ -99,6 +99,8 @@ run() {
 	traced unknown -d 0.1 page-fault
 	"$program" --list >list
 	"$program" help >help
+	launch both -d 0.2 page-faults t:task:task_rename
+	finish both "$tool"
 }
 
 # What the kernel has accounted to the thread: its last switch comes after it has looked.
@@ -157,6 +159,8 @@ check_cgroups() {
 }
 
 check_targets() {
+	evidence both.json both.err
+	claim "of counters beside a tracepoint it is said whose names they have" grep -q '^names: counters are charged to the name' both.json
 	evidence renames.json renames.err
 	holds "a tracepoint, in perf list's spelling, beside counters" renames.json '
 		[$last.rows[] | select(.key.event == "task:task_rename") | .count] == [97]

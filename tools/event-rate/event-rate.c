@@ -336,6 +336,10 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 static void print_footer(FILE *out)
 {
 	rates_print_counters(object, out);
+	if (rates_counters.n && plumb_trace_targets.n_patterns)
+		fputs("names: counters are charged to the name and cgroup that a thread has when "
+		      "it\n    leaves its CPU, tracepoints and functions to those of the moment\n",
+		      out);
 }
 
 static struct plumb_tool tool = {
