@@ -213,6 +213,24 @@ for name in _Z5speltii spelt 'spelt(int, int)'; do
 done
 checks 0 'u:./spelt:kept(int)'
 why 'u:./spelt:kept(int)' 'uprobes take it; 1 direct call; inlined nowhere'
+
+# ... also where no symbol is left.  Of a static function g++ describes but the plain name.
+cat >static.cc <<'END'
+static inline int only(int a, int b) { return a * b; }
+inline int shared(int a, int b) { return a ^ b; }
+int main(int n, char **) { return only(n, 2) + shared(n, 5); }
+END
+g++ -O2 -g -o static static.cc
+for name in _Z6sharedii shared 'shared(int, int)' only; do
+	checks 3 "u:./static:$name"
+	why "u:./static:$name" 'inlined at 1 place, and no function is left to probe'
+done
+for name in _ZL4onlyii 'only(int, int)'; do
+	checks 1 "u:./static:$name"
+	why "u:./static:$name" 'no function of that name is left to probe; only, of which debugging information has no other name, is inlined at 1 place'
+done
+checks 3 'u:./static:other(int, int)'
+why 'u:./static:other(int, int)' 'no function other\(int, int\) in'
 # Symbols that only .gnu_debugdata has, too.
 g++ -O2 -o symbols spelt.cc
 objcopy --only-keep-debug symbols mini

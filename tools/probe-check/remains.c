@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "remains.h"
 
+#include <fcntl.h>
+#include <plumb/base/log.h>
+#include <plumb/elf/demangle.h>
+#include <plumb/elf/userfuncs.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *plural(size_t n)
 {
@@ -52,6 +57,54 @@ bool remains_judge_inlined(const struct remains *r)
 		    "inlined at %zu place%s, and %s", n, plural(n),
 		    is_left ? "what is left has no symbol" : "no function is left to probe");
 	return true;
+}
+
+/* How many calls of functions that match the name are inlined. */
+static size_t count_inlined(const char *path, const char *name)
+{
+	struct plumb_userfuncs found = {};
+	struct plumb_inlined facts = {};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char words[256];
+	size_t n = 0;
+
+	plumb_divert(words, sizeof(words));
+	if (fd >= 0 && !plumb_userfuncs_inlined(fd, path, name, &found, &facts)) {
+		n = found.n + facts.lost;
+		plumb_userfuncs_free(&found);
+	}
+	plumb_divert(NULL, 0);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+bool remains_judge_spelled(const struct remains *r, const char *path, const char *name)
+{
+	size_t n = count_inlined(path, name);
+	char text[1024], *last = text, *scope;
+
+	if (n) {
+		r->check->has_inlined = true;
+		r->check->inlined = n;
+		check_judge(r->check, VERDICT_INLINED,
+			    "inlined at %zu place%s, and no function is left to probe", n,
+			    plural(n));
+		return true;
+	}
+	plumb_demangle_function(name, false, text, sizeof(text));
+	if (strchr(text, '<'))
+		return false;
+	text[strcspn(text, "(")] = 0;
+	while ((scope = strstr(last, "::")))
+		last = scope + 2;
+	n = strcmp(last, name) ? count_inlined(path, last) : 0;
+	if (n)
+		check_judge(r->check, VERDICT_UNKNOWN,
+			    "no function of that name is left to probe; %s, of which debugging "
+			    "information has no other name, is inlined at %zu place%s",
+			    last, n, plural(n));
+	return n;
 }
 
 static void note_made(const struct remains *r)

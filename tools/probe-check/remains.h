@@ -35,6 +35,12 @@ struct plumb_callee remains_sum(const struct remains *r);
  * hollow: a symbol has the name, but some or all of its calls are inlined, or none is left.
  */
 bool remains_judge_inlined(const struct remains *r);
+
+/*
+ * The same of a name of C++ or Rust as in the source.  Static functions of C++ may have but the
+ * last part of it in debugging information: then it is unknown whether these are meant.
+ */
+bool remains_judge_spelled(const struct remains *r, const char *path, const char *name);
 bool remains_judge_made(const struct remains *r);
 bool remains_judge_hollow(const struct remains *r);
 

@@ -375,7 +375,7 @@ static void judge(struct candidate *c)
 			    "probe-list has what they match");
 	else if (!judge_refusal(c))
 		judge_elsewhere(c);
-	else if (c->callees[0].compiled)
+	else if (!remains_judge_spelled(&c->remains, c->path, c->name) && c->callees[0].compiled)
 		check_add(c->check, "debugging information has it, but the file no symbol");
 }
 
