@@ -35,6 +35,9 @@ run() {
 	escape=$(printf 'a\033b\\c')
 	traced escape -s getppid -b comm -- calls -t 1 -n "$escape" 23 getppid
 	traced escaped -s getppid -b comm -c 'a\x1bb\\c' -- calls -t 2 -n "$escape,other" 23 getppid
+	launch empty-text -s getppid -b comm -- calls -t 2 -n ,other 23 getppid
+	finish empty-text "$tool"
+	traced empty -s getppid -b comm -- calls -t 2 -n ,other 23 getppid
 	traced ia32-hint --mechanism=raw_tracepoint -s getppid -- ia32 23 0
 	traced ia32-fentry --mechanism=fentry -s getppid -- ia32 23 0
 
@@ -111,6 +114,9 @@ check() {
 		'$last.rows | map([.key.comm, .count]) == [["a\\x1bb\\\\c", 23]]'
 	holds "... and -c takes it as it is printed" escaped.json \
 		'$last.rows | map([.key.comm, .count]) == [["a\\x1bb\\\\c", 23]]'
+	evidence empty-text.json empty.json empty.err
+	claim "a thread without a name has a cell all the same" grep -qE '^\\x00 +23 ' empty-text.json
+	holds "... and no name in JSON" empty.json '$last.rows | map([.key.comm, .count]) | sort == [["", 23], ["other", 23]]'
 	if [ -e ia32.skip ]; then
 		skip "32-bit calls are kept apart" "$(cat ia32.skip)"
 	else

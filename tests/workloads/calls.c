@@ -208,8 +208,8 @@ static void name_threads(char *names, unsigned int n)
 	for (i = 0; (name = strsep(&names, ",")); i++) {
 		if (i == n)
 			misuse("more names than threads");
-		if (!*name || strlen(name) > 15)
-			misuse("'%s' is not a name of 1 to 15 bytes", name);
+		if (strlen(name) > 15)
+			misuse("'%s' is not a name of at most 15 bytes", name);
 		workers[i].name = name;
 	}
 }

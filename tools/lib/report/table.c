@@ -50,6 +50,9 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 			c->field->format(row->key, text, size);
 		else
 			snprintf(text, size, "%s", c == t->columns ? "[other]" : "");
+		/* A thread's name can be; a blank cell is no column for awk. */
+		if (row->slot && !*text && c->field->bit & (PLUMB_BY_COMM | PLUMB_BY_PROCESS))
+			snprintf(text, size, "\\x00"); /* as no name is printed */
 	} else if (c->figure <= ERRORS) {
 		snprintf(text, size, "%llu", (unsigned long long)table_value(t, c, row));
 	} else if (c->figure == OWN) {
