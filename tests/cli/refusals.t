@@ -99,18 +99,19 @@ too_large() {
 other_namespace() {
 	has "$tool" --pid || return
 	unshare --pid --fork true 2>/dev/null || { skip "$tool in another pid namespace" "none can be made"; return; }
+	# /proc stays that of this one.
 	status=0
-	timeout 20 unshare --pid --fork --mount-proc "$bin/$tool" \
+	timeout 20 unshare --pid --fork "$bin/$tool" \
 		${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"} -d 0.1 -p 1 </dev/null >"$out" 2>"$err" || status=$?
 	refused "$tool -p in another pid namespace cannot run" 1 "$tool" "pid namespace"
 	[[ $tool == syscall-count ]] || return 0
-	unshare --pid --fork --mount-proc "$bin/$tool" -c none -d 0.1 >"$out" 2>"$err"
+	unshare --pid --fork "$bin/$tool" -c none -d 0.1 >"$out" 2>"$err"
 	claim "$tool says there whose pids it prints" grep -q "^pids: those of the host's pid namespace" "$out"
-	unshare --pid --fork --mount-proc "$bin/$tool" -c none -d 0.1 -j >"$out" 2>"$err"
+	unshare --pid --fork "$bin/$tool" -c none -d 0.1 -j >"$out" 2>"$err"
 	claim "... in JSON, too" grep -q '"foreign_pids":true' "$out"
-	unshare --pid --fork --mount-proc sh -c 'sleep 2 & "$0" -c sleep -d 0.5 -j' "$bin/syscall-latency" >"$out" 2>"$err"
+	unshare --pid --fork sh -c 'sleep 2 & "$0" -c sleep -d 0.5 -j' "$bin/syscall-latency" >"$out" 2>"$err"
 	claim "... and that it does not know all that is in flight" grep -q '"in_flight_complete":false' "$out"
-	unshare --pid --fork --mount-proc "$bin/func-count" -j -d 0.5 u:libc.so.6:malloc >"$out" 2>"$err"
+	unshare --pid --fork "$bin/func-count" -j -d 0.5 u:libc.so.6:malloc >"$out" 2>"$err"
 	claim "... nor which processes map a library" grep -q '"processes":null' "$out"
 }
 

@@ -17,7 +17,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 
 	if (!plumb_live)
 		return 0;
-	if (!current_tid(task)) {
+	if (!current_host_tid(task)) {
 		atomic_add(&rest.idle, 1);
 		return 0;
 	}

@@ -48,7 +48,7 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 SEC("raw_tp")
 int thread_number(struct bpf_raw_tracepoint_args *ctx)
 {
-	return BPF_CORE_READ((struct task_struct *)ctx->args[0], pid);
+	return task_tid((struct task_struct *)ctx->args[0]);
 }
 
 OFFCPU_PROGRAMS(leaves, count_wait)

@@ -294,7 +294,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	__u64 start;
 	__s32 kernel;
 
-	if (!current_tid(task) || !filter_thread(task))
+	if (!current_host_tid(task) || !filter_thread(task))
 		return 0;
 	t = inflight_get(task);
 	if (!t)

@@ -40,7 +40,10 @@ uint32_t plumb_thread_process(uint32_t tid);
 /* Whether all that is left of a process is its exit status, which its parent has not read. */
 bool plumb_process_is_zombie(uint32_t pid);
 
-/* Whether this process is in another pid namespace than the host's, whose pids programs see. */
+/* The pid namespace of this process and of /proc, by inode, whose ids are used; 0: the host's. */
+uint32_t plumb_pid_namespace(void);
+
+/* Whether this process is in another pid namespace than the host's, and /proc is not of that. */
 bool plumb_pids_are_foreign(void);
 
 /* Whether a pidfd can refer to any thread (6.9), and not only to a process's main thread. */

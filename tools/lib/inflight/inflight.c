@@ -105,17 +105,21 @@ static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final)
 {
 	struct search search = {s, f};
+	bool hides; /* /proc, threads of other namespaces */
 	size_t n = 0;
 
 	if (!f->searched)
 		f->n = 0;
-	f->cut = s->tool->inflight && s->tool->inflight->find && plumb_pids_are_foreign();
+	hides = (plumb_pids_are_foreign() || plumb_pid_namespace()) && !s->options.n_pids &&
+		!s->options.n_tids;
+	f->cut = s->tool->inflight && s->tool->inflight->find && hides && !s->child;
 	if (!plumb_flights_are_sought(s))
 		return;
 	if (!f->searched) {
 		f->hidden = 0;
-		f->cut = !plumb_threads_each(s, deadline(s, final), find_in_thread, &search);
-		f->searched = !f->cut && !is_ageless(s);
+		f->searched = plumb_threads_each(s, deadline(s, final), find_in_thread, &search);
+		f->cut |= !f->searched;
+		f->searched &= !is_ageless(s);
 		return;
 	}
 	for (size_t i = 0; i < f->n; i++) {

@@ -20,14 +20,37 @@
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the initial pid namespace. */
 #define INIT_PID_NS 0xEFFFFFFCU
 
-bool plumb_pids_are_foreign(void)
+/* By inode; 0: the host's.  *HAS_PROC: /proc is of this one. */
+static uint32_t own_pid_namespace(bool *has_proc)
 {
-	static int are = -1; /* not asked yet */
+	static bool is_known, is_own;
+	static uint32_t own;
+	char self[16] = "";
 	struct stat st;
 
-	if (are < 0)
-		are = !stat("/proc/self/ns/pid", &st) && st.st_ino != INIT_PID_NS;
-	return are;
+	if (!is_known) {
+		is_known = true;
+		own = stat("/proc/self/ns/pid", &st) || st.st_ino == INIT_PID_NS ? 0 : st.st_ino;
+		is_own = readlink("/proc/self", self, sizeof(self) - 1) > 0 &&
+			 (pid_t)strtol(self, NULL, 10) == getpid();
+	}
+	*has_proc = is_own;
+	return own;
+}
+
+uint32_t plumb_pid_namespace(void)
+{
+	bool has_proc;
+	uint32_t own = own_pid_namespace(&has_proc);
+
+	return has_proc ? own : 0;
+}
+
+bool plumb_pids_are_foreign(void)
+{
+	bool has_proc;
+
+	return own_pid_namespace(&has_proc) && !has_proc;
 }
 
 int plumb_thread_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)

@@ -299,6 +299,8 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	print_ledger(r, out);
 	if (plumb_pids_are_foreign())
 		fputs("pids: those of the host's pid namespace, not of this one\n", out);
+	else if (plumb_pid_namespace())
+		fputs("pids: those of this pid namespace; 0: of a process outside\n", out);
 	print_watched(r->run, out);
 	if (r->run->tool->view.footer)
 		r->run->tool->view.footer(out);

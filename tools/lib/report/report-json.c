@@ -293,6 +293,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 		set(j, "cgroups", watched(run));
 	if (plumb_pids_are_foreign())
 		set(j, "foreign_pids", json_true());
+	else if (plumb_pid_namespace())
+		set(j, "pid_namespace", json_integer(plumb_pid_namespace()));
 	if (r->own)
 		json_object_update(j, r->own);
 	else if (run->tool->view.report_json)

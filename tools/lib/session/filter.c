@@ -21,8 +21,8 @@ int plumb_filter_resolve(struct plumb_session *s)
 
 	if (o->n_pids || o->n_tids || o->command) {
 		if (plumb_pids_are_foreign())
-			return plumb_error(EINVAL, "-p, -t and -- work only in the host's pid "
-						   "namespace: use -c or -g");
+			return plumb_error(EINVAL, "-p, -t and --: /proc is of another pid "
+						   "namespace: mount this one's, or use -c or -g");
 	}
 	for (uint32_t i = 0; i < o->n_pids; i++) {
 		tgid = plumb_thread_process(o->pids[i]);
@@ -73,6 +73,7 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 	const struct plumb_options *o = &s->options;
 
 	config->self = getpid();
+	config->pid_namespace = plumb_pid_namespace();
 	config->npids = o->follow ? 0 : o->n_pids;
 	config->ntids = o->n_tids;
 	config->ncomms = o->n_comms;

@@ -22,14 +22,57 @@ static __always_inline struct task_struct *current_task(void)
 #define current_read(task, field)                                                                  \
 	(plumb_config.task_storage ? (task)->field : BPF_CORE_READ(task, field))
 
+/* Of a thread, or of its process, in the tool's pid namespace; 0: none, it is outside. */
+static __noinline __attribute__((unused)) __u32 number_in_namespace(struct task_struct *task,
+								    bool of_process)
+{
+	struct pid *pid = of_process ? BPF_CORE_READ(task, group_leader, thread_pid)
+				     : BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	const struct upid *number;
+
+	/* From the thread's own namespace up; there are at most 32 (MAX_PID_NS_LEVEL). */
+	for (int i = 0; i <= 32; i++) {
+		number = (void *)pid + bpf_core_field_offset(pid->numbers) +
+			 level * bpf_core_type_size(struct upid);
+		if (BPF_CORE_READ(number, ns, ns.inum) == plumb_config.pid_namespace)
+			return BPF_CORE_READ(number, nr);
+		if (!level--)
+			break;
+	}
+	return 0;
+}
+
+/* The ids of any task, not only of the current one. */
+static __always_inline __u32 task_pid(struct task_struct *task)
+{
+	return plumb_config.pid_namespace ? number_in_namespace(task, true)
+					  : BPF_CORE_READ(task, tgid);
+}
+
+static __always_inline __u32 task_tid(struct task_struct *task)
+{
+	return plumb_config.pid_namespace ? number_in_namespace(task, false)
+					  : BPF_CORE_READ(task, pid);
+}
+
+/* The current task's number in the host's pid namespace; 0: the CPU is idle. */
+static __always_inline __u32 current_host_tid(struct task_struct *task)
+{
+	return plumb_config.task_storage ? task->pid : (__u32)bpf_get_current_pid_tgid();
+}
+
 static __always_inline __u32 current_pid(struct task_struct *task)
 {
+	if (plumb_config.pid_namespace)
+		return number_in_namespace(task, true);
 	return plumb_config.task_storage ? task->tgid : bpf_get_current_pid_tgid() >> 32;
 }
 
 static __always_inline __u32 current_tid(struct task_struct *task)
 {
-	return plumb_config.task_storage ? task->pid : (__u32)bpf_get_current_pid_tgid();
+	return plumb_config.pid_namespace ? number_in_namespace(task, false)
+					  : current_host_tid(task);
 }
 
 /*

@@ -181,10 +181,10 @@ static __always_inline bool filter_entry(struct task_struct *task)
  */
 static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
 {
-	__u32 parent = current_pid(task), pid = BPF_CORE_READ(child, tgid);
+	__u32 parent = current_pid(task), pid = task_pid(child);
 	__u64 began = BPF_CORE_READ(child, start_time);
 
-	if (!plumb_config.descendants || pid != (__u32)BPF_CORE_READ(child, pid))
+	if (!plumb_config.descendants || pid != task_tid(child))
 		return;
 	if (!bpf_map_lookup_elem(&plumb_descendants, &parent))
 		bpf_map_delete_elem(&plumb_descendants, &pid); /* left by an earlier process */
@@ -194,14 +194,15 @@ static __always_inline void filter_fork(struct task_struct *task, struct task_st
 
 /*
  * Removes a process when the kernel frees its first thread, which is freed last.  Not at
- * sched_process_exit: a process does much after it, and it may itself be traced.
+ * sched_process_exit: a process does much after it, and it may itself be traced.  In another pid
+ * namespace than the host's it has no number any more: its entry stays until that is used again.
  */
 static __always_inline void filter_free(struct task_struct *task)
 {
-	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u32 pid = task_pid(task);
 	__u64 *began;
 
-	if (pid != (__u32)BPF_CORE_READ(task, pid))
+	if (pid != task_tid(task))
 		return;
 	began = bpf_map_lookup_elem(&plumb_descendants, &pid);
 	if (began && (!*began || *began == BPF_CORE_READ(task, start_time)))

@@ -64,8 +64,8 @@ static __always_inline PLUMB_THREAD *inflight_make(struct task_struct *task)
 	kept = bpf_map_lookup_elem(&plumb_threads_by_task, &key);
 	if (!kept)
 		return NULL;
-	kept->pid = BPF_CORE_READ(task, tgid);
-	kept->tid = BPF_CORE_READ(task, pid);
+	kept->pid = task_pid(task);
+	kept->tid = task_tid(task);
 	return &kept->thread;
 }
 
@@ -93,8 +93,8 @@ int thread_states(struct bpf_iter__task *ctx)
 	t = task ? bpf_task_storage_get(&plumb_threads, task, 0, 0) : NULL;
 	if (!t)
 		return 0;
-	id[0] = task->tgid;
-	id[1] = task->pid;
+	id[0] = task_pid(task);
+	id[1] = task_tid(task);
 	bpf_seq_write(ctx->meta->seq, id, sizeof(id));
 	bpf_seq_write(ctx->meta->seq, t, sizeof(*t));
 	return 0;

@@ -90,7 +90,7 @@ int thread_preempted(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline bool pairing_is_marked(struct task_struct *task, __u64 start)
 {
 	return plumb_config.preemptible &&
-	       pairing_marks[current_tid(task) & (PAIRING_THREADS - 1)] > start;
+	       pairing_marks[current_host_tid(task) & (PAIRING_THREADS - 1)] > start;
 }
 
 enum pairing { PAIRING_CERTAIN, PAIRING_DOUBTFUL, PAIRING_SKIPPED };

@@ -165,6 +165,7 @@ static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_
 
 	/* The common case, if no helper is needed to detect it: one branch. */
 	if (unlikely(!plumb_config.task_storage || plumb_config.interleaved ||
+		     plumb_config.pid_namespace ||
 		     plumb_config.by & (PLUMB_BY_CGROUP | PLUMB_BY_PROCESS)))
 		return key_ask(task, own, cpu);
 	if (plumb_config.by & PLUMB_BY_PID)

@@ -32,7 +32,7 @@ static __always_inline void offcpu_end(struct task_struct *task __attribute__((u
 		__u32 cpu = bpf_get_smp_processor_id();                                            \
 		__u64 now = bpf_ktime_get_ns();                                                    \
                                                                                                    \
-		if (current_tid(task)) {                                                           \
+		if (current_host_tid(task)) {                                                      \
 			leaves(ctx, task, cpu, now);                                               \
 			offcpu_end(task);                                                          \
 		}                                                                                  \

@@ -86,7 +86,7 @@ static __always_inline enum plumb_waker_kind waker_kind(void *ctx, struct task_s
 {
 	__u32 count, hardirq;
 
-	if (!current_tid(task))
+	if (!current_host_tid(task))
 		return PLUMB_WAKER_INTERRUPT;
 	if (!by_count)
 		return waker_kind_by_stack(ctx, task);
@@ -119,9 +119,9 @@ static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 static __always_inline void waker_preempter(struct plumb_waker *w, struct task_struct *task,
 					    struct task_struct *next)
 {
-	w->pid = BPF_CORE_READ(next, tgid);
-	w->tid = BPF_CORE_READ(next, pid);
-	w->kind = w->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
+	w->pid = task_pid(next);
+	w->tid = task_tid(next);
+	w->kind = BPF_CORE_READ(next, pid) ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
 	if (sched_is_throttled(task))
 		w->kind = PLUMB_THROTTLED;
 	w->kernel = w->user = PLUMB_NO_STACK;
