@@ -33,6 +33,17 @@ run() {
 	detach long
 	cat target.truth known.truth >both.truth
 
+	# A module that is unloaded, and loaded again.
+	if insmod /modules/configfs.ko 2>/dev/null; then
+		program=func-count
+		attach module --mechanism=kprobe configfs:configfs_register_subsystem
+		attached
+		rmmod configfs
+		insmod /modules/configfs.ko
+		detach module
+		program=func-latency
+	fi
+
 	# A function that takes and returns a pointer, with which the verifier lets nobody calculate.
 	start buffers sends 127.0.0.1,1009,100,udp
 	attach_each pointer -b errno,arg:sk -p "$pid" sock_alloc_send_pskb
@@ -219,6 +230,11 @@ check() {
 	fi
 	has "the calls of a command are counted, by function without -b" command \
 		"[[{\"func\": \"$(jq -r '.rows[0].key.func' command.json)\"}, 2018, 1009]]"
+	if [[ -e module.json ]]; then
+		evidence module.json module.err
+		holds "a module that was unloaded is named, also if it is there again" module.json '$last.modules_gone == ["configfs"]'
+		holds "... and no other" command.json '$last | has("modules_gone") | not'
+	fi
 	like "a function that began and did not end is not taken for inlined" "$(grep do_exit: command.err)" \
 		'^[a-z-]+: do_exit: 0 calls ended in [0-9.]+ s$'
 	holds "... and where it has no end for a session, that is why" command.json '$last.kernel[:2] != "7."

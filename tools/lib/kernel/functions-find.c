@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/kernel/lists.h>
+#include <plumb/kernel/modules.h>
 #include <errno.h>
 #include <plumb/base/log.h>
 #include <stdio.h>
@@ -358,5 +359,6 @@ int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_
 		err = plumb_prototypes_read(found, btf_file);
 	if (err)
 		plumb_functions_free(found);
+	plumb_modules_note(found);
 	return err;
 }

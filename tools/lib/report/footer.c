@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report's last lines: mechanism, precision, cost, and ledger. */
+#include <plumb/kernel/modules.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/report/inflight.h>
 #include <plumb/report/report.h>
@@ -288,6 +289,15 @@ static void print_watched(const struct plumb_run *run, FILE *out)
 	}
 }
 
+static void print_modules(FILE *out)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = plumb_modules_gone(i)); i++)
+		fprintf(out, "module: %s was unloaded: its functions are not traced any more\n",
+			name);
+}
+
 void plumb_report_footer(const struct plumb_report *r, FILE *out)
 {
 	fputc('\n', out);
@@ -302,6 +312,7 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	else if (plumb_pid_namespace())
 		fputs("pids: those of this pid namespace; 0: of a process outside\n", out);
 	print_watched(r->run, out);
+	print_modules(out);
 	if (r->run->tool->view.footer)
 		r->run->tool->view.footer(out);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/report/dist-json.h>
+#include <plumb/kernel/modules.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/report/inflight.h>
 #include <plumb/base/json.h>
@@ -226,6 +227,16 @@ static json_t *not_seen(const struct plumb_run *run)
 	return all;
 }
 
+static json_t *modules_gone(void)
+{
+	json_t *all = json_array();
+	const char *name;
+
+	for (size_t i = 0; (name = plumb_modules_gone(i)); i++)
+		json_array_append_new(all, json_string(name));
+	return all;
+}
+
 static json_t *watched(const struct plumb_run *run)
 {
 	json_t *all = json_array(), *one;
@@ -295,6 +306,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 		set(j, "foreign_pids", json_true());
 	else if (plumb_pid_namespace())
 		set(j, "pid_namespace", json_integer(plumb_pid_namespace()));
+	if (plumb_modules_gone(0))
+		set(j, "modules_gone", modules_gone());
 	if (r->own)
 		json_object_update(j, r->own);
 	else if (run->tool->view.report_json)
