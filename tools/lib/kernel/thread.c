@@ -25,14 +25,14 @@ static uint32_t own_pid_namespace(bool *has_proc)
 {
 	static bool is_known, is_own;
 	static uint32_t own;
-	char self[16] = "";
+	char self[16] = "", pid[16];
 	struct stat st;
 
 	if (!is_known) {
 		is_known = true;
 		own = stat("/proc/self/ns/pid", &st) || st.st_ino == INIT_PID_NS ? 0 : st.st_ino;
-		is_own = readlink("/proc/self", self, sizeof(self) - 1) > 0 &&
-			 (pid_t)strtol(self, NULL, 10) == getpid();
+		snprintf(pid, sizeof(pid), "%d", getpid());
+		is_own = readlink("/proc/self", self, sizeof(self) - 1) > 0 && !strcmp(self, pid);
 	}
 	*has_proc = is_own;
 	return own;
