@@ -32,11 +32,13 @@ bool plumb_flights_are_sought(const struct plumb_session *s);
  * The two steps, for a tool with plumb_tool.inflight.  plumb_flights_find() finds threads that are
  * inside a call; the programs must be attached.  plumb_flights_read() then determines since when,
  * and adds the calls in the states.  IN_FLIGHT is the ledger's number of calls in flight; if it is
- * 0 and no thread was found, no states are read.  FINAL: for the last report, with more time.
+ * 0 and no thread was found, no states are read.  AT: ns, CLOCK_MONOTONIC: the time of the list, of
+ * the last one the end of the trace, after which detaching takes long.  FINAL: for the last report,
+ * with more time.
  */
 void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final);
 void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
-			bool final);
+			uint64_t at, bool final);
 
 /* For plumb_inflight.frames: the stacks that the programs took, or else /proc/PID/stack. */
 void plumb_flight_frames(const struct plumb_session *s, const struct plumb_flight *f,

@@ -254,7 +254,7 @@ static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
 }
 
 void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
-			bool final)
+			uint64_t at, bool final)
 {
 	struct reading r = {.s = s, .seen = *f, .to = f};
 	uint64_t begun;
@@ -263,8 +263,10 @@ void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, 
 		qsort(r.seen.all, r.seen.n, sizeof(*r.seen.all), by_tid);
 	f->all = NULL;
 	f->n = f->room = 0;
-	f->taken = plumb_now();
-	if ((in_flight || r.seen.n) && !plumb_states_each(s, deadline(s, final), read_state, &r))
+	f->taken = at;
+	/* The states of threads whose numbers are another namespace's cannot be told apart. */
+	if ((in_flight || r.seen.n) &&
+	    (plumb_pids_are_foreign() || !plumb_states_each(s, deadline(s, final), read_state, &r)))
 		f->cut = true;
 	if (in_flight && s->tool->inflight->read_rest)
 		s->tool->inflight->read_rest(s, f);

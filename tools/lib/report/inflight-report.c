@@ -200,7 +200,11 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 		fputs("the oldest exceeds MAX: percentiles and maxima are of what has ended\n",
 		      out);
 	if (f->cut)
-		fputs("there may be more: not all threads could be inspected in time\n", out);
+		fputs(plumb_pid_namespace() || plumb_pids_are_foreign()
+			      ? "there may be more: threads of other pid namespaces are not "
+				"listed\n"
+			      : "there may be more: not all threads could be inspected in time\n",
+		      out);
 	if (f->hidden)
 		fprintf(out, "%llu threads could not be inspected: %s\n",
 			(unsigned long long)f->hidden, why_hidden());

@@ -144,15 +144,17 @@ static void find_flights(struct trace *run, bool final)
 	if (inflight)
 		plumb_flights_find(run->s, &run->flights, final);
 	if (inflight && inflight->sleeps)
-		plumb_flights_read(run->s, &run->flights, UINT64_MAX, final);
+		plumb_flights_read(run->s, &run->flights, UINT64_MAX, plumb_now(), final);
 }
 
-static void read_flights(struct trace *run, const struct plumb_snapshot *now, bool final)
+static void read_flights(struct trace *run, const struct plumb_snapshot *now, uint64_t at,
+			 bool final)
 {
 	const struct plumb_inflight *inflight = run->s->tool->inflight;
 
 	if (inflight && !inflight->sleeps)
-		plumb_flights_read(run->s, &run->flights, plumb_ledger_judge(now).in_flight, final);
+		plumb_flights_read(run->s, &run->flights, plumb_ledger_judge(now).in_flight, at,
+				   final);
 }
 
 /* Writes what --keep has, and the interval in progress; or ends the run, whose end is the dump. */
@@ -168,7 +170,7 @@ static int dump_now(struct trace *run)
 	err = plumb_collect(run->s, &now);
 	if (err)
 		return err;
-	read_flights(run, &now, false);
+	read_flights(run, &now, plumb_now(), false);
 	err = with_interval(run, &now, false, dump);
 	plumb_snapshot_free(&now);
 	return err;
@@ -206,7 +208,7 @@ static int end_interval(struct trace *run)
 	err = plumb_collect(run->s, &now);
 	if (!err) {
 		if (!kept)
-			read_flights(run, &now, false);
+			read_flights(run, &now, plumb_now(), false);
 		err = with_interval(run, &now, false, take);
 	}
 	run->intervals++;
@@ -328,7 +330,7 @@ static int finish(struct trace *run, int err)
 	if (!err || unread)
 		err = plumb_collect(s, &run->total);
 	if (!err)
-		read_flights(run, &run->total, true);
+		read_flights(run, &run->total, end, true);
 	if (!err)
 		plumb_audit_total(&run->total);
 	else if (err == -EPIPE)
