@@ -17,8 +17,7 @@ void operations_read_uring(const struct plumb_session *s, struct plumb_flights *
 void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
 		     size_t size);
 
-/* As in struct plumb_view: the requests of AIO that are not listed, and calls that
- * are not timed. */
+/* As in struct plumb_view: requests of AIO that are not listed, and calls that are not timed. */
 void operations_print(FILE *out);
 void operations_json(json_t *json, const struct plumb_report *r);
 

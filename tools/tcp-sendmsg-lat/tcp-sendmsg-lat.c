@@ -272,8 +272,7 @@ static const struct plumb_inflight inflight = {
 	.name = plumb_flight_name_function,
 };
 
-/* The sockets of MPTCP in this network namespace now, at most so far: it does not call tcp_sendmsg.
- */
+/* The most sockets of MPTCP so far, in this network namespace: they do not call tcp_sendmsg. */
 static unsigned int mptcp_sockets(void)
 {
 	static unsigned int most;
