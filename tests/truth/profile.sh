@@ -7,7 +7,7 @@ run() {
 	program=cpu-profile
 	busy=$(command -v busy)
 
-	for work in user kernel jit; do
+	for work in user kernel jit moved; do
 		start "$work-work" busy "$work" 1000
 		attach "$work" -F 499 -p "$pid" -b comm
 		go "$work-work"
@@ -123,6 +123,9 @@ check() {
 	found "code that a perf map names is named" jit busy_jit
 	holds "... below what called it" jit.json '[$last.rows[] | select(any(.stack[]; .frame == "busy_jit"))
 		| select(any(.stack[]; .frame == "be_busy_in_jit")) | .count] | add > 100'
+	found "code that a program has copied to memory of no file is named by the file" moved be_busy
+	holds "... and none of it is in memory of no file" moved.json \
+		'all($last.rows[].stack[].frame; startswith("[anon]") | not)'
 	found "code in place of other code has its last name, marked" rejit "busy_jit_last [address reused]"
 	holds "... and no name that is not marked" rejit.json \
 		'all($last.rows[].stack[].frame; (startswith("busy_jit") | not) or . == "busy_jit_last [address reused]")'

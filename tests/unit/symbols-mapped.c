@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-mapped: files that a process maps but that no path leads to, and many of them. */
 #include "symbols.h"
+#include <dlfcn.h>
 #include <grp.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -93,6 +94,61 @@ static void a_file_in_memory_has_names(void **state)
 	assert_string_equal(frame.function, "plain");
 	assert_string_equal(frame.module, "memfd:made");
 	end_child(&child);
+	plumb_symbolizer_free(s);
+}
+
+/* --- code that was copied to memory of no file --- */
+
+static void *anonymous(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+}
+
+/* The library of FILE, with the page of its functions copied to the same address. */
+static uint64_t copy_in_place(const char *file)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	void *library = dlopen(file, RTLD_NOW), *plain = library ? dlsym(library, "plain") : NULL,
+	     *copy = anonymous(page), *code = (void *)((uintptr_t)plain & -page);
+
+	if (!plain || copy == MAP_FAILED)
+		return 0;
+	memcpy(copy, code, page);
+	if (mremap(copy, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, code) != code)
+		return 0;
+	return (uintptr_t)plain;
+}
+
+/* Between its pages, but not as the image of the file has them. */
+static uint64_t put_between(const char *file)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	int fd = open(file, O_RDONLY);
+	char *at = anonymous(3 * page);
+	uint64_t offset = offset_of_mark(file, "<plain>");
+
+	if (fd < 0 || at == MAP_FAILED ||
+	    mmap(at, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != at ||
+	    mmap(at + 2 * page, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, offset & -page) !=
+		    at + 2 * page)
+		return 0;
+	return (uintptr_t)at + page + offset % page;
+}
+
+static void code_copied_in_place_is_named(void **state)
+{
+	struct plumb_symbolizer *s = new_symbolizer();
+	struct child copied = start_child(copy_in_place, "./lib.so"),
+		     between = start_child(put_between, "lib.so");
+
+	(void)state;
+	assert_string_equal(name(s, copied.pid, copied.address), "plain");
+	assert_memory_equal(name(s, between.pid, between.address), "[anon]+", 7);
+	assert_int_equal(plumb_symbolizer_note(s, copied.pid), 0); /* again */
+	assert_string_equal(name(s, copied.pid, copied.address), "plain");
+	end_child(&copied);
+	end_child(&between);
 	plumb_symbolizer_free(s);
 }
 
@@ -243,6 +299,7 @@ int main(void)
 		cmocka_unit_test(a_deleted_file_has_names),
 		cmocka_unit_test(a_file_of_another_mount_namespace_has_names),
 		cmocka_unit_test(a_file_in_memory_has_names),
+		cmocka_unit_test(code_copied_in_place_is_named),
 		cmocka_unit_test(without_rights_the_path_is_believed_if_it_is_that_file),
 		cmocka_unit_test(copies_are_read_once_and_few_files_are_open),
 		cmocka_unit_test(a_build_id_is_believed_of_its_owner_only),

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* busy: a thread that is on the CPU, in known functions, for a known time. */
 #include "workload.h"
+#include <link.h>
 #include <sys/random.h>
 
 const char usage[] =
-	"Usage: busy user|kernel|jit|rejit MS [COMMAND...]\n"
+	"Usage: busy user|kernel|jit|rejit|moved MS [COMMAND...]\n"
 	"\n"
 	"user: in be_busy(). kernel: in getrandom, below be_busy_in_kernel(). jit: in code that\n"
 	"is in no file, which /tmp/perf-PID.map calls busy_jit, below be_busy_in_jit().\n"
 	"rejit: the same, and then the map calls the code busy_jit_last; it ends once gate named\n"
-	"is open.\n"
+	"is open. moved: as user, with the program's code copied to memory of no file, at the "
+	"same\n"
+	"addresses.\n"
 	"Then it executes COMMAND.\n"
 	"\n"
 	"\"cpu\" is the time that it was on the CPU, by the kernel's clock of the thread.\n"
@@ -103,6 +106,31 @@ static void make_jit(void)
 	name_jit("busy_jit", O_EXCL);
 }
 
+/* Of the program, which is the first one. */
+static int move_code(struct dl_phdr_info *program, size_t size, void *none)
+{
+	const ElfW(Phdr) *p = program->dlpi_phdr;
+	void *code, *copy;
+	uintptr_t offset;
+
+	(void)none;
+	(void)size;
+	while (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+		p++;
+	offset = p->p_vaddr % sysconf(_SC_PAGESIZE);
+	code = (void *)(program->dlpi_addr + p->p_vaddr - offset);
+	size = p->p_filesz + offset;
+	copy = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	if (copy == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	memcpy(copy, code, size);
+	__builtin___clear_cache(copy, (char *)copy + size);
+	if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, code) != code)
+		die("mremap: %s", strerror(errno));
+	return 1;
+}
+
 __attribute__((noinline)) static void be_busy_for(uint64_t ns, void (*work)(void))
 {
 	deadline = cpu_ns() + ns;
@@ -118,7 +146,8 @@ int main(int argc, char **argv)
 	} works[] = {{"user", be_busy},
 		     {"kernel", be_busy_in_kernel},
 		     {"jit", be_busy_in_jit},
-		     {"rejit", be_busy_in_jit}};
+		     {"rejit", be_busy_in_jit},
+		     {"moved", be_busy}};
 	uint64_t ns, begin;
 	char comm[16];
 	size_t i;
@@ -126,13 +155,15 @@ int main(int argc, char **argv)
 	help_if_asked(argc, argv);
 	if (argc < 3)
 		misuse("where to be busy, and MS are needed");
-	for (i = 0; i < 4 && strcmp(argv[1], works[i].name); i++)
+	for (i = 0; i < 5 && strcmp(argv[1], works[i].name); i++)
 		;
-	if (i == 4)
-		misuse("'%s' is not user, kernel, jit or rejit", argv[1]);
+	if (i == 5)
+		misuse("'%s' is not user, kernel, jit, rejit or moved", argv[1]);
 	ns = parse_number(argv[2], "MS", 1, 60000) * 1000000;
 	if (works[i].work == be_busy_in_jit)
 		make_jit();
+	if (i == 4)
+		dl_iterate_phdr(move_code, NULL);
 	reached("ready");
 	gate("go");
 	begin = cpu_ns();

@@ -27,9 +27,10 @@ static bool is_copy(const struct plumb_symfile *a, const struct plumb_symfile *b
 	       a->st.st_size == b->st.st_size && a->st.st_uid == b->st.st_uid;
 }
 
-/* Reads the executable segments; all segments if none is marked as executable. */
+/* If no segment is marked as executable, all of them may contain code. */
 static int read_segments(struct plumb_symfile *file, Elf *elf)
 {
+	bool has_code = false;
 	size_t n = 0;
 	GElf_Phdr p;
 
@@ -37,11 +38,14 @@ static int read_segments(struct plumb_symfile *file, Elf *elf)
 	file->segments = calloc(n + 1, sizeof(*file->segments));
 	if (!file->segments)
 		return -ENOMEM;
-	for (int flags = PF_X; flags >= 0 && !file->n_segments; flags -= PF_X)
-		for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
-			if (p.p_type == PT_LOAD && (p.p_flags & flags) == (unsigned int)flags)
-				file->segments[file->n_segments++] =
-					(struct plumb_segment){p.p_offset, p.p_filesz, p.p_vaddr};
+	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
+		if (p.p_type == PT_LOAD) {
+			file->segments[file->n_segments++] = (struct plumb_segment){
+				p.p_offset, p.p_filesz, p.p_vaddr, p.p_flags & PF_X};
+			has_code |= p.p_flags & PF_X;
+		}
+	for (size_t i = 0; i < file->n_segments && !has_code; i++)
+		file->segments[i].is_code = true;
 	return 0;
 }
 
@@ -221,9 +225,49 @@ void plumb_symfile_read(struct plumb_symbolizer *s, struct plumb_symfile *file)
 bool plumb_symfile_address(const struct plumb_symfile *file, uint64_t offset, uint64_t *address)
 {
 	for (size_t i = 0; i < file->n_segments; i++)
-		if (offset - file->segments[i].offset < file->segments[i].size) {
+		if (file->segments[i].is_code &&
+		    offset - file->segments[i].offset < file->segments[i].size) {
 			*address = offset - file->segments[i].offset + file->segments[i].address;
 			return true;
 		}
+	return false;
+}
+
+/* Whether the pages of SEGMENT have what is at OFFSET, and at START with the image at BASE. */
+static bool is_at(const struct plumb_segment *segment, const struct plumb_vma *vma, uint64_t base)
+{
+	const uint64_t within = segment->offset & (sysconf(_SC_PAGESIZE) - 1);
+
+	return vma->offset - (segment->offset - within) < segment->size + within &&
+	       vma->start - vma->offset == base + segment->address - segment->offset;
+}
+
+static bool has_part(const struct plumb_symfile *file, const struct plumb_vma *vma, uint64_t base)
+{
+	for (size_t i = 0; i < file->n_segments; i++)
+		if (is_at(&file->segments[i], vma, base))
+			return true;
+	return false;
+}
+
+bool plumb_symfile_lies_around(const struct plumb_symfile *file, const struct plumb_vma *below,
+			       const struct plumb_vma *above, uint64_t start, uint64_t end,
+			       uint64_t *offset)
+{
+	const uint64_t page = sysconf(_SC_PAGESIZE) - 1;
+
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct plumb_segment *s = &file->segments[i];
+		const uint64_t base = below->start - below->offset - (s->address - s->offset);
+
+		if (!is_at(s, below, base) || !has_part(file, above, base))
+			continue;
+		for (s = file->segments; s < file->segments + file->n_segments; s++)
+			if (s->is_code && start >= base + (s->address & ~page) &&
+			    end <= base + ((s->address + s->size + page) & ~page)) {
+				*offset = start - base - s->address + s->offset;
+				return true;
+			}
+	}
 	return false;
 }

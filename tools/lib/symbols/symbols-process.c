@@ -94,6 +94,8 @@ struct reading {
 	const struct plumb_code_maps *old;
 	size_t at; /* in OLD */
 	struct plumb_code_maps *now;
+	struct plumb_vma below; /* the last area of a file; inode 0: none yet */
+	size_t above;           /* in NOW: what follows it */
 };
 
 /* If the process has ended, root is the only one. */
@@ -204,20 +206,41 @@ static void describe(struct reading *r, struct plumb_code_map *m,
 	}
 }
 
+/*
+ * A program may copy its code to memory of no file, at the same addresses, for huge pages.  That is
+ * known by what it left of the file below and above.
+ */
+static void find_copies(struct reading *r, const struct plumb_vma *above)
+{
+	const struct plumb_vma *below = &r->below;
+	struct plumb_symfile *file = NULL;
+	struct plumb_code_map *m;
+
+	if (below->inode != above->inode || below->device != above->device ||
+	    above->offset <= below->offset || *above->path != '/')
+		return;
+	for (m = r->now->all + r->above; m < r->now->all + r->now->n; m++) {
+		if (!m->may_be_jit || (!file && !(file = open_file(r, above))) ||
+		    !plumb_symfile_lies_around(file, below, above, m->start, m->end, &m->offset))
+			continue;
+		m->file = file;
+		m->ino = 0; /* what follows is not the same file */
+		m->module = plumb_symbolizer_string(r->symbolizer, strrchr(above->path, '/') + 1);
+		m->may_be_jit = false;
+	}
+}
+
 /* Appends a current mapping; what is unchanged is copied from the old one. */
-static int read_map(void *context, struct plumb_vma *vma)
+static int read_code_map(struct reading *r, const struct plumb_vma *vma)
 {
 	struct plumb_code_map m = {.start = vma->start,
 				   .end = vma->end,
 				   .offset = vma->offset,
 				   .dev = vma->device,
-				   .ino = vma->inode};
-	struct reading *r = context;
+				   .ino = vma->inode,
+				   .image = r->image};
 	const struct plumb_code_maps *old = r->old, *now = r->now;
 
-	if (!vma->is_code)
-		return 0;
-	m.image = r->image;
 	while (r->at < old->n && old->all[r->at].start < m.start)
 		r->at++;
 	if (r->at < old->n && is_same(&old->all[r->at], &m))
@@ -225,6 +248,19 @@ static int read_map(void *context, struct plumb_vma *vma)
 	else
 		describe(r, &m, now->n ? &now->all[now->n - 1] : NULL, vma);
 	return append(r->now, &m);
+}
+
+static int read_map(void *context, struct plumb_vma *vma)
+{
+	struct reading *r = context;
+	int err = vma->is_code ? read_code_map(r, vma) : 0;
+
+	if (err || !vma->inode || (vma->is_code && r->now->all[r->now->n - 1].may_be_jit))
+		return err;
+	find_copies(r, vma);
+	r->below = *vma;
+	r->above = r->now->n;
+	return 0;
 }
 
 /* Appends the mappings that are in OLD but not in NOW to GONE. */

@@ -12,6 +12,7 @@
 #include <plumb/elf/debugfile.h>
 #include <plumb/elf/demangle.h>
 #include <plumb/elf/elffile.h>
+#include <plumb/elf/maps.h>
 #include <plumb/elf/owners.h>
 #include <plumb/symbols/symbols.h>
 #include <stdio.h>
@@ -93,6 +94,7 @@ size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char 
 
 struct plumb_segment {
 	uint64_t offset, size, address;
+	bool is_code;
 };
 
 struct plumb_symfile {
@@ -104,7 +106,7 @@ struct plumb_symfile {
 	int fd, debug_fd; /* -1 once they have been read */
 	char *image;      /* of a file that is in memory only */
 	size_t image_size;
-	struct plumb_segment *segments; /* that contain code */
+	struct plumb_segment *segments; /* at least one is_code */
 	size_t n_segments;
 	struct plumb_symtab table;
 	struct plumb_inlines *inlines;
@@ -123,6 +125,13 @@ struct plumb_symfile *plumb_symfile_of_image(struct plumb_symbolizer *s, char *i
 void plumb_symfile_read(struct plumb_symbolizer *s, struct plumb_symfile *file);
 /* Converts OFFSET in the file to the ADDRESS that its symbols use; false: it is in no segment. */
 bool plumb_symfile_address(const struct plumb_symfile *file, uint64_t offset, uint64_t *address);
+/*
+ * Whether BELOW and ABOVE are parts of the file as one image in memory, and from START to END is
+ * code of that image, at *OFFSET in the file.
+ */
+bool plumb_symfile_lies_around(const struct plumb_symfile *file, const struct plumb_vma *below,
+			       const struct plumb_vma *above, uint64_t start, uint64_t end,
+			       uint64_t *offset);
 void plumb_symfile_free(struct plumb_symfile *file);
 
 /* --- a process --- */
