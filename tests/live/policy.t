@@ -206,6 +206,57 @@ test_limit() {
 	wait "$tool"
 }
 
+# TOOL...: for each a line of what the rows of its maps hold
+rows_of() {
+	local tool map
+	for tool; do
+		awk '$1 == "map_id:" { print $2 }' /proc/"$tool"/fdinfo/* | sort -nu | while read -r map; do
+			case $(PATH=$PATH:/usr/sbin bpftool -j map show id "$map" | jq -r .name) in
+			plumb_totals | plumb_hists) PATH=$PATH:/usr/sbin bpftool -j map dump id "$map" ;;
+			esac
+		done | cksum
+	done
+}
+
+# Who may stop the tool and its watcher keeps the programs attached, but what they record ends.
+test_stopped() {
+	local load name pid i
+	local -a pids=() watchers=() first=() second third names=(syscall-count "syscall-latency --split" offcpu-time runq-latency
+		cpu-profile page-fault-latency file-latency "func-count t:sched:sched_switch" slab-latency
+		"user-func-latency libc.so.6:clock_nanosleep" "event-rate cpu-clock")
+	printf 'max-duration=1s\n' >"$policy"
+	/usr/bin/python3 -c '
+import mmap, os, time
+while True:
+    open("/etc/passwd").read()
+    mmap.mmap(-1, 1 << 20).write(b"x" * (1 << 20))
+    time.sleep(0.001)' &
+	load=$!
+	started+=("$load")
+	for name in "${names[@]}"; do
+		: >"$work/err"
+		# shellcheck disable=SC2086 # its arguments
+		"$bin"/$name -p "$load" >/dev/null 2>"$work/err" </dev/null &
+		pid=$!
+		await "$work/err" 'tracing …'
+		watchers+=("$(watcher_of "$pid")")
+		kill -STOP "${watchers[-1]}" "$pid"
+		started+=("$pid" "${watchers[-1]}")
+		pids+=("$pid")
+		first+=("$(rows_of "$pid")")
+	done
+	sleep 13 # max-duration, ten seconds, and calls in flight
+	mapfile -t second < <(rows_of "${pids[@]}")
+	sleep 1
+	mapfile -t third < <(rows_of "${pids[@]}")
+	for i in "${!names[@]}"; do
+		claim "${names[i]} records while it and its watcher are stopped" test "${first[i]}" != "${second[i]}"
+		is "${names[i]} records nothing from ten seconds after max-duration on" "${third[i]}" "${second[i]}"
+	done
+	kill -9 "${pids[@]}" "${watchers[@]}" "$load"
+	wait "${pids[@]}" "$load" 2>/dev/null
+}
+
 test_tools() {
 	printf 'audit=%s\nforbid-tool=trace-bias,*-count\nforbid-tool=probe-l?st\n' "$log" >"$policy"
 	: >"$log"
@@ -235,6 +286,7 @@ test_tools() {
 test_trust
 test_audit
 test_limit
+test_stopped
 test_tools
 evidence
 done_testing

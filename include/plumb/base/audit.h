@@ -30,6 +30,8 @@ int plumb_audit_attached(json_t *what);
 /* The trace begins: max-duration counts from then on, until the trace has ended. */
 void plumb_audit_begin_limit(void);
 int plumb_audit_end_limit(void);
+/* From when on programs record nothing, by CLOCK_BOOTTIME, ns; 0: no limit. */
+uint64_t plumb_audit_deadline(void);
 /*
  * Whether what was traced may be reported: 0, or -ETIME after a message, if max-duration has been
  * over for more than two seconds, since the tool was stopped, or if what watches over it was

@@ -49,6 +49,7 @@ struct plumb_bpf {
 	struct bpf_object *object;
 	struct plumb_config *config;        /* in .rodata, writable until it is loaded */
 	uint32_t *live;                     /* plumb_live of ledger.bpf.h */
+	__u64 *deadline;                    /* plumb_deadline of ledger.bpf.h */
 	__u64 *read_until;                  /* plumb_read_until of ledger.bpf.h */
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, of ledger.bpf.h */
 	struct function_config *function;   /* of function.bpf.h; NULL: no functions are timed */
@@ -79,6 +80,7 @@ struct plumb_bpf {
 		.object = (skel)->obj,                                                             \
 		.config = (struct plumb_config *)&(skel)->rodata->plumb_config,                    \
 		.live = &(skel)->bss->plumb_live,                                                  \
+		.deadline = &(skel)->bss->plumb_deadline,                                          \
 		.read_until = &(skel)->bss->plumb_read_until,                                      \
 		.ledgers = (skel)->bss->plumb_ledgers,                                             \
 		.hooks = {__VA_ARGS__},                                                            \

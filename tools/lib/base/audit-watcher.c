@@ -264,6 +264,11 @@ bool plumb_watcher_is_over(void)
 	return watcher.was_over || (watcher.deadline && now() >= watcher.deadline);
 }
 
+uint64_t plumb_watcher_deadline(void)
+{
+	return watcher.deadline;
+}
+
 uint64_t plumb_watcher_late(void)
 {
 	const uint64_t t = now();

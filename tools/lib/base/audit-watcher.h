@@ -41,6 +41,8 @@ void plumb_watcher_begin_limit(void);
 void plumb_watcher_end_limit(void);
 /* The run ends as it should: the watcher ends, too. */
 void plumb_watcher_dismiss(void);
+/* When the limit is over, by CLOCK_BOOTTIME, ns; 0: there is none. */
+uint64_t plumb_watcher_deadline(void);
 /* Whether the limit is over. */
 bool plumb_watcher_is_over(void);
 /* For how long it has been over; ns. */

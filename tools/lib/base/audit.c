@@ -316,6 +316,13 @@ int plumb_audit_end_limit(void)
 	return err;
 }
 
+uint64_t plumb_audit_deadline(void)
+{
+	const uint64_t limit = plumb_watcher_deadline();
+
+	return limit ? limit + PATIENCE : 0;
+}
+
 void plumb_audit_detached(void)
 {
 	if (audit.has_attached && !audit.detached.tv_sec)

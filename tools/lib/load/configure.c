@@ -9,6 +9,7 @@
 #include <plumb/kernel/thread.h>
 #include <plumb/session/filter.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/base/audit.h>
 #include <plumb/base/log.h>
 #include <plumb/base/reasons.h>
 #include <plumb/kernel/preemption.h>
@@ -279,6 +280,8 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	uint32_t count;
 
 	plumb_filter_configure(s, c);
+	*bpf->deadline = plumb_audit_deadline();
+	c->limited = *bpf->deadline != 0;
 	c->by = o->by & PLUMB_BY_CGROUP_ID ? o->by | PLUMB_BY_CGROUP : o->by;
 	c->split |= o->split;
 	c->waits |= c->split || c->wakers;

@@ -383,6 +383,7 @@ int plumb_trace(struct plumb_session *s, int signals)
 	}
 	begin(&run);
 	plumb_audit_begin_limit();
+	*s->instance.bpf.deadline = plumb_audit_deadline();
 	run.wake = -1;
 	run.tick = s->tool->lifecycle.tick ? run.start : 0;
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);

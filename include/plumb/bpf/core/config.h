@@ -18,6 +18,7 @@ struct plumb_config {
 	/* filter */
 	__u32 self; /* tgid of the tool, which is not traced; 0: the tool is traced too */
 	__u32 npids, ntids, ncomms, ncgroups;
+	__u32 limited;       /* what begins after plumb_deadline is not recorded */
 	__u32 descendants;   /* only the processes in the map plumb_descendants */
 	__u32 pid_namespace; /* whose pids and tids are used, by inode; 0: the host's */
 	__u32 pids[PLUMB_MAX_LIST];

@@ -3,7 +3,8 @@
  * filter, BPF side: the filters by thread.
  *
  * filter_thread() checks properties that cannot change during a call (pid, tid), so it may be
- * called at entry and exit; filter_entry() checks the others, at entry only.
+ * called at entry and exit; filter_entry() checks the others, and whether the trace is over, at
+ * entry only.  All programs that record call it.
  */
 #ifndef PLUMB_FILTER_BPF_H
 #define PLUMB_FILTER_BPF_H
@@ -163,6 +164,8 @@ static __always_inline bool filter_entry(struct task_struct *task)
 {
 	__u32 pid;
 
+	if (unlikely(plumb_config.limited) && bpf_ktime_get_boot_ns() >= plumb_deadline)
+		return false;
 	if (unlikely(plumb_config.descendants)) {
 		pid = current_pid(task);
 		if (!bpf_map_lookup_elem(&plumb_descendants, &pid))

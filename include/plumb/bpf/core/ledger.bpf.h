@@ -16,6 +16,12 @@ struct plumb_ledger plumb_ledgers[PLUMB_LEDGERS] = {};
 __u32 plumb_live = 0;
 
 /*
+ * What begins from then on is not recorded, if plumb_config.limited: ns, CLOCK_BOOTTIME.  So a
+ * policy's max-duration holds even if the tool, which would detach the programs, is stopped.
+ */
+__u64 plumb_deadline = 0;
+
+/*
  * What was counted before then may be in a report: ns, CLOCK_MONOTONIC.  The loader sets it to the
  * greatest number while it reads rows, and then to the time.
  */
