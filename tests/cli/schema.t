@@ -81,6 +81,7 @@ if [[ -n $traced ]]; then
 	refuses "a ledger that lacks a number" "$traced" 'del(.ledger.missed)' "[.]ledger: 'missed' is a required"
 	refuses "a number that is text" "$traced" '.ledger.recorded |= tostring' '[.]ledger[.]recorded: .* is not of type .integer'
 	refuses "a number that is a fraction" "$traced" '.ledger.lost = 0.5' '[.]ledger[.]lost: 0[.]5 is not of type .integer'
+	refuses "a number of lost calls, if nobody counts the missed ones" "$traced" '.ledger.missed = null | .ledger.lost = 0' '[.]ledger[.](lost|[a-z]*_lost): 0 is not of type .null'
 	refuses "a tool that nobody knows" "$traced" '.tool = "another"' "[.]tool: 'another' is not one of"
 	refuses "another schema" "$traced" '.schema = "plumb/1"' "[.]schema: 'plumb/2' was expected"
 fi
@@ -97,6 +98,14 @@ if [[ -s $sent ]]; then
 	refuses "a call in flight of another tool" "$sent" '.in_flight = [{pid: 1, tid: 1, comm: "a", age_ns: 1, age_is_least: false,
 		since_before: false, syscall: "read", function: "tcp_sendmsg"}]' "[.]in_flight[[]0[]]: .*'syscall'"
 fi
+divided=$work/json/file-io-breakdown.json
+if [[ -s $divided ]]; then
+	refuses "a time on the way out, if nobody looked there" "$divided" '.on_the_way_out.not_seen = "refused" | .rows[0].split.return = 0' \
+		'[.]rows[[]0[]][.]split[.]return: 0 is not of type .null'
+fi
+if [[ -s $work/json/check.json ]]; then
+	refuses "ok or not, of a target that is unknown" "$work/json/check.json" '.checks[0].verdict = "unknown"' '[.]checks[[]0[]][.]ok: .* is not of type .null'
+fi
 if [[ -s $work/json/list.json ]]; then
 	refuses "a target without arguments" "$work/json/list.json" 'del(.targets[0].arguments)' "[.\]targets[[]0[]]: 'arguments' is a required"
 	refuses "a report cut short" "$work/json/list.json" 'del(.kernel)' "'kernel' is a required"
@@ -107,5 +116,8 @@ like "a schema that describes not all members is none" "$("$cli_top/tests/truth/
 sed 's/ Null: as missed; lost_at_least[^"]*//' "$schema" >"$work/unsaid"
 like "... nor one with a member that may be null, and not when" "$("$cli_top/tests/truth/schema" "$work/unsaid" "$work/json"; echo $?)" \
 	'^#/[$]defs/ledger/lost: it may be null, and nobody says when.*1$'
+sed 's/ Null: not known yet/ Null, or 0: not known yet/' "$schema" >"$work/zero"
+like "... nor one in which 0 is what nobody knows" "$("$cli_top/tests/truth/schema" "$work/zero" "$work/json"; echo $?)" \
+	'^#/[$]defs/[^:]*/ns: what is not known is null.*1$'
 claim "nothing at all is not valid either" test "$(validate "$err"; echo $?)" != 0
 done_testing

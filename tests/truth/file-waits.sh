@@ -109,6 +109,18 @@ run() {
 	[ ! -e lower.json ] || umount over
 	off_loop ext4
 	off_loop xfs
+	hidden
+}
+
+# A kernel that hides its addresses, and a run that looks at no way out.
+hidden() {
+	cat >blind <<-END
+		#!/bin/sh
+		exec unshare -m sh -c 'mount --bind /dev/null /proc/kallsyms && exec file-io-breakdown "\$@"' sh "\$@"
+	END
+	chmod +x blind
+	program=$PWD/blind traced hidden -b syscall -c dd -- dd if=/dev/zero of=/dev/null count=7
+	traced off --no-return -b syscall -c dd -- dd if=/dev/zero of=/dev/null count=7
 }
 
 check_served() {
@@ -163,6 +175,18 @@ check_overlay() {
 		and .[0].key.disk == $disk and .[0].count == 12 and .[0].split.device > 0' --arg disk "$(cat ext4.disk)"
 }
 
+# What nobody looks for is null, not 0.
+check_hidden() {
+	evidence hidden.json hidden.err off.json off.err
+	holds "where addresses are hidden, no part is the page cache, which is null" hidden.json '
+		[$last.rows[].split | .page_cache, .mostly.page_cache, .bands[].page_cache] | unique == [null]'
+	holds "... and the others are numbers" hidden.json '
+		[$last.rows[].split | del(.page_cache, .mostly, .bands)[] | type] | unique == ["number"]'
+	holds "where nobody looks at the way out, its part is null" off.json '
+		[$last.rows[].split | .return, .mostly.return, .bands[].return] | unique == [null]'
+	holds "... and the page cache is a number" off.json '[$last.rows[].split.page_cache | type] | unique == ["number"]'
+}
+
 check() {
 	if [ -e all.skip ]; then
 		skip "waits of file systems" "$(cat all.skip)"
@@ -177,4 +201,5 @@ check() {
 	check_frozen ext4
 	check_frozen xfs
 	check_overlay
+	check_hidden
 }

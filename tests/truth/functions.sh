@@ -88,6 +88,7 @@ run() {
 	# shellcheck disable=SC2034
 	quick=
 	traced command "$max" do_exit -- calls 1009 priority priority:4
+	traced void -b func exit_files "$max" -- calls 23 priority
 	traced missing no_such_function -- calls 23 getppid
 	traced notrace ktime_get_mono_fast_ns -- calls 23 getppid
 }
@@ -162,6 +163,10 @@ check_mechanism() {
 }
 
 check_options() {
+	evidence void.json void.err
+	holds "a function without a result has no number of errors, one with a result has" void.json '
+		$last.rows | map({(.key.func | sub("^__[a-z0-9]+_sys_"; "")): [.count > 0, .errors]}) | add
+		| . == {exit_files: [true, null], sched_get_priority_max: [true, 0]} or error("\(.)")'
 	evidence who.json who.err options.truth
 	holds "-b pid,tid,comm,cgroup,cpu" who.json \
 		'($last.rows | group_by(.key.tid) | map([.[0].key.pid, .[0].key.tid, .[0].key.comm, .[0].key.cgroup,

@@ -113,7 +113,7 @@ judged() {
 		and $last.on_the_way_out.late <= $last.on_the_way_out.calls' --slurpfile truth "$1.truth"
 	evidence "$1-off.json" "$1-off.err"
 	holds "$1-off: --no-return is said, and no call was held" "$1-off.json" '
-		$last.on_the_way_out.not_seen == "--no-return" and all($all[] | .call // empty; .return == 0 and .held_by == null)'
+		$last.on_the_way_out.not_seen == "--no-return" and all($all[] | .call // empty; .return == null and .held_by == null)'
 }
 
 # sent NAME - the sends of held; what is on the CPU after the message is in no time

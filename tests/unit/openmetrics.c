@@ -106,6 +106,23 @@ static void sizes_are_bytes(void **state)
 	has(SIZES, "plumb_t_asked_bytes_total{} 9");
 }
 
+/* Nobody observes failures: that is not 0 of them. */
+static void what_is_null_is_no_sample(void **state)
+{
+	static const char one[] = "{\"tool\":\"t\",\"rows\":[" ROW("{\"f\":\"g\"}", 3) "]}";
+	static const char two[] =
+		"{\"tool\":\"t\",\"rows\":[{\"key\":{\"f\":\"void\"},\"count\":1,\"errors\":null},"
+		"{\"key\":{\"f\":\"int\"},\"count\":1,\"errors\":0}]}";
+	char *text = text_of(one, "1us", NULL), *mixed = text_of(two, "1us", NULL);
+
+	(void)state;
+	check(!strstr(text, "errors"), "%s", text);
+	check(strstr(mixed, "plumb_t_errors_total{f=\"int\"} 0\n"), "%s", mixed);
+	check(!strstr(mixed, "plumb_t_errors_total{f=\"void\"}"), "%s", mixed);
+	free(text);
+	free(mixed);
+}
+
 static void runs_are_distinct(void **state)
 {
 	char *text = text_of(TIMES, "1us", "a\"b");
@@ -140,6 +157,7 @@ int main(void)
 		cmocka_unit_test(equal_keys_are_one_series),
 		cmocka_unit_test(histograms_are_cumulative),
 		cmocka_unit_test(sizes_are_bytes),
+		cmocka_unit_test(what_is_null_is_no_sample),
 		cmocka_unit_test(runs_are_distinct),
 		cmocka_unit_test(hostile_reports_are_survived),
 	};

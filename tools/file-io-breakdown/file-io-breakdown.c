@@ -53,6 +53,7 @@ static struct io_config config = {.slower_ns = UINT64_MAX};
 static struct io_place places[IO_PLACES];
 static struct block_hooks hooks;
 static const struct io_counts *counts;
+static uint32_t unseen_parts; /* parts: 1 << enum io_part */
 static struct bpf_object *live;
 
 /* All calls that read, write or sync a file, in all tables of system calls. */
@@ -122,6 +123,8 @@ static int prepare(struct plumb_options *o)
 	else
 		plumb_kernel_btf_put(btf);
 	config.n_places = places_find(places);
+	if (!config.n_places)
+		unseen_parts = 1U << IO_CACHE;
 	return err;
 }
 
@@ -231,6 +234,11 @@ static void print_counts(FILE *out)
 			    "waits, FS is any other wait in a file system, RET any on the "
 			    "way out, after the call",
 			    out);
+	if (unseen_parts)
+		plumb_print_wrapped("CACHE is not seen, and waits for locks and journals are not "
+				    "told apart: the kernel hides its addresses (CAP_SYSLOG, "
+				    "kernel.kptr_restrict)",
+				    out);
 }
 
 static void counts_json(json_t *json, const struct plumb_report *r)
@@ -262,7 +270,7 @@ static const struct plumb_inflight inflight = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"io_records", NULL, singles_add, singles_print},
+	{"io_records", singles_attached, singles_add, singles_print},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -295,6 +303,7 @@ int main(int argc, char **argv)
 		.measure.errors = true,
 		.measure.parts = io_parts,
 		.measure.n_parts = IO_ALL_PARTS,
+		.measure.unseen_parts = &unseen_parts,
 		.view.footer = print_counts,
 		.view.report_json = counts_json,
 		.overhead.syscalls = true,

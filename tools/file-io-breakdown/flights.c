@@ -100,7 +100,7 @@ static void print(const struct so_far *c, uint32_t tid, FILE *out)
 
 	fprintf(out, "  %10u %-7s", tid, part_in(c)->column);
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		plumb_print_part_share(&io_parts[i],
+		plumb_print_part_share(&io_parts[i], singles_lack(&io_parts[i]),
 				       c->ns ? 100.0 * part_of(c, io_parts[i].part) / c->ns : 0,
 				       out);
 	plumb_disk_name(c->is.dev, text, sizeof(text));
@@ -147,7 +147,9 @@ void flights_json(const struct plumb_session *s, const struct plumb_flights *f,
 	json_object_set_new(parts, "ns", plumb_json_u64(c.ns));
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
 		json_object_set_new(parts, io_parts[i].json,
-				    plumb_json_u64(part_of(&c, io_parts[i].part)));
+				    singles_lack(&io_parts[i])
+					    ? json_null()
+					    : plumb_json_u64(part_of(&c, io_parts[i].part)));
 	json_object_set_new(parts, "io_of",
 			    waits_for_other(&c) ? singles_submitter(&c.is.other) : json_null());
 	json_object_set_new(json, "so_far", parts);

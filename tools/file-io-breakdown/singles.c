@@ -8,6 +8,7 @@
 #include <plumb/kernel/disk.h>
 #include <plumb/kernel/syscalls.h>
 #include <plumb/report/in-order.h>
+#include <plumb/session/session.h>
 
 #include "fields.h"
 #include "file-io-breakdown.h"
@@ -16,11 +17,22 @@ static int print(const void *record, FILE *out);
 
 static struct plumb_in_order waiting = {.size = sizeof(struct io_record), .print = print};
 static bool as_json, headed;
+static const struct plumb_session *session;
 
 void singles_begin(bool json)
 {
 	plumb_cgroup_keep();
 	as_json = json;
+}
+
+void singles_attached(struct plumb_session *s)
+{
+	session = s;
+}
+
+bool singles_lack(const struct plumb_part_name *part)
+{
+	return plumb_part_is_unseen(session->tool, session->instance.no_return, part);
 }
 
 int singles_add(const void *record, size_t size)
@@ -96,6 +108,12 @@ json_t *singles_submitter(const struct io_submitter *by)
 			 (json_int_t)by->tid);
 }
 
+/* A call that was slow before its way out has its record before that. */
+static bool is_known(const struct io_record *c, const struct plumb_part_name *part)
+{
+	return !singles_lack(part) && (part->part != IO_RETURN || c->off[IO_RETURN]);
+}
+
 static json_t *json_of(const struct io_record *c)
 {
 	struct timespec t = plumb_in_order_time(c->end);
@@ -119,7 +137,9 @@ static json_t *json_of(const struct io_record *c)
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
 	for (size_t i = 0; i < IO_ALL_PARTS; i++)
 		json_object_set_new(j, io_parts[i].json,
-				    plumb_json_u64(part_of(c, io_parts[i].part)));
+				    is_known(c, &io_parts[i])
+					    ? plumb_json_u64(part_of(c, io_parts[i].part))
+					    : json_null());
 	json_object_set_new(j, "io_of", c->other.tid ? singles_submitter(&c->other) : json_null());
 	return json_pack("{s:o}", "call", j);
 }

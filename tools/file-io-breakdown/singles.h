@@ -12,13 +12,19 @@
 #include <stdint.h>
 
 struct io_submitter;
+struct plumb_part_name;
+struct plumb_session;
 
 void singles_begin(bool json);
+
+/* Whether nobody looks for the part, in this run. */
+bool singles_lack(const struct plumb_part_name *part);
 
 /* In JSON. */
 json_t *singles_submitter(const struct io_submitter *by);
 
 /* The callbacks of struct plumb_ring. */
+void singles_attached(struct plumb_session *s);
 int singles_add(const void *record, size_t size);
 int singles_print(bool all, uint64_t *again);
 

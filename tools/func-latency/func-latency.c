@@ -77,6 +77,13 @@ static bool is_pointer(const struct func_latency_key *k)
 	return functions.all[k->function].result == PLUMB_RESULT_POINTER;
 }
 
+static bool fails(const void *key)
+{
+	const struct func_latency_key *k = key;
+
+	return functions.all[k->function].result != PLUMB_RESULT_NONE;
+}
+
 static void format_ret(const void *key, char *text, size_t size)
 {
 	const struct func_latency_key *k = key;
@@ -298,6 +305,7 @@ static struct plumb_tool tool = {
 	.keys.default_by = FUNC_LATENCY_BY_FUNC,
 	.keys.parse = parse_key,
 	.measure.errors = true,
+	.measure.fails = fails,
 	.mechanisms.list = many,
 	.mechanisms.n = sizeof(many) / sizeof(many[0]),
 	.mechanisms.functions = &functions,

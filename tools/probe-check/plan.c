@@ -168,6 +168,11 @@ bool plan_line_holds(const struct plan *p, const struct tool_line *line)
 	return line_holds(p, line, passes);
 }
 
+bool plan_line_is_unknown(const struct plan *p, const struct tool_line *line)
+{
+	return !line_holds(p, line, passes) && line_holds(p, line, may_pass);
+}
+
 static bool tool_holds(const struct plan *p, const char *tool,
 		       bool (*each)(void *context, const char *text))
 {

@@ -36,6 +36,7 @@ bool plan_tool_holds(const struct plan *p, const char *tool);
 bool plan_tool_is_unknown(const struct plan *p, const char *tool);
 /* Return whether a line's targets pass and at least one of its mechanisms is not refused. */
 bool plan_line_holds(const struct plan *p, const struct tool_line *line);
+bool plan_line_is_unknown(const struct plan *p, const struct tool_line *line);
 bool plan_targets_hold(const struct plan *p, const struct tool_line *line);
 
 /*

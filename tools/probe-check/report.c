@@ -168,13 +168,19 @@ void report_print(const struct findings *f)
 
 /* --- JSON --- */
 
+static json_t *ok_json(bool ok, bool unknown)
+{
+	return unknown ? json_null() : json_boolean(ok);
+}
+
 static json_t *check_json(const struct check *c)
 {
 	json_t *j = json_object();
 
 	json_object_set_new(j, "target", plumb_json_text(c->target.text));
 	json_object_set_new(j, "verdict", json_string(verdict_word(c->verdict)));
-	json_object_set_new(j, "ok", json_boolean(!verdict_fails(c->verdict)));
+	json_object_set_new(j, "ok",
+			    ok_json(!verdict_fails(c->verdict), c->verdict == VERDICT_UNKNOWN));
 	json_object_set_new(j, "why", plumb_json_text(c->why));
 	json_object_set_new(j, "inlined",
 			    c->has_inlined ? plumb_json_u64(c->inlined) : json_null());
@@ -189,7 +195,8 @@ static json_t *tool_json(const struct plan *p, const char *tool)
 	char refused[256];
 
 	json_object_set_new(j, "tool", json_string(tool));
-	json_object_set_new(j, "ok", json_boolean(plan_tool_holds(p, tool)));
+	json_object_set_new(j, "ok",
+			    ok_json(plan_tool_holds(p, tool), plan_tool_is_unknown(p, tool)));
 	json_object_set_new(j, "users_choice", json_boolean(is_open(tool)));
 	for (size_t i = 0; i < n_tool_lines; i++) {
 		if (strcmp(tool_lines[i].tool, tool))
@@ -197,7 +204,9 @@ static json_t *tool_json(const struct plan *p, const char *tool)
 		one = json_object();
 		json_object_set_new(one, "mechanisms", json_string(tool_lines[i].mechanisms));
 		json_object_set_new(one, "targets", json_string(tool_lines[i].targets));
-		json_object_set_new(one, "ok", json_boolean(plan_line_holds(p, &tool_lines[i])));
+		json_object_set_new(one, "ok",
+				    ok_json(plan_line_holds(p, &tool_lines[i]),
+					    plan_line_is_unknown(p, &tool_lines[i])));
 		plan_mechanisms(p, &tool_lines[i], true, refused, sizeof(refused));
 		json_object_set_new(one, "refused",
 				    p->refused.tried ? json_string(refused) : json_null());

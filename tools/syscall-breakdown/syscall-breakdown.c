@@ -178,8 +178,9 @@ static void print_above(void)
 static json_t *json_above(void)
 {
 	look_at_first_pass(false);
-	return json_pack("{s:s, s:I, s:I}", "percentile", above_name, "ns",
-			 (json_int_t)first_pass.ns, "calls", (json_int_t)first_pass.calls);
+	return json_pack("{s:s, s:o, s:I}", "percentile", above_name, "ns",
+			 first_pass.ns ? plumb_json_u64(first_pass.ns) : json_null(), "calls",
+			 (json_int_t)first_pass.calls);
 }
 
 static const struct plumb_mechanism mechanisms[] = {

@@ -148,6 +148,13 @@ static void print_waker(const struct plumb_waker *w, FILE *out)
 		fprintf(out, "; %s", text);
 }
 
+static bool is_unseen(const struct plumb_part_name *part)
+{
+	const struct plumb_session *s = calls.session;
+
+	return plumb_part_is_unseen(s->tool, s->instance.no_return, part);
+}
+
 /* Fields of unlimited length come last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
@@ -159,8 +166,13 @@ static void print_line(const struct slow_call *c, FILE *out)
 	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
-		fprintf(out, " %4.0f%%",
-			c->ns ? 100.0 * slow_call_part(c, plumb_return_parts[i].part) / c->ns : 0);
+		if (is_unseen(&plumb_return_parts[i]))
+			fprintf(out, " %5s", "-");
+		else
+			fprintf(out, " %4.0f%%",
+				c->ns ? 100.0 * slow_call_part(c, plumb_return_parts[i].part) /
+						c->ns
+				      : 0);
 	plumb_escape(comm, c->comm, sizeof(comm));
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
@@ -283,8 +295,11 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
-		json_object_set_new(j, plumb_return_parts[i].json,
-				    plumb_json_u64(slow_call_part(c, plumb_return_parts[i].part)));
+		json_object_set_new(
+			j, plumb_return_parts[i].json,
+			is_unseen(&plumb_return_parts[i])
+				? json_null()
+				: plumb_json_u64(slow_call_part(c, plumb_return_parts[i].part)));
 	json_object_set_new(j, "held_by", held_by(c) ? json_string(held_by(c)) : json_null());
 	json_object_set_new(j, "woken_by", json_of_woken(c));
 	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));

@@ -47,12 +47,14 @@ void plumb_report_time(const struct plumb_report *r, FILE *out);
  */
 void plumb_report_footer(const struct plumb_report *r, FILE *out);
 void plumb_report_ledger(const struct plumb_report *r, FILE *out);
-void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *row, FILE *out);
-json_t *plumb_json_split(const struct plumb_tool *tool, const struct plumb_row *row);
+void plumb_report_split(const struct plumb_run *run, const struct plumb_row *row, FILE *out);
+json_t *plumb_json_split(const struct plumb_run *run, const struct plumb_row *row);
 void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, FILE *out);
 /* One object, without the rows that a tool prints itself (view.rows_json); and as a line. */
 json_t *plumb_report_object(const struct plumb_report *r);
 int plumb_report_json(const struct plumb_report *r, FILE *out);
+/* Whether calls of the row that failed are told: not of a function without a result. */
+bool plumb_row_counts_errors(const struct plumb_tool *tool, const struct plumb_row *row);
 json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row);
 
 #endif

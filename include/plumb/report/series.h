@@ -13,8 +13,8 @@
  */
 json_t *plumb_series(const json_t *report);
 
-/* The sum of the member NAME of ROWS. */
-uint64_t plumb_series_sum(const json_t *rows, const char *name);
+/* The sum of the member NAME of ROWS; -1: it is null, or absent, in all of them. */
+json_int_t plumb_series_sum(const json_t *rows, const char *name);
 
 /* "syscall_latency": the tool of a report, as part of a name. */
 void plumb_series_name(const json_t *report, char *text, size_t size);

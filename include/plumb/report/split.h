@@ -4,7 +4,10 @@
 #define PLUMB_SPLIT_H
 
 #include <plumb/bpf/sched/split.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+struct plumb_tool;
 
 struct plumb_part_name {
 	const char *heading, *column, *json;
@@ -21,6 +24,11 @@ extern const struct plumb_part_name plumb_return_parts[PLUMB_RETURN_PARTS + 1];
  * PLUMB_MAX_PARTS of them need the rest of a line.
  */
 void plumb_print_part_headings(const struct plumb_part_name *parts, size_t n, FILE *out);
-void plumb_print_part_share(const struct plumb_part_name *part, double per_cent, FILE *out);
+void plumb_print_part_share(const struct plumb_part_name *part, bool unseen, double per_cent,
+			    FILE *out);
+
+/* Whether nobody looks for the part: it is none, not 0.  NO_RETURN: as in struct plumb_run. */
+bool plumb_part_is_unseen(const struct plumb_tool *tool, const char *no_return,
+			  const struct plumb_part_name *part);
 
 #endif

@@ -217,9 +217,10 @@ static inline bool plumb_has_histogram(enum plumb_measure_kind kind)
 
 struct plumb_measure {
 	enum plumb_measure_kind kind;
-	bool errors;      /* a row also counts errors */
-	bool pairs;       /* a call is a pair of USDT probes, START and DONE */
-	bool sampled;     /* the programs run on the event cpu-clock */
+	bool errors;                    /* a row also counts errors */
+	bool (*fails)(const void *key); /* whether that row's calls can; NULL: those of all can */
+	bool pairs;                     /* a call is a pair of USDT probes, START and DONE */
+	bool sampled;                   /* the programs run on the event cpu-clock */
 	bool ends_inside; /* its times end in the kernel, before a caller that is in user mode goes
 			   * on; waits behind that are not sought (sched/return.h) */
 	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
@@ -228,6 +229,7 @@ struct plumb_measure {
 	 * split.h. */
 	const struct plumb_part_name *parts;
 	size_t n_parts;
+	const uint32_t *unseen_parts; /* by number: nobody looks for them; NULL: all are seen */
 	const char *second; /* name of a second histogram ("cpu", "latency"); NULL: none */
 	/*
 	 * Grouped by the key STAGE_BY, each call is recorded in STAGES rows: one for the whole

@@ -224,13 +224,19 @@ static void write_histograms(const struct writing *w, const struct plumb_ladder 
 static void write_counter(const struct writing *w, const char *member, const char *metric,
 			  const char *help)
 {
+	bool headed = false;
+	json_int_t sum;
 	char name[256];
 
 	snprintf(name, sizeof(name), "%s_%s_total", w->prefix, metric);
-	print_head(w, name, "counter", help);
-	for (size_t i = 0; i < json_array_size(w->all); i++)
-		fprintf(w->out, "%s{%s} %llu\n", name, w->labels[i],
-			(unsigned long long)plumb_series_sum(rows_of(w, i), member));
+	for (size_t i = 0; i < json_array_size(w->all); i++) {
+		if ((sum = plumb_series_sum(rows_of(w, i), member)) < 0)
+			continue;
+		if (!headed)
+			print_head(w, name, "counter", help);
+		headed = true;
+		fprintf(w->out, "%s{%s} %lld\n", name, w->labels[i], (long long)sum);
+	}
 }
 
 static void write_rows(const struct writing *w, const struct plumb_ladder *times,
@@ -248,8 +254,7 @@ static void write_rows(const struct writing *w, const struct plumb_ladder *times
 		write_counter(w, "count", "calls", "Calls");
 	if (second)
 		write_histograms(w, times, second, false);
-	if (json_object_get(row, "errors"))
-		write_counter(w, "errors", "errors", "Calls that failed");
+	write_counter(w, "errors", "errors", "Calls that failed");
 	for (size_t i = 0; (member = plumb_series_extra(row, i, &metric)); i++)
 		write_counter(w, member, metric, "Bytes");
 }

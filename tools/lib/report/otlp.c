@@ -101,16 +101,22 @@ static void add_metric(struct making *m, const char *name, const char *unit, con
 static void add_counter(struct making *m, const char *member, const char *metric, const char *unit)
 {
 	json_t *points = json_array(), *one, *point;
+	json_int_t sum;
 	char name[192];
 	size_t i;
 
 	json_array_foreach(m->all, i, one)
 	{
+		sum = plumb_series_sum(json_object_get(one, "rows"), member);
+		if (sum < 0)
+			continue;
 		point = point_of(m, attributes_of(json_object_get(one, "key")));
-		json_object_set_new(
-			point, "asInt",
-			integer(plumb_series_sum(json_object_get(one, "rows"), member)));
+		json_object_set_new(point, "asInt", integer(sum));
 		json_array_append_new(points, point);
+	}
+	if (!json_array_size(points)) {
+		json_decref(points);
+		return;
 	}
 	snprintf(name, sizeof(name), "%s.%s", m->prefix, metric);
 	add_metric(m, name, unit, "sum", points);
@@ -256,8 +262,7 @@ static void add_rows(struct making *m)
 		add_counter(m, "count", "calls", "{call}");
 	if (second)
 		add_histograms(m, second, false);
-	if (json_object_get(row, "errors"))
-		add_counter(m, "errors", "errors", "{call}");
+	add_counter(m, "errors", "errors", "{call}");
 	for (size_t i = 0; (member = plumb_series_extra(row, i, &metric)); i++)
 		add_counter(m, member, metric, "By");
 }

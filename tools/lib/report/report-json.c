@@ -119,6 +119,13 @@ static void add_second(const struct plumb_run *run, const struct plumb_row *row,
 	set(j, run->tool->measure.second, second);
 }
 
+bool plumb_row_counts_errors(const struct plumb_tool *tool, const struct plumb_row *row)
+{
+	const struct plumb_measure *m = &tool->measure;
+
+	return m->errors && (!m->fails || !row->slot || m->fails(row->key));
+}
+
 static json_t *rows(const struct plumb_report *r)
 {
 	const struct plumb_run *run = r->run;
@@ -131,7 +138,8 @@ static json_t *rows(const struct plumb_report *r)
 		set(j, "key", plumb_json_key(run, row));
 		set_u64(j, "count", row->count);
 		set(j, "errors",
-		    run->tool->measure.errors ? plumb_json_u64(row->errors) : json_null());
+		    plumb_row_counts_errors(run->tool, row) ? plumb_json_u64(row->errors)
+							    : json_null());
 		for (size_t e = 0; e < 2 && run->tool->measure.extra[e]; e++)
 			set_u64(j, run->tool->measure.extra[e], row->extra[e]);
 		if (run->tool->measure.kind != PLUMB_TIMES)
@@ -139,7 +147,7 @@ static json_t *rows(const struct plumb_report *r)
 		if (plumb_has_histogram(run->tool->measure.kind))
 			add_measure(run->options, &row->dist, row->sum, j);
 		if (row->split)
-			set(j, "split", plumb_json_split(run->tool, row));
+			set(j, "split", plumb_json_split(run, row));
 		if (run->tool->measure.second)
 			add_second(run, row, j);
 		if (run->tool->view.row_json)

@@ -55,13 +55,18 @@ json_t *plumb_series(const json_t *report)
 	return all;
 }
 
-uint64_t plumb_series_sum(const json_t *rows, const char *name)
+json_int_t plumb_series_sum(const json_t *rows, const char *name)
 {
-	uint64_t sum = 0;
-	json_t *row;
+	json_int_t sum = -1;
+	json_t *row, *value;
 	size_t i;
 
-	json_array_foreach(rows, i, row) sum += json_integer_value(json_object_get(row, name));
+	json_array_foreach(rows, i, row)
+	{
+		value = json_object_get(row, name);
+		if (json_is_integer(value))
+			sum = (sum < 0 ? 0 : sum) + json_integer_value(value);
+	}
 	return sum;
 }
 

@@ -37,14 +37,28 @@ struct parts {
 	const struct plumb_part_name *names;
 	size_t n;
 	bool many; /* a line has no room for the calls of which each was the largest */
+	const struct plumb_run *run;
 };
 
-static struct parts parts_of(const struct plumb_tool *tool)
+static struct parts parts_of(const struct plumb_run *run)
 {
-	const struct plumb_measure *m = &tool->measure;
+	const struct plumb_measure *m = &run->tool->measure;
 
-	return m->parts ? (struct parts){m->parts, m->n_parts, m->n_parts > MOST}
-			: (struct parts){plumb_parts, PLUMB_ALL_PARTS, false};
+	if (!m->parts)
+		return (struct parts){plumb_parts, PLUMB_ALL_PARTS, false, run};
+	return (struct parts){m->parts, m->n_parts, m->n_parts > MOST, run};
+}
+
+bool plumb_part_is_unseen(const struct plumb_tool *tool, const char *no_return,
+			  const struct plumb_part_name *part)
+{
+	return (no_return && *no_return && !strcmp(part->json, "return")) ||
+	       (tool->measure.unseen_parts && *tool->measure.unseen_parts >> part->part & 1);
+}
+
+static bool is_unseen(const struct parts *parts, size_t i)
+{
+	return plumb_part_is_unseen(parts->run->tool, parts->run->no_return, &parts->names[i]);
 }
 
 static void add(struct plumb_parts *sum, const struct plumb_parts *p)
@@ -119,9 +133,13 @@ void plumb_print_part_headings(const struct plumb_part_name *parts, size_t n, FI
 		fprintf(out, " %*s", width_of(&parts[i]), parts[i].column);
 }
 
-void plumb_print_part_share(const struct plumb_part_name *part, double per_cent, FILE *out)
+void plumb_print_part_share(const struct plumb_part_name *part, bool unseen, double per_cent,
+			    FILE *out)
 {
-	fprintf(out, " %*.*f", width_of(part), per_cent < 99.95, per_cent);
+	if (unseen)
+		fprintf(out, " %*s", width_of(part), "-");
+	else
+		fprintf(out, " %*.*f", width_of(part), per_cent < 99.95, per_cent);
 }
 
 static void print_parts(const struct parts *parts, const char *name, const struct plumb_parts *p,
@@ -139,7 +157,9 @@ static void print_parts(const struct parts *parts, const char *name, const struc
 		const double share = ns ? 100.0 * p->ns[part] / ns : 0;
 
 		if (parts->many)
-			plumb_print_part_share(&parts->names[i], share, out);
+			plumb_print_part_share(&parts->names[i], is_unseen(parts, i), share, out);
+		else if (is_unseen(parts, i))
+			fprintf(out, " %6s %*s", "-", width, "-");
 		else
 			fprintf(out, " %5.1f%% %*s", share, width,
 				format_count(p->led[part], width, text, sizeof(text)));
@@ -147,9 +167,9 @@ static void print_parts(const struct parts *parts, const char *name, const struc
 	fputc('\n', out);
 }
 
-void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *row, FILE *out)
+void plumb_report_split(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
 {
-	const struct parts parts = parts_of(tool);
+	const struct parts parts = parts_of(run);
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 
 	fprintf(out, "  %*s", parts.many ? 16 : 18, "calls");
@@ -164,6 +184,11 @@ void plumb_report_split(const struct plumb_tool *tool, const struct plumb_row *r
 	print_parts(&parts, "all", &all, out);
 }
 
+static json_t *part_json(bool unseen, uint64_t n)
+{
+	return unseen ? json_null() : plumb_json_u64(n);
+}
+
 static json_t *json_of(const struct parts *parts, const struct plumb_parts *p)
 {
 	json_t *j = json_object(), *led = json_object();
@@ -173,16 +198,16 @@ static json_t *json_of(const struct parts *parts, const struct plumb_parts *p)
 	for (size_t i = 0; i < parts->n; i++) {
 		const struct plumb_part_name *n = &parts->names[i];
 
-		json_object_set_new(j, n->json, plumb_json_u64(p->ns[n->part]));
-		json_object_set_new(led, n->json, plumb_json_u64(p->led[n->part]));
+		json_object_set_new(j, n->json, part_json(is_unseen(parts, i), p->ns[n->part]));
+		json_object_set_new(led, n->json, part_json(is_unseen(parts, i), p->led[n->part]));
 	}
 	json_object_set_new(j, "mostly", led);
 	return j;
 }
 
-json_t *plumb_json_split(const struct plumb_tool *tool, const struct plumb_row *row)
+json_t *plumb_json_split(const struct plumb_run *run, const struct plumb_row *row)
 {
-	const struct parts parts = parts_of(tool);
+	const struct parts parts = parts_of(run);
 	struct plumb_parts all = {}, in_band[N_BANDS] = {};
 	json_t *j, *list = json_array(), *one;
 

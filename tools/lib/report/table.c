@@ -53,6 +53,8 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 		/* A thread's name can be; a blank cell is no column for awk. */
 		if (row->slot && !*text && c->field->bit & (PLUMB_BY_COMM | PLUMB_BY_PROCESS))
 			snprintf(text, size, "\\x00"); /* as no name is printed */
+	} else if (c->figure == ERRORS && !plumb_row_counts_errors(t->r->run->tool, row)) {
+		snprintf(text, size, "-");
 	} else if (c->figure <= ERRORS) {
 		snprintf(text, size, "%llu", (unsigned long long)table_value(t, c, row));
 	} else if (c->figure == OWN) {
@@ -175,7 +177,7 @@ static void print_row(const struct table *t, const struct plumb_row *row, FILE *
 	if (run->options->histogram && plumb_has_histogram(run->tool->measure.kind))
 		plumb_report_histogram(row, measure_unit(run, false), out);
 	if (row->split)
-		plumb_report_split(run->tool, row, out);
+		plumb_report_split(run, row, out);
 	if (!run->tool->measure.second)
 		return;
 	print_line(t, &second, true, out);
