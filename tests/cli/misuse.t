@@ -385,4 +385,6 @@ t:sched:sched_switch func-count
 s:read syscall-latency"
 run_bare func-count -d 0.1 ./x:function
 refused "func-count names the form of user functions" 2 func-count ./x:function u:FILE:FUNCTION
+run_bare func-count -d 0.1 tracepoint:sched:sched_switch
+refused "func-count names a tracepoint as it takes it" 1 func-count "a tracepoint is t:sched:sched_switch"
 done_trying

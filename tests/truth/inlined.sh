@@ -65,5 +65,5 @@ check() {
 	like "a function that is only inlined is refused" "$(cat refused-in_all.status refused-in_all.err)" \
 		'^1
 .*in_all in .*inlined: all calls are inlined, at 3 places, which cannot be timed'
-	like "... and its part is named" "$(cat refused-in_part.err)" 'in_part in .*inlined: calls may enter in_part.part.0, which is not traced: name it'
+	like "... and its part is named" "$(cat refused-in_part.err)" 'in_part in .*inlined: calls may enter in_part.part.0: name it, too'
 }

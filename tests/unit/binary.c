@@ -57,6 +57,7 @@ static int make_system(void **state)
 	text("/etc/ld.so.conf",
 	     "# words\nhwcap 1 nosegneg\n  include /etc/ld.so.conf.d/*.conf #\n"
 	     "include beside/*.conf none/*.conf # ld.so.conf.d/c.disabled\n/opt/last\nrelative\n");
+	text("/here", "");
 	text("/etc/ld.so.conf.d/a.conf", "/opt/first\n\n/opt/missing\n");
 	text("/etc/ld.so.conf.d/b.conf", "include /etc/ld.so.conf.d/b.conf\n\t/opt/second\n");
 	text("/etc/ld.so.conf.d/c.disabled", "/opt/disabled\n");
@@ -189,6 +190,7 @@ static void programs_are_found_in_path(void **state)
 	assert_string_equal(find("plain"), "/sbin/plain");
 	assert_non_null(strstr(find("too"), "no library or program is named too\n"));
 	assert_non_null(strstr(find("libtwic"), "no library or program is named libtwic\n"));
+	assert_non_null(strstr(find("here"), "is named here; did you mean ./here?\n"));
 }
 
 static void paths_are_left_as_they_are(void **state)

@@ -28,7 +28,8 @@ static const struct plumb_calls uncounted = {};
 
 static void what_is_never_called_is_inlined(void **state)
 {
-	struct plumb_callee c = {.name = "foo", .address = 16};
+	struct plumb_callee c = {.name = "foo", .address = 16},
+			    parts[] = {c, {.name = "foo.part.0", .address = 32, .direct = 2}};
 
 	(void)state;
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), VERDICT_INLINED);
@@ -48,6 +49,9 @@ static void what_is_never_called_is_inlined(void **state)
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
 	c.taken = 0, c.address = 0; /* hidden */
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);
+	parts[0].described = true, parts[0].inlined = 2;
+	assert_int_equal(judge_hollow(parts, 2, 1, false, &counted), VERDICT_INLINED);
+	assert_non_null(strstr(judged.why, "callers call foo.part.0 on some paths"));
 	/* It is known not to be inlined: then nobody calls it. */
 	c.address = 16, c.described = true;
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), -1);

@@ -6,15 +6,17 @@
 
 static void nearest_is_what_was_meant(void **state)
 {
-	static const char *const names[] = {"read",   NULL,    "write",  "sendto", "sendmsg",
-					    "openat", "close", "getpid", "gettid", NULL};
+	static const char *const names[] = {"read",    NULL,     "write",       "sendto",
+					    "sendmsg", "openat", "close",       "getpid",
+					    "gettid",  NULL,     "nanosleep_us"};
 	static const struct {
 		const char *typed, *meant;
 	} samples[] = {
-		{"sendot", "sendto"}, {"sento", "sendto"},  {"sendtoo", "sendto"},
-		{"Sendto", "sendto"}, {"wirte", "write"},   {"opneat", "openat"},
-		{"getpit", "getpid"}, {"gettif", "gettid"}, {"senmsg", "sendmsg"},
-		{"clos", "close"},    {"read", "read"},     {"raed", "read"},
+		{"sendot", "sendto"},     {"sento", "sendto"},  {"sendtoo", "sendto"},
+		{"Sendto", "sendto"},     {"wirte", "write"},   {"opneat", "openat"},
+		{"getpit", "getpid"},     {"gettif", "gettid"}, {"senmsg", "sendmsg"},
+		{"clos", "close"},        {"read", "read"},     {"raed", "read"},
+		{"nano", "nanosleep_us"},
 	};
 
 	(void)state;

@@ -151,8 +151,8 @@ static void parts_and_clones_are_named(void **state)
 	listen_to_stderr();
 	finds("./pie:kept", "<kept>");
 	text = said();
-	check(strstr(text, "kept in ./pie: some calls may enter kept.constprop.0 instead, which is "
-			   "not traced\n"),
+	check(strstr(text, "kept in ./pie: some calls may enter kept.constprop.0 instead: name "
+			   "it, too\n"),
 	      "%s", text);
 	listen_to_stderr();
 	finds("./pie:hot", "<hot>");
@@ -235,7 +235,8 @@ static void symbols_of_the_debug_file_are_found(void **state)
 	finds("./linked:inner", "<inner>");
 	/* Another file has another CRC. */
 	run("echo >>.debug/fixed.debug");
-	says("./linked:inner", "has no function names");
+	says("./linked:inner", "has no function names (stripped; its debug file is of another");
+	says(".debug/fixed.debug:inner", "has no function names (it is a debug file");
 }
 
 /* Removes the table of sections. */

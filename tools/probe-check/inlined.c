@@ -213,26 +213,30 @@ static struct source *take_source(struct count *c, size_t index, Dwarf_Die *die)
 	return s;
 }
 
-/* Record a DIE: a function with its code at LOW (0: no code), or an inlined call. */
-static int take(struct count *c, size_t index, Dwarf_Die *die, uint64_t low)
+/*
+ * Record a DIE: a function with its code at LOW (0: no code), or an inlined call, of the whole or
+ * of the rest.  foo.part.0 is the rest only.
+ */
+static int take(struct count *c, size_t index, Dwarf_Die *die, bool of_rest, uint64_t low)
 {
+	const bool is_rest = strstr(c->callees[index].name, ".part.");
 	struct source *s = take_source(c, index, die);
 
 	if (!s)
 		return -ENOMEM;
-	s->inlined += dwarf_tag(die) == DW_TAG_inlined_subroutine;
+	s->inlined += dwarf_tag(die) == DW_TAG_inlined_subroutine && of_rest == is_rest;
 	s->is_compiled |= low != 0;
 	s->is_here |= low && low == c->callees[index].address;
 	return 0;
 }
 
-static int take_named(struct count *c, const char *name, Dwarf_Die *die, uint64_t low)
+static int take_named(struct count *c, const char *name, Dwarf_Die *die, bool of_rest, uint64_t low)
 {
 	struct wanted *w = find(c, name);
 	int err = 0;
 
 	for (; !err && w && w < c->wanted + c->n_wanted && !strcmp(w->name, name); w++)
-		err = take(c, w->index, die, low);
+		err = take(c, w->index, die, of_rest, low);
 	return err;
 }
 
@@ -269,7 +273,8 @@ static bool is_rest(Dwarf_Die *die, Dwarf_Die *parent)
 	Dwarf_Attribute a, b;
 	Dwarf_Die origin, origin_of_parent;
 
-	return parent && dwarf_tag(parent) == DW_TAG_inlined_subroutine &&
+	return parent && dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+	       dwarf_tag(parent) == DW_TAG_inlined_subroutine &&
 	       dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &a), &origin) &&
 	       dwarf_formref_die(dwarf_attr(parent, DW_AT_abstract_origin, &b),
 				 &origin_of_parent) &&
@@ -278,15 +283,14 @@ static bool is_rest(Dwarf_Die *die, Dwarf_Die *parent)
 
 static int look_at(struct count *c, Dwarf_Die *die, Dwarf_Die *parent)
 {
+	const bool of_rest = is_rest(die, parent);
 	const char *name, *linkage;
 	int tag = dwarf_tag(die), err = 0;
 	uint64_t low = 0;
 
 	if (tag == DW_TAG_inlined_subroutine) {
 		/* Without code it is part of an abstract instance, which all copies share. */
-		if ((!has(die, DW_AT_low_pc) && !has(die, DW_AT_ranges) &&
-		     !has(die, DW_AT_entry_pc)) ||
-		    is_rest(die, parent))
+		if (!has(die, DW_AT_low_pc) && !has(die, DW_AT_ranges) && !has(die, DW_AT_entry_pc))
 			return 0;
 	} else if (tag != DW_TAG_subprogram || has(die, DW_AT_declaration))
 		return 0;
@@ -295,13 +299,13 @@ static int look_at(struct count *c, Dwarf_Die *die, Dwarf_Die *parent)
 	linkage = string_of(c, die, DW_AT_linkage_name);
 	name = string_of(c, die, DW_AT_name);
 	if (linkage)
-		err = take_named(c, linkage, die, low);
+		err = take_named(c, linkage, die, of_rest, low);
 	/*
 	 * In C++ many functions share a short name.  With whole-program optimization functions of C
 	 * have linkage names, too.
 	 */
 	if (!err && name && (!linkage || strchr(linkage, '.')))
-		err = take_named(c, name, die, low);
+		err = take_named(c, name, die, of_rest, low);
 	return err ?: note_alias(c, linkage ?: name, low);
 }
 

@@ -187,6 +187,8 @@ static void judge_not_called(const struct remains *r, const struct plumb_callee 
 
 static void judge_never_called(const struct remains *r, const struct plumb_callee *all)
 {
+	const char *part = shared_part(r);
+
 	if (all->described)
 		check_judge(r->check, VERDICT_INLINED,
 			    "inlined at %zu place%s, and no call is left", all->inlined,
@@ -198,6 +200,8 @@ static void judge_never_called(const struct remains *r, const struct plumb_calle
 				    ? "a probe would see calls from modules only: probe a function "
 				      "that calls it"
 				    : "a probe would never fire: probe a function that calls it");
+	if (part)
+		check_add(r->check, "callers call %s on some paths", part);
 }
 
 /* Names the calls that the count of direct calls does not include. */

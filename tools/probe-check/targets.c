@@ -54,6 +54,18 @@ static bool cut_offset(struct target *t)
 	       plus[2];
 }
 
+/* Whether it begins as targets of other tools do. */
+static bool is_foreign(const char *text)
+{
+	static const char *const prefixes[] = {
+		"tracepoint:", "rawtracepoint:", "kprobe:", "kretprobe:", "kfunc:", "fentry:"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(text, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
 /* Parse REST, which follows the prefix.  Return what is wrong with it; NULL: nothing. */
 static const char *take(struct target *t, char *rest)
 {
@@ -63,7 +75,8 @@ static const char *take(struct target *t, char *rest)
 	case TARGET_FUNCTION:
 		t->name = rest;
 		colon = strchr(rest, ':');
-		if (*rest && !(colon && (colon == rest || !colon[1])) && !strpbrk(rest, "*?["))
+		if (*rest && !(colon && (colon == rest || !colon[1])) && !strpbrk(rest, "*?[") &&
+		    !is_foreign(rest))
 			return NULL;
 		return "a kernel function is FUNC or MODULE:FUNC, without wildcards; others begin "
 		       "with t:, r:, s:, u: or usdt:";

@@ -28,7 +28,8 @@ int plumb_open_here(const char *path);
 
 /*
  * Opens the debug file of ELF, a file at PATH that belongs to OWNER, below ROOT or below the tool's
- * own root; its descriptor, or -errno.  Debug files of other users than root and OWNER are ignored.
+ * own root; its descriptor, or -errno; -ESTALE: there is one, but of another build or another user
+ * than root and OWNER.
  */
 int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
 

@@ -150,8 +150,8 @@ static void mention_clones(int fd, const char *shown, const char *name,
 	free(glob);
 	for (size_t i = 0; !err && i < clones.n; i++)
 		if (purpose != PLUMB_USER_ENTRIES || !strstr(clones.list[i].name, ".part."))
-			plumb_warn("%s in %s: calls may enter %s, which is not traced: name it",
-				   name, shown, clones.list[i].name);
+			plumb_warn("%s in %s: calls may enter %s: name it, too", name, shown,
+				   clones.list[i].name);
 	plumb_userfuncs_free(&clones);
 }
 

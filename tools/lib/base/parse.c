@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <plumb/base/parse.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,14 @@ int plumb_parse_list(const char *text, int (*each)(const char *item, void *conte
 	return err;
 }
 
+/* Whether it begins with all of NAME, of some letters: then it is as near as one wrong letter. */
+static bool continues(const char *name, const char *other)
+{
+	size_t n = strlen(name);
+
+	return n > 3 && !strncmp(name, other, n) && other[n];
+}
+
 /*
  * The Levenshtein distance, but swapped neighbours are one error and not two.  Names longer than a
  * row have the maximum distance.
@@ -140,6 +149,8 @@ static unsigned int distance(const char *a, const char *b)
 
 	if (n >= sizeof(rows[0]) / sizeof(rows[0][0]))
 		return ~0U;
+	if (continues(a, b))
+		return 1;
 	for (unsigned int j = 0; j <= n; j++)
 		row[j] = j;
 	for (unsigned int i = 1; a[i - 1]; i++) {
@@ -172,7 +183,8 @@ const char *plumb_nearest(const char *name, const char *const *names, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		/* At least the difference of lengths is wrong: skips most of 100,000 names. */
-		if (!names[i] || labs((long)strlen(names[i]) - length) >= (long)best)
+		if (!names[i] || (!continues(name, names[i]) &&
+				  labs((long)strlen(names[i]) - length) >= (long)best))
 			continue;
 		d = distance(name, names[i]);
 		if (d < best) {

@@ -157,7 +157,9 @@ int plumb_binary_find(const char *name, char **path)
 	else if (!(err = look_for_library(name, path)) && !*path)
 		*path = look_for_program(name);
 	if (!err && !*path)
-		return plumb_error(ENOENT, "no library or program is named %s", name);
+		return plumb_error(ENOENT, "no library or program is named %s%s%s%s", name,
+				   access(name, F_OK) ? "" : "; did you mean ./",
+				   access(name, F_OK) ? "" : name, access(name, F_OK) ? "" : "?");
 	if (err) {
 		free(*path);
 		*path = NULL;

@@ -62,16 +62,16 @@ static bool is_wanted(int fd, const struct wanted *w)
 /* Tries PATH below the root of the process, then below the tool's own. */
 static int try(int root, int host, const char *path, const struct wanted *w)
 {
-	int roots[] = {root, host}, fd = -ENOENT;
+	int roots[] = {root, host}, fd = -ENOENT, err = -ENOENT;
 
 	for (size_t i = 0; fd < 0 && i < 2; i++) {
 		fd = roots[i] < 0 ? -ENOENT : plumb_open_in_root(roots[i], path, true);
 		if (fd >= 0 && !is_wanted(fd, w)) {
 			close(fd);
-			fd = -ENOENT;
+			fd = err = -ESTALE;
 		}
 	}
-	return fd;
+	return fd < 0 ? err : fd;
 }
 
 /* --- paths of debug files --- */
@@ -111,26 +111,30 @@ static int try_link(int root, int host, const char *file, const char *name, cons
 	static const char *const forms[] = {"%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s"};
 	const char *slash = strrchr(file, '/');
 	char path[8192];
-	int fd = -ENOENT;
+	int fd = -ENOENT, err = -ENOENT;
 
 	for (size_t i = 0; slash && fd < 0 && i < sizeof(forms) / sizeof(forms[0]); i++) {
 		snprintf(path, sizeof(path), forms[i], (int)(slash - file), file, name);
 		fd = try(root, host, path, w);
+		err = fd == -ESTALE ? fd : err;
 	}
-	return fd;
+	return fd < 0 ? err : fd;
 }
 
 int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner)
 {
 	struct wanted w = {.owner = owner};
-	int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -ENOENT;
+	int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -ENOENT, err;
 	const char *name = read_link(elf, &w.crc);
 
 	w.id_size = plumb_elf_build_id(elf, w.id);
 	if (w.id_size)
 		fd = try_build_id(root, host, &w);
+	err = fd;
 	if (fd < 0 && name)
 		fd = try_link(root, host, path, name, &w);
+	if (fd == -ENOENT)
+		fd = err;
 	if (host >= 0)
 		close(host);
 	return fd;

@@ -141,7 +141,12 @@ int plumb_userfuncs_complain(const struct plumb_usersyms *syms, const char *path
 				   "its own table of functions is not read",
 				   path);
 	if (!syms->n)
-		return plumb_error(ENOENT, "%s has no function names (stripped or damaged)", path);
+		return plumb_error(ENOENT, "%s has no function names (%s)", path,
+				   syms->is_debug_file ? "it is a debug file: name the file that "
+							 "has the code"
+				   : syms->debug_fd == -ESTALE
+					   ? "stripped; its debug file is of another build or user"
+					   : "stripped or damaged");
 	return complain_of_name(syms, path, p->name);
 }
 
@@ -155,6 +160,6 @@ void plumb_userfuncs_mention_clones(const struct plumb_usersyms *syms, const cha
 		if (is_clone_of(&syms->all[i], name) && !plumb_userfunc_is_cold(&syms->all[i]))
 			add(&names, syms->all[i].name, syms->all[i].length);
 	if (names.n)
-		plumb_warn("%s in %s: some calls may enter %s instead, which %s not traced", name,
-			   path, names.text, names.n > 1 ? "are" : "is");
+		plumb_warn("%s in %s: some calls may enter %s instead: name %s, too", name, path,
+			   names.text, names.n > 1 ? "them" : "it");
 }

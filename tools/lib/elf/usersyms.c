@@ -320,6 +320,7 @@ static int read_elsewhere(struct reading *r, const struct plumb_elf *file)
 int plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *syms)
 {
 	struct reading *r = calloc(1, sizeof(*r));
+	GElf_Shdr text;
 	size_t n = 0;
 	int err;
 
@@ -328,6 +329,8 @@ int plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *sym
 		return -ENOMEM;
 	r->elf = file->elf;
 	r->syms = syms;
+	syms->is_debug_file =
+		plumb_elf_section(file->elf, ".text", &text) && text.sh_type == SHT_NOBITS;
 	err = read_sections(r, file->elf, &n);
 	if (!err && !n)
 		err = read_segments(r, file->elf);

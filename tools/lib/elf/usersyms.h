@@ -21,7 +21,8 @@ struct plumb_usersyms {
 	bool whole; /* a .symtab was among the tables */
 	/* What the names point into. */
 	Elf *debug, *mini;
-	int debug_fd;
+	int debug_fd; /* -ESTALE: the debug file is another's */
+	bool is_debug_file;
 	char *image;
 };
 

@@ -269,10 +269,27 @@ static bool is_prefix_of_others(const char *module)
 	       !strcmp(module, "usdt");
 }
 
+/* What other tools write before a target, and what to write here; NULL: it is none of those. */
+static const char *foreign_prefix(const char *module)
+{
+	static const char *const prefixes[][2] = {
+		{"tracepoint", "a tracepoint is t:"}, {"rawtracepoint", "a raw tracepoint is r:"},
+		{"kprobe", "a kernel function is "},  {"kretprobe", "a kernel function is "},
+		{"kfunc", "a kernel function is "},   {"fentry", "a kernel function is "}};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strcmp(module, prefixes[i][0]))
+			return prefixes[i][1];
+	return NULL;
+}
+
 static int say_missing(struct search *q, const struct plumb_pattern *p)
 {
+	const char *instead = p->module ? foreign_prefix(p->module) : NULL;
 	char suggestion[1024] = "";
 
+	if (instead)
+		return plumb_error(EINVAL, "%s: %s%s", p->text, instead, p->name);
 	if (p->module && is_prefix_of_others(p->module))
 		return plumb_error(EINVAL,
 				   "%s: not a kernel function; func-count and func-stack take "
