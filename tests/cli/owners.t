@@ -43,17 +43,54 @@ is "... and says nothing of it" "$status $(<"$err")" "0 syscall-count: tracing â
 is_replaced "$work/calls.json" syscall-latency --no-calibrate -p $$ --keep=5s/100ms --out="$work/calls.json" -d 0.3
 is_replaced "$work/flame.svg" offcpu-time --no-calibrate -p $$ --flame="$work/flame.svg" -d 0.3
 
-# By a copy with capabilities to read what processes have, a user cannot read any file.
-mkdir "$work/closed"
+# By a copy with capabilities to read what processes have, or any file, a user cannot read or write any file.
+mkdir "$work/closed" "$work/shut" "$work/open" "$work/his"
 echo 'secret words' >"$work/closed/file"
 chmod 700 "$work/closed"
-chmod 755 "$work"
-cp "$bin/probe-check" "$work/probe-check"
-if setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace+ep "$work/probe-check" 2>/dev/null; then
+chmod 755 "$work" "$work/shut"
+chmod 777 "$work/open"
+chown 65534 "$work/his"
+# capable TOOL - a copy of it
+capable() {
+	cp "$bin/$1" "$work/$1" &&
+		setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_dac_override,cap_fowner,cap_chown,cap_sys_ptrace+ep "$work/$1" 2>/dev/null
+}
+as_user() {
 	status=0
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/probe-check" --against="$work/closed/file" k:vfs_read >"$out" 2>"$err" || status=$?
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@" >"$out" 2>"$err" </dev/null || status=$?
+}
+if capable probe-check && capable syscall-count; then
+	as_user "$work/probe-check" --against="$work/closed/file" k:vfs_read
 	is "a user with capabilities reads no closed file by an option" "$status $(<"$err")" \
 		"1 probe-check: --against: cannot open $work/closed/file: Permission denied"
+	as_user "$work/probe-check" --save="$work/shut/saved" k:vfs_read
+	is "... and makes none in another's folder" "$status $(ls "$work/shut") $(grep -v 'not checked' "$err")" \
+		"1  probe-check: --save: cannot write $work/shut/saved: Permission denied"
+	as_user "$work/probe-check" --btf=/sys/kernel/btf/vmlinux --save="$work/shut/saved" k:vfs_read
+	is "... of another kernel" "$status $(ls "$work/shut") $(grep -v 'not checked' "$err")" \
+		"1  probe-check: --save: cannot write $work/shut/saved: Permission denied"
+	# A folder that he may write to, in whose place another one comes.
+	setpriv --reuid=65534 --regid=65534 --clear-groups sh -c '
+		ln -s ../open "$1/his/way"
+		sleep 100 &
+		"$1/syscall-count" --no-calibrate -p "$!" --openmetrics="$1/his/way/one.prom" 0.1 &
+		echo "$!" "$(jobs -p | head -n 1)" >"$1/his/pids"
+		wait' - "$work" >"$out" 2>"$err" &
+	job=$!
+	for ((i = 0; i < 500; i++)); do
+		[[ -s $work/open/one.prom ]] && break
+		sleep 0.02
+	done
+	ln -s ../shut "$work/his/other"
+	mv -T "$work/his/other" "$work/his/way"
+	for ((i = 0; i < 500; i++)); do
+		grep -q 'cannot write' "$err" && break
+		sleep 0.02
+	done
+	like "a folder that comes later is written to with his own permissions" "$(ls "$work/shut") $(<"$err")" '^ .*/his/way/one.prom: Permission denied'
+	read -r -a pids <"$work/his/pids"
+	kill "${pids[@]}"
+	wait "$job"
 else
 	skip "a user with capabilities" "no setcap, or no file system that has capabilities"
 fi

@@ -143,8 +143,10 @@ static json_t *take(const struct kernel *k, const struct plan *p)
 static int save(const struct kernel *k, const struct plan *p, const char *path)
 {
 	json_t *snapshot = take(k, p);
+	void *own = plumb_as_user();
 	int err = snapshot ? snapshot_write(snapshot, path) : -EIO;
 
+	plumb_as_tool(own);
 	json_decref(snapshot);
 	return err;
 }
