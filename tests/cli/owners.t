@@ -50,16 +50,16 @@ chmod 700 "$work/closed"
 chmod 755 "$work" "$work/shut"
 chmod 777 "$work/open"
 chown 65534 "$work/his"
-# capable TOOL - a copy of it
+# capable TOOL [CAPABILITY] - a copy of it
 capable() {
 	cp "$bin/$1" "$work/$1" &&
-		setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_dac_override,cap_fowner,cap_chown,cap_sys_ptrace+ep "$work/$1" 2>/dev/null
+		setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_dac_override,cap_fowner,cap_chown,cap_sys_ptrace"${2-}"+ep "$work/$1" 2>/dev/null
 }
 as_user() {
 	status=0
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@" >"$out" 2>"$err" </dev/null || status=$?
 }
-if capable probe-check && capable syscall-count; then
+if capable probe-check && capable probe-cost ,cap_sys_admin && capable syscall-count; then
 	as_user "$work/probe-check" --against="$work/closed/file" k:vfs_read
 	is "a user with capabilities reads no closed file by an option" "$status $(<"$err")" \
 		"1 probe-check: --against: cannot open $work/closed/file: Permission denied"
@@ -69,6 +69,9 @@ if capable probe-check && capable syscall-count; then
 	as_user "$work/probe-check" --btf=/sys/kernel/btf/vmlinux --save="$work/shut/saved" k:vfs_read
 	is "... of another kernel" "$status $(ls "$work/shut") $(grep -v 'not checked' "$err")" \
 		"1  probe-check: --save: cannot write $work/shut/saved: Permission denied"
+	as_user env PLUMB_CACHE="$work/shut/new" "$work/probe-cost" --rounds=5
+	is "... nor by PLUMB_CACHE" "$status $(ls "$work/shut") $(grep 'not kept' "$err")" \
+		"0  probe-cost: not kept for func-count: $work/shut/new/probe-cost.json: Permission denied"
 	# A folder that he may write to, in whose place another one comes.
 	setpriv --reuid=65534 --regid=65534 --clear-groups sh -c '
 		ln -s ../open "$1/his/way"
