@@ -2,6 +2,7 @@
 /* syscall-slower: slow calls are printed in the order in which they ended. */
 #include "unit.h"
 #include <fcntl.h>
+#include <plumb/session/session.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -192,7 +193,10 @@ int main(void)
 		cmocka_unit_test(a_call_that_is_held_is_printed_when_it_is_over),
 		cmocka_unit_test(a_call_that_was_printed_is_not_printed_again),
 	};
+	struct plumb_tool tool = {};
+	struct plumb_session session = {.tool = &tool};
 
 	calls_begin(false, false, false);
+	calls_attached(&session);
 	return run_all(tests);
 }
