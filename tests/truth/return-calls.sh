@@ -3,6 +3,8 @@
 # Calls that are above a threshold only because their thread is held behind their last hook: each one is
 # printed, once, as long as its caller saw it.
 
+# shellcheck source=lib/callers.sh
+. "$truth/lib/callers.sh"
 # shellcheck source=lib/limits.sh
 . "$truth/lib/limits.sh"
 
@@ -75,7 +77,7 @@ run() {
 }
 
 # What was printed, and what the caller saw, longest first.
-calls='[$all[] | .call // empty] as $calls | ($calls | map(.ns) | sort | reverse) as $ours
+calls="$callers"'[$all[] | .call // empty] as $calls | ($calls | map(.ns) | sort | reverse) as $ours
 	| ($truth[0].calls[0] | .long | sort | reverse) as $theirs | ($truth[0].calls[0] | .clock / .count + 1) as $clock'
 
 # as_called NAME WORKLOAD MS
@@ -98,12 +100,10 @@ judged() {
 		case $mech:$(cat kernel) in
 		raw_tracepoint:7.*) continue ;; # may miss calls
 		esac
-		# A caller can lose its CPU outside of the call, too, on an emulated machine not seldom; and while other tools
-		# attach, a switch may not be seen.
 		holds "$1-$mech: those that became slow on the way out are printed" "$1-$mech.json" "$calls"'
-			| ($ours | length) >= ($theirs | map(select(. >= 5150000)) | length) * 0.7 - 2
+			| ($ours | length) >= ($theirs | map(select(. >= 10000000)) | length) - $truth[0].calls[0].sure.stopped - lacks
 			and ($ours | length) <= ($theirs | map(select(. >= 4850000)) | length)
-			and $ours[0] >= $theirs[0] * 0.7 and all($calls[]; .ns >= 5000000)
+			and is_longest($ours[0]; $truth[0].calls[0]) and all($calls[]; .ns >= 5000000)
 			and ($last.ledger.recorded + $last.ledger.filtered_at_exit | . <= $truth[0].calls[0].count and . >= $truth[0].calls[0].count * 0.97)
 			and ($calls | map(.return) | add) <= $last.on_the_way_out.sum' --slurpfile truth "$1.truth"
 	done
@@ -129,15 +129,14 @@ sent() {
 	holds "sends, $1: each one, none longer than its caller's" "tcp-$1.json" '$truth[0].calls[0] as $true | $last.rows[0]
 		| .count == $true.count and .asked == $true.count * 65536 and .sent == .asked
 		and .max <= $true.max and .sum <= $true.sum' --slurpfile truth "sends-$1.truth"
-	# While other tools attach, a switch may not be seen.
-	holds "sends, $1: the longest waited on its way out as long as its caller" "tcp-$1.json" '$truth[0].calls[0] as $true
+	holds "sends, $1: the longest waited on its way out as long as its caller" "tcp-$1.json" "$callers"'$truth[0].calls[0] as $true
 		| $last.on_the_way_out as $out | $last.rows[0]
-		| .max >= $true.max * 0.7 and $out.not_seen == null and $out.late == 0 and $out.sum > 0
-		and .sum >= ($true.sum - $true.clock) * 0.5 and .sum >= $out.sum' --slurpfile truth "sends-$1.truth"
+		| is_longest(.max; $true) and same_sum(.sum; $true) and $out.not_seen == null and $out.late == 0
+		and $out.sum > 0 and .sum >= $out.sum' --slurpfile truth "sends-$1.truth"
 	evidence "tcp-$1-min.json" "tcp-$1-min.err"
-	holds "sends, $1: those that became long on the way out pass --min" "tcp-$1-min.json" '$truth[0].calls[0] as $true
+	holds "sends, $1: those that became long on the way out pass --min" "tcp-$1-min.json" "$callers"'$truth[0].calls[0] as $true
 		| $last.ledger.recorded + $last.ledger.filtered_at_exit == $true.count
-		and $last.rows[0].max >= $true.max * 0.7 and $last.rows[0].min >= 1000000
+		and is_longest($last.rows[0].max; $true) and $last.rows[0].min >= 1000000
 		and $last.rows[0].count <= ($true.long | length)' --slurpfile truth "sends-$1.truth"
 	evidence "tcp-$1-intervals.json" "tcp-$1-intervals.err"
 	holds "sends, $1: the intervals have all, once" "tcp-$1-intervals.json" '$truth[0].calls[0].count as $count
@@ -156,15 +155,15 @@ told_apart() {
 		return
 		;;
 	esac
-	holds "where ppoll waits, $1 busy: the time of all calls is their caller's, and adds up" "parts-$1.json" '$truth[0].calls[0] as $true
-		| $last | .calls == $true.count and .ns <= $true.sum and .ns >= ($true.sum - $true.clock) * 0.7
+	holds "where ppoll waits, $1 busy: the time of all calls is their caller's, and adds up" "parts-$1.json" "$callers"'$truth[0].calls[0] as $true
+		| $last | .calls == $true.count and .ns <= $true.sum and same_sum(.ns; $true)
 		and .ns == .on_cpu + .tree.blocked + .tree.preempted_runq
 		and .on_the_way_out.late == 0 and .tree.blocked + .tree.preempted_runq >= .on_the_way_out.sum' \
 		--slurpfile truth "divided-$1.truth"
 	evidence "parts-$1-min.json" "parts-$1-min.err"
 	holds "where ppoll waits, $1 busy: --min has those that became long on the way out" "parts-$1-min.json" '$truth[0].calls[0] as $true
 		| $last | .calls <= ($true.long | map(select(. >= 4850000)) | length)
-		and .calls >= ($true.long | map(select(. >= 5150000)) | length) * 0.7 - 2
+		and .calls >= ($true.long | map(select(. >= 10000000)) | length) - $true.sure.stopped - 2
 		and .ns == .on_cpu + .tree.blocked + .tree.preempted_runq and .ns >= 5000000 * .calls
 		and .ns <= ($true.long | map(select(. >= 4850000)) | add)
 		and .ledger.recorded + .ledger.filtered_at_exit == $true.count' --slurpfile truth "divided-$1.truth"

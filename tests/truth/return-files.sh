@@ -3,6 +3,8 @@
 # What a thread waits for behind the last hook of a page fault, or of a read or write of a file, by its own
 # clock: under a CPU quota, above memory.high.
 
+# shellcheck source=lib/callers.sh
+. "$truth/lib/callers.sh"
 # shellcheck source=lib/limits.sh
 . "$truth/lib/limits.sh"
 
@@ -76,11 +78,10 @@ of='($last.rows[] | select(.key | .area == "[anon]" and .comm == "held-touch" or
 		or .syscall == "pread64" or .syscall == "write")) as $row | $true[0].calls[0] as $true
 	| ($true.count + (if $row.key.op == "write" then 1 else 0 end)) as $count # its own report
 	| ([$count, if $row.key.area then $true.faults else 0 end] | max) as $most | ' # a touch can be several faults
-# Besides what stops the thread's own instructions between the two reads of its clock, some 1 in 200 of the time, on an
-# emulated machine more. Above memory.high a thread may reclaim pages on its way out, on the CPU, which is in no time; where
-# it sleeps, that is short beside it.
-same='$row.count >= $count and $row.count <= $most and ($true.max < 100000000 and $memory or $row.sum >= $true.sum * 0.85
-	and $row.max >= $true.max * 0.7 and $row.percentiles["99.9"] >= $true.percentiles["99.9"] * 0.7)'
+# Above memory.high a thread may reclaim pages on its way out, on the CPU, which is in no time; where it sleeps, that is short
+# beside that. What the tool has more than the caller, a fault at most for each of the longest, is short.
+same="$callers"'$row.count >= $count and $row.count <= $most and ($true.max < 100000000 and $memory or same_sum($row.sum; $true)
+	and is_longest($row.max; $true) and $row.percentiles["99.9"] >= $true.sure.least["99.9"][lacks + 1] * 0.97 - $true.clock / $true.count)'
 
 # not_more TOOL WORKLOAD - holds whatever the kernel skipped
 not_more() {

@@ -3,6 +3,8 @@
 # What a caller waits for behind the last hook of its call, by its own clock: under a CPU quota, above
 # memory.high, beside busy threads.
 
+# shellcheck source=lib/callers.sh
+. "$truth/lib/callers.sh"
 # shellcheck source=lib/limits.sh
 . "$truth/lib/limits.sh"
 
@@ -60,25 +62,11 @@ run() {
 	fi
 }
 
-# By the caller's clock, which also has what stops it between its two reads of the clock and the call: on an emulated
-# machine an interrupt often comes with the change to or from user mode, so that a few calls of some hundred are longer
-# to the caller. So the sum is held to 3 %, and single calls to less. Of many tools that are attached to a switch some are
-# not called at each, while others attach: 0.1 % to 2 % of the waits. Above memory.high a thread may also reclaim pages on
-# its way out, on the CPU, which is in no time; only where it sleeps, these are short beside that.
-bounded='def near($mine; $its; $clock; $part): $mine <= $its * 65 / 64 and $mine >= $its * $part - $clock;
-	def same($row; $true): ($true.clock / $true.count) as $clock
-		| (if $true.max < 100000000 and $row.key.syscall == "write" then 0 else 1 end) as $sleeps
-		| if $row.count == $true.count and near($row.max; $true.max; $clock; 0.7 * $sleeps)
-			and near($row.percentiles["99"]; $true.percentiles["99"]; $clock; 0.7 * $sleeps)
-			and near($row.percentiles["99.9"]; $true.percentiles["99.9"]; $clock; 0.7 * $sleeps)
-			and near($row.sum; $true.sum; $true.clock; (if $many then 0.85 else 0.97 end) * $sleeps)
-		then true else error("\($row | del(.hist)), \($true)") end;'
-
-# true_to_caller WHAT TOOL WORKLOAD [true: beside other tools]
+# true_to_caller WHAT TOOL WORKLOAD
 true_to_caller() {
 	evidence "$2.json" "$2.err" "$3.truth"
 	holds "$1: count, percentiles, maximum and sum are the caller's" "$2.json" \
-		"${4:-false} as \$many | $bounded"' $last.rows | length == 1 and same(.[0]; $truth[0].calls[0])' --slurpfile truth "$3.truth"
+		"$callers"' $last.rows | length == 1 and same(.[0]; $truth[0].calls[0])' --slurpfile truth "$3.truth"
 	holds "$1: what is said of the way out is what is in the row" "$2.json" '
 		$last.rows[0].split as $s | $last.on_the_way_out | .not_seen == null and .late == 0
 		and .sum == $s.return and .sum == .quota + .asleep + .preempted and .max <= $last.rows[0].max
@@ -95,7 +83,7 @@ judged() {
 			continue
 			;;
 		esac
-		true_to_caller "$1, $mech" "$1-$mech" "$1" true
+		true_to_caller "$1, $mech" "$1-$mech" "$1"
 	done
 	true_to_caller "$1" "$1-1-alone" "$1-1"
 	evidence "$1-intervals.json" "$1-intervals.err"
@@ -105,8 +93,8 @@ judged() {
 	evidence "$1-min.json" "$1-min.err"
 	holds "$1: calls that became long on the way out pass --min" "$1-min.json" '
 		[$last.rows[] | .count] | add >= 1' # the longest one at least
-	holds "$1: ... and the longest is the caller's" "$1-min.json" '
-		$last.rows[0].max <= $truth[0].calls[0].max and $last.rows[0].max >= $truth[0].calls[0].max * 0.7
+	holds "$1: ... and the longest is the caller's" "$1-min.json" "$callers"'
+		is_longest($last.rows[0].max; $truth[0].calls[0])
 		and $last.rows[0].min >= 1000000
 		and $last.ledger.recorded + $last.ledger.filtered_at_exit == $truth[0].calls[0].count' --slurpfile truth "$1.truth"
 	evidence "$1-off.json" "$1-off.err"
