@@ -111,6 +111,25 @@ for when in "2020-01-01 09:05" "*-02-30 09:05"; do
 	with "WHEN=$when"
 	refused "WHEN=$when" "1: WHEN never comes: $when" "${lines[@]}"
 done
+while read -r seconds when; do
+	refused "$seconds s of WHEN=$when" "1: WHEN comes again before the window of $seconds s has ended, and is skipped then: $when" \
+		"WHEN=$when" "FOR=${seconds}s" "${good[1]}" "${good[3]}"
+done <<'END'
+5400 *-*-* *:00
+3600 *-*-* *:00
+14400 Mon..Fri 09,12:05
+1200 09:05,15:20
+86400 09:05
+END
+while read -r length when; do
+	window fits "WHEN=$when" "FOR=$length" "${good[1]}" "${good[3]}"
+	is "$length of WHEN=$when is good" "$(inside plumb-window --check fits 2>&1)" "fits: good"
+done <<'END'
+59m *-*-* *:00
+2h Mon..Fri 09,12:05
+24h 2040-01-01 09:05
+END
+rm "$windows/fits.conf"
 with 'COMMAND=syscall-latency "-c x'
 refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c x' "${lines[@]}"
 for flaw in "--jsn|unrecognized option '--jsn'" "-j -u lightyears|--unit: auto, ns, us, ms or s, as in -u us: lightyears" \
