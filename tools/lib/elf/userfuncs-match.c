@@ -98,6 +98,7 @@ bool plumb_userfunc_calls_back(const struct plumb_usersym *s)
 	return is_one_of(names, sizeof(names) / sizeof(*names), s);
 }
 
+/* On x86 the code tells of many of these, too (code-return.c); on arm64 their names alone do. */
 bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 {
 	static const char *const names[] = {
