@@ -91,7 +91,8 @@ not_more() {
 	holds "$1: what is said of the way out is what is in the rows" "$1.json" '
 		$last.on_the_way_out | .not_seen == null and .late == 0 and .sum == .quota + .asleep + .preempted
 		and .sum <= ([$last.rows[].sum] | add) and .max <= ([$last.rows[].max] | max)
-		and (all($last.rows[]; .split == null) or .sum == ([$last.rows[].split.return] | add))'
+		and (all($last.rows[]; .split == null) or .sum == ([$last.rows[].split.return] | add))
+		and all($last.rows[]; .split == null or .sum == (.split | del(.count, .sum, .mostly, .bands) | add))'
 }
 
 # once TOOL WORKLOAD... - one of three is the caller's
