@@ -18,6 +18,41 @@ reported() {
 	grep -q "\"count\":$1," inside.json
 }
 
+# inside NAME CGROUP CALLS - a process in it makes the calls, and ends
+inside() {
+	# shellcheck disable=SC2016 # the inner shell expands it
+	start "$1" sh -c 'echo $$ >"$0/cgroup.procs"; exec calls "$1" getppid' "$2" "$3"
+	open_gate "$1" go
+	finish "$1" "$(cat "$1.pid")"
+}
+
+# Has TOOL opened the cgroup of -g?
+has_opened() {
+	find "/proc/$(cat "$1.pid")/fd" -lname "*$2" 2>/dev/null | grep -q .
+}
+
+is_stopped() {
+	grep -q '^State:.T' "/proc/$1/status" || is_over "$1"
+}
+
+# restart_before_tracing TOOL - its cgroup, again and again until it traces; each time the tool is
+# stopped, so that the cgroup is there when it traces
+restart_before_tracing() {
+	await 30 has_opened "$1" "$early"
+	while ! is_over "$tool"; do
+		kill -STOP "$tool"
+		await 10 is_stopped "$tool"
+		if is_tracing "$1"; then
+			break
+		fi
+		rmdir "$top$early"
+		mkdir "$top$early"
+		kill -CONT "$tool"
+		sleep 0.01
+	done
+	kill -CONT "$tool" 2>/dev/null
+}
+
 # live NAME CALLS [NUMBER] - one life of the service, which makes CALLS and ends; with NUMBER,
 # those that filter by its path have noticed so many
 live() {
@@ -25,10 +60,7 @@ live() {
 	for name in ${3:+filtered both shown}; do
 		await 30 taken_in "$name" "$3"
 	done
-	# shellcheck disable=SC2016 # the inner shell expands it
-	start "$1" sh -c 'echo $$ >"$0/cgroup.procs"; exec calls "$1" getppid' "$top$svc" "$2"
-	open_gate "$1" go
-	finish "$1" "$(cat "$1.pid")"
+	inside "$1" "$top$svc" "$2"
 }
 
 run() {
@@ -39,14 +71,23 @@ run() {
 		return
 	fi
 	parent=/plumb-restarts-$$ svc=$parent/x.service slice=/plumb-slices-$$ dark=/plumb-dark-$$
+	early=/plumb-early-$$ waiting=/plumb-waiting-$$ away=/plumb-away-$$
 	# shellcheck disable=SC2034 # by what the run does at its end
-	cgroups="$top$svc $top$parent"
-	for name in "$slice" "$dark"; do
+	cgroups="$top$svc $top$parent $top$early $top$away"
+	for name in "$slice" "$dark" "$waiting"; do
 		cgroups="$cgroups $top$name/f/y.service $top$name/f $top$name"
 	done
 	echo "$svc" >cgroup
-	mkdir -p "$top$svc" "$top$slice/f/y.service" "$top$dark/f/y.service" || return
+	mkdir -p "$top$svc" "$top$slice/f/y.service" "$top$dark/f/y.service" "$top$early" \
+		"$top$waiting/f/y.service" "$top$away" || return
 	chmod 0311 "$top$dark" # where nothing can be watched
+	attach waiting -s getppid -g "$waiting/f/y.service" --start-at=+2s
+	await 30 has_opened waiting "$waiting/f/y.service"
+	remove "$top$waiting/f"
+	mkdir -p "$top$waiting/f/y.service"
+	attach away -v -s getppid -g "$away" --start-at=+2s
+	await 30 has_opened away "$away"
+	rmdir "$top$away"
 	attach filtered -v -s getppid -b cgroup -g "$top$svc"
 	attach both -v -s getppid -b cgroup -g "$svc,$top$parent"
 	attach above -v -s getppid -g "$slice/f/y.service"
@@ -59,7 +100,15 @@ run() {
 	program=syscall-count
 	launch shown -v -s getppid -g "$svc"
 	attaching="$attaching shown"
+	program=syscall-latency
+	attach early -s getppid -g "$early"
+	restart_before_tracing early
+	inside early-calls "$top$early" 211
 	attached
+	inside waiting-calls "$top$waiting/f/y.service" 223
+	mkdir "$top$away"
+	await 30 taken_in away 1
+	inside away-calls "$top$away" 227
 	rmdir "$top$svc"
 	live one 101 1 # is removed before a report has its name
 	await 10 rmdir "$top$svc"
@@ -87,7 +136,7 @@ run() {
 	remove "$top$dark/f"
 	mkdir -p "$top$dark/f/y.service"
 	await 30 taken_in polled 1
-	detach above polled filtered both inside ids times kept shown
+	detach early waiting away above polled filtered both inside ids times kept shown
 }
 
 check() {
@@ -114,6 +163,13 @@ check() {
 		'$last.cgroups[0] | .made_again >= 4 and .made_again <= 6 and (.polled | not)'
 	holds "one that can only be looked for each second is said to be" polled.json \
 		'$last.cgroups[0] | .exists and .made_again == 1 and .polled'
+	evidence early.json early.err waiting.json waiting.err away.json away.err
+	holds "one that is made again while the tool starts, again and again" early.json \
+		'$last.ledger.recorded == 211 and ($last.cgroups[0] | .exists and .made_again >= 1)'
+	holds "... or its parent, while it waits for its start" waiting.json \
+		'$last.ledger.recorded == 223 and ($last.cgroups[0] | .exists and .made_again == 1)'
+	holds "one that is not there when the trace begins is traced when it comes" away.json \
+		'$last.ledger.recorded == 227 and ($last.cgroups[0] | .exists and .made_again == 1)'
 	evidence inside.json inside.err ids.json ids.err times.json times.err kept.json kept.err
 	holds "below a cgroup of -g all of them are one row" times.json \
 		'[$last.rows[] | [.key.cgroup, .count]] == [[$svc, 358]]' --arg svc "$svc"

@@ -5,11 +5,14 @@
 
 #include <plumb/session/session.h>
 
-/* Begins to watch the cgroups that plumb_filter_resolve() opened.  Keeps what that takes. */
+/* Begins to watch the cgroups, for plumb_filter_resolve(), which has just opened them. */
 void plumb_cgroups_watch(struct plumb_session *s);
 /* Readable when one may have gone or come; -1: there is none, or it is only looked at at times. */
 int plumb_cgroups_fd(void);
-/* Takes in those that were made again: when the descriptor is readable, and each second. */
+/*
+ * Takes in those that were made again: before the trace begins, when the descriptor is readable,
+ * and each second.
+ */
 void plumb_cgroups_look(struct plumb_session *s);
 
 #endif

@@ -10,6 +10,7 @@
 #include <plumb/cost/calibrate.h>
 #include <plumb/load/instance.h>
 #include <plumb/mechanism/choice.h>
+#include <plumb/session/cgroups.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static int attach(struct plumb_session *s, char *why, size_t size)
 		plumb_instance_close(&s->instance);
 		return err;
 	}
+	plumb_cgroups_look(s);
 	/*
 	 * Before, calls are counted whose programs were attached early.  Many programs take seconds
 	 * to attach, which would make rates too low.

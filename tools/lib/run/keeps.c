@@ -8,7 +8,6 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/mechanism/builds.h>
-#include <plumb/session/cgroups.h>
 #include <plumb/session/rings.h>
 #include <plumb/session/session.h>
 #include <string.h>
@@ -80,7 +79,8 @@ int plumb_keeps_confine(struct plumb_session *s)
 	keep_programs(s);
 	keep_inflight(s);
 	plumb_builds_keep();
-	plumb_cgroups_watch(s);
+	if (s->options.n_cgroups)
+		plumb_keep(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
 	plumb_probe_keep_cpus(&s->instance.probes);
 	if (s->options.by & PLUMB_BY_CGROUP)
 		plumb_cgroup_keep();

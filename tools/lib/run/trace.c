@@ -12,6 +12,7 @@
 #include <plumb/inflight/states.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/load/collect.h>
+#include <plumb/session/cgroups.h>
 #include <plumb/session/command.h>
 #include <plumb/session/rings.h>
 #include <stdio.h>
@@ -193,8 +194,7 @@ static int wait_dumping(struct trace *run, uint64_t deadline,
 	return err;
 }
 
-/* The calls in flight are found for reports only: it may take long, and a dump has them as of then.
- */
+/* Calls in flight are found for reports only: it may take long, and a dump has them as of then. */
 static int end_interval(struct trace *run)
 {
 	const bool kept = run->s->options.keep.on;
@@ -386,6 +386,7 @@ int plumb_trace(struct plumb_session *s, int signals)
 	*s->instance.bpf.deadline = plumb_audit_deadline();
 	run.wake = -1;
 	run.tick = s->tool->lifecycle.tick ? run.start : 0;
+	plumb_cgroups_look(s);
 	fprintf(stderr, "%s: tracing … by %s\n", s->tool->card.name, s->instance.mechanism->name);
 	if (s->child)
 		plumb_command_release(s);

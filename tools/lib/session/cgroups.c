@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/confine.h>
 #include <plumb/base/log.h>
 #include <plumb/session/cgroups.h>
 #include <stdio.h>
@@ -35,6 +34,8 @@ static uint64_t id_of(int fd)
 
 static char *path_of(int fd)
 {
+	static const char mark[] = " (deleted)"; /* it was removed since it was opened */
+	const ssize_t n_mark = sizeof(mark) - 1;
 	char link[32], path[4096];
 	ssize_t n;
 
@@ -43,6 +44,8 @@ static char *path_of(int fd)
 	if (n <= 0)
 		return NULL;
 	path[n] = 0;
+	if (n > n_mark && !strcmp(path + n - n_mark, mark) && access(path, F_OK))
+		path[n - n_mark] = 0;
 	return strdup(path);
 }
 
@@ -106,7 +109,6 @@ void plumb_cgroups_watch(struct plumb_session *s)
 		}
 		s->watched[i].exists = true;
 	}
-	plumb_keep(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
 }
 
 int plumb_cgroups_fd(void)
@@ -120,8 +122,9 @@ static void take_in(struct plumb_session *s, uint32_t i, int fd)
 	const int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_cgroups");
 
 	if (bpf_map_update_elem(map, &i, &fd, BPF_ANY)) {
-		plumb_warn("cgroup %s was made again, but cannot be traced: %s",
-			   s->options.cgroups[i], strerror(errno));
+		if (errno != ENOENT) /* that is: it was removed again */
+			plumb_warn("cgroup %s was made again, but cannot be traced: %s",
+				   s->options.cgroups[i], strerror(errno));
 		close(fd);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/base/log.h>
 #include <plumb/kernel/thread.h>
+#include <plumb/session/cgroups.h>
 #include <plumb/session/filter.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,7 @@ int plumb_filter_resolve(struct plumb_session *s)
 		if (s->cgroups[i] < 0)
 			return s->cgroups[i];
 	}
+	plumb_cgroups_watch(s);
 	return 0;
 }
 
@@ -98,7 +100,7 @@ int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object)
 		if (bpf_map_update_elem(descendants, &s->options.pids[i], &unknown, BPF_ANY))
 			return -errno;
 	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
-		if (bpf_map_update_elem(cgroups, &i, &s->cgroups[i], BPF_ANY))
-			return -errno;
+		if (bpf_map_update_elem(cgroups, &i, &s->cgroups[i], BPF_ANY) && errno != ENOENT)
+			return -errno; /* ENOENT: removed meanwhile, see plumb_cgroups_look() */
 	return 0;
 }
