@@ -18,7 +18,7 @@ watched() {
 	detach "$1-all" "$1-off"
 }
 
-# sending NAME - sends under a quota, or beside busy threads
+# sending NAME - sends under a quota, or beside busy threads; by functions, where they have no tracepoints
 sending() {
 	if [ "$1" = quota ]; then
 		start sends-quota held 3000 sendto 65536 "$limited/cgroup.procs"
@@ -28,10 +28,10 @@ sending() {
 		open_gate busy go
 		start sends-contention held 3000 sendto 65536
 	fi
-	attach "tcp-$1" --mechanism=raw_tracepoint -b comm -p "$pid"
-	attach "tcp-$1-min" --mechanism=raw_tracepoint --min=1ms -b comm -p "$pid"
-	attach "tcp-$1-intervals" --mechanism=raw_tracepoint -b comm -p "$pid" 0.05
-	attach "tcp-$1-off" --mechanism=raw_tracepoint --no-return -b comm -p "$pid"
+	attach "tcp-$1" "--mechanism=$sender" -b comm -p "$pid"
+	attach "tcp-$1-min" "--mechanism=$sender" --min=1ms -b comm -p "$pid"
+	attach "tcp-$1-intervals" "--mechanism=$sender" -b comm -p "$pid" 0.05
+	attach "tcp-$1-off" "--mechanism=$sender" --no-return -b comm -p "$pid"
 	go "sends-$1"
 	detach "tcp-$1" "tcp-$1-min" "tcp-$1-intervals" "tcp-$1-off"
 	[ "$1" = quota ] || kill -9 "$busy"
@@ -66,9 +66,13 @@ run() {
 	fi
 	start contention held 3000 ppoll 8
 	watched contention
-	mechanism='' mechanisms=raw_tracepoint program=tcp-sendmsg-lat
+	mechanism='' program=tcp-sendmsg-lat
 	# Where these are, and root is allowed to use them, the tool has to work.
 	grep ' __traceiter_\(tcp_sendmsg_locked\|sock_send_length\)$' /proc/kallsyms >send-tracepoints
+	sender=raw_tracepoint
+	[ "$(wc -l <send-tracepoints)" = 2 ] || sender=fentry
+	mechanisms=$sender
+	echo "$sender" >sender
 	[ -e quota.skip ] || sending quota
 	sending contention
 	mechanisms='' program=syscall-breakdown
@@ -118,7 +122,7 @@ judged() {
 
 # sent NAME - the sends of held; what is on the CPU after the message is in no time
 sent() {
-	forced "tcp-$1" raw_tracepoint || return 0
+	forced "tcp-$1" "$(cat sender)" || return 0
 	case $(cat kernel) in
 	7.*) # may miss calls
 		skip "sends, $1" "programs of raw tracepoints can be preempted"
@@ -178,7 +182,7 @@ check() {
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 	judged contention
 	# shellcheck disable=SC2034 # by what judges a refusal
-	must=$([ "$(wc -l <send-tracepoints)" -lt 2 ] || echo raw_tracepoint)
+	must=$(grep raw_tracepoint sender)
 	sent contention
 	told_apart 8
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
@@ -188,7 +192,7 @@ check() {
 	fi
 	judged quota
 	# shellcheck disable=SC2034 # by what judges a refusal
-	must=$([ "$(wc -l <send-tracepoints)" -lt 2 ] || echo raw_tracepoint)
+	must=$(grep raw_tracepoint sender)
 	sent quota
 	told_apart 0
 	evidence quota-text.json quota-text.err

@@ -123,8 +123,7 @@ static __always_inline bool was_accepted(struct sock *sk)
 }
 
 /* Fill in KEY, except for its thread (who). */
-static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u64 asked,
-				     __u32 error)
+static __noinline int fill_key(struct send_key *key, struct sock *sk, __u64 asked, __u32 error)
 {
 	struct tcp_address remote;
 	__u16 port = 0;
@@ -151,14 +150,19 @@ static __always_inline void fill_key(struct send_key *key, struct sock *sk, __u6
 		key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	if (plumb_config.by & TCP_BY_ERRNO)
 		key->error = error;
+	return 0;
+}
+
+static __noinline int send_slot(struct send_key *key)
+{
+	return key_cpu_slot(current_task(), key, bpf_get_smp_processor_id());
 }
 
 /*
  * Record a send of the current thread that took NS ns; RET is what tcp_sendmsg() returned.  Return
  * its slot.
  */
-static __noinline int record_send(struct task_struct *task, struct sock *sk, __u64 ns, __u64 asked,
-				  long ret)
+static __noinline int record_send(struct sock *sk, __u64 ns, __u64 asked, long ret)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), error = ret < 0 ? -ret : 0;
 	struct plumb_totals *totals;
@@ -166,7 +170,7 @@ static __noinline int record_send(struct task_struct *task, struct sock *sk, __u
 	int slot;
 
 	fill_key(&key, sk, asked, error);
-	slot = key_cpu_slot(task, &key, cpu);
+	slot = send_slot(&key);
 	totals = hist_record(slot, cpu, ns, error, false);
 	if (!totals)
 		return slot;

@@ -18,12 +18,8 @@ struct sending_thread {
 	__u64 start;    /* ns: the message in flight began; 0: none is in flight, or not seen */
 	__u64 asked;    /* bytes of that message */
 	__u64 unwanted; /* the message in flight was filtered when it began */
-	__u64 call;     /* the system call, and above it its table */
 	struct plumb_return ret; /* the last message */
-	struct send_bytes {
-		__u64 asked, sent;
-	} bytes;             /* of that */
-	struct send_key key; /* of that, if it did not take --min */
+	struct send_last last;
 };
 
 #define PLUMB_THREAD struct sending_thread
@@ -44,6 +40,7 @@ static __always_inline __u32 inflight_clear(struct sending_thread *t, struct tas
 #include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
+#include "held.bpf.h"
 
 /* Atomic: two programs count these, and from 7.0 on they can interrupt each other. */
 static __always_inline void count_began(void)
@@ -114,7 +111,7 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 		ledger_count(bpf_get_smp_processor_id(), exit_lost);
 	return_settle(t);
 	t->unwanted = t->ret.ended = 0;
-	t->call = (__u64)syscall_abi(task) << 32 | nr;
+	t->last.call = (__u64)syscall_abi(task) << 32 | nr;
 	t->since = bpf_ktime_get_ns();
 	return 0;
 }
@@ -171,33 +168,6 @@ static __always_inline bool begins_at_its_end(struct task_struct *task, struct s
 	return false;
 }
 
-static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
-{
-	return (tcp_config.only_errors && !error) || ns < tcp_config.min_ns;
-}
-
-static __always_inline void record(struct task_struct *task, struct sending_thread *t,
-				   struct sock *sk, __u64 now, long ret)
-{
-	__u64 ns = now - t->start;
-
-	t->ret.ended = now;
-	t->ret.ns = ns;
-	t->ret.error = ret < 0 ? -ret : 0;
-	/* kTLS passes a message to TCP in records: t->asked is only of the first. */
-	t->bytes.asked = at_least(t->asked, ret);
-	t->bytes.sent = ret > 0 ? ret : 0;
-	if (is_filtered_at_exit(ns, t->ret.error)) {
-		ledger_count(bpf_get_smp_processor_id(), filtered_at_exit);
-		if (ns >= tcp_config.min_ns)
-			return; /* whatever it waits for */
-		__builtin_memset(&t->key, 0, sizeof(t->key));
-		fill_key(&t->key, sk, t->bytes.asked, t->ret.error);
-	} else {
-		t->ret.slot = record_send(task, sk, ns, t->bytes.asked, ret);
-	}
-}
-
 /* --- waits on the way out of the call --- */
 
 /* A system call of this number, which is a send, has been noted since; inside it has no result. */
@@ -207,42 +177,10 @@ static __always_inline bool return_find(struct sending_thread *t, struct task_st
 	__u32 nr;
 
 	if (t->start || !t->ret.ended || !return_call(return_registers(task), &nr, &result) ||
-	    t->call != ((__u64)syscall_abi(task) << 32 | nr) || !filter_entry(task))
+	    t->last.call != ((__u64)syscall_abi(task) << 32 | nr) || !filter_entry(task))
 		return false;
-	if (return_is_fresh(t) && is_filtered_at_exit(t->ret.ns, t->ret.error))
-		t->ret.slot = key_cpu_slot(task, &t->key, bpf_get_smp_processor_id());
+	find_slot(t);
 	return true;
-}
-
-/* Add the message N times, 1 or -1, to what it is counted in. */
-static __always_inline void return_count(const struct plumb_return *r, const struct send_bytes *b,
-					 __u32 cpu, __u64 n)
-{
-	struct plumb_totals *totals;
-
-	if (is_filtered_at_exit(r->ns, r->error)) {
-		ledger_add(cpu, filtered_at_exit, n);
-		return;
-	}
-	totals = hist_record_split(r->slot, cpu, r->ns, r->error, r->ns, true, n);
-	if (!totals)
-		return;
-	plumb_add(totals->extra[0], b->asked * n);
-	plumb_add(totals->extra[1], b->sent * n);
-}
-
-static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
-					struct sending_thread *t, struct return_held *h, __u32 cpu)
-{
-	(void)ctx;
-	h->call = t->bytes;
-	return_count(&t->ret, &t->bytes, cpu, -1);
-	return true;
-}
-
-static __always_inline void return_redo(struct return_held *h, __u32 cpu)
-{
-	return_count(&h->ret, &h->call, cpu, 1);
 }
 
 SEC("raw_tp/sock_send_length")
@@ -264,7 +202,9 @@ int send_end(struct bpf_raw_tracepoint_args *ctx)
 	if ((t && t->start) || begins_at_its_end(task, t, sk, ret)) {
 		if (!t) /* never; for the verifier */
 			return 0;
-		record(task, t, sk, now, ret);
+		/* kTLS passes a message to TCP in records: t->asked is only of the first. */
+		record(t, sk, now - t->start, at_least(t->asked, ret), ret);
+		t->ret.ended = now;
 	}
 	if (t) {
 		t->start = t->unwanted = 0;

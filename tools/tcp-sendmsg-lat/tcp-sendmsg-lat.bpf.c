@@ -2,10 +2,16 @@
 /* The mechanisms on the function: tcp_sendmsg(sk, msg, size). */
 #define FUNCTION_ARG_0 0
 #define FUNCTION_ARG_1 2
-#include <plumb/bpf/function/function.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
-
+#define FUNCTION_LAST  struct send_last
 #include "send.bpf.h"
+#include <plumb/bpf/sched/return.h>
+#include <plumb/bpf/function/function.bpf.h>
+#define RETURN_CALL send_bytes
+#include <plumb/bpf/sched/return.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/syscall/selection.bpf.h>
+
+#include "held.bpf.h"
 
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
 {
@@ -13,9 +19,65 @@ static __always_inline bool function_wanted(struct task_struct *task, const __u6
 	return send_is_wanted((struct sock *)args[0], args[1]);
 }
 
+static __always_inline __u64 first_argument(struct task_struct *task, struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (syscall_abi(task) == PLUMB_ABI_COMPAT)
+		return BPF_CORE_READ(regs, bx);
+#endif
+	return PT_REGS_PARM1_CORE_SYSCALL(regs);
+}
+
+static __always_inline __u64 call_number(struct task_struct *task, struct pt_regs *regs)
+{
+	return (__u64)syscall_abi(task) << 32 | (__u32)return_number(regs);
+}
+
+/* The current thread's system call is that of its last message. */
+static __noinline int note_call(struct function_thread *t)
+{
+	struct task_struct *task = current_task();
+	struct pt_regs *regs = return_registers(task);
+
+	if (!t)
+		return 0;
+	return_settle(t);
+	t->last.call = call_number(task, regs);
+	t->last.fd = first_argument(task, regs);
+	t->ret.ended = bpf_ktime_get_ns();
+	return 0;
+}
+
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
 {
-	record_send(task, (struct sock *)c->args[0], c->ns, c->args[1], (int)c->ret);
+	struct function_thread *t = function_config.nested ? inflight_get(task) : NULL;
+
+	if (t)
+		note_call(t);
+	record(t, (struct sock *)c->args[0], c->ns, c->args[1], (int)c->ret);
+}
+
+/*
+ * A later call of the same number, descriptor and result would have sent on that socket, too, and
+ * have been seen.  A call of several messages has another result.
+ */
+static __always_inline bool return_find(struct function_thread *t, struct task_struct *task)
+{
+	const struct send_bytes *b = &t->last.bytes;
+	struct pt_regs *regs;
+	long result;
+	__u32 nr;
+
+	if (t->depth || !t->ret.ended)
+		return false;
+	regs = return_registers(task);
+	if (!return_call(regs, &nr, &result) ||
+	    (int)result != (t->ret.error ? -(int)t->ret.error : (int)b->sent) ||
+	    t->last.call != call_number(task, regs) || t->last.fd != first_argument(task, regs) ||
+	    !filter_entry(task))
+		return false;
+	find_slot(t);
+	return true;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -151,6 +151,8 @@ static int parse(int key, char *text, struct argp_state *state, struct plumb_opt
 	}
 }
 
+static bool returns; /* waits on the way out are looked for */
+
 static void size_labels(const struct bpf_object *object)
 {
 	if (tcp_labels.n)
@@ -180,14 +182,12 @@ static int fill_labels(struct bpf_object *object)
 /* The calibration instance is on another function, whose arguments must not be filtered. */
 static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool calibration)
 {
-	if (calibration) {
+	if (calibration)
 		*c = (struct tcp_config){.max_size = UINT64_MAX, .size_step = config.size_step};
-	} else {
+	else
 		*c = config;
-		bpf->function->min_ns = config.min_ns;
-		bpf->function->only_errors = config.only_errors;
-	}
 	bpf->function->takes_args = true;
+	bpf->function->nested = returns; /* so that a thread has a state */
 	strcpy(bpf->hooks[0], function);
 	size_labels(bpf->object);
 }
@@ -295,7 +295,8 @@ static int prepare(struct plumb_options *o)
 {
 	int err = plumb_functions_find(&function, 1, o->btf, &functions);
 
-	if (!o->no_return)
+	returns = !o->no_return;
+	if (returns)
 		mechanisms[sizeof(mechanisms) / sizeof(mechanisms[0]) - 1].stability =
 			PLUMB_SCHED_STABILITY "; times begin with the system call";
 
@@ -343,7 +344,7 @@ static struct plumb_tool tool = {
 		"hooks:     fsession, fentry and fexit, kprobe.session, kprobe.multi, kprobe\n"
 		"           and kretprobe on tcp_sendmsg (unstable: a kernel function); else\n"
 		"           raw tracepoints sys_enter, tcp_sendmsg_locked, sock_send_length\n"
-		"           (stable; kernels from 6.16 on), and without --no-return sched_switch\n"
+		"           (stable; kernels from 6.16 on); without --no-return sched_switch\n"
 		"           (stable-ish)\n"
 		"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64;\n"
 		"           before 6.5 sendfile and splice are not seen\n"
@@ -359,7 +360,6 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
 	.keys.parse = tcp_take_key,
 	.measure.errors = true,
-	.measure.ends_inside = true,
 	.measure.extra = {"asked", "sent"},
 	.view.footer = footer,
 	.view.report_json = add_json,

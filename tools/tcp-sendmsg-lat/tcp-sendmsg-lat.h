@@ -38,6 +38,18 @@ struct send_key {
 };
 _Static_assert(sizeof(struct send_key) == 112, "no hidden padding in a hash key");
 
+struct send_bytes {
+	__u64 asked, sent;
+};
+
+/* A thread's last message, while the thread is not back in user mode. */
+struct send_last {
+	struct send_bytes bytes;
+	struct send_key key; /* if it did not take --min */
+	__u64 call;          /* the system call, and above it its table */
+	__u64 fd;            /* its first argument */
+};
+
 /* Addresses that agree with ADDRESS where MASK has ones; elsewhere ADDRESS has zeroes. */
 struct tcp_prefix {
 	struct tcp_address address, mask;
