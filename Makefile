@@ -46,6 +46,10 @@ completionsdir ?= $(datadir)/bash-completion/completions
 zshcompletionsdir ?= $(datadir)/zsh/site-functions
 fishcompletionsdir ?= $(datadir)/fish/vendor_completions.d
 
+# What is plugged into the tools, in the order in which it is called.  The guard, which obeys a policy, comes last: it gives
+# up privileges when all others have what they need.
+PARTS    ?= schedule inflight cost outputs pictures recorder hints guard
+
 # At random addresses a tool is 6 % larger; it starts no slower.
 STATIC   ?= -static
 
@@ -76,9 +80,9 @@ PAGES    := $(TOOLS:%=$(B)/man/%.8)
 MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/manual/*.[57].rst))
 SCHEMA   := $(B)/plumb-2.schema.json
 AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
-LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*/*.c))
-SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/report/*.js tools/*/*.js)))
-LAYERS   := $(sort $(dir $(LIB)))
+LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c tools/lib/*/*.c))
+SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/*/*.js tools/*/*.js)))
+LAYERS   := $(filter-out $(B)/lib/,$(sort $(dir $(LIB))))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
 IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
 # What hist-merge knows of reports: they may be hostile, too.
@@ -131,7 +135,7 @@ $(B)/static.mk: | $(B) $(LIBBPF_A)
 $(B)/flags: NOW = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) $(VERSION)
 $(B)/link-flags: NOW = $(LDFLAGS) $(LINK)
 $(B)/bpf-flags: NOW = $(CLANG) $(WARN)
-$(B)/flags $(B)/link-flags $(B)/bpf-flags: FORCE | $(B)
+$(B)/flags $(B)/link-flags $(B)/bpf-flags $(B)/parts: FORCE | $(B)
 	$(Q)echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' > $@
 FORCE:
 
@@ -176,13 +180,19 @@ $(B)/gen/$(notdir $(1)).inc: $(1) | $(B)/gen
 	$$(call say,GEN,$$@)
 	$(Q)sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$< > $$@
 endef
-$(foreach s,$(wildcard tools/lib/report/*.js tools/*/*.js),$(eval $(call script_rule,$(s))))
+$(foreach s,$(wildcard tools/lib/*/*.js tools/*/*.js),$(eval $(call script_rule,$(s))))
 
 # --- loader side ---
 # The names of all tools, also of those that are not built, for the policy.
 $(B)/gen/tools.inc: tools | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)printf '"%s",\n' $(ALL) >$@
+
+$(B)/parts: NOW = $(PARTS)
+$(B)/gen/parts.inc: $(B)/parts | $(B)/gen
+	$(call say,GEN,$@)
+	$(Q)for part in $(PARTS); do echo "PART($$part)"; done >$@
+$(B)/lib/parts.o $(B)/fuzz/lib/parts.o: $(B)/gen/parts.inc
 
 $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
@@ -219,10 +229,10 @@ $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man
 	$(Q)$(RST2MAN) --halt=2 $< $@
 
 # --- the JSON Schema: what the tools share, and each tool's own members ---
-$(SCHEMA): tools/lib/report/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py | $(B)
+$(SCHEMA): tools/lib/core/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py | $(B)
 	$(call say,SCHEMA,$@)
 	$(Q)scripts/lib/join-schema.py $(filter %.schema.json,$^) > $@
-$(AUDIT_SCHEMA): tools/lib/base/audit.schema.json | $(B)
+$(AUDIT_SCHEMA): tools/lib/guard/audit.schema.json | $(B)
 	$(call say,SCHEMA,$@)
 	$(Q)cp $< $@
 
@@ -291,26 +301,7 @@ check:
 check-quick:
 	scripts/check.sh --no-install --quick
 
-# --- fuzzing: the readers of files that may be hostile, with clang's fuzzer and sanitizers ---
-# An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
-FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*/*.c) $(IMAGES) $(REPORTS))
-FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
-$(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
-	$(call say,CC,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
-
-$(B)/fuzz/lib.a: $(FUZZED)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
-
-$(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
-	$(call say,CC,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer $(FLAGS) -Itools/probe-check -Itools/hist-merge -MF $(B)/fuzz/$*.d $< $(B)/fuzz/lib.a $(LIBS) -o $@
-
-# make fuzz FUZZ_SECONDS=86400
-FUZZ_SECONDS ?= 3600
-fuzz: $(B)/fuzz/files $(B)/fuzz/kallsyms $(B)/fuzz/maps $(B)/fuzz/reports $(B)/fuzz/usdt-arguments
-	tests/trust/fuzz.t $(FUZZ_SECONDS)
+include tests/fuzz/fuzz.mk
 
 # --- the benchmark: its floor, its load, its peers ---
 $(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench

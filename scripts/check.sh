@@ -67,7 +67,7 @@ if [[ -n $quick ]]; then
 	# What traces in one lane, in the other what does not.
 	TRUTH_GROUPS=counts,inflight,keys,ledger,split exec "${prove[@]}" --jobs 2 \
 		--rules 'seq=tests/{live/truth,cli/agreement,cli/columns}.t' --rules 'seq=**' \
-		tests/live/truth.t tests/cli/{agreement,columns,misuse,help}.t tests/build/{layers,style}.t "${units[@]}"
+		tests/live/truth.t tests/cli/{agreement,columns,misuse,help}.t tests/build/{parts,style}.t "${units[@]}"
 fi
 # BPF objects and their skeletons are the same whatever compiles the rest, objects are the same
 # however they are linked: made once. clang warns of the same without optimizing.

@@ -77,7 +77,7 @@ END
 cat >"$folder/$name.c" <<END
 /* $spdx */
 #include <errno.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/tool.h>
 
 #include "$name.skel.h"
 

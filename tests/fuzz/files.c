@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* files, fuzzed: all that is read from programs, libraries, kernels and types. */
-#include <plumb/kernel/lists.h>
+#include <plumb/functions/lists.h>
 #include "inlining-code.h"
 #include <fcntl.h>
-#include <plumb/kernel/declare.h>
+#include <plumb/functions/declare.h>
 #include "image.h"
-#include <plumb/elf/usdt.h>
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/usdt.h>
+#include <plumb/user/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

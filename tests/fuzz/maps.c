@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* maps, fuzzed: any bytes in the place of /proc/PID/maps. */
-#include <plumb/elf/maps.h>
+#include <plumb/symbols/maps.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* usdt arguments, fuzzed: the text comes from a program's note. */
 #include <elf.h>
-#include <plumb/elf/usdt-arguments.h>
+#include <plumb/user/usdt-arguments.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "replaced.h"
 
 #include <errno.h>
-#include <plumb/base/atomic-file.h>
+#include <plumb/files/atomic-file.h>
 #include <sys/stat.h>
 
 static void where_nothing_is_own_links_lead_only(void **state)

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/atomic-file.h>
+#include <plumb/files/atomic-file.h>
 #include <sys/stat.h>
 
 static int write_rotated(const char *text, unsigned int most, int err)

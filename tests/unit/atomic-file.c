@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/atomic-file.h>
-#include <plumb/base/confine.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/core/privileges.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 #include "said.h"
 #include <elf.h>
 #include <errno.h>
-#include <plumb/elf/binary.h>
+#include <plumb/symbols/binary.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* bootstrap: intervals, against medians that are known. */
 #include "unit.h"
-#include <plumb/base/bootstrap.h>
+#include <plumb/user/bootstrap.h>
 
 #define SAMPLES 500
 #define MOST    30

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <math.h>
 #include <plumb/cost/calibrate.h>
-#include <plumb/attach/self-test.h>
+#include <plumb/user/self-test.h>
 
 static const uint64_t some_seed = 88172645463325252;
 

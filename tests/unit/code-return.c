@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* code: functions that use their return address, by their bytes. */
 #include "unit.h"
-#include <plumb/elf/code.h>
+#include <plumb/user/code.h>
 
 struct sample {
 	const char *what;

@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <plumb/cost/costs.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
 #include <sys/stat.h>
 
 static char dir[] = "/tmp/plumb-costs.XXXXXX", cache[64], path[96];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* declare: types made for it, types that make no sense, and those of the running kernel. */
 #include "unit.h"
-#include <plumb/kernel/declare.h>
-#include <plumb/kernel/functions.h>
+#include <plumb/functions/declare.h>
+#include <plumb/functions/functions.h>
 
 #include <bpf/btf.h>
 

@@ -2,7 +2,7 @@
 #include "directory.h"
 #include "said.h"
 
-#include <plumb/base/file.h>
+#include <plumb/core/file.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* format: times and sizes as text. */
 #include "unit.h"
-#include <plumb/base/text.h>
+#include <plumb/core/text.h>
 
 static const struct {
 	const char *name;

@@ -3,8 +3,8 @@
 #include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/kernel/formats.h>
-#include <plumb/kernel/tracepoints.h>
+#include <plumb/functions/formats.h>
+#include <plumb/functions/tracepoints.h>
 #include <unistd.h>
 
 static const char waking[] =

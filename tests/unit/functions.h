@@ -5,11 +5,11 @@
 
 #include "unit.h"
 #include "said.h"
-#include <plumb/kernel/lists.h>
+#include <plumb/functions/lists.h>
 #include <errno.h>
 #include <ftw.h>
-#include <plumb/kernel/functions.h>
-#include <plumb/attach/probe.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/probe.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

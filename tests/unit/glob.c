@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/base/glob.h>
+#include <plumb/core/glob.h>
 
 static const uint64_t some_seed = 88172645463325252;
 

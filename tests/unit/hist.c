@@ -2,7 +2,7 @@
 /* hist.h and its inverse: the index, the bucket's bounds, and the bound that hist.h derives. */
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/measure/percentile.h>
+#include <plumb/core/percentile.h>
 
 #define RANGE (1ULL << PLUMB_HIST_RANGE_BITS)
 #define for_each_precision(p)                                                                      \

@@ -2,7 +2,7 @@
 /* histogram: however wide a distribution, all of it is drawn. */
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/report/report.h>
+#include <plumb/core/report.h>
 
 #define RANGE (1ULL << PLUMB_HIST_RANGE_BITS)
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* history: no call is lost or moved when columns are merged; the lines of its axis are exact. */
-#include "../../tools/lib/report/history.h"
+#include <plumb/pictures/history.h>
 #include "unit.h"
 
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/report/picture.h>
+#include <plumb/pictures/picture.h>
 #include <string.h>
 
 #define P 6

@@ -4,7 +4,7 @@
 #include "specimen.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <plumb/elf/ifunc.h>
+#include <plumb/user/ifunc.h>
 
 /* Two libraries, whose resolvers return different functions. */
 static const char library[] =

@@ -2,9 +2,9 @@
 /* kept: rows that are packed are the same afterwards; the ring, its memory, and what it forgets. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/measure/packed.h>
-#include <plumb/report/kept.h>
-#include <plumb/session/session.h>
+#include <plumb/recorder/packed.h>
+#include <plumb/recorder/kept.h>
+#include <plumb/core/session.h>
 
 #define SLOTS 64
 #define P     6

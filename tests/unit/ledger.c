@@ -2,7 +2,7 @@
 /* ledger: what its counters amount to, and when --strict is broken. */
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/report/report.h>
+#include <plumb/core/report.h>
 
 #define WHOLE (100 * PLUMB_PERCENT)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "unit.h"
 #include <errno.h>
-#include <plumb/elf/maps.h>
+#include <plumb/symbols/maps.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

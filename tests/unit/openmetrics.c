@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* openmetrics: labels, the row [other], histograms of a report. */
-#include <plumb/report/openmetrics.h>
+#include <plumb/outputs/openmetrics.h>
 
 #include "unit.h"
 

@@ -2,8 +2,8 @@
 /* otlp: the bound of its exponential histograms, and the form of its JSON. */
 #include <math.h>
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/measure/percentile.h>
-#include <plumb/report/otlp.h>
+#include <plumb/core/percentile.h>
+#include <plumb/outputs/otlp.h>
 
 #include "unit.h"
 

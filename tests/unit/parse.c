@@ -2,7 +2,7 @@
 /* parse: what is taken, what is refused, and that a refusal writes nothing. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/base/parse.h>
+#include <plumb/core/parse.h>
 
 #define UNTOUCHED 0xdeadbeefcafef00dULL
 #define ANY       INT32_MIN /* refused: which of the two errors is a matter of taste */

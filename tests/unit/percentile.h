@@ -5,7 +5,7 @@
 
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/measure/percentile.h>
+#include <plumb/core/percentile.h>
 
 #define RANGE (1ULL << PLUMB_HIST_RANGE_BITS)
 #define WHOLE (100 * PLUMB_PERCENT)

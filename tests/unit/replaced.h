@@ -4,7 +4,7 @@
 #define REPLACED_H
 
 #include "unit.h"
-#include <plumb/base/atomic-file.h>
+#include <plumb/files/atomic-file.h>
 
 static int write_to(const char *path, const char *text, int err)
 {

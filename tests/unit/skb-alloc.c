@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* skb-alloc: which container a cgroup's path names, as each runtime writes it; columns of bytes. */
 #include "unit.h"
-#include <plumb/report/report.h>
+#include <plumb/core/report.h>
 
 #include "container.h"
 

@@ -2,8 +2,8 @@
 /* split: the bands of a row, and that all adds up. */
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/report/report.h>
-#include <plumb/report/split.h>
+#include <plumb/core/report.h>
+#include <plumb/split/split.h>
 #include <string.h>
 
 #define P 6
@@ -52,7 +52,7 @@ static void bands_end_at_percentiles(void **state)
 {
 	const uint64_t n[] = {500, 400, 90, 9, 1};
 	struct plumb_row r = row_of(n, 5);
-	json_t *j = plumb_json_split(&run, &r);
+	json_t *j = plumb_splitting.json(&run, &r);
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
@@ -68,7 +68,7 @@ static void a_bucket_is_not_cut(void **state)
 	/* The 50th percentile lies in the second, the 90th and all above in the third. */
 	const uint64_t n[] = {490, 20, 490};
 	struct plumb_row r = row_of(n, 3);
-	json_t *j = plumb_json_split(&run, &r);
+	json_t *j = plumb_splitting.json(&run, &r);
 
 	(void)state;
 	assert_int_equal(in_band(j, 0), 510);
@@ -83,7 +83,7 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 {
 	const uint64_t n[] = {7};
 	struct plumb_row r = row_of(n, 1);
-	json_t *j = plumb_json_split(&run, &r);
+	json_t *j = plumb_splitting.json(&run, &r);
 
 	(void)state;
 	assert_int_equal(in_band(j, 0), 7);
@@ -95,7 +95,7 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 static void nothing_adds_up_to_nothing(void **state)
 {
 	struct plumb_row r = row_of(NULL, 0);
-	json_t *j = plumb_json_split(&run, &r);
+	json_t *j = plumb_splitting.json(&run, &r);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -103,7 +103,7 @@ static void nothing_adds_up_to_nothing(void **state)
 	(void)state;
 	assert_int_equal(number(j, "count"), 0);
 	assert_int_equal(number(j, "sum"), 0);
-	plumb_report_split(&run, &r, out);
+	plumb_splitting.print(&run, &r, out);
 	fclose(out);
 	/* The heading alone. */
 	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
@@ -121,7 +121,7 @@ static void time_without_a_call_is_kept(void **state)
 
 	(void)state;
 	r.split[1].ns[PLUMB_BLOCKED] = 1900;
-	j = plumb_json_split(&run, &r);
+	j = plumb_splitting.json(&run, &r);
 	assert_int_equal(number(j, "count"), 10);
 	assert_int_equal(number(j, "sum"), 10 * 1000 + 1900);
 	assert_int_equal(number(j, "blocked"), 1900);
@@ -143,7 +143,7 @@ static void the_parts_are_told_apart(void **state)
 		r.split[1].ns[i] = 1000 << i;
 		r.split[1].led[i] = 1 << i;
 	}
-	j = plumb_json_split(&run, &r);
+	j = plumb_splitting.json(&run, &r);
 	led = json_object_get(j, "mostly");
 	assert_int_equal(number(j, "preempted"), 1000 << PLUMB_PREEMPTED);
 	assert_int_equal(number(j, "blocked"), 1000 << PLUMB_BLOCKED);
@@ -153,7 +153,7 @@ static void the_parts_are_told_apart(void **state)
 	assert_int_equal(number(led, "runq"), 1 << PLUMB_RUNQ);
 	assert_int_equal(number(j, "sum"), 15000);
 	assert_int_equal(number(j, "count"), 15);
-	plumb_report_split(&run, &r, out);
+	plumb_splitting.print(&run, &r, out);
 	fclose(out);
 	line = strstr(text, "\n  all ");
 	assert_non_null(line);
@@ -189,7 +189,7 @@ static void no_number_makes_a_line_longer(void **state)
 		FILE *out = open_memstream(&text, &size);
 
 		r.split[0].led[PLUMB_ON_CPU] = cases[i].n;
-		plumb_report_split(&run, &r, out);
+		plumb_splitting.print(&run, &r, out);
 		fclose(out);
 		snprintf(expected, sizeof(expected),
 			 "\n  all      %s 100.0%% %s   0.0%%       0   0.0%%       0   0.0%%"
@@ -212,7 +212,7 @@ static void what_nobody_looks_for_is_null(void **state)
 			       is = {.tool = &divides, .no_return = ""};
 	const uint64_t n[] = {7};
 	struct plumb_row r = row_of(n, 1);
-	json_t *j = plumb_json_split(&not, &r), *seen = plumb_json_split(&is, &r);
+	json_t *j = plumb_splitting.json(&not, &r), *seen = plumb_splitting.json(&is, &r);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -223,7 +223,7 @@ static void what_nobody_looks_for_is_null(void **state)
 	assert_true(json_is_null(json_object_get(j, "runq")));
 	assert_true(json_is_integer(json_object_get(j, "blocked")));
 	assert_true(json_is_integer(json_object_get(seen, "return")));
-	plumb_report_split(&not, &r, out);
+	plumb_splitting.print(&not, &r, out);
 	fclose(out);
 	check(strstr(text, "0.0%    0      -    -      -    -\n"), "%s", text);
 	free(text);

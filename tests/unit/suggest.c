@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* suggest: the nearest name, and up to three suggestions, the nearest first. */
 #include "unit.h"
-#include <plumb/base/parse.h>
-#include <plumb/base/suggest.h>
+#include <plumb/core/parse.h>
+#include <plumb/terminal/suggest.h>
 
 static void nearest_is_what_was_meant(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-kernel: names of kernel functions, and the demangling of others. */
 #include "specimen.h"
-#include <plumb/kernel/lists.h>
+#include <plumb/functions/lists.h>
 #include "../../tools/lib/symbols/symbols.h"
 
 static const char kallsyms[] = "ffffffff81000000 T _text\n"

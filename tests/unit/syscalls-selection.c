@@ -3,8 +3,8 @@
 #include "syscalls.h"
 #include <asm/unistd.h>
 #include <errno.h>
-#include <plumb/attach/self-test.h>
-#include <plumb/tool/tool.h>
+#include <plumb/user/self-test.h>
+#include <plumb/core/tool.h>
 
 static bool selects(const struct syscall_config *c, uint32_t nr, uint32_t abi)
 {

@@ -3,7 +3,7 @@
 #include "syscalls.h"
 #include <asm/unistd.h>
 #include <errno.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/tool.h>
 
 #define X32 0x40000000U
 

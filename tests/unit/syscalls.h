@@ -4,7 +4,7 @@
 #define UNIT_SYSCALLS_H
 
 #include "unit.h"
-#include <plumb/mechanism/syscalls.h>
+#include <plumb/syscalls/syscall-options.h>
 
 #if defined(__x86_64__)
 #define COMPAT "ia32:"

@@ -2,7 +2,7 @@
 /* targets: what one is, and how it is called. */
 #include "said.h"
 #include <errno.h>
-#include <plumb/attach/targets.h>
+#include <plumb/user/targets.h>
 
 static void kinds_are_told_by_their_beginning(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "unit.h"
 
-#include <plumb/base/text-table.h>
+#include <plumb/terminal/text-table.h>
 #include <stdlib.h>
 
 static char *printed(struct plumb_text_table *g)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* threads: what /proc says of one, whatever its name, and which are walked. */
 #include "unit.h"
-#include <plumb/base/clock.h>
-#include <plumb/session/threads.h>
+#include <plumb/core/clock.h>
+#include <plumb/inflight/threads.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>

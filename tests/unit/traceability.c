@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* traceability: what a kernel's symbols say of a name, as data; of one that is not running. */
 #include "unit.h"
-#include <plumb/kernel/traceability.h>
+#include <plumb/functions/traceability.h>
 
 static const char symbols[] = "ffffffff81000000 T _stext\n"
 			      "ffffffff81000100 T whole\n"

@@ -3,7 +3,7 @@
 #include "said.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/kernel/tracepoints.h>
+#include <plumb/functions/tracepoints.h>
 #include <sys/stat.h>
 
 /* --- a tree like tracefs --- */

@@ -2,10 +2,10 @@
 /* trigger: the grammar, with its messages; when a condition holds. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/report/syscall-fields.h>
-#include <plumb/report/trigger.h>
-#include <plumb/tool/tool.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/syscalls/syscall-fields.h>
+#include <plumb/recorder/trigger.h>
+#include <plumb/core/tool.h>
 
 #define MS     1000000ULL
 #define SECOND (1000 * MS)

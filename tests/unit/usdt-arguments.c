@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <elf.h>
 #include <errno.h>
-#include <plumb/elf/usdt-arguments.h>
+#include <plumb/user/usdt-arguments.h>
 #include <stddef.h>
 
 /* The kernel's layout of the registers, which is not that of this program's headers. */

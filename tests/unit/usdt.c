@@ -4,7 +4,7 @@
 #include "said.h"
 #include "specimen.h"
 #include <errno.h>
-#include <plumb/elf/usdt.h>
+#include <plumb/user/usdt.h>
 
 /*
  * As sys/sdt.h writes them, but for the code: that is a mark, so that its offset can be found

@@ -2,7 +2,7 @@
 /* userfuncs: functions of arm64, as the assembler makes them. */
 #include "specimen.h"
 #include "unit.h"
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 
 #if defined(__aarch64__)
 

@@ -2,7 +2,7 @@
 /* userfuncs: where Go functions are probed, and which Go made the file. */
 #include "said.h"
 #include "specimen.h"
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 
 static const char source[] =
 	"#define GLOBAL(name) .globl name; .type name,%function; name:\n"

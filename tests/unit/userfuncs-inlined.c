@@ -3,7 +3,7 @@
 #include "specimen.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 #include <unistd.h>
 
 /* A mark is in an instruction: on x86 it is the displacement of a nop. */

@@ -2,7 +2,7 @@
 /* Vector instructions that kernels take for jumps: a probe on one would damage the program. */
 #include "specimen.h"
 #include <linux/perf_event.h>
-#include <plumb/elf/code.h>
+#include <plumb/user/code.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)

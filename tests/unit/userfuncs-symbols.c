@@ -4,7 +4,7 @@
 #include "specimen.h"
 #include <elf.h>
 #include <errno.h>
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 
 /* Each function's code is its mark, so that its offset can be found without any symbol. */
 static const char source[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* waker: who it was, as text and as JSON. */
 #include "unit.h"
-#include <plumb/report/waker.h>
+#include <plumb/split/waker.h>
 
 static const char *text_of(struct plumb_waker w)
 {

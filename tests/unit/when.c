@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* when: times of the wall clock, and the next occurrence of those without a date. */
 #include "unit.h"
-#include <plumb/base/clock.h>
-#include <plumb/base/when.h>
+#include <plumb/core/clock.h>
+#include <plumb/schedule/when.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

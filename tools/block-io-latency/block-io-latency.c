@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/attach/hooks.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/log.h>
+#include <plumb/user/hook-try.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/core/copies.h>
-#include <plumb/kernel/block-hooks.h>
-#include <plumb/load/copies.h>
-#include <plumb/report/in-order.h>
-#include <plumb/report/inflight.h>
-#include <plumb/report/report.h>
-#include <plumb/session/session.h>
-#include <plumb/tool/tool.h>
+#include <plumb/functions/block-hooks.h>
+#include <plumb/functions/copies.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <string.h>
 

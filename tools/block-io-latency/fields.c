@@ -2,9 +2,9 @@
 #include "fields.h"
 
 #include <errno.h>
-#include <plumb/base/reasons.h>
-#include <plumb/base/text.h>
-#include <plumb/kernel/disk.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/disk.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef BLOCK_FIELDS_H
 #define BLOCK_FIELDS_H
 
-#include <plumb/tool/fields.h>
+#include <plumb/core/fields.h>
 
 #include "block-io-latency.h"
 

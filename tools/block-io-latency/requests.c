@@ -2,12 +2,12 @@
 #include "requests.h"
 
 #include <inttypes.h>
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/kernel/disk.h>
+#include <plumb/functions/disk.h>
 #include <plumb/kernel/map.h>
-#include <plumb/session/session.h>
+#include <plumb/core/session.h>
 #include <stdlib.h>
 
 #include <bpf/bpf.h>

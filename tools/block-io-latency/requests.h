@@ -4,7 +4,7 @@
 #define BLOCK_REQUESTS_H
 
 #include <jansson.h>
-#include <plumb/report/inflight.h>
+#include <plumb/core/inflight.h>
 #include <stdio.h>
 
 struct bpf_object;

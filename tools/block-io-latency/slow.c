@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "slow.h"
 
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
-#include <plumb/report/in-order.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
+#include <plumb/recorder/in-order.h>
 #include <stdio.h>
 
 #include "fields.h"

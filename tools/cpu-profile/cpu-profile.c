@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/json.h>
-#include <plumb/attach/probe.h>
-#include <plumb/report/report.h>
-#include <plumb/report/stacks.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/functions/probe.h>
+#include <plumb/core/report.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 
 #include <bpf/libbpf.h>

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/attach/probe.h>
-#include <plumb/base/log.h>
-#include <plumb/base/reasons.h>
+#include <plumb/functions/probe.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
 #include <plumb/kernel/map.h>
 #include <stdlib.h>
 #include <unistd.h>

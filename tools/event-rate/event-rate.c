@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/attach/cpus.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/log.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/cost/switches.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/mechanism/trace-targets.h>
-#include <plumb/session/session.h>
+#include <plumb/targets/trace-targets.h>
+#include <plumb/core/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +372,7 @@ static struct plumb_tool tool = {
 	.overhead.calibrate = calibrate,
 	.mechanisms.list = mechanisms,
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = fill,
 	.lifecycle.settle = settle,

@@ -4,11 +4,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/attach/allowed.h>
-#include <plumb/attach/probe.h>
-#include <plumb/base/log.h>
-#include <plumb/base/reasons.h>
-#include <plumb/base/suggest.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/functions/probe.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/terminal/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 #include "rates.h"
 
 #include <linux/perf_event.h>
-#include <plumb/attach/cpus.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/function/trace-targets.h>
-#include <plumb/mechanism/trace-targets.h>
+#include <plumb/targets/trace-targets.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #ifndef RATES_H
 #define RATES_H
 
-#include <plumb/report/report.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/report.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 
 #include "counters.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <plumb/base/token.h>
+#include <plumb/kernel/token.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
-#include <plumb/kernel/disk.h>
-#include <plumb/report/syscall-fields.h>
+#include <plumb/functions/disk.h>
+#include <plumb/syscalls/syscall-fields.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/attach/hooks.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/user/hook-try.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <plumb/bpf/core/copies.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/kernel/block-hooks.h>
+#include <plumb/functions/block-hooks.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/kernel/selection.h>
+#include <plumb/syscalls/selection.h>
 #include <plumb/kernel/types.h>
-#include <plumb/attach/self-test.h>
-#include <plumb/mechanism/syscalls.h>
-#include <plumb/session/session.h>
-#include <plumb/tool/tool.h>
+#include <plumb/user/self-test.h>
+#include <plumb/syscalls/syscall-options.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/core/session.h>
+#include <plumb/core/tool.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -294,6 +295,7 @@ int main(int argc, char **argv)
 		.options.list = options,
 		.options.parse = parse,
 		.options.selection = &selection,
+		.options.rings = plumb_rings_count,
 		.keys.fields = io_fields(),
 		.keys.n_fields = IO_N_FIELDS,
 		.keys.size = sizeof(struct io_key),
@@ -304,6 +306,7 @@ int main(int argc, char **argv)
 		.measure.parts = io_parts,
 		.measure.n_parts = IO_ALL_PARTS,
 		.measure.unseen_parts = &unseen_parts,
+		.measure.split_by = &plumb_splitting,
 		.view.footer = print_counts,
 		.view.report_json = counts_json,
 		.overhead.syscalls = true,

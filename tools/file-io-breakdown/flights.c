@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flights.h"
 
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/kernel/disk.h>
+#include <plumb/functions/disk.h>
 #include <plumb/kernel/thread.h>
 
 #include <bpf/bpf.h>

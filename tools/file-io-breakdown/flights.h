@@ -3,7 +3,7 @@
 #ifndef IO_FLIGHTS_H
 #define IO_FLIGHTS_H
 
-#include <plumb/report/inflight.h>
+#include <plumb/core/inflight.h>
 
 #include "file-io-breakdown.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "places.h"
 
-#include <plumb/kernel/lists.h>
+#include <plumb/functions/lists.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "singles.h"
 
-#include <plumb/base/json.h>
-#include <plumb/base/reasons.h>
-#include <plumb/base/text.h>
+#include <plumb/core/json.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/text.h>
 #include <plumb/kernel/cgroup.h>
-#include <plumb/kernel/disk.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/report/in-order.h>
-#include <plumb/session/session.h>
+#include <plumb/functions/disk.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/core/session.h>
 
 #include "fields.h"
 #include "file-io-breakdown.h"

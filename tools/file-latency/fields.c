@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
-#include <plumb/base/reasons.h>
-#include <plumb/base/text.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef FILE_FIELDS_H
 #define FILE_FIELDS_H
 
-#include <plumb/tool/fields.h>
+#include <plumb/core/fields.h>
 
 #include "file-latency.h"
 

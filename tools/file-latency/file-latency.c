@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/log.h>
-#include <plumb/base/parse.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/session/session.h>
-#include <plumb/tool/tool.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/core/session.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,6 +293,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.mechanisms.functions = &hooks.functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 	.inflight = &inflight,
 };

@@ -2,8 +2,8 @@
 #include "hooks.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/kernel/syscalls.h>
+#include <plumb/core/log.h>
+#include <plumb/syscalls/syscalls.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <string.h>

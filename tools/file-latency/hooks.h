@@ -3,7 +3,7 @@
 #ifndef FILE_HOOKS_H
 #define FILE_HOOKS_H
 
-#include <plumb/kernel/functions.h>
+#include <plumb/functions/functions.h>
 #include <stdint.h>
 
 #include "file-latency.h"

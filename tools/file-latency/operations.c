@@ -2,11 +2,11 @@
 #include "operations.h"
 
 #include <inttypes.h>
-#include <plumb/attach/probe.h>
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
+#include <plumb/core/program.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
-#include <plumb/session/session.h>
+#include <plumb/core/session.h>
 #include <string.h>
 
 #include <bpf/bpf.h>

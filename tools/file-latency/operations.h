@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/report/report.h>
+#include <plumb/core/report.h>
 #include <stdio.h>
 
 #include "file-latency.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/cost/costs.h>
-#include <plumb/mechanism/builds.h>
-#include <plumb/report/report.h>
-#include <plumb/session/session.h>
+#include <plumb/user/builds.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cost.h"
 
 #include <plumb/cost/costs.h>
-#include <plumb/base/text.h>
+#include <plumb/core/text.h>
 
 struct cost costs[MECHANISMS] = {
 	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, PLUMB_TARGET_FUNCTION, 0, PUBLISHED, 0},

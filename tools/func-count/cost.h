@@ -4,7 +4,7 @@
 #define COST_H
 
 #include <jansson.h>
-#include <plumb/attach/targets.h>
+#include <plumb/user/targets.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/cost/costs.h>
-#include <plumb/load/slots.h>
-#include <plumb/base/log.h>
-#include <plumb/mechanism/builds.h>
-#include <plumb/mechanism/trace-targets.h>
+#include <plumb/recorder/slots.h>
+#include <plumb/core/log.h>
+#include <plumb/user/builds.h>
+#include <plumb/targets/trace-targets.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -173,6 +173,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = plumb_trace_targets_mechanisms,
 	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 	.lifecycle.tick = plumb_builds_tick,
 	.lifecycle.tick_fd = plumb_builds_fd,

@@ -3,7 +3,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include <plumb/mechanism/trace-targets.h>
+#include <plumb/targets/trace-targets.h>
 #include <stdio.h>
 
 #include "cost.h"

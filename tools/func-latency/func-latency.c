@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/kernel/functions.h>
+#include <plumb/core/cli.h>
+#include <plumb/functions/functions.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/base/log.h>
-#include <plumb/base/reasons.h>
-#include <plumb/mechanism/arg-key.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/session/session.h>
-#include <plumb/attach/targets.h>
-#include <plumb/measure/verdict.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/arg-key.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/core/session.h>
+#include <plumb/user/targets.h>
+#include <plumb/core/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +309,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = many,
 	.mechanisms.n = sizeof(many) / sizeof(many[0]),
 	.mechanisms.functions = &functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 	.lifecycle.finish = finish,
 	.inflight = &inflight,

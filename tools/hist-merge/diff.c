@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "diff.h"
 #include <math.h>
-#include <plumb/base/bootstrap.h>
+#include <plumb/user/bootstrap.h>
 #include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
 

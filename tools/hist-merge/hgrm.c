@@ -8,8 +8,8 @@
 #include "print.h"
 #include <inttypes.h>
 #include <math.h>
-#include <plumb/base/atomic-file.h>
-#include <plumb/base/log.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
 

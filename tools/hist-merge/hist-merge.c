@@ -4,10 +4,10 @@
 #include "options.h"
 #include "print.h"
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/log.h>
-#include <plumb/base/writer.h>
+#include <plumb/core/cli.h>
+#include <plumb/guard/confine.h>
+#include <plumb/core/log.h>
+#include <plumb/files/writer.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ static int confine(const struct options *o)
 	int err = keep(o);
 
 	plumb_as_tool(own);
-	return err ?: plumb_writer_start() ?: plumb_confine();
+	return err ?: plumb_writer_start(plumb_confine) ?: plumb_confine();
 }
 
 /* On a terminal, what is in its last line is the progress, which is not to stay. */

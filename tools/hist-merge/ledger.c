@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "ledger.h"
-#include <plumb/base/json.h>
+#include <plumb/core/json.h>
 
 static const char *const names[LEDGER_COUNTERS] = {
 	"recorded",           "lost",          "pooled",

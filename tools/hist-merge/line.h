@@ -10,7 +10,7 @@
 
 #include "ledger.h"
 #include "scan.h"
-#include <plumb/measure/percentile.h>
+#include <plumb/core/percentile.h>
 
 /* Measures of a row: its times or sizes, and second times of the same calls. */
 enum { FIRST, SECOND, MEASURES };

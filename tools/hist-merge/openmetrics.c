@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "openmetrics.h"
 #include <errno.h>
-#include <plumb/base/atomic-file.h>
-#include <plumb/base/log.h>
-#include <plumb/report/openmetrics.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/core/log.h>
+#include <plumb/outputs/openmetrics.h>
 #include <string.h>
 
 #include "print.h"

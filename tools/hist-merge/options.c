@@ -2,10 +2,10 @@
 #include "options.h"
 #include "keys.h"
 #include "sort.h"
-#include <plumb/base/cli.h>
-#include <plumb/base/log.h>
-#include <plumb/base/parse.h>
-#include <plumb/measure/ladder.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/outputs/ladder.h>
 #include <stdlib.h>
 
 enum { EVERY = 0x1000, MAX_KEYS, TOOL, LADDER, HGRM, OPENMETRICS, LE, DIFF, FAIL_ABOVE, SORT };

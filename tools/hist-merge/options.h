@@ -4,7 +4,7 @@
 #define OPTIONS_H
 
 #include "merge.h"
-#include <plumb/base/text.h>
+#include <plumb/core/text.h>
 
 #define OPTIONS_PERCENTILES 16
 

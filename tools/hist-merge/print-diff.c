@@ -4,10 +4,10 @@
 #include "print.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text-table.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/text-table.h>
 #include <stdlib.h>
 
 static const char *const verdicts[] = {

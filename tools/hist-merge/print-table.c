@@ -3,9 +3,9 @@
 #include "print.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/base/text-table.h>
-#include <plumb/base/text.h>
-#include <plumb/report/report.h>
+#include <plumb/terminal/text-table.h>
+#include <plumb/core/text.h>
+#include <plumb/core/report.h>
 #include <stdlib.h>
 
 #define MOST_COLUMNS 64

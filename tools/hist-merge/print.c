@@ -2,9 +2,9 @@
 #include "print.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/report/dist-json.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/dist-json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -4,8 +4,8 @@
 #include "results.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/base/log.h>
-#include <plumb/base/progress.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/progress.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "sort.h"
 #include "memory.h"
-#include <plumb/base/parse.h>
+#include <plumb/core/parse.h>
 #include <string.h>
 
 struct sorted {

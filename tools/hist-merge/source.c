@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/log.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/core/cli.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/report/waker.h>
-#include <plumb/base/log.h>
+#include <plumb/split/waker.h>
+#include <plumb/core/log.h>
 #include <plumb/cost/switches.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/tool.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>

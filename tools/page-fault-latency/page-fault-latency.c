@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/attach/cpus.h>
-#include <plumb/attach/probe.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/core/cpus.h>
+#include <plumb/functions/probe.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/report/report.h>
-#include <plumb/session/session.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -293,6 +293,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.mechanisms.functions = &functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 	.inflight = &inflight,
 };

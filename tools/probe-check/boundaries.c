@@ -2,7 +2,7 @@
 /* boundaries: whether bytes of x86 code are those of a direct call, by decoding their function. */
 #include "inlining-code.h"
 #include <errno.h>
-#include <plumb/elf/code.h>
+#include <plumb/user/code.h>
 #include <stdlib.h>
 
 int plumb_scan_start(struct plumb_scan *scan, uint64_t address)

@@ -6,8 +6,8 @@
 #include "remains.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/attach/probe.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>

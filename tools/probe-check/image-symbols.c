@@ -2,11 +2,11 @@
 /*
  * image-symbols: the kernel's own table of symbols (kallsyms), from its bytes.
  *
- * The kernel's scripts/kallsyms.c makes it, and kernel/kallsyms.c reads it.  A name is a sequence
- * of one-byte tokens; each of the 256 tokens stands for a string.  Nothing in the bytes says where
- * the table is, and the order of its parts has changed.  Its table of tokens can be recognized:
- * digits stand for themselves, and the index of the tokens follows.  The other parts are found from
- * there.  Each is checked against the others, and the addresses have to rise.
+ * The kernel's scripts/kallsyms.c makes it, and functions/kallsyms.c reads it.  A name is a
+ * sequence of one-byte tokens; each of the 256 tokens stands for a string.  Nothing in the bytes
+ * says where the table is, and the order of its parts has changed.  Its table of tokens can be
+ * recognized: digits stand for themselves, and the index of the tokens follows.  The other parts
+ * are found from there.  Each is checked against the others, and the addresses have to rise.
  */
 #include "image-file.h"
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <gelf.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>

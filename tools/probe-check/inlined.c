@@ -3,8 +3,8 @@
 #include "inlining-code.h"
 #include <dwarf.h>
 #include <errno.h>
-#include <plumb/base/progress.h>
-#include <plumb/elf/dwarffile.h>
+#include <plumb/terminal/progress.h>
+#include <plumb/symbols/dwarffile.h>
 #include <stdlib.h>
 #include <string.h>
 

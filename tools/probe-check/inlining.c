@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/elf/elffile.h>
+#include <plumb/symbols/elffile.h>
 #include "inlining-code.h"
 #include <errno.h>
 #include "image.h"
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <stdlib.h>
 #include <string.h>
 

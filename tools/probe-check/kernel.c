@@ -2,10 +2,10 @@
 #include "kernel.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/base/suggest.h>
-#include <plumb/base/text.h>
-#include <plumb/kernel/tracepoints.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/suggest.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/tracepoints.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>

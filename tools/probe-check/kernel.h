@@ -4,7 +4,7 @@
 #define KERNEL_H
 
 #include "image.h"
-#include <plumb/kernel/traceability.h>
+#include <plumb/functions/traceability.h>
 #include <stdbool.h>
 
 #include "verdict.h"

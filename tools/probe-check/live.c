@@ -2,14 +2,15 @@
 #include "live.h"
 
 #include <errno.h>
-#include <plumb/attach/attached.h>
-#include <plumb/base/audit.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/log.h>
-#include <plumb/base/policy.h>
-#include <plumb/base/reasons.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/guard/policy.h>
+#include <plumb/core/reasons.h>
 #include <plumb/bpf/core/config.h>
-#include <plumb/attach/probe.h>
+#include <plumb/functions/probe.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* parts: the symbols that a compiler made of one function of a program or library. */
-#include <plumb/elf/userfuncs.h>
-#include <plumb/elf/debugfile.h>
-#include <plumb/elf/elffile.h>
+#include <plumb/user/userfuncs.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/elffile.h>
 #include <errno.h>
 #include "inlining.h"
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <stdlib.h>
 #include <string.h>
 

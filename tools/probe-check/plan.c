@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "plan.h"
 
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

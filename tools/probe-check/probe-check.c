@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/log.h>
-#include <plumb/base/writer.h>
-#include <plumb/base/text.h>
+#include <plumb/core/cli.h>
+#include <plumb/guard/confine.h>
+#include <plumb/core/log.h>
+#include <plumb/files/writer.h>
+#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
 				 PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN));
 	if (o.image || o.btf)
 		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "the files to be checked");
-	if ((o.image || o.btf) && (plumb_writer_start() || plumb_confine()))
+	if ((o.image || o.btf) && (plumb_writer_start(plumb_confine) || plumb_confine()))
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
 	if (!kernel_open(&k, o.image, o.btf, wants_of(&o))) {
 		status = run(&o, &k, was);

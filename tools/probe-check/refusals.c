@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "refusals.h"
 
-#include <plumb/attach/hooks.h>
+#include <plumb/user/hook-try.h>
 #include <string.h>
 
 #define FUNCTIONS (1U << TARGET_FUNCTION)

@@ -2,9 +2,9 @@
 #include "remains.h"
 
 #include <fcntl.h>
-#include <plumb/base/log.h>
-#include <plumb/elf/demangle.h>
-#include <plumb/elf/userfuncs.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/demangle.h>
+#include <plumb/user/userfuncs.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 
-#include <plumb/base/text-table.h>
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
+#include <plumb/terminal/text-table.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 #include <stdio.h>
 #include <string.h>
 

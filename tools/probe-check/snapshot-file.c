@@ -3,9 +3,9 @@
 #include "snapshot.h"
 
 #include <errno.h>
-#include <plumb/base/file.h>
-#include <plumb/base/log.h>
-#include <plumb/base/atomic-file.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
+#include <plumb/files/atomic-file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* snapshot-types: the prototypes and records of tracepoints, from BTF. */
 #include "snapshot.h"
 
-#include <plumb/kernel/declare.h>
-#include <plumb/base/json.h>
+#include <plumb/functions/declare.h>
+#include <plumb/core/json.h>
 #include <string.h>
 
 #include <bpf/btf.h>

@@ -3,11 +3,11 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <plumb/kernel/declare.h>
-#include <plumb/kernel/formats.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/kernel/tracepoints.h>
+#include <plumb/functions/declare.h>
+#include <plumb/functions/formats.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/base/parse.h>
+#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

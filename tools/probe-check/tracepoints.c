@@ -3,12 +3,12 @@
 #include "kernel.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/base/suggest.h>
-#include <plumb/base/parse.h>
-#include <plumb/kernel/selection.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/kernel/tracepoints.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/suggest.h>
+#include <plumb/core/parse.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <lz4.h>
 #include <lzma.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -5,9 +5,9 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/elf/usdt-arguments.h>
-#include <plumb/elf/usdt.h>
+#include <plumb/core/log.h>
+#include <plumb/user/usdt-arguments.h>
+#include <plumb/user/usdt.h>
 #include <stdio.h>
 #include <string.h>
 

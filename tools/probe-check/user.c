@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <plumb/attach/uprobe-defects.h>
-#include <plumb/elf/binary.h>
-#include <plumb/base/log.h>
-#include <plumb/elf/elffile.h>
+#include <plumb/user/uprobe-defects.h>
+#include <plumb/symbols/binary.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef USER_H
 #define USER_H
 
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 
 #include "verdict.h"
 

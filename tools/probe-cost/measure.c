@@ -9,8 +9,8 @@
 
 #include "mechanisms.h"
 
-#include <plumb/base/log.h>
-#include <plumb/attach/self-test.h>
+#include <plumb/core/log.h>
+#include <plumb/user/self-test.h>
 #include <sched.h>
 #include <stdlib.h>
 

@@ -4,10 +4,11 @@
 #include "probe-cost.h"
 
 #include <errno.h>
-#include <plumb/attach/attached.h>
-#include <plumb/base/log.h>
-#include <plumb/base/reasons.h>
-#include <plumb/attach/self-test.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/guard/attached.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/user/self-test.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

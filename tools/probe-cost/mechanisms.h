@@ -3,8 +3,8 @@
 #ifndef MECHANISMS_H
 #define MECHANISMS_H
 
-#include <plumb/base/bootstrap.h>
-#include <plumb/attach/probe.h>
+#include <plumb/user/bootstrap.h>
+#include <plumb/functions/probe.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/base/audit.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/confine.h>
+#include <plumb/guard/audit.h>
+#include <plumb/core/cli.h>
+#include <plumb/guard/confine.h>
 #include <plumb/cost/costs.h>
-#include <plumb/base/text-table.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/base/policy.h>
-#include <plumb/base/text.h>
+#include <plumb/terminal/text-table.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/guard/policy.h>
+#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "access.h"
 
-#include <plumb/attach/hooks.h>
-#include <plumb/base/log.h>
+#include <plumb/user/hook-try.h>
+#include <plumb/core/log.h>
 #include <stdio.h>
 
 static struct access all[16];

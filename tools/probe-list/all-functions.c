@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/kernel/lists.h>
+#include <plumb/functions/lists.h>
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/kernel/traceability.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/traceability.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "arguments.h"
 
-#include <plumb/kernel/formats.h>
-#include <plumb/base/json.h>
-#include <plumb/elf/usdt-arguments.h>
+#include <plumb/functions/formats.h>
+#include <plumb/core/json.h>
+#include <plumb/user/usdt-arguments.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/syscall/syscall.h>
-#include <plumb/kernel/syscalls.h>
+#include <plumb/syscalls/syscalls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/log.h>
-#include <plumb/kernel/traceability.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/traceability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

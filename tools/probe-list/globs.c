@@ -2,9 +2,9 @@
 #include "globs.h"
 
 #include <fnmatch.h>
-#include <plumb/base/log.h>
-#include <plumb/base/suggest.h>
-#include <plumb/base/text.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/suggest.h>
+#include <plumb/core/text.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #include "access.h"
 #include "arguments.h"
 
-#include <plumb/base/text-table.h>
-#include <plumb/attach/hooks.h>
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
+#include <plumb/terminal/text-table.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
 #include "print.h"
 
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/confine.h>
-#include <plumb/attach/hooks.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/core/cli.h>
+#include <plumb/guard/confine.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdlib.h>
 

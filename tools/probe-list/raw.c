@@ -7,7 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>

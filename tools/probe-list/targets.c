@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/kernel/types.h>
 #include <stdlib.h>
 #include <string.h>

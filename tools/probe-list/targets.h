@@ -3,11 +3,11 @@
 #ifndef TARGETS_H
 #define TARGETS_H
 
-#include <plumb/kernel/declare.h>
-#include <plumb/kernel/functions.h>
-#include <plumb/attach/probe.h>
-#include <plumb/kernel/tracepoints.h>
-#include <plumb/elf/usdt.h>
+#include <plumb/functions/declare.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/probe.h>
+#include <plumb/functions/tracepoints.h>
+#include <plumb/user/usdt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

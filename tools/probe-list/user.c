@@ -3,7 +3,7 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

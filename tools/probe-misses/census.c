@@ -2,8 +2,8 @@
 #include "census.h"
 #include "target.h"
 #include <errno.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/log.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as JSON: one object per line. */
 #include "report.h"
-#include <plumb/base/json.h>
+#include <plumb/core/json.h>
 
 #define set(object, key, value) json_object_set_new(object, key, value)
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <errno.h>
-#include <plumb/attach/attached.h>
-#include <plumb/base/audit.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/confine.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/cli.h>
+#include <plumb/guard/confine.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

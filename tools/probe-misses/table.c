@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: numbers on the left, names on the right, guards below. */
 #include "report.h"
-#include <plumb/base/text-table.h>
+#include <plumb/terminal/text-table.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "runq-inflight.h"
 
-#include <plumb/base/clock.h>
+#include <plumb/core/clock.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 #include <stdlib.h>

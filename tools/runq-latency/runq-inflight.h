@@ -3,7 +3,7 @@
 #ifndef RUNQ_INFLIGHT_H
 #define RUNQ_INFLIGHT_H
 
-#include <plumb/report/inflight.h>
+#include <plumb/core/inflight.h>
 
 extern const struct plumb_inflight runq_inflight;
 

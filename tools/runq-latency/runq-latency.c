@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
 #include <plumb/cost/switches.h>
-#include <plumb/report/report.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/report.h>
+#include <plumb/core/tool.h>
 
 #include <bpf/libbpf.h>
 

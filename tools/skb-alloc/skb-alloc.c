@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/kernel/cgroup.h>
-#include <plumb/kernel/functions.h>
-#include <plumb/base/log.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/report/stacks.h>
+#include <plumb/functions/functions.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/stacks/stacks.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,6 +164,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = both_ends,
 	.mechanisms.n = sizeof(both_ends) / sizeof(both_ends[0]),
 	.mechanisms.functions = &functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 };
 

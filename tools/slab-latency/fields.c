@@ -2,8 +2,8 @@
 #include "fields.h"
 
 #include <inttypes.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/text.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/text.h>
 #include <plumb/symbols/symbols.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef SLAB_FIELDS_H
 #define SLAB_FIELDS_H
 
-#include <plumb/tool/fields.h>
+#include <plumb/core/fields.h>
 
 struct bpf_object;
 

@@ -3,7 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <plumb/base/text.h>
+#include <plumb/core/text.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

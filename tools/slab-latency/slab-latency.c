@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/attach/probe.h>
-#include <plumb/base/log.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/report/report.h>
-#include <plumb/session/session.h>
+#include <plumb/functions/probe.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +55,7 @@ static int prepare(struct plumb_options *o)
 
 	chosen = o;
 	tool.mechanisms.functions = &targets.functions;
+	tool.mechanisms.attaching = &plumb_attaching;
 	if (o->by & SLAB_BY_CALLER)
 		slab_fields_begin();
 	if (o->by & SLAB_BY_CACHE)

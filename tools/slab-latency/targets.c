@@ -2,7 +2,7 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/sched/waker.h>
 #include <plumb/kernel/kernel.h>

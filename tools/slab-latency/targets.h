@@ -3,7 +3,7 @@
 #ifndef SLAB_TARGETS_H
 #define SLAB_TARGETS_H
 
-#include <plumb/kernel/functions.h>
+#include <plumb/functions/functions.h>
 
 #include "slab-latency.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "calls.h"
 
-#include <plumb/base/json.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/base/text.h>
+#include <plumb/core/json.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/text.h>
 #include <stdlib.h>
 #include <string.h>
 

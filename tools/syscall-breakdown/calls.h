@@ -7,8 +7,8 @@
 #define CALLS_H
 
 #include <jansson.h>
-#include <plumb/report/report.h>
-#include <plumb/report/stacks.h>
+#include <plumb/core/report.h>
+#include <plumb/stacks/stacks.h>
 #include <stdio.h>
 
 struct tree;

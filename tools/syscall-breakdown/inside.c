@@ -2,18 +2,18 @@
 #include "inside.h"
 
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/kernel/functions.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/base/parse.h>
-#include <plumb/load/slots.h>
-#include <plumb/measure/percentile.h>
-#include <plumb/report/report.h>
-#include <plumb/session/session.h>
-#include <plumb/kernel/selection.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/measure/verdict.h>
+#include <plumb/core/cli.h>
+#include <plumb/functions/functions.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/recorder/slots.h>
+#include <plumb/core/percentile.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,7 @@ void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 	tool->view = view;
 	tool->overhead = (struct plumb_tool_overhead){};
 	tool->mechanisms = (struct plumb_mechanisms){
-		for_many, sizeof(for_many) / sizeof(for_many[0]), &functions};
+		for_many, sizeof(for_many) / sizeof(for_many[0]), &functions, &plumb_attaching};
 	tool->lifecycle =
 		(struct plumb_lifecycle){.prepare = prepare, .fill = fill, .finish = finish};
 }

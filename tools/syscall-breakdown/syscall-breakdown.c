@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
+#include <plumb/core/cli.h>
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/base/json.h>
+#include <plumb/core/json.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/base/log.h>
-#include <plumb/base/parse.h>
-#include <plumb/measure/percentile.h>
-#include <plumb/report/report.h>
-#include <plumb/report/stacks.h>
-#include <plumb/mechanism/syscalls.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/percentile.h>
+#include <plumb/core/report.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/syscalls/syscall-options.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,7 @@ static struct plumb_tool tool = {
 	.options.list = options,
 	.options.parse = parse,
 	.options.selection = &selection,
+	.options.rings = plumb_rings_count,
 	.options.lacks = PLUMB_NO_TABLE_OPTIONS,
 	.keys.size = sizeof(struct plumb_stack_key),
 	.keys.default_by = PLUMB_BY_STACK,

@@ -2,8 +2,8 @@
 #include "tree.h"
 
 #include <math.h>
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TREE_H
 
 #include <jansson.h>
-#include <plumb/report/stacks.h>
+#include <plumb/stacks/stacks.h>
 #include <stdio.h>
 
 /* ns, and the samples that divide the time on the CPU; both include all branches below. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/log.h>
-#include <plumb/mechanism/syscalls.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/log.h>
+#include <plumb/syscalls/syscall-options.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/core/tool.h>
 
 #include "syscall-count.skel.h"
 
@@ -61,6 +62,7 @@ int main(int argc, char **argv)
 		.options.list = options,
 		.options.parse = parse,
 		.options.selection = &selection,
+		.options.rings = plumb_rings_count,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/attach/hooks.h>
-#include <plumb/attach/self-test.h>
-#include <plumb/base/cli.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/user/self-test.h>
+#include <plumb/core/cli.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
-#include <plumb/base/log.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/session/session.h>
-#include <plumb/mechanism/syscalls.h>
-#include <plumb/report/split.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/core/session.h>
+#include <plumb/syscalls/syscall-options.h>
+#include <plumb/split/split.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -211,6 +212,7 @@ int main(int argc, char **argv)
 		.options.list = options,
 		.options.parse = parse,
 		.options.selection = &selection,
+		.options.rings = plumb_rings_count,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),
@@ -218,6 +220,7 @@ int main(int argc, char **argv)
 		.measure.errors = true,
 		.measure.parts = plumb_return_parts,
 		.measure.n_parts = PLUMB_RETURN_PARTS + 1,
+		.measure.split_by = &plumb_splitting,
 		.overhead.syscalls = true,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "arguments.h"
 
-#include <plumb/kernel/formats.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/kernel/tracepoints.h>
+#include <plumb/functions/formats.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <string.h>
 

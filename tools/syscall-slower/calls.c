@@ -2,15 +2,15 @@
 #include "calls.h"
 
 #include <plumb/kernel/cgroup.h>
-#include <plumb/base/json.h>
-#include <plumb/base/reasons.h>
-#include <plumb/session/session.h>
-#include <plumb/report/stacks.h>
-#include <plumb/report/in-order.h>
-#include <plumb/report/split.h>
-#include <plumb/report/waker.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/base/text.h>
+#include <plumb/core/json.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/session.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/split/split.h>
+#include <plumb/split/waker.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/text.h>
 #include <string.h>
 
 #include "arguments.h"
@@ -187,14 +187,14 @@ static void print_line(const struct slow_call *c, FILE *out)
 /* The part (preempted, runq or blocked) to which most of the longest time off the CPU belongs. */
 static const struct plumb_part_name *why_longest(const struct slow_call *c)
 {
-	enum plumb_part part = c->preempted                       ? PLUMB_PREEMPTED
-			       : c->longest_wait > c->longest / 2 ? PLUMB_RUNQ
-								  : PLUMB_BLOCKED;
+	enum plumb_split_part part = c->preempted                       ? PLUMB_PREEMPTED
+				     : c->longest_wait > c->longest / 2 ? PLUMB_RUNQ
+									: PLUMB_BLOCKED;
 	size_t i = 0;
 
-	while (plumb_parts[i].part != part)
+	while (plumb_split_parts[i].part != part)
 		i++;
-	return &plumb_parts[i];
+	return &plumb_split_parts[i];
 }
 
 static void print_frames(struct plumb_frames *f, FILE *out)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
+#include <plumb/core/cli.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/thread.h>
-#include <plumb/base/log.h>
-#include <plumb/report/in-order.h>
-#include <plumb/report/picture-file.h>
-#include <plumb/report/pictures.h>
-#include <plumb/report/report.h>
-#include <plumb/load/slots.h>
-#include <plumb/session/session.h>
-#include <plumb/report/stacks.h>
-#include <plumb/mechanism/syscalls.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/log.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/pictures/picture-file.h>
+#include <plumb/core/report.h>
+#include <plumb/recorder/slots.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/core/session.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/syscalls/syscall-options.h>
+#include <plumb/core/tool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +245,7 @@ int main(int argc, char **argv)
 		.options.arguments = "MIN ",
 		.options.argument = set_min,
 		.options.selection = &selection,
+		.options.rings = plumb_rings_count,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
 		.keys.size = sizeof(struct plumb_who),
 		.keys.max = 1,

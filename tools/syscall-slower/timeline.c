@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline.h"
 
-#include <plumb/base/json.h>
-#include <plumb/base/text.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/report/picture.h>
-#include <plumb/report/split.h>
-#include <plumb/report/svg.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/pictures/picture.h>
+#include <plumb/split/split.h>
+#include <plumb/pictures/svg.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "kept.h"
 
-#include <plumb/report/report.h>
+#include <plumb/core/report.h>
 #include <stdio.h>
 
 /* A sorted list of calls, of a run that began at START, and the report of it. */

@@ -3,13 +3,13 @@
 #include "timeline.h"
 
 #include <errno.h>
-#include <plumb/base/json.h>
-#include <plumb/base/reasons.h>
-#include <plumb/base/text.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/measure/verdict.h>
-#include <plumb/report/inflight.h>
-#include <plumb/report/split.h>
+#include <plumb/core/json.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/text.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/verdict.h>
+#include <plumb/core/inflight.h>
+#include <plumb/split/split.h>
 
 static int print(json_t *event, const char *before, FILE *out)
 {

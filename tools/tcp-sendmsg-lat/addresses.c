@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <plumb/base/parse.h>
+#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <string.h>
 

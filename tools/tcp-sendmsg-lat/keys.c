@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/base/log.h>
-#include <plumb/base/reasons.h>
-#include <plumb/base/parse.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <string.h>
 

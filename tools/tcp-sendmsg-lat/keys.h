@@ -3,8 +3,8 @@
 #ifndef KEYS_H
 #define KEYS_H
 
-#include <plumb/tool/fields.h>
-#include <plumb/tool/options.h>
+#include <plumb/core/fields.h>
+#include <plumb/core/options.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

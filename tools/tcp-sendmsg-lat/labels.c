@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <plumb/base/file.h>
-#include <plumb/base/log.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/kernel/functions.h>
+#include <plumb/core/cli.h>
+#include <plumb/functions/functions.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/base/log.h>
-#include <plumb/base/parse.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/kernel/selection.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +366,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.mechanisms.functions = &functions,
+	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = fill_labels,
 	.inflight = &inflight,

@@ -3,7 +3,7 @@
 #ifndef JUDGE_H
 #define JUDGE_H
 
-#include <plumb/base/bootstrap.h>
+#include <plumb/user/bootstrap.h>
 
 /* In increasing order of precedence. */
 enum verdict { UNBIASED, UNDECIDED, BIASED };

@@ -4,9 +4,9 @@
 #include "process.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/base/log.h>
-#include <plumb/elf/elffile.h>
-#include <plumb/elf/usdt-arguments.h>
-#include <plumb/mechanism/builds.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/usdt-arguments.h>
+#include <plumb/user/builds.h>
 #include <plumb/bpf/function/function.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/tool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "go.h"
 
 #include <errno.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <string.h>
 
 #include "mechanisms.h"

@@ -2,15 +2,16 @@
 #include "mechanisms.h"
 
 #include <errno.h>
-#include <plumb/attach/probe.h>
-#include <plumb/attach/self-test.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/log.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/functions/probe.h>
+#include <plumb/user/self-test.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/cost/calibrate.h>
-#include <plumb/mechanism/builds.h>
-#include <plumb/mechanism/functions.h>
-#include <plumb/session/session.h>
+#include <plumb/user/builds.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
 

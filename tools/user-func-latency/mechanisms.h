@@ -3,9 +3,9 @@
 #ifndef USER_FUNC_MECHANISMS_H
 #define USER_FUNC_MECHANISMS_H
 
-#include <plumb/attach/targets.h>
+#include <plumb/user/targets.h>
 #include <plumb/bpf/function/arg.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/tool.h>
 
 /* Set by the tool before a mechanism is tried. */
 struct user_func {

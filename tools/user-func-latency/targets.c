@@ -2,11 +2,11 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/attach/user-files.h>
-#include <plumb/attach/mappings.h>
-#include <plumb/attach/uprobe-defects.h>
-#include <plumb/base/log.h>
-#include <plumb/elf/elffile.h>
+#include <plumb/user/user-files.h>
+#include <plumb/user/mappings.h>
+#include <plumb/user/uprobe-defects.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef USER_FUNC_TARGETS_H
 #define USER_FUNC_TARGETS_H
 
-#include <plumb/elf/userfuncs.h>
+#include <plumb/user/userfuncs.h>
 
 /*
  * Sets in user_func whether the opened files are Go programs, whether exceptions may leave their

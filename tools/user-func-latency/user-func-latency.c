@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/base/cli.h>
-#include <plumb/base/log.h>
-#include <plumb/base/parse.h>
-#include <plumb/base/reasons.h>
-#include <plumb/base/text.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/reasons.h>
+#include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
-#include <plumb/measure/snapshot.h>
-#include <plumb/measure/verdict.h>
-#include <plumb/mechanism/arg-key.h>
-#include <plumb/mechanism/builds.h>
-#include <plumb/session/session.h>
+#include <plumb/core/snapshot.h>
+#include <plumb/core/verdict.h>
+#include <plumb/split/split.h>
+#include <plumb/functions/arg-key.h>
+#include <plumb/user/builds.h>
+#include <plumb/core/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +336,7 @@ static struct plumb_tool tool = {
 	.keys.default_by = USER_FUNC_BY_FUNC,
 	.keys.parse = parse_key,
 	.measure.errors = true,
+	.measure.split_by = &plumb_splitting,
 	.view.footer = plumb_builds_print,
 	.view.report_json = plumb_builds_add_json,
 	.overhead.calibrate = user_func_calibrate,

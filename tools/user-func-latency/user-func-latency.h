@@ -15,7 +15,7 @@
 struct user_func_key {
 	struct plumb_who who;
 	__u32 function; /* index in the list of targets */
-	__u32 build;    /* index in the list of builds (plumb/mechanism/builds.h) */
+	__u32 build;    /* index in the list of builds (plumb/user/builds.h) */
 	__u64 arg;      /* shifted right by plumb_arg.shift */
 	__s64 ret;
 	__u32 error; /* positive errno, 0 for success */

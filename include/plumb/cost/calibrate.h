@@ -3,20 +3,10 @@
 #ifndef PLUMB_CALIBRATE_H
 #define PLUMB_CALIBRATE_H
 
-#include <plumb/load/instance.h>
+#include <plumb/core/instance.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fill the session's overhead: called before and after the tool's own programs are attached. */
-void plumb_calibrate_traced(struct plumb_session *s);
-void plumb_calibrate_filtered(struct plumb_session *s);
-/*
- * If no call can be triggered: the kernel's run-time statistics of the programs, during the first
- * PLUMB_STATISTICS_NS of the trace.  Meanwhile each run costs some 20 ns more.
- */
-#define PLUMB_STATISTICS_NS 100000000ULL
-void plumb_calibrate_begin_statistics(struct plumb_session *s);
-void plumb_calibrate_end_statistics(struct plumb_session *s);
 /*
  * Of all programs: their run time, their runs, and the runs of the one that ran most.  STAGES: an
  * event runs several of them, each at most once; otherwise one.  The mean is 0 if they are too few.

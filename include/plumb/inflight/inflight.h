@@ -12,33 +12,19 @@
 #define PLUMB_INFLIGHT_H
 
 #include <jansson.h>
-#include <plumb/report/inflight.h>
-#include <plumb/report/stacks.h>
+#include <plumb/core/inflight.h>
+#include <plumb/inflight/frames.h>
 #include <plumb/inflight/states.h>
-#include <plumb/session/threads.h>
+#include <plumb/inflight/threads.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
-void plumb_flights_free(struct plumb_flights *f);
 
-/* Whether plumb_flights_find() looks for threads in /proc: those of a command begin in the trace.
- */
+/* Whether threads are sought in /proc: those of a command begin in the trace. */
 bool plumb_flights_are_sought(const struct plumb_session *s);
-
-/*
- * The two steps, for a tool with plumb_tool.inflight.  plumb_flights_find() finds threads that are
- * inside a call; the programs must be attached.  plumb_flights_read() then determines since when,
- * and adds the calls in the states.  IN_FLIGHT is the ledger's number of calls in flight; if it is
- * 0 and no thread was found, no states are read.  AT: ns, CLOCK_MONOTONIC: the time of the list, of
- * the last one the end of the trace, after which detaching takes long.  FINAL: for the last report,
- * with more time.
- */
-void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final);
-void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
-			uint64_t at, bool final);
 
 /* For plumb_inflight.frames: the stacks that the programs took, or else /proc/PID/stack. */
 void plumb_flight_frames(const struct plumb_session *s, const struct plumb_flight *f,

@@ -9,7 +9,7 @@
 #ifndef PLUMB_STATES_H
 #define PLUMB_STATES_H
 
-#include <plumb/session/session.h>
+#include <plumb/core/session.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -21,4 +21,10 @@ struct btf_type;
  */
 const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const char *name);
 
+/* Reads the file of --btf, raw BTF or an ELF file with BTF; NULL after a message. */
+struct btf *plumb_types_read(const char *file);
+
+/* Prefix of the paths below /proc and /sys: "", or a test's directory. */
+extern const char *plumb_functions_root;
+
 #endif

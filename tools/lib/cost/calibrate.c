@@ -13,11 +13,12 @@
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
  * in which nothing is attached; the less favourable of the two counts for the interval.
  */
+#include <plumb/core/part.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/cost/switches.h>
-#include <plumb/load/collect.h>
-#include <plumb/measure/snapshot.h>
-#include <plumb/attach/self-test.h>
+#include <plumb/core/collect.h>
+#include <plumb/core/snapshot.h>
+#include <plumb/user/self-test.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define BUDGET_NS 4000000 /* for each state, of which there are at most five */
+#define STATISTICS_NS 100000000ULL
+#define BUDGET_NS     4000000 /* for each state, of which there are at most five */
 
 /* Fewer runs of a program are not evaluated, since they ran with cold caches. */
 #define ENOUGH_RUNS 100
@@ -158,7 +160,7 @@ static bool rejects_elsewhere(const struct plumb_session *s)
 	return s->instance.mechanism->attach_targets || s->instance.mechanism->selective;
 }
 
-void plumb_calibrate_traced(struct plumb_session *s)
+static void calibrate_traced(struct plumb_session *s)
 {
 	struct plumb_overhead *o = &s->overhead;
 	bool function = s->instance.mechanism->attach_targets;
@@ -199,7 +201,7 @@ uint64_t plumb_calibrated_latency(void)
 	return latency;
 }
 
-void plumb_calibrate_filtered(struct plumb_session *s)
+static void calibrate_filtered(struct plumb_session *s)
 {
 	struct plumb_overhead *o = &s->overhead;
 	struct plumb_self_test self_test;
@@ -214,11 +216,16 @@ void plumb_calibrate_filtered(struct plumb_session *s)
 	plumb_overhead_judge(o);
 }
 
-void plumb_calibrate_begin_statistics(struct plumb_session *s)
+/*
+ * If no call can be triggered: the kernel's run-time statistics of the programs, during the first
+ * STATISTICS_NS of the trace.  Meanwhile each run costs some 20 ns more.
+ */
+static int begin_statistics(struct plumb_session *s)
 {
 	s->statistics = -1;
 	if (s->options.calibrate && !s->overhead.known && !s->tool->overhead.switches)
 		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
 }
 
 void plumb_run_times_add(struct plumb_run_times *t, uint64_t ns, uint64_t runs)
@@ -256,7 +263,7 @@ static void add_run_time(const struct plumb_instance *in, const char *name,
 		plumb_run_times_add(t, info.run_time_ns, info.run_cnt);
 }
 
-void plumb_calibrate_end_statistics(struct plumb_session *s)
+static void end_statistics(struct plumb_session *s)
 {
 	const struct plumb_instance *in = &s->instance;
 	const char *const *programs = in->mechanism->programs;
@@ -290,3 +297,28 @@ void plumb_calibrate_end_statistics(struct plumb_session *s)
 		s->overhead.how =
 			sampled ? "fewer than 100 runs" : "fewer than 100 runs in the first 0.1 s";
 }
+
+static bool wants_early(const struct plumb_session *s)
+{
+	return s->statistics >= 0 && !s->tool->measure.sampled;
+}
+
+/* A tool that seeks functions seeks that of the calibration's call, too. */
+static void check(const struct plumb_options *o, const struct plumb_tool *tool)
+{
+	(void)tool;
+	if (o->calibrate)
+		plumb_self_test_keep_function();
+}
+
+const struct plumb_part plumb_cost_part = {
+	.name = "cost",
+	.check = check,
+	.loaded = calibrate_traced,
+	.attached = calibrate_filtered,
+	.open = begin_statistics,
+	.early_ns = STATISTICS_NS,
+	.wants_early = wants_early,
+	.early = end_statistics,
+	.detached = end_statistics,
+};

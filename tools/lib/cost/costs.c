@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <plumb/cost/costs.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/json.h>
-#include <plumb/base/log.h>
-#include <plumb/base/atomic-file.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/files/atomic-file.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

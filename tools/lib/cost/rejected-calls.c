@@ -2,9 +2,9 @@
 #include "rejected-calls.h"
 
 #include <errno.h>
-#include <plumb/kernel/selection.h>
-#include <plumb/kernel/syscalls.h>
-#include <plumb/session/filter.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/filter.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

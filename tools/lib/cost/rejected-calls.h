@@ -9,8 +9,8 @@
 #ifndef REJECTED_CALLS_H
 #define REJECTED_CALLS_H
 
-#include <plumb/session/session.h>
-#include <plumb/attach/self-test.h>
+#include <plumb/core/session.h>
+#include <plumb/user/self-test.h>
 
 void plumb_rejected_calls_run(const struct plumb_session *s, struct plumb_self_test *self_test,
 			      uint64_t budget);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/base/clock.h>
-#include <plumb/base/confine.h>
+#include <plumb/core/part.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/privileges.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/tool/tool.h>
+#include <plumb/core/tool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +20,7 @@ static uint64_t deadline(const struct plumb_session *s, bool final)
 	return plumb_now() + (final || tenth > FINAL_NS ? FINAL_NS : tenth);
 }
 
-void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one)
-{
-	if (f->n == f->room) {
-		f->room = f->room * 2 ?: 64;
-		f->all = reallocarray(f->all, f->room, sizeof(*f->all));
-		if (!f->all)
-			abort();
-	}
-	f->all[f->n++] = *one;
-}
-
-void plumb_flights_free(struct plumb_flights *f)
+static void free_all(struct plumb_flights *f)
 {
 	free(f->all);
 	*f = (struct plumb_flights){};
@@ -102,7 +92,7 @@ static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
  * Calls from before the trace can only become fewer, so all threads are searched only once; after
  * that, only the calls found are checked.  A command starts in the trace, so it has none.
  */
-void plumb_flights_find(const struct plumb_session *s, struct plumb_flights *f, bool final)
+static void find(const struct plumb_session *s, struct plumb_flights *f, bool final)
 {
 	struct search search = {s, f};
 	bool hides; /* /proc, threads of other namespaces */
@@ -253,8 +243,8 @@ static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
 	return begun;
 }
 
-void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
-			uint64_t at, bool final)
+static void read_all(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
+		     uint64_t at, bool final)
 {
 	struct reading r = {.s = s, .seen = *f, .to = f};
 	uint64_t begun;
@@ -284,3 +274,32 @@ void plumb_flights_read(const struct plumb_session *s, struct plumb_flights *f, 
 	if (final && !s->tool->inflight->sleeps && begun < in_flight)
 		f->unlisted = in_flight - begun;
 }
+
+/* /proc/PID/stack is for CAP_SYS_ADMIN only. */
+static void keep(const struct plumb_session *s)
+{
+	const struct plumb_inflight *inflight = s->tool->inflight;
+	uint64_t capabilities = PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH);
+
+	if (!plumb_flights_are_sought(s))
+		return;
+	if (inflight->frames || !strcmp(inflight->proc, "stack"))
+		capabilities |= PLUMB_CAP(SYS_ADMIN);
+	plumb_keep(capabilities, 0, "calls in flight");
+}
+
+static const struct plumb_in_flight in_flight = {
+	.keep = keep,
+	.settle = plumb_states_settle,
+	.find = find,
+	.read = read_all,
+	.free = free_all,
+	.print = plumb_flights_print,
+	.print_oldest = plumb_flights_print_oldest,
+	.json = plumb_flights_json,
+};
+
+const struct plumb_part plumb_inflight_part = {
+	.name = "inflight",
+	.in_flight = &in_flight,
+};

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <mntent.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/thread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <linux/types.h>
-#include <plumb/base/token.h>
+#include <plumb/kernel/token.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/kernel/types.h>

@@ -2,7 +2,7 @@
 #include "detached.h"
 
 #include <fcntl.h>
-#include <plumb/base/log.h>
+#include <plumb/core/log.h>
 #include <plumb/kernel/preemption.h>
 #include <stdio.h>
 #include <string.h>

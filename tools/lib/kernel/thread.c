@@ -2,8 +2,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/base/clock.h>
-#include <plumb/base/parse.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/parse.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/thread.h>
 #include <sched.h>

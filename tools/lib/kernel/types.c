@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/kernel/lists.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <bpf/btf.h>
+
+#define LARGEST (2UL << 30) /* a vmlinux with its debugging information */
+
+const char *plumb_functions_root = "";
 
 static struct btf *shared;
 static unsigned int users;
@@ -43,4 +49,20 @@ const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const c
 	t = btf__type_by_id(btf, id);
 	t = btf__type_by_id(btf, t->type); /* a pointer */
 	return btf__type_by_id(btf, t->type);
+}
+
+struct btf *plumb_types_read(const char *file)
+{
+	int fd = plumb_file_open("--btf", file, LARGEST);
+	struct btf *btf;
+	char opened[32];
+
+	if (fd < 0)
+		return NULL;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	btf = btf__parse(opened, NULL);
+	if (!btf)
+		plumb_warn("--btf: no types in %s: it is neither BTF nor ELF with BTF", file);
+	close(fd);
+	return btf;
 }

@@ -7,7 +7,7 @@
  */
 #include "symbols.h"
 #include <dwarf.h>
-#include <plumb/elf/dwarffile.h>
+#include <plumb/symbols/dwarffile.h>
 #include <stdlib.h>
 
 /* Limits of the nesting of DIEs, and of those visited in a walk; only damaged files exceed them. */

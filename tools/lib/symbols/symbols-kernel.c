@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <plumb/kernel/lists.h>
+#include <plumb/functions/lists.h>
 #include "symbols.h"
 #include <errno.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <plumb/base/confine.h>
-#include <plumb/base/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/log.h>
 #include <plumb/bpf/stack/stacks.h>
-#include <plumb/elf/maps.h>
+#include <plumb/symbols/maps.h>
 #include <plumb/kernel/thread.h>
 #include <search.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* When processes are noted, and the perf maps of those that have one are read again. */
 #include "symbols.h"
 #include <errno.h>
-#include <plumb/base/clock.h>
+#include <plumb/core/clock.h>
 #include <time.h>
 
 /* A process is not noted again for REST times the CPU time of noting it, at most REST_MAX ns. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Storage of strings, each once; and the files whose symbols cannot be read. */
 #include "symbols.h"
-#include <plumb/base/log.h>
-#include <plumb/base/text.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>

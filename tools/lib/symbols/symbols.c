@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "symbols.h"
 #include <errno.h>
-#include <plumb/base/confine.h>
+#include <plumb/core/privileges.h>
 #include <inttypes.h>
-#include <plumb/base/text.h>
+#include <plumb/core/text.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>

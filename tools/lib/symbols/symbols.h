@@ -9,11 +9,11 @@
 #define SYMBOLS_H
 
 #include <gelf.h>
-#include <plumb/elf/debugfile.h>
-#include <plumb/elf/demangle.h>
-#include <plumb/elf/elffile.h>
-#include <plumb/elf/maps.h>
-#include <plumb/elf/owners.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/demangle.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/symbols/maps.h>
+#include <plumb/symbols/owners.h>
 #include <plumb/symbols/symbols.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -14,7 +14,7 @@
 
 #include <plumb/bpf/core/types.h>
 
-enum plumb_part {
+enum plumb_split_part {
 	PLUMB_PREEMPTED,
 	PLUMB_BLOCKED,
 	PLUMB_RUNQ,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* builds: calls of each build of the traced files (mechanism/builds.h), by the target's file. */
+/* builds: calls of each build of the traced files (user/builds.h), by the target's file. */
 #ifndef PLUMB_BUILDS_BPF_H
 #define PLUMB_BUILDS_BPF_H
 

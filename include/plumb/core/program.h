@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* program: what is read of a BPF program, and written into a copy of it. */
+#ifndef PLUMB_PROGRAM_H
+#define PLUMB_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_insn;
+struct bpf_program;
+
+/*
+ * Returns a copy of P's instructions that loads VALUE where P loads the 64-bit constant UNSET. KIND
+ * is that of VALUE, like BPF_PSEUDO_BTF_ID (0: a number).  Owned by the caller; NULL: no memory.
+ */
+struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, uint8_t kind,
+				  uint64_t value);
+
+/* Adds the executions that the kernel skipped to MISSED; false: it does not count them. */
+bool plumb_program_missed(int program, uint64_t *missed);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* session: the state of a run, from its command line to its last report. */
+#ifndef PLUMB_SESSION_H
+#define PLUMB_SESSION_H
+
+#include <plumb/core/attaching.h>
+#include <plumb/core/run.h>
+#include <plumb/core/options.h>
+#include <plumb/core/tool.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct bpf_link;
+struct bpf_program;
+
+#define PLUMB_MAX_MECHANISMS 8
+#define PLUMB_MAX_PROGRAMS   16 /* that follow threads */
+#define PLUMB_MAX_LINKS      64
+
+/* An instance of a tool's BPF object, loaded and possibly attached. */
+struct plumb_instance {
+	struct plumb_bpf bpf;
+	const struct plumb_mechanism *mechanism;
+	struct bpf_program *threads[PLUMB_MAX_PROGRAMS]; /* that follow threads (exit, fork, ...) */
+	size_t n_threads;
+	struct bpf_link *links[PLUMB_MAX_LINKS]; /* threads, then mechanism->programs */
+	size_t n_links;
+	const struct plumb_attaching *attaching; /* as the tool has it */
+	const struct plumb_functions *functions; /* to attach to; NULL: none */
+	struct plumb_probes probes;
+	const struct bpf_program *without; /* refused, and not needed; NULL: none */
+	bool has_returns;                  /* programs for waits on the way out (sched/return.h) */
+	char no_return[128]; /* why waits on the way out (sched/return.h) are not seen; "": they are
+			      */
+	bool kprobe_misses; /* has kprobe or tracepoint programs, whose misses this kernel counts */
+};
+
+struct plumb_session {
+	struct plumb_tool *tool;
+	struct plumb_options options;
+	int cgroups[PLUMB_MAX_LIST]; /* descriptors of options.cgroups */
+	struct plumb_watched watched[PLUMB_MAX_LIST];
+	int pids[PLUMB_MAX_LIST]; /* pidfds of options.pids; negative: exited */
+	pid_t child;              /* pid of the command; 0: none */
+	int child_status;         /* as of waitpid(); -1: it has not exited */
+	volatile int *child_go;   /* shared with the child, see command.c */
+	struct plumb_instance instance;
+	struct {
+		struct timespec time;
+		uint64_t clock; /* ns, CLOCK_MONOTONIC */
+	} counting;             /* from then on all are counted */
+	uint64_t started;       /* ns, CLOCK_MONOTONIC: as --start-at says; 0: it does not */
+	struct plumb_refusal refused[2 * PLUMB_MAX_MECHANISMS]; /* each is tried at most twice */
+	size_t n_refused;
+	struct plumb_overhead overhead;
+	int statistics; /* descriptor that keeps run-time statistics enabled; -1: none */
+	struct plumb_functions calibrated; /* the function that the calibration triggers */
+};
+
+#endif

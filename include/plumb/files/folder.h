@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* folder: the directory of a file that is to be written, and files that are not written to. */
+#ifndef PLUMB_FOLDER_H
+#define PLUMB_FOLDER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/*
+ * Opens the directory of the file PATH with O_PATH, and sets *NAME to the file's name, in PATH; a
+ * relative path begins at DIR.  Symbolic links on the way that belong to neither the caller nor
+ * root are not followed, wherever they are; fs.protected_symlinks refuses those in sticky
+ * directories only.  Returns a descriptor or -errno; -ELOOP: such a link; -EMLINK: too many links.
+ */
+int plumb_folder_of(int dir, const char *path, const char **name);
+
+/* Files for which IS, that of the audit records, says so are not written to by any other name. */
+void plumb_files_spare(bool (*is)(const struct stat *st));
+bool plumb_file_is_spared(const struct stat *st);
+
+#endif

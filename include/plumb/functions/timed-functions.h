@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* functions: the mechanisms of tools that time kernel functions with function.bpf.h. */
+#ifndef PLUMB_MECHANISM_FUNCTIONS_H
+#define PLUMB_MECHANISM_FUNCTIONS_H
+
+#include <errno.h>
+#include <plumb/functions/probe.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/core/tool.h>
+
+/*
+ * Defines OPEN(bpf, calibration), which opens SKELETON.  SET(bpf, &rodata->OWN, calibration) fills
+ * the tool's own struct OWN in rodata.  A tool without such a struct defines OPEN itself, without
+ * the last call.
+ */
+#define PLUMB_FUNCTION_OPEN(open_, skeleton, own, set)                                             \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
+	{                                                                                          \
+		struct skeleton *skel = skeleton##__open_opts(plumb_open_opts());                  \
+                                                                                                   \
+		if (!skel)                                                                         \
+			return -errno;                                                             \
+		*bpf = PLUMB_BPF_OF(skel, "");                                                     \
+		bpf->function = (struct function_config *)&skel->rodata->function_config;          \
+		bpf->function->calibration = calibration;                                          \
+		set(bpf, (void *)&skel->rodata->own, calibration);                                 \
+		return 0;                                                                          \
+	}
+
+/* Defines OPEN for two skeletons with session programs: plumb_session_form() selects one. */
+#define PLUMB_SESSION_OPEN(open_, open_610, open_700)                                              \
+	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
+	{                                                                                          \
+		int form = plumb_session_form();                                                   \
+                                                                                                   \
+		return form == 610   ? open_610(bpf, calibration)                                  \
+		       : form == 700 ? open_700(bpf, calibration)                                  \
+				     : -EOPNOTSUPP;                                                \
+	}
+
+/*
+ * Called by a tool's prepare(): finds the functions that match PATTERNS.  Returns 0, or -errno
+ * after a message; -EINVAL if one of them is a .cold part, which does not return.
+ */
+int plumb_timed_functions_find(const char *const *patterns, size_t n, const char *btf,
+			       struct plumb_functions *functions);
+
+/* Called by its finish(): warns if some of them could not be attached to. */
+void plumb_timed_functions_warn_refused(const struct plumb_session *s);
+
+extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
+	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];
+
+#define PLUMB_FUNCTION_MECHANISM(name_, open_, attach_targets_)                                    \
+	{                                                                                          \
+		.name = (name_), .stability = "unstable: kernel functions", .open = (open_),       \
+		.attach_targets = (attach_targets_),                                               \
+	}
+
+/* The mechanisms for a few functions, cheapest first. */
+#define PLUMB_FUNCTION_MECHANISMS(plain, session, session_700)                                     \
+	PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                         \
+		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
+		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
+
+/* For many functions: fast to attach and detach, but each call has to look up its function. */
+#define PLUMB_FUNCTION_MECHANISMS_MANY(plain, session, session_700)                                \
+	PLUMB_FUNCTION_MECHANISM("fsession.multi", session_700, plumb_fsession_multi),             \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
+		PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                 \
+		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
+		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* stacks: prints rows that are stacks, with names for addresses. */
+#ifndef PLUMB_STACKS_H
+#define PLUMB_STACKS_H
+
+#include <plumb/inflight/frames.h>
+#include <argp.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/core/tool.h>
+
+/* The options of all tools of stacks; their rings and view are declared below. */
+enum {
+	PLUMB_STACK_FOLDED = 0x3000,
+	PLUMB_STACK_FLAME,
+	PLUMB_STACK_DIFF,
+	PLUMB_STACK_INLINES,
+	PLUMB_STACK_MAX,
+};
+
+/* clang-format off */
+#define PLUMB_STACK_OPTIONS                                                                        \
+	{NULL, 0, NULL, 0, "Stacks:", 45},                                                         \
+		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "print one line per stack, the input of flame graph scripts", 45}, \
+		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "write a flame graph at the end", 45},    \
+		{"diff", PLUMB_STACK_DIFF, "FILE.folded", 0, "colour the flame graph by changes since FILE, which --folded has printed", 45}, \
+		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions if there is debug information", 45}, \
+		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 45}
+/* clang-format on */
+
+/* Called before tracing begins; plumb_stacks_parse() calls it after the last option. */
+void plumb_stacks_begin(void);
+
+/*
+ * The name of a user stack's innermost function where the tool knows it, for processes that were
+ * gone before their mappings could be read.  NULL: no tool does.
+ */
+extern const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
+
+void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key);
+
+/* Handles an option for argp: 0 or ARGP_ERR_UNKNOWN. */
+int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
+/* Keys have a struct plumb_waker at OFFSET: its stacks are printed after the key's own. */
+void plumb_stacks_show_wakers(size_t offset);
+/* Configures the maps of stacks in an object that is opened and not yet loaded. */
+void plumb_stacks_configure(struct bpf_object *object);
+/*
+ * Reads the kernel's symbols, once; for a tool's settle(), if it has no ring of processes.  Before
+ * programs are attached, the kernel has no names for them; later, capabilities are given up, and
+ * reading would delay noting processes, some of which would have exited by then.
+ */
+void plumb_stacks_read_kernel(const struct plumb_session *s);
+/*
+ * The ring of processes seen in stacks: their mappings are read while they exist, so that addresses
+ * can be named after they have exited.  The array has only this ring.
+ */
+extern const struct plumb_ring plumb_stacks_rings[];
+void plumb_stacks_begin_notes(struct plumb_session *s);
+int plumb_stacks_note(const void *record, size_t size);
+int plumb_stacks_note_due(bool all, uint64_t *again);
+#define PLUMB_STACKS_RING                                                                          \
+	{                                                                                          \
+		"plumb_processes", plumb_stacks_begin_notes, plumb_stacks_note,                    \
+			plumb_stacks_note_due                                                      \
+	}
+int plumb_stacks_print(struct plumb_report *r);
+int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out);
+int plumb_stacks_save(struct plumb_report *r);
+void plumb_stacks_footer(FILE *out);
+
+/* The view of a tool whose rows are stacks, without the footer. */
+#define PLUMB_STACKS_VIEW                                                                          \
+	.print = plumb_stacks_print, .rows_json = plumb_stacks_rows_json, .save = plumb_stacks_save
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* syscalls: options, configuration and mechanisms of the tools that trace system calls. */
+#ifndef PLUMB_MECHANISM_SYSCALLS_H
+#define PLUMB_MECHANISM_SYSCALLS_H
+
+#include <plumb/bpf/syscall/syscall.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/syscalls/syscall-fields.h>
+#include <stdbool.h>
+
+/*
+ * Writes a program's configuration: SELECTION, and the numbers of the calls that fork, rename a
+ * thread or restore registers.  A calibration instance has the same filters, but for the
+ * calibration's call.
+ */
+void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
+			     bool calibration);
+
+/* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
+void plumb_syscall_option(struct syscall_config *config, const char *list);
+
+/*
+ * Called after the last option: keeps calls with a file descriptor if has_fd is set, and with a
+ * size if has_size is set.  Wrong usage if none remains.
+ */
+void plumb_syscall_keep(struct syscall_config *config);
+
+/* The mechanisms on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
+extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];
+const char *plumb_syscall_tp_skipped(void);
+#define PLUMB_SYSCALL_MECHANISMS(open_, stability_)                                                \
+	{                                                                                          \
+		.name = "tracepoint",                                                              \
+		.stability = (stability_),                                                         \
+		.skipped = plumb_syscall_tp_skipped,                                               \
+		.open = open_,                                                                     \
+		.programs = plumb_syscall_tp_programs,                                             \
+	},                                                                                         \
+	{                                                                                          \
+		.name = "raw_tracepoint", .stability = (stability_), .open = open_,                \
+		.remembers_rejected = true, .preemptible = plumb_raw_tracepoints_can_be_preempted, \
+		.programs = plumb_syscall_raw_programs,                                            \
+	}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ifunc: the function that a running process calls by the name of an ifunc (STT_GNU_IFUNC), such as
+ * memcpy.
+ */
+#ifndef PLUMB_IFUNC_H
+#define PLUMB_IFUNC_H
+
+#include <plumb/user/userfuncs.h>
+#include <sys/types.h>
+
+/*
+ * Finds the implementation of TARGET, "FILE:FUNCTION[@VERSION]" as in userfuncs.h, but not a glob,
+ * in the relocated addresses of process PID: those of all files that it maps, and the library's own
+ * for the ifunc.  Usually that is one function; each has FUNCTION as its name and the names of its
+ * symbols, if there are any, as `aliases`.  RETURNS: also find `returns`, or the obstacle to that.
+ *
+ * Returns 0 with at least one; -ENODATA without a message if FUNCTION is no ifunc of FILE; or
+ * another -errno after a message.  FOUND is empty then; otherwise plumb_userfuncs_free() frees it.
+ */
+int plumb_ifunc_resolve(pid_t pid, const char *target, bool returns, struct plumb_userfuncs *found);
+
+#endif

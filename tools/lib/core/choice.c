@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * choice of mechanism, by trying each.  A mechanism is chosen if its object opens, loads and
+ * attaches on this kernel, in this configuration.
+ */
+#include <plumb/core/cgroups.h>
+#include <plumb/core/attaching.h>
+#include <errno.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
+#include <plumb/core/instance.h>
+#include <plumb/core/choice.h>
+#include <stdio.h>
+#include <string.h>
+
+static int attach(struct plumb_session *s, char *why, size_t size)
+{
+	int err;
+
+	plumb_parts_loaded(s);
+	if (s->tool->overhead.calibrate && s->options.calibrate)
+		s->tool->overhead.calibrate(s);
+	err = plumb_instance_attach(&s->instance, why, size);
+	if (err) {
+		plumb_instance_close(&s->instance);
+		return err;
+	}
+	plumb_cgroups_look(s);
+	/*
+	 * Before, calls are counted whose programs were attached early.  Many programs take seconds
+	 * to attach, which would make rates too low.
+	 */
+	clock_gettime(CLOCK_REALTIME, &s->counting.time);
+	s->counting.clock = plumb_now();
+	*s->instance.bpf.live = !s->tool->lifecycle.reports_first;
+	plumb_parts_attached(s);
+	return 0;
+}
+
+/* Why the mechanism is skipped in favour of a later one, "": without a message; NULL: it is not. */
+static const char *skipped(const struct plumb_session *s, const struct plumb_mechanism *mechanism)
+{
+	if (mechanism->skipped)
+		return mechanism->skipped();
+	return mechanism->attach_targets && s->tool->mechanisms.functions
+		       ? s->tool->mechanisms.attaching->skipped(mechanism->attach_targets,
+								s->tool->mechanisms.functions->n)
+		       : NULL;
+}
+
+static void refuse(struct plumb_session *s, const struct plumb_mechanism *mechanism, int err,
+		   const char *why)
+{
+	struct plumb_refusal *no = &s->refused[s->n_refused++];
+
+	no->name = mechanism->name;
+	no->err = err;
+	snprintf(no->why, sizeof(no->why), "%s", why);
+}
+
+/* Removes the mechanism from those refused, since it is tried after all. */
+static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism *mechanism)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_refused; i++)
+		if (s->refused[i].name != mechanism->name)
+			s->refused[n++] = s->refused[i];
+	s->n_refused = n;
+}
+
+/*
+ * Whether to try the mechanism.  One that is skipped with a message is listed as refused.  With
+ * LAST, when all others have failed, only those skipped ones are tried, and those that do not
+ * support the options are listed, too.
+ */
+static bool is_worth_trying(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+			    bool last)
+{
+	const char *unsupported, *why;
+
+	if (s->options.mechanism)
+		return !last && !strcmp(s->options.mechanism, mechanism->name);
+	unsupported = mechanism->unsupported ? mechanism->unsupported(&s->options) : NULL;
+	why = unsupported ? NULL : skipped(s, mechanism);
+	if (last) {
+		if (unsupported)
+			refuse(s, mechanism, 0, unsupported);
+		if (!why || !*why)
+			return false;
+		forget_refusal(s, mechanism);
+		return true;
+	}
+	if (unsupported)
+		plumb_info("%s not tried: %s", mechanism->name, unsupported);
+	if (why && *why)
+		refuse(s, mechanism, 0, why);
+	return !unsupported && !why;
+}
+
+static int choose(struct plumb_session *s, bool last)
+{
+	const struct plumb_mechanism *mechanism;
+	char why[sizeof(s->refused[0].why)];
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < s->tool->mechanisms.n; i++) {
+		mechanism = &s->tool->mechanisms.list[i];
+		if (!is_worth_trying(s, mechanism, last))
+			continue;
+		err = plumb_instance_load(s, mechanism, why, sizeof(why));
+		if (!err)
+			err = attach(s, why, sizeof(why));
+		if (!err)
+			return 0;
+		refuse(s, mechanism, err, why);
+		plumb_info("%s refused: %s", mechanism->name, why);
+	}
+	return err;
+}
+
+int plumb_mechanism_choose(struct plumb_session *s)
+{
+	int err = choose(s, false);
+
+	return err ? choose(s, true) : 0;
+}

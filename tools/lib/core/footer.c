@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report's last lines: mechanism, precision, cost, and ledger. */
+#include <plumb/core/part.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/core/attaching.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/report.h>
+#include <plumb/core/text.h>
+#include <plumb/core/verdict.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_mechanism(const struct plumb_run *run, FILE *out)
+{
+	const struct plumb_mechanism *mechanism = run->mechanism;
+	const char(*hooks)[PLUMB_HOOK_NAME] = run->hooks;
+	char text[(PLUMB_MAX_HOOKS + 1) * (PLUMB_HOOK_NAME + 2)];
+	size_t n;
+
+	n = snprintf(text, sizeof(text), "mechanism: %s on", mechanism->name);
+	for (size_t i = 0; *hooks[i]; i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
+	snprintf(text + n, sizeof(text) - n, " (%s)", mechanism->stability);
+	plumb_print_wrapped(text, out);
+	for (size_t i = 0; i < run->n_refused; i++) {
+		fputs("  ", out);
+		snprintf(text, sizeof(text), "%s refused: %s", run->refused[i].name,
+			 run->refused[i].why);
+		plumb_print_wrapped(text, out);
+	}
+}
+
+/* Rounds outwards, so that the interval contains what was measured. */
+static const char *interval(const struct plumb_interval *of, char *text, size_t size)
+{
+	long long low = of->low, high = of->high;
+
+	high += of->high > high;
+	if (low > 0 && low < high)
+		snprintf(text, size, "%lld to %lld ns", low, high);
+	else
+		snprintf(text, size, "%s%lld ns", low < high ? "at most " : "", high);
+	return text;
+}
+
+static void print_cost(const struct plumb_run *run, FILE *out)
+{
+	const struct plumb_overhead *o = run->overhead;
+	const char *what = run->tool->overhead.traced ?: "a traced call";
+	char text[320], traced[64], filtered[64];
+	int n = 0;
+
+	if (!o->known)
+		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
+	else if (!o->filtered_known)
+		snprintf(text, sizeof(text),
+			 "cost: %.0f ns in the programs of %s (%s: a mean, which includes time "
+			 "preempted)",
+			 o->traced.median, what, o->how);
+	else
+		n = snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
+			     interval(&o->traced, traced, sizeof(traced)), what,
+			     interval(&o->filtered, filtered, sizeof(filtered)), o->how);
+	if (n && o->empty && o->empty_stepped)
+		snprintf(text + n, sizeof(text) - n,
+			 "; an empty function is measured as %" PRIu64 " ns, with a first "
+			 "instruction that is single-stepped as %" PRIu64 " ns",
+			 o->empty, o->empty_stepped);
+	plumb_print_wrapped(text, out);
+}
+
+/* If calls were lost, the percentiles are those of a sample. */
+static void print_precision(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct plumb_run *run = r->run;
+	const char *end = !run->no_return   ? ""
+			  : *run->no_return ? ", without waits on the way out"
+					    : ", without work on the way out";
+	char text[256];
+
+	if (!plumb_has_histogram(run->tool->measure.kind))
+		return;
+	if (v.lost)
+		snprintf(text, sizeof(text),
+			 "percentiles: of a sample, %llu of %s%llu calls; at most %.2g %% high; ?: "
+			 "too few calls",
+			 (unsigned long long)v.recorded, v.both_lost ? "up to " : "",
+			 (unsigned long long)(v.recorded + v.lost),
+			 100.0 / (1 << run->options->precision));
+	else
+		snprintf(text, sizeof(text),
+			 "percentiles: never low%s, at most %.2g %% high; ?: too few calls", end,
+			 100.0 / (1 << run->options->precision));
+	plumb_print_wrapped(text, out);
+}
+
+/* What threads waited for on their way out of their calls. */
+static void print_returns(const struct plumb_report *r, FILE *out)
+{
+	static const char *const causes[] = {
+		[PLUMB_RETURN_QUOTA] = "by the CPU quota",
+		[PLUMB_RETURN_ASLEEP] = "asleep",
+		[PLUMB_RETURN_PREEMPTED] = "preempted",
+	};
+	const struct plumb_returns *s = &r->total->returns;
+	char text[384], all[32], longest[32], of[32];
+	int n;
+
+	if (!r->run->no_return)
+		return;
+	if (*r->run->no_return) {
+		snprintf(
+			text, sizeof(text),
+			"on the way out: not seen (%s): what a thread waits for between the end of "
+			"its call and user mode is in no time",
+			r->run->no_return);
+		plumb_print_wrapped(text, out);
+		return;
+	}
+	if (!s->calls)
+		return;
+	n = snprintf(text, sizeof(text), "on the way out: %llu call%s held, %s in all, longest %s",
+		     (unsigned long long)s->calls, s->calls == 1 ? " was" : "s were",
+		     plumb_format_time(s->ns, PLUMB_AUTO, all, sizeof(all)),
+		     plumb_format_time(s->longest, PLUMB_AUTO, longest, sizeof(longest)));
+	for (int i = 0; i < PLUMB_RETURN_CAUSES; i++)
+		if (s->by_cause[i])
+			n += snprintf(text + n, sizeof(text) - n, "; %s %s",
+				      plumb_format_time(s->by_cause[i], PLUMB_AUTO, of, sizeof(of)),
+				      causes[i]);
+	if (s->late)
+		snprintf(text + n, sizeof(text) - n,
+			 "; %llu of them, held for %s, were recorded without it",
+			 (unsigned long long)s->late,
+			 plumb_format_time(s->late_ns, PLUMB_AUTO, of, sizeof(of)));
+	plumb_print_wrapped(text, out);
+}
+
+/* Without --mechanism the tool chooses a mechanism that records every call. */
+static const char *missed_of(const struct plumb_run *run)
+{
+	return run->options->mechanism ? "executions were missed (without --mechanism the tool "
+					 "chooses one that is exact)"
+				       : "executions were missed";
+}
+
+static bool has_option(const struct plumb_tool *tool, const char *name)
+{
+	for (const struct argp_option *o = tool->options.list; o && (o->name || o->doc); o++)
+		if (o->name && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* By default, tools of stacks have as many rows as stacks. */
+static const char *pooled_of(const struct plumb_run *run)
+{
+	return run->options->by & PLUMB_BY_STACK && !run->options->max_keys_given &&
+			       has_option(run->tool, "max-stacks")
+		       ? "pooled under [other]: raise --max-stacks"
+		       : "pooled under [other]: raise --max-keys";
+}
+
+static const char *stacks_of(const struct plumb_run *run)
+{
+	return has_option(run->tool, "max-stacks")
+		       ? "stacks not stored, the table is full: raise --max-stacks"
+		       : "stacks not stored, the table is full";
+}
+
+/* Prints the sums, and each further counter that is not zero. */
+static void print_ledger(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_ledger *l = &r->total->ledger;
+	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const bool pairs = r->run->tool->measure.pairs;
+	/* The entry of a call without a state is counted in no_state, its exit in unmatched. */
+	const uint64_t stateless = l->unmatched < l->no_state ? l->unmatched : l->no_state;
+	const struct {
+		const char *name;
+		uint64_t n; /* calls, but for stacks */
+	} more[] = {
+		{"filtered at exit", l->filtered_at_exit},
+		{pairs ? "unmatched (DONE without START)"
+		       : "unmatched (they began before the trace)",
+		 l->unmatched - stateless - v.entry_lost},
+		{"in flight at the end", v.in_flight},
+		{pairs ? "abandoned (START again, or the thread's end, without DONE)"
+		       : "abandoned (ended without a return)",
+		 v.abandoned},
+		{stacks_of(r->run), l->stacks_lost},
+		{pooled_of(r->run), v.pooled},
+		{"saturated (73 minutes or longer)", v.saturated},
+		{pairs ? "lost: no room for another open pair"
+		       : "lost: no room for the thread's state",
+		 l->no_state},
+		{"lost: nested too deep in their thread", l->too_deep},
+		{"lost: the descendant table is full (16384)", l->untracked},
+		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
+		{"lost: their exit was missed", v.exit_lost_observed},
+		{"lost: their end does not certainly belong to the beginning that was seen",
+		 l->unpaired},
+		{"lost, at most: their entry was missed", v.entry_lost},
+		{"lost, at most: their exit was missed", v.exit_lost - v.exit_lost_observed},
+		{"lost, at most: their entry and exit were missed", v.both_lost},
+		{missed_of(r->run), r->total->missed},
+	};
+
+	fprintf(out, "ledger: %llu recorded, ", (unsigned long long)v.recorded);
+	if (v.at_least < v.lost)
+		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
+	fprintf(out, "%llu lost", (unsigned long long)v.lost);
+	if (!r->total->missed_known)
+		fputs(", misses unknown on this kernel", out);
+	if (r->run->rings > 0)
+		fprintf(out, "\n  not seen: requests of io_uring: traced processes have %lld rings",
+			(long long)r->run->rings);
+	if (r->total->cpus_changed)
+		fputs("\n  events of CPUs that went online or offline are missing, for up to a\n"
+		      "  second after one came",
+		      out);
+	fputc('\n', out);
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i].n)
+			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].n, more[i].name);
+}
+
+/* How many calls had not ended at the end of the run, at least the LEDGER's number. */
+static void print_in_flight(const struct plumb_report *r, uint64_t ledger, FILE *out)
+{
+	const struct plumb_in_flight *in_flight = plumb_parts_in_flight(r->run->tool);
+	const uint64_t found = in_flight ? r->flights->n + r->flights->unlisted : 0;
+
+	if (!found && !ledger)
+		return;
+	fprintf(out, "; %llu had not ended", (unsigned long long)(found > ledger ? found : ledger));
+	if (in_flight)
+		in_flight->print_oldest(r, out);
+}
+
+void plumb_report_ledger(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const char *counted = r->run->tool->measure.counted ?: "calls";
+
+	if (v.lost)
+		fprintf(out, "a sample: %llu of %s%llu %s, ", (unsigned long long)v.recorded,
+			v.both_lost || v.at_least < v.lost ? "up to " : "",
+			(unsigned long long)(v.recorded + v.lost), counted);
+	else
+		fprintf(out, "%llu %s, ", (unsigned long long)v.recorded, counted);
+	if (v.at_least < v.lost)
+		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
+	fprintf(out, "%llu lost%s", (unsigned long long)v.lost,
+		r->total->missed_known ? "" : ", misses unknown on this kernel");
+	if (plumb_pids_are_foreign())
+		fputs(", pids of the host's pid namespace", out);
+	print_in_flight(r, v.in_flight, out);
+}
+
+/* Of the cgroups of -g those that did not stay. */
+static void print_watched(const struct plumb_run *run, FILE *out)
+{
+	const struct plumb_options *o = run->options;
+	char text[4096 + 128], path[4096];
+
+	for (uint32_t i = 0; run->watched && i < o->n_cgroups; i++) {
+		const struct plumb_watched *w = &run->watched[i];
+		const char *end = w->exists ? "" : w->made_again ? ", and removed" : " was removed";
+		const char *missed =
+			w->polled ? "; looked for each second only: calls may have been missed"
+				  : "";
+
+		if (w->exists && !w->made_again)
+			continue;
+		plumb_escape(path, o->cgroups[i], sizeof(path));
+		if (w->made_again)
+			snprintf(text, sizeof(text),
+				 "cgroup: %s was removed and made again %u %s%s%s", path,
+				 w->made_again, w->made_again == 1 ? "time" : "times", end, missed);
+		else
+			snprintf(text, sizeof(text), "cgroup: %s%s%s", path, end, missed);
+		plumb_print_wrapped(text, out);
+	}
+}
+
+static void print_modules(const struct plumb_attaching *attaching, FILE *out)
+{
+	const char *name;
+
+	for (size_t i = 0; attaching && (name = attaching->gone(i)); i++)
+		fprintf(out, "module: %s was unloaded: its functions are not traced any more\n",
+			name);
+}
+
+void plumb_report_footer(const struct plumb_report *r, FILE *out)
+{
+	const struct plumb_tool *tool = r->run->tool;
+
+	fputc('\n', out);
+	print_mechanism(r->run, out);
+	print_precision(r, out);
+	if (r->run->split && tool->measure.split_by && plumb_has_histogram(tool->measure.kind))
+		tool->measure.split_by->explain(tool, out);
+	print_returns(r, out);
+	print_cost(r->run, out);
+	print_ledger(r, out);
+	if (plumb_pids_are_foreign())
+		fputs("pids: those of the host's pid namespace, not of this one\n", out);
+	else if (plumb_pid_namespace())
+		fputs("pids: those of this pid namespace; 0: of a process outside\n", out);
+	print_watched(r->run, out);
+	print_modules(r->run->tool->mechanisms.attaching, out);
+	if (r->run->tool->view.footer)
+		r->run->tool->view.footer(out);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* main: from the command line to the trace. */
+#include <errno.h>
+#include <malloc.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
+#include <plumb/core/reasons.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/types.h>
+#include <plumb/core/instance.h>
+#include <plumb/core/choice.h>
+#include <plumb/core/command.h>
+#include <plumb/core/filter.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+/* Checked here since libbpf would only report that no program can be loaded. */
+static int check_types(const char *file)
+{
+	struct btf *btf = plumb_types_read(file);
+
+	btf__free(btf);
+	return btf ? 0 : PLUMB_EXIT_FAILED;
+}
+
+static int check_system(const struct plumb_options *o)
+{
+	if (!plumb_may_trace())
+		return PLUMB_EXIT_FAILED;
+	if (!plumb_has_memory()) {
+		plumb_warn("too little memory: 32 MB needed, raise ulimit -v and -d");
+		return PLUMB_EXIT_FAILED;
+	}
+	if (o->btf)
+		return check_types(o->btf);
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		plumb_warn("this kernel has no BTF (/sys/kernel/btf/vmlinux: %s); it takes "
+			   "CONFIG_DEBUG_INFO_BTF, or --btf FILE",
+			   strerror(errno));
+		return PLUMB_EXIT_UNSUPPORTED;
+	}
+	return 0;
+}
+
+static int choice_failed(const struct plumb_session *s)
+{
+	bool limited = false, told = false;
+
+	for (size_t i = 0; i < s->n_refused; i++) {
+		told |= strstr(s->refused[i].why, "CAP_SYS_ADMIN") != NULL;
+		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
+		limited |= plumb_limit_hit(s->refused[i].err) != NULL ||
+			   s->refused[i].err == -PLUMB_FORBIDDEN;
+	}
+	if (!s->n_refused)
+		plumb_warn("--mechanism=%s: not usable here", s->options.mechanism);
+	/* What takes it fails with many errors, EINVAL among them. */
+	if (!limited && !told && !(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
+		plumb_warn("CAP_SYS_ADMIN is missing, which some kernels require (PRIVILEGES in "
+			   "%s(8)): run as root, or: setcap cap_sys_admin+ep FILE",
+			   s->tool->card.name);
+	return limited ? PLUMB_EXIT_FAILED : PLUMB_EXIT_UNSUPPORTED;
+}
+
+static struct bpf_object_open_opts open_opts = {.sz = sizeof(open_opts)};
+
+const struct bpf_object_open_opts *plumb_open_opts(void)
+{
+	return &open_opts;
+}
+
+void plumb_open_kernel_types_only(bool only)
+{
+	open_opts.btf_custom_path = only ? "/sys/kernel/btf/vmlinux" : NULL;
+}
+
+int plumb_main(int argc, char **argv, struct plumb_tool *tool)
+{
+	static char buffer[1 << 20];
+	struct plumb_session s = {.tool = tool, .child_status = -1};
+	int status, signals;
+
+	/*
+	 * libbpf allocates some 6 MB for the kernel's BTF, and frees them.  With a fixed threshold,
+	 * this memory is mapped and unmapped, and does not stay in the heap.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	plumb_options_parse(&s.options, argc, argv, tool);
+	/*
+	 * Writes each line of JSON with one write(), so that output of the command does not come
+	 * into it.
+	 */
+	if (s.options.json)
+		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	open_opts.btf_custom_path = s.options.btf;
+	plumb_kernel_types(s.options.btf);
+	plumb_parts_check(&s.options, tool);
+	if (s.options.check_only)
+		return 0;
+	status = check_system(&s.options);
+	if (status)
+		return status;
+	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&s.options) : 0;
+	if (status)
+		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
+	/* Again: its trace targets, which a mechanism may not be for, are known only now. */
+	plumb_options_check_mechanism(&s.options, tool);
+	if (plumb_configure_check_memory(&s) || plumb_parts_prepare(&s.options, tool) ||
+	    plumb_filter_resolve(&s) || plumb_parts_wait(&s))
+		return PLUMB_EXIT_FAILED;
+	if (s.options.command && plumb_command_start(&s))
+		return PLUMB_EXIT_FAILED;
+	signals = plumb_signals_open(s.options.keep.on ? SIGUSR1 : 0);
+	status = plumb_mechanism_choose(&s);
+	status = status ? choice_failed(&s) : plumb_trace(&s, signals);
+	plumb_parts_leave();
+	plumb_instance_close(&s.instance);
+	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
+		kill(s.child, SIGKILL);
+	status = plumb_close_stdout(status);
+	/* The report is complete.  The command does not go on without its trace. */
+	if (s.child)
+		plumb_command_end(&s, signals);
+	return status;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* report as a table: keys to the left, figures to the right, the ledger below. */
+#include "table.h"
+
+#include <plumb/core/part.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELL          256
+#define SHORTEST_PATH 24
+
+/* A copy of the row with its second measure as the first. */
+static struct plumb_row second_of(const struct plumb_row *row)
+{
+	struct plumb_row second = *row;
+
+	second.sum = row->second_sum;
+	second.dist = row->second;
+	return second;
+}
+
+static enum plumb_unit measure_unit(const struct plumb_run *run, bool second)
+{
+	return run->tool->measure.kind == PLUMB_SIZES && !second ? PLUMB_BYTES : run->options->unit;
+}
+
+/*
+ * Whether the line of the second measure fills this column.  Sums of bytes have no counterpart in
+ * it.
+ */
+static bool has_second(const struct table *t, const struct column *c)
+{
+	if (c->figure == TOTAL)
+		return t->r->run->tool->measure.kind != PLUMB_SIZES;
+	return c->figure == MEAN || c->figure == MIN || c->figure == MAX || c->figure == PERCENTILE;
+}
+
+static void cell(const struct table *t, const struct column *c, const struct plumb_row *row,
+		 bool second, char *text, size_t size)
+{
+	const struct plumb_options *o = t->r->run->options;
+
+	if (second && !has_second(t, c)) {
+		snprintf(text, size, "%s", c == t->columns ? t->r->run->tool->measure.second : "");
+	} else if (c->figure == FIELD) {
+		if (row->slot)
+			c->field->format(row->key, text, size);
+		else
+			snprintf(text, size, "%s", c == t->columns ? "[other]" : "");
+		/* A thread's name can be; a blank cell is no column for awk. */
+		if (row->slot && !*text && c->field->bit & (PLUMB_BY_COMM | PLUMB_BY_PROCESS))
+			snprintf(text, size, "\\x00"); /* as no name is printed */
+	} else if (c->figure == ERRORS && !plumb_row_counts_errors(t->r->run->tool, row)) {
+		snprintf(text, size, "-");
+	} else if (c->figure <= ERRORS) {
+		snprintf(text, size, "%llu", (unsigned long long)table_value(t, c, row));
+	} else if (c->figure == OWN) {
+		c->own->format(c->own->id, t->r, row, text, size);
+	} else if (c->figure == EXTRA) {
+		plumb_format_size(table_value(t, c, row), text, size);
+	} else {
+		plumb_format_time(table_value(t, c, row), measure_unit(t->r->run, second), text,
+				  size);
+		if (c->figure == PERCENTILE &&
+		    plumb_percentile_is_weak(plumb_dist_count(&row->dist),
+					     o->percentiles[c->percentile].p))
+			strncat(text, "?", size - strlen(text) - 1);
+	}
+}
+
+static bool shown(const struct table *t, const struct plumb_row *row)
+{
+	return row->count >= t->r->run->options->min_count;
+}
+
+static void widen(struct table *t, const struct plumb_row *row, bool second)
+{
+	char text[CELL];
+	int width;
+
+	for (size_t i = 0; i < t->n; i++) {
+		cell(t, &t->columns[i], row, second, text, sizeof(text));
+		width = strlen(text);
+		if (width > t->columns[i].width)
+			t->columns[i].width = width;
+	}
+}
+
+static void measure(struct table *t)
+{
+	const uint64_t top = t->r->run->options->top;
+	struct plumb_row second;
+	uint64_t printed = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		t->columns[i].width = strlen(t->columns[i].heading);
+	for (size_t j = 0; j < t->r->snap->n && (!top || printed < top); j++) {
+		if (!shown(t, &t->r->snap->rows[j]))
+			continue;
+		printed++;
+		widen(t, &t->r->snap->rows[j], false);
+		if (t->r->run->tool->measure.second) {
+			second = second_of(&t->r->snap->rows[j]);
+			widen(t, &second, true);
+		}
+	}
+}
+
+/* Gives paths, also those of cgroups, as much width as is left, and a least one. */
+static void narrow(struct table *t, FILE *out)
+{
+	const uint32_t paths = PLUMB_BY_CGROUP | t->r->run->tool->keys.paths;
+	int left = plumb_output_width(out) + 1;
+	struct column *c;
+
+	for (size_t i = 0; i < t->n; i++)
+		left -= t->columns[i].width + 1;
+	for (size_t i = 0; i < t->n && left < 0; i++) {
+		c = &t->columns[i];
+		if (c->figure != FIELD || !(c->field->bit & paths) || c->width <= SHORTEST_PATH)
+			continue;
+		left += c->width;
+		c->width = left > SHORTEST_PATH ? left : SHORTEST_PATH;
+		left -= c->width;
+	}
+}
+
+static void print_line(const struct table *t, const struct plumb_row *row, bool second, FILE *out)
+{
+	const struct column *c;
+	char text[CELL];
+	bool left;
+
+	for (size_t i = 0; i < t->n; i++) {
+		c = &t->columns[i];
+		if (row)
+			cell(t, c, row, second, text, sizeof(text));
+		left = c->figure == FIELD && (!c->field->number || (second && !i));
+		fprintf(out, "%s%*s", i ? " " : "", left ? -c->width : c->width,
+			row ? plumb_text_end(text, c->width) : c->heading);
+	}
+	fputc('\n', out);
+}
+
+/* qsort has no context argument. */
+static const struct table *sorted_table;
+static struct column sorted_by;
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = table_value(sorted_table, &sorted_by, a),
+		 y = table_value(sorted_table, &sorted_by, b);
+
+	return (x < y) - (x > y);
+}
+
+static void sort_rows(struct table *t)
+{
+	const struct plumb_run *run = t->r->run;
+
+	sorted_table = t;
+	sorted_by = (struct column){.figure = CALLS};
+	if (run->options->sort)
+		table_find_figure(run->tool, run->options, run->options->sort, &sorted_by);
+	qsort(t->r->snap->rows, t->r->snap->n, sizeof(*t->r->snap->rows), compare);
+}
+
+static void print_row(const struct table *t, const struct plumb_row *row, FILE *out)
+{
+	const struct plumb_run *run = t->r->run;
+	struct plumb_row second = second_of(row);
+
+	print_line(t, row, false, out);
+	if (run->options->histogram && plumb_has_histogram(run->tool->measure.kind))
+		plumb_report_histogram(row, measure_unit(run, false), out);
+	if (row->split && run->tool->measure.split_by)
+		run->tool->measure.split_by->print(run, row, out);
+	if (!run->tool->measure.second)
+		return;
+	print_line(t, &second, true, out);
+	if (run->options->histogram)
+		plumb_report_histogram(&second, measure_unit(run, true), out);
+}
+
+static void print_rows(struct table *t, FILE *out)
+{
+	const struct plumb_options *o = t->r->run->options;
+	size_t printed = 0, hidden = 0;
+
+	print_line(t, NULL, false, out);
+	for (size_t i = 0; i < t->r->snap->n; i++) {
+		const struct plumb_row *row = &t->r->snap->rows[i];
+
+		if (!shown(t, row) || (o->top && printed == o->top)) {
+			hidden++;
+			continue;
+		}
+		print_row(t, row, out);
+		printed++;
+	}
+	if (hidden)
+		fprintf(out, "(%zu more rows: --min-count, --top)\n", hidden);
+	if (!t->r->snap->n)
+		fprintf(out, "(no %s)\n", table_counted(t->r->run->tool));
+}
+
+void plumb_report_table(struct plumb_report *r, FILE *out)
+{
+	const struct plumb_in_flight *in_flight = plumb_parts_in_flight(r->run->tool);
+	struct table t = {.r = r};
+
+	if (r->run->options->interval)
+		plumb_report_time(r, out);
+	table_lay_out(&t);
+	sort_rows(&t);
+	measure(&t);
+	narrow(&t, out);
+	print_rows(&t, out);
+	if (in_flight)
+		in_flight->print(r, out);
+	if (r->final)
+		plumb_report_footer(r, out);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/lists.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_ambiguous(const struct plumb_traceability *all, size_t n,
+			 const struct plumb_traceability *one)
+{
+	size_t n_same = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_same += !strcmp(all[i].name, one->name) &&
+			  !strcmp(all[i].module ?: "", one->module ?: "");
+	return n_same > 1;
+}
+
+int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
+		       struct plumb_functions *found)
+{
+	int err = 0;
+
+	*found = (struct plumb_functions){.all = calloc(n + 1, sizeof(*found->all))};
+	for (size_t i = 0; found->all && !err && i < n; i++) {
+		struct plumb_function *f = &found->all[found->n++];
+
+		*f = (struct plumb_function){
+			.name = strdup(all[i].name),
+			.module = all[i].module ? strdup(all[i].module) : NULL,
+			.address = all[i].address,
+			.changed = all[i].changed,
+			.cold = all[i].cold,
+			.ambiguous = is_ambiguous(all, n, &all[i]),
+			.untraced = all[i].untraced,
+			.blacklisted = all[i].blacklisted,
+		};
+		err = f->name && (f->module || !all[i].module) ? 0 : -ENOMEM;
+	}
+	if (err || !found->all)
+		err = plumb_error(ENOMEM, "no memory for functions");
+	else
+		err = btf ? plumb_prototypes_from(found, btf) : plumb_prototypes_read(found, NULL);
+	if (err)
+		plumb_functions_free(found);
+	return err;
+}
+
+void plumb_functions_free(struct plumb_functions *found)
+{
+	for (size_t i = 0; i < found->n; i++) {
+		free(found->all[i].name);
+		free(found->all[i].module);
+	}
+	free(found->all);
+	plumb_prototypes_free(found);
+	*found = (struct plumb_functions){};
+}
+
+static bool ftrace_may_know(const char *name)
+{
+	struct plumb_names names;
+	bool may;
+
+	plumb_traceable_read(&names);
+	may = !names.slots || plumb_names_have(&names, name);
+	plumb_names_free(&names);
+	return may;
+}
+
+const char *plumb_function_obstacle(const struct plumb_function *f)
+{
+	if (f->blacklisted)
+		return "is on the kernel's kprobe blacklist";
+	if (f->untraced || (f->unchecked && !ftrace_may_know(f->name)))
+		return "is marked notrace, or was compiled without an ftrace call";
+	return NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/functions/modules.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct module {
+	char *name;
+	ino_t inode; /* of its directory in /sys/module, which is another when it is loaded again */
+} * modules;
+static size_t n_modules;
+
+/* 0: it is not loaded. */
+static ino_t inode_of(const char *name)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+static bool is_noted(const char *name)
+{
+	for (size_t i = 0; i < n_modules; i++)
+		if (!strcmp(modules[i].name, name))
+			return true;
+	return false;
+}
+
+static void note(const char *name)
+{
+	struct module *more = realloc(modules, (n_modules + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	modules = more;
+	more[n_modules] = (struct module){strdup(name), inode_of(name)};
+	n_modules += more[n_modules].name && more[n_modules].inode;
+}
+
+void plumb_modules_note(const struct plumb_functions *found)
+{
+	for (size_t i = 0; i < found->n; i++)
+		if (found->all[i].module && !is_noted(found->all[i].module))
+			note(found->all[i].module);
+}
+
+const char *plumb_modules_gone(size_t n)
+{
+	for (size_t i = 0; i < n_modules; i++)
+		if (inode_of(modules[i].name) != modules[i].inode && !n--)
+			return modules[i].name;
+	return NULL;
+}

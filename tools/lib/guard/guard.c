@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* guard: the audit record of a run, the administrator's policy, and giving up privileges. */
+
+#include <plumb/guard/allowed.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
+#include <plumb/guard/confine.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
+#include <plumb/guard/policy.h>
+#include <plumb/files/writer.h>
+#include <plumb/core/verdict.h>
+#include <plumb/core/session.h>
+
+#include "keeps.h"
+
+#include <bpf/libbpf.h>
+
+/* --- hooks: those of the tool first, then those by which threads are followed --- */
+
+static void add_section(struct plumb_attached *a, const struct bpf_program *p)
+{
+	char name[256];
+
+	if (bpf_program__autoload(p) && *plumb_section_name(p, name, sizeof(name)))
+		plumb_attached_add_hook(a, name);
+}
+
+static void add_hooks(struct plumb_attached *a, const struct plumb_instance *in)
+{
+	const char *const *programs = in->mechanism->programs;
+
+	for (; programs && *programs; programs++)
+		add_section(a, bpf_object__find_program_by_name(in->bpf.object, *programs));
+	plumb_attached_add_probes(a, &in->probes);
+	/* Functions that are chosen at run time are not in a section's name. */
+	for (size_t i = 0; !a->n_hooks && i < PLUMB_MAX_HOOKS && *in->bpf.hooks[i]; i++)
+		plumb_attached_add_hook(a, in->bpf.hooks[i]);
+	for (size_t i = 0; i < in->n_threads; i++)
+		add_section(a, in->threads[i]);
+}
+
+/* --- filters --- */
+
+static void add_numbers(json_t *filters, const char *name, const uint32_t *list, uint32_t n)
+{
+	json_t *numbers = json_array();
+
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(numbers, plumb_json_u64(list[i]));
+	json_object_set_new(filters, name, numbers);
+}
+
+static void add_words(json_t *filters, const char *name, char *const *list, size_t n)
+{
+	json_t *words = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(words, plumb_json_bytes(list[i]));
+	json_object_set_new(filters, name, words);
+}
+
+static json_t *list_filters(const struct plumb_options *o)
+{
+	json_t *filters = json_object();
+	size_t words = 0;
+
+	while (o->command && o->command[words])
+		words++;
+	add_numbers(filters, "pid", o->pids, o->n_pids);
+	add_numbers(filters, "tid", o->tids, o->n_tids);
+	add_words(filters, "comm", o->comms_typed, o->n_comms_typed);
+	add_words(filters, "cgroup", o->cgroups, o->n_cgroups);
+	add_words(filters, "command", o->command, words);
+	return filters;
+}
+
+/* The record of what a trace is attached to. */
+static int record_trace(struct plumb_session *s)
+{
+	struct plumb_attached a = {};
+
+	plumb_own_child(plumb_audit_watcher());
+	if (!plumb_audit_is_on())
+		return 0;
+	plumb_attached_add_object(&a, s->instance.bpf.object);
+	add_hooks(&a, &s->instance);
+	return plumb_attached_write(&a, s->instance.mechanism->name, list_filters(&s->options));
+}
+
+/* For the record of the end. */
+static void record_total(const struct plumb_snapshot *total)
+{
+	const struct plumb_verdict v = plumb_ledger_judge(total);
+
+	plumb_audit_counted(v.recorded, v.lost, total->missed_known);
+}
+
+/* --- the part --- */
+
+enum { AUDIT = 1 };
+
+static const struct argp_option options[] = {
+	{"audit", AUDIT, "FILE|syslog|audit", 0, "leave records of this run there, or do not run",
+	 -1},
+	{0},
+};
+
+static const char *sink; /* of --audit */
+
+static bool has(const struct plumb_tool *tool)
+{
+	(void)tool;
+	return true;
+}
+
+static void parse(int key, char *text, struct plumb_options *o)
+{
+	(void)key, (void)o;
+	if (!*text)
+		plumb_usage_error("--audit: FILE, syslog or audit");
+	sink = text;
+}
+
+static void start(const char *program)
+{
+	plumb_audit_begin(program, sink);
+}
+
+static int prepare(const struct plumb_options *o, const struct plumb_tool *tool)
+{
+	(void)tool;
+	plumb_policy_check_duration(o->duration);
+	return 0;
+}
+
+static void configure(struct plumb_bpf *bpf)
+{
+	*bpf->deadline = plumb_audit_deadline();
+	bpf->config->limited = *bpf->deadline != 0;
+}
+
+/* What writes files from now on is another process. */
+static int confine(struct plumb_session *s)
+{
+	return plumb_writer_start(plumb_confine) ?: plumb_keeps_confine(s);
+}
+
+static void begin(struct plumb_session *s)
+{
+	plumb_audit_begin_limit();
+	*s->instance.bpf.deadline = plumb_audit_deadline();
+}
+
+static void ends(const char *how, int signal, int code)
+{
+	if (how)
+		plumb_audit_ended(how);
+	else
+		plumb_audit_ended_by(signal, code);
+}
+
+static void detached(struct plumb_session *s)
+{
+	(void)s;
+	plumb_audit_detached();
+}
+
+const struct plumb_part plumb_guard_part = {
+	.name = "guard",
+	.options = options,
+	.has = has,
+	.parse = parse,
+	.start = start,
+	.prepare = prepare,
+	.configure = configure,
+	.allow = plumb_allowed_section,
+	.open = record_trace,
+	.confine = confine,
+	.begin = begin,
+	.may_report = plumb_audit_check,
+	.ends = ends,
+	.end = plumb_audit_end_limit,
+	.detached = detached,
+	.total = record_total,
+	.leave = plumb_writer_stop,
+};

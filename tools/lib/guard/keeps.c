@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "keeps.h"
+
+#include <errno.h>
+#include <plumb/core/part.h>
+#include <plumb/core/inflight.h>
+#include <plumb/guard/confine.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/preemption.h>
+#include <plumb/core/session.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+static bool can_ask(void *object)
+{
+	const struct bpf_map *map = bpf_object__next_map(object, NULL);
+	struct bpf_map_info info = {};
+	__u32 size = sizeof(info);
+
+	/* The map may not have been created: another error. */
+	return !map || !bpf_obj_get_info_by_fd(bpf_map__fd(map), &info, &size) || errno != EPERM;
+}
+
+/*
+ * Before 5.19, all of bpf(2) takes CAP_BPF or CAP_SYS_ADMIN if kernel.unprivileged_bpf_disabled is
+ * set.
+ */
+static void keep_maps(const struct plumb_session *s)
+{
+	const uint64_t either = PLUMB_CAP(BPF) | PLUMB_CAP(SYS_ADMIN);
+	const uint64_t held = plumb_capabilities() & either;
+	uint64_t needed = 0;
+
+	if (!plumb_can_without(either, can_ask, s->instance.bpf.object))
+		needed = held & PLUMB_CAP(BPF) ?: held;
+	plumb_keep(needed, PLUMB_CALLS_READ_MAPS, "reports");
+	if (plumb_kernel_is_preemptible())
+		plumb_keep(PLUMB_CAP(SYS_NICE), 0, "reading maps at real-time priority");
+	if (s->instance.bpf.states)
+		plumb_keep(PLUMB_CAP(SYS_PTRACE), PLUMB_CALLS_WRITE_MAPS,
+			   "states of processes that end");
+}
+
+static void keep_programs(const struct plumb_session *s)
+{
+	const struct plumb_instance *in = &s->instance;
+	const struct bpf_program *iterator =
+		bpf_object__find_program_by_name(in->bpf.object, "thread_states");
+
+	if (in->mechanism->run)
+		plumb_keep(0, PLUMB_CALLS_RUN_PROGRAMS, "what only programs can read");
+	if (iterator && bpf_program__autoload(iterator))
+		plumb_keep(0, PLUMB_CALLS_ITERATE, "states of threads");
+}
+
+int plumb_keeps_confine(struct plumb_session *s)
+{
+	const struct plumb_in_flight *in_flight = plumb_parts_in_flight(s->tool);
+
+	/* While this process may look: a tool that keeps no capability cannot later. */
+	if (s->tool->options.selection && !s->child)
+		s->tool->options.rings(s);
+	keep_maps(s);
+	keep_programs(s);
+	if (in_flight)
+		in_flight->keep(s);
+	plumb_keep_all();
+	if (s->options.n_cgroups)
+		plumb_keep(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
+	if (s->instance.probes.by)
+		s->instance.probes.by->keep(&s->instance.probes);
+	if (s->options.by & PLUMB_BY_CGROUP)
+		plumb_cgroup_keep();
+	if (s->child)
+		plumb_keep_signals(PLUMB_CAP(KILL), s->child, "ending the command");
+	return plumb_confine();
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* hints: what may be behind a run that recorded nothing. */
+
+#include <ctype.h>
+#include <dirent.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/part.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/core/text.h>
+#include <plumb/core/verdict.h>
+#include <plumb/core/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define MAX_NAMES  16384
+#define LEAST_PART 3 /* letters; shorter names are parts of too many others */
+
+/* The names of the threads that /proc shows to this user. */
+struct names {
+	char *all[MAX_NAMES];
+	size_t n;
+};
+
+/* Calls EACH with the path of each entry of PATH whose name begins with a digit. */
+static void for_numbers(struct names *names, const char *path,
+			void (*each)(struct names *, const char *))
+{
+	DIR *d = opendir(path);
+	struct dirent *entry;
+	char below[64];
+
+	while (d && (entry = readdir(d)))
+		if (isdigit((unsigned char)*entry->d_name) &&
+		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
+			    (int)sizeof(below))
+			each(names, below);
+	if (d)
+		closedir(d);
+}
+
+static void add_thread(struct names *names, const char *directory)
+{
+	char path[80], name[2 * PLUMB_COMM_LEN];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/comm", directory);
+	f = fopen(path, "re");
+	if (f && fgets(name, sizeof(name), f) && names->n < MAX_NAMES) {
+		name[strcspn(name, "\n")] = 0;
+		/* For some kernel threads /proc shows more than the task's comm. */
+		name[PLUMB_COMM_LEN - 1] = 0;
+		names->all[names->n++] = strdup(name);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void add_process(struct names *names, const char *directory)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/task", directory);
+	for_numbers(names, path, add_thread);
+}
+
+static bool runs(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->all[i], name))
+			return true;
+	return false;
+}
+
+/* Suggests a name that contains WANTED, in any case, otherwise a similar one. */
+static void hint_at_name(const struct names *names, const char *wanted)
+{
+	char shown[PLUMB_ESCAPED], other[PLUMB_ESCAPED];
+	const char *nearest = NULL;
+	bool inside = false;
+
+	for (size_t i = 0; i < names->n && !nearest && strlen(wanted) >= LEAST_PART; i++)
+		if (strcasestr(names->all[i], wanted))
+			nearest = names->all[i];
+	if (!nearest)
+		nearest = plumb_nearest(wanted, (const char *const *)names->all, names->n);
+	if (!nearest)
+		return;
+	inside = strstr(nearest, wanted);
+	plumb_escape(shown, wanted, sizeof(shown));
+	plumb_escape(other, nearest, sizeof(other));
+	plumb_warn("-c %s: no thread has this name now; did you mean '%s'%s%s%s?", shown, other,
+		   inside ? ", or -c '*" : "", inside ? shown : "", inside ? "*'" : "");
+}
+
+static void hint_at_names(const struct plumb_options *o)
+{
+	struct names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return;
+	for_numbers(names, "/proc", add_process);
+	for (uint32_t i = 0; i < o->n_comms; i++)
+		if (!runs(names, o->comms[i]))
+			hint_at_name(names, o->comms[i]);
+	for (size_t i = 0; i < names->n; i++)
+		free(names->all[i]);
+	free(names);
+}
+
+/* What libc takes from the vDSO. */
+static void hint_at_vdso(const struct syscall_config *selection)
+{
+	static const uint32_t calls[] = {
+		SYS_clock_gettime, SYS_gettimeofday, SYS_clock_getres, SYS_getcpu,
+#ifdef SYS_time
+		SYS_time,
+#endif
+	};
+
+	if (!selection || !selection->selected)
+		return;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (plumb_syscall_is_selected(selection, calls[i])) {
+			plumb_warn(
+				"-s: most programs read clocks in the vDSO, without a system call: "
+				"user-func-latency or func-count on libc's function sees them");
+			return;
+		}
+}
+
+static void finish(const struct plumb_session *s, const struct plumb_snapshot *total)
+{
+	const struct plumb_options *o = &s->options;
+	uint64_t compat_calls = total->ledger.compat_calls;
+
+	if (total->cpus_changed)
+		plumb_warn("CPUs went online or offline during the trace: for up to a second after "
+			   "one came its events are missing");
+	if (plumb_ledger_judge(total).recorded)
+		return;
+	if (compat_calls)
+		plumb_warn("-s: none of these calls, but %llu 32-bit ones of the same name: "
+			   "-s %sNAME selects those",
+			   (unsigned long long)compat_calls,
+			   plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix);
+	hint_at_vdso(s->tool->options.selection);
+	if (o->n_comms)
+		hint_at_names(o);
+	if (o->command && o->n_cgroups)
+		plumb_warn("-g: %s starts in the tool's cgroup; it is traced only while in the "
+			   "given cgroups",
+			   o->command[0]);
+}
+
+const struct plumb_part plumb_hints_part = {
+	.name = "hints",
+	.finish = finish,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* outputs: the files that monitoring systems take, --openmetrics and --otlp: their options. */
+#ifndef OUTPUTS_H
+#define OUTPUTS_H
+
+#include <plumb/core/part.h>
+#include <plumb/outputs/ladder.h>
+#include <plumb/core/options.h>
+#include <plumb/core/tool.h>
+
+/* As the command line has them. */
+extern struct outputs {
+	const char *openmetrics, *otlp; /* files; NULL: not written */
+	const char *le;                 /* as typed; NULL: the default ladder */
+	struct plumb_ladder times, sizes;
+} outputs;
+
+/* Members of the part. */
+extern const struct argp_option outputs_options[];
+bool outputs_has(const struct plumb_tool *tool);
+void outputs_parse(int key, char *text, struct plumb_options *o);
+void outputs_complete(struct plumb_options *o, const struct plumb_tool *tool);
+
+#endif

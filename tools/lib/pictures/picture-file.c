@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/pictures/picture-file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/log.h>
+#include <plumb/files/writer.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct plumb_picture_file *files;
+
+static int cannot_write(const struct plumb_picture_file *file, const char *path, int err)
+{
+	return plumb_error(err, "%s: cannot write %s: %s", file->option, path,
+			   plumb_atomic_file_error(err));
+}
+
+static void forget(struct plumb_picture_file *file)
+{
+	if (file->place.name)
+		plumb_atomic_file_end(&file->place, -ECANCELED);
+}
+
+static void forget_all(void)
+{
+	for (struct plumb_picture_file *file = files; file; file = file->next)
+		forget(file);
+}
+
+static void list(struct plumb_picture_file *file)
+{
+	if (file->listed)
+		return;
+	if (!files)
+		atexit(forget_all);
+	file->listed = true;
+	file->next = files;
+	files = file;
+}
+
+/* Another picture that would replace the same file; NULL: none. */
+static const struct plumb_picture_file *same_file(const struct plumb_picture_file *file)
+{
+	struct stat dir, other;
+
+	if (file->place.as_it_is || fstat(file->place.dir, &dir))
+		return NULL;
+	for (const struct plumb_picture_file *f = files; f; f = f->next)
+		if (f != file && f->place.name && !strcmp(f->place.name, file->place.name) &&
+		    !fstat(f->place.dir, &other) && dir.st_dev == other.st_dev &&
+		    dir.st_ino == other.st_ino)
+			return f;
+	return NULL;
+}
+
+static int check(struct plumb_picture_file *file, const char *path)
+{
+	const struct plumb_picture_file *same;
+	int err;
+
+	forget(file);
+	list(file);
+	err = plumb_atomic_file_find(&file->place, path);
+	if (err)
+		return cannot_write(file, path, err);
+	same = same_file(file);
+	if (same)
+		return plumb_error(EINVAL, "%s: %s is the file of %s as well", file->option, path,
+				   same->option);
+	if (file->place.was.st_mode &&
+	    faccessat(file->place.dir, file->place.name, W_OK, AT_EACCESS))
+		err = -errno;
+	/*
+	 * A pipe needs no reader before the trace ends.  EPERM means an immutable file, which
+	 * cannot be replaced either.
+	 */
+	if (!S_ISFIFO(file->place.was.st_mode) && err != -EPERM)
+		err = plumb_atomic_file_open(&file->place);
+	if (!err) {
+		plumb_writer_add(path, plumb_atomic_file_takes(&file->place));
+		/* It could be opened; no new file stays until the end. */
+		plumb_atomic_file_end(&file->place, -ECANCELED);
+		err = plumb_atomic_file_find(&file->place, path);
+	}
+	return err ? cannot_write(file, path, err) : 0;
+}
+
+int plumb_picture_check(struct plumb_picture_file *file, const char *path)
+{
+	void *own = plumb_as_user();
+	int err = check(file, path);
+
+	plumb_as_tool(own);
+	return err;
+}
+
+int plumb_picture_open(struct plumb_picture_file *file, const char *path)
+{
+	int err;
+
+	forget(file);
+	err = plumb_atomic_file_begin(&file->place, path);
+	return err ? cannot_write(file, path, err) : 0;
+}
+
+int plumb_picture_close(struct plumb_picture_file *file, const char *path)
+{
+	int err = plumb_atomic_file_end(&file->place, 0);
+
+	return err ? cannot_write(file, path, err) : 0;
+}
+
+const char *plumb_picture_path(const char *option, const char *text)
+{
+	if (!*text || !strcmp(text, "-"))
+		plumb_usage_error("%s: not a file: '%s'", option, text);
+	return text;
+}

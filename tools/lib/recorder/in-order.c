@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/recorder/in-order.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ns: maximum time from an event's end until its record arrives here, if the tool has no other. */
+#define ON_ITS_WAY 10000000
+
+static uint64_t on_its_way(const struct plumb_in_order *o)
+{
+	return o->on_its_way ?: ON_ITS_WAY;
+}
+
+int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size)
+{
+	if (size < o->size)
+		return 0;
+	if (o->n == o->room) {
+		o->room = o->room * 2 ?: 64;
+		o->list = reallocarray(o->list, o->room, o->size);
+		if (!o->list)
+			abort();
+	}
+	memcpy(o->list + o->n++ * o->size, record, o->size);
+	return 0;
+}
+
+static uint64_t end_of(const void *record)
+{
+	uint64_t end;
+
+	memcpy(&end, record, sizeof(end));
+	return end;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	uint64_t x = end_of(a), y = end_of(b);
+
+	return (x > y) - (x < y);
+}
+
+struct timespec plumb_in_order_time(uint64_t end)
+{
+	uint64_t ns = plumb_wall_clock() + end;
+
+	return (struct timespec){ns / PLUMB_SECOND, ns % PLUMB_SECOND};
+}
+
+void plumb_in_order_print_time(uint64_t end, FILE *out)
+{
+	struct timespec t = plumb_in_order_time(end);
+	char text[16];
+	struct tm tm;
+
+	localtime_r(&t.tv_sec, &tm);
+	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	fprintf(out, "%s.%03ld", text, t.tv_nsec / 1000000);
+}
+
+/* Return how many records are so old that all events which ended before them have arrived. */
+static size_t count_settled(const struct plumb_in_order *o, bool all)
+{
+	/* Records still in the ring buffer can have ended a little before the last one read. */
+	uint64_t until = all ? plumb_now() : end_of(o->list + (o->n - 1) * o->size);
+	size_t n = 0;
+
+	while (n < o->n && end_of(o->list + n * o->size) + on_its_way(o) <= until)
+		n++;
+	return n;
+}
+
+/* Write TEXT by a single fwrite(), so that errno is that of the failed write. */
+static int write_out(const char *text, size_t size)
+{
+	int err;
+
+	if (!size || (fwrite(text, 1, size, stdout) == size && !fflush(stdout)))
+		return 0;
+	err = -errno;
+	clearerr(stdout); /* the caller reports it; the exit must not report it again */
+	return err;
+}
+
+static int print_settled(struct plumb_in_order *o, size_t settled)
+{
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+	int err = out ? 0 : -errno;
+
+	for (size_t i = 0; i < settled && !err; i++)
+		err = o->print(o->list + i * o->size, out);
+	if (out && fclose(out) && !err)
+		err = -errno;
+	if (!err)
+		err = write_out(text, size);
+	o->printed |= !err;
+	free(text);
+	return err;
+}
+
+/* --- records that are kept --- */
+
+static struct plumb_in_order *offered;
+
+void plumb_in_order_offer(struct plumb_in_order *o)
+{
+	offered = o;
+}
+
+struct plumb_in_order *plumb_in_order_offered(void)
+{
+	return offered;
+}
+
+int plumb_in_order_keep(struct plumb_in_order *o, size_t most)
+{
+	o->kept = calloc(most, o->size);
+	o->most = most;
+	return o->kept ? 0 : -ENOMEM;
+}
+
+static int keep_settled(struct plumb_in_order *o, size_t settled)
+{
+	for (size_t i = 0; i < settled; i++)
+		memcpy(o->kept + o->seen++ % o->most * o->size, o->list + i * o->size, o->size);
+	return 0;
+}
+
+int plumb_in_order_dump(const struct plumb_in_order *o, FILE *out)
+{
+	int err = 0;
+
+	for (uint64_t i = o->seen > o->most ? o->seen - o->most : 0; i < o->seen && !err; i++)
+		err = o->print(o->kept + i % o->most * o->size, out);
+	return err;
+}
+
+int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
+{
+	size_t settled;
+	int err;
+
+	if (!o->n)
+		return 0;
+	qsort(o->list, o->n, o->size, by_end);
+	settled = count_settled(o, all);
+	err = !settled ? 0 : o->most ? keep_settled(o, settled) : print_settled(o, settled);
+	o->n -= settled;
+	memmove(o->list, o->list + settled * o->size, o->n * o->size);
+	if (err && err != -EPIPE)
+		return plumb_error(err, "cannot write to standard output: %s", strerror(-err));
+	if (err)
+		return err;
+	*again = o->n ? on_its_way(o) : 0;
+	return 0;
+}
+
+void plumb_in_order_print_none(const struct plumb_in_order *o, uint64_t min_ns, FILE *out)
+{
+	char text[32];
+
+	if (!o->printed)
+		fprintf(out, "none took %s or longer\n",
+			plumb_format_time(min_ns, PLUMB_AUTO, text, sizeof(text)));
+}
+
+/* The kernel requires a power of two, of at least a page. */
+uint64_t plumb_in_order_buffer(const char *text)
+{
+	uint64_t bytes = plumb_option_size("--buffer", text), room = 4096;
+
+	if (bytes < room || bytes > 1ULL << 30)
+		plumb_usage_error("--buffer: from 4K to 1G: %s", text);
+	while (room < bytes)
+		room *= 2;
+	return room;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* triggers: those of --trigger, evaluated when an interval ends. */
+#ifndef TRIGGERS_H
+#define TRIGGERS_H
+
+#include <plumb/core/report.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Wrong ones end the process with status 2. */
+void triggers_parse(const struct plumb_options *o, const struct plumb_tool *tool);
+/* The bytes that medians of MOST intervals and SLOTS rows take. */
+uint64_t triggers_plan(size_t most, size_t slots);
+/* Allocates them.  0 or -ENOMEM. */
+int triggers_open(const struct plumb_options *o);
+void triggers_free(void);
+
+/* The first that holds is remembered, until it is due: after --after. */
+void triggers_evaluate(const struct plumb_report *interval);
+bool triggers_are_due(void);
+/* At the end of the run, what is remembered is due. */
+void triggers_end(void);
+/* Adds it to the member "dump". */
+void triggers_describe(json_t *dump);
+/* The same, how many intervals could not be judged by all of them. */
+void triggers_count(json_t *dump);
+/* After a dump at NOW (ns, CLOCK_MONOTONIC): none holds until --cool-down is over. */
+void triggers_rest(uint64_t now);
+
+#endif

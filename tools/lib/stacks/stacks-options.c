@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Options and footer of tools whose rows are stacks. */
+#include "flame.h"
+#include "flame-base.h"
+#include "stacks.h"
+
+#include <plumb/core/text.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/pictures/picture-file.h>
+#include <plumb/core/report.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#define TOP 20
+
+/* Maximum size of the rows' totals on all CPUs (snapshot.c). */
+#define MAX_TOTALS (128ULL << 20)
+
+struct plumb_stacks_options plumb_stacks_options = {.max = 16384};
+
+void plumb_stacks_show_wakers(size_t offset)
+{
+	plumb_stacks_options.waker = offset;
+}
+
+/* As many rows as stacks, if memory allows. */
+static uint64_t default_max_keys(void)
+{
+	uint64_t most = MAX_TOTALS / sizeof(struct plumb_totals) / libbpf_num_possible_cpus();
+
+	return plumb_stacks_options.max < most ? plumb_stacks_options.max : most;
+}
+
+int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
+{
+	switch (key) {
+	case PLUMB_STACK_FOLDED:
+		plumb_stacks_options.folded = true;
+		return 0;
+	case PLUMB_STACK_FLAME:
+		plumb_stacks_options.flame = plumb_picture_path("--flame", text);
+		return 0;
+	case PLUMB_STACK_DIFF:
+		plumb_stacks_options.diff = text;
+		return 0;
+	case PLUMB_STACK_INLINES:
+		plumb_stacks_inlines = true;
+		return 0;
+	case PLUMB_STACK_MAX:
+		plumb_stacks_options.max =
+			plumb_option_number("--max-stacks", text, 1, PLUMB_MAX_STACKS);
+		return 0;
+	case ARGP_KEY_END:
+		if (plumb_stacks_options.folded && o->json)
+			plumb_usage_error("--folded and --json exclude each other");
+		if (plumb_stacks_options.diff && !plumb_stacks_options.flame)
+			plumb_usage_error("--diff takes --flame, whose graph it colours");
+		if (plumb_stacks_options.diff && plumb_flame_base_read(plumb_stacks_options.diff))
+			exit(PLUMB_EXIT_FAILED);
+		if (plumb_stacks_options.flame && !o->check_only &&
+		    plumb_flame_check(plumb_stacks_options.flame))
+			exit(PLUMB_EXIT_FAILED);
+		if (!o->max_keys_given)
+			o->max_keys = default_max_keys();
+		if (!o->top)
+			o->top = TOP;
+		o->by |= PLUMB_BY_STACK;
+		plumb_stacks_begin();
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void plumb_stacks_configure(struct bpf_object *object)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "plumb_stacks"),
+				 plumb_stacks_options.max);
+}
+
+void plumb_stacks_footer(FILE *out)
+{
+	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
+	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+
+	char text[160];
+
+	if (obstacle) {
+		snprintf(text, sizeof(text), "symbols: %s", obstacle);
+		plumb_print_wrapped(text, out);
+	}
+	if (c->foreign)
+		fprintf(out, "symbols: %llu files of other users were not read\n",
+			(unsigned long long)c->foreign);
+	if (c->unknown)
+		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
+			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
+}

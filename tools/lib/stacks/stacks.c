@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* stacks in the loader: from stack numbers to names. */
+#include "stacks.h"
+
+#include <plumb/core/privileges.h>
+#include <plumb/core/json.h>
+#include <plumb/kernel/map.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#define MAX_INLINED 16
+#define FRAME       (2 * 4096) /* a function and its module, each at most PLUMB_SYMBOL_NAME */
+
+struct plumb_symbolizer *plumb_stacks_symbolizer;
+bool plumb_stacks_inlines;
+const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
+
+/* The maximum depth; a stack of this depth may lack its outermost frames. */
+static __u32 deepest = PLUMB_STACK_DEPTH;
+
+static void read_deepest(void)
+{
+	unsigned int most;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+
+	if (f && fscanf(f, "%u", &most) == 1 && most < deepest)
+		deepest = most;
+	if (f)
+		fclose(f);
+}
+
+void plumb_stacks_begin(void)
+{
+	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_inlines);
+	if (!plumb_stacks_symbolizer)
+		abort();
+	read_deepest();
+}
+
+void plumb_stacks_read_kernel(const struct plumb_session *s)
+{
+	(void)s;
+	if (plumb_stacks_symbolizer) /* NULL: no stacks are requested */
+		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+}
+
+void plumb_stacks_begin_notes(struct plumb_session *s)
+{
+	if (plumb_stacks_symbolizer)
+		plumb_keep(plumb_caps_for_processes(), 0, "names of user stacks");
+	plumb_stacks_read_kernel(s);
+}
+
+int plumb_stacks_note(const void *record, size_t size)
+{
+	if (plumb_stacks_symbolizer && size >= sizeof(__u32))
+		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(const __u32 *)record);
+	return 0;
+}
+
+int plumb_stacks_note_due(bool all, uint64_t *again)
+{
+	(void)all;
+	if (!plumb_stacks_symbolizer)
+		return 0;
+	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
+	return plumb_symbolizer_watches_only(plumb_stacks_symbolizer) ? PLUMB_DONE : 0;
+}
+
+const struct plumb_ring plumb_stacks_rings[] = {PLUMB_STACKS_RING, {}};
+
+#define TRUNCATED "[truncated]"
+
+static void add_text(struct plumb_frames *f, const char *text)
+{
+	const size_t room = sizeof(f->text) / sizeof(f->text[0]);
+	char *copy;
+
+	if (f->n == room)
+		return;
+	copy = strdup(f->n == room - 1 ? TRUNCATED : text);
+	if (!copy)
+		abort();
+	f->text[f->n++] = copy;
+}
+
+static void add_frame(struct plumb_frames *f, const struct plumb_frame_name *name)
+{
+	char text[FRAME];
+
+	add_text(f, plumb_frame_name_text(name, text, sizeof(text)));
+}
+
+/* Reads a stack; false: there is none. */
+static bool read_stack(struct plumb_frames *f, int map, __s32 number, struct plumb_stack *stack)
+{
+	if (number == PLUMB_LOST_STACK)
+		add_text(f, "[stack lost]");
+	return number >= 0 && !plumb_map_lookup(map, &number, stack);
+}
+
+static bool is_one_of(const struct plumb_frame_name *name, const char *const *prefixes, size_t n)
+{
+	for (size_t i = 0; i < n && name->function; i++)
+		if (!strncmp(name->function, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Counts the innermost frames, which are those of the BPF program and of its callers, not the
+ * thread's own.  If the kernel has no names for programs, only their callers have names.
+ */
+static size_t count_own(const struct plumb_stack *stack)
+{
+	static const char *const prefixes[] = {
+		"bpf_prog_",         "bpf_trace_run",  "__bpf_trace_",
+		"__traceiter_",      "trace_call_bpf", "bpf_trampoline_",
+		"ftrace_trampoline", "perf_trace_",    "perf_syscall_e"};
+	struct plumb_frame_name name;
+	size_t n = 0;
+
+	for (size_t i = 0; i < stack->n; i++) {
+		plumb_symbolize_kernel(plumb_stacks_symbolizer, stack->addresses[i], true, &name);
+		if (is_one_of(&name, prefixes, sizeof(prefixes) / sizeof(prefixes[0])))
+			n = i + 1;
+		else if (name.function)
+			break; /* such names further out are the thread's own */
+	}
+	/* On arm64 perf begins with the address that its function returns to, and finds it again.
+	 */
+	if (n + 1 < stack->n && stack->addresses[n] == stack->addresses[n + 1])
+		n++;
+	return n;
+}
+
+static void add_kernel(struct plumb_frames *f, int map, __s32 number, bool own)
+{
+	struct plumb_frame_name name;
+	struct plumb_stack stack;
+
+	if (read_stack(f, map, number, &stack)) {
+		for (size_t i = own ? 0 : count_own(&stack); i < stack.n; i++) {
+			plumb_symbolize_kernel(plumb_stacks_symbolizer, stack.addresses[i], i > 0,
+					       &name);
+			add_frame(f, &name);
+		}
+		if (stack.n >= deepest)
+			add_text(f, TRUNCATED);
+	}
+	f->n_kernel = f->n;
+}
+
+/*
+ * Whether the stack ends with FRAME, though the kernel went on: libc's code that calls main has no
+ * frame pointers, and what it finds beyond is none of the thread's.
+ */
+static bool is_beyond(const struct plumb_frame_name *frame, const char *callee)
+{
+	const char *name = frame->function ?: "";
+
+	return callee && (!strcmp(callee, "__libc_start_call_main") || !strcmp(callee, "_start") ||
+			  (!strcmp(callee, "main") && strncmp(name, "__libc_start", 12)));
+}
+
+static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_key *key)
+{
+	struct plumb_frame_name names[MAX_INLINED];
+	const char *first = plumb_stacks_first ? plumb_stacks_first(key) : NULL;
+	const char *callee = NULL;
+	struct plumb_stack stack;
+	char last[64];
+	size_t m;
+
+	if (!read_stack(f, map, key->user, &stack))
+		return;
+	for (size_t i = 0; i < stack.n; i++) {
+		m = plumb_symbolize_user(plumb_stacks_symbolizer, key->tgid, stack.image,
+					 stack.addresses[i], i > 0, names, MAX_INLINED);
+		/*
+		 * Code without frame pointers leaves any number in place of the return address.  If
+		 * that is in no mapping, the frames end here.
+		 */
+		if (is_beyond(&names[m ? m - 1 : 0], callee))
+			return;
+		if (!names[0].module && !i && first) {
+			add_text(f, first);
+			continue;
+		}
+		if (!names[0].module) {
+			add_text(f, "[unknown]");
+			return;
+		}
+		for (size_t j = 0; j < m; j++)
+			add_frame(f, &names[j]);
+		snprintf(last, sizeof(last), "%s", names[m ? m - 1 : 0].function ?: "");
+		callee = last;
+	}
+	if (stack.n >= deepest)
+		add_text(f, TRUNCATED);
+}
+
+void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key, bool own)
+{
+	int map = bpf_object__find_map_fd_by_name(object, "plumb_stacks");
+
+	f->n = f->n_kernel = 0;
+	add_kernel(f, map, key->kernel, own);
+	add_user(f, map, key);
+}
+
+void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
+		       const struct plumb_stack_key *key)
+{
+	plumb_frames_fill(f, object, key, false);
+}

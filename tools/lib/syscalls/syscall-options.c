@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/suggest.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/syscalls/syscall-options.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the option --syscall ---- */
+
+static void list_names(void)
+{
+	const char *name;
+
+	for (uint32_t abi = 0; abi < 2; abi++)
+		for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
+			name = plumb_syscall_known(nr, abi);
+			/* A table that could not be generated has only the newest names. */
+			if (name && plumb_syscall_tables[abi].names[1])
+				printf("%s%s\n", plumb_syscall_tables[abi].prefix, name);
+		}
+	exit(plumb_close_stdout(0));
+}
+
+static int add(const char *item, void *context)
+{
+	const char *nearest;
+	char instead[128];
+	int err;
+
+	if (!strcmp(item, "help"))
+		list_names();
+	err = plumb_syscall_select(context, item);
+	if (!err)
+		return 0;
+	if (err == -E2BIG)
+		plumb_usage_error("--syscall: at most %d numbers without a name: %s",
+				  PLUMB_OTHER_SYSCALLS, item);
+	if (*plumb_syscall_instead(item, instead, sizeof(instead)))
+		plumb_usage_error("--syscall: no such system call on this architecture: %s; did "
+				  "you mean %s?",
+				  item, instead);
+	nearest = plumb_nearest(item, plumb_syscall_tables[PLUMB_ABI_NATIVE].names, PLUMB_SYSCALLS);
+	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
+			  nearest ? "; did you mean " : "", nearest ?: "",
+			  nearest ? "?" : " (-s help lists them)");
+}
+
+void plumb_syscall_option(struct syscall_config *config, const char *list)
+{
+	if (plumb_parse_list(list, add, config))
+		plumb_usage_error("--syscall: an empty item in '%s'", list);
+}
+
+void plumb_syscall_keep(struct syscall_config *config)
+{
+	if (config->has_fd)
+		plumb_syscall_keep_fd(config);
+	if (config->has_size)
+		plumb_syscall_keep_sized(config);
+	if (plumb_syscall_none(config))
+		plumb_usage_error("none of the selected system calls has a %s",
+				  config->has_size ? "size" : "file descriptor");
+}
+
+/* ---- configuration of the programs ---- */
+
+static void find_numbers(int32_t *numbers, const char *const *names, int n, uint32_t abi)
+{
+	for (int i = 0; i < n; i++) {
+		numbers[i] = plumb_syscall_number(names[i], abi);
+		if (numbers[i] < 0)
+			numbers[i] = PLUMB_NO_SYSCALL;
+	}
+}
+
+static void find_compat(struct syscall_config *config)
+{
+	const __u64 *selected = config->bitmap + PLUMB_SYSCALLS / 64;
+	const char *name;
+	int other;
+
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS && config->selected; nr++) {
+		name = plumb_syscall_is_selected(config, nr)
+			       ? plumb_syscall_known(nr, PLUMB_ABI_NATIVE)
+			       : NULL;
+		other = name ? plumb_syscall_number(name, PLUMB_ABI_COMPAT) : -1;
+		if (other < 0 || selected[other / 64] >> other % 64 & 1)
+			continue;
+		config->compat[other / 64] |= 1ULL << other % 64;
+		config->n_compat++;
+	}
+}
+
+/*
+ * Sets the active filters so that the calibration's call passes each of them, and its cost includes
+ * theirs.
+ */
+static void take_calibration(struct syscall_config *config)
+{
+	memset(config->bitmap, 0, sizeof(config->bitmap));
+	config->bitmap[PLUMB_CALIBRATION_NR / 64] |= 1ULL << PLUMB_CALIBRATION_NR % 64;
+	config->fd = -1; /* the argument of that call */
+	config->min_size = 0;
+	config->max_size = UINT64_MAX;
+	config->min_ns = !!config->min_ns;
+}
+
+void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
+			     bool calibration)
+{
+	static const char *const forks[] = {"clone", "clone3", "fork", "vfork"};
+	static const char *const sigreturns[] = {"rt_sigreturn", "sigreturn"};
+	static const char *const renames[] = {"execve", "execveat", "prctl"};
+
+	*config = *selection;
+	if (calibration)
+		take_calibration(config);
+	else
+		find_compat(config);
+	for (uint32_t abi = 0; abi < 2; abi++) {
+		find_numbers(config->forks[abi], forks, 4, abi);
+		find_numbers(config->sigreturns[abi], sigreturns, 2, abi);
+		find_numbers(config->renames[abi], renames, 3, abi);
+	}
+}
+
+/* ---- mechanisms ---- */
+
+/*
+ * Exit programs are attached before entry programs, so that an exit without an entry is of a call
+ * from before the trace.
+ */
+const char *const plumb_syscall_tp_programs[] = {"tp_exit", "tp_enter", NULL};
+const char *const plumb_syscall_raw_programs[] = {"raw_exit", "raw_enter", NULL};
+
+const char *plumb_syscall_tp_skipped(void)
+{
+	/* Otherwise raw_tracepoint costs less, and misses nothing either. */
+	return plumb_raw_tracepoints_can_be_preempted() ? NULL : "";
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Instructions of x86, 64-bit and 32-bit. */
+#if defined(__x86_64__)
+
+#include <plumb/user/code.h>
+
+#include <capstone/capstone.h>
+#include <endian.h>
+#include <string.h>
+
+#define REFUSED PLUMB_CODE_REFUSED
+
+/* The bytes of an instruction after its legacy prefixes and REX. */
+struct opcode {
+	const unsigned char *bytes; /* of the opcode itself */
+	size_t size;                /* to the end of the instruction */
+	bool is_locked, has_segment, has_short;
+	bool is_vector;  /* VEX or EVEX, where the opcode follows the prefix */
+	bool high_index; /* an index is one of the registers r8 to r15 */
+};
+
+static bool take_prefix(struct opcode *o, unsigned char byte)
+{
+	switch (byte) {
+	case 0xf0:
+		o->is_locked = true;
+		return true;
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+		o->has_segment = true;
+		return true;
+	case 0x66:
+		o->has_short = true;
+		return true;
+	case 0x64:
+	case 0x65:
+	case 0x67:
+	case 0xf2:
+	case 0xf3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct opcode find_opcode(const unsigned char *bytes, size_t size, bool is_32bit)
+{
+	struct opcode o = {.bytes = bytes, .size = size};
+	size_t vector = 0;
+
+	for (; o.size && take_prefix(&o, *o.bytes); o.bytes++)
+		o.size--;
+	if (!is_32bit && o.size && (*o.bytes & 0xf0) == 0x40) {
+		o.high_index = *o.bytes & 2; /* REX.X */
+		o.bytes++;
+		o.size--;
+	}
+	/* In 32-bit code the bytes of these prefixes begin other instructions, with memory. */
+	if (o.size > 1 && (!is_32bit || o.bytes[1] >= 0xc0))
+		vector = *o.bytes == 0xc5 ? 2 : *o.bytes == 0xc4 ? 3 : *o.bytes == 0x62 ? 4 : 0;
+	if (vector && vector < o.size) {
+		o.is_vector = true;
+		o.bytes += vector;
+		o.size -= vector;
+	}
+	return o;
+}
+
+/* --- what the kernel refuses --- */
+
+/* Opcodes for which arch/x86/kernel/uprobes.c refuses a probe, of 64-bit and of 32-bit code. */
+static bool is_refused(unsigned char op, bool is_32bit)
+{
+	switch (op) {
+	case 0x07: /* pop of a segment register */
+	case 0x17:
+	case 0x1f:
+	case 0x6c ... 0x6f: /* ins, outs */
+	case 0xcc ... 0xcf: /* int3, int, into, iret */
+	case 0xd6:
+	case 0xe4 ... 0xe7: /* in, out */
+	case 0xec ... 0xef:
+	case 0xf1: /* int1 */
+	case 0xf4: /* hlt */
+	case 0xfa: /* cli, sti */
+	case 0xfb:
+		return true;
+	case 0x06: /* no instructions of 64-bit code, but opcodes of vector instructions */
+	case 0x0e:
+	case 0x16:
+	case 0x1e:
+	case 0x27:
+	case 0x2f:
+	case 0x37:
+	case 0x3f:
+	case 0x60 ... 0x62:
+	case 0x82:
+	case 0x9a:
+	case 0xd4:
+	case 0xea:
+		return !is_32bit;
+	default:
+		return false;
+	}
+}
+
+static bool is_branch(const struct opcode *o)
+{
+	switch (*o->bytes) {
+	case 0x70 ... 0x7f:
+	case 0xe8:
+	case 0xe9:
+	case 0xeb:
+		return true;
+	case 0x0f:
+		return o->size > 1 && (o->bytes[1] & 0xf0) == 0x80;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Whether the kernel (5.10 to 7.x) takes a vector instruction for a branch or a nop, since it looks
+ * at the opcode without the prefix that says which table it is of: it would emulate that, and not
+ * execute the instruction.
+ */
+static bool is_misread(const struct opcode *o)
+{
+	return o->is_vector && *o->bytes != 0x0f && (is_branch(o) || *o->bytes == 0x90);
+}
+
+const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
+{
+	struct opcode o = find_opcode(code, size, is_32bit);
+
+	if (o.is_locked)
+		return REFUSED " (lock prefix)";
+	if (o.has_segment)
+		return REFUSED " (segment prefix)";
+	if (o.has_short && o.size && !o.is_vector && is_branch(&o))
+		return REFUSED " (16-bit branch)";
+	/* For vector instructions kernels look the opcode up in the table for all others. */
+	if (o.size &&
+	    (is_refused(*o.bytes, is_32bit) || (o.is_vector && *o.bytes == 0xd5 && !is_32bit)))
+		return o.is_vector ? REFUSED " (vector instruction)" : REFUSED;
+	if (o.size && is_misread(&o))
+		return "at a uprobe the kernel would not execute its first instruction, a vector "
+		       "one";
+	return NULL;
+}
+
+bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
+{
+	struct opcode o = find_opcode(code, size, is_32bit);
+	const bool is_long_nop = o.size > 1 && o.bytes[0] == 0x0f && o.bytes[1] == 0x1f;
+
+	return o.size && (o.is_vector || !(*o.bytes == 0x90 || is_long_nop || is_branch(&o) ||
+					   (*o.bytes >= 0x50 && *o.bytes <= 0x57)));
+}
+
+/* --- kinds --- */
+
+static int64_t displacement(const struct opcode *o, size_t at)
+{
+	int32_t wide;
+
+	if (o->size == at + 1)
+		return (signed char)o->bytes[at];
+	if (o->size != at + sizeof(wide))
+		return 0;
+	memcpy(&wide, o->bytes + at, sizeof(wide));
+	return (int32_t)le32toh(wide);
+}
+
+static enum plumb_instruction_kind kind_of_indirect(const struct opcode *o)
+{
+	unsigned char modrm = o->size > 1 ? o->bytes[1] : 0;
+
+	if ((modrm >> 3 & 7) != 4 && (modrm >> 3 & 7) != 5)
+		return PLUMB_INSTRUCTION;
+	/* With a SIB byte there is an index, unless that is 4; r12 is 4, too, with the prefix. */
+	if (modrm >> 6 != 3 && (modrm & 7) == 4 && o->size > 2 &&
+	    ((o->bytes[2] >> 3 & 7) != 4 || o->high_index))
+		return PLUMB_INSTRUCTION_JUMP_TABLE;
+	/* In 32-bit code and position-dependent 64-bit code, the table's address needs no base. */
+	return PLUMB_INSTRUCTION_JUMP_INDIRECT;
+}
+
+static void classify(struct plumb_instruction *in, const struct opcode *o)
+{
+	unsigned char op = o->size ? *o->bytes : 0;
+	size_t at = 1;
+
+	if (o->is_vector || !o->size)
+		return;
+	switch (op) {
+	case 0xc2 ... 0xc3:
+	case 0xca ... 0xcb:
+		in->kind = PLUMB_INSTRUCTION_RETURN;
+		return;
+	case 0xe8:
+		in->kind = PLUMB_INSTRUCTION_CALL;
+		break;
+	case 0x0f:
+		if (o->size < 2 || (o->bytes[1] & 0xf0) != 0x80)
+			return;
+		at = 2;
+		in->kind = PLUMB_INSTRUCTION_JUMP;
+		break;
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3:
+	case 0xe9:
+	case 0xeb:
+		in->kind = PLUMB_INSTRUCTION_JUMP;
+		break;
+	case 0xff:
+		in->kind = kind_of_indirect(o);
+		return;
+	default:
+		return;
+	}
+	in->target = in->at + in->length + displacement(o, at);
+}
+
+size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
+			plumb_instruction_visitor *visit, void *context)
+{
+	const uint8_t *rest = code;
+	struct plumb_instruction in;
+	size_t left = size;
+	uint64_t at = 0;
+	cs_insn *decoded;
+	struct opcode o;
+	csh engine;
+
+	if (cs_open(CS_ARCH_X86, is_32bit ? CS_MODE_32 : CS_MODE_64, &engine))
+		return 0;
+	decoded = cs_malloc(engine);
+	while (decoded && left && cs_disasm_iter(engine, &rest, &left, &at, decoded)) {
+		in = (struct plumb_instruction){
+			.at = size - left - decoded->size,
+			.length = decoded->size,
+		};
+		o = find_opcode((const unsigned char *)code + in.at, in.length, is_32bit);
+		classify(&in, &o);
+		if (!visit(&in, context))
+			break;
+	}
+	if (decoded)
+		cs_free(decoded, 1);
+	cs_close(&engine);
+	return size - left;
+}
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/user/targets.h>
+
+#include <errno.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/probe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum plumb_target_kind plumb_target_kind(const char *pattern)
+{
+	if (!strncmp(pattern, "t:", 2) || !strncmp(pattern, "r:", 2))
+		return PLUMB_TARGET_TRACEPOINT;
+	if (!strncmp(pattern, "u:", 2) || !strncmp(pattern, "usdt:", 5))
+		return PLUMB_TARGET_USER;
+	return PLUMB_TARGET_FUNCTION;
+}
+
+static bool is_usdt(const char *pattern)
+{
+	return !strncmp(pattern, "usdt:", 5);
+}
+
+/* Whether there is text on both sides of a colon and, with ONLY, no other colon. */
+static bool is_pair(const char *text, bool only)
+{
+	const char *colon = strchr(text, ':');
+
+	return colon && colon != text && colon[1] && !(only && strchr(colon + 1, ':'));
+}
+
+/* FILE:PROVIDER:NAME, none of them empty. */
+static bool is_triple(const char *text)
+{
+	return is_pair(text, false) && is_pair(strchr(text, ':') + 1, true);
+}
+
+const char *plumb_target_flaw(const char *pattern)
+{
+	const char *colon = strrchr(pattern, ':');
+
+	switch (plumb_target_kind(pattern)) {
+	case PLUMB_TARGET_TRACEPOINT:
+		if (*pattern == 'r')
+			return pattern[2] && !strchr(pattern + 2, ':')
+				       ? NULL
+				       : "a raw tracepoint is r:NAME, as r:sched_switch";
+		return is_pair(pattern + 2, true) ? NULL
+						  : "a tracepoint is t:CATEGORY:NAME, as "
+						    "t:sched:sched_switch";
+	case PLUMB_TARGET_USER:
+		if (is_usdt(pattern))
+			return is_triple(pattern + 5) ? NULL
+						      : "a USDT probe is usdt:FILE:PROVIDER:NAME, "
+							"as usdt:libstdc++:libstdcxx:throw";
+		return is_pair(pattern + 2, false) ? NULL
+						   : "a user function is u:FILE:FUNCTION, as "
+						     "u:libc.so.6:malloc";
+	default:
+		if (!strncmp(pattern, "s:", 2))
+			return "system calls are t:syscalls:sys_enter_NAME here";
+		if (strchr(pattern, '/'))
+			return "a user function is u:FILE:FUNCTION, a USDT probe "
+			       "usdt:FILE:PROVIDER:NAME";
+		if (!strncmp(pattern, "k:", 2))
+			pattern += 2;
+		if (!*pattern || (colon && (colon == pattern || !colon[1])))
+			return "a kernel function is NAME or MODULE:NAME";
+		return NULL;
+	}
+}
+
+/* --- tracepoints --- */
+
+static bool has_tracepoint(const struct plumb_tracepoints *t, uint32_t id)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->list[i].id == id)
+			return true;
+	return false;
+}
+
+/* Moves the tracepoints that ALL lacks from MORE to ALL. */
+static int merge_tracepoints(struct plumb_tracepoints *all, struct plumb_tracepoints *more)
+{
+	struct plumb_tracepoint *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	all->list = list;
+	for (size_t i = 0; i < more->n; i++) {
+		if (has_tracepoint(all, more->list[i].id))
+			continue;
+		list[all->n++] = more->list[i];
+		more->list[i].category = more->list[i].name = NULL;
+	}
+	return 0;
+}
+
+static int find_tracepoints(struct plumb_targets *found, int tracefs, const char *pattern)
+{
+	struct plumb_tracepoints more;
+	char *whole = NULL;
+	int err;
+
+	/* A raw tracepoint has no category. */
+	if (asprintf(&whole, "%s%s", *pattern == 'r' ? "*:" : "", pattern + 2) < 0)
+		return -ENOMEM;
+	err = plumb_tracepoints_find(tracefs, whole, &more);
+	free(whole);
+	if (err)
+		return err;
+	err = merge_tracepoints(&found->tracepoints, &more);
+	plumb_tracepoints_free(&more);
+	return err;
+}
+
+/* --- user functions --- */
+
+static struct plumb_userfuncs *find_file(struct plumb_targets *t, const struct plumb_userfuncs *u)
+{
+	for (size_t i = 0; i < t->n_files; i++)
+		if (!strcmp(t->files[i].path, u->path) && t->files[i].is_usdt == u->is_usdt)
+			return &t->files[i];
+	return NULL;
+}
+
+/*
+ * USDT probes and inlined functions are known by their names: an instruction can be a place of
+ * several.
+ */
+static bool has(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
+{
+	for (size_t i = 0; i < u->n; i++)
+		if (one->n_places || u->list[i].n_places ? !strcmp(u->list[i].name, one->name)
+							 : u->list[i].offset == one->offset)
+			return true;
+	return false;
+}
+
+static int merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs *more)
+{
+	struct plumb_userfunc *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
+	size_t n = all->n;
+
+	if (!list)
+		return -ENOMEM;
+	all->list = list;
+	all->is_go |= more->is_go;
+	for (size_t i = 0; i < more->n; i++) {
+		if (has(&(struct plumb_userfuncs){.list = list, .n = n}, &more->list[i]))
+			continue;
+		list[all->n++] = more->list[i];
+		more->list[i] = (struct plumb_userfunc){};
+	}
+	return 0;
+}
+
+/* Removes the functions that cannot be probed.  An error if none remains. */
+static int drop_unprobed(struct plumb_userfuncs *u)
+{
+	const char *obstacle = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < u->n; i++) {
+		if (!u->list[i].obstacle) {
+			struct plumb_userfunc swapped = u->list[n];
+
+			u->list[n++] = u->list[i];
+			u->list[i] = swapped;
+			continue;
+		}
+		obstacle = u->list[i].obstacle;
+		plumb_info("%s in %s: %s", u->list[i].name, u->path, obstacle);
+	}
+	if (!n)
+		err = plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
+	else if (n < u->n)
+		plumb_warn("%zu of %zu functions in %s cannot be probed (-v says why)", u->n - n,
+			   u->n, u->path);
+	for (size_t i = n; i < u->n; i++)
+		plumb_userfunc_free(&u->list[i]);
+	u->n = n;
+	return err;
+}
+
+int plumb_targets_add_userfuncs(struct plumb_targets *t, struct plumb_userfuncs *more)
+{
+	struct plumb_userfuncs *files = find_file(t, more);
+	int err = drop_unprobed(more);
+
+	if (err) {
+		plumb_userfuncs_free(more);
+		return err;
+	}
+	if (files) {
+		err = merge_userfuncs(files, more);
+		plumb_userfuncs_free(more);
+		return err;
+	}
+	files = realloc(t->files, (t->n_files + 1) * sizeof(*files));
+	if (!files) {
+		plumb_userfuncs_free(more);
+		return -ENOMEM;
+	}
+	t->files = files;
+	files[t->n_files++] = *more;
+	return 0;
+}
+
+/* --- all --- */
+
+/* Finds the functions of all patterns in one pass over the kernel's list. */
+static int find_functions(struct plumb_targets *found, const char *const *patterns, size_t n,
+			  const char *btf)
+{
+	const char **own = calloc(n, sizeof(*own));
+	size_t n_own = 0;
+	int err = own ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < n; i++)
+		if (plumb_target_kind(patterns[i]) == PLUMB_TARGET_FUNCTION)
+			own[n_own++] = patterns[i];
+	if (n_own)
+		err = plumb_functions_find(own, n_own, btf, &found->functions);
+	free(own);
+	return err;
+}
+
+static int find_probe_points(struct plumb_targets *found, const char *const *patterns, size_t n)
+{
+	int tracefs = -1, err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		enum plumb_target_kind kind = plumb_target_kind(patterns[i]);
+
+		if (kind == PLUMB_TARGET_TRACEPOINT && tracefs < 0)
+			tracefs = plumb_tracefs_open();
+		if (tracefs == -ENODEV)
+			return -EOPNOTSUPP;
+		if (kind == PLUMB_TARGET_TRACEPOINT)
+			err = tracefs < 0 ? tracefs : find_tracepoints(found, tracefs, patterns[i]);
+	}
+	if (tracefs >= 0)
+		close(tracefs);
+	return err;
+}
+
+int plumb_targets_find(struct plumb_targets *found, const char *const *patterns, size_t n,
+		       const char *btf)
+{
+	int err;
+
+	*found = (struct plumb_targets){};
+	err = find_functions(found, patterns, n, btf);
+	if (!err)
+		err = find_probe_points(found, patterns, n);
+	err = err ?: plumb_targets_count(found);
+	if (err)
+		plumb_targets_free(found);
+	return err;
+}
+
+int plumb_targets_count(struct plumb_targets *t)
+{
+	t->n = plumb_targets_first_of(t, t->n_files);
+	if (t->n <= PLUMB_MAX_TARGETS)
+		return 0;
+	return plumb_error(E2BIG, "%zu targets, at most %d: narrow the glob, or trace in parts",
+			   t->n, PLUMB_MAX_TARGETS);
+}
+
+void plumb_targets_free(struct plumb_targets *t)
+{
+	plumb_functions_free(&t->functions);
+	plumb_tracepoints_free(&t->tracepoints);
+	for (size_t i = 0; i < t->n_files; i++)
+		plumb_userfuncs_free(&t->files[i]);
+	free(t->files);
+	*t = (struct plumb_targets){};
+}
+
+size_t plumb_targets_first_of(const struct plumb_targets *t, size_t file)
+{
+	size_t first = t->functions.n + t->tracepoints.n;
+
+	for (size_t i = 0; i < file; i++)
+		first += t->files[i].n;
+	return first;
+}
+
+bool plumb_targets_is_stepped(const struct plumb_targets *t, size_t i)
+{
+	for (size_t file = t->n_files; file-- > 0;) {
+		const size_t first = plumb_targets_first_of(t, file);
+
+		if (i >= first)
+			return i - first < t->files[file].n &&
+			       t->files[file].list[i - first].is_stepped;
+	}
+	return false;
+}
+
+size_t plumb_targets_stepped(const struct plumb_targets *t, bool is_stepped)
+{
+	size_t n = 0;
+
+	for (size_t i = t->functions.n + t->tracepoints.n; i < t->n; i++)
+		n += plumb_targets_is_stepped(t, i) == is_stepped;
+	return n;
+}
+
+const char *plumb_targets_traced(const struct plumb_targets *t)
+{
+	if (!plumb_targets_stepped(t, true))
+		return NULL;
+	return plumb_targets_stepped(t, false)
+		       ? "a traced call whose first instruction is emulated"
+		       : "a traced call, whose first instruction is single-stepped";
+}
+
+enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *t, size_t i)
+{
+	if (i < t->functions.n)
+		return PLUMB_TARGET_FUNCTION;
+	return i < t->functions.n + t->tracepoints.n ? PLUMB_TARGET_TRACEPOINT : PLUMB_TARGET_USER;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether no other file's path has the same last part. */
+static bool is_named_by_last_part(const struct plumb_targets *t, size_t file)
+{
+	for (size_t i = 0; i < t->n_files; i++)
+		if (i != file && strcmp(t->files[i].path, t->files[file].path) &&
+		    !strcmp(last_part(t->files[i].path), last_part(t->files[file].path)))
+			return false;
+	return true;
+}
+
+static const char *name_userfunc(const struct plumb_targets *t, size_t i, bool whole, char *text,
+				 size_t size)
+{
+	size_t file = 0;
+	char raw[4096];
+
+	while (file + 1 < t->n_files && i >= plumb_targets_first_of(t, file + 1))
+		file++;
+	i -= plumb_targets_first_of(t, file);
+	if (whole || !is_named_by_last_part(t, file))
+		plumb_userfunc_name(&t->files[file], i, raw, sizeof(raw));
+	else
+		snprintf(raw, sizeof(raw), "%s:%s:%s", t->files[file].is_usdt ? "usdt" : "u",
+			 last_part(t->files[file].path), t->files[file].list[i].name);
+	plumb_escape(text, raw, size);
+	return text;
+}
+
+const char *plumb_targets_name(const struct plumb_targets *t, size_t i, bool whole, char *text,
+			       size_t size)
+{
+	switch (plumb_targets_kind(t, i)) {
+	case PLUMB_TARGET_FUNCTION:
+		return plumb_probe_name(&t->functions, i, text, size);
+	case PLUMB_TARGET_TRACEPOINT:
+		return plumb_tracepoint_name(&t->tracepoints.list[i - t->functions.n], text, size);
+	default:
+		return name_userfunc(t, i, whole, text, size);
+	}
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/user/user-files.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <plumb/user/mappings.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/binary.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/owners.h>
+#include <plumb/kernel/thread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct plumb_user_file files[PLUMB_MAX_USER_FILES];
+static size_t n_files;
+
+/* A pattern's FILE, and what was found of it. */
+struct meaning {
+	const char *file;
+	size_t pattern;
+	bool is_usdt;
+	bool is_mapped; /* found in the mappings of a process, by its name */
+	int found, err;
+	const struct plumb_user_file *added; /* the last, if it was not known before */
+};
+
+struct plumb_user_file *plumb_user_file_at(size_t i)
+{
+	return i < n_files ? &files[i] : NULL;
+}
+
+static struct plumb_user_file *find(const struct stat *st, bool is_usdt)
+{
+	for (size_t i = 0; i < n_files; i++)
+		if (files[i].st.st_dev == st->st_dev && files[i].st.st_ino == st->st_ino &&
+		    files[i].is_usdt == is_usdt)
+			return &files[i];
+	return NULL;
+}
+
+/* Whether another file has that path: of another process, or one that was replaced. */
+static bool is_shown(const char *path, bool is_usdt)
+{
+	for (size_t i = 0; i < n_files; i++)
+		if (files[i].is_usdt == is_usdt && !strcmp(files[i].shown, path))
+			return true;
+	return false;
+}
+
+static int make(struct plumb_user_file *f, const struct meaning *m, const char *shown)
+{
+	f->typed = m->file;
+	f->is_mapped = m->is_mapped;
+	if (is_shown(shown, f->is_usdt)) {
+		f->of_host = false;
+		if (asprintf(&f->shown, "%s (inode %llu)", shown,
+			     (unsigned long long)f->st.st_ino) < 0)
+			f->shown = NULL;
+	} else {
+		f->shown = strdup(shown);
+	}
+	return f->shown ? 0 : -ENOMEM;
+}
+
+/*
+ * Adds the file of FD, which it takes, if it is new; the pattern means it.  PID: process PID leads
+ * to it, so its owner is checked; 0: the user has named it.
+ */
+static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_host)
+{
+	struct plumb_user_file *f;
+	char why[128];
+	struct stat st;
+	int err = 0;
+
+	if (fd == -EPERM && pid)
+		plumb_tell_lack(PLUMB_CAP(CHECKPOINT_RESTORE),
+				"files that processes map, and no path leads to");
+	if (fd < 0)
+		return plumb_error(-fd, "cannot open %s: %s", shown,
+				   fd == -EINVAL ? "not a file" : strerror(-fd));
+	if (fstat(fd, &st)) {
+		close(fd);
+		return plumb_error(errno, "%s: %s", shown, strerror(errno));
+	}
+	if (pid && !plumb_owner_is_known(pid, st.st_uid, why, sizeof(why))) {
+		close(fd);
+		return plumb_error(EPERM, "%s is not read: it %s", shown, why);
+	}
+	f = find(&st, m->is_usdt);
+	if (f) {
+		close(fd);
+	} else if (n_files == PLUMB_MAX_USER_FILES) {
+		close(fd);
+		return plumb_error(E2BIG, "at most %d files", PLUMB_MAX_USER_FILES);
+	} else {
+		f = &files[n_files];
+		*f = (struct plumb_user_file){
+			.fd = fd, .is_usdt = m->is_usdt, .of_host = of_host, .st = st};
+		err = make(f, m, shown);
+		n_files += !err;
+		m->added = f;
+	}
+	f->patterns |= 1ULL << m->pattern;
+	return err;
+}
+
+static int open_here(struct meaning *m)
+{
+	char *path;
+	int err = plumb_binary_find(m->file, &path);
+
+	if (err)
+		return err;
+	err = add(m, path, plumb_open_here(path), 0, true);
+	free(path);
+	return err;
+}
+
+/* A path in the root directory of a process. */
+static int open_there(struct meaning *m, pid_t pid)
+{
+	char root[32], *shown = NULL;
+	int dir, fd, err;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return plumb_error(errno, "cannot open %s: %s", root, strerror(errno));
+	fd = plumb_open_in_root(dir, m->file, true);
+	close(dir);
+	if (asprintf(&shown, "%s%s", root, m->file) < 0)
+		return -ENOMEM;
+	err = add(m, shown, fd, pid, false);
+	free(shown);
+	return err;
+}
+
+static void add_mapped(void *context, const struct plumb_mapping *mapping)
+{
+	bool here = plumb_mappings_share_files(mapping->pid, getpid());
+	struct meaning *m = context;
+	char root[32] = "", *shown = NULL;
+
+	m->is_mapped = true;
+	m->found++;
+	if (!here)
+		snprintf(root, sizeof(root), "/proc/%d/root", mapping->pid);
+	if (asprintf(&shown, "%s%s", root, mapping->path) < 0)
+		shown = NULL;
+	if (!m->err)
+		m->err = shown ? add(m, shown, plumb_mapping_open(mapping), mapping->pid, here)
+			       : -ENOMEM;
+	free(shown);
+}
+
+static void set_true(void *context, const struct plumb_mapping *mapping)
+{
+	(void)mapping;
+	*(bool *)context = true;
+}
+
+/* A process without a program is one of the kernel. */
+static int check_process(pid_t pid)
+{
+	char path[32], program[8];
+
+	if (kill(pid, 0) && errno == ESRCH)
+		return plumb_error(ESRCH, "--pid: no process %d", pid);
+	if (plumb_process_is_zombie(pid))
+		return plumb_error(ESRCH, "--pid: process %d has ended (a zombie)", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (readlink(path, program, sizeof(program)) < 0 && errno == ENOENT)
+		return plumb_error(
+			EINVAL, "--pid: %d is a kernel thread, which calls no user functions", pid);
+	return 0;
+}
+
+/* It may map the file later, by dlopen() or execve(); but often it runs another copy. */
+static void warn_if_unmapped(const struct plumb_user_file *f, pid_t pid)
+{
+	bool mapped = false;
+
+	plumb_mappings_of_inode(pid, f->st.st_ino, set_true, &mapped);
+	if (!mapped)
+		plumb_warn("process %d has not mapped %s: it is traced once it does", pid,
+			   f->shown);
+}
+
+static int open_of_process(struct meaning *m, pid_t pid)
+{
+	bool here = plumb_mappings_share_files(pid, getpid());
+	int err = check_process(pid);
+
+	if (err)
+		return err;
+	m->found = m->err = 0;
+	if (!strchr(m->file, '/'))
+		plumb_mappings_of_name(pid, m->file, add_mapped, m);
+	if (m->found)
+		return m->err;
+	if (!here && !strchr(m->file, '/'))
+		return plumb_error(ENOENT, "process %d maps no file %s", pid, m->file);
+	m->added = NULL;
+	err = here || *m->file != '/' ? open_here(m) : open_there(m, pid);
+	if (!err && m->added)
+		warn_if_unmapped(m->added, pid);
+	return err;
+}
+
+int plumb_user_files_open(const char *file, bool is_usdt, size_t pattern, const uint32_t *pids,
+			  size_t n)
+{
+	struct meaning m = {.file = file, .pattern = pattern, .is_usdt = is_usdt};
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = open_of_process(&m, pids[i]);
+	return n ? err : open_here(&m);
+}
+
+int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st)
+{
+	char *path = NULL;
+	int fd;
+
+	if (!f->of_host)
+		return -ENOENT;
+	/* The path of a library's name may be another than before. */
+	if (strchr(f->typed, '/') || f->is_mapped)
+		path = strdup(f->shown);
+	else if (plumb_binary_find(f->typed, &path))
+		f->of_host = false; /* one message is enough */
+	fd = path ? plumb_open_here(path) : -ENOENT;
+	free(path);
+	if (fd >= 0 && fstat(fd, st)) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}
+
+bool plumb_user_file_may_be(size_t file, const struct plumb_mapping *m, const struct stat *st)
+{
+	char why[128];
+
+	if (st->st_uid == plumb_user_file_at(file)->st.st_uid ||
+	    plumb_owner_is_known(m->pid, st->st_uid, why, sizeof(why)))
+		return true;
+	plumb_warn("%s, as process %d maps it, is not traced: it %s", m->path, m->pid, why);
+	return false;
+}

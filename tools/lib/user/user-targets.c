@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/user/user-targets.h>
+
+#include <errno.h>
+#include <plumb/user/uprobe-defects.h>
+#include <plumb/core/log.h>
+#include <plumb/user/ifunc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p)
+{
+	p->is_usdt = !strncmp(text, "usdt:", 5);
+	p->file = strdup(strchr(text, ':') + 1);
+	if (!p->file)
+		abort();
+	p->name = strchr(p->file, ':');
+	*p->name++ = 0;
+}
+
+/* The function that the process calls by the name of an ifunc; -ENODATA: it is none. */
+static int find_ifunc(const struct plumb_user_file *f, const struct plumb_user_pattern *p,
+		      pid_t pid, bool returns, struct plumb_userfuncs *found)
+{
+	struct stat st;
+	char *target;
+	int err;
+
+	if (!pid || p->is_usdt || strpbrk(p->name, "*?[+") || stat(f->shown, &st) ||
+	    st.st_ino != f->st.st_ino)
+		return -ENODATA;
+	if (asprintf(&target, "%s:%s", f->shown, p->name) < 0)
+		return -ENOMEM;
+	err = plumb_ifunc_resolve(pid, target, returns, found);
+	free(target);
+	return err;
+}
+
+/* --- inlined calls --- */
+
+/* The inlined calls of what a pattern means, and how many of them were added to functions. */
+struct inlined {
+	struct plumb_userfuncs calls;
+	struct plumb_inlined facts;
+	size_t added;
+};
+
+static bool is_name(const struct plumb_user_pattern *p)
+{
+	return !strpbrk(p->name, "*?[");
+}
+
+static int find_inlined(int fd, const char *shown, const struct plumb_user_pattern *p,
+			struct inlined *in)
+{
+	int err;
+
+	*in = (struct inlined){};
+	/* An offset is in the function itself, and a version is that of a symbol. */
+	if (strpbrk(p->name, "+@"))
+		return 0;
+	err = plumb_userfuncs_inlined(fd, shown, p->name, &in->calls, &in->facts);
+	/* Of those that cannot be probed no call is seen. */
+	for (size_t i = in->calls.n; i-- > 0;) {
+		if (!in->calls.list[i].obstacle)
+			continue;
+		plumb_userfunc_free(&in->calls.list[i]);
+		in->calls.list[i] = in->calls.list[--in->calls.n];
+		in->facts.lost++;
+	}
+	return err;
+}
+
+/* Adds a place besides the function's own, or its own. */
+static int add_place(struct plumb_userfunc *u, uint64_t offset)
+{
+	struct plumb_usdt_place *places = realloc(u->places, (u->n_places + 2) * sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	u->places = places;
+	if (!u->n_places)
+		places[u->n_places++] = (struct plumb_usdt_place){.offset = u->offset};
+	if (offset != u->offset)
+		places[u->n_places++] = (struct plumb_usdt_place){.offset = offset};
+	return 0;
+}
+
+/* Adds a function of which only inlined calls are known. */
+static int add_function(struct plumb_userfuncs *all, struct plumb_userfunc *call)
+{
+	struct plumb_userfunc *list = realloc(all->list, (all->n + 1) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	all->list = list;
+	list[all->n] = *call;
+	call->name = NULL; /* taken */
+	return add_place(&list[all->n++], call->offset);
+}
+
+/* The function of that name, or the only one that a name means. */
+static struct plumb_userfunc *function_of(struct plumb_userfuncs *all,
+					  const struct plumb_user_pattern *p, const char *name)
+{
+	if (all->n == 1 && is_name(p))
+		return all->list;
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->list[i].name, name))
+			return &all->list[i];
+	return NULL;
+}
+
+/* Adds inlined calls as places of their functions.  A glob means only functions with a symbol. */
+static int add_inlined(struct plumb_userfuncs *all, const struct plumb_user_pattern *p,
+		       struct inlined *in)
+{
+	struct plumb_userfunc *u;
+	int err = 0;
+
+	for (size_t i = 0; i < in->calls.n && !err; i++) {
+		u = function_of(all, p, in->calls.list[i].name);
+		if (!u && !is_name(p))
+			continue;
+		in->added++;
+		if (!u) {
+			err = add_function(all, &in->calls.list[i]);
+			continue;
+		}
+		err = add_place(u, in->calls.list[i].offset);
+		u->is_stepped |= in->calls.list[i].is_stepped;
+	}
+	return err;
+}
+
+/* Warns of clones that calls may enter.  A part is entered from an inlined call. */
+static void mention_clones(int fd, const char *shown, const char *name,
+			   enum plumb_user_purpose purpose)
+{
+	struct plumb_userfuncs clones;
+	char words[256], *glob;
+	int err;
+
+	if (asprintf(&glob, "%s.*", name) < 0)
+		return;
+	plumb_divert(words, sizeof(words));
+	err = plumb_userfuncs_find_in(fd, shown, glob, false, &clones);
+	plumb_divert(NULL, 0);
+	free(glob);
+	for (size_t i = 0; !err && i < clones.n; i++)
+		if (purpose != PLUMB_USER_ENTRIES || !strstr(clones.list[i].name, ".part."))
+			plumb_warn("%s in %s: calls may enter %s: name it, too", name, shown,
+				   clones.list[i].name);
+	plumb_userfuncs_free(&clones);
+}
+
+/* Finds functions with a symbol; there may be none if the name is that of inlined calls. */
+static int find_functions(int fd, const char *shown, const struct plumb_user_pattern *p,
+			  enum plumb_user_purpose purpose, const struct inlined *in,
+			  struct plumb_userfuncs *found)
+{
+	const bool returns = purpose == PLUMB_USER_RETURNS, needed = !in->calls.n || !is_name(p);
+	char words[1024] = "";
+	int err;
+
+	if (!needed)
+		plumb_divert(words, sizeof(words));
+	err = plumb_userfuncs_find_in(fd, shown, p->name, returns, found);
+	plumb_divert(NULL, 0);
+	if (err && *words && err != -ENOENT)
+		return plumb_error(-err, "%s", words);
+	if (!err && *words)
+		plumb_warn("%s", words);
+	if (err != -ENOENT || needed)
+		return err;
+	mention_clones(fd, shown, p->name, purpose);
+	if (purpose != PLUMB_USER_ENTRIES)
+		return plumb_error(ENOENT,
+				   "%s in %s: all calls are inlined, at %zu places, which cannot "
+				   "be timed (func-count counts them)",
+				   p->name, shown, in->calls.n);
+	found->path = strdup(shown);
+	return found->path ? 0 : -ENOMEM;
+}
+
+static int find_all(int fd, const char *shown, const struct plumb_user_pattern *p,
+		    enum plumb_user_purpose purpose, struct inlined *in,
+		    struct plumb_userfuncs *found)
+{
+	int err = find_inlined(fd, shown, p, in);
+
+	*found = (struct plumb_userfuncs){};
+	if (!err)
+		err = find_functions(fd, shown, p, purpose, in, found);
+	if (!err && purpose == PLUMB_USER_ENTRIES)
+		err = add_inlined(found, p, in);
+	if (err)
+		plumb_userfuncs_free(found);
+	return err;
+}
+
+static void say(const struct plumb_user_pattern *p, const char *shown,
+		enum plumb_user_purpose purpose, const struct inlined *in)
+{
+	char lost[80] = "";
+
+	if (in->facts.lost)
+		snprintf(lost, sizeof(lost), "; %zu more begin at no place that can be probed",
+			 in->facts.lost);
+	if (purpose == PLUMB_USER_ENTRIES && in->added)
+		plumb_warn("%s in %s: also counted at %zu inlined places%s", p->name, shown,
+			   in->added, lost);
+	else if (purpose != PLUMB_USER_ENTRIES && in->calls.n)
+		plumb_warn("%s in %s is also inlined at %zu places, which are not timed", p->name,
+			   shown, in->calls.n);
+	else if (in->facts.lost && is_name(p))
+		plumb_warn("%s in %s: %zu inlined calls are not traced", p->name, shown,
+			   in->facts.lost);
+}
+
+/* --- all --- */
+
+static int find_in(int fd, const char *shown, const struct plumb_user_pattern *p,
+		   enum plumb_user_purpose purpose, bool is_first, struct plumb_userfuncs *found)
+{
+	struct plumb_usdts probes;
+	struct inlined in;
+	int err;
+
+	if (p->is_usdt) {
+		err = plumb_usdts_find_in(fd, shown, p->name, &probes)
+			      ?: plumb_userfuncs_of_usdts(&probes, found);
+	} else {
+		err = find_all(fd, shown, p, purpose, &in, found);
+		if (!err && is_first)
+			say(p, shown, purpose, &in);
+		plumb_userfuncs_free(&in.calls);
+	}
+	if (!err)
+		plumb_uprobe_refuse_nops(fd, found);
+	if (!err && purpose == PLUMB_USER_CALLS)
+		plumb_userfuncs_check_returns(fd, found);
+	return err;
+}
+
+int plumb_user_target_find_in(int fd, const char *shown, const struct plumb_user_pattern *p,
+			      enum plumb_user_purpose purpose, struct plumb_userfuncs *found)
+{
+	return find_in(fd, shown, p, purpose, false, found);
+}
+
+int plumb_user_target_find(const struct plumb_user_file *f, const struct plumb_user_pattern *p,
+			   pid_t pid, enum plumb_user_purpose purpose,
+			   struct plumb_userfuncs *found)
+{
+	int err = find_ifunc(f, p, pid, purpose == PLUMB_USER_RETURNS, found);
+
+	if (err == -ENODATA)
+		return find_in(f->fd, f->shown, p, purpose, true, found);
+	if (!err && purpose == PLUMB_USER_CALLS)
+		plumb_userfuncs_check_returns(f->fd, found);
+	return err;
+}
