@@ -2,7 +2,7 @@
 /* syscall-slower: slow calls are printed in the order in which they ended. */
 #include "unit.h"
 #include <fcntl.h>
-#include <plumb/session/session.h>
+#include <plumb/core/session.h>
 #include <time.h>
 #include <unistd.h>
 
