@@ -18,12 +18,12 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 # the emulator and its guest; sys/sdt.h (CC0), with which a workload has USDT probes; compilers
 # of C++, Go (BSD-3) and Rust (MIT or Apache-2) and of musl (MIT) for others; a Java virtual machine (GPL-2 with the Classpath exception), whose
 # probes a test traces; fio (GPL-2), beside which a test measures disks, and
-# xfsprogs (GPL-2 or LGPL-2.1) for a file system of one; HdrHistogram (CC0 or BSD-2), whose percentile
+# xfsprogs (GPL-2 or LGPL-2.1) and btrfs-progs (GPL-2) for file systems of one; HdrHistogram (CC0 or BSD-2), whose percentile
 # distributions a test compares with ours; auditd (GPL-2) and rsyslog (GPL-3), which get
 # audit records; prometheus, prometheus-node-exporter and victoria-metrics (all Apache-2), which get metrics and
 # which a test starts itself.
 packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file
-	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless libhdrhistogram-java fio xfsprogs auditd rsyslog
+	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless libhdrhistogram-java fio xfsprogs btrfs-progs auditd rsyslog
 	prometheus prometheus-node-exporter victoria-metrics)
 
 # For packages: debhelper, dpkg-dev and fakeroot make Debian's, lintian judges them, mmdebstrap makes the

@@ -40,6 +40,12 @@ prepare() {
 	for type in ext4 xfs; do
 		if on_loop $type 320; then ready frozen-$type "$PWD/$type/file" write 4096 1 1 0; else echo "no $type" >$type.skip; fi
 	done
+	if on_loop btrfs 320; then
+		ready btrfs-sync "$PWD/btrfs/file" sync 4096 11 1 0
+		ready btrfs-direct "$PWD/btrfs/file" direct 4096 11 1 0
+	else
+		cat btrfs.made >btrfs.skip
+	fi
 	[ ! -e ext4.skip ] || return
 	ready plain-sync "$PWD/ext4/file" sync 4096 20 1 0
 	mkdir ext4/lower ext4/upper ext4/work
@@ -109,6 +115,7 @@ run() {
 	[ ! -e lower.json ] || umount over
 	off_loop ext4
 	off_loop xfs
+	off_loop btrfs
 	hidden
 }
 
@@ -153,6 +160,20 @@ check_frozen() {
 		calls | map(select(.syscall == "pwrite64")) | must(length == 1
 			and all(.[]; .other_device + .other_queue == 0 and .io_of == null and .file_system >= 900000000))' \
 		--slurpfile truth "frozen-$1.truth"
+}
+
+# Its fsync waits for a flush, which it asks for itself.
+check_btrfs() {
+	if [ -e btrfs.skip ]; then
+		skip "btrfs" "$(cat btrfs.skip)"
+		return
+	fi
+	for workload in btrfs-sync btrfs-direct; do
+		counts_once $workload
+		each_thread "... and its waits are explained" $workload '
+			.r.key.fs == "btrfs" and .r.key.disk == "-" and .p.device > 0 and .p.unexplained <= (.p | asleep) * 0.1'
+	done
+	each_thread "... the flush is in the device, not in the queue" btrfs-sync '.p.device > .p.queue'
 }
 
 check_overlay() {
@@ -201,5 +222,6 @@ check() {
 	check_frozen ext4
 	check_frozen xfs
 	check_overlay
+	check_btrfs
 	check_hidden
 }

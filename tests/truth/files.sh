@@ -113,6 +113,7 @@ attach_filtered() {
 	sleep 1000 &
 	started="$started $!"
 	attach other -p $!
+	program=file-io-breakdown attach parts -b syscall -p "$here"
 }
 
 # Requests of io_uring that end without a completion, and others at the same address; and some that a
@@ -170,7 +171,7 @@ trace_all() {
 	detach all
 	if [ -e calls.pid ]; then detach calls; fi
 	[ -e slow.skip ] || thaw
-	if [ -e one-name.pid ]; then detach one-thread one-name some failed slow other; fi
+	if [ -e one-name.pid ]; then detach one-thread one-name some failed slow other parts; fi
 	for place in $places; do
 		end "$place"
 	done
@@ -187,8 +188,8 @@ run() {
 	[ -e /modules ] || {
 		submit_otherwise
 		fill
-		traced untimed -- sh -c 'fallocate -l 4096 u; truncate -s 8192 u; sync -f u; sync'
 	}
+	traced untimed -- sh -c 'fallocate -l 4096 u; truncate -s 8192 u; sync; sync'
 }
 
 # rows_of REPORT TRUTH - those of one workload
@@ -307,19 +308,13 @@ check_slow() {
 }
 
 check_polled() {
-	if [ -e polled.skip ]; then
-		skip "requests that a thread of the kernel submits" "$(cat polled.skip)"
-		return
-	fi
+	[ ! -e polled.skip ] || { skip "requests that a thread of the kernel submits" "$(cat polled.skip)" && return; }
 	as_truth "requests that a thread of the kernel submits count for the process" polled-all.json polled.truth \
 		"pid,fs,mount,op,flags,size,errno,file" polled.mount
 }
 
 check_emulated() {
-	if [ -e emulated.skip ]; then
-		skip "32-bit calls" "$(cat emulated.skip)"
-		return
-	fi
+	[ ! -e emulated.skip ] || { skip "32-bit calls" "$(cat emulated.skip)" && return; }
 	evidence emulated.json emulated.truth
 	holds "32-bit calls count once, for their file" emulated.json '
 		([$truth[0].calls[] | [.op, .count, .errors, .bytes]] | sort)
@@ -342,15 +337,18 @@ check_unseen() {
 }
 
 check_untimed() {
-	evidence untimed.json untimed.err
-	holds "calls that are not timed are counted, by tracepoints" untimed.json '
-		$last.not_seen == (if $last.mechanism.name == "raw_tracepoint"
-			then [{kind: "truncate", count: 1}, {kind: "fallocate", count: 1}, {kind: "sync", count: 2}] else null end)'
-	evidence some.json here.truth
-	holds "... and io_submit()" some.json '
-		($truth[0].calls | map(select(.op | startswith("aio:"))) | map(.count) | add) as $n
-		| $last.not_seen == (if $last.mechanism.name == "raw_tracepoint" then [{kind: "io_submit", count: $n}] else null end)
-		or error("\($n), \($last.not_seen)")' --slurpfile truth here.truth
+	evidence untimed.json untimed.err parts.json here.truth
+	holds "calls that are not timed are counted" untimed.json '
+		$last.not_seen == [{kind: "truncate", count: 1}, {kind: "fallocate", count: 1}, {kind: "sync", count: 2}]
+		or error("\($last.mechanism.name) \($last.not_seen)")'
+	[ -e some.json ] || return
+	made='def made(match): {kind: ., count: ($truth[0].calls | map(select(.op | match).count) | add)}; ("io_submit" | made(startswith("aio:"))) as $aio'
+	holds "... and io_submit()" some.json "$made | \$last.not_seen == (if \$last.mechanism.name == \"raw_tracepoint\" then [\$aio] else [] end)
+		or error(\"\(\$aio) \(\$last.not_seen)\")" --slurpfile truth here.truth
+	holds "... by file-io-breakdown, too, and I/O outside of its calls" parts.json "$made"'
+		| [$last.not_seen[] | select(.kind != "io_uring")] == [$aio, ("sendfile", "splice", "copy_file_range" | . as $op | made(. == $op))]
+		and $last.io_outside >= ([$truth[0].calls[] | select((.op | startswith("aio:")) and .flags == "direct" and .errors == 0).count] | add // 0)
+		or error("\($last | [.not_seen, .io_outside])")' --slurpfile truth here.truth
 }
 
 check() {
@@ -358,6 +356,7 @@ check() {
 		skip "operations on files" "$(cat here.skip)"
 		return
 	fi
+	check_untimed
 	all_of here "here"
 	if [ -e memory.skip ]; then
 		skip "operations on files in memory" "$(cat memory.skip)"
@@ -385,7 +384,6 @@ check() {
 		check_filters
 		check_unseen
 		check_polled
-		check_untimed
 		if [ -e full.skip ]; then
 			skip "a full file system" "$(cat full.skip)"
 		else

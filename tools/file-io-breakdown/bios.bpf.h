@@ -22,6 +22,8 @@ const volatile struct io_config io_config = {};
 	(request_flag(flags, __REQ_PREFLUSH___any) || request_flag(flags, __REQ_FUA___any) ||      \
 	 ((flags)&REQ_OP_MASK) == 2)
 
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
 struct io_owner {
 	__u64 task; /* address */
 	__u64 call; /* io_call.id; 0: no call that is traced */
@@ -192,6 +194,10 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 	if (t && t->start) {
 		b.owner.task = (__u64)task;
 		b.owner.call = t->own.id;
+		t->own.to = b.dev;
+	} else if (!(current_read(task, flags) & PF_KTHREAD) && filter_thread(task) &&
+		   filter_entry(task)) {
+		io_count(outside);
 	}
 	if (!has_requests(bio))
 		note_start(bio, id, b.dev);

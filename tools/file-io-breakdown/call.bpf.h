@@ -27,7 +27,9 @@ struct io_call {
 	char fs[IO_NAME_LEN];
 	__u32 dev;
 	__u32 of_fs; /* the file is one of a file system */
-	__u64 task;  /* address: for the loader */
+	__u32 to;    /* the disk of its last I/O */
+	__u32 pad;
+	__u64 task; /* address: for the loader */
 };
 #define PLUMB_THREAD_OWN io_call
 
@@ -54,6 +56,13 @@ static __always_inline bool call_can_wait_for_others(const struct io_call *c)
 	return c->waits >= IO_WAITS_IO && !c->done;
 }
 
+/* That of the file. A file system can have several (btrfs): then that to which I/O of the call
+ * went. */
+static __always_inline struct io_disk *call_disk(const struct io_call *c)
+{
+	return disk_get(c->dev ?: c->to);
+}
+
 /* Divide NS ns, in which the call had nothing in the device. */
 static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 {
@@ -62,7 +71,7 @@ static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 	__u64 device, queue;
 
 	if (own ? c->flushes > 0 : call_can_wait_for_others(c))
-		d = disk_get(c->dev);
+		d = call_disk(c);
 	if (!d) {
 		io_add(c->slept[own ? IO_QUEUE : call_waits(c)], ns);
 		return;
@@ -103,7 +112,7 @@ static __always_inline void call_note_disk(struct io_call *c, __u64 now)
 
 	if (c->waits == IO_RUNS || c->in_device > 0)
 		return;
-	d = disk_get(c->dev);
+	d = call_disk(c);
 	if (!d)
 		return;
 	disk_account(d, now);
@@ -119,7 +128,7 @@ static __always_inline void call_begin(struct io_call *c, __u64 now)
 	c->waits = IO_RUNS;
 	c->bios = c->in_device = c->flushes = 0;
 	c->done = 0;
-	c->other.tid = 0;
+	c->other.tid = c->to = 0;
 	for (i = 0; i < IO_PARTS; i++)
 		c->slept[i] = c->ns[i] = 0;
 }

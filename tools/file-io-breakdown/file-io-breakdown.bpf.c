@@ -15,6 +15,26 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct s
 static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
 				       const struct sched_stay *stay);
 
+#include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/syscall/selection.bpf.h>
+#include <plumb/bpf/syscall/untimed.bpf.h>
+
+/* 1 + the kind of a call that is only counted, by enum plumb_abi; 0: it is not. */
+const volatile __u8 io_untimed[2 * PLUMB_SYSCALLS] = {};
+
+static __always_inline void count_untimed(struct task_struct *task, __u32 nr, __u32 abi)
+{
+	__u64 i = nr;
+
+	barrier_var(i); /* as in syscall_is_in() */
+	if (i >= PLUMB_SYSCALLS)
+		return;
+	i = io_untimed[(abi ? PLUMB_SYSCALLS : 0) + i];
+	if (i && filter_entry(task))
+		untimed_count(i - 1);
+}
+#define SYSCALL_NOT_SELECTED(task, nr, abi) count_untimed(task, nr, abi)
+
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
 #include "requests.bpf.h"

@@ -12,8 +12,10 @@
 #include <plumb/syscalls/selection.h>
 #include <plumb/kernel/types.h>
 #include <plumb/user/self-test.h>
+#include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/rings.h>
+#include <plumb/syscalls/untimed.h>
 #include <plumb/core/session.h>
 #include <plumb/core/tool.h>
 #include <inttypes.h>
@@ -129,6 +131,29 @@ static int prepare(struct plumb_options *o)
 	return err;
 }
 
+/* Calls that are only counted. */
+static const char *const untimed[] = {"io_submit (AIO)", "sendfile", "splice",
+				      "copy_file_range", "msync",    NULL};
+static const struct {
+	const char *name;
+	uint8_t kind; /* in untimed */
+} untimed_calls[] = {
+	{"io_submit", 0}, {"sendfile", 1},        {"sendfile64", 1},
+	{"splice", 2},    {"copy_file_range", 3}, {"msync", 4},
+};
+
+static void find_untimed(uint8_t kinds[2 * PLUMB_SYSCALLS])
+{
+	int nr;
+
+	for (size_t i = 0; i < sizeof(untimed_calls) / sizeof(untimed_calls[0]); i++)
+		for (uint32_t abi = 0; abi < 2; abi++) {
+			nr = plumb_syscall_number(untimed_calls[i].name, abi);
+			if (nr >= 0 && nr < PLUMB_SYSCALLS)
+				kinds[abi * PLUMB_SYSCALLS + nr] = 1 + untimed_calls[i].kind;
+		}
+}
+
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct file_io_breakdown_bpf *skel = file_io_breakdown_bpf__open_opts(plumb_open_opts());
@@ -149,6 +174,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		counts = &skel->bss->io_counts;
 		live = skel->obj;
 		flights_begin(&skel->bss->io_so_far);
+		find_untimed((uint8_t *)skel->rodata->io_untimed);
+		plumb_untimed_use(skel->obj, untimed);
 	}
 	err = exchange_prepare(skel->obj, "request_completed_0", "request_completed_inlined");
 	copies_choose(skel->obj, hooks.preemptible);
@@ -203,6 +230,7 @@ static const struct {
 } counters[] = {
 	{"bios", "bios", offsetof(struct io_counts, bios)},
 	{"requests", "requests in devices", offsetof(struct io_counts, requests)},
+	{"io_outside", "of others than these calls", offsetof(struct io_counts, outside)},
 	{"io_lost", "not followed", offsetof(struct io_counts, lost)},
 	{"io_replaced", "without a seen end", offsetof(struct io_counts, replaced)},
 	{"exceeded", "sleeps shorter than their I/O", offsetof(struct io_counts, exceeded)},
@@ -228,6 +256,7 @@ static void print_counts(FILE *out)
 			 ", up to %" PRIu64 " changes not seen, with which parts are wrong",
 			 unseen);
 	plumb_print_wrapped(text, out);
+	plumb_untimed_print(out);
 	plumb_print_wrapped("parts: CPU, PREE, RUNQ, WAKE (the CPU was idle), DEV and QUEUE are "
 			    "measured; ODEV and OQUE are I/O of others on the file's disk while "
 			    "the call waited for the page "
@@ -251,6 +280,7 @@ static void counts_json(json_t *json, const struct plumb_report *r)
 			    unseen < UINT64_MAX ? plumb_json_u64(unseen) : json_null());
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		json_object_set_new(json, counters[i].json, plumb_json_u64(value_of(i)));
+	plumb_untimed_json(json);
 }
 
 static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)

@@ -103,6 +103,7 @@ struct io_counts {
 	__u64 lost;           /* not followed: too many in flight */
 	__u64 replaced;       /* whose end was not seen */
 	__u64 exceeded;       /* sleeps shorter than what explains them */
+	__u64 outside;        /* bios that traced threads submitted in no traced call */
 	__u64 dropped;        /* records of single calls for which there was no room */
 };
 

@@ -23,7 +23,7 @@ static __always_inline __u64 so_far_runnable(__u64 task)
 /* The part that the sleep of a call adds to now. */
 static __always_inline enum io_part so_far_asleep(const struct io_call *c)
 {
-	struct io_disk *d = disk_get(c->dev);
+	struct io_disk *d = call_disk(c);
 
 	if (c->in_device > 0)
 		return IO_DEVICE;

@@ -5,6 +5,7 @@
 
 #include "describe.bpf.h"
 #include <plumb/bpf/syscall/selection.bpf.h>
+#include <plumb/bpf/syscall/untimed.bpf.h>
 
 #define MAP_ANONYMOUS 0x20
 

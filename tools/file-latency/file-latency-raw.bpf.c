@@ -49,16 +49,6 @@ static __always_inline bool may_be_traced(__u32 nr)
 	       call_op(nr, PLUMB_ABI_COMPAT) < FILE_CALLS;
 }
 
-__u64 file_untimed[FILE_N_UNTIMED] = {};
-
-/* A call that is not timed. */
-static __always_inline void count_untimed(struct task_struct *task, __u32 op)
-{
-	op -= FILE_OPS;
-	if (op < FILE_N_UNTIMED && filter_entry(task))
-		atomic_add(&file_untimed[op], 1);
-}
-
 static __always_inline void call_begin(struct task_struct *task, struct file_thread *t,
 				       struct pt_regs *regs, __u32 op, __u32 nr, __u32 abi)
 {
@@ -96,7 +86,8 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	abi = syscall_abi(task);
 	op = call_op(nr, abi);
 	if (op >= FILE_OPS) {
-		count_untimed(task, op);
+		if (op < FILE_CALLS && filter_entry(task))
+			untimed_count(op - FILE_OPS);
 		return 0;
 	}
 	t = inflight_get(task);

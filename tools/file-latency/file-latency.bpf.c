@@ -14,9 +14,15 @@
 
 #define target_op(target) file_config.targets[PLUMB_TARGET_INDEX(target) & (FILE_TARGETS - 1)]
 
+/* The function is that of a system call. */
+static __always_inline bool has_registers(__u32 op)
+{
+	return op == FILE_FSYNC || op >= FILE_OPS;
+}
+
 static __always_inline __u32 third_argument(void)
 {
-	return !own_target_is_unset() && target_op(function_own_target()) == FILE_FSYNC
+	return !own_target_is_unset() && has_registers(target_op(function_own_target()))
 		       ? PLUMB_NO_RESULT
 		       : 2;
 }
@@ -25,6 +31,8 @@ static __always_inline __u32 third_argument(void)
 #define FUNCTION_ARG_1 third_argument()
 #define FUNCTION_BY_TARGET
 #define FUNCTION_LAST struct file_call
+#define FUNCTION_IS_ONLY_COUNTED(target)                                                           \
+	(!function_config.calibration && target_op(target) >= FILE_OPS)
 #include <plumb/bpf/function/function.bpf.h>
 #define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
@@ -129,6 +137,10 @@ static __always_inline bool function_wanted_of(struct task_struct *task, __u64 t
 		return false;
 	if (function_config.calibration)
 		args[0] = (__u64)own_executable(task);
+	if (op >= FILE_OPS) {
+		untimed_count(op - FILE_OPS);
+		return false;
+	}
 	if (is_of_uring(task, op == FILE_OPEN) || !is_about_file(task, op, args))
 		return false;
 	if (plumb_config.by & FILE_BY_CACHE && !is_inside(task, op))

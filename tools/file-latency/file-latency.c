@@ -117,6 +117,7 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 		config->min_ns = min_ns;
 		config->only_errors = only_errors;
 		file_fields_use(bpf->object);
+		operations_use_untimed(bpf->object);
 	}
 	/* Otherwise requests have rows and ledgers of their own (uring.bpf.h). */
 	bpf->config->interleaved =
@@ -177,8 +178,6 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[3], "io_uring_complete");
 	}
 	configure(bpf, (struct file_config *)&skel->rodata->file_config, calibration);
-	if (!calibration)
-		operations_use_untimed(skel->bss->file_untimed);
 	bpf->config->interleaved |= plumb_raw_tracepoints_can_be_preempted();
 	return 0;
 }

@@ -30,7 +30,7 @@ enum file_op {
 	FILE_OPS,
 };
 
-/* Of system calls, in addition: those that are only counted. */
+/* In addition: system calls that are only counted. */
 enum file_untimed {
 	FILE_IO_SUBMIT = FILE_OPS,
 	FILE_MSYNC,
@@ -39,7 +39,6 @@ enum file_untimed {
 	FILE_SYNC_ALL, /* sync, syncfs */
 	FILE_CALLS,
 };
-#define FILE_N_UNTIMED (FILE_CALLS - FILE_OPS)
 
 /* In file_key.op: the operation was submitted to io_uring, or to AIO. */
 #define FILE_BY_URING 32U
@@ -126,7 +125,7 @@ struct file_config {
 	__u32 uring_begin; /* the position of the request among the arguments */
 	__u32 casts;       /* bpf_rdonly_cast() can be used (peek.bpf.h) */
 	__u32 pad;
-	__u32 targets[FILE_TARGETS]; /* enum file_op of each function */
+	__u32 targets[FILE_TARGETS]; /* enum file_op or file_untimed of each function */
 	/* 1 + enum file_op or file_untimed, by enum plumb_abi; 0: not traced */
 	__u8 calls[2 * PLUMB_SYSCALLS];
 };

@@ -12,9 +12,17 @@
 
 /* ---- functions ---- */
 
+#define UNTIMED(sys)                                                                               \
+	{sys "io_submit", FILE_IO_SUBMIT}, {sys "msync", FILE_MSYNC},                              \
+		{sys "truncate", FILE_TRUNCATE}, {sys "ftruncate", FILE_TRUNCATE},                 \
+		{sys "fallocate", FILE_ALLOCATE}, {sys "sync", FILE_SYNC_ALL},                     \
+	{                                                                                          \
+		sys "syncfs", FILE_SYNC_ALL                                                        \
+	}
+
 static const struct {
 	const char *name;
-	enum file_op op;
+	uint32_t op; /* enum file_op or file_untimed */
 } functions[] = {
 	{"vfs_read", FILE_READ},
 	{"vfs_readv", FILE_READ},
@@ -33,18 +41,21 @@ static const struct {
 	{"do_splice_direct", FILE_SENDFILE},
 	{"do_splice", FILE_SPLICE},
 	{"vfs_copy_file_range", FILE_COPY_RANGE},
+	UNTIMED("__x64_sys_"),
+	{"__do_sys_sync", FILE_SYNC_ALL}, /* the kernel's types have it so on x86_64 */
+	UNTIMED("__arm64_sys_"),
 };
 
 #define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 _Static_assert(N_FUNCTIONS <= FILE_TARGETS, "each function has an operation");
 
-static enum file_op op_of(const char *name)
+static uint32_t op_of(const char *name)
 {
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
 		if (!strncmp(name, functions[i].name, strcspn(name, ".")) &&
 		    strlen(functions[i].name) == strcspn(name, "."))
 			return functions[i].op;
-	return FILE_OPS;
+	return FILE_CALLS;
 }
 
 static void describe(struct plumb_function *f, __u32 *op)
@@ -55,6 +66,16 @@ static void describe(struct plumb_function *f, __u32 *op)
 		f->result = PLUMB_RESULT_LONG;
 }
 
+/* Operations that AIO has, too. */
+#define AIO_OPS (1U << FILE_READ | 1U << FILE_WRITE | 1U << FILE_FSYNC)
+
+static bool is_selected(uint32_t ops, uint32_t op)
+{
+	if (op == FILE_IO_SUBMIT)
+		return ops & AIO_OPS;
+	return op < FILE_OPS ? ops >> op & 1 : ops == (1U << FILE_OPS) - 1;
+}
+
 static int find_functions(const struct btf *btf, const char *file, struct file_hooks *hooks)
 {
 	const char *patterns[N_FUNCTIONS];
@@ -62,7 +83,8 @@ static int find_functions(const struct btf *btf, const char *file, struct file_h
 	int err;
 
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		if (hooks->config.ops >> functions[i].op & 1 &&
+		if (is_selected(hooks->config.ops, functions[i].op) &&
+		    !(functions[i].op == FILE_IO_SUBMIT && hooks->has_aio) &&
 		    btf__find_by_name_kind(btf, functions[i].name, BTF_KIND_FUNC) > 0)
 			patterns[n++] = functions[i].name;
 	if (!n)
@@ -115,16 +137,6 @@ static const struct {
 	{"sync", FILE_SYNC_ALL},
 	{"syncfs", FILE_SYNC_ALL},
 };
-
-/* Operations that AIO has, too. */
-#define AIO_OPS (1U << FILE_READ | 1U << FILE_WRITE | 1U << FILE_FSYNC)
-
-static bool is_selected(uint32_t ops, uint32_t op)
-{
-	if (op == FILE_IO_SUBMIT)
-		return ops & AIO_OPS;
-	return op < FILE_OPS ? ops >> op & 1 : ops == (1U << FILE_OPS) - 1;
-}
 
 static void find_calls(struct file_config *config)
 {

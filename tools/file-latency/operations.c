@@ -7,6 +7,7 @@
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 #include <plumb/core/session.h>
+#include <plumb/syscalls/untimed.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -22,13 +23,12 @@ static const __u32 *target_ops;
 /* Requests of AIO that the last list has left out. */
 static uint64_t left_out, listed; /* ns, CLOCK_MONOTONIC: the time of that list */
 
-static const __u64 *untimed;
-static const char *const untimed_names[] = {"io_submit (AIO)", "msync", "truncate", "fallocate",
-					    "sync"};
+static const char *const untimed[] = {"io_submit (AIO)", "msync", "truncate",
+				      "fallocate",       "sync",  NULL};
 
-void operations_use_untimed(const __u64 *calls)
+void operations_use_untimed(const struct bpf_object *o)
 {
-	untimed = calls;
+	plumb_untimed_use(o, untimed);
 }
 
 void operations_use(const __u32 *targets)
@@ -124,25 +124,11 @@ void operations_read_uring(const struct plumb_session *s, struct plumb_flights *
 	}
 }
 
-static void print_untimed(FILE *out)
-{
-	char text[256] = "not seen: calls of";
-	const size_t empty = strlen(text);
-	size_t n = empty;
-
-	for (size_t i = 0; untimed && i < FILE_N_UNTIMED; i++)
-		if (untimed[i])
-			n += snprintf(text + n, sizeof(text) - n, "%s %s: %" PRIu64,
-				      n > empty ? "," : "", untimed_names[i], (uint64_t)untimed[i]);
-	if (n > empty)
-		plumb_print_wrapped(text, out);
-}
-
 void operations_print(FILE *out)
 {
 	char text[256];
 
-	print_untimed(out);
+	plumb_untimed_print(out);
 	if (!left_out)
 		return;
 	snprintf(text, sizeof(text),
@@ -152,24 +138,11 @@ void operations_print(FILE *out)
 	plumb_print_wrapped(text, out);
 }
 
-static json_t *untimed_json(void)
-{
-	json_t *all = json_array();
-
-	for (size_t i = 0; i < FILE_N_UNTIMED; i++)
-		if (untimed[i])
-			json_array_append_new(all,
-					      json_pack("{s:s%, s:o}", "kind", untimed_names[i],
-							strcspn(untimed_names[i], " "), "count",
-							plumb_json_u64(untimed[i])));
-	return all;
-}
-
 void operations_json(json_t *json, const struct plumb_report *r)
 {
 	const bool looked = r->flights && r->flights->taken == listed;
 
-	json_object_set_new(json, "not_seen", untimed ? untimed_json() : json_null());
+	plumb_untimed_json(json);
 	json_object_set_new(json, "aio_not_listed",
 			    looked ? plumb_json_u64(left_out) : json_null());
 }

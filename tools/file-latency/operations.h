@@ -21,8 +21,8 @@ void operations_name(const struct plumb_session *s, const struct plumb_flight *f
 void operations_print(FILE *out);
 void operations_json(json_t *json, const struct plumb_report *r);
 
-/* The calls that are not timed, by the programs on system calls; NULL: not counted. */
-void operations_use_untimed(const __u64 *calls);
+/* O counts the calls that are not timed. */
+void operations_use_untimed(const struct bpf_object *o);
 
 /* The operation of each function, as in struct file_config. */
 void operations_use(const __u32 *targets);

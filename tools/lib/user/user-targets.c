@@ -160,7 +160,8 @@ static int find_functions(int fd, const char *shown, const struct plumb_user_pat
 			  enum plumb_user_purpose purpose, const struct inlined *in,
 			  struct plumb_userfuncs *found)
 {
-	const bool returns = purpose == PLUMB_USER_RETURNS, needed = !in->calls.n || !is_name(p);
+	const size_t inlined = in->calls.n + in->facts.lost;
+	const bool returns = purpose == PLUMB_USER_RETURNS, needed = !inlined || !is_name(p);
 	char words[1024] = "";
 	int err;
 
@@ -179,7 +180,12 @@ static int find_functions(int fd, const char *shown, const struct plumb_user_pat
 		return plumb_error(ENOENT,
 				   "%s in %s: all calls are inlined, at %zu places, which cannot "
 				   "be timed (func-count counts them)",
-				   p->name, shown, in->calls.n);
+				   p->name, shown, inlined);
+	if (!in->calls.n)
+		return plumb_error(ENOENT,
+				   "%s in %s: all calls are inlined, at %zu places, none of which "
+				   "can be probed",
+				   p->name, shown, inlined);
 	found->path = strdup(shown);
 	return found->path ? 0 : -ENOMEM;
 }

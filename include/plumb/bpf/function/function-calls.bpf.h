@@ -214,6 +214,10 @@ static __always_inline void function_unmatched(struct task_struct *task, __u64 t
 	if (frames_are_inherited(task))
 		return;
 #endif
+#ifdef FUNCTION_IS_ONLY_COUNTED /* by the tool, in function_wanted_of() */
+	if (FUNCTION_IS_ONLY_COUNTED(target))
+		return;
+#endif
 	if (function_begins(task, target, args))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }

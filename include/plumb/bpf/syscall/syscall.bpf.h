@@ -124,12 +124,19 @@ static __always_inline bool syscall_end_arguments_match(const struct syscall_end
 	return syscall_arguments_match(&a);
 }
 
+/* A tool can do something at the entry of each call that is not selected. */
+#ifndef SYSCALL_NOT_SELECTED
+#define SYSCALL_NOT_SELECTED(task, nr, abi) (void)0
+#endif
+
 /* Whether a call is selected, at its entry. REGS may be NULL. */
 static __always_inline bool syscall_wanted(struct task_struct *task, __u32 nr, __u32 abi,
 					   const struct pt_regs *regs)
 {
 	bool selected = syscall_selected(nr, abi);
 
+	if (!selected)
+		SYSCALL_NOT_SELECTED(task, nr, abi);
 	if (!selected &&
 	    !(abi && syscall_config.n_compat && syscall_is_in(syscall_config.compat, nr, 0)))
 		return false;

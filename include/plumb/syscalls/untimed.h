@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* untimed: calls that a tool does not time: the footer and, in JSON, not_seen have how many. */
+#ifndef PLUMB_UNTIMED_H
+#define PLUMB_UNTIMED_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+struct bpf_object;
+
+/* Their NAMES, in the order of their kinds, ended by NULL; OBJECT counts them (untimed.bpf.h). */
+void plumb_untimed_use(const struct bpf_object *object, const char *const *names);
+void plumb_untimed_print(FILE *out);
+/* Adds them to not_seen of a report. */
+void plumb_untimed_json(json_t *report);
+
+#endif
