@@ -59,7 +59,7 @@ for tool in build/bin/*; do
 	grep -qs PROGRAM_COPIES "tools/$name"/*.[ch] && limit=2630000
 	grep -qs bpf_rdonly_cast "tools/$name"/*.h && limit=3590000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
-	grep -qE '(plumb/(symbols|report|bpf/stack)/(symbols|stacks)|"image)\.h' "tools/$name"/*.[ch] && limit=2830000
+	grep -qE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image)\.h' "tools/$name"/*.[ch] && limit=2830000
 	# Those that look for waits on the way out in the programs for each form of sessions.
 	[[ $name != tcp-sendmsg-lat ]] || limit=2860000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.
