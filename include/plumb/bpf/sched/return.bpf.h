@@ -5,7 +5,8 @@
  *
  * A thread that leaves its CPU is on its way out of its last call if it is in none, and if its
  * user's registers are those of a system call and have a result.  (An interrupt or a fault of user
- * code has stored others.)  Several waits of a call add up.
+ * code has stored others, but for one before the first instruction.)  Several waits of a call add
+ * up.
  */
 #ifndef PLUMB_RETURN_BPF_H
 #define PLUMB_RETURN_BPF_H
@@ -101,11 +102,32 @@ static __always_inline bool return_has_none(const struct pt_regs *regs, long *re
 #endif
 }
 
+/*
+ * The system call before whose next instruction an interrupt took the CPU from the current thread;
+ * negative: none.  An interrupt that comes on the way out is taken there.  SYSCALL leaves the
+ * address of that instruction in rcx, too.  The number is known if it was loaded just before, as by
+ * the functions of a C library.  A thread that sleeps has a page fault.
+ */
+static __always_inline long return_interrupted(const struct pt_regs *regs, struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 at = return_register(regs, ip), code = 0; /* mov $NUMBER, %eax; syscall */
+
+	if ((__u64)return_register(regs, cx) == at && sched_state(task) == TASK_RUNNING &&
+	    !bpf_probe_read_user(&code, 7, (void *)(at - 7)) && (__u8)code == 0xb8 &&
+	    code >> 40 == 0x050f)
+		return (__u32)(code >> 8);
+#endif
+	return -1;
+}
+
 /* The system call that the current thread is on its way out of: number and result; false: none. */
 static __always_inline bool return_call(const struct pt_regs *regs, __u32 *nr, long *result)
 {
 	long number = return_number(regs);
 
+	if (number < 0)
+		number = return_interrupted(regs, current_task());
 	*nr = number;
 	return !return_has_none(regs, result) && number >= 0;
 }
@@ -146,15 +168,38 @@ static __noinline int return_came(struct return_held *h, __u64 now)
 		r->ns += now - r->ended;
 		r->ended = r->found = now;
 		return_redo(h, cpu);
+	} else {
+		sums->late_ns += ns;
 	}
 	sums->ns += ns;
-	if (r->late)
-		sums->late_ns += ns;
 	if (r->cause < PLUMB_RETURN_CAUSES)
 		sums->by_cause[r->cause] += ns;
 	if (r->waited > sums->longest)
 		sums->longest = r->waited;
 	return 0;
+}
+
+/* How long the current thread has waited for CPUs, but for the wait that it is about to begin. */
+static __always_inline __u64 return_queued(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		return 0;
+	return current_read(task, sched_info.run_delay);
+}
+
+/*
+ * The current thread, to which H belongs, has a CPU.  Was its switch not seen (some threads have
+ * their switches hidden, and while another tracer attaches, the kernel may skip programs), the
+ * scheduler's own account has its wait for a CPU, but no sleep.
+ */
+static __noinline int return_unseen(struct return_held *h)
+{
+	__u64 came, now = bpf_ktime_get_ns();
+
+	if (!h || !h->ret.left)
+		return 0;
+	came = h->ret.left + return_queued(current_task()) - h->ret.queued;
+	return return_came(h, (__s64)(now - came) < 0 ? now : came);
 }
 
 /* The current thread, whose state is T, has waited. */
@@ -168,9 +213,7 @@ static __noinline int return_take_over(PLUMB_THREAD *t)
 	t->ret.left = 0;
 	if (!h)
 		return 0;
-	/* Its switch was not seen: while another tracer attaches, the kernel may skip programs. */
-	if (h->ret.left)
-		return_came(h, h->ret.left);
+	return_unseen(h);
 	t->ret = h->ret;
 	return 0;
 }
@@ -225,6 +268,7 @@ static __noinline int return_left(struct bpf_raw_tracepoint_args *ctx, PLUMB_THR
 			sched_is_throttled(task) ? PLUMB_RETURN_QUOTA : PLUMB_RETURN_PREEMPTED;
 	atomic_add(&return_waiting, 1);
 	t->ret.task = key;
+	t->ret.queued = return_queued(task);
 	t->ret.left = bpf_ktime_get_ns();
 	h->ret = t->ret;
 	return 0;
@@ -235,7 +279,7 @@ int thread_returns(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = current_task();
 	struct pt_regs *regs = return_registers(task);
-	__u64 next = ctx->args[2];
+	__u64 key = ctx->args[1], next = ctx->args[2];
 	struct return_held *h;
 	PLUMB_THREAD *t;
 	long result;
@@ -248,6 +292,8 @@ int thread_returns(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (!return_waiting)
 		return 0;
+	if (!t)
+		return_unseen(bpf_map_lookup_elem(&plumb_held, &key));
 	h = bpf_map_lookup_elem(&plumb_held, &next);
 	if (h && h->ret.left)
 		return_came(h, bpf_ktime_get_ns());

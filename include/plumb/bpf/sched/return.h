@@ -27,6 +27,7 @@ struct plumb_return {
 	__u64 found;  /* of which value of ENDED the rest is */
 	__u64 waited; /* ns, in all waits */
 	__u64 task;   /* its key in plumb_held, if LEFT is set */
+	__u64 queued; /* ns: how long it had waited for CPUs in all its life, when it left */
 	__u64 longest;
 	__u32 slot, error;
 	__u32 cause, longest_cause; /* enum plumb_return_cause: of the last wait, of the longest */
