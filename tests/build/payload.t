@@ -21,13 +21,25 @@ kfuncs='[a-z_]*(_from_user|_read_user|_user_str|_user_task|_user_dynptr)[a-z_]*'
 allowed=$(sed 's/:.*//' <<-'END' | sort
 cpu-profile get_stack: addresses of the user stack (-U), named by the loader
 file-io-breakdown get_stack: addresses of the kernel stack: places that wait
+file-io-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+file-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+file-latency-raw probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+file-latency-session-610 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+file-latency-session-700 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 func-stack get_stack: addresses of the user stack
 func-stack probe_read_user: the return address at the entry of a user function: its caller
 offcpu-time get_stack: addresses of the user stack
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice get_stack: a test's: what the kernel says beside stack-again.bpf.h
 syscall-breakdown get_stack: addresses of the kernel stack: places that wait
+syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-slower get_stack: addresses of the kernel stack: places that wait
+syscall-slower probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+tcp-sendmsg-lat probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+tcp-sendmsg-lat-raw probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+tcp-sendmsg-lat-session-610 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+tcp-sendmsg-lat-session-700 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 usdt-latency probe_read_user: arguments of USDT probes in memory: numbers of at most 8 bytes, by which calls are paired
 user-func-latency probe_read_user: return addresses on the stack: which calls longjmp left
 user-func-latency-go probe_read_user: the end of a goroutine's stack: where its calls are
