@@ -110,6 +110,10 @@ run() {
 	finish pie "$tool"
 	launch back -j "$PWD/lib/libc.so.6:lfind" -d 0.1
 	finish back "$tool"
+	launch cancelled "$PWD/lib/libc.so.6:nanosleep" -d 0.1
+	finish cancelled "$tool"
+	launch kept --mechanism=uprobe.multi.returns "$PWD/lib/libc.so.6:nanosleep" -d 0.1
+	finish kept "$tool"
 }
 
 # judge_functions DIRECTORY/ SYSTEM
@@ -162,4 +166,7 @@ check() {
 	holds "... by probes on return instructions" pie.json '$last.mechanism.name | endswith(".returns")'
 	holds "functions of the C library that call back are timed at their return instructions" back.json \
 		'$last.mechanism.name | endswith(".returns")'
+	like "what a cancellation in a function of the C library leaves undone is said" "$(cat cancelled.err)" \
+		'nanosleep in .*: threads of C\+\+ that are cancelled there do not run their destructors; with --mechanism=uprobe'
+	is "... but not where it leaves nothing undone" "$(grep -c destructors kept.err)" 0
 }

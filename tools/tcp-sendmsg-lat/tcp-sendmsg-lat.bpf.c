@@ -24,6 +24,8 @@ static __always_inline __u64 first_argument(struct task_struct *task, struct pt_
 #if defined(__TARGET_ARCH_x86)
 	if (syscall_abi(task) == PLUMB_ABI_COMPAT)
 		return BPF_CORE_READ(regs, bx);
+#else
+	(void)task;
 #endif
 	return PT_REGS_PARM1_CORE_SYSCALL(regs);
 }

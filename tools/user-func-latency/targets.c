@@ -177,8 +177,81 @@ static int drop_without_return(struct plumb_userfuncs *u)
 	return 0;
 }
 
+/*
+ * Functions in which threads are cancelled while they wait (pthreads(7)).  The unwinding of a
+ * cancellation ends at a return probe.
+ */
+static bool is_cancelled(const char *name)
+{
+	static const char *const points[] = {
+		"accept",
+		"accept4",
+		"clock_nanosleep",
+		"connect",
+		"fdatasync",
+		"fsync",
+		"msync",
+		"nanosleep",
+		"pause",
+		"poll",
+		"ppoll",
+		"pread",
+		"pread64",
+		"pselect",
+		"pthread_cond_timedwait",
+		"pthread_cond_wait",
+		"pthread_join",
+		"pwrite",
+		"pwrite64",
+		"read",
+		"readv",
+		"recv",
+		"recvfrom",
+		"recvmsg",
+		"select",
+		"sem_timedwait",
+		"sem_wait",
+		"send",
+		"sendmsg",
+		"sendto",
+		"sigsuspend",
+		"sigtimedwait",
+		"sigwait",
+		"sigwaitinfo",
+		"sleep",
+		"tcdrain",
+		"usleep",
+		"wait",
+		"waitid",
+		"waitpid",
+		"write",
+		"writev",
+	};
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		if (!strcmp(name, points[i]))
+			return true;
+	return false;
+}
+
+static void warn_of_cancellation(const struct plumb_userfuncs *u)
+{
+	if (user_func.at_returns || !plumb_elf_is_c_library(u->shown ?: u->path))
+		return;
+	for (size_t i = 0; i < u->n; i++)
+		if (is_cancelled(u->list[i].name)) {
+			plumb_warn(
+				"%s in %s: threads of C++ that are cancelled there do not run "
+				"their destructors; with --mechanism=uprobe.multi.returns they do",
+				u->list[i].name, u->shown ?: u->path);
+			return;
+		}
+}
+
 int user_targets_check(struct plumb_userfuncs *found)
 {
+	int err;
+
 	if (found->is_go != user_func.go)
 		return plumb_error(EINVAL, "%s was replaced by a program of another language",
 				   found->path);
@@ -187,5 +260,8 @@ int user_targets_check(struct plumb_userfuncs *found)
 				   "%s is a 32-bit file: its arguments are on the stack, "
 				   "which is not read",
 				   found->path);
-	return drop_without_return(found);
+	err = drop_without_return(found);
+	if (!err)
+		warn_of_cancellation(found);
+	return err;
 }

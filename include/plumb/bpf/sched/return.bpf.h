@@ -117,6 +117,8 @@ static __always_inline long return_interrupted(const struct pt_regs *regs, struc
 	    !bpf_probe_read_user(&code, 7, (void *)(at - 7)) && (__u8)code == 0xb8 &&
 	    code >> 40 == 0x050f)
 		return (__u32)(code >> 8);
+#else
+	(void)regs, (void)task;
 #endif
 	return -1;
 }
