@@ -33,7 +33,7 @@ made_anew() {
 
 rebuilt=$(made_anew include/plumb/bpf/hist/hist.h build/bpf/syscall-{latency,count}.bpf.o build/bin/syscall-latency)
 like "a touched shared header rebuilds the BPF object that includes it" "$rebuilt" 'build/bpf/syscall-latency.bpf.o'
-like "and the loader's objects that include it" "$rebuilt" 'build/lib/measure/percentile.o'
+like "and the loader's objects that include it" "$rebuilt" 'build/lib/core/percentile.o'
 is "and not those that do not" "$(grep -c 'build/lib/kernel/cgroup.o' <<<"$rebuilt")" 0
 is "nor a BPF object that does not" "$(grep -c 'build/bpf/syscall-count.bpf.o' <<<"$rebuilt")" 0
 like "and the tool is linked anew" "$rebuilt" 'build/bin/syscall-latency'
@@ -95,7 +95,7 @@ claim "a tree with a space in its name, built elsewhere, makes the same bytes" \
 	cmp build/bin/syscall-count "$work/elsewhere/bin/syscall-count"
 make B="a directory" all >"$work/spaces" 2>&1
 like "B with a space in it is refused" "$? $(<"$work/spaces")" '^2 .*make takes no path with a space in it'
-claim "a fuzzer's object is made from nothing" make B="$work/elsewhere" "$work/elsewhere/fuzz/lib/report/flame.o"
+claim "a fuzzer's object is made from nothing" make B="$work/elsewhere" "$work/elsewhere/fuzz/lib/stacks/flame.o"
 make B="$work/elsewhere" STATIC=-static-pie "$work/elsewhere/bin/syscall-count" >"$work/pie" 2>&1
 like "STATIC=-static-pie makes a tool that runs at any address" \
 	"$(readelf -h "$work/elsewhere/bin/syscall-count") $("$work/elsewhere/bin/syscall-count" --version)" 'Type: +DYN .*syscall-count \(plumb\)'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* untimed, BPF side: calls that the tool does not time, but counts (report/untimed.h). */
+/* untimed, BPF side: calls that the tool does not time, but counts (syscalls/untimed.h). */
 #ifndef PLUMB_UNTIMED_BPF_H
 #define PLUMB_UNTIMED_BPF_H
 
