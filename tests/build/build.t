@@ -103,7 +103,34 @@ like "STATIC=-static-pie makes a tool that runs at any address" \
 scripts/new-tool.sh try-out >/dev/null
 make >"$work/new" 2>&1
 is "a new tool builds without a line elsewhere" "$?" 0 || cat "$work/new"
+# One that it accepts of each option that takes a value.
+declare -A given=([after]=1s [audit]=$work/audit [btf]=/sys/kernel/btf/vmlinux [by]=comm [cgroup]=/ [comm]=x [cool-down]=1s
+	[duration]=1 [keep]=1m/1s [max-dumps]=2 [max-keys]=10 [mechanism]=raw_tracepoint [min-count]=1 [openmetrics]=$work/x.prom
+	[otlp]=$work/x.otlp [out]=$work/x.json [percentiles]=50 [pid]=1 [precision]=5 [sort]=calls [start-at]=+1s [strict]=1
+	[syscall]=getppid [tid]=1 [top]=1 [trigger]='count>1' [trigger-key]=comm=x [unit]=us [until]=+1s)
+# What is only for another option.
+declare -A with=([after]='--keep=1m --trigger=count>1' [cool-down]='--keep=1m --trigger=count>1' [exit-on-dump]=--keep=1m
+	[follow]=-p1 [max-dumps]="--keep=1m --out=$work/x.json" [out]=--keep=1m [trigger]=--keep=1m
+	[trigger-key]='-b comm --keep=1m --trigger=count>1')
+wrong=""
+while read -r option value; do
+	[[ $option != le ]] || continue # is refused: this one has no histograms
+	# shellcheck disable=SC2086 # words
+	build/bin/try-out --check-arguments ${with[$option]-} "--$option${value:+=${given[$option]-}}" >"$work/option" 2>&1 ||
+		wrong+="--$option: $(head -n 1 "$work/option")"$'\n'
+done < <(build/bin/try-out --help | sed -nE 's/^ +(-., )?--([a-z-]+)(\[?=?[^ ]*).*/\2 \3/p')
+is "a new tool takes each common option" "$wrong" ""
 if ((EUID == 0)); then
+	build/bin/try-out --no-calibrate -p $$ -d 5 2>"$work/new.err" >/dev/null &
+	until grep -q tracing "$work/new.err" || ! kill -0 $!; do sleep 0.1; done
+	links=$(grep -l link_type /proc/$!/fdinfo/* | xargs cat | grep '^prog_id')
+	kill $!
+	wait $!
+	like "its programs are attached" "$(wc -l <<<"$links")" '^[2-9]$'
+	is "and each of them once" "$(sort <<<"$links" | uniq -d)" ""
+	printf '\x9f\xeb\x01\0\x18\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0' >"$work/none.btf"
+	build/bin/try-out --no-calibrate -d 0.1 --btf "$work/none.btf" >"$work/none" 2>&1
+	is "and are of the types of --btf, which here has none" "$?" 77
 	build/bin/try-out --no-calibrate -j -- sleep 0.05 >"$work/new.json" 2>/dev/null
 	holds "and counts" "$work/new.json" '$last.tool == "try-out" and $last.ledger.recorded > 0'
 	if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
