@@ -100,8 +100,21 @@ make B="$work/elsewhere" STATIC=-static-pie "$work/elsewhere/bin/syscall-count" 
 like "STATIC=-static-pie makes a tool that runs at any address" \
 	"$(readelf -h "$work/elsewhere/bin/syscall-count") $("$work/elsewhere/bin/syscall-count" --version)" 'Type: +DYN .*syscall-count \(plumb\)'
 
+# A tool without parts, and where there is a policy, which the part guard would obey.
+make PARTS= build/bin/syscall-count >"$work/bare.log" 2>&1 && mv build/bin/syscall-count "$work/bare"
+like "a tool without parts is built, and has none of their options" "$("$work/bare" --help | grep -cE -- '--(keep|chart|audit|until)')" '^0$'
+if ((EUID == 0)) && [[ ! -e /etc/plumb ]]; then
+	"$work/bare" --no-calibrate -j -- sleep 0.05 >"$work/bare.json" 2>/dev/null
+	holds "it counts" "$work/bare.json" '$last.ledger.recorded > 0'
+	mkdir "$work/own"
+	# shellcheck disable=SC2016 # for the other shell
+	like "it refuses to run where there is a policy" "$(unshare --mount --propagation private sh -c 'mount -t tmpfs none "$1" &&
+		mkdir "$1/etc" "$1/etc-work" && mount -t overlay -o "lowerdir=/etc,upperdir=$1/etc,workdir=$1/etc-work" none /etc &&
+		mkdir /etc/plumb && : >/etc/plumb/policy && "$2" --no-calibrate -d 0.1; echo $?' - "$work/own" "$work/bare" 2>&1)" \
+		'/etc/plumb/policy: this tool was built without what obeys it.1$'
+fi
 scripts/new-tool.sh try-out >/dev/null
-make >"$work/new" 2>&1
+make >"$work/new" 2>&1 # and what has all parts again
 is "a new tool builds without a line elsewhere" "$?" 0 || cat "$work/new"
 # One that it accepts of each option that takes a value.
 declare -A given=([after]=1s [audit]=$work/audit [btf]=/sys/kernel/btf/vmlinux [by]=comm [cgroup]=/ [comm]=x [cool-down]=1s

@@ -69,13 +69,14 @@ struct plumb_part {
 	int (*open)(struct plumb_session *s);
 	/* All parts are open: gives up what a trace does not need. */
 	int (*confine)(struct plumb_session *s);
+	/* The trace begins. */
 	void (*begin)(struct plumb_session *s);
 	/* When the run ends by itself; 0: not known.  GRID: when it was to begin; both ns,
 	 * CLOCK_MONOTONIC. */
 	uint64_t (*ends_at)(uint64_t grid);
 	/* Whether it is over NOW; lowers *AGAIN to when to ask again (0: never). */
 	bool (*is_over)(uint64_t now, uint64_t *again);
-	/* EARLY_NS after the beginning, if EARLY says that it is to be called. */
+	/* EARLY_NS after the beginning, if WANTS_EARLY says so. */
 	uint64_t early_ns;
 	bool (*wants_early)(const struct plumb_session *s);
 	void (*early)(struct plumb_session *s);
@@ -91,6 +92,7 @@ struct plumb_part {
 	/* Nothing is to be counted any more; the programs are still attached. */
 	int (*end)(void);
 	void (*detached)(struct plumb_session *s);
+	/* What the whole run has counted. */
 	void (*total)(const struct plumb_snapshot *total);
 	/* After the last report: messages about the whole run. */
 	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total);
