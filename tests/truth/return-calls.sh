@@ -139,7 +139,7 @@ each_held() {
 		| [$truth[0].calls[0].held[] | . as [$thread, $number, $ns] | {ns: $ours["\($thread) \($number)"], caller: $ns} | select(.ns)]
 		| all(.[]; .ns <= .caller * 65 / 64)
 		and (map(select(.ns < .caller * 0.97 - 400000)) | length <= 2)
-		and length >= ($truth[0].calls[0].held | length) * 0.93' --slurpfile truth numbered.truth
+		and length >= ($truth[0].calls[0].held | length) * 0.96' --slurpfile truth numbered.truth
 }
 
 # sent NAME - the sends of held; what is on the CPU after the message is in no time
