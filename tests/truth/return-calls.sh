@@ -138,7 +138,7 @@ each_held() {
 		([$all[] | .call // empty | {key: "\(-2 - .arguments[0]) \(.arguments[1])", value: .ns}] | from_entries) as $ours
 		| [$truth[0].calls[0].held[] | . as [$thread, $number, $ns] | {ns: $ours["\($thread) \($number)"], caller: $ns} | select(.ns)]
 		| all(.[]; .ns <= .caller * 65 / 64)
-		and (map(select(.ns < .caller * 0.97 - 400000)) | length <= 2)
+		and (map(select(.ns < .caller * 0.97 - 400000)) | length <= 1)
 		and length >= ($truth[0].calls[0].held | length) * 0.96' --slurpfile truth numbered.truth
 }
 
