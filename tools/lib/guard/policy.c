@@ -87,17 +87,30 @@ static int parse_limit(const char *text)
 	return policy.limit ? 0 : -ENOMEM;
 }
 
+/* The end of the set that begins after a [, whose first character may be ]; NULL: it has none. */
+static const char *end_of_set(const char *c)
+{
+	const char *first;
+
+	c += *c == '!' || *c == '^';
+	first = c;
+	while (*c && (*c != ']' || c == first))
+		c += *c == '\\' && c[1] ? 2 : 1;
+	return *c ? c : NULL;
+}
+
 /* Globs with a blank at either end, a [ that is not closed or a last \\ would forbid nothing. */
 static bool is_glob(const char *item)
 {
-	const char *open = strchr(item, '[');
-	size_t n = strlen(item);
-
-	while (n && item[n - 1] == '\\')
-		n--;
-	if ((strlen(item) - n) % 2)
-		return false;
-	return *item != ' ' && item[strlen(item) - 1] != ' ' && (!open || strchr(open, ']'));
+	for (const char *c = item; *c; c++) {
+		if (*c == '\\')
+			c = c[1] ? c + 1 : NULL;
+		else if (*c == '[')
+			c = end_of_set(c + 1);
+		if (!c)
+			return false;
+	}
+	return *item != ' ' && item[strlen(item) - 1] != ' ';
 }
 
 static int add_glob(const char *item, void *context)
