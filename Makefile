@@ -19,7 +19,7 @@
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c, NAME.rst and NAME.schema.json: no line here.
 # NAME.schema.json describes what it prints as JSON; NAME.targets, if there is one, what it hooks, for probe-check --tool.
-# Other .c files in it are linked too; tests/unit/NAME.c and NAME.WHAT.c are their unit tests.
+# Other .c files in it and in its folders are linked too; tests/unit/NAME.c and NAME.WHAT.c are their unit tests.
 
 ifeq ($(origin CC),default) # which is not what ?= replaces
 CC       := gcc
@@ -84,10 +84,10 @@ LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c tools
 SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/*/*.js tools/*/*.js)))
 LAYERS   := $(filter-out $(B)/lib/,$(sort $(dir $(LIB))))
 # What probe-check knows of kernel images and programs: it reads files that may be hostile.
-IMAGES   := $(addprefix tools/probe-check/,$(addsuffix .c,boundaries debuginfo image image-running image-symbols inlined inlining parts scan unpack))
+IMAGES   := $(wildcard tools/probe-check/image/*.c tools/probe-check/inlining/*.c)
 # What hist-merge knows of reports: they may be hostile, too.
-REPORTS  := $(addprefix tools/hist-merge/,$(addsuffix .c,hosts keys ledger line line-rows merge merge-rows scan))
-FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(B)/fuzz/probe-check $(B)/fuzz/hist-merge
+REPORTS  := $(wildcard tools/hist-merge/reading/*.c tools/hist-merge/merging/*.c)
+FUZZ_FOLDERS := $(LAYERS:$(B)/lib/%=$(B)/fuzz/lib/%) $(patsubst tools/%,$(B)/fuzz/%,$(sort $(dir $(IMAGES) $(REPORTS))))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(B)/tests/%,$(wildcard tests/workloads/*.c))
 SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
@@ -202,13 +202,16 @@ $(B)/lib/libplumb.a: $(LIB)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(CROSS)$(AR) rcs $@ $(LIB)
 
+object_of = $(patsubst tools.%.c,$(B)/lib/%.o,$(subst /,.,$(1)))
 define tool_rules
-OBJECTS_$(1) := $(patsubst tools/$(1)/%.c,$(B)/lib/$(1).%.o,$(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c)))
+SOURCES_$(1) := $(filter-out %.bpf.c,$(wildcard tools/$(1)/*.c tools/$(1)/*/*.c))
+OBJECTS_$(1) := $$(call object_of,$$(SOURCES_$(1)))
 $(B)/bin/$(1): $$(OBJECTS_$(1))
 $(B)/unit/$(1) $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/$(1).*.c)): $$(filter-out %/$(1).$(1).o,$$(OBJECTS_$(1)))
-$$(OBJECTS_$(1)): $(B)/lib/$(1).%.o: tools/$(1)/%.c $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(SCRIPTS) $(LIBBPF_A)
+$$(foreach s,$$(SOURCES_$(1)),$$(eval $$(call object_of,$$(s)): $$(s)))
+$$(OBJECTS_$(1)): $(B)/flags $(patsubst tools/$(1)/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tools/$(1)/*.bpf.c)) | $(B)/lib $(B)/gen/targets.inc $(SCRIPTS) $(LIBBPF_A)
 	$$(call say,CC,$$@)
-	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$< -o $$@
+	$(Q)$$(CC) $$(CFLAGS) $$(FLAGS) -Itools/$(1) -c $$(filter %.c,$$^) -o $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rules,$(t))))
 
@@ -290,7 +293,7 @@ $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$(firstword $(subst ., ,$*)) -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 
 # Programs that show what the library finds, for tests in emulated machines.
-$(B)/trust/%: tests/trust/%.c $(patsubst tools/probe-check/%.c,$(B)/lib/probe-check.%.o,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/trust
+$(B)/trust/%: tests/trust/%.c $(call object_of,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/trust
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/probe-check -MF $(B)/trust/$*.d $(LDFLAGS) $(LINK) $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@
 

@@ -27,11 +27,12 @@ name=$1 from=${2-syscall-count}
 [[ -e tools/$from/$from.bpf.c ]] || { echo "${0##*/}: no such tool: $from" >&2; exit 2; }
 [[ ! -e tools/$name ]] || { echo "${0##*/}: tools/$name is there already" >&2; exit 1; }
 
-mkdir "tools/$name"
-for file in "tools/$from"/*; do
+for file in $(cd "tools/$from" && find . -type f -printf '%P\n'); do
+	to=tools/$name/${file//$from/$name}
+	mkdir -p "${to%/*}"
 	# The title of the manual page is as wide as the lines around it.
-	sed "s/$from/$name/g; s/${from//-/_}/${name//-/_}/g" "$file" |
+	sed "s/$from/$name/g; s/${from//-/_}/${name//-/_}/g" "tools/$from/$file" |
 		sed -e ':all' -e 'N; $!b all' -e "s/\n=*\n$name\n=*\n/\n${name//?/=}\n$name\n${name//?/=}\n/" \
-			>"tools/$name/$(basename "${file//$from/$name}")"
+			>"$to"
 done
 echo "tools/$name is made of tools/$from; next: make build/bin/$name"

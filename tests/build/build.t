@@ -56,10 +56,10 @@ for tool in build/bin/*; do
 	compgen -G "build/gen/$name*-session-700.skel.h" >/dev/null && limit=2780000
 	[[ -f build/gen/$name-go.skel.h ]] && limit=2700000 # those for Go's functions, too
 	# Those that have copies of programs; and that read the kernel's memory in two ways.
-	grep -qs PROGRAM_COPIES "tools/$name"/*.[ch] && limit=2630000
-	grep -qs bpf_rdonly_cast "tools/$name"/*.h && limit=3590000
+	grep -rqs PROGRAM_COPIES --include='*.[ch]' "tools/$name" && limit=2630000
+	grep -rqs bpf_rdonly_cast --include='*.h' "tools/$name" && limit=3590000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
-	grep -qE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image)\.h' "tools/$name"/*.[ch] && limit=2830000
+	grep -rqE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image/image)\.h' --include='*.[ch]' "tools/$name" && limit=2830000
 	# Those that look for waits on the way out in the programs for each form of sessions.
 	[[ $name != tcp-sendmsg-lat ]] || limit=2860000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.

@@ -119,4 +119,27 @@ for part in "${parts[@]}"; do
 	is "$readme has all files of its folder" "$missing" ""
 done
 
+# --- tools with folders: the README lists them in reading order, and each uses those above it ---
+for readme in tools/*/README.md; do
+	tool=$(basename "${readme%/README.md}")
+	[[ $tool != lib ]] || continue
+	mapfile -t order < <(sed -n 's#^\#\# \(.*\)/$#\1#p' "$readme")
+	is "$readme has all folders" "$(printf '%s\n' "${order[@]}" | sort)" \
+		"$(find "tools/$tool" -mindepth 1 -type d -printf '%f\n' | sort)"
+	is "$readme has all files, under their folders" \
+		"$(awk '/^## / { folder = $2 } /^\|/ { n = split($2 $3 $4, w, "`"); for (i = 2; i <= n; i += 2) print folder w[i] }' "$readme" | sort)" \
+		"$(cd "tools/$tool" && find . -mindepth 2 -name '*.[ch]' -printf '%P\n' | sed 's/[.][ch]$//' | sort -u)"
+	# "FROM TO", by includes and by symbols.
+	mapfile -t objects < <(find "tools/$tool" -name '*.c' ! -name '*.bpf.c' | sed 's#^tools/##; s#/#.#g; s#^#build/lib/#; s#c$#o#')
+	uses=$(grep -o '^#include "[a-z-]*/' "tools/$tool"/*/*.[ch] | sed -E 's#^tools/[^/]*/([^/]*)/.*"(.*)/#\1 \2#'
+		references "${objects[@]}" | sed -nE "s#^${tool}[.](.*)[.][^ ]* .* ${tool}[.](.*)[.][^ ]*\$#\1 \2#p")
+	is "no folder of $tool uses one below it" "$(sort -u <<<"$uses" | awk -v order="${order[*]}" '
+		BEGIN {
+			n = split(order, o)
+			for (i = 1; i <= n; i++)
+				at[o[i]] = i
+		}
+		!($1 in at && $2 in at) || at[$1] < at[$2]')" ""
+done
+
 done_testing

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* files, fuzzed: all that is read from programs, libraries, kernels and types. */
 #include <plumb/functions/lists.h>
-#include "inlining-code.h"
+#include "inlining/code.h"
 #include <fcntl.h>
 #include <plumb/functions/declare.h>
-#include "image.h"
+#include "image/image.h"
 #include <plumb/user/usdt.h>
 #include <plumb/user/userfuncs.h>
 #include <stdio.h>

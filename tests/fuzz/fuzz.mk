@@ -6,7 +6,7 @@ FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*.c tools/lib/
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
 $(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -c $< -o $@
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -Itools/$(firstword $(subst /, ,$*)) -c $< -o $@
 
 $(B)/fuzz/lib.a: $(FUZZED)
 	$(call say,AR,$@)

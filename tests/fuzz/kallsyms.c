@@ -4,7 +4,7 @@
  * one, so the input says what is to be changed in a good one: 5 bytes each, where and to what.
  */
 #include "../unit/kallsyms.h"
-#include "image-file.h"
+#include "image/file.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* reports, fuzzed: what hist-merge reads, line by line, as it is and with lines that are good. */
-#include "hosts.h"
-#include "merge.h"
+#include "merging/hosts.h"
+#include "merging/merge.h"
 #include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  *	image --types FILE                its types and nothing else, as they are in the kernel
  *(BTF)
  */
-#include "image.h"
-#include "inlining.h"
+#include "image/image.h"
+#include "inlining/inlining.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

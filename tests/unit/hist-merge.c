@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* hist-merge: what is added to what: buckets of different precision, blocks, runs of hosts. */
 #include "unit.h"
-#include "hosts.h"
-#include "merge.h"
+#include "merging/hosts.h"
+#include "merging/merge.h"
 #include <plumb/bpf/hist/hist.h>
 
 static struct line_row row;

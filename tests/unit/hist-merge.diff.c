@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* hist-merge: how often the intervals of --diff contain the true change. */
 #include "unit.h"
-#include "diff.h"
+#include "results/diff.h"
 #include <math.h>
 #include <plumb/bpf/hist/hist.h>
 

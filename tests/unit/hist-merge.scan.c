@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* hist-merge's scanner takes what jansson takes, and reads the same numbers and texts. */
 #include "unit.h"
-#include "line.h"
-#include "scan.h"
+#include "reading/line.h"
+#include "reading/scan.h"
 
 /* Each in parentheses, since clang takes two literals for a comma that was forgotten. */
 static const char *const texts[] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* probe-check: targets as they are typed, verdicts, tools' mechanisms, system calls. */
 #include "unit.h"
-#include "../../tools/probe-check/kernel.h"
-#include "../../tools/probe-check/plan.h"
+#include "check/kernel.h"
+#include "plan/plan.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

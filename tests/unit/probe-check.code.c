@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* probe-check: x86 instructions, and copies of a function. */
 #include "unit.h"
-#include "../../tools/probe-check/copies.h"
-#include "../../tools/probe-check/x86.h"
+#include "inlining/copies.h"
+#include "image/x86.h"
 #include <elf.h>
 
 static void instructions_are_taken_apart(void **state)

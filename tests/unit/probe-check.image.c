@@ -2,7 +2,7 @@
 /* image: the kernel's table of symbols in the forms that it has had, and what is unpacked. */
 #include "said.h"
 #include "kallsyms.h"
-#include "image-file.h"
+#include "image/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

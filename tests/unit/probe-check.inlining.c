@@ -2,9 +2,9 @@
 /* inlining: what became of calls, in files compiled for it, whose numbers are known. */
 #include "said.h"
 #include "specimen.h"
-#include "inlining-code.h"
+#include "inlining/code.h"
 #include <elf.h>
-#include "image.h"
+#include "image/image.h"
 #include "probe-check.inlining.h"
 
 static struct plumb_calls calls;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* probe-check: verdicts on what the compiler left of a function. */
 #include "unit.h"
-#include "../../tools/probe-check/remains.h"
+#include "check/remains.h"
 
 static struct check judged;
 

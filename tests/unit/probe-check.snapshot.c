@@ -2,7 +2,7 @@
 /* probe-check: snapshots of kernels, and their differences. */
 #include "unit.h"
 #include "said.h"
-#include "../../tools/probe-check/snapshot.h"
+#include "compare/snapshot.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

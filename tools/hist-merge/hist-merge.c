@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "diff.h"
-#include "openmetrics.h"
-#include "options.h"
-#include "print.h"
+#include "results/diff.h"
+#include "printing/openmetrics.h"
+#include "merging/options.h"
+#include "printing/print.h"
 #include <errno.h>
 #include <plumb/core/cli.h>
 #include <plumb/guard/confine.h>

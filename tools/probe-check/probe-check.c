@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel.h"
-#include "live.h"
-#include "plan.h"
-#include "report.h"
-#include "snapshot.h"
-#include "user.h"
+#include "check/kernel.h"
+#include "live/live.h"
+#include "plan/plan.h"
+#include "report/report.h"
+#include "compare/snapshot.h"
+#include "check/user.h"
 
 #define EXIT_MOVED 4 /* differences break programs with a fixed layout only */
 

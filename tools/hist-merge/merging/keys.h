@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* keys: the keys of rows, and what --by leaves of them. */
+#ifndef KEYS_H
+#define KEYS_H
+
+#include "merging/merge.h"
+
+/* The row of calls whose key has none. */
+#define KEYS_OTHER "{\"other\":true}"
+
+/* Whether reports have this key. */
+bool keys_known(const char *name);
+/* All of them, for -b help. */
+void keys_list(FILE *out);
+
+/*
+ * The key that a row of L has in the result, malloc'd; NULL: *ERROR.  Sorted members make equal
+ * keys equal text.
+ */
+char *keys_of(const struct merge *m, const struct line *l, struct span key, const char **error);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ledger: the ledger of a report, and sums of ledgers. */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include "reading/scan.h"
+#include <jansson.h>
+
+enum {
+	LEDGER_RECORDED,
+	LEDGER_LOST,
+	LEDGER_POOLED,
+	LEDGER_AT_LEAST = 4,
+	LEDGER_IN_FLIGHT = 10,
+	LEDGER_COUNTERS = 19, /* with those that are only summed up */
+};
+
+struct ledger {
+	uint64_t n[LEDGER_COUNTERS];
+	bool unknown[LEDGER_COUNTERS]; /* in one of the runs at least; LOST then has what was seen
+					*/
+	uint64_t missed;
+	bool missed_unknown;             /* of one of the runs at least */
+	bool cpus_changed, cpus_unknown; /* unknown: nobody looked, of one at least */
+};
+
+/* The value of the member "ledger". */
+bool ledger_scan(struct scan *s, struct ledger *l);
+void ledger_add(struct ledger *to, const struct ledger *l);
+json_t *ledger_json(const struct ledger *l);
+
+/* A sum; beyond 2^63-1, which is the largest number of plumb/2, it stays there. */
+uint64_t ledger_sum(uint64_t a, uint64_t b);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * line: one report, read from a line of JSON (plumb/2).
+ *
+ * A line is read as a whole before any of it is merged: rows and buckets are collected here, in
+ * memory that the next line uses again.  Spans point into the text of the line.
+ */
+#ifndef LINE_H
+#define LINE_H
+
+#include "reading/ledger.h"
+#include "reading/scan.h"
+#include <plumb/core/percentile.h>
+
+/* Measures of a row: its times or sizes, and second times of the same calls. */
+enum { FIRST, SECOND, MEASURES };
+
+struct line_measure {
+	bool is_there;
+	uint64_t sum, min, max, count;
+	size_t bucket, n; /* in the line's buckets */
+};
+
+struct line_row {
+	struct span key; /* an object */
+	uint64_t count, errors;
+	bool errors_unknown;
+	struct line_measure measures[MEASURES];
+	struct merged_row *row; /* for merge.c: what it is added to */
+};
+
+/* A host of a report that hist-merge printed. */
+struct line_host {
+	struct span name;
+	uint64_t reports, recorded, lost;
+	bool lost_unknown;
+};
+
+struct line {
+	struct span tool;
+	struct span host;    /* of a report of hist-merge on one host, that one */
+	struct span of;      /* the tool whose reports hist-merge had; of others the tool */
+	struct span unit;    /* empty: the report does not say */
+	struct span second;  /* the name of the second measure; empty: there is none */
+	struct span run;     /* the id of its run; empty: the report does not say */
+	uint64_t start, end; /* ns since 1970; if the clock was set back, the end may precede */
+	uint64_t length;     /* ns, by the monotonic clock if the report has it */
+	bool is_measured;    /* it has */
+	uint64_t shift;      /* for hosts.c: both are later by this, since the clock was set back */
+	uint64_t seq;
+	bool final;
+	bool is_partial; /* the next dump may have all of its interval */
+	bool is_record;  /* no report: a tool printed a single call, and nothing else is set */
+	uint32_t precision;
+	struct ledger ledger;
+	uint64_t count; /* the sum of the rows' */
+	struct line_row *rows;
+	size_t n_rows, room_rows;
+	struct plumb_bucket *buckets;
+	size_t n_buckets, room_buckets;
+	struct line_host *hosts;
+	size_t n_hosts, room_hosts;
+};
+
+/* TEXT ends with a NUL.  Returns NULL, or what is wrong at AT, an offset. */
+const char *line_read(struct line *l, const char *text, size_t *at);
+void line_free(struct line *l);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "results/diff.h"
+#include <math.h>
+#include <plumb/user/bootstrap.h>
+#include <plumb/bpf/hist/hist.h>
+#include <stdlib.h>
+
+#define DRAWS 1000
+
+/* An even number in (0, 1). */
+static double uniform(uint64_t *random)
+{
+	return ((plumb_bootstrap_random(random) >> 11) + 0.5) / (1ULL << 53);
+}
+
+static double normal(uint64_t *random)
+{
+	double radius = sqrt(-2 * log(uniform(random)));
+
+	return radius * cos(2 * M_PI * uniform(random));
+}
+
+/* Of the gamma distribution of SHAPE >= 1, by rejection (Marsaglia and Tsang). */
+static double gamma_draw(double shape, uint64_t *random)
+{
+	double d = shape - 1. / 3, c = 1 / sqrt(9 * d), x, v;
+
+	for (;;) {
+		x = normal(random);
+		v = 1 + c * x;
+		v = v * v * v;
+		if (v > 0 && log(uniform(random)) < x * x / 2 + d - d * v + d * log(v))
+			return d * v;
+	}
+}
+
+/* The bucket of the call at RANK, from 1. */
+static size_t bucket_at(const struct plumb_dist *d, const uint64_t *counts, uint64_t rank)
+{
+	uint64_t seen = 0;
+	size_t i = 0;
+
+	for (; i + 1 < d->n; i++) {
+		seen += counts ? counts[i] : d->buckets[i].count;
+		if (seen >= rank)
+			break;
+	}
+	return i;
+}
+
+static uint64_t rank_of(uint64_t count, uint64_t p)
+{
+	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
+
+	return ((unsigned __int128)count * p + whole - 1) / whole;
+}
+
+/*
+ * Draws calls: of N independent values, that at RANK of a new sample lies at a fraction of the old
+ * one that has the beta distribution of RANK and N - RANK + 1.
+ */
+static size_t draw_calls(const struct diff_side *s, uint64_t p, uint64_t *random)
+{
+	uint64_t n = s->row->count, rank = rank_of(n, p);
+	double x = gamma_draw(rank, random), y = gamma_draw(n - rank + 1, random);
+	double at = ceil(x / (x + y) * n);
+
+	return bucket_at(&s->dist, NULL, at < 1 ? 1 : at > n ? n : (uint64_t)at);
+}
+
+/* Draws as many blocks as there are, with replacement.  -1: none of them has calls of the row. */
+static long draw_blocks(const struct diff_side *s, uint64_t p, uint64_t *counts, uint64_t *random)
+{
+	uint64_t *const *of = s->row->measures[FIRST].blocks;
+	uint64_t times[MERGE_BLOCKS] = {0}, total = 0, sum;
+
+	for (size_t b = 0; b < s->blocks; b++)
+		times[plumb_bootstrap_random(random) % s->blocks]++;
+	for (size_t i = 0; i < s->dist.n; i++) {
+		const uint64_t *block = of[s->dist.buckets[i].index];
+
+		sum = 0;
+		for (size_t b = 0; b < MERGE_BLOCKS; b++)
+			sum += times[b] * block[b];
+		total += counts[i] = sum;
+	}
+	return total ? (long)bucket_at(&s->dist, counts, rank_of(total, p)) : -1;
+}
+
+static int rising(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double per_cent(double before, double after)
+{
+	/* Calls of 0 ns are as long as those of 1. */
+	before = before < 1 ? 1 : before;
+	after = after < 1 ? 1 : after;
+	return (after / before - 1) * 100;
+}
+
+static uint64_t highest(const struct plumb_dist *d, size_t i)
+{
+	uint64_t value = plumb_bucket_highest(d->buckets[i].index, d->precision);
+
+	return value < d->max ? value : d->max;
+}
+
+static uint64_t lowest(const struct plumb_dist *d, size_t i)
+{
+	uint64_t value = plumb_bucket_lowest(d->buckets[i].index, d->precision);
+
+	return value > d->min ? value : d->min;
+}
+
+/* A buffer for the counts of a draw. */
+static uint64_t *counts_for(const struct diff_side *s)
+{
+	uint64_t *counts = calloc(s->dist.n + 1, sizeof(*counts));
+
+	if (!counts)
+		abort();
+	return counts;
+}
+
+static size_t draw_all(const struct diff_side *a, const struct diff_side *b, uint64_t p,
+		       double *lows, double *highs)
+{
+	uint64_t random = 1, *counts_a = counts_for(a), *counts_b = counts_for(b);
+	size_t n = 0;
+	long i, j;
+
+	for (size_t draw = 0; draw < DRAWS; draw++) {
+		i = a->blocks ? draw_blocks(a, p, counts_a, &random)
+			      : (long)draw_calls(a, p, &random);
+		j = b->blocks ? draw_blocks(b, p, counts_b, &random)
+			      : (long)draw_calls(b, p, &random);
+		if (i < 0 || j < 0)
+			continue;
+		lows[n] = per_cent(highest(&a->dist, i), lowest(&b->dist, j));
+		highs[n++] = per_cent(lowest(&a->dist, i), highest(&b->dist, j));
+	}
+	free(counts_a);
+	free(counts_b);
+	return n;
+}
+
+struct diff_change diff_judge(const struct diff_side *before, const struct diff_side *after,
+			      uint64_t p)
+{
+	double lows[DRAWS], highs[DRAWS];
+	struct diff_change c = {
+		.before = plumb_percentile(&before->dist, p),
+		.after = plumb_percentile(&after->dist, p),
+	};
+	size_t n = draw_all(before, after, p, lows, highs);
+
+	c.change = per_cent(c.before, c.after);
+	/* If many draws have no calls at all, the calls are in too few blocks. */
+	if (n < DRAWS - DRAWS / 40 || plumb_percentile_is_weak(before->row->count, p) ||
+	    plumb_percentile_is_weak(after->row->count, p)) {
+		c.verdict = DIFF_TOO_FEW;
+		return c;
+	}
+	qsort(lows, n, sizeof(*lows), rising);
+	qsort(highs, n, sizeof(*highs), rising);
+	c.low = lows[n / 40];
+	c.high = highs[n - 1 - n / 40];
+	c.verdict = c.low > 0 ? DIFF_SLOWER : c.high < 0 ? DIFF_FASTER : DIFF_NONE;
+	return c;
+}

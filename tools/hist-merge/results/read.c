@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "results/read.h"
+#include "reading/memory.h"
+#include "results/results.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/progress.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define MB 1000000
+
+/* What reading_run() needs while it reads. */
+struct state {
+	struct reading *r;
+	struct source *sources;
+	size_t n, open; /* sources; those that are not at their end */
+	struct source_buffer buffer;
+	struct line line;
+	uint64_t newest;          /* window */
+	uint64_t bytes, of_bytes; /* read; the sizes of the files, 0: not known, as of pipes */
+	int (*each)(const struct result *result);
+};
+
+void reading_begin(struct reading *r, const struct options *o)
+{
+	*r = (struct reading){.options = o};
+	memcpy(r->merge.by, o->by, sizeof(o->by));
+	r->merge.n_by = o->n_by;
+	r->merge.one = o->one;
+	r->merge.max_rows = o->max_keys;
+	r->merge.blocks = o->diff;
+	for (size_t i = 0; i < o->n_by; i++)
+		r->merge.by_host |= !strcmp(o->by[i], "host");
+}
+
+void reading_end(struct reading *r)
+{
+	merge_free(&r->merge);
+	hosts_free(&r->hosts);
+	seen_free(&r->seen);
+	times_free(&r->times);
+	free(r->tool);
+}
+
+/* A line that cannot be merged.  Returns 0 with --keep-going. */
+static int refuse(struct state *st, const struct source *s, const char *why, size_t at)
+{
+	struct reading *r = st->r;
+
+	r->left_out++;
+	/* Without a newline the end of the file was cut off. */
+	if (!s->whole)
+		plumb_warn("%s:%" PRIu64 ": truncated: the last line has no newline, and %s",
+			   s->name, s->line, why);
+	else if (at)
+		plumb_warn("%s:%" PRIu64 ": %s, at byte %zu", s->name, s->line, why, at + 1);
+	else
+		plumb_warn("%s:%" PRIu64 ": %s", s->name, s->line, why);
+	return r->options->keep_going ? 0 : -EBADMSG;
+}
+
+/* Whether the line's tool is that of the others; NULL, or why not. */
+static const char *check_tool(struct reading *r, const struct line *l)
+{
+	static char why[160];
+
+	if (!r->tool)
+		r->tool = scan_text(l->of);
+	if (span_is(l->of, r->tool))
+		return NULL;
+	snprintf(why, sizeof(why), "a report of %.*s, after those of %s (--tool selects one)",
+		 (int)(l->of.n < 40 ? l->of.n : 40), l->of.text, r->tool);
+	return why;
+}
+
+static const char *check_window(struct reading *r, uint64_t window)
+{
+	return window < r->printed ? "a report of a time whose result is printed already" : NULL;
+}
+
+static uint64_t window_of(const struct reading *r, uint64_t time)
+{
+	return r->options->every ? time / r->options->every * r->options->every : 0;
+}
+
+static void account(struct state *st, const struct line *l)
+{
+	struct reading *r = st->r;
+	uint64_t window = window_of(r, l->start);
+
+	if (r->merge.reports == 1 || l->start < r->from)
+		r->from = l->start;
+	if (l->end > r->to)
+		r->to = l->end;
+	if (window > st->newest)
+		st->newest = window;
+	r->of_precision[l->precision]++;
+	if (r->options->every)
+		times_add(&r->times, window, l->end);
+}
+
+/* NULL, or why not. */
+static const char *merge(struct state *st, struct line *l)
+{
+	struct reading *r = st->r;
+	const char *why = hosts_have_room(&r->hosts, l) ? NULL : "more than 65536 hosts";
+	uint64_t window;
+
+	if (!why && r->options->every && !l->n_hosts)
+		hosts_follow(&r->hosts, l);
+	window = window_of(r, l->start);
+	why = why ?: check_window(r, window) ?: merge_add(&r->merge, l, window);
+	if (why)
+		return why;
+	hosts_add(&r->hosts, l);
+	for (size_t i = 0; i < l->n_rows; i++)
+		r->has_stages |= !!memmem(l->rows[i].key.text, l->rows[i].key.n, "\"stage\"", 7);
+	account(st, l);
+	r->moved += l->shift > 0;
+	return NULL;
+}
+
+/* Merges the line, or refuses it. */
+static int take(struct state *st, struct source *s, const char *text, size_t n)
+{
+	struct reading *r = st->r;
+	struct line *l = &st->line;
+	size_t at;
+	const char *why = line_read(l, text, &at);
+
+	if (why)
+		return refuse(st, s, at < n && !text[at] ? "a NUL" : why, at);
+	if (l->is_record) {
+		r->records++;
+		return 0;
+	}
+	s->last = l->end;
+	if (r->options->tool && !span_is(l->of, r->options->tool)) {
+		r->passed_over++;
+		return 0;
+	}
+	why = check_tool(r, l);
+	if (!why && l->is_partial) {
+		r->repeated += !seen_hold(&r->seen, l, text, n);
+		return 0;
+	}
+	if (!why && seen_before(&r->seen, l)) {
+		r->repeated++;
+		return 0;
+	}
+	why = why ?: merge(st, l);
+	s->last = l->end;
+	return why ? refuse(st, s, why, 0) : 0;
+}
+
+/* What was held back, and was not read as a whole since then.  0 or -errno. */
+static int take_held(struct state *st, uint64_t before)
+{
+	struct reading *r = st->r;
+	struct line *l = &st->line;
+	const char *why;
+	struct held *h;
+	size_t at;
+
+	while ((h = seen_release(&r->seen, before))) {
+		why = NULL;
+		line_read(l, h->text, &at);
+		if (seen_before(&r->seen, l))
+			r->repeated++;
+		else
+			why = merge(st, l);
+		free(h->text);
+		free(h);
+		if (!why)
+			continue;
+		r->left_out++;
+		plumb_warn("the incomplete interval of a dump: %s", why);
+		if (!r->options->keep_going)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+/*
+ * Results that are complete: no source will go back before the end of its last report.  One more
+ * window is waited for, since a source may have reports of several hosts.
+ */
+static int print_complete(struct state *st)
+{
+	const uint64_t every = st->r->options->every;
+	uint64_t reached = UINT64_MAX;
+	uint64_t end;
+
+	for (size_t i = 0; i < st->n; i++)
+		if (st->sources[i].fd >= 0 && st->sources[i].last < reached)
+			reached = st->sources[i].last;
+	end = window_of(st->r, reached);
+	end = end > every ? end - every : 0;
+	if (end > st->newest)
+		end = st->newest;
+	if (end <= st->r->printed || !st->each)
+		return 0;
+	return take_held(st, end) ?: results_until(st->r, end, false, st->each);
+}
+
+/* The source whose next report is the earliest. */
+static struct source *earliest(struct state *st)
+{
+	struct source *s = NULL;
+
+	for (size_t i = 0; i < st->n; i++)
+		if (st->sources[i].fd >= 0 && (!s || st->sources[i].last < s->last))
+			s = &st->sources[i];
+	return s;
+}
+
+/* A file that cannot be read, after a message.  Returns 0 with --keep-going. */
+static int pass_by(struct state *st, int err)
+{
+	if (!err || !st->r->options->keep_going)
+		return err;
+	st->r->unread++;
+	return 0;
+}
+
+/* One line of the source, or its end. */
+static int step(struct state *st, struct source *s)
+{
+	char *text = NULL;
+	size_t n = 0;
+	int got = source_next(s, &st->buffer, &text, &n);
+
+	st->bytes += n;
+	if (s->gz)
+		st->of_bytes = 0;
+	if (st->of_bytes)
+		plumb_progress("reports read, MB:", st->bytes / MB, st->of_bytes / MB);
+	if (got == -EMSGSIZE)
+		return refuse(st, s, "a line of more than 64 MB", 0);
+	if (got == 1)
+		return take(st, s, text, n);
+	if (st->buffer.of == s) {
+		st->buffer.of = NULL;
+		st->buffer.at = st->buffer.n = 0;
+	}
+	source_close(s);
+	return pass_by(st, got);
+}
+
+static int read_by_time(struct state *st)
+{
+	struct source *s;
+	int err = 0;
+
+	while (!err && (s = earliest(st))) {
+		err = step(st, s);
+		if (!err)
+			err = print_complete(st);
+	}
+	return err;
+}
+
+static int open_all(struct state *st, char *const *files)
+{
+	struct rlimit limit;
+	int err = 0;
+
+	/* All are open, since their times are followed side by side. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	for (size_t i = 0; i < st->n; i++)
+		st->sources[i].fd = -1;
+	for (size_t i = 0; !err && i < st->n; i++)
+		err = pass_by(st, source_open(&st->sources[i], files[i]));
+	return err;
+}
+
+static int read_in_turn(struct state *st, char *const *files)
+{
+	struct source *s = st->sources;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < st->n; i++) {
+		err = pass_by(st, source_open(s, files[i]));
+		while (!err && s->fd >= 0)
+			err = step(st, s);
+	}
+	return err;
+}
+
+static uint64_t size_of(char *const *files, size_t n)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		if (stat(files[i], &st) || !S_ISREG(st.st_mode))
+			return 0;
+		sum += st.st_size;
+	}
+	return sum;
+}
+
+int reading_run(struct reading *r, char *const *files, size_t n,
+		int (*each)(const struct result *result))
+{
+	struct state st = {.r = r, .n = n, .each = each, .of_bytes = size_of(files, n)};
+	int err;
+
+	st.sources = get(calloc(n, sizeof(*st.sources)));
+	if (r->options->every)
+		err = open_all(&st, files) ?: read_by_time(&st);
+	else
+		err = read_in_turn(&st, files);
+	plumb_progress_end();
+	err = err ?: take_held(&st, UINT64_MAX);
+	if (!err && !r->merge.reports)
+		err = plumb_error(ENODATA, "no reports to merge%s",
+				  r->passed_over ? ": none is of the tool of --tool" : "");
+	hosts_end(&r->hosts);
+	if (!err && each)
+		err = r->options->every
+			      ? results_until(r, st.newest + r->options->every, true, each)
+			      : results_all(r, each);
+	for (size_t i = 0; r->options->every && i < n; i++)
+		source_close(&st.sources[i]);
+	line_free(&st.line);
+	source_buffer_free(&st.buffer);
+	free(st.sources);
+	return err;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* snapshot-file: write and read files of snapshots.  What is read is not trusted. */
+#include "compare/snapshot.h"
+
+#include <errno.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
+#include <plumb/files/atomic-file.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes.  All functions and tracepoints of a kernel take a tenth of it. */
+#define LARGEST (64 << 20)
+
+int snapshot_write(const json_t *snapshot, const char *path)
+{
+	struct plumb_atomic_file r;
+	int err = plumb_atomic_file_begin(&r, path);
+
+	if (!err) {
+		if (json_dumpf(snapshot, r.out, JSON_INDENT(1) | JSON_SORT_KEYS) ||
+		    fputc('\n', r.out) == EOF)
+			err = -(errno ?: EIO);
+		err = plumb_atomic_file_end(&r, err);
+	}
+	return err ? plumb_error(err, "--save: cannot write %s: %s", path,
+				 plumb_atomic_file_error(err))
+		   : 0;
+}
+
+static bool are_texts(const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!json_is_string(json_array_get(list, i)))
+			return false;
+	return json_is_array(list);
+}
+
+static bool is_function(const json_t *f)
+{
+	const json_t *arguments = json_object_get(f, "arguments"),
+		     *types = json_object_get(f, "types"), *returns = json_object_get(f, "returns");
+
+	if (!json_is_object(f) || !arguments != !returns)
+		return false;
+	if (!arguments)
+		return true;
+	if (types && (!are_texts(types) || json_array_size(types) != json_array_size(arguments)))
+		return false;
+	return are_texts(arguments) && json_is_string(returns);
+}
+
+static bool is_field(const json_t *f)
+{
+	return json_is_string(json_object_get(f, "name")) &&
+	       json_is_string(json_object_get(f, "type")) &&
+	       json_is_integer(json_object_get(f, "offset")) &&
+	       json_is_integer(json_object_get(f, "size")) &&
+	       json_is_boolean(json_object_get(f, "signed"));
+}
+
+static bool is_tracepoint(const json_t *fields)
+{
+	for (size_t i = 0; i < json_array_size(fields); i++)
+		if (!is_field(json_array_get(fields, i)))
+			return false;
+	return json_is_array(fields);
+}
+
+static bool are_all(const json_t *object, bool (*is)(const json_t *))
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(object))
+		return false;
+	json_object_foreach((json_t *)object, name, value) if (!is(value)) return false;
+	return true;
+}
+
+/* What is wrong with the form of a snapshot; NULL: nothing. */
+static const char *flaw_of(const json_t *s)
+{
+	const char *schema = json_string_value(json_object_get(s, "schema"));
+	const json_t *tracepoints = json_object_get(s, "tracepoints"),
+		     *records = json_object_get(s, "records"),
+		     *prototypes = json_object_get(s, "prototypes");
+
+	if (!schema || strncmp(schema, "plumb-snapshot/", strlen("plumb-snapshot/")))
+		return "it is not a snapshot of probe-check --save";
+	if (strcmp(schema, "plumb-snapshot/1"))
+		return "it is of another version of probe-check";
+	if (!json_is_string(json_object_get(s, "kernel")) ||
+	    !json_is_string(json_object_get(s, "arch")))
+		return "it does not name its kernel";
+	if (!are_all(json_object_get(s, "functions"), is_function))
+		return "its functions are damaged";
+	if (tracepoints && !are_all(tracepoints, is_tracepoint))
+		return "its tracepoints are damaged";
+	if (records && !are_all(records, is_tracepoint))
+		return "its records of tracepoints are damaged";
+	if (prototypes && !are_all(prototypes, are_texts))
+		return "its prototypes of tracepoints are damaged";
+	if (!json_object_size(json_object_get(s, "functions")) && !json_object_size(tracepoints) &&
+	    !json_object_size(records) && !json_object_size(prototypes))
+		return "there is nothing in it";
+	return NULL;
+}
+
+json_t *snapshot_read(const char *path)
+{
+	size_t size;
+	char *text = plumb_file_read("--against", path, LARGEST, &size);
+	json_error_t error;
+	const char *flaw;
+	json_t *s;
+
+	if (!text)
+		return NULL;
+	s = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	free(text);
+	if (!s) {
+		plumb_warn("--against: %s: line %d: %s", path, error.line, error.text);
+		return NULL;
+	}
+	flaw = flaw_of(s);
+	if (!flaw)
+		return s;
+	plumb_warn("--against: %s: %s", path, flaw);
+	json_decref(s);
+	return NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * copies: find copies of a function's body in other functions, as the compiler makes them when it
+ * inlines a call.
+ *
+ * Registers and the order of instructions are ignored.  What is compared are marks: accesses to
+ * fields, constants and call targets.  Only nearby functions are searched, since they may be from
+ * the same source file.  A function with fewer than four different marks is not searched for.  A
+ * copy that is found is evidence and no proof; debugging information is more reliable.  x86_64
+ * only.
+ */
+#ifndef COPIES_H
+#define COPIES_H
+
+#include "image/image.h"
+
+/*
+ * Write to TEXT the first function that has such a copy and does not call the function at ADDRESS.
+ * Return TEXT; NULL: there is none.
+ */
+const char *copies_find(const struct plumb_image *image, uint64_t address, char *text, size_t size);
+
+#endif
