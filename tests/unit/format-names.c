@@ -156,7 +156,7 @@ static void fields_of_a_key_are_one_line(void **state)
 		for (size_t i = 0; i < plumb_n_common_fields; i++) {
 			if (strcmp(plumb_common_fields[i].name, known[k].field))
 				continue;
-			plumb_common_fields[i].format(&who, text, sizeof(text));
+			plumb_field_format(&plumb_common_fields[i], &who, text, sizeof(text));
 			assert_string_equal(text, known[k].text);
 		}
 }

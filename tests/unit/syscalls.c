@@ -165,15 +165,15 @@ static void fields_print_a_key(void **state)
 
 	(void)state;
 	assert_int_equal(plumb_n_syscall_fields, 2);
-	plumb_syscall_fields[0].format(&key, text, sizeof(text));
+	plumb_field_format(&plumb_syscall_fields[0], &key, text, sizeof(text));
 	assert_string_equal(text, "sendto");
-	plumb_syscall_fields[1].format(&key, text, sizeof(text));
+	plumb_field_format(&plumb_syscall_fields[1], &key, text, sizeof(text));
 	assert_string_equal(text, "0");
 	key.error = EAGAIN;
-	plumb_syscall_fields[1].format(&key, text, sizeof(text));
+	plumb_field_format(&plumb_syscall_fields[1], &key, text, sizeof(text));
 	assert_string_equal(text, "EAGAIN");
 	key.error = 516;
-	plumb_syscall_fields[1].format(&key, text, sizeof(text));
+	plumb_field_format(&plumb_syscall_fields[1], &key, text, sizeof(text));
 	assert_string_equal(text, "ERESTART_RESTARTBLOCK");
 }
 

@@ -258,7 +258,7 @@ static void sizes_are_classes(void **state)
 		assert_true(tcp_take_key(samples[i].item, &o));
 		assert_int_equal(o.by, TCP_BY_SIZE);
 		key.size = samples[i].lowest;
-		size->format(&key, text, sizeof(text));
+		plumb_field_format(size, &key, text, sizeof(text));
 		check(!strcmp(text, samples[i].text), "%lu is %s, not %s", samples[i].lowest, text,
 		      samples[i].text);
 	}
@@ -277,10 +277,10 @@ static const char *shown(const char *name, const struct send_key *key)
 {
 	static char text[64];
 	const struct plumb_field *f = field(name);
-	json_t *j = f->json(key);
+	json_t *j = plumb_field_json(f, key);
 	char *json = json_dumps(j, JSON_ENCODE_ANY);
 
-	f->format(key, text, sizeof(text));
+	plumb_field_format(f, key, text, sizeof(text));
 	strcat(strcat(text, "/"), json);
 	free(json);
 	json_decref(j);

@@ -48,47 +48,10 @@ const char *block_stage_name(uint32_t stage)
 	return stages[stage];
 }
 
-static void format_stage(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%s", block_stage_name(((const struct block_key *)key)->stage));
-}
-
-static void format_op(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%s", block_op_name(((const struct block_key *)key)->op));
-}
-
-static void format_flags(const void *key, char *text, size_t size)
-{
-	static const char *const names[BLOCK_FLAGS] = {
-		[BLOCK_SYNC] = "sync", [BLOCK_META] = "meta",     [BLOCK_READAHEAD] = "readahead",
-		[BLOCK_FUA] = "fua",   [BLOCK_POLLED] = "polled",
-	};
-	uint32_t flags = ((const struct block_key *)key)->flags;
-	size_t n = 0;
-
-	snprintf(text, size, "-");
-	for (int i = 0; i < BLOCK_FLAGS; i++)
-		if (flags >> i & 1 && n < size)
-			n += snprintf(text + n, size - n, "%s%s", n ? "," : "", names[i]);
-}
-
-/* "4K": 4096 bytes and more, fewer than 8192. */
-static void format_size(const void *key, char *text, size_t size)
-{
-	static const char suffixes[] = {0, 'K', 'M', 'G'};
-	unsigned long long bytes = ((const struct block_key *)key)->size;
-	int i = 0;
-
-	for (; i < 3 && bytes >= 1024; i++)
-		bytes /= 1024;
-	snprintf(text, size, i ? "%llu%c" : "%llu", bytes, suffixes[i]);
-}
-
-static json_t *json_size(const void *key)
-{
-	return json_integer(((const struct block_key *)key)->size);
-}
+static const char *const flags[BLOCK_FLAGS] = {
+	[BLOCK_SYNC] = "sync", [BLOCK_META] = "meta",     [BLOCK_READAHEAD] = "readahead",
+	[BLOCK_FUA] = "fua",   [BLOCK_POLLED] = "polled",
+};
 
 /*
  * The errno that the kernel makes of a blk_status_t (block/blk-core.c); 0: of numbers that are not
@@ -118,11 +81,11 @@ static void format_errno(const void *key, char *text, size_t size)
 }
 
 const struct plumb_field block_fields[BLOCK_N_FIELDS] = {
-	{"disk", BLOCK_BY_DISK, false, format_disk, NULL},
-	{"part", BLOCK_BY_PART, false, format_part, NULL},
-	{"op", BLOCK_BY_OP, false, format_op, NULL},
-	{"flags", BLOCK_BY_FLAGS, false, format_flags, NULL},
-	{"size", BLOCK_BY_SIZE, true, format_size, json_size},
-	{"errno", BLOCK_BY_ERRNO, false, format_errno, NULL},
-	{"stage", BLOCK_BY_STAGE, false, format_stage, NULL},
+	{"disk", BLOCK_BY_DISK, .format = format_disk},
+	{"part", BLOCK_BY_PART, .format = format_part},
+	{PLUMB_NAMED_FIELD("op", BLOCK_BY_OP, PLUMB_NAME, block_key, op, ops)},
+	{PLUMB_NAMED_FIELD("flags", BLOCK_BY_FLAGS, PLUMB_FLAGS, block_key, flags, flags)},
+	{PLUMB_FIELD("size", BLOCK_BY_SIZE, PLUMB_BYTES_2, block_key, size)},
+	{"errno", BLOCK_BY_ERRNO, .format = format_errno},
+	{PLUMB_NAMED_FIELD("stage", BLOCK_BY_STAGE, PLUMB_NAME, block_key, stage, stages)},
 };

@@ -45,7 +45,7 @@ static const char *text_of(const struct block_slow *r, uint32_t by, char *text, 
 
 	for (size_t i = 0; i < BLOCK_N_FIELDS; i++)
 		if (block_fields[i].bit == by)
-			block_fields[i].format(&key, text, size);
+			plumb_field_format(&block_fields[i], &key, text, size);
 	return text;
 }
 

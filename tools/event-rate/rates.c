@@ -38,7 +38,7 @@ static void format_event(const void *key, char *text, size_t size)
 	name_event(((const struct event_rate_key *)key)->event, text, size);
 }
 
-const struct plumb_field rates_field = {"event", PLUMB_BY_TARGET, false, format_event, NULL};
+const struct plumb_field rates_field = {"event", PLUMB_BY_TARGET, .format = format_event};
 
 /* --- columns --- */
 

@@ -36,8 +36,8 @@ static void format_disk(const void *key, char *text, size_t size)
 const struct plumb_field *io_fields(void)
 {
 	static struct plumb_field all[IO_N_FIELDS] = {
-		{"fs", IO_BY_FS, false, format_fs, NULL},
-		{"disk", IO_BY_DISK, false, format_disk, NULL},
+		{"fs", IO_BY_FS, .format = format_fs},
+		{"disk", IO_BY_DISK, .format = format_disk},
 	};
 
 	/* The key begins with that of a system call. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
-#include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 #include <stdio.h>
@@ -129,62 +128,23 @@ static void format_op(const void *key, char *text, size_t size)
 	file_op_format(((const struct file_key *)key)->op, text, size);
 }
 
-static void format_flags(const void *key, char *text, size_t size)
-{
-	static const char *const names[FILE_FLAGS] = {
-		[FILE_DIRECT] = "direct", [FILE_SYNC] = "sync", [FILE_DSYNC] = "dsync"};
-	uint32_t flags = ((const struct file_key *)key)->flags;
-	size_t n = 0;
+static const char *const flags[FILE_FLAGS] = {
+	[FILE_DIRECT] = "direct", [FILE_SYNC] = "sync", [FILE_DSYNC] = "dsync"};
 
-	snprintf(text, size, "-");
-	for (int i = 0; i < FILE_FLAGS; i++)
-		if (flags >> i & 1 && n < size)
-			n += snprintf(text + n, size - n, "%s%s", n ? "," : "", names[i]);
-}
-
-/* "4K": 4096 bytes and more, fewer than 8192. */
-static void format_size(const void *key, char *text, size_t size)
-{
-	static const char suffixes[] = {0, 'K', 'M', 'G'};
-	unsigned long long bytes = ((const struct file_key *)key)->size;
-	int i = 0;
-
-	for (; i < 3 && bytes >= 1024; i++)
-		bytes /= 1024;
-	snprintf(text, size, i ? "%llu%c" : "%llu", bytes, suffixes[i]);
-}
-
-static json_t *json_size(const void *key)
-{
-	return json_integer(((const struct file_key *)key)->size);
-}
-
-static void format_cache(const void *key, char *text, size_t size)
-{
-	static const char *const names[FILE_CACHE_STATES] = {
-		[FILE_CACHE_NONE] = "-",
-		[FILE_CACHE_HIT] = "hit",
-		[FILE_CACHE_MISS] = "miss",
-		[FILE_CACHE_DIRECT] = "direct",
-	};
-
-	snprintf(text, size, "%s", names[((const struct file_key *)key)->cache]);
-}
-
-static void format_errno(const void *key, char *text, size_t size)
-{
-	const struct file_key *k = key;
-
-	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
-}
+static const char *const cache_states[FILE_CACHE_STATES] = {
+	[FILE_CACHE_NONE] = "-",
+	[FILE_CACHE_HIT] = "hit",
+	[FILE_CACHE_MISS] = "miss",
+	[FILE_CACHE_DIRECT] = "direct",
+};
 
 const struct plumb_field file_fields[FILE_N_FIELDS] = {
-	{"fs", FILE_BY_FS, false, format_fs, NULL},
-	{"mount", FILE_BY_MOUNT, false, format_mount, NULL},
-	{"file", FILE_BY_FILE, false, format_file, NULL},
-	{"op", FILE_BY_OP, false, format_op, NULL},
-	{"flags", FILE_BY_FLAGS, false, format_flags, NULL},
-	{"size", FILE_BY_SIZE, true, format_size, json_size},
-	{"cache", FILE_BY_CACHE, false, format_cache, NULL},
-	{"errno", FILE_BY_ERRNO, false, format_errno, NULL},
+	{"fs", FILE_BY_FS, .format = format_fs},
+	{"mount", FILE_BY_MOUNT, .format = format_mount},
+	{"file", FILE_BY_FILE, .format = format_file},
+	{"op", FILE_BY_OP, .format = format_op},
+	{PLUMB_NAMED_FIELD("flags", FILE_BY_FLAGS, PLUMB_FLAGS, file_key, flags, flags)},
+	{PLUMB_FIELD("size", FILE_BY_SIZE, PLUMB_BYTES_2, file_key, size)},
+	{PLUMB_NAMED_FIELD("cache", FILE_BY_CACHE, PLUMB_NAME, file_key, cache, cache_states)},
+	{PLUMB_FIELD("errno", FILE_BY_ERRNO, PLUMB_ERRNO, file_key, error)},
 };

@@ -102,19 +102,13 @@ static json_t *json_ret(const void *key)
 	return json_string(text);
 }
 
-static void format_errno(const void *key, char *text, size_t size)
-{
-	const struct func_latency_key *k = key;
-
-	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
-}
-
 /* parse_key() replaces the name of the argument's field by the item of --by. */
 static struct plumb_field fields[] = {
-	{"func", FUNC_LATENCY_BY_FUNC, false, format_function, NULL},
-	{"arg:NAME|N[>>SHIFT]", FUNC_LATENCY_BY_ARG, true, format_arg, json_arg},
-	{"ret", FUNC_LATENCY_BY_RET, true, format_ret, json_ret},
-	{"errno", FUNC_LATENCY_BY_ERRNO, false, format_errno, NULL},
+	{"func", FUNC_LATENCY_BY_FUNC, .format = format_function},
+	{"arg:NAME|N[>>SHIFT]", FUNC_LATENCY_BY_ARG, .number = true, .format = format_arg,
+	 .json = json_arg},
+	{"ret", FUNC_LATENCY_BY_RET, .number = true, .format = format_ret, .json = json_ret},
+	{PLUMB_FIELD("errno", FUNC_LATENCY_BY_ERRNO, PLUMB_ERRNO, func_latency_key, error)},
 };
 
 static bool parse_key(const char *item, struct plumb_options *o)

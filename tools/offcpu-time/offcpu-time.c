@@ -23,11 +23,6 @@ static const char *const states[OFFCPU_STATES] = {
 	[OFFCPU_IDLE] = "idle",           [OFFCPU_OTHER] = "other",
 };
 
-static void format_state(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%s", states[((const struct plumb_stack_key *)key)->what]);
-}
-
 static const struct plumb_waker *waker_of(const void *key)
 {
 	return &((const struct offcpu_key *)key)->waker;
@@ -45,8 +40,8 @@ static json_t *json_of_waker(const void *key)
 }
 
 static const struct plumb_field fields[] = {
-	{"state", OFFCPU_BY_STATE, false, format_state, NULL},
-	{"waker", OFFCPU_BY_WAKER, false, format_waker, json_of_waker},
+	{PLUMB_NAMED_FIELD("state", OFFCPU_BY_STATE, PLUMB_NAME, plumb_stack_key, what, states)},
+	{"waker", OFFCPU_BY_WAKER, .format = format_waker, .json = json_of_waker},
 };
 
 static const struct argp_option options[] = {

@@ -48,33 +48,15 @@ static const char *const function = "handle_mm_fault";
 static struct plumb_functions functions;
 static bool by_kind;
 
-static void format_type(const void *key, char *text, size_t size)
-{
-	static const char *const names[FAULT_TYPES] = {"minor", "major", "retry", "failed"};
-
-	snprintf(text, size, "%s", names[((const struct fault_key *)key)->type]);
-}
-
-static void format_kind(const void *key, char *text, size_t size)
-{
-	static const char *const names[FAULT_KINDS] = {
-		"unknown", "anonymous", "file", "cow", "swap", "userfaultfd", "special",
-	};
-
-	snprintf(text, size, "%s", names[((const struct fault_key *)key)->kind]);
-}
-
-static void format_area(const void *key, char *text, size_t size)
-{
-	const struct fault_key *k = key;
-
-	plumb_escape(text, k->area, size);
-}
+static const char *const types[FAULT_TYPES] = {"minor", "major", "retry", "failed"};
+static const char *const kinds[FAULT_KINDS] = {
+	"unknown", "anonymous", "file", "cow", "swap", "userfaultfd", "special",
+};
 
 static const struct plumb_field fields[] = {
-	{"type", FAULT_BY_TYPE, false, format_type, NULL},
-	{"kind", FAULT_BY_KIND, false, format_kind, NULL},
-	{"area", FAULT_BY_AREA, false, format_area, NULL},
+	{PLUMB_NAMED_FIELD("type", FAULT_BY_TYPE, PLUMB_NAME, fault_key, type, types)},
+	{PLUMB_NAMED_FIELD("kind", FAULT_BY_KIND, PLUMB_NAME, fault_key, kind, kinds)},
+	{PLUMB_FIELD("area", FAULT_BY_AREA, PLUMB_TEXT, fault_key, area)},
 };
 
 static double rate_of(const struct plumb_report *r, const struct plumb_row *row)

@@ -79,7 +79,7 @@ static void format_container(const void *key, char *text, size_t size)
 }
 
 static const struct plumb_field fields[] = {
-	{"container", SKB_ALLOC_BY_CONTAINER, false, format_container, NULL},
+	{"container", SKB_ALLOC_BY_CONTAINER, .format = format_container},
 };
 
 static void configure(struct plumb_bpf *bpf, const void *unused, bool calibration)

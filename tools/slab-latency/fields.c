@@ -110,40 +110,9 @@ static void format_caller(const void *key, char *text, size_t size)
 			 f.module ? " [" : "", f.module ?: "", f.module ? "]" : "");
 }
 
-static void format_path(const void *key, char *text, size_t size)
-{
-	static const char *const names[SLAB_PATHS] = {"fast", "slow", "new-slab", "new-slab"};
-
-	snprintf(text, size, "%s", names[((const struct slab_key *)key)->path & (SLAB_PATHS - 1)]);
-}
-
-static void format_op(const void *key, char *text, size_t size)
-{
-	static const char *const names[SLAB_REFILL] = {"alloc", "bulk", "free", "kfree",
-						       "bulk-free"};
-
-	snprintf(text, size, "%s", names[((const struct slab_key *)key)->op % SLAB_REFILL]);
-}
-
-static void format_asked(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%u", ((const struct slab_key *)key)->asked);
-}
-
-static json_t *json_asked(const void *key)
-{
-	return json_integer(((const struct slab_key *)key)->asked);
-}
-
-static void format_given(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%u", ((const struct slab_key *)key)->given);
-}
-
-static json_t *json_given(const void *key)
-{
-	return json_integer(((const struct slab_key *)key)->given);
-}
+static const char *const paths[SLAB_PATHS] = {"fast", "slow", "new-slab", "new-slab"};
+static const char *const ops[SLAB_REFILL] = {"alloc", "bulk", "free", "kfree", "bulk-free"};
+static const char *const contexts[SLAB_CONTEXTS] = {"-", "thread", "softirq", "interrupt"};
 
 static void format_node(const void *key, char *text, size_t size)
 {
@@ -162,21 +131,14 @@ static json_t *json_node(const void *key)
 	return k->node < 0 ? json_null() : json_integer(k->node);
 }
 
-static void format_context(const void *key, char *text, size_t size)
-{
-	static const char *const names[SLAB_CONTEXTS] = {"-", "thread", "softirq", "interrupt"};
-
-	snprintf(text, size, "%s", names[((const struct slab_key *)key)->context % SLAB_CONTEXTS]);
-}
-
 const struct plumb_field slab_fields[] = {
-	{"cache", SLAB_BY_CACHE, false, format_cache, json_cache},
-	{"caller", SLAB_BY_CALLER, false, format_caller, NULL},
-	{"path", SLAB_BY_PATH, false, format_path, NULL},
-	{"op", SLAB_BY_OP, false, format_op, NULL},
-	{"asked", SLAB_BY_ASKED, true, format_asked, json_asked},
-	{"given", SLAB_BY_GIVEN, true, format_given, json_given},
-	{"node", SLAB_BY_NODE, true, format_node, json_node},
-	{"context", SLAB_BY_CONTEXT, false, format_context, NULL},
+	{"cache", SLAB_BY_CACHE, .format = format_cache, .json = json_cache},
+	{"caller", SLAB_BY_CALLER, .format = format_caller},
+	{PLUMB_NAMED_FIELD("path", SLAB_BY_PATH, PLUMB_NAME, slab_key, path, paths)},
+	{PLUMB_NAMED_FIELD("op", SLAB_BY_OP, PLUMB_NAME, slab_key, op, ops)},
+	{PLUMB_FIELD("asked", SLAB_BY_ASKED, PLUMB_NUMBER, slab_key, asked)},
+	{PLUMB_FIELD("given", SLAB_BY_GIVEN, PLUMB_NUMBER, slab_key, given)},
+	{"node", SLAB_BY_NODE, .number = true, .format = format_node, .json = json_node},
+	{PLUMB_NAMED_FIELD("context", SLAB_BY_CONTEXT, PLUMB_NAME, slab_key, context, contexts)},
 };
 const size_t slab_n_fields = sizeof(slab_fields) / sizeof(slab_fields[0]);

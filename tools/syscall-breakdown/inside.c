@@ -111,7 +111,7 @@ static void format_function(const void *key, char *text, size_t size)
 	plumb_probe_name(&functions, k->function, text, size);
 }
 
-static const struct plumb_field field = {"func", BY_FUNCTION, false, format_function, NULL};
+static const struct plumb_field field = {"func", BY_FUNCTION, .format = format_function};
 
 static int largest_own_first(const void *a, const void *b)
 {

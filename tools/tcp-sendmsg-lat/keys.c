@@ -121,23 +121,6 @@ static void format_size(const void *key, char *text, size_t size)
 		 format_bound(beyond, to, sizeof(to)));
 }
 
-static void format_errno(const void *key, char *text, size_t size)
-{
-	const struct send_key *k = key;
-
-	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
-}
-
-static void format_netns(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%u", ((const struct send_key *)key)->netns);
-}
-
-static json_t *json_netns(const void *key)
-{
-	return json_integer(((const struct send_key *)key)->netns);
-}
-
 static void format_label(const void *key, char *text, size_t size)
 {
 	const struct send_key *k = key;
@@ -146,13 +129,13 @@ static void format_label(const void *key, char *text, size_t size)
 }
 
 const struct plumb_field tcp_fields[TCP_N_FIELDS] = {
-	{"label", TCP_BY_LABEL, false, format_label, NULL},
-	{"raddr", TCP_BY_RADDR, false, format_raddr, NULL},
-	{"rport", TCP_BY_RPORT, true, format_rport, json_rport},
-	{"laddr", TCP_BY_LADDR, false, format_laddr, NULL},
-	{"lport", TCP_BY_LPORT, true, format_lport, json_lport},
-	{"size", TCP_BY_SIZE, true, format_size, json_size},
-	{"errno", TCP_BY_ERRNO, false, format_errno, NULL},
-	{"netns", TCP_BY_NETNS, true, format_netns, json_netns},
+	{"label", TCP_BY_LABEL, .format = format_label},
+	{"raddr", TCP_BY_RADDR, .format = format_raddr},
+	{"rport", TCP_BY_RPORT, .number = true, .format = format_rport, .json = json_rport},
+	{"laddr", TCP_BY_LADDR, .format = format_laddr},
+	{"lport", TCP_BY_LPORT, .number = true, .format = format_lport, .json = json_lport},
+	{"size", TCP_BY_SIZE, .number = true, .format = format_size, .json = json_size},
+	{PLUMB_FIELD("errno", TCP_BY_ERRNO, PLUMB_ERRNO, send_key, error)},
+	{PLUMB_FIELD("netns", TCP_BY_NETNS, PLUMB_NUMBER, send_key, netns)},
 	{.name = "port"}, /* no column of its own: see tcp_take_key() */
 };

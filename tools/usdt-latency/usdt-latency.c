@@ -148,8 +148,10 @@ static json_t *json_done_arg(const void *key)
 
 /* parse_key() replaces the names by the items of --by. */
 static struct plumb_field fields[USDT_ENDS] = {
-	{"arg:N[>>SHIFT]", USDT_BY_ARG(USDT_START), true, format_start_arg, json_start_arg},
-	{"done.arg:N[>>SHIFT]", USDT_BY_ARG(USDT_DONE), true, format_done_arg, json_done_arg},
+	{"arg:N[>>SHIFT]", USDT_BY_ARG(USDT_START), .number = true, .format = format_start_arg,
+	 .json = json_start_arg},
+	{"done.arg:N[>>SHIFT]", USDT_BY_ARG(USDT_DONE), .number = true, .format = format_done_arg,
+	 .json = json_done_arg},
 };
 
 static bool parse_key(const char *item, struct plumb_options *o)

@@ -123,20 +123,14 @@ static json_t *json_ret(const void *key)
 	return json_integer(k->ret);
 }
 
-static void format_errno(const void *key, char *text, size_t size)
-{
-	const struct user_func_key *k = key;
-
-	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
-}
-
 /* parse_key() replaces the name of the argument's field by the item of --by. */
 static struct plumb_field fields[] = {
-	{"func", USER_FUNC_BY_FUNC, false, format_function, json_function},
-	{"file", USER_FUNC_BY_FILE, false, format_file, NULL},
-	{"arg:N[:TYPE][>>SHIFT]", USER_FUNC_BY_ARG, true, format_arg, json_arg},
-	{"ret", USER_FUNC_BY_RET, true, format_ret, json_ret},
-	{"errno", USER_FUNC_BY_ERRNO, false, format_errno, NULL},
+	{"func", USER_FUNC_BY_FUNC, .format = format_function, .json = json_function},
+	{"file", USER_FUNC_BY_FILE, .format = format_file},
+	{"arg:N[:TYPE][>>SHIFT]", USER_FUNC_BY_ARG, .number = true, .format = format_arg,
+	 .json = json_arg},
+	{"ret", USER_FUNC_BY_RET, .number = true, .format = format_ret, .json = json_ret},
+	{PLUMB_FIELD("errno", USER_FUNC_BY_ERRNO, PLUMB_ERRNO, user_func_key, error)},
 };
 
 /* The type after the argument's number, as ":u32"; a usage error if there is no such type. */

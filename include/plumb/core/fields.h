@@ -10,6 +10,16 @@
 
 struct plumb_tool;
 
+/* What a member of a key is, if its field has no format() of its own. */
+enum plumb_member {
+	PLUMB_NUMBER,  /* unsigned */
+	PLUMB_TEXT,    /* a string */
+	PLUMB_NAME,    /* an index of NAMES, whose last stands for all beyond it */
+	PLUMB_FLAGS,   /* bits, by their NAMES */
+	PLUMB_ERRNO,   /* positive; 0: success */
+	PLUMB_BYTES_2, /* bytes; the lowest of a class that is a power of two */
+};
+
 struct plumb_field {
 	const char *name; /* in --by and JSON */
 	uint32_t bit;     /* in plumb_config.by */
@@ -18,7 +28,26 @@ struct plumb_field {
 	void (*format)(const void *key, char *text, size_t size);
 	/* Returns a new reference; NULL: the text of format() is used. */
 	json_t *(*json)(const void *key);
+	/* If format is NULL: a member of the key. */
+	enum plumb_member member;
+	size_t at, size;
+	const char *const *names;
+	size_t n_names;
 };
+
+/* A field that is the MEMBER of the key's STRUCT_, by its kind; NAMES is an array. */
+#define PLUMB_FIELD(name_, bit_, kind, struct_, member_)                                           \
+	.name = (name_), .bit = (bit_), .member = (kind),                                          \
+	.number = (kind) == PLUMB_NUMBER || (kind) == PLUMB_BYTES_2,                               \
+	.at = offsetof(struct struct_, member_), .size = sizeof(((struct struct_ *)0)->member_)
+#define PLUMB_NAMED_FIELD(name_, bit_, kind, struct_, member_, names_)                             \
+	PLUMB_FIELD(name_, bit_, kind, struct_, member_),                                          \
+		.names = (names_), .n_names = sizeof(names_) / sizeof((names_)[0])
+
+/* As the members format and json; returns TEXT. */
+const char *plumb_field_format(const struct plumb_field *f, const void *key, char *text,
+			       size_t size);
+json_t *plumb_field_json(const struct plumb_field *f, const void *key);
 
 extern const struct plumb_field plumb_common_fields[];
 extern const size_t plumb_n_common_fields;

@@ -2,39 +2,78 @@
 #include <plumb/kernel/cgroup.h>
 #include <plumb/core/fields.h>
 #include <plumb/bpf/key/key.h>
+#include <plumb/core/json.h>
+#include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
 #include <plumb/core/tool.h>
 #include <stdio.h>
 #include <string.h>
 
-static void format_pid(const void *key, char *text, size_t size)
+static uint64_t number_of(const struct plumb_field *f, const void *key)
 {
-	snprintf(text, size, "%u", ((const struct plumb_who *)key)->pid);
+	uint64_t number = 0;
+
+	memcpy(&number, (const char *)key + f->at, f->size); /* all architectures: little-endian */
+	return number;
 }
 
-static json_t *json_pid(const void *key)
+static void format_flags(const struct plumb_field *f, uint64_t flags, char *text, size_t size)
 {
-	return json_integer(((const struct plumb_who *)key)->pid);
+	size_t n = 0;
+
+	snprintf(text, size, "-");
+	for (size_t i = 0; i < f->n_names; i++)
+		if (flags >> i & 1 && n < size)
+			n += snprintf(text + n, size - n, "%s%s", n ? "," : "", f->names[i]);
 }
 
-static void format_tid(const void *key, char *text, size_t size)
+/* "4K": 4096 bytes and more, fewer than 8192. */
+static void format_bytes(unsigned long long bytes, char *text, size_t size)
 {
-	snprintf(text, size, "%u", ((const struct plumb_who *)key)->tid);
+	const char *suffix = "";
+
+	for (const char *next = "KMG"; *next && bytes >= 1024; next++) {
+		bytes /= 1024;
+		suffix = next;
+	}
+	snprintf(text, size, "%llu%.1s", bytes, suffix);
 }
 
-static json_t *json_tid(const void *key)
+const char *plumb_field_format(const struct plumb_field *f, const void *key, char *text,
+			       size_t size)
 {
-	return json_integer(((const struct plumb_who *)key)->tid);
+	uint64_t number = 0;
+
+	if (f->format) {
+		f->format(key, text, size);
+		return text;
+	}
+	if (f->member == PLUMB_TEXT)
+		plumb_escape(text, (const char *)key + f->at, size);
+	else
+		number = number_of(f, key);
+	if (f->member == PLUMB_NUMBER)
+		snprintf(text, size, "%llu", (unsigned long long)number);
+	else if (f->member == PLUMB_NAME)
+		snprintf(text, size, "%s", f->names[number < f->n_names ? number : f->n_names - 1]);
+	else if (f->member == PLUMB_FLAGS)
+		format_flags(f, number, text, size);
+	else if (f->member == PLUMB_ERRNO)
+		snprintf(text, size, "%s", number ? plumb_errno_name(number) : "0");
+	else if (f->member == PLUMB_BYTES_2)
+		format_bytes(number, text, size);
+	return text;
 }
 
-static void format_comm(const void *key, char *text, size_t size)
+json_t *plumb_field_json(const struct plumb_field *f, const void *key)
 {
-	plumb_escape(text, ((const struct plumb_who *)key)->comm, size);
-}
+	char text[4096];
 
-static void format_process(const void *key, char *text, size_t size)
-{
-	plumb_escape(text, ((const struct plumb_who *)key)->process, size);
+	if (f->json)
+		return f->json(key);
+	if (!f->format && f->number)
+		return json_integer(number_of(f, key));
+	return plumb_json_text(plumb_field_format(f, key, text, sizeof(text)));
 }
 
 static void format_cgroup(const void *key, char *text, size_t size)
@@ -42,34 +81,14 @@ static void format_cgroup(const void *key, char *text, size_t size)
 	plumb_cgroup_path(((const struct plumb_who *)key)->cgroup, text, size);
 }
 
-static void format_cgroup_id(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%llu", (unsigned long long)((const struct plumb_who *)key)->cgroup);
-}
-
-static json_t *json_cgroup_id(const void *key)
-{
-	return json_integer(((const struct plumb_who *)key)->cgroup);
-}
-
-static void format_cpu(const void *key, char *text, size_t size)
-{
-	snprintf(text, size, "%u", ((const struct plumb_who *)key)->cpu);
-}
-
-static json_t *json_cpu(const void *key)
-{
-	return json_integer(((const struct plumb_who *)key)->cpu);
-}
-
 const struct plumb_field plumb_common_fields[] = {
-	{"pid", PLUMB_BY_PID, true, format_pid, json_pid},
-	{"tid", PLUMB_BY_TID, true, format_tid, json_tid},
-	{"comm", PLUMB_BY_COMM, false, format_comm, NULL},
-	{"process", PLUMB_BY_PROCESS, false, format_process, NULL},
-	{"cgroup", PLUMB_BY_CGROUP, false, format_cgroup, NULL},
-	{"cgroup_id", PLUMB_BY_CGROUP_ID, true, format_cgroup_id, json_cgroup_id},
-	{"cpu", PLUMB_BY_CPU, true, format_cpu, json_cpu},
+	{PLUMB_FIELD("pid", PLUMB_BY_PID, PLUMB_NUMBER, plumb_who, pid)},
+	{PLUMB_FIELD("tid", PLUMB_BY_TID, PLUMB_NUMBER, plumb_who, tid)},
+	{PLUMB_FIELD("comm", PLUMB_BY_COMM, PLUMB_TEXT, plumb_who, comm)},
+	{PLUMB_FIELD("process", PLUMB_BY_PROCESS, PLUMB_TEXT, plumb_who, process)},
+	{"cgroup", PLUMB_BY_CGROUP, .format = format_cgroup},
+	{PLUMB_FIELD("cgroup_id", PLUMB_BY_CGROUP_ID, PLUMB_NUMBER, plumb_who, cgroup)},
+	{PLUMB_FIELD("cpu", PLUMB_BY_CPU, PLUMB_NUMBER, plumb_who, cpu)},
 };
 const size_t plumb_n_common_fields = sizeof(plumb_common_fields) / sizeof(plumb_common_fields[0]);
 

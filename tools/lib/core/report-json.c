@@ -75,20 +75,12 @@ json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row)
 {
 	const struct plumb_field *f;
 	json_t *key = json_object();
-	char buf[4096];
 
 	if (!row->slot)
 		return json_pack("{s:b}", "other", 1);
-	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++) {
-		if (!(run->options->by & f->bit))
-			continue;
-		if (f->json) {
-			set(key, f->name, f->json(row->key));
-		} else {
-			f->format(row->key, buf, sizeof(buf));
-			set(key, f->name, plumb_json_text(buf));
-		}
-	}
+	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
+		if (run->options->by & f->bit)
+			set(key, f->name, plumb_field_json(f, row->key));
 	return key;
 }
 

@@ -48,7 +48,7 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 		snprintf(text, size, "%s", c == t->columns ? t->r->run->tool->measure.second : "");
 	} else if (c->figure == FIELD) {
 		if (row->slot)
-			c->field->format(row->key, text, size);
+			plumb_field_format(c->field, row->key, text, size);
 		else
 			snprintf(text, size, "%s", c == t->columns ? "[other]" : "");
 		/* A thread's name can be; a blank cell is no column for awk. */

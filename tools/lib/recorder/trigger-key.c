@@ -155,8 +155,7 @@ static bool is_text(const struct plumb_field *field, const void *key, const char
 	if (json_is_string(json)) {
 		same = !strcmp(json_string_value(json), wanted);
 	} else {
-		field->format(key, text, sizeof(text));
-		same = !strcmp(text, wanted);
+		same = !strcmp(plumb_field_format(field, key, text, sizeof(text)), wanted);
 	}
 	json_decref(json);
 	return same;

@@ -30,7 +30,7 @@ void plumb_stacks_print_key(const struct plumb_run *run, const struct plumb_row 
 	for (size_t i = 0; row->slot && (field = plumb_field_at(run->tool, i)); i++) {
 		if (!(run->options->by & field->bit))
 			continue;
-		field->format(row->key, value, sizeof(value));
+		plumb_field_format(field, row->key, value, sizeof(value));
 		plumb_escape_text(escaped, value, sizeof(escaped));
 		fprintf(out, "%s%s", before, escaped);
 		before = "-";

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/reasons.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/syscall-fields.h>
 #include <stdio.h>
@@ -11,16 +10,9 @@ static void format_syscall(const void *key, char *text, size_t size)
 	plumb_syscall_name(k->nr, k->abi, text, size);
 }
 
-static void format_errno(const void *key, char *text, size_t size)
-{
-	const struct syscall_key *k = key;
-
-	snprintf(text, size, "%s", k->error ? plumb_errno_name(k->error) : "0");
-}
-
 const struct plumb_field plumb_syscall_fields[] = {
-	{"syscall", PLUMB_BY_SYSCALL, false, format_syscall, NULL},
-	{"errno", PLUMB_BY_ERRNO, false, format_errno, NULL},
+	{"syscall", PLUMB_BY_SYSCALL, .format = format_syscall},
+	{PLUMB_FIELD("errno", PLUMB_BY_ERRNO, PLUMB_ERRNO, syscall_key, error)},
 };
 const size_t plumb_n_syscall_fields =
 	sizeof(plumb_syscall_fields) / sizeof(plumb_syscall_fields[0]);

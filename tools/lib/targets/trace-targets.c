@@ -107,8 +107,8 @@ static json_t *json_target(const void *key)
 	return json_string(text);
 }
 
-const struct plumb_field plumb_trace_targets_field = {"func", PLUMB_BY_TARGET, false, format_target,
-						      json_target};
+const struct plumb_field plumb_trace_targets_field = {"func", PLUMB_BY_TARGET,
+						      .format = format_target, .json = json_target};
 
 /* Sets FIRED of each target that fired; returns how many did not, 0 if that is not known. */
 static size_t find_silent(const struct plumb_snapshot *total, bool *fired)
