@@ -23,17 +23,7 @@
 #include "requests.h"
 #include "slow.h"
 
-enum { SLOWER = 0x2000, BUFFER };
-
 #define BUFFER_BYTES (4ULL << 20)
-
-/* clang-format off */
-static const struct argp_option options[] = {
-	{"slower", SLOWER, "TIME", 0, "print each request that takes at least TIME, no table", 40},
-	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for requests not yet printed; default 4M", 60},
-	{0},
-};
-/* clang-format on */
 
 static struct block_hooks hooks;
 static uint64_t buffer = BUFFER_BYTES;
@@ -54,25 +44,25 @@ static void refuse_table_options(const struct plumb_options *o)
 				  option);
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void set_buffer(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case SLOWER:
-		min_ns = plumb_option_duration("--slower", text);
-		slower = true;
-		return 0;
-	case BUFFER:
-		buffer = plumb_in_order_buffer(text);
-		return 0;
-	case ARGP_KEY_END:
-		refuse_table_options(o);
-		if (slower)
-			slow_begin(o->json);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)option, (void)o;
+	buffer = plumb_in_order_buffer(text);
+}
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"slower", 0, "TIME", "print each request that takes at least TIME, no table", 40, .time = &min_ns, .given = &slower},
+	{"buffer", 0, "BYTES", "size of the buffer for requests not yet printed; default 4M", 60, .parse = set_buffer},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
+{
+	refuse_table_options(o);
+	if (slower)
+		slow_begin(o->json);
 }
 
 static int prepare(struct plumb_options *o)
@@ -188,7 +178,7 @@ static struct plumb_tool tool = {
 		      "fire rate: five per request: 1,000 to 1,000,000 requests a second\n"
 		      "cost:      see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.keys.fields = block_fields,
 	.keys.n_fields = BLOCK_N_FIELDS,
 	.keys.size = sizeof(struct block_key),

@@ -16,24 +16,16 @@
 /* Not in step with what programs and kernels do 100 or 1000 times a second. */
 #define FREQUENCY 99
 
-static const struct argp_option options[] = {
-	{"frequency", 'F', "HZ", 0, "samples per second on each CPU; default 99 (or 199, 499, 997)",
-	 60},
+static __u64 frequency = FREQUENCY;
+static const struct cpu_profile_rest *rest;
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"frequency", 'F', "HZ", "samples per second on each CPU; default 99 (or 199, 499, 997)", 60, .number = &frequency, .min = 1, .max = 10000},
 	PLUMB_STACK_OPTIONS,
 	{0},
 };
-
-static uint64_t frequency = FREQUENCY;
-static const struct cpu_profile_rest *rest;
-
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
-{
-	(void)state;
-	if (key != 'F')
-		return plumb_stacks_parse(key, text, o);
-	frequency = plumb_option_number("--frequency", text, 1, 10000);
-	return 0;
-}
+/* clang-format on */
 
 static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
 {
@@ -105,7 +97,6 @@ int main(int argc, char **argv)
 			"second;\n"
 			"           the footer shows the part of the BPF programs\n",
 		.options.list = options,
-		.options.parse = parse,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
 		.keys.size = sizeof(struct plumb_stack_key),
 		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,

@@ -29,18 +29,18 @@ static const struct bpf_object *object;
 
 /* --- command line --- */
 
-static const struct argp_option options[] = {
-	{"list", 'l', NULL, 0,
-	 "list the events that counters count, and which of them can be counted here", 60},
-	{0},
-};
-
-static int list(void)
+static void list(void)
 {
 	unknown = "help"; /* so that no event is missed */
 	plumb_cli_instead(counters_list);
-	return 0;
 }
+
+static const struct plumb_option options[] = {
+	{"list", 'l', NULL,
+	 "list the events that counters count, and which of them can be counted here", 60,
+	 .act = list},
+	{0},
+};
 
 static bool add_event(const char *text, bool number)
 {
@@ -50,7 +50,7 @@ static bool add_event(const char *text, bool number)
 	if (number)
 		return false;
 	if (!strcmp(text, "help"))
-		return !list();
+		return list(), true;
 	if (event_parse(text, &e)) {
 		if (counters_add(&rates_counters, &e))
 			plumb_usage_error("at most %d events of counters", RATE_MAX_COUNTERS);
@@ -64,18 +64,11 @@ static bool add_event(const char *text, bool number)
 	return true;
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void complete(struct plumb_options *o)
 {
-	(void)text;
-	(void)state;
 	(void)o;
-	if (key == 'l')
-		return list();
-	if (key != ARGP_KEY_END)
-		return ARGP_ERR_UNKNOWN;
 	if (!rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)
 		plumb_usage_error("no event: event-rate EVENT... (-l lists them)");
-	return 0;
 }
 
 /* --- mechanisms --- */
@@ -356,7 +349,7 @@ static struct plumb_tool tool = {
 		"           that of the tracepoints and functions\n"
 		"cost:      see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.options.arguments = "EVENT... ",
 	.options.argument = add_event,
 	.keys.fields = &rates_field,

@@ -34,17 +34,7 @@
 #include "places.h"
 #include "singles.h"
 
-enum { SLOWER = 0x2000, NO_RETURN };
-
 #define BUFFER_BYTES (4U << 20)
-
-/* clang-format off */
-static const struct argp_option options[] = {
-	{"slower", SLOWER, "TIME", 0, "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40},
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
-	{0},
-};
-/* clang-format on */
 
 static const char *const calls[] = {
 	"read",     "readv",   "pread64",  "preadv", "preadv2",   "write",           "writev",
@@ -72,24 +62,19 @@ static void select_calls(void)
 		}
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"slower", 0, "TIME", "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40, .time = &config.slower_ns},
+	PLUMB_OPTION_NO_RETURN("call"),
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case SLOWER:
-		config.slower_ns = plumb_option_duration("--slower", text);
-		return 0;
-	case NO_RETURN:
-		o->no_return = true;
-		return 0;
-	case ARGP_KEY_END:
-		o->split = true;
-		select_calls();
-		singles_begin(o->json);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	o->split = true;
+	select_calls();
+	singles_begin(o->json);
 }
 
 /* Find the arguments of the tracepoints of bios, which before 5.11 begin with the queue. */
@@ -323,7 +308,7 @@ int main(int argc, char **argv)
 			"cost:      measured at each start, see the footer; all other system\n"
 			"           calls of the machine are slower too, by some 30 ns\n",
 		.options.list = options,
-		.options.parse = parse,
+		.options.complete = complete,
 		.options.selection = &selection,
 		.options.rings = plumb_rings_count,
 		.keys.fields = io_fields(),

@@ -28,59 +28,38 @@
 #include "file-latency-session-700.skel.h"
 #include "file-latency.skel.h"
 
-enum { OPS = 0x2000, ERRORS_ONLY, MIN_TIME, NO_RETURN };
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these operations:", 30},
-	{"op", OPS, "OP[,...]", 0,
-	 "read, write, open, fsync, sync_file_range, mmap, sendfile, splice, copy_file_range", 30},
-	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
-	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
-	{0},
-};
-
 static uint32_t ops;
 static uint32_t by, max_keys;
 static __u64 min_ns;
-static uint32_t only_errors;
+static bool only_errors;
 static struct file_hooks hooks;
 
-static int add_op(const char *item, void *context)
+static void add_op(const char *option, const char *item, struct plumb_options *o)
 {
 	enum file_op op = file_op_find(item);
 
-	(void)context;
+	(void)o;
 	if (op == FILE_OPS)
-		plumb_usage_error("--op: not an operation: %s", item);
+		plumb_usage_error("%s: not an operation: %s", option, item);
 	ops |= 1U << op;
-	return 0;
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these operations:", .group = 30},
+	{"op", 0, "OP[,...]", "read, write, open, fsync, sync_file_range, mmap, sendfile, splice, copy_file_range", 30, .item = add_op},
+	{"errors", 0, NULL, "that failed", 30, .given = &only_errors},
+	{"min", 0, "TIME", "that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &min_ns},
+	PLUMB_OPTION_NO_RETURN("call"),
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case NO_RETURN:
-		o->no_return = true;
-		return 0;
-	case OPS:
-		if (plumb_parse_list(text, add_op, NULL))
-			plumb_usage_error("--op: an empty item in '%s'", text);
-		return 0;
-	case ERRORS_ONLY:
-		only_errors = 1;
-		return 0;
-	case MIN_TIME:
-		min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case ARGP_KEY_END:
-		if (!ops)
-			ops = (1U << FILE_OPS) - 1;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)o;
+	if (!ops)
+		ops = (1U << FILE_OPS) - 1;
 }
 
 static int prepare(struct plumb_options *o)
@@ -277,7 +256,7 @@ static struct plumb_tool tool = {
 		"cost:      measured at each start, see the footer; the tracepoints slow all\n"
 		"           other system calls of the machine, too\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.keys.fields = file_fields,
 	.keys.n_fields = FILE_N_FIELDS,
 	.keys.paths = FILE_BY_MOUNT | FILE_BY_FILE,

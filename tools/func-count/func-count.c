@@ -26,16 +26,11 @@ static bool add_pattern(const char *text, bool number)
 	return taken;
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void complete(struct plumb_options *o)
 {
-	(void)text;
-	(void)state;
 	(void)o;
-	if (key != ARGP_KEY_END)
-		return ARGP_ERR_UNKNOWN;
 	if (!plumb_trace_targets.n_patterns)
 		plumb_usage_error("no target: func-count TARGET...");
-	return 0;
 }
 
 /* The ns that a fire adds; 0: not known. */
@@ -141,8 +136,6 @@ static int fill(struct bpf_object *object)
 	return err;
 }
 
-static const struct argp_option options[] = {{0}};
-
 static struct plumb_tool tool = {
 	.card.name = "func-count",
 	.card.summary = "Count how often kernel functions, tracepoints and user functions fire, "
@@ -156,8 +149,7 @@ static struct plumb_tool tool = {
 		"fire rate: that of the targets; without -d for 5 seconds\n"
 		"cost:      by mechanism, from probe-cost or measured at the start, see\n"
 		"           the footer\n",
-	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.options.arguments = "TARGET... ",
 	.options.duration = "5 without INTERVAL or command",
 	.options.argument = add_pattern,

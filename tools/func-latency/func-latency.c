@@ -20,21 +20,11 @@
 #include "func-latency-session-700.skel.h"
 #include "func-latency.skel.h"
 
-enum { ERRORS_ONLY = 0x2000, MIN_TIME, ON_CPU };
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these calls:", 30},
-	{"errors", ERRORS_ONLY, NULL, 0, "calls that returned an error", 30},
-	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"cpu", ON_CPU, NULL, 0, "also report the time on the CPU, below the elapsed time", 40},
-	{0},
-};
-
 /* What the command line asks for. */
 static const char *patterns[PLUMB_MAX_LIST];
 static size_t n_patterns;
-static struct function_config selection;
-static bool on_cpu;
+static __u64 min_ns;
+static bool only_errors, on_cpu;
 static struct plumb_arg_key arg_key = {.arg.position = PLUMB_NO_ARG};
 
 static struct plumb_functions functions;
@@ -120,28 +110,23 @@ static bool parse_key(const char *item, struct plumb_options *o)
 	return true;
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these calls:", .group = 30},
+	{"errors", 0, NULL, "calls that returned an error", 30, .given = &only_errors},
+	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &min_ns},
+	{"cpu", 0, NULL, "also report the time on the CPU, below the elapsed time", 40, .given = &on_cpu},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)state;
 	(void)o;
-	switch (key) {
-	case ERRORS_ONLY:
-		selection.only_errors = 1;
-		return 0;
-	case MIN_TIME:
-		selection.min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case ON_CPU:
-		on_cpu = true;
+	if (!n_patterns)
+		plumb_usage_error("no function: func-latency FUNC...");
+	if (on_cpu)
 		tool.measure.second = "cpu";
-		return 0;
-	case ARGP_KEY_END:
-		if (!n_patterns)
-			plumb_usage_error("no function: func-latency FUNC...");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 /* A key argument must have one position and type in all functions: they share one program. */
@@ -173,8 +158,8 @@ static int find_arg(void)
 static void configure(struct plumb_bpf *bpf, struct plumb_arg *config, bool calibration)
 {
 	bpf->config->off_cpu = on_cpu;
-	bpf->function->min_ns = calibration ? 0 : selection.min_ns;
-	bpf->function->only_errors = !calibration && selection.only_errors;
+	bpf->function->min_ns = calibration ? 0 : min_ns;
+	bpf->function->only_errors = !calibration && only_errors;
 	*config = arg_key.arg;
 	if (calibration)
 		config->position = PLUMB_NO_ARG;
@@ -269,7 +254,7 @@ out:
 static const struct plumb_inflight inflight = {
 	.heading = "FUNCTION",
 	.json = "function",
-	.min_ns = &selection.min_ns,
+	.min_ns = &min_ns,
 	.find = plumb_flight_find_function,
 	.proc = "stack",
 	.read = plumb_flight_read_function,
@@ -290,7 +275,7 @@ static struct plumb_tool tool = {
 		"fire rate: that of the functions: func-count shows it\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.options.arguments = "FUNC... ",
 	.options.argument = add_pattern,
 	.keys.fields = fields,

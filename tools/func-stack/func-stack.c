@@ -13,14 +13,13 @@
 
 static struct plumb_tool tool;
 
-static const struct argp_option options[] = {PLUMB_STACK_OPTIONS, {0}};
+static const struct plumb_option options[] = {PLUMB_STACK_OPTIONS, {0}};
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void complete(struct plumb_options *o)
 {
-	(void)state;
-	if (key == ARGP_KEY_END && !plumb_trace_targets.n_patterns)
+	if (!plumb_trace_targets.n_patterns)
 		plumb_usage_error("no target: func-stack TARGET...");
-	return plumb_stacks_parse(key, text, o);
+	plumb_stacks_finish(o);
 }
 
 static int prepare(struct plumb_options *o)
@@ -95,7 +94,7 @@ static struct plumb_tool tool = {
 		"fire rate: that of the targets: func-count shows it\n"
 		"cost:      see the footer; most of it is taking stacks\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.options.arguments = "TARGET... ",
 	.options.argument = plumb_trace_targets_add,
 	.options.lacks = PLUMB_NO_COLUMN_OPTIONS,

@@ -15,8 +15,6 @@
 #include "offcpu-time.h"
 #include "offcpu-time.skel.h"
 
-enum { MIN_TIME = 0x2000, MAX_TIME, WAKERS };
-
 static const char *const states[OFFCPU_STATES] = {
 	[OFFCPU_PREEMPTED] = "preempted", [OFFCPU_THROTTLED] = "throttled",
 	[OFFCPU_SLEEPING] = "sleeping",   [OFFCPU_UNINTERRUPTIBLE] = "uninterruptible",
@@ -44,42 +42,32 @@ static const struct plumb_field fields[] = {
 	{"waker", OFFCPU_BY_WAKER, .format = format_waker, .json = json_of_waker},
 };
 
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these off-CPU intervals:", 30},
-	{"min", MIN_TIME, "TIME", 0, "of at least TIME (10us, 1.5ms, 2s)", 30},
-	{"max", MAX_TIME, "TIME", 0, "of at most TIME", 30},
-	PLUMB_STACK_OPTIONS,
-	{"wakers", WAKERS, NULL, 0, "also print the stacks of the waking threads (-b waker)", 45},
-	{0},
-};
-
+static bool waker_stacks;
 static uint32_t wakers; /* plumb_config.wakers */
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these off-CPU intervals:", .group = 30},
+	{"min", 0, "TIME", "of at least TIME (10us, 1.5ms, 2s)", 30, .time = &offcpu_selection.min_ns},
+	{"max", 0, "TIME", "of at most TIME", 30, .time = &offcpu_selection.max_ns},
+	PLUMB_STACK_OPTIONS,
+	{"wakers", 0, NULL, "also print the stacks of the waking threads (-b waker)", 45, .given = &waker_stacks},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case MIN_TIME:
-		offcpu_selection.min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case MAX_TIME:
-		offcpu_selection.max_ns = plumb_option_duration("--max", text);
-		return 0;
-	case WAKERS:
+	if (waker_stacks) {
 		wakers = PLUMB_WAKERS_STACKS;
 		plumb_stacks_show_wakers(offsetof(struct offcpu_key, waker));
-		return 0;
-	case ARGP_KEY_END:
-		if (wakers)
-			o->by |= OFFCPU_BY_WAKER;
-		else if (o->by & OFFCPU_BY_WAKER)
-			wakers = PLUMB_WAKERS_NAMES;
-		if (offcpu_selection.min_ns > offcpu_selection.max_ns)
-			plumb_usage_error("--min is longer than --max");
-		return plumb_stacks_parse(key, text, o);
-	default:
-		return plumb_stacks_parse(key, text, o);
+		o->by |= OFFCPU_BY_WAKER;
+	} else if (o->by & OFFCPU_BY_WAKER) {
+		wakers = PLUMB_WAKERS_NAMES;
 	}
+	if (offcpu_selection.min_ns > offcpu_selection.max_ns)
+		plumb_usage_error("--min is longer than --max");
+	plumb_stacks_finish(o);
 }
 
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
@@ -123,7 +111,7 @@ int main(int argc, char **argv)
 			      "second\n"
 			      "cost:      see the footer; most of it is taking stacks\n",
 		.options.list = options,
-		.options.parse = parse,
+		.options.complete = complete,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
 		.keys.fields = fields,
 		.keys.n_fields = sizeof(fields) / sizeof(fields[0]),

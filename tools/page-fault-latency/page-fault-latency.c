@@ -25,24 +25,12 @@
 #include "page-fault-latency-function.skel.h"
 #include "page-fault-latency.skel.h"
 
-enum { NO_RETURN = 0x2000 };
-
 /* clang-format off */
-static const struct argp_option options[] = {
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the fault", 40},
+static const struct plumb_option options[] = {
+	PLUMB_OPTION_NO_RETURN("fault"),
 	{0},
 };
 /* clang-format on */
-
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
-{
-	(void)text;
-	(void)state;
-	if (key != NO_RETURN)
-		return ARGP_ERR_UNKNOWN;
-	o->no_return = true;
-	return 0;
-}
 
 static const char *const function = "handle_mm_fault";
 static struct plumb_functions functions;
@@ -261,7 +249,6 @@ static struct plumb_tool tool = {
 		"fire rate: 100 to 1,000,000 faults a second\n"
 		"cost:      measured at each start, see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
 	.keys.fields = fields,
 	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.keys.size = sizeof(struct fault_key),

@@ -19,31 +19,18 @@
 
 #define EXIT_MOVED 4 /* differences break programs with a fixed layout only */
 
-enum { TOOL = 0x1000, LIVE, SAVE, AGAINST, BTF, IMAGE };
-
-struct options {
+static struct options {
 	struct plan *plan;
 	const char *save, *against, *btf, *image;
-	uint64_t live; /* ns */
+	__u64 live; /* ns */
 	bool json;
-};
+} asked;
 
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Targets:", 10},
-	{"tool", TOOL, "NAME", 0, "also check the targets that this plumb tool hooks", 10},
-	{"live", LIVE, "SEC", 0, "attach to the targets for SEC seconds and count fires", 10},
-	{NULL, 0, NULL, 0, "Between kernels:", 20},
-	{"save", SAVE, "FILE", 0, "save prototypes and tracepoint records in FILE", 20},
-	{"against", AGAINST, "FILE", 0, "report what has changed since FILE was saved", 20},
-	{"btf", BTF, "FILE", 0, "check against the types of another kernel", 20},
-	{"image", IMAGE, "VMLINUZ", 0, "check this kernel image instead of the running kernel", 20},
-	{NULL, 0, NULL, 0, "Output:", 30},
-	{"json", 'j', NULL, 0, "print one JSON object", 30},
-	{0},
-};
-
-static void check_options(const struct options *o)
+static void check_options(struct plumb_options *unused)
 {
+	const struct options *o = &asked;
+
+	(void)unused;
 	if (o->live && (o->image || o->btf))
 		plumb_usage_error("--live is for the running kernel: not with %s",
 				  o->image ? "--image" : "--btf");
@@ -53,45 +40,40 @@ static void check_options(const struct options *o)
 		plumb_usage_error("no target: probe-check TARGET...");
 }
 
-static int parse(int key, char *text, struct argp_state *state, void *context)
+static void add_tool(const char *option, const char *text, struct plumb_options *o)
 {
-	struct options *o = context;
-
-	(void)state;
-	switch (key) {
-	case TOOL:
-		plan_add_tool(o->plan, text);
-		return 0;
-	case LIVE:
-		o->live = plumb_option_seconds("--live", text);
-		return 0;
-	case SAVE:
-		if (!*text)
-			plumb_usage_error("--save: a file is needed: ''");
-		o->save = text;
-		return 0;
-	case AGAINST:
-		o->against = text;
-		return 0;
-	case BTF:
-		o->btf = text;
-		return 0;
-	case IMAGE:
-		o->image = text;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		plan_add_target(o->plan, text);
-		return 0;
-	case ARGP_KEY_END:
-		check_options(o);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)option, (void)o;
+	plan_add_tool(asked.plan, text);
 }
+
+static void set_save(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	if (!*text)
+		plumb_usage_error("%s: a file is needed: ''", option);
+	asked.save = text;
+}
+
+static void add_target(const char *text)
+{
+	plan_add_target(asked.plan, text);
+}
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Targets:", .group = 10},
+	{"tool", 0, "NAME", "also check the targets that this plumb tool hooks", 10, .parse = add_tool},
+	{"live", 0, "SEC", "attach to the targets for SEC seconds and count fires", 10, .seconds = &asked.live},
+	{.doc = "Between kernels:", .group = 20},
+	{"save", 0, "FILE", "save prototypes and tracepoint records in FILE", 20, .parse = set_save},
+	{"against", 0, "FILE", "report what has changed since FILE was saved", 20, .text = &asked.against},
+	{"btf", 0, "FILE", "check against the types of another kernel", 20, .text = &asked.btf},
+	{"image", 0, "VMLINUZ", "check this kernel image instead of the running kernel", 20, .text = &asked.image},
+	{.doc = "Output:", .group = 30},
+	{"json", 'j', NULL, "print one JSON object", 30, .given = &asked.json},
+	{0},
+};
+/* clang-format on */
 
 static struct kernel_wants wants_of(const struct options *o)
 {
@@ -317,33 +299,34 @@ static const char about[] =
 int main(int argc, char **argv)
 {
 	static struct plan plan;
-	struct options o = {.plan = &plan};
 	const struct plumb_cli cli = {
 		.name = "probe-check",
 		.summary = "Check whether a probe will fire, on this kernel or on another one.",
 		.about = about,
 		.usage = "TARGET...\n--tool=NAME\n--save=FILE\n--against=FILE",
 		.options = options,
-		.parse = parse,
+		.argument = add_target,
+		.complete = check_options,
 	};
 	struct kernel k;
 	json_t *was = NULL;
 	int status = PLUMB_EXIT_FAILED;
 
-	plumb_cli_parse(&cli, argc, argv, &o);
+	asked.plan = &plan;
+	plumb_cli_parse(&cli, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
-	if (o.against && !(was = snapshot_read(o.against)))
+	if (asked.against && !(was = snapshot_read(asked.against)))
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
 	/* Of a file, which may be hostile, nothing is attached. */
-	if (o.save && (o.image || o.btf))
-		plumb_writer_add(o.save,
+	if (asked.save && (asked.image || asked.btf))
+		plumb_writer_add(asked.save,
 				 PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN));
-	if (o.image || o.btf)
+	if (asked.image || asked.btf)
 		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "the files to be checked");
-	if ((o.image || o.btf) && (plumb_writer_start(plumb_confine) || plumb_confine()))
+	if ((asked.image || asked.btf) && (plumb_writer_start(plumb_confine) || plumb_confine()))
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
-	if (!kernel_open(&k, o.image, o.btf, wants_of(&o))) {
-		status = run(&o, &k, was);
+	if (!kernel_open(&k, asked.image, asked.btf, wants_of(&asked))) {
+		status = run(&asked, &k, was);
 		kernel_close(&k);
 	}
 	json_decref(was);

@@ -15,45 +15,25 @@
 #include "measure.h"
 #include "mechanisms.h"
 
-enum { RATE = 0x2000 };
-
 #define MAX_RATE 1000000000000
 
-static unsigned int rounds = MIN_ROUNDS;
-static double rate; /* 0: not asked for */
+static __u64 asked_rounds = MIN_ROUNDS;
+static unsigned int rounds;
+static __u64 rate; /* 0: not asked for */
 static bool as_json;
 static unsigned int slowed; /* measurements during which others had statistics on */
 static struct timespec start, end;
 
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Output:", 40},
-	{"rate", RATE, "N", 0, "also report the share of a CPU that N fires a second take", 40},
-	{"json", 'j', NULL, 0, "print one JSON line", 40},
-	{NULL, 0, NULL, 0, "Measurement:", 60},
-	{"rounds", 'r', "N", 0, "measure each probe N times, 5 (default) to 1000", 60},
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Output:", .group = 40},
+	{"rate", 0, "N", "also report the share of a CPU that N fires a second take", 40, .number = &rate, .min = 1, .max = MAX_RATE},
+	{"json", 'j', NULL, "print one JSON line", 40, .given = &as_json},
+	{.doc = "Measurement:", .group = 60},
+	{"rounds", 'r', "N", "measure each probe N times, 5 (default) to 1000", 60, .number = &asked_rounds, .min = MIN_ROUNDS, .max = MAX_ROUNDS},
 	{0},
 };
-
-static int parse(int key, char *text, struct argp_state *state, void *context)
-{
-	(void)state;
-	(void)context;
-	switch (key) {
-	case RATE:
-		rate = plumb_option_number("--rate", text, 1, MAX_RATE);
-		return 0;
-	case 'j':
-		as_json = true;
-		return 0;
-	case 'r':
-		rounds = plumb_option_number("--rounds", text, MIN_ROUNDS, MAX_ROUNDS);
-		return 0;
-	case ARGP_KEY_ARG:
-		plumb_usage_error("no argument is taken: %s", text);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+/* clang-format on */
 
 static const char *body_of(const struct mechanism *m, int body)
 {
@@ -153,7 +133,7 @@ static void print_table(void)
 	printf("NS: what a fire adds, the median of %u interleaved rounds; LOW to HIGH: 95 %%\n",
 	       rounds);
 	if (rate > 0)
-		printf("%%CPU: of one CPU, at %.0f fires a second\n", rate);
+		printf("%%CPU: of one CPU, at %llu fires a second\n", rate);
 }
 
 /*
@@ -248,11 +228,11 @@ int main(int argc, char **argv)
 			"cost:      only for threads that fire the hooks while they are measured\n",
 		.usage = "",
 		.options = options,
-		.parse = parse,
 	};
 	int status;
 
-	plumb_cli_parse(&cli, argc, argv, NULL);
+	plumb_cli_parse(&cli, argc, argv);
+	rounds = asked_rounds;
 	if (!plumb_may_trace())
 		return PLUMB_EXIT_FAILED;
 	status = run();

@@ -12,44 +12,25 @@
 #include <signal.h>
 #include <stdlib.h>
 
-enum { SUMMARY = 0x1000 };
-
-/* clang-format off */
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Output:", 10},
-	{"arguments", 'a', NULL, 0, "also print the arguments of each target, with their types", 10},
-	{"summary", SUMMARY, NULL, 0, "count the targets of each kind, and list hooks that are refused", 10},
-	{"json", 'j', NULL, 0, "print one JSON object with all of that", 10},
-	{0},
-};
-/* clang-format on */
-
 static struct {
 	struct glob *globs;
 	size_t n;
 	bool arguments, summary, json;
 } asked;
 
-static int parse(int key, char *text, struct argp_state *state, void *context)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Output:", .group = 10},
+	{"arguments", 'a', NULL, "also print the arguments of each target, with their types", 10, .given = &asked.arguments},
+	{"summary", 0, NULL, "count the targets of each kind, and list hooks that are refused", 10, .given = &asked.summary},
+	{"json", 'j', NULL, "print one JSON object with all of that", 10, .given = &asked.json},
+	{0},
+};
+/* clang-format on */
+
+static void take_glob(const char *text)
 {
-	(void)state;
-	(void)context;
-	switch (key) {
-	case 'a':
-		asked.arguments = true;
-		return 0;
-	case 'j':
-		asked.json = true;
-		return 0;
-	case SUMMARY:
-		asked.summary = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		glob_read(&asked.globs[asked.n++], text);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	glob_read(&asked.globs[asked.n++], text);
 }
 
 static const struct plumb_cli cli = {
@@ -62,7 +43,7 @@ static const struct plumb_cli cli = {
 		 "cost:      nothing stays attached\n",
 	.usage = "[GLOB...]",
 	.options = options,
-	.parse = parse,
+	.argument = take_glob,
 };
 
 static unsigned int wanted_kinds(void)
@@ -127,7 +108,7 @@ int main(int argc, char **argv)
 	asked.globs = calloc(argc, sizeof(*asked.globs));
 	if (!asked.globs)
 		return PLUMB_EXIT_FAILED;
-	plumb_cli_parse(&cli, argc, argv, NULL);
+	plumb_cli_parse(&cli, argc, argv);
 	wanted = wanted_kinds();
 	read_kernel(&p, wanted);
 	for (size_t i = 0; i < asked.n; i++)

@@ -19,62 +19,41 @@
 
 #define SEC_NS 1000000000ULL
 
-enum { TOP = 0x1000 };
+static struct {
+	__u64 duration, interval, count; /* ns; 0: none */
+	__u64 rows;
+	bool all, json, top;
+} asked;
 
 /* clang-format off */
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Duration:", 10},
-	{"duration", 'd', "SEC", 0, "stop after SEC seconds (default 1 without INTERVAL)", 10},
-	{NULL, 0, NULL, 0, "Output:", 20},
-	{"all", 'a', NULL, 0, "also list programs that neither ran nor missed executions", 20},
-	{"json", 'j', NULL, 0, "print JSON lines, one object per report", 20},
-	{"top", TOP, "N", OPTION_ARG_OPTIONAL, "print only the first N rows (default: one screen) every INTERVAL (default 1); a terminal is redrawn", 20},
+static const struct plumb_option options[] = {
+	{.doc = "Duration:", .group = 10},
+	{"duration", 'd', "SEC", "stop after SEC seconds (default 1 without INTERVAL)", 10, .seconds = &asked.duration},
+	{.doc = "Output:", .group = 20},
+	{"all", 'a', NULL, "also list programs that neither ran nor missed executions", 20, .given = &asked.all},
+	{"json", 'j', NULL, "print JSON lines, one object per report", 20, .given = &asked.json},
+	{"top", 0, "N", "print only the first N rows (default: one screen) every INTERVAL (default 1); a terminal is redrawn", 20, .optional = true, .given = &asked.top, .number = &asked.rows, .min = 1, .max = UINT32_MAX},
 	{0},
 };
 /* clang-format on */
 
-static struct {
-	uint64_t duration, interval, count; /* ns; 0: none */
-	size_t rows;
-	bool all, json, top;
-} asked;
-
-static int parse(int key, char *text, struct argp_state *state, void *context)
+static void take_argument(const char *text)
 {
-	(void)state;
-	(void)context;
-	switch (key) {
-	case 'd':
-		asked.duration = plumb_option_seconds("--duration", text);
-		return 0;
-	case 'a':
-		asked.all = true;
-		return 0;
-	case 'j':
-		asked.json = true;
-		return 0;
-	case TOP:
-		asked.top = true;
-		if (text)
-			asked.rows = plumb_option_number("--top", text, 1, UINT32_MAX);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!asked.interval)
-			asked.interval = plumb_option_seconds("INTERVAL", text);
-		else if (!asked.count)
-			asked.count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
-		else
-			plumb_usage_error("unexpected argument: %s", text);
-		return 0;
-	case ARGP_KEY_END:
-		if (asked.top && !asked.interval)
-			asked.interval = SEC_NS;
-		if (!asked.interval && !asked.duration)
-			asked.duration = SEC_NS;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (!asked.interval)
+		asked.interval = plumb_option_seconds("INTERVAL", text);
+	else if (!asked.count)
+		asked.count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
+	else
+		plumb_usage_error("unexpected argument: %s", text);
+}
+
+static void complete(struct plumb_options *o)
+{
+	(void)o;
+	if (asked.top && !asked.interval)
+		asked.interval = SEC_NS;
+	if (!asked.interval && !asked.duration)
+		asked.duration = SEC_NS;
 }
 
 static const struct plumb_cli cli = {
@@ -86,7 +65,8 @@ static const struct plumb_cli cli = {
 		 "cost:      two clock reads for each run of any BPF program\n",
 	.usage = "[INTERVAL [COUNT]]",
 	.options = options,
-	.parse = parse,
+	.argument = take_argument,
+	.complete = complete,
 };
 
 /* The loop's own state. */
@@ -221,7 +201,7 @@ int main(int argc, char **argv)
 	struct run run = {};
 	int statistics, status = 0, err;
 
-	plumb_cli_parse(&cli, argc, argv, NULL);
+	plumb_cli_parse(&cli, argc, argv);
 	run.on_before = are_statistics_on();
 	statistics = enable_statistics(&status);
 	if (statistics < 0)

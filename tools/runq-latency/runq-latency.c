@@ -12,8 +12,6 @@
 #include "runq-latency.skel.h"
 #include "runq-inflight.h"
 
-static const struct argp_option options[] = {{0}};
-
 static const __u64 *throttled; /* runq_throttled of the programs */
 
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
@@ -72,7 +70,6 @@ int main(int argc, char **argv)
 			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			      "second\n"
 			      "cost:      see the footer\n",
-		.options.list = options,
 		.keys.size = sizeof(struct plumb_who),
 		.keys.default_by = 0,
 		.view.footer = print_footer,

@@ -15,19 +15,9 @@
 #include "skb-alloc-stacks.skel.h"
 #include "skb-alloc.skel.h"
 
-enum { LATENCY = 0x2000, STACKS };
-
-static const struct argp_option options[] = {
-	{"latency", LATENCY, NULL, 0,
-	 "also report the time that allocations took, below their sizes", 40},
-	{"stacks", STACKS, NULL, 0, "report the stacks that allocate, by number of buffers", 40},
-	PLUMB_STACK_OPTIONS,
-	{0},
-};
-
 static struct plumb_functions functions;
 static struct plumb_tool tool;
-static bool stacks;
+static bool latency, stacks;
 
 /* With --stacks the tool has other keys and another output. */
 static void become_stacks(struct plumb_options *o)
@@ -41,32 +31,27 @@ static void become_stacks(struct plumb_options *o)
 	tool.measure = (struct plumb_measure){.kind = PLUMB_COUNTS, .errors = true};
 	tool.view = (struct plumb_view){PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer};
 	tool.rings = plumb_stacks_rings;
-	plumb_stacks_parse(ARGP_KEY_END, NULL, o);
+	stacks = true;
+	plumb_stacks_finish(o);
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"latency", 0, NULL, "also report the time that allocations took, below their sizes", 40, .given = &latency},
+	{"stacks", 0, NULL, "report the stacks that allocate, by number of buffers", 40, .given = &stacks},
+	PLUMB_STACK_OPTIONS,
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)text;
-	(void)state;
-	switch (key) {
-	case LATENCY:
+	if (latency)
 		tool.measure.second = "latency";
-		return 0;
-	case STACKS:
-		stacks = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (stacks)
-			become_stacks(o);
-		if (!tool.measure.second && o->mechanism && strstr(o->mechanism, "session"))
-			plumb_usage_error("--mechanism=%s requires --latency", o->mechanism);
-		return 0;
-	default:
-		if (plumb_stacks_parse(key, text, o))
-			return ARGP_ERR_UNKNOWN;
-		stacks = true; /* no other mode uses this option */
-		return 0;
-	}
+	if (stacks || plumb_stacks_options_given()) /* no other mode uses these */
+		become_stacks(o);
+	if (!latency && o->mechanism && strstr(o->mechanism, "session"))
+		plumb_usage_error("--mechanism=%s requires --latency", o->mechanism);
 }
 
 static void format_container(const void *key, char *text, size_t size)
@@ -152,7 +137,7 @@ static struct plumb_tool tool = {
 		"fire rate: two or more per TCP segment: up to 1,000,000 a second\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.keys.cgroups = SKB_ALLOC_BY_CONTAINER,
 	.keys.cgroup_at = offsetof(struct skb_alloc_key, container),
 	.keys.fields = fields,

@@ -19,33 +19,22 @@
 #include "slab-latency-session-700.skel.h"
 #include "slab-latency.skel.h"
 
-enum { FREES = 0x2000 };
-
-static const struct argp_option options[] = {
-	{"frees", FREES, NULL, 0, "also trace kfree, kmem_cache_free and bulk frees", 30},
-	{0},
-};
-
 static struct slab_targets targets;
 static struct plumb_options *chosen;
 static struct plumb_tool tool;
 static bool frees;
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"frees", 0, NULL, "also trace kfree, kmem_cache_free and bulk frees", 30, .given = &frees},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)text;
-	(void)state;
-	switch (key) {
-	case FREES:
-		frees = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (frees)
-			o->by |= SLAB_BY_OP;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (frees)
+		o->by |= SLAB_BY_OP;
 }
 
 static int prepare(struct plumb_options *o)
@@ -190,7 +179,7 @@ static struct plumb_tool tool = {
 		"fire rate: 10,000 to 2,000,000 allocations a second\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.keys.fields = slab_fields,
 	.keys.size = sizeof(struct slab_key),
 	.keys.default_by = SLAB_BY_CACHE | SLAB_BY_CALLER | SLAB_BY_PATH,

@@ -27,26 +27,10 @@
 #define FREQUENCY 997
 #define PERCENT   0.5 /* smaller branches are not printed */
 
-enum { MIN_TIME = 0x2000, ABOVE, NO_RETURN };
-
 #define FIRST_PASS 1000000000ULL /* ns: minimum length of the first pass */
 
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these calls:", 30},
-	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
-	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"above", ABOVE, "PERCENTILE", 0,
-	 "calls above this percentile of latency, which is measured first, for at least 1 s", 30},
-	{"function", 'f', "FUNC[,...]", 0,
-	 "time these functions (globs) inside the calls, instead of sampling", 30},
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
-	{"frequency", 'F', "HZ", 0, "samples per second on each CPU; default 997", 60},
-	{0},
-};
-
-static struct syscall_config selection = {.max_size = UINT64_MAX};
-static uint64_t frequency; /* 0: not given */
-static uint64_t above;     /* p of plumb_percentile(); 0: all calls */
+static __u64 frequency; /* 0: not given */
+static uint64_t above;  /* p of plumb_percentile(); 0: all calls */
 static const char *above_name;
 static struct syscall_breakdown_bpf *programs;
 
@@ -58,45 +42,48 @@ static struct {
 
 static struct plumb_tool tool;
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void set_above(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case 's':
-		plumb_syscall_option(&selection, text);
-		return 0;
-	case MIN_TIME:
-		selection.min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case ABOVE:
-		if (plumb_parse_fixed(text, 6, 1, 100 * PLUMB_PERCENT - 1, &above))
-			plumb_usage_error("--above: a percentile above 0 and below 100: %s", text);
-		above_name = text;
-		return 0;
-	case NO_RETURN:
-		o->no_return = true;
-		return 0;
-	case 'f':
-		inside_option(text);
-		inside_become(&tool, &selection);
-		return 0;
-	case 'F':
-		frequency = plumb_option_number("--frequency", text, 1, 10000);
-		return 0;
-	case ARGP_KEY_END:
-		if (!selection.selected)
-			plumb_usage_error("no system call: syscall-breakdown -s NAME");
-		if (above && selection.min_ns)
-			plumb_usage_error("--min and --above exclude each other");
-		if (inside_is_asked() && (above || selection.min_ns))
-			plumb_usage_error("-f times all calls: it excludes --min and --above");
-		if (inside_is_asked() && frequency)
-			plumb_usage_error("-F has no effect with -f: use one");
-		plumb_stacks_begin();
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)o;
+	if (plumb_parse_fixed(text, 6, 1, 100 * PLUMB_PERCENT - 1, &above))
+		plumb_usage_error("%s: a percentile above 0 and below 100: %s", option, text);
+	above_name = text;
+}
+
+static void set_inside(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)option, (void)o;
+	inside_option(text);
+	inside_become(&tool, &plumb_syscall_selection);
+}
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these calls:", .group = 30},
+	PLUMB_SYSCALL_OPTION,
+	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &plumb_syscall_selection.min_ns},
+	{"above", 0, "PERCENTILE", "calls above this percentile of latency, which is measured first, for at least 1 s", 30, .parse = set_above},
+	{"function", 'f', "FUNC[,...]", "time these functions (globs) inside the calls, instead of sampling", 30, .parse = set_inside},
+	PLUMB_OPTION_NO_RETURN("call"),
+	{"frequency", 'F', "HZ", "samples per second on each CPU; default 997", 60, .number = &frequency, .min = 1, .max = 10000},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
+{
+	const uint64_t min = plumb_syscall_selection.min_ns;
+
+	(void)o;
+	if (!plumb_syscall_selection.selected)
+		plumb_usage_error("no system call: syscall-breakdown -s NAME");
+	if (above && min)
+		plumb_usage_error("--min and --above exclude each other");
+	if (inside_is_asked() && (above || min))
+		plumb_usage_error("-f times all calls: it excludes --min and --above");
+	if (inside_is_asked() && frequency)
+		plumb_usage_error("-F has no effect with -f: use one");
+	plumb_stacks_begin();
 }
 
 static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
@@ -118,13 +105,14 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->split = 1;
 	bpf->copied = copied;
 	bpf->attach = attach;
-	skel->bss->breakdown_min = selection.min_ns;
+	skel->bss->breakdown_min = plumb_syscall_selection.min_ns;
 	skel->bss->breakdown_pass = above && !calibration ? BREAKDOWN_FIRST : BREAKDOWN_ALL;
 	if (!calibration) {
 		programs = skel;
 		bpf->cpus_left = skel->bss->plumb_cpus_left;
 	}
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
+				calibration);
 	plumb_stacks_configure(skel->obj);
 	return 0;
 }
@@ -267,8 +255,8 @@ static struct plumb_tool tool = {
 		"cost:      measured at each start, see the footer; without -f all other\n"
 		"           system calls of the machine are slower too, by some 30 ns\n",
 	.options.list = options,
-	.options.parse = parse,
-	.options.selection = &selection,
+	.options.complete = complete,
+	.options.selection = &plumb_syscall_selection,
 	.options.rings = plumb_rings_count,
 	.options.lacks = PLUMB_NO_TABLE_OPTIONS,
 	.keys.size = sizeof(struct plumb_stack_key),

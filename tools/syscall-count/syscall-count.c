@@ -7,29 +7,13 @@
 
 #include "syscall-count.skel.h"
 
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these calls:", 30},
-	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these calls:", .group = 30},
+	PLUMB_SYSCALL_OPTION,
 	{0},
 };
-
-/* What the command line selects; copied into the program's rodata. */
-static struct syscall_config selection;
-
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
-{
-	(void)state;
-	(void)o;
-	switch (key) {
-	case 's':
-		plumb_syscall_option(&selection, text);
-		return 0;
-	case ARGP_KEY_END:
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+/* clang-format on */
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
@@ -38,7 +22,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
+				calibration);
 	return 0;
 }
 
@@ -60,8 +45,7 @@ int main(int argc, char **argv)
 			"cost:      measured at each start, see the footer; tracepoints slow\n"
 			"           all other system calls of the machine too, by some 30 ns\n",
 		.options.list = options,
-		.options.parse = parse,
-		.options.selection = &selection,
+		.options.selection = &plumb_syscall_selection,
 		.options.rings = plumb_rings_count,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,

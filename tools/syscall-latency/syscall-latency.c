@@ -19,67 +19,33 @@
 #include "syscall-latency.h"
 #include "syscall-latency.skel.h"
 
-enum { ERRORS_ONLY = 0x2000, MIN_SIZE, MAX_SIZE, FD, MIN_TIME, SPLIT, NO_RETURN };
+static bool has_size;
 
 /* clang-format off */
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these calls:", 30},
-	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
-	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
-	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
-	{"min-size", MIN_SIZE, "BYTES", 0, "reads, writes, sends and receives of at least BYTES", 30},
-	{"max-size", MAX_SIZE, "BYTES", 0, "reads, writes, sends and receives of at most BYTES", 30},
-	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked, runq, return", 40},
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
+static const struct plumb_option options[] = {
+	{.doc = "Only these calls:", .group = 30},
+	PLUMB_SYSCALL_OPTION,
+	PLUMB_SYSCALL_ERRORS_OPTION,
+	PLUMB_SYSCALL_FD_OPTION,
+	{"min-size", 0, "BYTES", "reads, writes, sends and receives of at least BYTES", 30, .size = &plumb_syscall_selection.min_size, .given = &has_size},
+	{"max-size", 0, "BYTES", "reads, writes, sends and receives of at most BYTES", 30, .size = &plumb_syscall_selection.max_size, .given = &has_size},
+	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &plumb_syscall_selection.min_ns},
+	PLUMB_OPTION_SPLIT,
+	PLUMB_OPTION_NO_RETURN("call"),
 	{0},
 };
 /* clang-format on */
 
-/* What the command line selects; copied into the program's rodata. */
-static struct syscall_config selection = {.max_size = UINT64_MAX};
-
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void complete(struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case 's':
-		plumb_syscall_option(&selection, text);
-		return 0;
-	case ERRORS_ONLY:
-		selection.only_errors = 1;
-		return 0;
-	case FD:
-		selection.has_fd = 1;
-		selection.fd = plumb_option_number("--fd", text, 0, INT32_MAX);
-		return 0;
-	case MIN_SIZE:
-	case MAX_SIZE:
-		selection.has_size = 1;
-		if (key == MIN_SIZE)
-			selection.min_size = plumb_option_size("--min-size", text);
-		else
-			selection.max_size = plumb_option_size("--max-size", text);
-		return 0;
-	case SPLIT:
-		o->split = true;
-		return 0;
-	case NO_RETURN:
-		o->no_return = true;
-		return 0;
-	case MIN_TIME:
-		selection.min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case ARGP_KEY_END:
-		if (selection.selected && !o->by_given)
-			o->by |= PLUMB_BY_SYSCALL;
-		if (selection.min_size > selection.max_size)
-			plumb_usage_error("--min-size is above --max-size");
-		plumb_syscall_keep(&selection);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	struct syscall_config *c = &plumb_syscall_selection;
+
+	if (c->selected && !o->by_given)
+		o->by |= PLUMB_BY_SYSCALL;
+	if (c->min_size > c->max_size)
+		plumb_usage_error("--min-size is above --max-size");
+	c->has_size = has_size;
+	plumb_syscall_keep(c);
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
@@ -89,7 +55,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
+				calibration);
 	return 0;
 }
 
@@ -97,7 +64,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 static const char *fentry_unsupported(const struct plumb_options *o)
 {
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS];
-	int n = plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS);
+	int n = plumb_syscall_selected(&plumb_syscall_selection, nrs, SYSCALL_LATENCY_FUNCTIONS);
 
 	if (n < 0)
 		return "takes 1 to 4 native system calls, named by -s";
@@ -134,13 +101,15 @@ static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open_opts(plumb_open_opts());
 	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
 	int n = calibration ? 1
-			    : plumb_syscall_selected(&selection, nrs, SYSCALL_LATENCY_FUNCTIONS),
+			    : plumb_syscall_selected(&plumb_syscall_selection, nrs,
+						     SYSCALL_LATENCY_FUNCTIONS),
 	    err = 0;
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
+				calibration);
 	for (int i = 0; i < n && !err; i++)
 		err = set_target(skel, bpf, i, nrs[i]);
 	return err;
@@ -168,13 +137,13 @@ static struct plumb_mechanism mechanisms[] = {
 static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
 	(void)s;
-	return plumb_flight_find_syscall(&selection, f);
+	return plumb_flight_find_syscall(&plumb_syscall_selection, f);
 }
 
 static const struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
-	.min_ns = &selection.min_ns,
+	.min_ns = &plumb_syscall_selection.min_ns,
 	.find = find_inflight,
 	.proc = "syscall",
 	.read = plumb_flight_read_syscall,
@@ -210,8 +179,8 @@ int main(int argc, char **argv)
 			"cost:      measured at each start, see the footer; tracepoints slow\n"
 			"           all other system calls of the machine too, by some 30 ns\n",
 		.options.list = options,
-		.options.parse = parse,
-		.options.selection = &selection,
+		.options.complete = complete,
+		.options.selection = &plumb_syscall_selection,
 		.options.rings = plumb_rings_count,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,

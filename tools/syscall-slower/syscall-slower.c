@@ -24,27 +24,8 @@
 #include "syscall-slower.skel.h"
 #include "timeline.h"
 
-enum { ERRORS_ONLY = 0x2000, FD, STACKS, WAKERS, BUFFER, TIMELINE, PERFETTO, NO_RETURN };
-
 #define BUFFER_BYTES (4ULL << 20)
 
-/* clang-format off */
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these calls:", 30},
-	{"syscall", 's', "NAME[,...]", 0, "these system calls; -s help lists them", 30},
-	{"errors", ERRORS_ONLY, NULL, 0, "calls that failed", 30},
-	{"fd", FD, "N", 0, "calls on this file descriptor", 30},
-	{"stacks", STACKS, NULL, 0, "print the stack of the longest time off the CPU", 40},
-	{"wakers", WAKERS, NULL, 0, "print the stack of the thread that ended the longest sleep", 40},
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
-	{"timeline", TIMELINE, "FILE.svg", 0, "at the end, draw the calls by thread", 40},
-	{"perfetto", PERFETTO, "FILE.json", 0, "at the end, write the calls as a trace for Perfetto", 40},
-	{"buffer", BUFFER, "BYTES", 0, "size of the buffer for calls not yet printed; default 4M", 60},
-	{0},
-};
-/* clang-format on */
-
-static struct syscall_config selection = {.max_size = UINT64_MAX};
 static uint64_t buffer = BUFFER_BYTES;
 static bool stacks, wakers, has_min;
 
@@ -56,69 +37,68 @@ static struct kept *kept;
 static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 {
 	(void)s;
-	return plumb_flight_find_syscall(&selection, f);
+	return plumb_flight_find_syscall(&plumb_syscall_selection, f);
 }
 
 /* --stacks also sets .frames. */
 static struct plumb_inflight inflight = {
 	.heading = "CALL",
 	.json = "syscall",
-	.min_ns = &selection.min_ns,
+	.min_ns = &plumb_syscall_selection.min_ns,
 	.find = find_inflight,
 	.proc = "syscall",
 	.read = plumb_flight_read_syscall,
 	.name = plumb_flight_name_syscall,
 };
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+static void set_timeline(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case 's':
-		plumb_syscall_option(&selection, text);
-		return 0;
-	case ERRORS_ONLY:
-		selection.only_errors = 1;
-		return 0;
-	case FD:
-		selection.has_fd = 1;
-		selection.fd = plumb_option_number("--fd", text, 0, INT32_MAX);
-		return 0;
-	case STACKS:
-		stacks = true;
+	(void)o;
+	timeline = plumb_picture_path(option, text);
+}
+
+static void set_perfetto(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	perfetto = plumb_picture_path(option, text);
+}
+
+static void set_buffer(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)option, (void)o;
+	buffer = plumb_in_order_buffer(text);
+}
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these calls:", .group = 30},
+	PLUMB_SYSCALL_OPTION,
+	PLUMB_SYSCALL_ERRORS_OPTION,
+	PLUMB_SYSCALL_FD_OPTION,
+	{"stacks", 0, NULL, "print the stack of the longest time off the CPU", 40, .given = &stacks},
+	{"wakers", 0, NULL, "print the stack of the thread that ended the longest sleep", 40, .given = &wakers},
+	PLUMB_OPTION_NO_RETURN("call"),
+	{"timeline", 0, "FILE.svg", "at the end, draw the calls by thread", 40, .parse = set_timeline},
+	{"perfetto", 0, "FILE.json", "at the end, write the calls as a trace for Perfetto", 40, .parse = set_perfetto},
+	{"buffer", 0, "BYTES", "size of the buffer for calls not yet printed; default 4M", 60, .parse = set_buffer},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
+{
+	if (!has_min)
+		plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and more, "
+				  "0ns all calls");
+	if (!o->check_only && ((timeline && plumb_picture_check(&timeline_file, timeline)) ||
+			       (perfetto && plumb_picture_check(&perfetto_file, perfetto))))
+		exit(PLUMB_EXIT_FAILED);
+	if (stacks)
 		inflight.frames = plumb_flight_frames;
-		return 0;
-	case WAKERS:
-		wakers = true;
-		return 0;
-	case NO_RETURN:
-		o->no_return = true;
-		return 0;
-	case TIMELINE:
-		timeline = plumb_picture_path("--timeline", text);
-		return 0;
-	case PERFETTO:
-		perfetto = plumb_picture_path("--perfetto", text);
-		return 0;
-	case BUFFER:
-		buffer = plumb_in_order_buffer(text);
-		return 0;
-	case ARGP_KEY_END:
-		if (!has_min)
-			plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and "
-					  "more, 0ns all calls");
-		if (!o->check_only &&
-		    ((timeline && plumb_picture_check(&timeline_file, timeline)) ||
-		     (perfetto && plumb_picture_check(&perfetto_file, perfetto))))
-			exit(PLUMB_EXIT_FAILED);
-		if (timeline || perfetto)
-			kept = calls_keep();
-		plumb_syscall_keep(&selection);
-		calls_begin(o->json, stacks, wakers);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (timeline || perfetto)
+		kept = calls_keep();
+	plumb_syscall_keep(&plumb_syscall_selection);
+	calls_begin(o->json, stacks, wakers);
 }
 
 /* Take MIN, the first argument. */
@@ -127,7 +107,7 @@ static bool set_min(const char *text, bool number)
 	(void)number;
 	if (has_min)
 		return false;
-	selection.min_ns = plumb_option_duration("MIN", text);
+	plumb_syscall_selection.min_ns = plumb_option_duration("MIN", text);
 	has_min = true;
 	return true;
 }
@@ -148,7 +128,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->split = 1;
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
+				calibration);
 	/* Measure the cost of calls that are not printed: nearly all calls are of these. */
 	if (calibration)
 		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
@@ -241,10 +222,10 @@ int main(int argc, char **argv)
 			"cost:      measured at each start, see the footer; all other system\n"
 			"           calls of the machine are slower too, by some 30 ns\n",
 		.options.list = options,
-		.options.parse = parse,
+		.options.complete = complete,
 		.options.arguments = "MIN ",
 		.options.argument = set_min,
-		.options.selection = &selection,
+		.options.selection = &plumb_syscall_selection,
 		.options.rings = plumb_rings_count,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
 		.keys.size = sizeof(struct plumb_who),

@@ -25,79 +25,53 @@
 #include "tcp-sendmsg-lat-session-700.skel.h"
 #include "tcp-sendmsg-lat.skel.h"
 
-enum {
-	RADDR = 0x2000,
-	RPORT,
-	LADDR,
-	LPORT,
-	MIN_SIZE,
-	MAX_SIZE,
-	ERRORS_ONLY,
-	MIN_TIME,
-	LABELS,
-	NO_RETURN
-};
-
-/* clang-format off */
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these sends:", 30},
-	{"raddr", RADDR, "PREFIX[,...]", 0, "to these addresses (192.0.2.7, 10.0.0.0/8, ::1)", 30},
-	{"rport", RPORT, "PORTS[,...]", 0, "to these ports (443, 8000-8999)", 30},
-	{"laddr", LADDR, "PREFIX[,...]", 0, "from these addresses", 30},
-	{"lport", LPORT, "PORTS[,...]", 0, "from these ports", 30},
-	{"min-size", MIN_SIZE, "BYTES", 0, "of at least BYTES", 30},
-	{"max-size", MAX_SIZE, "BYTES", 0, "of at most BYTES", 30},
-	{"errors", ERRORS_ONLY, NULL, 0, "that failed", 30},
-	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"no-return", NO_RETURN, NULL, 0, "leave out waits on the way out, after the call", 40},
-	{"labels", LABELS, "FILE", 0, "read names for remote addresses from FILE; makes label a key", 40},
-	{0},
-};
-/* clang-format on */
-
 /* What the command line asks for; copied into the program's rodata. */
 static struct tcp_config config = {.max_size = UINT64_MAX};
+static bool only_errors;
 
 static const char *const function = "tcp_sendmsg";
 static struct plumb_functions functions;
 /* Before 6.5 TCP gets pages, as from sendfile, by tcp_sendpage(), which is not traced. */
 static bool pages_pass_by;
 
-static int add_prefix(const char *item, void *context)
+static struct tcp_filter *filter_of(const char *option)
 {
-	struct tcp_filter *f = context;
+	return option[2] == 'r' ? &config.remote : &config.local;
+}
 
+static void add_prefix(const char *option, const char *item, struct plumb_options *o)
+{
+	struct tcp_filter *f = filter_of(option);
+
+	(void)o;
 	if (f->n_prefixes == PLUMB_MAX_LIST)
-		plumb_usage_error("--%caddr: at most %d", f == &config.remote ? 'r' : 'l',
-				  PLUMB_MAX_LIST);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	if (tcp_parse_prefix(item, &f->prefixes[f->n_prefixes++]))
-		plumb_usage_error("--%caddr: not an address or prefix, as 10.0.0.0/8 or ::1: %s",
-				  f == &config.remote ? 'r' : 'l', item);
-	return 0;
+		plumb_usage_error("%s: not an address or prefix, as 10.0.0.0/8 or ::1: %s", option,
+				  item);
 }
 
-static int add_ports(const char *item, void *context)
+static void add_ports(const char *option, const char *item, struct plumb_options *o)
 {
-	struct tcp_filter *f = context;
+	struct tcp_filter *f = filter_of(option);
 
+	(void)o;
 	if (f->n_ports == PLUMB_MAX_LIST)
-		plumb_usage_error("--%cport: at most %d", f == &config.remote ? 'r' : 'l',
-				  PLUMB_MAX_LIST);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	if (tcp_parse_ports(item, &f->ports[f->n_ports++]))
-		plumb_usage_error("--%cport: not a port or range, as 443 or 8000-8999: %s",
-				  f == &config.remote ? 'r' : 'l', item);
-	return 0;
+		plumb_usage_error("%s: not a port or range, as 443 or 8000-8999: %s", option, item);
 }
 
-static void parse_list(const char *option, const char *text,
-		       int (*each)(const char *item, void *context), struct tcp_filter *f)
+static void read_labels(const char *option, const char *text, struct plumb_options *o)
 {
-	if (plumb_parse_list(text, each, f))
-		plumb_usage_error("--%s: an empty item in '%s'", option, text);
+	(void)option, (void)o;
+	if (tcp_labels_read(&tcp_labels, text))
+		exit(EXIT_FAILURE);
 }
 
-static void check(struct plumb_options *o)
+static void complete(struct plumb_options *o)
 {
+	config.only_errors = only_errors;
 	if (config.min_size > config.max_size)
 		plumb_usage_error("--min-size is above --max-size");
 	config.size_step = tcp_size_step;
@@ -108,48 +82,22 @@ static void check(struct plumb_options *o)
 		plumb_usage_error("--by: label requires --labels=FILE");
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
-{
-	(void)state;
-	switch (key) {
-	case RADDR:
-		parse_list("raddr", text, add_prefix, &config.remote);
-		return 0;
-	case RPORT:
-		parse_list("rport", text, add_ports, &config.remote);
-		return 0;
-	case LADDR:
-		parse_list("laddr", text, add_prefix, &config.local);
-		return 0;
-	case LPORT:
-		parse_list("lport", text, add_ports, &config.local);
-		return 0;
-	case MIN_SIZE:
-		config.min_size = plumb_option_size("--min-size", text);
-		return 0;
-	case MAX_SIZE:
-		config.max_size = plumb_option_size("--max-size", text);
-		return 0;
-	case ERRORS_ONLY:
-		config.only_errors = 1;
-		return 0;
-	case MIN_TIME:
-		config.min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case NO_RETURN:
-		o->no_return = true;
-		return 0;
-	case LABELS:
-		if (tcp_labels_read(&tcp_labels, text))
-			exit(EXIT_FAILURE);
-		return 0;
-	case ARGP_KEY_END:
-		check(o);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these sends:", .group = 30},
+	{"raddr", 0, "PREFIX[,...]", "to these addresses (192.0.2.7, 10.0.0.0/8, ::1)", 30, .item = add_prefix},
+	{"rport", 0, "PORTS[,...]", "to these ports (443, 8000-8999)", 30, .item = add_ports},
+	{"laddr", 0, "PREFIX[,...]", "from these addresses", 30, .item = add_prefix},
+	{"lport", 0, "PORTS[,...]", "from these ports", 30, .item = add_ports},
+	{"min-size", 0, "BYTES", "of at least BYTES", 30, .size = &config.min_size},
+	{"max-size", 0, "BYTES", "of at most BYTES", 30, .size = &config.max_size},
+	{"errors", 0, NULL, "that failed", 30, .given = &only_errors},
+	{"min", 0, "TIME", "that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &config.min_ns},
+	PLUMB_OPTION_NO_RETURN("call"),
+	{"labels", 0, "FILE", "read names for remote addresses from FILE; makes label a key", 40, .parse = read_labels},
+	{0},
+};
+/* clang-format on */
 
 static bool returns; /* waits on the way out are looked for */
 
@@ -353,7 +301,7 @@ static struct plumb_tool tool = {
 		"           tracepoints add 0.5 to 1 us to a send, and slow all other system\n"
 		"           calls of the machine by some 70 ns\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.keys.fields = tcp_fields,
 	.keys.n_fields = sizeof(tcp_fields) / sizeof(tcp_fields[0]),
 	.keys.size = sizeof(struct send_key),

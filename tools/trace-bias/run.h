@@ -9,6 +9,7 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include <linux/types.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +27,7 @@ struct run_plan {
 	char **workload;
 	const char *tool;
 	const char *ready; /* regex of its ready line; NULL: it is not waited for */
-	uint64_t settle;   /* ns to wait after that */
+	__u64 settle;      /* ns to wait after that */
 	const char *metric;
 	regex_t ready_regex, metric_regex;
 	int signals; /* a signalfd: SIGCHLD, and signals that end trace-bias */

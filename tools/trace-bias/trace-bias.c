@@ -24,30 +24,12 @@
 /* In addition to the exit statuses of all tools. */
 enum { EXIT_UNDECIDED = 4 };
 
-enum { TOOL = 0x1000, READY_REGEX, SETTLE, PAIRS, METRIC_REGEX, LIMIT, SEED };
-
-/* clang-format off */
-static const struct argp_option own[] = {
-	{NULL, 0, NULL, 0, "Runs:", 10},
-	{"tool", TOOL, "LINE", 0, "the tool's command line; {} is replaced by the workload's pid", 10},
-	{"ready", READY_REGEX, "REGEX", 0, "the tool is ready when it prints a matching line; default [Tt]racing", 10},
-	{"settle", SETTLE, "SEC", 0, "the tool is ready SEC seconds after its start, or after the line of --ready", 10},
-	{"pairs", PAIRS, "N", 0, "make N runs with the tool and N without; at least 5, default 10", 10},
-	{"seed", SEED, "N", 0, "random seed for the order within pairs and the bootstrap", 10},
-	{NULL, 0, NULL, 0, "Output:", 20},
-	{"metric", METRIC_REGEX, "REGEX", 0, "also compare a figure that the workload prints; REGEX captures it in (...)", 20},
-	{"limit", LIMIT, "PCT", 0, "changes of up to PCT % do not count as bias; default 5", 20},
-	{"json", 'j', NULL, 0, "print one JSON object that includes each run", 20},
-	{0},
-};
-/* clang-format on */
-
-struct options {
+static struct options {
 	struct run_plan plan;
-	uint64_t pairs, seed;
+	__u64 pairs, seed;
 	double limit;
 	bool json;
-};
+} asked = {.pairs = 10, .limit = 5};
 
 static const char *compile(const char *option, const char *text, regex_t *regex, size_t groups)
 {
@@ -63,20 +45,42 @@ static const char *compile(const char *option, const char *text, regex_t *regex,
 	return text;
 }
 
-static double option_percent(const char *option, const char *text)
+static void set_tool(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	if (!*text)
+		plumb_usage_error("%s: no command line: '%s'", option, text);
+	asked.plan.tool = text;
+}
+
+static void set_ready(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	asked.plan.ready = compile(option, text, &asked.plan.ready_regex, 0);
+}
+
+static void set_metric(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	asked.plan.metric = compile(option, text, &asked.plan.metric_regex, 1);
+}
+
+static void set_limit(const char *option, const char *text, struct plumb_options *o)
 {
 	uint64_t millionths;
 
+	(void)o;
 	if (plumb_parse_fixed(text, 6, 1, 100000000, &millionths))
 		plumb_usage_error("%s: a percentage above 0, at most 100: %s", option, text);
-	return millionths / 1e6;
+	asked.limit = millionths / 1e6;
 }
 
 /* Check for a tool before anything runs, and set defaults. */
-static void finish(struct options *o)
+static void complete(struct plumb_options *unused)
 {
-	struct run_plan *p = &o->plan;
+	struct run_plan *p = &asked.plan;
 
+	(void)unused;
 	if (!p->tool)
 		plumb_usage_error("--tool is missing: the tool's command line");
 	if (!p->ready && !p->settle)
@@ -85,47 +89,26 @@ static void finish(struct options *o)
 		p->settle = SETTLE_NS;
 }
 
-static int parse(int key, char *text, struct argp_state *state, void *context)
+static void take_argument(const char *text)
 {
-	struct options *o = context;
-
-	(void)state;
-	switch (key) {
-	case TOOL:
-		if (!*text)
-			plumb_usage_error("--tool: no command line: '%s'", text);
-		o->plan.tool = text;
-		return 0;
-	case READY_REGEX:
-		o->plan.ready = compile("--ready", text, &o->plan.ready_regex, 0);
-		return 0;
-	case SETTLE:
-		o->plan.settle = plumb_option_seconds("--settle", text);
-		return 0;
-	case PAIRS:
-		o->pairs = plumb_option_number("--pairs", text, LEAST_PAIRS, JUDGE_MOST);
-		return 0;
-	case SEED:
-		o->seed = plumb_option_number("--seed", text, 0, UINT32_MAX);
-		return 0;
-	case METRIC_REGEX:
-		o->plan.metric = compile("--metric", text, &o->plan.metric_regex, 1);
-		return 0;
-	case LIMIT:
-		o->limit = option_percent("--limit", text);
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		plumb_usage_error("unexpected argument: %s (the workload goes after --)", text);
-	case ARGP_KEY_END:
-		finish(o);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	plumb_usage_error("unexpected argument: %s (the workload goes after --)", text);
 }
+
+/* clang-format off */
+static const struct plumb_option own[] = {
+	{.doc = "Runs:", .group = 10},
+	{"tool", 0, "LINE", "the tool's command line; {} is replaced by the workload's pid", 10, .parse = set_tool},
+	{"ready", 0, "REGEX", "the tool is ready when it prints a matching line; default [Tt]racing", 10, .parse = set_ready},
+	{"settle", 0, "SEC", "the tool is ready SEC seconds after its start, or after the line of --ready", 10, .seconds = &asked.plan.settle},
+	{"pairs", 0, "N", "make N runs with the tool and N without; at least 5, default 10", 10, .number = &asked.pairs, .min = LEAST_PAIRS, .max = JUDGE_MOST},
+	{"seed", 0, "N", "random seed for the order within pairs and the bootstrap", 10, .number = &asked.seed, .max = UINT32_MAX},
+	{.doc = "Output:", .group = 20},
+	{"metric", 0, "REGEX", "also compare a figure that the workload prints; REGEX captures it in (...)", 20, .parse = set_metric},
+	{"limit", 0, "PCT", "changes of up to PCT % do not count as bias; default 5", 20, .parse = set_limit},
+	{"json", 'j', NULL, "print one JSON object that includes each run", 20, .given = &asked.json},
+	{0},
+};
+/* clang-format on */
 
 /*
  * Keep closed standard descriptors unusable, but occupied: no file that is opened later gets their
@@ -226,7 +209,6 @@ static int compare(struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.pairs = 10, .limit = 5};
 	const struct plumb_cli cli = {
 		.name = "trace-bias",
 		.summary = "Measure whether a tracing tool changes a workload: runs with and "
@@ -239,23 +221,24 @@ int main(int argc, char **argv)
 			 "           it only reads the output of workload and tool\n",
 		.usage = "--tool=LINE -- WORKLOAD [ARG...]",
 		.options = own,
-		.parse = parse,
-		.command = &o.plan.workload,
+		.argument = take_argument,
+		.complete = complete,
+		.command = &asked.plan.workload,
 	};
 	int status;
 
-	if (getrandom(&o.seed, sizeof(uint32_t), 0) < 0)
-		o.seed = getpid();
-	plumb_cli_parse(&cli, argc, argv, &o);
-	if (!o.plan.workload)
+	if (getrandom(&asked.seed, sizeof(uint32_t), 0) < 0)
+		asked.seed = getpid();
+	plumb_cli_parse(&cli, argc, argv);
+	if (!asked.plan.workload)
 		plumb_usage_error("no workload: it goes after --");
 	keep_stdio();
-	o.plan.signals = plumb_signals_open(0);
-	if (o.plan.signals < 0) {
+	asked.plan.signals = plumb_signals_open(0);
+	if (asked.plan.signals < 0) {
 		plumb_warn("cannot watch for signals: %s", strerror(errno));
 		return PLUMB_EXIT_FAILED;
 	}
-	status = compare(&o);
+	status = compare(&asked);
 	/* A verdict that could not be written is a failure. */
 	return status == PLUMB_EXIT_FAILED ? status : plumb_close_stdout(0) ?: status;
 }

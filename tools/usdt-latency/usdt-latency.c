@@ -28,19 +28,9 @@
 /* As in user-func-latency: the hash is allocated at once. */
 #define MAX_HASHED 4096
 
-enum { MIN_TIME = 0x2000, KEY };
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these:", 30},
-	{"min", MIN_TIME, "TIME", 0, "that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"key", KEY, "arg:N[,done.arg:M]", 0,
-	 "pair a START and a DONE with equal arguments N (and M), in any threads of a process", 40},
-	{0},
-};
-
 static struct plumb_arg_key arg_keys[USDT_ENDS];
 static char done_item[64]; /* "done.arg:N", as typed */
-static uint64_t min_ns;
+static __u64 min_ns;
 static struct plumb_targets targets;
 
 static bool add_pattern(const char *text, bool number)
@@ -72,39 +62,36 @@ static int parse_number(const char *option, const char *text)
 }
 
 /* "arg:N", of both probes, or "arg:N,done.arg:M". */
-static void parse_pair(const char *text)
+static void parse_pair(const char *option, const char *text, struct plumb_options *o)
 {
 	static const char begin[] = "arg:", then[] = ",done.arg:";
 	const char *comma = strchr(text, ',');
 	char first[32];
 
+	(void)o;
 	if (strncmp(text, begin, strlen(begin)) || (comma && strncmp(comma, then, strlen(then))))
-		plumb_usage_error("--key: arg:N or arg:N,done.arg:M, not %s", text);
+		plumb_usage_error("%s: arg:N or arg:N,done.arg:M, not %s", option, text);
 	snprintf(first, sizeof(first), "%.*s",
 		 (int)(comma ? comma - text - strlen(begin) : strlen(text)), text + strlen(begin));
-	usdt_pair.key[USDT_START] = parse_number("--key", first);
+	usdt_pair.key[USDT_START] = parse_number(option, first);
 	usdt_pair.key[USDT_DONE] =
-		comma ? parse_number("--key", comma + strlen(then)) : usdt_pair.key[USDT_START];
+		comma ? parse_number(option, comma + strlen(then)) : usdt_pair.key[USDT_START];
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these:", .group = 30},
+	{"min", 0, "TIME", "that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &min_ns},
+	{"key", 0, "arg:N[,done.arg:M]", "pair a START and a DONE with equal arguments N (and M), in any threads of a process", 40, .parse = parse_pair},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)state;
 	(void)o;
-	switch (key) {
-	case MIN_TIME:
-		min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case KEY:
-		parse_pair(text);
-		return 0;
-	case ARGP_KEY_END:
-		if (usdt_pair.n_patterns != USDT_ENDS)
-			plumb_usage_error("two probes are needed: usdt-latency START DONE");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (usdt_pair.n_patterns != USDT_ENDS)
+		plumb_usage_error("two probes are needed: usdt-latency START DONE");
 }
 
 /* --- keys --- */
@@ -302,7 +289,7 @@ static struct plumb_tool tool = {
 		      "kernels:   6.18 locked down; 5.10, 6.1, 6.12 emulated; x86_64\n"
 		      "fire rate: that of the probes: func-count shows it\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.options.arguments = "START DONE ",
 	.options.argument = add_pattern,
 	.measure.pairs = true,

@@ -11,7 +11,7 @@
 struct user_func {
 	struct plumb_targets targets; /* user functions only */
 	struct plumb_arg arg;
-	uint64_t min_ns;
+	__u64 min_ns;
 	bool only_errors, errors, on_cpu;
 	bool at_returns;     /* return instructions are probed */
 	bool go;             /* the files are Go programs */

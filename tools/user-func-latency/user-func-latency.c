@@ -25,17 +25,6 @@
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/user/goroutine.h>
 
-enum { ERRORS_ONLY = 0x2000, MIN_TIME, ON_CPU, SPLIT };
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Only these calls:", 30},
-	{"errors", ERRORS_ONLY, NULL, 0, "calls that returned -1 to -4095", 30},
-	{"min", MIN_TIME, "TIME", 0, "calls that took at least TIME (10us, 1.5ms, 2s)", 30},
-	{"cpu", ON_CPU, NULL, 0, "also report the time on the CPU, below the elapsed time", 40},
-	{"split", SPLIT, NULL, 0, "split the time into on-cpu, preempted, blocked and runq", 40},
-	{0},
-};
-
 static struct plumb_user_pattern patterns[PLUMB_MAX_LIST];
 static size_t n_patterns;
 static struct plumb_arg_key arg_key = {.arg.position = PLUMB_NO_ARG};
@@ -167,36 +156,29 @@ static bool parse_key(const char *item, struct plumb_options *o)
 	return true;
 }
 
-static int parse(int key, char *text, struct argp_state *state, struct plumb_options *o)
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{.doc = "Only these calls:", .group = 30},
+	{"errors", 0, NULL, "calls that returned -1 to -4095", 30, .given = &user_func.only_errors},
+	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &user_func.min_ns},
+	{"cpu", 0, NULL, "also report the time on the CPU, below the elapsed time", 40, .given = &user_func.on_cpu},
+	{"split", 0, NULL, "split the time into on-cpu, preempted, blocked and runq", 40, .parse = plumb_option_split},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
 {
-	(void)state;
-	switch (key) {
-	case ERRORS_ONLY:
-		user_func.only_errors = true;
-		return 0;
-	case MIN_TIME:
-		user_func.min_ns = plumb_option_duration("--min", text);
-		return 0;
-	case ON_CPU:
-		user_func.on_cpu = true;
+	if (!n_patterns)
+		plumb_usage_error("no function: user-func-latency FILE:FUNC...");
+	if (o->split && user_func.on_cpu)
+		plumb_usage_error("--split includes the time on the CPU: without --cpu");
+	if (user_func.on_cpu)
 		tool.measure.second = "cpu";
-		return 0;
-	case SPLIT:
-		o->split = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (!n_patterns)
-			plumb_usage_error("no function: user-func-latency FILE:FUNC...");
-		if (o->split && user_func.on_cpu)
-			plumb_usage_error("--split includes the time on the CPU: without --cpu");
-		user_func.arg = arg_key.arg;
-		user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO ||
-				   (o->sort && !strcmp(o->sort, "errors"));
-		tool.measure.errors = user_func.errors;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	user_func.arg = arg_key.arg;
+	user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO ||
+			   (o->sort && !strcmp(o->sort, "errors"));
+	tool.measure.errors = user_func.errors;
 }
 
 static struct plumb_builds_use use = {
@@ -321,7 +303,7 @@ static struct plumb_tool tool = {
 		"cost:      one to several microseconds a call: measured at each start on a\n"
 		"           function of the tool, see the footer\n",
 	.options.list = options,
-	.options.parse = parse,
+	.options.complete = complete,
 	.options.arguments = "FILE:FUNC... ",
 	.options.argument = add_pattern,
 	.keys.fields = fields,

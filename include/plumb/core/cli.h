@@ -8,7 +8,7 @@
 #ifndef PLUMB_CLI_H
 #define PLUMB_CLI_H
 
-#include <argp.h>
+#include <plumb/core/option.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,29 +26,27 @@ struct plumb_tool;
 
 struct plumb_cli {
 	const char *name;
-	const char *summary;               /* one line: what the tool does */
-	const char *about;                 /* --about: lines below it */
-	const char *usage;                 /* the arguments, "[GLOB...]"; one line per form */
-	const struct argp_option *options; /* ended by {0} */
-	const struct argp_option *more;    /* another table of options; NULL: none */
-	/*
-	 * Handles an option, an argument (ARGP_KEY_ARG) or the end (ARGP_KEY_END);
-	 * CONTEXT is that of plumb_cli_parse().  Returns 0 or ARGP_ERR_UNKNOWN.
-	 */
-	int (*parse)(int key, char *text, struct argp_state *state, void *context);
+	const char *summary; /* one line: what the tool does */
+	const char *about;   /* --about: lines below it */
+	const char *usage;   /* the arguments, "[GLOB...]"; one line per form */
+	const struct plumb_option *options;
+	const struct plumb_option *more;                 /* another table; NULL: none */
+	void (*argument)(const char *text);              /* takes a word; NULL: none is taken */
+	void (*complete)(struct plumb_options *options); /* after the last of them; or NULL */
 	const struct plumb_tool
 		*tool; /* that traces by the core's loop, and its options; or NULL */
 	struct plumb_options *shared;
 	char ***command; /* set to the words after "--", ended by NULL; NULL: no "--" */
 };
 
-/* Parses the command line; argp may reorder ARGV, the options first. */
-void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context);
+/* Parses the command line; ARGV may be reordered, the options first. */
+void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv);
 
-/* In PARSE: the tool does this instead, if the policy allows it, and exits. */
+/* In a function of an option: the tool does this instead, if the policy allows it, and exits. */
 void plumb_cli_instead(void (*act)(FILE *out));
 
-/* In PARSE: the command line is only checked, so there is no audit record and no policy. */
+/* In a function of an option: the command line is only checked, so there is no audit record and no
+ * policy. */
 void plumb_cli_check_only(void);
 
 /* Returns whether this process may trace; if not, after a message. */

@@ -4,6 +4,7 @@
 #define PLUMB_OPTIONS_H
 
 #include <plumb/bpf/core/config.h>
+#include <linux/types.h>
 #include <plumb/core/text.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@ struct plumb_options {
 	uint64_t interval; /* ns; 0: one report, at the end */
 	uint64_t sample;   /* ns; without INTERVAL, how often outputs beside the report take rows */
 	uint64_t count;    /* reports; 0: no limit */
-	uint64_t duration; /* ns; 0: no limit */
+	__u64 duration;    /* ns; 0: no limit */
 	bool until;        /* the run ends at a time of the clock */
 
 	/* The flight recorder. */
@@ -30,7 +31,7 @@ struct plumb_options {
 		uint64_t max_dumps;
 		const char *triggers[PLUMB_MAX_TRIGGERS]; /* not parsed yet */
 		size_t n_triggers;
-		char *key;
+		const char *key;
 		uint64_t after, cool_down; /* ns */
 		bool cool_down_given;
 		bool exit_on_dump;
@@ -51,7 +52,7 @@ struct plumb_options {
 
 	uint32_t by;   /* PLUMB_BY_* and the tool's own */
 	bool by_given; /* else BY is the tool's default */
-	uint64_t min_count;
+	__u64 min_count;
 	struct {
 		uint64_t p;    /* as percentile.h takes it */
 		char name[16]; /* as typed: "99.9" */
@@ -60,12 +61,12 @@ struct plumb_options {
 	enum plumb_unit unit;
 	bool histogram, json;
 	const char *heatmap, *chart; /* files; NULL: none */
-	uint64_t top;                /* rows in the table; 0: all */
+	__u64 top;                   /* rows in the table; 0: all */
 	const char *sort;
 
 	bool no_return; /* waits on the way out of a call are not sought (sched/return.h) */
 	bool split;     /* rows have the parts of their time (split.h); an option of the tool */
-	uint64_t max_keys, precision;
+	__u64 max_keys, precision;
 	bool max_keys_given;   /* else the tool may raise it */
 	const char *mechanism; /* NULL: the first mechanism that works */
 	const char *btf;       /* a file; NULL: the running kernel's */
@@ -81,6 +82,20 @@ struct plumb_options {
  */
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 			 struct plumb_tool *tool);
+
+/* Options of tools that time calls, whatever they call a call. */
+#define PLUMB_OPTION_SPLIT                                                                         \
+	{                                                                                          \
+		"split", 0, NULL, "split the time into on-cpu, preempted, blocked, runq, return",  \
+			40, .parse = plumb_option_split                                            \
+	}
+#define PLUMB_OPTION_NO_RETURN(call)                                                               \
+	{                                                                                          \
+		"no-return", 0, NULL, "leave out waits on the way out, after the " call, 40,       \
+			.parse = plumb_option_no_return                                            \
+	}
+void plumb_option_split(const char *option, const char *text, struct plumb_options *o);
+void plumb_option_no_return(const char *option, const char *text, struct plumb_options *o);
 
 /* Whether the mechanism that OPTIONS name can do what they ask of it; if not, as wrong usage. */
 void plumb_options_check_mechanism(const struct plumb_options *options,

@@ -9,7 +9,7 @@
 #ifndef PLUMB_PART_H
 #define PLUMB_PART_H
 
-#include <argp.h>
+#include <plumb/core/option.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,15 +33,12 @@ struct plumb_part {
 
 	/* --- the command line --- */
 
-	/* Ended by {0}.  Keys are from 1 to 0xff and the part's own: another may have the same. */
-	const struct argp_option *options;
+	const struct plumb_option *options; /* NULL: none */
 	/*
 	 * Whether TOOL has them, which is NULL for a program that does not trace by the core's
 	 * loop; NULL: every tool that does has them.
 	 */
 	bool (*has)(const struct plumb_tool *tool);
-	/* O is NULL as TOOL is. */
-	void (*parse)(int key, char *text, struct plumb_options *o);
 	/*
 	 * The command line is complete, and more than a check of it is asked for: the part that
 	 * obeys the policy exits if PROGRAM may not run.

@@ -9,10 +9,10 @@
 #ifndef PLUMB_TOOL_H
 #define PLUMB_TOOL_H
 
-#include <argp.h>
 #include <plumb/bpf/core/config.h>
 #include <plumb/core/fields.h>
 #include <plumb/bpf/core/ledger.h>
+#include <plumb/core/option.h>
 #include <plumb/core/options.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -173,9 +173,8 @@ enum {
 
 /* The tool's own options and arguments. */
 struct plumb_tool_options {
-	const struct argp_option *list; /* ended by {0} */
-	/* Handles an option of LIST, and ARGP_KEY_END; 0, or any value after argp_error(). */
-	int (*parse)(int key, char *text, struct argp_state *state, struct plumb_options *options);
+	const struct plumb_option *list;                 /* NULL: none */
+	void (*complete)(struct plumb_options *options); /* after the last option; or NULL */
 	/* Words before [INTERVAL [COUNT]] ("FUNC... "); NULL: none. */
 	const char *arguments;
 	/* Returns whether the word TEXT was taken.  NUMBER: it looks like one. */

@@ -4,30 +4,33 @@
 #define PLUMB_STACKS_H
 
 #include <plumb/inflight/frames.h>
-#include <argp.h>
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/core/tool.h>
 
 /* The options of all tools of stacks; their rings and view are declared below. */
-enum {
-	PLUMB_STACK_FOLDED = 0x3000,
-	PLUMB_STACK_FLAME,
-	PLUMB_STACK_DIFF,
-	PLUMB_STACK_INLINES,
-	PLUMB_STACK_MAX,
-};
+extern struct plumb_stacks_options {
+	bool folded, inlines, max_given;
+	const char *flame, *diff; /* files; NULL: none */
+	__u64 max;
+	size_t waker; /* offset of the waker in a key; 0: not requested */
+} plumb_stacks_options;
 
 /* clang-format off */
 #define PLUMB_STACK_OPTIONS                                                                        \
-	{NULL, 0, NULL, 0, "Stacks:", 45},                                                         \
-		{"folded", PLUMB_STACK_FOLDED, NULL, 0, "print one line per stack, the input of flame graph scripts", 45}, \
-		{"flame", PLUMB_STACK_FLAME, "FILE.svg", 0, "write a flame graph at the end", 45},    \
-		{"diff", PLUMB_STACK_DIFF, "FILE.folded", 0, "colour the flame graph by changes since FILE, which --folded has printed", 45}, \
-		{"inlines", PLUMB_STACK_INLINES, NULL, 0, "show inlined functions if there is debug information", 45}, \
-		{"max-stacks", PLUMB_STACK_MAX, "N", 0, "maximum number of different stacks; default 16384", 45}
+	{.doc = "Stacks:", .group = 45},                                                           \
+		{"folded", 0, NULL, "print one line per stack, the input of flame graph scripts", 45, .given = &plumb_stacks_options.folded}, \
+		{"flame", 0, "FILE.svg", "write a flame graph at the end", 45, .parse = plumb_stacks_option_flame}, \
+		{"diff", 0, "FILE.folded", "colour the flame graph by changes since FILE, which --folded has printed", 45, .text = &plumb_stacks_options.diff}, \
+		{"inlines", 0, NULL, "show inlined functions if there is debug information", 45, .given = &plumb_stacks_options.inlines}, \
+		{"max-stacks", 0, "N", "maximum number of different stacks; default 16384", 45, .number = &plumb_stacks_options.max, .given = &plumb_stacks_options.max_given, .min = 1, .max = PLUMB_MAX_STACKS}
 /* clang-format on */
 
-/* Called before tracing begins; plumb_stacks_parse() calls it after the last option. */
+void plumb_stacks_option_flame(const char *option, const char *text, struct plumb_options *o);
+bool plumb_stacks_options_given(void);
+/* Called after the last option. */
+void plumb_stacks_finish(struct plumb_options *o);
+
+/* Called before tracing begins; plumb_stacks_finish() calls it. */
 void plumb_stacks_begin(void);
 
 /*
@@ -39,8 +42,6 @@ extern const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key);
 
-/* Handles an option for argp: 0 or ARGP_ERR_UNKNOWN. */
-int plumb_stacks_parse(int key, char *text, struct plumb_options *o);
 /* Keys have a struct plumb_waker at OFFSET: its stacks are printed after the key's own. */
 void plumb_stacks_show_wakers(size_t offset);
 /* Configures the maps of stacks in an object that is opened and not yet loaded. */

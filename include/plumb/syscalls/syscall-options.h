@@ -4,6 +4,7 @@
 #define PLUMB_MECHANISM_SYSCALLS_H
 
 #include <plumb/bpf/syscall/syscall.h>
+#include <plumb/core/option.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
@@ -18,8 +19,26 @@
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool calibration);
 
-/* The option --syscall: adds LIST's calls; "help" prints the names and exits. */
-void plumb_syscall_option(struct syscall_config *config, const char *list);
+/* What the command line selects by these options, and by the tool's own. */
+extern struct syscall_config plumb_syscall_selection;
+
+#define PLUMB_SYSCALL_OPTION                                                                       \
+	{                                                                                          \
+		"syscall", 's', "NAME[,...]", "these system calls; -s help lists them", 30,        \
+			.item = plumb_syscall_option_name                                          \
+	}
+#define PLUMB_SYSCALL_ERRORS_OPTION                                                                \
+	{                                                                                          \
+		"errors", 0, NULL, "calls that failed", 30, .act = plumb_syscall_option_errors     \
+	}
+#define PLUMB_SYSCALL_FD_OPTION                                                                    \
+	{                                                                                          \
+		"fd", 0, "N", "calls on this file descriptor", 30,                                 \
+			.parse = plumb_syscall_option_fd                                           \
+	}
+void plumb_syscall_option_name(const char *option, const char *item, struct plumb_options *o);
+void plumb_syscall_option_errors(void);
+void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_options *o);
 
 /*
  * Called after the last option: keeps calls with a file descriptor if has_fd is set, and with a

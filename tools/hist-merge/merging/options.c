@@ -7,33 +7,7 @@
 #include <plumb/outputs/ladder.h>
 #include <stdlib.h>
 
-enum { EVERY = 0x1000, MAX_KEYS, TOOL, LADDER, HGRM, OPENMETRICS, LE, DIFF, FAIL_ABOVE, SORT };
-
-/* clang-format off */
-static const struct argp_option own[] = {
-	{NULL, 0, NULL, 0, "Merging:", 10},
-	{"by", 'b', "KEY[,...]", 0, "keep these keys only; -b help lists them; host: apart by host; none: one row", 10},
-	{"every", EVERY, "TIME", 0, "a result for each TIME of the wall clock, such as 1m", 10},
-	{"tool", TOOL, "NAME", 0, "merge the reports of this tool, and pass over others", 10},
-	{"max-keys", MAX_KEYS, "N", 0, "maximum number of rows; further keys go to [other]; default 1024", 10},
-	{"keep-going", 'k', NULL, 0, "leave out lines that cannot be merged; the exit status is 1", 10},
-	{NULL, 0, NULL, 0, "Output:", 20},
-	{"percentiles", 'q', "LIST", 0, "percentiles to report; default 50,90,99,99.9", 20},
-	{"unit", 'u', "auto|ns|us|ms|s", 0, "unit of times in the table", 20},
-	{"sort", SORT, "COLUMN", 0, "sort rows by this column, highest first", 20},
-	{"top", 'n', "N", 0, "print only the first N rows of the table", 20},
-	{"histogram", 'H', NULL, 0, "print a histogram of each row", 20},
-	{"ladder", LADDER, NULL, 0, "print percentiles 50 to 99.999 and 100 of each row, and the calls above", 20},
-	{"json", 'j', NULL, 0, "print JSON lines, which can be merged again", 20},
-	{"hgrm", HGRM, "DIR", 0, "write a file per row for HdrHistogram's plotter there", 20},
-	{"openmetrics", OPENMETRICS, "FILE.prom", 0, "write metrics for node_exporter's textfile collector", 20},
-	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes", 20},
-	{NULL, 0, NULL, 0, "Comparing:", 30},
-	{"diff", DIFF, NULL, 0, "compare two files: is the second one slower?", 30},
-	{"fail-above", FAIL_ABOVE, "PCT%", 0, "with --diff: exit with 3 if a percentile's whole interval is above PCT %", 30},
-	{0},
-};
-/* clang-format on */
+static struct options asked;
 
 static const char *const columns[] = {
 	[SORT_CALLS] = "calls", [SORT_ERRORS] = "errors", [SORT_TOTAL] = "total",
@@ -52,64 +26,58 @@ static bool sort_parse(const char *name, struct sort_by *by)
 	return *name == 'p' && !plumb_parse_fixed(name + 1, 6, 1, 100 * PLUMB_PERCENT, &by->p);
 }
 
-static int add_key(const char *item, void *context)
+static void add_key(const char *option, const char *item, struct plumb_options *unused)
 {
-	struct options *o = context;
+	struct options *o = &asked;
 
+	(void)unused;
 	if (!strcmp(item, "help")) {
 		keys_list(stdout);
 		exit(plumb_close_stdout(0));
 	}
 	if (!keys_known(item))
-		plumb_usage_error("--by: no such key: %s; -b help lists them", item);
+		plumb_usage_error("%s: no such key: %s; -b help lists them", option, item);
 	if (o->n_by == MERGE_KEYS)
-		plumb_usage_error("--by: at most %d", MERGE_KEYS);
+		plumb_usage_error("%s: at most %d", option, MERGE_KEYS);
 	if (!strcmp(item, "none"))
 		o->one = true;
 	else
 		o->by[o->n_by++] = strdup(item);
-	return 0;
 }
 
-static int add_percentile(const char *item, void *context)
+static void add_percentile(const char *option, const char *item, struct plumb_options *unused)
 {
-	struct options *o = context;
+	struct options *o = &asked;
 	uint64_t p;
 
+	(void)unused;
 	if (plumb_parse_fixed(item, 6, 1, 100 * PLUMB_PERCENT, &p) ||
 	    strlen(item) >= sizeof(o->percentiles[0].name))
-		plumb_usage_error("--percentiles: above 0, at most 100, six decimals: %s", item);
+		plumb_usage_error("%s: above 0, at most 100, six decimals: %s", option, item);
 	if (o->n_percentiles == OPTIONS_PERCENTILES)
-		plumb_usage_error("--percentiles: at most %d", OPTIONS_PERCENTILES);
+		plumb_usage_error("%s: at most %d", option, OPTIONS_PERCENTILES);
 	for (size_t i = 0; i < o->n_percentiles; i++)
 		if (o->percentiles[i].p == p)
-			return 0;
+			return;
 	o->percentiles[o->n_percentiles].p = p;
 	strcpy(o->percentiles[o->n_percentiles++].name, item);
-	return 0;
 }
 
-static void parse_list(const char *option, const char *text,
-		       int (*each)(const char *item, void *context), struct options *o)
-{
-	if (plumb_parse_list(text, each, o))
-		plumb_usage_error("%s: an empty item in the list: '%s'", option, text);
-}
-
-static void parse_unit(struct options *o, const char *text)
+static void parse_unit(const char *option, const char *text, struct plumb_options *unused)
 {
 	static const char *const units[] = {"auto", "ns", "us", "ms", "s"};
 
+	(void)unused;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (!strcmp(text, units[i])) {
-			o->unit = i;
+			asked.unit = i;
 			return;
 		}
-	plumb_usage_error("--unit: auto, ns, us, ms or s, as in -u us: %s", text);
+	plumb_usage_error("%s: auto, ns, us, ms or s, as in -u us: %s", option, text);
 }
 
 /* Minutes and hours, too: parse.h's durations are those of calls. */
-static uint64_t parse_every(const char *text)
+static void set_every(const char *option, const char *text, struct plumb_options *unused)
 {
 	static const struct {
 		char unit;
@@ -119,32 +87,35 @@ static uint64_t parse_every(const char *text)
 	char digits[8] = "";
 	uint64_t value;
 
+	(void)unused;
 	for (size_t i = 0; n > 1 && n <= sizeof(digits) && i < 3; i++) {
 		if (text[n - 1] != units[i].unit)
 			continue;
 		memcpy(digits, text, n - 1);
 		digits[n - 1] = 0;
-		if (!plumb_parse_u64(digits, 1, 86400 / units[i].seconds, &value))
-			return value * units[i].seconds * 1000000000;
+		if (!plumb_parse_u64(digits, 1, 86400 / units[i].seconds, &value)) {
+			asked.every = value * units[i].seconds * 1000000000;
+			return;
+		}
 	}
-	plumb_usage_error("--every: 1s to 24h, as in 10s, 1m or 1h: %s", text);
+	plumb_usage_error("%s: 1s to 24h, as in 10s, 1m or 1h: %s", option, text);
 }
 
-static void parse_fail_above(struct options *o, const char *text)
+static void set_fail_above(const char *option, const char *text, struct plumb_options *unused)
 {
 	size_t n = strlen(text);
 	char number[16] = "";
 	uint64_t millionths;
 
+	(void)unused;
 	if (n && text[n - 1] == '%')
 		n--;
 	if (n < sizeof(number))
 		memcpy(number, text, n);
 	if (plumb_parse_fixed(number, 6, 0, 10000 * PLUMB_PERCENT, &millionths))
-		plumb_usage_error("--fail-above: a percentage from 0 to 10000, as in 5%%: %s",
-				  text);
-	o->judge = true;
-	o->fail_above = millionths / 1e6;
+		plumb_usage_error("%s: a percentage from 0 to 10000, as in 5%%: %s", option, text);
+	asked.judge = true;
+	asked.fail_above = millionths / 1e6;
 }
 
 /* The same as those of the tools. */
@@ -169,13 +140,18 @@ static void check_metrics(const struct options *o)
 }
 
 /* What options do not go together, and defaults. */
-static void finish(struct options *o)
+static void complete(struct plumb_options *unused)
 {
+	static const char *const percentiles[] = {"50", "90", "99", "99.9"};
+	struct options *o = &asked;
+
+	(void)unused;
 	check_metrics(o);
 	if (!o->n_files)
 		plumb_usage_error("no FILE: what to merge, - for standard input");
 	if (!o->n_percentiles)
-		parse_list("--percentiles", "50,90,99,99.9", add_percentile, o);
+		for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
+			add_percentile("--percentiles", percentiles[i], NULL);
 	if (o->one && o->n_by)
 		plumb_usage_error("--by: none goes with no other key");
 	if (o->judge && !o->diff)
@@ -190,12 +166,14 @@ static void finish(struct options *o)
 		plumb_usage_error("--hgrm: not with --every");
 }
 
-static void add_file(struct options *o, char *path)
+static void add_file(const char *path)
 {
+	struct options *o = &asked;
+
 	o->files = reallocarray(o->files, o->n_files + 1, sizeof(*o->files));
 	if (!o->files)
 		abort();
-	o->files[o->n_files++] = path;
+	o->files[o->n_files++] = (char *)path;
 }
 
 /* An option's value that is a name. */
@@ -206,91 +184,58 @@ static const char *name_of(const char *option, const char *text)
 	return text;
 }
 
-static bool parse_merging(struct options *o, int key, char *text)
+static void set_tool(const char *option, const char *text, struct plumb_options *unused)
 {
-	switch (key) {
-	case 'b':
-		parse_list("--by", text, add_key, o);
-		return true;
-	case EVERY:
-		o->every = parse_every(text);
-		return true;
-	case TOOL:
-		o->tool = name_of("--tool", text);
-		return true;
-	case MAX_KEYS:
-		o->max_keys = plumb_option_number("--max-keys", text, 1, 65536);
-		return true;
-	case 'k':
-		o->keep_going = true;
-		return true;
-	case DIFF:
-		o->diff = true;
-		return true;
-	case FAIL_ABOVE:
-		parse_fail_above(o, text);
-		return true;
-	default:
-		return false;
-	}
+	(void)unused;
+	asked.tool = name_of(option, text);
 }
 
-static bool parse_output(struct options *o, int key, char *text)
+static void set_hgrm(const char *option, const char *text, struct plumb_options *unused)
 {
-	switch (key) {
-	case 'q':
-		o->n_percentiles = 0;
-		parse_list("--percentiles", text, add_percentile, o);
-		return true;
-	case 'u':
-		parse_unit(o, text);
-		return true;
-	case SORT:
-		if (!sort_parse(text, &o->sort))
-			plumb_usage_error(
-				"--sort: calls, errors, total, mean, max or a percentile, "
-				"as in p99: %s",
-				text);
-		return true;
-	case 'n':
-		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
-		return true;
-	case 'H':
-		o->histogram = true;
-		return true;
-	case LADDER:
-		o->ladder = true;
-		return true;
-	case 'j':
-		o->json = true;
-		return true;
-	case HGRM:
-		o->hgrm = name_of("--hgrm", text);
-		return true;
-	case OPENMETRICS:
-		o->openmetrics = name_of("--openmetrics", text);
-		return true;
-	case LE:
-		o->le = text;
-		return true;
-	default:
-		return false;
-	}
+	(void)unused;
+	asked.hgrm = name_of(option, text);
 }
 
-static int parse(int key, char *text, struct argp_state *state, void *context)
+static void set_openmetrics(const char *option, const char *text, struct plumb_options *unused)
 {
-	struct options *o = context;
-
-	(void)state;
-	if (key == ARGP_KEY_ARG)
-		add_file(o, text);
-	else if (key == ARGP_KEY_END)
-		finish(o);
-	else if (!parse_merging(o, key, text) && !parse_output(o, key, text))
-		return ARGP_ERR_UNKNOWN;
-	return 0;
+	(void)unused;
+	asked.openmetrics = name_of(option, text);
 }
+
+static void set_sort(const char *option, const char *text, struct plumb_options *unused)
+{
+	(void)unused;
+	if (!sort_parse(text, &asked.sort))
+		plumb_usage_error("%s: calls, errors, total, mean, max or a percentile, as in p99: "
+				  "%s",
+				  option, text);
+}
+
+/* clang-format off */
+static const struct plumb_option own[] = {
+	{.doc = "Merging:", .group = 10},
+	{"by", 'b', "KEY[,...]", "keep these keys only; -b help lists them; host: apart by host; none: one row", 10, .item = add_key},
+	{"every", 0, "TIME", "a result for each TIME of the wall clock, such as 1m", 10, .parse = set_every},
+	{"tool", 0, "NAME", "merge the reports of this tool, and pass over others", 10, .parse = set_tool},
+	{"max-keys", 0, "N", "maximum number of rows; further keys go to [other]; default 1024", 10, .number = &asked.max_keys, .min = 1, .max = 65536},
+	{"keep-going", 'k', NULL, "leave out lines that cannot be merged; the exit status is 1", 10, .given = &asked.keep_going},
+	{.doc = "Output:", .group = 20},
+	{"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 20, .item = add_percentile},
+	{"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 20, .parse = parse_unit},
+	{"sort", 0, "COLUMN", "sort rows by this column, highest first", 20, .parse = set_sort},
+	{"top", 'n', "N", "print only the first N rows of the table", 20, .number = &asked.top, .min = 1, .max = UINT32_MAX},
+	{"histogram", 'H', NULL, "print a histogram of each row", 20, .given = &asked.histogram},
+	{"ladder", 0, NULL, "print percentiles 50 to 99.999 and 100 of each row, and the calls above", 20, .given = &asked.ladder},
+	{"json", 'j', NULL, "print JSON lines, which can be merged again", 20, .given = &asked.json},
+	{"hgrm", 0, "DIR", "write a file per row for HdrHistogram's plotter there", 20, .parse = set_hgrm},
+	{"openmetrics", 0, "FILE.prom", "write metrics for node_exporter's textfile collector", 20, .parse = set_openmetrics},
+	{"le", 0, "LOW:HIGH|LIST", "bounds of its histograms; default 1us:68s, or 64:1M bytes", 20, .text = &asked.le},
+	{.doc = "Comparing:", .group = 30},
+	{"diff", 0, NULL, "compare two files: is the second one slower?", 30, .given = &asked.diff},
+	{"fail-above", 0, "PCT%", "with --diff: exit with 3 if a percentile's whole interval is above PCT %", 30, .parse = set_fail_above},
+	{0},
+};
+/* clang-format on */
 
 void options_parse(struct options *o, int argc, char **argv)
 {
@@ -304,9 +249,11 @@ void options_parse(struct options *o, int argc, char **argv)
 			 "cost:      none while tools trace\n",
 		.usage = "FILE...\n--diff BEFORE AFTER",
 		.options = own,
-		.parse = parse,
+		.argument = add_file,
+		.complete = complete,
 	};
 
-	*o = (struct options){.max_keys = 1024};
-	plumb_cli_parse(&cli, argc, argv, o);
+	asked.max_keys = 1024;
+	plumb_cli_parse(&cli, argc, argv);
+	*o = asked;
 }

@@ -4,6 +4,7 @@
 #define OPTIONS_H
 
 #include "merging/merge.h"
+#include <linux/types.h>
 #include <plumb/core/text.h>
 
 #define OPTIONS_PERCENTILES 16
@@ -27,7 +28,7 @@ struct options {
 	size_t n_by;
 	bool one;
 	uint64_t every; /* ns; 0: one result */
-	uint64_t max_keys, top;
+	__u64 max_keys, top;
 	struct sort_by sort;
 	struct {
 		uint64_t p;

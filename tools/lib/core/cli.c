@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,58 +18,133 @@
 #define SEC_NS  1000000000ULL
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)
 
-/* Above all keys of tools' own options; those of each part, 0x100 of them, are above these. */
-enum { ABOUT = 0x8000, PARTS = 0x10000, EACH = 0x100 };
+/* The command line that is being parsed. */
+static struct {
+	const struct plumb_cli *cli;
+	struct argp argp;
+	const struct plumb_option *
+		*all; /* of the tool, of all tools, of the parts; ended by NULL */
+} parsing;
+
+static void print_about(void)
+{
+	printf("%s %s\n", parsing.cli->name, PLUMB_VERSION);
+	plumb_print_wrapped(parsing.cli->summary, stdout);
+	printf("\n%s", parsing.cli->about);
+	exit(plumb_close_stdout(0));
+}
+
+static void print_version(void)
+{
+	printf("%s (plumb) %s\n", parsing.cli->name, PLUMB_VERSION);
+	exit(plumb_close_stdout(0));
+}
+
+static void print_help(void)
+{
+	/* argp loops if this variable sets margins that leave no space for a word. */
+	unsetenv("ARGP_HELP_FMT");
+	argp_help(&parsing.argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK,
+		  program_invocation_short_name);
+	exit(plumb_close_stdout(0));
+}
+
+static void be_verbose(void)
+{
+	plumb_verbosity++;
+}
 
 /* clang-format off */
-static const struct argp_option common[] = {
-	{NULL, 0, NULL, 0, "About:", -1},
-	{"about", ABOUT, NULL, 0, "print the tool's hooks, tested kernels, fire rate and cost", -1},
-	{"verbose", 'v', NULL, 0, "explain decisions; twice: also libbpf's messages", -1},
-	{"version", 'V', NULL, 0, "print the version", -1},
-	{"help", 'h', NULL, 0, "print this help", -1},
+static const struct plumb_option common[] = {
+	{.doc = "About:", .group = -1},
+	{"about", 0, NULL, "print the tool's hooks, tested kernels, fire rate and cost", -1, .act = print_about},
+	{"verbose", 'v', NULL, "explain decisions; twice: also libbpf's messages", -1, .act = be_verbose},
+	{"version", 'V', NULL, "print the version", -1, .act = print_version},
+	{"help", 'h', NULL, "print this help", -1, .act = print_help},
 	{0},
 };
 /* clang-format on */
 
-struct parsing {
-	const struct plumb_cli *cli;
-	void *context;
+bool plumb_option_is_among(const struct plumb_option *options, const char *name)
+{
+	for (const struct plumb_option *o = options; o && (o->name || o->doc); o++)
+		if (o->name && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* An option while its value is taken. */
+struct taking {
+	const struct plumb_option *option;
+	const char *name;
 };
+
+static int take_item(const char *item, void *context)
+{
+	const struct taking *t = context;
+
+	t->option->item(t->name, item, parsing.cli->shared);
+	return 0;
+}
+
+static void take(const struct plumb_option *o, const char *text)
+{
+	char name[64];
+	struct taking t = {o, name};
+
+	if (o->instead)
+		plumb_usage_error("-%c: no such option; %s", o->letter, o->instead);
+	snprintf(name, sizeof(name), "--%s", o->name);
+	if (o->given)
+		*o->given = true;
+	if (o->number && text)
+		*o->number = plumb_option_number(name, text, o->min, o->max);
+	if (o->size)
+		*o->size = plumb_option_size(name, text);
+	if (o->time)
+		*o->time = plumb_option_duration(name, text);
+	if (o->seconds)
+		*o->seconds = plumb_option_seconds(name, text);
+	if (o->text)
+		*o->text = text;
+	if (o->item && plumb_parse_list(text, take_item, &t))
+		plumb_usage_error("%s: an empty item in '%s'", name, text);
+	if (o->parse)
+		o->parse(name, text, parsing.cli->shared);
+	if (o->act)
+		o->act();
+}
+
+/* Keys of options without a letter, by their place in the table. */
+#define NO_LETTER 0x1000
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-	struct parsing *p = state->input;
-	const struct plumb_cli *cli = p->cli;
+	const struct plumb_cli *cli = parsing.cli;
 
 	switch (key) {
-	case ABOUT:
-		printf("%s %s\n", cli->name, PLUMB_VERSION);
-		plumb_print_wrapped(cli->summary, stdout);
-		printf("\n%s", cli->about);
-		exit(plumb_close_stdout(0));
-	case 'v':
-		plumb_verbosity++;
-		return 0;
-	case 'V':
-		printf("%s (plumb) %s\n", cli->name, PLUMB_VERSION);
-		exit(plumb_close_stdout(0));
-	case 'h':
-		/* argp loops if this variable sets margins that leave no space for a word. */
-		unsetenv("ARGP_HELP_FMT");
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
-		exit(plumb_close_stdout(0));
 	case ARGP_KEY_INIT:
 		/* getopt prints the error.  argp would add two lines, with an option that the
 		 * tools do not have. */
 		state->err_stream = NULL;
 		return 0;
-	default:
-		if (key < PARTS || key >= ARGP_KEY_END)
-			return cli->parse(key, text, state, p->context);
-		plumb_parts[(key - PARTS) / EACH]->parse((key - PARTS) % EACH, text, cli->shared);
+	case ARGP_KEY_ARG:
+		if (!cli->argument)
+			plumb_usage_error("no argument is taken: %s", text);
+		cli->argument(text);
+		return 0;
+	case ARGP_KEY_END:
+		if (cli->complete)
+			cli->complete(cli->shared);
 		return 0;
 	}
+	for (size_t i = 0; parsing.all[i]; i++) {
+		if (key != (parsing.all[i]->letter ?: (int)(NO_LETTER + i)))
+			continue;
+		take(parsing.all[i], text);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 /*
@@ -89,51 +165,51 @@ static int split_command(char ***command, int argc, char **argv)
 	return argc;
 }
 
-static size_t count(const struct argp_option *options)
+/* The options of a part that this program has; NULL: none. */
+static const struct plumb_option *options_of(const struct plumb_part *part)
 {
+	const struct plumb_tool *tool = parsing.cli->tool;
+
+	return (part->has ? part->has(tool) : tool != NULL) ? part->options : NULL;
+}
+
+static void append(const struct plumb_option *options)
+{
+	size_t n = 0, more = 0;
+
+	while (parsing.all && parsing.all[n])
+		n++;
+	while (options && (options[more].name || options[more].doc || options[more].letter))
+		more++;
+	parsing.all = reallocarray(parsing.all, n + more + 1, sizeof(*parsing.all));
+	if (!parsing.all)
+		exit(PLUMB_EXIT_FAILED);
+	for (size_t i = 0; i < more; i++)
+		parsing.all[n + i] = &options[i];
+	parsing.all[n + more] = NULL;
+}
+
+/* The table of all options as argp takes it. */
+static struct argp_option *for_argp(void)
+{
+	struct argp_option *table;
 	size_t n = 0;
 
-	while (options && (options[n].name || options[n].doc))
+	while (parsing.all[n])
 		n++;
-	return n;
-}
-
-/* The options of a part that this program has; NULL: none. */
-static const struct argp_option *options_of(const struct plumb_part *part,
-					    const struct plumb_cli *cli)
-{
-	return (part->has ? part->has(cli->tool) : cli->tool != NULL) ? part->options : NULL;
-}
-
-/* Appends OPTIONS, whose keys are counted from BASE on, to N of ALL; returns their number. */
-static size_t append(struct argp_option *all, size_t n, const struct argp_option *options, int base)
-{
-	const size_t more = count(options);
-
-	for (size_t i = 0; i < more; i++) {
-		all[n + i] = options[i];
-		all[n + i].key += options[i].key ? base : 0;
-	}
-	return n + more;
-}
-
-/* The tool's own options, the common ones and those of parts, in one table for argp. */
-static struct argp_option *all_options(const struct plumb_cli *cli)
-{
-	size_t n = count(cli->options) + count(cli->more) + count(common);
-	struct argp_option *all;
-
-	for (size_t i = 0; plumb_parts[i]; i++)
-		n += count(options_of(plumb_parts[i], cli));
-	all = calloc(n + 1, sizeof(*all));
-	if (!all)
+	table = calloc(n + 1, sizeof(*table));
+	if (!table)
 		exit(PLUMB_EXIT_FAILED);
-	n = append(all, 0, cli->options, 0);
-	n = append(all, n, cli->more, 0);
-	for (size_t i = 0; plumb_parts[i]; i++)
-		n = append(all, n, options_of(plumb_parts[i], cli), PARTS + i * EACH);
-	append(all, n, common, 0);
-	return all;
+	for (size_t i = 0; i < n; i++) {
+		const struct plumb_option *o = parsing.all[i];
+		const int flags =
+			(o->optional ? OPTION_ARG_OPTIONAL : 0) | (o->instead ? OPTION_HIDDEN : 0);
+
+		table[i] = (struct argp_option){o->name, 0, o->value, flags, o->doc, o->group};
+		if (o->name || o->letter)
+			table[i].key = o->letter ?: (int)(NO_LETTER + i);
+	}
+	return table;
 }
 
 /*
@@ -181,17 +257,11 @@ void plumb_cli_check_only(void)
 	checks_only = true;
 }
 
-void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *context)
+void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv)
 {
-	struct parsing p = {.cli = cli, .context = context};
-	struct argp_option *table = all_options(cli);
-	struct argp argp = {
-		.options = table,
-		.parser = parse,
-		.args_doc = cli->usage,
-		.doc = cli->summary,
-	};
-
+	free(parsing.all);
+	parsing.all = NULL;
+	parsing.cli = cli;
 	keep_streams();
 	/* With a handler, a write beyond ulimit -f fails with EFBIG.  execve() restores the default
 	 * for commands. */
@@ -203,10 +273,15 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv, void *c
 	if (cli->command)
 		argc = split_command(cli->command, argc, argv);
 	refuse_controls(argc, argv);
+	append(cli->options);
+	append(cli->more);
+	for (size_t i = 0; plumb_parts[i]; i++)
+		append(options_of(plumb_parts[i]));
+	append(common);
 	argp_err_exit_status = PLUMB_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p))
+	parsing.argp = (struct argp){for_argp(), parse, cli->usage, cli->summary, NULL, NULL, NULL};
+	if (argp_parse(&parsing.argp, argc, argv, ARGP_NO_HELP, NULL, NULL))
 		exit(PLUMB_EXIT_USAGE);
-	free(table);
 	if (!checks_only)
 		plumb_parts_start(cli->name);
 	if (!instead)

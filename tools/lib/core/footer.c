@@ -147,26 +147,18 @@ static const char *missed_of(const struct plumb_run *run)
 				       : "executions were missed";
 }
 
-static bool has_option(const struct plumb_tool *tool, const char *name)
-{
-	for (const struct argp_option *o = tool->options.list; o && (o->name || o->doc); o++)
-		if (o->name && !strcmp(o->name, name))
-			return true;
-	return false;
-}
-
 /* By default, tools of stacks have as many rows as stacks. */
 static const char *pooled_of(const struct plumb_run *run)
 {
 	return run->options->by & PLUMB_BY_STACK && !run->options->max_keys_given &&
-			       has_option(run->tool, "max-stacks")
+			       plumb_option_is_among(run->tool->options.list, "max-stacks")
 		       ? "pooled under [other]: raise --max-stacks"
 		       : "pooled under [other]: raise --max-keys";
 }
 
 static const char *stacks_of(const struct plumb_run *run)
 {
-	return has_option(run->tool, "max-stacks")
+	return plumb_option_is_among(run->tool->options.list, "max-stacks")
 		       ? "stacks not stored, the table is full: raise --max-stacks"
 		       : "stacks not stored, the table is full";
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <plumb/core/glob.h>
@@ -17,83 +16,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options-table.h"
+/* The command line, and the tool that it is for. */
+static struct plumb_options asked;
+static struct plumb_tool *tool;
 
-/* What the parser needs besides the options themselves. */
-struct parsing {
-	struct plumb_options *options;
-	struct plumb_tool *tool;
-	const char *what; /* the current option, for messages */
-};
-
-static int add_id(struct parsing *p, const char *item, uint32_t *list, uint32_t *n)
+static void add_id(const char *option, const char *item, uint32_t *list, uint32_t *n)
 {
 	uint64_t id;
 
 	if (plumb_parse_u64(item, 1, INT32_MAX, &id))
-		plumb_usage_error("%s: not an id: %s", p->what, item);
+		plumb_usage_error("%s: not an id: %s", option, item);
 	if (*n == PLUMB_MAX_LIST)
-		plumb_usage_error("%s: at most %d", p->what, PLUMB_MAX_LIST);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	list[(*n)++] = id;
-	return 0;
 }
 
-static int add_pid(const char *item, void *context)
+static void add_pid(const char *option, const char *item, struct plumb_options *o)
 {
-	struct parsing *p = context;
-
-	return add_id(p, item, p->options->pids, &p->options->n_pids);
+	add_id(option, item, o->pids, &o->n_pids);
 }
 
-static int add_tid(const char *item, void *context)
+static void add_tid(const char *option, const char *item, struct plumb_options *o)
 {
-	struct parsing *p = context;
-
-	return add_id(p, item, p->options->tids, &p->options->n_tids);
+	add_id(option, item, o->tids, &o->n_tids);
 }
 
-static int add_comm(const char *item, void *context)
+static void add_comm(const char *option, const char *item, struct plumb_options *o)
 {
-	struct parsing *p = context;
-	struct plumb_options *o = p->options;
-
 	if (o->n_comms == PLUMB_MAX_LIST)
-		plumb_usage_error("--comm: at most %d", PLUMB_MAX_LIST);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	switch (plumb_globs_add(&o->globs, item, o->comms[o->n_comms])) {
 	case -ENAMETOOLONG:
-		plumb_usage_error("--comm: the kernel keeps %d characters of a name: %s",
+		plumb_usage_error("%s: the kernel keeps %d characters of a name: %s", option,
 				  PLUMB_COMM_LEN - 1, item);
 	case -E2BIG:
-		plumb_usage_error("--comm: patterns of more than 63 characters together: %s", item);
+		plumb_usage_error("%s: patterns of more than 63 characters together: %s", option,
+				  item);
 	case 1:
 		o->n_comms++;
 	}
 	/* At most 64 names, and globs of 64 characters together. */
 	o->comms_typed[o->n_comms_typed++] = strdup(item);
-	return 0;
 }
 
-static int add_cgroup(const char *item, void *context)
+static void add_cgroup(const char *option, const char *item, struct plumb_options *o)
 {
-	struct parsing *p = context;
-	struct plumb_options *o = p->options;
-
 	if (o->n_cgroups == PLUMB_MAX_LIST)
-		plumb_usage_error("--cgroup: at most %d", PLUMB_MAX_LIST);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	o->cgroups[o->n_cgroups++] = strdup(item);
-	return 0;
 }
 
-static void list_fields(const struct plumb_tool *tool, FILE *out)
+__attribute__((noreturn)) static void list_fields(void)
 {
 	const struct plumb_field *f;
 
 	for (size_t i = 0; (f = plumb_field_at(tool, i)); i++)
-		fprintf(out, "%s%s", i ? " " : "", f->name);
-	fputc('\n', out);
+		printf("%s%s", i ? " " : "", f->name);
+	putchar('\n');
+	exit(plumb_close_stdout(0));
 }
 
-__attribute__((noreturn)) static void list_mechanisms(const struct plumb_tool *tool)
+__attribute__((noreturn)) static void list_mechanisms(void)
 {
 	for (size_t i = 0; i < tool->mechanisms.n; i++)
 		printf("%s%s", i ? " " : "", tool->mechanisms.list[i].name);
@@ -101,73 +84,168 @@ __attribute__((noreturn)) static void list_mechanisms(const struct plumb_tool *t
 	exit(plumb_close_stdout(0));
 }
 
-static int add_key(const char *item, void *context)
+static void add_key(const char *option, const char *item, struct plumb_options *o)
 {
-	struct parsing *p = context;
-	const struct plumb_field *f = plumb_field_find(p->tool, item);
+	const struct plumb_field *f = plumb_field_find(tool, item);
 
-	if (!strcmp(item, "help")) {
-		list_fields(p->tool, stdout);
-		exit(plumb_close_stdout(0));
-	}
+	if (!strcmp(item, "help"))
+		list_fields();
 	/*
 	 * The tool's parser first: a name in the list may stand for many keys
 	 * ("arg:NAME|N[>>SHIFT]").
 	 */
-	if (!p->tool->keys.parse || !p->tool->keys.parse(item, p->options)) {
+	if (!tool->keys.parse || !tool->keys.parse(item, o)) {
 		if (!f)
-			plumb_usage_error("--by: no such key: %s; -b help lists them", item);
-		p->options->by |= f->bit;
+			plumb_usage_error("%s: no such key: %s; -b help lists them", option, item);
+		o->by |= f->bit;
 	}
-	p->options->by_given = true;
-	return 0;
+	o->by_given = true;
 }
 
-static int add_percentile(const char *item, void *context)
+static void add_percentile(const char *option, const char *item, struct plumb_options *o)
 {
-	struct parsing *p = context;
-	struct plumb_options *o = p->options;
 	uint64_t value;
 
 	if (plumb_parse_fixed(item, 6, 1, 100 * PLUMB_PERCENT, &value) ||
 	    strlen(item) >= sizeof(o->percentiles[0].name))
-		plumb_usage_error("--percentiles: above 0, at most 100, six decimals: %s", item);
+		plumb_usage_error("%s: above 0, at most 100, six decimals: %s", option, item);
 	if (o->n_percentiles == PLUMB_MAX_PERCENTILES)
-		plumb_usage_error("--percentiles: at most %d", PLUMB_MAX_PERCENTILES);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_PERCENTILES);
 	for (size_t i = 0; i < o->n_percentiles; i++)
 		if (o->percentiles[i].p == value)
-			return 0;
+			return;
 	o->percentiles[o->n_percentiles].p = value;
 	strcpy(o->percentiles[o->n_percentiles++].name, item);
-	return 0;
 }
 
-static void parse_list(struct parsing *p, const char *what, const char *text,
-		       int (*each)(const char *, void *))
-{
-	p->what = what;
-	if (plumb_parse_list(text, each, p))
-		plumb_usage_error("%s: an empty item in '%s'", what, text);
-}
-
-static void parse_unit(struct parsing *p, const char *text)
+static void parse_unit(const char *option, const char *text, struct plumb_options *o)
 {
 	static const char *const names[] = {"auto", "ns", "us", "ms", "s"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(text, names[i])) {
-			p->options->unit = i;
+			o->unit = i;
 			return;
 		}
 	}
-	plumb_usage_error("--unit: auto, ns, us, ms or s, as in -u us: %s", text);
+	plumb_usage_error("%s: auto, ns, us, ms or s, as in -u us: %s", option, text);
 }
 
-static void parse_strict(struct parsing *p, const char *text)
+static void parse_strict(const char *option, const char *text, struct plumb_options *o)
 {
-	p->options->strict = true;
-	if (text && plumb_parse_fixed(text, 6, 0, 100 * PLUMB_PERCENT, &p->options->strict_percent))
-		plumb_usage_error("--strict: a percentage from 0 to 100: %s", text);
+	if (text && plumb_parse_fixed(text, 6, 0, 100 * PLUMB_PERCENT, &o->strict_percent))
+		plumb_usage_error("%s: a percentage from 0 to 100: %s", option, text);
+}
+
+static void parse_mechanism(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)option;
+	if (!strcmp(text, "help"))
+		list_mechanisms();
+	o->mechanism = text;
+}
+
+enum {
+	COLUMNS = PLUMB_NO_COLUMN_OPTIONS,
+	ROWS = PLUMB_NO_ROW_OPTIONS,
+	TABLE = PLUMB_NO_TABLE_OPTIONS
+};
+
+static void set_no_calibrate(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)option, (void)text;
+	o->calibrate = false;
+}
+
+/* clang-format off */
+static const struct {
+	unsigned int lacked; /* by tools that lack these (PLUMB_NO_...) */
+	struct plumb_option option;
+} common[] = {
+	{0, {.doc = "Duration:", .group = 10}},
+	{0, {"duration", 'd', "SEC", "stop after SEC seconds (default: ", 10, .seconds = &asked.duration}},
+	{0, {.doc = "Filters (trace only these):", .group = 20}},
+	{0, {"pid", 'p', "PID[,...]", "processes", 20, .item = add_pid}},
+	{0, {"follow", 0, NULL, "with -p: and the processes that they start from now on", 20, .given = &asked.follow}},
+	{0, {"tid", 't', "TID[,...]", "threads", 20, .item = add_tid}},
+	{0, {"comm", 'c', "NAME[,...]", "threads with one of these names", 20, .item = add_comm}},
+	{0, {"cgroup", 'g', "PATH[,...]", "cgroups (v2) and their descendants", 20, .item = add_cgroup}},
+	{0, {.doc = "Output:", .group = 40}},
+	{ROWS | TABLE, {"by", 'b', "KEY[,...]", "group by these keys; -b help lists them", 40, .item = add_key}},
+	{COLUMNS | TABLE, {"min-count", 'm', "N", "omit rows of fewer than N calls from the table", 40, .number = &asked.min_count, .max = UINT64_MAX}},
+	{COLUMNS, {"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 40, .item = add_percentile}},
+	{COLUMNS | TABLE, {"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 40, .parse = parse_unit}},
+	{COLUMNS | TABLE, {"histogram", 'H', NULL, "print a histogram below each row", 40, .given = &asked.histogram}},
+	{0, {"json", 'j', NULL, "print JSON lines, one object per report", 40, .given = &asked.json}},
+	{ROWS | TABLE, {"top", 'n', "N", "print only the first N rows of the table", 40, .number = &asked.top, .min = 1, .max = UINT32_MAX}},
+	{COLUMNS | TABLE, {"sort", 0, "COLUMN", "sort the table by this column, highest first", 40, .text = &asked.sort}},
+	{0, {.doc = "Measurement:", .group = 60}},
+	{ROWS, {"max-keys", 0, "N", "maximum number of rows; further keys go to [other]; default ", 60, .number = &asked.max_keys, .given = &asked.max_keys_given, .min = 1, .max = 1 << 20}},
+	{COLUMNS, {"precision", 0, "BITS", "error bound of percentiles: at most 1/2^BITS too high; 1 to 10, default 6", 60, .number = &asked.precision, .min = PLUMB_HIST_MIN_PRECISION, .max = PLUMB_HIST_MAX_PRECISION}},
+	{0, {"mechanism", 0, "NAME", "use this mechanism or fail; help lists them, -v shows those tried", 60, .parse = parse_mechanism}},
+	{0, {"btf", 0, "FILE", "read kernel types from FILE if /sys/kernel/btf has none", 60, .text = &asked.btf}},
+	{0, {"no-calibrate", 0, NULL, "do not measure the cost of tracing at the start", 60, .parse = set_no_calibrate}},
+	{0, {"strict", 0, "PCT", "exit 3 if more than PCT % (default 0) of the calls were lost", 60, .optional = true, .given = &asked.strict, .parse = parse_strict}},
+	{0, {"check-arguments", 0, NULL, "check the arguments and exit, without tracing", 60, .given = &asked.check_only, .act = plumb_cli_check_only}},
+	/* Options of BCC's tools. */
+	{0, {.letter = 'T', .instead = "each report has its time where there is an INTERVAL, and JSON (-j) always"}},
+	{0, {.letter = 'P', .instead = "a row for each process: -b pid"}},
+	{0, {.letter = 'L', .instead = "a row for each thread: -b tid"}},
+	{0, {.letter = 'i', .instead = "seconds between reports are an argument: INTERVAL"}},
+	{0, {.letter = 'x', .instead = "calls that failed: syscall-latency --errors"}},
+};
+/* clang-format on */
+
+#define DEFAULT_KEYS 256
+
+static uint64_t default_keys(void)
+{
+	return tool->keys.max ?: DEFAULT_KEYS;
+}
+
+static bool has(const struct plumb_option *o, unsigned int lacked)
+{
+	const struct plumb_option *own = tool->options.list;
+
+	if (o->instead) /* unless the tool has an option with that letter */
+		for (; own && (own->name || own->doc); own++)
+			if (own->letter == o->letter)
+				return false;
+	return !(tool->options.lacks & lacked);
+}
+
+/* The common options that the tool has, as it has them. */
+static const struct plumb_option *common_options(void)
+{
+	static struct plumb_option options[sizeof(common) / sizeof(common[0]) + 1];
+	static char keys[128], duration[128];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
+		struct plumb_option *o = &options[n];
+
+		if (!has(&common[i].option, common[i].lacked))
+			continue;
+		*o = common[i].option;
+		n++;
+		if (o->number == &asked.max_keys) {
+			snprintf(keys, sizeof(keys), "%s%llu", o->doc,
+				 (unsigned long long)default_keys());
+			o->doc = keys;
+		}
+		if (o->seconds == &asked.duration) {
+			snprintf(duration, sizeof(duration), "%s%s)", o->doc,
+				 tool->options.duration
+					 ?: "at Ctrl-C, SIGTERM or the command's end");
+			o->doc = duration;
+		}
+		if (o->letter == 'x' && plumb_option_is_among(tool->options.list, "errors"))
+			o->instead = "calls that failed: --errors";
+		if (strchr("PL", o->letter) && o->letter && tool->options.lacks & (ROWS | TABLE))
+			o->instead = "-p and -t select processes and threads";
+	}
+	options[n] = (struct plumb_option){};
+	return options;
 }
 
 /* Whether TEXT is meant as a number; "8021q:vlan_*" names functions of a module. */
@@ -176,12 +254,14 @@ static bool is_number(const char *text)
 	return isdigit((unsigned char)text[*text == '.']) && !strchr(text, ':');
 }
 
-static void parse_argument(struct plumb_options *o, const char *text)
+static void take_argument(const char *text)
 {
-	if (!o->interval)
-		o->interval = plumb_option_seconds("INTERVAL", text);
-	else if (!o->count)
-		o->count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
+	if (tool->options.argument && tool->options.argument(text, is_number(text)))
+		return;
+	if (!asked.interval)
+		asked.interval = plumb_option_seconds("INTERVAL", text);
+	else if (!asked.count)
+		asked.count = plumb_option_number("COUNT", text, 1, UINT32_MAX);
 	else
 		plumb_usage_error("unexpected argument: %s (a command goes after --)", text);
 }
@@ -190,23 +270,23 @@ static void parse_argument(struct plumb_options *o, const char *text)
  * Finds a mechanism by name; exits with a message if there is none.  The tool may have replaced its
  * list by now.
  */
-static const struct plumb_mechanism *find_mechanism(const char *name, const struct plumb_tool *tool)
+static const struct plumb_mechanism *find_mechanism(const char *name, const struct plumb_tool *t)
 {
 	char known[256];
 	size_t n = 0;
 
-	for (size_t i = 0; i < tool->mechanisms.n; i++)
-		if (!strcmp(name, tool->mechanisms.list[i].name))
-			return &tool->mechanisms.list[i];
-	for (size_t i = 0; i < tool->mechanisms.n; i++)
-		n += snprintf(known + n, sizeof(known) - n, " %s", tool->mechanisms.list[i].name);
+	for (size_t i = 0; i < t->mechanisms.n; i++)
+		if (!strcmp(name, t->mechanisms.list[i].name))
+			return &t->mechanisms.list[i];
+	for (size_t i = 0; i < t->mechanisms.n; i++)
+		n += snprintf(known + n, sizeof(known) - n, " %s", t->mechanisms.list[i].name);
 	plumb_usage_error("--mechanism: no such mechanism: %s; known:%s", name, known);
 }
 
-void plumb_options_check_mechanism(const struct plumb_options *o, const struct plumb_tool *tool)
+void plumb_options_check_mechanism(const struct plumb_options *o, const struct plumb_tool *t)
 {
 	const struct plumb_mechanism *mechanism =
-		o->mechanism ? find_mechanism(o->mechanism, tool) : NULL;
+		o->mechanism ? find_mechanism(o->mechanism, t) : NULL;
 	const char *unsupported =
 		mechanism && mechanism->unsupported ? mechanism->unsupported(o) : NULL;
 
@@ -214,9 +294,28 @@ void plumb_options_check_mechanism(const struct plumb_options *o, const struct p
 		plumb_usage_error("--mechanism=%s: %s", o->mechanism, unsupported);
 }
 
-static void finish(struct parsing *p)
+void plumb_option_split(const char *option, const char *text, struct plumb_options *o)
 {
-	struct plumb_options *o = p->options;
+	(void)option, (void)text;
+	o->split = true;
+}
+
+void plumb_option_no_return(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)option, (void)text;
+	o->no_return = true;
+}
+
+static void add_default_percentiles(struct plumb_options *o)
+{
+	static const char *const names[] = {"50", "90", "99", "99.9"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		add_percentile("--percentiles", names[i], o);
+}
+
+static void complete(struct plumb_options *o)
+{
 	char known[256];
 
 	if (o->command && (o->n_pids || o->n_tids))
@@ -224,165 +323,45 @@ static void finish(struct parsing *p)
 	if (o->follow && !o->n_pids)
 		plumb_usage_error("--follow needs -p: the processes whose descendants are traced");
 	if (!o->by_given)
-		o->by = p->tool->keys.default_by;
+		o->by = tool->keys.default_by;
 	if (!o->n_percentiles)
-		parse_list(p, "--percentiles", "50,90,99,99.9", add_percentile);
+		add_default_percentiles(o);
 	if (o->mechanism)
-		find_mechanism(o->mechanism, p->tool);
-	plumb_parts_complete(o, p->tool);
-	if (o->sort && !plumb_report_has_column(p->tool, o, o->sort, known, sizeof(known)))
+		find_mechanism(o->mechanism, tool);
+	plumb_parts_complete(o, tool);
+	if (o->sort && !plumb_report_has_column(tool, o, o->sort, known, sizeof(known)))
 		plumb_usage_error("--sort: no such column: %s; known:%s", o->sort, known);
-}
-
-/* Parses options that select threads, and the duration; false: KEY is another option. */
-static bool parse_choice(int key, const char *text, struct parsing *p)
-{
-	switch (key) {
-	case 'd':
-		p->options->duration = plumb_option_seconds("--duration", text);
-		return true;
-	case 'p':
-		parse_list(p, "--pid", text, add_pid);
-		return true;
-	case 't':
-		parse_list(p, "--tid", text, add_tid);
-		return true;
-	case 'c':
-		parse_list(p, "--comm", text, add_comm);
-		return true;
-	case 'g':
-		parse_list(p, "--cgroup", text, add_cgroup);
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* The same for options of the report. */
-static bool parse_report(int key, const char *text, struct parsing *p)
-{
-	struct plumb_options *o = p->options;
-
-	switch (key) {
-	case 'b':
-		parse_list(p, "--by", text, add_key);
-		return true;
-	case 'm':
-		o->min_count = plumb_option_number("--min-count", text, 0, UINT64_MAX);
-		return true;
-	case 'q':
-		parse_list(p, "--percentiles", text, add_percentile);
-		return true;
-	case 'u':
-		parse_unit(p, text);
-		return true;
-	case 'H':
-		o->histogram = true;
-		return true;
-	case 'j':
-		o->json = true;
-		return true;
-	case 'n':
-		o->top = plumb_option_number("--top", text, 1, UINT32_MAX);
-		return true;
-	case SORT:
-		o->sort = text;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* The same for options of the measurement. */
-static bool parse_measure(int key, const char *text, struct parsing *p)
-{
-	struct plumb_options *o = p->options;
-
-	switch (key) {
-	case MAX_KEYS:
-		o->max_keys = plumb_option_number("--max-keys", text, 1, 1 << 20);
-		o->max_keys_given = true;
-		return true;
-	case PRECISION:
-		o->precision = plumb_option_number("--precision", text, PLUMB_HIST_MIN_PRECISION,
-						   PLUMB_HIST_MAX_PRECISION);
-		return true;
-	case MECHANISM:
-		if (!strcmp(text, "help"))
-			list_mechanisms(p->tool);
-		o->mechanism = text;
-		return true;
-	case BTF:
-		o->btf = text;
-		return true;
-	case FOLLOW:
-		o->follow = true;
-		return true;
-	case NO_CALIBRATE:
-		o->calibrate = false;
-		return true;
-	case STRICT:
-		parse_strict(p, text);
-		return true;
-	case CHECK_ARGUMENTS:
-		o->check_only = true;
-		plumb_cli_check_only();
-		return true;
-	default:
-		return false;
-	}
-}
-
-static int parse(int key, char *text, struct argp_state *state, void *context)
-{
-	struct parsing *p = context;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (!p->tool->options.argument || !p->tool->options.argument(text, is_number(text)))
-			parse_argument(p->options, text);
-		return 0;
-	case ARGP_KEY_END:
-		finish(p);
-		break;
-	default:
-		if (parse_choice(key, text, p) || parse_report(key, text, p) ||
-		    parse_measure(key, text, p))
-			return 0;
-		if (plumb_options_habit(p->tool, key))
-			plumb_usage_error("-%c: no such option; %s", key,
-					  plumb_options_habit(p->tool, key));
-	}
-	if (p->tool->options.parse)
-		return p->tool->options.parse(key, text, state, p->options);
-	return key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+	if (tool->options.complete)
+		tool->options.complete(o);
 }
 
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
-			 struct plumb_tool *tool)
+			 struct plumb_tool *of)
 {
-	struct parsing p = {.options = options, .tool = tool};
 	struct plumb_cli cli = {
-		.name = tool->card.name,
-		.summary = tool->card.summary,
-		.about = tool->card.about,
-		.options = tool->options.list,
-		.more = plumb_options_of(tool),
-		.parse = parse,
-		.tool = tool,
-		.shared = options,
-		.command = &options->command,
+		.name = of->card.name,
+		.summary = of->card.summary,
+		.about = of->card.about,
+		.options = of->options.list,
+		.argument = take_argument,
+		.complete = complete,
+		.tool = of,
+		.shared = &asked,
+		.command = &asked.command,
 	};
 	char usage[128];
 
-	*options = (struct plumb_options){
+	tool = of;
+	asked = (struct plumb_options){
 		.calibrate = true,
-		.max_keys = plumb_options_default_keys(tool),
+		.max_keys = default_keys(),
 		.precision = PLUMB_HIST_PRECISION,
 	};
+	cli.more = common_options();
 	snprintf(usage, sizeof(usage), "%s[INTERVAL [COUNT]]\n%s[-- COMMAND [ARG...]]",
 		 tool->options.arguments ?: "", tool->options.arguments ?: "");
 	cli.usage = usage;
-	plumb_cli_parse(&cli, argc, argv, &p);
+	plumb_cli_parse(&cli, argc, argv);
+	*options = asked;
 	plumb_options_check_mechanism(options, tool);
 }

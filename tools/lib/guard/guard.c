@@ -102,26 +102,26 @@ static void record_total(const struct plumb_snapshot *total)
 
 enum { AUDIT = 1 };
 
-static const struct argp_option options[] = {
-	{"audit", AUDIT, "FILE|syslog|audit", 0, "leave records of this run there, or do not run",
-	 -1},
+static const char *sink; /* of --audit */
+
+static void set_sink(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	if (!*text)
+		plumb_usage_error("%s: FILE, syslog or audit", option);
+	sink = text;
+}
+
+static const struct plumb_option options[] = {
+	{"audit", 0, "FILE|syslog|audit", "leave records of this run there, or do not run", -1,
+	 .parse = set_sink},
 	{0},
 };
-
-static const char *sink; /* of --audit */
 
 static bool has(const struct plumb_tool *tool)
 {
 	(void)tool;
 	return true;
-}
-
-static void parse(int key, char *text, struct plumb_options *o)
-{
-	(void)key, (void)o;
-	if (!*text)
-		plumb_usage_error("--audit: FILE, syslog or audit");
-	sink = text;
 }
 
 static void start(const char *program)
@@ -172,7 +172,6 @@ const struct plumb_part plumb_guard_part = {
 	.name = "guard",
 	.options = options,
 	.has = has,
-	.parse = parse,
 	.start = start,
 	.prepare = prepare,
 	.configure = configure,

@@ -7,16 +7,26 @@
 
 struct outputs outputs;
 
-enum { OPENMETRICS = 1, OTLP, LE };
+/* The tool's files are read by name: another one would be written, and never read. */
+static void set_openmetrics(const char *option, const char *text, struct plumb_options *o)
+{
+	const char *dot = strrchr(text, '.');
 
-const struct argp_option outputs_options[] = {
-	{"openmetrics", OPENMETRICS, "FILE.prom", 0,
-	 "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40},
-	{"le", LE, "LOW:HIGH|LIST", 0, "bounds of its histograms; default 1us:68s, or 64:1M bytes",
-	 40},
-	{"otlp", OTLP, "FILE", 0, "append metrics as lines of OTLP JSON", 40},
+	(void)o;
+	if (!dot || dot == text || strcmp(dot, ".prom"))
+		plumb_usage_error("%s: node_exporter reads files whose names end with .prom: %s",
+				  option, text);
+	outputs.openmetrics = text;
+}
+
+/* clang-format off */
+const struct plumb_option outputs_options[] = {
+	{"openmetrics", 0, "FILE.prom", "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40, .parse = set_openmetrics},
+	{"le", 0, "LOW:HIGH|LIST", "bounds of its histograms; default 1us:68s, or 64:1M bytes", 40, .text = &outputs.le},
+	{"otlp", 0, "FILE", "append metrics as lines of OTLP JSON", 40, .text = &outputs.otlp},
 	{0},
 };
+/* clang-format on */
 
 bool outputs_has(const struct plumb_tool *tool)
 {
@@ -25,34 +35,6 @@ bool outputs_has(const struct plumb_tool *tool)
 
 /* What is read by a scrape: often enough for one every 15 s. */
 #define CADENCE (10 * PLUMB_SECOND)
-
-static bool ends_with(const char *text, const char *end)
-{
-	const size_t n = strlen(text), m = strlen(end);
-
-	return n > m && !strcmp(text + n - m, end);
-}
-
-void outputs_parse(int key, char *text, struct plumb_options *o)
-{
-	(void)o;
-	switch (key) {
-	case OPENMETRICS:
-		/* It would be written, and never read. */
-		if (!ends_with(text, ".prom"))
-			plumb_usage_error("--openmetrics: node_exporter reads files whose names "
-					  "end with .prom: %s",
-					  text);
-		outputs.openmetrics = text;
-		return;
-	case OTLP:
-		outputs.otlp = text;
-		return;
-	case LE:
-		outputs.le = text;
-		return;
-	}
-}
 
 void outputs_complete(struct plumb_options *o, const struct plumb_tool *tool)
 {

@@ -349,7 +349,6 @@ const struct plumb_part plumb_outputs_part = {
 	.name = "outputs",
 	.options = outputs_options,
 	.has = outputs_has,
-	.parse = outputs_parse,
 	.complete = outputs_complete,
 	.open = open_files,
 	.interval = take,

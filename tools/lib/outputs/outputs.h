@@ -16,9 +16,8 @@ extern struct outputs {
 } outputs;
 
 /* Members of the part. */
-extern const struct argp_option outputs_options[];
+extern const struct plumb_option outputs_options[];
 bool outputs_has(const struct plumb_tool *tool);
-void outputs_parse(int key, char *text, struct plumb_options *o);
 void outputs_complete(struct plumb_options *o, const struct plumb_tool *tool);
 
 #endif

@@ -97,10 +97,21 @@ static int forget(void)
 
 enum { HEATMAP = 1, CHART };
 
-static const struct argp_option options[] = {
-	{"heatmap", HEATMAP, "FILE.svg", 0, "at the end, draw a heat map: values over time", 40},
-	{"chart", CHART, "FILE.svg", 0,
-	 "at the end, draw percentiles over time, and their distribution", 40},
+static void set_heatmap(const char *option, const char *text, struct plumb_options *o)
+{
+	o->heatmap = plumb_picture_path(option, text);
+}
+
+static void set_chart(const char *option, const char *text, struct plumb_options *o)
+{
+	o->chart = plumb_picture_path(option, text);
+}
+
+static const struct plumb_option options[] = {
+	{"heatmap", 0, "FILE.svg", "at the end, draw a heat map: values over time", 40,
+	 .parse = set_heatmap},
+	{"chart", 0, "FILE.svg", "at the end, draw percentiles over time, and their distribution",
+	 40, .parse = set_chart},
 	{0},
 };
 
@@ -108,14 +119,6 @@ static bool has(const struct plumb_tool *tool)
 {
 	return tool && !(tool->options.lacks & PLUMB_NO_COLUMN_OPTIONS) &&
 	       plumb_has_histogram(tool->measure.kind);
-}
-
-static void parse(int key, char *text, struct plumb_options *o)
-{
-	if (key == HEATMAP)
-		o->heatmap = plumb_picture_path(heatmap.option, text);
-	else
-		o->chart = plumb_picture_path(chart.option, text);
 }
 
 static void complete(struct plumb_options *o, const struct plumb_tool *tool)
@@ -129,7 +132,6 @@ const struct plumb_part plumb_pictures_part = {
 	.name = "pictures",
 	.options = options,
 	.has = has,
-	.parse = parse,
 	.complete = complete,
 	.open = check_files,
 	.interval = take,

@@ -16,23 +16,6 @@
 #define DUMP_FILES 10
 #define MINUTE     (60 * PLUMB_SECOND)
 
-enum { KEEP = 1, OUT, MAX_DUMPS, TRIGGER, TRIGGER_KEY, AFTER, COOL_DOWN, EXIT_ON_DUMP };
-
-/* clang-format off */
-const struct argp_option recorder_options[] = {
-	{NULL, 0, NULL, 0, "Flight recorder:", 50},
-	{"keep", KEEP, "TIME[/INTERVAL]", 0, "keep the last TIME in memory, as 10m/10s (records: N); dump it at SIGUSR1, a trigger and the end", 50},
-	{"out", OUT, "FILE", 0, "write dumps there; older ones are FILE.1, FILE.2", 50},
-	{"max-dumps", MAX_DUMPS, "N", 0, "keep N of these files; default 10", 50},
-	{"trigger", TRIGGER, "CONDITION", 0, "dump when an interval satisfies it, as p99>50ms, count>1000/s, lost>0 or max>3*median", 50},
-	{"trigger-key", TRIGGER_KEY, "KEYS", 0, "triggers are of rows with these keys only: KEY=VALUE[,...]", 50},
-	{"after", AFTER, "DURATION", 0, "dump that long after the trigger", 50},
-	{"cool-down", COOL_DOWN, "DURATION", 0, "no trigger for that long after a dump; default: TIME", 50},
-	{"exit-on-dump", EXIT_ON_DUMP, NULL, 0, "stop at the first dump", 50},
-	{0},
-};
-/* clang-format on */
-
 static uint64_t span(const char *option, const char *text)
 {
 	uint64_t ns;
@@ -56,7 +39,7 @@ static uint64_t part(const char *value, const char *text)
 }
 
 /* TIME[/INTERVAL] or N[/INTERVAL]. */
-static void parse_keep(char *text, struct plumb_options *o)
+static void parse_keep(const char *option, const char *text, struct plumb_options *o)
 {
 	char first[32];
 	const char *slash = strchrnul(text, '/');
@@ -65,63 +48,74 @@ static void parse_keep(char *text, struct plumb_options *o)
 	o->keep.on = true;
 	o->keep.time = o->keep.records = 0;
 	if (*first && first[strspn(first, "0123456789")] == 0)
-		o->keep.records = plumb_option_number("--keep", first, 1, RECORDS);
+		o->keep.records = plumb_option_number(option, first, 1, RECORDS);
 	else
 		o->keep.time = part(first, text);
 	o->keep.interval = *slash ? part(slash + 1, text) : INTERVAL;
 	if (!*slash && o->keep.time && o->keep.time < INTERVAL)
 		o->keep.interval = o->keep.time;
 	if (o->keep.time && o->keep.time < o->keep.interval)
-		plumb_usage_error("--keep: INTERVAL is longer than TIME: %s", text);
+		plumb_usage_error("%s: INTERVAL is longer than TIME: %s", option, text);
 }
 
-static void add_trigger(const char *text, struct plumb_options *o)
+static void add_trigger(const char *option, const char *text, struct plumb_options *o)
 {
 	if (o->keep.n_triggers == PLUMB_MAX_TRIGGERS)
-		plumb_usage_error("--trigger: at most %d", PLUMB_MAX_TRIGGERS);
+		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_TRIGGERS);
 	o->keep.triggers[o->keep.n_triggers++] = text;
 }
 
-static void set_out(const char *text, struct plumb_options *o)
+static void set_trigger_key(const char *option, const char *text, struct plumb_options *o)
+{
+	if (o->keep.key)
+		plumb_usage_error("%s is given twice: KEY=VALUE[,...]: %s", option, text);
+	o->keep.key = text;
+}
+
+static void set_out(const char *option, const char *text, struct plumb_options *o)
 {
 	if (!*text || !strcmp(text, "-"))
-		plumb_usage_error("--out: not a file: '%s'", text);
+		plumb_usage_error("%s: not a file: '%s'", option, text);
 	o->keep.out = text;
 }
 
-void recorder_parse(int key, char *text, struct plumb_options *o)
+static void set_max_dumps(const char *option, const char *text, struct plumb_options *o)
 {
-	switch (key) {
-	case KEEP:
-		parse_keep(text, o);
-		return;
-	case OUT:
-		set_out(text, o);
-		return;
-	case MAX_DUMPS:
-		o->keep.max_dumps = plumb_option_number("--max-dumps", text, 1, 1000);
-		return;
-	case TRIGGER:
-		add_trigger(text, o);
-		return;
-	case TRIGGER_KEY:
-		if (o->keep.key)
-			plumb_usage_error("--trigger-key is given twice: KEY=VALUE[,...]: %s",
-					  text);
-		o->keep.key = text;
-		return;
-	case AFTER:
-		o->keep.after = span("--after", text);
-		return;
-	case COOL_DOWN:
-		o->keep.cool_down = span("--cool-down", text);
-		o->keep.cool_down_given = true;
-		return;
-	case EXIT_ON_DUMP:
-		o->keep.exit_on_dump = true;
-		return;
-	}
+	o->keep.max_dumps = plumb_option_number(option, text, 1, 1000);
 }
+
+static void set_after(const char *option, const char *text, struct plumb_options *o)
+{
+	o->keep.after = span(option, text);
+}
+
+static void set_cool_down(const char *option, const char *text, struct plumb_options *o)
+{
+	o->keep.cool_down = span(option, text);
+	o->keep.cool_down_given = true;
+}
+
+static void set_exit_on_dump(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)option;
+	(void)text;
+	o->keep.exit_on_dump = true;
+}
+
+/* clang-format off */
+const struct plumb_option recorder_options[] = {
+	{.doc = "Flight recorder:", .group = 50},
+	{"keep", 0, "TIME[/INTERVAL]", "keep the last TIME in memory, as 10m/10s (records: N); dump it at SIGUSR1, a trigger and the end", 50, .parse = parse_keep},
+	{"out", 0, "FILE", "write dumps there; older ones are FILE.1, FILE.2", 50, .parse = set_out},
+	{"max-dumps", 0, "N", "keep N of these files; default 10", 50, .parse = set_max_dumps},
+	{"trigger", 0, "CONDITION", "dump when an interval satisfies it, as p99>50ms, count>1000/s, lost>0 or max>3*median", 50, .parse = add_trigger},
+	{"trigger-key", 0, "KEYS", "triggers are of rows with these keys only: KEY=VALUE[,...]", 50, .parse = set_trigger_key},
+	{"after", 0, "DURATION", "dump that long after the trigger", 50, .parse = set_after},
+	{"cool-down", 0, "DURATION", "no trigger for that long after a dump; default: TIME", 50, .parse = set_cool_down},
+	{"exit-on-dump", 0, NULL, "stop at the first dump", 50, .parse = set_exit_on_dump},
+	{0},
+};
+/* clang-format on */
 
 static void needs(bool given, const char *option, bool there, const char *other)
 {

@@ -194,7 +194,6 @@ static int close_recorder(void)
 const struct plumb_part plumb_recorder_part = {
 	.name = "recorder",
 	.options = recorder_options,
-	.parse = recorder_parse,
 	.complete = recorder_complete,
 	.check = check,
 	.prepare = prepare,

@@ -11,8 +11,7 @@
 #include <plumb/core/part.h>
 
 /* Members of the part. */
-extern const struct argp_option recorder_options[];
-void recorder_parse(int key, char *text, struct plumb_options *o);
+extern const struct plumb_option recorder_options[];
 void recorder_complete(struct plumb_options *o, const struct plumb_tool *tool);
 
 #endif

@@ -8,16 +8,6 @@
 #include <plumb/core/session.h>
 #include <string.h>
 
-enum { START_AT = 1, UNTIL };
-
-/* clang-format off */
-static const struct argp_option options[] = {
-	{"start-at", START_AT, "TIME", 0, "start at HH:MM[:SS], an RFC 3339 time, +DURATION or the next multiple of /DURATION", 10},
-	{"until", UNTIL, "TIME", 0, "stop at HH:MM[:SS], an RFC 3339 time, or +DURATION after the start", 10},
-	{0},
-};
-/* clang-format on */
-
 static struct plumb_when start_at, until;
 static uint64_t end; /* by the wall clock, which may be set, ns since 1970; 0: none */
 
@@ -34,15 +24,25 @@ static struct plumb_when option_when(const char *option, const char *text, bool 
 	return when;
 }
 
-static void parse(int key, char *text, struct plumb_options *o)
+static void set_start(const char *option, const char *text, struct plumb_options *o)
 {
-	if (key == START_AT) {
-		start_at = option_when("--start-at", text, true);
-	} else {
-		until = option_when("--until", text, false);
-		o->until = true;
-	}
+	(void)o;
+	start_at = option_when(option, text, true);
 }
+
+static void set_end(const char *option, const char *text, struct plumb_options *o)
+{
+	until = option_when(option, text, false);
+	o->until = true;
+}
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"start-at", 0, "TIME", "start at HH:MM[:SS], an RFC 3339 time, +DURATION or the next multiple of /DURATION", 10, .parse = set_start},
+	{"until", 0, "TIME", "stop at HH:MM[:SS], an RFC 3339 time, or +DURATION after the start", 10, .parse = set_end},
+	{0},
+};
+/* clang-format on */
 
 /* Other forms of --until are counted from the start. */
 static void complete(struct plumb_options *o, const struct plumb_tool *tool)
@@ -96,7 +96,6 @@ static bool is_over(uint64_t now, uint64_t *again)
 const struct plumb_part plumb_schedule_part = {
 	.name = "schedule",
 	.options = options,
-	.parse = parse,
 	.complete = complete,
 	.wait = wait_for_start,
 	.ends_at = ends_at,

@@ -34,45 +34,36 @@ static uint64_t default_max_keys(void)
 	return plumb_stacks_options.max < most ? plumb_stacks_options.max : most;
 }
 
-int plumb_stacks_parse(int key, char *text, struct plumb_options *o)
+void plumb_stacks_option_flame(const char *option, const char *text, struct plumb_options *o)
 {
-	switch (key) {
-	case PLUMB_STACK_FOLDED:
-		plumb_stacks_options.folded = true;
-		return 0;
-	case PLUMB_STACK_FLAME:
-		plumb_stacks_options.flame = plumb_picture_path("--flame", text);
-		return 0;
-	case PLUMB_STACK_DIFF:
-		plumb_stacks_options.diff = text;
-		return 0;
-	case PLUMB_STACK_INLINES:
-		plumb_stacks_inlines = true;
-		return 0;
-	case PLUMB_STACK_MAX:
-		plumb_stacks_options.max =
-			plumb_option_number("--max-stacks", text, 1, PLUMB_MAX_STACKS);
-		return 0;
-	case ARGP_KEY_END:
-		if (plumb_stacks_options.folded && o->json)
-			plumb_usage_error("--folded and --json exclude each other");
-		if (plumb_stacks_options.diff && !plumb_stacks_options.flame)
-			plumb_usage_error("--diff takes --flame, whose graph it colours");
-		if (plumb_stacks_options.diff && plumb_flame_base_read(plumb_stacks_options.diff))
-			exit(PLUMB_EXIT_FAILED);
-		if (plumb_stacks_options.flame && !o->check_only &&
-		    plumb_flame_check(plumb_stacks_options.flame))
-			exit(PLUMB_EXIT_FAILED);
-		if (!o->max_keys_given)
-			o->max_keys = default_max_keys();
-		if (!o->top)
-			o->top = TOP;
-		o->by |= PLUMB_BY_STACK;
-		plumb_stacks_begin();
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	(void)o;
+	plumb_stacks_options.flame = plumb_picture_path(option, text);
+}
+
+bool plumb_stacks_options_given(void)
+{
+	const struct plumb_stacks_options *o = &plumb_stacks_options;
+
+	return o->folded || o->inlines || o->max_given || o->flame || o->diff;
+}
+
+void plumb_stacks_finish(struct plumb_options *o)
+{
+	if (plumb_stacks_options.folded && o->json)
+		plumb_usage_error("--folded and --json exclude each other");
+	if (plumb_stacks_options.diff && !plumb_stacks_options.flame)
+		plumb_usage_error("--diff takes --flame, whose graph it colours");
+	if (plumb_stacks_options.diff && plumb_flame_base_read(plumb_stacks_options.diff))
+		exit(PLUMB_EXIT_FAILED);
+	if (plumb_stacks_options.flame && !o->check_only &&
+	    plumb_flame_check(plumb_stacks_options.flame))
+		exit(PLUMB_EXIT_FAILED);
+	if (!o->max_keys_given)
+		o->max_keys = default_max_keys();
+	if (!o->top)
+		o->top = TOP;
+	o->by |= PLUMB_BY_STACK;
+	plumb_stacks_begin();
 }
 
 void plumb_stacks_configure(struct bpf_object *object)

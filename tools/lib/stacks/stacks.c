@@ -15,7 +15,6 @@
 #define FRAME       (2 * 4096) /* a function and its module, each at most PLUMB_SYMBOL_NAME */
 
 struct plumb_symbolizer *plumb_stacks_symbolizer;
-bool plumb_stacks_inlines;
 const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
 
 /* The maximum depth; a stack of this depth may lack its outermost frames. */
@@ -34,7 +33,7 @@ static void read_deepest(void)
 
 void plumb_stacks_begin(void)
 {
-	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_inlines);
+	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_options.inlines);
 	if (!plumb_stacks_symbolizer)
 		abort();
 	read_deepest();

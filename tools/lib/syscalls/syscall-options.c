@@ -29,34 +29,43 @@ static void list_names(void)
 	exit(plumb_close_stdout(0));
 }
 
-static int add(const char *item, void *context)
+struct syscall_config plumb_syscall_selection = {.max_size = UINT64_MAX};
+
+void plumb_syscall_option_name(const char *option, const char *item, struct plumb_options *o)
 {
 	const char *nearest;
 	char instead[128];
 	int err;
 
+	(void)o;
 	if (!strcmp(item, "help"))
 		list_names();
-	err = plumb_syscall_select(context, item);
+	err = plumb_syscall_select(&plumb_syscall_selection, item);
 	if (!err)
-		return 0;
+		return;
 	if (err == -E2BIG)
-		plumb_usage_error("--syscall: at most %d numbers without a name: %s",
+		plumb_usage_error("%s: at most %d numbers without a name: %s", option,
 				  PLUMB_OTHER_SYSCALLS, item);
 	if (*plumb_syscall_instead(item, instead, sizeof(instead)))
-		plumb_usage_error("--syscall: no such system call on this architecture: %s; did "
+		plumb_usage_error("%s: no such system call on this architecture: %s; did "
 				  "you mean %s?",
-				  item, instead);
+				  option, item, instead);
 	nearest = plumb_nearest(item, plumb_syscall_tables[PLUMB_ABI_NATIVE].names, PLUMB_SYSCALLS);
-	plumb_usage_error("--syscall: no such system call: %s%s%s%s", item,
+	plumb_usage_error("%s: no such system call: %s%s%s%s", option, item,
 			  nearest ? "; did you mean " : "", nearest ?: "",
 			  nearest ? "?" : " (-s help lists them)");
 }
 
-void plumb_syscall_option(struct syscall_config *config, const char *list)
+void plumb_syscall_option_errors(void)
 {
-	if (plumb_parse_list(list, add, config))
-		plumb_usage_error("--syscall: an empty item in '%s'", list);
+	plumb_syscall_selection.only_errors = 1;
+}
+
+void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_options *o)
+{
+	(void)o;
+	plumb_syscall_selection.has_fd = 1;
+	plumb_syscall_selection.fd = plumb_option_number(option, text, 0, INT32_MAX);
 }
 
 void plumb_syscall_keep(struct syscall_config *config)
