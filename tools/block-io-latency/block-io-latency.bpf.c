@@ -2,7 +2,6 @@
 #include "block-io-latency.h"
 
 #define PLUMB_KEY struct block_key
-#define PLUMB_STATELESS
 #include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>

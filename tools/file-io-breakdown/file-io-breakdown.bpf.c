@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "call.bpf.h"
 
-struct syscall_thread;
-struct sched_stay;
-
 #define SCHED_IDLE
-#define SPLIT_PARTS                IO_PARTS
-#define SPLIT_BEGINS(t)            call_begin(&(t)->own, bpf_ktime_get_ns())
-#define SPLIT_LEAVES(ctx, t, task) leaves(ctx, t, task)
-#define SPLIT_WAS_OFFCPU           was_offcpu
-
-static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct syscall_thread *t,
-				   struct task_struct *task);
-static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
-				       const struct sched_stay *stay);
-
+enum { SPLIT_PARTS = IO_PARTS };
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 #include <plumb/bpf/syscall/untimed.bpf.h>
@@ -43,8 +31,6 @@ static __always_inline void count_untimed(struct task_struct *task, __u32 nr, __
 #define PLUMB_KEY struct io_key
 #include <plumb/bpf/key/key.bpf.h>
 #define RETURN_CALL io_record
-#include <plumb/bpf/syscall/syscall-return.bpf.h>
-#define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 
 /* Frames of the stack that are searched for the place where a thread waits. */
@@ -97,15 +83,20 @@ static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task
 	return of_fs ? IO_WAITS_FS_ONLY : IO_WAITS;
 }
 
-static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct syscall_thread *t,
-				   struct task_struct *task)
+static __always_inline void split_begins(struct syscall_thread *t)
+{
+	call_begin(&t->own, bpf_ktime_get_ns());
+}
+
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
+					 struct syscall_thread *t, struct task_struct *task)
 {
 	if (!t->preempted)
 		call_leaves(&t->own, wait_of(ctx, task, t->own.of_fs, t->own.dev), t->left);
 }
 
-static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
-				       const struct sched_stay *stay)
+static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+					     const struct sched_stay *stay)
 {
 	if (t->preempted)
 		return;

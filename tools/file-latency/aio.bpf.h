@@ -67,32 +67,78 @@ static __always_inline int aio_issued_by_kprobe(int ret)
 	return 0;
 }
 
-/* The result follows the N arguments. */
-#define AIO_PROGRAMS(function, op, n)                                                              \
-	SEC("fentry/" #function)                                                                   \
-	int function##_fentry(__u64 *ctx)                                                          \
-	{                                                                                          \
-		return aio_begin(ctx[0], op);                                                      \
-	}                                                                                          \
-	SEC("fexit/" #function)                                                                    \
-	int function##_end_fentry(__u64 *ctx)                                                      \
-	{                                                                                          \
-		return aio_issued(ctx[0], ctx[n]);                                                 \
-	}                                                                                          \
-	SEC("kprobe/" #function)                                                                   \
-	int function##_kprobe(struct pt_regs *ctx)                                                 \
-	{                                                                                          \
-		return aio_begin_by_kprobe(PT_REGS_PARM1(ctx), op);                                \
-	}                                                                                          \
-	SEC("kretprobe/" #function)                                                                \
-	int function##_end_kprobe(struct pt_regs *ctx)                                             \
-	{                                                                                          \
-		return aio_issued_by_kprobe(PT_REGS_RC(ctx));                                      \
-	}
+SEC("fentry/aio_read")
+int aio_read_fentry(__u64 *ctx)
+{
+	return aio_begin(ctx[0], FILE_READ);
+}
 
-AIO_PROGRAMS(aio_read, FILE_READ, 4)
-AIO_PROGRAMS(aio_write, FILE_WRITE, 4)
-AIO_PROGRAMS(aio_fsync, FILE_FSYNC, 3)
+/* The result follows the arguments. */
+SEC("fexit/aio_read")
+int aio_read_end_fentry(__u64 *ctx)
+{
+	return aio_issued(ctx[0], ctx[4]);
+}
+
+SEC("kprobe/aio_read")
+int aio_read_kprobe(struct pt_regs *ctx)
+{
+	return aio_begin_by_kprobe(PT_REGS_PARM1(ctx), FILE_READ);
+}
+
+SEC("kretprobe/aio_read")
+int aio_read_end_kprobe(struct pt_regs *ctx)
+{
+	return aio_issued_by_kprobe(PT_REGS_RC(ctx));
+}
+
+SEC("fentry/aio_write")
+int aio_write_fentry(__u64 *ctx)
+{
+	return aio_begin(ctx[0], FILE_WRITE);
+}
+
+SEC("fexit/aio_write")
+int aio_write_end_fentry(__u64 *ctx)
+{
+	return aio_issued(ctx[0], ctx[4]);
+}
+
+SEC("kprobe/aio_write")
+int aio_write_kprobe(struct pt_regs *ctx)
+{
+	return aio_begin_by_kprobe(PT_REGS_PARM1(ctx), FILE_WRITE);
+}
+
+SEC("kretprobe/aio_write")
+int aio_write_end_kprobe(struct pt_regs *ctx)
+{
+	return aio_issued_by_kprobe(PT_REGS_RC(ctx));
+}
+
+SEC("fentry/aio_fsync")
+int aio_fsync_fentry(__u64 *ctx)
+{
+	return aio_begin(ctx[0], FILE_FSYNC);
+}
+
+SEC("fexit/aio_fsync")
+int aio_fsync_end_fentry(__u64 *ctx)
+{
+	return aio_issued(ctx[0], ctx[3]);
+}
+
+SEC("kprobe/aio_fsync")
+int aio_fsync_kprobe(struct pt_regs *ctx)
+{
+	return aio_begin_by_kprobe(PT_REGS_PARM1(ctx), FILE_FSYNC);
+}
+
+SEC("kretprobe/aio_fsync")
+int aio_fsync_end_kprobe(struct pt_regs *ctx)
+{
+	return aio_issued_by_kprobe(PT_REGS_RC(ctx));
+}
 
 SEC("fentry/aio_complete")
 int aio_complete_fentry(__u64 *ctx)

@@ -34,7 +34,6 @@ static __always_inline __u32 inflight_clear(struct file_thread *t, struct task_s
 
 #define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/core/pairing.bpf.h>
 #include <plumb/bpf/syscall/syscall.bpf.h>
 

@@ -36,7 +36,6 @@ static __always_inline __u32 third_argument(void)
 #include <plumb/bpf/function/function.bpf.h>
 #define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
 #include "aio.bpf.h"

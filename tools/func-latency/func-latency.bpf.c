@@ -6,7 +6,7 @@
 #define FUNCTION_ARG_0 plumb_arg.position
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 
 #define PLUMB_KEY struct func_latency_key
 #include <plumb/bpf/key/key-cpu.bpf.h>

@@ -85,8 +85,8 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 	totals_add_time(totals, ns);
 }
 
-static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
-				   __u32 cpu, __u64 now)
+static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
+					 struct task_struct *task, __u32 cpu, __u64 now)
 {
 	struct offcpu_thread *t;
 	__s32 *kernel;
@@ -117,15 +117,21 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 	t->left = now;
 }
 
-static __always_inline void ends(void *ctx __attribute__((unused)), struct task_struct *task,
-				 __u32 cpu)
+static __always_inline void offcpu_leaves(struct bpf_raw_tracepoint_args *ctx,
+					  struct task_struct *task, __u32 cpu, __u64 now)
+{
+	record_leave(ctx, task, cpu, now);
+	/* Nothing can use its state after its last switch. */
+	if (sched_state(task) & TASK_DEAD)
+		inflight_drop(task);
+}
+
+static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu)
 {
 	struct offcpu_thread *t = inflight_get(task);
 
 	if (t)
 		came_back(t, task, cpu);
 }
-
-OFFCPU_PROGRAMS(leaves, ends)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

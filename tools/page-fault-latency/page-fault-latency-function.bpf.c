@@ -9,7 +9,7 @@
 #define FUNCTION_ARG_1 2
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 #include "mapping.bpf.h"
 
 #define PLUMB_KEY struct fault_key

@@ -62,7 +62,6 @@ static __always_inline __u32 inflight_clear(struct fault_thread *t, struct task_
 }
 
 #include <plumb/bpf/sched/return.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include "find-mapping.bpf.h"
 #include "mapping.bpf.h"

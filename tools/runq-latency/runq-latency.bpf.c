@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#define PLUMB_STATELESS
 #include <plumb/bpf/sched/offcpu.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 
@@ -10,8 +9,7 @@
 __u64 runq_throttled = 0;
 
 /* Record how long the current thread waited for its CPU, unless that was recorded already. */
-static __always_inline void count_wait(void *ctx __attribute__((unused)), struct task_struct *task,
-				       __u32 cpu)
+static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu)
 {
 	struct sched_stay *stay = sched_stay(cpu);
 	struct plumb_who key = {};
@@ -33,10 +31,10 @@ static __always_inline void count_wait(void *ctx __attribute__((unused)), struct
 	hist_record(key_cpu_slot(task, &key, cpu), cpu, wait, 0, false);
 }
 
-static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct task_struct *task,
-				   __u32 cpu, __u64 now)
+static __always_inline void offcpu_leaves(struct bpf_raw_tracepoint_args *ctx,
+					  struct task_struct *task, __u32 cpu, __u64 now)
 {
-	count_wait(ctx, task, cpu);
+	offcpu_ends(task, cpu);
 	if (!ctx->args[0] && sched_state(task) != TASK_RUNNING)
 		return;
 	sched_wait_begin((__u64)ctx->args[1], now);
@@ -50,7 +48,5 @@ int thread_number(struct bpf_raw_tracepoint_args *ctx)
 {
 	return task_tid((struct task_struct *)ctx->args[0]);
 }
-
-OFFCPU_PROGRAMS(leaves, count_wait)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

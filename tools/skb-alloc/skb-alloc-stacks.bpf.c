@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* skb-alloc --stacks: the stacks that call __alloc_skb(). */
-#define PLUMB_STATELESS
 #include <plumb/bpf/core/guard.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/stack/stacks.bpf.h>

@@ -3,7 +3,7 @@
 #define FUNCTION_ARG_0 0
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 #include "skb-alloc.h"
 
 #define PLUMB_KEY struct skb_alloc_key

@@ -9,7 +9,6 @@
  *	kfree(call_site, object)
  *	and, before 6.1, kmalloc_node and kmem_cache_alloc_node as kmalloc, with the node
  */
-#define PLUMB_STATELESS
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include "slab-latency.h"
 

@@ -40,7 +40,7 @@ static __always_inline __u64 slab_cache_arg(__u64 target, __u64 arg)
 
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 #include "slab.bpf.h"
 
 static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)

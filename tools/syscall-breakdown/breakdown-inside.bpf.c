@@ -7,7 +7,7 @@ const volatile struct breakdown_inside breakdown_inside = {};
 #define FUNCTION_ARG_0 PLUMB_NO_RESULT /* none */
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 
 #define PLUMB_KEY struct breakdown_function_key
 #include <plumb/bpf/key/keys.bpf.h>

@@ -30,22 +30,7 @@ struct places {
 };
 #define PLUMB_THREAD_OWN places
 
-#define SPLIT_BEGINS(t) places_clear(&(t)->own)
-#define SPLIT_LEAVES(ctx, t, task)                                                                 \
-	((t)->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id()))
-#define SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay) was_offcpu(t, off_cpu, waited)
-
-static __always_inline void places_clear(struct places *p)
-{
-	p->n_on = p->n_off = p->on_elsewhere = 0;
-	p->ended = false;
-	p->off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
-}
-
 #include <plumb/bpf/stack/stack.bpf.h>
-
-struct syscall_thread;
-static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited);
 
 #define PLUMB_KEY struct plumb_stack_key
 #include <plumb/bpf/key/keys.bpf.h>
@@ -59,8 +44,6 @@ struct held_call {
 	struct places places; /* if FILTERED */
 };
 #define RETURN_CALL held_call
-#include <plumb/bpf/syscall/syscall-return.bpf.h>
-#define TIMING_ROWS 0
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
@@ -88,10 +71,26 @@ __u64 breakdown_first[BREAKDOWN_BUCKETS] = {};
 PLACE_OF(place_on, on, n_on, BREAKDOWN_ON)
 PLACE_OF(place_off, off, n_off, BREAKDOWN_OFF)
 
-static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited)
+static __always_inline void split_begins(struct syscall_thread *t)
+{
+	t->own.n_on = t->own.n_off = t->own.on_elsewhere = 0;
+	t->own.ended = false;
+	t->own.off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
+}
+
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
+					 struct syscall_thread *t, struct task_struct *task)
+{
+	(void)task;
+	t->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id());
+}
+
+static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+					     const struct sched_stay *stay)
 {
 	struct place_off *place = place_off(&t->own, t->own.here);
 
+	(void)stay;
 	if (!place)
 		place = &t->own.off_elsewhere;
 	if (t->preempted) {
@@ -100,6 +99,25 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 		place->blocked += off_cpu - waited;
 		place->preempted_runq += waited;
 	}
+}
+
+/* Stacks are the rows, and known at the end of a call. */
+
+static __always_inline bool timing_at_entry(void)
+{
+	return true;
+}
+
+static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+{
+	(void)t, (void)task;
+}
+
+static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+					 __u64 call, __u32 cpu)
+{
+	(void)t, (void)task, (void)call, (void)cpu;
+	return 0;
 }
 
 /* plumb_stack_key.what of a call (timing_call.call). */

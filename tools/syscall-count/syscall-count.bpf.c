@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
+#include <plumb/bpf/syscall/syscall-programs.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
 /*
@@ -72,8 +73,8 @@ static __always_inline void count_error(struct task_struct *task, const struct s
 		plumb_add(totals->errors, 1);
 }
 
-static __always_inline void on_enter(struct task_struct *task, __u32 nr,
-				     const struct syscall_arguments *a)
+static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
+					   const struct syscall_arguments *a)
 {
 	__u32 abi = syscall_abi(task);
 
@@ -81,7 +82,7 @@ static __always_inline void on_enter(struct task_struct *task, __u32 nr,
 		enter(task, syscall_word(nr, abi));
 }
 
-static __always_inline void on_exit(struct task_struct *task, const struct syscall_end *e)
+static __always_inline void syscall_leaves(struct task_struct *task, const struct syscall_end *e)
 {
 	struct syscall_thread *t;
 
@@ -97,11 +98,9 @@ static __always_inline void on_exit(struct task_struct *task, const struct sysca
 }
 
 /* Most calls succeed: unless errno is a key, their exits need no work. */
-static __always_inline bool is_no_error(const struct syscall_end *e)
+static __always_inline bool syscall_is_done(const struct syscall_end *e)
 {
 	return !at_end() && (e->ret >= 0 || e->ret < -4095);
 }
-
-SYSCALL_PROGRAMS(on_enter, on_exit, is_no_error)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/bpf/sched/split.h>
-#define SPLIT_PARTS PLUMB_RETURN_PARTS
+enum { SPLIT_PARTS = PLUMB_RETURN_PARTS };
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
-#include <plumb/bpf/syscall/syscall-return.bpf.h>
-#define TIMING_ROWS 1
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include "syscall-latency.h"
 
@@ -25,6 +23,25 @@ static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_s
 					 __u64 call, __u32 cpu)
 {
 	return syscall_slot(t, task, call, 0, cpu);
+}
+
+/* Of the time off the CPU no more than the sums is needed. */
+
+static __always_inline void split_begins(struct syscall_thread *t)
+{
+	(void)t;
+}
+
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
+					 struct syscall_thread *t, struct task_struct *task)
+{
+	(void)ctx, (void)t, (void)task;
+}
+
+static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+					     const struct sched_stay *stay)
+{
+	(void)t, (void)off_cpu, (void)waited, (void)stay;
 }
 
 /*
@@ -168,21 +185,53 @@ static __always_inline int function_exit(__u64 *ctx)
 }
 
 /* One pair per function.  The loader sets the targets of those it needs; no others are loaded. */
-#define PAIR(i)                                                                                    \
-	SEC("?fentry")                                                                             \
-	int enter_##i(__u64 *ctx)                                                                  \
-	{                                                                                          \
-		return function_enter(ctx, fentry_nrs[i]);                                         \
-	}                                                                                          \
-	SEC("?fexit")                                                                              \
-	int exit_##i(__u64 *ctx)                                                                   \
-	{                                                                                          \
-		return function_exit(ctx);                                                         \
-	}
 
-PAIR(0)
-PAIR(1)
-PAIR(2)
-PAIR(3)
+SEC("?fentry")
+int enter_0(__u64 *ctx)
+{
+	return function_enter(ctx, fentry_nrs[0]);
+}
+
+SEC("?fexit")
+int exit_0(__u64 *ctx)
+{
+	return function_exit(ctx);
+}
+
+SEC("?fentry")
+int enter_1(__u64 *ctx)
+{
+	return function_enter(ctx, fentry_nrs[1]);
+}
+
+SEC("?fexit")
+int exit_1(__u64 *ctx)
+{
+	return function_exit(ctx);
+}
+
+SEC("?fentry")
+int enter_2(__u64 *ctx)
+{
+	return function_enter(ctx, fentry_nrs[2]);
+}
+
+SEC("?fexit")
+int exit_2(__u64 *ctx)
+{
+	return function_exit(ctx);
+}
+
+SEC("?fentry")
+int enter_3(__u64 *ctx)
+{
+	return function_enter(ctx, fentry_nrs[3]);
+}
+
+SEC("?fexit")
+int exit_3(__u64 *ctx)
+{
+	return function_exit(ctx);
+}
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

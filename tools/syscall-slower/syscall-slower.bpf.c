@@ -19,48 +19,35 @@ struct where {
 #define PLUMB_THREAD_OWN where
 
 #define SCHED_WAKERS
-#define SPLIT_BEGINS(t)            begins(&(t)->own)
-#define SPLIT_LEAVES(ctx, t, task) leaves(ctx, &(t)->own, task, (t)->preempted)
-#define SPLIT_WAS_OFFCPU           was_offcpu
-#include <plumb/bpf/stack/stack.bpf.h>
-#include <plumb/bpf/sched/waker.bpf.h>
-
-struct syscall_thread;
-struct sched_stay;
-static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
-				       const struct sched_stay *stay);
-
-const volatile __u32 with_stacks = 0;
-
-static __always_inline void begins(struct where *w)
-{
-	w->longest = w->slept = w->lacked = 0;
-}
-
-static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct where *w,
-				   struct task_struct *task, bool preempted)
-{
-	__u32 cpu = bpf_get_smp_processor_id(), tgid;
-
-	if (preempted)
-		waker_preempter(&w->taken_by, task, (struct task_struct *)ctx->args[2]);
-	if (!with_stacks)
-		return;
-	w->kernel = stack_number(ctx, 0, cpu);
-	w->user = stack_user(ctx, task, cpu, &tgid);
-}
-
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/keys.bpf.h>
 #include "syscall-slower.h"
 #define RETURN_CALL slow_call
-#include <plumb/bpf/syscall/syscall-return.bpf.h>
-#define TIMING_ROWS 0
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 
-static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
-				       const struct sched_stay *stay)
+const volatile __u32 with_stacks = 0;
+
+static __always_inline void split_begins(struct syscall_thread *t)
+{
+	t->own.longest = t->own.slept = t->own.lacked = 0;
+}
+
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
+					 struct syscall_thread *t, struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), tgid;
+
+	if (t->preempted)
+		waker_preempter(&t->own.taken_by, task, (struct task_struct *)ctx->args[2]);
+	if (!with_stacks)
+		return;
+	t->own.kernel = stack_number(ctx, 0, cpu);
+	t->own.user = stack_user(ctx, task, cpu, &tgid);
+}
+
+static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+					     const struct sched_stay *stay)
 {
 	struct where *w = &t->own;
 
@@ -78,6 +65,25 @@ static __always_inline void was_offcpu(struct syscall_thread *t, __u64 off_cpu, 
 	w->preempted = t->preempted;
 	w->longest_kernel = w->kernel;
 	w->longest_user = w->user;
+}
+
+/* There are no rows. */
+
+static __always_inline bool timing_at_entry(void)
+{
+	return true;
+}
+
+static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+{
+	(void)t, (void)task;
+}
+
+static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+					 __u64 call, __u32 cpu)
+{
+	(void)t, (void)task, (void)call, (void)cpu;
+	return 0;
 }
 
 struct {

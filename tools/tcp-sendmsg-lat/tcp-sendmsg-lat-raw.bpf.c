@@ -38,7 +38,6 @@ static __always_inline __u32 inflight_clear(struct sending_thread *t, struct tas
 
 #define RETURN_CALL send_bytes
 #include <plumb/bpf/sched/return.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 #include "held.bpf.h"
 

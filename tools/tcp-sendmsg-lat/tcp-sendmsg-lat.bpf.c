@@ -8,7 +8,6 @@
 #include <plumb/bpf/function/function.bpf.h>
 #define RETURN_CALL send_bytes
 #include <plumb/bpf/sched/return.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
 
 #include "held.bpf.h"

@@ -12,7 +12,7 @@
 #include <plumb/bpf/user/own-stack.bpf.h>
 #include <plumb/bpf/user/usdt.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 
 #define PLUMB_KEY struct usdt_key
 #include <plumb/bpf/key/key-cpu.bpf.h>

@@ -1,4 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #define PLUMB_GO
-#define PLUMB_STATELESS /* threads have none: goroutines do */
 #include "user-func-latency.bpf.c"

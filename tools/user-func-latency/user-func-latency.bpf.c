@@ -6,8 +6,10 @@
 #define FUNCTION_ARG_0 plumb_arg.position
 #include <plumb/bpf/user/user-function.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
+#include <plumb/bpf/sched/split.h>
+enum { SPLIT_PARTS = PLUMB_PARTS };
 #include <plumb/bpf/hist/split-hist.bpf.h>
-#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
 
 #define PLUMB_KEY struct user_func_key
 #include <plumb/bpf/key/key-cpu.bpf.h>

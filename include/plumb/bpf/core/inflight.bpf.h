@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inflight: the maps with the state of each thread.  The including file defines PLUMB_THREAD as the
- * struct of that state: inflight-slots.bpf.h, frames.bpf.h or a tool.
+ * struct of that state: inflight-slots.bpf.h, frames.bpf.h or a tool.  With it comes
+ *
+ *	__u32 inflight_clear(PLUMB_THREAD *, struct task_struct *)
+ *
+ * which ends the calls that the thread is inside, and returns their number; the state may be NULL.
  */
 #ifndef PLUMB_INFLIGHT_BPF_H
 #define PLUMB_INFLIGHT_BPF_H
 
 #include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/core/ledger.bpf.h>
 
 #ifndef PLUMB_THREAD
 #error "PLUMB_THREAD: the struct of a thread's state"
@@ -76,6 +81,24 @@ static __always_inline void inflight_drop(struct task_struct *task)
 
 	if (!plumb_config.task_storage)
 		bpf_map_delete_elem(&plumb_threads_by_task, &key);
+}
+
+/* At the exit of the current thread, which was inside N calls. */
+static __always_inline void inflight_end(struct task_struct *task, __u32 n)
+{
+	if (n)
+		ledger_add(bpf_get_smp_processor_id(), abandoned, n);
+	inflight_drop(task);
+	atomic_add(&plumb_epoch, 1);
+}
+
+/* Never attached: the loader runs it once to check that thread state works on this kernel. */
+SEC("raw_tp")
+int state_self_test(void *ctx __attribute__((unused)))
+{
+	struct task_struct *task = current_task();
+
+	return !!inflight_make(task);
 }
 
 /*

@@ -12,7 +12,6 @@
 #ifndef PLUMB_TRACE_TARGETS_BPF_H
 #define PLUMB_TRACE_TARGETS_BPF_H
 
-#define PLUMB_STATELESS
 #include <plumb/bpf/core/guard.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/function/trace-targets.h>

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* split-hist: the parts of the time (split.h) of the calls in each bucket of a histogram. */
+/*
+ * split-hist: the parts of the time (split.h) of the calls in each bucket of a histogram.  Before,
+ * the tool defines how many there are without on-cpu: enum { SPLIT_PARTS = ... };
+ */
 #ifndef PLUMB_SPLIT_HIST_BPF_H
 #define PLUMB_SPLIT_HIST_BPF_H
 
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/sched/split.h>
-
-/* A tool that has parts of its own defines their number, without on-cpu. */
-#ifndef SPLIT_PARTS
-#define SPLIT_PARTS PLUMB_PARTS
-#endif
 
 /*
  * The off-CPU part of the calls of a bucket. The histogram has the rest: their time on the CPU, and

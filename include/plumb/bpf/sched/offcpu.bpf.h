@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu: the programs of tools that trace only how threads leave their CPU. A tool that keeps a
- * state of threads defines it first (inflight.bpf.h); the state is freed at the thread's exit.
+ * offcpu: the programs of tools that trace only how threads leave their CPU.  The tool defines what
+ * is done when the current thread leaves its CPU, and, for what is known of it so far, before its
+ * parent is notified of its exit.
  */
 #ifndef PLUMB_OFFCPU_BPF_H
 #define PLUMB_OFFCPU_BPF_H
@@ -10,40 +11,28 @@
 #include <plumb/bpf/sched/sched.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 
-/* Included after all that the last switch of the current thread can use. */
-static __always_inline void offcpu_end(struct task_struct *task __attribute__((unused)))
+static __always_inline void offcpu_leaves(struct bpf_raw_tracepoint_args *ctx,
+					  struct task_struct *task, __u32 cpu, __u64 now);
+static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu);
+
+SEC("raw_tp/sched_switch")
+int on_leave(struct bpf_raw_tracepoint_args *ctx)
 {
-#ifndef PLUMB_STATELESS
-	if (sched_state(task) & TASK_DEAD)
-		inflight_drop(task);
-#endif
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (current_host_tid(task))
+		offcpu_leaves(ctx, task, cpu, now);
+	sched_switched(ctx, task, cpu, now);
+	return 0;
 }
 
-/*
- * The programs call the tool's LEAVES(ctx, task, cpu, now) when a thread leaves its CPU, and
- * ENDS(ctx, task, cpu), for what is known of the thread so far, before its parent is notified of
- * its exit.
- */
-#define OFFCPU_PROGRAMS(leaves, ends)                                                              \
-	SEC("raw_tp/sched_switch")                                                                 \
-	int on_leave(struct bpf_raw_tracepoint_args *ctx)                                          \
-	{                                                                                          \
-		struct task_struct *task = current_task();                                         \
-		__u32 cpu = bpf_get_smp_processor_id();                                            \
-		__u64 now = bpf_ktime_get_ns();                                                    \
-                                                                                                   \
-		if (current_host_tid(task)) {                                                      \
-			leaves(ctx, task, cpu, now);                                               \
-			offcpu_end(task);                                                          \
-		}                                                                                  \
-		sched_switched(ctx, task, cpu, now);                                               \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("raw_tp/sched_process_exit")                                                           \
-	int thread_ends(struct bpf_raw_tracepoint_args *ctx)                                       \
-	{                                                                                          \
-		ends(ctx, current_task(), bpf_get_smp_processor_id());                             \
-		return 0;                                                                          \
-	}
+SEC("raw_tp/sched_process_exit")
+int thread_ends(void *ctx __attribute__((unused)))
+{
+	offcpu_ends(current_task(), bpf_get_smp_processor_id());
+	return 0;
+}
 
 #endif

@@ -13,6 +13,7 @@
 
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/sched-state.bpf.h>
 #include <plumb/bpf/sched/split.h>
@@ -226,13 +227,26 @@ static __always_inline void return_settle(PLUMB_THREAD *t)
 		return_take_over(t);
 }
 
-/* The current thread exits. */
 static __always_inline void return_end(PLUMB_THREAD *t)
 {
 	__u64 key = (__u64)bpf_get_current_task();
 
 	return_settle(t);
 	bpf_map_delete_elem(&plumb_held, &key);
+}
+
+/* Instead of that of core/exit.bpf.h. */
+SEC("raw_tp/sched_process_exit")
+int thread_exit(void *ctx __attribute__((unused)))
+{
+	struct task_struct *task = current_task();
+	PLUMB_THREAD *t = inflight_get(task);
+	__u32 inside = inflight_clear(t, task);
+
+	if (t)
+		return_end(t);
+	inflight_end(task, inside);
+	return 0;
 }
 
 /* The current thread leaves its CPU. */

@@ -9,18 +9,15 @@
 #include <plumb/bpf/sched/split.h>
 
 /*
- * A tool that needs the places where a thread was off the CPU defines SPLIT_BEGINS(t), at the entry
- * of a call, SPLIT_LEAVES(ctx, t, task), when the thread leaves its CPU, and SPLIT_WAS_OFFCPU(t,
- * off_cpu, waited, stay), in ns, when it is back. STAY (sched.bpf.h) has the waker, if the tool
- * defines SCHED_WAKERS.
+ * Defined by the tool, which may note the places where a thread was off the CPU: at the entry of a
+ * call; when the thread leaves its CPU; and when it is back, with the times in ns.  STAY
+ * (sched.bpf.h) has the waker, if the tool defines SCHED_WAKERS.
  */
-#if !defined(SPLIT_BEGINS) && !defined(SPLIT_LEAVES) && !defined(SPLIT_WAS_OFFCPU)
-#define SPLIT_BEGINS(t)
-#define SPLIT_LEAVES(ctx, t, task)
-#define SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay)
-#elif !defined(SPLIT_BEGINS) || !defined(SPLIT_LEAVES) || !defined(SPLIT_WAS_OFFCPU)
-#error "SPLIT_BEGINS, SPLIT_LEAVES and SPLIT_WAS_OFFCPU: all three of them, or none"
-#endif
+static __always_inline void split_begins(struct syscall_thread *t);
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
+					 struct syscall_thread *t, struct task_struct *task);
+static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+					     const struct sched_stay *stay);
 
 /* The thread has a CPU, whatever it waited for before. */
 static __always_inline void split_forget(struct syscall_thread *t)
@@ -37,7 +34,7 @@ static __always_inline void split_begin(struct syscall_thread *t)
 {
 	int i;
 
-	SPLIT_BEGINS(t);
+	split_begins(t);
 	split_forget(t);
 	for (i = 0; i < PLUMB_RETURN_PARTS; i++)
 		t->off[i] = 0;
@@ -61,7 +58,7 @@ static __always_inline void split_back(struct syscall_thread *t, struct task_str
 	/* It left a CPU whose clock is ahead of this one's. */
 	if ((__s64)off_cpu < 0)
 		return;
-	SPLIT_WAS_OFFCPU(t, off_cpu, waited, stay);
+	split_was_offcpu(t, off_cpu, waited, stay);
 	if (t->preempted) {
 		t->off[PLUMB_PREEMPTED] += off_cpu;
 	} else {
@@ -110,7 +107,7 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 	if (!t->preempted)
 		sched_asleep(1);
 #endif
-	SPLIT_LEAVES(ctx, t, task);
+	split_leaves(ctx, t, task);
 	if (inflight_slot)
 		inflight_slot->left = 1;
 }

@@ -10,10 +10,10 @@
 #ifndef PLUMB_SYSCALL_TIMING_BPF_H
 #define PLUMB_SYSCALL_TIMING_BPF_H
 
-#include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/core/pairing.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
-#include <plumb/bpf/syscall/syscall.bpf.h>
+#include <plumb/bpf/syscall/syscall-programs.bpf.h>
+#include <plumb/bpf/syscall/syscall-return.bpf.h>
 
 struct timing_call {
 	__u64 call;    /* syscall_word() */
@@ -27,34 +27,14 @@ struct timing_call {
 };
 
 /*
- * A tool that has rows defines TIMING_ROWS as 1, and these functions: whether all that decides the
- * slot is known at the entry; the entry of a call; its slot then. A tool without rows defines it as
- * 0.
+ * Defined by the tool: whether all that decides the slot is known at the entry; the entry of a
+ * call; its slot then; a call has ended.
  */
-#ifndef TIMING_ROWS
-#error "TIMING_ROWS: define it as 0 or 1 before"
-#endif
-#if TIMING_ROWS
 static __always_inline bool timing_at_entry(void);
 static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task);
 static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu);
-#else
-#define timing_at_entry() true
-#define timing_begin(t, task)
-#define timing_slot(t, task, call, cpu) 0
-#endif
-/* Defined by the tool: a call has ended. */
 static __always_inline void timing_end(const struct timing_call *c);
-
-/* A tool that knows of waits behind the exit (return.bpf.h) defines return_settle(). */
-static __always_inline void timing_forget(struct syscall_thread *t)
-{
-#ifdef PLUMB_SYSCALL_RETURN_BPF_H
-	return_settle(t);
-#endif
-	t->ret.ended = 0;
-}
 
 static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 					 const struct pt_regs *regs)
@@ -69,7 +49,8 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 	}
 	if (inflight_clear(t, task))
 		ledger_count(cpu, exit_lost);
-	timing_forget(t);
+	return_settle(t);
+	t->ret.ended = 0;
 	ledger_count(cpu, began);
 	timing_begin(t, task);
 	if (plumb_config.split)
@@ -144,8 +125,8 @@ static __always_inline void timing_leave(struct syscall_thread *t, long ret, str
 
 /* Tracepoints: every call of the machine passes here, including calls that are not selected. */
 
-static __always_inline void timing_on_enter(struct task_struct *task, __u32 nr,
-					    const struct syscall_arguments *a)
+static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
+					   const struct syscall_arguments *a)
 {
 	__u32 abi = syscall_abi(task);
 
@@ -153,7 +134,7 @@ static __always_inline void timing_on_enter(struct task_struct *task, __u32 nr,
 		timing_enter(task, syscall_word(nr, abi), a->regs);
 }
 
-static __always_inline bool timing_on_exit_by_inflight_slot(const struct syscall_end *e)
+static __always_inline bool syscall_is_done(const struct syscall_end *e)
 {
 	struct plumb_inflight_slot *inflight_slot;
 
@@ -175,7 +156,7 @@ static __always_inline bool timing_is_of_another(const struct syscall_thread *t,
 	return !e->regs && (__s32)e->nr >= 0 && e->nr != (__u32)t->call;
 }
 
-static __always_inline void timing_on_exit(struct task_struct *task, const struct syscall_end *e)
+static __always_inline void syscall_leaves(struct task_struct *task, const struct syscall_end *e)
 {
 	struct syscall_thread *t = inflight_get(task);
 	struct plumb_inflight_slot *inflight_slot = t ? inflight_slot_of(t, task) : NULL;
@@ -191,7 +172,5 @@ static __always_inline void timing_on_exit(struct task_struct *task, const struc
 	else
 		syscall_unmatched(task, e);
 }
-
-SYSCALL_PROGRAMS(timing_on_enter, timing_on_exit, timing_on_exit_by_inflight_slot)
 
 #endif
