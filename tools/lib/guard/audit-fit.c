@@ -25,6 +25,7 @@ static size_t size_of(const json_t *value)
 static void consider(json_t *value, json_t *parent, const char *key, size_t index,
 		     struct longest *longest)
 {
+	const json_t *before = longest->value;
 	const char *name;
 	json_t *inner;
 	size_t i, size;
@@ -34,8 +35,8 @@ static void consider(json_t *value, json_t *parent, const char *key, size_t inde
 		return;
 	}
 	json_array_foreach(value, i, inner) consider(inner, value, NULL, i, longest);
-	/* Of a list with one long word, the word is cut. */
-	if (json_is_array(value) && longest->parent == value && 2 * longest->size > size_of(value))
+	/* Of a list with one long word, which may be {"hex"}, the word is cut. */
+	if (longest->value != before && 2 * longest->size > size_of(value))
 		return;
 	if (json_is_array(value) ? json_array_size(value) < 2 : json_string_length(value) <= SHORT)
 		return;

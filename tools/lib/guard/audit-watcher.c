@@ -22,7 +22,7 @@
 #define PATIENCE    (10 * SEC_NS) /* after SIGTERM, until SIGKILL */
 
 /* What the tool says; smaller numbers are those of signals that end it. */
-enum { BEGIN = 'b', END = 'e', FAREWELL = 'f' };
+enum { BEGIN = 'b', END = 'e', FAREWELL = 'f', LIMIT = 'l' };
 
 static struct {
 	uint64_t limit, deadline; /* ns; DEADLINE: CLOCK_BOOTTIME, 0: none */
@@ -74,7 +74,7 @@ static bool take_words(int from, uint64_t *deadline, int *signal)
 	for (ssize_t i = 0; i < n; i++) {
 		if (words[i] == FAREWELL)
 			return true;
-		if (words[i] < NSIG)
+		if (words[i] < NSIG || words[i] == LIMIT)
 			*signal = words[i];
 		else
 			*deadline = words[i] == BEGIN ? now() + watcher.limit + PATIENCE : 0;
@@ -110,8 +110,7 @@ static void watch_over(const struct plumb_watch *watch, int from, int tool)
 		if (fds[0].revents)
 			break;
 	}
-	/* SIGTERM at the limit ends a tool that does not handle it. */
-	watch->ended(late || (deadline && now() + PATIENCE >= deadline), signal);
+	watch->ended(late || signal == LIMIT, signal);
 	_exit(0);
 }
 
@@ -154,7 +153,8 @@ static void tell(char word)
 }
 
 /*
- * A signal that ends the tool before it takes signals itself: the watcher's record has its name.
+ * A signal that ends the tool before it takes signals itself: the watcher's record has its name,
+ * or that it was the limit.
  * From the socket whose other end the watcher had, it means that the watcher has been killed.
  */
 static void end_by(int number, siginfo_t *info, void *unused)
@@ -173,8 +173,8 @@ static void end_by(int number, siginfo_t *info, void *unused)
 		(void)n;
 		_exit(PLUMB_EXIT_FAILED);
 	}
-	if (getpid() == watcher.tool && info->si_code != SI_TIMER)
-		tell(number);
+	if (getpid() == watcher.tool)
+		tell(info->si_code == SI_TIMER ? LIMIT : number);
 	signal(number, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, number);
