@@ -19,7 +19,7 @@ static inline void listen_to_stderr(void)
 /* All since listen_to_stderr(), which ends here. */
 static inline const char *said(void)
 {
-	static char text[4096];
+	static char text[1 << 14];
 	ssize_t n;
 
 	dup2(real_stderr, STDERR_FILENO);
