@@ -291,6 +291,7 @@ $(B)/tests/upgrades: tests/workloads/library/upgrades.c $(B)/flags | $(B)/tests
 $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$(firstword $(subst ., ,$*)) -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
+$(B)/unit/instance: $(B)/gen/runq-latency.skel.h
 
 # Programs that show what the library finds, for tests in emulated machines.
 $(B)/trust/%: tests/trust/%.c $(call object_of,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/trust
