@@ -3,7 +3,6 @@
 #include "directory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <plumb/files/atomic-file.h>
 #include <sys/stat.h>
 

@@ -2,9 +2,7 @@
 #include "unit.h"
 #include <errno.h>
 #include <plumb/symbols/maps.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static struct plumb_vma vmas[8];

@@ -4,7 +4,6 @@
 #include "kallsyms.h"
 #include "image/file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 /* --- a table of symbols --- */

@@ -4,7 +4,6 @@
 #include <plumb/functions/lists.h>
 #include <plumb/functions/traceability.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char root[] = "/tmp/all-functions.XXXXXX";
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* syscall-slower: slow calls are printed in the order in which they ended. */
 #include "unit.h"
-#include <fcntl.h>
 #include <plumb/core/session.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* targets: what one is, and how it is called. */
 #include "said.h"
-#include <errno.h>
 #include <plumb/user/targets.h>
 
 static void kinds_are_told_by_their_beginning(void **state)

@@ -3,7 +3,6 @@
 #include "said.h"
 #include "unit.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "labels.h"

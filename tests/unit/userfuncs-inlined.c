@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* userfuncs: where functions were inlined; marks in the code show it. */
 #include "specimen.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <plumb/user/userfuncs.h>
 #include <unistd.h>

@@ -8,8 +8,6 @@
 #include <plumb/core/tool.h>
 #include <stdio.h>
 
-#include <bpf/libbpf.h>
-
 #include "cpu-profile.h"
 #include "cpu-profile.skel.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/core/cpus.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/bpf/function/function.h>
@@ -10,7 +9,6 @@
 #include <plumb/targets/trace-targets.h>
 #include <plumb/core/session.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -11,7 +11,6 @@
 #include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/selection.h>
 #include <plumb/kernel/types.h>
-#include <plumb/user/self-test.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/rings.h>
@@ -268,19 +267,9 @@ static void counts_json(json_t *json, const struct plumb_report *r)
 	plumb_untimed_json(json);
 }
 
-static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
-{
-	(void)s;
-	return plumb_flight_find_syscall(&selection, f);
-}
-
 static const struct plumb_inflight inflight = {
-	.heading = "CALL",
-	.json = "syscall",
-	.find = find_inflight,
-	.proc = "syscall",
+	PLUMB_SYSCALLS_INFLIGHT,
 	.read = flights_read,
-	.name = plumb_flight_name_syscall,
 	.print = flights_print,
 	.add_json = flights_json,
 };

@@ -9,7 +9,6 @@
 #include <plumb/functions/timed-functions.h>
 #include <plumb/core/session.h>
 #include <plumb/core/tool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

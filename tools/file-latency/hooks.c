@@ -5,7 +5,6 @@
 #include <plumb/core/log.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/kernel/types.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <bpf/btf.h>

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <plumb/user/targets.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 enum mechanism {

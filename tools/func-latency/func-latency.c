@@ -4,7 +4,6 @@
 #include <plumb/functions/functions.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
 #include <plumb/functions/arg-key.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/core/session.h>
@@ -219,48 +218,31 @@ static const char *guess(const struct plumb_session *s, const struct plumb_snaps
 				  "inlined into its callers";
 }
 
-/* Warn of probes that attached but recorded no call: they may never fire. */
+static const char *name_of(size_t i, char *text, size_t size)
+{
+	return plumb_probe_name(&functions, i, text, size);
+}
+
+/* Probes that attached but recorded no call may never fire. */
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	const struct plumb_probes *probes = &s->instance.probes;
-	const struct plumb_verdict v = plumb_ledger_judge(total);
-	size_t silent = functions.n - probes->refused;
-	bool *seen = calloc(functions.n, sizeof(*seen));
-	char name[128];
+	const struct plumb_timed_functions timed = {
+		.n = functions.n,
+		.by = FUNC_LATENCY_BY_FUNC,
+		.at = offsetof(struct func_latency_key, function),
+		.guess = guess(s, total),
+		.name = name_of,
+	};
 
-	plumb_timed_functions_warn_refused(s);
-	if (!seen || v.pooled || total->ledger.filtered_at_exit ||
-	    !(s->options.by & FUNC_LATENCY_BY_FUNC))
-		goto out;
-	for (size_t i = 0; i < total->n; i++) {
-		const struct func_latency_key *k = total->rows[i].key;
-
-		silent -= !seen[k->function];
-		seen[k->function] = true;
-	}
-	if (silent > PLUMB_FEW)
-		plumb_warn("%zu of %zu functions: 0 calls ended in %.3g s", silent,
-			   functions.n - probes->refused, elapsed / 1e9);
-	for (size_t i = 0; i < functions.n && silent <= PLUMB_FEW; i++)
-		if (!seen[i] && !plumb_probe_refusal(probes, i))
-			plumb_warn("%s: 0 calls ended in %.3g s%s",
-				   plumb_probe_name(&functions, i, name, sizeof(name)),
-				   elapsed / 1e9, guess(s, total));
-out:
-	free(seen);
+	plumb_timed_functions_warn_silent(s, total, elapsed, &timed);
 }
 
 static const struct plumb_inflight inflight = {
-	.heading = "FUNCTION",
-	.json = "function",
+	PLUMB_FUNCTIONS_INFLIGHT,
 	.min_ns = &min_ns,
 	.find = plumb_flight_find_function,
-	.proc = "stack",
 	.read = plumb_flight_read_function,
-	.read_rest = plumb_flight_read_inflight_slots,
-	.is_ageless = plumb_flight_is_ageless,
-	.name = plumb_flight_name_function,
 };
 
 static struct plumb_tool tool = {

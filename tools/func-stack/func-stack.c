@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
 #include "func-stack.skel.h"
 
 static struct plumb_tool tool;
@@ -95,26 +93,15 @@ static struct plumb_tool tool = {
 		"cost:      see the footer; most of it is taking stacks\n",
 	.options.list = options,
 	.options.complete = complete,
-	.options.arguments = "TARGET... ",
+	PLUMB_TRACE_TARGETS_TOOL,
 	.options.argument = plumb_trace_targets_add,
 	.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
-	.keys.fields = &plumb_trace_targets_field,
-	.keys.n_fields = 1,
 	.keys.size = sizeof(struct plumb_stack_key),
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.keys.max = 16384,
-	.measure.kind = PLUMB_COUNTS,
 	.view = {PLUMB_STACKS_VIEW, .footer = print_footer, .report_json = plumb_builds_add_json},
 	.overhead.calibrate = plumb_trace_targets_calibrate,
-	.mechanisms.list = plumb_trace_targets_mechanisms,
-	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,
-	.mechanisms.functions = &plumb_trace_targets.targets.functions,
-	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
-	.lifecycle.tick = plumb_builds_tick,
-	.lifecycle.tick_fd = plumb_builds_fd,
-	.lifecycle.reports_first = true,
-	.lifecycle.finish = plumb_trace_targets_finish,
 	.rings = plumb_stacks_rings,
 };
 

@@ -9,8 +9,6 @@
 #include <plumb/core/tool.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
 #include "asleep.h"
 #include "offcpu-time.h"
 #include "offcpu-time.skel.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/core/cpus.h>
 #include <plumb/functions/probe.h>
 #include <plumb/core/log.h>
 #include <plumb/core/text.h>

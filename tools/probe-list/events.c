@@ -2,12 +2,10 @@
 /* Tracepoints that have an event in tracefs; those of system calls are a kind of their own. */
 #include "targets.h"
 
-#include <errno.h>
 #include <plumb/core/log.h>
 #include <plumb/bpf/syscall/syscall.h>
 #include <plumb/syscalls/syscalls.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*

@@ -7,7 +7,6 @@
 #include <plumb/core/log.h>
 #include <plumb/functions/traceability.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include "globs.h"
 #include "print.h"
 
-#include <errno.h>
 #include <plumb/core/cli.h>
 #include <plumb/guard/confine.h>
 #include <plumb/functions/hooks.h>

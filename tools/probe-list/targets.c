@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/btf.h>
-
 const struct kind_info kinds[KINDS] = {
 	[SYSCALL] = {"syscall", "s", "stable", {PLUMB_TRACEPOINT}},
 	[TRACEPOINT] = {"tracepoint", "t", "stable-ish", {PLUMB_TRACEPOINT}},

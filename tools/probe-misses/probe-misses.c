@@ -11,7 +11,6 @@
 #include <plumb/core/text.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /* report as a table: numbers on the left, names on the right, guards below. */
 #include "report.h"
 #include <plumb/terminal/text-table.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *name_of(const struct row *row)

@@ -3,7 +3,6 @@
 #include <plumb/kernel/types.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "runq-inflight.h"
 
+#include <plumb/bpf/sched/stay.h>
 #include <plumb/core/clock.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
@@ -34,10 +35,10 @@ static uint32_t tid_of(int program, uint64_t task)
 static bool has_cpu(const struct plumb_session *s, uint64_t task)
 {
 	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_stays");
-	uint64_t stay[8]; /* struct sched_stay */
+	struct sched_stay stay;
 
 	for (uint32_t cpu = 0; cpu < s->instance.bpf.config->cpus; cpu++)
-		if (!plumb_map_lookup(map, &cpu, stay) && stay[0] == task)
+		if (!plumb_map_lookup(map, &cpu, &stay) && stay.task == task)
 			return true;
 	return false;
 }

@@ -7,8 +7,6 @@
 #include <plumb/core/report.h>
 #include <plumb/core/tool.h>
 
-#include <bpf/libbpf.h>
-
 #include "runq-latency.skel.h"
 #include "runq-inflight.h"
 

@@ -4,7 +4,6 @@
 #include <plumb/core/log.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/stacks/stacks.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "container.h"

@@ -2,7 +2,6 @@
 #include "merged.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <plumb/core/text.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <plumb/core/log.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/sched/waker.h>
-#include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>

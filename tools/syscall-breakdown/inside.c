@@ -207,7 +207,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 	char name[128];
 
 	may_hint = false;
-	plumb_timed_functions_warn_refused(s);
+	plumb_timed_functions_warn_refused(&s->instance.probes, functions.n);
 	for (size_t i = n_calls; i < functions.n && functions.n <= PLUMB_FEW; i++)
 		if (is_silent(total, i))
 			plumb_warn("%s: 0 calls ended in %.3g s inside these system calls%s",

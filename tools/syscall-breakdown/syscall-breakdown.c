@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
 #include "calls.h"
 #include "inside.h"
 #include "syscall-breakdown.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/functions/hooks.h>
-#include <plumb/user/self-test.h>
 #include <plumb/core/cli.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
@@ -13,7 +12,6 @@
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/split/split.h>
 #include <plumb/core/tool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "syscall-latency.h"
@@ -134,20 +132,10 @@ static struct plumb_mechanism mechanisms[] = {
 	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, "stable"),
 };
 
-static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
-{
-	(void)s;
-	return plumb_flight_find_syscall(&plumb_syscall_selection, f);
-}
-
 static const struct plumb_inflight inflight = {
-	.heading = "CALL",
-	.json = "syscall",
 	.min_ns = &plumb_syscall_selection.min_ns,
-	.find = find_inflight,
-	.proc = "syscall",
+	PLUMB_SYSCALLS_INFLIGHT,
 	.read = plumb_flight_read_syscall,
-	.name = plumb_flight_name_syscall,
 };
 
 static int prepare(struct plumb_options *o)
@@ -155,7 +143,7 @@ static int prepare(struct plumb_options *o)
 	if (!o->split && o->no_return)
 		return 0;
 	for (size_t i = 0; i < sizeof(mechanisms) / sizeof(mechanisms[0]); i++)
-		if (!strcmp(mechanisms[i].stability, "stable"))
+		if (mechanisms[i].open == open_tracepoints)
 			mechanisms[i].stability = PLUMB_SCHED_STABILITY;
 	return 0;
 }

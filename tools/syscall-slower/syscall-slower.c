@@ -34,21 +34,11 @@ static struct plumb_picture_file timeline_file = {.option = "--timeline"};
 static struct plumb_picture_file perfetto_file = {.option = "--perfetto"};
 static struct kept *kept;
 
-static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
-{
-	(void)s;
-	return plumb_flight_find_syscall(&plumb_syscall_selection, f);
-}
-
 /* --stacks also sets .frames. */
 static struct plumb_inflight inflight = {
-	.heading = "CALL",
-	.json = "syscall",
 	.min_ns = &plumb_syscall_selection.min_ns,
-	.find = find_inflight,
-	.proc = "syscall",
+	PLUMB_SYSCALLS_INFLIGHT,
 	.read = plumb_flight_read_syscall,
-	.name = plumb_flight_name_syscall,
 };
 
 static void set_timeline(const char *option, const char *text, struct plumb_options *o)

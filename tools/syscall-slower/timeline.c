@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline.h"
 
-#include <plumb/core/json.h>
 #include <plumb/core/text.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/pictures/picture.h>

@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <plumb/core/parse.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "addresses.h"

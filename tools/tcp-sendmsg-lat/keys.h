@@ -6,7 +6,6 @@
 #include <plumb/core/fields.h>
 #include <plumb/core/options.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "labels.h"

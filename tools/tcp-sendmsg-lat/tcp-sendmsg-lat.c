@@ -209,15 +209,10 @@ static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
 }
 
 static const struct plumb_inflight inflight = {
-	.heading = "FUNCTION",
-	.json = "function",
+	PLUMB_FUNCTIONS_INFLIGHT,
 	.min_ns = &config.min_ns,
 	.find = find_inflight,
-	.proc = "stack",
 	.read = sending_read,
-	.read_rest = plumb_flight_read_inflight_slots,
-	.is_ageless = plumb_flight_is_ageless,
-	.name = plumb_flight_name_function,
 };
 
 /* The most sockets of MPTCP so far, in this network namespace: they do not call tcp_sendmsg. */

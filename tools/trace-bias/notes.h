@@ -4,7 +4,6 @@
 #define NOTES_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct notes {

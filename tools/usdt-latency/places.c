@@ -10,7 +10,6 @@
 #include <plumb/user/builds.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/tool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/bpf.h>

@@ -3,7 +3,6 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
@@ -11,6 +10,7 @@
 #include <plumb/core/verdict.h>
 #include <plumb/split/split.h>
 #include <plumb/functions/arg-key.h>
+#include <plumb/functions/timed-functions.h>
 #include <plumb/user/builds.h>
 #include <plumb/core/session.h>
 #include <stdio.h>
@@ -233,38 +233,23 @@ static int prepare(struct plumb_options *o)
 	return 0;
 }
 
-/* Warn of functions that were attached to, but of which no call ended. */
+static const char *name_of(size_t i, char *text, size_t size)
+{
+	return plumb_targets_name(&user_func.targets, i, false, text, size);
+}
+
 static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	const struct plumb_probes *probes = &s->instance.probes;
-	const struct plumb_targets *t = &user_func.targets;
-	size_t silent = t->n - probes->refused;
-	bool *seen = calloc(t->n, sizeof(*seen));
-	char name[512];
+	const struct plumb_timed_functions timed = {
+		.n = user_func.targets.n,
+		.by = USER_FUNC_BY_FUNC,
+		.at = offsetof(struct user_func_key, function),
+		.guess = "",
+		.name = name_of,
+	};
 
-	if (probes->refused)
-		plumb_warn("%zu of %zu functions could not be attached (-v lists them)",
-			   probes->refused, t->n);
-	if (!seen || plumb_ledger_judge(total).pooled || total->ledger.filtered_at_exit ||
-	    !(s->options.by & USER_FUNC_BY_FUNC))
-		goto out;
-	for (size_t i = 0; i < total->n; i++) {
-		const struct user_func_key *k = total->rows[i].key;
-
-		silent -= !seen[k->function];
-		seen[k->function] = true;
-	}
-	if (silent > PLUMB_FEW)
-		plumb_warn("%zu of %zu functions: 0 calls ended in %.3g s", silent,
-			   t->n - probes->refused, elapsed / 1e9);
-	for (size_t i = 0; i < t->n && silent <= PLUMB_FEW; i++)
-		if (!seen[i] && !plumb_probe_refusal(probes, i))
-			plumb_warn("%s: 0 calls ended in %.3g s",
-				   plumb_targets_name(t, i, false, name, sizeof(name)),
-				   elapsed / 1e9);
-out:
-	free(seen);
+	plumb_timed_functions_warn_silent(s, total, elapsed, &timed);
 }
 
 static void name_flight(const struct plumb_session *s, const struct plumb_flight *f, char *text,

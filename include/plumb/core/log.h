@@ -3,7 +3,6 @@
 #ifndef PLUMB_LOG_H
 #define PLUMB_LOG_H
 
-#include <stdarg.h>
 #include <stddef.h>
 
 /* 0: errors and warnings; 1 (-v): also the tool's decisions; 2 (-vv): also libbpf's messages. */

@@ -3,8 +3,6 @@
 #ifndef PLUMB_LOAD_COPIES_H
 #define PLUMB_LOAD_COPIES_H
 
-#include <stddef.h>
-
 struct bpf_object;
 struct bpf_program;
 

@@ -9,7 +9,6 @@
 #ifndef PLUMB_PROBING_H
 #define PLUMB_PROBING_H
 
-#include <linux/types.h>
 #include <plumb/functions/probe.h>
 #include <plumb/core/tracepoint.h>
 

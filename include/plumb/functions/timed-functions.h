@@ -46,8 +46,20 @@
 int plumb_timed_functions_find(const char *const *patterns, size_t n, const char *btf,
 			       struct plumb_functions *functions);
 
-/* Called by its finish(): warns if some of them could not be attached to. */
-void plumb_timed_functions_warn_refused(const struct plumb_session *s);
+/* Called by its finish(): warns if some of N could not be attached to. */
+void plumb_timed_functions_warn_refused(const struct plumb_probes *probes, size_t n);
+
+/* The same, also of those that were attached to, but of which no call ended. */
+struct plumb_timed_functions {
+	size_t n;
+	uint32_t by; /* the bit of their field, and where their number is in a key */
+	size_t at;
+	const char *guess; /* why none may have ended, after the warning */
+	const char *(*name)(size_t i, char *text, size_t size);
+};
+void plumb_timed_functions_warn_silent(const struct plumb_session *s,
+				       const struct plumb_snapshot *total, uint64_t elapsed,
+				       const struct plumb_timed_functions *f);
 
 extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[], plumb_fentry[],
 	plumb_kprobe_session[], plumb_kprobe_multi[], plumb_kprobe[];

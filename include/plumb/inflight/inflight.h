@@ -11,7 +11,6 @@
 #ifndef PLUMB_INFLIGHT_H
 #define PLUMB_INFLIGHT_H
 
-#include <jansson.h>
 #include <plumb/core/inflight.h>
 #include <plumb/inflight/frames.h>
 #include <plumb/inflight/states.h>
@@ -19,7 +18,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 
@@ -30,9 +28,11 @@ bool plumb_flights_are_sought(const struct plumb_session *s);
 void plumb_flight_frames(const struct plumb_session *s, const struct plumb_flight *f,
 			 struct plumb_frames *frames);
 
-/* For struct plumb_inflight of tools of system calls; SELECTION is the tool's. */
-struct syscall_config;
-bool plumb_flight_find_syscall(const struct syscall_config *selection, struct plumb_flight *f);
+/* For struct plumb_inflight of tools of system calls; what reads their states is beside it. */
+#define PLUMB_SYSCALLS_INFLIGHT                                                                    \
+	.heading = "CALL", .json = "syscall", .find = plumb_flight_find_syscall,                   \
+	.proc = "syscall", .name = plumb_flight_name_syscall
+bool plumb_flight_find_syscall(const struct plumb_session *s, struct plumb_flight *f);
 void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
 			       struct plumb_flights *to);
 void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb_flight *f,
@@ -44,7 +44,11 @@ void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb
  */
 uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *state, int offset);
 
-/* The same for tools of kernel functions. */
+/* The same for tools of kernel functions; with .find, which selects calls as the tool does. */
+#define PLUMB_FUNCTIONS_INFLIGHT                                                                   \
+	.heading = "FUNCTION", .json = "function", .proc = "stack",                                \
+	.read_rest = plumb_flight_read_inflight_slots, .is_ageless = plumb_flight_is_ageless,      \
+	.name = plumb_flight_name_function
 bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f);
 void plumb_flight_read_function(const struct plumb_session *s, const struct plumb_state *state,
 				struct plumb_flights *to);

@@ -6,7 +6,6 @@
 #include <plumb/kernel/thread.h>
 #include <plumb/core/session.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /*

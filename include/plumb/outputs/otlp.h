@@ -20,7 +20,6 @@
 #define PLUMB_OTLP_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #define PLUMB_UUID_SIZE 37
 

@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 /*
  * An array of {"key": ..., "rows": [...]}: the rows of each key, without those that count nothing.

@@ -5,7 +5,6 @@
 
 #include <asm/unistd.h>
 #include <plumb/bpf/syscall/syscall.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -40,6 +40,17 @@ extern struct plumb_trace_targets plumb_trace_targets;
 #define PLUMB_TRACE_TARGETS_MECHANISMS 8
 extern const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS];
 
+/* What tools of nothing but trace targets share in struct plumb_tool. */
+#define PLUMB_TRACE_TARGETS_TOOL                                                                   \
+	.options.arguments = "TARGET... ", .keys.fields = &plumb_trace_targets_field,              \
+	.keys.n_fields = 1, .measure.kind = PLUMB_COUNTS,                                          \
+	.mechanisms.list = plumb_trace_targets_mechanisms,                                         \
+	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,                                            \
+	.mechanisms.functions = &plumb_trace_targets.targets.functions,                            \
+	.mechanisms.attaching = &plumb_attaching, .lifecycle.tick = plumb_builds_tick,             \
+	.lifecycle.tick_fd = plumb_builds_fd, .lifecycle.reports_first = true,                     \
+	.lifecycle.finish = plumb_trace_targets_finish
+
 /* The key "func", in struct plumb_tool's fields. */
 extern const struct plumb_field plumb_trace_targets_field;
 

@@ -11,7 +11,6 @@
 #define MERGE_H
 
 #include "reading/line.h"
-#include <jansson.h>
 
 #define MERGE_KEYS 48
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "printing/print.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/core/dist-json.h>

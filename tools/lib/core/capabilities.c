@@ -6,7 +6,6 @@
 #include <plumb/core/log.h>
 #include <plumb/kernel/token.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 

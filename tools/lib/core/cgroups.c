@@ -4,7 +4,6 @@
 #include <plumb/core/log.h>
 #include <plumb/core/cgroups.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>

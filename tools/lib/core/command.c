@@ -7,7 +7,6 @@
  * tool stops it with SIGSTOP meanwhile.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/command.h>

@@ -4,7 +4,6 @@
 #include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <bpf/libbpf.h>
 

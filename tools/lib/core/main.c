@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <plumb/core/cli.h>
-#include <plumb/core/clock.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>

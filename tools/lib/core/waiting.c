@@ -7,7 +7,6 @@
 #include <plumb/core/command.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 

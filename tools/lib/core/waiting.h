@@ -8,7 +8,6 @@
 #include <plumb/core/session.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "records.h"
 

@@ -4,7 +4,6 @@
 #include <plumb/functions/block-hooks.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <bpf/btf.h>

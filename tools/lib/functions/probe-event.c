@@ -6,7 +6,6 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>

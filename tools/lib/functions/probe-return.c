@@ -16,9 +16,7 @@
 #include <plumb/core/log.h>
 #include <plumb/core/reasons.h>
 #include <plumb/functions/tracepoints.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

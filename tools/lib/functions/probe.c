@@ -9,8 +9,6 @@
 #include <plumb/core/log.h>
 #include <plumb/terminal/progress.h>
 #include <plumb/core/reasons.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 

@@ -4,6 +4,9 @@
 #include <plumb/functions/functions.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/core/session.h>
+#include <plumb/core/verdict.h>
+#include <stdlib.h>
+#include <string.h>
 
 const struct plumb_attach_target plumb_fsession[] = {{"fsession", PLUMB_FSESSION}, {}};
 const struct plumb_attach_target plumb_fsession_multi[] = {{"fsession_multi", PLUMB_FSESSION_MULTI},
@@ -33,11 +36,39 @@ int plumb_timed_functions_find(const char *const *patterns, size_t n, const char
 	return err;
 }
 
-void plumb_timed_functions_warn_refused(const struct plumb_session *s)
+void plumb_timed_functions_warn_refused(const struct plumb_probes *probes, size_t n)
 {
-	const size_t refused = s->instance.probes.refused;
+	if (probes->refused)
+		plumb_warn("%zu of %zu functions could not be attached (-v lists them)",
+			   probes->refused, n);
+}
 
-	if (refused)
-		plumb_warn("%zu of %zu functions could not be attached (-v lists them)", refused,
-			   s->tool->mechanisms.functions->n);
+void plumb_timed_functions_warn_silent(const struct plumb_session *s,
+				       const struct plumb_snapshot *total, uint64_t elapsed,
+				       const struct plumb_timed_functions *f)
+{
+	const struct plumb_probes *probes = &s->instance.probes;
+	size_t silent = f->n - probes->refused;
+	bool *seen = calloc(f->n, sizeof(*seen));
+	uint32_t function;
+	char name[512];
+
+	plumb_timed_functions_warn_refused(probes, f->n);
+	if (!seen || plumb_ledger_judge(total).pooled || total->ledger.filtered_at_exit ||
+	    !(s->options.by & f->by))
+		goto out;
+	for (size_t i = 0; i < total->n; i++) {
+		memcpy(&function, (const char *)total->rows[i].key + f->at, sizeof(function));
+		silent -= !seen[function];
+		seen[function] = true;
+	}
+	if (silent > PLUMB_FEW)
+		plumb_warn("%zu of %zu functions: 0 calls ended in %.3g s", silent,
+			   f->n - probes->refused, elapsed / 1e9);
+	for (size_t i = 0; i < f->n && silent <= PLUMB_FEW; i++)
+		if (!seen[i] && !plumb_probe_refusal(probes, i))
+			plumb_warn("%s: 0 calls ended in %.3g s%s", f->name(i, name, sizeof(name)),
+				   elapsed / 1e9, f->guess);
+out:
+	free(seen);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "audit-who.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <plumb/core/json.h>
 #include <plumb/core/parse.h>

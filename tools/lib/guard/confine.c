@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <plumb/core/log.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/guard/policy.h>

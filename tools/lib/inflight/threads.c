@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/parse.h>
@@ -9,7 +8,6 @@
 #include <plumb/core/filter.h>
 #include <plumb/inflight/threads.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include <plumb/pictures/picture.h>
 #include <plumb/pictures/svg.h>
 
-#include <errno.h>
 #include <math.h>
 #include <plumb/core/text.h>
 #include <plumb/bpf/hist/hist.h>

@@ -5,7 +5,6 @@
 
 #include <plumb/bpf/hist/hist.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Pixels. */
 #define LOWEST  360

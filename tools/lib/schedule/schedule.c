@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* schedule: --start-at and --until. */
-#include <errno.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>

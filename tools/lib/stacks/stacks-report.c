@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of rows that are stacks: as table, folded lines, flame graph, JSON. */
 #include "flame.h"
-#include "flame-base.h"
 #include "stacks.h"
 
 #include <errno.h>
@@ -15,8 +14,6 @@
 #include <plumb/split/waker.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <bpf/libbpf.h>
 
 /* Frames of a stack in the tree, innermost first. */
 struct path {

@@ -6,7 +6,6 @@
  */
 #include "symbols.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

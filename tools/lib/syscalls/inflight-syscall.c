@@ -54,8 +54,9 @@ static bool is_stopped(const struct plumb_flight *f)
 	return plumb_thread_stat(f->pid, f->tid, &stat) || stat.state == 'T' || stat.state == 't';
 }
 
-bool plumb_flight_find_syscall(const struct syscall_config *selection, struct plumb_flight *f)
+bool plumb_flight_find_syscall(const struct plumb_session *s, struct plumb_flight *f)
 {
+	const struct syscall_config *selection = s->tool->options.selection;
 	unsigned long long fd, size, stack;
 	char text[256];
 	uint32_t abi;

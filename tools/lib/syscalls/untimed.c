@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <plumb/core/json.h>
 #include <plumb/core/text.h>
-#include <plumb/bpf/syscall/untimed.h>
 #include <plumb/kernel/map.h>
 #include <plumb/syscalls/untimed.h>
 #include <stdint.h>

@@ -3,7 +3,6 @@
 #include "userfuncs.h"
 
 #include <plumb/symbols/binary.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Go's linker adds build information.  It begins within this many bytes of the data, if no section

@@ -2,8 +2,6 @@
 #include <plumb/user/mappings.h>
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <plumb/core/parse.h>
 #include <plumb/symbols/binary.h>

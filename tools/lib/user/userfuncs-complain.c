@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <plumb/core/log.h>
 #include <plumb/terminal/suggest.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "userfuncs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct spelling {

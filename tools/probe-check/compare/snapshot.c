@@ -2,14 +2,12 @@
 #include "compare/snapshot.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <plumb/functions/declare.h>
 #include <plumb/functions/formats.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/functions/tracepoints.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 

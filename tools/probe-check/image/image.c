@@ -5,7 +5,6 @@
 #include <gelf.h>
 #include <plumb/core/log.h>
 #include <plumb/kernel/types.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

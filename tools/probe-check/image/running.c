@@ -12,8 +12,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <bpf/btf.h>
-
 /* Read a whole file of /proc or /sys, malloc'd; NULL and errno if it cannot be read. */
 static char *read_all(const char *path, size_t *size)
 {

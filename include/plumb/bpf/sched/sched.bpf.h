@@ -25,6 +25,7 @@
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
+#include <plumb/bpf/sched/stay.h>
 #include <plumb/bpf/sched/sched-state.bpf.h>
 #ifdef SCHED_WAKERS
 #include <plumb/bpf/sched/waker.bpf.h>
@@ -130,20 +131,6 @@ static __always_inline void sched_asleep(__u32 change)
 		atomic_add(&sched_sleepers[sched_set(bpf_get_current_task())], change);
 }
 #endif
-
-/* The time on a CPU of the thread that has it. */
-struct sched_stay {
-	__u64 task;
-	__u64 began; /* ns, CLOCK_MONOTONIC */
-	__u64 since; /* when its wait began; 0: not known */
-#ifdef SCHED_WAKERS
-	struct plumb_waker waker;
-#else
-	__u64 idle; /* if SCHED_IDLE: since when the CPU had been idle before it; 0: it had not */
-	__u64 pad[4];
-#endif
-};
-_Static_assert(sizeof(struct sched_stay) == 64, "one cache line a CPU");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
