@@ -29,16 +29,16 @@ static void check(const struct merge *m)
 	free(rows);
 }
 
-/* Exactly as much memory as the scanner may read. */
+/* Exactly as much memory as the text. */
 static void take(const uint8_t *text, size_t n, struct line *l, struct merge *m, struct hosts *h)
 {
-	char *copy = malloc(n + 1 + SCAN_PADDING);
+	char *copy = malloc(n + 1);
 	size_t at;
 
 	if (!copy)
 		exit(1);
 	memcpy(copy, text, n);
-	memset(copy + n, 0, 1 + SCAN_PADDING);
+	memset(copy + n, 0, 1);
 	if (line_read(l, copy, &at)) {
 		if (at > n)
 			abort();

@@ -10,57 +10,25 @@
 #define MOST_OPEN  64
 #define MOST_NAMED 4096
 
-static uint64_t hash_of(struct span name)
+static size_t find(struct hosts *h, struct span name)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	char *text = scan_text(name);
+	json_t *at = json_object_get(h->indices, text);
+	size_t i = at ? (size_t)json_integer_value(at) : h->n;
 
-	for (size_t i = 0; i < name.n; i++)
-		hash = (hash ^ (unsigned char)name.text[i]) * 0x100000001b3;
-	return hash ^ hash >> 29;
-}
-
-static size_t *slot_of(const struct hosts *h, struct span name)
-{
-	size_t i = hash_of(name) & (h->slots - 1);
-
-	while (h->table[i] && !span_is(name, h->all[h->table[i] - 1].name))
-		i = (i + 1) & (h->slots - 1);
-	return &h->table[i];
-}
-
-/* Half of the table is empty at least. */
-static void make_room(struct hosts *h)
-{
+	if (at) {
+		free(text);
+		return i;
+	}
+	h->indices = h->indices ?: get(json_object());
 	if (h->n == h->room) {
 		h->room = h->room * 2 ?: 64;
 		h->all = get(reallocarray(h->all, h->room, sizeof(*h->all)));
 	}
-	if (h->n * 2 < h->slots)
-		return;
-	h->slots = h->slots * 2 ?: 256;
-	free(h->table);
-	h->table = get(calloc(h->slots, sizeof(*h->table)));
-	for (size_t i = 0; i < h->n; i++) {
-		struct span name = {h->all[i].name, strlen(h->all[i].name)};
-
-		*slot_of(h, name) = i + 1;
-	}
-}
-
-static size_t find(struct hosts *h, struct span name)
-{
-	char *text = scan_text(name);
-	size_t *slot;
-
-	make_room(h);
-	slot = slot_of(h, (struct span){text, strlen(text)});
-	if (!*slot) {
-		h->all[h->n] = (struct host){.name = strdup(text)};
-		get(h->all[h->n].name);
-		*slot = ++h->n;
-	}
-	free(text);
-	return *slot - 1;
+	h->all[h->n++] = (struct host){.name = text};
+	if (json_object_set_new_nocheck(h->indices, text, json_integer(i)))
+		abort();
+	return i;
 }
 
 static void add_sums(struct host *to, const struct run_host *of)
@@ -353,5 +321,5 @@ void hosts_free(struct hosts *h)
 			remove_gap(&h->all[i].gaps);
 	}
 	free(h->all);
-	free(h->table);
+	json_decref(h->indices);
 }

@@ -52,8 +52,7 @@ struct host {
 struct hosts {
 	struct host *all;
 	size_t n, room;
-	size_t *table; /* index + 1, by hash of the name */
-	size_t slots;
+	json_t *indices;         /* by name */
 	struct ledger over;      /* of runs that are over */
 	uint64_t runs, headless; /* runs; of these: their first report is missing */
 };

@@ -82,7 +82,7 @@ bool seen_hold(struct seen *s, const struct line *l, const char *text, size_t n)
 	h->start = l->start;
 	h->length = l->length;
 	h->count = l->count;
-	h->text = get(calloc(1, n + 1 + SCAN_PADDING));
+	h->text = get(calloc(1, n + 1));
 	memcpy(h->text, text, n);
 	return true;
 }

@@ -41,13 +41,16 @@ bool ledger_scan(struct scan *s, struct ledger *l)
 		if (seen[i])
 			return scan_fail(s, "a member of the ledger is there twice");
 		seen[i] = true;
-		if (i < LEDGER_COUNTERS)
-			i < LEDGER_LOST ? scan_natural(s, &l->n[i])
-					: scan_natural_or_null(s, &l->n[i], &l->unknown[i]);
-		else if (i > LEDGER_COUNTERS)
-			scan_bool_or_null(s, &l->cpus_changed, &l->cpus_unknown);
-		else if (scan_natural_or_null(s, &l->missed, &is_null))
-			l->missed_unknown = is_null;
+		is_null = i >= LEDGER_LOST && scan_null(s);
+		*(i < LEDGER_COUNTERS   ? &l->unknown[i]
+		  : i > LEDGER_COUNTERS ? &l->cpus_unknown
+					: &l->missed_unknown) = is_null;
+		if (is_null)
+			continue;
+		if (i > LEDGER_COUNTERS)
+			scan_bool(s, &l->cpus_changed);
+		else
+			scan_natural(s, i < LEDGER_COUNTERS ? &l->n[i] : &l->missed);
 	}
 	if (l->unknown[LEDGER_LOST])
 		l->n[LEDGER_LOST] = l->n[LEDGER_AT_LEAST];

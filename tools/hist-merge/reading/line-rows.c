@@ -18,19 +18,9 @@ static inline bool find_bucket(uint32_t precision, uint64_t low, uint64_t high, 
 
 static inline bool bucket_numbers(struct scan *s, uint64_t *numbers)
 {
-	const char *from = s->at;
-	bool more;
+	bool more = scan_begin(s, '[');
 	int n = 0;
 
-	/* As tools print it, without blanks. */
-	if (*s->at == '[') {
-		s->at++;
-		if (scan_short(s, ',', &numbers[0]) && scan_short(s, ',', &numbers[1]) &&
-		    scan_short(s, ']', &numbers[2]))
-			return true;
-		s->at = from;
-	}
-	more = scan_begin(s, '[');
 	for (; more && n < 3; more = scan_more(s, ']'))
 		if (!scan_natural(s, &numbers[n++]))
 			return false;
@@ -167,7 +157,8 @@ static bool scan_row_member(struct scan *s, struct line *l, struct line_row *row
 	case COUNT:
 		return scan_natural(s, &row->count);
 	case ERRORS:
-		return scan_natural_or_null(s, &row->errors, &row->errors_unknown);
+		row->errors_unknown = scan_null(s);
+		return row->errors_unknown || scan_natural(s, &row->errors);
 	case CPU:
 	case LATENCY:
 		return scan_second(s, l, name, &row->measures[SECOND]);

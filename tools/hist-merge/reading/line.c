@@ -74,10 +74,10 @@ static bool scan_hosts(struct scan *s, struct line *l)
 				scan_natural(s, &h->reports);
 			else if (span_is(name, "recorded"))
 				scan_natural(s, &h->recorded);
-			else if (span_is(name, "lost"))
-				scan_natural_or_null(s, &h->lost, &h->lost_unknown);
-			else
+			else if (!span_is(name, "lost"))
 				scan_value(s, &ignored);
+			else if (!(h->lost_unknown = scan_null(s)))
+				scan_natural(s, &h->lost);
 		}
 		if (!s->error && !h->name.text)
 			scan_fail(s, "a host without a name");

@@ -66,84 +66,43 @@ bool scan_member(struct scan *s, struct span *name)
 	return true;
 }
 
-static int hex4(const char *text)
+/* What is rare is left to jansson: N bytes from FROM on, a string, number or word. */
+static bool judge(struct scan *s, const char *from, size_t n)
 {
-	int value = 0;
+	json_error_t error;
+	json_t *value = json_loadb(
+		from, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
 
-	for (int i = 0; i < 4; i++) {
-		char c = text[i];
-
-		if (is_digit(c))
-			value = value * 16 + c - '0';
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			value = value * 16 + (c | 0x20) - 'a' + 10;
-		else
-			return -1;
-	}
-	return value;
-}
-
-/* The length of the escape at TEXT; 0: it is none. */
-static size_t escape(const char *text)
-{
-	int code;
-
-	if (text[1] && strchr("\"\\/bfnrt", text[1]))
-		return 2;
-	if (text[1] != 'u')
-		return 0;
-	code = hex4(text + 2);
-	if (code < 0 || (code & 0xfc00) == 0xdc00)
-		return 0;
-	if ((code & 0xfc00) != 0xd800)
-		return 6;
-	/* Half of a pair that stands for one character. */
-	return text[6] == '\\' && text[7] == 'u' && hex4(text + 8) >= 0 &&
-			       (hex4(text + 8) & 0xfc00) == 0xdc00
-		       ? 12
-		       : 0;
-}
-
-/* The length of the UTF-8 of a character beyond ASCII; 0: it is none. */
-static size_t utf8(const unsigned char *text)
-{
-	unsigned int c = *text, n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-	for (unsigned int i = 1; i < n; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	/* Longer than necessary, a surrogate, or above U+10FFFF. */
-	if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] > 0x9f) ||
-	    (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return n;
+	s->at = from + (value ? (int)n : error.position);
+	json_decref(value);
+	if (value)
+		return true;
+	if (json_error_code(&error) == json_error_invalid_utf8)
+		return scan_fail(s, "not UTF-8");
+	return scan_fail(s, *from == '"' ? "no such escape" : "malformed value");
 }
 
 bool scan_string(struct scan *s, struct span *text)
 {
 	const char *at;
-	size_t n;
+	bool plain = true;
 
 	if (s->error)
 		return false;
 	if (next(s) != '"')
 		return *s->at ? scan_fail(s, "a string is expected") : wrong_end(s);
-	text->text = at = ++s->at;
-	for (;; at += n) {
-		while ((unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' &&
-		       *at != '\\')
-			at++;
-		s->at = at;
-		if (*at == '"')
-			break;
-		if ((unsigned char)*at < 0x20)
-			return scan_fail(s, *at ? "a control character in a string"
-						: "the text ends inside a value");
-		n = *at == '\\' ? escape(at) : utf8((const unsigned char *)at);
-		if (!n)
-			return scan_fail(s, *at == '\\' ? "no such escape" : "not UTF-8");
+	text->text = at = s->at + 1;
+	for (; (unsigned char)*at >= 0x20 && *at != '"'; at++) {
+		plain &= *at != '\\' && (unsigned char)*at < 0x80;
+		at += *at == '\\' && at[1];
 	}
 	text->n = at - text->text;
+	if (*at == '"' && !plain)
+		return judge(s, s->at, text->n + 2);
+	s->at = at;
+	if (*at != '"')
+		return scan_fail(s, *at ? "a control character in a string"
+					: "the text ends inside a value");
 	s->at++;
 	return true;
 }
@@ -156,6 +115,11 @@ static bool scan_word(struct scan *s, const char *word)
 		return false;
 	s->at += n;
 	return true;
+}
+
+bool scan_null(struct scan *s)
+{
+	return !s->error && next(s) == 'n' && scan_word(s, "null");
 }
 
 bool scan_bool(struct scan *s, bool *value)
@@ -194,90 +158,35 @@ bool scan_natural(struct scan *s, uint64_t *value)
 	return true;
 }
 
-bool scan_bool_or_null(struct scan *s, bool *value, bool *is_null)
-{
-	if (s->error)
-		return false;
-	next(s);
-	*is_null = scan_word(s, "null");
-	*value = false;
-	return *is_null || scan_bool(s, value);
-}
-
-bool scan_natural_or_null(struct scan *s, uint64_t *value, bool *is_null)
-{
-	if (s->error)
-		return false;
-	next(s);
-	*is_null = scan_word(s, "null");
-	*value = 0;
-	return *is_null || scan_natural(s, value);
-}
-
-/* Any number. */
-static bool skip_number(struct scan *s)
-{
-	const char *at = s->at + (*s->at == '-'), *from = at;
-
-	while (is_digit(*at))
-		at++;
-	if (at == from || (*from == '0' && at - from > 1))
-		return scan_fail(s, "malformed number");
-	if (*at == '.') {
-		if (!is_digit(*++at))
-			return scan_fail(s, "malformed number");
-		while (is_digit(*at))
-			at++;
-	}
-	if (*at == 'e' || *at == 'E') {
-		at++;
-		at += *at == '+' || *at == '-';
-		if (!is_digit(*at))
-			return scan_fail(s, "malformed number");
-		while (is_digit(*at))
-			at++;
-	}
-	s->at = at;
-	return true;
-}
-
 static bool skip_scalar(struct scan *s)
 {
+	struct scan number = *s;
 	struct span ignored;
-	char c = next(s);
+	uint64_t value;
+	size_t end;
 
-	if (c == '"')
+	if (*s->at == '"')
 		return scan_string(s, &ignored);
-	if (c == '-' || is_digit(c))
-		return skip_number(s);
-	return scan_word(s, "true") || scan_word(s, "false") || scan_word(s, "null") ||
-	       wrong_end(s);
+	if (is_digit(*s->at) && scan_natural(&number, &value)) {
+		s->at = number.at;
+		return true;
+	}
+	end = strcspn(s->at, " \t\n\r,:]}");
+	return end ? judge(s, s->at, end) : wrong_end(s);
 }
 
-/* Not recursive: the open brackets are on a stack. */
-static bool skip(struct scan *s)
+static bool skip(struct scan *s, int depth)
 {
-	char open[SCAN_DEPTH];
 	struct span ignored;
-	size_t depth = 0;
-	bool more;
+	char open = next(s);
 
-	do {
-		if (next(s) == '{' || *s->at == '[') {
-			if (depth == SCAN_DEPTH)
-				return scan_fail(s, "nested too deep");
-			open[depth++] = *s->at;
-			more = scan_begin(s, *s->at);
-		} else {
-			if (!skip_scalar(s))
-				return false;
-			more = depth && scan_more(s, open[depth - 1] + 2);
-		}
-		while (!more && depth && !s->error && --depth)
-			more = scan_more(s, open[depth - 1] + 2);
-		if (more && open[depth - 1] == '{' && !scan_member(s, &ignored))
+	if (open != '{' && open != '[')
+		return skip_scalar(s);
+	if (depth == SCAN_DEPTH)
+		return scan_fail(s, "nested too deep");
+	for (bool more = scan_begin(s, open); more; more = scan_more(s, open + 2))
+		if ((open == '{' && !scan_member(s, &ignored)) || !skip(s, depth + 1))
 			return false;
-	} while (more);
 	return !s->error;
 }
 
@@ -287,7 +196,7 @@ bool scan_value(struct scan *s, struct span *text)
 		return false;
 	next(s);
 	text->text = s->at;
-	if (!skip(s))
+	if (!skip(s, 0))
 		return false;
 	text->n = s->at - text->text;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "reading/source.h"
 #include "reading/memory.h"
-#include "reading/scan.h"
+#include <string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -96,7 +96,7 @@ static void grow(struct source_buffer *b, size_t room)
 	if (room <= b->room)
 		return;
 	b->room = room;
-	b->data = get(realloc(b->data, room + 1 + SCAN_PADDING));
+	b->data = get(realloc(b->data, room + 1));
 }
 
 /* Puts the buffer at the service of S. */

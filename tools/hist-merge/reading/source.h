@@ -40,8 +40,8 @@ int source_open(struct source *s, const char *path);
 void source_close(struct source *s);
 
 /*
- * Sets *TEXT to the next line without its newline, followed by a NUL and readable padding; it is
- * valid until the next call.  Returns 1; 0 at the end; -errno after a message; -EMSGSIZE without
+ * Sets *TEXT to the next line without its newline, followed by a NUL; it is valid until the
+ * next call.  Returns 1; 0 at the end; -errno after a message; -EMSGSIZE without
  * one: the line is longer than SOURCE_LONGEST, and the next call passes over it.
  */
 int source_next(struct source *s, struct source_buffer *b, char **text, size_t *n);
