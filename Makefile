@@ -232,7 +232,7 @@ $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man
 	$(Q)$(RST2MAN) --halt=2 $< $@
 
 # --- the JSON Schema: what the tools share, and each tool's own members ---
-$(SCHEMA): tools/lib/core/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py | $(B)
+$(SCHEMA): tools/lib/core/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py $(wildcard tools/*/*.c) | $(B)
 	$(call say,SCHEMA,$@)
 	$(Q)scripts/lib/join-schema.py $(filter %.schema.json,$^) > $@
 $(AUDIT_SCHEMA): tools/lib/guard/audit.schema.json | $(B)

@@ -8,10 +8,18 @@ $defs/NAME; its own $defs/line, if it has one, describes the lines that it print
 In these files an object with $ref and properties extends the object that $ref names.  Here the two
 are merged into one: its members are closed by additionalProperties, which any validator knows, while
 few have unevaluatedProperties, and those are slow.
+
+Columns that a tool has of its own (struct plumb_column) are found in its source, and are members of its
+rows, unless its file describes them.
 """
+import glob
 import json
 import os
+import re
 import sys
+
+COLUMN = re.compile(r'\{\s*"([^"]+)",\s*PLUMB_COLUMN_(\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)([^}]*)\}')
+INTEGERS = ("COUNT", "BYTES", "TIME")
 
 
 def merge(base, more):
@@ -22,6 +30,30 @@ def merge(base, more):
     if isinstance(base.get("required"), list) and "required" in more:
         joined["required"] = base["required"] + [name for name in more["required"] if name not in base["required"]]
     return joined
+
+
+def columns_of(folder):
+    """The members that are columns, and the names of those that each row has: counters."""
+    members, counters = {}, []
+    for path in sorted(glob.glob(os.path.join(folder, "*.c"))):
+        with open(path, encoding="utf-8") as source:
+            for name, kind, about, more in COLUMN.findall(source.read()):
+                kinds = {"$ref": "#/$defs/natural"} if kind in INTEGERS else {"type": ["string", "null"]} if kind == "TEXT" else {"type": "number", "minimum": 0}
+                members[name] = {"description": "".join(json.loads(f'"{part}"') for part in re.findall(r'"((?:[^"\\]|\\.)*)"', about)), **kinds}
+                if re.fullmatch(r",?\s*(\.id = \w+,?)?\s*", more):
+                    counters.append(name)
+    return members, counters
+
+
+def add_columns(within, members, counters):
+    """Adds them to each description of a row in WITHIN."""
+    if isinstance(within, dict):
+        if str(within.get("$ref")).startswith("#/$defs/row_of_") and members:
+            within["properties"] = {**members, **within.get("properties", {})}
+            within["required"] = counters + [name for name in within.get("required", []) if name not in counters]
+        within = list(within.values())
+    for value in within if isinstance(within, list) else []:
+        add_columns(value, members, counters)
 
 
 def follow(schema, reference):
@@ -69,6 +101,7 @@ def main(common, paths):
                 texts[os.path.basename(path).removesuffix(".schema.json")] = json.load(text)
             except ValueError as error:
                 sys.exit(f"{path}: {error}")
+        add_columns(texts[os.path.basename(path).removesuffix(".schema.json")], *columns_of(os.path.dirname(path)))
     common = texts.pop(os.path.basename(common).removesuffix(".schema.json"))
     try:
         schema = join(common, dict(sorted(texts.items())))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# --sort takes every figure of the table, shows it, and sorts by it, highest first.  Where a tool
-# cannot trace, it takes those that it lists.
+# --sort takes every figure of the table, shows it, and sorts by it, highest first, also JSON; --columns
+# shows those that it names.  Where a tool cannot trace, they take those that they list.
 . "$(dirname "$0")/lib.sh"
 root_or_end "sorting"
 
@@ -52,14 +52,21 @@ for tool in "${tools[@]}"; do
 	shown=$(figures)
 	# These can be had besides, if the tool keeps times.
 	more=
-	[[ $shown != *p50* ]] || more="total mean min"
-	[[ $shown != *bytes* ]] || more="mean min"
+	[[ $shown != *p50* ]] || more="total mean min share"
+	[[ $shown != *bytes* ]] || more="mean min share"
 	for figure in $shown $more; do
 		run "$tool" "${options[@]}" --sort "$figure" -- "${command[@]}"
 		is "$tool --sort $figure is taken" "$status" 0
 		claim "$tool --sort $figure shows it" test "$(column "$figure" | wc -l)" -ge 2
 		is "$tool --sort $figure sorts by it" "$(column "$figure")" "$(column "$figure" | sort -s -h -r)"
 	done
+	# The last one first.
+	mapfile -t last < <(tr -s ' ' '\n' <<<"$shown $more" | grep . | tac)
+	run "$tool" "${options[@]}" --columns "$(IFS=,; echo "${last[*]}")" -- "${command[@]}"
+	is "$tool --columns shows what it names, in that order" "$(figures)" "$(printf '%s ' "${last[@]}")"
+	[[ " $shown " == *" max "* ]] && by=max || by=rate
+	run "$tool" "${options[@]}" -j --sort "$by" -- "${command[@]}"
+	claim "$tool --sort $by also sorts JSON" jq -e -s ".[-1].rows | map(.$by) | length > 0 and . == (sort | reverse)" "$out"
 	run "$tool" --sort nonsense
 	for figure in $shown $more; do
 		[[ $figure == p[0-9]* ]] || like "$tool --sort nonsense: the message lists $figure" "$(<"$err")" "[ ,]$figure\b"

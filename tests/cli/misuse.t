@@ -156,6 +156,11 @@ bad_names() {
 	bad --mechanism ''
 	bad --sort nonsense
 	bad --sort ''
+	for value in nonsense rate,,rate ''; do
+		bad --columns "$value"
+	done
+	bad --columns rate,nonsense nonsense
+	bad --columns rate,rate "twice: rate"
 	for value in nonsense READ read,,write '' syscall_2147483648 syscall_-0; do
 		bad -s "$value"
 	done
@@ -237,6 +242,7 @@ bad_filters() {
 	bad_together --slower --histogram : -H --slower 1s
 	bad_together --slower --top : --slower 1s -n 3
 	bad_together --slower --sort : --slower 1s --sort max
+	bad_together --slower --columns : --slower 1s --columns max
 }
 
 bad_events() {
@@ -344,7 +350,7 @@ habits() {
 bad_for_trees() {
 	local option
 	has "$tool" --above || return
-	for option in -b -m -n -u -H --sort; do
+	for option in -b -m -n -u -H --sort --columns; do
 		unknown "${option##*-}" "$option" 1
 	done
 	bad_together -f -F : -f vfs_read -F 99

@@ -44,8 +44,8 @@ static struct plumb_snapshot random_rows(uint64_t *random, size_t n)
 		row->count = any(random);
 		row->errors = next_random(random) & 1 ? any(random) : 0;
 		row->sum = any(random);
-		row->extra[0] = next_random(random) & 1 ? any(random) : 0;
-		row->extra[1] = next_random(random) & 1 ? any(random) : 0;
+		row->counters[0] = next_random(random) & 1 ? any(random) : 0;
+		row->counters[1] = next_random(random) & 1 ? any(random) : 0;
 		fill_dist(&row->dist, random);
 		if (next_random(random) & 1) {
 			fill_dist(&row->second, random);
@@ -86,8 +86,8 @@ static void same_row(const struct plumb_row *a, const struct plumb_row *b)
 	assert_int_equal(a->count, b->count);
 	assert_int_equal(a->errors, b->errors);
 	assert_int_equal(a->sum, b->sum);
-	assert_int_equal(a->extra[0], b->extra[0]);
-	assert_int_equal(a->extra[1], b->extra[1]);
+	assert_int_equal(a->counters[0], b->counters[0]);
+	assert_int_equal(a->counters[1], b->counters[1]);
 	assert_int_equal(a->second_sum, b->second_sum);
 	same_dist(&a->dist, &b->dist);
 	same_dist(&a->second, &b->second);

@@ -15,8 +15,8 @@ static struct plumb_row row(uint32_t slot, const void *key, uint64_t count, uint
 	r.dist.min = plumb_bucket_lowest(bucket, P);
 	r.dist.max = plumb_bucket_highest(bucket, P);
 	r.sum = count * r.dist.max;
-	r.extra[0] = count * 100;
-	r.extra[1] = count * 99;
+	r.counters[0] = count * 100;
+	r.counters[1] = count * 99;
 	r.dist.n = count ? 1 : 0;
 	r.dist.buckets = calloc(1, sizeof(*r.dist.buckets));
 	r.dist.buckets[0] = (struct plumb_bucket){bucket, count};
@@ -60,8 +60,8 @@ static void differences_are_by_slot(void **state)
 	assert_int_equal(delta.rows[1].count, 23);
 	assert_int_equal(delta.rows[1].errors, 3);
 	assert_int_equal(delta.rows[1].sum, 23 * plumb_bucket_highest(300, P));
-	assert_int_equal(delta.rows[1].extra[0], 2300);
-	assert_int_equal(delta.rows[1].extra[1], 23 * 99);
+	assert_int_equal(delta.rows[1].counters[0], 2300);
+	assert_int_equal(delta.rows[1].counters[1], 23 * 99);
 	assert_int_equal(plumb_dist_count(&delta.rows[1].dist), 23);
 
 	assert_int_equal(delta.rows[2].slot, 3);

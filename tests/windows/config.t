@@ -134,7 +134,7 @@ with 'COMMAND=syscall-latency "-c x'
 refused "an open quote" '4: a quote or backslash has no end: syscall-latency "-c x' "${lines[@]}"
 for flaw in "--jsn|unrecognized option '--jsn'" "-j -u lightyears|--unit: auto, ns, us, ms or s, as in -u us: lightyears" \
 	"-j -c|option requires an argument -- 'c'" "10 5 7|unexpected argument: 7 (a command goes after --)" \
-	"--sort=p98|--sort: no such column: p98; known: calls rate errors total mean min max p50 p90 p99 p99.9"; do
+	"--sort=p98|--sort: no such column: p98; known: calls rate total share errors mean min p50 p90 p99 p99.9 max"; do
 	with "COMMAND=syscall-latency ${flaw%%|*}"
 	refused "what the tool refuses: ${flaw%%|*}" "4: syscall-latency: ${flaw#*|}" "${lines[@]}"
 done

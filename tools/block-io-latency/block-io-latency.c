@@ -37,6 +37,7 @@ static void refuse_table_options(const struct plumb_options *o)
 			     : o->histogram ? "--histogram"
 			     : o->top       ? "--top"
 			     : o->sort      ? "--sort"
+			     : o->columns   ? "--columns"
 					    : NULL;
 
 	if (slower && !o->json && option)
@@ -165,6 +166,11 @@ static int print(struct plumb_report *r)
 	return 0;
 }
 
+static const struct plumb_column columns[] = {
+	{"bytes", PLUMB_COLUMN_BYTES, "The bytes of the requests.", .id = 0},
+	{},
+};
+
 static struct plumb_tool tool = {
 	.card.name = "block-io-latency",
 	.card.summary = "Summarize the latency of block I/O requests as percentiles, by disk, "
@@ -184,7 +190,7 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct block_key),
 	.keys.default_by = BLOCK_BY_DISK | BLOCK_BY_OP,
 	.measure.errors = true,
-	.measure.extra = {"bytes"},
+	.measure.columns = columns,
 	.measure.stage_by = BLOCK_BY_STAGE,
 	.measure.stages = BLOCK_STAGES,
 	.measure.stage_at = offsetof(struct block_key, stage),

@@ -40,7 +40,7 @@ static __noinline void record_stage(struct block_key *key, const struct block_re
 	at = hist_at(slot, bpf_get_smp_processor_id());
 	totals = hist_record_at(&at, ns, s->key.error);
 	if (totals)
-		plumb_add(totals->extra[0], s->bytes);
+		plumb_add(totals->counters[0], s->bytes);
 }
 
 static __always_inline void fill_key(struct block_key *key, const struct block_request *s)

@@ -2,6 +2,7 @@
 #include "rates.h"
 
 #include <linux/perf_event.h>
+#include <math.h>
 #include <plumb/core/cpus.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
@@ -82,9 +83,7 @@ static uint64_t cycles_of(const struct plumb_report *r, const struct plumb_row *
 	return 0;
 }
 
-/* A column's value; false: it has none in this row. */
-static bool has_value(int id, const struct plumb_report *r, const struct plumb_row *row,
-		      double *value)
+static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
 {
 	uint32_t event = row->slot ? ((const struct event_rate_key *)row->key)->event : UINT32_MAX;
 	uint64_t of = 0;
@@ -93,59 +92,41 @@ static bool has_value(int id, const struct plumb_report *r, const struct plumb_r
 		of = r->elapsed;
 	if (id == IPC && row->slot)
 		of = cycles_of(r, row);
-	if (of)
-		*value = (double)row->count / of;
-	return of;
-}
-
-static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
-{
-	double value = 0;
-
-	has_value(id, r, row, &value);
-	return value;
-}
-
-static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
-			  char *text, size_t size)
-{
-	double value;
-
-	if (has_value(id, r, row, &value))
-		snprintf(text, size, "%.3f", value);
-	else
-		snprintf(text, size, "-");
+	return of ? (double)row->count / of : NAN;
 }
 
 void rates_lay_out_columns(struct plumb_tool *tool)
 {
-	static struct plumb_column columns[2];
+	static const struct plumb_column ipc = {
+		"ipc",
+		PLUMB_COLUMN_RATIO,
+		"Of instructions, if cycles are counted, too: instructions per cycle.",
+		IPC,
+		column_value,
+		NULL};
+	static const struct plumb_column cpus = {
+		"cpus",
+		PLUMB_COLUMN_RATIO,
+		"Of cpu-clock and task-clock: the CPUs that were used, on average.",
+		CPUS,
+		column_value,
+		NULL};
+	static struct plumb_column columns[3];
 	size_t n = 0;
-	bool clocks = false, ipc = false;
+	bool has_clocks = false, has_ipc = false;
 
 	for (uint32_t i = 0; i < rates_counters.n; i++) {
-		clocks |= is_clock(i);
-		ipc |= find_cycles(i) >= 0;
+		has_clocks |= is_clock(i);
+		has_ipc |= find_cycles(i) >= 0;
 	}
-	if (ipc)
-		columns[n++] = (struct plumb_column){"ipc", IPC, column_value, format_column};
-	if (clocks)
-		columns[n++] = (struct plumb_column){"cpus", CPUS, column_value, format_column};
+	if (has_ipc)
+		columns[n++] = ipc;
+	if (has_clocks)
+		columns[n++] = cpus;
 	tool->measure.columns = columns;
-	tool->measure.n_columns = n;
 }
 
 /* --- JSON and footer --- */
-
-void rates_add_row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
-{
-	double value;
-
-	if (has_value(IPC, r, row, &value))
-		json_object_set_new(json, "ipc", json_real(value));
-	if (has_value(CPUS, r, row, &value))
-		json_object_set_new(json, "cpus", json_real(value));
-}
 
 static double percent_of(const struct rate_state *s)
 {

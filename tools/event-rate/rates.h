@@ -20,8 +20,6 @@ extern const struct plumb_field rates_field;
 
 /* Sets the tool's columns; to be called again whenever an event is added. */
 void rates_lay_out_columns(struct plumb_tool *tool);
-void rates_add_row_json(json_t *row_json, const struct plumb_report *r,
-			const struct plumb_row *row);
 void rates_add_json(json_t *json, const struct plumb_report *r);
 
 /* How much of the time the counters were on the PMU, and what could not be read: text lines. */

@@ -238,6 +238,12 @@ static const struct plumb_inflight inflight = {
 	.name = operations_name,
 };
 
+static const struct plumb_column columns[] = {
+	{"bytes", PLUMB_COLUMN_BYTES, "The bytes that the operations transferred or mapped.",
+	 .id = 0},
+	{},
+};
+
 static struct plumb_tool tool = {
 	.card.name = "file-latency",
 	.card.summary =
@@ -264,7 +270,7 @@ static struct plumb_tool tool = {
 	.measure.errors = true,
 	.view.footer = operations_print,
 	.view.report_json = operations_json,
-	.measure.extra = {"bytes"},
+	.measure.columns = columns,
 	.overhead.calibrate = calibrate,
 	.overhead.traced = "a traced operation",
 	.mechanisms.list = mechanisms,

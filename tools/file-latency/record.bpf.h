@@ -64,7 +64,7 @@ static __always_inline void file_add_atomically(__u32 slot, __u32 cpu, const str
 	atomic_add(bucket, n);
 	atomic_add(&totals->errors, !!c->error * n);
 	atomic_add(&totals->sum, c->ns * n);
-	atomic_add(&totals->extra[0], c->bytes * n);
+	atomic_add(&totals->counters[0], c->bytes * n);
 	if (n != 1)
 		return;
 	if (c->ns > totals->max)
@@ -84,7 +84,7 @@ static __always_inline void file_add(__u32 slot, __u32 cpu, const struct file_ca
 	}
 	totals = hist_add(&at, c->ns, c->error, c->ns, true, n);
 	if (totals)
-		plumb_add(totals->extra[0], c->bytes * n);
+		plumb_add(totals->counters[0], c->bytes * n);
 }
 
 /* The slot of an operation of the current thread. */

@@ -3,28 +3,24 @@
 #include <plumb/user/builds.h>
 #include <plumb/core/report.h>
 #include <plumb/core/session.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "survey.h"
 
-static double rate_of(const struct plumb_report *r, uint64_t count)
-{
-	return r->elapsed ? count * 1e9 / r->elapsed : 0;
-}
-
 /* Fires per second of the row's target, summed over its rows: the probe fires for all of them. */
 static double target_rate(const struct plumb_report *r, const struct plumb_row *row)
 {
-	uint64_t count = 0;
+	double rate = 0;
 
 	if (r->session->options.by == PLUMB_BY_TARGET)
-		return rate_of(r, row->count);
+		return plumb_row_rate(r, row);
 	for (size_t i = 0; i < r->snap->n; i++)
 		if (r->snap->rows[i].slot &&
 		    plumb_trace_targets_index(&r->snap->rows[i]) == plumb_trace_targets_index(row))
-			count += r->snap->rows[i].count;
-	return rate_of(r, count);
+			rate += plumb_row_rate(r, &r->snap->rows[i]);
+	return rate;
 }
 
 /* Columns that are not of a mechanism. */
@@ -72,31 +68,24 @@ static double column_value(int id, const struct plumb_report *r, const struct pl
 	if (id == VERDICT)
 		return row->slot ? target_rate(r, row) : 0;
 	return c ? plumb_cost_percent(ns_of(c, plumb_trace_targets_index(row)),
-				      rate_of(r, row->count))
-		 : 0;
+				      plumb_row_rate(r, row))
+		 : NAN;
 }
 
-static const char *verdict_of(const struct plumb_report *r, const struct plumb_row *row)
+static const char *verdict_of(int id, const struct plumb_report *r, const struct plumb_row *row)
 {
-	const size_t target = plumb_trace_targets_index(row);
-	const double rate = target_rate(r, row);
 	const struct cost *c = cost_of(MOST, row);
+	double rate;
 
+	(void)id;
+	if (!row->slot)
+		return NULL;
+	rate = target_rate(r, row);
 	/* Of a user function the instruction matters as much as the rate. */
 	if (!c || c->kind != PLUMB_TARGET_USER)
 		return cost_verdict(rate, 0);
-	return cost_verdict(rate, plumb_cost_percent(ns_of(c, target), rate));
-}
-
-static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
-			  char *text, size_t size)
-{
-	if (id == VERDICT && row->slot)
-		snprintf(text, size, "%s", verdict_of(r, row));
-	else if (cost_of(id, row))
-		plumb_format_percent(column_value(id, r, row), text, size);
-	else
-		snprintf(text, size, "-");
+	return cost_verdict(rate,
+			    plumb_cost_percent(ns_of(c, plumb_trace_targets_index(row)), rate));
 }
 
 static json_t *json_cost(const struct cost *c, size_t target, double rate)
@@ -112,11 +101,9 @@ static json_t *json_cost(const struct cost *c, size_t target, double rate)
 
 void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row)
 {
-	double rate = rate_of(r, row->count);
+	double rate = plumb_row_rate(r, row);
 	json_t *all = json_object();
 
-	json_object_set_new(row_json, "verdict",
-			    row->slot ? json_string(verdict_of(r, row)) : json_null());
 	for (int m = 0; m < MECHANISMS; m++)
 		if (cost_of(m, row))
 			json_object_set_new(
@@ -135,29 +122,39 @@ void survey_print_footer(FILE *out)
 	cost_print(there_is, out);
 }
 
-/* Columns of each mechanism's share of a CPU; if kinds are mixed, of the least and the most. */
+/*
+ * Columns of each mechanism's share of a CPU; if kinds are mixed, of the least and the most.  JSON
+ * has them in "cost".
+ */
 void survey_lay_out_columns(struct plumb_tool *tool)
 {
-	static struct plumb_column columns[MECHANISMS + 1];
-	int kinds = 0;
+	static const struct plumb_column verdict = {
+		"verdict",
+		PLUMB_COLUMN_TEXT,
+		"A recommendation based on the rate of the whole target.",
+		VERDICT,
+		column_value,
+		verdict_of};
+	static struct plumb_column columns[MECHANISMS + 3];
+	struct plumb_column share = {NULL, PLUMB_COLUMN_PERCENT, NULL, 0, column_value, NULL};
+	int kinds = 0, n = 0;
 
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
 		kinds += plumb_trace_targets_ask_for(kind);
-	tool->measure.columns = columns;
-	tool->measure.n_columns = 0;
-	for (int i = 0; i < MECHANISMS && kinds == 1; i++)
-		if (plumb_trace_targets_ask_for(costs[i].kind) && costs[i].heading &&
-		    costs[i].ns > 0)
-			columns[tool->measure.n_columns++] = (struct plumb_column){
-				costs[i].heading, i, column_value, format_column};
-	if (kinds > 1) {
-		columns[tool->measure.n_columns++] =
-			(struct plumb_column){"%least", LEAST, column_value, format_column};
-		columns[tool->measure.n_columns++] =
-			(struct plumb_column){"%most", MOST, column_value, format_column};
+	for (share.id = 0; share.id <= MOST; share.id++) {
+		if (share.id >= MECHANISMS)
+			share.name = share.id == LEAST ? "%least" : "%most";
+		else
+			share.name = plumb_trace_targets_ask_for(costs[share.id].kind) &&
+						     costs[share.id].ns > 0
+					     ? costs[share.id].heading
+					     : NULL;
+		if (share.name && (kinds > 1) == (share.id >= MECHANISMS))
+			columns[n++] = share;
 	}
-	columns[tool->measure.n_columns++] =
-		(struct plumb_column){"verdict", VERDICT, column_value, format_column};
+	columns[n++] = verdict;
+	columns[n] = (struct plumb_column){};
+	tool->measure.columns = columns;
 }
 
 const struct plumb_mechanism *survey_mechanism_of(const struct cost *c)

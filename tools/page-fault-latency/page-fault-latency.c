@@ -46,31 +46,6 @@ static const struct plumb_field fields[] = {
 	{PLUMB_FIELD("area", FAULT_BY_AREA, PLUMB_TEXT, fault_key, area)},
 };
 
-static double rate_of(const struct plumb_report *r, const struct plumb_row *row)
-{
-	return r->elapsed ? row->count * 1e9 / r->elapsed : 0;
-}
-
-static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
-{
-	(void)id;
-	return rate_of(r, row);
-}
-
-static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
-			  char *text, size_t size)
-{
-	(void)id;
-	snprintf(text, size, "%.1f", rate_of(r, row));
-}
-
-static void add_rate(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
-{
-	json_object_set_new(json, "rate", json_real(rate_of(r, row)));
-}
-
-static const struct plumb_column columns[] = {{"rate/s", 0, column_value, format_column}};
-
 /* ---- software events ---- */
 
 /* Ends are attached first: one without a beginning belongs to a fault from before the trace. */
@@ -253,9 +228,7 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct fault_key),
 	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | FAULT_BY_TYPE,
 	.measure.ends_inside = true,
-	.measure.columns = columns,
-	.measure.n_columns = sizeof(columns) / sizeof(columns[0]),
-	.view.row_json = add_rate,
+	.measure.rate = true,
 	.overhead.calibrate = calibrate,
 	.overhead.traced = "a traced fault",
 	.mechanisms.list = mechanisms,

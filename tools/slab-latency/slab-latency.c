@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/functions/probe.h>
 #include <plumb/core/log.h>
+#include <plumb/core/parse.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/core/report.h>
 #include <plumb/core/session.h>
@@ -96,21 +97,25 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	/* An interrupt can allocate inside another program's fire. */
 	bpf->config->interleaved = true;
 	tool.measure.kind = PLUMB_COUNTS;
-	tool.measure.n_columns = 0;
 	chosen->by &= ~SLAB_BY_PATH;
 	return 0;
 }
 
+/* Whether a column is of times, which tracepoints have not. */
+static int is_of_times(const char *name, void *context)
+{
+	(void)context;
+	return !strstr(" calls rate share errors asked given ", name);
+}
+
 static const char *times_unsupported(const struct plumb_options *o)
 {
-	static const char *const counts[] = {"calls", "rate", "errors", "asked", "given"};
-
 	if (o->by_given && o->by & SLAB_BY_PATH)
 		return "tracepoints do not have the path";
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		if (!o->sort || !strcmp(o->sort, counts[i]))
-			return NULL;
-	return "tracepoints have no latency to sort by";
+	if ((o->sort && is_of_times(o->sort, NULL)) ||
+	    (o->columns && plumb_parse_list(o->columns, is_of_times, NULL)))
+		return "tracepoints have no latency to show or to sort by";
+	return NULL;
 }
 
 static const struct plumb_mechanism mechanisms[] = {
@@ -124,33 +129,16 @@ static const struct plumb_mechanism mechanisms[] = {
 	},
 };
 
-static double rate_of(const struct plumb_report *r, const struct plumb_row *row)
-{
-	return r->elapsed ? row->count * 1e9 / r->elapsed : 0;
-}
+static const struct plumb_column columns[] = {
+	{"asked", PLUMB_COLUMN_BYTES, "The sum of the sizes asked for, bytes.", .id = 0},
+	{"given", PLUMB_COLUMN_BYTES, "The sum of the sizes given, bytes.", .id = 1},
+	{},
+};
 
-static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
-{
-	(void)id;
-	return rate_of(r, row);
-}
-
-static void format_column(int id, const struct plumb_report *r, const struct plumb_row *row,
-			  char *text, size_t size)
-{
-	(void)id;
-	snprintf(text, size, "%.1f", rate_of(r, row));
-}
-
-static const struct plumb_column columns[] = {{"rate/s", 0, column_value, format_column}};
-
-/* Rows of counts have a rate anyway. */
 static void add_to_row(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
 {
 	if (r->run->options->by & SLAB_BY_CACHE && row->slot)
 		json_object_set_new(json, "merged", slab_merged_json(row->key));
-	if (tool.measure.kind == PLUMB_TIMES)
-		json_object_set_new(json, "rate", json_real(rate_of(r, row)));
 }
 
 static void use_names(const struct plumb_session *s)
@@ -185,9 +173,8 @@ static struct plumb_tool tool = {
 	.keys.default_by = SLAB_BY_CACHE | SLAB_BY_CALLER | SLAB_BY_PATH,
 	.keys.max = 1024,
 	.measure.errors = true,
-	.measure.extra = {"asked", "given"},
+	.measure.rate = true,
 	.measure.columns = columns,
-	.measure.n_columns = sizeof(columns) / sizeof(columns[0]),
 	.view.footer = print_footer,
 	.view.row_json = add_to_row,
 	.mechanisms.list = mechanisms,

@@ -219,9 +219,9 @@ static __always_inline void slab_add_bytes(struct plumb_totals *totals, const st
 {
 	/* Clang makes another operation of an addition of 0, which 5.10 does not have. */
 	if (c->asked)
-		plumb_add(totals->extra[0], c->asked);
+		plumb_add(totals->counters[0], c->asked);
 	if (c->given)
-		plumb_add(totals->extra[1], c->given);
+		plumb_add(totals->counters[1], c->given);
 }
 
 #endif

@@ -84,14 +84,14 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	totals = hist_record(slot_of(c->target), cpu, c->ns, 0, false);
 	if (!totals)
 		return;
-	plumb_add(totals->extra[0], c->ns);
+	plumb_add(totals->counters[0], c->ns);
 	if (!again)
-		plumb_add(totals->extra[1], c->ns);
+		plumb_add(totals->counters[1], c->ns);
 	if (caller == NO_CALLER || is_call(c->target))
 		return;
 	totals = totals_at(slot_of(caller), cpu);
 	if (totals)
-		plumb_add(totals->extra[0], -c->ns);
+		plumb_add(totals->counters[0], -c->ns);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -70,14 +70,14 @@ struct calls *calls_of(const struct plumb_snapshot *snap)
 		struct call *c = row->slot ? find(calls, key_of(row)->what) : NULL;
 
 		if (!c) {
-			some_lost = row->extra[1];
+			some_lost = row->counters[1];
 		} else if (row_is_calls(row)) {
 			c->count = row->count;
 			c->ns = row->sum;
-			c->on_cpu = row->extra[0];
-			c->lost += row->extra[1];
+			c->on_cpu = row->counters[0];
+			c->lost += row->counters[1];
 		} else {
-			c->samples += row->extra[1];
+			c->samples += row->counters[1];
 		}
 	}
 	/*
@@ -159,14 +159,14 @@ static void add_stacks(struct tree *tree, const struct call *c, const char *name
 	for (size_t i = 0; i < r->snap->n; i++) {
 		const struct plumb_row *row = &r->snap->rows[i];
 		struct tree_time time = {.blocked = row->sum,
-					 .preempted_runq = row->extra[0],
-					 .samples = row->extra[1]};
+					 .preempted_runq = row->counters[0],
+					 .samples = row->counters[1]};
 
 		if (!row->slot || key_of(row)->what != c->what)
 			continue;
-		if (row->extra[1])
-			time.on_cpu = tree_share(c->on_cpu, row->extra[1], before, c->samples);
-		before += row->extra[1];
+		if (row->counters[1])
+			time.on_cpu = tree_share(c->on_cpu, row->counters[1], before, c->samples);
+		before += row->counters[1];
 		row_frames(&f, r, row);
 		tree_add(tree, name, &f, &time);
 		plumb_frames_free(&f);
@@ -199,11 +199,12 @@ struct tree *calls_tree(const struct calls *calls, const struct plumb_report *r)
 	for (size_t i = 0; i < r->snap->n; i++) {
 		const struct plumb_row *row = &r->snap->rows[i];
 
-		if (row->slot || !(row->sum | row->extra[0]))
+		if (row->slot || !(row->sum | row->counters[0]))
 			continue;
 		row_frames(&f, r, row);
 		tree_add(tree, NULL, &f,
-			 &(struct tree_time){.blocked = row->sum, .preempted_runq = row->extra[0]});
+			 &(struct tree_time){.blocked = row->sum,
+					     .preempted_runq = row->counters[0]});
 		plumb_frames_free(&f);
 	}
 	return tree;

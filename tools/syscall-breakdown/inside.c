@@ -101,7 +101,7 @@ static bool is_call(const struct plumb_row *row)
 
 static int64_t own_time(const struct plumb_row *row)
 {
-	return row->extra[0];
+	return row->counters[0];
 }
 
 static void format_function(const void *key, char *text, size_t size)
@@ -146,8 +146,8 @@ static void print_row(const struct plumb_row *row, uint64_t whole)
 	char times[4][32], name[128];
 
 	printf("%9llu %8s %5.1f%% %s%7s %5.1f%% %8s %8s  %s%s\n", (unsigned long long)row->count,
-	       plumb_format_time(row->extra[1], PLUMB_AUTO, times[0], sizeof(times[0])),
-	       percent(row->extra[1], whole), own < 0 ? "-" : " ",
+	       plumb_format_time(row->counters[1], PLUMB_AUTO, times[0], sizeof(times[0])),
+	       percent(row->counters[1], whole), own < 0 ? "-" : " ",
 	       plumb_format_time(llabs(own), PLUMB_AUTO, times[1], sizeof(times[1])),
 	       percent(own, whole),
 	       plumb_format_time(plumb_percentile(&row->dist, 50 * PLUMB_PERCENT), PLUMB_AUTO,
@@ -178,7 +178,7 @@ static int print(struct plumb_report *r)
 static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
 {
 	(void)r;
-	json_object_set_new(json, "total", plumb_json_u64(row->extra[1]));
+	json_object_set_new(json, "total", plumb_json_u64(row->counters[1]));
 	json_object_set_new(json, "own", json_integer(own_time(row)));
 	json_object_set_new(json, "left_over", json_boolean(is_call(row)));
 }

@@ -7,8 +7,8 @@
 
 /*
  * A row of a function has a histogram of its calls' times; the ns of its own, without those of the
- * functions that it called (extra[0], signed); and the ns of its calls that are not inside another
- * call of the same function (extra[1]).
+ * functions that it called (counters[0], signed); and the ns of its calls that are not inside
+ * another call of the same function (counters[1]).
  */
 struct breakdown_function_key {
 	struct plumb_who who;

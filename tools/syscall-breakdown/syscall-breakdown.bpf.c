@@ -143,7 +143,7 @@ static __always_inline void add_on(__s32 kernel, __u32 what, __u32 samples, __u3
 	struct plumb_totals *totals = totals_of_stack(kernel, what, cpu, &slot);
 
 	if (totals)
-		atomic_add(&totals->extra[1], samples);
+		atomic_add(&totals->counters[1], samples);
 }
 
 /* Add at most LEFT ns, since CPUs' clocks can differ a little; return how many of them remain. */
@@ -158,7 +158,7 @@ static __always_inline __u64 add_off(const struct place_off *p, __u32 what, __u6
 	left -= blocked;
 	preempted_runq = p->preempted_runq < left ? p->preempted_runq : left;
 	plumb_add(totals->sum, blocked);
-	plumb_add(totals->extra[0], preempted_runq);
+	plumb_add(totals->counters[0], preempted_runq);
 	return left - preempted_runq;
 }
 
@@ -195,8 +195,8 @@ static __noinline int add_call(const struct places *p, __u32 what, __u64 ns)
 		add_on(PLUMB_LOST_STACK, what, p->on_elsewhere, cpu);
 	plumb_add(totals->count, 1);
 	plumb_add(totals->sum, ns);
-	plumb_add(totals->extra[0], left);
-	atomic_add(&totals->extra[1], samples);
+	plumb_add(totals->counters[0], left);
+	atomic_add(&totals->counters[1], samples);
 	return 0;
 }
 
@@ -271,7 +271,7 @@ static __always_inline void add_wait(const struct return_held *h, __u32 cpu)
 		place.preempted_runq = waited;
 	plumb_add(totals->sum, ns);
 	ns = add_off(&place, h->call.what, ns, cpu);
-	plumb_add(totals->extra[0], ns);
+	plumb_add(totals->counters[0], ns);
 }
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
@@ -296,7 +296,7 @@ static __always_inline bool add_sample(__s32 kernel, __u64 call, __u32 cpu)
 
 	if (totals) {
 		add_on(kernel, what, 1, cpu);
-		atomic_add(&totals->extra[1], 1);
+		atomic_add(&totals->counters[1], 1);
 	}
 	return totals;
 }

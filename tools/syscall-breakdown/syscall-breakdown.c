@@ -207,13 +207,13 @@ static void row_json(json_t *json, const struct plumb_report *r, const struct pl
 				    json_string(row_syscall(row, name, sizeof(name))));
 	if (row_is_calls(row)) {
 		json_object_set_new(json, "ns", plumb_json_u64(row->sum));
-		json_object_set_new(json, "on_cpu", plumb_json_u64(row->extra[0]));
-		json_object_set_new(json, "samples", plumb_json_u64(row->extra[1]));
+		json_object_set_new(json, "on_cpu", plumb_json_u64(row->counters[0]));
+		json_object_set_new(json, "samples", plumb_json_u64(row->counters[1]));
 		return;
 	}
 	json_object_set_new(json, "blocked", plumb_json_u64(row->sum));
-	json_object_set_new(json, "preempted_runq", plumb_json_u64(row->extra[0]));
-	json_object_set_new(json, "samples", plumb_json_u64(row->extra[1]));
+	json_object_set_new(json, "preempted_runq", plumb_json_u64(row->counters[0]));
+	json_object_set_new(json, "samples", plumb_json_u64(row->counters[1]));
 	row_frames(&f, r, row);
 	json_object_set_new(json, "stack", plumb_frames_json(&f));
 	plumb_frames_free(&f);

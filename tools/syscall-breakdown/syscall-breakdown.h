@@ -7,8 +7,9 @@
 
 /*
  * A row of a stack in a system call has ns blocked (sum), ns preempted or on the run queue
- * (extra[0]) and samples (extra[1]).  A row without a stack is of all calls of a system call: their
- * count, total ns (sum), ns on the CPU (extra[0]), and the samples of all stacks (extra[1]).
+ * (counters[0]) and samples (counters[1]).  A row without a stack is of all calls of a system call:
+ * their count, total ns (sum), ns on the CPU (counters[0]), and the samples of all stacks
+ * (counters[1]).
  *
  * plumb_stack_key.what is the system call's number, its table from bit BREAKDOWN_ABI_SHIFT on, and
  * in rows of all calls BREAKDOWN_CALLS.

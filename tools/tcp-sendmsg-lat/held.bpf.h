@@ -56,8 +56,8 @@ static __noinline int return_count(const struct plumb_return *r, const struct se
 	totals = hist_record_split(r->slot, cpu, r->ns, r->error, r->ns, true, n);
 	if (!totals)
 		return 0;
-	plumb_add(totals->extra[0], b->asked * n);
-	plumb_add(totals->extra[1], b->sent * n);
+	plumb_add(totals->counters[0], b->asked * n);
+	plumb_add(totals->counters[1], b->sent * n);
 	return 0;
 }
 

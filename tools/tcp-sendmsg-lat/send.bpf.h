@@ -174,9 +174,9 @@ static __noinline int record_send(struct sock *sk, __u64 ns, __u64 asked, long r
 	totals = hist_record(slot, cpu, ns, error, false);
 	if (!totals)
 		return slot;
-	plumb_add(totals->extra[0], asked);
+	plumb_add(totals->counters[0], asked);
 	if (ret > 0)
-		plumb_add(totals->extra[1], ret);
+		plumb_add(totals->counters[1], ret);
 	return slot;
 }
 

@@ -279,6 +279,12 @@ static void add_json(json_t *json, const struct plumb_report *r)
 	json_object_set_new(json, "not_seen", all);
 }
 
+static const struct plumb_column columns[] = {
+	{"asked", PLUMB_COLUMN_BYTES, "The bytes that the calls were asked to send.", .id = 0},
+	{"sent", PLUMB_COLUMN_BYTES, "The bytes that the calls sent.", .id = 1},
+	{},
+};
+
 static struct plumb_tool tool = {
 	.card.name = "tcp-sendmsg-lat",
 	.card.summary = "Summarize TCP send latency as percentiles, by process, remote address "
@@ -303,7 +309,7 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | TCP_BY_RADDR | TCP_BY_SERVER_PORT,
 	.keys.parse = tcp_take_key,
 	.measure.errors = true,
-	.measure.extra = {"asked", "sent"},
+	.measure.columns = columns,
 	.view.footer = footer,
 	.view.report_json = add_json,
 	.mechanisms.list = mechanisms,

@@ -177,7 +177,8 @@ static void complete(struct plumb_options *o)
 		tool.measure.second = "cpu";
 	user_func.arg = arg_key.arg;
 	user_func.errors = user_func.only_errors || o->by & USER_FUNC_BY_ERRNO ||
-			   (o->sort && !strcmp(o->sort, "errors"));
+			   (o->sort && !strcmp(o->sort, "errors")) ||
+			   (o->columns && strstr(o->columns, "errors"));
 	tool.measure.errors = user_func.errors;
 }
 

@@ -39,10 +39,4 @@ int plumb_parse_fixed(const char *text, unsigned int places, uint64_t min, uint6
  */
 int plumb_parse_list(const char *text, int (*each)(const char *item, void *context), void *context);
 
-/*
- * The entry of NAMES[0..n) with the smallest edit distance to NAME, or NULL if none is similar
- * enough to suggest.  NULL entries are skipped.
- */
-const char *plumb_nearest(const char *name, const char *const *names, size_t n);
-
 #endif

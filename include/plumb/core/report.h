@@ -30,14 +30,13 @@ struct plumb_report {
 	json_t *dump; /* the member "dump"; NULL: none */
 };
 
-/* Sorts the rows, most calls first. */
+/* Sorts the rows by --sort, highest first; by default, and what is equal, most calls first. */
 void plumb_report_sort(struct plumb_report *r);
 /* Prints and flushes; 0 or -errno (-EPIPE if the reader has closed the output). */
 int plumb_report_print(struct plumb_report *r);
 
-/* Whether --sort has the column NAME; if not, KNOWN gets the names of all columns. */
-bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
-			     const char *name, char *known, size_t size);
+/* Checks --sort and --columns, or lists columns; exits if they are wrong, or the tool's own are. */
+void plumb_report_check_columns(const struct plumb_tool *tool, const struct plumb_options *o);
 
 /* The parts of plumb_report_print(). */
 void plumb_report_table(struct plumb_report *r, FILE *out);
@@ -53,6 +52,8 @@ json_t *plumb_report_object(const struct plumb_report *r);
 int plumb_report_json(const struct plumb_report *r, FILE *out);
 /* Whether calls of the row that failed are told: not of a function without a result. */
 bool plumb_row_counts_errors(const struct plumb_tool *tool, const struct plumb_row *row);
+/* Calls of the row per second. */
+double plumb_row_rate(const struct plumb_report *r, const struct plumb_row *row);
 json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <plumb/bpf/core/config.h>
 #include <plumb/bpf/core/ledger.h>
+#include <plumb/bpf/key/key.h>
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/core/percentile.h>
@@ -26,12 +27,13 @@ struct plumb_split_parts {
 struct plumb_row {
 	uint32_t slot; /* 0: [other] */
 	const void *key;
-	uint64_t count, errors, sum, extra[2];
+	uint64_t count, errors, sum, counters[PLUMB_COUNTERS];
 	struct plumb_dist dist;
 	uint64_t second_sum; /* of the tool's second histogram */
 	struct plumb_dist second;
 	struct plumb_split_parts *split; /* of non-empty buckets; NULL: without --split */
 	size_t n_split;
+	double order; /* its place in a report: higher values come first */
 };
 
 struct plumb_snapshot {

@@ -15,6 +15,9 @@ const char *plumb_format_time(uint64_t ns, enum plumb_unit unit, char *text, siz
 /* Bytes, "1.50K" with powers of 1024; returns TEXT. */
 const char *plumb_format_size(uint64_t bytes, char *text, size_t size);
 
+/* A percentage, "12.3": three digits, "<0.01" below two decimals; returns TEXT. */
+const char *plumb_format_percent(double percent, char *text, size_t size);
+
 /*
  * Copies a name that others chose so that different names remain different: bytes that are not
  * printable UTF-8 become \xHH, and \ becomes \\.  An escaped comm needs at most PLUMB_ESCAPED

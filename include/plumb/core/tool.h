@@ -129,14 +129,37 @@ struct plumb_mechanism {
 	const struct plumb_attach_target *attach_targets;
 };
 
-/* A column that a tool computes from a row; R has the time and the other rows. */
-struct plumb_column {
-	const char *name;
-	int id; /* the tool's */
-	double (*value)(int id, const struct plumb_report *r, const struct plumb_row *row);
-	void (*format)(int id, const struct plumb_report *r, const struct plumb_row *row,
-		       char *text, size_t size);
+/* What the figures of a column are: so the table prints them, and JSON has them. */
+enum plumb_column_kind {
+	PLUMB_COLUMN_COUNT,
+	PLUMB_COLUMN_BYTES,
+	PLUMB_COLUMN_TIME, /* ns */
+	PLUMB_COLUMN_RATE, /* by the second */
+	PLUMB_COLUMN_PERCENT,
+	PLUMB_COLUMN_RATIO,
+	PLUMB_COLUMN_TEXT,
 };
+
+/*
+ * A column of a tool, in its table, --sort, --columns, JSON, the schema and, of counters, metrics.
+ * scripts/lib/join-schema.py finds it in the source, as {"name", PLUMB_COLUMN_KIND, "About.", ...
+ */
+struct plumb_column {
+	const char *name; /* the member of JSON; in capitals the heading */
+	enum plumb_column_kind kind;
+	const char *about; /* a sentence, for the schema; NULL: view.row_json has it, in its way */
+	/* Which of plumb_totals.counters it is; with VALUE or TEXT, what these are called with. */
+	int id;
+	/* R has the time and the other rows; NAN: the row has none. */
+	double (*value)(int id, const struct plumb_report *r, const struct plumb_row *row);
+	/* Of PLUMB_COLUMN_TEXT; VALUE is its order then.  NULL: the row has none. */
+	const char *(*text)(int id, const struct plumb_report *r, const struct plumb_row *row);
+};
+
+static inline bool plumb_column_is_counter(const struct plumb_column *c)
+{
+	return !c->value && !c->text;
+}
 
 #define PLUMB_DONE 1 /* what idle() below may return */
 
@@ -233,8 +256,9 @@ struct plumb_measure {
 	bool sampled;                   /* the programs run on the event cpu-clock */
 	bool ends_inside; /* its times end in the kernel, before a caller that is in user mode goes
 			   * on; waits behind that are not sought (sched/return.h) */
-	const char *counted;  /* what a row counts, "events"; NULL: "calls" */
-	const char *extra[2]; /* names of further sums of a row, in bytes ("asked"); NULL: none */
+	const char *counted; /* what a row counts, "events"; NULL: "calls" */
+	bool rate;           /* the rate is shown, too, where a row has times */
+	bool unlike;         /* rows count different things: none has a share of them all */
 	/* Parts of the time of calls, if o->split, in the order of their numbers; NULL: the four of
 	 * split.h. */
 	const struct plumb_part_name *parts;
@@ -248,8 +272,7 @@ struct plumb_measure {
 	 */
 	uint32_t stage_by, stages;
 	size_t stage_at;
-	const struct plumb_column *columns; /* after all others */
-	size_t n_columns;
+	const struct plumb_column *columns; /* the tool's own, ended by {}; NULL: none */
 };
 
 /* Replaces or extends parts of the usual table and its JSON; NULL: as usual. */

@@ -24,6 +24,9 @@ struct plumb_verdict {
 
 struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total);
 
+/* Whether it is the row of whole calls, not of a stage; [other] adds up all stages. */
+bool plumb_row_is_whole(const struct plumb_snapshot *total, const struct plumb_row *row);
+
 /* Whether every call that began has ended, and every end has a beginning, so that all are in rows.
  */
 bool plumb_ledger_is_whole(const struct plumb_snapshot *total);

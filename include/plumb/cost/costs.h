@@ -35,6 +35,5 @@ const char *plumb_costs_date(const json_t *costs, char *text, size_t size);
 
 /* Returns the share of one CPU, in percent, of RATE fires per second of NS each. */
 double plumb_cost_percent(double ns, double rate);
-const char *plumb_format_percent(double percent, char *text, size_t size);
 
 #endif

@@ -44,8 +44,8 @@ static int add_row(struct plumb_row *row, struct plumb_row *from)
 	row->count += from->count;
 	row->errors += from->errors;
 	row->sum += from->sum;
-	row->extra[0] += from->extra[0];
-	row->extra[1] += from->extra[1];
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		row->counters[i] += from->counters[i];
 	row->second_sum += from->second_sum;
 	free(from->dist.buckets);
 	free(from->second.buckets);

@@ -178,7 +178,8 @@ static const struct {
 	{COLUMNS | TABLE, {"histogram", 'H', NULL, "print a histogram below each row", 40, .given = &asked.histogram}},
 	{0, {"json", 'j', NULL, "print JSON lines, one object per report", 40, .given = &asked.json}},
 	{ROWS | TABLE, {"top", 'n', "N", "print only the first N rows of the table", 40, .number = &asked.top, .min = 1, .max = UINT32_MAX}},
-	{COLUMNS | TABLE, {"sort", 0, "COLUMN", "sort the table by this column, highest first", 40, .text = &asked.sort}},
+	{COLUMNS | TABLE, {"sort", 0, "COLUMN", "sort rows by this column, highest first; help lists them", 40, .text = &asked.sort}},
+	{COLUMNS | TABLE, {"columns", 0, "NAME[,...]", "the figures of the table; help lists them", 40, .text = &asked.columns}},
 	{0, {.doc = "Measurement:", .group = 60}},
 	{ROWS, {"max-keys", 0, "N", "maximum number of rows; further keys go to [other]; default ", 60, .number = &asked.max_keys, .given = &asked.max_keys_given, .min = 1, .max = 1 << 20}},
 	{COLUMNS, {"precision", 0, "BITS", "error bound of percentiles: at most 1/2^BITS too high; 1 to 10, default 6", 60, .number = &asked.precision, .min = PLUMB_HIST_MIN_PRECISION, .max = PLUMB_HIST_MAX_PRECISION}},
@@ -316,8 +317,6 @@ static void add_default_percentiles(struct plumb_options *o)
 
 static void complete(struct plumb_options *o)
 {
-	char known[256];
-
 	if (o->command && (o->n_pids || o->n_tids))
 		plumb_usage_error("-p and -t cannot be combined with a command after --");
 	if (o->follow && !o->n_pids)
@@ -329,8 +328,7 @@ static void complete(struct plumb_options *o)
 	if (o->mechanism)
 		find_mechanism(o->mechanism, tool);
 	plumb_parts_complete(o, tool);
-	if (o->sort && !plumb_report_has_column(tool, o, o->sort, known, sizeof(known)))
-		plumb_usage_error("--sort: no such column: %s; known:%s", o->sort, known);
+	plumb_report_check_columns(tool, o);
 	if (tool->options.complete)
 		tool->options.complete(o);
 }

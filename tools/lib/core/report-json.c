@@ -3,6 +3,7 @@
 #include <plumb/core/part.h>
 #include <plumb/core/attaching.h>
 #include <errno.h>
+#include <math.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/core/dist-json.h>
 #include <plumb/kernel/thread.h>
@@ -119,6 +120,29 @@ bool plumb_row_counts_errors(const struct plumb_tool *tool, const struct plumb_r
 	return m->errors && (!m->fails || !row->slot || m->fails(row->key));
 }
 
+static json_t *column_json(const struct plumb_column *c, double value)
+{
+	return isnan(value)                   ? NULL
+	       : c->kind <= PLUMB_COLUMN_TIME ? plumb_json_u64(value + 0.5)
+					      : json_real(value);
+}
+
+/* A figure that a row has not is absent, a text null. */
+static void add_own_columns(const struct plumb_report *r, const struct plumb_row *row, json_t *j)
+{
+	const char *text;
+
+	for (const struct plumb_column *c = r->run->tool->measure.columns; c && c->name; c++) {
+		if (!c->about)
+			continue;
+		text = c->text ? c->text(c->id, r, row) : NULL;
+		set(j, c->name,
+		    plumb_column_is_counter(c) ? plumb_json_u64(row->counters[c->id])
+		    : c->text                  ? (text ? json_string(text) : json_null())
+					       : column_json(c, c->value(c->id, r, row)));
+	}
+}
+
 static json_t *rows(const struct plumb_report *r)
 {
 	const struct plumb_run *run = r->run;
@@ -133,10 +157,9 @@ static json_t *rows(const struct plumb_report *r)
 		set(j, "errors",
 		    plumb_row_counts_errors(run->tool, row) ? plumb_json_u64(row->errors)
 							    : json_null());
-		for (size_t e = 0; e < 2 && run->tool->measure.extra[e]; e++)
-			set_u64(j, run->tool->measure.extra[e], row->extra[e]);
-		if (run->tool->measure.kind != PLUMB_TIMES)
-			set(j, "rate", json_real(r->elapsed ? row->count * 1e9 / r->elapsed : 0));
+		add_own_columns(r, row, j);
+		if (run->tool->measure.rate || run->tool->measure.kind != PLUMB_TIMES)
+			set(j, "rate", json_real(plumb_row_rate(r, row)));
 		if (plumb_has_histogram(run->tool->measure.kind))
 			add_measure(run->options, &row->dist, row->sum, j);
 		if (row->split && run->tool->measure.split_by)

@@ -8,20 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Most calls first. */
-static int by_count(const void *a, const void *b)
-{
-	const struct plumb_row *x = a, *y = b;
-
-	return (x->count < y->count) - (x->count > y->count);
-}
-
-void plumb_report_sort(struct plumb_report *r)
-{
-	if (r->snap->n)
-		qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), by_count);
-}
-
 int plumb_report_print(struct plumb_report *r)
 {
 	int err = 0;

@@ -34,7 +34,11 @@ static inline void free_row(struct plumb_row *row)
 
 static inline bool is_empty(const struct plumb_row *row)
 {
-	return !row->count && !row->errors && !row->sum && !row->extra[0] && !row->extra[1];
+	uint64_t any = row->count | row->errors | row->sum;
+
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		any |= row->counters[i];
+	return !any;
 }
 
 /* Slots are never freed, so a slot identifies a row. */

@@ -88,8 +88,8 @@ int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapsh
 			row->sum -= old->sum;
 			keep_natural(&row->errors);
 			keep_natural(&row->sum);
-			row->extra[0] -= old->extra[0];
-			row->extra[1] -= old->extra[1];
+			for (int c = 0; c < PLUMB_COUNTERS; c++)
+				row->counters[c] -= old->counters[c];
 			row->second_sum -= old->second_sum;
 			plumb_dist_subtract(&row->dist, &old->dist);
 			if (row->dist.n || (int64_t)row->count < 0)

@@ -35,8 +35,8 @@ static void add_totals(struct plumb_totals *sum, const struct plumb_totals *t)
 	sum->count += t->count;
 	sum->errors += t->errors;
 	sum->sum += t->sum;
-	sum->extra[0] += t->extra[0];
-	sum->extra[1] += t->extra[1];
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		sum->counters[i] += t->counters[i];
 	if (t->max > sum->max)
 		sum->max = t->max;
 	if (t->inverted_min > sum->inverted_min)
@@ -167,8 +167,8 @@ static int read_row(const struct reader *r, struct plumb_row *row)
 	row->count = r->hists >= 0 ? plumb_dist_count(&row->dist) : all.count;
 	row->errors = all.errors;
 	row->sum = all.sum;
-	row->extra[0] = all.extra[0];
-	row->extra[1] = all.extra[1];
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		row->counters[i] = all.counters[i];
 	return err;
 }
 

@@ -1,40 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report as a table: which columns it has, and their values. */
+/* report as a table: which columns it has, their values, and by which one rows are sorted. */
 #include "table.h"
 
-#include <ctype.h>
+#include <math.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/verdict.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *name;
-	enum figure figure;
-	bool times; /* only with a histogram */
-} figures[] = {
-	{"calls", CALLS, false}, {"rate", RATE, false}, {"errors", ERRORS, false},
-	{"total", TOTAL, true},  {"mean", MEAN, true},  {"min", MIN, true},
-	{"max", MAX, true},
-};
-#define N_FIGURES (sizeof(figures) / sizeof(figures[0]))
-
-static void add(struct table *t, struct column c, const char *heading)
+static struct column *find(struct table *t, const char *name)
 {
-	for (size_t i = 0; i + 1 < sizeof(c.heading) && heading[i]; i++)
-		c.heading[i] = toupper((unsigned char)heading[i]);
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(t->columns[i].name, name))
+			return &t->columns[i];
+	return NULL;
+}
+
+static void add(struct table *t, const char *name, struct column c)
+{
+	snprintf(c.name, sizeof(c.name), "%s", name);
 	if (t->n < MAX_COLUMNS)
 		t->columns[t->n++] = c;
 }
 
-/* The number of the tool's extra figures. */
-static size_t n_extra(const struct plumb_tool *tool)
+static void add_figure(struct table *t, const char *name, enum figure figure,
+		       enum plumb_column_kind kind, bool shown)
 {
-	return !tool->measure.extra[0] ? 0 : tool->measure.extra[1] ? 2 : 1;
-}
-
-static bool has_figure(const struct plumb_tool *tool, size_t i)
-{
-	return (plumb_has_histogram(tool->measure.kind) || !figures[i].times) &&
-	       (tool->measure.errors || figures[i].figure != ERRORS);
+	add(t, name, (struct column){.figure = figure, .kind = kind, .shown = shown});
 }
 
 const char *table_counted(const struct plumb_tool *tool)
@@ -42,74 +37,140 @@ const char *table_counted(const struct plumb_tool *tool)
 	return tool->measure.counted ?: "calls";
 }
 
-/* A sum of bytes is called "bytes". */
-static const char *figure_name(const struct plumb_tool *tool, size_t i)
+/* The tool's own columns: its counters, or what it computes. */
+static void add_own(struct table *t, const struct plumb_tool *tool, bool counters)
 {
-	if (figures[i].figure == CALLS)
-		return table_counted(tool);
-	return tool->measure.kind == PLUMB_SIZES && figures[i].figure == TOTAL ? "bytes"
-									       : figures[i].name;
+	for (const struct plumb_column *c = tool->measure.columns; c && c->name; c++)
+		if (plumb_column_is_counter(c) == counters)
+			add(t, c->name,
+			    (struct column){
+				    .figure = OWN, .kind = c->kind, .shown = true, .own = c});
 }
 
-int table_find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
-		      const char *name, struct column *c)
+/* All figures, in the order of a table. */
+static void add_figures(struct table *t, const struct plumb_tool *tool,
+			const struct plumb_options *o)
 {
-	for (size_t i = 0; i < N_FIGURES; i++)
-		if (!strcmp(name, figure_name(tool, i)) && has_figure(tool, i)) {
-			*c = (struct column){.figure = figures[i].figure};
-			return 0;
-		}
-	for (size_t i = 0;
-	     i < o->n_percentiles && plumb_has_histogram(tool->measure.kind) && *name == 'p'; i++)
-		if (!strcmp(name + 1, o->percentiles[i].name)) {
-			*c = (struct column){.figure = PERCENTILE, .percentile = i};
-			return 0;
-		}
-	for (size_t i = 0; i < n_extra(tool); i++)
-		if (!strcmp(name, tool->measure.extra[i])) {
-			*c = (struct column){.figure = EXTRA, .extra = i};
-			return 0;
-		}
-	for (size_t i = 0; i < tool->measure.n_columns; i++)
-		if (!strcmp(name, tool->measure.columns[i].name)) {
-			*c = (struct column){.figure = OWN, .own = &tool->measure.columns[i]};
-			return 0;
-		}
-	return -1;
+	const struct plumb_measure *m = &tool->measure;
+	const bool spread = plumb_has_histogram(m->kind), sizes = m->kind == PLUMB_SIZES;
+	const enum plumb_column_kind unit = sizes ? PLUMB_COLUMN_BYTES : PLUMB_COLUMN_TIME;
+	char name[20];
+
+	add_figure(t, table_counted(tool), CALLS, PLUMB_COLUMN_COUNT, true);
+	add_own(t, tool, true);
+	add_figure(t, "rate", RATE, PLUMB_COLUMN_RATE, m->rate || m->kind != PLUMB_TIMES);
+	if (spread)
+		add_figure(t, sizes ? "bytes" : "total", TOTAL, unit, sizes);
+	if (!m->unlike)
+		add_figure(t, "share", SHARE, PLUMB_COLUMN_PERCENT, false);
+	if (m->errors)
+		add_figure(t, "errors", ERRORS, PLUMB_COLUMN_COUNT, !spread);
+	add_own(t, tool, false);
+	if (!spread)
+		return;
+	add_figure(t, "mean", MEAN, unit, false);
+	add_figure(t, "min", MIN, unit, false);
+	for (size_t i = 0; i < o->n_percentiles; i++) {
+		snprintf(name, sizeof(name), "p%s", o->percentiles[i].name);
+		add(t, name,
+		    (struct column){
+			    .figure = PERCENTILE, .kind = unit, .shown = true, .percentile = i});
+	}
+	add_figure(t, "max", MAX, unit, true);
 }
 
-bool plumb_report_has_column(const struct plumb_tool *tool, const struct plumb_options *o,
-			     const char *name, char *known, size_t size)
+/* --- options --- */
+
+/* What is there twice would be one member of JSON, and one column for --sort. */
+static void check_names(struct table *all)
 {
-	struct column c;
+	static const char members[] = " key count errors sum hist percentiles low_samples split ";
+	char word[32];
+
+	for (struct column *c = all->columns; c < all->columns + all->n; c++) {
+		snprintf(word, sizeof(word), " %s ", c->name);
+		if (find(all, c->name) == c && !(c->own && strstr(members, word)))
+			continue;
+		plumb_warn("there are two columns or members of JSON with the name %s", c->name);
+		exit(PLUMB_EXIT_FAILED);
+	}
+}
+
+static void check_name(const char *option, const char *name, struct table *all)
+{
+	char known[512] = "";
 	size_t n = 0;
 
-	if (!table_find_figure(tool, o, name, &c))
-		return true;
-	for (size_t i = 0; i < N_FIGURES && n < size; i++)
-		if (has_figure(tool, i))
-			n += snprintf(known + n, size - n, " %s", figure_name(tool, i));
-	for (size_t i = 0; i < n_extra(tool) && n < size; i++)
-		n += snprintf(known + n, size - n, " %s", tool->measure.extra[i]);
-	for (size_t i = 0; i < tool->measure.n_columns && n < size; i++)
-		n += snprintf(known + n, size - n, " %s", tool->measure.columns[i].name);
-	for (size_t i = 0;
-	     i < o->n_percentiles && plumb_has_histogram(tool->measure.kind) && n < size; i++)
-		n += snprintf(known + n, size - n, " p%s", o->percentiles[i].name);
-	return false;
+	if (find(all, name))
+		return;
+	for (size_t i = 0; i < all->n && n < sizeof(known); i++)
+		n += snprintf(known + n, sizeof(known) - n, " %s", all->columns[i].name);
+	if (strcmp(name, "help") != 0)
+		plumb_usage_error("%s: no such column: %s; known:%s", option, name, known);
+	puts(known + 1);
+	exit(plumb_close_stdout(0));
 }
 
-uint64_t table_value(const struct table *t, const struct column *c, const struct plumb_row *row)
+struct choosing {
+	struct table *all, *chosen;
+};
+
+static int check_item(const char *name, void *context)
+{
+	struct choosing *c = context;
+
+	check_name("--columns", name, c->all);
+	if (find(c->chosen, name))
+		plumb_usage_error("--columns: twice: %s", name);
+	add(c->chosen, name, *find(c->all, name));
+	return 0;
+}
+
+void plumb_report_check_columns(const struct plumb_tool *tool, const struct plumb_options *o)
+{
+	struct table all = {}, chosen = {};
+	struct choosing c = {&all, &chosen};
+
+	add_figures(&all, tool, o);
+	check_names(&all);
+	if (o->sort)
+		check_name("--sort", o->sort, &all);
+	if (o->columns && plumb_parse_list(o->columns, check_item, &c))
+		plumb_usage_error("--columns: an empty item in '%s'", o->columns);
+}
+
+/* --- values --- */
+
+static double figure_of_share(const struct plumb_report *r, const struct plumb_row *row)
+{
+	return plumb_has_histogram(r->run->tool->measure.kind) ? row->sum : row->count;
+}
+
+/* If a call is recorded in rows of its stages, too, only those of whole calls add up to all. */
+static double share(struct table *t, const struct plumb_row *row)
+{
+	const struct plumb_report *r = t->r;
+	const bool known = t->whole;
+
+	for (size_t i = 0; !known && i < r->snap->n; i++)
+		if (r->total->stages <= 1 || plumb_row_is_whole(r->total, &r->snap->rows[i]))
+			t->whole += figure_of_share(r, &r->snap->rows[i]);
+	return t->whole ? 100 * figure_of_share(r, row) / t->whole : 0;
+}
+
+double table_value(struct table *t, const struct column *c, const struct plumb_row *row)
 {
 	switch (c->figure) {
 	case CALLS:
 		return row->count;
 	case RATE:
-		return t->r->elapsed ? row->count * 1e9 / t->r->elapsed + 0.5 : 0;
+		return plumb_row_rate(t->r, row);
 	case ERRORS:
 		return row->errors;
 	case TOTAL:
 		return row->sum;
+	case SHARE:
+		return share(t, row);
 	case MEAN:
 		return row->count ? row->sum / row->count : 0;
 	case MIN:
@@ -119,25 +180,60 @@ uint64_t table_value(const struct table *t, const struct column *c, const struct
 	case PERCENTILE:
 		return plumb_percentile(&row->dist,
 					t->r->run->options->percentiles[c->percentile].p);
-	case EXTRA:
-		return row->extra[c->extra];
 	case OWN:
-		return c->own->value(c->own->id, t->r, row) * 1000;
+		return plumb_column_is_counter(c->own) ? (double)row->counters[c->own->id]
+		       : c->own->value                 ? c->own->value(c->own->id, t->r, row)
+						       : 0;
 	case FIELD:
 		break;
 	}
 	return 0;
 }
 
-/* The sum of a figure would repeat a field of the key that has its name. */
-static bool is_key(const struct plumb_run *run, const char *extra)
+double plumb_row_rate(const struct plumb_report *r, const struct plumb_row *row)
 {
-	const struct plumb_field *f;
+	return r->elapsed ? row->count * 1e9 / r->elapsed : 0;
+}
 
-	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
-		if (run->options->by & f->bit && !strcmp(f->name, extra))
-			return true;
-	return false;
+/* --- the rows' order --- */
+
+/* Highest first, and most calls first of what is equal. */
+static int compare(const void *a, const void *b)
+{
+	const struct plumb_row *x = a, *y = b;
+
+	return x->order != y->order ? (x->order < y->order) - (x->order > y->order)
+				    : (x->count < y->count) - (x->count > y->count);
+}
+
+void plumb_report_sort(struct plumb_report *r)
+{
+	const struct plumb_run *run = r->run;
+	struct table all = {.r = r};
+	struct column by_calls = {.figure = CALLS}, *by;
+
+	add_figures(&all, run->tool, run->options);
+	by = (run->options->sort ? find(&all, run->options->sort) : NULL) ?: &by_calls;
+	for (size_t i = 0; i < r->snap->n; i++) {
+		double value = table_value(&all, by, &r->snap->rows[i]);
+
+		r->snap->rows[i].order = isnan(value) ? -INFINITY : value;
+	}
+	if (r->snap->n)
+		qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), compare);
+}
+
+/* --- the columns of a report --- */
+
+/* What was there when the options were checked may be gone; a counter may be a key, too. */
+static int choose(const char *name, void *context)
+{
+	struct choosing *c = context;
+	const struct column *column = find(c->all, name);
+
+	if (column && !find(c->chosen, name))
+		add(c->chosen, name, *column);
+	return 0;
 }
 
 void table_lay_out(struct table *t)
@@ -145,40 +241,23 @@ void table_lay_out(struct table *t)
 	const struct plumb_run *run = t->r->run;
 	const struct plumb_options *o = run->options;
 	const struct plumb_field *f;
-	const char *const *extra = run->tool->measure.extra;
 	uint64_t errors = 0;
-	const bool has_histogram = plumb_has_histogram(run->tool->measure.kind);
-	struct column sort;
-	char heading[20];
+	struct table all = {};
+	struct choosing c = {&all, t};
 
 	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
 		if (o->by & f->bit)
-			add(t, (struct column){.figure = FIELD, .field = f}, f->name);
-	add(t, (struct column){.figure = CALLS}, table_counted(run->tool));
-	for (size_t i = 0; i < n_extra(run->tool); i++)
-		if (!is_key(run, extra[i]))
-			add(t, (struct column){.figure = EXTRA, .extra = i}, extra[i]);
-	if (run->tool->measure.kind != PLUMB_TIMES)
-		add(t, (struct column){.figure = RATE}, "rate/s");
-	if (run->tool->measure.kind == PLUMB_SIZES)
-		add(t, (struct column){.figure = TOTAL}, "bytes");
+			add(t, f->name, (struct column){.figure = FIELD, .field = f});
+	add_figures(&all, run->tool, o);
+	/* The line of the second measure has its name in the first column. */
+	if (o->columns && !t->n && run->tool->measure.second)
+		choose(table_counted(run->tool), &c);
+	if (o->columns && !plumb_parse_list(o->columns, choose, &c))
+		return;
 	for (size_t i = 0; i < t->r->snap->n; i++)
 		errors += t->r->snap->rows[i].errors;
-	if (errors || (run->tool->measure.errors &&
-		       (!has_histogram || (o->sort && !strcmp(o->sort, "errors")))))
-		add(t, (struct column){.figure = ERRORS}, "errors");
-	for (size_t i = 0; i < run->tool->measure.n_columns; i++)
-		add(t, (struct column){.figure = OWN, .own = &run->tool->measure.columns[i]},
-		    run->tool->measure.columns[i].name);
-	if (!has_histogram)
-		return;
-	if (o->sort && !table_find_figure(run->tool, o, o->sort, &sort) &&
-	    ((sort.figure == TOTAL && run->tool->measure.kind == PLUMB_TIMES) ||
-	     sort.figure == MEAN || sort.figure == MIN))
-		add(t, sort, o->sort);
-	for (size_t i = 0; i < o->n_percentiles; i++) {
-		snprintf(heading, sizeof(heading), "p%s", o->percentiles[i].name);
-		add(t, (struct column){.figure = PERCENTILE, .percentile = i}, heading);
-	}
-	add(t, (struct column){.figure = MAX}, "max");
+	for (size_t i = 0; i < all.n; i++)
+		if (all.columns[i].shown || (errors && all.columns[i].figure == ERRORS) ||
+		    (o->sort && !strcmp(o->sort, all.columns[i].name)))
+			choose(all.columns[i].name, &c);
 }

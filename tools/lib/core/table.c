@@ -2,6 +2,8 @@
 /* report as a table: keys to the left, figures to the right, the ledger below. */
 #include "table.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <plumb/core/part.h>
 #include <plumb/core/inflight.h>
 #include <plumb/core/log.h>
@@ -39,8 +41,39 @@ static bool has_second(const struct table *t, const struct column *c)
 	return c->figure == MEAN || c->figure == MIN || c->figure == MAX || c->figure == PERCENTILE;
 }
 
-static void cell(const struct table *t, const struct column *c, const struct plumb_row *row,
-		 bool second, char *text, size_t size)
+/* "NAME", as capitals; what is told by the second as "RATE/S". */
+static void heading(const struct column *c, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s", c->name, c->kind == PLUMB_COLUMN_RATE ? "/s" : "");
+	for (; *text; text++)
+		*text = toupper((unsigned char)*text);
+}
+
+static void format_figure(struct table *t, const struct column *c, const struct plumb_row *row,
+			  bool second, char *text, size_t size)
+{
+	const double value = table_value(t, c, row);
+
+	if (c->kind == PLUMB_COLUMN_TEXT)
+		snprintf(text, size, "%s", c->own->text(c->own->id, t->r, row) ?: "-");
+	else if (isnan(value))
+		snprintf(text, size, "-");
+	else if (c->kind == PLUMB_COLUMN_COUNT)
+		snprintf(text, size, "%.0f", value);
+	else if (c->kind == PLUMB_COLUMN_RATE)
+		snprintf(text, size, "%.*f", value < 100 ? 1 : 0, value);
+	else if (c->kind == PLUMB_COLUMN_RATIO)
+		snprintf(text, size, "%.3f", value);
+	else if (c->kind == PLUMB_COLUMN_PERCENT)
+		plumb_format_percent(value, text, size);
+	else if (c->kind == PLUMB_COLUMN_BYTES && !second)
+		plumb_format_size(value, text, size);
+	else
+		plumb_format_time(value, t->r->run->options->unit, text, size);
+}
+
+static void cell(struct table *t, const struct column *c, const struct plumb_row *row, bool second,
+		 char *text, size_t size)
 {
 	const struct plumb_options *o = t->r->run->options;
 
@@ -56,15 +89,8 @@ static void cell(const struct table *t, const struct column *c, const struct plu
 			snprintf(text, size, "\\x00"); /* as no name is printed */
 	} else if (c->figure == ERRORS && !plumb_row_counts_errors(t->r->run->tool, row)) {
 		snprintf(text, size, "-");
-	} else if (c->figure <= ERRORS) {
-		snprintf(text, size, "%llu", (unsigned long long)table_value(t, c, row));
-	} else if (c->figure == OWN) {
-		c->own->format(c->own->id, t->r, row, text, size);
-	} else if (c->figure == EXTRA) {
-		plumb_format_size(table_value(t, c, row), text, size);
 	} else {
-		plumb_format_time(table_value(t, c, row), measure_unit(t->r->run, second), text,
-				  size);
+		format_figure(t, c, row, second, text, size);
 		if (c->figure == PERCENTILE &&
 		    plumb_percentile_is_weak(plumb_dist_count(&row->dist),
 					     o->percentiles[c->percentile].p))
@@ -92,12 +118,13 @@ static void widen(struct table *t, const struct plumb_row *row, bool second)
 
 static void measure(struct table *t)
 {
+	char text[CELL];
 	const uint64_t top = t->r->run->options->top;
 	struct plumb_row second;
 	uint64_t printed = 0;
 
 	for (size_t i = 0; i < t->n; i++)
-		t->columns[i].width = strlen(t->columns[i].heading);
+		heading(&t->columns[i], text, sizeof(text)), t->columns[i].width = strlen(text);
 	for (size_t j = 0; j < t->r->snap->n && (!top || printed < top); j++) {
 		if (!shown(t, &t->r->snap->rows[j]))
 			continue;
@@ -129,7 +156,7 @@ static void narrow(struct table *t, FILE *out)
 	}
 }
 
-static void print_line(const struct table *t, const struct plumb_row *row, bool second, FILE *out)
+static void print_line(struct table *t, const struct plumb_row *row, bool second, FILE *out)
 {
 	const struct column *c;
 	char text[CELL];
@@ -139,37 +166,16 @@ static void print_line(const struct table *t, const struct plumb_row *row, bool 
 		c = &t->columns[i];
 		if (row)
 			cell(t, c, row, second, text, sizeof(text));
+		else
+			heading(c, text, sizeof(text));
 		left = c->figure == FIELD && (!c->field->number || (second && !i));
 		fprintf(out, "%s%*s", i ? " " : "", left ? -c->width : c->width,
-			row ? plumb_text_end(text, c->width) : c->heading);
+			plumb_text_end(text, c->width));
 	}
 	fputc('\n', out);
 }
 
-/* qsort has no context argument. */
-static const struct table *sorted_table;
-static struct column sorted_by;
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = table_value(sorted_table, &sorted_by, a),
-		 y = table_value(sorted_table, &sorted_by, b);
-
-	return (x < y) - (x > y);
-}
-
-static void sort_rows(struct table *t)
-{
-	const struct plumb_run *run = t->r->run;
-
-	sorted_table = t;
-	sorted_by = (struct column){.figure = CALLS};
-	if (run->options->sort)
-		table_find_figure(run->tool, run->options, run->options->sort, &sorted_by);
-	qsort(t->r->snap->rows, t->r->snap->n, sizeof(*t->r->snap->rows), compare);
-}
-
-static void print_row(const struct table *t, const struct plumb_row *row, FILE *out)
+static void print_row(struct table *t, const struct plumb_row *row, FILE *out)
 {
 	const struct plumb_run *run = t->r->run;
 	struct plumb_row second = second_of(row);
@@ -216,7 +222,6 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 	if (r->run->options->interval)
 		plumb_report_time(r, out);
 	table_lay_out(&t);
-	sort_rows(&t);
 	measure(&t);
 	narrow(&t, out);
 	print_rows(&t, out);

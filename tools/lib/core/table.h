@@ -7,21 +7,23 @@
 
 #define MAX_COLUMNS 48
 
-/* A column is a key's field, a percentile, or one of these figures. */
-enum figure { CALLS, RATE, ERRORS, TOTAL, MEAN, MIN, MAX, PERCENTILE, EXTRA, OWN, FIELD };
+/* A column is a key's field, the tool's own, or one of these figures. */
+enum figure { CALLS, RATE, ERRORS, TOTAL, SHARE, MEAN, MIN, MAX, PERCENTILE, OWN, FIELD };
 
 struct column {
 	enum figure figure;
-	char heading[20];
+	enum plumb_column_kind kind;
+	bool shown;    /* without --columns */
+	char name[20]; /* in --columns and --sort; in capitals the heading */
 	const struct plumb_field *field;
 	size_t percentile; /* index in the options' percentiles */
-	size_t extra;      /* index in the tool's extra figures */
 	const struct plumb_column *own;
 	int width;
 };
 
 struct table {
 	struct plumb_report *r;
+	double whole; /* of which SHARE is; 0: not known yet */
 	struct column columns[MAX_COLUMNS];
 	size_t n;
 };
@@ -29,12 +31,8 @@ struct table {
 /* "calls", or what the tool counts. */
 const char *table_counted(const struct plumb_tool *tool);
 
-/* Finds the figure by name; percentiles are "p99" and the like.  0, or -1 if there is none. */
-int table_find_figure(const struct plumb_tool *tool, const struct plumb_options *o,
-		      const char *name, struct column *c);
-
-/* What a row has in a column, as a number; of a key's field 0. */
-uint64_t table_value(const struct table *t, const struct column *c, const struct plumb_row *row);
+/* What a row has in a column, as a number; NAN: nothing.  Of a key's field 0. */
+double table_value(struct table *t, const struct column *c, const struct plumb_row *row);
 
 /* Chooses the columns of T. */
 void table_lay_out(struct table *t);

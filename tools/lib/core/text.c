@@ -151,6 +151,19 @@ const char *plumb_format_size(uint64_t bytes, char *text, size_t size)
 	return text;
 }
 
+const char *plumb_format_percent(double percent, char *text, size_t size)
+{
+	if (percent > 0 && percent < 0.005)
+		snprintf(text, size, "<0.01");
+	else
+		snprintf(text, size, "%.*f",
+			 percent < 9.995   ? 2
+			 : percent < 99.95 ? 1
+					   : 0,
+			 percent);
+	return text;
+}
+
 void plumb_print_wrapped(const char *text, FILE *out)
 {
 	char *escaped = plumb_escaped_text(text);

@@ -49,8 +49,7 @@ static void judge_ends(const struct plumb_snapshot *total, struct plumb_verdict 
 	v->both_lost = whole + (left - whole) / 2;
 }
 
-/* Whether it is the row of the whole call; [other] adds up all stages. */
-static bool is_of_whole(const struct plumb_snapshot *total, const struct plumb_row *row)
+bool plumb_row_is_whole(const struct plumb_snapshot *total, const struct plumb_row *row)
 {
 	return row->slot && (total->stages <= 1 ||
 			     !*(const uint32_t *)((const char *)row->key + total->stage_at));
@@ -63,7 +62,7 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 
 	for (size_t i = 0; i < total->n; i++) {
 		v.recorded += total->rows[i].count;
-		if (is_of_whole(total, &total->rows[i]))
+		if (plumb_row_is_whole(total, &total->rows[i]))
 			v.pooled -= total->rows[i].count;
 		v.saturated += plumb_dist_saturated(&total->rows[i].dist);
 	}

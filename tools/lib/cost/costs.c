@@ -204,16 +204,3 @@ double plumb_cost_percent(double ns, double rate)
 {
 	return rate * ns / 1e9 * 100;
 }
-
-const char *plumb_format_percent(double percent, char *text, size_t size)
-{
-	if (percent > 0 && percent < 0.005)
-		snprintf(text, size, "<0.01");
-	else
-		snprintf(text, size, "%.*f",
-			 percent < 9.995   ? 2
-			 : percent < 99.95 ? 1
-					   : 0,
-			 percent);
-	return text;
-}

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
+#include <plumb/terminal/suggest.h>
 #include <plumb/core/part.h>
 #include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* What a row has besides its slot and count; most rows lack most of it. */
-enum { ERRORS = 1, SUM = 2, EXTRA_0 = 4, EXTRA_1 = 8, DIST = 16, SECOND = 32, SPLIT = 64 };
+enum { ERRORS = 1, SUM = 2, DIST = 4, SECOND = 8, SPLIT = 16, COUNTER = 32 /* << its number */ };
 
 #define LONGEST 10 /* bytes of a number */
 
@@ -74,18 +74,19 @@ static void put_split(struct writer *w, const struct plumb_row *row)
 
 static void put_row(struct writer *w, const struct plumb_row *row)
 {
-	const unsigned int has =
-		(row->errors ? ERRORS : 0) | (row->sum ? SUM : 0) | (row->extra[0] ? EXTRA_0 : 0) |
-		(row->extra[1] ? EXTRA_1 : 0) | (row->dist.n ? DIST : 0) |
+	unsigned int has =
+		(row->errors ? ERRORS : 0) | (row->sum ? SUM : 0) | (row->dist.n ? DIST : 0) |
 		(row->second.n || row->second_sum ? SECOND : 0) | (row->split ? SPLIT : 0);
 
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		has |= row->counters[i] ? COUNTER << i : 0;
 	put(w, row->slot);
 	put(w, has);
 	put(w, row->count);
 	put_if(w, has & ERRORS, row->errors);
 	put_if(w, has & SUM, row->sum);
-	put_if(w, has & EXTRA_0, row->extra[0]);
-	put_if(w, has & EXTRA_1, row->extra[1]);
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		put_if(w, has & COUNTER << i, row->counters[i]);
 	if (has & DIST)
 		put_dist(w, &row->dist);
 	if (has & SECOND) {
@@ -194,8 +195,8 @@ static int take_row(struct reader *r, struct plumb_row *row)
 	row->count = take(r);
 	row->errors = has & ERRORS ? take(r) : 0;
 	row->sum = has & SUM ? take(r) : 0;
-	row->extra[0] = has & EXTRA_0 ? take(r) : 0;
-	row->extra[1] = has & EXTRA_1 ? take(r) : 0;
+	for (int i = 0; i < PLUMB_COUNTERS; i++)
+		row->counters[i] = has & COUNTER << i ? take(r) : 0;
 	if (has & DIST)
 		err = take_dist(r, &row->dist);
 	if (!err && has & SECOND) {

@@ -36,6 +36,8 @@ struct plumb_who {
 };
 _Static_assert(sizeof(struct plumb_who) == 56, "no hidden padding in a hash key");
 
+#define PLUMB_COUNTERS 3
+
 /*
  * Totals of one slot on one CPU, written by that CPU only. Times in ns. min is stored as its
  * complement, so that zeroed memory means "none yet".
@@ -46,8 +48,7 @@ struct plumb_totals {
 	__u64 sum;
 	__u64 max;
 	__u64 inverted_min;
-	__u64 extra[2]; /* the tool's own sums (plumb_tool.extra) */
-	__u64 pad;
+	__u64 counters[PLUMB_COUNTERS]; /* the tool's own (plumb_column) */
 };
 _Static_assert(sizeof(struct plumb_totals) == 64, "one cache line");
 
