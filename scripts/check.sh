@@ -81,15 +81,17 @@ if command -v aarch64-linux-gnu-gcc >/dev/null && scripts/kernels.sh --arch=arm6
 	make "$jobs" arm64
 fi
 
-# Two lanes. What traces here makes claims on time, as emulated machines do, which are idle for half of
-# their time: more beside each other and some of these claims do not hold.
-tests=(tests/{live,trust}/*.t tests/{cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,pictures}/*.t)
+# Three lanes: known workloads under tools here, which make claims on time; emulated machines, which yield
+# to others (tests/vm/kernel); and the rest, half of which waits. With two CPUs, more is no faster.
+tests=(tests/live/truth.t tests/trust/*.t tests/{live,cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,pictures}/*.t)
 # One package shows what a linter says of the text that all have.
 if [[ $CHECK_ALL ]]; then tests+=(tests/package/*.t); else tests+=(tests/package/rpm.t); fi
 machines=()
 if [[ -n $vm ]]; then
 	# Those that take longest begin, so that in the end no lane is left with one.
-	mapfile -t machines < <(printf '%s\n' tests/vm/{7,6.12,5.10,6.1,7-rt,6.12-full}.t tests/vm/*.t | awk '!seen[$0]++')
+	mapfile -t machines < <(printf '%s\n' tests/vm/{7,6.12,5.10,6.12-disks,arm64-7,7-rt}.t tests/vm/*.t | awk '!seen[$0]++')
 fi
-exec "${prove[@]}" --jobs 2 --rules 'seq={build/unit,tests/{live,trust,cli,windows,workloads,build,pictures,package}}/*' \
+mapfile -t tests < <(printf '%s\n' "${tests[@]}" | awk '!seen[$0]++')
+exec "${prove[@]}" --jobs 3 --rules 'seq=tests/{live/truth,trust/*}.t' \
+	--rules 'seq={build/unit,tests/{live,cli,windows,workloads,build,pictures,package}}/*' \
 	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"

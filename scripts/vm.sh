@@ -26,8 +26,8 @@ usage() {
 	  --smp=N                        CPUs (default 2; before QEMU 10 they take turns)
 	  --mem=MB                       memory (default 1024)
 	  --cpu=MODEL                    what QEMU calls it (default max)
-	  --icount                       the guest's clock counts its instructions, one as 1 ns:
-	                                 the same on a busy machine
+	  --icount[=SHIFT]               the guest's clock counts its instructions, one as 2^SHIFT ns
+	                                 (default 0), and skips what it is idle: the same on a busy machine
 	  --timeout=SEC                  stop after SEC seconds, boot included (default 120)
 	  --append=WORDS                 append to the kernel's command line (preempt=full)
 	  --file=HOSTPATH[:GUESTPATH]    also copy a file in (default GUESTPATH: /NAME)
@@ -230,7 +230,7 @@ start_qemu() {
 	[[ ! $version =~ version\ ([0-9]+) ]] || (( BASH_REMATCH[1] < 10 )) || thread=multi
 	# sleep=off: when all CPUs are idle, the clock jumps to the next timer.
 	# The kernel's loops of delays cannot be calibrated then.
-	(( ! icount )) || thread=single counting=(-icount "shift=0,sleep=off") append="lpj=1000000 $append"
+	(( ! icount )) || thread=single counting=(-icount "shift=${shift:-0},sleep=off") append="lpj=1000000 $append"
 	# shellcheck disable=SC2054 # QEMU's commas
 	case $arch in
 	x86_64)
@@ -283,14 +283,15 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 systemd="" arch=x86_64
+smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 shift=0 systemd="" arch=x86_64
 files=() roots=() disks=()
 while (( $# )); do
 	option=$1
 	case $option in
 	-h | --help) usage; exit 0 ;;
-	--icount)
-		icount=1
+	--icount | --icount=[0-9])
+		icount=1 shift=${option#--icount}
+		shift=${shift#=}
 		shift
 		continue
 		;;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# probe-check --save on one kernel, --against on the next: what is known to differ is said.
+# probe-check --save on one kernel, --against on a later one: what is known to differ is said.  The oldest
+# against the newest; with CHECK_ALL (scripts/check.sh --all) each against the next.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -36,7 +37,7 @@ said() {
 }
 
 old=
-for kernel in 5.10 6.1 6.12 7; do
+for kernel in 5.10 ${CHECK_ALL:+6.1 6.12} 7; do
 	boot "$kernel" "$old" || continue
 	case $old-$kernel in
 	5.10-6.1)
@@ -49,6 +50,11 @@ for kernel in 5.10 6.1 6.12 7; do
 	6.12-7)
 		said 7 "k:tcp_recvmsg argument 4, int *addr_len, is gone" "k:blk_account_io_done gone" \
 			"t:sched:sched_process_exit field group_dead is new"
+		;;
+	5.10-7)
+		said 7 "k:tcp_recvmsg argument 3, int nonblock, is gone" "k:__napi_alloc_skb gone" "k:blk_account_io_done gone" \
+			"t:kmem:kmem_cache_alloc_node gone" "t:skb:kfree_skb field reason is new" "t:skb:kfree_skb field rx_sk is new" \
+			"t:skb:consume_skb field location is new" "t:sched:sched_process_exit field group_dead is new"
 		;;
 	esac
 	old=$kernel
