@@ -95,6 +95,7 @@ int main(int argc, char **argv)
 			"second;\n"
 			"           the footer shows the part of the BPF programs\n",
 		.options.list = options,
+		.options.complete = plumb_stacks_finish,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
 		.keys.size = sizeof(struct plumb_stack_key),
 		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
