@@ -37,6 +37,8 @@ static const char *const programs[] = {"thread_woken_new", "on_leave", NULL};
 static const char *const run[] = {"thread_number", NULL};
 static const struct plumb_mechanism mechanism = {
 	.name = "raw_tracepoint", .open = open_object, .programs = programs, .run = run};
+static const struct plumb_mechanism other = {
+	.name = "other", .open = open_object, .programs = programs + 1};
 static const struct plumb_mechanism broken = {.name = "broken", .open = fails_to_open};
 
 static struct plumb_tool tool = {.keys.size = sizeof(struct plumb_who)};
@@ -147,6 +149,15 @@ static void only_what_is_used_is_loaded(void **state)
 	for (size_t i = 0; i < in->n_threads; i++)
 		assert_true(bpf_program__autoload(in->threads[i]));
 	plumb_instance_close(in);
+
+	/* Of another mechanism's programs none. */
+	usual();
+	s.instance = (struct plumb_instance){.mechanism = &other};
+	assert_int_equal(other.open(&s.instance.bpf, false), 0);
+	plumb_configure(&s, &s.instance);
+	assert_true(is_loaded("on_leave") && is_loaded("thread_woken"));
+	assert_false(is_loaded("thread_woken_new") || is_loaded("thread_number"));
+	plumb_instance_close(&s.instance);
 
 	usual()->by = PLUMB_BY_CGROUP;
 	configured();
