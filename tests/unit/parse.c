@@ -46,17 +46,12 @@ static void try_all(parser parse, uint64_t min, uint64_t max, const struct sampl
 
 /* What no parser takes. */
 static const struct sample junk[] = {
-	{"", -EINVAL, 0},       {" ", -EINVAL, 0},     {"\t", -EINVAL, 0},   {"\n", -EINVAL, 0},
-	{"abc", -EINVAL, 0},    {"-", -EINVAL, 0},     {"+", -EINVAL, 0},    {"-1", -EINVAL, 0},
-	{"+1", -EINVAL, 0},     {"-0", -EINVAL, 0},    {"- 1", -EINVAL, 0},  {"--1", -EINVAL, 0},
-	{" 1", -EINVAL, 0},     {"1 ", -EINVAL, 0},    {"1\n", -EINVAL, 0},  {"1 2", -EINVAL, 0},
-	{"1x", -EINVAL, 0},     {"x1", -EINVAL, 0},    {"0x10", -EINVAL, 0}, {"0X10", -EINVAL, 0},
-	{"0b1", -EINVAL, 0},    {"1e5", -EINVAL, 0},   {"1E5", -EINVAL, 0},  {"1e", -EINVAL, 0},
-	{"1_000", -EINVAL, 0},  {"1,000", -EINVAL, 0}, {"1,5", -EINVAL, 0},  {",", -EINVAL, 0},
-	{".", -EINVAL, 0},      {"..", -EINVAL, 0},    {"1.", -EINVAL, 0},   {"1..2", -EINVAL, 0},
-	{"1.2.3", -EINVAL, 0},  {".1.", -EINVAL, 0},   {"inf", -EINVAL, 0},  {"nan", -EINVAL, 0},
-	{"\u0661", -EINVAL, 0}, /* a digit, but not one of ours */
-	{"\xff", -EINVAL, 0},   {"1\xff", -EINVAL, 0}, {"1%", -EINVAL, 0},   {"0-1", -EINVAL, 0},
+	{"", -EINVAL, 0},    {" ", -EINVAL, 0},      {"\n", -EINVAL, 0},    {"abc", -EINVAL, 0},
+	{"-1", -EINVAL, 0},  {"+1", -EINVAL, 0},     {"-0", -EINVAL, 0},    {" 1", -EINVAL, 0},
+	{"1 ", -EINVAL, 0},  {"1\n", -EINVAL, 0},    {"1x", -EINVAL, 0},    {"0x10", -EINVAL, 0},
+	{"1e5", -EINVAL, 0}, {"1_000", -EINVAL, 0},  {"1,5", -EINVAL, 0},   {".", -EINVAL, 0},
+	{"1.", -EINVAL, 0},  {"1..2", -EINVAL, 0},   {"1.2.3", -EINVAL, 0}, {"inf", -EINVAL, 0},
+	{"1%", -EINVAL, 0},  {"\u0661", -EINVAL, 0}, {"1\xff", -EINVAL, 0},
 };
 
 static void junk_is_refused_by_all(void **state)
@@ -77,20 +72,14 @@ static void decimal_numbers(void **state)
 		{"1\0.5", 0, 1}, /* the text ends at the NUL */
 		{"007", 0, 7},
 		{"00000000000000000000000000000000000000012", 0, 12},
-		{"4294967296", 0, 1ULL << 32},
 		{"9223372036854775808", 0, 1ULL << 63},
 		{"18446744073709551615", 0, UINT64_MAX},
-		{"18446744073709551616", -ERANGE, 0}, /* 2^64 */
-		{"18446744073709551617", -ERANGE, 0},
-		{"18446744073709551625", -ERANGE, 0},
-		{"36893488147419103232", -ERANGE, 0}, /* 2^65: wraps to 0 */
-		{"99999999999999999999", -ERANGE, 0},
+		{"18446744073709551616", -ERANGE, 0},  /* 2^64 */
+		{"36893488147419103232", -ERANGE, 0},  /* 2^65: wraps to 0 */
 		{"184467440737095516160", -ERANGE, 0}, /* wraps twice */
 		{"100000000000000000000000000000000000000000000", -ERANGE, 0},
 		{"99999999999999999999x", ANY, 0},
 		{"0.5", -EINVAL, 0},
-		{"1.0", -EINVAL, 0},
-		{".5", -EINVAL, 0},
 		{"64K", -EINVAL, 0},
 		{"10s", -EINVAL, 0},
 	};
