@@ -41,6 +41,18 @@ static char *frames_of(const char *file)
 	return pclose(f) ? "" : text;
 }
 
+/* What is in the file that was written last. */
+static const char *text_of_file(void)
+{
+	static char text[1 << 16];
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	return text;
+}
+
 static struct plumb_tree tree;
 
 static struct plumb_folded stack(const char *text, uint64_t weight)
@@ -67,7 +79,6 @@ static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
 					     "2 x 0.900 0.100 hsl x\n");
 }
 
-/* Shares of another run, whose weights are ten times as large. */
 /* The colour of the frame whose title begins with NAME. */
 static const char *colour_of(const char *text, const char *name)
 {
@@ -89,14 +100,11 @@ static void small_changes_are_light(void **state)
 	const struct plumb_folded before[] = {stack("p", 500), stack("q", 500)};
 	const struct plumb_flame flame = {
 		.about = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
-	static char text[1 << 16];
-	FILE *f;
+	const char *text;
 
 	(void)state;
 	assert_int_equal(plumb_flame_write(path, &flame, &tree, all, LENGTH(all)), 0);
-	f = fopen(path, "r");
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-	fclose(f);
+	text = text_of_file();
 	assert_string_equal(colour_of(text, "p ("), "hsl(0,90%,95%)");
 	assert_string_equal(colour_of(text, "q ("), "hsl(215,90%,95%)");
 }
@@ -108,17 +116,11 @@ static void frames_say_what_they_were_before(void **state)
 		stack("main;read", 500), stack("main;w;[u8\\x3b 2]", 250), stack("main;gone", 250)};
 	const struct plumb_flame changes = {
 		.about = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
-	char text[1 << 16];
-	size_t n;
-	FILE *f;
+	const char *text;
 
 	(void)state;
 	assert_int_equal(plumb_flame_write(path, &changes, &tree, all, LENGTH(all)), 0);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = 0;
-	fclose(f);
+	text = text_of_file();
 	assert_non_null(strstr(text, "read (75 samples, 75.00 %; before 50.00 %, change +25.00)"));
 	assert_non_null(
 		strstr(text, "[u8; 2] (25 samples, 25.00 %; before 25.00 %, change +0.00)"));
@@ -181,31 +183,25 @@ static void a_label_is_cut_between_characters(void **state)
 static void what_is_too_narrow_is_not_drawn_but_counted(void **state)
 {
 	const struct plumb_folded all[] = {stack("a", 1000000), stack("b;c", 1)};
-	char text[1 << 16];
-	FILE *f;
+	const char *text;
 
 	(void)state;
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, 2), 0);
 	assert_null(strstr(frames_of(path), " b "));
-	f = fopen(path, "r");
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-	fclose(f);
+	text = text_of_file();
 	assert_non_null(strstr(text, ">not drawn, too narrow: 1 "));
 }
 
 static void nothing_is_a_graph_too(void **state)
 {
 	const struct plumb_folded none = stack("a", 0);
-	char text[1 << 16];
-	FILE *f;
+	const char *text;
 
 	(void)state;
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, NULL, 0), 0);
 	assert_string_equal(frames_of(path), "");
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, &none, 1), 0);
-	f = fopen(path, "r");
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-	fclose(f);
+	text = text_of_file();
 	assert_non_null(strstr(text, ">nothing recorded<"));
 	assert_null(strstr(text, "too narrow"));
 }

@@ -53,10 +53,9 @@ static int tells_limit(void)
 
 static int demands_nothing(void)
 {
-	return plumb_policy_read() || plumb_policy_is_there() || plumb_policy_sink() ||
-	       plumb_policy_max_duration() || plumb_policy_has_targets() ||
-	       plumb_policy_has_files() || plumb_policy_target_at(0) ||
-	       plumb_policy_forbids_tool("syscall-count") ||
+	return plumb_policy_read() || plumb_policy_sink() || plumb_policy_max_duration() ||
+	       plumb_policy_has_targets() || plumb_policy_has_files() ||
+	       plumb_policy_target_at(0) || plumb_policy_forbids_tool("syscall-count") ||
 	       plumb_policy_forbids_target("k:tcp_sendmsg") || *plumb_policy_reason();
 }
 

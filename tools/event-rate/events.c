@@ -189,7 +189,7 @@ const char *event_suggest(const char *name, char *text, size_t size)
 	return plumb_suggest(name, names, n, text, size);
 }
 
-bool event_is_hardware(const struct event *e)
+static bool event_is_hardware(const struct event *e)
 {
 	return e->type != PERF_TYPE_SOFTWARE;
 }

@@ -46,8 +46,6 @@ int event_check_allowed(const struct event *e);
 
 /* Opens a counter of E on CPU; its descriptor or -errno (-ENODEV: the CPU is offline). */
 int event_open(const struct event *e, int cpu);
-
-bool event_is_hardware(const struct event *e);
 bool event_is_software(const struct event *e, uint64_t config);
 /* Whether it counts ns. */
 bool event_is_clock(const struct event *e);

@@ -17,7 +17,6 @@
 /* Reads the file, if there is one.  Returns 0, or -errno after a message. */
 int plumb_policy_read(void);
 
-bool plumb_policy_is_there(void);
 /* Where records go (audit-sink.h); NULL: the policy does not demand any. */
 const char *plumb_policy_sink(void);
 /* ns; 0: no limit. */

@@ -22,7 +22,4 @@
 int plumb_openmetrics_write(const json_t *report, const struct plumb_ladder *times,
 			    const struct plumb_ladder *sizes, const char *run, FILE *out);
 
-/* Appends NAME="VALUE" to OUT; VALUE as text, escaped. */
-void plumb_openmetrics_label(const char *name, const json_t *value, FILE *out);
-
 #endif

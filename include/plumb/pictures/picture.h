@@ -32,9 +32,6 @@ void plumb_picture_caption(const struct plumb_report *r, FILE *out);
 
 /* The button that shows the whole again, RIGHT pixels from the right. */
 void plumb_picture_reset(double right, FILE *out);
-
-/* "1ms", "500us"; of sizes "4K". */
-const char *plumb_picture_value(uint64_t value, bool is_size, char *text, size_t size);
 /*
  * Lines and labels of the axis of values, from line FIRST at the frame's lower edge to LAST + 1 at
  * its upper edge (history.h): 1, 2, 5, 10, ... or powers of two.

@@ -68,12 +68,6 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			size_t size);
 
-/*
- * Looks whether a path leads to another file, which is then attached to as well, and whether a file
- * was changed in place, which is then detached from: its instructions are no longer where its
- * probes are.
- */
-void plumb_builds_look(void);
 /* Keeps (confine.h) what that needs. */
 void plumb_builds_keep(void);
 /* For struct plumb_lifecycle.tick_fd: readable if plumb_builds_tick() has something to do; -1:

@@ -29,7 +29,6 @@ struct globs {
 };
 
 static struct {
-	bool is_there;
 	char *sink, *limit; /* as written */
 	uint64_t max_duration;
 	struct globs tools, targets;
@@ -279,7 +278,6 @@ int plumb_policy_read(void)
 
 	if (folder < 0)
 		return errno == ENOENT ? 0 : unsafe(FOLDER, strerror(errno));
-	policy.is_there = true;
 	err = check(folder, FOLDER, S_IFDIR);
 	if (err) {
 		close(folder);
@@ -288,10 +286,8 @@ int plumb_policy_read(void)
 	fd = openat(folder, "policy", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	err = fd < 0 ? errno : 0;
 	close(folder);
-	if (err == ENOENT) {
-		policy.is_there = false;
+	if (err == ENOENT)
 		return 0;
-	}
 	if (err)
 		return unsafe(PLUMB_POLICY_FILE,
 			      err == ELOOP ? "is a symbolic link" : strerror(err));
@@ -301,11 +297,6 @@ int plumb_policy_read(void)
 }
 
 /* --- what it demands --- */
-
-bool plumb_policy_is_there(void)
-{
-	return policy.is_there;
-}
 
 const char *plumb_policy_sink(void)
 {

@@ -44,7 +44,7 @@ static void print_name(const char *name, FILE *out)
 		fputc(isalnum((unsigned char)*name) ? *name : '_', out);
 }
 
-void plumb_openmetrics_label(const char *name, const json_t *value, FILE *out)
+static void print_label(const char *name, const json_t *value, FILE *out)
 {
 	const char *string = json_string_value(value);
 	char *text = NULL;
@@ -123,7 +123,7 @@ static char *labels_of(const json_t *key, const json_t *sample, const char *run)
 		if (ftell(out) > 0)
 			fputc(',', out);
 		if (!is_other(key)) {
-			plumb_openmetrics_label(name, value, out);
+			print_label(name, value, out);
 		} else {
 			print_name(name, out);
 			fputs("=\"" OTHER "\"", out);

@@ -73,7 +73,8 @@ void plumb_picture_reset(double right, FILE *out)
 		SVG_WIDTH - right);
 }
 
-const char *plumb_picture_value(uint64_t value, bool is_size, char *text, size_t size)
+/* "1ms", "500us"; of sizes "4K". */
+static const char *format_value(uint64_t value, bool is_size, char *text, size_t size)
 {
 	static const char *const times[] = {"ns", "us", "ms", "s"};
 	static const char *const sizes[] = {"", "K", "M", "G", "T"};
@@ -162,7 +163,7 @@ void plumb_picture_values(const struct picture_frame *f, uint32_t first, uint32_
 		if (is_on_axis(&a, v))
 			print_value(f, place, f->y + f->height - (place - first) * line,
 				    is_major(v, is_size), all || is_major(v, is_size),
-				    plumb_picture_value(v, is_size, text, sizeof(text)), out);
+				    format_value(v, is_size, text, sizeof(text)), out);
 	}
 	/* No two values of 1, 2 and 5 are on it. */
 	for (size_t i = 0; has_bounds && i < 2; i++) {

@@ -348,7 +348,7 @@ static void detach_build(struct plumb_build *b)
 	plumb_build_tell_change(b, &since);
 }
 
-void plumb_builds_look(void)
+static void look_again(void)
 {
 	const uint64_t now = plumb_now();
 	bool finished = true;
@@ -368,7 +368,7 @@ uint64_t plumb_builds_tick(uint64_t elapsed)
 	if (!builds.n)
 		return 0;
 	if (plumb_builds_take_events() || plumb_now() - builds.looked >= PLUMB_SECOND / 4)
-		plumb_builds_look();
+		look_again();
 	return elapsed + PLUMB_SECOND / 4;
 }
 

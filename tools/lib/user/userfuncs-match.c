@@ -40,7 +40,7 @@ int plumb_userfunc_parse(const char *text, struct plumb_userfunc_pattern *p)
 }
 
 /* A name always matches itself, since names of Go and C++ contain brackets. */
-bool plumb_userfunc_is_like(const char *pattern, const char *text)
+static bool is_like(const char *pattern, const char *text)
 {
 	return !strcmp(pattern, text) || !fnmatch(pattern, text, 0);
 }
@@ -143,14 +143,14 @@ void plumb_userfunc_show(const struct plumb_usersym *s, bool full, char *text, s
 static bool matches_name(const char *pattern, const struct plumb_usersym *s)
 {
 	char *name = strndup(s->name, s->length), text[PLUMB_DEMANGLED];
-	bool is = name && plumb_userfunc_is_like(pattern, name);
+	bool is = name && is_like(pattern, name);
 
 	if (name && !is && (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))) {
 		plumb_userfunc_show(s, false, text, sizeof(text));
-		is = plumb_userfunc_is_like(pattern, text);
+		is = is_like(pattern, text);
 		if (!is && strchr(pattern, '(')) {
 			plumb_userfunc_show(s, true, text, sizeof(text));
-			is = plumb_userfunc_is_like(pattern, text);
+			is = is_like(pattern, text);
 		}
 	}
 	free(name);
@@ -159,7 +159,7 @@ static bool matches_name(const char *pattern, const struct plumb_usersym *s)
 
 bool plumb_userfunc_matches(const struct plumb_userfunc_pattern *p, const struct plumb_usersym *s)
 {
-	if (p->version && (!s->version || !plumb_userfunc_is_like(p->version, s->version)))
+	if (p->version && (!s->version || !is_like(p->version, s->version)))
 		return false;
 	return matches_name(p->name, s);
 }

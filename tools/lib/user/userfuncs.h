@@ -23,8 +23,6 @@ struct plumb_userfunc_pattern {
  */
 int plumb_userfunc_parse(const char *text, struct plumb_userfunc_pattern *p);
 bool plumb_userfunc_matches(const struct plumb_userfunc_pattern *p, const struct plumb_usersym *s);
-/* Whether PATTERN is a name or a glob of TEXT. */
-bool plumb_userfunc_is_like(const char *pattern, const char *text);
 
 /*
  * The length of the symbol's name without what compilers append to parts and clones of a function,

@@ -22,7 +22,6 @@ struct plumb_image_file {
 /* unpack.c: 0, or -errno after a message about PATH; then FILE is empty. */
 int plumb_image_file_open(const char *path, struct plumb_image_file *file);
 void plumb_image_file_close(struct plumb_image_file *file);
-bool plumb_image_is_arm64(const struct plumb_image_file *file);
 
 /*
  * symbols.c: find the kernel's symbol table in SPAN and return it as text in the form of

@@ -194,7 +194,7 @@ static bool has(const struct plumb_image_file *file, size_t at, const char *text
 	return at + n <= file->size && !memcmp(file->bytes + at, text, n);
 }
 
-bool plumb_image_is_arm64(const struct plumb_image_file *file)
+static bool is_arm64(const struct plumb_image_file *file)
 {
 	return has(file, 56, "ARM\x64");
 }
@@ -220,7 +220,7 @@ static int unwrap(const char *path, struct plumb_image_file *file)
 		err = unpack(path, file, read_u32(p + 8), read_u32(p + 12));
 	else if (has(file, 0, "\x1f\x8b"))
 		err = unpack(path, file, 0, file->size);
-	if (!err && !is_elf(file) && !plumb_image_is_arm64(file))
+	if (!err && !is_elf(file) && !is_arm64(file))
 		err = plumb_error(ENOEXEC,
 				  "%s is not a kernel that can be read (bzImage, Image, vmlinux)",
 				  path);
