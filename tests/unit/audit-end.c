@@ -162,7 +162,7 @@ static uint64_t boot_time(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* Ten seconds more than the limit; before the trace, a minute more. */
+/* Ten seconds more than the limit; before the trace, a minute more, of which this takes a part. */
 static int has_deadline(void)
 {
 	const uint64_t begun = boot_time(), first = plumb_audit_deadline();
@@ -173,7 +173,7 @@ static int has_deadline(void)
 	plumb_audit_begin_limit();
 	second = plumb_audit_deadline();
 	if (second < begun + 110000000000 || second > boot_time() + 110000000000 ||
-	    first < second + 59000000000)
+	    first < second + 30000000000)
 		return 3;
 	if (plumb_audit_end_limit() || plumb_audit_deadline())
 		return 4;
