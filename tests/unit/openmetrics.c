@@ -93,8 +93,10 @@ static void histograms_are_cumulative(void **state)
 }
 
 #define SIZES                                                                                      \
-	"{\"tool\":\"t\",\"unit\":\"bytes\",\"rows\":[{\"key\":{},\"count\":1,\"sum\":64,"         \
-	"\"hist\":[[64,64,1]],\"latency\":{\"sum\":7,\"hist\":[[7,7,1]]},\"asked\":9}]}"
+	"{\"tool\":\"t\",\"unit\":\"bytes\",\"counters\":[{\"name\":\"asked\",\"bytes\":true,"     \
+	"\"about\":\"Asked.\"},{\"name\":\"odd\",\"bytes\":false,\"about\":\"Odd.\"}],\"rows\":[{" \
+	"\"key\":{},\"count\":1,\"sum\":64,"                                                       \
+	"\"hist\":[[64,64,1]],\"latency\":{\"sum\":7,\"hist\":[[7,7,1]]},\"asked\":9,\"odd\":5}]}"
 
 static void sizes_are_bytes(void **state)
 {
@@ -104,6 +106,8 @@ static void sizes_are_bytes(void **state)
 	has(SIZES, "plumb_t_bytes_sum{} 64");
 	has(SIZES, "plumb_t_latency_seconds_sum{} 0.000000007");
 	has(SIZES, "plumb_t_asked_bytes_total{} 9");
+	has(SIZES, "plumb_t_odd_total{} 5");
+	has(SIZES, "# HELP plumb_t_odd_total Odd.");
 }
 
 /* Nobody observes failures: that is not 0 of them. */

@@ -24,8 +24,14 @@ bool plumb_series_are_sizes(const json_t *report);
 /* The name of the second measure ("latency"), an object in ROW; NULL: none. */
 const char *plumb_series_second(const json_t *row);
 
-/* Further sums of ROW, in bytes: number I, from 0, and its name in metrics ("asked_bytes"). */
-const char *plumb_series_extra(const json_t *row, size_t i, const char **metric);
+/* The tool's own counter I of rows, from 0; false: there are fewer. */
+struct plumb_series_counter {
+	const char *member;
+	char metric[64]; /* "asked_bytes" */
+	char help[160];
+	bool bytes;
+};
+bool plumb_series_counter(const json_t *report, size_t i, struct plumb_series_counter *c);
 
 /* What the ledger counts, in order; NULL after the last. */
 struct plumb_series_count {

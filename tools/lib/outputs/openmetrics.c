@@ -244,7 +244,8 @@ static void write_rows(const struct writing *w, const struct plumb_ladder *times
 {
 	const bool bytes = plumb_series_are_sizes(w->report);
 	const json_t *row = json_array_get(rows_of(w, 0), 0);
-	const char *second = plumb_series_second(row), *member, *metric;
+	const char *second = plumb_series_second(row);
+	struct plumb_series_counter c;
 
 	if (!row)
 		return;
@@ -255,8 +256,8 @@ static void write_rows(const struct writing *w, const struct plumb_ladder *times
 	if (second)
 		write_histograms(w, times, second, false);
 	write_counter(w, "errors", "errors", "Calls that failed");
-	for (size_t i = 0; (member = plumb_series_extra(row, i, &metric)); i++)
-		write_counter(w, member, metric, "Bytes");
+	for (size_t i = 0; plumb_series_counter(w->report, i, &c); i++)
+		write_counter(w, c.member, c.metric, c.help);
 }
 
 /* --- the run --- */

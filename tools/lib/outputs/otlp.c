@@ -252,7 +252,8 @@ static void add_rows(struct making *m)
 	const bool bytes = plumb_series_are_sizes(m->report);
 	const json_t *first = json_array_get(m->all, 0);
 	const json_t *row = json_array_get(json_object_get(first, "rows"), 0);
-	const char *second = plumb_series_second(row), *member, *metric;
+	const char *second = plumb_series_second(row);
+	struct plumb_series_counter c;
 
 	if (!row)
 		return;
@@ -263,8 +264,8 @@ static void add_rows(struct making *m)
 	if (second)
 		add_histograms(m, second, false);
 	add_counter(m, "errors", "errors", "{call}");
-	for (size_t i = 0; (member = plumb_series_extra(row, i, &metric)); i++)
-		add_counter(m, member, metric, "By");
+	for (size_t i = 0; plumb_series_counter(m->report, i, &c); i++)
+		add_counter(m, c.member, c.metric, c.bytes ? "By" : "1");
 }
 
 static void add_ledger(struct making *m)

@@ -204,15 +204,35 @@ static struct timespec start_of(const struct plumb_report *interval)
 	return (struct timespec){start / PLUMB_SECOND, start % PLUMB_SECOND};
 }
 
+/* What only this tool's readers know is not asked for: of columns only counters are. */
+static json_t *take_counters(struct plumb_measure *m)
+{
+	static struct plumb_column counters[PLUMB_COUNTERS + 1];
+	json_t *names = json_array();
+	size_t n = 0;
+
+	for (const struct plumb_column *c = m->columns; c && c->name; c++) {
+		if (!plumb_column_is_counter(c) || n == PLUMB_COUNTERS)
+			continue;
+		counters[n++] = *c;
+		json_array_append_new(names, json_pack("{s:s,s:b,s:s}", "name", c->name, "bytes",
+						       c->kind == PLUMB_COLUMN_BYTES, "about",
+						       c->about ?: c->name));
+	}
+	counters[n] = (struct plumb_column){};
+	m->columns = counters;
+	return names;
+}
+
 static json_t *whole_run(const struct plumb_report *interval)
 {
 	struct plumb_tool tool = *interval->run->tool;
 	struct plumb_run run = *interval->run;
 	struct plumb_report r = *interval;
-	json_t *j, *row;
+	json_t *j, *row, *counters = take_counters(&tool.measure);
 	size_t i;
 
-	/* What only this tool's readers know is not asked for, nor is each call in flight. */
+	/* Nor is each call in flight. */
 	tool.view.row_json = NULL;
 	tool.view.report_json = NULL;
 	tool.inflight = NULL;
@@ -221,6 +241,7 @@ static json_t *whole_run(const struct plumb_report *interval)
 	r.snap = (struct plumb_snapshot *)interval->total;
 	r.start = start_of(interval);
 	j = plumb_report_object(&r);
+	json_object_set_new(j, "counters", counters);
 	if (interval->run->tool->inflight)
 		add_flights(interval->flights, j);
 	if (!tool.measure.errors)

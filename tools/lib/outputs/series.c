@@ -97,22 +97,19 @@ const char *plumb_series_second(const json_t *row)
 	return NULL;
 }
 
-const char *plumb_series_extra(const json_t *row, size_t i, const char **metric)
+bool plumb_series_counter(const json_t *report, size_t i, struct plumb_series_counter *c)
 {
-	static const struct {
-		const char *member, *metric;
-	} names[] = {
-		{"bytes", "bytes"},
-		{"asked", "asked_bytes"},
-		{"given", "given_bytes"},
-		{"sent", "sent_bytes"},
-	};
+	const json_t *counter = json_array_get(json_object_get(report, "counters"), i);
+	const char *name = json_string_value(json_object_get(counter, "name"));
 
-	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-		if (!json_is_integer(json_object_get(row, names[n].member)) || i--)
-			continue;
-		*metric = names[n].metric;
-		return names[n].member;
-	}
-	return NULL;
+	if (!name)
+		return false;
+	c->member = name;
+	c->bytes = json_is_true(json_object_get(counter, "bytes"));
+	snprintf(c->help, sizeof(c->help), "%s",
+		 json_string_value(json_object_get(counter, "about")));
+	c->help[strcspn(c->help, ".")] = 0; /* the file has its own */
+	snprintf(c->metric, sizeof(c->metric), "%s%s", name,
+		 c->bytes && strcmp(name, "bytes") != 0 ? "_bytes" : "");
+	return true;
 }
