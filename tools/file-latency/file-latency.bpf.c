@@ -23,13 +23,10 @@ static __always_inline bool has_registers(__u32 op)
 static __always_inline __u32 third_argument(void)
 {
 	return !own_target_is_unset() && has_registers(target_op(function_own_target()))
-		       ? PLUMB_NO_RESULT
+		       ? PLUMB_NO_ARG
 		       : 2;
 }
 
-#define FUNCTION_ARG_0 0
-#define FUNCTION_ARG_1 third_argument()
-#define FUNCTION_BY_TARGET
 #define FUNCTION_LAST struct file_call
 #define FUNCTION_IS_ONLY_COUNTED(target)                                                           \
 	(!function_config.calibration && target_op(target) >= FILE_OPS)
@@ -128,7 +125,15 @@ static __always_inline bool is_inside(struct task_struct *task, __u32 op)
 			  call_op(current_call(task), syscall_abi(task)) != op);
 }
 
-static __always_inline bool function_wanted_of(struct task_struct *task, __u64 target, __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
+{
+	(void)target;
+	args[0] = function_arg(ctx, hook, 0);
+	args[1] = function_arg(ctx, hook, third_argument());
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
 {
 	__u32 op = function_config.calibration ? FILE_READ : target_op(target);
 

@@ -3,7 +3,6 @@
 
 #include <plumb/bpf/function/arg.bpf.h>
 
-#define FUNCTION_ARG_0 plumb_arg.position
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
@@ -11,10 +10,16 @@
 #define PLUMB_KEY struct func_latency_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
-	(void)args;
+	(void)target;
+	args[0] = function_arg(ctx, hook, plumb_arg.position);
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
 	return true;
 }
 

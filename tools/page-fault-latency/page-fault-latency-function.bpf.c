@@ -5,8 +5,6 @@
  * One fault can be several calls of it: the kernel gives up its locks while it waits for a page,
  * and then calls again.  Such a call is recorded as a retry.
  */
-#define FUNCTION_ARG_0 0
-#define FUNCTION_ARG_1 2
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
@@ -23,10 +21,17 @@
 #define FAULT_FLAG_WRITE 0x1 /* enum fault_flag */
 #define FAULT_FLAG_TRIED 0x20
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
-	(void)args;
+	(void)target;
+	args[0] = function_arg(ctx, hook, 0);
+	args[1] = function_arg(ctx, hook, 2);
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
 	return true;
 }
 

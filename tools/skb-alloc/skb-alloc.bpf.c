@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* __alloc_skb(size, ...): size is its first argument. */
-#define FUNCTION_ARG_0 0
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
@@ -9,10 +8,16 @@
 #define PLUMB_KEY struct skb_alloc_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
-	(void)args;
+	(void)target;
+	args[0] = function_arg(ctx, hook, 0);
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
 	return true;
 }
 
@@ -52,8 +57,9 @@ static __always_inline int count(__u32 size)
 SEC("fentry")
 int count_fentry(__u64 *ctx)
 {
-	__u64 args[] = FUNCTION_ARGS(function_ctx, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_CTX, 0, args);
 	if (guard_enter()) {
 		count(args[0]);
 		guard_leave();
@@ -64,16 +70,18 @@ int count_fentry(__u64 *ctx)
 SEC("kprobe.multi")
 int count_multi(struct pt_regs *ctx)
 {
-	__u64 args[] = FUNCTION_ARGS(function_register, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_REGISTERS, 0, args);
 	return count(args[0]);
 }
 
 SEC("kprobe")
 int count_kprobe(struct pt_regs *ctx)
 {
-	__u64 args[] = FUNCTION_ARGS(function_register, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_REGISTERS, 0, args);
 	return count(args[0]);
 }
 

@@ -5,15 +5,6 @@
  * the call, or of an enclosing part.
  */
 #define PLUMB_FUNCTION_ARGS 4
-#define FUNCTION_TAKES_CALLER
-#define FUNCTION_ARGS(get, ctx)                                                                    \
-	{                                                                                          \
-		slab_cache_arg(target, FUNCTION_ARG(get, ctx, slab_at(target)->cache)),            \
-			FUNCTION_ARG(get, ctx, slab_at(target)->size),                             \
-			FUNCTION_ARG(get, ctx, slab_at(target)->caller),                           \
-			slab_pack(FUNCTION_ARG(get, ctx, slab_at(target)->gfp),                    \
-				  FUNCTION_ARG(get, ctx, slab_at(target)->node)),                  \
-	}
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/function/function.h>
 #include "slab-latency.h"
@@ -43,10 +34,27 @@ static __always_inline __u64 slab_cache_arg(__u64 target, __u64 arg)
 #include <plumb/bpf/core/exit.bpf.h>
 #include "slab.bpf.h"
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
-	(void)args;
+	const volatile struct slab_function *at = slab_at(target);
+	__u32 caller;
+
+	if (hook == FUNCTION_CTX_EXIT)
+		return;
+	args[0] = slab_cache_arg(target, function_arg(ctx, hook, at->cache));
+	args[1] = function_arg(ctx, hook, at->size);
+	caller = at->caller;
+	if (caller & PLUMB_CALLER && caller != PLUMB_NO_ARG)
+		args[2] = function_caller(ctx, hook, caller);
+	else
+		args[2] = function_arg(ctx, hook, caller);
+	args[3] = slab_pack(function_arg(ctx, hook, at->gfp), function_arg(ctx, hook, at->node));
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
 	return true;
 }
 
@@ -101,7 +109,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	if (at->node != PLUMB_NO_RESULT)
+	if (at->node != PLUMB_NO_ARG)
 		c.node = (__s16)(f->args[3] >> SLAB_NODE_SHIFT);
 	if (!c.cache && at->what >= SLAB_FREE)
 		c.cache = SLAB_UNKNOWN;

@@ -44,7 +44,7 @@ enum slab_path {
 	SLAB_PATHS = 4
 };
 
-/* Where a function has its arguments: their positions as in function.h, or PLUMB_NO_RESULT. */
+/* Where a function has its arguments: their positions as in function.h, or PLUMB_NO_ARG. */
 struct slab_function {
 	__u8 what;  /* enum slab_what */
 	__u8 cache; /* of SLAB_KFREE: the object */

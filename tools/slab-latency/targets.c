@@ -105,7 +105,7 @@ static __u8 position(const struct btf *btf, const struct btf_type *f, const char
 		for (int i = 0; i < btf_vlen(f); i++)
 			if (!strcmp(btf__name_by_offset(btf, btf_params(f)[i].name_off), *names))
 				return i;
-	return PLUMB_NO_RESULT;
+	return PLUMB_NO_ARG;
 }
 
 static struct slab_function describe(const struct btf *btf, const struct btf_type *f,
@@ -120,7 +120,7 @@ static struct slab_function describe(const struct btf *btf, const struct btf_typ
 	struct slab_function at = {
 		.what = what,
 		.cache = position(btf, f, caches),
-		.size = what == SLAB_BULK_FREE ? PLUMB_NO_RESULT : position(btf, f, sizes),
+		.size = what == SLAB_BULK_FREE ? PLUMB_NO_ARG : position(btf, f, sizes),
 		.gfp = position(btf, f, flags),
 		.node = position(btf, f, nodes),
 		.caller = position(btf, f, callers),
@@ -128,15 +128,15 @@ static struct slab_function describe(const struct btf *btf, const struct btf_typ
 
 	if (what == SLAB_KFREE) {
 		at.cache = prototype(btf, "bpf_get_kmem_cache") ? position(btf, f, objects)
-								: PLUMB_NO_RESULT;
-	} else if (at.cache == PLUMB_NO_RESULT) {
+								: PLUMB_NO_ARG;
+	} else if (at.cache == PLUMB_NO_ARG) {
 		at.cache = position(btf, f, buckets);
-		at.buckets = at.cache != PLUMB_NO_RESULT;
+		at.buckets = at.cache != PLUMB_NO_ARG;
 	}
 	/* Pointers to arrays, and to const void, are no arguments that fentry programs may load. */
-	if (at.cache != PLUMB_NO_RESULT && (at.buckets || what == SLAB_KFREE))
+	if (at.cache != PLUMB_NO_ARG && (at.buckets || what == SLAB_KFREE))
 		at.cache |= PLUMB_POINTER;
-	if (at.caller == PLUMB_NO_RESULT)
+	if (at.caller == PLUMB_NO_ARG)
 		at.caller = PLUMB_CALLER | btf_vlen(f);
 	return at;
 }

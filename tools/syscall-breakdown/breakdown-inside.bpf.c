@@ -4,7 +4,6 @@
 /* The functions with numbers below n_calls are those of the system calls. */
 const volatile struct breakdown_inside breakdown_inside = {};
 
-#define FUNCTION_ARG_0 PLUMB_NO_RESULT /* none */
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
@@ -12,10 +11,15 @@ const volatile struct breakdown_inside breakdown_inside = {};
 #define PLUMB_KEY struct breakdown_function_key
 #include <plumb/bpf/key/keys.bpf.h>
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
-	(void)args;
+	(void)ctx, (void)hook, (void)target, (void)args;
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
 	return true;
 }
 

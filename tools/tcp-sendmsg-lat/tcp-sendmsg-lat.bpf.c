@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The mechanisms on the function: tcp_sendmsg(sk, msg, size). */
-#define FUNCTION_ARG_0 0
-#define FUNCTION_ARG_1 2
-#define FUNCTION_LAST  struct send_last
+#define FUNCTION_LAST struct send_last
 #include "send.bpf.h"
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/function/function.bpf.h>
@@ -12,9 +10,17 @@
 
 #include "held.bpf.h"
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
+	(void)target;
+	args[0] = function_arg(ctx, hook, 0);
+	args[1] = function_arg(ctx, hook, 2);
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target;
 	return send_is_wanted((struct sock *)args[0], args[1]);
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "usdt-latency.h"
 
-#define FUNCTION_ARG_0 PLUMB_NO_RESULT
 #define PLUMB_USER_FUNCTIONS
 #define PLUMB_PAIRS
-#include <plumb/bpf/function/function-args.bpf.h>
 #include <plumb/bpf/function/function-calls.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/user/by-id.bpf.h>
@@ -35,10 +33,9 @@ struct {
 /* What is kept of START until DONE, in the arguments of the call. */
 enum { ARG, UNREAD }; /* UNREAD: bits by end, and above them the file of START */
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
 {
-	(void)task;
-	(void)args;
+	(void)task, (void)target, (void)args;
 	return true;
 }
 

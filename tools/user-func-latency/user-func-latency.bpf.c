@@ -3,7 +3,6 @@
 
 #include <plumb/bpf/function/arg.bpf.h>
 
-#define FUNCTION_ARG_0 plumb_arg.position
 #include <plumb/bpf/user/user-function.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/sched/split.h>
@@ -14,10 +13,16 @@ enum { SPLIT_PARTS = PLUMB_PARTS };
 #define PLUMB_KEY struct user_func_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args)
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
 {
-	(void)task;
-	(void)args;
+	(void)target;
+	args[0] = function_arg(ctx, hook, plumb_arg.position);
+}
+
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
 	return true;
 }
 

@@ -3,10 +3,7 @@
 #ifndef PLUMB_ARG_H
 #define PLUMB_ARG_H
 
-#include <plumb/bpf/core/types.h>
-
-/* A position that no argument has. */
-#define PLUMB_NO_ARG 0x7f
+#include <plumb/bpf/function/function.h>
 
 struct plumb_arg {
 	__u32 position; /* from 0, with PLUMB_POINTER (function.h) if the verifier has to know */

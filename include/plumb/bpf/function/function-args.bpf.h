@@ -32,15 +32,6 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 		break
 
 /*
- * Only for tools that define FUNCTION_TAKES_CALLER: the stack of others has no room for it (5.10).
- */
-#ifdef FUNCTION_TAKES_CALLER
-#define function_is_caller(n) (((n)&PLUMB_CALLER) && (n) != PLUMB_NO_RESULT)
-#else
-#define function_is_caller(n) false
-#endif
-
-/*
  * The address to which a function with N argument words returns; 0: not known.
  *
  * x86: above the arguments a trampoline has the result and the saved frame pointer.  Then follows,
@@ -78,8 +69,6 @@ static __always_inline __u64 function_ctx(const __u64 *ctx, __u32 n)
 {
 	__u64 v = 0, copy;
 
-	if (unlikely(function_is_caller(n)))
-		return function_ctx_caller(ctx, n & ~PLUMB_CALLER);
 	/* A copy of a pointer is a number. */
 	if (unlikely(n & PLUMB_POINTER)) {
 		bpf_probe_read_kernel(&copy, sizeof(copy), ctx + (n & ~PLUMB_POINTER));
@@ -120,10 +109,6 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #if defined(__TARGET_ARCH_x86)
 	const struct pt_regs *regs = ctx;
 
-	if (unlikely(function_is_caller(n))) {
-		bpf_probe_read_kernel(&v, sizeof(v), (void *)PT_REGS_SP(ctx));
-		return v;
-	}
 	switch (n & ~PLUMB_POINTER) {
 		FUNCTION_REGISTER(0, di);
 		FUNCTION_REGISTER(1, si);
@@ -134,8 +119,6 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 #elif defined(__TARGET_ARCH_arm64)
 	const struct user_pt_regs *regs = (const struct user_pt_regs *)ctx;
 
-	if (unlikely(function_is_caller(n)))
-		return PT_REGS_RET(ctx);
 	switch (n & ~PLUMB_POINTER) {
 		FUNCTION_REGISTER(0, regs[0]);
 		FUNCTION_REGISTER(1, regs[1]);
@@ -152,32 +135,89 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 	return v;
 }
 
-#if !defined(FUNCTION_ARG_0) && !defined(FUNCTION_ARGS)
-#error "FUNCTION_ARG_0: define it as the position of an argument, or as PLUMB_NO_RESULT, before"
+/* Integer and pointer arguments, in the order of Go's internal ABI. */
+static __always_inline __u64 function_go_register(const struct pt_regs *ctx, __u32 n)
+{
+	__u64 v = 0;
+
+#if defined(__TARGET_ARCH_x86)
+	const struct pt_regs *regs = ctx;
+
+	switch (n) {
+		FUNCTION_REGISTER(0, ax);
+		FUNCTION_REGISTER(1, bx);
+		FUNCTION_REGISTER(2, cx);
+		FUNCTION_REGISTER(3, di);
+		FUNCTION_REGISTER(4, si);
+		FUNCTION_REGISTER(5, r8);
+		FUNCTION_REGISTER(6, r9);
+		FUNCTION_REGISTER(7, r10);
+		FUNCTION_REGISTER(8, r11);
+#else
+	const struct user_pt_regs *regs = (const struct user_pt_regs *)ctx;
+
+	switch (n) {
+		FUNCTION_REGISTER(0, regs[0]);
+		FUNCTION_REGISTER(1, regs[1]);
+		FUNCTION_REGISTER(2, regs[2]);
+		FUNCTION_REGISTER(3, regs[3]);
+		FUNCTION_REGISTER(4, regs[4]);
+		FUNCTION_REGISTER(5, regs[5]);
+		FUNCTION_REGISTER(6, regs[6]);
+		FUNCTION_REGISTER(7, regs[7]);
+		FUNCTION_REGISTER(8, regs[8]);
 #endif
+	default:
+		break;
+	}
+	return v;
+}
+
+/* Where a program finds the arguments of a call. */
+enum function_hook {
+	FUNCTION_CTX,      /* of an fentry or fsession program, at the entry */
+	FUNCTION_CTX_EXIT, /* the same, or of an fexit program, at the exit */
+	FUNCTION_REGISTERS,
+	FUNCTION_GO_REGISTERS,
+};
+
+/* Argument N, from 0; 0 if there is no such argument. */
+static __always_inline __u64 function_arg(const void *ctx, enum function_hook hook, __u32 n)
+{
+	return hook == FUNCTION_REGISTERS      ? function_register(ctx, n)
+	       : hook == FUNCTION_GO_REGISTERS ? function_go_register(ctx, n)
+					       : function_ctx(ctx, n);
+}
+
+/* The address to which the function returns. N has PLUMB_CALLER. */
+static __always_inline __u64 function_caller(const void *ctx, enum function_hook hook, __u32 n)
+{
+	__u64 v = 0;
+
+	if (hook != FUNCTION_REGISTERS)
+		return function_ctx_caller(ctx, n & ~PLUMB_CALLER);
+#if defined(__TARGET_ARCH_x86)
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)PT_REGS_SP((const struct pt_regs *)ctx));
+#else
+	v = PT_REGS_RET((const struct pt_regs *)ctx);
+#endif
+	return v;
+}
+
+/*
+ * Defined by the tool: fills what it needs of ARGS, which are 0 before. TARGET is that of the call
+ * at its entry, 0 at its exit.
+ */
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args);
 
 /* The function of a calibration instance has other arguments than those that the tool expects. */
-#define FUNCTION_ARG(get, ctx, n) (unlikely(function_config.calibration) ? 0 : get(ctx, n))
-#ifdef FUNCTION_ARGS
-/* The tool has its own, which may use TARGET, the call's, and does not need them at the exit. */
-#define FUNCTION_EXIT_ARGS(get, ctx)                                                               \
-	{                                                                                          \
-	}
-#elif defined(FUNCTION_ARG_1)
-#define FUNCTION_ARGS(get, ctx)                                                                    \
-	{                                                                                          \
-		FUNCTION_ARG(get, ctx, FUNCTION_ARG_0), FUNCTION_ARG(get, ctx, FUNCTION_ARG_1)     \
-	}
-#else
-#define FUNCTION_ARGS(get, ctx)                                                                    \
-	{                                                                                          \
-		FUNCTION_ARG(get, ctx, FUNCTION_ARG_0)                                             \
-	}
-#endif
-
-#ifndef FUNCTION_EXIT_ARGS
-#define FUNCTION_EXIT_ARGS FUNCTION_ARGS
-#endif
+static __always_inline void function_get_args(const void *ctx, enum function_hook hook,
+					      __u64 target, __u64 *args)
+{
+	if (!unlikely(function_config.calibration))
+		function_args(ctx, hook, target, args);
+}
 
 /* The target of a program that is attached to many functions at once. */
 #define function_target(ctx)                                                                       \
@@ -187,8 +227,9 @@ static __always_inline __u64 function_register(const struct pt_regs *ctx, __u32 
 static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
 {
 	if (function_config.takes_args) {
-		const __u64 all[PLUMB_FUNCTION_ARGS] = FUNCTION_EXIT_ARGS(function_ctx, ctx);
+		__u64 all[PLUMB_FUNCTION_ARGS] = {};
 
+		function_get_args(ctx, FUNCTION_CTX_EXIT, 0, all);
 		args[0] = all[0];
 		args[1] = all[1];
 	}

@@ -23,11 +23,7 @@ struct function_call {
 	__u32 error; /* positive errno, 0 for success */
 };
 
-#ifdef FUNCTION_BY_TARGET
-static __always_inline bool function_wanted_of(struct task_struct *task, __u64 target, __u64 *args);
-#else
-static __always_inline bool function_wanted(struct task_struct *task, const __u64 *args);
-#endif
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args);
 static __always_inline void function_record(struct task_struct *task,
 					    const struct function_call *call);
 
@@ -37,12 +33,7 @@ static __always_inline bool function_begins(struct task_struct *task, __u64 targ
 {
 	if (!plumb_live || !filter_entry(task))
 		return false;
-#ifdef FUNCTION_BY_TARGET
-	return function_wanted_of(task, target, (__u64 *)args);
-#else
-	(void)target;
-	return function_wanted(task, args);
-#endif
+	return function_wanted(task, target, (__u64 *)args);
 }
 
 /* Instead of the target: the program's own target, a constant in it, which needs no register. */
@@ -214,7 +205,7 @@ static __always_inline void function_unmatched(struct task_struct *task, __u64 t
 	if (frames_are_inherited(task))
 		return;
 #endif
-#ifdef FUNCTION_IS_ONLY_COUNTED /* by the tool, in function_wanted_of() */
+#ifdef FUNCTION_IS_ONLY_COUNTED /* by the tool, in function_wanted() */
 	if (FUNCTION_IS_ONLY_COUNTED(target))
 		return;
 #endif

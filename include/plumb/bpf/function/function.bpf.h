@@ -2,18 +2,15 @@
 /*
  * function, BPF side: calls of kernel functions, timed by any of the kernel's mechanisms.
  *
- * A tool defines which arguments it needs (FUNCTION_ARG_0, and FUNCTION_ARG_1 if it needs two:
- * their positions from 0; PLUMB_NO_RESULT if it needs none), includes this, and defines
+ * A tool includes this, and defines
  *
- *	bool function_wanted(struct task_struct *, const __u64 *args)
+ *	void function_args(const void *ctx, enum function_hook, __u64 target, __u64 *args)
+ *	bool function_wanted(struct task_struct *, __u64 target, __u64 *args)
  *	void function_record(struct task_struct *, const struct function_call *)
  *
- * If its functions have different arguments, it defines FUNCTION_BY_TARGET, calls are in frames
- * (function_config.nested), and instead of function_wanted() it defines
- *
- *	bool function_wanted_of(struct task_struct *, __u64 target, __u64 *args)
- *
- * which may replace arguments by what is to be kept of the call.
+ * The first gets the arguments that it needs, by function_arg(); the second may replace them by
+ * what is to be kept of the call. Functions that have different arguments are told by their
+ * target, if calls are in frames (function_config.nested).
  *
  * The programs are thin: each translates the entry and exit of a call from its hook
  * (function-args.bpf.h); the handling is the same for all (function-calls.bpf.h). Programs that use
@@ -33,9 +30,10 @@
 
 static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 	struct task_struct *task = current_task();
 
+	function_get_args(ctx, FUNCTION_CTX, target, args);
 	if (!filter_thread(task))
 		return;
 	if (!function_begins(task, target, args)) {
@@ -48,9 +46,10 @@ static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 
 static __always_inline void function_leave_fentry(__u64 target, __u64 *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_EXIT_ARGS(function_ctx, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 	long ret = function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target));
 
+	function_get_args(ctx, FUNCTION_CTX_EXIT, 0, args);
 	if (function_config.inflight_slots)
 		function_leave_inflight_slot(target, ctx, args, ret);
 	else
@@ -85,8 +84,9 @@ SEC("kprobe")
 int kprobe_enter(struct pt_regs *ctx)
 {
 	__u64 target = function_own_target();
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_REGISTERS, target, args);
 	function_enter(target, PT_REGS_SP(ctx), args, NULL);
 	return 0;
 }
@@ -102,8 +102,9 @@ SEC("kprobe.multi")
 int multi_enter(struct pt_regs *ctx)
 {
 	__u64 target = function_target(ctx);
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_REGISTERS, target, args);
 	function_enter(target, PT_REGS_SP(ctx), args, NULL);
 	return 0;
 }
@@ -134,13 +135,15 @@ static __noinline int fsession_framed(__u64 *ctx)
 	__u64 target = function_own_target();
 
 	if (session_is_return(ctx)) {
-		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_EXIT_ARGS(function_ctx, ctx);
+		__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+		function_get_args(ctx, FUNCTION_CTX_EXIT, 0, args);
 		function_leave_framed(target, function_place(ctx), args, fentry_result(ctx, target),
 				      session_cookie(ctx));
 	} else {
-		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+		__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+		function_get_args(ctx, FUNCTION_CTX, target, args);
 		function_enter(target, function_place(ctx), args, session_cookie(ctx));
 	}
 	return 0;
@@ -173,8 +176,9 @@ SEC("fsession.multi")
 int fsession_multi(__u64 *ctx)
 {
 	__u64 target = function_target(ctx), ret = 0, *cookie, ns;
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_ctx, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_CTX, target, args);
 	if (unlikely(function_config.frames)) {
 		if (session_is_return(ctx)) {
 			bpf_get_func_ret(ctx, &ret);
@@ -216,8 +220,9 @@ int kprobe_session(struct pt_regs *ctx)
 			function_missed(target, NULL);
 		*cookie = 0; /* fprobe passes it to the next call unchanged */
 	} else {
-		__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+		__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+		function_get_args(ctx, FUNCTION_REGISTERS, target, args);
 		if (unlikely(function_config.frames))
 			return !function_enter(target, PT_REGS_SP(ctx), args, session_cookie(ctx));
 		return !function_enter_session(session_cookie(ctx), args);

@@ -33,8 +33,9 @@
 #define PLUMB_POINTER 0x80
 /* With the number of a function's argument words, the index of the address it returns to. */
 #define PLUMB_CALLER 0x40
-/* An index that no word has. */
+/* An index that no word has: of a result, and of an argument. */
 #define PLUMB_NO_RESULT 0x7f
+#define PLUMB_NO_ARG    0x7f
 
 /* The placeholder of the target in a program until it is copied. */
 #define PLUMB_TARGET_UNSET 0x7061726765740000ULL

@@ -11,6 +11,7 @@
 #ifndef PLUMB_GOROUTINE_BPF_H
 #define PLUMB_GOROUTINE_BPF_H
 
+#include <plumb/bpf/function/function-args.bpf.h>
 #include <plumb/bpf/function/function-calls.bpf.h>
 #include <plumb/bpf/user/by-id.bpf.h>
 #include <plumb/bpf/user/goroutine.h>
@@ -37,51 +38,14 @@ static __always_inline bool goroutine_current(const struct pt_regs *ctx, struct 
 	return true;
 }
 
-/* Integer and pointer arguments, in the order of Go's internal ABI. */
-static __always_inline __u64 go_register(const struct pt_regs *ctx, __u32 n)
-{
-	__u64 v = 0;
-
-#if defined(__TARGET_ARCH_x86)
-	const struct pt_regs *regs = ctx;
-
-	switch (n) {
-		FUNCTION_REGISTER(0, ax);
-		FUNCTION_REGISTER(1, bx);
-		FUNCTION_REGISTER(2, cx);
-		FUNCTION_REGISTER(3, di);
-		FUNCTION_REGISTER(4, si);
-		FUNCTION_REGISTER(5, r8);
-		FUNCTION_REGISTER(6, r9);
-		FUNCTION_REGISTER(7, r10);
-		FUNCTION_REGISTER(8, r11);
-#else
-	const struct user_pt_regs *regs = (const struct user_pt_regs *)ctx;
-
-	switch (n) {
-		FUNCTION_REGISTER(0, regs[0]);
-		FUNCTION_REGISTER(1, regs[1]);
-		FUNCTION_REGISTER(2, regs[2]);
-		FUNCTION_REGISTER(3, regs[3]);
-		FUNCTION_REGISTER(4, regs[4]);
-		FUNCTION_REGISTER(5, regs[5]);
-		FUNCTION_REGISTER(6, regs[6]);
-		FUNCTION_REGISTER(7, regs[7]);
-		FUNCTION_REGISTER(8, regs[8]);
-#endif
-	default:
-		break;
-	}
-	return v;
-}
-
 static __always_inline void goroutine_entered(__u64 target, const struct pt_regs *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(go_register, ctx), place;
+	__u64 args[PLUMB_FUNCTION_ARGS] = {}, place;
 	struct task_struct *task = current_task();
 	struct plumb_thread_kept *kept = NULL;
 	struct plumb_id which;
 
+	function_get_args(ctx, FUNCTION_GO_REGISTERS, target, args);
 	if (!filter_thread(task) || !function_begins(task, target, args))
 		return;
 	if (goroutine_current(ctx, task, &which, &place))

@@ -2,7 +2,7 @@
 /*
  * user function, BPF side: calls of user functions, timed by any of the kernel's mechanisms.
  *
- * As function.bpf.h: the including file defines FUNCTION_ARG_0, function_wanted() and
+ * As function.bpf.h: the including file defines function_args(), function_wanted() and
  * function_record(). Programs that use sessions are in objects of their own (PLUMB_SESSION).
  *
  * Threads can be preempted in a uprobe program by others that run it: plumb_config.interleaved.
@@ -46,8 +46,9 @@ static __always_inline __u64 user_left_place(const struct pt_regs *ctx)
 
 static __always_inline bool user_entered(__u64 target, struct pt_regs *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = FUNCTION_ARGS(function_register, ctx);
+	__u64 args[PLUMB_FUNCTION_ARGS] = {};
 
+	function_get_args(ctx, FUNCTION_REGISTERS, target, args);
 	return function_enter(user_target(target), PT_REGS_SP(ctx), args, NULL);
 }
 
