@@ -143,7 +143,7 @@ static __always_inline int done(struct pt_regs *ctx, __u64 target)
 	return 0;
 }
 
-/* Links to perf events have cookies from 5.15 on. */
+/* As user_own_target(): uprobe.multi has cookies, and links to perf events from 5.15 on. */
 #define OWN_TARGET(ctx)                                                                            \
 	(function_config.with_cookies ? bpf_get_attach_cookie(ctx) : function_own_target())
 
@@ -157,18 +157,6 @@ SEC("uprobe")
 int usdt_done(struct pt_regs *ctx)
 {
 	return done(ctx, OWN_TARGET(ctx));
-}
-
-SEC("uprobe.multi")
-int usdt_multi_start(struct pt_regs *ctx)
-{
-	return start(ctx, bpf_get_attach_cookie(ctx));
-}
-
-SEC("uprobe.multi")
-int usdt_multi_done(struct pt_regs *ctx)
-{
-	return done(ctx, bpf_get_attach_cookie(ctx));
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

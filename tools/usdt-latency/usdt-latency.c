@@ -191,15 +191,11 @@ static uint64_t look(uint64_t elapsed)
 enum { MULTI, SINGLE };
 
 static const struct plumb_attach_target hooks[][USDT_ENDS] = {
-	[MULTI] = {{"usdt_multi_start", PLUMB_UPROBE_MULTI},
-		   {"usdt_multi_done", PLUMB_UPROBE_MULTI}},
+	[MULTI] = {{"usdt_start", PLUMB_UPROBE_MULTI}, {"usdt_done", PLUMB_UPROBE_MULTI}},
 	[SINGLE] = {{"usdt_start", PLUMB_UPROBE}, {"usdt_done", PLUMB_UPROBE}},
 };
 
-static const char *const programs[][USDT_ENDS + 1] = {
-	[MULTI] = {"usdt_multi_start", "usdt_multi_done", NULL},
-	[SINGLE] = {"usdt_start", "usdt_done", NULL},
-};
+static const char *const programs[] = {"usdt_start", "usdt_done", NULL};
 
 const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end)
 {
@@ -225,7 +221,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	bpf->function->calibration = calibration;
 	bpf->function->frames = 1;
 	bpf->function->min_ns = calibration ? 0 : min_ns;
-	bpf->function->with_cookies = plumb_probes_have_cookies();
+	bpf->function->with_cookies = mode == MULTI || plumb_probes_have_cookies();
 	bpf->function->since = plumb_now();
 	skel->rodata->usdt_config.by_argument = usdt_pair.key[USDT_START] != USDT_NO_ARGUMENT;
 	if (skel->rodata->usdt_config.by_argument)
@@ -233,7 +229,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	/* A thread can be preempted in a program by another that runs it. */
 	bpf->config->interleaved = true;
 	bpf->mode = mode;
-	bpf->copied = programs[mode];
+	bpf->copied = programs;
 	bpf->attach = calibration ? usdt_calibration_attach : plumb_builds_attach;
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_threads_by_task"),
 				 MAX_HASHED);

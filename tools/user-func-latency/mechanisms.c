@@ -35,29 +35,23 @@ enum { SESSION, MULTI, SINGLE, MULTI_RETURNS, RETURNS };
 
 static const struct plumb_attach_target hooks[][3] = {
 	[SESSION] = {{"user_session", PLUMB_UPROBE_SESSION}, {}},
-	[MULTI] = {{"user_multi_leave", PLUMB_URETPROBE_MULTI},
-		   {"user_multi_enter", PLUMB_UPROBE_MULTI},
-		   {}},
+	[MULTI] = {{"user_leave", PLUMB_URETPROBE_MULTI}, {"user_enter", PLUMB_UPROBE_MULTI}, {}},
 	[SINGLE] = {{"user_leave", PLUMB_URETPROBE}, {"user_enter", PLUMB_UPROBE}, {}},
-	[MULTI_RETURNS] = {{"user_multi_return", PLUMB_UPROBE_MULTI_RETURNS},
-			   {"user_multi_enter", PLUMB_UPROBE_MULTI},
+	[MULTI_RETURNS] = {{"user_return", PLUMB_UPROBE_MULTI_RETURNS},
+			   {"user_enter", PLUMB_UPROBE_MULTI},
 			   {}},
 	[RETURNS] = {{"user_return", PLUMB_UPROBE_RETURNS}, {"user_enter", PLUMB_UPROBE}, {}},
 };
 
 static const char *const programs[][3] = {
 	[SESSION] = {"user_session", NULL},
-	[MULTI] = {"user_multi_leave", "user_multi_enter", NULL},
+	[MULTI] = {"user_leave", "user_enter", NULL},
 	[SINGLE] = {"user_leave", "user_enter", NULL},
-	[MULTI_RETURNS] = {"user_multi_return", "user_multi_enter", NULL},
+	[MULTI_RETURNS] = {"user_return", "user_enter", NULL},
 	[RETURNS] = {"user_return", "user_enter", NULL},
 };
 
-/* Those of a Go program, by mode. */
-static const char *const go_programs[][4] = {
-	[MULTI_RETURNS] = {"user_multi_return", "user_multi_enter", "goroutine_multi_end", NULL},
-	[RETURNS] = {"user_return", "user_enter", "goroutine_end", NULL},
-};
+static const char *const go_programs[] = {"user_return", "user_enter", "goroutine_end", NULL};
 
 bool user_func_has_sessions(const struct plumb_bpf *bpf)
 {
@@ -80,7 +74,7 @@ int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 			    const struct plumb_userfuncs *where, char *what, size_t size)
 {
-	static const struct plumb_attach_target multi = {"goroutine_multi_end", PLUMB_UPROBE_MULTI},
+	static const struct plumb_attach_target multi = {"goroutine_end", PLUMB_UPROBE_MULTI},
 						single = {"goroutine_end", PLUMB_UPROBE};
 
 	return plumb_probe_userfuncs(probes, bpf->object,
@@ -150,7 +144,8 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	if (err)
 		return err;
 	bpf->mode = mode;
-	bpf->copied = user_func.go ? go_programs[mode] : programs[mode];
+	bpf->copied = user_func.go ? go_programs : programs[mode];
+	bpf->function->with_cookies |= mode == MULTI || mode == MULTI_RETURNS;
 	bpf->attach = calibration ? attach_self_test : plumb_builds_attach;
 	name_hooks(bpf);
 	for (const struct plumb_attach_target *a = hooks[mode]; a->hook && !err; a++)
@@ -158,7 +153,7 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 					  a->hook, NULL);
 	if (!err && user_func.go && mode == MULTI_RETURNS)
 		err = plumb_probe_prepare(
-			bpf_object__find_program_by_name(bpf->object, "goroutine_multi_end"),
+			bpf_object__find_program_by_name(bpf->object, "goroutine_end"),
 			PLUMB_UPROBE_MULTI, NULL);
 	return err;
 }

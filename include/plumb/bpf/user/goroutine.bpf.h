@@ -101,12 +101,4 @@ int goroutine_end(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uprobe.multi")
-int goroutine_multi_end(struct pt_regs *ctx)
-{
-	keep_own_stack(ctx);
-	goroutine_over(ctx);
-	return 0;
-}
-
 #endif

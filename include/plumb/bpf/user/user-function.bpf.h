@@ -67,7 +67,10 @@ static __always_inline void user_returns(__u64 target, const struct pt_regs *ctx
 
 #if !PLUMB_SESSION
 
-/* Links to perf events have cookies from 5.15 on. */
+/*
+ * Each of these is for one function, or, as uprobe.multi, for many: links of these have cookies,
+ * and those to perf events from 5.15 on.
+ */
 static __always_inline __u64 user_own_target(struct pt_regs *ctx)
 {
 	return function_config.with_cookies ? bpf_get_attach_cookie(ctx) : function_own_target();
@@ -89,22 +92,6 @@ int user_return(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uprobe.multi")
-int user_multi_return(struct pt_regs *ctx)
-{
-	keep_own_stack(ctx);
-	user_returns(bpf_get_attach_cookie(ctx), ctx);
-	return 0;
-}
-
-SEC("uprobe.multi")
-int user_multi_enter(struct pt_regs *ctx)
-{
-	keep_own_stack(ctx);
-	user_entered(bpf_get_attach_cookie(ctx), ctx);
-	return 0;
-}
-
 #ifndef PLUMB_GO /* a return address on its stack would end the program */
 
 SEC("uretprobe")
@@ -112,14 +99,6 @@ int user_leave(struct pt_regs *ctx)
 {
 	keep_own_stack(ctx);
 	user_left(user_own_target(ctx), ctx);
-	return 0;
-}
-
-SEC("uprobe.multi")
-int user_multi_leave(struct pt_regs *ctx)
-{
-	keep_own_stack(ctx);
-	user_left(bpf_get_attach_cookie(ctx), ctx);
 	return 0;
 }
 
