@@ -142,7 +142,7 @@ int on_event(void *ctx __attribute__((unused)))
 }
 
 static __always_inline bool fired(void *ctx __attribute__((unused)), __u64 target,
-				  __u64 caller __attribute__((unused)), bool guarded)
+				  bool user __attribute__((unused)), bool guarded)
 {
 	return count_one(rate_config.n + PLUMB_TARGET_INDEX(target), guarded);
 }

@@ -20,7 +20,7 @@ static __always_inline __u32 count_slot(struct task_struct *task, __u32 target, 
 
 /* Count only while all targets are attached, so that all are counted for the same time. */
 static __always_inline bool fired(void *ctx __attribute__((unused)), __u64 target,
-				  __u64 caller __attribute__((unused)), bool guarded)
+				  bool user __attribute__((unused)), bool guarded)
 {
 	struct task_struct *task = current_task();
 	struct plumb_totals *totals;

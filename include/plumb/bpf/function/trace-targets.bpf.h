@@ -3,11 +3,11 @@
  * trace targets, BPF side: a program for each mechanism to reach kernel functions, tracepoints and
  * user functions. The tool defines what is done there:
  *
- *	static __always_inline bool fired(void *ctx, __u64 target, __u64 caller, bool guarded)
+ *	static __always_inline bool fired(void *ctx, __u64 target, bool user, bool guarded)
  *
- * It returns whether the fire passed the filters.  CALLER: where a user function returns to, if
- * targets_with_caller is set; 0: not known.  GUARDED: the kernel does not run the program while it
- * already runs on that CPU.
+ * It returns whether the fire passed the filters.  USER: the target is a user function, whose
+ * registers CTX has.  GUARDED: the kernel does not run the program while it already runs on that
+ * CPU.
  */
 #ifndef PLUMB_TRACE_TARGETS_BPF_H
 #define PLUMB_TRACE_TARGETS_BPF_H
@@ -20,7 +20,7 @@
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/user/own-stack.bpf.h>
 
-static __always_inline bool fired(void *ctx, __u64 target, __u64 caller, bool guarded);
+static __always_inline bool fired(void *ctx, __u64 target, bool user, bool guarded);
 
 const volatile __u32 targets_single = 0; /* there is one target: number 0 */
 
@@ -31,7 +31,7 @@ SEC("fentry")
 int fired_fentry(void *ctx)
 {
 	if (guard_enter()) {
-		fired(ctx, function_own_target(), 0, true);
+		fired(ctx, function_own_target(), false, true);
 		guard_leave();
 	}
 	return 0;
@@ -40,21 +40,21 @@ int fired_fentry(void *ctx)
 SEC("fentry.multi")
 int fired_fentry_multi(void *ctx)
 {
-	fired(ctx, targets_current(ctx), 0, true);
+	fired(ctx, targets_current(ctx), false, true);
 	return 0;
 }
 
 SEC("kprobe")
 int fired_kprobe(void *ctx)
 {
-	fired(ctx, function_own_target(), 0, true);
+	fired(ctx, function_own_target(), false, true);
 	return 0;
 }
 
 SEC("kprobe.multi")
 int fired_kprobe_multi(void *ctx)
 {
-	fired(ctx, targets_current(ctx), 0, true);
+	fired(ctx, targets_current(ctx), false, true);
 	return 0;
 }
 
@@ -62,14 +62,14 @@ int fired_kprobe_multi(void *ctx)
 SEC("raw_tp")
 int fired_raw(void *ctx)
 {
-	fired(ctx, function_own_target(), 0, false);
+	fired(ctx, function_own_target(), false, false);
 	return 0;
 }
 
 SEC("tracepoint")
 int fired_tracepoint(void *ctx)
 {
-	fired(ctx, function_own_target(), 0, true);
+	fired(ctx, function_own_target(), false, true);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ static __always_inline void fired_call(void *ctx, __u32 direction, __u64 nr, boo
 		return;
 	target = targets_calls[direction][nr];
 	if (target && syscall_abi(current_task()) == PLUMB_ABI_NATIVE)
-		fired(ctx, target - 1, 0, guarded);
+		fired(ctx, target - 1, false, guarded);
 }
 
 SEC("raw_tp")
@@ -109,39 +109,11 @@ int fired_tp_call(struct trace_event_raw_sys_enter *ctx)
 	return 0;
 }
 
-#ifdef TARGETS_WITH_CALLER /* a tool of stacks, which reads it from the memory of the process */
-const volatile __u8 targets_with_caller = 0; /* user targets are first instructions */
-
-/* Where the user function returns to, at its first instruction; 0: not known. */
-static __always_inline __u64 targets_caller(struct pt_regs *ctx)
-{
-	enum { USER32_CS = 0x23 }; /* arch/x86/include/asm/segment.h */
-	__u64 caller = 0;
-
-	if (!targets_with_caller)
-		return 0;
-#if defined(__TARGET_ARCH_arm64)
-	caller = ctx->regs[30];
-#else
-	if (ctx->cs == USER32_CS)
-		bpf_probe_read_user(&caller, 4, (void *)ctx->sp);
-	else
-		bpf_probe_read_user(&caller, 8, (void *)ctx->sp);
-#endif
-	return caller;
-}
-#else
-static __always_inline __u64 targets_caller(struct pt_regs *ctx __attribute__((unused)))
-{
-	return 0;
-}
-#endif
-
 /* A thread can be preempted in here by another that comes here. */
 static __always_inline void fired_user(void *ctx, __u64 target)
 {
 	keep_own_stack(ctx);
-	if (fired(ctx, target, targets_caller(ctx), false))
+	if (fired(ctx, target, true, false))
 		build_count(target);
 }
 
