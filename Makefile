@@ -174,6 +174,12 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		tool = FILENAME; sub(".*/", "", tool); sub("[.]targets$$", "", tool); \
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
+# --- other names of kernel functions and tracepoints, by kernel ---
+$(B)/gen/renamed.inc: tools/lib/kernel/renamed.list | $(B)/gen
+	$(call say,GEN,$@)
+	$(Q)awk '!/^#/ { printf "{\"%s\", \"%s\"},\n", $$1, $$2 }' $< >$@
+$(B)/lib/kernel/renamed.o $(B)/fuzz/lib/kernel/renamed.o: $(B)/gen/renamed.inc
+
 # --- a script that is part of a tool's output, as a C string ---
 define script_rule
 $(B)/gen/$(notdir $(1)).inc: $(1) | $(B)/gen
@@ -222,9 +228,10 @@ $(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-fl
 
 # --- manual pages ---
 define page_rule
-$(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/lib/manual/*.rst) | $(B)/man
+$(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/$(1)/$(1).targets) $(wildcard tools/lib/manual/*.rst) tools/lib/kernel/renamed.list | $(B)/man
 	$$(call say,MAN,$$@)
-	$(Q)$$(RST2MAN) --halt=2 $$< $$@
+	$(Q){ cat $$< && scripts/lib/renamed-names.awk tools/lib/kernel/renamed.list $(wildcard tools/$(1)/$(1).targets); } | \
+		(cd tools/$(1) && $$(RST2MAN) --halt=2) >$$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
 $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man

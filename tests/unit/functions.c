@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* which functions a name or a glob stands for */
 #include "functions.h"
+#include <plumb/kernel/renamed.h>
 
 /* --- which functions --- */
 
@@ -22,6 +23,26 @@ static void a_name_is_a_function(void **state)
 	assert_int_equal(find("whole"), 0);
 	expect("whole");
 	assert_false(found.all[0].changed);
+}
+
+/* tools/lib/kernel/renamed.list: the other name is taken only where the first one is missing. */
+static void a_renamed_function_is_found(void **state)
+{
+	(void)state;
+	write_text(KALLSYMS, "ffffffff81000000 T _stext\nffffffff81000100 T do_file_open\n"
+			     "ffffffff81000200 T vfs_read\nffffffff81000300 T _etext\n");
+	assert_int_equal(find("do_filp_open", "vfs_read"), 0);
+	expect("do_file_open vfs_read");
+	assert_int_equal(found.all[0].address, 0xffffffff81000100);
+	write_text(KALLSYMS, "ffffffff81000000 T _stext\nffffffff81000100 T do_file_open\n"
+			     "ffffffff81000200 T do_filp_open\nffffffff81000300 T _etext\n");
+	assert_int_equal(find("do_filp_open"), 0);
+	expect("do_filp_open");
+	assert_true(plumb_is_named("do_file_open", "do_filp_open"));
+	assert_true(plumb_is_named("vfs_read", "vfs_read"));
+	assert_false(plumb_is_named("do_filp_open", "do_file_open"));
+	assert_null(plumb_other_name("vfs_read", 0));
+	assert_null(plumb_other_name("do_filp_open", 1));
 }
 
 static void a_prefix_says_what_it_is(void **state)
@@ -210,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fixture(a_name_is_a_function),
+		fixture(a_renamed_function_is_found),
 		fixture(a_prefix_says_what_it_is),
 		fixture(data_is_no_function),
 		fixture(namesakes_are_all_taken),

@@ -86,7 +86,7 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 {
 	bool uring = hooks.config.uring_end && !calibration;
 	/* Kernels with such programs have these events, with the request among their fields. */
-	bool events = plumb_raw_tracepoints_can_be_preempted() && !hooks.has_submit_sqe;
+	bool events = plumb_raw_tracepoints_can_be_preempted();
 
 	*config = hooks.config;
 	if (calibration) {
@@ -107,8 +107,7 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 	/* More than rows, since a file may be seen only in calls that are filtered at exit. */
 	size_map(bpf, "file_paths", by & FILE_BY_FILE ? 4 * max_keys : 1);
 	load_only_if(bpf, "page_added", by & FILE_BY_CACHE && !calibration);
-	load_only_if(bpf, "uring_submitted", uring && !hooks.has_submit_sqe && !events);
-	load_only_if(bpf, "uring_submitted_sqe", uring && hooks.has_submit_sqe);
+	load_only_if(bpf, "uring_submitted", uring && !events);
 	load_only_if(bpf, "uring_completed", uring && !events);
 	load_only_if(bpf, "uring_submitted_event", uring && events);
 	load_only_if(bpf, "uring_completed_event", uring && events);
@@ -151,8 +150,7 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
 	if (hooks.config.uring_end) {
-		strcpy(bpf->hooks[2],
-		       hooks.has_submit_sqe ? "io_uring_submit_sqe" : "io_uring_submit_req");
+		strcpy(bpf->hooks[2], hooks.submits);
 		strcpy(bpf->hooks[3], "io_uring_complete");
 	}
 	configure(bpf, (struct file_config *)&skel->rodata->file_config, calibration);

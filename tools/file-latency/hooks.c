@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/core/log.h>
 #include <plumb/syscalls/syscalls.h>
+#include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
 #include <string.h>
 
@@ -28,7 +29,6 @@ static const struct {
 	{"vfs_write", FILE_WRITE},
 	{"vfs_writev", FILE_WRITE},
 	{"do_filp_open", FILE_OPEN},
-	{"do_file_open", FILE_OPEN}, /* its name in 7.3 */
 	{"__x64_sys_fsync", FILE_FSYNC},
 	{"__x64_sys_fdatasync", FILE_FSYNC},
 	{"__ia32_sys_fsync", FILE_FSYNC},
@@ -50,9 +50,11 @@ _Static_assert(N_FUNCTIONS <= FILE_TARGETS, "each function has an operation");
 
 static uint32_t op_of(const char *name)
 {
+	char plain[64]; /* without what the compiler has appended */
+
+	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "."), name);
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		if (!strncmp(name, functions[i].name, strcspn(name, ".")) &&
-		    strlen(functions[i].name) == strcspn(name, "."))
+		if (plumb_is_named(plain, functions[i].name))
 			return functions[i].op;
 	return FILE_CALLS;
 }
@@ -84,7 +86,7 @@ static int find_functions(const struct btf *btf, const char *file, struct file_h
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
 		if (is_selected(hooks->config.ops, functions[i].op) &&
 		    !(functions[i].op == FILE_IO_SUBMIT && hooks->has_aio) &&
-		    btf__find_by_name_kind(btf, functions[i].name, BTF_KIND_FUNC) > 0)
+		    plumb_btf_function(btf, functions[i].name))
 			patterns[n++] = functions[i].name;
 	if (!n)
 		return plumb_error(EOPNOTSUPP, "the kernel's types have none of the functions");
@@ -177,13 +179,11 @@ static void find_uring(const struct btf *btf, struct file_hooks *hooks)
 	const struct btf_type *end = plumb_tracepoint_prototype(btf, "io_uring_complete"),
 			      *begin = plumb_tracepoint_prototype(btf, "io_uring_submit_req");
 
-	if (!begin) {
-		begin = plumb_tracepoint_prototype(btf, "io_uring_submit_sqe");
-		hooks->has_submit_sqe = begin;
-	}
 	if (!begin || !end || !(hooks->config.ops & URING_OPS))
 		return;
 	hooks->config.uring_end = end_of(btf, end);
+	snprintf(hooks->submits, sizeof(hooks->submits), "%s",
+		 plumb_btf_tracepoint(btf, "io_uring_submit_req"));
 	/* (ring, request, opcode, ...) on 5.10 */
 	hooks->config.uring_begin = btf_vlen(begin) > 4;
 }

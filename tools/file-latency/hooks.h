@@ -11,8 +11,8 @@
 struct file_hooks {
 	struct plumb_functions functions;
 	struct file_config config;
-	bool has_submit_sqe; /* the name of io_uring_submit_req before 6.4 */
-	bool has_aio;        /* the functions of AIO */
+	char submits[32]; /* this kernel's name of io_uring_submit_req */
+	bool has_aio;     /* the functions of AIO */
 };
 
 /*

@@ -198,13 +198,6 @@ int uring_submitted(struct bpf_raw_tracepoint_args *ctx)
 	return uring_begin((struct io_kiocb *)uring_argument(ctx, file_config.uring_begin));
 }
 
-/* Its name before 6.4. */
-SEC("raw_tp/io_uring_submit_sqe")
-int uring_submitted_sqe(struct bpf_raw_tracepoint_args *ctx)
-{
-	return uring_begin((struct io_kiocb *)uring_argument(ctx, file_config.uring_begin));
-}
-
 SEC("raw_tp/io_uring_complete")
 int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 {

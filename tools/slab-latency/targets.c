@@ -39,9 +39,8 @@ enum rule {
 
 /*
  * The functions by which the rest of the kernel allocates and frees.  None of them calls another
- * of the list, as far as RULE selects them.  All names are those of some kernel from 5.10 to 7.3;
- * _noprof is from 6.10 on.  __kmalloc_large_node_noprof is missing, since kmalloc's functions call
- * it.
+ * of the list, as far as RULE selects them.  All names are those of some kernel from 5.10 to 7.3,
+ * or in renamed.list.  __kmalloc_large_node_noprof is missing, since kmalloc's functions call it.
  */
 static const struct {
 	const char *name;
@@ -49,11 +48,8 @@ static const struct {
 	enum rule rule;
 } known[] = {
 	{"kmem_cache_alloc", SLAB_ALLOC, ALWAYS},
-	{"kmem_cache_alloc_noprof", SLAB_ALLOC, ALWAYS},
 	{"kmem_cache_alloc_lru", SLAB_ALLOC, ALWAYS},
-	{"kmem_cache_alloc_lru_noprof", SLAB_ALLOC, ALWAYS},
 	{"kmem_cache_alloc_node", SLAB_ALLOC, ALWAYS},
-	{"kmem_cache_alloc_node_noprof", SLAB_ALLOC, ALWAYS},
 	{"kmem_cache_alloc_from_sheaf_noprof", SLAB_ALLOC, ALWAYS},
 	{COMMON, SLAB_ALLOC, WITH_COMMON},
 	{COMMON_LARGE, SLAB_ALLOC, WITH_COMMON},
@@ -61,24 +57,18 @@ static const struct {
 	{"kmalloc_large_node", SLAB_ALLOC, LARGE},
 	{"__kmalloc_large_noprof", SLAB_ALLOC, ALWAYS},
 	{"__kmalloc", SLAB_ALLOC, NOT_WITH_COMMON},
-	{"__kmalloc_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_node", SLAB_ALLOC, NOT_WITH_COMMON},
-	{"__kmalloc_node_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_track_caller", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_node_track_caller", SLAB_ALLOC, NOT_WITH_COMMON},
-	{"__kmalloc_node_track_caller_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_flags_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"kmem_cache_alloc_trace", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"kmem_cache_alloc_node_trace", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"kmalloc_trace", SLAB_ALLOC, NOT_WITH_COMMON},
-	{"kmalloc_trace_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"kmalloc_node_trace", SLAB_ALLOC, NOT_WITH_COMMON},
-	{"kmalloc_node_trace_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_cache_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kmalloc_cache_node_noprof", SLAB_ALLOC, NOT_WITH_COMMON},
 	{"__kvmalloc_node_noprof", SLAB_ALLOC, VIRTUAL},
 	{"kmem_cache_alloc_bulk", SLAB_BULK, ALWAYS},
-	{"kmem_cache_alloc_bulk_noprof", SLAB_BULK, ALWAYS},
 	{"___slab_alloc", SLAB_REFILL, ALWAYS},
 	{"__pcs_replace_empty_main", SLAB_REFILL, ALWAYS}, /* sheaves, from 6.18 on */
 	{ALLOCATE, SLAB_NEW, ALWAYS},
@@ -177,12 +167,14 @@ static int find_functions(const char *file, const struct btf *btf, bool parts, b
 	int err;
 
 	for (size_t i = 0; i < N_KNOWN && n < SLAB_FUNCTIONS; i++) {
-		f = prototype(btf, known[i].name);
+		const char *name = plumb_btf_function(btf, known[i].name);
+
+		f = name ? prototype(btf, name) : NULL;
 		if (!f || !is_needed(i, btf, parts, frees))
 			continue;
 		at[n] = describe(btf, f, known[i].what);
 		at[n].may_be_virtual = known[i].rule == VIRTUAL;
-		names[n++] = known[i].name;
+		names[n++] = name;
 	}
 	err = n ? plumb_functions_find(names, n, file, &targets->functions) : 0;
 	if (err)

@@ -9,6 +9,8 @@ struct bpf_link;
 struct bpf_program;
 struct perf_event_attr;
 
+/* Attaches P where its section says, under the name that the kernel has (renamed.h). */
+struct bpf_link *plumb_probe_attach_section(const struct bpf_program *p);
 /*
  * Attaches P by its section "tp/CATEGORY/NAME".  libbpf cannot do this where tracefs is not
  * mounted.  NULL and errno on failure.

@@ -16,6 +16,13 @@ void plumb_kernel_btf_put(struct btf *btf);
 struct btf_type;
 
 /*
+ * The name that the kernel has for what the tools call NAME, a function or a raw tracepoint: this
+ * one or another of renamed.h; NULL: it has neither.
+ */
+const char *plumb_btf_function(const struct btf *btf, const char *name);
+const char *plumb_btf_tracepoint(const struct btf *btf, const char *name);
+
+/*
  * The prototype of the raw tracepoint NAME, a BTF_KIND_FUNC_PROTO; NULL: there is none.  Its first
  * parameter is the tracer's.
  */

@@ -272,7 +272,7 @@ static int attach_program(struct plumb_instance *in, const struct bpf_program *p
 	if (in->without == p)
 		return 0;
 	in->links[in->n_links] =
-		is_tracepoint ? plumb_probe_attach_tracepoint(p) : bpf_program__attach(p);
+		is_tracepoint ? plumb_probe_attach_tracepoint(p) : plumb_probe_attach_section(p);
 	if (in->links[in->n_links]) {
 		in->n_links++;
 		return 0;

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <plumb/core/tracepoint.h>
+#include <plumb/kernel/renamed.h>
 #include <plumb/kernel/tracefs.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +33,7 @@ int plumb_probe_open_tracepoint(uint32_t id)
 static int open_event_of(const struct bpf_program *p)
 {
 	char category[128], name[128];
+	const char *other;
 	uint32_t id;
 	int tracefs, err;
 
@@ -40,8 +43,22 @@ static int open_event_of(const struct bpf_program *p)
 	if (tracefs < 0)
 		return plumb_tracefs_is_denied() ? -EACCES : tracefs;
 	err = plumb_tracefs_id(tracefs, category, name, &id);
+	for (size_t i = 0; err == -ENOENT && (other = plumb_other_name(name, i)); i++)
+		err = plumb_tracefs_id(tracefs, category, other, &id);
 	close(tracefs);
 	return err ?: plumb_probe_open_tracepoint(id);
+}
+
+struct bpf_link *plumb_probe_attach_section(const struct bpf_program *p)
+{
+	struct bpf_link *link = bpf_program__attach(p);
+	const char *name = strchrnul(bpf_program__section_name(p), '/'), *other;
+
+	if (bpf_program__type(p) != BPF_PROG_TYPE_RAW_TRACEPOINT || !*name)
+		return link;
+	for (size_t i = 0; !link && errno == ENOENT && (other = plumb_other_name(name + 1, i)); i++)
+		link = bpf_program__attach_raw_tracepoint(p, other);
+	return link;
 }
 
 struct bpf_link *plumb_probe_attach_tracepoint(const struct bpf_program *p)

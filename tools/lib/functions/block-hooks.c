@@ -33,22 +33,17 @@ static bool has_status(const struct btf *btf)
 	return !strcmp(btf__name_by_offset(btf, t->name_off), "blk_status_t");
 }
 
-/* The first of its names that the kernel has; it must take the bio. */
+/* The name of __blk_throtl_bio, which must take the bio. */
 static const char *throttles(const struct btf *btf)
 {
-	static const char *const names[] = {"__blk_throtl_bio", "blk_throtl_bio"};
+	const char *name = plumb_btf_function(btf, "__blk_throtl_bio");
+	__s32 id = name ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -1;
 	const struct btf_type *f, *t;
-	__s32 id;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		id = btf__find_by_name_kind(btf, names[i], BTF_KIND_FUNC);
-		f = id > 0 ? btf__type_by_id(btf, btf__type_by_id(btf, id)->type) : NULL;
-		t = f && btf_vlen(f) == 1 ? btf__type_by_id(btf, btf_params(f)[0].type) : NULL;
-		t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-		if (t && !strcmp(btf__name_by_offset(btf, t->name_off), "bio"))
-			return names[i];
-	}
-	return NULL;
+	f = id > 0 ? btf__type_by_id(btf, btf__type_by_id(btf, id)->type) : NULL;
+	t = f && btf_vlen(f) == 1 ? btf__type_by_id(btf, btf_params(f)[0].type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+	return t && !strcmp(btf__name_by_offset(btf, t->name_off), "bio") ? name : NULL;
 }
 
 /* RQF_FLUSH_SEQ: a macro before 6.12, then a bit in an enum that has no name on some kernels. */

@@ -3,6 +3,7 @@
 #include <plumb/functions/modules.h>
 #include <errno.h>
 #include <plumb/core/log.h>
+#include <plumb/kernel/renamed.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +317,22 @@ static int say_refused(const struct plumb_pattern *p, const struct outcome *o)
 	return plumb_error(ENOENT, "%s is init code, which the kernel freed after boot", p->text);
 }
 
+/* Finds nothing by P's name: by the other names of it. */
+static void match_renamed(struct search *q, struct plumb_pattern *p)
+{
+	const char *name = p->name, *other;
+
+	for (size_t i = 0; !q->n_matches && (other = plumb_other_name(name, i)); i++) {
+		p->name = other;
+		p->literal = strlen(other);
+		match(q, p, plumb_pattern_names);
+	}
+	if (q->n_matches)
+		plumb_info("%s: its name on this kernel is %s", name, p->name);
+	else
+		p->name = name, p->literal = strlen(name);
+}
+
 static int find(struct search *q, const char *text)
 {
 	struct outcome o = {};
@@ -328,6 +345,8 @@ static int find(struct search *q, const char *text)
 		match(q, &p, plumb_pattern_became);
 	if (!q->n_matches && !p.is_glob)
 		match(q, &p, plumb_pattern_left);
+	if (!q->n_matches && !p.is_glob)
+		match_renamed(q, &p);
 	if (!q->n_matches)
 		return say_missing(q, &p);
 	err = consider_all(q, &p, &o);

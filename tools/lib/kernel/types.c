@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/core/file.h>
 #include <plumb/core/log.h>
+#include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -36,14 +37,41 @@ void plumb_kernel_btf_put(struct btf *btf)
 	}
 }
 
+const char *plumb_btf_function(const struct btf *btf, const char *name)
+{
+	const char *here = name;
+
+	for (size_t i = 0; here; here = plumb_other_name(name, i++))
+		if (btf__find_by_name_kind(btf, here, BTF_KIND_FUNC) > 0)
+			return here;
+	return NULL;
+}
+
+static int find_tracepoint(const struct btf *btf, const char *name)
+{
+	char type[64];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+}
+
+const char *plumb_btf_tracepoint(const struct btf *btf, const char *name)
+{
+	const char *here = name;
+
+	for (size_t i = 0; here; here = plumb_other_name(name, i++))
+		if (find_tracepoint(btf, here) > 0)
+			return here;
+	return NULL;
+}
+
 const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const char *name)
 {
 	const struct btf_type *t;
-	char type[64];
 	int id;
 
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	name = plumb_btf_tracepoint(btf, name);
+	id = name ? find_tracepoint(btf, name) : -1;
 	if (id < 0)
 		return NULL;
 	t = btf__type_by_id(btf, id);

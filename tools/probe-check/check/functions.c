@@ -37,8 +37,10 @@ static int look_up(const struct kernel *k, struct candidate *c)
 	ssize_t n = 0;
 
 	c->name = colon ? colon + 1 : c->check->target.name;
+	if (!colon)
+		c->name = kernel_name(k, c->name);
 	if (k->lists)
-		n = plumb_lists_find(k->lists, c->check->target.name, &c->all);
+		n = plumb_lists_find(k->lists, colon ? c->check->target.name : c->name, &c->all);
 	if (n < 0)
 		return n;
 	c->n = n;

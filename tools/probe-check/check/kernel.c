@@ -6,6 +6,7 @@
 #include <plumb/terminal/suggest.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/tracepoints.h>
+#include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,16 @@ bool kernel_has_function(const struct kernel *k, const char *name)
 	has = n > 0 && !all[0].boot_only && !strcmp(all[0].name, name);
 	free(all);
 	return has;
+}
+
+const char *kernel_name(const struct kernel *k, const char *name)
+{
+	const char *here = name;
+
+	for (size_t i = 0; here; here = plumb_other_name(name, i++))
+		if (kernel_has_function(k, here))
+			return here;
+	return name;
 }
 
 const char *kernel_other_name(const struct kernel *k, const char *name, char *text, size_t size)

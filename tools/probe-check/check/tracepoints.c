@@ -9,6 +9,8 @@
 #include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/functions/tracepoints.h>
+#include <plumb/kernel/renamed.h>
+#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ static const struct plumb_tracepoint *find(const struct plumb_tracepoints *all,
 					   const char *category, const char *name)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (!strcmp(all->list[i].name, name) &&
+		if (plumb_is_named(all->list[i].name, name) &&
 		    (!category || !strcmp(all->list[i].category, category)))
 			return &all->list[i];
 	return NULL;
@@ -60,10 +62,7 @@ static void judge_missing(const struct plumb_tracepoints *all, struct check *c)
 /* The kernel declares a type btf_trace_NAME for each raw tracepoint. */
 static bool has_raw_type(const struct kernel *k, const char *name)
 {
-	char type[256];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return k->btf && btf__find_by_name_kind(k->btf, type, BTF_KIND_TYPEDEF) > 0;
+	return k->btf && plumb_btf_tracepoint(k->btf, name);
 }
 
 static void judge_by_types(const struct kernel *k, struct check *c)
