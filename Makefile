@@ -239,9 +239,9 @@ $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man
 	$(Q)$(RST2MAN) --halt=2 $< $@
 
 # --- the JSON Schema: what the tools share, and each tool's own members ---
-$(SCHEMA): tools/lib/core/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py $(wildcard tools/*/*.c) | $(B)
+$(SCHEMA): include/plumb/bpf/core/ledger.h tools/lib/core/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py $(wildcard tools/*/*.c) | $(B)
 	$(call say,SCHEMA,$@)
-	$(Q)scripts/lib/join-schema.py $(filter %.schema.json,$^) > $@
+	$(Q)scripts/lib/join-schema.py $(filter %.h %.schema.json,$^) > $@
 $(AUDIT_SCHEMA): tools/lib/guard/audit.schema.json | $(B)
 	$(call say,SCHEMA,$@)
 	$(Q)cp $< $@

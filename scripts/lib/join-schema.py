@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""join-schema.py COMMON NAME.schema.json...: the JSON Schema of all tools, on stdout.
+"""join-schema.py LEDGER.H COMMON NAME.schema.json...: the JSON Schema of all tools, on stdout.
+
+The counters of the ledger are those of LEDGER.H, with their descriptions.
 
 COMMON describes what tools share.  The file of a tool describes a report of that tool, and becomes
 $defs/NAME; its own $defs/line, if it has one, describes the lines that it prints beside reports.
@@ -93,7 +95,18 @@ def join(common, tools):
     }
 
 
-def main(common, paths):
+def add_counters(ledger, header):
+    """To the definition of the LEDGER those that are SHOWN in the HEADER's table."""
+    with open(header, encoding="utf-8") as text:
+        counters = re.findall(r'^\tSHOWN\((\w+), [01], "[^"]*", "([^"]*)"\)', text.read(), re.MULTILINE)
+    if not counters:
+        sys.exit(f"{header}: no counter is shown")
+    for name, description in counters:
+        ledger["properties"][name] = {"description": description, "$ref": "#/$defs/natural"}
+        ledger["required"].append(name)
+
+
+def main(header, common, paths):
     texts = {}
     for path in [common, *paths]:
         with open(path, encoding="utf-8") as text:
@@ -103,6 +116,7 @@ def main(common, paths):
                 sys.exit(f"{path}: {error}")
         add_columns(texts[os.path.basename(path).removesuffix(".schema.json")], *columns_of(os.path.dirname(path)))
     common = texts.pop(os.path.basename(common).removesuffix(".schema.json"))
+    add_counters(common["$defs"]["ledger"], header)
     try:
         schema = join(common, dict(sorted(texts.items())))
     except KeyError as name:
@@ -111,4 +125,4 @@ def main(common, paths):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -3,13 +3,17 @@
 #include <plumb/core/json.h>
 
 static const char *const names[LEDGER_COUNTERS] = {
-	"recorded",           "lost",          "pooled",
-	"filtered_at_exit",   "lost_at_least", "entry_lost",
-	"exit_lost",          "both_lost",     "unpaired",
-	"unmatched",          "in_flight",     "abandoned",
-	"exit_lost_observed", "no_state",      "too_deep",
-	"untracked",          "dropped",       "stacks_lost",
-	"saturated",
+	[LEDGER_RECORDED] = "recorded",     [LEDGER_LOST] = "lost",
+	[LEDGER_POOLED] = "pooled",         [LEDGER_AT_LEAST] = "lost_at_least",
+	[LEDGER_ENTRY_LOST] = "entry_lost", [LEDGER_EXIT_LOST] = "exit_lost",
+	[LEDGER_BOTH_LOST] = "both_lost",   [LEDGER_IN_FLIGHT] = "in_flight",
+	[LEDGER_ABANDONED] = "abandoned",   [LEDGER_OBSERVED] = "exit_lost_observed",
+	[LEDGER_SATURATED] = "saturated",
+#define NONE(name)
+#define ENTRY(name, ...) [LEDGER_##name] = #name,
+	PLUMB_LEDGER_COUNTERS(NONE, ENTRY)
+#undef NONE
+#undef ENTRY
 };
 
 static size_t find(struct span name)

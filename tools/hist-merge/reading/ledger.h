@@ -5,14 +5,26 @@
 
 #include "reading/scan.h"
 #include <jansson.h>
+#include <plumb/bpf/core/ledger.h>
 
 enum {
 	LEDGER_RECORDED,
 	LEDGER_LOST,
 	LEDGER_POOLED,
-	LEDGER_AT_LEAST = 4,
-	LEDGER_IN_FLIGHT = 10,
-	LEDGER_COUNTERS = 19, /* with those that are only summed up */
+	LEDGER_AT_LEAST,
+	LEDGER_ENTRY_LOST,
+	LEDGER_EXIT_LOST,
+	LEDGER_BOTH_LOST,
+	LEDGER_IN_FLIGHT,
+	LEDGER_ABANDONED,
+	LEDGER_OBSERVED, /* of EXIT_LOST */
+	LEDGER_SATURATED,
+#define PLUMB_NONE(name)
+#define PLUMB_ONE(name, ...) LEDGER_##name,
+	PLUMB_LEDGER_COUNTERS(PLUMB_NONE, PLUMB_ONE)
+#undef PLUMB_NONE
+#undef PLUMB_ONE
+		LEDGER_COUNTERS,
 };
 
 struct ledger {

@@ -156,11 +156,27 @@ static const char *pooled_of(const struct plumb_run *run)
 		       : "pooled under [other]: raise --max-keys";
 }
 
-static const char *stacks_of(const struct plumb_run *run)
+static void print_counter(uint64_t n, const char *text, const char *more, FILE *out)
 {
-	return plumb_option_is_among(run->tool->options.list, "max-stacks")
-		       ? "stacks not stored, the table is full: raise --max-stacks"
-		       : "stacks not stored, the table is full";
+	if (n && *text)
+		fprintf(out, "  %llu %s%s\n", (unsigned long long)n, text, more);
+}
+
+/* The counters that the programs keep, LOST calls or others. */
+static void print_counters(const struct plumb_report *r, bool lost, FILE *out)
+{
+	const struct plumb_ledger *l = &r->total->ledger;
+	const char *raise = plumb_option_is_among(r->run->tool->options.list, "max-stacks")
+				    ? ": raise --max-stacks"
+				    : "";
+
+#define NONE(name)
+#define PRINT(name, is_lost, text, ...)                                                            \
+	if ((is_lost) == lost)                                                                     \
+		print_counter(l->name, text, &l->name == &l->stacks_lost ? raise : "", out);
+	PLUMB_LEDGER_COUNTERS(NONE, PRINT)
+#undef NONE
+#undef PRINT
 }
 
 /* Prints the sums, and each further counter that is not zero. */
@@ -175,7 +191,6 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		const char *name;
 		uint64_t n; /* calls, but for stacks */
 	} more[] = {
-		{"filtered at exit", l->filtered_at_exit},
 		{pairs ? "unmatched (DONE without START)"
 		       : "unmatched (they began before the trace)",
 		 l->unmatched - stateless - v.entry_lost},
@@ -183,18 +198,9 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{pairs ? "abandoned (START again, or the thread's end, without DONE)"
 		       : "abandoned (ended without a return)",
 		 v.abandoned},
-		{stacks_of(r->run), l->stacks_lost},
 		{pooled_of(r->run), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
-		{pairs ? "lost: no room for another open pair"
-		       : "lost: no room for the thread's state",
-		 l->no_state},
-		{"lost: nested too deep in their thread", l->too_deep},
-		{"lost: the descendant table is full (16384)", l->untracked},
-		{"lost: dropped, the buffer was full (raise --buffer)", l->dropped},
 		{"lost: their exit was missed", v.exit_lost_observed},
-		{"lost: their end does not certainly belong to the beginning that was seen",
-		 l->unpaired},
 		{"lost, at most: their entry was missed", v.entry_lost},
 		{"lost, at most: their exit was missed", v.exit_lost - v.exit_lost_observed},
 		{"lost, at most: their entry and exit were missed", v.both_lost},
@@ -215,9 +221,10 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		      "  second after one came",
 		      out);
 	fputc('\n', out);
+	print_counters(r, false, out);
+	print_counters(r, true, out);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		if (more[i].n)
-			fprintf(out, "  %llu %s\n", (unsigned long long)more[i].n, more[i].name);
+		print_counter(more[i].n, more[i].name, "", out);
 }
 
 /* How many calls had not ended at the end of the run, at least the LEDGER's number. */

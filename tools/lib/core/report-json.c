@@ -185,23 +185,20 @@ static json_t *ledger(const struct plumb_report *r)
 	json_t *j = json_object();
 
 	set_u64(j, "recorded", v.recorded);
-	set_u64(j, "filtered_at_exit", l->filtered_at_exit);
 	/* Where the kernel does not count what it skipped, nobody looked for all that was lost. */
 	set(j, "lost", known_or_null(r, v.lost));
 	set_u64(j, "lost_at_least", v.at_least);
 	set(j, "entry_lost", known_or_null(r, v.entry_lost));
 	set(j, "exit_lost", known_or_null(r, v.exit_lost));
 	set(j, "both_lost", known_or_null(r, v.both_lost));
-	set_u64(j, "unpaired", l->unpaired);
-	set_u64(j, "unmatched", l->unmatched);
 	set_u64(j, "in_flight", v.in_flight);
 	set_u64(j, "abandoned", v.abandoned);
 	set_u64(j, "exit_lost_observed", v.exit_lost_observed);
-	set_u64(j, "no_state", l->no_state);
-	set_u64(j, "too_deep", l->too_deep);
-	set_u64(j, "untracked", l->untracked);
-	set_u64(j, "dropped", l->dropped);
-	set_u64(j, "stacks_lost", l->stacks_lost);
+#define NONE(name)
+#define SET(name, ...) set_u64(j, #name, l->name);
+	PLUMB_LEDGER_COUNTERS(NONE, SET)
+#undef NONE
+#undef SET
 	set(j, "missed", known_or_null(r, r->total->missed));
 	set(j, "cpus_changed",
 	    r->total->cpus_watched ? json_boolean(r->total->cpus_changed) : json_null());

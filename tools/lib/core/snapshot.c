@@ -207,23 +207,11 @@ static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_sna
 
 static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
 {
+#define ADD(name, ...) sum->name += l->name;
 	for (const struct plumb_ledger *end = l + PLUMB_LEDGERS; l < end; l++) {
-		sum->began += l->began;
-		sum->exit_lost += l->exit_lost;
-		sum->no_state += l->no_state;
-		sum->too_deep += l->too_deep;
-		sum->filtered_at_exit += l->filtered_at_exit;
-		sum->unmatched += l->unmatched;
-		sum->exit_lost_nested += l->exit_lost_nested;
-		sum->unpaired += l->unpaired;
-		sum->guard_missed += l->guard_missed;
-		sum->abandoned += l->abandoned;
-		sum->untracked += l->untracked;
-		sum->compat_calls += l->compat_calls;
-		sum->stacks_lost += l->stacks_lost;
-		sum->dropped += l->dropped;
-		sum->rescued += l->rescued;
+		PLUMB_LEDGER_COUNTERS(ADD, ADD)
 	}
+#undef ADD
 }
 
 #define LEFT_NS 100000

@@ -55,6 +55,15 @@ bool plumb_row_is_whole(const struct plumb_snapshot *total, const struct plumb_r
 			     !*(const uint32_t *)((const char *)row->key + total->stage_at));
 }
 
+static uint64_t count_lost(const struct plumb_ledger *l)
+{
+#define NONE(name)
+#define LOST(name, lost, ...) +((lost) ? l->name : 0)
+	return 0 PLUMB_LEDGER_COUNTERS(NONE, LOST);
+#undef NONE
+#undef LOST
+}
+
 struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 {
 	const struct plumb_ledger *l = &total->ledger;
@@ -69,8 +78,7 @@ struct plumb_verdict plumb_ledger_judge(const struct plumb_snapshot *total)
 	v.recorded /= total->stages ?: 1;
 	v.pooled += v.recorded;
 	judge_ends(total, &v);
-	v.at_least = l->no_state + l->too_deep + l->untracked + l->dropped + l->unpaired +
-		     v.exit_lost_observed;
+	v.at_least = count_lost(l) + v.exit_lost_observed;
 	v.lost = v.at_least + v.entry_lost + v.exit_lost - v.exit_lost_observed + v.both_lost;
 	return v;
 }

@@ -15,32 +15,46 @@
 
 #include <plumb/bpf/core/types.h>
 
+/*
+ * Each counter: INNER(name), which only sums use, or SHOWN(name, lost, footer, description), which
+ * is in JSON, of which DESCRIPTION is what the schema says, and in the footer if it is not zero,
+ * unless its text is "".  LOST: the calls that it counts are lost.  Everything else that has to
+ * know a counter is made of this table, but for the program that counts and what else a sum means.
+ */
+/* clang-format off */
+#define PLUMB_LEDGER_COUNTERS(INNER, SHOWN)                                                        \
+	/* written at the entry of a call */                                                       \
+	INNER(began)                                                                               \
+	INNER(exit_lost) /* the thread was in a call already, whose exit was missed */             \
+	SHOWN(no_state, 1, "lost: no room for another thread's state or open pair", "Lost calls for which the thread's state could not be allocated.") \
+	SHOWN(too_deep, 1, "lost: nested too deep in their thread", "Lost calls that were nested inside 16 other calls of their thread.") \
+	/* written at the exit of a call */                                                        \
+	SHOWN(filtered_at_exit, 0, "filtered at exit", "Calls that a filter rejected when they ended (--min, --errors).") \
+	SHOWN(unmatched, 0, "", "Exits whose entry was not seen: of calls that began before the trace, or of lost calls.") \
+	INNER(exit_lost_nested) /* as exit_lost, detected at the exit of an enclosing call */      \
+	SHOWN(unpaired, 1, "lost: their end does not certainly belong to the beginning that was seen", "Lost calls whose exit was seen but may not belong to the entry that was seen.") \
+	/* written at entry or exit, if another program is running on the CPU (guard.bpf.h) */     \
+	INNER(guard_missed) /* a missed execution */                                               \
+	/* written at a thread's exit */                                                           \
+	INNER(abandoned) /* the thread exited in the call */                                       \
+	/* written at a fork */                                                                    \
+	SHOWN(untracked, 1, "lost: the descendant table is full (16384)", "Lost calls of the command's descendants, because the descendant table (16384) was full.") \
+	/* written where a stack is taken or a record is submitted */                              \
+	SHOWN(stacks_lost, 0, "stacks not stored, the table is full", "Stacks that were not stored, because the table was full. Their calls are recorded.") \
+	SHOWN(dropped, 1, "lost: dropped, the buffer was full (raise --buffer)", "Lost calls, because the buffer was full.") \
+	/* written at an entry, not part of the sum: unselected 32-bit calls of selected names */  \
+	INNER(compat_calls)                                                                        \
+	/* written by copies of a program (plumb_mechanism.vital): what the first missed */        \
+	INNER(rescued)                                                                             \
+	INNER(pad)
+/* clang-format on */
+
+#define PLUMB_COUNTER(name, ...) __u64 name;
 struct plumb_ledger {
-	/* written at the entry of a call */
-	__u64 began;
-	__u64 exit_lost; /* the thread was in a call already, whose exit was missed */
-	__u64 no_state;  /* no memory for the thread's state: the call is lost */
-	__u64 too_deep;  /* nested in too many calls of its thread: the call is lost */
-	/* written at the exit of a call */
-	__u64 filtered_at_exit; /* by a filter that needs the exit (--errors, --min) */
-	__u64 unmatched;        /* the entry was not seen */
-	__u64 exit_lost_nested; /* as exit_lost, detected at the exit of an enclosing call */
-	__u64 unpaired;         /* the exit may not belong to the entry that was seen */
-	/* written at entry or exit, if another program is running on the CPU (guard.bpf.h) */
-	__u64 guard_missed; /* a missed execution */
-	/* written at a thread's exit */
-	__u64 abandoned; /* the thread exited in the call */
-	/* written at a fork */
-	__u64 untracked; /* the descendant table is full: the calls of the child are lost */
-	/* written where a stack is taken or a record is submitted */
-	__u64 stacks_lost; /* not stored; their calls are counted without a stack */
-	__u64 dropped;     /* the ring buffer was full: the record is lost */
-	/* written at an entry, not part of the sum: unselected 32-bit calls of selected names */
-	__u64 compat_calls;
-	/* written by copies of a program (plumb_mechanism.vital): they did what the first missed */
-	__u64 rescued;
-	__u64 pad;
+	PLUMB_LEDGER_COUNTERS(PLUMB_COUNTER, PLUMB_COUNTER)
 };
+#undef PLUMB_COUNTER
+
 /* Number of ledgers, a power of two.  With more CPUs, CPUs share ledgers. */
 #define PLUMB_LEDGERS 512
 
