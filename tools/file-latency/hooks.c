@@ -6,6 +6,7 @@
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <bpf/btf.h>
