@@ -8,8 +8,7 @@
 # make check      all tests; what they need is installed by scripts/check.sh
 # make check-quick  those that a change most likely breaks, in 2 minutes
 # make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -storage, -servers);
-#                 bench-probes: what an empty probe costs by probe-cost and by bpftrace; bench-merge: reports of 1,000 hosts;
-#                 bench-keep: what the flight recorder takes
+#                 bench-probes: what an empty probe costs by probe-cost and by bpftrace; bench-merge: reports of 1,000 hosts; bench-keep: the flight recorder
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel;
 #                 arm64-tarball and arm64-deb: packages of them, in build/arm64/package
@@ -174,11 +173,10 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 		tool = FILENAME; sub(".*/", "", tool); sub("[.]targets$$", "", tool); \
 		printf "{\"%s\", \"%s\", \"%s\"},\n", tool, $$1, $$2 }' $(filter %.targets,$^) >$@
 
-# --- other names of kernel functions and tracepoints, by kernel ---
+# --- other names of kernel functions, by kernel ---
 $(B)/gen/renamed.inc: tools/lib/kernel/renamed.list | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)awk '!/^#/ { printf "{\"%s\", \"%s\"},\n", $$1, $$2 }' $< >$@
-$(B)/lib/kernel/renamed.o $(B)/fuzz/lib/kernel/renamed.o: $(B)/gen/renamed.inc
 
 # --- a script that is part of a tool's output, as a C string ---
 define script_rule
@@ -199,6 +197,7 @@ $(B)/gen/parts.inc: $(B)/parts | $(B)/gen
 	$(call say,GEN,$@)
 	$(Q)for part in $(PARTS); do echo "PART($$part)"; done >$@
 $(B)/lib/parts.o $(B)/fuzz/lib/parts.o: $(B)/gen/parts.inc
+$(B)/lib/kernel/renamed.o $(B)/fuzz/lib/kernel/renamed.o: $(B)/gen/renamed.inc
 
 $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)

@@ -118,8 +118,7 @@ static void configure(struct plumb_bpf *bpf, struct file_config *config, bool ca
 		"aio_read_" hook, "aio_write_" hook, "aio_fsync_" hook
 
 #define URING_PROGRAMS                                                                             \
-	"uring_completed", "uring_completed_event", "uring_submitted", \
-		"uring_submitted_event"
+	"uring_completed", "uring_completed_event", "uring_submitted", "uring_submitted_event"
 
 /* Whichever end is missed, the request is not recorded. */
 static const char *const whole[] = {URING_PROGRAMS, AIO_PROGRAMS("fentry"), AIO_PROGRAMS("kprobe"),

@@ -5,7 +5,6 @@
 #include <plumb/core/json.h>
 #include <plumb/outputs/openmetrics.h>
 #include <plumb/outputs/series.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
