@@ -28,6 +28,16 @@ is "nothing unbounded or unchecked is called" \
 	"$(grep -nE '\b(atoi|atol|strtol|strtoul|sprintf|gets|system|popen)\(' "${library[@]}")" ""
 claim "code is formatted" clang-format --dry-run -Werror "${library[@]}" tests/*/*.[ch]
 
+# Of loaders: in a BPF program the order has a meaning.
+is "headers in <> are in order: the C library's, then ours, by name" "$(awk '
+	FNR == 1 || !/^#include </ { last = "" }
+	/^#include <[^>]*>$/ && FILENAME !~ /[.]bpf[.]|plumb\/bpf\// {
+		this = (/<plumb\// ? "2" : "1") $2
+		if (last > this && !/<bpf\//)
+			print FILENAME ":" FNR ": " $2
+		last = this
+	}' "${library[@]}")" ""
+
 mapfile -t code < <(printf '%s\n' "${files[@]}" | grep -E '[.](c|h|sh|t|py)$|^Makefile$|^tests/(truth|bench|vm|workloads)/[a-z]+$')
 is "no file has more than 400 lines" "$(for f in "${code[@]}"; do
 	lines=$(wc -l <"$f")

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <plumb/functions/declare.h>
 #include "image/image.h"
-#include <plumb/user/usdt.h>
-#include <plumb/user/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/user/usdt.h>
+#include <plumb/user/userfuncs.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

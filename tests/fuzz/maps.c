@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* maps, fuzzed: any bytes in the place of /proc/PID/maps. */
-#include <plumb/symbols/maps.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/symbols/maps.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 /* reports, fuzzed: what hist-merge reads, line by line, as it is and with lines that are good. */
 #include "merging/hosts.h"
 #include "merging/merge.h"
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* usdt arguments, fuzzed: the text comes from a program's note. */
 #include <elf.h>
-#include <plumb/user/usdt-arguments.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/user/usdt-arguments.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include "replaced.h"
 
 #include <errno.h>
-#include <plumb/files/atomic-file.h>
 #include <sys/stat.h>
+#include <plumb/files/atomic-file.h>
 
 static void where_nothing_is_own_links_lead_only(void **state)
 {

@@ -3,8 +3,8 @@
 #include "directory.h"
 
 #include <errno.h>
-#include <plumb/files/atomic-file.h>
 #include <sys/stat.h>
+#include <plumb/files/atomic-file.h>
 
 static int write_rotated(const char *text, unsigned int most, int err)
 {

@@ -5,14 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/files/atomic-file.h>
-#include <plumb/core/privileges.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/atomic-file.h>
 
 static void a_file_is_replaced_by_what_was_written(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* audit end: how a run ended, also one that was killed or went on for too long. */
 #include "audit.h"
-#include <plumb/core/cli.h>
 #include <signal.h>
 #include <time.h>
+#include <plumb/core/cli.h>
 
 static const struct end {
 	int status; /* of the run */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* audit: what records say of who runs a tool, and of what is attached. */
 #include "audit.h"
-#include <plumb/guard/attached.h>
 #include <time.h>
+#include <plumb/guard/attached.h>
 
 static char *own_path;
 

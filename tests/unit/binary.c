@@ -3,10 +3,10 @@
 #include "said.h"
 #include <elf.h>
 #include <errno.h>
-#include <plumb/symbols/binary.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <plumb/symbols/binary.h>
 
 #if defined(__x86_64__)
 #define TRIPLET "x86_64-linux-gnu"

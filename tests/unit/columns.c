@@ -3,9 +3,9 @@
 #include "said.h"
 
 #include <math.h>
+#include <sys/wait.h>
 #include <plumb/core/json.h>
 #include <plumb/core/report.h>
-#include <sys/wait.h>
 
 static double half(int id, const struct plumb_report *r, const struct plumb_row *row)
 {

@@ -5,14 +5,14 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <plumb/core/privileges.h>
-#include <plumb/guard/confine.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <plumb/core/privileges.h>
+#include <plumb/guard/confine.h>
 
 #define ALWAYS  (~0U)
 #define NEVER   0U
@@ -169,7 +169,7 @@ static int tries_calls(void)
 
 	for (size_t i = 0; i < LENGTH(calls); i++)
 		before[i] = call(&calls[i]);
-	plumb_keep(plumb_capabilities(), kept, "all");
+	plumb_retain(plumb_capabilities(), kept, "all");
 	if (plumb_confine())
 		return 2;
 	for (size_t i = 0; i < LENGTH(calls); i++) {

@@ -3,13 +3,13 @@
 #include "apart.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/core/privileges.h>
-#include <plumb/guard/confine.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/guard/confine.h>
 
 /* --- what a tool does once it is confined --- */
 
@@ -121,9 +121,9 @@ static struct status after(int (*f)(void), uid_t *owner)
 
 static int keeps_two(void)
 {
-	plumb_keep(PLUMB_CAP(SYS_NICE), PLUMB_CALLS_READ_MAPS, "reports");
-	plumb_keep(PLUMB_CAP(CHOWN), PLUMB_CALLS_WRITE_MAPS, "reports");
-	plumb_keep(0, PLUMB_CALLS_CONNECT, "records");
+	plumb_retain(PLUMB_CAP(SYS_NICE), PLUMB_CALLS_READ_MAPS, "reports");
+	plumb_retain(PLUMB_CAP(CHOWN), PLUMB_CALLS_WRITE_MAPS, "reports");
+	plumb_retain(0, PLUMB_CALLS_CONNECT, "records");
 	plumb_verbosity = 1;
 	return plumb_confine();
 }

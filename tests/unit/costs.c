@@ -2,11 +2,11 @@
 /* costs: what is kept is found again, by the same kernel and CPU, if root alone could write it. */
 #include "said.h"
 #include <dirent.h>
-#include <plumb/core/text.h>
-#include <plumb/cost/costs.h>
+#include <sys/stat.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
-#include <sys/stat.h>
+#include <plumb/core/text.h>
+#include <plumb/cost/costs.h>
 
 static char dir[] = "/tmp/plumb-costs.XXXXXX", cache[64], path[96];
 

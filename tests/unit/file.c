@@ -2,11 +2,11 @@
 #include "directory.h"
 #include "said.h"
 
-#include <plumb/core/file.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/file.h>
 
 /* What is said of a file that is not read. */
 static const char *refusal(const char *path)

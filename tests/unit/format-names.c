@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* format-names: error numbers and names that others chose, as text. */
 #include "unit.h"
+#include <plumb/bpf/key/key.h>
+#include <plumb/core/fields.h>
 #include <plumb/core/glob.h>
 #include <plumb/core/reasons.h>
-#include <plumb/bpf/key/key.h>
 #include <plumb/core/report.h>
-#include <plumb/core/fields.h>
 
 /* --- errors --- */
 

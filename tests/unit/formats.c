@@ -3,9 +3,9 @@
 #include "unit.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 #include <plumb/functions/formats.h>
 #include <plumb/functions/tracepoints.h>
-#include <unistd.h>
 
 static const char waking[] =
 	"name: sched_waking\n"

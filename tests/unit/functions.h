@@ -5,14 +5,14 @@
 
 #include "unit.h"
 #include "said.h"
-#include <plumb/functions/lists.h>
 #include <errno.h>
 #include <ftw.h>
-#include <plumb/functions/functions.h>
-#include <plumb/functions/probe.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/lists.h>
+#include <plumb/functions/probe.h>
 
 #include <bpf/btf.h>
 

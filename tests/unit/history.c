@@ -3,9 +3,9 @@
 #include <plumb/pictures/history.h>
 #include "unit.h"
 
+#include <string.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/pictures/picture.h>
-#include <string.h>
 
 #define P 6
 

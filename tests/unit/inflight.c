@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* inflight: which threads are listed, how old their calls are, and what is not known of them. */
 #include "made-report.h"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/json.h>
 #include <plumb/core/part.h>
 #include <plumb/core/session.h>
 #include <plumb/inflight/inflight.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MS 1000000ULL
 

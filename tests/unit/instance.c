@@ -3,9 +3,9 @@
 #include "said.h"
 #include <dirent.h>
 #include <errno.h>
+#include <sys/prctl.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/core/instance.h>
-#include <sys/prctl.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -2,9 +2,9 @@
 /* kept: rows that are packed are the same afterwards; the ring, its memory, and what it forgets. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/recorder/packed.h>
-#include <plumb/recorder/kept.h>
 #include <plumb/core/session.h>
+#include <plumb/recorder/kept.h>
+#include <plumb/recorder/packed.h>
 
 #define SLOTS 64
 #define P     6

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* ladder: its bounds, and what the buckets of a histogram count below them. */
 #include <plumb/bpf/hist/hist.h>
-#include <plumb/outputs/ladder.h>
 #include <plumb/core/percentile.h>
+#include <plumb/outputs/ladder.h>
 
 #include "unit.h"
 

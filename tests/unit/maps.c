@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "unit.h"
 #include <errno.h>
-#include <plumb/symbols/maps.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/symbols/maps.h>
 
 static struct plumb_vma vmas[8];
 static char paths[8][64];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* all-functions: what the kernel's lists say of all, in lists made for it. */
 #include "unit.h"
+#include <sys/stat.h>
 #include <plumb/functions/lists.h>
 #include <plumb/functions/traceability.h>
-#include <sys/stat.h>
 
 static char root[] = "/tmp/all-functions.XXXXXX";
 

@@ -114,11 +114,11 @@ static void nothing_since_is_nothing(void **state)
 
 static void add_parts(struct plumb_row *r, uint32_t bucket, uint64_t ns, uint64_t led)
 {
-	struct plumb_split_parts *p;
+	struct plumb_split_buckets *p;
 
 	r->split = realloc(r->split, (r->n_split + 1) * sizeof(*r->split));
 	p = &r->split[r->n_split++];
-	*p = (struct plumb_split_parts){.bucket = bucket};
+	*p = (struct plumb_split_buckets){.bucket = bucket};
 	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
 		p->ns[i] = ns * (i + 1);
 		p->led[i] = led * (i + 1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* split: the bands of a row, and that all adds up. */
 #include "unit.h"
+#include <string.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/core/report.h>
 #include <plumb/split/split.h>
-#include <string.h>
 
 #define P 6
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* symbols-perfmap: names of code that a JIT has made, and maps that others have put there. */
 #include "specimen.h"
-#include <plumb/symbols/symbols.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <plumb/symbols/symbols.h>
 
 static int make_directory(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* syscall-slower: slow calls are printed in the order in which they ended. */
 #include "unit.h"
-#include <plumb/core/session.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/session.h>
 
 #include "calls.h"
 #include "syscall-slower.h"

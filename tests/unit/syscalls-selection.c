@@ -3,8 +3,8 @@
 #include "syscalls.h"
 #include <asm/unistd.h>
 #include <errno.h>
-#include <plumb/user/self-test.h>
 #include <plumb/core/tool.h>
+#include <plumb/user/self-test.h>
 
 static bool selects(const struct syscall_config *c, uint32_t nr, uint32_t abi)
 {
@@ -182,13 +182,13 @@ static void keeping_fd_keeps_calls_on_descriptors(void **state)
 	struct syscall_config c = {};
 
 	(void)state;
-	plumb_syscall_keep_fd(&c);
+	plumb_syscall_narrow_fd(&c);
 	assert_int_equal(c.selected, 1);
 	for (size_t i = 0; i < LENGTH(with); i++) {
 		const char *const one[] = {with[i], NULL};
 		struct syscall_config s = selection_of(one);
 
-		plumb_syscall_keep_fd(&s);
+		plumb_syscall_narrow_fd(&s);
 		check(count_selected(&s) == 1, "%s has a descriptor", with[i]);
 		check(!plumb_syscall_none(&s), "%s has a descriptor", with[i]);
 	}
@@ -196,7 +196,7 @@ static void keeping_fd_keeps_calls_on_descriptors(void **state)
 		const char *const one[] = {without[i], NULL};
 		struct syscall_config s = selection_of(one);
 
-		plumb_syscall_keep_fd(&s);
+		plumb_syscall_narrow_fd(&s);
 		check(plumb_syscall_none(&s), "%s has no descriptor", without[i]);
 	}
 	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
@@ -216,19 +216,19 @@ static void keeping_sized_keeps_calls_with_a_size(void **state)
 	struct syscall_config c = {};
 
 	(void)state;
-	plumb_syscall_keep_sized(&c);
+	plumb_syscall_narrow_sized(&c);
 	for (size_t i = 0; i < LENGTH(with); i++) {
 		const char *const one[] = {with[i], NULL};
 		struct syscall_config s = selection_of(one);
 
-		plumb_syscall_keep_sized(&s);
+		plumb_syscall_narrow_sized(&s);
 		check(count_selected(&s) == 1, "%s has a size", with[i]);
 	}
 	for (size_t i = 0; i < LENGTH(without); i++) {
 		const char *const one[] = {without[i], NULL};
 		struct syscall_config s = selection_of(one);
 
-		plumb_syscall_keep_sized(&s);
+		plumb_syscall_narrow_sized(&s);
 		check(plumb_syscall_none(&s), "%s has no size", without[i]);
 	}
 	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
@@ -241,11 +241,11 @@ static void keeping_never_adds(void **state)
 	struct syscall_config c = selection_of(some);
 
 	(void)state;
-	plumb_syscall_keep_fd(&c);
+	plumb_syscall_narrow_fd(&c);
 	assert_true(selects(&c, __NR_read, PLUMB_ABI_NATIVE));
 	assert_true(selects(&c, __NR_openat, PLUMB_ABI_NATIVE));
 	assert_int_equal(count_selected(&c), 2);
-	plumb_syscall_keep_sized(&c);
+	plumb_syscall_narrow_sized(&c);
 	assert_true(selects(&c, __NR_read, PLUMB_ABI_NATIVE));
 	assert_int_equal(count_selected(&c), 1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "unit.h"
 
-#include <plumb/terminal/text-table.h>
 #include <stdlib.h>
+#include <plumb/terminal/text-table.h>
 
 static char *printed(struct plumb_text_table *g)
 {

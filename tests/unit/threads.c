@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* threads: what /proc says of one, whatever its name, and which are walked. */
 #include "unit.h"
-#include <plumb/core/clock.h>
-#include <plumb/inflight/threads.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/inflight/threads.h>
 
 #define NAME ") R (a b"
 

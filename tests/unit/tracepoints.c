@@ -3,8 +3,8 @@
 #include "said.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/functions/tracepoints.h>
 #include <sys/stat.h>
+#include <plumb/functions/tracepoints.h>
 
 /* --- a tree like tracefs --- */
 

@@ -2,10 +2,10 @@
 /* trigger: the grammar, with its messages; when a condition holds. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/syscalls/syscall-fields.h>
-#include <plumb/recorder/trigger.h>
 #include <plumb/core/tool.h>
+#include <plumb/recorder/trigger.h>
+#include <plumb/syscalls/syscall-fields.h>
+#include <plumb/syscalls/syscalls.h>
 
 #define MS     1000000ULL
 #define SECOND (1000 * MS)

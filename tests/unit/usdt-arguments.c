@@ -3,8 +3,8 @@
 #include "unit.h"
 #include <elf.h>
 #include <errno.h>
-#include <plumb/user/usdt-arguments.h>
 #include <stddef.h>
+#include <plumb/user/usdt-arguments.h>
 
 /* The kernel's layout of the registers, which is not that of this program's headers. */
 enum { BP = 32, R10 = 56, AX = 80, DI = 112, SP = 152, NONE = PLUMB_USDT_NO_REGISTER };

@@ -4,9 +4,9 @@
 #include "specimen.h"
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sys/syscall.h>
 #include <plumb/user/code.h>
 #include <plumb/user/userfuncs.h>
-#include <sys/syscall.h>
 
 /* The same on both architectures; each function but the last two begins with its mark. */
 static const char source[] =

@@ -2,8 +2,8 @@
 /* userfuncs: where functions were inlined; marks in the code show it. */
 #include "specimen.h"
 #include <fcntl.h>
-#include <plumb/user/userfuncs.h>
 #include <unistd.h>
+#include <plumb/user/userfuncs.h>
 
 /* A mark is in an instruction: on x86 it is the displacement of a nop. */
 #if defined(__x86_64__)

@@ -2,8 +2,8 @@
 /* Vector instructions that kernels take for jumps: a probe on one would damage the program. */
 #include "specimen.h"
 #include <linux/perf_event.h>
-#include <plumb/user/code.h>
 #include <sys/syscall.h>
+#include <plumb/user/code.h>
 
 #if defined(__x86_64__)
 /* vpor %xmm0,%xmm0,%xmm1; vmovd %xmm1,%eax; ret */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* when: times of the wall clock, and the next occurrence of those without a date. */
 #include "unit.h"
-#include <plumb/core/clock.h>
-#include <plumb/schedule/when.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/schedule/when.h>
 
 #define S 1000000000ULL
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/user/hook-try.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
+#include <stdio.h>
+#include <string.h>
 #include <plumb/bpf/core/copies.h>
-#include <plumb/functions/block-hooks.h>
-#include <plumb/functions/copies.h>
-#include <plumb/recorder/in-order.h>
+#include <plumb/core/cli.h>
 #include <plumb/core/inflight.h>
+#include <plumb/core/log.h>
 #include <plumb/core/report.h>
 #include <plumb/core/session.h>
 #include <plumb/core/tool.h>
-#include <stdio.h>
-#include <string.h>
+#include <plumb/functions/block-hooks.h>
+#include <plumb/functions/copies.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/user/hook-try.h>
 
 #include <bpf/libbpf.h>
 

@@ -2,11 +2,11 @@
 #include "fields.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *const ops[BLOCK_OPS] = {
 	[BLOCK_READ] = "read",

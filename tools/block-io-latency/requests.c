@@ -2,13 +2,13 @@
 #include "requests.h"
 
 #include <inttypes.h>
-#include <plumb/core/json.h>
-#include <plumb/core/text.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/functions/disk.h>
-#include <plumb/kernel/map.h>
-#include <plumb/core/session.h>
 #include <stdlib.h>
+#include <plumb/core/json.h>
+#include <plumb/core/session.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/disk.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -4,8 +4,8 @@
 #define BLOCK_REQUESTS_H
 
 #include <jansson.h>
-#include <plumb/core/inflight.h>
 #include <stdio.h>
+#include <plumb/core/inflight.h>
 
 struct bpf_object;
 struct plumb_options;

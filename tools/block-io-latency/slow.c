@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "slow.h"
 
+#include <stdio.h>
 #include <plumb/core/json.h>
 #include <plumb/core/text.h>
 #include <plumb/recorder/in-order.h>
-#include <stdio.h>
 
 #include "fields.h"
 

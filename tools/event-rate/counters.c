@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/functions/probe.h>
-#include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
-#include <plumb/kernel/map.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/probe.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/cost/switches.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/targets/trace-targets.h>
-#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
+#include <plumb/cost/switches.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/targets/trace-targets.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

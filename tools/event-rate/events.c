@@ -4,14 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/guard/allowed.h>
-#include <plumb/functions/probe.h>
-#include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
-#include <plumb/terminal/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/probe.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/terminal/suggest.h>
 
 #define SW(name, alias, config)                                                                    \
 	{                                                                                          \

@@ -3,13 +3,13 @@
 
 #include <linux/perf_event.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <plumb/bpf/function/trace-targets.h>
 #include <plumb/core/cpus.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
-#include <plumb/bpf/function/trace-targets.h>
 #include <plumb/targets/trace-targets.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct counters rates_counters = {.cpus = -1};
 

@@ -3,9 +3,9 @@
 #ifndef RATES_H
 #define RATES_H
 
+#include <stdio.h>
 #include <plumb/core/report.h>
 #include <plumb/core/tool.h>
-#include <stdio.h>
 
 #include "counters.h"
 

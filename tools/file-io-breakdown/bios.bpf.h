@@ -168,7 +168,7 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 	struct io_bio b = {.counted = 1, .copy = copy, .early = early}, *known;
 	struct task_struct *task = current_task();
 	__u64 id = (__u64)bio, now = bpf_ktime_get_ns();
-	struct syscall_thread *t;
+	struct call_thread *t;
 
 	known = bpf_map_lookup_elem(&io_bios, &id);
 	if (known && (early || known->early)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "copies.h"
 
-#include <plumb/core/program.h>
-#include <plumb/bpf/core/copies.h>
-#include <plumb/functions/copies.h>
 #include <stddef.h>
+#include <plumb/bpf/core/copies.h>
+#include <plumb/core/program.h>
+#include <plumb/functions/copies.h>
 
 #include <bpf/libbpf.h>
 

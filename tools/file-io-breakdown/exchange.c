@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <plumb/kernel/token.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/kernel/token.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

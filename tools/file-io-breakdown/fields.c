@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
-#include <plumb/functions/disk.h>
-#include <plumb/syscalls/syscall-fields.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/functions/disk.h>
+#include <plumb/syscalls/syscall-fields.h>
 
 const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},

@@ -3,8 +3,8 @@
 #ifndef IO_FIELDS_H
 #define IO_FIELDS_H
 
-#include <plumb/split/split.h>
 #include <plumb/core/fields.h>
+#include <plumb/split/split.h>
 
 #include "file-io-breakdown.h"
 

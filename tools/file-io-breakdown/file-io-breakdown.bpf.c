@@ -83,19 +83,19 @@ static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task
 	return of_fs ? IO_WAITS_FS_ONLY : IO_WAITS;
 }
 
-static __always_inline void split_begins(struct syscall_thread *t)
+static __always_inline void split_begins(struct call_thread *t)
 {
 	call_begin(&t->own, bpf_ktime_get_ns());
 }
 
-static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
-					 struct syscall_thread *t, struct task_struct *task)
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					 struct task_struct *task)
 {
 	if (!t->preempted)
 		call_leaves(&t->own, wait_of(ctx, task, t->own.of_fs, t->own.dev), t->left);
 }
 
-static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay)
 {
 	if (t->preempted)
@@ -124,20 +124,20 @@ static __always_inline bool timing_at_entry(void)
 	return false;
 }
 
-static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
 {
 	key_refresh(t, task);
 	file_note(&t->own, task);
 }
 
-static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu)
 {
 	(void)t, (void)task, (void)call, (void)cpu;
 	return 0;
 }
 
-static __always_inline __u32 io_slot(const struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u32 io_slot(const struct call_thread *t, struct task_struct *task,
 				     __u64 call, __u32 error, __u32 cpu)
 {
 	const struct io_call *own = &t->own;
@@ -160,7 +160,7 @@ static __always_inline __u32 io_slot(const struct syscall_thread *t, struct task
 }
 
 /* What a record has of a call of the current thread but its time and its parts. */
-static __always_inline void describe(struct io_record *r, const struct syscall_thread *t,
+static __always_inline void describe(struct io_record *r, const struct call_thread *t,
 				     struct task_struct *task, __u64 call, long ret, __u32 cpu)
 {
 	const struct io_call *own = &t->own;
@@ -212,7 +212,7 @@ static __always_inline void divide(const __u64 *ns, __u64 blocked, __u64 *off)
 }
 
 /* The parts of the thread's call, which has ended. */
-static __always_inline void parts_of(const struct syscall_thread *t, __u64 *off)
+static __always_inline void parts_of(const struct call_thread *t, __u64 *off)
 {
 	off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
 	off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
@@ -239,7 +239,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 
 /* --- waits on the way out --- */
 
-static __always_inline __u32 return_slot(struct syscall_thread *t, struct task_struct *task)
+static __always_inline __u32 return_slot(struct call_thread *t, struct task_struct *task)
 {
 	return io_slot(t, task, t->call, t->ret.error, bpf_get_smp_processor_id());
 }
@@ -257,8 +257,8 @@ static __always_inline void return_count(struct return_held *h, const struct plu
 	split_record_n(h->call.off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
-static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
-					struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					struct return_held *h, __u32 cpu)
 {
 	(void)ctx;
 	struct task_struct *task = current_task();

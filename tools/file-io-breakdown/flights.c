@@ -3,8 +3,8 @@
 
 #include <plumb/core/json.h>
 #include <plumb/core/text.h>
-#include <plumb/inflight/inflight.h>
 #include <plumb/functions/disk.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/thread.h>
 
 #include <bpf/bpf.h>
@@ -27,7 +27,7 @@ void flights_read(const struct plumb_session *s, const struct plumb_state *state
 	const size_t n = to->n;
 
 	if (!own) {
-		own = plumb_states_offset(s->instance.bpf.object, "syscall_thread", "own");
+		own = plumb_states_offset(s->instance.bpf.object, "call_thread", "own");
 		task = plumb_states_offset(s->instance.bpf.object, "io_call", "task");
 	}
 	plumb_flight_read_syscall(s, state, to);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "places.h"
 
-#include <plumb/functions/lists.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/functions/lists.h>
 
 /*
  * By their names on 5.10 to 7.3. A function that a kernel lacks, or has inlined, is not found; the

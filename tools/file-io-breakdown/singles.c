@@ -3,12 +3,12 @@
 
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
-#include <plumb/core/text.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/functions/disk.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/recorder/in-order.h>
 #include <plumb/core/session.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/disk.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/syscalls/syscalls.h>
 
 #include "fields.h"
 #include "file-io-breakdown.h"

@@ -40,7 +40,7 @@ static __always_inline enum io_part so_far_asleep(const struct io_call *c)
  * Add the time since T left its CPU, until NOW. STAY: of the CPU on which it runs or ran last. T
  * itself is changed only when the thread is back. Return the time that the thread was asleep.
  */
-static __always_inline __u64 so_far_away(const struct syscall_thread *t, __u64 now,
+static __always_inline __u64 so_far_away(const struct call_thread *t, __u64 now,
 					 const struct sched_stay *stay)
 {
 	__u64 task = t->own.task, away, since, asleep, idle;
@@ -92,7 +92,7 @@ int call_so_far(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 task = ctx->args[0], now = ctx->args[2], ns[IO_PARTS];
 	struct plumb_thread_kept *kept = bpf_map_lookup_elem(&plumb_threads_by_task, &task);
-	struct syscall_thread *t;
+	struct call_thread *t;
 	__u64 blocked;
 	int i;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
-#include <plumb/core/text.h>
-#include <plumb/kernel/map.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/libbpf.h>
 

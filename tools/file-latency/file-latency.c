@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/cost/calibrate.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/kernel/preemption.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/session.h>
-#include <plumb/core/tool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/session.h>
+#include <plumb/core/tool.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
 
 #include <bpf/libbpf.h>
 

@@ -2,12 +2,12 @@
 #include "hooks.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/kernel/renamed.h>
-#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/renamed.h>
+#include <plumb/kernel/types.h>
+#include <plumb/syscalls/syscalls.h>
 
 #include <bpf/btf.h>
 

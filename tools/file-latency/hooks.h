@@ -3,8 +3,8 @@
 #ifndef FILE_HOOKS_H
 #define FILE_HOOKS_H
 
-#include <plumb/functions/functions.h>
 #include <stdint.h>
+#include <plumb/functions/functions.h>
 
 #include "file-latency.h"
 

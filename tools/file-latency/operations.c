@@ -2,13 +2,13 @@
 #include "operations.h"
 
 #include <inttypes.h>
-#include <plumb/core/program.h>
+#include <string.h>
 #include <plumb/core/json.h>
+#include <plumb/core/program.h>
+#include <plumb/core/session.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
-#include <plumb/core/session.h>
 #include <plumb/syscalls/untimed.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

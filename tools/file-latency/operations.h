@@ -4,9 +4,9 @@
 #define FILE_OPERATIONS_H
 
 #include <jansson.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/core/report.h>
 #include <stdio.h>
+#include <plumb/core/report.h>
+#include <plumb/inflight/inflight.h>
 
 #include "file-latency.h"
 

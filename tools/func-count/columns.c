@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/cost/costs.h>
-#include <plumb/user/builds.h>
-#include <plumb/core/report.h>
-#include <plumb/core/session.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/cost/costs.h>
+#include <plumb/user/builds.h>
 
 #include "survey.h"
 

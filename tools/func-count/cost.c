@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cost.h"
 
-#include <plumb/cost/costs.h>
 #include <plumb/core/text.h>
+#include <plumb/cost/costs.h>
 
 struct cost costs[MECHANISMS] = {
 	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, PLUMB_TARGET_FUNCTION, 0, PUBLISHED, 0},

@@ -4,9 +4,9 @@
 #define COST_H
 
 #include <jansson.h>
-#include <plumb/user/targets.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <plumb/user/targets.h>
 
 enum mechanism {
 	FENTRY_MULTI,

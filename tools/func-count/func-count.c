@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/cost/costs.h>
-#include <plumb/recorder/slots.h>
-#include <plumb/core/log.h>
-#include <plumb/user/builds.h>
-#include <plumb/targets/trace-targets.h>
 #include <stddef.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/cost/costs.h>
+#include <plumb/recorder/slots.h>
+#include <plumb/targets/trace-targets.h>
+#include <plumb/user/builds.h>
 
 #include "func-count.h"
 #include "func-count.skel.h"

@@ -3,8 +3,8 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include <plumb/targets/trace-targets.h>
 #include <stdio.h>
+#include <plumb/targets/trace-targets.h>
 
 #include "cost.h"
 

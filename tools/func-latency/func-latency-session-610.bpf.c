@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#define PLUMB_SESSION 610
+#define PLUMB_KFUNC_FORM 610
 #include "func-latency.bpf.c"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/functions/functions.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/arg-key.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/session.h>
-#include <plumb/user/targets.h>
-#include <plumb/core/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
+#include <plumb/core/verdict.h>
+#include <plumb/functions/arg-key.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/user/targets.h>
 
 #include "func-latency.h"
 

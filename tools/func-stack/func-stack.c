@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/user/builds.h>
-#include <plumb/targets/trace-targets.h>
-#include <plumb/stacks/stacks.h>
 #include <stddef.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/targets/trace-targets.h>
+#include <plumb/user/builds.h>
 
 #include "func-stack.skel.h"
 

@@ -4,13 +4,13 @@
 #include "merging/options.h"
 #include "printing/print.h"
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
-#include <plumb/core/log.h>
-#include <plumb/files/writer.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/files/writer.h>
+#include <plumb/guard/confine.h>
 
 static int report_left_out(const struct reading *r)
 {
@@ -68,12 +68,12 @@ static int keep(const struct options *o)
 	uint64_t takes;
 
 	if (is_root)
-		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH) | PLUMB_CAP(DAC_OVERRIDE), 0, "files");
+		plumb_retain(PLUMB_CAP(DAC_READ_SEARCH) | PLUMB_CAP(DAC_OVERRIDE), 0, "files");
 	if (o->hgrm) {
 		if (mkdir(o->hgrm, 0777) && errno != EEXIST)
 			return plumb_error(errno, "--hgrm: %s: %s", o->hgrm, strerror(errno));
-		plumb_keep(0, PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
-			   "--hgrm");
+		plumb_retain(0, PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE,
+			     "--hgrm");
 	}
 	if (o->openmetrics) {
 		if (openmetrics_try(o, &takes))

@@ -3,8 +3,8 @@
  * parts: the one table of what is plugged into the core (part.h), in the order in which it is
  * called; PARTS of the Makefile names them.
  */
-#include <plumb/core/part.h>
 #include <stddef.h>
+#include <plumb/core/part.h>
 
 #define PART(name) extern const struct plumb_part plumb_##name##_part;
 #include "parts.inc"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "asleep.h"
 
-#include <bpf/libbpf.h>
-#include <plumb/kernel/map.h>
 #include <string.h>
+#include <plumb/kernel/map.h>
+
+#include <bpf/libbpf.h>
 
 struct offcpu_config offcpu_selection = {.max_ns = UINT64_MAX};
 

@@ -3,8 +3,8 @@
 #ifndef OFFCPU_TIME_H
 #define OFFCPU_TIME_H
 
-#include <plumb/bpf/stack/stacks.h>
 #include <plumb/bpf/sched/waker.h>
+#include <plumb/bpf/stack/stacks.h>
 
 #define OFFCPU_BY_STATE PLUMB_BY_TOOL
 #define OFFCPU_BY_WAKER (PLUMB_BY_TOOL << 1)

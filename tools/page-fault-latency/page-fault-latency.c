@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/functions/probe.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
-#include <plumb/cost/calibrate.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/report.h>
-#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/core/text.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/functions/probe.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/kernel.h>
 
 #include <bpf/libbpf.h>
 

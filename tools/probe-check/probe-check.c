@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
-#include <plumb/core/log.h>
-#include <plumb/files/writer.h>
-#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/files/writer.h>
+#include <plumb/guard/confine.h>
 
 #include "check/kernel.h"
 #include "live/live.h"
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
 		plumb_writer_add(asked.save,
 				 PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER) | PLUMB_CAP(CHOWN));
 	if (asked.image || asked.btf)
-		plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "the files to be checked");
+		plumb_retain(PLUMB_CAP(DAC_READ_SEARCH), 0, "the files to be checked");
 	if ((asked.image || asked.btf) && (plumb_writer_start(plumb_confine) || plumb_confine()))
 		return plumb_close_stdout(PLUMB_EXIT_FAILED);
 	if (!kernel_open(&k, asked.image, asked.btf, wants_of(&asked))) {

@@ -9,10 +9,10 @@
 
 #include "mechanisms.h"
 
-#include <plumb/core/log.h>
-#include <plumb/user/self-test.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <plumb/core/log.h>
+#include <plumb/user/self-test.h>
 
 #define BUDGET_NS 1000000 /* for each timing of a loop */
 

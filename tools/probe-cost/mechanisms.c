@@ -4,16 +4,16 @@
 #include "probe-cost.h"
 
 #include <errno.h>
-#include <plumb/user/probe-userfuncs.h>
-#include <plumb/guard/attached.h>
-#include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
-#include <plumb/user/self-test.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/guard/attached.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/user/self-test.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -3,11 +3,11 @@
 #ifndef MECHANISMS_H
 #define MECHANISMS_H
 
-#include <plumb/user/bootstrap.h>
-#include <plumb/functions/probe.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/functions/probe.h>
+#include <plumb/user/bootstrap.h>
 
 struct probe_cost_bpf;
 

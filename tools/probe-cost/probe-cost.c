@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/guard/audit.h>
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
-#include <plumb/cost/costs.h>
-#include <plumb/terminal/text-table.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/guard/policy.h>
-#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/cost/costs.h>
+#include <plumb/guard/audit.h>
+#include <plumb/guard/confine.h>
+#include <plumb/guard/policy.h>
+#include <plumb/terminal/text-table.h>
 
 #include "measure.h"
 #include "mechanisms.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "access.h"
 
-#include <plumb/user/hook-try.h>
-#include <plumb/core/log.h>
 #include <stdio.h>
+#include <plumb/core/log.h>
+#include <plumb/user/hook-try.h>
 
 static struct access all[16];
 static size_t n;

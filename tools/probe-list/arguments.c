@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "arguments.h"
 
-#include <plumb/functions/formats.h>
-#include <plumb/core/json.h>
-#include <plumb/user/usdt-arguments.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/functions/formats.h>
+#include <plumb/user/usdt-arguments.h>
 
 #include <bpf/btf.h>
 

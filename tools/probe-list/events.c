@@ -2,11 +2,11 @@
 /* Tracepoints that have an event in tracefs; those of system calls are a kind of their own. */
 #include "targets.h"
 
-#include <plumb/core/log.h>
-#include <plumb/bpf/syscall/syscall.h>
-#include <plumb/syscalls/syscalls.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/bpf/syscall/syscall.h>
+#include <plumb/core/log.h>
+#include <plumb/syscalls/syscalls.h>
 
 /*
  * A system call, by number.  Its events are named after the function that implements it, which may

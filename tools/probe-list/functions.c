@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/traceability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/traceability.h>
 
 #define BLACKLIST "/sys/kernel/debug/kprobes/blacklist"
 

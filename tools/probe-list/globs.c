@@ -2,11 +2,11 @@
 #include "globs.h"
 
 #include <fnmatch.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/core/text.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/terminal/suggest.h>
 
 /* Return whether TEXT has N parts: FILE:GLOB, or FILE:PROVIDER:GLOB. */
 static bool has_parts(const char *text, int n)

@@ -4,13 +4,13 @@
 #include "access.h"
 #include "arguments.h"
 
-#include <plumb/terminal/text-table.h>
-#include <plumb/functions/hooks.h>
-#include <plumb/core/json.h>
-#include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/terminal/text-table.h>
 
 #define WIDTH 80
 

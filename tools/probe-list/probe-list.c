@@ -3,13 +3,13 @@
 #include "globs.h"
 #include "print.h"
 
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
-#include <plumb/functions/hooks.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/guard/confine.h>
 
 static struct {
 	struct glob *globs;

@@ -7,11 +7,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/btf.h>
 

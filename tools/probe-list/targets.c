@@ -2,11 +2,11 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/types.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/types.h>
 
 const struct kind_info kinds[KINDS] = {
 	[SYSCALL] = {"syscall", "s", "stable", {PLUMB_TRACEPOINT}},

@@ -3,14 +3,14 @@
 #ifndef TARGETS_H
 #define TARGETS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <plumb/functions/declare.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/probe.h>
 #include <plumb/functions/tracepoints.h>
 #include <plumb/user/usdt.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum kind { SYSCALL, TRACEPOINT, RAW_TRACEPOINT, FUNCTION, USER_FUNCTION, USDT, KINDS };
 

@@ -3,10 +3,10 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/user/userfuncs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/user/userfuncs.h>
 
 int targets_read_user(struct targets *p, const char *pattern)
 {

@@ -2,12 +2,12 @@
 #include "census.h"
 #include "target.h"
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
 
 #include <bpf/bpf.h>
 

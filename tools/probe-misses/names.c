@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* names: find the functions at addresses, in one pass over /proc/kallsyms. */
 #include "target.h"
-#include <plumb/functions/lists.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/functions/lists.h>
 
 struct pending {
 	struct attachment *link;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <errno.h>
-#include <plumb/guard/attached.h>
-#include <plumb/guard/audit.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
+#include <plumb/guard/confine.h>
+#include <plumb/kernel/kernel.h>
 
 #include <bpf/bpf.h>
 
@@ -211,8 +211,8 @@ int main(int argc, char **argv)
 	if (!err)
 		err = plumb_attached_write(&nothing, "run-time statistics", NULL);
 	if (!err) {
-		plumb_keep(PLUMB_CAP(SYS_ADMIN) | PLUMB_CAP(SYSLOG) | PLUMB_CAP(DAC_READ_SEARCH),
-			   PLUMB_CALLS_LIST, "the programs of BPF of the system");
+		plumb_retain(PLUMB_CAP(SYS_ADMIN) | PLUMB_CAP(SYSLOG) | PLUMB_CAP(DAC_READ_SEARCH),
+			     PLUMB_CALLS_LIST, "the programs of BPF of the system");
 		err = plumb_confine();
 	}
 	if (!err) {

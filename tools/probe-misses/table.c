@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: numbers on the left, names on the right, guards below. */
 #include "report.h"
-#include <plumb/terminal/text-table.h>
 #include <string.h>
+#include <plumb/terminal/text-table.h>
 
 static const char *name_of(const struct row *row)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "target.h"
-#include <plumb/kernel/types.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "runq-inflight.h"
 
+#include <stdlib.h>
 #include <plumb/bpf/sched/stay.h>
 #include <plumb/core/clock.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
-#include <stdlib.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -42,7 +42,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 
 /* Without --latency only the entry of the function is probed. */
 
-#if !PLUMB_SESSION
+#if !PLUMB_KFUNC_FORM
 
 static __always_inline int count(__u32 size)
 {

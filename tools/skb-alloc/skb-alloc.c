@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/kernel/cgroup.h>
-#include <plumb/functions/functions.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/stacks/stacks.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/stacks/stacks.h>
 
 #include "container.h"
 #include "skb-alloc.h"

@@ -2,11 +2,11 @@
 #include "fields.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/text.h>
 #include <plumb/symbols/symbols.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -25,7 +25,7 @@ void slab_fields_use(struct bpf_object *object)
 void slab_fields_begin(void)
 {
 	symbolizer = plumb_symbolizer_new(false);
-	plumb_keep(PLUMB_CAP(SYSLOG), 0, "names of callers");
+	plumb_retain(PLUMB_CAP(SYSLOG), 0, "names of callers");
 }
 
 /* The names that mm/slab_common.c gives these caches. */

@@ -2,11 +2,11 @@
 #include "merged.h"
 
 #include <dirent.h>
-#include <plumb/core/text.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/text.h>
 
 struct link {
 	char *name, *folder;

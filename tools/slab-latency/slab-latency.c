@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/functions/probe.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/report.h>
-#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/functions/probe.h>
+#include <plumb/functions/timed-functions.h>
 
 #include <bpf/libbpf.h>
 

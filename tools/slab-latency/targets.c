@@ -2,14 +2,14 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/bpf/sched/waker.h>
-#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/sched/waker.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/btf.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "calls.h"
 
-#include <plumb/core/json.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/core/text.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
+#include <plumb/syscalls/syscalls.h>
 
 #include "syscall-breakdown.h"
 #include "tree.h"

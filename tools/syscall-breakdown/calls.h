@@ -7,9 +7,9 @@
 #define CALLS_H
 
 #include <jansson.h>
+#include <stdio.h>
 #include <plumb/core/report.h>
 #include <plumb/stacks/stacks.h>
-#include <stdio.h>
 
 struct tree;
 

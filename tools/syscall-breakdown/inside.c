@@ -2,21 +2,21 @@
 #include "inside.h"
 
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/functions/functions.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/recorder/slots.h>
-#include <plumb/core/percentile.h>
-#include <plumb/core/report.h>
-#include <plumb/core/session.h>
-#include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/core/verdict.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/percentile.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/core/verdict.h>
+#include <plumb/functions/functions.h>
+#include <plumb/recorder/slots.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
 
 #include "breakdown-inside-session-610.skel.h"
 #include "breakdown-inside-session-700.skel.h"

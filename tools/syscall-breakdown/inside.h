@@ -21,9 +21,9 @@ struct breakdown_inside {
 };
 
 #ifndef __bpf__
-#include <plumb/functions/timed-functions.h>
 #include <plumb/bpf/syscall/syscall.h>
 #include <plumb/core/tool.h>
+#include <plumb/functions/timed-functions.h>
 
 /* Add a list of functions (-f); exits if it is invalid. */
 void inside_option(const char *list);

@@ -71,21 +71,21 @@ __u64 breakdown_first[BREAKDOWN_BUCKETS] = {};
 PLACE_OF(place_on, on, n_on, BREAKDOWN_ON)
 PLACE_OF(place_off, off, n_off, BREAKDOWN_OFF)
 
-static __always_inline void split_begins(struct syscall_thread *t)
+static __always_inline void split_begins(struct call_thread *t)
 {
 	t->own.n_on = t->own.n_off = t->own.on_elsewhere = 0;
 	t->own.ended = false;
 	t->own.off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
 }
 
-static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
-					 struct syscall_thread *t, struct task_struct *task)
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					 struct task_struct *task)
 {
 	(void)task;
 	t->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id());
 }
 
-static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay)
 {
 	struct place_off *place = place_off(&t->own, t->own.here);
@@ -108,12 +108,12 @@ static __always_inline bool timing_at_entry(void)
 	return true;
 }
 
-static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
 {
 	(void)t, (void)task;
 }
 
-static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu)
 {
 	(void)t, (void)task, (void)call, (void)cpu;
@@ -212,7 +212,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 {
 	struct task_struct *task;
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct syscall_thread *t;
+	struct call_thread *t;
 
 	if (breakdown_pass == BREAKDOWN_FIRST)
 		count_first(c->ns, 1);
@@ -235,14 +235,14 @@ static __always_inline void timing_end(const struct timing_call *c)
 /* --- waits on the way out: they are added to what the call has had so far --- */
 
 /* Whether it was filtered at its exit. */
-static __always_inline __u32 return_slot(struct syscall_thread *t,
+static __always_inline __u32 return_slot(struct call_thread *t,
 					 struct task_struct *task __attribute__((unused)))
 {
 	return breakdown_pass == BREAKDOWN_FIRST || t->ret.ns < breakdown_min;
 }
 
-static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
-					struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					struct return_held *h, __u32 cpu)
 {
 	h->call.ns = t->ret.ns;
 	h->call.waited = t->ret.waited;
@@ -307,7 +307,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
 	const struct plumb_inflight_slot *inflight_slot;
-	struct syscall_thread *t;
+	struct call_thread *t;
 	struct place_on *place;
 	__u64 start;
 	__s32 kernel;

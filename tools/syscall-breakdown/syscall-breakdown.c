@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/cli.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/bpf/hist/hist.h>
+#include <plumb/core/cli.h>
 #include <plumb/core/json.h>
-#include <plumb/kernel/kernel.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/percentile.h>
 #include <plumb/core/report.h>
-#include <plumb/stacks/stacks.h>
-#include <plumb/syscalls/syscall-options.h>
-#include <plumb/syscalls/rings.h>
 #include <plumb/core/tool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/syscalls/syscall-options.h>
 
 #include "calls.h"
 #include "inside.h"

@@ -2,10 +2,10 @@
 #include "tree.h"
 
 #include <math.h>
-#include <plumb/core/json.h>
-#include <plumb/core/text.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 
 struct tree {
 	char *name;

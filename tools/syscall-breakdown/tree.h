@@ -4,8 +4,8 @@
 #define TREE_H
 
 #include <jansson.h>
-#include <plumb/stacks/stacks.h>
 #include <stdio.h>
+#include <plumb/stacks/stacks.h>
 
 /* ns, and the samples that divide the time on the CPU; both include all branches below. */
 struct tree_time {

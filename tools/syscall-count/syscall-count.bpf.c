@@ -13,8 +13,8 @@ static __always_inline bool at_end(void)
 	return plumb_config.by & PLUMB_BY_ERRNO;
 }
 
-static __always_inline void count_call(struct syscall_thread *t, struct task_struct *task,
-				       __u64 call, __u32 error)
+static __always_inline void count_call(struct call_thread *t, struct task_struct *task, __u64 call,
+				       __u32 error)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u32 slot = syscall_slot(t, task, call, error, cpu);
@@ -26,7 +26,7 @@ static __always_inline void count_call(struct syscall_thread *t, struct task_str
 
 static __always_inline void enter(struct task_struct *task, __u64 call)
 {
-	struct syscall_thread *t = inflight_make(task);
+	struct call_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!t) {
@@ -47,7 +47,7 @@ static __always_inline void enter(struct task_struct *task, __u64 call)
 }
 
 /* Count a call at its exit. */
-static __always_inline void leave(struct syscall_thread *t, struct task_struct *task, long ret)
+static __always_inline void leave(struct call_thread *t, struct task_struct *task, long ret)
 {
 	t->start = 0;
 	count_call(t, task, t->call, syscall_error(t->call, t->call >> 32, ret));
@@ -62,7 +62,7 @@ static __always_inline void leave(struct syscall_thread *t, struct task_struct *
 static __always_inline void count_error(struct task_struct *task, const struct syscall_end *e)
 {
 	__u32 nr = syscall_end_nr(e), abi = syscall_abi(task), cpu = bpf_get_smp_processor_id();
-	struct syscall_thread *t = inflight_get(task);
+	struct call_thread *t = inflight_get(task);
 	struct plumb_totals *totals;
 
 	if (!t || t->call != syscall_word(nr, abi) + 1 || !syscall_error(nr, abi, e->ret))
@@ -84,7 +84,7 @@ static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
 
 static __always_inline void syscall_leaves(struct task_struct *task, const struct syscall_end *e)
 {
-	struct syscall_thread *t;
+	struct call_thread *t;
 
 	if (!at_end()) {
 		count_error(task, e);

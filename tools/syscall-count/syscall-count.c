@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/core/log.h>
-#include <plumb/syscalls/syscall-options.h>
-#include <plumb/syscalls/rings.h>
 #include <plumb/core/tool.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/syscalls/syscall-options.h>
 
 #include "syscall-count.skel.h"
 

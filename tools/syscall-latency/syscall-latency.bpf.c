@@ -14,12 +14,12 @@ static __always_inline bool timing_at_entry(void)
 	       !syscall_config.only_errors && !syscall_config.min_ns;
 }
 
-static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
 {
 	key_refresh(t, task);
 }
 
-static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu)
 {
 	return syscall_slot(t, task, call, 0, cpu);
@@ -27,18 +27,18 @@ static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_s
 
 /* Of the time off the CPU no more than the sums is needed. */
 
-static __always_inline void split_begins(struct syscall_thread *t)
+static __always_inline void split_begins(struct call_thread *t)
 {
 	(void)t;
 }
 
-static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
-					 struct syscall_thread *t, struct task_struct *task)
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					 struct task_struct *task)
 {
 	(void)ctx, (void)t, (void)task;
 }
 
-static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay)
 {
 	(void)t, (void)off_cpu, (void)waited, (void)stay;
@@ -48,7 +48,7 @@ static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off
  * Record a call that may have left the CPU.  Few calls have, so it is not inlined: ten programs
  * would contain it twice.  T is NULL if it was not looked up.
  */
-static __noinline int record_left(struct syscall_thread *t, __u32 slot, __u64 ns, __u32 error)
+static __noinline int record_left(struct call_thread *t, __u32 slot, __u64 ns, __u32 error)
 {
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -70,7 +70,7 @@ static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
 	return (syscall_config.only_errors && !error) || ns < syscall_config.min_ns;
 }
 
-static __always_inline __u32 return_slot(struct syscall_thread *t, struct task_struct *task)
+static __always_inline __u32 return_slot(struct call_thread *t, struct task_struct *task)
 {
 	return syscall_slot(t, task, t->call, t->ret.error, bpf_get_smp_processor_id());
 }
@@ -95,8 +95,8 @@ static __always_inline void return_count(const struct plumb_return *r, const __u
 	split_record_n(off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
-static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
-					struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					struct return_held *h, __u32 cpu)
 {
 	int i;
 
@@ -169,7 +169,7 @@ static __always_inline int function_exit(__u64 *ctx)
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = current_task();
 	struct syscall_arguments a;
-	struct syscall_thread *t;
+	struct call_thread *t;
 
 	if (!filter_thread(task) || is_compat_call(task))
 		return 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/functions/hooks.h>
+#include <string.h>
 #include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
+#include <plumb/core/tool.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/functions/timed-functions.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/syscalls/rings.h>
-#include <plumb/core/session.h>
-#include <plumb/syscalls/syscall-options.h>
 #include <plumb/split/split.h>
-#include <plumb/core/tool.h>
-#include <string.h>
+#include <plumb/syscalls/rings.h>
+#include <plumb/syscalls/syscall-options.h>
 
 #include "syscall-latency.h"
 #include "syscall-latency.skel.h"
@@ -43,7 +43,7 @@ static void complete(struct plumb_options *o)
 	if (c->min_size > c->max_size)
 		plumb_usage_error("--min-size is above --max-size");
 	c->has_size = has_size;
-	plumb_syscall_keep(c);
+	plumb_syscall_narrow(c);
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "arguments.h"
 
-#include <plumb/functions/formats.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/functions/formats.h>
+#include <plumb/functions/tracepoints.h>
+#include <plumb/syscalls/syscalls.h>
 
 /* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
 static int count(const struct plumb_format *format)

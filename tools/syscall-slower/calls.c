@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "calls.h"
 
-#include <plumb/kernel/cgroup.h>
+#include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/session.h>
-#include <plumb/stacks/stacks.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/cgroup.h>
 #include <plumb/recorder/in-order.h>
 #include <plumb/split/split.h>
 #include <plumb/split/waker.h>
+#include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscalls.h>
-#include <plumb/core/text.h>
-#include <string.h>
 
 #include "arguments.h"
 #include "kept.h"

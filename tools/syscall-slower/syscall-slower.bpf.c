@@ -28,13 +28,13 @@ struct where {
 
 const volatile __u32 with_stacks = 0;
 
-static __always_inline void split_begins(struct syscall_thread *t)
+static __always_inline void split_begins(struct call_thread *t)
 {
 	t->own.longest = t->own.slept = t->own.lacked = 0;
 }
 
-static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
-					 struct syscall_thread *t, struct task_struct *task)
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					 struct task_struct *task)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
@@ -46,7 +46,7 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
 	t->own.user = stack_user(ctx, task, cpu, &tgid);
 }
 
-static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay)
 {
 	struct where *w = &t->own;
@@ -74,12 +74,12 @@ static __always_inline bool timing_at_entry(void)
 	return true;
 }
 
-static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
 {
 	(void)t, (void)task;
 }
 
-static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu)
 {
 	(void)t, (void)task, (void)call, (void)cpu;
@@ -92,7 +92,7 @@ struct {
 } slow_calls SEC(".maps");
 
 static __always_inline void describe(struct slow_call *s, const struct timing_call *c,
-				     struct task_struct *task, struct syscall_thread *t)
+				     struct task_struct *task, struct call_thread *t)
 {
 	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
 	int i;
@@ -148,7 +148,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 	static const struct slow_call empty;
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct task_struct *task;
-	struct syscall_thread *t;
+	struct call_thread *t;
 	struct slow_call *s;
 
 	if (is_filtered_at_exit(c->ns, syscall_error(c->call, c->call >> 32, c->ret))) {
@@ -172,14 +172,14 @@ static __always_inline void timing_end(const struct timing_call *c)
 
 /* --- waits on the way out --- */
 
-static __always_inline __u32 return_slot(struct syscall_thread *t __attribute__((unused)),
+static __always_inline __u32 return_slot(struct call_thread *t __attribute__((unused)),
 					 struct task_struct *task __attribute__((unused)))
 {
 	return 0;
 }
 
 /* The loader will not print the thread's last call, which it has a record of; false: it may. */
-static __always_inline bool recall(const struct syscall_thread *t)
+static __always_inline bool recall(const struct call_thread *t)
 {
 	struct recall *r;
 
@@ -195,8 +195,8 @@ static __always_inline bool recall(const struct syscall_thread *t)
 	return true;
 }
 
-static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx,
-					struct syscall_thread *t, struct return_held *h, __u32 cpu)
+static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					struct return_held *h, __u32 cpu)
 {
 	struct task_struct *task = current_task();
 	struct timing_call c = {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/core/tool.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/thread.h>
-#include <plumb/core/log.h>
-#include <plumb/recorder/in-order.h>
 #include <plumb/pictures/picture-file.h>
-#include <plumb/core/report.h>
+#include <plumb/recorder/in-order.h>
 #include <plumb/recorder/slots.h>
-#include <plumb/syscalls/rings.h>
-#include <plumb/core/session.h>
 #include <plumb/stacks/stacks.h>
+#include <plumb/syscalls/rings.h>
 #include <plumb/syscalls/syscall-options.h>
-#include <plumb/core/tool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <bpf/libbpf.h>
 
@@ -87,7 +87,7 @@ static void complete(struct plumb_options *o)
 		inflight.frames = plumb_flight_frames;
 	if (timeline || perfetto)
 		kept = calls_keep();
-	plumb_syscall_keep(&plumb_syscall_selection);
+	plumb_syscall_narrow(&plumb_syscall_selection);
 	calls_begin(o->json, stacks, wakers);
 }
 

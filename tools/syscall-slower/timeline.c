@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "timeline.h"
 
-#include <plumb/core/text.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/pictures/picture.h>
-#include <plumb/split/split.h>
-#include <plumb/pictures/svg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/text.h>
+#include <plumb/pictures/picture.h>
+#include <plumb/pictures/svg.h>
+#include <plumb/split/split.h>
+#include <plumb/syscalls/syscalls.h>
 
 /* Pixels. */
 #define LANE     24 /* of a thread */

@@ -5,8 +5,8 @@
 
 #include "kept.h"
 
-#include <plumb/core/report.h>
 #include <stdio.h>
+#include <plumb/core/report.h>
 
 /* A sorted list of calls, of a run that began at START, and the report of it. */
 struct timeline {

@@ -3,13 +3,13 @@
 #include "timeline.h"
 
 #include <errno.h>
+#include <plumb/core/inflight.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
-#include <plumb/syscalls/syscalls.h>
 #include <plumb/core/verdict.h>
-#include <plumb/core/inflight.h>
 #include <plumb/split/split.h>
+#include <plumb/syscalls/syscalls.h>
 
 static int print(json_t *event, const char *before, FILE *out)
 {

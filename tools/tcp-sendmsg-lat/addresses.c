@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <plumb/core/parse.h>
 #include <string.h>
+#include <plumb/core/parse.h>
 
 #include "addresses.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
 
 #include "addresses.h"
 #include "keys.h"

@@ -3,10 +3,10 @@
 #ifndef KEYS_H
 #define KEYS_H
 
-#include <plumb/core/fields.h>
-#include <plumb/core/options.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <plumb/core/fields.h>
+#include <plumb/core/options.h>
 
 #include "labels.h"
 

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#define PLUMB_SESSION 700
+#define PLUMB_KFUNC_FORM 700
 #include "tcp-sendmsg-lat.bpf.c"

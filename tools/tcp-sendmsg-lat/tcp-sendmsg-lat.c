@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/functions/functions.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/tool.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

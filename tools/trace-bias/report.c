@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report.h"
 #include <inttypes.h>
-#include <plumb/terminal/text-table.h>
-#include <plumb/core/json.h>
-#include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
+#include <plumb/terminal/text-table.h>
 
 static const char *const names[MEASURES] = {"wall", "cpu", "metric"};
 static const char *const verdicts[] = {"unbiased", "not enough runs", "biased"};

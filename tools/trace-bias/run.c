@@ -4,9 +4,6 @@
 #include "process.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +11,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 
 #define SEC_NS   1000000000ULL
 #define NEVER    UINT64_MAX

@@ -2,18 +2,18 @@
 #include "report.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/progress.h>
-#include <plumb/core/parse.h>
-#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/text.h>
+#include <plumb/guard/confine.h>
+#include <plumb/terminal/progress.h>
 
 /* With fewer pairs the interval cannot be one of 95 %. */
 #define LEAST_PAIRS 5

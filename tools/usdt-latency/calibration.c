@@ -2,11 +2,11 @@
 #include "calibration.h"
 
 #include <errno.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/session.h>
+#include <plumb/cost/calibrate.h>
 #include <plumb/user/probe-userfuncs.h>
 #include <plumb/user/self-test.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/cost/calibrate.h>
-#include <plumb/core/session.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

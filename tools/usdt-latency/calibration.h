@@ -3,8 +3,8 @@
 #ifndef USDT_LATENCY_CALIBRATION_H
 #define USDT_LATENCY_CALIBRATION_H
 
-#include <plumb/functions/probe.h>
 #include <plumb/core/tool.h>
+#include <plumb/functions/probe.h>
 
 /* struct plumb_bpf.attach of a calibration instance. */
 int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,

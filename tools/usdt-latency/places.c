@@ -3,14 +3,14 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/user/probe-userfuncs.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/elffile.h>
-#include <plumb/user/usdt-arguments.h>
-#include <plumb/user/builds.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/core/tool.h>
 #include <string.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/log.h>
+#include <plumb/core/tool.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/builds.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/user/usdt-arguments.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -3,10 +3,10 @@
 #ifndef USDT_LATENCY_PLACES_H
 #define USDT_LATENCY_PLACES_H
 
+#include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
 #include <plumb/user/targets.h>
 #include <plumb/user/user-targets.h>
-#include <plumb/core/tool.h>
 
 #include "usdt-latency.h"
 

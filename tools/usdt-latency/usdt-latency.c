@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/functions/probe.h>
-#include <plumb/user/targets.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <plumb/bpf/user/by-id.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <plumb/bpf/user/by-id.h>
+#include <plumb/core/session.h>
+#include <plumb/functions/arg-key.h>
+#include <plumb/functions/probe.h>
+#include <plumb/functions/timed-functions.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
-#include <plumb/functions/arg-key.h>
 #include <plumb/user/builds.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/session.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <plumb/user/targets.h>
 
 #include <bpf/libbpf.h>
 

@@ -2,8 +2,8 @@
 #include "go.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
 #include <string.h>
+#include <plumb/core/log.h>
 
 #include "mechanisms.h"
 

@@ -3,9 +3,9 @@
 #ifndef USER_FUNC_GO_H
 #define USER_FUNC_GO_H
 
-#include <plumb/user/userfuncs.h>
-#include <plumb/functions/probe.h>
 #include <plumb/core/tool.h>
+#include <plumb/functions/probe.h>
+#include <plumb/user/userfuncs.h>
 
 /* Whether the options apply to calls of goroutines; 0, or -errno after a message. */
 int user_go_check_options(const struct plumb_options *o);

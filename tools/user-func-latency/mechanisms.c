@@ -2,18 +2,18 @@
 #include "mechanisms.h"
 
 #include <errno.h>
-#include <plumb/user/probe-userfuncs.h>
-#include <plumb/functions/probe.h>
-#include <plumb/user/self-test.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/bpf/user/by-id.h>
-#include <plumb/cost/calibrate.h>
-#include <plumb/user/builds.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/session.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/bpf/user/by-id.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/functions/probe.h>
+#include <plumb/functions/timed-functions.h>
+#include <plumb/user/builds.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/user/self-test.h>
 
 #include <bpf/libbpf.h>
 

@@ -3,9 +3,9 @@
 #ifndef USER_FUNC_MECHANISMS_H
 #define USER_FUNC_MECHANISMS_H
 
-#include <plumb/user/targets.h>
 #include <plumb/bpf/function/arg.h>
 #include <plumb/core/tool.h>
+#include <plumb/user/targets.h>
 
 /* Set by the tool before a mechanism is tried. */
 struct user_func {

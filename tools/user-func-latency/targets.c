@@ -2,13 +2,13 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/user/user-files.h>
-#include <plumb/user/mappings.h>
-#include <plumb/user/uprobe-defects.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/mappings.h>
+#include <plumb/user/uprobe-defects.h>
+#include <plumb/user/user-files.h>
 
 #include "go.h"
 #include "mechanisms.h"

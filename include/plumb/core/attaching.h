@@ -6,10 +6,10 @@
 #ifndef PLUMB_ATTACHING_H
 #define PLUMB_ATTACHING_H
 
-#include <plumb/core/hook.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/hook.h>
 
 struct bpf_object;
 struct bpf_program;

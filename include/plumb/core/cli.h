@@ -8,10 +8,10 @@
 #ifndef PLUMB_CLI_H
 #define PLUMB_CLI_H
 
-#include <plumb/core/option.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <plumb/core/option.h>
 
 /* Exit statuses, beside 0. */
 enum {

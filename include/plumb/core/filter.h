@@ -3,8 +3,8 @@
 #ifndef PLUMB_FILTER_H
 #define PLUMB_FILTER_H
 
-#include <plumb/core/session.h>
 #include <stdbool.h>
+#include <plumb/core/session.h>
 
 /* Opens the processes and cgroups of the options.  Returns 0, or -errno after a message. */
 int plumb_filter_resolve(struct plumb_session *s);

@@ -3,8 +3,8 @@
 #ifndef PLUMB_INSTANCE_H
 #define PLUMB_INSTANCE_H
 
-#include <plumb/core/session.h>
 #include <stddef.h>
+#include <plumb/core/session.h>
 
 /* Returns 0 if the maps for the options are of an allowed size, or -errno after a message. */
 int plumb_configure_check_memory(const struct plumb_session *s);

@@ -3,12 +3,12 @@
 #ifndef PLUMB_OPTIONS_H
 #define PLUMB_OPTIONS_H
 
-#include <plumb/bpf/core/config.h>
 #include <linux/types.h>
-#include <plumb/core/text.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/core/text.h>
 
 struct plumb_tool;
 

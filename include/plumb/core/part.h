@@ -9,10 +9,10 @@
 #ifndef PLUMB_PART_H
 #define PLUMB_PART_H
 
-#include <plumb/core/option.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/option.h>
 
 struct bpf_program;
 struct plumb_bpf;

@@ -36,7 +36,7 @@ enum plumb_calls {
  * Keeps CAPABILITIES (PLUMB_CAP()s), those of them that are held, and CALLS; WHY is for -v: "names
  * of stacks".  To be called before plumb_confine(), by what needs them afterwards.
  */
-void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why);
+void plumb_retain(uint64_t capabilities, unsigned int calls, const char *why);
 
 /* For a child, which needs what it says itself. */
 void plumb_keep_nothing(void);
@@ -44,7 +44,7 @@ void plumb_keep_nothing(void);
 /* Keeps signals to the process TO only. */
 void plumb_keep_signals(uint64_t capabilities, pid_t to, const char *why);
 
-/* The same at the last moment: ASK calls plumb_keep() when plumb_keep_all() is called. */
+/* The same at the last moment: ASK calls plumb_retain() when plumb_keep_all() is called. */
 void plumb_keep_later(void (*ask)(void));
 void plumb_keep_all(void);
 

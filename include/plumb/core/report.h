@@ -4,12 +4,12 @@
 #define PLUMB_REPORT_H
 
 #include <jansson.h>
-#include <plumb/core/snapshot.h>
-#include <plumb/core/run.h>
-#include <plumb/core/text.h>
-#include <plumb/core/verdict.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <plumb/core/run.h>
+#include <plumb/core/snapshot.h>
+#include <plumb/core/text.h>
+#include <plumb/core/verdict.h>
 
 struct plumb_flights;
 

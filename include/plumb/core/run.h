@@ -3,10 +3,10 @@
 #ifndef PLUMB_RUN_H
 #define PLUMB_RUN_H
 
-#include <plumb/core/options.h>
-#include <plumb/core/tool.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <plumb/core/options.h>
+#include <plumb/core/tool.h>
 
 /* A mechanism that could not be used, and the reason. */
 struct plumb_refusal {

@@ -3,14 +3,14 @@
 #ifndef PLUMB_SESSION_H
 #define PLUMB_SESSION_H
 
-#include <plumb/core/attaching.h>
-#include <plumb/core/run.h>
-#include <plumb/core/options.h>
-#include <plumb/core/tool.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+#include <plumb/core/attaching.h>
+#include <plumb/core/options.h>
+#include <plumb/core/run.h>
+#include <plumb/core/tool.h>
 
 struct bpf_link;
 struct bpf_program;

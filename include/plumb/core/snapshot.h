@@ -3,21 +3,21 @@
 #ifndef PLUMB_SNAPSHOT_H
 #define PLUMB_SNAPSHOT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 #include <plumb/bpf/core/config.h>
 #include <plumb/bpf/core/ledger.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/core/percentile.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 struct bpf_object;
 
 /* How the calls of a bucket spent their time.  The part after those off the CPU is on-cpu. */
-struct plumb_split_parts {
+struct plumb_split_buckets {
 	uint32_t bucket;
 	uint64_t ns[PLUMB_MAX_PARTS];
 	uint64_t led[PLUMB_MAX_PARTS]; /* calls of which this part was the largest */
@@ -31,7 +31,7 @@ struct plumb_row {
 	struct plumb_dist dist;
 	uint64_t second_sum; /* of the tool's second histogram */
 	struct plumb_dist second;
-	struct plumb_split_parts *split; /* of non-empty buckets; NULL: without --split */
+	struct plumb_split_buckets *split; /* of non-empty buckets; NULL: without --split */
 	size_t n_split;
 	double order; /* its place in a report: higher values come first */
 };

@@ -9,15 +9,15 @@
 #ifndef PLUMB_TOOL_H
 #define PLUMB_TOOL_H
 
-#include <plumb/bpf/core/config.h>
-#include <plumb/core/fields.h>
-#include <plumb/bpf/core/ledger.h>
-#include <plumb/core/option.h>
-#include <plumb/core/options.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/bpf/core/ledger.h>
+#include <plumb/core/fields.h>
+#include <plumb/core/option.h>
+#include <plumb/core/options.h>
 
 struct bpf_object;
 struct bpf_object_open_opts;

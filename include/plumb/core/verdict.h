@@ -3,9 +3,9 @@
 #ifndef PLUMB_VERDICT_H
 #define PLUMB_VERDICT_H
 
-#include <plumb/core/snapshot.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <plumb/core/snapshot.h>
 
 /*
  * Calls made = recorded + lost + filtered at exit + in flight + abandoned.  The lower bound

@@ -3,9 +3,9 @@
 #ifndef PLUMB_CALIBRATE_H
 #define PLUMB_CALIBRATE_H
 
-#include <plumb/core/instance.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <plumb/core/instance.h>
 
 /*
  * Of all programs: their run time, their runs, and the runs of the one that ran most.  STAGES: an

@@ -12,8 +12,8 @@
 #define PLUMB_ATOMIC_FILE_H
 
 #include <signal.h>
-#include <stdint.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 

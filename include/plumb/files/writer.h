@@ -10,8 +10,8 @@
 #ifndef PLUMB_WRITER_H
 #define PLUMB_WRITER_H
 
-#include <plumb/files/atomic-file.h>
 #include <stdint.h>
+#include <plumb/files/atomic-file.h>
 
 /* PATH will be replaced or opened, which takes CAPABILITIES. */
 void plumb_writer_add(const char *path, uint64_t capabilities);

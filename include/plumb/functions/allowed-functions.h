@@ -3,9 +3,9 @@
 #ifndef PLUMB_ALLOWED_FUNCTIONS_H
 #define PLUMB_ALLOWED_FUNCTIONS_H
 
+#include <stddef.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/tracepoints.h>
-#include <stddef.h>
 
 int plumb_allowed_functions(const struct plumb_functions *f, char *what, size_t size);
 /* Also as r:NAME, and those of a system call as s:NAME. */

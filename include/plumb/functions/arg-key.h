@@ -4,10 +4,10 @@
 #define PLUMB_ARG_KEY_H
 
 #include <jansson.h>
-#include <plumb/bpf/function/arg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/bpf/function/arg.h>
 
 struct plumb_arg_key {
 	char item[64];        /* as typed; "": there is none */

@@ -3,8 +3,8 @@
 #ifndef PLUMB_BLOCK_HOOKS_H
 #define PLUMB_BLOCK_HOOKS_H
 
-#include <plumb/bpf/block/request.h>
 #include <stdbool.h>
+#include <plumb/bpf/block/request.h>
 
 struct block_hooks {
 	struct block_config config;

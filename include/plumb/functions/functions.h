@@ -34,7 +34,7 @@ void plumb_functions_free(struct plumb_functions *found);
  * The next search also finds this function of the kernel itself and keeps it, so that a later
  * search for it need not read the lists again.
  */
-void plumb_functions_keep(const char *name);
+void plumb_functions_remember(const char *name);
 
 /* A reason why attaching to F may have failed, to follow its name in a message; NULL: unknown. */
 const char *plumb_function_obstacle(const struct plumb_function *f);

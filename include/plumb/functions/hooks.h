@@ -3,8 +3,8 @@
 #ifndef PLUMB_HOOKS_H
 #define PLUMB_HOOKS_H
 
-#include <plumb/functions/probe.h>
 #include <stddef.h>
+#include <plumb/functions/probe.h>
 
 /* The name for --mechanism: "raw_tracepoint", "kprobe.multi", ... */
 const char *plumb_hook_name(enum plumb_hook hook);

@@ -10,12 +10,12 @@
 #ifndef PLUMB_PROBE_H
 #define PLUMB_PROBE_H
 
-#include <plumb/core/attaching.h>
-#include <plumb/functions/functions.h>
-#include <plumb/functions/tracepoints.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/attaching.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/tracepoints.h>
 
 struct bpf_object;
 struct bpf_program;

@@ -9,8 +9,8 @@
 #ifndef PLUMB_PROBING_H
 #define PLUMB_PROBING_H
 
-#include <plumb/functions/probe.h>
 #include <plumb/core/tracepoint.h>
+#include <plumb/functions/probe.h>
 
 struct perf_event_attr;
 

@@ -4,10 +4,10 @@
 #define PLUMB_MECHANISM_FUNCTIONS_H
 
 #include <errno.h>
-#include <plumb/functions/probe.h>
 #include <plumb/bpf/function/function.h>
-#include <plumb/kernel/kernel.h>
 #include <plumb/core/tool.h>
+#include <plumb/functions/probe.h>
+#include <plumb/kernel/kernel.h>
 
 /*
  * Defines OPEN(bpf, calibration), which opens SKELETON.  SET(bpf, &rodata->OWN, calibration) fills

@@ -6,11 +6,11 @@
 #ifndef PLUMB_TRACEABILITY_H
 #define PLUMB_TRACEABILITY_H
 
-#include <plumb/functions/functions.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <plumb/functions/functions.h>
 
 /* A function with the name, or a copy or part of it that the compiler made. */
 struct plumb_traceability {

@@ -7,10 +7,10 @@
 #ifndef PLUMB_TRACEPOINTS_H
 #define PLUMB_TRACEPOINTS_H
 
-#include <plumb/kernel/tracefs.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/kernel/tracefs.h>
 
 struct plumb_tracepoint {
 	char *category, *name;

@@ -4,8 +4,8 @@
 #define PLUMB_ATTACHED_H
 
 #include <jansson.h>
-#include <plumb/core/attaching.h>
 #include <stddef.h>
+#include <plumb/core/attaching.h>
 
 /* All zero: nothing.  Of each list the record has the first 64, and its length. */
 struct plumb_attached {

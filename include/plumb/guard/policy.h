@@ -8,11 +8,11 @@
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
-#include <plumb/core/part.h>
-#include <plumb/core/reasons.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/part.h>
+#include <plumb/core/reasons.h>
 
 /* Reads the file, if there is one.  Returns 0, or -errno after a message. */
 int plumb_policy_read(void);

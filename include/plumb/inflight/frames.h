@@ -4,8 +4,8 @@
 #define PLUMB_FRAMES_H
 
 #include <jansson.h>
-#include <plumb/bpf/stack/stacks.h>
 #include <stddef.h>
+#include <plumb/bpf/stack/stacks.h>
 
 /*
  * Innermost first: the kernel's, then the user's.  "[truncated]" follows

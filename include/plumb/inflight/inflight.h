@@ -11,13 +11,13 @@
 #ifndef PLUMB_INFLIGHT_H
 #define PLUMB_INFLIGHT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <plumb/core/inflight.h>
 #include <plumb/inflight/frames.h>
 #include <plumb/inflight/states.h>
 #include <plumb/inflight/threads.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 

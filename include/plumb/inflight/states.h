@@ -9,10 +9,10 @@
 #ifndef PLUMB_STATES_H
 #define PLUMB_STATES_H
 
-#include <plumb/core/session.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/session.h>
 
 struct plumb_state {
 	uint32_t pid, tid;

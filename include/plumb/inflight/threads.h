@@ -3,10 +3,10 @@
 #ifndef PLUMB_THREADS_H
 #define PLUMB_THREADS_H
 
-#include <plumb/kernel/thread.h>
-#include <plumb/core/session.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <plumb/core/session.h>
+#include <plumb/kernel/thread.h>
 
 /*
  * Calls EACH for each thread that the filters by process, thread, cgroup and command accept, except

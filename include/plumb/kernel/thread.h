@@ -3,10 +3,10 @@
 #ifndef PLUMB_THREAD_H
 #define PLUMB_THREAD_H
 
-#include <plumb/bpf/key/key.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/bpf/key/key.h>
 
 /*
  * Reads /proc/PID/task/TID/NAME to TEXT; 0, or -errno (TEXT is "" then).  The ids are those that

@@ -12,8 +12,8 @@
 #define PLUMB_OPENMETRICS_H
 
 #include <jansson.h>
-#include <plumb/outputs/ladder.h>
 #include <stdio.h>
+#include <plumb/outputs/ladder.h>
 
 /*
  * Writes REPORT, whose rows count from the start of the run.  RUN is a label of all series, for

@@ -3,8 +3,8 @@
 #ifndef PLUMB_HEATMAP_H
 #define PLUMB_HEATMAP_H
 
-#include <plumb/pictures/history.h>
 #include <plumb/core/report.h>
+#include <plumb/pictures/history.h>
 
 /* R is the final report. */
 void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out);

@@ -13,9 +13,9 @@
 #ifndef PLUMB_HISTORY_H
 #define PLUMB_HISTORY_H
 
-#include <plumb/core/snapshot.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/snapshot.h>
 
 #define HISTORY_COLUMNS 400
 

@@ -3,8 +3,8 @@
 #ifndef PLUMB_PICTURE_FILE_H
 #define PLUMB_PICTURE_FILE_H
 
-#include <plumb/files/atomic-file.h>
 #include <stdbool.h>
+#include <plumb/files/atomic-file.h>
 
 struct plumb_picture_file {
 	const char *option; /* "--flame", for messages */

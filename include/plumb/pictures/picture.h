@@ -3,8 +3,8 @@
 #ifndef PLUMB_PICTURE_H
 #define PLUMB_PICTURE_H
 
-#include <plumb/core/report.h>
 #include <stdio.h>
+#include <plumb/core/report.h>
 
 /* Pixels. */
 #define PICTURE_TOP   84 /* below the caption */

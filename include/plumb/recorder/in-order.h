@@ -32,12 +32,12 @@ int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size
 int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again);
 
 /*
- * Records that --keep can keep, if a tool has offered them; else NULL.  plumb_in_order_keep()
+ * Records that --keep can keep, if a tool has offered them; else NULL.  plumb_in_order_hold()
  * returns 0 or -ENOMEM; plumb_in_order_dump() prints those that are kept, and returns 0 or -errno.
  */
 void plumb_in_order_offer(struct plumb_in_order *o);
 struct plumb_in_order *plumb_in_order_offered(void);
-int plumb_in_order_keep(struct plumb_in_order *o, size_t most);
+int plumb_in_order_hold(struct plumb_in_order *o, size_t most);
 int plumb_in_order_dump(const struct plumb_in_order *o, FILE *out);
 
 /* If none was printed: "none took TIME or longer". */

@@ -8,11 +8,11 @@
 #ifndef PLUMB_KEPT_H
 #define PLUMB_KEPT_H
 
-#include <plumb/recorder/packed.h>
-#include <plumb/core/report.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <plumb/core/report.h>
+#include <plumb/recorder/packed.h>
 
 struct plumb_kept_interval {
 	struct plumb_packed rows;

@@ -9,9 +9,9 @@
 #ifndef PLUMB_PACKED_H
 #define PLUMB_PACKED_H
 
-#include <plumb/core/snapshot.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/snapshot.h>
 
 struct plumb_packed {
 	uint8_t *bytes; /* malloc'd */

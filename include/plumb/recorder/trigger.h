@@ -13,10 +13,10 @@
 #ifndef PLUMB_TRIGGER_H
 #define PLUMB_TRIGGER_H
 
-#include <plumb/core/report.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/report.h>
 
 enum plumb_term {
 	PLUMB_TERM_PERCENTILE,

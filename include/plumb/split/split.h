@@ -3,10 +3,10 @@
 #ifndef PLUMB_SPLIT_H
 #define PLUMB_SPLIT_H
 
-#include <plumb/bpf/sched/split.h>
 #include <stdbool.h>
-#include <plumb/core/tool.h>
 #include <stdio.h>
+#include <plumb/bpf/sched/split.h>
+#include <plumb/core/tool.h>
 
 struct plumb_tool;
 

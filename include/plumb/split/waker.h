@@ -4,9 +4,9 @@
 #define PLUMB_WAKER_H
 
 #include <jansson.h>
-#include <plumb/bpf/sched/waker.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <plumb/bpf/sched/waker.h>
 
 static inline bool plumb_waker_has_stack(const struct plumb_waker *w)
 {

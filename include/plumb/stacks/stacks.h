@@ -3,9 +3,9 @@
 #ifndef PLUMB_STACKS_H
 #define PLUMB_STACKS_H
 
-#include <plumb/inflight/frames.h>
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/core/tool.h>
+#include <plumb/inflight/frames.h>
 
 /* The options of all tools of stacks; their rings and view are declared below. */
 extern struct plumb_stacks_options {

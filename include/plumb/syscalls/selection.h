@@ -3,16 +3,16 @@
 #ifndef PLUMB_SELECTION_H
 #define PLUMB_SELECTION_H
 
-#include <plumb/bpf/syscall/syscall.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <plumb/bpf/syscall/syscall.h>
 
 /* Selects the call NAME, as printed in rows, also "syscall_999"; 0, -ENOENT or -E2BIG. */
 int plumb_syscall_select(struct syscall_config *config, const char *name);
 
 /* Deselect calls without a file descriptor as first argument, or without a size as third. */
-void plumb_syscall_keep_fd(struct syscall_config *config);
-void plumb_syscall_keep_sized(struct syscall_config *config);
+void plumb_syscall_narrow_fd(struct syscall_config *config);
+void plumb_syscall_narrow_sized(struct syscall_config *config);
 bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr);
 bool plumb_syscall_none(const struct syscall_config *config);
 

@@ -3,13 +3,13 @@
 #ifndef PLUMB_MECHANISM_SYSCALLS_H
 #define PLUMB_MECHANISM_SYSCALLS_H
 
+#include <stdbool.h>
 #include <plumb/bpf/syscall/syscall.h>
 #include <plumb/core/option.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/syscall-fields.h>
-#include <stdbool.h>
+#include <plumb/syscalls/syscalls.h>
 
 /*
  * Writes a program's configuration: SELECTION, and the numbers of the calls that fork, rename a
@@ -44,7 +44,7 @@ void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_
  * Called after the last option: keeps calls with a file descriptor if has_fd is set, and with a
  * size if has_size is set.  Wrong usage if none remains.
  */
-void plumb_syscall_keep(struct syscall_config *config);
+void plumb_syscall_narrow(struct syscall_config *config);
 
 /* The mechanisms on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
 extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];

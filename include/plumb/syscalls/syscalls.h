@@ -4,9 +4,9 @@
 #define PLUMB_SYSCALLS_H
 
 #include <asm/unistd.h>
-#include <plumb/bpf/syscall/syscall.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/bpf/syscall/syscall.h>
 
 #if defined(__x86_64__)
 #define PLUMB_COMPAT_PREFIX "ia32:"

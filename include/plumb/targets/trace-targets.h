@@ -3,10 +3,10 @@
 #ifndef PLUMB_TRACE_TARGETS_H
 #define PLUMB_TRACE_TARGETS_H
 
-#include <plumb/user/targets.h>
 #include <plumb/bpf/function/trace-targets.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/user/builds.h>
+#include <plumb/user/targets.h>
 
 struct plumb_trace_targets {
 	/* Set by the tool: opens its skeleton; offset of the target's number in a row's key. */

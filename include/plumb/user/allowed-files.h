@@ -3,8 +3,8 @@
 #ifndef PLUMB_ALLOWED_FILES_H
 #define PLUMB_ALLOWED_FILES_H
 
-#include <plumb/user/userfuncs.h>
 #include <stddef.h>
+#include <plumb/user/userfuncs.h>
 
 /*
  * By each name of what is at their places, with the path, with what that leads to, and with the

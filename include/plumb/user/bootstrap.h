@@ -9,9 +9,9 @@
 #ifndef PLUMB_BOOTSTRAP_H
 #define PLUMB_BOOTSTRAP_H
 
-#include <plumb/core/run.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/run.h>
 
 /* The interval of VALUES[0..n), n > 0; the same SEED gives the same result. */
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed);

@@ -7,11 +7,11 @@
 #define PLUMB_BUILDS_H
 
 #include <jansson.h>
+#include <plumb/bpf/user/builds.h>
+#include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
 #include <plumb/user/targets.h>
 #include <plumb/user/user-targets.h>
-#include <plumb/bpf/user/builds.h>
-#include <plumb/core/tool.h>
 
 #define PLUMB_BUILD_ID 41 /* 20 bytes in hexadecimal, and a NUL */
 

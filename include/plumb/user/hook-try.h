@@ -3,9 +3,9 @@
 #ifndef PLUMB_HOOK_TRY_H
 #define PLUMB_HOOK_TRY_H
 
-#include <plumb/functions/hooks.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <plumb/functions/hooks.h>
 
 /*
  * Attaches an empty program to a function or tracepoint that rarely fires (the tracepoint

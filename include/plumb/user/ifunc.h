@@ -6,8 +6,8 @@
 #ifndef PLUMB_IFUNC_H
 #define PLUMB_IFUNC_H
 
-#include <plumb/user/userfuncs.h>
 #include <sys/types.h>
+#include <plumb/user/userfuncs.h>
 
 /*
  * Finds the implementation of TARGET, "FILE:FUNCTION[@VERSION]" as in userfuncs.h, but not a glob,

@@ -7,12 +7,12 @@
 #define PLUMB_SELF_TEST_H
 
 #include <asm/unistd.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/user/bootstrap.h>
+#include <stdint.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/tracepoints.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/user/bootstrap.h>
 #include <plumb/user/userfuncs.h>
-#include <stdint.h>
 
 /* Called before a search for functions, which then also keeps the calibration's function. */
 void plumb_self_test_keep_function(void);

@@ -6,11 +6,11 @@
 #ifndef PLUMB_TARGETS_H
 #define PLUMB_TARGETS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/tracepoints.h>
 #include <plumb/user/userfuncs.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 /* A limit on the memory of a trace, and on the time to attach and detach. */
 #define PLUMB_MAX_TARGETS 16384

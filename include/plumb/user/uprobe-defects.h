@@ -6,8 +6,8 @@
 #ifndef PLUMB_UPROBE_DEFECTS_H
 #define PLUMB_UPROBE_DEFECTS_H
 
-#include <plumb/user/userfuncs.h>
 #include <stdbool.h>
+#include <plumb/user/userfuncs.h>
 
 /*
  * Sets the obstacle of functions of the file FD that would be probed at a 5-byte nop inside a

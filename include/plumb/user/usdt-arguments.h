@@ -8,8 +8,8 @@
 #ifndef PLUMB_USDT_ARGUMENTS_H
 #define PLUMB_USDT_ARGUMENTS_H
 
-#include <plumb/bpf/user/usdt.h>
 #include <stddef.h>
+#include <plumb/bpf/user/usdt.h>
 
 struct plumb_usdt_argument {
 	struct plumb_usdt_arg arg; /* of kind PLUMB_USDT_NONE if it is refused */

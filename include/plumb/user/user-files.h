@@ -6,11 +6,11 @@
 #ifndef PLUMB_USER_FILES_H
 #define PLUMB_USER_FILES_H
 
-#include <plumb/bpf/core/config.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <plumb/bpf/core/config.h>
 
 struct plumb_mapping;
 

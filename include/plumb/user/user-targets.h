@@ -3,9 +3,9 @@
 #ifndef PLUMB_USER_TARGETS_H
 #define PLUMB_USER_TARGETS_H
 
+#include <sys/types.h>
 #include <plumb/user/user-files.h>
 #include <plumb/user/userfuncs.h>
-#include <sys/types.h>
 
 /* u:FILE:FUNC or usdt:FILE:PROVIDER:NAME, as typed. */
 struct plumb_user_pattern {

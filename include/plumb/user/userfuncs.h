@@ -21,10 +21,10 @@
 #ifndef PLUMB_USERFUNCS_H
 #define PLUMB_USERFUNCS_H
 
-#include <plumb/user/usdt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/user/usdt.h>
 
 struct plumb_userfunc {
 	/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* merge's result: its rows in order, and their distributions. */
 #include "merging/merge.h"
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
 
 static int in_order(const void *a, const void *b)
 {

@@ -2,8 +2,8 @@
 #include "merging/merge.h"
 #include "reading/memory.h"
 #include "merging/keys.h"
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
 
 /* Tools print a key the same way each time: its text finds the row again without being parsed. */
 #define ALIASES    4096

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "merging/options.h"
 #include "merging/keys.h"
+#include <stdlib.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/outputs/ladder.h>
-#include <stdlib.h>
 
 static struct options asked;
 

@@ -8,10 +8,10 @@
 #include "printing/print.h"
 #include <inttypes.h>
 #include <math.h>
-#include <plumb/files/atomic-file.h>
-#include <plumb/core/log.h>
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/log.h>
+#include <plumb/files/atomic-file.h>
 
 #define STEPS 5
 /* Of a file's name, without what makes it unique. */

@@ -4,11 +4,11 @@
 #include "printing/print.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/terminal/text-table.h>
-#include <stdlib.h>
 
 static const char *const verdicts[] = {
 	[DIFF_NONE] = "no difference that these samples can show",

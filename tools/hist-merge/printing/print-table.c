@@ -3,10 +3,10 @@
 #include "printing/print.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/terminal/text-table.h>
-#include <plumb/core/text.h>
-#include <plumb/core/report.h>
 #include <stdlib.h>
+#include <plumb/core/report.h>
+#include <plumb/core/text.h>
+#include <plumb/terminal/text-table.h>
 
 #define MOST_COLUMNS 64
 #define MOST_LOSERS  20

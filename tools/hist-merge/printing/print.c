@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "printing/print.h"
 #include <errno.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/core/dist-json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <plumb/core/dist-json.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
 
 char *print_key(const char *key)
 {

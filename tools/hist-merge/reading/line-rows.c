@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "reading/line-rows.h"
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
 
 /* The bucket with these bounds; false: there is none. */
 static inline bool find_bucket(uint32_t precision, uint64_t low, uint64_t high, uint32_t *index)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "reading/line.h"
 #include "reading/line-rows.h"
-#include <plumb/bpf/hist/hist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <plumb/bpf/hist/hist.h>
 
 static bool digits(const char *text, const char *pattern)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "reading/source.h"
 #include "reading/memory.h"
-#include <string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
 
 #define FIRST_ROOM (256u << 10)
 #define PIPE_ROOM  4096

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "results/diff.h"
 #include <math.h>
-#include <plumb/user/bootstrap.h>
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/user/bootstrap.h>
 
 #define DRAWS 1000
 

@@ -4,11 +4,11 @@
 #include "results/results.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/progress.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/progress.h>
 
 #define MB 1000000
 

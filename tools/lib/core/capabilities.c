@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* capabilities: whether this process may trace, and what it lacks. */
 #include <ctype.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/token.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/kernel/token.h>
 
 #include <plumb/core/reasons.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/core/cgroups.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/cgroups.h>
+#include <plumb/core/log.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -3,16 +3,16 @@
  * choice of mechanism, by trying each.  A mechanism is chosen if its object opens, loads and
  * attaches on this kernel, in this configuration.
  */
-#include <plumb/core/cgroups.h>
-#include <plumb/core/attaching.h>
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/core/part.h>
-#include <plumb/core/instance.h>
-#include <plumb/core/choice.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/attaching.h>
+#include <plumb/core/cgroups.h>
+#include <plumb/core/choice.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/instance.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
 
 static int attach(struct plumb_session *s, char *why, size_t size)
 {

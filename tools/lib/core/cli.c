@@ -3,17 +3,17 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/core/part.h>
-#include <plumb/core/text.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/part.h>
+#include <plumb/core/text.h>
 
 #define SEC_NS  1000000000ULL
 #define YEAR_NS (366ULL * 24 * 3600 * SEC_NS)

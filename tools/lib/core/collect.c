@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/cpus.h>
-#include <plumb/core/program.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/core/collect.h>
-#include <plumb/core/snapshot.h>
-#include <plumb/core/session.h>
 #include <stddef.h>
 #include <string.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/collect.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/program.h>
+#include <plumb/core/session.h>
+#include <plumb/core/snapshot.h>
+#include <plumb/kernel/cgroup.h>
 
 #include <bpf/libbpf.h>
 

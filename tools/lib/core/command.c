@@ -7,10 +7,6 @@
  * tool stops it with SIGSTOP meanwhile.
  */
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/core/command.h>
-#include <plumb/core/session.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +18,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/command.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
 
 /* What the parent and the child share. */
 enum { GO, SPINNING };

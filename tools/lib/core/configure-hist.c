@@ -3,10 +3,10 @@
 #include "configure.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/core/instance.h>
+#include <plumb/core/log.h>
 
 #include <bpf/libbpf.h>
 

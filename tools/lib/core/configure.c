@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "configure.h"
 
-#include <plumb/core/attaching.h>
 #include <errno.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/bpf/sched/waker.h>
-#include <plumb/core/cpus.h>
-#include <plumb/core/program.h>
-#include <plumb/kernel/thread.h>
-#include <plumb/core/filter.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/part.h>
-#include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
-#include <plumb/kernel/preemption.h>
-#include <plumb/bpf/stack/stacks.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/sched/waker.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/core/attaching.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/filter.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
+#include <plumb/core/program.h>
+#include <plumb/core/reasons.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
+#include <plumb/kernel/thread.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/json.h>
 #include <plumb/core/dist-json.h>
+#include <plumb/core/json.h>
 
 json_t *plumb_dist_json(const struct plumb_dist *d)
 {

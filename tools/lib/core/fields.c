@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/kernel/cgroup.h>
-#include <plumb/core/fields.h>
+#include <stdio.h>
+#include <string.h>
 #include <plumb/bpf/key/key.h>
+#include <plumb/core/fields.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
 #include <plumb/core/tool.h>
-#include <stdio.h>
-#include <string.h>
+#include <plumb/kernel/cgroup.h>
 
 static uint64_t number_of(const struct plumb_field *f, const void *key)
 {

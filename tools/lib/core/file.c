@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/file.h>
-#include <plumb/core/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
 
 static int too_large(const char *option, const char *path, size_t most)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/core/cgroups.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/thread.h>
-#include <plumb/core/filter.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <plumb/core/cgroups.h>
+#include <plumb/core/filter.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/thread.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

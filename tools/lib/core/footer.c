@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report's last lines: mechanism, precision, cost, and ledger. */
-#include <plumb/core/part.h>
-#include <plumb/bpf/stack/stacks.h>
-#include <plumb/core/attaching.h>
-#include <plumb/kernel/thread.h>
-#include <plumb/core/inflight.h>
-#include <plumb/core/report.h>
-#include <plumb/core/text.h>
-#include <plumb/core/verdict.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/core/attaching.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/part.h>
+#include <plumb/core/report.h>
+#include <plumb/core/text.h>
+#include <plumb/core/verdict.h>
+#include <plumb/kernel/thread.h>
 
 static void print_mechanism(const struct plumb_run *run, FILE *out)
 {

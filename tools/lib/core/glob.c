@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/core/glob.h>
 #include <stdint.h>
 #include <string.h>
+#include <plumb/core/glob.h>
 
 /* The length of "[...]" at TEXT; 0: none, or a single bracket. */
 static size_t class_length(const char *text)

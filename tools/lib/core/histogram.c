@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as an ASCII histogram: the fine buckets of a row, gathered into lines. */
-#include <plumb/core/report.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/report.h>
 
 #define BAR       40
 #define MAX_LINES 24

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "hook-names.h"
-#include <plumb/core/attaching.h>
-#include <plumb/core/instance.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/attaching.h>
+#include <plumb/core/instance.h>
 
 /* Names the first functions that are attached. */
 static void name_functions(struct plumb_instance *in)

@@ -3,22 +3,22 @@
 #include "attach-hint.h"
 #include "configure.h"
 #include "hook-names.h"
-#include <plumb/core/privileges.h>
 #include <plumb/core/part.h>
+#include <plumb/core/privileges.h>
 #include <plumb/core/reasons.h>
 
 #include <errno.h>
-#include <plumb/core/cpus.h>
-#include <plumb/core/tracepoint.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/log.h>
-#include <plumb/core/filter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/filter.h>
+#include <plumb/core/log.h>
+#include <plumb/core/tracepoint.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/kernel.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

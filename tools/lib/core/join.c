@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/snapshot.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/snapshot.h>
 
 static int add_split(struct plumb_row *row, const struct plumb_row *from)
 {
-	struct plumb_split_parts *all = calloc(row->n_split + from->n_split + 1, sizeof(*all)),
-				 *at = all;
+	struct plumb_split_buckets *all = calloc(row->n_split + from->n_split + 1, sizeof(*all)),
+				   *at = all;
 	size_t i = 0, j = 0;
 
 	if (!all)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/core/json.h>
-#include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/utsname.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
 
 const char *plumb_run_id(void)
 {

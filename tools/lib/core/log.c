@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 
 #include <bpf/libbpf.h>
 

@@ -2,21 +2,21 @@
 /* main: from the command line to the trace. */
 #include <errno.h>
 #include <malloc.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/core/part.h>
-#include <plumb/core/reasons.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/kernel/types.h>
-#include <plumb/core/instance.h>
-#include <plumb/core/choice.h>
-#include <plumb/core/command.h>
-#include <plumb/core/filter.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/choice.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/command.h>
+#include <plumb/core/filter.h>
+#include <plumb/core/instance.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/reasons.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/types.h>
 
 #include "trace.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <plumb/core/glob.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/clock.h>
-#include <plumb/bpf/hist/hist.h>
-#include <plumb/core/log.h>
-#include <plumb/core/part.h>
-#include <plumb/core/options.h>
-#include <plumb/core/parse.h>
-#include <plumb/core/percentile.h>
-#include <plumb/core/report.h>
-#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/glob.h>
+#include <plumb/core/log.h>
+#include <plumb/core/options.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/part.h>
+#include <plumb/core/percentile.h>
+#include <plumb/core/report.h>
+#include <plumb/core/tool.h>
 
 /* The command line, and the tool that it is for. */
 static struct plumb_options asked;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <plumb/core/parse.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/parse.h>
 
 static int in_range(uint64_t value, uint64_t min, uint64_t max, uint64_t *out)
 {

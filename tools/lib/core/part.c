@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
 #include <plumb/core/tool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 /* Calls FUNCTION of each part that has it. */
 #define CALL(function, ...)                                                                        \

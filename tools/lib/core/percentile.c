@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/core/percentile.h>
-#include <stdlib.h>
 
 /* The inverse of plumb_hist_index(): octave s >= 1 starts at index (s + 1) << p. */
 static uint32_t bucket_shift(uint32_t index, uint32_t precision)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/privileges.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <unistd.h>
+#include <plumb/core/privileges.h>
 
 #define MAX_KEPT 16
 #define MAX_OWN  4
@@ -12,7 +12,7 @@ static struct plumb_kept list[MAX_KEPT];
 static size_t n_kept;
 static pid_t signalled;
 
-void plumb_keep(uint64_t capabilities, unsigned int calls, const char *why)
+void plumb_retain(uint64_t capabilities, unsigned int calls, const char *why)
 {
 	size_t i = 0;
 
@@ -51,7 +51,7 @@ void plumb_keep_nothing(void)
 void plumb_keep_signals(uint64_t capabilities, pid_t to, const char *why)
 {
 	signalled = to;
-	plumb_keep(capabilities, PLUMB_CALLS_SIGNAL, why);
+	plumb_retain(capabilities, PLUMB_CALLS_SIGNAL, why);
 }
 
 const struct plumb_kept *plumb_kept(size_t *n, pid_t *to)

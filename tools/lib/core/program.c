@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/program.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/program.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -2,10 +2,10 @@
 #include "records.h"
 
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
 
 #include <bpf/libbpf.h>
 

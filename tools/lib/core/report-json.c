@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as JSON: one object per report, times in ns, integers exact (schema "plumb/2"). */
-#include <plumb/core/part.h>
-#include <plumb/core/attaching.h>
 #include <errno.h>
 #include <math.h>
-#include <plumb/bpf/hist/hist.h>
-#include <plumb/core/dist-json.h>
-#include <plumb/kernel/thread.h>
-#include <plumb/core/inflight.h>
-#include <plumb/core/json.h>
-#include <plumb/core/report.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/attaching.h>
+#include <plumb/core/dist-json.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/json.h>
+#include <plumb/core/part.h>
+#include <plumb/core/report.h>
+#include <plumb/kernel/thread.h>
 
 static void set(json_t *object, const char *name, json_t *value)
 {

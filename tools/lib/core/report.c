@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/core/report.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <plumb/core/log.h>
+#include <plumb/core/report.h>
 
 int plumb_report_print(struct plumb_report *r)
 {

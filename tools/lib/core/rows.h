@@ -3,8 +3,8 @@
 #ifndef MEASURE_ROWS_H
 #define MEASURE_ROWS_H
 
-#include <plumb/core/snapshot.h>
 #include <stdlib.h>
+#include <plumb/core/snapshot.h>
 
 /*
  * A call that waits on its way out is taken back (sched/return.h), from the bucket that it was
@@ -16,7 +16,7 @@ static inline void keep_natural(uint64_t *n)
 		*n = 0;
 }
 
-static inline bool holds_anything(const struct plumb_split_parts *p)
+static inline bool holds_anything(const struct plumb_split_buckets *p)
 {
 	uint64_t any = 0;
 

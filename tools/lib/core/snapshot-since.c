@@ -3,8 +3,8 @@
 #include "rows.h"
 
 #include <errno.h>
-#include <plumb/core/snapshot.h>
 #include <string.h>
+#include <plumb/core/snapshot.h>
 
 static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
 {
@@ -23,7 +23,7 @@ static int copy_dist(struct plumb_dist *to, const struct plumb_dist *from)
 static int subtract_split(struct plumb_row *row, const struct plumb_row *now,
 			  const struct plumb_row *older)
 {
-	struct plumb_split_parts *kept;
+	struct plumb_split_buckets *kept;
 	size_t j = 0;
 
 	if (!now->split)

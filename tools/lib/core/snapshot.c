@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/map.h>
-#include <plumb/core/snapshot.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/snapshot.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -93,13 +93,13 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 static int read_split(const struct reader *r, struct plumb_row *row)
 {
 	const uint32_t on_cpu = r->config->parts;
-	struct plumb_split_parts *kept;
+	struct plumb_split_buckets *kept;
 
 	kept = row->split = calloc(r->config->buckets, sizeof(*row->split));
 	if (!kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->config->buckets; i++) {
-		*kept = (struct plumb_split_parts){.bucket = i};
+		*kept = (struct plumb_split_buckets){.bucket = i};
 		kept->ns[on_cpu] = r->times[i];
 		kept->led[on_cpu] = r->sum[i];
 		for (uint32_t p = 0; p < on_cpu; p++) {

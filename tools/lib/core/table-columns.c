@@ -3,13 +3,13 @@
 #include "table.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/verdict.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct column *find(struct table *t, const char *name)
 {

@@ -4,13 +4,13 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <plumb/core/part.h>
-#include <plumb/core/inflight.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/log.h>
+#include <plumb/core/part.h>
+#include <plumb/core/text.h>
 
 #define CELL          256
 #define SHORTEST_PATH 24

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 
 #define WIDTH 78 /* of lines that are wrapped */
 

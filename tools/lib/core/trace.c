@@ -2,18 +2,18 @@
 #include "trace.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
 #include <plumb/core/cgroups.h>
-#include <plumb/core/cpus.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
+#include <plumb/core/collect.h>
+#include <plumb/core/command.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/instance.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
 #include <plumb/core/report.h>
-#include <plumb/core/collect.h>
-#include <plumb/core/instance.h>
-#include <plumb/core/command.h>
-#include <stdio.h>
-#include <sys/wait.h>
 
 #include "records.h"
 #include "waiting.h"

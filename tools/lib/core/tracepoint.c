@@ -2,13 +2,13 @@
 /* tracepoint: a program on the tracepoint that its section names. */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <plumb/core/tracepoint.h>
-#include <plumb/kernel/renamed.h>
-#include <plumb/kernel/tracefs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <plumb/core/tracepoint.h>
+#include <plumb/kernel/renamed.h>
+#include <plumb/kernel/tracefs.h>
 
 #include <bpf/libbpf.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "waiting.h"
 
-#include <plumb/core/clock.h>
-#include <plumb/core/part.h>
-#include <plumb/core/cgroups.h>
-#include <plumb/core/command.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <plumb/core/cgroups.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/command.h>
+#include <plumb/core/part.h>
 
 /* Of what is polled. */
 enum { WAKE = 3, CGROUPS, FIRST_PID };

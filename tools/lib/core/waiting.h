@@ -3,11 +3,11 @@
 #ifndef WAITING_H
 #define WAITING_H
 
-#include <plumb/core/snapshot.h>
-#include <plumb/core/inflight.h>
-#include <plumb/core/session.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/session.h>
+#include <plumb/core/snapshot.h>
 
 #include "records.h"
 

@@ -13,14 +13,14 @@
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
  * in which nothing is attached; the less favourable of the two counts for the interval.
  */
-#include <plumb/core/part.h>
-#include <plumb/cost/calibrate.h>
-#include <plumb/cost/switches.h>
-#include <plumb/core/collect.h>
-#include <plumb/core/snapshot.h>
-#include <plumb/user/self-test.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/collect.h>
+#include <plumb/core/part.h>
+#include <plumb/core/snapshot.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/cost/switches.h>
+#include <plumb/user/self-test.h>
 
 #include "rejected-calls.h"
 

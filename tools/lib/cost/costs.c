@@ -2,11 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <plumb/cost/costs.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/files/atomic-file.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +9,11 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/cost/costs.h>
+#include <plumb/files/atomic-file.h>
 
 #define MAX_BYTES (256 << 10)
 #define MAX_NS    1e9 /* no probe costs a second */
@@ -99,8 +99,8 @@ int plumb_costs_begin(void)
 		kept = (struct plumb_atomic_file){};
 		return not_kept(path, err);
 	}
-	plumb_keep(getuid() ? 0 : plumb_atomic_file_takes(&kept) & ~PLUMB_CAP(CHOWN),
-		   PLUMB_CALLS_REPLACE, "the file for func-count");
+	plumb_retain(getuid() ? 0 : plumb_atomic_file_takes(&kept) & ~PLUMB_CAP(CHOWN),
+		     PLUMB_CALLS_REPLACE, "the file for func-count");
 	return 0;
 }
 

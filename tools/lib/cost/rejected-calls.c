@@ -2,12 +2,12 @@
 #include "rejected-calls.h"
 
 #include <errno.h>
-#include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/core/filter.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <plumb/core/filter.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
 
 #define STACK_SIZE (64 << 10)
 

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 #include <plumb/files/append-file.h>
 #include <plumb/files/atomic-file.h>
 #include <plumb/files/folder.h>
 #include <plumb/files/writer.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 static int judge(int fd)
 {

@@ -4,16 +4,16 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <plumb/files/atomic-file.h>
-#include <plumb/core/privileges.h>
-#include <plumb/files/folder.h>
-#include <plumb/files/writer.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/files/folder.h>
+#include <plumb/files/writer.h>
 
 #define MAX_LINKS 8
 

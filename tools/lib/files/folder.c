@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <plumb/files/folder.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <plumb/files/folder.h>
 
 #define MOST_LINKS 40 /* as the kernel follows */
 

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/core/log.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
 
 static int owner_of(int fd, const struct sockaddr_un *address, socklen_t size)
 {

@@ -5,10 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <plumb/files/append-file.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +12,10 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/append-file.h>
 
 #include "writer-answer.h"
 
@@ -173,8 +173,8 @@ static void be_writer(int from, pid_t tool, int (*confine)(void))
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	plumb_verbosity = 0;
 	plumb_keep_nothing();
-	plumb_keep(writer.capabilities,
-		   PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE, "files");
+	plumb_retain(writer.capabilities,
+		     PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE, "files");
 	if (close_what_is_not_inherited(from) && !confine() &&
 	    send(from, &ready, sizeof(ready), MSG_NOSIGNAL) == sizeof(ready))
 		serve(from);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <string.h>
 #include <plumb/functions/allowed-functions.h>
 #include <plumb/functions/probe.h>
 #include <plumb/guard/allowed.h>
 #include <plumb/guard/policy.h>
-#include <string.h>
 
 int plumb_allowed_functions(const struct plumb_functions *f, char *what, size_t size)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <plumb/bpf/function/function.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <plumb/bpf/function/function.h>
 #include <plumb/functions/arg-key.h>
-#include <stdio.h>
-#include <string.h>
 
 #define PREFIX "arg:"
 

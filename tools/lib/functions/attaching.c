@@ -2,9 +2,9 @@
 /* attaching: what a tool with functions has for plumb_mechanisms.attaching. */
 #include <plumb/functions/allowed-functions.h>
 #include <plumb/functions/hooks.h>
+#include <plumb/functions/modules.h>
 #include <plumb/functions/probe.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/functions/modules.h>
 #include <plumb/kernel/preemption.h>
 
 const char *plumb_fentry_skipped(void)

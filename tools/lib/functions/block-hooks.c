@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <string.h>
 #include <plumb/core/log.h>
 #include <plumb/functions/block-hooks.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
-#include <string.h>
 
 #include <bpf/btf.h>
 

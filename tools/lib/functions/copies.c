@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
 #include <plumb/bpf/core/copies.h>
 #include <plumb/functions/copies.h>
-#include <stdio.h>
 
 #include <bpf/libbpf.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
-#include <plumb/functions/declare.h>
-#include <plumb/functions/functions.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/functions/declare.h>
+#include <plumb/functions/functions.h>
 
 #include <bpf/btf.h>
 

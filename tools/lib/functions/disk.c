@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/functions/disk.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/functions/disk.h>
 
 const char *plumb_disk_name(uint32_t dev, char *text, size_t size)
 {

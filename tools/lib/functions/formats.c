@@ -2,11 +2,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/functions/formats.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/functions/formats.h>
 
 /* The longest format file of Debian's kernels has 12 kB. */
 #define MAX_SIZE (1 << 20)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/functions/lists.h>
-#include <plumb/functions/modules.h>
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/renamed.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/lists.h>
+#include <plumb/functions/modules.h>
+#include <plumb/kernel/renamed.h>
 
 struct search {
 	struct plumb_functions *found;
@@ -23,14 +23,14 @@ struct outcome {
 	size_t changed, shared_names;
 };
 
-/* The function of plumb_functions_keep(), found by the search that reads the lists. */
+/* The function of plumb_functions_remember(), found by the search that reads the lists. */
 static struct {
 	char name[64];
 	struct plumb_function function; /* without name and types */
 	bool is_found;
 } kept;
 
-void plumb_functions_keep(const char *name)
+void plumb_functions_remember(const char *name)
 {
 	snprintf(kept.name, sizeof(kept.name), "%s", name);
 	kept.is_found = false;

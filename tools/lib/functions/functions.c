@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/lists.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/lists.h>
 
 static bool is_ambiguous(const struct plumb_traceability *all, size_t n,
 			 const struct plumb_traceability *one)

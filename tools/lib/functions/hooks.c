@@ -3,14 +3,14 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <plumb/guard/allowed.h>
-#include <plumb/functions/hooks.h>
-#include <plumb/core/reasons.h>
-#include <plumb/kernel/token.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/hooks.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/kernel/token.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

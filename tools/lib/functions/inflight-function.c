@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* inflight, of kernel functions: /proc/PID/stack; frames and in-flight slots of frames.bpf.h. */
 #include <errno.h>
-#include <plumb/functions/probe.h>
-#include <plumb/bpf/function/function.h>
-#include <plumb/functions/functions.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/core/tool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/tool.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/probe.h>
+#include <plumb/inflight/inflight.h>
 
 #include <bpf/libbpf.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* kallsyms: reads the kernel's lists: symbols, traceable functions, kprobe blacklist. */
-#include <plumb/functions/lists.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/lists.h>
+#include <plumb/functions/tracepoints.h>
 
 /* Reads a file to its end, adds a NUL and closes it.  Returns NULL and sets errno on failure. */
 static char *read_open_file(int fd, size_t *size)

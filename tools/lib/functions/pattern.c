@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* pattern: matches what the user typed with the names of functions in the kernel. */
-#include <plumb/functions/lists.h>
 #include <fnmatch.h>
 #include <string.h>
+#include <plumb/functions/lists.h>
 
 void plumb_pattern_read(struct plumb_pattern *p, const char *text)
 {

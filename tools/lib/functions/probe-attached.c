@@ -5,15 +5,15 @@
 #include <plumb/core/program.h>
 
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/progress.h>
-#include <plumb/core/reasons.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/terminal/progress.h>
 
 #include <bpf/bpf.h>
 

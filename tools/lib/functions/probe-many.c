@@ -3,10 +3,10 @@
 #include <plumb/functions/probing.h>
 
 #include <errno.h>
-#include <plumb/bpf/function/function.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <plumb/bpf/function/function.h>
 
 #include <bpf/bpf.h>
 

@@ -5,11 +5,11 @@
 #include <plumb/core/program.h>
 
 #include <errno.h>
-#include <plumb/kernel/token.h>
-#include <plumb/bpf/function/function.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/kernel/token.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

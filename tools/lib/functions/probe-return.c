@@ -12,13 +12,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/functions/functions.h>
-#include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
-#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/tracepoints.h>
 
 #define GROUP "plumb"
 

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/functions/allowed-functions.h>
-#include <plumb/functions/probe.h>
-#include <plumb/core/cli.h>
-#include <plumb/terminal/progress.h>
-#include <plumb/bpf/function/function.h>
 #include <stdio.h>
 #include <unistd.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/core/cli.h>
+#include <plumb/functions/allowed-functions.h>
+#include <plumb/functions/probe.h>
+#include <plumb/terminal/progress.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

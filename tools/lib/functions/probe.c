@@ -2,15 +2,15 @@
 #include <plumb/functions/probing.h>
 
 #include <errno.h>
-#include <plumb/functions/allowed-functions.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/clock.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/progress.h>
-#include <plumb/core/reasons.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/allowed-functions.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/terminal/progress.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* prototypes: the prototypes of functions, from BTF, and their arguments. */
-#include <plumb/functions/lists.h>
-#include <plumb/kernel/types.h>
 #include <errno.h>
-#include <plumb/core/file.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/functions/lists.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -8,16 +8,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
-#include <plumb/guard/allowed.h>
-#include <plumb/core/cpus.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/core/reasons.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <plumb/core/cpus.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/reasons.h>
+#include <plumb/guard/allowed.h>
 
 #include <bpf/libbpf.h>
 
@@ -181,7 +181,7 @@ void plumb_probe_keep_cpus(const struct plumb_probes *probes)
 		needed = 0;
 	else if (!plumb_can_without(admin, can_open, attr))
 		needed = admin;
-	plumb_keep(needed, PLUMB_CALLS_EVENTS, "events of CPUs that come online");
+	plumb_retain(needed, PLUMB_CALLS_EVENTS, "events of CPUs that come online");
 }
 
 void plumb_probe_forget_cpus(struct plumb_probes *probes)

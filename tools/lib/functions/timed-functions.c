@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The programs of function.bpf.h; those for the end of a call are attached first. */
-#include <plumb/core/log.h>
-#include <plumb/functions/functions.h>
-#include <plumb/functions/timed-functions.h>
-#include <plumb/core/session.h>
-#include <plumb/core/verdict.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
+#include <plumb/core/verdict.h>
+#include <plumb/functions/functions.h>
+#include <plumb/functions/timed-functions.h>
 
 const struct plumb_attach_target plumb_fsession[] = {{"fsession", PLUMB_FSESSION}, {}};
 const struct plumb_attach_target plumb_fsession_multi[] = {{"fsession_multi", PLUMB_FSESSION_MULTI},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/functions/lists.h>
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/functions/traceability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/lists.h>
+#include <plumb/functions/traceability.h>
+#include <plumb/terminal/suggest.h>
 
 int plumb_lists_fill(struct plumb_lists *lists)
 {

@@ -5,13 +5,13 @@
 #include <fnmatch.h>
 #include <linux/btf.h>
 #include <linux/magic.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/tracepoints.h>
+#include <plumb/terminal/suggest.h>
 
 /* --- its events --- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <limits.h>
-#include <plumb/guard/allowed.h>
-#include <plumb/guard/policy.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/guard/policy.h>
 
 #include <bpf/libbpf.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/guard/attached.h>
-#include <plumb/guard/audit.h>
-#include <plumb/core/json.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -6,11 +6,6 @@
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
-#include <plumb/files/atomic-file.h>
-#include <plumb/core/privileges.h>
-#include <plumb/files/folder.h>
-#include <plumb/core/log.h>
-#include <plumb/guard/policy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +16,11 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/files/folder.h>
+#include <plumb/guard/policy.h>
 
 /*
  * rsyslog cuts messages of more than 8096 bytes, with their header; the kernel's audit cuts the

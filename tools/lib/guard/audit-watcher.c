@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/cli.h>
-#include <plumb/guard/confine.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/guard/confine.h>
 
 #define SEC_NS      1000000000ULL
 #define PREPARATION (60 * SEC_NS) /* beyond the limit, until the trace begins */
@@ -127,8 +127,8 @@ static void be_watcher(const struct plumb_watch *watch, int from, int tool)
 		_exit(1);
 	/* It goes on if it cannot: the record of the end matters more. */
 	if (watch->capabilities || watch->calls)
-		plumb_keep(watch->capabilities, watch->calls, "the last audit record");
-	plumb_keep(0, PLUMB_CALLS_SIGNAL, "the end of the trace");
+		plumb_retain(watch->capabilities, watch->calls, "the last audit record");
+	plumb_retain(0, PLUMB_CALLS_SIGNAL, "the end of the trace");
 	plumb_confine();
 	watch_over(watch, from, tool);
 }

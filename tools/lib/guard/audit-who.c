@@ -2,14 +2,14 @@
 #include "audit-who.h"
 
 #include <fcntl.h>
-#include <plumb/core/json.h>
-#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <plumb/core/json.h>
+#include <plumb/core/parse.h>
 
 static ssize_t read_file(const char *path, char *text, size_t size)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/files/folder.h>
-#include <plumb/guard/audit.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/guard/policy.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/folder.h>
+#include <plumb/guard/audit.h>
+#include <plumb/guard/policy.h>
 
 #include "audit-fit.h"
 #include "audit-sink.h"
@@ -252,9 +252,9 @@ void plumb_audit_begin(const char *tool, const char *sink)
 	if (start_watcher())
 		exit(PLUMB_EXIT_FAILED);
 	if (plumb_audit_needs_capability())
-		plumb_keep(PLUMB_CAP(AUDIT_WRITE), 0, "the last audit record");
+		plumb_retain(PLUMB_CAP(AUDIT_WRITE), 0, "the last audit record");
 	if (calls_of_sinks())
-		plumb_keep(0, calls_of_sinks(), "the last audit record");
+		plumb_retain(0, calls_of_sinks(), "the last audit record");
 }
 
 bool plumb_audit_is_on(void)

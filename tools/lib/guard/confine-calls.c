@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <plumb/core/privileges.h>
 #include <seccomp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <plumb/core/privileges.h>
 
 static const struct {
 	unsigned int group;

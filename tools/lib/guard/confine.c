@@ -2,12 +2,12 @@
 #include <plumb/guard/confine.h>
 
 #include <errno.h>
-#include <plumb/core/log.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
 
 #include "confine-calls.h"
 

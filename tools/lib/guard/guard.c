@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* guard: the audit record of a run, the administrator's policy, and giving up privileges. */
 
-#include <plumb/guard/allowed.h>
-#include <plumb/guard/attached.h>
-#include <plumb/guard/audit.h>
-#include <plumb/guard/confine.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
-#include <plumb/guard/policy.h>
-#include <plumb/files/writer.h>
-#include <plumb/core/verdict.h>
 #include <plumb/core/session.h>
+#include <plumb/core/verdict.h>
+#include <plumb/files/writer.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
+#include <plumb/guard/confine.h>
+#include <plumb/guard/policy.h>
 
 #include "keeps.h"
 

@@ -2,14 +2,14 @@
 #include "keeps.h"
 
 #include <errno.h>
-#include <plumb/core/part.h>
-#include <plumb/core/inflight.h>
-#include <plumb/guard/confine.h>
+#include <string.h>
 #include <plumb/bpf/key/key.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/part.h>
+#include <plumb/core/session.h>
+#include <plumb/guard/confine.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/preemption.h>
-#include <plumb/core/session.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -36,12 +36,12 @@ static void keep_maps(const struct plumb_session *s)
 
 	if (!plumb_can_without(either, can_ask, s->instance.bpf.object))
 		needed = held & PLUMB_CAP(BPF) ?: held;
-	plumb_keep(needed, PLUMB_CALLS_READ_MAPS, "reports");
+	plumb_retain(needed, PLUMB_CALLS_READ_MAPS, "reports");
 	if (plumb_kernel_is_preemptible())
-		plumb_keep(PLUMB_CAP(SYS_NICE), 0, "reading maps at real-time priority");
+		plumb_retain(PLUMB_CAP(SYS_NICE), 0, "reading maps at real-time priority");
 	if (s->instance.bpf.states)
-		plumb_keep(PLUMB_CAP(SYS_PTRACE), PLUMB_CALLS_WRITE_MAPS,
-			   "states of processes that end");
+		plumb_retain(PLUMB_CAP(SYS_PTRACE), PLUMB_CALLS_WRITE_MAPS,
+			     "states of processes that end");
 }
 
 static void keep_programs(const struct plumb_session *s)
@@ -51,9 +51,9 @@ static void keep_programs(const struct plumb_session *s)
 		bpf_object__find_program_by_name(in->bpf.object, "thread_states");
 
 	if (in->mechanism->run)
-		plumb_keep(0, PLUMB_CALLS_RUN_PROGRAMS, "what only programs can read");
+		plumb_retain(0, PLUMB_CALLS_RUN_PROGRAMS, "what only programs can read");
 	if (iterator && bpf_program__autoload(iterator))
-		plumb_keep(0, PLUMB_CALLS_ITERATE, "states of threads");
+		plumb_retain(0, PLUMB_CALLS_ITERATE, "states of threads");
 }
 
 int plumb_keeps_confine(struct plumb_session *s)
@@ -69,7 +69,7 @@ int plumb_keeps_confine(struct plumb_session *s)
 		in_flight->keep(s);
 	plumb_keep_all();
 	if (s->options.n_cgroups)
-		plumb_keep(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
+		plumb_retain(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
 	if (s->instance.probes.by)
 		s->instance.probes.by->keep(&s->instance.probes);
 	if (s->options.by & PLUMB_BY_CGROUP)

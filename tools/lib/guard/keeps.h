@@ -5,7 +5,7 @@
 
 struct plumb_session;
 
-/* Gives up everything else; what the libraries keep for themselves has been told by plumb_keep().
+/* Gives up everything else; what the libraries keep for themselves has been told by plumb_retain().
  * 0, or -errno after a message. */
 int plumb_keeps_confine(struct plumb_session *s);
 

@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/guard/policy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/guard/policy.h>
 
 #define FOLDER  "/etc/plumb"
 #define MOST    (64 << 10) /* bytes of the file */

@@ -3,19 +3,19 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/core/part.h>
-#include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/core/text.h>
-#include <plumb/core/verdict.h>
-#include <plumb/core/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/part.h>
+#include <plumb/core/session.h>
+#include <plumb/core/text.h>
+#include <plumb/core/verdict.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/terminal/suggest.h>
 
 #define MAX_NAMES  16384
 #define LEAST_PART 3 /* letters; shorter names are parts of too many others */

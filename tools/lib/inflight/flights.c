@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/inflight/inflight.h>
 #include <stdlib.h>
+#include <plumb/inflight/inflight.h>
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one)
 {

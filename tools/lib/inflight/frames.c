@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdlib.h>
 #include <plumb/core/json.h>
 #include <plumb/inflight/frames.h>
-#include <stdlib.h>
 
 void plumb_frames_free(struct plumb_frames *f)
 {

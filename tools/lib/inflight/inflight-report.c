@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of calls in flight: a table below the others, and a list in JSON. */
-#include <plumb/core/privileges.h>
-#include <plumb/terminal/text-table.h>
-#include <plumb/core/inflight.h>
-#include <plumb/core/json.h>
-#include <plumb/kernel/thread.h>
-#include <plumb/core/report.h>
-#include <plumb/inflight/frames.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/json.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/report.h>
+#include <plumb/inflight/frames.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/terminal/text-table.h>
 
 #define ROWS     10 /* in the table, without --top */
 #define MAX_ROWS 4096

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/core/part.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/privileges.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/core/tool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/part.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/tool.h>
+#include <plumb/inflight/inflight.h>
 
 /*
  * Maximum time for a search of all threads; in reports of intervals, a tenth of the interval if
@@ -285,7 +285,7 @@ static void keep(const struct plumb_session *s)
 		return;
 	if (inflight->frames || !strcmp(inflight->proc, "stack"))
 		capabilities |= PLUMB_CAP(SYS_ADMIN);
-	plumb_keep(capabilities, 0, "calls in flight");
+	plumb_retain(capabilities, 0, "calls in flight");
 }
 
 static const struct plumb_in_flight in_flight = {

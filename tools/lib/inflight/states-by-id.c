@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* states: those by id of processes that are gone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/bpf/core/ledger.h>
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/inflight/states.h>
 #include <plumb/kernel/map.h>
 #include <plumb/kernel/thread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

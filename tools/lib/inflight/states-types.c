@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* states-types: where the members of programs' structs and their global variables are. */
-#include <plumb/inflight/states.h>
 #include <string.h>
+#include <plumb/inflight/states.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

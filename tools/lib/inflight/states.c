@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/inflight/states.h>
-#include <plumb/kernel/map.h>
-#include <plumb/inflight/threads.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/inflight/states.h>
+#include <plumb/inflight/threads.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

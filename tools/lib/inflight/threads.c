@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <dirent.h>
 #include <fcntl.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/parse.h>
-#include <plumb/core/privileges.h>
-#include <plumb/kernel/map.h>
-#include <plumb/core/filter.h>
-#include <plumb/inflight/threads.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/filter.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/privileges.h>
+#include <plumb/inflight/threads.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -4,12 +4,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <mntent.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
-#include <plumb/bpf/key/key.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/kernel/thread.h>
 #include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +12,12 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/thread.h>
 
 #include <bpf/bpf.h>
 
@@ -162,7 +162,7 @@ uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid)
 
 void plumb_cgroup_keep(void)
 {
-	plumb_keep(PLUMB_CAP(DAC_READ_SEARCH), 0, "paths of cgroups");
+	plumb_retain(PLUMB_CAP(DAC_READ_SEARCH), 0, "paths of cgroups");
 }
 
 /* What is known of an id. */

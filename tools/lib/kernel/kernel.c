@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <linux/types.h>
-#include <plumb/kernel/token.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/kernel/preemption.h>
-#include <plumb/kernel/types.h>
-#include <plumb/bpf/sched/waker.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/bpf/sched/waker.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
+#include <plumb/kernel/token.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

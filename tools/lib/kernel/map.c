@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/kernel/map.h>
-#include <plumb/kernel/preemption.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <plumb/kernel/map.h>
+#include <plumb/kernel/preemption.h>
 
 #include <bpf/bpf.h>
 

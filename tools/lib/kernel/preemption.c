@@ -2,13 +2,13 @@
 #include "detached.h"
 
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/preemption.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/preemption.h>
 
 #define OPTION "preempt="
 

@@ -2,10 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/parse.h>
-#include <plumb/kernel/cgroup.h>
-#include <plumb/kernel/thread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +9,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/parse.h>
+#include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/thread.h>
 
 #define PIDFD_THREAD O_EXCL /* include/uapi/linux/pidfd.h */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/token.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/token.h>
+
+#include <bpf/libbpf.h>
 
 #define VARIABLE "LIBBPF_BPF_TOKEN_PATH"
 

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <plumb/core/log.h>
-#include <plumb/core/privileges.h>
-#include <plumb/kernel/tracefs.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/kernel/tracefs.h>
 
 int plumb_tracefs_try(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+#include <unistd.h>
 #include <plumb/core/file.h>
 #include <plumb/core/log.h>
 #include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include <bpf/btf.h>
 

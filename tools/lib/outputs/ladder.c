@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/parse.h>
-#include <plumb/bpf/hist/hist.h>
-#include <plumb/outputs/ladder.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/parse.h>
+#include <plumb/outputs/ladder.h>
 
 #define RUNGS   4 /* of an octave */
 #define HIGHEST ((1ULL << PLUMB_HIST_RANGE_BITS) - 1)

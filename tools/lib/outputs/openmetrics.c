@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/json.h>
 #include <plumb/outputs/openmetrics.h>
 #include <plumb/outputs/series.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define OTHER "[other]"
 

@@ -2,15 +2,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <plumb/core/json.h>
-#include <plumb/bpf/hist/hist.h>
-#include <plumb/outputs/otlp.h>
-#include <plumb/outputs/series.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/json.h>
+#include <plumb/outputs/otlp.h>
+#include <plumb/outputs/series.h>
 
 /* Of AggregationTemporality. */
 enum { CUMULATIVE = 2 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "outputs.h"
 
+#include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
-#include <string.h>
 
 struct outputs outputs;
 

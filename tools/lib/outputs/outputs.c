@@ -3,24 +3,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/files/append-file.h>
-#include <plumb/files/atomic-file.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/privileges.h>
-#include <plumb/files/folder.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/files/writer.h>
-#include <plumb/core/inflight.h>
-#include <plumb/outputs/openmetrics.h>
-#include <plumb/outputs/otlp.h>
-#include <plumb/core/report.h>
-#include <plumb/outputs/series.h>
-#include <plumb/core/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/report.h>
+#include <plumb/core/session.h>
+#include <plumb/files/append-file.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/files/folder.h>
+#include <plumb/files/writer.h>
+#include <plumb/outputs/openmetrics.h>
+#include <plumb/outputs/otlp.h>
+#include <plumb/outputs/series.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -81,7 +81,7 @@ static int open_lines(void)
 		return refused(&otlp, at.dir, plumb_append_file_error(at.dir));
 	plumb_writer_add(otlp.path, plumb_atomic_file_takes(&at));
 	close(at.dir);
-	plumb_keep(0, PLUMB_CALLS_TRUNCATE, otlp.option); /* a line that a full disk cut */
+	plumb_retain(0, PLUMB_CALLS_TRUNCATE, otlp.option); /* a line that a full disk cut */
 	err = plumb_otlp_instance(instance);
 	return err ? refused(&otlp, err, strerror(-err)) : 0;
 }

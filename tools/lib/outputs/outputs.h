@@ -3,10 +3,10 @@
 #ifndef OUTPUTS_H
 #define OUTPUTS_H
 
-#include <plumb/core/part.h>
-#include <plumb/outputs/ladder.h>
 #include <plumb/core/options.h>
+#include <plumb/core/part.h>
 #include <plumb/core/tool.h>
+#include <plumb/outputs/ladder.h>
 
 /* As the command line has them. */
 extern struct outputs {

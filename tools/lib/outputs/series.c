@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
-#include <plumb/outputs/series.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/outputs/series.h>
 
 const struct plumb_series_count plumb_series_counts[] = {
 	{"recorded", "recorded_calls", "Calls that are in rows", false},

@@ -5,9 +5,9 @@
 #include <plumb/pictures/svg.h>
 
 #include <math.h>
-#include <plumb/core/text.h>
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/text.h>
 
 /* Pixels. */
 #define HEIGHT   300 /* of a panel */

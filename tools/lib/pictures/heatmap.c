@@ -3,8 +3,8 @@
 #include <plumb/pictures/picture.h>
 #include <plumb/pictures/svg.h>
 
-#include <plumb/bpf/hist/hist.h>
 #include <math.h>
+#include <plumb/bpf/hist/hist.h>
 
 /* Pixels. */
 #define LOWEST  360

@@ -2,9 +2,9 @@
 #include <plumb/pictures/history.h>
 
 #include <errno.h>
-#include <plumb/bpf/hist/hist.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/hist/hist.h>
 
 /* Rows of stages are parts of calls that another row has as a whole. */
 static bool is_whole(const struct plumb_snapshot *snap, const struct plumb_row *row)

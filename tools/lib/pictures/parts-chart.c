@@ -4,31 +4,31 @@
 #include <plumb/pictures/svg.h>
 
 #include <errno.h>
-#include <plumb/core/text.h>
-#include <plumb/bpf/hist/hist.h>
-#include <plumb/split/split.h>
 #include <stdlib.h>
+#include <plumb/bpf/hist/hist.h>
+#include <plumb/core/text.h>
+#include <plumb/split/split.h>
 
 #define BANDS 60 /* at most; a bucket is not divided */
 
 struct parts_chart {
 	const struct plumb_part_name *names;
 	size_t n_names;
-	struct plumb_split_parts *of; /* of all rows, by bucket */
+	struct plumb_split_buckets *of; /* of all rows, by bucket */
 	const struct picture_frame *frame;
 	double right;
 	FILE *out;
 };
 
-static void add(struct plumb_split_parts *sum, const struct plumb_split_parts *p)
+static void add(struct plumb_split_buckets *sum, const struct plumb_split_buckets *p)
 {
 	for (int i = 0; i < PLUMB_MAX_PARTS; i++)
 		sum->ns[i] += p->ns[i];
 }
 
 /* A band of calls, from rank FROM (not included) to TO of N. */
-static void draw_band(const struct parts_chart *c, const struct plumb_split_parts *p, uint64_t from,
-		      uint64_t to, uint64_t n)
+static void draw_band(const struct parts_chart *c, const struct plumb_split_buckets *p,
+		      uint64_t from, uint64_t to, uint64_t n)
 {
 	const struct picture_frame *f = c->frame;
 	const double left = f->x + f->width * plumb_rank_place(from, n) / c->right;
@@ -60,7 +60,7 @@ static void draw_bands(const struct parts_chart *c, const struct plumb_dist *all
 {
 	const uint64_t n = plumb_dist_count(all);
 	uint64_t seen = 0, from = 0;
-	struct plumb_split_parts sum = {};
+	struct plumb_split_buckets sum = {};
 
 	for (size_t i = 0; i < all->n; i++) {
 		seen += all->buckets[i].count;
@@ -70,7 +70,7 @@ static void draw_bands(const struct parts_chart *c, const struct plumb_dist *all
 			continue;
 		draw_band(c, &sum, from, seen, n);
 		from = seen;
-		sum = (struct plumb_split_parts){};
+		sum = (struct plumb_split_buckets){};
 	}
 }
 

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/files/writer.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/writer.h>
 
 static struct plumb_picture_file *files;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/pictures/picture.h>
-#include <plumb/pictures/history.h>
 #include <plumb/core/inflight.h>
+#include <plumb/pictures/history.h>
+#include <plumb/pictures/picture.h>
 #include <plumb/pictures/svg.h>
 
-#include <plumb/bpf/hist/hist.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <plumb/bpf/hist/hist.h>
 
 #define TITLE_CHARACTER 9.6
 #define LABEL_PIXELS    14 /* the least distance of two labels of values */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* pictures: --heatmap and --chart, drawn of what the intervals of a run recorded. */
-#include <plumb/pictures/heatmap.h>
 #include <plumb/pictures/chart.h>
+#include <plumb/pictures/heatmap.h>
 #include <plumb/pictures/picture-file.h>
 
 #include <errno.h>
+#include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
 #include <plumb/core/session.h>
-#include <string.h>
 
 static struct plumb_picture_file heatmap = {.option = "--heatmap"};
 static struct plumb_picture_file chart = {.option = "--chart"};

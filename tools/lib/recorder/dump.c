@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/files/atomic-file.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/files/writer.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/files/atomic-file.h>
+#include <plumb/files/writer.h>
 
 #include <plumb/files/sole.h>
 

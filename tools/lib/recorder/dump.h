@@ -3,8 +3,8 @@
 #ifndef DUMP_H
 #define DUMP_H
 
-#include <plumb/core/report.h>
 #include <stdio.h>
+#include <plumb/core/report.h>
 
 /* Whether --out=PATH can be written, and keeps what that takes.  0, or -errno after a message. */
 int dump_check(const char *path);

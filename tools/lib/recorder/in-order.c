@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/text.h>
 #include <plumb/recorder/in-order.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ns: maximum time from an event's end until its record arrives here, if the tool has no other. */
 #define ON_ITS_WAY 10000000
@@ -119,7 +119,7 @@ struct plumb_in_order *plumb_in_order_offered(void)
 	return offered;
 }
 
-int plumb_in_order_keep(struct plumb_in_order *o, size_t most)
+int plumb_in_order_hold(struct plumb_in_order *o, size_t most)
 {
 	o->kept = calloc(most, o->size);
 	o->most = most;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/inflight.h>
-#include <plumb/recorder/kept.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/inflight.h>
+#include <plumb/recorder/kept.h>
 
 /*
  * Bytes of a row, in the memory that is planned: a hundred buckets of 3 bytes are many for an

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/recorder/packed.h>
 #include <stdlib.h>
+#include <plumb/recorder/packed.h>
 
 /* What a row has besides its slot and count; most rows lack most of it. */
 enum { ERRORS = 1, SUM = 2, DIST = 4, SECOND = 8, SPLIT = 16, COUNTER = 32 /* << its number */ };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "recorder.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
-#include <plumb/core/parse.h>
 #include <plumb/core/options.h>
-#include <stdio.h>
-#include <string.h>
+#include <plumb/core/parse.h>
 
 #define INTERVAL   (10 * PLUMB_SECOND)
 #define SHORTEST   (PLUMB_SECOND / 10)

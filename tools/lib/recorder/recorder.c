@@ -2,13 +2,13 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
-#include <plumb/recorder/in-order.h>
-#include <plumb/recorder/kept.h>
-#include <plumb/core/session.h>
 #include <signal.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/session.h>
+#include <plumb/recorder/in-order.h>
+#include <plumb/recorder/kept.h>
 
 #include "dump.h"
 #include "triggers.h"
@@ -89,7 +89,7 @@ static int open_recorder(struct plumb_session *s)
 
 	if (!recorder.on)
 		return 0;
-	err = recorder.records ? plumb_in_order_keep(recorder.records, o->keep.records)
+	err = recorder.records ? plumb_in_order_hold(recorder.records, o->keep.records)
 			       : plumb_kept_open(&recorder.kept);
 	if (!err)
 		err = triggers_open(o);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <plumb/core/glob.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/text.h>
+#include <plumb/core/tool.h>
+#include <plumb/recorder/trigger.h>
 #include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
-#include <plumb/recorder/trigger.h>
-#include <plumb/core/tool.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- values, as rows print them --- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <plumb/core/parse.h>
-#include <plumb/recorder/trigger.h>
-#include <plumb/core/tool.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/parse.h>
+#include <plumb/core/tool.h>
+#include <plumb/recorder/trigger.h>
 
 #define THOUSAND 1000ULL
 

@@ -2,12 +2,12 @@
 #include "triggers.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/recorder/kept.h>
 #include <plumb/recorder/trigger.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct {
 	const struct plumb_options *options;

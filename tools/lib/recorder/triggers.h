@@ -3,10 +3,10 @@
 #ifndef TRIGGERS_H
 #define TRIGGERS_H
 
-#include <plumb/core/report.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/core/report.h>
 
 /* Wrong ones end the process with status 2. */
 void triggers_parse(const struct plumb_options *o, const struct plumb_tool *tool);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* schedule: --start-at and --until. */
+#include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
-#include <plumb/schedule/when.h>
 #include <plumb/core/session.h>
-#include <string.h>
+#include <plumb/schedule/when.h>
 
 static struct plumb_when start_at, until;
 static uint64_t end; /* by the wall clock, which may be set, ns since 1970; 0: none */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/core/parse.h>
-#include <plumb/schedule/when.h>
 #include <stddef.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/schedule/when.h>
 
 #define YEAR (366 * 24 * 3600 * PLUMB_SECOND)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of how calls spent their time: of a row, and of each band of its percentiles. */
+#include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/report.h>
 #include <plumb/split/split.h>
-#include <string.h>
 
 /* The calls above percentile FROM, up to and including TO. */
 static const struct band {
@@ -61,7 +61,7 @@ static bool is_unseen(const struct parts *parts, size_t i)
 	return plumb_part_is_unseen(parts->run->tool, parts->run->no_return, &parts->names[i]);
 }
 
-static void add(struct plumb_split_parts *sum, const struct plumb_split_parts *p)
+static void add(struct plumb_split_buckets *sum, const struct plumb_split_buckets *p)
 {
 	for (int i = 0; i < PLUMB_MAX_PARTS; i++) {
 		sum->ns[i] += p->ns[i];
@@ -69,8 +69,8 @@ static void add(struct plumb_split_parts *sum, const struct plumb_split_parts *p
 	}
 }
 
-static void add_up(const struct plumb_row *row, struct plumb_split_parts *all,
-		   struct plumb_split_parts in_band[N_BANDS])
+static void add_up(const struct plumb_row *row, struct plumb_split_buckets *all,
+		   struct plumb_split_buckets in_band[N_BANDS])
 {
 	uint64_t lowest;
 	size_t band = 0;
@@ -143,7 +143,7 @@ void plumb_print_part_share(const struct plumb_part_name *part, bool unseen, dou
 }
 
 static void print_parts(const struct parts *parts, const char *name,
-			const struct plumb_split_parts *p, FILE *out)
+			const struct plumb_split_buckets *p, FILE *out)
 {
 	const int width = parts->n == MOST ? 4 : 7, counts = parts->many ? 7 : 9;
 	uint64_t calls = total(p->led), ns = total(p->ns);
@@ -170,7 +170,7 @@ static void print_parts(const struct parts *parts, const char *name,
 static void print(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
 {
 	const struct parts parts = parts_of(run);
-	struct plumb_split_parts all = {}, in_band[N_BANDS] = {};
+	struct plumb_split_buckets all = {}, in_band[N_BANDS] = {};
 
 	fprintf(out, "  %*s", parts.many ? 16 : 18, "calls");
 	if (parts.many)
@@ -189,7 +189,7 @@ static json_t *part_json(bool unseen, uint64_t n)
 	return unseen ? json_null() : plumb_json_u64(n);
 }
 
-static json_t *json_of(const struct parts *parts, const struct plumb_split_parts *p)
+static json_t *json_of(const struct parts *parts, const struct plumb_split_buckets *p)
 {
 	json_t *j = json_object(), *led = json_object();
 
@@ -208,7 +208,7 @@ static json_t *json_of(const struct parts *parts, const struct plumb_split_parts
 static json_t *json(const struct plumb_run *run, const struct plumb_row *row)
 {
 	const struct parts parts = parts_of(run);
-	struct plumb_split_parts all = {}, in_band[N_BANDS] = {};
+	struct plumb_split_buckets all = {}, in_band[N_BANDS] = {};
 	json_t *j, *list = json_array(), *one;
 
 	add_up(row, &all, in_band);

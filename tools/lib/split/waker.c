@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
 #include <plumb/core/text.h>
 #include <plumb/split/waker.h>
-#include <stdio.h>
 
 static const struct {
 	const char *text, *event, *context;

@@ -2,11 +2,11 @@
 #include "flame-base.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/file.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST (16 << 20) /* bytes of the file, which is not trusted */
 

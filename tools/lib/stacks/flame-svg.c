@@ -3,9 +3,9 @@
 #include <plumb/pictures/picture.h>
 #include <plumb/pictures/svg.h>
 
-#include <plumb/core/text.h>
 #include <math.h>
 #include <string.h>
+#include <plumb/core/text.h>
 
 /* Pixels. */
 #define ROW    17

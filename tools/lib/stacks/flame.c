@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
 
-#include <plumb/pictures/picture-file.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/pictures/picture-file.h>
 
 static struct flame_frame *frame_new(const char *name, bool is_kernel, uint32_t node)
 {

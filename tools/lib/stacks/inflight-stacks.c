@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/stacks/stacks.h>
-#include <plumb/inflight/inflight.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/stacks/stacks.h>
 
 /* A line of /proc/PID/stack is "[<0>] function+0x1f/0x40 [module]". */
 static void add_line(struct plumb_frames *f, char *line)

@@ -4,12 +4,12 @@
 #include "flame.h"
 #include "stacks.h"
 
-#include <plumb/core/text.h>
-#include <plumb/kernel/thread.h>
+#include <stdlib.h>
 #include <plumb/core/inflight.h>
 #include <plumb/core/report.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/thread.h>
 #include <plumb/split/waker.h>
-#include <stdlib.h>
 
 /* Maximum length of a key's field; the path of a cgroup may be long. */
 #define FIELD 4096

@@ -4,13 +4,13 @@
 #include "flame-base.h"
 #include "stacks.h"
 
-#include <plumb/core/text.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
-#include <plumb/pictures/picture-file.h>
-#include <plumb/core/report.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/log.h>
+#include <plumb/core/report.h>
+#include <plumb/core/text.h>
+#include <plumb/pictures/picture-file.h>
 
 #include <bpf/libbpf.h>
 

@@ -4,16 +4,16 @@
 #include "stacks.h"
 
 #include <errno.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/core/inflight.h>
-#include <plumb/kernel/thread.h>
-#include <plumb/core/report.h>
-#include <plumb/core/text.h>
-#include <plumb/split/waker.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/cli.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/core/report.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/split/waker.h>
 
 /* Frames of a stack in the tree, innermost first. */
 struct path {

@@ -2,11 +2,11 @@
 /* stacks in the loader: from stack numbers to names. */
 #include "stacks.h"
 
-#include <plumb/core/privileges.h>
-#include <plumb/core/json.h>
-#include <plumb/kernel/map.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/core/privileges.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -49,7 +49,7 @@ void plumb_stacks_read_kernel(const struct plumb_session *s)
 void plumb_stacks_begin_notes(struct plumb_session *s)
 {
 	if (plumb_stacks_symbolizer)
-		plumb_keep(plumb_caps_for_processes(), 0, "names of user stacks");
+		plumb_retain(plumb_caps_for_processes(), 0, "names of user stacks");
 	plumb_stacks_read_kernel(s);
 }
 

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <plumb/symbols/binary.h>
-#include <plumb/core/log.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/binary.h>
 
 #if defined(__x86_64__)
 #define TRIPLET "x86_64-linux-gnu"

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
-#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <plumb/symbols/elffile.h>
 
 /* Maximum size of a debug file without a build id, which is read as a whole for its CRC. */
 #define CHECKED (256 << 20)

@@ -2,8 +2,8 @@
 #include <plumb/symbols/dwarffile.h>
 
 #include <dwarf.h>
-#include <plumb/symbols/elffile.h>
 #include <sys/stat.h>
+#include <plumb/symbols/elffile.h>
 
 /* Larger files are read only if they belong to root. */
 #define FILE_MAX (1UL << 30)

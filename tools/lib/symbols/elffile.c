@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/symbols/elffile.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/symbols/binary.h>
-#include <plumb/core/log.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/binary.h>
+#include <plumb/symbols/elffile.h>
 
 /* The kernel supports uprobes in 32-bit programs on x86_64, not on arm64. */
 #if defined(__x86_64__)

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <plumb/symbols/debugfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/symbols/debugfile.h>
 
 /* What the kernel appends to the path of a deleted file. */
 static bool cut_deleted(char *path)

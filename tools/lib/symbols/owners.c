@@ -2,13 +2,13 @@
 #include <plumb/symbols/owners.h>
 
 #include <errno.h>
-#include <plumb/core/parse.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/parse.h>
 
 static void add(struct plumb_owners *owners, uid_t uid)
 {

@@ -7,8 +7,8 @@
  */
 #include "symbols.h"
 #include <dwarf.h>
-#include <plumb/symbols/dwarffile.h>
 #include <stdlib.h>
+#include <plumb/symbols/dwarffile.h>
 
 /* Limits of the nesting of DIEs, and of those visited in a walk; only damaged files exceed them. */
 #define DEPTH 64

@@ -3,17 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/bpf/stack/stacks.h>
-#include <plumb/symbols/maps.h>
-#include <plumb/kernel/thread.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/symbols/maps.h>
 
 /* Maximum number of former mappings that are kept of a process. */
 #define GONE 1024

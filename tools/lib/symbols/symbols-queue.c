@@ -2,8 +2,8 @@
 /* When processes are noted, and the perf maps of those that have one are read again. */
 #include "symbols.h"
 #include <errno.h>
-#include <plumb/core/clock.h>
 #include <time.h>
+#include <plumb/core/clock.h>
 
 /* A process is not noted again for REST times the CPU time of noting it, at most REST_MAX ns. */
 #define REST     4

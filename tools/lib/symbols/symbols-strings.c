@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Storage of strings, each once; and the files whose symbols cannot be read. */
 #include "symbols.h"
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 
 static int by_text(const void *a, const void *b)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "symbols.h"
 #include <errno.h>
-#include <plumb/core/privileges.h>
 #include <inttypes.h>
-#include <plumb/core/text.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/text.h>
 
 /* Maximum number of functions inlined at one address. */
 #define INLINED 64

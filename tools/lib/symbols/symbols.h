@@ -9,14 +9,14 @@
 #define SYMBOLS_H
 
 #include <gelf.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <plumb/symbols/debugfile.h>
 #include <plumb/symbols/demangle.h>
 #include <plumb/symbols/elffile.h>
 #include <plumb/symbols/maps.h>
 #include <plumb/symbols/owners.h>
 #include <plumb/symbols/symbols.h>
-#include <stdio.h>
-#include <sys/stat.h>
 
 /* Size of the reason why a file is not read. */
 #define PLUMB_WHY 128

@@ -2,11 +2,11 @@
 #include <plumb/symbols/usersyms.h>
 
 #include <errno.h>
-#include <plumb/symbols/debugfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/symbols/debugfile.h>
 
 /* Maximum size of a table; a sparse file can claim to have a larger one. */
 #define TABLE (256UL << 20)

@@ -3,14 +3,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/bpf/sched/return.h>
-#include <plumb/inflight/inflight.h>
-#include <plumb/kernel/map.h>
-#include <plumb/syscalls/syscalls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/bpf/sched/return.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/map.h>
+#include <plumb/syscalls/syscalls.h>
 
 #include <bpf/libbpf.h>
 
@@ -89,13 +89,13 @@ static struct layout {
 
 static void find_layout(const struct bpf_object *o)
 {
-	at.start = plumb_states_offset(o, "syscall_thread", "start");
-	at.call = plumb_states_offset(o, "syscall_thread", "call");
-	at.inflight_slot = plumb_states_offset(o, "syscall_thread", "inflight_slot");
-	at.task = plumb_states_offset(o, "syscall_thread", "task");
-	at.left = plumb_states_offset(o, "syscall_thread", "left");
-	at.own = plumb_states_offset(o, "syscall_thread", "own");
-	at.ret = plumb_states_offset(o, "syscall_thread", "ret");
+	at.start = plumb_states_offset(o, "call_thread", "start");
+	at.call = plumb_states_offset(o, "call_thread", "call");
+	at.inflight_slot = plumb_states_offset(o, "call_thread", "inflight_slot");
+	at.task = plumb_states_offset(o, "call_thread", "task");
+	at.left = plumb_states_offset(o, "call_thread", "left");
+	at.own = plumb_states_offset(o, "call_thread", "own");
+	at.ret = plumb_states_offset(o, "call_thread", "ret");
 	at.kernel = plumb_states_offset(o, "where", "kernel");
 	at.user = plumb_states_offset(o, "where", "user");
 	at.inflight_slot_start = plumb_states_offset(o, "plumb_inflight_slot", "start");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <dirent.h>
-#include <plumb/core/clock.h>
-#include <plumb/syscalls/rings.h>
-#include <plumb/inflight/threads.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/inflight/threads.h>
+#include <plumb/syscalls/rings.h>
 
 #define MOST_NS (PLUMB_SECOND / 10)
 

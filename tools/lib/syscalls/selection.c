@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/parse.h>
 #include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Parses "syscall_600" or "syscall_-1", which rows print for calls without a name. */
 static int other_number(const char *name, uint32_t *nr)
@@ -69,13 +69,13 @@ static void keep(struct syscall_config *config, const char *names)
 	config->selected = 1;
 }
 
-void plumb_syscall_keep_sized(struct syscall_config *config)
+void plumb_syscall_narrow_sized(struct syscall_config *config)
 {
 	keep(config, "read write pread64 pwrite64 recvfrom sendto getdents getdents64 readahead "
 		     "mq_timedsend mq_timedreceive msgsnd msgrcv");
 }
 
-void plumb_syscall_keep_fd(struct syscall_config *config)
+void plumb_syscall_narrow_fd(struct syscall_config *config)
 {
 	keep(config,
 	     "accept accept4 bind cachestat close connect copy_file_range dup dup2 dup3 epoll_ctl "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/syscall-fields.h>
+#include <plumb/syscalls/syscalls.h>
 
 static void format_syscall(const void *key, char *text, size_t size)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/syscall-options.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/terminal/suggest.h>
 
 /* ---- the option --syscall ---- */
 
@@ -68,12 +68,12 @@ void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_
 	plumb_syscall_selection.fd = plumb_option_number(option, text, 0, INT32_MAX);
 }
 
-void plumb_syscall_keep(struct syscall_config *config)
+void plumb_syscall_narrow(struct syscall_config *config)
 {
 	if (config->has_fd)
-		plumb_syscall_keep_fd(config);
+		plumb_syscall_narrow_fd(config);
 	if (config->has_size)
-		plumb_syscall_keep_sized(config);
+		plumb_syscall_narrow_sized(config);
 	if (plumb_syscall_none(config))
 		plumb_usage_error("none of the selected system calls has a %s",
 				  config->has_size ? "size" : "file descriptor");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 #include <plumb/syscalls/untimed.h>
-#include <stdint.h>
-#include <string.h>
 
 #include <bpf/libbpf.h>
 

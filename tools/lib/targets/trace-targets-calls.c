@@ -6,14 +6,14 @@
  * every system call of the host, a few targets keep their events, if these miss no calls.
  */
 #include <errno.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/log.h>
-#include <plumb/targets/trace-targets.h>
-#include <plumb/functions/probe.h>
-#include <plumb/syscalls/syscalls.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/probe.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/targets/trace-targets.h>
 
 #define FEW_CALLS 10
 

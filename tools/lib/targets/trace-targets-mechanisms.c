@@ -2,14 +2,14 @@
 /* trace targets: the mechanisms for kernel functions, tracepoints and user functions. */
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/user/probe-userfuncs.h>
-#include <plumb/kernel/kernel.h>
-#include <plumb/core/log.h>
-#include <plumb/targets/trace-targets.h>
-#include <plumb/functions/probe.h>
-#include <plumb/user/self-test.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/probe.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/targets/trace-targets.h>
+#include <plumb/user/probe-userfuncs.h>
+#include <plumb/user/self-test.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* trace targets of a tool: parsed, formatted, and reported if they never fired. */
-#include <plumb/functions/allowed-functions.h>
+#include <stdlib.h>
+#include <string.h>
 #include <plumb/core/log.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/snapshot.h>
+#include <plumb/functions/allowed-functions.h>
 #include <plumb/targets/trace-targets.h>
 #include <plumb/user/allowed-files.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct plumb_trace_targets plumb_trace_targets;
 

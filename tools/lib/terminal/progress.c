@@ -2,13 +2,13 @@
 #include <plumb/terminal/progress.h>
 
 #include <errno.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
 
 #define FIRST_NS (PLUMB_SECOND / 2)
 #define NEXT_NS  (PLUMB_SECOND / 10)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/terminal/text-table.h>
-#include <plumb/core/text.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/text.h>
+#include <plumb/terminal/text-table.h>
 
 #define WIDTH 80
 #define GAP   2

@@ -3,15 +3,15 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <plumb/guard/allowed.h>
-#include <plumb/guard/policy.h>
-#include <plumb/symbols/elffile.h>
-#include <plumb/user/allowed-files.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/guard/policy.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/allowed-files.h>
 
 #include "file-names.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/user/bootstrap.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/user/bootstrap.h>
 
 #define DRAWS 4000
 

@@ -2,11 +2,11 @@
 /* builds: what distinguishes the content of a file. */
 #include "builds-code.h"
 
-#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/symbols/elffile.h>
 
 #include <elfutils/libdwelf.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* builds: what attaching to later ones takes. */
-#include <plumb/functions/probe.h>
 #include <plumb/core/privileges.h>
+#include <plumb/functions/probe.h>
 #include <plumb/user/builds.h>
 
 /*
@@ -28,5 +28,5 @@ void plumb_builds_keep(void)
 		capabilities |= PLUMB_CAP(BPF);
 		calls |= PLUMB_CALLS_LOAD;
 	}
-	plumb_keep(capabilities, calls, "files that are replaced");
+	plumb_retain(capabilities, calls, "files that are replaced");
 }

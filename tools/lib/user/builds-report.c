@@ -2,13 +2,13 @@
 /* builds: what reports say of them. */
 #include <plumb/user/builds.h>
 
-#include <plumb/user/mappings.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <plumb/core/json.h>
 #include <plumb/core/text.h>
 #include <plumb/inflight/states.h>
 #include <plumb/kernel/thread.h>
-#include <stdio.h>
-#include <sys/stat.h>
+#include <plumb/user/mappings.h>
 
 #include "builds-code.h"
 

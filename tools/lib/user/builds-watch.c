@@ -6,9 +6,6 @@
  */
 #include "builds-code.h"
 
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +13,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/elffile.h>
 
 /* ns: how long a file may lack a part of it, since it was last written to. */
 #define WRITTEN_FOR (2 * PLUMB_SECOND)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/privileges.h>
@@ -9,11 +14,6 @@
 #include <plumb/symbols/elffile.h>
 #include <plumb/user/builds.h>
 #include <plumb/user/mappings.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "builds-code.h"
 

@@ -3,16 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/debugfile.h>
-#include <plumb/user/ifunc.h>
-#include <plumb/symbols/maps.h>
-#include <plumb/symbols/owners.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/maps.h>
+#include <plumb/symbols/owners.h>
+#include <plumb/user/ifunc.h>
 
 #if defined(__x86_64__)
 #define TO_FUNCTION    R_X86_64_JUMP_SLOT

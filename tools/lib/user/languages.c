@@ -2,8 +2,8 @@
 /* languages: whether a file is a Go program, or one whose functions exceptions can leave. */
 #include "userfuncs.h"
 
-#include <plumb/symbols/binary.h>
 #include <string.h>
+#include <plumb/symbols/binary.h>
 
 /* Go's linker adds build information.  It begins within this many bytes of the data, if no section
  * names it. */

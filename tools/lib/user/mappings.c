@@ -3,15 +3,15 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <plumb/core/parse.h>
-#include <plumb/symbols/binary.h>
-#include <plumb/symbols/debugfile.h>
-#include <plumb/symbols/maps.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/parse.h>
+#include <plumb/symbols/binary.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/maps.h>
 
 struct search {
 	const char *path; /* NULL: any */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* probe-userfuncs: programs on user functions and USDT probes. */
+#include <stdio.h>
+#include <plumb/bpf/function/function.h>
 #include <plumb/core/cli.h>
 #include <plumb/functions/probing.h>
-#include <plumb/bpf/function/function.h>
 #include <plumb/terminal/progress.h>
 #include <plumb/user/allowed-files.h>
 #include <plumb/user/probe-userfuncs.h>
-#include <stdio.h>
 
 #include <bpf/libbpf.h>
 

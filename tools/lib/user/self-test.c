@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <link.h>
-#include <plumb/core/clock.h>
-#include <plumb/bpf/key/key.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/user/self-test.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <plumb/bpf/key/key.h>
+#include <plumb/core/clock.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/user/self-test.h>
 
 #define LOOP_CALLS 200
 #define MIN_LOOPS  4
@@ -18,7 +18,7 @@ void plumb_self_test_keep_function(void)
 	char name[64];
 
 	plumb_syscall_function(PLUMB_CALIBRATION_NR, name, sizeof(name));
-	plumb_functions_keep(name);
+	plumb_functions_remember(name);
 }
 
 int plumb_self_test_find_function(const char *btf_file, struct plumb_functions *found)

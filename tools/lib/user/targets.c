@@ -3,13 +3,13 @@
 #include <plumb/user/targets.h>
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/core/text.h>
-#include <plumb/functions/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/probe.h>
 
 enum plumb_target_kind plumb_target_kind(const char *pattern)
 {

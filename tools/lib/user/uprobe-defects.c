@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <plumb/user/self-test.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <plumb/user/self-test.h>
 
 /* --- 5-byte nops --- */
 

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/user/usdt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/suggest.h>
+#include <plumb/user/usdt.h>
 
 #define NOTE_TYPE 3
 #define NOTE_NAME "stapsdt"

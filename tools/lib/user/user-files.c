@@ -4,17 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <plumb/user/mappings.h>
-#include <plumb/core/privileges.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/binary.h>
-#include <plumb/symbols/debugfile.h>
-#include <plumb/symbols/owners.h>
-#include <plumb/kernel/thread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/kernel/thread.h>
+#include <plumb/symbols/binary.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/owners.h>
+#include <plumb/user/mappings.h>
 
 static struct plumb_user_file files[PLUMB_MAX_USER_FILES];
 static size_t n_files;

@@ -2,12 +2,12 @@
 #include <plumb/user/user-targets.h>
 
 #include <errno.h>
-#include <plumb/user/uprobe-defects.h>
-#include <plumb/core/log.h>
-#include <plumb/user/ifunc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/user/ifunc.h>
+#include <plumb/user/uprobe-defects.h>
 
 void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p)
 {

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <plumb/core/log.h>
-#include <plumb/user/code.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/user/code.h>
 
 /* Longest instruction of x86, in bytes. */
 #define INSTRUCTION 15

@@ -2,11 +2,11 @@
 #include "userfuncs.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/terminal/suggest.h>
 
 /* Maximum number of names in a message. */
 #define LISTED 6

@@ -4,13 +4,13 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/progress.h>
-#include <plumb/user/code.h>
-#include <plumb/symbols/dwarffile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/dwarffile.h>
+#include <plumb/terminal/progress.h>
+#include <plumb/user/code.h>
 
 /* Limits of the nesting of DIEs, and of those visited; only damaged files exceed them. */
 #define DEPTH 256

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <plumb/symbols/demangle.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/symbols/demangle.h>
 
 /* Cuts "+OFFSET" off TEXT; the operator+ of C++ is no offset. */
 static uint64_t cut_offset(char *text)

@@ -2,12 +2,12 @@
 #include "userfuncs.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/user/code.h>
-#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/code.h>
 
 void plumb_userfunc_free(struct plumb_userfunc *u)
 {

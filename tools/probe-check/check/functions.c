@@ -6,11 +6,11 @@
 #include "check/remains.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/probe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/probe.h>
 
 /* A target, the kernel's functions by its name, and what the compiler left of them. */
 struct candidate {

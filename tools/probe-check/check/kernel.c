@@ -2,17 +2,17 @@
 #include "check/kernel.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/core/text.h>
-#include <plumb/functions/tracepoints.h>
-#include <plumb/kernel/renamed.h>
-#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/tracepoints.h>
+#include <plumb/kernel/renamed.h>
+#include <plumb/kernel/types.h>
+#include <plumb/terminal/suggest.h>
 
 #include <bpf/btf.h>
 

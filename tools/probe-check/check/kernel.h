@@ -4,8 +4,8 @@
 #define KERNEL_H
 
 #include "image/image.h"
-#include <plumb/functions/traceability.h>
 #include <stdbool.h>
+#include <plumb/functions/traceability.h>
 
 #include "plan/verdict.h"
 

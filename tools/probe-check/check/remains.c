@@ -2,12 +2,12 @@
 #include "check/remains.h"
 
 #include <fcntl.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/demangle.h>
-#include <plumb/user/userfuncs.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/demangle.h>
+#include <plumb/user/userfuncs.h>
 
 const char *plural(size_t n)
 {

@@ -3,17 +3,17 @@
 #include "check/kernel.h"
 
 #include <errno.h>
-#include <plumb/core/log.h>
-#include <plumb/terminal/suggest.h>
-#include <plumb/core/parse.h>
-#include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscalls.h>
-#include <plumb/functions/tracepoints.h>
-#include <plumb/kernel/renamed.h>
-#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/functions/tracepoints.h>
+#include <plumb/kernel/renamed.h>
+#include <plumb/kernel/types.h>
+#include <plumb/syscalls/selection.h>
+#include <plumb/syscalls/syscalls.h>
+#include <plumb/terminal/suggest.h>
 
 #include <bpf/btf.h>
 

@@ -5,11 +5,11 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <plumb/core/log.h>
 #include <plumb/user/usdt-arguments.h>
 #include <plumb/user/usdt.h>
-#include <stdio.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 #define NATIVE EM_X86_64

@@ -6,14 +6,14 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <plumb/user/uprobe-defects.h>
-#include <plumb/symbols/binary.h>
-#include <plumb/core/log.h>
-#include <plumb/symbols/elffile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/symbols/binary.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/uprobe-defects.h>
 
 /* A target, its file's symbols of that name, and what the compiler left of them. */
 struct candidate {

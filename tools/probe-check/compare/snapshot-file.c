@@ -3,12 +3,12 @@
 #include "compare/snapshot.h"
 
 #include <errno.h>
-#include <plumb/core/file.h>
-#include <plumb/core/log.h>
-#include <plumb/files/atomic-file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
+#include <plumb/files/atomic-file.h>
 
 /* Bytes.  All functions and tracepoints of a kernel take a tenth of it. */
 #define LARGEST (64 << 20)

@@ -2,9 +2,9 @@
 /* snapshot-types: the prototypes and records of tracepoints, from BTF. */
 #include "compare/snapshot.h"
 
-#include <plumb/functions/declare.h>
-#include <plumb/core/json.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/functions/declare.h>
 
 #include <bpf/btf.h>
 

@@ -2,14 +2,14 @@
 #include "compare/snapshot.h"
 
 #include <elf.h>
-#include <plumb/functions/declare.h>
-#include <plumb/functions/formats.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/functions/tracepoints.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <plumb/core/json.h>
+#include <plumb/core/log.h>
+#include <plumb/functions/declare.h>
+#include <plumb/functions/formats.h>
+#include <plumb/functions/tracepoints.h>
 
 #include <bpf/btf.h>
 

@@ -3,10 +3,10 @@
 #include <endian.h>
 #include <errno.h>
 #include <gelf.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/types.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/btf.h>
 

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <plumb/core/log.h>
-#include <plumb/kernel/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <plumb/core/log.h>
+#include <plumb/kernel/types.h>
 
 /* Read a whole file of /proc or /sys, malloc'd; NULL and errno if it cannot be read. */
 static char *read_all(const char *path, size_t *size)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <lz4.h>
 #include <lzma.h>
-#include <plumb/core/log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <plumb/core/log.h>
 
 /* A kernel with debugging checks has about 200 MB; a bad file of some kB may unpack to any size. */
 #define MOST (512UL << 20)

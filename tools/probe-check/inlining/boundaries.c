@@ -2,8 +2,8 @@
 /* boundaries: whether bytes of x86 code are those of a direct call, by decoding their function. */
 #include "inlining/code.h"
 #include <errno.h>
-#include <plumb/user/code.h>
 #include <stdlib.h>
+#include <plumb/user/code.h>
 
 int plumb_scan_start(struct plumb_scan *scan, uint64_t address)
 {

@@ -3,10 +3,10 @@
 #include "inlining/code.h"
 #include <dwarf.h>
 #include <errno.h>
-#include <plumb/terminal/progress.h>
-#include <plumb/symbols/dwarffile.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/symbols/dwarffile.h>
+#include <plumb/terminal/progress.h>
 
 #define DEEPEST 256 /* nested DIEs; compilers nest some tens */
 

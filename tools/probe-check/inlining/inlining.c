@@ -3,9 +3,9 @@
 #include "inlining/code.h"
 #include <errno.h>
 #include "image/image.h"
-#include <plumb/core/log.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
 
 static void forget(struct plumb_callee *callees, size_t n)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* parts: the symbols that a compiler made of one function of a program or library. */
-#include <plumb/user/userfuncs.h>
+#include <errno.h>
 #include <plumb/symbols/debugfile.h>
 #include <plumb/symbols/elffile.h>
-#include <errno.h>
+#include <plumb/user/userfuncs.h>
 #include "inlining/inlining.h"
-#include <plumb/core/log.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
 
 /* NAME itself, NAME.part.0 and its like, also with a version: NAME@VERSION. */
 static bool is_part(const char *symbol, const char *name)

@@ -2,19 +2,19 @@
 #include "live/live.h"
 
 #include <errno.h>
-#include <plumb/user/probe-userfuncs.h>
-#include <plumb/guard/attached.h>
-#include <plumb/guard/audit.h>
-#include <plumb/core/clock.h>
-#include <plumb/core/log.h>
-#include <plumb/guard/policy.h>
-#include <plumb/core/reasons.h>
-#include <plumb/bpf/core/config.h>
-#include <plumb/functions/probe.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/core/config.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/log.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/probe.h>
+#include <plumb/guard/attached.h>
+#include <plumb/guard/audit.h>
+#include <plumb/guard/policy.h>
+#include <plumb/user/probe-userfuncs.h>
 
 #include <bpf/libbpf.h>
 

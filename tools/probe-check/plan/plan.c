@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "plan/plan.h"
 
-#include <plumb/core/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
 
 static struct check *find(const struct plan *p, const char *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "plan/refusals.h"
 
-#include <plumb/user/hook-try.h>
 #include <string.h>
+#include <plumb/user/hook-try.h>
 
 #define FUNCTIONS (1U << TARGET_FUNCTION)
 #define RAW       (1U << TARGET_RAW_TRACEPOINT)

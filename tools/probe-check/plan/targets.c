@@ -2,10 +2,10 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <plumb/core/parse.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/parse.h>
 
 const struct tool_line tool_lines[] = {
 #include "targets.inc"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/report.h"
 
-#include <plumb/terminal/text-table.h>
-#include <plumb/core/json.h>
-#include <plumb/core/text.h>
 #include <stdio.h>
 #include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/core/text.h>
+#include <plumb/terminal/text-table.h>
 
 /* --- tables --- */
 

@@ -19,7 +19,7 @@ struct plumb_cached_slot {
 	__u32 valid;
 };
 
-struct syscall_thread {
+struct call_thread {
 	__u64 start; /* ns, CLOCK_MONOTONIC; 0: in no call, or the call is in an in-flight slot */
 	__u64 call;  /* the call, in the tool's own encoding */
 	__u64 inflight_slot;     /* 1 + the in-flight slot that the thread took last; 0: none */
@@ -37,7 +37,7 @@ struct syscall_thread {
 	struct plumb_cached_slot cached[PLUMB_CACHED_SLOTS];
 };
 
-#define PLUMB_THREAD struct syscall_thread
+#define PLUMB_THREAD struct call_thread
 #include <plumb/bpf/core/inflight.bpf.h>
 
 /*
@@ -77,7 +77,7 @@ static __always_inline __u32 inflight_slot_number(const struct pt_regs *regs, __
 /*
  * Return a free in-flight slot for the current thread, or NULL. It is taken once its start is set.
  */
-static __always_inline struct plumb_inflight_slot *inflight_slot_take(struct syscall_thread *t,
+static __always_inline struct plumb_inflight_slot *inflight_slot_take(struct call_thread *t,
 								      struct task_struct *task,
 								      const struct pt_regs *regs,
 								      __u32 cpu)
@@ -109,7 +109,7 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_of_name(const s
 }
 
 /* Return the in-flight slot of the call that the current thread is in, or NULL. */
-static __always_inline struct plumb_inflight_slot *inflight_slot_of(const struct syscall_thread *t,
+static __always_inline struct plumb_inflight_slot *inflight_slot_of(const struct call_thread *t,
 								    struct task_struct *task)
 {
 	__u32 n = t->inflight_slot - 1;
@@ -123,7 +123,7 @@ static __always_inline struct plumb_inflight_slot *inflight_slot_of(const struct
  * End the calls that the thread is inside, wherever they are kept; return their number. T may be
  * NULL.
  */
-static __always_inline __u32 inflight_clear(struct syscall_thread *t, struct task_struct *task)
+static __always_inline __u32 inflight_clear(struct call_thread *t, struct task_struct *task)
 {
 	struct plumb_inflight_slot *s;
 	__u32 was;

@@ -16,7 +16,7 @@
  * (function-args.bpf.h); the handling is the same for all (function-calls.bpf.h). Programs that use
  * sessions are in an object of their own, because libbpf refuses an object that declares a kfunc
  * which the kernel does not have in that form. A tool's NAME-session-610.bpf.c and
- * NAME-session-700.bpf.c are its NAME.bpf.c with PLUMB_SESSION set to the first kernel of that
+ * NAME-session-700.bpf.c are its NAME.bpf.c with PLUMB_KFUNC_FORM set to the first kernel of that
  * form.
  */
 #ifndef PLUMB_FUNCTION_BPF_H
@@ -26,7 +26,7 @@
 #include <plumb/bpf/function/function-calls.bpf.h>
 #include <plumb/bpf/core/guard.bpf.h>
 
-#if !PLUMB_SESSION
+#if !PLUMB_KFUNC_FORM
 
 static __always_inline void function_enter_fentry(__u64 target, __u64 *ctx)
 {
@@ -118,7 +118,7 @@ int multi_leave(struct pt_regs *ctx)
 
 #else
 
-#if PLUMB_SESSION < 700 /* from 6.10 on */
+#if PLUMB_KFUNC_FORM < 700 /* from 6.10 on */
 extern bool bpf_session_is_return(void) __ksym;
 extern __u64 *bpf_session_cookie(void) __ksym;
 #define session_is_return(ctx) bpf_session_is_return()

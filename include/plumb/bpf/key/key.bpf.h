@@ -10,7 +10,7 @@
 #include <plumb/bpf/core/inflight-slots.bpf.h>
 
 /* Discard the cached slots of a thread whose name, cgroup or tid changed. */
-static __always_inline void key_forget(struct syscall_thread *t)
+static __always_inline void key_forget(struct call_thread *t)
 {
 	int i;
 
@@ -22,7 +22,7 @@ static __always_inline void key_forget(struct syscall_thread *t)
  * Update the parts of the key that can change between two calls. Called at entry: a call is
  * recorded under the name that its thread had then, also execve.
  */
-static __always_inline void key_refresh(struct syscall_thread *t, struct task_struct *task)
+static __always_inline void key_refresh(struct call_thread *t, struct task_struct *task)
 {
 	__u64 comm[2] = {}, process[2], cgroup, tid;
 
@@ -66,14 +66,14 @@ static __always_inline void key_refresh(struct syscall_thread *t, struct task_st
 	}
 }
 
-static __always_inline struct plumb_cached_slot *key_cached(struct syscall_thread *t, __u64 var)
+static __always_inline struct plumb_cached_slot *key_cached(struct call_thread *t, __u64 var)
 {
 	/* Multiplying by a 64-bit golden ratio spreads neighbours (Knuth, vol. 3, 6.4). */
 	return &t->cached[(var * 0x9e3779b97f4a7c15ULL) >> 61];
 }
 _Static_assert(PLUMB_CACHED_SLOTS == 1 << (64 - 61), "key_cached takes the top bits");
 
-static __always_inline void key_who(struct plumb_who *who, const struct syscall_thread *t,
+static __always_inline void key_who(struct plumb_who *who, const struct call_thread *t,
 				    struct task_struct *task, __u32 cpu)
 {
 	const char *comm = (const char *)t->comm, *process = (const char *)t->process;

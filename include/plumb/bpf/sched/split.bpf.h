@@ -13,14 +13,14 @@
  * call; when the thread leaves its CPU; and when it is back, with the times in ns.  STAY
  * (sched.bpf.h) has the waker, if the tool defines SCHED_WAKERS.
  */
-static __always_inline void split_begins(struct syscall_thread *t);
-static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx,
-					 struct syscall_thread *t, struct task_struct *task);
-static __always_inline void split_was_offcpu(struct syscall_thread *t, __u64 off_cpu, __u64 waited,
+static __always_inline void split_begins(struct call_thread *t);
+static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+					 struct task_struct *task);
+static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay);
 
 /* The thread has a CPU, whatever it waited for before. */
-static __always_inline void split_forget(struct syscall_thread *t)
+static __always_inline void split_forget(struct call_thread *t)
 {
 #ifdef SCHED_WAKERS
 	if (t->left && !t->preempted)
@@ -30,7 +30,7 @@ static __always_inline void split_forget(struct syscall_thread *t)
 }
 
 /* At the entry of a call: reset the times. */
-static __always_inline void split_begin(struct syscall_thread *t)
+static __always_inline void split_begin(struct call_thread *t)
 {
 	int i;
 
@@ -41,8 +41,7 @@ static __always_inline void split_begin(struct syscall_thread *t)
 }
 
 /* The current thread may have left the CPU. It is back: add the time that it was off the CPU. */
-static __always_inline void split_back(struct syscall_thread *t, struct task_struct *task,
-				       __u32 cpu)
+static __always_inline void split_back(struct call_thread *t, struct task_struct *task, __u32 cpu)
 {
 	struct sched_stay *stay;
 	__u64 off_cpu, waited;
@@ -71,7 +70,7 @@ static __always_inline void split_back(struct syscall_thread *t, struct task_str
  * At the exit of a call of NS ns: limit the times off the CPU, in t->off, to NS. Return the time on
  * the CPU.
  */
-static __always_inline __u64 split_finish(struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u64 split_finish(struct call_thread *t, struct task_struct *task,
 					  __u32 cpu, __u64 ns)
 {
 	int i;
@@ -89,7 +88,7 @@ static __always_inline __u64 split_finish(struct syscall_thread *t, struct task_
 static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 					struct task_struct *task, __u32 cpu, __u64 now)
 {
-	struct syscall_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
+	struct call_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
 	struct plumb_inflight_slot *inflight_slot;
 
 	if (!t)

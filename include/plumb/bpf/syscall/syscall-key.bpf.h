@@ -26,7 +26,7 @@ static __always_inline __u64 syscall_var(__u64 call, __u32 error, __u32 cpu)
 }
 
 /* The slot of a call's key; 0 is [other]. */
-static __always_inline __u32 syscall_slot(struct syscall_thread *t, struct task_struct *task,
+static __always_inline __u32 syscall_slot(struct call_thread *t, struct task_struct *task,
 					  __u64 call, __u32 error, __u32 cpu)
 {
 	__u64 var = syscall_var(call, error, cpu);

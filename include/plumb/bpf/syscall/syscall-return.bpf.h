@@ -8,10 +8,10 @@
 #include <plumb/bpf/syscall/syscall.bpf.h>
 
 /* Defined by a tool with rows: the slot of the current thread's last call. */
-static __always_inline __u32 return_slot(struct syscall_thread *t, struct task_struct *task);
+static __always_inline __u32 return_slot(struct call_thread *t, struct task_struct *task);
 
 /* Whether the thread's last call is remembered: its end is in t->ret, or in its in-flight slot. */
-static __always_inline bool return_remembers(struct syscall_thread *t, struct task_struct *task)
+static __always_inline bool return_remembers(struct call_thread *t, struct task_struct *task)
 {
 	struct plumb_inflight_slot *s;
 	__u32 n = t->inflight_slot - 1;
@@ -31,7 +31,7 @@ static __always_inline bool return_remembers(struct syscall_thread *t, struct ta
  * Calls that are not traced have other numbers or arguments than the last traced one: their entries
  * are not noted.
  */
-static __always_inline bool return_find(struct syscall_thread *t, struct task_struct *task)
+static __always_inline bool return_find(struct call_thread *t, struct task_struct *task)
 {
 	struct syscall_arguments a;
 	struct pt_regs *regs;

@@ -22,8 +22,8 @@ struct timing_call {
 	struct pt_regs *regs; /* NULL: not known */
 	__u32 slot;           /* as returned by timing_slot() at the entry, if IN_INFLIGHT_SLOT */
 	bool in_inflight_slot;
-	bool left;                /* it may have left the CPU */
-	struct syscall_thread *t; /* NULL, if IN_INFLIGHT_SLOT: not looked up yet */
+	bool left;             /* it may have left the CPU */
+	struct call_thread *t; /* NULL, if IN_INFLIGHT_SLOT: not looked up yet */
 };
 
 /*
@@ -31,15 +31,15 @@ struct timing_call {
  * call; its slot then; a call has ended.
  */
 static __always_inline bool timing_at_entry(void);
-static __always_inline void timing_begin(struct syscall_thread *t, struct task_struct *task);
-static __always_inline __u32 timing_slot(struct syscall_thread *t, struct task_struct *task,
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task);
+static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu);
 static __always_inline void timing_end(const struct timing_call *c);
 
 static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 					 const struct pt_regs *regs)
 {
-	struct syscall_thread *t = inflight_make(task);
+	struct call_thread *t = inflight_make(task);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct plumb_inflight_slot *inflight_slot = NULL;
 
@@ -102,7 +102,7 @@ static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slo
 	inflight_slot->start = 0;
 }
 
-static __always_inline void timing_leave(struct syscall_thread *t, long ret, struct pt_regs *regs)
+static __always_inline void timing_leave(struct call_thread *t, long ret, struct pt_regs *regs)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct timing_call c = {
@@ -150,7 +150,7 @@ static __always_inline bool syscall_is_done(const struct syscall_end *e)
  * If executions are missed, an exit may follow the entry of another call. The number detects that,
  * where it is available at no cost; after sigreturn it is the -1 of its caller.
  */
-static __always_inline bool timing_is_of_another(const struct syscall_thread *t,
+static __always_inline bool timing_is_of_another(const struct call_thread *t,
 						 const struct syscall_end *e)
 {
 	return !e->regs && (__s32)e->nr >= 0 && e->nr != (__u32)t->call;
@@ -158,7 +158,7 @@ static __always_inline bool timing_is_of_another(const struct syscall_thread *t,
 
 static __always_inline void syscall_leaves(struct task_struct *task, const struct syscall_end *e)
 {
-	struct syscall_thread *t = inflight_get(task);
+	struct call_thread *t = inflight_get(task);
 	struct plumb_inflight_slot *inflight_slot = t ? inflight_slot_of(t, task) : NULL;
 
 	if (t && t->start && timing_is_of_another(t, e)) {

@@ -3,7 +3,7 @@
  * user function, BPF side: calls of user functions, timed by any of the kernel's mechanisms.
  *
  * As function.bpf.h: the including file defines function_args(), function_wanted() and
- * function_record(). Programs that use sessions are in objects of their own (PLUMB_SESSION).
+ * function_record(). Programs that use sessions are in objects of their own (PLUMB_KFUNC_FORM).
  *
  * Threads can be preempted in a uprobe program by others that run it: plumb_config.interleaved.
  */
@@ -65,7 +65,7 @@ static __always_inline void user_returns(__u64 target, const struct pt_regs *ctx
 
 #endif
 
-#if !PLUMB_SESSION
+#if !PLUMB_KFUNC_FORM
 
 /*
  * Each of these is for one function, or, as uprobe.multi, for many: links of these have cookies,
@@ -106,7 +106,7 @@ int user_leave(struct pt_regs *ctx)
 
 #else
 
-#if PLUMB_SESSION < 700 /* from 6.13 on */
+#if PLUMB_KFUNC_FORM < 700 /* from 6.13 on */
 extern bool bpf_session_is_return(void) __ksym;
 #define session_is_return(ctx) bpf_session_is_return()
 #else
