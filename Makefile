@@ -176,7 +176,7 @@ $(B)/gen/targets.inc: $(wildcard tools/*/*.targets) $(B)/flags | $(B)/gen
 # --- other names of kernel functions, by kernel ---
 $(B)/gen/renamed.inc: tools/lib/kernel/renamed.list | $(B)/gen
 	$(call say,GEN,$@)
-	$(Q)awk '!/^#/ { printf "{\"%s\", \"%s\"},\n", $$1, $$2 }' $< >$@
+	$(Q)awk '!/^#/ && NF < 4 { print FILENAME ":" FNR ": not NAME OTHER KERNELS" >"/dev/stderr"; exit 1 } !/^#/ { printf "{\"%s\", \"%s\"},\n", $$1, $$2 }' $< >$@
 
 # --- a script that is part of a tool's output, as a C string ---
 define script_rule

@@ -5,8 +5,10 @@
 
 FNR == NR {
 	if (!/^#/) {
-		other[$1] = $2
-		kernels[$1] = $3 " " $4 " " $5
+		kernels = $3
+		for (i = 4; i <= NF; i++)
+			kernels = kernels " " $i
+		others[$1] = others[$1] "| " $1 " is *" $2 "* " kernels "\n"
 	}
 	next
 }
@@ -15,12 +17,11 @@ FNR == NR {
 	for (i = 2; i <= NF; i++) {
 		name = $i
 		sub(".*:", "", name)
-		if (!(name in other) || name in told)
+		if (!(name in others) || name in told)
 			continue
 		told[name] = 1
 		if (!n++)
 			print "\nOTHER NAMES\n===========\nOn some kernels these have other names, by which they are found, too:\n"
-		sub(" +$", "", kernels[name])
-		printf "| %s is *%s* %s\n", name, other[name], kernels[name]
+		printf "%s", others[name]
 	}
 }

@@ -108,6 +108,19 @@ at_most "the core has few files" "$(find tools/lib/core -name '*.c' | wc -l)" 45
 at_most "the core has few lines" "$(cat tools/lib/core/*.c | wc -l)" 7000
 at_most "kernel has few lines" "$(cat tools/lib/kernel/*.c | wc -l)" 1300
 
+# Functions of the library that TOOL... call: what their authors meet.
+calls() {
+	local objects=()
+	for tool; do objects+=("build/lib/$tool".*.o); done
+	comm -12 <(nm -g "${objects[@]}" | awk '$1 == "U" { print $2 }' | sort -u) \
+		<(nm -g build/lib/*/*.o | awk '$2 == "T" { print $3 }' | sort -u) | wc -l
+}
+at_most "simple tools call few functions" \
+	"$(calls runq-latency syscall-count cpu-profile offcpu-time func-latency func-stack)" 60
+mapfile -t tracers < <(grep -l "plumb_main(" tools/*/*.c | cut -d / -f 2 | grep -v lib | sort -u)
+at_most "all tools that trace call not too many" \
+	"$(calls "${tracers[@]}")" 220
+
 # Files in reading order.
 for part in "${parts[@]}"; do
 	readme=$(readme_of "$part")

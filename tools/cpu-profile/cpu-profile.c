@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/json.h>
-#include <plumb/core/report.h>
-#include <plumb/core/tool.h>
+#include <plumb/core/tracer.h>
 #include <plumb/functions/probe.h>
 #include <plumb/stacks/stacks.h>
 

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
 #include <plumb/core/session.h>
+#include <plumb/core/tracer.h>
 #include <plumb/core/verdict.h>
 #include <plumb/functions/arg-key.h>
 #include <plumb/functions/functions.h>

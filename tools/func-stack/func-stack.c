@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <plumb/core/log.h>
+#include <plumb/core/tracer.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/targets/trace-targets.h>
 #include <plumb/user/builds.h>

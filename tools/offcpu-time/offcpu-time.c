@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <string.h>
-#include <plumb/core/cli.h>
-#include <plumb/core/log.h>
-#include <plumb/core/tool.h>
+#include <plumb/core/tracer.h>
 #include <plumb/cost/switches.h>
-#include <plumb/kernel/kernel.h>
 #include <plumb/split/waker.h>
 #include <plumb/stacks/stacks.h>
 

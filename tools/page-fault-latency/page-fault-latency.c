@@ -100,7 +100,6 @@ static void configure(struct plumb_bpf *bpf, struct function_config *config, boo
 	(void)calibration;
 	bpf->function->takes_args = true;
 	bpf->function->last_arg = 2;
-	strcpy(bpf->hooks[0], function);
 }
 
 PLUMB_FUNCTION_OPEN(open_plain, page_fault_latency_function_bpf, function_config, configure)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <plumb/core/json.h>
-#include <plumb/core/log.h>
-#include <plumb/core/report.h>
-#include <plumb/core/tool.h>
+#include <plumb/core/tracer.h>
 #include <plumb/cost/switches.h>
-#include <plumb/kernel/kernel.h>
 
 #include "runq-latency.skel.h"
 #include "runq-inflight.h"

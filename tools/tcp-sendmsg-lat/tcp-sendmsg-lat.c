@@ -136,7 +136,6 @@ static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool calibrat
 		*c = config;
 	bpf->function->takes_args = true;
 	bpf->function->nested = returns; /* so that a thread has a state */
-	strcpy(bpf->hooks[0], function);
 	size_labels(bpf->object);
 }
 
