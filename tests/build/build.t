@@ -118,7 +118,7 @@ make >"$work/new" 2>&1 # and what has all parts again
 is "a new tool builds without a line elsewhere" "$?" 0 || cat "$work/new"
 # One that it accepts of each option that takes a value.
 declare -A given=([after]=1s [audit]=$work/audit [btf]=/sys/kernel/btf/vmlinux [by]=comm [cgroup]=/ [comm]=x [cool-down]=1s
-	[duration]=1 [keep]=1m/1s [max-dumps]=2 [max-keys]=10 [mechanism]=raw_tracepoint [min-count]=1 [openmetrics]=$work/x.prom
+	[columns]=calls [duration]=1 [keep]=1m/1s [max-dumps]=2 [max-keys]=10 [mechanism]=raw_tracepoint [min-count]=1 [openmetrics]=$work/x.prom
 	[otlp]=$work/x.otlp [out]=$work/x.json [percentiles]=50 [pid]=1 [precision]=5 [sort]=calls [start-at]=+1s [strict]=1
 	[syscall]=getppid [tid]=1 [top]=1 [trigger]='count>1' [trigger-key]=comm=x [unit]=us [until]=+1s)
 # What is only for another option.

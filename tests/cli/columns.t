@@ -50,10 +50,11 @@ for tool in "${tools[@]}"; do
 	run "$tool" "${options[@]}" -- "${command[@]}"
 	is "$tool has a table" "$status" 0
 	shown=$(figures)
-	# These can be had besides, if the tool keeps times.
+	# These can be had besides, if the tool keeps times, or sizes.
 	more=
-	[[ $shown != *p50* ]] || more="total mean min share"
-	[[ $shown != *bytes* ]] || more="mean min share"
+	if [[ $shown == *p50* ]]; then
+		[[ $shown == *bytes* ]] && more="mean min share" || more="total mean min share"
+	fi
 	for figure in $shown $more; do
 		run "$tool" "${options[@]}" --sort "$figure" -- "${command[@]}"
 		is "$tool --sort $figure is taken" "$status" 0

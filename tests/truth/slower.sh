@@ -29,6 +29,19 @@ stopped() {
 	detach stopped
 }
 
+# The tool takes the CPU from the thread when a call ends. That is a wait on its way out, and must not
+# wake the tool again.
+one_cpu() {
+	start lonely slow 101 211
+	attach alone 1ms -c slow
+	taskset -p 1 "$tool" >/dev/null
+	taskset -p 1 "$pid" >/dev/null
+	go lonely
+	sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$tool/status" >alone.woken
+	kill -INT "$tool"
+	finish alone "$tool"
+}
+
 # shellcheck disable=SC2034 # by what starts a tool
 run() {
 	program=syscall-slower quick=--no-calibrate mechanisms=${mechanism:-tracepoint raw_tracepoint}
@@ -78,6 +91,7 @@ run() {
 		go napping
 		detach naps
 	fi
+	one_cpu
 	stopped
 	case $(uname -r) in
 	*cloud*) flood 211 ;;
@@ -212,6 +226,10 @@ check() {
 	was_so one '.syscall == "rt_sigtimedwait"'
 	coherent one
 	check_text
+
+	evidence alone.json alone.woken
+	holds "on the CPU of what it traces it is woken for calls, and a little more, not by itself" alone.json \
+		'$last.ledger.recorded as $n | $n >= 202 and $woken > 0 and $woken <= 4 * $n + 400' --argjson woken "$(cat alone.woken)"
 
 	if [ -e compat.skip ]; then
 		skip "32-bit calls have their arguments" "$(cat compat.skip)"

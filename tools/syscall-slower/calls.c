@@ -35,6 +35,8 @@ static bool is_kept;
 static struct recall printed[PRINTED];
 static size_t n_printed;
 
+static bool recalled; /* since the last time that nothing was left */
+
 struct kept *calls_keep(void)
 {
 	is_kept = true;
@@ -63,6 +65,7 @@ static void take_back(const struct recall *r)
 {
 	char *list = waiting.list;
 
+	recalled = true;
 	for (size_t i = waiting.n; i-- > 0;) {
 		const struct slow_call *c = (void *)(list + i * waiting.size);
 
@@ -323,5 +326,11 @@ static int print(const void *record, FILE *out)
 
 int calls_print(bool all, uint64_t *again)
 {
-	return plumb_in_order_print(&waiting, all, again);
+	int err = plumb_in_order_print(&waiting, all, again);
+
+	/* What was recalled comes again, for so long without waking this process. */
+	if (all && recalled && !*again)
+		*again = PRINTED_AFTER;
+	recalled &= !all;
+	return err;
 }

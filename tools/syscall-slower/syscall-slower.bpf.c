@@ -94,9 +94,11 @@ struct {
 static __always_inline void describe(struct slow_call *s, const struct timing_call *c,
 				     struct task_struct *task, struct call_thread *t)
 {
+	static const struct slow_call empty;
 	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
 	int i;
 
+	*s = empty;
 	s->end = c->end;
 	s->ns = c->ns;
 	s->ret = c->ret;
@@ -145,7 +147,6 @@ static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
 
 static __always_inline void timing_end(const struct timing_call *c)
 {
-	static const struct slow_call empty;
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct task_struct *task;
 	struct call_thread *t;
@@ -164,7 +165,6 @@ static __always_inline void timing_end(const struct timing_call *c)
 			t->own.dropped = c->end;
 		return;
 	}
-	*s = empty;
 	describe(s, c, task, t);
 	bpf_ringbuf_submit(s, 0);
 	count(cpu, 1);
@@ -176,6 +176,19 @@ static __always_inline __u32 return_slot(struct call_thread *t __attribute__((un
 					 struct task_struct *task __attribute__((unused)))
 {
 	return 0;
+}
+
+/*
+ * If each record woke the loader, which then takes the CPU from the thread on its way out, so that
+ * its call is recorded once more, this would go on for milliseconds.  A call that was recorded
+ * before comes without, unless the loader has stopped waiting for it (calls_print()).
+ */
+static __always_inline __u64 wakeup_for(const struct return_held *h)
+{
+	if (!h->call.replaces)
+		return 0;
+	return bpf_ktime_get_ns() - h->call.replaces > RECALLED_WITHIN ? BPF_RB_FORCE_WAKEUP
+								       : BPF_RB_NO_WAKEUP;
 }
 
 /* The loader will not print the thread's last call, which it has a record of; false: it may. */
@@ -191,7 +204,7 @@ static __always_inline bool recall(const struct call_thread *t)
 	r->end = t->ret.ended;
 	r->tid = current_tid(current_task());
 	r->pad = 0;
-	bpf_ringbuf_submit(r, 0);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return true;
 }
 
@@ -246,7 +259,7 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 	s->off[PLUMB_RETURN] = h->ret.waited;
 	s->held_by = h->ret.longest_cause;
 	s->cpu = cpu;
-	bpf_ringbuf_submit(s, 0);
+	bpf_ringbuf_submit(s, wakeup_for(h));
 	count(cpu, 1);
 }
 

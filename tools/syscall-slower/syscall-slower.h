@@ -33,7 +33,8 @@ struct slow_call {
 
 /*
  * Follows the record of a call whose thread is held on its way out, and which will be recorded
- * again.  Records are printed PRINTED_AFTER their end at the earliest (in-order.h).
+ * again.  Records are printed PRINTED_AFTER their end at the earliest (in-order.h).  Neither this
+ * nor the new record wakes the loader within RECALLED_WITHIN.
  */
 struct recall {
 	__u64 end;
