@@ -96,7 +96,7 @@ merge -j "$work/second"
 holds "a second measure is merged like the first" "$out" 'all($last.rows[]; .cpu.hist == .hist and .cpu.percentiles == .percentiles and .cpu.sum == 49)'
 merge "$work/second"
 is "and has a line of its own" "$(grep -c '^  cpu ' "$out")" 6
-jq -c 'del(.rows[].hist, .rows[].sum)' "$d/a.json" >"$work/counts"
+jq -c 'del(.rows[] | .hist, .sum, .min, .max)' "$d/a.json" >"$work/counts"
 merge -j "$work/counts"
 is "of rows without histograms the calls are counted" "$(jq -c '[.rows[] | [.count, .errors, (has("hist") | not)]]' "$out")" \
 	"$(merge -j "$d/a.json" && jq -c '[.rows[] | [.count, .errors, true]]' "$out")"
@@ -110,6 +110,7 @@ holds "what is null in one report is null in the sum" "$out" '$last | .ledger.bo
 	and ([.rows[] | select(.errors == null)] | length == 1)'
 merge "$work/nulls2"
 like "what had not ended is in the footer" "$(<"$out")" "  5 had not ended"
+like "... nor how many failed" "$(<"$out")" "^[^ ]+ .* [0-9]+ +- +"
 like "... and that not all that was lost is known" "$(<"$out")" "ledger: [0-9]+ recorded, 10 lost, misses unknown on a kernel"
 sed 's/"syscall-latency"/"skb-alloc"/' "$d/a.json" >"$work/sizes"
 merge -H -b none "$work/sizes"

@@ -171,7 +171,9 @@ static void print_rows(const struct result *r)
 	for (size_t i = 0; i < shown(r); i++) {
 		add_key_cells(g, &k, i);
 		plumb_text_table_cell(g, "%" PRIu64, r->rows[i]->count);
-		if (c.errors)
+		if (c.errors && r->rows[i]->errors_unknown)
+			plumb_text_table_cell(g, "-");
+		else if (c.errors)
 			plumb_text_table_cell(g, "%" PRIu64, r->rows[i]->errors);
 		if (c.times)
 			add_measure(g, r, r->rows[i], FIRST);
