@@ -24,9 +24,9 @@ filter_threads() {
 		attach comm-match $some -c plumb-alpha
 		attach comm-list $some -c plumb-alpha,plumb-beta,plumb-gamma
 		attach comm-other $some -c plumb-alph
-		attach comm-glob $some -c 'plumb-[a]*'
+		attach comm-glob $some -c 'plumb-[a]l*'
 		attach comm-globs $some -c '?lumb-beta,*x*x,plumb\x2dalpha'
-		attach comm-other-glob $some -c 'plumb-[!ab]*,lumb*,*-alph'
+		attach comm-other-glob $some -c 'plumb-[!a-z]*,lumb*,*-alph'
 		attach process -s getppid -p "$pid" -b process,comm
 		attach syscall-match --max-keys=32 -b syscall -s close -p "$pid"
 		attach syscall-other --max-keys=32 -b syscall -s getpgid -p "$pid"
