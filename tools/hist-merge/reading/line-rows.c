@@ -103,8 +103,6 @@ static bool check_measure(struct scan *s, struct line *l, struct line_measure *m
 	const struct plumb_bucket *of = l->buckets + m->bucket;
 	uint64_t bound;
 
-	if (!s->error && !m->is_there && seen & (1 << MIN | 1 << MAX))
-		return scan_fail(s, "a minimum or maximum without a histogram");
 	if (s->error || !m->is_there)
 		return !s->error;
 	if ((seen & needed) != needed)
