@@ -17,13 +17,13 @@ struct plumb_option {
 	int letter;        /* 0: it has none */
 	const char *value; /* what --help calls it; NULL: it takes none */
 	const char *doc;
-	int group; /* of --help: lower ones come first */
+	int group;     /* of --help: lower ones come first */
+	bool optional; /* the value may be left out: it goes nowhere, then, but to PARSE as NULL */
 
 	/*
 	 * Where it goes: any of these.  A value that cannot be parsed, or is not from MIN to MAX,
 	 * is wrong usage.
 	 */
-	bool optional;  /* the value may be left out: it goes nowhere, then, but to PARSE as NULL */
 	bool *given;    /* set to true */
 	__u64 *number;  /* from MIN to MAX */
 	__u64 *size;    /* "64K", in bytes */
