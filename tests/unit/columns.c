@@ -41,7 +41,7 @@ static const char *table(enum plumb_measure_kind kind, const struct plumb_option
 {
 	static char text[2048];
 	const struct plumb_tool tool = {.measure = {.kind = kind, .errors = true, .columns = own}};
-	const struct plumb_run run = {.tool = &tool, .options = o};
+	const struct plumb_run run = {.tool = &tool, .options = *o};
 	struct plumb_report r = {.run = &run, .snap = &snap, .total = &snap, .elapsed = 2000000000};
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
@@ -92,16 +92,12 @@ static void rows_are_in_the_order_of_a_column(void **state)
 static void json_has_them(void **state)
 {
 	const struct plumb_mechanism mechanism = {.name = "m", .stability = "s"};
-	const char hooks[1][PLUMB_HOOK_NAME] = {""};
-	const struct plumb_overhead overhead = {.how = "not"};
-	const struct plumb_options o = {.sort = "moved"};
 	const struct plumb_tool tool = {.card.name = "t",
 					.measure = {.kind = PLUMB_COUNTS, .columns = own}};
 	const struct plumb_run run = {.tool = &tool,
-				      .options = &o,
-				      .mechanism = &mechanism,
-				      .hooks = hooks,
-				      .overhead = &overhead};
+				      .options.sort = "moved",
+				      .instance.mechanism = &mechanism,
+				      .overhead.how = "not"};
 	struct plumb_report r = {.run = &run, .snap = &snap, .total = &snap, .elapsed = 2000000000};
 	json_t *report;
 	char *text;

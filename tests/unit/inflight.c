@@ -8,26 +8,25 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/json.h>
 #include <plumb/core/part.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/inflight/inflight.h>
 
 #define MS 1000000ULL
 
-static struct plumb_session session;
 static struct plumb_flights flights;
 
-static void format(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+static void format(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		   size_t size)
 {
-	(void)s;
+	(void)run;
 	snprintf(text, size, "call-%" PRIu64, f->what);
 }
 
 static bool hides, finds;
 
-static bool find(const struct plumb_session *s, struct plumb_flight *f)
+static bool find(const struct plumb_run *run, struct plumb_flight *f)
 {
-	(void)s;
+	(void)run;
 	f->hidden = hides;
 	f->what = 7;
 	return finds && !hides;
@@ -42,10 +41,8 @@ static void begin_flights(void)
 	inflight = (struct plumb_inflight){
 		.heading = "CALL", .json = "call", .name = format, .find = find, .proc = "syscall"};
 	tool.inflight = &inflight;
-	session = (struct plumb_session){.tool = &tool};
 	free(flights.all);
 	flights = (struct plumb_flights){.began = 1000 * MS, .taken = 2000 * MS};
-	report.session = &session;
 	report.flights = &flights;
 }
 
@@ -183,7 +180,7 @@ static void marks_are_explained_where_they_are(void **state)
 	assert_true(says("?") && says("\n?: this mechanism"));
 	/* Marks of rows that are not printed are not explained. */
 	flights.all[0] = (struct plumb_flight){.start = 1900 * MS, .pid = 1, .tid = 1};
-	options.top = 1;
+	run.options.top = 1;
 	assert_true(says("in flight: 2, the oldest 1:\n"));
 	assert_false(says("?:"));
 }
@@ -234,36 +231,36 @@ static void threads_are_found(void **state)
 	begin_flights();
 	part = plumb_parts_in_flight(&tool);
 	assert_non_null(part);
-	session.options.pids[session.options.n_pids++] = child;
+	run.options.pids[run.options.n_pids++] = child;
 	finds = true;
 	flights.began = plumb_now() + 1000 * MS; /* ticks of /proc are 10 ms */
-	part->find(&session, &flights, true);
+	part->find(&run, &flights, true);
 	assert_int_equal(flights.n, 1);
 	assert_int_equal(flights.all[0].tid, child);
 	assert_true(flights.all[0].before && flights.searched && !flights.cut);
 	/* It is asked again, and has left the call. */
 	finds = false;
-	part->find(&session, &flights, true);
+	part->find(&run, &flights, true);
 	assert_int_equal(flights.n, 0);
 
 	/* A younger one began nothing before the trace. */
 	finds = true;
 	part->free(&flights);
 	flights.began = before - 1000 * MS;
-	part->find(&session, &flights, true);
+	part->find(&run, &flights, true);
 	assert_int_equal(flights.n, 0);
 
 	part->free(&flights);
 	flights.began = plumb_now() + 1000 * MS;
 	hides = true;
-	part->find(&session, &flights, true);
+	part->find(&run, &flights, true);
 	assert_int_equal(flights.n, 0);
 	assert_int_equal(flights.hidden, 1);
 	hides = false;
 	/* Of a command, all began in the trace. */
 	part->free(&flights);
-	session.child = child;
-	part->find(&session, &flights, true);
+	run.child = child;
+	part->find(&run, &flights, true);
 	assert_int_equal(flights.n, 0);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);

@@ -34,36 +34,36 @@ static int open_object(struct plumb_bpf *bpf, bool calibration)
 }
 
 static const char *const programs[] = {"thread_woken_new", "on_leave", NULL};
-static const char *const run[] = {"thread_number", NULL};
+static const char *const test_runs[] = {"thread_number", NULL};
 static const struct plumb_mechanism mechanism = {
-	.name = "raw_tracepoint", .open = open_object, .programs = programs, .run = run};
+	.name = "raw_tracepoint", .open = open_object, .programs = programs, .run = test_runs};
 static const struct plumb_mechanism other = {
 	.name = "other", .open = open_object, .programs = programs + 1};
 static const struct plumb_mechanism broken = {.name = "broken", .open = fails_to_open};
 
 static struct plumb_tool tool = {.keys.size = sizeof(struct plumb_who)};
-static struct plumb_session s;
+static struct plumb_run run;
 
-/* A session of usual options, changed by the test before configured(). */
+/* A run of usual options, changed by the test before configured(). */
 static struct plumb_options *usual(void)
 {
-	s = (struct plumb_session){.tool = &tool, .statistics = -1};
-	s.options.max_keys = 256;
-	s.options.precision = 6;
-	return &s.options;
+	run = (struct plumb_run){.tool = &tool, .statistics = -1};
+	run.options.max_keys = 256;
+	run.options.precision = 6;
+	return &run.options;
 }
 
 static struct plumb_instance *configured(void)
 {
-	s.instance = (struct plumb_instance){.mechanism = &mechanism};
-	assert_int_equal(mechanism.open(&s.instance.bpf, false), 0);
-	plumb_configure(&s, &s.instance);
-	return &s.instance;
+	run.instance = (struct plumb_instance){.mechanism = &mechanism};
+	assert_int_equal(mechanism.open(&run.instance.bpf, false), 0);
+	plumb_configure(&run, &run.instance);
+	return &run.instance;
 }
 
 static struct bpf_map *map(const char *name)
 {
-	struct bpf_map *m = bpf_object__find_map_by_name(s.instance.bpf.object, name);
+	struct bpf_map *m = bpf_object__find_map_by_name(run.instance.bpf.object, name);
 
 	check(m, "%s", name);
 	return m;
@@ -71,7 +71,7 @@ static struct bpf_map *map(const char *name)
 
 static bool is_loaded(const char *program)
 {
-	struct bpf_program *p = bpf_object__find_program_by_name(s.instance.bpf.object, program);
+	struct bpf_program *p = bpf_object__find_program_by_name(run.instance.bpf.object, program);
 
 	check(p, "%s", program);
 	return bpf_program__autoload(p);
@@ -107,7 +107,7 @@ static void filters_are_constants(void **state)
 	fclose(f);
 	if (c->cpus > 1)
 		assert_int_equal(c->cpus, last + 1);
-	plumb_instance_close(&s.instance);
+	plumb_instance_close(&run.instance);
 }
 
 static void of_descendants_their_map_is_the_filter(void **state)
@@ -118,17 +118,17 @@ static void of_descendants_their_map_is_the_filter(void **state)
 	o->pids[o->n_pids++] = 7;
 	o->follow = true;
 	configured();
-	assert_int_equal(s.instance.bpf.config->npids, 0);
-	assert_int_equal(s.instance.bpf.config->descendants, 1);
+	assert_int_equal(run.instance.bpf.config->npids, 0);
+	assert_int_equal(run.instance.bpf.config->descendants, 1);
 	assert_true(is_loaded("thread_fork") && is_loaded("process_free"));
 	assert_true(bpf_map__max_entries(map("plumb_descendants")) > 1);
-	plumb_instance_close(&s.instance);
+	plumb_instance_close(&run.instance);
 
 	usual();
 	configured();
 	assert_false(is_loaded("thread_fork") || is_loaded("process_free"));
 	assert_int_equal(bpf_map__max_entries(map("plumb_descendants")), 1);
-	plumb_instance_close(&s.instance);
+	plumb_instance_close(&run.instance);
 }
 
 /* --- programs --- */
@@ -152,18 +152,18 @@ static void only_what_is_used_is_loaded(void **state)
 
 	/* Of another mechanism's programs none. */
 	usual();
-	s.instance = (struct plumb_instance){.mechanism = &other};
-	assert_int_equal(other.open(&s.instance.bpf, false), 0);
-	plumb_configure(&s, &s.instance);
+	run.instance = (struct plumb_instance){.mechanism = &other};
+	assert_int_equal(other.open(&run.instance.bpf, false), 0);
+	plumb_configure(&run, &run.instance);
 	assert_true(is_loaded("on_leave") && is_loaded("thread_woken"));
 	assert_false(is_loaded("thread_woken_new") || is_loaded("thread_number"));
-	plumb_instance_close(&s.instance);
+	plumb_instance_close(&run.instance);
 
 	usual()->by = PLUMB_BY_CGROUP;
 	configured();
 	assert_true(is_loaded("cgroup_removed"));
 	assert_true(bpf_map__autocreate(map("plumb_cgroups_gone")));
-	plumb_instance_close(&s.instance);
+	plumb_instance_close(&run.instance);
 }
 
 /* --- sizes --- */
@@ -181,7 +181,7 @@ static void maps_are_as_large_as_the_options_say(void **state)
 
 			o->max_keys = keys[i];
 			o->precision = precision;
-			if (plumb_configure_check_memory(&s))
+			if (plumb_configure_check_memory(&run))
 				continue;
 			c = configured()->bpf.config;
 			assert_int_equal(c->slots, keys[i] + 1); /* and [other] */
@@ -199,7 +199,7 @@ static void maps_are_as_large_as_the_options_say(void **state)
 			assert_true(c->exclusive || !(c->shards & (c->shards - 1)));
 			check((uint64_t)c->slots * c->shards * c->buckets * 8 <= MOST_BYTES,
 			      "%u slots, %u shards, %u buckets", c->slots, c->shards, c->buckets);
-			plumb_instance_close(&s.instance);
+			plumb_instance_close(&run.instance);
 		}
 	}
 }
@@ -209,35 +209,35 @@ static void too_much_is_refused(void **state)
 	struct plumb_options *o = usual();
 
 	(void)state;
-	assert_int_equal(plumb_configure_check_memory(&s), 0);
+	assert_int_equal(plumb_configure_check_memory(&run), 0);
 	o->max_keys = 1 << 20;
 	o->precision = 10;
 	listen_to_stderr();
-	assert_int_equal(plumb_configure_check_memory(&s), -E2BIG);
+	assert_int_equal(plumb_configure_check_memory(&run), -E2BIG);
 	assert_non_null(strstr(said(), "lower --max-keys or lower --precision\n"));
 	tool.keys.fewer = "choose fewer functions";
 	listen_to_stderr();
-	assert_int_equal(plumb_configure_check_memory(&s), -E2BIG);
+	assert_int_equal(plumb_configure_check_memory(&run), -E2BIG);
 	assert_non_null(strstr(said(), ": choose fewer functions or lower --precision\n"));
 	tool.keys.fewer = NULL;
 	/* The most that fits: all but one of these slots. */
 	o->precision = 6;
 	o->max_keys = MOST_BYTES / 8 / plumb_hist_buckets(6);
 	listen_to_stderr();
-	assert_int_equal(plumb_configure_check_memory(&s), -E2BIG);
+	assert_int_equal(plumb_configure_check_memory(&run), -E2BIG);
 	said();
 	o->max_keys--;
-	assert_int_equal(plumb_configure_check_memory(&s), 0);
+	assert_int_equal(plumb_configure_check_memory(&run), 0);
 	/* A split doubles histograms, and adds those of the parts. */
 	o->split = true;
 	listen_to_stderr();
-	assert_int_equal(plumb_configure_check_memory(&s), -E2BIG);
+	assert_int_equal(plumb_configure_check_memory(&run), -E2BIG);
 	said();
 	/* Without histograms their precision does not matter. */
 	o->split = false;
 	o->precision = 10;
 	tool.measure.kind = PLUMB_COUNTS;
-	assert_int_equal(plumb_configure_check_memory(&s), 0);
+	assert_int_equal(plumb_configure_check_memory(&run), 0);
 	tool.measure.kind = PLUMB_TIMES;
 }
 
@@ -292,30 +292,30 @@ static void what_was_loaded_is_in_the_kernel(void **state)
 
 	(void)state;
 	usual()->max_keys = 5;
-	err = plumb_instance_load(&s, &mechanism, why, sizeof(why));
+	err = plumb_instance_load(&run, &mechanism, why, sizeof(why));
 	if (err == -EPERM)
 		skip();
 	check(!err, "%s", why);
 	assert_int_equal(bpf_obj_get_info_by_fd(bpf_map__fd(map("plumb_keys")), &info, &size), 0);
 	assert_int_equal(info.max_entries, 5);
-	assert_false(bpf_program__fd(bpf_object__find_program_by_name(s.instance.bpf.object,
+	assert_false(bpf_program__fd(bpf_object__find_program_by_name(run.instance.bpf.object,
 								      "thread_fork")) >= 0);
-	err = plumb_instance_attach(&s.instance, why, sizeof(why));
+	err = plumb_instance_attach(&run.instance, why, sizeof(why));
 	check(!err, "%s", why);
 	/* Those that follow threads first. */
-	assert_int_equal(s.instance.n_links, s.instance.n_threads + LENGTH(programs) - 1);
+	assert_int_equal(run.instance.n_links, run.instance.n_threads + LENGTH(programs) - 1);
 	size = sizeof(link);
 	assert_int_equal(
-		bpf_obj_get_info_by_fd(bpf_link__fd(s.instance.links[s.instance.n_links - 1]),
+		bpf_obj_get_info_by_fd(bpf_link__fd(run.instance.links[run.instance.n_links - 1]),
 				       &link, &size),
 		0);
 	assert_int_equal(link.type, BPF_LINK_TYPE_RAW_TRACEPOINT);
-	*s.instance.bpf.live = 1;
-	plumb_instance_detach(&s.instance);
-	assert_int_equal(*s.instance.bpf.live, 0);
-	assert_int_equal(s.instance.n_links, 0);
-	plumb_instance_close(&s.instance);
-	assert_null(s.instance.bpf.object);
+	*run.instance.bpf.live = 1;
+	plumb_instance_detach(&run.instance);
+	assert_int_equal(*run.instance.bpf.live, 0);
+	assert_int_equal(run.instance.n_links, 0);
+	plumb_instance_close(&run.instance);
+	assert_null(run.instance.bpf.object);
 	assert_int_equal(open_files(), files);
 }
 
@@ -326,9 +326,9 @@ static void what_fails_says_why_and_leaves_nothing(void **state)
 
 	(void)state;
 	usual();
-	assert_int_equal(plumb_instance_load(&s, &broken, why, sizeof(why)), -EMFILE);
+	assert_int_equal(plumb_instance_load(&run, &broken, why, sizeof(why)), -EMFILE);
 	check(!strncmp(why, "open: EMFILE", 12), "%s", why);
-	assert_null(s.instance.bpf.object);
+	assert_null(run.instance.bpf.object);
 	assert_int_equal(open_files(), files);
 }
 

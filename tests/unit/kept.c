@@ -2,7 +2,7 @@
 /* kept: rows that are packed are the same afterwards; the ring, its memory, and what it forgets. */
 #include "unit.h"
 #include <errno.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/recorder/kept.h>
 #include <plumb/recorder/packed.h>
 
@@ -152,8 +152,7 @@ static const struct plumb_tool tool = {
 	.keys.size = sizeof(*keys),
 	.measure.kind = PLUMB_TIMES,
 };
-static struct plumb_options options = {.max_keys = SLOTS - 1};
-static const struct plumb_run run = {.tool = &tool, .options = &options};
+static struct plumb_run run = {.tool = &tool, .options.max_keys = SLOTS - 1};
 
 /* Adds the interval SEQ of N rows. */
 static size_t add(struct plumb_kept *k, uint64_t seq, size_t n)
@@ -177,9 +176,9 @@ static const struct plumb_kept_interval *nth(const struct plumb_kept *k, size_t 
 
 static void plan(struct plumb_kept *k, uint64_t time, uint64_t interval)
 {
-	options.keep.time = time;
-	options.keep.interval = interval;
-	plumb_kept_plan(k, &tool, &options);
+	run.options.keep.time = time;
+	run.options.keep.interval = interval;
+	plumb_kept_plan(k, &tool, &run.options);
 	assert_int_equal(plumb_kept_open(k), 0);
 }
 

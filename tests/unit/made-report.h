@@ -16,10 +16,7 @@ static struct plumb_who keys[MAX_ROWS];
 static struct plumb_bucket buckets[MAX_ROWS];
 static struct plumb_row rows[MAX_ROWS];
 static struct plumb_tool tool;
-static struct plumb_options options;
-static struct plumb_overhead overhead;
 static const struct plumb_mechanism mechanism = {.name = "none", .stability = "stable"};
-static const char hooks[PLUMB_MAX_HOOKS][PLUMB_HOOK_NAME] = {"sys_enter"};
 static struct plumb_run run;
 static struct plumb_snapshot snap;
 static struct plumb_report report;
@@ -28,17 +25,16 @@ static struct plumb_report report;
 static inline void begin_report(void)
 {
 	tool = (struct plumb_tool){.card.name = "unit", .keys.size = sizeof(struct plumb_who)};
-	options = (struct plumb_options){.by = PLUMB_BY_PID | PLUMB_BY_COMM,
-					 .precision = PRECISION,
-					 .percentiles = {{50000000, "50"}, {99900000, "99.9"}},
-					 .n_percentiles = 2};
-	overhead = (struct plumb_overhead){.how = "not asked for"};
-	run = (struct plumb_run){.tool = &tool,
-				 .options = &options,
-				 .mechanism = &mechanism,
-				 .hooks = hooks,
-				 .overhead = &overhead,
-				 .rings = -1};
+	run = (struct plumb_run){
+		.tool = &tool,
+		.options = {.by = PLUMB_BY_PID | PLUMB_BY_COMM,
+			    .precision = PRECISION,
+			    .percentiles = {{50000000, "50"}, {99900000, "99.9"}},
+			    .n_percentiles = 2},
+		.instance = {.mechanism = &mechanism, .bpf.hooks = {"sys_enter"}},
+		.overhead = {.how = "not asked for"},
+		.rings = -1,
+	};
 	snap = (struct plumb_snapshot){.rows = rows, .missed_known = true};
 	report = (struct plumb_report){
 		.run = &run, .snap = &snap, .total = &snap, .elapsed = 10000000000, .seq = 1};

@@ -112,7 +112,7 @@ static void names_that_others_chose(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		begin_report();
-		options.by = PLUMB_BY_COMM;
+		run.options.by = PLUMB_BY_COMM;
 		add_row(names[i].comm, 1, 1, 100);
 		j = printed();
 		is(j, "rows/0/key/comm", names[i].json);
@@ -127,7 +127,7 @@ static void what_has_no_key_is_other(void **state)
 	(void)state;
 	begin_report();
 	add_row(NULL, 0, 5, 100);
-	options.by = 0;
+	run.options.by = 0;
 	add_row("sh", 7, 1, 100);
 	j = printed();
 	is(j, "rows/0/key", "{\"other\":true}");
@@ -160,7 +160,7 @@ static void what_is_not_known_is_null(void **state)
 	json_decref(j);
 
 	snap.missed_known = snap.cpus_watched = true;
-	overhead = (struct plumb_overhead){
+	run.overhead = (struct plumb_overhead){
 		.known = true, .traced = {99.4, 100.5, 102}, .how = "calibrated"};
 	run.no_return = "--no-return";
 	j = printed();
@@ -200,12 +200,12 @@ static void times_are_utc_with_nanoseconds(void **state)
 
 static void mechanisms_that_were_refused(void **state)
 {
-	const struct plumb_refusal refused[] = {{"fentry", -EPERM, "load: EPERM, \x1b\xff"}};
+	const struct plumb_refusal refused = {"fentry", -EPERM, "load: EPERM, \x1b\xff"};
 	json_t *j;
 
 	(void)state;
 	begin_report();
-	run.refused = refused;
+	run.refused[0] = refused;
 	run.n_refused = 1;
 	j = printed();
 	is(j, "mechanism/name", "\"none\"");

@@ -164,8 +164,7 @@ static const char *columns_sorted_by(const char *name)
 {
 	static char text[256];
 	struct plumb_tool tool = {.measure = {.kind = PLUMB_SIZES, .errors = true}};
-	const struct plumb_options o = {.sort = name};
-	const struct plumb_run run = {.tool = &tool, .options = &o};
+	const struct plumb_run run = {.tool = &tool, .options.sort = name};
 	struct plumb_row row = {.slot = 1, .count = 1, .sum = 100};
 	struct plumb_snapshot one = {.rows = &row, .n = 1};
 	struct plumb_report r = {.run = &run, .snap = &one};

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <time.h>
 #include <unistd.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 
 #include "calls.h"
 #include "syscall-slower.h"
@@ -193,7 +193,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_was_printed_is_not_printed_again),
 	};
 	struct plumb_tool tool = {};
-	struct plumb_session session = {.tool = &tool};
+	struct plumb_run session = {.tool = &tool};
 
 	calls_begin(false, false, false);
 	calls_attached(&session);

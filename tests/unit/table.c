@@ -102,7 +102,7 @@ static void units(void **state)
 	begin_report();
 	add_row("sh", 7, 1, 1500000);
 	for (size_t i = 0; i < LENGTH(units); i++) {
-		options.unit = units[i].unit;
+		run.options.unit = units[i].unit;
 		print();
 		snprintf(digits, sizeof(digits), "%s", cell(1, "MAX"));
 		check(strtod(digits, NULL) == strtod(units[i].shown, NULL), "%s, not %s", digits,
@@ -180,7 +180,7 @@ static void paths_are_cut_at_their_beginning(void **state)
 	begin_report();
 	tool.keys.fields = fields;
 	tool.keys.n_fields = 1;
-	options.by = PLUMB_BY_TOOL;
+	run.options.by = PLUMB_BY_TOOL;
 	add_row("sh", 7654321, 10, 100);
 	print();
 	assert_true(strlen(lines[0]) > 80); /* it is no path: whole */
@@ -190,11 +190,11 @@ static void paths_are_cut_at_their_beginning(void **state)
 	assert_int_equal(strlen(lines[1]), 80);
 	check(!strncmp(lines[1], "...", 3) && strstr(lines[1], "figures/7654321 "), "%s", lines[1]);
 	/* But something of it is left. */
-	options.by |= PLUMB_BY_PID | PLUMB_BY_COMM | PLUMB_BY_PROCESS | PLUMB_BY_TID;
-	options.n_percentiles = 12;
-	for (size_t i = 0; i < options.n_percentiles; i++) {
-		options.percentiles[i].p = 50000000 + i;
-		snprintf(options.percentiles[i].name, 16, "50.00000%zu", i);
+	run.options.by |= PLUMB_BY_PID | PLUMB_BY_COMM | PLUMB_BY_PROCESS | PLUMB_BY_TID;
+	run.options.n_percentiles = 12;
+	for (size_t i = 0; i < run.options.n_percentiles; i++) {
+		run.options.percentiles[i].p = 50000000 + i;
+		snprintf(run.options.percentiles[i].name, 16, "50.00000%zu", i);
 	}
 	print();
 	assert_true(strlen(lines[1]) > 80);
@@ -221,7 +221,7 @@ static void sorted_by_any_column(void **state)
 	add_row("some", 2, 10, 2000)->errors = 1;
 	add_row("many", 3, 100, 10);
 	for (size_t i = 0; i < LENGTH(orders); i++) {
-		options.sort = orders[i].column;
+		run.options.sort = orders[i].column;
 		print();
 		check(!strcmp(cell(1, "COMM"), orders[i].first), "%s: %s",
 		      orders[i].column ?: "usual", cell(1, "COMM"));
@@ -230,7 +230,7 @@ static void sorted_by_any_column(void **state)
 			      orders[i].column ?: "usual", cell(3, "COMM"));
 	}
 	/* It is there to be seen. */
-	options.sort = "mean";
+	run.options.sort = "mean";
 	print();
 	assert_string_equal(cell(1, "MEAN"), "1.00ms");
 }
@@ -242,17 +242,17 @@ static void hidden_rows_are_told(void **state)
 	add_row("a", 1, 30, 100);
 	add_row("b", 2, 20, 100);
 	add_row("c", 3, 10, 100);
-	options.top = 2;
+	run.options.top = 2;
 	print();
 	assert_int_equal(n_lines, 4);
 	assert_string_equal(cell(2, "COMM"), "b");
 	check(!strncmp(lines[3], "(1 more rows", 12), "%s", lines[3]);
-	options.top = 0;
-	options.min_count = 20;
+	run.options.top = 0;
+	run.options.min_count = 20;
 	print();
 	assert_string_equal(cell(2, "COMM"), "b");
 	check(!strncmp(lines[3], "(1 more rows", 12), "%s", lines[3]);
-	options.min_count = 10;
+	run.options.min_count = 10;
 	print();
 	assert_int_equal(n_lines, 4);
 	assert_string_equal(cell(3, "COMM"), "c");

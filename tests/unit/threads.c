@@ -140,7 +140,7 @@ static void note_id(void *context, uint32_t pid, uint32_t tid)
 /* This program is the tool, which does not look at itself: a child is looked for. */
 static void walks_what_is_asked_for(void **state)
 {
-	struct plumb_session s = {};
+	struct plumb_run run = {};
 	uint64_t seen[2] = {};
 	pid_t child = fork();
 
@@ -150,25 +150,25 @@ static void walks_what_is_asked_for(void **state)
 		_exit(0);
 	}
 	seen[1] = child;
-	assert_true(plumb_threads_each(&s, UINT64_MAX, note_id, seen));
+	assert_true(plumb_threads_each(&run, UINT64_MAX, note_id, seen));
 	assert_int_equal(seen[0], 1);
-	s.options.n_pids = 1;
-	s.options.pids[0] = child;
-	assert_true(plumb_threads_each(&s, UINT64_MAX, note_id, seen));
+	run.options.n_pids = 1;
+	run.options.pids[0] = child;
+	assert_true(plumb_threads_each(&run, UINT64_MAX, note_id, seen));
 	assert_int_equal(seen[0], 2);
-	s.options.pids[0] = getppid();
-	assert_true(plumb_threads_each(&s, UINT64_MAX, note_id, seen));
+	run.options.pids[0] = getppid();
+	assert_true(plumb_threads_each(&run, UINT64_MAX, note_id, seen));
 	assert_int_equal(seen[0], 2);
-	s.options.n_pids = 0;
-	s.options.n_tids = 1;
-	s.options.tids[0] = child;
-	assert_true(plumb_threads_each(&s, UINT64_MAX, note_id, seen));
+	run.options.n_pids = 0;
+	run.options.n_tids = 1;
+	run.options.tids[0] = child;
+	assert_true(plumb_threads_each(&run, UINT64_MAX, note_id, seen));
 	assert_int_equal(seen[0], 3);
 	seen[1] = sleeper.tid;
-	s.options.tids[0] = sleeper.tid;
-	assert_true(plumb_threads_each(&s, UINT64_MAX, note_id, seen));
+	run.options.tids[0] = sleeper.tid;
+	assert_true(plumb_threads_each(&run, UINT64_MAX, note_id, seen));
 	assert_int_equal(seen[0], 3);
-	assert_false(plumb_threads_each(&s, 0, note_id, seen));
+	assert_false(plumb_threads_each(&run, 0, note_id, seen));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }

@@ -7,7 +7,7 @@
 #include <plumb/core/inflight.h>
 #include <plumb/core/log.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/block-hooks.h>
 #include <plumb/functions/copies.h>
@@ -157,7 +157,7 @@ static int print(struct plumb_report *r)
 		plumb_report_table(r, stdout);
 	else if (r->final)
 		slow_print_none(min_ns, stdout);
-	if (slower && r->session->options.interval && r->flights->n)
+	if (slower && r->run->options.interval && r->flights->n)
 		plumb_report_time(r, stdout);
 	if (slower)
 		plumb_flights_print(r, stdout);

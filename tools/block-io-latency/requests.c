@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <plumb/core/json.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
 #include <plumb/inflight/inflight.h>
@@ -36,9 +36,9 @@ int block_requests_use(struct bpf_object *object)
 
 /* --- in flight --- */
 
-static void read_requests(const struct plumb_session *s, struct plumb_flights *to)
+static void read_requests(const struct plumb_run *run, struct plumb_flights *to)
 {
-	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "block_requests");
+	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "block_requests");
 	uint64_t id, *previous = NULL;
 	struct block_request *r;
 
@@ -62,13 +62,13 @@ static void read_requests(const struct plumb_session *s, struct plumb_flights *t
 	}
 }
 
-static void name_request(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+static void name_request(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			 size_t size)
 {
 	const struct block_request *r = &listed[f->what];
 	char disk[BLOCK_DISK_LEN + 1];
 
-	(void)s;
+	(void)run;
 	if (*r->key.disk)
 		snprintf(disk, sizeof(disk), "%.*s", BLOCK_DISK_LEN, r->key.disk);
 	else /* the programs read the name of its disk when it is issued */

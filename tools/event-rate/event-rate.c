@@ -8,7 +8,7 @@
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/cost/switches.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/targets/trace-targets.h>
@@ -275,10 +275,10 @@ static int fill(struct bpf_object *loaded)
 }
 
 /* The first time, what the counters have counted so far is dropped. */
-static void settle(const struct plumb_session *s)
+static void settle(const struct plumb_run *run)
 {
-	object = s->instance.bpf.object;
-	if (s->instance.mechanism->run)
+	object = run->instance.bpf.object;
+	if (run->instance.mechanism->run)
 		counters_settle(&rates_counters, object);
 	*counting = 1;
 }
@@ -297,30 +297,30 @@ static void fault(void)
 }
 
 /* The cost of a switch, if there are counters, has been measured by now. */
-static void calibrate(struct plumb_session *s)
+static void calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = s->instance.mechanism;
-	struct plumb_overhead *o = &s->overhead;
+	const struct plumb_mechanism *m = run->instance.mechanism;
+	struct plumb_overhead *o = &run->overhead;
 
 	if (plumb_trace_targets.n_patterns && !rates_counters.n)
-		plumb_trace_targets_calibrate(s);
+		plumb_trace_targets_calibrate(run);
 	if (m->open != open_events)
 		return;
 	*o = (struct plumb_overhead){.how = "nothing to trigger"};
 	if (!(counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS, true) |
 	      counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS_MIN, true)) ||
-	    !plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, fault, &o->traced))
+	    !plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, fault, &o->traced))
 		return;
 	tool.overhead.traced = "a page fault";
 	o->filtered_known =
-		plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_REJECTS, fault, &o->filtered);
+		plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS, fault, &o->filtered);
 	plumb_overhead_judge(o);
 }
 
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	(void)s;
+	(void)run;
 	rates_finish(total, elapsed, object);
 }
 

@@ -146,7 +146,7 @@ void rates_add_json(json_t *json, const struct plumb_report *r)
 	struct rate_state s;
 
 	for (uint32_t i = 0; i < rates_counters.n; i++) {
-		s = counters_state(&rates_counters, r->run->object, i);
+		s = counters_state(&rates_counters, r->run->instance.bpf.object, i);
 		one = json_object();
 		json_object_set_new(one, "event", json_string(rates_counters.events[i].name));
 		json_object_set_new(one, "kind",

@@ -7,7 +7,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/block-hooks.h>

@@ -20,17 +20,17 @@ void flights_begin(const struct io_so_far *of)
 	result = of;
 }
 
-void flights_read(const struct plumb_session *s, const struct plumb_state *state,
+void flights_read(const struct plumb_run *run, const struct plumb_state *state,
 		  struct plumb_flights *to)
 {
 	static int own, task;
 	const size_t n = to->n;
 
 	if (!own) {
-		own = plumb_states_offset(s->instance.bpf.object, "call_thread", "own");
-		task = plumb_states_offset(s->instance.bpf.object, "io_call", "task");
+		own = plumb_states_offset(run->instance.bpf.object, "call_thread", "own");
+		task = plumb_states_offset(run->instance.bpf.object, "io_call", "task");
 	}
-	plumb_flight_read_syscall(s, state, to);
+	plumb_flight_read_syscall(run, state, to);
 	if (to->n > n)
 		to->all[n].own = plumb_state_word(state->value, own + task);
 }
@@ -42,18 +42,18 @@ struct so_far {
 };
 
 /* False: the call began before the trace, or has ended. */
-static bool divide(const struct plumb_session *s, const struct plumb_flights *f,
+static bool divide(const struct plumb_run *run, const struct plumb_flights *f,
 		   const struct plumb_flight *one, struct so_far *c)
 {
 	struct bpf_program *p =
-		bpf_object__find_program_by_name(s->instance.bpf.object, "call_so_far");
+		bpf_object__find_program_by_name(run->instance.bpf.object, "call_so_far");
 	struct plumb_thread_stat stat = {};
 	uint64_t args[12] = {one->own, one->start, f->taken};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = args, .ctx_size_in = sizeof(args));
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
 
 	plumb_thread_stat(one->pid, one->tid, &stat);
 	args[3] = stat.cpu;
-	if (!one->own || bpf_prog_test_run_opts(bpf_program__fd(p), &run))
+	if (!one->own || bpf_prog_test_run_opts(bpf_program__fd(p), &opts))
 		return false;
 	c->is = *result;
 	c->ns = f->taken > one->start ? f->taken - one->start : 0;
@@ -112,14 +112,13 @@ static void print(const struct so_far *c, uint32_t tid, FILE *out)
 	fputc('\n', out);
 }
 
-void flights_print(const struct plumb_session *s, const struct plumb_flights *f, size_t n,
-		   FILE *out)
+void flights_print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out)
 {
 	bool headed = false;
 	struct so_far c;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!divide(s, f, &f->all[i], &c))
+		if (!divide(run, f, &f->all[i], &c))
 			continue;
 		if (!headed)
 			print_heading(out);
@@ -128,14 +127,14 @@ void flights_print(const struct plumb_session *s, const struct plumb_flights *f,
 	}
 }
 
-void flights_json(const struct plumb_session *s, const struct plumb_flights *f,
+void flights_json(const struct plumb_run *run, const struct plumb_flights *f,
 		  const struct plumb_flight *one, json_t *json)
 {
 	char disk[PLUMB_ESCAPED];
 	struct so_far c;
 	json_t *parts;
 
-	if (!divide(s, f, one, &c)) {
+	if (!divide(run, f, one, &c)) {
 		json_object_set_new(json, "so_far", json_null());
 		return;
 	}

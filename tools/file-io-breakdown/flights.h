@@ -11,11 +11,10 @@
 void flights_begin(const struct io_so_far *result);
 
 /* The callbacks of struct plumb_inflight. */
-void flights_read(const struct plumb_session *s, const struct plumb_state *state,
+void flights_read(const struct plumb_run *run, const struct plumb_state *state,
 		  struct plumb_flights *to);
-void flights_print(const struct plumb_session *s, const struct plumb_flights *f, size_t n,
-		   FILE *out);
-void flights_json(const struct plumb_session *s, const struct plumb_flights *f,
+void flights_print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out);
+void flights_json(const struct plumb_run *run, const struct plumb_flights *f,
 		  const struct plumb_flight *one, json_t *json);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
 #include <plumb/kernel/cgroup.h>
@@ -17,7 +17,7 @@ static int print(const void *record, FILE *out);
 
 static struct plumb_in_order waiting = {.size = sizeof(struct io_record), .print = print};
 static bool as_json, headed;
-static const struct plumb_session *session;
+static const struct plumb_run *tracing;
 
 void singles_begin(bool json)
 {
@@ -25,14 +25,14 @@ void singles_begin(bool json)
 	as_json = json;
 }
 
-void singles_attached(struct plumb_session *s)
+void singles_attached(struct plumb_run *run)
 {
-	session = s;
+	tracing = run;
 }
 
 bool singles_lack(const struct plumb_part_name *part)
 {
-	return plumb_part_is_unseen(session->tool, session->instance.no_return, part);
+	return plumb_part_is_unseen(tracing->tool, tracing->instance.no_return, part);
 }
 
 int singles_add(const void *record, size_t size)

@@ -13,7 +13,7 @@
 
 struct io_submitter;
 struct plumb_part_name;
-struct plumb_session;
+struct plumb_run;
 
 void singles_begin(bool json);
 
@@ -24,7 +24,7 @@ bool singles_lack(const struct plumb_part_name *part);
 json_t *singles_submitter(const struct io_submitter *by);
 
 /* The callbacks of struct plumb_ring. */
-void singles_attached(struct plumb_session *s);
+void singles_attached(struct plumb_run *run);
 int singles_add(const void *record, size_t size);
 int singles_print(bool all, uint64_t *again);
 

@@ -8,7 +8,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/tool.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/functions/timed-functions.h>
@@ -204,9 +204,9 @@ static void read_nothing(void)
 		abort();
 }
 
-static void calibrate(struct plumb_session *s)
+static void calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = s->instance.mechanism;
+	const struct plumb_mechanism *m = run->instance.mechanism;
 	struct plumb_overhead o = {};
 
 	/* On functions the library has calibrated. */
@@ -215,11 +215,11 @@ static void calibrate(struct plumb_session *s)
 	scratch = memfd_create("file-latency", MFD_CLOEXEC);
 	if (scratch < 0)
 		return;
-	if (plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, read_nothing, &o.traced)) {
-		o.filtered_known = plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_REJECTS,
+	if (plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, read_nothing, &o.traced)) {
+		o.filtered_known = plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS,
 							     read_nothing, &o.filtered);
 		plumb_overhead_judge(&o);
-		s->overhead = o;
+		run->overhead = o;
 	}
 	close(scratch);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/program.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 #include <plumb/syscalls/untimed.h>
@@ -38,12 +38,12 @@ void operations_use(const __u32 *targets)
 
 /* With tracepoints the state is that of file-latency-raw.bpf.c. */
 /* Of functions the calls that have ended, and whose threads wait on their way out. */
-static void read_call(const struct plumb_session *s, const struct plumb_state *state,
+static void read_call(const struct plumb_run *run, const struct plumb_state *state,
 		      struct plumb_flights *to)
 {
 	static int start = -2, op, last, ret;
-	const char *const type = s->instance.bpf.function ? "function_thread" : "file_thread";
-	const struct bpf_object *o = s->instance.bpf.object;
+	const char *const type = run->instance.bpf.function ? "function_thread" : "file_thread";
+	const struct bpf_object *o = run->instance.bpf.object;
 	struct plumb_flight f = {.pid = state->pid,
 				 .tid = state->tid,
 				 .kernel = PLUMB_NO_STACK,
@@ -61,28 +61,28 @@ static void read_call(const struct plumb_session *s, const struct plumb_state *s
 	if (f.start) {
 		f.what = plumb_state_word(state->value, op) | IS_OPERATION;
 	} else {
-		f.start = plumb_flight_held_since(s, state->value, ret);
+		f.start = plumb_flight_held_since(run, state->value, ret);
 		f.what = (uint32_t)plumb_state_word(state->value, last) | IS_OPERATION;
 	}
 	if (f.start)
 		plumb_flights_add(to, &f);
 }
 
-void operations_read(const struct plumb_session *s, const struct plumb_state *state,
+void operations_read(const struct plumb_run *run, const struct plumb_state *state,
 		     struct plumb_flights *to)
 {
-	if (s->instance.bpf.function)
-		plumb_flight_read_function(s, state, to);
-	read_call(s, state, to);
+	if (run->instance.bpf.function)
+		plumb_flight_read_function(run, state, to);
+	read_call(run, state, to);
 }
 
 /*
  * Whether a completion of AIO may have been missed. Those of kprobe programs, which an interrupt of
  * another one skips, the kernel does not tell.
  */
-static bool aio_may_be_unseen(const struct plumb_session *s)
+static bool aio_may_be_unseen(const struct plumb_run *run)
 {
-	const struct bpf_object *o = s->instance.bpf.object;
+	const struct bpf_object *o = run->instance.bpf.object;
 	struct bpf_program *by_kprobe = bpf_object__find_program_by_name(o, "aio_complete_kprobe"),
 			   *by_fentry = bpf_object__find_program_by_name(o, "aio_complete_fentry");
 	uint64_t n = 0;
@@ -94,10 +94,10 @@ static bool aio_may_be_unseen(const struct plumb_session *s)
 	return n;
 }
 
-void operations_read_uring(const struct plumb_session *s, struct plumb_flights *to)
+void operations_read_uring(const struct plumb_run *run, struct plumb_flights *to)
 {
-	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "uring_requests");
-	const bool unseen = aio_may_be_unseen(s);
+	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "uring_requests");
+	const bool unseen = aio_may_be_unseen(run);
 	struct uring_id id, *previous = NULL;
 	struct uring_request r;
 
@@ -147,10 +147,10 @@ void operations_json(json_t *json, const struct plumb_report *r)
 			    looked ? plumb_json_u64(left_out) : json_null());
 }
 
-void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+void operations_name(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size)
 {
-	(void)s;
+	(void)run;
 	if (f->what & IS_OPERATION)
 		file_op_format(f->what & ~IS_OPERATION, text, size);
 	else

@@ -11,10 +11,10 @@
 #include "file-latency.h"
 
 /* As in struct plumb_inflight. */
-void operations_read(const struct plumb_session *s, const struct plumb_state *state,
+void operations_read(const struct plumb_run *run, const struct plumb_state *state,
 		     struct plumb_flights *to);
-void operations_read_uring(const struct plumb_session *s, struct plumb_flights *to);
-void operations_name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+void operations_read_uring(const struct plumb_run *run, struct plumb_flights *to);
+void operations_name(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);
 
 /* As in struct plumb_view: requests of AIO that are not listed, and calls that are not timed. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/cost/costs.h>
 #include <plumb/user/builds.h>
 
@@ -14,7 +14,7 @@ static double target_rate(const struct plumb_report *r, const struct plumb_row *
 {
 	double rate = 0;
 
-	if (r->session->options.by == PLUMB_BY_TARGET)
+	if (r->run->options.by == PLUMB_BY_TARGET)
 		return plumb_row_rate(r, row);
 	for (size_t i = 0; i < r->snap->n; i++)
 		if (r->snap->rows[i].slot &&

@@ -34,11 +34,11 @@ static void complete(struct plumb_options *o)
 }
 
 /* The ns that a fire adds; 0: not known. */
-static double measure(struct plumb_session *s, const struct cost *c, bool is_stepped)
+static double measure(struct plumb_run *run, const struct cost *c, bool is_stepped)
 {
 	struct plumb_interval added;
 
-	if (!plumb_trace_targets_measure(s, survey_mechanism_of(c), PLUMB_CALIBRATION_TAKES,
+	if (!plumb_trace_targets_measure(run, survey_mechanism_of(c), PLUMB_CALIBRATION_TAKES,
 					 is_stepped, &added))
 		return 0;
 	return added.median;
@@ -48,7 +48,7 @@ static double measure(struct plumb_session *s, const struct cost *c, bool is_ste
  * Measure each mechanism for these kinds of target, on an event that the tool can trigger, unless
  * probe-cost has measured it.
  */
-static void measure_all(struct plumb_session *s)
+static void measure_all(struct plumb_run *run)
 {
 	double ns[MECHANISMS] = {}, stepped_ns[MECHANISMS] = {};
 	const bool are_stepped = plumb_targets_stepped(&plumb_trace_targets.targets, true);
@@ -59,27 +59,27 @@ static void measure_all(struct plumb_session *s)
 		if (!plumb_trace_targets_ask_for(c->kind))
 			continue;
 		if (c->kind == PLUMB_TARGET_USER && are_stepped)
-			stepped_ns[m] = measure(s, c, true);
+			stepped_ns[m] = measure(run, c, true);
 		if (c->source == KEPT)
 			continue;
-		if (s->overhead.known && !strcmp(s->instance.mechanism->name, c->name))
-			ns[m] = s->overhead.traced.median;
+		if (run->overhead.known && !strcmp(run->instance.mechanism->name, c->name))
+			ns[m] = run->overhead.traced.median;
 		else
-			ns[m] = measure(s, c, false);
+			ns[m] = measure(run, c, false);
 	}
 	cost_measured(ns);
 	cost_measured_stepped(stepped_ns);
 	survey_lay_out_columns(&tool);
 }
 
-static void calibrate(struct plumb_session *s)
+static void calibrate(struct plumb_run *run)
 {
 	static bool done;
 
 	if (!done)
-		measure_all(s);
+		measure_all(run);
 	done = true;
-	plumb_trace_targets_calibrate(s);
+	plumb_trace_targets_calibrate(run);
 }
 
 static void take_kept(void)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/tracer.h>
 #include <plumb/core/verdict.h>
 #include <plumb/functions/arg-key.h>
@@ -200,21 +200,21 @@ static int prepare(struct plumb_options *o)
 }
 
 /* Return whether the calls of all threads were to be traced. */
-static bool is_unfiltered(const struct plumb_session *s)
+static bool is_unfiltered(const struct plumb_run *run)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 
 	return !(o->n_pids || o->n_tids || o->n_comms || o->globs.n || o->n_cgroups || o->command);
 }
 
 /* A likely reason for 0 calls, to be appended to the warning; "" if calls may have been lost. */
-static const char *guess(const struct plumb_session *s, const struct plumb_snapshot *total)
+static const char *guess(const struct plumb_run *run, const struct plumb_snapshot *total)
 {
 	if (!plumb_ledger_is_whole(total))
 		return "";
-	return is_unfiltered(s) ? ": it may be inlined into its callers"
-				: " of those that are traced: another may call it, or it is "
-				  "inlined into its callers";
+	return is_unfiltered(run) ? ": it may be inlined into its callers"
+				  : " of those that are traced: another may call it, or it is "
+				    "inlined into its callers";
 }
 
 static const char *name_of(size_t i, char *text, size_t size)
@@ -223,18 +223,18 @@ static const char *name_of(size_t i, char *text, size_t size)
 }
 
 /* Probes that attached but recorded no call may never fire. */
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
 	const struct plumb_timed_functions timed = {
 		.n = functions.n,
 		.by = FUNC_LATENCY_BY_FUNC,
 		.at = offsetof(struct func_latency_key, function),
-		.guess = guess(s, total),
+		.guess = guess(run, total),
 		.name = name_of,
 	};
 
-	plumb_timed_functions_warn_silent(s, total, elapsed, &timed);
+	plumb_timed_functions_warn_silent(run, total, elapsed, &timed);
 }
 
 static const struct plumb_inflight inflight = {

@@ -30,17 +30,17 @@ static bool is_asleep(uint32_t pid, uint32_t tid, uint64_t *what)
 	return true;
 }
 
-static bool find_sleep(const struct plumb_session *s, struct plumb_flight *f)
+static bool find_sleep(const struct plumb_run *run, struct plumb_flight *f)
 {
-	(void)s;
+	(void)run;
 	return is_asleep(f->pid, f->tid, &f->what);
 }
 
 /* When TASK came to the CPU that it has; 0: it has none. */
-static uint64_t came(const struct plumb_session *s, uint64_t task)
+static uint64_t came(const struct plumb_run *run, uint64_t task)
 {
 	const struct bpf_map *map =
-		bpf_object__find_map_by_name(s->instance.bpf.object, "plumb_stays");
+		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_stays");
 	struct {
 		uint64_t task, began, rest[6]; /* sched_stay */
 	} stay;
@@ -55,12 +55,12 @@ static uint64_t came(const struct plumb_session *s, uint64_t task)
  * A state keeps when its thread left its CPU even after it is back: /proc shows whether it is
  * asleep, and the CPUs whether it has one.
  */
-static void read(const struct plumb_session *s, const struct plumb_state *state,
+static void read(const struct plumb_run *run, const struct plumb_state *state,
 		 struct plumb_flights *to)
 {
 	static int left = -2, task, kernel, user, preempted, what;
 	struct plumb_flight f = {.pid = state->pid, .tid = state->tid};
-	const struct bpf_object *object = s->instance.bpf.object;
+	const struct bpf_object *object = run->instance.bpf.object;
 	const char *value = state->value;
 	struct plumb_thread_stat stat;
 	uint64_t came_back;
@@ -83,7 +83,7 @@ static void read(const struct plumb_session *s, const struct plumb_state *state,
 	if (!asleep) {
 		if (plumb_thread_stat(f.pid, f.tid, &stat) || stat.state != 'R')
 			return;
-		came_back = came(s, plumb_state_word(value, task));
+		came_back = came(run, plumb_state_word(value, task));
 		f.own = came_back >= f.start ? RUNNING : RUNNABLE;
 		f.end = f.own == RUNNING ? came_back : 0;
 		f.what = *(const uint32_t *)(value + what);
@@ -94,12 +94,11 @@ static void read(const struct plumb_session *s, const struct plumb_state *state,
 	plumb_flights_add(to, &f);
 }
 
-static void name(const struct plumb_session *s, const struct plumb_flight *f, char *text,
-		 size_t size)
+static void name(const struct plumb_run *run, const struct plumb_flight *f, char *text, size_t size)
 {
 	char stack[256], *function;
 
-	(void)s;
+	(void)run;
 	if (f->own) {
 		snprintf(text, size, "%s", f->own == RUNNING ? "[running]" : "[runnable]");
 		return;
@@ -114,11 +113,11 @@ static void name(const struct plumb_session *s, const struct plumb_flight *f, ch
 		 function ? function + 2 : "-");
 }
 
-static void print(const struct plumb_session *s, const struct plumb_flights *f, size_t n, FILE *out)
+static void print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out)
 {
 	bool some = false;
 
-	(void)s;
+	(void)run;
 	for (size_t i = 0; i < n; i++)
 		some |= f->all[i].own == RUNNING;
 	if (some)

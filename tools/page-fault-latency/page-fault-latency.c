@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <plumb/core/log.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/functions/probe.h>
@@ -140,9 +140,9 @@ static void fault(void)
 	*(volatile char *)page = 1;
 }
 
-static void calibrate(struct plumb_session *s)
+static void calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = s->instance.mechanism;
+	const struct plumb_mechanism *m = run->instance.mechanism;
 	void (*trigger)(void) = m->attach_targets ? NULL : fault;
 	struct plumb_overhead o = {};
 
@@ -150,18 +150,18 @@ static void calibrate(struct plumb_session *s)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return;
-	if (plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, trigger, &o.traced)) {
-		o.filtered_known = plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_REJECTS,
+	if (plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, trigger, &o.traced)) {
+		o.filtered_known = plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS,
 							     trigger, &o.filtered);
 		plumb_overhead_judge(&o);
-		s->overhead = o;
+		run->overhead = o;
 	}
 	munmap(page, sysconf(_SC_PAGESIZE));
 }
 
 /* ---- faults in flight ---- */
 
-static void read_fault(const struct plumb_session *s, const struct plumb_state *state,
+static void read_fault(const struct plumb_run *run, const struct plumb_state *state,
 		       struct plumb_flights *to)
 {
 	static int start = -1, address, ret;
@@ -170,28 +170,28 @@ static void read_fault(const struct plumb_session *s, const struct plumb_state *
 				 .kernel = PLUMB_NO_STACK,
 				 .user = PLUMB_NO_STACK};
 
-	if (s->instance.bpf.function) {
-		plumb_flight_read_function(s, state, to);
+	if (run->instance.bpf.function) {
+		plumb_flight_read_function(run, state, to);
 		return;
 	}
 	if (start < 0) {
-		start = plumb_states_offset(s->instance.bpf.object, "fault_thread", "start");
-		address = plumb_states_offset(s->instance.bpf.object, "fault_thread", "address");
-		ret = plumb_states_offset(s->instance.bpf.object, "fault_thread", "ret");
+		start = plumb_states_offset(run->instance.bpf.object, "fault_thread", "start");
+		address = plumb_states_offset(run->instance.bpf.object, "fault_thread", "address");
+		ret = plumb_states_offset(run->instance.bpf.object, "fault_thread", "ret");
 	}
 	f.start = plumb_state_word(state->value, start);
 	if (!f.start)
-		f.start = plumb_flight_held_since(s, state->value, ret);
+		f.start = plumb_flight_held_since(run, state->value, ret);
 	f.what = plumb_state_word(state->value, address);
 	if (f.start)
 		plumb_flights_add(to, &f);
 }
 
 /* Calls of the function have none. */
-static void name_address(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+static void name_address(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			 size_t size)
 {
-	if (s->instance.bpf.function)
+	if (run->instance.bpf.function)
 		snprintf(text, size, "-");
 	else
 		snprintf(text, size, "%#llx", (unsigned long long)f->what);

@@ -17,7 +17,7 @@ struct wait {
 };
 
 struct waits {
-	const struct plumb_session *s;
+	const struct plumb_run *run;
 	struct plumb_flights *to;
 	struct wait *all;
 	size_t n;
@@ -32,12 +32,12 @@ static uint32_t tid_of(int program, uint64_t task)
 }
 
 /* Return whether a task has a CPU.  If it was woken before it slept, it has a wait nevertheless. */
-static bool has_cpu(const struct plumb_session *s, uint64_t task)
+static bool has_cpu(const struct plumb_run *run, uint64_t task)
 {
-	int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_stays");
+	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "plumb_stays");
 	struct sched_stay stay;
 
-	for (uint32_t cpu = 0; cpu < s->instance.bpf.config->cpus; cpu++)
+	for (uint32_t cpu = 0; cpu < run->instance.bpf.config->cpus; cpu++)
 		if (!plumb_map_lookup(map, &cpu, &stay) && stay.task == task)
 			return true;
 	return false;
@@ -46,7 +46,7 @@ static bool has_cpu(const struct plumb_session *s, uint64_t task)
 /* Read the waits in the table that are not over. */
 static void read_table(struct waits *w)
 {
-	const struct bpf_object *object = w->s->instance.bpf.object;
+	const struct bpf_object *object = w->run->instance.bpf.object;
 	int since = plumb_states_offset(object, "sched_wait", "since"),
 	    task = plumb_states_offset(object, "sched_wait", "task"),
 	    program = bpf_program__fd(bpf_object__find_program_by_name(object, "thread_number"));
@@ -61,7 +61,7 @@ static void read_table(struct waits *w)
 		uint64_t address = plumb_state_word(table, task);
 
 		wait->since = plumb_state_word(table, since);
-		if (!wait->since || has_cpu(w->s, address))
+		if (!wait->since || has_cpu(w->run, address))
 			continue;
 		wait->tid = tid_of(program, address);
 		w->n += !!wait->tid;
@@ -84,7 +84,7 @@ static void find_wait(void *context, uint32_t pid, uint32_t tid)
 	struct plumb_thread_stat stat;
 
 	if (plumb_thread_stat(pid, tid, &stat) || stat.state != 'R' ||
-	    !plumb_thread_is_named(&w->s->options, pid, tid))
+	    !plumb_thread_is_named(&w->run->options, pid, tid))
 		return;
 	f.what = stat.cpu;
 	for (size_t i = 0; i < w->n && !f.start; i++)
@@ -98,12 +98,12 @@ static void find_wait(void *context, uint32_t pid, uint32_t tid)
 		plumb_flights_add(w->to, &f);
 }
 
-static void read_waits(const struct plumb_session *s, struct plumb_flights *to)
+static void read_waits(const struct plumb_run *run, struct plumb_flights *to)
 {
-	struct waits w = {.s = s, .to = to};
+	struct waits w = {.run = run, .to = to};
 
 	read_table(&w);
-	to->cut = !plumb_threads_each(s, plumb_now() + 5 * PLUMB_SECOND, find_wait, &w);
+	to->cut = !plumb_threads_each(run, plumb_now() + 5 * PLUMB_SECOND, find_wait, &w);
 	free(w.all);
 }
 

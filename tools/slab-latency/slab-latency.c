@@ -5,7 +5,7 @@
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/functions/probe.h>
 #include <plumb/functions/timed-functions.h>
 
@@ -137,13 +137,13 @@ static const struct plumb_column columns[] = {
 
 static void add_to_row(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
 {
-	if (r->run->options->by & SLAB_BY_CACHE && row->slot)
+	if (r->run->options.by & SLAB_BY_CACHE && row->slot)
 		json_object_set_new(json, "merged", slab_merged_json(row->key));
 }
 
-static void use_names(const struct plumb_session *s)
+static void use_names(const struct plumb_run *run)
 {
-	slab_fields_use(s->instance.bpf.object);
+	slab_fields_use(run->instance.bpf.object);
 }
 
 static void print_footer(FILE *out)

@@ -40,7 +40,7 @@ const char *row_syscall(const struct plumb_row *row, char *text, size_t size)
 
 void row_frames(struct plumb_frames *f, const struct plumb_report *r, const struct plumb_row *row)
 {
-	plumb_frames_name(f, r->run->object, key_of(row));
+	plumb_frames_name(f, r->run->instance.bpf.object, key_of(row));
 }
 
 /* --- sums --- */
@@ -172,7 +172,7 @@ static void add_stacks(struct tree *tree, const struct call *c, const char *name
 		plumb_frames_free(&f);
 	}
 	if (c->lost) {
-		plumb_frames_name(&f, r->run->object, &lost);
+		plumb_frames_name(&f, r->run->instance.bpf.object, &lost);
 		tree_add(tree, name, &f,
 			 &(struct tree_time){
 				 .on_cpu = tree_share(c->on_cpu, c->lost, before, c->samples),

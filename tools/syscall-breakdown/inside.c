@@ -11,7 +11,7 @@
 #include <plumb/core/parse.h>
 #include <plumb/core/percentile.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/verdict.h>
 #include <plumb/functions/functions.h>
 #include <plumb/recorder/slots.h>
@@ -201,13 +201,13 @@ static bool is_silent(const struct plumb_snapshot *total, uint32_t function)
 }
 
 /* Warn of probes that attached but recorded no call. */
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
 	char name[128];
 
 	may_hint = false;
-	plumb_timed_functions_warn_refused(&s->instance.probes, functions.n);
+	plumb_timed_functions_warn_refused(&run->instance.probes, functions.n);
 	for (size_t i = n_calls; i < functions.n && functions.n <= PLUMB_FEW; i++)
 		if (is_silent(total, i))
 			plumb_warn("%s: 0 calls ended in %.3g s inside these system calls%s",

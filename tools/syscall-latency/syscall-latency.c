@@ -3,7 +3,7 @@
 #include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/hooks.h>
 #include <plumb/functions/timed-functions.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/recorder/in-order.h>
@@ -23,7 +23,7 @@ static struct plumb_in_order waiting = {
 	.size = sizeof(struct slow_call), .print = print, .on_its_way = PRINTED_AFTER};
 
 static struct {
-	const struct plumb_session *session;
+	const struct plumb_run *run;
 	bool json, stacks, wakers, headed;
 } calls;
 
@@ -55,9 +55,9 @@ void calls_begin(bool json, bool stacks, bool wakers)
 		plumb_stacks_begin();
 }
 
-void calls_attached(struct plumb_session *s)
+void calls_attached(struct plumb_run *run)
 {
-	calls.session = s;
+	calls.run = run;
 }
 
 /* Drops the record of a call that is not over. */
@@ -104,7 +104,7 @@ static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, in
 {
 	struct plumb_stack_key key = {.kernel = kernel, .user = user, .tgid = pid};
 
-	plumb_frames_name(f, calls.session->instance.bpf.object, &key);
+	plumb_frames_name(f, calls.run->instance.bpf.object, &key);
 }
 
 static void print_heading(FILE *out)
@@ -153,9 +153,9 @@ static void print_waker(const struct plumb_waker *w, FILE *out)
 
 static bool is_unseen(const struct plumb_part_name *part)
 {
-	const struct plumb_session *s = calls.session;
+	const struct plumb_run *run = calls.run;
 
-	return plumb_part_is_unseen(s->tool, s->instance.no_return, part);
+	return plumb_part_is_unseen(run->tool, run->instance.no_return, part);
 }
 
 /* Fields of unlimited length come last. */

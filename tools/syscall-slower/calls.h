@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct kept;
-struct plumb_session;
+struct plumb_run;
 
 /* STACKS: print the stack of the longest time off the CPU; WAKERS: that of the waking thread. */
 void calls_begin(bool json, bool stacks, bool wakers);
@@ -17,7 +17,7 @@ void calls_begin(bool json, bool stacks, bool wakers);
 struct kept *calls_keep(void);
 
 /* The callbacks of struct plumb_ring. */
-void calls_attached(struct plumb_session *s);
+void calls_attached(struct plumb_run *run);
 int calls_add(const void *record, size_t size);
 int calls_print(bool all, uint64_t *again);
 

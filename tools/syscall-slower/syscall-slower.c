@@ -5,7 +5,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/tool.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
@@ -139,7 +139,7 @@ static const struct plumb_ring rings[] = {
 
 static int print(struct plumb_report *r)
 {
-	if (r->session->options.interval && r->flights->n)
+	if (r->run->options.interval && r->flights->n)
 		plumb_report_time(r, stdout);
 	plumb_flights_print(r, stdout);
 	if (r->final)

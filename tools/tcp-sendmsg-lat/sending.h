@@ -6,7 +6,7 @@
 #include <plumb/inflight/inflight.h>
 
 /* As plumb_inflight.read. */
-void sending_read(const struct plumb_session *s, const struct plumb_state *state,
+void sending_read(const struct plumb_run *run, const struct plumb_state *state,
 		  struct plumb_flights *to);
 
 #endif

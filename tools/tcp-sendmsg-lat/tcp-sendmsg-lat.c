@@ -198,13 +198,13 @@ static struct plumb_mechanism mechanisms[] = {
 };
 
 /* /proc does not show a send's addresses and size: with these filters no thread is found. */
-static bool find_inflight(const struct plumb_session *s, struct plumb_flight *f)
+static bool find_inflight(const struct plumb_run *run, struct plumb_flight *f)
 {
 	const struct tcp_filter *remote = &config.remote, *local = &config.local;
 
 	return !(remote->n_prefixes || remote->n_ports || local->n_prefixes || local->n_ports ||
 		 config.min_size || config.max_size != UINT64_MAX) &&
-	       plumb_flight_find_function(s, f);
+	       plumb_flight_find_function(run, f);
 }
 
 static const struct plumb_inflight inflight = {

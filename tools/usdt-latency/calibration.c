@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/user/probe-userfuncs.h>
 #include <plumb/user/self-test.h>
@@ -58,16 +58,16 @@ int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *pr
 		       ?: attach_end(bpf, probes, USDT_START, usdt_self_test_start, what, size);
 }
 
-void usdt_calibrate(struct plumb_session *s)
+void usdt_calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = s->instance.mechanism;
+	const struct plumb_mechanism *m = run->instance.mechanism;
 	struct plumb_overhead o = {};
 
-	if (!plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_TAKES, usdt_self_test_start,
+	if (!plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, usdt_self_test_start,
 				       &o.traced))
 		return;
-	o.filtered_known = plumb_calibrate_mechanism(s, m, PLUMB_CALIBRATION_REJECTS,
+	o.filtered_known = plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS,
 						     usdt_self_test_start, &o.filtered);
 	plumb_overhead_judge(&o);
-	s->overhead = o;
+	run->overhead = o;
 }

@@ -11,6 +11,6 @@ int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *pr
 			    size_t size);
 
 /* struct plumb_tool_overhead.calibrate */
-void usdt_calibrate(struct plumb_session *s);
+void usdt_calibrate(struct plumb_run *run);
 
 #endif

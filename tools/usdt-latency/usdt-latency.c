@@ -8,7 +8,7 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/functions/arg-key.h>
 #include <plumb/functions/probe.h>
 #include <plumb/functions/timed-functions.h>
@@ -260,10 +260,10 @@ static const struct plumb_mechanism mechanisms[] = {
 	{.name = "uprobe", .stability = "as stable as the program", .open = open_single},
 };
 
-static void name_flight(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+static void name_flight(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			size_t size)
 {
-	(void)s;
+	(void)run;
 	(void)f;
 	snprintf(text, size, "usdt:%s:%s", usdt_pair.patterns[USDT_START].file,
 		 usdt_pair.patterns[USDT_START].name);

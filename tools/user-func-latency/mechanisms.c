@@ -7,7 +7,7 @@
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/functions/probe.h>
 #include <plumb/functions/timed-functions.h>
@@ -223,27 +223,27 @@ bool user_func_is_at_returns(const char *mechanism)
 	return false;
 }
 
-static bool calibrate(struct plumb_session *s, enum plumb_calibration kind, void (*function)(void),
+static bool calibrate(struct plumb_run *run, enum plumb_calibration kind, void (*function)(void),
 		      struct plumb_interval *added)
 {
 	self_test = function;
-	return plumb_calibrate_mechanism(s, s->instance.mechanism, kind, function, added);
+	return plumb_calibrate_mechanism(run, run->instance.mechanism, kind, function, added);
 }
 
-void user_func_calibrate(struct plumb_session *s)
+void user_func_calibrate(struct plumb_run *run)
 {
 	const bool is_stepped = !plumb_targets_stepped(&user_func.targets, false);
 	void (*function)(void) = is_stepped ? plumb_self_test_call_stepped : plumb_self_test_call;
 	struct plumb_overhead o = {};
 	struct plumb_interval other;
 
-	if (calibrate(s, PLUMB_CALIBRATION_TAKES,
+	if (calibrate(run, PLUMB_CALIBRATION_TAKES,
 		      is_stepped ? plumb_self_test_call : plumb_self_test_call_stepped, &other))
 		*(is_stepped ? &o.empty : &o.empty_stepped) = plumb_calibrated_latency();
-	if (!calibrate(s, PLUMB_CALIBRATION_TAKES, function, &o.traced))
+	if (!calibrate(run, PLUMB_CALIBRATION_TAKES, function, &o.traced))
 		return;
 	*(is_stepped ? &o.empty_stepped : &o.empty) = plumb_calibrated_latency();
-	o.filtered_known = calibrate(s, PLUMB_CALIBRATION_REJECTS, function, &o.filtered);
+	o.filtered_known = calibrate(run, PLUMB_CALIBRATION_REJECTS, function, &o.filtered);
 	plumb_overhead_judge(&o);
-	s->overhead = o;
+	run->overhead = o;
 }

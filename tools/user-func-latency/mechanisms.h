@@ -50,6 +50,6 @@ int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *pr
 			    const struct plumb_userfuncs *where, char *what, size_t size);
 
 /* struct plumb_tool_overhead.calibrate: measures calls of a function of the tool's own. */
-void user_func_calibrate(struct plumb_session *s);
+void user_func_calibrate(struct plumb_run *run);
 
 #endif

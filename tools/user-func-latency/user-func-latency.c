@@ -6,7 +6,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/snapshot.h>
 #include <plumb/core/text.h>
 #include <plumb/core/verdict.h>
@@ -239,7 +239,7 @@ static const char *name_of(size_t i, char *text, size_t size)
 	return plumb_targets_name(&user_func.targets, i, false, text, size);
 }
 
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
 	const struct plumb_timed_functions timed = {
@@ -250,13 +250,13 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 		.name = name_of,
 	};
 
-	plumb_timed_functions_warn_silent(s, total, elapsed, &timed);
+	plumb_timed_functions_warn_silent(run, total, elapsed, &timed);
 }
 
-static void name_flight(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+static void name_flight(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			size_t size)
 {
-	(void)s;
+	(void)run;
 	plumb_targets_name(&user_func.targets, f->what, false, text, size);
 }
 

@@ -3,12 +3,12 @@
 #ifndef PLUMB_CHOICE_H
 #define PLUMB_CHOICE_H
 
-struct plumb_session;
+struct plumb_run;
 
 /*
  * Loads, calibrates and attaches the first mechanism that works, or the one that --mechanism names.
- * Returns 0 or -errno.  The session keeps the refused mechanisms and the reasons.
+ * Returns 0 or -errno.  The run keeps the refused mechanisms and the reasons.
  */
-int plumb_mechanism_choose(struct plumb_session *s);
+int plumb_mechanism_choose(struct plumb_run *run);
 
 #endif

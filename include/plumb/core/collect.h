@@ -3,10 +3,10 @@
 #ifndef PLUMB_COLLECT_H
 #define PLUMB_COLLECT_H
 
-struct plumb_session;
+struct plumb_run;
 struct plumb_snapshot;
 
-/* Reads the session's maps and the number of executions that the kernel missed; 0 or -errno. */
-int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap);
+/* Reads the run's maps and the number of executions that the kernel missed; 0 or -errno. */
+int plumb_collect(const struct plumb_run *run, struct plumb_snapshot *snap);
 
 #endif

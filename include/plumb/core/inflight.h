@@ -13,7 +13,7 @@
 struct plumb_bpf;
 struct plumb_frames;
 struct plumb_report;
-struct plumb_session;
+struct plumb_run;
 struct plumb_state;
 
 struct plumb_flight {
@@ -51,11 +51,11 @@ struct plumb_flights {
  */
 struct plumb_in_flight {
 	/* Keeps what it takes to find threads (privileges.h). */
-	void (*keep)(const struct plumb_session *s);
+	void (*keep)(const struct plumb_run *run);
 	/* Before the maps are read. */
 	void (*settle)(const struct plumb_bpf *bpf);
-	void (*find)(const struct plumb_session *s, struct plumb_flights *f, bool final);
-	void (*read)(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
+	void (*find)(const struct plumb_run *run, struct plumb_flights *f, bool final);
+	void (*read)(const struct plumb_run *run, struct plumb_flights *f, uint64_t in_flight,
 		     uint64_t at, bool final);
 	void (*free)(struct plumb_flights *f);
 	/* The list after a table; the age of the oldest, after their number; JSON. */
@@ -75,27 +75,27 @@ struct plumb_inflight {
 	 * Finds the traced call that the thread of F, which has no state, is in; false: none, or
 	 * F->hidden is set.  NULL: /proc does not have it.
 	 */
-	bool (*find)(const struct plumb_session *s, struct plumb_flight *f);
+	bool (*find)(const struct plumb_run *run, struct plumb_flight *f);
 	/* What find() reads in /proc/PID/task/TID ("syscall", "stack"), which takes capabilities.
 	 */
 	const char *proc;
 	/* Adds the calls of the thread whose state is STATE; NULL: there are no states. */
-	void (*read)(const struct plumb_session *s, const struct plumb_state *state,
+	void (*read)(const struct plumb_run *run, const struct plumb_state *state,
 		     struct plumb_flights *to);
 	/* Adds calls that are kept elsewhere; NULL: there are none. */
-	void (*read_rest)(const struct plumb_session *s, struct plumb_flights *to);
+	void (*read_rest)(const struct plumb_run *run, struct plumb_flights *to);
 	/* True if the programs keep no state with the age of a call; NULL: they always do. */
-	bool (*is_ageless)(const struct plumb_session *s);
+	bool (*is_ageless)(const struct plumb_run *run);
 	/* Formats plumb_flight.what; NULL: it is a number. */
-	void (*name)(const struct plumb_session *s, const struct plumb_flight *f, char *text,
+	void (*name)(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);
 	/* The stack of the thread; NULL: no stacks are reported. */
-	void (*frames)(const struct plumb_session *s, const struct plumb_flight *f,
+	void (*frames)(const struct plumb_run *run, const struct plumb_flight *f,
 		       struct plumb_frames *frames);
 	/* What else there is of the first N, below the list, and in JSON; NULL: nothing. */
-	void (*print)(const struct plumb_session *s, const struct plumb_flights *f, size_t n,
+	void (*print)(const struct plumb_run *run, const struct plumb_flights *f, size_t n,
 		      FILE *out);
-	void (*add_json)(const struct plumb_session *s, const struct plumb_flights *f,
+	void (*add_json)(const struct plumb_run *run, const struct plumb_flights *f,
 			 const struct plumb_flight *one, json_t *j);
 };
 

@@ -4,21 +4,20 @@
 #define PLUMB_INSTANCE_H
 
 #include <stddef.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 
 /* Returns 0 if the maps for the options are of an allowed size, or -errno after a message. */
-int plumb_configure_check_memory(const struct plumb_session *s);
+int plumb_configure_check_memory(const struct plumb_run *run);
 
-/* Opens and loads the session's instance; 0, or -errno with the reason in WHY. */
-int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
+/* Opens and loads the run's instance; 0, or -errno with the reason in WHY. */
+int plumb_instance_load(struct plumb_run *run, const struct plumb_mechanism *mechanism, char *why,
 			size_t size);
 /*
  * Opens and loads the calibration instance, of the same mechanism: on the system call of the
  * calibration, with filters that accept this thread only (TAKES), or no running thread (REJECTS).
  */
 enum plumb_calibration { PLUMB_NO_CALIBRATION, PLUMB_CALIBRATION_TAKES, PLUMB_CALIBRATION_REJECTS };
-int plumb_instance_load_calibration(const struct plumb_session *s,
-				    struct plumb_instance *calibration,
+int plumb_instance_load_calibration(const struct plumb_run *run, struct plumb_instance *calibration,
 				    enum plumb_calibration kind);
 /*
  * Attaches all programs of the instance or none; 0, or -errno with the reason in WHY.  The caller

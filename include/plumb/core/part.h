@@ -19,7 +19,7 @@ struct plumb_bpf;
 struct plumb_in_flight;
 struct plumb_options;
 struct plumb_report;
-struct plumb_session;
+struct plumb_run;
 struct plumb_snapshot;
 struct plumb_tool;
 
@@ -54,20 +54,20 @@ struct plumb_part {
 	/* Before a BPF object is opened. */
 	int (*prepare)(const struct plumb_options *o, const struct plumb_tool *tool);
 	/* Before the command and the trace start: until it is time. */
-	int (*wait)(struct plumb_session *s);
+	int (*wait)(struct plumb_run *run);
 	/* A mechanism's object is opened, and not yet loaded. */
 	void (*configure)(struct plumb_bpf *bpf);
 	/* Whether P may be attached where its section says; its target's name in WHAT if not. */
 	int (*allow)(const struct bpf_program *p, char *what, size_t size);
 	/* The programs of a mechanism are loaded; they are attached. */
-	void (*loaded)(struct plumb_session *s);
-	void (*attached)(struct plumb_session *s);
+	void (*loaded)(struct plumb_run *run);
+	void (*attached)(struct plumb_run *run);
 	/* A mechanism has been chosen: opens files, allocates memory. */
-	int (*open)(struct plumb_session *s);
+	int (*open)(struct plumb_run *run);
 	/* All parts are open: gives up what a trace does not need. */
-	int (*confine)(struct plumb_session *s);
+	int (*confine)(struct plumb_run *run);
 	/* The trace begins. */
-	void (*begin)(struct plumb_session *s);
+	void (*begin)(struct plumb_run *run);
 	/* When the run ends by itself; 0: not known.  GRID: when it was to begin; both ns,
 	 * CLOCK_MONOTONIC. */
 	uint64_t (*ends_at)(uint64_t grid);
@@ -75,8 +75,8 @@ struct plumb_part {
 	bool (*is_over)(uint64_t now, uint64_t *again);
 	/* EARLY_NS after the beginning, if WANTS_EARLY says so. */
 	uint64_t early_ns;
-	bool (*wants_early)(const struct plumb_session *s);
-	void (*early)(struct plumb_session *s);
+	bool (*wants_early)(const struct plumb_run *run);
+	void (*early)(struct plumb_run *run);
 	/* Whether what was traced may be reported. */
 	int (*may_report)(void);
 	/* An interval has ended; the last one is final. */
@@ -88,11 +88,11 @@ struct plumb_part {
 	void (*ends)(const char *how, int signal, int code);
 	/* Nothing is to be counted any more; the programs are still attached. */
 	int (*end)(void);
-	void (*detached)(struct plumb_session *s);
+	void (*detached)(struct plumb_run *run);
 	/* What the whole run has counted. */
 	void (*total)(const struct plumb_snapshot *total);
 	/* After the last report: messages about the whole run. */
-	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total);
+	void (*finish)(const struct plumb_run *run, const struct plumb_snapshot *total);
 	/* After the last interval, also if the run has failed. */
 	int (*close)(void);
 	/* The process ends, whether there was a run or not. */
@@ -107,14 +107,14 @@ void plumb_parts_start(const char *program);
 void plumb_parts_complete(struct plumb_options *o, const struct plumb_tool *tool);
 void plumb_parts_check(const struct plumb_options *o, const struct plumb_tool *tool);
 int plumb_parts_prepare(const struct plumb_options *o, const struct plumb_tool *tool);
-int plumb_parts_wait(struct plumb_session *s);
+int plumb_parts_wait(struct plumb_run *run);
 void plumb_parts_configure(struct plumb_bpf *bpf);
 int plumb_parts_allow(const struct bpf_program *p, char *what, size_t size);
-void plumb_parts_loaded(struct plumb_session *s);
-void plumb_parts_attached(struct plumb_session *s);
-int plumb_parts_open(struct plumb_session *s);
-int plumb_parts_confine(struct plumb_session *s);
-void plumb_parts_begin(struct plumb_session *s);
+void plumb_parts_loaded(struct plumb_run *run);
+void plumb_parts_attached(struct plumb_run *run);
+int plumb_parts_open(struct plumb_run *run);
+int plumb_parts_confine(struct plumb_run *run);
+void plumb_parts_begin(struct plumb_run *run);
 /* The soonest; 0: none is known. */
 uint64_t plumb_parts_end_at(uint64_t grid);
 bool plumb_parts_are_over(uint64_t now, uint64_t *again);
@@ -125,14 +125,14 @@ int plumb_parts_progress(const struct plumb_report *r);
 void plumb_parts_ended(const char *how);
 void plumb_parts_ended_by(int signal, int code);
 int plumb_parts_end(void);
-void plumb_parts_detached(struct plumb_session *s);
+void plumb_parts_detached(struct plumb_run *run);
 void plumb_parts_total(const struct plumb_snapshot *total);
 int plumb_parts_close(void);
-void plumb_parts_finish(const struct plumb_session *s, const struct plumb_snapshot *total);
+void plumb_parts_finish(const struct plumb_run *run, const struct plumb_snapshot *total);
 void plumb_parts_leave(void);
 /* Of the part that has it, if TOOL lists what has not ended; else NULL. */
 const struct plumb_in_flight *plumb_parts_in_flight(const struct plumb_tool *tool);
 /* The part that wants to be called early; NULL: none. */
-const struct plumb_part *plumb_parts_early(const struct plumb_session *s);
+const struct plumb_part *plumb_parts_early(const struct plumb_run *run);
 
 #endif

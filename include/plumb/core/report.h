@@ -15,8 +15,7 @@ struct plumb_flights;
 
 struct plumb_report {
 	const struct plumb_run *run;
-	const struct plumb_session *session; /* passed to functions of the tool */
-	struct plumb_snapshot *snap;         /* of the interval, or of the whole run */
+	struct plumb_snapshot *snap; /* of the interval, or of the whole run */
 	struct timespec start;
 	uint64_t elapsed; /* ns that the rows cover */
 	uint64_t seq;     /* from 1 */

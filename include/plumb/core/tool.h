@@ -32,7 +32,7 @@ struct plumb_probes;
 struct plumb_report;
 struct plumb_row;
 struct plumb_run;
-struct plumb_session;
+struct plumb_run;
 struct plumb_switches;
 struct plumb_tool;
 struct plumb_snapshot;
@@ -46,7 +46,7 @@ const struct bpf_object_open_opts *plumb_open_opts(void);
 
 /* A BPF object that a mechanism has opened and not yet loaded. */
 struct plumb_bpf {
-	void *owner; /* the generated struct, malloc'd; the session destroys and frees it */
+	void *owner; /* the generated struct, malloc'd; the core destroys and frees it */
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *object;
 	struct plumb_config *config;        /* in .rodata, writable until it is loaded */
@@ -167,7 +167,7 @@ static inline bool plumb_column_is_counter(const struct plumb_column *c)
 struct plumb_ring {
 	const char *map;
 	/* Called when all programs are attached; may be NULL. */
-	void (*begin)(struct plumb_session *s);
+	void (*begin)(struct plumb_run *run);
 	/* Called for each record; 0, or -errno to end the run (-EPIPE: the output is closed). */
 	int (*record)(const void *record, size_t size);
 	/*
@@ -204,8 +204,7 @@ struct plumb_tool_options {
 	bool (*argument)(const char *text, bool number);
 	/* System calls, selected by -s; NULL: it has no such option. */
 	const struct syscall_config *selection;
-	int64_t (*rings)(
-		const struct plumb_session *s); /* as plumb_rings_count(); with SELECTION */
+	int64_t (*rings)(const struct plumb_run *run); /* as plumb_rings_count(); with SELECTION */
 	const char *duration; /* the default of -d, for its help; NULL: until a signal */
 	unsigned int lacks;   /* PLUMB_NO_... */
 };
@@ -292,13 +291,13 @@ struct plumb_view {
 
 /* How the cost of tracing is measured; by default on a function of the library's choice. */
 struct plumb_tool_overhead {
-	bool syscalls;                              /* by making system calls */
-	const struct plumb_switches *switches;      /* by switching context; NULL: not */
-	void (*calibrate)(struct plumb_session *s); /* by itself, before anything is attached */
-	const char *traced;                         /* in the footer; NULL: "a traced call" */
+	bool syscalls;                            /* by making system calls */
+	const struct plumb_switches *switches;    /* by switching context; NULL: not */
+	void (*calibrate)(struct plumb_run *run); /* by itself, before anything is attached */
+	const char *traced;                       /* in the footer; NULL: "a traced call" */
 };
 
-/* The mechanisms among which the session chooses, the cheapest first. */
+/* The mechanisms among which the core chooses, the cheapest first. */
 struct plumb_mechanisms {
 	const struct plumb_mechanism *list;
 	size_t n;
@@ -328,14 +327,14 @@ struct plumb_lifecycle {
 	 * Called before the trace begins, and each time before the maps are read: brings them up to
 	 * date.
 	 */
-	void (*settle)(const struct plumb_session *s);
+	void (*settle)(const struct plumb_run *run);
 	/*
 	 * Programs count while plumb_live is set: from the start on, and until the last report,
 	 * after which they are detached.
 	 */
 	bool reports_first;
 	/* After the last report: prints messages about the whole run. */
-	void (*finish)(const struct plumb_session *s, const struct plumb_snapshot *total,
+	void (*finish)(const struct plumb_run *run, const struct plumb_snapshot *total,
 		       uint64_t elapsed);
 };
 

@@ -20,7 +20,7 @@ double plumb_run_times_mean(const struct plumb_run_times *t, bool stages);
  * Measures what the programs of MECHANISM add to a call of TRIGGER (NULL: the calibration's call,
  * for mechanisms with attach targets), in ns.  Returns false if that is not possible.
  */
-bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+bool plumb_calibrate_mechanism(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added);
 /* The median that its programs recorded of the calls of TRIGGER, ns; 0: not known. */

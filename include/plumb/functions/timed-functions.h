@@ -57,7 +57,7 @@ struct plumb_timed_functions {
 	const char *guess; /* why none may have ended, after the warning */
 	const char *(*name)(size_t i, char *text, size_t size);
 };
-void plumb_timed_functions_warn_silent(const struct plumb_session *s,
+void plumb_timed_functions_warn_silent(const struct plumb_run *run,
 				       const struct plumb_snapshot *total, uint64_t elapsed,
 				       const struct plumb_timed_functions *f);
 

@@ -22,39 +22,39 @@
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 
 /* Whether threads are sought in /proc: those of a command begin in the trace. */
-bool plumb_flights_are_sought(const struct plumb_session *s);
+bool plumb_flights_are_sought(const struct plumb_run *run);
 
 /* For plumb_inflight.frames: the stacks that the programs took, or else /proc/PID/stack. */
-void plumb_flight_frames(const struct plumb_session *s, const struct plumb_flight *f,
+void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight *f,
 			 struct plumb_frames *frames);
 
 /* For struct plumb_inflight of tools of system calls; what reads their states is beside it. */
 #define PLUMB_SYSCALLS_INFLIGHT                                                                    \
 	.heading = "CALL", .json = "syscall", .find = plumb_flight_find_syscall,                   \
 	.proc = "syscall", .name = plumb_flight_name_syscall
-bool plumb_flight_find_syscall(const struct plumb_session *s, struct plumb_flight *f);
-void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
+bool plumb_flight_find_syscall(const struct plumb_run *run, struct plumb_flight *f);
+void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_state *state,
 			       struct plumb_flights *to);
-void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb_flight *f,
+void plumb_flight_name_syscall(const struct plumb_run *run, const struct plumb_flight *f,
 			       char *text, size_t size);
 
 /*
  * When the call began on whose way out a thread waits (sched/return.h), which is not recorded then;
  * 0: it does not.  OFFSET: of its struct plumb_return in the thread's STATE.
  */
-uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *state, int offset);
+uint64_t plumb_flight_held_since(const struct plumb_run *run, const void *state, int offset);
 
 /* The same for tools of kernel functions; with .find, which selects calls as the tool does. */
 #define PLUMB_FUNCTIONS_INFLIGHT                                                                   \
 	.heading = "FUNCTION", .json = "function", .proc = "stack",                                \
 	.read_rest = plumb_flight_read_inflight_slots, .is_ageless = plumb_flight_is_ageless,      \
 	.name = plumb_flight_name_function
-bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f);
-void plumb_flight_read_function(const struct plumb_session *s, const struct plumb_state *state,
+bool plumb_flight_find_function(const struct plumb_run *run, struct plumb_flight *f);
+void plumb_flight_read_function(const struct plumb_run *run, const struct plumb_state *state,
 				struct plumb_flights *to);
-bool plumb_flight_is_ageless(const struct plumb_session *s);
-void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plumb_flights *to);
-void plumb_flight_name_function(const struct plumb_session *s, const struct plumb_flight *f,
+bool plumb_flight_is_ageless(const struct plumb_run *run);
+void plumb_flight_read_inflight_slots(const struct plumb_run *run, struct plumb_flights *to);
+void plumb_flight_name_function(const struct plumb_run *run, const struct plumb_flight *f,
 				char *text, size_t size);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 
 struct plumb_state {
 	uint32_t pid, tid;
@@ -24,7 +24,7 @@ struct plumb_state {
  * DEADLINE (ns, CLOCK_MONOTONIC) passed, or the kernel gives only those of main threads of
  * processes.
  */
-bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
+bool plumb_states_each(const struct plumb_run *run, uint64_t deadline,
 		       void (*each)(void *context, const struct plumb_state *state), void *context);
 
 /*

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/kernel/thread.h>
 
 /*
@@ -13,7 +13,7 @@
  * those of this process.  Names are not checked: see plumb_thread_is_named().  Returns false if
  * DEADLINE (ns, CLOCK_MONOTONIC) passed before all threads were visited.
  */
-bool plumb_threads_each(const struct plumb_session *s, uint64_t deadline,
+bool plumb_threads_each(const struct plumb_run *run, uint64_t deadline,
 			void (*each)(void *context, uint32_t pid, uint32_t tid), void *context);
 
 /* Returns whether --comm accepts the thread's name; true without --comm. */

@@ -51,13 +51,13 @@ void plumb_stacks_configure(struct bpf_object *object);
  * programs are attached, the kernel has no names for them; later, capabilities are given up, and
  * reading would delay noting processes, some of which would have exited by then.
  */
-void plumb_stacks_read_kernel(const struct plumb_session *s);
+void plumb_stacks_read_kernel(const struct plumb_run *run);
 /*
  * The ring of processes seen in stacks: their mappings are read while they exist, so that addresses
  * can be named after they have exited.  The array has only this ring.
  */
 extern const struct plumb_ring plumb_stacks_rings[];
-void plumb_stacks_begin_notes(struct plumb_session *s);
+void plumb_stacks_begin_notes(struct plumb_run *run);
 int plumb_stacks_note(const void *record, size_t size);
 int plumb_stacks_note_due(bool all, uint64_t *again);
 #define PLUMB_STACKS_RING                                                                          \

@@ -78,11 +78,11 @@ int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct b
  * Measures the ns that a fire adds, by MECHANISM on a self-test probe, which of a user function is
  * one that the kernel single-steps, or not; false: not possible.
  */
-bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 				 enum plumb_calibration kind, bool is_stepped,
 				 struct plumb_interval *added);
 /* Its calibrate(): measures mechanisms without attach targets, which the library does not. */
-void plumb_trace_targets_calibrate(struct plumb_session *s);
+void plumb_trace_targets_calibrate(struct plumb_run *run);
 
 size_t plumb_trace_targets_index(const struct plumb_row *row);
 
@@ -90,7 +90,7 @@ size_t plumb_trace_targets_index(const struct plumb_row *row);
 bool plumb_trace_targets_is_raw(size_t i);
 
 /* Its finish(): warns of targets that did not fire, by name if they are few. */
-void plumb_trace_targets_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+void plumb_trace_targets_finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 				uint64_t elapsed);
 
 #endif

@@ -28,7 +28,7 @@ struct plumb_build {
 	struct timespec since;      /* when it was attached to */
 	uint64_t gap;               /* ns before, at most, in which calls may have been missed */
 	struct timespec until;      /* when it was detached from, changed in place; 0: it was not */
-	size_t first_probe, probes; /* its probes, in the session's list */
+	size_t first_probe, probes; /* its probes, in the run's list */
 	/* PATH leads to FD's file; an absent function has no name; none: it cannot be traced. */
 	struct plumb_userfuncs functions;
 };

@@ -93,20 +93,20 @@ static bool watch_above(struct place *p)
 	return watched;
 }
 
-void plumb_cgroups_watch(struct plumb_session *s)
+void plumb_cgroups_watch(struct plumb_run *run)
 {
-	if (!s->options.n_cgroups)
+	if (!run->options.n_cgroups)
 		return;
 	events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	for (uint32_t i = 0; i < s->options.n_cgroups; i++) {
+	for (uint32_t i = 0; i < run->options.n_cgroups; i++) {
 		struct place *p = &places[i];
 
-		p->path = path_of(s->cgroups[i]);
+		p->path = path_of(run->cgroups[i]);
 		if (p->path) {
-			p->mount = mount_of(s->cgroups[i], p->path);
-			s->watched[i].polled = !watch_above(p);
+			p->mount = mount_of(run->cgroups[i], p->path);
+			run->watched[i].polled = !watch_above(p);
 		}
-		s->watched[i].exists = true;
+		run->watched[i].exists = true;
 	}
 }
 
@@ -116,44 +116,44 @@ int plumb_cgroups_fd(void)
 }
 
 /* Puts the cgroup that now has the path in the place of the one before. */
-static void take_in(struct plumb_session *s, uint32_t i, int fd)
+static void take_in(struct plumb_run *run, uint32_t i, int fd)
 {
-	const int map = bpf_object__find_map_fd_by_name(s->instance.bpf.object, "plumb_cgroups");
+	const int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "plumb_cgroups");
 
 	if (bpf_map_update_elem(map, &i, &fd, BPF_ANY)) {
 		if (errno != ENOENT) /* that is: it was removed again */
 			plumb_warn("cgroup %s was made again, but cannot be traced: %s",
-				   s->options.cgroups[i], strerror(errno));
+				   run->options.cgroups[i], strerror(errno));
 		close(fd);
 		return;
 	}
-	close(s->cgroups[i]);
-	s->cgroups[i] = fd;
-	s->watched[i].made_again++;
-	plumb_info("cgroup %s was made again and is traced", s->options.cgroups[i]);
+	close(run->cgroups[i]);
+	run->cgroups[i] = fd;
+	run->watched[i].made_again++;
+	plumb_info("cgroup %s was made again and is traced", run->options.cgroups[i]);
 }
 
-static void look_at(struct plumb_session *s, uint32_t i)
+static void look_at(struct plumb_run *run, uint32_t i)
 {
 	int fd;
 
 	if (!watch_above(&places[i]))
-		s->watched[i].polled = true;
+		run->watched[i].polled = true;
 	fd = open(places[i].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	s->watched[i].exists = fd >= 0;
-	if (fd >= 0 && id_of(fd) != id_of(s->cgroups[i]))
-		take_in(s, i, fd);
+	run->watched[i].exists = fd >= 0;
+	if (fd >= 0 && id_of(fd) != id_of(run->cgroups[i]))
+		take_in(run, i, fd);
 	else if (fd >= 0)
 		close(fd);
 }
 
-void plumb_cgroups_look(struct plumb_session *s)
+void plumb_cgroups_look(struct plumb_run *run)
 {
 	char unread[4096];
 
 	while (read(events, unread, sizeof(unread)) > 0)
 		;
-	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
+	for (uint32_t i = 0; i < run->options.n_cgroups; i++)
 		if (places[i].path)
-			look_at(s, i);
+			look_at(run, i);
 }

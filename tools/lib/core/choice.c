@@ -14,45 +14,45 @@
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
 
-static int attach(struct plumb_session *s, char *why, size_t size)
+static int attach(struct plumb_run *run, char *why, size_t size)
 {
 	int err;
 
-	plumb_parts_loaded(s);
-	if (s->tool->overhead.calibrate && s->options.calibrate)
-		s->tool->overhead.calibrate(s);
-	err = plumb_instance_attach(&s->instance, why, size);
+	plumb_parts_loaded(run);
+	if (run->tool->overhead.calibrate && run->options.calibrate)
+		run->tool->overhead.calibrate(run);
+	err = plumb_instance_attach(&run->instance, why, size);
 	if (err) {
-		plumb_instance_close(&s->instance);
+		plumb_instance_close(&run->instance);
 		return err;
 	}
-	plumb_cgroups_look(s);
+	plumb_cgroups_look(run);
 	/*
 	 * Before, calls are counted whose programs were attached early.  Many programs take seconds
 	 * to attach, which would make rates too low.
 	 */
-	clock_gettime(CLOCK_REALTIME, &s->counting.time);
-	s->counting.clock = plumb_now();
-	*s->instance.bpf.live = !s->tool->lifecycle.reports_first;
-	plumb_parts_attached(s);
+	clock_gettime(CLOCK_REALTIME, &run->counting.time);
+	run->counting.clock = plumb_now();
+	*run->instance.bpf.live = !run->tool->lifecycle.reports_first;
+	plumb_parts_attached(run);
 	return 0;
 }
 
 /* Why the mechanism is skipped in favour of a later one, "": without a message; NULL: it is not. */
-static const char *skipped(const struct plumb_session *s, const struct plumb_mechanism *mechanism)
+static const char *skipped(const struct plumb_run *run, const struct plumb_mechanism *mechanism)
 {
 	if (mechanism->skipped)
 		return mechanism->skipped();
-	return mechanism->attach_targets && s->tool->mechanisms.functions
-		       ? s->tool->mechanisms.attaching->skipped(mechanism->attach_targets,
-								s->tool->mechanisms.functions->n)
+	return mechanism->attach_targets && run->tool->mechanisms.functions
+		       ? run->tool->mechanisms.attaching->skipped(
+				 mechanism->attach_targets, run->tool->mechanisms.functions->n)
 		       : NULL;
 }
 
-static void refuse(struct plumb_session *s, const struct plumb_mechanism *mechanism, int err,
+static void refuse(struct plumb_run *run, const struct plumb_mechanism *mechanism, int err,
 		   const char *why)
 {
-	struct plumb_refusal *no = &s->refused[s->n_refused++];
+	struct plumb_refusal *no = &run->refused[run->n_refused++];
 
 	no->name = mechanism->name;
 	no->err = err;
@@ -60,14 +60,14 @@ static void refuse(struct plumb_session *s, const struct plumb_mechanism *mechan
 }
 
 /* Removes the mechanism from those refused, since it is tried after all. */
-static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism *mechanism)
+static void forget_refusal(struct plumb_run *run, const struct plumb_mechanism *mechanism)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_refused; i++)
-		if (s->refused[i].name != mechanism->name)
-			s->refused[n++] = s->refused[i];
-	s->n_refused = n;
+	for (size_t i = 0; i < run->n_refused; i++)
+		if (run->refused[i].name != mechanism->name)
+			run->refused[n++] = run->refused[i];
+	run->n_refused = n;
 }
 
 /*
@@ -75,54 +75,54 @@ static void forget_refusal(struct plumb_session *s, const struct plumb_mechanism
  * LAST, when all others have failed, only those skipped ones are tried, and those that do not
  * support the options are listed, too.
  */
-static bool is_worth_trying(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+static bool is_worth_trying(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 			    bool last)
 {
 	const char *unsupported, *why;
 
-	if (s->options.mechanism)
-		return !last && !strcmp(s->options.mechanism, mechanism->name);
-	unsupported = mechanism->unsupported ? mechanism->unsupported(&s->options) : NULL;
-	why = unsupported ? NULL : skipped(s, mechanism);
+	if (run->options.mechanism)
+		return !last && !strcmp(run->options.mechanism, mechanism->name);
+	unsupported = mechanism->unsupported ? mechanism->unsupported(&run->options) : NULL;
+	why = unsupported ? NULL : skipped(run, mechanism);
 	if (last) {
 		if (unsupported)
-			refuse(s, mechanism, 0, unsupported);
+			refuse(run, mechanism, 0, unsupported);
 		if (!why || !*why)
 			return false;
-		forget_refusal(s, mechanism);
+		forget_refusal(run, mechanism);
 		return true;
 	}
 	if (unsupported)
 		plumb_info("%s not tried: %s", mechanism->name, unsupported);
 	if (why && *why)
-		refuse(s, mechanism, 0, why);
+		refuse(run, mechanism, 0, why);
 	return !unsupported && !why;
 }
 
-static int choose(struct plumb_session *s, bool last)
+static int choose(struct plumb_run *run, bool last)
 {
 	const struct plumb_mechanism *mechanism;
-	char why[sizeof(s->refused[0].why)];
+	char why[sizeof(run->refused[0].why)];
 	int err = -ENOENT;
 
-	for (size_t i = 0; i < s->tool->mechanisms.n; i++) {
-		mechanism = &s->tool->mechanisms.list[i];
-		if (!is_worth_trying(s, mechanism, last))
+	for (size_t i = 0; i < run->tool->mechanisms.n; i++) {
+		mechanism = &run->tool->mechanisms.list[i];
+		if (!is_worth_trying(run, mechanism, last))
 			continue;
-		err = plumb_instance_load(s, mechanism, why, sizeof(why));
+		err = plumb_instance_load(run, mechanism, why, sizeof(why));
 		if (!err)
-			err = attach(s, why, sizeof(why));
+			err = attach(run, why, sizeof(why));
 		if (!err)
 			return 0;
-		refuse(s, mechanism, err, why);
+		refuse(run, mechanism, err, why);
 		plumb_info("%s refused: %s", mechanism->name, why);
 	}
 	return err;
 }
 
-int plumb_mechanism_choose(struct plumb_session *s)
+int plumb_mechanism_choose(struct plumb_run *run)
 {
-	int err = choose(s, false);
+	int err = choose(run, false);
 
-	return err ? choose(s, true) : 0;
+	return err ? choose(run, true) : 0;
 }

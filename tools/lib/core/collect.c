@@ -5,7 +5,7 @@
 #include <plumb/core/collect.h>
 #include <plumb/core/cpus.h>
 #include <plumb/core/program.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/snapshot.h>
 #include <plumb/kernel/cgroup.h>
 
@@ -15,12 +15,12 @@
  * Misses of kprobe and tracepoint programs are counted from 6.7 on, those of programs on perf
  * events never (bpf_overflow_handler() in kernel/events/core.c).
  */
-static bool misses_are_counted(const struct plumb_session *s, const struct bpf_program *p)
+static bool misses_are_counted(const struct plumb_run *run, const struct bpf_program *p)
 {
 	switch (bpf_program__type(p)) {
 	case BPF_PROG_TYPE_KPROBE:
 	case BPF_PROG_TYPE_TRACEPOINT:
-		return s->instance.kprobe_misses;
+		return run->instance.kprobe_misses;
 	case BPF_PROG_TYPE_PERF_EVENT:
 		return false;
 	default:
@@ -32,12 +32,12 @@ static bool misses_are_counted(const struct plumb_session *s, const struct bpf_p
  * Whether an execution is one end of a call.  It is not if the programs see one end only, nor in
  * kprobe.session, which does not run at the return of a call whose entry it missed.
  */
-static bool execution_is_end(const struct plumb_session *s, const struct plumb_ledger *l)
+static bool execution_is_end(const struct plumb_run *run, const struct plumb_ledger *l)
 {
-	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
+	const struct plumb_attach_target *targets = run->instance.mechanism->attach_targets;
 
 	if (!targets)
-		return l->began && !s->instance.mechanism->misses_are_calls;
+		return l->began && !run->instance.mechanism->misses_are_calls;
 	return targets[1].hook || targets->hook == PLUMB_FSESSION ||
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
@@ -51,21 +51,21 @@ static bool is_in(const char *const *list, const struct bpf_program *p)
 }
 
 /* Sums the executions that the kernel skipped, of all programs that matter. */
-static void read_missed(const struct plumb_session *s, struct plumb_snapshot *snap)
+static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap)
 {
-	const struct plumb_attach_target *targets = s->instance.mechanism->attach_targets;
-	const struct plumb_mechanism *m = s->instance.mechanism;
-	const struct plumb_probes *probes = &s->instance.probes;
+	const struct plumb_attach_target *targets = run->instance.mechanism->attach_targets;
+	const struct plumb_mechanism *m = run->instance.mechanism;
+	const struct plumb_probes *probes = &run->instance.probes;
 	struct bpf_program *p;
 	uint64_t before;
 
 	snap->missed_known = true;
-	bpf_object__for_each_program(p, s->instance.bpf.object)
+	bpf_object__for_each_program(p, run->instance.bpf.object)
 	{
 		if (!bpf_program__autoload(p) || (m->vital && !is_in(m->vital, p)))
 			continue;
 		before = snap->missed;
-		if (!misses_are_counted(s, p) ||
+		if (!misses_are_counted(run, p) ||
 		    !plumb_program_missed(bpf_program__fd(p), &snap->missed))
 			snap->missed_known = false;
 		if (is_in(m->whole, p))
@@ -73,7 +73,7 @@ static void read_missed(const struct plumb_session *s, struct plumb_snapshot *sn
 	}
 	snap->missed -= snap->ledger.rescued < snap->missed ? snap->ledger.rescued : snap->missed;
 	if ((probes->by && !probes->by->missed(probes, &snap->missed)) ||
-	    (targets && !plumb_hook_is_fentry(targets->hook) && !s->instance.kprobe_misses))
+	    (targets && !plumb_hook_is_fentry(targets->hook) && !run->instance.kprobe_misses))
 		snap->missed_known = false;
 }
 
@@ -89,10 +89,10 @@ static bool replace_cgroup(char *id_at)
 }
 
 /* A cgroup that was made again under its path goes on in the row of the first. */
-static int join_cgroups(const struct plumb_session *s, struct plumb_snapshot *snap)
+static int join_cgroups(const struct plumb_run *run, struct plumb_snapshot *snap)
 {
-	const struct plumb_keys *keys = &s->tool->keys;
-	const uint32_t by = s->options.by;
+	const struct plumb_keys *keys = &run->tool->keys;
+	const uint32_t by = run->options.by;
 	bool joins = false;
 
 	if (!(by & (PLUMB_BY_CGROUP | keys->cgroups)) || by & PLUMB_BY_CGROUP_ID)
@@ -108,27 +108,28 @@ static int join_cgroups(const struct plumb_session *s, struct plumb_snapshot *sn
 	return joins ? plumb_snapshot_join(snap, keys->size) : 0;
 }
 
-int plumb_collect(const struct plumb_session *s, struct plumb_snapshot *snap)
+int plumb_collect(const struct plumb_run *run, struct plumb_snapshot *snap)
 {
-	const struct plumb_bpf *bpf = &s->instance.bpf;
+	const struct plumb_bpf *bpf = &run->instance.bpf;
 	const struct plumb_maps maps = {
 		.object = bpf->object,
 		.config = bpf->config,
 		.ledgers = bpf->ledgers,
-		.read_until = s->instance.has_returns ? bpf->read_until : NULL,
-		.key_size = s->tool->keys.size,
-		.max_keys = s->options.max_keys,
+		.read_until = run->instance.has_returns ? bpf->read_until : NULL,
+		.key_size = run->tool->keys.size,
+		.max_keys = run->options.max_keys,
 	};
 	int err = plumb_snapshot_take(&maps, snap);
 
-	err = err ?: join_cgroups(s, snap);
+	err = err ?: join_cgroups(run, snap);
 	if (err)
 		return err;
-	snap->stages = s->options.by & s->tool->measure.stage_by ? s->tool->measure.stages : 1;
-	snap->stage_at = s->tool->measure.stage_at;
-	read_missed(s, snap);
+	snap->stages =
+		run->options.by & run->tool->measure.stage_by ? run->tool->measure.stages : 1;
+	snap->stage_at = run->tool->measure.stage_at;
+	read_missed(run, snap);
 	snap->missed += snap->ledger.guard_missed;
-	snap->missed_ends = execution_is_end(s, &snap->ledger);
+	snap->missed_ends = execution_is_end(run, &snap->ledger);
 	snap->cpus_watched = plumb_cpus_are_watched();
 	snap->cpus_changed = plumb_cpus_changed();
 	snap->in_cookies = bpf->function && !bpf->function->frames;

@@ -21,7 +21,7 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/command.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 
 /* What the parent and the child share. */
 enum { GO, SPINNING };
@@ -87,40 +87,40 @@ static char *find(const char *name)
 	return file;
 }
 
-int plumb_command_start(struct plumb_session *s)
+int plumb_command_start(struct plumb_run *run)
 {
-	char **command = s->options.command, *path = find(command[0]);
+	char **command = run->options.command, *path = find(command[0]);
 	pid_t tool = getpid();
 	int status;
 
 	if (!path)
 		return plumb_error(errno, "cannot run %s: %s", command[0], strerror(errno));
-	s->child_go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s->child_go != MAP_FAILED)
-		s->child = fork();
-	if (s->child_go == MAP_FAILED || s->child < 0)
+	run->child_go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->child_go != MAP_FAILED)
+		run->child = fork();
+	if (run->child_go == MAP_FAILED || run->child < 0)
 		return plumb_error(errno, "cannot start %s: %s", command[0], strerror(errno));
-	if (!s->child)
-		run_child(path, command, s->child_go, tool);
+	if (!run->child)
+		run_child(path, command, run->child_go, tool);
 	free(path);
-	while (!s->child_go[SPINNING])
+	while (!run->child_go[SPINNING])
 		usleep(50);
-	kill(s->child, SIGSTOP);
-	waitpid(s->child, &status, WUNTRACED);
+	kill(run->child, SIGSTOP);
+	waitpid(run->child, &status, WUNTRACED);
 	return 0;
 }
 
-void plumb_command_release(struct plumb_session *s)
+void plumb_command_release(struct plumb_run *run)
 {
-	s->child_go[GO] = 1;
-	kill(s->child, SIGCONT);
+	run->child_go[GO] = 1;
+	kill(run->child, SIGCONT);
 }
 
-bool plumb_command_has_ended(struct plumb_session *s)
+bool plumb_command_has_ended(struct plumb_run *run)
 {
-	if (s->child_status < 0 && waitpid(s->child, &s->child_status, WNOHANG) != s->child)
-		s->child_status = -1;
-	return s->child_status >= 0;
+	if (run->child_status < 0 && waitpid(run->child, &run->child_status, WNOHANG) != run->child)
+		run->child_status = -1;
+	return run->child_status >= 0;
 }
 
 /* Whether a signal other than that of a child came within MS milliseconds (-1: for ever). */
@@ -137,17 +137,17 @@ static bool is_interrupted(int signals, int ms)
 	return false;
 }
 
-void plumb_command_end(struct plumb_session *s, int signals)
+void plumb_command_end(struct plumb_run *run, int signals)
 {
-	const char *name = s->options.command[0];
+	const char *name = run->options.command[0];
 	uint64_t patience = plumb_now() + PLUMB_SECOND, now;
 	bool said = false;
 
-	if (s->child_status >= 0 || !s->child_go[GO])
+	if (run->child_status >= 0 || !run->child_go[GO])
 		return;
-	kill(s->child, SIGTERM);
-	kill(s->child, SIGCONT);
-	while (!plumb_command_has_ended(s)) {
+	kill(run->child, SIGTERM);
+	kill(run->child, SIGCONT);
+	while (!plumb_command_has_ended(run)) {
 		now = plumb_now();
 		if (!said && now >= patience) {
 			plumb_warn("waiting for %s to exit after SIGTERM; Ctrl-C kills it", name);
@@ -157,6 +157,6 @@ void plumb_command_end(struct plumb_session *s, int signals)
 			break;
 	}
 	/* Needed since the kernel clears PR_SET_PDEATHSIG when a setuid program is executed. */
-	if (s->child_status < 0)
-		kill(s->child, SIGKILL);
+	if (run->child_status < 0)
+		kill(run->child, SIGKILL);
 }

@@ -41,22 +41,22 @@ static uint32_t off_cpu_parts(const struct plumb_tool *tool)
 	return tool->measure.n_parts ? tool->measure.n_parts - 1 : PLUMB_PARTS;
 }
 
-static uint64_t split_bytes(const struct plumb_session *s)
+static uint64_t split_bytes(const struct plumb_run *run)
 {
-	return s->options.split ? 2 * off_cpu_parts(s->tool) * sizeof(uint64_t) : 0;
+	return run->options.split ? 2 * off_cpu_parts(run->tool) * sizeof(uint64_t) : 0;
 }
 
 /* One shard per CPU if memory allows; CPUs that share a shard need atomic increments. */
-static void size_hist(const struct plumb_session *s, struct plumb_config *c)
+static void size_hist(const struct plumb_run *run, struct plumb_config *c)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	uint64_t slots = c->slots + c->second;
 	uint64_t bytes, room;
 
 	c->precision = o->precision;
 	c->buckets = plumb_hist_buckets(c->precision);
 	bytes = slots * c->buckets * bucket_bytes(o);
-	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(s);
+	room = MAX_HIST_BYTES - slots * c->buckets * split_bytes(run);
 	c->exclusive = bytes * c->cpus <= room;
 	c->shards = c->exclusive ? c->cpus : power_of_two_below(room / bytes);
 	plumb_info("histograms: %llu slots, %u shards, %u buckets: %llu kB",
@@ -64,21 +64,21 @@ static void size_hist(const struct plumb_session *s, struct plumb_config *c)
 		   (unsigned long long)((bytes * c->shards + MAX_HIST_BYTES - room) >> 10));
 }
 
-void plumb_configure_hist(const struct plumb_session *s, struct plumb_config *c,
+void plumb_configure_hist(const struct plumb_run *run, struct plumb_config *c,
 			  const struct plumb_bpf *bpf)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	struct bpf_map *hists = map(bpf, "plumb_hists"), *splits = map(bpf, "plumb_splits");
 
-	c->parts = off_cpu_parts(s->tool);
+	c->parts = off_cpu_parts(run->tool);
 	if (hists) {
-		size_hist(s, c);
+		size_hist(run, c);
 		bpf_map__set_value_size(hists,
 					c->buckets * bucket_bytes(o) + sizeof(struct plumb_totals));
 		bpf_map__set_max_entries(hists, (c->slots + c->second) * c->shards);
 	}
 	if (splits && o->split) {
-		bpf_map__set_value_size(splits, c->buckets * split_bytes(s));
+		bpf_map__set_value_size(splits, c->buckets * split_bytes(run));
 		bpf_map__set_max_entries(splits, c->slots);
 	}
 	if (!hists || !c->exclusive)
@@ -86,18 +86,18 @@ void plumb_configure_hist(const struct plumb_session *s, struct plumb_config *c,
 					 (c->slots + c->second) * c->cpus);
 }
 
-int plumb_configure_check_memory(const struct plumb_session *s)
+int plumb_configure_check_memory(const struct plumb_run *run)
 {
-	uint64_t slots = (s->options.max_keys + 1) * (s->tool->measure.second ? 2 : 1);
-	uint64_t bytes = slots * plumb_hist_buckets(s->options.precision) *
-			 (bucket_bytes(&s->options) + split_bytes(s));
+	uint64_t slots = (run->options.max_keys + 1) * (run->tool->measure.second ? 2 : 1);
+	uint64_t bytes = slots * plumb_hist_buckets(run->options.precision) *
+			 (bucket_bytes(&run->options) + split_bytes(run));
 	uint64_t totals = slots * libbpf_num_possible_cpus() * sizeof(struct plumb_totals);
-	const char *fewer = s->tool->keys.fewer ?: "lower --max-keys";
+	const char *fewer = run->tool->keys.fewer ?: "lower --max-keys";
 
 	if (totals > MAX_HIST_BYTES)
 		return plumb_error(E2BIG, "counters of %llu MB, at most %llu: %s",
 				   (unsigned long long)(totals >> 20), MAX_HIST_BYTES >> 20, fewer);
-	if (!plumb_has_histogram(s->tool->measure.kind) || bytes <= MAX_HIST_BYTES)
+	if (!plumb_has_histogram(run->tool->measure.kind) || bytes <= MAX_HIST_BYTES)
 		return 0;
 	return plumb_error(E2BIG, "histograms of %llu MB, at most %llu: %s or lower --precision",
 			   (unsigned long long)(bytes >> 20), MAX_HIST_BYTES >> 20, fewer);

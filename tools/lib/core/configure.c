@@ -71,17 +71,17 @@ static bool needs_iterator(const struct plumb_config *c)
 }
 
 /* Whether cgroups are named in rows or records. */
-static bool names_cgroups(const struct plumb_session *s)
+static bool names_cgroups(const struct plumb_run *run)
 {
-	return s->options.by & (PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | s->tool->keys.cgroups) ||
-	       s->tool->keys.records_cgroup;
+	return run->options.by & (PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | run->tool->keys.cgroups) ||
+	       run->tool->keys.records_cgroup;
 }
 
 /*
  * Chooses among the programs that follow threads, which a tool has if it includes their header:
  * each is loaded under a condition.  They are attached in this order.
  */
-static void choose_thread_programs(const struct plumb_session *s, struct plumb_instance *in)
+static void choose_thread_programs(const struct plumb_run *run, struct plumb_instance *in)
 {
 	const struct plumb_config *c = in->bpf.config;
 	const bool remembers = in->mechanism->remembers_rejected;
@@ -107,9 +107,9 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 		{"thread_preempted", c->preemptible, false},
 		{"thread_renamed", remembers && (c->ncomms || c->globs.n), false},
 		{"thread_moved", remembers && c->ncgroups, false},
-		{"cgroup_removed", names_cgroups(s), false},
+		{"cgroup_removed", names_cgroups(run), false},
 		{"cpu_leaves", in->bpf.cpus_left && plumb_cpus_can_leave(), false},
-		{"thread_states", s->tool->inflight && needs_iterator(c), true},
+		{"thread_states", run->tool->inflight && needs_iterator(c), true},
 		{"state_self_test", !in->bpf.states, true},
 	};
 	struct bpf_program *p;
@@ -125,7 +125,7 @@ static void choose_thread_programs(const struct plumb_session *s, struct plumb_i
 }
 
 /* Loads only what this mechanism attaches and what the loader runs itself. */
-static void choose_programs(const struct plumb_session *s, struct plumb_instance *in)
+static void choose_programs(const struct plumb_run *run, struct plumb_instance *in)
 {
 	struct bpf_program *p;
 
@@ -134,7 +134,7 @@ static void choose_programs(const struct plumb_session *s, struct plumb_instance
 		if (!is_listed(in, bpf_program__name(p)))
 			bpf_program__set_autoload(p, false);
 	}
-	choose_thread_programs(s, in);
+	choose_thread_programs(run, in);
 }
 
 /* Whether programs can interrupt one another on a CPU, as copies for several functions can. */
@@ -235,14 +235,14 @@ static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
  * Programs on sched_switch correct what a program at the exit of a call has counted; where that can
  * be preempted, they come in between.
  */
-static void configure_returns(const struct plumb_session *s, struct plumb_instance *in)
+static void configure_returns(const struct plumb_run *run, struct plumb_instance *in)
 {
 	struct plumb_config *c = in->bpf.config;
 
 	in->has_returns = map(&in->bpf, "plumb_returns");
 	if (!in->has_returns)
 		return;
-	if (s->options.no_return)
+	if (run->options.no_return)
 		snprintf(in->no_return, sizeof(in->no_return), "--no-return");
 	else
 		c->interleaved |= c->preemptible;
@@ -270,17 +270,17 @@ static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf
 	bpf_map__set_max_entries(map(bpf, "plumb_stack_free"), c->interleaved ? n : 1);
 }
 
-void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
+void plumb_configure(const struct plumb_run *run, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	static const char *const per_cpu[] = {"plumb_rejected", "plumb_inflight_slots",
 					      "plumb_stays", "plumb_switches", "plumb_returns"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 	uint32_t count;
 
-	plumb_filter_configure(s, c);
+	plumb_filter_configure(run, c);
 	plumb_parts_configure(bpf);
 	c->by = o->by & PLUMB_BY_CGROUP_ID ? o->by | PLUMB_BY_CGROUP : o->by;
 	c->split |= o->split;
@@ -294,26 +294,26 @@ void plumb_configure(const struct plumb_session *s, struct plumb_instance *in)
 	c->task_storage = !bpf->states && !bpf->no_storage && has_task_storage() &&
 			  (!c->off_cpu || has_tracing()) &&
 			  !(map(bpf, "plumb_threads") && may_be_preempted_in_storage(c));
-	c->second = s->tool->measure.second ? c->slots : 0;
+	c->second = run->tool->measure.second ? c->slots : 0;
 	c->unguarded = in->mechanism->attach_targets &&
 		       plumb_hook_is_fentry(in->mechanism->attach_targets->hook) &&
 		       !plumb_fentry_is_guarded();
 	c->preemptible = may_skip_ends(in);
 	c->interleaved |= may_interleave(in);
-	configure_returns(s, in);
+	configure_returns(run, in);
 	m = map(bpf, "plumb_threads_by_task");
 	if (m && (c->task_storage || bpf->states))
 		bpf_map__set_autocreate(m, false);
 	m = map(bpf, "plumb_threads");
 	if (m && !c->task_storage)
 		bpf_map__set_autocreate(m, false);
-	choose_programs(s, in);
+	choose_programs(run, in);
 	m = map(bpf, "plumb_cgroups_gone");
-	if (m && !names_cgroups(s))
+	if (m && !names_cgroups(run))
 		bpf_map__set_autocreate(m, false);
 	if (!c->descendants)
 		bpf_map__set_max_entries(map(bpf, "plumb_descendants"), 1);
-	plumb_configure_hist(s, c, bpf);
+	plumb_configure_hist(run, c, bpf);
 	for (size_t i = 0; i < sizeof(per_cpu) / sizeof(per_cpu[0]); i++) {
 		m = map(bpf, per_cpu[i]);
 		if (m)

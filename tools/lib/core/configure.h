@@ -8,9 +8,9 @@
 
 #include <plumb/core/instance.h>
 
-void plumb_configure(const struct plumb_session *s, struct plumb_instance *in);
+void plumb_configure(const struct plumb_run *run, struct plumb_instance *in);
 /* A part of it: the sizes of the maps of histograms, parts of times, and totals. */
-void plumb_configure_hist(const struct plumb_session *s, struct plumb_config *c,
+void plumb_configure_hist(const struct plumb_run *run, struct plumb_config *c,
 			  const struct plumb_bpf *bpf);
 /*
  * After plumb_configure(), if the mechanism has attach targets: prepares its programs for the

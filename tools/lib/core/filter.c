@@ -13,9 +13,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-int plumb_filter_resolve(struct plumb_session *s)
+int plumb_filter_resolve(struct plumb_run *run)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	uint32_t tgid;
 
 	if (o->n_pids || o->n_tids || o->command) {
@@ -33,19 +33,19 @@ int plumb_filter_resolve(struct plumb_session *s)
 					   o->pids[i], tgid, tgid);
 		if (plumb_process_is_zombie(tgid))
 			return plumb_error(ESRCH, "--pid: process %u has ended (a zombie)", tgid);
-		s->pids[i] = syscall(SYS_pidfd_open, o->pids[i], 0);
-		if (s->pids[i] < 0)
+		run->pids[i] = syscall(SYS_pidfd_open, o->pids[i], 0);
+		if (run->pids[i] < 0)
 			return plumb_error(errno, "--pid %u: %s", o->pids[i], strerror(errno));
 	}
 	for (uint32_t i = 0; i < o->n_tids; i++)
 		if (!plumb_thread_process(o->tids[i]))
 			return plumb_error(ESRCH, "--tid: no thread %u", o->tids[i]);
 	for (uint32_t i = 0; i < o->n_cgroups; i++) {
-		s->cgroups[i] = plumb_cgroup_open(o->cgroups[i]);
-		if (s->cgroups[i] < 0)
-			return s->cgroups[i];
+		run->cgroups[i] = plumb_cgroup_open(o->cgroups[i]);
+		if (run->cgroups[i] < 0)
+			return run->cgroups[i];
 	}
-	plumb_cgroups_watch(s);
+	plumb_cgroups_watch(run);
 	return 0;
 }
 
@@ -68,9 +68,9 @@ bool plumb_filter_takes_own_name(const struct plumb_options *o)
 	return plumb_filter_takes_name(o, comm);
 }
 
-void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *config)
+void plumb_filter_configure(const struct plumb_run *run, struct plumb_config *config)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 
 	config->self = getpid();
 	config->pid_namespace = plumb_pid_namespace();
@@ -78,27 +78,27 @@ void plumb_filter_configure(const struct plumb_session *s, struct plumb_config *
 	config->ntids = o->n_tids;
 	config->ncomms = o->n_comms;
 	config->ncgroups = o->n_cgroups;
-	config->descendants = s->child || o->follow;
+	config->descendants = run->child || o->follow;
 	memcpy(config->pids, o->pids, sizeof(o->pids));
 	memcpy(config->tids, o->tids, sizeof(o->tids));
 	memcpy(config->comms, o->comms, sizeof(o->comms));
 	config->globs = o->globs;
 }
 
-int plumb_filter_fill(const struct plumb_session *s, struct bpf_object *object)
+int plumb_filter_fill(const struct plumb_run *run, struct bpf_object *object)
 {
 	int descendants = bpf_object__find_map_fd_by_name(object, "plumb_descendants");
 	int cgroups = bpf_object__find_map_fd_by_name(object, "plumb_cgroups");
-	uint32_t child = s->child;
+	uint32_t child = run->child;
 	uint64_t unknown = 0;
 
-	if (s->child && bpf_map_update_elem(descendants, &child, &unknown, BPF_ANY))
+	if (run->child && bpf_map_update_elem(descendants, &child, &unknown, BPF_ANY))
 		return -errno;
-	for (uint32_t i = 0; s->options.follow && i < s->options.n_pids; i++)
-		if (bpf_map_update_elem(descendants, &s->options.pids[i], &unknown, BPF_ANY))
+	for (uint32_t i = 0; run->options.follow && i < run->options.n_pids; i++)
+		if (bpf_map_update_elem(descendants, &run->options.pids[i], &unknown, BPF_ANY))
 			return -errno;
-	for (uint32_t i = 0; i < s->options.n_cgroups; i++)
-		if (bpf_map_update_elem(cgroups, &i, &s->cgroups[i], BPF_ANY) && errno != ENOENT)
+	for (uint32_t i = 0; i < run->options.n_cgroups; i++)
+		if (bpf_map_update_elem(cgroups, &i, &run->cgroups[i], BPF_ANY) && errno != ENOENT)
 			return -errno; /* ENOENT: removed meanwhile, see plumb_cgroups_look() */
 	return 0;
 }

@@ -14,8 +14,8 @@
 
 static void print_mechanism(const struct plumb_run *run, FILE *out)
 {
-	const struct plumb_mechanism *mechanism = run->mechanism;
-	const char(*hooks)[PLUMB_HOOK_NAME] = run->hooks;
+	const struct plumb_mechanism *mechanism = run->instance.mechanism;
+	const char(*hooks)[PLUMB_HOOK_NAME] = run->instance.bpf.hooks;
 	char text[(PLUMB_MAX_HOOKS + 1) * (PLUMB_HOOK_NAME + 2)];
 	size_t n;
 
@@ -47,7 +47,7 @@ static const char *interval(const struct plumb_interval *of, char *text, size_t 
 
 static void print_cost(const struct plumb_run *run, FILE *out)
 {
-	const struct plumb_overhead *o = run->overhead;
+	const struct plumb_overhead *o = &run->overhead;
 	const char *what = run->tool->overhead.traced ?: "a traced call";
 	char text[320], traced[64], filtered[64];
 	int n = 0;
@@ -89,11 +89,11 @@ static void print_precision(const struct plumb_report *r, FILE *out)
 			 "too few calls",
 			 (unsigned long long)v.recorded, v.both_lost ? "up to " : "",
 			 (unsigned long long)(v.recorded + v.lost),
-			 100.0 / (1 << run->options->precision));
+			 100.0 / (1 << run->options.precision));
 	else
 		snprintf(text, sizeof(text),
 			 "percentiles: never low%s, at most %.2g %% high; ?: too few calls", end,
-			 100.0 / (1 << run->options->precision));
+			 100.0 / (1 << run->options.precision));
 	plumb_print_wrapped(text, out);
 }
 
@@ -142,15 +142,15 @@ static void print_returns(const struct plumb_report *r, FILE *out)
 /* Without --mechanism the tool chooses a mechanism that records every call. */
 static const char *missed_of(const struct plumb_run *run)
 {
-	return run->options->mechanism ? "executions were missed (without --mechanism the tool "
-					 "chooses one that is exact)"
-				       : "executions were missed";
+	return run->options.mechanism ? "executions were missed (without --mechanism the tool "
+					"chooses one that is exact)"
+				      : "executions were missed";
 }
 
 /* By default, tools of stacks have as many rows as stacks. */
 static const char *pooled_of(const struct plumb_run *run)
 {
-	return run->options->by & PLUMB_BY_STACK && !run->options->max_keys_given &&
+	return run->options.by & PLUMB_BY_STACK && !run->options.max_keys_given &&
 			       plumb_option_is_among(run->tool->options.list, "max-stacks")
 		       ? "pooled under [other]: raise --max-stacks"
 		       : "pooled under [other]: raise --max-keys";
@@ -263,10 +263,10 @@ void plumb_report_ledger(const struct plumb_report *r, FILE *out)
 /* Of the cgroups of -g those that did not stay. */
 static void print_watched(const struct plumb_run *run, FILE *out)
 {
-	const struct plumb_options *o = run->options;
+	const struct plumb_options *o = &run->options;
 	char text[4096 + 128], path[4096];
 
-	for (uint32_t i = 0; run->watched && i < o->n_cgroups; i++) {
+	for (uint32_t i = 0; i < o->n_cgroups; i++) {
 		const struct plumb_watched *w = &run->watched[i];
 		const char *end = w->exists ? "" : w->made_again ? ", and removed" : " was removed";
 		const char *missed =

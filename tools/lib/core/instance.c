@@ -84,19 +84,19 @@ static bool wants_stack(const struct plumb_instance *in)
 	       !plumb_hook_is_fentry(in->mechanism->attach_targets->hook);
 }
 
-static int load_once(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
+static int load_once(const struct plumb_run *run, const struct plumb_mechanism *mechanism,
 		     struct plumb_instance *in, enum plumb_calibration calibration, char *why,
 		     size_t size)
 {
 	int err;
 
 	*in = (struct plumb_instance){.mechanism = mechanism};
-	if (mechanism->attach_targets && !s->tool->mechanisms.functions->n) {
+	if (mechanism->attach_targets && !run->tool->mechanisms.functions->n) {
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;
 	}
-	in->attaching = s->tool->mechanisms.attaching;
-	in->functions = calibration ? &s->calibrated : s->tool->mechanisms.functions;
+	in->attaching = run->tool->mechanisms.attaching;
+	in->functions = calibration ? &run->calibrated : run->tool->mechanisms.functions;
 	err = mechanism->open(&in->bpf, calibration);
 	if (err) {
 		explain(mechanism->attach_targets, err, "open", why, size);
@@ -113,7 +113,7 @@ static int load_once(const struct plumb_session *s, const struct plumb_mechanism
 		      : 0;
 	if (err)
 		goto close;
-	plumb_configure(s, in);
+	plumb_configure(run, in);
 	if (mechanism->attach_targets)
 		err = plumb_configure_attach_targets(in);
 	if (err) {
@@ -126,12 +126,12 @@ static int load_once(const struct plumb_session *s, const struct plumb_mechanism
 		plumb_info("no task storage on this CPU: threads are kept in a hash");
 		plumb_configure_without_storage();
 		plumb_instance_close(in);
-		return load_once(s, mechanism, in, calibration, why, size);
+		return load_once(run, mechanism, in, calibration, why, size);
 	}
 	if (!err)
-		err = plumb_filter_fill(s, in->bpf.object);
-	if (!err && s->tool->lifecycle.fill)
-		err = s->tool->lifecycle.fill(in->bpf.object);
+		err = plumb_filter_fill(run, in->bpf.object);
+	if (!err && run->tool->lifecycle.fill)
+		err = run->tool->lifecycle.fill(in->bpf.object);
 	if (!err)
 		err = fill(&in->bpf);
 	if (!err)
@@ -146,18 +146,18 @@ close:
  * Types that the kernel lacks libbpf 1.1 seeks in the modules, which only CAP_SYS_ADMIN may list.
  * It does not if it is told where the kernel's types are; but then it attaches less.
  */
-static int load(const struct plumb_session *s, const struct plumb_mechanism *mechanism,
+static int load(const struct plumb_run *run, const struct plumb_mechanism *mechanism,
 		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
 		size_t size)
 {
-	int err = load_once(s, mechanism, in, calibration, why, size);
+	int err = load_once(run, mechanism, in, calibration, why, size);
 	char other[192];
 
-	if (err != -EPERM || s->options.btf || plumb_capabilities() & PLUMB_CAP(SYS_ADMIN))
+	if (err != -EPERM || run->options.btf || plumb_capabilities() & PLUMB_CAP(SYS_ADMIN))
 		return err;
 	plumb_open_kernel_types_only(true);
 	/* If that fails as well, the first error says why. */
-	if (!load_once(s, mechanism, in, calibration, other, sizeof(other)))
+	if (!load_once(run, mechanism, in, calibration, other, sizeof(other)))
 		err = 0;
 	plumb_open_kernel_types_only(false);
 	return err;
@@ -349,40 +349,40 @@ void plumb_instance_close(struct plumb_instance *in)
 	in->bpf = (struct plumb_bpf){};
 }
 
-int plumb_instance_load_calibration(const struct plumb_session *s,
-				    struct plumb_instance *calibration, enum plumb_calibration kind)
+int plumb_instance_load_calibration(const struct plumb_run *run, struct plumb_instance *calibration,
+				    enum plumb_calibration kind)
 {
-	struct plumb_session one_key = *s;
+	struct plumb_run one_key = *run;
 	int err, cgroup = -1;
 	char why[192];
 
 	one_key.options.max_keys = 1;
 	one_key.options.n_cgroups = 0;
 	if (kind == PLUMB_CALIBRATION_TAKES) {
-		one_key.child = s->child || s->options.follow ? getpid() : 0;
+		one_key.child = run->child || run->options.follow ? getpid() : 0;
 		/* The root cgroup contains this thread, too. */
-		cgroup = s->options.n_cgroups ? plumb_cgroup_open("/") : -1;
+		cgroup = run->options.n_cgroups ? plumb_cgroup_open("/") : -1;
 		if (cgroup >= 0)
 			one_key.cgroups[one_key.options.n_cgroups++] = cgroup;
 	}
-	err = load(&one_key, s->instance.mechanism, calibration, kind, why, sizeof(why));
+	err = load(&one_key, run->instance.mechanism, calibration, kind, why, sizeof(why));
 	if (cgroup >= 0)
 		close(cgroup);
-	calibration->functions = &s->calibrated;
+	calibration->functions = &run->calibrated;
 	return err;
 }
 
-int plumb_instance_load(struct plumb_session *s, const struct plumb_mechanism *mechanism, char *why,
+int plumb_instance_load(struct plumb_run *run, const struct plumb_mechanism *mechanism, char *why,
 			size_t size)
 {
 	int err;
 
 	plumb_cpus_forget();
-	err = load(s, mechanism, &s->instance, PLUMB_NO_CALIBRATION, why, size);
+	err = load(run, mechanism, &run->instance, PLUMB_NO_CALIBRATION, why, size);
 	if (!err)
-		plumb_cpus_use(s->instance.bpf.cpus_left);
+		plumb_cpus_use(run->instance.bpf.cpus_left);
 	if (!err)
-		plumb_cgroup_use_gone(bpf_object__find_map_fd_by_name(s->instance.bpf.object,
+		plumb_cgroup_use_gone(bpf_object__find_map_fd_by_name(run->instance.bpf.object,
 								      "plumb_cgroups_gone"));
 	return err;
 }

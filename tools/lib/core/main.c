@@ -51,23 +51,23 @@ static int check_system(const struct plumb_options *o)
 	return 0;
 }
 
-static int choice_failed(const struct plumb_session *s)
+static int choice_failed(const struct plumb_run *run)
 {
 	bool limited = false, told = false;
 
-	for (size_t i = 0; i < s->n_refused; i++) {
-		told |= strstr(s->refused[i].why, "CAP_SYS_ADMIN") != NULL;
-		plumb_warn("%s refused: %s", s->refused[i].name, s->refused[i].why);
-		limited |= plumb_limit_hit(s->refused[i].err) != NULL ||
-			   s->refused[i].err == -PLUMB_FORBIDDEN;
+	for (size_t i = 0; i < run->n_refused; i++) {
+		told |= strstr(run->refused[i].why, "CAP_SYS_ADMIN") != NULL;
+		plumb_warn("%s refused: %s", run->refused[i].name, run->refused[i].why);
+		limited |= plumb_limit_hit(run->refused[i].err) != NULL ||
+			   run->refused[i].err == -PLUMB_FORBIDDEN;
 	}
-	if (!s->n_refused)
-		plumb_warn("--mechanism=%s: not usable here", s->options.mechanism);
+	if (!run->n_refused)
+		plumb_warn("--mechanism=%s: not usable here", run->options.mechanism);
 	/* What takes it fails with many errors, EINVAL among them. */
 	if (!limited && !told && !(plumb_capabilities() & PLUMB_CAP(SYS_ADMIN)))
 		plumb_warn("CAP_SYS_ADMIN is missing, which some kernels require (PRIVILEGES in "
 			   "%s(8)): run as root, or: setcap cap_sys_admin+ep FILE",
-			   s->tool->card.name);
+			   run->tool->card.name);
 	return limited ? PLUMB_EXIT_FAILED : PLUMB_EXIT_UNSUPPORTED;
 }
 
@@ -86,7 +86,7 @@ void plumb_open_kernel_types_only(bool only)
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
 	static char buffer[1 << 20];
-	struct plumb_session s = {.tool = tool, .child_status = -1};
+	struct plumb_run run = {.tool = tool, .child_status = -1};
 	int status, signals;
 
 	/*
@@ -94,41 +94,41 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	 * this memory is mapped and unmapped, and does not stay in the heap.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	plumb_options_parse(&s.options, argc, argv, tool);
+	plumb_options_parse(&run.options, argc, argv, tool);
 	/*
 	 * Writes each line of JSON with one write(), so that output of the command does not come
 	 * into it.
 	 */
-	if (s.options.json)
+	if (run.options.json)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-	open_opts.btf_custom_path = s.options.btf;
-	plumb_kernel_types(s.options.btf);
-	plumb_parts_check(&s.options, tool);
-	if (s.options.check_only)
+	open_opts.btf_custom_path = run.options.btf;
+	plumb_kernel_types(run.options.btf);
+	plumb_parts_check(&run.options, tool);
+	if (run.options.check_only)
 		return 0;
-	status = check_system(&s.options);
+	status = check_system(&run.options);
 	if (status)
 		return status;
-	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&s.options) : 0;
+	status = tool->lifecycle.prepare ? tool->lifecycle.prepare(&run.options) : 0;
 	if (status)
 		return status == -EOPNOTSUPP ? PLUMB_EXIT_UNSUPPORTED : PLUMB_EXIT_FAILED;
 	/* Again: its trace targets, which a mechanism may not be for, are known only now. */
-	plumb_options_check_mechanism(&s.options, tool);
-	if (plumb_configure_check_memory(&s) || plumb_parts_prepare(&s.options, tool) ||
-	    plumb_filter_resolve(&s) || plumb_parts_wait(&s))
+	plumb_options_check_mechanism(&run.options, tool);
+	if (plumb_configure_check_memory(&run) || plumb_parts_prepare(&run.options, tool) ||
+	    plumb_filter_resolve(&run) || plumb_parts_wait(&run))
 		return PLUMB_EXIT_FAILED;
-	if (s.options.command && plumb_command_start(&s))
+	if (run.options.command && plumb_command_start(&run))
 		return PLUMB_EXIT_FAILED;
-	signals = plumb_signals_open(s.options.keep.on ? SIGUSR1 : 0);
-	status = plumb_mechanism_choose(&s);
-	status = status ? choice_failed(&s) : plumb_trace(&s, signals);
+	signals = plumb_signals_open(run.options.keep.on ? SIGUSR1 : 0);
+	status = plumb_mechanism_choose(&run);
+	status = status ? choice_failed(&run) : plumb_trace(&run, signals);
 	plumb_parts_leave();
-	plumb_instance_close(&s.instance);
-	if (status == PLUMB_EXIT_UNSUPPORTED && s.child)
-		kill(s.child, SIGKILL);
+	plumb_instance_close(&run.instance);
+	if (status == PLUMB_EXIT_UNSUPPORTED && run.child)
+		kill(run.child, SIGKILL);
 	status = plumb_close_stdout(status);
 	/* The report is complete.  The command does not go on without its trace. */
-	if (s.child)
-		plumb_command_end(&s, signals);
+	if (run.child)
+		plumb_command_end(&run, signals);
 	return status;
 }

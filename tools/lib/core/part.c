@@ -66,9 +66,9 @@ int plumb_parts_prepare(const struct plumb_options *o, const struct plumb_tool *
 	return TRY(prepare, o, tool);
 }
 
-int plumb_parts_wait(struct plumb_session *s)
+int plumb_parts_wait(struct plumb_run *run)
 {
-	return TRY(wait, s);
+	return TRY(wait, run);
 }
 
 void plumb_parts_configure(struct plumb_bpf *bpf)
@@ -81,24 +81,24 @@ int plumb_parts_allow(const struct bpf_program *p, char *what, size_t size)
 	return TRY(allow, p, what, size);
 }
 
-void plumb_parts_loaded(struct plumb_session *s)
+void plumb_parts_loaded(struct plumb_run *run)
 {
-	CALL(loaded, s);
+	CALL(loaded, run);
 }
 
-void plumb_parts_attached(struct plumb_session *s)
+void plumb_parts_attached(struct plumb_run *run)
 {
-	CALL(attached, s);
+	CALL(attached, run);
 }
 
-int plumb_parts_open(struct plumb_session *s)
+int plumb_parts_open(struct plumb_run *run)
 {
-	return TRY(open, s);
+	return TRY(open, run);
 }
 
-int plumb_parts_confine(struct plumb_session *s)
+int plumb_parts_confine(struct plumb_run *run)
 {
-	return TRY(confine, s);
+	return TRY(confine, run);
 }
 
 const struct plumb_in_flight *plumb_parts_in_flight(const struct plumb_tool *tool)
@@ -109,15 +109,15 @@ const struct plumb_in_flight *plumb_parts_in_flight(const struct plumb_tool *too
 	return NULL;
 }
 
-void plumb_parts_begin(struct plumb_session *s)
+void plumb_parts_begin(struct plumb_run *run)
 {
-	CALL(begin, s);
+	CALL(begin, run);
 }
 
-const struct plumb_part *plumb_parts_early(const struct plumb_session *s)
+const struct plumb_part *plumb_parts_early(const struct plumb_run *run)
 {
 	for (const struct plumb_part *const *p = plumb_parts; *p; p++)
-		if ((*p)->wants_early && (*p)->wants_early(s))
+		if ((*p)->wants_early && (*p)->wants_early(run))
 			return *p;
 	return NULL;
 }
@@ -178,9 +178,9 @@ int plumb_parts_end(void)
 	return TRY(end);
 }
 
-void plumb_parts_detached(struct plumb_session *s)
+void plumb_parts_detached(struct plumb_run *run)
 {
-	CALL(detached, s);
+	CALL(detached, run);
 }
 
 void plumb_parts_total(const struct plumb_snapshot *total)
@@ -200,9 +200,9 @@ int plumb_parts_close(void)
 	return first;
 }
 
-void plumb_parts_finish(const struct plumb_session *s, const struct plumb_snapshot *total)
+void plumb_parts_finish(const struct plumb_run *run, const struct plumb_snapshot *total)
 {
-	CALL(finish, s, total);
+	CALL(finish, run, total);
 }
 
 void plumb_parts_leave(void)

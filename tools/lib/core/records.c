@@ -27,7 +27,7 @@ static int take_record(void *source, void *record, size_t size)
 
 static int open_ring(struct plumb_records *r, const struct plumb_ring *ring)
 {
-	const struct bpf_object *object = r->session->instance.bpf.object;
+	const struct bpf_object *object = r->run->instance.bpf.object;
 	int map = bpf_object__find_map_fd_by_name(object, ring->map), err = 0;
 	struct plumb_source *source = &r->sources[r->n++];
 
@@ -39,16 +39,16 @@ static int open_ring(struct plumb_records *r, const struct plumb_ring *ring)
 	if (!r->rings)
 		err = -errno;
 	if (!err && ring->begin)
-		ring->begin(r->session);
+		ring->begin(r->run);
 	return err;
 }
 
-int plumb_records_open(struct plumb_records *r, struct plumb_session *s)
+int plumb_records_open(struct plumb_records *r, struct plumb_run *run)
 {
 	int err;
 
-	*r = (struct plumb_records){.session = s};
-	for (const struct plumb_ring *ring = s->tool->rings;
+	*r = (struct plumb_records){.run = run};
+	for (const struct plumb_ring *ring = run->tool->rings;
 	     ring && r->n < PLUMB_MAX_RINGS && ring->map; ring++) {
 		err = open_ring(r, ring);
 		if (err)

@@ -3,7 +3,7 @@
 #ifndef RECORDS_H
 #define RECORDS_H
 
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 
 struct plumb_records;
 
@@ -14,7 +14,7 @@ struct plumb_source {
 };
 
 struct plumb_records {
-	struct plumb_session *session;
+	struct plumb_run *run;
 	struct ring_buffer *rings; /* NULL: the tool has none */
 	struct plumb_source sources[PLUMB_MAX_RINGS];
 	size_t n;
@@ -24,8 +24,8 @@ struct plumb_records {
 	int err;        /* of the tool's handlers; 0: none */
 };
 
-/* Called once the session's programs are attached; 0, or -errno after a message. */
-int plumb_records_open(struct plumb_records *r, struct plumb_session *s);
+/* Called once the run's programs are attached; 0, or -errno after a message. */
+int plumb_records_open(struct plumb_records *r, struct plumb_run *run);
 void plumb_records_close(struct plumb_records *r);
 
 /* An epoll descriptor, readable when records have arrived; -1: the tool has no ring buffer. */

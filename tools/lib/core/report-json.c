@@ -25,12 +25,12 @@ static void set_u64(json_t *object, const char *name, uint64_t value)
 
 static json_t *mechanism(const struct plumb_run *run)
 {
-	const struct plumb_mechanism *mechanism = run->mechanism;
+	const struct plumb_mechanism *mechanism = run->instance.mechanism;
 	json_t *m = json_object(), *hooks = json_array(), *refused = json_array(), *one;
 
 	set(m, "name", json_string(mechanism->name));
-	for (size_t i = 0; *run->hooks[i]; i++)
-		json_array_append_new(hooks, json_string(run->hooks[i]));
+	for (size_t i = 0; *run->instance.bpf.hooks[i]; i++)
+		json_array_append_new(hooks, json_string(run->instance.bpf.hooks[i]));
 	set(m, "hooks", hooks);
 	set(m, "stability", json_string(mechanism->stability));
 	for (size_t i = 0; i < run->n_refused; i++) {
@@ -80,7 +80,7 @@ json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row)
 	if (!row->slot)
 		return json_pack("{s:b}", "other", 1);
 	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
-		if (run->options->by & f->bit)
+		if (run->options.by & f->bit)
 			set(key, f->name, plumb_field_json(f, row->key));
 	return key;
 }
@@ -109,7 +109,7 @@ static void add_second(const struct plumb_run *run, const struct plumb_row *row,
 {
 	json_t *second = json_object();
 
-	add_measure(run->options, &row->second, row->second_sum, second);
+	add_measure(&run->options, &row->second, row->second_sum, second);
 	set(j, run->tool->measure.second, second);
 }
 
@@ -161,7 +161,7 @@ static json_t *rows(const struct plumb_report *r)
 		if (run->tool->measure.rate || run->tool->measure.kind != PLUMB_TIMES)
 			set(j, "rate", json_real(plumb_row_rate(r, row)));
 		if (plumb_has_histogram(run->tool->measure.kind))
-			add_measure(run->options, &row->dist, row->sum, j);
+			add_measure(&run->options, &row->dist, row->sum, j);
 		if (row->split && run->tool->measure.split_by)
 			set(j, "split", run->tool->measure.split_by->json(run, row));
 		if (run->tool->measure.second)
@@ -262,9 +262,9 @@ static json_t *watched(const struct plumb_run *run)
 {
 	json_t *all = json_array(), *one;
 
-	for (uint32_t i = 0; i < run->options->n_cgroups; i++) {
+	for (uint32_t i = 0; i < run->options.n_cgroups; i++) {
 		one = json_object();
-		set(one, "path", plumb_json_text(run->options->cgroups[i]));
+		set(one, "path", plumb_json_text(run->options.cgroups[i]));
 		set(one, "exists", json_boolean(run->watched[i].exists));
 		set_u64(one, "made_again", run->watched[i].made_again);
 		set(one, "polled", json_boolean(run->watched[i].polled));
@@ -311,11 +311,11 @@ json_t *plumb_report_object(const struct plumb_report *r)
 	set_u64(j, "seq", r->seq);
 	set(j, "final", json_boolean(r->final));
 	set(j, "mechanism", mechanism(run));
-	set_u64(j, "precision_bits", run->options->precision);
+	set_u64(j, "precision_bits", run->options.precision);
 	if (plumb_has_histogram(run->tool->measure.kind))
 		set(j, "unit",
 		    json_string(run->tool->measure.kind == PLUMB_SIZES ? "bytes" : "ns"));
-	set(j, "overhead_ns", overhead(run->overhead));
+	set(j, "overhead_ns", overhead(&run->overhead));
 	set(j, "rows", run->tool->view.rows_json ? json_null() : rows(r));
 	if (in_flight)
 		in_flight->json(j, r);
@@ -324,7 +324,7 @@ json_t *plumb_report_object(const struct plumb_report *r)
 		set(j, "on_the_way_out", returns(r));
 	if (run->tool->options.selection)
 		set(j, "not_seen", not_seen(run));
-	if (run->watched && run->options->n_cgroups)
+	if (run->options.n_cgroups)
 		set(j, "cgroups", watched(run));
 	if (plumb_pids_are_foreign())
 		set(j, "foreign_pids", json_true());

@@ -13,7 +13,7 @@ int plumb_report_print(struct plumb_report *r)
 	int err = 0;
 
 	plumb_report_sort(r);
-	if (r->run->options->json)
+	if (r->run->options.json)
 		err = plumb_report_json(r, stdout);
 	else if (r->run->tool->view.print)
 		err = r->run->tool->view.print(r);
@@ -36,7 +36,7 @@ void plumb_report_time(const struct plumb_report *r, FILE *out)
 {
 	static bool passed_midnight;
 	static int first_day = -1;
-	uint64_t interval = r->run->options->interval;
+	uint64_t interval = r->run->options.interval;
 	long ns = r->snap->taken.tv_nsec;
 	char text[32], fraction[32] = "";
 	struct tm tm;

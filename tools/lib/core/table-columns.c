@@ -179,7 +179,7 @@ double table_value(struct table *t, const struct column *c, const struct plumb_r
 		return row->dist.max;
 	case PERCENTILE:
 		return plumb_percentile(&row->dist,
-					t->r->run->options->percentiles[c->percentile].p);
+					t->r->run->options.percentiles[c->percentile].p);
 	case OWN:
 		return plumb_column_is_counter(c->own) ? (double)row->counters[c->own->id]
 		       : c->own->value                 ? c->own->value(c->own->id, t->r, row)
@@ -212,8 +212,8 @@ void plumb_report_sort(struct plumb_report *r)
 	struct table all = {.r = r};
 	struct column by_calls = {.figure = CALLS}, *by;
 
-	add_figures(&all, run->tool, run->options);
-	by = (run->options->sort ? find(&all, run->options->sort) : NULL) ?: &by_calls;
+	add_figures(&all, run->tool, &run->options);
+	by = (run->options.sort ? find(&all, run->options.sort) : NULL) ?: &by_calls;
 	for (size_t i = 0; i < r->snap->n; i++) {
 		double value = table_value(&all, by, &r->snap->rows[i]);
 
@@ -239,7 +239,7 @@ static int choose(const char *name, void *context)
 void table_lay_out(struct table *t)
 {
 	const struct plumb_run *run = t->r->run;
-	const struct plumb_options *o = run->options;
+	const struct plumb_options *o = &run->options;
 	const struct plumb_field *f;
 	uint64_t errors = 0;
 	struct table all = {};

@@ -27,7 +27,7 @@ static struct plumb_row second_of(const struct plumb_row *row)
 
 static enum plumb_unit measure_unit(const struct plumb_run *run, bool second)
 {
-	return run->tool->measure.kind == PLUMB_SIZES && !second ? PLUMB_BYTES : run->options->unit;
+	return run->tool->measure.kind == PLUMB_SIZES && !second ? PLUMB_BYTES : run->options.unit;
 }
 
 /*
@@ -69,13 +69,13 @@ static void format_figure(struct table *t, const struct column *c, const struct 
 	else if (c->kind == PLUMB_COLUMN_BYTES && !second)
 		plumb_format_size(value, text, size);
 	else
-		plumb_format_time(value, t->r->run->options->unit, text, size);
+		plumb_format_time(value, t->r->run->options.unit, text, size);
 }
 
 static void cell(struct table *t, const struct column *c, const struct plumb_row *row, bool second,
 		 char *text, size_t size)
 {
-	const struct plumb_options *o = t->r->run->options;
+	const struct plumb_options *o = &t->r->run->options;
 
 	if (second && !has_second(t, c)) {
 		snprintf(text, size, "%s", c == t->columns ? t->r->run->tool->measure.second : "");
@@ -100,7 +100,7 @@ static void cell(struct table *t, const struct column *c, const struct plumb_row
 
 static bool shown(const struct table *t, const struct plumb_row *row)
 {
-	return row->count >= t->r->run->options->min_count;
+	return row->count >= t->r->run->options.min_count;
 }
 
 static void widen(struct table *t, const struct plumb_row *row, bool second)
@@ -119,7 +119,7 @@ static void widen(struct table *t, const struct plumb_row *row, bool second)
 static void measure(struct table *t)
 {
 	char text[CELL];
-	const uint64_t top = t->r->run->options->top;
+	const uint64_t top = t->r->run->options.top;
 	struct plumb_row second;
 	uint64_t printed = 0;
 
@@ -181,20 +181,20 @@ static void print_row(struct table *t, const struct plumb_row *row, FILE *out)
 	struct plumb_row second = second_of(row);
 
 	print_line(t, row, false, out);
-	if (run->options->histogram && plumb_has_histogram(run->tool->measure.kind))
+	if (run->options.histogram && plumb_has_histogram(run->tool->measure.kind))
 		plumb_report_histogram(row, measure_unit(run, false), out);
 	if (row->split && run->tool->measure.split_by)
 		run->tool->measure.split_by->print(run, row, out);
 	if (!run->tool->measure.second)
 		return;
 	print_line(t, &second, true, out);
-	if (run->options->histogram)
+	if (run->options.histogram)
 		plumb_report_histogram(&second, measure_unit(run, true), out);
 }
 
 static void print_rows(struct table *t, FILE *out)
 {
-	const struct plumb_options *o = t->r->run->options;
+	const struct plumb_options *o = &t->r->run->options;
 	size_t printed = 0, hidden = 0;
 
 	print_line(t, NULL, false, out);
@@ -219,7 +219,7 @@ void plumb_report_table(struct plumb_report *r, FILE *out)
 	const struct plumb_in_flight *in_flight = plumb_parts_in_flight(r->run->tool);
 	struct table t = {.r = r};
 
-	if (r->run->options->interval)
+	if (r->run->options.interval)
 		plumb_report_time(r, out);
 	table_lay_out(&t);
 	measure(&t);

@@ -3,9 +3,9 @@
 #ifndef TRACE_H
 #define TRACE_H
 
-struct plumb_session;
+struct plumb_run;
 
 /* SIGNALS is a signalfd of SIGCHLD and the signals that end the run.  Returns the exit status. */
-int plumb_trace(struct plumb_session *s, int signals);
+int plumb_trace(struct plumb_run *run, int signals);
 
 #endif

@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <plumb/core/inflight.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/snapshot.h>
 
 #include "records.h"
 
 /* The state of a trace. */
-struct trace {
-	struct plumb_session *s;
+struct loop {
+	struct plumb_run *run;
 	struct plumb_snapshot
 		last; /* as of the latest interval; at first empty, but for its time */
-	struct plumb_snapshot total; /* the whole run, at its end */
+	struct plumb_snapshot total; /* the whole loop, at its end */
 	uint64_t start;              /* ns, CLOCK_MONOTONIC */
 	uint64_t intervals;
 	uint64_t look; /* when to look at cgroups and CPUs, as START; 0: at once */
@@ -36,8 +36,8 @@ struct trace {
  * for.  Pending events are handled even after DEADLINE, because reports may take longer than their
  * intervals.
  */
-void wait_until(struct trace *run, uint64_t deadline);
+void wait_until(struct loop *loop, uint64_t deadline);
 /* The same, but calls the tool's tick() when it is due. */
-void wait_ticking(struct trace *run, uint64_t deadline);
+void wait_ticking(struct loop *loop, uint64_t deadline);
 
 #endif

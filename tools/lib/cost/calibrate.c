@@ -57,15 +57,15 @@ static struct plumb_interval added_by(const struct plumb_interval *during)
 }
 
 /* The median of the latencies that the calibration instance has recorded; 0: none. */
-static uint64_t recorded_median(const struct plumb_session *s, const struct plumb_instance *in)
+static uint64_t recorded_median(const struct plumb_run *run, const struct plumb_instance *in)
 {
-	struct plumb_session with = *s;
+	struct plumb_run with = *run;
 	struct plumb_snapshot snap;
 	uint64_t median = 0;
 
 	with.instance = *in;
 	with.options.max_keys = 1;
-	if (!plumb_has_histogram(s->tool->measure.kind) || plumb_collect(&with, &snap))
+	if (!plumb_has_histogram(run->tool->measure.kind) || plumb_collect(&with, &snap))
 		return 0;
 	for (size_t i = 0; i < snap.n; i++)
 		if (snap.rows[i].count)
@@ -75,7 +75,7 @@ static uint64_t recorded_median(const struct plumb_session *s, const struct plum
 }
 
 /* Measures what a calibration instance adds to a call; false if it cannot be loaded or attached. */
-static bool measure_under(const struct plumb_session *s, enum plumb_calibration kind,
+static bool measure_under(const struct plumb_run *run, enum plumb_calibration kind,
 			  void (*trigger)(void), struct plumb_interval *added)
 {
 	struct plumb_interval during;
@@ -83,14 +83,14 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
 	char why[192];
 	bool attached;
 
-	if (plumb_instance_load_calibration(s, &calibration, kind))
+	if (plumb_instance_load_calibration(run, &calibration, kind))
 		return false;
 	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
 	*calibration.bpf.live = attached;
 	if (attached)
 		during = measure(trigger);
 	if (attached && kind == PLUMB_CALIBRATION_TAKES)
-		latency = recorded_median(s, &calibration);
+		latency = recorded_median(run, &calibration);
 	plumb_instance_close(&calibration);
 	if (!attached)
 		return false;
@@ -103,11 +103,11 @@ static bool measure_under(const struct plumb_session *s, enum plumb_calibration 
  * Finds the function of the calibration's system call, on which tools of kernel functions are
  * measured.
  */
-static bool find_function(struct plumb_session *s)
+static bool find_function(struct plumb_run *run)
 {
-	if (!s->calibrated.n)
-		plumb_self_test_find_function(s->options.btf, &s->calibrated);
-	return s->calibrated.n == 1;
+	if (!run->calibrated.n)
+		plumb_self_test_find_function(run->options.btf, &run->calibrated);
+	return run->calibrated.n == 1;
 }
 
 static void clamp(struct plumb_interval *i)
@@ -133,17 +133,17 @@ void plumb_overhead_judge(struct plumb_overhead *o)
  * In each pair of switches, one is this thread's, which the calibration instance takes, and one its
  * partner's.
  */
-static void calibrate_switches(struct plumb_session *s)
+static void calibrate_switches(struct plumb_run *run)
 {
-	const struct plumb_switches *switches = s->tool->overhead.switches;
-	struct plumb_overhead *o = &s->overhead;
+	const struct plumb_switches *switches = run->tool->overhead.switches;
+	struct plumb_overhead *o = &run->overhead;
 	struct plumb_interval takes = {}, rejects = {};
 
 	if (!switches->begin())
 		return;
 	first = measure(switches->make);
-	o->known = measure_under(s, PLUMB_CALIBRATION_TAKES, switches->make, &takes) &&
-		   measure_under(s, PLUMB_CALIBRATION_REJECTS, switches->make, &rejects);
+	o->known = measure_under(run, PLUMB_CALIBRATION_TAKES, switches->make, &takes) &&
+		   measure_under(run, PLUMB_CALIBRATION_REJECTS, switches->make, &rejects);
 	switches->end();
 	o->filtered_known = o->known;
 	o->filtered =
@@ -155,40 +155,41 @@ static void calibrate_switches(struct plumb_session *s)
 }
 
 /* Whether the tool's own programs do not even run at the calibration's call. */
-static bool rejects_elsewhere(const struct plumb_session *s)
+static bool rejects_elsewhere(const struct plumb_run *run)
 {
-	return s->instance.mechanism->attach_targets || s->instance.mechanism->selective;
+	return run->instance.mechanism->attach_targets || run->instance.mechanism->selective;
 }
 
-static void calibrate_traced(struct plumb_session *s)
+static void calibrate_traced(struct plumb_run *run)
 {
-	struct plumb_overhead *o = &s->overhead;
-	bool function = s->instance.mechanism->attach_targets;
+	struct plumb_overhead *o = &run->overhead;
+	bool function = run->instance.mechanism->attach_targets;
 
 	*o = (struct plumb_overhead){
-		.how = s->options.calibrate ? "nothing to trigger" : "off",
+		.how = run->options.calibrate ? "nothing to trigger" : "off",
 	};
-	if (s->options.calibrate && s->tool->overhead.switches)
-		calibrate_switches(s);
-	if (!s->options.calibrate || !(function ? find_function(s) : s->tool->overhead.syscalls))
+	if (run->options.calibrate && run->tool->overhead.switches)
+		calibrate_switches(run);
+	if (!run->options.calibrate ||
+	    !(function ? find_function(run) : run->tool->overhead.syscalls))
 		return;
 	first = measure(plumb_self_test_syscall);
-	measure_under(s, PLUMB_CALIBRATION_TAKES, plumb_self_test_syscall, &o->traced);
-	if (rejects_elsewhere(s))
-		o->filtered_known = measure_under(s, PLUMB_CALIBRATION_REJECTS,
+	measure_under(run, PLUMB_CALIBRATION_TAKES, plumb_self_test_syscall, &o->traced);
+	if (rejects_elsewhere(run))
+		o->filtered_known = measure_under(run, PLUMB_CALIBRATION_REJECTS,
 						  plumb_self_test_syscall, &o->filtered);
 	plumb_overhead_judge(o);
 }
 
-bool plumb_calibrate_mechanism(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+bool plumb_calibrate_mechanism(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added)
 {
-	struct plumb_session with = *s;
+	struct plumb_run with = *run;
 
-	if (mechanism->attach_targets && !find_function(s))
+	if (mechanism->attach_targets && !find_function(run))
 		return false;
-	with.calibrated = s->calibrated;
+	with.calibrated = run->calibrated;
 	with.instance.mechanism = mechanism;
 	if (!trigger)
 		trigger = plumb_self_test_syscall;
@@ -201,15 +202,15 @@ uint64_t plumb_calibrated_latency(void)
 	return latency;
 }
 
-static void calibrate_filtered(struct plumb_session *s)
+static void calibrate_filtered(struct plumb_run *run)
 {
-	struct plumb_overhead *o = &s->overhead;
+	struct plumb_overhead *o = &run->overhead;
 	struct plumb_self_test self_test;
 	struct plumb_interval during;
 
-	if (!o->known || !s->tool->overhead.syscalls || rejects_elsewhere(s))
+	if (!o->known || !run->tool->overhead.syscalls || rejects_elsewhere(run))
 		return;
-	plumb_rejected_calls_run(s, &self_test, BUDGET_NS);
+	plumb_rejected_calls_run(run, &self_test, BUDGET_NS);
 	during = plumb_self_test_interval(&self_test, unit);
 	o->filtered = added_by(&during);
 	o->filtered_known = true;
@@ -220,11 +221,11 @@ static void calibrate_filtered(struct plumb_session *s)
  * If no call can be triggered: the kernel's run-time statistics of the programs, during the first
  * STATISTICS_NS of the trace.  Meanwhile each run costs some 20 ns more.
  */
-static int begin_statistics(struct plumb_session *s)
+static int begin_statistics(struct plumb_run *run)
 {
-	s->statistics = -1;
-	if (s->options.calibrate && !s->overhead.known && !s->tool->overhead.switches)
-		s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	run->statistics = -1;
+	if (run->options.calibrate && !run->overhead.known && !run->tool->overhead.switches)
+		run->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	return 0;
 }
 
@@ -263,19 +264,19 @@ static void add_run_time(const struct plumb_instance *in, const char *name,
 		plumb_run_times_add(t, info.run_time_ns, info.run_cnt);
 }
 
-static void end_statistics(struct plumb_session *s)
+static void end_statistics(struct plumb_run *run)
 {
-	const struct plumb_instance *in = &s->instance;
+	const struct plumb_instance *in = &run->instance;
 	const char *const *programs = in->mechanism->programs;
-	const bool sampled = s->tool->measure.sampled;
+	const bool sampled = run->tool->measure.sampled;
 	struct plumb_run_times times = {};
 	size_t i;
 	double ns;
 
-	if (s->statistics < 0)
+	if (run->statistics < 0)
 		return;
-	close(s->statistics);
-	s->statistics = -1;
+	close(run->statistics);
+	run->statistics = -1;
 	/* Programs that follow threads are not part of a call's cost. */
 	for (i = 0; programs && programs[i]; i++)
 		add_run_time(in, programs[i], &times);
@@ -288,19 +289,19 @@ static void end_statistics(struct plumb_session *s)
 		return;
 	ns = plumb_run_times_mean(&times, programs_are_stages(in));
 	if (ns > 0)
-		s->overhead = (struct plumb_overhead){
+		run->overhead = (struct plumb_overhead){
 			.known = true,
 			.traced.median = ns,
 			.how = "the kernel's run-time statistics",
 		};
 	else
-		s->overhead.how =
+		run->overhead.how =
 			sampled ? "fewer than 100 runs" : "fewer than 100 runs in the first 0.1 s";
 }
 
-static bool wants_early(const struct plumb_session *s)
+static bool wants_early(const struct plumb_run *run)
 {
-	return s->statistics >= 0 && !s->tool->measure.sampled;
+	return run->statistics >= 0 && !run->tool->measure.sampled;
 }
 
 /* A tool that seeks functions seeks that of the calibration's call, too. */

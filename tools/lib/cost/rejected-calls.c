@@ -17,13 +17,13 @@ struct work {
 };
 
 /* Whether a filter rejects a new process that has the tool's name. */
-static bool is_rejected(const struct plumb_session *s)
+static bool is_rejected(const struct plumb_run *run)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 
-	return o->n_pids || o->n_tids || s->child ||
-	       (s->tool->options.selection && s->tool->options.selection->selected &&
-		!plumb_syscall_is_selected(s->tool->options.selection, PLUMB_CALIBRATION_NR)) ||
+	return o->n_pids || o->n_tids || run->child ||
+	       (run->tool->options.selection && run->tool->options.selection->selected &&
+		!plumb_syscall_is_selected(run->tool->options.selection, PLUMB_CALIBRATION_NR)) ||
 	       ((o->n_comms || o->globs.n) && !plumb_filter_takes_own_name(o));
 }
 
@@ -35,14 +35,14 @@ static int make_calls(void *context)
 	return 0;
 }
 
-void plumb_rejected_calls_run(const struct plumb_session *s, struct plumb_self_test *self_test,
+void plumb_rejected_calls_run(const struct plumb_run *run, struct plumb_self_test *self_test,
 			      uint64_t budget)
 {
 	struct work work = {self_test, budget};
 	char *stack = MAP_FAILED;
 	pid_t pid = -1;
 
-	if (is_rejected(s))
+	if (is_rejected(run))
 		stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	/*

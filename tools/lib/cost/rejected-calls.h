@@ -9,10 +9,10 @@
 #ifndef REJECTED_CALLS_H
 #define REJECTED_CALLS_H
 
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/user/self-test.h>
 
-void plumb_rejected_calls_run(const struct plumb_session *s, struct plumb_self_test *self_test,
+void plumb_rejected_calls_run(const struct plumb_run *run, struct plumb_self_test *self_test,
 			      uint64_t budget);
 
 #endif

@@ -60,9 +60,9 @@ static const struct plumb_function *find(const struct plumb_functions *functions
 }
 
 /* Finds the innermost traced function in which the thread sleeps. */
-bool plumb_flight_find_function(const struct plumb_session *s, struct plumb_flight *f)
+bool plumb_flight_find_function(const struct plumb_run *run, struct plumb_flight *f)
 {
-	const struct plumb_functions *functions = s->tool->mechanisms.functions;
+	const struct plumb_functions *functions = run->tool->mechanisms.functions;
 	const struct plumb_function *found = NULL;
 	char text[16384], *rest = text, *line, *name;
 	struct plumb_thread_stat stat;
@@ -91,7 +91,7 @@ static const void *frame_at(const void *state, uint32_t i)
 	return (const char *)state + at.frames + i * at.frame;
 }
 
-void plumb_flight_read_function(const struct plumb_session *s, const struct plumb_state *state,
+void plumb_flight_read_function(const struct plumb_run *run, const struct plumb_state *state,
 				struct plumb_flights *to)
 {
 	struct plumb_flight f = {.pid = state->pid,
@@ -102,7 +102,7 @@ void plumb_flight_read_function(const struct plumb_session *s, const struct plum
 	uint32_t depth;
 
 	if (!at.known)
-		find_layout(s->instance.bpf.object);
+		find_layout(run->instance.bpf.object);
 	depth = *(const uint32_t *)((const char *)state->value + at.depth);
 	for (uint32_t i = 0; i < depth; i++) {
 		frame = frame_at(state->value, i);
@@ -113,9 +113,9 @@ void plumb_flight_read_function(const struct plumb_session *s, const struct plum
 	}
 }
 
-void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plumb_flights *to)
+void plumb_flight_read_inflight_slots(const struct plumb_run *run, struct plumb_flights *to)
 {
-	const struct function_config *config = s->instance.bpf.function;
+	const struct function_config *config = run->instance.bpf.function;
 	struct plumb_flight f = {.kernel = PLUMB_NO_STACK, .user = PLUMB_NO_STACK};
 	const char *inflight_slot;
 	size_t size;
@@ -123,9 +123,9 @@ void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plum
 	if (!config || !config->inflight_slots)
 		return;
 	if (!at.known)
-		find_layout(s->instance.bpf.object);
+		find_layout(run->instance.bpf.object);
 	inflight_slot =
-		plumb_states_variable(s->instance.bpf.object, "plumb_inflight_call_slots", &size);
+		plumb_states_variable(run->instance.bpf.object, "plumb_inflight_call_slots", &size);
 	for (; inflight_slot && size >= at.inflight_slot;
 	     inflight_slot += at.inflight_slot, size -= at.inflight_slot) {
 		f.start = plumb_state_word(inflight_slot, at.inflight_slot_start);
@@ -137,13 +137,13 @@ void plumb_flight_read_inflight_slots(const struct plumb_session *s, struct plum
 }
 
 /* True if calls are only in session cookies, which the loader cannot read. */
-bool plumb_flight_is_ageless(const struct plumb_session *s)
+bool plumb_flight_is_ageless(const struct plumb_run *run)
 {
-	return s->instance.bpf.function && !s->instance.bpf.function->frames;
+	return run->instance.bpf.function && !run->instance.bpf.function->frames;
 }
 
-void plumb_flight_name_function(const struct plumb_session *s, const struct plumb_flight *f,
+void plumb_flight_name_function(const struct plumb_run *run, const struct plumb_flight *f,
 				char *text, size_t size)
 {
-	plumb_probe_name(s->tool->mechanisms.functions, f->what, text, size);
+	plumb_probe_name(run->tool->mechanisms.functions, f->what, text, size);
 }

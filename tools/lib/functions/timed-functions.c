@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/verdict.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/timed-functions.h>
@@ -43,11 +43,11 @@ void plumb_timed_functions_warn_refused(const struct plumb_probes *probes, size_
 			   probes->refused, n);
 }
 
-void plumb_timed_functions_warn_silent(const struct plumb_session *s,
+void plumb_timed_functions_warn_silent(const struct plumb_run *run,
 				       const struct plumb_snapshot *total, uint64_t elapsed,
 				       const struct plumb_timed_functions *f)
 {
-	const struct plumb_probes *probes = &s->instance.probes;
+	const struct plumb_probes *probes = &run->instance.probes;
 	size_t silent = f->n - probes->refused;
 	bool *seen = calloc(f->n, sizeof(*seen));
 	uint32_t function;
@@ -55,7 +55,7 @@ void plumb_timed_functions_warn_silent(const struct plumb_session *s,
 
 	plumb_timed_functions_warn_refused(probes, f->n);
 	if (!seen || plumb_ledger_judge(total).pooled || total->ledger.filtered_at_exit ||
-	    !(s->options.by & f->by))
+	    !(run->options.by & f->by))
 		goto out;
 	for (size_t i = 0; i < total->n; i++) {
 		memcpy(&function, (const char *)total->rows[i].key + f->at, sizeof(function));

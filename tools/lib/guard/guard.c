@@ -5,7 +5,7 @@
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/verdict.h>
 #include <plumb/files/writer.h>
 #include <plumb/guard/allowed.h>
@@ -78,16 +78,16 @@ static json_t *list_filters(const struct plumb_options *o)
 }
 
 /* The record of what a trace is attached to. */
-static int record_trace(struct plumb_session *s)
+static int record_trace(struct plumb_run *run)
 {
 	struct plumb_attached a = {};
 
 	plumb_own_child(plumb_audit_watcher());
 	if (!plumb_audit_is_on())
 		return 0;
-	plumb_attached_add_object(&a, s->instance.bpf.object);
-	add_hooks(&a, &s->instance);
-	return plumb_attached_write(&a, s->instance.mechanism->name, list_filters(&s->options));
+	plumb_attached_add_object(&a, run->instance.bpf.object);
+	add_hooks(&a, &run->instance);
+	return plumb_attached_write(&a, run->instance.mechanism->name, list_filters(&run->options));
 }
 
 /* For the record of the end. */
@@ -143,15 +143,15 @@ static void configure(struct plumb_bpf *bpf)
 }
 
 /* What writes files from now on is another process. */
-static int confine(struct plumb_session *s)
+static int confine(struct plumb_run *run)
 {
-	return plumb_writer_start(plumb_confine) ?: plumb_keeps_confine(s);
+	return plumb_writer_start(plumb_confine) ?: plumb_keeps_confine(run);
 }
 
-static void begin(struct plumb_session *s)
+static void begin(struct plumb_run *run)
 {
 	plumb_audit_begin_limit();
-	*s->instance.bpf.deadline = plumb_audit_deadline();
+	*run->instance.bpf.deadline = plumb_audit_deadline();
 }
 
 static void ends(const char *how, int signal, int code)
@@ -162,9 +162,9 @@ static void ends(const char *how, int signal, int code)
 		plumb_audit_ended_by(signal, code);
 }
 
-static void detached(struct plumb_session *s)
+static void detached(struct plumb_run *run)
 {
-	(void)s;
+	(void)run;
 	plumb_audit_detached();
 }
 

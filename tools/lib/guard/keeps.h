@@ -3,10 +3,10 @@
 #ifndef PLUMB_KEEPS_H
 #define PLUMB_KEEPS_H
 
-struct plumb_session;
+struct plumb_run;
 
 /* Gives up everything else; what the libraries keep for themselves has been told by plumb_retain().
  * 0, or -errno after a message. */
-int plumb_keeps_confine(struct plumb_session *s);
+int plumb_keeps_confine(struct plumb_run *run);
 
 #endif

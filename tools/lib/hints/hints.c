@@ -10,7 +10,7 @@
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/part.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/core/verdict.h>
 #include <plumb/syscalls/selection.h>
@@ -133,9 +133,9 @@ static void hint_at_vdso(const struct syscall_config *selection)
 		}
 }
 
-static void finish(const struct plumb_session *s, const struct plumb_snapshot *total)
+static void finish(const struct plumb_run *run, const struct plumb_snapshot *total)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	uint64_t compat_calls = total->ledger.compat_calls;
 
 	if (total->cpus_changed)
@@ -148,7 +148,7 @@ static void finish(const struct plumb_session *s, const struct plumb_snapshot *t
 			   "-s %sNAME selects those",
 			   (unsigned long long)compat_calls,
 			   plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix);
-	hint_at_vdso(s->tool->options.selection);
+	hint_at_vdso(run->tool->options.selection);
 	if (o->n_comms)
 		hint_at_names(o);
 	if (o->command && o->n_cgroups)

@@ -34,7 +34,7 @@ static void print_age(const struct plumb_report *r, const struct plumb_flight *o
 	char text[32] = "";
 
 	if (one->start)
-		plumb_format_time(plumb_flight_age(r->flights, one), r->run->options->unit, text,
+		plumb_format_time(plumb_flight_age(r->flights, one), r->run->options.unit, text,
 				  sizeof(text));
 	plumb_text_table_cell(g, "%s%s%s", one->at_least ? ">" : "", one->start ? text : "?",
 			      one->before ? "*" : " ");
@@ -44,7 +44,7 @@ static void name(const struct plumb_report *r, const struct plumb_flight *one, c
 		 size_t size)
 {
 	if (r->run->tool->inflight->name)
-		r->run->tool->inflight->name(r->session, one, text, size);
+		r->run->tool->inflight->name(r->run, one, text, size);
 	else
 		snprintf(text, size, "%llu", (unsigned long long)one->what);
 }
@@ -91,7 +91,7 @@ static void print_stacks(const struct plumb_report *r, size_t n, FILE *out)
 	for (size_t i = 0; i < n; i++) {
 		const struct plumb_flight *one = &r->flights->all[i];
 
-		inflight->frames(r->session, one, &f);
+		inflight->frames(r->run, one, &f);
 		fprintf(out, "%s    %u%s\n", i ? "" : "stacks, by TID:\n", one->tid,
 			i && is_same(&f, &last) ? ": the same" : "");
 		for (size_t j = 0; j < f.n && !(i && is_same(&f, &last)); j++)
@@ -169,7 +169,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_inflight *inflight = r->run->tool->inflight;
 	const char *const headings[] = {">AGE", ">PID", ">TID", "COMM", inflight->heading};
-	size_t top = r->run->options->top ?: ROWS, n;
+	size_t top = r->run->options.top ?: ROWS, n;
 	const struct plumb_flights *f = r->flights;
 	struct plumb_text_table *g;
 
@@ -188,7 +188,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	if (inflight->frames)
 		print_stacks(r, n, out);
 	if (inflight->print)
-		inflight->print(r->session, f, n, out);
+		inflight->print(r->run, f, n, out);
 	print_notes(f, n, out);
 	if (exceeds_maximum(r, r->snap))
 		fputs("the oldest exceeds MAX: percentiles and maxima are of what has ended\n",
@@ -232,12 +232,12 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 				    ? json_boolean(one->before)
 				    : json_null());
 	if (inflight->frames) {
-		inflight->frames(r->session, one, &frames);
+		inflight->frames(r->run, one, &frames);
 		json_object_set_new(j, "stack", plumb_frames_json(&frames));
 		plumb_frames_free(&frames);
 	}
 	if (inflight->add_json)
-		inflight->add_json(r->session, r->flights, one, j);
+		inflight->add_json(r->run, r->flights, one, j);
 	return j;
 }
 

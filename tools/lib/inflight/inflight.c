@@ -13,9 +13,9 @@
  */
 #define FINAL_NS 5000000000ULL
 
-static uint64_t deadline(const struct plumb_session *s, bool final)
+static uint64_t deadline(const struct plumb_run *run, bool final)
 {
-	uint64_t tenth = (s->options.interval ?: s->options.sample) / 10;
+	uint64_t tenth = (run->options.interval ?: run->options.sample) / 10;
 
 	return plumb_now() + (final || tenth > FINAL_NS ? FINAL_NS : tenth);
 }
@@ -50,40 +50,40 @@ static bool is_older(const struct plumb_flights *f, const struct plumb_flight *o
 	return stat.begun <= f->began + booted;
 }
 
-static bool is_ageless(const struct plumb_session *s)
+static bool is_ageless(const struct plumb_run *run)
 {
-	return s->tool->inflight->is_ageless && s->tool->inflight->is_ageless(s);
+	return run->tool->inflight->is_ageless && run->tool->inflight->is_ageless(run);
 }
 
-bool plumb_flights_are_sought(const struct plumb_session *s)
+bool plumb_flights_are_sought(const struct plumb_run *run)
 {
-	return s->tool->inflight && s->tool->inflight->find && !(s->child && !is_ageless(s)) &&
-	       !plumb_pids_are_foreign();
+	return run->tool->inflight && run->tool->inflight->find &&
+	       !(run->child && !is_ageless(run)) && !plumb_pids_are_foreign();
 }
 
 struct search {
-	const struct plumb_session *s;
+	const struct plumb_run *run;
 	struct plumb_flights *f;
 };
 
-static bool is_inside(const struct plumb_session *s, struct plumb_flight *one)
+static bool is_inside(const struct plumb_run *run, struct plumb_flight *one)
 {
-	one->runs = s->tool->inflight->read_rest ? runs_of(one) : 0;
-	return s->tool->inflight->find(s, one);
+	one->runs = run->tool->inflight->read_rest ? runs_of(one) : 0;
+	return run->tool->inflight->find(run, one);
 }
 
 static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 {
 	const struct search *search = context;
-	struct plumb_flight one = {.before = !is_ageless(search->s),
+	struct plumb_flight one = {.before = !is_ageless(search->run),
 				   .pid = pid,
 				   .tid = tid,
 				   .kernel = PLUMB_NO_STACK,
 				   .user = PLUMB_NO_STACK};
 
-	if (!plumb_thread_is_named(&search->s->options, pid, tid))
+	if (!plumb_thread_is_named(&search->run->options, pid, tid))
 		return;
-	if (is_inside(search->s, &one) && (!one.before || is_older(search->f, &one)))
+	if (is_inside(search->run, &one) && (!one.before || is_older(search->f, &one)))
 		plumb_flights_add(search->f, &one);
 	search->f->hidden += one.hidden;
 }
@@ -92,28 +92,29 @@ static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
  * Calls from before the trace can only become fewer, so all threads are searched only once; after
  * that, only the calls found are checked.  A command starts in the trace, so it has none.
  */
-static void find(const struct plumb_session *s, struct plumb_flights *f, bool final)
+static void find(const struct plumb_run *run, struct plumb_flights *f, bool final)
 {
-	struct search search = {s, f};
+	struct search search = {run, f};
 	bool hides; /* /proc, threads of other namespaces */
 	size_t n = 0;
 
 	if (!f->searched)
 		f->n = 0;
-	hides = (plumb_pids_are_foreign() || plumb_pid_namespace()) && !s->options.n_pids &&
-		!s->options.n_tids;
-	f->cut = s->tool->inflight && s->tool->inflight->find && hides && !s->child;
-	if (!plumb_flights_are_sought(s))
+	hides = (plumb_pids_are_foreign() || plumb_pid_namespace()) && !run->options.n_pids &&
+		!run->options.n_tids;
+	f->cut = run->tool->inflight && run->tool->inflight->find && hides && !run->child;
+	if (!plumb_flights_are_sought(run))
 		return;
 	if (!f->searched) {
 		f->hidden = 0;
-		f->searched = plumb_threads_each(s, deadline(s, final), find_in_thread, &search);
+		f->searched =
+			plumb_threads_each(run, deadline(run, final), find_in_thread, &search);
 		f->cut |= !f->searched;
-		f->searched &= !is_ageless(s);
+		f->searched &= !is_ageless(run);
 		return;
 	}
 	for (size_t i = 0; i < f->n; i++) {
-		if (f->all[i].before && is_inside(s, &f->all[i]))
+		if (f->all[i].before && is_inside(run, &f->all[i]))
 			f->all[n++] = f->all[i];
 	}
 	f->n = n;
@@ -138,7 +139,7 @@ static int by_age(const void *a, const void *b)
 
 /* The context of reading states.  SEEN: flights found without a state, by tid. */
 struct reading {
-	const struct plumb_session *s;
+	const struct plumb_run *run;
 	struct plumb_flights seen, *to;
 };
 
@@ -152,7 +153,7 @@ static void read_state(void *context, const struct plumb_state *state)
 		seen = bsearch(&key, r->seen.all, r->seen.n, sizeof(key), by_tid);
 	if (seen && seen->before)
 		seen->pid = 0;
-	r->s->tool->inflight->read(r->s, state, r->to);
+	r->run->tool->inflight->read(r->run, state, r->to);
 }
 
 /* Whether the thread is among the first N flights, whose ages are known and which are sorted by
@@ -168,14 +169,14 @@ static bool is_known(const struct plumb_flights *f, size_t n, uint32_t tid)
  * Estimates the start of ONE, which has no state: a sleeping thread has been inside at least since
  * it fell asleep.
  */
-static void date(const struct plumb_session *s, const struct plumb_flights *f,
+static void date(const struct plumb_run *run, const struct plumb_flights *f,
 		 struct plumb_flight *one)
 {
 	uint64_t slept = plumb_thread_slept(one->pid, one->tid);
 
 	one->before |= slept && slept < f->began;
 	one->start = slept;
-	one->at_least = slept && !s->tool->inflight->sleeps;
+	one->at_least = slept && !run->tool->inflight->sleeps;
 	if (one->before && (!slept || slept > f->began)) {
 		one->start = f->began;
 		one->at_least = true;
@@ -200,15 +201,15 @@ static void add_seen(struct reading *r)
 		 */
 		if (one->runs && (one->runs != runs_of(one) || is_known(r->to, n, one->tid)))
 			continue;
-		date(r->s, r->to, one);
+		date(r->run, r->to, one);
 		plumb_flights_add(r->to, one);
 	}
 }
 
-static bool is_asked_for(const struct plumb_session *s, const struct plumb_flights *f,
+static bool is_asked_for(const struct plumb_run *run, const struct plumb_flights *f,
 			 const struct plumb_flight *one)
 {
-	const __u64 *min_ns = s->tool->inflight->min_ns, *max_ns = s->tool->inflight->max_ns;
+	const __u64 *min_ns = run->tool->inflight->min_ns, *max_ns = run->tool->inflight->max_ns;
 	const uint64_t age = plumb_flight_age(f, one);
 
 	if (!one->start)
@@ -221,7 +222,7 @@ static bool is_asked_for(const struct plumb_session *s, const struct plumb_fligh
  * Removes duplicates, and flights that are too short to be reported.  Returns how many began in the
  * trace.
  */
-static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
+static uint64_t tidy(const struct plumb_run *run, struct plumb_flights *f)
 {
 	struct plumb_flight last = {};
 	uint64_t begun = 0;
@@ -236,17 +237,17 @@ static uint64_t tidy(const struct plumb_session *s, struct plumb_flights *f)
 			continue;
 		last = one;
 		begun += !one.before;
-		if (is_asked_for(s, f, &one))
+		if (is_asked_for(run, f, &one))
 			f->all[n++] = one;
 	}
 	f->n = n;
 	return begun;
 }
 
-static void read_all(const struct plumb_session *s, struct plumb_flights *f, uint64_t in_flight,
+static void read_all(const struct plumb_run *run, struct plumb_flights *f, uint64_t in_flight,
 		     uint64_t at, bool final)
 {
-	struct reading r = {.s = s, .seen = *f, .to = f};
+	struct reading r = {.run = run, .seen = *f, .to = f};
 	uint64_t begun;
 
 	if (r.seen.n)
@@ -256,32 +257,33 @@ static void read_all(const struct plumb_session *s, struct plumb_flights *f, uin
 	f->taken = at;
 	/* The states of threads whose numbers are another namespace's cannot be told apart. */
 	if ((in_flight || r.seen.n) &&
-	    (plumb_pids_are_foreign() || !plumb_states_each(s, deadline(s, final), read_state, &r)))
+	    (plumb_pids_are_foreign() ||
+	     !plumb_states_each(run, deadline(run, final), read_state, &r)))
 		f->cut = true;
-	if (in_flight && s->tool->inflight->read_rest)
-		s->tool->inflight->read_rest(s, f);
+	if (in_flight && run->tool->inflight->read_rest)
+		run->tool->inflight->read_rest(run, f);
 	add_seen(&r);
 	free(r.seen.all);
-	begun = tidy(s, f);
+	begun = tidy(run, f);
 	if (f->hidden)
 		plumb_tell_lack(PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH) |
-					(strcmp(s->tool->inflight->proc, "stack")
+					(strcmp(run->tool->inflight->proc, "stack")
 						 ? 0
 						 : PLUMB_CAP(SYS_ADMIN)),
 				"calls in flight of other processes");
 	/* Only at the end: until then, calls may have ended since the ledger was read. */
 	f->unlisted = 0;
-	if (final && !s->tool->inflight->sleeps && begun < in_flight)
+	if (final && !run->tool->inflight->sleeps && begun < in_flight)
 		f->unlisted = in_flight - begun;
 }
 
 /* /proc/PID/stack is for CAP_SYS_ADMIN only. */
-static void keep(const struct plumb_session *s)
+static void keep(const struct plumb_run *run)
 {
-	const struct plumb_inflight *inflight = s->tool->inflight;
+	const struct plumb_inflight *inflight = run->tool->inflight;
 	uint64_t capabilities = PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH);
 
-	if (!plumb_flights_are_sought(s))
+	if (!plumb_flights_are_sought(run))
 		return;
 	if (inflight->frames || !strcmp(inflight->proc, "stack"))
 		capabilities |= PLUMB_CAP(SYS_ADMIN);

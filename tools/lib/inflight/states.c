@@ -12,7 +12,7 @@
 #include <bpf/libbpf.h>
 
 struct reader {
-	const struct plumb_session *s;
+	const struct plumb_run *run;
 	uint64_t deadline;
 	void (*each)(void *context, const struct plumb_state *state);
 	void *context;
@@ -76,7 +76,7 @@ static bool read_all(int fd, void *to, size_t size)
 static int read_iterator(const struct reader *r)
 {
 	struct bpf_program *p =
-		bpf_object__find_program_by_name(r->s->instance.bpf.object, "thread_states");
+		bpf_object__find_program_by_name(r->run->instance.bpf.object, "thread_states");
 	struct bpf_link *link;
 	uint32_t id[2];
 	int fd;
@@ -96,14 +96,14 @@ static int read_iterator(const struct reader *r)
 	return 0;
 }
 
-bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
+bool plumb_states_each(const struct plumb_run *run, uint64_t deadline,
 		       void (*each)(void *context, const struct plumb_state *state), void *context)
 {
-	bool storage = s->instance.bpf.config->task_storage, all;
+	bool storage = run->instance.bpf.config->task_storage, all;
 	const char *name = storage ? "plumb_threads" : "plumb_threads_by_task";
-	struct bpf_map *map = bpf_object__find_map_by_name(s->instance.bpf.object,
-							   s->instance.bpf.states ?: name);
-	struct reader r = {.s = s, .deadline = deadline, .each = each, .context = context};
+	struct bpf_map *map = bpf_object__find_map_by_name(run->instance.bpf.object,
+							   run->instance.bpf.states ?: name);
+	struct reader r = {.run = run, .deadline = deadline, .each = each, .context = context};
 
 	if (!map)
 		return true;
@@ -115,11 +115,11 @@ bool plumb_states_each(const struct plumb_session *s, uint64_t deadline,
 	if (!storage)
 		all = read_hash(&r);
 	else if (plumb_threads_have_pidfds())
-		all = plumb_threads_each(s, deadline, ask_thread, &r);
+		all = plumb_threads_each(run, deadline, ask_thread, &r);
 	else if (!read_iterator(&r))
 		all = true;
 	else
-		all = plumb_threads_each(s, deadline, ask_thread, &r) && false;
+		all = plumb_threads_each(run, deadline, ask_thread, &r) && false;
 	free(r.value);
 	return all;
 }

@@ -17,7 +17,7 @@
 #define MAX_DESCENDANTS 16384 /* as plumb_descendants */
 
 struct walk {
-	const struct plumb_session *s;
+	const struct plumb_run *run;
 	uint64_t deadline;
 	void (*each)(void *context, uint32_t pid, uint32_t tid);
 	void *context;
@@ -35,7 +35,7 @@ static bool is_one_of(const uint32_t *list, uint32_t n, uint32_t id)
 
 static void visit(struct walk *w, uint32_t pid, uint32_t tid)
 {
-	const struct plumb_options *o = &w->s->options;
+	const struct plumb_options *o = &w->run->options;
 	uint8_t yes;
 
 	w->late |= plumb_now() >= w->deadline;
@@ -146,19 +146,19 @@ static void visit_descendants(struct walk *w)
 	}
 }
 
-bool plumb_threads_each(const struct plumb_session *s, uint64_t deadline,
+bool plumb_threads_each(const struct plumb_run *run, uint64_t deadline,
 			void (*each)(void *context, uint32_t pid, uint32_t tid), void *context)
 {
-	const struct plumb_options *o = &s->options;
-	struct walk w = {s, deadline, each, context, -1, false};
+	const struct plumb_options *o = &run->options;
+	struct walk w = {run, deadline, each, context, -1, false};
 
-	if (s->child || o->follow)
-		w.descendants = bpf_object__find_map_fd_by_name(s->instance.bpf.object,
+	if (run->child || o->follow)
+		w.descendants = bpf_object__find_map_fd_by_name(run->instance.bpf.object,
 								"plumb_descendants");
 	if (o->n_cgroups)
 		for (uint32_t i = 0; i < o->n_cgroups; i++)
-			visit_cgroup(
-				&w, openat(s->cgroups[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+			visit_cgroup(&w, openat(run->cgroups[i], ".",
+						O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	else if (w.descendants >= 0)
 		visit_descendants(&w);
 	else if (o->n_pids)

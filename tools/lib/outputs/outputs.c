@@ -13,7 +13,7 @@
 #include <plumb/core/log.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/report.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/files/append-file.h>
 #include <plumb/files/atomic-file.h>
 #include <plumb/files/folder.h>
@@ -97,14 +97,14 @@ static bool statistics_are_on(void)
 	return on;
 }
 
-static int open_files(struct plumb_session *s)
+static int open_files(struct plumb_run *run)
 {
 	void *own;
 	int err = 0;
 
 	prom.path = outputs.openmetrics;
 	otlp.path = outputs.otlp;
-	if ((prom.path || otlp.path) && s->tool->view.rows_json)
+	if ((prom.path || otlp.path) && run->tool->view.rows_json)
 		return plumb_error(EINVAL, "%s: not of stacks",
 				   prom.path ? prom.option : otlp.option);
 	statistics = statistics_are_on();
@@ -143,13 +143,13 @@ static void add_program(int fd, json_t *list)
 }
 
 /* By name: a program for functions is loaded once more for each of them. */
-static json_t *programs_of(const struct plumb_session *s)
+static json_t *programs_of(const struct plumb_run *run)
 {
-	const struct plumb_probes *probes = &s->instance.probes;
+	const struct plumb_probes *probes = &run->instance.probes;
 	json_t *list = json_array();
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, s->instance.bpf.object)
+	bpf_object__for_each_program(p, run->instance.bpf.object)
 	{
 		if (bpf_program__autoload(p))
 			add_program(bpf_program__fd(p), list);
@@ -248,7 +248,7 @@ static json_t *whole_run(const struct plumb_report *interval)
 		json_array_foreach(json_object_get(j, "rows"), i, row)
 			json_object_del(row, "errors");
 	if (statistics)
-		json_object_set_new(j, "programs", programs_of(interval->session));
+		json_object_set_new(j, "programs", programs_of(interval->run));
 	keep_rising(json_object_get(j, "ledger"));
 	return j;
 }
@@ -326,9 +326,9 @@ static void judge(struct output *o, int err)
 }
 
 /* Whether the user said when the run ends, so that its last numbers are its result. */
-static bool is_bounded(const struct plumb_session *s)
+static bool is_bounded(const struct plumb_run *run)
 {
-	return s->options.duration || s->options.until || s->options.count || s->child;
+	return run->options.duration || run->options.until || run->options.count || run->child;
 }
 
 /* A file that cannot be written is told of once, and does not end the run. */
@@ -339,7 +339,7 @@ static int take(const struct plumb_report *interval)
 	if (!prom.path && !otlp.path)
 		return 0;
 	report = whole_run(interval);
-	stays = interval->final && is_bounded(interval->session);
+	stays = interval->final && is_bounded(interval->run);
 	if (prom.path && (!interval->final || stays)) /* or it would be removed at once */
 		judge(&prom, write_prom(report));
 	if (otlp.path)

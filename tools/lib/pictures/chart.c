@@ -308,7 +308,7 @@ static void measure(struct chart *c, const struct plumb_report *r)
 
 int plumb_chart_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
 {
-	struct chart c = {.h = h, .o = r->run->options, .precision = r->run->options->precision};
+	struct chart c = {.h = h, .o = &r->run->options, .precision = r->run->options.precision};
 	double bottom;
 	int err = plumb_history_sum(&c.all, r->total, c.precision);
 

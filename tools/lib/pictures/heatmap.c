@@ -289,7 +289,7 @@ static void print_data(const struct heatmap *m, FILE *out)
 void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
 {
 	const char *counted = r->run->tool->measure.counted ?: "calls";
-	struct heatmap m = {.h = h, .precision = r->run->options->precision};
+	struct heatmap m = {.h = h, .precision = r->run->options.precision};
 	double height;
 
 	m.is_size = r->run->tool->measure.kind == PLUMB_SIZES;

@@ -39,7 +39,7 @@ static void print_command(const struct plumb_run *run, FILE *out)
 
 static void print_run(const struct plumb_run *run, const struct plumb_snapshot *total, FILE *out)
 {
-	const struct plumb_mechanism *m = run->mechanism;
+	const struct plumb_mechanism *m = run->instance.mechanism;
 	char text[512], day[32];
 	struct utsname uts;
 	struct tm tm;
@@ -201,7 +201,7 @@ size_t plumb_picture_flights(const struct plumb_report *r,
 {
 	const bool is_time = r->run->tool->measure.kind != PLUMB_SIZES;
 	const struct plumb_flights *f = r->run->tool->inflight && is_time ? r->flights : NULL;
-	const uint32_t precision = r->run->options->precision;
+	const uint32_t precision = r->run->options.precision;
 	uint32_t line, last = UINT32_MAX;
 	size_t n = 0;
 

@@ -9,7 +9,7 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 
 static struct plumb_picture_file heatmap = {.option = "--heatmap"};
 static struct plumb_picture_file chart = {.option = "--chart"};
@@ -31,14 +31,14 @@ static uint64_t sample_of(const struct plumb_options *o)
 }
 
 /* Opens the files, which the tool may not do after the trace has begun. */
-static int check_files(struct plumb_session *s)
+static int check_files(struct plumb_run *run)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	int err = 0;
 
 	is_wanted = o->heatmap || o->chart;
 	/* Known only when a mechanism has been chosen. */
-	if (is_wanted && !plumb_has_histogram(s->tool->measure.kind))
+	if (is_wanted && !plumb_has_histogram(run->tool->measure.kind))
 		return plumb_error(EINVAL,
 				   "%s: this mechanism does not measure times: see "
 				   "--mechanism",
@@ -52,7 +52,7 @@ static int check_files(struct plumb_session *s)
 
 static int draw(const struct plumb_report *r)
 {
-	const struct plumb_options *o = r->run->options;
+	const struct plumb_options *o = &r->run->options;
 	int err = 0;
 
 	if (o->heatmap) {
@@ -80,7 +80,7 @@ static int take(const struct plumb_report *interval)
 
 	if (!is_wanted)
 		return 0;
-	err = plumb_history_add(&history, interval->snap, interval->run->options->precision,
+	err = plumb_history_add(&history, interval->snap, interval->run->options.precision,
 				interval->elapsed);
 	if (err)
 		return plumb_error(err, "pictures: %s", strerror(-err));

@@ -139,7 +139,6 @@ static int print_one(const struct plumb_kept *k, const struct plumb_kept_interva
 	struct plumb_snapshot rows;
 	struct plumb_report r = {
 		.run = like->run,
-		.session = like->session,
 		.snap = &rows,
 		.start = i->start,
 		.elapsed = i->elapsed,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/recorder/in-order.h>
 #include <plumb/recorder/kept.h>
 
@@ -82,9 +82,9 @@ static int prepare(const struct plumb_options *o, const struct plumb_tool *tool)
 	return 0;
 }
 
-static int open_recorder(struct plumb_session *s)
+static int open_recorder(struct plumb_run *run)
 {
-	const struct plumb_options *o = &s->options;
+	const struct plumb_options *o = &run->options;
 	int err;
 
 	if (!recorder.on)
@@ -136,7 +136,7 @@ static int write_all(const struct plumb_report *last, FILE *out)
 /* Dumps, at last the interval in PROGRESS.  -EPIPE: the reader of stdout has gone. */
 static int dump(const struct plumb_report *progress)
 {
-	const struct plumb_options *o = progress->run->options;
+	const struct plumb_options *o = &progress->run->options;
 	struct plumb_report last = *progress;
 	int err;
 

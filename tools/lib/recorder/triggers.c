@@ -166,7 +166,7 @@ static void forget_oldest(size_t trigger)
 static void evaluate_rows(size_t i, const struct plumb_report *r)
 {
 	const struct plumb_trigger *t = &triggers.all[i];
-	const uint64_t interval = r->run->options->sample;
+	const uint64_t interval = r->run->options.sample;
 	bool any = false;
 
 	forget_oldest(i);
@@ -203,7 +203,7 @@ static uint64_t since(uint64_t total, uint64_t *last)
 /* One that cannot be judged is said. */
 static bool can_judge(const struct plumb_trigger *t, const struct plumb_report *r)
 {
-	const uint64_t interval = r->run->options->sample;
+	const uint64_t interval = r->run->options.sample;
 
 	if (plumb_trigger_can_judge(t, r->elapsed, interval))
 		return true;
@@ -223,8 +223,7 @@ static void evaluate_all(const struct plumb_report *r, uint64_t lost, uint64_t m
 		judged &= can_judge(t, r);
 		if (plumb_trigger_is_of_rows(t))
 			evaluate_rows(i, r);
-		else if (plumb_trigger_holds(t, value, r->elapsed, r->run->options->sample, NULL,
-					     0))
+		else if (plumb_trigger_holds(t, value, r->elapsed, r->run->options.sample, NULL, 0))
 			hold(t, value, r, NULL);
 	}
 	triggers.not_judged += !judged;

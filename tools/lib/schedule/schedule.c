@@ -4,7 +4,7 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
-#include <plumb/core/session.h>
+#include <plumb/core/run.h>
 #include <plumb/schedule/when.h>
 
 static struct plumb_when start_at, until;
@@ -53,13 +53,13 @@ static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 }
 
 /* Nothing is attached until then: a signal ends the process. */
-static int wait_for_start(struct plumb_session *s)
+static int wait_for_start(struct plumb_run *run)
 {
 	int err;
 
 	if (start_at.kind == PLUMB_WHEN_NEVER)
 		return 0;
-	err = plumb_when_wait(&start_at, &s->started);
+	err = plumb_when_wait(&start_at, &run->started);
 	return err ? plumb_error(err, "--start-at: %s", strerror(-err)) : 0;
 }
 

@@ -32,7 +32,7 @@ static void read_stack(const struct plumb_flight *f, struct plumb_frames *frames
 	frames->n_kernel = frames->n;
 }
 
-void plumb_flight_frames(const struct plumb_session *s, const struct plumb_flight *f,
+void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight *f,
 			 struct plumb_frames *frames)
 {
 	struct plumb_stack_key key = {.kernel = f->kernel, .user = f->user, .tgid = f->pid};
@@ -41,5 +41,5 @@ void plumb_flight_frames(const struct plumb_session *s, const struct plumb_fligh
 	if (f->kernel == PLUMB_NO_STACK && f->user == PLUMB_NO_STACK)
 		read_stack(f, frames);
 	else
-		plumb_frames_name(frames, s->instance.bpf.object, &key);
+		plumb_frames_name(frames, run->instance.bpf.object, &key);
 }

@@ -16,7 +16,7 @@
 
 bool plumb_stacks_have_key(const struct plumb_run *run)
 {
-	return run->options->by & ~PLUMB_BY_STACK;
+	return run->options.by & ~PLUMB_BY_STACK;
 }
 
 void plumb_stacks_print_key(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
@@ -28,7 +28,7 @@ void plumb_stacks_print_key(const struct plumb_run *run, const struct plumb_row 
 	if (!row->slot)
 		fputs("[other]", out);
 	for (size_t i = 0; row->slot && (field = plumb_field_at(run->tool, i)); i++) {
-		if (!(run->options->by & field->bit))
+		if (!(run->options.by & field->bit))
 			continue;
 		plumb_field_format(field, row->key, value, sizeof(value));
 		plumb_escape_text(escaped, value, sizeof(escaped));
@@ -52,7 +52,7 @@ static uint32_t fold_waker(const struct plumb_run *run, const struct plumb_row *
 
 	if (!plumb_waker_has_stack(w))
 		return leaf;
-	plumb_frames_name(&f, run->object, &key);
+	plumb_frames_name(&f, run->instance.bpf.object, &key);
 	if (f.n)
 		leaf = plumb_tree_add(tree, leaf, WOKEN_BY, false);
 	for (size_t i = 0; i < f.n; i++)
@@ -101,7 +101,8 @@ static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 
 	f.n = f.n_kernel = 0;
 	if (row->slot)
-		plumb_frames_fill(&f, run->object, row->key, run->tool->measure.sampled);
+		plumb_frames_fill(&f, run->instance.bpf.object, row->key,
+				  run->tool->measure.sampled);
 	leaf = fold_frames(&f, tree, leaf);
 	return plumb_stacks_options.waker && row->slot ? fold_waker(run, row, tree, leaf) : leaf;
 }
@@ -118,10 +119,10 @@ static uint32_t fold_flight(const struct plumb_report *r, const struct plumb_fli
 	const struct plumb_row row = {.slot = 1, .key = &key};
 	uint32_t leaf;
 
-	plumb_thread_who(one->pid, one->tid, r->run->options->by, &key.stack.who);
+	plumb_thread_who(one->pid, one->tid, r->run->options.by, &key.stack.who);
 	leaf = fold_key(r->run, &row, tree);
 	f.n = f.n_kernel = 0;
-	r->run->tool->inflight->frames(r->session, one, &f);
+	r->run->tool->inflight->frames(r->run, one, &f);
 	return plumb_tree_add(tree, fold_frames(&f, tree, leaf), IN_FLIGHT, false);
 }
 

@@ -112,11 +112,11 @@ static void print_stack(const struct plumb_report *r, const struct plumb_stacks 
 
 static void print_table(const struct plumb_report *r, const struct plumb_stacks *stacks, FILE *out)
 {
-	uint64_t whole = 0, rest = 0, top = r->run->options->top;
+	uint64_t whole = 0, rest = 0, top = r->run->options.top;
 	const struct plumb_folded *all = stacks->all;
 	size_t n = stacks->n;
 
-	if (r->run->options->interval)
+	if (r->run->options.interval)
 		plumb_report_time(r, out);
 	for (size_t i = 0; i < n; i++)
 		whole += all[i].weight;

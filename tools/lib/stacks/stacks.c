@@ -39,18 +39,18 @@ void plumb_stacks_begin(void)
 	read_deepest();
 }
 
-void plumb_stacks_read_kernel(const struct plumb_session *s)
+void plumb_stacks_read_kernel(const struct plumb_run *run)
 {
-	(void)s;
+	(void)run;
 	if (plumb_stacks_symbolizer) /* NULL: no stacks are requested */
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 }
 
-void plumb_stacks_begin_notes(struct plumb_session *s)
+void plumb_stacks_begin_notes(struct plumb_run *run)
 {
 	if (plumb_stacks_symbolizer)
 		plumb_retain(plumb_caps_for_processes(), 0, "names of user stacks");
-	plumb_stacks_read_kernel(s);
+	plumb_stacks_read_kernel(run);
 }
 
 int plumb_stacks_note(const void *record, size_t size)

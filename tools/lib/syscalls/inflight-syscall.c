@@ -54,9 +54,9 @@ static bool is_stopped(const struct plumb_flight *f)
 	return plumb_thread_stat(f->pid, f->tid, &stat) || stat.state == 'T' || stat.state == 't';
 }
 
-bool plumb_flight_find_syscall(const struct plumb_session *s, struct plumb_flight *f)
+bool plumb_flight_find_syscall(const struct plumb_run *run, struct plumb_flight *f)
 {
-	const struct syscall_config *selection = s->tool->options.selection;
+	const struct syscall_config *selection = run->tool->options.selection;
 	unsigned long long fd, size, stack;
 	char text[256];
 	uint32_t abi;
@@ -136,10 +136,10 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 }
 
 /* A thread that has a CPU again has not brought its own state up to date; plumb_held is. */
-uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *state, int offset)
+uint64_t plumb_flight_held_since(const struct plumb_run *run, const void *state, int offset)
 {
 	const struct bpf_map *map =
-		bpf_object__find_map_by_name(s->instance.bpf.object, "plumb_held");
+		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_held");
 	struct plumb_return ret;
 	size_t size;
 	void *held;
@@ -159,7 +159,7 @@ uint64_t plumb_flight_held_since(const struct plumb_session *s, const void *stat
 	return ret.left && !ret.late ? ret.ended - ret.ns : 0;
 }
 
-void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb_state *state,
+void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_state *state,
 			       struct plumb_flights *to)
 {
 	struct plumb_flight f = {.pid = state->pid,
@@ -168,21 +168,21 @@ void plumb_flight_read_syscall(const struct plumb_session *s, const struct plumb
 				 .user = PLUMB_NO_STACK};
 
 	if (!at.known)
-		find_layout(s->instance.bpf.object);
+		find_layout(run->instance.bpf.object);
 	f.start = plumb_state_word(state->value, at.start);
 	f.what = plumb_state_word(state->value, at.call);
 	if (!f.start)
-		f.start = plumb_flight_held_since(s, state->value, at.ret);
+		f.start = plumb_flight_held_since(run, state->value, at.ret);
 	if (!f.start && (!plumb_state_word(state->value, at.inflight_slot) ||
-			 !read_inflight_slot(s->instance.bpf.object, state->value, &f)))
+			 !read_inflight_slot(run->instance.bpf.object, state->value, &f)))
 		return;
 	read_stacks(state->value, &f);
 	plumb_flights_add(to, &f);
 }
 
-void plumb_flight_name_syscall(const struct plumb_session *s, const struct plumb_flight *f,
+void plumb_flight_name_syscall(const struct plumb_run *run, const struct plumb_flight *f,
 			       char *text, size_t size)
 {
-	(void)s;
+	(void)run;
 	plumb_syscall_name(f->what, f->what >> 32, text, size);
 }

@@ -36,7 +36,7 @@ static void count_in(void *context, uint32_t pid, uint32_t tid)
 	closedir(files);
 }
 
-int64_t plumb_rings_count(const struct plumb_session *s)
+int64_t plumb_rings_count(const struct plumb_run *run)
 {
 	static int64_t most = -1;
 	static uint64_t next;
@@ -45,8 +45,8 @@ int64_t plumb_rings_count(const struct plumb_session *s)
 	if (plumb_now() < next)
 		return most;
 	next = plumb_now() + PLUMB_SECOND;
-	if (s->options.n_pids || s->options.n_tids || s->child)
-		plumb_threads_each(s, plumb_now() + MOST_NS, count_in, &c);
+	if (run->options.n_pids || run->options.n_tids || run->child)
+		plumb_threads_each(run, plumb_now() + MOST_NS, count_in, &c);
 	if (c.rings > most)
 		most = c.rings;
 	return most;

@@ -370,7 +370,7 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 	return 0;
 }
 
-bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mechanism *mechanism,
+bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 				 enum plumb_calibration kind, bool is_stepped,
 				 struct plumb_interval *added)
 {
@@ -380,20 +380,21 @@ bool plumb_trace_targets_measure(struct plumb_session *s, const struct plumb_mec
 							  : plumb_self_test_call;
 
 	user_self_test = trigger;
-	return plumb_calibrate_mechanism(s, mechanism, kind, trigger, added);
+	return plumb_calibrate_mechanism(run, mechanism, kind, trigger, added);
 }
 
-void plumb_trace_targets_calibrate(struct plumb_session *s)
+void plumb_trace_targets_calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *mechanism = s->instance.mechanism;
+	const struct plumb_mechanism *mechanism = run->instance.mechanism;
 	const bool is_stepped = !plumb_targets_stepped(&plumb_trace_targets.targets, false);
 	struct plumb_overhead o = {};
 
-	if (s->overhead.known || !plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_TAKES,
-							      is_stepped, &o.traced))
+	if (run->overhead.known ||
+	    !plumb_trace_targets_measure(run, mechanism, PLUMB_CALIBRATION_TAKES, is_stepped,
+					 &o.traced))
 		return;
-	o.filtered_known = plumb_trace_targets_measure(s, mechanism, PLUMB_CALIBRATION_REJECTS,
+	o.filtered_known = plumb_trace_targets_measure(run, mechanism, PLUMB_CALIBRATION_REJECTS,
 						       is_stepped, &o.filtered);
 	plumb_overhead_judge(&o);
-	s->overhead = o;
+	run->overhead = o;
 }

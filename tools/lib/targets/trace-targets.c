@@ -143,10 +143,10 @@ static void tell_silent(size_t silent, size_t refused, const bool *fired, double
 				   plumb_targets_name(t, i, false, name, sizeof(name)), seconds);
 }
 
-void plumb_trace_targets_finish(const struct plumb_session *s, const struct plumb_snapshot *total,
+void plumb_trace_targets_finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 				uint64_t elapsed)
 {
-	const struct plumb_probes *probes = &s->instance.probes;
+	const struct plumb_probes *probes = &run->instance.probes;
 	size_t n = plumb_trace_targets.targets.n;
 	const int err = plumb_probe_common_refusal(probes);
 	bool *fired = calloc(n, sizeof(*fired));
