@@ -3,54 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <plumb/core/log.h>
-#include <plumb/symbols/elffile.h>
-#include <plumb/user/mappings.h>
+#include <plumb/user/return-danger.h>
 #include <plumb/user/uprobe-defects.h>
 #include <plumb/user/user-files.h>
 
 #include "go.h"
 #include "mechanisms.h"
-
-static void set_true(void *context, const struct plumb_mapping *m)
-{
-	(void)m;
-	*(bool *)context = true;
-}
-
-/* Sets CONTEXT if the process is traced and has the run-time library of C++. */
-static void look_for_cxx(void *context, const struct plumb_mapping *m)
-{
-	static const char *const libraries[] = {"libstdc++", "libc++", "libc++abi"};
-	const struct plumb_options *o = user_func.options;
-	bool is_traced = !o->n_pids || o->follow;
-
-	for (size_t i = 0; i < o->n_pids; i++)
-		is_traced |= o->pids[i] == (uint32_t)m->pid;
-	for (size_t i = 0; is_traced && i < sizeof(libraries) / sizeof(*libraries); i++)
-		plumb_mappings_of_name(m->pid, libraries[i], set_true, context);
-}
-
-/* Whether its functions can be left, or gone on from, in ways that return probes do not survive. */
-static void look_at_stack(const struct plumb_user_file *f, Elf *elf)
-{
-	const bool is_c = plumb_elf_is_c_library(f->shown);
-	bool is_loaded = false;
-
-	if (!is_c)
-		plumb_mappings_of_inode(0, f->st.st_ino, look_for_cxx, &is_loaded);
-	if (plumb_elf_unwinds(elf))
-		user_func.broken = "an exception through its return probe would end the program";
-	else if (plumb_elf_switches_stacks(elf))
-		user_func.broken = "it switches stacks, which return probes do not survive";
-	else if (is_loaded)
-		user_func.fragile = "C++ is loaded, and an exception through its return probe "
-				    "would end the program";
-	else if (!is_c && plumb_elf_may_unwind(elf))
-		user_func.fragile = "C++ may be loaded later, and an exception through its return "
-				    "probe would end the program";
-}
 
 int user_targets_refuse(void)
 {
@@ -78,23 +37,20 @@ int user_targets_look(void)
 	const struct plumb_options *o = user_func.options;
 	const struct plumb_user_file *f;
 	bool is_defect = false;
-	struct plumb_elf elf;
 	int err = 0;
 
 	for (size_t i = 0; (f = plumb_user_file_at(i)) && !err; i++) {
-		bool is_go;
+		struct plumb_return_danger danger;
 
-		err = plumb_elf_open_fd(f->fd, f->shown, &elf);
-		is_go = !err && plumb_elf_is_go(elf.elf);
-		if (!err && !is_go)
-			look_at_stack(f, elf.elf);
-		plumb_elf_close(&elf);
-		if (!err && i && is_go != user_func.go)
+		err = plumb_return_danger(f, o, &danger);
+		user_func.broken = danger.certain ?: user_func.broken;
+		user_func.fragile = danger.possible ?: user_func.fragile;
+		if (!err && i && danger.is_go != user_func.go)
 			err = plumb_error(EINVAL,
 					  "%s is a Go program, %s is not: trace them separately",
-					  is_go ? f->shown : plumb_user_file_at(0)->shown,
-					  is_go ? plumb_user_file_at(0)->shown : f->shown);
-		user_func.go = is_go;
+					  plumb_user_file_at(danger.is_go ? i : 0)->shown,
+					  plumb_user_file_at(danger.is_go ? 0 : i)->shown);
+		user_func.go = danger.is_go;
 	}
 	if (user_func.broken)
 		user_func.fragile = user_func.broken;
@@ -177,69 +133,10 @@ static int drop_without_return(struct plumb_userfuncs *u)
 	return 0;
 }
 
-/*
- * Functions in which threads are cancelled while they wait (pthreads(7)).  The unwinding of a
- * cancellation ends at a return probe.
- */
-static bool is_cancelled(const char *name)
-{
-	static const char *const points[] = {
-		"accept",
-		"accept4",
-		"clock_nanosleep",
-		"connect",
-		"fdatasync",
-		"fsync",
-		"msync",
-		"nanosleep",
-		"pause",
-		"poll",
-		"ppoll",
-		"pread",
-		"pread64",
-		"pselect",
-		"pthread_cond_timedwait",
-		"pthread_cond_wait",
-		"pthread_join",
-		"pwrite",
-		"pwrite64",
-		"read",
-		"readv",
-		"recv",
-		"recvfrom",
-		"recvmsg",
-		"select",
-		"sem_timedwait",
-		"sem_wait",
-		"send",
-		"sendmsg",
-		"sendto",
-		"sigsuspend",
-		"sigtimedwait",
-		"sigwait",
-		"sigwaitinfo",
-		"sleep",
-		"tcdrain",
-		"usleep",
-		"wait",
-		"waitid",
-		"waitpid",
-		"write",
-		"writev",
-	};
-
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
-		if (!strcmp(name, points[i]))
-			return true;
-	return false;
-}
-
 static void warn_of_cancellation(const struct plumb_userfuncs *u)
 {
-	if (user_func.at_returns || !plumb_elf_is_c_library(u->shown ?: u->path))
-		return;
-	for (size_t i = 0; i < u->n; i++)
-		if (is_cancelled(u->list[i].name)) {
+	for (size_t i = 0; i < u->n && !user_func.at_returns; i++)
+		if (plumb_is_cancellation_point(u, &u->list[i])) {
 			plumb_warn(
 				"%s in %s: threads of C++ that are cancelled there do not run "
 				"their destructors; with --mechanism=uprobe.multi.returns they do",

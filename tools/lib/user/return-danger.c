@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/user/return-danger.h>
+
+#include <string.h>
+#include <plumb/symbols/elffile.h>
+#include <plumb/user/mappings.h>
+
+struct search {
+	const struct plumb_options *o;
+	bool found;
+};
+
+static void set_true(void *context, const struct plumb_mapping *m)
+{
+	(void)m;
+	*(bool *)context = true;
+}
+
+/* Sets FOUND of CONTEXT if the process is traced and has the run-time library of C++. */
+static void look_for_cxx(void *context, const struct plumb_mapping *m)
+{
+	static const char *const libraries[] = {"libstdc++", "libc++", "libc++abi"};
+	struct search *s = context;
+	bool is_traced = !s->o->n_pids || s->o->follow;
+
+	for (size_t i = 0; i < s->o->n_pids; i++)
+		is_traced |= s->o->pids[i] == (uint32_t)m->pid;
+	for (size_t i = 0; is_traced && i < sizeof(libraries) / sizeof(*libraries); i++)
+		plumb_mappings_of_name(m->pid, libraries[i], set_true, &s->found);
+}
+
+int plumb_return_danger(const struct plumb_user_file *f, const struct plumb_options *o,
+			struct plumb_return_danger *danger)
+{
+	const bool is_c = plumb_elf_is_c_library(f->shown);
+	struct search cxx = {.o = o};
+	struct plumb_elf file;
+	int err = plumb_elf_open_fd(f->fd, f->shown, &file);
+
+	*danger = (struct plumb_return_danger){.is_go = !err && plumb_elf_is_go(file.elf)};
+	if (err || danger->is_go)
+		goto close;
+	if (!is_c)
+		plumb_mappings_of_inode(0, f->st.st_ino, look_for_cxx, &cxx);
+	if (plumb_elf_unwinds(file.elf))
+		danger->certain = "an exception through its return probe would end the program";
+	else if (plumb_elf_switches_stacks(file.elf))
+		danger->certain = "it switches stacks, which return probes do not survive";
+	else if (cxx.found)
+		danger->possible = "C++ is loaded, and an exception through its return probe "
+				   "would end the program";
+	else if (!is_c && plumb_elf_may_unwind(file.elf))
+		danger->possible = "C++ may be loaded later, and an exception through its return "
+				   "probe would end the program";
+close:
+	plumb_elf_close(&file);
+	return err;
+}
+
+bool plumb_is_cancellation_point(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
+{
+	static const char *const points[] = {
+		"accept",
+		"accept4",
+		"clock_nanosleep",
+		"connect",
+		"fdatasync",
+		"fsync",
+		"msync",
+		"nanosleep",
+		"pause",
+		"poll",
+		"ppoll",
+		"pread",
+		"pread64",
+		"pselect",
+		"pthread_cond_timedwait",
+		"pthread_cond_wait",
+		"pthread_join",
+		"pwrite",
+		"pwrite64",
+		"read",
+		"readv",
+		"recv",
+		"recvfrom",
+		"recvmsg",
+		"select",
+		"sem_timedwait",
+		"sem_wait",
+		"send",
+		"sendmsg",
+		"sendto",
+		"sigsuspend",
+		"sigtimedwait",
+		"sigwait",
+		"sigwaitinfo",
+		"sleep",
+		"tcdrain",
+		"usleep",
+		"wait",
+		"waitid",
+		"waitpid",
+		"write",
+		"writev",
+	};
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		if (!strcmp(one->name, points[i]))
+			return plumb_elf_is_c_library(u->shown ?: u->path);
+	return false;
+}
