@@ -282,23 +282,23 @@ static void what_could_not_be_written_is_said_before(void **state)
 	char link[64];
 
 	(void)state;
-	assert_int_equal(plumb_flame_check(path), 0);
+	assert_int_equal(plumb_flame_check(path, false), 0);
 	snprintf(link, sizeof(link), "%s/new.svg", dir);
-	assert_int_equal(plumb_flame_check(link), 0);
+	assert_int_equal(plumb_flame_check(link, false), 0);
 	assert_int_equal(access(link, F_OK), -1);
-	assert_int_equal(plumb_flame_check("/dev/full"), 0);
+	assert_int_equal(plumb_flame_check("/dev/full", false), 0);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink("link", link), 0);
 	listen_to_stderr();
-	assert_int_equal(plumb_flame_check(link), -EMLINK);
+	assert_int_equal(plumb_flame_check(link, false), -EMLINK);
 	assert_non_null(strstr(said(), "/link: its symbolic links form a loop\n"));
 	unlink(link);
 	listen_to_stderr();
-	assert_int_equal(plumb_flame_check("/nonexistent/x.svg"), -ENOENT);
+	assert_int_equal(plumb_flame_check("/nonexistent/x.svg", false), -ENOENT);
 	assert_non_null(strstr(said(), "--flame: cannot write /nonexistent/x.svg: "
 				       "No such file or directory\n"));
 	listen_to_stderr();
-	assert_int_equal(plumb_flame_check(dir), -EISDIR);
+	assert_int_equal(plumb_flame_check(dir, false), -EISDIR);
 	assert_non_null(strstr(said(), "Is a directory\n"));
 }
 

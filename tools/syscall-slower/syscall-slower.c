@@ -29,9 +29,8 @@
 static uint64_t buffer = BUFFER_BYTES;
 static bool stacks, wakers, has_min;
 
-static const char *timeline, *perfetto; /* files; NULL: none */
-static struct plumb_picture_file timeline_file = {.option = "--timeline"};
-static struct plumb_picture_file perfetto_file = {.option = "--perfetto"};
+static struct plumb_picture_file timeline = {.option = "--timeline"};
+static struct plumb_picture_file perfetto = {.option = "--perfetto"};
 static struct kept *kept;
 
 /* --stacks also sets .frames. */
@@ -40,18 +39,6 @@ static struct plumb_inflight inflight = {
 	PLUMB_SYSCALLS_INFLIGHT,
 	.read = plumb_flight_read_syscall,
 };
-
-static void set_timeline(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)o;
-	timeline = plumb_picture_path(option, text);
-}
-
-static void set_perfetto(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)o;
-	perfetto = plumb_picture_path(option, text);
-}
 
 static void set_buffer(const char *option, const char *text, struct plumb_options *o)
 {
@@ -68,8 +55,8 @@ static const struct plumb_option options[] = {
 	{"stacks", 0, NULL, "print the stack of the longest time off the CPU", 40, .given = &stacks},
 	{"wakers", 0, NULL, "print the stack of the thread that ended the longest sleep", 40, .given = &wakers},
 	PLUMB_OPTION_NO_RETURN("call"),
-	{"timeline", 0, "FILE.svg", "at the end, draw the calls by thread", 40, .parse = set_timeline},
-	{"perfetto", 0, "FILE.json", "at the end, write the calls as a trace for Perfetto", 40, .parse = set_perfetto},
+	{"timeline", 0, "FILE.svg", "at the end, draw the calls by thread", 40, .text = &timeline.path},
+	{"perfetto", 0, "FILE.json", "at the end, write the calls as a trace for Perfetto", 40, .text = &perfetto.path},
 	{"buffer", 0, "BYTES", "size of the buffer for calls not yet printed; default 4M", 60, .parse = set_buffer},
 	{0},
 };
@@ -80,12 +67,12 @@ static void complete(struct plumb_options *o)
 	if (!has_min)
 		plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and more, "
 				  "0ns all calls");
-	if (!o->check_only && ((timeline && plumb_picture_check(&timeline_file, timeline)) ||
-			       (perfetto && plumb_picture_check(&perfetto_file, perfetto))))
+	if (plumb_picture_check(&timeline, o->check_only) ||
+	    plumb_picture_check(&perfetto, o->check_only))
 		exit(PLUMB_EXIT_FAILED);
 	if (stacks)
 		inflight.frames = plumb_flight_frames;
-	if (timeline || perfetto)
+	if (timeline.path || perfetto.path)
 		kept = calls_keep();
 	plumb_syscall_narrow(&plumb_syscall_selection);
 	calls_begin(o->json, stacks, wakers);
@@ -172,7 +159,6 @@ static void keep_flights(const struct plumb_report *r)
 static int save(struct plumb_report *r)
 {
 	struct timeline t = {kept, r, r->total->clock - r->elapsed};
-	int err = 0;
 
 	if (!kept)
 		return 0;
@@ -182,19 +168,8 @@ static int save(struct plumb_report *r)
 	for (size_t i = 0; i < kept->n; i++)
 		if (kept->calls[i].begin < t.start)
 			t.start = kept->calls[i].begin;
-	if (timeline)
-		err = plumb_picture_open(&timeline_file, timeline);
-	if (!err && timeline) {
-		timeline_draw(&t, timeline_file.place.out);
-		err = plumb_picture_close(&timeline_file, timeline);
-	}
-	if (!err && perfetto)
-		err = plumb_picture_open(&perfetto_file, perfetto);
-	if (!err && perfetto) {
-		err = timeline_trace(&t, perfetto_file.place.out);
-		err = plumb_picture_close(&perfetto_file, perfetto) ?: err;
-	}
-	return err;
+	return plumb_picture_save(&timeline, timeline_draw, &t)
+		       ?: plumb_picture_save(&perfetto, timeline_trace, &t);
 }
 
 int main(int argc, char **argv)

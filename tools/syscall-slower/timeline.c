@@ -270,8 +270,9 @@ static void draw_plot(const struct drawing *d)
 		f->x, f->y, f->width, f->height, f->x, f->y, f->width, f->height);
 }
 
-void timeline_draw(const struct timeline *t, FILE *out)
+int timeline_draw(void *timeline, FILE *out)
 {
+	const struct timeline *t = timeline;
 	struct drawing d = {.t = t,
 			    .lanes = find_lanes(t->kept),
 			    .ns = t->report->total->clock - t->start,
@@ -298,4 +299,5 @@ void timeline_draw(const struct timeline *t, FILE *out)
 	print_data(&d);
 	plumb_svg_end(out, script);
 	free(d.lanes.all);
+	return 0;
 }

@@ -15,8 +15,9 @@ struct timeline {
 	uint64_t start; /* CLOCK_MONOTONIC; no call began before */
 };
 
-void timeline_draw(const struct timeline *t, FILE *out);
-/* Trace events as JSON, which Perfetto and chrome://tracing open.  0 or -errno. */
-int timeline_trace(const struct timeline *t, FILE *out);
+/* For plumb_picture_save(), with a timeline: the picture, and trace events as JSON, which Perfetto
+ * and chrome://tracing open. */
+int timeline_draw(void *timeline, FILE *out);
+int timeline_trace(void *timeline, FILE *out);
 
 #endif

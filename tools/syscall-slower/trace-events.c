@@ -72,8 +72,9 @@ static json_t *about(const struct timeline *t)
 	return json;
 }
 
-int timeline_trace(const struct timeline *t, FILE *out)
+int timeline_trace(void *timeline, FILE *out)
 {
+	const struct timeline *t = timeline;
 	int err = print(about(t), "{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
 
 	bool is_named = false;

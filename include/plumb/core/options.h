@@ -60,9 +60,8 @@ struct plumb_options {
 	size_t n_percentiles;
 	enum plumb_unit unit;
 	bool histogram, json;
-	const char *heatmap, *chart; /* files; NULL: none */
-	__u64 top;                   /* rows in the table; 0: all */
-	const char *sort, *columns;  /* NULL: those that the tool chooses */
+	__u64 top;                  /* rows in the table; 0: all */
+	const char *sort, *columns; /* NULL: those that the tool chooses */
 
 	bool no_return; /* waits on the way out of a call are not sought (sched/return.h) */
 	bool split;     /* rows have the parts of their time (split.h); an option of the tool */

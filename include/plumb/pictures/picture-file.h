@@ -4,23 +4,26 @@
 #define PLUMB_PICTURE_FILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <plumb/files/atomic-file.h>
 
 struct plumb_picture_file {
 	const char *option; /* "--flame", for messages */
+	const char *path;   /* as the option has it; NULL: it was not given */
 	struct plumb_atomic_file place;
 	struct plumb_picture_file *next; /* all of them, to be removed at exit */
 	bool listed;
 };
 
-/* Checks, as far as possible, that PATH can be written, and opens it.  0, or -errno after a
- * message. */
-int plumb_picture_check(struct plumb_picture_file *file, const char *path);
-/* The file, opened now if it is not yet; and its end (atomic-file.h).  0, or -errno after a
- * message. */
-int plumb_picture_open(struct plumb_picture_file *file, const char *path);
-int plumb_picture_close(struct plumb_picture_file *file, const char *path);
-/* TEXT, the FILE of an option; wrong usage if it stands for stdout, which is for reports. */
-const char *plumb_picture_path(const char *option, const char *text);
+/*
+ * Both do nothing if the option was not given, and return 0, or -errno after a message.
+ *
+ * Wrong usage if the path stands for stdout, which is for reports.  Unless ONLY_WORDS are to be
+ * checked, checks as far as possible that the file can be written, and opens it.
+ */
+int plumb_picture_check(struct plumb_picture_file *file, bool only_words);
+/* Replaces the file by what DRAW prints (atomic-file.h), which returns 0 or -errno. */
+int plumb_picture_save(struct plumb_picture_file *file, int (*draw)(void *context, FILE *out),
+		       void *context);
 
 #endif

@@ -19,13 +19,12 @@ extern struct plumb_stacks_options {
 #define PLUMB_STACK_OPTIONS                                                                        \
 	{.doc = "Stacks:", .group = 45},                                                           \
 		{"folded", 0, NULL, "print one line per stack, the input of flame graph scripts", 45, .given = &plumb_stacks_options.folded}, \
-		{"flame", 0, "FILE.svg", "write a flame graph at the end", 45, .parse = plumb_stacks_option_flame}, \
+		{"flame", 0, "FILE.svg", "write a flame graph at the end", 45, .text = &plumb_stacks_options.flame}, \
 		{"diff", 0, "FILE.folded", "colour the flame graph by changes since FILE, which --folded has printed", 45, .text = &plumb_stacks_options.diff}, \
 		{"inlines", 0, NULL, "show inlined functions if there is debug information", 45, .given = &plumb_stacks_options.inlines}, \
 		{"max-stacks", 0, "N", "maximum number of different stacks; default 16384", 45, .number = &plumb_stacks_options.max, .given = &plumb_stacks_options.max_given, .min = 1, .max = PLUMB_MAX_STACKS}
 /* clang-format on */
 
-void plumb_stacks_option_flame(const char *option, const char *text, struct plumb_options *o);
 bool plumb_stacks_options_given(void);
 /* Called after the last option. */
 void plumb_stacks_finish(struct plumb_options *o);

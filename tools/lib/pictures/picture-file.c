@@ -13,9 +13,9 @@
 
 static struct plumb_picture_file *files;
 
-static int cannot_write(const struct plumb_picture_file *file, const char *path, int err)
+static int cannot_write(const struct plumb_picture_file *file, int err)
 {
-	return plumb_error(err, "%s: cannot write %s: %s", file->option, path,
+	return plumb_error(err, "%s: cannot write %s: %s", file->option, file->path,
 			   plumb_atomic_file_error(err));
 }
 
@@ -57,20 +57,20 @@ static const struct plumb_picture_file *same_file(const struct plumb_picture_fil
 	return NULL;
 }
 
-static int check(struct plumb_picture_file *file, const char *path)
+static int check(struct plumb_picture_file *file)
 {
 	const struct plumb_picture_file *same;
 	int err;
 
 	forget(file);
 	list(file);
-	err = plumb_atomic_file_find(&file->place, path);
+	err = plumb_atomic_file_find(&file->place, file->path);
 	if (err)
-		return cannot_write(file, path, err);
+		return cannot_write(file, err);
 	same = same_file(file);
 	if (same)
-		return plumb_error(EINVAL, "%s: %s is the file of %s as well", file->option, path,
-				   same->option);
+		return plumb_error(EINVAL, "%s: %s is the file of %s as well", file->option,
+				   file->path, same->option);
 	if (file->place.was.st_mode &&
 	    faccessat(file->place.dir, file->place.name, W_OK, AT_EACCESS))
 		err = -errno;
@@ -81,42 +81,39 @@ static int check(struct plumb_picture_file *file, const char *path)
 	if (!S_ISFIFO(file->place.was.st_mode) && err != -EPERM)
 		err = plumb_atomic_file_open(&file->place);
 	if (!err) {
-		plumb_writer_add(path, plumb_atomic_file_takes(&file->place));
+		plumb_writer_add(file->path, plumb_atomic_file_takes(&file->place));
 		/* It could be opened; no new file stays until the end. */
 		plumb_atomic_file_end(&file->place, -ECANCELED);
-		err = plumb_atomic_file_find(&file->place, path);
+		err = plumb_atomic_file_find(&file->place, file->path);
 	}
-	return err ? cannot_write(file, path, err) : 0;
+	return err ? cannot_write(file, err) : 0;
 }
 
-int plumb_picture_check(struct plumb_picture_file *file, const char *path)
+int plumb_picture_check(struct plumb_picture_file *file, bool only_words)
 {
-	void *own = plumb_as_user();
-	int err = check(file, path);
+	void *own;
+	int err;
 
+	if (file->path && (!*file->path || !strcmp(file->path, "-")))
+		plumb_usage_error("%s: not a file: '%s'", file->option, file->path);
+	if (!file->path || only_words)
+		return 0;
+	own = plumb_as_user();
+	err = check(file);
 	plumb_as_tool(own);
 	return err;
 }
 
-int plumb_picture_open(struct plumb_picture_file *file, const char *path)
+int plumb_picture_save(struct plumb_picture_file *file, int (*draw)(void *context, FILE *out),
+		       void *context)
 {
 	int err;
 
+	if (!file->path)
+		return 0;
 	forget(file);
-	err = plumb_atomic_file_begin(&file->place, path);
-	return err ? cannot_write(file, path, err) : 0;
-}
-
-int plumb_picture_close(struct plumb_picture_file *file, const char *path)
-{
-	int err = plumb_atomic_file_end(&file->place, 0);
-
-	return err ? cannot_write(file, path, err) : 0;
-}
-
-const char *plumb_picture_path(const char *option, const char *text)
-{
-	if (!*text || !strcmp(text, "-"))
-		plumb_usage_error("%s: not a file: '%s'", option, text);
-	return text;
+	err = plumb_atomic_file_begin(&file->place, file->path);
+	if (!err)
+		err = plumb_atomic_file_end(&file->place, draw(context, file->place.out));
+	return err ? cannot_write(file, err) : 0;
 }

@@ -33,44 +33,25 @@ static uint64_t sample_of(const struct plumb_options *o)
 /* Opens the files, which the tool may not do after the trace has begun. */
 static int check_files(struct plumb_run *run)
 {
-	const struct plumb_options *o = &run->options;
-	int err = 0;
-
-	is_wanted = o->heatmap || o->chart;
+	is_wanted = heatmap.path || chart.path;
 	/* Known only when a mechanism has been chosen. */
 	if (is_wanted && !plumb_has_histogram(run->tool->measure.kind))
 		return plumb_error(EINVAL,
 				   "%s: this mechanism does not measure times: see "
 				   "--mechanism",
-				   o->heatmap ? heatmap.option : chart.option);
-	if (o->heatmap)
-		err = plumb_picture_check(&heatmap, o->heatmap);
-	if (!err && o->chart)
-		err = plumb_picture_check(&chart, o->chart);
-	return err;
+				   heatmap.path ? heatmap.option : chart.option);
+	return plumb_picture_check(&heatmap, false) ?: plumb_picture_check(&chart, false);
 }
 
-static int draw(const struct plumb_report *r)
+static int draw_heatmap(void *context, FILE *out)
 {
-	const struct plumb_options *o = &r->run->options;
-	int err = 0;
+	plumb_heatmap_draw(&history, context, out);
+	return 0;
+}
 
-	if (o->heatmap) {
-		err = plumb_picture_open(&heatmap, o->heatmap);
-		if (!err) {
-			plumb_heatmap_draw(&history, r, heatmap.place.out);
-			err = plumb_picture_close(&heatmap, o->heatmap);
-		}
-	}
-	if (!err && o->chart)
-		err = plumb_picture_open(&chart, o->chart);
-	if (!err && o->chart) {
-		err = plumb_chart_draw(&history, r, chart.place.out);
-		if (err)
-			return plumb_error(err, "%s: %s", chart.option, strerror(-err));
-		err = plumb_picture_close(&chart, o->chart);
-	}
-	return err;
+static int draw_chart(void *context, FILE *out)
+{
+	return plumb_chart_draw(&history, context, out);
 }
 
 /* Remembers an interval; draws the pictures if it is the last one. */
@@ -84,7 +65,10 @@ static int take(const struct plumb_report *interval)
 				interval->elapsed);
 	if (err)
 		return plumb_error(err, "pictures: %s", strerror(-err));
-	return interval->final ? draw(interval) : 0;
+	if (!interval->final)
+		return 0;
+	return plumb_picture_save(&heatmap, draw_heatmap, (void *)interval)
+		       ?: plumb_picture_save(&chart, draw_chart, (void *)interval);
 }
 
 static int forget(void)
@@ -95,23 +79,11 @@ static int forget(void)
 
 /* --- the part --- */
 
-enum { HEATMAP = 1, CHART };
-
-static void set_heatmap(const char *option, const char *text, struct plumb_options *o)
-{
-	o->heatmap = plumb_picture_path(option, text);
-}
-
-static void set_chart(const char *option, const char *text, struct plumb_options *o)
-{
-	o->chart = plumb_picture_path(option, text);
-}
-
 static const struct plumb_option options[] = {
 	{"heatmap", 0, "FILE.svg", "at the end, draw a heat map: values over time", 40,
-	 .parse = set_heatmap},
+	 .text = &heatmap.path},
 	{"chart", 0, "FILE.svg", "at the end, draw percentiles over time, and their distribution",
-	 40, .parse = set_chart},
+	 40, .text = &chart.path},
 	{0},
 };
 
@@ -124,7 +96,9 @@ static bool has(const struct plumb_tool *tool)
 static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 {
 	(void)tool;
-	if (!o->interval && (o->heatmap || o->chart))
+	plumb_picture_check(&heatmap, true);
+	plumb_picture_check(&chart, true);
+	if (!o->interval && (heatmap.path || chart.path))
 		o->sample = plumb_sooner(o->sample, sample_of(o));
 }
 

@@ -152,24 +152,31 @@ static void measure(struct flame_graph *g, const struct flame_frame *f, size_t d
 
 static struct plumb_picture_file file = {.option = "--flame"};
 
-int plumb_flame_check(const char *path)
+int plumb_flame_check(const char *path, bool only_words)
 {
-	return plumb_picture_check(&file, path);
+	file.path = path;
+	return plumb_picture_check(&file, only_words);
+}
+
+static int draw(void *context, FILE *out)
+{
+	struct flame_graph *g = context;
+
+	g->out = out;
+	plumb_flame_draw(g);
+	return 0;
 }
 
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 		      const struct plumb_tree *tree, const struct plumb_folded *stacks, size_t n)
 {
 	struct flame_graph g = {.flame = flame};
-	int err = plumb_picture_open(&file, path);
+	int err;
 
 	g.all = grow(&g, tree, stacks, n);
 	measure(&g, g.all, 0);
-	if (!err) {
-		g.out = file.place.out;
-		plumb_flame_draw(&g);
-		err = plumb_picture_close(&file, path);
-	}
+	file.path = path;
+	err = plumb_picture_save(&file, draw, &g);
 	frame_free(g.all);
 	return err;
 }

@@ -20,7 +20,7 @@ struct plumb_flame {
  * Checks before the trace that PATH can be written, as far as possible.  0, or -errno after a
  * message.
  */
-int plumb_flame_check(const char *path);
+int plumb_flame_check(const char *path, bool only_words);
 
 /* Writes or replaces PATH atomically (atomic-file.h).  0, or -errno after a message. */
 int plumb_flame_write(const char *path, const struct plumb_flame *flame,

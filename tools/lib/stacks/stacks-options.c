@@ -34,12 +34,6 @@ static uint64_t default_max_keys(void)
 	return plumb_stacks_options.max < most ? plumb_stacks_options.max : most;
 }
 
-void plumb_stacks_option_flame(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)o;
-	plumb_stacks_options.flame = plumb_picture_path(option, text);
-}
-
 bool plumb_stacks_options_given(void)
 {
 	const struct plumb_stacks_options *o = &plumb_stacks_options;
@@ -55,8 +49,7 @@ void plumb_stacks_finish(struct plumb_options *o)
 		plumb_usage_error("--diff takes --flame, whose graph it colours");
 	if (plumb_stacks_options.diff && plumb_flame_base_read(plumb_stacks_options.diff))
 		exit(PLUMB_EXIT_FAILED);
-	if (plumb_stacks_options.flame && !o->check_only &&
-	    plumb_flame_check(plumb_stacks_options.flame))
+	if (plumb_flame_check(plumb_stacks_options.flame, o->check_only))
 		exit(PLUMB_EXIT_FAILED);
 	if (!o->max_keys_given)
 		o->max_keys = default_max_keys();
