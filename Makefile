@@ -34,8 +34,9 @@ RST2MAN  ?= rst2man
 GO       ?= go
 ARM32_CC ?= arm-linux-gnueabihf-gcc
 MUSL_CC  ?= musl-gcc
-# The distribution's: that of rustup in PATH may have no toolchain.
+# The distribution's: that of rustup in PATH may have no toolchain, and pyenv's takes ten times as long to start.
 RUSTC    ?= /usr/bin/rustc
+PYTHON   ?= /usr/bin/python3
 CFLAGS   ?= -O2 -g
 prefix   ?= /usr/local
 sbindir  ?= $(prefix)/sbin
@@ -144,7 +145,7 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/bpf-flags | $(B)/bpf $(LIBBPF_A)
 	$(Q)$(CLANG) $(BPF_FLAGS) -c $(filter %.bpf.c,$(wildcard tools/*/$*.bpf.c tests/*/$*.bpf.c)) -o $@.tmp \
 		-MF $(B)/bpf/$*.bpf.d -MT $@
 	$(Q)$(BPFTOOL) gen object $@.lines $@.tmp && rm $@.tmp
-	$(Q)$(OBJCOPY) --dump-section .BTF.ext=$@.tmp $@.lines && scripts/lib/strip-lines.py $@.tmp
+	$(Q)$(OBJCOPY) --dump-section .BTF.ext=$@.tmp $@.lines && $(PYTHON) scripts/lib/strip-lines.py $@.tmp
 	$(Q)$(OBJCOPY) -w --strip-symbol='LBB*' --update-section .BTF.ext=$@.tmp $@.lines $@ && rm $@.tmp $@.lines
 
 # They are kept.  (An empty list would mean all that is made, of which make then does not miss what is gone.)
@@ -240,7 +241,7 @@ $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man
 # --- the JSON Schema: what the tools share, and each tool's own members ---
 $(SCHEMA): include/plumb/bpf/core/ledger.h tools/lib/core/common.schema.json $(foreach t,$(TOOLS),tools/$(t)/$(t).schema.json) scripts/lib/join-schema.py $(wildcard tools/*/*.c) | $(B)
 	$(call say,SCHEMA,$@)
-	$(Q)scripts/lib/join-schema.py $(filter %.h %.schema.json,$^) > $@
+	$(Q)$(PYTHON) scripts/lib/join-schema.py $(filter %.h %.schema.json,$^) > $@
 $(AUDIT_SCHEMA): tools/lib/guard/audit.schema.json | $(B)
 	$(call say,SCHEMA,$@)
 	$(Q)cp $< $@
@@ -352,8 +353,7 @@ $(B)/bench/pingpong: tests/bench/pingpong.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/pingpong.d -static -pthread $< -o $@
 
-# What takes system calls, user functions and switches is measured here, what takes kernel functions
-# in emulated machines.
+# Of system calls, user functions and switches it is measured here, of kernel functions in emulated machines.
 include tests/bench/bench.mk
 
 # Of each shell one file: a link for each tool where a shell loads it by the tool's name.
