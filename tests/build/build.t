@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 
 # A copy with what check.sh has built, so that nothing here disturbs other tests.
 mkdir "$work/tree"
-tar -c --exclude=./build/{clang,dynamic,unit,tests} --exclude=./.git . | tar -x -C "$work/tree"
+tar -c --exclude=./build/{arm64,clang,dynamic,fuzz,go,package,unit,tests} --exclude=./.git . | tar -x -C "$work/tree"
 cd "$work/tree" || exit 1
 export WERROR=1
 make >"$work/first" 2>&1

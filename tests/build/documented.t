@@ -88,14 +88,15 @@ rest() {
 	case $1 in
 	tests/*.t) claim "CONTRIBUTING: $1 is a test" test -x "$1" ;;
 	'tests/truth/drive 7') skip "CONTRIBUTING: $1" "all groups on one kernel take an hour" ;;
-	'make deb' | 'make rpm' | 'make tarball' | 'make dist' | 'make arm64-tarball arm64-deb' | tests/truth/drive\ --only=*)
+	'make deb' | 'make rpm' | 'make tarball' | 'make dist' | 'make arm64-tarball arm64-deb' | tests/truth/drive\ --only=* | \
+		scripts/vm.sh\ *)
 		if [[ ${CHECK_ALL:-} ]]; then
 			claim "CONTRIBUTING: $1" sh -c "$1"
 		else
 			skip "CONTRIBUTING: $1" "takes minutes: with scripts/check.sh --all"
 		fi
 		;;
-	build/unit/* | scripts/vm.sh\ * | make\ -j* | 'bash -c '*packages_install*) claim "CONTRIBUTING: $1" bash -c "$1" ;;
+	build/unit/* | make\ -j* | 'bash -c '*packages_install*) claim "CONTRIBUTING: $1" bash -c "$1" ;;
 	*) is "CONTRIBUTING: a command that this test knows" "$1" "" ;;
 	esac
 }

@@ -20,10 +20,10 @@ unshare --mount true 2>/dev/null || { echo "1..0 # SKIP no mount namespace"; exi
 # shellcheck disable=SC2016 # for that shell
 readonly gcc='
 	gcc --version
-	make B=/build CFLAGS=-O2 all workloads /build/unit/percentile && /build/bin/probe-check --about && /build/unit/percentile
+	make -j"$(nproc)" B=/build CFLAGS=-O2 all workloads /build/unit/percentile && /build/bin/probe-check --about && /build/unit/percentile
 	echo "gcc: $?"' clang='
 	clang --version
-	make B=/build CFLAGS=-O0 CC=clang all && /build/bin/probe-check --about
+	make -j"$(nproc)" B=/build CFLAGS=-O0 CC=clang all && /build/bin/probe-check --about
 	status=$?
 	llvm-objdump -d /build/bpf/*.bpf.o | grep -o "atomic_fetch_.*" | sort | uniq -c | sed "s/^/fetches: /"
 	tar -c -C /build/bin $newer >&3

@@ -2,7 +2,9 @@
 #
 # The readers of files that may be hostile, with clang's fuzzer and sanitizers.
 # An empty list is NULL, and its end NULL + 0: to the sanitizer an overflow.
-FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard tools/lib/*.c tools/lib/*/*.c) $(IMAGES) $(REPORTS))
+# Parts of the library that the readers are in and use; one that uses another does not link.
+FUZZED_PARTS := core functions kernel symbols terminal user
+FUZZED := $(patsubst tools/%.c,$(B)/fuzz/%.o,$(wildcard $(FUZZED_PARTS:%=tools/lib/%/*.c)) $(IMAGES) $(REPORTS))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
 $(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.inc $(B)/gen/syscalls-compat.inc $(B)/gen/tools.inc $(SCRIPTS) $(LIBBPF_A)
 	$(call say,CC,$@)

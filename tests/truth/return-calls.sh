@@ -18,25 +18,6 @@ watched() {
 	detach "$1-all" "$1-off"
 }
 
-# sending NAME - sends under a quota, or beside busy threads; by functions, where they have no tracepoints
-sending() {
-	if [ "$1" = quota ]; then
-		start sends-quota held 3000 sendto 65536 "$limited/cgroup.procs"
-	else
-		start busy held 60000 ppoll 8
-		busy=$pid
-		open_gate busy go
-		start sends-contention held 3000 sendto 65536
-	fi
-	attach "tcp-$1" "--mechanism=$sender" -b comm -p "$pid"
-	attach "tcp-$1-min" "--mechanism=$sender" --min=1ms -b comm -p "$pid"
-	attach "tcp-$1-intervals" "--mechanism=$sender" -b comm -p "$pid" 0.05
-	attach "tcp-$1-off" "--mechanism=$sender" --no-return -b comm -p "$pid"
-	go "sends-$1"
-	detach "tcp-$1" "tcp-$1-min" "tcp-$1-intervals" "tcp-$1-off"
-	[ "$1" = quota ] || kill -9 "$busy"
-}
-
 # divided NAME ARG... - where the time of ppoll went, under a quota, or beside busy threads
 divided() {
 	start "divided-$1" held 3000 ppoll "$@"
@@ -71,16 +52,7 @@ run() {
 	fi
 	start contention held 3000 ppoll 8
 	watched contention
-	mechanism='' program=tcp-sendmsg-lat
-	# Where these are, and root is allowed to use them, the tool has to work.
-	grep ' __traceiter_\(tcp_sendmsg_locked\|sock_send_length\)$' /proc/kallsyms >send-tracepoints
-	sender=raw_tracepoint
-	[ "$(wc -l <send-tracepoints)" = 2 ] || sender=fentry
-	mechanisms=$sender
-	echo "$sender" >sender
-	[ -e quota.skip ] || sending quota
-	sending contention
-	mechanisms='' program=syscall-breakdown
+	mechanism='' mechanisms='' program=syscall-breakdown
 	[ -e quota.skip ] || divided 0 "$limited/cgroup.procs"
 	divided 8
 }
@@ -142,36 +114,6 @@ each_held() {
 		and length >= ($truth[0].calls[0].held | length) * 0.96' --slurpfile truth numbered.truth
 }
 
-# sent NAME - the sends of held; what is on the CPU after the message is in no time
-sent() {
-	forced "tcp-$1" "$(cat sender)" || return 0
-	case $(cat kernel) in
-	7.*) # may miss calls
-		skip "sends, $1" "programs of raw tracepoints can be preempted"
-		return
-		;;
-	esac
-	evidence "tcp-$1.json" "tcp-$1.err" "sends-$1.truth"
-	holds "sends, $1: each one, none longer than its caller's" "tcp-$1.json" '$truth[0].calls[0] as $true | $last.rows[0]
-		| .count == $true.count and .asked == $true.count * 65536 and .sent == .asked
-		and .max <= $true.max and .sum <= $true.sum' --slurpfile truth "sends-$1.truth"
-	holds "sends, $1: the longest waited on its way out as long as its caller" "tcp-$1.json" "$callers"'$truth[0].calls[0] as $true
-		| $last.on_the_way_out as $out | $last.rows[0]
-		| is_longest(.max; $true) and same_sum(.sum; $true) and $out.not_seen == null and $out.late == 0
-		and $out.sum > 0 and .sum >= $out.sum' --slurpfile truth "sends-$1.truth"
-	evidence "tcp-$1-min.json" "tcp-$1-min.err"
-	holds "sends, $1: those that became long on the way out pass --min" "tcp-$1-min.json" "$callers"'$truth[0].calls[0] as $true
-		| $last.ledger.recorded + $last.ledger.filtered_at_exit == $true.count
-		and is_longest($last.rows[0].max; $true) and $last.rows[0].min >= 1000000
-		and $last.rows[0].count <= ($true.long | length)' --slurpfile truth "sends-$1.truth"
-	evidence "tcp-$1-intervals.json" "tcp-$1-intervals.err"
-	holds "sends, $1: the intervals have all, once" "tcp-$1-intervals.json" '$truth[0].calls[0].count as $count
-		| ([$all[].rows[].count] | add) == $count and ([$all[].rows[].sent] | add) == $count * 65536
-		and $last.ledger.recorded == $count' --slurpfile truth "sends-$1.truth"
-	evidence "tcp-$1-off.json" "tcp-$1-off.err"
-	holds "sends, $1: --no-return is said" "tcp-$1-off.json" '$last.on_the_way_out.not_seen == "--no-return"'
-}
-
 # told_apart BUSY
 told_apart() {
 	evidence "parts-$1.json" "parts-$1.err" "divided-$1.truth"
@@ -203,20 +145,13 @@ check() {
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 	judged contention
-	# shellcheck disable=SC2034 # by what judges a refusal
-	must=$(grep raw_tracepoint sender)
-	sent contention
 	told_apart 8
-	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
 	if [ -e quota.skip ]; then
 		skip "under a CPU quota" "$(cat quota.skip)"
 		return
 	fi
 	judged quota
 	each_held
-	# shellcheck disable=SC2034 # by what judges a refusal
-	must=$(grep raw_tracepoint sender)
-	sent quota
 	told_apart 0
 	evidence quota-text.json quota-text.err
 	claim "a line says why its thread was held" grep -q 'RET.*CALL$' quota-text.json

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# The programs of tools whose own groups run elsewhere pass this kernel's verifier, also those that an option adds: they are
+# loaded and attached, and end with a whole report.
+
+# What each traces, beside a command that makes 23 calls.
+arguments='cpu-profile
+event-rate page-faults
+file-io-breakdown
+offcpu-time --wakers
+runq-latency
+slab-latency
+syscall-breakdown -s getppid
+syscall-breakdown -s getppid --above=90
+syscall-count -s getppid
+syscall-latency -s getppid --split
+syscall-slower -s getppid --stacks --wakers 1ns'
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	quick=--no-calibrate
+	case $(uname -r) in
+	*cloud*) ;;
+	*)
+		echo "each tool has a group of its own here" >native.skip
+		return
+		;;
+	esac
+	while read -r program words; do
+		name=$(echo "$program $words" | tr -d ' /' | tr -c 'a-z0-9\n' '-')
+		echo "$name" >>names
+		# shellcheck disable=SC2086 # words
+		traced "$name" $words -- calls 23 getppid
+	done <<-END
+		$arguments
+	END
+}
+
+check() {
+	if [ -e native.skip ]; then
+		skip "the tools' programs are loaded" "$(cat native.skip)"
+		return
+	fi
+	while read -r name; do
+		evidence "$name.json" "$name.err"
+		is "$name: its programs are loaded" "$(cat "$name.status")" 0
+		jq -c 'select(.schema)' "$name.json" >"$name.report.json"
+		whole "of $name" "$name.report.json"
+		case $name in
+		syscall-*) holds "$name: the calls are counted" "$name.report.json" '$last.ledger | .recorded + (.filtered_at_exit // 0) == 23' ;;
+		esac
+	done <names
+}
