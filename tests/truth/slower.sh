@@ -302,7 +302,8 @@ check() {
 		holds "short sleeps are off the CPU from switch to switch, by perf's time stamps" naps.json "$calls"' as $found
 			| [$truth[0].calls[] | select(.seen >= .count * 0.9)] | length > 0 and all(.[]; . as $t
 				| [$found[] | select(.comm == $t.comm) | .blocked + .runq] | sort
-				| length == $t.count and ((.[(length - 1) / 2 | floor] - $t.median) | fabs) <= $more + $t.median / $share)' \
+				| ($more + $t.median / $share) as $off | (($t.seen - 1) / 2 | floor) as $rank
+				| length == $t.count and .[$rank] <= $t.median + $off and .[$rank + $t.count - $t.seen] >= $t.median - $off)' \
 			--slurpfile truth napping.truth --argjson more "$more" --argjson share "$share"
 	else
 		skip "short sleeps are off the CPU from switch to switch" "perf has missed switches, or there is none"

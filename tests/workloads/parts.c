@@ -2,9 +2,10 @@
 /*
  * parts: calls whose time has known parts.  Each kind of call has a named thread of its own.
  *
- * All threads that make calls share one CPU with a SCHED_FIFO thread, the holder, which takes that
- * CPU away for times that it measures.  Their partner, which writes to their pipe or resolves their
- * page fault, is a thread on another CPU, or the holder.  parts-known.h has what is known of a row.
+ * All threads that make calls are SCHED_FIFO and share one CPU with a thread of a higher priority,
+ * the holder, which takes that CPU away for times that it measures.  Their partner, which writes to
+ * their pipe or resolves their page fault, is a thread on another CPU, or the holder. parts-known.h
+ * has what is known of a row.
  */
 #include "workload.h"
 #include "cpus.h"
@@ -187,8 +188,8 @@ static void *work(void *argument)
 	rename_self(b->name);
 	b->tid = own_tid();
 	pin(0, calling_cpu);
-	if (kind == ON_CPU)
-		become_realtime(1);
+	/* Else a busy neighbour takes the CPU first, and the holder takes it from that one. */
+	become_realtime(1);
 	b->status = open_uncounted("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
 	if (b->status < 0)
 		die("/proc/thread-self/status: %s", strerror(errno));

@@ -96,19 +96,6 @@ __attribute__((noinline)) static void wake_reader(void)
 	write_byte();
 }
 
-/*
- * A thread sets its state before it leaves its CPU, and tracers of the switch take time. A read of
- * its syscall file waits until it has left.
- */
-static void await_switched_out(int stat, int call)
-{
-	char text[256];
-
-	await_state(stat, 'S');
-	if (syscall(SYS_pread64, call, text, sizeof(text), (off_t)0) <= 0)
-		die("/proc/PID/task/TID/syscall: %s", strerror(errno));
-}
-
 static void pipe_all(uint64_t ns, uint64_t times, struct bounds *b)
 {
 	uint64_t asleep, awake;
@@ -123,7 +110,8 @@ static void pipe_all(uint64_t ns, uint64_t times, struct bounds *b)
 	stat = open_stat(getpid(), reader.tid);
 	call = open_of_thread(getpid(), reader.tid, "syscall");
 	for (uint64_t i = 0; i < times; i++) {
-		await_switched_out(stat, call);
+		await_state(stat, 'S');
+		await_switched_out(call);
 		asleep = now_ns();
 		pause_ns(ns);
 		awake = now_ns();

@@ -197,12 +197,13 @@ static bool asleep(int stat)
 }
 
 /* Wake the thread once it sleeps, after a while in which its CPU can enter a deeper idle state. */
-static void wake(int stat, uint64_t i)
+static void wake(int stat, int call, uint64_t i)
 {
 	uint64_t until;
 
 	while (turn != i || !asleep(stat))
 		;
+	await_switched_out(call);
 	until = now_ns() + 300000 + i % 7 * 50000;
 	while (now_ns() < until)
 		;
@@ -213,7 +214,7 @@ static void wake(int stat, uint64_t i)
 
 static void *wake_all(void *unused)
 {
-	int stat;
+	int stat, call;
 
 	rename_self("waker");
 	pin(0, kind == NEAR ? one : other);
@@ -222,9 +223,11 @@ static void *wake_all(void *unused)
 	while (!tid)
 		pause_ns(100000);
 	stat = open_stat(getpid(), tid);
+	call = open_of_thread(getpid(), tid, "syscall");
 	for (uint64_t i = 0; i < times; i++)
-		wake(stat, i);
+		wake(stat, call, i);
 	close(stat);
+	close(call);
 	return unused;
 }
 

@@ -167,6 +167,18 @@ static inline void await_state(int fd, char wanted)
 	}
 }
 
+/*
+ * A thread sets its state before it leaves its CPU, and tracers of the switch take time. A read of
+ * its syscall file, CALL, waits until it has left.
+ */
+static inline void await_switched_out(int call)
+{
+	char text[256];
+
+	if (syscall(SYS_pread64, call, text, sizeof(text), (off_t)0) <= 0)
+		die("/proc/PID/task/TID/syscall: %s", strerror(errno));
+}
+
 static inline void make_pipe(int ends[2])
 {
 	if (syscall(SYS_pipe2, ends, O_CLOEXEC))
