@@ -35,7 +35,7 @@ packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh
 # machines and of programs. The compilers conflict with gcc-multilib, which nothing here needs.
 packages_arm64=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf linux-libc-dev-armhf-cross
 	qemu-system-arm qemu-user
-	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev,libcap-dev,libseccomp-dev}:arm64
+	{libbpf-dev,libelf-dev,zlib1g-dev,libjansson-dev,libdw-dev,libbz2-dev,liblzma-dev,libzstd-dev,liblz4-dev,libcapstone-dev,libcap-dev,libseccomp-dev}:arm64
 	{libiberty-dev,libcmocka-dev,systemtap-sdt-dev,pkg-config}:arm64)
 
 # For a kernel from source (kernels.sh --arch=arm64 6.12-64k).

@@ -39,7 +39,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	if (!mkdtemp(directory))
 		exit(1);
 	snprintf(path, sizeof(path), "%s/file", directory);
-	plumb_debuginfo_root = directory;
 	return 0;
 }
 
@@ -76,8 +75,7 @@ static void read_kernel(void)
 		return;
 	if (image.n_spans)
 		callees[0].address = image.spans[0].address;
-	if (!plumb_calls_in_kernel(&image, callees, 2, &calls))
-		plumb_calls_free(&calls);
+	plumb_calls_in_kernel(&image, callees, 2, &calls);
 	if (image.btf)
 		read_types(image.btf);
 	plumb_image_close(&image);
@@ -102,8 +100,7 @@ static void read_program(void)
 			callees[i].address = parts.all[0].address;
 		plumb_parts_free(&parts);
 	}
-	if (!plumb_calls_in_file(path, callees, 3, &calls))
-		plumb_calls_free(&calls);
+	plumb_calls_in_file(path, callees, 3, &calls);
 	for (size_t i = 0; i < sizeof(selected) / sizeof(selected[0]); i++) {
 		snprintf(target, sizeof(target), "%s:%s", path, selected[i]);
 		if (!plumb_userfuncs_find(target, &functions))

@@ -32,7 +32,6 @@ static void say_calls(const struct plumb_image *image, char **names, const char 
 		printf("%s_%s %s%zu direct, %zu taken, %s\n", before, callees[i].name,
 		       callees[i].address ? "" : "no address, ", callees[i].direct,
 		       callees[i].taken, callees[i].exported ? "exported" : "not exported");
-	plumb_calls_free(&calls);
 }
 
 static size_t count_lines(const char *text)

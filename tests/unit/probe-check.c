@@ -284,7 +284,7 @@ static void a_call_that_is_newer_than_the_table_is_known_by_its_event(void **sta
 		 tree);
 	assert_int_equal(system(command), 0);
 	k.tracefs = open(tree, O_RDONLY | O_DIRECTORY);
-	assert_int_equal(syscalls_check(&k, checks, LENGTH(checks)), 0);
+	assert_int_equal(events_check(&k, checks, LENGTH(checks)), 0);
 	assert_int_equal(checks[0].verdict, VERDICT_OK);
 	assert_non_null(strstr(checks[0].why, "syscalls:sys_enter_brand_new"));
 	assert_int_equal(checks[1].verdict, VERDICT_GONE);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* trace-bias: what is read of tool, workload and machine. */
 #include "unit.h"
-#include "lines.h"
-#include "metric.h"
 #include "notes.h"
+#include "process.h"
 #include "run.h"
 #include <errno.h>
 #include <sys/stat.h>

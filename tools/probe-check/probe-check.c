@@ -226,14 +226,8 @@ static void check_hooks(struct plan *p)
 
 static int check_all(const struct kernel *k, struct plan *p)
 {
-	int err = functions_check(k, p->checks, p->n);
+	int err = functions_check(k, p->checks, p->n) ?: events_check(k, p->checks, p->n);
 
-	if (!err)
-		err = tracepoints_check(k, p->checks, p->n);
-	if (!err)
-		err = raw_tracepoints_check(k, p->checks, p->n);
-	if (!err)
-		err = syscalls_check(k, p->checks, p->n);
 	if (err)
 		return err;
 	userfuncs_check(p->checks, p->n);

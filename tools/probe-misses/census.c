@@ -10,6 +10,7 @@
 #include <plumb/core/log.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 /* Make room for one more.  The list is doubled whenever N is a power of two. */
 static bool grow(void *list, size_t n, size_t size)
@@ -68,25 +69,11 @@ static int take_programs(struct census *c)
 	return errno == ENOENT ? 0 : -errno;
 }
 
-static const struct attachment *known(const struct census *older, const struct attachment *a)
-{
-	const struct attachment *links;
-	size_t n;
-
-	if (!older)
-		return NULL;
-	links = census_links(older, a->program, &n);
-	for (size_t i = 0; i < n; i++)
-		if (links[i].id == a->id)
-			return &links[i];
-	return NULL;
-}
-
 /* The target of a link never changes, so it is copied if OLDER has it. */
 static void take_target(const struct program *p, const struct census *older, int fd,
 			struct attachment *a)
 {
-	const struct attachment *before = known(older, a);
+	const struct attachment *before = older ? census_link(older, a->program, a->id) : NULL;
 
 	if (!before) {
 		target_describe(fd, p, a);
@@ -192,47 +179,23 @@ const struct attachment *census_links(const struct census *c, uint32_t program, 
 	return c->links + low;
 }
 
+const struct attachment *census_link(const struct census *c, uint32_t program, uint32_t id)
+{
+	size_t n;
+	const struct attachment *links = census_links(c, program, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (links[i].id == id)
+			return &links[i];
+	return NULL;
+}
+
 const char *program_type(uint32_t type, char *text, size_t size)
 {
-	/* enum bpf_prog_type of include/uapi/linux/bpf.h; older headers lack the last ones. */
-	static const char *const names[] = {
-		"unspec",
-		"socket_filter",
-		"kprobe",
-		"sched_cls",
-		"sched_act",
-		"tracepoint",
-		"xdp",
-		"perf_event",
-		"cgroup_skb",
-		"cgroup_sock",
-		"lwt_in",
-		"lwt_out",
-		"lwt_xmit",
-		"sock_ops",
-		"sk_skb",
-		"cgroup_device",
-		"sk_msg",
-		"raw_tracepoint",
-		"cgroup_addr",
-		"lwt_seg6local",
-		"lirc_mode2",
-		"sk_reuseport",
-		"flow_dissector",
-		"cgroup_sysctl",
-		"raw_tracepoint",
-		"cgroup_sockopt",
-		"tracing",
-		"struct_ops",
-		"ext",
-		"lsm",
-		"sk_lookup",
-		"syscall",
-		"netfilter",
-	};
+	/* libbpf 1.1 does not know 32. */
+	const char *name = type == 32 ? "netfilter" : libbpf_bpf_prog_type_str(type);
 
-	if (type < sizeof(names) / sizeof(names[0]))
-		return names[type];
-	snprintf(text, size, "type %u", type);
-	return text;
+	if (!name)
+		snprintf(text, size, "type %u", type);
+	return name ?: text;
 }

@@ -58,8 +58,10 @@ void census_free(struct census *c);
 const struct program *census_program(const struct census *c, uint32_t id);
 /* The links of a program; *N is their number. */
 const struct attachment *census_links(const struct census *c, uint32_t program, size_t *n);
+/* One of them, by its id; NULL: it has no such link. */
+const struct attachment *census_link(const struct census *c, uint32_t program, uint32_t id);
 
-/* "kprobe", "tracing", "xdp"; "type 99" if it is newer than this list. */
+/* "kprobe", "tracing", "xdp"; "type 99" if it is newer than libbpf. */
 const char *program_type(uint32_t type, char *text, size_t size);
 
 #endif

@@ -62,21 +62,9 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-static uint64_t missed_before(const struct census *before, const struct attachment *a)
-{
-	const struct attachment *links;
-	size_t n;
-
-	links = census_links(before, a->program, &n);
-	for (size_t i = 0; i < n; i++)
-		if (links[i].id == a->id)
-			return links[i].missed;
-	return 0;
-}
-
 static void add_links(struct row *row, const struct census *before, bool counted)
 {
-	const struct attachment *a;
+	const struct attachment *a, *older;
 
 	row->link.known = true;
 	if (row->program->type != BPF_PROG_TYPE_KPROBE)
@@ -89,7 +77,8 @@ static void add_links(struct row *row, const struct census *before, bool counted
 		if (a->kind == KIND_PERF || (a->kind == KIND_KPROBE && !counted))
 			row->link.known = false;
 		row->link.ever += a->missed;
-		row->link.now += since(a->missed, missed_before(before, a));
+		older = census_link(before, a->program, a->id);
+		row->link.now += since(a->missed, older ? older->missed : 0);
 	}
 }
 

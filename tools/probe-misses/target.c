@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "target.h"
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/functions/lists.h>
 #include <plumb/kernel/types.h>
 
 #include <bpf/bpf.h>
@@ -118,17 +119,18 @@ bool target_read(int fd, struct attachment *a)
 	return true;
 }
 
-static char *format(const char *text, ...) __attribute__((format(printf, 1, 2)));
-static char *format(const char *text, ...)
+/*
+ * Read INFO anew, with the text that the kernel writes to where *AT, a member of it, points. Return
+ * it; NULL: there is none.
+ */
+static char *read_text(int fd, struct link_info *info, __u64 *at, __u32 *room)
 {
-	va_list args;
-	char *made;
-	int n;
+	char text[4096] = "";
 
-	va_start(args, text);
-	n = vasprintf(&made, text, args);
-	va_end(args);
-	return n < 0 ? NULL : made;
+	*info = (struct link_info){};
+	*at = (uintptr_t)text;
+	*room = sizeof(text);
+	return read_info(fd, info) && *text ? strdup(text) : NULL;
 }
 
 /* Return whether a BTF object is the kernel's or a module's; set NAME to its name. */
@@ -216,56 +218,39 @@ static void describe_kprobe_multi(int fd, struct link_info *info, struct attachm
 
 static void describe_uprobe_multi(int fd, struct link_info *info, struct attachment *a)
 {
-	char path[4096] = "";
-
 	a->by = info->uprobe_multi.flags & MULTI_RETURN ? "uretprobe.multi" : "uprobe.multi";
 	if (!info->uprobe_multi.n)
 		return;
 	a->more = info->uprobe_multi.n - 1;
-	*info = (struct link_info){};
-	info->uprobe_multi.path = (uintptr_t)path;
-	info->uprobe_multi.path_size = sizeof(path);
-	if (read_info(fd, info) && *path)
-		a->target = strdup(path);
+	a->target = read_text(fd, info, &info->uprobe_multi.path, &info->uprobe_multi.path_size);
 }
 
 static void describe_perf_event(int fd, struct link_info *info, struct attachment *a)
 {
 	static const char *const names[] = {"perf event", "uprobe",     "uretprobe", "kprobe",
 					    "kretprobe",  "tracepoint", "perf_event"};
-	char name[4096] = "";
 	__u32 kind = info->perf_event.kind;
+	char *name;
 
 	a->by = kind < sizeof(names) / sizeof(names[0]) ? names[kind] : names[0];
 	if (kind == EVENT) {
-		a->target = format("type %u config %llu", info->perf_event.event.type,
-				   (unsigned long long)info->perf_event.event.config);
+		if (asprintf(&a->target, "type %u config %llu", info->perf_event.event.type,
+			     (unsigned long long)info->perf_event.event.config) < 0)
+			a->target = NULL;
 		return;
 	}
-	*info = (struct link_info){};
-	info->perf_event.name = (uintptr_t)name;
-	info->perf_event.name_length = sizeof(name);
-	if (!kind || !read_info(fd, info))
+	if (!kind)
 		return;
-	if (!*name)
+	a->target = name =
+		read_text(fd, info, &info->perf_event.name, &info->perf_event.name_length);
+	if (!name) {
 		/* A kprobe that was created by address. */
 		a->address = a->kind == KIND_KPROBE ? info->perf_event.address : 0;
-	else if (kind != TRACEPOINT && info->perf_event.offset)
-		a->target = format("%s+0x%x", name, info->perf_event.offset);
-	else
-		a->target = strdup(name);
-}
-
-static void describe_raw_tracepoint(int fd, struct link_info *info, struct attachment *a)
-{
-	char name[256] = "";
-
-	a->by = "raw_tracepoint";
-	*info = (struct link_info){};
-	info->raw_tracepoint.name = (uintptr_t)name;
-	info->raw_tracepoint.name_length = sizeof(name);
-	if (read_info(fd, info) && *name)
-		a->target = strdup(name);
+	} else if (kind != TRACEPOINT && info->perf_event.offset) {
+		if (asprintf(&a->target, "%s+0x%x", name, info->perf_event.offset) < 0)
+			a->target = NULL;
+		free(name);
+	}
 }
 
 void target_describe(int fd, const struct program *program, struct attachment *a)
@@ -289,7 +274,9 @@ void target_describe(int fd, const struct program *program, struct attachment *a
 		return;
 	switch (info.type) {
 	case RAW_TRACEPOINT:
-		describe_raw_tracepoint(fd, &info, a);
+		a->by = "raw_tracepoint";
+		a->target = read_text(fd, &info, &info.raw_tracepoint.name,
+				      &info.raw_tracepoint.name_length);
 		break;
 	case TRACING:
 		a->by = attach_name(info.tracing.attach_type);
@@ -308,10 +295,40 @@ void target_describe(int fd, const struct program *program, struct attachment *a
 	case TCX:
 	case NETKIT:
 		/* The index, since the device may be in another network namespace. */
-		a->target = format("ifindex %u", info.device.ifindex);
+		if (asprintf(&a->target, "ifindex %u", info.device.ifindex) < 0)
+			a->target = NULL;
 		/* fallthrough */
 	default:
 		if (info.type < sizeof(others) / sizeof(others[0]) && others[info.type])
 			a->by = others[info.type];
 	}
+}
+
+/* The last function that begins at ADDRESS or before it; NULL: there is none. */
+static const struct plumb_symbol *find(const struct plumb_symbols *symbols, uint64_t address)
+{
+	const struct plumb_symbol *s, *best = NULL;
+
+	for (s = symbols->all; s < symbols->all + symbols->n; s++)
+		if (s->address && s->address <= address && (!best || s->address > best->address))
+			best = s;
+	return best;
+}
+
+void target_name(struct attachment *links, size_t n)
+{
+	struct plumb_symbols symbols = {};
+	const struct plumb_symbol *s;
+	bool is_read = false;
+
+	for (struct attachment *a = links; a < links + n; a++) {
+		if (!a->address || a->target)
+			continue;
+		if (!is_read && plumb_symbols_read(&symbols))
+			return;
+		is_read = true;
+		s = find(&symbols, a->address);
+		a->target = s ? strdup(s->name) : NULL;
+	}
+	plumb_symbols_free(&symbols);
 }

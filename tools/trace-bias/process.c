@@ -10,6 +10,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+void lines_end(struct lines *l)
+{
+	l->text[l->n] = 0;
+	if (l->n)
+		l->each(l->text, l->context);
+	l->n = 0;
+}
+
+void lines_feed(struct lines *l, const char *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		/* Programs that show progress overwrite their line after a carriage return. */
+		if (data[i] == '\n' || data[i] == '\r')
+			lines_end(l);
+		else if (l->n + 1 < sizeof(l->text))
+			l->text[l->n++] = data[i];
+	}
+}
+
 static void run_child(char *const *command, int hold, int output)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), error;

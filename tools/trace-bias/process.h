@@ -6,10 +6,22 @@
 #ifndef PROCESS_H
 #define PROCESS_H
 
-#include "lines.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+/* Output that is split into lines as it arrives.  Long lines are cut. */
+struct lines {
+	void (*each)(const char *line, void *context); /* not called for empty lines */
+	void *context;
+	size_t n;
+	char text[4096];
+};
+
+void lines_feed(struct lines *l, const char *data, size_t size);
+/* Pass on the rest, which no line end followed. */
+void lines_end(struct lines *l);
 
 struct process {
 	pid_t pid;  /* 0: there is none */

@@ -109,30 +109,23 @@ static json_t *run_json(const struct comparison *c, const struct run *run)
 	return o;
 }
 
-static json_t *pairs_json(const struct comparison *c)
+static json_t *pair_json(const struct comparison *c, const struct pair *pair)
 {
-	json_t *pairs = json_array(), *o;
-
-	for (size_t i = 0; i < c->n; i++) {
-		o = json_object();
-		json_object_set_new(o, "first",
-				    json_string(c->pairs[i].with_first ? "with" : "without"));
-		json_object_set_new(o, "without", run_json(c, &c->pairs[i].without));
-		json_object_set_new(o, "with", run_json(c, &c->pairs[i].with));
-		json_array_append_new(pairs, o);
-	}
-	return pairs;
+	return json_pack("{s:s, s:o, s:o}", "first", pair->with_first ? "with" : "without",
+			 "without", run_json(c, &pair->without), "with", run_json(c, &pair->with));
 }
 
 void report_print_json(const struct comparison *c)
 {
 	json_t *o = plumb_json_new("trace-bias"), *workload = json_array(),
-	       *measures = json_array();
+	       *measures = json_array(), *pairs = json_array();
 
 	for (char **word = c->plan->workload; *word; word++)
 		json_array_append_new(workload, plumb_json_text(*word));
 	for (size_t m = 0; m < c->measures; m++)
 		json_array_append_new(measures, measure_json(c, m));
+	for (size_t i = 0; i < c->n; i++)
+		json_array_append_new(pairs, pair_json(c, &c->pairs[i]));
 	json_object_set_new(o, "start", plumb_json_time(&c->start));
 	json_object_set_new(o, "end", plumb_json_time(&c->end));
 	json_object_set_new(o, "traced_by", plumb_json_text(c->plan->tool));
@@ -142,6 +135,6 @@ void report_print_json(const struct comparison *c)
 	json_object_set_new(o, "verdict", json_string(verdicts[worst(c)]));
 	json_object_set_new(o, "measures", measures);
 	json_object_set_new(o, "notes", notes_list(&c->notes));
-	json_object_set_new(o, "pairs", pairs_json(c));
+	json_object_set_new(o, "pairs", pairs);
 	plumb_json_print(o, stdout);
 }

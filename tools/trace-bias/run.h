@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +41,11 @@ struct run_plan {
  * came, -EPIPE if the reader of stdout is gone.  Nothing is left running.
  */
 int run_once(struct run_plan *plan, bool traced, const char *which, struct run *run);
+
+/* Return whether LINE matches; then TEXT is what the first group of REGEX matched. */
+bool metric_find(const regex_t *regex, const char *line, char *text, size_t size);
+/* 0, or -EINVAL if TEXT is not a number above 0, which ratios need. */
+int metric_parse(const char *text, double *value);
 
 /* The command line TOOL, malloc'd, with the workload's pid for each {}. */
 char *run_tool_line(const char *tool, pid_t workload);

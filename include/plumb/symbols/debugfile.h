@@ -34,6 +34,12 @@ int plumb_open_here(const char *path);
 int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
 
 /*
+ * Opens PATH, or (NULL) the debug file below /usr/lib/debug, of whoever it is, if it has the build
+ * id; its descriptor, or -errno.
+ */
+int plumb_debug_open_build(const char *path, const void *id, size_t size);
+
+/*
  * The decompressed ELF file in .gnu_debugdata; malloc'd, of *SIZE bytes.  NULL: there is none, or,
  * with *DAMAGED set, it cannot be read.
  */

@@ -64,5 +64,7 @@ bool plumb_elf_switches_stacks(Elf *elf);
 
 /* Copies the build id to ID; returns its length, 0 if there is none. */
 size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX]);
+/* The same of notes (ELF_T_NHDR). */
+size_t plumb_elf_build_id_in(Elf_Data *notes, unsigned char id[PLUMB_BUILD_ID_MAX]);
 
 #endif

@@ -51,8 +51,7 @@ Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header)
 	return NULL;
 }
 
-/* Copies the build id in the notes to ID; its length, or 0. */
-static size_t find_build_id(Elf_Data *data, unsigned char id[PLUMB_BUILD_ID_MAX])
+size_t plumb_elf_build_id_in(Elf_Data *data, unsigned char id[PLUMB_BUILD_ID_MAX])
 {
 	size_t at = 0, name, desc;
 	GElf_Nhdr note;
@@ -77,7 +76,7 @@ size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX])
 	elf_getphdrnum(elf, &n);
 	for (size_t i = 0; !length && i < n && gelf_getphdr(elf, i, &p); i++)
 		if (p.p_type == PT_NOTE && p.p_filesz < 1 << 20)
-			length = find_build_id(
+			length = plumb_elf_build_id_in(
 				elf_getdata_rawchunk(elf, p.p_offset, p.p_filesz,
 						     p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
 				id);
@@ -85,7 +84,7 @@ size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX])
 	while (!length && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
 		    header.sh_size < 1 << 20)
-			length = find_build_id(elf_getdata(section, NULL), id);
+			length = plumb_elf_build_id_in(elf_getdata(section, NULL), id);
 	return length;
 }
 

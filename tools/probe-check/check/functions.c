@@ -257,16 +257,17 @@ static void judge_types(const struct inquiry *q, struct candidate *c)
 /* Without debugging information the code may show that calls were inlined. */
 static void judge_copies(const struct inquiry *q, struct candidate *c)
 {
-	char in[256];
+	const char *in;
 
 	if (verdict_fails(c->check->verdict) || c->n_exact != 1 || c->all[0].module ||
-	    remains_sum(&c->remains).described ||
-	    !copies_find(&q->kernel->image, c->all[0].address, in, sizeof(in)))
+	    remains_sum(&c->remains).described)
 		return;
-	check_judge(c->check, VERDICT_MAYBE_INLINED,
-		    "%s has the same instructions and does not call it: a probe would miss what "
-		    "is inlined there",
-		    in);
+	in = copies_find(&q->kernel->image, &q->kernel->lists->symbols, c->all[0].address);
+	if (in)
+		check_judge(c->check, VERDICT_MAYBE_INLINED,
+			    "%s has the same instructions and does not call it: a probe would miss "
+			    "what is inlined there",
+			    in);
 }
 
 static void judge(const struct inquiry *q, struct candidate *c)
@@ -315,7 +316,6 @@ int functions_check(const struct kernel *k, struct check *checks, size_t n)
 		judge(&q, &q.candidates[i]);
 	for (size_t i = 0; i < q.n; i++)
 		free(q.candidates[i].all);
-	plumb_calls_free(&q.calls);
 	free(q.candidates);
 	free(q.callees);
 	return err;

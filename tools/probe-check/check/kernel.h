@@ -69,10 +69,11 @@ int kernel_functions(const struct kernel *k, const char *const *names, size_t n,
  */
 bool syscall_hooks(const char *name, char function[128], char event[128]);
 
-/* Set the verdicts of the checks of one kind, and skip the others; 0 or -errno. */
+/*
+ * Set the verdicts of functions, or of tracepoints and system calls, and skip the other checks; 0
+ * or -errno.
+ */
 int functions_check(const struct kernel *k, struct check *checks, size_t n);
-int tracepoints_check(const struct kernel *k, struct check *checks, size_t n);
-int raw_tracepoints_check(const struct kernel *k, struct check *checks, size_t n);
-int syscalls_check(const struct kernel *k, struct check *checks, size_t n);
+int events_check(const struct kernel *k, struct check *checks, size_t n);
 
 #endif

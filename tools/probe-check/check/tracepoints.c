@@ -114,66 +114,6 @@ static void judge_raw(const struct kernel *k, const struct plumb_tracepoints *al
 			    suggestion, *suggestion ? "?" : "");
 }
 
-static bool has_kind(const struct check *checks, size_t n, enum target_kind kind)
-{
-	for (size_t i = 0; i < n; i++)
-		if (checks[i].target.kind == kind)
-			return true;
-	return false;
-}
-
-/* The list of tracepoints cannot be read, after a message.  -ENODEV: this kernel has none. */
-static int judge_unlisted(const struct kernel *k, struct check *checks, size_t n,
-			  enum target_kind kind)
-{
-	if (k->tracefs == -ENODEV)
-		return -ENODEV;
-	for (size_t i = 0; i < n; i++)
-		if (checks[i].target.kind == kind)
-			check_judge(&checks[i], VERDICT_UNKNOWN,
-				    "the kernel's list of tracepoints cannot be read");
-	return 0;
-}
-
-int tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
-{
-	struct plumb_tracepoints all = {};
-	int err = 0;
-
-	if (!has_kind(checks, n, TARGET_TRACEPOINT))
-		return 0;
-	if (k->running && k->tracefs < 0)
-		return judge_unlisted(k, checks, n, TARGET_TRACEPOINT);
-	if (k->running)
-		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
-	for (size_t i = 0; !err && i < n; i++) {
-		if (checks[i].target.kind != TARGET_TRACEPOINT)
-			continue;
-		if (k->running)
-			judge_listed(&all, &checks[i]);
-		else
-			judge_by_types(k, &checks[i]);
-	}
-	plumb_tracepoints_free(&all);
-	return err;
-}
-
-int raw_tracepoints_check(const struct kernel *k, struct check *checks, size_t n)
-{
-	struct plumb_tracepoints all = {};
-	int err = 0;
-
-	if (!has_kind(checks, n, TARGET_RAW_TRACEPOINT))
-		return 0;
-	if (k->running && k->tracefs >= 0)
-		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
-	for (size_t i = 0; !err && i < n; i++)
-		if (checks[i].target.kind == TARGET_RAW_TRACEPOINT)
-			judge_raw(k, &all, &checks[i]);
-	plumb_tracepoints_free(&all);
-	return err;
-}
-
 /* --- system calls --- */
 
 static void judge_no_call(struct check *c)
@@ -240,29 +180,50 @@ static void judge_call(const struct kernel *k, const struct plumb_tracepoints *a
 		check_judge(c, VERDICT_OK, "by its function %s", function);
 }
 
-int syscalls_check(const struct kernel *k, struct check *checks, size_t n)
+/* --- all --- */
+
+static void judge(const struct kernel *k, const struct plumb_tracepoints *all, bool knows_calls,
+		  struct check *c)
 {
+	const bool is_call = c->target.kind == TARGET_SYSCALL;
+
+	if (c->target.kind == TARGET_RAW_TRACEPOINT)
+		judge_raw(k, all, c);
+	else if (k->running && k->tracefs < 0)
+		check_judge(c, VERDICT_UNKNOWN, "the kernel's list of tracepoints cannot be read");
+	else if (is_call && !knows_calls)
+		check_judge(c, VERDICT_UNKNOWN,
+			    "%s has no system calls of this machine's architecture", k->name);
+	else if (is_call)
+		judge_call(k, all, c);
+	else if (k->running)
+		judge_listed(all, c);
+	else
+		judge_by_types(k, c);
+}
+
+int events_check(const struct kernel *k, struct check *checks, size_t n)
+{
+	const unsigned int listed = 1U << TARGET_TRACEPOINT | 1U << TARGET_SYSCALL,
+			   events = listed | 1U << TARGET_RAW_TRACEPOINT;
 	struct plumb_tracepoints all = {};
+	unsigned int kinds = 0;
 	bool knows;
 	int err = 0;
 
-	if (!has_kind(checks, n, TARGET_SYSCALL))
+	for (size_t i = 0; i < n; i++)
+		kinds |= 1U << checks[i].target.kind & events;
+	if (!kinds)
 		return 0;
-	knows = knows_calls(k);
-	if (k->running && k->tracefs < 0)
-		return judge_unlisted(k, checks, n, TARGET_SYSCALL);
-	if (k->running)
+	/* After a message: this kernel has no tracepoints. */
+	if (k->running && k->tracefs == -ENODEV && kinds & listed)
+		return -ENODEV;
+	if (k->running && k->tracefs >= 0)
 		err = plumb_tracepoints_find(k->tracefs, "*:*", &all);
-	for (size_t i = 0; !err && i < n; i++) {
-		if (checks[i].target.kind != TARGET_SYSCALL)
-			continue;
-		if (knows)
-			judge_call(k, &all, &checks[i]);
-		else
-			check_judge(&checks[i], VERDICT_UNKNOWN,
-				    "%s has no system calls of this machine's architecture",
-				    k->name);
-	}
+	knows = knows_calls(k);
+	for (size_t i = 0; !err && i < n; i++)
+		if (1U << checks[i].target.kind & events)
+			judge(k, &all, knows, &checks[i]);
 	plumb_tracepoints_free(&all);
 	return err;
 }

@@ -123,7 +123,6 @@ static bool look_into(struct candidate *c)
 
 static void release(struct candidate *c)
 {
-	plumb_calls_free(&c->calls);
 	plumb_parts_free(&c->parts);
 	free(c->callees);
 	free(c->mangled);
@@ -316,7 +315,7 @@ static void add_returns(struct candidate *c)
 static void add_doubts(struct candidate *c)
 {
 	if (!c->check->has_inlined)
-		check_add(c->check, c->calls.debug_info
+		check_add(c->check, c->calls.has_debug_info
 					    ? "whether it is inlined besides is not known: "
 					      "debugging information has no such name"
 					    : "whether it is inlined besides is not known: there "

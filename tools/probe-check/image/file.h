@@ -30,8 +30,7 @@ void plumb_image_file_close(struct plumb_image_file *file);
  */
 char *plumb_image_symbols(const struct plumb_span *span, bool *is_relative);
 
-/* image.c: add a span unless it is empty; take the build id from notes, if it is there. */
+/* image.c: add a span unless it is empty. */
 int plumb_image_add(struct plumb_image *image, struct plumb_span span);
-void plumb_image_take_build_id(struct plumb_image *image, Elf_Data *notes);
 
 #endif

@@ -49,22 +49,6 @@ static bool is_gone(const char *section)
 	return !is_init(section) && begins_with(section, prefixes);
 }
 
-void plumb_image_take_build_id(struct plumb_image *image, Elf_Data *data)
-{
-	size_t at = 0, name, desc;
-	GElf_Nhdr note;
-
-	while (!image->build_id && (at = gelf_getnote(data, at, &note, &name, &desc)))
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz &&
-		    !memcmp((char *)data->d_buf + name, "GNU", 4)) {
-			image->build_id = malloc(note.n_descsz);
-			if (!image->build_id)
-				return;
-			image->build_id_size = note.n_descsz;
-			memcpy(image->build_id, (char *)data->d_buf + desc, note.n_descsz);
-		}
-}
-
 static int take_section(struct plumb_image *image, Elf_Scn *section, const GElf_Shdr *header,
 			const char *name)
 {
@@ -72,9 +56,6 @@ static int take_section(struct plumb_image *image, Elf_Scn *section, const GElf_
 
 	if (!data || !data->d_buf || header->sh_flags & SHF_COMPRESSED)
 		return 0;
-	if (header->sh_type == SHT_NOTE && (data = elf_getdata(section, NULL)))
-		plumb_image_take_build_id(image, data);
-	data = elf_rawdata(section, NULL);
 	if (!strcmp(name, ".BTF") && data->d_size <= UINT32_MAX)
 		image->btf = image->btf ?: btf__new(data->d_buf, data->d_size);
 	if (is_gone(name) || header->sh_type != SHT_PROGBITS || !(header->sh_flags & SHF_ALLOC))
@@ -105,6 +86,7 @@ static int read_elf(struct plumb_image *image, const char *path)
 	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
 		return plumb_error(ENOEXEC, "%s is not a kernel of x86_64 or arm64", path);
 	image->machine = header.e_machine;
+	image->build_id_size = plumb_elf_build_id(elf, image->build_id);
 	if (elf_getshdrstrndx(elf, &names))
 		return plumb_error(ENOEXEC, "%s is damaged: %s", path, elf_errmsg(-1));
 	while (!err && (section = elf_nextscn(elf, section)))
@@ -240,8 +222,7 @@ static int read_raw(struct plumb_image *image, const char *path)
 		image->btf = find_btf(&all);
 	notes.d_buf = (void *)part(image, &all, "__start_notes", "__stop_notes", &address, &size);
 	notes.d_size = size;
-	if (notes.d_buf)
-		plumb_image_take_build_id(image, &notes);
+	image->build_id_size = notes.d_buf ? plumb_elf_build_id_in(&notes, image->build_id) : 0;
 	/* Behind __per_cpu_end are relocations, which have the address of each function. */
 	err = add_part(image, &all, "_stext", "_etext", true, false)                     ?:
 	      add_part(image, &all, "_etext", "__init_begin", false, false)              ?:
@@ -315,7 +296,6 @@ void plumb_image_close(struct plumb_image *image)
 	free(image->release);
 	free(image->symbols);
 	free(image->spans);
-	free(image->build_id);
 	*image = (struct plumb_image){};
 }
 

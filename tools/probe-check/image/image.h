@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/symbols/elffile.h>
 
 struct btf;
 
@@ -34,8 +35,8 @@ struct plumb_image {
 	struct plumb_span *spans; /* none if the code could not be read */
 	size_t n_spans;
 	bool has_data; /* the spans include data, not only code */
-	unsigned char *build_id;
-	size_t build_id_size;
+	unsigned char build_id[PLUMB_BUILD_ID_MAX];
+	size_t build_id_size;          /* 0: not found */
 	struct plumb_image_file *file; /* owns the bytes of the spans */
 	struct plumb_image *boot;      /* owns those of init spans, if FILE does not; may be NULL */
 };

@@ -42,7 +42,7 @@ static void take_notes(struct plumb_image *image)
 
 	notes.d_buf = read_all("/sys/kernel/notes", &notes.d_size);
 	if (notes.d_buf)
-		plumb_image_take_build_id(image, &notes);
+		image->build_id_size = plumb_elf_build_id_in(&notes, image->build_id);
 	free(notes.d_buf);
 }
 
@@ -90,7 +90,7 @@ static int read_core(struct plumb_image *image)
 
 static bool is_of(const struct plumb_image *file, const struct plumb_image *running)
 {
-	if (file->build_id && running->build_id)
+	if (file->build_id_size && running->build_id_size)
 		return file->build_id_size == running->build_id_size &&
 		       !memcmp(file->build_id, running->build_id, file->build_id_size);
 	return file->release && !strcmp(file->release, running->release);

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* x86: decode an instruction of 64-bit code, mostly without the registers that it uses. */
+/* x86: decode code of x86 with capstone, whatever this machine's architecture is. */
 #ifndef X86_H
 #define X86_H
 
+#include <capstone/capstone.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct x86_instruction {
-	size_t length;
-	uint16_t opcode;  /* 0x0f.. is one of two bytes, 0x38.. and 0x3a.. of three */
-	uint8_t prefixes; /* X86_ below */
-	bool has_modrm, has_memory, has_immediate, has_relative;
-	uint8_t reg;    /* of ModRM; in some opcodes an extension of the opcode */
-	uint8_t base;   /* of the memory operand */
-	int64_t offset; /* displacement of the memory operand, or of a jump or call from its end */
-	int64_t immediate;
-};
+/* Return whether to continue. */
+typedef bool x86_visitor(const cs_insn *in, void *context);
 
-enum { X86_WIDE = 1, X86_SHORT = 2, X86_REPEAT = 4 }; /* REX.W; 66; f2 or f3 */
-enum { X86_SP = 4, X86_IP = 32, X86_NO_BASE = 33 };   /* values of BASE */
+/*
+ * Visit the instructions of SIZE bytes of CODE, which is at ADDRESS.  False: one of them cannot be
+ * decoded.
+ */
+bool x86_visit(const unsigned char *code, size_t size, uint64_t address, bool is_32bit,
+	       x86_visitor *visit, void *context);
 
-/* False: no instruction, one that kernels hardly use (vectors), or one beyond SIZE bytes. */
-bool x86_decode(const unsigned char *code, size_t size, struct x86_instruction *in);
+/* Return whether it is a direct call or jump; its only operand is the target. */
+bool x86_is_direct(const cs_insn *in);
 
 #endif

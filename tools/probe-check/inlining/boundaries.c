@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* boundaries: whether bytes of x86 code are those of a direct call, by decoding their function. */
+#include "image/x86.h"
 #include "inlining/code.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <plumb/user/code.h>
 
 int plumb_scan_start(struct plumb_scan *scan, uint64_t address)
 {
@@ -49,21 +49,21 @@ static uint64_t find_start(const struct plumb_scan *scan, uint64_t address)
 	return low ? scan->starts[low - 1] : 0;
 }
 
-/* The bytes [opcode, end), from where decoding starts. */
+/* The bytes [opcode, end), by address. */
 struct search {
-	size_t opcode, end;
-	size_t at; /* of the last instruction */
+	uint64_t opcode, end;
+	uint64_t at; /* of the last instruction */
 	bool is_decoded, is_call;
 };
 
-static bool look(const struct plumb_instruction *in, void *context)
+static bool look(const cs_insn *in, void *context)
 {
 	struct search *s = context;
 
-	s->at = in->at;
-	s->is_decoded = in->at + in->length > s->opcode;
-	s->is_call = s->is_decoded && in->at <= s->opcode && in->at + in->length == s->end &&
-		     (in->kind == PLUMB_INSTRUCTION_CALL || in->kind == PLUMB_INSTRUCTION_JUMP);
+	s->at = in->address;
+	s->is_decoded = in->address + in->size > s->opcode;
+	s->is_call = s->is_decoded && in->address <= s->opcode &&
+		     in->address + in->size == s->end && x86_is_direct(in);
 	return !s->is_decoded;
 }
 
@@ -71,18 +71,16 @@ static bool look(const struct plumb_instruction *in, void *context)
 bool plumb_scan_is_call(struct plumb_scan *scan, const struct plumb_block *block, size_t at,
 			size_t length)
 {
-	const uint64_t address = block->address + at;
-	uint64_t start = find_start(scan, address);
-	struct search s = {};
+	struct search s = {.opcode = block->address + at, .end = block->address + at + length};
+	uint64_t start = find_start(scan, s.opcode);
 
 	if (!start || start < block->address)
 		return true;
-	if (scan->boundary > start && scan->boundary <= address)
+	if (scan->boundary > start && scan->boundary <= s.opcode)
 		start = scan->boundary;
-	s.opcode = address - start;
-	s.end = s.opcode + length;
+	s.at = start;
 	at = start - block->address;
-	plumb_code_visit(block->bytes + at, block->size - at, scan->machine == EM_386, look, &s);
-	scan->boundary = start + s.at;
+	x86_visit(block->bytes + at, block->size - at, start, scan->machine == EM_386, look, &s);
+	scan->boundary = s.at;
 	return !s.is_decoded || s.is_call;
 }

@@ -71,20 +71,14 @@ void plumb_scan_end(struct plumb_scan *scan);
 
 /* debuginfo.c: to be closed after each open, even if nothing was found. */
 struct plumb_debuginfo {
-	Dwarf *dwarf; /* NULL: none was found */
-	char *path;
-	Elf *elf;
-	int fd;
-	Dwarf *shared; /* what dwz moved to a separate file; may be NULL */
-	Elf *shared_elf;
-	int shared_fd;
+	Dwarf *dwarf;          /* NULL: none was found */
+	Dwarf *shared;         /* what dwz moved to a separate file; may be NULL */
+	Elf *elf, *shared_elf; /* of files that were opened for them */
+	int fd, shared_fd;
 };
 
-/* Root of the distribution's debugging information: /usr/lib/debug, unless a test sets another. */
-extern const char *plumb_debuginfo_root;
-
-/* Open the debugging information of ELF, which is the file PATH. */
-void plumb_debuginfo_open(struct plumb_debuginfo *info, Elf *elf, const char *path);
+struct plumb_elf;
+void plumb_debuginfo_open(struct plumb_debuginfo *info, const struct plumb_elf *file);
 struct plumb_image;
 void plumb_debuginfo_open_kernel(struct plumb_debuginfo *info, const struct plumb_image *image);
 void plumb_debuginfo_close(struct plumb_debuginfo *info);

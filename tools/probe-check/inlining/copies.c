@@ -5,9 +5,7 @@
 #include "image/x86.h"
 
 #include <elf.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NEAR      (32 << 10) /* bytes; code of one source file is rarely larger */
 #define LONGEST   256        /* bytes, with padding, of a function that is both inlined and kept */
@@ -22,6 +20,7 @@ struct mark {
 };
 
 struct body {
+	const struct looking *in;
 	uint64_t address;
 	size_t size, n, instructions;
 	struct mark marks[MOST];
@@ -34,100 +33,83 @@ struct looking {
 
 /* --- marks --- */
 
-enum { CALL = 1, INDIRECT, CONSTANT, ACCESS, BOTH };
+#define INDIRECT 1 /* the mark of all calls by pointer */
 
-static uint64_t mix(uint64_t kind, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t mix(uint64_t operation, uint64_t place, uint64_t immediate)
 {
-	uint64_t hash = kind;
+	uint64_t hash = operation * 0x9e3779b97f4a7c15ULL;
 
-	hash = (hash ^ a) * 0x9e3779b97f4a7c15ULL;
-	hash = (hash ^ hash >> 29 ^ b) * 0xbf58476d1ce4e5b9ULL;
-	return (hash ^ hash >> 32 ^ c) * 0x94d049bb133111ebULL;
+	hash = (hash ^ hash >> 29 ^ place) * 0xbf58476d1ce4e5b9ULL;
+	return (hash ^ hash >> 32 ^ immediate) * 0x94d049bb133111ebULL;
 }
 
-/* One number for all encodings of an operation: they differ by register and size of constant. */
-static uint64_t operation(const struct x86_instruction *in)
+static uint64_t mark_call(uint64_t target)
 {
-	unsigned int op = in->opcode;
-
-	if (op < 0x40 && (op & 7) >= 4)
-		return 0x8000 | op >> 3; /* add $1,%al: the same as 80 /0 */
-	if (op >= 0x80 && op <= 0x83)
-		return 0x8000 | in->reg;
-	if ((op & ~1U) == 0xa8)
-		return 0xf600;
-	if ((op & ~1U) == 0xf6)
-		return 0xf600 | in->reg;
-	if (op >= 0xb8 && op <= 0xbf)
-		return 0xc700;
-	if ((op & ~1U) == 0xc6 || op == 0xff || op == 0xc0 || op == 0xc1 || op == 0x0fba)
-		return (uint64_t)op << 8 | in->reg;
-	return (uint64_t)op << 16;
+	return mix(X86_INS_CALL, target, 0);
 }
 
 /* The mark of a jump or call to TARGET; 0: TARGET is in the function, or all functions call it. */
-static uint64_t mark_target(const struct looking *l, const struct body *b, uint64_t target)
+static uint64_t mark_target(const struct body *b, uint64_t target)
 {
+	const struct looking *l = b->in;
+
 	if (target - b->address < b->size || target == l->fentry || target == l->return_thunk)
 		return 0;
-	if (target >= l->thunks[0] && target < l->thunks[1])
+	return target >= l->thunks[0] && target < l->thunks[1] ? INDIRECT : mark_call(target);
+}
+
+static uint64_t mark_of(const struct body *b, const cs_insn *in)
+{
+	const cs_x86 *x86 = &in->detail->x86;
+	const cs_x86_op *memory = NULL, *immediate = NULL;
+	uint64_t operation = in->id, place;
+
+	if (x86_is_direct(in))
+		return mark_target(b, x86->operands[0].imm);
+	if (in->id == X86_INS_JMP)
+		operation = X86_INS_CALL; /* the last call of a function is a jump */
+	if (operation == X86_INS_CALL && x86->operands[0].type == X86_OP_REG)
 		return INDIRECT;
-	return mix(CALL, target, 0, 0);
-}
-
-/* nop, endbr64, int3 */
-static bool is_filling(const struct x86_instruction *in)
-{
-	return in->opcode == 0x90 || in->opcode == 0x0f1f || in->opcode == 0x0f1e ||
-	       in->opcode == 0xcc;
-}
-
-static uint64_t mark_of(const struct looking *l, const struct body *b, uint64_t next,
-			const struct x86_instruction *in)
-{
-	uint64_t op = operation(in), sizes = in->prefixes & (X86_SHORT | X86_WIDE);
-
-	if (is_filling(in))
-		return 0;
-	if (in->has_relative)
-		return mark_target(l, b, next + in->offset);
-	if (in->opcode == 0xff && (in->reg == 2 || in->reg == 4)) {
-		op = 0xff02; /* a call, or a jump if it is a tail call */
-		if (!in->has_memory)
-			return INDIRECT;
+	for (const cs_x86_op *op = x86->operands; op < x86->operands + x86->op_count; op++) {
+		memory = op->type == X86_OP_MEM ? op : memory;
+		immediate = op->type == X86_OP_IMM ? op : immediate;
+		operation = operation << 12 | op->type << 8 | op->size;
 	}
-	if (in->has_memory && in->base == X86_SP)
-		return 0; /* on the stack: variables without a register */
-	if (in->has_memory && in->opcode == 0x8d && in->base != X86_IP)
-		return 0; /* lea: arithmetic */
-	if (in->has_memory)
-		return mix(in->has_immediate ? BOTH : ACCESS, op << 8 | sizes,
-			   in->base == X86_IP ? next + in->offset : (uint64_t)in->offset,
-			   in->immediate);
-	return in->has_immediate ? mix(CONSTANT, op << 8 | sizes, 0, in->immediate) : 0;
+	if (!memory)
+		return immediate ? mix(operation, 0, immediate->imm) : 0;
+	/* Variables without a register are on the stack; lea does arithmetic. */
+	if (memory->mem.base == X86_REG_RSP ||
+	    (in->id == X86_INS_LEA && memory->mem.base != X86_REG_RIP))
+		return 0;
+	place = memory->mem.base == X86_REG_RIP ? in->address + in->size : 0;
+	return mix(operation, place + memory->mem.disp, immediate ? immediate->imm : 0);
 }
 
-/* False: some of the code cannot be decoded. */
+static bool add_mark(const cs_insn *in, void *context)
+{
+	struct body *b = context;
+	uint64_t what;
+
+	if (in->id == X86_INS_NOP || in->id == X86_INS_ENDBR64 || in->id == X86_INS_INT3)
+		return true;
+	b->instructions++;
+	what = mark_of(b, in);
+	if (what && b->n < MOST)
+		b->marks[b->n] = (struct mark){what, in->address - b->address};
+	b->n += what != 0;
+	return b->n <= MOST;
+}
+
+/* False: there are too many marks, or some of the code cannot be decoded. */
 static bool read_body(const struct looking *l, uint64_t address, size_t size, struct body *b)
 {
 	const unsigned char *code = entry_code(l->image, address, size);
-	struct x86_instruction in;
-	uint64_t what;
 
+	b->in = l;
 	b->address = address;
 	b->size = size;
 	b->n = b->instructions = 0;
-	for (size_t at = 0; code && at < size; at += in.length) {
-		if (!x86_decode(code + at, size - at, &in))
-			return false;
-		b->instructions += !is_filling(&in);
-		what = mark_of(l, b, address + at + in.length, &in);
-		if (what && b->n == MOST)
-			return false;
-		if (what)
-			b->marks[b->n++] = (struct mark){what, at};
-	}
-	return code;
+	return code && x86_visit(code, size, address, false, add_mark, b) && b->n <= MOST;
 }
 
 /* --- copies --- */
@@ -174,7 +156,7 @@ static bool has_copy(const struct body *f, const struct body *b)
 static bool calls(const struct body *b, uint64_t address)
 {
 	for (size_t i = 0; i < b->n; i++)
-		if (b->marks[i].what == mix(CALL, address, 0, 0))
+		if (b->marks[i].what == mark_call(address))
 			return true;
 	return false;
 }
@@ -193,56 +175,40 @@ static size_t count_different(const struct body *f)
 
 /* --- symbols, by address --- */
 
-/* The next code symbol from *TEXT on whose address differs from the last one. */
-static bool next_function(const char **text, uint64_t *address, const char **name)
+/* The bytes from a symbol to the next one with another address; 0: there is none. */
+static size_t size_of(const struct plumb_symbols *symbols, const struct plumb_symbol *s)
 {
-	uint64_t last = *address;
-	char type;
+	const struct plumb_symbol *next = s;
 
-	while (**text) {
-		char *end;
-
-		*address = strtoull(*text, &end, 16);
-		type = end[0] ? end[1] : 0;
-		*name = end[0] && end[1] && end[2] ? end + 3 : end;
-		*text = *name + strcspn(*name, "\n");
-		*text += **text == '\n';
-		if (strchr("tTwW", type) && *address != last)
-			return true;
-	}
-	return false;
+	while (++next < symbols->all + symbols->n)
+		if (next->address != s->address)
+			return next->address - s->address;
+	return 0;
 }
 
-/*
- * Without F: the name of the function at ADDRESS, with its size in *SIZE_OF_IT.  With F, which is
- * at ADDRESS: the name of a function near it that has a copy of F and does not call it; B is
- * scratch space.  NULL: there is none.
- */
-static const char *search(const struct looking *l, uint64_t address, const struct body *f,
-			  struct body *b, size_t *size_of_it)
+/* The first function near F that has a copy of F and does not call it; B is scratch space. */
+static const char *search(const struct plumb_symbols *symbols, const struct body *f, struct body *b)
 {
-	const char *text = l->image->symbols, *name = NULL, *next_name = NULL;
-	uint64_t start = 0, next = 0;
+	const struct plumb_symbol *s;
+	uint64_t last = 0;
 
-	while (next_function(&text, &next, &next_name)) {
-		size_t size = next - start;
-		bool near = start && start + NEAR > address && start < address + NEAR;
+	for (s = symbols->all; s < symbols->all + symbols->n; last = s++->address) {
+		size_t size = size_of(symbols, s);
 
-		if (!f && start == address) {
-			*size_of_it = size;
-			return name;
-		}
-		if (f && near && start != address && size >= f->size / 2 && size < 8 * NEAR &&
-		    read_body(l, start, size, b) && !calls(b, address) && has_copy(f, b))
-			return name;
-		start = next;
-		name = next_name;
+		if (s->address != last && s->address != f->address &&
+		    s->address + NEAR > f->address && s->address < f->address + NEAR &&
+		    size >= f->size / 2 && size < 8 * NEAR &&
+		    read_body(f->in, s->address, size, b) && !calls(b, f->address) &&
+		    has_copy(f, b))
+			return s->name;
 	}
 	return NULL;
 }
 
-const char *copies_find(const struct plumb_image *image, uint64_t address, char *text, size_t size)
+const char *copies_find(const struct plumb_image *image, const struct plumb_symbols *symbols,
+			uint64_t address)
 {
+	const struct plumb_symbol *s = symbols->all, *end = s + symbols->n;
 	struct looking l = {
 		.image = image,
 		.fentry = plumb_image_address(image, "__fentry__"),
@@ -251,17 +217,17 @@ const char *copies_find(const struct plumb_image *image, uint64_t address, char 
 	};
 	struct body *f = malloc(sizeof(*f)), *b = malloc(sizeof(*b));
 	const char *name = NULL;
-	size_t length = 0;
+	size_t size;
 
 	l.thunks[1] = l.thunks[0] + 16 * 32;
-	if (f && b && image->machine == EM_X86_64 && image->symbols &&
-	    search(&l, address, NULL, NULL, &length) && length <= LONGEST &&
-	    read_body(&l, address, length, f) && f->instructions <= MOST_CODE &&
+	while (s < end && s->address != address)
+		s++;
+	size = s < end ? size_of(symbols, s) : 0;
+	if (f && b && image->machine == EM_X86_64 && size && size <= LONGEST &&
+	    read_body(&l, address, size, f) && f->instructions <= MOST_CODE &&
 	    count_different(f) >= FEWEST)
-		name = search(&l, address, f, b, NULL);
-	if (name)
-		snprintf(text, size, "%.*s", (int)strcspn(name, " \t\n"), name);
+		name = search(symbols, f, b);
 	free(f);
 	free(b);
-	return name ? text : NULL;
+	return name;
 }

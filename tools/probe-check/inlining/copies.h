@@ -13,11 +13,13 @@
 #define COPIES_H
 
 #include "image/image.h"
+#include <plumb/functions/lists.h>
 
 /*
- * Write to TEXT the first function that has such a copy and does not call the function at ADDRESS.
- * Return TEXT; NULL: there is none.
+ * The name of the first function that has such a copy of the function at ADDRESS and does not call
+ * it; NULL: there is none.
  */
-const char *copies_find(const struct plumb_image *image, uint64_t address, char *text, size_t size);
+const char *copies_find(const struct plumb_image *image, const struct plumb_symbols *symbols,
+			uint64_t address);
 
 #endif

@@ -7,31 +7,15 @@
 #include "image/file.h"
 #include "inlining/code.h"
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/usersyms.h>
 
-const char *plumb_debuginfo_root = "/usr/lib/debug";
-
-static Elf *open_elf(const char *path, int *fd)
-{
-	struct stat st;
-
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*fd < 0)
-		return NULL;
-	if (fstat(*fd, &st) || !S_ISREG(st.st_mode)) {
-		close(*fd);
-		*fd = -1;
-		return NULL;
-	}
-	elf_version(EV_CURRENT);
-	return elf_begin(*fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-}
+#define ROOT "/usr/lib/debug"
 
 /* NULL if there are no units: a file may have only tables about them. */
 static Dwarf *read_dwarf(Elf *elf)
@@ -45,166 +29,92 @@ static Dwarf *read_dwarf(Elf *elf)
 	return NULL;
 }
 
-static bool has_build_id(Elf *elf, const void *id, size_t size)
+/* Take FD, unless it is -errno, if the file has debugging information. */
+static void look_into(struct plumb_debuginfo *info, int fd)
 {
-	const void *own;
-
-	return dwelf_elf_gnu_build_id(elf, &own) == (ssize_t)size && !memcmp(own, id, size);
-}
-
-/* /usr/lib/debug/.build-id/ab/cdef.debug */
-static void name_by_build_id(char *path, size_t room, const unsigned char *id, size_t size)
-{
-	size_t n = snprintf(path, room, "%s/.build-id/%02x/", plumb_debuginfo_root, id[0]);
-
-	for (size_t i = 1; i < size && n + 16 < room; i++)
-		n += snprintf(path + n, room - n, "%02x", id[i]);
-	snprintf(path + n, room - n, ".debug");
-}
-
-/* Take PATH if CHECK accepts its ELF and it has debugging information. */
-static bool try(struct plumb_debuginfo *info, const char *path,
-		bool (*check)(Elf *elf, const void *what, size_t size), const void *what,
-		size_t size)
-{
-	Elf *elf = open_elf(path, &info->fd);
-
-	if (elf && check(elf, what, size))
-		info->dwarf = read_dwarf(elf);
-	if (info->dwarf) {
-		info->elf = elf;
-		info->path = strdup(path);
-		return true;
-	}
-	elf_end(elf);
-	if (info->fd >= 0)
-		close(info->fd);
-	info->fd = -1;
-	return false;
-}
-
-static bool has_checksum(Elf *elf, const void *what, size_t size)
-{
-	size_t n = 0;
-	const char *bytes = elf_rawfile(elf, &n);
-
-	return size == sizeof(GElf_Word) && bytes &&
-	       crc32_z(0, (const void *)bytes, n) == *(const GElf_Word *)what;
-}
-
-/*
- * Try the file that .gnu_debuglink names: in .debug/ beside the file, beside the file, or in the
- * same folder under /usr/lib/debug.
- */
-static void try_link(struct plumb_debuginfo *info, Elf *elf, const char *path)
-{
-	GElf_Word checksum;
-	const char *name = dwelf_elf_gnu_debuglink(elf, &checksum);
-	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL,
-	     candidate[4096];
-	const char *forms[] = {"%.0s%s/.debug/%s", "%.0s%s/%s", "%s%s/%s"};
-
-	for (size_t i = 0; name && slash && *name && !strchr(name, '/') && i < 3; i++) {
-		*slash = 0;
-		snprintf(candidate, sizeof(candidate), forms[i], plumb_debuginfo_root, real, name);
-		if (try(info, candidate, has_checksum, &checksum, sizeof(checksum)))
-			break;
-	}
-	free(real);
-}
-
-static bool is_below(const char *path, const char *directory)
-{
-	size_t n = strlen(directory);
-
-	return !strncmp(path, directory, n) && path[n] == '/';
-}
-
-/*
- * Open the file to which dwz moved what several files share.  libdw would open any file that is
- * named; here it has to be under plumb_debuginfo_root, or is found there by its build id.  False:
- * it is missing.
- */
-static bool share(struct plumb_debuginfo *info)
-{
-	const char *name;
-	const void *id;
-	ssize_t size = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &id);
-	char path[4096], *real, *slash = info->path ? strrchr(info->path, '/') : NULL;
-
-	if (size <= 0 || size > 64)
-		return !size;
-	if (*name == '/' || !slash)
-		snprintf(path, sizeof(path), "%s", name);
-	else
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - info->path), info->path,
-			 name);
-	real = realpath(path, NULL);
-	if (!real || !is_below(real, plumb_debuginfo_root)) {
-		name_by_build_id(path, sizeof(path), id, size);
-		free(real);
-		real = strdup(path);
-	}
-	info->shared_elf = real ? open_elf(real, &info->shared_fd) : NULL;
-	free(real);
-	if (!info->shared_elf || !has_build_id(info->shared_elf, id, size))
-		return false;
-	info->shared = dwarf_begin_elf(info->shared_elf, DWARF_C_READ, NULL);
-	dwarf_setalt(info->dwarf, info->shared);
-	return info->shared;
-}
-
-/* Without the shared file only some inlined calls would be found: use none of it. */
-static void finish(struct plumb_debuginfo *info)
-{
-	if (info->dwarf && !share(info))
+	if (fd < 0)
+		return;
+	elf_version(EV_CURRENT);
+	info->fd = fd;
+	info->elf = plumb_elf_begin(fd, ELF_C_READ_MMAP_PRIVATE);
+	info->dwarf = read_dwarf(info->elf);
+	if (!info->dwarf)
 		plumb_debuginfo_close(info);
 }
 
-void plumb_debuginfo_open(struct plumb_debuginfo *info, Elf *elf, const char *path)
+/* Return whether NAME, in the folder of the file FD, is below ROOT; then PATH is where it is. */
+static bool is_below_root(int fd, const char *name, char path[PATH_MAX])
 {
-	char candidate[4096];
-	const void *id;
-	ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+	char all[2 * PATH_MAX] = "", file[64];
 
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
+	if (*name != '/' && readlink(file, all, PATH_MAX - 1) < 0)
+		return false;
+	if (*name != '/')
+		strrchr(all, '/')[1] = 0;
+	strncat(all, name, PATH_MAX);
+	return realpath(all, path) && !strncmp(path, ROOT "/", strlen(ROOT "/"));
+}
+
+/*
+ * Open the file to which dwz moved what several files share with FD.  libdw would open any file
+ * that is named; here it has to be below ROOT, or is found there by its build id.  Without it only
+ * some inlined calls would be found: then none of it is used.
+ */
+static void share(struct plumb_debuginfo *info, int fd)
+{
+	const char *name;
+	const void *id;
+	ssize_t size = info->dwarf ? dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &id) : 0;
+	char path[PATH_MAX];
+
+	if (!size)
+		return;
+	if (size > 0 && is_below_root(fd, name, path))
+		info->shared_fd = plumb_debug_open_build(path, id, size);
+	if (size > 0 && info->shared_fd < 0)
+		info->shared_fd = plumb_debug_open_build(NULL, id, size);
+	if (info->shared_fd >= 0)
+		info->shared_elf = plumb_elf_begin(info->shared_fd, ELF_C_READ_MMAP_PRIVATE);
+	info->shared = dwarf_begin_elf(info->shared_elf, DWARF_C_READ, NULL);
+	if (info->shared)
+		dwarf_setalt(info->dwarf, info->shared);
+	else
+		plumb_debuginfo_close(info);
+}
+
+void plumb_debuginfo_open(struct plumb_debuginfo *info, const struct plumb_elf *file)
+{
 	*info = (struct plumb_debuginfo){.fd = -1, .shared_fd = -1};
-	info->dwarf = read_dwarf(elf);
-	if (info->dwarf)
-		info->path = strdup(path);
-	if (!info->dwarf && size > 1 && size <= 64) {
-		name_by_build_id(candidate, sizeof(candidate), id, size);
-		try(info, candidate, has_build_id, id, size);
-	}
+	info->dwarf = read_dwarf(file->elf);
 	if (!info->dwarf)
-		try_link(info, elf, path);
-	finish(info);
+		look_into(info, plumb_usersyms_open_debug(file));
+	share(info, info->fd >= 0 ? info->fd : file->fd);
 }
 
 void plumb_debuginfo_open_kernel(struct plumb_debuginfo *info, const struct plumb_image *image)
 {
-	static const char *const places[] = {"%s/boot/vmlinux-%s", "%s/lib/modules/%s/vmlinux",
-					     "%s/lib/modules/%s/vmlinux.debug",
-					     "%.0s/boot/vmlinux-%s",
-					     "%.0s/lib/modules/%s/build/vmlinux"};
-	char path[4096];
+	/* By its build id first; a file name does not prove that the build is the same. */
+	static const char *const places[] = {NULL,
+					     ROOT "/boot/vmlinux-%s",
+					     ROOT "/lib/modules/%s/vmlinux",
+					     ROOT "/lib/modules/%s/vmlinux.debug",
+					     "/boot/vmlinux-%s",
+					     "/lib/modules/%s/build/vmlinux"};
+	char path[PATH_MAX];
 
 	*info = (struct plumb_debuginfo){.fd = -1, .shared_fd = -1};
-	if (image->file && image->file->elf && image->path && image->file->bytes)
+	if (image->file && image->file->elf && image->file->bytes)
 		info->dwarf = read_dwarf(image->file->elf);
-	if (info->dwarf)
-		info->path = strdup(image->path);
-	if (!info->dwarf && image->build_id_size > 1 && image->build_id_size <= 64) {
-		name_by_build_id(path, sizeof(path), image->build_id, image->build_id_size);
-		try(info, path, has_build_id, image->build_id, image->build_id_size);
+	for (size_t i = 0; !info->dwarf && i < sizeof(places) / sizeof(places[0]); i++) {
+		if (places[i] && !image->release)
+			break;
+		if (places[i])
+			snprintf(path, sizeof(path), places[i], image->release);
+		look_into(info, plumb_debug_open_build(places[i] ? path : NULL, image->build_id,
+						       image->build_id_size));
 	}
-	/* A file name does not prove that the build is the same. */
-	for (size_t i = 0; !info->dwarf && image->release && image->build_id_size &&
-			   i < sizeof(places) / sizeof(places[0]);
-	     i++) {
-		snprintf(path, sizeof(path), places[i], plumb_debuginfo_root, image->release);
-		try(info, path, has_build_id, image->build_id, image->build_id_size);
-	}
-	finish(info);
+	share(info, info->fd);
 }
 
 void plumb_debuginfo_close(struct plumb_debuginfo *info)
@@ -217,6 +127,5 @@ void plumb_debuginfo_close(struct plumb_debuginfo *info)
 		close(info->fd);
 	if (info->shared_fd >= 0)
 		close(info->shared_fd);
-	free(info->path);
 	*info = (struct plumb_debuginfo){.fd = -1, .shared_fd = -1};
 }

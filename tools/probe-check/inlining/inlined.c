@@ -22,8 +22,10 @@ struct source {
 	bool is_compiled;
 };
 
+/* The name of a callee, which has it, or debugging information. */
 struct wanted {
-	char *name;
+	const char *name;
+	size_t length;
 	size_t index; /* of the callee */
 };
 
@@ -36,7 +38,7 @@ struct count {
 		const char *start, *end;
 	} * texts; /* debug sections, which contain the strings */
 	size_t n_texts;
-	char **aliases;        /* by callee: the source name of the function at its address */
+	const char **aliases;  /* by callee: the source name of the function at its address */
 	struct wanted *wanted; /* sorted by name; a callee may have two */
 	size_t n_wanted;
 	struct sources {
@@ -48,31 +50,20 @@ struct count {
 static int compare(const void *a, const void *b)
 {
 	const struct wanted *v = a, *w = b;
+	const size_t n = v->length < w->length ? v->length : w->length;
 
-	return strcmp(v->name, w->name);
+	return strncmp(v->name, w->name, n) ?: (v->length > w->length) - (v->length < w->length);
 }
 
 /* Add the names by which a callee may be known: "foo.isra.0" is foo in its sources. */
-static int want(struct count *c, size_t index, const char *name)
+static void want(struct count *c, size_t index, const char *name)
 {
-	size_t n = *name ? strcspn(name + 1, ".") + 1 : 0;
+	size_t all = strlen(name), n = *name ? strcspn(name + 1, ".") + 1 : 0;
 
-	if (!n)
-		return 0;
-	c->wanted[c->n_wanted] = (struct wanted){strdup(name), index};
-	if (!c->wanted[c->n_wanted++].name)
-		return -ENOMEM;
-	if (!name[n])
-		return 0;
-	c->wanted[c->n_wanted] = (struct wanted){strndup(name, n), index};
-	return c->wanted[c->n_wanted++].name ? 0 : -ENOMEM;
-}
-
-static void want_nothing(struct count *c)
-{
-	for (size_t i = 0; c->wanted && i < c->n_wanted; i++)
-		free(c->wanted[i].name);
-	c->n_wanted = 0;
+	if (n)
+		c->wanted[c->n_wanted++] = (struct wanted){name, n, index};
+	if (n < all)
+		c->wanted[c->n_wanted++] = (struct wanted){name, all, index};
 }
 
 static void sort_wanted(struct count *c)
@@ -83,18 +74,16 @@ static void sort_wanted(struct count *c)
 
 static int begin(struct count *c, uint64_t bias, struct plumb_callee *callees, size_t n)
 {
-	int err = 0;
-
 	*c = (struct count){.callees = callees, .n = n, .bias = bias};
 	c->wanted = calloc(2 * n + 1, sizeof(*c->wanted));
 	c->sources = calloc(n + 1, sizeof(*c->sources));
 	c->aliases = calloc(n + 1, sizeof(*c->aliases));
 	if (!c->wanted || !c->sources || !c->aliases)
 		return -ENOMEM;
-	for (size_t i = 0; !err && i < n; i++)
-		err = want(c, i, callees[i].name);
+	for (size_t i = 0; i < n; i++)
+		want(c, i, callees[i].name);
 	sort_wanted(c);
-	return err ?: plumb_scan_begin(&c->addresses, EM_NONE, callees, n);
+	return plumb_scan_begin(&c->addresses, EM_NONE, callees, n);
 }
 
 static bool is_debug(Elf *elf, Elf_Scn *section)
@@ -154,9 +143,6 @@ static void end(struct count *c, bool is_good)
 			sum_up(&c->callees[i], &c->sources[i]);
 		free(c->sources[i].all);
 	}
-	for (size_t i = 0; c->aliases && i < c->n; i++)
-		free(c->aliases[i]);
-	want_nothing(c);
 	free(c->wanted);
 	free(c->sources);
 	free(c->aliases);
@@ -178,11 +164,10 @@ static const char *string_of(const struct count *c, Dwarf_Die *die, unsigned int
 
 static struct wanted *find(const struct count *c, const char *name)
 {
-	struct wanted key = {.name = (char *)name};
-	struct wanted *w =
-		name ? bsearch(&key, c->wanted, c->n_wanted, sizeof(key), compare) : NULL;
+	const struct wanted key = {.name = name, .length = strlen(name)};
+	struct wanted *w = bsearch(&key, c->wanted, c->n_wanted, sizeof(key), compare);
 
-	while (w && w > c->wanted && !strcmp(w[-1].name, name))
+	while (w && w > c->wanted && !compare(w - 1, &key))
 		w--;
 	return w;
 }
@@ -232,25 +217,30 @@ static int take(struct count *c, size_t index, Dwarf_Die *die, bool of_rest, uin
 
 static int take_named(struct count *c, const char *name, Dwarf_Die *die, bool of_rest, uint64_t low)
 {
-	struct wanted *w = find(c, name);
+	const struct wanted *first = find(c, name), *w = first;
 	int err = 0;
 
-	for (; !err && w && w < c->wanted + c->n_wanted && !strcmp(w->name, name); w++)
+	for (; !err && w && w < c->wanted + c->n_wanted && !compare(w, first); w++)
 		err = take(c, w->index, die, of_rest, low);
 	return err;
 }
 
-/* Record the source name at a callee's address, which may differ: malloc is __libc_malloc. */
-static int note_alias(struct count *c, const char *name, uint64_t low)
+/* The alias of the callee at ADDRESS, which several may have; NULL: there is none. */
+static const char **alias_of(const struct count *c, uint64_t address)
 {
 	struct plumb_callee *callee =
-		low && name ? plumb_scan_find(&c->addresses, low, PLUMB_MARK_CODE) : NULL;
-	char **alias = callee ? &c->aliases[callee - c->callees] : NULL;
+		address ? plumb_scan_find(&c->addresses, address, PLUMB_MARK_CODE) : NULL;
 
-	if (!alias || *alias)
-		return 0;
-	*alias = strdup(name);
-	return *alias ? 0 : -ENOMEM;
+	return callee ? &c->aliases[callee - c->callees] : NULL;
+}
+
+/* Record the source name at a callee's address, which may differ: malloc is __libc_malloc. */
+static void note_alias(struct count *c, const char *name, uint64_t low)
+{
+	const char **alias = alias_of(c, low);
+
+	if (alias && !*alias)
+		*alias = name;
 }
 
 /* The address of a function's first byte; 0: it has no code. */
@@ -306,7 +296,8 @@ static int look_at(struct count *c, Dwarf_Die *die, Dwarf_Die *parent)
 	 */
 	if (!err && name && (!linkage || strchr(linkage, '.')))
 		err = take_named(c, name, die, of_rest, low);
-	return err ?: note_alias(c, linkage ?: name, low);
+	note_alias(c, linkage ?: name, low);
+	return err;
 }
 
 /* Look at all DIEs of a unit.  Not recursive: a damaged file may nest them arbitrarily deep. */
@@ -351,25 +342,18 @@ static int walk_all(struct count *c, Dwarf *dwarf)
 
 /*
  * Search again for callees without a result, now by the names at their addresses.  c->n_wanted is 0
- * if there are none.  0 or -ENOMEM.
+ * if there are none.
  */
-static int want_aliases(struct count *c)
+static void want_aliases(struct count *c)
 {
-	int err = 0;
+	c->n_wanted = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const char **alias = c->sources[i].n ? NULL : alias_of(c, c->callees[i].address);
 
-	want_nothing(c);
-	for (size_t i = 0; !err && i < c->n; i++) {
-		struct plumb_callee *like =
-			c->callees[i].address && !c->sources[i].n
-				? plumb_scan_find(&c->addresses, c->callees[i].address,
-						  PLUMB_MARK_CODE)
-				: NULL;
-
-		if (like && c->aliases[like - c->callees])
-			err = want(c, i, c->aliases[like - c->callees]);
+		if (alias && *alias)
+			want(c, i, *alias);
 	}
 	sort_wanted(c);
-	return err;
 }
 
 int plumb_inlined_count(Dwarf *dwarf, Dwarf *shared, uint64_t bias, struct plumb_callee *callees,
@@ -381,9 +365,11 @@ int plumb_inlined_count(Dwarf *dwarf, Dwarf *shared, uint64_t bias, struct plumb
 	if (!err && shared)
 		err = add_texts(&c, dwarf_getelf(shared));
 	if (!err)
-		err = walk_all(&c, dwarf) ?: want_aliases(&c);
-	if (!err && c.n_wanted)
 		err = walk_all(&c, dwarf);
+	if (!err) {
+		want_aliases(&c);
+		err = c.n_wanted ? walk_all(&c, dwarf) : 0;
+	}
 	end(&c, !err);
 	return err;
 }

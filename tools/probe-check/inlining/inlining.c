@@ -20,10 +20,7 @@ static int count_inlined(struct plumb_debuginfo *info, uint64_t bias, struct plu
 
 	if (info->dwarf)
 		err = plumb_inlined_count(info->dwarf, info->shared, bias, callees, n);
-	if (info->dwarf && !err) {
-		calls->debug_info = info->path;
-		info->path = NULL;
-	}
+	calls->has_debug_info = info->dwarf && !err;
 	plumb_debuginfo_close(info);
 	return err;
 }
@@ -52,19 +49,11 @@ static void look_for_exports(struct plumb_scan *scan, const struct plumb_image *
 static uint64_t find_bias(const struct plumb_image *image, Dwarf *dwarf)
 {
 	uint64_t text = plumb_image_address(image, "_stext");
-	Elf *elf = dwarf && text ? dwarf_getelf(dwarf) : NULL;
-	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	const char *name;
-	size_t names;
 
-	if (!elf || elf_getshdrstrndx(elf, &names))
-		return 0;
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (name = elf_strptr(elf, names, header.sh_name)) && !strcmp(name, ".text"))
-			return text - header.sh_addr;
-	return 0;
+	return dwarf && text && plumb_elf_section(dwarf_getelf(dwarf), ".text", &header)
+		       ? text - header.sh_addr
+		       : 0;
 }
 
 /* Where functions of the kernel begin: lines as in /proc/kallsyms. */
@@ -158,8 +147,6 @@ int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *
 		plumb_debuginfo_open_kernel(&info, image);
 		err = count_inlined(&info, find_bias(image, info.dwarf), callees, n, calls);
 	}
-	if (err)
-		plumb_calls_free(calls);
 	return err ? plumb_error(err, "no memory to count calls") : 0;
 }
 
@@ -336,17 +323,9 @@ int plumb_calls_in_file(const char *path, struct plumb_callee *callees, size_t n
 	calls->has_data = header.e_ident[EI_CLASS] == ELFCLASS64;
 	err = count_in_code(file.elf, &header, callees, n);
 	if (!err) {
-		plumb_debuginfo_open(&info, file.elf, file.path);
+		plumb_debuginfo_open(&info, &file);
 		err = count_inlined(&info, 0, callees, n, calls);
 	}
-	if (err)
-		plumb_calls_free(calls);
 	plumb_elf_close(&file);
 	return err ? plumb_error(err, "no memory to count calls") : 0;
-}
-
-void plumb_calls_free(struct plumb_calls *calls)
-{
-	free(calls->debug_info);
-	*calls = (struct plumb_calls){};
 }

@@ -39,10 +39,10 @@ struct plumb_callee {
 };
 
 struct plumb_calls {
-	char *debug_info; /* the file with the debugging information; NULL: there is none */
-	bool has_code;    /* otherwise DIRECT is not known */
-	bool has_data;    /* otherwise TAKEN is not known */
-	bool has_init;    /* otherwise TAKEN lacks what init code and init data of a kernel hold */
+	bool has_debug_info; /* it was found */
+	bool has_code;       /* otherwise DIRECT is not known */
+	bool has_data;       /* otherwise TAKEN is not known */
+	bool has_init; /* otherwise TAKEN lacks what init code and init data of a kernel hold */
 };
 
 /*
@@ -59,8 +59,6 @@ int plumb_calls_in_kernel(const struct plumb_image *image, struct plumb_callee *
  */
 int plumb_calls_in_file(const char *path, struct plumb_callee *callees, size_t n,
 			struct plumb_calls *calls);
-
-void plumb_calls_free(struct plumb_calls *calls);
 
 /* A function symbol of a program or library: NAME, or one that the compiler derived from it. */
 struct plumb_part {
