@@ -212,11 +212,16 @@ static void what_is_not_counted_is_unknown(void **state)
 	}
 }
 
-static struct report report_of(const struct rows *rows)
+static struct rows rows;
+
+/* The report on these rows, whose misses are COUNTED. */
+static struct report report_of(bool counted)
 {
-	return (struct report){.rows = rows, .now = &now, .seq = 1, .final = true};
+	assert_int_equal(rows_make(&rows, &now, &before, counted), 0);
+	return (struct report){.rows = &rows, .now = &now, .seq = 1, .final = true};
 }
 
+/* The table, after which the rows are freed. */
 static char *table_of(const struct report *r)
 {
 	char *text = NULL;
@@ -226,19 +231,16 @@ static char *table_of(const struct report *r)
 	report_rows(r, f);
 	report_footer(r, f);
 	fclose(f);
+	rows_free(&rows);
 	return text;
 }
 
 static void the_table_tells_it_all(void **state)
 {
-	struct report r;
-	struct rows rows;
-	char *text;
+	struct report r = report_of(true);
+	char *text = table_of(&r);
 
 	(void)state;
-	assert_int_equal(rows_make(&rows, &now, &before, true), 0);
-	r = report_of(&rows);
-	text = table_of(&r);
 	assert_string_equal(
 		text,
 		"ID  RUNS/S  NS/RUN   %CPU  MISSED  LINK  PROGRAM, ATTACHED TO\n"
@@ -259,18 +261,14 @@ static void the_table_tells_it_all(void **state)
 		"statistics: enabled during this run; two clock reads per run of any program\n"
 		"misses: since loaded or attached; ?: not counted, -: nothing to miss\n");
 	free(text);
-	rows_free(&rows);
 }
 
 static void where_nothing_is_counted_there_is_no_0(void **state)
 {
-	struct report r;
-	struct rows rows;
+	struct report r = report_of(false);
 	char *text;
 
 	(void)state;
-	assert_int_equal(rows_make(&rows, &now, &before, false), 0);
-	r = report_of(&rows);
 	r.top = 1;
 	r.on_before = true;
 	text = table_of(&r);
@@ -280,39 +278,31 @@ static void where_nothing_is_counted_there_is_no_0(void **state)
 	check(strstr(text, "statistics: already enabled"), "%s", text);
 	check(strstr(text, "not all of their misses are counted by this kernel\n"), "%s", text);
 	free(text);
-	rows_free(&rows);
 }
 
 static void what_is_idle_is_shown_if_asked_for(void **state)
 {
-	struct report r;
-	struct rows rows;
+	struct report r = report_of(true);
 	char *text;
 
 	(void)state;
-	assert_int_equal(rows_make(&rows, &now, &before, true), 0);
-	r = report_of(&rows);
 	r.all = true;
 	text = table_of(&r);
 	check(strstr(text, " 5       0       -   0.00       -     -  idle: xdp (no link)\n"), "%s",
 	      text);
 	check(!strstr(text, "-a shows"), "%s", text);
 	free(text);
-	rows_free(&rows);
 }
 
 static void json_has_null_for_what_is_unknown(void **state)
 {
-	struct rows rows;
-	struct report r;
+	struct report r = report_of(false);
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 	json_t *j, *programs, *guard;
 
 	(void)state;
-	assert_int_equal(rows_make(&rows, &now, &before, false), 0);
-	r = report_of(&rows);
 	assert_int_equal(report_json(&r, f), 0);
 	fclose(f);
 	j = json_loads(text, 0, NULL);

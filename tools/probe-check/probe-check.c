@@ -106,19 +106,20 @@ static size_t add_name(const char **names, size_t n, const char *name)
 /* Take a snapshot with the functions of plumb's tools and of the command line. */
 static json_t *take(const struct kernel *k, const struct plan *p)
 {
-	struct target known[MAX_CHECKS];
+	static struct plan known;
+	const struct plan *const plans[] = {&known, p};
 	const char *names[2 * MAX_CHECKS];
-	size_t n_known = plan_known(TARGET_FUNCTION, known, MAX_CHECKS), n = 0;
 	json_t *snapshot;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n_known; i++)
-		n = add_name(names, n, known[i].name);
-	for (size_t i = 0; i < p->n; i++)
-		if (p->checks[i].target.kind == TARGET_FUNCTION)
-			n = add_name(names, n, p->checks[i].target.name);
+	plan_add_all_tools(&known);
+	for (size_t i = 0; i < 2; i++)
+		for (const struct check *c = plans[i]->checks; c < plans[i]->checks + plans[i]->n;
+		     c++)
+			if (c->target.kind == TARGET_FUNCTION)
+				n = add_name(names, n, c->target.name);
 	snapshot = snapshot_take(k, names, n);
-	for (size_t i = 0; i < n_known; i++)
-		target_free(&known[i]);
+	plan_free(&known);
 	return snapshot;
 }
 

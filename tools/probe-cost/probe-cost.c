@@ -43,16 +43,13 @@ static const char *body_of(const struct mechanism *m, int body)
 static json_t *json_row(const struct mechanism *m, int body)
 {
 	const struct plumb_interval *c = &m->cost[body];
-	json_t *row = json_pack("{s:s}", "mechanism", m->name);
+	json_t *row;
 
-	if (*m->why) {
-		json_object_set_new(row, "refused", plumb_json_text(m->why));
-		return row;
-	}
-	json_object_set_new(row, "body", json_string(body_of(m, body)));
-	json_object_set_new(row, "ns", json_real(c->median));
-	json_object_set_new(row, "low", json_real(c->low));
-	json_object_set_new(row, "high", json_real(c->high));
+	if (*m->why)
+		return json_pack("{s:s, s:o}", "mechanism", m->name, "refused",
+				 plumb_json_text(m->why));
+	row = json_pack("{s:s, s:s, s:f, s:f, s:f}", "mechanism", m->name, "body", body_of(m, body),
+			"ns", c->median, "low", c->low, "high", c->high);
 	if (rate > 0)
 		json_object_set_new(row, "cpu_percent",
 				    json_real(plumb_cost_percent(c->median, rate)));

@@ -279,13 +279,12 @@ static json_t *places_json(const struct plumb_usdt *u)
 
 	for (size_t i = 0; i < u->n; i++) {
 		const struct plumb_usdt_place *place = &u->places[i];
-		json_t *one = json_object();
 
-		json_object_set_new(one, "offset", plumb_json_u64(place->offset));
-		json_object_set_new(one, "semaphore", plumb_json_u64(place->semaphore));
-		json_object_set_new(one, "arguments", plumb_json_text(place->arguments));
-		json_object_set_new(one, "types", types_json(place));
-		json_array_append_new(all, one);
+		json_array_append_new(all, json_pack("{s:o, s:o, s:o, s:o}", "offset",
+						     plumb_json_u64(place->offset), "semaphore",
+						     plumb_json_u64(place->semaphore), "arguments",
+						     plumb_json_text(place->arguments), "types",
+						     types_json(place)));
 	}
 	return all;
 }
@@ -294,13 +293,9 @@ static json_t *list_json(const struct signature *s)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < s->n; i++) {
-		json_t *one = json_object();
-
-		json_object_set_new(one, "name", plumb_json_text(s->list[i].name));
-		json_object_set_new(one, "type", plumb_json_text(s->list[i].type));
-		json_array_append_new(all, one);
-	}
+	for (const struct argument *a = s->list; a < s->list + s->n; a++)
+		json_array_append_new(all, json_pack("{s:o, s:o}", "name", plumb_json_text(a->name),
+						     "type", plumb_json_text(a->type)));
 	return all;
 }
 

@@ -75,7 +75,6 @@ static int add_call(struct targets *p, size_t first, int end, const struct plumb
 	const char *implementation = t->name + strlen(ends[end]);
 	struct target *call = find_call(p, first, end, implementation);
 	struct target like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1};
-	char *name = NULL;
 
 	if (call) {
 		call->events[end] = t;
@@ -83,19 +82,14 @@ static int add_call(struct targets *p, size_t first, int end, const struct plumb
 		return 0;
 	}
 	like.events[end] = t;
-	if (asprintf(&name, "s:%s", name_of(calls, implementation)) < 0)
-		name = NULL;
-	return targets_add(p, SYSCALL, name, &like);
+	return targets_add(p, SYSCALL, &like, "s:%s", name_of(calls, implementation));
 }
 
 static int add_tracepoint(struct targets *p, const struct plumb_tracepoint *t)
 {
 	struct target like = {.hooks = 1 << PLUMB_TRACEPOINT, .n = 1, .events = {t}};
-	char *name = NULL;
 
-	if (asprintf(&name, "t:%s:%s", t->category, t->name) < 0)
-		name = NULL;
-	return targets_add(p, TRACEPOINT, name, &like);
+	return targets_add(p, TRACEPOINT, &like, "t:%s:%s", t->category, t->name);
 }
 
 int targets_read_events(struct targets *p, unsigned int wanted)

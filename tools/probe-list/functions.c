@@ -79,7 +79,6 @@ static unsigned int hooks_of(const struct plumb_function *f)
 static int add(struct targets *p, const struct plumb_function *f, size_t n)
 {
 	struct target like = {.function = f};
-	char *name = NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		like.hooks |= hooks_of(f + i);
@@ -87,9 +86,8 @@ static int add(struct targets *p, const struct plumb_function *f, size_t n)
 	}
 	if (!like.hooks)
 		return 0;
-	if (asprintf(&name, "k:%s%s%s", f->module ?: "", f->module ? ":" : "", f->name) < 0)
-		name = NULL;
-	return targets_add(p, FUNCTION, name, &like);
+	return targets_add(p, FUNCTION, &like, "k:%s%s%s", f->module ?: "", f->module ? ":" : "",
+			   f->name);
 }
 
 int targets_read_functions(struct targets *p)

@@ -156,25 +156,22 @@ static json_t *kinds_json(const struct targets *p, unsigned int wanted)
 	for (enum kind k = 0; k < KINDS; k++)
 		for (const enum plumb_hook *h = kinds[k].hooks; *h && wanted >> k & 1; h++) {
 			const struct access *a = access_of(*h);
-			json_t *one = json_object();
 			ssize_t n = count(p, k, *h);
 
-			json_object_set_new(one, "kind", json_string(kinds[k].name));
-			json_object_set_new(one, "stability", json_string(kinds[k].stability));
-			json_object_set_new(one, "hook", json_string(plumb_hook_name(*h)));
-			json_object_set_new(one, "targets",
-					    n < 0 ? json_null() : plumb_json_u64(n));
-			json_object_set_new(one, "open", json_boolean(a->open));
-			json_object_set_new(one, "why",
-					    a->open ? json_null() : plumb_json_text(a->why));
-			json_array_append_new(all, one);
+			json_array_append_new(
+				all,
+				json_pack("{s:s, s:s, s:s, s:o, s:b, s:o}", "kind", kinds[k].name,
+					  "stability", kinds[k].stability, "hook",
+					  plumb_hook_name(*h), "targets",
+					  n < 0 ? json_null() : plumb_json_u64(n), "open", a->open,
+					  "why", a->open ? json_null() : plumb_json_text(a->why)));
 		}
 	return all;
 }
 
 static json_t *target_json(struct targets *p, const struct target *target)
 {
-	json_t *one = json_object(), *hooks = json_array();
+	json_t *one, *hooks = json_array();
 	bool open = false;
 
 	for (const enum plumb_hook *h = kinds[target->kind].hooks; *h; h++) {
@@ -183,12 +180,10 @@ static json_t *target_json(struct targets *p, const struct target *target)
 		json_array_append_new(hooks, json_string(plumb_hook_name(*h)));
 		open |= is_open(*h);
 	}
-	json_object_set_new(one, "name", plumb_json_text(target->name));
-	json_object_set_new(one, "kind", json_string(kinds[target->kind].name));
-	json_object_set_new(one, "stability", json_string(kinds[target->kind].stability));
-	json_object_set_new(one, "hooks", hooks);
-	json_object_set_new(one, "open", json_boolean(open));
-	json_object_set_new(one, "count", plumb_json_u64(target->n));
+	one = json_pack("{s:o, s:s, s:s, s:o, s:b, s:o}", "name", plumb_json_text(target->name),
+			"kind", kinds[target->kind].name, "stability",
+			kinds[target->kind].stability, "hooks", hooks, "open", open, "count",
+			plumb_json_u64(target->n));
 	arguments_json(p, target, one);
 	return one;
 }

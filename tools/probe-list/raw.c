@@ -16,20 +16,7 @@
 #include <bpf/btf.h>
 
 #define TYPES  "/sys/kernel/btf"
-#define PREFIX "btf_trace_"
 #define CALLER "__traceiter_"
-
-/*
- * The id of the prototype, if T is a typedef of a pointer to a function; otherwise 0.  The first
- * argument is void *__data.
- */
-static uint32_t prototype_of(const struct btf *btf, const struct btf_type *t)
-{
-	const struct btf_type *pointer = btf__type_by_id(btf, t->type), *function;
-
-	function = pointer && btf_is_ptr(pointer) ? btf__type_by_id(btf, pointer->type) : NULL;
-	return function && btf_is_func_proto(function) ? pointer->type : 0;
-}
 
 static int by_name(const void *left, const void *right)
 {
@@ -70,17 +57,13 @@ static int add_all(struct targets *p, const struct btf *btf, uint32_t first)
 	int err = 0;
 
 	for (uint32_t id = first; !err && id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id);
-		const char *name = btf__name_by_offset(btf, t->name_off);
+		const char *name;
 		struct target like = {.hooks = 1 << PLUMB_RAW_TRACEPOINT, .n = 1, .btf = btf};
-		char *full = NULL;
 
-		if (!btf_is_typedef(t) || !name || strncmp(name, PREFIX, strlen(PREFIX)))
+		like.prototype = plumb_btf_declared_tracepoint(btf, id, &name);
+		if (!like.prototype)
 			continue;
-		like.prototype = prototype_of(btf, t);
-		if (asprintf(&full, "r:%s", name + strlen(PREFIX)) < 0)
-			full = NULL;
-		err = targets_add(p, RAW_TRACEPOINT, full, &like);
+		err = targets_add(p, RAW_TRACEPOINT, &like, "r:%s", name);
 	}
 	if (p->n > from)
 		name_arguments(p, from, btf, first);

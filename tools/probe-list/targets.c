@@ -2,6 +2,8 @@
 #include "targets.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,25 +22,30 @@ const struct kind_info kinds[KINDS] = {
 	[USDT] = {"usdt", "usdt", "stable-ish", {PLUMB_UPROBE}},
 };
 
-int targets_add(struct targets *p, enum kind kind, char *name, const struct target *like)
+int targets_add(struct targets *p, enum kind kind, const struct target *like, const char *name, ...)
 {
 	struct target *list = p->list;
+	char *text = NULL;
+	va_list args;
 
-	if (name && p->n == p->room) {
+	va_start(args, name);
+	if (vasprintf(&text, name, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (text && p->n == p->room) {
 		list = reallocarray(p->list, p->room * 2 ?: 1024, sizeof(*list));
 		if (list) {
 			p->list = list;
 			p->room = p->room * 2 ?: 1024;
 		}
 	}
-	if (!name || !list) {
-		free(name);
+	if (!text || !list) {
+		free(text);
 		return plumb_error(ENOMEM, "no memory for the list of targets");
 	}
 	p->list[p->n] = *like;
 	p->list[p->n].kind = kind;
-	p->list[p->n].name = name;
-	p->n++;
+	p->list[p->n++].name = text;
 	return 0;
 }
 

@@ -57,8 +57,9 @@ struct targets {
 	struct plumb_declarer declarer;
 };
 
-/* Add a target like LIKE.  It takes NAME.  -ENOMEM after a message, also if NAME is NULL. */
-int targets_add(struct targets *p, enum kind kind, char *name, const struct target *like);
+/* Add a target like LIKE, with that NAME.  0, or -ENOMEM after a message. */
+int targets_add(struct targets *p, enum kind kind, const struct target *like, const char *name, ...)
+	__attribute__((format(printf, 4, 5)));
 void targets_sort(struct targets *p);
 void targets_free(struct targets *p);
 

@@ -15,11 +15,9 @@ int targets_read_user(struct targets *p, const char *pattern)
 	int err = plumb_userfuncs_find(pattern + strlen("u:"), &found);
 
 	for (size_t i = 0; !err && i < found.n; i++) {
-		char *name = NULL;
 
-		if (asprintf(&name, "u:%s:%s", found.path, found.list[i].name) < 0)
-			name = NULL;
-		err = targets_add(p, USER_FUNCTION, name, &like);
+		err = targets_add(p, USER_FUNCTION, &like, "u:%s:%s", found.path,
+				  found.list[i].name);
 	}
 	plumb_userfuncs_free(&found);
 	return err;
@@ -39,11 +37,9 @@ int targets_read_usdt(struct targets *p, const char *pattern)
 		const struct plumb_usdt *u = &found->list[i];
 		struct target like = {
 			.hooks = 1 << PLUMB_UPROBE, .n = u->n, .usdt = u, .taken = true};
-		char *name = NULL;
 
-		if (asprintf(&name, "usdt:%s:%s:%s", found->path, u->provider, u->name) < 0)
-			name = NULL;
-		err = targets_add(p, USDT, name, &like);
+		err = targets_add(p, USDT, &like, "usdt:%s:%s:%s", found->path, u->provider,
+				  u->name);
 	}
 	return err;
 }

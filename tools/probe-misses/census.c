@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "census.h"
-#include "target.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

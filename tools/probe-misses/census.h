@@ -64,4 +64,13 @@ const struct attachment *census_link(const struct census *c, uint32_t program, u
 /* "kprobe", "tracing", "xdp"; "type 99" if it is newer than libbpf. */
 const char *program_type(uint32_t type, char *text, size_t size);
 
+/* --- target.c: what a link attaches its program to, as the kernel reports it --- */
+
+/* Read kind and misses of the link with descriptor FD; false: the kernel does not report it. */
+bool target_read(int fd, struct attachment *a);
+/* Add how and to what it attaches PROGRAM; of a kernel function perhaps only the address. */
+void target_describe(int fd, const struct program *program, struct attachment *a);
+/* Set the target of links that have only an address to the name of the function there. */
+void target_name(struct attachment *links, size_t n);
+
 #endif

@@ -27,25 +27,28 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
+/* What PRINT prints, malloc'd; NULL: no memory. */
+static char *print_to_text(const struct report *r, void (*print)(const struct report *, FILE *))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	print(r, f);
+	fclose(f);
+	return text;
+}
+
 void report_redraw(const struct report *r, FILE *out)
 {
+	char *rows = print_to_text(r, report_rows), *footer = print_to_text(r, report_footer);
 	struct winsize screen = {};
-	char *rows = NULL, *footer = NULL;
-	size_t size, used;
-	FILE *f;
+	size_t used;
 
 	if (ioctl(fileno(out), TIOCGWINSZ, &screen) || !screen.ws_row)
 		screen.ws_row = 24;
-	f = open_memstream(&rows, &size);
-	if (f) {
-		report_rows(r, f);
-		fclose(f);
-	}
-	f = open_memstream(&footer, &size);
-	if (f) {
-		report_footer(r, f);
-		fclose(f);
-	}
 	fputs("\033[H\033[J", out);
 	if (rows && footer) {
 		used = count_lines(footer) + 1; /* and the line that the cursor is on */

@@ -59,7 +59,8 @@ const char *plumb_lists_suggest(const struct plumb_lists *lists, const char *nam
 
 /*
  * Converts them to functions with their types from BTF, which must outlive FOUND; NULL: the
- * running kernel's BTF.  Returns 0, or -errno after a message; FOUND is empty then.
+ * running kernel's BTF.  Those of one name and module are adjacent.  Returns 0, or -errno after a
+ * message; FOUND is empty then.
  */
 int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
 		       struct plumb_functions *found);

@@ -3,6 +3,8 @@
 #ifndef PLUMB_KERNEL_TYPES_H
 #define PLUMB_KERNEL_TYPES_H
 
+#include <linux/types.h>
+
 struct btf;
 
 /*
@@ -27,6 +29,12 @@ const char *plumb_btf_tracepoint(const struct btf *btf, const char *name);
  * parameter is the tracer's.
  */
 const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const char *name);
+
+/*
+ * The id of the prototype of the raw tracepoint that the type ID declares, and its *NAME; 0: it
+ * declares none.
+ */
+__u32 plumb_btf_declared_tracepoint(const struct btf *btf, __u32 id, const char **name);
 
 /* Reads the file of --btf, raw BTF or an ELF file with BTF; NULL after a message. */
 struct btf *plumb_types_read(const char *file);

@@ -5,15 +5,9 @@
 #include <plumb/core/log.h>
 #include <plumb/functions/lists.h>
 
-static bool is_ambiguous(const struct plumb_traceability *all, size_t n,
-			 const struct plumb_traceability *one)
+static bool is_namesake(const struct plumb_traceability *a, const struct plumb_traceability *b)
 {
-	size_t n_same = 0;
-
-	for (size_t i = 0; i < n; i++)
-		n_same += !strcmp(all[i].name, one->name) &&
-			  !strcmp(all[i].module ?: "", one->module ?: "");
-	return n_same > 1;
+	return !strcmp(a->name, b->name) && !strcmp(a->module ?: "", b->module ?: "");
 }
 
 int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
@@ -31,7 +25,8 @@ int plumb_functions_of(const struct plumb_traceability *all, size_t n, const str
 			.address = all[i].address,
 			.changed = all[i].changed,
 			.cold = all[i].cold,
-			.ambiguous = is_ambiguous(all, n, &all[i]),
+			.ambiguous = (i && is_namesake(&all[i], &all[i - 1])) ||
+				     (i + 1 < n && is_namesake(&all[i], &all[i + 1])),
 			.untraced = all[i].untraced,
 			.blacklisted = all[i].blacklisted,
 		};

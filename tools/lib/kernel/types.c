@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <plumb/core/file.h>
 #include <plumb/core/log.h>
@@ -77,6 +78,21 @@ const struct btf_type *plumb_tracepoint_prototype(const struct btf *btf, const c
 	t = btf__type_by_id(btf, id);
 	t = btf__type_by_id(btf, t->type); /* a pointer */
 	return btf__type_by_id(btf, t->type);
+}
+
+__u32 plumb_btf_declared_tracepoint(const struct btf *btf, __u32 id, const char **name)
+{
+	static const char prefix[] = "btf_trace_";
+	const struct btf_type *t = btf__type_by_id(btf, id), *pointer, *prototype;
+	const char *text = btf__name_by_offset(btf, t->name_off);
+
+	/* typedef void (*btf_trace_NAME)(void *, ARGUMENT...); */
+	if (!btf_is_typedef(t) || !text || strncmp(text, prefix, strlen(prefix)))
+		return 0;
+	*name = text + strlen(prefix);
+	pointer = btf__type_by_id(btf, t->type);
+	prototype = pointer && btf_is_ptr(pointer) ? btf__type_by_id(btf, pointer->type) : NULL;
+	return prototype && btf_is_func_proto(prototype) && btf_vlen(prototype) ? pointer->type : 0;
 }
 
 struct btf *plumb_types_read(const char *file)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* functions: check functions of the kernel. */
 #include "inlining/copies.h"
-#include "image/entry.h"
 #include "check/kernel.h"
 #include "check/remains.h"
 

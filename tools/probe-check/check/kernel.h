@@ -34,12 +34,12 @@ void kernel_close(struct kernel *k);
 
 /* Return whether there is a function with that name that is not known to be init code. */
 bool kernel_has_function(const struct kernel *k, const char *name);
+/* What the kernel calls NAME, if it has that or another name of renamed.h; else NAME. */
+const char *kernel_name(const struct kernel *k, const char *name);
 /*
  * Return TEXT with a function that may be NAME under a usual new name (__NAME, NAME_noprof, or
  * without leading underscores); NULL: there is none.
  */
-/* What the kernel calls NAME, if it has that or another name of renamed.h; else NAME. */
-const char *kernel_name(const struct kernel *k, const char *name);
 const char *kernel_other_name(const struct kernel *k, const char *name, char *text, size_t size);
 const char *kernel_suggest(const struct kernel *k, const char *name, char *text, size_t size);
 

@@ -172,6 +172,21 @@ int userfuncs_find(const char *file, const char *name, uint64_t offset,
 	return err;
 }
 
+/* Find the function, OFFSET bytes in it; false, with a verdict, if there is none. */
+static bool find_or_judge(struct candidate *c, uint64_t offset, struct plumb_userfuncs *found)
+{
+	char words[1024];
+	int err;
+
+	*found = (struct plumb_userfuncs){};
+	plumb_divert(words, sizeof(words));
+	err = userfuncs_find(c->path, c->name, offset, found);
+	plumb_divert(NULL, 0);
+	if (err)
+		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
+	return !err;
+}
+
 /*
  * Return true, with a verdict, if the library that attaches uprobes does not find the function.  It
  * suggests similar names.  It also knows functions that are chosen at run time (ifunc): a symbol
@@ -180,17 +195,10 @@ int userfuncs_find(const char *file, const char *name, uint64_t offset,
 static bool judge_refusal(struct candidate *c)
 {
 	struct plumb_userfuncs found;
-	char words[1024];
-	int err;
+	const bool refused = !find_or_judge(c, 0, &found);
 
-	plumb_divert(words, sizeof(words));
-	err = userfuncs_find(c->path, c->name, 0, &found);
-	plumb_divert(NULL, 0);
-	if (err)
-		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
-	else
-		plumb_userfuncs_free(&found);
-	return err;
+	plumb_userfuncs_free(&found);
+	return refused;
 }
 
 /* Return true, with a verdict, if the offset is beyond the function's end. */
@@ -213,22 +221,17 @@ static bool judge_offset(struct candidate *c)
 /* Return true, with a verdict, if the kernel or the processor has no place for a probe there. */
 static bool judge_place(struct candidate *c)
 {
-	struct plumb_userfuncs found = {};
+	struct plumb_userfuncs found;
 	const char *obstacle = NULL;
-	char words[1024];
-	int err;
 
-	plumb_divert(words, sizeof(words));
-	err = userfuncs_find(c->path, c->name, c->check->target.offset, &found);
-	plumb_divert(NULL, 0);
+	if (!find_or_judge(c, c->check->target.offset, &found))
+		return true;
 	for (size_t i = 0; i < found.n; i++)
 		obstacle = found.list[i].obstacle ?: obstacle;
-	if (err)
-		check_judge(c->check, VERDICT_GONE, "%s", *words ? words : strerror(-err));
-	else if (obstacle)
+	if (obstacle)
 		check_judge(c->check, VERDICT_REFUSED, "%s", obstacle);
 	plumb_userfuncs_free(&found);
-	return err || obstacle;
+	return obstacle;
 }
 
 /*

@@ -2,47 +2,49 @@
 /* fields: which fields of a record still exist, at which offset, of which type. */
 #include "compare/compare.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-static const char *text_of(const json_t *object, const char *key)
+struct field {
+	const char *name, *type;
+	json_int_t offset, size;
+	int is_signed;
+};
+
+static struct field field_of(const json_t *fields, size_t i)
 {
-	return json_string_value(json_object_get(object, key)) ?: "";
+	struct field f = {};
+
+	json_unpack(json_array_get(fields, i), "{s:s, s:s, s:I, s:I, s:b}", "name", &f.name, "type",
+		    &f.type, "offset", &f.offset, "size", &f.size, "signed", &f.is_signed);
+	return f;
 }
 
-static int64_t number_of(const json_t *object, const char *key)
+static bool find(const json_t *fields, const char *name, struct field *found)
 {
-	return json_integer_value(json_object_get(object, key));
-}
-
-static const json_t *find_field(const json_t *fields, const char *name)
-{
-	for (size_t i = 0; i < json_array_size(fields); i++)
-		if (!strcmp(text_of(json_array_get(fields, i), "name"), name))
-			return json_array_get(fields, i);
-	return NULL;
-}
-
-static bool is_like(const json_t *a, const json_t *b)
-{
-	return number_of(a, "offset") == number_of(b, "offset") &&
-	       number_of(a, "size") == number_of(b, "size") &&
-	       compare_types_agree(text_of(a, "type"), text_of(b, "type"));
+	for (size_t i = 0; i < json_array_size(fields); i++) {
+		*found = field_of(fields, i);
+		if (!strcmp(found->name, name))
+			return true;
+	}
+	return false;
 }
 
 /*
- * The new name of FIELD of the list FROM: the field of TO with its offset, size and type, whose
+ * Find the new name of F of the list FROM: the field of TO with its offset, size and type, whose
  * name FROM does not have.
  */
-static const json_t *find_renamed(const json_t *field, const json_t *from, const json_t *to)
+static bool find_renamed(const struct field *f, const json_t *from, const json_t *to,
+			 struct field *found)
 {
-	for (size_t i = 0; i < json_array_size(to); i++) {
-		const json_t *other = json_array_get(to, i);
+	struct field same;
 
-		if (is_like(field, other) && !find_field(from, text_of(other, "name")))
-			return other;
+	for (size_t i = 0; i < json_array_size(to); i++) {
+		*found = field_of(to, i);
+		if (f->offset == found->offset && f->size == found->size &&
+		    compare_types_agree(f->type, found->type) && !find(from, found->name, &same))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* Return whether the record holds the value itself, and no array, address or offset of it. */
@@ -60,62 +62,54 @@ static bool is_char(const char *type)
 	return !strncmp(type + skip, "char", 4) && strchr(" *[", type[skip + 4]);
 }
 
-static void compare_type(const struct comparison *c, const json_t *was, const json_t *is)
+static void compare_field(const struct comparison *c, const struct field *was,
+			  const struct field *is)
 {
-	const char *name = text_of(was, "name"), *old = text_of(was, "type"),
-		   *new = text_of(is, "type");
-	int64_t size = number_of(was, "size"), size_now = number_of(is, "size");
-	bool is_signed = json_is_true(json_object_get(is, "signed")),
-	     same_sign = json_is_true(json_object_get(was, "signed")) == is_signed;
+	const bool same_type = !strcmp(was->type, is->type),
+		   same_sign = was->is_signed == is->is_signed;
 
-	if (size != size_now)
-		compare_tell(c, DIFFERENCE_BREAKING,
-			     "field %s had %" PRId64 " bytes, has %" PRId64 "%s%s", name, size,
-			     size_now, strcmp(old, new) ? ", and is " : "",
-			     strcmp(old, new) ? new : "");
-	else if (strcmp(old, new))
-		compare_tell(c,
-			     compare_types_agree(old, new) ||
-					     (same_sign && is_value(old) && is_value(new))
-				     ? DIFFERENCE_NOISE
-				     : DIFFERENCE_BREAKING,
-			     "field %s was %s, is %s", name, old, new);
-	else if (!same_sign)
-		compare_tell(c, is_char(old) ? DIFFERENCE_NOISE : DIFFERENCE_BREAKING,
-			     "field %s is %s", name, is_signed ? "signed now" : "unsigned now");
-}
-
-static void compare_field(const struct comparison *c, const json_t *was, const json_t *is)
-{
-	int64_t offset = number_of(was, "offset"), offset_now = number_of(is, "offset");
-
-	if (offset != offset_now)
+	if (was->offset != is->offset)
 		compare_tell(c, DIFFERENCE_MOVED,
-			     "field %s moved from offset %" PRId64 " to %" PRId64,
-			     text_of(was, "name"), offset, offset_now);
-	compare_type(c, was, is);
+			     "field %s moved from offset %" JSON_INTEGER_FORMAT
+			     " to %" JSON_INTEGER_FORMAT,
+			     was->name, was->offset, is->offset);
+	if (was->size != is->size)
+		compare_tell(c, DIFFERENCE_BREAKING,
+			     "field %s had %" JSON_INTEGER_FORMAT
+			     " bytes, has %" JSON_INTEGER_FORMAT "%s%s",
+			     was->name, was->size, is->size, same_type ? "" : ", and is ",
+			     same_type ? "" : is->type);
+	else if (!same_type)
+		compare_tell(
+			c,
+			compare_types_agree(was->type, is->type) ||
+					(same_sign && is_value(was->type) && is_value(is->type))
+				? DIFFERENCE_NOISE
+				: DIFFERENCE_BREAKING,
+			"field %s was %s, is %s", was->name, was->type, is->type);
+	else if (!same_sign)
+		compare_tell(c, is_char(was->type) ? DIFFERENCE_NOISE : DIFFERENCE_BREAKING,
+			     "field %s is %s", was->name,
+			     is->is_signed ? "signed now" : "unsigned now");
 }
 
 void compare_fields(const struct comparison *c, const json_t *was, const json_t *is)
 {
-	for (size_t i = 0; i < json_array_size(was); i++) {
-		const json_t *old = json_array_get(was, i),
-			     *new = find_field(is, text_of(old, "name")), *renamed;
+	struct field old, new;
 
-		renamed = new ? NULL : find_renamed(old, was, is);
-		if (new)
-			compare_field(c, old, new);
-		else if (renamed)
-			compare_tell(c, DIFFERENCE_BREAKING, "field %s is renamed: %s",
-				     text_of(old, "name"), text_of(renamed, "name"));
+	for (size_t i = 0; i < json_array_size(was); i++) {
+		old = field_of(was, i);
+		if (find(is, old.name, &new))
+			compare_field(c, &old, &new);
+		else if (find_renamed(&old, was, is, &new))
+			compare_tell(c, DIFFERENCE_BREAKING, "field %s is renamed: %s", old.name,
+				     new.name);
 		else
-			compare_tell(c, DIFFERENCE_BREAKING, "field %s is gone",
-				     text_of(old, "name"));
+			compare_tell(c, DIFFERENCE_BREAKING, "field %s is gone", old.name);
 	}
 	for (size_t i = 0; i < json_array_size(is); i++) {
-		const json_t *new = json_array_get(is, i);
-
-		if (!find_field(was, text_of(new, "name")) && !find_renamed(new, is, was))
-			compare_tell(c, DIFFERENCE_ADDED, "field %s is new", text_of(new, "name"));
+		new = field_of(is, i);
+		if (!find(was, new.name, &old) && !find_renamed(&new, is, was, &old))
+			compare_tell(c, DIFFERENCE_ADDED, "field %s is new", new.name);
 	}
 }

@@ -29,43 +29,47 @@ int snapshot_write(const json_t *snapshot, const char *path)
 		   : 0;
 }
 
-static bool are_texts(const json_t *list)
+/* Return whether J is an object with members of these types (json_unpack()). */
+#define has_form(j, ...) (!json_unpack_ex((json_t *)(j), NULL, JSON_VALIDATE_ONLY, __VA_ARGS__))
+
+static bool is_list(const json_t *list, bool (*is)(const json_t *))
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
-		if (!json_is_string(json_array_get(list, i)))
+		if (!is(json_array_get(list, i)))
 			return false;
 	return json_is_array(list);
+}
+
+static bool is_text(const json_t *text)
+{
+	return json_is_string(text);
+}
+
+static bool are_texts(const json_t *list)
+{
+	return is_list(list, is_text);
 }
 
 static bool is_function(const json_t *f)
 {
 	const json_t *arguments = json_object_get(f, "arguments"),
-		     *types = json_object_get(f, "types"), *returns = json_object_get(f, "returns");
+		     *types = json_object_get(f, "types");
 
-	if (!json_is_object(f) || !arguments != !returns)
-		return false;
 	if (!arguments)
-		return true;
-	if (types && (!are_texts(types) || json_array_size(types) != json_array_size(arguments)))
-		return false;
-	return are_texts(arguments) && json_is_string(returns);
+		return json_is_object(f) && !json_object_get(f, "returns");
+	return has_form(f, "{s:s}", "returns") && are_texts(arguments) &&
+	       (!types ||
+		(are_texts(types) && json_array_size(types) == json_array_size(arguments)));
 }
 
 static bool is_field(const json_t *f)
 {
-	return json_is_string(json_object_get(f, "name")) &&
-	       json_is_string(json_object_get(f, "type")) &&
-	       json_is_integer(json_object_get(f, "offset")) &&
-	       json_is_integer(json_object_get(f, "size")) &&
-	       json_is_boolean(json_object_get(f, "signed"));
+	return has_form(f, "{s:s, s:s, s:I, s:I, s:b}", "name", "type", "offset", "size", "signed");
 }
 
 static bool is_tracepoint(const json_t *fields)
 {
-	for (size_t i = 0; i < json_array_size(fields); i++)
-		if (!is_field(json_array_get(fields, i)))
-			return false;
-	return json_is_array(fields);
+	return is_list(fields, is_field);
 }
 
 static bool are_all(const json_t *object, bool (*is)(const json_t *))
@@ -91,8 +95,7 @@ static const char *flaw_of(const json_t *s)
 		return "it is not a snapshot of probe-check --save";
 	if (strcmp(schema, "plumb-snapshot/1"))
 		return "it is of another version of probe-check";
-	if (!json_is_string(json_object_get(s, "kernel")) ||
-	    !json_is_string(json_object_get(s, "arch")))
+	if (!has_form(s, "{s:s, s:s}", "kernel", "arch"))
 		return "it does not name its kernel";
 	if (!are_all(json_object_get(s, "functions"), is_function))
 		return "its functions are damaged";

@@ -5,27 +5,9 @@
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/functions/declare.h>
+#include <plumb/kernel/types.h>
 
 #include <bpf/btf.h>
-
-/* What follows PREFIX in the name of a type; NULL: it has another prefix. */
-static const char *name_behind(const struct btf *btf, const struct btf_type *t, const char *prefix)
-{
-	const char *name = btf__name_by_offset(btf, t->name_off) ?: "";
-	size_t length = strlen(prefix);
-
-	return strncmp(name, prefix, length) ? NULL : name + length;
-}
-
-/* typedef void (*btf_trace_NAME)(void *, ARGUMENT...); */
-static const struct btf_type *prototype_of(const struct btf *btf, const struct btf_type *t)
-{
-	const struct btf_type *pointer = btf__type_by_id(btf, t->type), *function = NULL;
-
-	if (btf_is_typedef(t) && pointer && btf_is_ptr(pointer))
-		function = btf__type_by_id(btf, pointer->type);
-	return function && btf_is_func_proto(function) && btf_vlen(function) ? function : NULL;
-}
 
 json_t *snapshot_prototypes(const struct btf *btf)
 {
@@ -33,12 +15,13 @@ json_t *snapshot_prototypes(const struct btf *btf)
 	json_t *all = json_object(), *one;
 
 	for (uint32_t id = 1; btf && id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id), *function;
-		const char *name = name_behind(btf, t, "btf_trace_");
+		const struct btf_type *function;
+		const char *name;
+		uint32_t prototype = plumb_btf_declared_tracepoint(btf, id, &name);
 
-		function = name ? prototype_of(btf, t) : NULL;
-		if (!function)
+		if (!prototype)
 			continue;
+		function = btf__type_by_id(btf, prototype);
 		one = json_array();
 		for (int i = 1; i < btf_vlen(function); i++)
 			json_array_append_new(
@@ -65,36 +48,34 @@ static bool is_signed(const struct btf *btf, uint32_t id)
 static json_t *fields_of(struct plumb_declarer *d, const struct btf *btf, const struct btf_type *t)
 {
 	const struct btf_member *m = btf_members(t);
-	json_t *all = json_array(), *one;
+	json_t *all = json_array();
 
 	for (int i = 0; i < btf_vlen(t); i++) {
 		const char *name = btf__name_by_offset(btf, m[i].name_off) ?: "";
 
 		if (!strcmp(name, "ent") || !strcmp(name, "__data"))
 			continue;
-		one = json_object();
-		json_object_set_new(one, "name", plumb_json_text(name));
-		json_object_set_new(one, "type",
-				    plumb_json_text(plumb_declare(d, btf, m[i].type, "") ?: "?"));
-		json_object_set_new(one, "offset", json_integer(btf_member_bit_offset(t, i) / 8));
-		json_object_set_new(one, "size", json_integer(btf__resolve_size(btf, m[i].type)));
-		json_object_set_new(one, "signed", json_boolean(is_signed(btf, m[i].type)));
-		json_array_append_new(all, one);
+		json_array_append_new(
+			all, snapshot_field(name, plumb_declare(d, btf, m[i].type, "") ?: "?",
+					    btf_member_bit_offset(t, i) / 8,
+					    btf__resolve_size(btf, m[i].type),
+					    is_signed(btf, m[i].type)));
 	}
 	return all;
 }
 
 json_t *snapshot_records(const struct btf *btf)
 {
+	static const char prefix[] = "trace_event_raw_";
 	struct plumb_declarer d = {};
 	json_t *all = json_object();
 
 	for (uint32_t id = 1; btf && id < btf__type_cnt(btf); id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id);
-		const char *name = name_behind(btf, t, "trace_event_raw_");
+		const char *name = btf__name_by_offset(btf, t->name_off) ?: "";
 
-		if (name && btf_is_struct(t))
-			json_object_set_new(all, name, fields_of(&d, btf, t));
+		if (btf_is_struct(t) && !strncmp(name, prefix, strlen(prefix)))
+			json_object_set_new(all, name + strlen(prefix), fields_of(&d, btf, t));
 	}
 	plumb_declarer_free(&d);
 	return all;

@@ -70,22 +70,24 @@ static json_t *take_functions(const struct kernel *k, const char *const *names, 
 
 /* --- tracepoints --- */
 
+json_t *snapshot_field(const char *name, const char *type, json_int_t offset, json_int_t size,
+		       bool is_signed)
+{
+	return json_pack("{s:o, s:o, s:I, s:I, s:b}", "name", plumb_json_text(name), "type",
+			 plumb_json_text(type), "offset", offset, "size", size, "signed",
+			 is_signed);
+}
+
 static json_t *fields_of(const struct plumb_format *format)
 {
-	json_t *all = json_array(), *one;
+	json_t *all = json_array();
 
 	for (size_t i = 0; i < format->n; i++) {
 		const struct plumb_format_field *f = &format->fields[i];
 
-		if (f->is_common)
-			continue;
-		one = json_object();
-		json_object_set_new(one, "name", plumb_json_text(f->name));
-		json_object_set_new(one, "type", plumb_json_text(f->type));
-		json_object_set_new(one, "offset", json_integer(f->offset));
-		json_object_set_new(one, "size", json_integer(f->size));
-		json_object_set_new(one, "signed", json_boolean(f->is_signed));
-		json_array_append_new(all, one);
+		if (!f->is_common)
+			json_array_append_new(all, snapshot_field(f->name, f->type, f->offset,
+								  f->size, f->is_signed));
 	}
 	return all;
 }
@@ -129,24 +131,20 @@ static json_t *arch_of(const struct kernel *k)
 
 json_t *snapshot_take(const struct kernel *k, const char *const *functions, size_t n)
 {
-	json_t *all = json_object(), *part = take_functions(k, functions, n);
+	json_t *all = json_pack("{s:s, s:s, s:o, s:o, s:o*}", "schema", "plumb-snapshot/1", "tool",
+				"probe-check", "kernel", plumb_json_text(k->release), "arch",
+				arch_of(k), "functions", take_functions(k, functions, n));
+	json_t *tracepoints = NULL;
 
-	json_object_set_new(all, "schema", json_string("plumb-snapshot/1"));
-	json_object_set_new(all, "tool", json_string("probe-check"));
-	json_object_set_new(all, "kernel", plumb_json_text(k->release));
-	json_object_set_new(all, "arch", arch_of(k));
-	if (part)
-		json_object_set_new(all, "functions", part);
-	if (part && k->btf) {
+	if (all && k->btf) {
 		json_object_set_new(all, "prototypes", snapshot_prototypes(k->btf));
 		json_object_set_new(all, "records", snapshot_records(k->btf));
 	}
-	if (part && k->running) {
-		part = take_tracepoints(k);
-		if (part)
-			json_object_set_new(all, "tracepoints", part);
+	if (all && k->running) {
+		tracepoints = take_tracepoints(k);
+		json_object_set_new(all, "tracepoints", tracepoints);
 	}
-	if (part)
+	if (json_object_get(all, "functions") && (tracepoints || !k->running))
 		return all;
 	json_decref(all);
 	return NULL;

@@ -29,6 +29,10 @@ json_t *snapshot_take(const struct kernel *k, const char *const *functions, size
 json_t *snapshot_prototypes(const struct btf *btf);
 json_t *snapshot_records(const struct btf *btf);
 
+/* A field of a record, as above. */
+json_t *snapshot_field(const char *name, const char *type, json_int_t offset, json_int_t size,
+		       bool is_signed);
+
 /* Write the file atomically (atomic-file.h); 0, or -errno after a message. */
 int snapshot_write(const json_t *snapshot, const char *path);
 

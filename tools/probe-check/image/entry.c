@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "image/entry.h"
+#include "image/image.h"
 
 #include <elf.h>
 #include <endian.h>

@@ -57,4 +57,9 @@ void plumb_image_close(struct plumb_image *image);
 /* The address of the first symbol with that name; 0: there is none. */
 uint64_t plumb_image_address(const struct plumb_image *image, const char *name);
 
+/* entry.c: the SIZE bytes of code at ADDRESS; NULL: the image does not have them. */
+const unsigned char *entry_code(const struct plumb_image *image, uint64_t address, size_t size);
+/* Whether a function has a call site of ftrace at its entry; false also without its code. */
+bool entry_is_traceable(const struct plumb_image *image, uint64_t address);
+
 #endif

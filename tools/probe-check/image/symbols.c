@@ -29,30 +29,13 @@ struct table {
 	bool is_relative;
 };
 
-static uint16_t read_u16(const struct table *t, size_t at)
-{
-	uint16_t value = 0;
-
-	if (at < t->size && t->size - at >= sizeof(value))
-		memcpy(&value, t->bytes + at, sizeof(value));
-	return value;
-}
-
-static uint32_t read_u32(const struct table *t, size_t at)
-{
-	uint32_t value = 0;
-
-	if (at < t->size && t->size - at >= sizeof(value))
-		memcpy(&value, t->bytes + at, sizeof(value));
-	return value;
-}
-
-static uint64_t read_u64(const struct table *t, size_t at)
+/* The number of N bytes at AT; 0 if they are not all there. */
+static uint64_t read_number(const struct table *t, size_t at, size_t n)
 {
 	uint64_t value = 0;
 
-	if (at < t->size && t->size - at >= sizeof(value))
-		memcpy(&value, t->bytes + at, sizeof(value));
+	if (at < t->size && t->size - at >= n)
+		memcpy(&value, t->bytes + at, n);
 	return value;
 }
 
@@ -64,14 +47,14 @@ static size_t align(size_t at, size_t to)
 /* Return whether AT is the index with the offset of each token, if the token '0' is at DIGITS. */
 static bool is_index(struct table *t, size_t at, size_t digits)
 {
-	size_t zero = read_u16(t, at + 2 * '0'), token;
+	size_t zero = read_number(t, at + 2 * '0', 2), token;
 
-	if (at + 512 > t->size || read_u16(t, at) || zero > digits)
+	if (at + 512 > t->size || read_number(t, at, 2) || zero > digits)
 		return false;
 	for (size_t i = 1; i < 256; i++) {
-		token = digits - zero + read_u16(t, at + 2 * i);
+		token = digits - zero + read_number(t, at + 2 * i, 2);
 		if (token >= at || token <= digits - zero || t->bytes[token - 1] ||
-		    read_u16(t, at + 2 * i) <= read_u16(t, at + 2 * (i - 1)))
+		    read_number(t, at + 2 * i, 2) <= read_number(t, at + 2 * (i - 1), 2))
 			return false;
 	}
 	t->tokens = digits - zero;
@@ -115,10 +98,11 @@ static bool find_markers(struct table *t)
 	size_t at, n;
 
 	for (at = t->tokens & ~3UL; at >= 4; at -= 4) {
-		if (read_u32(t, at - 4))
+		if (read_number(t, at - 4, 4))
 			continue;
 		for (n = 1; at - 4 + 4 * n + 4 <= t->tokens; n++)
-			if (!is_step(read_u32(t, at + 4 * n - 8), read_u32(t, at + 4 * n - 4)))
+			if (!is_step(read_number(t, at + 4 * n - 8, 4),
+				     read_number(t, at + 4 * n - 4, 4)))
 				break;
 		if (n >= FEWEST_GROUPS) {
 			t->markers = at - 4;
@@ -145,7 +129,7 @@ static bool are_names(const struct table *t, size_t at, size_t n)
 	size_t first = at, length;
 
 	for (size_t i = 0; i < n; i++) {
-		if (i % GROUP == 0 && at - first != read_u32(t, t->markers + i / GROUP * 4))
+		if (i % GROUP == 0 && at - first != read_number(t, t->markers + i / GROUP * 4, 4))
 			return false;
 		length = read_length(t, &at);
 		if (!length)
@@ -158,14 +142,14 @@ static bool are_names(const struct table *t, size_t at, size_t n)
 /* The number of symbols, the names and the markers follow one another. */
 static bool find_names(struct table *t)
 {
-	size_t at, n, last = read_u32(t, t->markers + 4 * (t->n_markers - 1)) & ~3UL;
+	size_t at, n, last = read_number(t, t->markers + 4 * (t->n_markers - 1), 4) & ~3UL;
 
 	/* What follows the markers may look like another one. */
 	if (t->n_markers > FEWEST_GROUPS)
-		last = read_u32(t, t->markers + 4 * (t->n_markers - 2)) & ~3UL;
+		last = read_number(t, t->markers + 4 * (t->n_markers - 2), 4) & ~3UL;
 	for (at = t->markers > last ? t->markers - last : 0; at >= 8; at -= 4) {
 		for (size_t width = 4; width <= 8; width += 4) {
-			n = read_u32(t, at - width);
+			n = read_number(t, at - width, 4);
 			if (n > (FEWEST_GROUPS - 1) * GROUP && n <= MOST &&
 			    (n - 1) / GROUP + 1 <= t->n_markers &&
 			    (n - 1) / GROUP + 2 >= t->n_markers && are_names(t, at, n)) {
@@ -197,7 +181,7 @@ static bool take_addresses(struct table *t, size_t at, enum form form, uint64_t 
 	if (at > t->size || t->size - at < 4 * t->n)
 		return false;
 	for (size_t i = 0; i < t->n; i++) {
-		offset = read_u32(t, at + 4 * i);
+		offset = read_number(t, at + 4 * i, 4);
 		address = form == PLACE  ? t->address + at + 4 * i + offset
 			  : form == BASE ? (base ?: t->address) + (uint32_t)offset
 			  : offset < 0   ? base - 1 - offset
@@ -220,15 +204,15 @@ static bool find_addresses(struct table *t)
 	/* Since 6.4 they follow the tokens; earlier they precede the number of symbols. */
 	for (size_t to = 4; !found && to <= 8; to *= 2) {
 		at = align(t->end_of_index, to);
-		base = read_u64(t, align(at + 4 * t->n, 8));
+		base = read_number(t, align(at + 4 * t->n, 8), 8);
 		/* Addresses that rise in another form also rise as PLACE, so it is tried last. */
 		found = take_addresses(t, at, BASE, base) || take_addresses(t, at, PER_CPU, base) ||
 			take_addresses(t, at, PLACE, 0);
 	}
 	at = t->number - 8;
 	if (!found && t->number >= size + 8)
-		found = take_addresses(t, at - size, BASE, read_u64(t, at)) ||
-			take_addresses(t, at - size, PER_CPU, read_u64(t, at));
+		found = take_addresses(t, at - size, BASE, read_number(t, at, 8)) ||
+			take_addresses(t, at - size, PER_CPU, read_number(t, at, 8));
 	return found;
 }
 
@@ -240,7 +224,7 @@ static bool expand(const struct table *t, size_t *at, char *name)
 
 	for (; length; length--) {
 		token = (const char *)t->bytes + t->tokens +
-			read_u16(t, t->token_index + 2 * t->bytes[(*at)++]);
+			read_number(t, t->token_index + 2 * t->bytes[(*at)++], 2);
 		for (; *token && n < LONGEST; token++)
 			name[n++] = *token;
 	}

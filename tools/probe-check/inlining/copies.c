@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "inlining/copies.h"
 
-#include "image/entry.h"
 #include "image/x86.h"
 
 #include <elf.h>

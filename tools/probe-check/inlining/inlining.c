@@ -204,21 +204,6 @@ static int look_at_relocations(struct plumb_scan *scan, Elf *elf, Elf_Scn *secti
 	return err;
 }
 
-static void look_for_dynamic(struct plumb_scan *scan, Elf_Scn *section)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	struct plumb_callee *callee;
-	GElf_Sym symbol;
-
-	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-		callee = symbol.st_shndx == SHN_UNDEF
-				 ? NULL
-				 : plumb_scan_find(scan, symbol.st_value, PLUMB_MARK_CODE);
-		if (callee && GELF_ST_VISIBILITY(symbol.st_other) != STV_HIDDEN)
-			callee->exported = true;
-	}
-}
-
 /* Passes over the sections: stubs are found by slots, and calls by stubs. */
 enum pass { SLOTS, STUBS, CALLS, N_PASSES };
 
@@ -234,8 +219,6 @@ static int look_at_section(struct plumb_scan *scan, Elf *elf, Elf_Scn *section,
 
 	if (pass == SLOTS && header->sh_type == SHT_RELA && header->sh_flags & SHF_ALLOC)
 		return look_at_relocations(scan, elf, section, header);
-	if (pass == SLOTS && header->sh_type == SHT_DYNSYM)
-		look_for_dynamic(scan, section);
 	if (pass == SLOTS ||
 	    (!is_program && header->sh_type != SHT_INIT_ARRAY && header->sh_type != SHT_FINI_ARRAY))
 		return 0;
@@ -264,8 +247,21 @@ static bool has_words(Elf *elf, const GElf_Ehdr *header)
 	return header->e_type == ET_EXEC;
 }
 
-/* Where functions of a program begin, by its symbols. */
-static int add_symbols(struct plumb_scan *scan, Elf *elf)
+/* Note where a function begins, by a symbol, and whether other files may call it. */
+static int look_at_symbol(struct plumb_scan *scan, const GElf_Sym *symbol, bool is_dynamic)
+{
+	struct plumb_callee *callee;
+
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
+		return 0;
+	callee = plumb_scan_find(scan, symbol->st_value, PLUMB_MARK_CODE);
+	if (callee && is_dynamic && GELF_ST_VISIBILITY(symbol->st_other) != STV_HIDDEN)
+		callee->exported = true;
+	return GELF_ST_TYPE(symbol->st_info) == STT_FUNC ? plumb_scan_start(scan, symbol->st_value)
+							 : 0;
+}
+
+static int look_at_symbols(struct plumb_scan *scan, Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -279,8 +275,7 @@ static int add_symbols(struct plumb_scan *scan, Elf *elf)
 			continue;
 		data = elf_getdata(section, NULL);
 		for (int i = 0; !err && data && gelf_getsym(data, i, &symbol); i++)
-			if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value)
-				err = plumb_scan_start(scan, symbol.st_value);
+			err = look_at_symbol(scan, &symbol, header.sh_type == SHT_DYNSYM);
 	}
 	plumb_scan_sort_starts(scan);
 	return err;
@@ -290,7 +285,8 @@ static int count_in_code(Elf *elf, const GElf_Ehdr *header, struct plumb_callee 
 {
 	bool words = has_words(elf, header);
 	struct plumb_scan scan;
-	int err = plumb_scan_begin(&scan, header->e_machine, callees, n) ?: add_symbols(&scan, elf);
+	int err = plumb_scan_begin(&scan, header->e_machine, callees, n)
+			  ?: look_at_symbols(&scan, elf);
 
 	for (enum pass pass = 0; !err && pass < N_PASSES; pass++) {
 		Elf_Scn *section = NULL;

@@ -65,7 +65,6 @@ struct plumb_part {
 	char *name; /* "foo", "foo.part.0", "foo.cold" */
 	uint64_t address;
 	uint64_t size;
-	uint64_t offset; /* in the file, as in struct plumb_userfunc */
 };
 
 struct plumb_function_parts {

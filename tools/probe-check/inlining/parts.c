@@ -17,8 +17,7 @@ static bool is_part(const char *symbol, const char *name)
 	return !strncmp(symbol, name, n) && (!symbol[n] || symbol[n] == '.' || symbol[n] == '@');
 }
 
-static int append(struct plumb_function_parts *parts, const char *name, const GElf_Sym *symbol,
-		  uint64_t offset)
+static int append(struct plumb_function_parts *parts, const char *name, const GElf_Sym *symbol)
 {
 	struct plumb_part *more = realloc(parts->all, (parts->n + 1) * sizeof(*more));
 
@@ -27,7 +26,7 @@ static int append(struct plumb_function_parts *parts, const char *name, const GE
 	parts->all = more;
 	more += parts->n;
 	*more = (struct plumb_part){strndup(name, strcspn(name, "@")), symbol->st_value,
-				    symbol->st_size, offset};
+				    symbol->st_size};
 	parts->n += !!more->name;
 	return more->name ? 0 : -ENOMEM;
 }
@@ -47,7 +46,7 @@ static int look_at_table(struct plumb_function_parts *parts, Elf *elf, Elf *tabl
 		if (found && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
 		    symbol.st_shndx != SHN_UNDEF && is_part(found, name) &&
 		    plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
-			err = append(parts, found, &symbol, offset);
+			err = append(parts, found, &symbol);
 	}
 	return err;
 }

@@ -91,37 +91,21 @@ static int attach_syscall(const struct kernel *k, struct live_probe *t, const st
 	return attach_tracepoint(k, t, "syscalls", event);
 }
 
-static int attach_places(struct live_probe *t, const struct plumb_userfuncs *places)
+/* Attach uprobes to a function, or to all places of a USDT probe, which raises its semaphores. */
+static int attach_user(struct live_probe *t, const struct target *target)
 {
-	static const struct plumb_attach_target target = {"count_kprobe", PLUMB_UPROBE};
+	static const struct plumb_attach_target hook = {"count_kprobe", PLUMB_UPROBE};
+	struct plumb_userfuncs found = {};
 	char what[4096];
-
-	return plumb_probe_userfuncs(&t->probes, t->skel->obj, &target, places, 0, 0, what,
-				     sizeof(what));
-}
-
-static int attach_userfunc(struct live_probe *t, const struct target *target)
-{
-	struct plumb_userfuncs found;
-	int err = userfuncs_find(target->file, target->name, target->offset, &found);
+	int err = target->kind == TARGET_USDT
+			  ? usdt_find(target, &found)
+			  : userfuncs_find(target->file, target->name, target->offset, &found);
 
 	if (err)
 		return err;
-	err = attach_places(t, &found);
+	err = plumb_probe_userfuncs(&t->probes, t->skel->obj, &hook, &found, 0, 0, what,
+				    sizeof(what));
 	plumb_userfuncs_free(&found);
-	return err;
-}
-
-/* Attach uprobes to all places of a USDT probe, which raises its semaphores. */
-static int attach_usdt(struct live_probe *t, const struct target *target)
-{
-	struct plumb_userfuncs probes;
-	int err = usdt_find(target, &probes);
-
-	if (err)
-		return err;
-	err = attach_places(t, &probes);
-	plumb_userfuncs_free(&probes);
 	return err;
 }
 
@@ -136,10 +120,8 @@ static int attach(const struct kernel *k, struct live_probe *t, const struct tar
 		return attach_raw(t, target);
 	case TARGET_SYSCALL:
 		return attach_syscall(k, t, target);
-	case TARGET_USER:
-		return attach_userfunc(t, target);
 	default:
-		return attach_usdt(t, target);
+		return attach_user(t, target);
 	}
 }
 

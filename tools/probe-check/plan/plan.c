@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
+#include <plumb/user/hook-try.h>
 
 static struct check *find(const struct plan *p, const char *text)
 {
@@ -74,37 +75,10 @@ void plan_add_tool(struct plan *p, const char *name)
 			each_target(tool_lines[i].targets, add_one, p);
 }
 
-struct known {
-	enum target_kind kind;
-	struct target *targets;
-	size_t n, max;
-};
-
-static bool know_one(void *context, const char *text)
+void plan_add_all_tools(struct plan *p)
 {
-	struct known *k = context;
-	struct target target;
-	const char *flaw;
-
-	for (size_t i = 0; i < k->n; i++)
-		if (!strcmp(k->targets[i].text, text))
-			return true;
-	if (target_parse(text, &target, &flaw))
-		return false;
-	if (target.kind == k->kind && k->n < k->max)
-		k->targets[k->n++] = target;
-	else
-		target_free(&target);
-	return true;
-}
-
-size_t plan_known(enum target_kind kind, struct target *targets, size_t max)
-{
-	struct known k = {.kind = kind, .targets = targets, .max = max};
-
 	for (size_t i = 0; i < n_tool_lines; i++)
-		each_target(tool_lines[i].targets, know_one, &k);
-	return k.n;
+		each_target(tool_lines[i].targets, add_one, p);
 }
 
 bool tool_line_is_open(const struct tool_line *line)
@@ -203,6 +177,60 @@ bool plan_tool_holds(const struct plan *p, const char *tool)
 bool plan_tool_is_unknown(const struct plan *p, const char *tool)
 {
 	return !tool_holds(p, tool, passes) && tool_holds(p, tool, may_pass);
+}
+
+/* --- hooks that are refused --- */
+
+#define FUNCTIONS (1U << TARGET_FUNCTION)
+#define RAW       (1U << TARGET_RAW_TRACEPOINT)
+#define EVENTS    (1U << TARGET_TRACEPOINT | 1U << TARGET_SYSCALL)
+#define PROGRAMS  (1U << TARGET_USER | 1U << TARGET_USDT)
+
+/* Hooks, and the kinds of targets whose verdicts name them; 0: only tools' mechanisms use it. */
+static const struct {
+	enum plumb_hook hook;
+	unsigned int kinds;
+} hooks[] = {
+	{PLUMB_FSESSION, 0},        {PLUMB_FENTRY, FUNCTIONS}, {PLUMB_KPROBE_SESSION, 0},
+	{PLUMB_KPROBE_MULTI, 0},    {PLUMB_KPROBE, FUNCTIONS}, {PLUMB_RAW_TRACEPOINT, EVENTS | RAW},
+	{PLUMB_TRACEPOINT, EVENTS}, {PLUMB_UPROBE, PROGRAMS},
+};
+_Static_assert(sizeof(hooks) / sizeof(hooks[0]) ==
+		       sizeof(((struct refusals *)NULL)->list) / sizeof(struct refusal),
+	       "each may be refused");
+
+void refusals_find(struct refusals *r, unsigned int kinds, bool all)
+{
+	*r = (struct refusals){.tried = true};
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		struct refusal *one = &r->list[r->n];
+
+		if (!all && !(hooks[i].kinds & kinds))
+			continue;
+		one->mechanism = plumb_hook_name(hooks[i].hook);
+		one->kinds = hooks[i].kinds;
+		r->n += plumb_hook_try(hooks[i].hook, one->why, sizeof(one->why)) != 0;
+	}
+}
+
+bool refusals_have_all(const struct refusals *r, enum target_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		n += hooks[i].kinds >> kind & 1;
+	for (size_t i = 0; i < r->n; i++)
+		n -= r->list[i].kinds >> kind & 1;
+	return !n;
+}
+
+bool refusals_have(const struct refusals *r, const char *mechanism, size_t length)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strncmp(r->list[i].mechanism, mechanism, length) &&
+		    !r->list[i].mechanism[length])
+			return true;
+	return false;
 }
 
 void plan_free(struct plan *p)

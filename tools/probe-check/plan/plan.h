@@ -3,11 +3,23 @@
 #ifndef PLAN_H
 #define PLAN_H
 
-#include "plan/refusals.h"
 #include "plan/verdict.h"
 
 #define MAX_CHECKS 256
 #define MAX_TOOLS  32
+
+/* The hooks that the running kernel refuses, found by trying each (hook-try.h). */
+struct refusal {
+	const char *mechanism; /* name as in --mechanism and in *.targets */
+	unsigned int kinds;    /* of targets whose verdicts name it, 1 << kind each */
+	char why[160];
+};
+
+struct refusals {
+	struct refusal list[8];
+	size_t n;
+	bool tried;
+};
 
 struct plan {
 	struct check checks[MAX_CHECKS];
@@ -21,11 +33,8 @@ struct plan {
 void plan_add_target(struct plan *p, const char *text);
 void plan_add_tool(struct plan *p, const char *name);
 
-/*
- * List the targets of one kind that plumb's tools hook, without duplicates.  Return their number,
- * at most MAX.  The caller frees each with target_free().
- */
-size_t plan_known(enum target_kind kind, struct target *targets, size_t max);
+/* Add what any tool hooks, but not the tools. */
+void plan_add_all_tools(struct plan *p);
 
 /*
  * Return whether the targets pass that the tool needs with every mechanism, and also those of at
@@ -49,6 +58,15 @@ const char *plan_mechanisms(const struct plan *p, const struct tool_line *line, 
 /* Return whether the tool's user chooses targets of this line ("*"). */
 bool tool_line_is_open(const struct tool_line *line);
 bool tool_line_is_for_all(const struct tool_line *line);
+
+/* Try the hooks for targets of these kinds; with ALL also those that only tools' mechanisms use. */
+void refusals_find(struct refusals *r, unsigned int kinds, bool all);
+
+/* Return whether all hooks for targets of this kind are refused. */
+bool refusals_have_all(const struct refusals *r, enum target_kind kind);
+
+/* Return whether the mechanism, a name of LENGTH bytes, is refused. */
+bool refusals_have(const struct refusals *r, const char *mechanism, size_t length);
 
 void plan_free(struct plan *p);
 

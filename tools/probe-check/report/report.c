@@ -65,17 +65,23 @@ static void add_part(char *text, size_t size, const char *before, const char *wo
 
 static const char *describe(const struct plan *p, const char *tool, char *text, size_t size)
 {
+	static const struct {
+		bool hold, refused;
+		const char *before;
+	} kinds[] = {
+		{true, false, "its targets are there for "},
+		{true, true, "refused here: "},
+		{false, false, "not by "},
+		{false, true, "not by, and refused here: "},
+	};
 	char mechanisms[512];
 
 	*text = 0;
-	list_mechanisms(p, tool, true, false, mechanisms, sizeof(mechanisms));
-	add_part(text, size, p->refused.tried ? "" : "its targets are there for ", mechanisms);
-	list_mechanisms(p, tool, true, true, mechanisms, sizeof(mechanisms));
-	add_part(text, size, "refused here: ", mechanisms);
-	list_mechanisms(p, tool, false, false, mechanisms, sizeof(mechanisms));
-	add_part(text, size, "not by ", mechanisms);
-	list_mechanisms(p, tool, false, true, mechanisms, sizeof(mechanisms));
-	add_part(text, size, "not by, and refused here: ", mechanisms);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		list_mechanisms(p, tool, kinds[i].hold, kinds[i].refused, mechanisms,
+				sizeof(mechanisms));
+		add_part(text, size, i || !p->refused.tried ? kinds[i].before : "", mechanisms);
+	}
 	if (is_open(tool))
 		add_part(text, size, "other targets are what its user names: ",
 			 "check them as k:, t:, s: or u:");
@@ -175,59 +181,48 @@ static json_t *ok_json(bool ok, bool unknown)
 
 static json_t *check_json(const struct check *c)
 {
-	json_t *j = json_object();
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "target",
+			 plumb_json_text(c->target.text), "verdict", verdict_word(c->verdict), "ok",
+			 ok_json(!verdict_fails(c->verdict), c->verdict == VERDICT_UNKNOWN), "why",
+			 plumb_json_text(c->why), "inlined",
+			 c->has_inlined ? plumb_json_u64(c->inlined) : json_null(), "calls",
+			 c->has_direct ? plumb_json_u64(c->direct) : json_null(), "fires",
+			 c->live ? plumb_json_u64(c->fires) : json_null());
+}
 
-	json_object_set_new(j, "target", plumb_json_text(c->target.text));
-	json_object_set_new(j, "verdict", json_string(verdict_word(c->verdict)));
-	json_object_set_new(j, "ok",
-			    ok_json(!verdict_fails(c->verdict), c->verdict == VERDICT_UNKNOWN));
-	json_object_set_new(j, "why", plumb_json_text(c->why));
-	json_object_set_new(j, "inlined",
-			    c->has_inlined ? plumb_json_u64(c->inlined) : json_null());
-	json_object_set_new(j, "calls", c->has_direct ? plumb_json_u64(c->direct) : json_null());
-	json_object_set_new(j, "fires", c->live ? plumb_json_u64(c->fires) : json_null());
-	return j;
+static json_t *line_json(const struct plan *p, const struct tool_line *line)
+{
+	char refused[256];
+
+	plan_mechanisms(p, line, true, refused, sizeof(refused));
+	return json_pack("{s:s, s:s, s:o, s:s?}", "mechanisms", line->mechanisms, "targets",
+			 line->targets, "ok",
+			 ok_json(plan_line_holds(p, line), plan_line_is_unknown(p, line)),
+			 "refused", p->refused.tried ? refused : NULL);
 }
 
 static json_t *tool_json(const struct plan *p, const char *tool)
 {
-	json_t *j = json_object(), *mechanisms = json_array(), *one;
-	char refused[256];
+	json_t *mechanisms = json_array();
 
-	json_object_set_new(j, "tool", json_string(tool));
-	json_object_set_new(j, "ok",
-			    ok_json(plan_tool_holds(p, tool), plan_tool_is_unknown(p, tool)));
-	json_object_set_new(j, "users_choice", json_boolean(is_open(tool)));
-	for (size_t i = 0; i < n_tool_lines; i++) {
-		if (strcmp(tool_lines[i].tool, tool))
-			continue;
-		one = json_object();
-		json_object_set_new(one, "mechanisms", json_string(tool_lines[i].mechanisms));
-		json_object_set_new(one, "targets", json_string(tool_lines[i].targets));
-		json_object_set_new(one, "ok",
-				    ok_json(plan_line_holds(p, &tool_lines[i]),
-					    plan_line_is_unknown(p, &tool_lines[i])));
-		plan_mechanisms(p, &tool_lines[i], true, refused, sizeof(refused));
-		json_object_set_new(one, "refused",
-				    p->refused.tried ? json_string(refused) : json_null());
-		json_array_append_new(mechanisms, one);
-	}
-	json_object_set_new(j, "mechanisms", mechanisms);
-	return j;
+	for (size_t i = 0; i < n_tool_lines; i++)
+		if (!strcmp(tool_lines[i].tool, tool))
+			json_array_append_new(mechanisms, line_json(p, &tool_lines[i]));
+	return json_pack("{s:s, s:o, s:b, s:o}", "tool", tool, "ok",
+			 ok_json(plan_tool_holds(p, tool), plan_tool_is_unknown(p, tool)),
+			 "users_choice", is_open(tool), "mechanisms", mechanisms);
 }
 
 static json_t *differences_json(const struct findings *f)
 {
-	json_t *all = json_array(), *one;
+	json_t *all = json_array();
 
-	for (size_t i = 0; i < f->n_differences; i++) {
-		one = json_object();
-		json_object_set_new(one, "class",
-				    json_string(class_names[f->differences[i].class]));
-		json_object_set_new(one, "target", plumb_json_text(f->differences[i].target));
-		json_object_set_new(one, "what", plumb_json_text(f->differences[i].what));
-		json_array_append_new(all, one);
-	}
+	for (const struct difference *d = f->differences; d < f->differences + f->n_differences;
+	     d++)
+		json_array_append_new(all,
+				      json_pack("{s:s, s:o, s:o}", "class", class_names[d->class],
+						"target", plumb_json_text(d->target), "what",
+						plumb_json_text(d->what)));
 	return all;
 }
 
