@@ -318,11 +318,9 @@ static void add_returns(struct candidate *c)
 static void add_doubts(struct candidate *c)
 {
 	if (!c->check->has_inlined)
-		check_add(c->check, c->calls.has_debug_info
-					    ? "whether it is inlined besides is not known: "
-					      "debugging information has no such name"
-					    : "whether it is inlined besides is not known: there "
-					      "is no debugging information");
+		check_add(c->check, "whether it is inlined besides is not known: %s",
+			  c->calls.has_debug_info ? "debugging information has no such name"
+						  : "there is no debugging information");
 }
 
 static void judge_found(struct candidate *c)
