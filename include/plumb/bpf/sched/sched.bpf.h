@@ -223,7 +223,7 @@ static __always_inline struct sched_stay *sched_own_stay(struct task_struct *tas
 	s->idle = 0;
 #endif
 #ifdef SCHED_WAKERS
-	s->waker.kind = PLUMB_WAKER_UNKNOWN;
+	sched_take_waker(s, place);
 #endif
 	return s;
 }
