@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* all-functions: what the kernel's lists say of all, in lists made for it. */
 #include "unit.h"
+#include "targets.h"
 #include <sys/stat.h>
 #include <plumb/functions/lists.h>
-#include <plumb/functions/traceability.h>
 
 static char root[] = "/tmp/all-functions.XXXXXX";
 
@@ -82,7 +82,7 @@ static void all_are_there_with_what_is_known(void **state)
 
 	(void)state;
 	assert_non_null(lists);
-	assert_int_equal(plumb_functions_all(lists, &found), 0);
+	assert_int_equal(functions_all(lists, &found), 0);
 	for (size_t i = 0; i < found.n && i < LENGTH(expected); i++)
 		assert_string_equal(described(&found.all[i]), expected[i]);
 	assert_int_equal(found.n, LENGTH(expected));

@@ -5,8 +5,6 @@
  * mean of both is subtracted.  Each round attaches anew, with a new copy of the program, since its
  * address in memory affects its cost.
  */
-#include "measure.h"
-
 #include "mechanisms.h"
 
 #include <sched.h>

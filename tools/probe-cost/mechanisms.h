@@ -3,6 +3,7 @@
 #ifndef MECHANISMS_H
 #define MECHANISMS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +56,13 @@ int mechanism_attach(struct mechanism *m, int body, struct plumb_probes *probes)
 uint64_t mechanism_runs(const struct mechanism *m, int body, const struct plumb_probes *probes);
 /* Check that the attached program runs on every fire.  0, or -errno as above. */
 int mechanism_prove(struct mechanism *m, int body, const struct plumb_probes *probes);
+
+/*
+ * measure.c: measure all mechanisms that are not refused and set their cost; false: all, apart from
+ * the bystander, are refused.  *SLOWED is the number of measurements during which another process
+ * had BPF run-time statistics enabled, which makes every program slower.  When *OVER is set, it
+ * ends early; *ROUNDS is then the number of whole rounds.
+ */
+bool measure_all(unsigned int *rounds, unsigned int *slowed, const volatile sig_atomic_t *over);
 
 #endif

@@ -12,7 +12,6 @@
 #include <plumb/guard/policy.h>
 #include <plumb/terminal/text-table.h>
 
-#include "measure.h"
 #include "mechanisms.h"
 
 #define MAX_RATE 1000000000000

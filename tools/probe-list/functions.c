@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
-#include <plumb/functions/traceability.h>
+#include <plumb/functions/lists.h>
 
 #define BLACKLIST "/sys/kernel/debug/kprobes/blacklist"
 
@@ -51,6 +51,36 @@ static void say_unknown(const struct plumb_lists *lists, const struct plumb_func
 	if (f->n && !f->all[0].address)
 		plumb_warn("addresses are hidden (kernel.kptr_restrict): code that was for boot "
 			   "only is listed too");
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct plumb_traceability *f = a, *g = b;
+	int order = strcmp(f->module ?: "", g->module ?: "") ?: strcmp(f->name, g->name);
+
+	return order ?: (f->address > g->address) - (f->address < g->address);
+}
+
+int functions_all(const struct plumb_lists *lists, struct plumb_functions *found)
+{
+	struct plumb_symbol *s = lists->symbols.all, *end = s + lists->symbols.n;
+	struct plumb_traceability *all = calloc(lists->symbols.n + 1, sizeof(*all));
+	size_t n = 0;
+	int err;
+
+	*found = (struct plumb_functions){};
+	if (!all)
+		return plumb_error(ENOMEM, "no memory for the kernel's functions");
+	for (; s < end; s++) {
+		if (plumb_symbol_is_internal(s))
+			continue;
+		all[n] = plumb_lists_judge(lists, s);
+		n += !all[n].cold && !all[n].boot_only;
+	}
+	qsort(all, n, sizeof(*all), compare);
+	err = plumb_functions_of(all, n, NULL, found);
+	free(all);
+	return err;
 }
 
 static bool is_namesake(const struct plumb_function *f, const struct plumb_function *g)
@@ -99,7 +129,7 @@ int targets_read_functions(struct targets *p)
 
 	if (!lists)
 		return -ENOENT; /* after a message */
-	err = plumb_functions_all(lists, &p->functions);
+	err = functions_all(lists, &p->functions);
 	if (!err)
 		say_unknown(lists, &p->functions);
 	plumb_lists_free(lists);

@@ -9,6 +9,7 @@
 #include <plumb/functions/declare.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/probe.h>
+#include <plumb/functions/traceability.h>
 #include <plumb/functions/tracepoints.h>
 #include <plumb/user/usdt.h>
 
@@ -70,6 +71,12 @@ void targets_free(struct targets *p);
 int targets_read_events(struct targets *p, unsigned int wanted);
 int targets_read_raw_tracepoints(struct targets *p);
 int targets_read_functions(struct targets *p);
+
+/*
+ * All functions of the kernel and the loaded modules, traceable or not, with their types: the
+ * kernel's first, by name.  Returns 0, or -errno after a message.
+ */
+int functions_all(const struct plumb_lists *lists, struct plumb_functions *found);
 
 /*
  * Add the targets of "u:FILE:GLOB" or "usdt:FILE:PROVIDER:GLOB", marked as taken.  0, or -errno

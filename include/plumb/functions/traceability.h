@@ -65,10 +65,4 @@ const char *plumb_lists_suggest(const struct plumb_lists *lists, const char *nam
 int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
 		       struct plumb_functions *found);
 
-/*
- * All functions of the kernel and the loaded modules, traceable or not, with their types: the
- * kernel's first, by name.  Returns 0, or -errno after a message.
- */
-int plumb_functions_all(const struct plumb_lists *lists, struct plumb_functions *found);
-
 #endif

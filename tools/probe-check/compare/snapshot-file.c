@@ -86,10 +86,17 @@ static bool are_all(const json_t *object, bool (*is)(const json_t *))
 /* What is wrong with the form of a snapshot; NULL: nothing. */
 static const char *flaw_of(const json_t *s)
 {
+	static const struct {
+		const char *name, *flaw;
+		bool (*is)(const json_t *item);
+	} parts[] = {
+		{"functions", "its functions are damaged", is_function},
+		{"tracepoints", "its tracepoints are damaged", is_tracepoint},
+		{"records", "its records of tracepoints are damaged", is_tracepoint},
+		{"prototypes", "its prototypes of tracepoints are damaged", are_texts},
+	};
 	const char *schema = json_string_value(json_object_get(s, "schema"));
-	const json_t *tracepoints = json_object_get(s, "tracepoints"),
-		     *records = json_object_get(s, "records"),
-		     *prototypes = json_object_get(s, "prototypes");
+	size_t n = 0;
 
 	if (!schema || strncmp(schema, "plumb-snapshot/", strlen("plumb-snapshot/")))
 		return "it is not a snapshot of probe-check --save";
@@ -97,18 +104,15 @@ static const char *flaw_of(const json_t *s)
 		return "it is of another version of probe-check";
 	if (!has_form(s, "{s:s, s:s}", "kernel", "arch"))
 		return "it does not name its kernel";
-	if (!are_all(json_object_get(s, "functions"), is_function))
-		return "its functions are damaged";
-	if (tracepoints && !are_all(tracepoints, is_tracepoint))
-		return "its tracepoints are damaged";
-	if (records && !are_all(records, is_tracepoint))
-		return "its records of tracepoints are damaged";
-	if (prototypes && !are_all(prototypes, are_texts))
-		return "its prototypes of tracepoints are damaged";
-	if (!json_object_size(json_object_get(s, "functions")) && !json_object_size(tracepoints) &&
-	    !json_object_size(records) && !json_object_size(prototypes))
-		return "there is nothing in it";
-	return NULL;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const json_t *part = json_object_get(s, parts[i].name);
+
+		/* Functions are always there. */
+		if ((part || !i) && !are_all(part, parts[i].is))
+			return parts[i].flaw;
+		n += json_object_size(part);
+	}
+	return n ? NULL : "there is nothing in it";
 }
 
 json_t *snapshot_read(const char *path)

@@ -31,22 +31,30 @@ static int append(struct plumb_function_parts *parts, const char *name, const GE
 	return more->name ? 0 : -ENOMEM;
 }
 
-/* Of TABLES, which are those of ELF, or of a file that only has its symbols. */
-static int look_at_table(struct plumb_function_parts *parts, Elf *elf, Elf *tables,
-			 Elf_Scn *section, const GElf_Shdr *header, const char *name)
+/* Take the symbols of TABLES, which are those of ELF, or of a file that only has its symbols. */
+static int look_at_tables(struct plumb_function_parts *parts, Elf *elf, Elf *tables,
+			  const char *name)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	GElf_Sym symbol;
-	const char *found;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
 	uint64_t offset;
+	GElf_Sym symbol;
+	Elf_Data *data;
 	int err = 0;
 
-	for (int i = 0; !err && data && gelf_getsym(data, i, &symbol); i++) {
-		found = elf_strptr(tables, header->sh_link, symbol.st_name);
-		if (found && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
-		    symbol.st_shndx != SHN_UNDEF && is_part(found, name) &&
-		    plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
-			err = append(parts, found, &symbol);
+	while ((section = elf_nextscn(tables, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; !err && data && gelf_getsym(data, i, &symbol); i++) {
+			const char *found = elf_strptr(tables, header.sh_link, symbol.st_name);
+
+			if (found && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+			    symbol.st_shndx != SHN_UNDEF && is_part(found, name) &&
+			    plumb_elf_offset(elf, symbol.st_value, PF_X, &offset))
+				err = append(parts, found, &symbol);
+		}
 	}
 	return err;
 }
@@ -71,20 +79,6 @@ static void sort(struct plumb_function_parts *parts)
 		else
 			parts->all[n++] = parts->all[i];
 	parts->n = n;
-}
-
-static int look_at_tables(struct plumb_function_parts *parts, Elf *elf, Elf *tables,
-			  const char *name)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	int err = 0;
-
-	while (!err && (section = elf_nextscn(tables, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			err = look_at_table(parts, elf, tables, section, &header, name);
-	return err;
 }
 
 /* The same of the symbols in .gnu_debugdata. */

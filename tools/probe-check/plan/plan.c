@@ -111,6 +111,16 @@ bool plan_targets_hold(const struct plan *p, const struct tool_line *line)
 	return each_target(line->targets, passes, (void *)p);
 }
 
+/* Return whether the mechanism, a name of LENGTH bytes, is refused. */
+static bool refusals_have(const struct refusals *r, const char *mechanism, size_t length)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strncmp(r->list[i].mechanism, mechanism, length) &&
+		    !r->list[i].mechanism[length])
+			return true;
+	return false;
+}
+
 const char *plan_mechanisms(const struct plan *p, const struct tool_line *line, bool refused,
 			    char *text, size_t size)
 {
@@ -222,15 +232,6 @@ bool refusals_have_all(const struct refusals *r, enum target_kind kind)
 	for (size_t i = 0; i < r->n; i++)
 		n -= r->list[i].kinds >> kind & 1;
 	return !n;
-}
-
-bool refusals_have(const struct refusals *r, const char *mechanism, size_t length)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (!strncmp(r->list[i].mechanism, mechanism, length) &&
-		    !r->list[i].mechanism[length])
-			return true;
-	return false;
 }
 
 void plan_free(struct plan *p)

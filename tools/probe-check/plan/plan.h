@@ -65,9 +65,6 @@ void refusals_find(struct refusals *r, unsigned int kinds, bool all);
 /* Return whether all hooks for targets of this kind are refused. */
 bool refusals_have_all(const struct refusals *r, enum target_kind kind);
 
-/* Return whether the mechanism, a name of LENGTH bytes, is refused. */
-bool refusals_have(const struct refusals *r, const char *mechanism, size_t length);
-
 void plan_free(struct plan *p);
 
 #endif
