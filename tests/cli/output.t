@@ -103,6 +103,7 @@ for tool in "${tools[@]}"; do
 	call=("$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"})
 	for option in --help --version --about; do
 		unwritable "$option"
+		unread "$option"
 	done
 	has "$tool" --by && unwritable -b help
 	has "$tool" --syscall && unwritable -s help

@@ -31,5 +31,8 @@ uint64_t plumb_json_ns(const json_t *time);
 
 /* Prints the line and frees the object.  Returns 0 or -errno. */
 int plumb_json_print(json_t *object, FILE *out);
+/* The same, but the member "rows" is what ROWS prints of OF, which returns 0 or -errno. */
+int plumb_json_print_rows(json_t *object, int (*rows)(const void *of, FILE *out), const void *of,
+			  FILE *out);
 
 #endif

@@ -96,6 +96,12 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 void plumb_option_split(const char *option, const char *text, struct plumb_options *o);
 void plumb_option_no_return(const char *option, const char *text, struct plumb_options *o);
 
+/* Options of tables, also of programs that do not trace. */
+void plumb_option_percentile(const char *option, const char *item, struct plumb_options *o);
+void plumb_option_unit(const char *option, const char *text, struct plumb_options *o);
+/* The default ones, if none were given. */
+void plumb_options_complete_percentiles(struct plumb_options *o);
+
 /* Whether the mechanism that OPTIONS name can do what they ask of it; if not, as wrong usage. */
 void plumb_options_check_mechanism(const struct plumb_options *options,
 				   const struct plumb_tool *tool);

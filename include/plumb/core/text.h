@@ -43,6 +43,9 @@ const char *plumb_text_end(char *text, int width);
  * are indented. */
 void plumb_print_wrapped(const char *text, FILE *out);
 
+/* 0, -EPIPE if the reader has closed stdout, or -errno after a message. */
+int plumb_flush_stdout(void);
+
 /* Closes stdout at exit.  Returns STATUS, or 1 after a message if writing failed. */
 int plumb_close_stdout(int status);
 

@@ -87,6 +87,19 @@ static int take_item(const char *item, void *context)
 	return 0;
 }
 
+/* Of two files, one would not be written. */
+static void take_once(const struct plumb_option *o, const char *name)
+{
+	static const struct plumb_option *taken[16];
+	size_t i = 0;
+
+	for (; taken[i]; i++)
+		if (taken[i] == o)
+			plumb_usage_error("%s: given twice; it takes one %s", name, o->value);
+	if (i + 1 < sizeof(taken) / sizeof(taken[0]))
+		taken[i] = o;
+}
+
 static void take(const struct plumb_option *o, const char *text)
 {
 	char name[64];
@@ -95,6 +108,8 @@ static void take(const struct plumb_option *o, const char *text)
 	if (o->instead)
 		plumb_usage_error("-%c: no such option; %s", o->letter, o->instead);
 	snprintf(name, sizeof(name), "--%s", o->name);
+	if (o->once)
+		take_once(o, name);
 	if (o->given)
 		*o->given = true;
 	if (o->number && text)
@@ -228,12 +243,17 @@ static void ignore(int signal)
 	(void)signal;
 }
 
-/* getopt's messages have options as they are, which a terminal could take for commands. */
-static void refuse_controls(int argc, char **argv)
+/*
+ * getopt's messages have options as they are, which a terminal could take for commands; and an
+ * option without a name abbreviates all.
+ */
+static void refuse_unreadable(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		const bool is_long = !strncmp(argv[i], "--", 2);
 
+		if (!strncmp(argv[i], "--=", 3))
+			plumb_usage_error("no name of an option before the =: %s", argv[i]);
 		if (*argv[i] != '-')
 			continue;
 		for (const char *at = argv[i]; *at && *at != '=' && (is_long || at < argv[i] + 2);
@@ -266,13 +286,15 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv)
 	/* With a handler, a write beyond ulimit -f fails with EFBIG.  execve() restores the default
 	 * for commands. */
 	signal(SIGXFSZ, ignore);
+	/* A reader that closes the output, also that of --help, is no failure: EPIPE says so. */
+	signal(SIGPIPE, ignore);
 	/* Without --keep, who asks for a dump would lose the report. */
 	signal(SIGUSR1, ignore);
 	plumb_log_init();
 	argv[0] = program_invocation_short_name; /* the name in getopt's messages */
 	if (cli->command)
 		argc = split_command(cli->command, argc, argv);
-	refuse_controls(argc, argv);
+	refuse_unreadable(argc, argv);
 	append(cli->options);
 	append(cli->more);
 	for (size_t i = 0; plumb_parts[i]; i++)

@@ -100,3 +100,27 @@ int plumb_json_print(json_t *object, FILE *out)
 	json_decref(object);
 	return err;
 }
+
+int plumb_json_print_rows(json_t *object, int (*rows)(const void *of, FILE *out), const void *of,
+			  FILE *out)
+{
+	const char *name, *before = "{";
+	json_t *value;
+	int err = 0;
+
+	json_object_foreach(object, name, value)
+	{
+		fprintf(out, "%s\"%s\":", before, name);
+		before = ",";
+		if (!strcmp(name, "rows"))
+			err = rows(of, out);
+		else if (json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY))
+			err = -(errno ?: EIO);
+		if (err)
+			break;
+	}
+	json_decref(object);
+	if (!err)
+		fputs("}\n", out);
+	return err;
+}

@@ -102,7 +102,7 @@ static void add_key(const char *option, const char *item, struct plumb_options *
 	o->by_given = true;
 }
 
-static void add_percentile(const char *option, const char *item, struct plumb_options *o)
+void plumb_option_percentile(const char *option, const char *item, struct plumb_options *o)
 {
 	uint64_t value;
 
@@ -118,7 +118,7 @@ static void add_percentile(const char *option, const char *item, struct plumb_op
 	strcpy(o->percentiles[o->n_percentiles++].name, item);
 }
 
-static void parse_unit(const char *option, const char *text, struct plumb_options *o)
+void plumb_option_unit(const char *option, const char *text, struct plumb_options *o)
 {
 	static const char *const names[] = {"auto", "ns", "us", "ms", "s"};
 
@@ -173,8 +173,8 @@ static const struct {
 	{0, {.doc = "Output:", .group = 40}},
 	{ROWS | TABLE, {"by", 'b', "KEY[,...]", "group by these keys; -b help lists them", 40, .item = add_key}},
 	{COLUMNS | TABLE, {"min-count", 'm', "N", "omit rows of fewer than N calls from the table", 40, .number = &asked.min_count, .max = UINT64_MAX}},
-	{COLUMNS, {"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 40, .item = add_percentile}},
-	{COLUMNS | TABLE, {"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 40, .parse = parse_unit}},
+	{COLUMNS, {"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 40, .item = plumb_option_percentile}},
+	{COLUMNS | TABLE, {"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 40, .parse = plumb_option_unit}},
 	{COLUMNS | TABLE, {"histogram", 'H', NULL, "print a histogram below each row", 40, .given = &asked.histogram}},
 	{0, {"json", 'j', NULL, "print JSON lines, one object per report", 40, .given = &asked.json}},
 	{ROWS | TABLE, {"top", 'n', "N", "print only the first N rows of the table", 40, .number = &asked.top, .min = 1, .max = UINT32_MAX}},
@@ -307,12 +307,14 @@ void plumb_option_no_return(const char *option, const char *text, struct plumb_o
 	o->no_return = true;
 }
 
-static void add_default_percentiles(struct plumb_options *o)
+void plumb_options_complete_percentiles(struct plumb_options *o)
 {
 	static const char *const names[] = {"50", "90", "99", "99.9"};
 
+	if (o->n_percentiles)
+		return;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		add_percentile("--percentiles", names[i], o);
+		plumb_option_percentile("--percentiles", names[i], o);
 }
 
 static void complete(struct plumb_options *o)
@@ -323,8 +325,7 @@ static void complete(struct plumb_options *o)
 		plumb_usage_error("--follow needs -p: the processes whose descendants are traced");
 	if (!o->by_given)
 		o->by = tool->keys.default_by;
-	if (!o->n_percentiles)
-		add_default_percentiles(o);
+	plumb_options_complete_percentiles(o);
 	if (o->mechanism)
 		find_mechanism(o->mechanism, tool);
 	plumb_parts_complete(o, tool);

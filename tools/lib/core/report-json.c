@@ -85,31 +85,11 @@ json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row)
 	return key;
 }
 
-static void add_measure(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
-			json_t *j)
-{
-	json_t *percentiles = json_object(), *low = json_array();
-	uint64_t count = plumb_dist_count(d);
-
-	set_u64(j, "sum", sum);
-	set_u64(j, "min", count ? d->min : 0);
-	set_u64(j, "max", d->max);
-	for (size_t i = 0; i < o->n_percentiles; i++) {
-		set_u64(percentiles, o->percentiles[i].name,
-			plumb_percentile(d, o->percentiles[i].p));
-		if (plumb_percentile_is_weak(count, o->percentiles[i].p))
-			json_array_append_new(low, json_string(o->percentiles[i].name));
-	}
-	set(j, "percentiles", percentiles);
-	set(j, "low_samples", low);
-	set(j, "hist", plumb_dist_json(d));
-}
-
 static void add_second(const struct plumb_run *run, const struct plumb_row *row, json_t *j)
 {
 	json_t *second = json_object();
 
-	add_measure(&run->options, &row->second, row->second_sum, second);
+	plumb_measure_json(&run->options, &row->second, row->second_sum, second);
 	set(j, run->tool->measure.second, second);
 }
 
@@ -161,7 +141,7 @@ static json_t *rows(const struct plumb_report *r)
 		if (run->tool->measure.rate || run->tool->measure.kind != PLUMB_TIMES)
 			set(j, "rate", json_real(plumb_row_rate(r, row)));
 		if (plumb_has_histogram(run->tool->measure.kind))
-			add_measure(&run->options, &row->dist, row->sum, j);
+			plumb_measure_json(&run->options, &row->dist, row->sum, j);
 		if (row->split && run->tool->measure.split_by)
 			set(j, "split", run->tool->measure.split_by->json(run, row));
 		if (run->tool->measure.second)
@@ -273,28 +253,11 @@ static json_t *watched(const struct plumb_run *run)
 	return all;
 }
 
-/* Prints an object whose "rows" the tool prints itself. */
-static int print_with_rows(json_t *j, const struct plumb_report *r, FILE *out)
+static int rows_of_tool(const void *report, FILE *out)
 {
-	const char *name, *before = "{";
-	json_t *value;
-	int err = 0;
+	const struct plumb_report *r = report;
 
-	json_object_foreach(j, name, value)
-	{
-		fprintf(out, "%s\"%s\":", before, name);
-		before = ",";
-		if (!strcmp(name, "rows"))
-			err = r->run->tool->view.rows_json(r, out);
-		else if (json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY))
-			err = -(errno ?: EIO);
-		if (err)
-			break;
-	}
-	json_decref(j);
-	if (!err)
-		fputs("}\n", out);
-	return err;
+	return r->run->tool->view.rows_json(r, out);
 }
 
 json_t *plumb_report_object(const struct plumb_report *r)
@@ -345,5 +308,6 @@ int plumb_report_json(const struct plumb_report *r, FILE *out)
 {
 	json_t *j = plumb_report_object(r);
 
-	return r->run->tool->view.rows_json ? print_with_rows(j, r, out) : plumb_json_print(j, out);
+	return r->run->tool->view.rows_json ? plumb_json_print_rows(j, rows_of_tool, r, out)
+					    : plumb_json_print(j, out);
 }

@@ -23,12 +23,7 @@ int plumb_report_print(struct plumb_report *r)
 		return err;
 	if (err)
 		return plumb_error(err, "cannot write the report: %s", strerror(-err));
-	if (fflush(stdout) || ferror(stdout)) {
-		if (errno == EPIPE)
-			return -EPIPE;
-		return plumb_error(errno, "cannot write to standard output: %s", strerror(errno));
-	}
-	return 0;
+	return plumb_flush_stdout();
 }
 
 /* With the date once a run has passed midnight. */

@@ -202,6 +202,15 @@ const char *plumb_text_end(char *text, int width)
 	return memcpy(text, "...", 3);
 }
 
+int plumb_flush_stdout(void)
+{
+	int err = fflush(stdout) || ferror(stdout) ? errno ?: EIO : 0;
+
+	if (err && err != EPIPE)
+		plumb_warn("cannot write to standard output: %s", strerror(err));
+	return -err;
+}
+
 int plumb_close_stdout(int status)
 {
 	int failed = ferror(stdout);
