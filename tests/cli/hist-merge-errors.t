@@ -58,6 +58,12 @@ bad "the maximum is below" 's/"max":\d+/"max":0/'
 bad "the minimum is above" 's/"min":\d+/"min":99999999999/'
 bad "the minimum is above the maximum" \
 	's/"min":\d+,"max":\d+(,"percentiles":\{[^}]*\},"low_samples":\[[^]]*\],"hist":\[\[(\d+),(\d+),\d+\]\])/"min":$3,"max":$2$1/'
+bad "a negative number" 's/"sum":/"sum":-/'
+bad "a row without a histogram that others have" 's/"hist":/"other":/'
+bad "its rows have no histograms, unlike those before" 's/"hist":/"other":/g'
+bad "two rows of the report have the same key" 's/"pid":1000/"pid":1/'
+bad "rows of the report have different keys" 's/"pid":1,/"tid":1,/'
+bad "a key with a NUL" 's/"key":\{/"key":{"a":"\\u0000",/'
 bad "a histogram without sum" 's/"sum":/"other":/'
 bad "a row without key" 's/"key":/"kay":/'
 bad "the key is no object" 's/"key":\{.*?\}/"key":5/'
@@ -144,7 +150,7 @@ is "--tool passes over another's reports" "$status $(jq -c "$what" "$out")" "0 $
 jq -S -c . "$work/both" >"$work/sorted"
 run_bare "$tool" -j "$work/sorted"
 is "members may be in any order" "$(jq -c "$what" "$out")" "$wanted"
-sed -E 's/([][{},:])/ \1\t/g' <(jq -c '.rows[].key.comm |= "cat" | .start = "2026-01-31T11:59:40.000000000Z" | del(.end)' "$work/first") |
+sed -E 's/([][{},:])/ \1\t/g' <(jq -c '.rows |= map(select(.key.comm == "cat")) | .start = "2026-01-31T11:59:40.000000000Z" | del(.end)' "$work/first") |
 	sed 's/"2026.*Z"/"2026-01-31T11:59:40.000000000Z", "end": "2026-01-31T11:59:50.000000000Z"/' >"$work/spaced"
 run_bare "$tool" -j "$work/spaced"
 holds "blanks are no matter" "$out" '$last | .reports == 1 and (.rows | length) == 2'
@@ -158,8 +164,11 @@ claim "control characters of keys are escaped in tables" test "$(LC_ALL=C grep -
 like "as \\xHH" "$(<"$out")" '\\x1b'
 
 # Sums beyond the largest number of JSON stay there; calls cannot be so many.
-perl -pe 's/"sum":\d+/"sum":9223372036854775807/g' "$work/first" >"$work/large"
-run_bare "$tool" -j -b none "$work/large" "$work/good"
+for part in first good; do
+	perl -pe 's/"rows":\[.*?\]\}\]/"rows":[{"key":{},"count":1,"errors":0,"sum":MOST,"min":MOST,"max":MOST,"hist":[[4398046511104,MOST,1]]}]/;
+		s/MOST/9223372036854775807/g' "$work/$part" >"$work/large.$part"
+done
+run_bare "$tool" -j "$work"/large.*
 is "a sum stays at 2^63-1" "$(grep -o '"sum":[0-9]*' "$out")" '"sum":9223372036854775807'
 perl -pe 's/"rows":\[.*?\]\}\]/"rows":[{"key":{},"count":9223372036854775807,"errors":0}]/' "$work/first" >"$work/calls"
 run_bare "$tool" "$work/calls" "$work/good"
@@ -167,6 +176,20 @@ refused "more calls than a number holds" 1 "$tool" "$work/good:1: " "more than 2
 jq -c '.rows = []' "$work/first" >"$work/idle"
 run_bare "$tool" "$work/idle"
 like "no rows are called so" "$(<"$out")" "^[(]no calls[)]"$'\n'
+# A running trace may have a call in the sum and not in the buckets, or the other way round: a sum is what it can be.
+for sum in 0 9223372036854775807; do
+	perl -pe 's/"sum":\d+/"sum":'$sum'/' "$work/good" >"$work/sum"
+	run_bare "$tool" -j "$work/sum"
+	holds "of a sum of $sum what is possible is taken" "$out" '$last | .corrected == 1 and all(.rows[]; .count * .min <= .sum and .sum <= .count * .max)'
+done
+run_bare "$tool" "$work/sum"
+like "... and the footer says so" "$(<"$out")" "corrected: 1 sum of values, which minimum and maximum rule out"
+jq -c '.rows |= map(select(.key.comm == "cat") | del(.hist) | .stack = [])' "$work/good" >"$work/stacks"
+jq -c '.rows[1].key = .rows[0].key | .rows[1].stack = [{frame: "f", kernel: true}]' "$work/stacks" >"$work/stacks.same"
+run_bare "$tool" -j "$work/stacks.same"
+is "stacks of a key are one row" "$status $(jq -c '[.rows[].count]' "$out")" "0 $(jq -c '[[.rows[].count] | add]' "$work/stacks.same")"
+run_bare "$tool" -j "$work/stacks" "$work/last"
+refused "histograms after rows without" 1 "$tool" "$work/last:1: its rows have histograms, unlike those before"
 # --- files that cannot be read; output that cannot be written ---
 mkdir "$work/folder"
 run_bare "$tool" -k -j "$work/absent" "$work/good" "$work/folder"

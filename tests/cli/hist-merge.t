@@ -91,11 +91,20 @@ merge "$work/losers"
 is "20 hosts are named, the others counted" "$(grep -c '  host .*lost' "$out") $(grep -o '[0-9]* more hosts lost' "$out")" "20 5 more hosts lost"
 
 # --- what not all tools have ---
-jq -c '.rows[] |= (. + {cpu: ({sum, min, max, percentiles, low_samples, hist} | .sum = 7)})' "$d/a.json" >"$work/second"
+jq -c '.rows[] |= (.count as $n | . + {cpu: ({sum, min, max, percentiles, low_samples, hist} | .sum = $n * .max)})' "$d/a.json" >"$work/second"
 merge -j "$work/second"
-holds "a second measure is merged like the first" "$out" 'all($last.rows[]; .cpu.hist == .hist and .cpu.percentiles == .percentiles and .cpu.sum == 49)'
+holds "a second measure is merged like the first" "$out" 'all($last.rows[]; .cpu.hist == .hist and .cpu.percentiles == .percentiles and .cpu.sum > .sum)'
+is "... with its own sum" "$(jq '[.rows[].cpu.sum] | add' "$out")" "$(jq -s '[.[].rows[].cpu.sum] | add' "$work/second")"
 merge "$work/second"
 is "and has a line of its own" "$(grep -c '^  cpu ' "$out")" 6
+merge -j "$work/second" "$d/b.json"
+cp "$out" "$work/lacking"
+merge -j "$work/lacking" "$d/c.json"
+is "of reports that have it in part, it is not in the result, which can be merged again" \
+	"$status$(<"$err") $(jq '[.rows[] | has("cpu")] | any' "$work/lacking") $(jq '[.rows[].count] | add' "$out")" \
+	"0 false $(jq -s '[.[].rows[].count] | add' "$d"/[abc].json)"
+merge "$work/second" "$d/b.json"
+like "... which the footer says" "$(<"$out")" "  left out: cpu, which some of the reports do not have"
 jq -c 'del(.rows[] | .hist, .sum, .min, .max)' "$d/a.json" >"$work/counts"
 merge -j "$work/counts"
 is "of rows without histograms the calls are counted" "$(jq -c '[.rows[] | [.count, .errors, (has("hist") | not)]]' "$out")" \

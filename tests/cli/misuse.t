@@ -80,6 +80,9 @@ bad_numbers() {
 	for value in calls calls.prom.tmp .prom ''; do
 		bad --openmetrics "$value"
 	done
+	# One of two files would not be written.
+	bad_together --openmetrics "given twice; it takes one FILE.prom" : --openmetrics=x.prom --openmetrics=y.prom
+	bad_together --otlp "given twice; it takes one FILE" : --otlp=x --otlp=y
 	for value in '' : 1us 1us:1us 1us,1us 2us,1us x; do
 		bad --le "$value" # without --openmetrics, too
 	done
@@ -264,6 +267,11 @@ bad_merges() {
 	done
 	bad --tool ''
 	bad --hgrm ''
+	bad_together "--hgrm: given twice" : --hgrm=z --hgrm=y x
+	for value in -T=--every -i=--every -d=--every -P="-b pid" -p="-b pid" -L="-b tid" -x=--sort=errors; do
+		run "$tool" "${value%%=*}" x
+		refused "$tool ${value%%=*} names what it is called here" 2 "$tool" "${value%%=*}" "${value#*=}"
+	done
 	for value in "--every=1m" "--hgrm=z" "--diff y"; do
 		# shellcheck disable=SC2086 # words
 		run "$tool" --openmetrics=x.prom $value x
@@ -373,6 +381,8 @@ for tool in "${tools[@]}"; do
 	habits
 	unknown nonsense --nonsense
 	unknown nonsense --nonsense=3
+	run "$tool" "${safe[@]}" --=x
+	refused "$tool --=x lacks a name" 2 "$tool" "no name of an option" "--=x"
 	unknown Z -Z
 	unknown Z -vZv
 	unknown version --version=3

@@ -15,14 +15,15 @@ static void check(const struct merge *m)
 	struct merged_row **rows = merge_rows(m, UINT64_MAX, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct plumb_dist d = merge_dist(m, &rows[i]->measures[FIRST]);
+		const struct plumb_dist d = rows[i]->measures[FIRST].dist;
+		const double sum = rows[i]->measures[FIRST].sum, all = rows[i]->count;
 
-		/* Rows of counts may be among them. */
-		if (plumb_dist_count(&d) > rows[i]->count || (d.n && d.min > d.max) ||
+		if (merge_has(m, FIRST) != (d.n > 0) || (d.n && plumb_dist_count(&d) != all) ||
+		    (d.n && (d.min > d.max || sum > all * d.max * 1.001)) ||
+		    (d.n && sum < 9e18 && sum * 1.001 < all * d.min) ||
 		    (d.n && plumb_percentile(&d, 50 * PLUMB_PERCENT) > d.max))
 			abort();
 		count += rows[i]->count;
-		free(d.buckets);
 	}
 	if (count != m->count || m->pooled > count)
 		abort();
@@ -56,9 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *end = data + size, *newline;
 
 	if (size && *data == '2') {
-		m.by[m.n_by++] = "host";
-		m.by[m.n_by++] = "pid";
-		m.by_host = true;
+		m.by = (struct merge_by){.keys = {"host", "pid"}, .n = 2, .host = true};
 	}
 	for (; data < end; data = newline + 1) {
 		newline = memchr(data, '\n', end - data) ?: end;

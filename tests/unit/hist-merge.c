@@ -10,12 +10,16 @@ static struct line_row row;
 /* A report of one row, whose values are VALUES[0..n) and whose key is {}. */
 static struct line line_of(const uint64_t *values, size_t n, uint32_t precision)
 {
-	struct line l = {.precision = precision, .rows = &row, .n_rows = 1, .count = n};
+	struct line l = {.precision = precision,
+			 .rows = &row,
+			 .n_rows = 1,
+			 .count = n,
+			 .measures = 1 << FIRST};
 	uint64_t *dense = calloc(plumb_hist_buckets(precision), sizeof(*dense));
 	struct line_measure *m = &row.measures[FIRST];
 
 	row = (struct line_row){.key = {"{}", 2}, .count = n};
-	*m = (struct line_measure){.is_there = true, .count = n, .min = UINT64_MAX};
+	*m = (struct line_measure){.count = n, .min = UINT64_MAX};
 	for (size_t i = 0; i < n; i++) {
 		dense[plumb_hist_index(values[i], precision)]++;
 		m->min = values[i] < m->min ? values[i] : m->min;
@@ -56,8 +60,8 @@ static void the_coarser_precision_is_that_of_the_result(void **state)
 			a = merge_rows(&m, UINT64_MAX, &n);
 			assert_int_equal(n, 1);
 			b = merge_rows(&whole, UINT64_MAX, &n);
-			x = merge_dist(&m, &a[0]->measures[FIRST]);
-			y = merge_dist(&whole, &b[0]->measures[FIRST]);
+			x = a[0]->measures[FIRST].dist;
+			y = b[0]->measures[FIRST].dist;
 			assert_int_equal(x.n, y.n);
 			assert_memory_equal(x.buckets, y.buckets, x.n * sizeof(*x.buckets));
 			assert_int_equal(x.min, y.min);
@@ -70,8 +74,6 @@ static void the_coarser_precision_is_that_of_the_result(void **state)
 			}
 			free(a);
 			free(b);
-			free(x.buckets);
-			free(y.buckets);
 			merge_free(&m);
 			merge_free(&whole);
 		}
@@ -178,7 +180,7 @@ static void of_a_run_the_last_ledger_counts(void **state)
 	report(&h, "a", 1, 0, 10, 10, false);
 	report(&h, "a", 2, 10, 20, 20, false);
 	assert_int_equal(h.headless, 0);
-	assert_int_equal(h.all[0].reports, 6);
+	assert_int_equal(h.all[0].over.reports, 6);
 	recorded(&h, 1, 60);
 }
 
@@ -203,7 +205,7 @@ static void of_a_run_files_may_be_in_any_order(void **state)
 			continue;
 		assert_int_equal(h.headless, 0);
 		hosts_end(&h);
-		assert_int_equal(h.all[0].reports, 8);
+		assert_int_equal(h.all[0].over.reports, 8);
 		recorded(&h, 1, 8);
 	}
 }

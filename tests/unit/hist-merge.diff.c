@@ -25,7 +25,8 @@ static double normal(void)
 static void fill(struct reading *r, size_t reports, double scale, double mood)
 {
 	struct line_row row = {.key = {"{}", 2}, .count = 100};
-	struct line l = {.precision = 6, .rows = &row, .n_rows = 1, .count = 100};
+	struct line l = {
+		.precision = 6, .rows = &row, .n_rows = 1, .count = 100, .measures = 1 << FIRST};
 	struct line_measure *m = &row.measures[FIRST];
 	uint64_t *dense = calloc(plumb_hist_buckets(6), sizeof(*dense));
 
@@ -33,7 +34,7 @@ static void fill(struct reading *r, size_t reports, double scale, double mood)
 	for (size_t i = 0; i < reports; i++) {
 		double factor = scale * exp(mood * normal());
 
-		*m = (struct line_measure){.is_there = true, .count = 100, .max = 1ULL << 41};
+		*m = (struct line_measure){.count = 100, .max = 1ULL << 41};
 		memset(dense, 0, plumb_hist_buckets(6) * sizeof(*dense));
 		for (size_t j = 0; j < 100; j++)
 			dense[plumb_hist_index(factor * exp(normal()), 6)]++;
@@ -48,10 +49,7 @@ static struct diff_side side(struct reading *r)
 {
 	size_t n, blocks = merge_blocks(&r->merge);
 	struct merged_row **rows = merge_rows(&r->merge, UINT64_MAX, &n);
-	struct diff_side s = {.reading = r,
-			      .row = rows[0],
-			      .dist = merge_dist(&r->merge, &rows[0]->measures[FIRST]),
-			      .blocks = blocks < DIFF_LEAST_BLOCKS ? 0 : blocks};
+	struct diff_side s = {.row = rows[0], .blocks = blocks < DIFF_LEAST_BLOCKS ? 0 : blocks};
 
 	free(rows);
 	return s;
@@ -80,8 +78,6 @@ static struct tally compare(size_t reports, double mood, double change, uint64_t
 		t.slower += c.verdict == DIFF_SLOWER;
 		t.faster += c.verdict == DIFF_FASTER;
 		t.few += c.verdict == DIFF_TOO_FEW;
-		free(a.dist.buckets);
-		free(b.dist.buckets);
 		merge_free(&before.merge);
 		merge_free(&after.merge);
 	}

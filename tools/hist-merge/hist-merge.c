@@ -15,11 +15,9 @@
 static int report_left_out(const struct reading *r)
 {
 	if (r->left_out)
-		plumb_warn("left out %llu line%s that cannot be merged",
-			   (unsigned long long)r->left_out, r->left_out == 1 ? "" : "s");
+		plumb_warn("left out " MANY " that cannot be merged", N(r->left_out, "line"));
 	if (r->unread)
-		plumb_warn("left out %llu file%s that cannot be read",
-			   (unsigned long long)r->unread, r->unread == 1 ? "" : "s");
+		plumb_warn("left out " MANY " that cannot be read", N(r->unread, "file"));
 	return r->left_out || r->unread ? PLUMB_EXIT_FAILED : 0;
 }
 
@@ -32,7 +30,7 @@ static int merge(const struct options *o)
 	err = reading_run(&r, o->files, o->n_files,
 			  o->hgrm          ? print_hgrm
 			  : o->openmetrics ? print_openmetrics
-			  : o->json        ? print_json
+			  : o->shared.json ? print_json
 					   : print_table);
 	status = err ? PLUMB_EXIT_FAILED : report_left_out(&r);
 	reading_end(&r);
@@ -109,7 +107,6 @@ int main(int argc, char **argv)
 	int status;
 
 	options_parse(&o, argc, argv);
-	signal(SIGPIPE, SIG_IGN);
 	if (isatty(STDERR_FILENO))
 		signal(SIGINT, end_by);
 	if (confine(&o))

@@ -21,17 +21,14 @@ static size_t find(struct hosts *h, struct span name)
 		return i;
 	}
 	h->indices = h->indices ?: get(json_object());
-	if (h->n == h->room) {
-		h->room = h->room * 2 ?: 64;
-		h->all = get(reallocarray(h->all, h->room, sizeof(*h->all)));
-	}
-	h->all[h->n++] = (struct host){.name = text};
+	h->all = room_for_one(h->all, h->n, &h->room, sizeof(*h->all));
+	h->all[h->n++] = (struct host){.name = text, .over.host = i};
 	if (json_object_set_new_nocheck(h->indices, text, json_integer(i)))
 		abort();
 	return i;
 }
 
-static void add_sums(struct host *to, const struct run_host *of)
+static void add_sums(struct run_host *to, const struct run_host *of)
 {
 	to->reports += of->reports;
 	to->recorded = ledger_sum(to->recorded, of->recorded);
@@ -42,7 +39,7 @@ static void add_sums(struct host *to, const struct run_host *of)
 static void end_run(struct hosts *h, struct run *run)
 {
 	for (size_t i = 0; i < run->n_hosts; i++)
-		add_sums(&h->all[run->hosts[i].host], &run->hosts[i]);
+		add_sums(&h->all[run->hosts[i].host].over, &run->hosts[i]);
 	ledger_add(&h->over, &run->ledger);
 	free(run->hosts);
 	free(run);
@@ -145,7 +142,7 @@ static bool fill_gap(struct host *host, const struct line *l)
 	remove_gap(at);
 	add_gap(host, (struct run_gap){NULL, gap.seq, gap.end, l->seq, l->start});
 	add_gap(host, (struct run_gap){NULL, l->seq, l->end, gap.next_seq, gap.start});
-	host->reports++;
+	host->over.reports++;
 	return true;
 }
 
@@ -161,7 +158,7 @@ static bool join(struct hosts *h, struct host *host, struct run *run)
 	remove_gap(at);
 	h->runs--;
 	h->headless--;
-	host->reports += run->hosts[0].reports;
+	host->over.reports += run->hosts[0].reports;
 	free(run->hosts);
 	free(run);
 	return true;
@@ -295,20 +292,14 @@ struct ledger hosts_ledger(const struct hosts *h)
 
 struct run_host *hosts_sums(const struct hosts *h)
 {
-	struct run_host *sums = get(calloc(h->n + 1, sizeof(*sums))), *to;
+	struct run_host *sums = get(calloc(h->n + 1, sizeof(*sums)));
 
 	for (size_t i = 0; i < h->n; i++)
-		sums[i] = (struct run_host){i, h->all[i].reports, h->all[i].recorded,
-					    h->all[i].lost, h->all[i].lost_unknown};
+		sums[i] = h->all[i].over;
 	for (size_t i = 0; i < h->n; i++)
 		for (const struct run *run = h->all[i].runs; run; run = run->next)
-			for (size_t j = 0; j < run->n_hosts; j++) {
-				to = &sums[run->hosts[j].host];
-				to->reports += run->hosts[j].reports;
-				to->recorded = ledger_sum(to->recorded, run->hosts[j].recorded);
-				to->lost = ledger_sum(to->lost, run->hosts[j].lost);
-				to->lost_unknown |= run->hosts[j].lost_unknown;
-			}
+			for (size_t j = 0; j < run->n_hosts; j++)
+				add_sums(&sums[run->hosts[j].host], &run->hosts[j]);
 	return sums;
 }
 

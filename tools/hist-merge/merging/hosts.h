@@ -43,8 +43,7 @@ struct run_gap {
 
 struct host {
 	char *name;
-	uint64_t reports, recorded, lost; /* of runs that are over */
-	bool lost_unknown;
+	struct run_host over; /* of runs that are over */
 	struct run *runs;     /* that may go on, the latest first */
 	struct run_gap *gaps; /* the latest first */
 };

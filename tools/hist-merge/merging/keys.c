@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "merging/keys.h"
-#include <stdlib.h>
+#include "reading/memory.h"
 
 static const char *const known[] = {
 	"host",    "pid",   "tid",       "comm",  "process", "cgroup",    "cpu",
@@ -33,14 +33,25 @@ void keys_list(FILE *out)
 }
 
 /* A key of plumb/2 has no lists and objects in it. */
-static bool is_flat(json_t *key)
+static json_t *parse(struct span text, uint64_t *names, const char **error)
 {
+	json_error_t e;
+	json_t *key = json_loadb(text.text, text.n, JSON_REJECT_DUPLICATES, &e), *value;
 	const char *name;
-	json_t *value;
 
-	json_object_foreach(key, name,
-			    value) if (json_is_array(value) || json_is_object(value)) return false;
-	return true;
+	if (!key)
+		*error = json_error_code(&e) == json_error_duplicate_key
+				 ? "a key with a member that is there twice"
+				 : "a key with a NUL";
+	*names = 1;
+	json_object_foreach(key, name, value)
+	{
+		if (json_is_array(value) || json_is_object(value))
+			*error = "a key with a member that is no scalar";
+		/* They may be in any order. */
+		*names += span_hash((struct span){name, strlen(name)}, 0);
+	}
+	return key;
 }
 
 static json_t *host_of(const struct line *l, json_t *key)
@@ -59,45 +70,40 @@ static json_t *host_of(const struct line *l, json_t *key)
 	return host;
 }
 
-static json_t *reduced(const struct merge *m, const struct line *l, json_t *key, const char **error)
+static json_t *reduced(const struct merge_by *by, const struct line *l, json_t *key,
+		       const char **error)
 {
 	static char missing[96];
 	json_t *kept = json_object(), *value;
 
-	for (size_t i = 0; i < m->n_by; i++) {
-		value = strcmp(m->by[i], "host") ? json_incref(json_object_get(key, m->by[i]))
-						 : host_of(l, key);
-		if (value) {
-			json_object_set_new(kept, m->by[i], value);
-			continue;
+	for (size_t i = 0; i < by->n; i++) {
+		value = strcmp(by->keys[i], "host") ? json_incref(json_object_get(key, by->keys[i]))
+						    : host_of(l, key);
+		if (!value) {
+			snprintf(missing, sizeof(missing), "its rows have no key %s (--by)",
+				 by->keys[i]);
+			*error = missing;
 		}
-		snprintf(missing, sizeof(missing), "its rows have no key %s (--by)", m->by[i]);
-		*error = missing;
-		json_decref(kept);
-		return NULL;
+		json_object_set_new(kept, by->keys[i], value);
 	}
 	return kept;
 }
 
-char *keys_of(const struct merge *m, const struct line *l, struct span key, const char **error)
+char *keys_of(const struct merge_by *by, const struct line *l, struct span key, uint64_t *names,
+	      const char **error)
 {
-	json_t *object = json_loadb(key.text, key.n, JSON_REJECT_DUPLICATES, NULL), *kept;
+	json_t *object = parse(key, names, error), *kept = object;
 	char *text = NULL;
 
-	if (!object || !is_flat(object)) {
-		*error = "a key with a member that is there twice, is no scalar, or has a NUL";
-		json_decref(object);
-		return NULL;
-	}
 	/* Of pooled calls nothing is known. */
-	if (json_is_true(json_object_get(object, "other")) || (!m->n_by && !m->one)) {
-		text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-	} else if ((kept = reduced(m, l, object, error))) {
-		text = json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS);
+	if (json_is_true(json_object_get(object, "other")))
+		*names = 0;
+	else if (!*error && (by->n || by->none))
+		kept = reduced(by, l, object, error);
+	if (!*error)
+		text = get(json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS));
+	if (kept != object)
 		json_decref(kept);
-	}
 	json_decref(object);
-	if (!text && !*error)
-		abort();
 	return text;
 }

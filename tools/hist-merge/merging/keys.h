@@ -15,8 +15,9 @@ void keys_list(FILE *out);
 
 /*
  * The key that a row of L has in the result, malloc'd; NULL: *ERROR.  Sorted members make equal
- * keys equal text.
+ * keys equal text.  *NAMES is the same for keys with the same members as KEY, 0 for KEYS_OTHER.
  */
-char *keys_of(const struct merge *m, const struct line *l, struct span key, const char **error);
+char *keys_of(const struct merge_by *by, const struct line *l, struct span key, uint64_t *names,
+	      const char **error);
 
 #endif

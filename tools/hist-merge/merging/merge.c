@@ -1,136 +1,117 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "merging/merge.h"
-#include "reading/memory.h"
 #include "merging/keys.h"
-#include <stdlib.h>
+#include "reading/memory.h"
+#include <search.h>
 #include <plumb/bpf/hist/hist.h>
 
 /* Tools print a key the same way each time: its text finds the row again without being parsed. */
-#define ALIASES    4096
-#define ALIAS_TEXT 224
-
-struct merge_alias {
-	struct merged_row *row; /* NULL: empty */
-	bool pooled;            /* the row is [other], for lack of rows */
+struct alias {
 	uint64_t window;
-	size_t n, n_host;
-	char text[ALIAS_TEXT]; /* of the key, then the host */
+	struct span host, key; /* as they are written */
+	struct merged_row *row;
+	bool pooled;    /* the row is [other], for lack of rows */
+	uint64_t names; /* what tells the names of the key from others; 0: of [other] */
+	uint64_t line;  /* the last one that has it */
+	char text[];
 };
 
-static uint64_t hash_of(const char *text, size_t n, uint64_t hash)
-{
-	uint64_t w;
+/* When they take more memory, they are forgotten. */
+#define MOST_ALIASES (8u << 20)
 
-	for (; n >= sizeof(w); text += sizeof(w), n -= sizeof(w)) {
-		memcpy(&w, text, sizeof(w));
-		hash = (hash ^ w) * 0x9e3779b97f4a7c15;
-		hash ^= hash >> 32;
+static int alias_order(const void *a, const void *b)
+{
+	const struct alias *x = a, *y = b;
+
+	if (x->window != y->window)
+		return x->window < y->window ? -1 : 1;
+	return spans_in_order(x->key, y->key) ?: spans_in_order(x->host, y->host);
+}
+
+void merge_forget(struct merge *m)
+{
+	tdestroy(m->aliases, free);
+	m->aliases = NULL;
+	m->alias_bytes = 0;
+}
+
+/* Takes KEY.  NULL: there is no room.  A row for each window is left for [other]. */
+static struct merged_row *find_or_make(struct merge *m, char *key, uint64_t window)
+{
+	struct merged_row wanted = {.window = window, .key = key}, **at, *row;
+
+	at = tfind(&wanted, &m->rows, merge_order);
+	if (at || (m->n >= m->max_rows && strcmp(key, KEYS_OTHER) != 0)) {
+		free(key);
+		return at ? *at : NULL;
 	}
-	w = 0;
-	memcpy(&w, text, n);
-	hash = (hash ^ w ^ (uint64_t)n << 56) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 32;
-}
-
-static struct merged_row *find(const struct merge *m, const char *key, uint64_t window,
-			       uint64_t hash)
-{
-	struct merged_row *row = m->slots ? m->table[hash & (m->slots - 1)] : NULL;
-
-	while (row && (row->hash != hash || row->window != window || strcmp(row->key, key)))
-		row = row->next;
-	return row;
-}
-
-static void grow_table(struct merge *m)
-{
-	struct merged_row **old = m->table, *row, **at;
-	size_t slots = m->slots;
-
-	m->slots = slots * 2 ?: 1024;
-	m->table = get(calloc(m->slots, sizeof(*m->table)));
-	for (size_t i = 0; i < slots; i++)
-		while ((row = old[i])) {
-			old[i] = row->next;
-			at = &m->table[row->hash & (m->slots - 1)];
-			row->next = *at;
-			*at = row;
-		}
-	free(old);
-}
-
-/* Takes KEY. */
-static struct merged_row *make(struct merge *m, char *key, uint64_t window, uint64_t hash)
-{
-	struct merged_row *row = get(calloc(1, sizeof(*row))), **at;
-
-	if (m->n >= m->slots)
-		grow_table(m);
-	at = &m->table[hash & (m->slots - 1)];
-	*row = (struct merged_row){.next = *at, .hash = hash, .window = window, .key = key};
-	*at = row;
+	row = get(malloc(sizeof(*row)));
+	*row = wanted;
+	get(tsearch(row, &m->rows, merge_order));
 	m->n++;
 	return row;
 }
 
-/* Takes KEY.  A row for each window is left for [other]. */
-static struct merged_row *find_or_make(struct merge *m, char *key, uint64_t window)
+static struct alias *find_alias(const struct merge *m, const struct alias *wanted)
 {
-	uint64_t hash = hash_of(key, strlen(key), window);
-	struct merged_row *row = find(m, key, window, hash);
+	struct alias *const *at = tfind(wanted, &m->aliases, alias_order);
 
-	if (!row && (m->n < m->max_rows || !strcmp(key, KEYS_OTHER)))
-		return make(m, key, window, hash);
-	free(key);
-	return row;
+	return at ? *at : NULL;
 }
 
-static bool is_alias(const struct merge_alias *a, struct span key, struct span host,
-		     uint64_t window)
+/* NULL: *ERROR. */
+static struct alias *make_alias(struct merge *m, const struct alias *wanted, const struct line *l,
+				const char **error)
 {
-	return a->row && a->window == window && a->n == key.n && a->n_host == host.n &&
-	       !memcmp(a->text, key.text, key.n) && !memcmp(a->text + key.n, host.text, host.n);
-}
+	const size_t size = sizeof(*wanted) + wanted->key.n + wanted->host.n;
+	uint64_t names;
+	char *key = keys_of(&m->by, l, wanted->key, &names, error);
+	struct alias *a;
 
-static void set_alias(struct merge_alias *a, struct merged_row *row, struct span key,
-		      struct span host, uint64_t window, bool pooled)
-{
-	if (key.n + host.n > ALIAS_TEXT)
-		return;
-	a->row = row;
-	a->pooled = pooled;
-	a->window = window;
-	a->n = key.n;
-	a->n_host = host.n;
-	memcpy(a->text, key.text, key.n);
-	memcpy(a->text + key.n, host.text, host.n);
-}
-
-/* The row that a row of the line is added to; NULL: *ERROR. */
-static struct merged_row *row_of(struct merge *m, const struct line *l, const struct line_row *of,
-				 uint64_t window, uint64_t *pooled, const char **error)
-{
-	const struct span host = m->by_host ? l->host : (struct span){"", 0};
-	uint64_t hash = hash_of(of->key.text, of->key.n, hash_of(host.text, host.n, window));
-	struct merge_alias *alias = &m->aliases[hash & (ALIASES - 1)];
-	struct merged_row *row;
-	bool lacks;
-	char *key;
-
-	if (is_alias(alias, of->key, host, window)) {
-		*pooled += alias->pooled ? of->count : 0;
-		return alias->row;
-	}
-	key = keys_of(m, l, of->key, error);
 	if (!key)
 		return NULL;
-	row = find_or_make(m, key, window);
-	lacks = !row;
-	if (lacks)
-		row = find_or_make(m, get(strdup(KEYS_OTHER)), window);
-	set_alias(alias, row, of->key, host, window, lacks);
-	*pooled += lacks ? of->count : 0;
-	return row;
+	a = get(malloc(size));
+	*a = *wanted;
+	a->names = names;
+	a->key.text = memcpy(a->text, wanted->key.text, wanted->key.n);
+	a->host.text = memcpy(a->text + wanted->key.n, wanted->host.text, wanted->host.n);
+	a->row = find_or_make(m, key, wanted->window);
+	a->pooled = !a->row;
+	if (a->pooled)
+		a->row = find_or_make(m, get(strdup(KEYS_OTHER)), wanted->window);
+	get(tsearch(a, &m->aliases, alias_order));
+	m->alias_bytes += size;
+	return a;
+}
+
+/* Finds the rows that those of the line are added to.  Returns NULL, or why they cannot be. */
+static const char *find_rows(struct merge *m, const struct line *l, uint64_t window,
+			     uint64_t *pooled)
+{
+	struct alias wanted = {.window = window}, *a;
+	const char *error = NULL;
+	uint64_t names = 0;
+
+	if (m->alias_bytes > MOST_ALIASES)
+		merge_forget(m);
+	m->lines++;
+	wanted.host = m->by.host ? l->host : (struct span){"", 0};
+	for (size_t i = 0; i < l->n_rows; i++) {
+		wanted.key = l->rows[i].key;
+		a = find_alias(m, &wanted) ?: make_alias(m, &wanted, l, &error);
+		if (!a)
+			return error;
+		if (a->line == m->lines && !l->rows[i].is_stack)
+			return "two rows of the report have the same key";
+		/* What hist-merge made of several reports may have those of each. */
+		if (names && a->names && a->names != names && !l->n_hosts)
+			return "rows of the report have different keys";
+		names = a->names ?: names;
+		a->line = m->lines;
+		l->rows[i].row = a->row;
+		*pooled += a->pooled ? l->rows[i].count : 0;
+	}
+	return NULL;
 }
 
 static uint64_t *new_counts(uint32_t precision)
@@ -182,7 +163,8 @@ static void coarsen_measure(struct merged *of, uint32_t from, uint32_t to)
 
 static void set_precision(struct merge *m, uint32_t precision)
 {
-	struct merged_row *row;
+	struct merged_row **rows;
+	size_t n;
 
 	if (!m->precision)
 		m->precision = m->finest = precision;
@@ -190,31 +172,30 @@ static void set_precision(struct merge *m, uint32_t precision)
 		m->finest = precision;
 	if (precision >= m->precision)
 		return;
-	for (size_t i = 0; i < m->slots; i++)
-		for (row = m->table[i]; row; row = row->next)
-			for (int k = 0; k < MEASURES; k++)
-				coarsen_measure(&row->measures[k], m->precision, precision);
+	rows = merge_all(m, UINT64_MAX, &n);
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < MEASURES; k++)
+			coarsen_measure(&rows[i]->measures[k], m->precision, precision);
+	free(rows);
 	m->precision = precision;
 }
 
 /* Block i becomes the sum of 2i and 2i+1. */
 static void halve_blocks(struct merge *m)
 {
-	struct merged_row *row;
-	uint64_t *of;
+	uint64_t **blocks, *of;
+	size_t n;
+	struct merged_row **rows = merge_all(m, UINT64_MAX, &n);
 
-	for (size_t i = 0; i < m->slots; i++)
-		for (row = m->table[i]; row; row = row->next)
-			for (uint32_t j = 0;
-			     row->measures[FIRST].blocks && j < plumb_hist_buckets(m->precision);
-			     j++) {
-				of = row->measures[FIRST].blocks[j];
-				if (!of)
-					continue;
-				for (size_t b = 0; b < MERGE_BLOCKS; b++)
-					of[b] = b < MERGE_BLOCKS / 2 ? of[2 * b] + of[2 * b + 1]
-								     : 0;
-			}
+	for (size_t i = 0; i < n; i++) {
+		blocks = rows[i]->measures[FIRST].blocks;
+		for (uint32_t j = 0; blocks && j < plumb_hist_buckets(m->precision); j++) {
+			of = blocks[j];
+			for (size_t b = 0; of && b < MERGE_BLOCKS; b++)
+				of[b] = b < MERGE_BLOCKS / 2 ? of[2 * b] + of[2 * b + 1] : 0;
+		}
+	}
+	free(rows);
 	m->block_reports *= 2;
 }
 
@@ -234,14 +215,12 @@ static void add_measure(const struct merge *m, struct merged *to, const struct l
 	const bool same = l->precision == m->precision;
 	uint32_t index;
 
-	if (!of->is_there || !of->n)
+	if (!of->n)
 		return;
-	if (!to->counts)
-		to->counts = new_counts(m->precision);
-	to->min = !to->is_there || of->min < to->min ? of->min : to->min;
-	to->max = !to->is_there || of->max > to->max ? of->max : to->max;
+	to->dist.min = !to->counts || of->min < to->dist.min ? of->min : to->dist.min;
+	to->dist.max = of->max > to->dist.max ? of->max : to->dist.max;
 	to->sum = ledger_sum(to->sum, of->sum);
-	to->is_there = true;
+	to->counts = to->counts ?: new_counts(m->precision);
 	for (size_t i = 0; i < of->n; i++) {
 		index = same ? b[i].index : coarser(b[i].index, l->precision, m->precision);
 		to->counts[index] += b[i].count;
@@ -250,35 +229,24 @@ static void add_measure(const struct merge *m, struct merged *to, const struct l
 	}
 }
 
-static const char *fits(struct merge *m, const struct line *l)
+/* Reports with and without histograms are not of one tool, but a second measure is an option. */
+static const char *fits(const struct merge *m, const struct line *l)
 {
 	if (l->count > INT64_MAX - m->count)
 		return "more than 2^63-1 calls";
-	if (!l->second.n)
-		return NULL;
-	if (!m->second)
-		m->second = get(strndup(l->second.text, l->second.n));
-	return span_is(l->second, m->second) ? NULL : "its rows have another second measure";
+	if (l->n_rows && (l->measures & 1 << FIRST ? m->lacked : m->some) & 1 << FIRST)
+		return l->measures & 1 << FIRST
+			       ? "its rows have histograms, unlike those before"
+			       : "its rows have no histograms, unlike those before";
+	if (l->second.n && m->second && !span_is(l->second, m->second))
+		return "its rows have another second measure";
+	return NULL;
 }
 
-const char *merge_add(struct merge *m, const struct line *l, uint64_t window)
+static void add_rows(struct merge *m, const struct line *l)
 {
-	const char *error = fits(m, l);
-	uint64_t pooled = 0;
 	struct merged_row *row;
 
-	if (!m->aliases)
-		m->aliases = get(calloc(ALIASES, sizeof(*m->aliases)));
-	/* All keys, before anything is added.  Rows that are made stay, without calls. */
-	for (size_t i = 0; !error && i < l->n_rows; i++)
-		l->rows[i].row = row_of(m, l, &l->rows[i], window, &pooled, &error);
-	if (error)
-		return error;
-	set_precision(m, l->precision);
-	if (!m->block_reports)
-		m->block_reports = 1;
-	if (m->blocks && m->reports / m->block_reports == MERGE_BLOCKS)
-		halve_blocks(m);
 	for (size_t i = 0; i < l->n_rows; i++) {
 		row = l->rows[i].row;
 		row->count += l->rows[i].count;
@@ -288,14 +256,31 @@ const char *merge_add(struct merge *m, const struct line *l, uint64_t window)
 			add_measure(m, &row->measures[k], l, &l->rows[i].measures[k],
 				    m->blocks && k == FIRST);
 	}
-	m->count += l->count;
-	m->pooled += pooled;
-	m->reports++;
-	return NULL;
 }
 
-void merge_forget(struct merge *m)
+const char *merge_add(struct merge *m, const struct line *l, uint64_t window)
 {
-	for (size_t i = 0; m->aliases && i < ALIASES; i++)
-		m->aliases[i].row = NULL;
+	uint64_t pooled = 0;
+	/* All keys, before anything is added.  Rows that are made stay, without calls. */
+	const char *error = fits(m, l) ?: find_rows(m, l, window, &pooled);
+
+	if (error)
+		return error;
+	set_precision(m, l->precision);
+	if (!m->block_reports)
+		m->block_reports = 1;
+	if (m->blocks && m->reports / m->block_reports == MERGE_BLOCKS)
+		halve_blocks(m);
+	add_rows(m, l);
+	if (l->second.n && !m->second)
+		m->second = get(strndup(l->second.text, l->second.n));
+	if (l->n_rows) {
+		m->some |= l->measures;
+		m->lacked |= ~l->measures;
+	}
+	m->count += l->count;
+	m->pooled += pooled;
+	m->corrected += l->corrected;
+	m->reports++;
+	return NULL;
 }

@@ -4,10 +4,7 @@
 #define OPTIONS_H
 
 #include "merging/merge.h"
-#include <linux/types.h>
-#include <plumb/core/text.h>
-
-#define OPTIONS_PERCENTILES 16
+#include <plumb/core/options.h>
 
 struct sort_by {
 	enum {
@@ -22,24 +19,16 @@ struct sort_by {
 };
 
 struct options {
+	struct plumb_options shared; /* the table's and JSON's, as those of the tools */
 	char **files;
 	size_t n_files;
-	const char *by[MERGE_KEYS]; /* with "none", none; without --by none, too: all */
-	size_t n_by;
-	bool one;
+	struct merge_by by;
 	uint64_t every; /* ns; 0: one result */
-	__u64 max_keys, top;
 	struct sort_by sort;
-	struct {
-		uint64_t p;
-		char name[16];
-	} percentiles[OPTIONS_PERCENTILES];
-	size_t n_percentiles;
-	enum plumb_unit unit;
 	const char *tool; /* merge only its reports; NULL: there is only one */
 	const char *hgrm; /* directory */
 	const char *openmetrics, *le;
-	bool histogram, ladder, json, keep_going;
+	bool ladder, keep_going;
 	bool diff;
 	bool judge;        /* --fail-above */
 	double fail_above; /* per cent */

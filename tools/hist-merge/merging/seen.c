@@ -11,16 +11,9 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-static uint64_t mix_text(uint64_t hash, struct span text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		hash = mix(hash, (unsigned char)text.text[i]);
-	return mix(hash, text.n);
-}
-
 static uint64_t hash_of(const struct line *l)
 {
-	uint64_t hash = mix_text(mix_text(0, l->host), l->tool);
+	uint64_t hash = span_hash(l->tool, span_hash(l->host, l->host.n));
 
 	return mix(mix(hash, l->seq), l->start) ?: 1;
 }

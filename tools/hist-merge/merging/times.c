@@ -15,10 +15,7 @@ static struct time_of *find_or_make(struct times *t, uint64_t start)
 		i--;
 	if (i && t->all[i - 1].start == start)
 		return &t->all[i - 1];
-	if (t->n == t->room) {
-		t->room = t->room * 2 ?: 64;
-		t->all = get(reallocarray(t->all, t->room, sizeof(*t->all)));
-	}
+	t->all = room_for_one(t->all, t->n, &t->room, sizeof(*t->all));
 	memmove(t->all + i + 1, t->all + i, (t->n++ - i) * sizeof(*t->all));
 	t->all[i] = (struct time_of){.start = start};
 	return &t->all[i];

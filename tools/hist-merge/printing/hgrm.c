@@ -6,7 +6,6 @@
  */
 #include "merging/keys.h"
 #include "printing/print.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <plumb/bpf/hist/hist.h>
@@ -106,7 +105,8 @@ static char *file_name(const char *dir, const struct merged_row *row)
 	else if (is_exact)
 		n = asprintf(&name, "%s/%s.hgrm", dir, key);
 	else
-		n = asprintf(&name, "%s/%.*s-%08x.hgrm", dir, LONGEST, key, (uint32_t)row->hash);
+		n = asprintf(&name, "%s/%.*s-%08x.hgrm", dir, LONGEST, key,
+			     (uint32_t)span_hash((struct span){row->key, strlen(row->key)}, 1));
 	free(key);
 	if (n < 0)
 		abort();
@@ -118,34 +118,29 @@ static int write_row(const struct result *r, const struct merged_row *row)
 	static const double scales[] = {1, 1, 1e3, 1e6, 1e9}; /* auto, ns, us, ms, s */
 	const struct options *o = r->reading->options;
 	const struct merged *of = &row->measures[FIRST];
-	struct plumb_dist d = merge_dist(&r->reading->merge, of);
-	double scale = reading_is_of_sizes(r->reading) ? 1 : scales[o->unit];
+	double scale = reading_is_of_sizes(r->reading) ? 1 : scales[o->shared.unit];
 	char *name = file_name(o->hgrm, row);
 	struct plumb_atomic_file file;
 	int err = plumb_atomic_file_begin(&file, name);
 
 	if (!err) {
-		print_distribution(&d, of->sum, scale, file.out);
+		print_distribution(&of->dist, of->sum, scale, file.out);
 		err = plumb_atomic_file_end(&file, 0);
 	}
 	if (err)
 		plumb_error(-err, "--hgrm: %s: %s", name, plumb_atomic_file_error(err));
 	free(name);
-	free(d.buckets);
 	return err;
 }
 
 int print_hgrm(const struct result *r)
 {
-	size_t n = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < r->n; i++)
-		if (r->rows[i]->measures[FIRST].is_there) {
-			err = write_row(r, r->rows[i]);
-			n++;
-		}
-	if (!n)
+	if (!merge_has(&r->reading->merge, FIRST))
 		plumb_warn("--hgrm: no row has a histogram");
+	else
+		for (size_t i = 0; !err && i < r->n; i++)
+			err = write_row(r, r->rows[i]);
 	return err;
 }

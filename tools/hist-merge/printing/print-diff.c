@@ -2,8 +2,8 @@
 /* diff's tables and JSON. */
 #include "results/diff.h"
 #include "printing/print.h"
+#include "results/results.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/json.h>
@@ -36,12 +36,7 @@ static size_t blocks_of(const struct reading *r)
 
 static struct diff_side side_of(const struct reading *r, const struct merged_row *row)
 {
-	return (struct diff_side){
-		.reading = r,
-		.row = row,
-		.dist = merge_dist(&r->merge, &row->measures[FIRST]),
-		.blocks = blocks_of(r),
-	};
+	return (struct diff_side){.row = row, .blocks = blocks_of(r)};
 }
 
 static const struct merged_row *find(struct merged_row *const *rows, size_t n, const char *key)
@@ -54,11 +49,10 @@ static const struct merged_row *find(struct merged_row *const *rows, size_t n, c
 
 static void add_value(struct printing *p, uint64_t value)
 {
-	enum plumb_unit unit =
-		reading_is_of_sizes(p->before) ? PLUMB_BYTES : p->before->options->unit;
 	char text[32];
 
-	plumb_text_table_cell(p->table, "%s", plumb_format_time(value, unit, text, sizeof(text)));
+	plumb_format_time(value, print_unit(p->before, FIRST), text, sizeof(text));
+	plumb_text_table_cell(p->table, "%s", text);
 }
 
 static void add_percent(struct printing *p, const struct diff_change *c, double value)
@@ -105,29 +99,28 @@ static void compare_rows(struct printing *p, const struct merged_row *before,
 	struct diff_side a = side_of(p->before, before), b = side_of(p->after, after);
 	struct diff_change c;
 
-	for (size_t i = 0; i < o->n_percentiles; i++) {
-		c = diff_judge(&a, &b, o->percentiles[i].p);
-		add_change(p, before->key, o->percentiles[i].name, &c);
+	for (size_t i = 0; i < o->shared.n_percentiles; i++) {
+		c = diff_judge(&a, &b, o->shared.percentiles[i].p);
+		add_change(p, before->key, o->shared.percentiles[i].name, &c);
 		p->known += c.verdict != DIFF_TOO_FEW;
 		p->judged += o->judge && c.verdict != DIFF_TOO_FEW && c.low > o->fail_above;
 	}
-	free(a.dist.buckets);
-	free(b.dist.buckets);
 }
 
 static void compare(struct printing *p)
 {
-	uint64_t top = p->before->options->top;
+	uint64_t top = p->before->options->shared.top;
 	size_t n, m;
-	struct merged_row **before = merge_rows(&p->before->merge, UINT64_MAX, &n),
-			  **after = merge_rows(&p->after->merge, UINT64_MAX, &m);
+	struct merged_row **before = results_rows(p->before, UINT64_MAX, &n),
+			  **after = results_rows(p->after, UINT64_MAX, &m);
+	const bool both = merge_has(&p->before->merge, FIRST) && merge_has(&p->after->merge, FIRST);
 	const struct merged_row *other;
 
 	for (size_t i = 0; i < n && (!top || i < top); i++) {
 		other = find(after, m, before[i]->key);
 		if (!other)
 			json_array_append_new(p->only_before, json_loads(before[i]->key, 0, NULL));
-		else if (before[i]->measures[FIRST].is_there && other->measures[FIRST].is_there)
+		else if (both)
 			compare_rows(p, before[i], other);
 	}
 	for (size_t i = 0; i < m && (!top || i < top); i++)
@@ -159,8 +152,8 @@ static void print_side(const char *side, const char *file, const struct reading 
 	size_t blocks = blocks_of(r);
 	char *name = plumb_escaped_text(file);
 
-	printf("%s: %s: %" PRIu64 " report%s, %" PRIu64 " calls; ", side, name, r->merge.reports,
-	       r->merge.reports == 1 ? "" : "s", r->merge.count);
+	printf("%s: %s: " MANY ", %" PRIu64 " calls; ", side, name, N(r->merge.reports, "report"),
+	       r->merge.count);
 	free(name);
 	if (lost)
 		printf("%" PRIu64 " lost: a sample; ", lost);
@@ -189,8 +182,8 @@ static void print_tables(const struct printing *p)
 		     "that "
 		     "both\n  can have: pids differ from run to run)");
 	if (o->judge && p->known)
-		printf("--fail-above: %zu percentile%s rose by more than %g %%\n", p->judged,
-		       p->judged == 1 ? "" : "s", o->fail_above);
+		printf("--fail-above: " MANY " rose by more than %g %%\n",
+		       N(p->judged, "percentile"), o->fail_above);
 }
 
 static void set_number(json_t *j, const char *what, const char *side, json_t *n)
@@ -230,7 +223,7 @@ static int print_object(struct printing *p)
 		json_object_set_new(j, "above_limit", plumb_json_u64(p->judged));
 	errno = 0;
 	plumb_json_print(j, stdout);
-	return print_end();
+	return plumb_flush_stdout();
 }
 
 int diff_print(const struct reading *before, const struct reading *after)
@@ -248,7 +241,7 @@ int diff_print(const struct reading *before, const struct reading *after)
 	int err = 0;
 
 	compare(&p);
-	if (before->options->json)
+	if (before->options->shared.json)
 		err = print_object(&p);
 	else
 		print_tables(&p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* print's tables, histograms and the footer. */
 #include "printing/print.h"
+#include "reading/memory.h"
+#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <plumb/core/report.h>
 #include <plumb/core/text.h>
 #include <plumb/terminal/text-table.h>
@@ -11,15 +11,38 @@
 #define MOST_COLUMNS 64
 #define MOST_LOSERS  20
 
-/* The names of keys in rows, in the order of the first row that has them. */
-struct keys {
-	const char *names[MOST_COLUMNS];
-	bool number[MOST_COLUMNS];
+/* A table while it is laid out and filled. */
+struct layout {
+	const struct result *result;
+	const char *keys[MOST_COLUMNS]; /* in the order of the first row that has them */
+	size_t n_keys;
+	json_t **of; /* the keys of the rows, which hold the names */
+	char headings[MOST_COLUMNS][40];
+	const char *list[MOST_COLUMNS];
 	size_t n;
-	json_t **of; /* the rows', which hold the names */
+	bool errors;
+	struct plumb_text_table *table;
 };
 
-static void add_names(struct keys *k, json_t *key)
+static size_t shown(const struct result *r)
+{
+	uint64_t top = r->reading->options->shared.top;
+
+	return top && top < r->n ? top : r->n;
+}
+
+static void add_heading(struct layout *l, bool right, const char *prefix, const char *name)
+{
+	char *text = l->headings[l->n];
+
+	snprintf(text, sizeof(l->headings[0]), "%s%s%s", right ? ">" : "", prefix, name);
+	for (; *text; text++)
+		*text = toupper((unsigned char)*text);
+	l->list[l->n] = l->headings[l->n];
+	l->n++;
+}
+
+static void add_keys(struct layout *l, json_t *key)
 {
 	const char *name;
 	json_t *value;
@@ -27,137 +50,103 @@ static void add_names(struct keys *k, json_t *key)
 
 	json_object_foreach(key, name, value)
 	{
-		for (i = 0; i < k->n && strcmp(k->names[i], name) != 0; i++)
+		for (i = 0; i < l->n_keys && strcmp(l->keys[i], name) != 0; i++)
 			;
-		if (!strcmp(name, "other") || i == MOST_COLUMNS - OPTIONS_PERCENTILES - 8)
+		if (!strcmp(name, "other") || i < l->n_keys ||
+		    i == MOST_COLUMNS - PLUMB_MAX_PERCENTILES - 8)
 			continue;
-		if (i == k->n) {
-			k->names[k->n] = name;
-			k->number[k->n++] = json_is_integer(value);
-		}
+		l->keys[l->n_keys++] = name;
+		add_heading(l, json_is_integer(value), "", name);
 	}
 }
 
-static size_t shown(const struct result *r)
+static void lay_out(struct layout *l)
 {
-	uint64_t top = r->reading->options->top;
+	const struct result *r = l->result;
+	const struct plumb_options *o = &r->reading->options->shared;
 
-	return top && top < r->n ? top : r->n;
-}
-
-static void find_keys(const struct result *r, struct keys *k)
-{
-	*k = (struct keys){.of = calloc(r->n + 1, sizeof(json_t *))};
-	if (!k->of)
-		abort();
+	l->of = get(calloc(r->n + 1, sizeof(*l->of)));
 	for (size_t i = 0; i < shown(r); i++) {
-		k->of[i] = json_loads(r->rows[i]->key, 0, NULL);
-		add_names(k, k->of[i]);
+		l->of[i] = json_loads(r->rows[i]->key, 0, NULL);
+		add_keys(l, l->of[i]);
 	}
+	if (!l->n_keys)
+		add_heading(l, false, "", "key");
+	add_heading(l, true, "", "calls");
+	for (size_t i = 0; i < r->n; i++)
+		l->errors |= r->rows[i]->errors > 0;
+	if (l->errors)
+		add_heading(l, true, "", "errors");
+	if (merge_has(&r->reading->merge, FIRST)) {
+		for (size_t i = 0; i < o->n_percentiles; i++)
+			add_heading(l, true, "p", o->percentiles[i].name);
+		add_heading(l, true, "", "max");
+	}
+	l->table = plumb_text_table_new(l->list, l->n);
 }
 
-static void add_key_cells(struct plumb_text_table *g, const struct keys *k, size_t row)
+static void add_key_cells(struct layout *l, const json_t *key)
 {
-	bool other = json_is_true(json_object_get(k->of[row], "other"));
-	json_t *value;
+	const bool other = json_is_true(json_object_get(key, "other"));
+	const json_t *value;
 	char *text;
 
-	if (!k->n)
-		plumb_text_table_cell(g, "%s", other ? "[other]" : "[all]");
-	for (size_t i = 0; i < k->n; i++) {
-		value = json_object_get(k->of[row], k->names[i]);
-		text = json_is_string(value) ? strdup(json_string_value(value))
-		       : value               ? json_dumps(value, JSON_ENCODE_ANY)
-					     : strdup(other && !i ? "[other]" : "");
-		plumb_text_table_cell(g, "%s", text);
+	if (!l->n_keys)
+		plumb_text_table_cell(l->table, "%s", other ? "[other]" : "[all]");
+	for (size_t i = 0; i < l->n_keys; i++) {
+		value = json_object_get(key, l->keys[i]);
+		text = value ? print_scalar(value) : NULL;
+		plumb_text_table_cell(l->table, "%s", text ?: other && !i ? "[other]" : "");
 		free(text);
 	}
 }
 
-static void add_time(struct plumb_text_table *g, const struct result *r, int measure, uint64_t ns,
-		     bool weak)
+static void add_time(struct plumb_text_table *g, uint64_t ns, enum plumb_unit unit, bool weak)
 {
-	bool sizes = measure == FIRST && reading_is_of_sizes(r->reading);
 	char text[32];
 
-	plumb_format_time(ns, sizes ? PLUMB_BYTES : r->reading->options->unit, text, sizeof(text));
-	plumb_text_table_cell(g, "%s%s", text, weak ? "?" : "");
+	plumb_text_table_cell(g, "%s%s", plumb_format_time(ns, unit, text, sizeof(text)),
+			      weak ? "?" : "");
 }
 
-static void add_measure(struct plumb_text_table *g, const struct result *r,
-			const struct merged_row *row, int measure)
+static void add_measure(struct layout *l, const struct merged_row *row, int measure)
 {
-	const struct options *o = r->reading->options;
-	const struct merged *of = &row->measures[measure];
-	struct plumb_dist d = merge_dist(&r->reading->merge, of);
+	const struct reading *r = l->result->reading;
+	const struct plumb_options *o = &r->options->shared;
+	const struct plumb_dist *d = &row->measures[measure].dist;
+	const enum plumb_unit unit = print_unit(r, measure);
 
+	if (!merge_has(&r->merge, measure))
+		return;
 	for (size_t i = 0; i < o->n_percentiles; i++)
-		add_time(g, r, measure, plumb_percentile(&d, o->percentiles[i].p),
+		add_time(l->table, plumb_percentile(d, o->percentiles[i].p), unit,
 			 plumb_percentile_is_weak(row->count, o->percentiles[i].p));
-	add_time(g, r, measure, of->max, false);
-	free(d.buckets);
+	add_time(l->table, d->max, unit, false);
 }
 
-/* What the columns of the table are. */
-struct columns {
-	char headings[MOST_COLUMNS][40];
-	const char *list[MOST_COLUMNS];
-	size_t n;
-	bool errors, times, second;
-};
-
-static void add_heading(struct columns *c, bool right, const char *name)
+static void add_row(struct layout *l, const struct merged_row *row, const json_t *key)
 {
-	char *text = c->headings[c->n];
+	const struct merge *m = &l->result->reading->merge;
 
-	snprintf(text, sizeof(c->headings[0]), "%s%s", right ? ">" : "", name);
-	for (; *text; text++)
-		if (*text >= 'a' && *text <= 'z')
-			*text -= 'a' - 'A';
-	c->list[c->n] = c->headings[c->n];
-	c->n++;
-}
-
-static void lay_out(const struct result *r, const struct keys *k, struct columns *c)
-{
-	const struct options *o = r->reading->options;
-	char name[24];
-
-	for (size_t i = 0; i < r->n; i++) {
-		c->errors |= r->rows[i]->errors > 0;
-		c->times |= r->rows[i]->measures[FIRST].is_there;
-		c->second |= r->rows[i]->measures[SECOND].is_there;
-	}
-	if (!k->n)
-		add_heading(c, false, "key");
-	for (size_t i = 0; i < k->n; i++)
-		add_heading(c, k->number[i], k->names[i]);
-	add_heading(c, true, "calls");
-	if (c->errors)
-		add_heading(c, true, "errors");
-	for (size_t i = 0; c->times && i < o->n_percentiles; i++) {
-		snprintf(name, sizeof(name), "p%s", o->percentiles[i].name);
-		add_heading(c, true, name);
-	}
-	if (c->times)
-		add_heading(c, true, "max");
-}
-
-/* The line of a row's second measure, below it. */
-static void add_second(struct plumb_text_table *g, const struct result *r, const struct keys *k,
-		       const struct columns *c, const struct merged_row *row)
-{
-	plumb_text_table_cell(g, "  %s", r->reading->merge.second);
-	for (size_t i = 1; i < (k->n ?: 1) + 1 + c->errors; i++)
-		plumb_text_table_cell(g, "%s", "");
-	add_measure(g, r, row, SECOND);
+	add_key_cells(l, key);
+	plumb_text_table_cell(l->table, "%" PRIu64, row->count);
+	if (l->errors && row->errors_unknown)
+		plumb_text_table_cell(l->table, "-");
+	else if (l->errors)
+		plumb_text_table_cell(l->table, "%" PRIu64, row->errors);
+	add_measure(l, row, FIRST);
+	if (!merge_has(m, SECOND))
+		return;
+	/* A line of its own, below. */
+	plumb_text_table_cell(l->table, "  %s", m->second);
+	for (size_t i = 1; i < (l->n_keys ?: 1) + 1 + l->errors; i++)
+		plumb_text_table_cell(l->table, "%s", "");
+	add_measure(l, row, SECOND);
 }
 
 static void print_rows(const struct result *r)
 {
-	struct columns c = {.n = 0};
-	struct plumb_text_table *g;
-	struct keys k;
+	struct layout l = {.result = r};
 
 	if (!r->n) {
 		puts(r->reports    ? "(no calls)"
@@ -165,31 +154,14 @@ static void print_rows(const struct result *r)
 				   : "(no data)");
 		return;
 	}
-	find_keys(r, &k);
-	lay_out(r, &k, &c);
-	g = plumb_text_table_new(c.list, c.n);
-	for (size_t i = 0; i < shown(r); i++) {
-		add_key_cells(g, &k, i);
-		plumb_text_table_cell(g, "%" PRIu64, r->rows[i]->count);
-		if (c.errors && r->rows[i]->errors_unknown)
-			plumb_text_table_cell(g, "-");
-		else if (c.errors)
-			plumb_text_table_cell(g, "%" PRIu64, r->rows[i]->errors);
-		if (c.times)
-			add_measure(g, r, r->rows[i], FIRST);
-		if (c.second)
-			add_second(g, r, &k, &c, r->rows[i]);
-	}
-	plumb_text_table_print(g, stdout);
-	plumb_text_table_free(g);
+	lay_out(&l);
 	for (size_t i = 0; i < shown(r); i++)
-		json_decref(k.of[i]);
-	free(k.of);
-}
-
-static enum plumb_unit unit_of(const struct result *r)
-{
-	return reading_is_of_sizes(r->reading) ? PLUMB_BYTES : r->reading->options->unit;
+		add_row(&l, r->rows[i], l.of[i]);
+	plumb_text_table_print(l.table, stdout);
+	plumb_text_table_free(l.table);
+	for (size_t i = 0; i < shown(r); i++)
+		json_decref(l.of[i]);
+	free(l.of);
 }
 
 static uint64_t count_above(const struct plumb_dist *d, uint64_t value)
@@ -202,7 +174,7 @@ static uint64_t count_above(const struct plumb_dist *d, uint64_t value)
 	return above;
 }
 
-static void print_ladder(const struct result *r, const struct plumb_dist *d)
+static void print_ladder(const struct plumb_dist *d, enum plumb_unit unit)
 {
 	static const struct {
 		const char *name;
@@ -213,14 +185,11 @@ static void print_ladder(const struct result *r, const struct plumb_dist *d)
 	static const char *const headings[] = {">PERCENTILE", ">AT MOST", ">CALLS ABOVE"};
 	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	uint64_t count = plumb_dist_count(d), value;
-	char text[32];
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		value = plumb_percentile(d, steps[i].p);
 		plumb_text_table_cell(g, "%s", steps[i].name);
-		plumb_format_time(value, unit_of(r), text, sizeof(text));
-		plumb_text_table_cell(g, "%s%s", text,
-				      plumb_percentile_is_weak(count, steps[i].p) ? "?" : "");
+		add_time(g, value, unit, plumb_percentile_is_weak(count, steps[i].p));
 		plumb_text_table_cell(g, "%" PRIu64, count_above(d, value));
 	}
 	plumb_text_table_print(g, stdout);
@@ -230,21 +199,21 @@ static void print_ladder(const struct result *r, const struct plumb_dist *d)
 static void print_details(const struct result *r)
 {
 	const struct options *o = r->reading->options;
-	struct plumb_row row = {.slot = 1};
+	const enum plumb_unit unit = print_unit(r->reading, FIRST);
 	char *key;
 
-	for (size_t i = 0; i < shown(r) && (o->histogram || o->ladder); i++) {
-		if (!r->rows[i]->measures[FIRST].is_there)
-			continue;
-		row.dist = merge_dist(&r->reading->merge, &r->rows[i]->measures[FIRST]);
+	if (!merge_has(&r->reading->merge, FIRST) || !(o->shared.histogram || o->ladder))
+		return;
+	for (size_t i = 0; i < shown(r); i++) {
+		const struct plumb_row row = {.dist = r->rows[i]->measures[FIRST].dist};
+
 		key = print_key(r->rows[i]->key);
 		printf("\n%s: %" PRIu64 " calls\n", key, r->rows[i]->count);
-		if (o->histogram)
-			plumb_report_histogram(&row, unit_of(r), stdout);
+		if (o->shared.histogram)
+			plumb_report_histogram(&row, unit, stdout);
 		if (o->ladder)
-			print_ladder(r, &row.dist);
+			print_ladder(&row.dist, unit);
 		free(key);
-		free(row.dist.buckets);
 	}
 }
 
@@ -279,9 +248,8 @@ static void print_ledger(const struct reading *r, const struct ledger *l)
 	printf("ledger: %" PRIu64 " recorded, %" PRIu64 " lost%s\n", l->n[LEDGER_RECORDED],
 	       l->n[LEDGER_LOST], l->unknown[LEDGER_LOST] ? ", misses unknown on a kernel" : "");
 	if (r->hosts.headless)
-		printf("  %" PRIu64 " run%s: the first reports are missing, the ledger has their "
-		       "calls\n",
-		       r->hosts.headless, r->hosts.headless == 1 ? "" : "s");
+		printf("  " MANY ": the first reports are missing, the ledger has their calls\n",
+		       N(r->hosts.headless, "run"));
 	if (unaccounted > 0)
 		printf("  %" PRId64 " of these are in no report that was merged\n", unaccounted);
 	if (unaccounted < 0)
@@ -295,46 +263,52 @@ static void print_ledger(const struct reading *r, const struct ledger *l)
 		       l->n[LEDGER_POOLED], r->merge.pooled);
 }
 
-static void print_footer(const struct reading *r)
+static void print_merged(const struct reading *r)
 {
-	struct ledger l = hosts_ledger(&r->hosts);
 	char from[40], to[40], text[400];
 
-	snprintf(text, sizeof(text),
-		 "merged: %" PRIu64 " report%s of %s, %zu host%s, %" PRIu64 " run%s, %s to %s",
-		 r->merge.reports, r->merge.reports == 1 ? "" : "s", r->tool, r->hosts.n,
-		 r->hosts.n == 1 ? "" : "s", r->hosts.runs, r->hosts.runs == 1 ? "" : "s",
-		 print_time(r->from, from, sizeof(from)), print_time(r->to, to, sizeof(to)));
+	snprintf(text, sizeof(text), "merged: " MANY " of %s, " MANY ", " MANY ", %s to %s",
+		 N(r->merge.reports, "report"), r->tool, N(r->hosts.n, "host"),
+		 N(r->hosts.runs, "run"), print_time(r->from, from, sizeof(from)),
+		 print_time(r->to, to, sizeof(to)));
 	putchar('\n');
 	plumb_print_wrapped(text, stdout);
 	if (r->left_out)
-		printf("  left out: %" PRIu64 " line%s that cannot be merged\n", r->left_out,
-		       r->left_out == 1 ? "" : "s");
+		printf("  left out: " MANY " that cannot be merged\n", N(r->left_out, "line"));
 	if (r->passed_over)
-		printf("  passed over: %" PRIu64 " report%s of other tools\n", r->passed_over,
-		       r->passed_over == 1 ? "" : "s");
+		printf("  passed over: " MANY " of other tools\n", N(r->passed_over, "report"));
 	if (r->repeated)
-		printf("  passed over: %" PRIu64
-		       " report%s read before, as dumps share intervals\n",
-		       r->repeated, r->repeated == 1 ? "" : "s");
+		printf("  passed over: " MANY " read before, as dumps share intervals\n",
+		       N(r->repeated, "report"));
 	if (r->moved)
-		printf("  later: %" PRIu64
-		       " report%s of runs whose clock was set back, which go on "
-		       "where they were\n",
-		       r->moved, r->moved == 1 ? "" : "s");
+		printf("  later: " MANY " of runs whose clock was set back, which go on where they "
+		       "were\n",
+		       N(r->moved, "report"));
 	if (r->records)
-		printf("  passed over: %" PRIu64 " record%s of single calls\n", r->records,
-		       r->records == 1 ? "" : "s");
+		printf("  passed over: " MANY " of single calls\n", N(r->records, "record"));
+	if (r->merge.corrected)
+		printf("  corrected: " MANY " of values, which minimum and maximum rule out\n",
+		       N(r->merge.corrected, "sum"));
+	if (r->merge.some & r->merge.lacked & 1 << SECOND)
+		printf("  left out: %s, which some of the reports do not have\n", r->merge.second);
+}
+
+static void print_footer(const struct reading *r)
+{
+	const struct ledger l = hosts_ledger(&r->hosts);
+	const uint64_t recorded = l.n[LEDGER_RECORDED];
+	const double error = 100.0 / (1 << r->merge.precision);
+	char text[400];
+
+	print_merged(r);
 	if (l.n[LEDGER_LOST])
 		snprintf(text, sizeof(text),
 			 "percentiles: of a sample, %" PRIu64 " of %" PRIu64 " calls; at most "
 			 "%.2g %% high; ?: too few calls",
-			 l.n[LEDGER_RECORDED], ledger_sum(l.n[LEDGER_RECORDED], l.n[LEDGER_LOST]),
-			 100.0 / (1 << r->merge.precision));
+			 recorded, ledger_sum(recorded, l.n[LEDGER_LOST]), error);
 	else
 		snprintf(text, sizeof(text),
-			 "percentiles: never low, at most %.2g %% high; ?: too few calls",
-			 100.0 / (1 << r->merge.precision));
+			 "percentiles: never low, at most %.2g %% high; ?: too few calls", error);
 	plumb_print_wrapped(text, stdout);
 	if (r->merge.finest != r->merge.precision)
 		printf("  reports have different precision, %u to %u bits: merged at %u\n",
@@ -354,5 +328,5 @@ int print_table(const struct result *r)
 	print_details(r);
 	if (r->final)
 		print_footer(r->reading);
-	return print_end();
+	return plumb_flush_stdout();
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "printing/print.h"
+#include "reading/memory.h"
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <plumb/core/dist-json.h>
 #include <plumb/core/json.h>
-#include <plumb/core/log.h>
+
+char *print_scalar(const json_t *value)
+{
+	return get(json_is_string(value) ? strdup(json_string_value(value))
+					 : json_dumps(value, JSON_ENCODE_ANY));
+}
 
 char *print_key(const char *key)
 {
@@ -14,25 +19,26 @@ char *print_key(const char *key)
 	char *text = NULL, *more, *scalar;
 	const char *name;
 	size_t size;
-	FILE *out;
+	FILE *out = get(open_memstream(&text, &size));
 
-	if (json_is_true(json_object_get(object, "other"))) {
-		json_decref(object);
-		return strdup("[other]");
-	}
-	out = open_memstream(&text, &size);
 	json_object_foreach(object, name, value)
 	{
-		scalar = json_is_string(value) ? strdup(json_string_value(value))
-					       : json_dumps(value, JSON_ENCODE_ANY);
+		scalar = print_scalar(value);
 		fprintf(out, "%s%s=%s", ftell(out) ? " " : "", name, scalar);
 		free(scalar);
 	}
 	fclose(out);
+	more = json_is_true(json_object_get(object, "other")) ? strdup("[other]")
+	       : *text                                        ? plumb_escaped_text(text)
+							      : strdup("[all]");
 	json_decref(object);
-	more = *text ? plumb_escaped_text(text) : strdup("[all]");
 	free(text);
-	return more;
+	return get(more);
+}
+
+enum plumb_unit print_unit(const struct reading *r, int measure)
+{
+	return measure == FIRST && reading_is_of_sizes(r) ? PLUMB_BYTES : r->options->shared.unit;
 }
 
 const char *print_time(uint64_t ns, char *text, size_t size)
@@ -57,40 +63,21 @@ static json_t *time_json(uint64_t ns)
 	return plumb_json_time(&t);
 }
 
-static void add_measure(const struct reading *r, const struct merged *of, uint64_t count, json_t *j)
-{
-	struct plumb_dist d = merge_dist(&r->merge, of);
-	json_t *percentiles = json_object(), *weak = json_array();
-	const struct options *o = r->options;
-
-	set(j, "sum", plumb_json_u64(of->sum));
-	set(j, "min", plumb_json_u64(of->min));
-	set(j, "max", plumb_json_u64(of->max));
-	for (size_t i = 0; i < o->n_percentiles; i++) {
-		set(percentiles, o->percentiles[i].name,
-		    plumb_json_u64(plumb_percentile(&d, o->percentiles[i].p)));
-		if (plumb_percentile_is_weak(count, o->percentiles[i].p))
-			json_array_append_new(weak, json_string(o->percentiles[i].name));
-	}
-	set(j, "percentiles", percentiles);
-	set(j, "low_samples", weak);
-	set(j, "hist", plumb_dist_json(&d));
-	free(d.buckets);
-}
-
 static json_t *row_json(const struct reading *r, const struct merged_row *row)
 {
-	json_t *j = json_object(), *second;
+	const struct plumb_options *o = &r->options->shared;
+	const struct merged *first = &row->measures[FIRST], *second = &row->measures[SECOND];
+	json_t *j = json_object(), *of;
 
 	set(j, "key", json_loads(row->key, 0, NULL));
 	set(j, "count", plumb_json_u64(row->count));
 	set(j, "errors", row->errors_unknown ? json_null() : plumb_json_u64(row->errors));
-	if (row->measures[FIRST].is_there)
-		add_measure(r, &row->measures[FIRST], row->count, j);
-	if (row->measures[SECOND].is_there) {
-		second = json_object();
-		add_measure(r, &row->measures[SECOND], row->count, second);
-		set(j, r->merge.second, second);
+	if (merge_has(&r->merge, FIRST))
+		plumb_measure_json(o, &first->dist, first->sum, j);
+	if (merge_has(&r->merge, SECOND)) {
+		of = json_object();
+		plumb_measure_json(o, &second->dist, second->sum, of);
+		set(j, r->merge.second, of);
 	}
 	return j;
 }
@@ -146,6 +133,7 @@ static json_t *members(const struct result *r)
 	set(j, "coarsened", plumb_json_u64(reading_coarsened(of)));
 	set(j, "moved", plumb_json_u64(of->moved));
 	set(j, "repeated", plumb_json_u64(of->repeated));
+	set(j, "corrected", plumb_json_u64(of->merge.corrected));
 	set(j, "left_out", plumb_json_u64(of->left_out));
 	return j;
 }
@@ -160,51 +148,28 @@ json_t *print_report(const struct result *r)
 	return j;
 }
 
-static int print_rows(const struct result *r)
+static int print_rows(const void *of, FILE *out)
 {
+	const struct result *r = of;
 	json_t *row;
 	int err = 0;
 
-	putchar('[');
+	fputc('[', out);
 	for (size_t i = 0; !err && i < r->n; i++) {
 		if (i)
-			putchar(',');
+			fputc(',', out);
 		row = row_json(r->reading, r->rows[i]);
-		err = json_dumpf(row, stdout, JSON_COMPACT);
+		err = json_dumpf(row, out, JSON_COMPACT);
 		json_decref(row);
 	}
-	putchar(']');
+	fputc(']', out);
 	return err;
-}
-
-int print_end(void)
-{
-	int err = fflush(stdout) || ferror(stdout) ? -(errno ?: EIO) : 0;
-
-	return err && err != -EPIPE
-		       ? plumb_error(-err, "cannot write to standard output: %s", strerror(-err))
-		       : err;
 }
 
 /* Row by row: as one object of JSON, they would take far more memory than the result. */
 int print_json(const struct result *r)
 {
-	json_t *j = members(r), *value;
-	const char *name, *before = "{";
-	int err = 0;
-
 	errno = 0;
-	json_object_foreach(j, name, value)
-	{
-		printf("%s\"%s\":", before, name);
-		before = ",";
-		err = !strcmp(name, "rows")
-			      ? print_rows(r)
-			      : json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
-		if (err)
-			break;
-	}
-	json_decref(j);
-	puts("}");
-	return print_end();
+	plumb_json_print_rows(members(r), print_rows, r, stdout);
+	return plumb_flush_stdout();
 }

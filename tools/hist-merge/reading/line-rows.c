@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "reading/line-rows.h"
-#include <stdlib.h>
+#include "reading/memory.h"
 #include <plumb/bpf/hist/hist.h>
 
 /* The bucket with these bounds; false: there is none. */
@@ -40,12 +40,7 @@ static bool add_bucket(struct scan *s, struct line *l, struct line_measure *m, u
 	m->count += numbers[2];
 	if (m->count > INT64_MAX)
 		return scan_fail(s, "the buckets have more than 2^63-1 calls");
-	if (l->n_buckets == l->room_buckets) {
-		l->room_buckets = l->room_buckets * 2 ?: 4096;
-		l->buckets = reallocarray(l->buckets, l->room_buckets, sizeof(*l->buckets));
-		if (!l->buckets)
-			abort();
-	}
+	l->buckets = room_for_one(l->buckets, l->n_buckets, &l->room_buckets, sizeof(*l->buckets));
 	l->buckets[l->n_buckets++] = (struct plumb_bucket){index, numbers[2]};
 	m->n++;
 	return true;
@@ -55,7 +50,6 @@ static bool scan_hist(struct scan *s, struct line *l, struct line_measure *m)
 {
 	uint64_t numbers[3];
 
-	m->is_there = true;
 	m->bucket = l->n_buckets;
 	for (bool more = scan_begin(s, '['); more; more = scan_more(s, ']'))
 		if (!bucket_numbers(s, numbers) || !add_bucket(s, l, m, numbers))
@@ -63,13 +57,14 @@ static bool scan_hist(struct scan *s, struct line *l, struct line_measure *m)
 	return !s->error;
 }
 
-enum { KEY, COUNT, ERRORS, SUM, MIN, MAX, HIST, CPU, LATENCY, KNOWN };
+enum { KEY, COUNT, ERRORS, SUM, MIN, MAX, HIST, CPU, LATENCY, STACK, KNOWN };
 
 /* With their lengths, which differ for most: they are looked up for each row. */
 static const struct span members[KNOWN] = {
-	[KEY] = NAME("key"),   [COUNT] = NAME("count"), [ERRORS] = NAME("errors"),
-	[SUM] = NAME("sum"),   [MIN] = NAME("min"),     [MAX] = NAME("max"),
-	[HIST] = NAME("hist"), [CPU] = NAME("cpu"),     [LATENCY] = NAME("latency"),
+	[KEY] = NAME("key"),     [COUNT] = NAME("count"), [ERRORS] = NAME("errors"),
+	[SUM] = NAME("sum"),     [MIN] = NAME("min"),     [MAX] = NAME("max"),
+	[HIST] = NAME("hist"),   [CPU] = NAME("cpu"),     [LATENCY] = NAME("latency"),
+	[STACK] = NAME("stack"),
 };
 
 static unsigned int member(struct span name)
@@ -96,6 +91,20 @@ static bool scan_measure_member(struct scan *s, struct line *l, unsigned int i,
 	}
 }
 
+/* As minimum and maximum, the sum of a running trace may have a call that no bucket has yet. */
+static void correct_sum(struct line *l, struct line_measure *m)
+{
+	unsigned __int128 low = (unsigned __int128)m->count * m->min;
+	unsigned __int128 high = (unsigned __int128)m->count * m->max;
+	uint64_t sum = m->sum;
+
+	if (sum < low)
+		m->sum = low < INT64_MAX ? low : INT64_MAX;
+	else if (sum > high)
+		m->sum = high;
+	l->corrected += m->sum != sum;
+}
+
 /* Minimum and maximum belong into the outermost buckets; those of a running trace may be newer. */
 static bool check_measure(struct scan *s, struct line *l, struct line_measure *m, unsigned int seen)
 {
@@ -103,7 +112,7 @@ static bool check_measure(struct scan *s, struct line *l, struct line_measure *m
 	const struct plumb_bucket *of = l->buckets + m->bucket;
 	uint64_t bound;
 
-	if (s->error || !m->is_there)
+	if (s->error || !(seen & 1 << HIST))
 		return !s->error;
 	if ((seen & needed) != needed)
 		return scan_fail(s, "a histogram without sum, min or max");
@@ -119,16 +128,17 @@ static bool check_measure(struct scan *s, struct line *l, struct line_measure *m
 		return scan_fail(s, "the maximum is below the last bucket");
 	if (m->min > m->max)
 		return scan_fail(s, "the minimum is above the maximum");
+	correct_sum(l, m);
 	return true;
 }
 
 /* The second measure is an object of its own: {"sum":...,"hist":...}. */
-static bool scan_second(struct scan *s, struct line *l, struct span name, struct line_measure *m)
+static bool scan_second(struct scan *s, struct line *l, struct span name, struct line_row *row)
 {
 	unsigned int seen = 0, i;
 	struct span ignored;
 
-	if (l->second.n && !span_is(name, l->second.n == 3 ? "cpu" : "latency"))
+	if (l->second.n && !spans_are_equal(name, l->second))
 		return scan_fail(s, "rows have different second measures");
 	l->second = name;
 	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
@@ -142,14 +152,17 @@ static bool scan_second(struct scan *s, struct line *l, struct span name, struct
 		if (seen & 1 << i)
 			return scan_fail(s, "a member of a row is there twice");
 		seen |= 1 << i;
-		scan_measure_member(s, l, i, m);
+		scan_measure_member(s, l, i, &row->measures[SECOND]);
 	}
-	return check_measure(s, l, m, seen);
+	row->has |= !!(seen & 1 << HIST) << SECOND;
+	return check_measure(s, l, &row->measures[SECOND], seen);
 }
 
 static bool scan_row_member(struct scan *s, struct line *l, struct line_row *row, unsigned int i,
 			    struct span name)
 {
+	struct span ignored;
+
 	switch (i) {
 	case KEY:
 		return scan_value(s, &row->key) &&
@@ -161,7 +174,10 @@ static bool scan_row_member(struct scan *s, struct line *l, struct line_row *row
 		return row->errors_unknown || scan_natural(s, &row->errors);
 	case CPU:
 	case LATENCY:
-		return scan_second(s, l, name, &row->measures[SECOND]);
+		return scan_second(s, l, name, row);
+	case STACK:
+		row->is_stack = true;
+		return scan_value(s, &ignored);
 	default:
 		return scan_measure_member(s, l, i, &row->measures[FIRST]);
 	}
@@ -176,8 +192,11 @@ static bool check_row(struct scan *s, struct line *l, struct line_row *row, unsi
 	if (row->errors > row->count)
 		return scan_fail(s, "more errors than calls");
 	for (int m = 0; m < MEASURES; m++)
-		if (row->measures[m].is_there && row->measures[m].count != row->count)
+		if (row->has & 1 << m && row->measures[m].count != row->count)
 			return scan_fail(s, "the buckets do not add up to the count");
+	if (l->n_rows > 1 && row->has != l->measures)
+		return scan_fail(s, "a row without a histogram that others have");
+	l->measures = row->has;
 	l->count += row->count;
 	if (l->count > INT64_MAX)
 		return scan_fail(s, "the rows have more than 2^63-1 calls");
@@ -203,20 +222,14 @@ static bool scan_row(struct scan *s, struct line *l, struct line_row *row)
 		seen |= 1 << i;
 		scan_row_member(s, l, row, i, name);
 	}
+	row->has |= !!(seen & 1 << HIST) << FIRST;
 	return check_row(s, l, row, seen);
 }
 
 bool line_rows_scan(struct scan *s, struct line *l)
 {
-	l->n_rows = l->n_buckets = l->count = 0;
-	l->second.n = 0;
 	for (bool more = scan_begin(s, '['); more; more = scan_more(s, ']')) {
-		if (l->n_rows == l->room_rows) {
-			l->room_rows = l->room_rows * 2 ?: 256;
-			l->rows = reallocarray(l->rows, l->room_rows, sizeof(*l->rows));
-			if (!l->rows)
-				abort();
-		}
+		l->rows = room_for_one(l->rows, l->n_rows, &l->room_rows, sizeof(*l->rows));
 		if (!scan_row(s, l, &l->rows[l->n_rows++]))
 			return false;
 	}

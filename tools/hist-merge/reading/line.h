@@ -16,7 +16,6 @@
 enum { FIRST, SECOND, MEASURES };
 
 struct line_measure {
-	bool is_there;
 	uint64_t sum, min, max, count;
 	size_t bucket, n; /* in the line's buckets */
 };
@@ -25,6 +24,8 @@ struct line_row {
 	struct span key; /* an object */
 	uint64_t count, errors;
 	bool errors_unknown;
+	bool is_stack;    /* of which several have a key */
+	unsigned int has; /* measures: 1 << FIRST, 1 << SECOND */
 	struct line_measure measures[MEASURES];
 	struct merged_row *row; /* for merge.c: what it is added to */
 };
@@ -53,7 +54,10 @@ struct line {
 	bool is_record;  /* no report: a tool printed a single call, and nothing else is set */
 	uint32_t precision;
 	struct ledger ledger;
-	uint64_t count; /* the sum of the rows' */
+	uint64_t count;        /* the sum of the rows' */
+	uint64_t corrected;    /* sums of the rows that could not be */
+	unsigned int measures; /* of each row, as its HAS */
+	const char *rows_at;   /* if they precede the precision */
 	struct line_row *rows;
 	size_t n_rows, room_rows;
 	struct plumb_bucket *buckets;

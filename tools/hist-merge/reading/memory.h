@@ -12,4 +12,13 @@ static inline void *get(void *memory)
 	return memory;
 }
 
+/* ALL, an array with room for *ROOM elements, with room for one more than N. */
+static inline void *room_for_one(void *all, size_t n, size_t *room, size_t size)
+{
+	if (n < *room)
+		return all;
+	*room = *room * 2 ?: 64;
+	return get(reallocarray(all, *room, size));
+}
+
 #endif

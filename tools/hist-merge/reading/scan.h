@@ -51,6 +51,20 @@ static inline bool span_is(struct span s, const char *text)
 	return s.n == strlen(text) && !memcmp(s.text, text, s.n);
 }
 
+/* An order, which is not that of the alphabet. */
+static inline int spans_in_order(struct span a, struct span b)
+{
+	return a.n != b.n ? (a.n < b.n ? -1 : 1) : memcmp(a.text, b.text, a.n);
+}
+
+/* FNV-1a. */
+static inline uint64_t span_hash(struct span s, uint64_t hash)
+{
+	for (size_t i = 0; i < s.n; i++)
+		hash = (hash ^ (unsigned char)s.text[i]) * 0x100000001b3;
+	return hash;
+}
+
 /* Sets the error, unless there is one; returns false. */
 bool scan_fail(struct scan *s, const char *error);
 

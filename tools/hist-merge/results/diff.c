@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "results/diff.h"
+#include "reading/memory.h"
 #include <math.h>
-#include <stdlib.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/user/bootstrap.h>
 
@@ -32,6 +32,11 @@ static double gamma_draw(double shape, uint64_t *random)
 		if (v > 0 && log(uniform(random)) < x * x / 2 + d - d * v + d * log(v))
 			return d * v;
 	}
+}
+
+static const struct plumb_dist *dist_of(const struct diff_side *s)
+{
+	return &s->row->measures[FIRST].dist;
 }
 
 /* The bucket of the call at RANK, from 1. */
@@ -65,26 +70,27 @@ static size_t draw_calls(const struct diff_side *s, uint64_t p, uint64_t *random
 	double x = gamma_draw(rank, random), y = gamma_draw(n - rank + 1, random);
 	double at = ceil(x / (x + y) * n);
 
-	return bucket_at(&s->dist, NULL, at < 1 ? 1 : at > n ? n : (uint64_t)at);
+	return bucket_at(dist_of(s), NULL, at < 1 ? 1 : at > n ? n : (uint64_t)at);
 }
 
 /* Draws as many blocks as there are, with replacement.  -1: none of them has calls of the row. */
 static long draw_blocks(const struct diff_side *s, uint64_t p, uint64_t *counts, uint64_t *random)
 {
 	uint64_t *const *of = s->row->measures[FIRST].blocks;
+	const struct plumb_dist *d = dist_of(s);
 	uint64_t times[MERGE_BLOCKS] = {0}, total = 0, sum;
 
 	for (size_t b = 0; b < s->blocks; b++)
 		times[plumb_bootstrap_random(random) % s->blocks]++;
-	for (size_t i = 0; i < s->dist.n; i++) {
-		const uint64_t *block = of[s->dist.buckets[i].index];
+	for (size_t i = 0; i < d->n; i++) {
+		const uint64_t *block = of[d->buckets[i].index];
 
 		sum = 0;
 		for (size_t b = 0; b < MERGE_BLOCKS; b++)
 			sum += times[b] * block[b];
 		total += counts[i] = sum;
 	}
-	return total ? (long)bucket_at(&s->dist, counts, rank_of(total, p)) : -1;
+	return total ? (long)bucket_at(d, counts, rank_of(total, p)) : -1;
 }
 
 static int rising(const void *a, const void *b)
@@ -116,35 +122,28 @@ static uint64_t lowest(const struct plumb_dist *d, size_t i)
 	return value > d->min ? value : d->min;
 }
 
-/* A buffer for the counts of a draw. */
-static uint64_t *counts_for(const struct diff_side *s)
+static long draw(const struct diff_side *s, uint64_t p, uint64_t *counts, uint64_t *random)
 {
-	uint64_t *counts = calloc(s->dist.n + 1, sizeof(*counts));
-
-	if (!counts)
-		abort();
-	return counts;
+	return s->blocks ? draw_blocks(s, p, counts, random) : (long)draw_calls(s, p, random);
 }
 
 static size_t draw_all(const struct diff_side *a, const struct diff_side *b, uint64_t p,
 		       double *lows, double *highs)
 {
-	uint64_t random = 1, *counts_a = counts_for(a), *counts_b = counts_for(b);
+	const struct plumb_dist *da = dist_of(a), *db = dist_of(b);
+	uint64_t random = 1, *counts = get(calloc(da->n + db->n, sizeof(*counts)));
 	size_t n = 0;
 	long i, j;
 
-	for (size_t draw = 0; draw < DRAWS; draw++) {
-		i = a->blocks ? draw_blocks(a, p, counts_a, &random)
-			      : (long)draw_calls(a, p, &random);
-		j = b->blocks ? draw_blocks(b, p, counts_b, &random)
-			      : (long)draw_calls(b, p, &random);
+	for (size_t k = 0; k < DRAWS; k++) {
+		i = draw(a, p, counts, &random);
+		j = draw(b, p, counts, &random);
 		if (i < 0 || j < 0)
 			continue;
-		lows[n] = per_cent(highest(&a->dist, i), lowest(&b->dist, j));
-		highs[n++] = per_cent(lowest(&a->dist, i), highest(&b->dist, j));
+		lows[n] = per_cent(highest(da, i), lowest(db, j));
+		highs[n++] = per_cent(lowest(da, i), highest(db, j));
 	}
-	free(counts_a);
-	free(counts_b);
+	free(counts);
 	return n;
 }
 
@@ -153,8 +152,8 @@ struct diff_change diff_judge(const struct diff_side *before, const struct diff_
 {
 	double lows[DRAWS], highs[DRAWS];
 	struct diff_change c = {
-		.before = plumb_percentile(&before->dist, p),
-		.after = plumb_percentile(&after->dist, p),
+		.before = plumb_percentile(dist_of(before), p),
+		.after = plumb_percentile(dist_of(after), p),
 	};
 	size_t n = draw_all(before, after, p, lows, highs);
 

@@ -27,9 +27,7 @@ struct diff_change {
 };
 
 struct diff_side {
-	const struct reading *reading;
 	const struct merged_row *row;
-	struct plumb_dist dist;
 	size_t blocks; /* 0: calls are drawn */
 };
 

@@ -17,7 +17,7 @@ struct state {
 	struct reading *r;
 	struct source *sources;
 	size_t n, open; /* sources; those that are not at their end */
-	struct source_buffer buffer;
+	struct source_line text;
 	struct line line;
 	uint64_t newest;          /* window */
 	uint64_t bytes, of_bytes; /* read; the sizes of the files, 0: not known, as of pipes */
@@ -27,13 +27,9 @@ struct state {
 void reading_begin(struct reading *r, const struct options *o)
 {
 	*r = (struct reading){.options = o};
-	memcpy(r->merge.by, o->by, sizeof(o->by));
-	r->merge.n_by = o->n_by;
-	r->merge.one = o->one;
-	r->merge.max_rows = o->max_keys;
+	r->merge.by = o->by;
+	r->merge.max_rows = o->shared.max_keys;
 	r->merge.blocks = o->diff;
-	for (size_t i = 0; i < o->n_by; i++)
-		r->merge.by_host |= !strcmp(o->by[i], "host");
 }
 
 void reading_end(struct reading *r)
@@ -195,7 +191,7 @@ static int print_complete(struct state *st)
 	uint64_t end;
 
 	for (size_t i = 0; i < st->n; i++)
-		if (st->sources[i].fd >= 0 && st->sources[i].last < reached)
+		if (st->sources[i].lines && st->sources[i].last < reached)
 			reached = st->sources[i].last;
 	end = window_of(st->r, reached);
 	end = end > every ? end - every : 0;
@@ -212,7 +208,7 @@ static struct source *earliest(struct state *st)
 	struct source *s = NULL;
 
 	for (size_t i = 0; i < st->n; i++)
-		if (st->sources[i].fd >= 0 && (!s || st->sources[i].last < s->last))
+		if (st->sources[i].lines && (!s || st->sources[i].last < s->last))
 			s = &st->sources[i];
 	return s;
 }
@@ -229,23 +225,18 @@ static int pass_by(struct state *st, int err)
 /* One line of the source, or its end. */
 static int step(struct state *st, struct source *s)
 {
-	char *text = NULL;
-	size_t n = 0;
-	int got = source_next(s, &st->buffer, &text, &n);
+	int got = source_next(s, &st->text);
 
-	st->bytes += n;
 	if (s->gz)
 		st->of_bytes = 0;
-	if (st->of_bytes)
+	if (st->of_bytes && got == 1) {
+		st->bytes += st->text.n;
 		plumb_progress("reports read, MB:", st->bytes / MB, st->of_bytes / MB);
+	}
 	if (got == -EMSGSIZE)
 		return refuse(st, s, "a line of more than 64 MB", 0);
 	if (got == 1)
-		return take(st, s, text, n);
-	if (st->buffer.of == s) {
-		st->buffer.of = NULL;
-		st->buffer.at = st->buffer.n = 0;
-	}
+		return take(st, s, st->text.text, st->text.n);
 	source_close(s);
 	return pass_by(st, got);
 }
@@ -273,8 +264,6 @@ static int open_all(struct state *st, char *const *files)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	for (size_t i = 0; i < st->n; i++)
-		st->sources[i].fd = -1;
 	for (size_t i = 0; !err && i < st->n; i++)
 		err = pass_by(st, source_open(&st->sources[i], files[i]));
 	return err;
@@ -287,7 +276,7 @@ static int read_in_turn(struct state *st, char *const *files)
 
 	for (size_t i = 0; !err && i < st->n; i++) {
 		err = pass_by(st, source_open(s, files[i]));
-		while (!err && s->fd >= 0)
+		while (!err && s->lines)
 			err = step(st, s);
 	}
 	return err;
@@ -330,7 +319,7 @@ int reading_run(struct reading *r, char *const *files, size_t n,
 	for (size_t i = 0; r->options->every && i < n; i++)
 		source_close(&st.sources[i]);
 	line_free(&st.line);
-	source_buffer_free(&st.buffer);
+	free(st.text.text);
 	free(st.sources);
 	return err;
 }
