@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check(&m);
 	merge_drop(&m, 1);
-	hosts_end(&h);
+	hosts_sum(&h);
 	merge_free(&m);
 	hosts_free(&h);
 	line_free(&l);

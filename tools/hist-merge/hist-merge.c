@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "results/diff.h"
-#include "printing/openmetrics.h"
 #include "merging/options.h"
 #include "printing/print.h"
 #include <errno.h>

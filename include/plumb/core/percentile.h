@@ -34,11 +34,17 @@ struct plumb_dist {
 uint64_t plumb_bucket_lowest(uint32_t index, uint32_t precision);
 uint64_t plumb_bucket_highest(uint32_t index, uint32_t precision);
 
+/* The highest value that bucket I, one of d->n, can have. */
+uint64_t plumb_dist_highest(const struct plumb_dist *d, size_t i);
+
 /* The number of values. */
 uint64_t plumb_dist_count(const struct plumb_dist *d);
 
 /* The number of values beyond the range. */
 uint64_t plumb_dist_saturated(const struct plumb_dist *d);
+
+/* The nearest rank, from 1, of p in (0, 100 * PLUMB_PERCENT] among COUNT values. */
+uint64_t plumb_rank(uint64_t count, uint64_t p);
 
 /* p in (0, 100 * PLUMB_PERCENT]; 0 for an empty distribution. */
 uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p);

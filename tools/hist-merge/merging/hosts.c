@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "merging/hosts.h"
 #include "reading/memory.h"
-#include <stdlib.h>
 
 /*
- * Of a host, runs that may go on, and gaps; the oldest are taken to be over.  With ids, also those
- * that are over are known, since files are read in any order.
+ * Of a host, runs that may go on; the oldest are taken to be over.  With ids, also those that are
+ * over are known, since files are read in any order.
  */
 #define MOST_OPEN  64
 #define MOST_NAMED 4096
@@ -22,13 +21,13 @@ static size_t find(struct hosts *h, struct span name)
 	}
 	h->indices = h->indices ?: get(json_object());
 	h->all = room_for_one(h->all, h->n, &h->room, sizeof(*h->all));
-	h->all[h->n++] = (struct host){.name = text, .over.host = i};
+	h->all[h->n++] = (struct host){.name = text};
 	if (json_object_set_new_nocheck(h->indices, text, json_integer(i)))
 		abort();
 	return i;
 }
 
-static void add_sums(struct run_host *to, const struct run_host *of)
+static void add_host(struct run_host *to, const struct run_host *of)
 {
 	to->reports += of->reports;
 	to->recorded = ledger_sum(to->recorded, of->recorded);
@@ -36,171 +35,145 @@ static void add_sums(struct run_host *to, const struct run_host *of)
 	to->lost_unknown |= of->lost_unknown;
 }
 
-static void end_run(struct hosts *h, struct run *run)
+/* OVER: of the runs that are over, or of all. */
+static struct run_host *sum_of(struct host *host, bool over)
 {
+	return over ? &host->over : &host->sum;
+}
+
+static void add_run(struct hosts *h, size_t host, const struct run *run, bool over)
+{
+	struct hosts_sum *sum = over ? &h->over : &h->sum;
+	const struct ledger *l = &run->ledger;
+
+	sum->runs++;
+	sum->headless += run->first > 1;
+	ledger_add(&sum->ledger, l);
 	for (size_t i = 0; i < run->n_hosts; i++)
-		add_sums(&h->all[run->hosts[i].host].over, &run->hosts[i]);
-	ledger_add(&h->over, &run->ledger);
+		add_host(sum_of(&h->all[run->hosts[i].host], over), &run->hosts[i]);
+	if (!run->n_hosts)
+		add_host(sum_of(&h->all[host], over),
+			 &(struct run_host){host, run->reports, l->n[LEDGER_RECORDED],
+					    l->n[LEDGER_LOST], l->unknown[LEDGER_LOST]});
+}
+
+static void free_run(struct run *run)
+{
 	free(run->hosts);
 	free(run);
 }
 
-static bool continues(const struct run *run, const struct line *l)
+/* Of the run's reports LAST is the last. */
+static void take_last(struct run *run, struct run *last)
 {
-	return run->seq + 1 == l->seq && run->end == l->start;
+	free(run->hosts);
+	run->hosts = last->hosts;
+	run->n_hosts = last->n_hosts;
+	run->ledger = last->ledger;
+	run->seq = last->seq;
+	run->end = last->end;
+	run->shift = last->shift;
+	run->final = last->final;
 }
 
-/* The run that the report continues, where the list has it; NULL: none. */
-static struct run **find_run(struct host *host, const struct line *l)
+static struct run run_of(struct hosts *h, const struct line *l)
 {
-	struct run **found = NULL, *run;
+	struct run run = {
+		.first = l->seq,
+		.start = l->start,
+		.seq = l->seq,
+		.end = l->end,
+		.shift = l->shift,
+		.final = l->final,
+		.ledger = l->ledger,
+		.n_hosts = l->n_hosts,
+	};
 
-	for (struct run **at = &host->runs; (run = *at); at = &run->next) {
-		if (run->id[0])
+	if (l->n_hosts)
+		run.hosts = get(calloc(l->n_hosts, sizeof(*run.hosts)));
+	else
+		memcpy(run.id, l->run.text, l->run.n);
+	for (size_t i = 0; i < l->n_hosts; i++)
+		run.hosts[i] = (struct run_host){find(h, l->hosts[i].name), l->hosts[i].reports,
+						 l->hosts[i].recorded, l->hosts[i].lost,
+						 l->hosts[i].lost_unknown};
+	return run;
+}
+
+static bool continues(const struct run *run, const struct run *next)
+{
+	if (*next->id || *run->id)
+		return !strcmp(run->id, next->id);
+	return !run->final && run->seq + 1 == next->seq && run->end == next->start;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct run *x = *(struct run *const *)a, *y = *(struct run *const *)b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* The run of RUNS that PART belongs to: that it continues, or else the one that ended last before.
+ */
+static struct run *run_before(struct run *const *runs, size_t n, const struct run *part)
+{
+	struct run *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (*runs[i]->id || runs[i]->final || runs[i]->seq >= part->seq ||
+		    runs[i]->end > part->start)
 			continue;
-		if (continues(run, l))
-			return at;
-		if (!found && run->seq < l->seq && run->end <= l->start)
-			found = at;
+		if (continues(runs[i], part))
+			return runs[i];
+		if (!found || runs[i]->end >= found->end)
+			found = runs[i];
 	}
 	return found;
 }
 
-/* What the report says of its hosts replaces what the one before it said. */
-static void set_hosts(struct hosts *h, size_t host, struct run *run, const struct line *l)
+/* Makes runs of parts, for which they are taken in order of time. */
+static void join(struct host *host)
 {
-	uint64_t reports = run->n_hosts ? run->hosts[0].reports : 0;
-	size_t n = l->n_hosts ?: 1;
+	struct run **parts = get(calloc(host->n_runs + 1, sizeof(*parts))), *run;
+	size_t n = 0, runs = 0;
 
-	if (run->n_hosts != n)
-		run->hosts = get(reallocarray(run->hosts, n, sizeof(*run->hosts)));
-	run->n_hosts = n;
-	for (size_t i = 0; i < l->n_hosts; i++)
-		run->hosts[i] = (struct run_host){find(h, l->hosts[i].name), l->hosts[i].reports,
-						  l->hosts[i].recorded, l->hosts[i].lost,
-						  l->hosts[i].lost_unknown};
-	if (!l->n_hosts)
-		run->hosts[0] =
-			(struct run_host){host, reports + 1, l->ledger.n[LEDGER_RECORDED],
-					  l->ledger.n[LEDGER_LOST], l->ledger.unknown[LEDGER_LOST]};
-}
-
-static void put_run(struct hosts *h, struct host *host, struct run *run)
-{
-	size_t n = 0;
-
-	run->next = host->runs;
-	host->runs = run;
-	for (struct run **at = &host->runs; *at; at = &(*at)->next)
-		if (++n > (run->id[0] ? MOST_NAMED : MOST_OPEN)) {
-			run = *at;
-			*at = NULL;
-			end_run(h, run);
-			break;
+	for (run = host->runs; run; run = run->next)
+		parts[n++] = run;
+	qsort(parts, n, sizeof(*parts), by_start);
+	host->runs = NULL;
+	for (size_t i = 0; i < n; i++) {
+		run = *parts[i]->id ? NULL : run_before(parts, runs, parts[i]);
+		if (run) {
+			run->reports += parts[i]->reports;
+			take_last(run, parts[i]);
+			free(parts[i]);
+			continue;
 		}
+		parts[i]->next = host->runs;
+		host->runs = parts[i];
+		parts[runs++] = parts[i];
+	}
+	host->n_runs = runs;
+	free(parts);
 }
 
-static void add_gap(struct host *host, struct run_gap of)
+static void limit(struct hosts *h, size_t host, bool named)
 {
-	struct run_gap *gap, **at;
-	size_t n = 0;
+	const size_t most = named ? MOST_NAMED : MOST_OPEN;
+	struct run **at = &h->all[host].runs, *run;
 
-	if (of.seq + 1 >= of.next_seq)
+	if (h->all[host].n_runs > most)
+		join(&h->all[host]);
+	if (h->all[host].n_runs <= most)
 		return;
-	gap = get(malloc(sizeof(*gap)));
-	*gap = of;
-	gap->next = host->gaps;
-	host->gaps = gap;
-	for (at = &host->gaps; *at && n < MOST_OPEN; at = &(*at)->next)
-		n++;
-	free(*at);
-	*at = NULL;
-}
-
-static void remove_gap(struct run_gap **at)
-{
-	struct run_gap *gap = *at;
-
-	*at = gap->next;
-	free(gap);
-}
-
-/*
- * Whether the report is one that was missing in the midst of a run.  Its ledger does not count: the
- * run has a later one.
- */
-static bool fill_gap(struct host *host, const struct line *l)
-{
-	struct run_gap **at = &host->gaps, gap;
-
-	while (*at && ((*at)->seq == 0 || l->seq <= (*at)->seq || l->seq >= (*at)->next_seq ||
-		       l->start < (*at)->end || l->end > (*at)->start))
-		at = &(*at)->next;
-	if (!*at || l->final || l->n_hosts)
-		return false;
-	gap = **at;
-	remove_gap(at);
-	add_gap(host, (struct run_gap){NULL, gap.seq, gap.end, l->seq, l->start});
-	add_gap(host, (struct run_gap){NULL, l->seq, l->end, gap.next_seq, gap.start});
-	host->over.reports++;
-	return true;
-}
-
-/* Whether another run goes on where RUN ends, whose ledger then counts; RUN is freed. */
-static bool join(struct hosts *h, struct host *host, struct run *run)
-{
-	struct run_gap **at = &host->gaps;
-
-	while (*at && ((*at)->seq || (*at)->next_seq != run->seq + 1 || (*at)->start != run->end))
-		at = &(*at)->next;
-	if (!*at)
-		return false;
-	remove_gap(at);
-	h->runs--;
-	h->headless--;
-	host->over.reports += run->hosts[0].reports;
-	free(run->hosts);
-	free(run);
-	return true;
-}
-
-/* Removes it from the list; NULL: there is none of the id. */
-static struct run *take_named(struct host *host, struct span id)
-{
-	struct run **at = &host->runs, *run;
-
-	while (*at && !span_is(id, (*at)->id))
+	while ((*at)->next)
 		at = &(*at)->next;
 	run = *at;
-	if (run)
-		*at = run->next;
-	return run;
-}
-
-/* The last report has the ledger of the whole run. */
-static void add_named(struct hosts *h, size_t host, const struct line *l)
-{
-	struct run *run = take_named(&h->all[host], l->run);
-	const uint64_t reports = run ? run->hosts[0].reports : 0;
-
-	if (!run) {
-		run = get(calloc(1, sizeof(*run)));
-		memcpy(run->id, l->run.text, l->run.n);
-		run->first = UINT64_MAX;
-		h->runs++;
-		h->headless++;
-	}
-	h->headless -= l->seq == 1 && run->first != 1;
-	run->first = l->seq < run->first ? l->seq : run->first;
-	if (l->seq >= run->seq) {
-		set_hosts(h, host, run, l);
-		run->ledger = l->ledger;
-		run->seq = l->seq;
-		run->end = l->end;
-		run->shift = l->shift;
-	}
-	run->hosts[0].reports = reports + 1;
-	put_run(h, &h->all[host], run);
+	*at = NULL;
+	h->all[host].n_runs--;
+	add_run(h, host, run, true);
+	free_run(run);
 }
 
 static void move(struct line *l, uint64_t by)
@@ -235,81 +208,51 @@ bool hosts_have_room(const struct hosts *h, const struct line *l)
 
 void hosts_add(struct hosts *h, const struct line *l)
 {
-	struct run **at, *run;
 	/* A report of hist-merge is not one of the host that it ran on. */
-	size_t host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
+	const size_t host = find(h, l->n_hosts ? l->hosts[0].name : l->host);
+	struct run next = run_of(h, l), **at = &h->all[host].runs, *run;
 
-	if (l->run.n && !l->n_hosts) {
-		add_named(h, host, l);
-		return;
-	}
-	at = find_run(&h->all[host], l);
-	if (!(at && continues(*at, l)) && fill_gap(&h->all[host], l))
-		return;
-	if (at) {
-		run = *at;
+	while (*at && !continues(*at, &next))
+		at = &(*at)->next;
+	run = *at;
+	if (run) {
 		*at = run->next;
+		run->first = next.first < run->first ? next.first : run->first;
+		if (next.seq >= run->seq)
+			take_last(run, &next);
 	} else {
-		run = get(calloc(1, sizeof(*run)));
-		h->runs++;
-		h->headless += l->seq > 1;
+		run = get(malloc(sizeof(*run)));
+		*run = next;
+		h->all[host].n_runs++;
 	}
-	if (!l->n_hosts)
-		add_gap(&h->all[host],
-			(struct run_gap){NULL, run->seq, run->end, l->seq, l->start});
-	set_hosts(h, host, run, l);
-	run->ledger = l->ledger;
-	run->seq = l->seq;
-	run->end = l->end;
-	if (!l->n_hosts && !l->final && join(h, &h->all[host], run))
-		return;
-	if (l->final)
-		end_run(h, run);
-	else
-		put_run(h, &h->all[host], run);
+	run->reports++;
+	run->next = h->all[host].runs;
+	h->all[host].runs = run;
+	limit(h, host, *run->id);
 }
 
-void hosts_end(struct hosts *h)
+void hosts_sum(struct hosts *h)
 {
-	struct run *run;
-
-	for (size_t i = 0; i < h->n; i++)
-		while ((run = h->all[i].runs)) {
-			h->all[i].runs = run->next;
-			end_run(h, run);
-		}
-}
-
-struct ledger hosts_ledger(const struct hosts *h)
-{
-	struct ledger sum = h->over;
-
+	h->sum = h->over;
+	for (size_t i = 0; i < h->n; i++) {
+		join(&h->all[i]);
+		h->all[i].sum = h->all[i].over;
+	}
 	for (size_t i = 0; i < h->n; i++)
 		for (const struct run *run = h->all[i].runs; run; run = run->next)
-			ledger_add(&sum, &run->ledger);
-	return sum;
-}
-
-struct run_host *hosts_sums(const struct hosts *h)
-{
-	struct run_host *sums = get(calloc(h->n + 1, sizeof(*sums)));
-
-	for (size_t i = 0; i < h->n; i++)
-		sums[i] = h->all[i].over;
-	for (size_t i = 0; i < h->n; i++)
-		for (const struct run *run = h->all[i].runs; run; run = run->next)
-			for (size_t j = 0; j < run->n_hosts; j++)
-				add_sums(&sums[run->hosts[j].host], &run->hosts[j]);
-	return sums;
+			add_run(h, i, run, false);
 }
 
 void hosts_free(struct hosts *h)
 {
-	hosts_end(h);
+	struct run *run;
+
 	for (size_t i = 0; i < h->n; i++) {
+		while ((run = h->all[i].runs)) {
+			h->all[i].runs = run->next;
+			free_run(run);
+		}
 		free(h->all[i].name);
-		while (h->all[i].gaps)
-			remove_gap(&h->all[i].gaps);
 	}
 	free(h->all);
 	json_decref(h->indices);

@@ -49,7 +49,7 @@ static json_t *parse(struct span text, uint64_t *names, const char **error)
 		if (json_is_array(value) || json_is_object(value))
 			*error = "a key with a member that is no scalar";
 		/* They may be in any order. */
-		*names += span_hash((struct span){name, strlen(name)}, 0);
+		*names += span_hash((struct span){name, strlen(name)}, SPAN_HASH);
 	}
 	return key;
 }

@@ -85,8 +85,7 @@ static struct alias *make_alias(struct merge *m, const struct alias *wanted, con
 }
 
 /* Finds the rows that those of the line are added to.  Returns NULL, or why they cannot be. */
-static const char *find_rows(struct merge *m, const struct line *l, uint64_t window,
-			     uint64_t *pooled)
+static const char *find_rows(struct merge *m, const struct line *l, uint64_t window)
 {
 	struct alias wanted = {.window = window}, *a;
 	const char *error = NULL;
@@ -97,19 +96,20 @@ static const char *find_rows(struct merge *m, const struct line *l, uint64_t win
 	m->lines++;
 	wanted.host = m->by.host ? l->host : (struct span){"", 0};
 	for (size_t i = 0; i < l->n_rows; i++) {
-		wanted.key = l->rows[i].key;
+		struct line_row *row = &l->rows[i];
+
+		wanted.key = row->key;
 		a = find_alias(m, &wanted) ?: make_alias(m, &wanted, l, &error);
 		if (!a)
 			return error;
-		if (a->line == m->lines && !l->rows[i].is_stack)
-			return "two rows of the report have the same key";
 		/* What hist-merge made of several reports may have those of each. */
 		if (names && a->names && a->names != names && !l->n_hosts)
 			return "rows of the report have different keys";
 		names = a->names ?: names;
+		row->row = a->row;
+		row->pooled = a->pooled;
+		row->again = a->line == m->lines && !row->is_stack;
 		a->line = m->lines;
-		l->rows[i].row = a->row;
-		*pooled += a->pooled ? l->rows[i].count : 0;
 	}
 	return NULL;
 }
@@ -252,6 +252,8 @@ static void add_rows(struct merge *m, const struct line *l)
 		row->count += l->rows[i].count;
 		row->errors += l->rows[i].errors;
 		row->errors_unknown |= l->rows[i].errors_unknown;
+		m->pooled += l->rows[i].pooled ? l->rows[i].count : 0;
+		m->again += l->rows[i].again;
 		for (int k = 0; k < MEASURES; k++)
 			add_measure(m, &row->measures[k], l, &l->rows[i].measures[k],
 				    m->blocks && k == FIRST);
@@ -260,9 +262,8 @@ static void add_rows(struct merge *m, const struct line *l)
 
 const char *merge_add(struct merge *m, const struct line *l, uint64_t window)
 {
-	uint64_t pooled = 0;
 	/* All keys, before anything is added.  Rows that are made stay, without calls. */
-	const char *error = fits(m, l) ?: find_rows(m, l, window, &pooled);
+	const char *error = fits(m, l) ?: find_rows(m, l, window);
 
 	if (error)
 		return error;
@@ -279,7 +280,6 @@ const char *merge_add(struct merge *m, const struct line *l, uint64_t window)
 		m->lacked |= ~l->measures;
 	}
 	m->count += l->count;
-	m->pooled += pooled;
 	m->corrected += l->corrected;
 	m->reports++;
 	return NULL;

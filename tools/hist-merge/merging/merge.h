@@ -53,6 +53,7 @@ struct merge {
 	uint64_t count;                  /* of all rows */
 	uint64_t pooled;                 /* of these, in [other] for lack of rows */
 	uint64_t corrected;              /* sums of rows that could not be */
+	uint64_t again;                  /* rows whose key another one of the report has */
 	uint64_t reports, block_reports; /* reports; how many a block has */
 	uint64_t lines;                  /* also those that were refused */
 	void *rows, *aliases;            /* trees of search.h */

@@ -1,57 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "merging/seen.h"
 #include "reading/memory.h"
-#include "reading/scan.h"
-#include <stdlib.h>
-#include <string.h>
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
-	return hash ^ hash >> 32;
-}
+#include <search.h>
 
 static uint64_t hash_of(const struct line *l)
 {
-	uint64_t hash = span_hash(l->tool, span_hash(l->host, l->host.n));
+	const uint64_t numbers[] = {l->seq, l->start, l->host.n};
+	const struct span of_numbers = {(const char *)numbers, sizeof(numbers)};
 
-	return mix(mix(hash, l->seq), l->start) ?: 1;
+	return span_hash(of_numbers, span_hash(l->tool, span_hash(l->host, SPAN_HASH)));
 }
 
-static uint64_t *place(const struct seen *s, uint64_t hash)
+static int in_order(const void *a, const void *b)
 {
-	size_t i = hash & (s->slots - 1);
+	const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
 
-	while (s->hashes[i] && s->hashes[i] != hash)
-		i = (i + 1) & (s->slots - 1);
-	return &s->hashes[i];
-}
-
-static void make_room(struct seen *s)
-{
-	struct seen old = *s;
-
-	if (s->n * 2 < s->slots)
-		return;
-	s->slots = s->slots * 2 ?: 1024;
-	s->hashes = get(calloc(s->slots, sizeof(*s->hashes)));
-	for (size_t i = 0; i < old.slots; i++)
-		if (old.hashes[i])
-			*place(s, old.hashes[i]) = old.hashes[i];
-	free(old.hashes);
+	return (x > y) - (x < y);
 }
 
 bool seen_before(struct seen *s, const struct line *l)
 {
-	uint64_t hash = hash_of(l), *at;
+	const void *hash = (void *)(uintptr_t)hash_of(l);
 
 	if (l->n_hosts || s->n >= SEEN_MOST)
 		return false;
-	make_room(s);
-	at = place(s, hash);
-	if (*at)
+	if (tfind(hash, &s->hashes, in_order))
 		return true;
-	*at = hash;
+	get((void *)tsearch(hash, &s->hashes, in_order));
 	s->n++;
 	return false;
 }
@@ -92,11 +67,17 @@ struct held *seen_release(struct seen *s, uint64_t time)
 	return h;
 }
 
+/* Of a key that is no memory. */
+static void keep(void *hash)
+{
+	(void)hash;
+}
+
 void seen_free(struct seen *s)
 {
 	struct held *h;
 
-	free(s->hashes);
+	tdestroy(s->hashes, keep);
 	while ((h = seen_release(s, UINT64_MAX))) {
 		free(h->text);
 		free(h);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reports after that many are not looked for: 8 bytes each, in a table that is half empty. */
+/* Reports after that many are not looked for: 32 bytes each. */
 #define SEEN_MOST (1u << 20)
 
 struct held {
@@ -22,8 +22,8 @@ struct held {
 };
 
 struct seen {
-	uint64_t *hashes; /* 0: none */
-	size_t n, slots;
+	void *hashes; /* a tree of search.h, whose keys are the hashes themselves */
+	size_t n;
 	struct held *held;
 };
 

@@ -35,20 +35,13 @@ static void print_level(double value, double level, uint64_t below, FILE *out)
 	fputc('\n', out);
 }
 
-static uint64_t value_of(const struct plumb_dist *d, size_t i)
-{
-	uint64_t highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
-
-	return highest < d->max ? highest : d->max;
-}
-
 static double deviation(const struct plumb_dist *d, double mean, uint64_t count)
 {
 	double sum = 0, low, middle;
 
 	for (size_t i = 0; i < d->n; i++) {
 		low = plumb_bucket_lowest(d->buckets[i].index, d->precision);
-		middle = low + floor((value_of(d, i) - low + 1) / 2);
+		middle = low + floor((plumb_dist_highest(d, i) - low + 1) / 2);
 		sum += (middle - mean) * (middle - mean) * d->buckets[i].count;
 	}
 	return sqrt(sum / count);
@@ -64,13 +57,13 @@ static void print_distribution(const struct plumb_dist *d, uint64_t sum, double 
 	for (size_t i = 0; i < d->n; i++) {
 		below += d->buckets[i].count;
 		while (100. * below / count >= level) {
-			print_level(value_of(d, i) / scale, level, below, out);
+			print_level(plumb_dist_highest(d, i) / scale, level, below, out);
 			level = next_level(level);
 			if (below == count)
 				break;
 		}
 	}
-	print_level(value_of(d, d->n - 1) / scale, 100, below, out);
+	print_level(plumb_dist_highest(d, d->n - 1) / scale, 100, below, out);
 	fprintf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", mean / scale,
 		deviation(d, mean, count) / scale);
 	fprintf(out, "#[Max     = %12.3f, Total count    = %12" PRIu64 "]\n", d->max / scale,
@@ -105,8 +98,9 @@ static char *file_name(const char *dir, const struct merged_row *row)
 	else if (is_exact)
 		n = asprintf(&name, "%s/%s.hgrm", dir, key);
 	else
-		n = asprintf(&name, "%s/%.*s-%08x.hgrm", dir, LONGEST, key,
-			     (uint32_t)span_hash((struct span){row->key, strlen(row->key)}, 1));
+		n = asprintf(
+			&name, "%s/%.*s-%08x.hgrm", dir, LONGEST, key,
+			(uint32_t)span_hash((struct span){row->key, strlen(row->key)}, SPAN_HASH));
 	free(key);
 	if (n < 0)
 		abort();

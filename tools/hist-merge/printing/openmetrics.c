@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "printing/openmetrics.h"
+#include "printing/print.h"
 #include <errno.h>
 #include <string.h>
 #include <plumb/core/log.h>
 #include <plumb/files/atomic-file.h>
 #include <plumb/outputs/openmetrics.h>
-
-#include "printing/print.h"
 
 static int refused(const struct options *o, int err)
 {

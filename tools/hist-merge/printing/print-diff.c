@@ -147,8 +147,8 @@ static void print_only(const char *side, const json_t *keys)
 
 static void print_side(const char *side, const char *file, const struct reading *r)
 {
-	const struct ledger l = hosts_ledger(&r->hosts);
-	const uint64_t lost = l.n[LEDGER_LOST];
+	const struct ledger *l = &r->hosts.sum.ledger;
+	const uint64_t lost = l->n[LEDGER_LOST];
 	size_t blocks = blocks_of(r);
 	char *name = plumb_escaped_text(file);
 
@@ -157,7 +157,7 @@ static void print_side(const char *side, const char *file, const struct reading 
 	free(name);
 	if (lost)
 		printf("%" PRIu64 " lost: a sample; ", lost);
-	if (l.unknown[LEDGER_LOST])
+	if (l->unknown[LEDGER_LOST])
 		fputs("misses unknown on a kernel; ", stdout);
 	if (!blocks)
 		puts("drawn by calls, as if these were independent");
@@ -186,26 +186,21 @@ static void print_tables(const struct printing *p)
 		       N(p->judged, "percentile"), o->fail_above);
 }
 
-static void set_number(json_t *j, const char *what, const char *side, json_t *n)
+static void set_side(json_t *j, const char *const *names, const struct reading *r)
 {
-	char name[24];
+	const struct ledger *l = &r->hosts.sum.ledger;
 
-	snprintf(name, sizeof(name), "%s_%s", what, side);
-	json_object_set_new(j, name, n);
-}
-
-static void set_side(json_t *j, const char *side, const struct reading *r)
-{
-	const struct ledger l = hosts_ledger(&r->hosts);
-
-	set_number(j, "calls", side, plumb_json_u64(r->merge.count));
-	set_number(j, "lost", side,
-		   l.unknown[LEDGER_LOST] ? json_null() : plumb_json_u64(l.n[LEDGER_LOST]));
-	set_number(j, "blocks", side, plumb_json_u64(blocks_of(r)));
+	json_object_set_new(j, names[0], plumb_json_u64(r->merge.count));
+	json_object_set_new(j, names[1],
+			    l->unknown[LEDGER_LOST] ? json_null()
+						    : plumb_json_u64(l->n[LEDGER_LOST]));
+	json_object_set_new(j, names[2], plumb_json_u64(blocks_of(r)));
 }
 
 static int print_object(struct printing *p)
 {
+	static const char *const before[] = {"calls_before", "lost_before", "blocks_before"},
+				 *const after[] = {"calls_after", "lost_after", "blocks_after"};
 	const struct options *o = p->before->options;
 	json_t *j = plumb_json_new("hist-merge");
 
@@ -217,8 +212,8 @@ static int print_object(struct printing *p)
 	json_object_set(j, "changes", p->changes);
 	json_object_set(j, "only_before", p->only_before);
 	json_object_set(j, "only_after", p->only_after);
-	set_side(j, "before", p->before);
-	set_side(j, "after", p->after);
+	set_side(j, before, p->before);
+	set_side(j, after, p->after);
 	if (o->judge)
 		json_object_set_new(j, "above_limit", plumb_json_u64(p->judged));
 	errno = 0;

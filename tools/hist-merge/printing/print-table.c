@@ -219,42 +219,39 @@ static void print_details(const struct result *r)
 
 static void print_hosts(const struct hosts *h)
 {
-	struct run_host *sums = hosts_sums(h);
-	size_t named = 0, more = 0;
-	char *name;
+	size_t losers = 0;
 
 	for (size_t i = 0; i < h->n; i++) {
-		if (!sums[i].lost)
+		const struct run_host *sum = &h->all[i].sum;
+		char *name;
+
+		if (!sum->lost || losers++ >= MOST_LOSERS)
 			continue;
-		if (named++ >= MOST_LOSERS) {
-			more++;
-			continue;
-		}
-		fputs("  ", stdout);
 		name = plumb_escaped_text(h->all[i].name);
-		printf("host %s: %" PRIu64 " lost, %" PRIu64 " recorded\n", name, sums[i].lost,
-		       sums[i].recorded);
+		printf("  host %s: %" PRIu64 " lost, %" PRIu64 " recorded\n", name, sum->lost,
+		       sum->recorded);
 		free(name);
 	}
-	if (more)
-		printf("  %zu more hosts lost calls\n", more);
-	free(sums);
+	if (losers > MOST_LOSERS)
+		printf("  %zu more hosts lost calls\n", losers - MOST_LOSERS);
 }
 
-static void print_ledger(const struct reading *r, const struct ledger *l)
+static void print_ledger(const struct reading *r)
 {
+	const struct ledger *l = &r->hosts.sum.ledger;
 	const int64_t unaccounted = r->has_stages ? 0 : reading_unaccounted(r);
 
 	printf("ledger: %" PRIu64 " recorded, %" PRIu64 " lost%s\n", l->n[LEDGER_RECORDED],
 	       l->n[LEDGER_LOST], l->unknown[LEDGER_LOST] ? ", misses unknown on a kernel" : "");
-	if (r->hosts.headless)
+	if (r->hosts.sum.headless)
 		printf("  " MANY ": the first reports are missing, the ledger has their calls\n",
-		       N(r->hosts.headless, "run"));
+		       N(r->hosts.sum.headless, "run"));
 	if (unaccounted > 0)
 		printf("  %" PRId64 " of these are in no report that was merged\n", unaccounted);
 	if (unaccounted < 0)
-		printf("  the rows have %" PRId64 " more: reports were counted twice\n",
-		       -unaccounted);
+		printf("  the rows have %" PRId64 " more: %s were counted twice\n", -unaccounted,
+		       r->merge.again ? "rows with the same key in a report, or reports,"
+				      : "reports");
 	if (l->n[LEDGER_IN_FLIGHT])
 		printf("  %" PRIu64 " had not ended\n", l->n[LEDGER_IN_FLIGHT]);
 	if (l->n[LEDGER_POOLED] || r->merge.pooled)
@@ -269,7 +266,7 @@ static void print_merged(const struct reading *r)
 
 	snprintf(text, sizeof(text), "merged: " MANY " of %s, " MANY ", " MANY ", %s to %s",
 		 N(r->merge.reports, "report"), r->tool, N(r->hosts.n, "host"),
-		 N(r->hosts.runs, "run"), print_time(r->from, from, sizeof(from)),
+		 N(r->hosts.sum.runs, "run"), print_time(r->from, from, sizeof(from)),
 		 print_time(r->to, to, sizeof(to)));
 	putchar('\n');
 	plumb_print_wrapped(text, stdout);
@@ -295,17 +292,17 @@ static void print_merged(const struct reading *r)
 
 static void print_footer(const struct reading *r)
 {
-	const struct ledger l = hosts_ledger(&r->hosts);
-	const uint64_t recorded = l.n[LEDGER_RECORDED];
+	const struct ledger *l = &r->hosts.sum.ledger;
+	const uint64_t recorded = l->n[LEDGER_RECORDED];
 	const double error = 100.0 / (1 << r->merge.precision);
 	char text[400];
 
 	print_merged(r);
-	if (l.n[LEDGER_LOST])
+	if (l->n[LEDGER_LOST])
 		snprintf(text, sizeof(text),
 			 "percentiles: of a sample, %" PRIu64 " of %" PRIu64 " calls; at most "
 			 "%.2g %% high; ?: too few calls",
-			 recorded, ledger_sum(recorded, l.n[LEDGER_LOST]), error);
+			 recorded, ledger_sum(recorded, l->n[LEDGER_LOST]), error);
 	else
 		snprintf(text, sizeof(text),
 			 "percentiles: never low, at most %.2g %% high; ?: too few calls", error);
@@ -313,7 +310,7 @@ static void print_footer(const struct reading *r)
 	if (r->merge.finest != r->merge.precision)
 		printf("  reports have different precision, %u to %u bits: merged at %u\n",
 		       r->merge.precision, r->merge.finest, r->merge.precision);
-	print_ledger(r, &l);
+	print_ledger(r);
 	print_hosts(&r->hosts);
 }
 

@@ -84,18 +84,18 @@ static json_t *row_json(const struct reading *r, const struct merged_row *row)
 
 static json_t *hosts_json(const struct hosts *h)
 {
-	struct run_host *sums = hosts_sums(h);
 	json_t *all = json_array(), *j;
 
 	for (size_t i = 0; i < h->n; i++) {
+		const struct run_host *sum = &h->all[i].sum;
+
 		j = json_object();
 		set(j, "host", plumb_json_text(h->all[i].name));
-		set(j, "reports", plumb_json_u64(sums[i].reports));
-		set(j, "recorded", plumb_json_u64(sums[i].recorded));
-		set(j, "lost", sums[i].lost_unknown ? json_null() : plumb_json_u64(sums[i].lost));
+		set(j, "reports", plumb_json_u64(sum->reports));
+		set(j, "recorded", plumb_json_u64(sum->recorded));
+		set(j, "lost", sum->lost_unknown ? json_null() : plumb_json_u64(sum->lost));
 		json_array_append_new(all, j);
 	}
-	free(sums);
 	return all;
 }
 
@@ -112,7 +112,7 @@ static json_t *sources_json(const struct options *o)
 static json_t *members(const struct result *r)
 {
 	const struct reading *of = r->reading;
-	struct ledger ledger = hosts_ledger(&of->hosts);
+	struct ledger ledger = of->hosts.sum.ledger;
 	json_t *j = plumb_json_new("hist-merge");
 
 	ledger.n[LEDGER_POOLED] = ledger_sum(ledger.n[LEDGER_POOLED], of->merge.pooled);

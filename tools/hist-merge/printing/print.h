@@ -14,6 +14,11 @@
 int print_table(const struct result *r);
 int print_json(const struct result *r);
 int print_hgrm(const struct result *r);
+int print_openmetrics(const struct result *r);
+
+/* Whether the file of --openmetrics can be written, and what that takes: 0 or -errno after a
+ * message. */
+int openmetrics_try(const struct options *o, uint64_t *takes);
 
 /* What print_json() prints, as one object. */
 json_t *print_report(const struct result *r);

@@ -24,15 +24,14 @@ enum {
 	PLUMB_LEDGER_COUNTERS(PLUMB_NONE, PLUMB_ONE)
 #undef PLUMB_NONE
 #undef PLUMB_ONE
-		LEDGER_COUNTERS,
+		LEDGER_MISSED,
+	LEDGER_COUNTERS,
 };
 
 struct ledger {
 	uint64_t n[LEDGER_COUNTERS];
-	bool unknown[LEDGER_COUNTERS]; /* in one of the runs at least; LOST then has what was seen
-					*/
-	uint64_t missed;
-	bool missed_unknown;             /* of one of the runs at least */
+	/* In one of the runs at least; LOST then has what was seen. */
+	bool unknown[LEDGER_COUNTERS];
 	bool cpus_changed, cpus_unknown; /* unknown: nobody looked, of one at least */
 };
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "reading/line-rows.h"
+#include "reading/line.h"
 #include "reading/memory.h"
 #include <plumb/bpf/hist/hist.h>
+
+#define TWICE "a member of a row is there twice"
 
 /* The bucket with these bounds; false: there is none. */
 static inline bool find_bucket(uint32_t precision, uint64_t low, uint64_t high, uint32_t *index)
@@ -46,8 +48,9 @@ static bool add_bucket(struct scan *s, struct line *l, struct line_measure *m, u
 	return true;
 }
 
-static bool scan_hist(struct scan *s, struct line *l, struct line_measure *m)
+static bool scan_hist(struct scan *s, void *measure, struct line *l)
 {
+	struct line_measure *m = measure;
 	uint64_t numbers[3];
 
 	m->bucket = l->n_buckets;
@@ -55,40 +58,6 @@ static bool scan_hist(struct scan *s, struct line *l, struct line_measure *m)
 		if (!bucket_numbers(s, numbers) || !add_bucket(s, l, m, numbers))
 			return false;
 	return !s->error;
-}
-
-enum { KEY, COUNT, ERRORS, SUM, MIN, MAX, HIST, CPU, LATENCY, STACK, KNOWN };
-
-/* With their lengths, which differ for most: they are looked up for each row. */
-static const struct span members[KNOWN] = {
-	[KEY] = NAME("key"),     [COUNT] = NAME("count"), [ERRORS] = NAME("errors"),
-	[SUM] = NAME("sum"),     [MIN] = NAME("min"),     [MAX] = NAME("max"),
-	[HIST] = NAME("hist"),   [CPU] = NAME("cpu"),     [LATENCY] = NAME("latency"),
-	[STACK] = NAME("stack"),
-};
-
-static unsigned int member(struct span name)
-{
-	unsigned int i = 0;
-
-	while (i < KNOWN && !spans_are_equal(name, members[i]))
-		i++;
-	return i;
-}
-
-static bool scan_measure_member(struct scan *s, struct line *l, unsigned int i,
-				struct line_measure *m)
-{
-	switch (i) {
-	case SUM:
-		return scan_natural(s, &m->sum);
-	case MIN:
-		return scan_natural(s, &m->min);
-	case MAX:
-		return scan_natural(s, &m->max);
-	default:
-		return scan_hist(s, l, m);
-	}
 }
 
 /* As minimum and maximum, the sum of a running trace may have a call that no bucket has yet. */
@@ -105,16 +74,18 @@ static void correct_sum(struct line *l, struct line_measure *m)
 	l->corrected += m->sum != sum;
 }
 
+/* The first fields of a row, and those of a second measure. */
+enum { SUM, MIN, MAX, HIST, MEASURE_FIELDS };
+
 /* Minimum and maximum belong into the outermost buckets; those of a running trace may be newer. */
 static bool check_measure(struct scan *s, struct line *l, struct line_measure *m, unsigned int seen)
 {
-	const unsigned int needed = 1 << SUM | 1 << MIN | 1 << MAX;
 	const struct plumb_bucket *of = l->buckets + m->bucket;
 	uint64_t bound;
 
 	if (s->error || !(seen & 1 << HIST))
 		return !s->error;
-	if ((seen & needed) != needed)
+	if (!(seen & 1 << SUM && seen & 1 << MIN && seen & 1 << MAX))
 		return scan_fail(s, "a histogram without sum, min or max");
 	if (!m->n)
 		return true;
@@ -133,55 +104,81 @@ static bool check_measure(struct scan *s, struct line *l, struct line_measure *m
 }
 
 /* The second measure is an object of its own: {"sum":...,"hist":...}. */
-static bool scan_second(struct scan *s, struct line *l, struct span name, struct line_row *row)
+static bool scan_second(struct scan *s, struct line_row *row, struct line *l, struct span name)
 {
-	unsigned int seen = 0, i;
-	struct span ignored;
+	static const struct field fields[MEASURE_FIELDS] = {
+		[SUM] = {NAME("sum"), .kind = NATURAL, .at = offsetof(struct line_measure, sum)},
+		[MIN] = {NAME("min"), .kind = NATURAL, .at = offsetof(struct line_measure, min)},
+		[MAX] = {NAME("max"), .kind = NATURAL, .at = offsetof(struct line_measure, max)},
+		[HIST] = {NAME("hist"), .scan = scan_hist},
+	};
+	struct line_measure *m = &row->measures[SECOND];
+	unsigned int seen;
 
 	if (l->second.n && !spans_are_equal(name, l->second))
 		return scan_fail(s, "rows have different second measures");
 	l->second = name;
-	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
-		if (!scan_member(s, &name))
-			return false;
-		i = member(name);
-		if (i < SUM || i > HIST) {
-			scan_value(s, &ignored);
-			continue;
-		}
-		if (seen & 1 << i)
-			return scan_fail(s, "a member of a row is there twice");
-		seen |= 1 << i;
-		scan_measure_member(s, l, i, &row->measures[SECOND]);
-	}
+	seen = scan_object(s, fields, MEASURE_FIELDS, m, l, TWICE);
 	row->has |= !!(seen & 1 << HIST) << SECOND;
-	return check_measure(s, l, &row->measures[SECOND], seen);
+	return check_measure(s, l, m, seen);
 }
 
-static bool scan_row_member(struct scan *s, struct line *l, struct line_row *row, unsigned int i,
-			    struct span name)
+static bool scan_cpu(struct scan *s, void *row, struct line *l)
 {
+	return scan_second(s, row, l, (struct span)NAME("cpu"));
+}
+
+static bool scan_latency(struct scan *s, void *row, struct line *l)
+{
+	return scan_second(s, row, l, (struct span)NAME("latency"));
+}
+
+static bool scan_first(struct scan *s, void *to, struct line *l)
+{
+	struct line_row *row = to;
+
+	row->has |= 1 << FIRST;
+	return scan_hist(s, &row->measures[FIRST], l);
+}
+
+static bool scan_key(struct scan *s, void *to, struct line *l)
+{
+	struct line_row *row = to;
+
+	(void)l;
+	return scan_value(s, &row->key) &&
+	       (*row->key.text == '{' || scan_fail(s, "the key is no object"));
+}
+
+static bool scan_stack(struct scan *s, void *to, struct line *l)
+{
+	struct line_row *row = to;
 	struct span ignored;
 
-	switch (i) {
-	case KEY:
-		return scan_value(s, &row->key) &&
-		       (*row->key.text == '{' || scan_fail(s, "the key is no object"));
-	case COUNT:
-		return scan_natural(s, &row->count);
-	case ERRORS:
-		row->errors_unknown = scan_null(s);
-		return row->errors_unknown || scan_natural(s, &row->errors);
-	case CPU:
-	case LATENCY:
-		return scan_second(s, l, name, row);
-	case STACK:
-		row->is_stack = true;
-		return scan_value(s, &ignored);
-	default:
-		return scan_measure_member(s, l, i, &row->measures[FIRST]);
-	}
+	(void)l;
+	row->is_stack = true;
+	return scan_value(s, &ignored);
 }
+
+enum { KEY = MEASURE_FIELDS, COUNT, ERRORS, CPU, LATENCY, STACK, FIELDS };
+
+static const struct field fields[FIELDS] = {
+	[SUM] = {NAME("sum"), .kind = NATURAL,
+		 .at = offsetof(struct line_row, measures[FIRST].sum)},
+	[MIN] = {NAME("min"), .kind = NATURAL,
+		 .at = offsetof(struct line_row, measures[FIRST].min)},
+	[MAX] = {NAME("max"), .kind = NATURAL,
+		 .at = offsetof(struct line_row, measures[FIRST].max)},
+	[HIST] = {NAME("hist"), .scan = scan_first},
+	[KEY] = {NAME("key"), .scan = scan_key},
+	[COUNT] = {NAME("count"), .kind = NATURAL, .at = offsetof(struct line_row, count)},
+	[ERRORS] = {NAME("errors"), .kind = NATURAL_OR_NULL,
+		    .at = offsetof(struct line_row, errors),
+		    .null_at = offsetof(struct line_row, errors_unknown)},
+	[CPU] = {NAME("cpu"), .scan = scan_cpu},
+	[LATENCY] = {NAME("latency"), .scan = scan_latency},
+	[STACK] = {NAME("stack"), .scan = scan_stack},
+};
 
 static bool check_row(struct scan *s, struct line *l, struct line_row *row, unsigned int seen)
 {
@@ -203,34 +200,15 @@ static bool check_row(struct scan *s, struct line *l, struct line_row *row, unsi
 	return check_measure(s, l, &row->measures[FIRST], seen);
 }
 
-static bool scan_row(struct scan *s, struct line *l, struct line_row *row)
-{
-	struct span name, ignored;
-	unsigned int seen = 0, i;
-
-	*row = (struct line_row){0};
-	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
-		if (!scan_member(s, &name))
-			return false;
-		i = member(name);
-		if (i == KNOWN) {
-			scan_value(s, &ignored);
-			continue;
-		}
-		if (seen & 1 << i)
-			return scan_fail(s, "a member of a row is there twice");
-		seen |= 1 << i;
-		scan_row_member(s, l, row, i, name);
-	}
-	row->has |= !!(seen & 1 << HIST) << FIRST;
-	return check_row(s, l, row, seen);
-}
-
 bool line_rows_scan(struct scan *s, struct line *l)
 {
+	struct line_row *row;
+
 	for (bool more = scan_begin(s, '['); more; more = scan_more(s, ']')) {
 		l->rows = room_for_one(l->rows, l->n_rows, &l->room_rows, sizeof(*l->rows));
-		if (!scan_row(s, l, &l->rows[l->n_rows++]))
+		row = &l->rows[l->n_rows++];
+		*row = (struct line_row){0};
+		if (!check_row(s, l, row, scan_object(s, fields, FIELDS, row, l, TWICE)))
 			return false;
 	}
 	return !s->error;

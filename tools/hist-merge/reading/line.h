@@ -27,7 +27,10 @@ struct line_row {
 	bool is_stack;    /* of which several have a key */
 	unsigned int has; /* measures: 1 << FIRST, 1 << SECOND */
 	struct line_measure measures[MEASURES];
-	struct merged_row *row; /* for merge.c: what it is added to */
+	/* For merge.c: what it is added to, if that is [other] for lack of rows; as an earlier one.
+	 */
+	struct merged_row *row;
+	bool pooled, again;
 };
 
 /* A host of a report that hist-merge printed. */
@@ -66,6 +69,8 @@ struct line {
 	size_t n_hosts, room_hosts;
 };
 
+/* For line.c, in line-rows.c: the value of the member "rows"; the line's precision is known. */
+bool line_rows_scan(struct scan *s, struct line *l);
 /* TEXT ends with a NUL.  Returns NULL, or what is wrong at AT, an offset. */
 const char *line_read(struct line *l, const char *text, size_t *at);
 void line_free(struct line *l);

@@ -2,6 +2,7 @@
 #include "reading/scan.h"
 #include <jansson.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define LARGEST ((uint64_t)INT64_MAX)
 
@@ -158,6 +159,28 @@ bool scan_natural(struct scan *s, uint64_t *value)
 	return true;
 }
 
+bool scan_time(struct scan *s, uint64_t *ns)
+{
+	struct tm tm = {};
+	char again[32] = "";
+	const char *rest;
+	struct span t;
+	time_t seconds;
+
+	if (!scan_string(s, &t))
+		return false;
+	rest = strptime(t.text, "%Y-%m-%dT%H:%M:%S.", &tm);
+	if (t.n != 30 || rest != t.text + 20 || strspn(rest, "0123456789") != 9 || rest[9] != 'Z')
+		return scan_fail(s, "no time as in 2026-01-31T12:00:00.000000000Z");
+	seconds = timegm(&tm);
+	strftime(again, sizeof(again), "%Y-%m-%dT%H:%M:%S", &tm);
+	/* strptime() takes blanks for digits, and timegm() February 30th for March 2nd. */
+	if (memcmp(again, t.text, 19) != 0 || tm.tm_year < 70 || tm.tm_year > 600)
+		return scan_fail(s, "no such time");
+	*ns = (uint64_t)seconds * 1000000000 + strtoul(rest, NULL, 10);
+	return true;
+}
+
 static bool skip_scalar(struct scan *s)
 {
 	struct scan number = *s;
@@ -200,6 +223,51 @@ bool scan_value(struct scan *s, struct span *text)
 		return false;
 	text->n = s->at - text->text;
 	return true;
+}
+
+static bool scan_field(struct scan *s, const struct field *f, void *to, struct line *l)
+{
+	void *at = (char *)to + f->at;
+	bool *is_null = (bool *)((char *)to + f->null_at);
+
+	switch (f->kind) {
+	case STRING:
+		return scan_string(s, at);
+	case TIME:
+		return scan_time(s, at);
+	case BOOL:
+		return scan_bool(s, at);
+	case NATURAL_OR_NULL:
+		*is_null = scan_null(s);
+		return *is_null || scan_natural(s, at);
+	case NATURAL:
+		return scan_natural(s, at);
+	default:
+		return f->scan(s, to, l);
+	}
+}
+
+unsigned int scan_object(struct scan *s, const struct field *fields, size_t n, void *to,
+			 struct line *l, const char *twice)
+{
+	struct span name, ignored;
+	unsigned int seen = 0;
+	size_t i;
+
+	for (bool more = scan_begin(s, '{'); more; more = scan_more(s, '}')) {
+		if (!scan_member(s, &name))
+			break;
+		for (i = 0; i < n && !spans_are_equal(name, fields[i].name); i++)
+			;
+		if (i < n && seen & 1U << i)
+			scan_fail(s, twice);
+		seen |= 1U << i;
+		if (i < n)
+			scan_field(s, &fields[i], to, l);
+		else
+			scan_value(s, &ignored);
+	}
+	return seen;
 }
 
 bool scan_end(struct scan *s)

@@ -57,7 +57,9 @@ static inline int spans_in_order(struct span a, struct span b)
 	return a.n != b.n ? (a.n < b.n ? -1 : 1) : memcmp(a.text, b.text, a.n);
 }
 
-/* FNV-1a. */
+/* FNV-1a; HASH is SPAN_HASH, or that of what precedes. */
+#define SPAN_HASH 0xcbf29ce484222325
+
 static inline uint64_t span_hash(struct span s, uint64_t hash)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -82,8 +84,27 @@ bool scan_bool(struct scan *s, bool *value);
 /* An integer from 0 to 2^63-1, without fraction and exponent. */
 bool scan_natural(struct scan *s, uint64_t *value);
 
+/* RFC 3339 in UTC with nanoseconds, as plumb/2 has it; in ns since 1970. */
+bool scan_time(struct scan *s, uint64_t *ns);
+
 /* Any value. */
 bool scan_value(struct scan *s, struct span *text);
+struct line;
+
+/* A member of an object that becomes a part of struct TO. */
+struct field {
+	struct span name;
+	enum { FUNCTION, STRING, TIME, NATURAL, NATURAL_OR_NULL, BOOL } kind;
+	size_t at, null_at; /* in TO; NULL_AT: a bool, whether it is null */
+	bool (*scan)(struct scan *s, void *to, struct line *l);
+};
+
+/*
+ * An object: those of its members that are among N FIELDS, which may not be there twice; TWICE is
+ * the error then.  Returns a bit for each that is there, and 1 << N if it has others.
+ */
+unsigned int scan_object(struct scan *s, const struct field *fields, size_t n, void *to,
+			 struct line *l, const char *twice);
 /* What a string stands for, malloc'd: without its escapes. */
 char *scan_text(struct span string);
 /* Nothing follows but blanks. */

@@ -53,20 +53,13 @@ static size_t bucket_at(const struct plumb_dist *d, const uint64_t *counts, uint
 	return i;
 }
 
-static uint64_t rank_of(uint64_t count, uint64_t p)
-{
-	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
-
-	return ((unsigned __int128)count * p + whole - 1) / whole;
-}
-
 /*
  * Draws calls: of N independent values, that at RANK of a new sample lies at a fraction of the old
  * one that has the beta distribution of RANK and N - RANK + 1.
  */
 static size_t draw_calls(const struct diff_side *s, uint64_t p, uint64_t *random)
 {
-	uint64_t n = s->row->count, rank = rank_of(n, p);
+	uint64_t n = s->row->count, rank = plumb_rank(n, p);
 	double x = gamma_draw(rank, random), y = gamma_draw(n - rank + 1, random);
 	double at = ceil(x / (x + y) * n);
 
@@ -90,7 +83,7 @@ static long draw_blocks(const struct diff_side *s, uint64_t p, uint64_t *counts,
 			sum += times[b] * block[b];
 		total += counts[i] = sum;
 	}
-	return total ? (long)bucket_at(d, counts, rank_of(total, p)) : -1;
+	return total ? (long)bucket_at(d, counts, plumb_rank(total, p)) : -1;
 }
 
 static int rising(const void *a, const void *b)
@@ -106,13 +99,6 @@ static double per_cent(double before, double after)
 	before = before < 1 ? 1 : before;
 	after = after < 1 ? 1 : after;
 	return (after / before - 1) * 100;
-}
-
-static uint64_t highest(const struct plumb_dist *d, size_t i)
-{
-	uint64_t value = plumb_bucket_highest(d->buckets[i].index, d->precision);
-
-	return value < d->max ? value : d->max;
 }
 
 static uint64_t lowest(const struct plumb_dist *d, size_t i)
@@ -140,8 +126,8 @@ static size_t draw_all(const struct diff_side *a, const struct diff_side *b, uin
 		j = draw(b, p, counts, &random);
 		if (i < 0 || j < 0)
 			continue;
-		lows[n] = per_cent(highest(da, i), lowest(db, j));
-		highs[n++] = per_cent(lowest(da, i), highest(db, j));
+		lows[n] = per_cent(plumb_dist_highest(da, i), lowest(db, j));
+		highs[n++] = per_cent(lowest(da, i), plumb_dist_highest(db, j));
 	}
 	free(counts);
 	return n;

@@ -44,18 +44,15 @@ void reading_end(struct reading *r)
 /* A line that cannot be merged.  Returns 0 with --keep-going. */
 static int refuse(struct state *st, const struct source *s, const char *why, size_t at)
 {
-	struct reading *r = st->r;
+	char byte[32] = "";
 
-	r->left_out++;
+	st->r->left_out++;
+	if (at && s->whole)
+		snprintf(byte, sizeof(byte), ", at byte %zu", at + 1);
 	/* Without a newline the end of the file was cut off. */
-	if (!s->whole)
-		plumb_warn("%s:%" PRIu64 ": truncated: the last line has no newline, and %s",
-			   s->name, s->line, why);
-	else if (at)
-		plumb_warn("%s:%" PRIu64 ": %s, at byte %zu", s->name, s->line, why, at + 1);
-	else
-		plumb_warn("%s:%" PRIu64 ": %s", s->name, s->line, why);
-	return r->options->keep_going ? 0 : -EBADMSG;
+	plumb_warn("%s:%" PRIu64 ": %s%s%s", s->name, s->line,
+		   s->whole ? "" : "truncated: the last line has no newline, and ", why, byte);
+	return st->r->options->keep_going ? 0 : -EBADMSG;
 }
 
 /* Whether the line's tool is that of the others; NULL, or why not. */
@@ -70,11 +67,6 @@ static const char *check_tool(struct reading *r, const struct line *l)
 	snprintf(why, sizeof(why), "a report of %.*s, after those of %s (--tool selects one)",
 		 (int)(l->of.n < 40 ? l->of.n : 40), l->of.text, r->tool);
 	return why;
-}
-
-static const char *check_window(struct reading *r, uint64_t window)
-{
-	return window < r->printed ? "a report of a time whose result is printed already" : NULL;
 }
 
 static uint64_t window_of(const struct reading *r, uint64_t time)
@@ -108,7 +100,9 @@ static const char *merge(struct state *st, struct line *l)
 	if (!why && r->options->every && !l->n_hosts)
 		hosts_follow(&r->hosts, l);
 	window = window_of(r, l->start);
-	why = why ?: check_window(r, window) ?: merge_add(&r->merge, l, window);
+	if (!why && window < r->printed)
+		why = "a report of a time whose result is printed already";
+	why = why ?: merge_add(&r->merge, l, window);
 	if (why)
 		return why;
 	hosts_add(&r->hosts, l);
@@ -116,6 +110,15 @@ static const char *merge(struct state *st, struct line *l)
 		r->has_stages |= !!memmem(l->rows[i].key.text, l->rows[i].key.n, "\"stage\"", 7);
 	account(st, l);
 	r->moved += l->shift > 0;
+	return NULL;
+}
+
+/* Merges the report unless it was read before.  NULL, or why not. */
+static const char *merge_new(struct state *st, struct line *l)
+{
+	if (!seen_before(&st->r->seen, l))
+		return merge(st, l);
+	st->r->repeated++;
 	return NULL;
 }
 
@@ -143,11 +146,7 @@ static int take(struct state *st, struct source *s, const char *text, size_t n)
 		r->repeated += !seen_hold(&r->seen, l, text, n);
 		return 0;
 	}
-	if (!why && seen_before(&r->seen, l)) {
-		r->repeated++;
-		return 0;
-	}
-	why = why ?: merge(st, l);
+	why = why ?: merge_new(st, l);
 	s->last = l->end;
 	return why ? refuse(st, s, why, 0) : 0;
 }
@@ -162,12 +161,8 @@ static int take_held(struct state *st, uint64_t before)
 	size_t at;
 
 	while ((h = seen_release(&r->seen, before))) {
-		why = NULL;
 		line_read(l, h->text, &at);
-		if (seen_before(&r->seen, l))
-			r->repeated++;
-		else
-			why = merge(st, l);
+		why = merge_new(st, l);
 		free(h->text);
 		free(h);
 		if (!why)
@@ -241,44 +236,25 @@ static int step(struct state *st, struct source *s)
 	return pass_by(st, got);
 }
 
-static int read_by_time(struct state *st)
+/* Files in turn; with --every all are open, and their times are followed side by side. */
+static int read_all(struct state *st, char *const *files)
 {
+	const bool every = st->r->options->every;
+	struct rlimit limit;
 	struct source *s;
 	int err = 0;
 
-	while (!err && (s = earliest(st))) {
-		err = step(st, s);
-		if (!err)
-			err = print_complete(st);
-	}
-	return err;
-}
-
-static int open_all(struct state *st, char *const *files)
-{
-	struct rlimit limit;
-	int err = 0;
-
-	/* All are open, since their times are followed side by side. */
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+	if (every && !getrlimit(RLIMIT_NOFILE, &limit)) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	for (size_t i = 0; !err && i < st->n; i++)
-		err = pass_by(st, source_open(&st->sources[i], files[i]));
-	return err;
-}
-
-static int read_in_turn(struct state *st, char *const *files)
-{
-	struct source *s = st->sources;
-	int err = 0;
-
 	for (size_t i = 0; !err && i < st->n; i++) {
-		err = pass_by(st, source_open(s, files[i]));
-		while (!err && s->lines)
-			err = step(st, s);
+		err = pass_by(st, source_open(&st->sources[i], files[i]));
+		while (!err && !every && st->sources[i].lines)
+			err = step(st, &st->sources[i]);
 	}
+	while (!err && (s = earliest(st)))
+		err = step(st, s) ?: print_complete(st);
 	return err;
 }
 
@@ -302,21 +278,18 @@ int reading_run(struct reading *r, char *const *files, size_t n,
 	int err;
 
 	st.sources = get(calloc(n, sizeof(*st.sources)));
-	if (r->options->every)
-		err = open_all(&st, files) ?: read_by_time(&st);
-	else
-		err = read_in_turn(&st, files);
+	err = read_all(&st, files);
 	plumb_progress_end();
 	err = err ?: take_held(&st, UINT64_MAX);
 	if (!err && !r->merge.reports)
 		err = plumb_error(ENODATA, "no reports to merge%s",
 				  r->passed_over ? ": none is of the tool of --tool" : "");
-	hosts_end(&r->hosts);
+	hosts_sum(&r->hosts);
 	if (!err && each)
 		err = r->options->every
 			      ? results_until(r, st.newest + r->options->every, true, each)
 			      : results_all(r, each);
-	for (size_t i = 0; r->options->every && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		source_close(&st.sources[i]);
 	line_free(&st.line);
 	free(st.text.text);

@@ -9,7 +9,7 @@ bool reading_is_of_sizes(const struct reading *r)
 
 int64_t reading_unaccounted(const struct reading *r)
 {
-	return (int64_t)(hosts_ledger(&r->hosts).n[LEDGER_RECORDED] - r->merge.count);
+	return (int64_t)(r->hosts.sum.ledger.n[LEDGER_RECORDED] - r->merge.count);
 }
 
 uint64_t reading_coarsened(const struct reading *r)
@@ -92,6 +92,7 @@ int results_until(struct reading *r, uint64_t end, bool final,
 	size_t all, at = 0;
 	int err = 0;
 
+	hosts_sum(&r->hosts);
 	rows = results_rows(r, end, &all);
 	result.end = r->results || !r->times.n ? r->printed : r->times.all[0].start;
 	while (!err && result.end < end) {

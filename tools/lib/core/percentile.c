@@ -45,18 +45,28 @@ uint64_t plumb_dist_saturated(const struct plumb_dist *d)
 	return last && is_saturated(last->index, d->precision) ? last->count : 0;
 }
 
-uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p)
+uint64_t plumb_dist_highest(const struct plumb_dist *d, size_t i)
+{
+	uint64_t highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
+
+	return highest < d->max ? highest : d->max;
+}
+
+uint64_t plumb_rank(uint64_t count, uint64_t p)
 {
 	const unsigned __int128 whole = 100 * PLUMB_PERCENT;
-	uint64_t rank, seen = 0, highest;
 
-	rank = ((unsigned __int128)plumb_dist_count(d) * p + whole - 1) / whole;
+	return ((unsigned __int128)count * p + whole - 1) / whole;
+}
+
+uint64_t plumb_percentile(const struct plumb_dist *d, uint64_t p)
+{
+	uint64_t rank = plumb_rank(plumb_dist_count(d), p), seen = 0;
+
 	for (size_t i = 0; i < d->n; i++) {
 		seen += d->buckets[i].count;
-		if (seen < rank)
-			continue;
-		highest = plumb_bucket_highest(d->buckets[i].index, d->precision);
-		return highest < d->max ? highest : d->max;
+		if (seen >= rank)
+			return plumb_dist_highest(d, i);
 	}
 	return 0;
 }
