@@ -19,7 +19,7 @@ struct plumb_option {
 	const char *doc;
 	int group;     /* of --help: lower ones come first */
 	bool optional; /* the value may be left out: it goes nowhere, then, but to PARSE as NULL */
-	bool once;     /* twice is wrong usage: of other options the last one counts */
+	bool once;     /* TEXT may be set once, as of two files one would not be written */
 
 	/*
 	 * Where it goes: any of these.  A value that cannot be parsed, or is not from MIN to MAX,

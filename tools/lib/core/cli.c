@@ -87,19 +87,6 @@ static int take_item(const char *item, void *context)
 	return 0;
 }
 
-/* Of two files, one would not be written. */
-static void take_once(const struct plumb_option *o, const char *name)
-{
-	static const struct plumb_option *taken[16];
-	size_t i = 0;
-
-	for (; taken[i]; i++)
-		if (taken[i] == o)
-			plumb_usage_error("%s: given twice; it takes one %s", name, o->value);
-	if (i + 1 < sizeof(taken) / sizeof(taken[0]))
-		taken[i] = o;
-}
-
 static void take(const struct plumb_option *o, const char *text)
 {
 	char name[64];
@@ -108,8 +95,8 @@ static void take(const struct plumb_option *o, const char *text)
 	if (o->instead)
 		plumb_usage_error("-%c: no such option; %s", o->letter, o->instead);
 	snprintf(name, sizeof(name), "--%s", o->name);
-	if (o->once)
-		take_once(o, name);
+	if (o->once && *o->text)
+		plumb_usage_error("%s: given twice; it takes one %s", name, o->value);
 	if (o->given)
 		*o->given = true;
 	if (o->number && text)

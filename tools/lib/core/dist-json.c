@@ -20,27 +20,22 @@ json_t *plumb_dist_json(const struct plumb_dist *d)
 	return all;
 }
 
-static void set(json_t *object, const char *name, json_t *value)
-{
-	json_object_set_new(object, name, value);
-}
-
 void plumb_measure_json(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
 			json_t *row)
 {
 	json_t *percentiles = json_object(), *low = json_array();
 	uint64_t count = plumb_dist_count(d);
 
-	set(row, "sum", plumb_json_u64(sum));
-	set(row, "min", plumb_json_u64(count ? d->min : 0));
-	set(row, "max", plumb_json_u64(d->max));
+	json_object_set_new(row, "sum", plumb_json_u64(sum));
+	json_object_set_new(row, "min", plumb_json_u64(count ? d->min : 0));
+	json_object_set_new(row, "max", plumb_json_u64(d->max));
 	for (size_t i = 0; i < o->n_percentiles; i++) {
-		set(percentiles, o->percentiles[i].name,
-		    plumb_json_u64(plumb_percentile(d, o->percentiles[i].p)));
+		json_object_set_new(percentiles, o->percentiles[i].name,
+				    plumb_json_u64(plumb_percentile(d, o->percentiles[i].p)));
 		if (plumb_percentile_is_weak(count, o->percentiles[i].p))
 			json_array_append_new(low, json_string(o->percentiles[i].name));
 	}
-	set(row, "percentiles", percentiles);
-	set(row, "low_samples", low);
-	set(row, "hist", plumb_dist_json(d));
+	json_object_set_new(row, "percentiles", percentiles);
+	json_object_set_new(row, "low_samples", low);
+	json_object_set_new(row, "hist", plumb_dist_json(d));
 }

@@ -91,16 +91,6 @@ json_t *plumb_json_new(const char *tool)
 	return j;
 }
 
-int plumb_json_print(json_t *object, FILE *out)
-{
-	int err = json_dumpf(object, out, JSON_COMPACT) ? -(errno ?: EIO) : 0;
-
-	if (!err)
-		fputc('\n', out);
-	json_decref(object);
-	return err;
-}
-
 int plumb_json_print_rows(json_t *object, int (*rows)(const void *of, FILE *out), const void *of,
 			  FILE *out)
 {
@@ -112,7 +102,7 @@ int plumb_json_print_rows(json_t *object, int (*rows)(const void *of, FILE *out)
 	{
 		fprintf(out, "%s\"%s\":", before, name);
 		before = ",";
-		if (!strcmp(name, "rows"))
+		if (rows && !strcmp(name, "rows"))
 			err = rows(of, out);
 		else if (json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY))
 			err = -(errno ?: EIO);
@@ -123,4 +113,9 @@ int plumb_json_print_rows(json_t *object, int (*rows)(const void *of, FILE *out)
 	if (!err)
 		fputs("}\n", out);
 	return err;
+}
+
+int plumb_json_print(json_t *object, FILE *out)
+{
+	return plumb_json_print_rows(object, NULL, NULL, out);
 }

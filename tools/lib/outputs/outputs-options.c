@@ -16,12 +16,11 @@ static void set_openmetrics(const char *option, const char *text, struct plumb_o
 	if (!dot || dot == text || strcmp(dot, ".prom"))
 		plumb_usage_error("%s: node_exporter reads files whose names end with .prom: %s",
 				  option, text);
-	outputs.openmetrics = text;
 }
 
 /* clang-format off */
 const struct plumb_option outputs_options[] = {
-	{"openmetrics", 0, "FILE.prom", "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40, .once = true, .parse = set_openmetrics},
+	{"openmetrics", 0, "FILE.prom", "write metrics for node_exporter's textfile collector, each INTERVAL or 10 s", 40, .once = true, .text = &outputs.openmetrics, .parse = set_openmetrics},
 	{"le", 0, "LOW:HIGH|LIST", "bounds of its histograms; default 1us:68s, or 64:1M bytes", 40, .text = &outputs.le},
 	{"otlp", 0, "FILE", "append metrics as lines of OTLP JSON", 40, .once = true, .text = &outputs.otlp},
 	{0},
